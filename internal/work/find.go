@@ -1,0 +1,215 @@
+package work
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// find claims at most n rows. When it finds none it tells the next due moment
+// within the polling interval, if there is one. forced looks everywhere however
+// short ago the last look-back was: only then does "nothing" mean nothing.
+func (r *runner[R, A]) find(ctx context.Context, n int, forced bool) (rows []*R, next time.Time, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.clockTrusted(); err != nil {
+		return nil, next, err
+	}
+	if !r.hot {
+		next, err = r.peek(ctx, forced)
+		if err != nil || next.IsZero() || next.After(r.now()) {
+			return nil, next, err
+		}
+	}
+	if r.look.overdue() && !forced {
+		if rows, err = r.lookBack(ctx, max(n/4, 1)); err != nil {
+			return nil, next, err
+		}
+	}
+	fromStart := r.lanes.furthest() == storage.Cursor{}
+	ahead, err := r.forward(ctx, n-len(rows), forced)
+	rows = append(rows, ahead...)
+	if err != nil {
+		return rows, next, err
+	}
+	r.hot = len(rows) >= enough(n, forced)
+	if !r.hot && !fromStart && (forced || r.look.allowed()) {
+		behind, err := r.lookBack(ctx, n-len(rows))
+		rows = append(rows, behind...)
+		if err != nil {
+			return rows, next, err
+		}
+		r.hot = len(rows) >= enough(n, forced)
+	}
+	return rows, next, nil
+}
+
+// enough says how many rows make a claim full. A running poller does not ask
+// again for the last quarter; a single poll takes what it was asked for.
+func enough(n int, forced bool) int {
+	if forced {
+		return n
+	}
+	return max(n*3/4, 1)
+}
+
+// clockTrusted refuses to claim while the store's idea of the time may be off by
+// more than a quarter of a lease.
+func (r *runner[R, A]) clockTrusted() error {
+	c, ok := r.store.(interface{ ClockBound() time.Duration })
+	if ok && c.ClockBound() > r.o.Lease/4 {
+		return fmt.Errorf("work: the clock may be off by %v, which is too much for a lease of %v: %w", c.ClockBound(), r.o.Lease, storage.ErrUnavailable)
+	}
+	return nil
+}
+
+// peek is the idle poll: one SELECT.
+func (r *runner[R, A]) peek(ctx context.Context, forced bool) (next time.Time, err error) {
+	now := r.now()
+	look := func(cursors bool) error {
+		next, err = r.store.Next(ctx, &r.spec.Table.Schema, r.claim(now, r.lanes.all(cursors)), now.Add(r.o.Interval))
+		return err
+	}
+	if forced || r.look.allowed() {
+		return next, r.look.measure(func() error { return look(false) })
+	}
+	return next, look(true)
+}
+
+func (r *runner[R, A]) forward(ctx context.Context, n int, forced bool) ([]*R, error) {
+	var all []*R
+	open := r.lanes
+	for len(open) > 0 && len(all) < enough(n, forced) {
+		asked := open.share(n - len(all))
+		for i := range asked {
+			asked[i].After = r.lanes.get(asked[i].Lane).at
+		}
+		rows, err := r.take(ctx, asked)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, rows...)
+		open = r.advance(open, asked, rows)
+	}
+	return all, nil
+}
+
+// advance moves the cursors behind rows and returns the lanes that may have more.
+func (r *runner[R, A]) advance(open lanes, asked []storage.LaneClaim, rows []*R) lanes {
+	got := r.count(rows, func(l *lane, c storage.Cursor) { l.at = c })
+	var more lanes
+	for _, l := range open {
+		quota := limitOf(asked, l.number)
+		if quota > 0 {
+			l.short = got[l.number] < quota
+		}
+		if quota == 0 || !l.short {
+			more = append(more, l)
+		}
+	}
+	return more
+}
+
+// lookBack claims from the start of the due order. A lane that has a whole quota
+// there is continued from there.
+func (r *runner[R, A]) lookBack(ctx context.Context, n int) (rows []*R, err error) {
+	asked := r.lanes.share(n)
+	err = r.look.measure(func() error {
+		rows, err = r.take(ctx, asked)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	last := map[int16]storage.Cursor{}
+	got := r.count(rows, func(l *lane, c storage.Cursor) { last[l.number] = c })
+	for lane, c := range last {
+		if l := r.lanes.get(lane); got[lane] == limitOf(asked, lane) && c.Before(l.at.DueOn, l.at.ID) {
+			l.at = c
+		}
+	}
+	r.tel.lookedBack(ctx, r.look.bound())
+	return rows, nil
+}
+
+// count counts rows by lane and passes the place of each to see.
+func (r *runner[R, A]) count(rows []*R, see func(*lane, storage.Cursor)) map[int16]int {
+	got := map[int16]int{}
+	for _, row := range rows {
+		rec := r.rec(row)
+		got[rec.Lane]++
+		if l := r.lanes.get(rec.Lane); l != nil {
+			see(l, storage.Cursor{DueOn: rec.DueOn, ID: rec.ID})
+		}
+	}
+	return got
+}
+
+func limitOf(asked []storage.LaneClaim, lane int16) int {
+	for _, a := range asked {
+		if a.Lane == lane {
+			return a.Limit
+		}
+	}
+	return 0
+}
+
+// take commits one claim; only then does the work start.
+func (r *runner[R, A]) take(ctx context.Context, asked []storage.LaneClaim) (rows []*R, err error) {
+	c := r.claim(r.now(), asked)
+	if c.Token, err = token(r.store.Rand()); err != nil {
+		return nil, err
+	}
+	err = r.store.InTx(ctx, func(tx storage.Tx) error {
+		rows, err = r.spec.Table.Claim(ctx, tx, c)
+		return err
+	})
+	if errors.Is(err, storage.ErrOutcomeUnknown) {
+		return r.won(ctx, rows)
+	}
+	return rows, err
+}
+
+// won tells which of the rows a claim with an unknown outcome got. If nobody can
+// say, the leases run out.
+func (r *runner[R, A]) won(ctx context.Context, rows []*R) (won []*R, err error) {
+	var stored map[int64]*R
+	err = r.store.InTx(ctx, func(tx storage.Tx) error {
+		stored, err = load(ctx, tx, r.spec.Table, rows)
+		return err
+	})
+	for _, row := range rows {
+		if s := stored[r.rec(row).ID]; s != nil && r.rec(s).ClaimToken == r.rec(row).ClaimToken {
+			won = append(won, row)
+		}
+	}
+	return won, err
+}
+
+func (r *runner[R, A]) claim(now time.Time, asked []storage.LaneClaim) storage.Claim {
+	return storage.Claim{
+		Statuses: r.spec.Claimable, Busy: r.spec.Busy, Types: r.types(), Lanes: asked,
+		Now: now, LeaseUntil: storage.Time(now.Add(r.o.Lease)),
+	}
+}
+
+// types adds the empty type, which any process serves.
+func (r *runner[R, A]) types() []string {
+	if r.spec.Types == nil {
+		return nil
+	}
+	return append([]string{""}, r.spec.Types()...)
+}
+
+func token(random io.Reader) (string, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(b[:]), nil
+}

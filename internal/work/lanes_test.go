@@ -1,0 +1,97 @@
+package work
+
+import (
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+func threeLanes() lanes { return newLanes(map[int16]int{-1: 8, 0: 4, 1: 1}) }
+
+func TestShareGivesTheBatchByWeightUrgentFirst(t *testing.T) {
+	t.Parallel()
+	want := []storage.LaneClaim{{Lane: -1, Limit: 80}, {Lane: 0, Limit: 40}, {Lane: 1, Limit: 10}}
+	if diff := cmp.Diff(want, threeLanes().share(130)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]storage.LaneClaim{{Lane: -1, Limit: 1}}, threeLanes().share(1)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestShareNeverStarvesALaneHoweverSmallTheBatch(t *testing.T) {
+	t.Parallel()
+	ls, got := threeLanes(), map[int16]int{}
+	for range 130 {
+		for _, c := range ls.share(1) {
+			got[c.Lane]++
+		}
+	}
+	if diff := cmp.Diff(map[int16]int{-1: 80, 0: 40, 1: 10}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestShareOnlyProbesALaneThatWasShort(t *testing.T) {
+	t.Parallel()
+	ls := threeLanes()
+	ls.get(-1).short = true
+	ls.get(1).short = true
+	for _, c := range ls.share(500) {
+		if c.Lane == 0 && c.Limit < 430 {
+			t.Errorf("the only lane with rows gets %d of 500", c.Limit)
+		}
+	}
+}
+
+func TestShareGivesExactlyWhatThereIs(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ls := threeLanes()
+		for _, l := range ls {
+			l.short = rapid.Bool().Draw(t, "short")
+		}
+		for range rapid.IntRange(1, 20).Draw(t, "claims") {
+			n, sum := rapid.IntRange(1, 700).Draw(t, "n"), 0
+			for _, c := range ls.share(n) {
+				sum += c.Limit
+			}
+			if sum != n {
+				t.Fatalf("shared %d of %d", sum, n)
+			}
+		}
+	})
+}
+
+func TestLookBackIsPacedByItsOwnCost(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	look := lookBack{clock: clk}
+	if !look.allowed() || !look.overdue() {
+		t.Error("the first look-back waits for nothing")
+	}
+	_ = look.measure(func() error { clk.Add(200 * time.Millisecond); return nil })
+	clk.Add(3999 * time.Millisecond)
+	look.hinted = true
+	if look.allowed() || look.overdue() {
+		t.Error("a look-back that took 200 ms comes again within 4 s")
+	}
+	clk.Add(time.Millisecond)
+	if !look.allowed() || !look.overdue() {
+		t.Error("after twenty times its cost it may come again")
+	}
+	_ = look.measure(func() error { clk.Add(time.Millisecond); return nil })
+	clk.Add(20 * time.Millisecond)
+	if !look.allowed() || look.overdue() {
+		t.Error("a cheap one comes at once when there is nothing ahead, else once a second")
+	}
+	clk.Add(980 * time.Millisecond)
+	if !look.overdue() {
+		t.Error("once a second it comes first")
+	}
+}

@@ -1,0 +1,185 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// maxSettle is how many rows one settling transaction takes at most.
+const maxSettle = 1000
+
+// settle writes handled rows back and dispatches what they decided. A batch that
+// the store refuses is halved until the row that cannot be stored stands alone;
+// while the database is away it is tried again for as long as a lease, since the
+// result of a finished call must not be dropped.
+func (r *runner[R, A]) settle(ctx context.Context, batch []settled[R, A], rep *Report) {
+	for len(batch) > maxSettle {
+		r.settle(ctx, batch[:maxSettle], rep)
+		batch = batch[maxSettle:]
+	}
+	deadline := r.mono.Now().Add(r.o.Lease)
+	for wait := 10 * time.Millisecond; len(batch) > 0; wait = min(2*wait, time.Second) {
+		stale, err := r.settleOnce(ctx, batch)
+		if err == nil {
+			r.land(ctx, batch, stale, rep)
+			return
+		}
+		if !passing(err) {
+			r.divide(ctx, batch, err, rep)
+			return
+		}
+		if r.mono.Now().Add(wait).After(deadline) || !r.pause(ctx, wait) {
+			r.giveUp(ctx, batch, err, rep)
+			return
+		}
+	}
+}
+
+// passing errors say nothing against the rows: the same batch may do later.
+func passing(err error) bool {
+	return errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) ||
+		errors.Is(err, storage.ErrStale) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+func (r *runner[R, A]) pause(ctx context.Context, d time.Duration) bool {
+	t := r.mono.Timer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// divide isolates what the store refuses. A single row fails without its
+// artifacts; if not even that can be stored, its lease runs out.
+func (r *runner[R, A]) divide(ctx context.Context, batch []settled[R, A], err error, rep *Report) {
+	if half := len(batch) / 2; half > 0 {
+		r.settle(ctx, batch[:half], rep)
+		r.settle(ctx, batch[half:], rep)
+		return
+	}
+	if !batch[0].dispatch {
+		r.giveUp(ctx, batch, err, rep)
+		return
+	}
+	r.o.Logger.ErrorContext(ctx, "belfry: a row could not be settled", "pass", r.spec.Name, "id", r.rec(batch[0].row).ID, "error", err)
+	r.spec.Fail(r.now(), batch[0].row, err)
+	rep.Failed++
+	r.settle(ctx, []settled[R, A]{{row: batch[0].row}}, rep)
+}
+
+func (r *runner[R, A]) giveUp(ctx context.Context, batch []settled[R, A], err error, rep *Report) {
+	r.o.Logger.ErrorContext(ctx, "belfry: rows are left to their leases", "pass", r.spec.Name, "rows", len(batch), "error", err)
+	rep.Failed += len(batch)
+	for _, s := range batch {
+		r.flights.remove(r.rec(s.row))
+	}
+}
+
+// land counts a committed batch and ends its flights.
+func (r *runner[R, A]) land(ctx context.Context, batch []settled[R, A], stale int, rep *Report) {
+	rep.Settled += len(batch) - stale
+	rep.Stale += stale
+	for _, s := range batch {
+		r.tel.settled(r.rec(s.row).Status)
+		r.flights.remove(r.rec(s.row))
+	}
+	r.tel.flush(ctx, stale)
+}
+
+// settleOnce is one transaction: save the rows, merge what others wrote
+// meanwhile, dispatch the rest. It tells how many were stale.
+func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A]) (stale int, err error) {
+	ctx, end := r.tel.settling(ctx, len(batch))
+	defer end()
+	rows, before := make([]*R, len(batch)), make([]R, len(batch))
+	for i, s := range batch {
+		rec := r.rec(s.row)
+		rec.LeaseExpiresOn, rec.Abandoned = time.Time{}, false
+		rows[i], before[i] = s.row, *s.row
+	}
+	err = r.store.InTx(ctx, func(tx storage.Tx) error {
+		for i := range rows {
+			*rows[i] = before[i] // the transaction may run again
+		}
+		lost, err := r.save(ctx, tx, rows)
+		if err != nil {
+			return err
+		}
+		stale = len(lost)
+		return r.dispatch(ctx, tx, batch, lost)
+	})
+	if err != nil {
+		for i := range rows {
+			*rows[i] = before[i]
+		}
+	}
+	return stale, err
+}
+
+// save writes the rows and returns the places of the stale ones, after it
+// brought over what those knew.
+func (r *runner[R, A]) save(ctx context.Context, tx storage.Tx, rows []*R) (map[int]bool, error) {
+	err := r.spec.Table.Save(ctx, tx, rows...)
+	var stale *storage.StaleError
+	if !errors.As(err, &stale) {
+		return nil, err
+	}
+	lost := make(map[int]bool, len(stale.Rows))
+	mine := make([]*R, len(stale.Rows))
+	for i, n := range stale.Rows {
+		lost[n], mine[i] = true, rows[n]
+	}
+	return lost, r.merge(ctx, tx, mine)
+}
+
+// merge brings the facts of stale rows into what others wrote. A claim that is
+// still ours ends here: its lease is cleared, and a row that is still busy is
+// given back.
+func (r *runner[R, A]) merge(ctx context.Context, tx storage.Tx, mine []*R) error {
+	stored, err := load(ctx, tx, r.spec.Table, mine)
+	if err != nil {
+		return err
+	}
+	var save []*R
+	for _, m := range mine {
+		s := stored[r.rec(m).ID]
+		if s == nil {
+			continue
+		}
+		rec := r.rec(s)
+		held := rec.ClaimToken == r.rec(m).ClaimToken && !rec.LeaseExpiresOn.IsZero()
+		changed := r.spec.Merge != nil && r.spec.Merge(s, m, held)
+		if held {
+			rec.LeaseExpiresOn, rec.Abandoned = time.Time{}, false
+			if !changed && r.spec.Busy != "" && rec.Status == r.spec.Busy {
+				r.spec.Release(r.now(), s)
+			}
+		}
+		if held || changed {
+			save = append(save, s)
+		}
+	}
+	return r.spec.Table.Save(ctx, tx, save...)
+}
+
+func (r *runner[R, A]) dispatch(ctx context.Context, tx storage.Tx, batch []settled[R, A], lost map[int]bool) error {
+	if r.spec.Dispatch == nil {
+		return nil
+	}
+	var done []Done[R, A]
+	for i, s := range batch {
+		if s.dispatch && !lost[i] {
+			done = append(done, Done[R, A]{s.row, s.result})
+		}
+	}
+	if len(done) == 0 {
+		return nil
+	}
+	return r.spec.Dispatch(ctx, tx, done)
+}

@@ -1,0 +1,108 @@
+// Package work is the one pass that every coordinated table of Belfry shares:
+// claim rows that are due, handle them under a heartbeat, and settle them with
+// what they cause in one transaction. A domain says what is particular to its
+// table in a [Spec]; everything else is here, once.
+package work
+
+import (
+	"context"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Spec is what a domain says about the pass over one of its tables. R is the
+// row; A is what a handler decided besides the row's next state: artifacts to
+// ensure, rows to wake.
+type Spec[R, A any] struct {
+	// Name appears in logs, metrics and reports: "automation", "notify.send".
+	Name  string
+	Table *storage.Table[R]
+	// Claimable are the statuses that a claim takes, Busy the one it gives ("":
+	// the lease alone says that a row is held).
+	Claimable []string
+	Busy      string
+	// Types lists the registered names served by this process. Nil means all; a
+	// row without a type is served by everybody. It is asked before each claim.
+	Types func() []string
+	// Group is how many rows of one type one call of Handle gets at most; zero
+	// means 50.
+	Group int
+
+	// Handle decides about a group of rows of one Type. It changes each row into
+	// its next state (status, due moment, results), writes nothing to the store
+	// but blobs and what Start writes, and returns one A for each item, in order.
+	// It is called from several goroutines. A panic, and an error, fail every row
+	// of the group, so it guards each row's own code with [Guard].
+	Handle func(ctx context.Context, items []Item[R]) ([]A, error)
+	// Dispatch ensures what was decided, in the transaction that has just settled
+	// the rows; rows that turned out stale are not among them. It may change rows
+	// and save them again (a conflict puts its row on hold). It may run again for
+	// the same rows after a roll-back, so it has no effects outside tx. Nil: none.
+	Dispatch func(ctx context.Context, tx storage.Tx, done []Done[R, A]) error
+	// Fail records a failed try: back-off, then hold.
+	Fail func(now time.Time, r *R, err error)
+	// Abandon settles a row whose lease ran out in somebody else's hands.
+	Abandon func(now time.Time, r *R)
+	// Release gives a row back unhandled, without counting a try.
+	Release func(now time.Time, r *R)
+	// Merge brings the facts of a row that was handled here (mine) into the row
+	// that somebody else wrote meanwhile (stored), and says whether there was
+	// anything to bring; it never moves a status backwards. held says that the
+	// claim is still ours; otherwise another worker has the row or had it. Nil:
+	// nothing is brought, what mine decided is dropped.
+	Merge func(stored, mine *R, held bool) bool
+}
+
+// Item is a claimed row.
+type Item[R any] struct {
+	Row *R
+	// Ctx ends when the lease is lost, or when shutdown has waited long enough. A
+	// try that fails only because Ctx ended is not counted: the handler puts the
+	// row back as Release would.
+	Ctx context.Context
+	// Lease is how long a renewed lease lasts, for Start.
+	Lease time.Duration
+}
+
+// Done is a settled row with what its handler decided.
+type Done[R, A any] struct {
+	Row    *R
+	Result A
+}
+
+// Pass is a Spec with its store, ready to be run by any number of pollers.
+type Pass interface {
+	// Name is the Spec's.
+	Name() string
+	// Runner makes one poller's own instance: its cursors and its rows in flight.
+	Runner(o Options) Runner
+}
+
+// Runner is a pass in one poller.
+type Runner interface {
+	// Poll claims at most batch rows, handles and settles them.
+	Poll(ctx context.Context, batch int) (Report, error)
+	// Run polls until ctx ends, then claims nothing more, finishes what runs and
+	// releases the rest.
+	Run(ctx context.Context) error
+}
+
+// Report counts what one or more polls did.
+type Report struct {
+	Claimed   int // rows claimed, abandoned ones included
+	Abandoned int // of those: taken over from an expired lease, settled unhandled
+	Settled   int // rows whose handled state was committed
+	Stale     int // rows that somebody else wrote meanwhile; what was decided is dropped or merged
+	Failed    int // rows whose handler failed or panicked as a group, or whose result could not be stored
+	Released  int // rows given back unhandled at shutdown
+}
+
+// Add sums reports.
+func (r Report) Add(o Report) Report {
+	return Report{
+		Claimed: r.Claimed + o.Claimed, Abandoned: r.Abandoned + o.Abandoned,
+		Settled: r.Settled + o.Settled, Stale: r.Stale + o.Stale,
+		Failed: r.Failed + o.Failed, Released: r.Released + o.Released,
+	}
+}

@@ -1,0 +1,109 @@
+package work
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+)
+
+const scopeName = "github.com/belfry-go/belfry"
+
+// telemetry counts and traces one pass. Attributes are names from code (pass,
+// status), never data.
+type telemetry struct {
+	tracer trace.Tracer
+	pass   attribute.KeyValue
+
+	claims, rows, stale, lost, failed metric.Int64Counter
+	lag, bound, duration              metric.Float64Histogram
+
+	mu       sync.Mutex
+	statuses map[string]int64
+}
+
+func newTelemetry(pass string, o Options) *telemetry {
+	m := o.MeterProvider.Meter(scopeName)
+	counter := func(name, about string) metric.Int64Counter {
+		c, err := m.Int64Counter(name, metric.WithDescription(about))
+		if err != nil {
+			panic(err) // the names are constants
+		}
+		return c
+	}
+	seconds := func(name, about string) metric.Float64Histogram {
+		h, err := m.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(about))
+		if err != nil {
+			panic(err)
+		}
+		return h
+	}
+	return &telemetry{
+		tracer:   o.TracerProvider.Tracer(scopeName),
+		pass:     attribute.String("pass", pass),
+		statuses: map[string]int64{},
+		claims:   counter("belfry.rows.claimed", "Rows claimed."),
+		rows:     counter("belfry.rows.settled", "Rows settled, by their new status."),
+		stale:    counter("belfry.rows.stale", "Rows that somebody else wrote while they were handled."),
+		lost:     counter("belfry.leases.lost", "Leases that ran out under a handler."),
+		failed:   counter("belfry.polls.failed", "Polls that ended with an error."),
+		lag:      seconds("belfry.due.lag", "How late the latest row of a claim was."),
+		bound:    seconds("belfry.lookback.bound", "How long a row behind the cursor waits at most."),
+		duration: seconds("belfry.group.duration", "How long a group of rows was handled."),
+	}
+}
+
+func (t *telemetry) claimed(ctx context.Context, rows int, lag time.Duration) {
+	t.claims.Add(ctx, int64(rows), metric.WithAttributes(t.pass))
+	t.lag.Record(ctx, lag.Seconds(), metric.WithAttributes(t.pass))
+}
+
+func (t *telemetry) lookedBack(ctx context.Context, bound time.Duration) {
+	t.bound.Record(ctx, bound.Seconds(), metric.WithAttributes(t.pass))
+}
+
+func (t *telemetry) leaseLost(ctx context.Context) {
+	t.lost.Add(ctx, 1, metric.WithAttributes(t.pass))
+}
+
+func (t *telemetry) pollFailed(ctx context.Context) {
+	t.failed.Add(ctx, 1, metric.WithAttributes(t.pass))
+}
+
+// settled notes a row's new status; flush counts the batch.
+func (t *telemetry) settled(status string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.statuses[status]++
+}
+
+func (t *telemetry) flush(ctx context.Context, stale int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for status, n := range t.statuses {
+		t.rows.Add(ctx, n, metric.WithAttributes(t.pass, attribute.String("status", status)))
+	}
+	clear(t.statuses)
+	t.stale.Add(ctx, int64(stale), metric.WithAttributes(t.pass))
+}
+
+func (t *telemetry) handling(ctx context.Context, rows int) (context.Context, func()) {
+	start := realClock.Now()
+	ctx, span := t.span(ctx, "belfry.handle", rows)
+	return ctx, func() {
+		t.duration.Record(ctx, realClock.Since(start).Seconds(), metric.WithAttributes(t.pass))
+		span.End()
+	}
+}
+
+func (t *telemetry) settling(ctx context.Context, rows int) (context.Context, func()) {
+	ctx, span := t.span(ctx, "belfry.settle", rows)
+	return ctx, func() { span.End() }
+}
+
+func (t *telemetry) span(ctx context.Context, name string, rows int) (context.Context, trace.Span) {
+	return t.tracer.Start(ctx, name, trace.WithAttributes(t.pass, attribute.Int("rows", rows)))
+}

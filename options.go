@@ -1,0 +1,42 @@
+package belfry
+
+import (
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Options are a Poller's settings. Nil, and every zero value, is a good choice.
+type Options struct {
+	// Batch is how many rows one claim takes in Run; default 500. PollOnce is
+	// told its own.
+	Batch int
+	// Interval is the longest sleep between two polls of an idle pass; default
+	// one second. A row that this process makes due, or whose moment is known,
+	// is not waited for.
+	Interval time.Duration
+	// Lease is how long a claim lasts when its process says nothing more; default
+	// one minute. Leases are renewed while handlers run, so this is how long a
+	// crash delays a row, not how long a handler may take.
+	Lease time.Duration
+	// Concurrency is how many groups of rows each pass handles at once; default 8.
+	Concurrency int
+	// InFlight bounds the rows that each pass has claimed and not yet settled;
+	// default 4000, and never less than Batch.
+	InFlight int
+	// Grace is how long Run waits for handlers when its context ends; default 30
+	// seconds. Then their contexts end too.
+	Grace time.Duration
+	// Lanes are the weights by which lanes share a claim; default urgent 8,
+	// normal 4, bulk 1. Rows of a lane that is not listed are left to others.
+	Lanes map[int16]int
+
+	// Logger gets warnings and errors, without payloads; default slog.Default().
+	Logger *slog.Logger
+	// MeterProvider and TracerProvider default to OpenTelemetry's global ones,
+	// which do nothing until a host sets them.
+	MeterProvider  metric.MeterProvider
+	TracerProvider trace.TracerProvider
+}

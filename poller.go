@@ -1,0 +1,113 @@
+package belfry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Service is something a Poller can run: *automation.Scheduler, *notify.Notifier
+// and *survey.Service. It is sealed, since its passes are internal.
+type Service interface {
+	// Passes are the kinds of due rows that the service handles.
+	Passes() []work.Pass
+}
+
+// Report counts what a poll did; its fields are documented where they are named.
+type Report struct {
+	// Claimed rows, abandoned ones included. Zero means that nothing that this
+	// process serves was due and free.
+	Claimed int
+	// Abandoned rows were taken over from an expired lease, and settled without
+	// running their handler.
+	Abandoned int
+	// Settled rows had their new state committed.
+	Settled int
+	// Stale rows were written by somebody else while they were handled (an event
+	// deactivated them, say); what was decided for them was dropped.
+	Stale int
+	// Failed rows could not be handled or stored and were put back with a delay.
+	Failed int
+	// Released rows were given back unhandled because the context ended.
+	Released int
+}
+
+// Poller claims due rows for its services and settles them. Any number of
+// pollers, in any number of processes, may work on one store; each row is in the
+// hands of one of them. Its methods may be called from any number of goroutines.
+type Poller struct {
+	batch   int
+	runners []work.Runner
+}
+
+// NewPoller makes a poller over the services, which must be made on store. It
+// starts nothing. It panics on a nil store or service, as only a programmer can
+// cause that.
+func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller {
+	if store == nil {
+		panic("belfry: NewPoller with a nil store")
+	}
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	p := &Poller{batch: o.Batch}
+	if p.batch == 0 {
+		p.batch = defaultBatch
+	}
+	for i, s := range services {
+		if s == nil {
+			panic(fmt.Sprintf("belfry: NewPoller: service %d is nil", i))
+		}
+		for _, pass := range s.Passes() {
+			p.runners = append(p.runners, pass.Runner(work.Options(o)))
+		}
+	}
+	return p
+}
+
+const defaultBatch = 500
+
+// Run polls until ctx ends; then it claims nothing more, finishes what runs
+// (see Options.Grace), and gives the rest back. It returns ctx's error. Run goes
+// with a real clock: a program that moves a mock clock uses PollOnce or Drain.
+func (p *Poller) Run(ctx context.Context) error {
+	var g errgroup.Group
+	for _, r := range p.runners {
+		g.Go(func() error { return r.Run(ctx) })
+	}
+	return g.Wait()
+}
+
+// PollOnce lets each pass claim, handle and settle at most batchSize rows, in
+// the order of the services. It returns what was done even when there was an
+// error; a failing pass does not stop the others.
+func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
+	var sum work.Report
+	var errs []error
+	for _, r := range p.runners {
+		rep, err := r.Poll(ctx, max(batchSize, 1))
+		sum = sum.Add(rep)
+		errs = append(errs, err)
+	}
+	return Report(sum), errors.Join(errs...)
+}
+
+// Drain polls until no pass here finds a row to claim: for tests, demonstrations
+// and endpoints that an external timer calls.
+func (p *Poller) Drain(ctx context.Context) error {
+	for {
+		rep, err := p.PollOnce(ctx, p.batch)
+		if err != nil || rep.Claimed == 0 {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package storage
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Field returns the addressable field of r that holds the column.
+func (c *Column) Field(r Row) reflect.Value {
+	return reflect.ValueOf(r).Elem().FieldByIndex(c.index)
+}
+
+// Value returns the column of r in its canonical form: string (Text, JSON),
+// int64, bool, time.Time (UTC, whole microseconds), []byte, or nil for NULL.
+// Text with a NUL or invalid UTF-8, and a value that does not marshal, is a
+// [*ValueError]: databases disagree about those.
+func (c *Column) Value(r Row) (any, error) {
+	f := c.Field(r)
+	if c.Null && f.IsZero() {
+		return nil, nil
+	}
+	switch c.Kind {
+	case Int:
+		return f.Int(), nil
+	case Bool:
+		return f.Bool(), nil
+	case Instant:
+		return Time(f.Interface().(time.Time)), nil
+	case Bytes:
+		return append([]byte{}, f.Bytes()...), nil // NULL needs the tag, never a nil slice
+	case JSON:
+		b, err := json.Marshal(f.Interface())
+		if err != nil {
+			return nil, &ValueError{Table: c.table, Column: c.Name, Problem: err.Error()}
+		}
+		return string(b), nil
+	default:
+		s := f.String()
+		if problem := textProblem(s); problem != "" {
+			return nil, &ValueError{Table: c.table, Column: c.Name, Problem: problem}
+		}
+		return s, nil
+	}
+}
+
+func textProblem(s string) string {
+	switch {
+	case strings.IndexByte(s, 0) >= 0:
+		return "text holds a NUL character"
+	case !utf8.ValidString(s):
+		return "text is not valid UTF-8"
+	}
+	return ""
+}
+
+// Set stores a canonical value, as Value gives it, into the column of r.
+func (c *Column) Set(r Row, v any) error {
+	f := c.Field(r)
+	if v == nil {
+		f.SetZero()
+		return nil
+	}
+	switch v := v.(type) {
+	case int64:
+		f.SetInt(v)
+	case bool:
+		f.SetBool(v)
+	case time.Time:
+		f.Set(reflect.ValueOf(Time(v)))
+	case []byte:
+		f.SetBytes(append([]byte{}, v...))
+	case string:
+		if c.Kind == JSON {
+			f.SetZero()
+			if err := json.Unmarshal([]byte(v), f.Addr().Interface()); err != nil {
+				return fmt.Errorf("storage: %s.%s: %w", c.table, c.Name, err)
+			}
+			return nil
+		}
+		f.SetString(v)
+	default:
+		return fmt.Errorf("storage: %s.%s: unexpected %T", c.table, c.Name, v)
+	}
+	return nil
+}
+
+// Time returns t as it is stored, hashed and compared: UTC, whole microseconds,
+// without a monotonic reading. The zero time stays zero.
+func Time(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Microsecond)
+}
+
+// check refuses what no adapter could store faithfully.
+func (s *Schema) check(r Row) error {
+	size := 0
+	for i := range s.Columns {
+		v, err := s.Columns[i].Value(r)
+		if err != nil {
+			return err
+		}
+		switch v := v.(type) {
+		case string:
+			size += len(v)
+		case []byte:
+			size += len(v)
+		}
+	}
+	if s.MaxRow > 0 && size > s.MaxRow {
+		return &RowSizeError{Table: s.Name, Size: size, Limit: s.MaxRow}
+	}
+	switch rec := r.record(); {
+	case rec.Scope == AnyScope:
+		return &ValueError{Table: s.Name, Column: "scope", Problem: "AnyScope is for reading only"}
+	case rec.Key == "":
+		return &ValueError{Table: s.Name, Column: "key", Problem: "empty"}
+	}
+	return nil
+}

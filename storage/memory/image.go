@@ -1,0 +1,154 @@
+package memory
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// image is one version of a row in the form a database gives it back. It shares
+// no memory with callers and is never changed.
+type image struct {
+	row  storage.Row
+	rec  *storage.Record
+	json []string // by shape.json; empty where the field is its zero value
+}
+
+// shape knows which columns of a schema a plain copy of the struct leaves shared
+// or unlike what a database returns.
+type shape struct {
+	schema  *storage.Schema
+	rowType reflect.Type
+	whole   bool // every field is a column, so structs are copied as one
+	fixed   []*storage.Column
+	instant []*storage.Column
+	bytes   []*storage.Column
+	json    []*storage.Column
+}
+
+func newShape(s *storage.Schema) *shape {
+	p := &shape{schema: s, rowType: reflect.TypeOf(s.New()), whole: true}
+	for i := range s.Columns {
+		c := &s.Columns[i]
+		if c.Fixed {
+			p.fixed = append(p.fixed, c)
+		}
+		switch c.Kind {
+		case storage.Instant:
+			p.instant = append(p.instant, c)
+		case storage.Bytes:
+			p.bytes = append(p.bytes, c)
+		case storage.JSON:
+			p.json = append(p.json, c)
+		}
+	}
+	for _, f := range reflect.VisibleFields(p.rowType.Elem()) {
+		if f.Tag.Get("db") == "" && !f.Anonymous {
+			p.whole = false
+		}
+	}
+	return p
+}
+
+// copyRow copies the columns of a row and nothing else; slices, maps and
+// pointers stay shared.
+func (p *shape) copyRow(r storage.Row) storage.Row {
+	out := p.schema.New()
+	if p.whole {
+		reflect.ValueOf(out).Elem().Set(reflect.ValueOf(r).Elem())
+		return out
+	}
+	for i := range p.schema.Columns {
+		c := &p.schema.Columns[i]
+		c.Field(out).Set(c.Field(r))
+	}
+	return out
+}
+
+// image makes the stored form of r; fixed columns come from old if there is one.
+func (p *shape) image(r storage.Row, old *image) (*image, error) {
+	row := p.copyRow(r)
+	img := &image{row: row, rec: storage.RecordOf(row)}
+	for _, c := range p.instant {
+		t := c.Field(row).Addr().Interface().(*time.Time)
+		*t = storage.Time(*t)
+	}
+	for _, c := range p.bytes {
+		if err := settle(c, row); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.settleJSON(img); err != nil {
+		return nil, err
+	}
+	if old != nil {
+		p.keepFixed(img, old)
+	}
+	return img, nil
+}
+
+// settle passes a column through its canonical form.
+func settle(c *storage.Column, row storage.Row) error {
+	v, err := c.Value(row)
+	if err != nil {
+		return err
+	}
+	return c.Set(row, v)
+}
+
+func (p *shape) settleJSON(img *image) error {
+	if len(p.json) == 0 {
+		return nil
+	}
+	img.json = make([]string, len(p.json))
+	for i, c := range p.json {
+		v, err := c.Value(img.row)
+		if err != nil {
+			return err
+		}
+		if err := c.Set(img.row, v); err != nil {
+			return err
+		}
+		if !c.Field(img.row).IsZero() {
+			img.json[i] = v.(string)
+		}
+	}
+	return nil
+}
+
+func (p *shape) keepFixed(img, old *image) {
+	for _, c := range p.fixed {
+		c.Field(img.row).Set(c.Field(old.row))
+	}
+	for i, c := range p.json {
+		if c.Fixed {
+			img.json[i] = old.json[i]
+		}
+	}
+}
+
+// next copies an image for a change of its Record.
+func (p *shape) next(old *image) *image {
+	row := p.copyRow(old.row)
+	return &image{row: row, rec: storage.RecordOf(row), json: old.json}
+}
+
+// load makes the caller's own copy of an image.
+func (p *shape) load(img *image) (storage.Row, error) {
+	row := p.copyRow(img.row)
+	for _, c := range p.bytes {
+		if f := c.Field(row); !f.IsNil() {
+			f.SetBytes(append([]byte{}, f.Bytes()...))
+		}
+	}
+	for i, c := range p.json {
+		if img.json[i] == "" {
+			continue
+		}
+		if err := c.Set(row, img.json[i]); err != nil {
+			return nil, err
+		}
+	}
+	return row, nil
+}

@@ -1,0 +1,117 @@
+package storage
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+)
+
+// Op is the comparison that a condition makes.
+type Op int
+
+// The comparisons of a [Cond].
+const (
+	OpEq Op = iota
+	OpIn
+	OpLess
+	OpAtMost
+	OpGreater
+	OpAtLeast
+	OpNull
+	OpNotNull
+	OpAny // at least one of Conds holds
+)
+
+// Cond is one condition of a query; several are joined by AND. Text compares
+// byte by byte, and a comparison with NULL is false. Make conditions with Eq,
+// In, Less, AtMost, Greater, AtLeast, Null, NotNull and Any.
+type Cond struct {
+	Column string
+	Op     Op
+	Value  any    // string, int64, bool or time.Time; []string or []int64 for OpIn
+	Conds  []Cond // for OpAny
+}
+
+// Eq holds where column equals value: a string, integer, bool or time.
+func Eq(column string, value any) Cond { return compare(column, OpEq, value) }
+
+// Less holds where column is less than value.
+func Less(column string, value any) Cond { return compare(column, OpLess, value) }
+
+// AtMost holds where column is less than or equal to value.
+func AtMost(column string, value any) Cond { return compare(column, OpAtMost, value) }
+
+// Greater holds where column is greater than value.
+func Greater(column string, value any) Cond { return compare(column, OpGreater, value) }
+
+// AtLeast holds where column is greater than or equal to value.
+func AtLeast(column string, value any) Cond { return compare(column, OpAtLeast, value) }
+
+// In holds where column equals one of values; none of them: never.
+func In[V ~string | ~int64](column string, values []V) Cond {
+	c := Cond{Column: column, Op: OpIn}
+	if reflect.TypeFor[V]().Kind() == reflect.String {
+		out := make([]string, len(values))
+		for i, v := range values {
+			out[i] = reflect.ValueOf(v).String()
+		}
+		c.Value = out
+		return c
+	}
+	out := make([]int64, len(values))
+	for i, v := range values {
+		out[i] = reflect.ValueOf(v).Int()
+	}
+	c.Value = out
+	return c
+}
+
+// Null holds where column is NULL.
+func Null(column string) Cond { return Cond{Column: column, Op: OpNull} }
+
+// NotNull holds where column is not NULL.
+func NotNull(column string) Cond { return Cond{Column: column, Op: OpNotNull} }
+
+// Any holds where at least one of conds holds; none of them: never.
+func Any(conds ...Cond) Cond { return Cond{Op: OpAny, Conds: conds} }
+
+func compare(column string, op Op, value any) Cond {
+	return Cond{Column: column, Op: op, Value: canonical(value)}
+}
+
+// canonical panics on a type that no column has: values of conditions come from
+// typed Go code.
+func canonical(value any) any {
+	if t, ok := value.(time.Time); ok {
+		return Time(t)
+	}
+	switch v := reflect.ValueOf(value); v.Kind() {
+	case reflect.String:
+		return v.String()
+	case reflect.Int64, reflect.Int32, reflect.Int16, reflect.Int:
+		return v.Int()
+	case reflect.Bool:
+		return v.Bool()
+	}
+	panic(fmt.Sprintf("storage: condition with a %T", value))
+}
+
+// Query selects rows of one table.
+type Query struct {
+	Where []Cond
+	// OrderBy is a column; ties are broken by id in the same direction. Empty
+	// means by id alone. NULLs sort first (last when Desc).
+	OrderBy string
+	Desc    bool
+	// Limit is required: at most so many rows come back.
+	Limit int
+	// After continues behind the last row of the page before (keyset paging).
+	After *Position
+}
+
+// Position is a place in an ordered result: the value of the OrderBy column
+// (ignored without OrderBy; it must not be NULL) and the id of a row.
+type Position struct {
+	Value any
+	ID    int64
+}

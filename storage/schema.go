@@ -1,0 +1,136 @@
+package storage
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Kind is the closed set of column types; an adapter maps each of them once.
+type Kind int
+
+// The kinds of column, with the Go types that have them.
+const (
+	Text    Kind = iota // string
+	Int                 // int64, int32, int16, int
+	Bool                // bool
+	Instant             // time.Time
+	JSON                // any type, with the tag option "json"
+	Bytes               // []byte
+)
+
+// Column is one column of a table, derived from a struct field by [Define].
+type Column struct {
+	Name string
+	Kind Kind
+	// Fixed columns are written by Insert only, hence they may be indexed.
+	Fixed bool
+	// Null columns store the Go zero value as NULL.
+	Null bool
+
+	table string
+	index []int
+}
+
+// Schema is all that an adapter sees of a table.
+type Schema struct {
+	Name    string
+	Columns []Column
+	// New returns a pointer to a zero row.
+	New func() Row
+	// MaxRow bounds the bytes of text, JSON and bytes in a row; zero is no bound.
+	MaxRow int
+}
+
+// Column returns the column of that name. It panics on an unknown one: names
+// of columns come from code, never from data.
+func (s *Schema) Column(name string) *Column {
+	for i := range s.Columns {
+		if s.Columns[i].Name == name {
+			return &s.Columns[i]
+		}
+	}
+	panic(fmt.Sprintf("storage: table %s has no column %q", s.Name, name))
+}
+
+// Table is the typed front of a schema: its verbs take and give []*R.
+type Table[R any] struct {
+	Schema
+	row       func(*R) Row
+	findFirst atomic.Bool // the last Ensure found most of its rows
+}
+
+// Row returns r as an adapter sees it.
+func (t *Table[R]) Row(r *R) Row { return t.row(r) }
+
+// Record returns the shared columns of r.
+func (t *Table[R]) Record(r *R) *Record { return t.row(r).record() }
+
+// Limit refuses rows whose text, JSON and bytes exceed n bytes with a
+// [*RowSizeError], and returns t. It is called once, beside Define.
+func (t *Table[R]) Limit(n int) *Table[R] {
+	t.MaxRow = n
+	return t
+}
+
+// Define describes the table name by the struct R, which must embed [Record].
+// A field becomes a column by its tag `db:"column[,fixed][,null][,json]"`; times
+// are always nullable. Define panics on a field that has no column kind, since
+// only a programmer can cause that.
+func Define[R any, P interface {
+	*R
+	Row
+}](name string) *Table[R] {
+	t := &Table[R]{
+		Schema: Schema{Name: name, New: func() Row { return P(new(R)) }},
+		row:    func(r *R) Row { return P(r) },
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[R]()) {
+		column, options, _ := strings.Cut(f.Tag.Get("db"), ",")
+		if column == "" {
+			continue
+		}
+		kind, ok := kindOf(f.Type, options)
+		if !ok {
+			panic(fmt.Sprintf("storage: %s.%s: no column kind for %s", name, column, f.Type))
+		}
+		t.Columns = append(t.Columns, Column{
+			Name: column, Kind: kind, table: name, index: f.Index,
+			Fixed: hasOption(options, "fixed"),
+			Null:  kind == Instant || hasOption(options, "null"),
+		})
+	}
+	return t
+}
+
+func hasOption(options, name string) bool {
+	for o := range strings.SplitSeq(options, ",") {
+		if o == name {
+			return true
+		}
+	}
+	return false
+}
+
+func kindOf(t reflect.Type, options string) (Kind, bool) {
+	if hasOption(options, "json") {
+		return JSON, true
+	}
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return Instant, true
+	case t == reflect.TypeFor[[]byte]():
+		return Bytes, true
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return Text, true
+	case reflect.Int64, reflect.Int32, reflect.Int16, reflect.Int:
+		return Int, true
+	case reflect.Bool:
+		return Bool, true
+	}
+	return 0, false
+}
