@@ -61,9 +61,9 @@ func enough(n int, forced bool) int {
 // clockTrusted refuses to claim while the store's idea of the time may be off by
 // more than a quarter of a lease.
 func (r *runner[R, A]) clockTrusted() error {
-	c, ok := r.store.(interface{ ClockBound() time.Duration })
-	if ok && c.ClockBound() > r.o.Lease/4 {
-		return fmt.Errorf("work: the clock may be off by %v, which is too much for a lease of %v: %w", c.ClockBound(), r.o.Lease, storage.ErrUnavailable)
+	c, ok := r.store.Clock().(interface{ Uncertainty() time.Duration })
+	if ok && c.Uncertainty() > r.o.Lease/4 {
+		return fmt.Errorf("work: the clock may be off by %v, which is too much for a lease of %v: %w", c.Uncertainty(), r.o.Lease, storage.ErrUnavailable)
 	}
 	return nil
 }

@@ -1,0 +1,63 @@
+// Package keys builds the deterministic identities of Belfry: scheduler keys,
+// the partition and row keys of notifications, and the hashes that tell one
+// input or recipient from another.
+//
+// # Why keys are computed and never drawn
+//
+// An event, its retry and a later reconciliation must all arrive at the same
+// row, in any process, time zone and order of map iteration. So a key is a
+// pure function of what the work is about: which setting, which source, which
+// occasion. It never holds a random id (a report's manual run id aside, which
+// is made before the first insert and used again by every retry), the clock,
+// display text, recipients or a template; see (Automation & Reminders,
+// "SchedulerKey - idempotency key"). That a key is taken then means that the
+// work exists, and saying it twice changes nothing.
+//
+// # Injective, and parsed back
+//
+// Two different occasions must never share a key, or one of them would be
+// swallowed in silence. Components are joined with ':', and as the documents
+// write the formats a component that holds a ':' reads as two. Therefore a
+// component is refused unless it is non-empty, valid UTF-8, at most
+// [MaxPartLen] bytes, and free of control characters and ':'. An instant is
+// the only component with colons: it comes last and is parsed strictly. What
+// shows that a format is injective is that [Parse] gives back exactly the
+// value that built the key, and refuses every other text.
+//
+// # The formats
+//
+// From (Automation & Reminders, "SchedulerKey - idempotency key") and (Report
+// Subscription):
+//
+//	reminder:{setting}:{sourceType}:{source}:{triggerKey}:{targetDate}:{offsetDays}            Reminder
+//	reminder:{setting}:{sourceType}:{source}:{triggerKey}:threshold:{thresholdKey}             Threshold
+//	thresholdKey = {metricKey}:{thresholdValue}:{firingPolicy}:{scopeKey}                      Firing
+//	report-subscription:{subscription}:scheduled:{periodStartUtc or scheduledOn}               ReportRun
+//	report-subscription:{subscription}:manual:{run}                                            ManualReportRun
+//
+// Belfry's own, for what the documents leave open:
+//
+//	reminder:{setting}:{sourceType}:{source}:{triggerKey}:recurring:{occurrence}               Recurring
+//	host:{type}:{sourceType}:{source}:{triggerKey}                                             Host
+//	event:{entityType}:{entity}:{eventType}:{eventId}:{notificationType}                       NotificationEvent
+//
+// From (Communication - System architecture, "Key policy"): [JobRow],
+// [CampaignPartition], [UserPartition], [EmployeePartition],
+// [UserMessageRow], [OutgoingMessageRow], and [Join] for an identity of
+// several parts such as the dispatch guard.
+//
+// Hashes are SHA-256. Whatever has several fields is hashed with each field's
+// length before it ([Sum]), so that no two lists of fields give one message.
+//
+// # Conventions
+//
+// Civil dates are strings of the form 2006-01-02 that name a day which
+// exists, in years 1 to 9999. Instants are RFC 3339 in UTC with whole
+// seconds; finer ones are refused rather than cut, since two of them would
+// give one key. Text is compared byte by byte: no case folding, no Unicode
+// normalisation, so a caller whose identifiers come in several spellings
+// chooses one before building a key.
+//
+// Everything here is a pure function without state, safe for concurrent use.
+// What is refused is reported as a [*PartError].
+package keys

@@ -1,0 +1,27 @@
+package keys
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// Sum is SHA-256 over fields, each after its length in bytes as eight bytes
+// big endian. The lengths make the message injective: ("ab", "c"), ("a",
+// "bc") and ("ab", "c", "") are three different messages. Fields may hold any
+// bytes.
+func Sum(fields ...string) [sha256.Size]byte {
+	return sha256.Sum256(lengthPrefixed(fields))
+}
+
+func lengthPrefixed(fields []string) []byte {
+	size := 0
+	for _, f := range fields {
+		size += 8 + len(f)
+	}
+	message := make([]byte, 0, size)
+	for _, f := range fields {
+		message = binary.BigEndian.AppendUint64(message, uint64(len(f)))
+		message = append(message, f...)
+	}
+	return message
+}
