@@ -134,6 +134,7 @@ func TestALostLeaseEndsItsRowsContextOnly(t *testing.T) {
 		now := b.store.Clock().Now()
 		b.insert(b.ready("lost", now), b.ready("kept", now))
 		ended := map[string]error{}
+		var lostAfter time.Duration
 		b.handle = func(ctx context.Context, it work.Item[task]) error {
 			if it.Row.Key == "lost" {
 				b.edit("lost", func(r *task) { r.ClaimToken = "another's" })
@@ -145,6 +146,9 @@ func TestALostLeaseEndsItsRowsContextOnly(t *testing.T) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			ended[it.Row.Key] = it.Ctx.Err()
+			if it.Row.Key == "lost" {
+				lostAfter = b.store.Clock().Since(now)
+			}
 			return nil
 		}
 		stop := b.run(work.Options{Lease: time.Minute})
@@ -155,6 +159,9 @@ func TestALostLeaseEndsItsRowsContextOnly(t *testing.T) {
 			t.Errorf("contexts: %v", ended)
 		}
 		b.must("kept", "Done")
+		if lostAfter > 30*time.Second {
+			t.Errorf("the handler heard of it after %v, when the row may be in other hands", lostAfter)
+		}
 		if got := b.get("lost"); got.Note != "abandoned" {
 			t.Errorf("another's row was settled by us: %+v", got)
 		}

@@ -315,3 +315,16 @@ func TestABusyRowWhoseResultIsDroppedIsGivenBack(t *testing.T) {
 		t.Errorf("handled again: %+v", got)
 	}
 }
+
+func TestARowBehindTheCursorIsFoundByTheSamePoll(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.add("a", "b")
+	r := b.runner()
+	b.poll(r, 10)
+	early := task{Record: storage.Record{Key: "early", Status: "Ready", DueOn: start.Add(-time.Hour)}}
+	b.insert(early)
+	if rep := b.poll(r, 10); rep.Settled != 1 {
+		t.Errorf("%+v", rep)
+	}
+}
