@@ -106,7 +106,7 @@ func (r *runner[R, A]) advance(open lanes, asked []storage.LaneClaim, rows []*R)
 	for _, l := range open {
 		quota := limitOf(asked, l.number)
 		if quota > 0 {
-			l.short = got[l.number] < quota
+			l.got, l.short = got[l.number], got[l.number] < quota
 		}
 		if quota == 0 || !l.short {
 			more = append(more, l)

@@ -11,7 +11,8 @@ type lane struct {
 	number int16
 	weight int
 	credit int
-	short  bool // the last claim found less here than it asked for
+	got    int  // rows of the last claim
+	short  bool // that were fewer than it asked for
 	at     storage.Cursor
 }
 
@@ -26,33 +27,29 @@ func newLanes(weights map[int16]int) lanes {
 	return ls
 }
 
-// pull is a lane's weight in the next claim: a lane that was short is only
-// probed, so that a batch is not split for lanes that have nothing.
-func (l *lane) pull() int {
-	const probe = 16
-	if l.short {
-		return max(l.weight, 1)
+// expected is how many rows of n a lane may well have: one that was short is
+// only probed beyond what it had, so that a batch is not split for lanes that
+// are empty.
+func (l *lane) expected(n int) int {
+	if !l.short {
+		return n
 	}
-	return l.weight * probe
+	return 2*l.got + max(n/32, 1)
 }
 
-// share divides n slots by smooth weighted round robin: any n, however small,
-// comes to every lane in the long run, and urgent ones come first.
+// share divides n slots among the lanes by smooth weighted round robin: any n,
+// however small, comes to every lane in the long run, and urgent ones come
+// first. What exceeds the expectation of all goes to those that had rows.
 func (ls lanes) share(n int) []storage.LaneClaim {
 	quota := make([]int, len(ls))
-	total := 0
-	for _, l := range ls {
-		total += l.pull()
-	}
 	for range n {
-		best := 0
-		for i, l := range ls {
-			l.credit += l.pull()
-			if l.credit > ls[best].credit {
-				best = i
-			}
+		best := ls.next(func(i int) bool { return quota[i] < ls[i].expected(n) })
+		if best < 0 {
+			best = ls.next(func(i int) bool { return ls[i].got > 0 })
 		}
-		ls[best].credit -= total
+		if best < 0 {
+			best = ls.next(func(int) bool { return true })
+		}
 		quota[best]++
 	}
 	var claims []storage.LaneClaim
@@ -62,6 +59,26 @@ func (ls lanes) share(n int) []storage.LaneClaim {
 		}
 	}
 	return claims
+}
+
+// next gives one slot to the lane that has waited longest by its weight, among
+// those that may have it, and -1 if there is none.
+func (ls lanes) next(may func(int) bool) int {
+	best, total := -1, 0
+	for i, l := range ls {
+		if !may(i) {
+			continue
+		}
+		l.credit += l.weight
+		total += l.weight
+		if best < 0 || l.credit > ls[best].credit {
+			best = i
+		}
+	}
+	if best >= 0 {
+		ls[best].credit -= total
+	}
+	return best
 }
 
 // all asks every lane, for a peek.

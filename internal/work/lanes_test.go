@@ -40,11 +40,13 @@ func TestShareNeverStarvesALaneHoweverSmallTheBatch(t *testing.T) {
 func TestShareOnlyProbesALaneThatWasShort(t *testing.T) {
 	t.Parallel()
 	ls := threeLanes()
-	ls.get(-1).short = true
-	ls.get(1).short = true
-	for _, c := range ls.share(500) {
-		if c.Lane == 0 && c.Limit < 430 {
-			t.Errorf("the only lane with rows gets %d of 500", c.Limit)
+	for _, l := range ls {
+		l.short = true
+	}
+	ls.get(0).got = 1
+	for _, c := range ls.share(512) {
+		if want := map[int16]int{-1: 16, 0: 480, 1: 16}[c.Lane]; c.Limit != want {
+			t.Errorf("lane %d gets %d, want %d: only lane 0 had rows", c.Lane, c.Limit, want)
 		}
 	}
 }
@@ -54,7 +56,7 @@ func TestShareGivesExactlyWhatThereIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ls := threeLanes()
 		for _, l := range ls {
-			l.short = rapid.Bool().Draw(t, "short")
+			l.short, l.got = rapid.Bool().Draw(t, "short"), rapid.IntRange(0, 900).Draw(t, "got")
 		}
 		for range rapid.IntRange(1, 20).Draw(t, "claims") {
 			n, sum := rapid.IntRange(1, 700).Draw(t, "n"), 0

@@ -1,0 +1,228 @@
+package belfry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+	"github.com/lib/pq"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/counttest"
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/postgres"
+)
+
+func TestAReminderArrivesOnceAndASecondRunSendsNothing(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		h := newHost(t, store, reminder("visit"))
+		h.ensure(today("visit", 25)...)
+		h.drain()
+		h.ensure(today("visit", 25)...) // saying it again changes nothing
+		h.drain()
+		newHost(t, store, reminder("visit")).drain() // nor does another process
+		if sent, people := h.mails(); sent != 25 || people != 25 {
+			t.Errorf("%d mails to %d people", sent, people)
+		}
+	})
+}
+
+func TestTwoVersionsOnOneDatabaseServeTheirOwnTypesOnly(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
+		older, newer := newHost(t, store, reminder("visit")), newHost(t, store, reminder("visit"), reminder("invoice"))
+		older.ensure(today("visit", 3)...)
+		older.ensure(today("invoice", 4)...) // a process may ensure what it does not serve
+		older.drain()
+		if sent, _ := older.mails(); sent != 3 {
+			t.Errorf("the older one sent %d", sent)
+		}
+		newer.drain()
+		if sent, _ := newer.mails(); sent != 4 {
+			t.Errorf("the newer one sent %d", sent)
+		}
+	})
+}
+
+func TestManyPollersShareTheWork(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
+		const rows = 300
+		hosts := make([]*host, 4)
+		for i := range hosts {
+			hosts[i] = newHost(t, store, reminder("visit"))
+		}
+		hosts[0].ensure(today("visit", rows)...)
+		done := make(chan error)
+		for _, h := range hosts {
+			go func() { done <- h.poller.Drain(t.Context()) }()
+		}
+		for range hosts {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		hosts[0].drain() // what another held when it found nothing more
+		all, people := 0, map[string]int{}
+		for _, h := range hosts {
+			sent, _ := h.mails()
+			all += sent
+			for to, n := range h.sent {
+				people[to] += n
+			}
+		}
+		if all != rows || len(people) != rows {
+			t.Errorf("%d mails to %d people", all, len(people))
+		}
+	})
+}
+
+// The bulk lane never delays an urgent row: the next poll takes it.
+func TestAnUrgentRowPassesTheBulkLane(t *testing.T) {
+	t.Parallel()
+	bulk := 5000
+	if os.Getenv("BELFRY_FULL") != "" {
+		bulk = 1_000_000
+	}
+	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
+		urgent := reminder("reset")
+		urgent.Urgent = true
+		h := newHost(t, store, reminder("campaign"), urgent)
+		crowd := today("campaign", bulk)
+		for i := range crowd {
+			crowd[i].Lane = storage.LaneBulk
+		}
+		h.ensure(crowd...)
+		h.poll(50) // the poller is in the middle of the crowd
+		h.ensure(today("reset", 1)...)
+		h.poll(50)
+		key := "reminder:reset:car:reset0:default:2026-03-01:0"
+		why, err := h.reminders.Explain(t.Context(), "", key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(why.String(), automation.StatusCompleted) {
+			t.Errorf("one poll later the urgent row is not done:\n%s", why)
+		}
+	})
+}
+
+func (h *host) poll(n int) belfry.Report {
+	h.t.Helper()
+	rep, err := h.poller.PollOnce(h.t.Context(), n)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return rep
+}
+
+// A pass makes as many statements for 500 rows as for 5, but for one short
+// transaction before each group of concurrent provider calls.
+func TestAPassTakesAConstantNumberOfStatements(t *testing.T) {
+	t.Parallel()
+	fewWrites, few := statementsOf(t, 5)
+	manyWrites, many := statementsOf(t, 500)
+	if diff := cmp.Diff(few, many); diff != "" {
+		t.Errorf("the statements of 5 and of 500 rows differ:\n%s", diff)
+	}
+	if len(few) > 80 {
+		t.Errorf("%d statements:\n%s", len(few), strings.Join(few, "\n"))
+	}
+	const concurrency = 16
+	if want := (500 + concurrency - 1) / concurrency; fewWrites != 1 || manyWrites != want {
+		t.Errorf("%d and %d call-started writes, want 1 and %d", fewWrites, manyWrites, want)
+	}
+	t.Logf("%d statements from due row to provider, and a call-started write for each %d calls", len(few), concurrency)
+}
+
+// statementsOf counts what one whole delivery of n rows takes: the call-started
+// writes, and all other statements.
+func statementsOf(t *testing.T, n int) (callStarted int, others []string) {
+	connector, err := pq.NewConnector(pgtest.With(t, pgtest.DSN(t), "binary_parameters", "yes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, counter := counttest.Open(connector)
+	t.Cleanup(func() { _ = db.Close() })
+	clk := clock.NewMock()
+	clk.Set(storetest.Start)
+	store, err := postgres.New(t.Context(), db, &postgres.Options{Clock: clk, Migrate: postgres.MigrateAuto})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	h := newHost(t, store, reminder("visit"))
+	h.ensure(today("other", 1)...)
+	h.deliver(today("visit", 600)[599:]...) // from now on the poller knows which lanes are empty
+	counter.Take()
+	h.deliver(today("visit", n)...)
+	for _, s := range counter.Take() {
+		if !strings.HasPrefix(s, "BEGIN") && !strings.HasPrefix(s, "COMMIT") {
+			others = append(others, s)
+		}
+	}
+	callStarted = -1 // the settling write has the same text
+	others = slices.DeleteFunc(others, func(s string) bool {
+		same := strings.HasPrefix(s, `UPDATE "outgoing_message" AS t SET "version"`)
+		if same {
+			callStarted++
+		}
+		return same
+	})
+	slices.Sort(others)
+	return callStarted, others
+}
+
+// deliver ensures candidates and polls until they are sent.
+func (h *host) deliver(candidates ...automation.Candidate) {
+	h.t.Helper()
+	before, _ := h.mails()
+	h.ensure(candidates...)
+	for range 5 { // one poll for each pass, and one to find nothing
+		h.poll(600)
+	}
+	if sent, _ := h.mails(); sent != before+len(candidates) {
+		h.t.Fatalf("%d of %d sent", sent-before, len(candidates))
+	}
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
+		h := newHost(t, store, reminder("visit"))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- h.poller.Run(ctx) }()
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestNewPollerRefusesWhatOnlyAProgrammerCanGetWrong(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]func(){
+		"store":   func() { belfry.NewPoller(nil, nil) },
+		"service": func() { belfry.NewPoller(storetest.SQLite(t, clock.New()), nil, nil) },
+	} {
+		func() {
+			defer func() {
+				if v := recover(); v == nil || !strings.Contains(fmt.Sprint(v), name) {
+					t.Errorf("%s: %v", name, v)
+				}
+			}()
+			f()
+		}()
+	}
+}
