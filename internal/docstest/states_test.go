@@ -1,0 +1,98 @@
+package docstest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/notify"
+)
+
+var update = flag.Bool("update", false, "write the pages")
+
+func TestThePageOfStateMachinesIsPrintedFromTheirTables(t *testing.T) {
+	t.Parallel()
+	page := statePage()
+	const name = "../../docs/state-machines.md"
+	if *update {
+		if err := os.WriteFile(name, []byte(page), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(page, string(have)); diff != "" {
+		t.Errorf("run `go test ./internal/docstest -update`:\n%s", diff)
+	}
+}
+
+func statePage() string {
+	var b strings.Builder
+	b.WriteString("# State machines\n\n" +
+		"Printed from the tables that the code checks every transition against\n" +
+		"(`go test ./internal/docstest -update`). A claim is a transition too. Staying in\n" +
+		"a state is always legal. A row on support hold keeps its state and is not due.\n")
+	b.WriteString("\n## Package automation\n")
+	for _, m := range automation.States() {
+		printMachine(&b, m)
+	}
+	b.WriteString("\n## Package notify\n")
+	for _, m := range notify.States() {
+		printMachine(&b, m)
+	}
+	return b.String()
+}
+
+func printMachine(b *strings.Builder, m states.Machine) {
+	fmt.Fprintf(b, "\n### %s\n\nStarts as %s.", m.Name, strings.Join(m.Start, " or "))
+	if len(m.Terminal) > 0 {
+		fmt.Fprintf(b, " Ends as %s.", strings.Join(m.Terminal, ", "))
+	}
+	b.WriteString("\n")
+	if len(m.Edges) > 0 {
+		b.WriteString("\n| from | to | when |\n| --- | --- | --- |\n")
+	}
+	for _, e := range m.Edges {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", e.From, e.To, e.Event)
+	}
+}
+
+// I-15: from every state something terminal or a hold can be reached; what has
+// no edge onwards is named as an end.
+func TestI15_EveryStateLeadsToAnEnd(t *testing.T) {
+	t.Parallel()
+	for _, m := range append(automation.States(), notify.States()...) {
+		for _, s := range m.States() {
+			if len(m.Edges) > 1 && !leadsToAnEnd(m, s) {
+				t.Errorf("%s: nothing leads from %s to an end", m.Name, s)
+			}
+		}
+	}
+}
+
+func leadsToAnEnd(m states.Machine, from string) bool {
+	seen, open := map[string]bool{}, []string{from}
+	for len(open) > 0 {
+		s := open[0]
+		open = open[1:]
+		if slices.Contains(m.Terminal, s) {
+			return true
+		}
+		for _, e := range m.Edges {
+			if e.From == s && !seen[e.To] {
+				seen[e.To] = true
+				open = append(open, e.To)
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,7 @@
+package survey
+
+import "github.com/belfry-go/belfry/notify"
+
+// ISurveyChannel is the specification's name for the transport of a survey
+// link: one concept serves notifications and surveys.
+type ISurveyChannel = notify.Channel
