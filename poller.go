@@ -1,9 +1,12 @@
 package belfry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -43,6 +46,8 @@ type Report struct {
 type Poller struct {
 	batch   int
 	runners []work.Runner
+	store   storage.Store
+	logger  *slog.Logger
 }
 
 // NewPoller makes a poller over the services, which must be made on store. It
@@ -56,9 +61,9 @@ func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller 
 	if opts != nil {
 		o = *opts
 	}
-	p := &Poller{batch: o.Batch}
-	if p.batch == 0 {
-		p.batch = defaultBatch
+	p := &Poller{batch: cmp.Or(o.Batch, defaultBatch), store: store, logger: o.Logger}
+	if p.logger == nil {
+		p.logger = slog.Default()
 	}
 	for i, s := range services {
 		if s == nil {
@@ -81,7 +86,24 @@ func (p *Poller) Run(ctx context.Context) error {
 	for _, r := range p.runners {
 		g.Go(func() error { return r.Run(ctx) })
 	}
+	g.Go(func() error { return p.collect(ctx) })
 	return g.Wait()
+}
+
+// collect removes payloads that no row came to name, once an hour.
+func (p *Poller) collect(ctx context.Context) error {
+	tick := p.store.Clock().Ticker(time.Hour)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+			if _, err := p.store.Blobs().Collect(ctx, defaultBatch); err != nil && ctx.Err() == nil {
+				p.logger.WarnContext(ctx, "belfry: blobs that nobody needs could not be removed", "error", err)
+			}
+		}
+	}
 }
 
 // PollOnce lets each pass claim, handle and settle at most batchSize rows, in

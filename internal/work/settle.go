@@ -27,7 +27,7 @@ func (r *runner[R, A]) settle(ctx context.Context, batch []settled[R, A], rep *R
 			r.land(ctx, batch, stale, rep)
 			return
 		}
-		if !passing(err) {
+		if !passing(err, len(batch)) {
 			r.divide(ctx, batch, err, rep)
 			return
 		}
@@ -38,9 +38,11 @@ func (r *runner[R, A]) settle(ctx context.Context, batch []settled[R, A], rep *R
 	}
 }
 
-// passing errors say nothing against the rows: the same batch may do later.
-func passing(err error) bool {
-	return errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) ||
+// passing errors say nothing against the rows: the same batch may do later. A
+// lock that is not granted is one only for a single row, since fewer rows need
+// fewer locks.
+func passing(err error, rows int) bool {
+	return errors.Is(err, storage.ErrBusy) && rows == 1 || errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) ||
 		errors.Is(err, storage.ErrStale) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
@@ -82,19 +84,22 @@ func (r *runner[R, A]) giveUp(ctx context.Context, batch []settled[R, A], err er
 }
 
 // land counts a committed batch and ends its flights.
-func (r *runner[R, A]) land(ctx context.Context, batch []settled[R, A], stale int, rep *Report) {
-	rep.Settled += len(batch) - stale
-	rep.Stale += stale
-	for _, s := range batch {
-		r.tel.settled(r.rec(s.row).Status)
+func (r *runner[R, A]) land(ctx context.Context, batch []settled[R, A], stale map[int]bool, rep *Report) {
+	rep.Settled += len(batch) - len(stale)
+	rep.Stale += len(stale)
+	statuses := map[string]int{}
+	for i, s := range batch {
+		if !stale[i] {
+			statuses[r.rec(s.row).Status]++
+		}
 		r.flights.remove(r.rec(s.row))
 	}
-	r.tel.flush(ctx, stale)
+	r.tel.settled(ctx, statuses, len(stale))
 }
 
 // settleOnce is one transaction: save the rows, merge what others wrote
-// meanwhile, dispatch the rest. It tells how many were stale.
-func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A]) (stale int, err error) {
+// meanwhile, dispatch the rest. It tells which were stale.
+func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A]) (stale map[int]bool, err error) {
 	ctx, end := r.tel.settling(ctx, len(batch))
 	defer end()
 	rows, before := make([]*R, len(batch)), make([]R, len(batch))
@@ -107,12 +112,10 @@ func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A]) (s
 		for i := range rows {
 			*rows[i] = before[i] // the transaction may run again
 		}
-		lost, err := r.save(ctx, tx, rows)
-		if err != nil {
+		if stale, err = r.save(ctx, tx, rows); err != nil {
 			return err
 		}
-		stale = len(lost)
-		return r.dispatch(ctx, tx, batch, lost)
+		return r.dispatch(ctx, tx, batch, stale)
 	})
 	if err != nil {
 		for i := range rows {

@@ -47,19 +47,18 @@ func Start[R any](ctx context.Context, store storage.Store, t *storage.Table[R],
 // committed reads back which of the rows have the version that one write of ours
 // gives, under our claim.
 func committed[R any](ctx context.Context, store storage.Store, t *storage.Table[R], before []int64, rows []*R) ([]bool, error) {
-	ok := make([]bool, len(rows))
-	err := store.InTx(ctx, func(tx storage.Tx) error {
-		stored, err := load(ctx, tx, t, rows)
-		for i, row := range rows {
-			rec := t.Record(row)
-			s := stored[rec.ID]
-			ok[i] = s != nil && t.Record(s).ClaimToken == rec.ClaimToken && t.Record(s).Version == before[i]+1
-			rec.Version = before[i]
-			if ok[i] {
-				rec.Version++
-			}
-		}
+	var stored map[int64]*R
+	err := store.InTx(ctx, func(tx storage.Tx) (err error) {
+		stored, err = load(ctx, tx, t, rows)
 		return err
 	})
+	ok := make([]bool, len(rows))
+	for i, row := range rows {
+		rec := t.Record(row)
+		rec.Version = before[i]
+		if s := stored[rec.ID]; err == nil && s != nil && t.Record(s).ClaimToken == rec.ClaimToken && t.Record(s).Version == before[i]+1 {
+			rec.Version, ok[i] = before[i]+1, true
+		}
+	}
 	return ok, err
 }

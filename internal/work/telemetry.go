@@ -2,7 +2,6 @@ package work
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -20,9 +19,6 @@ type telemetry struct {
 
 	claims, rows, stale, lost, failed metric.Int64Counter
 	lag, bound, duration              metric.Float64Histogram
-
-	mu       sync.Mutex
-	statuses map[string]int64
 }
 
 func newTelemetry(pass string, o Options) *telemetry {
@@ -44,7 +40,6 @@ func newTelemetry(pass string, o Options) *telemetry {
 	return &telemetry{
 		tracer:   o.TracerProvider.Tracer(scopeName),
 		pass:     attribute.String("pass", pass),
-		statuses: map[string]int64{},
 		claims:   counter("belfry.rows.claimed", "Rows claimed."),
 		rows:     counter("belfry.rows.settled", "Rows settled, by their new status."),
 		stale:    counter("belfry.rows.stale", "Rows that somebody else wrote while they were handled."),
@@ -73,20 +68,11 @@ func (t *telemetry) pollFailed(ctx context.Context) {
 	t.failed.Add(ctx, 1, metric.WithAttributes(t.pass))
 }
 
-// settled notes a row's new status; flush counts the batch.
-func (t *telemetry) settled(status string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.statuses[status]++
-}
-
-func (t *telemetry) flush(ctx context.Context, stale int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for status, n := range t.statuses {
-		t.rows.Add(ctx, n, metric.WithAttributes(t.pass, attribute.String("status", status)))
+// settled counts a committed batch by the new statuses of its rows.
+func (t *telemetry) settled(ctx context.Context, statuses map[string]int, stale int) {
+	for status, n := range statuses {
+		t.rows.Add(ctx, int64(n), metric.WithAttributes(t.pass, attribute.String("status", status)))
 	}
-	clear(t.statuses)
 	t.stale.Add(ctx, int64(stale), metric.WithAttributes(t.pass))
 }
 

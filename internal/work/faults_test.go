@@ -1,0 +1,142 @@
+package work_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// flaky answers the transactions of a store with errors, by their order: those
+// in before fail unexecuted, those in after are executed first.
+type flaky struct {
+	storage.Store
+	n             int
+	before, after map[int]error
+}
+
+func (f *flaky) InTx(ctx context.Context, run func(storage.Tx) error) error {
+	f.n++
+	if err := f.before[f.n]; err != nil {
+		return err
+	}
+	if err := f.Store.InTx(ctx, run); err != nil {
+		return err
+	}
+	return f.after[f.n]
+}
+
+// pollFlaky runs one poll over a row, with faults in the transactions: 1 is the
+// claim, 2 the settle.
+func pollFlaky(b *bench, before, after map[int]error) (work.Report, int) {
+	b.t.Helper()
+	b.add("a")
+	dispatched := 0
+	inner := b.store
+	b.spec.Dispatch = func(ctx context.Context, tx storage.Tx, done []work.Done[task, string]) error {
+		for _, d := range done {
+			row := task{Record: storage.Record{Key: "artifact of " + d.Row.Key + fmt.Sprint(dispatched), Status: "Done"}}
+			if _, err := b.table.Insert(ctx, tx, &row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	b.store = &flaky{Store: inner, before: before, after: after}
+	rep := b.poll(b.runner(), 10)
+	b.store = inner
+	err := inner.InTx(b.t.Context(), func(tx storage.Tx) (err error) {
+		dispatched, err = b.table.Count(b.t.Context(), tx, "", 100, storage.Greater("key", "artifact"))
+		return err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return rep, dispatched
+}
+
+func TestASettleWhoseReplyWasLostIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	rep, dispatched := pollFlaky(b, nil, map[int]error{2: storage.ErrOutcomeUnknown})
+	if dispatched != 1 || len(b.seen) != 1 || b.get("a").Status != "Done" {
+		t.Errorf("%+v, dispatched %d, handled %d, %+v", rep, dispatched, len(b.seen), b.get("a"))
+	}
+}
+
+func TestASettleWaitsForTheDatabase(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{storage.ErrUnavailable, storage.ErrBusy, fmt.Errorf("wrapped: %w", storage.ErrOutcomeUnknown)} {
+		b := newBench(t)
+		rep, dispatched := pollFlaky(b, map[int]error{2: err, 3: err, 4: err}, nil)
+		if diff := cmp.Diff(work.Report{Claimed: 1, Settled: 1}, rep); diff != "" {
+			t.Errorf("%v: %s", err, diff)
+		}
+		if dispatched != 1 || b.get("a").Status != "Done" || b.get("a").Retries != 0 {
+			t.Errorf("%v: dispatched %d, %+v", err, dispatched, b.get("a"))
+		}
+	}
+}
+
+func TestAClaimWhoseReplyWasLostIsReadBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	rep, dispatched := pollFlaky(b, nil, map[int]error{1: storage.ErrOutcomeUnknown})
+	if rep.Settled != 1 || dispatched != 1 {
+		t.Errorf("a claim that won: %+v", rep)
+	}
+	b = newBench(t)
+	rep, dispatched = pollFlaky(b, map[int]error{1: storage.ErrOutcomeUnknown}, nil)
+	if rep.Claimed != 0 || dispatched != 0 || b.get("a").Status != "Ready" {
+		t.Errorf("a claim that lost: %+v", rep)
+	}
+}
+
+// I-8, I-26: the call-started write tells exactly which calls may begin.
+func TestStartTellsWhichRowsMayGoOn(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		before, after map[int]error
+		started       bool
+		failed        bool
+	}{
+		"committed":                  {started: true},
+		"reply lost, committed":      {after: map[int]error{1: storage.ErrOutcomeUnknown}, started: true},
+		"reply lost, not committed":  {before: map[int]error{1: storage.ErrOutcomeUnknown}},
+		"refused":                    {before: map[int]error{1: storage.ErrUnavailable}, failed: true},
+		"reply lost, and no telling": {after: map[int]error{1: storage.ErrOutcomeUnknown}, before: map[int]error{2: storage.ErrUnavailable}, failed: true},
+	}
+	for name, c := range cases {
+		b := newBench(t)
+		b.add("a")
+		row := b.get("a")
+		before := row.Version
+		ok, err := work.Start(t.Context(), &flaky{Store: b.store, before: c.before, after: c.after}, b.table, start, []*task{row})
+		if ok[0] != c.started || (err != nil) != c.failed {
+			t.Errorf("%s: started %v, %v", name, ok, err)
+		}
+		if want := before; !c.started && row.Version != want || c.started && row.Version != want+1 {
+			t.Errorf("%s: version %d", name, row.Version)
+		}
+	}
+}
+
+func TestStartRefusesARowThatSomebodyElseWrote(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.add("a", "b")
+	rows := []*task{b.get("a"), b.get("b")}
+	b.edit("a", func(r *task) { r.Status = "Cancelled" })
+	ok, err := work.Start(t.Context(), b.store, b.table, start, rows)
+	if diff := cmp.Diff([]bool{false, true}, ok); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if !errors.Is(b.store.InTx(t.Context(), func(tx storage.Tx) error { return b.table.Save(t.Context(), tx, rows[0]) }), storage.ErrStale) {
+		t.Error("the refused row is still stale")
+	}
+}
