@@ -29,7 +29,10 @@ func (c *Column) Value(r Row) (any, error) {
 	case Bool:
 		return f.Bool(), nil
 	case Instant:
-		return Time(f.Interface().(time.Time)), nil
+		if t := Time(f.Interface().(time.Time)); !t.IsZero() {
+			return t, nil
+		}
+		return nil, nil // a moment of the first microsecond is cut off to zero
 	case Bytes:
 		return append([]byte{}, f.Bytes()...), nil // NULL needs the tag, never a nil slice
 	case JSON:
@@ -97,20 +100,35 @@ func Time(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
+// size counts the bytes of text, JSON and bytes, and refuses what Value refuses,
+// without making a value.
+func (c *Column) size(r Row) (int, error) {
+	switch c.Kind {
+	case Text:
+		s := c.Field(r).String()
+		if problem := textProblem(s); problem != "" {
+			return 0, &ValueError{Table: c.table, Column: c.Name, Problem: problem}
+		}
+		return len(s), nil
+	case Bytes:
+		return c.Field(r).Len(), nil
+	case JSON:
+		v, err := c.Value(r)
+		s, _ := v.(string) // NULL has no bytes
+		return len(s), err
+	}
+	return 0, nil
+}
+
 // check refuses what no adapter could store faithfully.
 func (s *Schema) check(r Row) error {
 	size := 0
 	for i := range s.Columns {
-		v, err := s.Columns[i].Value(r)
+		n, err := s.Columns[i].size(r)
 		if err != nil {
 			return err
 		}
-		switch v := v.(type) {
-		case string:
-			size += len(v)
-		case []byte:
-			size += len(v)
-		}
+		size += n
 	}
 	if s.MaxRow > 0 && size > s.MaxRow {
 		return &RowSizeError{Table: s.Name, Size: size, Limit: s.MaxRow}

@@ -12,7 +12,7 @@ import (
 type image struct {
 	row  storage.Row
 	rec  *storage.Record
-	json []string // by shape.json; empty where the field is its zero value
+	json []string // the texts of shape.json, empty for NULL
 }
 
 // shape knows which columns of a schema a plain copy of the struct leaves shared
@@ -20,7 +20,8 @@ type image struct {
 type shape struct {
 	schema  *storage.Schema
 	rowType reflect.Type
-	whole   bool // every field is a column, so structs are copied as one
+	apart   bool    // columns are copied one by one, not the struct as a whole
+	blank   [][]int // fields that are not columns, which a copy of the whole clears
 	fixed   []*storage.Column
 	instant []*storage.Column
 	bytes   []*storage.Column
@@ -28,7 +29,7 @@ type shape struct {
 }
 
 func newShape(s *storage.Schema) *shape {
-	p := &shape{schema: s, rowType: reflect.TypeOf(s.New()), whole: true}
+	p := &shape{schema: s, rowType: reflect.TypeOf(s.New())}
 	for i := range s.Columns {
 		c := &s.Columns[i]
 		if c.Fixed {
@@ -45,7 +46,8 @@ func newShape(s *storage.Schema) *shape {
 	}
 	for _, f := range reflect.VisibleFields(p.rowType.Elem()) {
 		if f.Tag.Get("db") == "" && !f.Anonymous {
-			p.whole = false
+			p.blank = append(p.blank, f.Index)
+			p.apart = p.apart || !f.IsExported() // reflection cannot clear it
 		}
 	}
 	return p
@@ -55,13 +57,17 @@ func newShape(s *storage.Schema) *shape {
 // pointers stay shared.
 func (p *shape) copyRow(r storage.Row) storage.Row {
 	out := p.schema.New()
-	if p.whole {
-		reflect.ValueOf(out).Elem().Set(reflect.ValueOf(r).Elem())
+	if p.apart {
+		for i := range p.schema.Columns {
+			c := &p.schema.Columns[i]
+			c.Field(out).Set(c.Field(r))
+		}
 		return out
 	}
-	for i := range p.schema.Columns {
-		c := &p.schema.Columns[i]
-		c.Field(out).Set(c.Field(r))
+	v := reflect.ValueOf(out).Elem()
+	v.Set(reflect.ValueOf(r).Elem())
+	for _, index := range p.blank {
+		v.FieldByIndex(index).SetZero()
 	}
 	return out
 }
@@ -79,7 +85,7 @@ func (p *shape) image(r storage.Row, old *image) (*image, error) {
 			return nil, err
 		}
 	}
-	if err := p.settleJSON(img); err != nil {
+	if err := p.settleJSON(img, old); err != nil {
 		return nil, err
 	}
 	if old != nil {
@@ -97,7 +103,9 @@ func settle(c *storage.Column, row storage.Row) error {
 	return c.Set(row, v)
 }
 
-func (p *shape) settleJSON(img *image) error {
+// settleJSON replaces values by what their text gives back. A text that is
+// that of old gives old's value, which is never changed.
+func (p *shape) settleJSON(img, old *image) error {
 	if len(p.json) == 0 {
 		return nil
 	}
@@ -107,11 +115,13 @@ func (p *shape) settleJSON(img *image) error {
 		if err != nil {
 			return err
 		}
+		img.json[i], _ = v.(string)
+		if old != nil && old.json[i] == img.json[i] {
+			c.Field(img.row).Set(c.Field(old.row))
+			continue
+		}
 		if err := c.Set(img.row, v); err != nil {
 			return err
-		}
-		if !c.Field(img.row).IsZero() {
-			img.json[i] = v.(string)
 		}
 	}
 	return nil
@@ -143,7 +153,7 @@ func (p *shape) load(img *image) (storage.Row, error) {
 		}
 	}
 	for i, c := range p.json {
-		if img.json[i] == "" {
+		if c.Field(row).IsZero() {
 			continue
 		}
 		if err := c.Set(row, img.json[i]); err != nil {

@@ -1,0 +1,110 @@
+package automation
+
+import (
+	"context"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
+)
+
+// batch is a group of due rows of one type on their way through the steps.
+type batch struct {
+	s        *Scheduler
+	now      time.Time
+	steps    []step
+	reminder ReminderType // of reminders
+	handler  Handler      // of a host's type
+	tries    []*try
+}
+
+// try is one row of a batch. It is under way until a step fails it, stops it or
+// completes it.
+type try struct {
+	row *Schedule
+	ctx context.Context // ends when the lease is lost
+	due Due
+	at  string // the step that ended it
+
+	err    error  // it failed
+	broken bool   // err says that the row cannot be decoded
+	stop   Reason // it is no longer wanted
+	done   bool
+
+	to       []notify.Recipient
+	decision decision
+	result   notify.DispatchResult
+}
+
+// decision is what a try wants to exist beside the settled row.
+type decision struct {
+	plans     []plan // rows of automation's own
+	origin    Event  // the state of the source that plans were made from
+	artifacts Artifacts
+}
+
+func (s *Scheduler) newBatch(items []work.Item[Schedule]) *batch {
+	b := &batch{s: s, now: s.now(), steps: hostSteps}
+	name := items[0].Row.Type
+	if t, ok := s.registry.reminder(name); ok {
+		b.reminder, b.steps = t, reminderSteps
+	}
+	b.handler, _ = s.registry.handler(name)
+	for _, item := range items {
+		b.tries = append(b.tries, &try{row: item.Row, ctx: item.Ctx})
+	}
+	return b
+}
+
+func (b *batch) run(ctx context.Context) {
+	for _, step := range b.steps {
+		step.do(b, ctx)
+		for _, t := range b.tries {
+			if t.at == "" && !t.open() {
+				t.at = step.name
+			}
+		}
+	}
+}
+
+// open are the tries that are under way.
+func (b *batch) open() []*try {
+	var out []*try
+	for _, t := range b.tries {
+		if t.open() {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (t *try) open() bool { return t.err == nil && t.stop == "" && !t.done }
+
+// each calls f for every try under way; its error or panic fails that try only.
+func (b *batch) each(f func(t *try) error) {
+	for _, t := range b.open() {
+		t.err = work.Guard(func() error { return f(t) })
+	}
+}
+
+// settle changes the row into its next state and gives what has to exist beside.
+func (t *try) settle(ctx context.Context, b *batch) decision {
+	switch {
+	case t.err != nil && (ctx.Err() != nil || t.ctx.Err() != nil):
+		t.row.giveBack(b.now) // shutdown, or the lease is lost: no try was made
+	case t.broken:
+		t.row.undecodable(b.now, t.err)
+	case t.err != nil:
+		t.row.fail(b.now, t.err, b.s.registry.longRunning(t.row.Type))
+	case t.stop != "":
+		t.row.skip(b.now, t.stop)
+		return t.decision
+	default:
+		t.row.complete(b.now, t.result)
+		return t.decision
+	}
+	// The error's text may hold personal data, so it stays in the row.
+	b.s.opts.Logger.WarnContext(ctx, "belfry: due work failed", "type", t.row.Type, "id", t.row.ID,
+		"step", t.at, "reason", t.row.ReasonCode, "status", t.row.Status, "retries", t.row.RetryCount)
+	return decision{}
+}

@@ -1,0 +1,111 @@
+package automation
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// dispatch makes what the settled rows decided exist, in the transaction that
+// settled them: automation's own rows first, then each kind of artifact in one
+// call and always in the same order, so that passes do not lock each other out.
+func (s *Scheduler) dispatch(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, decision]) error {
+	if err := s.dispatchOwn(ctx, tx, done); err != nil {
+		return err
+	}
+	d := dispatching{ctx: ctx, tx: tx, done: done, refused: map[int]*notify.ConflictError{}}
+	send(&d, func(a Artifacts) []notify.AutomationJob { return a.AutomationJobs }, s.out.EnsureAutomationJob)
+	send(&d, func(a Artifacts) []notify.Job { return a.Jobs }, s.out.EnsureNotificationJob)
+	send(&d, func(a Artifacts) []notify.MessagingJob { return a.MessagingJobs }, s.out.EnsureMessagingJob)
+	send(&d, func(a Artifacts) []notify.Schedule { return a.Schedules }, s.out.EnsureNotificationScheduler)
+	send(&d, func(a Artifacts) []notify.UserMessage { return a.UserMessages }, s.out.EnsureUserMessage)
+	send(&d, func(a Artifacts) []notify.OutgoingMessage { return a.OutgoingMessages }, s.out.EnsureOutgoingMessage)
+	if d.err != nil {
+		return d.err
+	}
+	return d.holdRefused()
+}
+
+// dispatchOwn ensures rows of automation_scheduler. Those that were derived from
+// a source's state take the source's row first, and are left out if an event
+// with a newer state was there before.
+func (s *Scheduler) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, decision]) error {
+	var plans []plan
+	for _, d := range done {
+		if len(d.Result.plans) == 0 {
+			continue
+		}
+		if d.Result.origin.Source != (Source{}) {
+			_, fresh, err := stamp(ctx, tx, d.Result.origin)
+			if err != nil {
+				return err
+			}
+			if !fresh {
+				continue
+			}
+		}
+		plans = append(plans, d.Result.plans...)
+	}
+	if len(plans) == 0 {
+		return nil
+	}
+	_, err := s.ensure(ctx, tx, plans, Event{}) // a conflict has put its own row on hold
+	return err
+}
+
+// dispatching is one run of dispatch; the first error ends it.
+type dispatching struct {
+	ctx     context.Context
+	tx      storage.Tx
+	done    []work.Done[Schedule, decision]
+	refused map[int]*notify.ConflictError // by place in done
+	err     error
+}
+
+// send ensures one kind of artifact of all rows but those that were refused.
+func send[A any](d *dispatching, pick func(Artifacts) []A, ensure func(context.Context, storage.Tx, ...A) ([]notify.Ensured, error)) {
+	if d.err != nil {
+		return
+	}
+	var all []A
+	var owners []int
+	for i, row := range d.done {
+		if d.refused[i] != nil {
+			continue
+		}
+		for _, a := range pick(row.Result.artifacts) {
+			all, owners = append(all, a), append(owners, i)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	answers, err := ensure(d.ctx, d.tx, all...)
+	if len(answers) != len(all) {
+		if d.err = err; err == nil {
+			d.err = fmt.Errorf("automation: the dispatcher gave %d answers for %d artifacts", len(answers), len(all))
+		}
+		return
+	}
+	for i, a := range answers {
+		if a.Conflict != nil && d.refused[owners[i]] == nil {
+			d.refused[owners[i]] = a.Conflict
+		}
+	}
+}
+
+// holdRefused puts the rows whose artifacts are in conflict on support hold.
+func (d *dispatching) holdRefused() error {
+	var held []*Schedule
+	for i, row := range d.done {
+		if conflict := d.refused[i]; conflict != nil {
+			row.Row.mergeResult(notify.DispatchResult{ConflictReason: string(DeliveryConflict)})
+			row.Row.hold(DeliveryConflict, conflict.Error())
+			held = append(held, row.Row)
+		}
+	}
+	return schedules.Save(d.ctx, d.tx, held...)
+}

@@ -1,0 +1,60 @@
+package automation
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/civil"
+)
+
+// Due is a row whose moment has come, as providers and handlers see it.
+type Due struct {
+	Scope          Scope
+	Key            string
+	AutomationType string
+	Type           string // the reminder type, or the host's automation type
+	TriggerType    TriggerType
+	BusinessUnit   string
+	Setting        Setting
+	Source         Source
+	TriggerKey     string
+	TargetDate     Date // zero unless DateBased
+	DaysBefore     int
+	ScheduledOn    time.Time // UTC
+	LocalDate      Date      // of ScheduledOn in Zone; zero unless DateBased
+	Zone           string
+	// Attempt is 1 for the first try; a lost lease counts as one.
+	Attempt int
+}
+
+// due decodes the row. The error says which column cannot be read.
+func (r *Schedule) due() (Due, error) {
+	d := Due{
+		Scope: r.Scope, Key: r.Key, AutomationType: r.AutomationType, Type: r.Type, TriggerType: r.TriggerType,
+		BusinessUnit: r.BusinessUnit, Setting: Setting{ID: r.Setting, Active: true}, Source: Source{r.SourceType, r.Source},
+		TriggerKey: r.TriggerKey, DaysBefore: r.DaysBefore, ScheduledOn: r.ScheduledOn, Zone: r.TimeZone, Attempt: r.RetryCount + 1,
+	}
+	if _, err := r.Dispatched(); err != nil {
+		return Due{}, err
+	}
+	switch r.TriggerType {
+	case ScheduledRun:
+		return d, nil
+	case DateBased:
+		return d, r.dates(&d)
+	}
+	return Due{}, fmt.Errorf("automation: trigger_type of %s: %.40q is unknown to this version", r.Key, r.TriggerType)
+}
+
+func (r *Schedule) dates(d *Due) (err error) {
+	if d.TargetDate, err = civil.ParseDate(r.TargetDate); err != nil {
+		return fmt.Errorf("automation: target_date of %s: %w", r.Key, err)
+	}
+	if d.LocalDate, err = civil.ParseDate(r.LocalDate); err != nil {
+		return fmt.Errorf("automation: scheduled_local_date of %s: %w", r.Key, err)
+	}
+	if _, err = civil.LoadZone(r.TimeZone); err != nil {
+		return fmt.Errorf("automation: time_zone of %s: %w", r.Key, err)
+	}
+	return nil
+}

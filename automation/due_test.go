@@ -1,0 +1,443 @@
+package automation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+func TestADueReminderQueuesItsDelivery(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		var due Due
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Recipients = RecipientFunc(func(_ context.Context, d Due) ([]notify.Recipient, error) {
+				due = d
+				return []notify.Recipient{sam}, nil
+			})
+		}))
+		w.ensure(candidate(func(c *Candidate) { c.BusinessUnit = "north" }))
+		if report := w.pollAt(day(2026, 4, 1, 9).Add(-time.Microsecond)); report.Claimed != 0 {
+			w.t.Errorf("early: %+v", report)
+		}
+		w.pollAt(day(2026, 4, 1, 9))
+		wantDue := Due{
+			Key: certificateKey, AutomationType: TypeReminder, Type: "certificate", TriggerType: DateBased, BusinessUnit: "north",
+			Setting: Setting{ID: "certificate", Active: true}, Source: Source{"employee", "7"}, TriggerKey: "default",
+			TargetDate: date(2026, 5, 1), DaysBefore: 30, ScheduledOn: day(2026, 4, 1, 9), LocalDate: date(2026, 4, 1), Zone: "UTC", Attempt: 1,
+		}
+		if diff := cmp.Diff(wantDue, due); diff != "" {
+			w.t.Error(diff)
+		}
+		job := w.out.jobs[0]
+		wantData := `{"Source":{"Type":"employee","ID":"7"},"TargetDate":"2026-05-01","DaysBefore":30,"Key":"` + certificateKey + `"}`
+		if string(job.EventData) != wantData || job.Type != "certificate" || job.BusinessUnit != "north" {
+			w.t.Errorf("%+v", job)
+		}
+		at := notify.Coordinates{PartitionKey: "7", RowKey: keys.AutomationRowKey(certificateKey)}
+		row := w.row(certificateKey)
+		got, err := row.Dispatched()
+		want := notify.DispatchResult{
+			Path: notify.PathDirectReminder, AutomationJob: at, Notification: at, Summary: "recipients: 1",
+			Scheduler: strings.Join([]string{"NotificationJob", "7", at.RowKey, "certificate"}, "\x1f"),
+		}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			w.t.Error(err, diff)
+		}
+		if row.Status != StatusCompleted || !row.EndedOn.Equal(day(2026, 4, 1, 9)) || !row.DueOn.IsZero() || !row.LeaseExpiresOn.IsZero() {
+			w.t.Errorf("%+v", row)
+		}
+	})
+}
+
+// What is no longer valid is an outcome: Deactivated with its reason, and no try
+// is counted.
+func TestI18_WhatIsNoLongerValidIsDeactivatedAndNoFailure(t *testing.T) {
+	for want, change := range map[Reason]func(*ReminderType){
+		SourceNoLongerValid: func(t *ReminderType) {
+			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return Validity{}, nil })
+		},
+		TooLate: func(t *ReminderType) { t.Lateness.Window = time.Hour },
+		NoRecipients: func(t *ReminderType) {
+			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return nil, nil })
+		},
+		SkippedByPolicy: func(t *ReminderType) {
+			t.Policy = DeliveryPolicyFunc(func(context.Context, Due, []notify.Recipient) ([]notify.Recipient, error) { return nil, nil })
+		},
+	} {
+		t.Run(string(want), func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				w.s.Register(certificates(change))
+				w.ensure(candidate(nil))
+				w.pollAt(day(2026, 4, 1, 11))
+				w.checkEnded(certificateKey, want)
+			})
+		})
+	}
+	t.Run(string(ReminderSettingInactive), func(t *testing.T) {
+		t.Parallel()
+		each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+			w := newWorld(t, store, clk, &Options{Settings: settingsMap{}})
+			w.s.Register(certificates(nil))
+			w.ensure(candidate(nil))
+			w.pollAt(day(2026, 4, 1, 11))
+			w.checkEnded(certificateKey, ReminderSettingInactive)
+		})
+	})
+}
+
+func (w *world) checkEnded(key string, why Reason) {
+	w.t.Helper()
+	row := w.row(key)
+	got, err := row.Dispatched()
+	if row.Status != StatusDeactivated || row.ReasonCode != why || row.RetryCount != 0 || row.IsOnSupportHold || !row.DueOn.IsZero() {
+		w.t.Errorf("%+v", row)
+	}
+	if diff := cmp.Diff(notify.DispatchResult{Path: notify.PathSkipped, SkippedReason: string(why)}, got); err != nil || diff != "" {
+		w.t.Error(err, diff)
+	}
+	if got := w.out.dispatched(); len(got) != 0 {
+		w.t.Errorf("dispatched %v", got)
+	}
+}
+
+func TestAChangedSourceIsAskedForWhatItWantsNow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		now := Validity{Valid: true, Candidates: offsets(date(2026, 6, 1), 30, 60)}
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return now, nil })
+		}))
+		w.ensure(candidate(nil))
+		w.pollAt(day(2026, 4, 1, 9))
+		want := map[string]string{
+			certificateKey: "Deactivated InputChanged",
+			"reminder:certificate:employee:7:default:2026-06-01:60": "Pending",
+			"reminder:certificate:employee:7:default:2026-06-01:30": "Pending",
+		}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" || len(w.out.dispatched()) != 0 {
+			w.t.Error(diff)
+		}
+		w.pollAt(day(2026, 4, 2, 9)) // its candidates are as they were: it goes out
+		if got := w.out.dispatched(); !slices.Equal(got, []string{"reminder:certificate:employee:7:default:2026-06-01:60"}) {
+			w.t.Error(got)
+		}
+	})
+}
+
+func TestAChangedInputUnderTheSameKeyIsHeldAndNeverOverwritten(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		c := offsets(date(2026, 5, 1), 30)
+		c[0].Identity = map[string]string{"course": "b"}
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return Validity{Valid: true, Candidates: c}, nil })
+		}))
+		w.ensure(candidate(nil))
+		before := w.row(certificateKey)
+		w.pollAt(day(2026, 4, 1, 9))
+		if diff := cmp.Diff(map[string]string{certificateKey: "Deactivated InputChanged held InputConflict"}, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+		if w.row(certificateKey).InputHash != before.InputHash {
+			w.t.Error("the hash was overwritten")
+		}
+	})
+}
+
+// A validator that has read an old state does not bring back what a newer event
+// has ended.
+func TestCandidatesOfAnOldStateAreNotEnsuredAtDueTime(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := w.withTriggers(func(t *ReminderType) {
+			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) {
+				return Validity{Valid: true, Candidates: offsets(date(2026, 6, 1), 30), Version: 1}, nil
+			})
+		})
+		p.set(offsets(date(2026, 5, 1), 30)...)
+		w.handle(changed(2))
+		w.pollAt(day(2026, 4, 1, 9))
+		if diff := cmp.Diff(map[string]string{certificateKey: "Deactivated InputChanged"}, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+	})
+}
+
+func TestThePolicyHasTheLastWordAndSeesTheSetting(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		w := newWorld(t, store, clk, &Options{Settings: batchSettings{settingsMap{"certificate": true}}})
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Policy = DeliveryPolicyFunc(func(_ context.Context, d Due, to []notify.Recipient) ([]notify.Recipient, error) {
+				to[0].Channel, to[0].Inbox, to[0].Name = "", "user:sam", d.Setting.Data.(string)
+				return to, nil
+			})
+		}))
+		w.ensure(candidate(nil))
+		w.pollAt(day(2026, 4, 1, 9))
+		row := w.row(certificateKey)
+		got, _ := row.Dispatched()
+		if got.Path != notify.PathUIOnlyReminder || w.out.jobs[0].Recipients[0].Name != "data of certificate" {
+			t.Errorf("%+v %+v", got, w.out.jobs[0])
+		}
+	})
+}
+
+type batchSettings struct{ settingsMap }
+
+func (b batchSettings) Settings(ctx context.Context, scope Scope, ids []string) ([]Setting, error) {
+	var out []Setting
+	for _, id := range ids {
+		if id == "bad" {
+			return nil, errBoom
+		}
+		s, _ := b.Setting(ctx, scope, id)
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func TestOneBadSettingFailsItsOwnRowsOnly(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		w := newWorld(t, store, clk, &Options{Settings: batchSettings{settingsMap{"good": true}}})
+		w.s.Register(certificates(nil))
+		for _, setting := range []string{"bad", "good", "off"} {
+			w.ensure(candidate(func(c *Candidate) { c.Setting = setting }))
+		}
+		w.pollAt(day(2026, 4, 1, 9))
+		k := func(s string) string { return "reminder:" + s + ":employee:7:default:2026-05-01:30" }
+		want := map[string]string{k("bad"): "Pending HandlerFailed", k("good"): "Completed", k("off"): "Deactivated ReminderSettingInactive"}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// batchRecipients answers for all rows at once and cannot stand source 13.
+type batchRecipients struct{ calls *[]int }
+
+func (b batchRecipients) Recipients(context.Context, Due) ([]notify.Recipient, error) {
+	panic("the batch form is asked")
+}
+
+func (b batchRecipients) RecipientsOf(_ context.Context, due []Due) ([][]notify.Recipient, error) {
+	*b.calls = append(*b.calls, len(due))
+	out := make([][]notify.Recipient, len(due))
+	for i, d := range due {
+		if d.Source.ID == "13" {
+			panic("thirteen")
+		}
+		out[i] = []notify.Recipient{sam}
+	}
+	return out, nil
+}
+
+func TestABatchOfRecipientsIsAskedForOnceUnlessARowSpoilsIt(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		var calls []int
+		w.s.Register(certificates(func(t *ReminderType) { t.Recipients = batchRecipients{&calls} }))
+		for n := range 5 {
+			w.ensure(candidate(func(c *Candidate) { c.Source.ID = fmt.Sprint(n) }))
+		}
+		w.pollAt(day(2026, 4, 1, 9))
+		if !slices.Equal(calls, []int{5}) {
+			w.t.Error(calls)
+		}
+		for _, id := range []string{"11", "12", "13"} {
+			w.ensure(candidate(func(c *Candidate) { c.Source.ID = id }))
+		}
+		w.poll()
+		bad := w.row("reminder:certificate:employee:13:default:2026-05-01:30")
+		if !slices.Equal(calls, []int{5, 3, 1, 1, 1}) || len(w.out.dispatched()) != 7 || bad.ReasonCode != HandlerPanicked || bad.Status != StatusPending {
+			w.t.Errorf("%v %v %+v", calls, w.out.dispatched(), bad)
+		}
+	})
+}
+
+func TestWhatIsNotRegisteredHereIsLeftToOthers(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.ensure(candidate(nil), candidate(func(c *Candidate) { c.Type = "invoice" }))
+		w.clk.Set(day(2026, 4, 1, 9))
+		if report := w.poll(); report.Claimed != 0 {
+			w.t.Errorf("%+v", report)
+		}
+		w.s.Register(certificates(nil))
+		if report := w.poll(); report.Settled != 1 {
+			w.t.Errorf("%+v", report)
+		}
+		if row := w.row("reminder:invoice:employee:7:default:2026-05-01:30"); row.Status != StatusPending || row.Version != 1 {
+			w.t.Errorf("%+v", row)
+		}
+	})
+}
+
+// The delivery artifact stands for something else: the row is on hold, and the
+// rest of the batch goes out.
+func TestAConflictOfDeliveryHoldsItsRowOnly(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		w.ensure(candidate(nil), candidate(func(c *Candidate) { c.Source.ID = "8" }))
+		_, err := w.out.Notifier.EnsureNotificationJob(w.ctx, nil, notify.Job{
+			Record: storage.Record{Type: "certificate"}, PartitionKey: "7", RowKey: keys.AutomationRowKey(certificateKey), InputHash: "another",
+		})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.pollAt(day(2026, 4, 1, 9))
+		want := map[string]string{
+			certificateKey: "Completed held DeliveryConflict",
+			"reminder:certificate:employee:8:default:2026-05-01:30": "Completed",
+		}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+		row := w.row(certificateKey)
+		if got, _ := row.Dispatched(); got.ConflictReason != string(DeliveryConflict) || !strings.Contains(row.HoldDetail, "NotificationJob 7") {
+			w.t.Errorf("%+v %q", got, row.HoldDetail)
+		}
+	})
+}
+
+// The process dies between any two steps, or the store refuses: what is done
+// twice is done once.
+func TestATryThatCouldNotBeStoredIsRepeatedWithoutASecondDelivery(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		w.ensure(candidate(nil))
+		w.out.fail = errBoom // the dispatch is rolled back with the settling
+		w.pollAt(day(2026, 4, 1, 9))
+		row := w.row(certificateKey)
+		if row.Status != StatusPending || row.RetryCount != 1 || row.Diagnostics != "boom" || !row.EndedOn.IsZero() {
+			w.t.Fatalf("%+v", row)
+		}
+		w.out.fail = nil
+		w.pollAt(row.NextRetryOn)
+		w.claim(time.Minute) // nothing is left to claim
+		row = w.row(certificateKey)
+		if row.Status != StatusCompleted || len(w.out.dispatched()) != 1 {
+			w.t.Errorf("%+v %v", row, w.out.dispatched())
+		}
+	})
+}
+
+func TestAWorkerThatDiesAfterItsClaimIsFollowedByAnother(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		w.ensure(candidate(nil))
+		w.clk.Set(day(2026, 4, 1, 9))
+		w.claim(time.Minute)
+		if report := w.poll(); report.Claimed != 0 {
+			w.t.Errorf("the lease stands: %+v", report)
+		}
+		if report := w.pollAt(day(2026, 4, 1, 9).Add(time.Minute)); report.Abandoned != 1 || len(w.out.dispatched()) != 0 {
+			w.t.Errorf("an abandoned row is not handled: %+v", report)
+		}
+		row := w.row(certificateKey)
+		if row.Status != StatusPending || row.RetryCount != 1 || row.LeaseLossCount != 1 || row.ReasonCode != LeaseExpired {
+			w.t.Errorf("%+v", row)
+		}
+		w.pollAt(row.NextRetryOn)
+		if row := w.row(certificateKey); row.Status != StatusCompleted || row.LeaseLossCount != 1 {
+			w.t.Errorf("%+v", row)
+		}
+	})
+}
+
+func TestShutdownGivesRowsBackUncounted(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		w.ensure(candidate(nil))
+		w.clk.Set(day(2026, 4, 1, 9))
+		row := w.claim(time.Minute)[0]
+		row.giveBack(storage.Now(w.store))
+		row.LeaseExpiresOn = time.Time{}
+		if row.Status != StatusPending || row.RetryCount != 0 || !row.DueOn.Equal(day(2026, 4, 1, 9)) || !row.NextRetryOn.IsZero() {
+			w.t.Errorf("%+v", row)
+		}
+	})
+}
+
+func TestATryThatFailsSinceItsContextEndedIsNotCounted(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		ctx, cancel := context.WithCancel(w.ctx)
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Recipients = RecipientFunc(func(ctx context.Context, _ Due) ([]notify.Recipient, error) {
+				cancel()
+				return nil, ctx.Err()
+			})
+		}))
+		w.ensure(candidate(nil))
+		w.clk.Set(day(2026, 4, 1, 9))
+		rows := w.claim(time.Minute)
+		_, err := w.s.handle(w.ctx, itemsOf(ctx, rows))
+		if row := rows[0]; err != nil || row.Status != StatusPending || row.RetryCount != 0 || row.ReasonCode != "" {
+			w.t.Errorf("%v %+v", err, row)
+		}
+	})
+}
+
+func TestARowThatCannotBeReadIsHeldAtOnceAndBlocksNoOther(t *testing.T) {
+	for column, spoil := range map[string]func(*Schedule){
+		"time_zone":            func(r *Schedule) { r.TimeZone = "Mars/Olympus" },
+		"scheduled_local_date": func(r *Schedule) { r.LocalDate = "2026-02-30" },
+		"dispatch_result":      func(r *Schedule) { r.DispatchResult = []byte(`{"path":7}`) },
+	} {
+		t.Run(column, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				w.s.Register(certificates(nil))
+				w.ensure(candidate(nil), candidate(func(c *Candidate) { c.Source.ID = "8" }))
+				w.change(certificateKey, spoil)
+				w.pollAt(day(2026, 4, 1, 9))
+				want := map[string]string{
+					certificateKey: "Failed Undecodable held Undecodable",
+					"reminder:certificate:employee:8:default:2026-05-01:30": "Completed",
+				}
+				if diff := cmp.Diff(want, w.statuses()); diff != "" {
+					w.t.Error(diff)
+				}
+				if row := w.row(certificateKey); !strings.Contains(row.HoldDetail, column) {
+					w.t.Error(row.HoldDetail)
+				}
+			})
+		})
+	}
+}
+
+func TestAMessageThatWaitedIsRevalidated(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		valid, err := true, error(nil)
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return Validity{Valid: valid}, err })
+		}))
+		w.ensure(candidate(nil), candidate(func(c *Candidate) { c.Source.ID = "8" }))
+		w.pollAt(day(2026, 4, 1, 9))
+		ask := func() []notify.Verdict {
+			got, askErr := revalidator{w.s}.Revalidate(w.ctx, append(w.out.jobs, notify.Job{SourceKey: "unknown"}, notify.Job{}))
+			if !errors.Is(askErr, err) {
+				w.t.Error(askErr)
+			}
+			return got
+		}
+		if diff := cmp.Diff(make([]notify.Verdict, 4), ask()); diff != "" {
+			w.t.Error(diff)
+		}
+		valid = false
+		skip := notify.Skip(string(SourceNoLongerValid))
+		if diff := cmp.Diff([]notify.Verdict{skip, skip, {}, {}}, ask()); diff != "" {
+			w.t.Error(diff)
+		}
+		err = errBoom
+		if got := ask(); got != nil {
+			w.t.Error(got)
+		}
+	})
+}

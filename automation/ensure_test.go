@@ -1,0 +1,234 @@
+package automation
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+func TestEnsureInsertsWhatIsMissing(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		got := w.ensure(candidate(nil))
+		want := []Ensured{{Outcome: storage.Created, Key: certificateKey, Status: StatusPending, ScheduledOn: day(2026, 4, 1, 9)}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			w.t.Error(diff)
+		}
+		row := w.row(certificateKey)
+		if !row.DueOn.Equal(day(2026, 4, 1, 9)) || row.LocalDate != "2026-04-01" || row.Type != "certificate" || row.Version != 1 {
+			w.t.Errorf("%+v", row)
+		}
+	})
+}
+
+func TestEnsureChangesNothingUnderAWorker(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.ensure(candidate(nil))
+		w.clk.Set(day(2026, 4, 1, 9))
+		w.claim(time.Minute)
+		before := w.row(certificateKey)
+		for _, change := range []func(*Candidate){nil,
+			func(c *Candidate) { c.SendAt = "17:00" },
+			func(c *Candidate) { c.BusinessUnit = "north" }, // another InputHash
+		} {
+			if got := w.ensure(candidate(change)); got[0].Outcome != storage.InFlight || got[0].Status != StatusProcessing {
+				w.t.Errorf("%+v", got)
+			}
+		}
+		if diff := cmp.Diff(before, w.row(certificateKey)); diff != "" {
+			w.t.Error(diff)
+		}
+	})
+}
+
+func TestI4_ACompletedRowIsNeverSentAgain(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		w.ensure(candidate(nil))
+		w.pollAt(day(2026, 4, 1, 9))
+		before := w.row(certificateKey)
+		same := w.ensure(candidate(nil))[0]
+		moved := w.ensure(candidate(func(c *Candidate) { c.SendAt = "17:00" }))[0]
+		other := w.ensure(candidate(func(c *Candidate) { c.BusinessUnit = "north" }))[0]
+		if same.Outcome != storage.Unchanged || same.InputDiffers || same.Result.Notification.IsZero() {
+			w.t.Errorf("%+v", same)
+		}
+		if diff := cmp.Diff(same, moved); diff != "" {
+			w.t.Error(diff)
+		}
+		if other.Outcome != storage.Unchanged || !other.InputDiffers || other.Result.Notification != same.Result.Notification {
+			w.t.Errorf("another hash is only reported: %+v", other)
+		}
+		if diff := cmp.Diff(before, w.row(certificateKey)); before.Status != StatusCompleted || diff != "" {
+			w.t.Error(before.Status, diff)
+		}
+		w.pollAt(day(2026, 5, 1, 9))
+		if got := w.out.dispatched(); len(got) != 1 {
+			w.t.Errorf("dispatched %v", got)
+		}
+	})
+}
+
+func TestI3_AnotherInputIsAConflictAndOverwritesNothing(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.ensure(candidate(nil))
+		before := w.row(certificateKey)
+		got, err := w.s.Ensure(w.ctx,
+			candidate(func(c *Candidate) { c.Identity = map[string]string{"course": "b"}; c.SendAt = "17:00" }),
+			candidate(func(c *Candidate) { c.DaysBefore = 7 }))
+		var conflict *notify.ConflictError
+		if !errors.As(err, &conflict) || conflict.RowKey != certificateKey || conflict.Stored != before.InputHash || conflict.Wanted == conflict.Stored {
+			w.t.Fatalf("%v", err)
+		}
+		if got[0].Outcome != storage.Conflict || got[0].Conflict != conflict || got[1].Outcome != storage.Created {
+			w.t.Errorf("%+v", got)
+		}
+		after := w.row(certificateKey)
+		if !after.IsOnSupportHold || after.HoldReason != InputConflict || !after.DueOn.IsZero() {
+			w.t.Errorf("%+v", after)
+		}
+		after.IsOnSupportHold, after.HoldReason, after.HoldDetail, after.DueOn, after.Version = false, "", "", before.DueOn, before.Version
+		if diff := cmp.Diff(before, after); diff != "" {
+			w.t.Error(diff)
+		}
+	})
+}
+
+func TestARepeatWritesNothingAndResetsNoBackOff(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) { t.Recipients = failing(errBoom) }))
+		w.ensure(candidate(nil))
+		w.pollAt(day(2026, 4, 1, 9))
+		before := w.row(certificateKey)
+		if got := w.ensure(candidate(nil))[0]; got.Outcome != storage.Unchanged {
+			w.t.Errorf("%+v", got)
+		}
+		if diff := cmp.Diff(before, w.row(certificateKey)); diff != "" || before.NextRetryOn.IsZero() {
+			w.t.Error(diff)
+		}
+	})
+}
+
+func TestAnotherTimeOfSendingMovesThePendingRow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) { t.Recipients = failing(errBoom) }))
+		w.ensure(candidate(nil))
+		w.pollAt(day(2026, 4, 1, 9))
+		got := w.ensure(candidate(func(c *Candidate) { c.SendAt = "17:00" }))[0]
+		row := w.row(certificateKey)
+		if got.Outcome != storage.Updated || !row.NextRetryOn.IsZero() || !row.DueOn.Equal(day(2026, 4, 1, 17)) || row.SendAt != "17:00" {
+			w.t.Errorf("%+v %+v", got, row)
+		}
+		if row.RetryCount != 1 || row.Diagnostics != "boom" {
+			w.t.Errorf("attempts and diagnostics stay: %+v", row)
+		}
+	})
+}
+
+func TestEnsureReactivatesWhatEnded(t *testing.T) {
+	for _, status := range []string{StatusFailed, StatusDeactivated, StatusCancelled} {
+		t.Run(status, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				w.ensure(candidate(nil))
+				w.change(certificateKey, func(r *Schedule) {
+					r.Status, r.ReasonCode, r.Diagnostics, r.RetryCount, r.EndedOn = status, HandlerFailed, "boom", 2, start
+					r.mergeResult(notify.DispatchResult{Scheduler: "guard"})
+				})
+				got := w.ensure(candidate(nil))[0]
+				row := w.row(certificateKey)
+				if got.Outcome != storage.Reactivated || got.Result.Scheduler != "guard" || row.Status != StatusPending || row.DueOn.IsZero() || !row.EndedOn.IsZero() {
+					w.t.Errorf("%+v %+v", got, row)
+				}
+				if row.RetryCount != 2 || row.Diagnostics != "boom" || row.ReasonCode != HandlerFailed {
+					w.t.Errorf("attempts and diagnostics stay: %+v", row)
+				}
+			})
+		})
+	}
+}
+
+func TestEnsureNeverClearsAHold(t *testing.T) {
+	for _, c := range []struct {
+		status, after string
+		outcome       storage.Outcome
+	}{
+		{StatusPending, StatusPending, storage.Updated},
+		{StatusDeactivated, StatusPending, storage.Reactivated},
+		{StatusFailed, StatusFailed, storage.Updated}, // waits for its release
+		{StatusCancelled, StatusCancelled, storage.Updated},
+	} {
+		t.Run(c.status, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				w.ensure(candidate(nil))
+				w.change(certificateKey, func(r *Schedule) { r.Status = c.status; r.hold(HeldBySupport, "") })
+				got := w.ensure(candidate(func(c *Candidate) { c.SendAt = "17:00" }))[0]
+				row := w.row(certificateKey)
+				if got.Outcome != c.outcome || row.Status != c.after || row.SendAt != "17:00" {
+					w.t.Errorf("%+v %+v", got, row)
+				}
+				if !got.IsOnSupportHold || row.HoldReason != HeldBySupport || !row.DueOn.IsZero() {
+					w.t.Errorf("%+v %+v", got, row)
+				}
+				if again := w.ensure(candidate(func(c *Candidate) { c.SendAt = "17:00" }))[0]; again.Outcome != storage.Unchanged {
+					w.t.Errorf("%+v", again)
+				}
+			})
+		})
+	}
+}
+
+func TestAFirstImportDoesNotSendThePast(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) { t.CatchUp = 48 * time.Hour }))
+		w.ensure(candidate(func(c *Candidate) { c.DaysBefore = 40 }))
+		w.clk.Set(day(2026, 4, 30, 8))
+		got := w.ensure(
+			candidate(func(c *Candidate) { c.DaysBefore = 40 }), // exists: left to its Lateness
+			candidate(nil),
+			candidate(func(c *Candidate) { c.DaysBefore = 2 }), // 47 hours ago
+			candidate(func(c *Candidate) { c.DaysBefore = 1 }))
+		var outcomes []EnsureOutcome
+		for _, e := range got {
+			outcomes = append(outcomes, e.Outcome)
+		}
+		want := []EnsureOutcome{storage.Unchanged, OffsetPassed, storage.Created, storage.Created}
+		if diff := cmp.Diff(want, outcomes); diff != "" || len(w.rows()) != 3 {
+			w.t.Error(diff)
+		}
+		if !got[1].ScheduledOn.Equal(day(2026, 4, 1, 9)) || got[1].Key != certificateKey {
+			w.t.Errorf("%+v", got[1])
+		}
+	})
+}
+
+func TestTheSameCandidateTwiceInOneCallIsOneRow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		got := w.ensure(candidate(nil), candidate(nil))
+		if got[0].Outcome != storage.Created || got[1].Outcome != storage.Unchanged || len(w.rows()) != 1 {
+			w.t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestEqualKeysInTwoScopesNeverMeet(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		for _, scope := range []Scope{"a", "b"} {
+			if got := w.ensure(candidate(func(c *Candidate) { c.Scope = scope }))[0]; got.Outcome != storage.Created || got.Scope != scope {
+				w.t.Errorf("%+v", got)
+			}
+		}
+		w.clk.Set(day(2026, 4, 1, 9))
+		if err := w.s.Cancel(w.ctx, "a", certificateKey, ann); err != nil {
+			w.t.Fatal(err)
+		}
+		w.poll()
+		if a, b := w.rowIn("a", certificateKey), w.rowIn("b", certificateKey); a.Status != StatusCancelled || b.Status != StatusCompleted {
+			w.t.Error(a.Status, b.Status)
+		}
+	})
+}

@@ -1,0 +1,11 @@
+package automation
+
+import "context"
+
+// EventHandler is what a host's event pipeline calls after the host's own change
+// (Automation & Reminders, "Provider contracts"). *[Scheduler] is one.
+type EventHandler interface {
+	HandleEvent(ctx context.Context, e Event) (EventResult, error)
+}
+
+var _ EventHandler = (*Scheduler)(nil)

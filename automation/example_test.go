@@ -1,0 +1,193 @@
+package automation_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// open gives a store in memory whose clock stands at 1 March 2026, 08:00 UTC.
+func open() (*memory.Store, *clock.Mock) {
+	clk := clock.NewMock()
+	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
+	return memory.New(&memory.Options{Clock: clk}), clk
+}
+
+var certificate = automation.ReminderType{
+	Name: "certificate", SendAt: "09:00", Zone: "Europe/Dublin",
+	Template: notify.Template{Subject: "Your certificate expires on {{.TargetDate}}"},
+	Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
+		return []notify.Recipient{{Ref: "sam", Channel: "email:print", Address: "sam@example.com"}}, nil
+	}),
+}
+
+// Saying it twice changes nothing.
+func ExampleScheduler_Ensure() {
+	ctx := context.Background()
+	store, _ := open()
+	reminders := automation.New(store, notify.New(store, nil), nil)
+	reminders.Register(certificate)
+	expires := automation.Candidate{
+		Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"},
+		TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30,
+	}
+	for range 2 {
+		got, err := reminders.Ensure(ctx, expires)
+		fmt.Println(got[0].Outcome, got[0].Key, got[0].ScheduledOn, err)
+	}
+	// Output:
+	// Created reminder:certificate:employee:7:default:2026-05-01:30 2026-04-01 08:00:00 +0000 UTC <nil>
+	// Unchanged reminder:certificate:employee:7:default:2026-05-01:30 2026-04-01 08:00:00 +0000 UTC <nil>
+}
+
+// expiries is what the host knows: when each employee's certificate expires.
+type expiries map[string]automation.Date
+
+func (m expiries) EventTypes() []string { return []string{"certificate-changed"} }
+
+func (m expiries) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
+	var out []automation.Candidate
+	for _, days := range []int{30, 7} {
+		out = append(out, automation.Candidate{TargetDate: m[e.Source.ID], DaysBefore: days})
+	}
+	return out, nil
+}
+
+// A certificate is renewed: its old reminders go, new ones come.
+func ExampleScheduler_HandleEvent() {
+	ctx := context.Background()
+	store, _ := open()
+	known := expiries{"7": {Year: 2026, Month: 5, Day: 1}}
+	reminders := automation.New(store, notify.New(store, nil), nil)
+	t := certificate
+	t.Triggers = known
+	reminders.Register(t)
+
+	event := automation.Event{ID: "e1", Type: "certificate-changed", Source: automation.Source{Type: "employee", ID: "7"}, Version: 1}
+	if _, err := reminders.HandleEvent(ctx, event); err != nil {
+		fmt.Println(err)
+	}
+	known["7"] = automation.Date{Year: 2029, Month: 5, Day: 1}
+	event.ID, event.Version = "e2", 2
+	result, err := reminders.HandleEvent(ctx, event)
+	fmt.Println(result.Outcome, err)
+	for _, d := range result.Deactivated {
+		fmt.Println(d.Key, d.Reason)
+	}
+	for _, e := range result.Ensured {
+		fmt.Println(e.Key, e.Outcome)
+	}
+	// Output:
+	// Applied <nil>
+	// reminder:certificate:employee:7:default:2026-05-01:30 Superseded
+	// reminder:certificate:employee:7:default:2026-05-01:7 Superseded
+	// reminder:certificate:employee:7:default:2029-05-01:30 Created
+	// reminder:certificate:employee:7:default:2029-05-01:7 Created
+}
+
+// What was ensured vanishes with the transaction that it belongs to. On a SQL
+// store the transaction is the host's own: WithTx(store.Join(tx)).
+func ExampleScheduler_WithTx() {
+	ctx := context.Background()
+	store, _ := open()
+	reminders := automation.New(store, notify.New(store, nil), nil)
+	reminders.Register(certificate)
+	expires := automation.Candidate{
+		Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"},
+		TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1},
+	}
+	err := store.InTx(ctx, func(tx storage.Tx) error {
+		got, err := reminders.WithTx(tx).Ensure(ctx, expires)
+		fmt.Println(got[0].Outcome, err)
+		return fmt.Errorf("the employee could not be saved")
+	})
+	fmt.Println(err)
+	got, err := reminders.Ensure(ctx, expires)
+	fmt.Println(got[0].Outcome, err)
+	// Output:
+	// Created <nil>
+	// the employee could not be saved
+	// Created <nil>
+}
+
+func ExampleScheduler_Explain() {
+	ctx := context.Background()
+	store, _ := open()
+	reminders := automation.New(store, notify.New(store, nil), nil)
+	reminders.Register(certificate)
+	got, err := reminders.Ensure(ctx, automation.Candidate{
+		Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"},
+		TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30,
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	story, err := reminders.Explain(ctx, "", got[0].Key)
+	fmt.Println(story, err)
+	// Output:
+	// reminder:certificate:employee:7:default:2026-05-01:30
+	//   certificate for employee 7, 30 days before 2026-05-01, at 09:00 Europe/Dublin: 2026-04-01T08:00:00Z
+	//   made 2026-03-01T08:00:00Z, last changed by the host
+	//   Pending
+	//   now: it waits until 2026-04-01T08:00:00Z (31 days more); as things are, delivery would be queued (recipients: 1) <nil>
+}
+
+// A type of the host's own: its handler decides, the pass writes.
+func ExampleScheduler_Handle() {
+	ctx := context.Background()
+	store, clk := open()
+	work := automation.New(store, notify.New(store, nil), nil)
+	work.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+		out := make([]automation.Outcome, len(due))
+		for i, d := range due {
+			fmt.Println("exporting", d.Source.ID, "due", d.ScheduledOn)
+			out[i].Result.Summary = "12 pages"
+		}
+		return out, nil
+	}))
+	_, err := work.Ensure(ctx, automation.Candidate{
+		AutomationType: "export", Source: automation.Source{Type: "file", ID: "budget"}, ScheduledOn: clk.Now().Add(time.Hour),
+	})
+	poller := belfry.NewPoller(store, nil, work)
+	clk.Add(2 * time.Hour)
+	fmt.Println(err, poller.Drain(ctx), poller.Drain(ctx)) // the second finds nothing
+	// Output:
+	// exporting budget due 2026-03-01 09:00:00 +0000 UTC
+	// <nil> <nil> <nil>
+}
+
+// The program of the README.
+func Example() {
+	ctx := context.Background()
+	store, clk := open()
+	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		fmt.Println(m.To, "-", m.Subject)
+		return notify.Receipt{ID: "1"}, nil
+	}))
+	reminders := automation.New(store, out, nil)
+	reminders.Register(automation.ReminderType{
+		Name:     "certificate",
+		Template: notify.Template{Subject: "Your {{.Source.ID}} certificate expires on {{.TargetDate}}"},
+		Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
+			return []notify.Recipient{{Ref: "sam", Channel: "email:print", Address: "sam@example.com"}}, nil
+		}),
+	})
+	_, err := reminders.Ensure(ctx, automation.Candidate{
+		Type: "certificate", Source: automation.Source{Type: "employee", ID: "first-aid"},
+		TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30, SendAt: "09:00", Zone: "Europe/Dublin",
+	})
+	poller := belfry.NewPoller(store, nil, reminders, out)
+	clk.Add(40 * 24 * time.Hour)
+	fmt.Println(err, poller.Drain(ctx), poller.Drain(ctx)) // the second finds nothing
+	// Output:
+	// sam@example.com - Your first-aid certificate expires on 2026-05-01
+	// <nil> <nil> <nil>
+}

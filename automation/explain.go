@@ -1,0 +1,118 @@
+package automation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// maxActions is how much of a row's audit Explain shows.
+const maxActions = 50
+
+// Explain tells the story of a key: which setting and event made it, what
+// happened, and what would happen now and why not. For a pending row of a
+// reminder that is registered here it asks settings, validator, recipients and
+// policy as the due pass would, and writes nothing. A key without a row is
+// explained as well; the error is for what could not be read.
+func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Explanation, error) {
+	e := Explanation{Scope: scope, Key: key}
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		e.Schedule, e.Actions = nil, nil
+		row, err := schedules.Get(ctx, tx, scope, key)
+		if errors.Is(err, storage.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		e.Schedule = row
+		e.Actions, err = actions(ctx, tx, scope, key)
+		return err
+	})
+	if err != nil {
+		return Explanation{}, fmt.Errorf("automation: Explain: %w", err)
+	}
+	if e.Schedule != nil {
+		e.Dispatched, _ = e.Schedule.Dispatched() // undecodable: Now says so
+	}
+	e.Now = s.prospect(ctx, e)
+	return e, nil
+}
+
+func actions(ctx context.Context, tx storage.Tx, scope Scope, key string) ([]Action, error) {
+	entries, err := audit.History(ctx, tx, scope, schedules.Name, key, maxActions)
+	if err != nil {
+		return nil, err
+	}
+	var out []Action
+	for _, e := range entries {
+		out = append(out, Action{On: e.On, Name: e.Action, Actor: e.Actor, Reason: e.Reason, From: e.From, To: e.To})
+	}
+	return out, nil
+}
+
+// prospect says what would happen to the row now.
+func (s *Scheduler) prospect(ctx context.Context, e Explanation) string {
+	r := e.Schedule
+	if r == nil {
+		if _, err := keys.Parse(e.Key); err != nil {
+			return "there is no row, and there can be none: " + err.Error()
+		}
+		return "there is no row: nobody asked for it in this scope, or its moment had passed when somebody did"
+	}
+	switch {
+	case r.IsOnSupportHold:
+		return "nothing, until support releases it"
+	case r.Status == StatusCompleted:
+		return "nothing more: delivery work is queued, which does not say that it arrived"
+	case !r.IsOpen():
+		return "nothing, unless it is asked for again"
+	case r.Status == StatusProcessing && r.LeaseExpiresOn.After(s.now()):
+		return "a worker has it"
+	case r.Status == StatusProcessing:
+		return "its worker is gone: the next poll counts a lost lease and puts it back"
+	}
+	return s.when(r) + s.rehearse(ctx, r)
+}
+
+func (s *Scheduler) when(r *Schedule) string {
+	if now := s.now(); r.DueOn.After(now) {
+		return fmt.Sprintf("it waits until %s (%s more)", stampText(r.DueOn), wait(r.DueOn.Sub(now)))
+	}
+	return "it is due"
+}
+
+// wait is a duration as people say it.
+func wait(d time.Duration) string {
+	if days := int(d.Hours() / 24); days >= 2 {
+		return fmt.Sprintf("%d days", days)
+	}
+	return d.Round(time.Second).String()
+}
+
+// rehearse takes a copy of the row through the steps of the due pass.
+func (s *Scheduler) rehearse(ctx context.Context, row *Schedule) string {
+	if _, ok := s.registry.handler(row.Type); ok {
+		return "; its handler is asked then"
+	}
+	if _, ok := s.registry.reminder(row.Type); !ok {
+		return "; no process like this one serves it, since its type is not registered here"
+	}
+	r := *row
+	b := s.newBatch([]work.Item[Schedule]{{Row: &r, Ctx: ctx}})
+	b.run(ctx)
+	switch t := b.tries[0]; {
+	case t.err != nil:
+		return fmt.Sprintf("; as things are, the step %q would fail: %s", t.at, storable(t.err.Error()))
+	case t.stop != "":
+		return fmt.Sprintf("; as things are, it would end as Deactivated, %s", t.stop)
+	default:
+		return fmt.Sprintf("; as things are, delivery would be queued (recipients: %d)", len(t.to))
+	}
+}

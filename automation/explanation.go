@@ -1,0 +1,92 @@
+package automation
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+// Explanation is the story of one key: who asked for the work, what happened to
+// it, and what would happen now. String tells it to people.
+type Explanation struct {
+	Scope Scope
+	Key   string
+	// Schedule is the row; nil if there is none.
+	Schedule *Schedule
+	// Dispatched has the coordinates of what it led to.
+	Dispatched notify.DispatchResult
+	// Actions are what support did, the oldest first, at most 50.
+	Actions []Action
+	// Now says what would happen at this moment, and why not more.
+	Now string
+}
+
+// Action is a support action on a row.
+type Action struct {
+	On            time.Time
+	Name          string // Hold, Release, Retry, Cancel
+	Actor, Reason string
+	From, To      string // the statuses before and after
+}
+
+// String is a text of several lines.
+func (e Explanation) String() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, e.Key)
+	if e.Schedule != nil {
+		e.origin(&b)
+		e.state(&b)
+	}
+	for _, a := range e.Actions {
+		fmt.Fprintf(&b, "  %s: %s by %s: %s (%s to %s)\n", stampText(a.On), a.Name, a.Actor, a.Reason, a.From, a.To)
+	}
+	fmt.Fprintf(&b, "  now: %s", e.Now)
+	return b.String()
+}
+
+// origin says what the work is about and who asked for it.
+func (e Explanation) origin(b *strings.Builder) {
+	r := e.Schedule
+	fmt.Fprintf(b, "  %s for %s %s", r.Type, r.SourceType, r.Source)
+	if r.TriggerType == DateBased {
+		fmt.Fprintf(b, ", %d days before %s, at %s %s", r.DaysBefore, r.TargetDate, r.SendAt, r.TimeZone)
+	}
+	fmt.Fprintf(b, ": %s\n", stampText(r.ScheduledOn))
+	by := "the host"
+	if r.EventType != "" {
+		by = "event " + r.EventType
+		if r.EventID != "" {
+			by += " " + r.EventID
+		}
+	}
+	fmt.Fprintf(b, "  made %s, last changed by %s\n", stampText(r.CreatedOn), by)
+}
+
+// state says what became of it.
+func (e Explanation) state(b *strings.Builder) {
+	r := e.Schedule
+	fmt.Fprintf(b, "  %s", r.Status)
+	if !r.EndedOn.IsZero() {
+		fmt.Fprintf(b, " on %s", stampText(r.EndedOn))
+	}
+	if r.ReasonCode != "" {
+		fmt.Fprintf(b, " (%s)", r.ReasonCode)
+	}
+	if r.RetryCount > 0 {
+		fmt.Fprintf(b, ", %d tries failed, %d of them by a lost lease", r.RetryCount, r.LeaseLossCount)
+	}
+	fmt.Fprintln(b)
+	if r.Diagnostics != "" {
+		fmt.Fprintf(b, "  last error: %s\n", r.Diagnostics)
+	}
+	if r.IsOnSupportHold {
+		fmt.Fprintf(b, "  on hold (%s): %s\n", r.HoldReason, r.HoldDetail)
+	}
+	if job := e.Dispatched.Notification; !job.IsZero() {
+		fmt.Fprintf(b, "  delivery: %s, job %s / %s, %s\n", e.Dispatched.Path, job.PartitionKey, job.RowKey, e.Dispatched.Summary)
+	}
+}
+
+func stampText(t time.Time) string { return t.UTC().Format(time.RFC3339) }

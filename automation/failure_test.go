@@ -1,0 +1,148 @@
+package automation
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+func itemsOf(ctx context.Context, rows []*Schedule) []work.Item[Schedule] {
+	var out []work.Item[Schedule]
+	for _, r := range rows {
+		out = append(out, work.Item[Schedule]{Row: r, Ctx: ctx})
+	}
+	return out
+}
+
+// waits polls a row whenever it is due, until it is no more, and tells how long
+// it waited each time, without the jitter.
+func (w *world) waits(key string) []time.Duration {
+	w.t.Helper()
+	var out []time.Duration
+	for range 20 {
+		now := storage.Now(w.store)
+		w.poll()
+		row := w.row(key)
+		if row.DueOn.IsZero() {
+			return out
+		}
+		wait := row.NextRetryOn.Sub(now)
+		out = append(out, wait)
+		w.clk.Set(row.DueOn)
+	}
+	w.t.Fatal("it is retried for ever")
+	return nil
+}
+
+func checkWaits(t *testing.T, got []time.Duration, steps ...time.Duration) {
+	t.Helper()
+	if len(got) != len(steps) {
+		t.Fatalf("waited %v, want about %v", got, steps)
+	}
+	for i, step := range steps {
+		if got[i] < step || got[i] > step+step/10 {
+			t.Errorf("wait %d was %v, want %v and at most a tenth more", i+1, got[i], step)
+		}
+	}
+}
+
+const (
+	fiveMinutes    = 5 * time.Minute
+	fifteenMinutes = 15 * time.Minute
+)
+
+func TestI17_BackOffAndThenHold(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) { t.Recipients = failing(errBoom) }))
+		w.ensure(candidate(nil))
+		w.clk.Set(day(2026, 4, 1, 9))
+		checkWaits(w.t, w.waits(certificateKey), fiveMinutes, fifteenMinutes, time.Hour)
+		row := w.row(certificateKey)
+		if row.Status != StatusFailed || row.HoldReason != RetriesExhausted || row.HoldDetail != "boom" || row.RetryCount != 4 || row.EndedOn.IsZero() {
+			w.t.Errorf("%+v", row)
+		}
+	})
+}
+
+func TestI17_LostLeasesCountOnceEachAndEndOnHold(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		w.ensure(candidate(nil))
+		w.clk.Set(day(2026, 4, 1, 9))
+		for n := 1; n <= 4; n++ {
+			w.claim(time.Minute)
+			w.clk.Add(time.Minute)
+			w.poll()
+			row := w.row(certificateKey)
+			if row.RetryCount != n || row.LeaseLossCount != n {
+				w.t.Fatalf("%+v", row)
+			}
+			if n < 4 {
+				w.clk.Set(row.DueOn)
+			}
+		}
+		if row := w.row(certificateKey); row.Status != StatusFailed || row.HoldReason != RetriesExhausted || len(w.out.dispatched()) != 0 {
+			w.t.Errorf("%+v", row)
+		}
+	})
+}
+
+func TestLongRunningTypesGoOnDailyForAWeek(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) { t.Recipients, t.LongRunning = failing(errBoom), true }))
+		w.s.Handle("export", LongRunning(HandlerFunc(func(context.Context, []Due) ([]Outcome, error) { return nil, errBoom })))
+		export := Candidate{AutomationType: "export", Source: Source{"file", "1"}, ScheduledOn: day(2027, 1, 1, 0)}
+		w.ensure(candidate(nil), export)
+		daily := 24 * time.Hour
+		want := []time.Duration{fiveMinutes, fifteenMinutes, time.Hour, daily, daily, daily, daily, daily, daily, daily}
+		for _, c := range []struct {
+			key   string
+			start time.Time
+		}{{certificateKey, day(2026, 4, 1, 9)}, {"host:export:file:1:default", export.ScheduledOn}} {
+			w.clk.Set(c.start)
+			checkWaits(w.t, w.waits(c.key), want...)
+			if row := w.row(c.key); row.Status != StatusFailed || row.HoldReason != RetriesExhausted || row.RetryCount != 11 {
+				w.t.Errorf("%+v", row)
+			}
+		}
+	})
+}
+
+func TestAPermanentErrorIsFailedAtOnce(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) { t.Recipients = failing(Permanent(errBoom)) }))
+		w.ensure(candidate(nil))
+		w.pollAt(day(2026, 4, 1, 9))
+		if diff := cmp.Diff(map[string]string{certificateKey: "Failed HandlerFailed held PermanentFailure"}, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+		if Permanent(nil) != nil {
+			w.t.Error("Permanent(nil) is an error")
+		}
+	})
+}
+
+func TestAPanicIsAFailureOfItsRowOnly(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Recipients = RecipientFunc(func(_ context.Context, d Due) ([]notify.Recipient, error) {
+				if d.Source.ID == "7" {
+					panic("secret of sam@example.com")
+				}
+				return []notify.Recipient{sam}, nil
+			})
+		}))
+		w.ensure(candidate(nil), candidate(func(c *Candidate) { c.Source.ID = "8" }))
+		w.pollAt(day(2026, 4, 1, 9))
+		row := w.row(certificateKey)
+		if row.ReasonCode != HandlerPanicked || row.RetryCount != 1 || row.Diagnostics != "panic: string" || len(w.out.dispatched()) != 1 {
+			w.t.Errorf("%+v", row)
+		}
+	})
+}

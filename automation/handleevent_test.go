@@ -1,0 +1,524 @@
+package automation
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// withTriggers registers certificates whose candidates the story sets.
+func (w *world) withTriggers(change func(*ReminderType)) *triggers {
+	p := &triggers{}
+	w.s.Register(certificates(func(t *ReminderType) {
+		t.Triggers = p
+		if change != nil {
+			change(t)
+		}
+	}))
+	return p
+}
+
+func key(d string, days string) string {
+	return "reminder:certificate:employee:7:default:" + d + ":" + days
+}
+
+func outcomes(r EventResult) []EnsureOutcome {
+	var out []EnsureOutcome
+	for _, e := range r.Ensured {
+		out = append(out, e.Outcome)
+	}
+	return out
+}
+
+// A certificate is issued, its first reminder goes out, it is renewed, and the
+// event is delivered again.
+func TestARenewedCertificateLosesItsLaterReminders(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := w.withTriggers(nil)
+		p.set(offsets(date(2026, 5, 1), 30, 7, 1)...)
+		w.handle(changed(1))
+		w.pollAt(day(2026, 4, 1, 9))
+
+		w.clk.Set(day(2026, 4, 20, 10))
+		p.set(offsets(date(2029, 5, 1), 30, 7, 1)...)
+		got := w.handle(changed(2))
+		wantEnded := []Deactivation{{key("2026-05-01", "1"), Superseded}, {key("2026-05-01", "7"), Superseded}}
+		slices.SortFunc(got.Deactivated, func(a, b Deactivation) int { return strings.Compare(a.Key, b.Key) })
+		if diff := cmp.Diff(wantEnded, got.Deactivated); diff != "" {
+			w.t.Error(diff)
+		}
+		renewed := w.rows()
+		if again := w.handle(changed(2)); len(again.Deactivated) != 0 || !slices.Equal(outcomes(again), []EnsureOutcome{storage.Unchanged, storage.Unchanged, storage.Unchanged}) {
+			w.t.Errorf("%+v", again)
+		}
+		if diff := cmp.Diff(renewed, w.rows()); diff != "" {
+			w.t.Error("a repeated event wrote rows:", diff)
+		}
+
+		w.pollAt(day(2026, 5, 2, 10))
+		if diff := cmp.Diff([]string{key("2026-05-01", "30")}, w.out.dispatched()); diff != "" {
+			w.t.Error(diff)
+		}
+		want := map[string]string{
+			key("2026-05-01", "30"): "Completed",
+			key("2026-05-01", "7"):  "Deactivated Superseded", key("2026-05-01", "1"): "Deactivated Superseded",
+			key("2029-05-01", "30"): "Pending", key("2029-05-01", "7"): "Pending", key("2029-05-01", "1"): "Pending",
+		}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+		e, err := w.s.Explain(w.ctx, "", key("2026-05-01", "7"))
+		if text := e.String(); err != nil || !strings.Contains(text, "event certificate-changed e2") || !strings.Contains(text, "Superseded") {
+			w.t.Error(err, text)
+		}
+	})
+}
+
+func TestAnOlderEventCannotUndoANewerOne(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := w.withTriggers(nil)
+		p.set(offsets(date(2029, 5, 1), 30)...)
+		w.handle(changed(5))
+		before := w.rows()
+		p.set(offsets(date(2026, 5, 1), 30)...)
+		got := w.handle(changed(4))
+		if diff := cmp.Diff(EventResult{Outcome: EventStale, SourceVersion: 5}, got); diff != "" {
+			w.t.Error(diff)
+		}
+		if diff := cmp.Diff(before, w.rows()); diff != "" {
+			w.t.Error(diff)
+		}
+		other := changed(1)
+		other.Source.ID = "8"
+		if got := w.handle(other); got.Outcome != EventApplied || got.SourceVersion != 1 {
+			w.t.Errorf("another source has its own order: %+v", got)
+		}
+	})
+}
+
+// Without versions the source is loaded behind the row that orders its events.
+func TestASourceWithoutVersionsIsLoadedInsideTheTransaction(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		watched := &watchedStore{Store: store}
+		w := newWorld(t, watched, clk, nil)
+		var inside []bool
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Triggers = triggerFunc(func() []Candidate {
+				inside = append(inside, watched.inside)
+				return offsets(date(2026, 5, 1), 30)
+			})
+		}))
+		w.handle(changed(1))
+		w.handle(changed(0))
+		if diff := cmp.Diff([]bool{false, true}, inside); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+type triggerFunc func() []Candidate
+
+func (f triggerFunc) EventTypes() []string { return []string{"certificate-changed"} }
+
+func (f triggerFunc) Candidates(context.Context, Event) ([]Candidate, error) { return f(), nil }
+
+// watchedStore knows whether a transaction has read or written something.
+type watchedStore struct {
+	storage.Store
+	inside bool
+}
+
+func (s *watchedStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	return s.Store.InTx(ctx, func(tx storage.Tx) error {
+		s.inside = true
+		defer func() { s.inside = false }()
+		return f(watchedTx{tx, s})
+	})
+}
+
+type watchedTx struct {
+	storage.Tx
+	s *watchedStore
+}
+
+func (t watchedTx) Store() storage.Store { return t.s }
+
+// An event deactivates a row while its handler runs: nothing is dispatched.
+func TestARowThatAnEventEndsUnderItsHandlerDispatchesNothing(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		var p *triggers
+		renew := func(context.Context, Due) ([]notify.Recipient, error) {
+			p.set(offsets(date(2029, 5, 1), 30)...)
+			w.handle(changed(2))
+			return []notify.Recipient{sam}, nil
+		}
+		p = w.withTriggers(func(t *ReminderType) { t.Recipients = RecipientFunc(renew) })
+		p.set(offsets(date(2026, 5, 1), 30)...)
+		w.handle(changed(1))
+		report := w.pollAt(day(2026, 4, 1, 9))
+		if report.Stale != 1 || report.Settled != 0 {
+			w.t.Errorf("%+v", report)
+		}
+		row := w.row(key("2026-05-01", "30"))
+		if row.Status != StatusDeactivated || row.ReasonCode != Superseded || !row.DueOn.IsZero() || !row.LeaseExpiresOn.IsZero() {
+			w.t.Errorf("%+v", row)
+		}
+		if got := w.out.dispatched(); len(got) != 0 {
+			w.t.Errorf("dispatched %v", got)
+		}
+	})
+}
+
+// The same, and before the worker notices a third event wants the row again.
+func TestARowThatIsWantedAgainUnderItsHandlerIsTakenUpAgain(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		var p *triggers
+		once := true
+		p = w.withTriggers(func(t *ReminderType) {
+			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
+				if once {
+					once = false
+					p.set()
+					w.handle(changed(2))
+					p.set(offsets(date(2026, 5, 1), 30)...)
+					w.handle(changed(3))
+				}
+				return []notify.Recipient{sam}, nil
+			})
+		})
+		p.set(offsets(date(2026, 5, 1), 30)...)
+		w.handle(changed(1))
+		w.pollAt(day(2026, 4, 1, 9))
+		row := w.row(key("2026-05-01", "30"))
+		if row.Status != StatusPending || row.DueOn.IsZero() || row.RetryCount != 0 {
+			w.t.Errorf("%+v", row)
+		}
+		w.poll()
+		if row := w.row(row.Key); row.Status != StatusCompleted || row.LeaseLossCount != 0 || len(w.out.dispatched()) != 1 {
+			w.t.Errorf("%+v %v", row, w.out.dispatched())
+		}
+	})
+}
+
+func TestSettingsChanges(t *testing.T) {
+	first := offsets(date(2026, 5, 1), 30)
+	for name, c := range map[string]struct {
+		then []Candidate
+		want map[string]string
+	}{
+		"offset: deactivated and made anew": {
+			offsets(date(2026, 5, 1), 14),
+			map[string]string{key("2026-05-01", "30"): "Deactivated Superseded", key("2026-05-01", "14"): "Pending"},
+		},
+		"date: deactivated and made anew": {
+			offsets(date(2026, 6, 1), 30),
+			map[string]string{key("2026-05-01", "30"): "Deactivated Superseded", key("2026-06-01", "30"): "Pending"},
+		},
+		"time of sending: moved in place": {
+			[]Candidate{{TargetDate: date(2026, 5, 1), DaysBefore: 30, SendAt: "17:00"}},
+			map[string]string{key("2026-05-01", "30"): "Pending"},
+		},
+		"nothing is wanted any more": {
+			nil,
+			map[string]string{key("2026-05-01", "30"): "Deactivated Superseded"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				p := w.withTriggers(nil)
+				p.set(first...)
+				w.handle(changed(1))
+				p.set(c.then...)
+				w.handle(changed(2))
+				if diff := cmp.Diff(c.want, w.statuses()); diff != "" {
+					w.t.Error(diff)
+				}
+				if len(c.then) == 1 && c.then[0].SendAt != "" {
+					if row := w.row(key("2026-05-01", "30")); !row.ScheduledOn.Equal(day(2026, 4, 1, 17)) {
+						w.t.Error(row.ScheduledOn)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Template and recipients may change as they like: they are read when due.
+func TestAChangedTemplateLeavesThePendingRow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := w.withTriggers(nil)
+		p.set(offsets(date(2026, 5, 1), 30)...)
+		w.handle(changed(1))
+		before := w.rows()
+		next := newWorld(w.t, w.store, w.clk, nil) // the next version of the program
+		next.s.Register(certificates(func(t *ReminderType) {
+			t.Triggers, t.Template = p, notify.Template{Subject: "new"}
+			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
+				return []notify.Recipient{{Ref: "kim", Channel: "email:print", Address: "kim@example.com"}}, nil
+			})
+		}))
+		next.handle(changed(2))
+		if diff := cmp.Diff(before, w.rows()); diff != "" {
+			w.t.Error(diff)
+		}
+		next.pollAt(day(2026, 4, 1, 9))
+		if job := next.out.jobs[0]; job.Recipients[0].Ref != "kim" {
+			w.t.Errorf("%+v", job)
+		}
+	})
+}
+
+func TestASettingThatIsOffEndsItsRowsAndKeepsTheCompletedOnes(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		settings := settingsMap{"certificate": true}
+		w := newWorld(t, store, clk, &Options{Settings: settings})
+		p := w.withTriggers(nil)
+		p.set(offsets(date(2026, 5, 1), 30, 7)...)
+		w.handle(changed(1))
+		w.pollAt(day(2026, 4, 1, 9))
+		settings["certificate"] = false
+		got := w.handle(changed(2))
+		if !slices.Equal(outcomes(got), []EnsureOutcome{SettingInactive, SettingInactive}) {
+			t.Errorf("%+v", got)
+		}
+		want := map[string]string{key("2026-05-01", "30"): "Completed", key("2026-05-01", "7"): "Deactivated ReminderSettingInactive"}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" {
+			t.Error(diff)
+		}
+		settings["certificate"] = true
+		w.handle(changed(3))
+		if got := w.row(key("2026-05-01", "7")); got.Status != StatusPending {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// settingsMap says which settings are active.
+type settingsMap map[string]bool
+
+func (m settingsMap) Setting(_ context.Context, _ Scope, id string) (Setting, error) {
+	return Setting{Active: m[id], Data: "data of " + id}, nil
+}
+
+// "Old" are the open rows of the setting and source of the candidates only.
+func TestOnlyRowsOfTheSettingAndSourceAreSuperseded(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := w.withTriggers(nil)
+		other := func(change func(*Candidate)) { w.ensure(candidate(change)) }
+		other(func(c *Candidate) { c.Source.ID = "8" })
+		other(func(c *Candidate) { c.Source.Type = "contractor" })
+		other(func(c *Candidate) { c.Setting = "s2" })
+		other(func(c *Candidate) { c.Type, c.TriggerKey = "other", "o" })
+		w.ensure(candidate(func(c *Candidate) { c.Scope = "b" }))
+		p.set(offsets(date(2026, 6, 1), 30)...)
+		if got := w.handle(changed(1)); len(got.Deactivated) != 0 {
+			w.t.Errorf("%+v", got)
+		}
+		p.settings = []string{"s2"} // now the provider speaks for that setting, too
+		got := w.handle(changed(2))
+		want := []Deactivation{{"reminder:s2:employee:7:default:2026-05-01:30", Superseded}}
+		if diff := cmp.Diff(want, got.Deactivated); diff != "" {
+			w.t.Error(diff)
+		}
+	})
+}
+
+func TestInvalidationsEndRowsBySettingSourceAndKey(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		var ask []Invalidation
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Invalidations = invalidations(func() []Invalidation { return ask })
+		}))
+		for _, id := range []string{"1", "2", "3"} {
+			w.ensure(candidate(func(c *Candidate) { c.Source.ID = id }), candidate(func(c *Candidate) { c.Source.ID, c.DaysBefore = id, 7 }))
+		}
+		k := func(id, days string) string {
+			return "reminder:certificate:employee:" + id + ":default:2026-05-01:" + days
+		}
+		ask = []Invalidation{
+			{Setting: "certificate", Source: Source{"employee", "1"}},
+			{Setting: "certificate", Source: Source{"employee", "2"}, Keys: []string{k("2", "7")}, Reason: "Resigned"},
+		}
+		w.handle(Event{Type: "left", Source: Source{"employee", "1"}})
+		want := map[string]string{
+			k("1", "30"): "Deactivated Invalidated", k("1", "7"): "Deactivated Invalidated",
+			k("2", "30"): "Pending", k("2", "7"): "Deactivated Resigned", k("3", "30"): "Pending", k("3", "7"): "Pending",
+		}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+		ask = []Invalidation{{Setting: "certificate", Reason: ReminderSettingInactive}} // all that is left
+		got := w.handle(Event{Type: "left", Source: Source{"reminder-setting", "certificate"}})
+		if len(got.Deactivated) != 3 {
+			w.t.Errorf("%+v", got)
+		}
+		ask = []Invalidation{{}}
+		if _, err := w.s.HandleEvent(w.ctx, Event{Type: "left", Source: Source{"employee", "1"}}); err == nil || !strings.Contains(err.Error(), "invalidation 0 of certificate: no Setting") {
+			w.t.Error(err)
+		}
+	})
+}
+
+type invalidations func() []Invalidation
+
+func (f invalidations) EventTypes() []string { return []string{"left"} }
+
+func (f invalidations) Invalidations(context.Context, Event) ([]Invalidation, error) { return f(), nil }
+
+func TestManyOpenRowsOfASettingAreAllEnded(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Invalidations = invalidations(func() []Invalidation { return []Invalidation{{Setting: "certificate"}} })
+		}))
+		var many []Candidate
+		for n := range 2*deactivatePage + 3 {
+			many = append(many, candidate(func(c *Candidate) { c.DaysBefore = -n }))
+		}
+		w.ensure(many...)
+		if got := w.handle(Event{Type: "left", Source: Source{"a", "b"}}); len(got.Deactivated) != len(many) {
+			w.t.Errorf("%d of %d", len(got.Deactivated), len(many))
+		}
+	})
+}
+
+func TestAnEventMakesItsImmediateNotificationOnce(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Immediate = immediates(func(e Event) []Immediate {
+				return []Immediate{{BusinessUnit: "north", Recipients: []notify.Recipient{sam}, Data: map[string]any{"Now": e.Data}}}
+			})
+		}))
+		e := Event{ID: "e1", Type: "certificate-lost", Source: Source{"employee", "7"}, Data: 1}
+		first := w.handle(e)
+		e.Data = 2 // delivered again, and told differently
+		second := w.handle(e)
+		if first.Immediate[0].Outcome != storage.Created || second.Immediate[0].Outcome != storage.Unchanged || first.Immediate[0].Key != second.Immediate[0].Key {
+			w.t.Errorf("%+v %+v", first, second)
+		}
+		want := notify.Coordinates{PartitionKey: "7", RowKey: "event:employee:7:certificate-lost:e1:certificate"}
+		if diff := cmp.Diff(want, first.Immediate[0].Coordinates); diff != "" {
+			w.t.Error(diff)
+		}
+		e.ID = ""
+		if _, err := w.s.HandleEvent(w.ctx, e); err == nil || !strings.Contains(err.Error(), "eventId") {
+			w.t.Error("an immediate notification needs the event's id:", err)
+		}
+	})
+}
+
+type immediates func(Event) []Immediate
+
+func (f immediates) EventTypes() []string { return []string{"certificate-lost"} }
+
+func (f immediates) Notifications(_ context.Context, e Event) ([]Immediate, error) { return f(e), nil }
+
+func TestAnEventThatNobodyHearsWritesNothing(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		if got := w.handle(Event{Type: "unheard", Source: Source{"a", "b"}}); got.Outcome != EventIgnored {
+			w.t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestABadEventIsRefusedAndWritesNothing(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := w.withTriggers(nil)
+		p.set(offsets(date(2026, 5, 1), 30)...)
+		w.handle(changed(1))
+		before := w.rows()
+		wrongSource := append(offsets(date(2027, 5, 1), 30), Candidate{TargetDate: date(2027, 5, 1), Source: Source{"employee", "8"}})
+		for want, c := range map[string]struct {
+			e          Event
+			candidates []Candidate
+			err        error
+		}{
+			"event without a Type":          {e: Event{Source: Source{"a", "b"}}},
+			"negative Version":              {e: Event{Type: "x", Version: -1, Source: Source{"a", "b"}}},
+			"Source: keys: identity":        {e: Event{Type: "certificate-changed", Source: Source{"a", ""}}},
+			"candidates of certificate":     {e: changed(2), err: errBoom},
+			"candidate 1 (\"certificate\")": {e: changed(2), candidates: wrongSource},
+			"Zone: time zone \"x\"":         {e: changed(0), candidates: []Candidate{{TargetDate: date(2027, 5, 1), Zone: "x"}}},
+		} {
+			p.set(c.candidates...)
+			p.err = c.err
+			got, err := w.s.HandleEvent(w.ctx, c.e)
+			if err == nil || !strings.Contains(err.Error(), want) || got.Outcome != "" {
+				w.t.Errorf("%v, want %q; %+v", err, want, got)
+			}
+		}
+		if diff := cmp.Diff(before, w.rows()); diff != "" {
+			w.t.Error("half-written:", diff)
+		}
+	})
+}
+
+func TestAConflictInAnEventRollsNothingBack(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := w.withTriggers(nil)
+		p.set(offsets(date(2026, 5, 1), 30, 7)...)
+		w.handle(changed(1))
+		p.set(Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 30, BusinessUnit: "other"}, Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 14})
+		got, err := w.s.HandleEvent(w.ctx, changed(2))
+		if err == nil || got.Outcome != EventApplied || !slices.Equal(outcomes(got), []EnsureOutcome{storage.Conflict, storage.Created}) {
+			w.t.Errorf("%+v %v", got, err)
+		}
+		want := map[string]string{
+			key("2026-05-01", "30"): "Pending held InputConflict", key("2026-05-01", "7"): "Deactivated Superseded", key("2026-05-01", "14"): "Pending",
+		}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+		p.set()
+		w.handle(changed(3)) // a held row is open, too
+		if row := w.row(key("2026-05-01", "30")); row.Status != StatusDeactivated || !row.IsOnSupportHold {
+			w.t.Errorf("%+v", row)
+		}
+	})
+}
+
+// Three events of one source at once, in any order: the newest wins.
+func TestConcurrentEventsOfASourceEndAsTheNewest(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) { t.Triggers = byVersion{} }))
+		errs := make(chan error)
+		for v := range 8 {
+			go func() {
+				_, err := w.s.HandleEvent(w.ctx, changed(int64(v+1)))
+				errs <- err
+			}()
+		}
+		for range 8 {
+			if err := <-errs; err != nil {
+				w.t.Error(err)
+			}
+		}
+		var open []string
+		for k, r := range w.rows() {
+			if r.IsOpen() {
+				open = append(open, k)
+			}
+		}
+		if diff := cmp.Diff([]string{key("2026-05-08", "0")}, open); diff != "" {
+			w.t.Error(diff)
+		}
+	})
+}
+
+// byVersion wants the eighth of May of version eight.
+type byVersion struct{}
+
+func (byVersion) EventTypes() []string { return []string{"certificate-changed"} }
+
+func (byVersion) Candidates(_ context.Context, e Event) ([]Candidate, error) {
+	return offsets(date(2026, time.May, int(e.Version)), 0), nil
+}

@@ -1,0 +1,81 @@
+package automation
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+// Handler serves an automation type of the host's own. It decides about a group
+// of due rows and gives one Outcome for each, in order; an error fails all of
+// them. It is called from several goroutines, and again for rows whose outcome
+// could not be stored. A group that fails or panics is asked again row by row,
+// so that one bad row does not fail the others.
+//
+// Handlers decide, the pass writes: a handler writes nothing to the store but
+// blobs. What it wants to exist it returns.
+type Handler interface {
+	Handle(ctx context.Context, due []Due) ([]Outcome, error)
+}
+
+// HandlerFunc is a Handler made of a function.
+type HandlerFunc func(ctx context.Context, due []Due) ([]Outcome, error)
+
+// Handle calls f.
+func (f HandlerFunc) Handle(ctx context.Context, due []Due) ([]Outcome, error) { return f(ctx, due) }
+
+// LongRunning marks a handler whose rows are retried every 24 h after the usual
+// steps, at most seven times, before they are put on hold.
+func LongRunning(h Handler) Handler {
+	if h == nil {
+		panic("automation: LongRunning without a handler")
+	}
+	return longRunning{h}
+}
+
+type longRunning struct{ Handler }
+
+// Outcome is what a handler decided about one row. The zero value completes it.
+type Outcome struct {
+	// Err fails the try; see [Permanent]. Nothing else of the outcome counts then.
+	Err error
+	// Deactivate ends the row as no longer wanted, which is no failure; the reason
+	// is kept with it.
+	Deactivate Reason
+	// Result is kept with the row, merged with what is there.
+	Result notify.DispatchResult
+	Artifacts
+}
+
+// Artifacts are what has to exist once a row is settled. The pass ensures them
+// in the transaction that settles the row, in the order of the fields. A
+// conflict puts the row on support hold, and what would follow is left out.
+type Artifacts struct {
+	Candidates       []Candidate
+	AutomationJobs   []notify.AutomationJob
+	Jobs             []notify.Job
+	MessagingJobs    []notify.MessagingJob
+	Schedules        []notify.Schedule
+	UserMessages     []notify.UserMessage
+	OutgoingMessages []notify.OutgoingMessage
+}
+
+// Handle adds an automation type of the host's own: from now on this process
+// serves its rows, which [Scheduler.Ensure] makes of candidates with that
+// AutomationType. It panics on a nil handler, a name that no key can hold, that
+// is taken, or that the documents reserve.
+func (s *Scheduler) Handle(automationType string, h Handler) {
+	switch {
+	case h == nil:
+		panic(fmt.Sprintf("automation: Handle(%q): no handler", automationType))
+	case automationType == TypeReminder || automationType == "ReportSubscription":
+		panic(fmt.Sprintf("automation: Handle(%q): the name is reserved", automationType))
+	}
+	if err := checkName(automationType); err != nil {
+		panic(fmt.Sprintf("automation: Handle(%q): %v", automationType, err))
+	}
+	if !s.registry.claim(automationType, func() { s.registry.handlers[automationType] = h }) {
+		panic(fmt.Sprintf("automation: Handle(%q): the name is registered already", automationType))
+	}
+}

@@ -1,0 +1,131 @@
+package automation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+func export(id string) Candidate {
+	return Candidate{AutomationType: "export", Source: Source{"file", id}, ScheduledOn: start}
+}
+
+func exportKey(id string) string { return "host:export:file:" + id + ":default" }
+
+// A host's own type: one row for each verdict that its handler can give.
+func TestAHostsHandlerDecidesAboutEachRow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Handle("export", HandlerFunc(func(_ context.Context, due []Due) ([]Outcome, error) {
+			var out []Outcome
+			for _, d := range due {
+				if d.TriggerType != ScheduledRun || d.Type != "export" || !d.ScheduledOn.Equal(start) {
+					w.t.Errorf("%+v", d)
+				}
+				out = append(out, map[string]Outcome{
+					"done":  {Result: notify.DispatchResult{Summary: "12 pages"}},
+					"gone":  {Deactivate: "FileGone"},
+					"fails": {Err: errBoom, Deactivate: "ignored"},
+					"never": {Err: Permanent(errBoom)},
+					"more":  {Artifacts: Artifacts{Candidates: []Candidate{export("next")}}},
+					"bad":   {Artifacts: Artifacts{Candidates: []Candidate{export("a:b")}}},
+				}[d.Source.ID])
+			}
+			return out, nil
+		}))
+		for _, id := range []string{"done", "gone", "fails", "never", "more", "bad"} {
+			w.ensure(export(id))
+		}
+		w.poll()
+		want := map[string]string{
+			exportKey("done"): "Completed", exportKey("gone"): "Deactivated FileGone",
+			exportKey("fails"): "Pending HandlerFailed", exportKey("never"): "Failed HandlerFailed held PermanentFailure",
+			exportKey("more"): "Completed", exportKey("next"): "Pending", exportKey("bad"): "Pending HandlerFailed",
+		}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+		done := w.row(exportKey("done"))
+		if got, _ := done.Dispatched(); got.Summary != "12 pages" {
+			w.t.Errorf("%+v", got)
+		}
+		if bad := w.row(exportKey("bad")); !strings.Contains(bad.Diagnostics, `candidate 0 ("export")`) {
+			w.t.Error(bad.Diagnostics)
+		}
+	})
+}
+
+// One row that a handler cannot stand fails alone.
+func TestAGroupThatFailsIsAskedAgainRowByRow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		var calls []int
+		w.s.Handle("export", HandlerFunc(func(_ context.Context, due []Due) ([]Outcome, error) {
+			calls = append(calls, len(due))
+			for _, d := range due {
+				switch d.Source.ID {
+				case "1":
+					return nil, errBoom
+				case "2":
+					panic("two")
+				case "3":
+					return nil, nil // no outcome for its row
+				}
+			}
+			return make([]Outcome, len(due)), nil
+		}))
+		for n := range 5 {
+			w.ensure(export(fmt.Sprint(n)))
+		}
+		w.poll()
+		want := map[string]string{
+			exportKey("0"): "Completed", exportKey("4"): "Completed", exportKey("1"): "Pending HandlerFailed",
+			exportKey("2"): "Pending HandlerPanicked", exportKey("3"): "Pending HandlerFailed",
+		}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" || !slices.Equal(calls, []int{5, 1, 1, 1, 1, 1}) {
+			w.t.Error(diff, calls)
+		}
+		if row := w.row(exportKey("3")); row.Diagnostics != "automation: the handler of export gave 0 outcomes for 1 rows" {
+			w.t.Error(row.Diagnostics)
+		}
+	})
+}
+
+// All kinds of artifacts, in one handler.
+func TestAHandlersArtifactsAreEnsuredWithItsRow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		job := notify.Job{Record: storage.Record{Type: "report"}, PartitionKey: "f", RowKey: "j"}
+		w.s.Handle("export", HandlerFunc(func(_ context.Context, due []Due) ([]Outcome, error) {
+			return []Outcome{{Artifacts: Artifacts{
+				AutomationJobs: []notify.AutomationJob{{Record: storage.Record{Type: "export"}, PartitionKey: "f", RowKey: "j", SchedulerKey: due[0].Key}},
+				Jobs:           []notify.Job{job},
+				Schedules:      []notify.Schedule{notify.ScheduleFor(job, start)},
+			}}}, nil
+		}))
+		w.ensure(export("1"))
+		w.poll()
+		if diff := cmp.Diff(map[string]string{exportKey("1"): "Completed"}, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+		again, err := w.out.Notifier.EnsureNotificationScheduler(w.ctx, nil, notify.ScheduleFor(job, start))
+		if err != nil || again[0].Outcome != storage.Unchanged {
+			w.t.Errorf("%+v %v", again, err)
+		}
+	})
+}
+
+func TestAHostsRowMovesInPlace(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.ensure(export("1"))
+		c := export("1")
+		c.ScheduledOn = day(2026, 7, 1, 0)
+		if got := w.ensure(c)[0]; got.Outcome != storage.Updated || !got.ScheduledOn.Equal(c.ScheduledOn) {
+			w.t.Errorf("%+v", got)
+		}
+	})
+}

@@ -1,0 +1,299 @@
+package automation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+	_ "time/tzdata" // the tests run on machines without zone data
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// start is where every clock begins: a Sunday, 1 March 2026, 08:00.
+var start = storetest.Start
+
+// each runs a test on every adapter.
+func each(t *testing.T, test func(t *testing.T, store storage.Store, clk *clock.Mock)) {
+	t.Helper()
+	storetest.Each(t, test)
+}
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// world is one process with a scheduler, and what it dispatched.
+type world struct {
+	t     *testing.T
+	ctx   context.Context
+	store storage.Store
+	clk   *clock.Mock
+	out   *recorder
+	s     *Scheduler
+}
+
+// eachWorld runs a story on every adapter.
+func eachWorld(t *testing.T, story func(w *world)) {
+	t.Helper()
+	t.Parallel()
+	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) { story(newWorld(t, store, clk, nil)) })
+}
+
+func newWorld(t *testing.T, store storage.Store, clk *clock.Mock, opts *Options) *world {
+	t.Helper()
+	if opts == nil {
+		opts = &Options{}
+	}
+	opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	w := &world{t: t, ctx: t.Context(), store: store, clk: clk}
+	w.out = &recorder{Notifier: notify.New(store, nil)}
+	w.s = New(store, w.out, opts)
+	return w
+}
+
+// recorder is a dispatcher that notes what reaches it.
+type recorder struct {
+	*notify.Notifier
+	mu   sync.Mutex
+	jobs []notify.Job
+	fail error // of EnsureNotificationJob
+}
+
+func (r *recorder) EnsureNotificationJob(ctx context.Context, tx storage.Tx, jobs ...notify.Job) ([]notify.Ensured, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fail != nil {
+		return nil, r.fail
+	}
+	r.jobs = append(r.jobs, jobs...)
+	return r.Notifier.EnsureNotificationJob(ctx, tx, jobs...)
+}
+
+// dispatched lists the scheduler keys of the jobs so far, in order.
+func (r *recorder) dispatched() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := []string{}
+	for _, j := range r.jobs {
+		out = append(out, j.SourceKey)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// sam is who everybody writes to.
+var sam = notify.Recipient{Ref: "sam", Channel: "email:print", Address: "sam@example.com"}
+
+func toSam(context.Context, Due) ([]notify.Recipient, error) { return []notify.Recipient{sam}, nil }
+
+// certificates is a reminder type with what a change function adds.
+func certificates(change func(*ReminderType)) ReminderType {
+	t := ReminderType{
+		Name: "certificate", Template: notify.Template{Subject: "{{.Source.ID}}"},
+		Recipients: RecipientFunc(toSam), SendAt: "09:00", Zone: "UTC",
+	}
+	if change != nil {
+		change(&t)
+	}
+	return t
+}
+
+// candidate is 30 days before the first of May: due on the first of April.
+func candidate(change func(*Candidate)) Candidate {
+	c := Candidate{
+		Type: "certificate", Source: Source{"employee", "7"}, TargetDate: Date{Year: 2026, Month: 5, Day: 1},
+		DaysBefore: 30, SendAt: "09:00", Zone: "UTC",
+	}
+	if change != nil {
+		change(&c)
+	}
+	return c
+}
+
+const certificateKey = "reminder:certificate:employee:7:default:2026-05-01:30"
+
+func (w *world) ensure(c ...Candidate) []Ensured {
+	w.t.Helper()
+	out, err := w.s.Ensure(w.ctx, c...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+func (w *world) handle(e Event) EventResult {
+	w.t.Helper()
+	out, err := w.s.HandleEvent(w.ctx, e)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+// poll runs the due pass once.
+func (w *world) poll() work.Report {
+	w.t.Helper()
+	report, err := w.runner().Poll(w.ctx, 100)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return report
+}
+
+func (w *world) runner() work.Runner {
+	return w.s.duePass().Runner(work.Options{Logger: w.s.opts.Logger})
+}
+
+// pollAt moves the clock and polls.
+func (w *world) pollAt(on time.Time) work.Report {
+	w.t.Helper()
+	w.clk.Set(on)
+	return w.poll()
+}
+
+func (w *world) row(key string) Schedule {
+	w.t.Helper()
+	return w.rowIn("", key)
+}
+
+func (w *world) rowIn(scope Scope, key string) Schedule {
+	w.t.Helper()
+	var row *Schedule
+	err := w.store.InTx(w.ctx, func(tx storage.Tx) (err error) {
+		row, err = schedules.Get(w.ctx, tx, scope, key)
+		return err
+	})
+	if err != nil {
+		w.t.Fatalf("%s: %v", key, err)
+	}
+	return *row
+}
+
+// rows are all rows of the empty scope, by key.
+func (w *world) rows() map[string]Schedule {
+	w.t.Helper()
+	out := map[string]Schedule{}
+	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+		rows, err := schedules.Find(w.ctx, tx, "", storage.Query{Limit: 10000})
+		for _, r := range rows {
+			out[r.Key] = *r
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+// statuses are the rows of the empty scope with what became of them.
+func (w *world) statuses() map[string]string {
+	w.t.Helper()
+	out := map[string]string{}
+	for key, r := range w.rows() {
+		out[key] = r.Status
+		if r.ReasonCode != "" {
+			out[key] += " " + string(r.ReasonCode)
+		}
+		if r.IsOnSupportHold {
+			out[key] += " held " + string(r.HoldReason)
+		}
+	}
+	return out
+}
+
+// change writes a row as a test wants to find it.
+func (w *world) change(key string, f func(*Schedule)) {
+	w.t.Helper()
+	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+		row, err := schedules.Get(w.ctx, tx, "", key)
+		if err != nil {
+			return err
+		}
+		f(row)
+		row.DueOn = row.dueOn()
+		return schedules.Save(w.ctx, tx, row)
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// claim takes the due rows like a worker that then dies or stalls.
+func (w *world) claim(lease time.Duration) []*Schedule {
+	w.t.Helper()
+	var rows []*Schedule
+	now := storage.Now(w.store)
+	err := w.store.InTx(w.ctx, func(tx storage.Tx) (err error) {
+		rows, err = schedules.Claim(w.ctx, tx, storage.Claim{
+			Statuses: []string{StatusPending}, Busy: StatusProcessing, Types: nil, Token: fmt.Sprint("dead ", now.UnixNano()),
+			Lanes: []storage.LaneClaim{{Lane: 0, Limit: 100}, {Lane: -1, Limit: 100}}, Now: now, LeaseUntil: now.Add(lease),
+		})
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return rows
+}
+
+var errBoom = errors.New("boom")
+
+// triggers is a TriggerProvider whose answer a story changes.
+type triggers struct {
+	mu         sync.Mutex
+	candidates []Candidate
+	settings   []string
+	err        error
+}
+
+func (p *triggers) EventTypes() []string { return []string{"certificate-changed"} }
+
+func (p *triggers) Candidates(context.Context, Event) ([]Candidate, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.candidates), p.err
+}
+
+func (p *triggers) Settings(context.Context, Event) ([]string, error) { return p.settings, nil }
+
+func (p *triggers) set(c ...Candidate) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.candidates = c
+}
+
+// offsets are candidates of one target date.
+func offsets(date Date, days ...int) []Candidate {
+	var out []Candidate
+	for _, n := range days {
+		out = append(out, Candidate{TargetDate: date, DaysBefore: n})
+	}
+	return out
+}
+
+func changed(version int64) Event {
+	return Event{ID: fmt.Sprint("e", version), Type: "certificate-changed", Source: Source{"employee", "7"}, Version: version}
+}
+
+func date(y int, m time.Month, d int) Date { return Date{Year: y, Month: m, Day: d} }
+
+func day(y int, m time.Month, d, hour int) time.Time {
+	return time.Date(y, m, d, hour, 0, 0, 0, time.UTC)
+}
+
+func failing(err error) RecipientFunc {
+	return func(context.Context, Due) ([]notify.Recipient, error) { return nil, err }
+}
+
+var ann = By{Actor: "ann", Reason: "a call from the school"}

@@ -1,0 +1,96 @@
+package automation
+
+import (
+	"maps"
+	"slices"
+	"sync"
+)
+
+// registry holds what is registered; bound copies of a scheduler share it.
+type registry struct {
+	mu        sync.RWMutex
+	reminders map[string]ReminderType
+	handlers  map[string]Handler
+	names     []string // of both, in order; replaced, never changed
+	routes    map[string]route
+}
+
+// route says which reminder types listen to an event type, and with what.
+type route struct{ triggers, invalidations, immediate []string }
+
+func newRegistry() *registry {
+	return &registry{
+		reminders: map[string]ReminderType{}, handlers: map[string]Handler{},
+		names: []string{}, routes: map[string]route{},
+	}
+}
+
+// types lists the registered names; no claim takes rows of others.
+func (r *registry) types() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.names
+}
+
+func (r *registry) reminder(name string) (ReminderType, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	t, ok := r.reminders[name]
+	return t, ok
+}
+
+func (r *registry) handler(name string) (Handler, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	h, ok := r.handlers[name]
+	return h, ok
+}
+
+// route gives the listeners of an event type, and false if there are none.
+func (r *registry) route(eventType string) (route, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	found, ok := r.routes[eventType]
+	return found, ok
+}
+
+// longRunning reports whether rows of that name are retried daily.
+func (r *registry) longRunning(name string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	_, long := r.handlers[name].(longRunning)
+	return long || r.reminders[name].LongRunning
+}
+
+// claim takes a name for one registration and reports whether it was free.
+func (r *registry) claim(name string, add func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.Contains(r.names, name) {
+		return false
+	}
+	add()
+	r.names = slices.Sorted(maps.Keys(r.reminders))
+	r.names = slices.AppendSeq(r.names, maps.Keys(r.handlers))
+	return true
+}
+
+// listen adds the providers of t to the routes. The lock is held.
+func (r *registry) listen(t ReminderType) {
+	add := func(types []string, to func(*route)) {
+		for _, eventType := range types {
+			found := r.routes[eventType]
+			to(&found)
+			r.routes[eventType] = found
+		}
+	}
+	if t.Triggers != nil {
+		add(t.Triggers.EventTypes(), func(x *route) { x.triggers = append(x.triggers, t.Name) })
+	}
+	if t.Invalidations != nil {
+		add(t.Invalidations.EventTypes(), func(x *route) { x.invalidations = append(x.invalidations, t.Name) })
+	}
+	if t.Immediate != nil {
+		add(t.Immediate.EventTypes(), func(x *route) { x.immediate = append(x.immediate, t.Name) })
+	}
+}

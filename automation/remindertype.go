@@ -1,0 +1,70 @@
+package automation
+
+import (
+	"context"
+	"time"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+// ReminderType is a kind of reminder and all that the host's code says about it
+// (Automation & Reminders, "Reminders"). Only Name and a way to find recipients
+// are required.
+type ReminderType struct {
+	// Name is stored with every row and must be the same in every process. It may
+	// not be empty or hold a colon or a control character.
+	Name string
+
+	// Template makes the messages, over the EventData {"Source":{"Type","ID"},
+	// "TargetDate","DaysBefore","Key"}. Register gives it to a dispatcher that is
+	// a [notify.Registrar], as a notify.Type of the reminder's Name.
+	Template notify.Template
+	// NotificationType names a notify.Type that the host registered itself,
+	// instead of Template.
+	NotificationType string
+	// Urgent rows and messages go to the urgent lane and pass quiet hours.
+	Urgent bool
+
+	// Triggers, Invalidations and Immediate react to events; each may be nil.
+	Triggers      TriggerProvider
+	Invalidations InvalidationProvider
+	Immediate     ImmediateNotificationProvider
+
+	// Recipients is asked when a row is due. It is required unless
+	// NotificationType is set; nil then leaves the choice to the subscribers of
+	// that notification type.
+	Recipients RecipientProvider
+	// Policy has the last word on recipients and channels; nil leaves them.
+	Policy DeliveryPolicy
+	// Validator loads the source again when a row is due, and again before a
+	// message that waited or failed goes out; nil: it counts as valid.
+	Validator Validator
+
+	// SendAt, Zone, Gap and Overlap are for candidates that name none. Register
+	// panics on a zone that is not in the IANA data of this machine.
+	SendAt  string
+	Zone    string
+	Gap     GapPolicy
+	Overlap OverlapPolicy
+	// BusinessDay may move the local date of a reminder by the host's calendar;
+	// the key stays. Nil leaves it. It may be called from several goroutines.
+	BusinessDay func(ctx context.Context, scope Scope, businessUnit string, d Date) (Date, error)
+
+	// CatchUp is how far in the past the moment of a new row may lie; an older
+	// candidate is answered with OffsetPassed, so that a first import does not send
+	// every offset of the past at once. Default 24 h.
+	CatchUp time.Duration
+	// Lateness is about rows that exist already.
+	Lateness Lateness
+	// LongRunning types are retried every 24 h after the usual steps, at most
+	// seven times, before they are put on hold.
+	LongRunning bool
+}
+
+// notificationType is the type of the jobs of this reminder.
+func (t *ReminderType) notificationType() string {
+	if t.NotificationType != "" {
+		return t.NotificationType
+	}
+	return t.Name
+}

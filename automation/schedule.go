@@ -1,0 +1,109 @@
+package automation
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Schedule is a row of automation_scheduler: one piece of work that has to
+// happen at a moment (Automation & Reminders, "AutomationScheduler - source of
+// truth"). Its Key is the SchedulerKey, and its Type the reminder type or the
+// host's automation type that serves it. It stays small; whatever is large
+// belongs into a blob.
+type Schedule struct {
+	storage.Record
+
+	AutomationType string      `db:"automation_type,fixed"`
+	TriggerType    TriggerType `db:"trigger_type,fixed"`
+	BusinessUnit   string      `db:"business_unit,fixed"`
+	Setting        string      `db:"setting,fixed"`
+	SourceType     string      `db:"source_type,fixed"`
+	Source         string      `db:"source,fixed"`
+	TriggerKey     string      `db:"trigger_key,fixed"`
+	TargetDate     string      `db:"target_date,fixed"` // 2006-01-02; empty unless DateBased
+	DaysBefore     int         `db:"days_before,fixed"` // negative: after the date
+	// InputHash is what the row stands for; see keys.Input. The same key with
+	// another hash is a conflict.
+	InputHash string    `db:"input_hash,fixed"`
+	CreatedOn time.Time `db:"created_on,fixed"`
+
+	// ScheduledOn is the moment in UTC; the five below say how it came about.
+	ScheduledOn   time.Time     `db:"scheduled_on"`
+	LocalDate     string        `db:"scheduled_local_date"`
+	SendAt        string        `db:"send_at"`
+	TimeZone      string        `db:"time_zone"`
+	GapPolicy     GapPolicy     `db:"gap_policy"`
+	OverlapPolicy OverlapPolicy `db:"overlap_policy"`
+
+	NextRetryOn    time.Time `db:"next_retry_on"` // zero unless a retry waits
+	RetryCount     int       `db:"retry_count"`
+	LeaseLossCount int       `db:"lease_loss_count"`
+	EndedOn        time.Time `db:"ended_on"` // zero while the row is open
+	// ReasonCode says why the row last failed or ended; it stays when the row is
+	// ensured again.
+	ReasonCode  Reason `db:"reason_code"`
+	Diagnostics string `db:"diagnostics"` // the last error, cut to 500 bytes
+
+	IsOnSupportHold bool   `db:"is_on_support_hold"`
+	HoldReason      Reason `db:"hold_reason"`
+	HoldDetail      string `db:"hold_detail"`
+
+	// EventType and EventID name the event that last wrote the row; both are empty
+	// if the host ensured it directly.
+	EventType string `db:"event_type"`
+	EventID   string `db:"event_id"`
+
+	// DispatchResult holds the coordinates of what was dispatched; see Dispatched.
+	DispatchResult json.RawMessage `db:"dispatch_result,json,null"`
+	TraceBlobName  string          `db:"trace_blob_name"`
+}
+
+// maxRow bounds a row; the documents ask for a small coordinator.
+const maxRow = 8 << 10
+
+// schedules is the table of due work.
+var schedules = storage.Define[Schedule]("automation_scheduler").Limit(maxRow)
+
+// Dispatched decodes DispatchResult. Without one it is the zero value.
+func (r *Schedule) Dispatched() (notify.DispatchResult, error) {
+	var d notify.DispatchResult
+	if len(r.DispatchResult) == 0 {
+		return d, nil
+	}
+	if err := json.Unmarshal(r.DispatchResult, &d); err != nil {
+		return notify.DispatchResult{}, fmt.Errorf("automation: dispatch_result of %s: %w", r.Key, err)
+	}
+	return d, nil
+}
+
+// mergeResult adds later to what is stored. What cannot be decoded is replaced:
+// the due pass holds such a row before it gets here.
+func (r *Schedule) mergeResult(later notify.DispatchResult) {
+	stored, _ := r.Dispatched()
+	text, err := json.Marshal(stored.Merge(later))
+	if err != nil {
+		panic(err) // it consists of texts
+	}
+	r.DispatchResult = text
+}
+
+// IsOpen reports whether something may still happen by itself: the row is due
+// some day, or a worker has it.
+func (r *Schedule) IsOpen() bool {
+	return r.Status == StatusPending || r.Status == StatusProcessing
+}
+
+// dueOn is the next moment anybody should look at the row.
+func (r *Schedule) dueOn() time.Time {
+	switch {
+	case !r.IsOpen() || r.IsOnSupportHold:
+		return time.Time{}
+	case r.NextRetryOn.After(r.ScheduledOn):
+		return r.NextRetryOn
+	}
+	return r.ScheduledOn
+}

@@ -1,0 +1,296 @@
+package automation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// historyStore notes every change of a status in automation_scheduler that was
+// committed, as an audit trigger would.
+type historyStore struct {
+	storage.Store
+	mu    sync.Mutex
+	edges []states.Edge
+}
+
+func (s *historyStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	var seen []states.Edge
+	err := s.Store.InTx(ctx, func(tx storage.Tx) error {
+		seen = nil
+		return f(&historyTx{tx, s, &seen})
+	})
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.edges = append(s.edges, seen...)
+	}
+	return err
+}
+
+// illegal lists what happened and is not in the table.
+func (s *historyStore) illegal() []states.Edge {
+	return slices.DeleteFunc(s.taken(), func(e states.Edge) bool { return machine.Legal(e.From, e.To) })
+}
+
+// taken lists what happened, each edge once.
+func (s *historyStore) taken() []states.Edge {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []states.Edge
+	for _, e := range s.edges {
+		if e.From != e.To && !slices.Contains(out, e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+type historyTx struct {
+	storage.Tx
+	s    *historyStore
+	seen *[]states.Edge
+}
+
+func (t *historyTx) Store() storage.Store { return t.s }
+
+// statuses are those of the stored rows, by id.
+func (t *historyTx) statuses(ctx context.Context, s *storage.Schema) (map[int64]string, error) {
+	out := map[int64]string{}
+	if s.Name != schedules.Name {
+		return out, nil
+	}
+	rows, err := t.Tx.Select(ctx, s, storage.AnyScope, storage.Query{Limit: 10000})
+	for _, r := range rows {
+		out[storage.RecordOf(r).ID] = storage.RecordOf(r).Status
+	}
+	return out, err
+}
+
+func (t *historyTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	before, err := t.statuses(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	stale, err := t.Tx.Update(ctx, s, rows)
+	for i, r := range rows {
+		if rec := storage.RecordOf(r); err == nil && !stale[i] && s.Name == schedules.Name {
+			*t.seen = append(*t.seen, states.Edge{From: before[rec.ID], To: rec.Status})
+		}
+	}
+	return stale, err
+}
+
+func (t *historyTx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+	before, err := t.statuses(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := t.Tx.Claim(ctx, s, c)
+	for _, r := range rows {
+		if rec := storage.RecordOf(r); s.Name == schedules.Name {
+			*t.seen = append(*t.seen, states.Edge{From: before[rec.ID], To: rec.Status})
+		}
+	}
+	return rows, err
+}
+
+// player is a world whose recipients, source and setting do what a story says.
+type player struct {
+	*world
+	history *historyStore
+	triggers
+	during func()       // runs while a worker has the row
+	to     func() error // the error of resolving recipients
+	valid  bool         // the source
+	event  int64        // the version of the last event
+}
+
+func newPlayer(t *testing.T) *player {
+	clk := clock.NewMock()
+	clk.Set(start)
+	history := &historyStore{Store: memory.New(&memory.Options{Clock: clk})}
+	p := &player{world: newWorld(t, history, clk, nil), history: history, valid: true}
+	p.s.Register(certificates(func(t *ReminderType) {
+		t.Triggers = p
+		t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return Validity{Valid: p.valid}, nil })
+		t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
+			if p.during != nil {
+				p.during()
+			}
+			if p.to != nil {
+				return nil, p.to()
+			}
+			return []notify.Recipient{sam}, nil
+		})
+	}))
+	return p
+}
+
+// tell sends the next event, which wants the row or not.
+func (p *player) tell(wanted bool) {
+	p.set()
+	if wanted {
+		p.set(offsets(date(2026, 5, 1), 30)...)
+	}
+	p.event++
+	p.handle(changed(p.event))
+}
+
+// due moves the clock to where the row is due and polls.
+func (p *player) due() {
+	p.t.Helper()
+	if row := p.row(certificateKey); row.DueOn.After(storage.Now(p.store)) {
+		p.clk.Set(row.DueOn)
+	}
+	p.poll()
+}
+
+func (p *player) is(status string) {
+	p.t.Helper()
+	if row := p.row(certificateKey); row.Status != status {
+		p.t.Fatalf("is %s, want %s: %+v", row.Status, status, row)
+	}
+}
+
+// Every story ends in the status that it is named after; together they take
+// every edge of the table, and no other.
+func TestI15_I16_EveryEdgeOfTheTableIsTakenAndNoOther(t *testing.T) {
+	t.Parallel()
+	fails := func() error { return Permanent(errBoom) }
+	var taken []states.Edge
+	for _, story := range []struct {
+		ends string
+		play func(p *player)
+	}{
+		{StatusCompleted, func(p *player) { p.due() }},
+		{StatusPending, func(p *player) { p.to = func() error { return errBoom }; p.due() }},
+		{StatusFailed, func(p *player) { p.to = fails; p.due() }},
+		{StatusDeactivated, func(p *player) { p.valid = false; p.due() }},
+		{StatusDeactivated, func(p *player) { p.tell(false) }},
+		{StatusDeactivated, func(p *player) { p.during = func() { p.tell(false) }; p.due() }},
+		{StatusDeactivated, func(p *player) { p.to = fails; p.due(); p.tell(false) }},
+		{StatusPending, func(p *player) { p.tell(false); p.tell(true) }},
+		{StatusPending, func(p *player) { p.to = fails; p.due(); p.do(p.s.Release) }},
+		{StatusCancelled, func(p *player) { p.do(p.s.Cancel) }},
+		{StatusPending, func(p *player) { p.do(p.s.Cancel); p.do(p.s.Release) }},
+		{StatusCancelled, func(p *player) { p.during = func() { p.do(p.s.Cancel) }; p.due() }},
+		{StatusCancelled, func(p *player) { p.to = fails; p.due(); p.do(p.s.Cancel) }},
+		{StatusCancelled, func(p *player) { p.tell(false); p.do(p.s.Cancel) }},
+		{StatusPending, func(p *player) { p.clk.Set(day(2026, 4, 1, 9)); p.claim(time.Minute); p.clk.Add(time.Minute); p.poll() }},
+	} {
+		p := newPlayer(t)
+		p.tell(true)
+		p.is(StatusPending)
+		story.play(p)
+		p.is(story.ends)
+		taken = append(taken, p.history.taken()...)
+	}
+	inTable := map[string]bool{}
+	for _, e := range machine.Edges {
+		inTable[e.From+" to "+e.To] = true
+	}
+	happened := map[string]bool{}
+	for _, e := range taken {
+		happened[e.From+" to "+e.To] = true
+	}
+	if diff := cmp.Diff(inTable, happened); diff != "" {
+		t.Errorf("the table (-) and what happened (+): %s", diff)
+	}
+}
+
+// From every status a terminal one, or a hold, can be reached in the table.
+func TestI15_EveryStatusCanEnd(t *testing.T) {
+	t.Parallel()
+	for _, from := range machine.States() {
+		reached := []string{from}
+		for i := 0; i < len(reached); i++ {
+			for _, e := range machine.Edges {
+				if e.From == reached[i] && !slices.Contains(reached, e.To) {
+					reached = append(reached, e.To)
+				}
+			}
+		}
+		if !slices.Contains(reached, StatusCompleted) && from != StatusCompleted {
+			t.Errorf("%s ends nowhere", from)
+		}
+	}
+	for _, e := range machine.Edges {
+		if e.From == StatusCompleted {
+			t.Errorf("I-4: Completed goes to %s", e.To)
+		}
+	}
+}
+
+// Whatever happens in whatever order: the history keeps to the table, and once
+// faults end, every row ends or waits on hold.
+func TestI13_I16_WhateverHappensRowsEndAndKeepToTheTable(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		p := newPlayer(t)
+		p.tell(true)
+		moves := map[string]func(){
+			"event that wants it": func() { p.tell(true) },
+			"event that does not": func() { p.tell(false) },
+			"poll":                func() { p.due() },
+			"a worker dies":       func() { p.claim(time.Minute); p.clk.Add(2 * time.Minute) },
+			"hold":                func() { _ = p.s.Hold(p.ctx, "", certificateKey, ann) },
+			"release":             func() { _ = p.s.Release(p.ctx, "", certificateKey, ann) },
+			"retry":               func() { _ = p.s.Retry(p.ctx, "", certificateKey, ann) },
+			"cancel":              func() { _ = p.s.Cancel(p.ctx, "", certificateKey, ann) },
+			"source is gone":      func() { p.valid = false },
+			"source is back":      func() { p.valid = true },
+			"failures begin":      func() { p.to = func() error { return errBoom } },
+			"failures end":        func() { p.to = nil },
+		}
+		var names []string
+		for name := range moves {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range rapid.SliceOfN(rapid.SampledFrom(names), 1, 25).Draw(rt, "moves") {
+			moves[name]()
+		}
+		for range 12 {
+			p.clk.Add(2 * time.Minute) // leases run out
+			p.due()
+		}
+		if edges := p.history.illegal(); len(edges) > 0 {
+			rt.Errorf("not in the table: %v", edges)
+		}
+		row := p.row(certificateKey)
+		if row.IsOpen() && !row.IsOnSupportHold || !row.DueOn.IsZero() || row.Status == StatusProcessing {
+			rt.Errorf("does not end: %+v", row)
+		}
+		if n := len(p.out.dispatched()); n > 1 {
+			rt.Errorf("dispatched %d times", n)
+		}
+	})
+}
+
+// Every illegal transition is refused by the methods themselves.
+func TestI16_ATransitionThatIsNotInTheTablePanics(t *testing.T) {
+	t.Parallel()
+	for _, from := range machine.States() {
+		for _, to := range machine.States() {
+			r := &Schedule{}
+			r.Status = from
+			got := panics(t, func() { r.to(start, to) })
+			if legal := machine.Legal(from, to); legal != (got == "" || got == "<nil>") {
+				t.Errorf("%s to %s: %s", from, to, fmt.Sprint(got))
+			}
+		}
+	}
+}

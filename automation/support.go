@@ -1,0 +1,118 @@
+package automation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// ErrActionRefused says that a support action makes no sense for a row as it is
+// now; the text says why. Nothing was written.
+var ErrActionRefused = errors.New("automation: support action refused")
+
+// Hold keeps a row from being due until it is released. Completed rows are
+// refused, and rows that are on hold already. What a worker decides about it at
+// this moment is dropped.
+//
+// Like Release, Retry and Cancel it writes who did it and why into the audit, in
+// the same transaction, and returns storage.ErrNotFound where scope has no such
+// key.
+func (s *Scheduler) Hold(ctx context.Context, scope Scope, key string, by By) error {
+	return s.act(ctx, scope, key, "Hold", by, func(now time.Time, r *Schedule) string {
+		switch {
+		case r.Status == StatusCompleted:
+			return "it is Completed"
+		case r.IsOnSupportHold:
+			return "it is on hold already"
+		case r.Status == StatusProcessing:
+			r.giveBack(now)
+		}
+		r.hold(HeldBySupport, by.Reason)
+		return ""
+	})
+}
+
+// Release ends a hold. A row that is Failed or Cancelled becomes Pending with
+// its tries counted from zero, any other stays what it is.
+func (s *Scheduler) Release(ctx context.Context, scope Scope, key string, by By) error {
+	return s.act(ctx, scope, key, "Release", by, func(now time.Time, r *Schedule) string {
+		if !r.IsOnSupportHold {
+			return "it is not on hold"
+		}
+		r.unhold(now)
+		return ""
+	})
+}
+
+// Retry makes a row that failed, was ended or waits for its next try due at
+// once, with its tries counted from zero, and ends a hold. It is validated again
+// like any other row.
+func (s *Scheduler) Retry(ctx context.Context, scope Scope, key string, by By) error {
+	return s.act(ctx, scope, key, "Retry", by, func(now time.Time, r *Schedule) string {
+		switch {
+		case r.Status == StatusCompleted || r.Status == StatusProcessing:
+			return "it is " + r.Status
+		case r.Status == StatusPending && r.NextRetryOn.IsZero() && !r.IsOnSupportHold:
+			return "it waits for its moment, not for a retry"
+		}
+		r.RetryCount = 0
+		r.reactivate(now)
+		r.unhold(now)
+		return ""
+	})
+}
+
+// Cancel stops a row for good: it is Cancelled and on hold, so that no Ensure
+// revives it, only Release or Retry. What a worker decides about it at this
+// moment is dropped. Completed and Cancelled rows are refused.
+func (s *Scheduler) Cancel(ctx context.Context, scope Scope, key string, by By) error {
+	return s.act(ctx, scope, key, "Cancel", by, func(now time.Time, r *Schedule) string {
+		if r.Status == StatusCompleted || r.Status == StatusCancelled {
+			return "it is " + r.Status
+		}
+		r.to(now, StatusCancelled)
+		r.ReasonCode = CancelledBySupport
+		r.IsOnSupportHold = false
+		r.hold(CancelledBySupport, by.Reason)
+		return ""
+	})
+}
+
+// act changes one row and writes the audit beside it. change returns why it
+// refuses, or nothing.
+func (s *Scheduler) act(ctx context.Context, scope Scope, key, action string, by By, change func(time.Time, *Schedule) string) error {
+	if err := by.Check(); err != nil {
+		return err
+	}
+	return s.inTx(ctx, func(tx storage.Tx) error {
+		for range 5 { // a claim may come between
+			err := s.actOnce(ctx, tx, scope, key, action, by, change)
+			if !errors.Is(err, storage.ErrStale) {
+				return err
+			}
+		}
+		return fmt.Errorf("automation: %s of %s: the row kept changing: %w", action, key, storage.ErrBusy)
+	})
+}
+
+func (s *Scheduler) actOnce(ctx context.Context, tx storage.Tx, scope Scope, key, action string, by By, change func(time.Time, *Schedule) string) error {
+	row, err := schedules.Get(ctx, tx, scope, key)
+	if err != nil {
+		return fmt.Errorf("automation: %s of %s: %w", action, key, err)
+	}
+	now, from := s.now(), row.Status
+	if refused := change(now, row); refused != "" {
+		return fmt.Errorf("%w: %s of %s: %s", ErrActionRefused, action, key, refused)
+	}
+	if err := schedules.Save(ctx, tx, row); err != nil {
+		return err
+	}
+	return audit.Write(ctx, tx, &audit.Entry{
+		Record: storage.Record{Scope: scope}, Subject: schedules.Name, SubjectKey: key, SubjectVersion: row.Version,
+		Action: action, Actor: by.Actor, Reason: by.Reason, From: from, To: row.Status, On: now,
+	})
+}

@@ -1,0 +1,70 @@
+// Package audit is the insert-only record of what people did to rows: who,
+// what, when and why. An entry is written in the transaction of the change that
+// it tells of, so that neither exists without the other.
+package audit
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Entry is one change that somebody made to one row. It is never due, claimed or
+// written again.
+type Entry struct {
+	storage.Record
+	// Subject is the table, SubjectKey the key of the row that was changed.
+	Subject    string `db:"subject,fixed"`
+	SubjectKey string `db:"subject_key,fixed"`
+	// SubjectVersion is the version that the change gave to the row.
+	SubjectVersion int64 `db:"subject_version,fixed"`
+	// Action is what was done: "Hold", "Release".
+	Action string `db:"action,fixed"`
+	Actor  string `db:"actor,fixed"`
+	Reason string `db:"reason,fixed"`
+	// From and To are the statuses before and after.
+	From string    `db:"from_status,fixed"`
+	To   string    `db:"to_status,fixed"`
+	On   time.Time `db:"done_on,fixed"`
+}
+
+// Table is where entries are kept. Nothing but Write inserts into it.
+var Table = storage.Define[Entry]("audit_entry").Limit(8 << 10)
+
+// Write inserts entries. Each has its Scope, Subject, SubjectKey and
+// SubjectVersion, which make its key: one version of a row has one entry, and
+// the entries of a row are a range of the key index in the order of its
+// versions.
+func Write(ctx context.Context, tx storage.Tx, entries ...*Entry) error {
+	for _, e := range entries {
+		key, err := keys.Join(e.Subject, e.SubjectKey, fmt.Sprintf("%019d", e.SubjectVersion))
+		if err != nil {
+			return fmt.Errorf("audit: %w", err)
+		}
+		e.Key = key
+	}
+	inserted, err := Table.Insert(ctx, tx, entries...)
+	if err != nil {
+		return err
+	}
+	for i, ok := range inserted {
+		if !ok {
+			return fmt.Errorf("audit: version %d of %s has an entry already", entries[i].SubjectVersion, entries[i].Subject)
+		}
+	}
+	return nil
+}
+
+// History returns at most limit entries of a row, the oldest first.
+func History(ctx context.Context, tx storage.Tx, scope storage.Scope, subject, subjectKey string, limit int) ([]*Entry, error) {
+	prefix, err := keys.Join(subject, subjectKey)
+	if err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	return Table.Find(ctx, tx, scope, storage.Query{
+		Where: []storage.Cond{storage.Greater("key", prefix+"\x1f"), storage.Less("key", prefix+"\x20")}, OrderBy: "key", Limit: limit,
+	})
+}

@@ -1,0 +1,72 @@
+package audit_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+func entry(key string, version int64, action string) *audit.Entry {
+	return &audit.Entry{
+		Record: storage.Record{Scope: "north"}, Subject: "automation_scheduler", SubjectKey: key, SubjectVersion: version,
+		Action: action, Actor: "sam", Reason: "a call", From: "Pending", To: "Cancelled",
+		On: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC),
+	}
+}
+
+func TestAHistoryIsOfOneRowInTheOrderOfItsVersions(t *testing.T) {
+	t.Parallel()
+	ctx, store := context.Background(), memory.New(nil)
+	var got []string
+	err := store.InTx(ctx, func(tx storage.Tx) error {
+		err := audit.Write(ctx, tx,
+			entry("host:a:b:1:x", 10, "Release"), entry("host:a:b:1:x", 9, "Hold"),
+			entry("host:a:b:1:xy", 3, "Retry"), entry("host:a:b:1", 4, "Cancel"))
+		if err != nil {
+			return err
+		}
+		history, err := audit.History(ctx, tx, "north", "automation_scheduler", "host:a:b:1:x", 10)
+		for _, e := range history {
+			got = append(got, e.Action)
+		}
+		return err
+	})
+	if diff := cmp.Diff([]string{"Hold", "Release"}, got); err != nil || diff != "" {
+		t.Errorf("%v: %s", err, diff)
+	}
+}
+
+func TestAVersionHasOneEntry(t *testing.T) {
+	t.Parallel()
+	ctx, store := context.Background(), memory.New(nil)
+	err := store.InTx(ctx, func(tx storage.Tx) error {
+		return audit.Write(ctx, tx, entry("k", 2, "Hold"), entry("k", 2, "Cancel"))
+	})
+	if err == nil || !strings.Contains(err.Error(), "version 2 of automation_scheduler has an entry already") {
+		t.Error(err)
+	}
+}
+
+func TestByNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	for want, by := range map[string]audit.By{
+		"no actor is given":                         {Reason: "r"},
+		"no reason is given":                        {Actor: "a"},
+		"the actor is not valid UTF-8":              {Actor: "\xff", Reason: "r"},
+		"the reason has 1001 bytes, more than 1000": {Actor: "a", Reason: strings.Repeat("r", 1001)},
+	} {
+		if err := by.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", by, err, want)
+		}
+	}
+	if err := (audit.By{Actor: "a", Reason: "r"}).Check(); err != nil {
+		t.Error(err)
+	}
+}

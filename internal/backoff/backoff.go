@@ -1,0 +1,35 @@
+// Package backoff is the one schedule of retries that automation and notify
+// share (Automation & Reminders, "Retry": 5 minutes, 15 minutes, 1 hour, hold).
+package backoff
+
+import (
+	"hash/fnv"
+	"io"
+	"strconv"
+	"time"
+)
+
+var steps = [...]time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour}
+
+// After returns how long to wait after so many failures in a row, and false if
+// that many are too many and a person has to look. Up to a tenth is added,
+// derived from key, so that rows that failed together do not all come back
+// together, and a repeat computes the same moment; it is never less than the
+// step. No failure at all needs no wait.
+func After(key string, failures int) (time.Duration, bool) {
+	switch {
+	case failures <= 0:
+		return 0, true
+	case failures > len(steps):
+		return 0, false
+	}
+	step := steps[failures-1]
+	return step + jitter(key, failures, step/10), true
+}
+
+// jitter is from zero to less than limit, in whole microseconds.
+func jitter(key string, failures int, limit time.Duration) time.Duration {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, strconv.Itoa(failures)+":"+key) // a hash never fails
+	return time.Duration(h.Sum64()%uint64(limit/time.Microsecond)) * time.Microsecond
+}

@@ -1,0 +1,260 @@
+package chaostest
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/pgtest"
+)
+
+const (
+	deliveries = 2000
+	minKills   = 20
+	// pastEverything is longer than a lease, a look-up's pause and every back-off.
+	pastEverything = 70 * time.Minute
+)
+
+// I-8, I-9, I-12, I-13: workers are killed at random moments, twenty times at
+// least, while two thousand deliveries flow. Each arrives once, since this
+// provider can tell what it has accepted; and no claim makes two calls.
+func TestKilledWorkersLoseNothingAndDoubleNothing(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		chaos(t, "sqlite", filepath.Join(t.TempDir(), "belfry.db"))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		chaos(t, "postgres", pgtest.DSN(t))
+	})
+}
+
+// arena is one run: a database, a provider, and processes that come and go.
+type arena struct {
+	t            *testing.T
+	adapter, dsn string
+	provider     *provider
+	rnd          *rand.Rand
+	offset       time.Duration
+	kills        int
+	released     int
+}
+
+func chaos(t *testing.T, adapter, dsn string) {
+	a := &arena{t: t, adapter: adapter, dsn: dsn, provider: newProvider(t), rnd: random(t)}
+	a.ensure()
+	for a.kills < minKills {
+		a.round()
+		a.offset += pastEverything
+	}
+	flowing := len(a.provider.log())
+	for range 20 {
+		if a.settled() {
+			break
+		}
+		a.release()
+		a.drain()
+		a.offset += pastEverything
+	}
+	t.Logf("%s: %d kills, %d calls before the last kill, %d in all, %d rows released by support",
+		adapter, a.kills, flowing, len(a.provider.log()), a.released)
+	if flowing >= deliveries {
+		t.Errorf("everything was delivered before the last kill: the kills proved nothing")
+	}
+	a.check()
+}
+
+// random is seeded by BELFRY_SEED, or by the system and printed.
+func random(t *testing.T) *rand.Rand {
+	seed := rand.Uint64()
+	if s := os.Getenv("BELFRY_SEED"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed = n
+	}
+	t.Logf("BELFRY_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, seed))
+}
+
+func (a *arena) ensure() {
+	ctx := a.t.Context()
+	store, err := open(ctx, a.adapter, a.dsn, 0)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer store.Close()
+	reminders, _ := services(store, a.provider.URL)
+	today := automation.Date{}
+	today.Year, today.Month, today.Day = store.Clock().Now().UTC().Date()
+	var all []automation.Candidate
+	for i := range deliveries {
+		all = append(all, automation.Candidate{
+			Type: "visit", Source: automation.Source{Type: "car", ID: fmt.Sprintf("car%04d", i)},
+			TargetDate: today, SendAt: "00:00", Zone: "UTC",
+		})
+	}
+	done, err := reminders.Ensure(ctx, all...)
+	if err != nil || len(done) != deliveries {
+		a.t.Fatal(len(done), err)
+	}
+}
+
+// round starts two workers and kills each at a random moment.
+func (a *arena) round() {
+	workers := []*exec.Cmd{a.start("run"), a.start("run")}
+	for _, w := range workers {
+		a.wait()
+		if err := w.Process.Kill(); err != nil { // SIGKILL
+			a.t.Fatal(err)
+		}
+		_ = w.Wait()
+		a.kills++
+	}
+}
+
+// wait lets a random number of calls, or a random short time, pass.
+func (a *arena) wait() {
+	calls := a.rnd.IntN(90)
+	limit := time.NewTimer(time.Duration(20+a.rnd.IntN(400)) * time.Millisecond)
+	defer limit.Stop()
+	for range calls {
+		select {
+		case <-a.provider.arrived:
+		case <-limit.C:
+			return
+		}
+	}
+}
+
+// start begins a worker process and waits until it polls.
+func (a *arena) start(role string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(),
+		roleVariable+"="+role, adapterVariable+"="+a.adapter, dsnVariable+"="+a.dsn,
+		providerVariable+"="+a.provider.URL, offsetVariable+"="+a.offset.String())
+	cmd.Stderr = os.Stderr
+	if _, err := cmd.StdinPipe(); err != nil {
+		a.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+		a.t.Fatalf("a worker said %q: %v", line, err)
+	}
+	return cmd
+}
+
+// drain lets a worker finish all that is due, unharmed.
+func (a *arena) drain() {
+	if err := a.start("drain").Wait(); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// release is what support does: a row whose worker died four times over it waits
+// on hold.
+func (a *arena) release() {
+	ctx := a.t.Context()
+	held := a.query("SELECT key, 1 FROM automation_scheduler WHERE is_on_support_hold")
+	if len(held) == 0 {
+		return
+	}
+	store, err := open(ctx, a.adapter, a.dsn, a.offset)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer store.Close()
+	reminders, _ := services(store, a.provider.URL)
+	for key := range held {
+		if err := reminders.Release(ctx, "", key, automation.By{Actor: "test", Reason: "its workers were killed"}); err != nil {
+			a.t.Fatal(err)
+		}
+		a.released++
+	}
+}
+
+func (a *arena) query(statement string) map[string]int {
+	ctx, cancel := context.WithTimeout(a.t.Context(), time.Minute)
+	defer cancel()
+	store, err := open(ctx, a.adapter, a.dsn, a.offset)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer store.Close()
+	rows, err := store.(interface{ DB() *sql.DB }).DB().QueryContext(ctx, statement)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer rows.Close()
+	counts := map[string]int{}
+	for rows.Next() {
+		var status string
+		var n int
+		if err := rows.Scan(&status, &n); err != nil {
+			a.t.Fatal(err)
+		}
+		counts[status] = n
+	}
+	if err := rows.Err(); err != nil {
+		a.t.Fatal(err)
+	}
+	return counts
+}
+
+const byStatus = ` SELECT status, count(*) FROM %s GROUP BY status`
+
+func (a *arena) settled() bool {
+	return a.query(fmt.Sprintf(byStatus, "automation_scheduler"))[automation.StatusCompleted] == deliveries &&
+		a.query(fmt.Sprintf(byStatus, "outgoing_message"))["SentToProvider"] == deliveries
+}
+
+// check compares the database with what the provider saw.
+func (a *arena) check() {
+	for table, want := range map[string]string{
+		"automation_scheduler": "Completed", "notification_scheduler": "Dispatched",
+		"notification_job": "Generated", "outgoing_message": "SentToProvider",
+	} {
+		if diff := cmp.Diff(map[string]int{want: deliveries}, a.query(fmt.Sprintf(byStatus, table))); diff != "" {
+			a.t.Errorf("%s at rest: %s", table, diff)
+		}
+	}
+	claims, people := map[string]int{}, map[string]int{}
+	for _, c := range a.provider.log() {
+		claims[c.ID+"/"+strconv.Itoa(c.Attempt)]++
+		people[c.To]++
+	}
+	double, twice := 0, 0
+	for _, n := range claims {
+		if n > 1 {
+			double++
+		}
+	}
+	for _, n := range people {
+		if n > 1 {
+			twice++
+		}
+	}
+	if lost := deliveries - len(people); lost != 0 || double != 0 || twice != 0 {
+		a.t.Errorf("lost %d, double calls of one claim %d, people called twice %d", lost, double, twice)
+	}
+}

@@ -1,0 +1,119 @@
+package chaostest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+const channelKey = "email:chaos"
+
+// call is one request for a provider call, as it came in.
+type call struct {
+	ID      string
+	Attempt int
+	To      string
+}
+
+// provider is a process that is never killed: it logs every call before it
+// answers, and can be asked what it accepted.
+type provider struct {
+	*httptest.Server
+	mu       sync.Mutex
+	calls    []call
+	accepted map[string]bool
+	arrived  chan struct{} // receives once for each call, if there is room
+}
+
+func newProvider(t *testing.T) *provider {
+	p := &provider{accepted: map[string]bool{}, arrived: make(chan struct{}, 1<<16)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /send", p.send)
+	mux.HandleFunc("GET /lookup", p.lookup)
+	p.Server = httptest.NewServer(mux)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func (p *provider) send(w http.ResponseWriter, r *http.Request) {
+	var c call
+	if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
+		http.Error(w, "bad request", http.StatusBadRequest)
+		return
+	}
+	p.mu.Lock()
+	p.calls = append(p.calls, c)
+	p.accepted[c.ID] = true
+	p.mu.Unlock()
+	p.arrived <- struct{}{}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+func (p *provider) lookup(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.accepted[r.URL.Query().Get("id")] {
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// log is what was called so far.
+func (p *provider) log() []call {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]call(nil), p.calls...)
+}
+
+// client is the channel of the workers.
+type client struct{ url string }
+
+func (c *client) Key() string { return channelKey }
+
+func (c *client) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+	body, err := json.Marshal(call{m.ID, m.Attempt, m.To})
+	if err != nil {
+		return notify.Receipt{}, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/send", io.NopCloser(bytes.NewReader(body)))
+	if err != nil {
+		return notify.Receipt{}, err
+	}
+	req.GetBody = nil // the transport must not send it again
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return notify.Receipt{}, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusAccepted {
+		return notify.Receipt{}, fmt.Errorf("provider answered %d", resp.StatusCode)
+	}
+	return notify.Receipt{ID: "p-" + m.ID}, nil
+}
+
+func (c *client) Lookup(ctx context.Context, m notify.Message) (notify.LookupResult, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/lookup?id="+m.ID, nil)
+	if err != nil {
+		return notify.LookupResult{}, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return notify.LookupResult{}, err
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return notify.LookupResult{Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: "p-" + m.ID}}, nil
+	case http.StatusNotFound:
+		return notify.LookupResult{Status: notify.LookupAbsent}, nil
+	}
+	return notify.LookupResult{}, errors.New("provider cannot tell")
+}

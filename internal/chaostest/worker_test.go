@@ -1,0 +1,100 @@
+package chaostest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/postgres"
+	"github.com/belfry-go/belfry/storage/sqlite"
+)
+
+// What a worker process is told through its environment.
+const (
+	roleVariable     = "BELFRY_CHAOS_ROLE" // run or drain
+	adapterVariable  = "BELFRY_CHAOS_ADAPTER"
+	dsnVariable      = "BELFRY_CHAOS_DSN"
+	providerVariable = "BELFRY_CHAOS_PROVIDER"
+	offsetVariable   = "BELFRY_CHAOS_OFFSET"
+)
+
+// shifted is the machine's clock moved ahead, so that leases and back-offs of a
+// killed process are over when the next one starts.
+type shifted struct {
+	clock.Clock
+	by time.Duration
+}
+
+func (c shifted) Now() time.Time                  { return c.Clock.Now().Add(c.by) }
+func (c shifted) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+func (c shifted) Until(t time.Time) time.Duration { return t.Sub(c.Now()) }
+func (c shifted) WithDeadline(ctx context.Context, d time.Time) (context.Context, context.CancelFunc) {
+	return c.Clock.WithDeadline(ctx, d.Add(-c.by))
+}
+
+type closableStore interface {
+	storage.Store
+	io.Closer
+}
+
+func open(ctx context.Context, adapter, dsn string, by time.Duration) (closableStore, error) {
+	clk := shifted{clock.New(), by}
+	if adapter == "sqlite" {
+		return sqlite.Open(ctx, dsn, &sqlite.Options{Clock: clk})
+	}
+	return postgres.Open(ctx, dsn, &postgres.Options{Clock: clk})
+}
+
+// services are the host's program: one reminder type, one channel.
+func services(store storage.Store, provider string) (*automation.Scheduler, *notify.Notifier) {
+	out := notify.New(store, nil, &client{url: provider})
+	reminders := automation.New(store, out, nil)
+	reminders.Register(automation.ReminderType{
+		Name:     "visit",
+		Template: notify.Template{Subject: "Your visit on {{.TargetDate}}"},
+		Recipients: automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
+			return []notify.Recipient{{Ref: d.Source.ID, Channel: channelKey, Address: d.Source.ID + "@example.com"}}, nil
+		}),
+	})
+	return reminders, out
+}
+
+// work is the worker process: it polls until its standard input ends, or, as
+// the role "drain", until it finds nothing more.
+func work() error {
+	by, err := time.ParseDuration(os.Getenv(offsetVariable))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	store, err := open(ctx, os.Getenv(adapterVariable), os.Getenv(dsnVariable), by)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	reminders, out := services(store, os.Getenv(providerVariable))
+	poller := belfry.NewPoller(store, &belfry.Options{
+		Batch: 40, Interval: 20 * time.Millisecond, Concurrency: 4,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+	}, reminders, out)
+	fmt.Println("ready")
+	if os.Getenv(roleVariable) == "drain" {
+		return poller.Drain(ctx)
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	_ = poller.Run(ctx)
+	return nil
+}

@@ -1,0 +1,24 @@
+// Package pgtest gives tests a real PostgreSQL that nobody has to start: a
+// private cluster per test process, a fresh database per test, clusters of
+// their own for tests that stop and kill them, and a real PgBouncer in front.
+//
+// A package that calls DSN has one TestMain:
+//
+//	func TestMain(m *testing.M) { pgtest.Main(m) }
+//
+// A cluster does not outlive the process that started it, however that ends:
+// on Linux the kernel stops it, and the next run clears its files away. It is
+// deliberately less friendly than a developer's own server, in the ways real
+// ones are: databases sort linguistically (ICU en-US) and the session time zone
+// is Asia/Kathmandu, so whatever leans on byte order or on UTC without asking
+// for it fails here. Durability is PostgreSQL's default: fsync and
+// synchronous_commit are on.
+//
+// Environment:
+//   - BELFRY_POSTGRES_DSN: URL of a server to create the databases of DSN on
+//     instead; its user may create databases. New still starts its own.
+//   - BELFRY_REQUIRE_POSTGRES=1 or CI=true: a missing PostgreSQL or PgBouncer
+//     fails the test instead of skipping it.
+//
+// Only tests import it.
+package pgtest

@@ -1,0 +1,90 @@
+package notify
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// Channel is one transport to one provider.
+//
+// Send is called from several goroutines at once, always after a claim of the
+// message was committed, and at most once per claim. It makes at most one
+// request that could deliver, never repeats it by itself, and returns soon
+// after its context ends. It does not keep m.Metadata or change it.
+//
+// An error tells what became of the message, since a retry depends on it:
+//
+//   - [Permanent]: the provider refused, and would refuse it again.
+//   - [Transient]: the message was definitely not accepted; later it may be.
+//   - [Unknown]: it may have been accepted.
+//
+// Any other error states "not accepted" and is taken as Transient, unless its
+// chain holds a context error, a time-out, io.EOF, io.ErrUnexpectedEOF,
+// ECONNRESET or EPIPE: those leave the outcome unknown. Failures to dial, to
+// resolve a name and to shake hands for TLS are Transient even then, since
+// nothing was sent. A panic is Unknown.
+type Channel interface {
+	// Key names the channel: the delivery method, and behind a colon the
+	// transport: "email:smtp", "sms:twilio". It never changes.
+	Key() string
+	// Send hands the message to the provider.
+	Send(ctx context.Context, m Message) (Receipt, error)
+}
+
+// StatusLookup is a channel that can tell afterwards what became of a message
+// whose call was interrupted. It is called from several goroutines at once.
+type StatusLookup interface {
+	// Lookup is given the message of the interrupted call. An error means that
+	// the question could not be answered now.
+	Lookup(ctx context.Context, m Message) (LookupResult, error)
+}
+
+// LookupResult is the answer of a [StatusLookup]. The zero value says that the
+// provider does not know yet.
+type LookupResult struct {
+	Status  LookupStatus
+	Receipt Receipt // of an accepted message
+}
+
+// LookupStatus says what a provider knows about a message.
+type LookupStatus string
+
+// The answers of a StatusLookup.
+const (
+	LookupUnknown  LookupStatus = ""         // cannot tell; it is asked again later
+	LookupAccepted LookupStatus = "Accepted" // the provider has the message
+	LookupAbsent   LookupStatus = "Absent"   // it has not, and never will by that call
+)
+
+// IdempotentSend is a channel whose provider accepts a message of the same ID
+// only once, within a window after the first call. So a message in doubt may
+// simply be sent again inside it.
+type IdempotentSend interface {
+	IdempotencyWindow() time.Duration
+}
+
+// ChannelFunc makes a channel of a function. It panics on an empty key and on
+// a nil function.
+func ChannelFunc(key string, send func(context.Context, Message) (Receipt, error)) Channel {
+	if key == "" || send == nil {
+		panic("notify: ChannelFunc needs a key and a function")
+	}
+	return channelFunc{key, send}
+}
+
+type channelFunc struct {
+	key  string
+	send func(context.Context, Message) (Receipt, error)
+}
+
+func (c channelFunc) Key() string { return c.key }
+
+func (c channelFunc) Send(ctx context.Context, m Message) (Receipt, error) { return c.send(ctx, m) }
+
+// Method is the delivery method of a channel key: what stands before the first
+// colon, such as "email".
+func Method(channelKey string) string {
+	method, _, _ := strings.Cut(channelKey, ":")
+	return method
+}

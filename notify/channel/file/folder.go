@@ -1,0 +1,92 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+// Mails are personal.
+const (
+	dirMode  = 0o700
+	fileMode = 0o600
+)
+
+func fileName(id string) string { return id + ".eml" }
+
+// put writes the file of a message unless it exists. A hard link is what gives
+// it its name, since a rename would replace what somebody else has just put
+// there.
+func put(root *os.Root, id string, data []byte) (notify.Receipt, error) {
+	receipt := notify.Receipt{ID: fileName(id)}
+	found, err := has(root, receipt.ID)
+	if err == nil && !found {
+		err = create(root, id, data)
+	}
+	if err != nil {
+		return notify.Receipt{}, refused(err)
+	}
+	if err := syncDir(root); err != nil {
+		return notify.Receipt{}, notify.Unknown("sync", err)
+	}
+	return receipt, nil
+}
+
+func create(root *os.Root, id string, data []byte) error {
+	temp, err := writeTemp(root, id, data)
+	if err != nil {
+		return err
+	}
+	err = root.Link(temp, fileName(id))
+	_ = root.Remove(temp) // a temporary file that stays is harmless
+	if errors.Is(err, fs.ErrExist) {
+		_, err = has(root, fileName(id))
+	}
+	return err
+}
+
+// find is the look at the folder. The file is made durable before it is
+// reported, since the writer may have died just before it did that.
+func find(root *os.Root, id string) (notify.LookupResult, error) {
+	found, err := has(root, fileName(id))
+	switch {
+	case err != nil:
+		return notify.LookupResult{}, err
+	case !found:
+		return notify.LookupResult{Status: notify.LookupAbsent}, nil
+	}
+	if err := syncDir(root); err != nil {
+		return notify.LookupResult{}, err
+	}
+	return notify.LookupResult{Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: fileName(id)}}, nil
+}
+
+// has tells whether the folder has a mail of that name.
+func has(root *os.Root, name string) (bool, error) {
+	info, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !info.Mode().IsRegular():
+		return false, fmt.Errorf("file: %s is in the way and no file", name)
+	}
+	return true, nil
+}
+
+// syncDir makes the names in the folder durable.
+func syncDir(root *os.Root) error {
+	if runtime.GOOS == "windows" {
+		return nil // folders cannot be flushed there
+	}
+	dir, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

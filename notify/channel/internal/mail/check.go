@@ -1,0 +1,98 @@
+package mail
+
+import (
+	"errors"
+	netmail "net/mail"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+// forbidden are the characters that no header value may hold.
+const forbidden = "\r\n\x00"
+
+// maxHeader keeps every header line below 998 bytes, its name included.
+const maxHeader = 900
+
+// encodedWord finds what a reader would decode although nobody encoded it, by
+// which a line break could be smuggled past the check of forbidden.
+var encodedWord = regexp.MustCompile(`=\?[^?]*\?[bBqQ]\?[^?]*\?=`)
+
+var generatedID = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
+
+// check refuses what no mail can be made of, and returns the address of m.
+func check(m notify.Message) (*netmail.Address, error) {
+	if err := CheckID(m.ID); err != nil {
+		return nil, err
+	}
+	to, err := parseTo(m.To)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range []struct{ name, value string }{{"name", m.Name}, {"subject", m.Subject}} {
+		if why := badHeader(h.value); why != "" {
+			return nil, notify.Permanent("header", errors.New("mail: "+h.name+" "+why))
+		}
+	}
+	switch {
+	case m.On.IsZero():
+		return nil, notify.Permanent("date", errors.New("mail: message without On, its date"))
+	case m.Subject == "" && m.Text == "" && m.HTML == "":
+		return nil, notify.Permanent("empty", errors.New("mail: message without subject, text and HTML"))
+	}
+	return to, nil
+}
+
+// CheckID refuses a message id that was not generated: anything but 1 to 64
+// lower-case letters, digits, hyphens and underscores. So an id is safe in a
+// header and as a file name, also where the case of names does not count.
+func CheckID(id string) error {
+	if !generatedID.MatchString(id) {
+		return notify.Permanent("id", errors.New("mail: message id is not 1 to 64 of a-z, 0-9, - and _"))
+	}
+	return nil
+}
+
+// parseTo accepts a bare address and nothing around it.
+func parseTo(to string) (*netmail.Address, error) {
+	a, err := netmail.ParseAddress(to)
+	switch {
+	case err != nil, strings.ContainsAny(to, forbidden), len(to) > 254,
+		envelope(*a) != "<"+to+">":
+		return nil, notify.Permanent("address", errors.New("mail: recipient is no mail address"))
+	}
+	return a, nil
+}
+
+// badHeader says why value cannot be in a header; empty means it can.
+func badHeader(value string) string {
+	switch {
+	case strings.ContainsAny(value, forbidden):
+		return "holds a line break or a NUL"
+	case !utf8.ValidString(value):
+		return "is not valid UTF-8"
+	case len(value) > maxHeader:
+		return "is longer than 900 bytes"
+	case encodedWord.MatchString(value):
+		return "holds an encoded word"
+	}
+	return ""
+}
+
+// oneSpace makes one space of each run of spaces and tabs and drops them at the
+// ends. A header folded in such a run would get a blank line, and with some
+// readers end there.
+func oneSpace(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '\t' }), " ")
+}
+
+func ascii(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
+
+// displayName is a name as it is shown. A backslash becomes a slash, since
+// net/mail encodes it, among letters outside ASCII, in a way that readers
+// reject, itself included.
+func displayName(s string) string { return strings.ReplaceAll(oneSpace(s), `\`, "/") }

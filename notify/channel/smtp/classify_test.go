@@ -1,0 +1,153 @@
+package smtp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+// outcome is what a Send error comes to.
+type outcome struct {
+	Class notify.SendClass
+	Code  string
+}
+
+func TestAnswersHaveTheirClass(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script script
+		want   outcome
+	}{
+		"server is full":             {at("CONNECT", "421 4.3.2 later"), outcome{notify.ClassTransient, "421 4.3.2"}},
+		"server wants no mail":       {at("CONNECT", "554 5.3.2 no mail"), outcome{notify.ClassTransient, "554 5.3.2"}},
+		"server knows no greeting":   {func(_ int, s string) string { return map[string]string{"EHLO": "502 no", "HELO": "502 no"}[s] }, outcome{notify.ClassTransient, "502"}},
+		"sender is put off":          {at("MAIL", "451 4.7.1 grey"), outcome{notify.ClassTransient, "451 4.7.1"}},
+		"sender is blocked":          {at("MAIL", "550 5.7.1 blocked"), outcome{notify.ClassPermanent, "550 5.7.1"}},
+		"sender has to log in":       {at("MAIL", "530 5.7.0 log in"), outcome{notify.ClassTransient, "530 5.7.0"}},
+		"mailbox is busy":            {at("RCPT", "450 4.2.1 busy"), outcome{notify.ClassTransient, "450 4.2.1"}},
+		"mailbox does not exist":     {at("RCPT", "550 5.1.1 unknown"), outcome{notify.ClassPermanent, "550 5.1.1"}},
+		"answer without second code": {at("RCPT", "550 unknown"), outcome{notify.ClassPermanent, "550"}},
+		"answer of several lines":    {at("RCPT", "550-5.1.1 who\r\n550 5.1.1 is that"), outcome{notify.ClassPermanent, "550 5.1.1"}},
+		"data are put off":           {at("DATA", "451 later"), outcome{notify.ClassTransient, "451"}},
+		"data are refused":           {at("DATA", "554 5.5.1 no"), outcome{notify.ClassPermanent, "554 5.5.1"}},
+		"data are misunderstood":     {at("DATA", "250 fine"), outcome{notify.ClassTransient, "250"}},
+		"mail is put off":            {at(".", "452 4.3.1 disk full"), outcome{notify.ClassTransient, "452 4.3.1"}},
+		"mail is refused":            {at(".", "554 5.6.0 spam"), outcome{notify.ClassPermanent, "554 5.6.0"}},
+		"server shuts down":          {at(".", "421 4.3.2 bye"), outcome{notify.ClassTransient, "421 4.3.2"}},
+		"answer to mail is strange":  {at(".", "354 what"), outcome{notify.ClassUnknown, "final dot"}},
+		"answer to mail is no reply": {at(".", "queued, sam@example.com"), outcome{notify.ClassUnknown, "final dot"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, &server{script: c.script})
+			err := refuse(t.Context(), t, open(t, s.addr, nil), message())
+			if diff := cmp.Diff(c.want, outcome{err.Class, err.Code}); diff != "" {
+				t.Errorf("%v: %s", err, diff)
+			}
+		})
+	}
+}
+
+func TestAnyAnswerOfSuccessAccepts(t *testing.T) {
+	t.Parallel()
+	s := serve(t, &server{script: at(".", "251 will forward")})
+	send(t, open(t, s.addr, nil), message())
+}
+
+func TestLostConnectionIsInDoubtOnlyAfterTheFinalDot(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{drop, reset} {
+		for _, step := range []string{"CONNECT", "EHLO", "MAIL", "RCPT", "DATA", "CONTENT", "."} {
+			t.Run(step+how, func(t *testing.T) {
+				t.Parallel()
+				s := serve(t, &server{script: at(step, how)})
+				m := message()
+				if step == "CONTENT" {
+					m.Text = strings.Repeat("too much for the buffers on the way\n", 500_000)
+				}
+				got := refuse(t.Context(), t, open(t, s.addr, nil), m)
+				want := notify.ClassTransient
+				if step == "." {
+					want = notify.ClassUnknown
+				}
+				if got.Class != want {
+					t.Errorf("got %v, want %s", got, want)
+				}
+				if total, _ := s.connections(); total != 1 || s.seen("DATA") > 1 {
+					t.Errorf("%d connections, %d times DATA: it was tried again", total, s.seen("DATA"))
+				}
+			})
+		}
+	}
+}
+
+func TestI30_SendReturnsWhenItsContextEnds(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"CONNECT", "EHLO", "MAIL", "RCPT", "DATA", "CONTENT", "."} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, &server{script: at(step, hang)})
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				<-s.silent
+				cancel()
+			}()
+			m := message()
+			if step == "CONTENT" {
+				m.Text = strings.Repeat("too much for the buffers on the way\n", 500_000)
+			}
+			got := refuse(ctx, t, open(t, s.addr, nil), m)
+			want := notify.ClassTransient
+			if step == "." {
+				want = notify.ClassUnknown
+			}
+			if got.Class != want {
+				t.Errorf("got %v, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
+	t.Parallel()
+	s := serve(t, &server{script: at(".", hang)})
+	c := open(t, s.addr, &Options{TLS: NoTLS, Timeout: 50 * time.Millisecond})
+	if got := refuse(t.Context(), t, c, message()); got.Class != notify.ClassUnknown {
+		t.Error(got)
+	}
+}
+
+func TestContextThatHasEndedSendsNothing(t *testing.T) {
+	t.Parallel()
+	s := serve(t, &server{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := refuse(ctx, t, open(t, s.addr, nil), message()); got.Class != notify.ClassTransient || !errors.Is(got, context.Canceled) {
+		t.Error(got)
+	}
+	if s.seen("MAIL") != 0 {
+		t.Error("the server was asked")
+	}
+}
+
+func TestServerThatIsNotThereIsTransient(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := listener.Addr().String()
+	_ = listener.Close()
+	for _, addr := range []string{addr, "mail.invalid:25"} {
+		if got := refuse(t.Context(), t, open(t, addr, nil), message()); got.Class != notify.ClassTransient || got.Code != "dial" {
+			t.Errorf("%s: %v", addr, got)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package smtp
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	netmail "net/mail"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+// letter is what a reader makes of a mail of one part.
+type letter struct{ From, To, Subject, MessageID, Date, Text string }
+
+func read(t *testing.T, raw string) letter {
+	t.Helper()
+	m, err := netmail.ReadMessage(strings.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words mime.WordDecoder
+	decode := func(key string) string {
+		text, err := words.DecodeHeader(m.Header.Get(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return letter{decode("From"), decode("To"), decode("Subject"), decode("Message-Id"), decode("Date"), string(text)}
+}
+
+func TestServerGetsWhatTheMessageSays(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"dots":        ".\r\n..\r\n.. two\r\n.QUIT\r\n",
+		"end of data": "before\r\n.\r\nMAIL FROM:<eve@example.com>\r\n",
+		"long line":   strings.Repeat("long ", 2000) + strings.Repeat("x", 5000) + "\r\n",
+		"unicode":     "Grüße, 李小龙 ✓\r\n",
+		"no end":      "no line break at the end",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, &server{})
+			m := message()
+			m.Name, m.Subject, m.Text = "Zoë Ó Briain", "Prüfung läuft ab – ✓", text
+			send(t, open(t, s.addr, nil), m)
+			want := letter{From: `"School" <office@school.example>`, To: "Zoë Ó Briain <sam@example.com>", Subject: m.Subject,
+				MessageID: "<" + id + "@school.example>", Date: "Sun, 01 Mar 2026 08:00:00 +0000", Text: text}
+			mails := s.accepted()
+			got := read(t, mails[0])
+			got.Text = strings.TrimSuffix(got.Text, "\r\n") // the end of data is on a line of its own
+			want.Text = strings.TrimSuffix(want.Text, "\r\n")
+			if diff := cmp.Diff(want, got); diff != "" || len(mails) != 1 {
+				t.Error(len(mails), diff)
+			}
+			if bytes.IndexFunc([]byte(mails[0]), func(r rune) bool { return r > 127 }) >= 0 {
+				t.Error("the mail is not ASCII")
+			}
+		})
+	}
+}
+
+func TestHeaderInjectionDoesNotReachTheServer(t *testing.T) {
+	t.Parallel()
+	s := serve(t, &server{})
+	c := open(t, s.addr, nil)
+	for name, change := range map[string]func(*notify.Message){
+		"subject": func(m *notify.Message) { m.Subject = "a\r\nBcc: eve@example.com" },
+		"name":    func(m *notify.Message) { m.Name = "a\nBcc: eve@example.com" },
+		"address": func(m *notify.Message) { m.To = "sam@example.com>\r\nRCPT TO:<eve@example.com" },
+		"second":  func(m *notify.Message) { m.To = "sam@example.com,eve@example.com" },
+		"id":      func(m *notify.Message) { m.ID = "a>\r\nBcc: <eve@example.com" },
+	} {
+		m := message()
+		change(&m)
+		if err := refuse(t.Context(), t, c, m); err.Class != notify.ClassPermanent {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	wantConnections(t, s, 0)
+}
+
+func TestQuotedLocalPartStaysQuoted(t *testing.T) {
+	t.Parallel()
+	s := serve(t, &server{})
+	m := message()
+	m.To = `"sam> NOTIFY=NEVER"@example.com`
+	send(t, open(t, s.addr, nil), m)
+	if s.seen(`RCPT TO:<"sam> NOTIFY=NEVER"@example.com>`) != 1 {
+		t.Error(s.commands)
+	}
+}
+
+func TestSMTPUTF8IsUsedOnlyWhereItIsNeeded(t *testing.T) {
+	t.Parallel()
+	able, unable := serve(t, &server{offers: []string{"8BITMIME", "SMTPUTF8"}}), serve(t, &server{})
+	plain, utf8 := message(), message()
+	utf8.To = "jörg@example.com"
+	c := open(t, able.addr, nil)
+	send(t, c, plain)
+	send(t, c, utf8)
+	send(t, c, plain)
+	want := []string{"MAIL FROM:<office@school.example> BODY=8BITMIME", "MAIL FROM:<office@school.example> BODY=8BITMIME SMTPUTF8",
+		"MAIL FROM:<office@school.example> BODY=8BITMIME"}
+	var got []string
+	for _, line := range able.commands {
+		if strings.HasPrefix(line, "MAIL") {
+			got = append(got, line)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if err := refuse(t.Context(), t, open(t, unable.addr, nil), utf8); err.Class != notify.ClassPermanent || err.Code != "smtputf8" {
+		t.Error(err)
+	}
+}

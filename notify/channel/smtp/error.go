@@ -1,0 +1,90 @@
+package smtp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/textproto"
+	"regexp"
+	"strconv"
+)
+
+// Error is the cause of every failed Send that the server or the network had a
+// part in. Of what the server said only the codes are kept, since servers like
+// to quote addresses.
+type Error struct {
+	// Step is what failed: "dial", "TLS", "greeting", "EHLO", "STARTTLS",
+	// "AUTH", "RSET", "MAIL", "RCPT", "DATA", "content" or "final dot".
+	Step string
+	// Code is the server's answer, such as 550; 0 if there was none.
+	Code int
+	// Enhanced is the answer's enhanced status code, such as "5.1.1" (RFC 3463),
+	// where it has one.
+	Enhanced string
+	// Err is the network's error or the context's, if it was one.
+	Err error
+}
+
+func (e *Error) Error() string {
+	text := "smtp: " + e.Step
+	switch {
+	case e.Code != 0:
+		return text + ": answer " + e.status()
+	case e.Err != nil:
+		return text + ": " + e.Err.Error()
+	}
+	return text + ": answer not understood"
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// status is what is stored of the answer: "550 5.1.1".
+func (e *Error) status() string {
+	if e.Enhanced == "" {
+		return strconv.Itoa(e.Code)
+	}
+	return strconv.Itoa(e.Code) + " " + e.Enhanced
+}
+
+var enhanced = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}\b`)
+
+// newError keeps what is safe of err.
+func newError(step string, err error) *Error {
+	var reply *textproto.Error
+	if errors.As(err, &reply) {
+		return &Error{Step: step, Code: reply.Code, Enhanced: enhanced.FindString(reply.Msg)}
+	}
+	return &Error{Step: step, Err: safe(err)}
+}
+
+// safe returns the part of an error's chain that comes from the network or from
+// this package, and nil if there is none.
+func safe(err error) error {
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, errNoStartTLS, errNoMechanism, io.ErrUnexpectedEOF, io.EOF} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	var cert *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var network net.Error
+	switch {
+	case errors.As(err, &cert):
+		return cert
+	case errors.As(err, &record):
+		return record
+	case errors.As(err, &network):
+		return network
+	}
+	return nil
+}
+
+// hangsUp tells whether no further command makes sense after err: there was no
+// answer or a strange one, or the server said that it closes the connection.
+func hangsUp(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Code == 421 || e.Code/100 != 4 && e.Code/100 != 5)
+}

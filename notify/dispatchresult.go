@@ -1,0 +1,77 @@
+package notify
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Path is the way that a delivery takes, by its producer (Communication -
+// System architecture, "Choose send path by producer").
+type Path string
+
+// The delivery paths.
+const (
+	PathManual             Path = "Manual"
+	PathDirectReminder     Path = "DirectReminder"
+	PathUIOnlyReminder     Path = "UIOnlyReminder"
+	PathReportSubscription Path = "ReportSubscription"
+	PathCampaign           Path = "Campaign"
+	PathSkipped            Path = "Skipped" // nothing is sent; the reason is kept
+)
+
+// maxResultMessages bounds the messages that one result names, since it is
+// stored in a small row.
+const maxResultMessages = 10
+
+// DispatchResult is what a piece of due work led to (Communication - Codebase
+// flow, "DeliveryDispatchResult"). It is compact, merged when work is repeated,
+// and never deleted. The zero value says that nothing was dispatched yet.
+type DispatchResult struct {
+	Path          Path        `json:"path,omitempty"`
+	AutomationJob Coordinates `json:"automationJob,omitzero"`
+	Notification  Coordinates `json:"notification,omitzero"`
+	// Scheduler is the dispatch guard, see [Schedule.Guard].
+	Scheduler        string        `json:"scheduler,omitempty"`
+	MessagingJob     string        `json:"messagingJob,omitempty"` // its GUID
+	UserMessages     []Coordinates `json:"userMessages,omitempty"`
+	OutgoingMessages []Coordinates `json:"outgoingMessages,omitempty"`
+	// SkippedReason and ConflictReason are codes; Summary is for people.
+	SkippedReason  string `json:"skippedReasonCode,omitempty"`
+	ConflictReason string `json:"conflictReasonCode,omitempty"`
+	Summary        string `json:"summary,omitempty"`
+}
+
+// Merge gives r with what later says: coordinates that later has replace or
+// join those of r, and what later leaves empty stays. At most ten messages of
+// each kind are named.
+func (r DispatchResult) Merge(later DispatchResult) DispatchResult {
+	return DispatchResult{
+		Path:             cmp.Or(later.Path, r.Path),
+		AutomationJob:    either(later.AutomationJob, r.AutomationJob),
+		Notification:     either(later.Notification, r.Notification),
+		Scheduler:        cmp.Or(later.Scheduler, r.Scheduler),
+		MessagingJob:     cmp.Or(later.MessagingJob, r.MessagingJob),
+		UserMessages:     union(r.UserMessages, later.UserMessages),
+		OutgoingMessages: union(r.OutgoingMessages, later.OutgoingMessages),
+		SkippedReason:    cmp.Or(later.SkippedReason, r.SkippedReason),
+		ConflictReason:   cmp.Or(later.ConflictReason, r.ConflictReason),
+		Summary:          cmp.Or(later.Summary, r.Summary),
+	}
+}
+
+func either(a, b Coordinates) Coordinates {
+	if a.IsZero() {
+		return b
+	}
+	return a
+}
+
+func union(a, b []Coordinates) []Coordinates {
+	out := slices.Clone(a)
+	for _, c := range b {
+		if !slices.Contains(out, c) && len(out) < maxResultMessages {
+			out = append(out, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,296 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// knowing is a provider that can be asked afterwards.
+type knowing struct {
+	*provider
+	asked  int
+	knows  LookupResult
+	silent error
+}
+
+func (k *knowing) Lookup(_ context.Context, m Message) (LookupResult, error) {
+	if m.ID == "" || m.Attempt == 0 {
+		panic("asked about nothing")
+	}
+	k.asked++
+	return k.knows, k.silent
+}
+
+// idempotent is a provider that takes a message of one id only once.
+type idempotent struct {
+	*provider
+	window time.Duration
+}
+
+func (i idempotent) IdempotencyWindow() time.Duration { return i.window }
+
+// crashing has a message of a type with that policy whose worker was killed in
+// the call, and the lease has run out; channels replace the host's.
+func (h *host) crashing(policy InDoubt, channel Channel) {
+	h.t.Helper()
+	h.Notifier = New(h.store, &Options{Logger: quiet}, channel)
+	h.Register(Type{Name: "visit", Renderer: visitTemplate, InDoubt: policy})
+	h.waiting()
+	h.dieCalling()
+	h.clk.Add(lease)
+}
+
+// settle drains and lets time pass until nothing is due any more.
+func (h *host) settle() {
+	h.t.Helper()
+	h.drain()
+	for range 20 {
+		m := only(h, outgoingMessages)
+		if m.DueOn.IsZero() {
+			return
+		}
+		h.clk.Set(m.DueOn)
+		h.drain()
+	}
+	h.t.Fatal("the message never comes to rest")
+}
+
+func TestI12_WhatIsInDoubtIsVisibleAndThenHeldAndListed(t *testing.T) {
+	visits(t, func(h *host) {
+		h.crashing("", h.provider)
+		h.run("notify.distributor")
+		m := h.status(StatusOutcomeUnknown)
+		if m.IsOnSupportHold || !m.DueOn.Equal(h.clk.Now()) || m.CallStartedOn.IsZero() || m.Doubts != 1 || m.ReasonCode != ReasonLeaseLost {
+			t.Fatalf("message is %+v", m)
+		}
+		h.drain()
+		m = h.status(StatusOutcomeUnknown)
+		h.same("hold", SupportHold{true, HoldInDoubt}, m.SupportHold)
+		if !m.DueOn.IsZero() || m.Resolution != ResolvedByHold {
+			t.Errorf("message is %+v", m)
+		}
+		held, err := h.Held(t.Context(), "tenant", HoldInDoubt, Page{})
+		if err != nil || len(held) != 1 || held[0].MessageID != m.MessageID {
+			t.Errorf("held: %v, %v", held, err)
+		}
+		if n := len(h.sent()); n != 0 {
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+// I-11: what was only assumed is recorded as that.
+func TestI11_AssumeSentIsRecordedAsAnAssumption(t *testing.T) {
+	visits(t, func(h *host) {
+		h.crashing(AssumeSent, h.provider)
+		h.drain()
+		m := h.status(StatusSentToProvider)
+		if m.Resolution != ResolvedByAssumption || !m.ResolvedOn.Equal(h.clk.Now()) || !m.SentOn.Equal(storetest.Start) || m.ProviderMessageID != "" || !m.DueOn.IsZero() {
+			t.Errorf("message is %+v", m)
+		}
+		if n := len(h.sent()); n != 0 {
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+func TestResendSendsAgainUnderTheSameID(t *testing.T) {
+	visits(t, func(h *host) {
+		h.crashing(Resend, h.provider)
+		h.drain()
+		m := h.status(StatusSentToProvider)
+		sent := h.sent()
+		if len(sent) != 1 || sent[0].ID != m.MessageID || sent[0].Attempt != 2 || m.Resolution != ResolvedByResend {
+			t.Errorf("message is %+v, sent %v", m, sent)
+		}
+	})
+}
+
+// A provider that never answers is not called without end.
+func TestResendIsLimitedAndThenAPersonDecides(t *testing.T) {
+	visits(t, func(h *host) {
+		h.answer = failing(io.EOF)
+		h.crashing(Resend, h.provider)
+		h.settle()
+		m := h.status(StatusOutcomeUnknown)
+		h.same("hold", SupportHold{true, HoldInDoubt}, m.SupportHold)
+		if n := len(h.sent()); n != 4 { // once at once, then after 5 min, 15 min, 1 h
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+func TestTheProviderIsAskedFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		knows  LookupResult
+		status string
+		calls  int
+		id     string
+	}{
+		"accepted": {LookupResult{LookupAccepted, Receipt{"p1"}}, StatusSentToProvider, 0, "p1"},
+		"absent":   {LookupResult{Status: LookupAbsent}, StatusSentToProvider, 1, "accepted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			visits(t, func(h *host) {
+				k := &knowing{provider: h.provider, knows: c.knows}
+				h.crashing(Hold, k)
+				h.drain()
+				m := h.status(c.status)
+				if len(h.sent()) != c.calls || k.asked != 1 || m.ProviderMessageID != c.id || m.Resolution != ResolvedByLookup {
+					t.Errorf("%d calls, asked %d times: %+v", len(h.sent()), k.asked, m)
+				}
+			})
+		})
+	}
+}
+
+// A provider that cannot tell is asked again after 1, 5 and 15 minutes; only
+// then the policy decides.
+func TestAProviderThatCannotTellIsAskedFourTimes(t *testing.T) {
+	for name, silent := range map[string]error{"unknown": nil, "error": errors.New("away")} {
+		t.Run(name, func(t *testing.T) {
+			visits(t, func(h *host) {
+				k := &knowing{provider: h.provider, silent: silent}
+				h.crashing(Resend, k)
+				for i, wait := range []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute} {
+					h.drain()
+					m := h.status(StatusOutcomeUnknown)
+					if k.asked != i+1 || m.DueOn.Sub(h.clk.Now()) != wait {
+						t.Fatalf("asked %d times, waits %v", k.asked, m.DueOn.Sub(h.clk.Now()))
+					}
+					h.clk.Set(m.DueOn)
+				}
+				h.drain()
+				h.status(StatusSentToProvider)
+				if k.asked != 4 || len(h.sent()) != 1 {
+					t.Errorf("asked %d times, %d calls", k.asked, len(h.sent()))
+				}
+			})
+		})
+	}
+}
+
+// A call that the provider never has, time and again, is a refusal with a limit.
+func TestAMessageThatNeverArrivesFailsInTheEnd(t *testing.T) {
+	visits(t, func(h *host) {
+		h.answer = failing(io.EOF)
+		h.crashing(Hold, &knowing{provider: h.provider, knows: LookupResult{Status: LookupAbsent}})
+		h.settle()
+		if m := h.status(StatusFailedFinal); m.ReasonCode != ReasonAbsent || m.IsOnSupportHold || len(h.sent()) != 4 {
+			t.Errorf("%d calls: %+v", len(h.sent()), m)
+		}
+	})
+}
+
+func TestAnIdempotentProviderIsCalledAgainInsideItsWindow(t *testing.T) {
+	visits(t, func(h *host) {
+		h.crashing(Hold, idempotent{h.provider, time.Hour})
+		h.drain()
+		m := h.status(StatusSentToProvider)
+		if sent := h.sent(); len(sent) != 1 || sent[0].ID != m.MessageID || m.Resolution != ResolvedByIdempotency {
+			t.Errorf("message is %+v", m)
+		}
+	})
+}
+
+func TestAnIdempotentProviderIsNotCalledOutsideItsWindow(t *testing.T) {
+	visits(t, func(h *host) {
+		h.crashing(Hold, idempotent{h.provider, lease})
+		h.drain()
+		if m := h.status(StatusOutcomeUnknown); !m.IsOnSupportHold || !m.IdempotentUntil.IsZero() || len(h.sent()) != 0 {
+			t.Errorf("%d calls: %+v", len(h.sent()), m)
+		}
+	})
+}
+
+// The repeat was allowed inside the window, but nobody came by until it was over.
+func TestARepeatThatComesTooLateIsInDoubtAgain(t *testing.T) {
+	visits(t, func(h *host) {
+		h.crashing(Hold, idempotent{h.provider, time.Hour})
+		h.run("notify.distributor")
+		h.run("notify.resolve")
+		m := h.status(StatusRetryReady)
+		if !m.IdempotentUntil.Equal(storetest.Start.Add(time.Hour)) {
+			t.Fatalf("window ends %v", m.IdempotentUntil)
+		}
+		h.clk.Set(m.IdempotentUntil)
+		h.run("notify.distributor")
+		if m := h.status(StatusOutcomeUnknown); m.ReasonCode != ReasonWindowOver || len(h.sent()) != 0 {
+			t.Fatalf("%d calls: %+v", len(h.sent()), m)
+		}
+		h.drain()
+		if m := h.status(StatusOutcomeUnknown); !m.IsOnSupportHold {
+			t.Errorf("message is %+v", m)
+		}
+	})
+}
+
+// The send pass may take over a row whose resolver has died. It stays in doubt.
+func TestADeadResolverLeavesTheMessageInDoubt(t *testing.T) {
+	visits(t, func(h *host) {
+		h.crashing(Hold, h.provider)
+		h.run("notify.distributor")
+		h.claim([]string{StatusOutcomeUnknown}, "")
+		h.clk.Add(lease)
+		for _, pass := range []string{"notify.distributor", "notify.resolve"} {
+			h.run(pass)
+			h.status(StatusOutcomeUnknown)
+		}
+		h.drain()
+		if m := h.status(StatusOutcomeUnknown); !m.IsOnSupportHold || len(h.sent()) != 0 {
+			t.Errorf("%d calls: %+v", len(h.sent()), m)
+		}
+	})
+}
+
+func TestAResolverThatPanicsIsAskedAgain(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		h.crashing(Hold, panicking{h.provider})
+		h.drain()
+		if m := h.status(StatusOutcomeUnknown); m.Lookups != 1 || m.DueOn.Sub(h.clk.Now()) != time.Minute {
+			t.Errorf("message is %+v", m)
+		}
+	})
+}
+
+type panicking struct{ *provider }
+
+func (panicking) Lookup(context.Context, Message) (LookupResult, error) { panic("look-up") }
+
+// The type's policy is copied when the message is ensured: a later release of
+// the program that declares another one changes nothing for it.
+func TestThePolicyIsTheOneDeclaredWhenTheMessageWasEnsured(t *testing.T) {
+	visits(t, func(h *host) {
+		h.crashing(Hold, h.provider)
+		h.Notifier = New(h.store, nil, h.provider)
+		h.Register(Type{Name: "visit", Renderer: visitTemplate, InDoubt: Resend})
+		h.drain()
+		if m := h.status(StatusOutcomeUnknown); !m.IsOnSupportHold || len(h.sent()) != 0 {
+			t.Errorf("%d calls: %+v", len(h.sent()), m)
+		}
+	})
+}
+
+// A shutdown in the middle of a look-up counts nothing.
+func TestAnInterruptedLookupIsNotCounted(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		k := &knowing{provider: h.provider, silent: context.Canceled}
+		h.crashing(Hold, k)
+		h.run("notify.distributor")
+		m := h.claim([]string{StatusOutcomeUnknown}, "")[0]
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := h.resolveAll(t.Context(), []sending{{Row: m, Ctx: ended, Lease: lease}}); err != nil {
+			t.Fatal(err)
+		}
+		if m.Lookups != 0 || !m.DueOn.Equal(storage.Now(h.store)) {
+			t.Errorf("message is %+v", m)
+		}
+	})
+}

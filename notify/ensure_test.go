@@ -1,0 +1,403 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// method is one Ensure method: how to call it for the artifact n, and for one
+// under the same key that stands for something else.
+type method struct {
+	name   Artifact
+	ensure func(h *host, ctx context.Context, tx storage.Tx, different bool, n ...int) ([]Ensured, error)
+	count  func(h *host) int
+}
+
+func methodOf[R any](name Artifact, table *storage.Table[R], call func(*host) func(context.Context, storage.Tx, ...R) ([]Ensured, error), make func(id string, different bool) R) method {
+	return method{name,
+		func(h *host, ctx context.Context, tx storage.Tx, different bool, ns ...int) ([]Ensured, error) {
+			var want []R
+			for _, n := range ns {
+				want = append(want, make(fmt.Sprint(n), different))
+			}
+			return call(h)(ctx, tx, want...)
+		},
+		func(h *host) int { return len(all(h, table)) },
+	}
+}
+
+func hash(different bool) string {
+	if different {
+		return "another hash"
+	}
+	return "hash"
+}
+
+var methods = []method{
+	methodOf(ArtifactAutomationJob, automationJobs,
+		func(h *host) func(context.Context, storage.Tx, ...AutomationJob) ([]Ensured, error) {
+			return h.EnsureAutomationJob
+		},
+		func(id string, different bool) AutomationJob {
+			return AutomationJob{Record: storage.Record{Scope: "tenant", Type: "Reminder"}, PartitionKey: "car", RowKey: id, SchedulerKey: id, InputHash: hash(different)}
+		}),
+	methodOf(ArtifactNotificationJob, jobs,
+		func(h *host) func(context.Context, storage.Tx, ...Job) ([]Ensured, error) {
+			return h.EnsureNotificationJob
+		},
+		func(id string, different bool) Job {
+			j := visit(id, person("sam"))
+			j.InputHash = hash(different)
+			return j
+		}),
+	methodOf(ArtifactMessagingJob, messagingJobs,
+		func(h *host) func(context.Context, storage.Tx, ...MessagingJob) ([]Ensured, error) {
+			return h.EnsureMessagingJob
+		},
+		func(id string, different bool) MessagingJob {
+			return MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: id, ContentHash: hash(different)}
+		}),
+	methodOf(ArtifactNotificationScheduler, schedules,
+		func(h *host) func(context.Context, storage.Tx, ...Schedule) ([]Ensured, error) {
+			return h.EnsureNotificationScheduler
+		},
+		func(id string, different bool) Schedule {
+			s := ScheduleFor(visit(id), time.Time{})
+			s.InputHash = hash(different)
+			return s
+		}),
+	methodOf(ArtifactUserMessage, userMessages,
+		func(h *host) func(context.Context, storage.Tx, ...UserMessage) ([]Ensured, error) {
+			return h.EnsureUserMessage
+		},
+		func(id string, different bool) UserMessage {
+			return UserMessage{Record: storage.Record{Scope: "tenant", Type: "visit"}, PartitionKey: "user:sam", JobPartitionKey: "car", JobRowKey: id,
+				SourceOn: storetest.Start, InputHash: hash(different)}
+		}),
+	methodOf(ArtifactOutgoingMessage, outgoingMessages,
+		func(h *host) func(context.Context, storage.Tx, ...OutgoingMessage) ([]Ensured, error) {
+			return h.EnsureOutgoingMessage
+		},
+		func(id string, different bool) OutgoingMessage {
+			return OutgoingMessage{Record: storage.Record{Scope: "tenant", Type: channelKey}, PartitionKey: id, NotificationType: "visit",
+				RecipientRef: "sam", Address: "sam@example.com", InputHash: hash(different)}
+		}),
+}
+
+// eachMethod runs a test for every Ensure method on every adapter.
+func eachMethod(t *testing.T, test func(h *host, m method)) {
+	t.Helper()
+	visits(t, func(h *host) {
+		for _, m := range methods {
+			test(h, m)
+		}
+	})
+}
+
+func TestI1_AtMostOneArtifactPerTypeAndKey(t *testing.T) {
+	eachMethod(t, func(h *host, m method) {
+		first, err := m.ensure(h, h.t.Context(), nil, false, 1, 2, 1)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		h.same("outcomes", []storage.Outcome{storage.Created, storage.Created, storage.Unchanged}, outcomes(first))
+		second, err := m.ensure(h, h.t.Context(), nil, false, 2, 1)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		h.same("answers of a repeat", []Ensured{first[1], first[0]}, second, cmpopts.IgnoreFields(Ensured{}, "Outcome"))
+		if n := m.count(h); n != 2 {
+			h.t.Errorf("%d artifacts", n)
+		}
+	})
+}
+
+func outcomes(all []Ensured) []storage.Outcome {
+	var out []storage.Outcome
+	for _, e := range all {
+		out = append(out, e.Outcome)
+	}
+	return out
+}
+
+func TestI2_ConcurrentEnsuresAgreeAndOneCreates(t *testing.T) {
+	eachMethod(t, func(h *host, m method) {
+		type answer struct {
+			got []Ensured
+			err error
+		}
+		answers := make(chan answer)
+		const callers = 8
+		for range callers {
+			go func() {
+				got, err := m.ensure(h, h.t.Context(), nil, false, 1, 2, 3)
+				answers <- answer{got, err}
+			}()
+		}
+		created, keys := 0, map[string]bool{}
+		for range callers {
+			a := <-answers
+			if a.err != nil {
+				h.t.Fatal(a.err)
+			}
+			for _, e := range a.got {
+				keys[e.Key+" "+e.MessageID] = true
+				if e.Outcome == storage.Created {
+					created++
+				}
+			}
+		}
+		if created != 3 || len(keys) != 3 {
+			h.t.Errorf("%d created, %d different coordinates", created, len(keys))
+		}
+	})
+}
+
+func TestI3_AnotherHashIsAConflictAndChangesNothing(t *testing.T) {
+	eachMethod(t, func(h *host, m method) {
+		before, err := m.ensure(h, h.t.Context(), nil, false, 1)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		got, err := m.ensure(h, h.t.Context(), nil, true, 1, 2)
+		var conflict *ConflictError
+		if !errors.As(err, &conflict) {
+			h.t.Fatalf("error is %v", err)
+		}
+		h.same("outcomes", []storage.Outcome{storage.Conflict, storage.Created}, outcomes(got))
+		h.same("conflict", &ConflictError{
+			Artifact: m.name, Scope: "tenant", Coordinates: before[0].Coordinates,
+			Field: conflict.Field, Stored: "hash", Wanted: "another hash",
+		}, conflict)
+		after, err := m.ensure(h, h.t.Context(), nil, false, 1)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		h.same("stored artifact", before[0], after[0], cmpopts.IgnoreFields(Ensured{}, "Outcome"))
+	})
+}
+
+func TestAConflictIsRecordedOnceForSupport(t *testing.T) {
+	eachMethod(t, func(h *host, m method) {
+		for _, different := range []bool{false, true, true} {
+			_, _ = m.ensure(h, h.t.Context(), nil, different, 1)
+		}
+		var recorded [][2]string
+		for _, c := range all(h, conflicts) {
+			if c.Artifact == m.name {
+				recorded = append(recorded, [2]string{c.Stored, c.Wanted})
+			}
+		}
+		h.same(string(m.name), [][2]string{{"hash", "another hash"}}, recorded)
+	})
+}
+
+// A conflict is an outcome: what else the transaction does stays.
+func TestAConflictLeavesTheTransactionUsable(t *testing.T) {
+	eachMethod(t, func(h *host, m method) {
+		if _, err := m.ensure(h, h.t.Context(), nil, false, 1); err != nil {
+			h.t.Fatal(err)
+		}
+		h.inOne(func(tx storage.Tx) error {
+			var conflict *ConflictError
+			if _, err := m.ensure(h, h.t.Context(), tx, true, 1); !errors.As(err, &conflict) {
+				h.t.Errorf("error is %v", err)
+			}
+			_, err := m.ensure(h, h.t.Context(), tx, false, 3)
+			return err
+		})
+		if n := m.count(h); n != 2 {
+			h.t.Errorf("%d artifacts", n)
+		}
+	})
+}
+
+func TestARolledBackTransactionLeavesNothing(t *testing.T) {
+	eachMethod(t, func(h *host, m method) {
+		changedMind := errors.New("changed my mind")
+		err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
+			bound := *h
+			bound.Notifier = h.WithTx(tx)
+			if _, err := m.ensure(&bound, h.t.Context(), nil, false, 1); err != nil {
+				h.t.Error(err)
+			}
+			return changedMind
+		})
+		if !errors.Is(err, changedMind) || m.count(h) != 0 {
+			h.t.Errorf("%d artifacts, %v", m.count(h), err)
+		}
+	})
+}
+
+func TestNothingIsWrittenIfOneArgumentIsRefused(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		bad := visit("8", person("sam"))
+		bad.RowKey = "two\x1fparts"
+		_, err := h.EnsureNotificationJob(t.Context(), nil, visit("7", person("sam")), bad)
+		var part *keys.PartError
+		if !errors.As(err, &part) || !strings.Contains(err.Error(), "argument 2") {
+			t.Errorf("error is %v", err)
+		}
+		if n := len(all(h, jobs)); n != 0 {
+			t.Errorf("%d jobs", n)
+		}
+	})
+}
+
+func TestBadInputIsRefusedWithWhatAndWhere(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		ctx := t.Context()
+		job := func(change func(*Job)) error {
+			j := visit("7", person("sam"))
+			change(&j)
+			_, err := h.EnsureNotificationJob(ctx, nil, j)
+			return err
+		}
+		message := func(change func(*OutgoingMessage)) error {
+			m := OutgoingMessage{Record: storage.Record{Type: channelKey}, PartitionKey: "job", NotificationType: "visit", Address: "sam@example.com"}
+			change(&m)
+			_, err := h.EnsureOutgoingMessage(ctx, nil, m)
+			return err
+		}
+		_, errArtifact := h.EnsureNotificationScheduler(ctx, nil, Schedule{Record: storage.Record{Type: "visit"}, ArtifactType: "Letter", ArtifactPartitionKey: "a", ArtifactRowKey: "b"})
+		_, errInboxKind := h.EnsureUserMessage(ctx, nil, UserMessage{Record: storage.Record{Type: "visit"}, PartitionKey: "sam"})
+		_, errTrace := h.EnsureAutomationJob(ctx, nil, AutomationJob{PartitionKey: "a", RowKey: "b"})
+		_, errGUID := h.EnsureMessagingJob(ctx, nil, MessagingJob{})
+		for want, err := range map[string]error{
+			"Type is empty":                job(func(j *Job) { j.Type = "" }),
+			"part 1: is empty":             job(func(j *Job) { j.PartitionKey = "" }),
+			"EventData: unexpected end":    job(func(j *Job) { j.EventData = []byte("{") }),
+			"EventData has":                job(func(j *Job) { j.EventData = []byte(`"` + strings.Repeat("x", MaxEventData) + `"`) }),
+			"recipient 1: the inbox":       job(func(j *Job) { j.Recipients[0].Inbox = "sam" }),
+			"recipient 1: holds a NUL":     job(func(j *Job) { j.Recipients[0].Name = "\x00" }),
+			`method "Mail"`:                job(func(j *Job) { j.Recipients[0].Channel = "Mail" }),
+			"channel key, is empty":        message(func(m *OutgoingMessage) { m.Type = "" }),
+			"NotificationType is empty":    message(func(m *OutgoingMessage) { m.NotificationType = "" }),
+			"address":                      message(func(m *OutgoingMessage) { m.Address = "nobody" }),
+			"subject holds a line break":   message(func(m *OutgoingMessage) { m.Content.Subject = "a\nb" }),
+			"text has 65537 bytes":         message(func(m *OutgoingMessage) { m.Content.Text = strings.Repeat("x", MaxText+1) }),
+			"HTML holds a NUL":             message(func(m *OutgoingMessage) { m.Content.HTML = "\x00" }),
+			"metadata have":                message(func(m *OutgoingMessage) { m.Content.Metadata = map[string]string{"a": strings.Repeat("x", 9000)} }),
+			`ArtifactType "Letter"`:        errArtifact,
+			"neither":                      errInboxKind,
+			"AutomationJob, argument 1":    errTrace,
+			"MessagingJob, argument 1":     errGUID,
+			"NotificationJob, argument 1:": job(func(j *Job) { j.RowKey = "" }),
+		} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("want %q, error is %v", want, err)
+			}
+		}
+		if n := len(all(h, jobs)) + len(all(h, outgoingMessages)) + len(all(h, userMessages)) + len(all(h, schedules)); n != 0 {
+			t.Errorf("%d rows were written", n)
+		}
+	})
+}
+
+func TestATransactionOfAnotherStoreIsRefused(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		err := memory.New(nil).InTx(t.Context(), func(tx storage.Tx) error {
+			_, err := h.EnsureNotificationJob(t.Context(), tx, visit("7"))
+			return err
+		})
+		if !errors.Is(err, errForeignTx) {
+			t.Errorf("error is %v", err)
+		}
+	})
+}
+
+// What belongs to the pipeline is never taken from a caller.
+func TestACallerCannotSayHowFarAnArtifactIs(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		m := OutgoingMessage{
+			Record:       storage.Record{Type: channelKey, ID: 9, Version: 9, Status: StatusSentToProvider, ClaimToken: "mine", LeaseExpiresOn: storetest.Start},
+			PartitionKey: "job", NotificationType: "visit", Address: "sam@example.com", Progress: Progress{Calls: 3, SentOn: storetest.Start},
+			SupportHold: SupportHold{true, HoldConflict}, Tries: Tries{RetryCount: 3},
+		}
+		if _, err := h.EnsureOutgoingMessage(t.Context(), nil, m); err != nil {
+			t.Fatal(err)
+		}
+		got := h.status(StatusCreated)
+		h.same("progress", Progress{}, got.Progress)
+		h.same("hold", SupportHold{}, got.SupportHold)
+		if got.Version != 1 || got.ClaimToken != "" || !got.LeaseExpiresOn.IsZero() || got.RetryCount != 0 {
+			t.Errorf("message is %+v", got)
+		}
+	})
+}
+
+// Communication - Codebase flow, "Important tests".
+func TestStorageAdaptersPreserveKeysSuppliedByTheCaller(t *testing.T) {
+	visits(t, func(h *host) {
+		job := visit("7")
+		job.PartitionKey, job.RowKey = "Zürich/ÄÖ 北京 'quoted\" \\ %", "  2518_A:b c"
+		got, err := h.EnsureNotificationJob(t.Context(), nil, job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.same("coordinates", job.Coordinates(), got[0].Coordinates)
+		h.same("stored coordinates", job.Coordinates(), only(h, jobs).Coordinates())
+		h.same("key", job.PartitionKey+"\x1f"+job.RowKey, only(h, jobs).Key)
+	})
+}
+
+// Communication - Codebase flow, "Important tests".
+func TestCampaignRetryReusesACompatibleMessagingJobAndItsBlob(t *testing.T) {
+	visits(t, func(h *host) {
+		put := func(text string) MessagingJob {
+			ref, err := h.store.Blobs().Put(t.Context(), strings.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: "campaign", Blob: ref}
+		}
+		first := put("audience")
+		for _, job := range []MessagingJob{first, put("audience")} {
+			if _, err := h.EnsureMessagingJob(t.Context(), nil, job); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := h.EnsureMessagingJob(t.Context(), nil, put("another audience"))
+		var conflict *ConflictError
+		if !errors.As(err, &conflict) || conflict.Field != "ContentHash" {
+			t.Errorf("error is %v", err)
+		}
+		h.same("blob", first.Blob, only(h, messagingJobs).Blob)
+		h.clk.Add(48 * time.Hour)
+		if _, err := h.store.Blobs().Collect(t.Context(), 100); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := h.store.Blobs().Open(t.Context(), first.Blob, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = kept.Close()
+	})
+}
+
+func TestAScheduleOfAMessagingJobMakesItReady(t *testing.T) {
+	visits(t, func(h *host) {
+		if _, err := h.EnsureMessagingJob(t.Context(), nil, MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: "campaign"}); err != nil {
+			t.Fatal(err)
+		}
+		plan := Schedule{Record: storage.Record{Scope: "tenant", Type: "visit"}, ArtifactType: ArtifactMessagingJob, ArtifactPartitionKey: "campaign", ArtifactRowKey: "campaign"}
+		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, plan); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		if j := only(h, messagingJobs); j.Status != StatusReady || !j.DueOn.Equal(storetest.Start) {
+			t.Errorf("messaging job is %s, due %v", j.Status, j.DueOn)
+		}
+	})
+}

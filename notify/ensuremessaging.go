@@ -1,0 +1,78 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// EnsureMessagingJob makes sure of messaging jobs; see [DeliveryDispatcher].
+// The payload's blob is complete before the call; the stored job keeps the
+// first one. Immutable are the type, the business unit, the InputHash and the
+// ContentHash.
+func (n *Notifier) EnsureMessagingJob(ctx context.Context, tx storage.Tx, want ...MessagingJob) ([]Ensured, error) {
+	rows, err := messagingKind.prepare(n, want)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	var out []Ensured
+	err = n.inTx(ctx, tx, func(tx storage.Tx) (err error) {
+		wanted := copies(rows)
+		if out, _, err = messagingKind.ensureIn(ctx, tx, wanted); err != nil {
+			return err
+		}
+		return n.keepPayloads(ctx, tx, wanted, out)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, joinConflicts(out)
+}
+
+// keepPayloads says that the blobs of new jobs are referenced; the others are
+// collected in their time.
+func (n *Notifier) keepPayloads(ctx context.Context, tx storage.Tx, rows []*MessagingJob, out []Ensured) error {
+	var refs []storage.Ref
+	for i, e := range out {
+		if e.Outcome == storage.Created && !rows[i].Blob.IsZero() {
+			refs = append(refs, rows[i].Blob)
+		}
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	return n.store.Blobs().Keep(ctx, tx, refs...)
+}
+
+var messagingKind = &kind[MessagingJob]{
+	artifact: ArtifactMessagingJob,
+	table:    messagingJobs,
+	fill:     fillMessagingJob,
+	immutable: func(s, w *MessagingJob) []field {
+		return []field{
+			{"Type", s.Type, w.Type},
+			{"BusinessUnit", s.BusinessUnit, w.BusinessUnit},
+			{"InputHash", s.InputHash, w.InputHash},
+			{"ContentHash", s.ContentHash, w.ContentHash},
+		}
+	},
+	answer: func(j *MessagingJob) (Coordinates, string) { return Coordinates{j.GUID, j.GUID}, "" },
+}
+
+func fillMessagingJob(n *Notifier, now time.Time, j *MessagingJob) error {
+	key, err := keys.Join(j.GUID)
+	if err != nil {
+		return err
+	}
+	if j.Type == "" {
+		return errNoType
+	}
+	j.Record = fresh(j.Record, key, StatusCreated)
+	j.Lane = n.registry.lane(j.Type, j.Lane)
+	j.ContentHash = cmp.Or(j.ContentHash, j.Blob.SHA256)
+	j.CreatedOn, j.Tries, j.SupportHold = now, Tries{}, SupportHold{}
+	return nil
+}

@@ -1,0 +1,142 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// generated is the decision about one job: the messages to ensure, and the
+// blob that its row names from now on.
+type generated struct {
+	users    []*UserMessage
+	outgoing []*OutgoingMessage
+	keep     storage.Ref
+}
+
+// generatorSpec is the generator pass: it renders a job once for each
+// recipient. It may be repeated at any point.
+func (n *Notifier) generatorSpec() work.Spec[Job, generated] {
+	return work.Spec[Job, generated]{
+		Name: "notify.generator", Table: jobs,
+		Claimable: []string{StatusReady}, Busy: StatusGenerating,
+		Types:    n.registry.rendered,
+		Handle:   n.generateAll,
+		Dispatch: n.dispatchMessages,
+		Fail:     func(now time.Time, j *Job, _ error) { j.failed(now, ReasonPassFailed) },
+		Abandon:  func(now time.Time, j *Job) { j.abandoned(now) },
+		Release:  func(now time.Time, j *Job) { j.released(now) },
+	}
+}
+
+func (n *Notifier) generateAll(_ context.Context, items []work.Item[Job]) ([]generated, error) {
+	out := make([]generated, len(items))
+	for i, it := range items {
+		err := work.Guard(func() (err error) {
+			out[i], err = n.generate(it.Ctx, it.Row)
+			return err
+		})
+		if err != nil {
+			out[i] = generated{}
+			n.generateFailed(it, err)
+		}
+	}
+	return out, nil
+}
+
+// generateFailed settles a job whose generation ended in an error. One that
+// failed only since its context ended is given back uncounted.
+func (n *Notifier) generateFailed(it work.Item[Job], err error) {
+	j, now := it.Row, storage.Now(n.store)
+	j.Status = StatusGenerating
+	switch {
+	case it.Ctx.Err() != nil:
+		j.released(now)
+		return
+	case forGood(err):
+		j.refused(now, reasonOf(err, ReasonRenderFailed))
+	default:
+		j.failed(now, reasonOf(err, ReasonRenderFailed))
+	}
+	n.logPanic("a renderer panicked", err, slog.String("type", j.Type))
+}
+
+// generate freezes what the job means and says which messages that makes.
+func (n *Notifier) generate(ctx context.Context, j *Job) (generated, error) {
+	f, err := n.frozenOf(ctx, j)
+	if err != nil {
+		return generated{}, err
+	}
+	out, err := n.messagesOf(j, f)
+	if err != nil {
+		return generated{}, err
+	}
+	out.keep = j.Frozen.Blob
+	now := storage.Now(n.store)
+	if len(out.users)+len(out.outgoing) == 0 {
+		j.skipped(now, cmp.Or(f.problem(), ReasonNoRecipients))
+		return out, nil
+	}
+	j.generated(now)
+	j.ReasonCode = f.problem()
+	return out, nil
+}
+
+// frozenOf is what the first run decided, or decides it now.
+func (n *Notifier) frozenOf(ctx context.Context, j *Job) (frozen, error) {
+	if !j.Frozen.isZero() {
+		return thaw(ctx, n.store.Blobs(), j.Frozen)
+	}
+	f, err := n.render(ctx, j)
+	if err != nil {
+		return frozen{}, err
+	}
+	j.Frozen, err = freeze(ctx, n.store.Blobs(), f)
+	return f, err
+}
+
+// problem says why one of the recipients is not reached; empty if all are.
+func (f frozen) problem() string {
+	for _, d := range f.Deliveries {
+		if d.Problem != "" {
+			return d.Problem
+		}
+	}
+	return ""
+}
+
+// dispatchMessages ensures the messages of settled jobs, in bulk, and puts a
+// job on hold whose messages stand for something else.
+func (n *Notifier) dispatchMessages(ctx context.Context, tx storage.Tx, done []work.Done[Job, generated]) error {
+	var b batch
+	for _, d := range done {
+		b.add(d)
+	}
+	if len(b.keep) > 0 {
+		if err := n.store.Blobs().Keep(ctx, tx, b.keep...); err != nil {
+			return err
+		}
+	}
+	users, _, err := userKind.ensureIn(ctx, tx, b.users)
+	if err != nil {
+		return err
+	}
+	outgoing, stored, err := outgoingKind.ensureIn(ctx, tx, b.outgoing)
+	if err != nil {
+		return err
+	}
+	return b.stopConflicts(ctx, tx, append(users, outgoing...), stored)
+}
+
+// logPanic logs err if it is a panic: where it happened, never its value.
+func (n *Notifier) logPanic(text string, err error, where slog.Attr) {
+	var p *work.PanicError
+	if errors.As(err, &p) {
+		n.options.Logger.Error("belfry: "+text, where, slog.String("stack", string(p.Stack)))
+	}
+}

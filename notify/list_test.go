@@ -1,0 +1,86 @@
+package notify
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/storage"
+)
+
+func TestAnInboxIsListedNewestFirstPageByPage(t *testing.T) {
+	visits(t, func(h *host) {
+		for i := range 5 {
+			j := visit(fmt.Sprint(i), inbox("sam"), inbox("sa"))
+			j.SourceOn = storetest.Start.Add(time.Duration(i) * time.Hour)
+			h.dispatch(j)
+		}
+		h.drain()
+		var got []string
+		for p := (Page{Limit: 2}); ; {
+			rows, err := h.Inbox(t.Context(), "tenant", "user:sam", p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(rows) == 0 {
+				break
+			}
+			for _, m := range rows {
+				got = append(got, m.Content.Subject[:1])
+			}
+			p.After = rows[len(rows)-1].Key
+		}
+		h.same("messages", []string{"4", "3", "2", "1", "0"}, got)
+	})
+}
+
+func TestATraceFollowsAJob(t *testing.T) {
+	visits(t, func(h *host) {
+		job := visit("7", person("sam"), inbox("kim"), inbox("kim"))
+		h.dispatch(job, visit("8", person("sam")))
+		h.drain()
+		got, err := h.Trace(t.Context(), "tenant", job.Coordinates())
+		if err != nil || got.Job == nil {
+			t.Fatal(got, err)
+		}
+		if got.Job.SourceKey != "visit:7" || len(got.Schedules) != 1 || len(got.UserMessages) != 1 || len(got.OutgoingMessages) != 1 || got.OutgoingMessages[0].PartitionKey != job.RowKey {
+			t.Errorf("trace is %+v", got)
+		}
+		none, err := h.Trace(t.Context(), "tenant", Coordinates{"no", "job"})
+		if err != nil || none.Job != nil {
+			t.Errorf("%+v, %v", none, err)
+		}
+	})
+}
+
+// I-28: rows of another scope look absent, and no listing goes across scopes.
+func TestI28_AListingShowsOneScopeOnly(t *testing.T) {
+	visits(t, func(h *host) {
+		job := visit("7", person("sam"), inbox("sam"))
+		h.dispatch(job)
+		h.drain()
+		ctx := t.Context()
+		for _, scope := range []Scope{"", "tenan", "another"} {
+			inbox, err1 := h.Inbox(ctx, scope, "user:sam", Page{})
+			messages, err2 := h.Messages(ctx, scope, job.RowKey, Page{})
+			every, err3 := h.AllMessages(ctx, scope, Page{})
+			trace, err4 := h.Trace(ctx, scope, job.Coordinates())
+			if err := errors.Join(err1, err2, err3, err4); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(inbox) + len(messages) + len(every); n != 0 || trace.Job != nil {
+				t.Errorf("scope %q sees %d rows of another", scope, n)
+			}
+		}
+		_, err1 := h.AllMessages(ctx, storage.AnyScope, Page{})
+		_, err2 := h.Trace(ctx, storage.AnyScope, job.Coordinates())
+		if err1 == nil || err2 == nil {
+			t.Error("a listing across scopes was allowed")
+		}
+		if all, err := h.AllMessages(ctx, "tenant", Page{}); err != nil || len(all) != 1 {
+			t.Errorf("%v, %v", all, err)
+		}
+	})
+}

@@ -1,0 +1,82 @@
+package notify
+
+import "github.com/belfry-go/belfry/internal/states"
+
+// The states of rows, as they are stored. Jobs, messaging jobs, schedules and
+// messages each have some of them; see the tables in the documentation.
+const (
+	StatusCreated        = "Created"
+	StatusReady          = "Ready"
+	StatusProcessing     = "Processing"
+	StatusDispatched     = "Dispatched"
+	StatusGenerating     = "Generating"
+	StatusGenerated      = "Generated"
+	StatusSkipped        = "Skipped"
+	StatusFailed         = "Failed"
+	StatusRetryReady     = "RetryReady"
+	StatusSending        = "Sending"
+	StatusOutcomeUnknown = "OutcomeUnknown"
+	StatusSentToProvider = "SentToProvider"
+	StatusDelivered      = "Delivered"
+	StatusOpened         = "Opened"
+	StatusFailedFinal    = "FailedFinal"
+	StatusCancelled      = "Cancelled"
+	StatusUnseen         = "Unseen"
+)
+
+var scheduleStates = states.Machine{
+	Name:  string(ArtifactNotificationScheduler),
+	Start: []string{StatusReady},
+	Edges: []states.Edge{
+		{From: StatusReady, To: StatusProcessing, Event: "claimed when due"},
+		{From: StatusProcessing, To: StatusDispatched, Event: "the artifact is ready, or was before"},
+		{From: StatusProcessing, To: StatusReady, Event: "failed, lease lost, or given back at shutdown"},
+		{From: StatusProcessing, To: StatusFailed, Event: "failed for the fourth time: support hold"},
+	},
+	Terminal: []string{StatusDispatched, StatusFailed},
+}
+
+var jobStates = states.Machine{
+	Name:  string(ArtifactNotificationJob),
+	Start: []string{StatusCreated},
+	Edges: []states.Edge{
+		{From: StatusCreated, To: StatusReady, Event: "its schedule was dispatched"},
+		{From: StatusReady, To: StatusGenerating, Event: "claimed"},
+		{From: StatusGenerating, To: StatusGenerated, Event: "messages exist"},
+		{From: StatusGenerating, To: StatusSkipped, Event: "nobody to notify"},
+		{From: StatusGenerating, To: StatusReady, Event: "failed, lease lost, or given back at shutdown"},
+		{From: StatusGenerating, To: StatusFailed, Event: "failed for good or for the fourth time: support hold"},
+	},
+	Terminal: []string{StatusGenerated, StatusSkipped, StatusFailed},
+}
+
+var messagingStates = states.Machine{
+	Name:     string(ArtifactMessagingJob),
+	Start:    []string{StatusCreated},
+	Edges:    []states.Edge{{From: StatusCreated, To: StatusReady, Event: "its schedule was dispatched"}},
+	Terminal: nil,
+}
+
+var userStates = states.Machine{Name: string(ArtifactUserMessage), Start: []string{StatusUnseen}}
+
+var outgoingStates = states.Machine{
+	Name:  string(ArtifactOutgoingMessage),
+	Start: []string{StatusCreated, StatusSkipped},
+	Edges: []states.Edge{
+		{From: StatusCreated, To: StatusSending, Event: "claimed when due"},
+		{From: StatusRetryReady, To: StatusSending, Event: "claimed when due"},
+		{From: StatusSending, To: StatusSentToProvider, Event: "the provider accepted"},
+		{From: StatusSending, To: StatusRetryReady, Event: "definitely not accepted; deferred; or the call never started"},
+		{From: StatusSending, To: StatusFailedFinal, Event: "refused for good or for the fourth time"},
+		{From: StatusSending, To: StatusSkipped, Event: "no longer wanted"},
+		{From: StatusSending, To: StatusOutcomeUnknown, Event: "the call's outcome is unknown, or its worker died"},
+		{From: StatusOutcomeUnknown, To: StatusSending, Event: "taken over from a resolver that died; goes back at once"},
+		{From: StatusOutcomeUnknown, To: StatusSentToProvider, Event: "status look-up, AssumeSent, or the call's late answer"},
+		{From: StatusOutcomeUnknown, To: StatusRetryReady, Event: "definitely absent, idempotent repeat, Resend, or a late refusal"},
+		{From: StatusOutcomeUnknown, To: StatusFailedFinal, Event: "absent after the fourth try, or a late refusal for good"},
+		{From: StatusRetryReady, To: StatusSentToProvider, Event: "a call's late answer"},
+		{From: StatusRetryReady, To: StatusFailedFinal, Event: "a call's late refusal for good"},
+		{From: StatusSentToProvider, To: StatusFailedFinal, Event: "a late refusal of what was assumed sent"},
+	},
+	Terminal: []string{StatusDelivered, StatusOpened, StatusFailedFinal, StatusSkipped, StatusCancelled},
+}

@@ -1,0 +1,38 @@
+package notify
+
+import (
+	"cmp"
+	"log/slog"
+	"time"
+)
+
+// Options are the settings of a [Notifier]; nil and every zero value are useful.
+type Options struct {
+	// HashKey keys the hash of recipients in message keys, so that nobody who
+	// reads the database can find a phone number by trying all of them: 32
+	// random bytes, the same in every process and for ever, since with another
+	// key a repeat would not find the messages of the first run. Empty: a plain
+	// hash.
+	HashKey []byte
+	// Concurrency is how many provider calls one group of messages makes at
+	// once; default 16. A poller handles several groups at once.
+	Concurrency int
+	// CallTimeout bounds one call of a channel, in real time; default 1 min. A
+	// call that exceeds it leaves its message in doubt.
+	CallTimeout time.Duration
+	// Logger gets panics of channels and renderers; default slog.Default().
+	Logger *slog.Logger
+}
+
+func (o *Options) withDefaults() Options {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 16)
+	out.CallTimeout = cmp.Or(max(out.CallTimeout, 0), time.Minute)
+	if out.Logger == nil {
+		out.Logger = slog.Default()
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+func TestProgrammersErrorsPanicWithAClearMessage(t *testing.T) {
+	t.Parallel()
+	send := func(context.Context, Message) (Receipt, error) { return Receipt{}, nil }
+	channel := func(key string) Channel { return ChannelFunc(key, send) }
+	store := memory.New(nil)
+	n := New(store, nil)
+	n.Register(Type{Name: "visit"})
+	for want, f := range map[string]func(){
+		"New needs a store":             func() { New(nil, nil) },
+		"channel 2 is nil":              func() { New(store, nil, channel("email:a"), nil) },
+		`two channels have the key "`:   func() { New(store, nil, channel("email:a"), channel("email:a")) },
+		`channel key "E-Mail"`:          func() { New(store, nil, channel("E-Mail")) },
+		"ChannelFunc needs":             func() { ChannelFunc("email", nil) },
+		"ChannelFunc needs a key":       func() { ChannelFunc("", send) },
+		"a type needs a name":           func() { n.Register(Type{}) },
+		"is registered already":         func() { n.Register(Type{Name: "visit"}) },
+		`unknown InDoubt policy "Pray"`: func() { n.Register(Type{Name: "a", InDoubt: "Pray"}) },
+		"unclosed action":               func() { n.Register(Type{Name: "a", Renderer: Template{Subject: "{{"}}) },
+		"WithTx needs a transaction":    func() { n.WithTx(nil) },
+		"belongs to another store": func() {
+			_ = memory.New(nil).InTx(t.Context(), func(tx storage.Tx) error { n.WithTx(tx); return nil })
+		},
+	} {
+		if got := panicOf(f); !strings.Contains(got, want) {
+			t.Errorf("want a panic with %q, got %q", want, got)
+		}
+	}
+}
+
+func panicOf(f func()) (text string) {
+	defer func() {
+		if v := recover(); v != nil {
+			text = fmt.Sprint(v)
+		}
+	}()
+	f()
+	return ""
+}
+
+func TestMethodIsWhatStandsBeforeTheColon(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{"email:smtp": "email", "sms": "sms", "sms:a:b": "sms", "": ""} {
+		if got := Method(key); got != want {
+			t.Errorf("%q: %q", key, got)
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// waiting has one message that is due, and nothing else to do.
+func (h *host) waiting() {
+	h.t.Helper()
+	h.dispatch(visit("7", person("sam")))
+	h.run("notify.scheduler")
+	h.run("notify.generator")
+	h.status(StatusCreated)
+}
+
+func failing(err error) func(context.Context, Message) (Receipt, error) {
+	return func(context.Context, Message) (Receipt, error) { return Receipt{}, err }
+}
+
+func TestI8_AClaimAndItsCallStartCommitBeforeTheProviderIsCalled(t *testing.T) {
+	visits(t, func(h *host) {
+		h.waiting()
+		var during *OutgoingMessage
+		h.answer = func(context.Context, Message) (Receipt, error) {
+			during = only(h, outgoingMessages)
+			return Receipt{}, nil
+		}
+		h.drain()
+		if during.Status != StatusSending || during.ClaimToken == "" || during.LeaseExpiresOn.IsZero() || during.Calls != 1 || !during.CallStartedOn.Equal(storetest.Start) {
+			t.Errorf("during the call the stored message is %+v", during)
+		}
+	})
+}
+
+func TestI9_AtMostOneProviderCallPerClaim(t *testing.T) {
+	visits(t, func(h *host) {
+		h.waiting()
+		claims := map[string]int{}
+		h.answer = func(context.Context, Message) (Receipt, error) {
+			claims[only(h, outgoingMessages).ClaimToken]++
+			return Receipt{}, Transient("busy", 0, nil)
+		}
+		for range 6 {
+			h.drain()
+			h.clk.Add(2 * time.Hour)
+		}
+		h.status(StatusFailedFinal)
+		for token, calls := range claims {
+			if calls != 1 {
+				t.Errorf("claim %s made %d calls", token, calls)
+			}
+		}
+		if len(claims) != 4 {
+			t.Errorf("%d claims", len(claims))
+		}
+	})
+}
+
+// I-10, with definite refusals: attempts are counted, spaced and limited.
+func TestI10_RetriesFollowDefiniteRefusalsOnly(t *testing.T) {
+	visits(t, func(h *host) {
+		h.waiting()
+		h.answer = failing(Transient("busy", 0, errors.New("sam@example.com is busy")))
+		for i, least := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour} {
+			h.drain()
+			m := h.status(StatusRetryReady)
+			wait := m.DueOn.Sub(h.clk.Now())
+			if wait < least || wait > least+least/10 || m.RetryCount != i+1 || m.ReasonCode != "busy" || !m.CallStartedOn.IsZero() {
+				t.Fatalf("after refusal %d the message waits %v: %+v", i+1, wait, m)
+			}
+			h.clk.Set(m.DueOn.Add(-time.Microsecond))
+			h.drain()
+			h.status(StatusRetryReady)
+			h.clk.Set(m.DueOn)
+		}
+		h.drain()
+		m := h.status(StatusFailedFinal)
+		if !m.DueOn.IsZero() || m.EndedOn.IsZero() || m.IsOnSupportHold {
+			t.Errorf("message is %+v", m)
+		}
+		for i, call := range h.sent() {
+			if call.Attempt != i+1 || call.ID != m.MessageID {
+				t.Errorf("call %d is attempt %d of %s", i+1, call.Attempt, call.ID)
+			}
+		}
+	})
+}
+
+func TestAProviderMayAskForMoreTimeButNotForLess(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		h.waiting()
+		for _, asked := range []time.Duration{time.Second, 3 * time.Hour, 1000 * time.Hour} {
+			h.answer = failing(Transient("throttled", asked, nil))
+			h.drain()
+			m := h.status(StatusRetryReady)
+			want := max(5*time.Minute, min(asked, 24*time.Hour))
+			if wait := m.DueOn.Sub(h.clk.Now()); wait < want || wait > want+2*time.Minute {
+				t.Errorf("asked for %v, waits %v", asked, wait)
+			}
+			h.clk.Set(m.DueOn)
+		}
+	})
+}
+
+func TestAPermanentRefusalIsFinalAtOnce(t *testing.T) {
+	visits(t, func(h *host) {
+		h.waiting()
+		h.answer = failing(fmt.Errorf("smtp: %w", Permanent("550 no such user\x00\n", nil)))
+		h.drain()
+		m := h.status(StatusFailedFinal)
+		if m.ReasonCode != "550 no such user" || m.Calls != 1 || !m.DueOn.IsZero() {
+			t.Errorf("message is %+v", m)
+		}
+	})
+}
+
+// What a provider answers is never a reason to lose its acceptance.
+func TestAnAcceptanceWithAnUnstorableReceiptIsKept(t *testing.T) {
+	visits(t, func(h *host) {
+		h.waiting()
+		h.answer = func(context.Context, Message) (Receipt, error) { return Receipt{ID: "a\x00b\xff" + long}, nil }
+		h.drain()
+		if m := h.status(StatusSentToProvider); len(m.ProviderMessageID) > maxCode || m.ProviderMessageID[:2] != "ab" {
+			t.Errorf("provider id is %q", m.ProviderMessageID)
+		}
+	})
+}
+
+var long = fmt.Sprintf("%0500d", 0)
+
+func TestAPanicOfAChannelLeavesTheMessageInDoubt(t *testing.T) {
+	visits(t, func(h *host) {
+		h.waiting()
+		h.answer = func(context.Context, Message) (Receipt, error) { panic("after the request") }
+		h.run("notify.distributor")
+		if m := h.status(StatusOutcomeUnknown); m.ReasonCode != "panic" {
+			t.Errorf("reason is %s", m.ReasonCode)
+		}
+	})
+}
+
+func TestACallThatTakesTooLongIsInDoubt(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		h.waiting()
+		h.options.CallTimeout = time.Millisecond
+		h.answer = func(ctx context.Context, _ Message) (Receipt, error) {
+			<-ctx.Done()
+			return Receipt{}, ctx.Err()
+		}
+		h.run("notify.distributor")
+		h.status(StatusOutcomeUnknown)
+	})
+}
+
+// At shutdown a message whose call has not started is given back uncounted.
+func TestAMessageThatWasNotCalledIsGivenBackUncounted(t *testing.T) {
+	visits(t, func(h *host) {
+		h.waiting()
+		rows := h.claim([]string{StatusCreated}, StatusSending)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := h.distribute(t.Context(), []sending{{Row: rows[0], Ctx: ended, Lease: lease}}); err != nil {
+			t.Fatal(err)
+		}
+		m := rows[0]
+		if m.Status != StatusRetryReady || m.Calls != 0 || m.RetryCount != 0 || !m.CallStartedOn.IsZero() || !m.DueOn.Equal(storetest.Start) {
+			t.Errorf("message is %+v", m)
+		}
+		if n := len(h.sent()); n != 0 {
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+// The call-started write is fenced: an event that ended the message meanwhile
+// stands, and nobody is called.
+func TestI26_NoCallStartsAfterTheMessageHasEnded(t *testing.T) {
+	visits(t, func(h *host) {
+		h.waiting()
+		rows := h.claim([]string{StatusCreated}, StatusSending)
+		edit(h, outgoingMessages, func(m *OutgoingMessage) { m.Status, m.DueOn = StatusCancelled, time.Time{} })
+		if _, err := h.distribute(t.Context(), []sending{{Row: rows[0], Ctx: t.Context(), Lease: lease}}); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(h.sent()); n != 0 {
+			t.Errorf("%d calls", n)
+		}
+		h.status(StatusCancelled)
+	})
+}
+
+// A worker dies between its claim and its call: released, uncounted.
+func TestAClaimThatDiedBeforeItsCallGoesBackByItself(t *testing.T) {
+	visits(t, func(h *host) {
+		h.waiting()
+		h.claim([]string{StatusCreated}, StatusSending)
+		h.drain()
+		h.status(StatusSending)
+		h.clk.Add(lease)
+		h.run("notify.distributor")
+		if m := h.status(StatusRetryReady); m.RetryCount != 0 || m.Calls != 0 || m.LeaseLossCount != 1 {
+			t.Errorf("message is %+v", m)
+		}
+		h.drain()
+		h.status(StatusSentToProvider)
+		if n := len(h.sent()); n != 1 {
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+// The pass fails as a group, before any call: counted, and held in the end, since
+// nothing has refused the message.
+func TestAGroupThatFailsBeforeItsCallsIsTriedAgainAndThenHeld(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		h.waiting()
+		m := h.claim([]string{StatusCreated}, StatusSending)[0]
+		for range 3 {
+			m.Status = StatusSending
+			sendFailed(storetest.Start, m, errors.New("database away"))
+			if m.Status != StatusRetryReady || m.DueOn.IsZero() {
+				t.Fatalf("message is %+v", m)
+			}
+		}
+		m.Status = StatusSending
+		sendFailed(storetest.Start, m, errors.New("database away"))
+		h.same("hold", SupportHold{true, HoldRetries}, m.SupportHold)
+		if !m.DueOn.IsZero() {
+			t.Errorf("due %v", m.DueOn)
+		}
+	})
+}
+
+// The pass fails after the calls: what they decided stands.
+func TestWhatACallDecidedStandsThoughItsGroupFails(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{StatusSentToProvider, StatusFailedFinal, StatusOutcomeUnknown, StatusSkipped} {
+		m := &OutgoingMessage{Record: storage.Record{Status: status}}
+		if sendFailed(storetest.Start, m, errors.New("refused by the store")); m.Status != status {
+			t.Errorf("%s became %s", status, m.Status)
+		}
+	}
+	m := &OutgoingMessage{Record: storage.Record{Status: StatusSending}, Progress: Progress{CallStartedOn: storetest.Start}}
+	if sendFailed(storetest.Start, m, nil); m.Status != StatusOutcomeUnknown {
+		t.Errorf("a started call became %s", m.Status)
+	}
+}
+
+func TestCallsOfAGroupRunAtOnce(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		h.dispatch(visit("7", person("sam"), person("kim"), person("lou")))
+		var items []sending
+		meet := make(chan struct{})
+		h.answer = func(context.Context, Message) (Receipt, error) {
+			select { // each waits until another one is here too
+			case meet <- struct{}{}:
+			case <-meet:
+			}
+			return Receipt{}, nil
+		}
+		h.run("notify.scheduler")
+		h.run("notify.generator")
+		for _, m := range h.claim([]string{StatusCreated}, StatusSending)[:2] {
+			items = append(items, work.Item[OutgoingMessage]{Row: m, Ctx: t.Context(), Lease: lease})
+		}
+		if _, err := h.distribute(t.Context(), items); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

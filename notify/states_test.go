@@ -1,0 +1,183 @@
+package notify
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+var now = storetest.Start
+
+// taken runs every transition method in every state of a machine and collects
+// the edges that they take; one that the table forbids must panic.
+func taken[R any](m states.Machine, row func(status string) *R, status func(*R) string, methods ...func(*R)) map[states.Edge]bool {
+	edges := map[states.Edge]bool{}
+	for _, from := range m.States() {
+		for _, f := range methods {
+			r := row(from)
+			if panicOf(func() { f(r) }) == "" && status(r) != from {
+				edges[states.Edge{From: from, To: status(r)}] = true
+			}
+		}
+	}
+	return edges
+}
+
+// same compares the taken edges with the table; claims are taken by the store.
+func sameEdges(t *testing.T, m states.Machine, got map[states.Edge]bool, busy string) {
+	t.Helper()
+	want := map[states.Edge]bool{}
+	for _, e := range m.Edges {
+		if e.To != busy {
+			want[states.Edge{From: e.From, To: e.To}] = true
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: edges of the table and of the methods differ (-table +methods):\n%s", m.Name, diff)
+	}
+}
+
+func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
+	t.Parallel()
+	sameEdges(t, scheduleStates, taken(scheduleStates,
+		func(s string) *Schedule { r := &Schedule{}; r.Status = s; return r },
+		func(r *Schedule) string { return r.Status },
+		func(r *Schedule) { r.dispatched(now) },
+		inState(StatusProcessing, func(r *Schedule) { r.failed(now, "x") }),
+		inState(StatusProcessing, func(r *Schedule) { r.RetryCount = 3; r.abandoned(now) }),
+		func(r *Schedule) { r.released(now) },
+	), StatusProcessing)
+
+	sameEdges(t, jobStates, taken(jobStates,
+		func(s string) *Job { r := &Job{}; r.Status = s; return r },
+		func(r *Job) string { return r.Status },
+		func(r *Job) { r.wake(now) },
+		func(r *Job) { r.generated(now) },
+		func(r *Job) { r.skipped(now, "x") },
+		inJobState(func(r *Job) { r.failed(now, "x") }),
+		inJobState(func(r *Job) { r.refused(now, "x") }),
+		inJobState(func(r *Job) { r.abandoned(now) }),
+		inJobState(func(r *Job) { r.released(now) }),
+	), StatusGenerating)
+
+	sameEdges(t, messagingStates, taken(messagingStates,
+		func(s string) *MessagingJob { r := &MessagingJob{}; r.Status = s; return r },
+		func(r *MessagingJob) string { return r.Status },
+		func(r *MessagingJob) { r.wake(now) },
+	), "")
+}
+
+// inState runs f only where its pass runs it: on a row that was claimed.
+func inState(busy string, f func(*Schedule)) func(*Schedule) {
+	return func(r *Schedule) {
+		if r.Status == busy {
+			f(r)
+		}
+	}
+}
+
+func inJobState(f func(*Job)) func(*Job) {
+	return func(r *Job) {
+		if r.Status == StatusGenerating {
+			f(r)
+		}
+	}
+}
+
+func TestI16_MessagesTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
+	t.Parallel()
+	n := Notifier{store: memory.New(nil)}
+	late := func(status string, r Resolution) func(*OutgoingMessage) {
+		return func(m *OutgoingMessage) {
+			m.Resolution = r
+			mine := message(status)
+			n.mergeSent(m, mine, false)
+		}
+	}
+	from := func(status string, f func(*OutgoingMessage)) func(*OutgoingMessage) {
+		return func(m *OutgoingMessage) {
+			if m.Status == status {
+				f(m)
+			}
+		}
+	}
+	got := taken(outgoingStates, message, func(m *OutgoingMessage) string { return m.Status },
+		from(StatusSending, func(m *OutgoingMessage) { m.settled(now, Receipt{}, nil) }),
+		from(StatusSending, func(m *OutgoingMessage) { m.settled(now, Receipt{}, errors.New("x")) }),
+		from(StatusSending, func(m *OutgoingMessage) { m.settled(now, Receipt{}, Permanent("x", nil)) }),
+		from(StatusSending, func(m *OutgoingMessage) { m.settled(now, Receipt{}, Unknown("x", nil)) }),
+		from(StatusSending, func(m *OutgoingMessage) { m.skip(now, "x") }),
+		from(StatusSending, func(m *OutgoingMessage) { m.deferTo(now, "x") }),
+		from(StatusSending, func(m *OutgoingMessage) { m.unasked(now, "x") }),
+		from(StatusSending, func(m *OutgoingMessage) { m.released(now) }),
+		func(m *OutgoingMessage) { m.abandoned(now) },
+		from(StatusOutcomeUnknown, func(m *OutgoingMessage) { m.absent(now) }),
+		from(StatusOutcomeUnknown, func(m *OutgoingMessage) { m.Doubts, m.RetryCount = 2, 3; m.absent(now) }),
+		from(StatusOutcomeUnknown, func(m *OutgoingMessage) { m.sendAgain(now, ResolvedByResend) }),
+		late(StatusSentToProvider, ""), late(StatusFailedFinal, ""), late(StatusRetryReady, ""), late(StatusOutcomeUnknown, ""),
+		late(StatusFailedFinal, ResolvedByAssumption),
+	)
+	// Only another worker's claim keeps a message in Sending; a late acceptance of
+	// an earlier call is the same edge as an acceptance.
+	sameEdges(t, outgoingStates, got, StatusSending)
+}
+
+func message(status string) *OutgoingMessage {
+	m := &OutgoingMessage{}
+	m.Status, m.CallStartedOn, m.SentOn = status, now, now
+	return m
+}
+
+// I-15: from every state a terminal state or a support hold is reachable.
+func TestI15_EveryStateReachesAnEnd(t *testing.T) {
+	t.Parallel()
+	for _, m := range States() {
+		ends := append([]string{StatusSentToProvider}, m.Terminal...) // a webhook goes on from there
+		for _, s := range m.States() {
+			if len(m.Terminal) > 0 && !reaches(m, s, ends, nil) {
+				t.Errorf("%s: from %s no end is reachable", m.Name, s)
+			}
+		}
+	}
+}
+
+func reaches(m states.Machine, from string, ends, seen []string) bool {
+	if slices.Contains(ends, from) {
+		return true
+	}
+	return slices.ContainsFunc(m.Edges, func(e states.Edge) bool {
+		return e.From == from && !slices.Contains(seen, e.To) && reaches(m, e.To, ends, append(seen, from))
+	})
+}
+
+// I-17, and: an expired lease counts once.
+func TestI17_BackOffIsFiveMinutesFifteenMinutesAnHourThenHold(t *testing.T) {
+	t.Parallel()
+	s, j := &Schedule{}, &Job{}
+	for i, least := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour} {
+		s.Status, j.Status = StatusProcessing, StatusGenerating
+		s.abandoned(now)
+		j.abandoned(now)
+		for what, due := range map[string]time.Time{"schedule": s.DueOn, "job": j.DueOn} {
+			if wait := due.Sub(now); wait < least || wait > least+least/10 {
+				t.Errorf("%s waits %v after failure %d", what, wait, i+1)
+			}
+		}
+		if s.RetryCount != i+1 || s.LeaseLossCount != i+1 || j.RetryCount != i+1 || j.LeaseLossCount != i+1 {
+			t.Errorf("counted %d/%d and %d/%d", s.RetryCount, s.LeaseLossCount, j.RetryCount, j.LeaseLossCount)
+		}
+	}
+	s.Status, j.Status = StatusProcessing, StatusGenerating
+	s.failed(now, "x")
+	j.failed(now, "x")
+	if !s.IsOnSupportHold || !s.DueOn.IsZero() || s.Status != StatusFailed || !j.IsOnSupportHold || !j.DueOn.IsZero() || j.Status != StatusFailed {
+		t.Errorf("schedule %+v, job %+v", s, j)
+	}
+}

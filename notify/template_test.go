@@ -1,0 +1,87 @@
+package notify
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func render(t *testing.T, tmpl Template, event string) (Content, error) {
+	t.Helper()
+	return tmpl.Render(t.Context(), Job{EventData: []byte(event)}, Recipient{Name: "O'Neil <sam>", Locale: "de-AT"})
+}
+
+func TestTemplatesRenderTheMembersOfEventData(t *testing.T) {
+	t.Parallel()
+	got, err := render(t, Template{
+		Subject: "{{.Source.ID}} on {{.On}}",
+		Text:    "Dear {{.Recipient.Name}}, {{.Amount}}",
+		HTML:    "<p title=\"{{.On}}\">Dear {{.Recipient.Name}}</p>",
+	}, `{"Source":{"ID":"first-aid"},"On":"2026-05-01","Amount":9007199254740993}`)
+	want := Content{
+		Subject: "first-aid on 2026-05-01",
+		Text:    "Dear O'Neil <sam>, 9007199254740993",
+		HTML:    "<p title=\"2026-05-01\">Dear O&#39;Neil &lt;sam&gt;</p>",
+		Locale:  "de-AT",
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestAnEntityIDIsEventData(t *testing.T) {
+	t.Parallel()
+	for event, want := range map[string]string{`42`: "42", `"car-7"`: "car-7", `null`: "<no value>", ``: "<no value>"} {
+		got, err := render(t, Template{Text: "{{.EventData}}"}, event)
+		if err != nil || got.Text != want {
+			t.Errorf("%s: %q, %v", event, got.Text, err)
+		}
+	}
+}
+
+func TestTheDataMayHaveARecipientOfItsOwn(t *testing.T) {
+	t.Parallel()
+	got, err := render(t, Template{Text: "{{.Recipient}}"}, `{"Recipient":"the archive"}`)
+	if err != nil || got.Text != "the archive" {
+		t.Errorf("%q, %v", got.Text, err)
+	}
+}
+
+func TestTemplatesRefuse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tmpl    Template
+		event   string
+		content bool // refused as content, so that no try follows
+	}{
+		"a name that is missing":      {Template{Text: "{{.Sourse}}"}, `{"Source":1}`, false},
+		"data that is no JSON":        {Template{Text: "x"}, `{`, false},
+		"a template that is none":     {Template{Subject: "{{"}, `{}`, false},
+		"HTML that cannot be escaped": {Template{HTML: `<a href={{if .A}}"{{end}}>`}, `{"A":true}`, false},
+		"a subject that is too long":  {Template{Subject: "{{.A}}"}, `{"A":"` + strings.Repeat("x", MaxSubject+1) + `"}`, true},
+		"a text without end":          {Template{Text: `{{range 1000000}}12345678{{end}}`}, `{}`, true},
+		"HTML that is too long":       {Template{HTML: `{{range 100000}}12345678{{end}}`}, `{}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := render(t, c.tmpl, c.event)
+			if err == nil || errors.Is(err, ErrContent) != c.content {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+}
+
+func FuzzTheSubjectIsOneLineOrRefused(f *testing.F) {
+	f.Add("plain")
+	f.Add("two\r\nBcc: lines")
+	f.Add("\x00\xff\u2028")
+	f.Fuzz(func(t *testing.T, subject string) {
+		err := Content{Subject: subject}.check()
+		if err == nil && strings.ContainsAny(subject, "\r\n\x00") {
+			t.Errorf("%q was accepted", subject)
+		}
+	})
+}

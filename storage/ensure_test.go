@@ -1,0 +1,142 @@
+package storage_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+func booking(key string, guests int) *visit {
+	return &visit{Record: storage.Record{Key: key}, Guests: guests, Picture: []byte{}}
+}
+
+// more keeps the larger number of guests.
+func more(stored, want *visit) (storage.Outcome, bool) {
+	if stored.Guests >= want.Guests {
+		return storage.Unchanged, false
+	}
+	stored.Guests = want.Guests
+	return storage.Updated, true
+}
+
+// interfering is a transaction into which others write between its statements.
+type interfering struct {
+	storage.Tx
+	beforeSelect, beforeUpdate func()
+	selects                    int
+}
+
+func (x *interfering) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+	x.selects++
+	if x.beforeSelect != nil {
+		x.beforeSelect()
+	}
+	return x.Tx.Select(ctx, s, scope, q)
+}
+
+func (x *interfering) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	if f := x.beforeUpdate; f != nil {
+		x.beforeUpdate = nil
+		f()
+	}
+	return x.Tx.Update(ctx, s, rows)
+}
+
+func TestEnsureDecidesAgainAboutARowThatOthersWrote(t *testing.T) {
+	t.Parallel()
+	ctx, table := t.Context(), visits()
+	inTx(t, func(tx storage.Tx) error {
+		if _, err := table.Insert(ctx, tx, booking("a", 1)); err != nil {
+			return err
+		}
+		x := &interfering{Tx: tx, beforeUpdate: func() {
+			theirs, err := table.Get(ctx, tx, "", "a")
+			theirs.Guests = 4
+			if err := errors.Join(err, table.Save(ctx, tx, theirs)); err != nil {
+				t.Error(err)
+			}
+		}}
+		got, err := table.Ensure(ctx, x, more, booking("a", 3), booking("b", 1))
+		if err != nil {
+			return err
+		}
+		outcomes := []storage.Outcome{got[0].Outcome, got[1].Outcome}
+		if diff := cmp.Diff([]storage.Outcome{storage.Unchanged, storage.Created}, outcomes); diff != "" {
+			t.Errorf("outcomes (-want +got):\n%s", diff)
+		}
+		if got[0].Row.Guests != 4 {
+			t.Errorf("row has %d guests", got[0].Row.Guests)
+		}
+		return nil
+	})
+}
+
+func TestEnsureGivesUpOnARowThatComesAndGoes(t *testing.T) {
+	t.Parallel()
+	ctx, table := t.Context(), visits()
+	inTx(t, func(tx storage.Tx) error {
+		blocked := &vanishing{interfering: &interfering{Tx: tx}}
+		_, err := table.Ensure(ctx, blocked, more, booking("a", 1))
+		if !errors.Is(err, storage.ErrBusy) {
+			t.Errorf("error is %v", err)
+		}
+		if blocked.selects != 3 {
+			t.Errorf("it tried %d times", blocked.selects)
+		}
+		return nil
+	})
+}
+
+// vanishing says that every key is taken, and finds none of them.
+type vanishing struct{ *interfering }
+
+func (x *vanishing) Insert(_ context.Context, _ *storage.Schema, rows []storage.Row) ([]bool, error) {
+	return make([]bool, len(rows)), nil
+}
+
+func TestEnsureOfNothingIsNothing(t *testing.T) {
+	t.Parallel()
+	inTx(t, func(tx storage.Tx) error {
+		got, err := visits().Ensure(t.Context(), tx, more)
+		if len(got) != 0 {
+			t.Errorf("%d results", len(got))
+		}
+		return err
+	})
+}
+
+func TestEnsureReportsWhatItsDecisionSays(t *testing.T) {
+	t.Parallel()
+	ctx, table := t.Context(), visits()
+	says := func(o storage.Outcome) storage.Decide[visit] {
+		return func(_, _ *visit) (storage.Outcome, bool) { return o, false }
+	}
+	inTx(t, func(tx storage.Tx) error {
+		if _, err := table.Insert(ctx, tx, booking("a", 1)); err != nil {
+			return err
+		}
+		for _, want := range []storage.Outcome{storage.Reactivated, storage.InFlight, storage.Conflict} {
+			got, err := table.Ensure(ctx, tx, says(want), booking("a", 2))
+			if err != nil {
+				return err
+			}
+			if got[0].Outcome != want || got[0].Row.Guests != 1 || got[0].Row.Version != 1 {
+				t.Errorf("outcome is %s for %+v", got[0].Outcome, got[0].Row)
+			}
+		}
+		return nil
+	})
+}
+
+// inTx runs f in a transaction of a new store, and wants it to succeed.
+func inTx(t *testing.T, f func(tx storage.Tx) error) {
+	t.Helper()
+	if err := memory.New(nil).InTx(t.Context(), f); err != nil {
+		t.Error(err)
+	}
+}

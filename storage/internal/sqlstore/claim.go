@@ -1,0 +1,96 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Claim takes due rows with one statement. RETURNING promises no order, so the
+// rows are put into it here.
+func (x *tx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) (rows []storage.Row, err error) {
+	if x.joined {
+		return nil, storage.ErrJoined
+	}
+	limit := 0
+	for _, l := range c.Lanes {
+		limit += max(l.Limit, 0)
+	}
+	if limit == 0 {
+		return nil, x.usable(ctx)
+	}
+	t := x.store.table(s)
+	text, args := x.store.cfg.Dialect.verbs.claim(t, &c)
+	err = x.query(ctx, text, args, func(r *sql.Rows) (err error) {
+		rows, err = newReader(t).all(r, limit)
+		return err
+	})
+	if err != nil {
+		return nil, x.fail(ctx, "claim from "+s.Name, err)
+	}
+	slices.SortFunc(rows, inClaimOrder(c.Lanes))
+	return rows, nil
+}
+
+// inClaimOrder compares by lane as asked, then due moment and id.
+func inClaimOrder(lanes []storage.LaneClaim) func(a, b storage.Row) int {
+	place := func(lane int16) int {
+		return slices.IndexFunc(lanes, func(l storage.LaneClaim) bool { return l.Lane == lane })
+	}
+	return func(a, b storage.Row) int {
+		ra, rb := storage.RecordOf(a), storage.RecordOf(b)
+		if ra.Lane != rb.Lane {
+			return cmp.Compare(place(ra.Lane), place(rb.Lane))
+		}
+		return cmp.Or(ra.DueOn.Compare(rb.DueOn), cmp.Compare(ra.ID, rb.ID))
+	}
+}
+
+// Next looks for the earliest due moment with one SELECT outside of any
+// transaction; the limits of the lanes do not matter.
+func (s *Store) Next(ctx context.Context, schema *storage.Schema, c storage.Claim, horizon time.Time) (next time.Time, err error) {
+	if len(c.Lanes) == 0 {
+		return next, ctx.Err()
+	}
+	c.Now = horizon
+	text, args := s.cfg.Dialect.verbs.next(s.table(schema), &c)
+	err = s.read(ctx, "next of "+schema.Name, text, args, func(r *sql.Rows) error {
+		var v any
+		for r.Next() {
+			if err := r.Scan(&v); err != nil {
+				return err
+			}
+		}
+		next, _ = instant(v)
+		return nil
+	})
+	return next, err
+}
+
+// read runs one SELECT outside of a transaction, again if the database is busy
+// or the connection broke while it lay idle.
+func (s *Store) read(ctx context.Context, op, text string, args []any, read func(*sql.Rows) error) error {
+	idle := s.cfg.Reader.Stats().OpenConnections
+	return s.repeat(ctx, lockTries, func() (Class, error) {
+		x, err := s.open(ctx, s.cfg.Reader)
+		if err != nil {
+			return classOf(err), err
+		}
+		err = query(s.inside(ctx), x, text, args, read)
+		if err == nil {
+			_ = x.release(false)
+			return Unknown, nil
+		}
+		f := s.failed(ctx, op, err)
+		_ = x.release(f.class == Connection)
+		if f.class == Connection && ctx.Err() == nil && idle > 0 {
+			idle--
+			return Busy, f
+		}
+		return f.class, f
+	})
+}

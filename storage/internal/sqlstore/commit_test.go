@@ -1,0 +1,78 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// A COMMIT whose answer is lost may have happened (driver traps 1 and 11).
+func TestLostAnswerToCommitIsAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []error{errGone, errOdd} {
+		f, runs := &fake{answer: first("COMMIT", lost)}, 0
+		err := look(t.Context(), f.store(t, nil), &runs)
+		if !errors.Is(err, storage.ErrOutcomeUnknown) || !errors.Is(err, lost) {
+			t.Errorf("got %v", err)
+		}
+		if runs != 1 || f.closes() != 1 || f.log() != "BEGIN SELECT COMMIT" {
+			t.Errorf("%d runs, %d connections closed, %s", runs, f.closes(), f.log())
+		}
+	}
+}
+
+// What the adapter noticed during a COMMIT counts more than its answer (trap 4).
+func TestDoubtOfTheAdapterIsAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	f, runs := &fake{}, 0
+	s := f.store(t, func(c *Config) {
+		c.Watch = func(context.Context, any) func() error { return func() error { return errOdd } }
+	})
+	err := look(t.Context(), s, &runs)
+	if !errors.Is(err, storage.ErrOutcomeUnknown) || !errors.Is(err, errOdd) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The context of the caller must not cancel a COMMIT, which may have happened by
+// then; but a call does not wait for it longer than the grace (traps 2 and 4).
+func TestI30_CommitIsLeftAloneAfterTheGrace(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	f, runs, left := &fake{}, 0, make(chan error, 1)
+	f.answer = func(commit context.Context, text string) error {
+		if !strings.HasPrefix(text, "COMMIT") {
+			return nil
+		}
+		cancel()
+		left <- commit.Err()
+		<-commit.Done() // as if the network had gone silent
+		return commit.Err()
+	}
+	err := look(ctx, f.store(t, func(c *Config) { c.Grace = time.Nanosecond }), &runs)
+	if !errors.Is(err, storage.ErrOutcomeUnknown) || runs != 1 {
+		t.Errorf("%d runs: %v", runs, err)
+	}
+	if err := <-left; err != nil {
+		t.Errorf("the end of the caller's context reached COMMIT: %v", err)
+	}
+}
+
+func TestCommitThatIsAnsweredWithinTheGraceIsASuccess(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	f, runs := &fake{}, 0
+	f.answer = func(_ context.Context, text string) error {
+		if strings.HasPrefix(text, "COMMIT") {
+			cancel()
+		}
+		return nil
+	}
+	if err := look(ctx, f.store(t, func(c *Config) { c.Grace = time.Hour }), &runs); err != nil {
+		t.Error(err)
+	}
+}

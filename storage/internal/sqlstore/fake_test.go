@@ -1,0 +1,176 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// What the fake database can say; classifyFake knows what it means.
+var (
+	errSerial = errors.New("serialization failure")
+	errLock   = errors.New("lock time-out")
+	errBusy   = errors.New("database is busy")
+	errGone   = errors.New("connection is gone")
+	errOdd    = errors.New("something odd")
+)
+
+func classifyFake(err error) Class {
+	for e, class := range map[error]Class{errSerial: Serialization, errLock: LockTimeout, errBusy: Busy, errGone: Connection} {
+		if errors.Is(err, e) {
+			return class
+		}
+	}
+	return Unknown
+}
+
+// fake is a database that records statements and answers as a test says.
+type fake struct {
+	mu     sync.Mutex
+	texts  []string
+	closed int
+	// answer is asked about each statement; nil: all succeed, with no rows.
+	answer func(ctx context.Context, text string) error
+	// rows gives the answer to a query.
+	rows func(text string) [][]driver.Value
+}
+
+// store is a store of the PostgreSQL dialect on the fake.
+func (f *fake) store(t *testing.T, change func(*Config)) *Store {
+	t.Helper()
+	db := sqlx.NewDb(sql.OpenDB(f), "fake")
+	t.Cleanup(func() { _ = db.Close() })
+	cfg := Config{
+		Dialect: PostgreSQL, Writer: db, Classify: classifyFake, Migrate: MigrateOff,
+		Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	s, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (f *fake) Connect(context.Context) (driver.Conn, error) { return &fakeConn{f}, nil }
+
+func (f *fake) Driver() driver.Driver { return nil }
+
+func (f *fake) said(ctx context.Context, text string) error {
+	f.mu.Lock()
+	f.texts = append(f.texts, text)
+	f.mu.Unlock()
+	if f.answer == nil {
+		return nil
+	}
+	return f.answer(ctx, text)
+}
+
+// log is what was said, each statement by its first word.
+func (f *fake) log() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	words := make([]string, len(f.texts))
+	for i, t := range f.texts {
+		words[i], _, _ = strings.Cut(t, " ")
+	}
+	return strings.Join(words, " ")
+}
+
+func (f *fake) closes() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.closed
+}
+
+type fakeConn struct{ f *fake }
+
+func (c *fakeConn) Prepare(string) (driver.Stmt, error) {
+	return nil, errors.New("nothing is prepared")
+}
+
+func (c *fakeConn) Begin() (driver.Tx, error) {
+	return nil, errors.New("transactions begin with BEGIN")
+}
+
+func (c *fakeConn) Close() error {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	c.f.closed++
+	return nil
+}
+
+func (c *fakeConn) ExecContext(ctx context.Context, text string, _ []driver.NamedValue) (driver.Result, error) {
+	return driver.RowsAffected(1), c.f.said(ctx, text)
+}
+
+func (c *fakeConn) QueryContext(ctx context.Context, text string, _ []driver.NamedValue) (driver.Rows, error) {
+	if err := c.f.said(ctx, text); err != nil {
+		return nil, err
+	}
+	r := &fakeRows{}
+	if c.f.rows != nil {
+		r.left = c.f.rows(text)
+	}
+	return r, nil
+}
+
+type fakeRows struct{ left [][]driver.Value }
+
+func (r *fakeRows) Columns() []string {
+	if len(r.left) == 0 {
+		return nil
+	}
+	return make([]string, len(r.left[0]))
+}
+
+func (r *fakeRows) Close() error { return nil }
+
+func (r *fakeRows) Next(dest []driver.Value) error {
+	if len(r.left) == 0 {
+		return io.EOF
+	}
+	copy(dest, r.left[0])
+	r.left = r.left[1:]
+	return nil
+}
+
+// job is a small row.
+type job struct {
+	storage.Record
+	Note string `db:"note"`
+}
+
+var jobs = storage.Define[job]("job")
+
+// look is a transaction of one harmless verb.
+func look(ctx context.Context, s *Store, runs *int) error {
+	return s.InTx(ctx, func(tx storage.Tx) error {
+		*runs++
+		_, err := jobs.Count(ctx, tx, "", 1)
+		return err
+	})
+}
+
+// first answers the first statement that begins with word with err.
+func first(word string, err error) func(context.Context, string) error {
+	var once sync.Once
+	return func(_ context.Context, text string) (out error) {
+		if strings.HasPrefix(text, word) {
+			once.Do(func() { out = err })
+		}
+		return out
+	}
+}

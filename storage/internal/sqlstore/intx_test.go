@@ -1,0 +1,209 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+func TestInTxRunsAgainAfterASerializationFailure(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"SELECT", "COMMIT"} {
+		f, runs := &fake{answer: first(where, errSerial)}, 0
+		if err := look(t.Context(), f.store(t, nil), &runs); err != nil {
+			t.Errorf("%s: %v", where, err)
+		}
+		log := map[string]string{
+			"SELECT": "BEGIN SELECT ROLLBACK BEGIN SELECT COMMIT",
+			"COMMIT": "BEGIN SELECT COMMIT ROLLBACK BEGIN SELECT COMMIT",
+		}[where]
+		if diff := cmp.Diff(log, f.log()); diff != "" || runs != 2 {
+			t.Errorf("%d runs, statements (-want +got):\n%s", runs, diff)
+		}
+	}
+}
+
+// A holder whose lock is not given in time has to come back with fewer rows,
+// which only the caller can arrange.
+func TestInTxGivesUpAfterThreeLockTimeOuts(t *testing.T) {
+	t.Parallel()
+	f, runs := &fake{answer: func(_ context.Context, text string) error {
+		if strings.HasPrefix(text, "SELECT") {
+			return errLock
+		}
+		return nil
+	}}, 0
+	err := look(t.Context(), f.store(t, nil), &runs)
+	if !errors.Is(err, storage.ErrBusy) || runs != 3 {
+		t.Errorf("after %d runs: %v, want ErrBusy after 3", runs, err)
+	}
+}
+
+func TestInTxWaitsForABusyDatabaseUntilItsContextEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	f, runs, begins := &fake{}, 0, 0
+	f.answer = func(_ context.Context, text string) error {
+		if !strings.HasPrefix(text, "BEGIN") {
+			return nil
+		}
+		if begins++; begins == 20 {
+			cancel()
+		}
+		return errBusy
+	}
+	err := look(ctx, f.store(t, nil), &runs)
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, errBusy) || runs != 0 || begins != 20 {
+		t.Errorf("%d begins, %d runs: %v", begins, runs, err)
+	}
+}
+
+func TestInTxDoesNotRunAgainForErrorsFromElsewhere(t *testing.T) {
+	t.Parallel()
+	f, runs := &fake{}, 0
+	err := f.store(t, nil).InTx(t.Context(), func(storage.Tx) error {
+		runs++
+		return errSerial // of another database, say
+	})
+	if !errors.Is(err, errSerial) || runs != 1 || f.log() != "BEGIN ROLLBACK" {
+		t.Errorf("%d runs, %s: %v", runs, f.log(), err)
+	}
+}
+
+// PostgreSQL answers COMMIT of a failed transaction with a ROLLBACK that is no
+// error to the driver.
+func TestInTxNeverCommitsAfterAVerbFailed(t *testing.T) {
+	t.Parallel()
+	f := &fake{answer: first("SELECT", errOdd)}
+	err := f.store(t, nil).InTx(t.Context(), func(tx storage.Tx) error {
+		_, _ = jobs.Count(t.Context(), tx, "", 1) // its error is forgotten
+		if _, err := jobs.Count(t.Context(), tx, "", 1); !errors.Is(err, errOdd) {
+			t.Errorf("the second verb: %v", err)
+		}
+		return nil
+	})
+	if !errors.Is(err, errOdd) || f.log() != "BEGIN SELECT ROLLBACK" {
+		t.Errorf("%s: %v", f.log(), err)
+	}
+}
+
+func TestInTxRollsBackAfterAPanic(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(){"panic": func() { panic("oh") }, "Goexit": runtime.Goexit} {
+		f := &fake{}
+		s := f.store(t, nil)
+		var g sync.WaitGroup
+		g.Go(func() {
+			defer func() { _ = recover() }()
+			_ = s.InTx(t.Context(), func(storage.Tx) error { end(); return nil })
+		})
+		g.Wait()
+		if f.log() != "BEGIN ROLLBACK" {
+			t.Errorf("%s: %s", name, f.log())
+		}
+		if n := s.cfg.Writer.Stats().InUse; n != 0 {
+			t.Errorf("%s: %d connections are in use", name, n)
+		}
+	}
+}
+
+func TestInTxDoesNotCommitWhenItsContextHasEnded(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	f := &fake{}
+	err := f.store(t, nil).InTx(ctx, func(storage.Tx) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) || f.log() != "BEGIN ROLLBACK" {
+		t.Errorf("%s: %v", f.log(), err)
+	}
+}
+
+func TestTxIsOverWhenItsFunctionHasReturned(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	var kept storage.Tx
+	if err := f.store(t, nil).InTx(t.Context(), func(tx storage.Tx) error { kept = tx; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jobs.Count(t.Context(), kept, "", 1); !errors.Is(err, errOver) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Rows that were read before the transaction are the same in its second run: a
+// version that the first run raised would make them stale, or swap them with
+// what somebody else wrote in between.
+func TestI5_ASecondRunSavesTheVersionThatWasRead(t *testing.T) {
+	t.Parallel()
+	f := &fake{answer: first("COMMIT", errSerial), rows: func(text string) [][]driver.Value {
+		if strings.HasPrefix(text, "UPDATE") {
+			return [][]driver.Value{{int64(1)}}
+		}
+		return nil
+	}}
+	row := &job{Record: storage.Record{ID: 7, Key: "a", Version: 3}}
+	var read []int64
+	err := f.store(t, nil).InTx(t.Context(), func(tx storage.Tx) error {
+		read = append(read, row.Version)
+		return jobs.Save(t.Context(), tx, row)
+	})
+	if diff := cmp.Diff([]int64{3, 3}, read); err != nil || diff != "" || row.Version != 4 {
+		t.Errorf("version %d, %v, runs saw (-want +got):\n%s", row.Version, err, diff)
+	}
+}
+
+func TestBrokenIdleConnectionsAreReplaced(t *testing.T) {
+	t.Parallel()
+	f, runs := &fake{}, 0
+	s := f.store(t, nil)
+	if err := look(t.Context(), s, &runs); err != nil {
+		t.Fatal(err)
+	}
+	f.answer = first("BEGIN", errGone) // the server was restarted meanwhile
+	if err := look(t.Context(), s, &runs); err != nil || runs != 2 {
+		t.Errorf("%d runs: %v", runs, err)
+	}
+}
+
+func TestLostConnectionIsUnavailable(t *testing.T) {
+	t.Parallel()
+	f, runs := &fake{answer: first("SELECT", errGone)}, 0
+	err := look(t.Context(), f.store(t, nil), &runs)
+	if !errors.Is(err, storage.ErrUnavailable) || runs != 1 {
+		t.Errorf("%d runs: %v", runs, err)
+	}
+}
+
+func TestWakingWaitsForTheCommit(t *testing.T) {
+	t.Parallel()
+	f := &fake{rows: func(text string) [][]driver.Value {
+		if strings.HasPrefix(text, "INSERT") {
+			return [][]driver.Value{{int64(1), "", "a"}}
+		}
+		return nil
+	}}
+	s := f.store(t, nil)
+	signal := s.Waker().Listen("job")
+	defer signal.Close()
+	insert := func(tx storage.Tx) error {
+		_, err := jobs.Insert(t.Context(), tx, &job{Record: storage.Record{Key: "a", DueOn: storage.Now(s)}})
+		if len(signal.C()) != 0 {
+			t.Error("a hint came before the commit")
+		}
+		return err
+	}
+	_ = s.InTx(t.Context(), func(tx storage.Tx) error { return errors.Join(insert(tx), errOdd) })
+	if len(signal.C()) != 0 {
+		t.Error("a hint came after a roll-back")
+	}
+	if err := s.InTx(t.Context(), insert); err != nil || len(signal.C()) != 1 {
+		t.Errorf("%d hints after the commit: %v", len(signal.C()), err)
+	}
+}

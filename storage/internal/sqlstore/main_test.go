@@ -1,0 +1,11 @@
+package sqlstore_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/belfry-go/belfry/internal/pgtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Wrap(m)) }

@@ -1,0 +1,68 @@
+package sqlstore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+type kinds struct {
+	storage.Record
+	Text  string    `db:"text"`
+	Maybe string    `db:"maybe,null"`
+	Int   int32     `db:"number"`
+	Bool  bool      `db:"truth"`
+	Time  time.Time `db:"instant"`
+	JSON  []string  `db:"list,json"`
+	Bytes []byte    `db:"bytes"`
+}
+
+var kindsTable = storage.Define[kinds]("kinds")
+
+// pq.Array makes NULL of a nil slice, \x of a nil element and the year 1 of a
+// zero time; these literals keep what the columns say (driver trap 3).
+func TestArraysKeepEveryValue(t *testing.T) {
+	t.Parallel()
+	west := time.FixedZone("", -5*3600)
+	rows := []storage.Row{
+		&kinds{},
+		&kinds{
+			Text: `a "b" \ {c}, ü`, Maybe: "NULL", Int: -7, Bool: true,
+			Time: time.Date(2026, 3, 1, 3, 0, 0, 1_999, west), JSON: []string{`"`, `\`}, Bytes: []byte{0, 255},
+		},
+		&kinds{Time: time.Time{}.In(west), JSON: []string{}, Bytes: []byte{}},
+	}
+	want := map[string]string{
+		"text":    `{"","a \"b\" \\ {c}, ü",""}`,
+		"maybe":   `{NULL,"NULL",NULL}`,
+		"number":  `{0,-7,0}`,
+		"truth":   `{false,true,false}`,
+		"instant": `{NULL,"2026-03-01 08:00:00.000001Z",NULL}`,
+		"list":    `{"null","[\"\\\"\",\"\\\\\"]","[]"}`,
+		"bytes":   `{"\\x","\\x00ff","\\x"}`,
+	}
+	for column, literal := range want {
+		got, err := columnArray(kindsTable.Column(column), rows)
+		if diff := cmp.Diff(literal, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", column, err, diff)
+		}
+	}
+}
+
+// With binary_parameters=yes lib/pq sends a []byte as binary, whatever the
+// statement expects.
+func TestNoParameterIsASliceOfBytes(t *testing.T) {
+	t.Parallel()
+	args, err := columnArrays(nil, newTable(PostgreSQL, "kinds", &kindsTable.Schema).insertable, []storage.Row{&kinds{Bytes: []byte("x")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range args {
+		if _, ok := a.(string); !ok {
+			t.Errorf("parameter %d is a %T", i+1, a)
+		}
+	}
+}

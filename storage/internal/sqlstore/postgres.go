@@ -1,0 +1,131 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// postgres writes many rows with one statement: each column is passed as one
+// array. The SELECT around a parameter hides the length of the array from the
+// planner, which would otherwise turn to sequential scans for large batches.
+type postgres struct{}
+
+func (postgres) statements(t *table) {
+	t.insert = []string{sqlx.Rebind(sqlx.DOLLAR, "INSERT INTO "+t.name+" ("+list(t.insertable, "", "")+`, "version")`+
+		" SELECT "+list(t.insertable, "c.", "")+", 1 FROM unnest("+arrays(t.insertable)+") AS c("+list(t.insertable, "", "")+")"+
+		` ON CONFLICT ("scope", "key") DO NOTHING RETURNING "id", "scope", "key"`)}
+
+	id, version, token := t.schema.Column("id"), t.schema.Column("version"), t.schema.Column("claim_token")
+	seen := []*storage.Column{id, version}
+	t.update.columns = append(seen[:2:2], t.mutable...)
+	sets := make([]string, len(t.mutable))
+	for i, c := range t.mutable {
+		sets[i] = quote(c.Name) + " = c." + quote(c.Name)
+	}
+	t.update.text = pgSwap("UPDATE "+t.name+` AS t SET "version" = t."version" + 1, `+strings.Join(sets, ", ")+" FROM ",
+		t.update.columns, `t."version" = c."version"`)
+
+	t.remove.columns = seen
+	t.remove.text = pgSwap("DELETE FROM "+t.name+" AS t USING ", seen, `t."version" = c."version"`)
+
+	t.extend.columns = []*storage.Column{id, token}
+	t.extend.text = pgSwap("UPDATE "+t.name+` AS t SET "lease_expires_on" = ? FROM `, t.extend.columns,
+		`t."claim_token" = c."claim_token" AND t."lease_expires_on" IS NOT NULL`)
+}
+
+// pgSwap completes a statement that changes t by the rows of c and answers the
+// places of those that were hit.
+func pgSwap(head string, columns []*storage.Column, guard string) string {
+	return sqlx.Rebind(sqlx.DOLLAR, head+"unnest("+arrays(columns)+") WITH ORDINALITY AS c("+list(columns, "", "")+", n)"+
+		` WHERE t."id" = c."id" AND `+guard+" RETURNING c.n")
+}
+
+func arrays(columns []*storage.Column) string {
+	parts := make([]string, len(columns))
+	for i, c := range columns {
+		parts[i] = "(SELECT ?::" + postgresDDL.kinds[c.Kind] + "[])"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (postgres) insert(ctx context.Context, x *tx, t *table, rows []storage.Row, done inserted) error {
+	args, err := columnArrays(nil, t.insertable, rows)
+	if err != nil {
+		return err
+	}
+	return x.query(ctx, t.insert[0], args, scanInserted(done))
+}
+
+func (postgres) swap(ctx context.Context, x *tx, s *swap, lead []any, rows []storage.Row) ([]bool, error) {
+	args, err := columnArrays(lead, s.columns, rows)
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]bool, len(rows))
+	return hits, x.query(ctx, s.text, args, func(r *sql.Rows) error {
+		var n int
+		for r.Next() {
+			if err := r.Scan(&n); err != nil {
+				return err
+			}
+			hits[n-1] = true
+		}
+		return nil
+	})
+}
+
+// in looks each key or id up by itself: their lists are long, and without
+// statistics the planner would read all rows of the scope.
+func (postgres) in(column string, kind storage.Kind) string {
+	if column == `"key"` || column == `"id"` {
+		return column + " IN (SELECT unnest((SELECT ?::" + postgresDDL.kinds[kind] + "[])))"
+	}
+	return column + " = ANY(?::" + postgresDDL.kinds[kind] + "[])"
+}
+
+func (postgres) value(v any) any {
+	switch v := v.(type) {
+	case []string:
+		return textArray(v)
+	case []int64:
+		return intArray(v)
+	case time.Time:
+		if v.IsZero() {
+			return nil
+		}
+	}
+	return v
+}
+
+// claim takes from each lane along the due index. The ARRAY keeps the planner
+// from a join that flips to a sequential scan.
+func (postgres) claim(t *table, c *storage.Claim) (string, []any) {
+	text := t.shaped(shapeOf(c), func(t *table, s shape) string {
+		return "UPDATE " + t.name + claimSet + ` WHERE "id" = ANY(ARRAY(SELECT c."id"` +
+			" FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[], ?::bigint[]) AS l(lane, due, id, n)," +
+			fmt.Sprintf(pgLane, `"id"`, t.name, t.due(s), "l.n FOR UPDATE SKIP LOCKED") + ")) RETURNING " + t.columns
+	})
+	args := append(t.setArgs(c), laneArrays(c.Lanes, true)...)
+	return text, append(args, t.dueArgs(c, c.Now)...)
+}
+
+func (postgres) next(t *table, c *storage.Claim) (string, []any) {
+	s := shapeOf(c)
+	s.peek = true
+	text := t.shaped(s, func(t *table, s shape) string {
+		return `SELECT min(c."due_on") FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[]) AS l(lane, due, id),` +
+			fmt.Sprintf(pgLane, `"due_on"`, t.name, t.due(s), "1")
+	})
+	return text, append(laneArrays(c.Lanes, false), t.dueArgs(c, c.Now)...)
+}
+
+// pgLane walks the due order of one lane l.
+const pgLane = ` LATERAL (SELECT t.%s FROM %s AS t WHERE t."lane" = l.lane` +
+	` AND (t."due_on", t."id") > (l.due, l.id) AND %s ORDER BY t."due_on", t."id" LIMIT %s) AS c`

@@ -1,0 +1,115 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// reader turns rows of all columns of a table into structs. Its cells are made
+// once for all rows.
+type reader struct {
+	schema *storage.Schema
+	cells  []cell
+	dest   []any
+}
+
+func newReader(t *table) *reader {
+	n := len(t.schema.Columns)
+	r := &reader{schema: t.schema, cells: make([]cell, n), dest: make([]any, n)}
+	for i := range r.cells {
+		r.cells[i].column = &t.schema.Columns[i]
+		r.dest[i] = &r.cells[i]
+	}
+	return r
+}
+
+// all reads what is left of rows, at most about n of them.
+func (r *reader) all(rows *sql.Rows, n int) ([]storage.Row, error) {
+	out := make([]storage.Row, 0, min(n, 1024))
+	for rows.Next() {
+		row := r.schema.New()
+		for i := range r.cells {
+			r.cells[i].row = row
+		}
+		if err := rows.Scan(r.dest...); err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+// cell is a sql.Scanner that puts a column into the row that is being read.
+type cell struct {
+	column *storage.Column
+	row    storage.Row
+}
+
+// Scan takes what any driver gives for the kind of the column; a new row is
+// zero, so NULL leaves it as it is.
+func (c *cell) Scan(v any) error {
+	if v == nil {
+		return nil
+	}
+	f := c.column.Field(c.row)
+	switch c.column.Kind {
+	case storage.Int:
+		if n, ok := v.(int64); ok {
+			f.SetInt(n)
+			return nil
+		}
+	case storage.Bool:
+		switch b := v.(type) {
+		case bool:
+			f.SetBool(b)
+			return nil
+		case int64:
+			f.SetBool(b != 0)
+			return nil
+		}
+	case storage.Instant:
+		if t, ok := instant(v); ok {
+			*f.Addr().Interface().(*time.Time) = t
+			return nil
+		}
+	case storage.Bytes:
+		if b, ok := v.([]byte); ok {
+			f.SetBytes(append([]byte{}, b...))
+			return nil
+		}
+	default:
+		if text, ok := asText(v); ok {
+			if c.column.Kind == storage.JSON {
+				return json.Unmarshal([]byte(text), f.Addr().Interface())
+			}
+			f.SetString(text)
+			return nil
+		}
+	}
+	return fmt.Errorf("unexpected %T", v)
+}
+
+// instant reads PostgreSQL's timestamptz and SQLite's microseconds.
+func instant(v any) (time.Time, bool) {
+	switch v := v.(type) {
+	case time.Time:
+		return storage.Time(v), true
+	case int64:
+		return time.UnixMicro(v).UTC(), true
+	}
+	return time.Time{}, false
+}
+
+func asText(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case []byte:
+		return string(v), true
+	}
+	return "", false
+}

@@ -1,0 +1,123 @@
+package sqlstore
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// verbs runs each writing verb for n rows.
+func allVerbs(t *testing.T, s *Store, n int) {
+	t.Helper()
+	rows := make([]*job, n)
+	for i := range rows {
+		rows[i] = &job{Record: storage.Record{ID: int64(i + 1), Key: fmt.Sprint(i), Version: 1}}
+	}
+	keys := make([]string, n)
+	err := s.InTx(t.Context(), func(tx storage.Tx) error {
+		if _, err := jobs.Insert(t.Context(), tx, rows...); err != nil {
+			return err
+		}
+		c := storage.Claim{Statuses: keys, Lanes: []storage.LaneClaim{{Limit: n}}}
+		if _, err := jobs.Claim(t.Context(), tx, c); err != nil {
+			return err
+		}
+		_ = jobs.Save(t.Context(), tx, rows...)   // all stale: the fake
+		_ = jobs.Delete(t.Context(), tx, rows...) // hits nothing
+		if _, err := jobs.Extend(t.Context(), tx, time.Time{}, rows...); err != nil {
+			return err
+		}
+		_, err := jobs.Find(t.Context(), tx, "", storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: n})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A statement for each verb and nothing for each row, of a text that does not
+// depend on how many rows there are.
+func TestPostgresTakesOneStatementForAnyNumberOfRows(t *testing.T) {
+	t.Parallel()
+	var texts [][]string
+	for _, n := range []int{1, 500} {
+		f := &fake{}
+		allVerbs(t, f.store(t, nil), n)
+		if log := f.log(); log != "BEGIN INSERT UPDATE UPDATE DELETE UPDATE SELECT COMMIT" {
+			t.Errorf("%d rows: %s", n, log)
+		}
+		texts = append(texts, f.texts)
+	}
+	if diff := cmp.Diff(texts[0], texts[1]); diff != "" {
+		t.Errorf("texts for 1 and for 500 rows:\n%s", diff)
+	}
+}
+
+// On SQLite, where a row costs no round trip, texts stay few so that the driver
+// keeps all of them prepared.
+func TestSQLiteTakesFewTextsForAnyNumberOfRows(t *testing.T) {
+	t.Parallel()
+	texts := map[string]bool{}
+	for _, n := range []int{1, 3, 500, 1000} {
+		f := &fake{}
+		allVerbs(t, f.store(t, func(c *Config) { c.Dialect = SQLite }), n)
+		for _, text := range f.texts {
+			texts[text] = true
+		}
+	}
+	// BEGIN, COMMIT, an INSERT for each of the chunks, claim, update, delete,
+	// extend and select.
+	if want := 2 + len(chunks) + 5; len(texts) != want {
+		t.Errorf("%d texts instead of %d", len(texts), want)
+	}
+}
+
+// Only look-ups by unguessable values may read across scopes; every other read
+// has its scope in the statement.
+func TestI28_EveryReadFiltersItsScope(t *testing.T) {
+	t.Parallel()
+	for _, d := range []*Dialect{PostgreSQL, SQLite} {
+		f := &fake{}
+		s := f.store(t, func(c *Config) { c.Dialect = d })
+		read := func(scope storage.Scope) {
+			f.texts = nil
+			err := s.InTx(t.Context(), func(tx storage.Tx) error {
+				if _, err := jobs.Find(t.Context(), tx, scope, storage.Query{Limit: 1}); err != nil {
+					return err
+				}
+				_, err := jobs.Count(t.Context(), tx, scope, 1)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		filtered := func(text string) bool { return strings.Contains(text, `WHERE "scope" = `) }
+		if read("north"); !slices.ContainsFunc(f.texts[1:2], filtered) || !slices.ContainsFunc(f.texts[2:3], filtered) {
+			t.Errorf("no scope in %q", f.texts[1:3])
+		}
+		if read(storage.AnyScope); slices.ContainsFunc(f.texts, filtered) {
+			t.Errorf("a scope in %q", f.texts)
+		}
+	}
+}
+
+// A row that was not sent cannot be answered for.
+func TestInsertRefusesAnAnswerAboutAnotherRow(t *testing.T) {
+	t.Parallel()
+	f := &fake{rows: func(string) [][]driver.Value { return [][]driver.Value{{int64(1), "", "foreign"}} }}
+	err := f.store(t, nil).InTx(t.Context(), func(tx storage.Tx) error {
+		_, err := jobs.Insert(t.Context(), tx, &job{Record: storage.Record{Key: "own"}})
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "not asked about") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,91 @@
+package sqlstore
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// table is what is known of one schema: its statements are made once.
+type table struct {
+	schema  *storage.Schema
+	dialect *Dialect
+	name    string // qualified and quoted
+	columns string // all of them, quoted
+	// insertable are all columns but id and version; mutable all that are not
+	// fixed but version.
+	insertable, mutable []*storage.Column
+	insert              []string // PostgreSQL: one; SQLite: one of each of chunks
+	update, extend      swap
+	remove              swap
+	shapes              sync.Map // shape to string
+}
+
+// swap is a statement that changes rows by id, if a second column still is what
+// the caller saw. Its parameters are lead ones, the same for all rows, then each
+// row's columns.
+type swap struct {
+	text    string
+	columns []*storage.Column
+	once    bool // a row that is given twice is missed the second time
+}
+
+// table returns the statements of a schema.
+func (s *Store) table(schema *storage.Schema) *table {
+	if t, ok := s.tables.Load(schema); ok {
+		return t.(*table)
+	}
+	t, _ := s.tables.LoadOrStore(schema, newTable(s.cfg.Dialect, s.names.table(schema.Name), schema))
+	return t.(*table)
+}
+
+func newTable(d *Dialect, name string, schema *storage.Schema) *table {
+	t := &table{schema: schema, dialect: d, name: name}
+	all := make([]*storage.Column, len(schema.Columns))
+	for i := range schema.Columns {
+		c := &schema.Columns[i]
+		all[i] = c
+		if c.Name != "id" && c.Name != "version" {
+			t.insertable = append(t.insertable, c)
+		}
+		if !c.Fixed && c.Name != "version" {
+			t.mutable = append(t.mutable, c)
+		}
+	}
+	t.columns = list(all, "", "")
+	t.update.once, t.remove.once = true, true
+	d.verbs.statements(t)
+	return t
+}
+
+// list joins the quoted names of columns, each between two texts.
+func list(columns []*storage.Column, before, after string) string {
+	parts := make([]string, len(columns))
+	for i, c := range columns {
+		parts[i] = before + quote(c.Name) + after
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shape is what the text of a claim depends on besides its table.
+type shape struct {
+	peek          bool // the next due moment only
+	lanes         int  // on SQLite
+	types, except bool
+}
+
+func shapeOf(c *storage.Claim) shape {
+	return shape{types: c.Types != nil, except: len(c.Except) > 0}
+}
+
+// shaped returns the text of a shape, which make writes with ? for parameters.
+func (t *table) shaped(s shape, make func(*table, shape) string) string {
+	if text, ok := t.shapes.Load(s); ok {
+		return text.(string)
+	}
+	text, _ := t.shapes.LoadOrStore(s, sqlx.Rebind(t.dialect.bindType, make(t, s)))
+	return text.(string)
+}

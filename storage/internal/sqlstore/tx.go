@@ -1,0 +1,119 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+var (
+	errOver       = errors.New("storage: the transaction is over")
+	errForeignRow = errors.New("the database answered with a row that was not asked about")
+)
+
+// tx is one transaction, the store's own or a host's.
+type tx struct {
+	store  *Store
+	db     DBTX
+	joined bool
+	err    error // set once a verb failed or the transaction is over
+	hints  storage.Hints
+	before []mark
+}
+
+// mark is what a struct said before a verb changed it.
+type mark struct {
+	record      *storage.Record
+	id, version int64
+}
+
+// changed notes a struct that is about to be given its new id or version.
+func (x *tx) changed(r *storage.Record) {
+	x.before = append(x.before, mark{r, r.ID, r.Version})
+}
+
+// restore makes the structs what they were before a transaction that did not
+// happen. With the versions that it raised, the same rows saved by a second run
+// would count as stale, or pass for those of somebody who wrote in between.
+func (x *tx) restore() {
+	for i := len(x.before) - 1; i >= 0; i-- {
+		m := x.before[i]
+		m.record.ID, m.record.Version = m.id, m.version
+	}
+}
+
+var _ storage.Tx = (*tx)(nil)
+
+// Join binds a host's open transaction. Claim and Extend return ErrJoined;
+// [storage.ErrRetryTx] means that the host has to repeat its transaction. After
+// an error, and when a context has ended inside a call, the host rolls back.
+// Pollers hear of what was ensured with their next poll.
+func (s *Store) Join(host DBTX) storage.Tx { return &tx{store: s, db: host, joined: true} }
+
+// Store is the store that the transaction belongs to.
+func (x *tx) Store() storage.Store { return x.store.cfg.Outer }
+
+// usable refuses a transaction that has failed or is over, or whose context has
+// ended: SQLite would begin the next statement outside of it.
+func (x *tx) usable(ctx context.Context) error {
+	if x.err != nil {
+		return x.err
+	}
+	if err := ctx.Err(); err != nil {
+		return x.fail(ctx, "transaction", err)
+	}
+	return nil
+}
+
+// fail ends the transaction with its first error.
+func (x *tx) fail(ctx context.Context, op string, err error) error {
+	if x.err != nil {
+		return x.err
+	}
+	f := x.store.failed(ctx, op, err)
+	if x.joined && f.class == Serialization {
+		f.means = storage.ErrRetryTx
+	}
+	x.err = f
+	return f
+}
+
+// query runs a statement and lets read take its rows.
+func (x *tx) query(ctx context.Context, text string, args []any, read func(*sql.Rows) error) error {
+	if err := x.usable(ctx); err != nil {
+		return err
+	}
+	return query(x.store.inside(ctx), x.db, text, args, read)
+}
+
+// exec runs a statement and tells how many rows it changed.
+func (x *tx) exec(ctx context.Context, text string, args []any) (int64, error) {
+	if err := x.usable(ctx); err != nil {
+		return 0, err
+	}
+	res, err := x.db.ExecContext(x.store.inside(ctx), text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// inside is the context for a statement of a transaction.
+func (s *Store) inside(ctx context.Context) context.Context {
+	if s.cfg.Dialect.detached {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
+}
+
+// query runs a statement and lets read take its rows, which it need not close.
+func query(ctx context.Context, db DBTX, text string, args []any, read func(*sql.Rows) error) error {
+	rows, err := db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	err = read(rows)
+	return errors.Join(err, rows.Err(), rows.Close())
+}

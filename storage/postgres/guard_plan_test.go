@@ -1,0 +1,185 @@
+package postgres
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/storage"
+)
+
+const (
+	batch          = 500
+	buffersPerRow  = 10
+	unservedQuick  = 30_000
+	unservedInFull = 300_000
+)
+
+// cheap fails the test if a claim of n rows scans a table or touches too much.
+func (g *guarded) cheap(what string, s statement, n int) *plan {
+	g.Helper()
+	p := explained(g, g.DB(), s)
+	if p.sequential() {
+		g.Errorf("%s: scans %v", what, p.scans())
+	}
+	if int(p.Rows) != n {
+		g.Errorf("%s: %v rows instead of %d", what, p.Rows, n)
+	}
+	if per := float64(p.buffers()) / float64(n); per > buffersPerRow {
+		g.Errorf("%s: %.1f buffers a row", what, per)
+	}
+	g.Logf("%s: %.2f buffers a row, %v", what, float64(p.buffers())/float64(n), p.scans())
+	return p
+}
+
+func TestGuardClaimTouchesFewBuffers(t *testing.T) {
+	t.Parallel()
+	small := newGuarded(t, pgtest.DSN(t))
+	small.fill(10_000, "served", storage.LaneNormal, noon, "")
+	few := small.cheap("a claim", small.claiming(small.claimOf(batch, storage.Cursor{})), batch)
+	if !full() {
+		return
+	}
+	large := newGuarded(t, pgtest.DSN(t))
+	large.fill(1_000_000, "served", storage.LaneNormal, noon, "")
+	many := large.cheap("a claim of a million", large.claiming(large.claimOf(batch, storage.Cursor{})), batch)
+	if float64(many.buffers()) > 1.2*float64(few.buffers()) {
+		t.Errorf("%d buffers at a million rows, %d at ten thousand", many.buffers(), few.buffers())
+	}
+}
+
+func TestGuardTakeOverTouchesFewBuffers(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, pgtest.DSN(t))
+	g.fill(sized(10_000, 1_000_000), "served", storage.LaneNormal, noon,
+		"status = 'Busy', claim_token = 'dead', lease_expires_on = due_on + interval '1 minute'")
+	exec(t, g.DB(), "VACUUM FULL wide", "ANALYZE wide")
+	g.cheap("a take-over", g.claiming(g.claimOf(batch, storage.Cursor{})), batch)
+}
+
+// Rows that nobody here serves lie in front of those that are.
+func TestGuardUnservedRowsDoNotSlowAForwardClaim(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, pgtest.DSN(t))
+	n := sized(unservedQuick, unservedInFull)
+	g.fill(n, "unserved", storage.LaneNormal, noon, "")
+	g.fill(10_000, "served", storage.LaneNormal, noon.AddDate(0, 1, 0), "")
+	head := explained(t, g.DB(), g.claiming(g.claimOf(1, storage.Cursor{})))
+	if head.buffers() < n/30 {
+		t.Errorf("a claim from the start touched only %d buffers; this guard guards nothing", head.buffers())
+	}
+	first := g.mustClaim(t.Context(), g.claimOf(batch, storage.Cursor{}), batch)
+	last := first[len(first)-1]
+	g.cheap("a claim from the cursor", g.claiming(g.claimOf(batch, storage.Cursor{DueOn: last.DueOn, ID: last.ID})), batch)
+}
+
+// An urgent row is claimed with the next poll whatever waits in bulk.
+func TestGuardBulkDoesNotSlowAnUrgentClaim(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, pgtest.DSN(t))
+	g.fill(sized(10_000, 1_000_000), "served", storage.LaneBulk, noon, "")
+	g.fill(1, "served", storage.LaneUrgent, noon.AddDate(0, 1, 0), "")
+	c := g.claimOf(0, storage.Cursor{})
+	c.Lanes = []storage.LaneClaim{{Lane: storage.LaneUrgent, Limit: 100}, {Lane: storage.LaneNormal, Limit: 100}, {Lane: storage.LaneBulk, Limit: 99}}
+	g.cheap("a claim of all lanes", g.claiming(c), 100)
+	if rows := g.mustClaim(t.Context(), c, 100); rows[0].Lane != storage.LaneUrgent {
+		t.Errorf("the urgent row is not among those claimed")
+	}
+}
+
+// No statement of a pass reads a whole table, whatever the statistics say.
+func TestGuardNoPassScansATable(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"all rows free":       "",
+		"all rows held":       "status = 'Busy', lease_expires_on = '" + far.AddDate(1, 0, 0).Format("2006-01-02") + "'",
+		"all rows ended":      "status = 'Done', due_on = NULL",
+		"none due":            "due_on = due_on + interval '10 years'",
+		"all due at one time": "due_on = '" + noon.Format("2006-01-02") + "'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGuarded(t, pgtest.DSN(t))
+			g.fill(sized(10_000, 1_000_000), "served", storage.LaneNormal, noon, change)
+			for what, s := range g.pass() {
+				if p := explained(t, g.DB(), s); p.sequential() {
+					t.Errorf("%s scans %v", what, p.scans())
+				}
+			}
+		})
+	}
+}
+
+// A table that was just filled has no statistics.
+func TestGuardNoPassScansANewTable(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, pgtest.New(t, &pgtest.Options{Settings: quiet}).Database(t))
+	g.load(10_000, "served", storage.LaneNormal, noon)
+	for what, s := range g.pass() {
+		if p := explained(t, g.DB(), s); p.sequential() {
+			t.Errorf("%s scans %v", what, p.scans())
+		}
+	}
+}
+
+func TestGuardSeesASequentialScan(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, pgtest.DSN(t))
+	g.fill(10_000, "served", storage.LaneNormal, noon, "")
+	exec(t, g.DB(), "DROP INDEX wide_due")
+	for what, s := range g.pass() {
+		sequential := explained(t, g.DB(), s).sequential()
+		polls := strings.HasPrefix(what, "claim") || what == "next"
+		if sequential != polls {
+			t.Errorf("without the due index %s scans the table: %t", what, sequential)
+		}
+	}
+}
+
+// pass are the statements that a pass and its callers send, as many rows as
+// they may have.
+func (g *guarded) pass() map[string]statement {
+	g.Helper()
+	rows := make([]*wide, 2000)
+	err := g.InTx(g.Context(), func(tx storage.Tx) (err error) {
+		rows, err = wides.Find(g.Context(), tx, "", storage.Query{Limit: len(rows)})
+		return err
+	})
+	if err != nil {
+		g.Fatal(err)
+	}
+	except := g.claimOf(batch, storage.Cursor{})
+	except.Except = []storage.Scope{"paused"}
+	one := func(prefix string, f func(tx storage.Tx) error) statement {
+		g.Helper()
+		return g.during(g, prefix, func() {
+			err := g.InTx(g.Context(), func(tx storage.Tx) error {
+				if err := f(tx); err != nil && !errors.Is(err, storage.ErrStale) {
+					return err
+				}
+				return errTakeBack
+			})
+			wantErr(g, err, errTakeBack)
+		})[0]
+	}
+	ctx := g.Context()
+	return map[string]statement{
+		"claim":                g.claiming(g.claimOf(batch, storage.Cursor{})),
+		"claim from a cursor":  g.claiming(g.claimOf(batch, storage.Cursor{DueOn: noon, ID: 1})),
+		"claim without scopes": g.claiming(except),
+		"next": g.during(g, "SELECT", func() {
+			if _, err := g.Next(ctx, &wides.Schema, g.claimOf(0, storage.Cursor{}), far); err != nil {
+				g.Error(err)
+			}
+		})[0],
+		"save":   one("UPDATE", func(tx storage.Tx) error { return wides.Save(ctx, tx, rows...) }),
+		"delete": one("DELETE", func(tx storage.Tx) error { return wides.Delete(ctx, tx, rows...) }),
+		"extend": one("UPDATE", func(tx storage.Tx) error {
+			_, err := wides.Extend(ctx, tx, far, rows...)
+			return err
+		}),
+	}
+}
+
+func unchanged(_, _ *wide) (storage.Outcome, bool) { return storage.Unchanged, false }

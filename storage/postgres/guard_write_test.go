@@ -1,0 +1,142 @@
+package postgres
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// hot claims n rows, batch by batch, and returns the share of them that was
+// written without touching an index. It is taken back.
+func (g *guarded) hot(n int) float64 {
+	g.Helper()
+	s := g.claiming(g.claimOf(batch, storage.Cursor{}))
+	tx, err := g.DB().BeginTx(g.Context(), nil)
+	if err != nil {
+		g.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	var updates, hot, updatesBefore, hotBefore int
+	counters := func(updates, hot *int) {
+		g.Helper()
+		row := tx.QueryRowContext(g.Context(), `SELECT coalesce(sum(n_tup_upd), 0), coalesce(sum(n_tup_hot_upd), 0)
+			FROM pg_stat_xact_user_tables WHERE relname = 'wide'`)
+		if err := row.Scan(updates, hot); err != nil {
+			g.Fatal(err)
+		}
+	}
+	counters(&updatesBefore, &hotBefore)
+	for range n / batch {
+		if _, err := tx.ExecContext(g.Context(), s.text, s.args...); err != nil {
+			g.Fatal(err)
+		}
+	}
+	counters(&updates, &hot)
+	if updates-updatesBefore != n {
+		g.Fatalf("%d of %d updates", updates-updatesBefore, n)
+	}
+	return float64(hot-hotBefore) / float64(n)
+}
+
+func TestGuardClaimsAreHOTUpdates(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, pgtest.DSN(t))
+	g.fill(sized(10_000, 1_000_000), "served", storage.LaneNormal, noon, "")
+	if share := g.hot(5000); share < 0.9 {
+		t.Errorf("%.0f %% of the claims are HOT", 100*share)
+	} else {
+		t.Logf("%.0f %% of the claims are HOT", 100*share)
+	}
+	exec(t, g.DB(), "CREATE INDEX bad ON wide (status)")
+	if share := g.hot(5000); share != 0 {
+		t.Errorf("%.0f %% with an index on status; this guard guards nothing", 100*share)
+	}
+}
+
+// touchedSQL are the indexes that depend on a column that claims write: as a
+// key, included, in an expression or in the predicate.
+const touchedSQL = `SELECT DISTINCT c.relname || ': ' || a.attname FROM pg_index i
+	JOIN pg_class c ON c.oid = i.indexrelid
+	JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
+		AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid
+	JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = d.refobjsubid
+	WHERE a.attname IN ('status', 'version', 'lease_expires_on', 'claim_token', 'abandoned')
+		AND c.relnamespace = 'public'::regnamespace ORDER BY 1`
+
+func TestGuardNoIndexHasAColumnThatClaimsWrite(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, pgtest.DSN(t))
+	if diff := cmp.Diff([]string(nil), column(t, g, touchedSQL)); diff != "" {
+		t.Errorf("indexes that end HOT claims: %s", diff)
+	}
+	exec(t, g.DB(),
+		"CREATE INDEX bad_1 ON wide (status)",
+		"CREATE INDEX bad_2 ON wide (id) INCLUDE (version)",
+		"CREATE INDEX bad_3 ON wide (id) WHERE lease_expires_on IS NOT NULL",
+		"CREATE INDEX bad_4 ON wide (lower(claim_token))")
+	want := []string{"bad_1: status", "bad_2: version", "bad_3: lease_expires_on", "bad_4: claim_token"}
+	if diff := cmp.Diff(want, column(t, g, touchedSQL)); diff != "" {
+		t.Errorf("this guard overlooks: %s", diff)
+	}
+}
+
+func column(t testing.TB, g *guarded, query string) (out []string) {
+	t.Helper()
+	rows, err := g.DB().QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var v string
+		if err := rows.Scan(&v); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, v)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// quiet are settings of a server that writes no WAL of its own accord.
+var quiet = map[string]string{"autovacuum": "off", "wal_level": "minimal", "max_wal_senders": "0", "checkpoint_timeout": "1h"}
+
+func TestGuardRepeatedEnsureWritesNothing(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, pgtest.New(t, &pgtest.Options{Settings: quiet}).Database(t))
+	rows := make([]*wide, 1000)
+	for i, r := range dueTasks(len(rows)) {
+		rows[i] = &wide{Record: r.Record}
+	}
+	ensure := func(rows []*wide, want storage.Outcome) (wal int64) {
+		t.Helper()
+		const position = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
+		before := scan[int64](t, g.DB(), position)
+		err := g.InTx(t.Context(), func(tx storage.Tx) error {
+			ensured, err := wides.Ensure(t.Context(), tx, unchanged, rows...)
+			for _, e := range ensured {
+				if e.Outcome != want {
+					t.Fatalf("%s instead of %s", e.Outcome, want)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return scan[int64](t, g.DB(), position) - before
+	}
+	if wal := ensure(rows, storage.Created); wal < 100_000 {
+		t.Errorf("creating wrote %d bytes; this guard guards nothing", wal)
+	}
+	exec(t, g.DB(), "VACUUM wide")  // reading sets hint bits on pages else
+	ensure(rows, storage.Unchanged) // from now on it reads first
+	if wal := ensure(rows, storage.Unchanged); wal != 0 {
+		t.Errorf("repeating wrote %d bytes", wal)
+	}
+}

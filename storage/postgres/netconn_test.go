@@ -1,0 +1,76 @@
+package postgres
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// silentPeer is a connection whose other end never answers nor reads.
+func silentPeer(t *testing.T, bound time.Duration) *netConn {
+	t.Helper()
+	near, far := net.Pipe()
+	t.Cleanup(func() { _, _ = near.Close(), far.Close() })
+	c := &netConn{Conn: near, bound: new(atomic.Int64)}
+	c.bound.Store(int64(bound))
+	return c
+}
+
+func TestReadsAndWritesOnASilentNetworkEnd(t *testing.T) {
+	t.Parallel()
+	for name, use := range map[string]func(*netConn) error{
+		"read":  func(c *netConn) error { _, err := c.Read(make([]byte, 1)); return err },
+		"write": func(c *netConn) error { _, err := c.Write(make([]byte, 1)); return err },
+	} {
+		for how, c := range map[string]*netConn{
+			"bound":   silentPeer(t, time.Millisecond),
+			"expired": silentPeer(t, 0),
+			"limit":   silentPeer(t, time.Hour),
+		} {
+			switch how {
+			case "expired":
+				c.expire(time.Millisecond)
+			case "limit":
+				if err := c.SetDeadline(time.Unix(1, 0)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := use(c); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("%s, %s: %v", name, how, err)
+			}
+			if !c.broken.Load() {
+				t.Errorf("%s, %s: the connection passes for a good one", name, how)
+			}
+		}
+	}
+}
+
+func TestExpiringEndsAReadUnderWay(t *testing.T) {
+	t.Parallel()
+	c := silentPeer(t, 0)
+	done := make(chan error)
+	go func() {
+		_, err := c.Read(make([]byte, 1))
+		done <- err
+	}()
+	c.expire(time.Millisecond)
+	if err := <-done; !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error(err)
+	}
+}
+
+// The driver clears its handshake's deadline; that must not clear ours.
+func TestDriverCannotLiftAnExpiry(t *testing.T) {
+	t.Parallel()
+	c := silentPeer(t, 0)
+	c.expire(time.Millisecond)
+	if err := c.SetDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error(err)
+	}
+}

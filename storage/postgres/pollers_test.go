@@ -1,0 +1,195 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/lib/pq"
+
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/storage"
+)
+
+const (
+	pollers     = 8
+	deadlockSQL = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+)
+
+// ledger counts how often each task was held and ended.
+type ledger struct {
+	sync.Mutex
+	held, ended map[int64]int
+}
+
+func (l *ledger) note(counts map[int64]int, rows []*task) {
+	l.Lock()
+	defer l.Unlock()
+	for _, r := range rows {
+		counts[r.ID]++
+	}
+}
+
+// Eight pollers, each with a pool of its own, claim, extend and settle while a
+// ninth repeats what was ensured: every task is held and ended once, and nobody
+// waits for anybody in a circle.
+func TestI6_EightPollersNeverHoldATaskTwice(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	const n = 4000
+	all := dueTasks(n)
+	s := opened(t, dsn, nil)
+	insert(t, s, all...)
+	l := &ledger{held: map[int64]int{}, ended: map[int64]int{}}
+	var work sync.WaitGroup
+	for p := range pollers {
+		handle := reopened(t, dsn, &Options{Migrate: MigrateOff, MaxOpenConns: 2})
+		work.Go(func() {
+			if err := poll(t.Context(), handle, l, fmt.Sprint("poller-", p)); err != nil {
+				t.Error(err)
+			}
+			if err := handle.Close(); err != nil { // its counters reach the server's
+				t.Error(err)
+			}
+		})
+	}
+	repeated := make(chan error)
+	go func() { repeated <- ensureAgain(t.Context(), s, all) }()
+	work.Wait()
+	if err := <-repeated; err != nil {
+		t.Error(err)
+	}
+	for what, counts := range map[string]map[int64]int{"held": l.held, "ended": l.ended} {
+		if len(counts) != n {
+			t.Errorf("%d of %d tasks were %s", len(counts), n, what)
+		}
+		for id, times := range counts {
+			if times != 1 {
+				t.Errorf("task %d was %s %d times", id, what, times)
+			}
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	admin := rawPool(t, dsn)
+	admin.SetMaxOpenConns(1)
+	until(t, admin, "SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = current_database()") // all counters are in
+	if n := scan[int](t, admin, deadlockSQL); n != 0 {
+		t.Errorf("%d deadlocks", n)
+	}
+}
+
+// poll works until nothing is left.
+func poll(ctx context.Context, s *Store, l *ledger, token string) error {
+	for turn := 0; ; turn++ {
+		rows, err := claim(ctx, s, claimOf(fmt.Sprint(token, "-", turn), 40))
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		l.note(l.held, rows)
+		err = s.InTx(ctx, func(tx storage.Tx) error {
+			_, err := tasks.Extend(ctx, tx, noon.Add(time.Hour), rows...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if err := settle(ctx, s, rows, token); err != nil {
+			return err
+		}
+		l.note(l.ended, rows)
+	}
+}
+
+// ensureAgain ensures what is there.
+func ensureAgain(ctx context.Context, s *Store, all []*task) error {
+	for end := len(all); end > 0; end -= 500 {
+		again := dueTasks(end)[end-500:]
+		err := s.InTx(ctx, func(tx storage.Tx) error {
+			_, err := tasks.Ensure(ctx, tx, func(_, _ *task) (storage.Outcome, bool) { return storage.Unchanged, false }, again...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Two transactions that lock in a circle are what the count above would show.
+func TestDeadlocksAreCounted(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	db := rawPool(t, dsn)
+	exec(t, db, "CREATE TABLE pair (id int PRIMARY KEY)", "INSERT INTO pair VALUES (1), (2)")
+	circle := rawPool(t, dsn)
+	first, second := begun(t, circle, 1), begun(t, circle, 2)
+	other := make(chan error)
+	go func() {
+		_, err := second.ExecContext(t.Context(), "UPDATE pair SET id = id WHERE id = 1")
+		other <- errors.Join(err, second.Rollback())
+	}()
+	_, err := first.ExecContext(t.Context(), "UPDATE pair SET id = id WHERE id = 2")
+	err = errors.Join(err, first.Rollback(), <-other)
+	var failed *pq.Error
+	if !errors.As(err, &failed) || failed.Code != "40P01" {
+		t.Errorf("got %v", err)
+	}
+	if err := circle.Close(); err != nil {
+		t.Error(err)
+	}
+	until(t, db, "SELECT deadlocks = 1 FROM pg_stat_database WHERE datname = current_database()")
+}
+
+// begun is a transaction that holds a lock on one row.
+func begun(t *testing.T, db *sql.DB, id int) *sql.Tx {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), "UPDATE pair SET id = id WHERE id = $1", id); err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}
+
+// The lease ran out and another worker has the row: the first one's write is
+// refused, and what the second wrote stands.
+func TestI7_WorkerWhoseLeaseRanOutIsFencedOff(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	one, two := opened(t, dsn, nil), reopened(t, dsn, &Options{Migrate: MigrateOff})
+	insert(t, one, dueTasks(1)...)
+	first, err := claim(t.Context(), one, claimOf("first", 1))
+	if err != nil || len(first) != 1 {
+		t.Fatal(first, err)
+	}
+	late := claimOf("second", 1)
+	late.Now, late.LeaseUntil = noon.Add(time.Minute), noon.Add(2*time.Minute)
+	second, err := claim(t.Context(), two, late)
+	if err != nil || len(second) != 1 || !second[0].Abandoned {
+		t.Fatal(second, err)
+	}
+	if err := settle(t.Context(), two, second, "by the second"); err != nil {
+		t.Error(err)
+	}
+	wantErr(t, settle(t.Context(), one, first, "by the first"), storage.ErrStale)
+	var stored *task
+	err = one.InTx(t.Context(), func(tx storage.Tx) (err error) {
+		stored, err = tasks.Get(t.Context(), tx, "", first[0].Key)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("by the second", stored.Note); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,125 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// ServerError says why a server, or the way to it, cannot be worked with, and
+// what to change.
+type ServerError struct{ Problem string }
+
+func (e *ServerError) Error() string { return "postgres: " + e.Problem }
+
+// oldest is the oldest major version of PostgreSQL that is supported.
+const oldest = 13
+
+// facts are what a server says about itself.
+type facts struct {
+	version  int // 150004 is 15.4
+	standby  bool
+	readOnly bool
+	encoding string
+}
+
+const (
+	usePrimary    = "connect to the primary, or list all hosts in the connection string with target_session_attrs=read-write"
+	unsetReadOnly = "unset default_transaction_read_only for this role, database or connection"
+)
+
+const factsSQL = `SELECT current_setting('server_version_num')::int, pg_is_in_recovery(),
+	current_setting('transaction_read_only') = 'on', current_setting('server_encoding')`
+
+// checkServer refuses a server that cannot hold the contract.
+func checkServer(ctx context.Context, db *sql.DB) error {
+	var f facts
+	err := onConn(ctx, db, func(c *sql.Conn) error {
+		return c.QueryRowContext(ctx, factsSQL).Scan(&f.version, &f.standby, &f.readOnly, &f.encoding)
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: self-test: %w", err)
+	}
+	return f.check()
+}
+
+func (f facts) check() error {
+	switch {
+	case f.version/10000 < oldest:
+		return &ServerError{fmt.Sprintf("the server is PostgreSQL %d; %d or newer is needed", f.version/10000, oldest)}
+	case f.standby:
+		return &ServerError{"the server is a replica (hot standby); " + usePrimary}
+	case f.readOnly:
+		return &ServerError{"the session is read-only; " + unsetReadOnly}
+	case f.encoding != "UTF8":
+		return &ServerError{fmt.Sprintf("the database's encoding is %s; create it with ENCODING 'UTF8'", f.encoding)}
+	}
+	return nil
+}
+
+// checkPool refuses a host's pool that speaks in a way that its pooler breaks.
+func checkPool(ctx context.Context, db *sql.DB) error {
+	shared, err := pooled(ctx, db)
+	if err != nil || !shared {
+		return err
+	}
+	twoStep, err := speaksTwoStep(ctx, db)
+	if err != nil {
+		return err
+	}
+	if twoStep {
+		return &ServerError{"the connection goes through a transaction pooler, and lib/pq sends statements in two steps, " +
+			"between which another client's may be run instead; add binary_parameters=yes to the connection string"}
+	}
+	return nil
+}
+
+// pooled reports whether a pooler lends one backend to several connections: a
+// connection that is open and idle has the backend that another one then gets.
+// With only one connection allowed, or a busy pooler, it may not find out.
+func pooled(ctx context.Context, db *sql.DB) (bool, error) {
+	if db.Stats().MaxOpenConnections == 1 {
+		return false, nil
+	}
+	shared := false
+	err := onConn(ctx, db, func(idle *sql.Conn) error {
+		return onConn(ctx, db, func(busy *sql.Conn) (err error) {
+			for attempt := 0; attempt < 3 && !shared && err == nil; attempt++ {
+				shared, err = sameBackend(ctx, idle, busy)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return false, fmt.Errorf("postgres: self-test: %w", err)
+	}
+	return shared, nil
+}
+
+func sameBackend(ctx context.Context, idle, busy *sql.Conn) (bool, error) {
+	const backend = "SELECT pg_backend_pid()"
+	var first, second int
+	if err := idle.QueryRowContext(ctx, backend).Scan(&first); err != nil {
+		return false, err
+	}
+	tx, err := busy.BeginTx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	err = tx.QueryRowContext(ctx, backend).Scan(&second)
+	return first == second, errors.Join(err, tx.Rollback())
+}
+
+// speaksTwoStep reports whether the driver is lib/pq without
+// binary_parameters: only then are these bytes taken for digits.
+func speaksTwoStep(ctx context.Context, db *sql.DB) (bool, error) {
+	var n int
+	err := onConn(ctx, db, func(c *sql.Conn) error {
+		return c.QueryRowContext(ctx, "SELECT $1::int4", []byte("0001")).Scan(&n)
+	})
+	if classify(err) != 0 {
+		return false, fmt.Errorf("postgres: self-test: %w", err)
+	}
+	return err == nil && n == 1, nil // other drivers refuse bytes for a number
+}

@@ -1,0 +1,109 @@
+package postgres
+
+import (
+	"database/sql"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/internal/pgtest"
+)
+
+func TestServersThatCannotHoldTheContractAreRefused(t *testing.T) {
+	t.Parallel()
+	good := facts{version: 150004, encoding: "UTF8"}
+	for name, c := range map[string]struct {
+		change func(*facts)
+		fine   bool
+	}{
+		"as is":     {func(*facts) {}, true},
+		"oldest":    {func(f *facts) { f.version = 130000 }, true},
+		"too old":   {func(f *facts) { f.version = 120022 }, false},
+		"a replica": {func(f *facts) { f.standby, f.readOnly = true, true }, false},
+		"read-only": {func(f *facts) { f.readOnly = true }, false},
+		"not UTF-8": {func(f *facts) { f.encoding = "SQL_ASCII" }, false},
+	} {
+		f := good
+		c.change(&f)
+		err := f.check()
+		var refused *ServerError
+		if c.fine && err != nil || !c.fine && !errors.As(err, &refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// rawPool is a pool of plain lib/pq, as a host may have it.
+func rawPool(t testing.TB, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("postgres", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func TestUnsafePoolersAreTold(t *testing.T) {
+	t.Parallel()
+	direct := pgtest.DSN(t)
+	session := pgtest.Bouncer(t, direct, map[string]string{"pool_mode": "session"})
+	transaction := pgtest.Bouncer(t, direct, nil)
+	type finding struct{ Pooled, TwoStep, Refused bool }
+	for name, c := range map[string]struct {
+		dsn  string
+		want finding
+	}{
+		"direct":                         {direct, finding{false, true, false}},
+		"direct, one step":               {pgtest.With(t, direct, "binary_parameters", "yes"), finding{false, false, false}},
+		"pooled by session":              {session, finding{false, true, false}},
+		"pooled by transaction":          {transaction, finding{true, true, true}},
+		"pooled by transaction, in one ": {pgtest.With(t, transaction, "binary_parameters", "yes"), finding{true, false, false}},
+	} {
+		db := rawPool(t, c.dsn)
+		shared, err := pooled(t.Context(), db)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		twoStep, err := speaksTwoStep(t.Context(), db)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		var refused *ServerError
+		got := finding{shared, twoStep, errors.As(checkPool(t.Context(), db), &refused)}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestPoolOfOneConnectionIsNotHeldUp(t *testing.T) {
+	t.Parallel()
+	db := rawPool(t, pgtest.DSN(t))
+	db.SetMaxOpenConns(1)
+	if err := checkPool(t.Context(), db); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSystemIdentifierIsEmptyWhereItMayNotBeAsked(t *testing.T) {
+	t.Parallel()
+	db := rawPool(t, pgtest.DSN(t))
+	db.SetMaxOpenConns(1)
+	id, err := systemIdentifier(t.Context(), db)
+	if err != nil || id == "" {
+		t.Errorf("a superuser got %q, %v", id, err)
+	}
+	for _, statement := range []string{
+		"REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC",
+		"SET ROLE pg_monitor",
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if id, err := systemIdentifier(t.Context(), db); err != nil || id != "" {
+		t.Errorf("a role without the right got %q, %v", id, err)
+	}
+}

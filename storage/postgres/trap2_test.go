@@ -1,0 +1,171 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Trap 2: a context does not bound a call in a network black hole.
+
+// patience is how long a call of a test may take before it is given up for dead.
+const patience = 3 * time.Second
+
+// short is the time that the calls of a test have.
+const short = 200 * time.Millisecond
+
+func TestTrap2DriverHangsInABlackHole(t *testing.T) {
+	t.Parallel()
+	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	db := rawPool(t, dsn)
+	exec(t, db, "SELECT 1")
+	proxy.Blackhole()
+	ctx, cancel := context.WithTimeout(t.Context(), short)
+	defer cancel()
+	returned := make(chan error, 1)
+	go func() {
+		_, err := db.ExecContext(ctx, "SELECT 1")
+		returned <- err
+	}()
+	dead, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	select {
+	case err := <-returned:
+		t.Errorf("the driver returned (%v); the trap is gone", err)
+	case <-dead.Done():
+	}
+	proxy.Resume()
+	<-returned
+}
+
+func TestI30_CallsEndInABlackHole(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(ctx context.Context, s *Store, hole func()) error{
+		"Next": func(ctx context.Context, s *Store, hole func()) error {
+			hole()
+			_, err := s.Next(ctx, &tasks.Schema, claimOf("", 1), noon)
+			return err
+		},
+		"Identity": func(ctx context.Context, s *Store, hole func()) error {
+			hole()
+			_, err := s.Identity(ctx)
+			return err
+		},
+		"BEGIN": func(ctx context.Context, s *Store, hole func()) error {
+			hole()
+			return s.InTx(ctx, func(storage.Tx) error { return nil })
+		},
+		"statement": func(ctx context.Context, s *Store, hole func()) error {
+			return s.InTx(ctx, func(tx storage.Tx) error {
+				hole()
+				_, err := tasks.Insert(ctx, tx, dueTasks(1)...)
+				return err
+			})
+		},
+		"statement that is long": func(ctx context.Context, s *Store, hole func()) error {
+			return s.InTx(ctx, func(tx storage.Tx) error {
+				hole()
+				_, err := tasks.Insert(ctx, tx, dueTasks(100_000)...) // more than the network buffers
+				return err
+			})
+		},
+		"ROLLBACK": func(ctx context.Context, s *Store, hole func()) error {
+			return s.InTx(ctx, func(storage.Tx) error {
+				hole()
+				return errors.New("changed my mind")
+			})
+		},
+		"COMMIT": func(ctx context.Context, s *Store, hole func()) error {
+			err := s.InTx(ctx, func(tx storage.Tx) error {
+				_, err := tasks.Insert(ctx, tx, dueTasks(1)...)
+				hole()
+				return err
+			})
+			if !errors.Is(err, storage.ErrOutcomeUnknown) {
+				t.Errorf("COMMIT: %v, want ErrOutcomeUnknown", err)
+			}
+			return err
+		},
+		"new connection": func(ctx context.Context, s *Store, hole func()) error {
+			hole()
+			return s.InTx(ctx, func(storage.Tx) error { // takes the connection that is there
+				_, err := s.Next(ctx, &tasks.Schema, claimOf("", 1), noon) // and dials another one
+				return err
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn, proxy := viaProxy(t, pgtest.DSN(t))
+			s := opened(t, dsn, &Options{Clock: realTime})
+			bounded(t, func(ctx context.Context) error { return call(ctx, s, proxy.Blackhole) })
+			proxy.Resume()
+			if n := count(t, s); n > 1 {
+				t.Errorf("%d rows", n)
+			}
+		})
+	}
+}
+
+func TestI30_OpenEndsInABlackHole(t *testing.T) {
+	t.Parallel()
+	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	proxy.Blackhole()
+	bounded(t, func(ctx context.Context) error {
+		_, err := Open(ctx, dsn, nil)
+		return err
+	})
+}
+
+// bounded fails the test unless call fails within its context plus one second.
+func bounded(t *testing.T, call func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), short)
+	defer cancel()
+	start := realTime.Now()
+	err := call(ctx)
+	if took := realTime.Since(start); took > short+time.Second {
+		t.Errorf("took %v with a context of %v", took, short)
+	}
+	if err == nil {
+		t.Error("succeeded in a black hole")
+	}
+}
+
+// Without an end of the context, the bound on reads and writes ends the call.
+func TestTrap2IOTimeoutEndsACallWithoutADeadline(t *testing.T) {
+	t.Parallel()
+	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	s := opened(t, dsn, &Options{IOTimeout: short})
+	err := s.InTx(t.Context(), func(tx storage.Tx) error {
+		proxy.Blackhole()
+		_, err := tasks.Insert(t.Context(), tx, dueTasks(1)...)
+		return err
+	})
+	wantErr(t, err, storage.ErrUnavailable)
+	proxy.Resume()
+	if n := count(t, s); n != 0 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// A statement that the server is still working on is cancelled there, and its
+// connection is not used again.
+func TestTrap2CancelledStatementsEndOnTheServer(t *testing.T) {
+	t.Parallel()
+	s := opened(t, pgtest.DSN(t), nil)
+	ctx, cancel := context.WithTimeout(t.Context(), short)
+	defer cancel()
+	err := s.InTx(ctx, func(storage.Tx) error {
+		_, err := s.DB().ExecContext(ctx, "SELECT pg_sleep(3600)")
+		return err
+	})
+	if err == nil {
+		t.Error("slept for an hour")
+	}
+	until(t, s.DB(), "SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(3600)%' AND pid <> pg_backend_pid()")
+}

@@ -1,0 +1,106 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/internal/sqlstore"
+)
+
+// task is the smallest table.
+type task struct {
+	storage.Record
+	Note string `db:"note"`
+}
+
+var (
+	tasks = storage.Define[task]("task")
+	noon  = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	// realTime measures how long a call takes.
+	realTime = clock.New()
+)
+
+// onFile is a store on a new file, with the table of tasks.
+func onFile(t testing.TB, opts *Options) (*Store, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "belfry.db")
+	s := opened(t, path, opts)
+	if err := sqlstore.CreateTable(t.Context(), s.Store, &tasks.Schema); err != nil {
+		t.Fatal(err)
+	}
+	return s, path
+}
+
+// dueTasks are n free tasks that are due at noon.
+func dueTasks(n int) []*task {
+	out := make([]*task, n)
+	for i := range out {
+		out[i] = &task{Record: storage.Record{Key: fmt.Sprintf("task-%05d", i), Status: "Ready", DueOn: noon}}
+	}
+	return out
+}
+
+func claimOf(token string, n int) storage.Claim {
+	return storage.Claim{
+		Statuses: []string{"Ready"}, Busy: "Busy", Lanes: []storage.LaneClaim{{Limit: n}},
+		Now: noon, LeaseUntil: noon.Add(time.Minute), Token: token,
+	}
+}
+
+func inTx(t testing.TB, s *Store, f func(tx storage.Tx) error) {
+	t.Helper()
+	if err := s.InTx(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func insert(t testing.TB, s *Store, rows ...*task) {
+	t.Helper()
+	inTx(t, s, func(tx storage.Tx) error {
+		_, err := tasks.Insert(t.Context(), tx, rows...)
+		return err
+	})
+}
+
+// raw is the driver as it comes, without our settings.
+func raw(t testing.TB, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite3", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func execSQL(t testing.TB, db interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if _, err := db.ExecContext(context.WithoutCancel(t.Context()), text); err != nil {
+			t.Fatal(text, err)
+		}
+	}
+}
+
+func scan[V any](t testing.TB, db interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}, query string) (v V) {
+	t.Helper()
+	if err := db.QueryRowContext(context.WithoutCancel(t.Context()), query).Scan(&v); err != nil {
+		t.Fatal(query, err)
+	}
+	return v
+}

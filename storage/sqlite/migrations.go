@@ -1,0 +1,27 @@
+package sqlite
+
+import (
+	"embed"
+	"io"
+	"io/fs"
+
+	"github.com/belfry-go/belfry/storage/internal/sqlstore"
+)
+
+//go:embed migrations/*.sql
+var embedded embed.FS
+
+func migrations() fs.FS {
+	files, err := fs.Sub(embedded, "migrations")
+	if err != nil {
+		panic(err) // the name is constant and valid
+	}
+	return files
+}
+
+// ExportMigrations writes the SQL of all migrations, for a host that runs them
+// with its own tool and opens the store with MigrateVerify. prefix is
+// Options.TablePrefix.
+func ExportMigrations(w io.Writer, prefix string) error {
+	return sqlstore.Export(w, sqlstore.SQLite, "", prefix, migrations())
+}

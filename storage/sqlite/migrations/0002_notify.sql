@@ -1,0 +1,268 @@
+-- The tables of package notify. The first columns, the unique (scope, key) and the due
+-- index are those of every table; 0001_store.sql says why.
+
+-- One occasion to notify somebody. The key is partition key and row key, so that the
+-- history of an entity is one range of it.
+CREATE TABLE {notification_job} (
+	id                 INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope              TEXT NOT NULL,
+	key                TEXT NOT NULL,
+	type               TEXT NOT NULL,
+	status             TEXT NOT NULL,
+	version            INTEGER NOT NULL,
+	lane               INTEGER NOT NULL,
+	due_on             INTEGER,
+	lease_expires_on   INTEGER,
+	claim_token        TEXT NOT NULL,
+	abandoned          INTEGER NOT NULL,
+	partition_key      TEXT NOT NULL, -- where a person opens the history
+	row_key            TEXT NOT NULL,
+	business_unit      TEXT NOT NULL,
+	entity_type        TEXT NOT NULL,
+	entity             TEXT NOT NULL,
+	event_data         TEXT NOT NULL, -- what the renderer works on
+	recipients         TEXT NOT NULL, -- as the caller resolved them
+	input_hash         TEXT NOT NULL,
+	source_key         TEXT NOT NULL, -- the scheduler key that asked for it
+	source_on          INTEGER, -- stable time of the occasion
+	created_on         INTEGER,
+	frozen             TEXT NOT NULL, -- what the first run of the generator made, or its blob
+	retry_count        INTEGER NOT NULL, -- failures in a row
+	lease_loss_count   INTEGER NOT NULL,
+	next_retry_on      INTEGER,
+	reason_code        TEXT NOT NULL, -- of the last failure or the end
+	ended_on           INTEGER, -- when nothing was left to do
+	is_on_support_hold INTEGER NOT NULL,
+	hold_reason        TEXT NOT NULL, -- empty without a hold
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Polls walk it lane by lane.
+CREATE INDEX {index:notification_job_due} ON {notification_job} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- Lists what waits for a person. Claims write neither column.
+CREATE INDEX {index:notification_job_holds} ON {notification_job} (hold_reason, id) WHERE is_on_support_hold;
+
+-- When an artifact is to be looked at. The key is the dispatch guard: artifact type,
+-- partition key, row key and event type, so at most one row exists for them.
+CREATE TABLE {notification_scheduler} (
+	id                     INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope                  TEXT NOT NULL,
+	key                    TEXT NOT NULL,
+	type                   TEXT NOT NULL,
+	status                 TEXT NOT NULL,
+	version                INTEGER NOT NULL,
+	lane                   INTEGER NOT NULL,
+	due_on                 INTEGER,
+	lease_expires_on       INTEGER,
+	claim_token            TEXT NOT NULL,
+	abandoned              INTEGER NOT NULL,
+	artifact_type          TEXT NOT NULL,
+	artifact_partition_key TEXT NOT NULL,
+	artifact_row_key       TEXT NOT NULL,
+	event_type             TEXT NOT NULL,
+	business_unit          TEXT NOT NULL,
+	input_hash             TEXT NOT NULL,
+	scheduled_on           INTEGER,
+	created_on             INTEGER,
+	retry_count            INTEGER NOT NULL, -- failures in a row
+	lease_loss_count       INTEGER NOT NULL,
+	next_retry_on          INTEGER,
+	reason_code            TEXT NOT NULL, -- of the last failure or the end
+	ended_on               INTEGER, -- when nothing was left to do
+	is_on_support_hold     INTEGER NOT NULL,
+	hold_reason            TEXT NOT NULL, -- empty without a hold
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Polls walk it lane by lane.
+CREATE INDEX {index:notification_scheduler_due} ON {notification_scheduler} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- Lists what waits for a person. Claims write neither column.
+CREATE INDEX {index:notification_scheduler_holds} ON {notification_scheduler} (hold_reason, id) WHERE is_on_support_hold;
+
+-- A campaign or report; its recipients and payload are in a blob.
+CREATE TABLE {messaging_job} (
+	id                 INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope              TEXT NOT NULL,
+	key                TEXT NOT NULL,
+	type               TEXT NOT NULL,
+	status             TEXT NOT NULL,
+	version            INTEGER NOT NULL,
+	lane               INTEGER NOT NULL,
+	due_on             INTEGER,
+	lease_expires_on   INTEGER,
+	claim_token        TEXT NOT NULL,
+	abandoned          INTEGER NOT NULL,
+	guid               TEXT NOT NULL,
+	business_unit      TEXT NOT NULL,
+	blob               TEXT NOT NULL, -- name, size and hash of the payload
+	content_hash       TEXT NOT NULL,
+	input_hash         TEXT NOT NULL,
+	created_on         INTEGER,
+	retry_count        INTEGER NOT NULL, -- failures in a row
+	lease_loss_count   INTEGER NOT NULL,
+	next_retry_on      INTEGER,
+	reason_code        TEXT NOT NULL, -- of the last failure or the end
+	ended_on           INTEGER, -- when nothing was left to do
+	is_on_support_hold INTEGER NOT NULL,
+	hold_reason        TEXT NOT NULL, -- empty without a hold
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Polls walk it lane by lane.
+CREATE INDEX {index:messaging_job_due} ON {messaging_job} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- Lists what waits for a person. Claims write neither column.
+CREATE INDEX {index:messaging_job_holds} ON {messaging_job} (hold_reason, id) WHERE is_on_support_hold;
+
+-- One message to one recipient by one method, claimed before its provider is called.
+-- The type is the channel's key, since a process claims only what it can send.
+CREATE TABLE {outgoing_message} (
+	id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope               TEXT NOT NULL,
+	key                 TEXT NOT NULL,
+	type                TEXT NOT NULL,
+	status              TEXT NOT NULL,
+	version             INTEGER NOT NULL,
+	lane                INTEGER NOT NULL,
+	due_on              INTEGER,
+	lease_expires_on    INTEGER,
+	claim_token         TEXT NOT NULL,
+	abandoned           INTEGER NOT NULL,
+	partition_key       TEXT NOT NULL, -- row key of the job, or GUID of the messaging job
+	row_key             TEXT NOT NULL, -- recipient hash and method
+	job_partition_key   TEXT NOT NULL,
+	notification_type   TEXT NOT NULL,
+	business_unit       TEXT NOT NULL,
+	method              TEXT NOT NULL,
+	recipient_ref       TEXT NOT NULL,
+	recipient_hash      TEXT NOT NULL,
+	hash_key            TEXT NOT NULL, -- fingerprint of the key that it was made with
+	recipient_name      TEXT NOT NULL,
+	address             TEXT NOT NULL,
+	zone                TEXT NOT NULL,
+	attempt_no          INTEGER NOT NULL,
+	content             TEXT NOT NULL, -- the first rendering
+	content_hash        TEXT NOT NULL,
+	input_hash          TEXT NOT NULL,
+	in_doubt            TEXT NOT NULL, -- policy of the type
+	scheduled_on        INTEGER,
+	message_id          TEXT NOT NULL, -- random; what providers see
+	created_on          INTEGER,
+	calls               INTEGER NOT NULL, -- provider calls that were started
+	call_started_on     INTEGER, -- set from before a call: a crash leaves it in doubt
+	sent_on             INTEGER,
+	provider_message_id TEXT NOT NULL,
+	doubts              INTEGER NOT NULL,
+	lookups             INTEGER NOT NULL,
+	resolution          TEXT NOT NULL, -- how the last doubt was settled
+	resolved_on         INTEGER,
+	idempotent_until    INTEGER,
+	retry_count         INTEGER NOT NULL, -- failures in a row
+	lease_loss_count    INTEGER NOT NULL,
+	next_retry_on       INTEGER,
+	reason_code         TEXT NOT NULL, -- of the last failure or the end
+	ended_on            INTEGER, -- when nothing was left to do
+	is_on_support_hold  INTEGER NOT NULL,
+	hold_reason         TEXT NOT NULL, -- empty without a hold
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Polls walk it lane by lane.
+CREATE INDEX {index:outgoing_message_due} ON {outgoing_message} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- Lists what waits for a person. Claims write neither column.
+CREATE INDEX {index:outgoing_message_holds} ON {outgoing_message} (hold_reason, id) WHERE is_on_support_hold;
+
+-- A message in an inbox of the host's application, never due. The key is the inbox and
+-- the reverse time of its occasion, so that the newest are the first of a range.
+CREATE TABLE {user_message} (
+	id                INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope             TEXT NOT NULL,
+	key               TEXT NOT NULL,
+	type              TEXT NOT NULL,
+	status            TEXT NOT NULL,
+	version           INTEGER NOT NULL,
+	lane              INTEGER NOT NULL,
+	due_on            INTEGER,
+	lease_expires_on  INTEGER,
+	claim_token       TEXT NOT NULL,
+	abandoned         INTEGER NOT NULL,
+	partition_key     TEXT NOT NULL, -- the inbox
+	row_key           TEXT NOT NULL,
+	job_partition_key TEXT NOT NULL,
+	job_row_key       TEXT NOT NULL,
+	business_unit     TEXT NOT NULL,
+	recipient_ref     TEXT NOT NULL,
+	content           TEXT NOT NULL,
+	content_hash      TEXT NOT NULL,
+	input_hash        TEXT NOT NULL,
+	source_on         INTEGER,
+	created_on        INTEGER,
+	seen_on           INTEGER,
+	read_on           INTEGER,
+	archived_on       INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due, so it stays empty; every table has it.
+CREATE INDEX {index:user_message_due} ON {user_message} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- The thin trace of one run of due work in the history of its source; written once,
+-- never scanned for work.
+CREATE TABLE {automation_job} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL,
+	type             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	partition_key    TEXT NOT NULL, -- the source entity
+	row_key          TEXT NOT NULL,
+	scheduler_key    TEXT NOT NULL,
+	trigger_type     TEXT NOT NULL,
+	business_unit    TEXT NOT NULL,
+	source_type      TEXT NOT NULL,
+	source           TEXT NOT NULL,
+	setting          TEXT NOT NULL,
+	input_hash       TEXT NOT NULL,
+	result           TEXT NOT NULL,
+	scheduled_on     INTEGER,
+	created_on       INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due, so it stays empty; every table has it.
+CREATE INDEX {index:automation_job_due} ON {automation_job} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What was asked for under a key that stands for something else; written once.
+CREATE TABLE {notification_conflict} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL,
+	type             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	artifact         TEXT NOT NULL,
+	partition_key    TEXT NOT NULL,
+	row_key          TEXT NOT NULL,
+	field            TEXT NOT NULL, -- the immutable field that differs
+	stored           TEXT NOT NULL,
+	wanted           TEXT NOT NULL,
+	created_on       INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due, so it stays empty; every table has it.
+CREATE INDEX {index:notification_conflict_due} ON {notification_conflict} (lane, due_on, id) WHERE due_on IS NOT NULL;

@@ -1,0 +1,124 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Trap 7: when the context of a statement ends while it runs, SQLite undoes the
+// whole transaction, and the next statement commits by itself.
+
+// stopping gives a connection a function stop() that cancels a context from
+// within a statement.
+func stopping(t *testing.T, conn *sql.Conn, cancel func()) {
+	t.Helper()
+	err := conn.Raw(func(c any) error {
+		return c.(*sqlite3.SQLiteConn).RegisterFunc("stop", func() int { cancel(); return 0 }, false)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTrap7DriverCommitsOutsideOfACancelledTransaction(t *testing.T) {
+	t.Parallel()
+	db := raw(t, filepath.Join(t.TempDir(), "a.db"))
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	stopping(t, conn, cancel)
+	execSQL(t, conn, "CREATE TABLE t (n)")
+	tx, err := conn.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	execSQL(t, tx, "INSERT INTO t VALUES (1)")
+	const long = "WITH RECURSIVE c(n) AS (SELECT stop() UNION ALL SELECT n + 1 FROM c) INSERT INTO t SELECT n FROM c"
+	if _, err := tx.ExecContext(ctx, long); err == nil {
+		t.Fatal("the statement ended by itself")
+	}
+	execSQL(t, tx, "INSERT INTO t VALUES (2)")
+	if err := tx.Rollback(); err == nil {
+		t.Error("there was a transaction to roll back")
+	}
+	if got := scan[int](t, conn, "SELECT group_concat(n) FROM t"); got != 2 {
+		t.Errorf("the table holds %d", got)
+	}
+}
+
+// cancelling is a store whose table of tasks cancels a context when a task is
+// inserted, while the statement runs.
+func cancelling(t *testing.T) (*Store, context.Context) {
+	t.Helper()
+	s, _ := onFile(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	conn, err := s.DB().Conn(t.Context()) // there is only one
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopping(t, conn, cancel)
+	execSQL(t, conn, "CREATE TEMP TRIGGER stop AFTER INSERT ON task WHEN NEW.key = 'task-00000' BEGIN SELECT stop(); END")
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return s, ctx
+}
+
+// The function goes on after errors, as a bad one might, and returns none.
+func TestTrap7NothingIsCommittedOutsideOfACancelledTransaction(t *testing.T) {
+	t.Parallel()
+	s, ctx := cancelling(t)
+	rows := dueTasks(3)
+	err := s.InTx(ctx, func(tx storage.Tx) error {
+		if _, err := tasks.Insert(ctx, tx, rows[0]); err != nil {
+			t.Errorf("the statement that ran when the context ended: %v", err)
+		}
+		if _, err := tasks.Insert(ctx, tx, rows[1]); !errors.Is(err, context.Canceled) {
+			t.Errorf("the next one: %v", err)
+		}
+		_, _ = tasks.Insert(t.Context(), tx, rows[2]) // with a context that goes on
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if n := scan[int](t, s.DB(), "SELECT count(*) FROM task"); n != 0 {
+		t.Errorf("%d rows were committed", n)
+	}
+}
+
+// Without the defence the driver undoes the host's transaction unseen, and what
+// the host writes next stays although it rolls back.
+func TestTrap7JoinedTransactionStaysTheHosts(t *testing.T) {
+	t.Parallel()
+	s, ctx := cancelling(t)
+	execSQL(t, s.DB(), "CREATE TABLE host (n)")
+	host, err := s.DB().BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := dueTasks(2)
+	if _, err := tasks.Insert(ctx, s.Join(host), rows[0]); err != nil {
+		t.Errorf("the statement that ran when the context ended: %v", err)
+	}
+	if _, err := tasks.Insert(ctx, s.Join(host), rows[1]); !errors.Is(err, context.Canceled) {
+		t.Errorf("the next one: %v", err)
+	}
+	execSQL(t, host, "INSERT INTO host VALUES (1)")
+	if err := host.Rollback(); err != nil {
+		t.Error(err)
+	}
+	if n := scan[int](t, s.DB(), "SELECT (SELECT count(*) FROM host) + (SELECT count(*) FROM task)"); n != 0 {
+		t.Errorf("%d rows were committed", n)
+	}
+}

@@ -1,0 +1,225 @@
+package storagetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+var (
+	blobTheme   = theme{name: "blobs", apart: true, sentences: blobSentences}
+	folderTheme = theme{
+		name:    "blobs in a folder",
+		apart:   true,
+		missing: func(h Harness) string { return h.NoFolder },
+		options: func(t testing.TB) Options { return Options{BlobDir: t.TempDir()} },
+		sentences: append(blobSentences[:len(blobSentences):len(blobSentences)],
+			sentence{"a folder keeps contents out of the database", func(w *world) {
+				w.put("x")
+				w.same("chunk rows", w.chunks(), 0)
+			}}),
+	}
+)
+
+const day = 24 * time.Hour
+
+var blobSentences = []sentence{
+	{"a blob is what was put", func(w *world) {
+		const chunk = 1 << 20
+		for _, size := range []int{0, 1, chunk - 1, chunk, chunk + 1, 3*chunk + 5} {
+			content := pattern(size)
+			ref := w.put(content)
+			sum := sha256.Sum256([]byte(content))
+			w.same("ref", ref, storage.Ref{Name: ref.Name, Size: int64(size), SHA256: hex.EncodeToString(sum[:])})
+			w.same(fmt.Sprintf("content of %d bytes", size), w.read(ref, 0) == content, true)
+		}
+	}},
+	{"Open reads from offset on", func(w *world) {
+		content := pattern(1<<20 + 100)
+		ref := w.put(content)
+		for _, offset := range []int{1, 1<<20 - 1, 1 << 20, 1<<20 + 1, len(content) - 1, len(content)} {
+			w.same(fmt.Sprintf("content from %d on", offset), w.read(ref, int64(offset)) == content[offset:], true)
+		}
+		for _, offset := range []int64{-1, ref.Size + 1} {
+			if _, err := w.store.Blobs().Open(w.ctx, ref, offset); err == nil {
+				w.Errorf("offset %d is no error", offset)
+			}
+		}
+	}},
+	{"a blob is read in pieces of any size", func(w *world) {
+		ref := w.put(pattern(1000))
+		r, err := w.store.Blobs().Open(w.ctx, ref, 0)
+		w.is("Open", err, nil)
+		defer r.Close()
+		w.is("TestReader", iotest.TestReader(r, []byte(pattern(1000))), nil)
+	}},
+	{"Open of what is not there is ErrNotFound", func(w *world) {
+		for _, name := range []string{"", strings.Repeat("0", 32), "../../etc/passwd", "a\x00", strings.Repeat("A", 32)} {
+			_, err := w.store.Blobs().Open(w.ctx, storage.Ref{Name: name}, 0)
+			w.is("Open "+name, err, storage.ErrNotFound)
+		}
+	}},
+	{"names are generated", func(w *world) {
+		one, two := w.put("x"), w.put("x")
+		if one.Name == two.Name || one.IsZero() || strings.Trim(one.Name, "0123456789abcdef") != "" {
+			w.Errorf("names are %q and %q", one.Name, two.Name)
+		}
+	}},
+	{"an error of the reader is that of Put, and what was written is collected", func(w *world) {
+		w.collected(0)
+		half := io.MultiReader(strings.NewReader(pattern(2<<20)), iotest.ErrReader(errRefused))
+		_, err := w.store.Blobs().Put(w.ctx, half)
+		w.is("Put", err, errRefused)
+		w.clock.Add(day)
+		w.collected(1)
+	}},
+	{"a blob that nobody kept within a day is collected", func(w *world) {
+		ref := w.put("x")
+		w.clock.Add(day - time.Microsecond)
+		w.collected(0)
+		w.same("content", w.read(ref, 0), "x")
+		w.clock.Add(time.Microsecond)
+		w.collected(1)
+		w.gone(ref)
+		w.collected(0)
+	}},
+	{"a blob that was kept stays", func(w *world) {
+		one, two := w.put("x"), w.put("y")
+		w.tx(func(tx storage.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, one, storage.Ref{}, two, one) })
+		w.tx(func(tx storage.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, two) })
+		w.clock.Add(10 * day)
+		w.collected(0)
+		w.same("content", w.read(one, 0)+w.read(two, 0), "xy")
+	}},
+	{"Keep belongs to the transaction that names the blob", func(w *world) {
+		ref := w.put("x")
+		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+			return errors.Join(w.store.Blobs().Keep(w.ctx, tx, ref), errRefused)
+		})
+		w.is("InTx", err, errRefused)
+		w.clock.Add(day)
+		w.collected(1)
+	}},
+	{"Keep of what is not there is ErrNotFound", func(w *world) {
+		ref := w.put("x")
+		w.is("Delete", w.store.Blobs().Delete(w.ctx, ref), nil)
+		for _, bad := range []storage.Ref{ref, {Name: "../x"}, {Name: strings.Repeat("0", 32)}} {
+			err := w.store.InTx(w.ctx, func(tx storage.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, bad) })
+			w.is("Keep", err, storage.ErrNotFound)
+		}
+	}},
+	{"Delete removes a blob, kept or not, and one that is gone is no error", func(w *world) {
+		one, two := w.put(pattern(3<<20)), w.put("y")
+		w.tx(func(tx storage.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, one) })
+		for range 2 {
+			w.is("Delete", w.store.Blobs().Delete(w.ctx, one), nil)
+		}
+		w.gone(one)
+		w.same("the other's content", w.read(two, 0), "y")
+		w.is("Delete of no name", w.store.Blobs().Delete(w.ctx, storage.Ref{Name: "../x"}), nil)
+		w.is("Delete", w.store.Blobs().Delete(w.ctx, two), nil)
+		w.same("chunk rows", w.chunks(), 0)
+	}},
+	{"Collect removes at most limit blobs and tells how many", func(w *world) {
+		for range 5 {
+			w.put("x")
+		}
+		w.clock.Add(day)
+		for _, want := range []int{2, 2, 1, 0} {
+			n, err := w.store.Blobs().Collect(w.ctx, 2)
+			w.is("Collect", err, nil)
+			w.same("collected", n, want)
+		}
+		w.same("chunk rows", w.chunks(), 0)
+	}},
+	{"blobs go with any number of goroutines", func(w *world) {
+		var group sync.WaitGroup
+		for n := range 4 {
+			group.Go(func() {
+				content := pattern(n*300_000 + 7)
+				ref := w.put(content)
+				w.same("content", w.read(ref, 0) == content, true)
+				w.is("Delete", w.store.Blobs().Delete(w.ctx, ref), nil)
+			})
+		}
+		group.Wait()
+		w.same("chunk rows", w.chunks(), 0)
+	}},
+	{"reading ends with its context", func(w *world) {
+		ctx, end := context.WithCancel(w.ctx)
+		end()
+		_, err := w.store.Blobs().Open(ctx, w.put("x"), 0)
+		w.is("Open", err, context.Canceled)
+	}},
+}
+
+// patterned is text in which no two places look alike.
+var patterned = sync.OnceValue(func() string {
+	var b []byte
+	for n := int64(0); len(b) < 4<<20; n++ {
+		b = append(strconv.AppendInt(b, n, 36), ',')
+	}
+	return string(b)
+})
+
+// pattern is so many bytes of patterned.
+func pattern(size int) string { return patterned()[:size] }
+
+func (w *world) put(content string) storage.Ref {
+	w.Helper()
+	ref, err := w.store.Blobs().Put(w.ctx, strings.NewReader(content))
+	w.is("Put", err, nil)
+	return ref
+}
+
+func (w *world) read(ref storage.Ref, offset int64) string {
+	w.Helper()
+	r, err := w.store.Blobs().Open(w.ctx, ref, offset)
+	if err != nil {
+		w.Errorf("Open: %v", err)
+		return ""
+	}
+	content, err := io.ReadAll(r)
+	w.is("read", errors.Join(err, r.Close()), nil)
+	return string(content)
+}
+
+func (w *world) gone(ref storage.Ref) {
+	w.Helper()
+	_, err := w.store.Blobs().Open(w.ctx, ref, 0)
+	w.is("Open", err, storage.ErrNotFound)
+}
+
+// collected wants Collect to remove so many blobs.
+func (w *world) collected(want int) {
+	w.Helper()
+	n, err := w.store.Blobs().Collect(w.ctx, 100)
+	w.is("Collect", err, nil)
+	w.same("collected", n, want)
+}
+
+// chunks counts the pieces of contents in the database.
+func (w *world) chunks() (n int) {
+	w.Helper()
+	for _, s := range storage.Schemas() {
+		if s.Name != "blob_chunk" {
+			continue
+		}
+		w.tx(func(tx storage.Tx) (err error) {
+			n, err = tx.Count(w.ctx, s, "", nil, 1000)
+			return err
+		})
+	}
+	return n
+}

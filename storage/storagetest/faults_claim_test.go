@@ -1,0 +1,108 @@
+package storagetest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+type claimFunc = func(context.Context, storage.Tx, *storage.Schema, storage.Claim) ([]storage.Row, error)
+
+// asked is a store that claims something else than it was asked for.
+func asked(change func(c *storage.Claim)) claimFunc {
+	return func(ctx context.Context, tx storage.Tx, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+		c.Lanes = slices.Clone(c.Lanes)
+		change(&c)
+		return tx.Claim(ctx, s, c)
+	}
+}
+
+// answered is a store that answers something else than it claimed.
+func answered(change func(rows []storage.Row)) claimFunc {
+	return func(ctx context.Context, tx storage.Tx, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+		rows, err := tx.Claim(ctx, s, c)
+		change(rows)
+		return rows, err
+	}
+}
+
+// leased is a store that moves the leases of the rows for which conds hold
+// before it claims.
+func leased(until func(c storage.Claim) time.Time, conds func(c storage.Claim) []storage.Cond) claimFunc {
+	return func(ctx context.Context, tx storage.Tx, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+		rows, err := tx.Select(ctx, s, storage.AnyScope, storage.Query{
+			Where: append(conds(c), storage.NotNull("lease_expires_on")), Limit: 1000,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := tx.Extend(ctx, s, rows, until(c)); err != nil {
+			return nil, err
+		}
+		return tx.Claim(ctx, s, c)
+	}
+}
+
+var claimFaults = []fault{
+	{name: "claim ignores the status", theme: "claim",
+		claim: asked(func(c *storage.Claim) { c.Statuses = []string{ready, busy, done, "", "ready"} })},
+	{name: "claim ignores types", theme: "claim", claim: asked(func(c *storage.Claim) { c.Types = nil })},
+	{name: "claim takes no types for all types", theme: "claim", claim: asked(func(c *storage.Claim) {
+		if len(c.Types) == 0 {
+			c.Types = nil
+		}
+	})},
+	{name: "claim ignores paused scopes", theme: "claim", claim: asked(func(c *storage.Claim) { c.Except = nil })},
+	{name: "claim never sets the status", theme: "claim", claim: asked(func(c *storage.Claim) { c.Busy = "" })},
+	{name: "claim sets no token", theme: "claim", claim: asked(func(c *storage.Claim) { c.Token = "" })},
+	{name: "claim takes rows that are due in a moment", theme: "claim",
+		claim: asked(func(c *storage.Claim) { c.Now = c.Now.Add(time.Microsecond) })},
+	{name: "claim leaves rows that are due now", theme: "claim",
+		claim: asked(func(c *storage.Claim) { c.Now = c.Now.Add(-time.Microsecond) })},
+	{name: "claim takes held rows", theme: "claim", claim: leased(
+		func(c storage.Claim) time.Time { return c.Now },
+		func(storage.Claim) []storage.Cond { return nil },
+	)},
+	{name: "claim ignores a lane's limit", theme: "lanes", claim: asked(func(c *storage.Claim) {
+		for i := range c.Lanes {
+			c.Lanes[i].Limit += 10
+		}
+	})},
+	{name: "claim ignores the cursor", theme: "lanes", claim: asked(func(c *storage.Claim) {
+		for i := range c.Lanes {
+			c.Lanes[i].After = storage.Cursor{}
+		}
+	})},
+	{name: "claim ignores the cursor's id", theme: "lanes", claim: asked(func(c *storage.Claim) {
+		for i := range c.Lanes {
+			c.Lanes[i].After.ID = 0
+		}
+	})},
+	{name: "claim takes lanes in its own order", theme: "lanes", claim: asked(func(c *storage.Claim) {
+		slices.SortFunc(c.Lanes, func(a, b storage.LaneClaim) int { return int(a.Lane) - int(b.Lane) })
+	})},
+	{name: "claim is in the order of the database", theme: "lanes", claim: answered(slices.Reverse[[]storage.Row])},
+	{name: "a lease that ends now is not expired", theme: "take-over", claim: leased(
+		func(c storage.Claim) time.Time { return c.Now.Add(time.Microsecond) },
+		func(c storage.Claim) []storage.Cond { return []storage.Cond{storage.Eq("lease_expires_on", c.Now)} },
+	)},
+	{name: "a take-over looks at the status", theme: "take-over", claim: leased(
+		func(c storage.Claim) time.Time { return c.Now.Add(time.Hour) },
+		func(c storage.Claim) []storage.Cond {
+			return []storage.Cond{storage.Any(storage.Less("status", c.Busy), storage.Greater("status", c.Busy))}
+		},
+	)},
+	{name: "a take-over is not told", theme: "take-over", claim: answered(func(rows []storage.Row) {
+		for _, r := range rows {
+			storage.RecordOf(r).Abandoned = false
+		}
+	})},
+	{name: "every claim is told as a take-over", theme: "take-over", claim: answered(func(rows []storage.Row) {
+		for _, r := range rows {
+			storage.RecordOf(r).Abandoned = true
+		}
+	})},
+	{name: "a take-over does not raise the version", theme: "take-over", skew: true},
+}

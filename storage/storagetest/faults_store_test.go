@@ -1,0 +1,145 @@
+package storagetest
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// committing is a store that commits whatever its function says.
+func committing(ctx context.Context, s *faulty, f func(storage.Tx) error) (err error) {
+	committed := s.Store.InTx(ctx, func(tx storage.Tx) error {
+		err = f(tx)
+		return nil
+	})
+	if err == nil {
+		err = committed
+	}
+	return err
+}
+
+// twice runs the function once more after it has committed.
+func twice(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
+	if err := s.Store.InTx(ctx, f); err != nil {
+		return err
+	}
+	return s.Store.InTx(ctx, f)
+}
+
+// faultyBlobs replaces methods of sound blobs; what is nil stays sound.
+type faultyBlobs struct {
+	storage.Blobs
+	keep   func() error
+	offset func(int64) int64
+	limit  int
+}
+
+func (b faultyBlobs) Keep(ctx context.Context, tx storage.Tx, refs ...storage.Ref) error {
+	if b.keep != nil {
+		return b.keep()
+	}
+	return b.Blobs.Keep(ctx, tx, refs...)
+}
+
+func (b faultyBlobs) Open(ctx context.Context, ref storage.Ref, offset int64) (io.ReadCloser, error) {
+	if b.offset != nil {
+		offset = b.offset(offset)
+	}
+	return b.Blobs.Open(ctx, ref, offset)
+}
+
+func (b faultyBlobs) Collect(ctx context.Context, limit int) (int, error) {
+	if b.limit != 0 {
+		limit = b.limit
+	}
+	return b.Blobs.Collect(ctx, limit)
+}
+
+var storeFaults = []fault{
+	{name: "a committed transaction runs again", theme: "exclusion", inTx: twice},
+	{name: "an error commits", theme: "transactions", inTx: committing},
+	{name: "a panic commits", theme: "transactions",
+		inTx: func(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
+			var panicked any
+			err := s.Store.InTx(ctx, func(tx storage.Tx) error {
+				defer func() { panicked = recover() }()
+				return f(tx)
+			})
+			if panicked != nil {
+				panic(panicked)
+			}
+			return err
+		}},
+	{name: "a panic is swallowed", theme: "transactions",
+		inTx: func(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
+			defer func() { _ = recover() }()
+			return s.Store.InTx(ctx, f)
+		}},
+	{name: "a verb's error is forgotten", theme: "transactions",
+		count: func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, where []storage.Cond, limit int) (int, error) {
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
+			return tx.Count(ctx, s, scope, where, limit)
+		}},
+	{name: "an uncommitted row is seen", theme: "isolation", inTx: committing},
+	{name: "contexts are ignored", theme: "contexts",
+		inTx: func(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
+			return s.Store.InTx(context.WithoutCancel(ctx), f)
+		}},
+	{name: "nobody is woken", theme: "waking", waker: func(*memory.Store) *storage.Waker { return &storage.Waker{} }},
+	{name: "a roll-back wakes", theme: "waking",
+		inTx: func(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
+			var hints storage.Hints
+			err := s.Store.InTx(ctx, func(tx storage.Tx) error {
+				return f(hinting{tx, &hints})
+			})
+			hints.Send(s.Store.Waker())
+			return err
+		}},
+	{name: "next ignores the horizon", theme: "next",
+		next: func(ctx context.Context, s *memory.Store, schema *storage.Schema, c storage.Claim, horizon time.Time) (time.Time, error) {
+			return s.Next(ctx, schema, c, horizon.Add(time.Hour))
+		}},
+	{name: "next looks at rows of all types", theme: "next",
+		next: func(ctx context.Context, s *memory.Store, schema *storage.Schema, c storage.Claim, horizon time.Time) (time.Time, error) {
+			c.Types = nil
+			return s.Next(ctx, schema, c, horizon)
+		}},
+	{name: "blobs are not kept", theme: "blobs",
+		blobs: func(b storage.Blobs) storage.Blobs { return faultyBlobs{Blobs: b, keep: func() error { return nil }} }},
+	{name: "blobs are read from the start", theme: "blobs",
+		blobs: func(b storage.Blobs) storage.Blobs {
+			return faultyBlobs{Blobs: b, offset: func(int64) int64 { return 0 }}
+		}},
+	{name: "all blobs are collected at once", theme: "blobs",
+		blobs: func(b storage.Blobs) storage.Blobs { return faultyBlobs{Blobs: b, limit: 1000} }},
+	{name: "blobs lose their last chunk", theme: "blobs",
+		insert: func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+			if s.Name == "blob_chunk" && storage.RecordOf(rows[0]).Key[33:] == "00000001" {
+				return []bool{true}, nil
+			}
+			return tx.Insert(ctx, s, rows)
+		}},
+	{name: "the environment is not stored", theme: "environment",
+		insert: func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+			if s.Name == "store_identity" {
+				return make([]bool, len(rows)), nil
+			}
+			return tx.Insert(ctx, s, rows)
+		}},
+}
+
+// hinting notes what is inserted, whether or not it will be there.
+type hinting struct {
+	storage.Tx
+	hints *storage.Hints
+}
+
+func (h hinting) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	h.hints.Add(s, rows)
+	return h.Tx.Insert(ctx, s, rows)
+}

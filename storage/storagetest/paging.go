@@ -1,0 +1,149 @@
+package storagetest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+var pagingTheme = theme{name: "paging", sentences: []sentence{
+	{"rows come by id, at most Limit of them", func(w *world) {
+		w.insert(newThings("c", "a", "b")...)
+		w.ascending(w.all())
+		w.same("rows", len(w.find("", storage.Query{Limit: 2})), 2)
+		w.same("rows of no limit", len(w.find("", storage.Query{})), 0)
+	}},
+	{"Desc alone is by id backwards", func(w *world) {
+		w.insert(newThings("c", "a", "b")...)
+		rows := w.find("", storage.Query{Desc: true, Limit: 10})
+		w.same("rows", len(rows), 3)
+		slices.Reverse(rows)
+		w.ascending(rows)
+	}},
+	{"OrderBy orders by a column, ties by id in the same direction", func(w *world) {
+		w.insert(ranked(3, 1, 2, 1, 3, 1)...)
+		for _, desc := range []bool{false, true} {
+			got := w.find("", storage.Query{OrderBy: "amount", Desc: desc, Limit: 10})
+			w.same("rows", len(got), 6)
+			if desc {
+				slices.Reverse(got)
+			}
+			w.same("sorted", slices.IsSortedFunc(got, byAmount), true)
+		}
+	}},
+	{"NULLs sort first, and last when Desc", func(w *world) {
+		rows := newThings("a", "b", "c", "d")
+		rows[0].Note, rows[0].SeenOn, rows[0].Rank = "x", at(-1), -1
+		rows[2].Note, rows[2].SeenOn, rows[2].Rank = "y", at(1), 1
+		w.insert(rows...)
+		for _, column := range []string{"note", "seen_on", "ranking"} {
+			up := keysOf(w.find("", storage.Query{OrderBy: column, Limit: 10}))
+			w.same(column, up[2:], []string{"a", "c"})
+			down := keysOf(w.find("", storage.Query{OrderBy: column, Desc: true, Limit: 10}))
+			w.same(column+" down", down[:2], []string{"c", "a"})
+		}
+	}},
+	{"Limit cuts what the order puts last", func(w *world) {
+		w.insert(ranked(3, 1, 2)...)
+		got := w.find("", storage.Query{OrderBy: "amount", Limit: 2})
+		w.same("keys", keysOf(got), []string{"1", "2"})
+	}},
+	{"After continues behind the last row of the page before", func(w *world) {
+		w.insert(ranked(5, 1, 2, 1, 5, 1, 3, 1, 4, 2)...)
+		for _, desc := range []bool{false, true} {
+			for limit := 1; limit <= 4; limit++ {
+				w.pages(storage.Query{Desc: desc, Limit: limit}, func(*thing) any { return nil })
+				w.pages(storage.Query{OrderBy: "amount", Desc: desc, Limit: limit}, func(r *thing) any { return r.Amount })
+				w.pages(storage.Query{OrderBy: "due_on", Desc: desc, Limit: limit}, func(r *thing) any { return r.DueOn })
+				w.pages(storage.Query{OrderBy: "name", Desc: desc, Limit: limit}, func(r *thing) any { return r.Name })
+				w.pages(storage.Query{OrderBy: "ranking", Desc: desc, Limit: limit}, func(r *thing) any { return r.Rank })
+			}
+		}
+	}},
+	{"After goes with conditions and scope", func(w *world) {
+		w.insert(ranked(1, 2, 3, 4)...)
+		w.insert(scoped("one", "x"))
+		got := w.find("", storage.Query{
+			Where: []storage.Cond{storage.Less("amount", 4)}, OrderBy: "amount", Limit: 10,
+			After: &storage.Position{Value: int64(1), ID: w.find("", storage.Query{Where: all("amount", 1)[:1], Limit: 1})[0].ID},
+		})
+		w.same("amounts", amounts(got), []int64{2, 3})
+	}},
+	{"After takes named types and any zone", func(w *world) {
+		type number int16
+		w.insert(ranked(1, 2)...)
+		q := storage.Query{OrderBy: "amount", Limit: 10, After: &storage.Position{Value: number(1), ID: 1 << 40}}
+		w.same("amounts", amounts(w.find("", q)), []int64{2})
+		q = storage.Query{OrderBy: "due_on", Limit: 10, After: &storage.Position{
+			Value: at(1).In(time.FixedZone("", -7200)), ID: 1 << 40,
+		}}
+		w.same("amounts", amounts(w.find("", q)), []int64{2})
+	}},
+	{"a page may begin at a row that is gone", func(w *world) {
+		rows := ranked(1, 2, 3)
+		w.insert(rows...)
+		w.remove(copyOf(rows[1]))
+		got := w.find("", storage.Query{OrderBy: "amount", Limit: 10, After: &storage.Position{Value: 2, ID: rows[1].ID}})
+		w.same("amounts", amounts(got), []int64{3})
+	}},
+}}
+
+// ranked makes rows of those amounts, whose names and due moments go the same way.
+func ranked(amounts ...int) []*thing {
+	rows := make([]*thing, len(amounts))
+	for i, n := range amounts {
+		key := fmt.Sprint(n)
+		if slices.Contains(amounts[:i], n) {
+			key = fmt.Sprint(n, " at ", i)
+		}
+		r := newThing(key)
+		r.Amount, r.Name, r.DueOn, r.Rank = int64(n), fmt.Sprint("name ", n), at(n), int32(n)
+		rows[i] = r
+	}
+	return rows
+}
+
+func amounts(rows []*thing) []int64 {
+	out := make([]int64, len(rows))
+	for i, r := range rows {
+		out[i] = r.Amount
+	}
+	return out
+}
+
+func byAmount(a, b *thing) int {
+	if a.Amount != b.Amount {
+		return int(a.Amount - b.Amount)
+	}
+	return int(a.ID - b.ID)
+}
+
+func (w *world) ascending(rows []*thing) {
+	w.Helper()
+	for i := 1; i < len(rows); i++ {
+		if rows[i-1].ID >= rows[i].ID {
+			w.Errorf("id %d comes after id %d", rows[i].ID, rows[i-1].ID)
+		}
+	}
+}
+
+// pages reads page by page and compares with the result in one piece.
+func (w *world) pages(q storage.Query, value func(*thing) any) {
+	w.Helper()
+	whole := q
+	whole.Limit = 100
+	want := keysOf(w.find("", whole))
+	var got []string
+	for {
+		page := w.find("", q)
+		got = append(got, keysOf(page)...)
+		if len(page) < q.Limit || len(got) > len(want) {
+			break
+		}
+		last := page[len(page)-1]
+		q.After = &storage.Position{Value: value(last), ID: last.ID}
+	}
+	w.same(fmt.Sprintf("pages by %q, %d rows each, down %t", q.OrderBy, q.Limit, q.Desc), got, want)
+}

@@ -1,0 +1,153 @@
+package storagetest
+
+import (
+	"context"
+	"errors"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+var errRefused = errors.New("refused")
+
+var transactionTheme = theme{name: "transactions", sentences: []sentence{
+	{"InTx commits when its function returns nil", func(w *world) {
+		w.tx(func(tx storage.Tx) error {
+			_, err := w.things.Insert(w.ctx, tx, newThings("a", "b")...)
+			return err
+		})
+		w.same("keys", keysOf(w.all()), []string{"a", "b"})
+	}},
+	{"a transaction sees what it wrote", func(w *world) {
+		w.insert(newThing("a"))
+		w.tx(func(tx storage.Tx) error {
+			return errors.Join(w.writeAll(tx), func() error {
+				row, err := w.things.Get(w.ctx, tx, "", "a")
+				if err == nil {
+					w.same("note", row.Note, "written")
+				}
+				return err
+			}())
+		})
+	}},
+	{"InTx returns the error of its function and rolls everything back", func(w *world) {
+		before := w.seed()
+		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+			return errors.Join(w.writeAll(tx), errRefused)
+		})
+		w.is("InTx", err, errRefused)
+		w.untouched(before)
+	}},
+	{"a panic rolls everything back and goes on", func(w *world) {
+		before := w.seed()
+		func() {
+			defer func() { w.same("panic", recover(), any("dropped")) }()
+			_ = w.store.InTx(w.ctx, func(tx storage.Tx) error {
+				if err := w.writeAll(tx); err != nil {
+					w.Error(err)
+				}
+				panic("dropped")
+			})
+		}()
+		w.untouched(before)
+	}},
+	{"what was rolled back can be done again", func(w *world) {
+		before := w.seed()
+		for range 2 {
+			_ = w.store.InTx(w.ctx, func(tx storage.Tx) error {
+				return errors.Join(w.writeAll(tx), errRefused)
+			})
+		}
+		w.untouched(before)
+		w.tx(w.writeAll)
+		w.same("keys", keysOf(w.all()), []string{"a", "held", "new"})
+		w.same("note", w.get("a").Note, "written")
+	}},
+	{"an error of a verb ends the transaction", func(w *world) {
+		before := w.seed()
+		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+			if err := w.writeAll(tx); err != nil {
+				return err
+			}
+			ended, end := context.WithCancel(w.ctx)
+			end()
+			if _, err := w.things.Count(ended, tx, "", 1); err == nil {
+				w.Error("Count under an ended context has no error")
+			}
+			return nil
+		})
+		if err == nil {
+			w.Error("InTx has no error although a verb had one")
+		}
+		w.untouched(before)
+	}},
+	{"a Tx works until its function returns", func(w *world) {
+		var kept storage.Tx
+		w.tx(func(tx storage.Tx) error { kept = tx; return nil })
+		if _, err := w.things.Insert(w.ctx, kept, newThing("a")); err == nil {
+			w.Error("Insert after the end has no error")
+		}
+		w.same("rows", len(w.all()), 0)
+	}},
+	{"a Tx tells the store it belongs to", func(w *world) {
+		w.tx(func(tx storage.Tx) error {
+			w.same("is the store", tx.Store() == w.store, true)
+			return nil
+		})
+	}},
+	{"rows of two tables are written together", func(w *world) {
+		other := storage.Define[thing](w.things.Name + "_other")
+		w.in.createTable(w.T, &other.Schema)
+		for _, fail := range []error{errRefused, nil} {
+			err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+				_, here := w.things.Insert(w.ctx, tx, newThing("a"))
+				_, there := other.Insert(w.ctx, tx, newThing("a"), newThing("b"))
+				return errors.Join(here, there, fail)
+			})
+			w.is("InTx", err, fail)
+		}
+		w.same("rows here", w.count("", 10), 1)
+		w.things = other
+		w.same("rows there", w.count("", 10), 2)
+	}},
+}}
+
+// seed stores a free row, a held one, and one to be deleted.
+func (w *world) seed() []*thing {
+	w.insert(newThings("a", "gone")...)
+	held := newThing("held")
+	held.Status, held.ClaimToken, held.LeaseExpiresOn = busy, "t", at(-1)
+	w.insert(held)
+	return w.all()
+}
+
+// writeAll does one of everything to what seed stored.
+func (w *world) writeAll(tx storage.Tx) error {
+	rows, err := w.things.Find(w.ctx, tx, "", storage.Query{OrderBy: "key", Limit: 3})
+	if err != nil || len(rows) == 0 {
+		return errors.Join(err, errors.New("nothing is there"))
+	}
+	_, inserted := w.things.Insert(w.ctx, tx, newThing("new"))
+	rows[0].Note, rows[0].DueOn = "written", base
+	saved := w.things.Save(w.ctx, tx, rows[0])
+	var removed, extended error
+	if len(rows) == 3 {
+		removed = w.things.Delete(w.ctx, tx, rows[1])
+		_, extended = w.things.Extend(w.ctx, tx, at(0), rows[2])
+	}
+	_, claimed := w.things.Claim(w.ctx, tx, due("u"))
+	return errors.Join(inserted, saved, removed, extended, claimed)
+}
+
+// untouched shows that the rows are those of before, for reads and for claims.
+func (w *world) untouched(before []*thing) {
+	w.Helper()
+	w.same("rows", w.all(), before)
+	var keys []string
+	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+		rows, err := w.things.Claim(w.ctx, tx, due("v"))
+		keys = keysOf(rows)
+		return errors.Join(err, errRefused) // leave it as it was
+	})
+	w.is("InTx", err, errRefused)
+	w.same("claimable keys", keys, []string{"a", "held"})
+}

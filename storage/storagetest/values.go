@@ -1,0 +1,168 @@
+package storagetest
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+var valueTheme = theme{name: "values", sentences: []sentence{
+	{"integers keep their whole range", func(w *world) {
+		w.keeps(func(r *thing) { r.Amount, r.Rank = math.MaxInt64, math.MaxInt32 })
+		w.keeps(func(r *thing) { r.Amount, r.Rank = math.MinInt64, math.MinInt32 })
+		w.keeps(func(r *thing) { r.Amount, r.Rank, r.Lane = -1, -1, math.MaxInt16 })
+		w.keeps(func(r *thing) { r.Amount, r.Lane = 1<<53+1, math.MinInt16 })
+	}},
+	{"booleans are true or false", func(w *world) {
+		w.keeps(func(r *thing) { r.Ready, r.Checked, r.Abandoned = true, true, true })
+		w.keeps(func(r *thing) { r.Ready, r.Checked, r.Abandoned = false, false, false })
+	}},
+	{"bytes come back byte by byte", func(w *world) {
+		all := make([]byte, 256)
+		for i := range all {
+			all[i] = byte(i)
+		}
+		w.keeps(func(r *thing) { r.Data, r.Seal = all, all })
+		w.keeps(func(r *thing) { r.Data, r.Seal = []byte{0}, []byte(`\x00`) })
+		w.keeps(func(r *thing) { r.Data = []byte(strings.Repeat("x", 1<<14)) })
+	}},
+	{"bytes that may not be NULL are empty rather than nil", func(w *world) {
+		r := newThing("a")
+		r.Data = nil
+		w.insert(r)
+		w.same("nil", w.get("a").Data, []byte{})
+		r.Data = []byte{}
+		w.save(r)
+		w.same("empty", w.get("a").Data, []byte{})
+	}},
+	{"nil bytes are NULL where they may be, and empty ones are not", func(w *world) {
+		w.keeps(func(r *thing) { r.Seal = nil })
+		w.keeps(func(r *thing) { r.Seal = []byte{} })
+	}},
+	{"NULL comes back as the zero value", func(w *world) {
+		w.keeps(func(r *thing) {
+			r.Note, r.Rank, r.Checked, r.SeenOn, r.Labels, r.Raw, r.Seal = "", 0, false, time.Time{}, nil, nil, nil
+		})
+	}},
+	{"NULLs and values go together in one call", func(w *world) {
+		rows := newThings("a", "b", "c", "d")
+		fill(rows[1])
+		rows[2].Note, rows[2].Seal = "only", []byte{}
+		fill(rows[3])
+		w.insert(rows...)
+		for _, r := range rows {
+			w.same("inserted", w.get(r.Key), r)
+		}
+		rows[0].Note, rows[1].Note, rows[1].Seal, rows[2].SeenOn = "x", "", nil, base
+		w.same("stale", w.save(rows...), []int(nil))
+		for _, r := range rows {
+			w.same("saved", w.get(r.Key), r)
+		}
+	}},
+}}
+
+// keeps shows that a row comes back as it is from Insert, from Save and from a
+// claim. It leaves the table empty.
+func (w *world) keeps(change func(*thing)) {
+	w.Helper()
+	row := newThing("kept")
+	change(row)
+	w.insert(row)
+	w.same("inserted", w.get("kept"), row)
+	w.remove(row)
+
+	row = newThing("kept")
+	w.insert(row)
+	lane := row.Lane
+	change(row)
+	row.Lane = lane // fixed
+	w.same("stale", w.save(row), []int(nil))
+	w.same("saved", w.get("kept"), row)
+
+	c := due("t")
+	c.Busy = ""
+	c.Lanes[0].Lane = lane
+	row.DueOn, row.Status, row.LeaseExpiresOn = base, ready, time.Time{}
+	w.save(row)
+	if got := w.claim(c); len(got) == 1 {
+		row.Version, row.ClaimToken, row.LeaseExpiresOn, row.Abandoned = row.Version+1, "t", c.LeaseUntil, false
+		w.same("claimed", got[0], row)
+	} else {
+		w.Errorf("claimed %d rows", len(got))
+	}
+	w.remove(row)
+}
+
+var timeTheme = theme{name: "times", sentences: []sentence{
+	{"times come back in UTC and as the same instant", func(w *world) {
+		row := newThing("a")
+		row.SeenOn = time.Date(2026, 3, 1, 3, 0, 0, 0, time.FixedZone("", -5*3600))
+		w.insert(row)
+		got := w.get("a").SeenOn
+		w.same("instant", got, base)
+		w.same("location", got.Location().String(), "UTC")
+	}},
+	{"times are whole microseconds, cut off", func(w *world) {
+		for i, extra := range []time.Duration{1, 499, 500, 501, 999} {
+			row := newThing(string(rune('a' + i)))
+			row.SeenOn, row.DueOn = base.Add(extra), base.Add(time.Microsecond+extra)
+			w.insert(row)
+			w.same("inserted", w.get(row.Key).SeenOn, base)
+			w.same("inserted", w.get(row.Key).DueOn, at(1))
+			row.SeenOn = at(7).Add(extra)
+			w.save(row)
+			w.same("saved", w.get(row.Key).SeenOn, at(7))
+		}
+	}},
+	{"a time before 1970 is cut off towards the past too", func(w *world) {
+		w.keeps(func(r *thing) { r.SeenOn = time.Date(1969, 12, 31, 23, 59, 59, 999_999_000, time.UTC) })
+		row := newThing("a")
+		row.SeenOn = time.Date(1969, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+		w.insert(row)
+		w.same("stored", w.get("a").SeenOn, time.Date(1969, 12, 31, 23, 59, 59, 999_999_000, time.UTC))
+	}},
+	{"a zero time is NULL", func(w *world) {
+		row := newThing("a")
+		row.SeenOn = time.Time{}.In(time.FixedZone("", 3600))
+		w.insert(row)
+		w.same("zero", w.get("a").SeenOn.IsZero(), true)
+		w.same("NULL", w.where(storage.Null("seen_on")), []string{"a"})
+	}},
+	{"years 1 and 9999 are kept", func(w *world) {
+		w.keeps(func(r *thing) { r.SeenOn = time.Time{}.Add(time.Microsecond) })
+		w.keeps(func(r *thing) { r.SeenOn = time.Date(1, 6, 7, 8, 9, 10, 11000, time.UTC) })
+		w.keeps(func(r *thing) { r.SeenOn = time.Date(1847, 1, 1, 0, 0, 1, 0, time.UTC) })
+		w.keeps(func(r *thing) { r.SeenOn = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC) })
+	}},
+	{"instants are ordered, whatever zone they were given in", func(w *world) {
+		rows := newThings("a", "b", "c")
+		rows[0].SeenOn = base.Add(time.Second).In(time.FixedZone("", 2*3600))
+		rows[1].SeenOn = base.Add(-time.Second).In(time.FixedZone("", -9*3600))
+		rows[2].SeenOn = base
+		w.insert(rows...)
+		w.same("keys", keysOf(w.find("", storage.Query{OrderBy: "seen_on", Limit: 10})), []string{"b", "c", "a"})
+	}},
+	{"the moments of a claim are cut off like stored ones", func(w *world) {
+		w.insert(newThings("a", "b")...)
+		c := due("t")
+		c.Now, c.LeaseUntil = at(0).Add(999), at(9).Add(999)
+		rows := w.claim(c)
+		w.same("keys", keysOf(rows), []string{"a"})
+		w.same("lease", rows[0].LeaseExpiresOn, at(9))
+		w.extend(at(20).Add(999), rows...)
+		w.same("extended lease", w.get("a").LeaseExpiresOn, at(20))
+	}},
+	{"a clock in another zone changes nothing", func(w *world) {
+		w.insert(newThings("a", "b")...)
+		zone := time.FixedZone("", 5*3600)
+		c := due("t")
+		c.Now, c.LeaseUntil = c.Now.In(zone), c.LeaseUntil.In(zone)
+		c.Lanes[0].After = storage.Cursor{DueOn: at(-1).In(zone)}
+		rows := w.claim(c)
+		w.same("keys", keysOf(rows), []string{"a"})
+		w.same("lease", rows[0].LeaseExpiresOn, base.Add(time.Minute))
+		w.same("location", rows[0].LeaseExpiresOn.Location().String(), "UTC")
+	}},
+}}

@@ -1,0 +1,204 @@
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// world is where a sentence is shown: an empty table of things on a store whose
+// clock stands at base until the test moves it.
+type world struct {
+	*testing.T
+	h      Harness
+	in     *Instance
+	ctx    context.Context
+	store  storage.Store
+	clock  *clock.Mock
+	things *storage.Table[thing]
+}
+
+// with is w for a subtest, with a table of that name.
+func (w *world) with(t *testing.T, table string) *world {
+	t.Helper()
+	own := *w
+	own.T, own.ctx = t, t.Context()
+	own.things = storage.Define[thing](table)
+	own.in.createTable(t, &own.things.Schema)
+	return &own
+}
+
+// on is the same table through another store.
+func (w *world) on(store storage.Store) *world {
+	other := *w
+	other.store = store
+	return &other
+}
+
+// patience is how long the suite waits, in real time, for what an adapter should
+// do at once.
+var patience = 10 * time.Second
+
+// await takes what c gives, and ends the test if nothing comes.
+func await[T any](w *world, what string, c <-chan T) (v T) {
+	w.Helper()
+	ctx, end := context.WithTimeout(w.ctx, patience)
+	defer end()
+	select {
+	case v = <-c:
+	case <-ctx.Done():
+		w.Fatalf("%s: still waiting after %v", what, patience)
+	}
+	return v
+}
+
+// tx runs f in a transaction that must succeed. Waiting in vain for a lock is an
+// answer that a caller repeats after, and so does this one.
+func (w *world) tx(f func(tx storage.Tx) error) {
+	w.Helper()
+	err := w.store.InTx(w.ctx, f)
+	for errors.Is(err, storage.ErrBusy) {
+		err = w.store.InTx(w.ctx, f)
+	}
+	if err != nil {
+		w.Errorf("InTx: %v", err)
+	}
+}
+
+// insert adds rows that must be new.
+func (w *world) insert(rows ...*thing) {
+	w.Helper()
+	for i, inserted := range w.insertSome(rows...) {
+		if !inserted {
+			w.Fatalf("Insert says that %q exists", rows[i].Key)
+		}
+	}
+}
+
+func (w *world) insertSome(rows ...*thing) (inserted []bool) {
+	w.Helper()
+	w.tx(func(tx storage.Tx) (err error) {
+		inserted, err = w.things.Insert(w.ctx, tx, rows...)
+		return err
+	})
+	return inserted
+}
+
+func (w *world) find(scope storage.Scope, q storage.Query) (rows []*thing) {
+	w.Helper()
+	w.tx(func(tx storage.Tx) (err error) {
+		rows, err = w.things.Find(w.ctx, tx, scope, q)
+		return err
+	})
+	return rows
+}
+
+// where gives the keys of the rows for which all conditions hold, by id.
+func (w *world) where(conds ...storage.Cond) []string {
+	w.Helper()
+	return keysOf(w.find("", storage.Query{Where: conds, Limit: 100}))
+}
+
+// all gives the rows of all scopes by id.
+func (w *world) all() []*thing {
+	w.Helper()
+	return w.find(storage.AnyScope, storage.Query{Limit: 10000})
+}
+
+// get gives the stored row of a key in the empty scope.
+func (w *world) get(key string) (row *thing) {
+	w.Helper()
+	w.tx(func(tx storage.Tx) (err error) {
+		row, err = w.things.Get(w.ctx, tx, "", key)
+		return err
+	})
+	if row == nil {
+		w.FailNow()
+	}
+	return row
+}
+
+// due is a claim of ready rows at base, for a minute.
+func due(token string) storage.Claim {
+	return storage.Claim{
+		Statuses:   []string{ready},
+		Busy:       busy,
+		Lanes:      []storage.LaneClaim{{Lane: storage.LaneNormal, Limit: 100}},
+		Now:        base,
+		LeaseUntil: base.Add(time.Minute),
+		Token:      token,
+	}
+}
+
+// later is a claim when the leases of due have expired.
+func later(token string) storage.Claim {
+	c := due(token)
+	c.Now, c.LeaseUntil = base.Add(time.Minute), base.Add(2*time.Minute)
+	return c
+}
+
+func (w *world) claim(c storage.Claim) (rows []*thing) {
+	w.Helper()
+	w.tx(func(tx storage.Tx) (err error) {
+		rows, err = w.things.Claim(w.ctx, tx, c)
+		return err
+	})
+	return rows
+}
+
+// save writes rows and gives the indices of the stale ones.
+func (w *world) save(rows ...*thing) []int {
+	w.Helper()
+	return w.swap(func(tx storage.Tx) error { return w.things.Save(w.ctx, tx, rows...) })
+}
+
+// remove deletes rows and gives the indices of the stale ones.
+func (w *world) remove(rows ...*thing) []int {
+	w.Helper()
+	return w.swap(func(tx storage.Tx) error { return w.things.Delete(w.ctx, tx, rows...) })
+}
+
+func (w *world) swap(f func(tx storage.Tx) error) (stale []int) {
+	w.Helper()
+	w.tx(func(tx storage.Tx) error {
+		err := f(tx)
+		if e := (*storage.StaleError)(nil); errors.As(err, &e) {
+			stale = e.Rows
+			return nil
+		}
+		stale = nil
+		return err
+	})
+	return stale
+}
+
+func (w *world) extend(until time.Time, rows ...*thing) (lost []bool) {
+	w.Helper()
+	w.tx(func(tx storage.Tx) (err error) {
+		lost, err = w.things.Extend(w.ctx, tx, until, rows...)
+		return err
+	})
+	return lost
+}
+
+// same fails the test if got is not what the contract wants.
+func (w *world) same(what string, got, want any) {
+	w.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// is fails the test if err is not the wanted error.
+func (w *world) is(what string, err, want error) {
+	w.Helper()
+	if !errors.Is(err, want) {
+		w.Errorf("%s: error is %v, want %v", what, err, want)
+	}
+}
