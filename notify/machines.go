@@ -32,6 +32,7 @@ var scheduleStates = states.Machine{
 		{From: StatusProcessing, To: StatusDispatched, Event: "the artifact is ready, or was before"},
 		{From: StatusProcessing, To: StatusReady, Event: "failed, lease lost, or given back at shutdown"},
 		{From: StatusProcessing, To: StatusFailed, Event: "failed for the fourth time: support hold"},
+		{From: StatusFailed, To: StatusReady, Event: "released by support"},
 	},
 	Terminal: []string{StatusDispatched, StatusFailed},
 }
@@ -46,6 +47,7 @@ var jobStates = states.Machine{
 		{From: StatusGenerating, To: StatusSkipped, Event: "nobody to notify"},
 		{From: StatusGenerating, To: StatusReady, Event: "failed, lease lost, or given back at shutdown"},
 		{From: StatusGenerating, To: StatusFailed, Event: "failed for good or for the fourth time: support hold"},
+		{From: StatusFailed, To: StatusReady, Event: "released by support"},
 	},
 	Terminal: []string{StatusGenerated, StatusSkipped, StatusFailed},
 }
@@ -71,8 +73,8 @@ var outgoingStates = states.Machine{
 		{From: StatusSending, To: StatusSkipped, Event: "no longer wanted"},
 		{From: StatusSending, To: StatusOutcomeUnknown, Event: "the call's outcome is unknown, or its worker died"},
 		{From: StatusOutcomeUnknown, To: StatusSending, Event: "taken over from a resolver that died; goes back at once"},
-		{From: StatusOutcomeUnknown, To: StatusSentToProvider, Event: "status look-up, AssumeSent, or the call's late answer"},
-		{From: StatusOutcomeUnknown, To: StatusRetryReady, Event: "definitely absent, idempotent repeat, Resend, or a late refusal"},
+		{From: StatusOutcomeUnknown, To: StatusSentToProvider, Event: "status look-up, AssumeSent, a person's decision, or the call's late answer"},
+		{From: StatusOutcomeUnknown, To: StatusRetryReady, Event: "definitely absent, idempotent repeat, Resend, a person's decision, or a late refusal"},
 		{From: StatusOutcomeUnknown, To: StatusFailedFinal, Event: "absent after the fourth try, or a late refusal for good"},
 		{From: StatusRetryReady, To: StatusSentToProvider, Event: "a call's late answer"},
 		{From: StatusRetryReady, To: StatusFailedFinal, Event: "a call's late refusal for good"},

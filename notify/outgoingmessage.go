@@ -94,5 +94,6 @@ const (
 	ResolvedByHold        Resolution = "Hold"           // left to a person
 	ResolvedByAssumption  Resolution = "AssumeSent"     // the policy took it for sent
 	ResolvedByResend      Resolution = "Resend"         // the policy had it sent again
+	ResolvedBySupport     Resolution = "Support"        // a person decided
 	ResolvedByCall        Resolution = "LateResult"     // the call's own answer came in after all
 )

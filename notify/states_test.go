@@ -53,6 +53,7 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		inState(StatusProcessing, func(r *Schedule) { r.failed(now, "x") }),
 		inState(StatusProcessing, func(r *Schedule) { r.RetryCount = 3; r.abandoned(now) }),
 		func(r *Schedule) { r.released(now) },
+		func(r *Schedule) { r.IsOnSupportHold = true; r.releaseHold(now) },
 	), StatusProcessing)
 
 	sameEdges(t, jobStates, taken(jobStates,
@@ -65,6 +66,7 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		inJobState(func(r *Job) { r.refused(now, "x") }),
 		inJobState(func(r *Job) { r.abandoned(now) }),
 		inJobState(func(r *Job) { r.released(now) }),
+		func(r *Job) { r.IsOnSupportHold = true; r.releaseHold(now) },
 	), StatusGenerating)
 
 	sameEdges(t, messagingStates, taken(messagingStates,

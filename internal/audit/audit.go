@@ -6,9 +6,9 @@ package audit
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -36,15 +36,11 @@ var Table = storage.Define[Entry]("audit_entry").Limit(8 << 10)
 
 // Write inserts entries. Each has its Scope, Subject, SubjectKey and
 // SubjectVersion, which make its key: one version of a row has one entry, and
-// the entries of a row are a range of the key index in the order of its
+// the entries of a row are in a range of the key index in the order of its
 // versions.
 func Write(ctx context.Context, tx storage.Tx, entries ...*Entry) error {
 	for _, e := range entries {
-		key, err := keys.Join(e.Subject, e.SubjectKey, fmt.Sprintf("%019d", e.SubjectVersion))
-		if err != nil {
-			return fmt.Errorf("audit: %w", err)
-		}
-		e.Key = key
+		e.Key = rowPrefix(e.Subject, e.SubjectKey) + fmt.Sprintf("%019d", e.SubjectVersion)
 	}
 	inserted, err := Table.Insert(ctx, tx, entries...)
 	if err != nil {
@@ -58,13 +54,23 @@ func Write(ctx context.Context, tx storage.Tx, entries ...*Entry) error {
 	return nil
 }
 
+// rowPrefix begins the keys of a row's entries.
+func rowPrefix(subject, subjectKey string) string { return subject + "\x1f" + subjectKey + "\x1f" }
+
+// parts are those of an entry's key: the key of the subject may itself consist
+// of several, always as many in one table.
+func parts(subject, subjectKey string) []string {
+	return append([]string{subject}, strings.Split(subjectKey, "\x1f")...)
+}
+
 // History returns at most limit entries of a row, the oldest first.
 func History(ctx context.Context, tx storage.Tx, scope storage.Scope, subject, subjectKey string, limit int) ([]*Entry, error) {
-	prefix, err := keys.Join(subject, subjectKey)
-	if err != nil {
-		return nil, fmt.Errorf("audit: %w", err)
-	}
+	prefix := rowPrefix(subject, subjectKey)
 	return Table.Find(ctx, tx, scope, storage.Query{
-		Where: []storage.Cond{storage.Greater("key", prefix+"\x1f"), storage.Less("key", prefix+"\x20")}, OrderBy: "key", Limit: limit,
+		Where: []storage.Cond{
+			storage.Greater("key", prefix), storage.Less("key", prefix+":"), // ':' follows the digits
+			storage.Eq("subject_key", subjectKey), // another key may go on where this one ends
+		},
+		OrderBy: "key", Limit: limit,
 	})
 }

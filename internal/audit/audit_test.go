@@ -28,7 +28,8 @@ func TestAHistoryIsOfOneRowInTheOrderOfItsVersions(t *testing.T) {
 	err := store.InTx(ctx, func(tx storage.Tx) error {
 		err := audit.Write(ctx, tx,
 			entry("host:a:b:1:x", 10, "Release"), entry("host:a:b:1:x", 9, "Hold"),
-			entry("host:a:b:1:xy", 3, "Retry"), entry("host:a:b:1", 4, "Cancel"))
+			entry("host:a:b:1:xy", 3, "Retry"), entry("host:a:b:1", 4, "Cancel"),
+			entry("host:a:b:1:x\x1f0", 9, "Hold"))
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/notify"
 )
 
 const (
@@ -175,21 +176,26 @@ func (a *arena) drain() {
 // on hold.
 func (a *arena) release() {
 	ctx := a.t.Context()
-	held := a.query("SELECT key, 1 FROM automation_scheduler WHERE is_on_support_hold")
-	if len(held) == 0 {
-		return
-	}
+	by := automation.By{Actor: "test", Reason: "its workers were killed"}
 	store, err := open(ctx, a.adapter, a.dsn, a.offset)
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	defer store.Close()
-	reminders, _ := services(store, a.provider.URL)
-	for key := range held {
-		if err := reminders.Release(ctx, "", key, automation.By{Actor: "test", Reason: "its workers were killed"}); err != nil {
-			a.t.Fatal(err)
+	reminders, out := services(store, a.provider.URL)
+	for table, release := range map[string]func(key string) error{
+		"automation_scheduler": func(key string) error { return reminders.Release(ctx, "", key, by) },
+		"notification_scheduler": func(key string) error {
+			return out.Release(ctx, "", notify.ArtifactNotificationScheduler, key, by)
+		},
+		"notification_job": func(key string) error { return out.Release(ctx, "", notify.ArtifactNotificationJob, key, by) },
+	} {
+		for key := range a.query("SELECT key, 1 FROM " + table + " WHERE is_on_support_hold") {
+			if err := release(key); err != nil {
+				a.t.Fatal(err)
+			}
+			a.released++
 		}
-		a.released++
 	}
 }
 

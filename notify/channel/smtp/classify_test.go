@@ -151,3 +151,25 @@ func TestServerThatIsNotThereIsTransient(t *testing.T) {
 		}
 	}
 }
+
+func TestFinalDotIsNotSentAfterTheContextHasEnded(t *testing.T) {
+	t.Parallel()
+	s := serve(t, &server{})
+	c := open(t, s.addr, nil)
+	m, err := c.sender.Build(message())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cn, err := c.begin(t.Context(), m) // its reads and writes do not end
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	got := notify.Classify(cn.deliver(ended, m))
+	cn.close()
+	s.waitGone(t)
+	if got == nil || got.Class != notify.ClassTransient || len(s.accepted()) != 0 {
+		t.Errorf("%v, %d mails", got, len(s.accepted()))
+	}
+}

@@ -32,7 +32,7 @@ func (p *pool) take() *conn {
 func (p *pool) put(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if false {
+	if p.closed {
 		c.leave()
 		return
 	}

@@ -1,0 +1,84 @@
+package notifytest_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/notifytest"
+)
+
+// printer stands in for the *testing.T of a test.
+type printer struct{}
+
+func (printer) Helper() {}
+
+func (printer) Errorf(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+func (printer) Fatalf(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+var t printer
+
+func Example() {
+	mails := notifytest.NewRecorder()
+	_, err := mails.Send(context.Background(), notify.Message{ // in earnest a Notifier does this
+		ID: "5f1d", To: "sam@example.com", Subject: "Your certificate expires", Attempt: 1,
+	})
+	fmt.Println(err)
+
+	mails.Sent(t, 1)
+	fmt.Println(mails.To(t, "sam@example.com").Subject)
+	mails.Sent(t, 2) // fails
+	// Output:
+	// <nil>
+	// Your certificate expires
+	// email:test sent 1 messages, want 2
+	// 	sam@example.com: "Your certificate expires" (message 5f1d, attempt 1)
+}
+
+func ExampleFailing() {
+	mails := notifytest.Failing(notify.Permanent("550", nil))
+	_, err := mails.Send(context.Background(), notify.Message{ID: "5f1d", To: "nobody@example.com"})
+	fmt.Println(err)
+	mails.Sent(t, 0)
+	// Output: notify: Permanent send error 550
+}
+
+func ExampleScripted() {
+	mails := notifytest.Scripted(notify.Transient("throttled", 0, nil), nil)
+	for range 2 {
+		_, err := mails.Send(context.Background(), notify.Message{ID: "5f1d", To: "sam@example.com"})
+		fmt.Println(err)
+	}
+	mails.Sent(t, 1)
+	// Output:
+	// notify: Transient send error throttled
+	// <nil>
+}
+
+func ExampleSlow() {
+	ctx, release, done := context.Background(), make(chan struct{}), make(chan error)
+	mails := notifytest.Slow(release)
+	go func() {
+		_, err := mails.Send(ctx, notify.Message{ID: "5f1d", To: "sam@example.com"})
+		done <- err
+	}()
+	fmt.Println(mails.Wait(ctx, 1), len(mails.Messages())) // the call is under way
+	close(release)
+	fmt.Println(<-done, len(mails.Messages()))
+	// Output:
+	// <nil> 0
+	// <nil> 1
+}
+
+func ExampleRecorder_WithLookup() {
+	ctx, m := context.Background(), notify.Message{ID: "5f1d", To: "sam@example.com"}
+	mails := notifytest.Scripted(notifytest.AcceptedThen(notify.Unknown("reset", nil))).WithLookup()
+	_, err := mails.Send(ctx, m)
+	fmt.Println(err)
+	found, err := mails.Lookup(ctx, m)
+	fmt.Println(found.Status, err)
+	// Output:
+	// notify: Unknown send error reset
+	// Accepted <nil>
+}

@@ -1,0 +1,154 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/storage"
+)
+
+var support = By{Actor: "kim", Reason: "the provider's log says so"}
+
+// inDoubt leaves one message in doubt and on hold.
+func (h *host) inDoubt() *OutgoingMessage {
+	h.t.Helper()
+	h.crashing("", h.provider)
+	h.drain()
+	m := h.status(StatusOutcomeUnknown)
+	if !m.IsOnSupportHold {
+		h.t.Fatalf("message is %+v", m)
+	}
+	return m
+}
+
+// actions are those of the audit of a row.
+func (h *host) actions(table, key string) (all []string) {
+	h.t.Helper()
+	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
+		entries, err := audit.History(h.t.Context(), tx, "tenant", table, key, 10)
+		for _, e := range entries {
+			all = append(all, e.Action+" by "+e.Actor+": "+e.From+" to "+e.To)
+		}
+		return err
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return all
+}
+
+func TestAPersonDecidesThatAMessageArrived(t *testing.T) {
+	visits(t, func(h *host) {
+		m := h.inDoubt()
+		if err := h.Resolve(t.Context(), "tenant", m.Key, DecideSent, support); err != nil {
+			t.Fatal(err)
+		}
+		h.clk.Add(24 * time.Hour)
+		h.drain()
+		m = h.status(StatusSentToProvider)
+		if m.Resolution != ResolvedBySupport || m.IsOnSupportHold || len(h.sent()) != 0 {
+			t.Errorf("message is %+v, sent %v", m, h.sent())
+		}
+		h.same("audit", []string{"ResolveSent by kim: OutcomeUnknown to SentToProvider"}, h.actions("outgoing_message", m.Key))
+		if err := h.Resolve(t.Context(), "tenant", m.Key, DecideSendAgain, support); !errors.Is(err, ErrActionRefused) {
+			t.Errorf("a message that is not in doubt: %v", err)
+		}
+	})
+}
+
+func TestAPersonDecidesToSendAgain(t *testing.T) {
+	visits(t, func(h *host) {
+		m := h.inDoubt()
+		if err := h.Resolve(t.Context(), "tenant", m.Key, DecideSendAgain, support); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		h.status(StatusSentToProvider)
+		if sent := h.sent(); len(sent) != 1 || sent[0].ID != m.MessageID || sent[0].Attempt != 2 {
+			t.Errorf("sent %v", sent)
+		}
+	})
+}
+
+func TestSupportActionsRefuseWhatMakesNoSense(t *testing.T) {
+	visits(t, func(h *host) {
+		m := h.inDoubt()
+		for name, err := range map[string]error{
+			"no decision":          h.Resolve(t.Context(), "tenant", m.Key, "Perhaps", support),
+			"release of a doubt":   h.Release(t.Context(), "tenant", ArtifactOutgoingMessage, m.Key, support),
+			"an artifact unheld":   h.Release(t.Context(), "tenant", ArtifactNotificationJob, only(h, jobs).Key, support),
+			"a kind without holds": h.Release(t.Context(), "tenant", ArtifactUserMessage, m.Key, support),
+		} {
+			if !errors.Is(err, ErrActionRefused) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := h.Resolve(t.Context(), "another tenant", m.Key, DecideSent, support); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("another tenant: %v", err)
+		}
+		if err := h.Resolve(t.Context(), "tenant", m.Key, DecideSent, By{Actor: "kim"}); err == nil {
+			t.Error("no reason was given")
+		}
+		h.status(StatusOutcomeUnknown)
+	})
+}
+
+func TestAReleasedJobIsTriedAgain(t *testing.T) {
+	visits(t, func(h *host) {
+		broken := true
+		h.Register(Type{Name: "broken", Renderer: RendererFunc(func(_ context.Context, _ Job, _ Recipient) (Content, error) {
+			if broken {
+				return Content{}, io.ErrUnexpectedEOF
+			}
+			return Content{Text: "mended"}, nil
+		})})
+		job := visit("7", person("sam"))
+		job.Type = "broken"
+		h.dispatch(job)
+		for range 4 {
+			h.drain()
+			h.clk.Add(2 * time.Hour)
+		}
+		held := only(h, jobs)
+		if held.Status != StatusFailed || !held.IsOnSupportHold {
+			t.Fatalf("job is %+v", held)
+		}
+		broken = false
+		h.drain()
+		if err := h.Release(t.Context(), "tenant", ArtifactNotificationJob, held.Key, support); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		h.status(StatusSentToProvider)
+		if held := only(h, jobs); held.IsOnSupportHold || held.RetryCount != 0 {
+			t.Errorf("job is %+v", held)
+		}
+	})
+}
+
+func TestAReleasedScheduleIsTriedAgain(t *testing.T) {
+	visits(t, func(h *host) {
+		job := visit("7", person("sam"))
+		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, ScheduleFor(job, time.Time{})); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			h.drain()
+			h.clk.Add(2 * time.Hour)
+		}
+		held := only(h, schedules)
+		if held.Status != StatusFailed || !held.IsOnSupportHold {
+			t.Fatalf("schedule is %+v", held)
+		}
+		h.dispatch(job)
+		if err := h.Release(t.Context(), "tenant", ArtifactNotificationScheduler, held.Key, support); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		h.status(StatusSentToProvider)
+	})
+}
