@@ -19,7 +19,8 @@ type Record struct {
 	Scope Scope `db:"scope,fixed"`
 	// Key is the business identity, unique within Scope and compared byte by byte.
 	Key string `db:"key,fixed"`
-	// Type is the registered name that serves the row; empty means any process.
+	// Type is the registered name that serves the row. Every process serves rows
+	// whose Type is empty: passes ask for them beside the types they know.
 	Type string `db:"type"`
 	// Status belongs to the owning package.
 	Status string `db:"status"`

@@ -244,6 +244,11 @@ func (a *arena) check() {
 			a.t.Errorf("%s at rest: %s", table, diff)
 		}
 	}
+	if a.t.Failed() {
+		a.t.Logf("not sent: %v", a.query("SELECT status || ' ' || reason_code || ' ' || hold_reason || ' ' || resolution"+
+			" || ' calls ' || calls || ' doubts ' || doubts || ' lookups ' || lookups || ' losses ' || lease_loss_count, count(*)"+
+			" FROM outgoing_message WHERE status <> 'SentToProvider' GROUP BY 1"))
+	}
 	claims, people := map[string]int{}, map[string]int{}
 	for _, c := range a.provider.log() {
 		claims[c.ID+"/"+strconv.Itoa(c.Attempt)]++

@@ -46,7 +46,8 @@ func (r *runner[R, A]) find(ctx context.Context, n int, forced bool) (rows []*R,
 		}
 		r.hot = len(rows) >= enough(n, forced)
 	}
-	return rows, next, nil
+	// What the peek saw may be in other hands: it says nothing about when to wake.
+	return rows, time.Time{}, nil
 }
 
 // enough says how many rows make a claim full. A running poller does not ask

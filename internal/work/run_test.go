@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -186,5 +187,46 @@ func TestRunHandlesManyRowsOnceBesideAnotherRunner(t *testing.T) {
 		if len(b.seen) != 2000 || len(once) != 2000 {
 			t.Errorf("handled %d times, %d rows", len(b.seen), len(once))
 		}
+	})
+}
+
+// countingStore counts the statements of a poller.
+type countingStore struct {
+	storage.Store
+	peeks, transactions atomic.Int64
+}
+
+func (c *countingStore) Next(ctx context.Context, s *storage.Schema, cl storage.Claim, h time.Time) (time.Time, error) {
+	c.peeks.Add(1)
+	return c.Store.Next(ctx, s, cl, h)
+}
+
+func (c *countingStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	c.transactions.Add(1)
+	return c.Store.InTx(ctx, f)
+}
+
+// An idle poller makes one SELECT an interval, also while another holds a row
+// whose lease ends soon.
+func TestAnIdlePollerDoesNotSpin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		now := b.store.Clock().Now()
+		held := b.ready("held", now)
+		held.Status, held.ClaimToken, held.LeaseExpiresOn = "Busy", "another's", now.Add(20*time.Second)
+		b.insert(held)
+		counting := &countingStore{Store: b.store}
+		b.store = counting
+		stop := b.run(work.Options{})
+		pass(19 * time.Second)
+		synctest.Wait()
+		if n := counting.peeks.Load(); n < 15 || n > 21 {
+			t.Errorf("%d peeks in 19 seconds", n)
+		}
+		if n := counting.transactions.Load(); n > 4 {
+			t.Errorf("%d transactions, and there is nothing to claim", n)
+		}
+		_ = stop()
 	})
 }
