@@ -91,6 +91,7 @@ func renewal(t *testing.T, store *faultyStore) map[string]string {
 	p.set(offsets(date(2029, 5, 1), 30)...)
 	tell(changed(2))
 	pollUntil(day(2026, 5, 1, 9))
+	w.store = store.Store // the story is over, and so are its faults
 	out := w.statuses()
 	jobs := map[string]bool{}
 	for _, j := range w.out.jobs {

@@ -27,62 +27,71 @@ func open() storage.Cond {
 // why gives a reason. A row that a worker has is ended under it, and what the
 // worker decides is dropped.
 func (s *Scheduler) deactivate(ctx context.Context, tx storage.Tx, e Event, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
-	now := s.now()
-	var out []Deactivation
+	d := ending{tx: tx, event: e, now: s.now(), why: why}
 	var after *storage.Position
 	for {
 		rows, err := schedules.Find(ctx, tx, e.Scope, storage.Query{Where: append(where, open()), Limit: deactivatePage, After: after})
 		if err != nil || len(rows) == 0 {
-			return out, err
+			return d.ended, err
 		}
 		after = &storage.Position{ID: rows[len(rows)-1].ID}
-		ended, err := endRows(ctx, tx, now, e, rows, why)
-		if err != nil {
-			return nil, err
+		for tries := 0; len(rows) > 0; tries++ {
+			if tries == 5 {
+				return nil, fmt.Errorf("automation: rows kept changing while an event ended them: %w", storage.ErrBusy)
+			}
+			if rows, err = d.save(ctx, d.pick(rows)); err != nil {
+				return nil, err
+			}
 		}
-		out = append(out, ended...)
 	}
 }
 
-// endRows saves the rows that end. One that a claim took meanwhile is loaded
-// again, since a claim does not keep it.
-func endRows(ctx context.Context, tx storage.Tx, now time.Time, e Event, rows []*Schedule, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
-	var out []Deactivation
-	for range 5 {
-		var save []*Schedule
-		for _, row := range rows {
-			reason, ends := why(row)
-			if !ends || !machine.Legal(row.Status, StatusDeactivated) || row.Status == StatusDeactivated {
-				continue
-			}
-			row.EventType, row.EventID = e.Type, e.ID
-			row.deactivate(now, reason)
-			save = append(save, row)
-		}
-		err := schedules.Save(ctx, tx, save...)
-		var stale *storage.StaleError
-		if err != nil && !errors.As(err, &stale) {
-			return nil, err
-		}
-		lost := map[int]bool{}
-		var ids []int64
-		if stale != nil {
-			for _, i := range stale.Rows {
-				lost[i] = true
-				ids = append(ids, save[i].ID)
-			}
-		}
-		for i, row := range save {
-			if !lost[i] {
-				out = append(out, Deactivation{row.Key, row.ReasonCode})
-			}
-		}
-		if len(ids) == 0 {
-			return out, nil
-		}
-		if rows, err = schedules.Find(ctx, tx, e.Scope, storage.Query{Where: []storage.Cond{storage.In("id", ids), open()}, Limit: len(ids)}); err != nil {
-			return nil, err
+// ending is one call of deactivate.
+type ending struct {
+	tx    storage.Tx
+	event Event
+	now   time.Time
+	why   func(*Schedule) (Reason, bool)
+	ended []Deactivation
+}
+
+// pick changes the rows that end, and returns them.
+func (d *ending) pick(rows []*Schedule) []*Schedule {
+	var out []*Schedule
+	for _, row := range rows {
+		reason, ends := d.why(row)
+		if ends && row.Status != StatusDeactivated && machine.Legal(row.Status, StatusDeactivated) {
+			row.EventType, row.EventID = d.event.Type, d.event.ID
+			row.deactivate(d.now, reason)
+			out = append(out, row)
 		}
 	}
-	return nil, fmt.Errorf("automation: rows kept changing while an event ended them: %w", storage.ErrBusy)
+	return out
+}
+
+// save writes rows and returns those to look at again, since somebody wrote them
+// meanwhile: a claim does not keep a row from an event.
+func (d *ending) save(ctx context.Context, rows []*Schedule) ([]*Schedule, error) {
+	err := schedules.Save(ctx, d.tx, rows...)
+	var stale *storage.StaleError
+	if err != nil && !errors.As(err, &stale) {
+		return nil, err
+	}
+	lost := map[int]bool{}
+	var ids []int64
+	if stale != nil {
+		for _, i := range stale.Rows {
+			lost[i] = true
+			ids = append(ids, rows[i].ID)
+		}
+	}
+	for i, row := range rows {
+		if !lost[i] {
+			d.ended = append(d.ended, Deactivation{row.Key, row.ReasonCode})
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return schedules.Find(ctx, d.tx, d.event.Scope, storage.Query{Where: []storage.Cond{storage.In("id", ids), open()}, Limit: len(ids)})
 }

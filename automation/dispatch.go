@@ -29,31 +29,57 @@ func (s *Scheduler) dispatch(ctx context.Context, tx storage.Tx, done []work.Don
 	return d.holdRefused()
 }
 
-// dispatchOwn ensures rows of automation_scheduler. Those that were derived from
-// a source's state take the source's row first, and are left out if an event
-// with a newer state was there before.
+// dispatchOwn ensures rows of automation_scheduler, each once. Those that were
+// derived from a source's state take the source's row first, and are left out if
+// an event with a newer state was there before.
 func (s *Scheduler) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, decision]) error {
+	older, err := olderOrigins(ctx, tx, done)
+	if err != nil {
+		return err
+	}
 	var plans []plan
+	type identity struct {
+		scope     Scope
+		key, hash string
+	}
+	seen := map[identity]bool{}
 	for _, d := range done {
-		if len(d.Result.plans) == 0 {
-			continue
-		}
-		if d.Result.origin.Source != (Source{}) {
-			_, fresh, err := stamp(ctx, tx, d.Result.origin)
-			if err != nil {
-				return err
-			}
-			if !fresh {
+		for _, p := range d.Result.plans {
+			id := identity{p.want.Scope, p.want.Key, p.want.InputHash}
+			if older[d.Result.origin] || seen[id] {
 				continue
 			}
+			seen[id] = true
+			plans = append(plans, p)
 		}
-		plans = append(plans, d.Result.plans...)
 	}
 	if len(plans) == 0 {
 		return nil
 	}
-	_, err := s.ensure(ctx, tx, plans, Event{}) // a conflict has put its own row on hold
+	_, err = s.ensure(ctx, tx, plans, Event{}) // a conflict has put its own row on hold
 	return err
+}
+
+// olderOrigins takes the rows of the sources that plans were derived from, and
+// tells which of those states are out of date.
+func olderOrigins(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, decision]) (map[Event]bool, error) {
+	older := map[Event]bool{}
+	var origins []Event
+	for _, d := range done {
+		origin := d.Result.origin
+		if _, known := older[origin]; !known && len(d.Result.plans) > 0 && origin.Source != (Source{}) {
+			older[origin] = false
+			origins = append(origins, origin)
+		}
+	}
+	if len(origins) == 0 {
+		return older, nil
+	}
+	got, err := stamp(ctx, tx, origins...)
+	for i, g := range got {
+		older[origins[i]] = !g.fresh
+	}
+	return older, err
 }
 
 // dispatching is one run of dispatch; the first error ends it.

@@ -32,7 +32,7 @@ import (
 // candidates take few statements.
 func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, error) {
 	plans, err := s.plans(ctx, c)
-	if err != nil {
+	if err != nil || len(plans) == 0 {
 		return nil, err
 	}
 	var out []Ensured

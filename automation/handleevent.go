@@ -79,16 +79,20 @@ func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, erro
 // applyEvent is the transaction of HandleEvent. The source's row comes first,
 // and without versions the source is read behind it.
 func (s *Scheduler) applyEvent(ctx context.Context, tx storage.Tx, e Event, r route, p eventPlan) (EventResult, error) {
-	version, fresh, err := stamp(ctx, tx, e)
-	if err != nil || !fresh {
-		return EventResult{Outcome: EventStale, SourceVersion: version}, err
+	source, err := stamp(ctx, tx, e)
+	if err != nil {
+		return EventResult{}, err
+	}
+	result := EventResult{Outcome: EventApplied, SourceVersion: source[0].version}
+	if !source[0].fresh {
+		result.Outcome = EventStale
+		return result, nil
 	}
 	if e.Version == 0 {
 		if p, err = s.planEvent(ctx, e, r); err != nil {
 			return EventResult{}, err
 		}
 	}
-	result := EventResult{Outcome: EventApplied, SourceVersion: version}
 	for _, step := range []func(context.Context, storage.Tx, Event, eventPlan, *EventResult) error{
 		s.endInvalid, s.endSuperseded, s.ensureCandidates, s.ensureImmediate,
 	} {

@@ -3,8 +3,6 @@ package automation
 import (
 	"context"
 	"fmt"
-
-	"github.com/belfry-go/belfry/notify"
 )
 
 // Handler serves an automation type of the host's own. It decides about a group
@@ -35,31 +33,6 @@ func LongRunning(h Handler) Handler {
 }
 
 type longRunning struct{ Handler }
-
-// Outcome is what a handler decided about one row. The zero value completes it.
-type Outcome struct {
-	// Err fails the try; see [Permanent]. Nothing else of the outcome counts then.
-	Err error
-	// Deactivate ends the row as no longer wanted, which is no failure; the reason
-	// is kept with it.
-	Deactivate Reason
-	// Result is kept with the row, merged with what is there.
-	Result notify.DispatchResult
-	Artifacts
-}
-
-// Artifacts are what has to exist once a row is settled. The pass ensures them
-// in the transaction that settles the row, in the order of the fields. A
-// conflict puts the row on support hold, and what would follow is left out.
-type Artifacts struct {
-	Candidates       []Candidate
-	AutomationJobs   []notify.AutomationJob
-	Jobs             []notify.Job
-	MessagingJobs    []notify.MessagingJob
-	Schedules        []notify.Schedule
-	UserMessages     []notify.UserMessage
-	OutgoingMessages []notify.OutgoingMessage
-}
 
 // Handle adds an automation type of the host's own: from now on this process
 // serves its rows, which [Scheduler.Ensure] makes of candidates with that

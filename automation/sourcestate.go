@@ -35,26 +35,37 @@ func newSourceState(e Event) (*sourceState, error) {
 	}, nil
 }
 
-// stamp takes the source's row for e until the transaction ends, and tells the
-// version that the source has shown. An older event does not get it; one without
-// a version does, and leaves the version.
-func stamp(ctx context.Context, tx storage.Tx, e Event) (version int64, fresh bool, err error) {
-	want, err := newSourceState(e)
-	if err != nil {
-		return 0, false, err
+// stamped is the answer of stamp: the newest version that the source has shown,
+// and whether the event is not older.
+type stamped struct {
+	version int64
+	fresh   bool
+}
+
+// stamp takes the sources' rows for events until the transaction ends. An older
+// event does not get its row; one without a version does, and leaves the version.
+func stamp(ctx context.Context, tx storage.Tx, events ...Event) ([]stamped, error) {
+	wants := make([]*sourceState, len(events))
+	older := map[*sourceState]bool{}
+	for i, e := range events {
+		want, err := newSourceState(e)
+		if err != nil {
+			return nil, err
+		}
+		wants[i] = want
 	}
-	fresh = true
 	got, err := sources.Ensure(ctx, tx, func(stored, want *sourceState) (storage.Outcome, bool) {
-		fresh = want.SourceVersion == 0 || want.SourceVersion >= stored.SourceVersion
-		if !fresh {
+		older[want] = want.SourceVersion != 0 && want.SourceVersion < stored.SourceVersion
+		if older[want] {
 			return storage.Unchanged, false
 		}
 		stored.SourceVersion = max(stored.SourceVersion, want.SourceVersion)
 		stored.EventType, stored.EventID = want.EventType, want.EventID
 		return storage.Updated, true
-	}, want)
-	if err != nil {
-		return 0, false, err
+	}, wants...)
+	out := make([]stamped, len(got))
+	for i, g := range got {
+		out[i] = stamped{g.Row.SourceVersion, !older[wants[i]]}
 	}
-	return got[0].Row.SourceVersion, fresh, nil
+	return out, err
 }

@@ -3,6 +3,8 @@ package automation
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
@@ -19,29 +21,32 @@ func (b *batch) decode(context.Context) {
 // loadSettings asks for the settings of all rows at once. If that fails they are
 // asked for one by one, so that a bad one fails its own rows only.
 func (b *batch) loadSettings(ctx context.Context) {
-	byScope := map[Scope]map[string][]*try{}
-	for _, t := range b.open() {
-		if byScope[t.row.Scope] == nil {
-			byScope[t.row.Scope] = map[string][]*try{}
-		}
-		byScope[t.row.Scope][t.row.Setting] = append(byScope[t.row.Scope][t.row.Setting], t)
-	}
-	for scope, bySetting := range byScope {
-		var ids []string
-		for id := range bySetting {
-			ids = append(ids, id)
-		}
+	for scope, bySetting := range b.bySetting() {
+		ids := slices.Collect(maps.Keys(bySetting))
 		if b.loadSome(ctx, scope, ids, bySetting) == nil {
 			continue
 		}
 		for _, id := range ids {
-			if err := b.loadSome(ctx, scope, []string{id}, bySetting); err != nil {
-				for _, t := range bySetting[id] {
-					t.err = err
-				}
+			err := b.loadSome(ctx, scope, []string{id}, bySetting)
+			for _, t := range bySetting[id] {
+				t.err = err
 			}
 		}
 	}
+}
+
+// bySetting sorts the tries under way.
+func (b *batch) bySetting() map[Scope]map[string][]*try {
+	out := map[Scope]map[string][]*try{}
+	for _, t := range b.open() {
+		of := out[t.row.Scope]
+		if of == nil {
+			of = map[string][]*try{}
+			out[t.row.Scope] = of
+		}
+		of[t.row.Setting] = append(of[t.row.Setting], t)
+	}
+	return out
 }
 
 func (b *batch) loadSome(ctx context.Context, scope Scope, ids []string, bySetting map[string][]*try) error {

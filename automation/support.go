@@ -2,7 +2,6 @@ package automation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 
 // ErrActionRefused says that a support action makes no sense for a row as it is
 // now; the text says why. Nothing was written.
-var ErrActionRefused = errors.New("automation: support action refused")
+var ErrActionRefused = audit.ErrRefused
 
 // Hold keeps a row from being due until it is released. Completed rows are
 // refused, and rows that are on hold already. What a worker decides about it at
@@ -22,7 +21,7 @@ var ErrActionRefused = errors.New("automation: support action refused")
 // the same transaction, and returns storage.ErrNotFound where scope has no such
 // key.
 func (s *Scheduler) Hold(ctx context.Context, scope Scope, key string, by By) error {
-	return s.act(ctx, scope, key, "Hold", by, func(now time.Time, r *Schedule) string {
+	return s.act(ctx, scope, key, "Hold", by, func(r *Schedule, now time.Time) string {
 		switch {
 		case r.Status == StatusCompleted:
 			return "it is Completed"
@@ -39,7 +38,7 @@ func (s *Scheduler) Hold(ctx context.Context, scope Scope, key string, by By) er
 // Release ends a hold. A row that is Failed or Cancelled becomes Pending with
 // its tries counted from zero, any other stays what it is.
 func (s *Scheduler) Release(ctx context.Context, scope Scope, key string, by By) error {
-	return s.act(ctx, scope, key, "Release", by, func(now time.Time, r *Schedule) string {
+	return s.act(ctx, scope, key, "Release", by, func(r *Schedule, now time.Time) string {
 		if !r.IsOnSupportHold {
 			return "it is not on hold"
 		}
@@ -52,7 +51,7 @@ func (s *Scheduler) Release(ctx context.Context, scope Scope, key string, by By)
 // once, with its tries counted from zero, and ends a hold. It is validated again
 // like any other row.
 func (s *Scheduler) Retry(ctx context.Context, scope Scope, key string, by By) error {
-	return s.act(ctx, scope, key, "Retry", by, func(now time.Time, r *Schedule) string {
+	return s.act(ctx, scope, key, "Retry", by, func(r *Schedule, now time.Time) string {
 		switch {
 		case r.Status == StatusCompleted || r.Status == StatusProcessing:
 			return "it is " + r.Status
@@ -70,7 +69,7 @@ func (s *Scheduler) Retry(ctx context.Context, scope Scope, key string, by By) e
 // revives it, only Release or Retry. What a worker decides about it at this
 // moment is dropped. Completed and Cancelled rows are refused.
 func (s *Scheduler) Cancel(ctx context.Context, scope Scope, key string, by By) error {
-	return s.act(ctx, scope, key, "Cancel", by, func(now time.Time, r *Schedule) string {
+	return s.act(ctx, scope, key, "Cancel", by, func(r *Schedule, now time.Time) string {
 		if r.Status == StatusCompleted || r.Status == StatusCancelled {
 			return "it is " + r.Status
 		}
@@ -84,35 +83,12 @@ func (s *Scheduler) Cancel(ctx context.Context, scope Scope, key string, by By) 
 
 // act changes one row and writes the audit beside it. change returns why it
 // refuses, or nothing.
-func (s *Scheduler) act(ctx context.Context, scope Scope, key, action string, by By, change func(time.Time, *Schedule) string) error {
-	if err := by.Check(); err != nil {
-		return err
-	}
-	return s.inTx(ctx, func(tx storage.Tx) error {
-		for range 5 { // a claim may come between
-			err := s.actOnce(ctx, tx, scope, key, action, by, change)
-			if !errors.Is(err, storage.ErrStale) {
-				return err
-			}
-		}
-		return fmt.Errorf("automation: %s of %s: the row kept changing: %w", action, key, storage.ErrBusy)
+func (s *Scheduler) act(ctx context.Context, scope Scope, key, action string, by By, change func(*Schedule, time.Time) string) error {
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		return audit.Change(ctx, tx, schedules, scope, key, action, by, change)
 	})
-}
-
-func (s *Scheduler) actOnce(ctx context.Context, tx storage.Tx, scope Scope, key, action string, by By, change func(time.Time, *Schedule) string) error {
-	row, err := schedules.Get(ctx, tx, scope, key)
 	if err != nil {
-		return fmt.Errorf("automation: %s of %s: %w", action, key, err)
+		return fmt.Errorf("automation: %w", err)
 	}
-	now, from := s.now(), row.Status
-	if refused := change(now, row); refused != "" {
-		return fmt.Errorf("%w: %s of %s: %s", ErrActionRefused, action, key, refused)
-	}
-	if err := schedules.Save(ctx, tx, row); err != nil {
-		return err
-	}
-	return audit.Write(ctx, tx, &audit.Entry{
-		Record: storage.Record{Scope: scope}, Subject: schedules.Name, SubjectKey: key, SubjectVersion: row.Version,
-		Action: action, Actor: by.Actor, Reason: by.Reason, From: from, To: row.Status, On: now,
-	})
+	return nil
 }

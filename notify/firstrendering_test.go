@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/belfry-go/belfry/storage"
 )
@@ -23,6 +24,10 @@ func TestTheFirstRenderingWins(t *testing.T) {
 				h.run("notify.generator")
 				before, inbox := h.status(StatusCreated), only(h, userMessages)
 
+				h.clk.Add(48 * time.Hour) // a blob that nobody named would be collected
+				if _, err := h.store.Blobs().Collect(t.Context(), 100); err != nil {
+					t.Fatal(err)
+				}
 				later := New(h.store, &Options{HashKey: []byte("another key")}, h.provider)
 				later.Register(Type{Name: "note", Renderer: renders("changed")})
 				h.Notifier = later

@@ -86,6 +86,12 @@ func TestAMessageNobodyCanAskAboutIsHeldInTheEnd(t *testing.T) {
 		if !m.DueOn.IsZero() || m.Calls != 1 {
 			t.Errorf("message is %+v", m)
 		}
+		v, err = Skip("SourceNoLongerValid"), nil
+		if err := h.Release(t.Context(), "tenant", ArtifactOutgoingMessage, m.Key, support); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		h.status(StatusSkipped) // asked again, though a person released it
 	})
 }
 

@@ -100,11 +100,12 @@ func (m *OutgoingMessage) releaseHold(now time.Time) string {
 		return notHeld
 	case m.Status == StatusOutcomeUnknown:
 		return "it is in doubt, which needs a decision"
-	case m.Status == StatusCreated || m.Status == StatusRetryReady:
-		m.DueOn = now
 	}
 	m.afresh()
 	m.unhold()
+	if m.Status == StatusCreated || m.Status == StatusRetryReady {
+		m.DueOn, m.NextRetryOn = now, now // it waited, so it is revalidated
+	}
 	return ""
 }
 

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -18,35 +16,6 @@ import (
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
-// shelf is a store whose blobs are kept in a folder.
-type shelf struct {
-	*memory.Store
-	storage.Blobs
-	dir   string
-	clock *clock.Mock
-}
-
-func newShelf(t *testing.T) *shelf {
-	t.Helper()
-	s := &shelf{dir: filepath.Join(t.TempDir(), "made", "on", "demand"), clock: clock.NewMock()}
-	s.Store = memory.New(&memory.Options{Clock: s.clock})
-	blobs, err := storage.NewBlobs(s.Store, s.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Blobs = blobs
-	return s
-}
-
-func (s *shelf) put(t *testing.T, content string) storage.Ref {
-	t.Helper()
-	ref, err := s.Put(t.Context(), strings.NewReader(content))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ref
-}
-
 // readAll opens a blob and reads it.
 func readAll(ctx context.Context, b storage.Blobs, ref storage.Ref, offset int64) (string, error) {
 	r, err := b.Open(ctx, ref, offset)
@@ -55,108 +24,6 @@ func readAll(ctx context.Context, b storage.Blobs, ref storage.Ref, offset int64
 	}
 	content, err := io.ReadAll(r)
 	return string(content), errors.Join(err, r.Close())
-}
-
-func TestAFolderKeepsOneFilePerBlob(t *testing.T) {
-	t.Parallel()
-	s := newShelf(t)
-	ref := s.put(t, "content")
-	content, err := os.ReadFile(filepath.Join(s.dir, ref.Name))
-	if err != nil || string(content) != "content" {
-		t.Errorf("file holds %q; %v", content, err)
-	}
-	if err := s.Delete(t.Context(), ref); err != nil {
-		t.Error(err)
-	}
-	if files, err := os.ReadDir(s.dir); err != nil || len(files) != 0 {
-		t.Errorf("%d files are left; %v", len(files), err)
-	}
-}
-
-func TestAChangedContentIsAnError(t *testing.T) {
-	t.Parallel()
-	s := newShelf(t)
-	for name, damaged := range map[string]string{"changed": "contenT", "cut off": "cont", "longer": "content and more", "empty": ""} {
-		ref := s.put(t, "content")
-		if err := os.WriteFile(filepath.Join(s.dir, ref.Name), []byte(damaged), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := readAll(t.Context(), s, ref, 0); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("%s: error is %v", name, err)
-		}
-	}
-}
-
-func TestAPartIsCheckedForItsLengthOnly(t *testing.T) {
-	t.Parallel()
-	s := newShelf(t)
-	ref := s.put(t, "content")
-	if err := os.WriteFile(filepath.Join(s.dir, ref.Name), []byte("cont"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := readAll(t.Context(), s, ref, 2); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("error is %v", err)
-	}
-}
-
-func TestAMissingFileIsErrNotFound(t *testing.T) {
-	t.Parallel()
-	s := newShelf(t)
-	ref := s.put(t, "content")
-	if err := os.Remove(filepath.Join(s.dir, ref.Name)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Open(t.Context(), ref, 0); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("error is %v", err)
-	}
-	if err := s.Delete(t.Context(), ref); err != nil {
-		t.Errorf("Delete: %v", err)
-	}
-}
-
-func TestNoLinkLeadsOutOfTheFolder(t *testing.T) {
-	t.Parallel()
-	s := newShelf(t)
-	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("content"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ref := s.put(t, "content")
-	path := filepath.Join(s.dir, ref.Name)
-	if err := errors.Join(os.Remove(path), os.Symlink(secret, path)); err != nil {
-		t.Fatal(err)
-	}
-	if content, err := readAll(t.Context(), s, ref, 0); err == nil {
-		t.Errorf("read %q through a link", content)
-	}
-}
-
-func TestAFolderThatCannotBeOneIsRefused(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err := storage.NewBlobs(memory.New(nil), file)
-	if err == nil || !strings.Contains(err.Error(), file) {
-		t.Errorf("error is %v", err)
-	}
-}
-
-func TestAnInterruptedUploadLeavesNothingInTheEnd(t *testing.T) {
-	t.Parallel()
-	s := newShelf(t)
-	_, err := s.Put(t.Context(), io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrClosedPipe)))
-	if !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("error is %v", err)
-	}
-	s.clock.Add(24 * time.Hour)
-	if n, err := s.Collect(t.Context(), 10); n != 1 || err != nil {
-		t.Errorf("collected %d; %v", n, err)
-	}
-	if files, err := os.ReadDir(s.dir); err != nil || len(files) != 0 {
-		t.Errorf("%d files are left; %v", len(files), err)
-	}
 }
 
 func TestAnInterruptedRemovalIsFinishedByCollect(t *testing.T) {
@@ -177,6 +44,10 @@ func TestAnInterruptedRemovalIsFinishedByCollect(t *testing.T) {
 	store.left = 1000
 	if _, err := blobs.Open(t.Context(), ref, 0); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("Open: %v", err)
+	}
+	err = store.Store.InTx(t.Context(), func(tx storage.Tx) error { return store.Store.Blobs().Keep(t.Context(), tx, ref) })
+	if !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("Keep: %v", err)
 	}
 	if n, err := blobs.Collect(t.Context(), 10); n != 1 || err != nil {
 		t.Errorf("collected %d; %v", n, err)
@@ -221,8 +92,9 @@ func TestKeepRefusesATransactionOfAnotherStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	inStore(t, other, func(tx storage.Tx) error {
-		if err := one.Blobs().Keep(t.Context(), tx, ref); err == nil {
-			t.Error("there is no error")
+		err := one.Blobs().Keep(t.Context(), tx, ref)
+		if err == nil || !strings.Contains(err.Error(), "belongs to another store") {
+			t.Errorf("error is %v", err)
 		}
 		return nil
 	})
@@ -238,8 +110,9 @@ func TestPutFailsWithoutRandomness(t *testing.T) {
 	if _, err := store.Blobs().Put(t.Context(), strings.NewReader("x")); err != nil {
 		t.Error(err)
 	}
-	if _, err := store.Blobs().Put(t.Context(), strings.NewReader("y")); err == nil {
-		t.Error("a name was given twice")
+	_, err := store.Blobs().Put(t.Context(), strings.NewReader("y"))
+	if err == nil || !strings.Contains(err.Error(), "source of randomness repeats itself") {
+		t.Errorf("error is %v", err)
 	}
 }
 
@@ -272,4 +145,93 @@ func inStore(t *testing.T, store storage.Store, f func(tx storage.Tx) error) {
 	if err := store.InTx(t.Context(), f); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestAChunkThatIsCutOffIsNotTheEnd(t *testing.T) {
+	t.Parallel()
+	store := memory.New(nil)
+	ref, err := store.Blobs().Put(t.Context(), bytes.NewReader(make([]byte, 3<<20)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunks := storage.Schemas()[1]
+	inStore(t, store, func(tx storage.Tx) error {
+		rows, err := tx.Select(t.Context(), chunks, "", storage.Query{OrderBy: "key", Limit: 10})
+		if err != nil {
+			return err
+		}
+		_, removed := tx.Delete(t.Context(), chunks, rows[1:2])
+		cut := chunks.Column("data").Set(rows[1], []byte("x"))
+		_, inserted := tx.Insert(t.Context(), chunks, rows[1:2])
+		return errors.Join(removed, cut, inserted)
+	})
+	if _, err := readAll(t.Context(), store.Blobs(), ref, 0); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// hooked runs a function before a transaction, once.
+type hooked struct {
+	*memory.Store
+	calls int
+	hook  map[int]func() // by the number of the transaction
+}
+
+func (h *hooked) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	h.calls++
+	if hook := h.hook[h.calls]; hook != nil {
+		hook()
+	}
+	return h.Store.InTx(ctx, f)
+}
+
+func TestABlobIsCollectedByOneOfTwo(t *testing.T) {
+	t.Parallel()
+	mock := clock.NewMock()
+	store := &hooked{Store: memory.New(&memory.Options{Clock: mock})}
+	blobs, err := storage.NewBlobs(store, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []int{2, 3, 4} { // before the mark, before the chunks, before the header goes
+		if _, err := store.Store.Blobs().Put(t.Context(), strings.NewReader("x")); err != nil {
+			t.Fatal(err)
+		}
+		mock.Add(24 * time.Hour)
+		theirs := 0
+		store.calls, store.hook = 0, map[int]func(){at: func() {
+			if theirs, err = store.Store.Blobs().Collect(t.Context(), 10); err != nil {
+				t.Error(err)
+			}
+		}}
+		ours, err := blobs.Collect(t.Context(), 10)
+		if ours+theirs != 1 || err != nil {
+			t.Errorf("hook %d: collected %d and %d; %v", at, ours, theirs, err)
+		}
+	}
+}
+
+func TestKeepGoesOnWhenAnotherKeptTheSameBlob(t *testing.T) {
+	t.Parallel()
+	ctx, store := t.Context(), memory.New(nil)
+	ref, err := store.Blobs().Put(ctx, strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	headers := storage.Schemas()[0]
+	inStore(t, store, func(tx storage.Tx) error {
+		x := &interfering{Tx: tx, beforeUpdate: func() {
+			if err := store.Blobs().Keep(ctx, tx, ref); err != nil {
+				t.Error(err)
+			}
+		}}
+		if err := store.Blobs().Keep(ctx, x, ref); err != nil {
+			return err
+		}
+		rows, err := tx.Select(ctx, headers, "", storage.Query{Limit: 1})
+		if err == nil && storage.RecordOf(rows[0]).Version != 3 { // inserted, completed, kept once
+			t.Errorf("header has version %d", storage.RecordOf(rows[0]).Version)
+		}
+		return err
+	})
 }

@@ -30,7 +30,7 @@ func (r *checkedReader) Read(p []byte) (int, error) {
 	if r.sum != nil {
 		r.sum.Write(p[:n])
 	}
-	if r.left < 0 || err == io.EOF && !r.intact() {
+	if err == io.EOF && !r.intact() {
 		return 0, fmt.Errorf("storage: read blob: the content is not what was put: %w", io.ErrUnexpectedEOF)
 	}
 	return n, err

@@ -114,11 +114,9 @@ func blobByName(ctx context.Context, tx Tx, ref Ref) (*blobHeader, error) {
 	return blobHeaders.Get(ctx, tx, "", ref.Name)
 }
 
-// isBlobName reports whether name can have come from Put.
+// isBlobName reports whether a name can have come from Put, and so be safe to
+// look for.
 func isBlobName(name string) bool {
-	if len(name) != 32 {
-		return false
-	}
 	for _, c := range name {
 		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
 			return false

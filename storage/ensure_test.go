@@ -140,3 +140,31 @@ func inTx(t *testing.T, f func(tx storage.Tx) error) {
 		t.Error(err)
 	}
 }
+
+// recording notes the keys in the order of Insert.
+type recording struct {
+	storage.Tx
+	keys []string
+}
+
+func (r *recording) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	for _, row := range rows {
+		rec := storage.RecordOf(row)
+		r.keys = append(r.keys, string(rec.Scope)+"/"+rec.Key)
+	}
+	return r.Tx.Insert(ctx, s, rows)
+}
+
+func TestEnsureTakesLocksInTheOrderOfTheKeys(t *testing.T) {
+	t.Parallel()
+	inTx(t, func(tx storage.Tx) error {
+		r := &recording{Tx: tx}
+		other := booking("a", 1)
+		other.Scope = "s"
+		_, err := visits().Ensure(t.Context(), r, more, booking("c", 1), other, booking("b", 1), booking("B", 1), booking("b", 2))
+		if diff := cmp.Diff([]string{"/B", "/b", "/c", "s/a", "/b"}, r.keys); diff != "" {
+			t.Errorf("keys (-want +got):\n%s", diff)
+		}
+		return err
+	})
+}

@@ -6,7 +6,6 @@ package audit
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
@@ -56,12 +55,6 @@ func Write(ctx context.Context, tx storage.Tx, entries ...*Entry) error {
 
 // rowPrefix begins the keys of a row's entries.
 func rowPrefix(subject, subjectKey string) string { return subject + "\x1f" + subjectKey + "\x1f" }
-
-// parts are those of an entry's key: the key of the subject may itself consist
-// of several, always as many in one table.
-func parts(subject, subjectKey string) []string {
-	return append([]string{subject}, strings.Split(subjectKey, "\x1f")...)
-}
 
 // History returns at most limit entries of a row, the oldest first.
 func History(ctx context.Context, tx storage.Tx, scope storage.Scope, subject, subjectKey string, limit int) ([]*Entry, error) {

@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -53,6 +54,27 @@ func TestFixedColumnsStayAsInserted(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(parcel{})); diff != "" || got.opened {
 			t.Errorf("opened %t, row (-want +got):\n%s", got.opened, diff)
+		}
+		return err
+	})
+}
+
+func TestNothingIsCommittedAfterTheEndOfTheContext(t *testing.T) {
+	t.Parallel()
+	store := memory.New(nil)
+	ctx, end := context.WithCancel(t.Context())
+	err := store.InTx(ctx, func(tx storage.Tx) error {
+		_, err := parcels.Insert(ctx, tx, &parcel{Record: storage.Record{Key: "a"}})
+		end()
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v", err)
+	}
+	inTx(t, store, func(tx storage.Tx) error {
+		n, err := parcels.Count(t.Context(), tx, "", 1)
+		if n != 0 {
+			t.Error("the row is there")
 		}
 		return err
 	})

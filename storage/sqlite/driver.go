@@ -64,7 +64,7 @@ func prepareWriter(c *sqlite3.SQLiteConn) error {
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // what was read stays read
 	mode := make([]driver.Value, 1)
 	if err := rows.Next(mode); err != nil {
 		return err

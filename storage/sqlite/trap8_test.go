@@ -33,6 +33,7 @@ func TestTrap8DriverWaitsBeyondTheContext(t *testing.T) {
 	}
 }
 
+// With the driver's own five seconds of patience it would take these.
 func TestI30_TheWaitForALockEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	s, path := onFile(t, nil)

@@ -63,6 +63,7 @@ func TestTrap9WritersThatReadFirstAllSucceed(t *testing.T) {
 	}
 }
 
+// Without _txlock in the data source name they would begin deferred.
 func TestTrap9HostsTransactionsBeginImmediate(t *testing.T) {
 	t.Parallel()
 	s, path := onFile(t, nil)

@@ -156,6 +156,8 @@ func ensureIsConstant(w *world) {
 	w.same("all existing", count(unchanged, rows(0)), 1)
 	mixed := slices.Concat(rows(0)[:200], rows(500)[:100])
 	w.same("mixed", count(unchanged, mixed), 2)
+	w.same("all new again", count(unchanged, rows(1000)), 2)
+	w.same("all new as expected", count(unchanged, rows(2000)), 1)
 }
 
 func (w *world) ensureConcurrently(stores ...storage.Store) {

@@ -62,6 +62,19 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 			}
 		}
 	}},
+	{"behind a page that descends come the NULLs too", func(w *world) {
+		rows := newThings("low", "none", "high")
+		rows[0].Rank, rows[2].Rank = -5, 5
+		w.insert(rows...)
+		behind := func(r *thing, desc bool) []string {
+			return keysOf(w.find("", storage.Query{
+				OrderBy: "ranking", Desc: desc, Limit: 10, After: &storage.Position{Value: r.Rank, ID: r.ID},
+			}))
+		}
+		w.same("behind the highest", behind(rows[2], true), []string{"low", "none"})
+		w.same("behind the lowest", behind(rows[0], true), []string{"none"})
+		w.same("above the lowest", behind(rows[0], false), []string{"high"})
+	}},
 	{"After goes with conditions and scope", func(w *world) {
 		w.insert(ranked(1, 2, 3, 4)...)
 		w.insert(scoped("one", "x"))

@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
@@ -121,6 +122,8 @@ var nextTheme = theme{name: "next", sentences: []sentence{
 		w.same("behind a cursor", w.next(c, at(100)), at(5))
 		c.Lanes = append(c.Lanes, storage.LaneClaim{Lane: 1, Limit: 1})
 		w.same("in more lanes", w.next(c, at(100)), at(4))
+		slices.Reverse(c.Lanes)
+		w.same("in any order of lanes", w.next(c, at(100)), at(4))
 		c.Lanes = nil
 		w.same("in no lane", w.next(c, at(100)), time.Time{})
 	}},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strings"
 	"testing"
 	"time"
 
@@ -70,7 +69,7 @@ func TestLostConnectionIsInDoubtOnlyAfterTheFinalDot(t *testing.T) {
 				s := serve(t, &server{script: at(step, how)})
 				m := message()
 				if step == "CONTENT" {
-					m.Text = strings.Repeat("too much for the buffers on the way\n", 500_000)
+					m.Text = tooMuch
 				}
 				got := refuse(t.Context(), t, open(t, s.addr, nil), m)
 				want := notify.ClassTransient
@@ -101,7 +100,7 @@ func TestI30_SendReturnsWhenItsContextEnds(t *testing.T) {
 			}()
 			m := message()
 			if step == "CONTENT" {
-				m.Text = strings.Repeat("too much for the buffers on the way\n", 500_000)
+				m.Text = tooMuch
 			}
 			got := refuse(ctx, t, open(t, s.addr, nil), m)
 			want := notify.ClassTransient

@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"math/big"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,3 +83,7 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	roots.AddCert(parsed)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
 }
+
+// tooMuch does not fit into the buffers between a channel and a server that
+// does not read.
+var tooMuch = strings.Repeat("too much for the buffers on the way\n", 50_000)

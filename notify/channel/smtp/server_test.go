@@ -91,6 +91,7 @@ func (s *server) accept() {
 		if err != nil {
 			return
 		}
+		_ = c.(*net.TCPConn).SetReadBuffer(4096) // see tooMuch
 		s.mu.Lock()
 		s.conns++
 		s.open[c] = true

@@ -38,6 +38,7 @@ func classifyFake(err error) Class {
 type fake struct {
 	mu     sync.Mutex
 	texts  []string
+	params []int // of the statements that have any
 	closed int
 	// answer is asked about each statement; nil: all succeed, with no rows.
 	answer func(ctx context.Context, text string) error
@@ -116,7 +117,10 @@ func (c *fakeConn) ExecContext(ctx context.Context, text string, _ []driver.Name
 	return driver.RowsAffected(1), c.f.said(ctx, text)
 }
 
-func (c *fakeConn) QueryContext(ctx context.Context, text string, _ []driver.NamedValue) (driver.Rows, error) {
+func (c *fakeConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	c.f.mu.Lock()
+	c.f.params = append(c.f.params, len(args))
+	c.f.mu.Unlock()
 	if err := c.f.said(ctx, text); err != nil {
 		return nil, err
 	}

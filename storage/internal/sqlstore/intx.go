@@ -99,6 +99,9 @@ func (s *Store) once(ctx context.Context, f func(storage.Tx) error) (Class, erro
 		return classOf(err), err
 	}
 	x.hints.Send(&s.waker)
+	if s.cfg.Committed != nil && len(x.hints) > 0 {
+		s.cfg.Committed(x.hints)
+	}
 	return Unknown, nil
 }
 

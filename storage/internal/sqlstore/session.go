@@ -35,7 +35,7 @@ func (s *Store) open(ctx context.Context, db *sqlx.DB) (*session, error) {
 		return nil
 	})
 	if err != nil {
-		x.release(true)
+		_ = x.release(true)
 		return nil, s.failed(ctx, "connect", err)
 	}
 	return x, nil

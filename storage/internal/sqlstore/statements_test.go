@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jmoiron/sqlx"
 
 	"github.com/belfry-go/belfry/storage"
 )
@@ -119,5 +120,37 @@ func TestInsertRefusesAnAnswerAboutAnotherRow(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "not asked about") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// sqlx.Rebind replaces every question mark, also those in literals, so that no
+// value may be in a text, nor an operator with a question mark.
+func TestEveryParameterHasItsPlace(t *testing.T) {
+	t.Parallel()
+	if got := sqlx.Rebind(sqlx.DOLLAR, "SELECT '?', a ? 'b'"); got != "SELECT '$1', a $2 'b'" {
+		t.Errorf("sqlx has learned: %s", got)
+	}
+	f := &fake{}
+	odd := []string{"?", "'?", "$1", `"`}
+	err := f.store(t, nil).InTx(t.Context(), func(tx storage.Tx) error {
+		for _, v := range odd {
+			where := []storage.Cond{
+				storage.Eq("note", v), storage.Less("note", v), storage.In("note", odd),
+				storage.Any(storage.Eq("key", v), storage.Null("due_on")),
+			}
+			q := storage.Query{Where: where, OrderBy: "note", After: &storage.Position{Value: v}, Limit: 1}
+			if _, err := jobs.Find(t.Context(), tx, storage.Scope(v), q); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range f.texts[1 : 1+len(odd)] {
+		if strings.Contains(text, "?") || strings.Count(text, "$") != f.params[0] || !strings.Contains(text, fmt.Sprintf("$%d", f.params[0])) {
+			t.Errorf("%d parameters for %s", f.params[0], text)
+		}
 	}
 }

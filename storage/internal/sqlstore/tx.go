@@ -114,6 +114,6 @@ func query(ctx context.Context, db DBTX, text string, args []any, read func(*sql
 	if err != nil {
 		return err
 	}
-	err = read(rows)
-	return errors.Join(err, rows.Err(), rows.Close())
+	defer rows.Close()
+	return errors.Join(read(rows), rows.Err())
 }

@@ -1,0 +1,62 @@
+# The targets that people run have a ## comment; `make help` lists them.
+
+GO ?= go
+GOLANGCI_LINT_VERSION := v2.15.0
+LINT_DIR := $(CURDIR)/.tools/golangci-lint-$(GOLANGCI_LINT_VERSION)
+LINT := $(LINT_DIR)/golangci-lint
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## a school reminds its people: the main job, crash included
+	$(GO) run ./examples/certificate-expiry
+
+.PHONY: setup
+setup:
+	@./scripts/setup-test.sh
+
+.PHONY: test
+test: setup ## all tests; installs PostgreSQL and PgBouncer where they are missing and it may
+	$(GO) test -timeout 10m ./...
+
+.PHONY: test-full
+test-full: setup ## all tests, the guards at a million rows included
+	BELFRY_FULL=1 $(GO) test -count 1 -timeout 60m ./...
+
+.PHONY: race
+race: setup ## all tests under the race detector, in random order
+	$(GO) test -race -shuffle on -timeout 20m ./...
+
+.PHONY: bench
+bench: setup ## all benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m ./...
+
+.PHONY: lint
+lint: $(LINT) ## golangci-lint, which also holds who may import whom
+	$(LINT) run ./...
+
+# Built from source at one version, so that everybody sees the same findings.
+$(LINT):
+	GOBIN=$(LINT_DIR) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+
+.PHONY: fmt
+fmt: ## format all Go files
+	gofmt -s -w .
+
+.PHONY: fmt-check
+fmt-check: ## fail where fmt would change a file
+	@changed=$$(gofmt -s -l .) && if [ -n "$$changed" ]; then \
+		echo "Not formatted (make fmt does it):"; echo "$$changed"; exit 1; fi
+
+.PHONY: api
+api: ## write the exported API to docs/api.txt
+	@$(GO) run ./internal/apilist > docs/api.txt.new && mv docs/api.txt.new docs/api.txt || { rm -f docs/api.txt.new; exit 1; }
+
+.PHONY: api-check
+api-check: ## fail where docs/api.txt is not the exported API
+	@listing=$$($(GO) run ./internal/apilist) && if ! printf '%s\n' "$$listing" | diff -u docs/api.txt -; then \
+		echo "The exported API changed. If that is meant, run: make api"; exit 1; fi

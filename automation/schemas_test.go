@@ -1,0 +1,25 @@
+package automation
+
+import (
+	"context"
+	"testing"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+func TestTheMigrationsMakeTheTablesOfThisPackage(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
+		sql, ok := store.(interface {
+			CheckTables(ctx context.Context, schemas ...*storage.Schema) error
+		})
+		if !ok {
+			return // memory makes its tables from the schemas
+		}
+		if err := sql.CheckTables(t.Context(), Schemas()...); err != nil {
+			t.Error(err)
+		}
+	})
+}

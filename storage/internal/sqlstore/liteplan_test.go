@@ -1,0 +1,75 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	"github.com/jmoiron/sqlx"
+	_ "github.com/mattn/go-sqlite3" // the driver
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Polls walk the due index and touch nothing else of a table, with statistics or
+// without, and nothing is looked up by reading all rows.
+func TestSQLiteNeverScansATable(t *testing.T) {
+	t.Parallel()
+	db, err := sqlx.Open("sqlite3", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, text := range CreateTableSQL(SQLite, &jobs.Schema) {
+		db.MustExec(text)
+	}
+	table := newTable(SQLite, `"job"`, &jobs.Schema)
+	c := &storage.Claim{
+		Statuses: []string{"Ready"}, Types: []string{"a"}, Except: []storage.Scope{"b"},
+		Lanes: []storage.LaneClaim{{Lane: -1, Limit: 1}, {Lane: 0, Limit: 1}, {Lane: 1, Limit: 1}},
+	}
+	claim, claimArgs := SQLite.verbs.claim(table, c)
+	next, nextArgs := SQLite.verbs.next(table, c)
+	keys := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
+	if err := keys.where("north", []storage.Cond{storage.In("key", []string{"a", "b"})}); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]struct {
+		text, index string
+		args        []any
+	}{
+		"claim":  {claim, "INDEX job_due (lane=? AND due_on", claimArgs},
+		"next":   {next, "INDEX job_due (lane=? AND due_on", nextArgs},
+		"update": {table.update.text, "PRIMARY KEY", make([]any, len(table.update.columns))},
+		"keys":   {keys.sql(), "(scope=? AND key=?)", keys.args},
+	} {
+		plan := explain(t, db, s.text, s.args)
+		if strings.Contains(plan, "SCAN t\n") || strings.Contains(plan, "SCAN job") || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s reads or sorts all rows:\n%s", name, plan)
+		}
+		if !strings.Contains(plan, s.index) {
+			t.Errorf("%s does not use %s:\n%s", name, s.index, plan)
+		}
+	}
+}
+
+func explain(t *testing.T, db *sqlx.DB, text string, args []any) string {
+	t.Helper()
+	var plan strings.Builder
+	err := query(t.Context(), db, "EXPLAIN QUERY PLAN "+text, args, func(r *sql.Rows) error {
+		for r.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := r.Scan(&id, &parent, &unused, &detail); err != nil {
+				return err
+			}
+			plan.WriteString(detail + "\n")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(text, err)
+	}
+	return plan.String()
+}
