@@ -1,0 +1,37 @@
+package schematest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// Every table of every domain is in the migrations of every dialect, with its
+// columns, their types, and the indexes that the verbs need and no others that a
+// claim would have to write.
+func TestTheMigrationsMakeTheTablesOfAllDomains(t *testing.T) {
+	t.Parallel()
+	schemas := append(append(storage.Schemas(), notify.Schemas()...), automation.Schemas()...)
+	for name, open := range map[string]func(testing.TB, clock.Clock) storage.Store{
+		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := open(t, clock.NewMock()).(interface {
+				CheckTables(context.Context, ...*storage.Schema) error
+			})
+			if err := store.CheckTables(t.Context(), schemas...); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
