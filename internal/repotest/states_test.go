@@ -1,4 +1,4 @@
-package docstest
+package repotest
 
 import (
 	"flag"
@@ -31,7 +31,7 @@ func TestThePageOfStateMachinesIsPrintedFromTheirTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(page, string(have)); diff != "" {
-		t.Errorf("run `go test ./internal/docstest -update`:\n%s", diff)
+		t.Errorf("run `go test ./internal/repotest -update`:\n%s", diff)
 	}
 }
 
@@ -39,7 +39,7 @@ func statePage() string {
 	var b strings.Builder
 	b.WriteString("# State machines\n\n" +
 		"Printed from the tables that the code checks every transition against\n" +
-		"(`go test ./internal/docstest -update`). A claim is a transition too. Staying in\n" +
+		"(`go test ./internal/repotest -update`). A claim is a transition too. Staying in\n" +
 		"a state is always legal. A row on support hold keeps its state and is not due.\n")
 	b.WriteString("\n## Package automation\n")
 	for _, m := range automation.States() {

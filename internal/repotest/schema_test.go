@@ -1,4 +1,4 @@
-package schematest
+package repotest
 
 import (
 	"context"

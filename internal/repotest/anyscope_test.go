@@ -1,0 +1,67 @@
+package repotest
+
+import (
+	"bufio"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const root = "../.."
+
+// mayReadAcrossTenants lists the places, with how often they do it: look-ups by
+// ids that came from rows already held, and refusals of the scope itself.
+var mayReadAcrossTenants = map[string]int{
+	"internal/work/load.go": 1, // rows that this process holds, by id
+}
+
+// Tenants: nothing but the listed places reads without a scope. An adapter has
+// to understand AnyScope, and package storage defines it.
+func TestOnlyTheListedPlacesReadAcrossTenants(t *testing.T) {
+	t.Parallel()
+	found := map[string]int{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(root, path)
+		switch {
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && name != "." || name == "storage"):
+			return filepath.SkipDir
+		case !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		n, err := uses(path)
+		if n > 0 {
+			found[filepath.ToSlash(name)] = n
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(mayReadAcrossTenants, found); diff != "" {
+		t.Error("reads across tenants (-listed +found):\n", diff)
+	}
+}
+
+// uses counts the lines that pass AnyScope on. A comparison with it is a refusal.
+func uses(path string) (n int, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		code, _, _ := strings.Cut(lines.Text(), "//")
+		if strings.Contains(code, "storage.AnyScope") && !strings.Contains(code, "== storage.AnyScope") {
+			n++
+		}
+	}
+	return n, lines.Err()
+}
