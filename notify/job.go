@@ -52,7 +52,8 @@ type Job struct {
 	SupportHold
 }
 
-var jobs = storage.Define[Job]("notification_job")
+// A job of very many people is a campaign, whose recipients are in a blob.
+var jobs = storage.Define[Job]("notification_job").Limit(1 << 20)
 
 // Coordinates are where the job is found.
 func (j *Job) Coordinates() Coordinates { return Coordinates{j.PartitionKey, j.RowKey} }

@@ -6,6 +6,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,6 +146,18 @@ func until(t testing.TB, db *sql.DB, query string, args ...any) {
 			t.Fatal(query, err)
 		}
 	}
+}
+
+// logged are the lines of the server's log from the first that holds text on, if
+// it is a server of the tests.
+func logged(t testing.TB, db *sql.DB, text string) string {
+	t.Helper()
+	log, err := os.ReadFile(filepath.Join(filepath.Dir(scan[string](t, db, "SHOW data_directory")), "log"))
+	if err != nil {
+		return err.Error()
+	}
+	_, after, _ := strings.Cut(string(log), text)
+	return text + after[:min(len(after), 4000)]
 }
 
 func request(text string) func([]byte) bool {

@@ -81,7 +81,7 @@ func TestI6_EightPollersNeverHoldATaskTwice(t *testing.T) {
 	admin.SetMaxOpenConns(1)
 	until(t, admin, "SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = current_database()") // all counters are in
 	if n := scan[int](t, admin, deadlockSQL); n != 0 {
-		t.Errorf("%d deadlocks", n)
+		t.Errorf("%d deadlocks: %s", n, logged(t, admin, "deadlock detected"))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 	"testing"
@@ -21,17 +22,32 @@ type way struct {
 	opts Options                   // beside those of the suite
 }
 
+// ways are those that the quick tests take, and the others.
+func ways() map[string]way {
+	oneStep := map[string]string{"binary_parameters": "yes"}
+	elsewhere := Options{Schema: "some_schema", TablePrefix: "some_", Migrate: MigrateAuto}
+	quick := map[string]way{
+		"Open":                            {open: Open},
+		"Open, through a pooler":          {open: Open, dsn: bouncer},
+		"New, with a schema and a prefix": {open: onHostPool(nil), opts: elsewhere},
+	}
+	if !full() {
+		return quick
+	}
+	serializable := map[string]string{"default_transaction_isolation": "serializable"}
+	maps.Copy(quick, map[string]way{
+		"Open, with a schema and a prefix": {open: Open, opts: elsewhere},
+		"New":                              {open: onHostPool(nil), opts: Options{Migrate: MigrateAuto}},
+		"New, in one step":                 {open: onHostPool(oneStep), opts: Options{Migrate: MigrateAuto}},
+		"New, through a pooler":            {open: onHostPool(oneStep), dsn: bouncer, opts: Options{Migrate: MigrateAuto}},
+		"New, serializable by default":     {open: onHostPool(serializable), opts: Options{Migrate: MigrateAuto}},
+	})
+	return quick
+}
+
 func TestContract(t *testing.T) {
 	t.Parallel()
-	for name, w := range map[string]way{
-		"Open":                      {open: Open},
-		"Open, a schema, a prefix":  {open: Open, opts: Options{Schema: "some_schema", TablePrefix: "some_"}},
-		"Open, through a pooler":    {open: Open, dsn: bouncer},
-		"New":                       {open: onHostPool(nil), opts: Options{Migrate: MigrateAuto}},
-		"New, in one step":          {open: onHostPool(map[string]string{"binary_parameters": "yes"}), opts: Options{Migrate: MigrateAuto}},
-		"New, through a pooler":     {open: onHostPool(map[string]string{"binary_parameters": "yes"}), dsn: bouncer, opts: Options{Migrate: MigrateAuto}},
-		"New, default serializable": {open: onHostPool(map[string]string{"default_transaction_isolation": "serializable"}), opts: Options{Migrate: MigrateAuto}},
-	} {
+	for name, w := range ways() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			storagetest.Run(t, w.harness())

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"net"
 	"net/textproto"
@@ -218,14 +217,12 @@ func (c *session) greeting() string {
 	if _, done := c.conn.(*tls.Conn); c.secure != nil && !done {
 		offers = append(offers, "STARTTLS")
 	}
+	last := len(offers) - 1
 	var b strings.Builder
-	for i, o := range offers {
-		fmt.Fprintf(&b, "250%s%s", map[bool]string{true: "-", false: " "}[i < len(offers)-1], o)
-		if i < len(offers)-1 {
-			b.WriteString("\r\n")
-		}
+	for _, o := range offers[:last] {
+		b.WriteString("250-" + o + "\r\n")
 	}
-	return b.String()
+	return b.String() + "250 " + offers[last]
 }
 
 func (c *session) encrypt() bool {
@@ -235,13 +232,15 @@ func (c *session) encrypt() bool {
 }
 
 func (c *session) content() bool {
-	if !c.reply("CONTENT", "") {
+	first, err := c.text.R.ReadString('\n') // now the client is writing
+	if err != nil || !c.reply("CONTENT", "") {
 		return false
 	}
 	data, err := rawData(c.text.R)
 	if err != nil {
 		return false
 	}
+	data = first + data
 	answer := cmp.Or(c.script(c.number, "."), "250 2.0.0 queued for sam@example.com")
 	if strings.HasPrefix(answer, "2") {
 		c.mu.Lock()

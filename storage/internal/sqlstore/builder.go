@@ -81,6 +81,15 @@ func (b *builder) cond(c *storage.Cond) error {
 		}
 		return &storage.ValueError{Table: b.schema.Name, Column: c.Column, Problem: "compared with text that cannot be stored"}
 	}
+	if is, ok := c.Value.(bool); ok && c.Op == storage.OpEq {
+		// The bare column, since that is how partial indexes say it: SQLite does not
+		// see that a parameter implies their predicate.
+		if !is {
+			b.write("NOT ")
+		}
+		b.write(name)
+		return nil
+	}
 	if c.Op != storage.OpEq {
 		name, _ = b.ordered(column)
 	}

@@ -35,6 +35,14 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 	if err := keys.where("north", []storage.Cond{storage.In("key", []string{"a", "b"})}); err != nil {
 		t.Fatal(err)
 	}
+	db.MustExec(`CREATE INDEX job_held ON job (note, id) WHERE due_on IS NOT NULL OR abandoned`)
+	held := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
+	err = held.where("north", []storage.Cond{
+		storage.Eq("note", "a"), storage.Any(storage.NotNull("due_on"), storage.Eq("abandoned", true)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, s := range map[string]struct {
 		text, index string
 		args        []any
@@ -43,6 +51,7 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 		"next":   {next, "INDEX job_due (lane=? AND due_on", nextArgs},
 		"update": {table.update.text, "PRIMARY KEY", make([]any, len(table.update.columns))},
 		"keys":   {keys.sql(), "(scope=? AND key=?)", keys.args},
+		"held":   {held.sql(), "INDEX job_held (note=?", held.args}, // the predicate of a partial index, repeated
 	} {
 		plan := explain(t, db, s.text, s.args)
 		if strings.Contains(plan, "SCAN t\n") || strings.Contains(plan, "SCAN job") || strings.Contains(plan, "TEMP B-TREE") {

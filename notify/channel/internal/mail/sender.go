@@ -32,9 +32,6 @@ func NewSender(from, replyTo string) (Sender, error) {
 	return s, err
 }
 
-// Domain is the part of the From address behind the @.
-func (s Sender) Domain() string { return s.domain }
-
 func (s Sender) address(msg *gomail.Msg) {
 	msg.FromMailAddress(&s.from)
 	if s.replyTo != nil {
