@@ -35,8 +35,8 @@ func (t *ReminderType) check() error {
 	if err := checkName(t.Name); err != nil {
 		return err
 	}
-	if t.Recipients == nil && t.NotificationType == "" {
-		return errors.New("it has neither Recipients nor a NotificationType with subscribers")
+	if t.Recipients == nil {
+		return errors.New("it has no Recipients")
 	}
 	if t.Zone != "" {
 		if _, err := civil.LoadZone(t.Zone); err != nil {

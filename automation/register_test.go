@@ -41,7 +41,7 @@ func TestOnlyAProgrammersMistakesPanic(t *testing.T) {
 		`Register("export"): the name is registered already`:      func() { s.Register(certificates(func(t *ReminderType) { t.Name = "export" })) },
 		`Register(""): the name is empty`:                         with(func(t *ReminderType) { t.Name = "" }),
 		`Register("a:b"): the name holds ':'`:                     with(func(t *ReminderType) { t.Name = "a:b" }),
-		"neither Recipients nor a NotificationType":               with(func(t *ReminderType) { t.Recipients = nil }),
+		"it has no Recipients":                                    with(func(t *ReminderType) { t.Recipients = nil }),
 		`time zone "Mars/Olympus" is unknown`:                     with(func(t *ReminderType) { t.Zone = "Mars/Olympus" }),
 		`time of day "25:00"`:                                     with(func(t *ReminderType) { t.SendAt = "25:00" }),
 		`gap policy "jump"`:                                       with(func(t *ReminderType) { t.Gap = "jump" }),
@@ -82,17 +82,17 @@ func TestRegisterTellsTheDispatcherUnlessItCannotOrNeedNotKnow(t *testing.T) {
 		t.Error("the notification type is not registered:", got)
 	}
 	out.Register(notify.Type{Name: "urgent-mail"})
-	s.Register(ReminderType{Name: "invoice", NotificationType: "urgent-mail"})
+	s.Register(certificates(func(t *ReminderType) { t.Name, t.NotificationType = "invoice", "urgent-mail" }))
 	out.Register(notify.Type{Name: "invoice"}) // is free
 	New(store, plain{out}, nil).Register(certificates(nil))
 }
 
-func TestATypeOfTheHostsOwnIsSentToItsSubscribers(t *testing.T) {
+func TestAReminderMayNameANotificationTypeOfTheHost(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(ReminderType{Name: "certificate", NotificationType: "mail"})
+		w.s.Register(certificates(func(t *ReminderType) { t.NotificationType = "mail" }))
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
-		if job := w.out.jobs[0]; job.Type != "mail" || len(job.Recipients) != 0 {
+		if job := w.out.jobs[0]; job.Type != "mail" || len(job.Recipients) != 1 {
 			w.t.Errorf("%+v", job)
 		}
 	})

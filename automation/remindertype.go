@@ -8,8 +8,7 @@ import (
 )
 
 // ReminderType is a kind of reminder and all that the host's code says about it
-// (Automation & Reminders, "Reminders"). Only Name and a way to find recipients
-// are required.
+// (Automation & Reminders, "Reminders"). Only Name and Recipients are required.
 type ReminderType struct {
 	// Name is stored with every row and must be the same in every process. It may
 	// not be empty or hold a colon or a control character.
@@ -30,9 +29,7 @@ type ReminderType struct {
 	Invalidations InvalidationProvider
 	Immediate     ImmediateNotificationProvider
 
-	// Recipients is asked when a row is due. It is required unless
-	// NotificationType is set; nil then leaves the choice to the subscribers of
-	// that notification type.
+	// Recipients is asked when a row is due. It is required.
 	Recipients RecipientProvider
 	// Policy has the last word on recipients and channels; nil leaves them.
 	Policy DeliveryPolicy

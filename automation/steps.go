@@ -115,9 +115,6 @@ func (b *batch) compare(t *try, v Validity) error {
 
 // resolveRecipients asks whom to tell.
 func (b *batch) resolveRecipients(ctx context.Context) {
-	if b.reminder.Recipients == nil {
-		return // the subscribers of the notification type
-	}
 	if batch, ok := b.reminder.Recipients.(BatchRecipientProvider); ok {
 		b.resolveTogether(ctx, batch, b.open())
 	} else {
@@ -167,9 +164,8 @@ func (b *batch) applyPolicy(context.Context) {
 		return
 	}
 	b.each(func(t *try) (err error) {
-		asked := len(t.to) > 0
 		t.to, err = b.reminder.Policy.Deliver(t.ctx, t.due, t.to)
-		if err == nil && asked && len(t.to) == 0 {
+		if err == nil && len(t.to) == 0 {
 			t.stop = SkippedByPolicy
 		}
 		return err

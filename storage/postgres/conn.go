@@ -16,8 +16,8 @@ import (
 // up first, since the server can still be told to stop waiting for a standby;
 // then whatever still hangs on a silent network.
 const (
-	commitGrace = 700 * time.Millisecond
-	grace       = 850 * time.Millisecond
+	commitGrace = 600 * time.Millisecond
+	grace       = 750 * time.Millisecond
 )
 
 // errUnsynced is what a COMMIT comes to that did not wait for its standby.
