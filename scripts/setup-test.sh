@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that what the tests run against is here: a C compiler (SQLite),
-# the PostgreSQL server programs and PgBouncer. What is missing it installs
+# the PostgreSQL server programs, PgBouncer, and Exim as a mail server. What is missing it installs
 # where apt-get is there and it may (root, or sudo without a password), and says
 # so; else it says what to run and exits 1. No server is started or left running.
 # With BELFRY_POSTGRES_DSN set, the tests use that server and need no other.
@@ -25,11 +25,15 @@ have_postgres() { # looks where internal/pgtest looks
 
 have_pgbouncer() { command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; }
 
+# Another mail server is left alone; the test against a real one is skipped then.
+have_mail_server() { [ -x /usr/sbin/exim4 ] || [ -e /usr/sbin/sendmail ]; }
+
 have_compiler() { command -v "${CC:-gcc}" >/dev/null; }
 
 find_missing() { # sets missing: Debian package names
 	missing=()
 	have_compiler || missing+=(gcc libc6-dev)
+	have_mail_server || missing+=(exim4-daemon-light)
 	[ -n "${BELFRY_POSTGRES_DSN:-}" ] && return 0
 	have_postgres || missing+=(postgresql)
 	have_pgbouncer || missing+=(pgbouncer)
@@ -76,8 +80,8 @@ install_missing() {
 	"${root[@]}" apt-get update -qq
 	"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends \
 		-o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold "${missing[@]}"
-	if [[ " ${missing[*]} " == *" pgbouncer "* ]] && command -v systemctl >/dev/null; then
-		"${root[@]}" systemctl disable --quiet pgbouncer 2>/dev/null || true # none where systemd does not run
+	if command -v systemctl >/dev/null; then # fails where systemd does not run, and where a unit is not there
+		"${root[@]}" systemctl disable --quiet pgbouncer exim4 exim4-base.timer 2>/dev/null || true
 	fi
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/lib/pq"
+	"github.com/lib/pq/pqerror"
 
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
@@ -46,7 +47,7 @@ func TestErrorsOfTheServerAreClassified(t *testing.T) {
 		"42P01": sqlstore.Unknown,
 		"23514": sqlstore.Unknown,
 	} {
-		for _, err := range []error{&pq.Error{Code: pq.ErrorCode(state)}, &pgxError{state}} {
+		for _, err := range []error{&pq.Error{Code: pqerror.Code(state)}, &pgxError{state}} {
 			if got := classify(fmt.Errorf("claim: %w", err)); got != want {
 				t.Errorf("%T %s is %v, want %v", err, state, got, want)
 			}

@@ -1,0 +1,144 @@
+package postgres
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// between fails the test unless the store's clock and the server's agree within
+// what the store's says of itself.
+func between(t *testing.T, s *Store, db *sql.DB) {
+	t.Helper()
+	off := s.Clock().(interface{ Uncertainty() time.Duration }).Uncertainty()
+	before := scan[time.Time](t, db, "SELECT clock_timestamp()")
+	now := s.Clock().Now()
+	after := scan[time.Time](t, db, "SELECT clock_timestamp()")
+	if now.Before(before.Add(-off)) || now.After(after.Add(off)) {
+		t.Errorf("the clock shows %v, the server's went from %v to %v", now, before, after)
+	}
+	if off <= 0 || off > 5*time.Second {
+		t.Errorf("uncertainty %v", off)
+	}
+}
+
+func TestStoreFollowsTheServersClock(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	s := opened(t, dsn, nil)
+	between(t, s, s.DB())
+	host := rawPool(t, dsn)
+	on, err := New(t.Context(), host, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	between(t, on, host)
+	if err := on.Close(); err != nil {
+		t.Error(err)
+	}
+	between(t, on, host) // the host's pool and the clock go on
+}
+
+func TestStoreReadsTheClockAgainAfterALostConnection(t *testing.T) {
+	t.Parallel()
+	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	s := opened(t, dsn, &Options{MaxOpenConns: 1})
+	reread := proxy.DropReplyOnce(request("clock_timestamp")) // closed when it was read
+	err := s.InTx(t.Context(), func(tx storage.Tx) error {
+		proxy.CutAll()
+		_, err := tasks.Find(t.Context(), tx, "", storage.Query{Limit: 1})
+		return err
+	})
+	wantErr(t, err, storage.ErrUnavailable)
+	<-reread
+}
+
+func TestHostsClockIsTheStores(t *testing.T) {
+	t.Parallel()
+	mock := clock.NewMock()
+	s := opened(t, pgtest.DSN(t), &Options{Clock: mock})
+	if s.Clock() != clock.Clock(mock) {
+		t.Error("the store has another clock")
+	}
+}
+
+func TestOpenClosesWhatItOpenedWhenItFails(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	_, err := Open(t.Context(), pgtest.With(t, dsn, "application_name", "given-up"), &Options{Migrate: MigrateVerify})
+	if err == nil || !strings.Contains(err.Error(), "0001_store.sql") {
+		t.Errorf("verified an empty database: %v", err)
+	}
+	until(t, rawPool(t, dsn), "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'given-up'")
+}
+
+func TestUnsafeOptionsAreRefused(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	for name, opts := range map[string]*Options{
+		"schema":  {Schema: `x"; DROP TABLE y`},
+		"prefix":  {TablePrefix: "Mixed_"},
+		"migrate": {Migrate: "perhaps"},
+	} {
+		if _, err := Open(t.Context(), dsn, opts); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}
+
+func TestNewWithoutAPoolPanics(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	_, _ = New(t.Context(), nil, nil)
+}
+
+func TestCloseLeavesTheHostsPoolAlone(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	own := opened(t, dsn, nil)
+	host := rawPool(t, dsn)
+	s, err := New(t.Context(), host, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // twice is allowed
+		if err := errors.Join(s.Close(), own.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff(1, scan[int](t, host, "SELECT 1")); diff != "" {
+		t.Error(diff)
+	}
+	if err := own.DB().PingContext(t.Context()); err == nil {
+		t.Error("the pool that Open made is open after Close")
+	}
+}
+
+func TestExportedMigrationsPassVerify(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	var text strings.Builder
+	if err := ExportMigrations(&text, "elsewhere", "x_"); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, rawPool(t, dsn), text.String())
+	s, err := New(t.Context(), rawPool(t, dsn), &Options{Schema: "elsewhere", TablePrefix: "x_"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
