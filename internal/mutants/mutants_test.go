@@ -6,18 +6,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/belfry-go/belfry/internal/pgtest"
 )
 
 // mutant is one deliberate fault: in File, Old becomes New; then Run, a pattern
-// of tests in Package, must fail.
+// of tests in Package, must fail. Its Name begins with the invariant it breaks.
 type mutant struct {
 	Name, File, Old, New, Package, Run string
+
+	Postgres bool // Run needs databases on a PostgreSQL
+	Hangs    bool // the fault shows in that Run does not end
 }
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // builders bounds how many faults are compiled at once.
 var builders = semaphore.NewWeighted(2)
@@ -53,13 +61,16 @@ func (m mutant) check(t *testing.T) {
 		t.Fatalf("%s holds the text to change %d times, want once: the source has moved on, so mend the mutant", m.File, n)
 	}
 	faulty := strings.Replace(string(source), m.Old, m.New, 1)
-	out, err := goTest(t, root, overlay(t, file, faulty), m.Package, m.Run)
+	out, err := m.test(t, root, overlay(t, file, faulty))
 	switch {
 	case err == nil:
 		t.Errorf("%s in %s was not caught by %s:\n%s", m.Name, m.File, m.Run, out)
 	case !strings.Contains(out, "--- FAIL") && !strings.Contains(out, "panic:"):
 		t.Errorf("the tests did not run against the mutant:\n%s", out)
+	case !m.Hangs && strings.Contains(out, "panic: test timed out"):
+		t.Errorf("the tests did not end, which is not what should show the fault:\n%s", out)
 	}
+	t.Logf("caught:\n%.2000s", out) // with -v: is it for the right reason?
 }
 
 // overlay writes a go build overlay in which file has another content.
@@ -84,12 +95,43 @@ func overlay(t *testing.T, file, content string) string {
 	return name
 }
 
-func goTest(t *testing.T, root, overlay, pkg, run string) (string, error) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+// test runs the tests of a mutant. Those that need a PostgreSQL share one.
+func (m mutant) test(t *testing.T, root, overlay string) (string, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-count=1", "-timeout=2m", "-overlay="+overlay, "-run="+run, pkg)
+	patience := "2m"
+	if m.Hangs {
+		patience = "5s"
+	}
+	cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-count=1", "-failfast", "-ldflags=-s -w",
+		"-timeout="+patience, "-overlay="+overlay, "-run="+m.Run, m.Package)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), inside+"=1")
+	if m.Postgres {
+		cmd.Env = append(cmd.Env, "BELFRY_POSTGRES_DSN="+pgtest.DSN(t))
+	}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
+
+var invariant = regexp.MustCompile(`^I-[0-9]+ `)
+
+func TestEveryInvariantHasAMutant(t *testing.T) {
+	t.Parallel()
+	broken := map[string]bool{}
+	for _, m := range all {
+		id := invariant.FindString(m.Name)
+		if id == "" {
+			t.Errorf("%q does not begin with an invariant", m.Name)
+		}
+		broken[strings.TrimSpace(id)] = true
+	}
+	for _, id := range strings.Fields(required) {
+		if !broken[id] {
+			t.Errorf("no mutant breaks %s", id)
+		}
+	}
+}
+
+// required are the invariants that what exists so far has to keep.
+const required = `I-1 I-2 I-3 I-4 I-5 I-6 I-7 I-8 I-9 I-10 I-11 I-12 I-13 I-14 I-15 I-16 I-17 I-18 I-19 I-20 I-26 I-28 I-30`

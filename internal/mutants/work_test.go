@@ -1,10 +1,6 @@
 package mutants
 
-// all are the deliberate faults, by the invariant that they break.
-var all = append(append(append(keysMutants, workMutants...), storageMutants...), domainMutants...)
-
-var keysMutants = []mutant{}
-
+// workMutants are faults in the pass that all tables share.
 var workMutants = []mutant{
 	{
 		Name: "I-9 the handler runs on an abandoned row", File: "internal/work/group.go",
@@ -46,8 +42,49 @@ var workMutants = []mutant{
 		Old: "if v := recover(); v != nil {", New: "if v := any(nil); v != nil {",
 		Package: "./internal/work", Run: "TestPanic",
 	},
+	{
+		Name: "I-6 a clock that nobody can trust makes leases", File: "internal/work/find.go",
+		Old: "c.Uncertainty() > r.o.Lease/4", New: "c.Uncertainty() > r.o.Lease*4",
+		Package: "./internal/work", Run: "Test",
+	},
+	{
+		Name: "I-7 a claim whose reply was lost is not read back", File: "internal/work/find.go",
+		Old: "s != nil && r.rec(s).ClaimToken == r.rec(row).ClaimToken", New: "s != nil",
+		Package: "./internal/work", Run: "TestAClaimWhoseReplyWasLost",
+	},
+	{
+		Name: "I-7 a stale row overwrites what an event decided", File: "internal/work/settle.go",
+		Old: "save = append(save, s)", New: "r.rec(m).Version = rec.Version\n\t\t\tsave = append(save, m)",
+		Package: "./internal/work", Run: "TestDispatchRunsInTheSettling",
+	},
+	{
+		Name: "I-7 a claim of another is merged as one's own", File: "internal/work/settle.go",
+		Old: "held := rec.ClaimToken == r.rec(m).ClaimToken && ", New: "held := ",
+		Package: "./internal/work", Run: "Test",
+	},
+	{
+		Name: "I-8 a call starts though its record was not committed", File: "internal/work/start.go",
+		Old: " && t.Record(s).Version == before[i]+1", New: "",
+		Package: "./internal/work", Run: "TestStartTells",
+	},
+	{
+		Name: "I-10 a result is dropped while the database is away", File: "internal/work/settle.go",
+		Old: "errors.Is(err, storage.ErrUnavailable) || ", New: "",
+		Package: "./internal/work", Run: "TestASettleWaits",
+	},
+	{
+		Name: "I-14 a lane is starved", File: "internal/work/lanes.go",
+		Old: "if best < 0 || l.credit > ls[best].credit {", New: "if best < 0 {",
+		Package: "./internal/work", Run: "TestShareNeverStarves",
+	},
+	{
+		Name: "I-26 a row that somebody ended is started", File: "internal/work/start.go",
+		Old: "started[i] = false", New: "started[i] = true",
+		Package: "./internal/work", Run: "TestStartRefuses",
+	},
+	{
+		Name: "I-30 a poll waits for a handler that ignores its context", File: "internal/work/poll.go",
+		Old: "case <-after.Done():", New: "case <-make(chan struct{}):",
+		Package: "./internal/work", Run: "Test", Hangs: true,
+	},
 }
-
-var storageMutants = []mutant{}
-
-var domainMutants = []mutant{}

@@ -21,7 +21,7 @@ func migrations() fs.FS {
 
 // ExportMigrations writes the SQL of all migrations, for a host that runs them
 // with its own tool and opens the store with MigrateVerify. schema and prefix
-// are Options.Schema and Options.TablePrefix.
+// are Options.Schema and Options.TablePrefix; the schema must exist.
 func ExportMigrations(w io.Writer, schema, prefix string) error {
 	return sqlstore.Export(w, sqlstore.PostgreSQL, schema, prefix, migrations())
 }

@@ -133,7 +133,7 @@ func TestExportedMigrationsPassVerify(t *testing.T) {
 	if err := ExportMigrations(&text, "elsewhere", "x_"); err != nil {
 		t.Fatal(err)
 	}
-	exec(t, rawPool(t, dsn), text.String())
+	exec(t, rawPool(t, dsn), "CREATE SCHEMA elsewhere", text.String())
 	s, err := New(t.Context(), rawPool(t, dsn), &Options{Schema: "elsewhere", TablePrefix: "x_"})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,8 @@
+package mutants
+
+import "slices"
+
+// all are the deliberate faults.
+var all = slices.Concat(
+	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, notifyMutants,
+)

@@ -1,0 +1,102 @@
+package mutants
+
+// automationMutants are faults in the due work. Memory shows them all.
+var automationMutants = []mutant{
+	{
+		Name: "I-3 another input overwrites the row", File: "automation/decide.go",
+		Old: "case stored.InputHash != want.InputHash:", New: "case false:",
+		Package: "./automation", Run: "TestI3_/memory",
+	},
+	{
+		Name: "I-4 Ensure revives a completed row", File: "automation/decide.go",
+		Old: "case stored.Status == StatusCompleted:", New: "case false:",
+		Package: "./automation", Run: "TestI4_/memory",
+	},
+	{
+		Name: "I-7 an older event undoes a newer one", File: "automation/sourcestate.go",
+		Old: "older[want] = want.SourceVersion != 0 &&", New: "older[want] = false &&",
+		Package: "./automation", Run: "TestAnOlderEventCannotUndoANewerOne/memory",
+	},
+	{
+		Name: "I-13 a conflict of delivery rolls its batch back", File: "automation/dispatch.go",
+		Old: "if len(answers) != len(all) {", New: "if err != nil || len(answers) != len(all) {",
+		Package: "./automation", Run: "TestAConflictOfDeliveryHoldsItsRowOnly/memory",
+	},
+	{
+		Name: "I-13 a conflict in an event rolls it back", File: "automation/handleevent.go",
+		Old:     "result, err = s.applyEvent(ctx, tx, e, listeners, p)\n\t\treturn err",
+		New:     "result, err = s.applyEvent(ctx, tx, e, listeners, p)\n\t\treturn errors.Join(err, result.conflicts())",
+		Package: "./automation", Run: "TestAConflictInAnEventRollsNothingBack/memory",
+	},
+	{
+		Name: "I-13 a row that cannot be read is tried for ever", File: "automation/steps.go",
+		Old: "t.broken = t.err != nil", New: "t.err = nil",
+		Package: "./automation", Run: "TestARowThatCannotBeReadIsHeldAtOnce/memory",
+	},
+	{
+		Name: "I-15 an edge of the table is never taken", File: "automation/status.go",
+		Old: "\tEdges: []states.Edge{", New: "\tEdges: []states.Edge{{From: StatusCancelled, To: StatusDeactivated},",
+		Package: "./automation", Run: "TestI15_I16_",
+	},
+	{
+		Name: "I-16 nothing checks a transition", File: "automation/transition.go",
+		Old: "machine.Must(r.Status, status)", New: "",
+		Package: "./automation", Run: "TestI16_",
+	},
+	{
+		Name: "I-17 a failure is not counted", File: "automation/failure.go",
+		Old: "\tr.RetryCount++\n\twait, more", New: "\twait, more",
+		Package: "./automation", Run: "TestI17_BackOff/memory",
+	},
+	{
+		Name: "I-17 a lost lease counts twice", File: "automation/failure.go",
+		Old: "r.LeaseLossCount++", New: "r.LeaseLossCount, r.RetryCount = r.LeaseLossCount+1, r.RetryCount+1",
+		Package: "./automation", Run: "TestI17_LostLeases/memory",
+	},
+	{
+		Name: "I-17 a lease that another left counts as lost", File: "automation/transition.go",
+		Old: "if !r.LeaseExpiresOn.After(now) {", New: "if false {",
+		Package: "./automation", Run: "TestAReleaseDropsALease/memory",
+	},
+	{
+		Name: "I-17 a row on hold is due", File: "automation/schedule.go",
+		Old: "case !r.IsOpen() || r.IsOnSupportHold:", New: "case !r.IsOpen():",
+		Package: "./automation", Run: "TestEnsureNeverClearsAHold/.*/memory",
+	},
+	{
+		Name: "I-17 the first retry comes too early", File: "internal/backoff/backoff.go",
+		Old: "{5 * time.Minute, 15", New: "{4 * time.Minute, 15",
+		Package: "./automation", Run: "TestI17_BackOff/memory",
+	},
+	{
+		Name: "I-18 a source that is gone is reminded of", File: "automation/steps.go",
+		Old: "case !v.Valid:", New: "case false:",
+		Package: "./automation", Run: "TestI18_/memory",
+	},
+	{
+		Name: "I-18 a source that is gone counts as a failure", File: "automation/batch.go",
+		Old: "t.row.skip(b.now, t.stop)", New: "t.row.RetryCount++\n\t\tt.row.skip(b.now, t.stop)",
+		Package: "./automation", Run: "TestI18_/memory",
+	},
+	{
+		Name: "I-19 a job's key holds the token of its claim", File: "automation/artifacts.go",
+		Old: "RowKey: keys.AutomationRowKey(row.Key), BusinessUnit", New: "RowKey: keys.AutomationRowKey(row.ClaimToken), BusinessUnit",
+		Package: "./automation", Run: "TestADueReminderQueuesItsDelivery/memory",
+	},
+	{
+		Name: "I-19 a local date is taken for one in UTC", File: "automation/moment.go",
+		Old: "civil.Resolve(local, sendAt, loc, policy)", New: "civil.Resolve(local, sendAt, time.UTC, policy)",
+		Package: "./automation", Run: "TestOffsetsAcrossADaylightSavingChange/memory",
+	},
+	{
+		Name: "I-19 the date in UTC is taken for the local one", File: "automation/moment.go",
+		Old:     "want.ScheduledOn, _, err = civil.Resolve(local, sendAt, loc, policy)\n",
+		New:     "want.ScheduledOn, _, err = civil.Resolve(local, sendAt, loc, policy)\n\twant.LocalDate = civil.DateOf(want.ScheduledOn, time.UTC).String()\n",
+		Package: "./automation", Run: "/memory",
+	},
+	{
+		Name: "I-28 an event ends rows of every tenant", File: "automation/deactivate.go",
+		Old: "schedules.Find(ctx, tx, e.Scope, ", New: "schedules.Find(ctx, tx, storage.AnyScope, ",
+		Package: "./automation", Run: "/memory",
+	},
+}

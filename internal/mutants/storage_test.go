@@ -1,0 +1,95 @@
+package mutants
+
+// storageMutants are faults in what all adapters share, and in the one in memory.
+var storageMutants = []mutant{
+	{
+		Name: "I-2 every Ensure says that it created the row", File: "storage/ensure.go",
+		Old: "if inserted[i] {", New: "if inserted[i] || true {",
+		Package: "./storage/memory", Run: "TestContract/^ensure$",
+	},
+	{
+		Name: "I-2 a lost swap of an Ensure is not decided again", File: "storage/ensure.go",
+		Old: "again = append(again, written[i])", New: "_ = written[i]",
+		Package: "./storage", Run: "TestEnsureDecidesAgain",
+	},
+	{
+		Name: "I-2 Ensure selects and then inserts", File: "storage/ensure.go",
+		Old: "return append(rest, taken...), err", New: "return rest, err",
+		Package: "./storage", Run: "TestEnsure",
+	},
+	{
+		Name: "I-1 memory inserts a key that is taken", File: "storage/memory/write.go",
+		Old: "if tab.byKey[identity{rec.Scope, rec.Key}] != nil {", New: "if false {",
+		Package: "./storage/memory", Run: "TestContract/^insert$",
+	},
+	{
+		Name: "I-3 memory writes columns that are fixed", File: "storage/memory/image.go",
+		Old: "\t\tp.keepFixed(img, old)", New: "\t\t_ = old",
+		Package: "./storage/memory", Run: "TestContract/^save$",
+	},
+	{
+		Name: "I-5 memory writes a row without a new version", File: "storage/memory/write.go",
+		Old: "\t\timg.rec.Version++\n", New: "",
+		Package: "./storage/memory", Run: "TestContract/^save$",
+	},
+	{
+		Name: "I-5 memory takes over without a new version", File: "storage/memory/claim.go",
+		Old: "\timg.rec.Version++\n", New: "\tif old.rec.LeaseExpiresOn.IsZero() {\n\t\timg.rec.Version++\n\t}\n",
+		Package: "./storage/memory", Run: "TestContract/^take-over$",
+	},
+	{
+		Name: "I-5 memory raises the version when it extends a lease", File: "storage/memory/write.go",
+		Old: "img.rec.LeaseExpiresOn = until", New: "img.rec.LeaseExpiresOn, img.rec.Version = until, img.rec.Version+1",
+		Package: "./storage/memory", Run: "TestContract/^extend$",
+	},
+	{
+		Name: "I-6 memory claims a row that is held", File: "storage/memory/claim.go",
+		Old: "} else if r.LeaseExpiresOn.After(now) {", New: "} else if false {",
+		Package: "./storage/memory", Run: "TestContract/^claim$",
+	},
+	{
+		Name: "I-6 memory claims a row of any status", File: "storage/memory/claim.go",
+		Old: "if !slices.Contains(c.Statuses, r.Status) {", New: "if false {",
+		Package: "./storage/memory", Run: "TestContract/^claim$",
+	},
+	{
+		Name: "I-7 memory writes whatever the version", File: "storage/memory/write.go",
+		Old: "e.img.rec.Version != rec.Version || ", New: "",
+		Package: "./storage/memory", Run: "TestContract/^take-over$",
+	},
+	{
+		Name: "I-7 memory extends the lease of another claim", File: "storage/memory/write.go",
+		Old: " || e.img.rec.ClaimToken != rec.ClaimToken", New: "",
+		Package: "./storage/memory", Run: "TestContract/^extend$",
+	},
+	{
+		Name: "I-12 memory leaves a busy row to a dead worker", File: "storage/memory/claim.go",
+		Old: "\tif r.LeaseExpiresOn.IsZero() {", New: "\tif true {",
+		Package: "./storage/memory", Run: "TestContract/^take-over$",
+	},
+	{
+		Name: "I-13 memory keeps what a transaction wrote in vain", File: "storage/memory/tx.go",
+		Old: "c.t.set(c.e, c.old)", New: "_ = c",
+		Package: "./storage/memory", Run: "TestContract/^transactions$",
+	},
+	{
+		Name: "I-14 memory claims types that nobody here serves", File: "storage/memory/claim.go",
+		Old: "if c.Types != nil && !slices.Contains(c.Types, r.Type) {", New: "if false {",
+		Package: "./storage/memory", Run: "TestContract/^claim$",
+	},
+	{
+		Name: "I-14 memory passes over rows that are due at one moment", File: "storage/memory/table.go",
+		Old: "return a.id < b.id", New: "return false",
+		Package: "./storage/memory", Run: "TestContract/^lanes$",
+	},
+	{
+		Name: "I-28 memory reads rows of every tenant", File: "storage/memory/read.go",
+		Old: "(scope == storage.AnyScope || e.img.rec.Scope == scope) && holds(e.img.row)", New: "holds(e.img.row)",
+		Package: "./storage/memory", Run: "TestContract/^scopes$",
+	},
+	{
+		Name: "I-30 memory waits for a transaction whatever its context", File: "storage/memory/store.go",
+		Old: "case <-ctx.Done():", New: "case <-make(chan struct{}):",
+		Package: "./storage/memory", Run: "TestContract/^contexts$", Hangs: true,
+	},
+}
