@@ -11,15 +11,22 @@ func (m *OutgoingMessage) resolved(now time.Time, how Resolution) {
 	m.Resolution, m.ResolvedOn = how, now
 }
 
-// absent is the provider's word that the call did not reach it.
+// absent is the provider's word that the call did not reach it. The first time
+// the message is due at once; from then on it counts as a failed try. After the
+// last one it has failed, unless it was our workers that died: nobody has
+// refused the message then, so a person decides.
 func (m *OutgoingMessage) absent(now time.Time) {
+	died := m.ReasonCode == ReasonLeaseLost
 	m.resolved(now, ResolvedByLookup)
 	m.ReasonCode = ReasonAbsent
-	if m.Doubts <= 1 {
+	switch {
+	case m.Doubts <= 1:
 		m.retryOn(now)
-		return
+	case died:
+		m.unasked(now, ReasonLeaseLost)
+	default:
+		m.refused(now, Transient(ReasonAbsent, 0, nil))
 	}
-	m.refused(now, Transient(ReasonAbsent, 0, nil))
 }
 
 // sendAgain makes a message due whose repeat is allowed. The first time it is

@@ -188,6 +188,32 @@ func TestAMessageThatNeverArrivesFailsInTheEnd(t *testing.T) {
 	})
 }
 
+// Workers that die before the call arrives, time and again, have refused
+// nothing: a person decides.
+func TestAMessageWhoseWorkersKeepDyingIsHeld(t *testing.T) {
+	visits(t, func(h *host) {
+		h.crashing(Hold, &knowing{provider: h.provider, knows: LookupResult{Status: LookupAbsent}})
+		for range 5 {
+			h.run("notify.distributor") // takes over
+			h.run("notify.resolve")
+			m := only(h, outgoingMessages)
+			if m.IsOnSupportHold {
+				break
+			}
+			h.clk.Set(later(m.DueOn, h.clk.Now()))
+			h.dieCalling()
+			h.clk.Add(lease)
+		}
+		m := h.status(StatusRetryReady)
+		h.same("hold", SupportHold{true, HoldRetries}, m.SupportHold)
+		if err := h.Release(t.Context(), "tenant", ArtifactOutgoingMessage, m.Key, support); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		h.status(StatusSentToProvider)
+	})
+}
+
 func TestAnIdempotentProviderIsCalledAgainInsideItsWindow(t *testing.T) {
 	visits(t, func(h *host) {
 		h.crashing(Hold, idempotent{h.provider, time.Hour})

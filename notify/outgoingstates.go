@@ -122,8 +122,9 @@ func (m *OutgoingMessage) deferTo(until time.Time, reason string) {
 	m.retryOn(storage.Time(until))
 }
 
-// unasked is a failure to find out whether the message is still wanted: tried
-// again with back-off, then left to a person, since nothing refused it.
+// unasked is a try that did not come to a provider's answer: the message could
+// not be revalidated, or its calls never arrived. It is tried again with
+// back-off, then left to a person, since nothing refused it.
 func (m *OutgoingMessage) unasked(now time.Time, reason string) {
 	next, ok := m.Tries.failed(now, m.Key, reason)
 	m.retryOn(next)

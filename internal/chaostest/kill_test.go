@@ -188,6 +188,7 @@ func (a *arena) release() {
 		"notification_scheduler": func(key string) error {
 			return out.Release(ctx, "", notify.ArtifactNotificationScheduler, key, by)
 		},
+		"outgoing_message": func(key string) error { return out.Release(ctx, "", notify.ArtifactOutgoingMessage, key, by) },
 		"notification_job": func(key string) error { return out.Release(ctx, "", notify.ArtifactNotificationJob, key, by) },
 	} {
 		for key := range a.query("SELECT key, 1 FROM " + table + " WHERE is_on_support_hold") {
