@@ -191,3 +191,26 @@ func Example() {
 	// sam@example.com - Your first-aid certificate expires on 2026-05-01
 	// <nil> <nil> <nil>
 }
+
+// Support keeps a reminder back, and later lets it go. Both are audited.
+func ExampleScheduler_Hold() {
+	ctx := context.Background()
+	store, _ := open()
+	reminders := automation.New(store, notify.New(store, nil), nil)
+	reminders.Register(certificate)
+	got, err := reminders.Ensure(ctx, automation.Candidate{
+		Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"},
+		TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30,
+	})
+	if err != nil {
+		panic(err)
+	}
+	by := automation.By{Actor: "support", Reason: "a new certificate is on its way"}
+	fmt.Println(reminders.Hold(ctx, "", got[0].Key, by))
+	fmt.Println(reminders.Hold(ctx, "", got[0].Key, by))
+	fmt.Println(reminders.Release(ctx, "", got[0].Key, by))
+	// Output:
+	// <nil>
+	// automation: support action refused: Hold of reminder:certificate:employee:7:default:2026-05-01:30: it is on hold already
+	// <nil>
+}

@@ -85,7 +85,7 @@ var automationMutants = []mutant{
 	},
 	{
 		Name: "I-19 a local date is taken for one in UTC", File: "automation/moment.go",
-		Old: "civil.Resolve(local, sendAt, loc, policy)", New: "civil.Resolve(local, sendAt, time.UTC, policy)",
+		Old: "civil.Resolve(local, sendAt, loc, policy)", New: "civil.Resolve(local, sendAt, cmp.Or(time.UTC, loc), policy)",
 		Package: "./automation", Run: "TestOffsetsAcrossADaylightSavingChange/memory",
 	},
 	{

@@ -20,7 +20,7 @@ var keysMutants = []mutant{
 	{
 		Name: "I-19 a key holds a random id", File: "keys/messagingjob.go",
 		Old: "sha256.Sum256([]byte(schedulerKey))", New: `sha256.Sum256(fmt.Appendf(nil, "%s%p", schedulerKey, new(int)))`,
-		Package: "./keys", Run: "TestI19_SameKeysFromManyGoroutines",
+		Package: "./keys", Run: "TestI19_SameKeysInAnotherProcess/UTC",
 	},
 	{
 		Name: "I-20 a separator in a part is not refused", File: "keys/builder.go",
@@ -44,8 +44,8 @@ var keysMutants = []mutant{
 	},
 	{
 		Name: "I-20 hashed fields run together", File: "keys/sum.go",
-		Old: "AppendUint64(message, uint64(len(f)))", New: "AppendUint64(message, 0)",
-		Package: "./keys", Run: "TestSumIsInjective",
+		Old: "binary.BigEndian.AppendUint64(message, uint64(len(f)))", New: "binary.BigEndian.AppendUint16(message, 0)",
+		Package: "./keys", Run: "TestInputHashTellsNeighboursApart",
 	},
 	{
 		Name: "I-1 a threshold in two spellings is two reminders", File: "keys/threshold.go",

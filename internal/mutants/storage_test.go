@@ -14,7 +14,7 @@ var storageMutants = []mutant{
 	},
 	{
 		Name: "I-2 Ensure selects and then inserts", File: "storage/ensure.go",
-		Old: "return append(rest, taken...), err", New: "return rest, err",
+		Old: "return append(rest, taken...), err", New: "_ = taken\n\treturn rest, err",
 		Package: "./storage", Run: "TestEnsure",
 	},
 	{

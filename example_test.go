@@ -1,0 +1,81 @@
+package belfry_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/notifytest"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// app is a host with one reminder type, on a store whose clock it moves.
+func app(types ...string) (*automation.Scheduler, *belfry.Poller, *notifytest.Recorder, *clock.Mock) {
+	clk := clock.NewMock()
+	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
+	store := memory.New(&memory.Options{Clock: clk})
+	mails := notifytest.NewRecorder()
+	out := notify.New(store, nil, mails)
+	reminders := automation.New(store, out, nil)
+	for _, name := range types {
+		reminders.Register(automation.ReminderType{
+			Name: name, SendAt: "09:00", Zone: "Europe/Dublin", Template: notify.Template{Subject: name},
+			Recipients: automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
+				return []notify.Recipient{{Ref: d.Source.ID, Channel: mails.Key(), Address: d.Source.ID + "@example.com"}}, nil
+			}),
+		})
+	}
+	return reminders, belfry.NewPoller(store, nil, reminders, out), mails, clk
+}
+
+func remind(reminders *automation.Scheduler, typ string, on automation.Date) {
+	_, err := reminders.Ensure(context.Background(), automation.Candidate{
+		Type: typ, Source: automation.Source{Type: "employee", ID: "sam"}, TargetDate: on,
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+}
+
+// Each call lets every pass work on one batch: the reminder that is due, then the
+// job that it made, the message, the call.
+func ExamplePoller_PollOnce() {
+	reminders, poller, mails, clk := app("visit")
+	remind(reminders, "visit", automation.Date{Year: 2026, Month: 3, Day: 2})
+	clk.Add(48 * time.Hour)
+	rep, err := poller.PollOnce(context.Background(), 100)
+	fmt.Println(rep.Claimed, "rows claimed,", rep.Settled, "settled,", len(mails.Messages()), "mail,", err)
+	rep, err = poller.PollOnce(context.Background(), 100)
+	fmt.Println(rep.Claimed, "rows claimed,", err)
+	// Output:
+	// 4 rows claimed, 4 settled, 1 mail, <nil>
+	// 0 rows claimed, <nil>
+}
+
+// A test lets time pass and drains.
+func ExamplePoller_Drain() {
+	reminders, poller, mails, clk := app("visit")
+	remind(reminders, "visit", automation.Date{Year: 2026, Month: 3, Day: 10})
+	for range 3 {
+		clk.Add(4 * 24 * time.Hour)
+		fmt.Println(clk.Now().Format(time.DateOnly), poller.Drain(context.Background()), len(mails.Messages()))
+	}
+	// Output:
+	// 2026-03-05 <nil> 0
+	// 2026-03-09 <nil> 0
+	// 2026-03-13 <nil> 1
+}
+
+// In earnest a poller runs until its context ends, on the store's real clock.
+func ExamplePoller_Run() {
+	_, poller, _, _ := app("visit")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // a signal to stop, in earnest
+	fmt.Println(poller.Run(ctx))
+	// Output: context canceled
+}
