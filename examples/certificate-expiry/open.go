@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/benbjohnson/clock"
 
@@ -34,6 +36,29 @@ func openStore(ctx context.Context, s settings, clk clock.Clock) (database, erro
 		return nil, err
 	}
 	return sqlite.Open(ctx, s.db, &sqlite.Options{Clock: clk})
+}
+
+// openSchool opens the database at a moment and starts the school on it. wrap, if
+// it is not nil, decorates the channel. The caller closes the database.
+func openSchool(ctx context.Context, s settings, now time.Time, wrap func(notify.Channel) notify.Channel) (database, *clock.Mock, *school, error) {
+	clk := clock.NewMock()
+	clk.Set(now)
+	mail, err := openMail(s)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if wrap != nil {
+		mail = wrap(mail)
+	}
+	store, err := openStore(ctx, s, clk)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	school, err := newSchool(store, mail)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, store.Close())
+	}
+	return store, clk, school, nil
 }
 
 // openMail writes mails into a folder, or sends them to a mail server.

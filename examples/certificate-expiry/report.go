@@ -8,8 +8,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/belfry-go/belfry"
 )
 
@@ -71,35 +69,23 @@ func inDoubt(ctx context.Context, store database) (int, error) {
 // settleDoubt polls once the dead worker's lease has run out, and says what
 // became of the mails in doubt.
 func settleDoubt(ctx context.Context, s settings, store database, now time.Time, b *bar) error {
-	clk := clock.NewMock()
-	clk.Set(now)
-	again, err := openStore(ctx, s, clk)
+	again, _, school, err := openSchool(ctx, s, now, nil)
 	if err != nil {
 		return err
 	}
 	defer again.Close()
-	mail, err := openMail(s)
-	if err != nil {
-		return err
-	}
-	school, err := newSchool(again, mail)
-	if err != nil {
-		return err
-	}
 	if err := belfry.NewPoller(again, nil, school.reminders, school.out).Drain(ctx); err != nil {
 		return err
 	}
-	found, err := number(ctx, store, "SELECT count(*) FROM outgoing_message WHERE resolution = 'StatusLookup' AND calls = 1")
-	if err != nil {
-		return err
-	}
-	repeated, err := number(ctx, store, "SELECT count(*) FROM outgoing_message WHERE resolution = 'StatusLookup' AND calls > 1")
-	if err != nil {
-		return err
-	}
-	held, err := number(ctx, store, "SELECT count(*) FROM outgoing_message WHERE is_on_support_hold")
-	if err != nil {
-		return err
+	var found, repeated, held int
+	for count, query := range map[*int]string{
+		&found:    "SELECT count(*) FROM outgoing_message WHERE resolution = 'StatusLookup' AND calls = 1",
+		&repeated: "SELECT count(*) FROM outgoing_message WHERE resolution = 'StatusLookup' AND calls > 1",
+		&held:     "SELECT count(*) FROM outgoing_message WHERE is_on_support_hold",
+	} {
+		if *count, err = number(ctx, store, query); err != nil {
+			return err
+		}
 	}
 	b.say("Settled: %d had arrived (their files were there) and were not sent again, %d had not and were sent, %d wait for a person.\n",
 		found, repeated, held)

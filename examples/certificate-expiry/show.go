@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -21,21 +19,11 @@ import (
 // show is the parent: it tells Belfry of the certificates, lets a worker process
 // do the rest, kills it once, and reports.
 func show(ctx context.Context, s settings, stdout io.Writer) error {
-	clk := clock.NewMock()
-	clk.Set(firstDay)
-	store, err := openStore(ctx, s, clk)
+	store, _, school, err := openSchool(ctx, s, firstDay, nil)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	mail, err := openMail(s)
-	if err != nil {
-		return err
-	}
-	school, err := newSchool(store, mail)
-	if err != nil {
-		return err
-	}
 	before, err := count(ctx, store)
 	if err != nil {
 		return err

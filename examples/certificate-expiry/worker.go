@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
@@ -40,31 +38,22 @@ func work(ctx context.Context, s settings, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	clk := clock.NewMock()
-	clk.Set(now)
-	store, err := openStore(ctx, s, clk)
+	tell := json.NewEncoder(stdout)
+	counted := &countingChannel{}
+	store, clk, school, err := openSchool(ctx, s, now, counted.decorate)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	mail, err := openMail(s)
-	if err != nil {
-		return err
-	}
-	tell := json.NewEncoder(stdout)
-	counted := &countingChannel{Channel: mail, stall: func() {
+	counted.stall = func() {
 		if s.stall && !clk.Now().Before(killedOn) {
 			_ = tell.Encode(line{Now: clk.Now(), Calling: true})
 			select {} // until it is killed
 		}
-	}}
-	school, err := newSchool(store, counted.decorated())
-	if err != nil {
-		return err
 	}
 	poller := belfry.NewPoller(store, nil, school.reminders, school.out)
 	renewed := false
-	for ; clk.Now().Before(lastDay); clk.Add(time.Hour) {
+	for ; clk.Now().Before(lastDay); clk.Add(3 * time.Hour) {
 		if !renewed && !clk.Now().Before(renewedOn) {
 			renewed = true
 			if _, err := school.renew(ctx, renewedID, renewedUntil); err != nil {
@@ -100,8 +89,9 @@ func (c *countingChannel) Send(ctx context.Context, m notify.Message) (notify.Re
 	return receipt, err
 }
 
-// decorated keeps the ability to tell afterwards what was sent, if there is one.
-func (c *countingChannel) decorated() notify.Channel {
+// decorate keeps the ability to tell afterwards what was sent, if there is one.
+func (c *countingChannel) decorate(channel notify.Channel) notify.Channel {
+	c.Channel = channel
 	if lookup, ok := c.Channel.(notify.StatusLookup); ok {
 		return struct {
 			*countingChannel
