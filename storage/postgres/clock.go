@@ -10,6 +10,7 @@ import (
 
 const (
 	rereadEvery = time.Minute
+	retryEvery  = time.Second // after a reading that failed
 	rereadBound = 5 * time.Second
 )
 
@@ -51,23 +52,27 @@ func newServerClock(ctx context.Context, local clock.Clock, elapsed func() time.
 		return nil, err
 	}
 	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	go c.follow(ctx, local.Ticker(rereadEvery))
+	go c.follow(ctx, local.Timer(rereadEvery))
 	return c, nil
 }
 
 // follow reads the clock each minute and when asked to. A reading that fails
 // changes nothing: the uncertainty grows with time until one succeeds.
-func (c *serverClock) follow(ctx context.Context, minute *clock.Ticker) {
+func (c *serverClock) follow(ctx context.Context, next *clock.Timer) {
 	defer close(c.stopped)
-	defer minute.Stop()
+	defer next.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-minute.C:
+		case <-next.C:
 		case <-c.again:
 		}
-		_ = c.reread(ctx)
+		wait := rereadEvery
+		if c.reread(ctx) != nil {
+			wait = retryEvery
+		}
+		next.Reset(wait)
 		select { // what asked meanwhile may have been this very reading's connection
 		case <-c.again:
 		default:

@@ -67,14 +67,28 @@ func TestStepOfTheWallClockChangesNothing(t *testing.T) {
 	}
 }
 
-func TestRealClockKeepsItsMonotonicReading(t *testing.T) {
+// since is a clock that notes the moment it is asked about.
+type since struct {
+	clock.Clock
+	asked time.Time
+}
+
+func (s *since) Since(t time.Time) time.Duration {
+	s.asked = t
+	return s.Clock.Since(t)
+}
+
+// A time loses its monotonic reading easily, and with it what protects from a
+// step of the wall clock.
+func TestMachinesTimeIsMonotonic(t *testing.T) {
 	t.Parallel()
-	if now := clock.New().Now().String(); !strings.Contains(now, "m=") {
-		t.Errorf("%s has no monotonic reading, on which the defence against wall clock steps rests", now)
-	}
-	elapsed := monotonic(clock.New())
+	local := &since{Clock: clock.New()}
+	elapsed := monotonic(local)
 	if first, second := elapsed(), elapsed(); first < 0 || second < first {
-		t.Errorf("monotonic time went from %v to %v", first, second)
+		t.Errorf("went from %v to %v", first, second)
+	}
+	if !strings.Contains(local.asked.String(), "m=") {
+		t.Errorf("counts from %v, which has no monotonic reading", local.asked)
 	}
 }
 
@@ -114,6 +128,22 @@ func TestClockGoesOnWithoutTheServer(t *testing.T) {
 	}
 	if u := c.Uncertainty(); u < 700*time.Millisecond {
 		t.Errorf("after an hour without a reading the uncertainty is only %v", u)
+	}
+}
+
+func TestReadingThatFailedIsRepeatedSoon(t *testing.T) {
+	t.Parallel()
+	m, c := newMachine(t)
+	m.broken.Store(true)
+	c.Reconnected()
+	<-m.looks
+	again := 0
+	for range 30 { // seconds, of which the first may pass before the clock waits for it
+		m.Mock.Add(retryEvery)
+		again += len(m.looks)
+	}
+	if again == 0 {
+		t.Error("nobody read the clock again")
 	}
 }
 

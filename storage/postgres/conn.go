@@ -100,10 +100,12 @@ func (c *conn) IsValid() bool {
 	return !c.expired.Load() && !c.net.broken.Load() && c.pqConn.IsValid()
 }
 
-// Close says goodbye to the server, but does not wait for the network to take it.
+// Close says goodbye to the server, and does not mind if that gets lost: the
+// network connection is closed in any case.
 func (c *conn) Close() error {
 	c.net.expire(grace)
-	return c.pqConn.Close()
+	_ = c.pqConn.Close()
+	return nil
 }
 
 // notice sees each NOTICE and WARNING. That a COMMIT was cancelled while it

@@ -148,16 +148,18 @@ func until(t testing.TB, db *sql.DB, query string, args ...any) {
 	}
 }
 
-// logged are the lines of the server's log from the first that holds text on, if
-// it is a server of the tests.
-func logged(t testing.TB, db *sql.DB, text string) string {
+// logged are the passages of the server's log that begin with text, if it is a
+// server of the tests.
+func logged(t testing.TB, db *sql.DB, text string) (passages []string) {
 	t.Helper()
 	log, err := os.ReadFile(filepath.Join(filepath.Dir(scan[string](t, db, "SHOW data_directory")), "log"))
 	if err != nil {
-		return err.Error()
+		return []string{err.Error()}
 	}
-	_, after, _ := strings.Cut(string(log), text)
-	return text + after[:min(len(after), 4000)]
+	for _, passage := range strings.Split(string(log), text)[1:] {
+		passages = append(passages, text+passage[:min(len(passage), 2000)])
+	}
+	return passages
 }
 
 func request(text string) func([]byte) bool {

@@ -78,6 +78,26 @@ func TestHintsThatWaitAreMerged(t *testing.T) {
 	}
 }
 
+func TestHintsThatAreNotForThisStoreArePassedOver(t *testing.T) {
+	t.Parallel()
+	var waker storage.Waker
+	signal := waker.Listen("task")
+	defer signal.Close()
+	h := newHerald(nil, "a.b_", &waker)
+	for payload, want := range map[string]time.Time{
+		`{"from":"x","tables":"a.b_","table":"task","due":5}`:              time.UnixMicro(5).UTC(),
+		`{"from":"` + h.self + `","tables":"a.b_","table":"task","due":5}`: {},
+		`{"from":"x","tables":"a.","table":"task","due":5}`:                {},
+		`{"from":"x","tables":"a.b_","table":"other","due":5}`:             {},
+		"": {},
+	} {
+		h.hear(payload)
+		if diff := cmp.Diff(want, signal.Take()); diff != "" {
+			t.Errorf("%s: %s", payload, diff)
+		}
+	}
+}
+
 func TestNotifyIsOffBehindAPooler(t *testing.T) {
 	t.Parallel()
 	s := opened(t, pgtest.Bouncer(t, pgtest.DSN(t), nil), &Options{Notify: true})
@@ -93,8 +113,22 @@ func TestNotifyNeedsOpen(t *testing.T) {
 	}
 }
 
-// Closing does not wait for a listener whose network is silent.
-func TestNotifyEndsInABlackHole(t *testing.T) {
+// A listener whose network is silent ends with its context all the same, though
+// the driver's waits for its handshake.
+func TestListenerEndsInABlackHole(t *testing.T) {
+	t.Parallel()
+	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	proxy.Blackhole()
+	ctx, cancel := context.WithTimeout(t.Context(), short)
+	defer cancel()
+	start := realTime.Now()
+	listener(pgtest.With(t, dsn, "connect_timeout", "10"))(ctx, func(string) {})
+	if took := realTime.Since(start); took > patience {
+		t.Errorf("took %v", took)
+	}
+}
+
+func TestCloseEndsAListenerInABlackHole(t *testing.T) {
 	t.Parallel()
 	dsn, proxy := viaProxy(t, pgtest.DSN(t))
 	s := opened(t, dsn, &Options{Notify: true})
@@ -102,7 +136,7 @@ func TestNotifyEndsInABlackHole(t *testing.T) {
 	proxy.Blackhole()
 	start := realTime.Now()
 	if err := s.Close(); err != nil {
-		t.Logf("the pool says: %v", err)
+		t.Error(err)
 	}
 	if took := realTime.Since(start); took > patience {
 		t.Errorf("took %v", took)

@@ -3,7 +3,9 @@ package postgres
 import (
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/belfry-go/belfry/internal/pgtest"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Wrap(m)) }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/internal/faultnet"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -47,18 +49,51 @@ func TestStoreFollowsTheServersClock(t *testing.T) {
 	between(t, on, host) // the host's pool and the clock go on
 }
 
-func TestStoreReadsTheClockAgainAfterALostConnection(t *testing.T) {
+// reread waits until a store has read the server's clock again, which it
+// also does each minute.
+func reread(t *testing.T, read <-chan struct{}) {
+	t.Helper()
+	soon, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	select {
+	case <-read:
+	case <-soon.Done():
+		t.Error("nobody read the clock")
+	}
+}
+
+// readings is closed when a store has read the server's clock.
+func readings(p *faultnet.Proxy) <-chan struct{} { return p.DropReplyOnce(request("clock_timestamp")) }
+
+func TestClockIsReadAgainAfterAnErrorOfTheConnection(t *testing.T) {
 	t.Parallel()
 	dsn, proxy := viaProxy(t, pgtest.DSN(t))
-	s := opened(t, dsn, &Options{MaxOpenConns: 1})
-	reread := proxy.DropReplyOnce(request("clock_timestamp")) // closed when it was read
-	err := s.InTx(t.Context(), func(tx storage.Tx) error {
+	opened(t, dsn, nil)
+	s, err := New(t.Context(), rawPool(t, dsn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	again := readings(proxy)
+	err = s.InTx(t.Context(), func(tx storage.Tx) error {
 		proxy.CutAll()
 		_, err := tasks.Find(t.Context(), tx, "", storage.Query{Limit: 1})
 		return err
 	})
 	wantErr(t, err, storage.ErrUnavailable)
-	<-reread
+	reread(t, again)
+}
+
+// database/sql replaces a connection that broke while it was idle, and tells
+// nobody.
+func TestClockIsReadAgainAfterAQuietReconnect(t *testing.T) {
+	t.Parallel()
+	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	s := opened(t, dsn, nil)
+	proxy.CutAll()
+	again := readings(proxy)
+	exec(t, s.DB(), "SELECT 1")
+	reread(t, again)
 }
 
 func TestHostsClockIsTheStores(t *testing.T) {

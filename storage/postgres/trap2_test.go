@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,62 +46,75 @@ func TestTrap2DriverHangsInABlackHole(t *testing.T) {
 
 var errMind = errors.New("changed my mind")
 
+// calls are made to a store on one connection; each calls hole when the network
+// is to go silent.
+var calls = map[string]func(ctx context.Context, s *Store, hole func()) error{
+	"Next": func(ctx context.Context, s *Store, hole func()) error {
+		hole()
+		_, err := s.Next(ctx, &tasks.Schema, claimOf("", 1), noon)
+		return err
+	},
+	"Identity": func(ctx context.Context, s *Store, hole func()) error {
+		hole()
+		_, err := s.Identity(ctx)
+		return err
+	},
+	"BEGIN": func(ctx context.Context, s *Store, hole func()) error {
+		hole()
+		return s.InTx(ctx, func(storage.Tx) error { return nil })
+	},
+	"statement": func(ctx context.Context, s *Store, hole func()) error {
+		return s.InTx(ctx, func(tx storage.Tx) error {
+			hole()
+			_, err := tasks.Insert(ctx, tx, dueTasks(1)...)
+			return err
+		})
+	},
+	"statement that is long": func(ctx context.Context, s *Store, hole func()) error {
+		return s.InTx(ctx, func(tx storage.Tx) error {
+			hole()
+			_, err := tasks.Insert(ctx, tx, heavyTasks()...)
+			return err
+		})
+	},
+	"ROLLBACK": func(ctx context.Context, s *Store, hole func()) error {
+		return s.InTx(ctx, func(storage.Tx) error {
+			hole()
+			return errMind
+		})
+	},
+	"COMMIT": func(ctx context.Context, s *Store, hole func()) error {
+		err := s.InTx(ctx, func(tx storage.Tx) error {
+			_, err := tasks.Insert(ctx, tx, dueTasks(1)...)
+			hole()
+			return err
+		})
+		if !errors.Is(err, storage.ErrOutcomeUnknown) {
+			return fmt.Errorf("COMMIT came to: %v", err)
+		}
+		return err
+	},
+	"new connection": func(ctx context.Context, s *Store, hole func()) error {
+		return s.InTx(ctx, func(storage.Tx) error { // takes the connection that is there
+			hole()
+			_, err := s.Next(ctx, &tasks.Schema, claimOf("", 1), noon) // dials another one
+			return err
+		})
+	},
+}
+
+// heavyTasks are 16 MB, more than the network buffers.
+func heavyTasks() []*task {
+	heavy := dueTasks(1000)
+	for _, r := range heavy {
+		r.Note = strings.Repeat("x", 16<<10)
+	}
+	return heavy
+}
+
 func TestI30_CallsEndInABlackHole(t *testing.T) {
 	t.Parallel()
-	for name, call := range map[string]func(ctx context.Context, s *Store, hole func()) error{
-		"Next": func(ctx context.Context, s *Store, hole func()) error {
-			hole()
-			_, err := s.Next(ctx, &tasks.Schema, claimOf("", 1), noon)
-			return err
-		},
-		"Identity": func(ctx context.Context, s *Store, hole func()) error {
-			hole()
-			_, err := s.Identity(ctx)
-			return err
-		},
-		"BEGIN": func(ctx context.Context, s *Store, hole func()) error {
-			hole()
-			return s.InTx(ctx, func(storage.Tx) error { return nil })
-		},
-		"statement": func(ctx context.Context, s *Store, hole func()) error {
-			return s.InTx(ctx, func(tx storage.Tx) error {
-				hole()
-				_, err := tasks.Insert(ctx, tx, dueTasks(1)...)
-				return err
-			})
-		},
-		"statement that is long": func(ctx context.Context, s *Store, hole func()) error {
-			return s.InTx(ctx, func(tx storage.Tx) error {
-				hole()
-				_, err := tasks.Insert(ctx, tx, dueTasks(100_000)...) // more than the network buffers
-				return err
-			})
-		},
-		"ROLLBACK": func(ctx context.Context, s *Store, hole func()) error {
-			return s.InTx(ctx, func(storage.Tx) error {
-				hole()
-				return errMind
-			})
-		},
-		"COMMIT": func(ctx context.Context, s *Store, hole func()) error {
-			err := s.InTx(ctx, func(tx storage.Tx) error {
-				_, err := tasks.Insert(ctx, tx, dueTasks(1)...)
-				hole()
-				return err
-			})
-			if !errors.Is(err, storage.ErrOutcomeUnknown) {
-				t.Errorf("COMMIT: %v, want ErrOutcomeUnknown", err)
-			}
-			return err
-		},
-		"new connection": func(ctx context.Context, s *Store, hole func()) error {
-			hole()
-			return s.InTx(ctx, func(storage.Tx) error { // takes the connection that is there
-				_, err := s.Next(ctx, &tasks.Schema, claimOf("", 1), noon) // and dials another one
-				return err
-			})
-		},
-	} {
+	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dsn, proxy := viaProxy(t, pgtest.DSN(t))
