@@ -66,7 +66,7 @@ var adapterMutants = []mutant{
 	{
 		Name: "I-6 SQL claims a row that is held", File: "storage/internal/sqlstore/due.go",
 		Old: `(t."lease_expires_on" <= ?`, New: `(t."lease_expires_on" <= ? OR t."lease_expires_on" IS NOT NULL`,
-		Package: "./storage/sqlite", Run: "TestSuiteInMemory/^claim$",
+		Package: "./storage/sqlite", Run: "TestSuiteInMemory/^claim$/^a_held_row",
 	},
 	{
 		Name: "I-6 SQL claims a row of any status", File: "storage/internal/sqlstore/due.go",
@@ -122,6 +122,11 @@ var adapterMutants = []mutant{
 		Name: "I-7 a host's pool behind such a pooler is accepted", File: "storage/postgres/selftest.go",
 		Old: "if twoStep {", New: "if false && twoStep {",
 		Package: "./storage/postgres", Run: "TestTrap3UnsafeHostPoolIsRefused", Postgres: true,
+	},
+	{
+		Name: "I-8 PostgreSQL commits each statement by itself", File: "storage/internal/sqlstore/dialect.go",
+		Old: "\"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL", New: "\"SET",
+		Package: "./storage/postgres", Run: "TestTrap1LostReplyToAStatement", Postgres: true,
 	},
 	{
 		Name: "I-10 COMMIT ends with its context", File: "storage/internal/sqlstore/session.go",

@@ -45,7 +45,7 @@ var storageMutants = []mutant{
 	{
 		Name: "I-6 memory claims a row that is held", File: "storage/memory/claim.go",
 		Old: "} else if r.LeaseExpiresOn.After(now) {", New: "} else if false {",
-		Package: "./storage/memory", Run: "TestContract/^claim$",
+		Package: "./storage/memory", Run: "TestContract/^claim$/^a_held_row",
 	},
 	{
 		Name: "I-6 memory claims a row of any status", File: "storage/memory/claim.go",

@@ -72,6 +72,9 @@ func connectionLost(err error) bool {
 	if n := net.Error(nil); errors.As(err, &n) {
 		return true
 	}
+	if s := (*ServerError)(nil); errors.As(err, &s) { // no primary, as in a failover
+		return true
+	}
 	var unsent interface{ SafeToRetry() bool } // pgx: a closed connection
 	return errors.As(err, &unsent) && unsent.SafeToRetry()
 }

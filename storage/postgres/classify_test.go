@@ -70,6 +70,7 @@ func TestErrorsOfTheConnectionAreClassified(t *testing.T) {
 		{reset, sqlstore.Connection},
 		{silent, sqlstore.Connection},
 		{pgxClosed{}, sqlstore.Connection},
+		{refused(errors.New("server is in hot standby mode")), sqlstore.Connection},
 		{context.DeadlineExceeded, sqlstore.Unknown}, // also a net.Error
 		{context.Canceled, sqlstore.Unknown},
 		{pq.ErrInFailedTransaction, sqlstore.Unknown},
