@@ -59,11 +59,6 @@ var automationMutants = []mutant{
 		Package: "./automation", Run: "TestEnsureNeverClearsAHold/.*/memory",
 	},
 	{
-		Name: "I-17 the first retry comes too early", File: "internal/backoff/backoff.go",
-		Old: "{5 * time.Minute, 15", New: "{4 * time.Minute, 15",
-		Package: "./notify", Run: "TestI10_/memory",
-	},
-	{
 		Name: "I-18 a source that is gone is reminded of", File: "automation/steps.go",
 		Old: "case !v.Valid:", New: "case false:",
 		Package: "./automation", Run: "TestI18_/.*/memory",
@@ -72,11 +67,6 @@ var automationMutants = []mutant{
 		Name: "I-18 a source that is gone counts as a failure", File: "automation/batch.go",
 		Old: "t.row.skip(b.now, t.stop)", New: "t.row.RetryCount++\n\t\tt.row.skip(b.now, t.stop)",
 		Package: "./automation", Run: "TestI18_/.*/memory",
-	},
-	{
-		Name: "I-19 a job's key holds the token of its claim", File: "automation/artifacts.go",
-		Old: "RowKey: keys.AutomationRowKey(row.Key), BusinessUnit", New: "RowKey: keys.AutomationRowKey(row.ClaimToken), BusinessUnit",
-		Package: "./automation", Run: "TestADueReminderQueuesItsDelivery/memory",
 	},
 	{
 		Name: "I-19 a local date is taken for one in UTC", File: "automation/moment.go",

@@ -18,12 +18,6 @@ var notifyMutants = []mutant{
 		Package: "./notify", Run: "TestI3_/memory",
 	},
 	{
-		Name: "I-3 a conflict rolls its transaction back", File: "notify/ensure.go",
-		Old:     "out, _, err = k.ensureIn(ctx, tx, copies(rows)) // the transaction may run again\n\t\treturn err",
-		New:     "out, _, err = k.ensureIn(ctx, tx, copies(rows))\n\t\treturn errors.Join(err, joinConflicts(out))",
-		Package: "./notify", Run: "TestI3_/memory",
-	},
-	{
 		Name: "I-3 the first rendering is not kept", File: "notify/generatorpass.go",
 		Old: "if !j.Frozen.isZero() {", New: "if false {",
 		Package: "./notify", Run: "TestTheFirstRenderingWins/in_the_row/memory",
@@ -90,24 +84,9 @@ var notifyMutants = []mutant{
 		Package: "./notify", Run: "TestI15_EveryStateReachesAnEnd",
 	},
 	{
-		Name: "I-16 a refusal takes an edge that is not in the table", File: "notify/outgoingstates.go",
-		Old: "m.become(StatusFailedFinal)", New: "m.Status = StatusCancelled",
-		Package: "./notify", Run: "TestI16_MessagesTakeTheEdges",
-	},
-	{
-		Name: "I-17 a refusal is not counted", File: "notify/retries.go",
-		Old: "t.RetryCount++", New: "t.RetryCount = 1",
-		Package: "./notify", Run: "TestI10_/memory",
-	},
-	{
 		Name: "I-17 a message on hold is due", File: "notify/outgoingstates.go",
 		Old: "func (m *OutgoingMessage) putOnHold(reason string) {\n\tm.DueOn = time.Time{}", New: "func (m *OutgoingMessage) putOnHold(reason string) {\n\tm.DueOn = m.CreatedOn.AddDate(1, 0, 0)",
 		Package: "./notify", Run: "TestI12_/memory",
-	},
-	{
-		Name: "I-18 a retried message that nobody wants goes out", File: "notify/revalidate.go",
-		Old: "switch v.Action {", New: "switch ActionProceed {",
-		Package: "./notify", Run: "TestARetriedMessageGoesOutOnlyIfItIsStillWanted/memory",
 	},
 	{
 		Name: "I-19 an in-app message's key holds the moment of writing", File: "notify/render.go",

@@ -78,11 +78,6 @@ var storageMutants = []mutant{
 		Package: "./storage/memory", Run: "TestContract/^claim$",
 	},
 	{
-		Name: "I-14 memory passes over rows that are due at one moment", File: "storage/memory/table.go",
-		Old: "return a.id < b.id", New: "return false",
-		Package: "./storage/memory", Run: "TestContract/^lanes$",
-	},
-	{
 		Name: "I-28 memory reads rows of every tenant", File: "storage/memory/read.go",
 		Old: "(scope == storage.AnyScope || e.img.rec.Scope == scope) && holds(e.img.row)", New: "holds(e.img.row)",
 		Package: "./storage/memory", Run: "TestContract/^scopes$",
