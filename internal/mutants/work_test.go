@@ -72,4 +72,39 @@ var workMutants = []mutant{
 		Old: "started[i] = false", New: "started[i] = true",
 		Package: "./internal/work", Run: "TestStartRefuses",
 	},
+	{
+		Name: "I-6 a clock that is far off claims", File: "internal/work/find.go",
+		Old: "c.Uncertainty() > r.o.Lease/4 {", New: "c.Uncertainty() > r.o.Lease*4 {",
+		Package: "./internal/work", Run: "TestAnUncertainClock",
+	},
+	{
+		Name: "I-6 a lease that nobody could renew never ends", File: "internal/work/flights.go",
+		Old: "if now.After(fl.expires) {", New: "if false && now.After(fl.expires) {",
+		Package: "./internal/work", Run: "TestALeaseThatCannotBeRenewed",
+	},
+	{
+		Name: "I-7 a claim with a lost reply does not read the token again", File: "internal/work/find.go",
+		Old: "s != nil && r.rec(s).ClaimToken == r.rec(row).ClaimToken", New: "s != nil",
+		Package: "./internal/work", Run: "TestAClaimWithALostReply",
+	},
+	{
+		Name: "I-7 a start with a lost reply does not read the token again", File: "internal/work/start.go",
+		Old: " && t.Record(s).ClaimToken == rec.ClaimToken", New: "",
+		Package: "./internal/work", Run: "TestStartReadsTheToken",
+	},
+	{
+		Name: "I-5 a settle that runs again starts from what the first run made", File: "internal/work/settle.go",
+		Old: "*rows[i] = before[i] // the transaction may run again", New: "_ = before[i]",
+		Package: "./internal/work", Run: "TestASettleThatRunsAgain",
+	},
+	{
+		Name: "I-30 a poll waits for a handler for ever", File: "internal/work/poll.go",
+		Old: "case <-after.Done():", New: "case <-make(chan struct{}):",
+		Package: "./internal/work", Run: "TestI30_/Poll", Hangs: true,
+	},
+	{
+		Name: "I-30 a poller waits for a handler for ever", File: "internal/work/run.go",
+		Old: "case <-last.C:", New: "case <-make(chan struct{}):",
+		Package: "./internal/work", Run: "TestI30_/Run", Hangs: true,
+	},
 }
