@@ -106,3 +106,15 @@ func TestI19_TheSameWishHasTheSameKeyEverywhere(t *testing.T) {
 		}
 	})
 }
+
+// I-19: half past midnight in Auckland is still the day before in UTC.
+func TestI19_TheLocalDateIsThatOfTheZone(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		got := w.ensure(candidate(func(c *Candidate) { c.Zone, c.SendAt = "Pacific/Auckland", "00:30" }))[0]
+		row := w.row(got.Key)
+		if row.LocalDate != "2026-04-01" || !row.ScheduledOn.Equal(time.Date(2026, 3, 31, 11, 30, 0, 0, time.UTC)) {
+			w.t.Errorf("local date %s, at %s", row.LocalDate, row.ScheduledOn)
+		}
+	})
+}

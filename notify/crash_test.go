@@ -76,7 +76,7 @@ func (t flakyTx) Store() storage.Store { return t.f }
 // The job is written by somebody else between the scheduler's look and its
 // commit: it is looked at again, in the same transaction.
 func TestAJobThatChangesUnderTheSchedulerIsLoadedAgain(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", person("sam")))
 		stale := only(h, jobs)
 		edit(h, jobs, func(*Job) {})

@@ -62,7 +62,7 @@ func (h *host) settle() {
 }
 
 func TestI12_WhatIsInDoubtIsVisibleAndThenHeldAndListed(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.crashing("", h.provider)
 		h.run("notify.distributor")
 		m := h.status(StatusOutcomeUnknown)
@@ -87,7 +87,7 @@ func TestI12_WhatIsInDoubtIsVisibleAndThenHeldAndListed(t *testing.T) {
 
 // I-11: what was only assumed is recorded as that.
 func TestI11_AssumeSentIsRecordedAsAnAssumption(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.crashing(AssumeSent, h.provider)
 		h.drain()
 		m := h.status(StatusSentToProvider)
@@ -101,7 +101,7 @@ func TestI11_AssumeSentIsRecordedAsAnAssumption(t *testing.T) {
 }
 
 func TestResendSendsAgainUnderTheSameID(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.crashing(Resend, h.provider)
 		h.drain()
 		m := h.status(StatusSentToProvider)
@@ -114,7 +114,7 @@ func TestResendSendsAgainUnderTheSameID(t *testing.T) {
 
 // A provider that never answers is not called without end.
 func TestResendIsLimitedAndThenAPersonDecides(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.answer = failing(io.EOF)
 		h.crashing(Resend, h.provider)
 		h.settle()
@@ -137,7 +137,7 @@ func TestTheProviderIsAskedFirst(t *testing.T) {
 		"absent":   {LookupResult{Status: LookupAbsent}, StatusSentToProvider, 1, "accepted"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			visits(t, func(h *host) {
+			visits(t, func(t *testing.T, h *host) {
 				k := &knowing{provider: h.provider, knows: c.knows}
 				h.crashing(Hold, k)
 				h.drain()
@@ -155,7 +155,7 @@ func TestTheProviderIsAskedFirst(t *testing.T) {
 func TestAProviderThatCannotTellIsAskedFourTimes(t *testing.T) {
 	for name, silent := range map[string]error{"unknown": nil, "error": errors.New("away")} {
 		t.Run(name, func(t *testing.T) {
-			visits(t, func(h *host) {
+			visits(t, func(t *testing.T, h *host) {
 				k := &knowing{provider: h.provider, silent: silent}
 				h.crashing(Resend, k)
 				for i, wait := range []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute} {
@@ -178,7 +178,7 @@ func TestAProviderThatCannotTellIsAskedFourTimes(t *testing.T) {
 
 // A call that the provider never has, time and again, is a refusal with a limit.
 func TestAMessageThatNeverArrivesFailsInTheEnd(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.answer = failing(io.EOF)
 		h.crashing(Hold, &knowing{provider: h.provider, knows: LookupResult{Status: LookupAbsent}})
 		h.settle()
@@ -191,7 +191,7 @@ func TestAMessageThatNeverArrivesFailsInTheEnd(t *testing.T) {
 // Workers that die before the call arrives, time and again, have refused
 // nothing: a person decides.
 func TestAMessageWhoseWorkersKeepDyingIsHeld(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.crashing(Hold, &knowing{provider: h.provider, knows: LookupResult{Status: LookupAbsent}})
 		for range 5 {
 			h.run("notify.distributor") // takes over
@@ -215,7 +215,7 @@ func TestAMessageWhoseWorkersKeepDyingIsHeld(t *testing.T) {
 }
 
 func TestAnIdempotentProviderIsCalledAgainInsideItsWindow(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.crashing(Hold, idempotent{h.provider, time.Hour})
 		h.drain()
 		m := h.status(StatusSentToProvider)
@@ -226,7 +226,7 @@ func TestAnIdempotentProviderIsCalledAgainInsideItsWindow(t *testing.T) {
 }
 
 func TestAnIdempotentProviderIsNotCalledOutsideItsWindow(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.crashing(Hold, idempotent{h.provider, lease})
 		h.drain()
 		if m := h.status(StatusOutcomeUnknown); !m.IsOnSupportHold || !m.IdempotentUntil.IsZero() || len(h.sent()) != 0 {
@@ -237,7 +237,7 @@ func TestAnIdempotentProviderIsNotCalledOutsideItsWindow(t *testing.T) {
 
 // The repeat was allowed inside the window, but nobody came by until it was over.
 func TestARepeatThatComesTooLateIsInDoubtAgain(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.crashing(Hold, idempotent{h.provider, time.Hour})
 		h.run("notify.distributor")
 		h.run("notify.resolve")
@@ -259,7 +259,7 @@ func TestARepeatThatComesTooLateIsInDoubtAgain(t *testing.T) {
 
 // The send pass may take over a row whose resolver has died. It stays in doubt.
 func TestADeadResolverLeavesTheMessageInDoubt(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.crashing(Hold, h.provider)
 		h.run("notify.distributor")
 		h.claim([]string{StatusOutcomeUnknown}, "")
@@ -292,7 +292,7 @@ func (panicking) Lookup(context.Context, Message) (LookupResult, error) { panic(
 // The type's policy is copied when the message is ensured: a later release of
 // the program that declares another one changes nothing for it.
 func TestThePolicyIsTheOneDeclaredWhenTheMessageWasEnsured(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.crashing(Hold, h.provider)
 		h.Notifier = New(h.store, nil, h.provider)
 		h.Register(Type{Name: "visit", Renderer: visitTemplate, InDoubt: Resend})

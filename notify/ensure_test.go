@@ -96,7 +96,7 @@ var methods = []method{
 // eachMethod runs a test for every Ensure method on every adapter.
 func eachMethod(t *testing.T, test func(h *host, m method)) {
 	t.Helper()
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		for _, m := range methods {
 			test(h, m)
 		}
@@ -260,7 +260,7 @@ func TestACallerCannotSayHowFarAnArtifactIs(t *testing.T) {
 
 // Communication - Codebase flow, "Important tests".
 func TestStorageAdaptersPreserveKeysSuppliedByTheCaller(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		job := visit("7")
 		job.PartitionKey, job.RowKey = "Zürich/ÄÖ 北京 'quoted\" \\ %", "  2518_A:b c"
 		got, err := h.EnsureNotificationJob(t.Context(), nil, job)
@@ -275,7 +275,7 @@ func TestStorageAdaptersPreserveKeysSuppliedByTheCaller(t *testing.T) {
 
 // Communication - Codebase flow, "Important tests".
 func TestCampaignRetryReusesACompatibleMessagingJobAndItsBlob(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		put := func(text string) MessagingJob {
 			ref, err := h.store.Blobs().Put(t.Context(), strings.NewReader(text))
 			if err != nil {
@@ -308,7 +308,7 @@ func TestCampaignRetryReusesACompatibleMessagingJobAndItsBlob(t *testing.T) {
 }
 
 func TestAScheduleOfAMessagingJobMakesItReady(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		if _, err := h.EnsureMessagingJob(t.Context(), nil, MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: "campaign"}); err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 func TestTheFirstRenderingWins(t *testing.T) {
 	for name, text := range map[string]string{"in the row": "short", "in a blob": strings.Repeat("long ", 1000)} {
 		t.Run(name, func(t *testing.T) {
-			visits(t, func(h *host) {
+			visits(t, func(t *testing.T, h *host) {
 				h.Register(Type{Name: "note", Renderer: renders(text)})
 				job := visit("7", person("sam"), inbox("sam"))
 				job.Type = "note"
@@ -70,7 +70,7 @@ func TestContentHashIsCheckedOnlyWhereTheCallerSuppliesTheContent(t *testing.T) 
 }
 
 func TestAManualMessageWithOtherContentIsAConflict(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		ensure := func(text string) error {
 			c := Content{Text: text}
 			_, err := h.EnsureOutgoingMessage(t.Context(), nil, OutgoingMessage{
@@ -96,7 +96,7 @@ func TestAManualMessageWithOtherContentIsAConflict(t *testing.T) {
 // Communication - System architecture, "Partial failure handling": any key hash
 // mismatch stops the send. Another producer has taken the job's message key.
 func TestHashMismatchStopsTheSend(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"), person("kim"), inbox("kim"))
 		squatter := OutgoingMessage{
 			Record: storage.Record{Scope: "tenant", Type: channelKey}, PartitionKey: job.RowKey, JobPartitionKey: job.PartitionKey,

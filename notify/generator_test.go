@@ -7,7 +7,7 @@ import (
 
 // The generator fails for a while; the job waits and then arrives.
 func TestARendererThatFailsIsTriedAgain(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		broken := true
 		h.Register(Type{Name: "moody", Renderer: RendererFunc(func(context.Context, Job, Recipient) (Content, error) {
 			if broken {
@@ -31,7 +31,7 @@ func TestARendererThatFailsIsTriedAgain(t *testing.T) {
 }
 
 func TestContentThatNoChannelMaySendFailsAtOnce(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.Register(Type{Name: "forged", Renderer: RendererFunc(func(context.Context, Job, Recipient) (Content, error) {
 			return Content{Subject: "hello\r\nBcc: everybody@example.com"}, nil
 		})})
@@ -53,7 +53,7 @@ func TestAJobForNobodyIsSkippedWithAReason(t *testing.T) {
 		ReasonNoDestination: {{Ref: "sam"}},
 	} {
 		t.Run(reason, func(t *testing.T) {
-			visits(t, func(h *host) {
+			visits(t, func(t *testing.T, h *host) {
 				h.dispatch(visit("7", people...))
 				h.drain()
 				if j := only(h, jobs); j.Status != StatusSkipped || j.ReasonCode != reason {
@@ -65,7 +65,7 @@ func TestAJobForNobodyIsSkippedWithAReason(t *testing.T) {
 }
 
 func TestABadAddressIsKeptAsSkippedAndStopsNobodyElse(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		bad := person("kim")
 		bad.Address = "no address\x1b"
 		h.dispatch(visit("7", bad, person("sam")))

@@ -58,14 +58,14 @@ func (p *provider) sent() []Message {
 var visitTemplate = Template{Subject: "{{.Source}} on {{.On}}", Text: "Dear {{.Recipient.Name}}"}
 
 // visits runs a test on every adapter with a host that knows the type "visit".
-func visits(t *testing.T, test func(h *host)) {
+func visits(t *testing.T, test func(t *testing.T, h *host)) {
 	t.Helper()
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		p := &provider{}
 		h := newHost(t, store, clk, p, p)
 		h.Register(Type{Name: "visit", Renderer: visitTemplate})
-		test(h)
+		test(t, h)
 	})
 }
 

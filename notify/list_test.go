@@ -11,7 +11,7 @@ import (
 )
 
 func TestAnInboxIsListedNewestFirstPageByPage(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		for i := range 5 {
 			j := visit(fmt.Sprint(i), inbox("sam"), inbox("sa"))
 			j.SourceOn = storetest.Start.Add(time.Duration(i) * time.Hour)
@@ -37,7 +37,7 @@ func TestAnInboxIsListedNewestFirstPageByPage(t *testing.T) {
 }
 
 func TestATraceFollowsAJob(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"), inbox("kim"), inbox("kim"))
 		h.dispatch(job, visit("8", person("sam")))
 		h.drain()
@@ -57,7 +57,7 @@ func TestATraceFollowsAJob(t *testing.T) {
 
 // I-28: rows of another scope look absent, and no listing goes across scopes.
 func TestI28_AListingShowsOneScopeOnly(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"), inbox("sam"))
 		h.dispatch(job)
 		h.drain()

@@ -31,7 +31,7 @@ func late(h *host, policy InDoubt, answer func() (Receipt, error)) {
 func accepts() (Receipt, error) { return Receipt{ID: "late"}, nil }
 
 func TestALateAcceptanceIsAppliedAndTheHoldIsGone(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		late(h, Hold, accepts)
 		m := h.status(StatusSentToProvider)
 		h.same("hold", SupportHold{}, m.SupportHold)
@@ -47,7 +47,7 @@ func TestALateAcceptanceIsAppliedAndTheHoldIsGone(t *testing.T) {
 }
 
 func TestALateAcceptancePreventsTheResend(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		late(h, Resend, accepts)
 		h.status(StatusSentToProvider)
 		h.drain()
@@ -58,7 +58,7 @@ func TestALateAcceptancePreventsTheResend(t *testing.T) {
 }
 
 func TestALateAcceptanceConfirmsWhatWasAssumed(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		late(h, AssumeSent, accepts)
 		if m := h.status(StatusSentToProvider); m.ProviderMessageID != "late" {
 			t.Errorf("message is %+v", m)
@@ -67,7 +67,7 @@ func TestALateAcceptanceConfirmsWhatWasAssumed(t *testing.T) {
 }
 
 func TestALateRefusalSettlesTheDoubt(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		late(h, Hold, func() (Receipt, error) { return Receipt{}, Transient("busy", 0, nil) })
 		m := h.status(StatusRetryReady)
 		h.same("hold", SupportHold{}, m.SupportHold)
@@ -80,7 +80,7 @@ func TestALateRefusalSettlesTheDoubt(t *testing.T) {
 func TestALateRefusalForGoodEndsWhatWasAssumedSent(t *testing.T) {
 	for _, policy := range []InDoubt{Hold, Resend, AssumeSent} {
 		t.Run(string(policy), func(t *testing.T) {
-			visits(t, func(h *host) {
+			visits(t, func(t *testing.T, h *host) {
 				late(h, policy, func() (Receipt, error) { return Receipt{}, Permanent("550", nil) })
 				if m := h.status(StatusFailedFinal); m.ReasonCode != "550" || !m.DueOn.IsZero() || m.IsOnSupportHold {
 					t.Errorf("message is %+v", m)
@@ -91,7 +91,7 @@ func TestALateRefusalForGoodEndsWhatWasAssumedSent(t *testing.T) {
 }
 
 func TestALateAnswerThatKnowsNothingChangesNothing(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		late(h, Hold, func() (Receipt, error) { return Receipt{}, context.DeadlineExceeded })
 		if m := h.status(StatusOutcomeUnknown); !m.IsOnSupportHold || m.Doubts != 1 {
 			t.Errorf("message is %+v", m)
@@ -102,7 +102,7 @@ func TestALateAnswerThatKnowsNothingChangesNothing(t *testing.T) {
 // Another writer touched the row while its call ran, and decided nothing: the
 // holder's result is saved over it.
 func TestAnotherWriterDoesNotCostTheHolderItsResult(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		h.answer = func(context.Context, Message) (Receipt, error) {
 			edit(h, outgoingMessages, func(*OutgoingMessage) {})

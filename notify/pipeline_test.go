@@ -10,7 +10,7 @@ import (
 )
 
 func TestADirectReminderArrivesOnceAtEachRecipient(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", person("sam"), person("kim")))
 		h.drain()
 		h.drain()
@@ -40,7 +40,7 @@ func TestADirectReminderArrivesOnceAtEachRecipient(t *testing.T) {
 
 // Communication - Codebase flow, "Important tests".
 func TestDirectReminderRetryMakesOneNotificationJob(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		for range 3 {
 			h.dispatch(visit("7", person("sam")))
 			h.drain()
@@ -57,7 +57,7 @@ func TestDirectReminderRetryMakesOneNotificationJob(t *testing.T) {
 // Communication - Codebase flow, "Important tests": the generator's work is done
 // and lost, then done again; and once more after all is finished.
 func TestGeneratorRetryMakesOneOutgoingMessagePerRecipientAndMethod(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", person("sam"), person("kim"), person("sam")))
 		h.run("notify.scheduler")
 		h.generateAndDie()
@@ -100,7 +100,7 @@ func (h *host) regenerate() {
 
 // Communication - Codebase flow, "Important tests".
 func TestDuplicateDistributorMessageDoesNotCallTheProviderASecondTime(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", person("sam")))
 		h.drain()
 		for _, status := range []string{StatusSending, StatusSentToProvider, StatusDelivered, StatusOpened, StatusFailedFinal} {
@@ -119,7 +119,7 @@ func inbox(name string) Recipient { return Recipient{Ref: name, Inbox: "user:" +
 
 // Communication - Codebase flow, "Important tests".
 func TestUIOnlyReminderMakesAUserMessageAndNoOutgoingMessage(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", inbox("sam")))
 		h.drain()
 		got, err := h.Inbox(t.Context(), "tenant", "user:sam", Page{})
@@ -135,7 +135,7 @@ func TestUIOnlyReminderMakesAUserMessageAndNoOutgoingMessage(t *testing.T) {
 
 // Communication - Codebase flow, "Important tests".
 func TestUserMessageRetryWithStableSourceTicksMakesOneRow(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", inbox("sam")))
 		h.run("notify.scheduler")
 		h.generateAndDie()
@@ -152,7 +152,7 @@ func TestUserMessageRetryWithStableSourceTicksMakesOneRow(t *testing.T) {
 
 // Communication - System architecture, "Partial failure handling".
 func TestUserMessageMissingForOneRecipientIsInserted(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", inbox("sam"), inbox("kim")))
 		h.drain()
 		before := all(h, userMessages)
@@ -166,7 +166,7 @@ func TestUserMessageMissingForOneRecipientIsInserted(t *testing.T) {
 
 // Communication - System architecture, "Partial failure handling".
 func TestMissingSchedulerIsRecreatedThroughTheDispatchGuard(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"))
 		if _, err := h.EnsureNotificationJob(t.Context(), nil, job); err != nil {
 			t.Fatal(err) // and the producer dies
@@ -184,7 +184,7 @@ func TestMissingSchedulerIsRecreatedThroughTheDispatchGuard(t *testing.T) {
 }
 
 func TestAScheduleWhoseJobIsMissingWaitsAndIsThenHeld(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"))
 		plan := ScheduleFor(job, time.Time{})
 		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, plan); err != nil {
@@ -205,7 +205,7 @@ func TestAScheduleWhoseJobIsMissingWaitsAndIsThenHeld(t *testing.T) {
 }
 
 func TestAScheduleThatNeverFindsItsJobEndsOnHold(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		plan := ScheduleFor(visit("7"), time.Time{})
 		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, plan); err != nil {
 			t.Fatal(err)
@@ -223,7 +223,7 @@ func TestAScheduleThatNeverFindsItsJobEndsOnHold(t *testing.T) {
 }
 
 func TestAScheduleOfAJobPastCreatedLeavesItAlone(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"))
 		h.dispatch(job)
 		h.drain()
@@ -243,7 +243,7 @@ func TestAScheduleOfAJobPastCreatedLeavesItAlone(t *testing.T) {
 }
 
 func TestNothingHappensBeforeTheScheduleIsDue(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"))
 		if _, err := h.EnsureNotificationJob(t.Context(), nil, job); err != nil {
 			t.Fatal(err)
@@ -262,7 +262,7 @@ func TestNothingHappensBeforeTheScheduleIsDue(t *testing.T) {
 }
 
 func TestATypeThatIsNotRegisteredHereIsLeftToOthers(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"))
 		job.Type = "invoice"
 		h.dispatch(job)
@@ -278,7 +278,7 @@ func TestATypeThatIsNotRegisteredHereIsLeftToOthers(t *testing.T) {
 }
 
 func TestAChannelThatIsNotHereIsLeftToOthers(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		sender := h.rival(h.provider)
 		maker := h.rival() // no channels at all
 		maker.dispatch(visit("7", person("sam")))
@@ -290,7 +290,7 @@ func TestAChannelThatIsNotHereIsLeftToOthers(t *testing.T) {
 }
 
 func TestUrgentTypesGoToTheUrgentLane(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.Register(Type{Name: "reset", Urgent: true, Renderer: visitTemplate})
 		job := visit("7", person("sam"), inbox("sam"))
 		job.Type = "reset"
@@ -308,7 +308,7 @@ func TestUrgentTypesGoToTheUrgentLane(t *testing.T) {
 }
 
 func TestTenantsWithEqualKeysNeverMeet(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		other := visit("7", person("sam"))
 		other.Scope, other.EventData = "another", []byte(`{"Source":"other car","On":"2026-06-01"}`)
 		h.dispatch(visit("7", person("sam")), other)

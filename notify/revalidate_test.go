@@ -37,7 +37,7 @@ func (h *host) nextTry() {
 }
 
 func TestARetriedMessageGoesOutOnlyIfItIsStillWanted(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		var v Verdict
 		var err error
 		asked := h.asking(&v, &err)
@@ -64,7 +64,7 @@ func TestARetriedMessageGoesOutOnlyIfItIsStillWanted(t *testing.T) {
 }
 
 func TestARetriedMessageThatIsStillWantedGoesOut(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		var v Verdict
 		var err error
 		h.asking(&v, &err)

@@ -26,7 +26,7 @@ func failing(err error) func(context.Context, Message) (Receipt, error) {
 }
 
 func TestI8_AClaimAndItsCallStartCommitBeforeTheProviderIsCalled(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		var during *OutgoingMessage
 		h.answer = func(context.Context, Message) (Receipt, error) {
@@ -41,7 +41,7 @@ func TestI8_AClaimAndItsCallStartCommitBeforeTheProviderIsCalled(t *testing.T) {
 }
 
 func TestI9_AtMostOneProviderCallPerClaim(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		claims := map[string]int{}
 		h.answer = func(context.Context, Message) (Receipt, error) {
@@ -66,7 +66,7 @@ func TestI9_AtMostOneProviderCallPerClaim(t *testing.T) {
 
 // I-10, with definite refusals: attempts are counted, spaced and limited.
 func TestI10_RetriesFollowDefiniteRefusalsOnly(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		h.answer = failing(Transient("busy", 0, errors.New("sam@example.com is busy")))
 		for i, least := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour} {
@@ -111,7 +111,7 @@ func TestAProviderMayAskForMoreTimeButNotForLess(t *testing.T) {
 }
 
 func TestAPermanentRefusalIsFinalAtOnce(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		h.answer = failing(fmt.Errorf("smtp: %w", Permanent("550 no such user\x00\n", nil)))
 		h.drain()
@@ -124,7 +124,7 @@ func TestAPermanentRefusalIsFinalAtOnce(t *testing.T) {
 
 // What a provider answers is never a reason to lose its acceptance.
 func TestAnAcceptanceWithAnUnstorableReceiptIsKept(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		h.answer = func(context.Context, Message) (Receipt, error) { return Receipt{ID: "a\x00b\xff" + long}, nil }
 		h.drain()
@@ -137,7 +137,7 @@ func TestAnAcceptanceWithAnUnstorableReceiptIsKept(t *testing.T) {
 var long = fmt.Sprintf("%0500d", 0)
 
 func TestAPanicOfAChannelLeavesTheMessageInDoubt(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		h.answer = func(context.Context, Message) (Receipt, error) { panic("after the request") }
 		h.run("notify.distributor")
@@ -162,7 +162,7 @@ func TestACallThatTakesTooLongIsInDoubt(t *testing.T) {
 
 // At shutdown a message whose call has not started is given back uncounted.
 func TestAMessageThatWasNotCalledIsGivenBackUncounted(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		rows := h.claim([]string{StatusCreated}, StatusSending)
 		ended, cancel := context.WithCancel(t.Context())
@@ -183,7 +183,7 @@ func TestAMessageThatWasNotCalledIsGivenBackUncounted(t *testing.T) {
 // The call-started write is fenced: an event that ended the message meanwhile
 // stands, and nobody is called.
 func TestI26_NoCallStartsAfterTheMessageHasEnded(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		rows := h.claim([]string{StatusCreated}, StatusSending)
 		edit(h, outgoingMessages, func(m *OutgoingMessage) { m.Status, m.DueOn = StatusCancelled, time.Time{} })
@@ -199,7 +199,7 @@ func TestI26_NoCallStartsAfterTheMessageHasEnded(t *testing.T) {
 
 // A worker dies between its claim and its call: released, uncounted.
 func TestAClaimThatDiedBeforeItsCallGoesBackByItself(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		h.claim([]string{StatusCreated}, StatusSending)
 		h.drain()

@@ -183,3 +183,20 @@ func TestI17_BackOffIsFiveMinutesFifteenMinutesAnHourThenHold(t *testing.T) {
 		t.Errorf("schedule %+v, job %+v", s, j)
 	}
 }
+
+// I-16: a method called in a state that its table does not lead on from panics,
+// and the row stays what it is.
+func TestI16_AnIllegalTransitionPanics(t *testing.T) {
+	t.Parallel()
+	for _, from := range []string{StatusSkipped, StatusFailedFinal, StatusDelivered, StatusCancelled} {
+		m := message(from)
+		if panicOf(func() { m.accepted(now, Receipt{}) }) == "" || m.Status != from {
+			t.Errorf("accepted in %s leads to %s", from, m.Status)
+		}
+	}
+	j := &Job{}
+	j.Status = StatusGenerated
+	if panicOf(func() { j.released(now) }) == "" || j.Status != StatusGenerated {
+		t.Errorf("a generated job is given back: %s", j.Status)
+	}
+}

@@ -42,7 +42,7 @@ func (h *host) actions(table, key string) (all []string) {
 }
 
 func TestAPersonDecidesThatAMessageArrived(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()
 		if err := h.Resolve(t.Context(), "tenant", m.Key, DecideSent, support); err != nil {
 			t.Fatal(err)
@@ -61,7 +61,7 @@ func TestAPersonDecidesThatAMessageArrived(t *testing.T) {
 }
 
 func TestAPersonDecidesToSendAgain(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()
 		if err := h.Resolve(t.Context(), "tenant", m.Key, DecideSendAgain, support); err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func TestAPersonDecidesToSendAgain(t *testing.T) {
 }
 
 func TestSupportActionsRefuseWhatMakesNoSense(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()
 		for name, err := range map[string]error{
 			"no decision":          h.Resolve(t.Context(), "tenant", m.Key, "Perhaps", support),
@@ -98,7 +98,7 @@ func TestSupportActionsRefuseWhatMakesNoSense(t *testing.T) {
 }
 
 func TestAReleasedJobIsTriedAgain(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		broken := true
 		h.Register(Type{Name: "broken", Renderer: RendererFunc(func(_ context.Context, _ Job, _ Recipient) (Content, error) {
 			if broken {
@@ -131,7 +131,7 @@ func TestAReleasedJobIsTriedAgain(t *testing.T) {
 }
 
 func TestAReleasedScheduleIsTriedAgain(t *testing.T) {
-	visits(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"))
 		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, ScheduleFor(job, time.Time{})); err != nil {
 			t.Fatal(err)

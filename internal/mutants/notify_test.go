@@ -103,4 +103,9 @@ var notifyMutants = []mutant{
 		Old: "t.Find(ctx, tx, scope, storage.Query{", New: "t.Find(ctx, tx, storage.AnyScope, storage.Query{",
 		Package: "./notify", Run: "TestI28_/memory",
 	},
+	{
+		Name: "I-16 a message may go from any state to any other", File: "notify/outgoingstates.go",
+		Old: "outgoingStates.Must(m.Status, status)", New: "_ = outgoingStates",
+		Package: "./notify", Run: "TestI16_AnIllegal",
+	},
 }
