@@ -30,7 +30,7 @@ var workMutants = []mutant{
 	{
 		Name: "I-14 nobody looks behind the cursor", File: "internal/work/find.go",
 		Old: "if !r.hot && !fromStart &&", New: "if false && !fromStart &&",
-		Package: "./internal/work", Run: "TestARowBehindTheCursor",
+		Package: "./internal/work", Run: "TestI14_ARowBehind",
 	},
 	{
 		Name: "I-13 one bad row spoils its batch", File: "internal/work/settle.go",

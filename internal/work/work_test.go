@@ -316,7 +316,7 @@ func TestABusyRowWhoseResultIsDroppedIsGivenBack(t *testing.T) {
 	}
 }
 
-func TestARowBehindTheCursorIsFoundByTheSamePoll(t *testing.T) {
+func TestI14_ARowBehindTheCursorIsFoundByTheSamePoll(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.add("a", "b")
