@@ -86,4 +86,4 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 
 // tooMuch does not fit into the buffers between a channel and a server that
 // does not read.
-var tooMuch = strings.Repeat("too much for the buffers on the way\n", 50_000)
+var tooMuch = strings.Repeat("too much for the buffers on the way\n", 250_000)
