@@ -107,4 +107,9 @@ var workMutants = []mutant{
 		Old: "case <-last.C:", New: "case <-make(chan struct{}):",
 		Package: "./internal/work", Run: "TestI30_/Run", Hangs: true,
 	},
+	{
+		Name: "I-14 a peek takes the turn of the look-back that it calls for", File: "internal/work/find.go",
+		Old: "(everywhere || r.look.allowed())", New: "(forced || r.look.allowed())",
+		Package: "./internal/work", Run: "TestI14_ARunning",
+	},
 }

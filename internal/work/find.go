@@ -20,8 +20,10 @@ func (r *runner[R, A]) find(ctx context.Context, n int, forced bool) (rows []*R,
 	if err := r.clockTrusted(); err != nil {
 		return nil, next, err
 	}
+	everywhere := forced // a row behind the cursor may be what the peek saw
 	if !r.hot {
-		next, err = r.peek(ctx, forced)
+		everywhere = forced || r.look.allowed()
+		next, err = r.peek(ctx, everywhere)
 		if err != nil || next.IsZero() || next.After(r.now()) {
 			return nil, next, err
 		}
@@ -38,7 +40,7 @@ func (r *runner[R, A]) find(ctx context.Context, n int, forced bool) (rows []*R,
 		return rows, next, err
 	}
 	r.hot = len(rows) >= enough(n, forced)
-	if !r.hot && !fromStart && (forced || r.look.allowed()) {
+	if !r.hot && !fromStart && (everywhere || r.look.allowed()) {
 		behind, err := r.lookBack(ctx, n-len(rows))
 		rows = append(rows, behind...)
 		if err != nil {
@@ -70,16 +72,18 @@ func (r *runner[R, A]) clockTrusted() error {
 }
 
 // peek is the idle poll: one SELECT.
-func (r *runner[R, A]) peek(ctx context.Context, forced bool) (next time.Time, err error) {
+func (r *runner[R, A]) peek(ctx context.Context, everywhere bool) (next time.Time, err error) {
 	now := r.now()
 	look := func(cursors bool) error {
 		next, err = r.store.Next(ctx, &r.spec.Table.Schema, r.claim(now, r.lanes.all(cursors)), now.Add(r.o.Interval))
 		return err
 	}
-	if forced || r.look.allowed() {
-		return next, r.look.measure(func() error { return look(false) })
+	if everywhere {
+		err = r.look.measure(func() error { return look(false) })
+		return next, err
 	}
-	return next, look(true)
+	err = look(true)
+	return next, err
 }
 
 func (r *runner[R, A]) forward(ctx context.Context, n int, forced bool) ([]*R, error) {

@@ -230,3 +230,35 @@ func TestAnIdlePollerDoesNotSpin(t *testing.T) {
 		_ = stop()
 	})
 }
+
+// slowPeeks is a store whose peeks cost something, as those of a database do.
+type slowPeeks struct{ storage.Store }
+
+func (s slowPeeks) Next(ctx context.Context, t *storage.Schema, c storage.Claim, h time.Time) (time.Time, error) {
+	pass(5 * time.Millisecond)
+	return s.Store.Next(ctx, t, c, h)
+}
+
+// I-14: a row behind the cursor whose worker died is taken over by a poller that
+// runs on, although its peek, which has just seen the row, had its cost too.
+func TestI14_ARunningPollerTakesOverWhatLiesBehindItsCursor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		now := b.store.Clock().Now()
+		held := b.ready("held", now.Add(-time.Minute))
+		held.Status, held.ClaimToken, held.LeaseExpiresOn = "Busy", "dead", now.Add(10*time.Second)
+		b.insert(held, b.ready("first", now))
+		inner := b.store
+		b.store = slowPeeks{inner}
+		stop := b.run(work.Options{})
+		b.store = inner
+		pass(5 * time.Second)
+		b.must("first", "Done")
+		pass(10 * time.Second)
+		_ = stop()
+		if got := b.get("held"); got.Note != "abandoned" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
