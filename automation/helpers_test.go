@@ -64,9 +64,10 @@ func newWorld(t *testing.T, store storage.Store, clk *clock.Mock, opts *Options)
 // recorder is a dispatcher that notes what reaches it.
 type recorder struct {
 	*notify.Notifier
-	mu   sync.Mutex
-	jobs []notify.Job
-	fail error // of EnsureNotificationJob
+	mu        sync.Mutex
+	jobs      []notify.Job
+	schedules []notify.Schedule
+	fail      error // of EnsureNotificationJob
 }
 
 func (r *recorder) EnsureNotificationJob(ctx context.Context, tx storage.Tx, jobs ...notify.Job) ([]notify.Ensured, error) {
@@ -77,6 +78,13 @@ func (r *recorder) EnsureNotificationJob(ctx context.Context, tx storage.Tx, job
 	}
 	r.jobs = append(r.jobs, jobs...)
 	return r.Notifier.EnsureNotificationJob(ctx, tx, jobs...)
+}
+
+func (r *recorder) EnsureNotificationScheduler(ctx context.Context, tx storage.Tx, want ...notify.Schedule) ([]notify.Ensured, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.schedules = append(r.schedules, want...)
+	return r.Notifier.EnsureNotificationScheduler(ctx, tx, want...)
 }
 
 // dispatched lists the scheduler keys of the jobs so far, in order.
@@ -230,16 +238,24 @@ func (w *world) change(key string, f func(*Schedule)) {
 }
 
 // claim takes the due rows like a worker that then dies or stalls.
-func (w *world) claim(lease time.Duration) []*Schedule {
+func (w *world) claim(lease time.Duration) (rows []*Schedule) {
 	w.t.Helper()
-	var rows []*Schedule
+	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+		rows = w.claimIn(tx, lease)
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return rows
+}
+
+func (w *world) claimIn(tx storage.Tx, lease time.Duration) []*Schedule {
+	w.t.Helper()
 	now := storage.Now(w.store)
-	err := w.store.InTx(w.ctx, func(tx storage.Tx) (err error) {
-		rows, err = schedules.Claim(w.ctx, tx, storage.Claim{
-			Statuses: []string{StatusPending}, Busy: StatusProcessing, Types: nil, Token: fmt.Sprint("dead ", now.UnixNano()),
-			Lanes: []storage.LaneClaim{{Lane: 0, Limit: 100}, {Lane: -1, Limit: 100}}, Now: now, LeaseUntil: now.Add(lease),
-		})
-		return err
+	rows, err := schedules.Claim(w.ctx, tx, storage.Claim{
+		Statuses: []string{StatusPending}, Busy: StatusProcessing, Types: nil, Token: fmt.Sprint("dead ", now.UnixNano()),
+		Lanes: []storage.LaneClaim{{Lane: 0, Limit: 100}, {Lane: -1, Limit: 100}}, Now: now, LeaseUntil: now.Add(lease),
 	})
 	if err != nil {
 		w.t.Fatal(err)

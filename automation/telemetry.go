@@ -41,10 +41,20 @@ func (t *telemetry) event(ctx context.Context, r EventResult) {
 	add(ctx, t.events, "outcome", map[string]int64{string(r.Outcome): 1})
 	reasons := map[string]int64{}
 	for _, d := range r.Deactivated {
-		reasons[string(d.Reason)]++
+		reasons[d.Reason.word()]++
 	}
 	add(ctx, t.ended, "reason", reasons)
 	t.ensured(ctx, r.Ensured)
+}
+
+// word is the reason if it is one that this package gives, and otherwise "Host":
+// what a host writes there may be data, and of any number of values.
+func (r Reason) word() string {
+	switch r {
+	case Superseded, Invalidated, SourceNoLongerValid, ReminderSettingInactive, InputChanged, TooLate:
+		return string(r)
+	}
+	return "Host"
 }
 
 func add(ctx context.Context, c metric.Int64Counter, name string, counts map[string]int64) {

@@ -173,4 +173,9 @@ var adapterMutants = []mutant{
 		Old: "func() { c.net.expire(grace) })", New: "func() {})",
 		Package: "./storage/postgres", Run: "TestI30_CallsEndInABlackHole/^statement$", Postgres: true, Hangs: true,
 	},
+	{
+		Name: "I-30 SQLite takes the lock to write only when it writes", File: "storage/internal/sqlstore/dialect.go",
+		Old: `"BEGIN IMMEDIATE"`, New: `"BEGIN"`,
+		Package: "./storage/internal/sqlstore", Run: "TestSQLiteTransactionsThatReadFirst",
+	},
 }

@@ -78,4 +78,29 @@ var automationMutants = []mutant{
 		Old: "schedules.Find(ctx, tx, e.Scope, ", New: "schedules.Find(ctx, tx, storage.AnyScope, ",
 		Package: "./automation", Run: "TestOnlyRowsOfTheSettingAndSource/memory",
 	},
+	{
+		Name: "I-3 a conflicting immediate notification gets a schedule", File: "automation/handleevent.go",
+		Old: "if job.Conflict == nil {", New: "if job.Conflict == nil || true {",
+		Package: "./automation", Run: "TestI3_AConflictingImmediate/memory",
+	},
+	{
+		Name: "I-3 a conflict shifts the schedules of the others", File: "automation/handleevent.go",
+		Old: "p.immediate.Schedules[i])", New: "p.immediate.Schedules[min(i, len(schedules))])",
+		Package: "./automation", Run: "TestI3_AConflictingImmediate/memory",
+	},
+	{
+		Name: "I-18 an event leaves alone what a worker claims meanwhile", File: "automation/deactivate.go",
+		Old: "if len(ids) == 0 {", New: "if len(ids) == 0 || true {",
+		Package: "./automation", Run: "TestI18_AnEventEnds/memory",
+	},
+	{
+		Name: "I-18 an event says that it ended what it could not write", File: "automation/deactivate.go",
+		Old: "if !lost[i] {", New: "if !lost[i] || true {",
+		Package: "./automation", Run: "TestI18_AnEventEnds/memory",
+	},
+	{
+		Name: "I-30 rows that keep changing keep an event for ever", File: "automation/deactivate.go",
+		Old: "if tries == 5 {", New: "if tries == 50 {",
+		Package: "./automation", Run: "TestAnEventGivesUp/memory",
+	},
 }

@@ -47,4 +47,14 @@ var keysMutants = []mutant{
 		Old: "case value != wantValue:", New: "case false && value != wantValue:",
 		Package: "./keys", Run: "TestI20_RefusedTexts",
 	},
+	{
+		Name: "I-19 a key counts how many were made before", File: "keys/automationrow.go",
+		Old: "func AutomationRowKey(schedulerKey string) string {", New: "var made byte\n\nfunc AutomationRowKey(schedulerKey string) string {\n\tmade++\n\tschedulerKey += string(made)",
+		Package: "./keys", Run: "TestI19_SameKeysInEveryZone",
+	},
+	{
+		Name: "I-19 callers share one hash", File: "keys/recipient.go",
+		Old: "func authenticate(hmacKey, message []byte) []byte {\n\tmac := hmac.New(sha256.New, hmacKey)", New: "var mac = hmac.New(sha256.New, nil)\n\nfunc authenticate(hmacKey, message []byte) []byte {",
+		Package: "./keys", Run: "TestI19_SameKeysFromManyGoroutines",
+	},
 }

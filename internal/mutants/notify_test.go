@@ -108,4 +108,14 @@ var notifyMutants = []mutant{
 		Old: "outgoingStates.Must(m.Status, status)", New: "_ = outgoingStates",
 		Package: "./notify", Run: "TestI16_AnIllegal",
 	},
+	{
+		Name: "I-17 a schedule revives a job that is on hold", File: "notify/schedulestates.go",
+		Old: "if r.Status != StatusCreated {", New: "if r.Status != StatusCreated && r.Status != StatusFailed {",
+		Package: "./notify", Run: "TestAScheduleOfAJobPastCreated/on_hold/memory",
+	},
+	{
+		Name: "I-4 a schedule writes a job that it does not wake", File: "notify/schedulerpass.go",
+		Old: "if wake(&r, now) {", New: "if wake(&r, now); true {",
+		Package: "./notify", Run: "TestAScheduleOfAJobPastCreated/generated/memory",
+	},
 }

@@ -112,4 +112,34 @@ var workMutants = []mutant{
 		Old: "(everywhere || r.look.allowed())", New: "(forced || r.look.allowed())",
 		Package: "./internal/work", Run: "TestI14_ARunning",
 	},
+	{
+		Name: "I-29 a span says what went wrong", File: "internal/work/telemetry.go",
+		Old: `span.SetStatus(codes.Error, "")`, New: "span.SetStatus(codes.Error, err.Error())",
+		Package: "./internal/work", Run: "TestI29_",
+	},
+	{
+		Name: "I-29 a span does not say that something went wrong", File: "internal/work/telemetry.go",
+		Old: `span.SetStatus(codes.Error, "")`, New: "_ = codes.Error",
+		Package: "./internal/work", Run: "TestI29_APoll",
+	},
+	{
+		Name: "I-29 a settle that failed passes for a good one", File: "internal/work/settle.go",
+		Old: "defer func() { end(err) }()", New: "defer end(nil)",
+		Package: "./internal/work", Run: "TestI29_ASettle",
+	},
+	{
+		Name: "I-29 settled rows are counted without their status", File: "internal/work/telemetry.go",
+		Old: `attribute.String("status", status)`, New: `attribute.String("status", status[:0])`,
+		Package: "./internal/work", Run: "TestI29_APoll",
+	},
+	{
+		Name: "I-29 nobody counts leases that were lost", File: "internal/work/telemetry.go",
+		Old: "t.lost.Add(ctx, 1,", New: "t.lost.Add(ctx, 0,",
+		Package: "./internal/work", Run: "TestI29_APoll",
+	},
+	{
+		Name: "I-29 nobody counts polls that failed", File: "internal/work/telemetry.go",
+		Old: "t.failed.Add(ctx, 1,", New: "t.failed.Add(ctx, 0,",
+		Package: "./internal/work", Run: "TestI29_Polls",
+	},
 }

@@ -20,13 +20,12 @@ import (
 // number and how to run it.
 type hooked struct {
 	storage.Store
-	n  int
+	n  atomic.Int32
 	in func(n int, run func() error) error
 }
 
 func (h *hooked) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	h.n++
-	return h.in(h.n, func() error { return h.Store.InTx(ctx, f) })
+	return h.in(int(h.n.Add(1)), func() error { return h.Store.InTx(ctx, f) })
 }
 
 // taken makes another worker the holder of a row.

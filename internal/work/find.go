@@ -170,10 +170,12 @@ func (r *runner[R, A]) take(ctx context.Context, asked []storage.LaneClaim) (row
 	if c.Token, err = token(r.store.Rand()); err != nil {
 		return nil, err
 	}
+	claimed := r.tel.claiming(ctx)
 	err = r.store.InTx(ctx, func(tx storage.Tx) error {
 		rows, err = r.spec.Table.Claim(ctx, tx, c)
 		return err
 	})
+	claimed()
 	if errors.Is(err, storage.ErrOutcomeUnknown) {
 		return r.won(ctx, rows)
 	}

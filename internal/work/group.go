@@ -39,13 +39,14 @@ func (r *runner[R, A]) split(rows []*R, rep *Report) (abandoned []settled[R, A],
 // handle runs the handler over a group whose flights have begun.
 func (r *runner[R, A]) handle(ctx context.Context, group []*R, flights []*flight, rep *Report) []settled[R, A] {
 	ctx, end := r.tel.handling(ctx, len(group))
-	defer end()
+	var err error
+	defer func() { end(err) }()
 	items := make([]Item[R], len(group))
 	for i, row := range group {
 		items[i] = Item[R]{Row: row, Ctx: flights[i].ctx, Lease: r.o.Lease}
 	}
 	var results []A
-	err := Guard(func() (err error) {
+	err = Guard(func() (err error) {
 		results, err = r.spec.Handle(ctx, items)
 		return err
 	})

@@ -101,7 +101,7 @@ func (r *runner[R, A]) land(ctx context.Context, batch []settled[R, A], stale ma
 // meanwhile, dispatch the rest. It tells which were stale.
 func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A]) (stale map[int]bool, err error) {
 	ctx, end := r.tel.settling(ctx, len(batch))
-	defer end()
+	defer func() { end(err) }()
 	rows, before := make([]*R, len(batch)), make([]R, len(batch))
 	for i, s := range batch {
 		rec := r.rec(s.row)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -18,7 +19,7 @@ type telemetry struct {
 	pass   attribute.KeyValue
 
 	claims, rows, stale, lost, failed metric.Int64Counter
-	lag, bound, duration              metric.Float64Histogram
+	lag, bound, claim, duration       metric.Float64Histogram
 }
 
 func newTelemetry(pass string, o Options) *telemetry {
@@ -47,6 +48,7 @@ func newTelemetry(pass string, o Options) *telemetry {
 		failed:   counter("belfry.polls.failed", "Polls that ended with an error."),
 		lag:      seconds("belfry.due.lag", "How late the latest row of a claim was."),
 		bound:    seconds("belfry.lookback.bound", "How long a row behind the cursor waits at most."),
+		claim:    seconds("belfry.claim.duration", "How long a claim took."),
 		duration: seconds("belfry.group.duration", "How long a group of rows was handled."),
 	}
 }
@@ -54,6 +56,11 @@ func newTelemetry(pass string, o Options) *telemetry {
 func (t *telemetry) claimed(ctx context.Context, rows int, lag time.Duration) {
 	t.claims.Add(ctx, int64(rows), metric.WithAttributes(t.pass))
 	t.lag.Record(ctx, lag.Seconds(), metric.WithAttributes(t.pass))
+}
+
+func (t *telemetry) claiming(ctx context.Context) func() {
+	start := realClock.Now()
+	return func() { t.claim.Record(ctx, realClock.Since(start).Seconds(), metric.WithAttributes(t.pass)) }
 }
 
 func (t *telemetry) lookedBack(ctx context.Context, bound time.Duration) {
@@ -76,20 +83,28 @@ func (t *telemetry) settled(ctx context.Context, statuses map[string]int, stale 
 	t.stale.Add(ctx, int64(stale), metric.WithAttributes(t.pass))
 }
 
-func (t *telemetry) handling(ctx context.Context, rows int) (context.Context, func()) {
+func (t *telemetry) handling(ctx context.Context, rows int) (context.Context, func(error)) {
 	start := realClock.Now()
 	ctx, span := t.span(ctx, "belfry.handle", rows)
-	return ctx, func() {
+	return ctx, func(err error) {
 		t.duration.Record(ctx, realClock.Since(start).Seconds(), metric.WithAttributes(t.pass))
-		span.End()
+		end(span, err)
 	}
 }
 
-func (t *telemetry) settling(ctx context.Context, rows int) (context.Context, func()) {
+func (t *telemetry) settling(ctx context.Context, rows int) (context.Context, func(error)) {
 	ctx, span := t.span(ctx, "belfry.settle", rows)
-	return ctx, func() { span.End() }
+	return ctx, func(err error) { end(span, err) }
 }
 
 func (t *telemetry) span(ctx context.Context, name string, rows int) (context.Context, trace.Span) {
 	return t.tracer.Start(ctx, name, trace.WithAttributes(t.pass, attribute.Int("rows", rows)))
+}
+
+// end says whether there was an error, not which: its text may hold data.
+func end(span trace.Span, err error) {
+	if err != nil {
+		span.SetStatus(codes.Error, "")
+	}
+	span.End()
 }

@@ -13,8 +13,8 @@ import (
 
 const (
 	channel     = "belfry"
-	tellBound   = 5 * time.Second
-	minRelisten = time.Second
+	tellBound   = time.Second
+	minRelisten = 100 * time.Millisecond
 	maxRelisten = time.Minute
 )
 
@@ -56,7 +56,8 @@ func (h *herald) start(listen func(context.Context, func(payload string))) {
 	h.running.Go(func() { listen(ctx, h.hear) })
 }
 
-// Close ends what start began.
+// Close tells what is not told yet, within tellBound, and ends what start began: a
+// process that makes rows due and ends at once is heard like any other.
 func (h *herald) Close() {
 	h.stop()
 	h.running.Wait()
@@ -89,17 +90,22 @@ func (h *herald) take() storage.Hints {
 }
 
 func (h *herald) tellAll(ctx context.Context) {
+	telling := context.WithoutCancel(ctx)
 	for {
 		select {
 		case <-ctx.Done():
+			_ = h.tell(telling, h.take())
 			return
 		case <-h.fresh:
-			_ = h.tell(ctx, h.take())
+			_ = h.tell(telling, h.take())
 		}
 	}
 }
 
 func (h *herald) tell(ctx context.Context, hints storage.Hints) error {
+	if len(hints) == 0 {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, tellBound)
 	defer cancel()
 	return onConn(ctx, h.db, func(c *sql.Conn) error {

@@ -2,9 +2,11 @@ package postgres
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"time"
 
+	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
@@ -44,6 +46,49 @@ func TestNotifyWakesPollersOfOtherProcesses(t *testing.T) {
 	if due := other.Take(); !due.IsZero() {
 		t.Error("a store on other tables was woken")
 	}
+}
+
+// A command that makes a row due and ends is heard at once, not after a polling
+// interval.
+func TestAStoreThatClosesTellsWhatItMadeDue(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	stays := opened(t, dsn, &Options{Notify: true})
+	until(t, stays.DB(), listening, 1)
+	signal := stays.Waker().Listen("task")
+	defer signal.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	pool := reopened(t, dsn, &Options{MaxOpenConns: 1, Clock: clock.NewMock()}).DB()
+	for i := range 10 {
+		busy, err := pool.Conn(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := newHerald(pool, stays.news.Load().tables, &storage.Waker{})
+		h.start(func(context.Context, func(string)) {})
+		h.committed(storage.Hints{"another": noon})
+		for h.waiting() { // it has taken the hint and waits for the connection
+			runtime.Gosched()
+		}
+		h.committed(storage.Hints{"task": noon})
+		h.stop()
+		if err := busy.Close(); err != nil {
+			t.Fatal(err)
+		}
+		h.Close()
+		select {
+		case <-signal.C():
+		case <-ctx.Done():
+			t.Fatalf("the hint of store %d is lost", i)
+		}
+	}
+}
+
+func (h *herald) waiting() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.pending) > 0
 }
 
 func TestNotifyIsNotSentForAHostsTransaction(t *testing.T) {
