@@ -20,5 +20,5 @@
 //   - BELFRY_REQUIRE_POSTGRES=1 or CI=true: a missing PostgreSQL or PgBouncer
 //     fails the test instead of skipping it.
 //
-// Only tests import it.
+// Only tests and bench import it.
 package pgtest

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -48,11 +49,24 @@ func New(t testing.TB, opts *Options) *Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.remove(); err != nil {
+		if err := s.Remove(); err != nil {
 			t.Error(err)
 		}
 	})
 	return s
+}
+
+// Launch is New for a program that is no test, such as a benchmark. The caller
+// removes the cluster.
+func Launch(opts *Options) (*Server, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	bin, err := findPostgres()
+	if err != nil {
+		return nil, err
+	}
+	return startCluster(bin, opts)
 }
 
 // DSN is the URL of the cluster's maintenance database, postgres, as its
@@ -65,12 +79,24 @@ func (s *Server) DSN() string {
 // the cluster.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
-	server := parse(t, s.DSN())
-	name, err := createDatabase(server)
+	dsn, err := s.CreateDatabase()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return inDatabase(server, name).String()
+	return dsn
+}
+
+// CreateDatabase is Database for a program that is no test.
+func (s *Server) CreateDatabase() (string, error) {
+	server, err := url.Parse(s.DSN())
+	if err != nil {
+		return "", err
+	}
+	name, err := createDatabase(server)
+	if err != nil {
+		return "", err
+	}
+	return inDatabase(server, name).String(), nil
 }
 
 // startCluster makes a cluster and starts it. The caller removes it.
@@ -92,7 +118,7 @@ func startCluster(bin string, opts *Options) (*Server, error) {
 		})
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.remove())
+		return nil, errors.Join(err, s.Remove())
 	}
 	return s, nil
 }
@@ -126,7 +152,8 @@ func (s *Server) initdb() error {
 	return nil
 }
 
-// remove stops the server and deletes the cluster.
-func (s *Server) remove() error {
+// Remove stops the server and deletes the cluster. New and DSN see to it
+// themselves.
+func (s *Server) Remove() error {
 	return errors.Join(s.Stop(), s.dir.remove())
 }

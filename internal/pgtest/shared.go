@@ -41,7 +41,7 @@ func (s stopping) Run() int {
 	if shared.server == nil {
 		return code
 	}
-	if err := shared.server.remove(); err != nil {
+	if err := shared.server.Remove(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return max(code, 1)
 	}

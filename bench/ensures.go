@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/belfry-go/belfry/internal/contender"
+)
+
+// ensures inserts rows by their unique keys, and then the same rows again.
+func (a *arena) ensures(s sizes) match {
+	play := func(name string) side {
+		return side{name, func(ctx context.Context) (map[string]float64, error) {
+			return a.ensureTwice(ctx, name, contender.Task{Work: "ensure", Rows: s.drain})
+		}}
+	}
+	return match{title: "P3", sides: []side{play(us), play("river")}, goals: []goal{
+		{id: "P3-new", about: "bulk ensure, all new", unit: rate, floor: 1.2, target: 1.5, judge: ahead("new", "river")},
+		{id: "P3-existing", about: "bulk ensure, all existing", unit: rate, floor: 6, target: 10, judge: ahead("existing", "river")},
+	}}
+}
+
+func (a *arena) ensureTwice(ctx context.Context, name string, t contender.Task) (values map[string]float64, err error) {
+	if t.Database, err = a.postgres(); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, a.drop(ctx, t.Database)) }()
+	values = map[string]float64{}
+	for _, figure := range []string{"new", "existing"} {
+		r, err := a.run(ctx, name, t)
+		if err != nil {
+			return nil, err
+		}
+		values[figure] = float64(t.Rows) / r.Seconds()
+		if err := a.settle(ctx, t.Database); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}

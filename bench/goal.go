@@ -1,0 +1,79 @@
+package main
+
+import "github.com/belfry-go/belfry/internal/contender"
+
+// goal is a promise about a match: Belfry's figure beside a peer's, or beside a
+// bound of its own.
+type goal struct {
+	id, about, unit string
+	floor, target   float64 // ratios; what is promised, and what is hoped for
+	judge           func(map[string]scores) verdict
+}
+
+// verdict is what a match says about a goal. A ratio above 1 means that Belfry
+// is ahead of the peer or inside its bound.
+type verdict struct {
+	belfry, peer float64
+	name         string // of the peer
+	ratio        float64
+	low, high    float64 // of Belfry over the rounds
+	plow, phigh  float64 // of the peer
+	rounds       int
+	also         map[string]float64
+}
+
+// ahead compares the medians of a figure of which more is better.
+func ahead(figure, peer string) func(map[string]scores) verdict {
+	return func(all map[string]scores) verdict {
+		v := beside(all, figure, peer)
+		v.ratio = v.belfry / v.peer
+		return v
+	}
+}
+
+// below compares the medians of a figure of which less is better.
+func below(figure, peer string) func(map[string]scores) verdict {
+	return func(all map[string]scores) verdict {
+		v := beside(all, figure, peer)
+		v.ratio = v.peer / v.belfry
+		return v
+	}
+}
+
+func beside(all map[string]scores, figure, peer string) verdict {
+	own, theirs := all[us][figure], all[peer][figure]
+	return verdict{
+		belfry: median(own), peer: median(theirs), name: peer, rounds: len(own),
+		low: contender.Quantile(own, 0), high: contender.Quantile(own, 1), plow: contender.Quantile(theirs, 0), phigh: contender.Quantile(theirs, 1),
+	}
+}
+
+// us is the name of Belfry's side.
+const us = "belfry"
+
+// with adds medians of further figures to what a judge says.
+func with(judge func(map[string]scores) verdict, also func(map[string]scores) map[string]float64) func(map[string]scores) verdict {
+	return func(all map[string]scores) verdict {
+		v := judge(all)
+		v.also = also(all)
+		return v
+	}
+}
+
+// bounded is a verdict on a figure that shall not exceed a bound.
+func bounded(values []float64, bound float64) verdict {
+	m := median(values)
+	return verdict{
+		belfry: m, peer: bound, name: "bound", ratio: bound / m, rounds: len(values),
+		low: contender.Quantile(values, 0), high: contender.Quantile(values, 1), plow: bound, phigh: bound,
+	}
+}
+
+// quotients divides round by round.
+func quotients(a, b []float64) []float64 {
+	q := make([]float64, min(len(a), len(b)))
+	for i := range q {
+		q[i] = a[i] / b[i]
+	}
+	return q
+}

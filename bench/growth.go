@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/belfry-go/belfry/internal/contender"
+)
+
+// growth asks what a row costs at the head of a long backlog, and behind a long
+// history, against a table that holds nothing else. The rows that are timed are
+// as many in each.
+func (a *arena) growth(s sizes) match {
+	const perRow = "us/row"
+	worlds := &worlds{a: a, sizes: s}
+	play := func(name string, start func(ctx context.Context) (string, error)) side {
+		return side{name, func(ctx context.Context) (map[string]float64, error) {
+			v, err := worlds.cost(ctx, start)
+			return map[string]float64{perRow: v}, err
+		}}
+	}
+	return match{
+		title: "P6",
+		sides: []side{
+			play("alone", worlds.alone), play("backlog", worlds.backlog),
+			play("history", worlds.history), play("random", worlds.random),
+		},
+		goals: []goal{{
+			id: "P6", about: "cost of a row, long table against short", unit: "x", floor: 1, target: 1.5 / 1.3,
+			judge: func(all map[string]scores) verdict {
+				alone := all["alone"][perRow]
+				backlog, history := quotients(all["backlog"][perRow], alone), quotients(all["history"][perRow], alone)
+				worst := backlog
+				if median(history) > median(backlog) {
+					worst = history
+				}
+				v := bounded(worst, 1.5)
+				v.also = map[string]float64{
+					"backlog": median(backlog), "history": median(history),
+					"random_order_backlog": median(quotients(all["random"][perRow], alone)), "alone_us/row": median(alone),
+				}
+				return v
+			},
+		}},
+	}
+}
+
+// worlds are the long tables, made when they are first needed.
+type worlds struct {
+	a     *arena
+	sizes sizes
+	made  map[string]string
+	from  int // rows that rounds have added to the history
+}
+
+// cost drains the small number of rows from a database, in microseconds each.
+func (w *worlds) cost(ctx context.Context, start func(ctx context.Context) (string, error)) (cost float64, err error) {
+	dsn, err := start(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := w.a.exec(ctx, dsn, "CHECKPOINT"); err != nil {
+		return 0, err
+	}
+	t := contender.Task{Database: dsn, Rows: w.sizes.small, Handlers: w.sizes.handlers, AtLeast: true}
+	rate, err := w.a.drain(ctx, us, 1, t)
+	return 1e6 / rate, err
+}
+
+// world makes a database once, by filling and perhaps draining it.
+func (w *worlds) world(ctx context.Context, name string, make func(dsn string) error) (string, error) {
+	if dsn := w.made[name]; dsn != "" {
+		return dsn, nil
+	}
+	dsn, err := w.a.postgres()
+	if err == nil {
+		err = errors.Join(make(dsn), w.a.settle(ctx, dsn))
+	}
+	if w.made == nil {
+		w.made = map[string]string{}
+	}
+	w.made[name] = dsn
+	return dsn, err
+}
+
+func (w *worlds) fill(ctx context.Context, dsn string, rows, from int, order string) error {
+	_, err := w.a.run(ctx, us, contender.Task{Work: "fill", Database: dsn, Rows: rows, From: from, Order: order})
+	return err
+}
+
+// alone is a database of its own for each round.
+func (w *worlds) alone(ctx context.Context) (string, error) {
+	dsn, err := w.a.postgres()
+	if err == nil {
+		err = errors.Join(w.fill(ctx, dsn, w.sizes.small, 0, ""), w.a.settle(ctx, dsn))
+	}
+	return dsn, err
+}
+
+// backlog is a long table of due rows, from whose head a few are taken.
+func (w *worlds) backlog(ctx context.Context) (string, error) {
+	return w.world(ctx, "backlog", func(dsn string) error { return w.fill(ctx, dsn, w.sizes.large, 0, "") })
+}
+
+func (w *worlds) random(ctx context.Context) (string, error) {
+	return w.world(ctx, "random", func(dsn string) error { return w.fill(ctx, dsn, w.sizes.large, 0, "random") })
+}
+
+// history is a long table of rows that are done, with a few due ones.
+func (w *worlds) history(ctx context.Context) (string, error) {
+	dsn, err := w.world(ctx, "history", func(dsn string) error {
+		if err := w.fill(ctx, dsn, w.sizes.large, 0, ""); err != nil {
+			return err
+		}
+		_, err := w.a.drain(ctx, us, 1, contender.Task{Database: dsn, Rows: w.sizes.large, Handlers: w.sizes.handlers})
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	w.from += w.sizes.small
+	return dsn, w.fill(ctx, dsn, w.sizes.small, w.sizes.large+w.from, "")
+}

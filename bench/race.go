@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/belfry-go/belfry/internal/contender"
+)
+
+// drain lets n processes of one side work together until all rows are done, and
+// returns the rows per second from the first go to the last end.
+func (a *arena) drain(ctx context.Context, side string, n int, t contender.Task) (float64, error) {
+	results, rows, err := a.drainAll(ctx, side, n, t)
+	if err != nil {
+		return 0, err
+	}
+	return float64(rows) / span(results).Seconds(), nil
+}
+
+// drainAll tells how many rows were done. Each row has to be reported once; more
+// or fewer is an error, not a figure.
+func (a *arena) drainAll(ctx context.Context, side string, n int, t contender.Task) ([]contender.Result, int, error) {
+	ctx, cancel := context.WithCancel(ctx) // ends the processes if one fails
+	defer cancel()
+	t.Work = "drain"
+	processes := make([]*contender.Process, n)
+	for i := range processes {
+		p, err := contender.Start(ctx, a.command(side), t)
+		if err != nil {
+			return nil, 0, err
+		}
+		processes[i] = p
+	}
+	results, rows, err := together(processes, t.Rows, cancel)
+	if err == nil && (rows < t.Rows || rows > t.Rows && !t.AtLeast) {
+		err = fmt.Errorf("%s: %d rows were done, of %d", side, rows, t.Rows)
+	}
+	return results, rows, err
+}
+
+// together starts the processes at once, stops them when all rows are done, and
+// waits for what they say.
+func together(processes []*contender.Process, rows int, fail func()) ([]contender.Result, int, error) {
+	for _, p := range processes {
+		if err := p.Go(); err != nil {
+			return nil, 0, err
+		}
+	}
+	var done atomic.Int64
+	results := make([]contender.Result, len(processes))
+	var g errgroup.Group
+	for i, p := range processes {
+		g.Go(func() (err error) {
+			results[i], err = p.Wait(func(n int) {
+				if before := done.Add(int64(n)) - int64(n); before < int64(rows) && before+int64(n) >= int64(rows) {
+					for _, p := range processes {
+						_ = p.Stop() // one that has ended needs no order
+					}
+				}
+			})
+			if err != nil {
+				fail()
+			}
+			return err
+		})
+	}
+	err := g.Wait()
+	return results, int(done.Load()), err
+}
+
+// span is from the first beginning to the last end.
+func span(results []contender.Result) contender.Result {
+	all := results[0]
+	for _, r := range results {
+		all.Began, all.Ended = min(all.Began, r.Began), max(all.Ended, r.Ended)
+	}
+	return all
+}
+
+// nameOf is the name of a PostgreSQL database, or the path of a file.
+func nameOf(database string) (name string, isFile bool) {
+	u, err := url.Parse(database)
+	if err != nil || u.Scheme == "" {
+		return database, true
+	}
+	return strings.TrimPrefix(u.Path, "/"), false
+}
+
+// drainOnce is a whole round: an empty database, filled, drained, and dropped.
+func (a *arena) drainOnce(ctx context.Context, side string, processes int, t contender.Task, create func() (string, error)) (rate float64, err error) {
+	if t.Database, err = create(); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, a.drop(ctx, t.Database)) }()
+	fill := t
+	fill.Work, fill.Profile = "fill", ""
+	if _, err = a.run(ctx, side, fill); err != nil {
+		return 0, err
+	}
+	if _, isFile := nameOf(t.Database); !isFile {
+		if err = a.settle(ctx, t.Database); err != nil {
+			return 0, err
+		}
+	}
+	return a.drain(ctx, side, processes, t)
+}
