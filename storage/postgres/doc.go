@@ -21,7 +21,26 @@
 //   - At REPEATABLE READ a known key is a serialization failure. Own transactions
 //     are READ COMMITTED; in a host's it is storage.ErrRetryTx.
 //
-// On a pool of the host the second and the fourth depend on the host's driver.
-// With pgx behind a transaction pooler, choose a mode without prepared statements
-// and without a separate describe step (default_query_exec_mode=exec).
+// # What differs on a pool of the host
+//
+// The pool may be lib/pq's, or pgx's through database/sql (package stdlib of pgx
+// v5, sql.Open("pgx", dsn)); the contract of storage holds on both, and their
+// errors are told apart alike. What the connections do is the host's affair:
+//
+//   - A dead network ends a call when the driver notices. pgx gives a connection
+//     up when its context ends; lib/pq waits for the answer. Only a COMMIT or
+//     ROLLBACK is left behind in any case, a second after its context has ended.
+//   - A COMMIT that an operator cancels while it waits for a synchronous standby
+//     passes for a success.
+//   - A replica is refused when the store is made, and not when the driver
+//     connects again later: set target_session_attrs=read-write.
+//
+// Behind a transaction pooler a statement has to be sent in one step:
+//
+//	lib/pq  binary_parameters=yes
+//	pgx     default_query_exec_mode=exec, cache_describe or simple_protocol
+//
+// [New] refuses other ways there where it finds the pooler out: pgx's own default,
+// cache_statement, too, even if the pooler follows prepared statements. Without a
+// pooler every mode will do, and pgx's default spares the server most planning.
 package postgres

@@ -46,7 +46,8 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 // verified, not run, unless opts say otherwise.
 //
 // New checks what it can: that the server is a primary that takes writes, and
-// that lib/pq without binary_parameters does not talk to a transaction pooler.
+// that the driver does not send statements in two steps through a transaction
+// pooler, as lib/pq does without binary_parameters and pgx by default.
 // It cannot bound calls on a dead network beyond what the host's driver does,
 // nor see a COMMIT that was cancelled before its synchronous standby had it:
 // those are promises of [Open].

@@ -25,8 +25,8 @@ type Options struct {
 	// them in the database.
 	BlobDir string
 
-	// Schema holds the tables; empty is the connection's search path. Migrations
-	// create it if it is missing. TablePrefix is put in front of the name of every
+	// Schema holds the tables; empty is the connection's search path. MigrateAuto
+	// creates it if it is missing. TablePrefix is put in front of the name of every
 	// table. Both match ^[a-z_][a-z0-9_]{0,40}$ or are empty.
 	Schema, TablePrefix string
 	// Migrate says what to do about missing tables. Empty is MigrateAuto for Open

@@ -58,21 +58,30 @@ func (f facts) check() error {
 	return nil
 }
 
-// checkPool refuses a host's pool that speaks in a way that its pooler breaks.
+// errTwoStep refuses a host's pool that speaks in a way that its pooler breaks.
+var errTwoStep = &ServerError{"the connection goes through a transaction pooler, and the driver sends statements in two steps, " +
+	"between which another client's may be run instead; add to the connection string binary_parameters=yes for lib/pq, " +
+	"default_query_exec_mode=exec for pgx"}
+
+// checkPool refuses a host's pool in two steps behind a transaction pooler.
 func checkPool(ctx context.Context, db *sql.DB) error {
 	shared, err := pooled(ctx, db)
 	if err != nil || !shared {
 		return err
 	}
 	twoStep, err := speaksTwoStep(ctx, db)
-	if err != nil {
-		return err
+	if err == nil && twoStep {
+		return errTwoStep
 	}
-	if twoStep {
-		return &ServerError{"the connection goes through a transaction pooler, and lib/pq sends statements in two steps, " +
-			"between which another client's may be run instead; add binary_parameters=yes to the connection string"}
-	}
-	return nil
+	return err
+}
+
+// mislaid reports whether a driver found a statement that it prepared on another
+// backend than it thinks, which only a pooler brings about.
+func mislaid(err error) bool {
+	state, _ := sqlState(err)
+	return state == "26000" || // invalid_sql_statement_name: it was prepared elsewhere
+		state == "42P05" // duplicate_prepared_statement: somebody else has it here
 }
 
 // pooled reports whether a pooler lends one backend to several connections: a
@@ -111,15 +120,17 @@ func sameBackend(ctx context.Context, idle, busy *sql.Conn) (bool, error) {
 	return first == second, errors.Join(err, tx.Rollback())
 }
 
-// speaksTwoStep reports whether the driver is lib/pq without
-// binary_parameters: only then are these bytes taken for digits.
-func speaksTwoStep(ctx context.Context, db *sql.DB) (bool, error) {
-	var n int
-	err := onConn(ctx, db, func(c *sql.Conn) error {
-		return c.QueryRowContext(ctx, "SELECT $1::int4", []byte("0001")).Scan(&n)
+// The literal is read when the statement is parsed, now() when it runs.
+const twoStepSQL = "SELECT 'now'::timestamptz < now() AND $1::boolean"
+
+// speaksTwoStep reports whether the driver lets statements be parsed in one step
+// and run in a later one.
+func speaksTwoStep(ctx context.Context, db *sql.DB) (twoStep bool, err error) {
+	err = onConn(ctx, db, func(c *sql.Conn) error {
+		return c.QueryRowContext(ctx, twoStepSQL, true).Scan(&twoStep)
 	})
-	if classify(err) != 0 {
-		return false, fmt.Errorf("postgres: self-test: %w", err)
+	if err != nil {
+		err = fmt.Errorf("postgres: self-test: %w", err)
 	}
-	return err == nil && n == 1, nil // other drivers refuse bytes for a number
+	return twoStep, err
 }

@@ -1,11 +1,15 @@
 package postgres
 
 import (
+	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/lib/pq"
+	"github.com/lib/pq/pqerror"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
 )
@@ -74,6 +78,76 @@ func TestUnsafePoolersAreTold(t *testing.T) {
 		got := finding{shared, twoStep, errors.As(checkPool(t.Context(), db), &refused)}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// wrapped is a host's pool of lib/pq, in one step, under another driver.
+type wrapped struct {
+	driver.Connector
+	wrap func(pqConn) driver.Conn
+}
+
+func (w wrapped) Connect(ctx context.Context) (driver.Conn, error) {
+	inner, err := w.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return w.wrap(inner.(pqConn)), nil
+}
+
+func wrappedPool(t *testing.T, dsn string, wrap func(pqConn) driver.Conn) *sql.DB {
+	t.Helper()
+	inner, err := pq.NewConnector(pgtest.With(t, dsn, "binary_parameters", "yes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(wrapped{inner, wrap})
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// texting sends bytes as text, as a driver does that asks for the types of the
+// parameters first.
+type texting struct{ pqConn }
+
+func (texting) CheckNamedValue(v *driver.NamedValue) error {
+	if b, ok := v.Value.([]byte); ok {
+		v.Value = string(b)
+	}
+	return nil
+}
+
+func TestSafePoolersAreTakenWhateverTheDriverMakesOfBytes(t *testing.T) {
+	t.Parallel()
+	db := wrappedPool(t, pgtest.Bouncer(t, pgtest.DSN(t), nil), func(c pqConn) driver.Conn { return texting{c} })
+	if err := checkPool(t.Context(), db); err != nil {
+		t.Error(err)
+	}
+}
+
+// misplaced fails as a driver does whose prepared statements are on another
+// backend than it thinks.
+type misplaced struct {
+	pqConn
+	state pqerror.Code
+}
+
+func (c misplaced) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	if len(args) > 0 {
+		return nil, &pq.Error{Code: c.state}
+	}
+	return c.pqConn.QueryContext(ctx, text, args)
+}
+
+func TestPreparedStatementsThatThePoolerMislaysAreTold(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Bouncer(t, pgtest.DSN(t), nil)
+	for state, want := range map[pqerror.Code]bool{"26000": true, "42P05": true, "42501": false} {
+		db := wrappedPool(t, dsn, func(c pqConn) driver.Conn { return misplaced{c, state} })
+		var refused *ServerError
+		if err := (&Store{db: db}).check(t.Context()); err == nil || errors.As(err, &refused) != want {
+			t.Errorf("%s: %v", state, err)
 		}
 	}
 }

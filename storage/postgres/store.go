@@ -66,10 +66,14 @@ func (s *Store) open(ctx context.Context, o Options, migrate Migrate, migrating 
 
 // check refuses a server, or a host's way to it, that is not safe.
 func (s *Store) check(ctx context.Context) error {
-	if err := checkServer(ctx, s.db); err != nil || s.pool != nil {
-		return err
+	err := checkServer(ctx, s.db)
+	if err == nil && s.pool == nil {
+		err = checkPool(ctx, s.db)
 	}
-	return checkPool(ctx, s.db)
+	if mislaid(err) {
+		return errTwoStep
+	}
+	return err
 }
 
 // classify looks at the clock again after a connection was lost: what comes

@@ -55,6 +55,8 @@ func TestContract(t *testing.T) {
 	}
 }
 
+func BenchmarkVerbs(b *testing.B) { storagetest.Bench(b, way{open: Open}.harness()) }
+
 // bouncer is an empty database behind a PgBouncer in transaction mode.
 func bouncer(t testing.TB) string { return pgtest.Bouncer(t, pgtest.DSN(t), nil) }
 
