@@ -9,17 +9,34 @@ import (
 	"unicode/utf8"
 )
 
-// Field returns the addressable field of r that holds the column.
-func (c *Column) Field(r Row) reflect.Value {
-	return reflect.ValueOf(r).Elem().FieldByIndex(c.index)
+// Fields are the fields of one row, for who reads many of its columns.
+type Fields struct{ row, record reflect.Value }
+
+// FieldsOf returns the fields of r.
+func FieldsOf(r Row) Fields {
+	return Fields{reflect.ValueOf(r).Elem(), reflect.ValueOf(r.record()).Elem()}
 }
+
+// In returns the addressable field that holds the column.
+func (c *Column) In(f Fields) reflect.Value {
+	if c.shared {
+		return f.record.Field(c.index[len(c.index)-1])
+	}
+	return f.row.FieldByIndex(c.index)
+}
+
+// Field returns the addressable field of r that holds the column.
+func (c *Column) Field(r Row) reflect.Value { return c.In(FieldsOf(r)) }
 
 // Value returns the column of r in its canonical form: string (Text, JSON),
 // int64, bool, time.Time (UTC, whole microseconds), []byte, or nil for NULL.
 // Text with a NUL or invalid UTF-8, and a value that does not marshal, is a
 // [*ValueError]: databases disagree about those.
-func (c *Column) Value(r Row) (any, error) {
-	f := c.Field(r)
+func (c *Column) Value(r Row) (any, error) { return c.ValueIn(FieldsOf(r)) }
+
+// ValueIn is Value of the row whose fields are given.
+func (c *Column) ValueIn(fields Fields) (any, error) {
+	f := c.In(fields)
 	if c.Null && f.IsZero() {
 		return nil, nil
 	}
@@ -102,18 +119,18 @@ func Time(t time.Time) time.Time {
 
 // size counts the bytes of text, JSON and bytes, and refuses what Value refuses,
 // without making a value.
-func (c *Column) size(r Row) (int, error) {
+func (c *Column) size(fields Fields) (int, error) {
 	switch c.Kind {
 	case Text:
-		s := c.Field(r).String()
+		s := c.In(fields).String()
 		if problem := textProblem(s); problem != "" {
 			return 0, &ValueError{Table: c.table, Column: c.Name, Problem: problem}
 		}
 		return len(s), nil
 	case Bytes:
-		return c.Field(r).Len(), nil
+		return c.In(fields).Len(), nil
 	case JSON:
-		v, err := c.Value(r)
+		v, err := c.ValueIn(fields)
 		s, _ := v.(string) // NULL has no bytes
 		return len(s), err
 	}
@@ -122,9 +139,9 @@ func (c *Column) size(r Row) (int, error) {
 
 // check refuses what no adapter could store faithfully.
 func (s *Schema) check(r Row) error {
-	size := 0
+	size, fields := 0, FieldsOf(r)
 	for i := range s.Columns {
-		n, err := s.Columns[i].size(r)
+		n, err := s.Columns[i].size(fields)
 		if err != nil {
 			return err
 		}

@@ -30,8 +30,9 @@ type Column struct {
 	// Null columns store the Go zero value as NULL.
 	Null bool
 
-	table string
-	index []int
+	table  string
+	index  []int
+	shared bool // it is one of Record's
 }
 
 // Schema is all that an adapter sees of a table.
@@ -97,12 +98,18 @@ func Define[R any, P interface {
 			panic(fmt.Sprintf("storage: %s.%s: no column kind for %s", name, column, f.Type))
 		}
 		t.Columns = append(t.Columns, Column{
-			Name: column, Kind: kind, table: name, index: f.Index,
+			Name: column, Kind: kind, table: name, index: f.Index, shared: inRecord(reflect.TypeFor[R](), f.Index),
 			Fixed: hasOption(options, "fixed"),
 			Null:  kind == Instant || hasOption(options, "null"),
 		})
 	}
 	return t
+}
+
+// inRecord says whether a field of a row is one of its Record.
+func inRecord(row reflect.Type, field []int) bool {
+	last := len(field) - 1
+	return last > 0 && row.FieldByIndex(field[:last]).Type == reflect.TypeFor[Record]()
 }
 
 func hasOption(options, name string) bool {

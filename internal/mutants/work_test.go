@@ -94,7 +94,7 @@ var workMutants = []mutant{
 	},
 	{
 		Name: "I-5 a settle that runs again starts from what the first run made", File: "internal/work/settle.go",
-		Old: "*rows[i] = before[i] // the transaction may run again", New: "_ = before[i]",
+		Old: "*rows[i] = before.rows[i] // the transaction may run again", New: "_ = before.rows[i]",
 		Package: "./internal/work", Run: "TestASettleThatRunsAgain",
 	},
 	{

@@ -15,21 +15,8 @@ import (
 
 const pgTime = "2006-01-02 15:04:05.999999Z07:00"
 
-// columnArrays appends to args one array literal for each column of rows.
-func columnArrays(args []any, columns []*storage.Column, rows []storage.Row) ([]any, error) {
-	out := make([]any, len(args), len(args)+len(columns))
-	copy(out, args)
-	for _, c := range columns {
-		literal, err := columnArray(c, rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, literal)
-	}
-	return out, nil
-}
-
-func columnArray(c *storage.Column, rows []storage.Row) (string, error) {
+// columnArray is the array literal of a column of rows.
+func columnArray(c *storage.Column, rows []storage.Fields) (string, error) {
 	b := append(make([]byte, 0, 24*len(rows)+2), '{')
 	var err error
 	for i, r := range rows {
@@ -43,8 +30,8 @@ func columnArray(c *storage.Column, rows []storage.Row) (string, error) {
 	return string(append(b, '}')), nil
 }
 
-func appendElement(b []byte, c *storage.Column, r storage.Row) ([]byte, error) {
-	f := c.Field(r)
+func appendElement(b []byte, c *storage.Column, r storage.Fields) ([]byte, error) {
+	f := c.In(r)
 	if c.Null && f.IsZero() {
 		return append(b, "NULL"...), nil
 	}

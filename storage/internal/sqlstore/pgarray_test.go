@@ -35,6 +35,10 @@ func TestArraysKeepEveryValue(t *testing.T) {
 		},
 		&kinds{Time: time.Time{}.In(west), JSON: []string{}, Bytes: []byte{}},
 	}
+	var fields []storage.Fields
+	for _, r := range rows {
+		fields = append(fields, storage.FieldsOf(r))
+	}
 	want := map[string]string{
 		"text":    `{"","a \"b\" \\ {c}, ü",""}`,
 		"maybe":   `{NULL,"NULL",NULL}`,
@@ -45,7 +49,7 @@ func TestArraysKeepEveryValue(t *testing.T) {
 		"bytes":   `{"\\x","\\x00ff","\\x"}`,
 	}
 	for column, literal := range want {
-		got, err := columnArray(kindsTable.Column(column), rows)
+		got, err := columnArray(kindsTable.Column(column), fields)
 		if diff := cmp.Diff(literal, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", column, err, diff)
 		}
@@ -56,13 +60,35 @@ func TestArraysKeepEveryValue(t *testing.T) {
 // statement expects.
 func TestNoParameterIsASliceOfBytes(t *testing.T) {
 	t.Parallel()
-	args, err := columnArrays(nil, newTable(PostgreSQL, "kinds", &kindsTable.Schema).insertable, []storage.Row{&kinds{Bytes: []byte("x")}})
+	args, err := pgArgs(nil, newTable(PostgreSQL, "kinds", &kindsTable.Schema).insertable, []storage.Row{&kinds{Bytes: []byte("x")}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, a := range args {
-		if _, ok := a.(string); !ok {
-			t.Errorf("parameter %d is a %T", i+1, a)
+		if _, ok := a.([]byte); ok {
+			t.Errorf("parameter %d is a []byte", i+1)
+		}
+	}
+}
+
+// A column that is the same for all rows is one value, NULL included, and its
+// array is empty; the first column is always an array.
+func TestAColumnThatIsTheSameForAllRowsIsOneValue(t *testing.T) {
+	t.Parallel()
+	columns := []*storage.Column{kindsTable.Column("id"), kindsTable.Column("type"), kindsTable.Column("status"), kindsTable.Column("due_on")}
+	row := func(id int64, status string) storage.Row {
+		return &kinds{Record: storage.Record{ID: id, Type: "a", Status: status}}
+	}
+	for _, test := range []struct {
+		rows []storage.Row
+		want []any
+	}{
+		{[]storage.Row{row(7, "x"), row(7, "y")}, []any{"lead", "a", nil, nil, "{7,7}", "{}", `{"x","y"}`, "{}"}},
+		{[]storage.Row{row(8, "x")}, []any{"lead", "a", "x", nil, "{8}", "{}", "{}", "{}"}},
+	} {
+		got, err := pgArgs([]any{"lead"}, columns, test.rows)
+		if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	}
 }

@@ -12,14 +12,12 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// postgres writes many rows with one statement: each column is passed as one
-// array. The SELECT around a parameter hides the length of the array from the
-// planner, which would otherwise turn to sequential scans for large batches.
+// postgres writes many rows with one statement; pgRows says how they are passed.
 type postgres struct{}
 
 func (postgres) statements(t *table) {
 	t.insert = []string{sqlx.Rebind(sqlx.DOLLAR, "INSERT INTO "+t.name+" ("+list(t.insertable, "", "")+`, "version")`+
-		" SELECT "+list(t.insertable, "c.", "")+", 1 FROM unnest("+arrays(t.insertable)+") AS c("+list(t.insertable, "", "")+")"+
+		" SELECT "+list(t.insertable, "c.", "")+", 1 FROM "+pgRows(t.insertable)+
 		` ON CONFLICT ("scope", "key") DO NOTHING RETURNING "id", "scope", "key"`)}
 
 	id, version, token := t.schema.Column("id"), t.schema.Column("version"), t.schema.Column("claim_token")
@@ -43,20 +41,12 @@ func (postgres) statements(t *table) {
 // pgSwap completes a statement that changes t by the rows of c and answers the
 // places of those that were hit.
 func pgSwap(head string, columns []*storage.Column, guard string) string {
-	return sqlx.Rebind(sqlx.DOLLAR, head+"unnest("+arrays(columns)+") WITH ORDINALITY AS c("+list(columns, "", "")+", n)"+
+	return sqlx.Rebind(sqlx.DOLLAR, head+pgRows(columns)+
 		` WHERE t."id" = c."id" AND `+guard+" RETURNING c.n")
 }
 
-func arrays(columns []*storage.Column) string {
-	parts := make([]string, len(columns))
-	for i, c := range columns {
-		parts[i] = "(SELECT ?::" + postgresDDL.kinds[c.Kind] + "[])"
-	}
-	return strings.Join(parts, ", ")
-}
-
 func (postgres) insert(ctx context.Context, x *tx, t *table, rows []storage.Row, done inserted) error {
-	args, err := columnArrays(nil, t.insertable, rows)
+	args, err := pgArgs(nil, t.insertable, rows)
 	if err != nil {
 		return err
 	}
@@ -64,7 +54,7 @@ func (postgres) insert(ctx context.Context, x *tx, t *table, rows []storage.Row,
 }
 
 func (postgres) swap(ctx context.Context, x *tx, s *swap, lead []any, rows []storage.Row) ([]bool, error) {
-	args, err := columnArrays(lead, s.columns, rows)
+	args, err := pgArgs(lead, s.columns, rows)
 	if err != nil {
 		return nil, err
 	}

@@ -32,8 +32,9 @@ func (r *reader) all(rows *sql.Rows, n int) ([]storage.Row, error) {
 	out := make([]storage.Row, 0, min(n, 1024))
 	for rows.Next() {
 		row := r.schema.New()
+		fields := storage.FieldsOf(row)
 		for i := range r.cells {
-			r.cells[i].row = row
+			r.cells[i].fields = fields
 		}
 		if err := rows.Scan(r.dest...); err != nil {
 			return nil, err
@@ -46,7 +47,7 @@ func (r *reader) all(rows *sql.Rows, n int) ([]storage.Row, error) {
 // cell is a sql.Scanner that puts a column into the row that is being read.
 type cell struct {
 	column *storage.Column
-	row    storage.Row
+	fields storage.Fields
 }
 
 // Scan takes what any driver gives for the kind of the column; a new row is
@@ -55,7 +56,7 @@ func (c *cell) Scan(v any) error {
 	if v == nil {
 		return nil
 	}
-	f := c.column.Field(c.row)
+	f := c.column.In(c.fields)
 	switch c.column.Kind {
 	case storage.Int:
 		if n, ok := v.(int64); ok {

@@ -79,8 +79,9 @@ func (sqlite) swap(ctx context.Context, x *tx, s *swap, lead []any, rows []stora
 // rowArgs appends the parameters of rows.
 func rowArgs(args []any, columns []*storage.Column, rows ...storage.Row) ([]any, error) {
 	for _, r := range rows {
+		fields := storage.FieldsOf(r)
 		for _, c := range columns {
-			v, err := c.Value(r)
+			v, err := c.ValueIn(fields)
 			if err != nil {
 				return nil, err
 			}
