@@ -2,7 +2,7 @@
 -- edited once released: their checksums are recorded. A name in braces stands for
 -- the qualified and prefixed name of that table or, after "index:", of an index.
 --
--- Every table has these columns first (storage.Record), and:
+-- Every table has the columns of storage.Record, and:
 --   UNIQUE (scope, key)  the business identity: Ensure inserts ON CONFLICT on it,
 --                        and it is the only unique constraint beside the primary
 --                        key, or an insert could abort a host's transaction;
@@ -11,8 +11,13 @@
 -- No index may touch status, version, lease_expires_on, claim_token or abandoned,
 -- in its columns, INCLUDE or predicate: claims write those, and stay HOT updates
 -- (which write no index at all) only while no index has them. fillfactor 50
--- leaves the room on the page that HOT updates need. Keys are ordered by their
--- bytes. Instants are given by the program, never by now().
+-- leaves the room on the page that HOT updates need, and in the indexes of id and
+-- key the room for the second entry that each row gets when it is settled: a full
+-- page would have to be searched for dead entries and split. In claimed tables
+-- columns of fixed width and those of indexes come first, since PostgreSQL has to
+-- find the latter in every version that it writes, and finds them by counting.
+-- Keys are ordered by their bytes. Instants are given by the program, never by
+-- now().
 
 -- One row for each blob. due_on is the moment at which a blob that no committed
 -- row refers to may be removed; it is NULL once a row does.
