@@ -36,9 +36,9 @@ func (b *batch) makeArtifacts(context.Context) {
 			Path: path(t.to), AutomationJob: job.Coordinates(), Notification: job.Coordinates(), Scheduler: guard,
 			Summary: fmt.Sprintf("recipients: %d", len(t.to)),
 		}
-		t.decision.artifacts = Artifacts{
+		t.decision = &decision{artifacts: Artifacts{
 			AutomationJobs: []notify.AutomationJob{t.trace()}, Jobs: []notify.Job{job}, Schedules: []notify.Schedule{schedule},
-		}
+		}}
 		t.done = true
 		return nil
 	})

@@ -32,11 +32,12 @@ type try struct {
 	done   bool
 
 	to       []notify.Recipient
-	decision decision
+	decision *decision // nil: nothing
 	result   notify.DispatchResult
 }
 
-// decision is what a try wants to exist beside the settled row.
+// decision is what a try wants to exist beside the settled row. Most rows of a
+// host's type want nothing, so it is passed on by pointer.
 type decision struct {
 	plans     []plan // rows of automation's own
 	origin    Event  // the state of the source that plans were made from
@@ -50,8 +51,11 @@ func (s *Scheduler) newBatch(items []work.Item[Schedule]) *batch {
 		b.reminder, b.steps = t, reminderSteps
 	}
 	b.handler, _ = s.registry.handler(name)
-	for _, item := range items {
-		b.tries = append(b.tries, &try{row: item.Row, ctx: item.Ctx})
+	tries := make([]try, len(items))
+	b.tries = make([]*try, len(items))
+	for i, item := range items {
+		tries[i].row, tries[i].ctx = item.Row, item.Ctx
+		b.tries[i] = &tries[i]
 	}
 	return b
 }
@@ -69,7 +73,7 @@ func (b *batch) run(ctx context.Context) {
 
 // open are the tries that are under way.
 func (b *batch) open() []*try {
-	var out []*try
+	out := make([]*try, 0, len(b.tries))
 	for _, t := range b.tries {
 		if t.open() {
 			out = append(out, t)
@@ -88,7 +92,7 @@ func (b *batch) each(f func(t *try) error) {
 }
 
 // settle changes the row into its next state and gives what has to exist beside.
-func (t *try) settle(ctx context.Context, b *batch) decision {
+func (t *try) settle(ctx context.Context, b *batch) *decision {
 	switch {
 	case t.err != nil && (ctx.Err() != nil || t.ctx.Err() != nil):
 		t.row.giveBack(b.now) // shutdown, or the lease is lost: no try was made
@@ -106,5 +110,5 @@ func (t *try) settle(ctx context.Context, b *batch) decision {
 	// The error's text may hold personal data, so it stays in the row.
 	b.s.opts.Logger.WarnContext(ctx, "belfry: due work failed", "type", t.row.Type, "id", t.row.ID,
 		"step", t.at, "reason", t.row.ReasonCode, "status", t.row.Status, "retries", t.row.RetryCount)
-	return decision{}
+	return nil
 }

@@ -3,6 +3,7 @@ package automation
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
@@ -12,7 +13,11 @@ import (
 // dispatch makes what the settled rows decided exist, in the transaction that
 // settled them: automation's own rows first, then each kind of artifact in one
 // call and always in the same order, so that passes do not lock each other out.
-func (s *Scheduler) dispatch(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, decision]) error {
+func (s *Scheduler) dispatch(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) error {
+	done = slices.DeleteFunc(done, func(d work.Done[Schedule, *decision]) bool { return d.Result == nil })
+	if len(done) == 0 {
+		return nil
+	}
 	if err := s.dispatchOwn(ctx, tx, done); err != nil {
 		return err
 	}
@@ -32,7 +37,7 @@ func (s *Scheduler) dispatch(ctx context.Context, tx storage.Tx, done []work.Don
 // dispatchOwn ensures rows of automation_scheduler, each once. Those that were
 // derived from a source's state take the source's row first, and are left out if
 // an event with a newer state was there before.
-func (s *Scheduler) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, decision]) error {
+func (s *Scheduler) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) error {
 	older, err := olderOrigins(ctx, tx, done)
 	if err != nil {
 		return err
@@ -62,7 +67,7 @@ func (s *Scheduler) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.
 
 // olderOrigins takes the rows of the sources that plans were derived from, and
 // tells which of those states are out of date.
-func olderOrigins(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, decision]) (map[Event]bool, error) {
+func olderOrigins(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) (map[Event]bool, error) {
 	older := map[Event]bool{}
 	var origins []Event
 	for _, d := range done {
@@ -86,7 +91,7 @@ func olderOrigins(ctx context.Context, tx storage.Tx, done []work.Done[Schedule,
 type dispatching struct {
 	ctx     context.Context
 	tx      storage.Tx
-	done    []work.Done[Schedule, decision]
+	done    []work.Done[Schedule, *decision]
 	refused map[int]*notify.ConflictError // by place in done
 	err     error
 }

@@ -56,6 +56,8 @@ func (t *try) take(ctx context.Context, s *Scheduler, o Outcome) {
 		t.err = err
 		return
 	}
-	t.decision = decision{plans: plans, artifacts: o.Artifacts}
+	if !o.Artifacts.empty() {
+		t.decision = &decision{plans: plans, artifacts: o.Artifacts}
+	}
 	t.stop, t.result, t.done = o.Deactivate, o.Result, o.Deactivate == ""
 }

@@ -26,3 +26,8 @@ type Artifacts struct {
 	UserMessages     []notify.UserMessage
 	OutgoingMessages []notify.OutgoingMessage
 }
+
+func (a *Artifacts) empty() bool {
+	return len(a.Candidates)+len(a.AutomationJobs)+len(a.Jobs)+len(a.MessagingJobs)+len(a.Schedules)+
+		len(a.UserMessages)+len(a.OutgoingMessages) == 0
+}

@@ -9,7 +9,7 @@ import (
 
 // duePass is what a Poller runs over automation_scheduler.
 func (s *Scheduler) duePass() work.Pass {
-	return work.New(s.store, work.Spec[Schedule, decision]{
+	return work.New(s.store, work.Spec[Schedule, *decision]{
 		Name: "automation", Table: schedules,
 		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: s.registry.types,
 		Handle: s.handle, Dispatch: s.dispatch,
@@ -20,10 +20,10 @@ func (s *Scheduler) duePass() work.Pass {
 }
 
 // handle decides about a group of rows of one type.
-func (s *Scheduler) handle(ctx context.Context, items []work.Item[Schedule]) ([]decision, error) {
+func (s *Scheduler) handle(ctx context.Context, items []work.Item[Schedule]) ([]*decision, error) {
 	b := s.newBatch(items)
 	b.run(ctx)
-	out := make([]decision, len(b.tries))
+	out := make([]*decision, len(b.tries))
 	for i, t := range b.tries {
 		out[i] = t.settle(ctx, b)
 	}

@@ -70,19 +70,22 @@ var schedules = storage.Define[Schedule]("automation_scheduler").Limit(maxRow)
 
 // Dispatched decodes DispatchResult. Without one it is the zero value.
 func (r *Schedule) Dispatched() (notify.DispatchResult, error) {
-	var d notify.DispatchResult
 	if len(r.DispatchResult) == 0 {
-		return d, nil
+		return notify.DispatchResult{}, nil
 	}
+	var d notify.DispatchResult
 	if err := json.Unmarshal(r.DispatchResult, &d); err != nil {
 		return notify.DispatchResult{}, fmt.Errorf("automation: dispatch_result of %s: %w", r.Key, err)
 	}
 	return d, nil
 }
 
-// mergeResult adds later to what is stored. What cannot be decoded is replaced:
+// mergeResult adds later to what is stored; nothing to nothing stays NULL. What cannot be decoded is replaced:
 // the due pass holds such a row before it gets here.
 func (r *Schedule) mergeResult(later notify.DispatchResult) {
+	if len(r.DispatchResult) == 0 && later.IsZero() {
+		return
+	}
 	stored, _ := r.Dispatched()
 	text, err := json.Marshal(stored.Merge(later))
 	if err != nil {

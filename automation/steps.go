@@ -107,8 +107,8 @@ func (b *batch) compare(t *try, v Validity) error {
 	}
 	if len(plans) > 0 {
 		t.stop = InputChanged
-		t.decision.plans = plans
-		t.decision.origin = Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: v.Version}
+		origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: v.Version}
+		t.decision = &decision{plans: plans, origin: origin}
 	}
 	return nil
 }

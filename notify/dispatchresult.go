@@ -41,6 +41,13 @@ type DispatchResult struct {
 	Summary        string `json:"summary,omitempty"`
 }
 
+// IsZero reports whether nothing was dispatched yet.
+func (r DispatchResult) IsZero() bool {
+	return r.Path == "" && r.AutomationJob == Coordinates{} && r.Notification == Coordinates{} && r.Scheduler == "" &&
+		r.MessagingJob == "" && len(r.UserMessages)+len(r.OutgoingMessages) == 0 &&
+		r.SkippedReason == "" && r.ConflictReason == "" && r.Summary == ""
+}
+
 // Merge gives r with what later says: coordinates that later has replace or
 // join those of r, and what later leaves empty stays. At most ten messages of
 // each kind are named.

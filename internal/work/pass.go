@@ -51,7 +51,8 @@ type runner[R, A any] struct {
 	look  lookBack
 	hot   bool // the last claim was full, so the next one needs no peek
 
-	flights *flights[R]
+	flights   *flights[R]
+	scratches sync.Pool // of *copies[R]
 }
 
 func (r *runner[R, A]) now() time.Time { return storage.Now(r.store) }

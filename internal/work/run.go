@@ -8,9 +8,6 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// coalesce is how long a settled row waits for others to share its transaction.
-const coalesce = 5 * time.Millisecond
-
 // Run polls until ctx ends. Handlers and settling go on beside the next claim.
 // At the end it claims nothing more, waits Grace for what runs, ends the
 // contexts of what still does, and releases the rest. It returns ctx's error, or
@@ -141,44 +138,4 @@ func (r *runner[R, A]) sleep(ctx context.Context, signal *storage.Signal, next t
 	case <-signal.C():
 	case <-t.C:
 	}
-}
-
-// settler lands outcomes in batches: when a batch is full, when nothing more is
-// under way, or when the first has waited long enough.
-func (r *runner[R, A]) settler(ctx context.Context, s *session[R, A], launched <-chan int, quiet chan<- struct{}) {
-	defer close(quiet)
-	var (
-		pending []settled[R, A]
-		open    int // groups launched and not reported
-		timer   = r.mono.Timer(coalesce)
-	)
-	defer timer.Stop()
-	flush := func() {
-		var rep Report
-		r.settle(ctx, pending, &rep)
-		pending = nil
-	}
-	for launched != nil || open > 0 {
-		select {
-		case n, ok := <-launched:
-			if !ok {
-				launched = nil
-			}
-			open += n
-		case o := <-s.out:
-			open--
-			if len(pending) == 0 {
-				timer.Reset(coalesce)
-			}
-			pending = append(pending, o.rows...)
-			if len(pending) >= maxSettle || open == 0 {
-				flush()
-			}
-		case <-timer.C:
-			flush()
-		case <-s.closed:
-			return
-		}
-	}
-	flush()
 }

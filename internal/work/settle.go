@@ -102,15 +102,16 @@ func (r *runner[R, A]) land(ctx context.Context, batch []settled[R, A], stale ma
 func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A]) (stale map[int]bool, err error) {
 	ctx, end := r.tel.settling(ctx, len(batch))
 	defer func() { end(err) }()
-	rows, before := make([]*R, len(batch)), make([]R, len(batch))
+	rows, before := make([]*R, len(batch)), r.scratch(len(batch))
+	defer r.scratches.Put(before)
 	for i, s := range batch {
 		rec := r.rec(s.row)
 		rec.LeaseExpiresOn, rec.Abandoned = time.Time{}, false
-		rows[i], before[i] = s.row, *s.row
+		rows[i], before.rows[i] = s.row, *s.row
 	}
 	err = r.store.InTx(ctx, func(tx storage.Tx) error {
 		for i := range rows {
-			*rows[i] = before[i] // the transaction may run again
+			*rows[i] = before.rows[i] // the transaction may run again
 		}
 		if stale, err = r.save(ctx, tx, rows); err != nil {
 			return err
@@ -119,10 +120,22 @@ func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A]) (s
 	})
 	if err != nil {
 		for i := range rows {
-			*rows[i] = before[i]
+			*rows[i] = before.rows[i]
 		}
 	}
 	return stale, err
+}
+
+// copies are rows as they were before a transaction, kept to be used again.
+type copies[R any] struct{ rows []R }
+
+func (r *runner[R, A]) scratch(n int) *copies[R] {
+	c, ok := r.scratches.Get().(*copies[R])
+	if !ok || cap(c.rows) < n {
+		c = &copies[R]{make([]R, max(n, maxSettle))}
+	}
+	c.rows = c.rows[:n]
+	return c
 }
 
 // save writes the rows and returns the places of the stale ones, after it
@@ -175,7 +188,7 @@ func (r *runner[R, A]) dispatch(ctx context.Context, tx storage.Tx, batch []sett
 	if r.spec.Dispatch == nil {
 		return nil
 	}
-	var done []Done[R, A]
+	done := make([]Done[R, A], 0, len(batch))
 	for i, s := range batch {
 		if s.dispatch && !lost[i] {
 			done = append(done, Done[R, A]{s.row, s.result})
