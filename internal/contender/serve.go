@@ -39,6 +39,9 @@ func Serve(in io.Reader, out io.Writer, works map[string]Work) error {
 	if err != nil {
 		return run.send(message{Error: err.Error()})
 	}
+	if err := run.tell(); err != nil {
+		return err
+	}
 	return run.send(message{Result: &result})
 }
 
@@ -90,11 +93,19 @@ func (r *Run) report(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if n := r.done.Swap(0); n > 0 && r.send(message{Done: int(n)}) != nil {
+			if r.tell() != nil {
 				return
 			}
 		}
 	}
+}
+
+func (r *Run) tell() error {
+	n := r.done.Swap(0)
+	if n == 0 {
+		return nil
+	}
+	return r.send(message{Done: int(n)})
 }
 
 func (r *Run) send(m message) error {
