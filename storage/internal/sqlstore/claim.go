@@ -26,11 +26,15 @@ func (x *tx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) (row
 	t := x.store.table(s)
 	text, args := x.store.cfg.Dialect.verbs.claim(t, &c)
 	err = x.query(ctx, text, args, func(r *sql.Rows) (err error) {
-		rows, err = newReader(t).all(r, limit)
+		rows, err = newReader(s, t.claimed).all(r, limit)
 		return err
 	})
 	if err != nil {
 		return nil, x.fail(ctx, "claim from "+s.Name, err)
+	}
+	for _, r := range rows { // what the claim has just written
+		rec := storage.RecordOf(r)
+		rec.LeaseExpiresOn, rec.ClaimToken = storage.Time(c.LeaseUntil), c.Token
 	}
 	slices.SortFunc(rows, inClaimOrder(c.Lanes))
 	return rows, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// reader turns rows of all columns of a table into structs. Its cells are made
+// reader turns rows of some columns of a table into structs. Its cells are made
 // once for all rows.
 type reader struct {
 	schema *storage.Schema
@@ -17,11 +17,10 @@ type reader struct {
 	dest   []any
 }
 
-func newReader(t *table) *reader {
-	n := len(t.schema.Columns)
-	r := &reader{schema: t.schema, cells: make([]cell, n), dest: make([]any, n)}
+func newReader(s *storage.Schema, columns []*storage.Column) *reader {
+	r := &reader{schema: s, cells: make([]cell, len(columns)), dest: make([]any, len(columns))}
 	for i := range r.cells {
-		r.cells[i].column = &t.schema.Columns[i]
+		r.cells[i].column = columns[i]
 		r.dest[i] = &r.cells[i]
 	}
 	return r

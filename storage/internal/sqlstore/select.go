@@ -22,7 +22,7 @@ func (x *tx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope,
 	if err == nil {
 		b.write(" LIMIT ?", int64(q.Limit))
 		err = x.query(ctx, b.sql(), b.args, func(r *sql.Rows) (err error) {
-			rows, err = newReader(t).all(r, q.Limit)
+			rows, err = newReader(s, t.all).all(r, q.Limit)
 			return err
 		})
 	}

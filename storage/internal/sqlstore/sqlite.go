@@ -113,7 +113,7 @@ func (sqlite) claim(t *table, c *storage.Claim) (string, []any) {
 	s := shapeOf(c)
 	s.lanes = len(c.Lanes)
 	text := t.shaped(s, func(t *table, s shape) string {
-		return "UPDATE " + t.name + claimSet + ` WHERE "id" IN (` + liteLanes(t, s, `"id"`) + ") RETURNING " + t.columns
+		return "UPDATE " + t.name + claimSet + ` WHERE "id" IN (` + liteLanes(t, s, `"id"`) + ") RETURNING " + t.unknown
 	})
 	args := t.setArgs(c)
 	for _, l := range c.Lanes {

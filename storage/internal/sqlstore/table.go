@@ -14,7 +14,11 @@ type table struct {
 	schema  *storage.Schema
 	dialect *Dialect
 	name    string // qualified and quoted
+	all     []*storage.Column
 	columns string // all of them, quoted
+	// claimed are the columns that a claim has to read back; unknown lists them.
+	claimed []*storage.Column
+	unknown string
 	// insertable are all columns but id and version; mutable all that are not
 	// fixed but version.
 	insertable, mutable []*storage.Column
@@ -44,10 +48,12 @@ func (s *Store) table(schema *storage.Schema) *table {
 
 func newTable(d *Dialect, name string, schema *storage.Schema) *table {
 	t := &table{schema: schema, dialect: d, name: name}
-	all := make([]*storage.Column, len(schema.Columns))
 	for i := range schema.Columns {
 		c := &schema.Columns[i]
-		all[i] = c
+		t.all = append(t.all, c)
+		if c.Name != "lease_expires_on" && c.Name != "claim_token" {
+			t.claimed = append(t.claimed, c)
+		}
 		if c.Name != "id" && c.Name != "version" {
 			t.insertable = append(t.insertable, c)
 		}
@@ -55,7 +61,7 @@ func newTable(d *Dialect, name string, schema *storage.Schema) *table {
 			t.mutable = append(t.mutable, c)
 		}
 	}
-	t.columns = list(all, "", "")
+	t.columns, t.unknown = list(t.all, "", ""), list(t.claimed, "", "")
 	t.update.once, t.remove.once = true, true
 	d.verbs.statements(t)
 	return t
