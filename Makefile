@@ -9,7 +9,7 @@ LINT := $(LINT_DIR)/golangci-lint
 
 .PHONY: help
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## a school reminds its people: the main job, crash included
@@ -35,9 +35,21 @@ race: setup ## all tests under the race detector, in random order
 bench: setup ## all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m ./...
 
+# The program runs in bench/; where it writes is said from here.
+.PHONY: bench-peers
+bench-peers: setup ## Belfry beside its peers, about 25 minutes; bench/README.md has the rules and BENCH_QUICK=1
+	cd bench && BENCH_JSON="$(abspath $(BENCH_JSON))" $(GO) run .
+
+.PHONY: test-bench
+test-bench: setup ## all tests of the comparison with the peers
+	cd bench && $(GO) vet ./... && $(GO) test -timeout 10m ./...
+	cd bench/riversqlite && $(GO) vet ./... && $(GO) test -timeout 10m ./...
+
 .PHONY: lint
 lint: $(LINT) ## golangci-lint, which also holds who may import whom
 	$(LINT) run ./...
+	cd bench && $(LINT) run ./...
+	cd bench/riversqlite && $(LINT) run ./...
 
 # Built from source at one version, so that everybody sees the same findings.
 $(LINT):

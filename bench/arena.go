@@ -36,10 +36,7 @@ func newArena(ctx context.Context) (*arena, error) {
 		return nil, err
 	}
 	a := &arena{dir: dir, self: self, sqlite: filepath.Join(dir, "riversqlite")}
-	build := exec.CommandContext(ctx, "go", "build", "-o", a.sqlite, ".")
-	build.Dir = "riversqlite"
-	build.Stderr = os.Stderr
-	err = build.Run()
+	err = a.build(ctx)
 	if err == nil {
 		a.server, err = pgtest.Launch(&pgtest.Options{Settings: map[string]string{"timezone": "UTC", "log_min_messages": "error"}})
 	}
@@ -47,6 +44,14 @@ func newArena(ctx context.Context) (*arena, error) {
 		return nil, errors.Join(err, a.close())
 	}
 	return a, nil
+}
+
+// build compiles the program that is a module of its own.
+func (a *arena) build(ctx context.Context) error {
+	build := exec.CommandContext(ctx, "go", "build", "-o", a.sqlite, ".")
+	build.Dir = "riversqlite"
+	build.Stderr = os.Stderr
+	return build.Run()
 }
 
 func (a *arena) close() error {
@@ -94,6 +99,17 @@ func (a *arena) exec(ctx context.Context, dsn string, statements ...string) erro
 	return nil
 }
 
+// count asks a database for one number.
+func (a *arena) count(ctx context.Context, dsn, query string) (n float64, err error) {
+	db, err := sql.Open("postgres", dsn)
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	err = db.QueryRowContext(ctx, query).Scan(&n)
+	return n, err
+}
+
 // drop removes a database that a round is done with.
 func (a *arena) drop(ctx context.Context, database string) error {
 	name, isFile := nameOf(database)
@@ -105,6 +121,28 @@ func (a *arena) drop(ctx context.Context, database string) error {
 		return err
 	}
 	return a.exec(ctx, a.server.DSN(), "DROP DATABASE "+name+" WITH (FORCE)")
+}
+
+// within makes a database for f, and drops it at the end.
+func (a *arena) within(ctx context.Context, create func() (string, error), f func(database string) (map[string]float64, error)) (values map[string]float64, err error) {
+	database, err := create()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, a.drop(context.WithoutCancel(ctx), database)) }()
+	return f(database)
+}
+
+// fill lets a side insert rows, and gives them the same start as all others.
+func (a *arena) fill(ctx context.Context, side string, t contender.Task) error {
+	t.Work, t.Profile = "fill", ""
+	if _, err := a.run(ctx, side, t); err != nil {
+		return err
+	}
+	if _, isFile := nameOf(t.Database); isFile {
+		return nil
+	}
+	return a.settle(ctx, t.Database)
 }
 
 // run does one task of one contender.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/belfry-go/belfry/internal/contender"
 )
@@ -10,7 +9,7 @@ import (
 // ensures inserts rows by their unique keys, and then the same rows again.
 func (a *arena) ensures(s sizes) match {
 	play := func(name string) side {
-		return side{name, func(ctx context.Context) (map[string]float64, error) {
+		return side{name: name, play: func(ctx context.Context) (map[string]float64, error) {
 			return a.ensureTwice(ctx, name, contender.Task{Work: "ensure", Rows: s.drain})
 		}}
 	}
@@ -20,21 +19,20 @@ func (a *arena) ensures(s sizes) match {
 	}}
 }
 
-func (a *arena) ensureTwice(ctx context.Context, name string, t contender.Task) (values map[string]float64, err error) {
-	if t.Database, err = a.postgres(); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, a.drop(ctx, t.Database)) }()
-	values = map[string]float64{}
-	for _, figure := range []string{"new", "existing"} {
-		r, err := a.run(ctx, name, t)
-		if err != nil {
-			return nil, err
+func (a *arena) ensureTwice(ctx context.Context, name string, t contender.Task) (map[string]float64, error) {
+	return a.within(ctx, a.postgres, func(database string) (map[string]float64, error) {
+		t.Database = database
+		values := map[string]float64{}
+		for _, figure := range []string{"new", "existing"} {
+			r, err := a.run(ctx, name, t)
+			if err != nil {
+				return nil, err
+			}
+			values[figure] = float64(t.Rows) / r.Seconds()
+			if err := a.settle(ctx, database); err != nil {
+				return nil, err
+			}
 		}
-		values[figure] = float64(t.Rows) / r.Seconds()
-		if err := a.settle(ctx, t.Database); err != nil {
-			return nil, err
-		}
-	}
-	return values, nil
+		return values, nil
+	})
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/belfry-go/belfry/internal/contender"
 )
@@ -11,10 +13,9 @@ import (
 // history, against a table that holds nothing else. The rows that are timed are
 // as many in each.
 func (a *arena) growth(s sizes) match {
-	const perRow = "us/row"
-	worlds := &worlds{a: a, sizes: s}
+	worlds := &worlds{a: a, sizes: s, made: map[string]string{}}
 	play := func(name string, start func(ctx context.Context) (string, error)) side {
-		return side{name, func(ctx context.Context) (map[string]float64, error) {
+		return side{name: name, play: func(ctx context.Context) (map[string]float64, error) {
 			v, err := worlds.cost(ctx, start)
 			return map[string]float64{perRow: v}, err
 		}}
@@ -22,27 +23,38 @@ func (a *arena) growth(s sizes) match {
 	return match{
 		title: "P6",
 		sides: []side{
-			play("alone", worlds.alone), play("backlog", worlds.backlog),
+			play("alone", worlds.fresh(s.small)), play("tenth", worlds.fresh(s.large/10)), play("backlog", worlds.backlog),
 			play("history", worlds.history), play("random", worlds.random),
 		},
 		goals: []goal{{
-			id: "P6", about: "cost of a row, long table against short", unit: "x", floor: 1, target: 1.5 / 1.3,
-			judge: func(all map[string]scores) verdict {
-				alone := all["alone"][perRow]
-				backlog, history := quotients(all["backlog"][perRow], alone), quotients(all["history"][perRow], alone)
-				worst := backlog
-				if median(history) > median(backlog) {
-					worst = history
-				}
-				v := bounded(worst, 1.5)
-				v.also = map[string]float64{
-					"backlog": median(backlog), "history": median(history),
-					"random_order_backlog": median(quotients(all["random"][perRow], alone)), "alone_us/row": median(alone),
-				}
-				return v
-			},
+			id: "P6", about: "cost of a row, long table against short", unit: "x", floor: 1, target: growthBound / 1.3,
+			judge: s.grown,
 		}},
 	}
+}
+
+const (
+	perRow      = "us/row"
+	growthBound = 1.5
+)
+
+// grown judges the worse of backlog and history. Beside it are all costs as
+// multiples of the one alone, and how many rows the tables had.
+func (s sizes) grown(all map[string]scores) verdict {
+	alone := all["alone"][perRow]
+	against := func(side string) []float64 { return quotients(all[side][perRow], alone) }
+	worst := against("backlog")
+	if history := against("history"); median(history) > median(worst) {
+		worst = history
+	}
+	v := bounded(worst, growthBound)
+	v.also = map[string]float64{
+		"alone_us/row": median(alone), "alone_rows": float64(s.small),
+		"tenth_backlog": median(against("tenth")), "tenth_rows": float64(s.large / 10),
+		"backlog": median(against("backlog")), "history": median(against("history")),
+		"random_order_backlog": median(against("random")), "rows": float64(s.large),
+	}
+	return v
 }
 
 // worlds are the long tables, made when they are first needed.
@@ -64,6 +76,9 @@ func (w *worlds) cost(ctx context.Context, start func(ctx context.Context) (stri
 	}
 	t := contender.Task{Database: dsn, Rows: w.sizes.small, Handlers: w.sizes.handlers, AtLeast: true}
 	rate, err := w.a.drain(ctx, us, 1, t)
+	if err == nil && !slices.Contains(slices.Collect(maps.Values(w.made)), dsn) {
+		err = w.a.drop(ctx, dsn)
+	}
 	return 1e6 / rate, err
 }
 
@@ -76,9 +91,6 @@ func (w *worlds) world(ctx context.Context, name string, make func(dsn string) e
 	if err == nil {
 		err = errors.Join(make(dsn), w.a.settle(ctx, dsn))
 	}
-	if w.made == nil {
-		w.made = map[string]string{}
-	}
 	w.made[name] = dsn
 	return dsn, err
 }
@@ -88,13 +100,15 @@ func (w *worlds) fill(ctx context.Context, dsn string, rows, from int, order str
 	return err
 }
 
-// alone is a database of its own for each round.
-func (w *worlds) alone(ctx context.Context) (string, error) {
-	dsn, err := w.a.postgres()
-	if err == nil {
-		err = errors.Join(w.fill(ctx, dsn, w.sizes.small, 0, ""), w.a.settle(ctx, dsn))
+// fresh makes a database of so many due rows for each round.
+func (w *worlds) fresh(rows int) func(ctx context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		dsn, err := w.a.postgres()
+		if err == nil {
+			err = errors.Join(w.fill(ctx, dsn, rows, 0, ""), w.a.settle(ctx, dsn))
+		}
+		return dsn, err
 	}
-	return dsn, err
 }
 
 // backlog is a long table of due rows, from whose head a few are taken.

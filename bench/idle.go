@@ -13,7 +13,7 @@ import (
 // idlePoller counts what a poller with nothing to do asks of the server.
 func (a *arena) idlePoller(s sizes) match {
 	seconds := s.idle
-	return match{title: "P12", once: true, sides: []side{{us, func(ctx context.Context) (map[string]float64, error) {
+	return match{title: "P12", sides: []side{{name: us, long: true, play: func(ctx context.Context) (map[string]float64, error) {
 		return idleCost(ctx, a, seconds)
 	}}}, goals: []goal{{
 		id: "P12", about: "idle poller, statements per interval and pass", unit: "statements", floor: 1, target: 1,
@@ -49,11 +49,11 @@ func idleCost(ctx context.Context, a *arena, seconds int) (values map[string]flo
 	if err := p.Go(); err != nil {
 		return nil, err
 	}
-	time.Sleep(2 * time.Second) // what a start asks once
+	contender.Clock.Sleep(2 * time.Second) // what a start asks once
 	if _, err := db.ExecContext(ctx, "SELECT pg_stat_statements_reset()"); err != nil {
 		return nil, err
 	}
-	time.Sleep(time.Duration(seconds) * time.Second)
+	contender.Clock.Sleep(time.Duration(seconds) * time.Second)
 	var calls, buffers float64
 	row := db.QueryRowContext(ctx, `SELECT sum(calls), sum(shared_blks_hit + shared_blks_read) FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%'`)
 	if err := row.Scan(&calls, &buffers); err != nil {

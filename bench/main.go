@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -21,16 +22,21 @@ var contenders = map[string]map[string]contender.Work{
 }
 
 func main() {
-	if len(os.Args) == 3 && os.Args[1] == "contender" {
-		exit(contender.Serve(os.Stdin, os.Stdout, contenders[os.Args[2]]))
-	}
-	exit(compare(context.Background()))
-}
-
-func exit(err error) {
+	err := run(os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
-	os.Exit(0)
+}
+
+func run(args []string) error {
+	switch {
+	case len(args) == 0:
+		return compare(context.Background())
+	case len(args) == 2 && args[0] == "contender":
+		return contender.Serve(os.Stdin, os.Stdout, contenders[args[1]])
+	case len(args) == 3 && args[0] == "draw":
+		return draw(args[1], args[2])
+	}
+	return errors.New("usage: bench, or bench draw goals.json folder")
 }

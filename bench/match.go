@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"time"
 )
 
 // match is a piece of work that sides do in turns, and the goals that it decides.
@@ -12,16 +14,21 @@ type match struct {
 	title string
 	sides []side
 	goals []goal
-	// once: the sides' work is long, so that there is no warm-up and there are
-	// fewer rounds.
-	once bool
 }
 
 // side does the work once and returns what it measured, by name.
 type side struct {
 	name string
 	play func(ctx context.Context) (map[string]float64, error)
+	// long work has no warm-up, and longRounds at most.
+	long bool
 }
+
+const longRounds = 3
+
+// patience is how long a side may take for a round: one that has lost a row
+// would wait for it forever.
+const patience = 10 * time.Minute
 
 // scores are what a side measured in all rounds, by name.
 type scores map[string][]float64
@@ -30,17 +37,16 @@ type scores map[string][]float64
 // is turned round each time, so that nobody is always the second.
 func (m match) rounds(ctx context.Context, n int, progress io.Writer) (map[string]scores, error) {
 	all := map[string]scores{}
-	first := -1
-	if m.once {
-		first, n = 0, min(n, 3)
-	}
-	for round := first; round < n; round++ {
+	for round := -1; round < n; round++ {
 		order := slices.Clone(m.sides)
 		if round%2 == 1 {
 			slices.Reverse(order)
 		}
 		for _, s := range order {
-			values, err := s.play(ctx)
+			if s.long && (round < 0 || round >= longRounds) {
+				continue
+			}
+			values, err := s.within(ctx, patience)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", m.title, s.name, err)
 			}
@@ -51,6 +57,17 @@ func (m match) rounds(ctx context.Context, n int, progress io.Writer) (map[strin
 		}
 	}
 	return all, nil
+}
+
+// within plays, and gives up after a time.
+func (s side) within(ctx context.Context, limit time.Duration) (map[string]float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	values, err := s.play(ctx)
+	if err != nil {
+		return nil, errors.Join(err, ctx.Err())
+	}
+	return values, nil
 }
 
 func (s scores) add(values map[string]float64) scores {

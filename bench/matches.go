@@ -35,6 +35,10 @@ func (a *arena) onPostgres(s sizes, processes int, id, about string) match {
 			return map[string]float64{"bare_update_rows/s": bare, "share_of_bare_update": median(all[us][rate]) / bare}
 		})
 	}
+	if processes > 1 {
+		m.sides = append(m.sides, a.crowd(task))
+		g.judge = with(g.judge, crowded)
+	}
 	m.goals = []goal{g}
 	return m
 }
@@ -53,8 +57,7 @@ func (a *arena) onSQLite(s sizes) match {
 }
 
 func (a *arena) drainer(name string, processes int, t contender.Task, create func() (string, error)) side {
-	return side{name, func(ctx context.Context) (map[string]float64, error) {
-		r, err := a.drainOnce(ctx, name, processes, t, create)
-		return map[string]float64{rate: r}, err
+	return side{name: name, play: func(ctx context.Context) (map[string]float64, error) {
+		return a.drainOnce(ctx, name, processes, t, create)
 	}}
 }

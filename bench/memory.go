@@ -8,7 +8,7 @@ import (
 
 // inMemory claims and saves with the verbs of the memory adapter.
 func (a *arena) inMemory(s sizes) match {
-	return match{title: "P11", sides: []side{{us, func(ctx context.Context) (map[string]float64, error) {
+	return match{title: "P11", sides: []side{{name: us, play: func(ctx context.Context) (map[string]float64, error) {
 		r, err := a.run(ctx, us, contender.Task{Work: "memory", Rows: s.memory})
 		return map[string]float64{rate: float64(r.Rows) / r.Seconds()}, err
 	}}}, goals: []goal{{

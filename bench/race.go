@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -38,10 +37,18 @@ func (a *arena) drainAll(ctx context.Context, side string, n int, t contender.Ta
 		processes[i] = p
 	}
 	results, rows, err := together(processes, t.Rows, cancel)
-	if err == nil && (rows < t.Rows || rows > t.Rows && !t.AtLeast) {
-		err = fmt.Errorf("%s: %d rows were done, of %d", side, rows, t.Rows)
+	if err == nil {
+		err = exactly(side, rows, t)
 	}
 	return results, rows, err
+}
+
+// exactly refuses what would be a figure of lost or repeated rows.
+func exactly(side string, rows int, t contender.Task) error {
+	if rows < t.Rows || rows > t.Rows && !t.AtLeast {
+		return fmt.Errorf("%s: %d rows were done, of %d", side, rows, t.Rows)
+	}
+	return nil
 }
 
 // together starts the processes at once, stops them when all rows are done, and
@@ -93,20 +100,13 @@ func nameOf(database string) (name string, isFile bool) {
 }
 
 // drainOnce is a whole round: an empty database, filled, drained, and dropped.
-func (a *arena) drainOnce(ctx context.Context, side string, processes int, t contender.Task, create func() (string, error)) (rate float64, err error) {
-	if t.Database, err = create(); err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, a.drop(ctx, t.Database)) }()
-	fill := t
-	fill.Work, fill.Profile = "fill", ""
-	if _, err = a.run(ctx, side, fill); err != nil {
-		return 0, err
-	}
-	if _, isFile := nameOf(t.Database); !isFile {
-		if err = a.settle(ctx, t.Database); err != nil {
-			return 0, err
+func (a *arena) drainOnce(ctx context.Context, side string, processes int, t contender.Task, create func() (string, error)) (map[string]float64, error) {
+	return a.within(ctx, create, func(database string) (map[string]float64, error) {
+		t.Database = database
+		if err := a.fill(ctx, side, t); err != nil {
+			return nil, err
 		}
-	}
-	return a.drain(ctx, side, processes, t)
+		r, err := a.drain(ctx, side, processes, t)
+		return map[string]float64{rate: r}, err
+	})
 }

@@ -69,7 +69,7 @@ func fill(ctx context.Context, run *contender.Run, t contender.Task) (contender.
 	if err != nil {
 		return contender.Result{}, err
 	}
-	defer tx.Rollback() //nolint:errcheck // after Commit there is nothing to roll back
+	defer tx.Rollback()
 	for i := range t.Rows {
 		body := fmt.Appendf(nil, "employee:e2c9f0b4-51d7-4a61-8f0e-%012d", t.From+i)
 		if err := q.SendTx(ctx, tx, goqite.Message{Body: body}); err != nil {

@@ -39,7 +39,7 @@ func fill(ctx context.Context, run *contender.Run, t contender.Task) (contender.
 	if err != nil {
 		return contender.Result{}, err
 	}
-	defer tx.Rollback() //nolint:errcheck // after Commit there is nothing to roll back
+	defer tx.Rollback()
 	if err := insert(ctx, client, tx, t); err != nil {
 		return contender.Result{}, err
 	}
