@@ -9,25 +9,6 @@ import (
 	"unicode/utf8"
 )
 
-// Fields are the fields of one row, for who reads many of its columns.
-type Fields struct{ row, record reflect.Value }
-
-// FieldsOf returns the fields of r.
-func FieldsOf(r Row) Fields {
-	return Fields{reflect.ValueOf(r).Elem(), reflect.ValueOf(r.record()).Elem()}
-}
-
-// In returns the addressable field that holds the column.
-func (c *Column) In(f Fields) reflect.Value {
-	if c.shared {
-		return f.record.Field(c.index[len(c.index)-1])
-	}
-	return f.row.FieldByIndex(c.index)
-}
-
-// Field returns the addressable field of r that holds the column.
-func (c *Column) Field(r Row) reflect.Value { return c.In(FieldsOf(r)) }
-
 // Value returns the column of r in its canonical form: string (Text, JSON),
 // int64, bool, time.Time (UTC, whole microseconds), []byte, or nil for NULL.
 // Text with a NUL or invalid UTF-8, and a value that does not marshal, is a
@@ -36,30 +17,29 @@ func (c *Column) Value(r Row) (any, error) { return c.ValueIn(FieldsOf(r)) }
 
 // ValueIn is Value of the row whose fields are given.
 func (c *Column) ValueIn(fields Fields) (any, error) {
-	f := c.In(fields)
-	if c.Null && f.IsZero() {
+	if c.IsNull(fields) {
 		return nil, nil
 	}
 	switch c.Kind {
 	case Int:
-		return f.Int(), nil
+		return c.Int(fields), nil
 	case Bool:
-		return f.Bool(), nil
+		return *c.Bool(fields), nil
 	case Instant:
-		if t := Time(f.Interface().(time.Time)); !t.IsZero() {
+		if t := Time(*c.Instant(fields)); !t.IsZero() {
 			return t, nil
 		}
 		return nil, nil // a moment of the first microsecond is cut off to zero
 	case Bytes:
-		return append([]byte{}, f.Bytes()...), nil // NULL needs the tag, never a nil slice
+		return append([]byte{}, c.In(fields).Bytes()...), nil // NULL needs the tag, never a nil slice
 	case JSON:
-		b, err := json.Marshal(f.Interface())
+		b, err := json.Marshal(c.In(fields).Interface())
 		if err != nil {
 			return nil, &ValueError{Table: c.table, Column: c.Name, Problem: err.Error()}
 		}
 		return string(b), nil
 	default:
-		s := f.String()
+		s := *c.Text(fields)
 		if problem := textProblem(s); problem != "" {
 			return nil, &ValueError{Table: c.table, Column: c.Name, Problem: problem}
 		}
@@ -122,7 +102,7 @@ func Time(t time.Time) time.Time {
 func (c *Column) size(fields Fields) (int, error) {
 	switch c.Kind {
 	case Text:
-		s := c.In(fields).String()
+		s := *c.Text(fields)
 		if problem := textProblem(s); problem != "" {
 			return 0, &ValueError{Table: c.table, Column: c.Name, Problem: problem}
 		}

@@ -97,11 +97,14 @@ func (t *Table[R]) ensureOnce(ctx context.Context, tx Tx, decide Decide[R], want
 // insertSome inserts the rows of round and returns the indices of those whose
 // keys were taken.
 func (t *Table[R]) insertSome(ctx context.Context, tx Tx, want []*R, round []int, out []Ensured[R]) (taken []int, err error) {
-	batch := make([]*R, len(round))
-	for i, n := range round {
-		batch[i] = want[n]
+	if len(round) == 0 {
+		return nil, nil
 	}
-	inserted, err := t.Insert(ctx, tx, batch...)
+	batch := make([]Row, len(round))
+	for i, n := range round {
+		batch[i] = t.row(want[n])
+	}
+	inserted, err := tx.Insert(ctx, &t.Schema, batch) // Ensure has checked them
 	if err != nil {
 		return nil, err
 	}

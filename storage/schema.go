@@ -31,8 +31,9 @@ type Column struct {
 	Null bool
 
 	table  string
-	index  []int
-	shared bool // it is one of Record's
+	row    reflect.Type // a pointer to the struct
+	field  reflect.Type
+	offset uintptr // of the field in the struct
 }
 
 // Schema is all that an adapter sees of a table.
@@ -97,19 +98,14 @@ func Define[R any, P interface {
 		if !ok {
 			panic(fmt.Sprintf("storage: %s.%s: no column kind for %s", name, column, f.Type))
 		}
+		offset, field := place(reflect.TypeFor[R](), f.Index)
 		t.Columns = append(t.Columns, Column{
-			Name: column, Kind: kind, table: name, index: f.Index, shared: inRecord(reflect.TypeFor[R](), f.Index),
+			Name: column, Kind: kind, table: name, row: reflect.TypeFor[*R](), field: field, offset: offset,
 			Fixed: hasOption(options, "fixed"),
 			Null:  kind == Instant || hasOption(options, "null"),
 		})
 	}
 	return t
-}
-
-// inRecord says whether a field of a row is one of its Record.
-func inRecord(row reflect.Type, field []int) bool {
-	last := len(field) - 1
-	return last > 0 && row.FieldByIndex(field[:last]).Type == reflect.TypeFor[Record]()
 }
 
 func hasOption(options, name string) bool {

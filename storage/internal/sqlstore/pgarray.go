@@ -31,31 +31,30 @@ func columnArray(c *storage.Column, rows []storage.Fields) (string, error) {
 }
 
 func appendElement(b []byte, c *storage.Column, r storage.Fields) ([]byte, error) {
-	f := c.In(r)
-	if c.Null && f.IsZero() {
+	if c.IsNull(r) {
 		return append(b, "NULL"...), nil
 	}
 	switch c.Kind {
 	case storage.Int:
-		return strconv.AppendInt(b, f.Int(), 10), nil
+		return strconv.AppendInt(b, c.Int(r), 10), nil
 	case storage.Bool:
-		return strconv.AppendBool(b, f.Bool()), nil
+		return strconv.AppendBool(b, *c.Bool(r)), nil
 	case storage.Instant: // zero in a zone is zero too
-		t := storage.Time(*f.Addr().Interface().(*time.Time))
+		t := storage.Time(*c.Instant(r))
 		if t.IsZero() {
 			return append(b, "NULL"...), nil
 		}
 		return appendInstant(b, t), nil
 	case storage.Bytes:
-		return fmt.Appendf(b, `"\\x%x"`, f.Bytes()), nil
+		return fmt.Appendf(b, `"\\x%x"`, c.In(r).Bytes()), nil
 	case storage.JSON:
-		text, err := json.Marshal(f.Interface())
+		text, err := json.Marshal(c.In(r).Interface())
 		if err != nil {
 			return nil, err
 		}
 		return appendQuoted(b, text), nil
 	}
-	return appendQuoted(b, f.String()), nil
+	return appendQuoted(b, *c.Text(r)), nil
 }
 
 func appendInstant(b []byte, t time.Time) []byte {

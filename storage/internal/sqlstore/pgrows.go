@@ -1,11 +1,6 @@
 package sqlstore
 
 import (
-	"bytes"
-	"encoding/json"
-	"reflect"
-	"time"
-
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -57,28 +52,26 @@ func pgArgs(lead []any, columns []*storage.Column, rows []storage.Row) ([]any, e
 
 // uniform says whether a column is surely the same for all rows.
 func uniform(c *storage.Column, rows []storage.Fields) bool {
-	first := c.In(rows[0])
 	for _, r := range rows[1:] {
-		if !same(c.Kind, first, c.In(r)) {
+		if !same(c, rows[0], r) {
 			return false
 		}
 	}
 	return c.Kind != storage.Bytes
 }
 
-func same(kind storage.Kind, a, b reflect.Value) bool {
-	switch kind {
+func same(c *storage.Column, a, b storage.Fields) bool {
+	switch c.Kind {
+	case storage.Text:
+		return *c.Text(a) == *c.Text(b)
 	case storage.Int:
-		return a.Int() == b.Int()
+		return c.Int(a) == c.Int(b)
 	case storage.Bool:
-		return a.Bool() == b.Bool()
+		return *c.Bool(a) == *c.Bool(b)
 	case storage.Instant:
-		return a.Addr().Interface().(*time.Time).Equal(*b.Addr().Interface().(*time.Time))
+		return c.Instant(a).Equal(*c.Instant(b))
 	case storage.JSON:
-		x, raw := a.Interface().(json.RawMessage)
-		return raw && bytes.Equal(x, b.Interface().(json.RawMessage)) || a.IsZero() && b.IsZero()
-	case storage.Bytes:
-		return false
+		return c.In(a).IsZero() && c.In(b).IsZero()
 	}
-	return a.String() == b.String()
+	return false
 }

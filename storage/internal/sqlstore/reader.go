@@ -55,38 +55,37 @@ func (c *cell) Scan(v any) error {
 	if v == nil {
 		return nil
 	}
-	f := c.column.In(c.fields)
 	switch c.column.Kind {
 	case storage.Int:
 		if n, ok := v.(int64); ok {
-			f.SetInt(n)
+			c.column.In(c.fields).SetInt(n)
 			return nil
 		}
 	case storage.Bool:
 		switch b := v.(type) {
 		case bool:
-			f.SetBool(b)
+			*c.column.Bool(c.fields) = b
 			return nil
 		case int64:
-			f.SetBool(b != 0)
+			*c.column.Bool(c.fields) = b != 0
 			return nil
 		}
 	case storage.Instant:
 		if t, ok := instant(v); ok {
-			*f.Addr().Interface().(*time.Time) = t
+			*c.column.Instant(c.fields) = t
 			return nil
 		}
 	case storage.Bytes:
 		if b, ok := v.([]byte); ok {
-			f.SetBytes(append([]byte{}, b...))
+			c.column.In(c.fields).SetBytes(append([]byte{}, b...))
 			return nil
 		}
 	default:
 		if text, ok := asText(v); ok {
 			if c.column.Kind == storage.JSON {
-				return json.Unmarshal([]byte(text), f.Addr().Interface())
+				return json.Unmarshal([]byte(text), c.column.In(c.fields).Addr().Interface())
 			}
-			f.SetString(text)
+			*c.column.Text(c.fields) = text
 			return nil
 		}
 	}
