@@ -10,7 +10,7 @@ import (
 
 // Options are a Poller's settings. Nil, and every zero value, is a good choice.
 type Options struct {
-	// Batch is how many rows one claim takes in Run; default 500. PollOnce is
+	// Batch is how many rows one claim takes in Run; default 1000. PollOnce is
 	// told its own.
 	Batch int
 	// Interval is the longest sleep between two polls of an idle pass; default

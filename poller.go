@@ -76,7 +76,7 @@ func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller 
 	return p
 }
 
-const defaultBatch = 500
+const defaultBatch = 1000
 
 // Run polls until ctx ends; then it claims nothing more, finishes what runs
 // (see Options.Grace), and gives the rest back. It returns ctx's error. Run goes

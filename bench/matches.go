@@ -49,11 +49,30 @@ func (a *arena) onSQLite(s sizes) match {
 	few := task
 	few.Handlers = 8 // more goroutines only wait for goqite's one connection
 	return match{title: "P4",
-		sides: []side{a.drainer(us, 1, task, a.file), a.drainer("goqite", 1, few, a.file), a.drainer("river-sqlite", 1, task, a.file)},
+		sides: []side{
+			a.drainer(us, 1, task, a.file),
+			a.drainer("goqite", 1, few, a.file), a.tuned("goqite", few),
+			a.drainer("river-sqlite", 1, task, a.file), a.tuned("river-sqlite", task),
+		},
 		goals: []goal{
-			{id: "P4-goqite", about: "claim, handle, settle on SQLite", unit: rate, floor: 4, target: 6, judge: ahead(rate, "goqite")},
-			{id: "P4-river", about: "the same", unit: rate, floor: 10, target: 20, judge: ahead(rate, "river-sqlite")},
+			{id: "P4-goqite", about: "claim, handle, settle on SQLite", unit: rate, floor: 4, target: 6, judge: with(ahead(rate, "goqite"), besideTuned("goqite"))},
+			{id: "P4-river", about: "the same", unit: rate, floor: 10, target: 20, judge: with(ahead(rate, "river-sqlite"), besideTuned("river-sqlite"))},
 		}}
+}
+
+// tuned is a peer's side with a setting that its documentation does not name.
+func (a *arena) tuned(name string, t contender.Task) side {
+	t.Tuned = true
+	s := a.drainer(name, 1, t, a.file)
+	s.name += ", tuned"
+	return s
+}
+
+func besideTuned(peer string) func(map[string]scores) map[string]float64 {
+	return func(all map[string]scores) map[string]float64 {
+		tuned := median(all[peer+", tuned"][rate])
+		return map[string]float64{"tuned_rows/s": tuned, "ratio_to_tuned": median(all[us][rate]) / tuned}
+	}
 }
 
 func (a *arena) drainer(name string, processes int, t contender.Task, create func() (string, error)) side {

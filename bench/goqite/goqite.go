@@ -28,6 +28,9 @@ var Works = map[string]contender.Work{
 
 func open(t contender.Task) (*sql.DB, *goqite.Queue, error) {
 	dsn := "file:" + t.Database + "?_journal=WAL&_timeout=5000&_fk=true&_synchronous=" + t.Synchronous
+	if t.Tuned {
+		dsn += "&_stmt_cache_size=64"
+	}
 	db, err := sql.Open("sqlite3", dsn)
 	if err != nil {
 		return nil, nil, err
@@ -103,10 +106,13 @@ func drain(ctx context.Context, run *contender.Run, t contender.Task) (contender
 func work(ctx context.Context, run *contender.Run, q *goqite.Queue) error {
 	for ctx.Err() == nil {
 		m, err := q.Receive(ctx)
+		if ctx.Err() != nil {
+			return nil // the others have done the last rows
+		}
 		if err != nil || m == nil {
 			return err
 		}
-		if err := q.Delete(ctx, m.ID); err != nil {
+		if err := q.Delete(context.WithoutCancel(ctx), m.ID); err != nil {
 			return err
 		}
 		run.Done(1)

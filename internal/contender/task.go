@@ -18,6 +18,9 @@ type Task struct {
 	Handlers int `json:"handlers"`
 	// Synchronous is SQLite's setting, "FULL" or "NORMAL".
 	Synchronous string `json:"synchronous"`
+	// Tuned gives a peer on SQLite a cache of prepared statements, which its own
+	// documentation does not ask for.
+	Tuned bool `json:"tuned"`
 	// Order is how the due moments of rows to fill lie: "" one after the other,
 	// "random".
 	Order string `json:"order"`

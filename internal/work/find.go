@@ -21,7 +21,7 @@ func (r *runner[R, A]) find(ctx context.Context, n int, forced bool) (rows []*R,
 		return nil, next, err
 	}
 	everywhere := forced // a row behind the cursor may be what the peek saw
-	if !r.hot {
+	if !r.hot.Load() {
 		everywhere = forced || r.look.allowed()
 		next, err = r.peek(ctx, everywhere)
 		if err != nil || next.IsZero() || next.After(r.now()) {
@@ -39,14 +39,14 @@ func (r *runner[R, A]) find(ctx context.Context, n int, forced bool) (rows []*R,
 	if err != nil {
 		return rows, next, err
 	}
-	r.hot = len(rows) >= enough(n, forced)
-	if !r.hot && !fromStart && (everywhere || r.look.allowed()) {
+	r.hot.Store(len(rows) >= enough(n, forced))
+	if !r.hot.Load() && !fromStart && (everywhere || r.look.allowed()) {
 		behind, err := r.lookBack(ctx, n-len(rows))
 		rows = append(rows, behind...)
 		if err != nil {
 			return rows, next, err
 		}
-		r.hot = len(rows) >= enough(n, forced)
+		r.hot.Store(len(rows) >= enough(n, forced))
 	}
 	// What the peek saw may be in other hands: it says nothing about when to wake.
 	return rows, time.Time{}, nil

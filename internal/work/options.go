@@ -28,7 +28,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	o.Batch = cmp.Or(o.Batch, 500)
+	o.Batch = cmp.Or(o.Batch, 1000)
 	o.Interval = cmp.Or(o.Interval, time.Second)
 	o.Lease = cmp.Or(o.Lease, time.Minute)
 	o.Concurrency = cmp.Or(o.Concurrency, 8)

@@ -2,6 +2,7 @@ package work
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -49,7 +50,7 @@ type runner[R, A any] struct {
 	mu    sync.Mutex // guards what follows: one claim at a time
 	lanes lanes
 	look  lookBack
-	hot   bool // the last claim was full, so the next one needs no peek
+	hot   atomic.Bool // the last claim was full, so the next one needs no peek
 
 	flights   *flights[R]
 	scratches sync.Pool // of *copies[R]

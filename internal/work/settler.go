@@ -63,7 +63,8 @@ func (w *settler[R, A]) add(rows []settled[R, A]) {
 	w.pending = append(w.pending, rows...)
 }
 
-// full says whether a batch is worth a transaction now.
+// full says whether a batch is worth a transaction now. While claims are full,
+// more rows are on their way, so that it is worth the wait.
 func (w *settler[R, A]) full() bool {
 	switch {
 	case len(w.pending) == 0 || w.busy == settling:
@@ -71,7 +72,7 @@ func (w *settler[R, A]) full() bool {
 	case len(w.pending) >= maxSettle:
 		return true
 	}
-	return w.busy == 0 && (w.open == 0 || w.waited)
+	return w.busy == 0 && (w.waited || w.open == 0 && !w.r.hot.Load())
 }
 
 func (w *settler[R, A]) flush(ctx context.Context, closed <-chan struct{}) {

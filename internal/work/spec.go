@@ -38,7 +38,8 @@ type Spec[R, A any] struct {
 	// Dispatch ensures what was decided, in the transaction that has just settled
 	// the rows; rows that turned out stale are not among them. It may change rows
 	// and save them again (a conflict puts its row on hold). It may run again for
-	// the same rows after a roll-back, so it has no effects outside tx. Nil: none.
+	// the same rows after a roll-back, so it has no effects outside tx. Two calls
+	// may run at once, for different rows. Nil: none.
 	Dispatch func(ctx context.Context, tx storage.Tx, done []Done[R, A]) error
 	// Fail records a failed try: back-off, then hold.
 	Fail func(now time.Time, r *R, err error)
