@@ -159,7 +159,9 @@ func TestALeaseThatCannotBeRenewedEndsItsHandler(t *testing.T) {
 			down.Store(true)
 			begun := inner.Clock().Now()
 			<-it.Ctx.Done()
-			after = inner.Clock().Since(begun)
+			if after == 0 { // the row may be taken over, and handled once more
+				after = inner.Clock().Since(begun)
+			}
 			down.Store(false)
 			return nil
 		}
