@@ -75,7 +75,8 @@ var adapterMutants = []mutant{
 	},
 	{
 		Name: "I-6 PostgreSQL claims without a lock", File: "storage/internal/sqlstore/postgres.go",
-		Old: `"l.n FOR UPDATE SKIP LOCKED"`, New: `"l.n"`,
+		Old:     "WHERE ctid = ANY(ARRAY(SELECT c.ctid` +\n\t\t\t\" FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[], ?::bigint[]) AS l(lane, due, id, n),\" +\n\t\t\tfmt.Sprintf(pgLane, \"ctid\", t.name, t.due(s), \"l.n FOR UPDATE SKIP LOCKED\"",
+		New:     "WHERE \"id\" = ANY(ARRAY(SELECT c.\"id\"` +\n\t\t\t\" FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[], ?::bigint[]) AS l(lane, due, id, n),\" +\n\t\t\tfmt.Sprintf(pgLane, `\"id\"`, t.name, t.due(s), \"l.n\"",
 		Package: "./storage/postgres", Run: "TestContract/^Open$/^exclusion$", Postgres: true,
 	},
 	{

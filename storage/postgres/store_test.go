@@ -90,10 +90,17 @@ func TestClockIsReadAgainAfterAQuietReconnect(t *testing.T) {
 	t.Parallel()
 	dsn, proxy := viaProxy(t, pgtest.DSN(t))
 	s := opened(t, dsn, nil)
-	proxy.CutAll()
-	again := readings(proxy)
-	exec(t, s.DB(), "SELECT 1")
-	reread(t, again)
+	var err error
+	for range 10 {
+		proxy.CutAll()
+		again := readings(proxy)
+		if _, err = s.DB().ExecContext(t.Context(), "SELECT 1"); err == nil {
+			reread(t, again)
+			return
+		}
+		// On a busy machine the cut comes after the statement, and is no quiet one.
+	}
+	t.Error("each reconnect was told:", err)
 }
 
 func TestHostsClockIsTheStores(t *testing.T) {
