@@ -80,8 +80,8 @@ func (r *Schedule) Dispatched() (notify.DispatchResult, error) {
 	return d, nil
 }
 
-// mergeResult adds later to what is stored; nothing to nothing stays NULL. What cannot be decoded is replaced:
-// the due pass holds such a row before it gets here.
+// mergeResult adds later to what is stored; nothing to nothing stays NULL. What
+// cannot be decoded is replaced: the due pass holds such a row before it gets here.
 func (r *Schedule) mergeResult(later notify.DispatchResult) {
 	if len(r.DispatchResult) == 0 && later.IsZero() {
 		return

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
@@ -51,6 +52,18 @@ func scheduler(store storage.Store, handle automation.HandlerFunc) *automation.S
 	s := automation.New(store, notify.New(store, nil), nil)
 	s.Handle(kind, handle)
 	return s
+}
+
+// poll lets p run until the work is told to stop, and returns when it was told to
+// go.
+func poll(ctx context.Context, run *contender.Run, p *belfry.Poller) (began time.Time, err error) {
+	if began, err = run.Go(ctx); err != nil {
+		return began, err
+	}
+	if err := p.Run(ctx); ctx.Err() == nil {
+		return began, err
+	}
+	return began, nil
 }
 
 // options are the defaults, but for the number of handlers.

@@ -23,11 +23,8 @@ func drain(ctx context.Context, run *contender.Run, t contender.Task) (contender
 	claims, o := &meter{instrument: "belfry.claim.duration"}, options(t)
 	o.MeterProvider = claims
 	p := belfry.NewPoller(store, o, s)
-	began, err := run.Go(ctx)
+	began, err := poll(ctx, run, p)
 	if err != nil {
-		return contender.Result{}, err
-	}
-	if err := p.Run(ctx); ctx.Err() == nil {
 		return contender.Result{}, err
 	}
 	result := contender.Between(0, began, contender.Clock.Now())

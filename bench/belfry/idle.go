@@ -19,11 +19,8 @@ func idle(ctx context.Context, run *contender.Run, t contender.Task) (contender.
 	out := notify.New(store, nil)
 	s := automation.New(store, out, nil)
 	p := belfry.NewPoller(store, options(t), s, out)
-	began, err := run.Go(ctx)
+	began, err := poll(ctx, run, p)
 	if err != nil {
-		return contender.Result{}, err
-	}
-	if err := p.Run(ctx); ctx.Err() == nil {
 		return contender.Result{}, err
 	}
 	result := contender.Between(0, began, contender.Clock.Now())

@@ -52,11 +52,8 @@ func receive(ctx context.Context, run *contender.Run, t contender.Task) (contend
 		return make([]automation.Outcome, len(due)), waits.add(due)
 	}))
 	p := belfry.NewPoller(store, options(t), s)
-	began, err := run.Go(ctx)
+	began, err := poll(ctx, run, p)
 	if err != nil {
-		return contender.Result{}, err
-	}
-	if err := p.Run(ctx); ctx.Err() == nil {
 		return contender.Result{}, err
 	}
 	result := contender.Between(t.Rows, began, contender.Clock.Now())

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"github.com/belfry-go/belfry/internal/contender"
 )
@@ -20,24 +20,12 @@ func (stamp) Kind() string { return "stamped" }
 
 // send inserts jobs that are due at once, one at a time.
 func send(ctx context.Context, run *contender.Run, t contender.Task) (contender.Result, error) {
-	pool, err := open(ctx, t)
-	if err != nil {
-		return contender.Result{}, err
-	}
-	defer pool.Close()
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: quiet()})
-	if err != nil {
-		return contender.Result{}, err
-	}
-	began, err := run.Go(ctx)
-	if err != nil {
-		return contender.Result{}, err
-	}
-	err = contender.Paced(ctx, t.Rows, func(now time.Time) error {
-		_, err := client.Insert(ctx, stamp{now.UnixNano()}, nil)
-		return err
+	return inserting(ctx, run, t, func(client *river.Client[pgx.Tx]) error {
+		return contender.Paced(ctx, t.Rows, func(now time.Time) error {
+			_, err := client.Insert(ctx, stamp{now.UnixNano()}, nil)
+			return err
+		})
 	})
-	return contender.Between(t.Rows, began, contender.Clock.Now()), err
 }
 
 // receiver notes how long each job took to come here.

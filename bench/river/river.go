@@ -55,6 +55,23 @@ const batch = 1000
 // insert makes the task's rows, unique by their arguments when the work is
 // "ensure".
 func insert(ctx context.Context, run *contender.Run, t contender.Task) (contender.Result, error) {
+	opts := &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByArgs: t.Work == "ensure"}}
+	return inserting(ctx, run, t, func(client *river.Client[pgx.Tx]) error {
+		for n := 0; n < t.Rows; n += batch {
+			params := make([]river.InsertManyParams, min(batch, t.Rows-n))
+			for i := range params {
+				params[i] = river.InsertManyParams{Args: args{fmt.Sprintf("employee:e2c9f0b4-51d7-4a61-8f0e-%012d", t.From+n+i)}, InsertOpts: opts}
+			}
+			if _, err := client.InsertMany(ctx, params); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// inserting measures what a client that works no jobs does.
+func inserting(ctx context.Context, run *contender.Run, t contender.Task, do func(*river.Client[pgx.Tx]) error) (contender.Result, error) {
 	pool, err := open(ctx, t)
 	if err != nil {
 		return contender.Result{}, err
@@ -68,17 +85,8 @@ func insert(ctx context.Context, run *contender.Run, t contender.Task) (contende
 	if err != nil {
 		return contender.Result{}, err
 	}
-	opts := &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByArgs: t.Work == "ensure"}}
-	for n := 0; n < t.Rows; n += batch {
-		params := make([]river.InsertManyParams, min(batch, t.Rows-n))
-		for i := range params {
-			params[i] = river.InsertManyParams{Args: args{fmt.Sprintf("employee:e2c9f0b4-51d7-4a61-8f0e-%012d", t.From+n+i)}, InsertOpts: opts}
-		}
-		if _, err := client.InsertMany(ctx, params); err != nil {
-			return contender.Result{}, err
-		}
-	}
-	return contender.Between(t.Rows, began, contender.Clock.Now()), nil
+	err = do(client)
+	return contender.Between(t.Rows, began, contender.Clock.Now()), err
 }
 
 type worker struct {

@@ -28,6 +28,16 @@ var workMutants = []mutant{
 		Package: "./internal/work", Run: "TestOnlyTypes",
 	},
 	{
+		Name: "I-13 what does not fit into a batch is not settled", File: "internal/work/settler.go",
+		Old: "w.pending = w.pending[n:]", New: "w.pending = nil",
+		Package: "./internal/work", Run: "TestMoreThanABatch", Hangs: true,
+	},
+	{
+		Name: "I-13 any number of transactions settle at once", File: "internal/work/settler.go",
+		Old: "len(w.pending) == 0 || w.busy == settling", New: "len(w.pending) == 0",
+		Package: "./internal/work", Run: "TestMoreThanABatch",
+	},
+	{
 		Name: "I-14 nobody looks behind the cursor", File: "internal/work/find.go",
 		Old: "if !r.hot.Load() && !fromStart &&", New: "if false && !fromStart &&",
 		Package: "./internal/work", Run: "TestI14_ARowBehind",
