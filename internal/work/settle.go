@@ -116,6 +116,9 @@ func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A]) (s
 		if stale, err = r.save(ctx, tx, rows); err != nil {
 			return err
 		}
+		if err := r.settled(ctx, tx, rows, stale); err != nil {
+			return err
+		}
 		return r.dispatch(ctx, tx, batch, stale)
 	})
 	if err != nil {
@@ -182,6 +185,23 @@ func (r *runner[R, A]) merge(ctx context.Context, tx storage.Tx, mine []*R) erro
 		}
 	}
 	return r.spec.Table.Save(ctx, tx, save...)
+}
+
+// settled tells the owner of what was written.
+func (r *runner[R, A]) settled(ctx context.Context, tx storage.Tx, rows []*R, lost map[int]bool) error {
+	if r.spec.Settled == nil {
+		return nil
+	}
+	written := make([]*R, 0, len(rows))
+	for i, row := range rows {
+		if !lost[i] {
+			written = append(written, row)
+		}
+	}
+	if len(written) == 0 {
+		return nil
+	}
+	return r.spec.Settled(ctx, tx, written)
 }
 
 func (r *runner[R, A]) dispatch(ctx context.Context, tx storage.Tx, batch []settled[R, A], lost map[int]bool) error {

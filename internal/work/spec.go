@@ -41,6 +41,10 @@ type Spec[R, A any] struct {
 	// the same rows after a roll-back, so it has no effects outside tx. Two calls
 	// may run at once, for different rows. Nil: none.
 	Dispatch func(ctx context.Context, tx storage.Tx, done []Done[R, A]) error
+	// Settled hears of every row that a settling transaction has written, whatever
+	// became of it (handled, failed, abandoned, released), inside it and before
+	// Dispatch, and under the same rules. Nil: nobody asks.
+	Settled func(ctx context.Context, tx storage.Tx, rows []*R) error
 	// Fail records a failed try: back-off, then hold.
 	Fail func(now time.Time, r *R, err error)
 	// Abandon settles a row whose lease ran out in somebody else's hands.
