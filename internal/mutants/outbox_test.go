@@ -9,7 +9,7 @@ var outboxMutants = []mutant{
 	},
 	{
 		Name: "I-24 there is no last try", File: "internal/outbox/states.go",
-		Old: "if forGood || !more {", New: "if forGood || !more && d.Attempts < 0 {",
+		Old: "if forGood || !more {", New: "if forGood || !more && d.Attempts < 0 {", Hangs: true,
 		Package: "./internal/outbox", Run: "TestI24_AFailure/memory",
 	},
 	{
