@@ -29,7 +29,7 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 		Statuses: []string{"Ready"}, Types: []string{"a"}, Except: []storage.Scope{"b"},
 		Lanes: []storage.LaneClaim{{Lane: -1, Limit: 1}, {Lane: 0, Limit: 1}, {Lane: 1, Limit: 1}},
 	}
-	claim, claimArgs := SQLite.verbs.claim(table, c)
+	moments := ranges(shapeOf(c))
 	next, nextArgs := SQLite.verbs.next(table, c)
 	keys := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
 	if err := keys.where("north", []storage.Cond{storage.In("key", []string{"a", "b"})}); err != nil {
@@ -47,8 +47,12 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 		text, index string
 		args        []any
 	}{
-		"claim":  {claim, "INDEX job_due (lane=? AND due_on", claimArgs},
-		"next":   {next, "INDEX job_due (lane=? AND due_on", nextArgs},
+		// A cursor within a moment goes on where it stands, since the moment may have
+		// a million rows.
+		"moment": {table.lane(moments[0]), "INDEX job_due (lane=? AND due_on=? AND id>?)", table.laneArgs(moments[0], c.Lanes[0], c, 1)},
+		"later":  {table.lane(moments[1]), "INDEX job_due (lane=? AND due_on>? AND due_on<?)", table.laneArgs(moments[1], c.Lanes[0], c, 1)},
+		"hold":   {table.hold, "PRIMARY KEY", append(table.setArgs(c), "[1]")},
+		"next":   {next, "INDEX job_due (lane=? AND due_on=? AND id>?)", nextArgs},
 		"update": {table.update.text, "PRIMARY KEY", make([]any, len(table.update.columns))},
 		"keys":   {keys.sql(), "(scope=? AND key=?)", keys.args},
 		"held":   {held.sql(), "INDEX job_held (note=?", held.args}, // the predicate of a partial index, repeated
