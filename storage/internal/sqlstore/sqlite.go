@@ -59,24 +59,27 @@ func (sqlite) swap(ctx context.Context, x *tx, s *swap, lead []any, rows []stora
 	hits := make([]bool, len(rows))
 	args := make([]any, 0, len(lead)+len(s.columns))
 	var last int64 // hit: of a row given twice only the first is written
-	for i, r := range rows {
-		id := storage.RecordOf(r).ID
-		if id == last {
-			continue
+	err := x.each(ctx, s.text, func(exec func([]any) (int64, error)) error {
+		for i, r := range rows {
+			id := storage.RecordOf(r).ID
+			if id == last {
+				continue
+			}
+			args, err := rowArgs(append(args[:0], lead...), s.columns, r)
+			if err != nil {
+				return err
+			}
+			n, err := exec(args)
+			if err != nil {
+				return err
+			}
+			if n == 1 {
+				hits[i], last = true, id
+			}
 		}
-		args, err := rowArgs(append(args[:0], lead...), s.columns, r)
-		if err != nil {
-			return nil, err
-		}
-		n, err := x.exec(ctx, s.text, args)
-		if err != nil {
-			return nil, err
-		}
-		if n == 1 {
-			hits[i], last = true, id
-		}
-	}
-	return hits, nil
+		return nil
+	})
+	return hits, err
 }
 
 // rowArgs appends the parameters of rows.
