@@ -119,18 +119,16 @@ func (sqlite) value(v any) any {
 // since the transaction is the one that writes. RETURNING would put each row
 // through a temporary table, which costs more than to look it up again.
 func (sqlite) claim(ctx context.Context, x *tx, t *table, c *storage.Claim) (rows []storage.Row, err error) {
+	s := shapeOf(c)
 	for _, l := range c.Lanes {
-		for _, s := range ranges(shapeOf(c)) {
-			found, err := x.rows(ctx, t.lane(s), t.laneArgs(s, l, c, l.Limit), t, t.all)
-			if err == nil {
-				err = hold(ctx, x, t, c, found)
-			}
-			if err != nil {
-				return nil, err
-			}
-			l.Limit -= len(found)
-			rows = append(rows, found...)
+		found, err := x.rows(ctx, t.lane(s), t.laneArgs(nil, l, c, max(l.Limit, 0)), t, t.all)
+		if err == nil {
+			err = hold(ctx, x, t, c, found)
 		}
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, found...)
 	}
 	return rows, nil
 }
@@ -158,52 +156,33 @@ func (sqlite) next(t *table, c *storage.Claim) (string, []any) {
 	s := shapeOf(c)
 	s.lanes, s.peek = len(c.Lanes), true
 	text := t.shaped(s, func(t *table, s shape) string {
-		var lanes []string
-		for range s.lanes {
-			for _, s := range ranges(s) {
-				lanes = append(lanes, "SELECT * FROM ("+t.lane(s)+")")
-			}
-		}
-		return `SELECT min("due_on") FROM (` + strings.Join(lanes, " UNION ALL ") + ")"
+		lane := "SELECT * FROM (" + t.lane(s) + ")"
+		return `SELECT min("due_on") FROM (` + lane + strings.Repeat(" UNION ALL "+lane, s.lanes-1) + ")"
 	})
 	var args []any
 	for _, l := range c.Lanes {
-		for _, s := range ranges(s) {
-			args = append(args, t.laneArgs(s, l, c, 1)...)
-		}
+		args = t.laneArgs(args, l, c, 1)
 	}
 	return text, args
 }
 
-// ranges cuts what lies behind a cursor in two: the rest of its moment, and what
-// is due later. SQLite does not see that (due_on, id) > (?, ?) is one range of
-// the index, and would walk all rows of the moment.
-func ranges(s shape) [2]shape {
-	rest, later := s, s
-	rest.moment = true
-	return [2]shape{rest, later}
-}
-
-// lane walks the due order of a lane behind a cursor, within its moment or after.
+// lane walks the due order of a lane behind a cursor. Of the cursor SQLite takes
+// only the moment for a range of the index, and passes over the rows of the same
+// moment. Two ranges would be exact, but with statistics its planner may walk the
+// table by id for the first of them.
 func (t *table) lane(s shape) string {
 	s.lanes = 0
 	return t.shaped(s, func(t *table, s shape) string {
-		columns, where := t.columns, `t."due_on" > ?`
+		columns := t.columns
 		if s.peek {
 			columns = `t."due_on"`
 		}
-		if s.moment {
-			where = `t."due_on" = ? AND t."id" > ?`
-		}
-		return "SELECT " + columns + " FROM " + t.name + ` AS t WHERE t."lane" = ? AND ` + where +
+		return "SELECT " + columns + " FROM " + t.name + ` AS t WHERE t."lane" = ? AND (t."due_on", t."id") > (?, ?)` +
 			" AND " + t.due(s) + ` ORDER BY t."due_on", t."id" LIMIT ?`
 	})
 }
 
-func (t *table) laneArgs(s shape, l storage.LaneClaim, c *storage.Claim, limit int) []any {
-	args := []any{int64(l.Lane), storage.Time(l.After.DueOn).UnixMicro()}
-	if s.moment {
-		args = append(args, l.After.ID)
-	}
-	return append(append(args, t.dueArgs(c, c.Now)...), int64(max(limit, 0)))
+func (t *table) laneArgs(args []any, l storage.LaneClaim, c *storage.Claim, limit int) []any {
+	args = append(args, int64(l.Lane), storage.Time(l.After.DueOn).UnixMicro(), l.After.ID)
+	return append(append(args, t.dueArgs(c, c.Now)...), int64(limit))
 }

@@ -81,8 +81,7 @@ func list(columns []*storage.Column, before, after string) string {
 // shape is what the text of a claim depends on besides its table.
 type shape struct {
 	peek          bool // the next due moment only
-	lanes         int  // on SQLite
-	moment        bool // on SQLite: within the moment of a cursor, not after
+	lanes         int  // of a peek on SQLite
 	types, except bool
 }
 
