@@ -9,7 +9,7 @@ var storageMutants = []mutant{
 	},
 	{
 		Name: "I-2 a lost swap of an Ensure is not decided again", File: "storage/ensure.go",
-		Old: "again = append(again, written[i])", New: "_ = written[i]",
+		Old: "again = append(again, found[i])", New: "_ = found[i]",
 		Package: "./storage", Run: "TestEnsureDecidesAgain",
 	},
 	{

@@ -14,7 +14,8 @@ func (x *tx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope,
 		return nil, x.usable(ctx)
 	}
 	t := x.store.table(s)
-	b := newBuilder(t, "SELECT "+t.columns+" FROM "+t.name+" WHERE ")
+	columns, names := t.read(q.Columns)
+	b := newBuilder(t, "SELECT "+names+" FROM "+t.name+" WHERE ")
 	err = b.where(scope, q.Where)
 	if err == nil {
 		err = b.order(&q)
@@ -22,7 +23,7 @@ func (x *tx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope,
 	if err == nil {
 		b.write(" LIMIT ?", int64(q.Limit))
 		err = x.query(ctx, b.sql(), b.args, func(r *sql.Rows) (err error) {
-			rows, err = newReader(s, t.all).all(r, q.Limit)
+			rows, err = newReader(s, columns).all(r, q.Limit)
 			return err
 		})
 	}
