@@ -13,6 +13,11 @@ var storageMutants = []mutant{
 		Package: "./storage", Run: "TestEnsureDecidesAgain",
 	},
 	{
+		Name: "I-3 Ensure writes a row of which it has read a part", File: "storage/ensure.go",
+		Old: "if err == nil && t.deciding != nil {", New: "if err == nil && false {",
+		Package: "./storage", Run: "TestEnsureReadsDecidingColumns",
+	},
+	{
 		Name: "I-2 Ensure selects and then inserts", File: "storage/ensure.go",
 		Old: "return append(rest, taken...), err", New: "_ = taken\n\treturn rest, err",
 		Package: "./storage", Run: "TestEnsure",
