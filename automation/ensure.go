@@ -65,10 +65,9 @@ func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, ori
 	if err != nil {
 		return nil, err
 	}
-	var wants []*Schedule
-	var places []int
-	for i, p := range plans {
-		want := p.want // the transaction may run again, so the plan stays as it is
+	wants, places := make([]*Schedule, 0, len(plans)), make([]int, 0, len(plans))
+	for i := range plans {
+		p, want := &plans[i], &plans[i].want
 		switch {
 		case p.skipped:
 			out[i] = Ensured{Outcome: TimeSkipped, Scope: want.Scope, Key: want.Key}
@@ -77,7 +76,7 @@ func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, ori
 		default:
 			want.CreatedOn, want.DueOn = now, want.dueOn()
 			want.EventType, want.EventID = origin.Type, origin.ID
-			wants, places = append(wants, &want), append(places, i)
+			wants, places = append(wants, want), append(places, i)
 		}
 	}
 	got, err := schedules.Ensure(ctx, tx, decideAt(now), wants...)
