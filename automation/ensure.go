@@ -25,6 +25,11 @@ import (
 //   - Failed, Deactivated, Cancelled: Pending again (Reactivated); attempts,
 //     diagnostics, coordinates and a hold stay
 //
+// A [Threshold] that is not met asks for no row (ThresholdNotMet), and open rows
+// that stand for it end. Its reading counts as the newest, so where events tell
+// of the same source, leave it to them. One that is met has the moment of the
+// first call, which a repeated one does not move.
+//
 // Results are in the order of the candidates and always complete; if there were
 // conflicts the error joins a [*notify.ConflictError] for each, and everything
 // else is done. After any other error nothing of the call was written: a
@@ -37,6 +42,13 @@ func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, erro
 	}
 	var out []Ensured
 	err = s.inTx(ctx, func(tx storage.Tx) error {
+		plans, err := s.measure(ctx, tx, plans)
+		if err != nil {
+			return err
+		}
+		if err := s.endUnmet(ctx, tx, plans); err != nil {
+			return err
+		}
 		out, err = s.ensure(ctx, tx, plans, Event{})
 		return err
 	})
@@ -71,6 +83,8 @@ func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, ori
 		switch {
 		case p.skipped:
 			out[i] = Ensured{Outcome: TimeSkipped, Scope: want.Scope, Key: want.Key}
+		case p.unmet:
+			out[i] = Ensured{Outcome: ThresholdNotMet, Scope: want.Scope, Key: want.Key}
 		case passed[i]:
 			out[i] = Ensured{Outcome: OffsetPassed, Scope: want.Scope, Key: want.Key, ScheduledOn: want.ScheduledOn}
 		default:
