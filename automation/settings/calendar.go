@@ -49,8 +49,8 @@ func (c Calendar) Move(d automation.Date) automation.Date {
 	case ShiftPrevious:
 		step = -1
 	}
-	// Among seven days and one more for each holiday there is a business day.
-	for range 8 + len(c.Holidays) {
+	// One day a week is for work, and each holiday takes a week at most.
+	for range 7 * (1 + len(c.Holidays)) {
 		if step == 0 || d.IsZero() || c.IsBusinessDay(d) {
 			return d
 		}

@@ -22,7 +22,7 @@ type reminderDocument struct {
 	Offsets    []int       `json:"offsets,omitempty"`
 	SendAt     string      `json:"sendAt,omitempty"`
 	Thresholds []Threshold `json:"thresholds,omitempty"`
-	Cadence    string      `json:"cadence,omitempty"`
+	Cadence    Cadence     `json:"cadence,omitzero"`
 	Template   string      `json:"template,omitempty"`
 	Channels   []string    `json:"channels,omitempty"`
 }

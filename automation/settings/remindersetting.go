@@ -31,10 +31,10 @@ type ReminderSetting struct {
 	// SendAt is the local time of day, "09:00" or "09:00:30"; empty leaves it to
 	// the type.
 	SendAt string
-	// Thresholds are conditions on metrics.
+	// Thresholds and Cadence are for a TriggerProvider of the host that measures,
+	// or that makes series; Candidates are of Offsets.
 	Thresholds []Threshold
-	// Cadence is the rule of recurring reminders, as the type understands it.
-	Cadence string
+	Cadence    Cadence
 
 	// Template and Channels are read when a row is due: Template is a name that
 	// means something to the host, Channels are keys such as "email:smtp"; none
@@ -80,7 +80,7 @@ func (r ReminderSetting) faults() faults {
 		f.because("SendAt", err)
 	}
 	f.thresholds(r.Thresholds)
-	f.text("Cadence", r.Cadence, maxText)
+	f.cadence(r.Cadence)
 	f.text("Template", r.Template, maxName)
 	f.names("Channels", r.Channels, maxList)
 	return f

@@ -19,15 +19,16 @@ type Threshold struct {
 	Policy keys.FiringPolicy
 }
 
-// Comparison says on which side of its value a threshold is met.
+// Comparison says on which side of its value a threshold is met. The texts are
+// kept in databases and never change.
 type Comparison string
 
 // The comparisons.
 const (
-	AtLeast Comparison = ">="
-	Above   Comparison = ">"
-	AtMost  Comparison = "<="
-	Below   Comparison = "<"
+	AtLeast  Comparison = "AtLeast"
+	MoreThan Comparison = "MoreThan"
+	AtMost   Comparison = "AtMost"
+	LessThan Comparison = "LessThan"
 )
 
 // thresholds checks conditions. Two that would have the same key in every scope
@@ -38,9 +39,9 @@ func (f *faults) thresholds(all []Threshold) {
 		at := fmt.Sprintf("Thresholds[%d].", i)
 		f.part(at+"Metric", t.Metric)
 		switch t.Comparison {
-		case AtLeast, Above, AtMost, Below:
+		case AtLeast, MoreThan, AtMost, LessThan:
 		default:
-			f.add(at+"Comparison", "%.40q is not one of >=, >, <=, <", string(t.Comparison))
+			f.add(at+"Comparison", "%.40q is not one of AtLeast, MoreThan, AtMost, LessThan", string(t.Comparison))
 		}
 		value, err := keys.Decimal(t.Value)
 		if err != nil {
