@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 	_ "time/tzdata" // the tests run on machines without zone data
@@ -35,6 +36,7 @@ type world struct {
 	poller    *belfry.Poller
 
 	targets []settings.Target // of employee 7
+	mu      sync.Mutex        // guards sent and due, which passes write
 	sent    []string          // channel and subject
 	due     []automation.Due  // what recipients were asked about
 	version int64             // of the last event; zero: the source has no versions
@@ -63,6 +65,8 @@ func newWorld(t *testing.T, store storage.Store, clk *clock.Mock) *world {
 		Template: notify.Template{Subject: "{{.TargetDate}}-{{.DaysBefore}}"},
 		Triggers: w.settings.Triggers("certificate", w.load, "certificate-changed"),
 		Recipients: automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			w.due = append(w.due, d)
 			return []notify.Recipient{
 				{Ref: "sam", Channel: "email:print", Address: "sam@example.com"},
@@ -78,6 +82,8 @@ func newWorld(t *testing.T, store storage.Store, clk *clock.Mock) *world {
 
 func (w *world) channel(key string) notify.Channel {
 	return notify.ChannelFunc(key, func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		w.sent = append(w.sent, key+" "+m.Subject)
 		return notify.Receipt{ID: fmt.Sprint(len(w.sent))}, nil
 	})
@@ -179,6 +185,8 @@ func (w *world) pollAt(on time.Time) []string {
 	if err := w.poller.Drain(w.ctx); err != nil {
 		w.Fatal(err)
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	sent := slices.Clone(w.sent[before:])
 	slices.Sort(sent)
 	return sent
