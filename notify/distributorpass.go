@@ -26,6 +26,7 @@ func (n *Notifier) distributorSpec() work.Spec[OutgoingMessage, nothing] {
 		Abandon: func(now time.Time, m *OutgoingMessage) { m.abandoned(now) },
 		Release: func(now time.Time, m *OutgoingMessage) { m.released(now) },
 		Merge:   n.mergeSent,
+		Settled: n.tell,
 	}
 }
 
