@@ -36,7 +36,7 @@ import (
 // [*CandidateError] says which candidate cannot be stored and why. Many
 // candidates take few statements.
 func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, error) {
-	plans, err := s.plans(ctx, c)
+	plans, err := s.plans(within(ctx, s.tx), c)
 	if err != nil || len(plans) == 0 {
 		return nil, err
 	}

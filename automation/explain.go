@@ -45,7 +45,7 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 	if e.Schedule != nil {
 		e.Dispatched, _ = e.Schedule.Dispatched() // undecodable: Now says so
 	}
-	e.Now = s.prospect(ctx, e)
+	e.Now = s.prospect(within(ctx, s.tx), e)
 	return e, nil
 }
 

@@ -60,7 +60,7 @@ func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, erro
 	var p eventPlan
 	var err error
 	if e.Version > 0 {
-		if p, err = s.planEvent(ctx, e, listeners); err != nil {
+		if p, err = s.planEvent(within(ctx, s.tx), e, listeners); err != nil {
 			return EventResult{}, err
 		}
 	}
@@ -89,7 +89,7 @@ func (s *Scheduler) applyEvent(ctx context.Context, tx storage.Tx, e Event, r ro
 		return result, nil
 	}
 	if e.Version == 0 {
-		if p, err = s.planEvent(ctx, e, r); err != nil {
+		if p, err = s.planEvent(within(ctx, tx), e, r); err != nil {
 			return EventResult{}, err
 		}
 	}

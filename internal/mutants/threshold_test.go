@@ -93,17 +93,17 @@ var thresholdMutants = []mutant{
 		Package: "./automation", Run: "TestI28_TenantsCount/memory",
 	},
 	{
-		Name: "either of two readings under one key counts", File: "automation/measure.go",
+		Name: "I-7 either of two readings under one key counts", File: "automation/measure.go",
 		Old: "p.condition.met && !known.Met", New: "false && !known.Met",
 		Package: "./automation", Run: "TestTwoCandidatesUnderOneKey.*/turned/memory",
 	},
 	{
-		Name: "a validator's reading has no version", File: "automation/steps.go",
+		Name: "I-7 a validator's reading has no version", File: "automation/steps.go",
 		Old: "decision{plans: readAt(v.Version, plans)", New: "decision{plans: plans",
 		Package: "./automation", Run: "TestADueRowOfAnotherThreshold/memory",
 	},
 	{
-		Name: "a comparison rounds", File: "automation/comparison.go",
+		Name: "I-18 a comparison rounds", File: "automation/comparison.go",
 		Old: "return comparisons[c].holds(rational(reading).Cmp(rational(value)))", New: "a, _ := rational(reading).Float64()\n\tb, _ := rational(value).Float64()\n\treturn comparisons[c].holds(int(a*1e9) - int(b*1e9))",
 		Package: "./automation", Run: "TestComparisonsAreExact",
 	},
