@@ -61,6 +61,9 @@ const (
 	ReasonInDoubt         = "InDoubt"            // nobody knows whether a call delivered
 	ReasonAbsent          = "Absent"             // the provider does not have the message
 	ReasonWindowOver      = "IdempotencyWindowOver"
+	ReasonNotSeeded       = "NotSeeded"         // the catalogue does not know the type
+	ReasonDisabled        = "Disabled"          // the business unit has switched the type off
+	ReasonNoSubscribers   = "NoSubscribers"     // the job names nobody, and nobody has subscribed
 	ReasonAttachment      = "AttachmentMissing" // a blob that the content names could not be read
 )
 
