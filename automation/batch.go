@@ -101,6 +101,7 @@ func (t *try) settle(ctx context.Context, b *batch) *decision {
 	case t.err != nil:
 		t.row.fail(b.now, t.err, b.s.registry.longRunning(t.row.Type))
 	case t.stop != "":
+		t.row.mergeResult(t.result)
 		t.row.skip(b.now, t.stop)
 		return t.decision
 	default:

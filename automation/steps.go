@@ -82,11 +82,10 @@ func (b *batch) revalidate(context.Context) {
 	}
 	b.each(func(t *try) error {
 		v, err := b.reminder.Validator.Validate(t.ctx, t.due)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case !v.Valid:
-			t.stop = SourceNoLongerValid
+		}
+		if t.stop = v.why(); t.stop != "" {
 			return nil
 		}
 		return b.compare(t, v)
@@ -96,7 +95,7 @@ func (b *batch) revalidate(context.Context) {
 // compare ends a row that the source's candidates of now do not ask for, and
 // asks for them.
 func (b *batch) compare(t *try, v Validity) error {
-	plans, err := b.s.plansOf(t.ctx, t.row.Type, t.row.Scope, t.due.Source, v.Candidates)
+	plans, err := b.s.plansOf(t.ctx, t.row.Type, t.row.Scope, t.due.Source, v.candidates)
 	if err != nil {
 		return err
 	}
@@ -107,7 +106,7 @@ func (b *batch) compare(t *try, v Validity) error {
 	}
 	if len(plans) > 0 {
 		t.stop = InputChanged
-		origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: v.Version}
+		origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: v.version}
 		t.decision = &decision{plans: plans, origin: origin}
 	}
 	return nil
