@@ -75,3 +75,8 @@ const (
 	// why. Only Release or Retry brings it back.
 	CancelledBySupport Reason = "CancelledBySupport"
 )
+
+// holdReasons are those of support holds. A hold has no other reason.
+var holdReasons = []Reason{
+	InputConflict, DeliveryConflict, RetriesExhausted, PermanentFailure, Undecodable, HeldBySupport, CancelledBySupport,
+}
