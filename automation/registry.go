@@ -64,7 +64,7 @@ func (r *registry) serves(name string) bool { return name == "" || slices.Contai
 func (r *registry) longRunning(name string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	_, long := r.handlers[name].(longRunning)
+	_, long := wrapped[longRunning](r.handlers[name])
 	return long || r.reminders[name].LongRunning
 }
 
