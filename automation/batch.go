@@ -16,6 +16,7 @@ type batch struct {
 	reminder ReminderType // of reminders
 	handler  Handler      // of a host's type
 	tries    []*try
+	taken    []TraceStep // for traces
 }
 
 // try is one row of a batch. It is under way until a step fails it, stops it or
@@ -31,6 +32,8 @@ type try struct {
 	stop   Reason // it is no longer wanted
 	done   bool
 
+	validity string // what the validator answered
+	resolved int    // recipients before the policy
 	to       []notify.Recipient
 	decision *decision // nil: nothing
 	result   notify.DispatchResult
@@ -63,11 +66,19 @@ func (s *Scheduler) newBatch(items []work.Item[Schedule]) *batch {
 func (b *batch) run(ctx context.Context) {
 	for _, step := range b.steps {
 		step.do(b, ctx)
+		b.note(step)
 		for _, t := range b.tries {
 			if t.at == "" && !t.open() {
 				t.at = step.name
 			}
 		}
+	}
+}
+
+// note remembers that a step was taken, if traces are kept.
+func (b *batch) note(s step) {
+	if b.s.opts.Traces != nil {
+		b.taken = append(b.taken, TraceStep{s.name, b.s.now()})
 	}
 }
 

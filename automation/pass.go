@@ -30,6 +30,7 @@ func (s *Scheduler) handle(ctx context.Context, items []work.Item[Schedule]) ([]
 	for i, t := range b.tries {
 		out[i] = t.settle(ctx, b)
 	}
+	b.writeTraces(ctx)
 	return out, nil
 }
 

@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 )
 
 const days = 24 * time.Hour
@@ -404,5 +406,19 @@ func TestRetentionThatMakesNoSenseIsRefused(t *testing.T) {
 	})
 	if !errors.Is(err, errBound) {
 		t.Error(err)
+	}
+}
+
+// Most hosts keep everything: their pollers ask for nothing.
+func TestWithoutARetentionNothingIsAskedFor(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	clk.Set(start)
+	store := &countingStore{Store: memory.New(&memory.Options{Clock: clk})}
+	w := newWorld(t, store, clk, nil)
+	w.s.Register(certificates(nil))
+	before := store.verbs
+	if report := w.walk(w.retentionRunner()); report != (work.Report{}) || w.retain() != (RetentionReport{}) || store.verbs != before {
+		t.Errorf("%+v, %d verbs", report, store.verbs-before)
 	}
 }

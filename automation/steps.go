@@ -85,6 +85,7 @@ func (b *batch) revalidate(context.Context) {
 		if err != nil {
 			return err
 		}
+		t.validity = v.word()
 		if t.stop = v.why(); t.stop != "" {
 			return nil
 		}
@@ -123,7 +124,7 @@ func (b *batch) resolveRecipients(ctx context.Context) {
 		})
 	}
 	for _, t := range b.open() {
-		if len(t.to) == 0 {
+		if t.resolved = len(t.to); t.resolved == 0 {
 			t.stop = NoRecipients
 		}
 	}

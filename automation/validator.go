@@ -49,6 +49,17 @@ func (v Validity) why() Reason {
 	return cmp.Or(v.reason, SourceNoLongerValid)
 }
 
+// word names the answer for people.
+func (v Validity) word() string {
+	switch {
+	case !v.valid:
+		return string(v.why())
+	case len(v.candidates) > 0:
+		return "AsksFor"
+	}
+	return "StillValid"
+}
+
 // ValidatorFunc is a Validator made of a function.
 type ValidatorFunc func(ctx context.Context, d Due) (Validity, error)
 
