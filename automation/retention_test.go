@@ -422,3 +422,31 @@ func TestWithoutARetentionNothingIsAskedFor(t *testing.T) {
 		t.Errorf("%+v, %d verbs", report, store.verbs-before)
 	}
 }
+
+// What is on hold is left out by the statement and by the rule, either of which
+// would do.
+func TestRetentionHasTwoGuardsBeforeAHold(t *testing.T) {
+	t.Parallel()
+	p := newPlayer(t)
+	p.s.Register(certificates(func(t *ReminderType) { t.Name = "invoice"; forMonth(t) }))
+	p.ensure(of("", "invoice", 1))
+	p.clk.Set(day(2026, 4, 1, 9))
+	p.change("reminder:invoice:employee:7:1:2026-05-01:30", func(r *Schedule) {
+		r.deactivate(p.s.now(), Superseded)
+		r.hold(HeldBySupport, "")
+	})
+	p.clk.Set(day(2028, 4, 1, 9))
+	types := p.s.registry.keepings()
+	rows, _, err := p.s.retainPage(p.ctx, 0, p.s.now(), types)
+	if err != nil || len(rows) != 0 {
+		t.Errorf("read %d rows on hold, %v", len(rows), err)
+	}
+	row := p.row("reminder:invoice:employee:7:1:2026-05-01:30")
+	if types["invoice"].expired(&row, p.s.now()) {
+		t.Error("a row on hold counts as expired")
+	}
+	row.IsOnSupportHold = false
+	if !types["invoice"].expired(&row, p.s.now()) {
+		t.Error("without the hold it does not either")
+	}
+}
