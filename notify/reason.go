@@ -62,4 +62,7 @@ const (
 	// for the same one, so another call could deliver twice. The message is in
 	// doubt; the type's InDoubt policy or a person decides.
 	ReasonWindowOver = "IdempotencyWindowOver"
+	// ReasonAttachment: a blob that the content of a message names could not be
+	// read. It is tried again; if it stays, the blob is gone: send the message anew.
+	ReasonAttachment = "AttachmentMissing"
 )
