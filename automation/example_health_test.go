@@ -97,10 +97,8 @@ func ExampleScheduler_Trace() {
 	}
 	trace, err := reminders.Trace(ctx, "", got[0].Key)
 	fmt.Println(trace.EndedAt, trace.Status, "recipients:", trace.Recipients, err)
-	for _, step := range trace.Steps {
-		fmt.Print(step.Name, " ")
-	}
+	fmt.Println("first", trace.Steps[0].Name, "on", trace.Steps[0].EndedOn)
 	// Output:
 	// artifacts Completed recipients: 1 <nil>
-	// decode settings lateness revalidate recipients policy artifacts
+	// first decode on 2026-04-01 09:00:00 +0000 UTC
 }

@@ -23,11 +23,17 @@ type keeping struct {
 	shifted bool          // by business days
 }
 
-// expired reports whether a row may be deleted.
-func (m keeping) expired(r *Schedule, now time.Time) bool {
-	if m.After == 0 || r.IsOpen() || r.IsOnSupportHold || r.EndedOn.IsZero() || r.EndedOn.After(now.Add(-m.After)) {
+// old reports whether a row ended so long ago that it may be deleted, unless its
+// key may still be asked for.
+func (m keeping) old(r *Schedule, now time.Time) bool {
+	if m.After == 0 || r.IsOpen() || r.IsOnSupportHold || r.EndedOn.IsZero() {
 		return false
 	}
+	return !r.EndedOn.After(now.Add(-m.After))
+}
+
+// forgotten reports whether nobody can ask for the row's key any more.
+func (m keeping) forgotten(r *Schedule, now time.Time) bool {
 	last, known := m.lastAsked(r)
 	return known && last.Before(now)
 }

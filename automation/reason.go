@@ -18,6 +18,11 @@ const (
 	// Superseded: an event of the source no longer asked for this row. Nothing is to
 	// be done; an event that asks for it again brings it back.
 	Superseded Reason = "Superseded"
+	// ThresholdNoLongerMet: an event, an Ensure or the [Validator] came with a
+	// reading that no longer meets the [Threshold] of the row. Nothing is to be
+	// done; a later reading that meets it makes the row Pending again, or another
+	// one, as the firing policy says.
+	ThresholdNoLongerMet Reason = "ThresholdNoLongerMet"
 	// Invalidated: an [InvalidationProvider] ended the row without giving a reason.
 	// Nothing is to be done; give a reason there to tell the cases apart.
 	Invalidated Reason = "Invalidated"

@@ -79,12 +79,21 @@ func (s *Scheduler) retain(ctx context.Context, after int64) (retention, error) 
 	}
 	now := s.now()
 	rows, next, err := s.retainPage(ctx, after, now, types)
+	if err != nil {
+		return retention{}, err
+	}
+	outrun, err := s.outrun(ctx, rows)
+	if err != nil {
+		return retention{}, err
+	}
 	step := retention{next: next}
 	byType := map[string][]*Schedule{}
 	for _, row := range rows {
-		if types[row.Type].expired(row, now) {
+		switch m := types[row.Type]; {
+		case !m.old(row, now):
+		case m.forgotten(row, now) || outrun[row.ID]:
 			byType[row.Type] = append(byType[row.Type], row)
-		} else if !row.EndedOn.After(now.Add(-types[row.Type].After)) {
+		default:
 			step.report.Remembered++
 		}
 	}
@@ -96,7 +105,7 @@ func (s *Scheduler) retain(ctx context.Context, after int64) (retention, error) 
 		}
 		step.expired = append(step.expired, rows...)
 	}
-	return step, err
+	return step, nil
 }
 
 // retainPage reads the ended rows of the next ids, and where to go on. The walk

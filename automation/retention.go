@@ -23,6 +23,7 @@ const minRetention = 24 * time.Hour
 //   - a recurring one until its occurrence is further back than CatchUp
 //   - a threshold under OncePerDay until its day is over, in every zone, for
 //     longer than CatchUp
+//   - one under FalseToTrue until its condition has risen once more
 //   - any other threshold, and the types that hosts add, for ForgetAfter
 //
 // CatchUp counts as a day where it is shorter. One that is made longer later

@@ -442,11 +442,37 @@ func TestRetentionHasTwoGuardsBeforeAHold(t *testing.T) {
 		t.Errorf("read %d rows on hold, %v", len(rows), err)
 	}
 	row := p.row("reminder:invoice:employee:7:1:2026-05-01:30")
-	if types["invoice"].expired(&row, p.s.now()) {
-		t.Error("a row on hold counts as expired")
+	if types["invoice"].old(&row, p.s.now()) {
+		t.Error("a row on hold counts as old")
 	}
 	row.IsOnSupportHold = false
-	if !types["invoice"].expired(&row, p.s.now()) {
+	if !types["invoice"].old(&row, p.s.now()) {
 		t.Error("without the hold it does not either")
 	}
+}
+
+// A condition that has risen again is never asked for its earlier rises.
+func TestARiseIsRememberedUntilTheNextOne(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		m := w.withMeter(func(t *ReminderType) { t.Retention = Retention{After: days} })
+		reads := func(version int64, reading string) {
+			m.set(line{value: "18", reading: reading, comparison: AtLeast}.under(FalseToTrue))
+			w.handle(booked(version))
+			w.poll()
+		}
+		reads(1, "18")
+		w.clk.Add(100 * days)
+		if got := w.retain(); got != (RetentionReport{Remembered: 1}) {
+			w.t.Errorf("%+v %v", got, w.statuses())
+		}
+		reads(2, "17")
+		reads(3, "19")
+		if got := w.retain(); got != (RetentionReport{Deleted: 1}) {
+			w.t.Errorf("%+v %v", got, w.statuses())
+		}
+		reads(3, "19")
+		if diff := cmp.Diff(map[string]string{thresholdKey("18:FalseToTrue:source@2"): "Completed"}, w.statuses()); diff != "" || len(w.out.dispatched()) != 2 {
+			w.t.Error(diff)
+		}
+	})
 }

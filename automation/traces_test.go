@@ -69,10 +69,13 @@ func TestATraceTellsWhatWasSeenAndDecided(t *testing.T) {
 			RecipientHashes: []string{keys.RecipientHash([]byte("key"), "sam", "email:print", "")},
 			Artifacts:       map[string]int{"AutomationJob": 1, "NotificationJob": 1, "NotificationScheduler": 1},
 			BeganOn:         nine, EndedAt: "artifacts", Status: StatusCompleted,
-			Steps: []TraceStep{
-				{"decode", nine}, {"settings", nine}, {"lateness", nine}, {"revalidate", nine}, {"recipients", nine},
-				{"policy", nine.Add(time.Second)}, {"artifacts", nine.Add(time.Second)},
-			},
+		}
+		for _, step := range reminderSteps {
+			on := nine
+			if len(want.Steps) >= len(reminderSteps)-2 { // the policy takes a second
+				on = nine.Add(time.Second)
+			}
+			want.Steps = append(want.Steps, TraceStep{step.name, on})
 		}
 		if diff := cmp.Diff(want, w.trace(certificateKey)); diff != "" {
 			w.t.Error(diff)

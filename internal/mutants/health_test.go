@@ -43,6 +43,11 @@ var healthMutants = []mutant{
 		Package: "./automation", Run: "TestEachKindOfKey/.*/memory",
 	},
 	{
+		Name: "I-4 a rise is forgotten while it is the last one", File: "automation/forgetrisen.go",
+		Old: "state.Rises > r.n", New: "state.Rises >= r.n",
+		Package: "./automation", Run: "TestARiseIsRemembered/memory",
+	},
+	{
 		Name: "I-13 retention deletes a row on hold", File: "automation/retain.go",
 		Old: `storage.Eq("is_on_support_hold", false), `, New: "",
 		Package: "./automation", Run: "TestRetentionHasTwoGuards",
