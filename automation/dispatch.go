@@ -61,7 +61,7 @@ func (s *Scheduler) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.
 	if len(plans) == 0 {
 		return nil
 	}
-	_, err = s.ensure(ctx, tx, plans, Event{}) // a conflict has put its own row on hold
+	_, err = s.ensureBy(ctx, tx, plans, Event{}, actorDuePass) // a conflict has put its own row on hold
 	return err
 }
 
@@ -131,12 +131,17 @@ func send[A any](d *dispatching, pick func(Artifacts) []A, ensure func(context.C
 // holdRefused puts the rows whose artifacts are in conflict on support hold.
 func (d *dispatching) holdRefused() error {
 	var held []*Schedule
+	var lines []line
 	for i, row := range d.done {
 		if conflict := d.refused[i]; conflict != nil {
+			lines = append(lines, line{row.Row, row.Row.past(), ActionHeld, string(DeliveryConflict)})
 			row.Row.mergeResult(notify.DispatchResult{ConflictReason: string(DeliveryConflict)})
 			row.Row.hold(DeliveryConflict, conflict.Error())
 			held = append(held, row.Row)
 		}
 	}
-	return schedules.Save(d.ctx, d.tx, held...)
+	if err := schedules.Save(d.ctx, d.tx, held...); err != nil {
+		return err
+	}
+	return tell(d.ctx, d.tx, actorDuePass, lines)
 }

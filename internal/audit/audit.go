@@ -20,6 +20,9 @@ type Entry struct {
 	// Subject is the table, SubjectKey the key of the row that was changed.
 	Subject    string `db:"subject,fixed"`
 	SubjectKey string `db:"subject_key,fixed"`
+	// SubjectID is the row's ID, which is a part of the entry's key only: a row that
+	// was deleted and made again begins with its versions anew. Not read back.
+	SubjectID int64
 	// SubjectVersion is the version that the change gave to the row.
 	SubjectVersion int64 `db:"subject_version,fixed"`
 	// Action is what was done: "Hold", "Deactivated".
@@ -38,14 +41,14 @@ const FirstVersion = 1
 // Table is where entries are kept. Nothing but Write inserts into it.
 var Table = storage.Define[Entry]("audit_entry").Limit(8 << 10)
 
-// Write inserts entries. Each has its Scope, Subject, SubjectKey and
+// Write inserts entries. Each has its Scope, Subject, SubjectKey, SubjectID and
 // SubjectVersion, which make its key: one version of a row has one entry, and
 // the entries of a row are in a range of the key index in the order of its
 // versions. Only who made a row may be told more than once, and the first stands:
 // whoever is about to overwrite it in the row does so.
 func Write(ctx context.Context, tx storage.Tx, entries ...*Entry) error {
 	for _, e := range entries {
-		e.Key = rowPrefix(e.Subject, e.SubjectKey) + fmt.Sprintf("%019d", e.SubjectVersion)
+		e.Key = rowPrefix(e.Subject, e.SubjectKey) + fmt.Sprintf("%019d\x1f%019d", e.SubjectID, e.SubjectVersion)
 	}
 	inserted, err := Table.Insert(ctx, tx, entries...)
 	if err != nil {

@@ -62,6 +62,27 @@ func TestAShortHistoryIsTheEndOfIt(t *testing.T) {
 	}
 }
 
+// A row was deleted and made again: its versions begin anew, its story goes on.
+func TestARowThatIsMadeAgainHasItsEntriesBehindTheOldOnes(t *testing.T) {
+	t.Parallel()
+	ctx, store := context.Background(), memory.New(nil)
+	err := store.InTx(ctx, func(tx storage.Tx) error {
+		first, second := entry("k", 2, "Hold"), entry("k", 2, "Cancel")
+		first.SubjectID, second.SubjectID = 9, 10
+		if err := audit.Write(ctx, tx, second, first); err != nil {
+			return err
+		}
+		history, err := audit.History(ctx, tx, "north", "automation_scheduler", "k", 10)
+		if len(history) != 2 || history[0].Action != "Hold" || history[1].Action != "Cancel" {
+			t.Errorf("%+v", history)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWhoMadeARowIsToldOnce(t *testing.T) {
 	t.Parallel()
 	ctx, store := context.Background(), memory.New(nil)
