@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -85,9 +84,7 @@ func (s *Scheduler) rehearse(ctx context.Context, row *Schedule) string {
 		return "; no process like this one serves it, since its type is not registered here"
 	}
 	r := *row
-	b := s.newBatch([]work.Item[Schedule]{{Row: &r, Ctx: ctx}})
-	b.run(ctx)
-	switch t := b.tries[0]; {
+	switch t := s.tryOut(ctx, &r); {
 	case t.err != nil:
 		return fmt.Sprintf("; as things are, the step %q would fail: %s", t.at, storable(t.err.Error()))
 	case t.stop != "":

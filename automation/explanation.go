@@ -52,6 +52,9 @@ func (e Explanation) origin(b *strings.Builder) {
 		fmt.Fprintf(b, ", %d days before %s, at %s %s", r.DaysBefore, r.TargetDate, r.SendAt, r.TimeZone)
 	}
 	fmt.Fprintf(b, ": %s\n", stampText(r.ScheduledOn))
+	if r.baseKey() != r.Key {
+		fmt.Fprintf(b, "  a rerun of %s\n", r.baseKey())
+	}
 	if r.Setting != r.Type {
 		fmt.Fprintf(b, "  by setting %s\n", r.Setting)
 	}
