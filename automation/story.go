@@ -103,7 +103,7 @@ func (r *Schedule) history(ctx context.Context, tx storage.Tx) ([]Transition, er
 func (e Explanation) stopped() string {
 	var b strings.Builder
 	for _, p := range e.Pauses {
-		fmt.Fprintf(&b, "; but it is paused by %s since %s", p.By.Actor, stampText(p.Since))
+		fmt.Fprintf(&b, "; paused by %s since %s", p.By.Actor, stampText(p.Since))
 		if !p.Until.IsZero() {
 			fmt.Fprintf(&b, " until %s", stampText(p.Until))
 		}
