@@ -75,6 +75,9 @@ func TestOneRowThatIsRefusedDoesNotStopTheRest(t *testing.T) {
 		if diff := cmp.Diff(want, dry); diff != "" {
 			t.Error(diff)
 		}
+		if diff := cmp.Diff(before[numberedKey(0)], w.row(numberedKey(0))); diff != "" {
+			t.Error("a row that is refused:", diff)
+		}
 		for i, held := range []Reason{"", HeldBySupport, HeldBySupport, HeldBySupport} {
 			if row := w.row(numberedKey(i)); row.HoldReason != held {
 				t.Errorf("%+v", row)
@@ -174,8 +177,10 @@ func TestABulkOfAnySizeTakesThreeStatements(t *testing.T) {
 // Support acts while a worker has the rows: its lease stays, what it decides is
 // dropped and counted as stale, and the next one runs them.
 func TestABulkUnderAWorkerBreaksNoLease(t *testing.T) {
-	for _, action := range []Action{ActionHold, ActionCancel} {
-		t.Run(string(action), func(t *testing.T) {
+	for name, actions := range map[string][]Action{
+		"held": {ActionHold}, "cancelled": {ActionCancel}, "held and released": {ActionHold, ActionRelease, ActionHold},
+	} {
+		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				once := true
 				w.s.Register(certificates(func(t *ReminderType) {
@@ -183,7 +188,9 @@ func TestABulkUnderAWorkerBreaksNoLease(t *testing.T) {
 						if once {
 							once = false
 							leases := w.row(numberedKey(1))
-							w.bulk(action, Selection{Setting: "certificate"}, false)
+							for _, action := range actions {
+								w.bulk(action, Selection{Setting: "certificate"}, false)
+							}
 							after := w.row(numberedKey(1))
 							if after.ClaimToken != leases.ClaimToken || !after.LeaseExpiresOn.Equal(leases.LeaseExpiresOn) || leases.LeaseExpiresOn.IsZero() {
 								w.t.Errorf("the lease was touched: %+v", after)

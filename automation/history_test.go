@@ -17,7 +17,8 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// story is the history of a row of the empty scope, a line for each transition.
+// story is the history of a row of the empty scope, a line for each transition,
+// all of which are in the table (I-16).
 func (w *world) story(key string) []string {
 	w.t.Helper()
 	e, err := w.s.Explain(w.ctx, "", key)
@@ -27,6 +28,9 @@ func (w *world) story(key string) []string {
 	out := []string{}
 	for _, t := range e.History {
 		out = append(out, strings.TrimPrefix(t.String(), "2026-"))
+		if t.From != "" && t.From != t.To && !machine.Legal(t.From, t.To) {
+			w.t.Errorf("%s is not in the table", t)
+		}
 	}
 	return out
 }

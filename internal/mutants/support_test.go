@@ -4,27 +4,27 @@ package mutants
 // all.
 var supportMutants = []mutant{
 	{
-		Name: "I-17 a claim ignores what is paused", File: "internal/work/except.go",
+		Name: "I-14 a claim ignores what is paused", File: "internal/work/except.go",
 		Old: "c.Except, c.ExceptTypes = e.Scopes, e.Scoped", New: "",
 		Package: "./automation", Run: "TestAPauseStops/.*/memory",
 	},
 	{
-		Name: "I-17 a type that is paused everywhere is claimed", File: "internal/work/except.go",
+		Name: "I-14 a type that is paused everywhere is claimed", File: "internal/work/except.go",
 		Old: "case len(e.Types) > 0:", New: "case false:",
 		Package: "./automation", Run: "TestAPauseStops/.*/memory",
 	},
 	{
-		Name: "I-17 a pause of one scope is one of all", File: "automation/pause.go",
+		Name: "I-14 a pause of one scope is one of all", File: "automation/pause.go",
 		Old: "e.Scoped = append(e.Scoped, storage.ScopedType{Scope: p.Scope, Type: p.PausedType})", New: "e.Types = append(e.Types, p.PausedType)",
 		Package: "./automation", Run: "TestAPauseStops/.*/memory",
 	},
 	{
-		Name: "I-17 a poller never hears that a pause is over", File: "internal/work/except.go",
+		Name: "I-14 a poller never hears that a pause is over", File: "internal/work/except.go",
 		Old: "if r.except.empty() {", New: "if !r.except.empty() {",
 		Package: "./automation", Run: "TestAPauseIsEffective/memory",
 	},
 	{
-		Name: "I-17 a poller asks once only what is paused", File: "internal/work/find.go",
+		Name: "I-14 a poller asks once only what is paused", File: "internal/work/find.go",
 		Old: "\tr.asked = false\n", New: "",
 		Package: "./automation", Run: "TestAPauseIsEffective/memory",
 	},
@@ -34,7 +34,7 @@ var supportMutants = []mutant{
 		Package: "./automation", Run: "TestAPausedBacklog/memory",
 	},
 	{
-		Name: "I-17 a pause does not end by itself", File: "automation/pauserow.go",
+		Name: "I-14 a pause does not end by itself", File: "automation/pauserow.go",
 		Old: "storage.Greater(\"paused_until\", storage.Now(tx.Store()))", New: "storage.NotNull(\"paused_until\")",
 		Package: "./automation", Run: "TestAPauseIsEffective/memory",
 	},
@@ -44,12 +44,12 @@ var supportMutants = []mutant{
 		Package: "./automation", Run: "TestPausesAreListed/memory",
 	},
 	{
-		Name: "I-17 a dry run writes", File: "automation/acton.go",
+		Name: "I-16 a dry run writes", File: "automation/acton.go",
 		Old: "if a.dryRun {", New: "if false {",
 		Package: "./automation", Run: "TestOneRowThatIsRefused/memory",
 	},
 	{
-		Name: "I-17 a row that is refused is changed", File: "automation/acton.go",
+		Name: "I-4 a row that is refused is changed", File: "automation/acton.go",
 		Old: "if refused == \"\" {", New: "if true {",
 		Package: "./automation", Run: "TestOneRowThatIsRefused/memory",
 	},
@@ -64,32 +64,32 @@ var supportMutants = []mutant{
 		Package: "./automation", Run: "TestABulkUnderAWorker|TestSupportActsUnderAWorker/memory",
 	},
 	{
-		Name: "I-17 Ensure revives what support cancelled", File: "automation/support.go",
+		Name: "I-16 Ensure revives what support cancelled", File: "automation/support.go",
 		Old: "r.hold(CancelledBySupport, by.Reason)", New: "r.DueOn = r.dueOn()",
 		Package: "./automation", Run: "TestABulkGoesOn|TestNoEnsureRevives/memory",
 	},
 	{
-		Name: "I-29 an action leaves no audit", File: "automation/acton.go",
+		Name: "I-16 an action leaves no audit", File: "automation/acton.go",
 		Old: "return ids, tell(ctx, tx, a.by.Actor, done)", New: "return ids, tell(ctx, tx, a.by.Actor, done[:0])",
 		Package: "./automation", Run: "TestOneRowThatIsRefused|TestARowOnHold/memory",
 	},
 	{
-		Name: "I-29 a failed try leaves no history", File: "automation/settled.go",
+		Name: "I-16 a failed try leaves no history", File: "automation/settled.go",
 		Old: "s.tellSettled,", New: "",
 		Package: "./automation", Run: "TestTheHistoryTellsEach/memory",
 	},
 	{
-		Name: "I-29 an event that moves a row leaves no history", File: "automation/ensure.go",
+		Name: "I-16 an event that moves a row leaves no history", File: "automation/ensure.go",
 		Old: "ensuredLines(got, was)", New: "ensuredLines(got, nil)",
 		Package: "./automation", Run: "TestTheHistoryTellsEach/memory",
 	},
 	{
-		Name: "I-29 who made a row is forgotten", File: "automation/tell.go",
+		Name: "I-16 who made a row is forgotten", File: "automation/tell.go",
 		Old: "entries = append(entries, l.made())", New: "",
 		Package: "./automation", Run: "TestTheHistoryTellsEach/memory",
 	},
 	{
-		Name: "I-29 a row that was given back has a failed try", File: "automation/tell.go",
+		Name: "I-16 a row that was given back has a failed try", File: "automation/tell.go",
 		Old: "r.NextRetryOn.After(now)", New: "!r.NextRetryOn.IsZero()",
 		Package: "./automation", Run: "TestAReleaseAtShutdown/memory",
 	},
