@@ -274,7 +274,7 @@ func TestASelectionIsBoundedAndOnAnIndex(t *testing.T) {
 			"Source needs Type and ID":                bulk(ActionHold, Selection{Setting: "x", Source: Source{"a", ""}}, ann),
 			"the Limit 1001 is not between":           bulk(ActionHold, Selection{Setting: "x", Limit: 1001}, ann),
 			"1001 Keys, more than 1000":               bulk(ActionHold, Selection{Keys: make([]string, 1001)}, ann),
-			`After "?" is no Next`:                    bulk(ActionHold, Selection{Setting: "x", After: "?"}, ann),
+			`the After "?" is no Next`:                bulk(ActionHold, Selection{Setting: "x", After: "?"}, ann),
 			`"Rerun" is not Hold`:                     bulk(ActionRerun, setting, ann),
 			"no actor is given":                       bulk(ActionHold, setting, By{Reason: "r"}),
 		} {

@@ -53,7 +53,7 @@ func (sel Selection) query() (storage.Query, error) {
 	if sel.After != "" {
 		id, err := strconv.ParseInt(sel.After, 36, 64)
 		if err != nil {
-			return q, fmt.Errorf("After %.40q is no Next of a report", sel.After)
+			return q, fmt.Errorf("the After %.40q is no Next of a report", sel.After)
 		}
 		q.After = &storage.Position{ID: id}
 	}
