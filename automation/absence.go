@@ -39,6 +39,8 @@ const (
 	// CauseEnded: the row exists and has ended, for its Reason. Completed ones are
 	// never done again unless support asks for it; see [Scheduler.Rerun].
 	CauseEnded Cause = "Ended"
+	// CauseThresholdNotMet: the condition of the candidate is not met at present.
+	CauseThresholdNotMet Cause = "ThresholdNotMet"
 	// CauseTimeSkipped: the local time does not exist on that day, and the policy is
 	// GapSkip.
 	CauseTimeSkipped Cause = "TimeSkipped"

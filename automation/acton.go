@@ -36,11 +36,11 @@ func (s *Scheduler) actOn(ctx context.Context, tx storage.Tx, rows []*Schedule, 
 		out[i] = Acted{Key: row.Key, Refused: keepsChanging} // until it is decided
 	}
 	for tries := 0; tries < 5 && len(rows) > 0; tries++ {
-		lines := a.decide(rows, s, func(row *Schedule) *Acted { return &out[places[row.ID]] })
+		notes := a.decide(rows, s, func(row *Schedule) *Acted { return &out[places[row.ID]] })
 		if a.dryRun {
 			break
 		}
-		stale, err := a.save(ctx, tx, lines)
+		stale, err := a.save(ctx, tx, notes)
 		if err != nil {
 			return nil, err
 		}
@@ -55,25 +55,25 @@ func (s *Scheduler) actOn(ctx context.Context, tx storage.Tx, rows []*Schedule, 
 }
 
 // decide changes rows, answers for each, and returns what has to be saved.
-func (a acting) decide(rows []*Schedule, s *Scheduler, answer func(*Schedule) *Acted) []line {
+func (a acting) decide(rows []*Schedule, s *Scheduler, answer func(*Schedule) *Acted) []note {
 	now, change := s.now(), supportActions[a.action]
-	var lines []line
+	var notes []note
 	for _, row := range rows {
 		was := row.past()
 		refused := change(row, now, a.by)
 		*answer(row) = Acted{Key: row.Key, From: was.status, To: row.Status, Refused: refused}
 		if refused == "" {
-			lines = append(lines, line{row, was, a.action, a.by.Reason})
+			notes = append(notes, note{row, was, a.action, a.by.Reason})
 		}
 	}
-	return lines
+	return notes
 }
 
 // save writes what was decided with its audit, and returns the ids of the rows
 // that somebody else wrote meanwhile.
-func (a acting) save(ctx context.Context, tx storage.Tx, lines []line) ([]int64, error) {
-	rows := make([]*Schedule, len(lines))
-	for i, l := range lines {
+func (a acting) save(ctx context.Context, tx storage.Tx, notes []note) ([]int64, error) {
+	rows := make([]*Schedule, len(notes))
+	for i, l := range notes {
 		rows[i] = l.row
 	}
 	err := schedules.Save(ctx, tx, rows...)
@@ -89,8 +89,8 @@ func (a acting) save(ctx context.Context, tx storage.Tx, lines []line) ([]int64,
 			ids = append(ids, rows[i].ID)
 		}
 	}
-	var done []line
-	for i, l := range lines {
+	var done []note
+	for i, l := range notes {
 		if !lost[i] {
 			done = append(done, l)
 		}

@@ -20,10 +20,11 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		e = Explanation{Scope: scope, Key: key}
 		row, err := schedules.Get(ctx, tx, scope, key)
-		if errors.Is(err, storage.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, storage.ErrNotFound):
+			e.Condition, err = loadCondition(ctx, tx, scope, key)
+			return err
+		case err != nil:
 			return err
 		}
 		e.Schedule = row
@@ -32,7 +33,7 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 	if err != nil {
 		return Explanation{}, fmt.Errorf("automation: Explain: %w", err)
 	}
-	e.Now = s.prospect(ctx, e)
+	e.Now = s.prospect(within(ctx, s.tx), e)
 	return e, nil
 }
 
@@ -40,6 +41,9 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 func (s *Scheduler) prospect(ctx context.Context, e Explanation) string {
 	r := e.Schedule
 	if r == nil {
+		if why := e.Condition.missing(); why != "" {
+			return why
+		}
 		if _, err := keys.Parse(e.Key); err != nil {
 			return "there is no row, and there can be none: " + err.Error()
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -42,7 +43,7 @@ func (s *Scheduler) ExplainMissing(ctx context.Context, scope Scope, setting str
 		return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 	}
 	if len(a.Findings) == 0 {
-		if err := s.explainAbsence(ctx, &a); err != nil {
+		if err := s.explainAbsence(within(ctx, s.tx), &a); err != nil {
 			return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 		}
 	}
@@ -105,11 +106,14 @@ func (s *Scheduler) explainAbsence(ctx context.Context, a *Absence) error {
 // explainPlans says of each row that should exist why it does not.
 func (s *Scheduler) explainPlans(ctx context.Context, a *Absence, plans []plan) error {
 	late, stored := map[int]bool{}, map[string]*Schedule{}
-	places := map[string]int{}
-	for i, p := range plans {
-		places[p.want.Key] = i
-	}
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+		if plans, err = s.foresee(ctx, tx, plans); err != nil {
+			return err
+		}
+		places := map[string]int{}
+		for i, p := range plans {
+			places[p.want.Key] = i
+		}
 		if late, err = passed(ctx, tx, s.now(), plans); err != nil {
 			return err
 		}
@@ -129,9 +133,33 @@ func (s *Scheduler) explainPlans(ctx context.Context, a *Absence, plans []plan) 
 	return nil
 }
 
+// foresee gives plans of conditions the rows that they would ask for after the
+// readings that they have, and records none.
+func (s *Scheduler) foresee(ctx context.Context, tx storage.Tx, plans []plan) ([]plan, error) {
+	out := slices.Clone(plans)
+	for i, p := range out {
+		if p.condition == nil {
+			continue
+		}
+		place, state := p.condition.place(), p.state()
+		stored, err := thresholdStates.Get(ctx, tx, place.scope, place.key)
+		switch {
+		case err == nil:
+			decideReading(stored, state)
+			state = stored
+		case !errors.Is(err, storage.ErrNotFound):
+			return nil, err
+		}
+		if out[i], err = p.fire(state, s.now()); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // nearness orders findings: what could run soonest comes first.
 func nearness(c Cause) int {
-	return slices.Index([]Cause{CauseExists, CauseNotAskedYet, CauseNoRecipients, CauseEnded, CauseOffsetPassed, CauseTimeSkipped}, c)
+	return slices.Index([]Cause{CauseExists, CauseNotAskedYet, CauseNoRecipients, CauseEnded, CauseThresholdNotMet, CauseOffsetPassed, CauseTimeSkipped}, c)
 }
 
 // findMissing says why the row of one plan is missing.
@@ -140,6 +168,9 @@ func (s *Scheduler) findMissing(ctx context.Context, p plan, row *Schedule, late
 	switch {
 	case row != nil && (row.IsOpen() || row.IsOnSupportHold):
 		return row.finding(CauseExists) // made meanwhile, or for another setting
+	case p.unmet:
+		f.Cause, f.ScheduledOn = CauseThresholdNotMet, time.Time{}
+		return f
 	case row != nil:
 		return row.finding(CauseEnded)
 	case p.skipped:
@@ -166,6 +197,7 @@ func (s *Scheduler) findMissing(ctx context.Context, p plan, row *Schedule, late
 // tryOut takes a row through the steps of the due pass, and writes nothing.
 func (s *Scheduler) tryOut(ctx context.Context, row *Schedule) *try {
 	b := s.newBatch([]work.Item[Schedule]{{Row: row, Ctx: ctx}})
+	b.tx = s.tx
 	b.run(ctx)
 	return b.tries[0]
 }

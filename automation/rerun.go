@@ -66,11 +66,11 @@ func (s *Scheduler) ensureRerun(ctx context.Context, tx storage.Tx, row, next *S
 	if err := schedules.Save(ctx, tx, row); err != nil { // its new version is what the audit tells of
 		return Ensured{}, err
 	}
-	err = tell(ctx, tx, by.Actor, []line{{row, row.past(), ActionRerun, by.Reason}})
+	err = tell(ctx, tx, by.Actor, []note{{row, row.past(), ActionRerun, by.Reason}})
 	if err != nil {
 		return Ensured{}, err
 	}
-	first := line{made, past{by: by.Actor}, ActionCreated, by.Reason}.entry(by.Actor, made.CreatedOn)
+	first := note{made, past{by: by.Actor}, ActionCreated, by.Reason}.entry(by.Actor, made.CreatedOn)
 	return answer(storage.Created, made, next), audit.Write(ctx, tx, first)
 }
 
@@ -97,9 +97,9 @@ func (r *Schedule) rerun(now time.Time) (next *Schedule, refused string) {
 	return &again, ""
 }
 
-// relocate derives the local date from the moment.
+// relocate derives the local date of a date-based row from its moment.
 func (r *Schedule) relocate() {
-	if loc, err := civil.LoadZone(r.TimeZone); err == nil && r.LocalDate != "" {
+	if loc, err := civil.LoadZone(r.TimeZone); err == nil && r.TriggerType == DateBased {
 		r.LocalDate = r.ScheduledOn.In(loc).Format(time.DateOnly)
 	}
 }

@@ -55,6 +55,9 @@ func (s *Scheduler) tellStory(ctx context.Context, tx storage.Tx, e *Explanation
 	if e.History, err = row.history(ctx, tx); err != nil {
 		return err
 	}
+	if e.Condition, err = loadCondition(ctx, tx, row.Scope, row.baseKey()); err != nil {
+		return err
+	}
 	all, err := pausesOf(ctx, tx, row.Scope)
 	for _, p := range all {
 		if p.covers(row.Scope, row.Type) {

@@ -32,41 +32,41 @@ type past struct{ status, by string }
 
 func (r *Schedule) past() past { return past{r.Status, actor(r.EventType, r.EventID)} }
 
-// line is one change of a row, for its history.
-type line struct {
+// note is one change of a row, for its history.
+type note struct {
 	row    *Schedule // as it was saved
 	was    past
 	action Action
 	reason string // a reason code or a moment, never personal data
 }
 
-func (l line) entry(by string, now time.Time) *audit.Entry {
+func (n note) entry(by string, now time.Time) *audit.Entry {
 	return &audit.Entry{
-		Record: storage.Record{Scope: l.row.Scope}, Subject: schedules.Name,
-		SubjectKey: l.row.Key, SubjectID: l.row.ID, SubjectVersion: l.row.Version,
-		Action: string(l.action), Actor: by, Reason: cut(l.reason, 1000), From: l.was.status, To: l.row.Status, On: now,
+		Record: storage.Record{Scope: n.row.Scope}, Subject: schedules.Name,
+		SubjectKey: n.row.Key, SubjectID: n.row.ID, SubjectVersion: n.row.Version,
+		Action: string(n.action), Actor: by, Reason: cut(n.reason, 1000), From: n.was.status, To: n.row.Status, On: now,
 	}
 }
 
 // made tells who made the row, which the change has overwritten in it.
-func (l line) made() *audit.Entry {
-	e := l.entry(l.was.by, l.row.CreatedOn)
+func (n note) made() *audit.Entry {
+	e := n.entry(n.was.by, n.row.CreatedOn)
 	e.SubjectVersion, e.Action, e.Reason, e.From, e.To = audit.FirstVersion, string(ActionCreated), "", "", StatusPending
 	return e
 }
 
-// tell writes lines into the history, in the transaction that saved their rows.
-func tell(ctx context.Context, tx storage.Tx, by string, lines []line) error {
-	if len(lines) == 0 {
+// tell writes notes into the history, in the transaction that saved their rows.
+func tell(ctx context.Context, tx storage.Tx, by string, notes []note) error {
+	if len(notes) == 0 {
 		return nil
 	}
 	now := storage.Now(tx.Store())
-	entries := make([]*audit.Entry, 0, len(lines))
-	for _, l := range lines {
-		if l.was.by != actor(l.row.EventType, l.row.EventID) {
-			entries = append(entries, l.made())
+	entries := make([]*audit.Entry, 0, len(notes))
+	for _, n := range notes {
+		if n.was.by != actor(n.row.EventType, n.row.EventID) {
+			entries = append(entries, n.made())
 		}
-		entries = append(entries, l.entry(by, now))
+		entries = append(entries, n.entry(by, now))
 	}
 	return audit.Write(ctx, tx, entries...)
 }
@@ -83,22 +83,22 @@ func remember(was map[*Schedule]past, decide storage.Decide[Schedule]) storage.D
 	}
 }
 
-// ensuredLines are the changes that an Ensure made to rows that existed.
-func ensuredLines(got []storage.Ensured[Schedule], was map[*Schedule]past) []line {
-	var out []line
+// ensuredNotes are the changes that an Ensure made to rows that existed.
+func ensuredNotes(got []storage.Ensured[Schedule], was map[*Schedule]past) []note {
+	var out []note
 	for _, g := range got {
 		before, changed := was[g.Row]
 		if !changed {
 			continue
 		}
-		l := line{g.Row, before, ActionUpdated, "for " + stampText(g.Row.ScheduledOn)}
+		n := note{g.Row, before, ActionUpdated, "for " + stampText(g.Row.ScheduledOn)}
 		switch g.Outcome {
 		case storage.Reactivated:
-			l.action = ActionReactivated
+			n.action = ActionReactivated
 		case storage.Conflict:
-			l.action, l.reason = ActionHeld, string(g.Row.HoldReason)
+			n.action, n.reason = ActionHeld, string(g.Row.HoldReason)
 		}
-		out = append(out, l)
+		out = append(out, n)
 	}
 	return out
 }
@@ -106,33 +106,33 @@ func ensuredLines(got []storage.Ensured[Schedule], was map[*Schedule]past) []lin
 // tellSettled follows up on the due pass: what it did beside completing rows.
 func (s *Scheduler) tellSettled(ctx context.Context, tx storage.Tx, rows []*Schedule) error {
 	now := s.now()
-	var lines []line
+	var notes []note
 	for _, row := range rows {
-		if l := (line{row: row, was: past{StatusProcessing, actor(row.EventType, row.EventID)}}); l.settled(now) {
-			lines = append(lines, l)
+		if n := (note{row: row, was: past{StatusProcessing, actor(row.EventType, row.EventID)}}); n.settled(now) {
+			notes = append(notes, n)
 		}
 	}
-	return tell(ctx, tx, actorDuePass, lines)
+	return tell(ctx, tx, actorDuePass, notes)
 }
 
 // settled says what the pass did to the row, and whether the history needs it. A
 // row that was given back waits for no retry that is yet to come.
-func (l *line) settled(now time.Time) bool {
-	r := l.row
+func (n *note) settled(now time.Time) bool {
+	r := n.row
 	switch {
 	case r.Status == StatusDeactivated:
-		l.action, l.reason = ActionDeactivated, string(r.ReasonCode)
+		n.action, n.reason = ActionDeactivated, string(r.ReasonCode)
 		return true
 	case r.Status == StatusFailed:
-		l.reason = fmt.Sprintf("%s, on hold: %s", r.ReasonCode, r.HoldReason)
+		n.reason = fmt.Sprintf("%s, on hold: %s", r.ReasonCode, r.HoldReason)
 	case r.Status == StatusPending && r.NextRetryOn.After(now):
-		l.reason = fmt.Sprintf("%s, again at %s", r.ReasonCode, stampText(r.NextRetryOn))
+		n.reason = fmt.Sprintf("%s, again at %s", r.ReasonCode, stampText(r.NextRetryOn))
 	default:
 		return false
 	}
-	l.action = ActionTryFailed
+	n.action = ActionTryFailed
 	if r.ReasonCode == LeaseExpired {
-		l.action = ActionLeaseLost
+		n.action = ActionLeaseLost
 	}
 	return true
 }

@@ -80,7 +80,7 @@ var supportMutants = []mutant{
 	},
 	{
 		Name: "I-16 an event that moves a row leaves no history", File: "automation/ensure.go",
-		Old: "ensuredLines(got, was)", New: "ensuredLines(got, nil)",
+		Old: "ensuredNotes(got, was)", New: "ensuredNotes(got, nil)",
 		Package: "./automation", Run: "TestTheHistoryTellsEach/memory",
 	},
 	{
@@ -95,13 +95,18 @@ var supportMutants = []mutant{
 	},
 	{
 		Name: "I-4 the next event supersedes a rerun", File: "automation/handleevent.go",
-		Old: "!wanted[row.Key] && row.baseKey() == row.Key", New: "!wanted[row.Key]",
+		Old: "(reason != Superseded || row.baseKey() == row.Key)", New: "true",
 		Package: "./automation", Run: "TestNoEventSupersedesARerun/.*/memory",
 	},
 	{
-		Name: "I-4 a rerun is not what the source asks for", File: "automation/steps.go",
-		Old: "t.row.baseKey()", New: "t.row.Key",
+		Name: "I-4 a rerun is not what the source asks for", File: "automation/demand.go",
+		Old: "p.want.Key == row.baseKey()", New: "p.want.Key == row.Key",
 		Package: "./automation", Run: "TestARerunIsRevalidated/.*/memory",
+	},
+	{
+		Name: "I-4 a rerun stands for no condition", File: "automation/condition.go",
+		Old: "keys.Parse(row.baseKey())", New: "keys.Parse(row.Key)",
+		Package: "./automation", Run: "TestARerunOfAThreshold/.*/memory",
 	},
 	{
 		Name: "I-4 each click is a rerun", File: "automation/rerun.go",
