@@ -126,17 +126,8 @@ func (s *Scheduler) endSuperseded(ctx context.Context, tx storage.Tx, e Event, p
 	if len(p.spoken) == 0 {
 		return nil
 	}
-	wanted := map[string]bool{}
-	for _, plan := range p.plans {
-		wanted[plan.want.Key] = !plan.skipped && !p.off[plan.want.Setting]
-	}
 	where := []storage.Cond{storage.In("setting", p.spoken), storage.Eq("source_type", e.Source.Type), storage.Eq("source", e.Source.ID)}
-	ended, err := s.deactivate(ctx, tx, e, where, func(row *Schedule) (Reason, bool) {
-		if p.off[row.Setting] {
-			return ReminderSettingInactive, true
-		}
-		return Superseded, !wanted[row.Key]
-	})
+	ended, err := s.deactivate(ctx, tx, e, where, p.superseded())
 	result.Deactivated = append(result.Deactivated, ended...)
 	return err
 }
