@@ -252,3 +252,28 @@ func TestAPageTakesFewStatements(t *testing.T) {
 		}
 	}
 }
+
+// Two tenants have employees of the same numbers.
+func TestI28_AScanSeesTheRowsOfItsTenantOnly(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		s := w.withStaff(func(c *Scan) { c.Scopes = []Scope{"east", "west"} })
+		w.hire(s, 2)
+		for _, scope := range []Scope{"east", "west"} {
+			if r, err := w.s.Reconcile(w.ctx, scope, "certificate", nil); err != nil || r.Created != 4 {
+				w.t.Errorf("%+v %v", r, err)
+			}
+		}
+		s.offsets = []int{30}
+		before := w.rowIn("west", keyOf("000", "2026-05-01", 7))
+		r, err := w.s.Reconcile(w.ctx, "east", "certificate", &ReconcileOptions{FromStart: true})
+		if err != nil || r.Deactivated != 2 || len(r.Differences) != 2 {
+			w.t.Errorf("%+v %v", r, err)
+		}
+		if diff := cmp.Diff(before, w.rowIn("west", keyOf("000", "2026-05-01", 7))); diff != "" {
+			w.t.Error(diff)
+		}
+		if row := w.rowIn("east", keyOf("000", "2026-05-01", 7)); row.Status != StatusDeactivated {
+			w.t.Errorf("%+v", row)
+		}
+	})
+}
