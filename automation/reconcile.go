@@ -55,7 +55,7 @@ func (s *Scheduler) Reconcile(ctx context.Context, scope Scope, name string, opt
 		}
 	}
 	r.Duration = s.now().Sub(r.StartedOn)
-	if !o.DryRun {
+	if !o.DryRun && err == nil {
 		s.reconciled(ctx, r)
 	}
 	return r, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -305,12 +306,39 @@ func TestAPageWhoseContextEndsIsGivenBack(t *testing.T) {
 	})
 }
 
-// Run rests until a type with a scan is registered, and then makes its row.
+// What a finished run says in the log: numbers, and nothing about anybody.
+func TestTheReportOfABackgroundRunIsLoggedWithoutData(t *testing.T) {
+	t.Parallel()
+	w := memoryWorld(t)
+	var log strings.Builder
+	w.s.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	s := w.withStaff(nil)
+	w.hire(s, 3)
+	s.asked = func(e Event) error { return fmt.Errorf("sam@example.com of %s", e.Source.ID) }
+	w.scanAll()
+	s.asked = nil
+	s.read = func(ScanRequest) error { return errors.New("sam@example.com") }
+	w.due()
+	w.scan()
+	text := log.String()
+	for _, want := range []string{"belfry: reconciled", "type=certificate", "pages=2", "scanned=3", "failed=3", "belfry: reconciliation failed", "reason=HandlerFailed"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+	if strings.Contains(text, "sam") || strings.Contains(text, "employee") {
+		t.Error(text)
+	}
+}
+
+// Run rests until a type with a scan is registered, and then makes its row, at
+// the latest when the database is back.
 func TestRunWaitsForAScan(t *testing.T) {
 	t.Parallel()
 	clk := clock.NewMock()
 	clk.Set(start)
-	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
+	faulty := &faultyStore{Store: memory.New(&memory.Options{Clock: clk}), at: 1} // the first try fails
+	w := newWorld(t, faulty, clk, nil)
 	made := w.store.Waker().Listen(reconciliations.Name)
 	defer made.Close()
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -318,7 +346,14 @@ func TestRunWaitsForAScan(t *testing.T) {
 	go func() { ended <- w.scanner().Run(ctx) }()
 	w.s.Register(certificates(func(t *ReminderType) { t.Name = "other" }))
 	s := w.withStaff(nil)
-	<-made.C()
+	for waiting := true; waiting; {
+		select {
+		case <-made.C():
+			waiting = false
+		default:
+			clk.Add(rowsRetry)
+		}
+	}
 	w.s.Register(certificates(func(t *ReminderType) {
 		t.Name, t.Triggers = "later", s
 		t.Scan = &Scan{Read: s.Read, SourceType: "employee", Window: 1, Scopes: []Scope{""}}
@@ -330,77 +365,5 @@ func TestRunWaitsForAScan(t *testing.T) {
 	}
 	if states, err := w.s.Reconciliations(w.ctx, ""); len(states) != 2 {
 		t.Error(states, err)
-	}
-}
-
-// The story of a scan in three pages, with a fault in any one transaction: at
-// every moment what the cursor and the watermark passed is repaired, and the end
-// is the same.
-func TestI21_AFaultInAnyOneTransactionLeavesNothingBehindTheCursor(t *testing.T) {
-	t.Parallel()
-	want := scanStory(t, &faultyStore{})
-	for at := 1; ; at++ {
-		reached := false
-		for _, lost := range []bool{false, true} {
-			faulty := &faultyStore{at: at, lost: lost}
-			if diff := cmp.Diff(want, scanStory(t, faulty)); diff != "" {
-				t.Errorf("fault %d, answer lost %v: %s", at, lost, diff)
-			}
-			reached = faulty.calls >= at
-		}
-		if !reached {
-			return
-		}
-	}
-}
-
-func scanStory(t *testing.T, store *faultyStore) map[string]string {
-	clk := clock.NewMock()
-	clk.Set(start)
-	store.Store = memory.New(&memory.Options{Clock: clk})
-	w := newWorld(t, store, clk, nil)
-	s := w.withStaff(nil)
-	w.hire(s, 5)
-	inspect := *w
-	inspect.store = store.Store
-	inspect.s = New(store.Store, w.out, &w.s.opts)
-	for polls := 0; ; polls++ {
-		_, _ = w.scanner().Poll(w.ctx, 100) // the next one goes on
-		inspect.committedBehindTheCursor()
-		states, err := inspect.s.Reconciliations(w.ctx, "")
-		if err != nil || polls == 30 || t.Failed() {
-			t.Fatal("it does not come to an end", states, err)
-		}
-		if len(states) == 1 && states[0].Last != nil {
-			break
-		}
-		clk.Add(2 * time.Minute) // leases end
-		if len(states) == 1 && states[0].NextOn.After(clk.Now()) {
-			clk.Set(states[0].NextOn)
-		}
-	}
-	out := inspect.statuses()
-	out["watermark"] = fmt.Sprint(!inspect.state().Watermark.IsZero())
-	return out
-}
-
-// committedBehindTheCursor checks that whoever the cursor has passed has rows.
-func (w *world) committedBehindTheCursor() {
-	w.t.Helper()
-	rows := w.rows()
-	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		found, err := reconciliations.Find(w.ctx, tx, "", storage.Query{Limit: 1})
-		for _, r := range found {
-			for i := range 5 {
-				id := fmt.Sprintf("%03d", i)
-				if _, ok := rows[keyOf(id, "2026-05-01", 7)]; !ok && (id <= r.Cursor || !r.Watermark.IsZero()) {
-					w.t.Errorf("%s is behind cursor %q, watermark %v, and has no row", id, r.Cursor, r.Watermark)
-				}
-			}
-		}
-		return err
-	})
-	if err != nil {
-		w.t.Fatal(err)
 	}
 }

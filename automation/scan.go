@@ -55,7 +55,8 @@ type Scan struct {
 //	  AND id > After ORDER BY id LIMIT Limit
 //
 // where due_date is the local date of any reminder of the source, and those of
-// the other tenants and business units are left out.
+// the other tenants and business units are left out. A reminder that has no day,
+// such as one past a threshold, is due today.
 type ScanRequest struct {
 	Scope Scope
 	// BusinessUnits are the Scan's; none means all of the scope.
