@@ -17,6 +17,7 @@ type eventData struct {
 	TargetDate Date
 	DaysBefore int
 	Key        string
+	*thresholdData
 }
 
 // makeArtifacts says what delivery needs: the path of a direct reminder. All
@@ -46,7 +47,7 @@ func (b *batch) makeArtifacts(context.Context) {
 
 func (t *try) job(notificationType string) (notify.Job, error) {
 	row := t.row
-	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key})
+	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key, t.due.thresholdData()})
 	return notify.Job{
 		Record:       storage.Record{Scope: row.Scope, Type: notificationType, Lane: row.Lane},
 		PartitionKey: row.Source, RowKey: keys.AutomationRowKey(row.Key), BusinessUnit: row.BusinessUnit,

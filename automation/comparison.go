@@ -1,85 +1,50 @@
 package automation
 
 import (
-	"context"
-	"maps"
-	"slices"
-
-	"github.com/belfry-go/belfry/storage"
+	"fmt"
+	"math/big"
 )
 
-// compareChunk is how many rows one statement of a comparison reads.
-const compareChunk = 1000
+// Comparison says how a reading is compared with the value of a [Threshold].
+// Empty means AtLeast.
+type Comparison string
 
-// compare finds the differences of sources. It takes few statements for all of
-// them and writes nothing.
-func (p *scannedPage) compare(ctx context.Context, tx storage.Tx, among []*scannedSource) error {
-	opened, err := p.openRows(ctx, tx, among)
-	if err != nil {
-		return err
-	}
-	rows := map[string]*Schedule{}
-	bySource := map[string][]*Schedule{}
-	for _, row := range opened {
-		rows[row.Key] = row
-		bySource[row.Source] = append(bySource[row.Source], row)
-	}
-	if err := p.otherRows(ctx, tx, among, rows); err != nil {
-		return err
-	}
-	for _, x := range among {
-		x.found = diff(p.now, x.event.Source, x.plan, rows, bySource[x.event.Source.ID])
+// The comparisons. They are exact: decimals are never rounded.
+const (
+	AtLeast  Comparison = "AtLeast"  // the reading is the value or more
+	MoreThan Comparison = "MoreThan" // the reading is more than the value
+	AtMost   Comparison = "AtMost"   // the reading is the value or less
+	LessThan Comparison = "LessThan" // the reading is less than the value
+)
+
+// comparisons has what is true of the sign of reading minus value, and how
+// people say it.
+var comparisons = map[Comparison]struct {
+	holds func(sign int) bool
+	words string
+}{
+	AtLeast:  {func(sign int) bool { return sign >= 0 }, "at least"},
+	MoreThan: {func(sign int) bool { return sign > 0 }, "more than"},
+	AtMost:   {func(sign int) bool { return sign <= 0 }, "at most"},
+	LessThan: {func(sign int) bool { return sign < 0 }, "less than"},
+}
+
+func (c Comparison) check() error {
+	if _, ok := comparisons[c]; !ok {
+		return fmt.Errorf("%.40q is none of AtLeast, MoreThan, AtMost, LessThan", c)
 	}
 	return nil
 }
 
-// openRows are the open rows of the sources under the settings spoken for.
-func (p *scannedPage) openRows(ctx context.Context, tx storage.Tx, among []*scannedSource) (out []*Schedule, err error) {
-	settings := map[string]bool{}
-	ids := make([]string, len(among))
-	for i, x := range among {
-		ids[i] = x.event.Source.ID
-		for _, setting := range x.plan.spoken {
-			settings[setting] = true
-		}
-	}
-	q := storage.Query{OrderBy: "source", Limit: compareChunk, Where: []storage.Cond{
-		storage.In("source", ids), storage.In("setting", slices.Sorted(maps.Keys(settings))),
-		storage.Eq("source_type", p.t.Scan.SourceType), open(),
-	}}
-	for {
-		rows, err := schedules.Find(ctx, tx, p.scope, q)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, rows...)
-		if len(rows) < q.Limit {
-			return out, nil
-		}
-		last := rows[len(rows)-1]
-		q.After = &storage.Position{Value: last.Source, ID: last.ID}
-	}
+// met compares two numbers in the spelling of keys.Decimal.
+func (c Comparison) met(reading, value string) bool {
+	return comparisons[c].holds(rational(reading).Cmp(rational(value)))
 }
 
-// otherRows adds the rows under the wanted keys that are not open: most of them
-// are completed.
-func (p *scannedPage) otherRows(ctx context.Context, tx storage.Tx, among []*scannedSource, rows map[string]*Schedule) error {
-	var missing []string
-	for _, x := range among {
-		for _, plan := range x.plan.plans {
-			if rows[plan.want.Key] == nil {
-				missing = append(missing, plan.want.Key)
-			}
-		}
+func rational(decimal string) *big.Rat {
+	r, ok := new(big.Rat).SetString(decimal)
+	if !ok {
+		panic("automation: " + decimal + " is not what keys.Decimal gives")
 	}
-	for keys := range slices.Chunk(missing, compareChunk) {
-		found, err := schedules.Find(ctx, tx, p.scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
-		if err != nil {
-			return err
-		}
-		for _, row := range found {
-			rows[row.Key] = row
-		}
-	}
-	return nil
+	return r
 }

@@ -36,10 +36,14 @@ type Difference struct {
 // found is what comparing one source with its rows leads to.
 type found struct {
 	differences []Difference
-	passed      int // wanted rows whose moment lies too far back
+	passed      int  // wanted rows whose moment lies too far back
+	moved       bool // a reading of a condition is to be recorded
 }
 
-// repairs reports whether something is to be written.
+// writes reports whether the source has to be written about at all.
+func (f found) writes() bool { return f.moved || f.repairs() }
+
+// repairs reports whether a row is to be written.
 func (f found) repairs() bool {
 	for _, d := range f.differences {
 		if !d.settled {
@@ -68,7 +72,7 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*Schedule, 
 		want := plan.want
 		stored, exists := rows[want.Key]
 		switch {
-		case plan.skipped || p.off[want.Setting]:
+		case plan.skipped || plan.unmet || p.off[want.Setting]:
 			continue
 		case !exists && plan.passed(now):
 			f.passed++

@@ -21,8 +21,12 @@ type Due struct {
 	TargetDate     Date // zero unless DateBased
 	DaysBefore     int
 	ScheduledOn    time.Time // UTC
-	LocalDate      Date      // of ScheduledOn in Zone; zero unless DateBased
+	LocalDate      Date      // of ScheduledOn in Zone; zero unless DateBased or OncePerDay
 	Zone           string
+	// Threshold is set in a ThresholdCondition: what the key says, and for people
+	// the Comparison, Value and Reading of the [Validator]'s candidate, or those of
+	// the last reading. They are empty if there was none.
+	Threshold *Threshold
 	// Attempt is 1 for the first try; a lost lease counts as one.
 	Attempt int
 }
@@ -40,6 +44,8 @@ func (r *Schedule) due() (Due, error) {
 	switch r.TriggerType {
 	case ScheduledRun:
 		return d, nil
+	case ThresholdCondition:
+		return d, r.threshold(&d)
 	case DateBased:
 		return d, r.dates(&d)
 	}

@@ -101,13 +101,19 @@ func (s *Scheduler) inactive(ctx context.Context, scope Scope, ids []string) (ma
 func (p eventPlan) superseded() func(*Schedule) (Reason, bool) {
 	wanted := map[string]bool{}
 	for _, plan := range p.plans {
-		wanted[plan.want.Key] = !plan.skipped && !p.off[plan.want.Setting]
+		if !plan.skipped && !plan.unmet {
+			wanted[plan.want.Key] = true
+		}
 	}
+	conditions := demandOf(p.plans)
 	return func(row *Schedule) (Reason, bool) {
 		if p.off[row.Setting] {
 			return ReminderSettingInactive, true
 		}
-		return Superseded, !wanted[row.Key]
+		if wanted[row.Key] {
+			return "", false
+		}
+		return conditions.ending(row)
 	}
 }
 

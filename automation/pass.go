@@ -43,6 +43,7 @@ var reminderSteps = []step{
 	{"decode", (*batch).decode},
 	{"settings", (*batch).loadSettings},
 	{"lateness", (*batch).checkLateness},
+	{"readings", (*batch).loadReadings},
 	{"revalidate", (*batch).revalidate},
 	{"recipients", (*batch).resolveRecipients},
 	{"policy", (*batch).applyPolicy},
@@ -53,6 +54,7 @@ var reminderSteps = []step{
 var validitySteps = []step{
 	{"decode", (*batch).decode},
 	{"settings", (*batch).loadSettings},
+	{"readings", (*batch).loadReadings},
 	{"revalidate", (*batch).revalidate},
 }
 

@@ -16,6 +16,10 @@ type plan struct {
 	want    Schedule
 	catchUp time.Duration // zero: however long ago
 	skipped bool          // its local time does not exist, and the policy is GapSkip
+
+	condition *condition // of a threshold; the row is complete once measured
+	unmet     bool       // the condition is not met, so no row is wanted
+	version   int64      // of the source that was measured
 }
 
 // passed reports whether the moment lies too far back for a new row.
@@ -53,6 +57,9 @@ func (s *Scheduler) plan(ctx context.Context, c Candidate) (plan, string, error)
 	if !registered {
 		t = ReminderType{Name: c.Type}
 	}
+	if c.Threshold != nil {
+		return s.planThreshold(ctx, c, t)
+	}
 	return s.planReminder(ctx, c, t)
 }
 
@@ -81,6 +88,8 @@ func (c Candidate) planHost() (plan, string, error) {
 		return plan{}, "Type", errors.New("is for reminders; a host's type has its AutomationType only")
 	case !c.TargetDate.IsZero() || c.DaysBefore != 0:
 		return plan{}, "TargetDate", errors.New("is for reminders; a host's type has ScheduledOn")
+	case c.Threshold != nil:
+		return plan{}, "Threshold", errors.New("is for reminders; a host's type has ScheduledOn")
 	case c.ScheduledOn.IsZero():
 		return plan{}, "ScheduledOn", errors.New("is not set")
 	}
@@ -103,8 +112,7 @@ func (s *Scheduler) planReminder(ctx context.Context, c Candidate, t ReminderTyp
 	if !c.TargetDate.Valid() {
 		return plan{}, "TargetDate", errors.New("date " + c.TargetDate.String() + " does not exist")
 	}
-	c.AutomationType = TypeReminder
-	c.Setting, c.TriggerKey = cmp.Or(c.Setting, c.Type), cmp.Or(c.TriggerKey, "default")
+	c = c.reminder(t)
 	date := c.TargetDate.String()
 	key, err := keys.Reminder{
 		Setting: c.Setting, SourceType: c.Source.Type, Source: c.Source.ID, TriggerKey: c.TriggerKey,
@@ -112,9 +120,6 @@ func (s *Scheduler) planReminder(ctx context.Context, c Candidate, t ReminderTyp
 	}.Key()
 	if err != nil {
 		return plan{}, "", err
-	}
-	if t.Urgent && c.Lane == storage.LaneNormal {
-		c.Lane = storage.LaneUrgent
 	}
 	want := c.row(key, DateBased, keys.Input{TargetDate: date, OffsetDays: c.DaysBefore})
 	want.TargetDate = date

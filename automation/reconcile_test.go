@@ -18,7 +18,7 @@ func (w *world) drifted() *staff {
 	w.hire(s, 6)
 	for id := range s.people {
 		if id != "001" { // whose event is lost
-			w.tell(s, id)
+			w.hear(s, id)
 		}
 	}
 	w.pollAt(day(2026, 4, 1, 9)) // the first reminders go out
@@ -120,7 +120,7 @@ func TestAnOlderPageIsNotApplied(t *testing.T) {
 		s := w.withStaff(nil)
 		w.hire(s, 1)
 		s.set("000", person{expires: date(2026, 6, 1), version: 5, changed: w.clk.Now()})
-		w.tell(s, "000")
+		w.hear(s, "000")
 		s.set("000", person{expires: date(2026, 5, 1), version: 4, changed: w.clk.Now()}) // a replica behind
 		before := w.everything()
 		for _, dry := range []bool{true, false} {
@@ -177,7 +177,7 @@ func TestASettingsChangeReachesExistingSources(t *testing.T) {
 		s := w.withStaff(nil)
 		w.hire(s, 3)
 		for id := range s.people {
-			w.tell(s, id)
+			w.hear(s, id)
 		}
 		w.clk.Add(time.Hour)
 		w.scanAll()

@@ -135,8 +135,8 @@ func keyOf(id, day string, offset int) string {
 	return fmt.Sprintf("reminder:certificate:employee:%s:default:%s:%d", id, day, offset)
 }
 
-// tell sends the event of a person.
-func (w *world) tell(s *staff, id string) {
+// hear sends the event of a person.
+func (w *world) hear(s *staff, id string) {
 	w.t.Helper()
 	w.handle(Event{ID: "e", Type: "certificate-changed", Source: Source{"employee", id}, Version: s.people[id].version})
 }

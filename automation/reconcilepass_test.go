@@ -238,7 +238,7 @@ func TestAScanThatFailsDelaysNobody(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(nil)
 		w.hire(s, 2)
-		w.tell(s, "000")
+		w.hear(s, "000")
 		s.read = func(ScanRequest) error { return errBoom }
 		var runners []work.Runner
 		for _, pass := range w.s.Passes() {

@@ -15,7 +15,8 @@ type ReminderType struct {
 	Name string
 
 	// Template makes the messages, over the EventData {"Source":{"Type","ID"},
-	// "TargetDate","DaysBefore","Key"}. Register gives it to a dispatcher that is
+	// "TargetDate","DaysBefore","Key"}, and in a ThresholdCondition "Metric",
+	// "Comparison","Value","Reading","Scope" as texts. Register gives it to a dispatcher that is
 	// a [notify.Registrar], as a notify.Type of the reminder's Name.
 	Template notify.Template
 	// NotificationType names a notify.Type that the host registered itself,

@@ -8,7 +8,8 @@ import (
 
 // repair brings the rows of sources to what they want, as HandleEvent does: it
 // takes the sources' rows first, leaves alone those that have shown a newer
-// version, compares once more, and then deactivates before it ensures.
+// version, records readings, compares once more, and then deactivates before it
+// ensures.
 func (p *scannedPage) repair(ctx context.Context, tx storage.Tx, different []*scannedSource) error {
 	if err := p.stamp(ctx, tx, different); err != nil {
 		return err
@@ -18,12 +19,19 @@ func (p *scannedPage) repair(ctx context.Context, tx storage.Tx, different []*sc
 		if x.stale {
 			continue
 		}
-		if err := p.reload(ctx, x); err != nil {
+		if err := p.reload(within(ctx, tx), x); err != nil {
 			return err
 		}
 		if x.err == nil {
 			fresh = append(fresh, x)
 		}
+	}
+	var plans []plan
+	for _, x := range fresh {
+		plans = append(plans, readAt(x.event.Version, x.plan.plans)...)
+	}
+	if _, err := recordReadings(ctx, tx, plans); err != nil {
+		return err
 	}
 	if err := p.compare(ctx, tx, fresh); err != nil {
 		return err
@@ -87,7 +95,7 @@ func (p *scannedPage) ensure(ctx context.Context, tx storage.Tx, among []*scanne
 		for _, d := range x.found.differences {
 			different[d.Key] = d.Kind != WouldDeactivate && !d.settled
 		}
-		for _, plan := range x.plan.plans {
+		for _, plan := range x.asked {
 			if different[plan.want.Key] && !x.plan.off[plan.want.Setting] {
 				plans = append(plans, plan)
 			}

@@ -176,7 +176,7 @@ func TestI19_EventsAndReconciliationMakeTheSameRows(t *testing.T) {
 	}
 	events := rows(func(w *world, s *staff) {
 		for id := range s.people {
-			w.tell(s, id)
+			w.hear(s, id)
 		}
 	})
 	scan := rows(func(w *world, _ *staff) { w.reconcile(ReconcileOptions{}) })
@@ -194,7 +194,7 @@ func TestReconciliationLeavesAloneWhatEndedLongAgo(t *testing.T) {
 			t.Triggers, t.Scan, t.Recipients = s, scan, RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return nil, nil })
 		}))
 		w.hire(s, 1)
-		w.tell(s, "000")
+		w.hear(s, "000")
 		w.pollAt(day(2026, 4, 1, 9)) // nobody to tell
 		if r := w.reconcile(ReconcileOptions{FromStart: true}); r.Reactivated != 1 {
 			w.t.Errorf("within a day it is tried again: %+v", counts(r))

@@ -26,8 +26,9 @@ type scannedSource struct {
 	event Event
 	plan  eventPlan
 	found found
-	err   error // of its provider; nothing of it is compared
-	stale bool  // it has shown a newer version
+	asked []plan // those of plan, measured
+	err   error  // of its provider; nothing of it is compared
+	stale bool   // it has shown a newer version
 }
 
 // reconcilePage reads, compares and, unless it is a dry run, repairs one page of
@@ -130,7 +131,7 @@ func (p *scannedPage) pick(wanted func(*scannedSource) bool) []*scannedSource {
 
 // finish repairs what is different, or only looks whether it would.
 func (p *scannedPage) finish(ctx context.Context, dry bool) error {
-	different := p.pick(func(x *scannedSource) bool { return x.err == nil && x.found.repairs() })
+	different := p.pick(func(x *scannedSource) bool { return x.err == nil && x.found.writes() })
 	if len(different) == 0 {
 		return nil
 	}

@@ -68,8 +68,18 @@ var reconcileMutants = []mutant{
 		Package: "./automation", Run: "TestReconciliationLeavesAlone/memory",
 	},
 	{
-		Name: "I-28 a scan compares the rows of every tenant", File: "automation/comparison.go",
+		Name: "I-28 a scan compares the rows of every tenant", File: "automation/scancompare.go",
 		Old: "schedules.Find(ctx, tx, p.scope, q)", New: "schedules.Find(ctx, tx, storage.AnyScope, q)",
 		Package: "./automation", Run: "TestI28_AScanSees/memory",
+	},
+	{
+		Name: "I-19 a rise that a scan finds is not counted", File: "automation/repair.go",
+		Old: "recordReadings(ctx, tx, plans); err", New: "recordReadings(ctx, tx, nil); err",
+		Package: "./automation", Run: "TestI19_Rises/memory",
+	},
+	{
+		Name: "I-19 a scan forgets the readings before", File: "automation/scanmeasure.go",
+		Old: "\t\t\twants[i][place] = state\n", New: "",
+		Package: "./automation", Run: "TestI19_Rises/memory",
 	},
 }
