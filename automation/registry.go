@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // registry holds what is registered; bound copies of a scheduler share it.
@@ -15,6 +16,8 @@ type registry struct {
 	routes    map[string]route
 	scanned   []string      // those with a Scan, in order; replaced, never changed
 	added     chan struct{} // closed when a name is registered, and replaced
+
+	leaseLosses atomic.Int64 // rows taken over from other workers
 }
 
 // route says which reminder types listen to an event type, and with what.
@@ -63,11 +66,14 @@ func (r *registry) route(eventType string) (route, bool) {
 	return found, ok
 }
 
+// serves reports whether rows of that name are claimed here.
+func (r *registry) serves(name string) bool { return name == "" || slices.Contains(r.types(), name) }
+
 // longRunning reports whether rows of that name are retried daily.
 func (r *registry) longRunning(name string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	_, long := r.handlers[name].(longRunning)
+	_, long := wrapped[longRunning](r.handlers[name])
 	return long || r.reminders[name].LongRunning
 }
 

@@ -10,8 +10,8 @@ import (
 // telemetry counts what callers ask for; the pass counts its own. Attributes are
 // words of this package, never data.
 type telemetry struct {
-	ensuredRows, events, ended metric.Int64Counter
-	reconciled, repaired       metric.Int64Counter
+	ensuredRows, events, ended, untraced metric.Int64Counter
+	reconciled, repaired                 metric.Int64Counter
 }
 
 func newTelemetry(o Options) *telemetry {
@@ -29,8 +29,11 @@ func newTelemetry(o Options) *telemetry {
 		ended:       counter("belfry.automation.deactivated", "Rows that events ended, by reason."),
 		reconciled:  counter("belfry.automation.reconciled.sources", "Sources that reconciliation looked at, by outcome."),
 		repaired:    counter("belfry.automation.reconciled.rows", "Rows that reconciliation repaired, by what it did."),
+		untraced:    counter("belfry.automation.traces.failed", "Traces of rows that could not be written."),
 	}
 }
+
+func (t *telemetry) traceFailed(ctx context.Context, rows int) { t.untraced.Add(ctx, int64(rows)) }
 
 func (t *telemetry) ensured(ctx context.Context, out []Ensured) {
 	counts := map[string]int64{}
