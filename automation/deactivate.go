@@ -68,7 +68,7 @@ func (d *ending) pick(rows []*Schedule) []*Schedule {
 	var out []*Schedule
 	for _, row := range rows {
 		reason, ends := d.why(row)
-		if ends && row.Status != StatusDeactivated && machine.Legal(row.Status, StatusDeactivated) {
+		if ends && row.mayEnd() {
 			d.was[row] = row.past()
 			row.EventType, row.EventID = d.event.Type, d.event.ID
 			row.deactivate(d.now, reason)
@@ -76,6 +76,11 @@ func (d *ending) pick(rows []*Schedule) []*Schedule {
 		}
 	}
 	return out
+}
+
+// mayEnd reports whether an event may deactivate the row.
+func (r *Schedule) mayEnd() bool {
+	return r.Status != StatusDeactivated && machine.Legal(r.Status, StatusDeactivated)
 }
 
 // save writes rows and returns those to look at again, since somebody wrote them

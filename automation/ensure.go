@@ -115,7 +115,7 @@ func passed(ctx context.Context, tx storage.Tx, now time.Time, plans []plan) (ma
 	late := map[int]bool{}
 	keys := map[Scope][]string{}
 	for i, p := range plans {
-		if p.catchUp > 0 && !p.skipped && p.want.ScheduledOn.Before(now.Add(-p.catchUp)) {
+		if p.passed(now) {
 			late[i] = true
 			keys[p.want.Scope] = append(keys[p.want.Scope], p.want.Key)
 		}

@@ -23,6 +23,11 @@ type plan struct {
 	version   int64      // of the source that was measured
 }
 
+// passed reports whether the moment lies too far back for a new row.
+func (p plan) passed(now time.Time) bool {
+	return p.catchUp > 0 && !p.skipped && p.want.ScheduledOn.Before(now.Add(-p.catchUp))
+}
+
 // plans checks candidates and computes their rows. It reads no row and writes
 // nothing; the error joins a *CandidateError for each candidate refused.
 func (s *Scheduler) plans(ctx context.Context, candidates []Candidate) ([]plan, error) {
