@@ -133,13 +133,13 @@ func TestARerunIsRevalidatedAsTheRowThatItRepeats(t *testing.T) {
 		now  Validity
 		want string
 	}{
-		"asked for":         {Validity{Valid: true, Candidates: offsets(date(2026, 5, 1), 30, 7)}, "Completed"},
-		"asked for no more": {Validity{Valid: true, Candidates: offsets(date(2027, 5, 1), 30)}, "Deactivated InputChanged"},
-		"its source gone":   {Validity{}, "Deactivated SourceNoLongerValid"},
+		"asked for":         {AsksFor(0, offsets(date(2026, 5, 1), 30, 7)...), "Completed"},
+		"asked for no more": {AsksFor(0, offsets(date(2027, 5, 1), 30)...), "Deactivated InputChanged"},
+		"its source gone":   {NoLongerValid(""), "Deactivated SourceNoLongerValid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
-				now := Validity{Valid: true}
+				now := StillValid()
 				w.completed(func(t *ReminderType) {
 					t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return now, nil })
 				})
