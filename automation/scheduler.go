@@ -70,5 +70,7 @@ func States() []states.Machine { return []states.Machine{machine} }
 // Schemas lists the tables of this package, so that adapters' tests can compare
 // them with a live database.
 func Schemas() []*storage.Schema {
-	return []*storage.Schema{&schedules.Schema, &sources.Schema, &thresholdStates.Schema, &pauses.Schema, &audit.Table.Schema, &walks.Schema}
+	return []*storage.Schema{
+		&schedules.Schema, &sources.Schema, &thresholdStates.Schema, &walks.Schema, &pauses.Schema, &audit.Table.Schema,
+	}
 }

@@ -17,9 +17,9 @@ const root = "../.."
 // ids that came from rows already held, and counts.
 var mayReadAcrossTenants = map[string]int{
 	"internal/work/load.go": 1, // rows that this process holds, by id
-	"automation/pause.go":   1, // the poll asks what is paused
 	"automation/retain.go":  2, // old rows of all scopes, to delete
 	"automation/health.go":  3, // counts; what other scopes have is left out of the answer
+	"automation/pause.go":   1, // the poll asks what is paused
 }
 
 // Tenants: nothing but the listed places reads without a scope. An adapter has
