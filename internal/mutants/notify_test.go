@@ -40,7 +40,7 @@ var notifyMutants = []mutant{
 	},
 	{
 		Name: "I-9 a call that failed is made again at once", File: "notify/distributorpass.go",
-		Old: "\t\treceipt, err = c.Send(ctx, it.Row.message())\n", New: "\t\tif receipt, err = c.Send(ctx, it.Row.message()); err != nil {\n\t\t\treceipt, err = c.Send(ctx, it.Row.message())\n\t\t}\n",
+		Old: "\t\treceipt, err = c.Send(ctx, m)\n", New: "\t\tif receipt, err = c.Send(ctx, m); err != nil {\n\t\t\treceipt, err = c.Send(ctx, m)\n\t\t}\n",
 		Package: "./notify", Run: "TestI9_/memory",
 	},
 	{
