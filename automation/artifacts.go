@@ -17,6 +17,7 @@ type eventData struct {
 	TargetDate Date
 	DaysBefore int
 	Key        string
+	*thresholdData
 }
 
 // makeArtifacts says what delivery needs: the path of a direct reminder. All
@@ -37,7 +38,7 @@ func (b *batch) makeArtifacts(context.Context) {
 			Summary: fmt.Sprintf("recipients: %d", len(t.to)),
 		}
 		t.decision = &decision{artifacts: Artifacts{
-			AutomationJobs: []notify.AutomationJob{t.trace()}, Jobs: []notify.Job{job}, Schedules: []notify.Schedule{schedule},
+			AutomationJobs: []notify.AutomationJob{t.mirror()}, Jobs: []notify.Job{job}, Schedules: []notify.Schedule{schedule},
 		}}
 		t.done = true
 		return nil
@@ -46,7 +47,7 @@ func (b *batch) makeArtifacts(context.Context) {
 
 func (t *try) job(notificationType string) (notify.Job, error) {
 	row := t.row
-	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key})
+	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key, t.due.thresholdData()})
 	return notify.Job{
 		Record:       storage.Record{Scope: row.Scope, Type: notificationType, Lane: row.Lane},
 		PartitionKey: row.Source, RowKey: keys.AutomationRowKey(row.Key), BusinessUnit: row.BusinessUnit,
@@ -55,8 +56,8 @@ func (t *try) job(notificationType string) (notify.Job, error) {
 	}, err
 }
 
-// trace is the row's mirror in the history of its source.
-func (t *try) trace() notify.AutomationJob {
+// mirror is the row's trace in the history of its source.
+func (t *try) mirror() notify.AutomationJob {
 	row := t.row
 	return notify.AutomationJob{
 		Record:       storage.Record{Scope: row.Scope, Type: row.AutomationType, Lane: row.Lane},

@@ -43,26 +43,41 @@ func (s *Scheduler) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.
 		return err
 	}
 	var plans []plan
-	type identity struct {
-		scope     Scope
-		key, hash string
-	}
-	seen := map[identity]bool{}
 	for _, d := range done {
-		for _, p := range d.Result.plans {
-			id := identity{p.want.Scope, p.want.Key, p.want.InputHash}
-			if older[d.Result.origin] || seen[id] {
-				continue
-			}
-			seen[id] = true
-			plans = append(plans, p)
+		if !older[d.Result.origin] {
+			plans = append(plans, d.Result.plans...)
 		}
 	}
 	if len(plans) == 0 {
 		return nil
 	}
-	_, err = s.ensure(ctx, tx, plans, Event{}) // a conflict has put its own row on hold
+	if plans, err = s.measure(ctx, tx, plans); err != nil {
+		return err
+	}
+	if err := s.endUnmet(ctx, tx, plans, actorDuePass); err != nil {
+		return err
+	}
+	_, err = s.ensureBy(ctx, tx, distinct(plans), Event{}, actorDuePass) // a conflict has put its own row on hold
 	return err
+}
+
+// distinct leaves out plans that ask for the same row with the same input.
+func distinct(plans []plan) []plan {
+	type identity struct {
+		scope     Scope
+		key, hash string
+		unmet     bool
+	}
+	seen := map[identity]bool{}
+	var out []plan
+	for _, p := range plans {
+		id := identity{p.want.Scope, p.want.Key, p.want.InputHash, p.unmet}
+		if !seen[id] {
+			seen[id] = true
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // olderOrigins takes the rows of the sources that plans were derived from, and
@@ -131,12 +146,17 @@ func send[A any](d *dispatching, pick func(Artifacts) []A, ensure func(context.C
 // holdRefused puts the rows whose artifacts are in conflict on support hold.
 func (d *dispatching) holdRefused() error {
 	var held []*Schedule
+	var notes []note
 	for i, row := range d.done {
 		if conflict := d.refused[i]; conflict != nil {
+			notes = append(notes, note{row.Row, row.Row.past(), ActionHeld, string(DeliveryConflict)})
 			row.Row.mergeResult(notify.DispatchResult{ConflictReason: string(DeliveryConflict)})
 			row.Row.hold(DeliveryConflict, conflict.Error())
 			held = append(held, row.Row)
 		}
 	}
-	return schedules.Save(d.ctx, d.tx, held...)
+	if err := schedules.Save(d.ctx, d.tx, held...); err != nil {
+		return err
+	}
+	return tell(d.ctx, d.tx, actorDuePass, notes)
 }

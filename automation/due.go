@@ -17,14 +17,21 @@ type Due struct {
 	BusinessUnit   string
 	Setting        Setting
 	Source         Source
-	TriggerKey     string
-	TargetDate     Date // zero unless DateBased
+	TriggerKey     string // the host's own, in a rerun too
+	TargetDate     Date   // zero unless DateBased
 	DaysBefore     int
 	ScheduledOn    time.Time // UTC
-	LocalDate      Date      // of ScheduledOn in Zone; zero unless DateBased
+	LocalDate      Date      // of ScheduledOn in Zone; zero unless DateBased or OncePerDay
 	Zone           string
+	// Threshold is set in a ThresholdCondition: what the key says, and for people
+	// the Comparison, Value and Reading of the [Validator]'s candidate, or those of
+	// the last reading. They are empty if there was none.
+	Threshold *Threshold
 	// Attempt is 1 for the first try; a lost lease counts as one.
 	Attempt int
+	// Rerun is how many times support had it done once more; see
+	// [Scheduler.Rerun].
+	Rerun int
 }
 
 // due decodes the row. The error says which column cannot be read.
@@ -32,14 +39,17 @@ func (r *Schedule) due() (Due, error) {
 	d := Due{
 		Scope: r.Scope, Key: r.Key, AutomationType: r.AutomationType, Type: r.Type, TriggerType: r.TriggerType,
 		BusinessUnit: r.BusinessUnit, Setting: Setting{ID: r.Setting, Active: true}, Source: Source{r.SourceType, r.Source},
-		TriggerKey: r.TriggerKey, DaysBefore: r.DaysBefore, ScheduledOn: r.ScheduledOn, Zone: r.TimeZone, Attempt: r.RetryCount + 1,
+		DaysBefore: r.DaysBefore, ScheduledOn: r.ScheduledOn, Zone: r.TimeZone, Attempt: r.RetryCount + 1,
 	}
+	d.TriggerKey, d.Rerun = r.baseTriggerKey()
 	if _, err := r.Dispatched(); err != nil {
 		return Due{}, err
 	}
 	switch r.TriggerType {
 	case ScheduledRun:
 		return d, nil
+	case ThresholdCondition:
+		return d, r.threshold(&d)
 	case DateBased:
 		return d, r.dates(&d)
 	}

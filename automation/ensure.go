@@ -25,18 +25,30 @@ import (
 //   - Failed, Deactivated, Cancelled: Pending again (Reactivated); attempts,
 //     diagnostics, coordinates and a hold stay
 //
+// A [Threshold] that is not met asks for no row (ThresholdNotMet), and open rows
+// that stand for it end. Its reading counts as the newest, so where events tell
+// of the same source, leave it to them. One that is met has the moment of the
+// first call, which a repeated one does not move.
+//
 // Results are in the order of the candidates and always complete; if there were
 // conflicts the error joins a [*notify.ConflictError] for each, and everything
 // else is done. After any other error nothing of the call was written: a
 // [*CandidateError] says which candidate cannot be stored and why. Many
 // candidates take few statements.
 func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, error) {
-	plans, err := s.plans(ctx, c)
+	plans, err := s.plans(within(ctx, s.tx), c)
 	if err != nil || len(plans) == 0 {
 		return nil, err
 	}
 	var out []Ensured
 	err = s.inTx(ctx, func(tx storage.Tx) error {
+		plans, err := s.measure(ctx, tx, plans)
+		if err != nil {
+			return err
+		}
+		if err := s.endUnmet(ctx, tx, plans, actorHost); err != nil {
+			return err
+		}
 		out, err = s.ensure(ctx, tx, plans, Event{})
 		return err
 	})
@@ -59,32 +71,42 @@ func conflicts(out []Ensured) error {
 
 // ensure is Ensure within a transaction, for the event that asked for it.
 func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, origin Event) ([]Ensured, error) {
+	return s.ensureBy(ctx, tx, plans, origin, actor(origin.Type, origin.ID))
+}
+
+// ensureBy is ensure with the name of whoever asks, for the history.
+func (s *Scheduler) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by string) ([]Ensured, error) {
 	now := s.now()
 	out := make([]Ensured, len(plans))
 	passed, err := passed(ctx, tx, now, plans)
 	if err != nil {
 		return nil, err
 	}
-	var wants []*Schedule
-	var places []int
-	for i, p := range plans {
-		want := p.want // the transaction may run again, so the plan stays as it is
+	wants, places := make([]*Schedule, 0, len(plans)), make([]int, 0, len(plans))
+	for i := range plans {
+		p, want := &plans[i], &plans[i].want
 		switch {
 		case p.skipped:
 			out[i] = Ensured{Outcome: TimeSkipped, Scope: want.Scope, Key: want.Key}
+		case p.unmet:
+			out[i] = Ensured{Outcome: ThresholdNotMet, Scope: want.Scope, Key: want.Key}
 		case passed[i]:
 			out[i] = Ensured{Outcome: OffsetPassed, Scope: want.Scope, Key: want.Key, ScheduledOn: want.ScheduledOn}
 		default:
 			want.CreatedOn, want.DueOn = now, want.dueOn()
 			want.EventType, want.EventID = origin.Type, origin.ID
-			wants, places = append(wants, &want), append(places, i)
+			wants, places = append(wants, want), append(places, i)
 		}
 	}
-	got, err := schedules.Ensure(ctx, tx, decideAt(now), wants...)
+	was := map[*Schedule]past{}
+	got, err := schedules.Ensure(ctx, tx, remember(was, decideAt(now)), wants...)
+	if err != nil {
+		return nil, err
+	}
 	for n, g := range got {
 		out[places[n]] = answer(g.Outcome, g.Row, wants[n])
 	}
-	return out, err
+	return out, tell(ctx, tx, by, ensuredNotes(got, was))
 }
 
 // passed says which plans ask for a new row whose moment is too long ago. Rows
@@ -93,7 +115,7 @@ func passed(ctx context.Context, tx storage.Tx, now time.Time, plans []plan) (ma
 	late := map[int]bool{}
 	keys := map[Scope][]string{}
 	for i, p := range plans {
-		if p.catchUp > 0 && !p.skipped && p.want.ScheduledOn.Before(now.Add(-p.catchUp)) {
+		if p.passed(now) {
 			late[i] = true
 			keys[p.want.Scope] = append(keys[p.want.Scope], p.want.Key)
 		}

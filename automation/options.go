@@ -15,8 +15,12 @@ type Options struct {
 	Settings SettingsSource
 	// Zone gives the IANA zone of a business unit, for candidates that name none.
 	// An empty answer leaves it to the type. It may be called from several
-	// goroutines.
+	// goroutines. See [TxOf] if it asks the scheduler's own store.
 	Zone func(ctx context.Context, scope Scope, businessUnit string) (string, error)
+
+	// Traces says whether the due pass keeps a trace of every row that it handles,
+	// for support; nil: none.
+	Traces *Traces
 
 	Logger        *slog.Logger         // default slog.Default()
 	MeterProvider metric.MeterProvider // default: the global one

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
@@ -16,6 +17,15 @@ type plan struct {
 	want    Schedule
 	catchUp time.Duration // zero: however long ago
 	skipped bool          // its local time does not exist, and the policy is GapSkip
+
+	condition *condition // of a threshold; the row is complete once measured
+	unmet     bool       // the condition is not met, so no row is wanted
+	version   int64      // of the source that was measured
+}
+
+// passed reports whether the moment lies too far back for a new row.
+func (p plan) passed(now time.Time) bool {
+	return p.catchUp > 0 && !p.skipped && p.want.ScheduledOn.Before(now.Add(-p.catchUp))
 }
 
 // plans checks candidates and computes their rows. It reads no row and writes
@@ -38,6 +48,9 @@ func (s *Scheduler) plan(ctx context.Context, c Candidate) (plan, string, error)
 	if field, err := c.checkTenancy(); err != nil {
 		return plan{}, field, err
 	}
+	if strings.Contains(c.TriggerKey, rerunMark) {
+		return plan{}, "TriggerKey", errors.New("holds " + rerunMark + ", which is kept for reruns by support")
+	}
 	if c.AutomationType != "" && c.AutomationType != TypeReminder {
 		return c.planHost()
 	}
@@ -47,6 +60,9 @@ func (s *Scheduler) plan(ctx context.Context, c Candidate) (plan, string, error)
 	t, registered := s.registry.reminder(c.Type)
 	if !registered {
 		t = ReminderType{Name: c.Type}
+	}
+	if c.Threshold != nil {
+		return s.planThreshold(ctx, c, t)
 	}
 	return s.planReminder(ctx, c, t)
 }
@@ -76,6 +92,8 @@ func (c Candidate) planHost() (plan, string, error) {
 		return plan{}, "Type", errors.New("is for reminders; a host's type has its AutomationType only")
 	case !c.TargetDate.IsZero() || c.DaysBefore != 0:
 		return plan{}, "TargetDate", errors.New("is for reminders; a host's type has ScheduledOn")
+	case c.Threshold != nil:
+		return plan{}, "Threshold", errors.New("is for reminders; a host's type has ScheduledOn")
 	case c.ScheduledOn.IsZero():
 		return plan{}, "ScheduledOn", errors.New("is not set")
 	}
@@ -98,8 +116,7 @@ func (s *Scheduler) planReminder(ctx context.Context, c Candidate, t ReminderTyp
 	if !c.TargetDate.Valid() {
 		return plan{}, "TargetDate", errors.New("date " + c.TargetDate.String() + " does not exist")
 	}
-	c.AutomationType = TypeReminder
-	c.Setting, c.TriggerKey = cmp.Or(c.Setting, c.Type), cmp.Or(c.TriggerKey, "default")
+	c = c.reminder(t)
 	date := c.TargetDate.String()
 	key, err := keys.Reminder{
 		Setting: c.Setting, SourceType: c.Source.Type, Source: c.Source.ID, TriggerKey: c.TriggerKey,
@@ -107,9 +124,6 @@ func (s *Scheduler) planReminder(ctx context.Context, c Candidate, t ReminderTyp
 	}.Key()
 	if err != nil {
 		return plan{}, "", err
-	}
-	if t.Urgent && c.Lane == storage.LaneNormal {
-		c.Lane = storage.LaneUrgent
 	}
 	want := c.row(key, DateBased, keys.Input{TargetDate: date, OffsetDays: c.DaysBefore})
 	want.TargetDate = date

@@ -15,7 +15,8 @@ type ReminderType struct {
 	Name string
 
 	// Template makes the messages, over the EventData {"Source":{"Type","ID"},
-	// "TargetDate","DaysBefore","Key"}. Register gives it to a dispatcher that is
+	// "TargetDate","DaysBefore","Key"}, and in a ThresholdCondition "Metric",
+	// "Comparison","Value","Reading","Scope" as texts. Register gives it to a dispatcher that is
 	// a [notify.Registrar], as a notify.Type of the reminder's Name.
 	Template notify.Template
 	// NotificationType names a notify.Type that the host registered itself,
@@ -28,6 +29,10 @@ type ReminderType struct {
 	Triggers      TriggerProvider
 	Invalidations InvalidationProvider
 	Immediate     ImmediateNotificationProvider
+
+	// Scan declares how reconciliation repairs what missed events left behind, by
+	// asking Triggers about the sources; nil: it does not. See [Scheduler.Reconcile].
+	Scan *Scan
 
 	// Recipients is asked when a row is due. It is required.
 	Recipients RecipientProvider
@@ -56,6 +61,8 @@ type ReminderType struct {
 	// LongRunning types are retried every 24 h after the usual steps, at most
 	// seven times, before they are put on hold.
 	LongRunning bool
+	// Retention says when ended rows are deleted; the zero value keeps them.
+	Retention Retention
 }
 
 // notificationType is the type of the jobs of this reminder.

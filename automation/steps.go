@@ -82,33 +82,36 @@ func (b *batch) revalidate(context.Context) {
 	}
 	b.each(func(t *try) error {
 		v, err := b.reminder.Validator.Validate(t.ctx, t.due)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case !v.Valid:
-			t.stop = SourceNoLongerValid
+		}
+		t.validity = v.word()
+		if t.stop = v.why(); t.stop != "" {
 			return nil
 		}
 		return b.compare(t, v)
 	})
 }
 
-// compare ends a row that the source's candidates of now do not ask for, and
-// asks for them.
+// compare ends a row that the source's candidates of now do not ask for, or
+// whose condition they no longer meet, and asks for them.
 func (b *batch) compare(t *try, v Validity) error {
-	plans, err := b.s.plansOf(t.ctx, t.row.Type, t.row.Scope, t.due.Source, v.Candidates)
+	plans, err := b.s.plansOf(t.ctx, t.row.Type, t.row.Scope, t.due.Source, v.candidates)
 	if err != nil {
 		return err
 	}
-	for _, p := range plans {
-		if p.want.Key == t.row.Key && p.want.InputHash == t.row.InputHash {
-			return nil
-		}
+	p, known, wanted := lookUp(plans, t.row)
+	if wanted {
+		t.due.measured(p)
+		return nil
 	}
 	if len(plans) > 0 {
 		t.stop = InputChanged
-		origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: v.Version}
-		t.decision = &decision{plans: plans, origin: origin}
+		if known {
+			t.stop = ThresholdNoLongerMet
+		}
+		origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: v.version}
+		t.decision = &decision{plans: readAt(v.version, plans), origin: origin}
 	}
 	return nil
 }
@@ -124,7 +127,7 @@ func (b *batch) resolveRecipients(ctx context.Context) {
 		})
 	}
 	for _, t := range b.open() {
-		if len(t.to) == 0 {
+		if t.resolved = len(t.to); t.resolved == 0 {
 			t.stop = NoRecipients
 		}
 	}

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -69,6 +70,20 @@ func newTable(d *Dialect, name string, schema *storage.Schema) *table {
 	return t
 }
 
+// read are the columns of a query, and their list.
+func (t *table) read(named []string) ([]*storage.Column, string) {
+	if len(named) == 0 {
+		return t.all, t.columns
+	}
+	var columns []*storage.Column
+	for _, name := range append([]string{"id", "scope", "key"}, named...) {
+		if c := t.schema.Column(name); !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		}
+	}
+	return columns, list(columns, "", "")
+}
+
 // list joins the quoted names of columns, each between two texts.
 func list(columns []*storage.Column, before, after string) string {
 	parts := make([]string, len(columns))
@@ -80,13 +95,14 @@ func list(columns []*storage.Column, before, after string) string {
 
 // shape is what the text of a claim depends on besides its table.
 type shape struct {
-	peek          bool // the next due moment only
-	lanes         int  // of a peek on SQLite
-	types, except bool
+	peek  bool // the next due moment only
+	lanes int  // of a peek on SQLite
+
+	types, except, exceptTypes bool
 }
 
 func shapeOf(c *storage.Claim) shape {
-	return shape{types: c.Types != nil, except: len(c.Except) > 0}
+	return shape{types: c.Types != nil, except: len(c.Except) > 0, exceptTypes: len(c.ExceptTypes) > 0}
 }
 
 // shaped returns the text of a shape, which make writes with ? for parameters.
