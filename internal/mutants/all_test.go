@@ -5,6 +5,6 @@ import "slices"
 // all are the deliberate faults.
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, healthMutants,
-	notifyMutants, outboxMutants, reconcileMutants, settingsMutants, supportMutants, thresholdMutants,
-	providerMutants,
+	notifyMutants, outboxMutants, providerMutants, reconcileMutants, settingsMutants, supportMutants,
+	thresholdMutants,
 )
