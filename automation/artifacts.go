@@ -17,6 +17,21 @@ type eventData struct {
 	TargetDate Date
 	DaysBefore int
 	Key        string
+	Occurrence *occurrenceData `json:",omitempty"` // of a recurring reminder
+}
+
+// occurrenceData is what texts may say about an occurrence.
+type occurrenceData struct {
+	LocalDate Date
+	LocalTime string
+	Zone      string
+}
+
+func (d Due) occurrenceData() *occurrenceData {
+	if d.Occurrence == nil {
+		return nil
+	}
+	return &occurrenceData{d.Occurrence.LocalDate, d.Occurrence.LocalTime, d.Occurrence.Zone}
 }
 
 // makeArtifacts says what delivery needs: the path of a direct reminder. All
@@ -46,7 +61,7 @@ func (b *batch) makeArtifacts(context.Context) {
 
 func (t *try) job(notificationType string) (notify.Job, error) {
 	row := t.row
-	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key})
+	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key, t.due.occurrenceData()})
 	return notify.Job{
 		Record:       storage.Record{Scope: row.Scope, Type: notificationType, Lane: row.Lane},
 		PartitionKey: row.Source, RowKey: keys.AutomationRowKey(row.Key), BusinessUnit: row.BusinessUnit,

@@ -61,6 +61,10 @@ func conflicts(out []Ensured) error {
 func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, origin Event) ([]Ensured, error) {
 	now := s.now()
 	out := make([]Ensured, len(plans))
+	plans, err := s.takeSeries(ctx, tx, plans, origin)
+	if err != nil {
+		return nil, err
+	}
 	passed, err := passed(ctx, tx, now, plans)
 	if err != nil {
 		return nil, err
@@ -72,6 +76,8 @@ func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, ori
 		switch {
 		case p.skipped:
 			out[i] = Ensured{Outcome: TimeSkipped, Scope: want.Scope, Key: want.Key}
+		case p.ended:
+			out[i] = Ensured{Outcome: SeriesEnded, Scope: want.Scope}
 		case passed[i]:
 			out[i] = Ensured{Outcome: OffsetPassed, Scope: want.Scope, Key: want.Key, ScheduledOn: want.ScheduledOn}
 		default:
@@ -84,7 +90,10 @@ func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, ori
 	for n, g := range got {
 		out[places[n]] = answer(g.Outcome, g.Row, wants[n])
 	}
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return out, s.followEnsured(ctx, tx, got)
 }
 
 // passed says which plans ask for a new row whose moment is too long ago. Rows

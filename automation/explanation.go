@@ -17,6 +17,8 @@ type Explanation struct {
 	Schedule *Schedule
 	// Dispatched has the coordinates of what it led to.
 	Dispatched notify.DispatchResult
+	// Series is the series that the key is an occurrence of; nil: of none.
+	Series *SeriesState
 	// Actions are what support did, the oldest first, at most 50.
 	Actions []Action
 	// Now says what would happen at this moment, and why not more.
@@ -39,6 +41,7 @@ func (e Explanation) String() string {
 		e.origin(&b)
 		e.state(&b)
 	}
+	e.series(&b)
 	for _, a := range e.Actions {
 		fmt.Fprintf(&b, "  %s: %s by %s: %s (%s to %s)\n", stampText(a.On), a.Name, a.Actor, a.Reason, a.From, a.To)
 	}

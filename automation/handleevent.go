@@ -94,7 +94,7 @@ func (s *Scheduler) applyEvent(ctx context.Context, tx storage.Tx, e Event, r ro
 		}
 	}
 	for _, step := range []func(context.Context, storage.Tx, Event, eventPlan, *EventResult) error{
-		s.endInvalid, s.endSuperseded, s.ensureCandidates, s.ensureImmediate,
+		s.endInvalid, s.endSuperseded, s.endSeries, s.ensureCandidates, s.ensureImmediate,
 	} {
 		if err := step(ctx, tx, e, p, &result); err != nil {
 			return EventResult{}, err
@@ -130,12 +130,13 @@ func (s *Scheduler) endSuperseded(ctx context.Context, tx storage.Tx, e Event, p
 	for _, plan := range p.plans {
 		wanted[plan.want.Key] = !plan.skipped && !p.off[plan.want.Setting]
 	}
+	series := p.series()
 	where := []storage.Cond{storage.In("setting", p.spoken), storage.Eq("source_type", e.Source.Type), storage.Eq("source", e.Source.ID)}
 	ended, err := s.deactivate(ctx, tx, e, where, func(row *Schedule) (Reason, bool) {
 		if p.off[row.Setting] {
 			return ReminderSettingInactive, true
 		}
-		return Superseded, !wanted[row.Key]
+		return Superseded, !wanted[row.Key] && !series[row.seriesKey()]
 	})
 	result.Deactivated = append(result.Deactivated, ended...)
 	return err

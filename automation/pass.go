@@ -43,6 +43,7 @@ var reminderSteps = []step{
 	{"decode", (*batch).decode},
 	{"settings", (*batch).loadSettings},
 	{"lateness", (*batch).checkLateness},
+	{"overtaken", (*batch).checkOvertaken},
 	{"revalidate", (*batch).revalidate},
 	{"recipients", (*batch).resolveRecipients},
 	{"policy", (*batch).applyPolicy},

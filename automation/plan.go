@@ -16,6 +16,8 @@ type plan struct {
 	want    Schedule
 	catchUp time.Duration // zero: however long ago
 	skipped bool          // its local time does not exist, and the policy is GapSkip
+	series  *seriesPlan   // of a recurring candidate
+	ended   bool          // the series has no further occurrence
 }
 
 // plans checks candidates and computes their rows. It reads no row and writes
@@ -48,6 +50,9 @@ func (s *Scheduler) plan(ctx context.Context, c Candidate) (plan, string, error)
 	if !registered {
 		t = ReminderType{Name: c.Type}
 	}
+	if c.Recurrence != nil {
+		return s.planRecurring(ctx, c, t)
+	}
 	return s.planReminder(ctx, c, t)
 }
 
@@ -76,6 +81,8 @@ func (c Candidate) planHost() (plan, string, error) {
 		return plan{}, "Type", errors.New("is for reminders; a host's type has its AutomationType only")
 	case !c.TargetDate.IsZero() || c.DaysBefore != 0:
 		return plan{}, "TargetDate", errors.New("is for reminders; a host's type has ScheduledOn")
+	case c.Recurrence != nil:
+		return plan{}, "Recurrence", errors.New("is for reminders; a handler's Outcome may ask for the next run")
 	case c.ScheduledOn.IsZero():
 		return plan{}, "ScheduledOn", errors.New("is not set")
 	}

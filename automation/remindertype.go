@@ -15,7 +15,8 @@ type ReminderType struct {
 	Name string
 
 	// Template makes the messages, over the EventData {"Source":{"Type","ID"},
-	// "TargetDate","DaysBefore","Key"}. Register gives it to a dispatcher that is
+	// "TargetDate","DaysBefore","Key"} and, of a recurring one,
+	// "Occurrence":{"LocalDate","LocalTime","Zone"}. Register gives it to a dispatcher that is
 	// a [notify.Registrar], as a notify.Type of the reminder's Name.
 	Template notify.Template
 	// NotificationType names a notify.Type that the host registered itself,

@@ -85,7 +85,15 @@ func (s *Scheduler) Cancel(ctx context.Context, scope Scope, key string, by By) 
 // refuses, or nothing.
 func (s *Scheduler) act(ctx context.Context, scope Scope, key, action string, by By, change func(*Schedule, time.Time) string) error {
 	err := s.inTx(ctx, func(tx storage.Tx) error {
-		return audit.Change(ctx, tx, schedules, scope, key, action, by, change)
+		var row *Schedule
+		err := audit.Change(ctx, tx, schedules, scope, key, action, by, func(r *Schedule, now time.Time) string {
+			row = r
+			return change(r, now)
+		})
+		if err != nil {
+			return err
+		}
+		return s.followRecurring(ctx, tx, []*Schedule{row})
 	})
 	if err != nil {
 		return fmt.Errorf("automation: %w", err)

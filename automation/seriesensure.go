@@ -1,0 +1,212 @@
+package automation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// takeSeries makes sure of the series that plans ask for, and returns the plans
+// with the row that each asks for now: the current occurrence, as long as it is
+// open and the cadence is what it was, else the first one from now on. It takes
+// few statements, and writes nothing where nothing has changed.
+func (s *Scheduler) takeSeries(ctx context.Context, tx storage.Tx, plans []plan, origin Event) ([]plan, error) {
+	t := taking{tx: tx, now: s.now(), origin: origin, plans: plans, again: map[int]int{}}
+	open, err := t.begin()
+	if err != nil || len(open) == 0 {
+		return plans, err
+	}
+	t.plans = slices.Clone(plans) // the transaction may run again
+	for tries := 0; ; tries++ {
+		settled, err := t.round(ctx, open)
+		switch {
+		case err != nil:
+			return nil, err
+		case tries == 5:
+			return nil, fmt.Errorf("automation: series kept changing under Ensure: %w", storage.ErrBusy)
+		case settled:
+			for i, first := range t.again {
+				t.plans[i].want, t.plans[i].ended = t.plans[first].want, t.plans[first].ended
+			}
+			return t.plans, nil
+		}
+	}
+}
+
+// taking is one call of takeSeries.
+type taking struct {
+	tx     storage.Tx
+	now    time.Time
+	origin Event
+	plans  []plan
+	again  map[int]int // places of plans that repeat a series, and where it was first
+}
+
+// begin lists the places of plans with a series, each series once.
+func (t *taking) begin() (places []int, err error) {
+	type identity struct {
+		scope Scope
+		key   string
+	}
+	first := map[identity]int{}
+	for i, p := range t.plans {
+		if p.series == nil {
+			continue
+		}
+		id := identity{p.want.Scope, p.series.want.Key}
+		n, repeated := first[id]
+		if !repeated {
+			first[id], places = i, append(places, i)
+			continue
+		}
+		if other := &t.plans[n].series.want; !other.sameCadence(&p.series.want) || !other.sameRest(&p.series.want) {
+			return nil, &CandidateError{Index: i, Type: p.want.Type, Field: "Recurrence", Err: errors.New("another candidate of the call says otherwise")}
+		}
+		t.again[i] = n
+	}
+	return places, nil
+}
+
+// round looks at all series once; false: somebody wrote one of them, or its row,
+// meanwhile.
+func (t *taking) round(ctx context.Context, places []int) (bool, error) {
+	got, err := seriesTable.Ensure(ctx, t.tx, asStored, t.wants(places)...)
+	if err != nil {
+		return false, err
+	}
+	rows, err := currentRows(ctx, t.tx, got)
+	if err != nil {
+		return false, err
+	}
+	var changed []*series
+	var ended []*Schedule
+	for n, g := range got {
+		row := rows[g.Row.ID]
+		if g.Outcome == storage.Created || !t.change(g.Row, t.plans[places[n]].series, row) {
+			continue
+		}
+		changed = append(changed, g.Row)
+		if row != nil && runs(row) && !row.ScheduledOn.Equal(g.Row.NextOn) {
+			row.EventType, row.EventID = t.origin.Type, t.origin.ID
+			row.deactivate(t.now, Superseded)
+			ended = append(ended, row)
+		}
+	}
+	if settled, err := t.save(ctx, ended, changed); !settled || err != nil {
+		return false, err
+	}
+	for n, g := range got {
+		if err := t.fill(&t.plans[places[n]], g.Row); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// asStored leaves an existing series to the round.
+func asStored(*series, *series) (storage.Outcome, bool) { return storage.Unchanged, false }
+
+// wants are the series as they are made.
+func (t *taking) wants(places []int) []*series {
+	out := make([]*series, len(places))
+	for n, i := range places {
+		want := t.plans[i].series.want
+		want.CreatedOn, want.EventType, want.EventID = t.now, t.origin.Type, t.origin.ID
+		want.moveTo(t.plans[i].series.line.After(t.now))
+		out[n] = &want
+	}
+	return out
+}
+
+// change brings a stored series up to date and reports whether it was not. row
+// is the current occurrence's; nil: there is none.
+func (t *taking) change(stored *series, p *seriesPlan, row *Schedule) bool {
+	same := stored.sameCadence(&p.want)
+	goesOn := stored.Active && row != nil && runs(row)
+	ended := !stored.Active && stored.NextOn.IsZero()
+	switch {
+	case same && (goesOn || ended) && stored.sameRest(&p.want):
+		return false
+	case same && goesOn: // the occurrence stays
+		stored.adopt(&p.want, t.origin)
+	default:
+		stored.adopt(&p.want, t.origin)
+		stored.moveTo(p.line.After(t.now))
+	}
+	return true
+}
+
+// save writes the rows that end, then the series.
+func (t *taking) save(ctx context.Context, ended []*Schedule, changed []*series) (settled bool, err error) {
+	err = schedules.Save(ctx, t.tx, ended...)
+	if err == nil {
+		err = seriesTable.Save(ctx, t.tx, changed...)
+	}
+	if errors.Is(err, storage.ErrStale) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// fill names the row that the plan asks for.
+func (t *taking) fill(p *plan, d *series) error {
+	if !d.Active {
+		p.ended = true
+		return nil
+	}
+	row, err := d.occurrence(t.now)
+	if err != nil {
+		return err
+	}
+	p.want = *row
+	return nil
+}
+
+// runs reports whether a row is on its way: due some day, or held by a worker.
+func runs(r *Schedule) bool { return r.IsOpen() && !r.IsOnSupportHold }
+
+// currentRows gives the rows of current occurrences, by the id of the series.
+func currentRows(ctx context.Context, tx storage.Tx, got []storage.Ensured[series]) (map[int64]*Schedule, error) {
+	var stored []*series
+	for _, g := range got {
+		if g.Outcome != storage.Created {
+			stored = append(stored, g.Row)
+		}
+	}
+	return rowsOf(ctx, tx, stored)
+}
+
+// rowsOf gives the rows of current occurrences, by the id of the series: one
+// statement for each scope.
+func rowsOf(ctx context.Context, tx storage.Tx, stored []*series) (map[int64]*Schedule, error) {
+	places := map[Scope]map[string]int{}
+	ids := map[Scope]map[string]int64{}
+	for i, d := range stored {
+		if d.NextOn.IsZero() {
+			continue
+		}
+		key, err := d.key(d.NextOn)
+		if err != nil {
+			return nil, err
+		}
+		if places[d.Scope] == nil {
+			places[d.Scope], ids[d.Scope] = map[string]int{}, map[string]int64{}
+		}
+		places[d.Scope][key], ids[d.Scope][key] = i, d.ID
+	}
+	out := map[int64]*Schedule{}
+	for scope, keys := range places {
+		found, err := findKeys(ctx, tx, scope, keys)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range found {
+			out[ids[scope][row.Key]] = row
+		}
+	}
+	return out, nil
+}
