@@ -203,16 +203,17 @@ func TestAKilledWorkerEndsNoSeries(t *testing.T) {
 // A row that support brings back completes after the series moved on.
 func TestAnOldOccurrenceThatEndsLaterChangesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(nil))
+		w.s.Register(certificates(func(t *ReminderType) { t.Lateness.OnlyLatest = true }))
 		p := w.withSeries(daily(nil))
 		w.must(w.s.Hold(w.ctx, "", on(day(2026, 3, 1, 9)), ann))
-		w.pollAt(day(2026, 3, 2, 9))
+		w.clk.Set(day(2026, 3, 5, 10))
+		w.drain()
 		w.must(w.s.Release(w.ctx, "", on(day(2026, 3, 1, 9)), ann))
 		p.set(daily(nil)) // an event leaves the old one to support
 		w.handle(changed(2))
-		w.wantShort("03-01T09:00 Pending", "03-02T09:00 Completed", "03-03T09:00 Pending")
+		w.wantShort("03-01T09:00 Pending", "03-02T09:00 Deactivated Overtaken", "03-05T09:00 Completed", "03-06T09:00 Pending")
 		w.poll()
-		w.wantShort("03-01T09:00 Completed", "03-02T09:00 Completed", "03-03T09:00 Pending")
+		w.wantShort("03-01T09:00 Completed", "03-02T09:00 Deactivated Overtaken", "03-05T09:00 Completed", "03-06T09:00 Pending")
 	})
 }
 
