@@ -6,7 +6,13 @@ package automation
 // Only the next occurrence exists as a row. The one behind it is made in the
 // transaction in which the row first ends or is put on hold, whatever became of
 // it, so a failure never ends a series. The cadence is no part of the
-// InputHash: it may change under the same series.
+// InputHash: it may change under the same series, whose row then ends as
+// Superseded unless the new cadence comes to the same instant.
+//
+// An occurrence is a local time, and its key the instant that it comes to. Local
+// times that come to one instant are one occurrence; in an hour that clocks show
+// twice each local time happens once, so that an hourly cadence pauses for the
+// other pass. The type's CatchUp and BusinessDay are for dates and play no part.
 type Recurrence struct {
 	// Cron has five fields: minute, hour, day of month, month, day of week (0 and
 	// 7 are Sunday), each a star, or a list of numbers, names, ranges and steps; L

@@ -159,14 +159,6 @@ func stillCurrent(ctx context.Context, tx storage.Tx, left []gone) (map[*series]
 	return out, nil
 }
 
-func findSeries[V any](ctx context.Context, tx storage.Tx, scope Scope, byKey map[string]V) ([]*series, error) {
-	keys := make([]string, 0, len(byKey))
-	for key := range byKey {
-		keys = append(keys, key)
-	}
-	return seriesTable.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
-}
-
 // move takes a series to its next occurrence. A cadence that cannot be read here
 // stays as it is, for it must not keep the row from being settled.
 func (s *Scheduler) move(ctx context.Context, d *series, g gone) bool {

@@ -48,7 +48,7 @@ var recurringMutants = []mutant{
 		Package: "./automation", Run: "TestOccurrencesOnDaysOnWhichClocksChange/.*/memory",
 	},
 	{
-		Name: "I-28 an occurrence of one tenant moves the series of another", File: "automation/seriesadvance.go",
+		Name: "I-28 an occurrence of one tenant moves the series of another", File: "automation/seriesrows.go",
 		Old: "return seriesTable.Find(ctx, tx, scope, ", New: "return seriesTable.Find(ctx, tx, storage.AnyScope, ",
 		Package: "./automation", Run: "TestI28_SeriesOfTwoTenants/memory",
 	},
@@ -73,7 +73,7 @@ var recurringMutants = []mutant{
 		Package: "./internal/recur", Run: "TestTheBeginningMovesAndTheAnswerStays",
 	},
 	{
-		Name: "I-30 an hour that never comes is looked for", File: "internal/recur/rrule.go",
+		Name: "I-30 an hour that never comes is looked for", File: "internal/recur/rrulecheck.go",
 		Old: "case !reached(o, minutes):", New: "case false:",
 		Package: "./internal/recur", Run: "TestRRulesThatAreRefused", Hangs: true,
 	},
