@@ -9,7 +9,7 @@ LINT := $(LINT_DIR)/golangci-lint
 
 .PHONY: help
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## a school reminds its people: the main job, crash included
@@ -45,11 +45,16 @@ test-bench: setup ## all tests of the comparison with the peers
 	cd bench && $(GO) vet ./... && $(GO) test -timeout 10m ./...
 	cd bench/riversqlite && $(GO) vet ./... && $(GO) test -timeout 10m ./...
 
+.PHONY: test-examples
+test-examples: setup ## all tests of the examples that are modules of their own
+	cd examples/http-service && $(GO) vet ./... && $(GO) test -timeout 10m ./...
+
 .PHONY: lint
 lint: $(LINT) ## golangci-lint, which also holds who may import whom
 	$(LINT) run ./...
 	cd bench && $(LINT) run ./...
 	cd bench/riversqlite && $(LINT) run ./...
+	cd examples/http-service && $(LINT) run ./...
 
 # Built from source at one version, so that everybody sees the same findings.
 $(LINT):

@@ -110,4 +110,3 @@ func TestOnlyTheLatestOffsetRuns(t *testing.T) {
 		}
 	})
 }
-

@@ -61,6 +61,7 @@ const (
 	ReasonInDoubt         = "InDoubt"            // nobody knows whether a call delivered
 	ReasonAbsent          = "Absent"             // the provider does not have the message
 	ReasonWindowOver      = "IdempotencyWindowOver"
+	ReasonAttachment      = "AttachmentMissing" // a blob that the content names could not be read
 )
 
 // Tries counts what went wrong with a row so far.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // Limits in bytes of the parts of a message.
@@ -33,6 +34,8 @@ type Content struct {
 	Locale   string            `json:"locale,omitempty"`
 	Template ProviderTemplate  `json:"template,omitzero"`
 	Metadata map[string]string `json:"metadata,omitempty"`
+	// Attachments go with an e-mail; channels without them refuse the message.
+	Attachments []AttachmentRef `json:"attachments,omitempty"`
 }
 
 // check refuses what no channel may send.
@@ -54,7 +57,16 @@ func (c Content) check() error {
 	if extra := mustJSON(Content{Template: c.Template, Metadata: c.Metadata}); len(extra) > maxMetadata {
 		return fmt.Errorf("%w: template parameters and metadata have %d bytes, more than %d", ErrContent, len(extra), maxMetadata)
 	}
-	return nil
+	return checkAttachments(c.Attachments)
+}
+
+// blobs are those that the content names.
+func (c Content) blobs() []storage.Ref {
+	var out []storage.Ref
+	for _, a := range c.Attachments {
+		out = append(out, a.Blob)
+	}
+	return out
 }
 
 // Hash is the ContentHash of c: 64 lower-case hex digits.

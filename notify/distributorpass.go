@@ -26,6 +26,7 @@ func (n *Notifier) distributorSpec() work.Spec[OutgoingMessage, nothing] {
 		Abandon: func(now time.Time, m *OutgoingMessage) { m.abandoned(now) },
 		Release: func(now time.Time, m *OutgoingMessage) { m.released(now) },
 		Merge:   n.mergeSent,
+		Settled: n.tell,
 	}
 }
 
@@ -40,11 +41,12 @@ func (n *Notifier) distribute(ctx context.Context, items []work.Item[OutgoingMes
 	if err != nil {
 		return nil, err
 	}
+	open, files := n.loadAttachments(ctx, open)
 	started, err := n.startCalls(ctx, open)
 	if err != nil {
 		return nil, err
 	}
-	each(started, func(it work.Item[OutgoingMessage]) { n.call(it, channel) })
+	each(started, func(it work.Item[OutgoingMessage]) { n.call(it, channel, files) })
 	return make([]nothing, len(items)), nil
 }
 
@@ -107,12 +109,14 @@ func each(items []work.Item[OutgoingMessage], f func(work.Item[OutgoingMessage])
 }
 
 // call is the one provider call of a claim.
-func (n *Notifier) call(it work.Item[OutgoingMessage], c Channel) {
+func (n *Notifier) call(it work.Item[OutgoingMessage], c Channel, files files) {
 	ctx, cancel := context.WithTimeout(it.Ctx, n.options.CallTimeout)
 	defer cancel()
+	m := it.Row.message()
+	m.Attachments = files.of(it.Row)
 	var receipt Receipt
 	err := work.Guard(func() (err error) {
-		receipt, err = c.Send(ctx, it.Row.message())
+		receipt, err = c.Send(ctx, m)
 		return err
 	})
 	n.logPanic("a channel panicked", err, slog.String("channel", c.Key()))

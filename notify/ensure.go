@@ -19,6 +19,9 @@ type kind[R any] struct {
 	fill func(n *Notifier, now time.Time, r *R) error
 	// immutable lists the fields that a stored row and a wanted one must agree in.
 	immutable func(stored, want *R) []field
+	// blobs are those that a row names, which are kept once it is created; nil:
+	// none.
+	blobs func(r *R) []storage.Ref
 	// answer tells where the row is found.
 	answer func(r *R) (c Coordinates, messageID string)
 }
@@ -79,7 +82,28 @@ func (k *kind[R]) ensureIn(ctx context.Context, tx storage.Tx, want []*R) ([]Ens
 			out[i].Conflict = k.conflict(f.Row, want[i])
 		}
 	}
+	if err := k.keepBlobs(ctx, tx, found); err != nil {
+		return nil, nil, err
+	}
 	return out, rows, recordConflicts(ctx, tx, out)
+}
+
+// keepBlobs says that the blobs of new rows are referenced; those that repeats
+// brought are collected in their time.
+func (k *kind[R]) keepBlobs(ctx context.Context, tx storage.Tx, found []storage.Ensured[R]) error {
+	if k.blobs == nil {
+		return nil
+	}
+	var refs []storage.Ref
+	for _, f := range found {
+		if f.Outcome == storage.Created {
+			refs = append(refs, k.blobs(f.Row)...)
+		}
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	return tx.Store().Blobs().Keep(ctx, tx, refs...)
 }
 
 // decide never changes a stored artifact: it is compatible, or a conflict.

@@ -14,37 +14,7 @@ import (
 // first one. Immutable are the type, the business unit, the InputHash and the
 // ContentHash.
 func (n *Notifier) EnsureMessagingJob(ctx context.Context, tx storage.Tx, want ...MessagingJob) ([]Ensured, error) {
-	rows, err := messagingKind.prepare(n, want)
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	var out []Ensured
-	err = n.inTx(ctx, tx, func(tx storage.Tx) (err error) {
-		wanted := copies(rows)
-		if out, _, err = messagingKind.ensureIn(ctx, tx, wanted); err != nil {
-			return err
-		}
-		return n.keepPayloads(ctx, tx, wanted, out)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, joinConflicts(out)
-}
-
-// keepPayloads says that the blobs of new jobs are referenced; the others are
-// collected in their time.
-func (n *Notifier) keepPayloads(ctx context.Context, tx storage.Tx, rows []*MessagingJob, out []Ensured) error {
-	var refs []storage.Ref
-	for i, e := range out {
-		if e.Outcome == storage.Created && !rows[i].Blob.IsZero() {
-			refs = append(refs, rows[i].Blob)
-		}
-	}
-	if len(refs) == 0 {
-		return nil
-	}
-	return n.store.Blobs().Keep(ctx, tx, refs...)
+	return ensure(ctx, n, tx, messagingKind, want)
 }
 
 var messagingKind = &kind[MessagingJob]{
@@ -59,6 +29,7 @@ var messagingKind = &kind[MessagingJob]{
 			{"ContentHash", s.ContentHash, w.ContentHash},
 		}
 	},
+	blobs:  func(j *MessagingJob) []storage.Ref { return []storage.Ref{j.Blob} },
 	answer: func(j *MessagingJob) (Coordinates, string) { return Coordinates{j.GUID, j.GUID}, "" },
 }
 

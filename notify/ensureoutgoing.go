@@ -34,6 +34,7 @@ var outgoingKind = &kind[OutgoingMessage]{
 		}
 		return append(fields, bothOrNone("ContentHash", s.ContentHash, w.ContentHash)...)
 	},
+	blobs:  func(m *OutgoingMessage) []storage.Ref { return m.Content.blobs() },
 	answer: func(m *OutgoingMessage) (Coordinates, string) { return m.Coordinates(), m.MessageID },
 }
 

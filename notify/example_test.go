@@ -96,3 +96,26 @@ func ExampleTemplate() {
 	// Output:
 	// first-aid expires <p>Dear &lt;sam&gt;</p> <nil>
 }
+
+// An inbox is counted for the badge, and marked as its user reads.
+func ExampleNotifier_MarkInbox() {
+	ctx := context.Background()
+	out := notify.New(memory.New(nil), nil)
+	for day := 1; day <= 2; day++ {
+		_, err := out.EnsureUserMessage(ctx, nil, notify.UserMessage{
+			Record: storage.Record{Type: "room"}, PartitionKey: "user:ada", JobPartitionKey: "class", JobRowKey: fmt.Sprint(day),
+			Content: notify.Content{Subject: fmt.Sprint("Day ", day)}, SourceOn: time.Date(2026, 3, day, 9, 0, 0, 0, time.UTC),
+		})
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	rows, _ := out.Inbox(ctx, "", "user:ada", notify.Page{})
+	fmt.Println(rows[0].Content.Subject)
+	fmt.Println(out.MarkInbox(ctx, "", "user:ada", notify.MarkRead, rows[0].RowKey))
+	fmt.Println(out.CountInbox(ctx, "", "user:ada"))
+	// Output:
+	// Day 2
+	// 1 <nil>
+	// {1 1} <nil>
+}

@@ -130,7 +130,20 @@ func (n *Notifier) dispatchMessages(ctx context.Context, tx storage.Tx, done []w
 	if err != nil {
 		return err
 	}
+	if err := n.tell(ctx, tx, created(outgoing, stored)); err != nil {
+		return err
+	}
 	return b.stopConflicts(ctx, tx, append(users, outgoing...), stored)
+}
+
+// created are the rows that are new.
+func created(answers []Ensured, rows []*OutgoingMessage) (out []*OutgoingMessage) {
+	for i, a := range answers {
+		if a.Outcome == storage.Created {
+			out = append(out, rows[i])
+		}
+	}
+	return out
 }
 
 // logPanic logs err if it is a panic: where it happened, never its value.

@@ -21,16 +21,6 @@ type Page struct {
 	Limit int
 }
 
-// Inbox lists the in-app messages of one inbox ("user:{id}" or
-// "employee:{guid}"), newest first.
-func (n *Notifier) Inbox(ctx context.Context, scope Scope, inbox string, p Page) ([]UserMessage, error) {
-	within, err := under(inbox)
-	if err != nil {
-		return nil, err
-	}
-	return list(ctx, n, userMessages, scope, p, within)
-}
-
 // Messages lists the outgoing messages of a notification job by its row key, or
 // of a messaging job by its GUID, in the order of their keys.
 func (n *Notifier) Messages(ctx context.Context, scope Scope, jobRowKey string, p Page) ([]OutgoingMessage, error) {

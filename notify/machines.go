@@ -22,6 +22,9 @@ const (
 	StatusFailedFinal    = "FailedFinal"
 	StatusCancelled      = "Cancelled"
 	StatusUnseen         = "Unseen"
+	StatusSeen           = "Seen"
+	StatusRead           = "Read"
+	StatusArchived       = "Archived"
 )
 
 var scheduleStates = states.Machine{
@@ -59,7 +62,19 @@ var messagingStates = states.Machine{
 	Terminal: nil,
 }
 
-var userStates = states.Machine{Name: string(ArtifactUserMessage), Start: []string{StatusUnseen}}
+var userStates = states.Machine{
+	Name:  string(ArtifactUserMessage),
+	Start: []string{StatusUnseen},
+	Edges: []states.Edge{
+		{From: StatusUnseen, To: StatusSeen, Event: "listed to the user"},
+		{From: StatusUnseen, To: StatusRead, Event: "opened"},
+		{From: StatusSeen, To: StatusRead, Event: "opened"},
+		{From: StatusUnseen, To: StatusArchived, Event: "put away"},
+		{From: StatusSeen, To: StatusArchived, Event: "put away"},
+		{From: StatusRead, To: StatusArchived, Event: "put away"},
+	},
+	Terminal: []string{StatusArchived},
+}
 
 var outgoingStates = states.Machine{
 	Name:  string(ArtifactOutgoingMessage),

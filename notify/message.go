@@ -26,6 +26,12 @@ type Message struct {
 	Template ProviderTemplate
 	// Metadata may be passed on to the provider, which gives it back in webhooks.
 	Metadata map[string]string
+	// Attachments are files and inline pictures, loaded for this call. A channel
+	// that cannot send them refuses the message with a Permanent error.
+	Attachments []Attachment
+	// UnsubscribeURL takes one-click unsubscribes (RFC 8058); empty: there is none.
+	// Mail channels put it into the headers.
+	UnsubscribeURL string
 }
 
 // ProviderTemplate names a text that the provider holds, as WhatsApp requires.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -20,7 +21,8 @@ type Notifier struct {
 	tx       storage.Tx // of a bound copy
 	options  Options
 	registry *registry
-	hashKey  string // fingerprint of options.HashKey
+	box      *outbox.Box // what the host hears
+	hashKey  string      // fingerprint of options.HashKey
 }
 
 var (
@@ -40,6 +42,7 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 		panic("notify: New needs a store")
 	}
 	n := &Notifier{store: store, options: opts.withDefaults(), registry: newRegistry(channels)}
+	n.box = outbox.New(store, "notify.status", n.options.Logger)
 	n.hashKey = keys.Fingerprint(n.options.HashKey)
 	return n
 }

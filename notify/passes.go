@@ -9,5 +9,6 @@ func (n *Notifier) Passes() []work.Pass {
 		work.New(n.store, n.generatorSpec()),
 		work.New(n.store, n.distributorSpec()),
 		work.New(n.store, n.resolveSpec()),
+		n.box.Pass(),
 	}
 }

@@ -25,6 +25,7 @@ func (n *Notifier) resolveSpec() work.Spec[OutgoingMessage, nothing] {
 		Abandon: func(now time.Time, m *OutgoingMessage) { m.abandoned(now) },
 		Release: func(now time.Time, m *OutgoingMessage) { m.DueOn = now },
 		Merge:   n.mergeResolved,
+		Settled: n.tell,
 	}
 }
 

@@ -74,6 +74,14 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		func(r *MessagingJob) string { return r.Status },
 		func(r *MessagingJob) { r.wake(now) },
 	), "")
+
+	sameEdges(t, userStates, taken(userStates,
+		func(s string) *UserMessage { r := &UserMessage{}; r.Status = s; return r },
+		func(r *UserMessage) string { return r.Status },
+		func(r *UserMessage) { r.mark(now, MarkSeen) },
+		func(r *UserMessage) { r.mark(now, MarkRead) },
+		func(r *UserMessage) { r.mark(now, MarkArchived) },
+	), "")
 }
 
 // inState runs f only where its pass runs it: on a row that was claimed.

@@ -1,5 +1,6 @@
-// Package backoff is the one schedule of retries that automation and notify
-// share (Automation & Reminders, "Retry": 5 minutes, 15 minutes, 1 hour, hold).
+// Package backoff says when to try again. The usual schedule, which automation
+// and notify share, is that of (Automation & Reminders, "Processing"): 5 minutes,
+// 15 minutes, 1 hour, hold.
 package backoff
 
 import (
@@ -9,14 +10,21 @@ import (
 	"time"
 )
 
-var steps = [...]time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour}
+// Steps are the waits after the first failure, the second and so on; one more
+// failure than there are steps is too many.
+type Steps []time.Duration
+
+var usual = Steps{5 * time.Minute, 15 * time.Minute, time.Hour}
+
+// After is that of the usual steps.
+func After(key string, failures int) (time.Duration, bool) { return usual.After(key, failures) }
 
 // After returns how long to wait after so many failures in a row, and false if
 // that many are too many and a person has to look. Up to a tenth is added,
 // derived from key, so that rows that failed together do not all come back
 // together, and a repeat computes the same moment; it is never less than the
 // step. No failure at all needs no wait.
-func After(key string, failures int) (time.Duration, bool) {
+func (steps Steps) After(key string, failures int) (time.Duration, bool) {
 	switch {
 	case failures <= 0:
 		return 0, true

@@ -49,6 +49,11 @@ var adapterMutants = []mutant{
 		Package: "./storage/sqlite", Run: "TestSuiteInMemory/^take-over$",
 	},
 	{
+		Name: "I-5 SQLite answers a claim with the version before it", File: "storage/internal/sqlstore/sqlite.go",
+		Old: "\t\trec.Version++\n", New: "",
+		Package: "./storage/sqlite", Run: "TestSuiteInMemory/^claim$",
+	},
+	{
 		Name: "I-5 SQLite raises the version when it extends a lease", File: "storage/internal/sqlstore/sqlite.go",
 		Old: `SET "lease_expires_on" = ?`, New: `SET "version" = "version" + 1, "lease_expires_on" = ?`,
 		Package: "./storage/sqlite", Run: "TestSuiteInMemory/^extend$",
@@ -148,6 +153,16 @@ var adapterMutants = []mutant{
 		Name: "I-12 SQL leaves a busy row to a dead worker", File: "storage/internal/sqlstore/due.go",
 		Old: "(t.\"lease_expires_on\" <= ?` +\n\t\t` OR t.\"lease_expires_on\" IS NULL AND `", New: "((t.\"lease_expires_on\" <= ?` +\n\t\t` OR t.\"lease_expires_on\" IS NULL) AND `",
 		Package: "./storage/sqlite", Run: "TestSuiteInMemory/^take-over$",
+	},
+	{
+		Name: "I-12 SQLite does not tell what it took over", File: "storage/internal/sqlstore/sqlite.go",
+		Old: "!rec.LeaseExpiresOn.IsZero()", New: "false",
+		Package: "./storage/sqlite", Run: "TestSuiteInMemory/^take-over$",
+	},
+	{
+		Name: "I-30 SQLite writes rows after the context has ended", File: "storage/internal/sqlstore/direct.go",
+		Old: "err := x.usable(ctx); err != nil", New: "err := x.err; err != nil",
+		Package: "./storage/internal/sqlstore", Run: "TestI30_SQLiteWritesNoRow",
 	},
 	{
 		Name: "I-14 SQL claims types that nobody here serves", File: "storage/internal/sqlstore/due.go",

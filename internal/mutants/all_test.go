@@ -4,5 +4,5 @@ import "slices"
 
 // all are the deliberate faults.
 var all = slices.Concat(
-	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, recurringMutants, notifyMutants,
+	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, recurringMutants, outboxMutants, notifyMutants,
 )

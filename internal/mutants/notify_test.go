@@ -118,4 +118,19 @@ var notifyMutants = []mutant{
 		Old: "if wake(&r, now) {", New: "if wake(&r, now); true {",
 		Package: "./notify", Run: "TestAScheduleOfAJobPastCreated/generated/memory",
 	},
+	{
+		Name: "I-28 a mark reaches every tenant", File: "notify/inbox.go",
+		Old: "userMessages.Find(ctx, tx, scope,", New: "userMessages.Find(ctx, tx, storage.AnyScope,",
+		Package: "./notify", Run: "TestI28_Marks/memory",
+	},
+	{
+		Name: "I-28 everybody sees one inbox", File: "notify/notifyhttp/inbox.go",
+		Old: "read(r.Context(), o.Scope, o.Inbox, page)", New: `read(r.Context(), o.Scope, "user:sam", page)`,
+		Package: "./notify/notifyhttp", Run: "TestI28_/memory",
+	},
+	{
+		Name: "marking up to a message marks what came later", File: "notify/inbox.go",
+		Old: `storage.AtLeast("key", newest)`, New: `storage.AtLeast("key", newest[:0])`,
+		Package: "./notify", Run: "TestMarkingUpTo/memory",
+	},
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/teambition/rrule-go"
-
-	"github.com/belfry-go/belfry/internal/civil"
 )
 
 // maxCount and maxInterval bound the numbers of a rule: to find the n-th

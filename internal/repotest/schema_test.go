@@ -2,11 +2,13 @@ package repotest
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
@@ -20,7 +22,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // claim would have to write.
 func TestTheMigrationsMakeTheTablesOfAllDomains(t *testing.T) {
 	t.Parallel()
-	schemas := append(append(storage.Schemas(), notify.Schemas()...), automation.Schemas()...)
+	schemas := slices.Concat(storage.Schemas(), notify.Schemas(), automation.Schemas(), outbox.Schemas())
 	for name, open := range map[string]func(testing.TB, clock.Clock) storage.Store{
 		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
 	} {

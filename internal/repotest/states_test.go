@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/notify"
 )
@@ -49,6 +50,8 @@ func statePage() string {
 	for _, m := range notify.States() {
 		printMachine(&b, m)
 	}
+	b.WriteString("\n## Events to subscribers\n")
+	printMachine(&b, outbox.Machine)
 	return b.String()
 }
 

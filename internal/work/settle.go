@@ -113,10 +113,11 @@ func (r *runner[R, A]) settleOnce(ctx context.Context, batch []settled[R, A]) (s
 		for i := range rows {
 			*rows[i] = before.rows[i] // the transaction may run again
 		}
-		if stale, err = r.save(ctx, tx, rows); err != nil {
+		var merged []*R
+		if stale, merged, err = r.save(ctx, tx, rows); err != nil {
 			return err
 		}
-		if err := r.settled(ctx, tx, rows, stale); err != nil {
+		if err := r.settled(ctx, tx, rows, stale, merged); err != nil {
 			return err
 		}
 		return r.dispatch(ctx, tx, batch, stale)
@@ -141,29 +142,30 @@ func (r *runner[R, A]) scratch(n int) *copies[R] {
 	return c
 }
 
-// save writes the rows and returns the places of the stale ones, after it
-// brought over what those knew.
-func (r *runner[R, A]) save(ctx context.Context, tx storage.Tx, rows []*R) (map[int]bool, error) {
+// save writes the rows and returns the places of the stale ones, and the rows
+// into which it brought what those knew.
+func (r *runner[R, A]) save(ctx context.Context, tx storage.Tx, rows []*R) (map[int]bool, []*R, error) {
 	err := r.spec.Table.Save(ctx, tx, rows...)
 	var stale *storage.StaleError
 	if !errors.As(err, &stale) {
-		return nil, err
+		return nil, nil, err
 	}
 	lost := make(map[int]bool, len(stale.Rows))
 	mine := make([]*R, len(stale.Rows))
 	for i, n := range stale.Rows {
 		lost[n], mine[i] = true, rows[n]
 	}
-	return lost, r.merge(ctx, tx, mine)
+	merged, err := r.merge(ctx, tx, mine)
+	return lost, merged, err
 }
 
 // merge brings the facts of stale rows into what others wrote. A claim that is
 // still ours ends here: its lease is cleared, and a row that is still busy is
 // given back.
-func (r *runner[R, A]) merge(ctx context.Context, tx storage.Tx, mine []*R) error {
+func (r *runner[R, A]) merge(ctx context.Context, tx storage.Tx, mine []*R) ([]*R, error) {
 	stored, err := load(ctx, tx, r.spec.Table, mine)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var save []*R
 	for _, m := range mine {
@@ -184,15 +186,14 @@ func (r *runner[R, A]) merge(ctx context.Context, tx storage.Tx, mine []*R) erro
 			save = append(save, s)
 		}
 	}
-	return r.spec.Table.Save(ctx, tx, save...)
+	return save, r.spec.Table.Save(ctx, tx, save...)
 }
 
 // settled tells the owner of what was written.
-func (r *runner[R, A]) settled(ctx context.Context, tx storage.Tx, rows []*R, lost map[int]bool) error {
+func (r *runner[R, A]) settled(ctx context.Context, tx storage.Tx, rows []*R, lost map[int]bool, written []*R) error {
 	if r.spec.Settled == nil {
 		return nil
 	}
-	written := make([]*R, 0, len(rows))
 	for i, row := range rows {
 		if !lost[i] {
 			written = append(written, row)

@@ -42,7 +42,7 @@ type Spec[R, A any] struct {
 	// may run at once, for different rows. Nil: none.
 	Dispatch func(ctx context.Context, tx storage.Tx, done []Done[R, A]) error
 	// Settled hears of every row that a settling transaction has written, whatever
-	// became of it (handled, failed, abandoned, released), inside it and before
+	// became of it (handled, failed, abandoned, released, merged), inside it and before
 	// Dispatch, and under the same rules. Nil: nobody asks.
 	Settled func(ctx context.Context, tx storage.Tx, rows []*R) error
 	// Fail records a failed try: back-off, then hold.

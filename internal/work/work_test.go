@@ -328,3 +328,33 @@ func TestI14_ARowBehindTheCursorIsFoundByTheSamePoll(t *testing.T) {
 		t.Errorf("%+v", rep)
 	}
 }
+
+// TestSettledHearsOfEveryRowThatWasWritten: handled, failed and abandoned rows,
+// and what somebody else wrote meanwhile, as it is stored.
+func TestSettledHearsOfEveryRowThatWasWritten(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.add("done", "failed", "overtaken")
+	b.insert(task{Record: storage.Record{Key: "abandoned", Status: "Busy", DueOn: start, LeaseExpiresOn: start.Add(-time.Second)}})
+	b.spec.Group = 1
+	b.handle = func(_ context.Context, it work.Item[task]) error {
+		switch it.Row.Key {
+		case "failed":
+			return errors.New("no")
+		case "overtaken":
+			b.edit("overtaken", func(r *task) { r.Note = "mine" })
+		}
+		return nil
+	}
+	heard := map[string]string{}
+	b.spec.Settled = func(_ context.Context, _ storage.Tx, rows []*task) error {
+		for _, r := range rows {
+			heard[r.Key] = r.Status + " " + r.Note
+		}
+		return nil
+	}
+	b.poll(b.runner(), 10)
+	if diff := cmp.Diff(map[string]string{"done": "Done ", "failed": "Ready no", "abandoned": "Ready abandoned", "overtaken": "Ready mine"}, heard); diff != "" {
+		t.Error(diff)
+	}
+}

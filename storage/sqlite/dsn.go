@@ -25,11 +25,14 @@ var (
 		// and repeated around it.
 		"_busy_timeout":    "100",
 		"_stmt_cache_size": "64",
+		// database/sql lets one goroutine at a time use a connection.
+		"_mutex": "no",
 	}
 	reading = map[string]string{
 		"_query_only":      "1",
 		"_busy_timeout":    "100",
 		"_stmt_cache_size": "16",
+		"_mutex":           "no",
 	}
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Claim takes due rows with one statement. RETURNING promises no order, so the
-// rows are put into it here.
+// Claim takes due rows. Databases promise no order of what a statement changed,
+// so the rows are put into it here.
 func (x *tx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) (rows []storage.Row, err error) {
 	if x.joined {
 		return nil, storage.ErrJoined
@@ -23,12 +23,7 @@ func (x *tx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) (row
 	if limit == 0 {
 		return nil, x.usable(ctx)
 	}
-	t := x.store.table(s)
-	text, args := x.store.cfg.Dialect.verbs.claim(t, &c)
-	err = x.query(ctx, text, args, func(r *sql.Rows) (err error) {
-		rows, err = newReader(s, t.claimed).all(r, limit)
-		return err
-	})
+	rows, err = x.store.cfg.Dialect.verbs.claim(ctx, x, x.store.table(s), &c)
 	if err != nil {
 		return nil, x.fail(ctx, "claim from "+s.Name, err)
 	}

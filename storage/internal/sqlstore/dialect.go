@@ -37,8 +37,9 @@ type verbs interface {
 	// swap runs a statement that changes rows which still are what the caller
 	// saw, in their order, and tells which were.
 	swap(ctx context.Context, x *tx, s *swap, lead []any, rows []storage.Row) (hits []bool, err error)
-	// claim is the text and the arguments of a claim.
-	claim(t *table, c *storage.Claim) (string, []any)
+	// claim takes due rows, in any order. What it gives all of them alike, lease
+	// and token, it need not tell.
+	claim(ctx context.Context, x *tx, t *table, c *storage.Claim) ([]storage.Row, error)
 	// next is the text and the arguments of a look at the next due moment.
 	next(t *table, c *storage.Claim) (string, []any)
 	// in says that column, of that kind, is one of the values of one parameter.

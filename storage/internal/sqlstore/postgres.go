@@ -97,14 +97,14 @@ func (postgres) value(v any) any {
 // claim takes from each lane along the due index. The ARRAY keeps the planner
 // from a join that flips to a sequential scan. A row that is locked stays where
 // it is, so it is updated by its place, without another look into an index.
-func (postgres) claim(t *table, c *storage.Claim) (string, []any) {
+func (postgres) claim(ctx context.Context, x *tx, t *table, c *storage.Claim) ([]storage.Row, error) {
 	text := t.shaped(shapeOf(c), func(t *table, s shape) string {
 		return "UPDATE " + t.name + claimSet + ` WHERE ctid = ANY(ARRAY(SELECT c.ctid` +
 			" FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[], ?::bigint[]) AS l(lane, due, id, n)," +
 			fmt.Sprintf(pgLane, "ctid", t.name, t.due(s), "l.n FOR UPDATE SKIP LOCKED") + ")) RETURNING " + t.unknown
 	})
 	args := append(t.setArgs(c), laneArrays(c.Lanes, true)...)
-	return text, append(args, t.dueArgs(c, c.Now)...)
+	return x.rows(ctx, text, append(args, t.dueArgs(c, c.Now)...), t, t.claimed)
 }
 
 func (postgres) next(t *table, c *storage.Claim) (string, []any) {

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -26,9 +27,18 @@ func newReader(s *storage.Schema, columns []*storage.Column) *reader {
 	return r
 }
 
-// all reads what is left of rows, at most about n of them.
-func (r *reader) all(rows *sql.Rows, n int) ([]storage.Row, error) {
-	out := make([]storage.Row, 0, min(n, 1024))
+// rows runs a statement that answers with some columns of rows of a table.
+func (x *tx) rows(ctx context.Context, text string, args []any, t *table, columns []*storage.Column) (rows []storage.Row, err error) {
+	err = x.query(ctx, text, args, func(r *sql.Rows) (err error) {
+		rows, err = newReader(t.schema, columns).all(r)
+		return err
+	})
+	return rows, err
+}
+
+// all reads what is left of rows.
+func (r *reader) all(rows *sql.Rows) ([]storage.Row, error) {
+	var out []storage.Row
 	for rows.Next() {
 		row := r.schema.New()
 		fields := storage.FieldsOf(row)

@@ -21,10 +21,7 @@ func (x *tx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope,
 	}
 	if err == nil {
 		b.write(" LIMIT ?", int64(q.Limit))
-		err = x.query(ctx, b.sql(), b.args, func(r *sql.Rows) (err error) {
-			rows, err = newReader(s, t.all).all(r, q.Limit)
-			return err
-		})
+		rows, err = x.rows(ctx, b.sql(), b.args, t, t.all)
 	}
 	if err != nil {
 		return nil, x.fail(ctx, "select from "+s.Name, err)

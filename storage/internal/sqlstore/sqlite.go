@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -29,6 +28,10 @@ func (sqlite) statements(t *table) {
 	const where = ` WHERE "id" = ? AND `
 	t.update.columns = append(t.mutable[:len(t.mutable):len(t.mutable)], id, version)
 	t.update.text = "UPDATE " + t.name + ` SET "version" = "version" + 1, ` + list(t.mutable, "", " = ?") + where + `"version" = ?`
+
+	// Whoever sees it fail rolls back, so SQLite need not keep the pages of the
+	// rows before, in a file, to undo the statement alone.
+	t.hold = "UPDATE OR FAIL " + t.name + claimSet + " WHERE " + sqlite{}.in(`"id"`, storage.Int)
 
 	t.remove.columns = []*storage.Column{id, version}
 	t.remove.text = "DELETE FROM " + t.name + where + `"version" = ?`
@@ -56,24 +59,27 @@ func (sqlite) swap(ctx context.Context, x *tx, s *swap, lead []any, rows []stora
 	hits := make([]bool, len(rows))
 	args := make([]any, 0, len(lead)+len(s.columns))
 	var last int64 // hit: of a row given twice only the first is written
-	for i, r := range rows {
-		id := storage.RecordOf(r).ID
-		if id == last {
-			continue
+	err := x.each(ctx, s.text, func(exec func([]any) (int64, error)) error {
+		for i, r := range rows {
+			id := storage.RecordOf(r).ID
+			if id == last {
+				continue
+			}
+			args, err := rowArgs(append(args[:0], lead...), s.columns, r)
+			if err != nil {
+				return err
+			}
+			n, err := exec(args)
+			if err != nil {
+				return err
+			}
+			if n == 1 {
+				hits[i], last = true, id
+			}
 		}
-		args, err := rowArgs(append(args[:0], lead...), s.columns, r)
-		if err != nil {
-			return nil, err
-		}
-		n, err := x.exec(ctx, s.text, args)
-		if err != nil {
-			return nil, err
-		}
-		if n == 1 {
-			hits[i], last = true, id
-		}
-	}
-	return hits, nil
+		return nil
+	})
+	return hits, err
 }
 
 // rowArgs appends the parameters of rows.
@@ -109,40 +115,74 @@ func (sqlite) value(v any) any {
 	return v
 }
 
-func (sqlite) claim(t *table, c *storage.Claim) (string, []any) {
+// claim finds the rows of each lane and marks them. Nothing comes in between,
+// since the transaction is the one that writes. RETURNING would put each row
+// through a temporary table, which costs more than to look it up again.
+func (sqlite) claim(ctx context.Context, x *tx, t *table, c *storage.Claim) (rows []storage.Row, err error) {
 	s := shapeOf(c)
-	s.lanes = len(c.Lanes)
-	text := t.shaped(s, func(t *table, s shape) string {
-		return "UPDATE " + t.name + claimSet + ` WHERE "id" IN (` + liteLanes(t, s, `"id"`) + ") RETURNING " + t.unknown
-	})
-	args := t.setArgs(c)
 	for _, l := range c.Lanes {
-		args = append(laneArgs(t, args, l, c), int64(max(l.Limit, 0)))
+		found, err := x.rows(ctx, t.lane(s), t.laneArgs(nil, l, c, max(l.Limit, 0)), t, t.all)
+		if err == nil {
+			err = hold(ctx, x, t, c, found)
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, found...)
 	}
-	return text, args
+	return rows, nil
+}
+
+// hold claims rows that were found.
+func hold(ctx context.Context, x *tx, t *table, c *storage.Claim, rows []storage.Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	ids := make([]int64, len(rows))
+	for i, r := range rows {
+		rec := storage.RecordOf(r)
+		ids[i] = rec.ID
+		rec.Version++
+		rec.Abandoned = !rec.LeaseExpiresOn.IsZero()
+		if c.Busy != "" {
+			rec.Status = c.Busy
+		}
+	}
+	_, err := x.exec(ctx, t.hold, append(t.setArgs(c), sqlite{}.value(ids)))
+	return err
 }
 
 func (sqlite) next(t *table, c *storage.Claim) (string, []any) {
 	s := shapeOf(c)
 	s.lanes, s.peek = len(c.Lanes), true
 	text := t.shaped(s, func(t *table, s shape) string {
-		return `SELECT min("due_on") FROM (` + liteLanes(t, s, `"due_on"`) + ")"
+		lane := "SELECT * FROM (" + t.lane(s) + ")"
+		return `SELECT min("due_on") FROM (` + lane + strings.Repeat(" UNION ALL "+lane, s.lanes-1) + ")"
 	})
 	var args []any
 	for _, l := range c.Lanes {
-		args = append(laneArgs(t, args, l, c), 1)
+		args = t.laneArgs(args, l, c, 1)
 	}
 	return text, args
 }
 
-// liteLanes walks the due order of each lane.
-func liteLanes(t *table, s shape, column string) string {
-	lane := fmt.Sprintf(`SELECT * FROM (SELECT t.%s FROM %s AS t WHERE t."lane" = ?`+
-		` AND (t."due_on", t."id") > (?, ?) AND %s ORDER BY t."due_on", t."id" LIMIT ?)`, column, t.name, t.due(s))
-	return lane + strings.Repeat(" UNION ALL "+lane, s.lanes-1)
+// lane walks the due order of a lane behind a cursor. Of the cursor SQLite takes
+// only the moment for a range of the index, and passes over the rows of the same
+// moment. Two ranges would be exact, but with statistics its planner may walk the
+// table by id for the first of them.
+func (t *table) lane(s shape) string {
+	s.lanes = 0
+	return t.shaped(s, func(t *table, s shape) string {
+		columns := t.columns
+		if s.peek {
+			columns = `t."due_on"`
+		}
+		return "SELECT " + columns + " FROM " + t.name + ` AS t WHERE t."lane" = ? AND (t."due_on", t."id") > (?, ?)` +
+			" AND " + t.due(s) + ` ORDER BY t."due_on", t."id" LIMIT ?`
+	})
 }
 
-func laneArgs(t *table, args []any, l storage.LaneClaim, c *storage.Claim) []any {
+func (t *table) laneArgs(args []any, l storage.LaneClaim, c *storage.Claim, limit int) []any {
 	args = append(args, int64(l.Lane), storage.Time(l.After.DueOn).UnixMicro(), l.After.ID)
-	return append(args, t.dueArgs(c, c.Now)...)
+	return append(append(args, t.dueArgs(c, c.Now)...), int64(limit))
 }

@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,10 +75,30 @@ func TestSQLiteTakesFewTextsForAnyNumberOfRows(t *testing.T) {
 			texts[text] = true
 		}
 	}
-	// BEGIN, COMMIT, an INSERT for each of the chunks, claim, update, delete,
-	// extend and select.
+	// BEGIN, COMMIT, an INSERT for each of the chunks, a look for due rows,
+	// update, delete, extend and select. What was found is marked by one more.
 	if want := 2 + len(chunks) + 5; len(texts) != want {
 		t.Errorf("%d texts instead of %d", len(texts), want)
+	}
+}
+
+// The driver is not asked about rows after the context has ended: SQLite would
+// write them outside of the transaction.
+func TestI30_SQLiteWritesNoRowAfterTheContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	f := &fake{answer: func(_ context.Context, text string) error {
+		if strings.HasPrefix(text, "UPDATE") {
+			cancel()
+		}
+		return nil
+	}}
+	s := f.store(t, func(c *Config) { c.Dialect = SQLite })
+	err := s.InTx(ctx, func(tx storage.Tx) error {
+		return jobs.Save(ctx, tx, &job{Record: storage.Record{ID: 1, Key: "a"}}, &job{Record: storage.Record{ID: 2, Key: "b"}})
+	})
+	if log := f.log(); !errors.Is(err, context.Canceled) || log != "BEGIN UPDATE ROLLBACK" {
+		t.Errorf("%s: %v", log, err)
 	}
 }
 

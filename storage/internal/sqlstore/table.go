@@ -16,9 +16,11 @@ type table struct {
 	name    string // qualified and quoted
 	all     []*storage.Column
 	columns string // all of them, quoted
-	// claimed are the columns that a claim has to read back; unknown lists them.
+	// PostgreSQL: claimed are the columns that a claim has to read back; unknown
+	// lists them.
 	claimed []*storage.Column
 	unknown string
+	hold    string // SQLite: claims rows by id
 	// insertable are all columns but id and version; mutable all that are not
 	// fixed but version.
 	insertable, mutable []*storage.Column
@@ -79,7 +81,7 @@ func list(columns []*storage.Column, before, after string) string {
 // shape is what the text of a claim depends on besides its table.
 type shape struct {
 	peek          bool // the next due moment only
-	lanes         int  // on SQLite
+	lanes         int  // of a peek on SQLite
 	types, except bool
 }
 

@@ -222,6 +222,9 @@ CREATE TABLE {user_message} (
 -- Never due, so it stays empty; every table has it.
 CREATE INDEX {index:user_message_due} ON {user_message} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
+-- What is new in an inbox, so that counting it costs what is new and not what is there.
+CREATE INDEX {index:user_message_unread} ON {user_message} (scope, key) WHERE read_on IS NULL AND archived_on IS NULL;
+
 -- The thin trace of one run of due work in the history of its source; written once,
 -- never scanned for work.
 CREATE TABLE {automation_job} (

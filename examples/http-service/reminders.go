@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// The events of a booking.
+const (
+	saved     = "booking.saved"
+	cancelled = "booking.cancelled"
+)
+
+// bookings says when to remind of a booking, and whom.
+type bookings struct{ db *sql.DB }
+
+func (bookings) EventTypes() []string { return []string{saved, cancelled} }
+
+// Candidates is asked within the transaction of the change; Data has the booking
+// as that transaction left it. A cancelled one asks for nothing, which ends its
+// reminder.
+func (bookings) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
+	if e.Type == cancelled {
+		return nil, nil
+	}
+	on := e.Data.(booking).RemindOn.UTC()
+	date := automation.Date{Year: on.Year(), Month: on.Month(), Day: on.Day()}
+	return []automation.Candidate{{TargetDate: date, SendAt: on.Format(time.TimeOnly), Zone: "UTC"}}, nil
+}
+
+// Validate is asked when the reminder is due, and again before a mail that had
+// to wait.
+func (b bookings) Validate(ctx context.Context, d automation.Due) (automation.Validity, error) {
+	_, err := load(ctx, b.db, d.Source.ID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return automation.Validity{}, nil
+	}
+	return automation.Validity{Valid: true}, err
+}
+
+func (b bookings) Recipients(ctx context.Context, d automation.Due) ([]notify.Recipient, error) {
+	found, err := load(ctx, b.db, d.Source.ID)
+	if err != nil {
+		return nil, err
+	}
+	return []notify.Recipient{{Ref: found.ID, Channel: "email:http", Address: found.Email}}, nil
+}
+
+// newReminders is all of Belfry that this service needs.
+func newReminders(store storage.Store, db *sql.DB, mailer string) (*automation.Scheduler, *notify.Notifier) {
+	out := notify.New(store, nil, notify.ChannelFunc("email:http", func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+		return post(ctx, mailer, m)
+	}))
+	reminders := automation.New(store, out, nil)
+	reminders.Register(automation.ReminderType{
+		Name: "booking", Triggers: bookings{db}, Validator: bookings{db}, Recipients: bookings{db},
+		Template: notify.Template{Subject: "See you soon: booking {{.Source.ID}}", Text: "We look forward to your visit."},
+	})
+	return reminders, out
+}
+
+// post hands a mail to a provider that takes JSON. Anything but a clear answer
+// leaves the message in doubt; a retry would not be safe.
+func post(ctx context.Context, url string, m notify.Message) (notify.Receipt, error) {
+	body, err := json.Marshal(map[string]string{"to": m.To, "subject": m.Subject, "text": m.Text})
+	if err != nil {
+		return notify.Receipt{}, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return notify.Receipt{}, err
+	}
+	req.GetBody = nil // the transport must not repeat a POST
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return notify.Receipt{}, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusAccepted {
+		return notify.Receipt{}, fmt.Errorf("the provider answers %s", resp.Status)
+	}
+	return notify.Receipt{ID: resp.Header.Get("Message-Id")}, nil
+}

@@ -1,0 +1,172 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Inbox lists the in-app messages of one inbox ("user:{id}" or
+// "employee:{guid}") that are not archived, newest first.
+func (n *Notifier) Inbox(ctx context.Context, scope Scope, inbox string, p Page) ([]UserMessage, error) {
+	return n.inbox(ctx, scope, inbox, p, storage.Null("archived_on"))
+}
+
+// Archived lists the archived messages of an inbox, newest first.
+func (n *Notifier) Archived(ctx context.Context, scope Scope, inbox string, p Page) ([]UserMessage, error) {
+	return n.inbox(ctx, scope, inbox, p, storage.NotNull("archived_on"))
+}
+
+func (n *Notifier) inbox(ctx context.Context, scope Scope, inbox string, p Page, which storage.Cond) ([]UserMessage, error) {
+	within, err := under(inbox)
+	if err != nil {
+		return nil, err
+	}
+	return list(ctx, n, userMessages, scope, p, append(within, which))
+}
+
+// MaxInboxCount is as far as an inbox is counted: beyond it people read "more".
+const MaxInboxCount = 1000
+
+// InboxCount says how much of an inbox is new, up to MaxInboxCount each.
+// Archived messages do not count.
+type InboxCount struct {
+	Unseen int `json:"unseen"` // never listed to the user
+	Unread int `json:"unread"` // never opened
+}
+
+// CountInbox counts an inbox. Its cost depends on what is unread, and not on the
+// size of the inbox.
+func (n *Notifier) CountInbox(ctx context.Context, scope Scope, inbox string) (c InboxCount, err error) {
+	within, err := under(inbox)
+	if err != nil {
+		return c, err
+	}
+	if scope == storage.AnyScope {
+		return c, errAnyScope
+	}
+	unread := append(within, storage.Null("read_on"), storage.Null("archived_on"))
+	err = n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
+		if c.Unread, err = userMessages.Count(ctx, tx, scope, MaxInboxCount, unread...); err != nil {
+			return err
+		}
+		c.Unseen, err = userMessages.Count(ctx, tx, scope, MaxInboxCount, append(unread, storage.Null("seen_on"))...)
+		return err
+	})
+	return c, err
+}
+
+// InboxMark is what a user did with messages of an inbox.
+type InboxMark string
+
+// The marks. Read includes Seen; Archived leaves the rest as it is.
+const (
+	MarkSeen     InboxMark = "Seen"
+	MarkRead     InboxMark = "Read"
+	MarkArchived InboxMark = "Archived"
+)
+
+// MarkInbox marks messages of an inbox by their RowKeys, and says how many that
+// changed. Those that have the mark, or are not in this inbox, are passed over;
+// a mark is never taken back.
+func (n *Notifier) MarkInbox(ctx context.Context, scope Scope, inbox string, mark InboxMark, rowKeys ...string) (changed int, err error) {
+	wanted := make([]string, len(rowKeys))
+	for i, row := range rowKeys {
+		if wanted[i], err = keys.Join(inbox, row); err != nil {
+			return 0, err
+		}
+	}
+	if len(wanted) > maxPage {
+		return 0, fmt.Errorf("notify: %d messages to mark at once, more than %d", len(wanted), maxPage)
+	}
+	return n.mark(ctx, scope, mark, len(wanted), storage.In("key", wanted))
+}
+
+// MarkInboxUpTo marks the unread messages of an inbox from the one with that
+// RowKey down to the oldest: what the user had before their eyes, and nothing
+// that came meanwhile. Very many are marked in several transactions.
+func (n *Notifier) MarkInboxUpTo(ctx context.Context, scope Scope, inbox string, mark InboxMark, rowKey string) (changed int, err error) {
+	newest, err := keys.Join(inbox, rowKey)
+	if err != nil {
+		return 0, err
+	}
+	within, err := under(inbox)
+	if err != nil {
+		return 0, err
+	}
+	open := append(within, storage.AtLeast("key", newest), storage.Null("archived_on"), storage.Null("read_on"))
+	if mark == MarkSeen {
+		open = append(open, storage.Null("seen_on"))
+	}
+	for {
+		n, err := n.mark(ctx, scope, mark, maxPage, open...)
+		changed += n
+		if err != nil || n < maxPage {
+			return changed, err
+		}
+	}
+}
+
+// mark changes at most limit rows in one transaction.
+func (n *Notifier) mark(ctx context.Context, scope Scope, mark InboxMark, limit int, which ...storage.Cond) (changed int, err error) {
+	if scope == storage.AnyScope {
+		return 0, errAnyScope
+	}
+	if mark != MarkSeen && mark != MarkRead && mark != MarkArchived {
+		return 0, fmt.Errorf("notify: unknown mark %q", mark)
+	}
+	if limit == 0 {
+		return 0, nil
+	}
+	for range 3 { // another device of the user may mark the same
+		err = n.inTx(ctx, nil, func(tx storage.Tx) error {
+			rows, err := userMessages.Find(ctx, tx, scope, storage.Query{Where: which, Limit: limit})
+			if err != nil {
+				return err
+			}
+			var save []*UserMessage
+			for _, m := range rows {
+				if m.mark(storage.Now(n.store), mark) {
+					save = append(save, m)
+				}
+			}
+			changed = len(save)
+			return userMessages.Save(ctx, tx, save...)
+		})
+		if !errors.Is(err, storage.ErrStale) {
+			return changed, err
+		}
+	}
+	return 0, err
+}
+
+// mark applies a mark and reports whether it changed anything.
+func (m *UserMessage) mark(now time.Time, mark InboxMark) bool {
+	before := m.Status
+	switch {
+	case m.Status == StatusArchived:
+		return false
+	case mark == MarkArchived:
+		m.become(StatusArchived)
+		m.ArchivedOn = now
+	case mark == MarkRead && m.Status != StatusRead:
+		m.become(StatusRead)
+		m.ReadOn = now
+		if m.SeenOn.IsZero() {
+			m.SeenOn = now
+		}
+	case mark == MarkSeen && m.Status == StatusUnseen:
+		m.become(StatusSeen)
+		m.SeenOn = now
+	}
+	return m.Status != before
+}
+
+func (m *UserMessage) become(status string) {
+	userStates.Must(m.Status, status)
+	m.Status = status
+}

@@ -1,0 +1,152 @@
+package notify
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// mails puts messages into Sam's inbox, the oldest first, and one into another.
+func (h *host) mails(subjects ...string) {
+	h.t.Helper()
+	for i, s := range subjects {
+		j := visit(s, inbox("sam"))
+		j.SourceOn = storetest.Start.Add(time.Duration(i) * time.Minute)
+		h.dispatch(j)
+	}
+	h.dispatch(visit("other", inbox("sammy")))
+	h.drain()
+}
+
+// read lists Sam's inbox as "subject status", newest first.
+func (h *host) read() (lines, rowKeys []string) {
+	h.t.Helper()
+	rows, err := h.Inbox(h.t.Context(), "tenant", "user:sam", Page{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, m := range rows {
+		subject, _, _ := strings.Cut(m.Content.Subject, " ")
+		lines, rowKeys = append(lines, subject+" "+m.Status), append(rowKeys, m.RowKey)
+	}
+	return lines, rowKeys
+}
+
+func (h *host) count() InboxCount {
+	h.t.Helper()
+	c, err := h.CountInbox(h.t.Context(), "tenant", "user:sam")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return c
+}
+
+func (h *host) marked(n int) func(int, error) {
+	return func(changed int, err error) {
+		h.t.Helper()
+		if err != nil || changed != n {
+			h.t.Errorf("%d marked, %v, want %d", changed, err, n)
+		}
+	}
+}
+
+func TestAnInboxIsSeenReadAndArchived(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		mark := func(want int, mark InboxMark, rows ...string) {
+			t.Helper()
+			h.marked(want)(h.MarkInbox(t.Context(), "tenant", "user:sam", mark, rows...))
+		}
+		h.mails("a", "b", "c")
+		h.same("count", InboxCount{Unseen: 3, Unread: 3}, h.count())
+		_, rows := h.read()
+		mark(2, MarkSeen, rows[0], rows[1])
+		mark(1, MarkRead, rows[1])
+		mark(0, MarkSeen, rows[0], rows[1], "no such row")
+		h.same("count", InboxCount{Unseen: 1, Unread: 2}, h.count())
+		mark(1, MarkArchived, rows[2])
+		mark(0, MarkRead, rows[2])
+		mark(0, MarkSeen)
+		h.same("count", InboxCount{Unread: 1}, h.count())
+		lines, _ := h.read()
+		h.same("inbox", []string{"c Seen", "b Read"}, lines)
+		old, err := h.Archived(t.Context(), "tenant", "user:sam", Page{})
+		if err != nil || len(old) != 1 || !old[0].ArchivedOn.Equal(storetest.Start) || !old[0].ReadOn.IsZero() {
+			t.Errorf("archived: %+v, %v", old, err)
+		}
+	})
+}
+
+func TestMarkingUpToAMessageLeavesWhatCameLater(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.mails("a", "b", "c", "d")
+		_, rows := h.read()
+		h.marked(3)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", MarkSeen, rows[1]))
+		h.marked(1)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", MarkRead, rows[3]))
+		lines, _ := h.read()
+		h.same("inbox", []string{"d Unseen", "c Seen", "b Seen", "a Read"}, lines)
+		h.marked(0)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", MarkSeen, rows[1]))
+	})
+}
+
+// I-28: another tenant and another inbox stay as they are.
+func TestI28_MarksStayInTheirInbox(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.mails("a")
+		_, rows := h.read()
+		h.marked(0)(h.MarkInbox(t.Context(), "elsewhere", "user:sam", MarkRead, rows...))
+		h.marked(0)(h.MarkInboxUpTo(t.Context(), "elsewhere", "user:sam", MarkRead, rows[0]))
+		h.marked(1)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", MarkRead, rows[0]))
+		other, err := h.Inbox(t.Context(), "tenant", "user:sammy", Page{})
+		if err != nil || len(other) != 1 || other[0].Status != StatusUnseen {
+			t.Errorf("%+v, %v", other, err)
+		}
+		for _, err := range []error{
+			second(h.MarkInbox(t.Context(), storage.AnyScope, "user:sam", MarkRead, rows...)),
+			second(h.CountInbox(t.Context(), storage.AnyScope, "user:sam")),
+			second(h.MarkInbox(t.Context(), "tenant", "user:sam", "Burnt", rows...)),
+			second(h.MarkInbox(t.Context(), "tenant", "user:sam", MarkRead, make([]string, 1001)...)),
+		} {
+			if err == nil {
+				t.Error("nothing was refused")
+			}
+		}
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// Two devices of one user mark the same messages: nobody is told an error.
+func TestTwoDevicesMarkAtOnce(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.mails("a", "b", "c", "d", "e")
+		_, rows := h.read()
+		type answer struct {
+			n   int
+			err error
+		}
+		answers := make(chan answer)
+		for range 4 {
+			go func() {
+				n, err := h.MarkInbox(t.Context(), "tenant", "user:sam", MarkRead, rows...)
+				answers <- answer{n, err}
+			}()
+		}
+		changed := 0
+		for range 4 {
+			a := <-answers
+			if a.err != nil {
+				t.Error(a.err)
+			}
+			changed += a.n
+		}
+		if diff := cmp.Diff(5, changed); diff != "" {
+			t.Error(diff)
+		}
+		h.same("count", InboxCount{}, h.count())
+	})
+}

@@ -1,0 +1,50 @@
+package notify
+
+import (
+	"context"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// files are the attachments of a group of messages by the names of their blobs,
+// each read once.
+type files map[string][]byte
+
+// loadAttachments reads what the messages carry. It comes before the
+// call-started write: a message whose files cannot be read is tried again, and
+// never in doubt.
+func (n *Notifier) loadAttachments(ctx context.Context, items []sending) ([]sending, files) {
+	found := files{}
+	var open []sending
+	for _, it := range items {
+		if err := found.load(ctx, n.store.Blobs(), it.Row.Content.blobs()); err != nil {
+			it.Row.unasked(storage.Now(n.store), ReasonAttachment)
+			continue
+		}
+		open = append(open, it)
+	}
+	return open, found
+}
+
+func (f files) load(ctx context.Context, blobs storage.Blobs, refs []storage.Ref) error {
+	for _, ref := range refs {
+		if _, ok := f[ref.Name]; ok {
+			continue
+		}
+		data, err := readBlob(ctx, blobs, ref)
+		if err != nil {
+			return err
+		}
+		f[ref.Name] = data
+	}
+	return nil
+}
+
+// of are the attachments of m as the channel gets them.
+func (f files) of(m *OutgoingMessage) []Attachment {
+	var out []Attachment
+	for _, a := range m.Content.Attachments {
+		out = append(out, Attachment{Name: a.Name, MediaType: a.MediaType, ContentID: a.ContentID, Data: f[a.Blob.Name]})
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package notifyhttp
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+// Owner is whose inbox a request is about.
+type Owner struct {
+	Scope notify.Scope
+	Inbox string // "user:{id}" or "employee:{guid}"
+}
+
+// Identify says whose inbox a request may see, from the host's session. An error
+// refuses the request with 401; its text is not shown. It is called from several
+// goroutines.
+type Identify func(r *http.Request) (Owner, error)
+
+// maxBody bounds what a client may send.
+const maxBody = 64 << 10
+
+// Inbox serves the in-app messages of whoever calls (Communication - Codebase
+// flow, "UserMessage (in-app)"):
+//
+//	GET  /           ?after=&limit=&archived=1   {"messages": [...], "next": "..."}
+//	GET  /count                                  {"unseen": 2, "unread": 5}
+//	POST /mark       {"as": "Read", "ids": [...]} or {"as": "Seen", "upTo": "..."}
+//	                                             {"changed": 2}
+//
+// Mount it with http.StripPrefix. A GET changes nothing. Requests of other
+// origins that would change something are refused. It panics without a notifier
+// or without who.
+func Inbox(n *notify.Notifier, who Identify) http.Handler {
+	if n == nil || who == nil {
+		panic("notifyhttp: Inbox needs a notifier and an Identify")
+	}
+	s := inbox{n, who}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.owned(s.list))
+	mux.HandleFunc("GET /count", s.owned(s.count))
+	mux.HandleFunc("POST /mark", s.owned(s.mark))
+	return http.NewCrossOriginProtection().Handler(mux)
+}
+
+type inbox struct {
+	n   *notify.Notifier
+	who Identify
+}
+
+// owned asks who is calling before anything else.
+func (s inbox) owned(serve func(http.ResponseWriter, *http.Request, Owner)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		owner, err := s.who(r)
+		if err != nil || owner.Inbox == "" {
+			fail(w, http.StatusUnauthorized, "not signed in")
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		w.Header().Set("Cache-Control", "no-store")
+		serve(w, r, owner)
+	}
+}
+
+func (s inbox) list(w http.ResponseWriter, r *http.Request, o Owner) {
+	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
+	if err != nil || limit < 1 || limit > 100 {
+		limit = 50
+	}
+	page := notify.Page{Limit: limit}
+	if after := r.URL.Query().Get("after"); after != "" {
+		page.After = o.Inbox + "\x1f" + after
+	}
+	read := s.n.Inbox
+	if r.URL.Query().Get("archived") != "" {
+		read = s.n.Archived
+	}
+	rows, err := read(r.Context(), o.Scope, o.Inbox, page)
+	if err != nil {
+		unavailable(w, err)
+		return
+	}
+	out := listing{Messages: make([]message, len(rows))}
+	for i, m := range rows {
+		out.Messages[i] = messageOf(m)
+	}
+	if len(rows) == limit {
+		out.Next = rows[limit-1].RowKey
+	}
+	reply(w, out)
+}
+
+func (s inbox) count(w http.ResponseWriter, r *http.Request, o Owner) {
+	c, err := s.n.CountInbox(r.Context(), o.Scope, o.Inbox)
+	if err != nil {
+		unavailable(w, err)
+		return
+	}
+	reply(w, c)
+}
+
+// order is the body of a POST to /mark.
+type order struct {
+	As   notify.InboxMark `json:"as"`
+	IDs  []string         `json:"ids"`
+	UpTo string           `json:"upTo"`
+}
+
+func (s inbox) mark(w http.ResponseWriter, r *http.Request, o Owner) {
+	var want order
+	if err := decode(r, &want); err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	var changed int
+	var err error
+	switch {
+	case want.As != notify.MarkSeen && want.As != notify.MarkRead && want.As != notify.MarkArchived:
+		fail(w, http.StatusUnprocessableEntity, `"as" is Seen, Read or Archived`)
+		return
+	case (want.UpTo == "") == (len(want.IDs) == 0):
+		fail(w, http.StatusUnprocessableEntity, `give "ids" or "upTo"`)
+		return
+	case want.UpTo != "":
+		changed, err = s.n.MarkInboxUpTo(r.Context(), o.Scope, o.Inbox, want.As, want.UpTo)
+	default:
+		changed, err = s.n.MarkInbox(r.Context(), o.Scope, o.Inbox, want.As, want.IDs...)
+	}
+	if err != nil {
+		unavailable(w, err)
+		return
+	}
+	reply(w, map[string]int{"changed": changed})
+}

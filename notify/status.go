@@ -1,0 +1,153 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// StatusChange tells the host what became of a message: the end of its way, or a
+// doubt about it. It holds no address and no text.
+type StatusChange struct {
+	// ID is the same however often the change is told.
+	ID               string     `json:"id"`
+	Kind             ChangeKind `json:"kind"`
+	Scope            Scope      `json:"scope,omitempty"`
+	MessageID        string     `json:"messageId"`
+	NotificationType string     `json:"notificationType"`
+	BusinessUnit     string     `json:"businessUnit,omitempty"`
+	Channel          string     `json:"channel"`
+	RecipientRef     string     `json:"recipientRef,omitempty"`
+	// Job is where the notification job is; of a messaging job's message both
+	// parts are its GUID.
+	Job               Coordinates `json:"job"`
+	ProviderMessageID string      `json:"providerMessageId,omitempty"`
+	Reason            string      `json:"reason,omitempty"` // a code
+	On                time.Time   `json:"on"`
+}
+
+// ChangeKind is what became of a message.
+type ChangeKind string
+
+// The kinds of change. That a provider has accepted a message is none of them:
+// it is what usually happens.
+const (
+	ChangeDelivered ChangeKind = "Delivered"
+	ChangeBounced   ChangeKind = "Bounced"
+	ChangeInDoubt   ChangeKind = "InDoubt" // nobody knows whether it was sent; the policy or a person decides
+	ChangeFailed    ChangeKind = "Failed"
+	ChangeSkipped   ChangeKind = "Skipped"
+)
+
+// StatusSubscriber hears of what became of messages. It is called from several
+// goroutines, at least once for each change and again until it returns nil: after
+// waits that grow from a minute to a day, eight times, and then no more until
+// somebody replays the dead letter.
+type StatusSubscriber interface {
+	// Key names the subscriber for ever: changes wait for it under this name.
+	Key() string
+	Status(ctx context.Context, c StatusChange) error
+}
+
+// StatusFunc is a StatusSubscriber made of a function.
+func StatusFunc(key string, f func(ctx context.Context, c StatusChange) error) StatusSubscriber {
+	return statusFunc{key, f}
+}
+
+type statusFunc struct {
+	key string
+	f   func(ctx context.Context, c StatusChange) error
+}
+
+func (s statusFunc) Key() string { return s.key }
+
+func (s statusFunc) Status(ctx context.Context, c StatusChange) error { return s.f(ctx, c) }
+
+// Subscribe adds subscribers, before pollers run the passes of n. From the first
+// poll on every change is kept for them, whichever process makes it. It panics on
+// a nil subscriber, and on a key that is empty or taken.
+func (n *Notifier) Subscribe(subs ...StatusSubscriber) {
+	for _, s := range subs {
+		if s == nil {
+			panic("notify: Subscribe: a nil subscriber")
+		}
+		n.box.Subscribe(outbox.Subscriber{
+			Key: s.Key(), Topics: []string{topicStatus},
+			Dispatch: func(ctx context.Context, e outbox.Event) error {
+				var c StatusChange
+				if err := json.Unmarshal(e.Payload, &c); err != nil {
+					return fmt.Errorf("%w: %w", outbox.ErrPermanent, err)
+				}
+				return s.Status(ctx, c)
+			},
+		})
+	}
+}
+
+const topicStatus = "notify.status"
+
+// changeOf is what a row's state says, if it is something to tell.
+func changeOf(m *OutgoingMessage) (ChangeKind, bool) {
+	switch m.Status {
+	case StatusDelivered:
+		return ChangeDelivered, true
+	case StatusOutcomeUnknown:
+		return ChangeInDoubt, true
+	case StatusFailedFinal:
+		return ChangeFailed, true
+	case StatusSkipped:
+		return ChangeSkipped, true
+	}
+	return "", false
+}
+
+// tell emits what became of messages, in the transaction that has written them.
+func (n *Notifier) tell(ctx context.Context, tx storage.Tx, rows []*OutgoingMessage) error {
+	var changes []StatusChange
+	for _, m := range rows {
+		if kind, ok := changeOf(m); ok {
+			changes = append(changes, m.change(kind, storage.Now(n.store)))
+		}
+	}
+	return emitChanges(ctx, tx, changes)
+}
+
+func (m *OutgoingMessage) change(kind ChangeKind, now time.Time) StatusChange {
+	id := m.MessageID + ":" + string(kind)
+	if kind == ChangeInDoubt {
+		id += ":" + strconv.Itoa(m.Doubts) // each doubt is one of its own
+	}
+	return StatusChange{
+		ID: id, Kind: kind, Scope: m.Scope, MessageID: m.MessageID, NotificationType: m.NotificationType,
+		BusinessUnit: m.BusinessUnit, Channel: m.Type, RecipientRef: m.RecipientRef,
+		Job:               Coordinates{cmp.Or(m.JobPartitionKey, m.PartitionKey), m.PartitionKey},
+		ProviderMessageID: m.ProviderMessageID, Reason: m.ReasonCode, On: now,
+	}
+}
+
+// emitChanges stores nothing while nobody has subscribed.
+func emitChanges(ctx context.Context, tx storage.Tx, changes []StatusChange) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	wanted, err := outbox.Wanted(ctx, tx, topicStatus)
+	if err != nil || !wanted[topicStatus] {
+		return err
+	}
+	all := make([]outbox.Event, len(changes))
+	for i, c := range changes {
+		key, err := keys.Join(topicStatus + ":" + c.ID)
+		if err != nil {
+			return err
+		}
+		all[i] = outbox.Event{Record: storage.Record{Scope: c.Scope, Key: key, Type: topicStatus}, Payload: mustJSON(c)}
+	}
+	return outbox.Emit(ctx, tx, all...)
+}

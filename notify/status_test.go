@@ -1,0 +1,121 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// crm is a subscriber that notes what it is told.
+type crm struct {
+	mu    sync.Mutex
+	heard []StatusChange
+	fail  error
+}
+
+func (c *crm) Key() string { return "crm" }
+
+func (c *crm) Status(_ context.Context, change StatusChange) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard = append(c.heard, change)
+	return c.fail
+}
+
+// lines are what was told, as "kind recipient reason", sorted.
+func (c *crm) lines() (out []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range c.heard {
+		out = append(out, string(h.Kind)+" "+h.RecipientRef+" "+h.Reason)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// heard runs a story on every adapter with a host that has a subscriber.
+func heard(t *testing.T, story func(h *host, c *crm)) {
+	visits(t, func(_ *testing.T, h *host) {
+		c := &crm{}
+		h.Subscribe(c)
+		h.drain() // from the first poll on everything is kept for it
+		story(h, c)
+	})
+}
+
+func TestTheHostHearsWhatBecameOfMessages(t *testing.T) {
+	heard(t, func(h *host, c *crm) {
+		h.answer = func(_ context.Context, m Message) (Receipt, error) {
+			switch m.Name {
+			case "gone":
+				return Receipt{}, Permanent("550", nil)
+			case "cut":
+				return Receipt{}, Unknown("cut", nil)
+			}
+			return Receipt{ID: "accepted"}, nil
+		}
+		nowhere := person("nowhere")
+		nowhere.Address = "no address"
+		h.dispatch(visit("7", person("sam"), person("gone"), person("cut"), nowhere))
+		h.drain()
+		h.same("changes", []string{"Failed gone 550", "InDoubt cut cut", "Skipped nowhere BadAddress"}, c.lines())
+		for _, change := range c.heard {
+			if change.Scope != "tenant" || change.Job != (Coordinates{"car-7", visit("7").RowKey}) || change.Channel != channelKey ||
+				change.MessageID == "" || !change.On.Equal(storetest.Start) {
+				h.t.Errorf("%+v", change)
+			}
+		}
+		h.drain()
+		h.same("changes", 3, len(c.heard))
+	})
+}
+
+func TestAChangeIsKeptForASubscriberThatIsDown(t *testing.T) {
+	heard(t, func(h *host, c *crm) {
+		h.answer = func(context.Context, Message) (Receipt, error) { return Receipt{}, Permanent("550", nil) }
+		c.fail = errors.New("down")
+		h.dispatch(visit("7", person("sam")))
+		h.drain()
+		c.fail = nil
+		h.clk.Add(2 * time.Minute)
+		h.drain()
+		h.same("changes", []string{"Failed sam 550", "Failed sam 550"}, c.lines())
+		h.same("one change", c.heard[0].ID, c.heard[1].ID)
+	})
+}
+
+// Nobody pays for changes that nobody wants.
+func TestWithoutSubscribersNoChangeIsStored(t *testing.T) {
+	visits(t, func(_ *testing.T, h *host) {
+		h.answer = func(context.Context, Message) (Receipt, error) { return Receipt{}, Permanent("550", nil) }
+		h.dispatch(visit("7", person("sam")))
+		h.drain()
+		c := &crm{}
+		h.Subscribe(c)
+		h.drain()
+		h.same("changes", 0, len(c.heard))
+	})
+}
+
+// A doubt is told in the transaction that stores it: what rolls back is not told.
+func TestAChangeThatIsRolledBackIsNotTold(t *testing.T) {
+	heard(t, func(h *host, c *crm) {
+		no := errors.New("no")
+		m := &OutgoingMessage{MessageID: "m1"}
+		m.Status = StatusFailedFinal
+		err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
+			return errors.Join(h.tell(h.t.Context(), tx, []*OutgoingMessage{m}), no)
+		})
+		if !errors.Is(err, no) {
+			h.t.Error(err)
+		}
+		h.drain()
+		h.same("changes", 0, len(c.heard))
+	})
+}
