@@ -77,4 +77,19 @@ var recurringMutants = []mutant{
 		Old: "case !reached(o, minutes):", New: "case false:",
 		Package: "./internal/recur", Run: "TestRRulesThatAreRefused", Hangs: true,
 	},
+	{
+		Name: "I-13 a series without a row is not found", File: "automation/seriesmissing.go",
+		Old: "(row == nil || !runs(row))", New: "row != nil && !runs(row)",
+		Package: "./automation", Run: "TestAMissingRowIsFoundAndMended/memory",
+	},
+	{
+		Name: "I-13 an occurrence that is left out runs", File: "automation/seriesadvance.go",
+		Old: "case t.Lateness.SkipOverlapped:", New: "case false:",
+		Package: "./automation", Run: "TestAfterAWeekWithoutProcesses/.*/memory",
+	},
+	{
+		Name: "I-13 the latest offset overtakes itself", File: "automation/overtaken.go",
+		Old: "return o.latest[r.occasion()].After(r.ScheduledOn)", New: "return !o.latest[r.occasion()].Before(r.ScheduledOn)",
+		Package: "./automation", Run: "TestOnlyTheLatestOffsetRuns/memory",
+	},
 }
