@@ -18,6 +18,7 @@ type eventData struct {
 	DaysBefore int
 	Key        string
 	Occurrence *occurrenceData `json:",omitempty"` // of a recurring reminder
+	*thresholdData
 }
 
 // occurrenceData is what texts may say about an occurrence.
@@ -61,7 +62,7 @@ func (b *batch) makeArtifacts(context.Context) {
 
 func (t *try) job(notificationType string) (notify.Job, error) {
 	row := t.row
-	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key, t.due.occurrenceData()})
+	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key, t.due.occurrenceData(), t.due.thresholdData()})
 	return notify.Job{
 		Record:       storage.Record{Scope: row.Scope, Type: notificationType, Lane: row.Lane},
 		PartitionKey: row.Source, RowKey: keys.AutomationRowKey(row.Key), BusinessUnit: row.BusinessUnit,

@@ -6,11 +6,13 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // batch is a group of due rows of one type on their way through the steps.
 type batch struct {
 	s        *Scheduler
+	tx       storage.Tx // of a rehearsal within a bound scheduler; else nil
 	now      time.Time
 	steps    []step
 	reminder ReminderType // of reminders

@@ -8,7 +8,7 @@ import (
 // of the row and its InputHash, so the same wish always finds the same row.
 //
 // A reminder has a TargetDate and falls DaysBefore days before it, at SendAt in
-// Zone. Work of a type that the host added (AutomationType set) has a
+// Zone; or it has a Threshold, and is due when that is met. Work of a type that the host added (AutomationType set) has a
 // ScheduledOn instead.
 type Candidate struct {
 	// Scope is the tenant; empty in a host that has one.
@@ -45,6 +45,10 @@ type Candidate struct {
 	// exists twice; default the type's, else GapForward and OverlapFirst.
 	Gap     GapPolicy
 	Overlap OverlapPolicy
+
+	// Threshold makes it a ThresholdCondition; TargetDate, DaysBefore, SendAt and
+	// ScheduledOn are empty then, and Zone is that of the days of OncePerDay.
+	Threshold *Threshold
 
 	// ScheduledOn is the moment of a host's type; it is required there and may
 	// change under the same key.

@@ -46,26 +46,41 @@ func (s *Scheduler) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.
 		return err
 	}
 	var plans []plan
-	type identity struct {
-		scope     Scope
-		key, hash string
-	}
-	seen := map[identity]bool{}
 	for _, d := range done {
-		for _, p := range d.Result.plans {
-			id := identity{p.want.Scope, p.want.Key, p.want.InputHash}
-			if older[d.Result.origin] || seen[id] {
-				continue
-			}
-			seen[id] = true
-			plans = append(plans, p)
+		if !older[d.Result.origin] {
+			plans = append(plans, d.Result.plans...)
 		}
 	}
 	if len(plans) == 0 {
 		return nil
 	}
-	_, err = s.ensure(ctx, tx, plans, Event{}) // a conflict has put its own row on hold
+	if plans, err = s.measure(ctx, tx, plans); err != nil {
+		return err
+	}
+	if err := s.endUnmet(ctx, tx, plans); err != nil {
+		return err
+	}
+	_, err = s.ensure(ctx, tx, distinct(plans), Event{}) // a conflict has put its own row on hold
 	return err
+}
+
+// distinct leaves out plans that ask for the same row with the same input.
+func distinct(plans []plan) []plan {
+	type identity struct {
+		scope     Scope
+		key, hash string
+		unmet     bool
+	}
+	seen := map[identity]bool{}
+	var out []plan
+	for _, p := range plans {
+		id := identity{p.want.Scope, p.want.Key, p.want.InputHash, p.unmet}
+		if !seen[id] {
+			seen[id] = true
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // olderOrigins takes the rows of the sources that plans were derived from, and

@@ -21,8 +21,12 @@ type Due struct {
 	TargetDate     Date // zero unless DateBased
 	DaysBefore     int
 	ScheduledOn    time.Time // UTC
-	LocalDate      Date      // of ScheduledOn in Zone; zero unless DateBased or Recurring
+	LocalDate      Date      // of ScheduledOn in Zone; zero unless DateBased, Recurring or OncePerDay
 	Zone           string
+	// Threshold is set in a ThresholdCondition: what the key says, and for people
+	// the Comparison, Value and Reading of the [Validator]'s candidate, or those of
+	// the last reading. They are empty if there was none.
+	Threshold *Threshold
 	// Occurrence is set if Recurring.
 	Occurrence *Occurrence
 	// Attempt is 1 for the first try; a lost lease counts as one.
@@ -42,6 +46,8 @@ func (r *Schedule) due() (Due, error) {
 	switch r.TriggerType {
 	case ScheduledRun:
 		return d, nil
+	case ThresholdCondition:
+		return d, r.threshold(&d)
 	case DateBased:
 		return d, r.dates(&d)
 	case Recurring:

@@ -25,18 +25,30 @@ import (
 //   - Failed, Deactivated, Cancelled: Pending again (Reactivated); attempts,
 //     diagnostics, coordinates and a hold stay
 //
+// A [Threshold] that is not met asks for no row (ThresholdNotMet), and open rows
+// that stand for it end. Its reading counts as the newest, so where events tell
+// of the same source, leave it to them. One that is met has the moment of the
+// first call, which a repeated one does not move.
+//
 // Results are in the order of the candidates and always complete; if there were
 // conflicts the error joins a [*notify.ConflictError] for each, and everything
 // else is done. After any other error nothing of the call was written: a
 // [*CandidateError] says which candidate cannot be stored and why. Many
 // candidates take few statements.
 func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, error) {
-	plans, err := s.plans(ctx, c)
+	plans, err := s.plans(within(ctx, s.tx), c)
 	if err != nil || len(plans) == 0 {
 		return nil, err
 	}
 	var out []Ensured
 	err = s.inTx(ctx, func(tx storage.Tx) error {
+		plans, err := s.measure(ctx, tx, plans)
+		if err != nil {
+			return err
+		}
+		if err := s.endUnmet(ctx, tx, plans); err != nil {
+			return err
+		}
 		out, err = s.ensure(ctx, tx, plans, Event{})
 		return err
 	})
@@ -69,21 +81,22 @@ func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, ori
 	if err != nil {
 		return nil, err
 	}
-	var wants []*Schedule
-	var places []int
-	for i, p := range plans {
-		want := p.want // the transaction may run again, so the plan stays as it is
+	wants, places := make([]*Schedule, 0, len(plans)), make([]int, 0, len(plans))
+	for i := range plans {
+		p, want := &plans[i], &plans[i].want
 		switch {
 		case p.skipped:
 			out[i] = Ensured{Outcome: TimeSkipped, Scope: want.Scope, Key: want.Key}
 		case p.ended:
 			out[i] = Ensured{Outcome: SeriesEnded, Scope: want.Scope}
+		case p.unmet:
+			out[i] = Ensured{Outcome: ThresholdNotMet, Scope: want.Scope, Key: want.Key}
 		case passed[i]:
 			out[i] = Ensured{Outcome: OffsetPassed, Scope: want.Scope, Key: want.Key, ScheduledOn: want.ScheduledOn}
 		default:
 			want.CreatedOn, want.DueOn = now, want.dueOn()
 			want.EventType, want.EventID = origin.Type, origin.ID
-			wants, places = append(wants, &want), append(places, i)
+			wants, places = append(wants, want), append(places, i)
 		}
 	}
 	got, err := schedules.Ensure(ctx, tx, decideAt(now), wants...)

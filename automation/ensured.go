@@ -22,6 +22,9 @@ const (
 	SeriesEnded EnsureOutcome = "SeriesEnded"
 	// SettingInactive: an event's candidate of a setting that is off.
 	SettingInactive EnsureOutcome = "SettingInactive"
+	// ThresholdNotMet: its reading does not meet its [Threshold]. Open rows that
+	// stand for it have ended, unless another candidate of the call still meets it.
+	ThresholdNotMet EnsureOutcome = "ThresholdNotMet"
 )
 
 // Ensured is the answer for one candidate.

@@ -9,3 +9,11 @@ type EventHandler interface {
 }
 
 var _ EventHandler = (*Scheduler)(nil)
+
+// EventHandlerFunc is an EventHandler made of a function.
+type EventHandlerFunc func(ctx context.Context, e Event) (EventResult, error)
+
+// HandleEvent calls f.
+func (f EventHandlerFunc) HandleEvent(ctx context.Context, e Event) (EventResult, error) {
+	return f(ctx, e)
+}

@@ -23,8 +23,11 @@ const maxActions = 50
 func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Explanation, error) {
 	e := Explanation{Scope: scope, Key: key}
 	err := s.inTx(ctx, func(tx storage.Tx) error {
-		e.Schedule, e.Actions = nil, nil
+		e.Schedule, e.Actions, e.Condition = nil, nil, nil
 		var err error
+		if e.Condition, err = loadCondition(ctx, tx, scope, key); err != nil {
+			return err
+		}
 		if e.Series, err = seriesState(ctx, tx, scope, key); err != nil {
 			return err
 		}
@@ -45,7 +48,7 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 	if e.Schedule != nil {
 		e.Dispatched, _ = e.Schedule.Dispatched() // undecodable: Now says so
 	}
-	e.Now = s.prospect(ctx, e)
+	e.Now = s.prospect(within(ctx, s.tx), e)
 	return e, nil
 }
 
@@ -65,6 +68,9 @@ func actions(ctx context.Context, tx storage.Tx, scope Scope, key string) ([]Act
 func (s *Scheduler) prospect(ctx context.Context, e Explanation) string {
 	r := e.Schedule
 	if r == nil {
+		if why := e.Condition.missing(); why != "" {
+			return why
+		}
 		if _, err := keys.Parse(e.Key); err != nil {
 			return "there is no row, and there can be none: " + err.Error()
 		}
@@ -110,6 +116,7 @@ func (s *Scheduler) rehearse(ctx context.Context, row *Schedule) string {
 	}
 	r := *row
 	b := s.newBatch([]work.Item[Schedule]{{Row: &r, Ctx: ctx}})
+	b.tx = s.tx
 	b.run(ctx)
 	switch t := b.tries[0]; {
 	case t.err != nil:

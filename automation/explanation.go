@@ -15,6 +15,9 @@ type Explanation struct {
 	Key   string
 	// Schedule is the row; nil if there is none.
 	Schedule *Schedule
+	// Condition is that of a threshold's key, whether there is a row or not; nil
+	// for other keys.
+	Condition *Condition
 	// Dispatched has the coordinates of what it led to.
 	Dispatched notify.DispatchResult
 	// Series is the series that the key is an occurrence of; nil: of none.
@@ -55,6 +58,9 @@ func (e Explanation) origin(b *strings.Builder) {
 	fmt.Fprintf(b, "  %s for %s %s", r.Type, r.SourceType, r.Source)
 	if r.TriggerType == DateBased {
 		fmt.Fprintf(b, ", %d days before %s, at %s %s", r.DaysBefore, r.TargetDate, r.SendAt, r.TimeZone)
+	}
+	if e.Condition != nil {
+		fmt.Fprintf(b, ", %s", e.Condition)
 	}
 	fmt.Fprintf(b, ": %s\n", stampText(r.ScheduledOn))
 	by := "the host"

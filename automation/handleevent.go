@@ -30,7 +30,7 @@ type EventResult struct {
 	// Deactivated lists the rows that the event ended.
 	Deactivated []Deactivation
 	// Ensured has an answer for every candidate, also for those that made no row:
-	// OffsetPassed, TimeSkipped, SettingInactive.
+	// OffsetPassed, TimeSkipped, SettingInactive, ThresholdNotMet.
 	Ensured []Ensured
 	// Immediate has an answer for every immediate notification's job.
 	Immediate []notify.Ensured
@@ -60,7 +60,7 @@ func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, erro
 	var p eventPlan
 	var err error
 	if e.Version > 0 {
-		if p, err = s.planEvent(ctx, e, listeners); err != nil {
+		if p, err = s.planEvent(within(ctx, s.tx), e, listeners); err != nil {
 			return EventResult{}, err
 		}
 	}
@@ -89,9 +89,12 @@ func (s *Scheduler) applyEvent(ctx context.Context, tx storage.Tx, e Event, r ro
 		return result, nil
 	}
 	if e.Version == 0 {
-		if p, err = s.planEvent(ctx, e, r); err != nil {
+		if p, err = s.planEvent(within(ctx, tx), e, r); err != nil {
 			return EventResult{}, err
 		}
+	}
+	if p.plans, err = s.measure(ctx, tx, readAt(e.Version, p.plans)); err != nil {
+		return EventResult{}, err
 	}
 	for _, step := range []func(context.Context, storage.Tx, Event, eventPlan, *EventResult) error{
 		s.endInvalid, s.endSuperseded, s.endSeries, s.ensureCandidates, s.ensureImmediate,
@@ -128,15 +131,21 @@ func (s *Scheduler) endSuperseded(ctx context.Context, tx storage.Tx, e Event, p
 	}
 	wanted := map[string]bool{}
 	for _, plan := range p.plans {
-		wanted[plan.want.Key] = !plan.skipped && !p.off[plan.want.Setting]
+		if !plan.skipped && !plan.unmet {
+			wanted[plan.want.Key] = true
+		}
 	}
 	series := p.series()
+	conditions := demandOf(p.plans)
 	where := []storage.Cond{storage.In("setting", p.spoken), storage.Eq("source_type", e.Source.Type), storage.Eq("source", e.Source.ID)}
 	ended, err := s.deactivate(ctx, tx, e, where, func(row *Schedule) (Reason, bool) {
 		if p.off[row.Setting] {
 			return ReminderSettingInactive, true
 		}
-		return Superseded, !wanted[row.Key] && !series[row.seriesKey()]
+		if wanted[row.Key] || series[row.seriesKey()] {
+			return "", false
+		}
+		return conditions.ending(row)
 	})
 	result.Deactivated = append(result.Deactivated, ended...)
 	return err

@@ -15,7 +15,7 @@ type Options struct {
 	Settings SettingsSource
 	// Zone gives the IANA zone of a business unit, for candidates that name none.
 	// An empty answer leaves it to the type. It may be called from several
-	// goroutines.
+	// goroutines. See [TxOf] if it asks the scheduler's own store.
 	Zone func(ctx context.Context, scope Scope, businessUnit string) (string, error)
 
 	Logger        *slog.Logger         // default slog.Default()

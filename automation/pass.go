@@ -44,6 +44,7 @@ var reminderSteps = []step{
 	{"settings", (*batch).loadSettings},
 	{"lateness", (*batch).checkLateness},
 	{"overtaken", (*batch).checkOvertaken},
+	{"readings", (*batch).loadReadings},
 	{"revalidate", (*batch).revalidate},
 	{"recipients", (*batch).resolveRecipients},
 	{"policy", (*batch).applyPolicy},
@@ -54,6 +55,7 @@ var reminderSteps = []step{
 var validitySteps = []step{
 	{"decode", (*batch).decode},
 	{"settings", (*batch).loadSettings},
+	{"readings", (*batch).loadReadings},
 	{"revalidate", (*batch).revalidate},
 }
 

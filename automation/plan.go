@@ -18,6 +18,10 @@ type plan struct {
 	skipped bool          // its local time does not exist, and the policy is GapSkip
 	series  *seriesPlan   // of a recurring candidate
 	ended   bool          // the series has no further occurrence
+
+	condition *condition // of a threshold; the row is complete once measured
+	unmet     bool       // the condition is not met, so no row is wanted
+	version   int64      // of the source that was measured
 }
 
 // plans checks candidates and computes their rows. It reads no row and writes
@@ -53,6 +57,9 @@ func (s *Scheduler) plan(ctx context.Context, c Candidate) (plan, string, error)
 	if c.Recurrence != nil {
 		return s.planRecurring(ctx, c, t)
 	}
+	if c.Threshold != nil {
+		return s.planThreshold(ctx, c, t)
+	}
 	return s.planReminder(ctx, c, t)
 }
 
@@ -83,6 +90,8 @@ func (c Candidate) planHost() (plan, string, error) {
 		return plan{}, "TargetDate", errors.New("is for reminders; a host's type has ScheduledOn")
 	case c.Recurrence != nil:
 		return plan{}, "Recurrence", errors.New("is for reminders; a handler's Outcome may ask for the next run")
+	case c.Threshold != nil:
+		return plan{}, "Threshold", errors.New("is for reminders; a host's type has ScheduledOn")
 	case c.ScheduledOn.IsZero():
 		return plan{}, "ScheduledOn", errors.New("is not set")
 	}
@@ -105,8 +114,7 @@ func (s *Scheduler) planReminder(ctx context.Context, c Candidate, t ReminderTyp
 	if !c.TargetDate.Valid() {
 		return plan{}, "TargetDate", errors.New("date " + c.TargetDate.String() + " does not exist")
 	}
-	c.AutomationType = TypeReminder
-	c.Setting, c.TriggerKey = cmp.Or(c.Setting, c.Type), cmp.Or(c.TriggerKey, "default")
+	c = c.reminder(t)
 	date := c.TargetDate.String()
 	key, err := keys.Reminder{
 		Setting: c.Setting, SourceType: c.Source.Type, Source: c.Source.ID, TriggerKey: c.TriggerKey,
@@ -114,9 +122,6 @@ func (s *Scheduler) planReminder(ctx context.Context, c Candidate, t ReminderTyp
 	}.Key()
 	if err != nil {
 		return plan{}, "", err
-	}
-	if t.Urgent && c.Lane == storage.LaneNormal {
-		c.Lane = storage.LaneUrgent
 	}
 	want := c.row(key, DateBased, keys.Input{TargetDate: date, OffsetDays: c.DaysBefore})
 	want.TargetDate = date

@@ -9,8 +9,9 @@ import (
 // TriggerProvider decides when, never whom (Automation & Reminders, "Provider
 // contracts"). Its methods may be called from several goroutines, and again for
 // the same event; they change nothing. For an event without a Version they run
-// inside the transaction: there they read through connections of their own, or
-// through the host's transaction in Event.Data, and call nothing of this store.
+// inside the transaction: there they read through connections of their own,
+// through the host's transaction in Event.Data, or through [TxOf], and call
+// nothing else of this store.
 type TriggerProvider interface {
 	// EventTypes lists the events that Candidates understands. It is asked once,
 	// by Register.

@@ -17,6 +17,11 @@ const (
 	InputChanged Reason = "InputChanged"
 	// Superseded: an event of the source no longer asked for this row.
 	Superseded Reason = "Superseded"
+	// ThresholdNoLongerMet: an event, an Ensure or the [Validator] came with a
+	// reading that no longer meets the [Threshold] of the row. Nothing is to be
+	// done; a later reading that meets it makes the row Pending again, or another
+	// one, as the firing policy says.
+	ThresholdNoLongerMet Reason = "ThresholdNoLongerMet"
 	// Invalidated: an [InvalidationProvider] ended the row without giving a reason.
 	Invalidated Reason = "Invalidated"
 	// TooLate: its moment had passed by more than [Lateness] allows. Nothing is to

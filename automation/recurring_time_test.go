@@ -95,6 +95,7 @@ func TestRecurringCandidatesThatAreRefused(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		for want, c := range map[string]Candidate{
 			`TargetDate: goes with no Recurrence: a reminder has one of them`:                   daily(func(c *Candidate) { c.TargetDate = date(2026, 3, 1) }),
+			`Threshold: goes with no Recurrence: a reminder has one of them`:                    daily(func(c *Candidate) { c.Threshold = &Threshold{} }),
 			`ScheduledOn: is for types that hosts add; a recurring reminder has its Recurrence`: daily(func(c *Candidate) { c.ScheduledOn = start }),
 			`SendAt: goes with no Cron, which says itself when`:                                 daily(func(c *Candidate) { c.SendAt = "09:00" }),
 			`SendAt: is not set, neither here nor by the type`:                                  daily(func(c *Candidate) { c.Recurrence = &Recurrence{RRule: "FREQ=DAILY", Start: date(2026, 3, 1)} }),

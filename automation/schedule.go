@@ -65,8 +65,14 @@ type Schedule struct {
 // maxRow bounds a row; the documents ask for a small coordinator.
 const maxRow = 8 << 10
 
+// deciding are the columns of a stored row that decideAt and answer look at.
+var deciding = []string{
+	"type", "status", "input_hash", "is_on_support_hold", "hold_reason", "dispatch_result",
+	"scheduled_on", "scheduled_local_date", "send_at", "time_zone", "gap_policy", "overlap_policy",
+}
+
 // schedules is the table of due work.
-var schedules = storage.Define[Schedule]("automation_scheduler").Limit(maxRow)
+var schedules = storage.Define[Schedule]("automation_scheduler").Limit(maxRow).Deciding(deciding...)
 
 // Dispatched decodes DispatchResult. Without one it is the zero value.
 func (r *Schedule) Dispatched() (notify.DispatchResult, error) {

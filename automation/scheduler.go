@@ -70,5 +70,5 @@ func States() []states.Machine { return []states.Machine{machine} }
 // Schemas lists the tables of this package, so that adapters' tests can compare
 // them with a live database.
 func Schemas() []*storage.Schema {
-	return []*storage.Schema{&schedules.Schema, &sources.Schema, &seriesTable.Schema, &audit.Table.Schema}
+	return []*storage.Schema{&schedules.Schema, &sources.Schema, &seriesTable.Schema, &thresholdStates.Schema, &audit.Table.Schema}
 }

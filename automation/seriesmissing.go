@@ -23,7 +23,7 @@ func missingSeries(ctx context.Context, tx storage.Tx, now time.Time, limit int)
 		if err != nil || len(page) == 0 {
 			return out, err
 		}
-		rows, err := rowsOf(ctx, tx, page)
+		rows, err := occurrencesOf(ctx, tx, page)
 		if err != nil {
 			return nil, err
 		}

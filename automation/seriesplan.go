@@ -54,6 +54,8 @@ func (s *Scheduler) planRecurring(ctx context.Context, c Candidate, t ReminderTy
 
 func (c Candidate) checkRecurring() (field string, err error) {
 	switch {
+	case c.Threshold != nil:
+		return "Threshold", errors.New("goes with no Recurrence: a reminder has one of them")
 	case !c.ScheduledOn.IsZero():
 		return "ScheduledOn", errors.New("is for types that hosts add; a recurring reminder has its Recurrence")
 	case !c.TargetDate.IsZero() || c.DaysBefore != 0:

@@ -25,12 +25,12 @@ func currentRows(ctx context.Context, tx storage.Tx, got []storage.Ensured[serie
 			stored = append(stored, g.Row)
 		}
 	}
-	return rowsOf(ctx, tx, stored)
+	return occurrencesOf(ctx, tx, stored)
 }
 
-// rowsOf gives the rows of current occurrences, by the id of the series: one
+// occurrencesOf gives the rows of current occurrences, by the id of the series: one
 // statement for each scope.
-func rowsOf(ctx context.Context, tx storage.Tx, stored []*series) (map[int64]*Schedule, error) {
+func occurrencesOf(ctx context.Context, tx storage.Tx, stored []*series) (map[int64]*Schedule, error) {
 	places := map[Scope]map[string]int{}
 	ids := map[Scope]map[string]int64{}
 	for i, d := range stored {

@@ -15,7 +15,8 @@ type Setting struct {
 
 // SettingsSource loads reminder settings, when events make rows and again when
 // rows are due. It may be called from several goroutines. Without one, every
-// type is its own active setting.
+// type is its own active setting. One that keeps its settings in the scheduler's
+// own store reads through [TxOf]; package automation/settings is one.
 type SettingsSource interface {
 	// Setting returns the setting with that id; one that does not exist is not
 	// Active, which is no error.

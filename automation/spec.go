@@ -8,4 +8,5 @@ type (
 	IReminderRecipientProvider     = RecipientProvider
 	IReminderDeliveryPolicy        = DeliveryPolicy
 	IEventHandler                  = EventHandler
+	IEntityEventPostProcessor      = Processor
 )

@@ -93,22 +93,25 @@ func (b *batch) revalidate(context.Context) {
 	})
 }
 
-// compare ends a row that the source's candidates of now do not ask for, and
-// asks for them.
+// compare ends a row that the source's candidates of now do not ask for, or
+// whose condition they no longer meet, and asks for them.
 func (b *batch) compare(t *try, v Validity) error {
 	plans, err := b.s.plansOf(t.ctx, t.row.Type, t.row.Scope, t.due.Source, v.Candidates)
 	if err != nil {
 		return err
 	}
-	for _, p := range plans {
-		if p.asksFor(t.row) {
-			return nil
-		}
+	p, known, wanted := lookUp(plans, t.row)
+	if wanted {
+		t.due.measured(p)
+		return nil
 	}
 	if len(plans) > 0 {
 		t.stop = InputChanged
+		if known {
+			t.stop = ThresholdNoLongerMet
+		}
 		origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: v.Version}
-		t.decision = &decision{plans: plans, origin: origin}
+		t.decision = &decision{plans: readAt(v.Version, plans), origin: origin}
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (t *telemetry) event(ctx context.Context, r EventResult) {
 // what a host writes there may be data, and of any number of values.
 func (r Reason) word() string {
 	switch r {
-	case Superseded, Invalidated, SourceNoLongerValid, ReminderSettingInactive, InputChanged, TooLate, Overtaken:
+	case Superseded, ThresholdNoLongerMet, Invalidated, SourceNoLongerValid, ReminderSettingInactive, InputChanged, TooLate, Overtaken:
 		return string(r)
 	}
 	return "Host"

@@ -76,6 +76,28 @@ func TestFiringParts(t *testing.T) {
 	}
 }
 
+// TestFiringOfAKeyGivesItsParts: for every policy, what a key says is enough to
+// build its parts again.
+func TestFiringOfAKeyGivesItsParts(t *testing.T) {
+	t.Parallel()
+	for policy, want := range map[keys.FiringPolicy]keys.Firing{
+		keys.OncePerSource:    {Policy: keys.OncePerSource},
+		keys.OncePerThreshold: {Policy: keys.OncePerThreshold, Value: "0.9", Scope: "room-1"},
+		keys.OncePerDay:       {Policy: keys.OncePerDay, Value: "0.9", Scope: "room-1", LocalDate: "2026-03-01"},
+		keys.FalseToTrue:      {Policy: keys.FalseToTrue, Value: "0.9", Scope: "room-1", Rises: 3},
+	} {
+		parsed, err := keys.Parse(thresholdKey(t, policy, firing))
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := parsed.(keys.Threshold)
+		value, scopeKey, err := key.Firing().Parts()
+		if got := key.Firing(); got != want || err != nil || value != key.Value || scopeKey != key.ScopeKey {
+			t.Errorf("%s: %+v gives %q, %q, %v", policy, got, value, scopeKey, err)
+		}
+	}
+}
+
 func TestFiringRefuses(t *testing.T) {
 	t.Parallel()
 	for problem, f := range map[string]keys.Firing{

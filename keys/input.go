@@ -53,8 +53,10 @@ func (in Input) Hash() string {
 		in.TargetDate, strconv.Itoa(in.OffsetDays),
 		in.Metric, in.Comparison, in.Threshold, string(in.Policy), in.Scope,
 	}
-	for _, name := range slices.Sorted(maps.Keys(in.Identity)) {
-		fields = append(fields, name, in.Identity[name])
+	if len(in.Identity) > 0 { // most have none
+		for _, name := range slices.Sorted(maps.Keys(in.Identity)) {
+			fields = append(fields, name, in.Identity[name])
+		}
 	}
 	sum := Sum(fields...)
 	return hex.EncodeToString(sum[:])

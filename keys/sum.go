@@ -14,11 +14,7 @@ func Sum(fields ...string) [sha256.Size]byte {
 }
 
 func lengthPrefixed(fields []string) []byte {
-	size := 0
-	for _, f := range fields {
-		size += 8 + len(f)
-	}
-	message := make([]byte, 0, size)
+	message := make([]byte, 0, 512) // most are shorter, and stay on the stack
 	for _, f := range fields {
 		message = binary.BigEndian.AppendUint64(message, uint64(len(f)))
 		message = append(message, f...)

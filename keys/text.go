@@ -25,12 +25,25 @@ func textProblem(s string, limit int, forbidden string) string {
 	if p := lengthProblem(s, limit); p != "" {
 		return p
 	}
+	if printable(s) && !strings.ContainsAny(s, forbidden) {
+		return ""
+	}
 	for i, r := range s {
 		if p := runeProblem(s[i:], r, forbidden); p != "" {
 			return fmt.Sprintf("%s at byte %d", p, i)
 		}
 	}
 	return ""
+}
+
+// printable reports whether s is printable ASCII, as most texts are.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 func lengthProblem(s string, limit int) string {

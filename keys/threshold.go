@@ -48,6 +48,15 @@ func (b *builder) firing(policy FiringPolicy, value, scopeKey string) {
 	b.literal(scopeKey)
 }
 
+// Firing is the inverse of [Firing.Parts]: the policy, and what Value and
+// ScopeKey say under it. Under OncePerSource that is the policy alone.
+func (k Threshold) Firing() Firing {
+	if k.Policy == OncePerSource {
+		return Firing{Policy: OncePerSource}
+	}
+	return firingOf(k.Policy, k.Value, k.ScopeKey)
+}
+
 func (Threshold) parsed() {}
 
 // parseThreshold takes the seven components that parseReminder found.

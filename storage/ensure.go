@@ -21,14 +21,18 @@ const (
 	Conflict    Outcome = "Conflict" // the stored row stands for something else
 )
 
-// Ensured is the answer for one row: what happened, and the row as it is stored.
+// Ensured is the answer for one row: what happened, and the row as it is stored;
+// of one that was found and not written only the table's deciding columns, if it
+// has named them (see [Table.Deciding]).
 type Ensured[R any] struct {
 	Outcome Outcome
 	Row     *R
 }
 
 // Decide compares a stored row with the wanted one. It may change stored and
-// then asks for it to be written; it never changes want.
+// then asks for it to be written; it never changes want. It is asked again, about
+// the whole row, before one is written of which only the deciding columns were
+// read, and about a row that somebody else wrote in the meantime.
 type Decide[R any] func(stored, want *R) (outcome Outcome, write bool)
 
 // Ensure makes each wanted row exist once: it inserts it, or asks decide about
@@ -140,38 +144,61 @@ func (t *Table[R]) identity(r *R) identity {
 }
 
 // decideStored loads the rows whose keys exist, lets decide say what becomes of
-// them, saves those, and returns the indices that it did not settle.
+// them, saves those, and returns the indices that it did not settle. Rows are
+// read whole only to be written.
 func (t *Table[R]) decideStored(ctx context.Context, tx Tx, decide Decide[R], want []*R, taken []int, out []Ensured[R]) ([]int, error) {
-	stored, err := t.load(ctx, tx, want, taken)
+	found, again, err := t.decideOn(ctx, tx, t.deciding, decide, want, taken, out)
+	if err == nil && t.deciding != nil {
+		var gone []int
+		found, gone, err = t.decideOn(ctx, tx, nil, decide, want, found, out)
+		again = append(again, gone...)
+	}
 	if err != nil {
 		return nil, err
 	}
-	var again, written []int
-	var save []*R
-	for _, n := range taken {
-		row, ok := stored[t.identity(want[n])]
-		if !ok {
-			again = append(again, n)
-			continue
-		}
-		outcome, write := decide(row, want[n])
-		out[n] = Ensured[R]{outcome, row}
-		if write {
-			save, written = append(save, row), append(written, n)
-		}
+	save := make([]*R, len(found))
+	for i, n := range found {
+		save[i] = out[n].Row
 	}
 	err = t.Save(ctx, tx, save...)
 	if stale := (*StaleError)(nil); errors.As(err, &stale) {
 		for _, i := range stale.Rows {
-			again = append(again, written[i])
+			again = append(again, found[i])
 		}
 		return again, nil
 	}
 	return again, err
 }
 
-// load reads the stored rows of the wanted identities, one statement a scope.
-func (t *Table[R]) load(ctx context.Context, tx Tx, want []*R, taken []int) (map[identity]*R, error) {
+// decideOn asks decide about the stored rows, of which it reads columns (nil:
+// all). It returns the indices of those that are to be written, and of those
+// that are not there.
+func (t *Table[R]) decideOn(ctx context.Context, tx Tx, columns []string, decide Decide[R], want []*R, taken []int, out []Ensured[R]) (write, gone []int, err error) {
+	if len(taken) == 0 {
+		return nil, nil, nil
+	}
+	stored, err := t.load(ctx, tx, columns, want, taken)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, n := range taken {
+		row, ok := stored[t.identity(want[n])]
+		if !ok {
+			gone = append(gone, n)
+			continue
+		}
+		outcome, changed := decide(row, want[n])
+		out[n] = Ensured[R]{outcome, row}
+		if changed {
+			write = append(write, n)
+		}
+	}
+	return write, gone, nil
+}
+
+// load reads columns of the stored rows of the wanted identities, one statement
+// a scope.
+func (t *Table[R]) load(ctx context.Context, tx Tx, columns []string, want []*R, taken []int) (map[identity]*R, error) {
 	keys := map[Scope][]string{}
 	for _, n := range taken {
 		rec := t.Record(want[n])
@@ -179,7 +206,7 @@ func (t *Table[R]) load(ctx context.Context, tx Tx, want []*R, taken []int) (map
 	}
 	stored := make(map[identity]*R, len(taken))
 	for scope, keys := range keys {
-		rows, err := t.Find(ctx, tx, scope, Query{Where: []Cond{In("key", keys)}, Limit: len(keys)})
+		rows, err := t.Find(ctx, tx, scope, Query{Columns: columns, Where: []Cond{In("key", keys)}, Limit: len(keys)})
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package storage_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -167,4 +168,61 @@ func TestEnsureTakesLocksInTheOrderOfTheKeys(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// Rows are read whole only to be written, and then decided on again: what was
+// decided by a part of the row is not what is saved.
+func TestEnsureReadsDecidingColumnsUntilItWrites(t *testing.T) {
+	t.Parallel()
+	ctx, table := t.Context(), visits().Deciding("guests")
+	inTx(t, func(tx storage.Tx) error {
+		a, b := booking("a", 1), booking("b", 1)
+		a.Status, b.Status = "kept", "kept"
+		if _, err := table.Insert(ctx, tx, a, b); err != nil {
+			return err
+		}
+		reads := &readings{Tx: tx}
+		got, err := table.Ensure(ctx, reads, more, booking("a", 1), booking("b", 2), booking("c", 1))
+		if err != nil {
+			return err
+		}
+		if diff := cmp.Diff([]string{"guests", ""}, reads.columns); diff != "" {
+			t.Errorf("columns read (-want +got):\n%s", diff)
+		}
+		for i, want := range []storage.Ensured[visit]{
+			{Outcome: storage.Unchanged, Row: &visit{Record: storage.Record{ID: a.ID, Key: "a"}, Guests: 1}},
+			{Outcome: storage.Updated, Row: &visit{Record: storage.Record{ID: b.ID, Key: "b", Status: "kept", Version: 2}, Guests: 2, Picture: []byte{}}},
+			{Outcome: storage.Created, Row: got[2].Row},
+		} {
+			if diff := cmp.Diff(want, got[i]); diff != "" {
+				t.Errorf("row %d (-want +got):\n%s", i, diff)
+			}
+		}
+		stored, err := table.Get(ctx, tx, "", "b")
+		if diff := cmp.Diff(got[1].Row, stored); diff != "" {
+			t.Errorf("stored (-want +got):\n%s", diff)
+		}
+		return err
+	})
+}
+
+// readings notes which columns each Select asks for.
+type readings struct {
+	storage.Tx
+	columns []string
+}
+
+func (r *readings) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+	r.columns = append(r.columns, strings.Join(q.Columns, ","))
+	return r.Tx.Select(ctx, s, scope, q)
+}
+
+func TestDecidingColumnsExist(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	visits().Deciding("gusts")
 }

@@ -24,9 +24,16 @@ func FieldsOf(r Row) Fields {
 // at is where the column's field lies. It panics on a row of another table.
 func (c *Column) at(f Fields) unsafe.Pointer {
 	if f.kind != c.row {
-		panic(fmt.Sprintf("storage: column %s.%s of a %v", c.table, c.Name, f.kind))
+		panic(c.foreign(f))
 	}
 	return unsafe.Add(f.row, c.offset)
+}
+
+// foreign is apart from at, and not inlined, so that at can be.
+//
+//go:noinline
+func (c *Column) foreign(f Fields) string {
+	return fmt.Sprintf("storage: column %s.%s of a %v", c.table, c.Name, f.kind)
 }
 
 // Text is the field of a Text column, whatever its string type is named.
@@ -52,9 +59,14 @@ func (c *Column) Int(f Fields) int64 {
 
 func (c *Column) mustBe(kind Kind, f Fields) unsafe.Pointer {
 	if c.Kind != kind {
-		panic(fmt.Sprintf("storage: column %s.%s is not of kind %d", c.table, c.Name, kind))
+		panic(c.unkind(kind))
 	}
 	return c.at(f)
+}
+
+//go:noinline
+func (c *Column) unkind(kind Kind) string {
+	return fmt.Sprintf("storage: column %s.%s is not of kind %d", c.table, c.Name, kind)
 }
 
 // In returns the addressable field of any column.

@@ -98,7 +98,11 @@ func canonical(value any) any {
 
 // Query selects rows of one table.
 type Query struct {
-	Where []Cond
+	// Columns are read beside id, scope and key, and the others stay zero. A row
+	// without its version cannot be saved by mistake: it counts as stale. Empty
+	// means all columns.
+	Columns []string
+	Where   []Cond
 	// OrderBy is a column; ties are broken by id in the same direction. Empty
 	// means by id alone. NULLs sort first (last when Desc).
 	OrderBy string

@@ -61,6 +61,7 @@ func (s *Schema) Column(name string) *Column {
 type Table[R any] struct {
 	Schema
 	row       func(*R) Row
+	deciding  []string    // see Deciding
 	findFirst atomic.Bool // the last Ensure found most of its rows
 }
 
@@ -74,6 +75,17 @@ func (t *Table[R]) Record(r *R) *Record { return t.row(r).record() }
 // [*RowSizeError], and returns t. It is called once, beside Define.
 func (t *Table[R]) Limit(n int) *Table[R] {
 	t.MaxRow = n
+	return t
+}
+
+// Deciding names the columns that Ensure's decisions depend on, and returns t. It
+// then reads no others of a stored row unless the row is to be written, since
+// most are not. It is called once, beside Define.
+func (t *Table[R]) Deciding(columns ...string) *Table[R] {
+	for _, name := range columns {
+		t.Column(name) // panics
+	}
+	t.deciding = columns
 	return t
 }
 

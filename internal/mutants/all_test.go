@@ -4,5 +4,6 @@ import "slices"
 
 // all are the deliberate faults.
 var all = slices.Concat(
-	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, recurringMutants, outboxMutants, notifyMutants,
+	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, notifyMutants, outboxMutants, settingsMutants, thresholdMutants,
+	recurringMutants,
 )

@@ -129,7 +129,7 @@ var notifyMutants = []mutant{
 		Package: "./notify/notifyhttp", Run: "TestI28_/memory",
 	},
 	{
-		Name: "marking up to a message marks what came later", File: "notify/inbox.go",
+		Name: "I-28 marking up to a message marks what came later", File: "notify/inbox.go",
 		Old: `storage.AtLeast("key", newest)`, New: `storage.AtLeast("key", newest[:0])`,
 		Package: "./notify", Run: "TestMarkingUpTo/memory",
 	},

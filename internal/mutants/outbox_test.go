@@ -23,7 +23,7 @@ var outboxMutants = []mutant{
 		Package: "./internal/outbox", Run: "TestI28_/memory",
 	},
 	{
-		Name: "what became of a message is told without its transaction", File: "notify/distributorpass.go",
+		Name: "I-24 what became of a message is not told", File: "notify/distributorpass.go",
 		Old: "\t\tSettled: n.tell,\n", New: "",
 		Package: "./notify", Run: "TestTheHostHears/memory",
 	},

@@ -29,7 +29,7 @@ var recurringMutants = []mutant{
 	},
 	{
 		Name: "I-13 an event ends the occurrence that it asks for", File: "automation/handleevent.go",
-		Old: "!wanted[row.Key] && !series[row.seriesKey()]", New: "!wanted[row.Key] && !series[\"\"]",
+		Old: "wanted[row.Key] || series[row.seriesKey()]", New: "wanted[row.Key] || series[\"\"]",
 		Package: "./automation", Run: "TestAnEventLeavesTheCurrentOccurrence/memory",
 	},
 	{

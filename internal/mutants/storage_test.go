@@ -9,8 +9,13 @@ var storageMutants = []mutant{
 	},
 	{
 		Name: "I-2 a lost swap of an Ensure is not decided again", File: "storage/ensure.go",
-		Old: "again = append(again, written[i])", New: "_ = written[i]",
+		Old: "again = append(again, found[i])", New: "_ = found[i]",
 		Package: "./storage", Run: "TestEnsureDecidesAgain",
+	},
+	{
+		Name: "I-3 Ensure writes a row of which it has read a part", File: "storage/ensure.go",
+		Old: "if err == nil && t.deciding != nil {", New: "if err == nil && false {",
+		Package: "./storage", Run: "TestEnsureReadsDecidingColumns",
 	},
 	{
 		Name: "I-2 Ensure selects and then inserts", File: "storage/ensure.go",

@@ -30,8 +30,24 @@ func (t *tx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope,
 		if rows[i], err = tab.shape.load(img); err != nil {
 			return nil, t.fail(err)
 		}
+		rows[i] = only(s, q.Columns, rows[i])
 	}
 	return rows, nil
+}
+
+// only leaves the columns that a query names, if it does, and the row's identity.
+func only(s *storage.Schema, columns []string, row storage.Row) storage.Row {
+	if len(columns) == 0 {
+		return row
+	}
+	out := s.New()
+	to, from := storage.RecordOf(out), storage.RecordOf(row)
+	to.ID, to.Scope, to.Key = from.ID, from.Scope, from.Key
+	for _, name := range columns {
+		c := s.Column(name)
+		c.Field(out).Set(c.Field(row))
+	}
+	return out
 }
 
 // Count counts what Select would find, up to limit.

@@ -105,6 +105,8 @@ var readFaults = []fault{
 				q.After.ID = 1 << 60
 			}
 		})},
+	{name: "all columns are read", theme: "paging",
+		find: sought(func(_ *storage.Scope, q *storage.Query) { q.Columns = nil })},
 	{name: "a page ignores where it begins", theme: "paging",
 		find: sought(func(_ *storage.Scope, q *storage.Query) { q.After = nil })},
 	{name: "descending ties ascend", theme: "paging",

@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,6 +16,7 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 		w.same("rows", len(w.find("", storage.Query{Limit: 2})), 2)
 		w.same("rows of no limit", len(w.find("", storage.Query{})), 0)
 	}},
+	{"Columns are read beside id, scope and key, and no others", onlyColumns},
 	{"Desc alone is by id backwards", func(w *world) {
 		w.insert(newThings("c", "a", "b")...)
 		rows := w.find("", storage.Query{Desc: true, Limit: 10})
@@ -159,4 +161,24 @@ func (w *world) pages(q storage.Query, value func(*thing) any) {
 		q.After = &storage.Position{Value: value(last), ID: last.ID}
 	}
 	w.same(fmt.Sprintf("pages by %q, %d rows each, down %t", q.OrderBy, q.Limit, q.Desc), got, want)
+}
+
+// onlyColumns asks for one column of each kind, and saves what it got, which is
+// stale.
+func onlyColumns(w *world) {
+	r := newThing("a")
+	r.Scope, r.Type, r.Name, r.Note, r.Amount, r.Ready, r.SeenOn = "one", "served", "Ann", "hidden", 3, true, at(1)
+	r.Tags, r.Data, r.Seal, r.Origin = []string{"x"}, []byte("data"), []byte("seal"), "there"
+	w.insert(r)
+	got := w.find("one", storage.Query{Columns: []string{"key", "name", "amount", "is_ready", "seen_on", "tags", "seal"}, OrderBy: "note", Limit: 2})
+	want := thing{Name: r.Name, Amount: r.Amount, Ready: true, SeenOn: r.SeenOn, Tags: r.Tags, Seal: r.Seal}
+	want.ID, want.Scope, want.Key = r.ID, r.Scope, r.Key
+	w.same("rows", got, []*thing{&want})
+	var err error
+	w.tx(func(tx storage.Tx) error {
+		err = w.things.Save(w.ctx, tx, got...)
+		return nil
+	})
+	w.same("is stale", errors.Is(err, storage.ErrStale), true)
+	w.same("row", w.find("one", storage.Query{Limit: 2}), []*thing{r})
 }

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,13 +14,14 @@ import (
 // passes on unchanged: with binary_parameters=yes a []byte would be sent as
 // binary, and pq.Array makes NULL of a nil slice.
 
-const pgTime = "2006-01-02 15:04:05.999999Z07:00"
-
 // columnArray is the array literal of a column of rows.
 func columnArray(c *storage.Column, rows []storage.Fields) (string, error) {
-	b := append(make([]byte, 0, 24*len(rows)+2), '{')
+	b := []byte{'{'}
 	var err error
 	for i, r := range rows {
+		if i == 1 { // the others are about as long as the first
+			b = slices.Grow(b, (len(b)+4)*len(rows))
+		}
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -58,7 +60,7 @@ func appendElement(b []byte, c *storage.Column, r storage.Fields) ([]byte, error
 }
 
 func appendInstant(b []byte, t time.Time) []byte {
-	return append(t.AppendFormat(append(b, '"'), pgTime), '"')
+	return append(t.AppendFormat(append(b, '"'), time.RFC3339Nano), '"')
 }
 
 // appendQuoted appends text as an array element: quoted, with " and \ escaped.

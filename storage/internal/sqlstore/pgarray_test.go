@@ -44,7 +44,7 @@ func TestArraysKeepEveryValue(t *testing.T) {
 		"maybe":   `{NULL,"NULL",NULL}`,
 		"number":  `{0,-7,0}`,
 		"truth":   `{false,true,false}`,
-		"instant": `{NULL,"2026-03-01 08:00:00.000001Z",NULL}`,
+		"instant": `{NULL,"2026-03-01T08:00:00.000001Z",NULL}`,
 		"list":    `{"null","[\"\\\"\",\"\\\\\"]","[]"}`,
 		"bytes":   `{"\\x","\\x00ff","\\x"}`,
 	}

@@ -14,14 +14,15 @@ func (x *tx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope,
 		return nil, x.usable(ctx)
 	}
 	t := x.store.table(s)
-	b := newBuilder(t, "SELECT "+t.columns+" FROM "+t.name+" WHERE ")
+	columns, names := t.read(q.Columns)
+	b := newBuilder(t, "SELECT "+names+" FROM "+t.name+" WHERE ")
 	err = b.where(scope, q.Where)
 	if err == nil {
 		err = b.order(&q)
 	}
 	if err == nil {
 		b.write(" LIMIT ?", int64(q.Limit))
-		rows, err = x.rows(ctx, b.sql(), b.args, t, t.all)
+		rows, err = x.rows(ctx, b.sql(), b.args, t, columns)
 	}
 	if err != nil {
 		return nil, x.fail(ctx, "select from "+s.Name, err)

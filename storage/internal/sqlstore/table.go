@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -67,6 +68,20 @@ func newTable(d *Dialect, name string, schema *storage.Schema) *table {
 	t.update.once, t.remove.once = true, true
 	d.verbs.statements(t)
 	return t
+}
+
+// read are the columns of a query, and their list.
+func (t *table) read(named []string) ([]*storage.Column, string) {
+	if len(named) == 0 {
+		return t.all, t.columns
+	}
+	var columns []*storage.Column
+	for _, name := range append([]string{"id", "scope", "key"}, named...) {
+		if c := t.schema.Column(name); !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		}
+	}
+	return columns, list(columns, "", "")
 }
 
 // list joins the quoted names of columns, each between two texts.

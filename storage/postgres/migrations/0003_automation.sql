@@ -12,9 +12,9 @@ CREATE TABLE {automation_scheduler} (
 	due_on               timestamptz,
 	scope                text COLLATE "C" NOT NULL,
 	key                  text COLLATE "C" NOT NULL, -- the SchedulerKey
-	source_type          text NOT NULL, -- the entity that it is about, and
-	source               text NOT NULL, -- its id
-	setting              text NOT NULL, -- id of the reminder setting
+	source_type          text COLLATE "C" NOT NULL, -- the entity that it is about, and
+	source               text COLLATE "C" NOT NULL, -- its id
+	setting              text COLLATE "C" NOT NULL, -- id of the reminder setting
 	type                 text NOT NULL, -- reminder type or automation type that serves it
 	status               text NOT NULL,
 	lease_expires_on     timestamptz,
@@ -55,7 +55,8 @@ CREATE TABLE {automation_scheduler} (
 CREATE INDEX {index:automation_scheduler_due} ON {automation_scheduler} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- The open rows of a source, which an event compares with what the source asks
--- for now, and those of a whole setting. Every query repeats the predicate.
+-- for now, and those of a whole setting. Every query repeats the predicate. Its
+-- texts are ordered by their bytes: by a language, each insert compares slowly.
 CREATE INDEX {index:automation_scheduler_source} ON {automation_scheduler} (scope, setting, source_type, source)
 	WHERE due_on IS NOT NULL OR is_on_support_hold;
 

@@ -1,0 +1,28 @@
+// Package settings keeps what people configure about reminders: reminder
+// settings, notification settings and business units, in tables of the store
+// that the reminders are in (Automation & Reminders, "Reminders - settings &
+// trigger providers"; Communication - Codebase flow, "What Notification Settings
+// control"). A host with settings of its own implements
+// automation.SettingsSource instead.
+//
+// A [Settings] is given to the scheduler as Options.Settings, its Zone as
+// Options.Zone, its BusinessDay to reminder types, and its Triggers as their
+// TriggerProvider; then the host says which dates an entity has and whom to
+// tell, and nothing else.
+//
+// # Saving
+//
+// Everything is checked before it is written, and an [InvalidError] lists all
+// that is wrong. Save compares and swaps: a setting that somebody else has
+// changed since it was read is storage.ErrStale. Nothing is ever deleted, since
+// rows name settings and business units for years: switch off instead.
+//
+// # A change of settings
+//
+// Saving changes no row of due work. The change reaches the sources when their
+// events are told again, or by reconciliation; a setting that is off also stops
+// its rows at their moment. Other offsets, dates and thresholds then deactivate
+// rows and make new ones, a time of sending or a zone moves them in place, and
+// template and channels are read when a row is due (Automation & Reminders,
+// "When settings change").
+package settings

@@ -1,0 +1,246 @@
+package automation
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// source is what a validator finds when a row is due.
+type source struct {
+	candidates []Candidate
+	version    int64
+	seen       []Due
+}
+
+func (s *source) Validate(_ context.Context, d Due) (Validity, error) {
+	s.seen = append(s.seen, d)
+	return Validity{Valid: true, Candidates: s.candidates, Version: s.version}, nil
+}
+
+// A row that was made at 23:59 is the same one at 00:01.
+func TestARowOfYesterdayIsStillWantedWhileItsConditionIsMet(t *testing.T) {
+	for _, policy := range policies {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+				// Wellington: noon in UTC is midnight there, or an hour behind it.
+				w := newWorld(t, store, clk, &Options{Zone: func(context.Context, Scope, string) (string, error) { return "Pacific/Auckland", nil }})
+				found := &source{}
+				m := w.withMeter(func(t *ReminderType) { t.Validator = found })
+				m.set(line{value: "10", reading: "11"}.under(policy))
+				clk.Set(time.Date(2026, 6, 30, 11, 59, 0, 0, time.UTC))
+				made := w.handle(booked(1)).Ensured[0].Key
+				if policy == OncePerDay && made != thresholdKey("10:OncePerDay:source@2026-06-30") {
+					t.Error(made)
+				}
+				clk.Set(time.Date(2026, 6, 30, 12, 1, 0, 0, time.UTC))
+				m.set(line{value: "10", reading: "12"}.under(policy))
+				w.handle(booked(2)) // on the next day, before anybody polled
+				found.candidates = []Candidate{line{value: "10", reading: "13"}.under(policy)}
+				w.poll()
+				if row := w.row(made); row.Status != StatusCompleted {
+					t.Errorf("%+v", row)
+				}
+				want := map[bool]int{true: 2, false: 1}[policy == OncePerDay]
+				if got := w.out.dispatched(); len(got) != want {
+					t.Error(got)
+				}
+			})
+		})
+	}
+}
+
+// At its moment the reading is another one: what providers, policy and template
+// see is that of the validator.
+func TestADueThresholdKnowsItsReading(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		found := &source{}
+		m := w.withMeter(func(t *ReminderType) { t.Validator = found })
+		m.set(line{value: "10.0", reading: "11.50"}.under(OncePerSource), line{value: "7", reading: "5", scope: "east", comparison: LessThan}.under(OncePerDay))
+		w.handle(booked(1))
+		w.poll()
+		want := map[FiringPolicy]*Threshold{
+			OncePerSource: {Metric: "bookings", Comparison: AtLeast, Value: "10", Reading: "11.5", Policy: OncePerSource},
+			OncePerDay:    {Metric: "bookings", Comparison: LessThan, Value: "7", Reading: "5", Policy: OncePerDay, Scope: "east"},
+		}
+		for _, d := range found.seen {
+			if diff := cmp.Diff(want[d.Threshold.Policy], d.Threshold); diff != "" || d.TriggerType != ThresholdCondition {
+				w.t.Error(diff)
+			}
+			if d.Threshold.Policy == OncePerDay && (d.LocalDate != date(2026, 3, 1) || d.Zone != "UTC") {
+				w.t.Errorf("%+v", d)
+			}
+		}
+		if len(found.seen) != 2 {
+			w.t.Error(found.seen)
+		}
+		found.candidates = []Candidate{line{value: "20", reading: "30"}.under(OncePerThreshold)}
+		m.set(line{value: "20", reading: "20"}.under(OncePerThreshold))
+		w.handle(booked(2))
+		w.poll()
+		var data map[string]any
+		if err := json.Unmarshal(w.out.jobs[2].EventData, &data); err != nil {
+			w.t.Fatal(err)
+		}
+		wantData := map[string]any{
+			"Source": map[string]any{"Type": "class", "ID": "7"}, "TargetDate": "", "DaysBefore": 0.0,
+			"Key": thresholdKey("20:OncePerThreshold:source"), "Metric": "bookings", "Comparison": "AtLeast", "Value": "20", "Reading": "30", "Scope": "source",
+		}
+		if diff := cmp.Diff(wantData, data); diff != "" {
+			w.t.Error(diff)
+		}
+	})
+}
+
+// The validator's reading decides about the row, and about what waits in
+// delivery behind it.
+func TestI18_AReadingThatNoLongerMeetsEndsTheDueRow(t *testing.T) {
+	for _, policy := range policies {
+		t.Run(string(policy), func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				found := &source{version: 2}
+				m := w.withMeter(func(t *ReminderType) { t.Validator = found })
+				m.set(line{value: "10", reading: "11"}.under(policy))
+				made := w.handle(booked(1)).Ensured[0].Key
+				found.candidates = []Candidate{line{value: "10", reading: "9"}.under(policy)}
+				w.poll()
+				row := w.row(made)
+				result, err := row.Dispatched()
+				if row.Status != StatusDeactivated || row.ReasonCode != ThresholdNoLongerMet || row.RetryCount != 0 || err != nil || result.SkippedReason != string(ThresholdNoLongerMet) {
+					w.t.Errorf("%+v %+v %v", row, result, err)
+				}
+				m.set(line{value: "10", reading: "9"}.under(policy))
+				w.handle(booked(2)) // what the validator saw already
+				m.set(line{value: "10", reading: "12"}.under(policy))
+				again := w.handle(booked(3)).Ensured[0].Key
+				found.candidates = []Candidate{line{value: "10", reading: "12"}.under(policy)}
+				w.poll()
+				if got := w.out.dispatched(); len(got) != 1 || got[0] != again || (again == made) == (policy == FalseToTrue) {
+					w.t.Error(got, again)
+				}
+				found.candidates = []Candidate{line{value: "10", reading: "9"}.under(policy)}
+				verdicts, err := revalidator{w.s}.Revalidate(w.ctx, w.out.jobs)
+				if diff := cmp.Diff([]notify.Verdict{notify.Skip(string(ThresholdNoLongerMet))}, verdicts); diff != "" || err != nil {
+					w.t.Error(err, diff)
+				}
+				found.candidates = []Candidate{line{value: "10", reading: "10"}.under(policy)}
+				verdicts, err = revalidator{w.s}.Revalidate(w.ctx, w.out.jobs)
+				if diff := cmp.Diff([]notify.Verdict{{}}, verdicts); diff != "" || err != nil {
+					w.t.Error(err, diff)
+				}
+			})
+		})
+	}
+}
+
+// The setting moved its line after the row was made: the row ends and the new
+// one is ensured, with its rise counted, unless an event was faster.
+func TestADueRowOfAnotherThresholdIsReplaced(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		found := &source{version: 2}
+		m := w.withMeter(func(t *ReminderType) { t.Validator = found })
+		m.set(line{value: "10", reading: "25"}.under(FalseToTrue))
+		w.handle(booked(1))
+		found.candidates = []Candidate{line{value: "20", reading: "25"}.under(FalseToTrue)}
+		w.poll()
+		want := map[string]string{thresholdKey("10:FalseToTrue:source@1"): "Deactivated InputChanged", thresholdKey("20:FalseToTrue:source@1"): "Pending"}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+		if state := w.conditions()["bookings 20 source"]; state.Rises != 1 || state.SourceVersion != 2 || !state.Met {
+			w.t.Errorf("%+v", state)
+		}
+		m.set(line{value: "20", reading: "30"}.under(FalseToTrue))
+		if got := w.handle(booked(2)); got.Ensured[0].Outcome != storage.Unchanged {
+			w.t.Errorf("%+v", got)
+		}
+		w.poll()
+		if diff := cmp.Diff([]string{thresholdKey("20:FalseToTrue:source@1")}, w.out.dispatched()); diff != "" {
+			w.t.Error(diff)
+		}
+	})
+}
+
+// A validator that read an older state than an event moves no count.
+func TestI7_AnOlderValidationCountsNothing(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		found := &source{version: 1, candidates: []Candidate{line{value: "20", reading: "25"}.under(FalseToTrue)}}
+		m := w.withMeter(func(t *ReminderType) { t.Validator = found })
+		m.set(line{value: "10", reading: "25"}.under(FalseToTrue), line{value: "20", reading: "19"}.under(FalseToTrue))
+		w.handle(booked(2))
+		w.poll()
+		if diff := cmp.Diff(map[string]string{thresholdKey("10:FalseToTrue:source@1"): "Deactivated InputChanged"}, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+		if state := w.conditions()["bookings 20 source"]; state.Rises != 0 || state.Met {
+			w.t.Errorf("%+v", state)
+		}
+	})
+}
+
+func TestAThresholdRowThatCannotBeReadIsHeld(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		w.ensure(candidate(nil))
+		w.withMeter(nil).set(line{value: "10", reading: "11"}.under(OncePerDay))
+		w.handle(booked(1))
+		key := thresholdKey("10:OncePerDay:source@2026-03-01")
+		w.change(key, func(r *Schedule) { r.LocalDate = "2026-02-30" })
+		w.poll()
+		if row := w.row(key); row.HoldReason != Undecodable {
+			w.t.Errorf("%+v", row)
+		}
+		wrong := w.row(certificateKey)
+		wrong.TriggerType = ThresholdCondition
+		if _, err := wrong.due(); err == nil {
+			w.t.Error("a date's key is no threshold's")
+		}
+	})
+}
+
+// Explain is told of a condition with a row and without one.
+func TestExplainTellsOfAThreshold(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		m := w.withMeter(nil)
+		tell := func(version int64, reading string) {
+			m.set(line{value: "10", reading: reading, comparison: MoreThan}.under(FalseToTrue), line{value: "20", reading: reading}.under(OncePerSource))
+			w.handle(booked(version))
+		}
+		rising, once := thresholdKey("10:FalseToTrue:source@1"), thresholdKey("any:OncePerSource:source")
+		w.says(rising, "there is no row: bookings 10 in source (FalseToTrue), no reading yet")
+		tell(1, "10")
+		w.says(rising, "there is no row: bookings more than 10 in source (FalseToTrue), last reading 10: not met, version 1; rises so far: 0")
+		w.says(once, "there is no row: bookings at least 20 (OncePerSource), last reading 10: not met, version 1; rises so far: 0")
+		tell(2, "15")
+		err := w.store.InTx(w.ctx, func(tx storage.Tx) error { // also where the host's transaction is open
+			e, err := w.s.WithTx(tx).Explain(w.ctx, "", rising)
+			want := rising + `
+  capacity for class 7, bookings more than 10 in source (FalseToTrue), last reading 15: met, version 2; rises so far: 1: 2026-03-01T08:00:00Z
+  made 2026-03-01T08:00:00Z, last changed by event class-changed b2
+  Pending
+  now: it is due; as things are, delivery would be queued (recipients: 1)`
+			if diff := cmp.Diff(want, e.String()); diff != "" {
+				w.t.Error(diff)
+			}
+			condition := &Condition{
+				Threshold: Threshold{Metric: "bookings", Comparison: MoreThan, Value: "10", Reading: "15", Policy: FalseToTrue, Scope: "source"},
+				Met:       true, SourceVersion: 2, Rises: 1,
+			}
+			if diff := cmp.Diff(condition, e.Condition); diff != "" {
+				w.t.Error(diff)
+			}
+			return err
+		})
+		if err != nil {
+			w.t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package automation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// policies in the order of their letters in the stories below.
+var policies = []FiringPolicy{OncePerSource, OncePerThreshold, OncePerDay, FalseToTrue}
+
+// line is what a host wants to know about the bookings of a class.
+type line struct {
+	value, reading, scope string
+	comparison            Comparison
+}
+
+func (l line) under(policy FiringPolicy) Candidate {
+	return Candidate{Threshold: &Threshold{
+		Metric: "bookings", Value: l.value, Reading: l.reading, Scope: l.scope, Comparison: l.comparison, Policy: policy,
+	}}
+}
+
+// meter is a TriggerProvider that measures classes.
+type meter struct {
+	mu         sync.Mutex
+	candidates []Candidate
+	at         func(version int64) []Candidate // instead, if it is not nil
+}
+
+func (m *meter) EventTypes() []string { return []string{"class-changed"} }
+
+func (m *meter) Candidates(_ context.Context, e Event) ([]Candidate, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.at != nil {
+		return m.at(e.Version), nil
+	}
+	return slices.Clone(m.candidates), nil
+}
+
+func (m *meter) set(c ...Candidate) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.candidates = c
+}
+
+// withMeter registers a reminder type about classes that are nearly full.
+func (w *world) withMeter(change func(*ReminderType)) *meter {
+	m := &meter{}
+	w.s.Register(ReminderType{
+		Name: "capacity", Zone: "UTC", Triggers: m, Recipients: RecipientFunc(toSam),
+	}.with(change))
+	return m
+}
+
+func (t ReminderType) with(change func(*ReminderType)) ReminderType {
+	if change != nil {
+		change(&t)
+	}
+	return t
+}
+
+func booked(version int64) Event {
+	return Event{ID: fmt.Sprint("b", version), Type: "class-changed", Source: Source{"class", "7"}, Version: version}
+}
+
+// thresholdKey is a key of class 7 behind the metric.
+func thresholdKey(rest string) string {
+	return "reminder:capacity:class:7:default:threshold:bookings:" + rest
+}
+
+// firings are the ends of the keys that were dispatched since the last call.
+func (w *world) firings(seen map[string]bool) []string {
+	out := []string{}
+	for _, key := range w.out.dispatched() {
+		if !seen[key] {
+			seen[key] = true
+			out = append(out, strings.TrimPrefix(key, thresholdKey("")))
+		}
+	}
+	return out
+}
+
+// conditions are the rows of threshold_state of the empty scope, by metric,
+// value and scope.
+func (w *world) conditions() map[string]thresholdState {
+	w.t.Helper()
+	out := map[string]thresholdState{}
+	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+		states, err := thresholdStates.Find(w.ctx, tx, "", storage.Query{Limit: 10000})
+		for _, s := range states {
+			parts, _ := keys.Split(s.Key)
+			out[strings.Join(parts[4:], " ")] = *s
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}

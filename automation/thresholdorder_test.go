@@ -1,0 +1,181 @@
+package automation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// Whatever order the events of a class come in, and however often, in the end
+// the open rows are those of the newest reading, and what is counted are the
+// rises among the readings that were applied.
+func TestI7_EventsInAnyOrderEndAsTheNewestReading(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		readings := rapid.SliceOfN(rapid.IntRange(8, 12), 1, 8).Draw(rt, "readings")
+		order := rapid.Permutation(indices(len(readings))).Draw(rt, "order")
+		repeats := rapid.SliceOfN(rapid.SampledFrom(order), 0, 6).Draw(rt, "repeats")
+		got := arrive(t, readings, append(order, repeats...))
+		want := map[string]string{}
+		if last := readings[len(readings)-1]; last >= 10 {
+			for _, end := range []string{
+				"any:OncePerSource:source", "10:OncePerThreshold:source", "10:OncePerDay:source@2026-03-01",
+				fmt.Sprintf("10:FalseToTrue:source@%d", rises(readings, order)),
+			} {
+				want[thresholdKey(end)] = "Pending"
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Error(diff)
+		}
+	})
+}
+
+func indices(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// rises counts those among the readings that arrive before any newer one.
+func rises(readings, order []int) int {
+	n, newest, met := 0, -1, false
+	for _, i := range order {
+		if i <= newest {
+			continue
+		}
+		newest = i
+		if readings[i] >= 10 && !met {
+			n++
+		}
+		met = readings[i] >= 10
+	}
+	return n
+}
+
+// arrive handles the events in that order and gives the open rows.
+func arrive(t *testing.T, readings, order []int) map[string]string {
+	clk := clock.NewMock()
+	clk.Set(start)
+	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
+	m := w.withMeter(nil)
+	m.at = func(version int64) (out []Candidate) {
+		for _, policy := range policies {
+			out = append(out, line{value: "10", reading: fmt.Sprint(readings[version-1])}.under(policy))
+		}
+		return out
+	}
+	for _, i := range order {
+		w.handle(booked(int64(i + 1)))
+	}
+	open := map[string]string{}
+	for key, status := range w.statuses() {
+		if word, _, _ := strings.Cut(status, " "); word == StatusPending {
+			open[key] = word
+		}
+	}
+	return open
+}
+
+// Eight events of one class at once, without an order that anybody knows.
+func TestConcurrentReadingsEndAsTheNewest(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		m := w.withMeter(nil)
+		m.at = func(version int64) []Candidate {
+			return []Candidate{line{value: "10", reading: fmt.Sprint(10 - version%2)}.under(FalseToTrue)} // even: met
+		}
+		errs := make(chan error)
+		for v := range 8 {
+			go func() {
+				_, err := w.s.HandleEvent(w.ctx, booked(int64(v+1)))
+				errs <- err
+			}()
+		}
+		for range 8 {
+			if err := <-errs; err != nil {
+				w.t.Error(err)
+			}
+		}
+		state := w.conditions()["bookings 10 source"]
+		open := 0
+		for key, row := range w.rows() {
+			if row.IsOpen() {
+				open++
+				if want := thresholdKey(fmt.Sprintf("10:FalseToTrue:source@%d", state.Rises)); key != want {
+					w.t.Errorf("open is %s, want %s", key, want)
+				}
+			}
+		}
+		if !state.Met || state.SourceVersion != 8 || state.Rises < 1 || state.Rises > 4 || open != 1 {
+			w.t.Errorf("%+v, %d open", state, open)
+		}
+	})
+}
+
+// A class over five readings, with a fault in any one transaction: the caller
+// repeats what it was not sure of, pollers go on, and the end is the same.
+func TestAFaultInAnyOneTransactionCountsNoRiseTwice(t *testing.T) {
+	t.Parallel()
+	for name, version := range map[string]int64{"with versions": 1, "without": 0} {
+		want := capacityStory(t, &faultyStore{}, version)
+		if want["jobs"] != "7" {
+			t.Error(name, want)
+		}
+		for at := 1; ; at++ {
+			reached := false
+			for _, lost := range []bool{false, true} {
+				faulty := &faultyStore{at: at, lost: lost}
+				if diff := cmp.Diff(want, capacityStory(t, faulty, version)); diff != "" {
+					t.Errorf("%s, fault %d, answer lost %v: %s", name, at, lost, diff)
+				}
+				reached = faulty.calls >= at
+			}
+			if !reached {
+				break
+			}
+		}
+	}
+}
+
+func capacityStory(t *testing.T, store *faultyStore, version int64) map[string]string {
+	clk := clock.NewMock()
+	clk.Set(start)
+	store.Store = memory.New(&memory.Options{Clock: clk})
+	w := newWorld(t, store, clk, nil)
+	m := w.withMeter(nil)
+	for i, reading := range []string{"9", "10", "3", "12", "11"} {
+		var all []Candidate
+		for _, policy := range policies {
+			all = append(all, line{value: "10", reading: reading}.under(policy))
+		}
+		m.set(all...)
+		clk.Set(day(2026, 3, 1+i, 9))
+		for range 2 {
+			if _, err := w.s.HandleEvent(w.ctx, booked(version*int64(i+1))); err == nil {
+				break
+			}
+		}
+		for until := clk.Now().Add(3 * time.Hour); clk.Now().Before(until); clk.Add(10 * time.Minute) {
+			_, _ = w.runner().Poll(w.ctx, 100) // the next one goes on
+		}
+	}
+	w.store = store.Store // the story is over, and so are its faults
+	out := w.statuses()
+	state := w.conditions()["bookings 10 source"]
+	out["state"] = fmt.Sprint(state.Met, state.Rises, state.SourceVersion, state.Reading)
+	jobs := map[string]bool{}
+	for _, j := range w.out.jobs {
+		jobs[j.PartitionKey+j.RowKey] = true
+	}
+	out["jobs"] = fmt.Sprint(len(jobs))
+	return out
+}
