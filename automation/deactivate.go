@@ -24,35 +24,53 @@ func open() storage.Cond {
 }
 
 // deactivate ends the rows among the open ones that where describes for which
-// why gives a reason. A row that a worker has is ended under it, and what the
-// worker decides is dropped.
+// why gives a reason, and with them the series that they are occurrences of. A
+// row that a worker has is ended under it, and what the worker decides is dropped.
 func (s *Scheduler) deactivate(ctx context.Context, tx storage.Tx, e Event, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
-	d := ending{tx: tx, event: e, now: s.now(), why: why}
+	d, err := s.endRows(ctx, tx, e, where, why)
+	if err == nil {
+		err = d.stopSeries(ctx)
+	}
+	return d.ended, err
+}
+
+// endRows is deactivate but for the series.
+func (s *Scheduler) endRows(ctx context.Context, tx storage.Tx, e Event, where []storage.Cond, why func(*Schedule) (Reason, bool)) (*ending, error) {
+	d := &ending{tx: tx, event: e, now: s.now(), why: why, series: map[string]Reason{}}
 	var after *storage.Position
 	for {
 		rows, err := schedules.Find(ctx, tx, e.Scope, storage.Query{Where: append(where, open()), Limit: deactivatePage, After: after})
 		if err != nil || len(rows) == 0 {
-			return d.ended, err
+			return d, err
 		}
 		after = &storage.Position{ID: rows[len(rows)-1].ID}
-		for tries := 0; len(rows) > 0; tries++ {
-			if tries == 5 {
-				return nil, fmt.Errorf("automation: rows kept changing while an event ended them: %w", storage.ErrBusy)
-			}
-			if rows, err = d.save(ctx, d.pick(rows)); err != nil {
-				return nil, err
-			}
+		if err := d.end(ctx, rows); err != nil {
+			return d, err
 		}
 	}
 }
 
 // ending is one call of deactivate.
 type ending struct {
-	tx    storage.Tx
-	event Event
-	now   time.Time
-	why   func(*Schedule) (Reason, bool)
-	ended []Deactivation
+	tx     storage.Tx
+	event  Event
+	now    time.Time
+	why    func(*Schedule) (Reason, bool)
+	ended  []Deactivation
+	series map[string]Reason // of the rows that end, whether this call or a worker ended them
+}
+
+// end ends those of the rows for which there is a reason.
+func (d *ending) end(ctx context.Context, rows []*Schedule) (err error) {
+	for tries := 0; len(rows) > 0; tries++ {
+		if tries == 5 {
+			return fmt.Errorf("automation: rows kept changing while an event ended them: %w", storage.ErrBusy)
+		}
+		if rows, err = d.save(ctx, d.pick(rows)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pick changes the rows that end, and returns them.
@@ -60,6 +78,9 @@ func (d *ending) pick(rows []*Schedule) []*Schedule {
 	var out []*Schedule
 	for _, row := range rows {
 		reason, ends := d.why(row)
+		if key := row.seriesKey(); ends && key != "" {
+			d.series[key] = reason
+		}
 		if ends && row.Status != StatusDeactivated && machine.Legal(row.Status, StatusDeactivated) {
 			row.EventType, row.EventID = d.event.Type, d.event.ID
 			row.deactivate(d.now, reason)

@@ -89,6 +89,8 @@ func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, ori
 			out[i] = Ensured{Outcome: TimeSkipped, Scope: want.Scope, Key: want.Key}
 		case p.ended:
 			out[i] = Ensured{Outcome: SeriesEnded, Scope: want.Scope}
+		case p.found != nil:
+			out[i] = asFound(p.found)
 		case p.unmet:
 			out[i] = Ensured{Outcome: ThresholdNotMet, Scope: want.Scope, Key: want.Key}
 		case passed[i]:
@@ -99,14 +101,14 @@ func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, ori
 			wants, places = append(wants, want), append(places, i)
 		}
 	}
-	got, err := schedules.Ensure(ctx, tx, decideAt(now), wants...)
+	got, err := schedules.Ensure(ctx, tx, decideSeriesAt(now), wants...)
 	for n, g := range got {
 		out[places[n]] = answer(g.Outcome, g.Row, wants[n])
 	}
 	if err != nil {
 		return nil, err
 	}
-	return out, s.followEnsured(ctx, tx, got)
+	return out, s.advance(ctx, tx, goneAmong(wants, got))
 }
 
 // passed says which plans ask for a new row whose moment is too long ago. Rows

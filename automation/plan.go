@@ -18,6 +18,7 @@ type plan struct {
 	skipped bool          // its local time does not exist, and the policy is GapSkip
 	series  *seriesPlan   // of a recurring candidate
 	ended   bool          // the series has no further occurrence
+	found   *Schedule     // the occurrence as it is and stays; nothing is written
 
 	condition *condition // of a threshold; the row is complete once measured
 	unmet     bool       // the condition is not met, so no row is wanted

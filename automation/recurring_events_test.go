@@ -31,6 +31,9 @@ func TestAnEventLeavesTheCurrentOccurrence(t *testing.T) {
 		w.clk.Set(day(2026, 3, 5, 12))
 		w.drain()
 		w.wantShort("03-01T09:00 Deactivated Superseded")
+		if len(w.missing()) != 0 {
+			w.t.Error("the series has not ended")
+		}
 		p.set(daily(nil)) // and asks again
 		w.handle(changed(5))
 		w.wantShort("03-01T09:00 Deactivated Superseded", "03-06T09:00 Pending")

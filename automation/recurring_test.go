@@ -259,6 +259,20 @@ func TestTwoProcessesMakeOneNextOccurrence(t *testing.T) {
 	})
 }
 
+// What support has cancelled stays so when another cadence comes to the same
+// instant: the series goes on behind it.
+func TestACadenceComesToWhatSupportHasCancelled(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		w.ensure(daily(nil))
+		w.must(w.s.Cancel(w.ctx, "", on(day(2026, 3, 1, 9)), ann))
+		if got := w.ensure(cron("0 9,21 * * *"))[0]; got.Outcome != storage.Unchanged || got.Status != StatusCancelled {
+			w.t.Errorf("%+v", got)
+		}
+		w.wantShort("03-01T09:00 Cancelled CancelledBySupport held CancelledBySupport", "03-01T21:00 Pending", "03-02T09:00 Deactivated Superseded")
+	})
+}
+
 func TestACadenceChanges(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/recur"
@@ -24,7 +25,7 @@ type gone struct {
 // person, one transaction passes over.
 const maxStopped = 100
 
-// goneOf lists what is gone among rows. Where the setting is off the series
+// goneOf lists what is gone among whole rows. Where the setting is off the series
 // stops with the row.
 func goneOf(rows []*Schedule) []gone {
 	var out []gone
@@ -32,11 +33,29 @@ func goneOf(rows []*Schedule) []gone {
 		if r.TriggerType != Recurring || runs(r) {
 			continue
 		}
-		g := gone{scope: r.Scope, series: r.seriesKey(), on: r.ScheduledOn}
+		g := r.gone()
 		if r.Status == StatusDeactivated {
 			g.reason, g.stop = r.ReasonCode, r.ReasonCode == ReminderSettingInactive
 		}
 		out = append(out, g)
+	}
+	return out
+}
+
+// gone is the occurrence that a row stands for.
+func (r *Schedule) gone() gone {
+	return gone{scope: r.Scope, series: r.seriesKey(), on: r.ScheduledOn}
+}
+
+// goneAmong lists what was ensured and found to be ended or on hold, or put on
+// hold for a conflict. Of a row that was found only some columns are read, so
+// the wanted one says what it stands for.
+func goneAmong(wants []*Schedule, got []storage.Ensured[Schedule]) []gone {
+	var out []gone
+	for i, g := range got {
+		if wants[i].TriggerType == Recurring && !runs(g.Row) {
+			out = append(out, wants[i].gone())
+		}
 	}
 	return out
 }
@@ -67,16 +86,6 @@ func (s *Scheduler) followChanged(ctx context.Context, tx storage.Tx, done []wor
 	return s.advance(ctx, tx, left)
 }
 
-// followEnsured moves series on from rows that were found to be ended or on
-// hold, or were put on hold for a conflict.
-func (s *Scheduler) followEnsured(ctx context.Context, tx storage.Tx, got []storage.Ensured[Schedule]) error {
-	rows := make([]*Schedule, len(got))
-	for i, g := range got {
-		rows[i] = g.Row
-	}
-	return s.advance(ctx, tx, goneOf(rows))
-}
-
 // advance makes the next rows of the series whose current occurrence is gone;
 // of others nothing is changed, so it may be told twice or late.
 func (s *Scheduler) advance(ctx context.Context, tx storage.Tx, left []gone) error {
@@ -96,38 +105,42 @@ func (s *Scheduler) advance(ctx context.Context, tx storage.Tx, left []gone) err
 			}
 			rows = append(rows, row)
 		}
-		got, err := schedules.Ensure(ctx, tx, decideAt(s.now()), rows...)
+		got, err := schedules.Ensure(ctx, tx, decideSeriesAt(s.now()), rows...)
 		if err != nil {
 			return err
 		}
-		left = nil
-		for _, g := range got {
-			left = append(left, goneOf([]*Schedule{g.Row})...)
-		}
+		left = goneAmong(rows, got)
 	}
 	return nil // Health lists what is left without a row
 }
 
 // moveSeries writes the series that move on or stop, and returns those that have
-// a new occurrence.
-func (s *Scheduler) moveSeries(ctx context.Context, tx storage.Tx, left []gone) ([]*series, error) {
+// a new occurrence. Of those that somebody wrote meanwhile it looks again whether
+// the occurrence is still the current one; the others of the call are written.
+func (s *Scheduler) moveSeries(ctx context.Context, tx storage.Tx, left []gone) (moved []*series, err error) {
 	for range 5 {
 		current, err := stillCurrent(ctx, tx, left)
 		if err != nil {
 			return nil, err
 		}
-		var changed, moved []*series
+		var changed []*series
 		for d, g := range current {
-			if !s.move(ctx, d, g) {
-				continue
+			if s.move(ctx, d, g) {
+				changed = append(changed, d)
 			}
-			changed = append(changed, d)
-			if d.Active {
+		}
+		err = seriesTable.Save(ctx, tx, changed...)
+		var stale *storage.StaleError
+		if err != nil && !errors.As(err, &stale) {
+			return nil, err
+		}
+		for i, d := range changed {
+			if d.Active && (stale == nil || !slices.Contains(stale.Rows, i)) {
 				moved = append(moved, d)
 			}
 		}
-		if err = seriesTable.Save(ctx, tx, changed...); !errors.Is(err, storage.ErrStale) {
-			return moved, err
+		if stale == nil {
+			return moved, nil
 		}
 	}
 	return nil, fmt.Errorf("automation: series kept changing: %w", storage.ErrBusy)

@@ -30,7 +30,7 @@ func (s *Scheduler) takeSeries(ctx context.Context, tx storage.Tx, plans []plan,
 			return nil, fmt.Errorf("automation: series kept changing under Ensure: %w", storage.ErrBusy)
 		case settled:
 			for i, first := range t.again {
-				t.plans[i].want, t.plans[i].ended = t.plans[first].want, t.plans[first].ended
+				t.plans[i].want, t.plans[i].ended, t.plans[i].found = t.plans[first].want, t.plans[first].ended, t.plans[first].found
 			}
 			return t.plans, nil
 		}
@@ -86,7 +86,12 @@ func (t *taking) round(ctx context.Context, places []int) (bool, error) {
 	var ended []*Schedule
 	for n, g := range got {
 		row := rows[g.Row.ID]
-		if g.Outcome == storage.Created || !t.change(g.Row, t.plans[places[n]].series, row) {
+		p := &t.plans[places[n]]
+		if p.found = nil; g.Outcome == storage.Created {
+			continue
+		}
+		if !t.change(g.Row, p.series, row) {
+			p.found = row
 			continue
 		}
 		changed = append(changed, g.Row)
@@ -164,4 +169,23 @@ func (t *taking) fill(p *plan, d *series) error {
 	}
 	p.want = *row
 	return nil
+}
+
+// asFound answers for the occurrence of a series that is as it was.
+func asFound(row *Schedule) Ensured {
+	if row.Status == StatusProcessing {
+		return answer(storage.InFlight, row, row)
+	}
+	return answer(storage.Unchanged, row, row)
+}
+
+// decideSeriesAt is decideAt, except that an occurrence that a series moves to is
+// written even if it runs already: whoever ends or holds it at this moment has
+// not seen that it is the current one, and looks again.
+func decideSeriesAt(now time.Time) storage.Decide[Schedule] {
+	decide := decideAt(now)
+	return func(stored, want *Schedule) (storage.Outcome, bool) {
+		outcome, write := decide(stored, want)
+		return outcome, write || want.TriggerType == Recurring && runs(stored)
+	}
 }

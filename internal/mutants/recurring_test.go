@@ -14,7 +14,7 @@ var recurringMutants = []mutant{
 	},
 	{
 		Name: "I-13 an occurrence in conflict ends its series", File: "automation/ensure.go",
-		Old: "return out, s.followEnsured(ctx, tx, got)", New: "return out, nil",
+		Old: "return out, s.advance(ctx, tx, goneAmong(wants, got))", New: "return out, s.advance(ctx, tx, goneAmong(nil, nil))",
 		Package: "./automation", Run: "TestNothingThatBecomesOfAnOccurrenceEndsTheSeries/.*/memory",
 	},
 	{
@@ -91,5 +91,10 @@ var recurringMutants = []mutant{
 		Name: "I-13 the latest offset overtakes itself", File: "automation/overtaken.go",
 		Old: "return o.latest[r.occasion()].After(r.ScheduledOn)", New: "return !o.latest[r.occasion()].Before(r.ScheduledOn)",
 		Package: "./automation", Run: "TestOnlyTheLatestOffsetRuns/memory",
+	},
+	{
+		Name: "I-18 a series that nobody asks for goes on", File: "automation/seriesevent.go",
+		Old: "s.Active = false\n", New: "s.Active = true\n",
+		Package: "./automation", Run: "TestAnEventLeavesTheCurrentOccurrence/memory",
 	},
 }
