@@ -42,7 +42,7 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 		const waits = "it waits until 2026-04-01T09:00:00Z (31 days more); "
 		w.says(certificateKey, waits+"no process like this one serves it, since its type is not registered here")
 		w.s.Register(certificates(func(t *ReminderType) {
-			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return Validity{Valid: valid}, nil })
+			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return validIf(valid), nil })
 			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return []notify.Recipient{sam}, fail })
 		}))
 		w.says(certificateKey, waits+"as things are, delivery would be queued (recipients: 1)")

@@ -312,4 +312,12 @@ func failing(err error) RecipientFunc {
 	return func(context.Context, Due) ([]notify.Recipient, error) { return nil, err }
 }
 
+// validIf is the answer of a validator that knows no more than that.
+func validIf(valid bool) Validity {
+	if valid {
+		return StillValid()
+	}
+	return NoLongerValid("")
+}
+
 var ann = By{Actor: "ann", Reason: "a call from the school"}

@@ -116,7 +116,7 @@ func TestNothingThatBecomesOfAnOccurrenceEndsTheSeries(t *testing.T) {
 			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { panic("boom") })
 		}, retries: 3, want: "Failed HandlerPanicked held RetriesExhausted"},
 		"not valid": {change: func(t *ReminderType) {
-			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return Validity{}, nil })
+			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return NoLongerValid(""), nil })
 		}, want: "Deactivated SourceNoLongerValid"},
 		"nobody": {change: func(t *ReminderType) {
 			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return nil, nil })
@@ -356,7 +356,7 @@ func TestAValidatorAsksForAnotherInput(t *testing.T) {
 		unit := ""
 		w.s.Register(certificates(func(t *ReminderType) {
 			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) {
-				return Validity{Valid: true, Candidates: []Candidate{daily(func(c *Candidate) { c.BusinessUnit = unit })}}, nil
+				return AsksFor(0, daily(func(c *Candidate) { c.BusinessUnit = unit })), nil
 			})
 		}))
 		w.ensure(daily(nil))

@@ -22,7 +22,10 @@ type source struct {
 
 func (s *source) Validate(_ context.Context, d Due) (Validity, error) {
 	s.seen = append(s.seen, d)
-	return Validity{Valid: true, Candidates: s.candidates, Version: s.version}, nil
+	if s.candidates == nil {
+		return StillValid(), nil
+	}
+	return AsksFor(s.version, s.candidates...), nil
 }
 
 // A row that was made at 23:59 is the same one at 00:01.
