@@ -46,7 +46,7 @@ func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, erro
 		if err != nil {
 			return err
 		}
-		if err := s.endUnmet(ctx, tx, plans); err != nil {
+		if err := s.endUnmet(ctx, tx, plans, actorHost); err != nil {
 			return err
 		}
 		out, err = s.ensure(ctx, tx, plans, Event{})
@@ -71,9 +71,14 @@ func conflicts(out []Ensured) error {
 
 // ensure is Ensure within a transaction, for the event that asked for it.
 func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, origin Event) ([]Ensured, error) {
+	return s.ensureBy(ctx, tx, plans, origin, actor(origin.Type, origin.ID))
+}
+
+// ensureBy is ensure with the name of whoever asks, for the history.
+func (s *Scheduler) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by string) ([]Ensured, error) {
 	now := s.now()
 	out := make([]Ensured, len(plans))
-	plans, err := s.takeSeries(ctx, tx, plans, origin)
+	plans, err := s.takeSeries(ctx, tx, plans, origin, by)
 	if err != nil {
 		return nil, err
 	}
@@ -101,11 +106,15 @@ func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, ori
 			wants, places = append(wants, want), append(places, i)
 		}
 	}
-	got, err := schedules.Ensure(ctx, tx, decideSeriesAt(now), wants...)
+	was := map[*Schedule]past{}
+	got, err := schedules.Ensure(ctx, tx, remember(was, decideSeriesAt(now)), wants...)
+	if err != nil {
+		return nil, err
+	}
 	for n, g := range got {
 		out[places[n]] = answer(g.Outcome, g.Row, wants[n])
 	}
-	if err != nil {
+	if err := tell(ctx, tx, by, ensuredNotes(got, was)); err != nil {
 		return nil, err
 	}
 	return out, s.advance(ctx, tx, goneAmong(wants, got))
@@ -117,7 +126,7 @@ func passed(ctx context.Context, tx storage.Tx, now time.Time, plans []plan) (ma
 	late := map[int]bool{}
 	keys := map[Scope][]string{}
 	for i, p := range plans {
-		if p.catchUp > 0 && !p.skipped && p.want.ScheduledOn.Before(now.Add(-p.catchUp)) {
+		if p.passed(now) {
 			late[i] = true
 			keys[p.want.Scope] = append(keys[p.want.Scope], p.want.Key)
 		}

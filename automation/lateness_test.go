@@ -35,7 +35,7 @@ func TestAfterAWeekWithoutProcesses(t *testing.T) {
 				w.s.Register(certificates(func(t *ReminderType) { t.Lateness = c.lateness }))
 				w.ensure(daily(nil))
 				w.clk.Set(day(2026, 3, 8, 12))
-				w.drain()
+				w.runAll()
 				w.wantShort(c.want...)
 			})
 		})
@@ -70,7 +70,7 @@ func TestOccurrencesThatComeWhileOneIsTriedAgain(t *testing.T) {
 				w.wantShort("03-01T08:01 Pending HandlerFailed")
 				fail = false
 				w.clk.Set(start.Add(20 * time.Minute))
-				w.drain()
+				w.runAll()
 				got := w.short()
 				for i, want := range c.want {
 					if strings.Replace(got[i], "Completed HandlerFailed", "Completed", 1) != strings.Replace(want, "Completed HandlerFailed", "Completed", 1) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/keys"
 )
 
 // Resolution says how a local time became an instant.
@@ -36,8 +37,14 @@ func (r *Schedule) occurrence(date Date, zone *time.Location) (*Occurrence, erro
 	if err != nil {
 		return nil, err
 	}
+	on := r.ScheduledOn
+	if k, _ := keys.Parse(r.Key); k != nil {
+		if k, ok := k.(keys.Recurring); ok {
+			on = k.Occurrence // a rerun is scheduled later
+		}
+	}
 	_, how, err := civil.Resolve(date, at, zone, civil.Policy{Gap: r.GapPolicy, Overlap: r.OverlapPolicy})
 	return &Occurrence{
-		Key: r.Key, LocalDate: date, LocalTime: r.SendAt, Zone: r.TimeZone, On: r.ScheduledOn, Resolution: how,
+		Key: r.Key, LocalDate: date, LocalTime: r.SendAt, Zone: r.TimeZone, On: on, Resolution: how,
 	}, err
 }

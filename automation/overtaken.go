@@ -15,7 +15,7 @@ func (b *batch) checkOvertaken(ctx context.Context) {
 		return
 	}
 	var o overtaking
-	err := b.s.inTx(ctx, func(tx storage.Tx) (err error) {
+	err := b.inTx(ctx, func(tx storage.Tx) (err error) {
 		o, err = loadOvertaking(ctx, tx, b.now, tries)
 		return err
 	})

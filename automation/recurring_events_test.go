@@ -29,9 +29,9 @@ func TestAnEventLeavesTheCurrentOccurrence(t *testing.T) {
 			w.t.Error(diff)
 		}
 		w.clk.Set(day(2026, 3, 5, 12))
-		w.drain()
+		w.runAll()
 		w.wantShort("03-01T09:00 Deactivated Superseded")
-		if len(w.missing()) != 0 {
+		if len(w.lost()) != 0 {
 			w.t.Error("the series has not ended")
 		}
 		p.set(daily(nil)) // and asks again

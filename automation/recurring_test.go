@@ -53,14 +53,14 @@ func (w *world) wantShort(want ...string) {
 	}
 }
 
-// drain polls until nothing is due.
-func (w *world) drain() {
+// runAll polls until nothing is due.
+func (w *world) runAll() {
 	w.t.Helper()
 	for w.poll().Claimed > 0 {
 	}
 }
 
-func (w *world) missing() []*series {
+func (w *world) lost() []*series {
 	w.t.Helper()
 	var out []*series
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) (err error) {
@@ -153,7 +153,7 @@ func TestNothingThatBecomesOfAnOccurrenceEndsTheSeries(t *testing.T) {
 				if got := w.ensure(daily(func(c *Candidate) { c.BusinessUnit = w.row(on(day(2026, 3, 2, 9))).BusinessUnit }))[0]; got.Outcome != storage.Unchanged || got.Key != on(day(2026, 3, 2, 9)) {
 					w.t.Errorf("%+v", got)
 				}
-				if len(w.missing()) != 0 {
+				if len(w.lost()) != 0 {
 					w.t.Error("a series without a row")
 				}
 			})
@@ -207,7 +207,7 @@ func TestAnOldOccurrenceThatEndsLaterChangesNothing(t *testing.T) {
 		p := w.withSeries(daily(nil))
 		w.must(w.s.Hold(w.ctx, "", on(day(2026, 3, 1, 9)), ann))
 		w.clk.Set(day(2026, 3, 5, 10))
-		w.drain()
+		w.runAll()
 		w.must(w.s.Release(w.ctx, "", on(day(2026, 3, 1, 9)), ann))
 		p.set(daily(nil)) // an event leaves the old one to support
 		w.handle(changed(2))
@@ -313,14 +313,24 @@ func TestAMissingRowIsFoundAndMended(t *testing.T) {
 			}
 			return schedules.Delete(w.ctx, tx, row)
 		}))
-		if len(w.missing()) != 0 {
+		if len(w.lost()) != 0 {
 			w.t.Error("it is not due yet")
 		}
 		w.clk.Set(day(2026, 3, 1, 9))
-		if got := w.missing(); len(got) != 1 || got[0].TriggerKey != "default" {
+		if got := w.lost(); len(got) != 1 || got[0].TriggerKey != "default" {
 			w.t.Errorf("%+v", got)
 		}
-		if got := w.ensure(daily(nil))[0]; got.Outcome != storage.Created || len(w.missing()) != 0 {
+		h, err := w.s.Health(w.ctx)
+		if diff := cmp.Diff([]LostSeries{{"", on(day(2026, 3, 1, 9)), "certificate", day(2026, 3, 1, 9)}}, h.Lost); diff != "" || err != nil {
+			w.t.Error(diff, err)
+		}
+		if want := "a series has no row since 2026-03-01T09:00:00Z: " + on(day(2026, 3, 1, 9)); !strings.Contains(h.String(), want) {
+			w.t.Error(h)
+		}
+		if h, err := w.s.Health(w.ctx, "b"); len(h.Lost) != 0 || err != nil {
+			w.t.Error("another tenant's", h, err)
+		}
+		if got := w.ensure(daily(nil))[0]; got.Outcome != storage.Created || len(w.lost()) != 0 {
 			w.t.Errorf("%+v", got)
 		}
 	})
@@ -334,7 +344,7 @@ func TestASeriesThatEnds(t *testing.T) {
 		})
 		w.ensure(twice)
 		w.clk.Set(day(2026, 3, 9, 9))
-		w.drain()
+		w.runAll()
 		w.wantShort("03-01T09:00 Completed", "03-02T09:00 Completed")
 		if got := w.ensure(twice)[0]; got.Outcome != SeriesEnded {
 			w.t.Errorf("%+v", got)

@@ -154,7 +154,7 @@ func TestACadenceThatCannotBeRead(t *testing.T) {
 		}))
 		w.pollAt(day(2026, 3, 1, 9))
 		w.wantShort("03-01T09:00 Completed")
-		if len(w.missing()) != 1 {
+		if len(w.lost()) != 1 {
 			w.t.Error("Health would not list it")
 		}
 		w.ensure(daily(nil))

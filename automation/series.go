@@ -68,6 +68,14 @@ func (r *Schedule) seriesKey() string {
 	return seriesKey(r.AutomationType, r.Setting, Source{r.SourceType, r.Source}, r.TriggerKey)
 }
 
+// baseSeriesKey is that of the row that a rerun repeats.
+func (r *Schedule) baseSeriesKey() string {
+	base, _ := r.baseTriggerKey()
+	again := *r
+	again.TriggerKey = base
+	return again.seriesKey()
+}
+
 // timeline is the cadence in its zone. The error is for a rule or zone that this
 // version, or this machine, does not know.
 func (d *series) timeline() (recur.Timeline, error) {

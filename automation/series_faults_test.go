@@ -66,5 +66,5 @@ func seriesStory(t *testing.T, store *faultyStore) []string {
 	for _, j := range w.out.jobs {
 		jobs[j.PartitionKey+j.RowKey] = true
 	}
-	return append(w.short(), fmt.Sprint(len(jobs), " jobs, missing ", len(w.missing())))
+	return append(w.short(), fmt.Sprint(len(jobs), " jobs, missing ", len(w.lost())))
 }

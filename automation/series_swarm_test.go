@@ -46,7 +46,7 @@ func TestI13_ASeriesHasOneRowThatRunsWhateverHappensAtOnce(t *testing.T) {
 				}
 			})
 			wg.Wait()
-			w.drain()
+			w.runAll()
 			w.oneRunningRowEach(many)
 		}
 	})

@@ -72,6 +72,18 @@ func (s *Scheduler) followRecurring(ctx context.Context, tx storage.Tx, rows []*
 	return s.advance(ctx, tx, left)
 }
 
+// followActed moves series on whose current occurrence support has held or
+// cancelled; rows that somebody else wrote are read again first.
+func (s *Scheduler) followActed(ctx context.Context, tx storage.Tx, notes []note, stale []int64) error {
+	var rows []*Schedule
+	for _, n := range notes {
+		if !slices.Contains(stale, n.row.ID) {
+			rows = append(rows, n.row)
+		}
+	}
+	return s.followRecurring(ctx, tx, rows)
+}
+
 // followChanged moves on what the source's candidates have not: by now they are
 // ensured, each series from its next occurrence on and with its new input.
 func (s *Scheduler) followChanged(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) error {
@@ -105,8 +117,12 @@ func (s *Scheduler) advance(ctx context.Context, tx storage.Tx, left []gone) err
 			}
 			rows = append(rows, row)
 		}
-		got, err := schedules.Ensure(ctx, tx, decideSeriesAt(s.now()), rows...)
+		was := map[*Schedule]past{}
+		got, err := schedules.Ensure(ctx, tx, remember(was, decideSeriesAt(s.now())), rows...)
 		if err != nil {
+			return err
+		}
+		if err := tell(ctx, tx, actorSeries, ensuredNotes(got, was)); err != nil {
 			return err
 		}
 		left = goneAmong(rows, got)

@@ -14,8 +14,8 @@ import (
 // with the row that each asks for now: the current occurrence, as long as it is
 // open and the cadence is what it was, else the first one from now on. It takes
 // few statements, and writes nothing where nothing has changed.
-func (s *Scheduler) takeSeries(ctx context.Context, tx storage.Tx, plans []plan, origin Event) ([]plan, error) {
-	t := taking{tx: tx, now: s.now(), origin: origin, plans: plans, again: map[int]int{}}
+func (s *Scheduler) takeSeries(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by string) ([]plan, error) {
+	t := taking{tx: tx, now: s.now(), origin: origin, by: by, plans: plans, again: map[int]int{}}
 	open, err := t.begin()
 	if err != nil || len(open) == 0 {
 		return plans, err
@@ -42,6 +42,7 @@ type taking struct {
 	tx     storage.Tx
 	now    time.Time
 	origin Event
+	by     string // for the history
 	plans  []plan
 	again  map[int]int // places of plans that repeat a series, and where it was first
 }
@@ -83,7 +84,7 @@ func (t *taking) round(ctx context.Context, places []int) (bool, error) {
 		return false, err
 	}
 	var changed []*series
-	var ended []*Schedule
+	var ended []note
 	for n, g := range got {
 		row := rows[g.Row.ID]
 		p := &t.plans[places[n]]
@@ -96,9 +97,7 @@ func (t *taking) round(ctx context.Context, places []int) (bool, error) {
 		}
 		changed = append(changed, g.Row)
 		if row != nil && runs(row) && !row.ScheduledOn.Equal(g.Row.NextOn) {
-			row.EventType, row.EventID = t.origin.Type, t.origin.ID
-			row.deactivate(t.now, Superseded)
-			ended = append(ended, row)
+			ended = append(ended, t.end(row))
 		}
 	}
 	if settled, err := t.save(ctx, ended, changed); !settled || err != nil {
@@ -145,9 +144,23 @@ func (t *taking) change(stored *series, p *seriesPlan, row *Schedule) bool {
 	return true
 }
 
+// end ends the occurrence of a cadence that was.
+func (t *taking) end(row *Schedule) note {
+	n := note{row, row.past(), ActionDeactivated, string(Superseded)}
+	row.EventType, row.EventID = t.origin.Type, t.origin.ID
+	row.deactivate(t.now, Superseded)
+	return n
+}
+
 // save writes the rows that end, then the series.
-func (t *taking) save(ctx context.Context, ended []*Schedule, changed []*series) (settled bool, err error) {
-	err = schedules.Save(ctx, t.tx, ended...)
+func (t *taking) save(ctx context.Context, ended []note, changed []*series) (settled bool, err error) {
+	rows := make([]*Schedule, len(ended))
+	for i, n := range ended {
+		rows[i] = n.row
+	}
+	if err = schedules.Save(ctx, t.tx, rows...); err == nil {
+		err = tell(ctx, t.tx, t.by, ended)
+	}
 	if err == nil {
 		err = seriesTable.Save(ctx, t.tx, changed...)
 	}
@@ -159,8 +172,7 @@ func (t *taking) save(ctx context.Context, ended []*Schedule, changed []*series)
 
 // fill names the row that the plan asks for.
 func (t *taking) fill(p *plan, d *series) error {
-	if !d.Active {
-		p.ended = true
+	if p.ended = !d.Active; p.ended {
 		return nil
 	}
 	row, err := d.occurrence(t.now)

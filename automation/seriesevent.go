@@ -55,7 +55,7 @@ func (d *ending) endCurrent(ctx context.Context, stopped []*series) error {
 // deactivateOnly ends rows and nothing else: the series of an occurrence that
 // ends goes on behind it.
 func (s *Scheduler) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
-	d, err := s.endRows(ctx, tx, e, where, why)
+	d, err := s.endRows(ctx, tx, e, actor(e.Type, e.ID), where, why)
 	if err != nil {
 		return nil, err
 	}

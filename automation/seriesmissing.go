@@ -42,4 +42,4 @@ func missingSeries(ctx context.Context, tx storage.Tx, now time.Time, limit int)
 }
 
 // missingSpan is how many pages of late series missingSeries looks at.
-const missingSpan = 10
+const missingSpan = 3

@@ -110,9 +110,9 @@ func dateText(d Date) string {
 // occurrence is asked for with its series, whatever the cadence says by now.
 func (p plan) asksFor(row *Schedule) bool {
 	if p.series != nil {
-		return p.series.want.Key == row.seriesKey() && p.want.InputHash == row.InputHash
+		return p.series.want.Key == row.baseSeriesKey() && p.want.InputHash == row.InputHash
 	}
-	return p.want.Key == row.Key && p.want.InputHash == row.InputHash
+	return p.want.Key == row.baseKey() && p.want.InputHash == row.InputHash
 }
 
 // series are the keys of those that an event asks for, and whose setting is on.

@@ -4,6 +4,6 @@ import "slices"
 
 // all are the deliberate faults.
 var all = slices.Concat(
-	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, healthMutants, notifyMutants, outboxMutants, settingsMutants, thresholdMutants,
-	recurringMutants,
+	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, healthMutants,
+	notifyMutants, outboxMutants, recurringMutants, reconcileMutants, settingsMutants, supportMutants, thresholdMutants,
 )

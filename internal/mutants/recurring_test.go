@@ -8,8 +8,8 @@ var recurringMutants = []mutant{
 		Package: "./automation", Run: "TestNothingThatBecomesOfAnOccurrenceEndsTheSeries/.*/memory",
 	},
 	{
-		Name: "I-13 a held occurrence ends its series", File: "automation/support.go",
-		Old: "return s.followRecurring(ctx, tx, []*Schedule{row})", New: "return s.followRecurring(ctx, tx, []*Schedule{row}[:0])",
+		Name: "I-13 a held occurrence ends its series", File: "automation/acton.go",
+		Old: "err = s.followActed(ctx, tx, notes, stale)", New: "err = s.followActed(ctx, tx, nil, stale)",
 		Package: "./automation", Run: "TestNothingThatBecomesOfAnOccurrenceEndsTheSeries/.*/memory",
 	},
 	{
@@ -28,7 +28,7 @@ var recurringMutants = []mutant{
 		Package: "./automation", Run: "TestAnEventLeavesTheCurrentOccurrence/memory",
 	},
 	{
-		Name: "I-13 an event ends the occurrence that it asks for", File: "automation/handleevent.go",
+		Name: "I-13 an event ends the occurrence that it asks for", File: "automation/eventplan.go",
 		Old: "wanted[row.Key] || series[row.seriesKey()]", New: "wanted[row.Key] || series[\"\"]",
 		Package: "./automation", Run: "TestAnEventLeavesTheCurrentOccurrence/memory",
 	},
