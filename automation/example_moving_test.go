@@ -79,7 +79,8 @@ func Example_movingOver() {
 	all := automation.Extent{Everywhere: true, Type: "certificate"}
 
 	// Nothing begins before this pause is over, whichever process has it.
-	fmt.Println(reminders.Pause(ctx, all, time.Time{}, by))
+	err := reminders.Pause(ctx, all, time.Time{}, by)
+	fmt.Println(err)
 
 	// What would there be? Nothing is written.
 	report, err := reminders.Reconcile(ctx, "", "certificate", &automation.ReconcileOptions{DryRun: true, FromStart: true})
@@ -97,7 +98,9 @@ func Example_movingOver() {
 	fmt.Println("paused:", poller.Drain(ctx))
 	old.sentAt["9/7"] = true
 
-	fmt.Println(reminders.Resume(ctx, all, automation.By{Actor: "sam", Reason: "the cron job is stopped"}))
+	by.Reason = "the cron job is stopped"
+	err = reminders.Resume(ctx, all, by)
+	fmt.Println(err)
 	for range 2 {
 		fmt.Println("drained:", poller.Drain(ctx))
 	}
