@@ -1,8 +1,7 @@
 -- What providers report about messages, and whom nothing more is sent to. See
 -- 0001_store.sql for what all tables have in common.
 
--- A callback finds its message by the id that we gave it. The id is written once, so
--- the index costs an insert one entry and an update nothing.
+-- A callback finds its message by the id that we gave it.
 CREATE INDEX {index:outgoing_message_message_id} ON {outgoing_message} (message_id);
 
 -- What providers reported about messages: each event once, also those whose message
