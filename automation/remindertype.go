@@ -30,6 +30,10 @@ type ReminderType struct {
 	Invalidations InvalidationProvider
 	Immediate     ImmediateNotificationProvider
 
+	// Scan declares how reconciliation repairs what missed events left behind, by
+	// asking Triggers about the sources; nil: it does not. See [Scheduler.Reconcile].
+	Scan *Scan
+
 	// Recipients is asked when a row is due. It is required.
 	Recipients RecipientProvider
 	// Policy has the last word on recipients and channels; nil leaves them.
@@ -57,6 +61,8 @@ type ReminderType struct {
 	// LongRunning types are retried every 24 h after the usual steps, at most
 	// seven times, before they are put on hold.
 	LongRunning bool
+	// Retention says when ended rows are deleted; the zero value keeps them.
+	Retention Retention
 }
 
 // notificationType is the type of the jobs of this reminder.

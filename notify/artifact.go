@@ -37,33 +37,6 @@ type SupportHold struct {
 	HoldReason      string `db:"hold_reason"` // one of the Hold… codes; empty without a hold
 }
 
-// The reasons for a hold.
-const (
-	HoldConflict = "Conflict"         // an artifact stands for something else
-	HoldRetries  = "RetriesExhausted" // the last try allowed has failed
-	HoldInDoubt  = "OutcomeUnknown"   // nobody can tell whether the message was sent
-	HoldRefused  = "Refused"          // another try would fail in the same way
-)
-
-// Reason codes: why a row is in its state. They are stored and shown, beside
-// the codes that channels and revalidators give.
-const (
-	ReasonNoRecipients    = "NoRecipients"       // a job without anybody to notify
-	ReasonNoDestination   = "NoDestination"      // a recipient with neither channel nor inbox
-	ReasonBadAddress      = "BadAddress"         // an address that its method cannot deliver to
-	ReasonRenderFailed    = "RenderFailed"       // the renderer returned an error
-	ReasonArtifactMissing = "ArtifactMissing"    // a schedule whose job does not exist
-	ReasonConflict        = "Conflict"           // an artifact stands for something else
-	ReasonLeaseLost       = "LeaseLost"          // a worker died, or lost its lease
-	ReasonPassFailed      = "PassFailed"         // the pass itself failed
-	ReasonRevalidation    = "RevalidationFailed" // the revalidator could not answer
-	ReasonRefused         = "Refused"            // the provider gave no code
-	ReasonInDoubt         = "InDoubt"            // nobody knows whether a call delivered
-	ReasonAbsent          = "Absent"             // the provider does not have the message
-	ReasonWindowOver      = "IdempotencyWindowOver"
-	ReasonAttachment      = "AttachmentMissing" // a blob that the content names could not be read
-)
-
 // Tries counts what went wrong with a row so far.
 type Tries struct {
 	RetryCount     int       `db:"retry_count"`      // failures in a row

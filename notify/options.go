@@ -20,6 +20,9 @@ type Options struct {
 	// CallTimeout bounds one call of a channel, in real time; default 1 min. A
 	// call that exceeds it leaves its message in doubt.
 	CallTimeout time.Duration
+	// Catalogue says which types of notification are wanted, and by whom. Nil:
+	// every registered type is, by those whom its job names.
+	Catalogue Catalogue
 	// Logger gets panics of channels and renderers; default slog.Default().
 	Logger *slog.Logger
 }

@@ -4,5 +4,7 @@ import "slices"
 
 // all are the deliberate faults.
 var all = slices.Concat(
-	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, notifyMutants, outboxMutants, trackerMutants, settingsMutants, thresholdMutants,
+	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, healthMutants,
+	notifyMutants, outboxMutants, providerMutants, reconcileMutants, settingsMutants, supportMutants,
+	thresholdMutants, trackerMutants,
 )
