@@ -60,7 +60,7 @@ func (n *Notifier) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, r
 			from = StatusLifted
 		}
 		entries = append(entries, &audit.Entry{
-			Record: storage.Record{Scope: scope}, Subject: suppressions.Name, SubjectKey: d.Row.Key, SubjectVersion: d.Row.Version,
+			Record: storage.Record{Scope: scope}, Subject: suppressions.Name, SubjectKey: d.Row.Key, SubjectID: d.Row.ID, SubjectVersion: d.Row.Version,
 			Action: "Suppress", Actor: by.Actor, Reason: by.Reason, From: from, To: StatusActive, On: now,
 		})
 	}
