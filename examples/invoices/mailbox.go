@@ -79,6 +79,6 @@ func readLetter(ctx context.Context, name string, zone zones) (letter, error) {
 	if err != nil {
 		return letter{}, err
 	}
-	line := fmt.Sprintf("%s  %-5s  %s", on.In(where).Format("Mon _2 Jan 15:04"), to[0].Name, read.Header.Get("Subject"))
+	line := fmt.Sprintf("%s  %-5s  %s", on.In(where).Format("Mon _2 Jan 15:04 MST"), to[0].Name, read.Header.Get("Subject"))
 	return letter{on, line}, nil
 }
