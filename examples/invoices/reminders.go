@@ -15,10 +15,9 @@ const (
 	paid     = "invoice.paid"
 )
 
-// wording is the same for every offset. Numbers in a template are json.Number,
-// hence the Int64.
+// wording is the same for every offset.
 var wording = notify.Template{
-	Subject: `Invoice {{.Source.ID}} {{if gt .DaysBefore.Int64 0}}is{{else}}was{{end}} due on {{.TargetDate}}`,
+	Subject: `Invoice {{.Source.ID}} {{if gt .DaysBefore 0}}is{{else}}was{{end}} due on {{.TargetDate}}`,
 	Text:    "Dear {{.Recipient.Name}},\n\nplease pay invoice {{.Source.ID}}, or forget this if you have.\n",
 }
 
