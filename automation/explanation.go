@@ -55,7 +55,7 @@ func (e Explanation) origin(b *strings.Builder) {
 	r := e.Schedule
 	fmt.Fprintf(b, "  %s for %s %s", r.Type, r.SourceType, r.Source)
 	if r.TriggerType == DateBased {
-		fmt.Fprintf(b, ", %d days before %s, at %s %s", r.DaysBefore, r.TargetDate, r.SendAt, r.TimeZone)
+		fmt.Fprintf(b, ", %s %s, at %s %s", r.offset(), r.TargetDate, r.SendAt, r.TimeZone)
 	}
 	if e.Condition != nil {
 		fmt.Fprintf(b, ", %s", e.Condition)
@@ -96,3 +96,19 @@ func (e Explanation) state(b *strings.Builder) {
 }
 
 func stampText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// offset is the way from the date, as people say it.
+func (r *Schedule) offset() string {
+	switch days := r.DaysBefore; {
+	case days == 0:
+		return "on"
+	case days == 1:
+		return "1 day before"
+	case days == -1:
+		return "1 day after"
+	case days < 0:
+		return fmt.Sprintf("%d days after", -days)
+	default:
+		return fmt.Sprintf("%d days before", days)
+	}
+}

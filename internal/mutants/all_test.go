@@ -6,5 +6,5 @@ import "slices"
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, healthMutants,
 	notifyMutants, outboxMutants, providerMutants, reconcileMutants, recurringMutants, settingsMutants,
-	supportMutants, thresholdMutants,
+	supportMutants, thresholdMutants, trackerMutants,
 )
