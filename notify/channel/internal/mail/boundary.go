@@ -81,4 +81,3 @@ func seed(m notify.Message) (sum [sha256.Size]byte) {
 	h.Sum(sum[:0])
 	return sum
 }
-
