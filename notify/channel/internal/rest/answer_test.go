@@ -113,6 +113,19 @@ func TestStatusAloneMayBeTheAnswer(t *testing.T) {
 	}
 }
 
+func TestAnswerThatStallsEndsWithItsTimeout(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte("{"))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	err := refused(t.Context(), t, client(t, Options{Timeout: time.Second / 10}), post(s.URL))
+	if err.Class != notify.ClassUnknown {
+		t.Error(err)
+	}
+}
+
 func TestLongestAnswerIsRead(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, maxAnswer)) })
