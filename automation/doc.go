@@ -20,6 +20,14 @@
 // host's own change and the work that follows from it commit together or not at
 // all.
 //
+// # When an event was missed
+//
+// Events come first; what one of them missed is repaired by reconciliation. A
+// reminder type with a [Scan] lets a Poller read its sources in bounded pages,
+// at a low frequency, and compare what they want with their rows, by the same
+// keys. [Scheduler.Reconcile] does it at once, after settings have changed, and
+// as a dry run.
+//
 // # When something is wrong
 //
 // Failures are tried again after 5 minutes, 15 minutes and an hour, and then

@@ -321,3 +321,18 @@ func validIf(valid bool) Validity {
 }
 
 var ann = By{Actor: "ann", Reason: "a call from the school"}
+
+// drain runs a pass until it finds nothing.
+func (w *world) drain(pass work.Pass) {
+	w.t.Helper()
+	runner := pass.Runner(work.Options{Logger: w.s.opts.Logger})
+	for {
+		report, err := runner.Poll(w.ctx, 100)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if report.Claimed == 0 {
+			return
+		}
+	}
+}

@@ -11,7 +11,7 @@ import (
 func (s *Scheduler) duePass() work.Pass {
 	return work.New(s.store, work.Spec[Schedule, *decision]{
 		Name: "automation", Table: schedules,
-		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: s.registry.types,
+		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: s.registry.types, Except: s.paused,
 		Handle: s.handle, Settled: s.settled, Dispatch: s.dispatch,
 		Fail: func(now time.Time, r *Schedule, err error) { r.fail(now, err, s.registry.longRunning(r.Type)) },
 		Abandon: func(now time.Time, r *Schedule) {

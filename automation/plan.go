@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
@@ -20,6 +21,11 @@ type plan struct {
 	condition *condition // of a threshold; the row is complete once measured
 	unmet     bool       // the condition is not met, so no row is wanted
 	version   int64      // of the source that was measured
+}
+
+// passed reports whether the moment lies too far back for a new row.
+func (p plan) passed(now time.Time) bool {
+	return p.catchUp > 0 && !p.skipped && p.want.ScheduledOn.Before(now.Add(-p.catchUp))
 }
 
 // plans checks candidates and computes their rows. It reads no row and writes
@@ -41,6 +47,9 @@ func (s *Scheduler) plans(ctx context.Context, candidates []Candidate) ([]plan, 
 func (s *Scheduler) plan(ctx context.Context, c Candidate) (plan, string, error) {
 	if field, err := c.checkTenancy(); err != nil {
 		return plan{}, field, err
+	}
+	if strings.Contains(c.TriggerKey, rerunMark) {
+		return plan{}, "TriggerKey", errors.New("holds " + rerunMark + ", which is kept for reruns by support")
 	}
 	if c.AutomationType != "" && c.AutomationType != TypeReminder {
 		return c.planHost()

@@ -30,6 +30,10 @@ type ReminderType struct {
 	Invalidations InvalidationProvider
 	Immediate     ImmediateNotificationProvider
 
+	// Scan declares how reconciliation repairs what missed events left behind, by
+	// asking Triggers about the sources; nil: it does not. See [Scheduler.Reconcile].
+	Scan *Scan
+
 	// Recipients is asked when a row is due. It is required.
 	Recipients RecipientProvider
 	// Policy has the last word on recipients and channels; nil leaves them.

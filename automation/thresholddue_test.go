@@ -227,8 +227,8 @@ func TestExplainTellsOfAThreshold(t *testing.T) {
 			e, err := w.s.WithTx(tx).Explain(w.ctx, "", rising)
 			want := rising + `
   capacity for class 7, bookings more than 10 in source (FalseToTrue), last reading 15: met, version 2; rises so far: 1: 2026-03-01T08:00:00Z
-  made 2026-03-01T08:00:00Z, last changed by event class-changed b2
   Pending
+  2026-03-01T08:00:00Z: Created by event class-changed b2
   now: it is due; as things are, delivery would be queued (recipients: 1)`
 			if diff := cmp.Diff(want, e.String()); diff != "" {
 				w.t.Error(diff)

@@ -4,5 +4,5 @@ import "slices"
 
 // all are the deliberate faults.
 var all = slices.Concat(
-	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, healthMutants, notifyMutants, outboxMutants, providerMutants, settingsMutants, thresholdMutants,
+	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, healthMutants, notifyMutants, outboxMutants, providerMutants, settingsMutants, thresholdMutants, reconcileMutants, supportMutants,
 )

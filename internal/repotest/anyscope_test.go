@@ -19,6 +19,7 @@ var mayReadAcrossTenants = map[string]int{
 	"internal/work/load.go": 1, // rows that this process holds, by id
 	"automation/retain.go":  2, // old rows of all scopes, to delete
 	"automation/health.go":  3, // counts; what other scopes have is left out of the answer
+	"automation/pause.go":   1, // the poll asks what is paused
 }
 
 // Tenants: nothing but the listed places reads without a scope. An adapter has
