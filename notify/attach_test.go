@@ -222,3 +222,19 @@ func (zeros) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
 }
+
+func TestAPreviewShowsAttachmentsAndKeepsNone(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		file := h.attach("certificate.pdf", "", "%PDF")
+		job := h.withFiles(file)
+		got, err := h.Preview(h.t.Context(), job, job.Recipients[0])
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		h.same("attachments", []AttachmentRef{file}, got.Attachments)
+		h.collectLater()
+		if h.opens(file) {
+			h.t.Error("a preview keeps its files for ever")
+		}
+	})
+}

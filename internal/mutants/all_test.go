@@ -4,5 +4,6 @@ import "slices"
 
 // all are the deliberate faults.
 var all = slices.Concat(
-	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, healthMutants, notifyMutants, outboxMutants, providerMutants, settingsMutants, thresholdMutants, reconcileMutants, supportMutants,
+	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, healthMutants,
+	notifyMutants, outboxMutants, providerMutants, reconcileMutants, settingsMutants, supportMutants, thresholdMutants,
 )
