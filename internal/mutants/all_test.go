@@ -4,6 +4,6 @@ import "slices"
 
 // all are the deliberate faults.
 var all = slices.Concat(
-	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, healthMutants,
+	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, channelMutants, healthMutants,
 	notifyMutants, outboxMutants, providerMutants, reconcileMutants, settingsMutants, supportMutants, thresholdMutants,
 )
