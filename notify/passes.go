@@ -9,6 +9,7 @@ func (n *Notifier) Passes() []work.Pass {
 		work.New(n.store, n.generatorSpec()),
 		work.New(n.store, n.distributorSpec()),
 		work.New(n.store, n.resolveSpec()),
+		n.trackerPass(),
 		n.box.Pass(),
 	}
 }

@@ -5,5 +5,6 @@ import "slices"
 // all are the deliberate faults.
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, channelMutants, healthMutants,
-	notifyMutants, outboxMutants, providerMutants, reconcileMutants, settingsMutants, supportMutants, thresholdMutants,
+	notifyMutants, outboxMutants, providerMutants, reconcileMutants, recurringMutants, settingsMutants,
+	supportMutants, thresholdMutants, trackerMutants,
 )
