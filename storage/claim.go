@@ -15,12 +15,20 @@ type Claim struct {
 	Types []string
 	// Lanes says where to look, and how much to take from each.
 	Lanes []LaneClaim
-	// Except leaves out the rows of these scopes (paused ones).
-	Except []Scope
+	// Except leaves out the rows of these scopes, and ExceptTypes the rows of one
+	// Type in one scope (paused ones).
+	Except      []Scope
+	ExceptTypes []ScopedType
 	// Now is the moment of the claim; LeaseUntil is when its lease expires.
 	Now, LeaseUntil time.Time
 	// Token is fresh for every claim; see Record.ClaimToken.
 	Token string
+}
+
+// ScopedType is a registered name in one scope.
+type ScopedType struct {
+	Scope Scope
+	Type  string
 }
 
 // LaneClaim takes at most Limit rows of one lane, oldest first (ties by id),

@@ -44,6 +44,66 @@ func TestAHistoryIsOfOneRowInTheOrderOfItsVersions(t *testing.T) {
 	}
 }
 
+func TestAShortHistoryIsTheEndOfIt(t *testing.T) {
+	t.Parallel()
+	ctx, store := context.Background(), memory.New(nil)
+	err := store.InTx(ctx, func(tx storage.Tx) error {
+		if err := audit.Write(ctx, tx, entry("k", 2, "Hold"), entry("k", 3, "Release"), entry("k", 9, "Cancel")); err != nil {
+			return err
+		}
+		history, err := audit.History(ctx, tx, "north", "automation_scheduler", "k", 2)
+		if len(history) != 2 || history[0].Action != "Release" || history[1].Action != "Cancel" {
+			t.Errorf("%+v", history)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A row was deleted and made again: its versions begin anew, its story goes on.
+func TestARowThatIsMadeAgainHasItsEntriesBehindTheOldOnes(t *testing.T) {
+	t.Parallel()
+	ctx, store := context.Background(), memory.New(nil)
+	err := store.InTx(ctx, func(tx storage.Tx) error {
+		first, second := entry("k", 2, "Hold"), entry("k", 2, "Cancel")
+		first.SubjectID, second.SubjectID = 9, 10
+		if err := audit.Write(ctx, tx, second, first); err != nil {
+			return err
+		}
+		history, err := audit.History(ctx, tx, "north", "automation_scheduler", "k", 10)
+		if len(history) != 2 || history[0].Action != "Hold" || history[1].Action != "Cancel" {
+			t.Errorf("%+v", history)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhoMadeARowIsToldOnce(t *testing.T) {
+	t.Parallel()
+	ctx, store := context.Background(), memory.New(nil)
+	err := store.InTx(ctx, func(tx storage.Tx) error {
+		if err := audit.Write(ctx, tx, entry("k", audit.FirstVersion, "Created"), entry("k", 2, "Hold")); err != nil {
+			return err
+		}
+		if err := audit.Write(ctx, tx, entry("k", audit.FirstVersion, "Created by another"), entry("k", 3, "Cancel")); err != nil {
+			return err
+		}
+		history, err := audit.History(ctx, tx, "north", "automation_scheduler", "k", 10)
+		if len(history) != 3 || history[0].Action != "Created" {
+			t.Errorf("%+v", history)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAVersionHasOneEntry(t *testing.T) {
 	t.Parallel()
 	ctx, store := context.Background(), memory.New(nil)

@@ -44,7 +44,7 @@ func changeOnce[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], 
 		return err
 	}
 	return Write(ctx, tx, &Entry{
-		Record: storage.Record{Scope: scope}, Subject: t.Name, SubjectKey: key, SubjectVersion: rec.Version,
+		Record: storage.Record{Scope: scope}, Subject: t.Name, SubjectKey: key, SubjectID: rec.ID, SubjectVersion: rec.Version,
 		Action: action, Actor: by.Actor, Reason: by.Reason, From: from, To: rec.Status, On: now,
 	})
 }

@@ -20,8 +20,12 @@ func (r *runner[R, A]) find(ctx context.Context, n int, forced bool) (rows []*R,
 	if err := r.clockTrusted(); err != nil {
 		return nil, next, err
 	}
+	r.asked = false
 	everywhere := forced // a row behind the cursor may be what the peek saw
 	if !r.hot.Load() {
+		if err := r.askFirst(ctx); err != nil {
+			return nil, next, err
+		}
 		everywhere = forced || r.look.allowed()
 		next, err = r.peek(ctx, everywhere)
 		if err != nil || next.IsZero() || next.After(r.now()) {
@@ -75,7 +79,7 @@ func (r *runner[R, A]) clockTrusted() error {
 func (r *runner[R, A]) peek(ctx context.Context, everywhere bool) (next time.Time, err error) {
 	now := r.now()
 	look := func(cursors bool) error {
-		next, err = r.store.Next(ctx, &r.spec.Table.Schema, r.claim(now, r.lanes.all(cursors)), now.Add(r.o.Interval))
+		next, err = r.store.Next(ctx, &r.spec.Table.Schema, r.except.from(r.claim(now, r.lanes.all(cursors))), now.Add(r.o.Interval))
 		return err
 	}
 	if everywhere {
@@ -172,7 +176,10 @@ func (r *runner[R, A]) take(ctx context.Context, asked []storage.LaneClaim) (row
 	}
 	claimed := r.tel.claiming(ctx)
 	err = r.store.InTx(ctx, func(tx storage.Tx) error {
-		rows, err = r.spec.Table.Claim(ctx, tx, c)
+		if err := r.ask(ctx, tx); err != nil {
+			return err
+		}
+		rows, err = r.spec.Table.Claim(ctx, tx, r.except.from(c))
 		return err
 	})
 	claimed()

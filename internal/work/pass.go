@@ -47,10 +47,12 @@ type runner[R, A any] struct {
 	mono  clock.Clock
 	tel   *telemetry
 
-	mu    sync.Mutex // guards what follows: one claim at a time
-	lanes lanes
-	look  lookBack
-	hot   atomic.Bool // the last claim was full, so the next one needs no peek
+	mu     sync.Mutex // guards what follows: one claim at a time
+	lanes  lanes
+	look   lookBack
+	except Except      // as of the last time that somebody asked
+	asked  bool        // in this poll
+	hot    atomic.Bool // the last claim was full, so the next one needs no peek
 
 	flights   *flights[R]
 	scratches sync.Pool // of *copies[R]

@@ -84,7 +84,8 @@ func claimable(r *storage.Record, c *storage.Claim, now time.Time) bool {
 	if c.Types != nil && !slices.Contains(c.Types, r.Type) {
 		return false
 	}
-	return !slices.Contains(c.Except, r.Scope)
+	return !slices.Contains(c.Except, r.Scope) &&
+		!slices.Contains(c.ExceptTypes, storage.ScopedType{Scope: r.Scope, Type: r.Type})
 }
 
 // next is the earliest DueOn that c would claim by the horizon.

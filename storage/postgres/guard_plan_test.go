@@ -150,7 +150,7 @@ func (g *guarded) pass() map[string]statement {
 		g.Fatal(err)
 	}
 	except := g.claimOf(batch, storage.Cursor{})
-	except.Except = []storage.Scope{"paused"}
+	except.Except, except.ExceptTypes = []storage.Scope{"paused"}, []storage.ScopedType{{Scope: "other", Type: "paused"}}
 	one := func(prefix string, f func(tx storage.Tx) error) statement {
 		g.Helper()
 		return g.during(g, prefix, func() {

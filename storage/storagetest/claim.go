@@ -54,6 +54,19 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 			w.Errorf("claimed %d rows", len(rows))
 		}
 	}},
+	{"ExceptTypes leaves out the rows of one Type in one scope", func(w *world) {
+		for _, scope := range []storage.Scope{"", "one", "ÜÜ", "2"} {
+			for _, name := range []string{"", "a", "1:a", "Üa"} {
+				r := typed("key of "+name, name)
+				r.Scope = scope
+				w.insert(r)
+			}
+		}
+		c := due("t")
+		c.ExceptTypes = []storage.ScopedType{{Scope: "one", Type: "a"}, {Scope: "", Type: ""}, {Scope: "ÜÜ", Type: "a"}, {Scope: "2", Type: "gone"}}
+		w.same("rows", len(w.claim(c)), 13)
+		w.same("the others", len(w.claim(due("u"))), 3)
+	}},
 	{"Claim takes rows of all scopes", func(w *world) {
 		w.insert(scoped("", "a"), scoped("one", "a"), scoped("two", "a"))
 		w.same("rows", len(w.claim(due("t"))), 3)

@@ -55,6 +55,12 @@ var claimFaults = []fault{
 		}
 	})},
 	{name: "claim ignores paused scopes", theme: "claim", claim: asked(func(c *storage.Claim) { c.Except = nil })},
+	{name: "claim ignores paused types", theme: "claim", claim: asked(func(c *storage.Claim) { c.ExceptTypes = nil })},
+	{name: "claim leaves out a paused type everywhere", theme: "claim", claim: asked(func(c *storage.Claim) {
+		for _, e := range c.ExceptTypes {
+			c.ExceptTypes = append(c.ExceptTypes, storage.ScopedType{Scope: "2", Type: e.Type})
+		}
+	})},
 	{name: "claim never sets the status", theme: "claim", claim: asked(func(c *storage.Claim) { c.Busy = "" })},
 	{name: "claim sets no token", theme: "claim", claim: asked(func(c *storage.Claim) { c.Token = "" })},
 	{name: "claim takes rows that are due in a moment", theme: "claim",

@@ -93,6 +93,7 @@ func (m *model) claimable(c storage.Claim, lane storage.LaneClaim) (rows []*thin
 		expired := !r.LeaseExpiresOn.IsZero() && !r.LeaseExpiresOn.After(c.Now)
 		if r.Lane == lane.Lane && !r.DueOn.IsZero() && !r.DueOn.After(c.Now) && (free || expired) &&
 			(c.Types == nil || slices.Contains(c.Types, r.Type)) && !slices.Contains(c.Except, r.Scope) &&
+			!slices.Contains(c.ExceptTypes, storage.ScopedType{Scope: r.Scope, Type: r.Type}) &&
 			lane.After.Before(r.DueOn, r.ID) {
 			rows = append(rows, r)
 		}
@@ -228,6 +229,9 @@ func someClaim(t *rapid.T, token int, hands []*thing) storage.Claim {
 	}
 	if rapid.Bool().Draw(t, "paused") {
 		c.Except = []storage.Scope{someScopes.Draw(t, "except")}
+	}
+	if rapid.Bool().Draw(t, "types paused") {
+		c.ExceptTypes = []storage.ScopedType{{Scope: someScopes.Draw(t, "in"), Type: someTypes.Draw(t, "except type")}}
 	}
 	for _, lane := range rapid.SliceOfNDistinct(someLanes, 0, 3, rapid.ID[int16]).Draw(t, "lanes") {
 		l := storage.LaneClaim{Lane: lane, Limit: rapid.IntRange(0, 3).Draw(t, "limit")}

@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/storage"
 )
@@ -9,6 +11,10 @@ import (
 // claimSet is what a claim changes in a row; SET sees the old lease.
 const claimSet = ` SET "status" = COALESCE(?, "status"), "version" = "version" + 1,` +
 	` "abandoned" = ("lease_expires_on" IS NOT NULL), "lease_expires_on" = ?, "claim_token" = ?`
+
+// scopedType is a text that only rows of one scope and type have: the length
+// says where the scope ends. Both dialects count characters.
+const scopedType = `(length(t."scope") || ':' || t."scope" || t."type")`
 
 // due is the condition that a claim takes a row t, whatever its lane: due, and
 // free or with an expired lease, of a type served here, of no scope left out.
@@ -24,6 +30,9 @@ func (t *table) due(s shape) string {
 	}
 	if s.except {
 		text += " AND NOT " + in(`t."scope"`, storage.Text)
+	}
+	if s.exceptTypes {
+		text += " AND NOT " + in(scopedType, storage.Text)
 	}
 	return text + " THEN TRUE ELSE FALSE END"
 }
@@ -41,6 +50,13 @@ func (t *table) dueArgs(c *storage.Claim, at time.Time) []any {
 			scopes[i] = string(s)
 		}
 		args = append(args, v(scopes))
+	}
+	if len(c.ExceptTypes) > 0 {
+		pairs := make([]string, len(c.ExceptTypes))
+		for i, e := range c.ExceptTypes {
+			pairs[i] = fmt.Sprint(utf8.RuneCountInString(string(e.Scope)), ":", e.Scope, e.Type)
+		}
+		args = append(args, v(pairs))
 	}
 	return args
 }

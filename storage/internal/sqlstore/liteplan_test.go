@@ -27,7 +27,8 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 	table := newTable(SQLite, `"job"`, &jobs.Schema)
 	c := &storage.Claim{
 		Statuses: []string{"Ready"}, Types: []string{"a"}, Except: []storage.Scope{"b"},
-		Lanes: []storage.LaneClaim{{Lane: -1, Limit: 1}, {Lane: 0, Limit: 1}, {Lane: 1, Limit: 1}},
+		ExceptTypes: []storage.ScopedType{{Scope: "c", Type: "a"}},
+		Lanes:       []storage.LaneClaim{{Lane: -1, Limit: 1}, {Lane: 0, Limit: 1}, {Lane: 1, Limit: 1}},
 	}
 	next, nextArgs := SQLite.verbs.next(table, c)
 	keys := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")

@@ -95,13 +95,14 @@ func list(columns []*storage.Column, before, after string) string {
 
 // shape is what the text of a claim depends on besides its table.
 type shape struct {
-	peek          bool // the next due moment only
-	lanes         int  // of a peek on SQLite
-	types, except bool
+	peek  bool // the next due moment only
+	lanes int  // of a peek on SQLite
+
+	types, except, exceptTypes bool
 }
 
 func shapeOf(c *storage.Claim) shape {
-	return shape{types: c.Types != nil, except: len(c.Except) > 0}
+	return shape{types: c.Types != nil, except: len(c.Except) > 0, exceptTypes: len(c.ExceptTypes) > 0}
 }
 
 // shaped returns the text of a shape, which make writes with ? for parameters.
