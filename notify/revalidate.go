@@ -110,9 +110,11 @@ func (n *Notifier) apply(m *OutgoingMessage, v Verdict) bool {
 	case ActionSkip:
 		m.skip(storage.Now(n.store), v.Reason)
 	case ActionDefer:
-		m.deferTo(v.Until, v.Reason)
-	default:
+		m.deferTo(later(v.Until, storage.Now(n.store)), v.Reason)
+	case ActionProceed:
 		return true
+	default: // fail closed
+		m.unasked(storage.Now(n.store), ReasonRevalidation)
 	}
 	return false
 }
