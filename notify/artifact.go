@@ -62,6 +62,18 @@ const (
 	ReasonAbsent          = "Absent"             // the provider does not have the message
 	ReasonWindowOver      = "IdempotencyWindowOver"
 	ReasonAttachment      = "AttachmentMissing" // a blob that the content names could not be read
+
+	// Of gates, in their order.
+	ReasonQuarantine   = "Quarantine"   // the database is a copy: release the quarantine, or leave it be
+	ReasonNotAllowed   = "NotAllowed"   // the recipient is none of those that may get anything in this environment
+	ReasonPaused       = "Paused"       // somebody has paused the type, the channel or the scope: it waits until that ends
+	ReasonOptedOut     = "OptedOut"     // the recipient does not want messages of this type or by this method
+	ReasonFrequencyCap = "FrequencyCap" // the recipient has got as many messages as the cap allows
+	ReasonQuietHours   = "QuietHours"   // it is no time to send where the recipient lives: it waits for the next send window
+	ReasonRateLimit    = "RateLimit"    // the channel has been used as much as its rate allows: it waits its turn
+	ReasonGateFailed   = "GateFailed"   // a gate returned an error or panicked: see the log for which one, and mend it
+	ReasonNoChannel    = "NoChannel"    // the channel source has failed, or has no channel of this key for the scope
+	ReasonExists       = "Exists"       // of a dry run: the message has been sent or has ended
 )
 
 // Tries counts what went wrong with a row so far.
@@ -84,5 +96,6 @@ func Schemas() []*storage.Schema {
 	return []*storage.Schema{
 		&automationJobs.Schema, &jobs.Schema, &messagingJobs.Schema, &schedules.Schema,
 		&userMessages.Schema, &outgoingMessages.Schema, &conflicts.Schema,
+		&pauses.Schema, &preferences.Schema, &frequencies.Schema, &rateBuckets.Schema, &rateReservations.Schema, &hashKeys.Schema,
 	}
 }

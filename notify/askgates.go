@@ -1,11 +1,9 @@
 package notify
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
@@ -102,16 +100,11 @@ func (n *Notifier) attempt(m *OutgoingMessage) Attempt {
 	}
 }
 
-// all gives the same verdict on each of n attempts.
+// allOf gives the same verdict on each of n attempts.
 func allOf(n int, v Verdict) []Verdict {
 	out := make([]Verdict, n)
 	for i := range out {
 		out[i] = v
 	}
 	return out
-}
-
-// spread is a part of limit, from zero to less than it, that follows from text.
-func spread(text string, limit time.Duration) time.Duration {
-	return time.Duration(hash64(text) % uint64(max(cmp.Or(limit, 1), 1)))
 }

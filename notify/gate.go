@@ -2,7 +2,11 @@ package notify
 
 import (
 	"context"
+	"encoding/hex"
+	"strings"
 	"time"
+
+	"github.com/belfry-go/belfry/keys"
 )
 
 // Gate is asked about messages after their claim and before their provider is
@@ -65,8 +69,23 @@ type Attempt struct {
 
 // recipient tells people apart over all methods, as far as the host does.
 func (a *Attempt) recipient() string {
-	if a.RecipientRef != "" {
-		return "ref:" + a.RecipientRef
+	if a.RecipientRef == "" {
+		return "hash:" + a.RecipientHash
 	}
-	return "hash:" + a.RecipientHash
+	return recipientOf(a.RecipientRef)
 }
+
+func recipientOf(ref string) string { return "ref:" + keyPart(ref) }
+
+// keyPart is text as a part of a key; one that no key can hold is hashed, so that
+// a strange message does not stop those beside it.
+func keyPart(text string) string {
+	if _, err := keys.Join(text); err != nil || len(text) > keys.MaxPartLen {
+		sum := keys.Sum("belfry-key-part-1", text)
+		return "sum " + hex.EncodeToString(sum[:])
+	}
+	return text
+}
+
+// joined are parts of which each is fit for a key.
+func joined(parts ...string) string { return strings.Join(parts, "\x1f") }
