@@ -90,7 +90,8 @@ func (p *Poller) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// collect removes payloads that no row came to name, once an hour.
+// collect removes payloads that no row came to name, or whose time is over, once
+// an hour.
 func (p *Poller) collect(ctx context.Context) error {
 	tick := p.store.Clock().Ticker(time.Hour)
 	defer tick.Stop()
@@ -99,9 +100,18 @@ func (p *Poller) collect(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
-			if _, err := p.store.Blobs().Collect(ctx, defaultBatch); err != nil && ctx.Err() == nil {
+			if err := p.collectAll(ctx); err != nil && ctx.Err() == nil {
 				p.logger.WarnContext(ctx, "belfry: blobs that nobody needs could not be removed", "error", err)
 			}
+		}
+	}
+}
+
+func (p *Poller) collectAll(ctx context.Context) error {
+	for {
+		n, err := p.store.Blobs().Collect(ctx, defaultBatch)
+		if err != nil || n < defaultBatch {
+			return err
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (b *batch) makeArtifacts(context.Context) {
 			Summary: fmt.Sprintf("recipients: %d", len(t.to)),
 		}
 		t.decision = &decision{artifacts: Artifacts{
-			AutomationJobs: []notify.AutomationJob{t.trace()}, Jobs: []notify.Job{job}, Schedules: []notify.Schedule{schedule},
+			AutomationJobs: []notify.AutomationJob{t.mirror()}, Jobs: []notify.Job{job}, Schedules: []notify.Schedule{schedule},
 		}}
 		t.done = true
 		return nil
@@ -56,8 +56,8 @@ func (t *try) job(notificationType string) (notify.Job, error) {
 	}, err
 }
 
-// trace is the row's mirror in the history of its source.
-func (t *try) trace() notify.AutomationJob {
+// mirror is the row's trace in the history of its source.
+func (t *try) mirror() notify.AutomationJob {
 	row := t.row
 	return notify.AutomationJob{
 		Record:       storage.Record{Scope: row.Scope, Type: row.AutomationType, Lane: row.Lane},

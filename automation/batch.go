@@ -18,6 +18,7 @@ type batch struct {
 	reminder ReminderType // of reminders
 	handler  Handler      // of a host's type
 	tries    []*try
+	taken    []TraceStep // for traces
 }
 
 // try is one row of a batch. It is under way until a step fails it, stops it or
@@ -33,6 +34,8 @@ type try struct {
 	stop   Reason // it is no longer wanted
 	done   bool
 
+	validity string // what the validator answered
+	resolved int    // recipients before the policy
 	to       []notify.Recipient
 	decision *decision // nil: nothing
 	result   notify.DispatchResult
@@ -65,11 +68,19 @@ func (s *Scheduler) newBatch(items []work.Item[Schedule]) *batch {
 func (b *batch) run(ctx context.Context) {
 	for _, step := range b.steps {
 		step.do(b, ctx)
+		b.note(step)
 		for _, t := range b.tries {
 			if t.at == "" && !t.open() {
 				t.at = step.name
 			}
 		}
+	}
+}
+
+// note remembers that a step was taken, if traces are kept.
+func (b *batch) note(s step) {
+	if b.s.opts.Traces != nil {
+		b.taken = append(b.taken, TraceStep{s.name, b.s.now()})
 	}
 }
 
@@ -103,6 +114,7 @@ func (t *try) settle(ctx context.Context, b *batch) *decision {
 	case t.err != nil:
 		t.row.fail(b.now, t.err, b.s.registry.longRunning(t.row.Type))
 	case t.stop != "":
+		t.row.mergeResult(t.result)
 		t.row.skip(b.now, t.stop)
 		return t.decision
 	default:

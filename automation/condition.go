@@ -74,7 +74,7 @@ func (k *condition) row(day string, rises int64) (Schedule, error) {
 func (k *condition) asksFor(row *Schedule, key keys.Threshold) bool {
 	own := key.Firing()
 	same, err := k.row(own.LocalDate, own.Rises)
-	return err == nil && same.Key == row.Key && same.InputHash == row.InputHash
+	return err == nil && same.Key == row.baseKey() && same.InputHash == row.InputHash
 }
 
 // conditionOf tells which condition a row stands for, and false if it stands
@@ -83,7 +83,7 @@ func conditionOf(row *Schedule) (conditionID, keys.Threshold, bool) {
 	if row.TriggerType != ThresholdCondition {
 		return conditionID{}, keys.Threshold{}, false
 	}
-	parsed, _ := keys.Parse(row.Key) // unreadable: it stands for nothing known
+	parsed, _ := keys.Parse(row.baseKey()) // unreadable: it stands for nothing known
 	key, ok := parsed.(keys.Threshold)
 	if !ok {
 		return conditionID{}, keys.Threshold{}, false

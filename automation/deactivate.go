@@ -27,7 +27,13 @@ func open() storage.Cond {
 // why gives a reason. A row that a worker has is ended under it, and what the
 // worker decides is dropped.
 func (s *Scheduler) deactivate(ctx context.Context, tx storage.Tx, e Event, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
-	d := ending{tx: tx, event: e, now: s.now(), why: why}
+	return s.deactivateBy(ctx, tx, e, actor(e.Type, e.ID), where, why)
+}
+
+// deactivateBy is deactivate with the name of whoever ends the rows, for the
+// history.
+func (s *Scheduler) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by string, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
+	d := ending{tx: tx, event: e, by: by, now: s.now(), why: why, was: map[*Schedule]past{}}
 	var after *storage.Position
 	for {
 		rows, err := schedules.Find(ctx, tx, e.Scope, storage.Query{Where: append(where, open()), Limit: deactivatePage, After: after})
@@ -50,8 +56,10 @@ func (s *Scheduler) deactivate(ctx context.Context, tx storage.Tx, e Event, wher
 type ending struct {
 	tx    storage.Tx
 	event Event
+	by    string
 	now   time.Time
 	why   func(*Schedule) (Reason, bool)
+	was   map[*Schedule]past
 	ended []Deactivation
 }
 
@@ -61,6 +69,7 @@ func (d *ending) pick(rows []*Schedule) []*Schedule {
 	for _, row := range rows {
 		reason, ends := d.why(row)
 		if ends && row.Status != StatusDeactivated && machine.Legal(row.Status, StatusDeactivated) {
+			d.was[row] = row.past()
 			row.EventType, row.EventID = d.event.Type, d.event.ID
 			row.deactivate(d.now, reason)
 			out = append(out, row)
@@ -85,10 +94,15 @@ func (d *ending) save(ctx context.Context, rows []*Schedule) ([]*Schedule, error
 			ids = append(ids, rows[i].ID)
 		}
 	}
+	var notes []note
 	for i, row := range rows {
 		if !lost[i] {
 			d.ended = append(d.ended, Deactivation{row.Key, row.ReasonCode})
+			notes = append(notes, note{row, d.was[row], ActionDeactivated, string(row.ReasonCode)})
 		}
+	}
+	if err := tell(ctx, d.tx, d.by, notes); err != nil {
+		return nil, err
 	}
 	if len(ids) == 0 {
 		return nil, nil

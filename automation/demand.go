@@ -46,7 +46,7 @@ func lookUp(plans []plan, row *Schedule) (p plan, known, wanted bool) {
 		return demandOf(plans).of(row)
 	}
 	for _, p := range plans {
-		if p.want.Key == row.Key && p.want.InputHash == row.InputHash {
+		if p.want.Key == row.baseKey() && p.want.InputHash == row.InputHash {
 			return p, true, true
 		}
 	}
@@ -67,8 +67,8 @@ func (d demand) ending(row *Schedule) (Reason, bool) {
 }
 
 // endUnmet ends the open rows of conditions that are no longer met, where no
-// event compares all rows of the source.
-func (s *Scheduler) endUnmet(ctx context.Context, tx storage.Tx, plans []plan) error {
+// event compares all rows of the source; by asks for them.
+func (s *Scheduler) endUnmet(ctx context.Context, tx storage.Tx, plans []plan, by string) error {
 	unmet := map[Scope][]plan{}
 	for _, p := range plans {
 		if p.unmet {
@@ -77,7 +77,7 @@ func (s *Scheduler) endUnmet(ctx context.Context, tx storage.Tx, plans []plan) e
 	}
 	d := demandOf(plans)
 	for scope, some := range unmet {
-		_, err := s.deactivate(ctx, tx, Event{Scope: scope}, rowsOf(some), func(row *Schedule) (Reason, bool) {
+		_, err := s.deactivateBy(ctx, tx, Event{Scope: scope}, by, rowsOf(some), func(row *Schedule) (Reason, bool) {
 			_, known, met := d.of(row)
 			return ThresholdNoLongerMet, known && !met
 		})

@@ -54,10 +54,10 @@ func (s *Scheduler) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.
 	if plans, err = s.measure(ctx, tx, plans); err != nil {
 		return err
 	}
-	if err := s.endUnmet(ctx, tx, plans); err != nil {
+	if err := s.endUnmet(ctx, tx, plans, actorDuePass); err != nil {
 		return err
 	}
-	_, err = s.ensure(ctx, tx, distinct(plans), Event{}) // a conflict has put its own row on hold
+	_, err = s.ensureBy(ctx, tx, distinct(plans), Event{}, actorDuePass) // a conflict has put its own row on hold
 	return err
 }
 
@@ -146,12 +146,17 @@ func send[A any](d *dispatching, pick func(Artifacts) []A, ensure func(context.C
 // holdRefused puts the rows whose artifacts are in conflict on support hold.
 func (d *dispatching) holdRefused() error {
 	var held []*Schedule
+	var notes []note
 	for i, row := range d.done {
 		if conflict := d.refused[i]; conflict != nil {
+			notes = append(notes, note{row.Row, row.Row.past(), ActionHeld, string(DeliveryConflict)})
 			row.Row.mergeResult(notify.DispatchResult{ConflictReason: string(DeliveryConflict)})
 			row.Row.hold(DeliveryConflict, conflict.Error())
 			held = append(held, row.Row)
 		}
 	}
-	return schedules.Save(d.ctx, d.tx, held...)
+	if err := schedules.Save(d.ctx, d.tx, held...); err != nil {
+		return err
+	}
+	return tell(d.ctx, d.tx, actorDuePass, notes)
 }

@@ -17,8 +17,8 @@ type Due struct {
 	BusinessUnit   string
 	Setting        Setting
 	Source         Source
-	TriggerKey     string
-	TargetDate     Date // zero unless DateBased
+	TriggerKey     string // the host's own, in a rerun too
+	TargetDate     Date   // zero unless DateBased
 	DaysBefore     int
 	ScheduledOn    time.Time // UTC
 	LocalDate      Date      // of ScheduledOn in Zone; zero unless DateBased or OncePerDay
@@ -29,6 +29,9 @@ type Due struct {
 	Threshold *Threshold
 	// Attempt is 1 for the first try; a lost lease counts as one.
 	Attempt int
+	// Rerun is how many times support had it done once more; see
+	// [Scheduler.Rerun].
+	Rerun int
 }
 
 // due decodes the row. The error says which column cannot be read.
@@ -36,8 +39,9 @@ func (r *Schedule) due() (Due, error) {
 	d := Due{
 		Scope: r.Scope, Key: r.Key, AutomationType: r.AutomationType, Type: r.Type, TriggerType: r.TriggerType,
 		BusinessUnit: r.BusinessUnit, Setting: Setting{ID: r.Setting, Active: true}, Source: Source{r.SourceType, r.Source},
-		TriggerKey: r.TriggerKey, DaysBefore: r.DaysBefore, ScheduledOn: r.ScheduledOn, Zone: r.TimeZone, Attempt: r.RetryCount + 1,
+		DaysBefore: r.DaysBefore, ScheduledOn: r.ScheduledOn, Zone: r.TimeZone, Attempt: r.RetryCount + 1,
 	}
+	d.TriggerKey, d.Rerun = r.baseTriggerKey()
 	if _, err := r.Dispatched(); err != nil {
 		return Due{}, err
 	}

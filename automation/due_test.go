@@ -112,7 +112,7 @@ func (w *world) checkEnded(key string, why Reason) {
 
 func TestAChangedSourceIsAskedForWhatItWantsNow(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		now := Validity{Valid: true, Candidates: offsets(date(2026, 6, 1), 30, 60)}
+		now := AsksFor(0, offsets(date(2026, 6, 1), 30, 60)...)
 		w.s.Register(certificates(func(t *ReminderType) {
 			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return now, nil })
 		}))
@@ -138,7 +138,7 @@ func TestAChangedInputUnderTheSameKeyIsHeldAndNeverOverwritten(t *testing.T) {
 		c := offsets(date(2026, 5, 1), 30)
 		c[0].Identity = map[string]string{"course": "b"}
 		w.s.Register(certificates(func(t *ReminderType) {
-			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return Validity{Valid: true, Candidates: c}, nil })
+			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return AsksFor(0, c...), nil })
 		}))
 		w.ensure(candidate(nil))
 		before := w.row(certificateKey)
@@ -158,7 +158,7 @@ func TestCandidatesOfAnOldStateAreNotEnsuredAtDueTime(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(func(t *ReminderType) {
 			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) {
-				return Validity{Valid: true, Candidates: offsets(date(2026, 6, 1), 30), Version: 1}, nil
+				return AsksFor(1, offsets(date(2026, 6, 1), 30)...), nil
 			})
 		})
 		p.set(offsets(date(2026, 5, 1), 30)...)

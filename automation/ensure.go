@@ -46,7 +46,7 @@ func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, erro
 		if err != nil {
 			return err
 		}
-		if err := s.endUnmet(ctx, tx, plans); err != nil {
+		if err := s.endUnmet(ctx, tx, plans, actorHost); err != nil {
 			return err
 		}
 		out, err = s.ensure(ctx, tx, plans, Event{})
@@ -71,6 +71,11 @@ func conflicts(out []Ensured) error {
 
 // ensure is Ensure within a transaction, for the event that asked for it.
 func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, origin Event) ([]Ensured, error) {
+	return s.ensureBy(ctx, tx, plans, origin, actor(origin.Type, origin.ID))
+}
+
+// ensureBy is ensure with the name of whoever asks, for the history.
+func (s *Scheduler) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by string) ([]Ensured, error) {
 	now := s.now()
 	out := make([]Ensured, len(plans))
 	passed, err := passed(ctx, tx, now, plans)
@@ -93,11 +98,15 @@ func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, ori
 			wants, places = append(wants, want), append(places, i)
 		}
 	}
-	got, err := schedules.Ensure(ctx, tx, decideAt(now), wants...)
+	was := map[*Schedule]past{}
+	got, err := schedules.Ensure(ctx, tx, remember(was, decideAt(now)), wants...)
+	if err != nil {
+		return nil, err
+	}
 	for n, g := range got {
 		out[places[n]] = answer(g.Outcome, g.Row, wants[n])
 	}
-	return out, err
+	return out, tell(ctx, tx, by, ensuredNotes(got, was))
 }
 
 // passed says which plans ask for a new row whose moment is too long ago. Rows

@@ -135,8 +135,8 @@ func ExampleScheduler_Explain() {
 	// Output:
 	// reminder:certificate:employee:7:default:2026-05-01:30
 	//   certificate for employee 7, 30 days before 2026-05-01, at 09:00 Europe/Dublin: 2026-04-01T08:00:00Z
-	//   made 2026-03-01T08:00:00Z, last changed by the host
 	//   Pending
+	//   2026-03-01T08:00:00Z: Created by host
 	//   now: it waits until 2026-04-01T08:00:00Z (31 days more); as things are, delivery would be queued (recipients: 1) <nil>
 }
 

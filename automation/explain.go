@@ -6,14 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
-
-// maxActions is how much of a row's audit Explain shows.
-const maxActions = 50
 
 // Explain tells the story of a key: which setting and event made it, what
 // happened, and what would happen now and why not. For a pending row of a
@@ -23,42 +18,23 @@ const maxActions = 50
 func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Explanation, error) {
 	e := Explanation{Scope: scope, Key: key}
 	err := s.inTx(ctx, func(tx storage.Tx) error {
-		e.Schedule, e.Actions, e.Condition = nil, nil, nil
-		var err error
-		if e.Condition, err = loadCondition(ctx, tx, scope, key); err != nil {
-			return err
-		}
+		e = Explanation{Scope: scope, Key: key}
 		row, err := schedules.Get(ctx, tx, scope, key)
-		if errors.Is(err, storage.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, storage.ErrNotFound):
+			e.Condition, err = loadCondition(ctx, tx, scope, key)
+			return err
+		case err != nil:
 			return err
 		}
 		e.Schedule = row
-		e.Actions, err = actions(ctx, tx, scope, key)
-		return err
+		return s.tellStory(ctx, tx, &e)
 	})
 	if err != nil {
 		return Explanation{}, fmt.Errorf("automation: Explain: %w", err)
 	}
-	if e.Schedule != nil {
-		e.Dispatched, _ = e.Schedule.Dispatched() // undecodable: Now says so
-	}
 	e.Now = s.prospect(within(ctx, s.tx), e)
 	return e, nil
-}
-
-func actions(ctx context.Context, tx storage.Tx, scope Scope, key string) ([]Action, error) {
-	entries, err := audit.History(ctx, tx, scope, schedules.Name, key, maxActions)
-	if err != nil {
-		return nil, err
-	}
-	var out []Action
-	for _, e := range entries {
-		out = append(out, Action{On: e.On, Name: e.Action, Actor: e.Actor, Reason: e.Reason, From: e.From, To: e.To})
-	}
-	return out, nil
 }
 
 // prospect says what would happen to the row now.
@@ -83,9 +59,9 @@ func (s *Scheduler) prospect(ctx context.Context, e Explanation) string {
 	case r.Status == StatusProcessing && r.LeaseExpiresOn.After(s.now()):
 		return "a worker has it"
 	case r.Status == StatusProcessing:
-		return "its worker is gone: the next poll counts a lost lease and puts it back"
+		return "its worker is gone: the next poll counts a lost lease and puts it back" + e.stopped()
 	}
-	return s.when(r) + s.rehearse(ctx, r)
+	return s.when(r) + e.stopped() + s.rehearse(ctx, r)
 }
 
 func (s *Scheduler) when(r *Schedule) string {
@@ -112,10 +88,7 @@ func (s *Scheduler) rehearse(ctx context.Context, row *Schedule) string {
 		return "; no process like this one serves it, since its type is not registered here"
 	}
 	r := *row
-	b := s.newBatch([]work.Item[Schedule]{{Row: &r, Ctx: ctx}})
-	b.tx = s.tx
-	b.run(ctx)
-	switch t := b.tries[0]; {
+	switch t := s.tryOut(ctx, &r); {
 	case t.err != nil:
 		return fmt.Sprintf("; as things are, the step %q would fail: %s", t.at, storable(t.err.Error()))
 	case t.stop != "":

@@ -42,7 +42,7 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 		const waits = "it waits until 2026-04-01T09:00:00Z (31 days more); "
 		w.says(certificateKey, waits+"no process like this one serves it, since its type is not registered here")
 		w.s.Register(certificates(func(t *ReminderType) {
-			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return Validity{Valid: valid}, nil })
+			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return validIf(valid), nil })
 			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return []notify.Recipient{sam}, fail })
 		}))
 		w.says(certificateKey, waits+"as things are, delivery would be queued (recipients: 1)")
@@ -92,7 +92,9 @@ func TestExplainTellsTheWholeStory(t *testing.T) {
 		}
 		for _, want := range []string{
 			"certificate for employee 7, 30 days before 2026-05-01, at 09:00 UTC: 2026-04-01T09:00:00Z",
-			"made 2026-03-01T08:00:00Z, last changed by event certificate-changed e1",
+			"2026-03-01T08:00:00Z: Created by event certificate-changed e1",
+			"2026-04-01T09:00:00Z: TryFailed by due pass: HandlerFailed, again at 2026-04-01T09:05",
+			"TryFailed by due pass: HandlerFailed, on hold: RetriesExhausted (Processing to Failed)",
 			"Pending (HandlerFailed)", "last error: boom", "on hold (HeldBySupport): a call from the school",
 			"Release by ann: a call from the school (Failed to Pending)", "now: nothing, until support releases it",
 		} {

@@ -20,18 +20,16 @@ type Explanation struct {
 	Condition *Condition
 	// Dispatched has the coordinates of what it led to.
 	Dispatched notify.DispatchResult
-	// Actions are what support did, the oldest first, at most 50.
-	Actions []Action
+	// Messages is how many outgoing messages there are of its notification so far,
+	// at most 1000; zero also where the dispatcher cannot tell.
+	Messages int
+	// History is what happened to it, the oldest first: who made it, the last 100
+	// changes that programs and support made beside the usual way, its completion.
+	History []Transition
+	// Pauses are those that keep it from being claimed.
+	Pauses []Pause
 	// Now says what would happen at this moment, and why not more.
 	Now string
-}
-
-// Action is a support action on a row.
-type Action struct {
-	On            time.Time
-	Name          string // Hold, Release, Retry, Cancel
-	Actor, Reason string
-	From, To      string // the statuses before and after
 }
 
 // String is a text of several lines.
@@ -42,8 +40,8 @@ func (e Explanation) String() string {
 		e.origin(&b)
 		e.state(&b)
 	}
-	for _, a := range e.Actions {
-		fmt.Fprintf(&b, "  %s: %s by %s: %s (%s to %s)\n", stampText(a.On), a.Name, a.Actor, a.Reason, a.From, a.To)
+	for _, t := range e.History {
+		fmt.Fprintf(&b, "  %s\n", t)
 	}
 	fmt.Fprintf(&b, "  now: %s", e.Now)
 	return b.String()
@@ -60,14 +58,12 @@ func (e Explanation) origin(b *strings.Builder) {
 		fmt.Fprintf(b, ", %s", e.Condition)
 	}
 	fmt.Fprintf(b, ": %s\n", stampText(r.ScheduledOn))
-	by := "the host"
-	if r.EventType != "" {
-		by = "event " + r.EventType
-		if r.EventID != "" {
-			by += " " + r.EventID
-		}
+	if r.baseKey() != r.Key {
+		fmt.Fprintf(b, "  a rerun of %s\n", r.baseKey())
 	}
-	fmt.Fprintf(b, "  made %s, last changed by %s\n", stampText(r.CreatedOn), by)
+	if r.Setting != r.Type {
+		fmt.Fprintf(b, "  by setting %s\n", r.Setting)
+	}
 }
 
 // state says what became of it.
@@ -91,7 +87,8 @@ func (e Explanation) state(b *strings.Builder) {
 		fmt.Fprintf(b, "  on hold (%s): %s\n", r.HoldReason, r.HoldDetail)
 	}
 	if job := e.Dispatched.Notification; !job.IsZero() {
-		fmt.Fprintf(b, "  delivery: %s, job %s / %s, %s\n", e.Dispatched.Path, job.PartitionKey, job.RowKey, e.Dispatched.Summary)
+		fmt.Fprintf(b, "  delivery: %s, job %s / %s, %s, messages: %d\n",
+			e.Dispatched.Path, job.PartitionKey, job.RowKey, e.Dispatched.Summary, e.Messages)
 	}
 }
 

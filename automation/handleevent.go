@@ -113,7 +113,7 @@ func (s *Scheduler) endInvalid(ctx context.Context, tx storage.Tx, e Event, p ev
 			where = append(where, storage.Eq("source_type", in.Source.Type), storage.Eq("source", in.Source.ID))
 		}
 		ended, err := s.deactivate(ctx, tx, e, where, func(row *Schedule) (Reason, bool) {
-			return in.Reason, len(in.Keys) == 0 || slices.Contains(in.Keys, row.Key)
+			return in.Reason, len(in.Keys) == 0 || slices.Contains(in.Keys, row.Key) || slices.Contains(in.Keys, row.baseKey())
 		})
 		if err != nil {
 			return err
@@ -144,7 +144,8 @@ func (s *Scheduler) endSuperseded(ctx context.Context, tx storage.Tx, e Event, p
 		if wanted[row.Key] {
 			return "", false
 		}
-		return conditions.ending(row)
+		reason, ends := conditions.ending(row)
+		return reason, ends && (reason != Superseded || row.baseKey() == row.Key) // a rerun is support's
 	})
 	result.Deactivated = append(result.Deactivated, ended...)
 	return err

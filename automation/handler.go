@@ -34,6 +34,8 @@ func LongRunning(h Handler) Handler {
 
 type longRunning struct{ Handler }
 
+func (l longRunning) unwrap() Handler { return l.Handler }
+
 // Handle adds an automation type of the host's own: from now on this process
 // serves its rows, which [Scheduler.Ensure] makes of candidates with that
 // AutomationType. It panics on a nil handler, a name that no key can hold, that

@@ -312,4 +312,27 @@ func failing(err error) RecipientFunc {
 	return func(context.Context, Due) ([]notify.Recipient, error) { return nil, err }
 }
 
+// validIf is the answer of a validator that knows no more than that.
+func validIf(valid bool) Validity {
+	if valid {
+		return StillValid()
+	}
+	return NoLongerValid("")
+}
+
 var ann = By{Actor: "ann", Reason: "a call from the school"}
+
+// drain runs a pass until it finds nothing.
+func (w *world) drain(pass work.Pass) {
+	w.t.Helper()
+	runner := pass.Runner(work.Options{Logger: w.s.opts.Logger})
+	for {
+		report, err := runner.Poll(w.ctx, 100)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if report.Claimed == 0 {
+			return
+		}
+	}
+}

@@ -18,6 +18,10 @@ type Options struct {
 	// goroutines. See [TxOf] if it asks the scheduler's own store.
 	Zone func(ctx context.Context, scope Scope, businessUnit string) (string, error)
 
+	// Traces says whether the due pass keeps a trace of every row that it handles,
+	// for support; nil: none.
+	Traces *Traces
+
 	Logger        *slog.Logger         // default slog.Default()
 	MeterProvider metric.MeterProvider // default: the global one
 }

@@ -7,7 +7,8 @@ type Outcome struct {
 	// Err fails the try; see [Permanent]. Nothing else of the outcome counts then.
 	Err error
 	// Deactivate ends the row as no longer wanted, which is no failure; the reason
-	// is kept with it.
+	// is kept with it. Result and Artifacts count as they do for a row that is
+	// completed.
 	Deactivate Reason
 	// Result is kept with the row, merged with what is there.
 	Result notify.DispatchResult

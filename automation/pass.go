@@ -11,10 +11,13 @@ import (
 func (s *Scheduler) duePass() work.Pass {
 	return work.New(s.store, work.Spec[Schedule, *decision]{
 		Name: "automation", Table: schedules,
-		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: s.registry.types,
+		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: s.registry.types, Except: s.paused,
 		Handle: s.handle, Settled: s.settled, Dispatch: s.dispatch,
-		Fail:    func(now time.Time, r *Schedule, err error) { r.fail(now, err, s.registry.longRunning(r.Type)) },
-		Abandon: func(now time.Time, r *Schedule) { r.lose(now, s.registry.longRunning(r.Type)) },
+		Fail: func(now time.Time, r *Schedule, err error) { r.fail(now, err, s.registry.longRunning(r.Type)) },
+		Abandon: func(now time.Time, r *Schedule) {
+			s.registry.leaseLosses.Add(1)
+			r.lose(now, s.registry.longRunning(r.Type))
+		},
 		Release: func(now time.Time, r *Schedule) { r.giveBack(now) },
 	})
 }
@@ -27,6 +30,7 @@ func (s *Scheduler) handle(ctx context.Context, items []work.Item[Schedule]) ([]
 	for i, t := range b.tries {
 		out[i] = t.settle(ctx, b)
 	}
+	b.writeTraces(ctx)
 	return out, nil
 }
 

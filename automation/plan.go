@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
@@ -41,6 +42,9 @@ func (s *Scheduler) plans(ctx context.Context, candidates []Candidate) ([]plan, 
 func (s *Scheduler) plan(ctx context.Context, c Candidate) (plan, string, error) {
 	if field, err := c.checkTenancy(); err != nil {
 		return plan{}, field, err
+	}
+	if strings.Contains(c.TriggerKey, rerunMark) {
+		return plan{}, "TriggerKey", errors.New("holds " + rerunMark + ", which is kept for reruns by support")
 	}
 	if c.AutomationType != "" && c.AutomationType != TypeReminder {
 		return c.planHost()

@@ -15,7 +15,8 @@ const (
 	// InputChanged: at its moment the source asked for something else. What it asks
 	// for now was ensured in the same transaction.
 	InputChanged Reason = "InputChanged"
-	// Superseded: an event of the source no longer asked for this row.
+	// Superseded: an event of the source no longer asked for this row. Nothing is to
+	// be done; an event that asks for it again brings it back.
 	Superseded Reason = "Superseded"
 	// ThresholdNoLongerMet: an event, an Ensure or the [Validator] came with a
 	// reading that no longer meets the [Threshold] of the row. Nothing is to be
@@ -23,6 +24,7 @@ const (
 	// one, as the firing policy says.
 	ThresholdNoLongerMet Reason = "ThresholdNoLongerMet"
 	// Invalidated: an [InvalidationProvider] ended the row without giving a reason.
+	// Nothing is to be done; give a reason there to tell the cases apart.
 	Invalidated Reason = "Invalidated"
 	// TooLate: its moment had passed by more than [Lateness] allows. Nothing is to
 	// be done; if it happens often, processes are down for too long.
@@ -30,18 +32,24 @@ const (
 	// NoRecipients: the [RecipientProvider] named nobody. Mend the data and let
 	// support retry the row.
 	NoRecipients Reason = "NoRecipients"
-	// SkippedByPolicy: the [DeliveryPolicy] left nobody over.
+	// SkippedByPolicy: the [DeliveryPolicy] left nobody over. Nothing is to be done;
+	// if somebody should have heard of it, mend the policy and let support retry
+	// the row.
 	SkippedByPolicy Reason = "SkippedByPolicy"
 )
 
 // Reasons of failures; Diagnostics has the details.
 const (
 	// HandlerFailed: a provider, policy or handler of the host returned an error,
-	// or what it decided could not be stored.
+	// or what it decided could not be stored. It is tried again; mend the cause if
+	// it stays.
 	HandlerFailed Reason = "HandlerFailed"
-	// HandlerPanicked: it panicked.
+	// HandlerPanicked: a provider, policy or handler of the host panicked. It is
+	// tried again; mend the code.
 	HandlerPanicked Reason = "HandlerPanicked"
-	// LeaseExpired: a worker died, or stalled for longer than its lease.
+	// LeaseExpired: a worker died, or stalled for longer than its lease. The row is
+	// tried again; if it happens often, processes are killed or paused, or one row
+	// brings them down.
 	LeaseExpired Reason = "LeaseExpired"
 )
 
@@ -53,16 +61,27 @@ const (
 	// cancel it and use another trigger key for the other input.
 	InputConflict Reason = "InputConflict"
 	// DeliveryConflict: a delivery artifact exists under the row's identity and
-	// stands for something else. Nothing was sent for the row and never will be.
+	// stands for something else. Nothing was sent for the row and never will be;
+	// find out which of the two is right, and cancel the row.
 	DeliveryConflict Reason = "DeliveryConflict"
-	// RetriesExhausted: mend the cause that Diagnostics names, then release.
+	// RetriesExhausted: the last try allowed has failed. Mend the cause that
+	// Diagnostics names, then release.
 	RetriesExhausted Reason = "RetriesExhausted"
-	// PermanentFailure: a [Permanent] error; mend its cause, then release.
+	// PermanentFailure: a provider, policy or handler returned a [Permanent] error.
+	// Mend its cause, then release.
 	PermanentFailure Reason = "PermanentFailure"
 	// Undecodable: a column holds what this version cannot read, such as an unknown
 	// zone. Mend the row or the deployment, then release.
 	Undecodable Reason = "Undecodable"
-	// HeldBySupport and CancelledBySupport: a person did it; the audit says who.
-	HeldBySupport      Reason = "HeldBySupport"
+	// HeldBySupport: a person put the row on hold; the audit says who and why.
+	// Release it when that is over.
+	HeldBySupport Reason = "HeldBySupport"
+	// CancelledBySupport: a person stopped the row for good; the audit says who and
+	// why. Only Release or Retry brings it back.
 	CancelledBySupport Reason = "CancelledBySupport"
 )
+
+// holdReasons are those of support holds. A hold has no other reason.
+var holdReasons = []Reason{
+	InputConflict, DeliveryConflict, RetriesExhausted, PermanentFailure, Undecodable, HeldBySupport, CancelledBySupport,
+}

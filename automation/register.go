@@ -51,6 +51,9 @@ func (t *ReminderType) check() error {
 	if t.CatchUp < 0 || t.Lateness.Window < 0 {
 		return errors.New("a negative CatchUp or Lateness")
 	}
+	if err := t.Retention.check(); err != nil {
+		return err
+	}
 	return civil.Policy{Gap: t.Gap, Overlap: t.Overlap}.Validate()
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // registry holds what is registered; bound copies of a scheduler share it.
@@ -13,6 +14,8 @@ type registry struct {
 	handlers  map[string]Handler
 	names     []string // of both, in order; replaced, never changed
 	routes    map[string]route
+
+	leaseLosses atomic.Int64 // rows taken over from other workers
 }
 
 // route says which reminder types listen to an event type, and with what.
@@ -54,11 +57,14 @@ func (r *registry) route(eventType string) (route, bool) {
 	return found, ok
 }
 
+// serves reports whether rows of that name are claimed here.
+func (r *registry) serves(name string) bool { return name == "" || slices.Contains(r.types(), name) }
+
 // longRunning reports whether rows of that name are retried daily.
 func (r *registry) longRunning(name string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	_, long := r.handlers[name].(longRunning)
+	_, long := wrapped[longRunning](r.handlers[name])
 	return long || r.reminders[name].LongRunning
 }
 

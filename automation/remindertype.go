@@ -57,6 +57,8 @@ type ReminderType struct {
 	// LongRunning types are retried every 24 h after the usual steps, at most
 	// seven times, before they are put on hold.
 	LongRunning bool
+	// Retention says when ended rows are deleted; the zero value keeps them.
+	Retention Retention
 }
 
 // notificationType is the type of the jobs of this reminder.

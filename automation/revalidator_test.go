@@ -42,7 +42,7 @@ func TestAMessageThatWaitedIsRevalidated(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		valid, err := true, error(nil)
 		w.s.Register(certificates(func(t *ReminderType) {
-			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return Validity{Valid: valid}, err })
+			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return validIf(valid), err })
 		}))
 		w.ensure(candidate(nil), candidate(func(c *Candidate) { c.Source.ID = "8" }))
 		w.pollAt(day(2026, 4, 1, 9))

@@ -61,8 +61,8 @@ func (s *Scheduler) inTx(ctx context.Context, f func(storage.Tx) error) error {
 func (s *Scheduler) now() time.Time { return storage.Now(s.store) }
 
 // Passes is what a Poller runs: the pass over due rows of the types that are
-// registered here.
-func (s *Scheduler) Passes() []work.Pass { return []work.Pass{s.duePass()} }
+// registered here, and the one that deletes old rows.
+func (s *Scheduler) Passes() []work.Pass { return []work.Pass{s.duePass(), s.retentionPass()} }
 
 // States gives the state machines of this package, for the documentation.
 func States() []states.Machine { return []states.Machine{machine} }
@@ -70,5 +70,7 @@ func States() []states.Machine { return []states.Machine{machine} }
 // Schemas lists the tables of this package, so that adapters' tests can compare
 // them with a live database.
 func Schemas() []*storage.Schema {
-	return []*storage.Schema{&schedules.Schema, &sources.Schema, &thresholdStates.Schema, &audit.Table.Schema}
+	return []*storage.Schema{
+		&schedules.Schema, &sources.Schema, &thresholdStates.Schema, &walks.Schema, &pauses.Schema, &audit.Table.Schema,
+	}
 }

@@ -125,7 +125,7 @@ func newPlayer(t *testing.T) *player {
 	p := &player{world: newWorld(t, history, clk, nil), history: history, valid: true}
 	p.s.Register(certificates(func(t *ReminderType) {
 		t.Triggers = p
-		t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return Validity{Valid: p.valid}, nil })
+		t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return validIf(p.valid), nil })
 		t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
 			if p.during != nil {
 				p.during()

@@ -82,11 +82,11 @@ func (b *batch) revalidate(context.Context) {
 	}
 	b.each(func(t *try) error {
 		v, err := b.reminder.Validator.Validate(t.ctx, t.due)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case !v.Valid:
-			t.stop = SourceNoLongerValid
+		}
+		t.validity = v.word()
+		if t.stop = v.why(); t.stop != "" {
 			return nil
 		}
 		return b.compare(t, v)
@@ -96,7 +96,7 @@ func (b *batch) revalidate(context.Context) {
 // compare ends a row that the source's candidates of now do not ask for, or
 // whose condition they no longer meet, and asks for them.
 func (b *batch) compare(t *try, v Validity) error {
-	plans, err := b.s.plansOf(t.ctx, t.row.Type, t.row.Scope, t.due.Source, v.Candidates)
+	plans, err := b.s.plansOf(t.ctx, t.row.Type, t.row.Scope, t.due.Source, v.candidates)
 	if err != nil {
 		return err
 	}
@@ -110,8 +110,8 @@ func (b *batch) compare(t *try, v Validity) error {
 		if known {
 			t.stop = ThresholdNoLongerMet
 		}
-		origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: v.Version}
-		t.decision = &decision{plans: readAt(v.Version, plans), origin: origin}
+		origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: v.version}
+		t.decision = &decision{plans: readAt(v.version, plans), origin: origin}
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (b *batch) resolveRecipients(ctx context.Context) {
 		})
 	}
 	for _, t := range b.open() {
-		if len(t.to) == 0 {
+		if t.resolved = len(t.to); t.resolved == 0 {
 			t.stop = NoRecipients
 		}
 	}

@@ -57,11 +57,13 @@ func TestARowOnHoldWaitsForItsRelease(t *testing.T) {
 			w.refused(action, "it is Completed")
 		}
 		e, err := w.s.Explain(w.ctx, "", certificateKey)
-		want := []Action{
-			{On: start, Name: "Hold", Actor: "ann", Reason: ann.Reason, From: StatusPending, To: StatusPending},
-			{On: day(2026, 4, 1, 9), Name: "Release", Actor: "ann", Reason: ann.Reason, From: StatusPending, To: StatusPending},
+		want := []Transition{
+			{On: start, Action: ActionCreated, Actor: "host", To: StatusPending},
+			{On: start, Action: ActionHold, Actor: "ann", Reason: ann.Reason, From: StatusPending, To: StatusPending},
+			{On: day(2026, 4, 1, 9), Action: ActionRelease, Actor: "ann", Reason: ann.Reason, From: StatusPending, To: StatusPending},
+			{On: day(2026, 4, 1, 9), Action: ActionCompleted, Actor: "due pass", From: StatusProcessing, To: StatusCompleted},
 		}
-		if diff := cmp.Diff(want, e.Actions); err != nil || diff != "" {
+		if diff := cmp.Diff(want, e.History); err != nil || diff != "" {
 			w.t.Error(err, diff)
 		}
 	})

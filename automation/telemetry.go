@@ -10,7 +10,7 @@ import (
 // telemetry counts what callers ask for; the pass counts its own. Attributes are
 // words of this package, never data.
 type telemetry struct {
-	ensuredRows, events, ended metric.Int64Counter
+	ensuredRows, events, ended, untraced metric.Int64Counter
 }
 
 func newTelemetry(o Options) *telemetry {
@@ -26,8 +26,11 @@ func newTelemetry(o Options) *telemetry {
 		ensuredRows: counter("belfry.automation.ensured", "Candidates ensured, by outcome."),
 		events:      counter("belfry.automation.events", "Events handled, by outcome."),
 		ended:       counter("belfry.automation.deactivated", "Rows that events ended, by reason."),
+		untraced:    counter("belfry.automation.traces.failed", "Traces of rows that could not be written."),
 	}
 }
+
+func (t *telemetry) traceFailed(ctx context.Context, rows int) { t.untraced.Add(ctx, int64(rows)) }
 
 func (t *telemetry) ensured(ctx context.Context, out []Ensured) {
 	counts := map[string]int64{}

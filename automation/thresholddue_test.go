@@ -22,7 +22,10 @@ type source struct {
 
 func (s *source) Validate(_ context.Context, d Due) (Validity, error) {
 	s.seen = append(s.seen, d)
-	return Validity{Valid: true, Candidates: s.candidates, Version: s.version}, nil
+	if s.candidates == nil {
+		return StillValid(), nil
+	}
+	return AsksFor(s.version, s.candidates...), nil
 }
 
 // A row that was made at 23:59 is the same one at 00:01.
@@ -224,8 +227,8 @@ func TestExplainTellsOfAThreshold(t *testing.T) {
 			e, err := w.s.WithTx(tx).Explain(w.ctx, "", rising)
 			want := rising + `
   capacity for class 7, bookings more than 10 in source (FalseToTrue), last reading 15: met, version 2; rises so far: 1: 2026-03-01T08:00:00Z
-  made 2026-03-01T08:00:00Z, last changed by event class-changed b2
   Pending
+  2026-03-01T08:00:00Z: Created by event class-changed b2
   now: it is due; as things are, delivery would be queued (recipients: 1)`
 			if diff := cmp.Diff(want, e.String()); diff != "" {
 				w.t.Error(diff)

@@ -81,9 +81,13 @@ func (r *Schedule) unhold(now time.Time) {
 
 // storable makes a text that every database takes, of at most 500 bytes.
 func storable(s string) string {
-	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "?")
-	if len(s) > 500 {
-		s = strings.ToValidUTF8(s[:500], "")
+	return cut(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "?"), 500)
+}
+
+// cut leaves at most n bytes of s, and whole characters.
+func cut(s string, n int) string {
+	if len(s) > n {
+		s = strings.ToValidUTF8(s[:n], "")
 	}
 	return s
 }

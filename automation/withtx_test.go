@@ -32,7 +32,7 @@ func TestWhatABoundSchedulerDidVanishesWithItsTransaction(t *testing.T) {
 			if err := s.Hold(w.ctx, "", key("2026-06-01", "30"), ann); err != nil {
 				w.t.Error(err)
 			}
-			if e, err := s.Explain(w.ctx, "", key("2026-06-01", "30")); err != nil || !e.Schedule.IsOnSupportHold || len(e.Actions) != 1 {
+			if e, err := s.Explain(w.ctx, "", key("2026-06-01", "30")); err != nil || !e.Schedule.IsOnSupportHold || len(e.History) != 2 {
 				w.t.Errorf("%v %v", e, err)
 			}
 			return errBoom
@@ -43,7 +43,7 @@ func TestWhatABoundSchedulerDidVanishesWithItsTransaction(t *testing.T) {
 		if diff := cmp.Diff(before, w.rows()); diff != "" {
 			w.t.Error(diff)
 		}
-		if e, err := w.s.Explain(w.ctx, "", key("2026-06-01", "30")); err != nil || e.Schedule != nil || len(e.Actions) != 0 {
+		if e, err := w.s.Explain(w.ctx, "", key("2026-06-01", "30")); err != nil || e.Schedule != nil || len(e.History) != 0 {
 			w.t.Errorf("%v %v", e, err)
 		}
 		if got := w.handle(changed(8)); got.Outcome != EventApplied {

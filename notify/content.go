@@ -31,7 +31,9 @@ type Content struct {
 	Text    string `json:"text,omitempty"`
 	HTML    string `json:"html,omitempty"`
 	// Locale is the BCP 47 tag that the renderer chose.
-	Locale   string            `json:"locale,omitempty"`
+	Locale string `json:"locale,omitempty"`
+	// Missing are the locales that the renderer looked for before it, in vain.
+	Missing  []string          `json:"missing,omitempty"`
 	Template ProviderTemplate  `json:"template,omitzero"`
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// Attachments go with an e-mail; channels without them refuse the message.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
@@ -34,11 +35,15 @@ func (n *Notifier) generatorSpec() work.Spec[Job, generated] {
 	}
 }
 
-func (n *Notifier) generateAll(_ context.Context, items []work.Item[Job]) ([]generated, error) {
+func (n *Notifier) generateAll(ctx context.Context, items []work.Item[Job]) ([]generated, error) {
+	subscribed, err := n.subscribers(ctx, items)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]generated, len(items))
 	for i, it := range items {
 		err := work.Guard(func() (err error) {
-			out[i], err = n.generate(it.Ctx, it.Row)
+			out[i], err = n.generate(it.Ctx, it.Row, subscribed[it.Row.question()].Subscribers)
 			return err
 		})
 		if err != nil {
@@ -67,8 +72,8 @@ func (n *Notifier) generateFailed(it work.Item[Job], err error) {
 }
 
 // generate freezes what the job means and says which messages that makes.
-func (n *Notifier) generate(ctx context.Context, j *Job) (generated, error) {
-	f, err := n.frozenOf(ctx, j)
+func (n *Notifier) generate(ctx context.Context, j *Job, subscribers []Recipient) (generated, error) {
+	f, err := n.frozenOf(ctx, j, subscribers)
 	if err != nil {
 		return generated{}, err
 	}
@@ -88,11 +93,11 @@ func (n *Notifier) generate(ctx context.Context, j *Job) (generated, error) {
 }
 
 // frozenOf is what the first run decided, or decides it now.
-func (n *Notifier) frozenOf(ctx context.Context, j *Job) (frozen, error) {
+func (n *Notifier) frozenOf(ctx context.Context, j *Job, subscribers []Recipient) (frozen, error) {
 	if !j.Frozen.isZero() {
 		return thaw(ctx, n.store.Blobs(), j.Frozen)
 	}
-	f, err := n.render(ctx, j)
+	f, err := n.render(ctx, j, slices.Concat(j.Recipients, subscribers))
 	if err != nil {
 		return frozen{}, err
 	}

@@ -75,3 +75,21 @@ func list[R any](ctx context.Context, n *Notifier, t *storage.Table[R], scope Sc
 	})
 	return out, err
 }
+
+// CountMessages counts the outgoing messages of a notification job by its row
+// key, at most 1000. With a transaction it reads there, with nil in the bound one
+// or in one of its own.
+func (n *Notifier) CountMessages(ctx context.Context, tx storage.Tx, scope Scope, jobRowKey string) (count int, err error) {
+	within, err := under(jobRowKey)
+	if err != nil {
+		return 0, err
+	}
+	if scope == storage.AnyScope {
+		return 0, errAnyScope
+	}
+	err = n.inTx(ctx, tx, func(tx storage.Tx) (err error) {
+		count, err = outgoingMessages.Count(ctx, tx, scope, maxPage, within...)
+		return err
+	})
+	return count, err
+}

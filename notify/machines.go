@@ -33,11 +33,12 @@ var scheduleStates = states.Machine{
 	Edges: []states.Edge{
 		{From: StatusReady, To: StatusProcessing, Event: "claimed when due"},
 		{From: StatusProcessing, To: StatusDispatched, Event: "the artifact is ready, or was before"},
+		{From: StatusProcessing, To: StatusSkipped, Event: "the type is not seeded, is switched off, or has no subscribers"},
 		{From: StatusProcessing, To: StatusReady, Event: "failed, lease lost, or given back at shutdown"},
 		{From: StatusProcessing, To: StatusFailed, Event: "failed for the fourth time: support hold"},
 		{From: StatusFailed, To: StatusReady, Event: "released by support"},
 	},
-	Terminal: []string{StatusDispatched, StatusFailed},
+	Terminal: []string{StatusDispatched, StatusSkipped, StatusFailed},
 }
 
 var jobStates = states.Machine{
@@ -45,6 +46,7 @@ var jobStates = states.Machine{
 	Start: []string{StatusCreated},
 	Edges: []states.Edge{
 		{From: StatusCreated, To: StatusReady, Event: "its schedule was dispatched"},
+		{From: StatusCreated, To: StatusSkipped, Event: "its schedule was skipped"},
 		{From: StatusReady, To: StatusGenerating, Event: "claimed"},
 		{From: StatusGenerating, To: StatusGenerated, Event: "messages exist"},
 		{From: StatusGenerating, To: StatusSkipped, Event: "nobody to notify"},
@@ -56,10 +58,13 @@ var jobStates = states.Machine{
 }
 
 var messagingStates = states.Machine{
-	Name:     string(ArtifactMessagingJob),
-	Start:    []string{StatusCreated},
-	Edges:    []states.Edge{{From: StatusCreated, To: StatusReady, Event: "its schedule was dispatched"}},
-	Terminal: nil,
+	Name:  string(ArtifactMessagingJob),
+	Start: []string{StatusCreated},
+	Edges: []states.Edge{
+		{From: StatusCreated, To: StatusReady, Event: "its schedule was dispatched"},
+		{From: StatusCreated, To: StatusSkipped, Event: "its schedule was skipped"},
+	},
+	Terminal: nil, // a ready one waits for the pass over campaigns
 }
 
 var userStates = states.Machine{

@@ -32,6 +32,9 @@ type Options struct {
 	// Unsubscribe has messages carry a link by which their recipient can
 	// unsubscribe; nil: they carry none. Mandatory types never do.
 	Unsubscribe *UnsubscribeOptions
+	// Catalogue says which types of notification are wanted, and by whom. Nil:
+	// every registered type is, by those whom its job names.
+	Catalogue Catalogue
 	// Logger gets panics of channels and renderers, and that a gate or a channel
 	// source has failed; default slog.Default().
 	Logger *slog.Logger

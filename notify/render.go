@@ -7,14 +7,15 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// render decides for each recipient of j where its message goes and what it says.
-func (n *Notifier) render(ctx context.Context, j *Job) (frozen, error) {
+// render decides for each recipient where its message goes and what it says. One
+// who is named twice with the same destination gets one message.
+func (n *Notifier) render(ctx context.Context, j *Job, to []Recipient) (frozen, error) {
 	renderer := n.registry.lookup(j.Type).Renderer
 	if renderer == nil {
 		return frozen{}, fmt.Errorf("notify: type %q has no renderer here", j.Type)
 	}
-	f := frozen{HashKey: n.hashKey, Deliveries: make([]delivery, 0, len(j.Recipients))}
-	for _, r := range j.Recipients {
+	f := frozen{HashKey: n.hashKey, Deliveries: make([]delivery, 0, len(to))}
+	for _, r := range to {
 		d := n.destination(r)
 		if d.Problem == "" || d.Recipient.Inbox != "" {
 			content, err := renderer.Render(ctx, *j, d.Recipient)

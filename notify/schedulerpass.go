@@ -9,10 +9,12 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// woken is the decision about one schedule: the job to make ready, if any.
+// woken is the decision about one schedule: the job to make ready, if any, or to
+// skip for a reason.
 type woken struct {
 	job       *Job
 	messaging *MessagingJob
+	skip      string
 }
 
 // schedulerSpec is the scheduler pass: a due schedule makes the artifact that
@@ -39,16 +41,27 @@ func (n *Notifier) schedule(ctx context.Context, items []work.Item[Schedule]) ([
 	}
 	now, out := storage.Now(n.store), make([]woken, len(items))
 	for i, it := range items {
-		w, ok := named.find(it.Row)
-		if !ok {
+		out[i], _ = named.find(it.Row)
+	}
+	unwanted, err := n.unwanted(ctx, items, out)
+	if err != nil {
+		return nil, err
+	}
+	for i, it := range items {
+		switch {
+		case out[i].empty():
 			it.Row.failed(now, ReasonArtifactMissing)
-			continue
+		case unwanted[i] != "":
+			out[i].skip = unwanted[i]
+			it.Row.skipped(now, unwanted[i])
+		default:
+			it.Row.dispatched(now)
 		}
-		it.Row.dispatched(now)
-		out[i] = w
 	}
 	return out, nil
 }
+
+func (w woken) empty() bool { return w.job == nil && w.messaging == nil }
 
 // artifacts are the jobs that a group of schedules names.
 type artifacts struct {
@@ -92,23 +105,28 @@ func (n *Notifier) loadArtifacts(ctx context.Context, items []work.Item[Schedule
 	return found, err
 }
 
-// wakeJobs makes the artifacts ready in the transaction that has settled their
-// schedules.
+// wakeJobs makes the artifacts ready, or skips them, in the transaction that has
+// settled their schedules.
 func wakeJobs(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, woken]) error {
 	var ofJobs []*Job
 	var ofMessaging []*MessagingJob
+	reasons := map[int64]string{} // of jobs, by id
+	unwanted := map[int64]string{}
 	for _, d := range done {
 		if j := d.Result.job; j != nil {
 			ofJobs = append(ofJobs, j)
+			reasons[j.ID] = d.Result.skip
 		}
 		if j := d.Result.messaging; j != nil {
 			ofMessaging = append(ofMessaging, j)
+			unwanted[j.ID] = d.Result.skip
 		}
 	}
-	if err := wakeAll(ctx, tx, jobs, (*Job).wake, ofJobs); err != nil {
+	err := wakeAll(ctx, tx, jobs, func(j *Job, now time.Time) bool { return j.wake(now, reasons[j.ID]) }, ofJobs)
+	if err != nil {
 		return err
 	}
-	return wakeAll(ctx, tx, messagingJobs, (*MessagingJob).wake, ofMessaging)
+	return wakeAll(ctx, tx, messagingJobs, func(j *MessagingJob, now time.Time) bool { return j.wake(now, unwanted[j.ID]) }, ofMessaging)
 }
 
 // wakeAll saves the rows that are still Created. One that somebody wrote since

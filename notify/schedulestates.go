@@ -16,6 +16,13 @@ func (s *Schedule) dispatched(now time.Time) {
 	s.DueOn, s.NextRetryOn, s.EndedOn = time.Time{}, time.Time{}, now
 }
 
+// skipped ends the schedule of what nobody wants.
+func (s *Schedule) skipped(now time.Time, reason string) {
+	s.become(StatusSkipped)
+	s.ReasonCode = reason
+	s.DueOn, s.NextRetryOn, s.EndedOn = time.Time{}, time.Time{}, now
+}
+
 // failed is the end of a try, whatever that try had already decided.
 func (s *Schedule) failed(now time.Time, reason string) {
 	s.Status, s.EndedOn = StatusProcessing, time.Time{}
@@ -38,10 +45,29 @@ func (s *Schedule) abandoned(now time.Time) {
 
 func (s *Schedule) released(time.Time) { s.become(StatusReady) }
 
-// wake makes the job of a due schedule ready; one past Created is left alone.
-func (j *Job) wake(now time.Time) bool { return wake(&j.Record, now) }
+// wake makes the job of a due schedule ready, or skips it for a reason; one past
+// Created is left alone.
+func (j *Job) wake(now time.Time, skip string) bool {
+	if skip != "" && j.Status == StatusCreated {
+		j.skipped(now, skip)
+		return true
+	}
+	return wake(&j.Record, now)
+}
 
-func (j *MessagingJob) wake(now time.Time) bool { return wake(&j.Record, now) }
+// wake is as that of a [Job].
+func (j *MessagingJob) wake(now time.Time, skip string) bool {
+	if skip != "" && j.Status == StatusCreated {
+		j.skipped(now, skip)
+		return true
+	}
+	return wake(&j.Record, now)
+}
+
+func (j *MessagingJob) skipped(now time.Time, reason string) {
+	messagingStates.Must(j.Status, StatusSkipped)
+	j.Status, j.ReasonCode, j.EndedOn = StatusSkipped, reason, now
+}
 
 func wake(r *storage.Record, now time.Time) bool {
 	if r.Status != StatusCreated {

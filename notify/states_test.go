@@ -50,6 +50,7 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		func(s string) *Schedule { r := &Schedule{}; r.Status = s; return r },
 		func(r *Schedule) string { return r.Status },
 		func(r *Schedule) { r.dispatched(now) },
+		func(r *Schedule) { r.skipped(now, "x") },
 		inState(StatusProcessing, func(r *Schedule) { r.failed(now, "x") }),
 		inState(StatusProcessing, func(r *Schedule) { r.RetryCount = 3; r.abandoned(now) }),
 		func(r *Schedule) { r.released(now) },
@@ -59,7 +60,8 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 	sameEdges(t, jobStates, taken(jobStates,
 		func(s string) *Job { r := &Job{}; r.Status = s; return r },
 		func(r *Job) string { return r.Status },
-		func(r *Job) { r.wake(now) },
+		func(r *Job) { r.wake(now, "") },
+		func(r *Job) { r.wake(now, "x") },
 		func(r *Job) { r.generated(now) },
 		func(r *Job) { r.skipped(now, "x") },
 		inJobState(func(r *Job) { r.failed(now, "x") }),
@@ -72,7 +74,8 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 	sameEdges(t, messagingStates, taken(messagingStates,
 		func(s string) *MessagingJob { r := &MessagingJob{}; r.Status = s; return r },
 		func(r *MessagingJob) string { return r.Status },
-		func(r *MessagingJob) { r.wake(now) },
+		func(r *MessagingJob) { r.wake(now, "") },
+		func(r *MessagingJob) { r.wake(now, "x") },
 	), "")
 
 	sameEdges(t, userStates, taken(userStates,

@@ -10,6 +10,11 @@ import (
 // Keep takes the blobs out of the reach of Collect when tx commits. Zero refs
 // are passed over; a blob that is gone or incomplete is an ErrNotFound.
 func (b *blobStore) Keep(ctx context.Context, tx Tx, refs ...Ref) error {
+	return b.KeepUntil(ctx, tx, time.Time{}, refs...)
+}
+
+// KeepUntil moves the moment of Collect when tx commits; the zero time is never.
+func (b *blobStore) KeepUntil(ctx context.Context, tx Tx, until time.Time, refs ...Ref) error {
 	if tx.Store() != b.store {
 		return errors.New("storage: keep blob: the transaction belongs to another store")
 	}
@@ -20,8 +25,8 @@ func (b *blobStore) Keep(ctx context.Context, tx Tx, refs ...Ref) error {
 		}
 		var save []*blobHeader
 		for _, h := range headers {
-			if !h.DueOn.IsZero() {
-				h.DueOn = time.Time{}
+			if !h.DueOn.IsZero() && (until.IsZero() || h.DueOn.Before(until)) {
+				h.DueOn = Time(until)
 				save = append(save, h)
 			}
 		}

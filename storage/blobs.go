@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"io"
+	"time"
 )
 
 // Blobs keeps payloads outside rows: campaign audiences, frozen renderings,
@@ -17,10 +18,13 @@ type Blobs interface {
 	// Keep says, in the transaction of the row that names the blobs, that they
 	// are referenced.
 	Keep(ctx context.Context, tx Tx, refs ...Ref) error
+	// KeepUntil is Keep for as long as until: then Collect removes them. It shortens
+	// nothing that was said before.
+	KeepUntil(ctx context.Context, tx Tx, until time.Time, refs ...Ref) error
 	// Delete removes a blob; one that is gone is no error.
 	Delete(ctx context.Context, ref Ref) error
-	// Collect removes at most limit blobs that nobody kept within a day, and
-	// tells how many there were.
+	// Collect removes at most limit blobs that nobody kept within a day, or whose
+	// time is over, and tells how many there were.
 	Collect(ctx context.Context, limit int) (int, error)
 }
 

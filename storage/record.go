@@ -7,7 +7,8 @@ import "time"
 type Scope string
 
 // AnyScope reads across tenants. Only look-ups by an unguessable value (a token
-// hash, a message id), polls and health counts may use it. No row has it.
+// hash, a message id), polls, retention and health counts may use it. No row has
+// it.
 const AnyScope Scope = "\x00any"
 
 // Record is what every table has in common: how a row is found, held and

@@ -34,7 +34,7 @@ type Store interface {
 	Waker() *Waker
 }
 
-// Tx is one transaction: seven verbs over rows of any schema. It is used by one
+// Tx is one transaction: eight verbs over rows of any schema. It is used by one
 // goroutine at a time and only until its function returns. An error of a verb
 // ends the transaction; "not inserted" and "stale" are answers, not errors.
 type Tx interface {
@@ -57,6 +57,8 @@ type Tx interface {
 	Delete(ctx context.Context, s *Schema, rows []Row) (stale []bool, err error)
 	// Count counts rows of scope, but not further than limit.
 	Count(ctx context.Context, s *Schema, scope Scope, where []Cond, limit int) (int, error)
+	// Tally counts rows of scope by kind, but not further than q.Limit.
+	Tally(ctx context.Context, s *Schema, scope Scope, q Tally) ([]Group, error)
 	// Store is the store that this transaction belongs to.
 	Store() Store
 }

@@ -73,7 +73,10 @@ func (s *school) recipients(channel string) automation.RecipientFunc {
 
 // validate is asked when a reminder is due: is it still true?
 func (s *school) validate(_ context.Context, d automation.Due) (automation.Validity, error) {
-	return automation.Validity{Valid: !s.get(d.Source.ID).Left}, nil
+	if s.get(d.Source.ID).Left {
+		return automation.NoLongerValid(""), nil
+	}
+	return automation.StillValid(), nil
 }
 
 func (s *school) get(id string) certificate {

@@ -43,9 +43,9 @@ func (bookings) Candidates(_ context.Context, e automation.Event) ([]automation.
 func (b bookings) Validate(ctx context.Context, d automation.Due) (automation.Validity, error) {
 	_, err := load(ctx, b.db, d.Source.ID)
 	if errors.Is(err, sql.ErrNoRows) {
-		return automation.Validity{}, nil
+		return automation.NoLongerValid(""), nil
 	}
-	return automation.Validity{Valid: true}, err
+	return automation.StillValid(), err
 }
 
 func (b bookings) Recipients(ctx context.Context, d automation.Due) ([]notify.Recipient, error) {

@@ -4,5 +4,6 @@ import "slices"
 
 // all are the deliberate faults.
 var all = slices.Concat(
-	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, notifyMutants, outboxMutants, settingsMutants, thresholdMutants,
+	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, healthMutants,
+	notifyMutants, outboxMutants, settingsMutants, supportMutants, thresholdMutants,
 )

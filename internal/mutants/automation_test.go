@@ -60,7 +60,7 @@ var automationMutants = []mutant{
 	},
 	{
 		Name: "I-18 a source that is gone is reminded of", File: "automation/steps.go",
-		Old: "case !v.Valid:", New: "case false:",
+		Old: "if t.stop = v.why(); t.stop != \"\" {", New: "if false {",
 		Package: "./automation", Run: "TestI18_/.*/memory",
 	},
 	{

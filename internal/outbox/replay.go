@@ -67,7 +67,7 @@ func ReplayDead(ctx context.Context, tx storage.Tx, scope storage.Scope, subscri
 	entries := make([]*audit.Entry, len(dead))
 	for i, d := range dead {
 		entries[i] = &audit.Entry{
-			Record: storage.Record{Scope: d.Scope}, Subject: deliveries.Name, SubjectKey: d.Key, SubjectVersion: d.Version,
+			Record: storage.Record{Scope: d.Scope}, Subject: deliveries.Name, SubjectKey: d.Key, SubjectID: d.ID, SubjectVersion: d.Version,
 			Action: "Replay", Actor: by.Actor, Reason: by.Reason, From: StatusDeadLetter, To: d.Status, On: now,
 		}
 	}

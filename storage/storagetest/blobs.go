@@ -102,6 +102,24 @@ var blobSentences = []sentence{
 		w.collected(0)
 		w.same("content", w.read(one, 0)+w.read(two, 0), "xy")
 	}},
+	{"a blob that was kept until a moment is collected then, and no sooner", func(w *world) {
+		one, two, three := w.put("x"), w.put("y"), w.put("z")
+		until := func(days int, refs ...storage.Ref) {
+			w.tx(func(tx storage.Tx) error {
+				return w.store.Blobs().KeepUntil(w.ctx, tx, base.Add(time.Duration(days)*day), refs...)
+			})
+		}
+		until(3, one, two)
+		until(2, one, three)
+		w.tx(func(tx storage.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, three) })
+		until(1, three)
+		w.clock.Add(3*day - time.Microsecond)
+		w.collected(0)
+		w.clock.Add(time.Microsecond)
+		w.collected(2)
+		w.gone(one)
+		w.same("kept for ever", w.read(three, 0), "z")
+	}},
 	{"Keep belongs to the transaction that names the blob", func(w *world) {
 		ref := w.put("x")
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {

@@ -33,6 +33,7 @@ func twice(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
 type faultyBlobs struct {
 	storage.Blobs
 	keep   func() error
+	until  func(time.Time) time.Time
 	offset func(int64) int64
 	limit  int
 }
@@ -42,6 +43,13 @@ func (b faultyBlobs) Keep(ctx context.Context, tx storage.Tx, refs ...storage.Re
 		return b.keep()
 	}
 	return b.Blobs.Keep(ctx, tx, refs...)
+}
+
+func (b faultyBlobs) KeepUntil(ctx context.Context, tx storage.Tx, until time.Time, refs ...storage.Ref) error {
+	if b.until != nil {
+		until = b.until(until)
+	}
+	return b.Blobs.KeepUntil(ctx, tx, until, refs...)
 }
 
 func (b faultyBlobs) Open(ctx context.Context, ref storage.Ref, offset int64) (io.ReadCloser, error) {
@@ -111,6 +119,10 @@ var storeFaults = []fault{
 		}},
 	{name: "blobs are not kept", theme: "blobs",
 		blobs: func(b storage.Blobs) storage.Blobs { return faultyBlobs{Blobs: b, keep: func() error { return nil }} }},
+	{name: "blobs are kept for ever", theme: "blobs",
+		blobs: func(b storage.Blobs) storage.Blobs {
+			return faultyBlobs{Blobs: b, until: func(time.Time) time.Time { return time.Time{} }}
+		}},
 	{name: "blobs are read from the start", theme: "blobs",
 		blobs: func(b storage.Blobs) storage.Blobs {
 			return faultyBlobs{Blobs: b, offset: func(int64) int64 { return 0 }}

@@ -21,6 +21,7 @@ type fault struct {
 	extend func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row, until time.Time) ([]bool, error)
 	remove func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error)
 	count  func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, where []storage.Cond, limit int) (int, error)
+	tally  func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Tally) ([]storage.Group, error)
 	next   func(ctx context.Context, s *memory.Store, schema *storage.Schema, c storage.Claim, horizon time.Time) (time.Time, error)
 	waker  func(s *memory.Store) *storage.Waker
 	blobs  func(b storage.Blobs) storage.Blobs
@@ -168,6 +169,13 @@ func (x *faultyTx) Count(ctx context.Context, s *storage.Schema, scope storage.S
 		return x.s.count(ctx, x.Tx, s, scope, where, limit)
 	}
 	return x.Tx.Count(ctx, s, scope, where, limit)
+}
+
+func (x *faultyTx) Tally(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Tally) ([]storage.Group, error) {
+	if x.s.tally != nil {
+		return x.s.tally(ctx, x.Tx, s, scope, q)
+	}
+	return x.Tx.Tally(ctx, s, scope, q)
 }
 
 func soundFind(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {

@@ -1,0 +1,162 @@
+package automation
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+var seven = Source{"employee", "7"}
+
+func (w *world) missing(setting string) Absence {
+	w.t.Helper()
+	a, err := w.s.ExplainMissing(w.ctx, "", setting, seven)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return a
+}
+
+func (w *world) because(setting string, want Cause, details ...string) {
+	w.t.Helper()
+	a := w.missing(setting)
+	if a.Cause != want {
+		w.t.Errorf("%s, want %s", a, want)
+	}
+	for _, detail := range details {
+		if !strings.Contains(a.String(), detail) {
+			w.t.Errorf("misses %q in:\n%s", detail, a)
+		}
+	}
+}
+
+// One story goes through all that can keep a row from existing.
+func TestEachCauseOfAnAbsence(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		l := &ledger{Store: store}
+		settings, to := settingsMap{"certificate": true, "special": true}, []notify.Recipient{sam}
+		w := newWorld(t, l, clk, &Options{Settings: settings})
+		w.because("certificate", CauseNoSuchType, "no event of the source was ever handled")
+		p := w.withTriggers(func(t *ReminderType) {
+			t.Gap = GapSkip
+			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return to, nil })
+		})
+		w.s.Register(visits())
+		w.s.Handle("export", HandlerFunc(func(context.Context, []Due) ([]Outcome, error) { return nil, nil }))
+		w.because("visit", CauseNoProvider)
+		w.because("export", CauseNoProvider, "the host's own")
+		w.because("special", CauseNoSuchType)
+		p.settings = []string{"special"}
+		w.because("special", CauseProviderGaveNone)
+		w.because("certificate", CauseProviderGaveNone)
+		settings["certificate"] = false
+		w.because("certificate", CauseSettingOff)
+		settings["certificate"] = true
+		p.err = errBoom
+		w.because("certificate", CauseProviderFailed, "boom")
+		p.err = nil
+
+		p.set(offsets(date(2026, 5, 1), 30)...)
+		p.candidates[0].Zone = "Europe/Atlantis"
+		w.because("certificate", CauseZoneUnknown, "Europe/Atlantis")
+		p.candidates[0].Zone, p.candidates[0].TriggerKey = "", "a:b"
+		w.because("certificate", CauseCandidateRefused, "triggerKey")
+		p.set(append(offsets(date(2026, 5, 1), 30, 90), Candidate{Setting: "special", TargetDate: date(2026, 5, 1)})...)
+		w.because("certificate", CauseNotAskedYet, certificateKey+": NotAskedYet, for 2026-04-01T09:00:00Z", ":90: OffsetPassed")
+		to = nil
+		w.because("certificate", CauseNoRecipients)
+		to = []notify.Recipient{sam}
+		p.set(offsets(date(2026, 5, 1), 90)...)
+		w.because("certificate", CauseOffsetPassed, "for 2026-01-31T09:00:00Z")
+		p.set(Candidate{TargetDate: date(2026, 3, 29), SendAt: "01:30", Zone: "Europe/London"})
+		w.because("certificate", CauseTimeSkipped)
+
+		for _, u := range l.take() {
+			if u.Verb != "select" {
+				t.Errorf("ExplainMissing did %+v", u)
+			}
+		}
+		p.set(offsets(date(2026, 5, 1), 30)...)
+		w.handle(changed(1))
+		w.because("certificate", CauseExists, certificateKey+": Exists, Pending", "last event of the source: certificate-changed e1")
+		w.do(w.s.Hold)
+		w.because("certificate", CauseExists, "Exists, Pending, HeldBySupport")
+		w.do(w.s.Release)
+		w.pollAt(day(2026, 4, 1, 9))
+		w.because("certificate", CauseEnded, "Ended, Completed")
+	})
+}
+
+// Providers see the event that is documented.
+func TestExplainMissingAsksWithItsOwnEvent(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		var asked []Event
+		w.s.Register(certificates(func(t *ReminderType) { t.Triggers = asking(func(e Event) { asked = append(asked, e) }) }))
+		if _, err := w.s.ExplainMissing(w.ctx, "north", "certificate", seven); err != nil {
+			w.t.Error(err)
+		}
+		want := []Event{{Scope: "north", Type: "belfry.explain", Source: seven}}
+		if diff := cmp.Diff(want, asked); diff != "" {
+			w.t.Error(diff)
+		}
+	})
+}
+
+type asking func(Event)
+
+func (asking) EventTypes() []string { return nil }
+
+func (f asking) Candidates(_ context.Context, e Event) ([]Candidate, error) {
+	f(e)
+	panic("no candidates")
+}
+
+func TestExplainMissingNeedsATenantASettingAndASource(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		explain := func(scope Scope, setting string, source Source) error {
+			_, err := w.s.ExplainMissing(w.ctx, scope, setting, source)
+			return err
+		}
+		for want, err := range map[string]error{
+			"the scope of one tenant": explain(storage.AnyScope, "certificate", seven),
+			"no setting":              explain("", "", seven),
+			"Source: keys":            explain("", "certificate", Source{"employee", ""}),
+		} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				w.t.Errorf("%v, want %q", err, want)
+			}
+		}
+	})
+}
+
+func TestExplainSaysThatARowIsPausedAndWhatItLedTo(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		w.ensure(candidate(func(c *Candidate) { c.Setting = "cert-30" }))
+		cert30 := strings.Replace(certificateKey, ":certificate:", ":cert-30:", 1)
+		w.pause(Extent{Everywhere: true, Type: "certificate"}, time.Time{})
+		w.pause(Extent{Type: "visit"}, time.Time{})
+		w.clk.Set(day(2026, 4, 1, 9))
+		w.pause(Extent{}, day(2026, 4, 2, 9))
+		w.says(cert30, "it is due; paused by ann since 2026-03-01T08:00:00Z: a call from the school"+
+			"; paused by ann since 2026-04-01T09:00:00Z until 2026-04-02T09:00:00Z: a call from the school"+
+			"; as things are, delivery would be queued (recipients: 1)")
+		w.resume(Extent{})
+		w.resume(Extent{Everywhere: true, Type: "certificate"})
+		for _, pass := range append(w.s.Passes(), w.out.Passes()...) {
+			w.drain(pass)
+		}
+		e, err := w.s.Explain(w.ctx, "", cert30)
+		if err != nil || e.Messages != 1 || !strings.Contains(e.String(), "by setting cert-30") || !strings.Contains(e.String(), "messages: 1") {
+			w.t.Error(err, e)
+		}
+	})
+}

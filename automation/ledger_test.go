@@ -1,0 +1,97 @@
+package automation
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// ledger is a store that notes which verb touches which table, and how.
+type ledger struct {
+	storage.Store
+	mu   sync.Mutex
+	used []use
+}
+
+// use is one statement.
+type use struct {
+	Verb, Table string
+	Where       []storage.Cond
+}
+
+func (l *ledger) note(verb string, s *storage.Schema, where ...storage.Cond) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used = append(l.used, use{verb, s.Name, where})
+}
+
+// take gives what was noted since the last time.
+func (l *ledger) take() []use {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := l.used
+	l.used = nil
+	return out
+}
+
+// verbs are the statements as texts, "next automation_scheduler".
+func verbs(used []use) []string {
+	out := []string{}
+	for _, u := range used {
+		out = append(out, u.Verb+" "+u.Table)
+	}
+	return out
+}
+
+func (l *ledger) Next(ctx context.Context, s *storage.Schema, c storage.Claim, horizon time.Time) (time.Time, error) {
+	l.note("next", s)
+	return l.Store.Next(ctx, s, c, horizon)
+}
+
+func (l *ledger) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	return l.Store.InTx(ctx, func(tx storage.Tx) error { return f(&ledgerTx{tx, l}) })
+}
+
+type ledgerTx struct {
+	storage.Tx
+	l *ledger
+}
+
+func (t *ledgerTx) Store() storage.Store { return t.l }
+
+func (t *ledgerTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	t.l.note("insert", s)
+	return t.Tx.Insert(ctx, s, rows)
+}
+
+func (t *ledgerTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+	t.l.note("select", s, q.Where...)
+	return t.Tx.Select(ctx, s, scope, q)
+}
+
+func (t *ledgerTx) Count(ctx context.Context, s *storage.Schema, scope storage.Scope, where []storage.Cond, limit int) (int, error) {
+	t.l.note("count", s, where...)
+	return t.Tx.Count(ctx, s, scope, where, limit)
+}
+
+func (t *ledgerTx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+	t.l.note("claim", s)
+	return t.Tx.Claim(ctx, s, c)
+}
+
+func (t *ledgerTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	t.l.note("update", s)
+	return t.Tx.Update(ctx, s, rows)
+}
+
+func (t *ledgerTx) Extend(ctx context.Context, s *storage.Schema, rows []storage.Row, until time.Time) ([]bool, error) {
+	t.l.note("extend", s)
+	return t.Tx.Extend(ctx, s, rows, until)
+}
+
+func (t *ledgerTx) Delete(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	t.l.note("delete", s)
+	return t.Tx.Delete(ctx, s, rows)
+}

@@ -1,0 +1,478 @@
+package automation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+const days = 24 * time.Hour
+
+// forMonth keeps ended rows for thirty days.
+func forMonth(t *ReminderType) { t.Retention = Retention{After: 30 * days} }
+
+func (w *world) retain() RetentionReport {
+	w.t.Helper()
+	report, err := w.s.Retain(w.ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return report
+}
+
+func TestWhatEndedLongAgoIsDeletedAndNeverSentAgain(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(forMonth))
+		w.ensure(of("north", "certificate", 1), candidate(nil))
+		w.pollAt(day(2026, 4, 1, 9))
+		for _, on := range []time.Time{day(2026, 4, 1, 10), day(2026, 5, 1, 9).Add(-time.Microsecond)} {
+			w.clk.Set(on)
+			if got := w.retain(); got != (RetentionReport{}) {
+				w.t.Errorf("%s: %+v", on, got)
+			}
+		}
+		w.clk.Set(day(2026, 5, 1, 9))
+		if got := w.retain(); got != (RetentionReport{Deleted: 2}) {
+			w.t.Errorf("%+v", got)
+		}
+		if got := w.ensure(candidate(nil)); got[0].Outcome != OffsetPassed {
+			w.t.Errorf("a repeated event asks for it again: %+v", got)
+		}
+		w.poll()
+		if got := w.out.dispatched(); len(got) != 2 || len(w.rows()) != 0 {
+			w.t.Errorf("%v %v", got, w.rows())
+		}
+	})
+}
+
+// A row is the memory that keeps its work from happening twice: whenever it is
+// gone, whoever asks for its key again, at whatever time of that day in whatever
+// zone and under a calendar that has changed, is told that the moment passed.
+func TestNoKeyIsForgottenThatCouldBeAskedForAgain(t *testing.T) {
+	for name, catchUp := range map[string]time.Duration{"as usual": 0, "an hour": time.Hour, "sixty days": 60 * days} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				moved := 0
+				w.s.Register(certificates(func(t *ReminderType) {
+					t.CatchUp = catchUp
+					t.Retention = Retention{After: days}
+					t.BusinessDay = func(_ context.Context, _ Scope, _ string, d Date) (Date, error) { return d.AddDays(moved), nil }
+				}))
+				w.ensure(candidate(nil))
+				w.pollAt(day(2026, 4, 1, 9))
+				moved = 3
+				late := candidate(func(c *Candidate) { c.SendAt, c.Zone = "23:59:59", "Etc/GMT+12" })
+				gone := false
+				for n := 0; n < 400 && !gone; n++ {
+					w.clk.Add(6 * time.Hour)
+					gone = w.retain().Deleted == 1
+				}
+				other := New(w.store, w.out, &w.s.opts) // serves nothing, so it has the usual CatchUp
+				for _, s := range []*Scheduler{w.s, other} {
+					if got, err := s.Ensure(w.ctx, late); !gone || err != nil || got[0].Outcome != OffsetPassed {
+						w.t.Errorf("deleted %t, on %s, and then %+v, %v", gone, w.clk.Now(), got, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestOpenRowsAndHoldsStayForEver(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) {
+			forMonth(t)
+			t.Recipients = failing(Permanent(errBoom))
+		}))
+		w.ensure(candidate(nil), of("", "certificate", 1), of("", "certificate", 2))
+		w.ensure(candidate(func(c *Candidate) { c.TargetDate, c.TriggerKey = date(2036, 5, 1), "pending" }))
+		w.pollAt(day(2026, 4, 1, 9)) // Failed, and on hold
+		w.change(certificateKey, func(r *Schedule) {
+			r.IsOnSupportHold = false
+			r.deactivate(w.s.now(), Superseded)
+			r.hold(HeldBySupport, "")
+		})
+		w.change("reminder:certificate:employee:7:1:2026-05-01:30", func(r *Schedule) {
+			r.IsOnSupportHold = false
+			r.to(w.s.now(), StatusCancelled)
+		})
+		before := w.statuses()
+		w.clk.Set(day(2028, 4, 1, 9))
+		if got := w.retain(); got != (RetentionReport{Deleted: 1}) {
+			w.t.Errorf("%+v", got)
+		}
+		delete(before, "reminder:certificate:employee:7:1:2026-05-01:30")
+		if diff := cmp.Diff(before, w.statuses()); diff != "" || len(before) != 3 {
+			w.t.Error(diff)
+		}
+	})
+}
+
+// ended inserts a completed row under a key, as some other trigger would.
+func (w *world) ended(key string, err error) string {
+	w.t.Helper()
+	if err == nil {
+		err = w.store.InTx(w.ctx, func(tx storage.Tx) error {
+			now := storage.Now(w.store)
+			_, err := schedules.Insert(w.ctx, tx, &Schedule{
+				Record: storage.Record{Key: key, Type: "certificate", Status: StatusCompleted}, CreatedOn: now, ScheduledOn: now, EndedOn: now,
+			})
+			return err
+		})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return key
+}
+
+func (w *world) threshold(policy keys.FiringPolicy) string {
+	value, scope, err := keys.Firing{Policy: policy, Value: "0.9", Scope: "all", LocalDate: "2026-03-01", Rises: 1}.Parts()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	key, err := keys.Threshold{
+		Setting: "s", SourceType: "class", Source: "7", TriggerKey: "default", Metric: "occupancy", Value: value, Policy: policy, ScopeKey: scope,
+	}.Key()
+	return w.ended(key, err)
+}
+
+// What may be asked for at any time is kept, unless the type says otherwise.
+func TestEachKindOfKeyIsRememberedForAsLongAsItMayBeAskedFor(t *testing.T) {
+	for name, forgetAfter := range map[string]time.Duration{"without a word of the type": 0, "where the type forgets": 90 * days} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				w.s.Register(certificates(func(t *ReminderType) { t.Retention = Retention{After: days, ForgetAfter: forgetAfter} }))
+				perDay := w.threshold(keys.OncePerDay)
+				recurring := w.ended(keys.Recurring{Setting: "s", SourceType: "class", Source: "7", TriggerKey: "default", Occurrence: start}.Key())
+				unread := w.ended("not a key", nil)
+				atAnyTime := []string{unread, w.threshold(keys.OncePerSource), w.threshold(keys.OncePerThreshold), w.threshold(keys.FalseToTrue)}
+				w.goneAt(recurring, start.Add(days))
+				w.goneAt(perDay, start.Truncate(days).Add(4*days))
+				for _, key := range atAnyTime {
+					if forgetAfter == 0 {
+						w.clk.Set(day(2066, 1, 1, 0))
+						w.retain()
+						w.row(key)
+					} else {
+						w.goneAt(key, start.Add(forgetAfter))
+					}
+				}
+			})
+		})
+	}
+}
+
+// goneAt fails the test unless the row is there at a moment and gone right after.
+func (w *world) goneAt(key string, last time.Time) {
+	w.t.Helper()
+	if w.clk.Now().Before(last) {
+		w.clk.Set(last)
+		w.retain()
+		w.row(key)
+	}
+	w.clk.Set(last.Add(time.Microsecond))
+	w.retain()
+	if _, there := w.rows()[key]; there {
+		w.t.Errorf("%s is there after %s", key, last)
+	}
+}
+
+// A host's type says for how long a duplicate may come.
+func TestAHostsTypeIsRememberedUnlessItSaysForHowLong(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		done := HandlerFunc(func(_ context.Context, due []Due) ([]Outcome, error) { return make([]Outcome, len(due)), nil })
+		w.s.Handle("export", Retained(LongRunning(done), Retention{After: days}))
+		w.s.Handle("import", LongRunning(Retained(done, Retention{After: days, ForgetAfter: 7 * days})))
+		if !w.s.registry.longRunning("export") || !w.s.registry.longRunning("import") {
+			w.t.Error("wrapped twice, it is no long-running type any more")
+		}
+		var made []Ensured
+		for _, name := range []string{"export", "import"} {
+			made = append(made, w.ensure(Candidate{AutomationType: name, Source: Source{"file", "1"}, ScheduledOn: start})...)
+		}
+		w.poll()
+		w.goneAt(made[1].Key, start.Add(7*days))
+		w.clk.Set(day(2066, 1, 1, 0))
+		if got := w.retain(); got != (RetentionReport{Remembered: 1}) || w.row(made[0].Key).Status != StatusCompleted {
+			w.t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestRowsAreArchivedBeforeTheyAreDeleted(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		var archived []string
+		answer := errBoom
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Retention = Retention{After: 30 * days, Archive: func(_ context.Context, rows []Schedule) error {
+				for _, r := range rows {
+					archived = append(archived, fmt.Sprint(r.Key, " ", r.Status, " ", w.row(r.Key).ID == r.ID))
+				}
+				return answer
+			}}
+		}))
+		w.s.Register(certificates(func(t *ReminderType) { t.Name = "invoice"; forMonth(t) }))
+		w.ensure(candidate(nil), of("", "invoice", 1))
+		w.pollAt(day(2026, 4, 1, 9))
+		w.clk.Set(day(2026, 6, 1, 9))
+		report, err := w.s.Retain(w.ctx)
+		if report != (RetentionReport{Deleted: 1, Unarchived: 1}) || !errors.Is(err, errBoom) || !strings.Contains(err.Error(), "Archive of certificate") {
+			w.t.Errorf("%+v %v", report, err)
+		}
+		w.row(certificateKey)
+		answer = nil
+		if got := w.retain(); got != (RetentionReport{Deleted: 1}) || len(w.rows()) != 0 {
+			w.t.Errorf("%+v", got)
+		}
+		want := []string{certificateKey + " Completed true", certificateKey + " Completed true"}
+		if diff := cmp.Diff(want, archived); diff != "" {
+			w.t.Error(diff)
+		}
+	})
+}
+
+func TestAPanicInArchiveKeepsTheRows(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Retention = Retention{After: 30 * days, Archive: func(context.Context, []Schedule) error { panic("boom") }}
+		}))
+		w.ensure(candidate(nil))
+		w.pollAt(day(2026, 4, 1, 9))
+		w.clk.Set(day(2026, 6, 1, 9))
+		report, err := w.s.Retain(w.ctx)
+		if report != (RetentionReport{Unarchived: 1}) || !isPanic(err) {
+			w.t.Errorf("%+v %v", report, err)
+		}
+	})
+}
+
+// Whoever writes a row between looking and deleting saves it.
+func TestARowThatSomebodyWritesMeanwhileStays(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return nil, nil })
+			t.Retention = Retention{After: 30 * days, Archive: func(context.Context, []Schedule) error {
+				w.do(w.s.Retry)
+				return nil
+			}}
+		}))
+		w.ensure(candidate(nil))
+		w.pollAt(day(2026, 4, 1, 9))
+		w.clk.Set(day(2026, 6, 1, 9))
+		if got := w.retain(); got != (RetentionReport{}) || w.row(certificateKey).Status != StatusPending {
+			w.t.Errorf("%+v %+v", got, w.row(certificateKey))
+		}
+	})
+}
+
+// more than a page, of two scopes
+func TestAWalkSeesEveryRow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(forMonth))
+		var many []Candidate
+		for i := range retainPage + 3 {
+			many = append(many, of(Scope([]string{"", "north"}[i%2]), "certificate", i))
+		}
+		w.ensure(many...)
+		w.ensure(of("", "elsewhere", 1))
+		w.pollAll(day(2026, 4, 1, 9))
+		w.clk.Set(day(2026, 6, 1, 9))
+		if got := w.retain(); got != (RetentionReport{Deleted: retainPage + 3}) || len(w.rows()) != 1 {
+			w.t.Errorf("%+v, %d rows left", got, len(w.rows()))
+		}
+	})
+}
+
+// pollAll runs everything that is due at a moment, in one poll.
+func (w *world) pollAll(on time.Time) {
+	w.t.Helper()
+	w.clk.Set(on)
+	if _, err := w.runner().Poll(w.ctx, 5000); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) retentionRunner() work.Runner {
+	return w.s.retentionPass().Runner(work.Options{Logger: w.s.opts.Logger})
+}
+
+func (w *world) walk(r work.Runner) work.Report {
+	w.t.Helper()
+	report, err := r.Poll(w.ctx, 100)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return report
+}
+
+// The pass goes through all rows once a day, wherever a poller runs; what one
+// process has begun another one goes on with.
+func TestOneProcessAtATimeWalksOnceADay(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(forMonth))
+		other := New(w.store, notify.New(w.store, nil), &w.s.opts)
+		one, two := w.retentionRunner(), other.retentionPass().Runner(work.Options{Logger: w.s.opts.Logger})
+		if w.walk(two).Claimed != 0 {
+			w.t.Error("a process without a type that forgets walks")
+		}
+		other.Register(certificates(forMonth))
+		var many []Candidate
+		for i := range retainPage + 3 {
+			many = append(many, of("", "certificate", i))
+		}
+		w.ensure(many...)
+		w.pollAll(day(2026, 4, 1, 9))
+		w.clk.Set(day(2026, 6, 1, 9))
+		left := func(n int) {
+			w.t.Helper()
+			if got := len(w.rows()); got != n {
+				w.t.Errorf("%d rows are left, want %d", got, n)
+			}
+		}
+		w.walk(one)
+		left(3)
+		w.walk(two)
+		left(0)
+		w.ensure(candidate(func(c *Candidate) { c.TargetDate = date(2026, 7, 3) })) // due the 3rd of June
+		for w.walk(one).Claimed+w.walk(two).Claimed > 0 {
+			w.clk.Add(time.Second)
+		}
+		w.pollAt(day(2026, 6, 3, 9))
+		w.clk.Set(day(2026, 7, 10, 9))
+		w.walk(two)
+		left(0)
+	})
+}
+
+func TestAWalkThatFailsIsTakenUpLater(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Retention = Retention{After: 30 * days, Archive: func(context.Context, []Schedule) error { return errBoom }}
+		}))
+		w.ensure(candidate(nil))
+		w.pollAt(day(2026, 4, 1, 9))
+		w.clk.Set(day(2026, 6, 1, 9))
+		r := w.retentionRunner()
+		for w.walk(r).Claimed > 0 {
+			w.clk.Add(time.Second)
+		}
+		w.row(certificateKey)
+		if w.walk(r).Claimed != 0 {
+			w.t.Error("it goes on and on")
+		}
+		w.clk.Add(days)
+		if w.walk(r).Claimed != 1 {
+			w.t.Error("it is given up")
+		}
+	})
+}
+
+func TestRetentionThatMakesNoSenseIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newPlayer(t).world
+	for want, r := range map[string]Retention{
+		"a negative Retention":              {After: -1},
+		"a Retention of less than a day":    {After: time.Hour},
+		"a Retention without After":         {ForgetAfter: days},
+		"automation: Retained: a Retention": {Archive: func(context.Context, []Schedule) error { return nil }},
+	} {
+		if got := panics(t, func() { Retained(HandlerFunc(nil), r) }); !strings.Contains(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+		got := panics(t, func() { w.s.Register(certificates(func(t *ReminderType) { t.Name, t.Retention = "x", r })) })
+		if !strings.Contains(got, "a negative Retention") && !strings.Contains(got, "a Retention ") {
+			t.Error(got)
+		}
+	}
+	if got := panics(t, func() { Retained(nil, Retention{}) }); !strings.Contains(got, "without a handler") {
+		t.Error(got)
+	}
+	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+		_, err := w.s.WithTx(tx).Retain(w.ctx)
+		return err
+	})
+	if !errors.Is(err, errBound) {
+		t.Error(err)
+	}
+}
+
+// Most hosts keep everything: their pollers ask for nothing.
+func TestWithoutARetentionNothingIsAskedFor(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	clk.Set(start)
+	store := &countingStore{Store: memory.New(&memory.Options{Clock: clk})}
+	w := newWorld(t, store, clk, nil)
+	w.s.Register(certificates(nil))
+	before := store.verbs
+	if report := w.walk(w.retentionRunner()); report != (work.Report{}) || w.retain() != (RetentionReport{}) || store.verbs != before {
+		t.Errorf("%+v, %d verbs", report, store.verbs-before)
+	}
+}
+
+// What is on hold is left out by the statement and by the rule, either of which
+// would do.
+func TestRetentionHasTwoGuardsBeforeAHold(t *testing.T) {
+	t.Parallel()
+	p := newPlayer(t)
+	p.s.Register(certificates(func(t *ReminderType) { t.Name = "invoice"; forMonth(t) }))
+	p.ensure(of("", "invoice", 1))
+	p.clk.Set(day(2026, 4, 1, 9))
+	p.change("reminder:invoice:employee:7:1:2026-05-01:30", func(r *Schedule) {
+		r.deactivate(p.s.now(), Superseded)
+		r.hold(HeldBySupport, "")
+	})
+	p.clk.Set(day(2028, 4, 1, 9))
+	types := p.s.registry.keepings()
+	rows, _, err := p.s.retainPage(p.ctx, 0, p.s.now(), types)
+	if err != nil || len(rows) != 0 {
+		t.Errorf("read %d rows on hold, %v", len(rows), err)
+	}
+	row := p.row("reminder:invoice:employee:7:1:2026-05-01:30")
+	if types["invoice"].old(&row, p.s.now()) {
+		t.Error("a row on hold counts as old")
+	}
+	row.IsOnSupportHold = false
+	if !types["invoice"].old(&row, p.s.now()) {
+		t.Error("without the hold it does not either")
+	}
+}
+
+// A condition that has risen again is never asked for its earlier rises.
+func TestARiseIsRememberedUntilTheNextOne(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		m := w.withMeter(func(t *ReminderType) { t.Retention = Retention{After: days} })
+		reads := func(version int64, reading string) {
+			m.set(line{value: "18", reading: reading, comparison: AtLeast}.under(FalseToTrue))
+			w.handle(booked(version))
+			w.poll()
+		}
+		reads(1, "18")
+		w.clk.Add(100 * days)
+		if got := w.retain(); got != (RetentionReport{Remembered: 1}) {
+			w.t.Errorf("%+v %v", got, w.statuses())
+		}
+		reads(2, "17")
+		reads(3, "19")
+		if got := w.retain(); got != (RetentionReport{Deleted: 1}) {
+			w.t.Errorf("%+v %v", got, w.statuses())
+		}
+		reads(3, "19")
+		if diff := cmp.Diff(map[string]string{thresholdKey("18:FalseToTrue:source@2"): "Completed"}, w.statuses()); diff != "" || len(w.out.dispatched()) != 2 {
+			w.t.Error(diff)
+		}
+	})
+}

@@ -1,0 +1,60 @@
+package automation
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestI18_EveryAnswerOfAValidatorSaysWhatBecomesOfTheRow(t *testing.T) {
+	for name, story := range map[string]struct {
+		says Validity
+		want string
+	}{
+		"still valid":                   {StillValid(), "Completed"},
+		"asks for the same":             {AsksFor(0, offsets(date(2026, 5, 1), 30)...), "Completed"},
+		"no answer at all":              {Validity{}, "Deactivated SourceNoLongerValid"},
+		"no longer valid":               {NoLongerValid(""), "Deactivated SourceNoLongerValid"},
+		"no longer valid for a reason":  {NoLongerValid("CourseCancelled"), "Deactivated CourseCancelled"},
+		"asks for something else":       {AsksFor(0, offsets(date(2026, 6, 1), 30)...), "Deactivated InputChanged"},
+		"asks for nothing any more":     {AsksFor(7), "Deactivated SourceNoLongerValid"},
+		"asks for another day before":   {AsksFor(0, offsets(date(2026, 5, 1), 7)...), "Deactivated InputChanged"},
+		"asks for the same and another": {AsksFor(0, offsets(date(2026, 5, 1), 30, 7)...), "Completed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				w.s.Register(certificates(func(t *ReminderType) {
+					t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return story.says, nil })
+				}))
+				w.ensure(candidate(nil))
+				w.pollAt(day(2026, 4, 1, 9))
+				if got := w.statuses()[certificateKey]; got != story.want {
+					w.t.Errorf("%s, want %s", got, story.want)
+				}
+				if row := w.row(certificateKey); row.RetryCount != 0 {
+					w.t.Errorf("counted as a failure: %+v", row)
+				}
+			})
+		})
+	}
+}
+
+// What a handler says about a row that it ends is kept with the row.
+func TestAHandlersResultIsKeptWithARowThatItEnds(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Handle("export", HandlerFunc(func(_ context.Context, due []Due) ([]Outcome, error) {
+			out := Outcome{Deactivate: "FileGone"}
+			out.Result.Summary = "moved to the archive"
+			return []Outcome{out}, nil
+		}))
+		got := w.ensure(Candidate{AutomationType: "export", Source: Source{"file", "budget"}, ScheduledOn: start})
+		w.poll()
+		row := w.row(got[0].Key)
+		result, err := row.Dispatched()
+		want := []string{"Deactivated", "FileGone", "FileGone", "moved to the archive"}
+		if diff := cmp.Diff(want, []string{row.Status, string(row.ReasonCode), result.SkippedReason, result.Summary}); err != nil || diff != "" {
+			w.t.Error(err, diff)
+		}
+	})
+}
