@@ -43,10 +43,10 @@ func (g *frequencyGate) count(ctx context.Context, tx storage.Tx, a []Attempt, o
 	}
 	changed := map[*frequencyRow]bool{}
 	for i := range a {
-		r := rows[placeOf(&a[i])]
-		if r == nil {
-			continue // mandatory
+		if a[i].Mandatory {
+			continue
 		}
+		r := rows[placeOf(&a[i])]
 		next, over := r.count(g.caps, a[i].MessageID, a[i].Now)
 		switch {
 		case over == nil:
