@@ -10,7 +10,7 @@ import (
 func TestACapCountsOverAllProducersAndLetsTheRestWait(t *testing.T) {
 	gated(t, with(GateOptions{Caps: []FrequencyCap{{Limit: 2, Per: 24 * time.Hour}}}), func(t *testing.T, h *host) {
 		survey := Gates(h.store, &GateOptions{Caps: []FrequencyCap{{Limit: 2, Per: 24 * time.Hour}}})
-		h.same("a survey", []string{""}, h.ask1(survey[len(survey)-1], attemptOf("of a survey", "sam", h.clk.Now())))
+		h.same("a survey", []string{""}, h.answersOf(survey[len(survey)-1], attemptOf("of a survey", "sam", h.clk.Now())))
 		h.clk.Add(time.Hour)
 		h.ensure(letter("a", "sam"))
 		h.drain()
@@ -33,8 +33,8 @@ func TestAMandatoryMessagePassesTheCapUncounted(t *testing.T) {
 		g := h.gates[len(h.gates)-1]
 		reset := attemptOf("reset", "sam", h.clk.Now())
 		reset.Mandatory = true
-		h.same("in one group", []string{"", "", "Skip " + ReasonFrequencyCap}, h.ask1(g, reset, attemptOf("a", "sam", h.clk.Now()), attemptOf("b", "sam", h.clk.Now())))
-		h.same("behind it", []string{"", ""}, h.ask1(g, reset, attemptOf("a", "sam", h.clk.Now())))
+		h.same("in one group", []string{"", "", "Skip " + ReasonFrequencyCap}, h.answersOf(g, reset, attemptOf("a", "sam", h.clk.Now()), attemptOf("b", "sam", h.clk.Now())))
+		h.same("behind it", []string{"", ""}, h.answersOf(g, reset, attemptOf("a", "sam", h.clk.Now())))
 	})
 }
 
@@ -44,7 +44,7 @@ func TestAMessageCountsOnceInACap(t *testing.T) {
 	gated(t, with(GateOptions{Caps: []FrequencyCap{{Limit: 1, Per: 24 * time.Hour}}}), func(t *testing.T, h *host) {
 		g, start := h.gates[len(h.gates)-1], h.clk.Now()
 		for _, at := range []time.Duration{0, time.Minute, 10 * time.Hour} {
-			h.same("again", []string{""}, h.ask1(g, attemptOf("a", "sam", start.Add(at))))
+			h.same("again", []string{""}, h.answersOf(g, attemptOf("a", "sam", start.Add(at))))
 		}
 		over, err := g.Ask(t.Context(), []Attempt{attemptOf("b", "sam", start.Add(11*time.Hour))})
 		if err != nil || !over[0].Until.Equal(start.Add(34*time.Hour)) {
@@ -52,7 +52,7 @@ func TestAMessageCountsOnceInACap(t *testing.T) {
 		}
 		r := only(h, frequencies)
 		h.same("counted", []counted{{"a", start.Add(10 * time.Hour)}}, r.Messages)
-		h.ask1(g, attemptOf("c", "sam", start.Add(100*time.Hour)))
+		h.answersOf(g, attemptOf("c", "sam", start.Add(100*time.Hour)))
 		h.same("what is old is forgotten", 1, len(only(h, frequencies).Messages))
 	})
 }

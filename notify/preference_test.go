@@ -17,8 +17,8 @@ func (h *host) prefers(p ...Preference) {
 	}
 }
 
-// ask asks one gate about attempts and gives the reasons, empty for Proceed.
-func (h *host) ask1(g Gate, a ...Attempt) []string {
+// answersOf asks one gate about attempts and gives the reasons, empty for Proceed.
+func (h *host) answersOf(g Gate, a ...Attempt) []string {
 	h.t.Helper()
 	verdicts, err := g.Ask(h.t.Context(), a)
 	if err != nil {
@@ -55,10 +55,10 @@ func TestTheMostParticularPreferenceDecides(t *testing.T) {
 			return a
 		}
 		g := preferenceGate{h.store}
-		h.same("visits by mail", []string{stopped, stopped, stopped, stopped, "", "", ""}, h.ask1(g,
+		h.same("visits by mail", []string{stopped, stopped, stopped, stopped, "", "", ""}, h.answersOf(g,
 			about("everything", "visit", "email", false), about("method", "visit", "email", false), about("type", "visit", "email", false),
 			about("both", "visit", "email", false), about("but", "visit", "email", false), about("sam", "visit", "email", false), about("back", "visit", "email", false)))
-		h.same("others", []string{stopped, "", "", "", stopped, ""}, h.ask1(g,
+		h.same("others", []string{stopped, "", "", "", stopped, ""}, h.answersOf(g,
 			about("everything", "offer", "sms", false), about("method", "visit", "sms", false), about("type", "offer", "email", false),
 			about("both", "visit", "sms", false), about("but", "offer", "email", false), about("everything", "offer", "email", true)))
 		got, err := h.Preferences(t.Context(), "tenant", "but")
@@ -75,7 +75,7 @@ func TestStrangeNamesHaveKeysToo(t *testing.T) {
 		h.prefers(Preference{Scope: "tenant", RecipientRef: long, Type: "a\x1fb", OptedOut: true})
 		a, b := attemptOf("id", long, h.clk.Now()), attemptOf("id", "sam", h.clk.Now())
 		a.NotificationType = "a\x1fb"
-		h.same("answers", []string{"Skip " + ReasonOptedOut, ""}, h.ask1(preferenceGate{h.store}, a, b))
+		h.same("answers", []string{"Skip " + ReasonOptedOut, ""}, h.answersOf(preferenceGate{h.store}, a, b))
 	})
 }
 

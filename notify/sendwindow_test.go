@@ -69,7 +69,7 @@ func TestUrgentMessagesAndOtherMethodsHaveNoQuietHours(t *testing.T) {
 		g := newWindowGate(SendWindow{From: "10:00", To: "21:00", Methods: []string{"email"}})
 		urgent, sms := attemptOf("a", "sam", h.clk.Now()), attemptOf("b", "sam", h.clk.Now())
 		urgent.Urgent, sms.Method = true, "sms"
-		h.same("answers", []string{"", "", "Defer " + ReasonQuietHours}, h.ask1(g, urgent, sms, attemptOf("c", "sam", h.clk.Now())))
+		h.same("answers", []string{"", "", "Defer " + ReasonQuietHours}, h.answersOf(g, urgent, sms, attemptOf("c", "sam", h.clk.Now())))
 	})
 }
 
