@@ -41,7 +41,11 @@ func ExampleGates() {
 	forecast, err := n.DryRun(ctx, all...)
 	orPanic(err)
 	for _, f := range forecast {
-		fmt.Println(f.Message.RecipientRef, f.Verdict.Action, f.Verdict.Reason)
+		if f.Verdict.Action == notify.ActionProceed {
+			fmt.Println(f.Message.RecipientRef, "gets it")
+		} else {
+			fmt.Println(f.Message.RecipientRef, f.Verdict.Action, f.Verdict.Reason)
+		}
 	}
 	_, err = n.EnsureOutgoingMessage(ctx, nil, all...)
 	orPanic(err)
@@ -50,7 +54,7 @@ func ExampleGates() {
 	clk.Set(time.Date(2026, 3, 2, 23, 1, 0, 0, time.UTC)) // 08:01 in Tokyo
 	orPanic(poller.Drain(ctx))
 	// Output:
-	// ann
+	// ann gets it
 	// bob Defer QuietHours
 	// cy Skip OptedOut
 	// 20:00 sent to ann@example.com
