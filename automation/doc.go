@@ -14,11 +14,26 @@
 // the transaction that completes the row. Nothing is sent or rendered here:
 // Completed means that delivery work is queued, not that it arrived.
 //
+// # What recurs
+//
+// A candidate with a [Recurrence] is a series. Only its next occurrence is a row;
+// when that first ends or is put on hold, whatever became of it, the one behind
+// it is made in the same transaction. [Lateness] says what happens to those that
+// were missed, and [Scheduler.Preview] lists those to come.
+//
 // # Inside the host's transaction
 //
 // [Scheduler.WithTx] binds a scheduler to a transaction of the host, so that the
 // host's own change and the work that follows from it commit together or not at
 // all.
+//
+// # When an event was missed
+//
+// Events come first; what one of them missed is repaired by reconciliation. A
+// reminder type with a [Scan] lets a Poller read its sources in bounded pages,
+// at a low frequency, and compare what they want with their rows, by the same
+// keys. [Scheduler.Reconcile] does it at once, after settings have changed, and
+// as a dry run.
 //
 // # When something is wrong
 //

@@ -80,18 +80,42 @@ func (s *Scheduler) plansOf(ctx context.Context, name string, scope Scope, sourc
 }
 
 // planSettings finds the settings that are off.
-func (s *Scheduler) planSettings(ctx context.Context, e Event, _ route, p *eventPlan) error {
-	loaded, err := s.settings(ctx, e.Scope, p.spoken)
-	if err != nil {
-		return err
-	}
-	p.off = map[string]bool{}
+func (s *Scheduler) planSettings(ctx context.Context, e Event, _ route, p *eventPlan) (err error) {
+	p.off, err = s.inactive(ctx, e.Scope, p.spoken)
+	return err
+}
+
+// inactive tells which settings are off.
+func (s *Scheduler) inactive(ctx context.Context, scope Scope, ids []string) (map[string]bool, error) {
+	loaded, err := s.settings(ctx, scope, ids)
+	off := map[string]bool{}
 	for i, setting := range loaded {
 		if !setting.Active {
-			p.off[p.spoken[i]] = true
+			off[ids[i]] = true
 		}
 	}
-	return nil
+	return off, err
+}
+
+// superseded tells of an open row of the source whether it has to go, and why.
+func (p eventPlan) superseded() func(*Schedule) (Reason, bool) {
+	wanted := map[string]bool{}
+	for _, plan := range p.plans {
+		if !plan.skipped && !plan.unmet {
+			wanted[plan.want.Key] = true
+		}
+	}
+	conditions, series := demandOf(p.plans), p.series()
+	return func(row *Schedule) (Reason, bool) {
+		if p.off[row.Setting] {
+			return ReminderSettingInactive, true
+		}
+		if wanted[row.Key] || series[row.seriesKey()] {
+			return "", false
+		}
+		reason, ends := conditions.ending(row)
+		return reason, ends && (reason != Superseded || row.baseKey() == row.Key) // a rerun is support's
+	}
 }
 
 func (s *Scheduler) planInvalidations(ctx context.Context, e Event, r route, p *eventPlan) error {

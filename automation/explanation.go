@@ -20,6 +20,8 @@ type Explanation struct {
 	Condition *Condition
 	// Dispatched has the coordinates of what it led to.
 	Dispatched notify.DispatchResult
+	// Series is the series that the key is an occurrence of; nil: of none.
+	Series *SeriesState
 	// Messages is how many outgoing messages there are of its notification so far,
 	// at most 1000; zero also where the dispatcher cannot tell.
 	Messages int
@@ -40,6 +42,7 @@ func (e Explanation) String() string {
 		e.origin(&b)
 		e.state(&b)
 	}
+	e.series(&b)
 	for _, t := range e.History {
 		fmt.Fprintf(&b, "  %s\n", t)
 	}

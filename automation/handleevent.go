@@ -112,7 +112,11 @@ func (s *Scheduler) endInvalid(ctx context.Context, tx storage.Tx, e Event, p ev
 		if in.Source != (Source{}) {
 			where = append(where, storage.Eq("source_type", in.Source.Type), storage.Eq("source", in.Source.ID))
 		}
-		ended, err := s.deactivate(ctx, tx, e, where, func(row *Schedule) (Reason, bool) {
+		deactivate := s.deactivate
+		if len(in.Keys) > 0 {
+			deactivate = s.deactivateOnly
+		}
+		ended, err := deactivate(ctx, tx, e, where, func(row *Schedule) (Reason, bool) {
 			return in.Reason, len(in.Keys) == 0 || slices.Contains(in.Keys, row.Key) || slices.Contains(in.Keys, row.baseKey())
 		})
 		if err != nil {
@@ -129,24 +133,8 @@ func (s *Scheduler) endSuperseded(ctx context.Context, tx storage.Tx, e Event, p
 	if len(p.spoken) == 0 {
 		return nil
 	}
-	wanted := map[string]bool{}
-	for _, plan := range p.plans {
-		if !plan.skipped && !plan.unmet {
-			wanted[plan.want.Key] = true
-		}
-	}
-	conditions := demandOf(p.plans)
 	where := []storage.Cond{storage.In("setting", p.spoken), storage.Eq("source_type", e.Source.Type), storage.Eq("source", e.Source.ID)}
-	ended, err := s.deactivate(ctx, tx, e, where, func(row *Schedule) (Reason, bool) {
-		if p.off[row.Setting] {
-			return ReminderSettingInactive, true
-		}
-		if wanted[row.Key] {
-			return "", false
-		}
-		reason, ends := conditions.ending(row)
-		return reason, ends && (reason != Superseded || row.baseKey() == row.Key) // a rerun is support's
-	})
+	ended, err := s.deactivate(ctx, tx, e, where, p.superseded())
 	result.Deactivated = append(result.Deactivated, ended...)
 	return err
 }

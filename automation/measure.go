@@ -23,11 +23,18 @@ func readAt(version int64, plans []plan) []plan {
 // so that readings arrive in the order of the events.
 func (s *Scheduler) measure(ctx context.Context, tx storage.Tx, plans []plan) ([]plan, error) {
 	states, err := recordReadings(ctx, tx, plans)
-	if err != nil || states == nil {
+	if err != nil {
 		return plans, err
 	}
-	now := s.now()
-	out := slices.Clone(plans) // the transaction may run again
+	return fireAll(plans, states, s.now())
+}
+
+// fireAll gives the plans with the rows that they ask for in those states.
+func fireAll(plans []plan, states map[statePlace]*thresholdState, now time.Time) (out []plan, err error) {
+	if len(states) == 0 {
+		return plans, nil
+	}
+	out = slices.Clone(plans) // the transaction may run again
 	for i, p := range out {
 		if p.condition == nil {
 			continue
@@ -47,12 +54,22 @@ type statePlace struct {
 
 func (k *condition) place() statePlace { return statePlace{k.candidate.Scope, k.state} }
 
-// recordReadings writes what is new. Readings that share a row are one: the
-// newest counts, and of several of one version any that is met.
+// recordReadings writes what is new.
 func recordReadings(ctx context.Context, tx storage.Tx, plans []plan) (map[statePlace]*thresholdState, error) {
-	if !slices.ContainsFunc(plans, func(p plan) bool { return p.condition != nil }) {
+	wants := readingsOf(plans)
+	if len(wants) == 0 {
 		return nil, nil
 	}
+	got, err := thresholdStates.Ensure(ctx, tx, decideReading, slices.Collect(maps.Values(wants))...)
+	for _, g := range got {
+		wants[statePlace{g.Row.Scope, g.Row.Key}] = g.Row
+	}
+	return wants, err
+}
+
+// readingsOf are the states that the plans ask for. Readings that share a row
+// are one: the newest counts, and of several of one version any that is met.
+func readingsOf(plans []plan) map[statePlace]*thresholdState {
 	wants := map[statePlace]*thresholdState{}
 	for _, p := range plans {
 		if p.condition == nil {
@@ -64,11 +81,7 @@ func recordReadings(ctx context.Context, tx storage.Tx, plans []plan) (map[state
 			wants[place] = p.state()
 		}
 	}
-	got, err := thresholdStates.Ensure(ctx, tx, decideReading, slices.Collect(maps.Values(wants))...)
-	for _, g := range got {
-		wants[statePlace{g.Row.Scope, g.Row.Key}] = g.Row
-	}
-	return wants, err
+	return wants
 }
 
 // fire fills in the row of the firing that is under way, or was the last one, or

@@ -14,10 +14,13 @@ import (
 // also registers a notify.Type of the same name, unless t.NotificationType names
 // one. It panics on what only a programmer can get wrong: no name or one that no
 // key can hold, a name that is taken, nobody to send to, an unknown zone or
-// policy, a template that does not parse.
+// policy, a template that does not parse, a Scan without bounds.
 func (s *Scheduler) Register(t ReminderType) {
 	if err := t.check(); err != nil {
 		panic(fmt.Sprintf("automation: Register(%q): %v", t.Name, err))
+	}
+	if t.Scan != nil {
+		t.Scan = t.Scan.withDefaults()
 	}
 	free := s.registry.claim(t.Name, func() {
 		s.registry.reminders[t.Name] = t
@@ -45,6 +48,11 @@ func (t *ReminderType) check() error {
 	}
 	if t.SendAt != "" {
 		if _, err := civil.ParseTimeOfDay(t.SendAt); err != nil {
+			return err
+		}
+	}
+	if t.Scan != nil {
+		if err := t.Scan.check(t.Triggers); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,8 @@ type registry struct {
 	handlers  map[string]Handler
 	names     []string // of both, in order; replaced, never changed
 	routes    map[string]route
+	scanned   []string      // those with a Scan, in order; replaced, never changed
+	added     chan struct{} // closed when a name is registered, and replaced
 
 	leaseLosses atomic.Int64 // rows taken over from other workers
 }
@@ -24,7 +26,7 @@ type route struct{ triggers, invalidations, immediate []string }
 func newRegistry() *registry {
 	return &registry{
 		reminders: map[string]ReminderType{}, handlers: map[string]Handler{},
-		names: []string{}, routes: map[string]route{},
+		names: []string{}, routes: map[string]route{}, scanned: []string{}, added: make(chan struct{}),
 	}
 }
 
@@ -33,6 +35,13 @@ func (r *registry) types() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.names
+}
+
+// scans lists the reminder types with a Scan, and tells when more are added.
+func (r *registry) scans() (names []string, added <-chan struct{}) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.scanned, r.added
 }
 
 func (r *registry) reminder(name string) (ReminderType, bool) {
@@ -78,6 +87,9 @@ func (r *registry) claim(name string, add func()) bool {
 	add()
 	r.names = slices.Sorted(maps.Keys(r.reminders))
 	r.names = slices.AppendSeq(r.names, maps.Keys(r.handlers))
+	r.scanned = slices.DeleteFunc(slices.Sorted(maps.Keys(r.reminders)), func(name string) bool { return r.reminders[name].Scan == nil })
+	close(r.added)
+	r.added = make(chan struct{})
 	return true
 }
 

@@ -61,8 +61,11 @@ func (s *Scheduler) inTx(ctx context.Context, f func(storage.Tx) error) error {
 func (s *Scheduler) now() time.Time { return storage.Now(s.store) }
 
 // Passes is what a Poller runs: the pass over due rows of the types that are
-// registered here, and the one that deletes old rows.
-func (s *Scheduler) Passes() []work.Pass { return []work.Pass{s.duePass(), s.retentionPass()} }
+// registered here, the one that reconciles the types with a [Scan], which rests
+// while there is none, and the one that deletes old rows.
+func (s *Scheduler) Passes() []work.Pass {
+	return []work.Pass{s.duePass(), reconcilePass{s}, s.retentionPass()}
+}
 
 // States gives the state machines of this package, for the documentation.
 func States() []states.Machine { return []states.Machine{machine} }
@@ -71,6 +74,7 @@ func States() []states.Machine { return []states.Machine{machine} }
 // them with a live database.
 func Schemas() []*storage.Schema {
 	return []*storage.Schema{
-		&schedules.Schema, &sources.Schema, &thresholdStates.Schema, &walks.Schema, &pauses.Schema, &audit.Table.Schema,
+		&schedules.Schema, &sources.Schema, &seriesTable.Schema, &thresholdStates.Schema, &walks.Schema, &pauses.Schema,
+		&reconciliations.Schema, &audit.Table.Schema,
 	}
 }

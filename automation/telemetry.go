@@ -11,6 +11,7 @@ import (
 // words of this package, never data.
 type telemetry struct {
 	ensuredRows, events, ended, untraced metric.Int64Counter
+	reconciled, repaired                 metric.Int64Counter
 }
 
 func newTelemetry(o Options) *telemetry {
@@ -26,6 +27,8 @@ func newTelemetry(o Options) *telemetry {
 		ensuredRows: counter("belfry.automation.ensured", "Candidates ensured, by outcome."),
 		events:      counter("belfry.automation.events", "Events handled, by outcome."),
 		ended:       counter("belfry.automation.deactivated", "Rows that events ended, by reason."),
+		reconciled:  counter("belfry.automation.reconciled.sources", "Sources that reconciliation looked at, by outcome."),
+		repaired:    counter("belfry.automation.reconciled.rows", "Rows that reconciliation repaired, by what it did."),
 		untraced:    counter("belfry.automation.traces.failed", "Traces of rows that could not be written."),
 	}
 }
@@ -50,11 +53,23 @@ func (t *telemetry) event(ctx context.Context, r EventResult) {
 	t.ensured(ctx, r.Ensured)
 }
 
+// run counts a finished run of reconciliation.
+func (t *telemetry) run(ctx context.Context, r ReconcileReport) {
+	unchanged, stale, failed := int64(r.Unchanged), int64(r.Stale), int64(r.Failed)
+	add(ctx, t.reconciled, "outcome", map[string]int64{
+		"Unchanged": unchanged, "Stale": stale, "Failed": failed, "Repaired": int64(r.Scanned) - unchanged - stale - failed,
+	})
+	add(ctx, t.repaired, "kind", map[string]int64{
+		"Created": int64(r.Created), "Updated": int64(r.Updated), "Reactivated": int64(r.Reactivated),
+		"Deactivated": int64(r.Deactivated), "Conflict": int64(r.Conflicts),
+	})
+}
+
 // word is the reason if it is one that this package gives, and otherwise "Host":
 // what a host writes there may be data, and of any number of values.
 func (r Reason) word() string {
 	switch r {
-	case Superseded, ThresholdNoLongerMet, Invalidated, SourceNoLongerValid, ReminderSettingInactive, InputChanged, TooLate:
+	case Superseded, ThresholdNoLongerMet, Invalidated, SourceNoLongerValid, ReminderSettingInactive, InputChanged, TooLate, Overtaken:
 		return string(r)
 	}
 	return "Host"

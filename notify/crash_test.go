@@ -80,11 +80,15 @@ func TestAJobThatChangesUnderTheSchedulerIsLoadedAgain(t *testing.T) {
 		h.dispatch(visit("7", person("sam")))
 		stale := only(h, jobs)
 		edit(h, jobs, func(*Job) {})
-		h.inOne(func(tx storage.Tx) error { return wakeAll(t.Context(), tx, jobs, func(j *Job, now time.Time) bool { return j.wake(now, "") }, []*Job{stale}) })
+		h.inOne(func(tx storage.Tx) error {
+			return wakeAll(t.Context(), tx, jobs, func(j *Job, now time.Time) bool { return j.wake(now, "") }, []*Job{stale})
+		})
 		if j := only(h, jobs); j.Status != StatusReady || !j.DueOn.Equal(storetest.Start) {
 			t.Fatalf("job is %s", j.Status)
 		}
-		h.inOne(func(tx storage.Tx) error { return wakeAll(t.Context(), tx, jobs, func(j *Job, now time.Time) bool { return j.wake(now, "") }, []*Job{stale}) })
+		h.inOne(func(tx storage.Tx) error {
+			return wakeAll(t.Context(), tx, jobs, func(j *Job, now time.Time) bool { return j.wake(now, "") }, []*Job{stale})
+		})
 		if j := only(h, jobs); j.Version != 3 {
 			t.Errorf("a ready job was written again: version %d", j.Version)
 		}

@@ -5,5 +5,6 @@ import "slices"
 // all are the deliberate faults.
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, healthMutants,
-	notifyMutants, outboxMutants, settingsMutants, supportMutants, thresholdMutants,
+	notifyMutants, outboxMutants, providerMutants, reconcileMutants, recurringMutants, settingsMutants,
+	supportMutants, thresholdMutants,
 )

@@ -34,13 +34,13 @@ var notifyMutants = []mutant{
 	},
 	{
 		Name: "I-8 the provider is called before its call is recorded", File: "notify/distributorpass.go",
-		Old:     "started, err := n.startCalls(ctx, open)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\teach(started, func(it work.Item[OutgoingMessage]) { n.call(it, channel) })",
-		New:     "each(open, func(it work.Item[OutgoingMessage]) { n.call(it, channel) })\n\tif _, err := n.startCalls(ctx, open); err != nil {\n\t\treturn nil, err\n\t}",
+		Old:     "started, err := n.startCalls(ctx, open)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\teach(started, func(it work.Item[OutgoingMessage]) { n.call(it, channel, files) })",
+		New:     "each(open, func(it work.Item[OutgoingMessage]) { n.call(it, channel, files) })\n\tif _, err := n.startCalls(ctx, open); err != nil {\n\t\treturn nil, err\n\t}",
 		Package: "./notify", Run: "TestI8_/memory",
 	},
 	{
 		Name: "I-9 a call that failed is made again at once", File: "notify/distributorpass.go",
-		Old: "\t\treceipt, err = c.Send(ctx, it.Row.message())\n", New: "\t\tif receipt, err = c.Send(ctx, it.Row.message()); err != nil {\n\t\t\treceipt, err = c.Send(ctx, it.Row.message())\n\t\t}\n",
+		Old: "\t\treceipt, err = c.Send(ctx, m)\n", New: "\t\tif receipt, err = c.Send(ctx, m); err != nil {\n\t\t\treceipt, err = c.Send(ctx, m)\n\t\t}\n",
 		Package: "./notify", Run: "TestI9_/memory",
 	},
 	{

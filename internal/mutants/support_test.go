@@ -85,7 +85,7 @@ var supportMutants = []mutant{
 	},
 	{
 		Name: "I-16 who made a row is forgotten", File: "automation/tell.go",
-		Old: "entries = append(entries, l.made())", New: "",
+		Old: "entries = append(entries, n.made())", New: "",
 		Package: "./automation", Run: "TestTheHistoryTellsEach/memory",
 	},
 	{

@@ -1,0 +1,369 @@
+package automation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// due waits for the moment of the next page or run.
+func (w *world) due() {
+	w.t.Helper()
+	if on := w.state().NextOn; on.After(w.clk.Now()) {
+		w.clk.Set(on)
+	}
+}
+
+func TestI21_APollReadsOneBatchAndTheWatermarkWaitsForTheLast(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		s := w.withStaff(nil)
+		w.hire(s, 5)
+		if got := w.scan(); got.Claimed != 0 {
+			w.t.Errorf("the rows of a new type come at once: %+v", got)
+		}
+		w.due()
+		began := w.clk.Now()
+		if wait := began.Sub(start); wait <= 0 || wait > 6*time.Minute {
+			w.t.Errorf("the first run is after %v", wait)
+		}
+		for page := 1; page <= 3; page++ {
+			state := w.state()
+			if !state.Watermark.IsZero() || len(w.rows()) != 4*(page-1) {
+				w.t.Errorf("before page %d: %+v, %d rows", page, state, len(w.rows()))
+			}
+			if got := w.scan(); got.Claimed != 1 || len(s.asks()) != page {
+				w.t.Errorf("%+v, %d pages read", got, len(s.asks()))
+			}
+			w.clk.Add(time.Second)
+		}
+		for i, r := range s.asks() {
+			want := ScanRequest{
+				ChangedSince: time.Time{}, From: date(2026, 2, 28), NewFrom: date(2026, 2, 28), To: date(2026, 6, 9),
+				After: []string{"", "001", "003"}[i], Limit: 2,
+			}
+			if diff := cmp.Diff(want, r); diff != "" {
+				w.t.Error(diff)
+			}
+		}
+		state := w.state()
+		if !state.Watermark.Equal(began.Add(-15*time.Minute)) || state.CoveredUntil != date(2026, 6, 9) || state.Current != nil || len(w.rows()) != 10 {
+			w.t.Errorf("%+v", state)
+		}
+		if diff := cmp.Diff(map[string]int{"scanned": 5, "created": 10, "pages": 3}, counts(*state.Last)); diff != "" {
+			w.t.Error(diff)
+		}
+		if next := state.NextOn.Sub(w.clk.Now()); next < time.Hour-time.Second || next > 66*time.Minute {
+			w.t.Errorf("the next run is in %v", next)
+		}
+		if got := w.scan(); got.Claimed != 0 {
+			w.t.Errorf("%+v", got)
+		}
+	})
+}
+
+// The second run looks at what changed, and at what is new in the window.
+func TestARunLooksAtChangesAndAtWhatIsNewInTheWindow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		s := w.withStaff(nil)
+		w.hire(s, 2)
+		s.set("far", person{expires: date(2026, 7, 10), version: 1, changed: w.clk.Now()}) // due on 10 June
+		w.clk.Add(time.Hour)
+		w.scanAll()
+		watermark := w.state().Watermark
+		w.clk.Add(23 * time.Hour)
+		s.set("new", person{expires: date(2026, 5, 1), version: 1, changed: w.clk.Now()})
+		w.scanAll()
+		state := w.state()
+		want := map[string]int{"scanned": 2, "created": 4, "pages": 1}
+		if diff := cmp.Diff(want, counts(*state.Last)); diff != "" {
+			w.t.Error(diff)
+		}
+		if last := state.Last; !last.ChangedSince.Equal(watermark) || last.NewFrom != date(2026, 6, 10) || last.To != date(2026, 6, 10) {
+			w.t.Errorf("%+v", last)
+		}
+		w.row(keyOf("far", "2026-07-10", 30))
+		w.row(keyOf("new", "2026-05-01", 30))
+	})
+}
+
+func TestI21_AFailedPageMovesNothingAndAfterFourTriesTheNextRunBeginsAnew(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		s := w.withStaff(nil)
+		w.hire(s, 5)
+		w.scanAll()
+		watermark := w.state().Watermark
+		w.hire(s, 6)
+		w.clk.Add(20 * time.Minute)
+		w.hire(s, 6)
+		s.read = func(r ScanRequest) error {
+			if r.After != "" {
+				return errBoom
+			}
+			return nil
+		}
+		w.due()
+		w.scan()
+		for failures, wait := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour} {
+			w.scan()
+			state := w.state()
+			if !state.Watermark.Equal(watermark) || state.Current.Pages != 1 || state.Failures != failures+1 ||
+				state.ReasonCode != HandlerFailed || !strings.Contains(state.Diagnostics, "boom") {
+				w.t.Errorf("%+v", state)
+			}
+			if next := state.NextOn.Sub(w.clk.Now()); next < wait || next > wait+wait/10 {
+				w.t.Errorf("failure %d: again in %v", failures+1, next)
+			}
+			w.due()
+		}
+		w.scan()
+		state := w.state()
+		if state.Current != nil || state.NextOn.Sub(w.clk.Now()) < time.Hour || !state.Watermark.Equal(watermark) {
+			w.t.Errorf("given up: %+v", state)
+		}
+		s.read = nil
+		w.scanAll()
+		state = w.state()
+		if state.Failures != 0 || state.ReasonCode != "" || !state.Watermark.After(watermark) || state.Last.Scanned != 6 {
+			w.t.Errorf("%+v", state)
+		}
+	})
+}
+
+// A poisoned source does not keep the others from their repair, but the
+// watermark.
+func TestI21_ASourceThatFailsKeepsTheWatermarkOnly(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		s := w.withStaff(nil)
+		w.hire(s, 5)
+		s.asked = func(e Event) error {
+			if e.Source.ID == "002" {
+				panic("poison")
+			}
+			return nil
+		}
+		w.scanAll()
+		state := w.state()
+		want := map[string]int{"scanned": 5, "failed": 1, "created": 8, "pages": 3}
+		if diff := cmp.Diff(want, counts(*state.Last)); diff != "" {
+			w.t.Error(diff)
+		}
+		if !state.Watermark.IsZero() || state.ReasonCode != HandlerFailed || state.Diagnostics != "panic: string" || state.Failures != 0 {
+			w.t.Errorf("%+v", state)
+		}
+		s.asked = nil
+		w.scanAll()
+		if state = w.state(); state.Last.Created != 2 || state.Watermark.IsZero() || state.ReasonCode != "" {
+			w.t.Errorf("%+v", state)
+		}
+	})
+}
+
+// Two processes: while one reads, the other finds nothing to claim.
+func TestOneRunnerAtATimeReadsAScan(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		other := newWorld(w.t, w.store, w.clk, nil)
+		s := w.withStaff(nil)
+		other.serve(s, nil)
+		w.hire(s, 5)
+		w.scan()
+		w.due()
+		s.read = func(ScanRequest) error {
+			if got := other.scan(); got.Claimed != 0 {
+				w.t.Errorf("two runners: %+v", got)
+			}
+			return nil
+		}
+		for i := 1; i <= 3; i++ {
+			if got := w.scan(); got.Settled != 1 || len(s.asks()) != i {
+				w.t.Errorf("%+v", got)
+			}
+		}
+		s.read = nil
+		w.due()
+		if got := other.scan(); got.Claimed != 1 {
+			w.t.Errorf("afterwards the other one is free to: %+v", got)
+		}
+	})
+}
+
+// A runner that died leaves its lease; its page is read again.
+func TestALostRunnerIsReplaced(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		s := w.withStaff(nil)
+		w.hire(s, 3)
+		w.scan()
+		w.due()
+		w.scan()
+		before := w.state()
+		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+			_, err := reconciliations.Claim(w.ctx, tx, storage.Claim{
+				Statuses: []string{reconcileReady}, Token: "dead", Lanes: []storage.LaneClaim{{Limit: 1}},
+				Now: storage.Now(w.store), LeaseUntil: w.clk.Now().Add(time.Minute),
+			})
+			return err
+		})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if got := w.scan(); got.Claimed != 0 {
+			w.t.Errorf("%+v", got)
+		}
+		w.clk.Add(2 * time.Minute)
+		if got := w.scan(); got.Abandoned != 1 || len(s.asks()) != 1 {
+			w.t.Errorf("%+v", got)
+		}
+		if state := w.state(); state.ReasonCode != LeaseExpired || state.Failures != 1 || !cmp.Equal(before.Current, state.Current) {
+			w.t.Errorf("%+v", state)
+		}
+		w.scanAll()
+		if len(w.rows()) != 6 || w.state().Failures != 0 {
+			w.t.Errorf("%+v", w.state())
+		}
+	})
+}
+
+// The scan fails; reminders are on time.
+func TestAScanThatFailsDelaysNobody(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		s := w.withStaff(nil)
+		w.hire(s, 2)
+		w.hear(s, "000")
+		s.read = func(ScanRequest) error { return errBoom }
+		var runners []work.Runner
+		for _, pass := range w.s.Passes() {
+			runners = append(runners, pass.Runner(work.Options{Logger: w.s.opts.Logger}))
+		}
+		for _, on := range []time.Time{start, day(2026, 4, 1, 9)} {
+			w.clk.Set(on)
+			for _, r := range runners {
+				if _, err := r.Poll(w.ctx, 100); err != nil {
+					w.t.Error(err)
+				}
+			}
+		}
+		if diff := cmp.Diff([]string{keyOf("000", "2026-05-01", 30)}, w.out.dispatched()); diff != "" || w.state().Failures != 1 {
+			w.t.Error(diff, w.state())
+		}
+	})
+}
+
+// A tenant that is taken off the list is not scanned any more, until it is back.
+func TestAScopeThatIsNotAllowedAnyMoreIsLeftAlone(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		s := w.withStaff(func(c *Scan) { c.Scopes = []Scope{"", "east"} })
+		w.scanAll()
+		later := newWorld(w.t, w.store, w.clk, nil)
+		later.serve(s, func(c *Scan) { c.Scopes = []Scope{"east"} })
+		s.requests = nil
+		w.clk.Add(2 * time.Hour)
+		for later.scan().Claimed > 0 {
+		}
+		for _, r := range s.asks() {
+			if r.Scope != "east" {
+				w.t.Errorf("%+v", r)
+			}
+		}
+		if state := w.state(); !state.Off || !state.NextOn.IsZero() || state.Watermark.IsZero() {
+			w.t.Errorf("%+v", state)
+		}
+		again := newWorld(w.t, w.store, w.clk, nil)
+		again.serve(s, nil)
+		again.scanAll()
+		if state := w.state(); state.Off || state.Last.ChangedSince.IsZero() {
+			w.t.Errorf("it goes on from its watermark: %+v", state)
+		}
+	})
+}
+
+// A process that ends gives its page back, uncounted.
+func TestAPageWhoseContextEndsIsGivenBack(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		s := w.withStaff(nil)
+		w.hire(s, 2)
+		w.scan()
+		w.due()
+		ctx, cancel := context.WithCancel(w.ctx)
+		s.read = func(ScanRequest) error { cancel(); return ctx.Err() }
+		_, _ = w.scanner().Poll(ctx, 100)
+		if state := w.state(); state.Failures != 0 || state.ReasonCode != "" {
+			w.t.Errorf("%+v", state)
+		}
+		s.read = nil
+		if got := w.scan(); got.Settled != 1 || len(w.rows()) != 4 {
+			w.t.Errorf("%+v", got)
+		}
+	})
+}
+
+// What a finished run says in the log: numbers, and nothing about anybody.
+func TestTheReportOfABackgroundRunIsLoggedWithoutData(t *testing.T) {
+	t.Parallel()
+	w := memoryWorld(t)
+	var log strings.Builder
+	w.s.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	s := w.withStaff(nil)
+	w.hire(s, 3)
+	s.asked = func(e Event) error { return fmt.Errorf("sam@example.com of %s", e.Source.ID) }
+	w.scanAll()
+	s.asked = nil
+	s.read = func(ScanRequest) error { return errors.New("sam@example.com") }
+	w.due()
+	w.scan()
+	text := log.String()
+	for _, want := range []string{"belfry: reconciled", "type=certificate", "pages=2", "scanned=3", "failed=3", "belfry: reconciliation failed", "reason=HandlerFailed"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+	if strings.Contains(text, "sam") || strings.Contains(text, "employee") {
+		t.Error(text)
+	}
+}
+
+// Run rests until a type with a scan is registered, and then makes its row, at
+// the latest when the database is back.
+func TestRunWaitsForAScan(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	clk.Set(start)
+	faulty := &faultyStore{Store: memory.New(&memory.Options{Clock: clk}), at: 1} // the first try fails
+	w := newWorld(t, faulty, clk, nil)
+	made := w.store.Waker().Listen(reconciliations.Name)
+	defer made.Close()
+	ctx, cancel := context.WithCancel(w.ctx)
+	ended := make(chan error)
+	go func() { ended <- w.scanner().Run(ctx) }()
+	w.s.Register(certificates(func(t *ReminderType) { t.Name = "other" }))
+	s := w.withStaff(nil)
+	for waiting := true; waiting; {
+		select {
+		case <-made.C():
+			waiting = false
+		default:
+			clk.Add(rowsRetry)
+		}
+	}
+	w.s.Register(certificates(func(t *ReminderType) {
+		t.Name, t.Triggers = "later", s
+		t.Scan = &Scan{Read: s.Read, SourceType: "employee", Window: 1, Scopes: []Scope{""}}
+	}))
+	<-made.C()
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if states, err := w.s.Reconciliations(w.ctx, ""); len(states) != 2 {
+		t.Error(states, err)
+	}
+}
