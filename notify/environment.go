@@ -21,13 +21,16 @@ type environment struct {
 }
 
 // withEnvironment puts the gate before all others, unless it is one of them. It
-// panics on a gate that is nil.
-func withEnvironment(store storage.Store, gates []Gate) (*environment, []Gate) {
+// panics on a gate that is nil, or knows addresses by another key.
+func withEnvironment(store storage.Store, gates []Gate, hashKey string) (*environment, []Gate) {
 	e := &environment{store: store}
 	all := []Gate{e}
 	for i, g := range gates {
 		if g == nil {
 			panic(fmt.Sprintf("notify: New: gate %d is nil", i+1))
+		}
+		if s, ok := g.(suppressionGate); ok && s.n.hashKey != hashKey {
+			panic("notify: New: GateOptions.HashKey is not Options.HashKey")
 		}
 		if _, ok := g.(*environment); !ok {
 			all = append(all, g)

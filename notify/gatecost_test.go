@@ -92,9 +92,9 @@ func TestTheStatementsOfAGroupDoNotGrowWithItsMessages(t *testing.T) {
 	}{
 		// What is paused, two claims until there are no more, call-started write, settle.
 		"no gates": {none, 5},
-		// And pauses, preferences; one to read and two to write the caps; two to read
+		// And pauses, suppression, preferences; one to read and two to write the caps; two to read
 		// and three to write the rate.
-		"all gates": {gates, 5 + 2 + 3 + 5},
+		"all gates": {gates, 5 + 3 + 3 + 5},
 	} {
 		few, many := statementsOf(t, 2, c.options), statementsOf(t, 150, c.options)
 		if few != many || many > c.most {

@@ -50,7 +50,7 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 	n := &Notifier{store: store, options: opts.withDefaults(), registry: newRegistry(channels)}
 	n.box = outbox.New(store, "notify.status", n.options.Logger)
 	n.hashKey, n.hashKeyCheck = keys.Fingerprint(n.options.HashKey), &hashKeyCheck{}
-	n.environment, n.gates = withEnvironment(store, n.options.Gates)
+	n.environment, n.gates = withEnvironment(store, n.options.Gates, n.hashKey)
 	n.slots = map[string]slots{}
 	for key, most := range n.options.ChannelConcurrency {
 		n.slots[key] = make(slots, max(most, 1))

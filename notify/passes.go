@@ -9,6 +9,7 @@ func (n *Notifier) Passes() []work.Pass {
 		work.Prepared(work.New(n.store, n.generatorSpec()), n.prepareHashKey),
 		work.Prepared(work.New(n.store, n.distributorSpec()), n.environment.prepare),
 		work.Prepared(work.New(n.store, n.resolveSpec()), n.environment.prepare),
+		n.trackerPass(),
 		n.box.Pass(),
 	}
 }

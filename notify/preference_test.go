@@ -111,7 +111,9 @@ func TestALinkUnsubscribesFromItsTypeOrFromEverythingThatIsNotMandatory(t *testi
 	gated(t, unsubscribing, func(t *testing.T, h *host) {
 		h.Register(Type{Name: "offer"})
 		h.Register(Type{Name: "reset", Mandatory: true})
-		of := func(kind string) func(*OutgoingMessage) { return func(m *OutgoingMessage) { m.NotificationType = kind } }
+		of := func(kind string) func(*OutgoingMessage) {
+			return func(m *OutgoingMessage) { m.NotificationType = kind }
+		}
 		h.ensure(letter("visit 1", "sam"), letter("reset 1", "sam", of("reset")), letter("nobody", "", func(m *OutgoingMessage) { m.Address = "eve@example.com" }))
 		h.drain()
 		token := h.tokens()

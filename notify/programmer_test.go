@@ -31,14 +31,17 @@ func TestProgrammersErrorsPanicWithAClearMessage(t *testing.T) {
 		"unclosed action":               func() { n.Register(Type{Name: "a", Renderer: Template{Subject: "{{"}}) },
 		"WithTx needs a transaction":    func() { n.WithTx(nil) },
 		"gate 2 is nil":                 func() { New(store, &Options{Gates: []Gate{silentGate{}, nil}}) },
-		"no http address":               func() { New(store, &Options{Unsubscribe: &UnsubscribeOptions{URL: "ftp://x", Key: make([]byte, 32)}}) },
-		"Key needs 32":                  func() { New(store, &Options{Unsubscribe: &UnsubscribeOptions{URL: "https://x.y"}}) },
-		"Gates needs a store":           func() { Gates(nil, nil) },
-		"From is To":                    func() { Gates(store, &GateOptions{Window: &SendWindow{From: "08:00", To: "08:00"}}) },
-		`"8:00" is not written`:         func() { Gates(store, &GateOptions{Window: &SendWindow{From: "8:00", To: "20:00"}}) },
-		"is not an IANA name":           func() { Gates(store, &GateOptions{Window: &SendWindow{From: "08:00", To: "20:00", Zone: "!"}}) },
-		"a cap of 0 messages":           func() { Gates(store, &GateOptions{Caps: []FrequencyCap{{Per: time.Hour}}}) },
-		"a rate of 0 calls":             func() { Gates(store, &GateOptions{Rates: []RateLimit{{Channel: "sms", Per: time.Hour}}}) },
+		"is not Options.HashKey": func() {
+			New(store, &Options{HashKey: []byte("one"), Gates: Gates(store, &GateOptions{HashKey: []byte("another")})})
+		},
+		"no http address":       func() { New(store, &Options{Unsubscribe: &UnsubscribeOptions{URL: "ftp://x", Key: make([]byte, 32)}}) },
+		"Key needs 32":          func() { New(store, &Options{Unsubscribe: &UnsubscribeOptions{URL: "https://x.y"}}) },
+		"Gates needs a store":   func() { Gates(nil, nil) },
+		"From is To":            func() { Gates(store, &GateOptions{Window: &SendWindow{From: "08:00", To: "08:00"}}) },
+		`"8:00" is not written`: func() { Gates(store, &GateOptions{Window: &SendWindow{From: "8:00", To: "20:00"}}) },
+		"is not an IANA name":   func() { Gates(store, &GateOptions{Window: &SendWindow{From: "08:00", To: "20:00", Zone: "!"}}) },
+		"a cap of 0 messages":   func() { Gates(store, &GateOptions{Caps: []FrequencyCap{{Per: time.Hour}}}) },
+		"a rate of 0 calls":     func() { Gates(store, &GateOptions{Rates: []RateLimit{{Channel: "sms", Per: time.Hour}}}) },
 		"two rates of channel": func() {
 			Gates(store, &GateOptions{Rates: []RateLimit{{Channel: "sms", Limit: 1, Per: time.Hour}, {Channel: "sms", Limit: 1, Per: time.Hour}}})
 		},

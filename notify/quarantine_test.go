@@ -276,3 +276,25 @@ func TestAnIdentityThatCannotBeReadKeepsMessagesBack(t *testing.T) {
 	h.same("sent", map[string]int{"a": 1}, h.texts())
 	h.same("reason", ReasonGateFailed, h.row("b").ReasonCode)
 }
+
+// A message in doubt is a matter between the original and its provider.
+func TestACopyAsksNoProviderAboutItsDoubts(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.waiting()
+		h.dieCalling()
+		h.clk.Add(lease)
+		h.run("notify.distributor")
+		k := &knowing{provider: h.provider, knows: LookupResult{Status: LookupAccepted}}
+		store := &moved{Store: h.store, system: "another"}
+		h.Notifier = New(store, &Options{Logger: quiet}, k)
+		h.drain()
+		if m := h.status(StatusOutcomeUnknown); k.asked != 0 || m.IsOnSupportHold {
+			t.Errorf("asked %d times: %+v", k.asked, m)
+		}
+		if err := h.ReleaseQuarantine(t.Context(), support); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		h.status(StatusSentToProvider)
+	})
+}

@@ -84,6 +84,10 @@ const (
 	// ReasonPaused: somebody has paused the type, the channel or the scope. The
 	// message goes out when the pause is over; resume it.
 	ReasonPaused = "Paused"
+	// ReasonSuppressed: the address bounced for good, or its owner complained or
+	// unsubscribed, or somebody has suppressed it. Nothing was sent; see the
+	// suppression for which, and lift it if it is wrong.
+	ReasonSuppressed = "Suppressed"
 	// ReasonOptedOut: the recipient does not want messages of this type, or by this
 	// method. Nothing was sent, and nothing is to be done.
 	ReasonOptedOut = "OptedOut"

@@ -116,13 +116,8 @@ func (n *Notifier) tokenOf(ctx context.Context, token string) (*OutgoingMessage,
 // none.
 func (n *Notifier) messageByID(ctx context.Context, id string) (m *OutgoingMessage, err error) {
 	err = n.inTx(ctx, nil, func(tx storage.Tx) error {
-		rows, err := outgoingMessages.Find(ctx, tx, storage.AnyScope, storage.Query{
-			Columns: []string{"message_id", "recipient_ref", "recipient_hash", "method", "notification_type"},
-			Where:   []storage.Cond{storage.Eq("message_id", id)}, Limit: 1,
-		})
-		if len(rows) == 1 {
-			m = rows[0]
-		}
+		found, err := messagesByID(ctx, tx, []string{id})
+		m = found[id]
 		return err
 	})
 	return m, err

@@ -5,7 +5,7 @@ package mutants
 var supportMutants = []mutant{
 	{
 		Name: "I-14 a claim ignores what is paused", File: "internal/work/except.go",
-		Old: "c.Except, c.ExceptTypes = e.Scopes, e.Scoped", New: "",
+		Old: "c.Except, c.ExceptTypes, c.ExceptKinds = e.Scopes, e.Scoped, e.Kinds", New: "",
 		Package: "./automation", Run: "TestAPauseStops/.*/memory",
 	},
 	{

@@ -16,12 +16,12 @@ const root = "../.."
 // mayReadAcrossTenants lists the places, with how often they do it: look-ups by
 // ids that came from rows already held, and counts.
 var mayReadAcrossTenants = map[string]int{
-	"internal/work/load.go": 1, // rows that this process holds, by id
-	"notify/pause.go":       1, // the poll asks what is paused
-	"notify/unsubscribe.go": 1, // a message by its id, which nobody can guess
-	"automation/retain.go":  2, // old rows of all scopes, to delete
-	"automation/health.go":  3, // counts; what other scopes have is left out of the answer
-	"automation/pause.go":   1, // the poll asks what is paused
+	"internal/work/load.go":  1, // rows that this process holds, by id
+	"notify/pause.go":        1, // the poll asks what is paused
+	"notify/findmessages.go": 1, // messages that a callback or a link names, by their unguessable ids
+	"automation/retain.go":   2, // old rows of all scopes, to delete
+	"automation/health.go":   3, // counts; what other scopes have is left out of the answer
+	"automation/pause.go":    1, // the poll asks what is paused
 
 	"automation/seriesmissing.go": 1, // for Health, which looks at all tenants
 }
