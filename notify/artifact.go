@@ -57,6 +57,7 @@ func Schemas() []*storage.Schema {
 	return []*storage.Schema{
 		&automationJobs.Schema, &jobs.Schema, &messagingJobs.Schema, &schedules.Schema,
 		&userMessages.Schema, &outgoingMessages.Schema, &conflicts.Schema,
+		&pauses.Schema, &preferences.Schema, &frequencies.Schema, &rateBuckets.Schema, &rateReservations.Schema, &hashKeys.Schema,
 		&deliveryEvents.Schema, &messageReceipts.Schema, &deliveryFacts.Schema, &suppressions.Schema,
 	}
 }

@@ -5,6 +5,6 @@ import "slices"
 // all are the deliberate faults.
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, channelMutants,
-	healthMutants, notifyMutants, outboxMutants, providerMutants, reconcileMutants, recurringMutants,
-	settingsMutants, supportMutants, thresholdMutants, trackerMutants,
+	gateMutants, healthMutants, notifyMutants, outboxMutants, providerMutants, reconcileMutants,
+	recurringMutants, settingsMutants, supportMutants, thresholdMutants, trackerMutants,
 )

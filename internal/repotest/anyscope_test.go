@@ -22,7 +22,8 @@ var mayReadAcrossTenants = map[string]int{
 	"automation/pause.go":   1, // the poll asks what is paused
 
 	"automation/seriesmissing.go": 1, // for Health, which looks at all tenants
-	"notify/findmessages.go":      1, // messages that a callback names, by their unguessable ids
+	"notify/findmessages.go":      1, // messages that a callback or a link names, by their unguessable ids
+	"notify/pause.go":             1, // the poll asks what is paused
 }
 
 // Tenants: nothing but the listed places reads without a scope. An adapter has
