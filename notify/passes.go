@@ -7,6 +7,8 @@ func (n *Notifier) Passes() []work.Pass {
 	return []work.Pass{
 		work.New(n.store, n.schedulerSpec()),
 		work.New(n.store, n.generatorSpec()),
+		work.New(n.store, n.campaignSpec()),
+		work.New(n.store, n.cancelSpec()),
 		work.New(n.store, n.distributorSpec()),
 		work.New(n.store, n.resolveSpec()),
 		n.box.Pass(),

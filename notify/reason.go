@@ -75,4 +75,20 @@ const (
 	// type in its business unit. Nothing was sent; subscribe somebody, for what
 	// comes.
 	ReasonNoSubscribers = "NoSubscribers"
+	// ReasonPayload: the blob of a messaging job is not an audience that this
+	// version can read. The campaign has stopped; what was made so far stays. Cancel
+	// it, and ensure another one with a payload that PutAudience made.
+	ReasonPayload = "PayloadIncompatible"
+	// ReasonPayloadMissing: the blob of a messaging job is not there. It is tried
+	// again; if it stays, the blob was removed: cancel the campaign, and put its
+	// audience anew under another GUID.
+	ReasonPayloadMissing = "PayloadMissing"
+	// ReasonHashKey: the campaign began under another key for the hashes of
+	// recipients, so that nobody can tell who has a message already. Give the
+	// process the old key, or release the campaign if nobody is in the audience
+	// twice.
+	ReasonHashKey = "HashKeyChanged"
+	// ReasonCampaignCancelled: a person has cancelled the campaign before the
+	// message was sent. Nothing is to be done.
+	ReasonCampaignCancelled = "CampaignCancelled"
 )
