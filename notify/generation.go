@@ -18,8 +18,9 @@ type Generation struct {
 	Repeated  int   `db:"recipients_repeated"`  // had their message already: they are in the audience twice
 	// ChunkOn is when the last chunk was committed, Hourly how many recipients an
 	// hour the last chunks made, smoothed.
-	ChunkOn time.Time `db:"chunk_on"`
-	Hourly  int       `db:"hourly_rate"`
+	ChunkOn     time.Time `db:"chunk_on"`
+	Hourly      int       `db:"hourly_rate"`
+	CancelledOn time.Time `db:"cancelled_on"` // by a person
 	// CancelledUpTo is the key up to which a cancelled campaign's messages were
 	// looked at in this round, InFlight how many of them were with a provider just
 	// then, Rounds how many rounds came before.

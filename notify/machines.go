@@ -86,6 +86,7 @@ var messagingStates = states.Machine{
 		{From: StatusFailed, To: StatusCancelled, Event: "cancelled"},
 		{From: StatusStopped, To: StatusCancelled, Event: "cancelled"},
 		{From: StatusGenerated, To: StatusCancelled, Event: "cancelled while messages wait to be sent"},
+		{From: StatusCancelled, To: StatusGenerating, Event: "taken over from a cancellation whose worker died; goes back at once"},
 	},
 	Terminal: []string{StatusGenerated, StatusSkipped, StatusStopped, StatusFailed, StatusCancelled},
 }

@@ -83,12 +83,16 @@ func (j *MessagingJob) stopped(now time.Time, reason string) {
 }
 
 // abandoned is a claim whose lease ran out. Both passes over campaigns may take
-// over from each other; a cancellation simply goes on.
+// over from each other, and the one that makes messages has given the row its own
+// status then: a cancelled campaign goes back at once.
 func (j *MessagingJob) abandoned(now time.Time) {
 	j.LeaseLossCount++
-	if j.Status == StatusGenerating {
-		j.failed(now, ReasonLeaseLost)
+	if !j.CancelledOn.IsZero() {
+		j.become(StatusCancelled)
+		j.DueOn = now
+		return
 	}
+	j.failed(now, ReasonLeaseLost)
 }
 
 func (j *MessagingJob) released(time.Time) {
@@ -98,13 +102,13 @@ func (j *MessagingJob) released(time.Time) {
 }
 
 // pause takes effect between two chunks: one that is under way is dropped.
-func (j *MessagingJob) pause(now time.Time) string {
+func (j *MessagingJob) pause(time.Time) string {
 	if !messagingStates.Legal(j.Status, StatusPaused) || j.Status == StatusPaused {
 		return "it is " + j.Status
 	}
 	j.become(StatusPaused)
 	j.DueOn, j.ChunkOn = time.Time{}, time.Time{}
-	j.dropExpiredLease(now)
+	j.dropLease()
 	return ""
 }
 
@@ -113,7 +117,7 @@ func (j *MessagingJob) resume(now time.Time) string {
 	if j.Status != StatusPaused {
 		return "it is " + j.Status + ", not paused"
 	}
-	j.dropExpiredLease(now)
+	j.dropLease()
 	if j.StartedOn.IsZero() {
 		j.become(StatusCreated)
 		return ""
@@ -128,12 +132,13 @@ func (j *MessagingJob) cancel(now time.Time) string {
 		return "it is " + j.Status
 	}
 	j.end(now, StatusCancelled)
+	j.CancelledOn = now
 	j.ReasonCode = ReasonCampaignCancelled
 	j.SupportHold = SupportHold{}
 	if !j.StartedOn.IsZero() {
 		j.DueOn = now
 	}
-	j.dropExpiredLease(now)
+	j.dropLease()
 	return ""
 }
 
@@ -149,12 +154,9 @@ func (j *MessagingJob) releaseHold(now time.Time) string {
 	return ""
 }
 
-// dropExpiredLease keeps the next claim from counting a loss that was none.
-func (j *MessagingJob) dropExpiredLease(now time.Time) {
-	if !j.LeaseExpiresOn.After(now) {
-		j.LeaseExpiresOn, j.Abandoned = time.Time{}, false
-	}
-}
+// dropLease takes the row from the worker that has it: its chunk is stale by the
+// row's version, and whoever comes next need not wait for the end of its lease.
+func (j *MessagingJob) dropLease() { j.LeaseExpiresOn, j.Abandoned = time.Time{}, false }
 
 // cancelled ends a message that has not been sent.
 func (m *OutgoingMessage) cancelled(now time.Time, reason string) {

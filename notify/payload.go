@@ -91,7 +91,8 @@ func (p *payloadReader) next() (r Recipient, err error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&r); err != nil {
+	err = d.Decode(&r)
+	if _, more := d.Token(); err != nil || !errors.Is(more, io.EOF) {
 		return r, fmt.Errorf("%w: there is no recipient at byte %d", ErrPayload, at)
 	}
 	if err := r.check(); err != nil {

@@ -119,6 +119,7 @@ CREATE TABLE {messaging_job} (
 	recipients_repeated  bigint NOT NULL, -- are in the audience twice
 	chunk_on             timestamptz, -- when the last chunk was committed
 	hourly_rate          bigint NOT NULL, -- recipients an hour, of the last chunks
+	cancelled_on         timestamptz, -- by a person
 	cancelled_up_to      text NOT NULL, -- key of the last message that a cancellation has looked at
 	in_flight            bigint NOT NULL, -- messages that it found with a provider
 	cancel_rounds        bigint NOT NULL,

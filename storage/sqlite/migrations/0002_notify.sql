@@ -110,6 +110,7 @@ CREATE TABLE {messaging_job} (
 	recipients_repeated  INTEGER NOT NULL, -- are in the audience twice
 	chunk_on             INTEGER, -- when the last chunk was committed
 	hourly_rate          INTEGER NOT NULL, -- recipients an hour, of the last chunks
+	cancelled_on         INTEGER, -- by a person
 	cancelled_up_to      TEXT NOT NULL, -- key of the last message that a cancellation has looked at
 	in_flight            INTEGER NOT NULL, -- messages that it found with a provider
 	cancel_rounds        INTEGER NOT NULL,
