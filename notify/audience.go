@@ -2,7 +2,6 @@ package notify
 
 import (
 	"cmp"
-	"database/sql"
 	"errors"
 	"iter"
 )
@@ -39,15 +38,21 @@ func AudienceOf(seq iter.Seq2[Recipient, error]) Audience {
 	}}
 }
 
-// AudienceRows is an audience from the rows of a query of the host's; scan makes
-// a recipient of the present row. Give the query an ORDER BY that is total:
-// another order is another payload, and so a conflict in a retry. The rows are
-// closed at the end.
-func AudienceRows(rows *sql.Rows, scan func(*sql.Rows) (Recipient, error)) Audience {
+// Rows is the answer to a query of the host's: a *sql.Rows is one.
+type Rows interface {
+	Next() bool
+	Err() error
+	Close() error
+}
+
+// AudienceRows is an audience from the rows of a query; scan makes a recipient of
+// the present row. Give the query an ORDER BY that is total: another order is
+// another payload, and so a conflict in a retry. The rows are closed at the end.
+func AudienceRows(rows Rows, scan func() (Recipient, error)) Audience {
 	return AudienceOf(func(yield func(Recipient, error) bool) {
-		defer rows.Close()
+		defer func() { _ = rows.Close() }() // Err has said what there was to say
 		for rows.Next() {
-			if !yield(scan(rows)) {
+			if !yield(scan()) {
 				return
 			}
 		}

@@ -156,7 +156,8 @@ func TestAnAudienceComesFromRowsOfTheHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = h.PutAudience(t.Context(), AudienceRows(rows, func(rows *sql.Rows) (r Recipient, err error) {
+		defer rows.Close()
+		_, err = h.PutAudience(t.Context(), AudienceRows(rows, func() (r Recipient, err error) {
 			if err = rows.Scan(&r.Ref, &r.Address); err == nil && r.Ref == "" {
 				err = fmt.Errorf("member: %w", AudienceFault{Line: 77, Problem: "has no id"})
 			}
@@ -165,7 +166,7 @@ func TestAnAudienceComesFromRowsOfTheHost(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "line 77: has no id") {
 			t.Errorf("error is %v", err)
 		}
-		if rows.Next() {
+		if rows.Next() || rows.Err() != nil {
 			t.Error("the rows are open")
 		}
 	})

@@ -47,7 +47,8 @@ func (n *Notifier) CampaignContent(ctx context.Context, scope Scope, guid string
 		return nil, err
 	}
 	c.EventData = p.header.EventData
-	return c, p.Close()
+	p.close()
+	return c, nil
 }
 
 // Recipients yields the audience as it is stored, in its order and with whoever
@@ -59,7 +60,7 @@ func (c *CampaignContent) Recipients(ctx context.Context) iter.Seq2[Recipient, e
 			yield(Recipient{}, err)
 			return
 		}
-		defer p.Close()
+		defer p.close()
 		for {
 			r, err := p.next()
 			if errors.Is(err, io.EOF) || !yield(r, err) || err != nil {

@@ -34,7 +34,7 @@ func (n *Notifier) DryRunCampaign(ctx context.Context, j MessagingJob, samples i
 	if err != nil {
 		return f, err
 	}
-	defer p.Close()
+	defer p.close()
 	f.Skipped = map[string]int{}
 	m, seen := n.newChunkMaker(&j, p.header), newSeenKeys()
 	for ctx.Err() == nil {

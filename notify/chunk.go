@@ -56,7 +56,7 @@ func (n *Notifier) makeChunk(ctx context.Context, j *MessagingJob, size int) (ch
 	if err != nil {
 		return chunk{}, err
 	}
-	defer p.Close()
+	defer p.close()
 	c := chunk{hashes: n.hashKey}
 	m := n.newChunkMaker(j, p.header)
 	for len(c.people) < size && m.bytes < maxChunkContent && ctx.Err() == nil {

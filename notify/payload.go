@@ -52,14 +52,13 @@ func openPayload(ctx context.Context, blobs storage.Blobs, ref storage.Ref, offs
 		return nil, err
 	}
 	if err := p.readHeader(); err != nil {
-		return nil, errors.Join(err, p.Close())
+		p.close()
+		return nil, err
 	}
 	if offset <= p.offset {
 		return p, nil
 	}
-	if err := p.Close(); err != nil {
-		return nil, err
-	}
+	p.close()
 	return p, p.open(ctx, blobs, ref, offset)
 }
 
@@ -118,5 +117,5 @@ func (p *payloadReader) line() ([]byte, error) {
 // done reports whether nothing follows.
 func (p *payloadReader) done() bool { return p.offset >= p.size }
 
-// Close ends the reading.
-func (p *payloadReader) Close() error { return p.body.Close() }
+// close ends the reading. Nothing was written that could be lost by an error.
+func (p *payloadReader) close() { _ = p.body.Close() }

@@ -48,5 +48,6 @@ func (n *Notifier) viewOf(ctx context.Context, j *MessagingJob) (*Job, error) {
 		return nil, err
 	}
 	view := j.view(p.header)
-	return &view, p.Close()
+	p.close()
+	return &view, nil
 }

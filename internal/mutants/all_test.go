@@ -5,5 +5,5 @@ import "slices"
 // all are the deliberate faults.
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, healthMutants,
-	notifyMutants, outboxMutants, reconcileMutants, settingsMutants, supportMutants, thresholdMutants,
+	campaignMutants, notifyMutants, outboxMutants, reconcileMutants, settingsMutants, supportMutants, thresholdMutants,
 )
