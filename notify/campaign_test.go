@@ -350,6 +350,9 @@ func TestAnotherHashKeyInTheMiddleStopsTheCampaign(t *testing.T) {
 		h.Notifier = New(h.store, &Options{HashKey: []byte("another"), Logger: quiet}, h.provider)
 		h.Register(Type{Name: "visit", Renderer: visitTemplate})
 		h.chunk = 3
+		if err := h.RotateHashKey(t.Context(), sam); err != nil {
+			t.Fatal(err)
+		}
 		h.run("notify.campaign")
 		if j := h.campaign("spring"); j.Status != StatusStopped || j.ReasonCode != ReasonHashKey || j.Done != 3 {
 			t.Fatalf("campaign is %+v", j)

@@ -1,0 +1,40 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+func client(t *testing.T, o Options) *Client {
+	t.Helper()
+	o.Provider = "test"
+	c := NewClient(o)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// serve starts a server that lasts as long as the test.
+func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// refused makes a call that must fail, and returns its error.
+func refused(ctx context.Context, t *testing.T, c *Client, call Call) *notify.SendError {
+	t.Helper()
+	answer, err := c.Do(ctx, call)
+	if err == nil {
+		t.Fatalf("answer %d", answer.Status)
+	}
+	return notify.Classify(err)
+}
+
+func post(url string) Call {
+	return Call{URL: url, ContentType: "application/json", Body: []byte(`{"to":"sam"}`)}
+}

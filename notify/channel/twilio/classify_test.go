@@ -1,0 +1,123 @@
+package twilio
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+// outcome is what a Send error comes to.
+type outcome struct {
+	Class      notify.SendClass
+	Code       string
+	RetryAfter time.Duration
+}
+
+// says is the script that answers with a documented error.
+func says(status, code int, message string, retryAfter ...string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		if retryAfter != nil {
+			w.Header().Set("Retry-After", retryAfter[0])
+		}
+		fault(w, status, code, message)
+		return true
+	}
+}
+
+// raw is the script that answers with that text.
+func raw(status int, text string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text)
+		return true
+	}
+}
+
+func TestAnswersHaveTheirClass(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script func(http.ResponseWriter, *http.Request) bool
+		want   outcome
+	}{
+		"bad number":        {says(400, 21211, "Invalid 'To' Phone Number: +14155550100"), outcome{notify.ClassPermanent, "400 21211", 0}},
+		"has sent STOP":     {says(400, 21610, "Attempt to send to unsubscribed recipient"), outcome{notify.ClassPermanent, "400 21610", 0}},
+		"no mobile":         {says(400, 21614, "'To' number is not a valid mobile number"), outcome{notify.ClassPermanent, "400 21614", 0}},
+		"queue is full":     {says(400, 21611, "This 'From' number has exceeded the maximum number of queued messages"), outcome{notify.ClassTransient, "400 21611", 0}},
+		"daily limit":       {says(429, 63038, "Account exceeded the daily messages limit", "3600"), outcome{notify.ClassTransient, "429 63038", time.Hour}},
+		"daily limit, 400":  {says(400, 63038, "Account exceeded the daily messages limit"), outcome{notify.ClassTransient, "400 63038", 0}},
+		"wrong credentials": {says(401, 20003, "Authenticate"), outcome{notify.ClassTransient, "401 20003", 0}},
+		"not allowed":       {says(403, 20006, "Access Denied"), outcome{notify.ClassTransient, "403 20006", 0}},
+		"no such account":   {says(404, 20404, "The requested resource was not found"), outcome{notify.ClassPermanent, "404 20404", 0}},
+		"too many":          {says(429, 20429, "Too Many Requests", "2"), outcome{notify.ClassTransient, "429 20429", 2 * time.Second}},
+		"fails":             {says(500, 20500, "An internal server error has occurred"), outcome{notify.ClassUnknown, "500 20500", 0}},
+		"gateway fails":     {raw(502, "<html>+14155550100"), outcome{notify.ClassUnknown, "502", 0}},
+		"not available":     {says(503, 20503, "Service unavailable", "60"), outcome{notify.ClassTransient, "503 20503", time.Minute}},
+		"gateway times out": {raw(504, ""), outcome{notify.ClassUnknown, "504", 0}},
+		"moved":             {raw(307, ""), outcome{notify.ClassTransient, "307", 0}},
+		"strange page":      {raw(200, "<html>log in, +14155550100"), outcome{notify.ClassUnknown, "200 no-sid", 0}},
+		"strange SID":       {raw(201, `{"sid":"+14155550100"}`), outcome{notify.ClassUnknown, "201 no-sid", 0}},
+		"half a JSON":       {raw(201, `{"sid":"`+sid), outcome{notify.ClassUnknown, "201 no-sid", 0}},
+		"number for a code": {raw(400, `{"code":"+14155550100"}`), outcome{notify.ClassPermanent, "400", 0}},
+		"drops the request": {func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, outcome{notify.ClassUnknown, "no answer", 0}},
+		"breaks off": {func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Content-Length", "100")
+			w.WriteHeader(http.StatusCreated)
+			return true
+		}, outcome{notify.ClassUnknown, "no whole answer", 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, c.script)
+			err := refuse(t, sms(t, s, Options{}), message())
+			if diff := cmp.Diff(c.want, outcome{err.Class, err.Code, err.RetryAfter}); diff != "" {
+				t.Errorf("%v: %s", err, diff)
+			}
+			if text := err.Error(); strings.Contains(text, "4155550100") || strings.Contains(text, token) || strings.Contains(text, account) {
+				t.Error("personal data in the error:", err)
+			}
+			if requests, _ := s.seen(); requests != 1 {
+				t.Errorf("%d requests", requests)
+			}
+		})
+	}
+}
+
+func TestOneRequestForEachSendAlsoWhenAKeptConnectionDies(t *testing.T) {
+	t.Parallel()
+	drops := make(chan bool, 2)
+	s := serve(t, func(http.ResponseWriter, *http.Request) bool {
+		if <-drops {
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	})
+	c := sms(t, s, Options{})
+	drops <- false
+	if _, err := c.Send(t.Context(), message()); err != nil {
+		t.Fatal(err)
+	}
+	drops <- true
+	if err := refuse(t, c, message()); err.Class != notify.ClassUnknown {
+		t.Error(err)
+	}
+	if requests, _ := s.seen(); requests != 2 {
+		t.Errorf("%d requests for 2 Sends", requests)
+	}
+}
+
+func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) bool {
+		<-r.Context().Done()
+		return true
+	})
+	if err := refuse(t, sms(t, s, Options{Timeout: time.Second / 10}), message()); err.Class != notify.ClassUnknown {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,154 @@
+package twilio
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+const address = "https://school.example/hooks/twilio?belfry_message=" + id
+
+func TestStatusesAreRead(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status, code string
+		want         []notify.StatusEvent
+	}{
+		{"accepted", "", kind(notify.KindAccepted)}, {"scheduled", "", kind(notify.KindAccepted)}, {"queued", "", kind(notify.KindAccepted)},
+		{"sending", "", kind(notify.KindAccepted)}, {"sent", "", kind(notify.KindAccepted)},
+		{"delivered", "", kind(notify.KindDelivered)}, {"read", "", kind(notify.KindOpened)},
+		{"canceled", "", kind(notify.KindFailed)},
+		{"failed", "30007", []notify.StatusEvent{{Kind: notify.KindFailed, Code: "30007"}}},
+		{"undelivered", "30003", []notify.StatusEvent{{Kind: notify.KindFailed, Code: "30003"}}},
+		{"undelivered", "+14155550100", kind(notify.KindFailed)},
+		{"undelivered", "30005", []notify.StatusEvent{{Kind: notify.KindFailed, Code: "30005"}, {EventID: ":30005", Kind: notify.KindBounced, Code: "30005", Lasting: true}}},
+		{"failed", "21610", []notify.StatusEvent{{Kind: notify.KindFailed, Code: "21610"}, {EventID: ":21610", Kind: notify.KindUnsubscribed, Code: "21610"}}},
+		{"received", "", nil}, {"receiving", "", nil}, {"new status", "", nil},
+	} {
+		for i := range c.want {
+			e := &c.want[i]
+			e.Provider, e.EventID, e.MessageID, e.ProviderMessageID = "twilio", sid+":"+c.status+e.EventID, id, sid
+		}
+		got, err := webhook(t, token).Events(callback(address, c.status, c.code))
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Error(c.status, c.code, err, diff)
+		}
+	}
+}
+
+func kind(k notify.StatusKind) []notify.StatusEvent { return []notify.StatusEvent{{Kind: k}} }
+
+// TestMessageIsFollowed sends a message and plays what Twilio then reports to the
+// address that it was given.
+func TestMessageIsFollowed(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nil)
+	receipt, err := sms(t, s, Options{StatusCallback: "https://school.example/hooks/twilio"}).Send(t.Context(), message())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, forms := s.seen()
+	var kinds []notify.StatusKind
+	for _, status := range []string{"sent", "delivered"} {
+		events, err := webhook(t, token).Events(callback(forms[0].Get("StatusCallback"), status, ""))
+		if err != nil || len(events) != 1 || events[0].MessageID != id || events[0].ProviderMessageID != receipt.ID {
+			t.Fatal(events, err)
+		}
+		kinds = append(kinds, events[0].Kind)
+	}
+	if diff := cmp.Diff([]notify.StatusKind{notify.KindAccepted, notify.KindDelivered}, kinds); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCallbackWithoutOurIDHasTwiliosOnly(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"https://school.example/hooks/twilio", "https://school.example/hooks/twilio?belfry_message=%2B14155550100"} {
+		got, err := webhook(t, token).Events(callback(address, "delivered", ""))
+		if err != nil || len(got) != 1 || got[0].MessageID != "" || got[0].ProviderMessageID != sid {
+			t.Error(got, err)
+		}
+	}
+}
+
+func TestCallbackOfAnIncomingMessageIsLeftOut(t *testing.T) {
+	t.Parallel()
+	r := callback(address, "delivered", "")
+	params := url.Values{"MessageSid": {"+14155550100"}, "MessageStatus": {"delivered"}}
+	r.Body = []byte(params.Encode())
+	r.Header.Set("X-Twilio-Signature", signer(token)([]byte(address+joined(params))))
+	if got, err := webhook(t, token).Events(r); err != nil || got != nil {
+		t.Error(got, err)
+	}
+}
+
+func TestForgedCallbackIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*notify.WebhookRequest){
+		"no signature":      func(r *notify.WebhookRequest) { r.Header.Del("X-Twilio-Signature") },
+		"no headers":        func(r *notify.WebhookRequest) { r.Header = nil },
+		"noise":             func(r *notify.WebhookRequest) { r.Header.Set("X-Twilio-Signature", "AAAA") },
+		"another status":    func(r *notify.WebhookRequest) { r.Body = []byte(strings.ReplaceAll(string(r.Body), "sent", "read")) },
+		"another parameter": func(r *notify.WebhookRequest) { r.Body = append(r.Body, "&ErrorCode=30005"...) },
+		"no body":           func(r *notify.WebhookRequest) { r.Body = nil },
+		"another message":   func(r *notify.WebhookRequest) { r.URL = strings.Replace(r.URL, "=0123", "=1123", 1) },
+		"another host":      func(r *notify.WebhookRequest) { r.URL = strings.Replace(r.URL, "school", "canary", 1) },
+		"another scheme":    func(r *notify.WebhookRequest) { r.URL = strings.Replace(r.URL, "https", "http", 1) },
+		"no URL":            func(r *notify.WebhookRequest) { r.URL = "" },
+		"no URL at all":     func(r *notify.WebhookRequest) { r.URL = "https://canary:%zz/" },
+		"hash in the query": func(r *notify.WebhookRequest) { r.URL += "&bodySHA256=00" },
+		"another type":      func(r *notify.WebhookRequest) { r.Header.Set("Content-Type", "text/plain") },
+		"bad query":         func(r *notify.WebhookRequest) { r.URL += "&a=%zz" },
+		"bad form":          func(r *notify.WebhookRequest) { r.Body = append(r.Body, "&a=%zz"...) },
+		"read only":         func(r *notify.WebhookRequest) { r.Method = http.MethodGet },
+		"huge":              func(r *notify.WebhookRequest) { r.Body = append(r.Body, "&a="+strings.Repeat("a", 1<<20)...) },
+		"status twice": func(r *notify.WebhookRequest) {
+			params, _ := url.ParseQuery(string(r.Body))
+			params.Add("MessageStatus", "delivered")
+			r.Body = []byte(params.Encode())
+			r.Header.Set("X-Twilio-Signature", signer(token)([]byte(address+joined(params))))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := callback(address, "sent", "")
+			change(&r)
+			got, err := webhook(t, token).Events(r)
+			if !errors.Is(err, notify.ErrWebhookRefused) || got != nil || strings.Contains(err.Error(), "canary") {
+				t.Error(got, err)
+			}
+		})
+	}
+}
+
+func TestWithoutATokenEverythingIsRefused(t *testing.T) {
+	t.Parallel()
+	r := callback(address, "sent", "")
+	r.Header.Set("X-Twilio-Signature", signer("")([]byte(address)))
+	if _, err := new(Webhook).Events(r); !errors.Is(err, notify.ErrWebhookRefused) {
+		t.Error(err)
+	}
+	for _, tokens := range [][]string{nil, {""}, {"good", "canary token"}} {
+		if w, err := NewWebhook(tokens...); err == nil || strings.Contains(err.Error(), "canary") {
+			t.Error(w, err)
+		}
+	}
+}
+
+func TestOldAndNewTokenHoldWhileOneIsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, tokens := range [][]string{{token, "new"}, {"old", token}} {
+		if _, err := webhook(t, tokens...).Events(callback(address, "sent", "")); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := webhook(t, "old", "new").Events(callback(address, "sent", "")); !errors.Is(err, notify.ErrWebhookRefused) {
+		t.Error(err)
+	}
+}
