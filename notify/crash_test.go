@@ -46,6 +46,7 @@ type flakyStore struct {
 	armed  bool
 	failAt int
 	seen   int
+	after  bool // the commit happens, and its reply is lost
 }
 
 var errLost = errors.New("disk full")
@@ -56,6 +57,10 @@ func (f *flakyStore) InTx(ctx context.Context, work func(storage.Tx) error) erro
 	}
 	f.seen++
 	lost := f.seen == f.failAt
+	if lost && f.after {
+		err := f.Store.InTx(ctx, func(tx storage.Tx) error { return work(flakyTx{tx, f}) })
+		return errors.Join(err, storage.ErrOutcomeUnknown)
+	}
 	return f.Store.InTx(ctx, func(tx storage.Tx) error {
 		err := work(flakyTx{tx, f})
 		if err == nil && lost {

@@ -316,7 +316,7 @@ func TestAScheduleOfAMessagingJobMakesItReady(t *testing.T) {
 		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, plan); err != nil {
 			t.Fatal(err)
 		}
-		h.drain()
+		h.run("notify.scheduler")
 		if j := only(h, messagingJobs); j.Status != StatusReady || !j.DueOn.Equal(storetest.Start) {
 			t.Errorf("messaging job is %s, due %v", j.Status, j.DueOn)
 		}

@@ -44,6 +44,7 @@ func fillMessagingJob(n *Notifier, now time.Time, j *MessagingJob) error {
 	j.Record = fresh(j.Record, key, StatusCreated)
 	j.Lane = n.registry.lane(j.Type, j.Lane)
 	j.ContentHash = cmp.Or(j.ContentHash, j.Blob.SHA256)
-	j.CreatedOn, j.Tries, j.SupportHold = now, Tries{}, SupportHold{}
+	j.AudienceSize = max(j.AudienceSize, 0)
+	j.CreatedOn, j.Generation, j.Tries, j.SupportHold = now, Generation{}, Tries{}, SupportHold{}
 	return nil
 }

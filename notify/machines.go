@@ -29,6 +29,8 @@ const (
 	StatusSeen           = "Seen"
 	StatusRead           = "Read"
 	StatusArchived       = "Archived"
+	StatusPaused         = "Paused"
+	StatusStopped        = "Stopped"
 	StatusWaiting        = "Waiting"
 	StatusMatched        = "Matched"
 	StatusOrphan         = "Orphan"
@@ -72,8 +74,30 @@ var messagingStates = states.Machine{
 	Edges: []states.Edge{
 		{From: StatusCreated, To: StatusReady, Event: "its schedule was dispatched"},
 		{From: StatusCreated, To: StatusSkipped, Event: "its schedule was skipped"},
+		{From: StatusReady, To: StatusGenerating, Event: "claimed for a chunk"},
+		{From: StatusGenerating, To: StatusReady, Event: "a chunk is done, or failed, its lease is lost, or it is given back at shutdown"},
+		{From: StatusGenerating, To: StatusGenerated, Event: "the last chunk is done"},
+		{From: StatusGenerating, To: StatusSkipped, Event: "nobody to notify"},
+		{From: StatusGenerating, To: StatusStopped, Event: "the payload is not compatible, or its messages stand for something else: support hold"},
+		{From: StatusGenerating, To: StatusFailed, Event: "failed for good or for the fourth time: support hold"},
+		{From: StatusCreated, To: StatusPaused, Event: "paused before its schedule is due"},
+		{From: StatusReady, To: StatusPaused, Event: "paused"},
+		{From: StatusGenerating, To: StatusPaused, Event: "paused: the chunk under way is dropped"},
+		{From: StatusPaused, To: StatusCreated, Event: "resumed before its schedule is due"},
+		{From: StatusPaused, To: StatusReady, Event: "resumed"},
+		{From: StatusPaused, To: StatusSkipped, Event: "its schedule was skipped"},
+		{From: StatusFailed, To: StatusReady, Event: "released by support"},
+		{From: StatusStopped, To: StatusReady, Event: "released by support"},
+		{From: StatusCreated, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusReady, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusGenerating, To: StatusCancelled, Event: "cancelled: the chunk under way is dropped"},
+		{From: StatusPaused, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusFailed, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusStopped, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusGenerated, To: StatusCancelled, Event: "cancelled while messages wait to be sent"},
+		{From: StatusCancelled, To: StatusGenerating, Event: "taken over from a cancellation whose worker died; goes back at once"},
 	},
-	Terminal: nil, // a ready one waits for the pass over campaigns
+	Terminal: []string{StatusGenerated, StatusSkipped, StatusStopped, StatusFailed, StatusCancelled},
 }
 
 var userStates = states.Machine{
@@ -105,6 +129,8 @@ var outgoingStates = states.Machine{
 		{From: StatusOutcomeUnknown, To: StatusSentToProvider, Event: "status look-up, AssumeSent, a person's decision, or the call's late answer"},
 		{From: StatusOutcomeUnknown, To: StatusRetryReady, Event: "definitely absent, idempotent repeat, Resend, a person's decision, or a late refusal"},
 		{From: StatusOutcomeUnknown, To: StatusFailedFinal, Event: "absent after the fourth try, or a late refusal for good"},
+		{From: StatusCreated, To: StatusCancelled, Event: "its campaign was cancelled"},
+		{From: StatusRetryReady, To: StatusCancelled, Event: "its campaign was cancelled"},
 		{From: StatusRetryReady, To: StatusSentToProvider, Event: "a call's late answer"},
 		{From: StatusRetryReady, To: StatusFailedFinal, Event: "a call's late refusal for good"},
 		{From: StatusSentToProvider, To: StatusFailedFinal, Event: "a late refusal of what was assumed sent"},

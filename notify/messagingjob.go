@@ -9,7 +9,7 @@ import (
 // MessagingJob coordinates a campaign or a report whose recipients and payload
 // are in a blob, named and never embedded (Communication - Codebase flow,
 // "Campaign"). A caller of EnsureMessagingJob fills in the fields down to
-// InputHash, with Scope, Type (the notification type, required) and Lane of
+// AudienceSize, with Scope, Type (the notification type, required) and Lane of
 // the Record.
 type MessagingJob struct {
 	storage.Record
@@ -23,8 +23,12 @@ type MessagingJob struct {
 	ContentHash string `db:"content_hash,fixed"`
 	// InputHash says what the job stands for; empty means the content alone does.
 	InputHash string `db:"input_hash,fixed"`
+	// AudienceSize is how many recipients the payload has, as PutAudience tells.
+	// Zero means that nobody knows; then no time left is estimated.
+	AudienceSize int `db:"audience_size,fixed"`
 
 	CreatedOn time.Time `db:"created_on,fixed"`
+	Generation
 	Tries
 	SupportHold
 }

@@ -23,6 +23,7 @@ type Notifier struct {
 	registry *registry
 	box      *outbox.Box // what the host hears
 	hashKey  string      // fingerprint of options.HashKey
+	chunk    int         // recipients of a campaign in one transaction
 
 	environment  *environment
 	gates        []Gate           // environment first
@@ -47,7 +48,7 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 	if store == nil {
 		panic("notify: New needs a store")
 	}
-	n := &Notifier{store: store, options: opts.withDefaults(), registry: newRegistry(channels)}
+	n := &Notifier{store: store, options: opts.withDefaults(), registry: newRegistry(channels), chunk: chunkSize}
 	n.box = outbox.New(store, "notify.status", n.options.Logger)
 	n.hashKey, n.hashKeyCheck = keys.Fingerprint(n.options.HashKey), &hashKeyCheck{}
 	n.environment, n.gates = withEnvironment(store, n.options.Gates, n.hashKey)

@@ -7,6 +7,8 @@ func (n *Notifier) Passes() []work.Pass {
 	return []work.Pass{
 		work.New(n.store, n.schedulerSpec()),
 		work.Prepared(work.New(n.store, n.generatorSpec()), n.prepareHashKey),
+		work.Prepared(work.New(n.store, n.campaignSpec()), n.prepareHashKey),
+		work.New(n.store, n.cancelSpec()),
 		work.Prepared(work.New(n.store, n.distributorSpec()), n.environment.prepare),
 		work.Prepared(work.New(n.store, n.resolveSpec()), n.environment.prepare),
 		n.trackerPass(),

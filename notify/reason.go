@@ -75,6 +75,21 @@ const (
 	// type in its business unit. Nothing was sent; subscribe somebody, for what
 	// comes.
 	ReasonNoSubscribers = "NoSubscribers"
+	// ReasonPayload: the blob of a messaging job is not an audience that this
+	// version can read. The campaign has stopped; what was made so far stays. Cancel
+	// it, and ensure another one with a payload that PutAudience made.
+	ReasonPayload = "PayloadIncompatible"
+	// ReasonPayloadMissing: the blob of a messaging job is not there. It is tried
+	// again; if it stays, the blob was removed: cancel the campaign, and put its
+	// audience anew under another GUID.
+	ReasonPayloadMissing = "PayloadMissing"
+	// ReasonHashKey: the key for the hashes of recipients was rotated while the
+	// campaign was under way, so that nobody can tell who has a message already.
+	// Release the campaign if nobody is in the audience twice, or cancel it.
+	ReasonHashKey = "HashKeyChanged"
+	// ReasonCampaignCancelled: a person has cancelled the campaign before the
+	// message was sent. Nothing is to be done.
+	ReasonCampaignCancelled = "CampaignCancelled"
 	// ReasonQuarantine: the database is a copy of another environment's, so nothing
 	// is sent. Release the quarantine if this one is to send; else leave it be.
 	ReasonQuarantine = "Quarantine"

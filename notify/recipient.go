@@ -29,6 +29,9 @@ type Recipient struct {
 	// Inbox is the partition of in-app messages: "user:{id}" or
 	// "employee:{guid}" (Communication - System architecture, "UserMessage").
 	Inbox string `json:"inbox,omitempty"`
+	// Data is what the message says to this recipient alone: a voucher's code. A
+	// [Template] has it beside the members of EventData, which it overrides.
+	Data map[string]string `json:"data,omitempty"`
 }
 
 var errInbox = errors.New(`the inbox is neither "user:{id}" nor "employee:{guid}"`)
@@ -41,6 +44,11 @@ func (r Recipient) check() error {
 	}
 	if strings.ContainsRune(r.Ref+r.Channel+r.Address+r.Name+r.Locale+r.Zone, 0) {
 		return errors.New("holds a NUL")
+	}
+	for name, value := range r.Data {
+		if strings.ContainsRune(name+value, 0) {
+			return errors.New("its data hold a NUL")
+		}
 	}
 	if r.Channel == "" {
 		return nil

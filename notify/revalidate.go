@@ -61,12 +61,17 @@ func (n *Notifier) jobsOf(ctx context.Context, waited map[string][]sending) (fou
 		found, err = loadPlaces(ctx, tx, jobs, places)
 		return err
 	})
-	return found, err
+	if err != nil {
+		return nil, err
+	}
+	return found, n.addCampaigns(ctx, waited, found)
 }
 
-// job is where the message's notification job is; the key of a messaging job's
-// message finds none.
+// job is where the message's notification job is, or its messaging job.
 func (m *OutgoingMessage) job() place {
+	if m.JobPartitionKey == "" {
+		return place{m.Scope, m.PartitionKey}
+	}
 	key, _ := keys.Join(m.JobPartitionKey, m.PartitionKey)
 	return place{m.Scope, key}
 }

@@ -54,3 +54,13 @@ func (s *Schedule) Guard() (string, error) {
 	artifact := cmp.Or(s.ArtifactType, ArtifactNotificationJob)
 	return keys.Join(string(artifact), s.ArtifactPartitionKey, s.ArtifactRowKey, cmp.Or(s.EventType, s.Type))
 }
+
+// ScheduleForCampaign is the schedule of a messaging job at a moment; zero means
+// at once.
+func ScheduleForCampaign(j MessagingJob, on time.Time) Schedule {
+	return Schedule{
+		Record:       storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane},
+		ArtifactType: ArtifactMessagingJob, ArtifactPartitionKey: j.GUID, ArtifactRowKey: j.GUID,
+		BusinessUnit: j.BusinessUnit, InputHash: j.InputHash, ScheduledOn: on,
+	}
+}

@@ -55,20 +55,6 @@ func (j *Job) wake(now time.Time, skip string) bool {
 	return wake(&j.Record, now)
 }
 
-// wake is as that of a [Job].
-func (j *MessagingJob) wake(now time.Time, skip string) bool {
-	if skip != "" && j.Status == StatusCreated {
-		j.skipped(now, skip)
-		return true
-	}
-	return wake(&j.Record, now)
-}
-
-func (j *MessagingJob) skipped(now time.Time, reason string) {
-	messagingStates.Must(j.Status, StatusSkipped)
-	j.Status, j.ReasonCode, j.EndedOn = StatusSkipped, reason, now
-}
-
 func wake(r *storage.Record, now time.Time) bool {
 	if r.Status != StatusCreated {
 		return false

@@ -76,7 +76,23 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		func(r *MessagingJob) string { return r.Status },
 		func(r *MessagingJob) { r.wake(now, "") },
 		func(r *MessagingJob) { r.wake(now, "x") },
-	), "")
+		inCampaignState(func(r *MessagingJob) { r.goOn(now) }),
+		inCampaignState(func(r *MessagingJob) { r.generated(now) }),
+		inCampaignState(func(r *MessagingJob) { r.skipped(now, "x") }),
+		inCampaignState(func(r *MessagingJob) { r.stopped(now, "x") }),
+		inCampaignState(func(r *MessagingJob) { r.refused(now, "x") }),
+		inCampaignState(func(r *MessagingJob) { r.abandoned(now) }),
+		inCampaignState(func(r *MessagingJob) { r.CancelledOn = now; r.abandoned(now) }),
+		func(r *MessagingJob) { r.released(now) },
+		func(r *MessagingJob) { r.pause(now) },
+		func(r *MessagingJob) { r.resume(now) },
+		func(r *MessagingJob) { r.StartedOn = now; r.resume(now) },
+		func(r *MessagingJob) { r.cancel(now) },
+		func(r *MessagingJob) {
+			r.IsOnSupportHold = r.Status == StatusFailed || r.Status == StatusStopped
+			r.releaseHold(now)
+		},
+	), StatusGenerating)
 
 	sameEdges(t, userStates, taken(userStates,
 		func(s string) *UserMessage { r := &UserMessage{}; r.Status = s; return r },
@@ -98,6 +114,14 @@ func inState(busy string, f func(*Schedule)) func(*Schedule) {
 
 func inJobState(f func(*Job)) func(*Job) {
 	return func(r *Job) {
+		if r.Status == StatusGenerating {
+			f(r)
+		}
+	}
+}
+
+func inCampaignState(f func(*MessagingJob)) func(*MessagingJob) {
+	return func(r *MessagingJob) {
 		if r.Status == StatusGenerating {
 			f(r)
 		}
@@ -136,6 +160,8 @@ func TestI16_MessagesTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		from(StatusOutcomeUnknown, func(m *OutgoingMessage) { m.sendAgain(now, ResolvedByResend) }),
 		late(StatusSentToProvider, ""), late(StatusFailedFinal, ""), late(StatusRetryReady, ""), late(StatusOutcomeUnknown, ""),
 		late(StatusFailedFinal, ResolvedByAssumption),
+		from(StatusCreated, func(m *OutgoingMessage) { m.cancelled(now, "x") }),
+		from(StatusRetryReady, func(m *OutgoingMessage) { m.cancelled(now, "x") }),
 		reportedAs(KindAccepted), reportedAs(KindFailed), reportedAs(KindDelivered), reportedAs(KindOpened),
 		reportedAs(KindBounced), reportedAs(KindComplained), reportedAs(KindUnsubscribed),
 	)
@@ -177,7 +203,7 @@ func TestI15_EveryStateReachesAnEnd(t *testing.T) {
 	for _, m := range States() {
 		ends := append([]string{StatusSentToProvider}, m.Terminal...) // a webhook goes on from there
 		for _, s := range m.States() {
-			if len(m.Terminal) > 0 && !reaches(m, s, ends, nil) {
+			if !reaches(m, s, ends, nil) {
 				t.Errorf("%s: from %s no end is reachable", m.Name, s)
 			}
 		}

@@ -50,9 +50,10 @@ func (n *Notifier) Resolve(ctx context.Context, scope Scope, key string, d Decis
 	})
 }
 
-// Release ends the hold of a schedule, a notification job or an outgoing message,
-// named by the Key of the stored row: what failed is tried again at once, with
-// its tries counted from zero. A message that is held in doubt is refused; see
+// Release ends the hold of a schedule, a notification job, a messaging job or an
+// outgoing message, named by the Key of the stored row: what failed is tried
+// again at once, with its tries counted from zero; a campaign goes on with the
+// chunk that failed. A message that is held in doubt is refused; see
 // Resolve.
 func (n *Notifier) Release(ctx context.Context, scope Scope, a Artifact, key string, by By) error {
 	switch a {
@@ -60,6 +61,8 @@ func (n *Notifier) Release(ctx context.Context, scope Scope, a Artifact, key str
 		return act(ctx, n, schedules, scope, key, "Release", by, (*Schedule).releaseHold)
 	case ArtifactNotificationJob:
 		return act(ctx, n, jobs, scope, key, "Release", by, (*Job).releaseHold)
+	case ArtifactMessagingJob:
+		return act(ctx, n, messagingJobs, scope, key, "Release", by, (*MessagingJob).releaseHold)
 	case ArtifactOutgoingMessage:
 		return act(ctx, n, outgoingMessages, scope, key, "Release", by, (*OutgoingMessage).releaseHold)
 	}

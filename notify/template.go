@@ -14,8 +14,9 @@ import (
 // Template is a [Renderer] of Go templates over the job's EventData: an object
 // gives its members, such as {{.TargetDate}}, and anything else is {{.EventData}}.
 // {{.Recipient.Name}} and the other fields of the recipient are there too,
-// unless the data has a member of that name. A name that is missing is an error.
-// Integers can be compared: {{if gt .DaysBefore 0}}.
+// unless the data has a member of that name. What the recipient's own Data has
+// comes before both. A name that is missing is an error. Integers can be compared:
+// {{if gt .DaysBefore 0}}.
 //
 // Subject and Text are text/template, HTML is html/template and escapes what is
 // put in. An empty part is left out. Parts beyond MaxSubject, MaxText and
@@ -70,21 +71,31 @@ func (c compiledTemplate) Render(_ context.Context, j Job, r Recipient) (Content
 
 func templateData(event json.RawMessage, r Recipient) (map[string]any, error) {
 	data := map[string]any{"Recipient": r, "EventData": nil}
+	if err := addEventData(data, event); err != nil {
+		return nil, err
+	}
+	for name, value := range r.Data {
+		data[name] = value
+	}
+	return data, nil
+}
+
+func addEventData(data map[string]any, event json.RawMessage) error {
 	if len(event) == 0 {
-		return data, nil
+		return nil
 	}
 	var decoded any
 	d := json.NewDecoder(bytes.NewReader(event))
 	d.UseNumber() // an id beyond 2^53 stays what it is
 	if err := d.Decode(&decoded); err != nil {
-		return nil, fmt.Errorf("notify: EventData: %w", err)
+		return fmt.Errorf("notify: EventData: %w", err)
 	}
 	decoded = integers(decoded)
 	data["EventData"] = decoded
 	if object, ok := decoded.(map[string]any); ok {
 		maps.Copy(data, object)
 	}
-	return data, nil
+	return nil
 }
 
 // integers makes integers of the numbers that are some, so that templates can

@@ -83,30 +83,45 @@ CREATE INDEX {index:notification_scheduler_holds} ON {notification_scheduler} (h
 
 -- A campaign or report; its recipients and payload are in a blob.
 CREATE TABLE {messaging_job} (
-	id                 INTEGER PRIMARY KEY AUTOINCREMENT,
-	scope              TEXT NOT NULL,
-	key                TEXT NOT NULL,
-	type               TEXT NOT NULL,
-	status             TEXT NOT NULL,
-	version            INTEGER NOT NULL,
-	lane               INTEGER NOT NULL,
-	due_on             INTEGER,
-	lease_expires_on   INTEGER,
-	claim_token        TEXT NOT NULL,
-	abandoned          INTEGER NOT NULL,
-	guid               TEXT NOT NULL,
-	business_unit      TEXT NOT NULL,
-	blob               TEXT NOT NULL, -- name, size and hash of the payload
-	content_hash       TEXT NOT NULL,
-	input_hash         TEXT NOT NULL,
-	created_on         INTEGER,
-	retry_count        INTEGER NOT NULL, -- failures in a row
-	lease_loss_count   INTEGER NOT NULL,
-	next_retry_on      INTEGER,
-	reason_code        TEXT NOT NULL, -- of the last failure or the end
-	ended_on           INTEGER, -- when nothing was left to do
-	is_on_support_hold INTEGER NOT NULL,
-	hold_reason        TEXT NOT NULL, -- empty without a hold
+	id                   INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope                TEXT NOT NULL,
+	key                  TEXT NOT NULL,
+	type                 TEXT NOT NULL,
+	status               TEXT NOT NULL,
+	version              INTEGER NOT NULL,
+	lane                 INTEGER NOT NULL,
+	due_on               INTEGER,
+	lease_expires_on     INTEGER,
+	claim_token          TEXT NOT NULL,
+	abandoned            INTEGER NOT NULL,
+	guid                 TEXT NOT NULL,
+	business_unit        TEXT NOT NULL,
+	blob                 TEXT NOT NULL, -- name, size and hash of the payload
+	content_hash         TEXT NOT NULL,
+	input_hash           TEXT NOT NULL,
+	audience_size        INTEGER NOT NULL, -- recipients of the payload; 0: unknown
+	created_on           INTEGER,
+	started_on           INTEGER, -- when its schedule fell due
+	hash_key             TEXT NOT NULL, -- fingerprint of the key that hashes recipients
+	payload_offset       INTEGER NOT NULL, -- the cursor: bytes of the payload that are done
+	recipients_done      INTEGER NOT NULL, -- before the cursor
+	recipients_generated INTEGER NOT NULL, -- of those: a message is to go out
+	recipients_skipped   INTEGER NOT NULL, -- nothing goes out, for a reason
+	recipients_repeated  INTEGER NOT NULL, -- are in the audience twice
+	chunk_on             INTEGER, -- when the last chunk was committed
+	hourly_rate          INTEGER NOT NULL, -- recipients an hour, of the last chunks
+	cancelled_on         INTEGER, -- by a person
+	cancelled_up_to      TEXT NOT NULL, -- key of the last message that a cancellation has looked at
+	in_flight            INTEGER NOT NULL, -- messages that it found with a provider
+	cancel_rounds        INTEGER NOT NULL,
+	messages_cancelled   INTEGER NOT NULL,
+	retry_count          INTEGER NOT NULL, -- failures in a row
+	lease_loss_count     INTEGER NOT NULL,
+	next_retry_on        INTEGER,
+	reason_code          TEXT NOT NULL, -- of the last failure or the end
+	ended_on             INTEGER, -- when nothing was left to do
+	is_on_support_hold   INTEGER NOT NULL,
+	hold_reason          TEXT NOT NULL, -- empty without a hold
 	UNIQUE (scope, key)
 ) STRICT;
 

@@ -1,0 +1,271 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/storage"
+)
+
+func TestAPausedCampaignMakesNothingUntilItIsResumed(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.begin("spring", crowd(9)...)
+		h.run("notify.campaign")
+		if err := h.PauseCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		if j := h.campaign("spring"); j.Status != StatusPaused || j.Done != 3 || len(h.sent()) != 3 {
+			t.Fatalf("campaign is %s after %d, %d calls", j.Status, j.Done, len(h.sent()))
+		}
+		if err := h.ResumeCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		if j := h.campaign("spring"); j.Status != StatusGenerated || j.Repeated != 0 || len(h.sent()) != 9 {
+			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
+		}
+		var story []string
+		h.inOne(func(tx storage.Tx) error {
+			entries, err := audit.History(t.Context(), tx, "tenant", messagingJobs.Name, "spring", 10)
+			for _, e := range entries {
+				story = append(story, e.Action+" "+e.From+" "+e.To+" by "+e.Actor)
+			}
+			return err
+		})
+		h.same("audit", []string{"PauseCampaign Ready Paused by sam", "ResumeCampaign Paused Ready by sam"}, story)
+	})
+}
+
+// inTheMiddle runs act while the second chunk of nine recipients is rendered.
+func inTheMiddle(h *host, act func()) {
+	h.t.Helper()
+	rendered := 0
+	h.Register(Type{Name: "slow", Renderer: RendererFunc(func(context.Context, Job, Recipient) (Content, error) {
+		if rendered++; rendered == 5 {
+			act()
+		}
+		return Content{Text: "hello"}, nil
+	})})
+	h.begin("spring", crowd(9)...)
+	h.retype("slow")
+	h.run("notify.campaign")
+	h.run("notify.campaign")
+}
+
+func TestAPauseInTheMiddleOfAChunkDropsTheChunk(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		inTheMiddle(h, func() {
+			if err := h.PauseCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+				t.Error(err)
+			}
+		})
+		if j := h.campaign("spring"); j.Status != StatusPaused || j.Done != 3 || len(all(h, outgoingMessages)) != 3 {
+			t.Fatalf("campaign is %+v", j)
+		}
+		if err := h.ResumeCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		if j := h.campaign("spring"); j.Status != StatusGenerated || j.LeaseLossCount != 0 || len(h.sent()) != 9 {
+			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
+		}
+	})
+}
+
+// The worker that had the campaign when it was paused is dead by the time it is
+// resumed: that is no failure.
+func TestAResumedCampaignDoesNotCountALeaseThatWasLeft(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"after the lease": time.Hour, "before its end": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			visits(t, func(t *testing.T, h *host) {
+				h.begin("spring", crowd(4)...)
+				h.killed("spring")
+				if err := h.PauseCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+					t.Fatal(err)
+				}
+				h.clk.Add(wait)
+				if err := h.ResumeCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+					t.Fatal(err)
+				}
+				h.clk.Add(lease)
+				h.drain()
+				if j := h.campaign("spring"); j.Status != StatusGenerated || j.RetryCount != 0 || len(h.sent()) != 4 {
+					t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
+				}
+			})
+		})
+	}
+}
+
+func TestACancelledCampaignMakesNothingMoreAndSendsNothingMore(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		inTheMiddle(h, func() {
+			h.run("notify.distributor")
+			if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+				t.Error(err)
+			}
+		})
+		h.drain()
+		if j := h.campaign("spring"); j.Status != StatusCancelled || j.Done != 3 || !j.DueOn.IsZero() || j.Cancelled != 0 || len(h.sent()) != 3 {
+			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
+		}
+		err := h.ResumeCampaign(t.Context(), "tenant", "spring", sam)
+		if !errors.Is(err, ErrActionRefused) {
+			t.Errorf("resumed: %v", err)
+		}
+	})
+}
+
+// All messages are made; some are out, one is with the provider, the rest wait.
+func TestWhatACancelledCampaignHasNotSentIsCancelledPageByPage(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.begin("spring", crowd(30)...)
+		for range 10 {
+			h.run("notify.campaign")
+		}
+		busy := h.claim([]string{StatusCreated}, StatusSending) // none: they are in the bulk lane
+		if len(busy) != 0 {
+			t.Fatal("claimed")
+		}
+		h.inOne(func(tx storage.Tx) error {
+			rows, err := outgoingMessages.Find(t.Context(), tx, "tenant", storage.Query{OrderBy: "key", Limit: 3})
+			if err != nil {
+				return err
+			}
+			rows[0].Status, rows[0].DueOn = StatusSentToProvider, time.Time{}
+			rows[1].Status, rows[1].LeaseExpiresOn = StatusSending, h.clk.Now().Add(lease)
+			rows[2].Status = StatusRetryReady
+			return outgoingMessages.Save(t.Context(), tx, rows...)
+		})
+		if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+			t.Fatal(err)
+		}
+		h.inOne(func(tx storage.Tx) error { // a page of ten in each transaction
+			j, err := messagingJobs.Get(t.Context(), tx, "tenant", "spring")
+			if err == nil {
+				err = h.cancelMessages(t.Context(), tx, j, 10)
+			}
+			return err
+		})
+		if j := h.campaign("spring"); j.Cancelled != 8 || j.CancelledUpTo == "" || j.InFlight != 1 {
+			t.Fatalf("campaign is %+v", j)
+		}
+		h.run("notify.cancel")
+		if j := h.campaign("spring"); j.Cancelled != 28 || !j.DueOn.Equal(h.clk.Now().Add(time.Minute)) {
+			t.Fatalf("campaign is %+v", j)
+		}
+		h.clk.Add(2 * time.Minute) // the worker died before its call: the message is given back
+		h.run("notify.distributor")
+		h.run("notify.cancel")
+		h.drain()
+		if j := h.campaign("spring"); j.Cancelled != 29 || !j.DueOn.IsZero() || j.Status != StatusCancelled || len(h.sent()) != 0 {
+			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
+		}
+		p, err := h.Campaign(t.Context(), "tenant", "spring")
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.same("messages", map[string]int{StatusCancelled: 29, StatusSentToProvider: 1}, p.Messages)
+		for _, m := range all(h, outgoingMessages) {
+			if m.Status == StatusCancelled && (m.ReasonCode != ReasonCampaignCancelled || !m.DueOn.IsZero() || m.EndedOn.IsZero()) {
+				t.Errorf("message is %+v", m)
+			}
+		}
+	})
+}
+
+func TestACampaignIsPausedBeforeItsScheduleIsDue(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		due := h.clk.Now().Add(24 * time.Hour)
+		p := h.audience(crowd(2)...)
+		for _, guid := range []string{"resumed before", "resumed after", "cancelled"} {
+			job := MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: guid, Blob: p.Blob}
+			if _, err := h.EnsureMessagingJob(t.Context(), nil, job); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.EnsureNotificationScheduler(t.Context(), nil, ScheduleForCampaign(job, due)); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.PauseCampaign(t.Context(), "tenant", guid, sam); err != nil {
+				t.Fatal(err)
+			}
+		}
+		do := func(act func(context.Context, Scope, string, By) error, guid string) {
+			if err := act(t.Context(), "tenant", guid, sam); err != nil {
+				t.Error(err)
+			}
+		}
+		do(h.ResumeCampaign, "resumed before")
+		do(h.CancelCampaign, "cancelled")
+		h.drain()
+		if n := len(h.sent()); n != 0 {
+			t.Errorf("%d calls before it is due", n)
+		}
+		h.clk.Set(due)
+		h.drain()
+		if a, b, n := h.campaign("resumed before"), h.campaign("resumed after"), len(h.sent()); a.Status != StatusGenerated || b.Status != StatusPaused || n != 2 {
+			t.Errorf("they are %s and %s, %d calls", a.Status, b.Status, n)
+		}
+		do(h.ResumeCampaign, "resumed after")
+		h.drain()
+		if a, n := h.campaign("resumed after"), len(h.sent()); a.Status != StatusGenerated || n != 4 {
+			t.Errorf("it is %s, %d calls", a.Status, n)
+		}
+		if j := h.campaign("cancelled"); j.Status != StatusCancelled {
+			t.Errorf("the cancelled one is %s", j.Status)
+		}
+	})
+}
+
+func TestActionsThatMakeNoSenseAreRefused(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.begin("spring", crowd(2)...)
+		h.drain()
+		for name, err := range map[string]error{
+			"pause":   h.PauseCampaign(t.Context(), "tenant", "spring", sam),
+			"resume":  h.ResumeCampaign(t.Context(), "tenant", "spring", sam),
+			"release": h.Release(t.Context(), "tenant", ArtifactMessagingJob, "spring", sam),
+		} {
+			if !errors.Is(err, ErrActionRefused) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := h.CancelCampaign(t.Context(), "other", "spring", sam); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("another tenant: %v", err)
+		}
+		if err := h.CancelCampaign(t.Context(), "tenant", "spring", By{Actor: "sam"}); err == nil {
+			t.Error("cancelled without a reason")
+		}
+		if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); err != nil { // generated: messages may wait
+			t.Error(err)
+		}
+		if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); !errors.Is(err, ErrActionRefused) {
+			t.Errorf("twice: %v", err)
+		}
+	})
+}
+
+// A worker dies while it cancels, and a process that makes messages takes over.
+func TestACancellationWhoseWorkerDiedGoesOn(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.begin("spring", crowd(9)...)
+		h.run("notify.campaign")
+		if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+			t.Fatal(err)
+		}
+		edit(h, messagingJobs, func(j *MessagingJob) { j.LeaseExpiresOn, j.ClaimToken = h.clk.Now().Add(lease), "dead" })
+		h.clk.Add(2 * lease)
+		h.run("notify.campaign")
+		if j := h.campaign("spring"); j.Status != StatusCancelled || !j.DueOn.Equal(h.clk.Now()) {
+			t.Fatalf("campaign is %+v", j)
+		}
+		h.run("notify.cancel")
+		if j := h.campaign("spring"); j.Cancelled != 3 || j.Done != 3 {
+			t.Errorf("campaign is %+v", j)
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// At each point where a transaction of a campaign can be lost, or only the reply
+// to its commit, the next run goes on, and every recipient gets one message.
+func TestACampaignMayLoseAnyCommit(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		for point := range 24 {
+			guid := fmt.Sprint("spring", point)
+			h.begin(guid, crowd(7)...)
+			flaky := &flakyStore{Store: h.store, failAt: point / 2, after: point%2 == 1, armed: true}
+			mine, before := h.Notifier, len(h.sent())
+			h.Notifier = New(flaky, &Options{Logger: quiet}, h.provider)
+			h.Register(Type{Name: "visit", Renderer: visitTemplate, InDoubt: Resend})
+			h.chunk = 3
+			for range 6 {
+				for _, p := range h.Passes() {
+					_, _ = p.Runner(work.Options{Logger: quiet, Lease: time.Second}).Poll(t.Context(), 10)
+				}
+				h.clk.Add(2 * time.Hour)
+			}
+			flaky.armed = false
+			h.drain()
+			h.Notifier = mine
+			j := h.campaign(guid)
+			if j.Status != StatusGenerated || j.Generated != 7 || j.Repeated != 0 || len(h.sent())-before != 7 {
+				t.Errorf("point %d: campaign is %s, %d made, %d twice, %d calls", point, j.Status, j.Generated, j.Repeated, len(h.sent())-before)
+			}
+		}
+	})
+}
+
+// killed is a worker that claims the campaign and dies.
+func (h *host) killed(guid string) {
+	h.t.Helper()
+	now := storage.Now(h.store)
+	h.inOne(func(tx storage.Tx) error {
+		rows, err := messagingJobs.Claim(h.t.Context(), tx, storage.Claim{
+			Statuses: []string{StatusReady}, Busy: StatusGenerating, Now: now, LeaseUntil: now.Add(lease), Token: "dead",
+			Lanes: []storage.LaneClaim{{Lane: storage.LaneNormal, Limit: 10}},
+		})
+		if err == nil && (len(rows) != 1 || rows[0].GUID != guid) {
+			err = fmt.Errorf("claimed %d", len(rows))
+		}
+		return err
+	})
+}
+
+func TestAKilledChunkIsMadeAgainAfterItsLease(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.begin("spring", crowd(7)...)
+		h.run("notify.campaign")
+		h.killed("spring")
+		h.drain()
+		if j := h.campaign("spring"); j.Status != StatusGenerating || j.Done != 3 {
+			t.Fatalf("campaign is %s after %d", j.Status, j.Done)
+		}
+		h.clk.Add(lease + time.Second)
+		h.drain()
+		j := h.campaign("spring")
+		if j.Status != StatusReady || j.ReasonCode != ReasonLeaseLost || j.LeaseLossCount != 1 {
+			t.Fatalf("campaign is %+v", j)
+		}
+		h.clk.Set(j.DueOn)
+		h.drain()
+		if j := h.campaign("spring"); j.Status != StatusGenerated || j.Generated != 7 || j.Repeated != 0 || len(h.sent()) != 7 {
+			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
+		}
+	})
+}
+
+// The store refuses the messages of a chunk: its cursor stays in front of them.
+func TestACursorDoesNotMoveWithoutItsMessages(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.begin("spring", crowd(7)...)
+		h.run("notify.campaign")
+		mine := h.Notifier
+		h.Notifier = New(&refusing{h.store}, &Options{Logger: quiet}, h.provider)
+		h.Register(Type{Name: "visit", Renderer: visitTemplate})
+		h.chunk = 3
+		h.run("notify.campaign")
+		h.Notifier = mine
+		j := h.campaign("spring")
+		if j.Status != StatusReady || j.Done != 3 || j.RetryCount != 1 || j.ReasonCode != ReasonPassFailed {
+			t.Fatalf("campaign is %+v", j)
+		}
+		h.clk.Set(j.DueOn)
+		h.drain()
+		if n := len(h.sent()); n != 7 {
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+// refusing is a store that takes no outgoing message.
+type refusing struct{ storage.Store }
+
+func (r *refusing) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	return r.Store.InTx(ctx, func(tx storage.Tx) error { return f(refusingTx{tx, r}) })
+}
+
+type refusingTx struct {
+	storage.Tx
+	r *refusing
+}
+
+func (t refusingTx) Store() storage.Store { return t.r }
+
+func (t refusingTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	if s.Name == outgoingMessages.Name {
+		return nil, errors.New("disk full")
+	}
+	return t.Tx.Insert(ctx, s, rows)
+}
+
+// Two processes have the same chunk, since the first was taken for dead: only one
+// of them moves the cursor, and counts.
+func TestTheCursorIsFenced(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		taken := false
+		h.Register(Type{Name: "slow", Renderer: RendererFunc(func(context.Context, Job, Recipient) (Content, error) {
+			if !taken { // another process takes over, makes the chunk and goes on
+				taken = true
+				h.clk.Add(2 * time.Minute)
+				h.run("notify.campaign")
+				h.clk.Set(h.campaign("spring").DueOn)
+				h.run("notify.campaign")
+			}
+			return Content{Text: "hello"}, nil
+		})})
+		h.begin("spring", crowd(9)...)
+		h.retype("slow")
+		h.run("notify.campaign")
+		if j := h.campaign("spring"); j.Done != 3 || j.Generated != 3 || j.Status != StatusReady {
+			t.Fatalf("campaign is %+v", j)
+		}
+		h.drain()
+		if j := h.campaign("spring"); j.Generated != 9 || j.Done != 9 || j.Repeated != 0 || len(h.sent()) != 9 {
+			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
+		}
+	})
+}

@@ -1,0 +1,163 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// verbCount counts the verbs that reach a store.
+type verbCount struct {
+	storage.Store
+	verbs atomic.Int64
+}
+
+func (c *verbCount) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	return c.Store.InTx(ctx, func(tx storage.Tx) error { return f(verbTx{tx, c}) })
+}
+
+type verbTx struct {
+	storage.Tx
+	c *verbCount
+}
+
+func (t verbTx) Store() storage.Store { return t.c }
+
+func (t verbTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	t.c.verbs.Add(1)
+	return t.Tx.Insert(ctx, s, rows)
+}
+
+func (t verbTx) Select(ctx context.Context, s *storage.Schema, scope Scope, q storage.Query) ([]storage.Row, error) {
+	t.c.verbs.Add(1)
+	return t.Tx.Select(ctx, s, scope, q)
+}
+
+func (t verbTx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+	t.c.verbs.Add(1)
+	return t.Tx.Claim(ctx, s, c)
+}
+
+func (t verbTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	t.c.verbs.Add(1)
+	return t.Tx.Update(ctx, s, rows)
+}
+
+// Claim, settle, ensure and the cursor: the same for ten recipients and for five
+// hundred, in the first chunk and in the last.
+func TestAChunkTakesAConstantNumberOfStatements(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		for _, size := range []int{10, 500} {
+			guid := fmt.Sprint("spring", size)
+			h.plan(guid, h.audience(crowd(3*size)...))
+			h.run("notify.scheduler")
+			mine, c := h.Notifier, &verbCount{Store: h.store}
+			h.Notifier = New(c, &Options{Logger: quiet}, h.provider)
+			h.Register(Type{Name: "visit", Renderer: visitTemplate})
+			h.chunk = size
+			h.run("notify.generator") // checks the hash key, once in a process
+			for range 3 {
+				before := c.verbs.Load()
+				h.run("notify.campaign")
+				// Claim, settle, messages (with a look for them first, as other tests have
+				// left the table), cursor.
+				if took := c.verbs.Load() - before; took < 4 || took > 5 {
+					t.Errorf("%d statements for %d recipients", took, size)
+				}
+			}
+			h.Notifier = mine
+			if j := h.campaign(guid); j.Status != StatusGenerated {
+				t.Errorf("campaign is %s", j.Status)
+			}
+		}
+	})
+}
+
+// manyPeople are made as they are read.
+func manyPeople(n int) Audience {
+	return AudienceOf(func(yield func(Recipient, error) bool) {
+		for i := range n {
+			ref := fmt.Sprintf("p%07d", i)
+			if !yield(Recipient{Ref: ref, Channel: "email:count", Address: ref + "@example.com", Name: ref}, nil) {
+				return
+			}
+		}
+	})
+}
+
+// Not parallel: it measures the whole process. A hundred thousand recipients pass,
+// a million with BELFRY_FULL=1, and never more than a few chunks are in memory.
+func TestTheMemoryOfACampaignIsFlat(t *testing.T) {
+	n := 100_000
+	if os.Getenv("BELFRY_FULL") == "1" {
+		n = 1_000_000
+	}
+	clk := clock.NewMock()
+	clk.Set(storetest.Start)
+	var sent atomic.Int64
+	p := &provider{}
+	h := newHost(t, storetest.SQLite(t, clk), clk, p, ChannelFunc("email:count", func(context.Context, Message) (Receipt, error) {
+		sent.Add(1)
+		return Receipt{}, nil
+	}))
+	h.Register(Type{Name: "visit", Renderer: Template{Subject: "spring", Text: "Dear {{.Recipient.Name}}"}})
+	h.options.Concurrency = 500
+	heap := newHeap()
+	payload, err := h.PutAudience(t.Context(), manyPeople(n), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heap.look()
+	h.plan("spring", payload)
+	var runners []work.Runner
+	for _, p := range h.Passes() {
+		runners = append(runners, p.Runner(workOptions))
+	}
+	for claimed := 1; claimed > 0; {
+		claimed = 0
+		for _, r := range runners {
+			rep, err := r.Poll(t.Context(), 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			claimed += rep.Claimed
+		}
+		heap.look()
+		clk.Add(time.Second)
+	}
+	if int(sent.Load()) != n {
+		t.Errorf("%d sent", sent.Load())
+	}
+	t.Logf("%d recipients: %d MB more than at the start at most", n, heap.most>>20)
+	if heap.most > 32<<20 { // the promise is 100 MB
+		t.Errorf("%d MB more than at the start", heap.most>>20)
+	}
+}
+
+// heap is how much more memory was in use than at the start, garbage included.
+type heap struct{ first, most uint64 }
+
+func newHeap() *heap {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return &heap{first: m.HeapAlloc}
+}
+
+func (h *heap) look() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if m.HeapAlloc > h.first {
+		h.most = max(h.most, m.HeapAlloc-h.first)
+	}
+}

@@ -1,0 +1,124 @@
+package notifyhttp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// CampaignCaller is who asks about campaigns.
+type CampaignCaller struct {
+	Scope notify.Scope
+	// Allow is asked about each campaign before anything of it is shown, its
+	// progress included. Nil allows nothing.
+	Allow notify.Authorise
+}
+
+// IdentifyCaller says who is calling, from the host's session. An error refuses
+// the request with 401; its text is not shown. It is called from several
+// goroutines.
+type IdentifyCaller func(r *http.Request) (CampaignCaller, error)
+
+// Campaigns shows campaigns to those whom the host allows to see them:
+//
+//	GET /{guid}            {"status": "Ready", "recipients": 100000, "done": 4000, ...}
+//	GET /{guid}/audience   one recipient in each line, as JSON
+//
+// A campaign that the caller may not see is not found. Mount it with
+// http.StripPrefix; nothing can be changed through it. It panics without a
+// notifier or without who.
+func Campaigns(n *notify.Notifier, who IdentifyCaller) http.Handler {
+	if n == nil || who == nil {
+		panic("notifyhttp: Campaigns needs a notifier and an IdentifyCaller")
+	}
+	s := campaigns{n, who}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{guid}", s.progress)
+	mux.HandleFunc("GET /{guid}/audience", s.audience)
+	return mux
+}
+
+type campaigns struct {
+	n   *notify.Notifier
+	who IdentifyCaller
+}
+
+// open answers for itself unless it returns the content.
+func (s campaigns) open(w http.ResponseWriter, r *http.Request) *notify.CampaignContent {
+	caller, err := s.who(r)
+	if err != nil || caller.Allow == nil {
+		fail(w, http.StatusUnauthorized, "not signed in")
+		return nil
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	var refused error
+	c, err := s.n.CampaignContent(r.Context(), caller.Scope, r.PathValue("guid"), func(ctx context.Context, p notify.CampaignProgress) error {
+		refused = caller.Allow(ctx, p)
+		return refused
+	})
+	switch {
+	case refused != nil || errors.Is(err, storage.ErrNotFound):
+		fail(w, http.StatusNotFound, "there is no such campaign")
+	case err != nil:
+		unavailable(w, err)
+	default:
+		return c
+	}
+	return nil
+}
+
+// progress is a campaign as a client sees it.
+type progress struct {
+	Status     string         `json:"status"`
+	Reason     string         `json:"reason,omitempty"`
+	Recipients int            `json:"recipients,omitempty"`
+	Done       int            `json:"done"`
+	Generated  int            `json:"generated"`
+	Skipped    int            `json:"skipped"`
+	Repeated   int            `json:"repeated"`
+	Cancelled  int            `json:"cancelled"`
+	PerSecond  float64        `json:"perSecond,omitempty"`
+	Left       float64        `json:"secondsLeft,omitempty"`
+	Messages   map[string]int `json:"messages"`
+	Sampled    bool           `json:"sampled,omitempty"`
+	StartedOn  time.Time      `json:"startedOn,omitzero"`
+	EndedOn    time.Time      `json:"endedOn,omitzero"`
+}
+
+func (s campaigns) progress(w http.ResponseWriter, r *http.Request) {
+	c := s.open(w, r)
+	if c == nil {
+		return
+	}
+	p, err := s.n.Campaign(r.Context(), c.Campaign.Scope, c.Campaign.GUID)
+	if err != nil {
+		unavailable(w, err)
+		return
+	}
+	reply(w, progress{
+		Status: p.Status, Reason: p.Reason, Recipients: p.Recipients, Done: p.Done, Generated: p.Generated,
+		Skipped: p.Skipped, Repeated: p.Repeated, Cancelled: p.Cancelled, PerSecond: p.PerSecond, Left: p.Left.Seconds(),
+		Messages: p.Messages, Sampled: p.Sampled, StartedOn: p.StartedOn, EndedOn: p.EndedOn,
+	})
+}
+
+// audience streams. An error in the middle breaks the connection off, so that no
+// client takes a part for the whole.
+func (s campaigns) audience(w http.ResponseWriter, r *http.Request) {
+	c := s.open(w, r)
+	if c == nil {
+		return
+	}
+	w.Header().Set("Content-Type", "application/jsonl")
+	lines := json.NewEncoder(w)
+	for to, err := range c.Recipients(r.Context()) {
+		if err != nil || lines.Encode(to) != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
