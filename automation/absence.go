@@ -46,6 +46,8 @@ const (
 	CauseTimeSkipped Cause = "TimeSkipped"
 	// CauseOffsetPassed: the moment lies further back than the type's CatchUp.
 	CauseOffsetPassed Cause = "OffsetPassed"
+	// CauseSeriesEnded: the cadence of a recurring candidate has no occurrence left.
+	CauseSeriesEnded Cause = "SeriesEnded"
 	// CauseNoRecipients: it would be made, and end without a delivery, since the
 	// [RecipientProvider] names nobody at present.
 	CauseNoRecipients Cause = "NoRecipients"

@@ -41,6 +41,9 @@ func (s *Scheduler) actOn(ctx context.Context, tx storage.Tx, rows []*Schedule, 
 			break
 		}
 		stale, err := a.save(ctx, tx, notes)
+		if err == nil {
+			err = s.followActed(ctx, tx, notes, stale)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,22 @@ type eventData struct {
 	TargetDate Date
 	DaysBefore int
 	Key        string
+	Occurrence *occurrenceData `json:",omitempty"` // of a recurring reminder
 	*thresholdData
+}
+
+// occurrenceData is what texts may say about an occurrence.
+type occurrenceData struct {
+	LocalDate Date
+	LocalTime string
+	Zone      string
+}
+
+func (d Due) occurrenceData() *occurrenceData {
+	if d.Occurrence == nil {
+		return nil
+	}
+	return &occurrenceData{d.Occurrence.LocalDate, d.Occurrence.LocalTime, d.Occurrence.Zone}
 }
 
 // makeArtifacts says what delivery needs: the path of a direct reminder. All
@@ -47,7 +62,7 @@ func (b *batch) makeArtifacts(context.Context) {
 
 func (t *try) job(notificationType string) (notify.Job, error) {
 	row := t.row
-	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key, t.due.thresholdData()})
+	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key, t.due.occurrenceData(), t.due.thresholdData()})
 	return notify.Job{
 		Record:       storage.Record{Scope: row.Scope, Type: notificationType, Lane: row.Lane},
 		PartitionKey: row.Source, RowKey: keys.AutomationRowKey(row.Key), BusinessUnit: row.BusinessUnit,

@@ -34,6 +34,8 @@ type Candidate struct {
 	// earlier the reminder falls; negative: later.
 	TargetDate Date
 	DaysBefore int
+	// Recurrence makes it happen again and again, instead of before a TargetDate.
+	Recurrence *Recurrence
 	// SendAt is the local time of day, "09:00" or "09:00:30"; default the type's.
 	SendAt string
 	// Zone is the IANA zone of SendAt; default the business unit's by

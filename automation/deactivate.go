@@ -24,8 +24,8 @@ func open() storage.Cond {
 }
 
 // deactivate ends the rows among the open ones that where describes for which
-// why gives a reason. A row that a worker has is ended under it, and what the
-// worker decides is dropped.
+// why gives a reason, and with them the series that they are occurrences of. A
+// row that a worker has is ended under it, and what the worker decides is dropped.
 func (s *Scheduler) deactivate(ctx context.Context, tx storage.Tx, e Event, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
 	return s.deactivateBy(ctx, tx, e, actor(e.Type, e.ID), where, why)
 }
@@ -33,34 +33,52 @@ func (s *Scheduler) deactivate(ctx context.Context, tx storage.Tx, e Event, wher
 // deactivateBy is deactivate with the name of whoever ends the rows, for the
 // history.
 func (s *Scheduler) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by string, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
-	d := ending{tx: tx, event: e, by: by, now: s.now(), why: why, was: map[*Schedule]past{}}
+	d, err := s.endRows(ctx, tx, e, by, where, why)
+	if err == nil {
+		err = d.stopSeries(ctx)
+	}
+	return d.ended, err
+}
+
+// endRows is deactivateBy but for the series.
+func (s *Scheduler) endRows(ctx context.Context, tx storage.Tx, e Event, by string, where []storage.Cond, why func(*Schedule) (Reason, bool)) (*ending, error) {
+	d := &ending{tx: tx, event: e, by: by, now: s.now(), why: why, was: map[*Schedule]past{}, series: map[string]Reason{}}
 	var after *storage.Position
 	for {
 		rows, err := schedules.Find(ctx, tx, e.Scope, storage.Query{Where: append(where, open()), Limit: deactivatePage, After: after})
 		if err != nil || len(rows) == 0 {
-			return d.ended, err
+			return d, err
 		}
 		after = &storage.Position{ID: rows[len(rows)-1].ID}
-		for tries := 0; len(rows) > 0; tries++ {
-			if tries == 5 {
-				return nil, fmt.Errorf("automation: rows kept changing while an event ended them: %w", storage.ErrBusy)
-			}
-			if rows, err = d.save(ctx, d.pick(rows)); err != nil {
-				return nil, err
-			}
+		if err := d.end(ctx, rows); err != nil {
+			return d, err
 		}
 	}
 }
 
 // ending is one call of deactivate.
 type ending struct {
-	tx    storage.Tx
-	event Event
-	by    string
-	now   time.Time
-	why   func(*Schedule) (Reason, bool)
-	was   map[*Schedule]past
-	ended []Deactivation
+	tx     storage.Tx
+	event  Event
+	by     string
+	now    time.Time
+	why    func(*Schedule) (Reason, bool)
+	was    map[*Schedule]past
+	ended  []Deactivation
+	series map[string]Reason // of the rows that end, whether this call or a worker ended them
+}
+
+// end ends those of the rows for which there is a reason.
+func (d *ending) end(ctx context.Context, rows []*Schedule) (err error) {
+	for tries := 0; len(rows) > 0; tries++ {
+		if tries == 5 {
+			return fmt.Errorf("automation: rows kept changing while an event ended them: %w", storage.ErrBusy)
+		}
+		if rows, err = d.save(ctx, d.pick(rows)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pick changes the rows that end, and returns them.
@@ -68,6 +86,9 @@ func (d *ending) pick(rows []*Schedule) []*Schedule {
 	var out []*Schedule
 	for _, row := range rows {
 		reason, ends := d.why(row)
+		if key := row.seriesKey(); ends && key != "" {
+			d.series[key] = reason
+		}
 		if ends && row.mayEnd() {
 			d.was[row] = row.past()
 			row.EventType, row.EventID = d.event.Type, d.event.ID

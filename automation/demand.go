@@ -46,7 +46,7 @@ func lookUp(plans []plan, row *Schedule) (p plan, known, wanted bool) {
 		return demandOf(plans).of(row)
 	}
 	for _, p := range plans {
-		if p.want.Key == row.baseKey() && p.want.InputHash == row.InputHash {
+		if p.asksFor(row) {
 			return p, true, true
 		}
 	}

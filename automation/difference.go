@@ -72,7 +72,13 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*Schedule, 
 		want := plan.want
 		stored, exists := rows[want.Key]
 		switch {
-		case plan.skipped || plan.unmet || p.off[want.Setting]:
+		case plan.skipped || plan.unmet || plan.found != nil || p.off[want.Setting]:
+			continue
+		case plan.ends != nil:
+			add(WouldDeactivate, plan.ends, string(Superseded), false)
+		}
+		switch {
+		case plan.ended:
 			continue
 		case !exists && plan.passed(now):
 			f.passed++
@@ -88,7 +94,7 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*Schedule, 
 		case outcome == storage.Reactivated && plan.passed(now):
 			f.passed++
 			continue
-		case outcome == storage.Updated:
+		case outcome == storage.Updated || outcome == storage.Unchanged && plan.moves:
 			add(WouldUpdate, &row, "", false)
 		case outcome == storage.Reactivated:
 			add(WouldReactivate, &row, "", false)

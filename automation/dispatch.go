@@ -21,6 +21,9 @@ func (s *Scheduler) dispatch(ctx context.Context, tx storage.Tx, done []work.Don
 	if err := s.dispatchOwn(ctx, tx, done); err != nil {
 		return err
 	}
+	if err := s.followChanged(ctx, tx, done); err != nil {
+		return err
+	}
 	d := dispatching{ctx: ctx, tx: tx, done: done, refused: map[int]*notify.ConflictError{}}
 	send(&d, func(a Artifacts) []notify.AutomationJob { return a.AutomationJobs }, s.out.EnsureAutomationJob)
 	send(&d, func(a Artifacts) []notify.Job { return a.Jobs }, s.out.EnsureNotificationJob)

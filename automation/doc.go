@@ -14,6 +14,13 @@
 // the transaction that completes the row. Nothing is sent or rendered here:
 // Completed means that delivery work is queued, not that it arrived.
 //
+// # What recurs
+//
+// A candidate with a [Recurrence] is a series. Only its next occurrence is a row;
+// when that first ends or is put on hold, whatever became of it, the one behind
+// it is made in the same transaction. [Lateness] says what happens to those that
+// were missed, and [Scheduler.Preview] lists those to come.
+//
 // # Inside the host's transaction
 //
 // [Scheduler.WithTx] binds a scheduler to a transaction of the host, so that the

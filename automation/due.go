@@ -21,12 +21,14 @@ type Due struct {
 	TargetDate     Date   // zero unless DateBased
 	DaysBefore     int
 	ScheduledOn    time.Time // UTC
-	LocalDate      Date      // of ScheduledOn in Zone; zero unless DateBased or OncePerDay
+	LocalDate      Date      // of ScheduledOn in Zone; zero unless DateBased, Recurring or OncePerDay
 	Zone           string
 	// Threshold is set in a ThresholdCondition: what the key says, and for people
 	// the Comparison, Value and Reading of the [Validator]'s candidate, or those of
 	// the last reading. They are empty if there was none.
 	Threshold *Threshold
+	// Occurrence is set if Recurring.
+	Occurrence *Occurrence
 	// Attempt is 1 for the first try; a lost lease counts as one.
 	Attempt int
 	// Rerun is how many times support had it done once more; see
@@ -52,6 +54,8 @@ func (r *Schedule) due() (Due, error) {
 		return d, r.threshold(&d)
 	case DateBased:
 		return d, r.dates(&d)
+	case Recurring:
+		return d, r.recurring(&d)
 	}
 	return Due{}, fmt.Errorf("automation: trigger_type of %s: %.40q is unknown to this version", r.Key, r.TriggerType)
 }
@@ -60,6 +64,24 @@ func (r *Schedule) dates(d *Due) (err error) {
 	if d.TargetDate, err = civil.ParseDate(r.TargetDate); err != nil {
 		return fmt.Errorf("automation: target_date of %s: %w", r.Key, err)
 	}
+	return r.local(d)
+}
+
+func (r *Schedule) recurring(d *Due) error {
+	if err := r.local(d); err != nil {
+		return err
+	}
+	zone, err := civil.LoadZone(r.TimeZone)
+	if err == nil {
+		d.Occurrence, err = r.occurrence(d.LocalDate, zone)
+	}
+	if err != nil {
+		return fmt.Errorf("automation: occurrence of %s: %w", r.Key, err)
+	}
+	return nil
+}
+
+func (r *Schedule) local(d *Due) (err error) {
 	if d.LocalDate, err = civil.ParseDate(r.LocalDate); err != nil {
 		return fmt.Errorf("automation: scheduled_local_date of %s: %w", r.Key, err)
 	}

@@ -78,6 +78,10 @@ func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, ori
 func (s *Scheduler) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by string) ([]Ensured, error) {
 	now := s.now()
 	out := make([]Ensured, len(plans))
+	plans, err := s.takeSeries(ctx, tx, plans, origin, by)
+	if err != nil {
+		return nil, err
+	}
 	passed, err := passed(ctx, tx, now, plans)
 	if err != nil {
 		return nil, err
@@ -88,6 +92,10 @@ func (s *Scheduler) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, o
 		switch {
 		case p.skipped:
 			out[i] = Ensured{Outcome: TimeSkipped, Scope: want.Scope, Key: want.Key}
+		case p.ended:
+			out[i] = Ensured{Outcome: SeriesEnded, Scope: want.Scope}
+		case p.found != nil:
+			out[i] = asFound(p.found)
 		case p.unmet:
 			out[i] = Ensured{Outcome: ThresholdNotMet, Scope: want.Scope, Key: want.Key}
 		case passed[i]:
@@ -99,14 +107,17 @@ func (s *Scheduler) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, o
 		}
 	}
 	was := map[*Schedule]past{}
-	got, err := schedules.Ensure(ctx, tx, remember(was, decideAt(now)), wants...)
+	got, err := schedules.Ensure(ctx, tx, remember(was, decideSeriesAt(now)), wants...)
 	if err != nil {
 		return nil, err
 	}
 	for n, g := range got {
 		out[places[n]] = answer(g.Outcome, g.Row, wants[n])
 	}
-	return out, tell(ctx, tx, by, ensuredNotes(got, was))
+	if err := tell(ctx, tx, by, ensuredNotes(got, was)); err != nil {
+		return nil, err
+	}
+	return out, s.advance(ctx, tx, goneAmong(wants, got))
 }
 
 // passed says which plans ask for a new row whose moment is too long ago. Rows

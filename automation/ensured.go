@@ -18,6 +18,8 @@ const (
 	OffsetPassed EnsureOutcome = "OffsetPassed"
 	// TimeSkipped: its local time does not exist, and the policy is GapSkip.
 	TimeSkipped EnsureOutcome = "TimeSkipped"
+	// SeriesEnded: the cadence of a recurring candidate has no occurrence left.
+	SeriesEnded EnsureOutcome = "SeriesEnded"
 	// SettingInactive: an event's candidate of a setting that is off.
 	SettingInactive EnsureOutcome = "SettingInactive"
 	// ThresholdNotMet: its reading does not meet its [Threshold]. Open rows that

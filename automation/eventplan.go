@@ -105,12 +105,12 @@ func (p eventPlan) superseded() func(*Schedule) (Reason, bool) {
 			wanted[plan.want.Key] = true
 		}
 	}
-	conditions := demandOf(p.plans)
+	conditions, series := demandOf(p.plans), p.series()
 	return func(row *Schedule) (Reason, bool) {
 		if p.off[row.Setting] {
 			return ReminderSettingInactive, true
 		}
-		if wanted[row.Key] {
+		if wanted[row.Key] || series[row.seriesKey()] {
 			return "", false
 		}
 		reason, ends := conditions.ending(row)

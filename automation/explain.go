@@ -19,6 +19,10 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 	e := Explanation{Scope: scope, Key: key}
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		e = Explanation{Scope: scope, Key: key}
+		var err error
+		if e.Series, err = seriesState(ctx, tx, scope, key); err != nil {
+			return err
+		}
 		row, err := schedules.Get(ctx, tx, scope, key)
 		switch {
 		case errors.Is(err, storage.ErrNotFound):

@@ -110,6 +110,9 @@ func (s *Scheduler) explainPlans(ctx context.Context, a *Absence, plans []plan) 
 		if plans, err = s.foresee(ctx, tx, plans); err != nil {
 			return err
 		}
+		if plans, err = foreseeSeries(ctx, tx, s.now(), plans); err != nil {
+			return err
+		}
 		places := map[string]int{}
 		for i, p := range plans {
 			places[p.want.Key] = i
@@ -159,7 +162,7 @@ func (s *Scheduler) foresee(ctx context.Context, tx storage.Tx, plans []plan) ([
 
 // nearness orders findings: what could run soonest comes first.
 func nearness(c Cause) int {
-	return slices.Index([]Cause{CauseExists, CauseNotAskedYet, CauseNoRecipients, CauseEnded, CauseThresholdNotMet, CauseOffsetPassed, CauseTimeSkipped}, c)
+	return slices.Index([]Cause{CauseExists, CauseNotAskedYet, CauseNoRecipients, CauseEnded, CauseThresholdNotMet, CauseOffsetPassed, CauseTimeSkipped, CauseSeriesEnded}, c)
 }
 
 // findMissing says why the row of one plan is missing.
@@ -168,6 +171,9 @@ func (s *Scheduler) findMissing(ctx context.Context, p plan, row *Schedule, late
 	switch {
 	case row != nil && (row.IsOpen() || row.IsOnSupportHold):
 		return row.finding(CauseExists) // made meanwhile, or for another setting
+	case p.ended:
+		f.Key, f.Cause, f.ScheduledOn = "", CauseSeriesEnded, time.Time{}
+		return f
 	case p.unmet:
 		f.Cause, f.ScheduledOn = CauseThresholdNotMet, time.Time{}
 		return f

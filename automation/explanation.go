@@ -20,6 +20,8 @@ type Explanation struct {
 	Condition *Condition
 	// Dispatched has the coordinates of what it led to.
 	Dispatched notify.DispatchResult
+	// Series is the series that the key is an occurrence of; nil: of none.
+	Series *SeriesState
 	// Messages is how many outgoing messages there are of its notification so far,
 	// at most 1000; zero also where the dispatcher cannot tell.
 	Messages int
@@ -40,6 +42,7 @@ func (e Explanation) String() string {
 		e.origin(&b)
 		e.state(&b)
 	}
+	e.series(&b)
 	for _, t := range e.History {
 		fmt.Fprintf(&b, "  %s\n", t)
 	}
@@ -52,7 +55,7 @@ func (e Explanation) origin(b *strings.Builder) {
 	r := e.Schedule
 	fmt.Fprintf(b, "  %s for %s %s", r.Type, r.SourceType, r.Source)
 	if r.TriggerType == DateBased {
-		fmt.Fprintf(b, ", %d days before %s, at %s %s", r.DaysBefore, r.TargetDate, r.SendAt, r.TimeZone)
+		fmt.Fprintf(b, ", %s %s, at %s %s", r.offset(), r.TargetDate, r.SendAt, r.TimeZone)
 	}
 	if e.Condition != nil {
 		fmt.Fprintf(b, ", %s", e.Condition)
@@ -93,3 +96,19 @@ func (e Explanation) state(b *strings.Builder) {
 }
 
 func stampText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// offset is the way from the date, as people say it.
+func (r *Schedule) offset() string {
+	switch days := r.DaysBefore; {
+	case days == 0:
+		return "on"
+	case days == 1:
+		return "1 day before"
+	case days == -1:
+		return "1 day after"
+	case days < 0:
+		return fmt.Sprintf("%d days after", -days)
+	default:
+		return fmt.Sprintf("%d days before", days)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/belfry-go/belfry/internal/pause"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -51,6 +52,15 @@ func (e Extent) key() string {
 		key = "everywhere:" + key
 	}
 	return key
+}
+
+// row names the extent in the table of pauses.
+func (e Extent) row() pause.Row {
+	return pause.Row{Record: storage.Record{Scope: e.Scope, Key: e.key()}, Everywhere: e.Everywhere, PausedType: e.Type}
+}
+
+func extentOf(p *pause.Row) Extent {
+	return Extent{Scope: p.Scope, Everywhere: p.Everywhere, Type: p.PausedType}
 }
 
 // covers reports whether rows of that type in that scope belong to e.

@@ -112,7 +112,11 @@ func (s *Scheduler) endInvalid(ctx context.Context, tx storage.Tx, e Event, p ev
 		if in.Source != (Source{}) {
 			where = append(where, storage.Eq("source_type", in.Source.Type), storage.Eq("source", in.Source.ID))
 		}
-		ended, err := s.deactivate(ctx, tx, e, where, func(row *Schedule) (Reason, bool) {
+		deactivate := s.deactivate
+		if len(in.Keys) > 0 {
+			deactivate = s.deactivateOnly
+		}
+		ended, err := deactivate(ctx, tx, e, where, func(row *Schedule) (Reason, bool) {
 			return in.Reason, len(in.Keys) == 0 || slices.Contains(in.Keys, row.Key) || slices.Contains(in.Keys, row.baseKey())
 		})
 		if err != nil {

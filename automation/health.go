@@ -23,7 +23,7 @@ func (s *Scheduler) Health(ctx context.Context, scopes ...Scope) (Health, error)
 	var h Health
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		h = Health{On: s.now(), Scopes: slices.Clone(scopes), LeaseLosses: s.registry.leaseLosses.Load()}
-		for _, look := range []func(context.Context, storage.Tx, *Health) error{s.lookAtDue, s.lookAtHolds} {
+		for _, look := range []func(context.Context, storage.Tx, *Health) error{s.lookAtDue, s.lookAtHolds, s.lookAtSeries} {
 			if err := look(ctx, tx, &h); err != nil {
 				return err
 			}

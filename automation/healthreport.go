@@ -21,6 +21,9 @@ type Health struct {
 	DueCapped bool
 	// Holds are the rows on support hold, by reason.
 	Holds []HeldRows
+	// Lost are the series that have no next row, at most a hundred of those that
+	// are without one for longest; a healthy system has none.
+	Lost []LostSeries
 	// LeaseLosses is how many rows this scheduler has taken over from workers that
 	// died or stalled, since it was made.
 	LeaseLosses int64
@@ -83,6 +86,7 @@ func (h Health) String() string {
 	for _, held := range h.Holds {
 		fmt.Fprintf(&b, "\n  on hold, %s: %s", held.Reason, atLeast(held.Rows, held.Capped))
 	}
+	h.lost(&b)
 	fmt.Fprintf(&b, "\n  leases lost to workers that died or stalled, seen here: %d", h.LeaseLosses)
 	return b.String()
 }

@@ -47,6 +47,7 @@ var reminderSteps = []step{
 	{"decode", (*batch).decode},
 	{"settings", (*batch).loadSettings},
 	{"lateness", (*batch).checkLateness},
+	{"overtaken", (*batch).checkOvertaken},
 	{"readings", (*batch).loadReadings},
 	{"revalidate", (*batch).revalidate},
 	{"recipients", (*batch).resolveRecipients},

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/pause"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -18,6 +18,9 @@ type Pause struct {
 	Since time.Time // UTC
 	Until time.Time // UTC, when it ends by itself; zero: when somebody resumes it
 }
+
+// pauses has one row for each Extent that was ever paused.
+var pauses = storage.Define[pause.Row]("automation_pause").Limit(maxRow)
 
 // Pause keeps the due work of e from being begun, in every process from its next
 // poll on, until it is resumed or until has come; a zero until is never. Rows are
@@ -32,31 +35,23 @@ func (s *Scheduler) Pause(ctx context.Context, e Extent, until time.Time, by By)
 	if until = storage.Time(until); !until.IsZero() && !until.After(s.now()) {
 		return fmt.Errorf("automation: Pause: until %s has passed", stampText(until))
 	}
-	return s.changePause(ctx, e, "Pause", by, func(p *pauseRow, now time.Time) string { return p.pause(now, until, by) })
+	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.Begin(ctx, tx, pauses, e.row(), until, by) })
 }
 
 // Resume ends the pause of exactly this extent. The error wraps
 // [ErrActionRefused] if there is none.
 func (s *Scheduler) Resume(ctx context.Context, e Extent, by By) error {
-	return s.changePause(ctx, e, "Resume", by, func(p *pauseRow, now time.Time) string { return p.resume(now) })
+	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.End(ctx, tx, pauses, e.row(), by) })
 }
 
-// changePause changes the row of e, which it makes if there never was one, and
-// writes the audit beside it.
-func (s *Scheduler) changePause(ctx context.Context, e Extent, action string, by By, change func(*pauseRow, time.Time) string) error {
+func (s *Scheduler) changePause(ctx context.Context, e Extent, by By, change func(storage.Tx) error) error {
 	if err := e.check(); err != nil {
 		return err
 	}
 	if err := by.Check(); err != nil {
 		return fmt.Errorf("automation: %w", err)
 	}
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		if _, err := pauses.Insert(ctx, tx, newPauseRow(e)); err != nil {
-			return err
-		}
-		return audit.Change(ctx, tx, pauses, e.Scope, e.key(), action, by, change)
-	})
-	if err != nil {
+	if err := s.inTx(ctx, change); err != nil {
 		return fmt.Errorf("automation: %w", err)
 	}
 	return nil
@@ -80,14 +75,14 @@ func (s *Scheduler) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
 
 // pausesOf reads what Pauses lists.
 func pausesOf(ctx context.Context, tx storage.Tx, scope Scope) ([]Pause, error) {
-	everywhere, err := pausesInForce(ctx, tx, "", storage.Eq("everywhere", true))
+	everywhere, err := pause.InForce(ctx, tx, pauses, "", storage.Eq("everywhere", true))
 	if err != nil {
 		return nil, err
 	}
-	here, err := pausesInForce(ctx, tx, scope, storage.Eq("everywhere", false))
+	here, err := pause.InForce(ctx, tx, pauses, scope, storage.Eq("everywhere", false))
 	var out []Pause
 	for _, p := range slices.Concat(everywhere, here) {
-		out = append(out, p.public())
+		out = append(out, Pause{Extent: extentOf(p), By: p.By(), Since: p.PausedOn, Until: p.PausedUntil})
 	}
 	return out, err
 }
@@ -95,7 +90,7 @@ func pausesOf(ctx context.Context, tx storage.Tx, scope Scope) ([]Pause, error) 
 // paused tells the due pass what to leave alone, in all scopes.
 func (s *Scheduler) paused(ctx context.Context, tx storage.Tx) (work.Except, error) {
 	var e work.Except
-	rows, err := pausesInForce(ctx, tx, storage.AnyScope)
+	rows, err := pause.InForce(ctx, tx, pauses, storage.AnyScope)
 	for _, p := range rows {
 		switch {
 		case p.Everywhere && p.PausedType == "":

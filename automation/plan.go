@@ -17,6 +17,11 @@ type plan struct {
 	want    Schedule
 	catchUp time.Duration // zero: however long ago
 	skipped bool          // its local time does not exist, and the policy is GapSkip
+	series  *seriesPlan   // of a recurring candidate
+	ended   bool          // the series has no further occurrence
+	found   *Schedule     // the occurrence as it is and stays; nothing is written
+	moves   bool          // only foreseen: the series would be written, and
+	ends    *Schedule     // this occurrence of it would end
 
 	condition *condition // of a threshold; the row is complete once measured
 	unmet     bool       // the condition is not met, so no row is wanted
@@ -61,6 +66,9 @@ func (s *Scheduler) plan(ctx context.Context, c Candidate) (plan, string, error)
 	if !registered {
 		t = ReminderType{Name: c.Type}
 	}
+	if c.Recurrence != nil {
+		return s.planRecurring(ctx, c, t)
+	}
 	if c.Threshold != nil {
 		return s.planThreshold(ctx, c, t)
 	}
@@ -92,6 +100,8 @@ func (c Candidate) planHost() (plan, string, error) {
 		return plan{}, "Type", errors.New("is for reminders; a host's type has its AutomationType only")
 	case !c.TargetDate.IsZero() || c.DaysBefore != 0:
 		return plan{}, "TargetDate", errors.New("is for reminders; a host's type has ScheduledOn")
+	case c.Recurrence != nil:
+		return plan{}, "Recurrence", errors.New("is for reminders; a handler's Outcome may ask for the next run")
 	case c.Threshold != nil:
 		return plan{}, "Threshold", errors.New("is for reminders; a host's type has ScheduledOn")
 	case c.ScheduledOn.IsZero():

@@ -29,6 +29,11 @@ const (
 	// TooLate: its moment had passed by more than [Lateness] allows. Nothing is to
 	// be done; if it happens often, processes are down for too long.
 	TooLate Reason = "TooLate"
+	// Overtaken: when its moment was looked at, a later occurrence of the series,
+	// or a later offset of the same occasion, was due as well, and [Lateness] runs
+	// only the latest. Nothing is to be done; if it happens often, processes are
+	// down for too long, or the cadence is too dense for the work.
+	Overtaken Reason = "Overtaken"
 	// NoRecipients: the [RecipientProvider] named nobody. Mend the data and let
 	// support retry the row.
 	NoRecipients Reason = "NoRecipients"

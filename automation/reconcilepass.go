@@ -2,6 +2,7 @@ package automation
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
@@ -86,10 +87,15 @@ func (s *Scheduler) every(name string) time.Duration {
 	return MinScanEvery
 }
 
-// reconciled tells of a run that has ended.
+// reconciled tells of a run that has ended: loudly only where it had something to
+// do.
 func (s *Scheduler) reconciled(ctx context.Context, r ReconcileReport) {
 	s.tel.run(ctx, r)
-	s.opts.Logger.InfoContext(ctx, "belfry: reconciled", "type", r.Type, "since", r.ChangedSince, "pages", r.Pages,
+	level := slog.LevelDebug
+	if r.Scanned != r.Unchanged {
+		level = slog.LevelInfo
+	}
+	s.opts.Logger.Log(ctx, level, "belfry: reconciled", "type", r.Type, "since", r.ChangedSince, "pages", r.Pages,
 		"scanned", r.Scanned, "unchanged", r.Unchanged, "stale", r.Stale, "failed", r.Failed,
 		"created", r.Created, "updated", r.Updated, "reactivated", r.Reactivated, "deactivated", r.Deactivated,
 		"conflicts", r.Conflicts, "passed", r.OffsetPassed, "took", r.Duration)

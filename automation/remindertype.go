@@ -16,7 +16,8 @@ type ReminderType struct {
 
 	// Template makes the messages, over the EventData {"Source":{"Type","ID"},
 	// "TargetDate","DaysBefore","Key"}, and in a ThresholdCondition "Metric",
-	// "Comparison","Value","Reading","Scope" as texts. Register gives it to a dispatcher that is
+	// "Comparison","Value","Reading","Scope" as texts, of a recurring reminder
+	// "Occurrence":{"LocalDate","LocalTime","Zone"}. Register gives it to a dispatcher that is
 	// a [notify.Registrar], as a notify.Type of the reminder's Name.
 	Template notify.Template
 	// NotificationType names a notify.Type that the host registered itself,

@@ -41,7 +41,7 @@ func (p *scannedPage) measure(ctx context.Context, tx storage.Tx, among []*scann
 			return nil, err
 		}
 	}
-	return moved, nil
+	return moved, p.foreseeSeries(ctx, tx, among)
 }
 
 // readings are the recorded ones, by key.

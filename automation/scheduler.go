@@ -74,7 +74,7 @@ func States() []states.Machine { return []states.Machine{machine} }
 // them with a live database.
 func Schemas() []*storage.Schema {
 	return []*storage.Schema{
-		&schedules.Schema, &sources.Schema, &thresholdStates.Schema, &walks.Schema, &pauses.Schema,
+		&schedules.Schema, &sources.Schema, &seriesTable.Schema, &thresholdStates.Schema, &walks.Schema, &pauses.Schema,
 		&reconciliations.Schema, &audit.Table.Schema,
 	}
 }

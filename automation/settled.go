@@ -10,7 +10,7 @@ import (
 // that wrote them, whatever became of them.
 func (s *Scheduler) settled(ctx context.Context, tx storage.Tx, rows []*Schedule) error {
 	for _, follow := range []func(context.Context, storage.Tx, []*Schedule) error{
-		s.tellSettled,
+		s.tellSettled, s.followRecurring,
 	} {
 		if err := follow(ctx, tx, rows); err != nil {
 			return err

@@ -69,7 +69,7 @@ func (t *telemetry) run(ctx context.Context, r ReconcileReport) {
 // what a host writes there may be data, and of any number of values.
 func (r Reason) word() string {
 	switch r {
-	case Superseded, ThresholdNoLongerMet, Invalidated, SourceNoLongerValid, ReminderSettingInactive, InputChanged, TooLate:
+	case Superseded, ThresholdNoLongerMet, Invalidated, SourceNoLongerValid, ReminderSettingInactive, InputChanged, TooLate, Overtaken:
 		return string(r)
 	}
 	return "Host"

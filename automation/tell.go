@@ -13,6 +13,7 @@ import (
 const (
 	actorHost    = "host"
 	actorDuePass = "due pass"
+	actorSeries  = "series" // an occurrence that existed became the current one
 )
 
 // actor names an event for the history; none of them is the host.

@@ -13,5 +13,6 @@ const (
 	DateBased TriggerType = "DateBased" // so many days before a date, at a time of day in a zone
 	// ThresholdCondition rows are due at once, since a reading met a [Threshold].
 	ThresholdCondition TriggerType = "ThresholdCondition"
+	Recurring          TriggerType = "Recurring"    // an occurrence of a series; see Recurrence
 	ScheduledRun       TriggerType = "ScheduledRun" // at an instant: rows of types that hosts add
 )

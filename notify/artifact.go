@@ -48,7 +48,7 @@ type Tries struct {
 
 // States gives the state machines of this package, for the documentation.
 func States() []states.Machine {
-	return []states.Machine{scheduleStates, jobStates, messagingStates, userStates, outgoingStates}
+	return []states.Machine{scheduleStates, jobStates, messagingStates, userStates, outgoingStates, eventStates, suppressionStates}
 }
 
 // Schemas lists the tables of this package, so that adapters' tests can
@@ -57,5 +57,7 @@ func Schemas() []*storage.Schema {
 	return []*storage.Schema{
 		&automationJobs.Schema, &jobs.Schema, &messagingJobs.Schema, &schedules.Schema,
 		&userMessages.Schema, &outgoingMessages.Schema, &conflicts.Schema,
+		&pauses.Schema, &preferences.Schema, &frequencies.Schema, &rateBuckets.Schema, &rateReservations.Schema, &hashKeys.Schema,
+		&deliveryEvents.Schema, &messageReceipts.Schema, &deliveryFacts.Schema, &suppressions.Schema,
 	}
 }

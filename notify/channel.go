@@ -11,7 +11,8 @@ import (
 // Send is called from several goroutines at once, always after a claim of the
 // message was committed, and at most once per claim. It makes at most one
 // request that could deliver, never repeats it by itself, and returns soon
-// after its context ends. It does not keep m.Metadata or change it.
+// after its context ends. It does not keep m.Metadata or change it, and does not
+// change the data of attachments, which other messages share.
 //
 // An error tells what became of the message, since a retry depends on it:
 //

@@ -1,8 +1,8 @@
 package notify
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -20,7 +20,7 @@ func (n *Notifier) distributorSpec() work.Spec[OutgoingMessage, nothing] {
 	return work.Spec[OutgoingMessage, nothing]{
 		Name: "notify.distributor", Table: outgoingMessages,
 		Claimable: []string{StatusCreated, StatusRetryReady}, Busy: StatusSending,
-		Types: n.registry.channelKeys, Group: n.options.Concurrency,
+		Types: n.channelKeys, Except: n.notNow, Group: n.options.Concurrency,
 		Handle:  n.distribute,
 		Fail:    sendFailed,
 		Abandon: func(now time.Time, m *OutgoingMessage) { m.abandoned(now) },
@@ -30,33 +30,68 @@ func (n *Notifier) distributorSpec() work.Spec[OutgoingMessage, nothing] {
 	}
 }
 
+// parcel is what a group's calls take along beside the rows.
+type parcel struct {
+	channels channels
+	to       redirects
+	files    files
+}
+
 // distribute is one group of concurrent calls: ask whether they are still
-// wanted, record that they start, call, and note what came of it.
+// wanted, and whether they may go out now, record that they start, call, and note
+// what came of it.
 func (n *Notifier) distribute(ctx context.Context, items []work.Item[OutgoingMessage]) ([]nothing, error) {
-	channel, err := n.channelOf(items)
-	if err != nil {
-		return nil, err
-	}
+	var p parcel
 	open, err := n.revalidate(ctx, n.inWindow(items))
+	if err == nil && len(open) > 0 {
+		open, p.channels, err = n.channelsOf(ctx, open, n.unserved)
+	}
 	if err != nil {
 		return nil, err
 	}
-	open, files := n.loadAttachments(ctx, open)
-	started, err := n.startCalls(ctx, open)
-	if err != nil {
+	open, p.to = n.askGates(ctx, open)
+	open, p.files = n.loadAttachments(ctx, open)
+	if err := n.send(ctx, open, p); err != nil {
 		return nil, err
 	}
-	each(started, func(it work.Item[OutgoingMessage]) { n.call(it, channel, files) })
 	return make([]nothing, len(items)), nil
 }
 
-func (n *Notifier) channelOf(items []work.Item[OutgoingMessage]) (Channel, error) {
-	key := items[0].Row.Type
-	c := n.registry.channels[key]
-	if c == nil {
-		return nil, fmt.Errorf("notify: no channel %q here", key)
+// send makes the calls, as many at once as the channel has slots.
+func (n *Notifier) send(ctx context.Context, open []work.Item[OutgoingMessage], p parcel) error {
+	if len(open) == 0 {
+		return nil
 	}
-	return c, nil
+	free := n.slots[open[0].Row.Type]
+	for first := 0; first < len(open); {
+		taken := free.take(ctx, len(open)-first)
+		group := open[first : first+taken]
+		started, err := n.startCalls(ctx, group)
+		each(started, func(it work.Item[OutgoingMessage]) { n.call(it, p) })
+		free.give(taken)
+		switch {
+		case err != nil && first == 0 && taken == len(open):
+			return err
+		case err != nil || taken == 0: // what was called before stands
+			n.unstarted(open[first:], err)
+			return nil
+		}
+		first += taken
+	}
+	return nil
+}
+
+// unstarted settles messages whose calls did not begin, since the write before
+// them failed, or since the process stops.
+func (n *Notifier) unstarted(items []work.Item[OutgoingMessage], err error) {
+	now := storage.Now(n.store)
+	for _, it := range items {
+		if err == nil {
+			it.Row.released(now)
+		} else {
+			sendFailed(now, it.Row, err)
+		}
+	}
 }
 
 // inWindow leaves out messages that may be sent again only within the window
@@ -109,21 +144,29 @@ func each(items []work.Item[OutgoingMessage], f func(work.Item[OutgoingMessage])
 }
 
 // call is the one provider call of a claim.
-func (n *Notifier) call(it work.Item[OutgoingMessage], c Channel, files files) {
+func (n *Notifier) call(it work.Item[OutgoingMessage], p parcel) {
 	ctx, cancel := context.WithTimeout(it.Ctx, n.options.CallTimeout)
 	defer cancel()
-	m := it.Row.message()
-	m.Attachments = files.of(it.Row)
+	c, m := p.channels.of(it.Row), n.messageOf(it.Row, p)
 	var receipt Receipt
 	err := work.Guard(func() (err error) {
 		receipt, err = c.Send(ctx, m)
 		return err
 	})
-	n.logPanic("a channel panicked", err, slog.String("channel", c.Key()))
+	n.logPanic("a channel panicked", err, slog.String("channel", it.Row.Type))
 	it.Row.settled(storage.Now(n.store), receipt, err)
 }
 
-// message is what the channel gets.
+// messageOf is what the channel gets for this call.
+func (n *Notifier) messageOf(row *OutgoingMessage, p parcel) Message {
+	m := row.message()
+	m.To = cmp.Or(p.to[row], m.To)
+	m.UnsubscribeURL = n.unsubscribeURL(row)
+	m.Attachments = p.files.of(row)
+	return m
+}
+
+// message is what is stored of it.
 func (m *OutgoingMessage) message() Message {
 	return Message{
 		ID: m.MessageID, Channel: m.Type, To: m.Address, Name: m.RecipientName,

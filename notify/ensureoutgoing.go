@@ -16,6 +16,9 @@ import (
 // InputHash, and the ContentHash if both sides have one: the first rendering
 // wins, and the send claim decides whether a provider is called.
 func (n *Notifier) EnsureOutgoingMessage(ctx context.Context, tx storage.Tx, want ...OutgoingMessage) ([]Ensured, error) {
+	if err := n.rightHashKey(ctx, tx); err != nil {
+		return nil, err
+	}
 	return ensure(ctx, n, tx, outgoingKind, want)
 }
 

@@ -30,6 +30,7 @@ var userKind = &kind[UserMessage]{
 		}
 		return append(fields, bothOrNone("ContentHash", s.ContentHash, w.ContentHash)...)
 	},
+	blobs:  func(m *UserMessage) []storage.Ref { return m.Content.blobs() },
 	answer: func(m *UserMessage) (Coordinates, string) { return Coordinates{m.PartitionKey, m.RowKey}, "" },
 }
 

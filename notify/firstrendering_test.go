@@ -30,6 +30,9 @@ func TestTheFirstRenderingWins(t *testing.T) {
 				}
 				later := New(h.store, &Options{HashKey: []byte("another key")}, h.provider)
 				later.Register(Type{Name: "note", Renderer: renders("changed")})
+				if err := later.RotateHashKey(t.Context(), support); err != nil {
+					t.Fatal(err)
+				}
 				h.Notifier = later
 				h.regenerate()
 				h.same("message", before, h.status(StatusCreated))

@@ -69,5 +69,5 @@ func readBlob(ctx context.Context, blobs storage.Blobs, ref storage.Ref) ([]byte
 		return nil, err
 	}
 	defer r.Close()
-	return io.ReadAll(r)
+	return io.ReadAll(io.LimitReader(r, ref.Size+1))
 }

@@ -69,6 +69,9 @@ func (n *Notifier) generateFailed(it work.Item[Job], err error) {
 		j.failed(now, reasonOf(err, ReasonRenderFailed))
 	}
 	n.logPanic("a renderer panicked", err, slog.String("type", j.Type))
+	// The error's text may hold personal data.
+	n.options.Logger.Warn("belfry: a job could not be rendered", slog.String("type", j.Type), slog.Int64("id", j.ID),
+		slog.String("reason", j.ReasonCode), slog.String("status", j.Status))
 }
 
 // generate freezes what the job means and says which messages that makes.

@@ -2,9 +2,13 @@ package notify
 
 import (
 	"context"
+	"errors"
 
 	"github.com/belfry-go/belfry/storage"
 )
+
+// errSize is a blob that is not the one whose size was checked.
+var errSize = errors.New("notify: attachment: the blob has another size than its reference says")
 
 // files are the attachments of a group of messages by the names of their blobs,
 // each read once.
@@ -17,11 +21,15 @@ func (n *Notifier) loadAttachments(ctx context.Context, items []sending) ([]send
 	found := files{}
 	var open []sending
 	for _, it := range items {
-		if err := found.load(ctx, n.store.Blobs(), it.Row.Content.blobs()); err != nil {
+		err := found.load(ctx, n.store.Blobs(), it.Row.Content.blobs())
+		switch {
+		case err == nil:
+			open = append(open, it)
+		case it.Ctx.Err() != nil:
+			it.Row.released(storage.Now(n.store))
+		default:
 			it.Row.unasked(storage.Now(n.store), ReasonAttachment)
-			continue
 		}
-		open = append(open, it)
 	}
 	return open, found
 }
@@ -32,6 +40,9 @@ func (f files) load(ctx context.Context, blobs storage.Blobs, refs []storage.Ref
 			continue
 		}
 		data, err := readBlob(ctx, blobs, ref)
+		if err == nil && int64(len(data)) != ref.Size {
+			err = errSize
+		}
 		if err != nil {
 			return err
 		}

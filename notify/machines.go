@@ -1,6 +1,10 @@
 package notify
 
-import "github.com/belfry-go/belfry/internal/states"
+import (
+	"slices"
+
+	"github.com/belfry-go/belfry/internal/states"
+)
 
 // The states of rows, as they are stored. Jobs, messaging jobs, schedules and
 // messages each have some of them; see the tables in the documentation.
@@ -25,6 +29,11 @@ const (
 	StatusSeen           = "Seen"
 	StatusRead           = "Read"
 	StatusArchived       = "Archived"
+	StatusWaiting        = "Waiting"
+	StatusMatched        = "Matched"
+	StatusOrphan         = "Orphan"
+	StatusActive         = "Active"
+	StatusLifted         = "Lifted"
 )
 
 var scheduleStates = states.Machine{
@@ -84,7 +93,7 @@ var userStates = states.Machine{
 var outgoingStates = states.Machine{
 	Name:  string(ArtifactOutgoingMessage),
 	Start: []string{StatusCreated, StatusSkipped},
-	Edges: []states.Edge{
+	Edges: slices.Concat([]states.Edge{
 		{From: StatusCreated, To: StatusSending, Event: "claimed when due"},
 		{From: StatusRetryReady, To: StatusSending, Event: "claimed when due"},
 		{From: StatusSending, To: StatusSentToProvider, Event: "the provider accepted"},
@@ -100,5 +109,43 @@ var outgoingStates = states.Machine{
 		{From: StatusRetryReady, To: StatusFailedFinal, Event: "a call's late refusal for good"},
 		{From: StatusSentToProvider, To: StatusFailedFinal, Event: "a late refusal of what was assumed sent"},
 	},
+		callbacks(StatusCreated, StatusSentToProvider, StatusFailedFinal, StatusDelivered, StatusOpened),
+		callbacks(StatusRetryReady, StatusSentToProvider, StatusFailedFinal, StatusDelivered, StatusOpened),
+		callbacks(StatusSending, StatusSentToProvider, StatusFailedFinal, StatusDelivered, StatusOpened),
+		callbacks(StatusOutcomeUnknown, StatusSentToProvider, StatusFailedFinal, StatusDelivered, StatusOpened),
+		callbacks(StatusSentToProvider, StatusFailedFinal, StatusDelivered, StatusOpened),
+		callbacks(StatusFailedFinal, StatusDelivered, StatusOpened),
+		callbacks(StatusSkipped, StatusDelivered, StatusOpened),
+		callbacks(StatusCancelled, StatusDelivered, StatusOpened),
+		callbacks(StatusDelivered, StatusOpened),
+	),
 	Terminal: []string{StatusDelivered, StatusOpened, StatusFailedFinal, StatusSkipped, StatusCancelled},
+}
+
+// callbacks are the ways up that a provider's report takes a message.
+func callbacks(from string, to ...string) (edges []states.Edge) {
+	for _, s := range to {
+		edges = append(edges, states.Edge{From: from, To: s, Event: "the provider's callback says so"})
+	}
+	return edges
+}
+
+var eventStates = states.Machine{
+	Name:  "Delivery event",
+	Start: []string{StatusMatched, StatusWaiting},
+	Edges: []states.Edge{
+		{From: StatusWaiting, To: StatusMatched, Event: "its message is found"},
+		{From: StatusWaiting, To: StatusOrphan, Event: "no message after the fourth look"},
+	},
+	Terminal: []string{StatusMatched, StatusOrphan},
+}
+
+var suppressionStates = states.Machine{
+	Name:  "Suppression",
+	Start: []string{StatusActive},
+	Edges: []states.Edge{
+		{From: StatusActive, To: StatusLifted, Event: "lifted by a person"},
+		{From: StatusLifted, To: StatusActive, Event: "the provider reports it anew, or a person suppresses it"},
+	},
+	Terminal: []string{StatusActive},
 }

@@ -23,6 +23,11 @@ type Notifier struct {
 	registry *registry
 	box      *outbox.Box // what the host hears
 	hashKey  string      // fingerprint of options.HashKey
+
+	environment  *environment
+	gates        []Gate           // environment first
+	slots        map[string]slots // by channel, of those that are bounded
+	hashKeyCheck *hashKeyCheck
 }
 
 var (
@@ -35,15 +40,22 @@ var errForeignTx = errors.New("notify: the transaction belongs to another store"
 
 // New makes a Notifier that sends through channels. A process without channels
 // ensures, schedules and renders, and leaves sending to others. New panics on a
-// nil store, a nil channel, two channels of one key, and a key whose part
-// before the colon is not lower-case letters, digits and '-'.
+// nil store, a nil channel or gate, two channels of one key, a key whose part
+// before the colon is not lower-case letters, digits and '-', and an Unsubscribe
+// that no program can mean.
 func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 	if store == nil {
 		panic("notify: New needs a store")
 	}
 	n := &Notifier{store: store, options: opts.withDefaults(), registry: newRegistry(channels)}
 	n.box = outbox.New(store, "notify.status", n.options.Logger)
-	n.hashKey = keys.Fingerprint(n.options.HashKey)
+	n.hashKey, n.hashKeyCheck = keys.Fingerprint(n.options.HashKey), &hashKeyCheck{}
+	n.environment, n.gates = withEnvironment(store, n.options.Gates, n.hashKey)
+	n.slots = map[string]slots{}
+	for key, most := range n.options.ChannelConcurrency {
+		n.slots[key] = make(slots, max(most, 1))
+	}
+	n.options.Unsubscribe.check()
 	return n
 }
 

@@ -20,10 +20,23 @@ type Options struct {
 	// CallTimeout bounds one call of a channel, in real time; default 1 min. A
 	// call that exceeds it leaves its message in doubt.
 	CallTimeout time.Duration
+	// ChannelConcurrency is how many calls of a channel, by its key, this process
+	// makes at once over all groups; none: no bound but Concurrency.
+	ChannelConcurrency map[string]int
+	// Gates are asked, in order, about every message after its claim and before its
+	// call: those of [Gates], and the host's own. None: only a copied database does
+	// not send.
+	Gates []Gate
+	// Channels chooses channels by scope; nil: every scope has the process's own.
+	Channels ChannelSource
+	// Unsubscribe has messages carry a link by which their recipient can
+	// unsubscribe; nil: they carry none. Mandatory types never do.
+	Unsubscribe *UnsubscribeOptions
 	// Catalogue says which types of notification are wanted, and by whom. Nil:
 	// every registered type is, by those whom its job names.
 	Catalogue Catalogue
-	// Logger gets panics of channels and renderers; default slog.Default().
+	// Logger gets panics of channels and renderers, and that a gate or a channel
+	// source has failed; default slog.Default().
 	Logger *slog.Logger
 }
 

@@ -96,4 +96,5 @@ const (
 	ResolvedByResend      Resolution = "Resend"         // the policy had it sent again
 	ResolvedBySupport     Resolution = "Support"        // a person decided
 	ResolvedByCall        Resolution = "LateResult"     // the call's own answer came in after all
+	ResolvedByCallback    Resolution = "Callback"       // the provider's webhook said so
 )

@@ -6,9 +6,10 @@ import "github.com/belfry-go/belfry/internal/work"
 func (n *Notifier) Passes() []work.Pass {
 	return []work.Pass{
 		work.New(n.store, n.schedulerSpec()),
-		work.New(n.store, n.generatorSpec()),
-		work.New(n.store, n.distributorSpec()),
-		work.New(n.store, n.resolveSpec()),
+		work.Prepared(work.New(n.store, n.generatorSpec()), n.prepareHashKey),
+		work.Prepared(work.New(n.store, n.distributorSpec()), n.environment.prepare),
+		work.Prepared(work.New(n.store, n.resolveSpec()), n.environment.prepare),
+		n.trackerPass(),
 		n.box.Pass(),
 	}
 }

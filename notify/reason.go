@@ -75,4 +75,38 @@ const (
 	// type in its business unit. Nothing was sent; subscribe somebody, for what
 	// comes.
 	ReasonNoSubscribers = "NoSubscribers"
+	// ReasonQuarantine: the database is a copy of another environment's, so nothing
+	// is sent. Release the quarantine if this one is to send; else leave it be.
+	ReasonQuarantine = "Quarantine"
+	// ReasonNotAllowed: the recipient is none of those that may get anything in this
+	// environment. Nothing was sent, and nothing is to be done.
+	ReasonNotAllowed = "NotAllowed"
+	// ReasonPaused: somebody has paused the type, the channel or the scope. The
+	// message goes out when the pause is over; resume it.
+	ReasonPaused = "Paused"
+	// ReasonSuppressed: the address bounced for good, or its owner complained or
+	// unsubscribed, or somebody has suppressed it. Nothing was sent; see the
+	// suppression for which, and lift it if it is wrong.
+	ReasonSuppressed = "Suppressed"
+	// ReasonOptedOut: the recipient does not want messages of this type, or by this
+	// method. Nothing was sent, and nothing is to be done.
+	ReasonOptedOut = "OptedOut"
+	// ReasonFrequencyCap: the recipient has got as many messages as a cap allows. The
+	// message waits until it may go, or has ended, as the cap says.
+	ReasonFrequencyCap = "FrequencyCap"
+	// ReasonQuietHours: it is no time to send where the recipient lives. The message
+	// waits for the next send window.
+	ReasonQuietHours = "QuietHours"
+	// ReasonRateLimit: the channel has been used as much as its rate allows. The
+	// message waits its turn; if many wait for long, raise the rate or send less.
+	ReasonRateLimit = "RateLimit"
+	// ReasonGateFailed: a gate returned an error or panicked, so nothing went out. It
+	// is asked again; the log of that time says which one.
+	ReasonGateFailed = "GateFailed"
+	// ReasonNoChannel: the source of channels has failed, or has none of this key for
+	// the scope. It is asked again; mend the credentials of the scope.
+	ReasonNoChannel = "NoChannel"
+	// ReasonExists: of a dry run only: the message has been sent, or has ended
+	// otherwise. Nothing is to be done.
+	ReasonExists = "Exists"
 )

@@ -64,7 +64,15 @@ func (r *registry) lane(name string, asked int16) int16 {
 	return asked
 }
 
-func (r *registry) channelKeys() []string { return slices.Sorted(maps.Keys(r.channels)) }
+// channelKeys are those of the process's own channels and of its source.
+func (n *Notifier) channelKeys() []string {
+	all := slices.Sorted(maps.Keys(n.registry.channels))
+	if n.options.Channels != nil {
+		all = append(all, n.options.Channels.Keys()...)
+		slices.Sort(all)
+	}
+	return append([]string{}, slices.Compact(all)...) // not nil, which would mean every key
+}
 
 func (r *registry) typeNames() []string { return r.typesWhere(func(Type) bool { return true }) }
 

@@ -19,7 +19,7 @@ func (n *Notifier) resolveSpec() work.Spec[OutgoingMessage, nothing] {
 	return work.Spec[OutgoingMessage, nothing]{
 		Name: "notify.resolve", Table: outgoingMessages,
 		Claimable: []string{StatusOutcomeUnknown},
-		Types:     n.registry.channelKeys, Group: n.options.Concurrency,
+		Types:     n.channelKeys, Except: n.environment.except, Group: n.options.Concurrency,
 		Handle:  n.resolveAll,
 		Fail:    func(now time.Time, m *OutgoingMessage, _ error) { m.unresolved(now) },
 		Abandon: func(now time.Time, m *OutgoingMessage) { m.abandoned(now) },
@@ -29,12 +29,19 @@ func (n *Notifier) resolveSpec() work.Spec[OutgoingMessage, nothing] {
 	}
 }
 
-func (n *Notifier) resolveAll(_ context.Context, items []sending) ([]nothing, error) {
-	c, err := n.channelOf(items)
+func (n *Notifier) resolveAll(ctx context.Context, items []sending) ([]nothing, error) {
+	now := storage.Now(n.store)
+	if copied, err := n.environment.copied(ctx); copied || err != nil {
+		for _, it := range items {
+			it.Row.DueOn = now // the next claim leaves them alone
+		}
+		return make([]nothing, len(items)), err
+	}
+	open, found, err := n.channelsOf(ctx, items, func(it sending) { it.Row.unresolved(now) })
 	if err != nil {
 		return nil, err
 	}
-	each(items, func(it sending) { n.resolve(it, c) })
+	each(open, func(it sending) { n.resolve(it, found.of(it.Row)) })
 	return make([]nothing, len(items)), nil
 }
 

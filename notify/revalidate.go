@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -17,9 +18,9 @@ type sending = work.Item[OutgoingMessage]
 // the call-started write, so that a crash here leaves nothing in doubt.
 func (n *Notifier) revalidate(ctx context.Context, items []sending) ([]sending, error) {
 	var open []sending
-	waited := map[string][]sending{}
+	waited, now := map[string][]sending{}, storage.Now(n.store)
 	for _, it := range items {
-		if name := it.Row.NotificationType; !it.Row.NextRetryOn.IsZero() && n.registry.lookup(name).Revalidator != nil {
+		if name := it.Row.NotificationType; it.Row.waited(now) && n.registry.lookup(name).Revalidator != nil {
 			waited[name] = append(waited[name], it)
 		} else {
 			open = append(open, it)
@@ -36,6 +37,16 @@ func (n *Notifier) revalidate(ctx context.Context, items []sending) ([]sending, 
 		open = append(open, n.stillWanted(ctx, n.registry.lookup(name), group, jobs)...)
 	}
 	return open, nil
+}
+
+// lateAfter is how long after its time a message counts as one that has waited: it
+// was paused, or its database in quarantine, or nobody was there to send it.
+const lateAfter = 15 * time.Minute
+
+// waited reports whether a claimed message was deferred or retried, or is late. A
+// messaging job's message has no job that a revalidator could be asked about.
+func (m *OutgoingMessage) waited(now time.Time) bool {
+	return !m.NextRetryOn.IsZero() || m.JobPartitionKey != "" && now.Sub(m.DueOn) > lateAfter
 }
 
 // jobsOf loads the jobs of messages in one statement a scope.
@@ -110,9 +121,11 @@ func (n *Notifier) apply(m *OutgoingMessage, v Verdict) bool {
 	case ActionSkip:
 		m.skip(storage.Now(n.store), v.Reason)
 	case ActionDefer:
-		m.deferTo(v.Until, v.Reason)
-	default:
+		m.deferTo(later(v.Until, storage.Now(n.store)), v.Reason)
+	case ActionProceed:
 		return true
+	default: // fail closed
+		m.unasked(storage.Now(n.store), ReasonRevalidation)
 	}
 	return false
 }

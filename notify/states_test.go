@@ -136,10 +136,33 @@ func TestI16_MessagesTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		from(StatusOutcomeUnknown, func(m *OutgoingMessage) { m.sendAgain(now, ResolvedByResend) }),
 		late(StatusSentToProvider, ""), late(StatusFailedFinal, ""), late(StatusRetryReady, ""), late(StatusOutcomeUnknown, ""),
 		late(StatusFailedFinal, ResolvedByAssumption),
+		reportedAs(KindAccepted), reportedAs(KindFailed), reportedAs(KindDelivered), reportedAs(KindOpened),
+		reportedAs(KindBounced), reportedAs(KindComplained), reportedAs(KindUnsubscribed),
 	)
 	// Only another worker's claim keeps a message in Sending; a late acceptance of
 	// an earlier call is the same edge as an acceptance.
 	sameEdges(t, outgoingStates, got, StatusSending)
+}
+
+func reportedAs(k StatusKind) func(*OutgoingMessage) {
+	return func(m *OutgoingMessage) { m.reported(now, &deliveryEvent{Kind: k, On: now}) }
+}
+
+func TestI16_EventsAndSuppressionsTakeTheEdgesOfTheirTables(t *testing.T) {
+	t.Parallel()
+	sameEdges(t, eventStates, taken(eventStates,
+		func(s string) *deliveryEvent { e := &deliveryEvent{}; e.Status = s; return e },
+		func(e *deliveryEvent) string { return e.Status },
+		(*deliveryEvent).matched,
+		func(e *deliveryEvent) { e.unmatched(now) },
+		func(e *deliveryEvent) { e.Tries = 3; e.unmatched(now) },
+	), "")
+	sameEdges(t, suppressionStates, taken(suppressionStates,
+		func(s string) *Suppression { r := &Suppression{}; r.Status = s; return r },
+		func(r *Suppression) string { return r.Status },
+		func(r *Suppression) { r.lift(now) },
+		func(r *Suppression) { renew(r, &Suppression{}) },
+	), "")
 }
 
 func message(status string) *OutgoingMessage {

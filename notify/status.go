@@ -30,7 +30,9 @@ type StatusChange struct {
 	Job               Coordinates `json:"job"`
 	ProviderMessageID string      `json:"providerMessageId,omitempty"`
 	Reason            string      `json:"reason,omitempty"` // a code
-	On                time.Time   `json:"on"`
+	// Lasting says of a bounce that nothing is sent to the address again.
+	Lasting bool      `json:"lasting,omitempty"`
+	On      time.Time `json:"on"`
 }
 
 // ChangeKind is what became of a message.
@@ -40,7 +42,7 @@ type ChangeKind string
 // it is what usually happens.
 const (
 	ChangeDelivered ChangeKind = "Delivered"
-	ChangeBounced   ChangeKind = "Bounced"
+	ChangeBounced   ChangeKind = "Bounced" // each bounce that the provider reports
 	ChangeInDoubt   ChangeKind = "InDoubt" // nobody knows whether it was sent; the policy or a person decides
 	ChangeFailed    ChangeKind = "Failed"
 	ChangeSkipped   ChangeKind = "Skipped"
@@ -108,8 +110,12 @@ func changeOf(m *OutgoingMessage) (ChangeKind, bool) {
 	return "", false
 }
 
-// tell emits what became of messages, in the transaction that has written them.
+// tell emits what became of messages, in the transaction that has written them,
+// and keeps what later callbacks find them by.
 func (n *Notifier) tell(ctx context.Context, tx storage.Tx, rows []*OutgoingMessage) error {
+	if err := n.keepReceipts(ctx, tx, rows); err != nil {
+		return err
+	}
 	var changes []StatusChange
 	for _, m := range rows {
 		if kind, ok := changeOf(m); ok {
@@ -130,6 +136,26 @@ func (m *OutgoingMessage) change(kind ChangeKind, now time.Time) StatusChange {
 		Job:               Coordinates{cmp.Or(m.JobPartitionKey, m.PartitionKey), m.PartitionKey},
 		ProviderMessageID: m.ProviderMessageID, Reason: m.ReasonCode, On: now,
 	}
+}
+
+// movedFrom is what a callback has made of a message that had another status:
+// whoever opened it got it.
+func (m *OutgoingMessage) movedFrom(before string, now time.Time) []StatusChange {
+	delivered := heights[StatusDelivered]
+	switch {
+	case heights[before] < delivered && heights[m.Status] >= delivered:
+		return []StatusChange{m.change(ChangeDelivered, now)}
+	case before != m.Status && m.Status == StatusFailedFinal:
+		return []StatusChange{m.change(ChangeFailed, now)}
+	}
+	return nil
+}
+
+// bounced is the change that a bounce is told as, each bounce once.
+func (m *OutgoingMessage) bounced(e *deliveryEvent) StatusChange {
+	c := m.change(ChangeBounced, e.On)
+	c.ID, c.Reason, c.Lasting = c.ID+":"+hashOf("belfry-bounce-1", e.Key), e.Code, e.Lasting
+	return c
 }
 
 // emitChanges stores nothing while nobody has subscribed.

@@ -15,6 +15,7 @@ import (
 // gives its members, such as {{.TargetDate}}, and anything else is {{.EventData}}.
 // {{.Recipient.Name}} and the other fields of the recipient are there too,
 // unless the data has a member of that name. A name that is missing is an error.
+// Integers can be compared: {{if gt .DaysBefore 0}}.
 //
 // Subject and Text are text/template, HTML is html/template and escapes what is
 // put in. An empty part is left out. Parts beyond MaxSubject, MaxText and
@@ -78,11 +79,33 @@ func templateData(event json.RawMessage, r Recipient) (map[string]any, error) {
 	if err := d.Decode(&decoded); err != nil {
 		return nil, fmt.Errorf("notify: EventData: %w", err)
 	}
+	decoded = integers(decoded)
 	data["EventData"] = decoded
 	if object, ok := decoded.(map[string]any); ok {
 		maps.Copy(data, object)
 	}
 	return data, nil
+}
+
+// integers makes integers of the numbers that are some, so that templates can
+// compare them. One beyond 64 bits, and any other number, stays a json.Number,
+// which prints as it was written.
+func integers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+	case map[string]any:
+		for k, x := range v {
+			v[k] = integers(x)
+		}
+	case []any:
+		for i, x := range v {
+			v[i] = integers(x)
+		}
+	}
+	return v
 }
 
 func execute(t executor, data any, limit int) (string, error) {

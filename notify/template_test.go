@@ -85,3 +85,14 @@ func FuzzTheSubjectIsOneLineOrRefused(f *testing.F) {
 		}
 	})
 }
+
+// Integers can be compared, at any depth; what no int64 holds prints as it was.
+func TestNumbersOfTheDataAreNumbers(t *testing.T) {
+	t.Parallel()
+	got, err := render(t, Template{
+		Text: "{{if gt .Days 0}}before{{else}}after{{end}} {{index .Rows 0}} {{if eq .In.N 2}}two{{end}} {{.Big}} {{.Price}}",
+	}, `{"Days":-1,"Rows":[3],"In":{"N":2},"Big":92233720368547758070,"Price":1.50}`)
+	if want := "after 3 two 92233720368547758070 1.50"; err != nil || got.Text != want {
+		t.Errorf("%q, %v, want %q", got.Text, err, want)
+	}
+}

@@ -8,6 +8,9 @@ type Verdict struct {
 	Action Action
 	Until  time.Time // of Defer: when to ask again
 	Reason string    // of Defer and Skip: a code, kept on the message
+	// To, of Proceed and only from a [Gate], is the address that gets the message
+	// instead of its recipient; empty: the recipient does.
+	To string
 }
 
 // Action is what a [Verdict] asks for.
@@ -19,6 +22,10 @@ const (
 	ActionDefer   Action = "Defer"
 	ActionSkip    Action = "Skip"
 )
+
+func (a Action) known() bool {
+	return a == ActionProceed || a == ActionDefer || a == ActionSkip
+}
 
 // Proceed lets a message go out.
 func Proceed() Verdict { return Verdict{} }

@@ -19,6 +19,8 @@ type Claim struct {
 	// Type in one scope (paused ones).
 	Except      []Scope
 	ExceptTypes []ScopedType
+	// ExceptKinds leaves out rows by another name than their Type.
+	ExceptKinds Kinds
 	// Now is the moment of the claim; LeaseUntil is when its lease expires.
 	Now, LeaseUntil time.Time
 	// Token is fresh for every claim; see Record.ClaimToken.
@@ -29,6 +31,14 @@ type Claim struct {
 type ScopedType struct {
 	Scope Scope
 	Type  string
+}
+
+// Kinds are names in a text column of a table's own, such as the type of
+// notification that a message is of.
+type Kinds struct {
+	Column string // empty: none
+	Names  []string
+	Scoped []ScopedType // a name in one scope: its Type is the text in Column
 }
 
 // LaneClaim takes at most Limit rows of one lane, oldest first (ties by id),

@@ -41,3 +41,39 @@ func TestIdentityIsThatOfTheFirstOpening(t *testing.T) {
 		}
 	}
 }
+
+func TestACopyThatIsAdoptedIsTheOriginal(t *testing.T) {
+	t.Parallel()
+	ctx, store := t.Context(), memory.New(nil)
+	if _, err := storage.LoadIdentity(ctx, store, "production", "7"); err != nil {
+		t.Fatal(err)
+	}
+	adopt := func(given, present string, want storage.Identity) {
+		t.Helper()
+		err := store.InTx(ctx, func(tx storage.Tx) error {
+			row, err := storage.Adopt(ctx, tx, storage.Identity{Given: given, Present: present})
+			if row.Version < 2 {
+				t.Errorf("row is %+v", row)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = store.InTx(ctx, func(tx storage.Tx) error {
+			got, err := storage.StoredIdentity(ctx, tx)
+			if got != want {
+				t.Errorf("stored is %+v, want %+v", got, want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	adopt("staging", "8", storage.Identity{Environment: "staging", System: "8"})
+	adopt("", "9", storage.Identity{Environment: "staging", System: "9"}) // a host without a name takes none away
+	if id, err := storage.LoadIdentity(ctx, store, "production", "7"); err != nil || !id.Copied() {
+		t.Errorf("the former original is %+v, %v", id, err)
+	}
+}

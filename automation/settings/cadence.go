@@ -1,6 +1,10 @@
 package settings
 
-import "github.com/belfry-go/belfry/automation"
+import (
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/internal/recur"
+)
 
 // Cadence is the rule of recurring reminders: a cron expression or an RRULE, on
 // the clocks of the business unit. The zero value is none.
@@ -14,16 +18,21 @@ type Cadence struct {
 	End   automation.Date `json:"end,omitzero"`
 }
 
-func (f *faults) cadence(c Cadence) {
+// cadence also tries the rule out, unless something simpler is wrong with it.
+func (f *faults) cadence(c Cadence, sendAt string) {
+	if c == (Cadence{}) {
+		return
+	}
+	known := len(*f)
 	f.text("Cadence.Cron", c.Cron, maxText)
 	f.text("Cadence.RRule", c.RRule, maxText)
 	switch {
 	case c.Cron != "" && c.RRule != "":
 		f.add("Cadence", "has both Cron and RRule")
-	case c.Cron == "" && c.RRule == "" && c != Cadence{}:
+	case c.Cron == "" && c.RRule == "":
 		f.add("Cadence", "has neither Cron nor RRule")
 	case c.RRule != "" && c.Start.IsZero():
-		f.add("Cadence.Start", "is not set, and an RRule counts from it")
+		f.add("Cadence.Start", "is not set, and an RRULE counts from it")
 	}
 	if !c.Start.IsZero() && !c.Start.Valid() {
 		f.add("Cadence.Start", "%s does not exist", c.Start)
@@ -35,4 +44,10 @@ func (f *faults) cadence(c Cadence) {
 	case c.End.Before(c.Start):
 		f.add("Cadence.End", "%s is before Start", c.End)
 	}
+	at, err := civil.ParseTimeOfDay(sendAt)
+	if len(*f) > known || sendAt != "" && err != nil {
+		return
+	}
+	_, err = recur.Parse(recur.Spec{Cron: c.Cron, RRule: c.RRule, Start: c.Start, End: c.End, At: at})
+	f.because("Cadence", err)
 }

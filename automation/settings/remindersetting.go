@@ -31,10 +31,10 @@ type ReminderSetting struct {
 	// SendAt is the local time of day, "09:00" or "09:00:30"; empty leaves it to
 	// the type.
 	SendAt string
-	// Thresholds and Cadence are for a TriggerProvider of the host that measures,
-	// or that makes series; Candidates are of Offsets.
+	// Thresholds are conditions on what the host measures of a source.
 	Thresholds []Threshold
-	Cadence    Cadence
+	// Cadence makes a series for each source; with an RRULE it happens at SendAt.
+	Cadence Cadence
 
 	// Template and Channels are read when a row is due: Template is a name that
 	// means something to the host, Channels are keys such as "email:smtp"; none
@@ -80,7 +80,7 @@ func (r ReminderSetting) faults() faults {
 		f.because("SendAt", err)
 	}
 	f.thresholds(r.Thresholds)
-	f.cadence(r.Cadence)
+	f.cadence(r.Cadence, r.SendAt)
 	f.text("Template", r.Template, maxName)
 	f.names("Channels", r.Channels, maxList)
 	return f

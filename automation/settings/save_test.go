@@ -22,8 +22,8 @@ func full(change func(*settings.ReminderSetting)) settings.ReminderSetting {
 		Scope: "north", ID: "expiry", Type: "certificate", Name: "Ablauf ✓", Active: true, BusinessUnit: "office",
 		Offsets: []int{30, 0, -3}, SendAt: "09:00:30", Cadence: settings.Cadence{Cron: "0 9 * * 1", Start: firstOfMay}, Template: "friendly", Channels: []string{"email:smtp"},
 		Thresholds: []settings.Threshold{
-			{Metric: "occupancy", Comparison: settings.AtLeast, Value: "0.90", Policy: keys.FalseToTrue},
-			{Metric: "occupancy", Comparison: settings.AtLeast, Value: "1", Policy: keys.OncePerDay},
+			{Metric: "occupancy", Comparison: automation.AtLeast, Value: "0.90", Policy: keys.FalseToTrue},
+			{Metric: "occupancy", Comparison: automation.AtLeast, Value: "1", Policy: keys.OncePerDay},
 		},
 	}
 	if change != nil {
@@ -66,8 +66,8 @@ func TestEveryFaultIsListedAndNothingIsWritten(t *testing.T) {
 			Offsets: []int{30, 7, 30, 9999}, SendAt: "9:00",
 			Thresholds: []settings.Threshold{
 				{Metric: "a:b", Comparison: "=>", Value: "much", Policy: "Twice"},
-				{Metric: "m", Comparison: settings.MoreThan, Value: "0.9", Policy: keys.OncePerDay},
-				{Metric: "m", Comparison: settings.AtLeast, Value: ".90", Policy: keys.OncePerDay},
+				{Metric: "m", Comparison: automation.MoreThan, Value: "0.9", Policy: keys.OncePerDay},
+				{Metric: "m", Comparison: automation.AtLeast, Value: ".90", Policy: keys.OncePerDay},
 			},
 			Cadence: settings.Cadence{RRule: "\x00", End: automation.Date{Year: 2026, Month: 2, Day: 30}}, Template: "\xff", Channels: []string{"", "email:smtp", "email:smtp"},
 		}
@@ -83,7 +83,7 @@ func TestEveryFaultIsListedAndNothingIsWritten(t *testing.T) {
 			{Path: "Thresholds[0].Policy", Problem: `"Twice" is not one of OncePerSource, OncePerThreshold, OncePerDay, FalseToTrue`},
 			{Path: "Thresholds[2]", Problem: "is the same as Thresholds[1]"},
 			{Path: "Cadence.RRule", Problem: "holds a NUL"},
-			{Path: "Cadence.Start", Problem: "is not set, and an RRule counts from it"},
+			{Path: "Cadence.Start", Problem: "is not set, and an RRULE counts from it"},
 			{Path: "Cadence.End", Problem: "2026-02-30 does not exist"},
 			{Path: "Template", Problem: "is not valid UTF-8"},
 			{Path: "Channels[0]", Problem: "is empty"},

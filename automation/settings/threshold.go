@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/keys"
 )
 
@@ -12,24 +13,12 @@ type Threshold struct {
 	// Metric names what is measured, such as "occupancy".
 	Metric string
 	// Comparison says on which side of Value the condition is met.
-	Comparison Comparison
+	Comparison automation.Comparison
 	// Value is a decimal, as people write it.
 	Value string
 	// Policy says how often a condition that is met fires.
 	Policy keys.FiringPolicy
 }
-
-// Comparison says on which side of its value a threshold is met. The texts are
-// kept in databases and never change.
-type Comparison string
-
-// The comparisons.
-const (
-	AtLeast  Comparison = "AtLeast"
-	MoreThan Comparison = "MoreThan"
-	AtMost   Comparison = "AtMost"
-	LessThan Comparison = "LessThan"
-)
 
 // thresholds checks conditions. Two that would have the same key in every scope
 // are the same.
@@ -39,7 +28,7 @@ func (f *faults) thresholds(all []Threshold) {
 		at := fmt.Sprintf("Thresholds[%d].", i)
 		f.part(at+"Metric", t.Metric)
 		switch t.Comparison {
-		case AtLeast, MoreThan, AtMost, LessThan:
+		case automation.AtLeast, automation.MoreThan, automation.AtMost, automation.LessThan:
 		default:
 			f.add(at+"Comparison", "%.40q is not one of AtLeast, MoreThan, AtMost, LessThan", string(t.Comparison))
 		}

@@ -28,7 +28,7 @@ func TestThePlayEndsAsItShould(t *testing.T) {
 	}
 	for _, line := range []string{
 		"27 mails wanted, 27 guests have one, 0 have more than one, 0 should have none.",
-		"booking for booking b02, 0 days before", "Completed on",
+		"booking for booking b02, on 2", "Completed on",
 	} {
 		if !strings.Contains(out.String(), line) {
 			t.Errorf("no %q", line)

@@ -34,8 +34,8 @@ var notifyMutants = []mutant{
 	},
 	{
 		Name: "I-8 the provider is called before its call is recorded", File: "notify/distributorpass.go",
-		Old:     "started, err := n.startCalls(ctx, open)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\teach(started, func(it work.Item[OutgoingMessage]) { n.call(it, channel, files) })",
-		New:     "each(open, func(it work.Item[OutgoingMessage]) { n.call(it, channel, files) })\n\tif _, err := n.startCalls(ctx, open); err != nil {\n\t\treturn nil, err\n\t}",
+		Old:     "started, err := n.startCalls(ctx, group)\n\t\teach(started, func(it work.Item[OutgoingMessage]) { n.call(it, p) })",
+		New:     "each(group, func(it work.Item[OutgoingMessage]) { n.call(it, p) })\n\t\t_, err := n.startCalls(ctx, group)",
 		Package: "./notify", Run: "TestI8_/memory",
 	},
 	{

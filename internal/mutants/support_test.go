@@ -5,7 +5,7 @@ package mutants
 var supportMutants = []mutant{
 	{
 		Name: "I-14 a claim ignores what is paused", File: "internal/work/except.go",
-		Old: "c.Except, c.ExceptTypes = e.Scopes, e.Scoped", New: "",
+		Old: "c.Except, c.ExceptTypes, c.ExceptKinds = e.Scopes, e.Scoped, e.Kinds", New: "",
 		Package: "./automation", Run: "TestAPauseStops/.*/memory",
 	},
 	{
@@ -34,13 +34,13 @@ var supportMutants = []mutant{
 		Package: "./automation", Run: "TestAPausedBacklog/memory",
 	},
 	{
-		Name: "I-14 a pause does not end by itself", File: "automation/pauserow.go",
+		Name: "I-14 a pause does not end by itself", File: "internal/pause/pause.go",
 		Old: "storage.Greater(\"paused_until\", storage.Now(tx.Store()))", New: "storage.NotNull(\"paused_until\")",
 		Package: "./automation", Run: "TestAPauseIsEffective/memory",
 	},
 	{
 		Name: "I-28 pauses of other tenants are listed", File: "automation/pause.go",
-		Old: "pausesInForce(ctx, tx, scope, storage.Eq(\"everywhere\", false))", New: "pausesInForce(ctx, tx, storage.AnyScope, storage.Eq(\"everywhere\", false))",
+		Old: "pause.InForce(ctx, tx, pauses, scope, storage.Eq(\"everywhere\", false))", New: "pause.InForce(ctx, tx, pauses, storage.AnyScope, storage.Eq(\"everywhere\", false))",
 		Package: "./automation", Run: "TestPausesAreListed/memory",
 	},
 	{

@@ -13,9 +13,12 @@ type Except struct {
 	Types  []string        // in every scope; only of a Spec with Types
 	Scopes []storage.Scope // with all their types
 	Scoped []storage.ScopedType
+	Kinds  storage.Kinds // by another column than the type; the zero value: none
 }
 
-func (e Except) empty() bool { return !e.All && len(e.Types)+len(e.Scopes)+len(e.Scoped) == 0 }
+func (e Except) empty() bool {
+	return !e.All && len(e.Types)+len(e.Scopes)+len(e.Scoped) == 0 && e.Kinds.Column == ""
+}
 
 // from is the claim c without what is left out.
 func (e Except) from(c storage.Claim) storage.Claim {
@@ -25,7 +28,7 @@ func (e Except) from(c storage.Claim) storage.Claim {
 	case len(e.Types) > 0:
 		c.Types = slices.DeleteFunc(slices.Clone(c.Types), func(name string) bool { return slices.Contains(e.Types, name) })
 	}
-	c.Except, c.ExceptTypes = e.Scopes, e.Scoped
+	c.Except, c.ExceptTypes, c.ExceptKinds = e.Scopes, e.Scoped, e.Kinds
 	return c
 }
 

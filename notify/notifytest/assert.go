@@ -1,6 +1,7 @@
 package notifytest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -43,6 +44,23 @@ func (r *Recorder) To(t TB, address string) notify.Message {
 	return found[0]
 }
 
+// Attachment returns the attachment of m with that file name, and ends the test
+// unless there is exactly one.
+func Attachment(t TB, m notify.Message, name string) notify.Attachment {
+	t.Helper()
+	var found []notify.Attachment
+	for _, a := range m.Attachments {
+		if a.Name == name {
+			found = append(found, a)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("message %s has %d attachments %q, want 1; it has%s", m.ID, len(found), name, cmp.Or(attached(m), " none"))
+		return notify.Attachment{} // a TB of the caller's own may go on
+	}
+	return found[0]
+}
+
 func (r *Recorder) noRepeats(t TB) {
 	t.Helper()
 	r.mu.Lock()
@@ -56,7 +74,20 @@ func (r *Recorder) noRepeats(t TB) {
 func list(all []notify.Message) string {
 	var b strings.Builder
 	for _, m := range all {
-		fmt.Fprintf(&b, "\n\t%s: %q (message %s, attempt %d)", m.To, m.Subject, m.ID, m.Attempt)
+		fmt.Fprintf(&b, "\n\t%s: %q (message %s, attempt %d)%s", m.To, m.Subject, m.ID, m.Attempt, attached(m))
+	}
+	return b.String()
+}
+
+// attached names the attachments, if there are any.
+func attached(m notify.Message) string {
+	var b strings.Builder
+	for _, a := range m.Attachments {
+		fmt.Fprintf(&b, " +%q (%s, %d bytes", a.Name, a.MediaType, len(a.Data))
+		if a.ContentID != "" {
+			b.WriteString(", inline as " + a.ContentID)
+		}
+		b.WriteString(")")
 	}
 	return b.String()
 }

@@ -36,6 +36,23 @@ func Example() {
 	// 	sam@example.com: "Your certificate expires" (message 5f1d, attempt 1)
 }
 
+func ExampleAttachment() {
+	mails := notifytest.NewRecorder()
+	_, err := mails.Send(context.Background(), notify.Message{
+		ID: "5f1d", To: "sam@example.com", Subject: "Your certificate", Attempt: 1,
+		Attachments: []notify.Attachment{{Name: "certificate.pdf", MediaType: "application/pdf", Data: []byte("%PDF")}},
+	})
+	fmt.Println(err)
+
+	m := mails.To(t, "sam@example.com")
+	fmt.Printf("%s\n", notifytest.Attachment(t, m, "certificate.pdf").Data)
+	notifytest.Attachment(t, m, "invoice.pdf") // fails
+	// Output:
+	// <nil>
+	// %PDF
+	// message 5f1d has 0 attachments "invoice.pdf", want 1; it has +"certificate.pdf" (application/pdf, 4 bytes)
+}
+
 func ExampleFailing() {
 	mails := notifytest.Failing(notify.Permanent("550", nil))
 	_, err := mails.Send(context.Background(), notify.Message{ID: "5f1d", To: "nobody@example.com"})

@@ -64,6 +64,7 @@ func (r *Recorder) accept(m notify.Message) error {
 		return notify.Permanent("repeated", ErrRepeated)
 	}
 	m.Metadata, m.Template.Params = maps.Clone(m.Metadata), slices.Clone(m.Template.Params)
+	m.Attachments = slices.Clone(m.Attachments)
 	r.messages = append(r.messages, m)
 	return nil
 }

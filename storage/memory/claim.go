@@ -22,7 +22,7 @@ func (t *tx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]s
 			if len(taken) >= want {
 				return false
 			}
-			if e.call != t.call && claimable(e.img.rec, &c, c.Now) {
+			if e.call != t.call && tab.claimable(e.img, &c, c.Now) {
 				e.call = t.call
 				taken = append(taken, e)
 			}
@@ -73,7 +73,8 @@ func (t *table) walk(l storage.LaneClaim, now time.Time, f func(*entry) bool) {
 }
 
 // claimable says whether c takes a due row at the moment now.
-func claimable(r *storage.Record, c *storage.Claim, now time.Time) bool {
+func (t *table) claimable(img *image, c *storage.Claim, now time.Time) bool {
+	r := img.rec
 	if r.LeaseExpiresOn.IsZero() {
 		if !slices.Contains(c.Statuses, r.Status) {
 			return false
@@ -85,7 +86,17 @@ func claimable(r *storage.Record, c *storage.Claim, now time.Time) bool {
 		return false
 	}
 	return !slices.Contains(c.Except, r.Scope) &&
-		!slices.Contains(c.ExceptTypes, storage.ScopedType{Scope: r.Scope, Type: r.Type})
+		!slices.Contains(c.ExceptTypes, storage.ScopedType{Scope: r.Scope, Type: r.Type}) &&
+		!t.isOf(img, c.ExceptKinds)
+}
+
+// isOf reports whether a row has one of the names.
+func (t *table) isOf(img *image, k storage.Kinds) bool {
+	if k.Column == "" {
+		return false
+	}
+	name := *t.shape.schema.Column(k.Column).Text(storage.FieldsOf(img.row))
+	return slices.Contains(k.Names, name) || slices.Contains(k.Scoped, storage.ScopedType{Scope: img.rec.Scope, Type: name})
 }
 
 // next is the earliest DueOn that c would claim by the horizon.
@@ -93,7 +104,7 @@ func (t *table) next(c storage.Claim, horizon time.Time) time.Time {
 	var first time.Time
 	for _, l := range c.Lanes {
 		t.walk(l, horizon, func(e *entry) bool {
-			if !claimable(e.img.rec, &c, horizon) {
+			if !t.claimable(e.img, &c, horizon) {
 				return true
 			}
 			if due := e.img.rec.DueOn; first.IsZero() || due.Before(first) {

@@ -151,6 +151,7 @@ func (g *guarded) pass() map[string]statement {
 	}
 	except := g.claimOf(batch, storage.Cursor{})
 	except.Except, except.ExceptTypes = []storage.Scope{"paused"}, []storage.ScopedType{{Scope: "other", Type: "paused"}}
+	except.ExceptKinds = storage.Kinds{Column: "key", Names: []string{"paused"}}
 	one := func(prefix string, f func(tx storage.Tx) error) statement {
 		g.Helper()
 		return g.during(g, prefix, func() {

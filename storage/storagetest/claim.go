@@ -67,6 +67,19 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 		w.same("rows", len(w.claim(c)), 13)
 		w.same("the others", len(w.claim(due("u"))), 3)
 	}},
+	{"ExceptKinds leaves out rows by another column, in every scope or in one", func(w *world) {
+		for _, scope := range []storage.Scope{"", "one", "ÜÜ", "2"} {
+			for _, origin := range []string{"", "a", "1:a", "Üa"} {
+				r := scoped(scope, "key of "+origin)
+				r.Origin = origin
+				w.insert(r)
+			}
+		}
+		c := due("t")
+		c.ExceptKinds = storage.Kinds{Column: "origin", Names: []string{"1:a", "gone"}, Scoped: []storage.ScopedType{{Scope: "one", Type: "a"}, {Scope: "", Type: ""}, {Scope: "ÜÜ", Type: "a"}}}
+		w.same("rows", len(w.claim(c)), 9)
+		w.same("the others", len(w.claim(due("u"))), 7)
+	}},
 	{"Claim takes rows of all scopes", func(w *world) {
 		w.insert(scoped("", "a"), scoped("one", "a"), scoped("two", "a"))
 		w.same("rows", len(w.claim(due("t"))), 3)

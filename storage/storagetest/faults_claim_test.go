@@ -56,6 +56,8 @@ var claimFaults = []fault{
 	})},
 	{name: "claim ignores paused scopes", theme: "claim", claim: asked(func(c *storage.Claim) { c.Except = nil })},
 	{name: "claim ignores paused types", theme: "claim", claim: asked(func(c *storage.Claim) { c.ExceptTypes = nil })},
+	{name: "claim ignores paused kinds", theme: "claim", claim: asked(func(c *storage.Claim) { c.ExceptKinds.Names = nil })},
+	{name: "claim ignores kinds paused in one scope", theme: "claim", claim: asked(func(c *storage.Claim) { c.ExceptKinds.Scoped = nil })},
 	{name: "claim leaves out a paused type everywhere", theme: "claim", claim: asked(func(c *storage.Claim) {
 		for _, e := range c.ExceptTypes {
 			c.ExceptTypes = append(c.ExceptTypes, storage.ScopedType{Scope: "2", Type: e.Type})

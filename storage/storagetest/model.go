@@ -93,7 +93,7 @@ func (m *model) claimable(c storage.Claim, lane storage.LaneClaim) (rows []*thin
 		expired := !r.LeaseExpiresOn.IsZero() && !r.LeaseExpiresOn.After(c.Now)
 		if r.Lane == lane.Lane && !r.DueOn.IsZero() && !r.DueOn.After(c.Now) && (free || expired) &&
 			(c.Types == nil || slices.Contains(c.Types, r.Type)) && !slices.Contains(c.Except, r.Scope) &&
-			!slices.Contains(c.ExceptTypes, storage.ScopedType{Scope: r.Scope, Type: r.Type}) &&
+			!slices.Contains(c.ExceptTypes, storage.ScopedType{Scope: r.Scope, Type: r.Type}) && !isOf(r, c.ExceptKinds) &&
 			lane.After.Before(r.DueOn, r.ID) {
 			rows = append(rows, r)
 		}
@@ -233,6 +233,10 @@ func someClaim(t *rapid.T, token int, hands []*thing) storage.Claim {
 	if rapid.Bool().Draw(t, "types paused") {
 		c.ExceptTypes = []storage.ScopedType{{Scope: someScopes.Draw(t, "in"), Type: someTypes.Draw(t, "except type")}}
 	}
+	if rapid.Bool().Draw(t, "kinds paused") {
+		names := []string{someNotes.Draw(t, "kind")}
+		c.ExceptKinds = storage.Kinds{Column: "origin", Names: names, Scoped: []storage.ScopedType{{Scope: someScopes.Draw(t, "of scope"), Type: someNotes.Draw(t, "kind there")}}}
+	}
 	for _, lane := range rapid.SliceOfNDistinct(someLanes, 0, 3, rapid.ID[int16]).Draw(t, "lanes") {
 		l := storage.LaneClaim{Lane: lane, Limit: rapid.IntRange(0, 3).Draw(t, "limit")}
 		if len(hands) > 0 && rapid.Bool().Draw(t, "behind a cursor") {
@@ -242,4 +246,8 @@ func someClaim(t *rapid.T, token int, hands []*thing) storage.Claim {
 		c.Lanes = append(c.Lanes, l)
 	}
 	return c
+}
+
+func isOf(r *thing, k storage.Kinds) bool {
+	return k.Column != "" && (slices.Contains(k.Names, r.Origin) || slices.Contains(k.Scoped, storage.ScopedType{Scope: r.Scope, Type: r.Origin}))
 }

@@ -12,9 +12,11 @@ import (
 const claimSet = ` SET "status" = COALESCE(?, "status"), "version" = "version" + 1,` +
 	` "abandoned" = ("lease_expires_on" IS NOT NULL), "lease_expires_on" = ?, "claim_token" = ?`
 
-// scopedType is a text that only rows of one scope and type have: the length
+// scoped is a text that only rows of one scope with that column have: the length
 // says where the scope ends. Both dialects count characters.
-const scopedType = `(length(t."scope") || ':' || t."scope" || t."type")`
+func scoped(column string) string {
+	return `(length(t."scope") || ':' || t."scope" || t.` + quote(column) + `)`
+}
 
 // due is the condition that a claim takes a row t, whatever its lane: due, and
 // free or with an expired lease, of a type served here, of no scope left out.
@@ -32,7 +34,10 @@ func (t *table) due(s shape) string {
 		text += " AND NOT " + in(`t."scope"`, storage.Text)
 	}
 	if s.exceptTypes {
-		text += " AND NOT " + in(scopedType, storage.Text)
+		text += " AND NOT " + in(scoped("type"), storage.Text)
+	}
+	if s.kinds != "" {
+		text += " AND NOT " + in("t."+quote(s.kinds), storage.Text) + " AND NOT " + in(scoped(s.kinds), storage.Text)
 	}
 	return text + " THEN TRUE ELSE FALSE END"
 }
@@ -52,13 +57,21 @@ func (t *table) dueArgs(c *storage.Claim, at time.Time) []any {
 		args = append(args, v(scopes))
 	}
 	if len(c.ExceptTypes) > 0 {
-		pairs := make([]string, len(c.ExceptTypes))
-		for i, e := range c.ExceptTypes {
-			pairs[i] = fmt.Sprint(utf8.RuneCountInString(string(e.Scope)), ":", e.Scope, e.Type)
-		}
-		args = append(args, v(pairs))
+		args = append(args, v(pairs(c.ExceptTypes)))
+	}
+	if k := c.ExceptKinds; k.Column != "" {
+		args = append(args, v(append([]string{}, k.Names...)), v(pairs(k.Scoped)))
 	}
 	return args
+}
+
+// pairs are the texts of scoped.
+func pairs(all []storage.ScopedType) []string {
+	out := make([]string, len(all))
+	for i, e := range all {
+		out[i] = fmt.Sprint(utf8.RuneCountInString(string(e.Scope)), ":", e.Scope, e.Type)
+	}
+	return out
 }
 
 // setArgs are the parameters of claimSet.

@@ -28,6 +28,7 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 	c := &storage.Claim{
 		Statuses: []string{"Ready"}, Types: []string{"a"}, Except: []storage.Scope{"b"},
 		ExceptTypes: []storage.ScopedType{{Scope: "c", Type: "a"}},
+		ExceptKinds: storage.Kinds{Column: "key", Names: []string{"k"}},
 		Lanes:       []storage.LaneClaim{{Lane: -1, Limit: 1}, {Lane: 0, Limit: 1}, {Lane: 1, Limit: 1}},
 	}
 	next, nextArgs := SQLite.verbs.next(table, c)

@@ -99,10 +99,11 @@ type shape struct {
 	lanes int  // of a peek on SQLite
 
 	types, except, exceptTypes bool
+	kinds                      string // the column of Claim.ExceptKinds
 }
 
 func shapeOf(c *storage.Claim) shape {
-	return shape{types: c.Types != nil, except: len(c.Except) > 0, exceptTypes: len(c.ExceptTypes) > 0}
+	return shape{types: c.Types != nil, except: len(c.Except) > 0, exceptTypes: len(c.ExceptTypes) > 0, kinds: c.ExceptKinds.Column}
 }
 
 // shaped returns the text of a shape, which make writes with ? for parameters.

@@ -137,6 +137,7 @@ CREATE TABLE {outgoing_message} (
 	due_on              timestamptz,
 	scope               text COLLATE "C" NOT NULL,
 	key                 text COLLATE "C" NOT NULL,
+	message_id          text COLLATE "C" NOT NULL, -- random; what providers see
 	hold_reason         text NOT NULL, -- empty without a hold
 	type                text NOT NULL,
 	status              text NOT NULL,
@@ -160,7 +161,6 @@ CREATE TABLE {outgoing_message} (
 	input_hash          text NOT NULL,
 	in_doubt            text NOT NULL, -- policy of the type
 	scheduled_on        timestamptz,
-	message_id          text NOT NULL, -- random; what providers see
 	created_on          timestamptz,
 	calls               bigint NOT NULL, -- provider calls that were started
 	call_started_on     timestamptz, -- set from before a call: a crash leaves it in doubt

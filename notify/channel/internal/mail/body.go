@@ -1,8 +1,6 @@
 package mail
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
 	gomail "github.com/wneessen/go-mail"
@@ -27,9 +25,3 @@ func setBody(msg *gomail.Msg, m notify.Message) {
 // lineFeeds makes all line breaks alike. Without it, mime/quotedprintable loses
 // a line feed that comes somewhere after a lone carriage return.
 var lineFeeds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
-
-// boundary depends on the parts, so that no part can hold it.
-func boundary(m notify.Message) string {
-	sum := sha256.Sum256([]byte(m.ID + "\x00" + m.Text + "\x00" + m.HTML))
-	return hex.EncodeToString(sum[:20])
-}

@@ -41,8 +41,10 @@ func check(m notify.Message) (*netmail.Address, error) {
 		return nil, notify.Permanent("date", errors.New("mail: message without On, its date"))
 	case m.Subject == "" && m.Text == "" && m.HTML == "":
 		return nil, notify.Permanent("empty", errors.New("mail: message without subject, text and HTML"))
+	case !unsubscribable(m.UnsubscribeURL):
+		return nil, notify.Permanent("header", errors.New("mail: UnsubscribeURL is not an https address"))
 	}
-	return to, nil
+	return to, checkAttachments(m.Attachments)
 }
 
 // CheckID refuses a message id that was not generated: anything but 1 to 64

@@ -4,5 +4,5 @@
 // A message is built by the library alone: values with CR, LF or NUL never
 // reach a header, everything outside ASCII is encoded, and no line is longer
 // than the 998 bytes of RFC 5322. Equal messages give equal bytes, since date
-// and boundary come from the message and not from the moment.
+// and boundaries come from the message and not from the moment.
 package mail

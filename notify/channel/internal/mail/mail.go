@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"bytes"
 	"fmt"
 	netmail "net/mail"
 
@@ -31,19 +30,21 @@ func (s Sender) Build(m notify.Message) (*Mail, error) {
 		return nil, err
 	}
 	id := m.ID + "@" + s.domain
-	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithBoundary(boundary(m)))
+	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	s.address(msg)
 	msg.ToMailAddress(&netmail.Address{Name: displayName(m.Name), Address: to.Address})
 	msg.Subject(oneSpace(m.Subject))
 	msg.SetMessageIDWithValue(id)
 	msg.SetDateWithValue(m.On.UTC())
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // no out-of-office replies (RFC 3834)
+	setUnsubscribe(msg, m.UnsubscribeURL)
 	setBody(msg, m)
-	var b bytes.Buffer
-	if _, err := msg.WriteTo(&b); err != nil {
+	attach(msg, m)
+	all, err := write(msg, m)
+	if err != nil {
 		return nil, notify.Permanent("mail", fmt.Errorf("mail: write message: %w", err))
 	}
-	return &Mail{ID: id, From: envelope(s.from), To: envelope(*to), UTF8: !ascii(to.Address), Bytes: b.Bytes()}, nil
+	return &Mail{ID: id, From: envelope(s.from), To: envelope(*to), UTF8: !ascii(to.Address), Bytes: all}, nil
 }
 
 func envelope(a netmail.Address) string {

@@ -40,6 +40,13 @@ func (c *Client) read(r *http.Response) (*Answer, error) {
 	return &Answer{Status: r.StatusCode, Header: r.Header, Body: body, client: c}, nil
 }
 
+// drop reads a short body, so that the connection can be used again.
+func (c *Client) drop(r *http.Response) *Answer {
+	defer r.Body.Close()
+	_, _ = io.CopyN(io.Discard, r.Body, maxAnswer)
+	return &Answer{Status: r.StatusCode, Header: r.Header, client: c}
+}
+
 // JSON reads the body into v. The error does not quote it.
 func (a *Answer) JSON(v any) error {
 	if json.Unmarshal(a.Body, v) != nil {

@@ -92,6 +92,27 @@ func TestAnswerThatIsNotWholeIsInDoubt(t *testing.T) {
 	}
 }
 
+func TestStatusAloneMayBeTheAnswer(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"endless": func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				_, _ = w.Write(make([]byte, maxAnswer))
+			}
+		},
+		"breaks off": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "9")
+			_, _ = w.Write([]byte("1234"))
+		},
+	} {
+		call := post(serve(t, answer).URL)
+		call.StatusOnly = true
+		if got, err := client(t, Options{}).Do(t.Context(), call); err != nil || got.Status != http.StatusOK || len(got.Body) != 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestAnswerThatStallsEndsWithItsTimeout(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -21,6 +21,9 @@ type Call struct {
 	// ContentType is that of Body; empty where there is none.
 	ContentType string
 	Body        []byte
+	// StatusOnly says that the status alone is the answer, as with receivers whose
+	// bodies nobody documents: the body is dropped, however it ends.
+	StatusOnly bool
 }
 
 // Do makes the request of c, once, and returns the answer whatever its status.
@@ -42,6 +45,8 @@ func (c *Client) Do(ctx context.Context, call Call) (*Answer, error) {
 	}
 	response, err := c.transport.RoundTrip(request)
 	switch cn := got.Load(); {
+	case err == nil && call.StatusOnly:
+		return c.drop(response), nil
 	case err == nil:
 		return c.read(response)
 	case cn == nil || cn.seal():

@@ -1,0 +1,157 @@
+package automation
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/internal/recur"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// series is a row of automation_series: what recurs, and which occurrence of it
+// is the current one, that has a row in automation_scheduler. Its Type is the
+// reminder type that serves the occurrences. It is never due.
+//
+// Whoever moves a series on first writes the occurrence's row, if at all, then
+// the series and then the row of the next one: always in this order, so that an
+// event and a settling pass do not lock each other out.
+type series struct {
+	storage.Record
+
+	AutomationType string    `db:"automation_type,fixed"`
+	Setting        string    `db:"setting,fixed"`
+	SourceType     string    `db:"source_type,fixed"`
+	Source         string    `db:"source,fixed"`
+	TriggerKey     string    `db:"trigger_key,fixed"`
+	CreatedOn      time.Time `db:"created_on,fixed"`
+
+	BusinessUnit string `db:"business_unit"`
+	InputHash    string `db:"input_hash"` // of the occurrences to come
+
+	Cron          string        `db:"cron"`
+	RRule         string        `db:"rrule"`
+	StartDate     string        `db:"start_date"` // 2006-01-02; empty: none
+	EndDate       string        `db:"end_date"`
+	StartTime     string        `db:"start_time"` // 15:04; empty with cron
+	TimeZone      string        `db:"time_zone"`
+	GapPolicy     GapPolicy     `db:"gap_policy"`
+	OverlapPolicy OverlapPolicy `db:"overlap_policy"`
+
+	// Active series have a current occurrence.
+	Active        bool      `db:"active"`
+	NextOn        time.Time `db:"next_on"`         // the current occurrence, in UTC; zero: it has ended
+	NextLocalDate string    `db:"next_local_date"` // what the cadence says for it
+	NextLocalTime string    `db:"next_local_time"`
+
+	EventType string `db:"event_type"` // the event that last wrote the row; empty: the host
+	EventID   string `db:"event_id"`
+}
+
+var seriesTable = storage.Define[series]("automation_series").Limit(maxRow)
+
+// seriesKey is the identity of a series. The parts have passed a key's checks.
+func seriesKey(automationType, setting string, source Source, triggerKey string) string {
+	key, err := keys.Join(automationType, setting, source.Type, source.ID, triggerKey)
+	if err != nil {
+		return "" // of a row that somebody else wrote: no series has it
+	}
+	return key
+}
+
+// seriesKey is empty unless the row is an occurrence of a series.
+func (r *Schedule) seriesKey() string {
+	if r.TriggerType != Recurring {
+		return ""
+	}
+	return seriesKey(r.AutomationType, r.Setting, Source{r.SourceType, r.Source}, r.TriggerKey)
+}
+
+// baseSeriesKey is that of the row that a rerun repeats.
+func (r *Schedule) baseSeriesKey() string {
+	base, _ := r.baseTriggerKey()
+	again := *r
+	again.TriggerKey = base
+	return again.seriesKey()
+}
+
+// timeline is the cadence in its zone. The error is for a rule or zone that this
+// version, or this machine, does not know.
+func (d *series) timeline() (recur.Timeline, error) {
+	spec := recur.Spec{Cron: d.Cron, RRule: d.RRule}
+	err := spec.Start.UnmarshalText([]byte(d.StartDate))
+	if err == nil {
+		err = spec.End.UnmarshalText([]byte(d.EndDate))
+	}
+	if err == nil && d.StartTime != "" {
+		spec.At, err = civil.ParseTimeOfDay(d.StartTime)
+	}
+	if err != nil {
+		return recur.Timeline{}, err
+	}
+	cadence, err := recur.Parse(spec)
+	if err != nil {
+		return recur.Timeline{}, err
+	}
+	zone, err := civil.LoadZone(d.TimeZone)
+	return recur.Timeline{Cadence: cadence, Zone: zone, Policy: civil.Policy{Gap: d.GapPolicy, Overlap: d.OverlapPolicy}}, err
+}
+
+// sameCadence reports whether d and want have the same occurrences.
+func (d *series) sameCadence(want *series) bool {
+	return d.Cron == want.Cron && d.RRule == want.RRule && d.StartDate == want.StartDate && d.EndDate == want.EndDate &&
+		d.StartTime == want.StartTime && d.TimeZone == want.TimeZone && d.GapPolicy == want.GapPolicy && d.OverlapPolicy == want.OverlapPolicy
+}
+
+// sameRest reports whether nothing else of the definition differs.
+func (d *series) sameRest(want *series) bool {
+	return d.Type == want.Type && d.BusinessUnit == want.BusinessUnit && d.InputHash == want.InputHash
+}
+
+// adopt takes over the definition, and who asked for it.
+func (d *series) adopt(want *series, origin Event) {
+	d.Type, d.BusinessUnit, d.InputHash = want.Type, want.BusinessUnit, want.InputHash
+	d.Cron, d.RRule, d.StartDate, d.EndDate, d.StartTime = want.Cron, want.RRule, want.StartDate, want.EndDate, want.StartTime
+	d.TimeZone, d.GapPolicy, d.OverlapPolicy = want.TimeZone, want.GapPolicy, want.OverlapPolicy
+	d.EventType, d.EventID = origin.Type, origin.ID
+}
+
+// moveTo makes o the current occurrence; without one the series has ended.
+func (d *series) moveTo(o recur.Occurrence, ok bool) {
+	d.Active, d.NextOn, d.NextLocalDate, d.NextLocalTime = ok, time.Time{}, "", ""
+	if ok {
+		d.NextOn, d.NextLocalDate, d.NextLocalTime = o.On, localDate(o).String(), localTime(o).String()
+	}
+}
+
+func localDate(o recur.Occurrence) Date { return civil.DateOf(o.Local, time.UTC) }
+
+func localTime(o recur.Occurrence) civil.TimeOfDay {
+	return civil.TimeOfDay{Hour: o.Local.Hour(), Minute: o.Local.Minute(), Second: o.Local.Second()}
+}
+
+// key is the SchedulerKey of an occurrence.
+func (d *series) key(on time.Time) (string, error) {
+	if d.AutomationType != TypeReminder {
+		return "", fmt.Errorf("automation: occurrences of %.40q have no key", d.AutomationType)
+	}
+	return keys.Recurring{
+		Setting: d.Setting, SourceType: d.SourceType, Source: d.Source, TriggerKey: d.TriggerKey, Occurrence: on,
+	}.Key()
+}
+
+// occurrence is the row of the current occurrence, as it is made.
+func (d *series) occurrence(now time.Time) (*Schedule, error) {
+	key, err := d.key(d.NextOn)
+	r := &Schedule{
+		Record:         storage.Record{Scope: d.Scope, Key: key, Type: d.Type, Status: StatusPending, Lane: d.Lane},
+		AutomationType: d.AutomationType, TriggerType: Recurring, BusinessUnit: d.BusinessUnit, Setting: d.Setting,
+		SourceType: d.SourceType, Source: d.Source, TriggerKey: d.TriggerKey, InputHash: d.InputHash, CreatedOn: now,
+		ScheduledOn: d.NextOn, LocalDate: d.NextLocalDate, SendAt: d.NextLocalTime,
+		TimeZone: d.TimeZone, GapPolicy: d.GapPolicy, OverlapPolicy: d.OverlapPolicy,
+		EventType: d.EventType, EventID: d.EventID,
+	}
+	r.DueOn = r.dueOn()
+	return r, err
+}

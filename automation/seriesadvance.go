@@ -1,0 +1,230 @@
+package automation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/recur"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// gone is an occurrence whose row ended or was put on hold.
+type gone struct {
+	scope  Scope
+	series string
+	on     time.Time
+	reason Reason // why it was deactivated
+	stop   bool   // the series is not wanted any more
+}
+
+// maxStopped bounds how many rows in a row, that exist already and wait for a
+// person, one transaction passes over.
+const maxStopped = 100
+
+// goneOf lists what is gone among whole rows. Where the setting is off the series
+// stops with the row.
+func goneOf(rows []*Schedule) []gone {
+	var out []gone
+	for _, r := range rows {
+		if r.TriggerType != Recurring || runs(r) {
+			continue
+		}
+		g := r.gone()
+		if r.Status == StatusDeactivated {
+			g.reason, g.stop = r.ReasonCode, r.ReasonCode == ReminderSettingInactive
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// gone is the occurrence that a row stands for.
+func (r *Schedule) gone() gone {
+	return gone{scope: r.Scope, series: r.seriesKey(), on: r.ScheduledOn}
+}
+
+// goneAmong lists what was ensured and found to be ended or on hold, or put on
+// hold for a conflict. Of a row that was found only some columns are read, so
+// the wanted one says what it stands for.
+func goneAmong(wants []*Schedule, got []storage.Ensured[Schedule]) []gone {
+	var out []gone
+	for i, g := range got {
+		if wants[i].TriggerType == Recurring && !runs(g.Row) {
+			out = append(out, wants[i].gone())
+		}
+	}
+	return out
+}
+
+// followRecurring moves series on whose current occurrence is gone. Rows that
+// ended because their input changed are left to followChanged.
+func (s *Scheduler) followRecurring(ctx context.Context, tx storage.Tx, rows []*Schedule) error {
+	var left []gone
+	for _, g := range goneOf(rows) {
+		if g.reason != InputChanged {
+			left = append(left, g)
+		}
+	}
+	return s.advance(ctx, tx, left)
+}
+
+// followActed moves series on whose current occurrence support has held or
+// cancelled; rows that somebody else wrote are read again first.
+func (s *Scheduler) followActed(ctx context.Context, tx storage.Tx, notes []note, stale []int64) error {
+	var rows []*Schedule
+	for _, n := range notes {
+		if !slices.Contains(stale, n.row.ID) {
+			rows = append(rows, n.row)
+		}
+	}
+	return s.followRecurring(ctx, tx, rows)
+}
+
+// followChanged moves on what the source's candidates have not: by now they are
+// ensured, each series from its next occurrence on and with its new input.
+func (s *Scheduler) followChanged(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) error {
+	var left []gone
+	for _, d := range done {
+		for _, g := range goneOf([]*Schedule{d.Row}) {
+			if g.reason == InputChanged {
+				left = append(left, g)
+			}
+		}
+	}
+	return s.advance(ctx, tx, left)
+}
+
+// advance makes the next rows of the series whose current occurrence is gone;
+// of others nothing is changed, so it may be told twice or late.
+func (s *Scheduler) advance(ctx context.Context, tx storage.Tx, left []gone) error {
+	for range maxStopped {
+		if len(left) == 0 {
+			return nil
+		}
+		moved, err := s.moveSeries(ctx, tx, left)
+		if err != nil {
+			return err
+		}
+		rows := make([]*Schedule, 0, len(moved))
+		for _, d := range moved {
+			row, err := d.occurrence(s.now())
+			if err != nil {
+				return err
+			}
+			rows = append(rows, row)
+		}
+		was := map[*Schedule]past{}
+		got, err := schedules.Ensure(ctx, tx, remember(was, decideSeriesAt(s.now())), rows...)
+		if err != nil {
+			return err
+		}
+		if err := tell(ctx, tx, actorSeries, ensuredNotes(got, was)); err != nil {
+			return err
+		}
+		left = goneAmong(rows, got)
+	}
+	return nil // Health lists what is left without a row
+}
+
+// moveSeries writes the series that move on or stop, and returns those that have
+// a new occurrence. Of those that somebody wrote meanwhile it looks again whether
+// the occurrence is still the current one; the others of the call are written.
+func (s *Scheduler) moveSeries(ctx context.Context, tx storage.Tx, left []gone) (moved []*series, err error) {
+	for range 5 {
+		current, err := stillCurrent(ctx, tx, left)
+		if err != nil {
+			return nil, err
+		}
+		var changed []*series
+		for d, g := range current {
+			if s.move(ctx, d, g) {
+				changed = append(changed, d)
+			}
+		}
+		err = seriesTable.Save(ctx, tx, changed...)
+		var stale *storage.StaleError
+		if err != nil && !errors.As(err, &stale) {
+			return nil, err
+		}
+		for i, d := range changed {
+			if d.Active && (stale == nil || !slices.Contains(stale.Rows, i)) {
+				moved = append(moved, d)
+			}
+		}
+		if stale == nil {
+			return moved, nil
+		}
+	}
+	return nil, fmt.Errorf("automation: series kept changing: %w", storage.ErrBusy)
+}
+
+// stillCurrent loads the active series whose current occurrence is gone.
+func stillCurrent(ctx context.Context, tx storage.Tx, left []gone) (map[*series]gone, error) {
+	byScope := map[Scope]map[string][]gone{}
+	for _, g := range left {
+		if byScope[g.scope] == nil {
+			byScope[g.scope] = map[string][]gone{}
+		}
+		byScope[g.scope][g.series] = append(byScope[g.scope][g.series], g)
+	}
+	out := map[*series]gone{}
+	for scope, of := range byScope {
+		found, err := findSeries(ctx, tx, scope, of)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range found {
+			for _, g := range of[d.Key] {
+				if d.Active && d.NextOn.Equal(g.on) {
+					out[d] = g
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// move takes a series to its next occurrence. A cadence that cannot be read here
+// stays as it is, for it must not keep the row from being settled.
+func (s *Scheduler) move(ctx context.Context, d *series, g gone) bool {
+	if g.stop {
+		d.Active = false
+		return true
+	}
+	line, err := d.timeline()
+	if err != nil {
+		s.opts.Logger.ErrorContext(ctx, "belfry: a series cannot go on", "type", d.Type, "id", d.ID, "error", err)
+		return false
+	}
+	d.moveTo(s.successor(d, line, g))
+	return true
+}
+
+// successor is the occurrence behind one that is gone, as the type's [Lateness]
+// has it. Where none of the process' types serves the row, every one runs.
+func (s *Scheduler) successor(d *series, line recur.Timeline, g gone) (recur.Occurrence, bool) {
+	t, _ := s.registry.reminder(d.Type)
+	from, now := g.on, s.now()
+	switch {
+	case g.reason == Overtaken:
+		if latest, ok := line.Latest(from, now); ok {
+			return latest, true
+		}
+	case g.reason == TooLate && t.Lateness.Window > 0: // so would be those before
+		from = later(from, now.Add(-t.Lateness.Window-time.Second))
+	case t.Lateness.SkipOverlapped:
+		from = later(from, now)
+	}
+	return line.After(from)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

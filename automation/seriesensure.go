@@ -1,0 +1,203 @@
+package automation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// takeSeries makes sure of the series that plans ask for, and returns the plans
+// with the row that each asks for now: the current occurrence, as long as it is
+// open and the cadence is what it was, else the first one from now on. It takes
+// few statements, and writes nothing where nothing has changed.
+func (s *Scheduler) takeSeries(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by string) ([]plan, error) {
+	t := taking{tx: tx, now: s.now(), origin: origin, by: by, plans: plans, again: map[int]int{}}
+	open, err := t.begin()
+	if err != nil || len(open) == 0 {
+		return plans, err
+	}
+	t.plans = slices.Clone(plans) // the transaction may run again
+	for tries := 0; ; tries++ {
+		settled, err := t.round(ctx, open)
+		switch {
+		case err != nil:
+			return nil, err
+		case tries == 5:
+			return nil, fmt.Errorf("automation: series kept changing under Ensure: %w", storage.ErrBusy)
+		case settled:
+			for i, first := range t.again {
+				t.plans[i].want, t.plans[i].ended, t.plans[i].found = t.plans[first].want, t.plans[first].ended, t.plans[first].found
+			}
+			return t.plans, nil
+		}
+	}
+}
+
+// taking is one call of takeSeries.
+type taking struct {
+	tx     storage.Tx
+	now    time.Time
+	origin Event
+	by     string // for the history
+	plans  []plan
+	again  map[int]int // places of plans that repeat a series, and where it was first
+}
+
+// begin lists the places of plans with a series, each series once.
+func (t *taking) begin() (places []int, err error) {
+	type identity struct {
+		scope Scope
+		key   string
+	}
+	first := map[identity]int{}
+	for i, p := range t.plans {
+		if p.series == nil {
+			continue
+		}
+		id := identity{p.want.Scope, p.series.want.Key}
+		n, repeated := first[id]
+		if !repeated {
+			first[id], places = i, append(places, i)
+			continue
+		}
+		if other := &t.plans[n].series.want; !other.sameCadence(&p.series.want) || !other.sameRest(&p.series.want) {
+			return nil, &CandidateError{Index: i, Type: p.want.Type, Field: "Recurrence", Err: errors.New("another candidate of the call says otherwise")}
+		}
+		t.again[i] = n
+	}
+	return places, nil
+}
+
+// round looks at all series once; false: somebody wrote one of them, or its row,
+// meanwhile.
+func (t *taking) round(ctx context.Context, places []int) (bool, error) {
+	got, err := seriesTable.Ensure(ctx, t.tx, asStored, t.wants(places)...)
+	if err != nil {
+		return false, err
+	}
+	rows, err := currentRows(ctx, t.tx, got)
+	if err != nil {
+		return false, err
+	}
+	var changed []*series
+	var ended []note
+	for n, g := range got {
+		row := rows[g.Row.ID]
+		p := &t.plans[places[n]]
+		if p.found = nil; g.Outcome == storage.Created {
+			continue
+		}
+		if !t.change(g.Row, p.series, row) {
+			p.found = row
+			continue
+		}
+		changed = append(changed, g.Row)
+		if row != nil && runs(row) && !row.ScheduledOn.Equal(g.Row.NextOn) {
+			ended = append(ended, t.end(row))
+		}
+	}
+	if settled, err := t.save(ctx, ended, changed); !settled || err != nil {
+		return false, err
+	}
+	for n, g := range got {
+		if err := t.fill(&t.plans[places[n]], g.Row); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// asStored leaves an existing series to the round.
+func asStored(*series, *series) (storage.Outcome, bool) { return storage.Unchanged, false }
+
+// wants are the series as they are made.
+func (t *taking) wants(places []int) []*series {
+	out := make([]*series, len(places))
+	for n, i := range places {
+		want := t.plans[i].series.want
+		want.CreatedOn, want.EventType, want.EventID = t.now, t.origin.Type, t.origin.ID
+		want.moveTo(t.plans[i].series.line.After(t.now))
+		out[n] = &want
+	}
+	return out
+}
+
+// change brings a stored series up to date and reports whether it was not. row
+// is the current occurrence's; nil: there is none.
+func (t *taking) change(stored *series, p *seriesPlan, row *Schedule) bool {
+	same := stored.sameCadence(&p.want)
+	goesOn := stored.Active && row != nil && runs(row)
+	ended := !stored.Active && stored.NextOn.IsZero()
+	switch {
+	case same && (goesOn || ended) && stored.sameRest(&p.want):
+		return false
+	case same && goesOn: // the occurrence stays
+		stored.adopt(&p.want, t.origin)
+	default:
+		stored.adopt(&p.want, t.origin)
+		stored.moveTo(p.line.After(t.now))
+	}
+	return true
+}
+
+// end ends the occurrence of a cadence that was.
+func (t *taking) end(row *Schedule) note {
+	n := note{row, row.past(), ActionDeactivated, string(Superseded)}
+	row.EventType, row.EventID = t.origin.Type, t.origin.ID
+	row.deactivate(t.now, Superseded)
+	return n
+}
+
+// save writes the rows that end, then the series.
+func (t *taking) save(ctx context.Context, ended []note, changed []*series) (settled bool, err error) {
+	rows := make([]*Schedule, len(ended))
+	for i, n := range ended {
+		rows[i] = n.row
+	}
+	if err = schedules.Save(ctx, t.tx, rows...); err == nil {
+		err = tell(ctx, t.tx, t.by, ended)
+	}
+	if err == nil {
+		err = seriesTable.Save(ctx, t.tx, changed...)
+	}
+	if errors.Is(err, storage.ErrStale) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// fill names the row that the plan asks for.
+func (t *taking) fill(p *plan, d *series) error {
+	if p.ended = !d.Active; p.ended {
+		return nil
+	}
+	row, err := d.occurrence(t.now)
+	if err != nil {
+		return err
+	}
+	p.want = *row
+	return nil
+}
+
+// asFound answers for the occurrence of a series that is as it was.
+func asFound(row *Schedule) Ensured {
+	if row.Status == StatusProcessing {
+		return answer(storage.InFlight, row, row)
+	}
+	return answer(storage.Unchanged, row, row)
+}
+
+// decideSeriesAt is decideAt, except that an occurrence that a series moves to is
+// written even if it runs already: whoever ends or holds it at this moment has
+// not seen that it is the current one, and looks again.
+func decideSeriesAt(now time.Time) storage.Decide[Schedule] {
+	decide := decideAt(now)
+	return func(stored, want *Schedule) (storage.Outcome, bool) {
+		outcome, write := decide(stored, want)
+		return outcome, write || want.TriggerType == Recurring && runs(stored)
+	}
+}

@@ -1,0 +1,99 @@
+// Package pause keeps what people have paused: one row for each part of a domain's
+// work that ever was, which a claim leaves out while the pause is in force. What
+// the parts are is the domain's to say.
+package pause
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// The statuses of a Row.
+const (
+	StatusPaused  = "Paused"
+	StatusResumed = "Resumed"
+)
+
+// Row is a part of the work that was paused. It stays when the pause ends, so that
+// its versions, which the audit names, go on. It is never due. Scope is empty if
+// it is Everywhere, and Key is what the part is called within it.
+type Row struct {
+	storage.Record
+	Everywhere  bool      `db:"everywhere,fixed"`
+	PausedType  string    `db:"paused_type,fixed"`
+	PausedBy    string    `db:"paused_by"`
+	Reason      string    `db:"reason"`
+	PausedOn    time.Time `db:"paused_on"`
+	PausedUntil time.Time `db:"paused_until"` // zero: until somebody resumes it
+}
+
+// By is who paused it, and why.
+func (p *Row) By() audit.By { return audit.By{Actor: p.PausedBy, Reason: p.Reason} }
+
+// inForce reports whether the pause keeps rows from being claimed.
+func (p *Row) inForce(now time.Time) bool {
+	return p.Status == StatusPaused && (p.PausedUntil.IsZero() || p.PausedUntil.After(now))
+}
+
+// pause begins a pause, or moves its end. It returns why it refuses.
+func (p *Row) pause(now, until time.Time, by audit.By) string {
+	if p.inForce(now) && p.PausedUntil.Equal(until) {
+		return fmt.Sprintf("%s has paused it already", p.PausedBy)
+	}
+	if !p.inForce(now) {
+		p.PausedOn = now
+	}
+	p.Status, p.PausedUntil, p.PausedBy, p.Reason = StatusPaused, until, by.Actor, by.Reason
+	return ""
+}
+
+// resume ends a pause. It returns why it refuses.
+func (p *Row) resume(now time.Time) string {
+	if !p.inForce(now) {
+		return "it is not paused"
+	}
+	p.Status = StatusResumed
+	return ""
+}
+
+// Begin pauses a part, which part names by its Scope, Key and fixed columns, until
+// a moment; zero is until somebody resumes it. One that is paused gets the new
+// end, or is refused if that is the one it has. It is audited.
+func Begin(ctx context.Context, tx storage.Tx, t *storage.Table[Row], part Row, until time.Time, by audit.By) error {
+	return change(ctx, tx, t, part, "Pause", by, func(p *Row, now time.Time) string { return p.pause(now, until, by) })
+}
+
+// End resumes a part, and is refused if that is not paused. It is audited.
+func End(ctx context.Context, tx storage.Tx, t *storage.Table[Row], part Row, by audit.By) error {
+	return change(ctx, tx, t, part, "Resume", by, func(p *Row, now time.Time) string { return p.resume(now) })
+}
+
+// change changes the row of part, which it makes if there never was one.
+func change(ctx context.Context, tx storage.Tx, t *storage.Table[Row], part Row, action string, by audit.By, f func(*Row, time.Time) string) error {
+	part.Status = StatusResumed
+	if _, err := t.Insert(ctx, tx, &part); err != nil {
+		return err
+	}
+	return audit.Change(ctx, tx, t, part.Scope, part.Key, action, by, f)
+}
+
+// page is how many pauses are read in one statement.
+const page = 1000
+
+// InForce reads the pauses of a scope that meet where and hold now.
+func InForce(ctx context.Context, tx storage.Tx, t *storage.Table[Row], scope storage.Scope, where ...storage.Cond) (out []*Row, err error) {
+	where = append(where, storage.Eq("status", StatusPaused),
+		storage.Any(storage.Null("paused_until"), storage.Greater("paused_until", storage.Now(tx.Store()))))
+	var after *storage.Position
+	for {
+		rows, err := t.Find(ctx, tx, scope, storage.Query{Where: where, Limit: page, After: after})
+		if out = append(out, rows...); err != nil || len(rows) < page {
+			return out, err
+		}
+		after = &storage.Position{ID: rows[len(rows)-1].ID}
+	}
+}

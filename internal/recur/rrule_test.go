@@ -1,0 +1,131 @@
+package recur
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/teambition/rrule-go"
+	"pgregory.net/rapid"
+
+	"github.com/belfry-go/belfry/internal/civil"
+)
+
+func day(y int, m time.Month, d int) civil.Date { return civil.Date{Year: y, Month: m, Day: d} }
+
+// times are the next floating times of a rule that begins on Monday, 2 March
+// 2026, at nine.
+func times(t *testing.T, text string, n int) []string {
+	t.Helper()
+	c, err := Parse(Spec{RRule: text, Start: day(2026, 3, 2), At: civil.TimeOfDay{Hour: 9}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	local := time.Time{}
+	for range n {
+		next, ok := c.After(local)
+		if !ok {
+			break
+		}
+		out, local = append(out, next.Format("2006-01-02T15:04")), next
+	}
+	return out
+}
+
+func TestRRules(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"FREQ=DAILY;COUNT=2":                              {"2026-03-02T09:00", "2026-03-03T09:00"},
+		"RRULE:FREQ=MONTHLY;BYMONTHDAY=-1":                {"2026-03-31T09:00", "2026-04-30T09:00", "2026-05-31T09:00"},
+		"freq=monthly;byday=-1fr":                         {"2026-03-27T09:00", "2026-04-24T09:00", "2026-05-29T09:00"},
+		"FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1":   {"2026-03-31T09:00", "2026-04-30T09:00", "2026-05-29T09:00"},
+		"FREQ=WEEKLY;INTERVAL=2":                          {"2026-03-02T09:00", "2026-03-16T09:00", "2026-03-30T09:00"},
+		"FREQ=WEEKLY;BYDAY=TU":                            {"2026-03-03T09:00", "2026-03-10T09:00", "2026-03-17T09:00"},
+		"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29":             {"2028-02-29T09:00", "2032-02-29T09:00", "2036-02-29T09:00"},
+		"FREQ=DAILY;UNTIL=20260303":                       {"2026-03-02T09:00", "2026-03-03T09:00"}, // the whole day
+		"FREQ=DAILY;UNTIL=20260303T085959":                {"2026-03-02T09:00"},
+		"FREQ=DAILY;BYHOUR=12,8,12;BYMINUTE=0,30;COUNT=3": {"2026-03-02T12:00", "2026-03-02T12:30", "2026-03-03T08:00"}, // those that are twice count once
+		"FREQ=HOURLY;INTERVAL=8":                          {"2026-03-02T09:00", "2026-03-02T17:00", "2026-03-03T01:00"},
+		"FREQ=HOURLY;INTERVAL=5":                          {"2026-03-02T09:00", "2026-03-02T14:00", "2026-03-02T19:00"},
+		"FREQ=MINUTELY;INTERVAL=30;BYDAY=TU":              {"2026-03-03T00:00", "2026-03-03T00:30", "2026-03-03T01:00"},
+	} {
+		if diff := cmp.Diff(want, times(t, text, 3)); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+}
+
+// Each of these the library takes, and most of them it answers with a panic, an
+// endless loop, or a rule that is not the one written.
+func TestRRulesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                  "neither Cron nor RRule is set",
+		"FREQ=SECONDLY":                     `RRULE "FREQ=SECONDLY": FREQ=SECONDLY: every minute is the most`,
+		"FREQ=MINUTELY;BYSECOND=0,30":       `RRULE "FREQ=MINUTELY;BYSECOND=0,30": several BYSECOND: every minute is the most`,
+		"FREQ=DAILY;FREQ=WEEKLY":            `RRULE "FREQ=DAILY;FREQ=WEEKLY": FREQ twice`,
+		"BYDAY=MO":                          `RRULE "BYDAY=MO": RRULE property FREQ is required`,
+		"FREQ=DAILY;":                       `RRULE "FREQ=DAILY;": wrong format`,
+		"FREQ=DAILY;COUNT=0":                `RRULE "FREQ=DAILY;COUNT=0": COUNT=0`,
+		"FREQ=DAILY;COUNT=10001":            `RRULE "FREQ=DAILY;COUNT=10001": COUNT is not from 1 to 10000`,
+		"FREQ=DAILY;COUNT=2;UNTIL=20270101": `RRULE "FREQ=DAILY;COUNT=2;UNTIL=20270101": COUNT and UNTIL exclude each other`,
+		"FREQ=DAILY;INTERVAL=0":             `RRULE "FREQ=DAILY;INTERVAL=0": INTERVAL=0`,
+		"FREQ=DAILY;INTERVAL=9223372036854775807":    `RRULE "FREQ=DAILY;INTERVAL=9223372036854775807": INTERVAL is not from 1 to 10000`,
+		"FREQ=DAILY;UNTIL=20270101T000000Z":          `RRULE "FREQ=DAILY;UNTIL=20270101T000000Z": UNTIL in UTC: it is local like the rest, so leave out the Z`,
+		"FREQ=DAILY;UNTIL=20260101":                  `RRULE "FREQ=DAILY;UNTIL=20260101": UNTIL is before Start`,
+		"DTSTART:20260301T090000Z\nRRULE:FREQ=DAILY": `RRULE "DTSTART:20260301T090000Z\nRRULE:FREQ=DAILY": one rule is wanted, without DTSTART and TZID: Start and the zone are given beside it`,
+		"DTSTART=20260301T090000Z;FREQ=DAILY":        `RRULE "DTSTART=20260301T090000Z;FREQ=DAILY": one rule is wanted, without DTSTART and TZID: Start and the zone are given beside it`,
+		"FREQ=YEARLY;BYEASTER=400":                   `RRULE "FREQ=YEARLY;BYEASTER=400": BYEASTER is not part of RFC 5545`,
+		"FREQ=MONTHLY;BYDAY=53MO":                    `RRULE "FREQ=MONTHLY;BYDAY=53MO": BYDAY=+53MO: no month has so many`,
+		"FREQ=YEARLY;BYMONTH=12;BYDAY=-53MO":         `RRULE "FREQ=YEARLY;BYMONTH=12;BYDAY=-53MO": BYDAY=-53MO: no month has so many`,
+		"FREQ=WEEKLY;BYDAY=2MO":                      `RRULE "FREQ=WEEKLY;BYDAY=2MO": BYDAY=+2MO: a number is for months and years`,
+		"FREQ=MONTHLY;BYWEEKNO=3":                    `RRULE "FREQ=MONTHLY;BYWEEKNO=3": BYWEEKNO is for FREQ=YEARLY`,
+		"FREQ=DAILY;BYYEARDAY=3":                     `RRULE "FREQ=DAILY;BYYEARDAY=3": BYYEARDAY is not for FREQ=DAILY`,
+		"FREQ=WEEKLY;BYMONTHDAY=3":                   `RRULE "FREQ=WEEKLY;BYMONTHDAY=3": BYMONTHDAY is not for FREQ=WEEKLY`,
+		"FREQ=HOURLY;BYSETPOS=2":                     `RRULE "FREQ=HOURLY;BYSETPOS=2": BYSETPOS is not for FREQ=HOURLY`,
+		"FREQ=MONTHLY;BYMONTHDAY=0":                  `RRULE "FREQ=MONTHLY;BYMONTHDAY=0": a zero among days, weeks or positions`,
+		"FREQ=HOURLY;INTERVAL=2;BYHOUR=10":           `RRULE "FREQ=HOURLY;INTERVAL=2;BYHOUR=10": the interval never comes to BYHOUR and BYMINUTE from 09:00 on`,
+		"FREQ=MINUTELY;INTERVAL=7;BYDAY=MO":          `RRULE "FREQ=MINUTELY;INTERVAL=7;BYDAY=MO": INTERVAL=7 does not divide a day, so no other part but COUNT and UNTIL goes with it`,
+		"FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=30":      `RRULE "FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=30": no year has such a day`,
+		"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30":        `RRULE FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30 never comes true from 2026-03-02 on`,
+		"FREQ=DAILY;INTERVAL=7;BYDAY=TU":             `RRULE FREQ=DAILY;INTERVAL=7;BYDAY=TU never comes true from 2026-03-02 on`,
+	} {
+		_, err := Parse(Spec{RRule: text, Start: day(2026, 3, 2), At: civil.TimeOfDay{Hour: 9}})
+		if err == nil || err.Error() != want {
+			t.Errorf("%s\n got %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+// A rule is asked from a beginning nearer to the time in question; the answer is
+// that of a walk from its first day.
+func TestTheBeginningMovesAndTheAnswerStays(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		o := rrule.ROption{
+			Freq:     rapid.SampledFrom([]rrule.Frequency{rrule.WEEKLY, rrule.DAILY, rrule.HOURLY, rrule.MINUTELY}).Draw(t, "freq"),
+			Interval: rapid.SampledFrom([]int{0, 1, 2, 3, 4, 6, 10, 12, 240}).Draw(t, "interval"),
+			Dtstart:  time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.IntRange(0, 60*24*30).Draw(t, "start")) * time.Minute),
+		}
+		if o.Freq <= rrule.DAILY {
+			o.Byweekday = rapid.SliceOfNDistinct(rapid.SampledFrom([]rrule.Weekday{rrule.MO, rrule.WE, rrule.SA, rrule.SU}), 0, 2, rapid.ID).Draw(t, "days")
+			o.Wkst = rapid.SampledFrom([]rrule.Weekday{rrule.MO, rrule.SU}).Draw(t, "week begins")
+			if o.Freq == rrule.WEEKLY && len(o.Byweekday) > 0 {
+				o.Bysetpos = rapid.SampledFrom([][]int{nil, {1}, {-1}}).Draw(t, "positions")
+			}
+		}
+		if o.Freq == rrule.DAILY && o.Interval%7 == 0 && o.Interval > 0 {
+			o.Byweekday = nil
+		}
+		after := o.Dtstart.Add(time.Duration(rapid.IntRange(0, 60*24*120).Draw(t, "after")) * time.Minute)
+		whole, err := rrule.NewRRule(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := whole.After(after, false)
+		if got, _ := rruleAfter(o, after); !got.Equal(want) {
+			t.Fatalf("%v: got %v, want %v", o.String(), got, want)
+		}
+	})
+}

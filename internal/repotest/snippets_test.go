@@ -1,0 +1,49 @@
+package repotest
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+
+// Every line of Go in the page about automation stands in an example, so that it
+// compiles and runs.
+func TestSnippetsAboutAutomationStandInExamples(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, pattern := range []string{"automation/example*_test.go", "automation/settings/example*_test.go"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, files, err)
+		}
+		for _, file := range files {
+			name, err := filepath.Rel(root, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(read(t, name)) {
+				known[bare(line)] = true
+			}
+		}
+	}
+	blocks := goBlock.FindAllStringSubmatch(read(t, "docs/automation.md"), -1)
+	if len(blocks) < 5 {
+		t.Errorf("%d snippets", len(blocks))
+	}
+	for _, block := range blocks {
+		for line := range strings.Lines(block[1]) {
+			if !known[bare(line)] {
+				t.Errorf("in no example: %s", line)
+			}
+		}
+	}
+}
+
+// bare is a line of code without its indent, its comment, and what gofmt aligns.
+func bare(line string) string {
+	code, _, _ := strings.Cut(line, " // ")
+	return strings.Join(strings.Fields(code), " ")
+}

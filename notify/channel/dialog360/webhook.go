@@ -1,0 +1,80 @@
+package dialog360
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"net/http"
+	"strconv"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel/internal/rest"
+)
+
+var _ notify.Webhook = (*Webhook)(nil)
+
+// minSecret is the least length of a header's value that proves something.
+const minSecret = 16
+
+// Webhook reads the callbacks of a number's webhook. The zero value has no secret
+// and refuses all of them.
+type Webhook struct {
+	header string
+	hashes [][sha256.Size]byte // of the values, so that no printed webhook shows one
+}
+
+// NewWebhook returns a webhook for callbacks whose header of that name has any of
+// the values, which are set with 360dialog beside the webhook's address. More than
+// one is for the time in which a value is replaced. Each has at least 16
+// characters. An error lists what cannot be used, and never holds a value.
+func NewWebhook(header string, values ...string) (*Webhook, error) {
+	var f rest.Faults
+	f.Secret("header", header)
+	f.Add(len(values) == 0, "a value of the header is required")
+	w := &Webhook{header: header}
+	for i, v := range values {
+		f.Add(len(v) < minSecret, "value "+strconv.Itoa(i+1)+" of the header has fewer than 16 characters")
+		w.hashes = append(w.hashes, sha256.Sum256([]byte(v)))
+	}
+	if err := f.Err("dialog360"); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// BasicAuth is the value of the header "Authorization" for HTTP Basic
+// authentication, to be set with 360dialog and given to [NewWebhook].
+func BasicAuth(user, password string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+}
+
+// Provider returns "dialog360".
+func (w *Webhook) Provider() string { return "dialog360" }
+
+// Events compares the header and reads the statuses: sent, delivered, read and
+// failed. Incoming messages are left out, and so are messages that other programs
+// sent under an id of their own.
+func (w *Webhook) Events(r notify.WebhookRequest) ([]notify.StatusEvent, error) {
+	switch {
+	case r.Method != http.MethodPost:
+		return nil, rest.Refused("dialog360", "method is not POST")
+	case len(r.Body) > rest.MaxCallback:
+		return nil, rest.Refused("dialog360", "body is too long")
+	case !w.proved(r.Header):
+		return nil, rest.Refused("dialog360", "secret header is missing or wrong")
+	}
+	return read(r.Body)
+}
+
+// proved compares hashes, in a time that does not tell how much was right.
+func (w *Webhook) proved(h http.Header) bool {
+	got := h.Values(w.header)
+	if len(got) != 1 {
+		return false
+	}
+	sum, right := sha256.Sum256([]byte(got[0])), 0
+	for _, want := range w.hashes {
+		right |= subtle.ConstantTimeCompare(sum[:], want[:])
+	}
+	return right == 1
+}

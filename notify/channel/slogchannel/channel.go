@@ -1,0 +1,67 @@
+package slogchannel
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+var _ notify.Channel = (*Channel)(nil)
+
+// Channel writes messages to a logger. It is safe for several goroutines.
+type Channel struct {
+	key    string
+	logger *slog.Logger
+	level  slog.Level
+	// to and content add what Options ask for. They are functions, so that no
+	// printed channel shows the key.
+	to, content func(notify.Message) []slog.Attr
+}
+
+// Options are the settings of a Channel; nil means all defaults.
+type Options struct {
+	// Key is the key of the channel; empty means "email:slog". What stands before
+	// the colon says which addresses it takes: "sms:slog" takes phone numbers.
+	Key string
+	// Level is that of the records; zero means slog.LevelInfo.
+	Level slog.Level
+	// HashKey adds a hash of the address, by which records to one recipient are
+	// found: random bytes, since without them a phone number is found by trying
+	// all. Empty: no hash.
+	HashKey []byte
+	// Unredacted adds addresses, names and texts. It is for a developer's own
+	// machine.
+	Unredacted bool
+}
+
+// New returns a channel that writes to logger; nil means slog.Default().
+func New(logger *slog.Logger, opts *Options) *Channel {
+	o := *cmp.Or(opts, new(Options))
+	c := &Channel{key: cmp.Or(o.Key, "email:slog"), logger: logger, level: o.Level, to: nothing, content: nothing}
+	if c.logger == nil {
+		c.logger = slog.Default()
+	}
+	if len(o.HashKey) > 0 {
+		c.to = hashed(o.HashKey)
+	}
+	if o.Unredacted {
+		c.content = content
+	}
+	return c
+}
+
+// Key returns "email:slog", or what Options.Key says.
+func (c *Channel) Key() string { return c.key }
+
+// Send writes the record and returns the message id as the receipt. Its only error
+// is a context that has ended, with which nothing is written.
+func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+	if err := ctx.Err(); err != nil {
+		return notify.Receipt{}, notify.Transient("context", 0, err)
+	}
+	attrs := append(sizes(m), c.to(m)...)
+	c.logger.LogAttrs(ctx, c.level, "belfry: message", append(attrs, c.content(m)...)...)
+	return notify.Receipt{ID: m.ID}, nil
+}

@@ -1,0 +1,112 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// readOnly is a store that refuses to write.
+type readOnly struct {
+	storage.Store
+	armed bool
+}
+
+func (s *readOnly) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(readOnlyTx{tx, s}) })
+}
+
+type readOnlyTx struct {
+	storage.Tx
+	s *readOnly
+}
+
+func (t readOnlyTx) Store() storage.Store { return t.s }
+
+func (t readOnlyTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	if t.s.armed && len(rows) > 0 {
+		return nil, errors.New("an insert into " + s.Name)
+	}
+	return t.Tx.Insert(ctx, s, rows)
+}
+
+func (t readOnlyTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	if t.s.armed && len(rows) > 0 {
+		return nil, errors.New("an update of " + s.Name)
+	}
+	return t.Tx.Update(ctx, s, rows)
+}
+
+func TestADryRunSaysWhoWouldGetWhatAndWritesNothing(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, inner storage.Store, clk *clock.Mock) {
+		store := &readOnly{Store: inner}
+		h := newGated(t, store, clk, &Options{Gates: Gates(store, &GateOptions{
+			Recipients: &RecipientGuard{Allow: []string{"@example.com"}, Redirect: map[string]string{"sms": "+4915112345678"}},
+			Caps:       []FrequencyCap{{Limit: 2, Per: time.Hour}},
+			Window:     &SendWindow{From: "07:00", To: "20:00"},
+			Rates:      []RateLimit{{Channel: channelKey, Limit: 4, Per: time.Hour, Burst: 4}},
+		})})
+		h.prefers(Preference{Scope: "tenant", RecipientRef: "out", OptedOut: true})
+		h.pause(Extent{Scope: "tenant", Type: "paused"})
+		h.ensure(letter("sent", "sam"))
+		h.drain()
+		h.ensure(letter("waiting", "kim"))
+		want := []OutgoingMessage{
+			letter("sent", "sam"), letter("waiting", "kim"),
+			letter("elsewhere", "eve", func(m *OutgoingMessage) { m.Address = "eve@else.where" }),
+			letter("redirected", "eve", func(m *OutgoingMessage) { m.Type, m.Address = "sms:test", "+4915187654321" }),
+			letter("paused", "eve", func(m *OutgoingMessage) { m.NotificationType = "paused" }),
+			letter("out", "out"), letter("second", "sam"), letter("third", "sam"),
+			letter("asleep", "ann", func(m *OutgoingMessage) { m.Zone = "Pacific/Auckland" }),
+			letter("fourth", "uma"), letter("fifth", "ida"),
+		}
+		store.armed = true
+		for range 2 {
+			got, err := h.DryRun(t.Context(), want...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reasons := map[string]string{}
+			for _, f := range got {
+				reasons[f.Message.Content.Text] = string(f.Verdict.Action) + f.Verdict.Reason + f.Verdict.To
+			}
+			h.same("forecast", map[string]string{
+				"sent": "SkipExists", "waiting": "", "elsewhere": "SkipNotAllowed", "redirected": "+4915112345678", "paused": "DeferPaused",
+				"out": "SkipOptedOut", "second": "", "third": "DeferFrequencyCap", "asleep": "DeferQuietHours", "fourth": "", "fifth": "DeferRateLimit",
+			}, reasons)
+		}
+		store.armed = false
+		h.same("messages", 2, len(all(h, outgoingMessages)))
+		h.same("reservations", 1, len(all(h, rateReservations)))
+		h.drain()
+		h.same("sent", map[string]int{"sent": 1, "waiting": 1}, h.texts())
+	})
+}
+
+func TestADryRunTellsOfWhatEveryClaimHeeds(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) { // no gates
+		h.pause(Extent{Everywhere: true, Channel: channelKey})
+		got, err := h.DryRun(t.Context(), letter("a", "sam"))
+		if err != nil || len(got) != 1 || got[0].Verdict.Reason != ReasonPaused {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if _, err := h.DryRun(t.Context(), letter("a", "sam"), OutgoingMessage{}); err == nil {
+			t.Error("a message that could not be ensured has a forecast")
+		}
+	})
+}
+
+func TestAGateThatFailsFailsTheDryRun(t *testing.T) {
+	gatedInMemory(t, oneGate(silentGate{}), func(h *host) {
+		if _, err := h.DryRun(h.t.Context(), letter("a", "sam")); err == nil {
+			h.t.Error("no error")
+		}
+	})
+}

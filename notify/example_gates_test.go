@@ -1,0 +1,96 @@
+package notify_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// Three messages in the evening: one recipient sleeps, one has opted out, and one
+// gets it. A dry run says so beforehand.
+func ExampleGates() {
+	ctx, clk := context.Background(), clock.NewMock()
+	clk.Set(time.Date(2026, 3, 2, 20, 0, 0, 0, time.UTC))
+	store := memory.New(&memory.Options{Clock: clk})
+	mail := notify.ChannelFunc("email:demo", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		fmt.Println(clk.Now().Format("15:04"), "sent to", m.To)
+		return notify.Receipt{}, nil
+	})
+	n := notify.New(store, &notify.Options{Gates: notify.Gates(store, &notify.GateOptions{
+		Window: &notify.SendWindow{From: "08:00", To: "21:00", Spread: time.Minute},
+		Caps:   []notify.FrequencyCap{{Limit: 3, Per: 24 * time.Hour}},
+		Rates:  []notify.RateLimit{{Channel: "email:demo", Limit: 10, Per: time.Second}},
+	})}, mail)
+
+	letter := func(to, zone string) notify.OutgoingMessage {
+		return notify.OutgoingMessage{
+			Record: storage.Record{Type: "email:demo"}, PartitionKey: "news", NotificationType: "news",
+			RecipientRef: to, Address: to + "@example.com", Zone: zone,
+		}
+	}
+	all := []notify.OutgoingMessage{letter("ann", "Europe/London"), letter("bob", "Asia/Tokyo"), letter("cy", "Europe/London")}
+	orPanic(n.SetPreferences(ctx, notify.Preference{RecipientRef: "cy", Type: "news", OptedOut: true}))
+
+	forecast, err := n.DryRun(ctx, all...)
+	orPanic(err)
+	for _, f := range forecast {
+		if f.Verdict.Action == notify.ActionProceed {
+			fmt.Println(f.Message.RecipientRef, "gets it")
+		} else {
+			fmt.Println(f.Message.RecipientRef, f.Verdict.Action, f.Verdict.Reason)
+		}
+	}
+	_, err = n.EnsureOutgoingMessage(ctx, nil, all...)
+	orPanic(err)
+	poller := belfry.NewPoller(store, nil, n)
+	orPanic(poller.Drain(ctx))
+	clk.Set(time.Date(2026, 3, 2, 23, 1, 0, 0, time.UTC)) // 08:01 in Tokyo
+	orPanic(poller.Drain(ctx))
+	// Output:
+	// ann gets it
+	// bob Defer QuietHours
+	// cy Skip OptedOut
+	// 20:00 sent to ann@example.com
+	// 23:01 sent to bob@example.com
+}
+
+// Marketing is paused while the price list is wrong; what was made meanwhile goes
+// out when it is resumed.
+func ExampleNotifier_Pause() {
+	ctx, store := context.Background(), memory.New(&memory.Options{Clock: clock.NewMock()})
+	n := notify.New(store, nil, notify.ChannelFunc("email:demo", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		fmt.Println("sent to", m.To)
+		return notify.Receipt{}, nil
+	}))
+	poller := belfry.NewPoller(store, nil, n)
+	offers := notify.Extent{Everywhere: true, Type: "offer"}
+	orPanic(n.Pause(ctx, offers, time.Time{}, notify.By{Actor: "ann", Reason: "the price list is wrong"}))
+
+	_, err := n.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
+		Record: storage.Record{Type: "email:demo"}, PartitionKey: "spring", NotificationType: "offer", Address: "sam@example.com",
+	})
+	orPanic(err)
+	orPanic(poller.Drain(ctx))
+	paused, err := n.Pauses(ctx, "")
+	orPanic(err)
+	fmt.Println(paused[0].Type, "paused by", paused[0].By.Actor)
+
+	orPanic(n.Resume(ctx, offers, notify.By{Actor: "ann", Reason: "mended"}))
+	orPanic(poller.Drain(ctx))
+	// Output:
+	// offer paused by ann
+	// sent to sam@example.com
+}
+
+func orPanic(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

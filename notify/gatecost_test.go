@@ -1,0 +1,104 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// tally counts the verbs of transactions, each of which is a statement.
+type tally struct {
+	storage.Store
+	mu    sync.Mutex
+	verbs int
+}
+
+func (s *tally) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(&tallyTx{tx, s}) })
+}
+
+func (s *tally) count() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.verbs++
+}
+
+type tallyTx struct {
+	storage.Tx
+	s *tally
+}
+
+func (t *tallyTx) Store() storage.Store { return t.s }
+
+func (t *tallyTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	t.s.count()
+	return t.Tx.Insert(ctx, s, rows)
+}
+
+func (t *tallyTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+	t.s.count()
+	return t.Tx.Select(ctx, s, scope, q)
+}
+
+func (t *tallyTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	t.s.count()
+	return t.Tx.Update(ctx, s, rows)
+}
+
+func (t *tallyTx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+	t.s.count()
+	return t.Tx.Claim(ctx, s, c)
+}
+
+// statementsOf says how many statements it takes to send n messages as one group.
+func statementsOf(t *testing.T, n int, options func(storage.Store) *Options) int {
+	clk := clock.NewMock()
+	clk.Set(storetest.Start)
+	store := &tally{Store: memory.New(&memory.Options{Clock: clk})}
+	o := options(store)
+	o.Concurrency = 200
+	h := newGated(t, store, clk, o)
+	poll := h.distributor()
+	h.ensure(letter("first", "somebody")) // what is done once is done
+	poll()
+	for i := range n {
+		h.ensure(letter(fmt.Sprint(i), fmt.Sprint("r", i)))
+	}
+	before := store.verbs
+	if got := poll(); got != n {
+		t.Fatalf("claimed %d", got)
+	}
+	return store.verbs - before
+}
+
+func TestTheStatementsOfAGroupDoNotGrowWithItsMessages(t *testing.T) {
+	t.Parallel()
+	gates := with(GateOptions{
+		Recipients: &RecipientGuard{Allow: []string{"@example.com"}}, Caps: []FrequencyCap{{Limit: 2, Per: time.Hour}},
+		Window: &SendWindow{From: "07:00", To: "20:00"}, Rates: []RateLimit{{Channel: channelKey, Limit: 1000, Per: time.Second}},
+	})
+	none := func(storage.Store) *Options { return &Options{} }
+	for name, c := range map[string]struct {
+		options func(storage.Store) *Options
+		most    int
+	}{
+		// What is paused, two claims until there are no more, call-started write, settle.
+		"no gates": {none, 5},
+		// And pauses, suppression, preferences; one to read and two to write the caps; two to read
+		// and three to write the rate.
+		"all gates": {gates, 5 + 3 + 3 + 5},
+	} {
+		few, many := statementsOf(t, 2, c.options), statementsOf(t, 150, c.options)
+		if few != many || many > c.most {
+			t.Errorf("%s: %d statements for 2 messages, %d for 150, at most %d", name, few, many, c.most)
+		}
+	}
+}

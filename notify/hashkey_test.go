@@ -1,0 +1,92 @@
+package notify
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+)
+
+func TestAnotherHashKeyThanTheFirstOneIsRefused(t *testing.T) {
+	first, other := []byte("0123456789abcdef0123456789abcdef"), []byte("fedcba9876543210fedcba9876543210")
+	visits(t, func(t *testing.T, h *host) {
+		reopen := func(key []byte) {
+			h.Notifier = New(h.store, &Options{Logger: quiet, HashKey: key}, h.provider)
+			h.Register(Type{Name: "visit", Renderer: visitTemplate})
+		}
+		generate := func() error {
+			for _, p := range h.Passes() {
+				if p.Name() == "notify.generator" {
+					_, err := p.Runner(work.Options{Logger: quiet}).Poll(t.Context(), 10)
+					return err
+				}
+			}
+			return nil
+		}
+		reopen(first)
+		h.dispatch(visit("7", person("sam")))
+		h.drain()
+		h.dispatch(visit("8", person("sam")))
+		h.run("notify.scheduler")
+		for name, key := range map[string][]byte{"another": other, "none": nil} {
+			reopen(key)
+			if err := generate(); !errors.Is(err, ErrHashKey) {
+				t.Errorf("%s: generating: %v", name, err)
+			}
+			for range 2 {
+				_, err := h.EnsureOutgoingMessage(t.Context(), nil, letter("a", "sam"))
+				inTx := h.store.InTx(t.Context(), func(tx storage.Tx) error {
+					_, err := h.EnsureOutgoingMessage(t.Context(), tx, letter("a", "sam"))
+					return err
+				})
+				if !errors.Is(err, ErrHashKey) || !errors.Is(inTx, ErrHashKey) {
+					t.Errorf("%s: ensuring: %v, %v", name, err, inTx)
+				}
+			}
+		}
+		h.same("messages", 1, len(all(h, outgoingMessages)))
+		reopen(first)
+		if err := h.RotateHashKey(t.Context(), support); !errors.Is(err, ErrActionRefused) {
+			t.Errorf("rotated to itself: %v", err)
+		}
+		reopen(other)
+		if err := h.RotateHashKey(t.Context(), support); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		fingerprints := map[string]int{}
+		for _, m := range all(h, outgoingMessages) {
+			fingerprints[m.HashKey]++
+		}
+		h.same("fingerprints", 2, len(fingerprints))
+		reopen(first)
+		if err := generate(); !errors.Is(err, ErrHashKey) {
+			t.Errorf("the former key: %v", err)
+		}
+	})
+}
+
+// A host's transaction that is rolled back leaves no key behind.
+func TestAHashKeyThatWasRolledBackIsNotTheFirstOne(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		err := h.store.InTx(t.Context(), func(tx storage.Tx) error {
+			for range 2 {
+				if _, err := h.EnsureOutgoingMessage(t.Context(), tx, letter("a", "sam")); err != nil {
+					return err
+				}
+			}
+			return errLost
+		})
+		if !errors.Is(err, errLost) {
+			t.Fatal(err)
+		}
+		other := New(h.store, &Options{Logger: quiet, HashKey: []byte("0123456789abcdef")}, h.provider)
+		if _, err := other.EnsureOutgoingMessage(t.Context(), nil, letter("a", "sam")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.EnsureOutgoingMessage(t.Context(), nil, letter("b", "sam")); !errors.Is(err, ErrHashKey) {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,82 @@
+package notifyhttp
+
+import (
+	_ "embed" // the page
+	"errors"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+//go:embed unsubscribe.html
+var unsubscribeHTML string
+
+var unsubscribePage = template.Must(template.New("unsubscribe").Parse(unsubscribeHTML))
+
+// The states of the page.
+const (
+	pageAsk  = "ask"
+	pageDone = "done"
+	pageVoid = "void"
+)
+
+// Unsubscribe serves the links of notify.Options.Unsubscribe. A GET shows a page
+// with two buttons and changes nothing, since mail scanners open links. A POST
+// unsubscribes: with the body of RFC 8058 (List-Unsubscribe=One-Click), as mail
+// programs send it, and with the page's second button, from everything by this
+// method that is not mandatory; with its first button from messages of the same
+// type. The token is the last element of the path, and all that a caller needs to
+// show; a link that is malformed, forged or not known any more gives one and the
+// same page. Mount it at the path of UnsubscribeOptions.URL, with a slash behind
+// it. It panics without a notifier.
+func Unsubscribe(n *notify.Notifier) http.Handler {
+	if n == nil {
+		panic("notifyhttp: Unsubscribe needs a notifier")
+	}
+	s := unsubscriber{n}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /", s.ask)
+	mux.HandleFunc("POST /", s.act)
+	return mux
+}
+
+type unsubscriber struct{ n *notify.Notifier }
+
+func tokenIn(r *http.Request) string { return r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:] }
+
+func (s unsubscriber) ask(w http.ResponseWriter, r *http.Request) {
+	s.show(w, s.n.CheckUnsubscribe(r.Context(), tokenIn(r)), pageAsk)
+}
+
+func (s unsubscriber) act(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	all := r.PostFormValue("List-Unsubscribe") == "One-Click" || r.PostFormValue("what") == "all"
+	if !all && r.PostFormValue("what") != "type" {
+		http.Error(w, "what to unsubscribe from?", http.StatusBadRequest)
+		return
+	}
+	s.show(w, s.n.Unsubscribe(r.Context(), tokenIn(r), all), pageDone)
+}
+
+// show answers with the page in a state, or as void if the link is.
+func (s unsubscriber) show(w http.ResponseWriter, err error, state string) {
+	status := http.StatusOK
+	switch {
+	case errors.Is(err, notify.ErrUnsubscribeToken):
+		state, status = pageVoid, http.StatusNotFound
+	case err != nil:
+		http.Error(w, "not available now, please try again later", http.StatusServiceUnavailable)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Robots-Tag", "noindex")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = unsubscribePage.Execute(w, state) // the client is gone
+}

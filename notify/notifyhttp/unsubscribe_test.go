@@ -1,0 +1,167 @@
+package notifyhttp_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/notifyhttp"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// mailing is a host that has sent a newsletter to Sam.
+type mailing struct {
+	*testing.T
+	n    *notify.Notifier
+	link string // in the mail
+}
+
+func mailings(t *testing.T, test func(m mailing)) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
+		var handler http.Handler
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+		t.Cleanup(server.Close)
+		m := mailing{T: t}
+		channel := notify.ChannelFunc("email:test", func(_ context.Context, sent notify.Message) (notify.Receipt, error) {
+			m.link = sent.UnsubscribeURL
+			return notify.Receipt{}, nil
+		})
+		m.n = notify.New(store, &notify.Options{
+			Unsubscribe: &notify.UnsubscribeOptions{URL: server.URL + "/unsubscribe", Key: []byte(strings.Repeat("k", 32))},
+		}, channel)
+		mux := http.NewServeMux()
+		mux.Handle("/unsubscribe/", notifyhttp.Unsubscribe(m.n))
+		handler = mux
+		_, err := m.n.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
+			Record: storage.Record{Scope: "tenant", Type: "email:test"}, PartitionKey: "job", NotificationType: "newsletter",
+			RecipientRef: "sam", Address: "sam@example.com",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range m.n.Passes() {
+			if _, err := p.Runner(work.Options{}).Poll(t.Context(), 10); err != nil {
+				t.Fatal(err)
+			}
+		}
+		test(m)
+	})
+}
+
+func (m mailing) do(method, link, form string) (status int, page string, header http.Header) {
+	m.Helper()
+	req, err := http.NewRequestWithContext(m.Context(), method, link, strings.NewReader(form))
+	if err != nil {
+		m.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		m.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		m.Fatal(err)
+	}
+	return resp.StatusCode, string(text), resp.Header
+}
+
+// wishes are what is stored of Sam, as "type method".
+func (m mailing) wishes() (out []string) {
+	m.Helper()
+	all, err := m.n.Preferences(m.Context(), "tenant", "sam")
+	if err != nil {
+		m.Fatal(err)
+	}
+	for _, p := range all {
+		if p.OptedOut {
+			out = append(out, p.Type+" "+p.Method)
+		}
+	}
+	return out
+}
+
+// Mail scanners open links: a GET, and a HEAD, change nothing.
+func TestAnUnsubscribeLinkThatIsOpenedChangesNothing(t *testing.T) {
+	mailings(t, func(m mailing) {
+		status, page, header := m.do("GET", m.link, "")
+		if status != 200 || !strings.Contains(page, `<html lang="en">`) || strings.Count(page, "<button") != 2 || !strings.Contains(page, "<h1>Unsubscribe</h1>") {
+			m.Error(status, page)
+		}
+		if policy := header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || header.Get("Referrer-Policy") != "no-referrer" || header.Get("Cache-Control") != "no-store" {
+			m.Error(header)
+		}
+		if status, _, _ := m.do("HEAD", m.link, ""); status != 200 {
+			m.Error(status)
+		}
+		if status, _, _ := m.do("PUT", m.link, "what=all"); status != 405 {
+			m.Error(status)
+		}
+		if got := m.wishes(); got != nil {
+			m.Error(got)
+		}
+	})
+}
+
+func TestAPostUnsubscribes(t *testing.T) {
+	for name, c := range map[string]struct{ form, want string }{
+		"with one click":    {"List-Unsubscribe=One-Click", " email"},
+		"the first button":  {"what=type", "newsletter email"},
+		"the second button": {"what=all", " email"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mailings(t, func(m mailing) {
+				for range 2 {
+					if status, page, _ := m.do("POST", m.link, c.form); status != 200 || !strings.Contains(page, "You are unsubscribed") {
+						m.Error(status, page)
+					}
+				}
+				if got := m.wishes(); len(got) != 1 || got[0] != c.want {
+					m.Errorf("wishes %q, want %q", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// Nobody learns from the answer whether a message exists.
+func TestALinkThatIsNoneHasOnePage(t *testing.T) {
+	mailings(t, func(m mailing) {
+		u, err := url.Parse(m.link)
+		if err != nil {
+			m.Fatal(err)
+		}
+		token := u.Path[strings.LastIndexByte(u.Path, '/')+1:]
+		_, want, _ := m.do("GET", strings.Replace(m.link, token, "x", 1), "")
+		if !strings.Contains(want, "This link is not valid") || strings.Contains(want, "<form") {
+			m.Fatal(want)
+		}
+		for _, bad := range []string{"", token + "x", token[1:], strings.Repeat("0", 32) + token[32:], strings.Repeat("y", 400), "%00.x", "<script>"} {
+			link := strings.Replace(m.link, token, bad, 1)
+			for _, method := range []string{"GET", "POST"} {
+				if status, page, _ := m.do(method, link, "List-Unsubscribe=One-Click"); status != 404 || page != want {
+					m.Errorf("%s %q: %d %s", method, bad, status, page)
+				}
+			}
+		}
+		for form, status := range map[string]int{"": 400, "what=nothing": 400, "List-Unsubscribe=Two": 400, "what=all&x=" + strings.Repeat("x", 70<<10): 400} {
+			if got, _, _ := m.do("POST", m.link, form); got != status {
+				m.Errorf("%.40s: %d", form, got)
+			}
+		}
+		if got := m.wishes(); got != nil {
+			m.Error(got)
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package notifyhttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+// Webhooks takes the callbacks of providers, each under its name (Communication -
+// Codebase flow, "Webhook & Tracker"):
+//
+//	POST /{provider}
+//
+// Mount it with http.StripPrefix, outside of what asks for a session or a CSRF
+// token: a callback proves by its signature where it comes from, on its raw bytes,
+// before anything of it is read. The answers are
+//
+//	204  tracked, or known before: a replay changes nothing
+//	400  genuine, and not to be understood
+//	403  not proven to come from the provider, or not fresh
+//	404  a provider that is not served here
+//	405  another method than POST
+//	413  a body over MaxBody, or more than notify.MaxWebhookEvents events
+//	415  a compressed body
+//	503  our own failure: the provider repeats it
+//
+// and say no more than that. How slowly a caller may send is for the host's server
+// to bound (http.Server.ReadTimeout). It panics without a notifier, on a nil webhook, on
+// two of one name, and on options that make no sense.
+func Webhooks(n *notify.Notifier, opts *WebhookOptions, webhooks ...notify.Webhook) http.Handler {
+	if n == nil {
+		panic("notifyhttp: Webhooks needs a notifier")
+	}
+	s := &hooks{n: n, o: opts.withDefaults(), by: map[string]notify.Webhook{}}
+	for i, w := range webhooks {
+		if w == nil {
+			panic(fmt.Sprintf("notifyhttp: Webhooks: webhook %d is nil", i+1))
+		}
+		name := w.Provider()
+		if s.by[name] != nil || name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+			panic(fmt.Sprintf("notifyhttp: Webhooks: %q is the name of two, or not of lower-case letters, digits and '-'", name))
+		}
+		s.by[name] = w
+	}
+	s.m = newWebhookMetrics(s.o.MeterProvider)
+	s.slots = make(chan struct{}, s.o.Concurrency)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /{provider}", s.serve)
+	return mux
+}
+
+type hooks struct {
+	n     *notify.Notifier
+	o     WebhookOptions
+	by    map[string]notify.Webhook
+	m     webhookMetrics
+	slots chan struct{} // as many as are worked on at once
+}
+
+// status is an answer other than 204, and the word for it in metrics and logs.
+type status struct {
+	code int
+	word string
+}
+
+var (
+	refused     = status{http.StatusForbidden, "refused"}
+	unreadable  = status{http.StatusBadRequest, "unreadable"}
+	tooLarge    = status{http.StatusRequestEntityTooLarge, "too large"}
+	compressed  = status{http.StatusUnsupportedMediaType, "compressed"}
+	failed      = status{http.StatusServiceUnavailable, "failed"}
+	interrupted = status{http.StatusBadRequest, "interrupted"}
+	taken       = status{http.StatusNoContent, "taken"}
+)
+
+func (s *hooks) serve(w http.ResponseWriter, r *http.Request) {
+	hook := s.by[r.PathValue("provider")]
+	if hook == nil {
+		http.NotFound(w, r)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.o.Timeout)
+	defer cancel()
+	rep, answer := s.take(ctx, hook, w, r)
+	s.m.count(ctx, hook.Provider(), answer.word, rep)
+	if answer != taken {
+		// No address, no body and no signature: they are a stranger's words.
+		s.o.Logger.WarnContext(ctx, "belfry: a callback was not taken", slog.String("provider", hook.Provider()), slog.String("outcome", answer.word))
+	}
+	if rep.Refused > 0 {
+		s.o.Logger.WarnContext(ctx, "belfry: a callback held events that say too little", slog.String("provider", hook.Provider()), slog.Int("events", rep.Refused))
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(answer.code)
+}
+
+// take reads and tracks one callback.
+func (s *hooks) take(ctx context.Context, hook notify.Webhook, w http.ResponseWriter, r *http.Request) (notify.TrackReport, status) {
+	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return notify.TrackReport{}, compressed
+	}
+	if r.ContentLength > s.o.MaxBody {
+		return notify.TrackReport{}, tooLarge
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.o.MaxBody))
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return notify.TrackReport{}, tooLarge
+	}
+	if err != nil {
+		return notify.TrackReport{}, interrupted
+	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return notify.TrackReport{}, failed
+	}
+	rep, err := s.n.Receive(ctx, hook, notify.WebhookRequest{
+		Method: r.Method, URL: s.url(r), Header: r.Header, Body: body,
+	})
+	return rep, answerTo(err)
+}
+
+func answerTo(err error) status {
+	switch {
+	case err == nil:
+		return taken
+	case errors.Is(err, notify.ErrWebhookRefused):
+		return refused
+	case errors.Is(err, notify.ErrWebhookUnreadable):
+		return unreadable
+	case errors.Is(err, notify.ErrWebhookTooLarge):
+		return tooLarge
+	}
+	return failed
+}
+
+// url is the address as the provider knows it. Without a URL in the options it is
+// what this process sees, which is another one behind a proxy: then a signature
+// over the address does not fit, and the callback is refused.
+func (s *hooks) url(r *http.Request) string {
+	switch {
+	case s.o.URL == "" && r.TLS == nil:
+		return "http://" + r.Host + r.RequestURI
+	case s.o.URL == "":
+		return "https://" + r.Host + r.RequestURI
+	case r.URL.RawQuery == "":
+		return s.o.URL + "/" + r.PathValue("provider")
+	}
+	return s.o.URL + "/" + r.PathValue("provider") + "?" + r.URL.RawQuery
+}

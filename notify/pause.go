@@ -1,0 +1,119 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/pause"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Pause says that the messages of an Extent are not sent at present.
+type Pause struct {
+	Extent
+	By    By        // who paused it, and why
+	Since time.Time // UTC
+	Until time.Time // UTC, when it ends by itself; zero: when somebody resumes it
+}
+
+// pauses has one row for each Extent that was ever paused. Its Type is the channel.
+var pauses = storage.Define[pause.Row]("notification_pause").Limit(4 << 10)
+
+// Pause keeps the messages of e from being sent, in every process from its next
+// poll on, until it is resumed or until has come; a zero until is never. Messages
+// are made as before and wait. Several pauses may cover a message; it goes out
+// when none does.
+//
+// A pause that exists gets the new end, or is refused ([ErrActionRefused]) if
+// that is the one it has. It is audited in the same transaction, as Resume is.
+func (n *Notifier) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
+	if until = storage.Time(until); !until.IsZero() && !until.After(storage.Now(n.store)) {
+		return fmt.Errorf("notify: Pause: until %s has passed", until.Format(time.RFC3339))
+	}
+	return n.changePause(ctx, e, by, func(tx storage.Tx, row pause.Row) error { return pause.Begin(ctx, tx, pauses, row, until, by) })
+}
+
+// Resume ends the pause of exactly this extent, from the next poll of every
+// process on. The error wraps [ErrActionRefused] if there is none.
+func (n *Notifier) Resume(ctx context.Context, e Extent, by By) error {
+	return n.changePause(ctx, e, by, func(tx storage.Tx, row pause.Row) error { return pause.End(ctx, tx, pauses, row, by) })
+}
+
+func (n *Notifier) changePause(ctx context.Context, e Extent, by By, change func(storage.Tx, pause.Row) error) error {
+	row, err := e.row()
+	if err != nil {
+		return err
+	}
+	if err := by.Check(); err != nil {
+		return fmt.Errorf("notify: %w", err)
+	}
+	if err := n.inTx(ctx, nil, func(tx storage.Tx) error { return change(tx, row) }); err != nil {
+		return fmt.Errorf("notify: %w", err)
+	}
+	return nil
+}
+
+// Pauses lists the pauses that hold in a scope now, those everywhere first.
+func (n *Notifier) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
+	if scope == storage.AnyScope {
+		return nil, errAnyScope
+	}
+	var rows []*pause.Row
+	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
+		if rows, err = pause.InForce(ctx, tx, pauses, "", storage.Eq("everywhere", true)); err != nil {
+			return err
+		}
+		here, err := pause.InForce(ctx, tx, pauses, scope, storage.Eq("everywhere", false))
+		rows = append(rows, here...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("notify: Pauses: %w", err)
+	}
+	out := make([]Pause, len(rows))
+	for i, p := range rows {
+		out[i] = Pause{Extent: extentOf(p), By: p.By(), Since: p.PausedOn, Until: p.PausedUntil}
+	}
+	return out, nil
+}
+
+// pausedIn reads what is paused, in all scopes.
+func pausedIn(ctx context.Context, tx storage.Tx) ([]Extent, error) {
+	rows, err := pause.InForce(ctx, tx, pauses, storage.AnyScope)
+	out := make([]Extent, len(rows))
+	for i, p := range rows {
+		out[i] = extentOf(p)
+	}
+	return out, err
+}
+
+// notNow tells the distributor which messages to leave alone.
+func (n *Notifier) notNow(ctx context.Context, tx storage.Tx) (work.Except, error) {
+	out, err := n.environment.except(ctx, tx)
+	if err != nil || out.All {
+		return out, err
+	}
+	paused, err := pausedIn(ctx, tx)
+	for _, e := range paused {
+		switch {
+		case e.Type != "" && e.Everywhere:
+			out.Kinds.Names = append(out.Kinds.Names, e.Type)
+		case e.Type != "":
+			out.Kinds.Scoped = append(out.Kinds.Scoped, storage.ScopedType{Scope: e.Scope, Type: e.Type})
+		case e.Channel != "" && e.Everywhere:
+			out.Types = append(out.Types, e.Channel)
+		case e.Channel != "":
+			out.Scoped = append(out.Scoped, storage.ScopedType{Scope: e.Scope, Type: e.Channel})
+		case e.Everywhere:
+			out.All = true
+		default:
+			out.Scopes = append(out.Scopes, e.Scope)
+		}
+	}
+	if len(out.Kinds.Names)+len(out.Kinds.Scoped) > 0 {
+		out.Kinds.Column = "notification_type"
+	}
+	return out, err
+}

@@ -1,0 +1,218 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+)
+
+func (h *host) pause(e Extent) {
+	h.t.Helper()
+	if err := h.Pause(h.t.Context(), e, time.Time{}, support); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *host) resume(e Extent) {
+	h.t.Helper()
+	if err := h.Resume(h.t.Context(), e, support); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// crowd makes a message of two types, by two channels, in two scopes each.
+func (h *host) crowd() {
+	h.t.Helper()
+	for _, scope := range []Scope{"north", "south"} {
+		for _, kind := range []string{"visit", "offer"} {
+			for _, channel := range []string{channelKey, "sms:test"} {
+				text := string(scope) + " " + kind + " " + Method(channel)
+				h.ensure(letter(text, "sam", func(m *OutgoingMessage) {
+					m.Scope, m.NotificationType, m.Type = scope, kind, channel
+					if channel != channelKey {
+						m.Address = "+4915112345678"
+					}
+				}))
+			}
+		}
+	}
+}
+
+// sms is a second channel of the same provider.
+func (h *host) sms() Channel { return ChannelFunc("sms:test", h.provider.Send) }
+
+func TestAPauseKeepsBackWhatItCoversAndNothingElse(t *testing.T) {
+	for name, c := range map[string]struct {
+		of   []Extent
+		kept func(text string) bool
+	}{
+		"a type in a scope":    {[]Extent{{Scope: "north", Type: "offer"}}, func(s string) bool { return strings.HasPrefix(s, "north offer") }},
+		"a type everywhere":    {[]Extent{{Everywhere: true, Type: "offer"}}, func(s string) bool { return strings.Contains(s, "offer") }},
+		"a channel in a scope": {[]Extent{{Scope: "north", Channel: "sms:test"}}, func(s string) bool { return strings.HasPrefix(s, "north") && strings.HasSuffix(s, "sms") }},
+		"a channel everywhere": {[]Extent{{Everywhere: true, Channel: "sms:test"}}, func(s string) bool { return strings.HasSuffix(s, "sms") }},
+		"a scope":              {[]Extent{{Scope: "south"}}, func(s string) bool { return strings.HasPrefix(s, "south") }},
+		"all of it":            {[]Extent{{Everywhere: true}}, func(string) bool { return true }},
+		"two of them": {[]Extent{{Scope: "south", Type: "visit"}, {Everywhere: true, Channel: channelKey}}, func(s string) bool {
+			return strings.HasPrefix(s, "south visit") || strings.HasSuffix(s, "email")
+		}},
+		"another's": {[]Extent{{}, {Type: "visit"}, {Scope: "west", Channel: channelKey}, {Everywhere: true, Type: "course"}}, func(string) bool { return false }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			visits(t, func(t *testing.T, h *host) {
+				h.Notifier = New(h.store, &Options{Logger: quiet}, h.provider, h.sms())
+				h.crowd()
+				for _, e := range c.of {
+					h.pause(e)
+				}
+				h.drain()
+				kept := 0
+				for _, m := range all(h, outgoingMessages) {
+					want := StatusSentToProvider
+					if c.kept(m.Content.Text) {
+						kept, want = kept+1, StatusCreated
+					}
+					if m.Status != want || want == StatusCreated && m.Version != 1 {
+						t.Errorf("%s is %s, version %d", m.Content.Text, m.Status, m.Version)
+					}
+				}
+				for _, e := range c.of {
+					h.resume(e)
+				}
+				if n := h.run("notify.distributor"); n != kept || len(h.texts()) != 8 {
+					t.Errorf("after the pause %d went out, want %d", n, kept)
+				}
+			})
+		})
+	}
+}
+
+// Two processes with pollers that go on: both heed a pause, and its end, with
+// their next poll.
+func TestAPauseIsEffectiveWithinOnePollOfEveryProcess(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		runners := []work.Runner{}
+		for _, process := range []*host{h, h.rival(h.provider)} {
+			for _, p := range process.Passes() {
+				if p.Name() == "notify.distributor" {
+					runners = append(runners, p.Runner(work.Options{Logger: quiet}))
+				}
+			}
+		}
+		n := 0
+		polls := func(want int) {
+			t.Helper()
+			for _, r := range runners {
+				n++
+				h.ensure(letter(string(rune('a'+n)), "sam"))
+				if rep, err := r.Poll(t.Context(), 100); err != nil || rep.Settled != want {
+					t.Errorf("poll %d: %+v, %v, want %d", n, rep, err, want)
+				}
+			}
+		}
+		polls(1)
+		h.pause(Extent{Scope: "tenant", Type: "visit"})
+		polls(0)
+		polls(0)
+		h.resume(Extent{Scope: "tenant", Type: "visit"})
+		if rep, err := runners[1].Poll(t.Context(), 100); err != nil || rep.Settled != 4 {
+			t.Errorf("what waited: %+v, %v", rep, err)
+		}
+		polls(1)
+		if err := h.Pause(t.Context(), Extent{Everywhere: true}, h.clk.Now().Add(time.Hour), support); err != nil {
+			t.Fatal(err)
+		}
+		polls(0)
+		h.clk.Add(time.Hour) // it ends by itself
+		if rep, err := runners[0].Poll(t.Context(), 100); err != nil || rep.Settled != 2 {
+			t.Errorf("what waited: %+v, %v", rep, err)
+		}
+	})
+}
+
+// What was claimed before the pause, and not called yet, is given back by the gate.
+func TestAPauseStopsWhatIsClaimedAndNotCalled(t *testing.T) {
+	gated(t, func(store storage.Store) *Options {
+		return &Options{Gates: Gates(store, nil)}
+	}, func(t *testing.T, mine *host) {
+		mine.gates = append([]Gate{GateFunc(func(context.Context, Attempt) (Verdict, error) {
+			return Proceed(), mine.Pause(t.Context(), Extent{Scope: "tenant", Channel: channelKey}, time.Time{}, support)
+		})}, mine.gates...)
+		mine.ensure(letter("a", "sam"))
+		mine.drain()
+		if m := mine.row("a"); m.ReasonCode != ReasonPaused || m.Status != StatusRetryReady || len(mine.sent()) != 0 {
+			t.Errorf("message is %+v", m)
+		}
+		mine.gates = mine.gates[1:]
+		mine.resume(Extent{Scope: "tenant", Channel: channelKey})
+		mine.drain()
+		mine.same("sent", map[string]int{"a": 1}, mine.texts())
+	})
+}
+
+// A message that waited for long while its type was paused is revalidated, though
+// nobody has written it.
+func TestAMessageThatWasPausedForLongIsRevalidated(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		asked := 0
+		h.Register(Type{Name: "asked", Renderer: visitTemplate, Revalidator: RevalidatorFunc(func(context.Context, Job) (Verdict, error) {
+			asked++
+			return Skip("Cancelled"), nil
+		})})
+		job := visit("7", person("sam"))
+		job.Type = "asked"
+		h.pause(Extent{Scope: "tenant", Type: "asked"})
+		h.dispatch(job)
+		h.drain()
+		h.clk.Add(lateAfter + time.Second)
+		h.resume(Extent{Scope: "tenant", Type: "asked"})
+		h.drain()
+		if m := h.status(StatusSkipped); m.ReasonCode != "Cancelled" || asked != 1 {
+			t.Errorf("message is %+v", m)
+		}
+	})
+}
+
+func TestPausesAreListedAuditedAndRefused(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		until := h.clk.Now().Add(time.Hour)
+		if err := h.Pause(t.Context(), Extent{Scope: "tenant", Channel: channelKey}, until, support); err != nil {
+			t.Fatal(err)
+		}
+		h.pause(Extent{Everywhere: true, Type: "offer"})
+		h.pause(Extent{Scope: "another"})
+		got, err := h.Pauses(t.Context(), "tenant")
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := storage.Now(h.store)
+		h.same("pauses", []Pause{
+			{Extent: Extent{Everywhere: true, Type: "offer"}, By: support, Since: now},
+			{Extent: Extent{Scope: "tenant", Channel: channelKey}, By: support, Since: now, Until: until},
+		}, got)
+		h.resume(Extent{Scope: "tenant", Channel: channelKey})
+		h.same("audit", []string{"Pause by kim: Resumed to Paused", "Resume by kim: Paused to Resumed"}, h.actions("notification_pause", "channel:"+channelKey))
+		ctx, zero := t.Context(), time.Time{}
+		for want, err := range map[string]error{
+			"a Scope, and Everywhere":  h.Pause(ctx, Extent{Scope: "a", Everywhere: true}, zero, support),
+			"a Type, and a Channel":    h.Pause(ctx, Extent{Type: "a", Channel: "b"}, zero, support),
+			"scope of one tenant":      h.Pause(ctx, Extent{Scope: storage.AnyScope}, zero, support),
+			"has passed":               h.Pause(ctx, Extent{}, now, support),
+			"control character":        h.Pause(ctx, Extent{Type: "a\x1f"}, zero, support),
+			"no reason":                h.Pause(ctx, Extent{}, zero, By{Actor: "kim"}),
+			"it is not paused":         h.Resume(ctx, Extent{Scope: "tenant", Channel: channelKey}, support),
+			"kim has paused it alread": h.Pause(ctx, Extent{Scope: "another"}, zero, support),
+		} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+		}
+		if _, err := h.Pauses(ctx, storage.AnyScope); !errors.Is(err, errAnyScope) {
+			t.Errorf("pauses of all tenants: %v", err)
+		}
+	})
+}

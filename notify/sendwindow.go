@@ -1,0 +1,122 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// SendWindow keeps quiet hours: messages go out from From until To by the clock of
+// their recipient, and others wait for the next From. Urgent types are exempt.
+type SendWindow struct {
+	// From and To are local times, "08:00" and "21:00", both required. With To
+	// before From the window goes on past midnight. The times that a change of the
+	// clocks leaves out or repeats are taken as a person would: 02:30 that does not
+	// exist is the moment of the change, and of two the first.
+	From, To string
+	// Zone is that of recipients whose zone is not known; default "UTC".
+	Zone string
+	// Methods are those that it concerns; none: all.
+	Methods []string
+	// Spread is over how long after From those that waited go out, each at a moment
+	// that follows from its id, so that not all come at once; default 10 min.
+	Spread time.Duration
+}
+
+// windowGate is a [SendWindow] at work.
+type windowGate struct {
+	from, to civil.TimeOfDay
+	zone     *time.Location
+	methods  []string
+	spread   time.Duration
+}
+
+// newWindowGate panics on times and zones that are none.
+func newWindowGate(w SendWindow) *windowGate {
+	g := &windowGate{methods: w.Methods, spread: w.Spread}
+	if w.Zone == "" {
+		w.Zone = "UTC"
+	}
+	if g.spread == 0 {
+		g.spread = 10 * time.Minute
+	}
+	for _, err := range []error{
+		set(&g.from, civil.ParseTimeOfDay, w.From), set(&g.to, civil.ParseTimeOfDay, w.To), set(&g.zone, civil.LoadZone, w.Zone),
+	} {
+		if err != nil {
+			panic(fmt.Sprintf("notify: Gates: Window: %v", err))
+		}
+	}
+	if g.from == g.to {
+		panic("notify: Gates: Window: From is To, which leaves no time or all of it")
+	}
+	return g
+}
+
+func set[V any](to *V, parse func(string) (V, error), text string) (err error) {
+	*to, err = parse(text)
+	return err
+}
+
+func (*windowGate) name() string { return "send window" }
+
+func (g *windowGate) Ask(_ context.Context, a []Attempt) ([]Verdict, error) {
+	out := make([]Verdict, len(a))
+	for i := range a {
+		if a[i].Urgent || len(g.methods) > 0 && !slices.Contains(g.methods, a[i].Method) {
+			continue
+		}
+		opens, closes, err := g.next(a[i].Now, g.zoneOf(&a[i]))
+		if err != nil {
+			return nil, err
+		}
+		if opens.After(a[i].Now) {
+			wait := spread(a[i].MessageID, min(g.spread, closes.Sub(opens)))
+			out[i] = Defer(storage.Time(opens.Add(wait)), ReasonQuietHours)
+		}
+	}
+	return out, nil
+}
+
+// zoneOf is the recipient's zone. One that is not known here is none.
+func (g *windowGate) zoneOf(a *Attempt) *time.Location {
+	if a.Zone == "" {
+		return g.zone
+	}
+	loc, err := civil.LoadZone(a.Zone)
+	if err != nil {
+		return g.zone
+	}
+	return loc
+}
+
+// next is the window that now is in, or else the next one. It looks from the day
+// before on, whose window may still be open.
+func (g *windowGate) next(now time.Time, loc *time.Location) (opens, closes time.Time, err error) {
+	today := civil.DateOf(now, loc)
+	for days := -1; days <= 3; days++ {
+		if opens, closes, err = g.on(today.AddDays(days), loc); err != nil {
+			return opens, closes, err
+		}
+		if opens.Before(closes) && now.Before(closes) {
+			return opens, closes, nil
+		}
+	}
+	return opens, closes, fmt.Errorf("notify: no send window within days in zone %v", loc)
+}
+
+// on is the window that opens on d.
+func (g *windowGate) on(d civil.Date, loc *time.Location) (opens, closes time.Time, err error) {
+	if opens, _, err = civil.Resolve(d, g.from, loc, civil.Policy{}); err != nil {
+		return opens, closes, err
+	}
+	if g.to.Hour*3600+g.to.Minute*60+g.to.Second <= g.from.Hour*3600+g.from.Minute*60+g.from.Second {
+		d = d.AddDays(1)
+	}
+	closes, _, err = civil.Resolve(d, g.to, loc, civil.Policy{})
+	return opens, closes, err
+}

@@ -1,0 +1,82 @@
+package notify
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// BenchmarkTrack tracks callbacks of 1,000 events each on PostgreSQL: messages are
+// delivered, each once, or the same is said again. Messages carry a letter of 8 KB.
+func BenchmarkTrack(b *testing.B) {
+	for _, name := range []string{"new", "repeated"} {
+		b.Run(name, func(b *testing.B) {
+			h, ids := trackedMessages(b, 1000*b.N)
+			callbacks := deliveries(ids)
+			if name == "repeated" {
+				trackAll(b, h, callbacks)
+			}
+			b.ResetTimer()
+			b.StartTimer()
+			trackAll(b, h, callbacks)
+			b.ReportMetric(float64(len(ids))/b.Elapsed().Seconds(), "events/s")
+		})
+	}
+}
+
+func trackAll(b *testing.B, h *Notifier, callbacks [][]StatusEvent) {
+	for _, events := range callbacks {
+		if _, err := h.Track(b.Context(), events...); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func deliveries(ids []string) (callbacks [][]StatusEvent) {
+	for len(ids) > 0 {
+		var events []StatusEvent
+		for _, id := range ids[:1000] {
+			events = append(events, StatusEvent{Provider: "test", EventID: id, Kind: KindDelivered, MessageID: id, ProviderMessageID: "p" + id})
+		}
+		callbacks, ids = append(callbacks, events), ids[1000:]
+	}
+	return callbacks
+}
+
+// BenchmarkEnsureOutgoing inserts batches of 1,000 messages on PostgreSQL.
+func BenchmarkEnsureOutgoing(b *testing.B) {
+	trackedMessages(b, 1000*b.N)
+	b.ReportMetric(float64(1000*b.N)/b.Elapsed().Seconds(), "messages/s")
+}
+
+func trackedMessages(b *testing.B, n int) (*Notifier, []string) {
+	clk := clock.NewMock()
+	clk.Set(storetest.Start)
+	h := New(storetest.Postgres(b, clk), nil)
+	letter := strings.Repeat("Dear you, ", 800)
+	var ids []string
+	b.ResetTimer()
+	for at := 0; at < n; at += 1000 {
+		var batch []OutgoingMessage
+		for i := range 1000 {
+			batch = append(batch, OutgoingMessage{
+				Record: storage.Record{Scope: "tenant", Type: channelKey}, PartitionKey: fmt.Sprint("job", at), NotificationType: "visit",
+				RecipientRef: fmt.Sprint(i), Address: fmt.Sprintf("p%d@example.com", i), Content: Content{Text: letter},
+			})
+		}
+		done, err := h.EnsureOutgoingMessage(b.Context(), nil, batch...)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, d := range done {
+			ids = append(ids, d.MessageID)
+		}
+	}
+	b.StopTimer()
+	return h, ids
+}

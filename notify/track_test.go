@@ -1,0 +1,349 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// about is an event of the provider "test" about a message.
+func about(m *OutgoingMessage, k StatusKind) StatusEvent {
+	return StatusEvent{Provider: "test", EventID: m.MessageID + string(k), Kind: k, MessageID: m.MessageID, On: storetest.Start.Add(-time.Second)}
+}
+
+// track tells what the provider reports.
+func (h *host) track(events ...StatusEvent) TrackReport {
+	h.t.Helper()
+	rep, err := h.Track(h.t.Context(), events...)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return rep
+}
+
+// accepted has a message that the provider has taken.
+func (h *host) accepted() *OutgoingMessage {
+	h.t.Helper()
+	h.dispatch(visit("7", person("sam")))
+	h.drain()
+	return h.status(StatusSentToProvider)
+}
+
+func TestACallbackSettlesADoubtAndEndsTheHold(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		m := h.inDoubt()
+		e := about(m, KindDelivered)
+		e.ProviderMessageID = "p1"
+		h.same("report", TrackReport{Applied: 1}, h.track(e))
+		m = h.status(StatusDelivered)
+		h.same("hold", SupportHold{}, m.SupportHold)
+		if m.Resolution != ResolvedByCallback || m.ProviderMessageID != "p1" || !m.DueOn.IsZero() || m.ReasonCode != "" || !m.EndedOn.Equal(e.On) || !m.SentOn.Equal(storetest.Start) {
+			t.Errorf("message is %+v", m)
+		}
+		if err := h.Resolve(t.Context(), "tenant", m.Key, DecideSendAgain, support); !errors.Is(err, ErrActionRefused) {
+			t.Errorf("it is sent again: %v", err)
+		}
+		h.clk.Add(24 * time.Hour)
+		h.drain()
+		if n := len(h.sent()); n != 0 {
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+func TestACallbackConfirmsWhatWasAssumed(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.crashing(AssumeSent, h.provider)
+		h.drain()
+		m := h.status(StatusSentToProvider)
+		h.track(about(m, KindDelivered))
+		if m := h.status(StatusDelivered); m.Resolution != ResolvedByCallback {
+			t.Errorf("message is %+v", m)
+		}
+	})
+}
+
+// The provider refuses a call and reports that an earlier one arrived: the retry
+// that waits is not made.
+func TestACallbackPreventsTheRetry(t *testing.T) {
+	for _, kind := range []StatusKind{KindAccepted, KindFailed, KindBounced} {
+		t.Run(string(kind), func(t *testing.T) {
+			visits(t, func(t *testing.T, h *host) {
+				h.answer = failing(Transient("busy", 0, nil))
+				h.dispatch(visit("7", person("sam")))
+				h.drain()
+				h.track(about(h.status(StatusRetryReady), kind))
+				h.clk.Add(24 * time.Hour)
+				h.drain()
+				if m := h.status(statusOf[kind]); !m.DueOn.IsZero() || !m.NextRetryOn.IsZero() || len(h.sent()) != 1 {
+					t.Errorf("message is %+v after %d calls", m, len(h.sent()))
+				}
+			})
+		})
+	}
+}
+
+// The callback overtakes the answer of the call that it is about.
+func TestACallbackMayComeBeforeOurOwnSettle(t *testing.T) {
+	for name, answer := range map[string]error{"accepted": nil, "cut": Unknown("cut", nil), "busy": Transient("busy", 0, nil)} {
+		t.Run(name, func(t *testing.T) {
+			visits(t, func(t *testing.T, h *host) {
+				h.waiting()
+				h.answer = func(context.Context, Message) (Receipt, error) {
+					h.track(about(only(h, outgoingMessages), KindDelivered))
+					return Receipt{ID: "p1"}, answer
+				}
+				h.drain()
+				m := h.status(StatusDelivered)
+				if !m.LeaseExpiresOn.IsZero() || !m.DueOn.IsZero() || (m.ProviderMessageID == "p1") != (answer == nil) {
+					t.Errorf("message is %+v", m)
+				}
+				h.clk.Add(24 * time.Hour)
+				h.drain()
+				if n := len(h.sent()); n != 1 {
+					t.Errorf("%d calls", n)
+				}
+			})
+		})
+	}
+}
+
+// A worker has claimed the message for its retry when the callback comes: the call
+// does not start.
+func TestACallbackStopsACallThatHasNotStarted(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.waiting()
+		rows := h.claim([]string{StatusCreated}, StatusSending)
+		h.track(about(rows[0], KindAccepted))
+		rows[0].calling(storetest.Start)
+		ours, err := work.Start(t.Context(), h.store, outgoingMessages, storetest.Start.Add(lease), rows)
+		if err != nil || ours[0] {
+			t.Errorf("the call starts: %v, %v", ours, err)
+		}
+		h.clk.Add(24 * time.Hour)
+		h.drain() // nobody takes it over
+		h.status(StatusSentToProvider)
+	})
+}
+
+func TestARepeatedCallbackChangesNothing(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		m := h.accepted()
+		all := []StatusEvent{about(m, KindComplained), about(m, KindDelivered), about(m, KindDelivered)}
+		h.same("report", TrackReport{Applied: 2, Repeated: 1}, h.track(all...))
+		if err := h.Unsuppress(t.Context(), "tenant", Destination{"email", "sam@example.com"}, support); err != nil {
+			t.Fatal(err)
+		}
+		before := h.status(StatusDelivered)
+		h.same("repeat", TrackReport{Repeated: 3}, h.track(all...))
+		h.same("message", before.Version, h.status(StatusDelivered).Version)
+		h.same("suppressed", []string(nil), h.suppressions("tenant"))
+	})
+}
+
+func TestConcurrentDuplicatesAreAppliedOnce(t *testing.T) {
+	heard(t, func(h *host, c *crm) {
+		h.dispatch(visit("7", person("sam"), person("kim"), person("alex")))
+		h.drain()
+		var events []StatusEvent
+		for _, m := range all(h, outgoingMessages) {
+			events = append(events, about(m, KindDelivered), about(m, KindBounced))
+		}
+		var mu sync.Mutex
+		var total TrackReport
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				mine := append(append([]StatusEvent{}, events[i%6:]...), events[:i%6]...)
+				rep, err := h.Track(h.t.Context(), mine...)
+				if err != nil {
+					h.t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				total = total.add(rep)
+			})
+		}
+		wg.Wait()
+		h.same("reports", TrackReport{Applied: 6, Repeated: 42}, total)
+		h.drain()
+		h.same("changes", 6, len(c.lines()))
+	})
+}
+
+func TestAMessageOfAnotherTenantKeepsItsTenant(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		for _, scope := range []Scope{"north", "south"} {
+			j := visit("7", person("sam"))
+			j.Scope = scope
+			h.dispatch(j)
+		}
+		h.drain()
+		for _, m := range all(h, outgoingMessages) {
+			if m.Scope == "north" {
+				h.track(about(m, KindComplained), about(m, KindOpened))
+			}
+		}
+		for _, m := range all(h, outgoingMessages) {
+			facts, err := h.DeliveryFacts(t.Context(), "south", m.MessageID)
+			if err != nil || len(facts) != 0 {
+				t.Errorf("south reads %v, %v", facts, err)
+			}
+			want := map[Scope]string{"north": StatusOpened, "south": StatusSentToProvider}[m.Scope]
+			h.same(string(m.Scope), want, m.Status)
+		}
+		h.same("north", []string{"Complaint test"}, h.suppressions("north"))
+		h.same("south", []string(nil), h.suppressions("south"))
+	})
+}
+
+func TestTheHostHearsOfDeliveryOnceAndOfEachBounce(t *testing.T) {
+	heard(t, func(h *host, c *crm) {
+		m := h.accepted()
+		soft, hard := about(m, KindBounced), about(m, KindBounced)
+		soft.EventID, soft.Code = "soft", "450"
+		hard.EventID, hard.Code, hard.Lasting = "hard", "550", true
+		h.track(about(m, KindOpened)) // whoever opens it has got it
+		h.track(about(m, KindDelivered), soft)
+		h.track(hard, soft)
+		h.drain()
+		h.same("changes", []string{"Bounced sam 450", "Bounced sam 550", "Delivered sam "}, c.lines())
+		for _, change := range c.heard {
+			h.same("lasting", change.Reason == "550", change.Lasting)
+		}
+	})
+}
+
+func TestTheHostHearsThatTheProviderGaveUp(t *testing.T) {
+	heard(t, func(h *host, c *crm) {
+		m := h.accepted()
+		e := about(m, KindFailed)
+		e.Code = "30005\r\nx"
+		h.track(e)
+		h.drain()
+		h.same("changes", []string{"Failed sam 30005x"}, c.lines())
+		h.same("reason", "30005x", h.status(StatusFailedFinal).ReasonCode)
+	})
+}
+
+// All that an event leads to is in one transaction: none of it without the others.
+func TestACallbackThatIsRolledBackHasNotCome(t *testing.T) {
+	heard(t, func(h *host, c *crm) {
+		m := h.accepted()
+		events := []StatusEvent{about(m, KindComplained), about(m, KindDelivered)}
+		no := errors.New("no")
+		err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
+			_, err := h.WithTx(tx).Track(h.t.Context(), events...)
+			return errors.Join(err, no)
+		})
+		if !errors.Is(err, no) {
+			h.t.Error(err)
+		}
+		h.drain()
+		h.status(StatusSentToProvider)
+		h.same("suppressed", []string(nil), h.suppressions("tenant"))
+		h.same("changes", 0, len(c.lines()))
+		h.same("report", TrackReport{Applied: 2}, h.track(events...))
+	})
+}
+
+func TestAnEventThatSaysTooLittleIsRefused(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		m := h.accepted()
+		good := about(m, KindDelivered)
+		for want, spoil := range map[string]func(*StatusEvent){
+			"a provider's name is":      func(e *StatusEvent) { e.Provider = "Test\x1f" },
+			"no EventID":                func(e *StatusEvent) { e.EventID = "" },
+			"Kind is unknown":           func(e *StatusEvent) { e.Kind = "Burnt" },
+			"neither MessageID nor":     func(e *StatusEvent) { e.MessageID = "" },
+			"longer than 200":           func(e *StatusEvent) { e.MessageID = strings.Repeat("x", 201) },
+			"holds control characters":  func(e *StatusEvent) { e.ProviderMessageID = "a\x00b" },
+			"or holds control characte": func(e *StatusEvent) { e.MessageID = "\xff" },
+		} {
+			bad := good
+			spoil(&bad)
+			_, err := h.Track(t.Context(), good, bad)
+			if !errors.Is(err, ErrStatusEvent) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "argument 2") {
+				t.Errorf("%s: %v", want, err)
+			}
+		}
+		h.status(StatusSentToProvider)
+		good.EventID = strings.Repeat("\x00é", 5000) // any text names an event
+		good.On = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+		h.track(good)
+		if m := h.status(StatusDelivered); !m.EndedOn.Equal(storetest.Start) {
+			t.Errorf("ended on %v", m.EndedOn)
+		}
+	})
+}
+
+// A webhook of a thousand events takes as many statements as one of ten.
+func TestACallbackTakesAConstantNumberOfStatements(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		counts := map[int]int{}
+		for _, n := range []int{10, 1000} {
+			var people []Recipient
+			for i := range n {
+				people = append(people, person(fmt.Sprint("p", n, "-", i)))
+			}
+			h.dispatch(visit(fmt.Sprint(n), people...))
+			h.drain()
+			var events []StatusEvent
+			for _, m := range all(h, outgoingMessages) {
+				if m.Status == StatusSentToProvider {
+					e := about(m, KindBounced)
+					e.Lasting = true
+					events = append(events, about(m, KindDelivered), e)
+				}
+			}
+			store := &verbs{Store: h.store}
+			n2 := New(store, &Options{Logger: quiet})
+			rep, err := n2.Track(h.t.Context(), events[:n]...)
+			if err != nil || rep.Applied != n {
+				h.t.Fatal(rep, err)
+			}
+			counts[n] = store.count
+		}
+		h.same("statements", counts[10], counts[1000])
+	})
+}
+
+// verbs counts the verbs of transactions, each of which is a statement.
+type verbs struct {
+	storage.Store
+	count int
+}
+
+func (s *verbs) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(&verbsTx{tx, s}) })
+}
+
+type verbsTx struct {
+	storage.Tx
+	s *verbs
+}
+
+func (t *verbsTx) Store() storage.Store { return t.s }
+
+func (t *verbsTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	t.s.count++
+	return t.Tx.Insert(ctx, s, rows)
+}
+
+func (t *verbsTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+	t.s.count++
+	return t.Tx.Select(ctx, s, scope, q)
+}
+
+func (t *verbsTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	t.s.count++
+	return t.Tx.Update(ctx, s, rows)
+}
