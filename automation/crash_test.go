@@ -24,6 +24,13 @@ type faultyStore struct {
 	lost  bool // the answer, after the commit
 }
 
+// arm spoils the transaction of that number from now on; zero: none.
+func (s *faultyStore) arm(at int, lost bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls, s.at, s.lost = 0, at, lost
+}
+
 func (s *faultyStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
 	s.mu.Lock()
 	s.calls++

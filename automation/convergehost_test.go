@@ -1,0 +1,150 @@
+package automation
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+// school is a host as the convergence tests see it, and all that it knows: its
+// pupils and its reminder settings. Nothing in it is stored.
+type school struct {
+	scope  Scope
+	now    func() time.Time
+	pupils map[string]pupil
+	rules  map[string]rule // by setting, which is the reminder type too
+	broken bool            // whom to tell cannot be found out
+
+	valid map[string]bool  // what was wanted when it was last asked about
+	met   func(key string) // called when a reminder has been found valid
+}
+
+// pupil is a source: an exam on a day, and how many lessons were taken.
+type pupil struct {
+	exam    int // days after the first of March
+	lessons int
+	gone    bool
+	version int64 // zero: it has none
+	changed time.Time
+}
+
+// rule is a reminder setting.
+type rule struct {
+	off     bool
+	offsets []int
+	hour    int
+}
+
+// manyLessons is a threshold that each setting has, under OncePerThreshold.
+const manyLessons = 10
+
+// wishes is the simple model: what the host wants now, under which key, and at
+// which moment (zero for a threshold: when it is met).
+func (h *school) wishes() map[string]time.Time {
+	out := map[string]time.Time{}
+	for setting, r := range h.rules {
+		for id, p := range h.pupils {
+			if r.off || p.gone {
+				continue
+			}
+			key := "reminder:" + setting + ":pupil:" + id + ":default:"
+			for _, n := range r.offsets {
+				exam := time.Date(2026, 3, 1+p.exam, 0, 0, 0, 0, time.UTC)
+				out[fmt.Sprint(key, exam.Format(time.DateOnly), ":", n)] = time.Date(2026, 3, 1+p.exam-n, r.hour, 0, 0, 0, time.UTC)
+			}
+			if p.lessons >= manyLessons {
+				out[key+"threshold:lessons:10:OncePerThreshold:source"] = time.Time{}
+			}
+		}
+	}
+	return out
+}
+
+// asks are the candidates of a pupil under a setting, on or off.
+func (h *school) asks(setting string, p pupil) (out []Candidate) {
+	if p.gone {
+		return nil
+	}
+	r := h.rules[setting]
+	for _, n := range r.offsets {
+		out = append(out, Candidate{TargetDate: date(2026, 3, 1).AddDays(p.exam), DaysBefore: n, SendAt: fmt.Sprintf("%02d:00", r.hour)})
+	}
+	return append(out, Candidate{Threshold: &Threshold{
+		Metric: "lessons", Value: fmt.Sprint(manyLessons), Reading: fmt.Sprint(p.lessons), Policy: OncePerThreshold,
+	}})
+}
+
+// Setting is the SettingsSource.
+func (h *school) Setting(_ context.Context, _ Scope, id string) (Setting, error) {
+	return Setting{Active: !h.rules[id].off}, nil
+}
+
+// lessons are the providers of one setting.
+type lessons struct {
+	*school
+	setting string
+}
+
+func (l lessons) EventTypes() []string { return []string{"pupil-changed"} }
+
+// Candidates answers from the event, for pupils with versions, or from what is
+// true now.
+func (l lessons) Candidates(_ context.Context, e Event) ([]Candidate, error) {
+	if p, read := e.Data.(pupil); read {
+		return l.asks(l.setting, p), nil
+	}
+	return l.asks(l.setting, l.pupils[e.Source.ID]), nil
+}
+
+func (l lessons) Validate(_ context.Context, d Due) (Validity, error) {
+	p := l.pupils[d.Source.ID]
+	_, l.valid[d.Key] = l.wishes()[d.Key]
+	return AsksFor(p.version, l.asks(l.setting, p)...), nil
+}
+
+func (l lessons) Recipients(_ context.Context, d Due) ([]notify.Recipient, error) {
+	l.met(d.Key)
+	if l.broken {
+		return nil, errBoom
+	}
+	return []notify.Recipient{sam}, nil
+}
+
+// Read is the scan. A threshold has no day, so each pupil has something due today.
+func (l lessons) Read(_ context.Context, r ScanRequest) (ScanPage, error) {
+	page := ScanPage{Done: true}
+	today := Date{Year: l.now().Year(), Month: l.now().Month(), Day: l.now().Day()}
+	for _, id := range slices.Sorted(maps.Keys(l.pupils)) {
+		p := l.pupils[id]
+		fresh := !p.changed.Before(r.ChangedSince) || !today.Before(r.NewFrom)
+		if id <= r.After || p.gone || !fresh {
+			continue
+		}
+		if len(page.Sources) == r.Limit {
+			page.Done = false
+			break
+		}
+		x := ScannedSource{Source: Source{"pupil", id}, Version: p.version}
+		if p.version > 0 {
+			x.Data = p
+		}
+		page.Sources, page.Next = append(page.Sources, x), id
+	}
+	return page, nil
+}
+
+// register makes a process serve the settings. CatchUp is longer than any story,
+// so that what the host wants does not depend on when it was noticed.
+func (h *school) register(s *Scheduler) {
+	for setting := range h.rules {
+		l := lessons{h, setting}
+		s.Register(ReminderType{
+			Name: setting, Zone: "UTC", Triggers: l, Validator: l, Recipients: l, CatchUp: 10 * 365 * 24 * time.Hour,
+			Scan: &Scan{Read: l.Read, SourceType: "pupil", Window: 100, Batch: 2, Scopes: []Scope{h.scope}},
+		})
+	}
+}
