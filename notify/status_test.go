@@ -119,3 +119,32 @@ func TestAChangeThatIsRolledBackIsNotTold(t *testing.T) {
 		h.same("changes", 0, len(c.heard))
 	})
 }
+
+func TestADeadLetterIsListedAndReplayed(t *testing.T) {
+	heard(t, func(h *host, c *crm) {
+		h.answer = func(context.Context, Message) (Receipt, error) { return Receipt{}, Permanent("550", nil) }
+		c.fail = errors.New("down")
+		h.dispatch(visit("7", person("sam")))
+		for range 12 {
+			h.drain()
+			h.clk.Add(30 * time.Hour)
+		}
+		by := By{Actor: "sam", Reason: "it is up again"}
+		dead, err := h.DeadLetters(h.t.Context(), "tenant", "crm", 0)
+		if err != nil || len(dead) != 1 || dead[0].LastError != "down" || dead[0].Attempts != 9 {
+			h.t.Fatalf("%+v, %v", dead, err)
+		}
+		for scope, want := range map[Scope]int{"elsewhere": 0, "tenant": 1} {
+			if n, err := h.ReplayDeadLetters(h.t.Context(), scope, "crm", by, true); err != nil || n != want {
+				h.t.Errorf("%s: %d, %v", scope, n, err)
+			}
+		}
+		calls := len(c.heard)
+		c.fail = nil
+		if n, err := h.ReplayDeadLetters(h.t.Context(), "tenant", "crm", by, false); err != nil || n != 1 {
+			h.t.Errorf("%d, %v", n, err)
+		}
+		h.drain()
+		h.same("calls", calls+1, len(c.heard))
+	})
+}
