@@ -32,7 +32,7 @@ func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 		return err
 	})
 	for i := range a {
-		if !a[i].Mandatory && optedOut(known, asked[i]) {
+		if optedOut(known, asked[i]) { // nothing is known of what was not asked about
 			out[i] = Skip(ReasonOptedOut)
 		}
 	}

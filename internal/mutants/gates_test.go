@@ -60,7 +60,7 @@ var gateMutants = []mutant{
 	{
 		Name: "gates: a copy asks providers about its doubts", File: "notify/resolvepass.go",
 		Old: "Except: n.environment.except, ", New: "",
-		Package: "./notify", Run: "TestACopyAsksNoProvider/memory",
+		Package: "./notify", Run: "TestACopyAsksNoProvider/memory", Hangs: true,
 	},
 	{
 		Name: "gates: a pause of a type in one scope is one of all", File: "notify/pause.go",
@@ -179,7 +179,7 @@ var gateMutants = []mutant{
 	},
 	{
 		Name: "I-3 another hash key makes second messages", File: "notify/hashkey.go",
-		Old: "if got[0].Row.Fingerprint != n.hashKey {", New: "if false {",
+		Old: "if got[0].Row.Fingerprint != n.hashKey {", New: "if false && got[0].Row.Fingerprint != n.hashKey {",
 		Package: "./notify", Run: "TestAnotherHashKey/memory",
 	},
 	{
