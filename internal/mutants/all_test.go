@@ -5,6 +5,7 @@ import "slices"
 // all are the deliberate faults.
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
-	channelMutants, gateMutants, healthMutants, notifyMutants, outboxMutants, providerMutants,
-	reconcileMutants, recurringMutants, settingsMutants, supportMutants, thresholdMutants, trackerMutants,
+	channelMutants, convergeMutants, gateMutants, healthMutants, notifyMutants, outboxMutants,
+	providerMutants, reconcileMutants, recurringMutants, settingsMutants, supportMutants, thresholdMutants,
+	trackerMutants,
 )
