@@ -21,7 +21,7 @@ setup:
 
 .PHONY: test
 test: setup ## all tests; installs PostgreSQL and PgBouncer where they are missing and it may
-	$(GO) test -timeout 10m ./...
+	$(GO) test -timeout 20m ./...
 
 .PHONY: test-full
 test-full: setup ## all tests, the guards at a million rows included
