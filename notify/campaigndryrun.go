@@ -21,8 +21,8 @@ type CampaignForecast struct {
 // DryRunCampaign renders the whole audience of a messaging job, which need not
 // exist, and writes nothing. It gives at most so many samples. An audience of a
 // million takes as long as its renderings do, and about 40 MB of memory to find
-// those who are in it twice. The gates are not asked; a host asks them about the
-// samples. The error wraps [ErrPayload] for a blob that is no audience.
+// those who are in it twice. The gates are not asked: [Notifier.DryRun] asks them
+// about the samples. The error wraps [ErrPayload] for a blob that is no audience.
 func (n *Notifier) DryRunCampaign(ctx context.Context, j MessagingJob, samples int) (f CampaignForecast, err error) {
 	if err := fillMessagingJob(n, j.CreatedOn, &j); err != nil {
 		return f, fmt.Errorf("notify: DryRunCampaign: %w", err)

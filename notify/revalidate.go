@@ -44,7 +44,7 @@ func (n *Notifier) revalidate(ctx context.Context, items []sending) ([]sending, 
 const lateAfter = 15 * time.Minute
 
 // waited reports whether a claimed message was deferred or retried, or is late. A
-// messaging job's message has no job that a revalidator could be asked about.
+// campaign's message is not late for waiting behind the others.
 func (m *OutgoingMessage) waited(now time.Time) bool {
 	return !m.NextRetryOn.IsZero() || m.JobPartitionKey != "" && now.Sub(m.DueOn) > lateAfter
 }
