@@ -76,15 +76,34 @@ func TestEveryMutantIsCaught(t *testing.T) {
 // inside marks the environment of a mutant's own test run.
 const inside = "BELFRY_MUTANT"
 
-func (m mutant) check(t *testing.T) {
-	root := "../.."
-	file := filepath.Join(root, m.File)
-	source, err := os.ReadFile(file)
+// Every fault still finds the text that it changes, also those that are not run
+// this time.
+func TestEveryMutantFindsItsText(t *testing.T) {
+	t.Parallel()
+	for _, m := range all {
+		m.source(t)
+	}
+}
+
+const root = "../.."
+
+func (m mutant) source(t *testing.T) string {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join(root, m.File))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(source), m.Old); n != 1 {
-		t.Fatalf("%s holds the text to change %d times, want once: the source has moved on, so mend the mutant", m.File, n)
+		t.Errorf("%q: %s holds the text to change %d times, want once: the source has moved on, so mend the mutant", m.Name, m.File, n)
+	}
+	return string(source)
+}
+
+func (m mutant) check(t *testing.T) {
+	file := filepath.Join(root, m.File)
+	source := m.source(t)
+	if t.Failed() {
+		return
 	}
 	faulty := strings.Replace(string(source), m.Old, m.New, 1)
 	out, err := m.test(t, root, overlay(t, file, faulty))

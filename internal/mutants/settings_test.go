@@ -40,7 +40,7 @@ var settingsMutants = []mutant{
 	},
 	{
 		Name: "I-19 the time of sending of a setting is not looked at", File: "automation/settings/candidates.go",
-		Old: "SendAt: r.SendAt,", New: "",
+		Old: "c.TargetDate, c.SendAt = on, r.SendAt", New: "c.TargetDate = on",
 		Package: "./automation/settings", Run: "TestMatrixATimeOfSending/memory",
 	},
 	{

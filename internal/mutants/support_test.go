@@ -94,13 +94,13 @@ var supportMutants = []mutant{
 		Package: "./automation", Run: "TestAReleaseAtShutdown/memory",
 	},
 	{
-		Name: "I-4 the next event supersedes a rerun", File: "automation/handleevent.go",
+		Name: "I-4 the next event supersedes a rerun", File: "automation/eventplan.go",
 		Old: "(reason != Superseded || row.baseKey() == row.Key)", New: "true",
 		Package: "./automation", Run: "TestNoEventSupersedesARerun/.*/memory",
 	},
 	{
-		Name: "I-4 a rerun is not what the source asks for", File: "automation/demand.go",
-		Old: "p.want.Key == row.baseKey()", New: "p.want.Key == row.Key",
+		Name: "I-4 a rerun is not what the source asks for", File: "automation/seriesplan.go",
+		Old: "return p.want.Key == row.baseKey()", New: "return p.want.Key == row.Key",
 		Package: "./automation", Run: "TestARerunIsRevalidated/.*/memory",
 	},
 	{

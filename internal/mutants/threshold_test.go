@@ -99,7 +99,7 @@ var thresholdMutants = []mutant{
 	},
 	{
 		Name: "I-7 a validator's reading has no version", File: "automation/steps.go",
-		Old: "decision{plans: readAt(v.Version, plans)", New: "decision{plans: plans",
+		Old: "decision{plans: readAt(v.version, plans)", New: "decision{plans: plans",
 		Package: "./automation", Run: "TestADueRowOfAnotherThreshold/memory",
 	},
 	{
