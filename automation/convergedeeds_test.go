@@ -131,10 +131,10 @@ func (c *chaos) asWanted(id string) {
 	for key, row := range rows {
 		moment, wished := wishes[key]
 		switch {
-		case row.Source != id:
+		case row.Source != id, !wished && c.revived[key]:
 		case wished && !row.IsOpen() && row.Status != StatusCompleted && !row.IsOnSupportHold, !wished && row.IsOpen():
 			c.wrong("%s is wanted %v, and is %s %s", key, wished, row.Status, row.ReasonCode)
-		case row.Status == StatusPending && !moment.IsZero() && !row.ScheduledOn.Equal(moment):
+		case row.Status == StatusPending && !moment.IsZero() && !row.ScheduledOn.Equal(moment) && !c.tried(row):
 			c.wrong("%s is due on %s, wanted %s", key, row.ScheduledOn, moment)
 		}
 	}
@@ -143,6 +143,17 @@ func (c *chaos) asWanted(id string) {
 			c.wrong("%s is wanted, and there is no row", key)
 		}
 	}
+}
+
+// tried rows keep a moment that has come: one that was with a worker when the
+// host changed its mind about the time is left alone by whoever tells of it.
+func (c *chaos) tried(row Schedule) bool { return row.RetryCount > 0 || c.revived[row.Key] }
+
+// unseen is a difference that no scan is told of, since the source has not
+// changed: of a row that support made due although nobody asks for it, which ends
+// when it is due, or of one that was tried.
+func (c *chaos) unseen(d Difference) bool {
+	return d.Kind == WouldDeactivate && c.revived[d.Key] || d.Kind == WouldUpdate && c.tried(c.rows()[d.Key])
 }
 
 // rule changes a setting, which no event tells: the host counts it as a change of
@@ -244,6 +255,7 @@ func (c *chaos) support(d deed) {
 	if delete(c.stopped, key); row.HoldReason == HeldBySupport || row.HoldReason == CancelledBySupport {
 		c.stopped[key] = row.HoldReason
 	}
+	c.revived[key] = c.revived[key] || d.M/2%4 == 1 || d.M/2%4 == 2
 	want := []Reason{HeldBySupport, "", "", CancelledBySupport}[d.M/2%4]
 	if err == nil && c.stopped[key] != want {
 		c.wrong("support did %d to %s, which is %+v", d.M/2%4, key, row)
