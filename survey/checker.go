@@ -70,6 +70,9 @@ func (c *checker) characters(path, text string, limit int, allowed string) {
 	if n := utf8.RuneCountInString(text); n > limit {
 		c.add(path, "has %d characters, more than %d", n, limit)
 	}
+	if !utf8.ValidString(text) {
+		c.add(path, "is not valid UTF-8")
+	}
 	for _, r := range text {
 		if unicode.IsControl(r) && !strings.ContainsRune(allowed, r) {
 			c.add(path, "holds the control character %U", r)
@@ -85,7 +88,7 @@ func (c *checker) length(path string, n, limit int) {
 	}
 }
 
-// once checks that a list says nothing twice.
+// once checks that a list says nothing twice; what is empty is another fault.
 type once struct {
 	*checker
 	first map[string]string // path by what is said
@@ -94,9 +97,12 @@ type once struct {
 func (c *checker) once() once { return once{c, map[string]string{}} }
 
 func (o once) say(path, text string) {
-	if before, twice := o.first[text]; twice {
+	before, twice := o.first[text]
+	switch {
+	case text == "":
+	case twice:
 		o.add(path, "is the same as %s", before)
-		return
+	default:
+		o.first[text] = path
 	}
-	o.first[text] = path
 }

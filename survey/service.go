@@ -21,6 +21,7 @@ type Service struct {
 	channels map[string]notify.Channel
 	gates    []notify.Gate
 	box      *outbox.Box // what subscribers hear
+	parsed   *versionCache
 }
 
 // errForeignTx is a transaction of another store than the service's.
@@ -33,7 +34,7 @@ func New(store storage.Store, opts *Options, channels ...notify.Channel) *Servic
 	if store == nil {
 		panic("survey: New needs a store")
 	}
-	s := &Service{store: store, options: opts.withDefaults(), channels: map[string]notify.Channel{}}
+	s := &Service{store: store, options: opts.withDefaults(), channels: map[string]notify.Channel{}, parsed: newVersionCache()}
 	for _, c := range channels {
 		if c == nil {
 			panic("survey: New: a nil channel")

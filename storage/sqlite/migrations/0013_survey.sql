@@ -5,7 +5,7 @@
 CREATE TABLE {survey} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
-	key              TEXT NOT NULL, -- the host's id
+	key              TEXT NOT NULL, -- the host's id, in 19 digits
 	type             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
@@ -14,9 +14,12 @@ CREATE TABLE {survey} (
 	lease_expires_on INTEGER,
 	claim_token      TEXT NOT NULL,
 	abandoned        INTEGER NOT NULL,
+	survey_id        INTEGER NOT NULL,
 	name             TEXT NOT NULL,
 	integration_id   TEXT NOT NULL,
 	business_unit    TEXT NOT NULL,
+	latest_version   INTEGER NOT NULL,
+	content_hash     TEXT NOT NULL, -- of the latest version
 	published_version INTEGER NOT NULL, -- 0: none
 	saved_on         INTEGER,
 	UNIQUE (scope, key)
@@ -29,7 +32,7 @@ CREATE INDEX {index:survey_due} ON {survey} (lane, due_on, id) WHERE due_on IS N
 CREATE TABLE {survey_version} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
-	key              TEXT NOT NULL, -- survey and number, joined by a colon
+	key              TEXT NOT NULL, -- survey and number, each in 19 digits, joined by a colon
 	type             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,

@@ -1,0 +1,86 @@
+package survey_test
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/survey"
+)
+
+// eachDefinition runs a test on every case.
+func eachDefinition(t *testing.T, test func(t *testing.T, c definitionCase)) {
+	all := maps.Clone(definitionCases)
+	maps.Copy(all, triggerCases)
+	for name, c := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, c)
+		})
+	}
+}
+
+// faultsOf are the faults that an error lists.
+func faultsOf(t testing.TB, err error) []string {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
+	var listed *survey.DefinitionError
+	if !errors.As(err, &listed) {
+		t.Fatal(err)
+	}
+	return texts(listed.Faults)
+}
+
+func texts(faults []survey.Fault) (out []string) {
+	for _, f := range faults {
+		out = append(out, f.String())
+	}
+	return out
+}
+
+func TestEverythingThatIsWrongIsReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	eachDefinition(t, func(t *testing.T, c definitionCase) {
+		_, err := survey.Validate(json.RawMessage(c.definition))
+		if diff := cmp.Diff(c.faults, faultsOf(t, err)); diff != "" {
+			t.Errorf("%.300s (-want +got):\n%s", c.definition, diff)
+		}
+	})
+}
+
+func TestAnErrorShowsTheFirstFaults(t *testing.T) {
+	t.Parallel()
+	_, err := survey.Validate(json.RawMessage(questions(repeat(12, func(int) string { return `{"id": "q", "type": "date"}` })...)))
+	got := err.Error()
+	if !strings.HasPrefix(got, "survey: definition: questions[1].id: is the same as questions[0].id; ") || !strings.HasSuffix(got, "questions[10].id: is the same as questions[0].id; and 1 more") {
+		t.Error(got)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	const nobody = "triggers: has none that is enabled: no event produces an instance"
+	const shared = "has the eventKind and the dedupRecipe of triggers[0]: one event produces an instance for each of them"
+	for definition, want := range map[string][]string{
+		csiGR:                       nil,
+		`{}`:                        {nobody},
+		trigger(`"enabled": false`): {nobody},
+		triggers(aTrigger(``), aTrigger(`"id": "u"`)):                                                                      {"triggers[1]: " + shared},
+		triggers(aTrigger(``), aTrigger(`"id": "u", "eventKind": "sale"`)):                                                 nil,
+		triggers(aTrigger(``), aTrigger(`"id": "u", "dedupRecipe": ["candidate.wip", "templateId", "recipient.address"]`)): {"triggers[1]: " + shared},
+		triggers(aTrigger(``), aTrigger(`"id": "u", "dedupRecipe": ["templateId", "recipient.address", "candidate.vin"]`)): nil,
+		trigger(`"dedupRecipe": ["candidate.wip"]`):                                                                        {"triggers[0].dedupRecipe: lacks templateId, which every recipe should have", "triggers[0].dedupRecipe: lacks recipient.address, which every recipe should have"},
+		trigger(`"dedupRecipe": ["templateId", "recipient.address"]`):                                                      {"triggers[0].dedupRecipe: has nothing that identifies the event: a recipient is asked once and never again"},
+	} {
+		warnings, err := survey.Validate(json.RawMessage(definition))
+		if diff := cmp.Diff(want, texts(warnings)); diff != "" || err != nil {
+			t.Error(err, definition, diff)
+		}
+	}
+}
