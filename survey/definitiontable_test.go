@@ -15,23 +15,23 @@ type definitionCase struct {
 }
 
 const (
-	rate = `{"id": "rate", "type": "rating"}`
-	ask  = `{"id": "ask", "type": "yesNo"}`
+	rateJSON = `{"id": "rate", "type": "rating"}`
+	askJSON  = `{"id": "ask", "type": "yesNo"}`
 )
 
-// questions is a definition with those questions.
-func questions(list ...string) string { return `{"questions": [` + strings.Join(list, ", ") + `]}` }
+// questionsJSON is a definition with those questions.
+func questionsJSON(list ...string) string { return `{"questions": [` + strings.Join(list, ", ") + `]}` }
 
-// question is a definition with one question q and more members.
-func question(kind, more string) string {
+// questionJSON is a definition with one question q and more members.
+func questionJSON(kind, more string) string {
 	if more != "" {
 		more = ", " + more
 	}
-	return questions(fmt.Sprintf(`{"id": "q", "type": %q%s}`, kind, more))
+	return questionsJSON(fmt.Sprintf(`{"id": "q", "type": %q%s}`, kind, more))
 }
 
-// aTrigger is a trigger whose members are replaced by those given; null leaves one out.
-func aTrigger(replace string) string {
+// oneTrigger is a trigger whose members are replaced by those given; null leaves one out.
+func oneTrigger(replace string) string {
 	members := map[string]json.RawMessage{}
 	for _, text := range []string{`{"id": "t", "enabled": true, "eventKind": "visit", "dedupRecipe": ["templateId", "recipient.address", "candidate.wip"],
 		"schedule": {"initialDelay": "0d"}, "channel": "memory:default"}`, "{" + replace + "}"} {
@@ -51,16 +51,16 @@ func aTrigger(replace string) string {
 	return string(out)
 }
 
-// triggers is a definition with the question rate and those triggers.
-func triggers(list ...string) string {
-	return `{"questions": [` + rate + `], "triggers": [` + strings.Join(list, ", ") + `]}`
+// triggersJSON is a definition with the question rate and those triggers.
+func triggersJSON(list ...string) string {
+	return `{"questions": [` + rateJSON + `], "triggers": [` + strings.Join(list, ", ") + `]}`
 }
 
-func trigger(replace string) string { return triggers(aTrigger(replace)) }
+func triggerJSON(replace string) string { return triggersJSON(oneTrigger(replace)) }
 
-func message(members string) string { return `{"messages": [{` + members + `}]}` }
+func messageJSON(members string) string { return `{"messages": [{` + members + `}]}` }
 
-func repeat(n int, f func(i int) string) []string {
+func times(n int, f func(i int) string) []string {
 	out := make([]string, n)
 	for i := range out {
 		out[i] = f(i)

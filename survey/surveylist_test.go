@@ -13,7 +13,7 @@ import (
 
 func (h *host) publishAs(scope survey.Scope, id int64, definition string) {
 	h.t.Helper()
-	v := version(definition)
+	v := asVersion(definition)
 	v.Scope, v.SurveyID = scope, id
 	if _, err := h.tryPublish(v); err != nil {
 		h.t.Fatal(err)
@@ -72,7 +72,7 @@ func TestI28_SurveysAndVersionsOfAnotherScopeAreNotSeen(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
 		h.publishAs("north", 1, `{"title": "north"}`)
-		h.publishAs("north", 2, trigger(``))
+		h.publishAs("north", 2, triggerJSON(``))
 		h.publishAs("south", 1, `{"title": "south"}`)
 
 		for _, scope := range []survey.Scope{"", "south"} {

@@ -34,10 +34,10 @@ func faultsOf(t testing.TB, err error) []string {
 	if !errors.As(err, &listed) {
 		t.Fatal(err)
 	}
-	return texts(listed.Faults)
+	return faultTexts(listed.Faults)
 }
 
-func texts(faults []survey.Fault) (out []string) {
+func faultTexts(faults []survey.Fault) (out []string) {
 	for _, f := range faults {
 		out = append(out, f.String())
 	}
@@ -56,7 +56,7 @@ func TestEverythingThatIsWrongIsReportedAtOnce(t *testing.T) {
 
 func TestAnErrorShowsTheFirstFaults(t *testing.T) {
 	t.Parallel()
-	_, err := survey.Validate(json.RawMessage(questions(repeat(12, func(int) string { return `{"id": "q", "type": "date"}` })...)))
+	_, err := survey.Validate(json.RawMessage(questionsJSON(times(12, func(int) string { return `{"id": "q", "type": "date"}` })...)))
 	got := err.Error()
 	if !strings.HasPrefix(got, "survey: definition: questions[1].id: is the same as questions[0].id; ") || !strings.HasSuffix(got, "questions[10].id: is the same as questions[0].id; and 1 more") {
 		t.Error(got)
@@ -68,18 +68,18 @@ func TestWarnings(t *testing.T) {
 	const nobody = "triggers: has none that is enabled: no event produces an instance"
 	const shared = "has the eventKind and the dedupRecipe of triggers[0]: one event produces an instance for each of them"
 	for definition, want := range map[string][]string{
-		csiGR:                       nil,
-		`{}`:                        {nobody},
-		trigger(`"enabled": false`): {nobody},
-		triggers(aTrigger(``), aTrigger(`"id": "u"`)):                                                                      {"triggers[1]: " + shared},
-		triggers(aTrigger(``), aTrigger(`"id": "u", "eventKind": "sale"`)):                                                 nil,
-		triggers(aTrigger(``), aTrigger(`"id": "u", "dedupRecipe": ["candidate.wip", "templateId", "recipient.address"]`)): {"triggers[1]: " + shared},
-		triggers(aTrigger(``), aTrigger(`"id": "u", "dedupRecipe": ["templateId", "recipient.address", "candidate.vin"]`)): nil,
-		trigger(`"dedupRecipe": ["candidate.wip"]`):                                                                        {"triggers[0].dedupRecipe: lacks templateId, which every recipe should have", "triggers[0].dedupRecipe: lacks recipient.address, which every recipe should have"},
-		trigger(`"dedupRecipe": ["templateId", "recipient.address"]`):                                                      {"triggers[0].dedupRecipe: has nothing that identifies the event: a recipient is asked once and never again"},
+		csiGR:                           nil,
+		`{}`:                            {nobody},
+		triggerJSON(`"enabled": false`): {nobody},
+		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u"`)):                                                                      {"triggers[1]: " + shared},
+		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "eventKind": "sale"`)):                                                 nil,
+		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "dedupRecipe": ["candidate.wip", "templateId", "recipient.address"]`)): {"triggers[1]: " + shared},
+		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "dedupRecipe": ["templateId", "recipient.address", "candidate.vin"]`)): nil,
+		triggerJSON(`"dedupRecipe": ["candidate.wip"]`):                                                                            {"triggers[0].dedupRecipe: lacks templateId, which every recipe should have", "triggers[0].dedupRecipe: lacks recipient.address, which every recipe should have"},
+		triggerJSON(`"dedupRecipe": ["templateId", "recipient.address"]`):                                                          {"triggers[0].dedupRecipe: has nothing that identifies the event: a recipient is asked once and never again"},
 	} {
 		warnings, err := survey.Validate(json.RawMessage(definition))
-		if diff := cmp.Diff(want, texts(warnings)); diff != "" || err != nil {
+		if diff := cmp.Diff(want, faultTexts(warnings)); diff != "" || err != nil {
 			t.Error(err, definition, diff)
 		}
 	}

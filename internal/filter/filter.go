@@ -1,7 +1,5 @@
 package filter
 
-import "slices"
-
 // Filter is a condition on the value at one path, or a group of filters. It is not
 // changed by evaluation, which any number of goroutines may do at once.
 type Filter struct {
@@ -38,5 +36,3 @@ const (
 
 // ops are all comparisons, in the order in which a fault lists them.
 var ops = []Op{Equal, NotEqual, More, AtLeast, Less, AtMost, In, NotIn, Contains, StartsWith, Exists}
-
-func (o Op) known() bool { return slices.Contains(ops, o) }
