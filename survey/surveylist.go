@@ -47,7 +47,7 @@ type VersionInfo struct {
 func (s *Service) Versions(ctx context.Context, scope Scope, surveyID int64, p Page) (list []VersionInfo, next string, err error) {
 	rows, next, err := listRows(ctx, s, versions, scope, p, storage.Query{
 		Columns: []string{"survey_id", "number", "name", "integration_id", "business_unit", "content_hash", "published_on"},
-		Where:   []storage.Cond{storage.AtLeast("key", versionKey(surveyID, 0)), storage.Less("key", versionKey(surveyID+1, 0))},
+		Where:   []storage.Cond{storage.Greater("key", surveyKey(surveyID)+":"), storage.Less("key", surveyKey(surveyID)+";")},
 		Desc:    true,
 	})
 	for _, r := range rows {

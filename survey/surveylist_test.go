@@ -42,6 +42,9 @@ func TestListsAreReadInPages(t *testing.T) {
 			h.t.Error(pages, diff)
 		}
 
+		if list, _, err := h.survey.Versions(h.t.Context(), "", 1<<63-1, survey.Page{}); err != nil || len(list) != 1 {
+			h.t.Error(list, err)
+		}
 		for i := range 11 {
 			h.publishAs("", 9, fmt.Sprintf(`{"title": "%d"}`, i))
 		}

@@ -65,7 +65,7 @@ const maxDefinition = 256 << 10
 // versionKey is the key of a version's row: in the order of the numbers within a
 // survey.
 func versionKey(surveyID, number int64) string {
-	return fmt.Sprintf("%019d:%019d", surveyID, number)
+	return surveyKey(surveyID) + fmt.Sprintf(":%019d", number)
 }
 
 // triggerRow is a trigger of the published version of a survey, found by its event

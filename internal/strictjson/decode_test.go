@@ -24,7 +24,7 @@ type menu struct {
 	Since  time.Time    `json:"since,omitzero"`
 	Extra  any          `json:"extra,omitempty"`
 	Tax    *json.Number `json:"tax,omitempty"`
-	Inside string `json:"-"`
+	Inside string       `json:"-"`
 }
 
 type dish struct {
