@@ -71,12 +71,20 @@ func TestWarnings(t *testing.T) {
 		csiGR:                           nil,
 		`{}`:                            {nobody},
 		triggerJSON(`"enabled": false`): {nobody},
-		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u"`)):                                                                      {"triggers[1]: " + shared},
-		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "eventKind": "sale"`)):                                                 nil,
+		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u"`)):                      {"triggers[1]: " + shared},
+		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "eventKind": "sale"`)): nil,
+		`{"questions": [` + askJSON + `, {"id": "n", "type": "choice", "options": [{"value": "1"}, {"value": "2"}]}, {"id": "m", "type": "multiple", "options": [{"value": "a"}]},
+			{"id": "x", "type": "date", "when": {"all": [{"questionId": "ask", "op": "==", "value": "Yes"}, {"questionId": "ask", "op": "!=", "value": "no"}, {"questionId": "n", "op": "in", "value": [1, "2", "3"]},
+				{"questionId": "m", "op": "==", "value": "a"}, {"questionId": "m", "op": "contains", "value": "b"}, {"questionId": "m", "op": "contains", "value": "a"}, {"questionId": "n", "op": "exists"}]}}],
+			"triggers": [` + oneTrigger(`"subscribers": [{"key": "k"}, {"key": "s", "filter": {"not": {"questionId": "ask", "op": "in", "value": [true]}}}]`) + `]}`: {
+			`questions[3].when.all[0].value: is no answer to ask: ["yes" "no"] are`, `questions[3].when.all[2].value[2]: is no answer to n: ["1" "2"] are`,
+			"questions[3].when.all[3].op: compares a list of options, which equals nothing; contains looks into it", `questions[3].when.all[4].value: is no answer to m: ["a"] are`,
+			`triggers[0].subscribers[1].filter.not.value[0]: is no answer to ask: ["yes" "no"] are`,
+		},
 		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "dedupRecipe": ["candidate.wip", "templateId", "recipient.address"]`)): {"triggers[1]: " + shared},
 		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "dedupRecipe": ["templateId", "recipient.address", "candidate.vin"]`)): nil,
-		triggerJSON(`"dedupRecipe": ["candidate.wip"]`):                                                                            {"triggers[0].dedupRecipe: lacks templateId, which every recipe should have", "triggers[0].dedupRecipe: lacks recipient.address, which every recipe should have"},
-		triggerJSON(`"dedupRecipe": ["templateId", "recipient.address"]`):                                                          {"triggers[0].dedupRecipe: has nothing that identifies the event: a recipient is asked once and never again"},
+		triggerJSON(`"dedupRecipe": ["candidate.wip"]`):                   {"triggers[0].dedupRecipe: lacks templateId, which every recipe should have", "triggers[0].dedupRecipe: lacks recipient.address, which every recipe should have"},
+		triggerJSON(`"dedupRecipe": ["templateId", "recipient.address"]`): {"triggers[0].dedupRecipe: has nothing that identifies the event: a recipient is asked once and never again"},
 	} {
 		warnings, err := survey.Validate(json.RawMessage(definition))
 		if diff := cmp.Diff(want, faultTexts(warnings)); diff != "" || err != nil {

@@ -10,12 +10,18 @@ import (
 // warnings are what is allowed in a definition and probably not meant.
 func (d *Definition) warnings() []Fault {
 	var f strictjson.Faults
+	for i, q := range d.Questions {
+		d.neverTrue(strictjson.Member(strictjson.Element("questions", i), "when"), q.When, &f)
+	}
 	enabled := false
 	recipes := map[string]string{} // path of a trigger by its kind of event and recipe
 	for i, t := range d.Triggers {
 		at := strictjson.Element("triggers", i)
 		enabled = enabled || t.Enabled
 		t.warnings(at, &f)
+		for j, r := range t.Subscribers {
+			d.neverTrue(strictjson.Member(strictjson.Element(strictjson.Member(at, "subscribers"), j), "filter"), r.Filter, &f)
+		}
 		if before, shared := recipes[t.identity()]; shared {
 			f.Add(at, "has the eventKind and the dedupRecipe of %s: one event produces an instance for each of them", before)
 		} else {

@@ -93,6 +93,11 @@ var surveyConfigMutants = []mutant{
 		Package: "./survey", Run: "TestEverythingThatIsWrong",
 	},
 	{
+		Name: "survey: nobody is warned of a value that is no answer", File: "survey/nevertrue.go",
+		Old: "if !slices.ContainsFunc(answers, ", New: "if false && slices.ContainsFunc(answers, ",
+		Package: "./survey", Run: "TestWarnings",
+	},
+	{
 		Name: "survey: the schema lags behind a struct", File: "survey/trigger.go",
 		Old: "`json:\"expiryGrace,omitempty\"`", New: "`json:\"grace,omitempty\"`",
 		Package: "./survey", Run: "TestEveryFieldIsInTheSchema",
