@@ -1,5 +1,5 @@
-// Package survey will send survey links when events ask for them, remind those
-// who have not answered, and pass responses on (Triggers & Scheduler). It is not
-// built yet: what it stands on is (packages storage and notify), and
-// docs/spec-map.md says what is specified.
+// Package survey turns an upstream event into a survey link in a customer's hand:
+// events are ingested and matched with the triggers of published surveys, links
+// are sent through channels, reminded of and expired, one response per link is
+// taken, and passed on to subscribers through an outbox (Triggers & Scheduler).
 package survey

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // claim would have to write.
 func TestTheMigrationsMakeTheTablesOfAllDomains(t *testing.T) {
 	t.Parallel()
-	schemas := slices.Concat(storage.Schemas(), notify.Schemas(), automation.Schemas(), settings.Schemas(), outbox.Schemas())
+	schemas := slices.Concat(storage.Schemas(), notify.Schemas(), automation.Schemas(), settings.Schemas(), outbox.Schemas(), survey.Schemas())
 	for name, open := range map[string]func(testing.TB, clock.Clock) storage.Store{
 		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
 	} {

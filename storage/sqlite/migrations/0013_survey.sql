@@ -1,0 +1,247 @@
+-- Surveys: definitions, links, responses. See 0001_store.sql for what all tables have
+-- in common.
+
+-- A survey, and which version of it is published. Never due.
+CREATE TABLE {survey} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- the host's id
+	type             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	name             TEXT NOT NULL,
+	integration_id   TEXT NOT NULL,
+	business_unit    TEXT NOT NULL,
+	published_version INTEGER NOT NULL, -- 0: none
+	saved_on         INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:survey_due} ON {survey} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- A published version: written once, never due.
+CREATE TABLE {survey_version} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- survey and number, joined by a colon
+	type             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	survey_id        INTEGER NOT NULL,
+	number           INTEGER NOT NULL,
+	name             TEXT NOT NULL,
+	integration_id   TEXT NOT NULL,
+	business_unit    TEXT NOT NULL,
+	content_hash     TEXT NOT NULL, -- hex of SHA-256
+	definition       TEXT NOT NULL,
+	published_on     INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:survey_version_due} ON {survey_version} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- A trigger of a published version. Never due.
+CREATE TABLE {survey_trigger} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- survey and trigger, joined by U+001F
+	type             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	survey_id        INTEGER NOT NULL,
+	trigger_id       TEXT NOT NULL,
+	event_kind       TEXT NOT NULL, -- empty: not in use
+	version_number   INTEGER NOT NULL,
+	content_hash     TEXT NOT NULL,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:survey_trigger_due} ON {survey_trigger} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- Ingest finds those that an event concerns.
+CREATE INDEX {index:survey_trigger_kind} ON {survey_trigger} (scope, event_kind, id) WHERE event_kind <> '';
+
+-- One link for one customer. Hot: polled, claimed and settled.
+CREATE TABLE {survey_instance} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- survey, trigger and unique_hash, joined by colons
+	type             TEXT NOT NULL, -- the channel while a send is due, else empty
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	public_id        TEXT NOT NULL, -- opens nothing
+	link_key         TEXT NOT NULL, -- id of the key that the token is made with
+	link_hash        TEXT NOT NULL, -- hex of the SHA-256 of the token
+	survey_id        INTEGER NOT NULL,
+	survey_version   INTEGER NOT NULL,
+	business_unit    TEXT NOT NULL,
+	trigger_id       TEXT NOT NULL,
+	triggered_on     INTEGER,
+	triggered_by     TEXT NOT NULL,
+	metadata         TEXT NOT NULL, -- the payload of the event
+	customer_ref     TEXT NOT NULL,
+	channel          TEXT NOT NULL,
+	recipient_address TEXT NOT NULL,
+	recipient_locale TEXT NOT NULL,
+	unique_hash      TEXT NOT NULL, -- hex of SHA-256
+	created_on       INTEGER,
+	next_send_on     INTEGER,
+	last_sent_on     INTEGER,
+	reminders_remaining INTEGER NOT NULL,
+	send_ordinal     INTEGER NOT NULL, -- 0: the initial send
+	calls            INTEGER NOT NULL,
+	tries            INTEGER NOT NULL,
+	call_started_on  INTEGER,
+	stopped_on       INTEGER,
+	expires_on       INTEGER,
+	opened_on        INTEGER,
+	completed_on     INTEGER,
+	ended_on         INTEGER,
+	deleted_on       INTEGER,
+	reason_code      TEXT NOT NULL,
+	is_on_support_hold INTEGER NOT NULL,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Polls walk it.
+CREATE INDEX {index:survey_instance_due} ON {survey_instance} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- A customer's link is looked up by its token's hash.
+CREATE INDEX {index:survey_instance_link} ON {survey_instance} (link_hash);
+
+-- Hosts and the log know an instance by its public id.
+CREATE INDEX {index:survey_instance_public} ON {survey_instance} (scope, public_id);
+
+-- The instances of a customer.
+CREATE INDEX {index:survey_instance_customer} ON {survey_instance} (scope, customer_ref, id) WHERE customer_ref <> '';
+
+-- The log of sends: written once, never due.
+CREATE TABLE {survey_delivery} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- the instance's public id and the number of the entry, joined by a colon
+	type             TEXT NOT NULL, -- the channel
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	public_id        TEXT NOT NULL,
+	attempt          INTEGER NOT NULL, -- 0: no call was made
+	ordinal          INTEGER NOT NULL,
+	started_on       INTEGER,
+	at               INTEGER,
+	provider_message_id TEXT NOT NULL,
+	reason_code      TEXT NOT NULL,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:survey_delivery_due} ON {survey_delivery} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- The log of one instance.
+CREATE INDEX {index:survey_delivery_public} ON {survey_delivery} (scope, public_id, id);
+
+-- The one response to an instance: written once, never due.
+CREATE TABLE {survey_response} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- the instance's public id
+	type             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	survey_id        INTEGER NOT NULL,
+	survey_version   INTEGER NOT NULL,
+	trigger_id       TEXT NOT NULL,
+	customer_ref     TEXT NOT NULL,
+	agent_id         TEXT NOT NULL,
+	answers_hash     TEXT NOT NULL,
+	idempotency_key  TEXT NOT NULL, -- hash of the host's
+	answers          TEXT NOT NULL,
+	completed_on     INTEGER,
+	submitted_on     INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:survey_response_due} ON {survey_response} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- Exports walk the responses to a survey.
+CREATE INDEX {index:survey_response_survey} ON {survey_response} (scope, survey_id, id);
+
+-- One answer, for SQL of the host's own: written once, never due.
+CREATE TABLE {survey_answer} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- the instance's public id and the question, joined by U+001F
+	type             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	public_id        TEXT NOT NULL,
+	survey_id        INTEGER NOT NULL,
+	question_id      TEXT NOT NULL,
+	value            TEXT NOT NULL,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:survey_answer_due} ON {survey_answer} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- The answers of one response.
+CREATE INDEX {index:survey_answer_public} ON {survey_answer} (scope, public_id, id);
+
+-- The key that links are made with, where the host keeps none. Never due.
+CREATE TABLE {survey_link_key} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- the key's id
+	type             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	secret           BLOB NOT NULL,
+	created_on       INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:survey_link_key_due} ON {survey_link_key} (lane, due_on, id) WHERE due_on IS NOT NULL;

@@ -1,0 +1,134 @@
+package survey_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// csiGR is the document's survey: General Repair, one reminder after a day.
+const csiGR = `{
+	"questions": [
+		{"id": "rate", "type": "rating", "min": 1, "max": 10, "required": true},
+		{"id": "has-a-complaint", "type": "yesNo", "required": true},
+		{"id": "complaint", "type": "longText", "when": {"questionId": "has-a-complaint", "op": "==", "value": "yes"}}
+	],
+	"triggers": [{
+		"id": "csi-gr-trigger",
+		"enabled": true,
+		"eventKind": "service-visit-closed",
+		"filter": {"questionId": "candidate.jobType", "op": "==", "value": "GR"},
+		"dedupRecipe": ["templateId", "recipient.address", "candidate.dealerId", "candidate.wip"],
+		"schedule": {"initialDelay": "0d", "reminders": ["1d"]},
+		"channel": "memory:default"
+	}]
+}`
+
+// visit is the document's event.
+const visit = `{"wip":"40956","dealerId":"1","jobType":"GR","VIN":"JTMABBBJ2N4024400","CustomerName":"a customer"}`
+
+// host is a program that embeds the library, on one store with a mock clock.
+type host struct {
+	t      *testing.T
+	store  storage.Store
+	clock  *clock.Mock
+	survey *survey.Service
+	poller *belfry.Poller
+
+	mu    sync.Mutex
+	calls []notify.Message // of memory:default
+	fail  error            // what memory:default answers
+}
+
+// start is 2026-05-14 05:12:34, the moment of the document's event.
+var start = time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC)
+
+// eachHost runs test on a host on each adapter.
+func eachHost(t *testing.T, opts *survey.Options, test func(*host)) {
+	storetest.Each(t, func(t *testing.T, store storage.Store, mock *clock.Mock) {
+		mock.Set(start)
+		h := &host{t: t, clock: mock, store: store}
+		h.survey = h.service(opts)
+		h.poller = belfry.NewPoller(h.store, nil, h.survey)
+		test(h)
+	})
+}
+
+// service is another process's service on the same store.
+func (h *host) service(opts *survey.Options) *survey.Service {
+	var o survey.Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.SurveyURL == "" {
+		o.SurveyURL = "https://host.example/s/{token}?i={publicId}"
+	}
+	return survey.New(h.store, &o, notify.ChannelFunc("memory:default", h.send))
+}
+
+func (h *host) send(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calls = append(h.calls, m)
+	if h.fail != nil {
+		return notify.Receipt{}, h.fail
+	}
+	return notify.Receipt{ID: "mem-" + m.ID}, nil
+}
+
+// publish publishes a definition as survey 4523.
+func (h *host) publish(definition string) survey.Published {
+	h.t.Helper()
+	got, err := h.survey.Publish(h.t.Context(), survey.Version{
+		SurveyID: 4523, Name: "E2E CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(definition),
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return got
+}
+
+// ingest tells of the document's event, or of the payloads given.
+func (h *host) ingest(payloads ...string) survey.IngestReport {
+	h.t.Helper()
+	if len(payloads) == 0 {
+		payloads = []string{visit}
+	}
+	b := survey.Batch{EventKind: "service-visit-closed"}
+	for _, p := range payloads {
+		b.Items = append(b.Items, survey.Item{
+			Payload:   json.RawMessage(p),
+			Recipient: survey.Recipient{Address: "+964 770 000 0001", Locale: "ar", CustomerRef: "cust-123"},
+		})
+	}
+	got, err := h.survey.Ingest(h.t.Context(), b)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return got
+}
+
+// drain polls until nothing is due.
+func (h *host) drain() {
+	h.t.Helper()
+	if err := h.poller.Drain(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// sent are the calls of the channel so far.
+func (h *host) sent() []notify.Message {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]notify.Message(nil), h.calls...)
+}

@@ -1,0 +1,37 @@
+package survey
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/belfry-go/belfry/notify"
+)
+
+// LinkData is what the text of a send is made of.
+type LinkData struct {
+	// URL opens the form; PublicID is for correlation.
+	URL, PublicID string
+	Survey        string // its name
+	SurveyID      int64
+	Locale        string
+	// Ordinal is 0 for the initial send, 1 and up for the reminders. Attempt counts
+	// the calls of the channel, this one included.
+	Ordinal, Attempt int
+	CustomerRef      string
+	// Metadata is the payload of the event; see [LinkData.Value].
+	Metadata json.RawMessage
+}
+
+// Renderer makes the text of a send. It is called from several goroutines. An error
+// that [notify.Permanent] is in the chain of stops the schedule, another one has
+// the send tried again.
+type Renderer interface {
+	Render(ctx context.Context, d LinkData) (Parts, error)
+}
+
+// Parts are the text of a send.
+type Parts struct {
+	Subject, Text, HTML string
+	// Template is set where the provider holds the text itself.
+	Template notify.ProviderTemplate
+}
