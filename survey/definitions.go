@@ -3,6 +3,7 @@ package survey
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/belfry-go/belfry/storage"
@@ -36,7 +37,7 @@ type parsedVersion struct {
 
 // of is one of the versions. The error is storage.ErrNotFound if there is none; one
 // whose definition this process cannot read, since a later release has written it,
-// has an error of its own and does not harm the others.
+// is errUnreadable and does not harm the others.
 func (s versionSet) of(ref versionRef) (*version, error) {
 	v, ok := s[ref]
 	if !ok {
@@ -93,12 +94,15 @@ func (s *Service) load(ctx context.Context, tx storage.Tx, keys map[Scope][]stri
 	return out, nil
 }
 
+// errUnreadable is in the chain of an error about one version, which harms no other.
+var errUnreadable = errors.New("cannot be read")
+
 // parse reads the definition of a row, which it takes over. Members that a later
 // release has added are passed over.
 func (r *versionRow) parse() (*version, error) {
 	v := &version{versionRow: r}
 	if err := json.Unmarshal(r.Definition, &v.Definition); err != nil {
-		return nil, fmt.Errorf("survey: version %d of survey %d cannot be read: %w", r.Number, r.SurveyID, err)
+		return nil, fmt.Errorf("survey: version %d of survey %d %w: %w", r.Number, r.SurveyID, errUnreadable, err)
 	}
 	r.Definition = nil
 	return v, nil

@@ -152,7 +152,7 @@ func TestAVersionOfALaterReleaseHarmsNoOther(t *testing.T) {
 			if v, err := set.of(more); err != nil || v.Title.For("") != "more" {
 				t.Error(err)
 			}
-			if _, err := set.of(odd); err == nil || !strings.HasPrefix(err.Error(), "survey: version 8 of survey 1 cannot be read: ") {
+			if _, err := set.of(odd); !errors.Is(err, errUnreadable) || !strings.HasPrefix(err.Error(), "survey: version 8 of survey 1 cannot be read: ") {
 				t.Error(err)
 			}
 			if _, err := set.of(good); err != nil {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/belfry-go/belfry/storage"
 )
 
 // Page is a part of a list.
@@ -26,11 +28,11 @@ var errNoRow = errors.New("survey: a scope or page that no row has")
 
 // checkScope refuses what is no scope of one tenant.
 func checkScope(scope Scope) error {
-	if !storable(string(scope)) {
+	if scope == storage.AnyScope || !storable(string(scope)) {
 		return errNoRow
 	}
 	return nil
 }
 
-// storable reports whether a column can hold a text; storage.AnyScope is none.
+// storable reports whether a column can hold a text.
 func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
