@@ -34,7 +34,7 @@ func New(store storage.Store, opts *Options, channels ...notify.Channel) *Servic
 	if store == nil {
 		panic("survey: New needs a store")
 	}
-	s := &Service{store: store, options: opts.withDefaults(), channels: map[string]notify.Channel{}, parsed: newVersionCache()}
+	s := &Service{store: store, options: opts.withDefaults(), channels: map[string]notify.Channel{}}
 	for _, c := range channels {
 		if c == nil {
 			panic("survey: New: a nil channel")
@@ -46,6 +46,7 @@ func New(store storage.Store, opts *Options, channels ...notify.Channel) *Servic
 	}
 	s.gates = append(notify.Gates(store, s.options.Gates), s.options.HostGates...)
 	s.box = outbox.New(store, "survey.outbox", s.options.Logger)
+	s.parsed = newVersionCache()
 	return s
 }
 
