@@ -21,6 +21,7 @@ type Service struct {
 	channels map[string]notify.Channel
 	gates    []notify.Gate
 	box      *outbox.Box // what subscribers hear
+	polls    *polls      // of PollOnce
 }
 
 // errForeignTx is a transaction of another store than the service's.
@@ -45,6 +46,7 @@ func New(store storage.Store, opts *Options, channels ...notify.Channel) *Servic
 	}
 	s.gates = append(notify.Gates(store, s.options.Gates), s.options.HostGates...)
 	s.box = outbox.New(store, "survey.outbox", s.options.Logger)
+	s.polls = &polls{}
 	return s
 }
 
