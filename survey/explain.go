@@ -97,7 +97,7 @@ func (s *Service) prospect(e Explanation, t *Trigger, served string) string {
 	if t == nil {
 		b.WriteString("; its version cannot be read, so the send would fail")
 	} else {
-		fmt.Fprintf(&b, "; %d reminders after it", i.RemindersRemaining)
+		fmt.Fprintf(&b, "; reminders after it: %d", i.RemindersRemaining)
 	}
 	fmt.Fprintf(&b, "; not sent by %s it expires", stamp(e.ExpiresOn))
 	return b.String()

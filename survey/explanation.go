@@ -47,7 +47,7 @@ func (e Explanation) String() string {
 		fmt.Fprintf(&b, " (%s)", i.ReasonCode)
 	}
 	if i.Tries > 0 {
-		fmt.Fprintf(&b, ", %d tries of the present send failed", i.Tries)
+		fmt.Fprintf(&b, ", failed tries of the present send: %d", i.Tries)
 	}
 	b.WriteString("\n")
 	for _, d := range e.Deliveries {
