@@ -44,7 +44,7 @@ func (s *Service) missed(ctx context.Context, tx storage.Tx, now time.Time, keys
 		rows[i] = &channelRow{Record: storage.Record{Key: key}, MissedSince: now, MissedOn: now}
 	}
 	got, err := channelRows.Ensure(ctx, tx, func(stored, _ *channelRow) (storage.Outcome, bool) {
-		if stored.MissedOn.IsZero() || now.Sub(stored.MissedOn) > patience || stored.ServedOn.After(stored.MissedSince) {
+		if stored.MissedOn.IsZero() || now.Sub(stored.MissedOn) > patience {
 			stored.MissedSince = now
 		}
 		stored.MissedOn = now
