@@ -14,11 +14,12 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// compose makes the messages: the address, the link and the text. What fails here
-// has called nobody.
-func (s *Service) compose(ctx context.Context, items []*sending) (open []*sending) {
+// compose makes the messages at once: the address, the link and the text. What
+// fails here has called nobody.
+func (s *Service) compose(items []*sending) (open []*sending) {
+	each(items, func(it *sending) { it.composed = s.composeOne(it.Ctx, it) })
 	for _, it := range items {
-		if s.composeOne(ctx, it) {
+		if it.composed {
 			open = append(open, it)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 // meanwhile (the beacon of an opened form, a submission, support): the call is
 // never forgotten, and no status goes backwards. What was decided without a call is
 // dropped, and decided anew if the row is still due.
-func (s *Service) mergeSent(stored, mine *Instance, _ bool) bool {
+func (s *Service) mergeSent(stored, mine *Instance, held bool) bool {
 	if !mine.called() {
-		return false
+		return held && stored.uncall()
 	}
 	stored.Log = mine.Log
 	stored.LastSentOn = later(stored.LastSentOn, mine.LastSentOn)
@@ -45,4 +45,14 @@ func (i *Instance) takeCall(mine *Instance) {
 	if !held {
 		i.ReasonCode = mine.ReasonCode
 	}
+}
+
+// uncall ends a call that was recorded and is known not to have been made, and
+// reports whether there was one.
+func (i *Instance) uncall() bool {
+	if i.CallStartedOn.IsZero() || i.InDoubt {
+		return false
+	}
+	i.CallStartedOn = time.Time{}
+	return true
 }

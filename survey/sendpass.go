@@ -45,6 +45,8 @@ type sending struct {
 	grace   time.Duration
 	channel notify.Channel
 	message notify.Message
+	// composed says that message is complete.
+	composed bool
 	// redirect is the address that a gate gave instead of the recipient's.
 	redirect string
 }
@@ -59,7 +61,7 @@ func (s *Service) send(ctx context.Context, items []work.Item[Instance]) ([]noth
 	open := s.wanted(all)
 	open = s.withChannel(open)
 	open = s.resolveDoubts(open)
-	open = s.compose(ctx, open)
+	open = s.compose(open)
 	open = s.askGates(ctx, open)
 	if err := s.call(ctx, open); err != nil {
 		return nil, err

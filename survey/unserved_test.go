@@ -46,7 +46,7 @@ func TestABacklogOfAServedChannelIsNotStopped(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.use(survey.Options{})
 		id := h.linked(csiGR)
-		slow := survey.New(h.store, nil, h.memory())
+		slow := h.service(nil)
 		for after := time.Duration(0); after < 4*time.Hour; after += 15 * time.Minute {
 			h.clock.Set(start.Add(after))
 			if err := slow.Sweep(h.t.Context()); err != nil { // it polls, and has not got to this one
