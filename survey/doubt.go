@@ -11,8 +11,8 @@ import (
 
 // resolveDoubts settles the sends of which nobody knows whether they were made, and
 // returns the others: the provider is asked if it can tell, once, and else the
-// policy decides.
-func (s *Service) resolveDoubts(items []*sending) (open []*sending) {
+// policy decides. In a copy of the database they stay as they are.
+func (s *Service) resolveDoubts(ctx context.Context, items []*sending) (open []*sending) {
 	var doubts []*sending
 	for _, it := range items {
 		if it.Row.InDoubt {
@@ -21,7 +21,29 @@ func (s *Service) resolveDoubts(items []*sending) (open []*sending) {
 			open = append(open, it)
 		}
 	}
-	each(doubts, s.resolve)
+	each(s.outsideQuarantine(ctx, doubts), s.resolve)
+	return open
+}
+
+// outsideQuarantine leaves out doubts that the first of the gates, which knows
+// whether the database is a copy, does not let anybody ask about.
+func (s *Service) outsideQuarantine(ctx context.Context, items []*sending) (open []*sending) {
+	if len(items) == 0 {
+		return nil
+	}
+	attempts := make([]notify.Attempt, len(items))
+	for i, it := range items {
+		it.message = messageOf(it.Row, it.Row.Calls)
+		attempts[i] = s.attempt(it)
+	}
+	verdicts, err := s.verdicts(ctx, s.gates[0], attempts)
+	for i, it := range items {
+		if err == nil && verdicts[i].Action == notify.ActionProceed {
+			open = append(open, it)
+		} else {
+			it.Row.NextTryOn = storage.Now(s.store).Add(minDefer)
+		}
+	}
 	return open
 }
 
@@ -50,7 +72,7 @@ func (s *Service) askProvider(it *sending) bool {
 	ctx, cancel := context.WithTimeout(it.Ctx, s.options.CallTimeout)
 	defer cancel()
 	r := it.Row
-	m := messageOf(r, r.Calls)
+	m := it.message
 	m.On = r.CallStartedOn
 	var answer notify.LookupResult
 	err := work.Guard(func() (err error) {

@@ -105,14 +105,6 @@ func channel(send func(context.Context, notify.Message) (notify.Receipt, error))
 	return notify.ChannelFunc("memory:default", send)
 }
 
-// settle drains and lets time pass until nothing is due within a limit.
-func (h *host) settle(limit time.Duration) {
-	h.t.Helper()
-	for end := h.clock.Now().Add(limit); !h.clock.Now().After(end); h.clock.Add(5 * time.Minute) {
-		h.drain()
-	}
-}
-
 // at moves the clock to so long after the event, and drains.
 func (h *host) at(after time.Duration) {
 	h.t.Helper()

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
@@ -26,6 +27,20 @@ func (s *Service) sendPass() work.Pass {
 		Merge:   s.mergeSent,
 		Settled: s.writeLog,
 	})}
+}
+
+// checkSending panics on options that no program can mean.
+func (s *Service) checkSending() {
+	for i, g := range s.gates {
+		if g == nil {
+			panic(fmt.Sprintf("survey: New: gate %d is nil", i+1))
+		}
+	}
+	switch s.options.InDoubt {
+	case Advance, Retry, Hold:
+	default:
+		panic(fmt.Sprintf("survey: New: %q is no policy for a send in doubt", string(s.options.InDoubt)))
+	}
 }
 
 // channelKeys are the channels of this process.
@@ -60,7 +75,7 @@ func (s *Service) send(ctx context.Context, items []work.Item[Instance]) ([]noth
 	}
 	open := s.wanted(all)
 	open = s.withChannel(open)
-	open = s.resolveDoubts(open)
+	open = s.resolveDoubts(ctx, open)
 	open = s.compose(open)
 	open = s.askGates(ctx, open)
 	if err := s.call(ctx, open); err != nil {

@@ -43,3 +43,18 @@ func TestACallUnderWayDoesNotUndoABeacon(t *testing.T) {
 		t.Errorf("the row is %+v", stored)
 	}
 }
+
+// The write before a call was committed, its reply was lost, and it could not be
+// read back: no call was made, and the row does not say that one was.
+func TestACallThatWasNotMadeLeavesNoDoubt(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1000, 0)
+	called := &Instance{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at, Calls: 1, CallStartedOn: at}
+	mine := &Instance{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at}
+	for _, held := range []bool{true, false} {
+		stored := *called
+		if changed := new(Service).mergeSent(&stored, mine, held); changed != held || stored.CallStartedOn.IsZero() != held {
+			t.Errorf("held %v: changed %v: %+v", held, changed, stored)
+		}
+	}
+}

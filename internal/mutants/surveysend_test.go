@@ -5,12 +5,12 @@ package mutants
 var surveySendMutants = []mutant{
 	{
 		Name: "I-26 a call begins for a link that was answered", File: "survey/call.go",
-		Old: "if err != nil || !ours[i] || it.Ctx.Err() != nil {", New: "if err != nil {",
+		Old: "if err != nil || !ours[i] ||", New: "if err != nil || i < 0 && ours[i] ||",
 		Package: "./survey", Run: "TestI26_WhoAnswersAfterTheClaim/memory",
 	},
 	{
 		Name: "I-26 a call begins after the lease of a link was lost", File: "survey/call.go",
-		Old: "!ours[i] ||", New: "",
+		Old: "|| !ours[i] ||", New: "|| i < 0 && ours[i] ||",
 		Package: "./survey", Run: "TestI26_WhoLostItsLease/memory",
 	},
 	{
@@ -117,7 +117,7 @@ var surveySendMutants = []mutant{
 	{
 		Name: "surveysend: every trigger has the same grace", File: "survey/pinned.go",
 		Old: "if t != nil && t.ExpiryGrace != nil {", New: "if false {",
-		Package: "./survey", Run: "TestATriggerHasItsOwnGrace/memory",
+		Package: "./survey", Run: "TestATriggerHasItsOwnGrace/a_longer_grace/memory",
 	},
 	{
 		Name: "surveysend: an outage stops the sends of a channel", File: "survey/channelrow.go",
@@ -153,5 +153,17 @@ var surveySendMutants = []mutant{
 		Name: "surveysend: a tick takes more than its batch", File: "survey/pollonce.go",
 		Old: "r.Poll(ctx, max(batchSize, 1))", New: "r.Poll(ctx, 1000)",
 		Package: "./survey", Run: "TestATickTakesAtMostItsBatch/memory",
+	},
+	{
+		Name: "surveysend: a copy of the database asks a provider about a link", File: "survey/doubt.go",
+		Old: "if err == nil && verdicts[i].Action == notify.ActionProceed {", New: "if err == nil {",
+		Package: "./survey", Run: "TestACopyOfADatabaseSendsNoLinks",
+	},
+	{
+		Name: "surveysend: a call that is known not to be made leaves a doubt", File: "survey/mergesent.go",
+		Old: "		return held && stored.uncall()
+", New: "		return false
+",
+		Package: "./survey", Run: "TestACallThatWasNotMadeLeavesNoDoubt",
 	},
 }
