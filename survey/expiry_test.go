@@ -103,7 +103,7 @@ func TestATriggerHasItsOwnGrace(t *testing.T) {
 		"a longer grace":  {`"expiryGrace": "90d"`, 89 * day, 90 * day, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachHost(t, nil, func(h *host) {
+			inMemory(t, nil, func(h *host) {
 				id := h.linked(definition("0d", nil, c.more))
 				h.at(0)
 				h.at(c.before)

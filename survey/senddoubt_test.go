@@ -118,7 +118,7 @@ func TestAProviderThatCanTellSettlesADoubt(t *testing.T) {
 		"cannot tell": {notify.LookupResult{}, []string{"0/1 unknown InDoubt"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachHost(t, nil, func(h *host) {
+			inMemory(t, nil, func(h *host) {
 				a := &asked{Channel: h.memory(), knows: c.knows}
 				h.use(survey.Options{}, a)
 				h.fails(notify.Unknown("", io.EOF))

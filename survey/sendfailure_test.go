@@ -101,7 +101,7 @@ func TestARefusalForGoodStopsTheSchedule(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachHost(t, &c.opts, func(h *host) {
+			inMemory(t, &c.opts, func(h *host) {
 				h.fails(c.answer)
 				id := h.linked(csiGR)
 				h.at(0)

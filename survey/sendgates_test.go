@@ -89,7 +89,7 @@ func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
 		"a panic":           notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) { panic("a gate") }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachHost(t, nil, func(h *host) {
+			inMemory(t, nil, func(h *host) {
 				h.use(survey.Options{HostGates: []notify.Gate{g}, Logger: quiet()}, h.memory())
 				id := h.linked(csiGR)
 				h.drain()

@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"testing"
 	"time"
+
+	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -33,6 +37,18 @@ func definition(initialDelay string, reminders []string, more ...string) string 
 			"channel": "memory:default"%s
 		}]
 	}`, initialDelay, strings.Join(quoted, ", "), extra)
+}
+
+// inMemory runs test on a host in memory only, where the store has no part in what
+// is shown.
+func inMemory(t *testing.T, opts *survey.Options, test func(*host)) {
+	t.Parallel()
+	mock := clock.NewMock()
+	mock.Set(start)
+	h := &host{t: t, clock: mock, store: memory.New(&memory.Options{Clock: mock})}
+	h.survey = h.service(opts)
+	h.poller = belfry.NewPoller(h.store, nil, h.survey)
+	test(h)
 }
 
 // linked publishes a definition, tells of the document's event, and returns the

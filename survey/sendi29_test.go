@@ -53,7 +53,7 @@ func TestI29_TheLogHoldsNothingOfTheCustomer(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachHost(t, nil, func(h *host) {
+			inMemory(t, nil, func(h *host) {
 				var log buffer
 				o := survey.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 				c := fault(&o)

@@ -32,7 +32,7 @@ var surveySendMutants = []mutant{
 	{
 		Name: "I-11 a link in doubt is sent although the provider has it", File: "survey/doubt.go",
 		Old: "	case s.askProvider(it):\n", New: "",
-		Package: "./survey", Run: "TestAProviderThatCanTell/accepted/memory",
+		Package: "./survey", Run: "TestAProviderThatCanTell/accepted",
 	},
 	{
 		Name: "I-13 a channel that always fails is never given up", File: "survey/sendstates.go",
@@ -72,7 +72,7 @@ var surveySendMutants = []mutant{
 	{
 		Name: "I-29 the log tells what a renderer panicked with", File: "survey/call.go",
 		Old: "slog.String(\"stack\", string(p.Stack))", New: "slog.Any(\"value\", p.Value)",
-		Package: "./survey", Run: "TestI29_TheLogHoldsNothing/a_renderer_that_panics/memory",
+		Package: "./survey", Run: "TestI29_TheLogHoldsNothing/a_renderer_that_panics",
 	},
 	{
 		Name: "surveysend: each reminder waits as long as the first", File: "survey/advance.go",
@@ -117,7 +117,7 @@ var surveySendMutants = []mutant{
 	{
 		Name: "surveysend: every trigger has the same grace", File: "survey/pinned.go",
 		Old: "if t != nil && t.ExpiryGrace != nil {", New: "if false {",
-		Package: "./survey", Run: "TestATriggerHasItsOwnGrace/a_longer_grace/memory",
+		Package: "./survey", Run: "TestATriggerHasItsOwnGrace/a_longer_grace",
 	},
 	{
 		Name: "surveysend: an outage stops the sends of a channel", File: "survey/channelrow.go",
@@ -137,7 +137,7 @@ var surveySendMutants = []mutant{
 	{
 		Name: "surveysend: a gate that fails lets a link through", File: "survey/askgates.go",
 		Old: "			s.untried(it, ReasonGateFailed, nil)\n", New: "			open = append(open, it)\n",
-		Package: "./survey", Run: "TestAGateThatFailsLetsNothingThrough/a_panic/memory",
+		Package: "./survey", Run: "TestAGateThatFailsLetsNothingThrough/a_panic",
 	},
 	{
 		Name: "surveysend: a skipped link is asked about again", File: "survey/askgates.go",
@@ -156,14 +156,12 @@ var surveySendMutants = []mutant{
 	},
 	{
 		Name: "surveysend: a copy of the database asks a provider about a link", File: "survey/doubt.go",
-		Old: "if err == nil && verdicts[i].Action == notify.ActionProceed {", New: "if err == nil {",
+		Old: "verdicts[i].Action == notify.ActionProceed {", New: "i < len(verdicts) {",
 		Package: "./survey", Run: "TestACopyOfADatabaseSendsNoLinks",
 	},
 	{
 		Name: "surveysend: a call that is known not to be made leaves a doubt", File: "survey/mergesent.go",
-		Old: "		return held && stored.uncall()
-", New: "		return false
-",
+		Old: "return held && stored.uncall()", New: "return false",
 		Package: "./survey", Run: "TestACallThatWasNotMadeLeavesNoDoubt",
 	},
 }
