@@ -65,6 +65,7 @@ func ticking(t *testing.T, adapter, dsn string) {
 	}
 	t.Logf("%s: %d kills, %d calls before the last kill, %d in all, %d answers", adapter, f.kills, flowing, len(f.provider.log()), len(f.answered))
 	f.checkLinks()
+	f.checkWatch()
 }
 
 // with opens the database in this process.
@@ -207,5 +208,17 @@ func (f *fleet) checkLinks() {
 	}
 	if lost != 0 || double != 0 || twice != 0 {
 		f.t.Errorf("lost %d, double calls of one claim %d, sends made twice %d", lost, double, twice)
+	}
+}
+
+// checkWatch makes calls begin for links that have ended: had there been one, it
+// would have been noted.
+func (f *fleet) checkWatch() {
+	f.with(func(ctx context.Context, _ *survey.Service, db *sql.DB) error {
+		_, err := db.ExecContext(ctx, "UPDATE survey_instance SET call_started_on = created_on WHERE status = 'Completed'")
+		return err
+	})
+	if n := f.query("SELECT 'ended', count(*) FROM chaos_ended")["ended"]; n != len(f.answered) || n == 0 {
+		f.t.Errorf("the database noted %d calls, want %d", n, len(f.answered))
 	}
 }
