@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-const day = 24 * time.Hour
+const aDay = 24 * time.Hour
 
 // step is one send of a schedule.
 type step struct {
@@ -40,14 +40,14 @@ func walk(reminders []Duration, first time.Time) (steps []step) {
 func TestTheArithmeticOfTheLongSchedule(t *testing.T) {
 	t.Parallel()
 	event := time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC)
-	on := func(days int) time.Time { return event.Add(time.Duration(days) * day) }
+	on := func(days int) time.Time { return event.Add(time.Duration(days) * aDay) }
 	want := []step{
 		{on(60), 3, on(65), 2, 0, 1, StatusSent, false},
 		{on(65), 2, on(75), 1, 1, 2, StatusSent, false},
 		{on(75), 1, on(90), 0, 2, 3, StatusSent, false},
 		{on(90), 0, time.Time{}, 0, 3, 4, StatusSent, true},
 	}
-	reminders := []Duration{Duration(5 * day), Duration(10 * day), Duration(15 * day)}
+	reminders := []Duration{Duration(5 * aDay), Duration(10 * aDay), Duration(15 * aDay)}
 	if diff := cmp.Diff(want, walk(reminders, on(60))); diff != "" {
 		t.Error(diff)
 	}
@@ -86,7 +86,7 @@ func TestTheArithmeticOfAnySchedule(t *testing.T) {
 func TestACountBeyondTheScheduleEndsIt(t *testing.T) {
 	t.Parallel()
 	for _, remaining := range []int{-1, 3} {
-		if next, left := advance([]Duration{Duration(day)}, remaining, time.Unix(0, 0)); !next.IsZero() || left != 0 {
+		if next, left := advance([]Duration{Duration(aDay)}, remaining, time.Unix(0, 0)); !next.IsZero() || left != 0 {
 			t.Errorf("with %d left the next send is on %v", remaining, next)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 func TestWhenARowIsDue(t *testing.T) {
 	t.Parallel()
 	event := time.Date(2026, 5, 14, 0, 0, 0, 0, time.UTC)
-	on := func(days int) time.Time { return event.Add(time.Duration(days) * day) }
-	const grace = 30 * day
+	on := func(days int) time.Time { return event.Add(time.Duration(days) * aDay) }
+	const grace = 30 * aDay
 	for name, c := range map[string]struct {
 		row     Instance
 		status  string

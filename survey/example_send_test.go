@@ -32,7 +32,7 @@ func newDemo() demo {
 // offer publishes the survey and tells of one event. It returns the link's public
 // id.
 func (d demo) offer(s *survey.Service) string {
-	_, err := s.Publish(d.ctx, survey.Version{SurveyID: 7, Name: "Your visit", Definition: json.RawMessage(definition("1h", []string{"2d"}))})
+	_, err := s.Publish(d.ctx, survey.Version{SurveyID: 7, Name: "Your visit", IntegrationID: "visit", Definition: json.RawMessage(definition("1h", []string{"2d"}))})
 	mustSend(err)
 	got, err := s.Ingest(d.ctx, survey.Batch{EventKind: "service-visit-closed", Items: []survey.Item{{
 		Payload:   json.RawMessage(`{"wip": "40956", "model": "Corolla"}`),

@@ -37,9 +37,9 @@ func TestACallUnderWayDoesNotUndoABeacon(t *testing.T) {
 	stored := &Instance{Record: storage.Record{Status: StatusOpened}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at, OpenedOn: at}
 	mine := &Instance{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at}
 	mine.logCall(at, DeliveryDelivered, "", "")
-	mine.sent(at, []Duration{Duration(day)})
+	mine.sent(at, []Duration{Duration(aDay)})
 	stored.takeCall(mine)
-	if stored.Status != StatusOpened || !stored.NextSendOn.Equal(at.Add(day)) || stored.SendOrdinal != 1 || !stored.CallStartedOn.IsZero() {
+	if stored.Status != StatusOpened || !stored.NextSendOn.Equal(at.Add(aDay)) || stored.SendOrdinal != 1 || !stored.CallStartedOn.IsZero() {
 		t.Errorf("the row is %+v", stored)
 	}
 }

@@ -9,13 +9,6 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// By says who takes a support action and why. Both are required.
-type By = audit.By
-
-// ErrActionRefused says that a support action makes no sense for an instance as it
-// is now; the text says why. Nothing was written.
-var ErrActionRefused = audit.ErrRefused
-
 // Hold keeps an instance from being sent and from expiring until it is released;
 // the customer may still answer. A call that is under way at this moment cannot be
 // taken back.

@@ -94,7 +94,7 @@ const definition = `{
 // offer makes the links.
 func (f *fleet) offer() {
 	f.with(func(ctx context.Context, s *survey.Service, _ *sql.DB) error {
-		if _, err := s.Publish(ctx, survey.Version{SurveyID: 1, Name: "Visit", Definition: json.RawMessage(definition)}); err != nil {
+		if _, err := s.Publish(ctx, survey.Version{SurveyID: 1, Name: "Visit", IntegrationID: "visit", Definition: json.RawMessage(definition)}); err != nil {
 			return err
 		}
 		for first := 0; first < links(); first += 500 {
