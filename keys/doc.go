@@ -50,7 +50,7 @@
 // Hashes are SHA-256. Whatever has several fields is hashed with each field's
 // length before it ([Sum]), so that no two lists of fields give one message;
 // [RecipeHash] alone has the form of its document, and refuses what would bridge
-// its fields. [LinkToken] makes the secret part of a survey's link.
+// its fields. [LinkKey] makes the secret part of a survey's link.
 //
 // # Conventions
 //

@@ -23,15 +23,10 @@ func ExampleSurveyInstance() {
 	// Output: survey:4523:csi-gr-trigger:51bbfd1a3239fa739423b4897d893369008f3823f1b93264d50ab39fde5be7f0 <nil>
 }
 
-func ExampleLinkKeyID() {
-	fmt.Println(len(keys.LinkKeyID([]byte("0123456789abcdef0123456789abcdef"))))
-	// Output: 8
-}
-
-func ExampleLinkToken() {
-	key := []byte("0123456789abcdef0123456789abcdef")
-	first := keys.LinkToken(key, "8f3a1c4e-0b1d-4c2e-9f3a-5b6c7d8e9f00")
-	reminder := keys.LinkToken(key, "8f3a1c4e-0b1d-4c2e-9f3a-5b6c7d8e9f00")
-	fmt.Println(len(first), first == reminder)
-	// Output: 40 true
+func ExampleLinkKey() {
+	key := keys.NewLinkKey([]byte("0123456789abcdef0123456789abcdef"))
+	first := key.Token("8f3a1c4e-0b1d-4c2e-9f3a-5b6c7d8e9f00")
+	reminder := key.Token("8f3a1c4e-0b1d-4c2e-9f3a-5b6c7d8e9f00")
+	fmt.Println(key.ID(), len(first), first == reminder)
+	// Output: jxkzt4n2 40 true
 }

@@ -80,9 +80,9 @@ var vectors = []vector{
 	{"recipe", recipeHash, recipeOf(documentsRecipe...)},
 	{"recipe of nothing at X", "efaaedbc19bd06af043ad14c7ee51e09a4ada8b85862529650f4b4456638b7fb", recipeOf(keys.RecipeSlot{Path: "candidate.X"})},
 	{"recipe of nothing at Y", "c36c4c871ac1f206c5f63e8739e44e916253a264d79233472d6772ce56680dbc", recipeOf(keys.RecipeSlot{Path: "candidate.Y"})},
-	{"link key", "jxkzt4n2", textOf(func() string { return keys.LinkKeyID(hmacKey) })},
+	{"link key", "jxkzt4n2", textOf(func() string { return keys.NewLinkKey(hmacKey).ID() })},
 	{"link token", "jxkzt4n2gbiijdlnj27hob2ievjdnrrj27euzub6", textOf(func() string {
-		return keys.LinkToken(hmacKey, "8f3a1c4e-0b1d-4c2e-9f3a-5b6c7d8e9f00")
+		return keys.NewLinkKey(hmacKey).Token("8f3a1c4e-0b1d-4c2e-9f3a-5b6c7d8e9f00")
 	})},
 	{"automation row", "2b44de7a9c672f81fd63611b415680c80045dbc0", textOf(func() string { return keys.AutomationRowKey(runKey) })},
 	{"messaging job", "2b44de7a-9c67-8f81-bd63-611b415680c8", textOf(func() string { return keys.MessagingJobGUID(runKey) })},

@@ -18,7 +18,7 @@ type intake struct {
 	s     *Service
 	tx    storage.Tx
 	batch *Batch
-	link  linkKey
+	link  keys.LinkKey
 	now   time.Time
 
 	listeners []listener
@@ -139,7 +139,7 @@ func (in *intake) instance(e *event, l listener, hash, key string) (*Instance, e
 	t := l.trigger
 	row := &Instance{
 		Record:   storage.Record{Scope: in.batch.Scope, Key: key, Type: t.Channel, Status: StatusPending},
-		PublicID: id, LinkKey: in.link.id, LinkHash: linkHash(keys.LinkToken(in.link.secret, id)),
+		PublicID: id, LinkKey: in.link.ID(), LinkHash: linkHash(in.link.Token(id)),
 		SurveyID: l.version.SurveyID, SurveyVersion: l.version.Number, BusinessUnit: l.version.BusinessUnit, TriggerID: t.ID,
 		TriggeredOn: on, TriggeredBy: "event:" + in.batch.EventKind, Metadata: e.payload, CustomerRef: e.CustomerRef,
 		Channel: t.Channel, RecipientAddress: e.Address, RecipientLocale: e.Locale, UniqueHash: hash, CreatedOn: in.now,

@@ -39,11 +39,11 @@ func (s *Service) linkOf(ctx context.Context, row *Instance) (string, error) {
 	if s.options.SurveyURL == "" {
 		return "", errNoSurveyURL
 	}
-	secret, err := s.linkSecret(ctx, row.Scope, row.LinkKey)
+	key, err := s.linkKey(ctx, row.Scope, row.LinkKey)
 	if err != nil {
 		return "", fmt.Errorf("survey: link of %s: %w", row.PublicID, err)
 	}
-	token := keys.LinkToken(secret, row.PublicID)
+	token := key.Token(row.PublicID)
 	if linkHash(token) != row.LinkHash {
 		return "", fmt.Errorf("survey: link of %s: %w: %s is another key now", row.PublicID, ErrLinkKey, row.LinkKey)
 	}

@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -36,42 +37,37 @@ var linkKeys = storage.Define[linkKeyRow]("survey_link_key")
 // it at once make one.
 const storedLinkKey = "links"
 
-// linkKey is a key with its id.
-type linkKey struct {
-	id     string
-	secret []byte
-}
-
 // linkKeyring are the keys that this process knows. Bound copies of a service
 // share it.
 type linkKeyring struct {
-	own   *linkKey          // the host's; nil: the store's is used
-	given map[string][]byte // the host's by id, old ones too
+	own   *keys.LinkKey           // the host's; nil: the store's is used
+	given map[string]keys.LinkKey // the host's by id, old ones too
 
 	mu     sync.Mutex
-	stored map[Scope]linkKey // as a transaction that is over has read them
+	stored map[Scope]keys.LinkKey // as a transaction that is over has read them
 }
 
 // newLinkKeyring panics on keys that no program can mean.
 func newLinkKeyring(o *Options) *linkKeyring {
-	ring := &linkKeyring{given: map[string][]byte{}, stored: map[Scope]linkKey{}}
-	for _, secret := range append([][]byte{o.LinkKey}, o.OldLinkKeys...) {
-		if len(secret) > 0 && len(secret) < minLinkKey {
+	ring := &linkKeyring{given: map[string]keys.LinkKey{}, stored: map[Scope]keys.LinkKey{}}
+	for i, secret := range append([][]byte{o.LinkKey}, o.OldLinkKeys...) {
+		if i == 0 && len(secret) == 0 {
+			continue
+		}
+		if len(secret) < minLinkKey {
 			panic(fmt.Sprintf("survey: New: a link key of %d bytes, fewer than %d", len(secret), minLinkKey))
 		}
-		if len(secret) > 0 {
-			ring.given[keys.LinkKeyID(secret)] = append([]byte{}, secret...)
+		key := keys.NewLinkKey(bytes.Clone(secret))
+		ring.given[key.ID()] = key
+		if i == 0 {
+			ring.own = &key
 		}
-	}
-	if len(o.LinkKey) > 0 {
-		id := keys.LinkKeyID(o.LinkKey)
-		ring.own = &linkKey{id, ring.given[id]}
 	}
 	return ring
 }
 
 // linkKeyFor is the key for new instances of a tenant. It is made if there is none.
-func (s *Service) linkKeyFor(ctx context.Context, scope Scope) (linkKey, error) {
+func (s *Service) linkKeyFor(ctx context.Context, scope Scope) (keys.LinkKey, error) {
 	if s.links.own != nil {
 		return *s.links.own, nil
 	}
@@ -79,9 +75,9 @@ func (s *Service) linkKeyFor(ctx context.Context, scope Scope) (linkKey, error) 
 }
 
 // storedLinkKey reads a tenant's key, and makes it if asked to; without one it
-// returns the zero linkKey. What a bound transaction reads is not remembered: it
+// returns the zero value. What a bound transaction reads is not remembered: it
 // may be rolled back.
-func (s *Service) storedLinkKey(ctx context.Context, scope Scope, create bool) (linkKey, error) {
+func (s *Service) storedLinkKey(ctx context.Context, scope Scope, create bool) (keys.LinkKey, error) {
 	s.links.mu.Lock()
 	known, ok := s.links.stored[scope]
 	s.links.mu.Unlock()
@@ -97,11 +93,11 @@ func (s *Service) storedLinkKey(ctx context.Context, scope Scope, create bool) (
 			return nil
 		}
 		if err == nil {
-			known = linkKey{keys.LinkKeyID(row.Secret), row.Secret}
+			known = keys.NewLinkKey(row.Secret)
 		}
 		return err
 	})
-	if err == nil && s.tx == nil && known.secret != nil {
+	if err == nil && s.tx == nil && known.ID() != "" {
 		s.links.mu.Lock()
 		s.links.stored[scope] = known
 		s.links.mu.Unlock()
@@ -124,16 +120,16 @@ func makeLinkKey(ctx context.Context, tx storage.Tx, scope Scope) (*linkKeyRow, 
 	return got[0].Row, nil
 }
 
-// linkSecret is the key with that id.
-func (s *Service) linkSecret(ctx context.Context, scope Scope, id string) ([]byte, error) {
-	if secret := s.links.given[id]; secret != nil {
-		return secret, nil
+// linkKey is the key with that id.
+func (s *Service) linkKey(ctx context.Context, scope Scope, id string) (keys.LinkKey, error) {
+	if key, ok := s.links.given[id]; ok {
+		return key, nil
 	}
 	stored, err := s.storedLinkKey(ctx, scope, false)
-	if err == nil && stored.id != id {
+	if err == nil && stored.ID() != id {
 		err = fmt.Errorf("%w: %s", ErrLinkKey, id)
 	}
-	return stored.secret, err
+	return stored, err
 }
 
 // linkHash is what a token is stored and looked up by.
