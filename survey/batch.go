@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/keys"
-	"github.com/belfry-go/belfry/storage"
 )
 
 // Batch is what [Service.Ingest] takes: events of one kind.
@@ -39,12 +38,10 @@ type Recipient struct {
 	CustomerRef string `json:"customerRef,omitempty"`
 }
 
-var errNoTenant = errors.New("the scope of one tenant is needed")
-
 // check refuses what makes no batch at all.
 func (b *Batch) check() error {
-	if b.Scope == storage.AnyScope {
-		return errNoTenant
+	if err := checkScope(b.Scope); err != nil {
+		return err
 	}
 	if _, err := keys.Join(b.EventKind); err != nil || len(b.EventKind) > keys.MaxPartLen {
 		return errors.New("the event kind has to have 1 to 200 bytes of UTF-8 without control characters")

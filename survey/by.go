@@ -5,6 +5,6 @@ import "github.com/belfry-go/belfry/internal/audit"
 // By says who takes a support action and why. Both are required.
 type By = audit.By
 
-// ErrActionRefused says that a support action makes no sense for an instance as it
-// is now; the text says why. Nothing was written.
+// ErrActionRefused says that a support action makes no sense for a row as it is
+// now; the text says why. Nothing was written.
 var ErrActionRefused = audit.ErrRefused

@@ -25,13 +25,8 @@ const erasePage = 100
 // It returns how many instances there were. Each is erased in a transaction of its
 // own, so that after an error the call is repeated and goes on where it ended.
 func (s *Service) Erase(ctx context.Context, scope Scope, customerRef string, by By) (erased int, err error) {
-	switch {
-	case scope == storage.AnyScope:
-		err = errNoTenant
-	case customerRef == "":
+	if err = errors.Join(checkScope(scope), by.Check()); err == nil && customerRef == "" {
 		err = errors.New("no customer is named")
-	default:
-		err = by.Check()
 	}
 	for more := true; more && err == nil; {
 		var n int

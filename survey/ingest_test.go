@@ -374,10 +374,10 @@ func TestABatchThatMakesNoSense(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
 		for want, change := range map[string]func(*survey.Batch){
-			"survey: Ingest: the scope of one tenant is needed": func(b *survey.Batch) { b.Scope = storage.AnyScope },
-			"survey: Ingest: the event kind has to have":        func(b *survey.Batch) { b.EventKind = "" },
-			"survey: Ingest: the event kind has to have 1":      func(b *survey.Batch) { b.EventKind = "a\x1f" },
-			"survey: Ingest: the event kind has to have 1 to":   func(b *survey.Batch) { b.EventKind = strings.Repeat("a", 201) },
+			"survey: Ingest: survey: a scope or page":         func(b *survey.Batch) { b.Scope = storage.AnyScope },
+			"survey: Ingest: the event kind has to have":      func(b *survey.Batch) { b.EventKind = "" },
+			"survey: Ingest: the event kind has to have 1":    func(b *survey.Batch) { b.EventKind = "a\x1f" },
+			"survey: Ingest: the event kind has to have 1 to": func(b *survey.Batch) { b.EventKind = strings.Repeat("a", 201) },
 		} {
 			b := batch(visit)
 			change(&b)

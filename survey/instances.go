@@ -9,16 +9,8 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// maxPage bounds what one call of a listing gives.
-const maxPage = 1000
-
-// Page says where a listing goes on, and how far. The zero value is its start.
-type Page struct {
-	// After is the Key of the last row of the page before.
-	After string
-	// Limit is how many rows come back at most; zero, or more, means 1000.
-	Limit int
-}
+// maxLog bounds how much of the log of an instance is read.
+const maxLog = 1000
 
 // Selection says which instances are listed. One of the two is required; with both
 // set both hold.
@@ -28,11 +20,12 @@ type Selection struct {
 }
 
 // Instances lists the instances of a customer or a survey in the order of their
-// keys, deleted ones too. It shows personal data.
+// keys, deleted ones too; Page.After is the Key of the last one of the page before.
+// It shows personal data.
 func (s *Service) Instances(ctx context.Context, scope Scope, of Selection, p Page) ([]Instance, error) {
 	where, err := of.where()
-	if scope == storage.AnyScope {
-		err = errNoTenant
+	if err == nil {
+		err = checkScope(scope)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("survey: Instances: %w", err)
@@ -40,12 +33,9 @@ func (s *Service) Instances(ctx context.Context, scope Scope, of Selection, p Pa
 	if p.After != "" {
 		where = append(where, storage.Greater("key", p.After))
 	}
-	if p.Limit <= 0 || p.Limit > maxPage {
-		p.Limit = maxPage
-	}
 	var out []Instance
 	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := instances.Find(ctx, tx, scope, storage.Query{Where: where, OrderBy: "key", Limit: p.Limit})
+		rows, err := instances.Find(ctx, tx, scope, storage.Query{Where: where, OrderBy: "key", Limit: p.limit()})
 		out = make([]Instance, len(rows))
 		for i, r := range rows {
 			out[i] = *r
@@ -85,7 +75,7 @@ func (s *Service) Instance(ctx context.Context, scope Scope, publicID string) (I
 		if row, err = instanceByPublicID(ctx, tx, scope, publicID); err != nil {
 			return err
 		}
-		rows, err := deliveries.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("public_id", publicID)}, Limit: maxPage})
+		rows, err := deliveries.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("public_id", publicID)}, Limit: maxLog})
 		log = make([]Delivery, len(rows))
 		for i, d := range rows {
 			log[i] = *d
@@ -100,8 +90,8 @@ func (s *Service) Instance(ctx context.Context, scope Scope, publicID string) (I
 
 // instanceByPublicID reads an instance, or returns storage.ErrNotFound.
 func instanceByPublicID(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (*Instance, error) {
-	if scope == storage.AnyScope {
-		return nil, errNoTenant
+	if err := checkScope(scope); err != nil {
+		return nil, err
 	}
 	rows, err := instances.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("public_id", publicID)}, Limit: 1})
 	if err != nil {

@@ -22,8 +22,8 @@ type Tally struct {
 // Tally counts the instances of a survey by status, for dashboards. It looks at
 // 10,000 of them at most, however many there are.
 func (s *Service) Tally(ctx context.Context, scope Scope, surveyID int64) (Tally, error) {
-	if scope == storage.AnyScope {
-		return Tally{}, fmt.Errorf("survey: Tally: %w", errNoTenant)
+	if err := checkScope(scope); err != nil {
+		return Tally{}, fmt.Errorf("survey: Tally: %w", err)
 	}
 	var out Tally
 	err := s.inTx(ctx, func(tx storage.Tx) error {
