@@ -27,7 +27,7 @@ type DeleteOptions struct {
 func (s *Service) Delete(ctx context.Context, scope Scope, publicID string, by By, opts *DeleteOptions) error {
 	forget := opts != nil && opts.Forget
 	err := s.inTx(ctx, func(tx storage.Tx) error {
-		row, err := instanceByPublicID(ctx, tx, scope, publicID)
+		row, err := readInstance(ctx, tx, scope, publicID)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (i *Instance) delete(now time.Time) string {
 		return "it is deleted already"
 	}
 	i.DeletedOn = now
-	i.stop(now)
+	i.takeBack(now)
 	return ""
 }
 
@@ -66,8 +66,8 @@ func (i *Instance) deleteAgain(now time.Time) string {
 	return ""
 }
 
-// stop ends the schedule, whatever holds the row.
-func (i *Instance) stop(now time.Time) {
+// takeBack ends the schedule, whatever holds the row.
+func (i *Instance) takeBack(now time.Time) {
 	i.DueOn, i.NextSendOn, i.Type, i.IsOnSupportHold = time.Time{}, time.Time{}, "", false
 	if i.StoppedOn.IsZero() {
 		i.StoppedOn = now
@@ -79,7 +79,7 @@ const forgotten = "forgotten:"
 
 // forgetKey moves a row to a key that no event has.
 func forgetKey(ctx context.Context, tx storage.Tx, scope Scope, publicID string) error {
-	row, err := instanceByPublicID(ctx, tx, scope, publicID)
+	row, err := readInstance(ctx, tx, scope, publicID)
 	if err != nil {
 		return err
 	}

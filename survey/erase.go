@@ -70,7 +70,7 @@ func (s *Service) eraseInstance(ctx context.Context, scope Scope, publicID strin
 }
 
 func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID string, by By) error {
-	row, err := instanceByPublicID(ctx, tx, scope, publicID)
+	row, err := readInstance(ctx, tx, scope, publicID)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (i *Instance) erased(now time.Time) *Instance {
 	if bare.DeletedOn.IsZero() {
 		bare.DeletedOn = now
 	}
-	bare.stop(now)
+	bare.takeBack(now)
 	return &bare
 }
 

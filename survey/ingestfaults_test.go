@@ -246,8 +246,8 @@ func TestI28_TenantsDoNotSeeEachOthersEvents(t *testing.T) {
 			"Delete":    h.survey.Delete(ctx, storage.AnyScope, id, support, nil),
 			"Erase":     last(h.survey.Erase(ctx, storage.AnyScope, "cust-123", support)),
 		} {
-			if err == nil || errors.Is(err, storage.ErrNotFound) {
-				h.t.Errorf("%s across tenants: %v", name, err)
+			if err == nil {
+				h.t.Errorf("%s works across tenants", name)
 			}
 		}
 		n, err := h.survey.Erase(ctx, "south", "cust-123", support)

@@ -72,7 +72,7 @@ func (s *Service) Instance(ctx context.Context, scope Scope, publicID string) (I
 	var row *Instance
 	var log []Delivery
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-		if row, err = instanceByPublicID(ctx, tx, scope, publicID); err != nil {
+		if row, err = readInstance(ctx, tx, scope, publicID); err != nil {
 			return err
 		}
 		rows, err := deliveries.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("public_id", publicID)}, Limit: maxLog})
@@ -88,8 +88,8 @@ func (s *Service) Instance(ctx context.Context, scope Scope, publicID string) (I
 	return *row, log, nil
 }
 
-// instanceByPublicID reads an instance, or returns storage.ErrNotFound.
-func instanceByPublicID(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (*Instance, error) {
+// readInstance reads an instance, or returns storage.ErrNotFound.
+func readInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (*Instance, error) {
 	if err := checkScope(scope); err != nil {
 		return nil, err
 	}

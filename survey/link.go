@@ -21,7 +21,7 @@ var errNoSurveyURL = errors.New("survey: Options.SurveyURL is not set")
 func (s *Service) Link(ctx context.Context, scope Scope, publicID string) (string, error) {
 	var row *Instance
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-		row, err = instanceByPublicID(ctx, tx, scope, publicID)
+		row, err = readInstance(ctx, tx, scope, publicID)
 		return err
 	})
 	if err == nil && !row.DeletedOn.IsZero() {
