@@ -230,7 +230,7 @@ func TestI28_TenantsDoNotSeeEachOthersEvents(t *testing.T) {
 		}
 		id := got["north"].Items[0].Instances[0].PublicID
 		for name, err := range map[string]error{
-			"Instance": second(h.survey.Instance(ctx, "south", id)),
+			"Instance": failureOf(h.survey.Instance(ctx, "south", id)),
 			"Link":     last(h.survey.Link(ctx, "south", id)),
 			"Delete":   h.survey.Delete(ctx, "south", id, support, nil),
 		} {
@@ -239,7 +239,7 @@ func TestI28_TenantsDoNotSeeEachOthersEvents(t *testing.T) {
 			}
 		}
 		for name, err := range map[string]error{
-			"Instance":  second(h.survey.Instance(ctx, storage.AnyScope, id)),
+			"Instance":  failureOf(h.survey.Instance(ctx, storage.AnyScope, id)),
 			"Instances": last(h.survey.Instances(ctx, storage.AnyScope, survey.Selection{SurveyID: 4523}, survey.Page{})),
 			"Link":      last(h.survey.Link(ctx, storage.AnyScope, id)),
 			"Tally":     last(h.survey.Tally(ctx, storage.AnyScope, 4523)),
@@ -261,7 +261,7 @@ func TestI28_TenantsDoNotSeeEachOthersEvents(t *testing.T) {
 	})
 }
 
-func second[A, B any](_ A, _ B, err error) error { return err }
+func failureOf[A, B any](_ A, _ B, err error) error { return err }
 
 func last[A any](_ A, err error) error { return err }
 
