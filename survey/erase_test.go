@@ -48,9 +48,9 @@ func (h *host) stored() string {
 // canaries are what the store holds of the customer who is erased.
 var canaries = []string{"+964 770 000 0009", "cust-erased", "Canary", "tweety"}
 
-// answered is a customer with two instances, one of which is answered and told to a
+// answeredCustomer is a customer with two instances, one of which is answered and told to a
 // subscriber that is not there.
-func (h *host) answered() (open, done string) {
+func (h *host) answeredCustomer() (open, done string) {
 	h.t.Helper()
 	b := batch(`{"jobType":"GR","wip":1,"CustomerName":"Canary"}`, `{"jobType":"GR","wip":2,"CustomerName":"Canary"}`)
 	for i := range b.Items {
@@ -77,7 +77,7 @@ func TestACustomerIsErased(t *testing.T) {
 	t.Parallel()
 	eachHost(t, &survey.Options{ExpectedSubscribers: []string{"absent"}}, func(h *host) {
 		h.publish(csiGR)
-		open, done := h.answered()
+		open, done := h.answeredCustomer()
 		other := h.ingest().Items[0].Instances[0].PublicID
 		for _, canary := range canaries {
 			if !strings.Contains(h.stored(), canary) {
@@ -133,7 +133,7 @@ func TestAnErasureIsRepeatedAfterAnyCrash(t *testing.T) {
 	t.Parallel()
 	eachHost(t, &survey.Options{ExpectedSubscribers: []string{"absent"}}, func(h *host) {
 		h.publish(csiGR)
-		h.answered()
+		h.answeredCustomer()
 		for n := int64(1); ; n++ {
 			f := &faulty{Store: h.store, crash: n}
 			if _, err := survey.New(f, nil).Erase(h.t.Context(), "", canaries[1], support); !errors.Is(err, errCrash) {
