@@ -18,8 +18,8 @@ import (
 
 func newPoller(h *host) *belfry.Poller { return belfry.NewPoller(h.store, nil, h.survey) }
 
-// stored is all that the store holds about surveys, as text.
-func (h *host) stored() string {
+// everything is all that the store holds about surveys, as text.
+func (h *host) everything() string {
 	h.t.Helper()
 	var b strings.Builder
 	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
@@ -80,7 +80,7 @@ func TestACustomerIsErased(t *testing.T) {
 		open, done := h.answeredCustomer()
 		other := h.ingest().Items[0].Instances[0].PublicID
 		for _, canary := range canaries {
-			if !strings.Contains(h.stored(), canary) {
+			if !strings.Contains(h.everything(), canary) {
 				h.t.Fatalf("%s is not stored to begin with", canary)
 			}
 		}
@@ -88,8 +88,8 @@ func TestACustomerIsErased(t *testing.T) {
 			h.t.Fatalf("%d erased, %v", n, err)
 		}
 		for _, canary := range canaries {
-			if strings.Contains(h.stored(), canary) {
-				h.t.Errorf("%s is left:\n%s", canary, h.stored())
+			if strings.Contains(h.everything(), canary) {
+				h.t.Errorf("%s is left:\n%s", canary, h.everything())
 			}
 		}
 		if n, err := h.survey.Erase(h.t.Context(), "", canaries[1], support); n != 0 || err != nil {
@@ -144,7 +144,7 @@ func TestAnErasureIsRepeatedAfterAnyCrash(t *testing.T) {
 			}
 		}
 		for _, canary := range canaries {
-			if strings.Contains(h.stored(), canary) {
+			if strings.Contains(h.everything(), canary) {
 				h.t.Errorf("%s is left", canary)
 			}
 		}
