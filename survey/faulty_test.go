@@ -19,17 +19,17 @@ type faulty struct {
 	commit bool  // the reply to the first COMMIT is lost
 }
 
-func (s *faulty) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	err := s.Store.InTx(ctx, func(tx storage.Tx) error { return f(&faultyTx{tx, s}) })
-	if err == nil && s.commit {
-		s.commit = false
+func (f *faulty) InTx(ctx context.Context, do func(storage.Tx) error) error {
+	err := f.Store.InTx(ctx, func(tx storage.Tx) error { return do(&faultyTx{tx, f}) })
+	if err == nil && f.commit {
+		f.commit = false
 		return storage.ErrOutcomeUnknown
 	}
 	return err
 }
 
-func (s *faulty) step() error {
-	if s.verbs.Add(1) == s.crash {
+func (f *faulty) step() error {
+	if f.verbs.Add(1) == f.crash {
 		return errCrash
 	}
 	return nil
