@@ -1,6 +1,7 @@
 package survey_test
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -95,4 +97,14 @@ func (h *host) same(what string, want, got any) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		h.t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
+}
+
+// notifier is the other domain on the same store, with a subscriber bi of its own.
+func (h *host) notifier() *notify.Notifier {
+	n := notify.New(h.store, nil)
+	n.Subscribe(notify.StatusFunc("bi", func(context.Context, notify.StatusChange) error {
+		h.t.Error("a response came as a change of status")
+		return nil
+	}))
+	return n
 }
