@@ -3,6 +3,7 @@ package survey
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 )
 
 // formulaStarts begin what spreadsheets run, those of East Asian keyboards and
@@ -11,11 +12,9 @@ const formulaStarts = "=+-@\t\r\n＝＋－＠"
 
 // defused is a text that no spreadsheet takes for a formula.
 func defused(text string) string {
-	for _, r := range text {
-		if strings.ContainsRune(formulaStarts, r) {
-			return "'" + text
-		}
-		break
+	first, _ := utf8.DecodeRuneInString(text)
+	if text != "" && strings.ContainsRune(formulaStarts, first) {
+		return "'" + text
 	}
 	return text
 }
