@@ -14,18 +14,18 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-// second is the next version of the document's survey: without the complaint, with
+// csiGR2 is the next version of the document's survey: without the complaint, with
 // choices.
-var second = strings.Replace(csiGR,
+var csiGR2 = strings.Replace(csiGR,
 	`{"id": "complaint", "type": "longText", "when": {"questionId": "has-a-complaint", "op": "==", "value": "yes"}}`,
 	`{"id": "remark", "type": "longText"}, {"id": "extras", "type": "multiple", "options": [{"value": "-wash"}, {"value": "tyres"}]}, {"id": "delta", "type": "number"}`, 1)
 
-// answered publishes two versions with a response each.
-func (h *host) answered() {
+// twoAnswers publishes two versions with a response each.
+func (h *host) twoAnswers() {
 	h.publish(csiGR)
 	h.submit(h.invite("one", func(r *survey.Instance) { r.CustomerRef, r.BusinessUnit = "@cmd", "erbil" }), complains)
-	h.publish(second)
-	h.clock.Add(day)
+	h.publish(csiGR2)
+	h.clock.Add(oneDay)
 	h.submit(h.invite("two", func(r *survey.Instance) { r.SurveyVersion = 2 }),
 		`{"rate": 9, "has-a-complaint": "no", "remark": "=HYPERLINK(\"http://x\")\nand \"more\", so", "extras": ["tyres", "-wash"], "delta": -5}`)
 }
@@ -41,7 +41,7 @@ func (h *host) csv(q survey.ResponseQuery) string {
 
 func TestAnExportIsCSVThatNoSpreadsheetRuns(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.answered()
+		h.twoAnswers()
 		want := "publicId,surveyId,surveyVersion,triggerId,businessUnit,customerRef,agentId,completedAt,submittedAt," +
 			"answers.rate,answers.has-a-complaint,answers.complaint,answers.remark,answers.extras,answers.delta\r\n" +
 			"id-one,4523,1,csi-gr-trigger,erbil,'@cmd,,2026-05-14T05:12:34Z,2026-05-14T05:12:34Z,3,yes,It was late.,,,\r\n" +
@@ -52,20 +52,20 @@ func TestAnExportIsCSVThatNoSpreadsheetRuns(t *testing.T) {
 
 func TestAnExportIsOfItsRange(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.answered()
+		h.twoAnswers()
 		for name, c := range map[string]struct {
 			q       survey.ResponseQuery
 			want    string
 			columns int
 		}{
 			"all":         {survey.ResponseQuery{SurveyID: 4523}, "id-one id-two", 15},
-			"since":       {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(day)}, "id-two", 14},
-			"until":       {survey.ResponseQuery{SurveyID: 4523, Until: start.Add(day)}, "id-one", 12},
+			"since":       {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(oneDay)}, "id-two", 14},
+			"until":       {survey.ResponseQuery{SurveyID: 4523, Until: start.Add(oneDay)}, "id-one", 12},
 			"one unit":    {survey.ResponseQuery{SurveyID: 4523, BusinessUnits: []string{"erbil"}}, "id-one", 12},
 			"no unit":     {survey.ResponseQuery{SurveyID: 4523, BusinessUnits: []string{}}, "", 9},
 			"the first":   {survey.ResponseQuery{SurveyID: 4523, Limit: 1}, "id-one", 12},
 			"another one": {survey.ResponseQuery{SurveyID: 4524}, "", 9},
-			"nothing yet": {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(2 * day)}, "", 9},
+			"nothing yet": {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(2 * oneDay)}, "", 9},
 		} {
 			records, err := csv.NewReader(strings.NewReader(h.csv(c.q))).ReadAll()
 			if err != nil {
@@ -82,9 +82,9 @@ func TestAnExportIsOfItsRange(t *testing.T) {
 
 func TestAnExportAsJSONLinesSaysAll(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.answered()
+		h.twoAnswers()
 		var out bytes.Buffer
-		n, err := h.survey.ExportJSONLines(t.Context(), "", &out, survey.ResponseQuery{SurveyID: 4523, Until: start.Add(day)})
+		n, err := h.survey.ExportJSONLines(t.Context(), "", &out, survey.ResponseQuery{SurveyID: 4523, Until: start.Add(oneDay)})
 		h.same("error", error(nil), err)
 		h.same("responses", 1, n)
 		h.same("line", `{"publicId":"id-one","surveyId":4523,"surveyVersion":1,"triggerId":"csi-gr-trigger","businessUnit":"erbil","customerRef":"@cmd",`+
@@ -145,7 +145,7 @@ func TestAnExportGoesPageByPage(t *testing.T) {
 
 func TestAnExportSaysThatItsWriterFailed(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.answered()
+		h.twoAnswers()
 		full := errors.New("disk full")
 		q := survey.ResponseQuery{SurveyID: 4523}
 		_, err := h.survey.ExportCSV(t.Context(), "", failing{full}, q)

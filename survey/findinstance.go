@@ -45,14 +45,14 @@ func findInstance(ctx context.Context, tx storage.Tx, scope Scope, is storage.Co
 
 // answerable says whether the instance still takes a response, or has it. The
 // absolute limit holds whether or not a poller has come by since.
-func (r *Instance) answerable(now time.Time) bool {
+func (i *Instance) answerable(now time.Time) bool {
 	switch {
-	case !r.DeletedOn.IsZero() || r.Status == StatusExpired:
+	case !i.DeletedOn.IsZero() || i.Status == StatusExpired:
 		return false
-	case r.Status == StatusCompleted:
+	case i.Status == StatusCompleted:
 		return true
 	}
-	return r.ExpiresOn.IsZero() || now.Before(r.ExpiresOn)
+	return i.ExpiresOn.IsZero() || now.Before(i.ExpiresOn)
 }
 
 // maxRaces bounds how often one call begins again because claims, sends or beacons

@@ -32,14 +32,14 @@ func (s *Service) Opened(ctx context.Context, token string) error {
 }
 
 // open reports whether there was anything to change.
-func (r *Instance) open(now time.Time) bool {
-	if r.Status != StatusPending && r.Status != StatusSent {
+func (i *Instance) open(now time.Time) bool {
+	if i.Status != StatusPending && i.Status != StatusSent {
 		return false
 	}
-	machine.Must(r.Status, StatusOpened)
-	r.Status = StatusOpened
-	if r.OpenedOn.IsZero() {
-		r.OpenedOn = now
+	machine.Must(i.Status, StatusOpened)
+	i.Status = StatusOpened
+	if i.OpenedOn.IsZero() {
+		i.OpenedOn = now
 	}
 	return true
 }

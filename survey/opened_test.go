@@ -12,14 +12,14 @@ func TestAnOpenedInstanceKeepsItsReminders(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
 		token := h.invite("one")
-		want := h.stored(token)
+		want := h.row(token)
 		h.clock.Add(time.Hour)
 		h.same("opened", error(nil), h.survey.Opened(t.Context(), token))
 		want.Status, want.OpenedOn, want.Version = survey.StatusOpened, start.Add(time.Hour), 2
-		h.same("instance", want, h.stored(token))
+		h.same("instance", want, h.row(token))
 		h.clock.Add(time.Hour)
 		h.same("opened again", error(nil), h.survey.Opened(t.Context(), token))
-		h.same("instance", want, h.stored(token))
+		h.same("instance", want, h.row(token))
 	})
 }
 
@@ -28,9 +28,9 @@ func TestI4_ABeaconAfterTheResponseChangesNothing(t *testing.T) {
 		h.publish(csiGR)
 		token := h.invite("one")
 		h.submit(token, content)
-		want := h.stored(token)
+		want := h.row(token)
 		h.same("opened", error(nil), h.survey.Opened(t.Context(), token))
-		h.same("instance", want, h.stored(token))
+		h.same("instance", want, h.row(token))
 	})
 }
 
@@ -39,7 +39,7 @@ func TestAskingForAFormChangesNothing(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
 		token := h.invite("one")
-		want := h.stored(token)
+		want := h.row(token)
 		for range 3 {
 			form, err := h.survey.Form(t.Context(), token)
 			h.same("error", error(nil), err)
@@ -47,7 +47,7 @@ func TestAskingForAFormChangesNothing(t *testing.T) {
 			form.Definition = nil
 			h.same("form", survey.Form{PublicID: "id-one", SurveyID: 4523, Survey: "E2E CSI-GR", Version: 1, Locale: "ar", State: survey.FormOpen}, form)
 		}
-		h.same("instance", want, h.stored(token))
+		h.same("instance", want, h.row(token))
 		h.submit(token, content)
 		form, err := h.survey.Form(t.Context(), token)
 		h.same("error", error(nil), err)
@@ -67,6 +67,6 @@ func TestAFormInAHostsTransactionSeesWhatItDid(t *testing.T) {
 			_, err := bound.Form(t.Context(), token)
 			return err
 		})
-		h.same("status", survey.StatusOpened, h.stored(token).Status)
+		h.same("status", survey.StatusOpened, h.row(token).Status)
 	})
 }

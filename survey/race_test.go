@@ -64,7 +64,7 @@ func TestI25_ASubmitIsRepeatedWhileClaimsAndBeaconsMoveTheVersion(t *testing.T) 
 		got, err := s.Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(content)})
 		h.same("error", error(nil), err)
 		h.same("receipt", survey.Receipt{PublicID: "id-one", CompletedOn: start}, got)
-		h.same("what the others wrote", 5, h.stored(token).Calls)
+		h.same("what the others wrote", 5, h.row(token).Calls)
 		h.same("responses, answers, events", [3]int{1, 2, 1}, h.counts())
 	})
 }
@@ -80,7 +80,7 @@ func TestI4_ASubmitThatLosesToTheExpiryLeavesNothing(t *testing.T) {
 			h.same("submitted", true, errors.Is(err, survey.ErrNoSurvey))
 			return nil
 		})
-		h.same("status", survey.StatusExpired, h.stored(token).Status)
+		h.same("status", survey.StatusExpired, h.row(token).Status)
 		h.same("responses, answers, events", [3]int{}, h.counts())
 	})
 }
@@ -90,10 +90,10 @@ func TestABeaconIsRepeatedAndGivesUpForTheEnd(t *testing.T) {
 		h.publish(csiGR)
 		token := h.invite("one")
 		h.same("opened", error(nil), h.busy(5, func(r *survey.Instance) { r.Calls++ }).Opened(t.Context(), token))
-		h.same("status", survey.StatusOpened, h.stored(token).Status)
+		h.same("status", survey.StatusOpened, h.row(token).Status)
 		token = h.invite("two")
 		h.same("opened", error(nil), h.busy(1, func(r *survey.Instance) { r.Status = survey.StatusCompleted }).Opened(t.Context(), token))
-		h.same("status", survey.StatusCompleted, h.stored(token).Status)
+		h.same("status", survey.StatusCompleted, h.row(token).Status)
 		token = h.invite("three")
 		err := h.busy(1000, func(r *survey.Instance) { r.Calls++ }).Opened(t.Context(), token)
 		h.same("it has an end", true, errors.Is(err, storage.ErrBusy))
@@ -106,7 +106,7 @@ func TestI25_TheUniqueKeyDecidesWhatTheInstanceDoesNot(t *testing.T) {
 		h.publish(csiGR)
 		token := h.invite("one")
 		h.submit(token, complains)
-		r := h.stored(token)
+		r := h.row(token)
 		h.tx(func(tx storage.Tx) error {
 			r.Status = survey.StatusSent
 			return instanceTable.Save(t.Context(), tx, r)

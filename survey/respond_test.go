@@ -31,11 +31,11 @@ const (
 func (h *host) invite(token string, change ...func(*survey.Instance)) string {
 	h.t.Helper()
 	r := &survey.Instance{
-		Record:   storage.Record{Key: "4523:csi-gr-trigger:" + token, Type: "memory:default", Status: survey.StatusSent, DueOn: start.Add(day)},
+		Record:   storage.Record{Key: "4523:csi-gr-trigger:" + token, Type: "memory:default", Status: survey.StatusSent, DueOn: start.Add(oneDay)},
 		PublicID: "id-" + token, LinkHash: survey.LinkHash(token), SurveyID: 4523, SurveyVersion: 1, TriggerID: "csi-gr-trigger",
 		TriggeredOn: start, TriggeredBy: "event:service-visit-closed", Metadata: json.RawMessage(visit), CustomerRef: "cust-123",
 		Channel: "memory:default", RecipientAddress: "+964 770 000 0001", RecipientLocale: "ar", UniqueHash: token, CreatedOn: start,
-		NextSendOn: start.Add(day), LastSentOn: start, SendOrdinal: 1,
+		NextSendOn: start.Add(oneDay), LastSentOn: start, SendOrdinal: 1,
 	}
 	for _, f := range change {
 		f(r)
@@ -54,8 +54,8 @@ func (h *host) tx(f func(tx storage.Tx) error) {
 	}
 }
 
-// stored is the instance of a link as it is now.
-func (h *host) stored(token string) (row *survey.Instance) {
+// row is the instance of a link as it is now.
+func (h *host) row(token string) (row *survey.Instance) {
 	h.t.Helper()
 	h.tx(func(tx storage.Tx) error {
 		found, err := instanceTable.Find(h.t.Context(), tx, storage.AnyScope, storage.Query{Where: []storage.Cond{storage.Eq("link_hash", survey.LinkHash(token))}, Limit: 2})

@@ -77,16 +77,16 @@ func (s *Service) submitOnce(ctx context.Context, tx storage.Tx, find finder, r 
 }
 
 // complete ends the instance; a claim that holds it finds out when it writes.
-func (r *Instance) complete(now, completedOn time.Time, shown bool) {
-	machine.Must(r.Status, StatusCompleted)
-	r.Status, r.CompletedOn, r.EndedOn = StatusCompleted, completedOn, now
-	r.DueOn, r.NextSendOn = time.Time{}, time.Time{}
-	r.IsOnSupportHold = false
-	if r.StoppedOn.IsZero() {
-		r.StoppedOn = now
+func (i *Instance) complete(now, completedOn time.Time, shown bool) {
+	machine.Must(i.Status, StatusCompleted)
+	i.Status, i.CompletedOn, i.EndedOn = StatusCompleted, completedOn, now
+	i.DueOn, i.NextSendOn = time.Time{}, time.Time{}
+	i.IsOnSupportHold = false
+	if i.StoppedOn.IsZero() {
+		i.StoppedOn = now
 	}
-	if shown && r.OpenedOn.IsZero() {
-		r.OpenedOn = now // without JavaScript nothing else tells
+	if shown && i.OpenedOn.IsZero() {
+		i.OpenedOn = now // without JavaScript nothing else tells
 	}
 }
 
@@ -129,12 +129,12 @@ func (s *Service) again(ctx context.Context, tx storage.Tx, row *Instance, v *ve
 	return out, nil
 }
 
-// maxName bounds AgentID and IdempotencyKey in bytes.
-const maxName = 200
+// maxAgent bounds AgentID and IdempotencyKey in bytes.
+const maxAgent = 200
 
 func (r Response) check() error {
 	for field, text := range map[string]string{"AgentID": r.AgentID, "IdempotencyKey": r.IdempotencyKey} {
-		if len(text) > maxName || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+		if len(text) > maxAgent || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
 			return &AnswersError{Faults: []AnswerFault{{Code: FaultMalformed, Problem: field + " is not a text of at most 200 bytes without control characters"}}}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-const day = 24 * time.Hour
+const oneDay = 24 * time.Hour
 
 func TestI23_AResponseEndsItsInstanceAndMakesOneEvent(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
@@ -22,7 +22,7 @@ func TestI23_AResponseEndsItsInstanceAndMakesOneEvent(t *testing.T) {
 		got, err := h.survey.Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(complains), AgentID: "agent-7", CompletedOn: start.Add(time.Minute)})
 		h.same("receipt", survey.Receipt{PublicID: "id-one", CompletedOn: start.Add(time.Minute)}, got)
 		h.same("error", error(nil), err)
-		r := h.stored(token)
+		r := h.row(token)
 		h.same("status", survey.StatusCompleted, r.Status)
 		h.same("moments", []time.Time{{}, {}, start.Add(time.Minute), start.Add(time.Hour), start.Add(time.Hour), start.Add(time.Hour)},
 			[]time.Time{r.DueOn, r.NextSendOn, r.CompletedOn, r.EndedOn, r.StoppedOn, r.OpenedOn})
@@ -35,7 +35,7 @@ func TestI23_AResponseEndsItsInstanceAndMakesOneEvent(t *testing.T) {
 			CompletedOn: start.Add(time.Minute), SubmittedOn: start.Add(time.Hour),
 			Answers: json.RawMessage(`{"complaint":"It was late.","has-a-complaint":"yes","rate":3}`),
 		}, stored)
-		h.clock.Add(60 * day)
+		h.clock.Add(60 * oneDay)
 		h.drain()
 		h.same("sends", 0, len(h.sent()))
 	})
@@ -52,7 +52,7 @@ func TestI23_WhatIsRolledBackLeavesNothing(t *testing.T) {
 		})
 		h.same("rolled back", true, errors.Is(err, no))
 		h.same("responses, answers, events", [3]int{}, h.counts())
-		h.same("status", survey.StatusSent, h.stored(token).Status)
+		h.same("status", survey.StatusSent, h.row(token).Status)
 		h.tx(func(tx storage.Tx) error {
 			_, err := h.survey.WithTx(tx).Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(content)})
 			return err
@@ -103,7 +103,7 @@ func TestI25_OfTwoHundredSubmitsOneWinsWhileASenderHoldsTheRow(t *testing.T) {
 		}
 		h.same("winners", 1, won)
 		h.same("responses, answers, events", [3]int{1, 3, 1}, h.counts())
-		r := h.stored(token)
+		r := h.row(token)
 		h.same("status", survey.StatusCompleted, r.Status)
 		h.same("due", time.Time{}, r.DueOn)
 		err := h.store.InTx(t.Context(), func(tx storage.Tx) error { return instanceTable.Save(t.Context(), tx, held...) })
@@ -113,7 +113,7 @@ func TestI25_OfTwoHundredSubmitsOneWinsWhileASenderHoldsTheRow(t *testing.T) {
 
 // hold writes the row as a sender does, until the instance is completed.
 func (h *host) hold(token string) {
-	for r := h.stored(token); r.Status != survey.StatusCompleted; r = h.stored(token) {
+	for r := h.row(token); r.Status != survey.StatusCompleted; r = h.row(token) {
 		err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
 			r.Calls++
 			return instanceTable.Save(h.t.Context(), tx, r)
@@ -161,7 +161,7 @@ func TestAnswersThatDoNotFitChangeNothing(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
 		token := h.invite("one")
-		before := h.stored(token)
+		before := h.row(token)
 		for _, r := range []survey.Response{
 			{Answers: json.RawMessage(`{"rate": 11, "colour": "red"}`)},
 			{Answers: json.RawMessage(content), AgentID: "two\nlines"},
@@ -172,7 +172,7 @@ func TestAnswersThatDoNotFitChangeNothing(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		h.same("instance", before, h.stored(token))
+		h.same("instance", before, h.row(token))
 		h.same("responses, answers, events", [3]int{}, h.counts())
 	})
 }
@@ -180,12 +180,12 @@ func TestAnswersThatDoNotFitChangeNothing(t *testing.T) {
 func TestALinkThatDoesNotLeadToASurveySaysNothing(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
-		h.clock.Add(day)
+		h.clock.Add(oneDay)
 		tokens := map[string]string{
 			"unknown": "unknown", "empty": "", "malformed": "\x00\xff' OR 1=1",
 			"expired": h.invite("expired", func(r *survey.Instance) { r.Status, r.DueOn = survey.StatusExpired, time.Time{} }),
 			"deleted": h.invite("deleted", func(r *survey.Instance) { r.DeletedOn = start }),
-			"late":    h.invite("late", func(r *survey.Instance) { r.ExpiresOn = start.Add(day) }),
+			"late":    h.invite("late", func(r *survey.Instance) { r.ExpiresOn = start.Add(oneDay) }),
 		}
 		for name, token := range tokens {
 			_, err := h.survey.Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(content)})
@@ -218,7 +218,7 @@ func TestAHostCompletesAnInstanceWhoseFormIsElsewhere(t *testing.T) {
 		got, err := h.survey.Complete(t.Context(), "", "id-one", r)
 		h.same("error", error(nil), err)
 		h.same("receipt", survey.Receipt{PublicID: "id-one", CompletedOn: start}, got)
-		h.same("nobody has opened it", time.Time{}, h.stored("one").OpenedOn)
+		h.same("nobody has opened it", time.Time{}, h.row("one").OpenedOn)
 		h.same("and by its link", survey.Receipt{PublicID: "id-one", CompletedOn: start, Repeated: true}, h.submit("one", content))
 	})
 }
@@ -226,7 +226,7 @@ func TestAHostCompletesAnInstanceWhoseFormIsElsewhere(t *testing.T) {
 func TestAFormOfTheFutureIsCompletedNow(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
-		got, err := h.survey.Submit(t.Context(), h.invite("one"), survey.Response{Answers: json.RawMessage(content), CompletedOn: start.Add(day)})
+		got, err := h.survey.Submit(t.Context(), h.invite("one"), survey.Response{Answers: json.RawMessage(content), CompletedOn: start.Add(oneDay)})
 		h.same("error", error(nil), err)
 		h.same("completed", start, got.CompletedOn)
 	})

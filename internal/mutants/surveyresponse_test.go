@@ -10,7 +10,7 @@ var surveyResponseMutants = []mutant{
 	},
 	{
 		Name: "I-23 a completed instance is still due", File: "survey/submit.go",
-		Old: "r.DueOn, r.NextSendOn = time.Time{}, time.Time{}", New: "r.NextSendOn = time.Time{}",
+		Old: "i.DueOn, i.NextSendOn = time.Time{}, time.Time{}", New: "i.NextSendOn = time.Time{}",
 		Package: "./survey", Run: "TestI23_AResponse/memory",
 	},
 	{
@@ -36,22 +36,22 @@ var surveyResponseMutants = []mutant{
 	},
 	{
 		Name: "I-4 an expired link takes a response", File: "survey/findinstance.go",
-		Old: "!r.DeletedOn.IsZero() || r.Status == StatusExpired", New: "!r.DeletedOn.IsZero()",
+		Old: "!i.DeletedOn.IsZero() || i.Status == StatusExpired", New: "!i.DeletedOn.IsZero()",
 		Package: "./survey", Run: "TestALinkThatDoesNot/memory",
 	},
 	{
 		Name: "survey: an absolute limit waits for a poller", File: "survey/findinstance.go",
-		Old: "return r.ExpiresOn.IsZero() || now.Before(r.ExpiresOn)", New: "return true",
+		Old: "return i.ExpiresOn.IsZero() || now.Before(i.ExpiresOn)", New: "return true",
 		Package: "./survey", Run: "TestALinkThatDoesNot/memory",
 	},
 	{
 		Name: "I-4 a beacon opens a completed instance", File: "survey/opened.go",
-		Old: "if r.Status != StatusPending && r.Status != StatusSent {", New: "if r.Status == StatusOpened {",
+		Old: "if i.Status != StatusPending && i.Status != StatusSent {", New: "if i.Status == StatusOpened {",
 		Package: "./survey", Run: "TestI4_ABeacon/memory",
 	},
 	{
 		Name: "survey: who opens the form gets no reminders", File: "survey/opened.go",
-		Old: "r.Status = StatusOpened", New: "r.Status, r.DueOn = StatusOpened, time.Time{}",
+		Old: "i.Status = StatusOpened", New: "i.Status, i.DueOn = StatusOpened, time.Time{}",
 		Package: "./survey", Run: "TestAnOpenedInstance/memory",
 	},
 	{
