@@ -11,19 +11,19 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-var errCrash = errors.New("the connection is gone")
+var errCut = errors.New("the connection is gone")
 
-// crashStore fails at one verb of its first transaction, before it is executed, or
+// cutStore fails at one verb of its first transaction, before it is executed, or
 // after the commit, whose reply is lost.
-type crashStore struct {
+type cutStore struct {
 	storage.Store
 	at    int // 0: after the commit
 	verbs int
 	over  bool
 }
 
-func (s *crashStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	err := s.Store.InTx(ctx, func(tx storage.Tx) error { return f(&crashTx{tx, s}) })
+func (s *cutStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	err := s.Store.InTx(ctx, func(tx storage.Tx) error { return f(&cutTx{tx, s}) })
 	if err == nil && s.at == 0 && !s.over {
 		s.over = true
 		return storage.ErrOutcomeUnknown
@@ -32,37 +32,37 @@ func (s *crashStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
 }
 
 // verb counts a call, and says whether it fails.
-func (s *crashStore) verb() error {
+func (s *cutStore) verb() error {
 	s.verbs++
 	if s.verbs == s.at && !s.over {
 		s.over = true
-		return errCrash
+		return errCut
 	}
 	return nil
 }
 
-type crashTx struct {
+type cutTx struct {
 	storage.Tx
-	store *crashStore
+	store *cutStore
 }
 
-func (t *crashTx) Store() storage.Store { return t.store }
+func (t *cutTx) Store() storage.Store { return t.store }
 
-func (t *crashTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (t *cutTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
 	if err := t.store.verb(); err != nil {
 		return nil, err
 	}
 	return t.Tx.Select(ctx, s, scope, q)
 }
 
-func (t *crashTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *cutTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
 	if err := t.store.verb(); err != nil {
 		return nil, err
 	}
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t *crashTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *cutTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
 	if err := t.store.verb(); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func TestI23_ASubmitThatFailsAnywhereIsAllOrNothingAndMayBeRepeated(t *testing.T
 		r := survey.Response{Answers: json.RawMessage(content)}
 		for at, verbs := 0, 1; at <= verbs; at++ {
 			token := h.invite(fmt.Sprint(at))
-			store := &crashStore{Store: h.store, at: at}
+			store := &cutStore{Store: h.store, at: at}
 			s := survey.New(store, &survey.Options{ExpectedSubscribers: []string{"bi"}})
 			before := h.counts()
 			_, err := s.Submit(t.Context(), token, r)
@@ -85,7 +85,7 @@ func TestI23_ASubmitThatFailsAnywhereIsAllOrNothingAndMayBeRepeated(t *testing.T
 				h.same("unknown", true, errors.Is(err, storage.ErrOutcomeUnknown))
 				want = [3]int{before[0] + 1, before[1] + 2, before[2] + 1}
 				verbs = store.verbs
-			case !errors.Is(err, errCrash):
+			case !errors.Is(err, errCut):
 				t.Fatalf("verb %d: %v", at, err)
 			}
 			h.same("responses, answers, events", want, h.counts())
