@@ -9,6 +9,30 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
+// Deactivate ends the open rows of a setting for a source, and the series that
+// they are occurrences of, as no longer wanted: what an event of the source does
+// that asks for none of them. A row that a worker has ends under it, and nothing
+// of what the worker decides is dispatched. Completed rows stay, and to ensure a
+// candidate again brings its row back. No open row is no error.
+func (s *Scheduler) Deactivate(ctx context.Context, scope Scope, setting string, source Source, why Reason) (ended []Deactivation, err error) {
+	switch {
+	case scope == storage.AnyScope:
+		return nil, errAnyScope
+	case setting == "" || source.Type == "" || source.ID == "" || why == "":
+		return nil, errors.New("automation: Deactivate: setting, source and reason are required")
+	}
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		ended, err = s.deactivate(ctx, tx, Event{Scope: scope, Source: source}, []storage.Cond{
+			storage.Eq("setting", setting), storage.Eq("source_type", source.Type), storage.Eq("source", source.ID),
+		}, func(*Schedule) (Reason, bool) { return why, true })
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("automation: Deactivate: %w", err)
+	}
+	return ended, nil
+}
+
 // deactivatePage is how many open rows are looked at in one statement.
 const deactivatePage = 500
 

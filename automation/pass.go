@@ -9,9 +9,14 @@ import (
 
 // duePass is what a Poller runs over automation_scheduler.
 func (s *Scheduler) duePass() work.Pass {
-	return work.New(s.store, work.Spec[Schedule, *decision]{
-		Name: "automation", Table: schedules,
-		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: s.registry.types, Except: s.paused,
+	return work.New(s.store, s.dueSpec("automation", 0, s.registry.ordinaryTypes))
+}
+
+// dueSpec is the due pass over rows of some types, a group of so many at once.
+func (s *Scheduler) dueSpec(name string, group int, types func() []string) work.Spec[Schedule, *decision] {
+	return work.Spec[Schedule, *decision]{
+		Name: name, Table: schedules, Group: group,
+		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: types, Except: s.paused,
 		Handle: s.handle, Settled: s.settled, Dispatch: s.dispatch,
 		Fail: func(now time.Time, r *Schedule, err error) { r.fail(now, err, s.registry.longRunning(r.Type)) },
 		Abandon: func(now time.Time, r *Schedule) {
@@ -19,7 +24,7 @@ func (s *Scheduler) duePass() work.Pass {
 			r.lose(now, s.registry.longRunning(r.Type))
 		},
 		Release: func(now time.Time, r *Schedule) { r.giveBack(now) },
-	})
+	}
 }
 
 // handle decides about a group of rows of one type.
@@ -61,6 +66,15 @@ var validitySteps = []step{
 	{"settings", (*batch).loadSettings},
 	{"readings", (*batch).loadReadings},
 	{"revalidate", (*batch).revalidate},
+}
+
+// reportSteps are what a run of a report goes through; its subscription is the
+// handler's business.
+var reportSteps = []step{
+	{"decode", (*batch).decode},
+	{"lateness", (*batch).checkLateness},
+	{"overtaken", (*batch).checkOvertaken},
+	{"handler", (*batch).askHandler},
 }
 
 // hostSteps are what a row of a host's type goes through; its settings are the

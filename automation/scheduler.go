@@ -61,10 +61,11 @@ func (s *Scheduler) inTx(ctx context.Context, f func(storage.Tx) error) error {
 func (s *Scheduler) now() time.Time { return storage.Now(s.store) }
 
 // Passes is what a Poller runs: the pass over due rows of the types that are
-// registered here, the one that reconciles the types with a [Scan], which rests
-// while there is none, and the one that deletes old rows.
+// registered here, the same for runs of reports, the one that reconciles the types
+// with a [Scan], and the one that deletes old rows. The last three rest while
+// there is nothing for them.
 func (s *Scheduler) Passes() []work.Pass {
-	return []work.Pass{s.duePass(), reconcilePass{s}, s.retentionPass()}
+	return []work.Pass{s.duePass(), reportPass{s}, reconcilePass{s}, s.retentionPass()}
 }
 
 // States gives the state machines of this package, for the documentation.

@@ -198,6 +198,6 @@ func decideSeriesAt(now time.Time) storage.Decide[Schedule] {
 	decide := decideAt(now)
 	return func(stored, want *Schedule) (storage.Outcome, bool) {
 		outcome, write := decide(stored, want)
-		return outcome, write || want.TriggerType == Recurring && runs(stored)
+		return outcome, write || want.recurs() && runs(stored)
 	}
 }
