@@ -18,8 +18,8 @@ func (s *Scheduler) RunReport(ctx context.Context, c Candidate, by By) (out Ensu
 	if c.Run == "" {
 		return Ensured{}, errors.New("automation: RunReport: a candidate without a Run")
 	}
-	err = s.inTx(ctx, func(tx storage.Tx) error {
-		got, err := s.WithTx(tx).Ensure(ctx, c)
+	err = s.InTx(ctx, func(s *Scheduler, tx storage.Tx) error {
+		got, err := s.Ensure(ctx, c)
 		if err != nil {
 			return err
 		}

@@ -50,6 +50,16 @@ func (s *Scheduler) WithTx(tx storage.Tx) *Scheduler {
 	return &bound
 }
 
+// InTx runs f with a copy of s that is bound to a transaction: the one that s is
+// bound to, or one of its own, which commits if f returns nil. f may run again.
+func (s *Scheduler) InTx(ctx context.Context, f func(bound *Scheduler, tx storage.Tx) error) error {
+	return s.inTx(ctx, func(tx storage.Tx) error {
+		bound := *s
+		bound.tx = tx
+		return f(&bound, tx)
+	})
+}
+
 // inTx runs f in the bound transaction, or in one of its own. f may run again.
 func (s *Scheduler) inTx(ctx context.Context, f func(storage.Tx) error) error {
 	if s.tx != nil {

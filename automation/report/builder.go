@@ -32,8 +32,8 @@ type Run struct {
 	Subscription Subscription
 	// Manual is the id of a run that a person asked for; empty: the cadence did.
 	Manual string
-	// ScheduledOn is the moment in UTC, LocalDate and LocalTime ("09:00") what the
-	// clocks of Zone show, or what the cadence says where clocks skip it.
+	// ScheduledOn is the moment in UTC, LocalDate and LocalTime ("09:00", "09:00:30"
+	// of a run that was asked for) what the clocks of Zone show, or what the cadence says where clocks skip it.
 	ScheduledOn time.Time
 	LocalDate   automation.Date
 	LocalTime   string

@@ -28,7 +28,8 @@ type reportData struct {
 	Zone         string
 	Empty        bool
 	Linked       bool
-	Files        []fileData
+	Files        []fileData // those that are attached or linked to
+	Inline       []fileData `json:",omitempty"` // bodies, and pictures that they show
 	Data         json.RawMessage
 }
 
@@ -38,8 +39,8 @@ type fileData struct {
 	Name, MediaType string
 	ContentID       string `json:",omitempty"`
 	Size            int64
-	URL             string `json:",omitempty"`
-	Body            bool   `json:",omitempty"`
+	URL             string
+	Body            bool `json:",omitempty"`
 	Blob            string
 	SHA256          string
 }
@@ -63,7 +64,11 @@ func (d delivery) eventData(ctx context.Context, t Type) (json.RawMessage, error
 			Name: f.Name, MediaType: f.MediaType, ContentID: f.ContentID, Size: f.Blob.Size, Body: f.body,
 			Blob: f.Blob.Name, SHA256: f.Blob.SHA256,
 		}
-		if data.Linked && !f.body && f.ContentID == "" {
+		if f.body || f.ContentID != "" {
+			data.Inline = append(data.Inline, one)
+			continue
+		}
+		if data.Linked {
 			if one.URL, err = t.link(ctx, run, f.AttachmentRef); err != nil {
 				return nil, err
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -70,8 +71,13 @@ func (s *Service) load(ctx context.Context, d automation.Due) (run Run, stop aut
 	}
 	if d.Occurrence != nil {
 		run.LocalTime = d.Occurrence.LocalTime
+		return run, "", nil
 	}
-	return run, "", nil
+	zone, err := civil.LoadZone(d.Zone)
+	if err == nil {
+		run.LocalTime = d.ScheduledOn.In(zone).Format("15:04:05")
+	}
+	return run, "", err
 }
 
 func (t Type) resolve(ctx context.Context, run Run) ([]notify.Recipient, error) {

@@ -41,11 +41,12 @@ type world struct {
 	reports *report.Service
 	poller  *belfry.Poller
 
-	mu    sync.Mutex // guards what follows, which passes write
-	build func(ctx context.Context, run report.Run) (report.Report, error)
-	built []report.Run
-	sent  []notify.Message
-	unit  string // the zone of the business unit "north"
+	mu     sync.Mutex // guards what follows, which passes write
+	build  func(ctx context.Context, run report.Run) (report.Report, error)
+	built  []report.Run
+	sent   []notify.Message
+	refuse error  // what channels answer; nil: they accept
+	unit   string // the zone of the business unit "north"
 }
 
 // eachWorld runs a story on every adapter. The clock begins on Sunday, 1 March
@@ -98,6 +99,9 @@ func (w *world) builds(ctx context.Context, run report.Run) (report.Report, erro
 func (w *world) send(_ context.Context, m notify.Message) (notify.Receipt, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.refuse != nil {
+		return notify.Receipt{}, w.refuse
+	}
 	w.sent = append(w.sent, m)
 	return notify.Receipt{ID: fmt.Sprint(len(w.sent))}, nil
 }

@@ -32,15 +32,19 @@ func (r renderer) Render(ctx context.Context, j notify.Job, to notify.Recipient)
 		return notify.Content{}, err
 	}
 	mail := notify.Method(to.Channel) == "email"
-	for _, f := range data.Report.Files {
+	for _, f := range data.Report.Inline {
 		switch {
 		case f.Body:
-			err = r.body(ctx, &c, f)
-		case mail && (!data.Report.Linked || f.ContentID != ""):
+			if err := r.body(ctx, &c, f); err != nil {
+				return notify.Content{}, err
+			}
+		case mail:
 			c.Attachments = append(c.Attachments, f.attachment())
 		}
-		if err != nil {
-			return notify.Content{}, err
+	}
+	for _, f := range data.Report.Files {
+		if mail && !data.Report.Linked {
+			c.Attachments = append(c.Attachments, f.attachment())
 		}
 	}
 	return c, nil

@@ -80,10 +80,11 @@ func (s *Service) WithTx(tx storage.Tx) *Service {
 // inTx runs f with a copy of s that is bound to the transaction, or to one of its
 // own. f may run again.
 func (s *Service) inTx(ctx context.Context, f func(s *Service) error) error {
-	if s.tx != nil {
-		return f(s)
-	}
-	return s.store.InTx(ctx, func(tx storage.Tx) error { return f(s.WithTx(tx)) })
+	return s.scheduler.InTx(ctx, func(scheduler *automation.Scheduler, tx storage.Tx) error {
+		bound := *s
+		bound.tx, bound.scheduler = tx, scheduler
+		return f(&bound)
+	})
 }
 
 func (s *Service) now() time.Time { return storage.Now(s.store) }
