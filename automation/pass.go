@@ -2,6 +2,7 @@ package automation
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
@@ -68,18 +69,16 @@ var validitySteps = []step{
 	{"revalidate", (*batch).revalidate},
 }
 
-// reportSteps are what a run of a report goes through; its subscription is the
-// handler's business.
-var reportSteps = []step{
-	{"decode", (*batch).decode},
-	{"lateness", (*batch).checkLateness},
-	{"overtaken", (*batch).checkOvertaken},
-	{"handler", (*batch).askHandler},
-}
-
 // hostSteps are what a row of a host's type goes through; its settings are the
 // handler's own business.
 var hostSteps = []step{
 	{"decode", (*batch).decode},
 	{"handler", (*batch).askHandler},
 }
+
+// reportSteps are what a run of a report goes through: those of a host's type, and
+// the policy of its own type before the handler.
+var reportSteps = slices.Insert(slices.Clone(hostSteps), len(hostSteps)-1,
+	step{"lateness", (*batch).checkLateness},
+	step{"overtaken", (*batch).checkOvertaken},
+)
