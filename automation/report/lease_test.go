@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -131,7 +132,9 @@ func TestAnHourOfBuildingHoldsNobodyUp(t *testing.T) {
 			t.Errorf("sent %d, built %d times, the other type after %v", sent.Load(), tries.Load(), short)
 		}
 		stop()
-		<-ended
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
 	})
 }
 
