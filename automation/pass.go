@@ -45,6 +45,7 @@ type step struct {
 // "Execution-time revalidation").
 var reminderSteps = []step{
 	{"decode", (*batch).decode},
+	{"rollout", (*batch).checkRollout},
 	{"settings", (*batch).loadSettings},
 	{"lateness", (*batch).checkLateness},
 	{"overtaken", (*batch).checkOvertaken},
@@ -67,5 +68,6 @@ var validitySteps = []step{
 // handler's own business.
 var hostSteps = []step{
 	{"decode", (*batch).decode},
+	{"rollout", (*batch).checkRollout},
 	{"handler", (*batch).askHandler},
 }
