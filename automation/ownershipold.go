@@ -126,6 +126,9 @@ func (s *Scheduler) oldRows(scope Scope, runs []OldRun, shape func(*ownership, t
 			Record: storage.Record{Scope: scope, Key: run.Key, Status: OwnershipOwned},
 			Owner:  OldScheduler, OwnerVersion: 1, Coordinates: run.Coordinates, RunOn: on,
 		}
+		if len(run.Coordinates) == 0 {
+			rows[i].Coordinates = nil
+		}
 		rows[i].read(run.Type)
 		shape(rows[i], on)
 	}
