@@ -93,5 +93,20 @@ func (w *world) setOwnership(key string, f func(*ownership)) {
 	}
 }
 
+// setStage writes a stage and moves nothing, like a move that was cut off.
+func (w *world) setStage(part RolloutPart, stage Stage) {
+	w.t.Helper()
+	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+		_, err := rollouts.Insert(w.ctx, tx, &rollout{
+			Record:       storage.Record{Scope: part.Scope, Key: part.key(), Type: part.Type, Status: rolloutMoving},
+			BusinessUnit: part.BusinessUnit, Setting: part.Setting, Source: part.Source, Stage: stage,
+		})
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // whenDue is the moment of certificateKey.
 var whenDue = time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
