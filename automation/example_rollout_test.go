@@ -91,6 +91,7 @@ func ExampleScheduler_MoveRollout() {
 func ExampleScheduler_Compare() {
 	ctx := context.Background()
 	_, reminders, tick, keys := migration(ctx)
+	part := automation.RolloutPart{Type: "certificate", BusinessUnit: "dublin"}
 	dryRun, since, ranOn := false, due.Add(-24*time.Hour), due.Add(20*time.Minute)
 	move, err := reminders.MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
 	fmt.Println(move.To, err)
@@ -178,12 +179,13 @@ func ExampleScheduler_TransferOwnership() {
 func ExampleScheduler_RolloutReport() {
 	ctx := context.Background()
 	_, reminders, tick, _ := migration(ctx)
-	since := due
-	for stage := automation.StageShadow; stage <= automation.StageScheduled; stage++ {
-		if _, err := reminders.MoveRollout(ctx, part, stage, by, false); err != nil {
-			panic(err)
-		}
-	}
+	since, dryRun := due, false
+	move, err := reminders.MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
+	fmt.Println(move.To, err)
+	picked, err := reminders.MoveRollout(ctx, part, automation.StageRunNow, by, dryRun)
+	fmt.Println(picked.To, err)
+	taken, err := reminders.MoveRollout(ctx, part, automation.StageScheduled, by, dryRun)
+	fmt.Println(taken.To, "taken:", taken.Taken, err)
 	tick(due.Add(2 * time.Minute))
 	health, err := reminders.RolloutReport(ctx, part, automation.Window{From: since})
 	for _, s := range health.Stages {
@@ -191,12 +193,21 @@ func ExampleScheduler_RolloutReport() {
 	}
 	conflicts, err2 := reminders.OwnershipConflicts(ctx, "", notify.Page{})
 	fmt.Println(len(conflicts), err, err2)
+	left, err := reminders.MoveRollout(ctx, part, automation.StageCutOver, by, dryRun)
+	fmt.Println(left.To, "left:", left.Left, err)
+	returned, err := reminders.MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
+	fmt.Println(returned.To, "returned:", returned.Returned, err)
 	// Output:
+	// 1 Shadow <nil>
+	// 2 RunNow <nil>
+	// 3 Scheduled taken: 3 <nil>
 	// Belfry sends: Your certificate expires on 2026-05-01
 	// Belfry sends: Your certificate expires on 2026-05-01
 	// Belfry sends: Your certificate expires on 2026-05-01
 	// 3 Scheduled: delivered 3 of 3, conflicts 0, half of them within 2m0s
 	// 0 <nil> <nil>
+	// 4 CutOver left: 0 <nil>
+	// 1 Shadow returned: 0 <nil>
 }
 
 // The narrowest part counts.

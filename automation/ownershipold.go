@@ -160,13 +160,13 @@ const typeReport = "ReportSubscription"
 
 func (r OldRun) check() error {
 	if _, err := keys.Parse(r.Key); err != nil {
-		return fmt.Errorf("Key: %w", err)
+		return fmt.Errorf("its Key: %w", err)
 	}
 	switch {
 	case len(r.Coordinates) > maxOldCoordinates:
-		return fmt.Errorf("Coordinates: %d bytes, more than %d", len(r.Coordinates), maxOldCoordinates)
+		return fmt.Errorf("its Coordinates have %d bytes, more than %d", len(r.Coordinates), maxOldCoordinates)
 	case len(r.Coordinates) > 0 && !json.Valid(r.Coordinates):
-		return errors.New("Coordinates: it is no JSON")
+		return errors.New("its Coordinates are no JSON")
 	}
 	return nil
 }

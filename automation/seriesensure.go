@@ -132,7 +132,10 @@ func (t *taking) wants(places []int) []*series {
 func (t *taking) change(stored *series, of *plan, row *Schedule) bool {
 	p := of.series
 	same := stored.sameCadence(&p.want)
-	goesOn := stored.Active && row != nil && (runs(row) || of.shadow && row.inShadow() && row.ScheduledOn.After(t.now))
+	goesOn := stored.Active && row != nil && runs(row)
+	if of.shadow && row != nil && row.inShadow() {
+		goesOn = stored.Active && row.ScheduledOn.After(t.now)
+	}
 	ended := !stored.Active && stored.NextOn.IsZero()
 	switch {
 	case same && (goesOn || ended) && stored.sameRest(&p.want):
