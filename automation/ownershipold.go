@@ -17,8 +17,9 @@ import (
 type OldRun struct {
 	// Key is the SchedulerKey that the run has here; see package keys.
 	Key string
-	// Type is the reminder type that serves the run here, for runs that only the old
-	// scheduler knows. Empty: what the key says, and of a reminder its setting.
+	// Type is the reminder type, or the type of report, that serves the run here, for
+	// runs that only the old scheduler knows. Empty: what the key says, and of a
+	// reminder its setting.
 	Type string
 	// Coordinates say where the old scheduler keeps the delivery, as JSON of at most
 	// 4 KiB; empty: nothing is said.
@@ -136,7 +137,7 @@ func (s *Scheduler) oldRows(scope Scope, runs []OldRun, shape func(*ownership, t
 }
 
 // read takes from the key what the run is about.
-func (o *ownership) read(reminderType string) {
+func (o *ownership) read(named string) {
 	parsed, _ := keys.Parse(o.Key) // it was checked
 	switch k := parsed.(type) {
 	case keys.Reminder:
@@ -148,14 +149,15 @@ func (o *ownership) read(reminderType string) {
 	case keys.Host:
 		o.Type, o.Setting, o.SourceType, o.Source = k.Type, k.Type, k.SourceType, k.Source
 	case keys.ReportRun:
-		o.Type, o.Source = typeReport, k.Subscription
+		o.Setting, o.SourceType, o.Source = typeReport, typeReport, k.Subscription
 	case keys.ManualReportRun:
-		o.Type, o.Source = typeReport, k.Subscription
+		o.Setting, o.SourceType, o.Source = typeReport, typeReport, k.Subscription
 	}
-	o.Type = cmp.Or(o.Type, reminderType, o.Setting)
+	o.Type = cmp.Or(o.Type, named, o.Setting)
 }
 
-// typeReport is the automation type that the documents name for reports.
+// typeReport is the automation type that the documents name for reports; it is
+// their setting, too.
 const typeReport = "ReportSubscription"
 
 func (r OldRun) check() error {

@@ -40,7 +40,11 @@ func (p RolloutPart) series(ctx context.Context, tx storage.Tx, after *storage.P
 		where = append(where, storage.Eq("source", p.Source))
 	}
 	if p.Setting != "" { // the beginning of the key
-		prefix := strings.Join([]string{TypeReminder, p.Setting, ""}, "\x1f")
+		automationType := TypeReminder
+		if p.Setting == typeReport {
+			automationType = typeReport
+		}
+		prefix := strings.Join([]string{automationType, p.Setting, ""}, "\x1f")
 		where = append(where, storage.Eq("setting", p.Setting), storage.Greater("key", prefix), storage.Less("key", prefix+"\U0010ffff"))
 	}
 	return seriesTable.Find(ctx, tx, p.Scope, storage.Query{Where: where, OrderBy: "key", Limit: movePage, After: after})
