@@ -70,8 +70,11 @@ func (s *Scheduler) endRows(ctx context.Context, tx storage.Tx, e Event, by stri
 	var after *storage.Position
 	for {
 		rows, err := schedules.Find(ctx, tx, e.Scope, storage.Query{Where: append(where, open()), Limit: deactivatePage, After: after})
-		if err != nil || len(rows) == 0 {
+		if err != nil {
 			return d, err
+		}
+		if len(rows) == 0 {
+			return d, s.endShadows(ctx, d, where)
 		}
 		after = &storage.Position{ID: rows[len(rows)-1].ID}
 		if err := d.end(ctx, rows); err != nil {
@@ -125,7 +128,7 @@ func (d *ending) pick(rows []*Schedule) []*Schedule {
 
 // mayEnd reports whether an event may deactivate the row.
 func (r *Schedule) mayEnd() bool {
-	return r.Status != StatusDeactivated && machine.Legal(r.Status, StatusDeactivated)
+	return r.inShadow() || r.Status != StatusDeactivated && machine.Legal(r.Status, StatusDeactivated)
 }
 
 // save writes rows and returns those to look at again, since somebody wrote them

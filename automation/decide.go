@@ -18,6 +18,8 @@ func decideAt(now time.Time) storage.Decide[Schedule] {
 			return storage.Unchanged, false
 		case stored.InputHash != want.InputHash:
 			return storage.Conflict, stored.hold(InputConflict, "wanted with input "+want.InputHash+", stands for "+stored.InputHash)
+		case want.inShadow():
+			return decideShadow(now, stored, want)
 		case stored.sameMoment(want) && (stored.Status == StatusPending || stopped):
 			return storage.Unchanged, false
 		}

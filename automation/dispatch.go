@@ -14,6 +14,10 @@ import (
 // settled them: automation's own rows first, then each kind of artifact in one
 // call and always in the same order, so that passes do not lock each other out.
 func (s *Scheduler) dispatch(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) error {
+	done, err := s.acquire(ctx, tx, done)
+	if err != nil {
+		return err
+	}
 	done = slices.DeleteFunc(done, func(d work.Done[Schedule, *decision]) bool { return d.Result == nil })
 	if len(done) == 0 {
 		return nil

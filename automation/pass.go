@@ -51,6 +51,7 @@ type step struct {
 // "Execution-time revalidation").
 var reminderSteps = []step{
 	{"decode", (*batch).decode},
+	{"rollout", (*batch).checkRollout},
 	{"settings", (*batch).loadSettings},
 	{"lateness", (*batch).checkLateness},
 	{"overtaken", (*batch).checkOvertaken},
@@ -73,6 +74,7 @@ var validitySteps = []step{
 // handler's own business.
 var hostSteps = []step{
 	{"decode", (*batch).decode},
+	{"rollout", (*batch).checkRollout},
 	{"handler", (*batch).askHandler},
 }
 

@@ -25,6 +25,7 @@ type plan struct {
 	found   *Schedule     // the occurrence as it is and stays; nothing is written
 	moves   bool          // only foreseen: the series would be written, and
 	ends    *Schedule     // this occurrence of it would end
+	shadow  bool          // the old scheduler does the series' runs
 
 	condition *condition // of a threshold; the row is complete once measured
 	unmet     bool       // the condition is not met, so no row is wanted

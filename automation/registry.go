@@ -19,6 +19,7 @@ type registry struct {
 	routes    map[string]route
 	scanned   []string      // those with a Scan, in order; replaced, never changed
 	added     chan struct{} // closed when a name is registered, and replaced
+	guarding  bool          // a type is under the ownership guard
 
 	leaseLosses atomic.Int64 // rows taken over from other workers
 }
@@ -124,6 +125,8 @@ func (r *registry) claim(name string, add func()) bool {
 	r.reported = slices.Sorted(maps.Keys(r.reports))
 	r.ordinary = slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { return slices.Contains(r.reported, name) })
 	r.scanned = slices.DeleteFunc(slices.Sorted(maps.Keys(r.reminders)), func(name string) bool { return r.reminders[name].Scan == nil })
+	_, guards := wrapped[guarded](r.handlers[name])
+	r.guarding = r.guarding || guards || r.reminders[name].Guarded
 	close(r.added)
 	r.added = make(chan struct{})
 	return true

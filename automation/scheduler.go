@@ -79,13 +79,13 @@ func (s *Scheduler) Passes() []work.Pass {
 }
 
 // States gives the state machines of this package, for the documentation.
-func States() []states.Machine { return []states.Machine{machine} }
+func States() []states.Machine { return []states.Machine{machine, ownershipMachine} }
 
 // Schemas lists the tables of this package, so that adapters' tests can compare
 // them with a live database.
 func Schemas() []*storage.Schema {
 	return []*storage.Schema{
 		&schedules.Schema, &sources.Schema, &seriesTable.Schema, &thresholdStates.Schema, &walks.Schema, &pauses.Schema,
-		&reconciliations.Schema, &audit.Table.Schema,
+		&reconciliations.Schema, &ownerships.Schema, &rollouts.Schema, &audit.Table.Schema,
 	}
 }

@@ -53,7 +53,7 @@ func (r *Schedule) gone() gone {
 func goneAmong(wants []*Schedule, got []storage.Ensured[Schedule]) []gone {
 	var out []gone
 	for i, g := range got {
-		if wants[i].recurs() && !runs(g.Row) {
+		if wants[i].recurs() && !runs(g.Row) && !wants[i].inShadow() {
 			out = append(out, wants[i].gone())
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Scheduler) advance(ctx context.Context, tx storage.Tx, left []gone) err
 			rows = append(rows, row)
 		}
 		was := map[*Schedule]past{}
-		got, err := schedules.Ensure(ctx, tx, remember(was, decideSeriesAt(s.now())), rows...)
+		got, err := s.ensureRows(ctx, tx, remember(was, decideSeriesAt(s.now())), rows...)
 		if err != nil {
 			return err
 		}
@@ -214,6 +214,8 @@ func (s *Scheduler) successor(d *series, line recur.Timeline, g gone) (recur.Occ
 		if latest, ok := line.Latest(from, now); ok {
 			return latest, true
 		}
+	case g.reason == Shadow: // what has come was the old scheduler's
+		from = later(from, now)
 	case g.reason == TooLate && lateness.Window > 0: // so would be those before
 		from = later(from, now.Add(-lateness.Window-time.Second))
 	case lateness.SkipOverlapped:

@@ -45,6 +45,9 @@ type Type struct {
 	// Lateness is about runs that nobody came to in time; default: each one runs,
 	// however late.
 	Lateness automation.Lateness
+	// Guarded runs may be done by an old scheduler as well: which of the two delivers
+	// one, the ownership guard decides; see automation.Guarded.
+	Guarded bool
 	// InDoubt is the policy of the messages; see notify.Type.
 	InDoubt notify.InDoubt
 	// Retention says when ended runs are deleted; the zero value keeps them.
@@ -122,6 +125,9 @@ func (t Type) handler(s *Service) automation.Handler {
 	}
 	if t.LongRunning {
 		h = automation.LongRunning(h)
+	}
+	if t.Guarded {
+		h = automation.Guarded(h)
 	}
 	return h
 }

@@ -5,7 +5,7 @@ import "slices"
 // all are the deliberate faults.
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
-	channelMutants, convergeMutants, gateMutants, healthMutants, notifyMutants, outboxMutants,
+	channelMutants, convergeMutants, gateMutants, healthMutants, notifyMutants, outboxMutants, ownershipMutants,
 	providerMutants, reconcileMutants, recurringMutants, reportMutants, settingsMutants, supportMutants, thresholdMutants,
 	trackerMutants,
 )
