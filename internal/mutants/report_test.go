@@ -66,12 +66,12 @@ var reportMutants = []mutant{
 	{
 		Name: "report: half of a report is delivered", File: "automation/report/files.go",
 		Old: "_ = w.CloseWithError(work.Guard(func() error { return p.Write(ctx, w) }))", New: "_ = work.Guard(func() error { return p.Write(ctx, w) })\n\t\t_ = w.Close()",
-		Package: "./automation/report", Run: "TestABuilderThatFailsHalfWay/memory",
+		Package: "./automation/report", Run: "TestABuilderThatFailsHalfWay/short/memory",
 	},
 	{
 		Name: "report: a panic of a builder brings the process down", File: "automation/report/files.go",
-		Old: "_ = w.CloseWithError(work.Guard(func() error { return p.Write(ctx, w) }))", New: "_ = w.CloseWithError(p.Write(ctx, w))",
-		Package: "./automation/report", Run: "TestABuilderThatFailsHalfWay/memory",
+		Old: "_ = w.CloseWithError(work.Guard(func() error { return p.Write(ctx, w) }))", New: "_ = work.Guard\n\t\t_ = w.CloseWithError(p.Write(ctx, w))",
+		Package: "./automation/report", Run: "TestABuilderThatFailsHalfWay/panic/memory",
 	},
 	{
 		Name: "report: the files of a run are not kept", File: "automation/dispatch.go",
@@ -125,7 +125,7 @@ var reportMutants = []mutant{
 	},
 	{
 		Name: "report: what failed is sent after its subscription is gone", File: "automation/report/revalidate.go",
-		Old: "case sub.Status == StatusDeactivated:", New: "case false:",
+		Old: "case sub.Status == StatusDeactivated:", New: "case sub.Status == \"\":",
 		Package: "./automation/report", Run: "TestAMessageThatFailed/memory",
 	},
 }
