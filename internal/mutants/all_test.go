@@ -6,6 +6,6 @@ import "slices"
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
 	channelMutants, convergeMutants, gateMutants, healthMutants, notifyMutants, outboxMutants, ownershipMutants,
-	providerMutants, reconcileMutants, recurringMutants, reportMutants, settingsMutants, supportMutants, thresholdMutants,
-	trackerMutants,
+	providerMutants, reconcileMutants, recurringMutants, reportMutants, settingsMutants, supportMutants, surveyConfigMutants,
+	surveyIngestMutants, surveyResponseMutants, surveySendMutants, thresholdMutants, trackerMutants,
 )
