@@ -6,6 +6,6 @@ import "slices"
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
 	channelMutants, convergeMutants, gateMutants, healthMutants, notifyMutants, outboxMutants, ownershipMutants,
-	providerMutants, reconcileMutants, recurringMutants, settingsMutants, supportMutants, thresholdMutants,
-	trackerMutants,
+	providerMutants, reconcileMutants, recurringMutants, settingsMutants, supportMutants, surveyConfigMutants,
+	surveyIngestMutants, surveySendMutants, thresholdMutants, trackerMutants,
 )
