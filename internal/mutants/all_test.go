@@ -7,5 +7,5 @@ var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
 	channelMutants, convergeMutants, gateMutants, healthMutants, notifyMutants, outboxMutants,
 	providerMutants, reconcileMutants, recurringMutants, settingsMutants, supportMutants, thresholdMutants,
-	trackerMutants,
+	trackerMutants, surveyhttpMutants,
 )
