@@ -24,10 +24,7 @@ func fuzzed(f *testing.F) (api, forms http.Handler, token string) {
 	mock.Set(start)
 	s := survey.New(memory.New(&memory.Options{Clock: mock}), &survey.Options{SurveyURL: "https://host.example/s/{token}", LinkKey: bytes.Repeat([]byte("k"), 32)},
 		notify.ChannelFunc("memory:default", func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, nil }))
-	version := survey.Version{Scope: "tenant", SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(csiGR)}
-	if _, err := s.Publish(f.Context(), version); err != nil {
-		f.Fatal(err)
-	}
+	publishTo(f, s, csiGR)
 	report, err := s.Ingest(f.Context(), survey.Batch{Scope: "tenant", EventKind: "service-visit-closed", Items: []survey.Item{{
 		Payload: json.RawMessage(`{"wip":"1","dealerId":"1","jobType":"GR"}`), Recipient: survey.Recipient{Address: "a", Locale: "en"},
 	}}})

@@ -124,10 +124,15 @@ func (h *host) send(_ context.Context, m notify.Message) (notify.Receipt, error)
 // publish publishes a definition as survey 4523.
 func (h *host) publish(definition string) {
 	h.Helper()
-	if _, err := h.survey.Publish(h.Context(), survey.Version{
+	publishTo(h, h.survey, definition)
+}
+
+func publishTo(t testing.TB, s *survey.Service, definition string) {
+	t.Helper()
+	if _, err := s.Publish(t.Context(), survey.Version{
 		Scope: "tenant", SurveyID: 4523, Name: "E2E CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(definition),
 	}); err != nil {
-		h.Fatal(err)
+		t.Fatal(err)
 	}
 }
 

@@ -57,9 +57,9 @@ func TestTheScriptAsksWhatTheServerAsks(t *testing.T) {
 	ctx := browse(t, window{768, 900, true})
 	do(ctx, t, chromedp.Navigate(s.url))
 	for _, answers := range []string{
-		`{}`, `{"text":"abc"}`, `{"text":"abc","q0":"x"}`, `{"text":"abd"}`, `{"text":"10"}`, `{"text":"9.5"}`, `{"text":" "}`, `{"text":"B"}`,
+		`{}`, `{"text":"abc"}`, `{"text":"abc","q0":"x"}`, `{"text":"abd","q0":"x"}`, `{"text":"abd"}`, `{"text":"10"}`, `{"text":"9.5"}`, `{"text":" "}`, `{"text":"B"}`,
 		`{"number":"10"}`, `{"number":"10.0"}`, `{"number":"1e1"}`, `{"number":"0.30000000000000001"}`, `{"number":"-2.5"}`, `{"number":"-2.51"}`, `{"number":"ten"}`,
-		`{"number":"11"}`, `{"yes":"yes"}`, `{"yes":"no"}`, `{"choice":"a"}`, `{"choice":"b"}`, `{"multiple":["a"]}`, `{"multiple":["b","c"]}`,
+		`{"number":"11"}`, `{"number":"0.300"}`, `{"number":"0"}`, `{"number":"1"}`, `{"text":"b"}`, `{"text":"9"}`, `{"text":"xab"}`, `{"yes":"yes"}`, `{"yes":"no"}`, `{"choice":"a"}`, `{"choice":"b"}`, `{"multiple":["a"]}`, `{"multiple":["b","c"]}`,
 		`{"text":"abc","number":"2","yes":"yes","choice":"c","multiple":["a","b"]}`,
 	} {
 		shown := eval[[]string](ctx, t, `(answers => {
