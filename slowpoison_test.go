@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -171,6 +172,9 @@ func TestI14_HowLateTheOthersAreForReal(t *testing.T) {
 			store, err := open()
 			if err != nil {
 				t.Fatal(err)
+			}
+			if c, ok := store.(io.Closer); ok {
+				defer c.Close()
 			}
 			lateness(t, store)
 		})

@@ -86,7 +86,9 @@ func (n *Notifier) rotate(r *hashKeyRow, _ time.Time) string {
 // RotateHashKey makes this process's Options.HashKey the one of the database: new
 // messages are hashed under it, jobs that have begun keep theirs. Stop the
 // processes that have the former key before; they refuse it when they start again.
-// It is audited, and refused ([ErrActionRefused]) where the key is in use already.
+// Suppressions under the former key match nobody any more, so give them anew before
+// ([Notifier.Suppress]). It is audited, and refused ([ErrActionRefused]) where the key
+// is in use already.
 func (n *Notifier) RotateHashKey(ctx context.Context, by By) error {
 	err := n.store.InTx(ctx, func(tx storage.Tx) error {
 		if err := n.checkHashKey(ctx, tx); err != nil && !errors.Is(err, ErrHashKey) {

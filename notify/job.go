@@ -20,7 +20,9 @@ type Job struct {
 	storage.Record
 	// PartitionKey is the entity where a person opens the history, RowKey the
 	// job in it: keys.AutomationRowKey, keys.JobRow or a
-	// keys.NotificationEvent. Both are required and kept as they are.
+	// keys.NotificationEvent. Both are required and kept as they are. A RowKey is
+	// unique in its scope and not only in its partition, since messages are under it
+	// alone: two jobs with the same one and the same recipient are a conflict.
 	PartitionKey string `db:"partition_key,fixed"`
 	RowKey       string `db:"row_key,fixed"`
 	BusinessUnit string `db:"business_unit,fixed"`

@@ -24,8 +24,9 @@ type Options struct {
 	// makes at once over all groups; none: no bound but Concurrency.
 	ChannelConcurrency map[string]int
 	// Gates are asked, in order, about every message after its claim and before its
-	// call: those of [Gates], and the host's own. None: only a copied database does
-	// not send.
+	// call: those of [Gates], and the host's own. None: nothing but a copied database
+	// and a [Pause] keeps messages back, and neither suppressions nor preferences are
+	// asked.
 	Gates []Gate
 	// Channels chooses channels by scope; nil: every scope has the process's own.
 	Channels ChannelSource

@@ -17,7 +17,8 @@ import (
 // unsubscribe with one click (RFC 8058). notifyhttp.Unsubscribe serves it.
 type UnsubscribeOptions struct {
 	// URL is where the handler is mounted: "https://example.com/unsubscribe". The
-	// token is appended as one more element of the path. Mail clients want https.
+	// token is appended as one more element of the path. Mail channels refuse a message
+	// whose link is not https.
 	URL string
 	// Key signs the tokens: 32 random bytes, the same in every process. With
 	// another key the links of messages that went out are void.

@@ -1,8 +1,10 @@
 package survey
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
@@ -22,4 +24,9 @@ var linkKeys = storage.Define[linkKeyRow]("survey_link_key")
 func linkHash(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
+}
+
+// linkOf is the address of the form for an instance.
+func (s *Service) linkOf(_ context.Context, i *Instance) (string, error) {
+	return strings.NewReplacer("{token}", i.UniqueHash, "{publicId}", i.PublicID).Replace(s.options.SurveyURL), nil
 }

@@ -27,7 +27,8 @@ type Options struct {
 	// are saved afterwards.
 	ExpiryGrace time.Duration
 	// UnclaimedAfter is how long a due send waits for a process that has its
-	// channel; default 1 h. Then its schedule stops.
+	// channel, while processes without it look on; default 1 h. Then its schedule
+	// stops.
 	UnclaimedAfter time.Duration
 	// InDoubt says what becomes of a send of which nobody knows whether it happened.
 	// Default [Advance].

@@ -21,6 +21,8 @@ type Service struct {
 	channels map[string]notify.Channel
 	gates    []notify.Gate
 	box      *outbox.Box // what subscribers hear
+	parsed   *versionCache
+	polls    *polls      // of PollOnce
 }
 
 // errForeignTx is a transaction of another store than the service's.
@@ -28,7 +30,8 @@ var errForeignTx = errors.New("survey: the transaction belongs to another store"
 
 // New makes a Service that sends through channels. A process without channels
 // publishes, ingests and takes responses, and leaves sending to others. New panics
-// on a nil store, a nil channel, and two channels of one key.
+// on a nil store, a nil channel, two channels of one key, a nil gate, and an InDoubt
+// that is none.
 func New(store storage.Store, opts *Options, channels ...notify.Channel) *Service {
 	if store == nil {
 		panic("survey: New needs a store")
@@ -44,7 +47,10 @@ func New(store storage.Store, opts *Options, channels ...notify.Channel) *Servic
 		s.channels[c.Key()] = c
 	}
 	s.gates = append(notify.Gates(store, s.options.Gates), s.options.HostGates...)
+	s.checkSending()
 	s.box = outbox.New(store, "survey.outbox", s.options.Logger)
+	s.parsed = newVersionCache()
+	s.polls = &polls{}
 	return s
 }
 

@@ -6,6 +6,6 @@ import "slices"
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
 	channelMutants, convergeMutants, gateMutants, healthMutants, notifyMutants, outboxMutants,
-	providerMutants, reconcileMutants, recurringMutants, settingsMutants, supportMutants, thresholdMutants,
-	trackerMutants, surveyhttpMutants,
+	providerMutants, reconcileMutants, recurringMutants, settingsMutants, supportMutants, surveyConfigMutants,
+	surveyhttpMutants, surveySendMutants, thresholdMutants, trackerMutants,
 )

@@ -13,8 +13,21 @@ var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 // compiles and runs.
 func TestSnippetsAboutAutomationStandInExamples(t *testing.T) {
 	t.Parallel()
+	standIn(t, "docs/automation.md", "automation/example*_test.go", "automation/settings/example*_test.go")
+}
+
+// The same holds for the page about notifications.
+func TestSnippetsAboutNotifyStandInExamples(t *testing.T) {
+	t.Parallel()
+	standIn(t, "docs/notify.md", "notify/example*_test.go", "notify/*_example_test.go", "notify/notifyhttp/example*_test.go",
+		"examples/custom-channel/*.go", "examples/inbox/*.go")
+}
+
+// standIn compares the lines of Go in a page with those of the files.
+func standIn(t *testing.T, page string, patterns ...string) {
+	t.Helper()
 	known := map[string]bool{}
-	for _, pattern := range []string{"automation/example*_test.go", "automation/settings/example*_test.go"} {
+	for _, pattern := range patterns {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatal(pattern, files, err)
@@ -29,7 +42,7 @@ func TestSnippetsAboutAutomationStandInExamples(t *testing.T) {
 			}
 		}
 	}
-	blocks := goBlock.FindAllStringSubmatch(read(t, "docs/automation.md"), -1)
+	blocks := goBlock.FindAllStringSubmatch(read(t, page), -1)
 	if len(blocks) < 5 {
 		t.Errorf("%d snippets", len(blocks))
 	}

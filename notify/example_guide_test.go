@@ -1,0 +1,289 @@
+package notify_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/notifytest"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/sqlite"
+)
+
+// customer is one of a host's own.
+type customer struct{ ID, Name, Email string }
+
+// confirm asks for the mail about a booking. Said twice, it changes nothing.
+func confirm(ctx context.Context, out *notify.Notifier, booking string, c customer) error {
+	row, err := keys.NotificationEvent{
+		EntityType: "booking", Entity: booking, EventType: "made", EventID: booking, NotificationType: "booking-confirmed",
+	}.Key()
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(map[string]string{"Booking": booking})
+	if err != nil {
+		return err
+	}
+	job := notify.Job{
+		Record:       storage.Record{Type: "booking-confirmed"},
+		PartitionKey: booking, RowKey: row, EntityType: "booking", Entity: booking, EventData: data,
+		Recipients: []notify.Recipient{{Ref: c.ID, Channel: "email:sendgrid", Address: c.Email, Name: c.Name}},
+	}
+	if _, err := out.EnsureNotificationJob(ctx, nil, job); err != nil {
+		return err
+	}
+	_, err = out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleFor(job, time.Time{}))
+	return err
+}
+
+// book is what a handler does: its own row and the mail, in one transaction.
+func book(ctx context.Context, store *sqlite.Store, out *notify.Notifier, booking string, c customer) error {
+	tx, err := store.DB().BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // after a commit it does nothing
+	if _, err := tx.ExecContext(ctx, "INSERT INTO booking VALUES (?, ?)", booking, c.ID); err != nil {
+		return err
+	}
+	if err := confirm(ctx, out.WithTx(store.Join(tx)), booking, c); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// A booking that is rolled back is not confirmed; one that is made is, once.
+func ExampleNotifier_WithTx() {
+	dir, err := os.MkdirTemp("", "belfry")
+	orPanic(err)
+	defer func() { _ = os.RemoveAll(dir) }()
+	ctx, clk := context.Background(), clock.NewMock()
+	clk.Set(morning)
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "app.db"), &sqlite.Options{Clock: clk})
+	orPanic(err)
+	defer store.Close()
+	_, err = store.DB().ExecContext(ctx, "CREATE TABLE booking (id TEXT PRIMARY KEY, customer TEXT)")
+	orPanic(err)
+	out := notify.New(store, nil, notify.ChannelFunc("email:sendgrid", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		fmt.Println(m.To, "-", m.Subject)
+		return notify.Receipt{}, nil
+	}))
+	out.Register(notify.Type{Name: "booking-confirmed", Renderer: notify.Template{Subject: "Booking {{.Booking}} is confirmed"}})
+
+	sam := customer{"17", "Sam", "sam@example.com"}
+	fmt.Println(book(ctx, store, out, "7", sam))
+	fmt.Println(book(ctx, store, out, "7", sam) != nil) // the booking exists
+	fmt.Println(belfry.NewPoller(store, nil, out).Drain(ctx))
+	// Output:
+	// <nil>
+	// true
+	// sam@example.com - Booking 7 is confirmed
+	// <nil>
+}
+
+// A provider that is busy for a moment costs a delay, and no second mail.
+func TestAConfirmationIsTriedAgainAndArrivesOnce(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	store, clk := newStore()
+	mails := notifytest.Scripted(notify.Transient("throttled", 0, nil)).As("email:sendgrid") // refuses once
+	out := notify.New(store, nil, mails)
+	out.Register(notify.Type{Name: "booking-confirmed", Renderer: notify.Template{Subject: "Booking {{.Booking}}"}})
+	if err := confirm(ctx, out, "7", customer{"17", "Sam", "sam@example.com"}); err != nil {
+		t.Fatal(err)
+	}
+	poller := belfry.NewPoller(store, nil, out)
+	for range 2 {
+		if err := poller.Drain(ctx); err != nil {
+			t.Fatal(err)
+		}
+		clk.Add(10 * time.Minute)
+	}
+	mails.Sent(t, 1)
+	if m := mails.To(t, "sam@example.com"); m.Subject != "Booking 7" || m.Attempt != 2 {
+		t.Errorf("message is %+v", m)
+	}
+}
+
+// On the way here the old code sends, and a channel that only logs has its shadow:
+// what is in the shadow is not sent again by the new code.
+func TestWhatTheShadowHasIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	store, _ := newStore()
+	shadow, mails := notifytest.NewRecorder().As("email:shadow"), notifytest.NewRecorder().As("email:sendgrid")
+	out := notify.New(store, nil, shadow, mails)
+	out.Register(notify.Type{Name: "booking-confirmed", Renderer: notify.Template{Subject: "Booking {{.EventData}}"}})
+	ask := func(booking, channel string) {
+		t.Helper()
+		job := notify.Job{
+			Record: storage.Record{Type: "booking-confirmed"}, PartitionKey: booking, RowKey: "made " + booking, EventData: json.RawMessage(booking),
+			Recipients: []notify.Recipient{{Ref: "17", Channel: channel, Address: "sam@example.com"}},
+		}
+		if _, err := out.EnsureNotificationJob(ctx, nil, job); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleFor(job, time.Time{})); err != nil {
+			t.Fatal(err)
+		}
+		if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask("7", "email:shadow")
+	ask("7", "email:sendgrid") // the request is repeated, and the new code answers it
+	ask("8", "email:sendgrid")
+	shadow.Sent(t, 1)
+	mails.Sent(t, 1)
+	if m := mails.To(t, "sam@example.com"); m.Subject != "Booking 8" {
+		t.Errorf("message is %+v", m)
+	}
+}
+
+// The nearest locale is taken, and the page that shows a mail beforehand stores
+// nothing.
+func ExampleParseLocalized() {
+	ctx := context.Background()
+	store, _ := newStore()
+	out := notify.New(store, nil)
+	templates := fstest.MapFS{ // an embed.FS in earnest
+		"visit/subject.en.tmpl": {Data: []byte("Your visit on {{.On}}")},
+		"visit/subject.pt.tmpl": {Data: []byte("Sua visita em {{.On}}")},
+	}
+	visits, err := notify.ParseLocalized(templates, "visit", "en")
+	orPanic(err)
+	out.Register(notify.Type{Name: "visit", Renderer: visits})
+
+	job := notify.Job{Record: storage.Record{Type: "visit"}, EventData: json.RawMessage(`{"On":"2026-05-01"}`)}
+	shown, err := out.Preview(ctx, job, notify.Recipient{Name: "Sam", Locale: "pt-BR"})
+	fmt.Println(shown.Subject, shown.Locale, shown.Missing, err)
+	// Output: Sua visita em 2026-05-01 pt [pt-BR] <nil>
+}
+
+// units is a catalogue by business unit and type.
+type units map[string]notify.NotificationOption
+
+func (u units) Options(_ context.Context, asked []notify.Question) ([]notify.NotificationOption, error) {
+	out := make([]notify.NotificationOption, len(asked))
+	for i, q := range asked {
+		out[i] = u[q.BusinessUnit+"/"+q.Type] // the zero value: nothing is sent
+	}
+	return out, nil
+}
+
+// accounts are channels by tenant.
+type accounts map[notify.Scope]notify.Channel
+
+func (accounts) Keys() []string { return []string{"email:sendgrid"} }
+
+func (a accounts) Channel(_ context.Context, scope notify.Scope, _ string) (notify.Channel, error) {
+	return a[scope], nil
+}
+
+// A unit has subscribed somebody, and a tenant sends by an account of its own.
+func ExampleChannelSource() {
+	ctx := context.Background()
+	store, _ := newStore()
+	account := func(name string) notify.Channel {
+		return notify.ChannelFunc("email:sendgrid", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+			fmt.Println(name, "sends to", m.To)
+			return notify.Receipt{}, nil
+		})
+	}
+	ann := notify.Recipient{Ref: "ann", Channel: "email:sendgrid", Address: "ann@example.com"}
+	out := notify.New(store, &notify.Options{
+		Concurrency: 1,
+		Catalogue:   units{"north/incident": {Seeded: true, Enabled: true, Subscribers: []notify.Recipient{ann}}},
+		Channels:    accounts{"acme": account("acme's account")},
+	}, account("our account"))
+	out.Register(notify.Type{Name: "incident", Renderer: notify.Template{Subject: "Incident {{.EventData}}"}})
+	for _, scope := range []notify.Scope{"acme", "other"} {
+		job := notify.Job{
+			Record: storage.Record{Scope: scope, Type: "incident"}, PartitionKey: "3", RowKey: "submitted",
+			BusinessUnit: "north", EventData: json.RawMessage("3"),
+		}
+		_, err := out.EnsureNotificationJob(ctx, nil, job)
+		orPanic(err)
+		_, err = out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleFor(job, time.Time{}))
+		orPanic(err)
+	}
+	orPanic(belfry.NewPoller(store, nil, out).Drain(ctx))
+	// Unordered output:
+	// acme's account sends to ann@example.com
+	// our account sends to ann@example.com
+}
+
+// All gates that there are, with one of the host's own behind them.
+func ExampleGateFunc() {
+	ctx := context.Background()
+	store, _ := newStore()
+	hashKey := []byte("0123456789abcdef0123456789abcdef") // from the environment
+	gates := notify.Gates(store, &notify.GateOptions{
+		HashKey:    hashKey,
+		Recipients: &notify.RecipientGuard{Allow: []string{"@school.example"}, Redirect: map[string]string{"email": "qa@school.example"}},
+		Caps:       []notify.FrequencyCap{{Limit: 3, Per: 24 * time.Hour}},
+		Window:     &notify.SendWindow{From: "08:00", To: "21:00", Zone: "Europe/Dublin"},
+		Rates:      []notify.RateLimit{{Channel: "email:sendgrid", Limit: 100, Per: time.Second}},
+	})
+	gates = append(gates, notify.GateFunc(func(_ context.Context, a notify.Attempt) (notify.Verdict, error) {
+		if a.NotificationType == "offer" && a.Now.Weekday() == time.Sunday {
+			return notify.Skip("NoOffersOnSundays"), nil
+		}
+		return notify.Proceed(), nil
+	}))
+	out := notify.New(store, &notify.Options{HashKey: hashKey, Gates: gates})
+
+	letter := notify.OutgoingMessage{ // 2026-03-01 is a Sunday
+		Record: storage.Record{Type: "email:sendgrid"}, PartitionKey: "1", NotificationType: "news",
+		RecipientRef: "17", Address: "sam@example.com",
+	}
+	offer := letter
+	offer.PartitionKey, offer.NotificationType = "2", "offer"
+	forecast, err := out.DryRun(ctx, letter, offer)
+	orPanic(err)
+	for _, f := range forecast {
+		fmt.Println(f.Message.NotificationType, f.Verdict.Action, f.Verdict.Reason, f.Verdict.To)
+	}
+	// Output:
+	// news   qa@school.example
+	// offer Skip NoOffersOnSundays
+}
+
+// The host hears what became of messages; what it could not take is told again.
+func ExampleNotifier_Subscribe() {
+	ctx := context.Background()
+	store, _ := newStore()
+	out := notify.New(store, nil, notifytest.Failing(notify.Permanent("550", nil)))
+	out.Subscribe(notify.StatusFunc("crm", func(_ context.Context, c notify.StatusChange) error {
+		fmt.Println(c.Kind, c.RecipientRef, c.Reason)
+		return nil
+	}))
+	poller := belfry.NewPoller(store, nil, out)
+	orPanic(poller.Drain(ctx)) // from the first poll on changes are kept for it
+
+	_, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
+		Record: storage.Record{Type: "email:test"}, PartitionKey: "1", NotificationType: "news",
+		RecipientRef: "17", Address: "nobody@example.com",
+	})
+	orPanic(err)
+	orPanic(poller.Drain(ctx))
+	list, err := out.DeadLetters(ctx, "", "crm", 0)
+	fmt.Println(len(list), err)
+	n, err := out.ReplayDeadLetters(ctx, "", "crm", notify.By{Actor: "sam", Reason: "the CRM is back"}, true)
+	fmt.Println(n, err)
+	// Output:
+	// Failed 17 550
+	// 0 <nil>
+	// 0 <nil>
+}
