@@ -89,6 +89,8 @@ func (a *api) known(may func(Caller) bool, serve func(http.ResponseWriter, *http
 
 // unavailable answers a call that failed on our side.
 func (a *api) unavailable(w http.ResponseWriter, r *http.Request, what string, err error) {
-	a.logger.ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
+	if r.Context().Err() == nil { // else the caller is gone
+		a.logger.ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
+	}
 	fail(w, http.StatusServiceUnavailable, "try again")
 }

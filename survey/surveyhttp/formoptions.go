@@ -1,11 +1,12 @@
 package surveyhttp
 
 import (
-	_ "embed" // the page
+	"fmt"
 	"html/template"
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
 )
 
 // FormOptions are the settings of [Forms]; nil and every zero value are useful.
@@ -40,13 +41,22 @@ func (o *FormOptions) withDefaults() FormOptions {
 	if out.Style == "" {
 		out.Style = DefaultStyle()
 	}
-	texts := maps.Clone(shippedTexts)
-	for locale, t := range out.Texts {
-		texts[canonical(locale)] = t.over(textsFor(texts, locale))
-	}
-	out.Texts = texts
+	out.Texts = withShipped(out.Texts)
 	if out.Logger == nil {
 		out.Logger = slog.Default()
 	}
 	return out
+}
+
+// withShipped fills in what own leaves open, a locale from its language.
+func withShipped(own map[string]Texts) map[string]Texts {
+	texts := maps.Clone(shippedTexts)
+	for _, locale := range slices.Sorted(maps.Keys(own)) { // "de" before "de-CH"
+		at := canonical(locale)
+		if at == "" {
+			panic(fmt.Sprintf("surveyhttp: Forms: Texts for %q, which is no locale", locale))
+		}
+		texts[at] = own[locale].over(textsFor(texts, at))
+	}
+	return texts
 }

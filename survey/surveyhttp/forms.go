@@ -35,7 +35,8 @@ import (
 //
 // The links within the pages are relative, so that the handler may be mounted with
 // http.StripPrefix. How slowly a customer may send is for the host's server to
-// bound (http.Server.ReadTimeout). Forms panics without a service.
+// bound (http.Server.ReadTimeout). Forms panics without a service, and on Texts for what is
+// no locale.
 func Forms(s *survey.Service, opts *FormOptions) http.Handler {
 	if s == nil {
 		panic("surveyhttp: Forms needs a service")
@@ -112,6 +113,8 @@ func (f *forms) failed(w http.ResponseWriter, r *http.Request, what string, err 
 		f.nothing(w, r)
 		return
 	}
-	f.o.Logger.ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
+	if r.Context().Err() == nil { // else the customer is gone
+		f.o.Logger.ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
+	}
 	f.answer(w, r, http.StatusServiceUnavailable, StateBusy)
 }

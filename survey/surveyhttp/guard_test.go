@@ -185,6 +185,9 @@ func TestProgrammersErrorsPanic(t *testing.T) {
 		"API without a service":     func() { surveyhttp.API(nil, letIn, nil) },
 		"API without an authoriser": func() { surveyhttp.API(s, nil, nil) },
 		"Forms without a service":   func() { surveyhttp.Forms(nil, nil) },
+		"texts for no locale": func() {
+			surveyhttp.Forms(s, &surveyhttp.FormOptions{Texts: map[string]surveyhttp.Texts{"": {}}})
+		},
 	} {
 		func() {
 			defer func() {

@@ -73,6 +73,11 @@ func TestAHostReplacesThePages(t *testing.T) {
 	if page := call(t, h.forms, "GET", "/s/x", "", "Accept-Language", "pt-BR").Body; !strings.Contains(page, "Nada aqui") || !strings.Contains(page, "The link may be incomplete") {
 		t.Error(page)
 	}
+	h.publish(plain)
+	h.forms = surveyhttp.Forms(h.survey, &surveyhttp.FormOptions{Texts: map[string]surveyhttp.Texts{"de-CH": {Survey: "Umfrog"}, "de": {Submit: "Ab damit"}}})
+	if _, page := h.get("/s/" + h.visit("ch", "de-CH")); !strings.Contains(page, ">Ab damit<") {
+		t.Error(page)
+	}
 	h.forms = surveyhttp.Forms(h.survey, &surveyhttp.FormOptions{
 		Template: template.Must(template.New("mine").Parse(`{{.State}} {{.Heading}}{{range .Fields}} {{.Name}}={{.Control}}{{end}}`)),
 	})
