@@ -81,4 +81,4 @@ type Instance struct {
 // fits into one outbox event.
 const maxMetadata = 24 << 10
 
-var instances = storage.Define[Instance]("survey_instance").Limit(maxMetadata + 8<<10)
+var instances = storage.Define[Instance]("survey_instance").Limit(maxMetadata + 8<<10).Deciding("public_id")

@@ -14,9 +14,11 @@ type Options struct {
 	// token and {publicId} for the instance's PublicID, such as
 	// "https://example.com/s/{token}". A process that sends needs it.
 	SurveyURL string
-	// LinkKey makes the tokens of links: 32 random bytes, the same in every process.
-	// Empty: the store makes one and keeps it, so that whoever reads the database
-	// can make links. OldLinkKeys still open what was sent with them.
+	// LinkKey makes the tokens of links: at least 32 random bytes, the same in every
+	// process. Empty: the store makes one for each tenant and keeps it, so that
+	// whoever reads the database can make links. OldLinkKeys, and the store's, still
+	// make the links of instances that were created with them, so that a reminder
+	// months later has the link of the first send; what was sent is found without.
 	LinkKey     []byte
 	OldLinkKeys [][]byte
 	// Renderer makes the text of sends; nil: the definition's messages, else the

@@ -7,5 +7,6 @@ var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
 	channelMutants, convergeMutants, gateMutants, healthMutants, notifyMutants, outboxMutants,
 	providerMutants, reconcileMutants, recurringMutants, settingsMutants, supportMutants, surveyConfigMutants,
-	surveyhttpMutants, surveySendMutants, thresholdMutants, trackerMutants,
+	surveyIngestMutants, surveySendMutants, thresholdMutants, trackerMutants,
+	surveyhttpMutants,
 )

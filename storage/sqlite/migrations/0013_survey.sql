@@ -80,7 +80,7 @@ CREATE TABLE {survey_trigger} (
 CREATE INDEX {index:survey_trigger_due} ON {survey_trigger} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Ingest finds those that an event concerns.
-CREATE INDEX {index:survey_trigger_kind} ON {survey_trigger} (scope, event_kind, id) WHERE event_kind <> '';
+CREATE INDEX {index:survey_trigger_kind} ON {survey_trigger} (scope, event_kind, id);
 
 -- One link for one customer. Hot: polled, claimed and settled.
 CREATE TABLE {survey_instance} (
@@ -141,7 +141,7 @@ CREATE INDEX {index:survey_instance_link} ON {survey_instance} (link_hash);
 CREATE INDEX {index:survey_instance_public} ON {survey_instance} (scope, public_id);
 
 -- The instances of a customer.
-CREATE INDEX {index:survey_instance_customer} ON {survey_instance} (scope, customer_ref, id) WHERE customer_ref <> '';
+CREATE INDEX {index:survey_instance_customer} ON {survey_instance} (scope, customer_ref, id);
 
 -- The log of sends: written once, never due.
 CREATE TABLE {survey_delivery} (
@@ -252,11 +252,11 @@ CREATE INDEX {index:survey_answer_due} ON {survey_answer} (lane, due_on, id) WHE
 -- The answers of one response.
 CREATE INDEX {index:survey_answer_public} ON {survey_answer} (scope, public_id, id);
 
--- The key that links are made with, where the host keeps none. Never due.
+-- The key that the links of a tenant are made with, where the host keeps none. Never due.
 CREATE TABLE {survey_link_key} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
-	key              TEXT NOT NULL, -- the key's id
+	key              TEXT NOT NULL, -- always the same
 	type             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
