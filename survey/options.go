@@ -37,14 +37,15 @@ type Options struct {
 	InDoubt InDoubt
 	// Concurrency is how many calls one group of sends makes at once; default 16.
 	Concurrency int
-	// CallTimeout bounds one call of a channel, in real time; default 1 min.
+	// CallTimeout bounds one call of a channel or a subscriber, in real time; default
+	// 1 min.
 	CallTimeout time.Duration
 	// Gates choose what the built-in gates of package notify do about links; nil:
 	// those that need no choice. HostGates are asked after them.
 	Gates     *notify.GateOptions
 	HostGates []notify.Gate
 	// ExpectedSubscribers are keys of subscribers that get responses even if no
-	// process that has them has run yet.
+	// process that has them has run yet: what is for them waits, and is listed.
 	ExpectedSubscribers []string
 	// Logger gets panics of channels, renderers and subscribers; default
 	// slog.Default().

@@ -24,7 +24,7 @@ type Service struct {
 	links    *linkKeyring
 	box      *outbox.Box // what subscribers hear
 	parsed   *versionCache
-	polls    *polls      // of PollOnce
+	polls    *polls // of PollOnce
 }
 
 // errForeignTx is a transaction of another store than the service's.

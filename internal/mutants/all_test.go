@@ -7,6 +7,6 @@ var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
 	channelMutants, convergeMutants, gateMutants, healthMutants, notifyMutants, outboxMutants,
 	providerMutants, reconcileMutants, recurringMutants, settingsMutants, supportMutants, surveyConfigMutants,
-	surveyIngestMutants, surveySendMutants, thresholdMutants, trackerMutants,
+	surveyIngestMutants, surveyResponseMutants, surveySendMutants, thresholdMutants, trackerMutants,
 	surveyhttpMutants,
 )

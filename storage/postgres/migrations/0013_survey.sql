@@ -212,6 +212,7 @@ CREATE TABLE {survey_response} (
 	survey_id        bigint NOT NULL,
 	survey_version   bigint NOT NULL,
 	trigger_id       text NOT NULL,
+	business_unit    text NOT NULL,
 	customer_ref     text NOT NULL,
 	agent_id         text NOT NULL,
 	answers_hash     text NOT NULL,

@@ -210,6 +210,7 @@ CREATE TABLE {survey_response} (
 	survey_id        INTEGER NOT NULL,
 	survey_version   INTEGER NOT NULL,
 	trigger_id       TEXT NOT NULL,
+	business_unit    TEXT NOT NULL,
 	customer_ref     TEXT NOT NULL,
 	agent_id         TEXT NOT NULL,
 	answers_hash     TEXT NOT NULL,
