@@ -8,7 +8,7 @@ import (
 )
 
 // maxDelay bounds every length of time in a trigger, and the whole schedule.
-const maxDelay = 5 * 366 * day
+const maxDelay = 5 * 366 * oneDay
 
 func (c *checker) triggers(d *Definition) {
 	c.length("triggers", len(d.Triggers), maxTriggers)
@@ -74,7 +74,7 @@ func (c *checker) schedule(at string, t *Trigger) {
 	}
 	whole, ok := t.Schedule.length()
 	if !ok {
-		c.add(path, "is longer than %d days altogether", maxDelay/day)
+		c.add(path, "is longer than %d days altogether", maxDelay/oneDay)
 	}
 	if t.ExpiresAfter == nil {
 		return
@@ -104,7 +104,7 @@ func (c *checker) delay(path string, d Duration, least time.Duration) {
 	case d < Duration(least):
 		c.add(path, "is %v, less than %v", d, Duration(least))
 	case d > Duration(maxDelay):
-		c.add(path, "is %v, more than %d days", d, maxDelay/day)
+		c.add(path, "is %v, more than %d days", d, maxDelay/oneDay)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // hours, also where clocks are changed.
 type Duration time.Duration
 
-const day = 24 * time.Hour
+const oneDay = 24 * time.Hour
 
 // UnmarshalJSON reads the text of a duration.
 func (d *Duration) UnmarshalJSON(text []byte) error {

@@ -25,7 +25,7 @@ func (e *DurationError) detail() string {
 var durationUnits = []struct {
 	letter byte
 	length time.Duration
-}{{'w', 7 * day}, {'d', day}, {'h', time.Hour}, {'m', time.Minute}}
+}{{'w', 7 * oneDay}, {'d', oneDay}, {'h', time.Hour}, {'m', time.Minute}}
 
 // ParseDuration reads the text of a duration: whole numbers, each with its unit w, d,
 // h or m, from the largest unit to the smallest and none of them twice. Anything else

@@ -116,11 +116,8 @@ func eraseResponse(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 	if err := responses.Delete(ctx, tx, given...); err != nil {
 		return err
 	}
-	return outbox.Erase(ctx, tx, scope, responseEventKey(publicID))
+	return outbox.Erase(ctx, tx, scope, eventID(publicID))
 }
 
 // maxErasedAnswers is more than a response of 32 KiB can have.
 const maxErasedAnswers = 10_000
-
-// responseEventKey is the key of the event of a response in the outbox.
-func responseEventKey(publicID string) string { return "survey-response-completed-" + publicID }

@@ -27,10 +27,18 @@ type intake struct {
 	bytes     int // of the pending payloads
 }
 
-// listener is a trigger that wants events of the batch's kind.
+// listener is a trigger that wants events of the batch's kind. One that this process
+// cannot read has an error, which fails its instances and harms no others.
 type listener struct {
+	row     *triggerRow
 	version *version
 	trigger *Trigger
+	err     error
+}
+
+func (l *listener) wants(e *event) bool {
+	e.values[templatePath] = json.Number(strconv.FormatInt(l.row.SurveyID, 10))
+	return l.err != nil || l.trigger.Filter.Match(e.values)
 }
 
 // wanted is a row that is to be inserted, and where to report it.
@@ -48,23 +56,31 @@ func (in *intake) listen(ctx context.Context) error {
 	slices.SortFunc(rows, func(a, b *triggerRow) int {
 		return cmp.Or(cmp.Compare(a.SurveyID, b.SurveyID), cmp.Compare(a.TriggerID, b.TriggerID))
 	})
-	known := map[string]*version{}
-	for _, row := range rows {
-		key := versionKey(row.SurveyID, row.VersionNumber)
-		if known[key] == nil {
-			if known[key], err = in.s.versionOf(ctx, in.tx, in.batch.Scope, row.SurveyID, row.VersionNumber); err != nil {
-				return fmt.Errorf("survey %s: %w", key, err)
-			}
+	refs := make([]versionRef, len(rows))
+	for i, row := range rows {
+		refs[i] = row.ref()
+	}
+	versions, err := in.s.versionsOf(ctx, in.tx, refs...)
+	if err != nil {
+		return err
+	}
+	for i, row := range rows {
+		l := listener{row: row}
+		if l.version, l.err = versions.of(refs[i]); l.err == nil {
+			l.find()
 		}
-		t := known[key].trigger(row.TriggerID)
-		if t == nil {
-			return fmt.Errorf("survey %s has no trigger %s", key, row.TriggerID)
-		}
-		if t.Enabled {
-			in.listeners = append(in.listeners, listener{known[key], t})
+		if l.err != nil || l.trigger.Enabled {
+			in.listeners = append(in.listeners, l)
 		}
 	}
 	return nil
+}
+
+// find looks the trigger up in its version.
+func (l *listener) find() {
+	if l.trigger = l.version.trigger(l.row.TriggerID); l.trigger == nil {
+		l.err = fmt.Errorf("survey: version %d of survey %d has no trigger %s", l.row.VersionNumber, l.row.SurveyID, l.row.TriggerID)
+	}
 }
 
 // triggers reads the rows of the batch's kind.
@@ -86,11 +102,10 @@ func (in *intake) triggers(ctx context.Context) (rows []*triggerRow, err error) 
 // take makes the rows of one item. What fails is reported beside what does not.
 func (in *intake) take(ctx context.Context, item int, e *event) error {
 	for _, l := range in.listeners {
-		e.values[templatePath] = json.Number(strconv.FormatInt(l.version.SurveyID, 10))
-		if !l.trigger.Filter.Match(e.values) {
+		if !l.wants(e) {
 			continue
 		}
-		report := InstanceReport{SurveyID: l.version.SurveyID, TriggerID: l.trigger.ID}
+		report := InstanceReport{SurveyID: l.row.SurveyID, TriggerID: l.row.TriggerID}
 		hash, key, err := identify(e, l)
 		if err != nil {
 			report.Outcome, report.Reason = Failed, err.Error()
@@ -114,6 +129,9 @@ func (in *intake) take(ctx context.Context, item int, e *event) error {
 
 // identify tells this event from others for a trigger.
 func identify(e *event, l listener) (hash, key string, err error) {
+	if l.err != nil {
+		return "", "", l.err
+	}
 	if hash, err = e.hash(l.trigger.DedupRecipe); err != nil {
 		return "", "", err
 	}
@@ -148,7 +166,7 @@ func (in *intake) instance(e *event, l listener, hash, key string) (*Instance, e
 	if t.ExpiresAfter != nil {
 		row.ExpiresOn = on.Add(time.Duration(*t.ExpiresAfter))
 	}
-	row.DueOn = row.NextSendOn
+	row.plan(in.s.graceOf(t))
 	return row, nil
 }
 
