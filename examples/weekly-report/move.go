@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/belfry-go/belfry/automation"
+)
+
+var by = automation.By{Actor: "ann", Reason: "reports move to Belfry"}
+
+// part is what moves together: a branch, or all that have not moved on their own.
+func part(unit string) automation.RolloutPart {
+	return automation.RolloutPart{Type: reportType, BusinessUnit: unit}
+}
+
+// move looks at a move, makes it, and says what it did.
+func (s *story) move(ctx context.Context, unit string, to automation.Stage) (automation.RolloutMove, error) {
+	planned, err := s.now.work.MoveRollout(ctx, part(unit), to, by, true)
+	if err != nil {
+		return planned, err
+	}
+	done, err := s.now.work.MoveRollout(ctx, part(unit), to, by, false)
+	if err != nil {
+		return done, err
+	}
+	name := unit
+	if unit == "" {
+		name = "all others"
+	}
+	s.happens("%s: from stage %s to %s, taken %d, returned %d, left %d", name, done.From, done.To, done.Taken, done.Returned, done.Left)
+	if planned.Taken != done.Taken || planned.Returned != done.Returned || planned.Left != done.Left {
+		return done, fmt.Errorf("the dry run said something else: %+v", planned)
+	}
+	return done, s.look(ctx, done.To.String())
+}
+
+// look reads how far each branch is.
+func (s *story) look(ctx context.Context, _ string) error {
+	parts, err := s.now.work.Rollouts(ctx, "")
+	if err != nil {
+		return err
+	}
+	known := map[string]automation.Stage{}
+	for _, r := range parts {
+		known[r.BusinessUnit] = r.Stage
+	}
+	s.stages = map[string]string{}
+	for _, b := range branches {
+		stage, own := known[b.name]
+		if !own {
+			stage = known[""]
+		}
+		s.stages[b.name] = stage.String()
+	}
+	return nil
+}
+
+// compare says how the two sides differ since a moment.
+func (s *story) compare(ctx context.Context, unit string, w automation.Window) (automation.RolloutComparison, error) {
+	c, err := s.now.work.Compare(ctx, part(unit), w, 0)
+	if err == nil {
+		s.happens("compared: %d on both sides, only here %d, only there %d, late %d, early %d", c.Both, c.OnlyHere, c.OnlyThere, c.Late, c.Early)
+		for _, r := range c.Runs {
+			s.say("                  %-9s %s", r.Kind, r.Key)
+		}
+	}
+	return c, err
+}
