@@ -53,7 +53,7 @@ func zoneOf(_ context.Context, _ automation.Scope, unit string) (string, error) 
 func build(_ context.Context, run report.Run) (report.Report, error) {
 	part := report.Part{Name: "report.csv", MediaType: "text/csv", Write: func(_ context.Context, w io.Writer) error { return writeCSV(w) }}
 	if string(run.Subscription.Parameters) == `"html"` {
-		part = report.Part{MediaType: "text/html", Body: true, Write: func(_ context.Context, w io.Writer) error { return writeHTML(w) }}
+		part = report.Part{Name: "stock.html", MediaType: "text/html", Body: true, Write: func(_ context.Context, w io.Writer) error { return writeHTML(w) }}
 	}
 	return report.Report{Parts: []report.Part{part}}, nil
 }

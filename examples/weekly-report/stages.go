@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/report"
 )
 
 // design is stage 0: rows are made, in shadow.
@@ -31,24 +32,24 @@ func (s *story) shadow(ctx context.Context) error {
 		return err
 	}
 	s.old.knows = tells
-	return s.reportLog(ctx)
+	_, err := s.reportLog(ctx)
+	return err
 }
 
 // reportLog tells Belfry what is in the old scheduler's log.
-func (s *story) reportLog(ctx context.Context) error {
+func (s *story) reportLog(ctx context.Context) (all automation.OldReport, err error) {
 	letters, err := s.old.outbox(ctx, 1)
 	if err != nil {
-		return err
+		return all, err
 	}
-	all := automation.OldReport{}
 	for _, l := range letters {
 		j, _, err := s.old.jobOf(l.key)
 		if err != nil {
-			return err
+			return all, err
 		}
 		got, err := s.now.work.ReportOldRun(ctx, part(j.unit), automation.OldRun{Key: l.key, RanOn: l.ranOn})
 		if err != nil {
-			return err
+			return all, err
 		}
 		all.Recorded += got.Recorded
 		all.Known += got.Known
@@ -56,7 +57,7 @@ func (s *story) reportLog(ctx context.Context) error {
 		all.Doubled = append(all.Doubled, got.Doubled...)
 	}
 	s.happens("the old scheduler's log: %d runs are news, %d known, %d trespassed, %d doubled", all.Recorded, all.Known, len(all.Trespassed), len(all.Doubled))
-	return nil
+	return all, nil
 }
 
 func (s *story) compareAndMend(ctx context.Context) error {
@@ -100,6 +101,9 @@ func (s *story) pick(ctx context.Context) error {
 	}
 	s.ledger.entry(subject("dublin-sales", "2026-03-15") + ", asked for").stage = s.stages["dublin"]
 	s.happens("asked for: %s %s", asked.Outcome, asked.Status)
+	if _, err := s.now.reports.Refresh(ctx, "", report.Page{}); err != nil {
+		return err
+	}
 	key := "report-subscription:dublin-sales:scheduled:2026-03-16T09:00:00Z"
 	if err := s.now.work.TransferOwnership(ctx, "", key, automation.AutomationScheduler, by); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -39,9 +40,10 @@ func (s *story) play(ctx context.Context) error {
 		s.compareAndMend, s.until(time.March, 15, 0),
 		s.pick, s.until(time.March, 22, 0),
 		s.scheduled, s.until(time.March, 29, 0),
-		s.everybodyElse, s.until(time.April, 1, 0),
-		s.everybodyElseScheduled, s.until(time.April, 5, 20),
-		s.outage, s.until(time.April, 6, 5),
+		s.othersRunNow, s.until(time.April, 1, 0),
+		s.othersScheduled, s.until(time.April, 5, 20),
+		s.outage, s.until(time.April, 6, 2),
+		s.sydneyGoesBack, s.until(time.April, 6, 5),
 		s.trespass, s.until(time.April, 6, 8),
 		s.resolve, s.until(time.April, 7, 0),
 		s.forwardAgain, s.until(time.April, 19, 0),
@@ -108,7 +110,7 @@ func (s *story) belfry(ctx context.Context) error {
 	if err := s.now.poller.Drain(ctx); err != nil {
 		return err
 	}
-	contested, err := s.now.work.OwnershipConflicts(ctx, "", notify.Page{})
+	contested, err := s.conflicts(ctx)
 	for _, c := range contested {
 		if !s.ledger.contested[c.Key] {
 			s.ledger.contested[c.Key] = true
@@ -117,4 +119,8 @@ func (s *story) belfry(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+func (s *story) conflicts(ctx context.Context) ([]automation.ContestedRun, error) {
+	return s.now.work.OwnershipConflicts(ctx, "", notify.Page{})
 }
