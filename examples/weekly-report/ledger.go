@@ -36,19 +36,11 @@ func (l *ledger) entry(subject string) *entry {
 
 // expect says which reports belong to this hour. It asks neither scheduler.
 func (l *ledger) expect(now time.Time, stages map[string]string) error {
-	for _, b := range branches {
-		zone, err := time.LoadLocation(b.zone)
-		if err != nil {
-			return err
-		}
-		local := now.In(zone)
-		for _, r := range reports {
-			if local.Weekday() == r.weekday && local.Hour() == r.hour {
-				l.entry(subject(b.name+"-"+r.name, local.Format(time.DateOnly))).stage = stages[b.name]
-			}
-		}
+	all, err := wanted(now)
+	for _, r := range all {
+		l.entry(subject(r.guid, r.localDate)).stage = stages[r.unit]
 	}
-	return nil
+	return err
 }
 
 // open reads the mails that are new, and returns a line about each.

@@ -87,6 +87,9 @@ func (s *story) until(month time.Month, day, hour int) func(context.Context) err
 // hour lets both sides work. Who comes first changes from hour to hour.
 func (s *story) hour(ctx context.Context) ([]string, error) {
 	now := s.clk.Now()
+	if play, err := busy(now); err != nil || !play {
+		return nil, err
+	}
 	if err := s.ledger.expect(now, s.stages); err != nil {
 		return nil, err
 	}
