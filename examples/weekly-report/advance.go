@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/belfry-go/belfry/automation"
 )
@@ -20,7 +21,7 @@ func (s *story) othersRunNow(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.health(ctx, "dublin"); err != nil {
+	if err := s.health(ctx, "dublin", at(3, 22, 0)); err != nil {
 		return err
 	}
 	_, err := s.move(ctx, "", automation.StageRunNow)
@@ -33,11 +34,11 @@ func (s *story) othersScheduled(ctx context.Context) error {
 }
 
 // health prints what to watch.
-func (s *story) health(ctx context.Context, unit string) error {
-	got, err := s.now.work.RolloutReport(ctx, part(unit), automation.Window{From: firstDay})
+func (s *story) health(ctx context.Context, unit string, since time.Time) error {
+	got, err := s.now.work.RolloutReport(ctx, part(unit), automation.Window{From: since})
 	for _, r := range got.Stages {
 		s.happens("%s, %s: %d runs, %d delivered here, %d there, %d undelivered, %d conflicts, %d doubled, latency %v",
-			unit, r.Stage, r.Runs, r.Delivered, r.DeliveredThere, r.Undelivered, r.Conflicts, r.Doubled, r.LatencyMax)
+			called(unit), r.Stage, r.Runs, r.Delivered, r.DeliveredThere, r.Undelivered, r.Conflicts, r.Doubled, r.LatencyMax)
 		if r.Doubled > 0 || r.Held > 0 || r.Failing > 0 {
 			return fmt.Errorf("%s is not well: %+v", unit, r)
 		}
@@ -47,7 +48,11 @@ func (s *story) health(ctx context.Context, unit string) error {
 
 // cutOver is stage 4: the old jobs are switched off.
 func (s *story) cutOver(ctx context.Context) error {
-	c, err := s.compare(ctx, "", automation.Window{From: at(4, 8, 0)})
+	since := at(4, 8, 0)
+	if err := s.health(ctx, "", since); err != nil {
+		return err
+	}
+	c, err := s.compare(ctx, "", automation.Window{From: since}) // what Belfry delivered is only here
 	if err != nil {
 		return err
 	}

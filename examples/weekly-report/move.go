@@ -14,6 +14,13 @@ func part(unit string) automation.RolloutPart {
 	return automation.RolloutPart{Type: reportType, BusinessUnit: unit}
 }
 
+func called(unit string) string {
+	if unit == "" {
+		return "all"
+	}
+	return unit
+}
+
 // move looks at a move, makes it, and says what it did.
 func (s *story) move(ctx context.Context, unit string, to automation.Stage) (automation.RolloutMove, error) {
 	planned, err := s.now.work.MoveRollout(ctx, part(unit), to, by, true)
@@ -24,19 +31,15 @@ func (s *story) move(ctx context.Context, unit string, to automation.Stage) (aut
 	if err != nil {
 		return done, err
 	}
-	name := unit
-	if unit == "" {
-		name = "all others"
-	}
-	s.happens("%s: from stage %s to %s, taken %d, returned %d, left %d", name, done.From, done.To, done.Taken, done.Returned, done.Left)
+	s.happens("%s: from stage %s to %s, taken %d, returned %d, left %d", called(unit), done.From, done.To, done.Taken, done.Returned, done.Left)
 	if planned.Taken != done.Taken || planned.Returned != done.Returned || planned.Left != done.Left {
 		return done, fmt.Errorf("the dry run said something else: %+v", planned)
 	}
-	return done, s.look(ctx, done.To.String())
+	return done, s.look(ctx)
 }
 
 // look reads how far each branch is.
-func (s *story) look(ctx context.Context, _ string) error {
+func (s *story) look(ctx context.Context) error {
 	parts, err := s.now.work.Rollouts(ctx, "")
 	if err != nil {
 		return err
@@ -56,12 +59,12 @@ func (s *story) look(ctx context.Context, _ string) error {
 	return nil
 }
 
-// compare says how the two sides differ since a moment.
+// compare says how the two sides differ, with two runs as examples.
 func (s *story) compare(ctx context.Context, unit string, w automation.Window) (automation.RolloutComparison, error) {
 	c, err := s.now.work.Compare(ctx, part(unit), w, 0)
 	if err == nil {
-		s.happens("compared: %d on both sides, only here %d, only there %d, late %d, early %d", c.Both, c.OnlyHere, c.OnlyThere, c.Late, c.Early)
-		for _, r := range c.Runs {
+		s.happens("%s, compared: %d on both sides, only here %d, only there %d, late %d, early %d", called(unit), c.Both, c.OnlyHere, c.OnlyThere, c.Late, c.Early)
+		for _, r := range c.Runs[:min(2, len(c.Runs))] {
 			s.say("                  %-9s %s", r.Kind, r.Key)
 		}
 	}

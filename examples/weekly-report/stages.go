@@ -15,12 +15,11 @@ func (s *story) design(ctx context.Context) error {
 		return err
 	}
 	s.old.refused = func(unit string) { s.ledger.refused[s.stages[unit]]++ }
-	if err := s.look(ctx, ""); err != nil {
+	if err := s.look(ctx); err != nil {
 		return err
 	}
-	s.happens("%d subscriptions, in shadow. Such as:", len(branches)*len(reports))
-	rows := `SELECT key, status, reason_code FROM automation_scheduler ORDER BY key LIMIT 2`
-	if err := s.print(ctx, rows); err != nil {
+	s.happens("%d subscriptions", len(branches)*len(reports))
+	if err := s.shadows(ctx); err != nil {
 		return err
 	}
 	return s.old.rehearse(ctx, s.clk.Now())
@@ -36,30 +35,8 @@ func (s *story) shadow(ctx context.Context) error {
 	return err
 }
 
-// reportLog tells Belfry what is in the old scheduler's log.
-func (s *story) reportLog(ctx context.Context) (all automation.OldReport, err error) {
-	letters, err := s.old.outbox(ctx, 1)
-	if err != nil {
-		return all, err
-	}
-	for _, l := range letters {
-		j, _, err := s.old.jobOf(l.key)
-		if err != nil {
-			return all, err
-		}
-		got, err := s.now.work.ReportOldRun(ctx, part(j.unit), automation.OldRun{Key: l.key, RanOn: l.ranOn})
-		if err != nil {
-			return all, err
-		}
-		all.Recorded += got.Recorded
-		all.Known += got.Known
-		all.Trespassed = append(all.Trespassed, got.Trespassed...)
-		all.Doubled = append(all.Doubled, got.Doubled...)
-	}
-	s.happens("the old scheduler's log: %d runs are news, %d known, %d trespassed, %d doubled", all.Recorded, all.Known, len(all.Trespassed), len(all.Doubled))
-	return all, nil
-}
-
+// compareAndMend finds what would have gone wrong: the two sides build different
+// keys, of which the guard could not know that they mean one run.
 func (s *story) compareAndMend(ctx context.Context) error {
 	c, err := s.compare(ctx, "", automation.Window{From: firstDay})
 	if err != nil {
@@ -77,6 +54,7 @@ func (s *story) compareAndMend(ctx context.Context) error {
 	return nil
 }
 
+// same checks that there is nothing to explain.
 func (s *story) same(ctx context.Context, unit string, w automation.Window) error {
 	c, err := s.compare(ctx, unit, w)
 	if err == nil && !c.Same() {

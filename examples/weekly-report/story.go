@@ -54,7 +54,8 @@ func (s *story) play(ctx context.Context) error {
 			return err
 		}
 	}
-	s.say("")
+	s.say("\nEach report counts for the stage that its branch had at its moment. In stage 3 the old scheduler")
+	s.say("sent what Sydney's way back returned to it, and what its forgotten copy took.\n")
 	return s.ledger.table(s.w)
 }
 
@@ -65,7 +66,7 @@ func (s *story) happens(format string, args ...any) {
 	s.say("%s  "+format, append([]any{s.clk.Now().Format("Mon _2 Jan 15:04")}, args...)...)
 }
 
-// until lets the hours pass, and prints the mails of each week.
+// until lets the hours pass, and counts the mails of that time.
 func (s *story) until(month time.Month, day, hour int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var lines []string
@@ -118,7 +119,7 @@ func (s *story) belfry(ctx context.Context) error {
 		if !s.ledger.contested[c.Key] {
 			s.ledger.contested[c.Key] = true
 			s.ledger.conflicts[s.stages[c.Ownership.BusinessUnit]]++
-			s.happens("conflict: %s", c.Detail)
+			s.happens("conflict: Belfry wanted %s, and the %s has it, %s", c.Key, c.Ownership.Owner, c.Ownership.Status)
 		}
 	}
 	return err
