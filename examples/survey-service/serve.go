@@ -74,8 +74,8 @@ func (g *garage) begin(ctx context.Context, site string, tell say) error {
 	if err != nil {
 		return err
 	}
-	tell("%s\n%d visits posted from %s: %d created, %d known already, %d failed, %d that no trigger wants.\n", site,
-		len(report.Items), g.path(visitFile), report.Created, report.Skipped, report.Failed, report.NoMatch)
+	tell("%d visits posted from %s to %s: %d created, %d known already, %d failed, %d that no trigger wants.\n",
+		len(report.Items), g.path(visitFile), site, report.Created, report.Skipped, report.Failed, report.NoMatch)
 	if err := g.listOpen(ctx, tell); err != nil {
 		return err
 	}
