@@ -14,6 +14,10 @@ type Options struct {
 	// key a repeat would not find the messages of the first run. Empty: a plain
 	// hash.
 	HashKey []byte
+	// FormerHashKeys are those before HashKey. What is stored of recipients under one of
+	// them still counts: suppressed addresses, and who without a Ref has opted out. After
+	// [Notifier.RotateHashKey] every process needs them. An empty one is the plain hash.
+	FormerHashKeys [][]byte
 	// Concurrency is how many provider calls one group of messages makes at
 	// once; default 16. A poller handles several groups at once.
 	Concurrency int
