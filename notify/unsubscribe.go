@@ -47,7 +47,7 @@ func (o *UnsubscribeOptions) check() {
 // nobody can unsubscribe from it.
 func (n *Notifier) unsubscribeURL(m *OutgoingMessage) string {
 	o := n.options.Unsubscribe
-	if o == nil || n.registry.lookup(m.NotificationType).Mandatory {
+	if o == nil || m.Mandatory || n.registry.lookup(m.NotificationType).Mandatory {
 		return ""
 	}
 	return strings.TrimSuffix(o.URL, "/") + "/" + url.PathEscape(m.MessageID) + "." + o.sign(m)
