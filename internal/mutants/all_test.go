@@ -4,7 +4,7 @@ import "slices"
 
 // all are the deliberate faults.
 var all = slices.Concat(
-	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
+	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants, mendMutants,
 	channelMutants, convergeMutants, gateMutants, healthMutants, notifyMutants, outboxMutants,
 	providerMutants, reconcileMutants, recurringMutants, settingsMutants, supportMutants, thresholdMutants,
 	trackerMutants,
