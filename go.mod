@@ -10,6 +10,7 @@ require (
 	github.com/lib/pq v1.12.3
 	github.com/mattn/go-sqlite3 v1.14.52
 	github.com/nyaruka/phonenumbers v1.8.1
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/teambition/rrule-go v1.8.2
 	github.com/tidwall/btree v1.8.2
 	github.com/wneessen/go-mail v0.8.1

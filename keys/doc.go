@@ -40,6 +40,7 @@
 //	reminder:{setting}:{sourceType}:{source}:{triggerKey}:recurring:{occurrence}               Recurring
 //	host:{type}:{sourceType}:{source}:{triggerKey}                                             Host
 //	event:{entityType}:{entity}:{eventType}:{eventId}:{notificationType}                       NotificationEvent
+//	survey:{survey}:{trigger}:{recipeHash}, survey:{survey}:{recipeHash}                       SurveyInstance
 //
 // From (Communication - System architecture, "Key policy"): [JobRow],
 // [CampaignPartition], [UserPartition], [EmployeePartition],
@@ -47,7 +48,9 @@
 // several parts such as the dispatch guard.
 //
 // Hashes are SHA-256. Whatever has several fields is hashed with each field's
-// length before it ([Sum]), so that no two lists of fields give one message.
+// length before it ([Sum]), so that no two lists of fields give one message;
+// [RecipeHash] alone has the form of its document, and refuses what would bridge
+// its fields. [LinkKey] makes the secret part of a survey's link.
 //
 // # Conventions
 //

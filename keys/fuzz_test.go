@@ -1,6 +1,8 @@
 package keys_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -62,6 +64,32 @@ func FuzzFromReverseTicks(f *testing.F) {
 		}
 		if again, err := keys.ReverseTicks(at); err != nil || again != s {
 			t.Fatalf("%q is %v, which is %q, %v", s, at, again, err)
+		}
+	})
+}
+
+// FuzzRecipeHash: the message of whatever is accepted says what it is made of.
+func FuzzRecipeHash(f *testing.F) {
+	f.Add("templateId", "4523", "recipient.address", "+964 770 000 0001")
+	for _, s := range []string{"", "=", "a=b", "\x1f", "\x1fb=", "\xff", "\u0085", "字", strings.Repeat("x", 300)} {
+		f.Add("candidate.a", s, "candidate.b", "")
+		f.Add(s, "", "candidate.b", s)
+	}
+	f.Fuzz(func(t *testing.T, path, value, path2, value2 string) {
+		got, err := keys.RecipeHash(keys.RecipeSlot{Path: path, Value: value}, keys.RecipeSlot{Path: path2, Value: value2})
+		if err != nil {
+			wantPartError(t, err)
+			return
+		}
+		message := path + "=" + value + "\x1f" + path2 + "=" + value2
+		if sum := sha256.Sum256([]byte(message)); got != hex.EncodeToString(sum[:]) {
+			t.Fatalf("%q has the hash %s", message, got)
+		}
+		first, second, _ := strings.Cut(message, "\x1f")
+		p, v, _ := strings.Cut(first, "=")
+		p2, v2, _ := strings.Cut(second, "=")
+		if p != path || v != value || p2 != path2 || v2 != value2 {
+			t.Fatalf("%q is also %q %q %q %q", message, p, v, p2, v2)
 		}
 	})
 }

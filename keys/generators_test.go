@@ -96,6 +96,10 @@ func anyKey() *rapid.Generator[keys.Parsed] {
 		rapid.Custom(func(t *rapid.T) keys.Parsed {
 			return keys.NotificationEvent{EntityType: draw(t), Entity: draw(t), EventType: draw(t), EventID: draw(t), NotificationType: draw(t)}
 		}),
+		rapid.Custom(func(t *rapid.T) keys.Parsed {
+			return keys.SurveyInstance{Survey: rapid.Int64Range(-1, 1<<62).Draw(t, "survey"),
+				Trigger: rapid.OneOf(rapid.Just(""), anyText()).Draw(t, "trigger"), Hash: rapid.OneOf(rapid.Just(recipeHash), anyText()).Draw(t, "hash")}
+		}),
 	)
 }
 

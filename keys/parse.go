@@ -6,8 +6,8 @@ import (
 )
 
 // Parsed is what a key says: a [Reminder], [Threshold], [Recurring],
-// [ReportRun], [ManualReportRun], [Host] or [NotificationEvent], as a value.
-// A type switch tells which. No other package can implement it.
+// [ReportRun], [ManualReportRun], [Host], [NotificationEvent] or
+// [SurveyInstance], as a value. A type switch tells which. No other package can implement it.
 type Parsed interface {
 	// Key builds the key again; for a value from Parse it gives the parsed text.
 	Key() (string, error)
@@ -45,8 +45,10 @@ func parseFormat(key string) (Parsed, error) {
 		return parseHost(key)
 	case "event":
 		return parseEvent(key)
+	case "survey":
+		return parseSurveyInstance(key)
 	}
-	return nil, &PartError{Kind: "key", Problem: "begins with none of reminder:, report-subscription:, host:, event:"}
+	return nil, &PartError{Kind: "key", Problem: "begins with none of reminder:, report-subscription:, host:, event:, survey:"}
 }
 
 // components splits s into n; the last one keeps what colons are left.

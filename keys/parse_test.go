@@ -37,7 +37,7 @@ func TestI20_ParseGivesBackWhatBuilt(t *testing.T) {
 func TestI20_EveryAcceptedTextIsRebuilt(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		components := strings.Split(rapid.SampledFrom(vectors[:12]).Draw(t, "vector").want, ":")
+		components := strings.Split(rapid.SampledFrom(vectors[:14]).Draw(t, "vector").want, ":")
 		for range rapid.IntRange(0, 2).Draw(t, "edits") {
 			i := rapid.IntRange(0, len(components)-1).Draw(t, "at")
 			components[i] = rapid.OneOf(anyText(), anyDate(), anyDecimal()).Draw(t, "component")
@@ -114,6 +114,14 @@ func TestI20_RefusedTexts(t *testing.T) {
 		{"host:a:b:c\x1f:d", "source: holds the control character U+001F at byte 1"},
 		{"event:a:b:c:d", "has 5 components, want 6"},
 		{"event:a:b:c:d:\xff", "notificationType: is not valid UTF-8 at byte 0"},
+		{"survey:1", "has 2 components, want 3 or 4"},
+		{"survey:1:a:b:" + recipeHash, "has 5 components, want 3 or 4"},
+		{"survey:01:" + recipeHash, `survey "01": is not a whole number`},
+		{"survey:0:" + recipeHash, `survey "0": is not a number from 1`},
+		{"survey:1::" + recipeHash, "trigger: is empty"},
+		{"survey:1:a\x1f:" + recipeHash, "trigger: holds the control character U+001F at byte 1"},
+		{"survey:1:a:" + recipeHash[1:], "is not 64 lower-case hex digits"},
+		{"survey:1:a:" + strings.ToUpper(recipeHash), "is not 64 lower-case hex digits"},
 	} {
 		parsed, err := keys.Parse(c.key)
 		if err == nil || !strings.Contains(err.Error(), c.problem) {

@@ -17,7 +17,14 @@ const (
 	runKey        = "report-subscription:6f1c:scheduled:2026-03-01T00:00:00Z"
 	dateHash      = "33eeec74a0b1a735e274efe37b061a4aba2861d92415f62883b32571bd0ac778"
 	recipientHash = "af35c331f9f16b732d905ac7e23966d3c903f539"
+	recipeHash    = "6383108901bdd1b187b55f88d5c3ddce0670dfe24a066f34655538f1d4564efa"
 )
+
+// documentsRecipe is the worked example of (Triggers & Scheduler, "Step 4").
+var documentsRecipe = []keys.RecipeSlot{
+	{Path: "templateId", Value: "4523"}, {Path: "recipient.address", Value: "+964 770 000 0001"},
+	{Path: "candidate.dealerId", Value: "1"}, {Path: "candidate.wip", Value: "40956"},
+}
 
 // vector is one key and what it must be, for ever. The hashes were computed
 // with another implementation.
@@ -67,7 +74,16 @@ var vectors = []vector{
 		Type: "backup", SourceType: "server", Source: "eu-1", TriggerKey: "nightly"})},
 	{"notification event", "event:booking:7:confirmed:e9:booking-confirmed", keyOf(keys.NotificationEvent{
 		EntityType: "booking", Entity: "7", EventType: "confirmed", EventID: "e9", NotificationType: "booking-confirmed"})},
+	{"survey instance", "survey:4523:csi-gr-trigger:" + recipeHash, keyOf(keys.SurveyInstance{Survey: 4523, Trigger: "csi-gr-trigger", Hash: recipeHash})},
+	{"survey instance of all triggers", "survey:4523:" + recipeHash, keyOf(keys.SurveyInstance{Survey: 4523, Hash: recipeHash})},
 
+	{"recipe", recipeHash, recipeOf(documentsRecipe...)},
+	{"recipe of nothing at X", "efaaedbc19bd06af043ad14c7ee51e09a4ada8b85862529650f4b4456638b7fb", recipeOf(keys.RecipeSlot{Path: "candidate.X"})},
+	{"recipe of nothing at Y", "c36c4c871ac1f206c5f63e8739e44e916253a264d79233472d6772ce56680dbc", recipeOf(keys.RecipeSlot{Path: "candidate.Y"})},
+	{"link key", "jxkzt4n2", textOf(func() string { return keys.NewLinkKey(hmacKey).ID() })},
+	{"link token", "jxkzt4n2gbiijdlnj27hob2ievjdnrrj27euzub6", textOf(func() string {
+		return keys.NewLinkKey(hmacKey).Token("8f3a1c4e-0b1d-4c2e-9f3a-5b6c7d8e9f00")
+	})},
 	{"automation row", "2b44de7a9c672f81fd63611b415680c80045dbc0", textOf(func() string { return keys.AutomationRowKey(runKey) })},
 	{"messaging job", "2b44de7a-9c67-8f81-bd63-611b415680c8", textOf(func() string { return keys.MessagingJobGUID(runKey) })},
 	{"reverse ticks", "2516299487998765439", func(zone *time.Location) (string, error) { return keys.ReverseTicks(day.In(zone)) }},
@@ -103,6 +119,10 @@ func sumOf(fields ...string) func(*time.Location) (string, error) {
 		sum := keys.Sum(fields...)
 		return hex.EncodeToString(sum[:])
 	})
+}
+
+func recipeOf(slots ...keys.RecipeSlot) func(*time.Location) (string, error) {
+	return func(*time.Location) (string, error) { return keys.RecipeHash(slots...) }
 }
 
 func recipientOf(hmacKey []byte) func(*time.Location) (string, error) {

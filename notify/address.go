@@ -15,6 +15,12 @@ import (
 // errAddress never holds the address, which is personal.
 var errAddress = errors.New("the address is not one that its method can deliver to")
 
+// NormaliseAddress gives the spelling of an address in which gates, the list of
+// suppressed addresses and channels know it: E.164 for the methods sms, whatsapp and
+// voice, a lower-case domain for email, and no spaces around any other. The error
+// says that the method cannot deliver to it, and never holds it.
+func NormaliseAddress(method, address string) (string, error) { return normalise(method, address) }
+
 // normalise gives an address its one spelling, so that one person does not get
 // a message twice: E.164 for phones, a lower-case domain for mail.
 func normalise(method, address string) (string, error) {

@@ -2,62 +2,49 @@ package survey
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
+
+	"github.com/belfry-go/belfry/keys"
 )
 
 // Batch is what [Service.Ingest] takes: events of one kind.
 type Batch struct {
-	Scope     Scope
-	EventKind string
-	Items     []Item
+	Scope     Scope  `json:"-"` // the host's to say, never the caller's
+	EventKind string `json:"eventKind"`
+	// Items may be any number; they are taken 500 in a transaction.
+	Items []Item `json:"items"`
 }
 
 // Item is one event and who is asked about it.
 type Item struct {
-	// Payload is a JSON object; its values are the paths candidate.*.
-	Payload   json.RawMessage
-	Recipient Recipient
+	// Payload is a JSON object of at most 24 KiB and 32 levels; its values are the
+	// paths candidate.*, those of objects inside it with dots: candidate.car.vin.
+	Payload   json.RawMessage `json:"payload"`
+	Recipient Recipient       `json:"recipient"`
 	// OccurredOn is the moment of the event; zero: that of the ingest.
-	OccurredOn time.Time
+	OccurredOn time.Time `json:"occurredOn,omitzero"`
 }
 
-// Recipient is who gets the link.
+// Recipient is who gets the link. No field holds control characters.
 type Recipient struct {
-	Address     string
-	Locale      string
-	CustomerRef string
+	// Address is what the channel sends to, in at most 320 bytes, kept as it is
+	// written: a recipe tells "+964 770" from "+964770".
+	Address string `json:"address"`
+	// Locale is that of the text, a BCP 47 tag of at most 64 bytes. It may be empty.
+	Locale string `json:"locale,omitempty"`
+	// CustomerRef is the host's id of the customer, in at most 200 bytes. Without
+	// one the customer's data is not found by [Service.Erase].
+	CustomerRef string `json:"customerRef,omitempty"`
 }
 
-// IngestReport says what became of the items of a batch, in their order.
-type IngestReport struct {
-	Created, Skipped, Failed, NoMatch int
-	Items                             []ItemReport
+// check refuses what makes no batch at all.
+func (b *Batch) check() error {
+	if err := checkScope(b.Scope); err != nil {
+		return err
+	}
+	if _, err := keys.Join(b.EventKind); err != nil || len(b.EventKind) > keys.MaxPartLen {
+		return errors.New("the event kind has to have 1 to 200 bytes of UTF-8 without control characters")
+	}
+	return nil
 }
-
-// ItemReport is what became of one item: Failed if an instance failed, Created if
-// one was created, Skipped if all were, else NoMatch.
-type ItemReport struct {
-	Outcome   Outcome
-	Reason    string // of an item that failed as a whole
-	Instances []InstanceReport
-}
-
-// InstanceReport is what became of one item for one trigger.
-type InstanceReport struct {
-	Outcome   Outcome
-	SurveyID  int64
-	TriggerID string
-	PublicID  string // of a skipped one the original's; empty if it failed
-	Reason    string // of a failed one
-}
-
-// Outcome is what ingest did.
-type Outcome string
-
-// The outcomes of an ingest.
-const (
-	Created Outcome = "Created"
-	Skipped Outcome = "Skipped" // the event has an instance already
-	Failed  Outcome = "Failed"
-	NoMatch Outcome = "NoMatch" // no trigger wants the event
-)

@@ -2,56 +2,73 @@ package survey
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"strconv"
-	"time"
+	"fmt"
+	"slices"
 
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Ingest makes an instance for each item and each trigger that wants it.
+const (
+	// ingestItems is how many items one transaction takes.
+	ingestItems = 500
+	// ingestRows and ingestBytes are how many rows one statement inserts, and how
+	// much payload they have.
+	ingestRows  = 1000
+	ingestBytes = 4 << 20
+)
+
+// Ingest makes an instance for each item and each trigger that wants it (Triggers &
+// Scheduler, "A worked example"). An event that has been told before, by anybody
+// and at any time, is Skipped and makes none. An item that cannot be taken is
+// Failed with a reason and stops no other. Nothing is sent here.
+//
+// The error is about the batch as a whole, or the store's. It may be ingested
+// again after that, and after any crash: what was made already is Skipped.
 func (s *Service) Ingest(ctx context.Context, b Batch) (IngestReport, error) {
-	var out IngestReport
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		out = IngestReport{}
-		wanted, err := triggers.Find(ctx, tx, b.Scope, storage.Query{Where: []storage.Cond{storage.Eq("event_kind", b.EventKind)}, Limit: 1000})
+	if err := b.check(); err != nil {
+		return IngestReport{}, fmt.Errorf("survey: Ingest: %w", err)
+	}
+	items := make([]ItemReport, 0, len(b.Items))
+	for chunk := range slices.Chunk(b.Items, ingestItems) {
+		done, err := s.ingest(ctx, &b, chunk)
 		if err != nil {
+			return IngestReport{}, fmt.Errorf("survey: Ingest of %s: %w", b.EventKind, err)
+		}
+		items = append(items, done...)
+	}
+	return sum(items), nil
+}
+
+// ingest takes a chunk of the batch, in one transaction.
+func (s *Service) ingest(ctx context.Context, b *Batch, chunk []Item) ([]ItemReport, error) {
+	events, refused := make([]*event, len(chunk)), make([]string, len(chunk))
+	for i := range chunk {
+		var err error
+		if events[i], err = newEvent(&chunk[i]); err != nil {
+			refused[i] = err.Error()
+		}
+	}
+	link, err := s.linkKeyFor(ctx, b.Scope)
+	if err != nil {
+		return nil, err
+	}
+	var done []ItemReport
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		in := &intake{s: s, tx: tx, batch: b, link: link, now: storage.Now(s.store), reports: make([]ItemReport, len(chunk))}
+		if err := in.listen(ctx); err != nil {
 			return err
 		}
-		now := storage.Now(s.store)
-		for _, item := range b.Items {
-			report := ItemReport{Outcome: NoMatch}
-			for _, w := range wanted {
-				v, err := s.versionOf(ctx, tx, b.Scope, w.SurveyID, w.VersionNumber)
-				if err != nil {
-					return err
-				}
-				t := v.trigger(w.TriggerID)
-				var payload map[string]any
-				if err := json.Unmarshal(item.Payload, &payload); err != nil {
-					return err
-				}
-				hash := sha256.Sum256([]byte(item.Recipient.Address + string(item.Payload)))
-				row := &Instance{
-					Record:   storage.Record{Scope: b.Scope, Key: strconv.FormatInt(w.SurveyID, 10) + ":" + t.ID + ":" + hex.EncodeToString(hash[:]), Type: t.Channel, Status: StatusPending},
-					PublicID: hex.EncodeToString(hash[:16]), LinkHash: linkHash(hex.EncodeToString(hash[:])),
-					SurveyID: w.SurveyID, SurveyVersion: w.VersionNumber, TriggerID: t.ID, TriggeredOn: now, TriggeredBy: "event:" + b.EventKind,
-					Metadata: item.Payload, CustomerRef: item.Recipient.CustomerRef, Channel: t.Channel,
-					RecipientAddress: item.Recipient.Address, RecipientLocale: item.Recipient.Locale, UniqueHash: hex.EncodeToString(hash[:]), CreatedOn: now,
-					NextSendOn: now.Add(time.Duration(t.Schedule.InitialDelay)), RemindersRemaining: len(t.Schedule.Reminders),
-				}
-				row.DueOn = row.NextSendOn
-				if _, err := instances.Insert(ctx, tx, row); err != nil {
-					return err
-				}
-				report.Outcome = Created
-				report.Instances = append(report.Instances, InstanceReport{Outcome: Created, SurveyID: w.SurveyID, TriggerID: t.ID, PublicID: row.PublicID})
+		for i, e := range events {
+			in.reports[i].Reason = refused[i]
+			if e == nil {
+				continue
 			}
-			out.Items = append(out.Items, report)
+			if err := in.take(ctx, i, e); err != nil {
+				return err
+			}
 		}
-		return nil
+		done = in.reports
+		return in.flush(ctx)
 	})
-	return out, err
+	return done, err
 }

@@ -10,8 +10,8 @@ import (
 // Instance is one link that is offered to one customer (Triggers & Scheduler, "The
 // SurveyInstance row"). Its Key is derived from its survey, its trigger and
 // UniqueHash, so that an event that is told twice has one. Its Type is the channel
-// key while a send is due, so that only a process that has the channel claims it,
-// and empty while its expiry is.
+// key while a send is scheduled, so that only a process that has the channel claims
+// it, and empty when the schedule has stopped, so that any process expires it.
 type Instance struct {
 	storage.Record
 	// PublicID is a random UUID for correlation; it opens nothing.
@@ -42,6 +42,9 @@ type Instance struct {
 
 	// NextSendOn is when the next send is due by the schedule; zero: no more.
 	NextSendOn time.Time `db:"next_send_on"`
+	// NextTryOn is when a send that failed, or that a gate told to wait, is tried
+	// again; zero: nothing holds the present one up.
+	NextTryOn  time.Time `db:"next_try_on"`
 	LastSentOn time.Time `db:"last_sent_on"`
 	// RemindersRemaining counts the reminders that are not scheduled yet.
 	RemindersRemaining int `db:"reminders_remaining"`
@@ -54,6 +57,8 @@ type Instance struct {
 	Tries int `db:"tries"`
 	// CallStartedOn is set from before a call until it is settled.
 	CallStartedOn time.Time `db:"call_started_on"`
+	// InDoubt says that nobody knows whether that call sent the link.
+	InDoubt bool `db:"in_doubt"`
 	// StoppedOn is when the schedule ended, for whatever reason.
 	StoppedOn time.Time `db:"stopped_on"`
 	// ExpiresOn is the absolute limit; zero: none.
@@ -67,10 +72,13 @@ type Instance struct {
 	// ReasonCode says why the last send failed or the schedule stopped.
 	ReasonCode      string `db:"reason_code"`
 	IsOnSupportHold bool   `db:"is_on_support_hold"`
+
+	// Log has the entries that the row is saved with, in the send pass; no column.
+	Log []*Delivery
 }
 
 // maxMetadata bounds the payload of an event in bytes. With the largest answers it
 // fits into one outbox event.
 const maxMetadata = 24 << 10
 
-var instances = storage.Define[Instance]("survey_instance").Limit(maxMetadata + 8<<10)
+var instances = storage.Define[Instance]("survey_instance").Limit(maxMetadata + 8<<10).Deciding("public_id")

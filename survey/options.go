@@ -14,9 +14,11 @@ type Options struct {
 	// token and {publicId} for the instance's PublicID, such as
 	// "https://example.com/s/{token}". A process that sends needs it.
 	SurveyURL string
-	// LinkKey makes the tokens of links: 32 random bytes, the same in every process.
-	// Empty: the store makes one and keeps it, so that whoever reads the database
-	// can make links. OldLinkKeys still open what was sent with them.
+	// LinkKey makes the tokens of links: at least 32 random bytes, the same in every
+	// process. Empty: the store makes one for each tenant and keeps it, so that
+	// whoever reads the database can make links. OldLinkKeys, and the store's, still
+	// make the links of instances that were created with them, so that a reminder
+	// months later has the link of the first send; what was sent is found without.
 	LinkKey     []byte
 	OldLinkKeys [][]byte
 	// Renderer makes the text of sends; nil: the definition's messages, else the
@@ -27,21 +29,23 @@ type Options struct {
 	// are saved afterwards.
 	ExpiryGrace time.Duration
 	// UnclaimedAfter is how long a due send waits for a process that has its
-	// channel; default 1 h. Then its schedule stops.
+	// channel, while processes without it look on; default 1 h. Then its schedule
+	// stops.
 	UnclaimedAfter time.Duration
 	// InDoubt says what becomes of a send of which nobody knows whether it happened.
 	// Default [Advance].
 	InDoubt InDoubt
 	// Concurrency is how many calls one group of sends makes at once; default 16.
 	Concurrency int
-	// CallTimeout bounds one call of a channel, in real time; default 1 min.
+	// CallTimeout bounds one call of a channel or a subscriber, in real time; default
+	// 1 min.
 	CallTimeout time.Duration
 	// Gates choose what the built-in gates of package notify do about links; nil:
 	// those that need no choice. HostGates are asked after them.
 	Gates     *notify.GateOptions
 	HostGates []notify.Gate
 	// ExpectedSubscribers are keys of subscribers that get responses even if no
-	// process that has them has run yet.
+	// process that has them has run yet: what is for them waits, and is listed.
 	ExpectedSubscribers []string
 	// Logger gets panics of channels, renderers and subscribers; default
 	// slog.Default().

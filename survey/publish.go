@@ -2,71 +2,88 @@ package survey
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"strconv"
+	"fmt"
 
+	"github.com/belfry-go/belfry/internal/strictjson"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // Published is what [Service.Publish] answers.
 type Published struct {
-	Number      int64
-	ContentHash string // lower-case hex of SHA-256
+	Number int64
+	// ContentHash is the lower-case hex of a SHA-256 over the definition without
+	// spaces, the name, the integration id and the business unit.
+	ContentHash string
+	// Repeated says that the version was there already.
+	Repeated bool
 	// Warnings are what is allowed and probably not meant.
-	Warnings []string
+	Warnings []Fault
 }
 
-// Publish stores a version, and makes it the one whose triggers ingest uses.
+// Publish stores a version, and makes it the one whose triggers ingest uses. A
+// version never changes: instances stay with the one that they were made by.
+//
+// Everything that is wrong is reported at once, as a [*DefinitionError], and nothing
+// is stored then. Publishing what the latest version says already answers that
+// version's number, also to several publishers at once; if it had been unpublished,
+// ingest uses it again. A call may therefore be repeated.
+//
+// With [Version.Number] set a call has no effect unless that is the next number; it
+// is then a storage.ErrStale, or, if the version of that number says the same, its
+// repetition.
 func (s *Service) Publish(ctx context.Context, v Version) (Published, error) {
-	var d Definition
-	if err := json.Unmarshal(v.Definition, &d); err != nil {
+	d, faults := readDefinition(v.Definition)
+	if err := definitionError(append(v.faults(), faults...)); err != nil {
 		return Published{}, err
 	}
-	sum := sha256.Sum256(v.Definition)
-	out := Published{ContentHash: hex.EncodeToString(sum[:])}
-	return out, s.inTx(ctx, func(tx storage.Tx) error {
-		now := storage.Now(s.store)
-		id := strconv.FormatInt(v.SurveyID, 10)
-		got, err := surveys.Ensure(ctx, tx, func(stored, _ *surveyRow) (storage.Outcome, bool) {
-			return storage.Updated, true
-		}, &surveyRow{Record: storage.Record{Scope: v.Scope, Key: id}, Name: v.Name, SavedOn: now})
-		if err != nil {
-			return err
-		}
-		row := got[0].Row
-		row.PublishedVersion++
-		row.Name, row.IntegrationID, row.BusinessUnit = v.Name, v.IntegrationID, v.BusinessUnit
-		out.Number = row.PublishedVersion
-		if err := surveys.Save(ctx, tx, row); err != nil {
-			return err
-		}
-		if _, err := versions.Insert(ctx, tx, &versionRow{
-			Record: storage.Record{Scope: v.Scope, Key: versionKey(v.SurveyID, out.Number)}, SurveyID: v.SurveyID, Number: out.Number,
-			Name: v.Name, IntegrationID: v.IntegrationID, BusinessUnit: v.BusinessUnit,
-			ContentHash: out.ContentHash, Definition: v.Definition, PublishedOn: now,
-		}); err != nil {
-			return err
-		}
-		for _, t := range d.Triggers {
-			key, err := keys.Join(id, t.ID)
-			if err != nil {
-				return err
-			}
-			if _, err := triggers.Insert(ctx, tx, &triggerRow{
-				Record: storage.Record{Scope: v.Scope, Key: key}, SurveyID: v.SurveyID, TriggerID: t.ID,
-				EventKind: t.EventKind, VersionNumber: out.Number, ContentHash: out.ContentHash,
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
+	v.Definition = storedDefinition(v.Definition)
+	p := publication{Version: v, enabled: d.enabled(), hash: v.contentHash()}
+	out := Published{ContentHash: p.hash, Warnings: d.warnings()}
+	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+		out.Number, out.Repeated, err = p.run(ctx, tx)
+		return err
 	})
+	if err != nil {
+		return Published{}, fmt.Errorf("survey: publish survey %d: %w", v.SurveyID, err)
+	}
+	return out, nil
 }
 
-// versionKey is the key of a version's row.
-func versionKey(surveyID, number int64) string {
-	return strconv.FormatInt(surveyID, 10) + ":" + strconv.FormatInt(number, 10)
+// contentHash tells one content from another.
+func (v *Version) contentHash() string {
+	sum := keys.Sum(string(v.Definition), v.Name, v.IntegrationID, v.BusinessUnit)
+	return hex.EncodeToString(sum[:])
+}
+
+// faults are what is wrong beside the definition.
+func (v *Version) faults() strictjson.Faults {
+	c := newChecker(nil)
+	if v.SurveyID < 1 {
+		c.add("SurveyID", "is %d, not above zero", v.SurveyID)
+	}
+	if v.Number < 0 {
+		c.add("Number", "is %d, below zero", v.Number)
+	}
+	if v.Scope == storage.AnyScope {
+		c.add("Scope", "is for reading only")
+	} else {
+		c.characters("Scope", string(v.Scope), maxName, "")
+	}
+	c.characters("Name", v.Name, maxName, "")
+	c.characters("IntegrationID", v.IntegrationID, maxName, "")
+	c.characters("BusinessUnit", v.BusinessUnit, maxName, "")
+	return c.faults
+}
+
+// enabled are the triggers that are switched on.
+func (d *Definition) enabled() []Trigger {
+	var out []Trigger
+	for _, t := range d.Triggers {
+		if t.Enabled {
+			out = append(out, t)
+		}
+	}
+	return out
 }

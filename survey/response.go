@@ -15,6 +15,7 @@ type responseRow struct {
 	SurveyID      int64  `db:"survey_id,fixed"`
 	SurveyVersion int64  `db:"survey_version,fixed"`
 	TriggerID     string `db:"trigger_id,fixed"`
+	BusinessUnit  string `db:"business_unit,fixed"`
 	CustomerRef   string `db:"customer_ref,fixed"`
 	AgentID       string `db:"agent_id,fixed"`
 	// AnswersHash and IdempotencyKey (hashed) tell a repeat from another response.
@@ -41,3 +42,26 @@ type answerRow struct {
 }
 
 var answers = storage.Define[answerRow]("survey_answer").Limit(maxAnswers + 8<<10)
+
+// responseOf is the row of a response that was accepted just now.
+func responseOf(row *Instance, r Response, a *answerSet) *responseRow {
+	return &responseRow{
+		Record:   storage.Record{Scope: row.Scope, Key: row.PublicID},
+		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, TriggerID: row.TriggerID, BusinessUnit: row.BusinessUnit,
+		CustomerRef: row.CustomerRef, AgentID: r.AgentID, AnswersHash: a.hash, IdempotencyKey: r.keyHash(), Answers: a.json,
+		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn,
+	}
+}
+
+// answersOf are the rows of its answers.
+func answersOf(r *responseRow, a *answerSet) []*answerRow {
+	rows := make([]*answerRow, len(a.order))
+	for i, id := range a.order {
+		value, _ := json.Marshal(a.values[id]) // it was written as JSON before
+		rows[i] = &answerRow{
+			Record:   storage.Record{Scope: r.Scope, Key: r.Key + "\x1f" + id},
+			PublicID: r.Key, SurveyID: r.SurveyID, QuestionID: id, Value: value,
+		}
+	}
+	return rows
+}

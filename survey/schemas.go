@@ -10,7 +10,7 @@ import (
 func Schemas() []*storage.Schema {
 	return []*storage.Schema{
 		&surveys.Schema, &versions.Schema, &triggers.Schema, &instances.Schema,
-		&deliveries.Schema, &responses.Schema, &answers.Schema, &linkKeys.Schema,
+		&deliveries.Schema, &channelRows.Schema, &responses.Schema, &answers.Schema, &linkKeys.Schema,
 	}
 }
 

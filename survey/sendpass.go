@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
@@ -9,15 +10,37 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// sendPass sends the links that are due, reminds of them and expires them.
+// nothing is what a handler decides whose rows say everything.
+type nothing = struct{}
+
+// sendPass sends the links that are due, reminds of them and expires them. A claim
+// commits before anything is called, and leaves the status alone: a customer may
+// open and answer the form meanwhile. A process claims only sends whose channel it
+// has, and every expiry.
 func (s *Service) sendPass() work.Pass {
-	return work.New(s.store, work.Spec[Instance, []*Delivery]{
+	return servedPass{s: s, Pass: work.New(s.store, work.Spec[Instance, nothing]{
 		Name: "survey.send", Table: instances, Claimable: active, Types: s.channelKeys, Group: s.options.Concurrency,
 		Handle:  s.send,
-		Fail:    func(now time.Time, r *Instance, _ error) { r.DueOn = now.Add(time.Minute) },
-		Abandon: func(now time.Time, r *Instance) { r.DueOn = now },
-		Release: func(now time.Time, r *Instance) { r.DueOn = now },
-	})
+		Fail:    func(now time.Time, r *Instance, _ error) { r.passFailed(now) },
+		Abandon: func(now time.Time, r *Instance) { r.abandoned(now) },
+		Release: func(time.Time, *Instance) {}, // it is as due as it was
+		Merge:   s.mergeSent,
+		Settled: s.writeLog,
+	})}
+}
+
+// checkSending panics on options that no program can mean.
+func (s *Service) checkSending() {
+	for i, g := range s.gates {
+		if g == nil {
+			panic(fmt.Sprintf("survey: New: gate %d is nil", i+1))
+		}
+	}
+	switch s.options.InDoubt {
+	case Advance, Retry, Hold:
+	default:
+		panic(fmt.Sprintf("survey: New: %q is no policy for a send in doubt", string(s.options.InDoubt)))
+	}
 }
 
 // channelKeys are the channels of this process.
@@ -29,14 +52,72 @@ func (s *Service) channelKeys() []string {
 	return out
 }
 
-func (s *Service) send(ctx context.Context, items []work.Item[Instance]) ([][]*Delivery, error) {
+// sending is an instance on its way through the steps of the pass.
+type sending struct {
+	work.Item[Instance]
+	version *version
+	trigger *Trigger
+	grace   time.Duration
+	channel notify.Channel
+	message notify.Message
+	// composed says that message is complete.
+	composed bool
+	// redirect is the address that a gate gave instead of the recipient's.
+	redirect string
+}
+
+// send takes a group through the steps. Each step settles those that end there
+// and returns the others; whoever gets through has been called.
+func (s *Service) send(ctx context.Context, items []work.Item[Instance]) ([]nothing, error) {
+	all, err := s.pinned(ctx, items)
+	if err != nil {
+		return nil, err
+	}
+	open := s.wanted(all)
+	open = s.withChannel(open)
+	open = s.resolveDoubts(ctx, open)
+	open = s.compose(open)
+	open = s.askGates(ctx, open)
+	if err := s.call(ctx, open); err != nil {
+		return nil, err
+	}
+	for _, it := range all {
+		it.Row.plan(it.grace)
+	}
+	return make([]nothing, len(items)), nil
+}
+
+// wanted leaves out, and expires, what is not to be sent now.
+func (s *Service) wanted(all []*sending) (open []*sending) {
+	for _, it := range all {
+		switch r, now := it.Row, storage.Now(s.store); {
+		case !r.isOpen() || r.IsOnSupportHold:
+		case !now.Before(r.endsOn(it.grace)):
+			r.expire(now)
+		case r.NextSendOn.IsZero() || r.sendOn().After(now):
+		default:
+			open = append(open, it)
+		}
+	}
+	return open
+}
+
+// withChannel resolves the channel by the key that the event left. A row that this
+// process cannot serve came here without a type, because the sweep found that
+// nobody does, or because its grace has changed; then whoever has the channel gets
+// it.
+func (s *Service) withChannel(items []*sending) (open []*sending) {
 	for _, it := range items {
 		r := it.Row
-		c := s.channels[r.Type]
-		if _, err := c.Send(it.Ctx, notify.Message{ID: r.PublicID, Channel: r.Channel, To: r.RecipientAddress, Text: s.options.SurveyURL}); err != nil {
-			return nil, err
+		it.channel = s.channels[r.Channel]
+		switch {
+		case it.channel != nil:
+			open = append(open, it)
+		case r.ReasonCode == ReasonNoChannel && r.Type == "":
+			now := storage.Now(s.store)
+			r.logNoCall(now, DeliveryNoChannel, ReasonNoChannel)
+			r.stop(now, ReasonNoChannel)
 		}
-		r.Status, r.LastSentOn, r.DueOn, r.NextSendOn = StatusSent, storage.Now(s.store), time.Time{}, time.Time{}
 	}
-	return make([][]*Delivery, len(items)), nil
+	return open
 }

@@ -3,6 +3,7 @@ package survey
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/work"
@@ -20,7 +21,10 @@ type Service struct {
 	options  Options
 	channels map[string]notify.Channel
 	gates    []notify.Gate
+	links    *linkKeyring
 	box      *outbox.Box // what subscribers hear
+	parsed   *versionCache
+	polls    *polls // of PollOnce
 }
 
 // errForeignTx is a transaction of another store than the service's.
@@ -28,12 +32,20 @@ var errForeignTx = errors.New("survey: the transaction belongs to another store"
 
 // New makes a Service that sends through channels. A process without channels
 // publishes, ingests and takes responses, and leaves sending to others. New panics
-// on a nil store, a nil channel, and two channels of one key.
+// on a nil store, a nil channel or gate, two channels of one key, an InDoubt that is
+// none, channels without a SurveyURL, a SurveyURL that is no address with {token},
+// and a link key of fewer than 32 bytes.
 func New(store storage.Store, opts *Options, channels ...notify.Channel) *Service {
 	if store == nil {
 		panic("survey: New needs a store")
 	}
 	s := &Service{store: store, options: opts.withDefaults(), channels: map[string]notify.Channel{}}
+	s.links = newLinkKeyring(&s.options)
+	if url := s.options.SurveyURL; url != "" || len(channels) > 0 {
+		if err := checkSurveyURL(url); err != nil {
+			panic(fmt.Sprintf("survey: New: Options.SurveyURL %q: %v", url, err))
+		}
+	}
 	for _, c := range channels {
 		if c == nil {
 			panic("survey: New: a nil channel")
@@ -44,7 +56,10 @@ func New(store storage.Store, opts *Options, channels ...notify.Channel) *Servic
 		s.channels[c.Key()] = c
 	}
 	s.gates = append(notify.Gates(store, s.options.Gates), s.options.HostGates...)
+	s.checkSending()
 	s.box = outbox.New(store, "survey.outbox", s.options.Logger)
+	s.parsed = newVersionCache()
+	s.polls = &polls{}
 	return s
 }
 

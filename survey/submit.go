@@ -1,30 +1,159 @@
 package survey
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/storage"
 )
 
-// Submit takes the response to the link with that token.
+// Submit takes the response to the link with that token, and passes it on to the
+// subscribers: the response, the end of the instance and the event are written
+// together or not at all (Triggers & Scheduler, "Post-answer fanout").
+//
+// A link has one response. The same answers again, or any under the same
+// IdempotencyKey, get the first receipt with Repeated; other answers get
+// [ErrAnswered]. Answers that do not fit the questions get an [*AnswersError], and
+// every link that does not lead to a survey [ErrNoSurvey].
 func (s *Service) Submit(ctx context.Context, token string, r Response) (Receipt, error) {
-	var out Receipt
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		found, err := instances.Find(ctx, tx, storage.AnyScope, storage.Query{Where: []storage.Cond{storage.Eq("link_hash", linkHash(token))}, Limit: 1})
-		if err != nil {
+	return s.submit(ctx, byToken(token), r, true)
+}
+
+// Complete takes the response to an instance whose form the host keeps elsewhere,
+// under the rules of [Service.Submit]. What is not in scope looks absent.
+func (s *Service) Complete(ctx context.Context, scope Scope, publicID string, r Response) (Receipt, error) {
+	return s.submit(ctx, byPublicID(scope, publicID), r, false)
+}
+
+func (s *Service) submit(ctx context.Context, find finder, r Response, shown bool) (out Receipt, err error) {
+	if err := r.check(); err != nil {
+		return Receipt{}, err
+	}
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		return race(func() (err error) {
+			out, err = s.submitOnce(ctx, tx, find, r, shown)
 			return err
-		}
-		if len(found) == 0 {
-			return storage.ErrNotFound
-		}
-		row := found[0]
-		now := storage.Now(s.store)
-		row.Status, row.CompletedOn, row.DueOn = StatusCompleted, now, row.NextSendOn
-		out = Receipt{PublicID: row.PublicID, CompletedOn: now}
-		if _, err := responses.Insert(ctx, tx, &responseRow{Record: storage.Record{Scope: row.Scope, Key: row.PublicID}, SurveyID: row.SurveyID, Answers: r.Answers, SubmittedOn: now}); err != nil {
-			return err
-		}
-		return instances.Save(ctx, tx, row)
+		})
 	})
-	return out, err
+	if err != nil {
+		return Receipt{}, err
+	}
+	return out, nil
+}
+
+// submitOnce is over at the first write if somebody else has written the instance.
+func (s *Service) submitOnce(ctx context.Context, tx storage.Tx, find finder, r Response, shown bool) (Receipt, error) {
+	row, err := find(ctx, tx)
+	if err != nil {
+		return Receipt{}, err
+	}
+	now := storage.Now(s.store)
+	if !row.answerable(now) {
+		return Receipt{}, ErrNoSurvey
+	}
+	v, err := s.versionOf(ctx, tx, row.Scope, row.SurveyID, row.SurveyVersion)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if row.Status == StatusCompleted {
+		return s.again(ctx, tx, row, v, r)
+	}
+	a, err := v.accept(r.Answers)
+	if err != nil {
+		return Receipt{}, err
+	}
+	row.complete(now, r.completedOn(now), shown)
+	if err := instances.Save(ctx, tx, row); err != nil {
+		return Receipt{}, err
+	}
+	return s.keep(ctx, tx, row, v, r, a)
+}
+
+// complete ends the instance; a claim that holds it finds out when it writes.
+func (i *Instance) complete(now, completedOn time.Time, shown bool) {
+	machine.Must(i.Status, StatusCompleted)
+	i.Status, i.CompletedOn, i.EndedOn = StatusCompleted, completedOn, now
+	i.DueOn, i.NextSendOn = time.Time{}, time.Time{}
+	i.IsOnSupportHold = false
+	if i.StoppedOn.IsZero() {
+		i.StoppedOn = now
+	}
+	if shown && i.OpenedOn.IsZero() {
+		i.OpenedOn = now // without JavaScript nothing else tells
+	}
+}
+
+// keep writes the response and what it causes. The unique key decides a race that
+// the instance has not decided.
+func (s *Service) keep(ctx context.Context, tx storage.Tx, row *Instance, v *version, r Response, a *answerSet) (Receipt, error) {
+	stored := responseOf(row, r, a)
+	isNew, err := responses.Insert(ctx, tx, stored)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if !isNew[0] {
+		return s.again(ctx, tx, row, v, r)
+	}
+	if _, err := answers.Insert(ctx, tx, answersOf(stored, a)...); err != nil {
+		return Receipt{}, err
+	}
+	if err := s.emit(ctx, tx, row, v, stored, a); err != nil {
+		return Receipt{}, err
+	}
+	return Receipt{PublicID: row.PublicID, CompletedOn: row.CompletedOn}, nil
+}
+
+// again answers a submission to an instance that has its response.
+func (s *Service) again(ctx context.Context, tx storage.Tx, row *Instance, v *version, r Response) (Receipt, error) {
+	first, err := responses.Get(ctx, tx, row.Scope, row.PublicID)
+	if errors.Is(err, storage.ErrNotFound) {
+		return Receipt{}, ErrNoSurvey // erased
+	}
+	if err != nil {
+		return Receipt{}, err
+	}
+	out := Receipt{PublicID: row.PublicID, CompletedOn: first.CompletedOn, Repeated: true}
+	if key := r.keyHash(); key != "" && key == first.IdempotencyKey {
+		return out, nil
+	}
+	if a, err := v.accept(r.Answers); err != nil || a.hash != first.AnswersHash {
+		return Receipt{}, ErrAnswered
+	}
+	return out, nil
+}
+
+// maxAgent bounds AgentID and IdempotencyKey in bytes.
+const maxAgent = 200
+
+func (r Response) check() error {
+	for field, text := range map[string]string{"AgentID": r.AgentID, "IdempotencyKey": r.IdempotencyKey} {
+		if len(text) > maxAgent || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+			return &AnswersError{Faults: []AnswerFault{{Code: FaultMalformed, Problem: field + " is not a text of at most 200 bytes without control characters"}}}
+		}
+	}
+	return nil
+}
+
+// completedOn is never in the future, whatever the clock of the form says.
+func (r Response) completedOn(now time.Time) time.Time {
+	on := storage.Time(cmp.Or(r.CompletedOn, now))
+	if on.After(now) {
+		return now
+	}
+	return on
+}
+
+func (r Response) keyHash() string {
+	if r.IdempotencyKey == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(r.IdempotencyKey))
+	return hex.EncodeToString(sum[:])
 }

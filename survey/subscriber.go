@@ -3,18 +3,36 @@ package survey
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
+
+	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // Subscriber is a system that hears of responses (Triggers & Scheduler, "Subscriber
 // wire-up"). It is called from several goroutines, at least once for each response,
 // and again until it returns nil: after waits that grow from a minute to a day,
-// eight times, and then no more until somebody replays the dead letter.
+// eight times, and then no more until somebody replays the dead letter. An error
+// that [ErrRefused] is in the chain of is a dead letter at once; see [RetryAfter]
+// too. One that takes long, or panics, delays no other.
 type Subscriber interface {
 	// Key names the subscriber for ever, such as "servicebus:csi-tickets": events
 	// wait for it under this name.
 	Key() string
+	// Dispatch takes over one event, perhaps not for the first time: EventID tells.
+	// ctx ends when time is up, or when another process has the event.
 	Dispatch(ctx context.Context, e ResponseCompleted) error
+}
+
+// ErrRefused in the chain of a subscriber's error says that the event would be
+// refused again: it is a dead letter at once.
+var ErrRefused = outbox.ErrPermanent
+
+// RetryAfter makes an error after which a subscriber is left alone with the event
+// for some time, a day at most. It is never asked sooner than it would be without.
+func RetryAfter(wait time.Duration, err error) error {
+	return &outbox.WaitError{Wait: wait, Err: err}
 }
 
 // SubscriberFunc makes a subscriber of a function.
@@ -33,12 +51,35 @@ func (s subscriberFunc) Dispatch(ctx context.Context, e ResponseCompleted) error
 	return s.dispatch(ctx, e)
 }
 
+// Subscribe adds subscribers, before pollers run the passes of s. From the first
+// poll on every response that no trigger routes elsewhere is kept for them,
+// whichever process takes it; older ones they get by replay only. It panics on a
+// nil subscriber, and on a key that is empty or taken.
+func (s *Service) Subscribe(subs ...Subscriber) {
+	for _, sub := range subs {
+		if sub == nil || sub.Key() == "" {
+			panic("survey: Subscribe: a nil subscriber, or one without a key")
+		}
+		s.box.Subscribe(outbox.Subscriber{
+			Key: outboxKey(sub.Key()), Topics: []string{topicCompleted}, Timeout: s.options.CallTimeout,
+			Dispatch: func(ctx context.Context, e outbox.Event) error {
+				var c ResponseCompleted
+				if err := json.Unmarshal(e.Payload, &c); err != nil {
+					return fmt.Errorf("%w: %w", ErrRefused, err)
+				}
+				c.DispatchedOn = storage.Now(s.store)
+				return sub.Dispatch(ctx, c)
+			},
+		})
+	}
+}
+
 // ResponseCompleted is the event of a response. It holds all that a subscriber
 // needs (Triggers & Scheduler, "What the payload contains").
 type ResponseCompleted struct {
 	// EventID is the same however often the event is dispatched.
 	EventID             string          `json:"eventId"`
-	EventType           string          `json:"eventType"` // "response-completed"
+	EventType           string          `json:"eventType"` // EventResponseCompleted
 	Scope               Scope           `json:"scope,omitempty"`
 	SurveyID            int64           `json:"surveyId"`
 	SurveyVersion       int64           `json:"surveyVersion"`
@@ -53,4 +94,7 @@ type ResponseCompleted struct {
 	AgentID             string          `json:"agentId,omitempty"`
 	Answers             json.RawMessage `json:"answers"`
 	CandidateMetadata   json.RawMessage `json:"candidateMetadataJson"`
+	// DispatchedOn is when this call began, by the store's clock. It is no part of
+	// the event.
+	DispatchedOn time.Time `json:"-"`
 }

@@ -22,6 +22,7 @@ type call struct {
 	ID      string
 	Attempt int
 	To      string
+	URL     string // of a survey
 }
 
 // provider is a process that is never killed: it logs every call before it
@@ -79,7 +80,7 @@ type client struct{ url string }
 func (c *client) Key() string { return channelKey }
 
 func (c *client) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
-	body, err := json.Marshal(call{m.ID, m.Attempt, m.To})
+	body, err := json.Marshal(call{m.ID, m.Attempt, m.To, m.Metadata["surveyUrl"]})
 	if err != nil {
 		return notify.Receipt{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -20,7 +21,7 @@ import (
 
 // What a worker process is told through its environment.
 const (
-	roleVariable     = "BELFRY_CHAOS_ROLE" // run or drain
+	roleVariable     = "BELFRY_CHAOS_ROLE" // run, drain, tick or tickdrain
 	adapterVariable  = "BELFRY_CHAOS_ADAPTER"
 	dsnVariable      = "BELFRY_CHAOS_DSN"
 	providerVariable = "BELFRY_CHAOS_PROVIDER"
@@ -82,6 +83,9 @@ func work() error {
 		return err
 	}
 	defer store.Close()
+	if role := os.Getenv(roleVariable); strings.HasPrefix(role, "tick") {
+		return tick(ctx, surveys(store, os.Getenv(providerVariable)), role == "tickdrain")
+	}
 	reminders, out := services(store, os.Getenv(providerVariable))
 	poller := belfry.NewPoller(store, &belfry.Options{
 		Batch: 40, Interval: 20 * time.Millisecond, Concurrency: 4,

@@ -6,6 +6,6 @@ import "slices"
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants, mendMutants,
 	channelMutants, convergeMutants, gateMutants, healthMutants, notifyMutants, outboxMutants,
-	providerMutants, reconcileMutants, recurringMutants, settingsMutants, supportMutants, thresholdMutants,
-	trackerMutants,
+	providerMutants, reconcileMutants, recurringMutants, settingsMutants, supportMutants, surveyConfigMutants,
+	surveyIngestMutants, surveyResponseMutants, surveySendMutants, thresholdMutants, trackerMutants,
 )

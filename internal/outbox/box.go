@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -18,15 +19,33 @@ type Subscriber struct {
 	// Key names the subscriber for ever: events wait for it under this name.
 	Key    string
 	Topics []string
+	// Timeout bounds one call of Dispatch, in real time; zero: nothing does.
+	Timeout time.Duration
 	// Dispatch hands one event over. It is called from several goroutines, and
 	// again until it returns nil or an error that [ErrPermanent] is in the chain
-	// of. ctx ends when the claim is lost.
+	// of. A [*WaitError] there says how long to wait at least. ctx ends when the
+	// claim is lost.
 	Dispatch func(ctx context.Context, e Event) error
 }
 
 // ErrPermanent in the chain of a subscriber's error says that another try would
 // fail in the same way.
 var ErrPermanent = errors.New("outbox: refused for good")
+
+// maxWait bounds what a WaitError may ask for.
+const maxWait = 24 * time.Hour
+
+// WaitError is a failure after which the subscriber asks for a pause. It is
+// granted up to a day, and where it is longer than that of the usual steps.
+type WaitError struct {
+	Wait time.Duration
+	Err  error
+}
+
+func (e *WaitError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the failure itself.
+func (e *WaitError) Unwrap() error { return e.Err }
 
 // Box is the outbox of one domain in one process.
 type Box struct {
@@ -66,16 +85,17 @@ func (b *Box) subscriber(key string) (Subscriber, bool) {
 	return s, ok
 }
 
-func (b *Box) keys() []string {
+// Keys are the subscribers of this process, sorted.
+func (b *Box) Keys() []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	return append([]string{}, slices.Sorted(maps.Keys(b.subscribers))...) // not nil, which would mean all
+	return slices.Sorted(maps.Keys(b.subscribers))
 }
 
 // store the subscriptions of this process, once.
 func (b *Box) prepare(ctx context.Context) error {
 	var want []*subscription
-	for _, key := range b.keys() {
+	for _, key := range b.Keys() {
 		s, _ := b.subscriber(key)
 		for _, topic := range s.Topics {
 			row, err := keys.Join(topic, key)

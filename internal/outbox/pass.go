@@ -16,19 +16,20 @@ type nothing = struct{}
 // group is how many calls one group of deliveries makes at once.
 const group = 16
 
-// Pass delivers what is due to the subscribers of this process.
-func (b *Box) Pass() work.Pass {
-	return work.Prepared(work.New(b.store, work.Spec[Delivery, nothing]{
+// of is the pass over the deliveries to one subscriber.
+func (b *Box) of(subscriber string) work.Pass {
+	types := []string{subscriber}
+	return work.New(b.store, work.Spec[Delivery, nothing]{
 		Name: b.name, Table: deliveries,
 		Claimable: []string{StatusPending}, Busy: StatusDispatching,
-		Types: b.keys, Group: group,
+		Types: func() []string { return types }, Group: group,
 		Handle: b.deliver,
 		Fail:   func(now time.Time, d *Delivery, err error) { d.failed(now, err.Error(), false) },
 		Abandon: func(now time.Time, d *Delivery) {
 			d.failed(now, "the process that called the subscriber is gone", false)
 		},
 		Release: func(now time.Time, d *Delivery) { d.released(now) },
-	}), b.prepare)
+	})
 }
 
 // deliver makes the calls of a group at once.
@@ -57,7 +58,7 @@ func (b *Box) call(it work.Item[Delivery], s Subscriber, found map[place]*Event)
 		d.failed(now(), "the event is gone", true)
 		return
 	}
-	err := work.Guard(func() error { return s.Dispatch(it.Ctx, *e) })
+	err := s.call(it.Ctx, *e)
 	switch {
 	case err == nil:
 		d.dispatched(now())
@@ -65,9 +66,20 @@ func (b *Box) call(it work.Item[Delivery], s Subscriber, found map[place]*Event)
 		d.released(now()) // shutdown: the call counts for nothing
 	default:
 		d.failed(now(), err.Error(), errors.Is(err, ErrPermanent))
+		d.postpone(now(), err)
 		// The error's text may hold personal data, so it stays in the row.
 		b.logger.WarnContext(it.Ctx, "belfry: a subscriber failed", "pass", b.name, "subscriber", s.Key, "id", d.ID, "attempts", d.Attempts, "status", d.Status)
 	}
+}
+
+// call bounds one call, and keeps its panic.
+func (s Subscriber) call(ctx context.Context, e Event) error {
+	if s.Timeout > 0 {
+		bounded, cancel := context.WithTimeout(ctx, s.Timeout)
+		defer cancel()
+		ctx = bounded
+	}
+	return work.Guard(func() error { return s.Dispatch(ctx, e) })
 }
 
 type place struct {

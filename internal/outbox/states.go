@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -60,6 +61,17 @@ func (d *Delivery) failed(now time.Time, text string, forGood bool) {
 	}
 	d.become(StatusPending)
 	d.DueOn = storage.Time(now.Add(wait))
+}
+
+// postpone grants the pause that a subscriber asks for.
+func (d *Delivery) postpone(now time.Time, err error) {
+	asked := (*WaitError)(nil)
+	if d.DueOn.IsZero() || !errors.As(err, &asked) {
+		return
+	}
+	if until := storage.Time(now.Add(min(asked.Wait, maxWait))); until.After(d.DueOn) {
+		d.DueOn = until
+	}
 }
 
 func (d *Delivery) released(now time.Time) {

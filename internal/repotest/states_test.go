@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/survey"
 )
 
 var update = flag.Bool("update", false, "write the pages")
@@ -50,6 +51,10 @@ func statePage() string {
 	for _, m := range notify.States() {
 		printMachine(&b, m)
 	}
+	b.WriteString("\n## Package survey\n")
+	for _, m := range survey.States() {
+		printMachine(&b, m)
+	}
 	b.WriteString("\n## Events to subscribers\n")
 	printMachine(&b, outbox.Machine)
 	return b.String()
@@ -73,7 +78,7 @@ func printMachine(b *strings.Builder, m states.Machine) {
 // no edge onwards is named as an end.
 func TestI15_EveryStateLeadsToAnEnd(t *testing.T) {
 	t.Parallel()
-	for _, m := range append(automation.States(), notify.States()...) {
+	for _, m := range slices.Concat(automation.States(), notify.States(), survey.States()) {
 		for _, s := range m.States() {
 			if !leadsToAnEnd(m, s) {
 				t.Errorf("%s: nothing leads from %s to an end", m.Name, s)

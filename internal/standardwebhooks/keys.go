@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -58,6 +59,15 @@ func (k Keys) Sign(id string, at time.Time, body []byte) string {
 		all = append(all, "v1,"+base64.StdEncoding.EncodeToString(sum(signed)))
 	}
 	return strings.Join(all, " ")
+}
+
+// Header gives the headers of a signed request.
+func (k Keys) Header(id string, at time.Time, body []byte) http.Header {
+	h := http.Header{}
+	h.Set(HeaderID, id)
+	h.Set(HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
+	h.Set(HeaderSignature, k.Sign(id, at, body))
+	return h
 }
 
 func content(id, timestamp string, body []byte) []byte {

@@ -93,7 +93,7 @@ func (r *runner[R, A]) peek(ctx context.Context, everywhere bool) (next time.Tim
 func (r *runner[R, A]) forward(ctx context.Context, n int, forced bool) ([]*R, error) {
 	var all []*R
 	open := r.lanes
-	for len(open) > 0 && len(all) < enough(n, forced) {
+	for n > 0 && len(open) > 0 && len(all) < enough(n, forced) {
 		asked := open.share(n - len(all))
 		for i := range asked {
 			asked[i].After = r.lanes.get(asked[i].Lane).at

@@ -1,15 +1,12 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
-	"net"
 	"net/http"
-	"strconv"
 
 	"github.com/belfry-go/belfry/internal/safedial"
-	"github.com/belfry-go/belfry/internal/standardwebhooks"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
@@ -29,19 +26,11 @@ func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, e
 	if err != nil {
 		return notify.Receipt{}, err
 	}
-	answer, err := c.client.Do(ctx, rest.Call{URL: m.To, Header: headers(m, keys, body), ContentType: "application/json", Body: body, StatusOnly: true})
+	answer, err := c.client.Do(ctx, rest.Call{URL: m.To, Header: keys.Header(m.ID, m.On, body), ContentType: "application/json", Body: body, StatusOnly: true})
 	if err != nil {
 		return notify.Receipt{}, unanswered(err)
 	}
 	return notify.Receipt{}, outcome(answer)
-}
-
-func headers(m notify.Message, keys standardwebhooks.Keys, body []byte) http.Header {
-	h := http.Header{}
-	h.Set(standardwebhooks.HeaderID, m.ID)
-	h.Set(standardwebhooks.HeaderTimestamp, strconv.FormatInt(m.On.Unix(), 10))
-	h.Set(standardwebhooks.HeaderSignature, keys.Sign(m.ID, m.On, body))
-	return h
 }
 
 // outcome is nil for 2xx. A receiver has its own reasons for 401 or 404, and would
@@ -61,17 +50,9 @@ func outcome(a *rest.Answer) error {
 // unanswered keeps the class of an error, and of its cause only the kind: names
 // and addresses of receivers stand in it.
 func unanswered(err error) error {
-	e := notify.Classify(err)
-	code := e.Code
-	var dns *net.DNSError
-	var cert *tls.CertificateVerificationError
-	switch {
-	case errors.Is(err, safedial.ErrForbidden):
-		return notify.Permanent("forbidden-address", safedial.ErrForbidden)
-	case errors.As(err, &dns):
-		code = "dns"
-	case errors.As(err, &cert):
-		code = "certificate"
+	e, cause := notify.Classify(err), safedial.Cause(err)
+	if errors.Is(err, safedial.ErrForbidden) {
+		return notify.Permanent(cause, safedial.ErrForbidden)
 	}
-	return &notify.SendError{Class: e.Class, Code: code, Err: errors.New("webhook: no connection or no answer")}
+	return &notify.SendError{Class: e.Class, Code: cmp.Or(cause, e.Code), Err: errors.New("webhook: no connection or no answer")}
 }

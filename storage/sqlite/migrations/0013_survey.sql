@@ -5,7 +5,7 @@
 CREATE TABLE {survey} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
-	key              TEXT NOT NULL, -- the host's id
+	key              TEXT NOT NULL, -- the host's id, in 19 digits
 	type             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
@@ -14,9 +14,12 @@ CREATE TABLE {survey} (
 	lease_expires_on INTEGER,
 	claim_token      TEXT NOT NULL,
 	abandoned        INTEGER NOT NULL,
+	survey_id        INTEGER NOT NULL,
 	name             TEXT NOT NULL,
 	integration_id   TEXT NOT NULL,
 	business_unit    TEXT NOT NULL,
+	latest_version   INTEGER NOT NULL,
+	content_hash     TEXT NOT NULL, -- of the latest version
 	published_version INTEGER NOT NULL, -- 0: none
 	saved_on         INTEGER,
 	UNIQUE (scope, key)
@@ -29,7 +32,7 @@ CREATE INDEX {index:survey_due} ON {survey} (lane, due_on, id) WHERE due_on IS N
 CREATE TABLE {survey_version} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
-	key              TEXT NOT NULL, -- survey and number, joined by a colon
+	key              TEXT NOT NULL, -- survey and number, each in 19 digits, joined by a colon
 	type             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
@@ -77,14 +80,14 @@ CREATE TABLE {survey_trigger} (
 CREATE INDEX {index:survey_trigger_due} ON {survey_trigger} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- Ingest finds those that an event concerns.
-CREATE INDEX {index:survey_trigger_kind} ON {survey_trigger} (scope, event_kind, id) WHERE event_kind <> '';
+CREATE INDEX {index:survey_trigger_kind} ON {survey_trigger} (scope, event_kind, id);
 
 -- One link for one customer. Hot: polled, claimed and settled.
 CREATE TABLE {survey_instance} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- survey, trigger and unique_hash, joined by colons
-	type             TEXT NOT NULL, -- the channel while a send is due, else empty
+	type             TEXT NOT NULL, -- the channel while a send is scheduled, else empty
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -109,12 +112,14 @@ CREATE TABLE {survey_instance} (
 	unique_hash      TEXT NOT NULL, -- hex of SHA-256
 	created_on       INTEGER,
 	next_send_on     INTEGER,
+	next_try_on      INTEGER, -- a failed or deferred send waits until then
 	last_sent_on     INTEGER,
 	reminders_remaining INTEGER NOT NULL,
 	send_ordinal     INTEGER NOT NULL, -- 0: the initial send
 	calls            INTEGER NOT NULL,
 	tries            INTEGER NOT NULL,
 	call_started_on  INTEGER,
+	in_doubt         INTEGER NOT NULL, -- nobody knows whether that call sent
 	stopped_on       INTEGER,
 	expires_on       INTEGER,
 	opened_on        INTEGER,
@@ -136,13 +141,13 @@ CREATE INDEX {index:survey_instance_link} ON {survey_instance} (link_hash);
 CREATE INDEX {index:survey_instance_public} ON {survey_instance} (scope, public_id);
 
 -- The instances of a customer.
-CREATE INDEX {index:survey_instance_customer} ON {survey_instance} (scope, customer_ref, id) WHERE customer_ref <> '';
+CREATE INDEX {index:survey_instance_customer} ON {survey_instance} (scope, customer_ref, id);
 
 -- The log of sends: written once, never due.
 CREATE TABLE {survey_delivery} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
-	key              TEXT NOT NULL, -- the instance's public id and the number of the entry, joined by a colon
+	key              TEXT NOT NULL, -- the instance's public id and the version it was saved with, joined by a colon
 	type             TEXT NOT NULL, -- the channel
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
@@ -167,6 +172,28 @@ CREATE INDEX {index:survey_delivery_due} ON {survey_delivery} (lane, due_on, id)
 -- The log of one instance.
 CREATE INDEX {index:survey_delivery_public} ON {survey_delivery} (scope, public_id, id);
 
+-- A channel that a process has, or that sends wait for in vain. Never due.
+CREATE TABLE {survey_channel} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- the channel
+	type             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	served_on        INTEGER, -- a process that has it looked for due sends
+	missed_since     INTEGER, -- processes without it have seen sends wait for it
+	missed_on        INTEGER, -- the last time
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:survey_channel_due} ON {survey_channel} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
 -- The one response to an instance: written once, never due.
 CREATE TABLE {survey_response} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -183,6 +210,7 @@ CREATE TABLE {survey_response} (
 	survey_id        INTEGER NOT NULL,
 	survey_version   INTEGER NOT NULL,
 	trigger_id       TEXT NOT NULL,
+	business_unit    TEXT NOT NULL,
 	customer_ref     TEXT NOT NULL,
 	agent_id         TEXT NOT NULL,
 	answers_hash     TEXT NOT NULL,
@@ -225,11 +253,11 @@ CREATE INDEX {index:survey_answer_due} ON {survey_answer} (lane, due_on, id) WHE
 -- The answers of one response.
 CREATE INDEX {index:survey_answer_public} ON {survey_answer} (scope, public_id, id);
 
--- The key that links are made with, where the host keeps none. Never due.
+-- The key that the links of a tenant are made with, where the host keeps none. Never due.
 CREATE TABLE {survey_link_key} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
-	key              TEXT NOT NULL, -- the key's id
+	key              TEXT NOT NULL, -- always the same
 	type             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,

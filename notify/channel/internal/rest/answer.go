@@ -5,10 +5,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/standardwebhooks"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -57,15 +56,4 @@ func (a *Answer) JSON(v any) error {
 
 // RetryAfter is how long the provider asks to wait, in seconds or until a date
 // by its own clock; zero where it does not say or says nonsense.
-func (a *Answer) RetryAfter() time.Duration {
-	text := strings.TrimSpace(a.Header.Get("Retry-After"))
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	until, err := http.ParseTime(text)
-	now, err2 := http.ParseTime(a.Header.Get("Date"))
-	if err != nil || err2 != nil {
-		return 0
-	}
-	return max(0, until.Sub(now))
-}
+func (a *Answer) RetryAfter() time.Duration { return standardwebhooks.RetryAfter(a.Header) }

@@ -1,15 +1,12 @@
 package rest
 
 import (
-	"crypto/tls"
 	"fmt"
 	"net/http"
 	"time"
-)
 
-// idleTimeout is how long an unused connection is kept: less than the load
-// balancers of providers keep theirs, which end after a minute or more.
-const idleTimeout = 30 * time.Second
+	"github.com/belfry-go/belfry/internal/safedial"
+)
 
 // Client calls one provider's API. It is safe for several goroutines. Close it
 // when nothing calls any more.
@@ -35,22 +32,7 @@ func (c *Client) fail(format string, args ...any) error {
 }
 
 func newTransport(o Options) *http.Transport {
-	t := &http.Transport{
-		DialContext:            o.dial,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    o.Timeout,
-		MaxIdleConns:           o.MaxConns,
-		MaxIdleConnsPerHost:    o.MaxConns,
-		MaxConnsPerHost:        o.MaxConns,
-		IdleConnTimeout:        idleTimeout,
-		DisableCompression:     true, // a small answer that unpacks to a huge one
-		MaxResponseHeaderBytes: 64 << 10,
-		Protocols:              new(http.Protocols),
-	}
-	t.Protocols.SetHTTP1(true)
-	if o.TLS != nil {
-		t.TLSClientConfig = o.TLS.Clone()
-	}
+	t := safedial.Transport(o.dial, o.TLS, o.Timeout, o.MaxConns)
 	if o.Proxy != nil {
 		t.Proxy = http.ProxyURL(o.Proxy)
 	}

@@ -1,0 +1,10 @@
+package survey
+
+import "github.com/belfry-go/belfry/internal/audit"
+
+// By says who takes a support action and why. Both are required.
+type By = audit.By
+
+// ErrActionRefused says that a support action makes no sense for a row as it is
+// now; the text says why. Nothing was written.
+var ErrActionRefused = audit.ErrRefused

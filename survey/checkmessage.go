@@ -1,0 +1,49 @@
+package survey
+
+import (
+	htmltemplate "html/template"
+	"maps"
+	"slices"
+	"strconv"
+	"text/template"
+
+	"github.com/belfry-go/belfry/internal/strictjson"
+)
+
+func (c *checker) messages(messages []MessageText) {
+	c.length("messages", len(messages), maxReminders+1)
+	ordinals := c.once()
+	for i, m := range messages {
+		at := strictjson.Element("messages", i)
+		if m.Ordinal < 0 || m.Ordinal > maxReminders {
+			c.add(strictjson.Member(at, "ordinal"), "is not from 0 to %d", maxReminders)
+		}
+		ordinals.say(strictjson.Member(at, "ordinal"), strconv.Itoa(m.Ordinal))
+		c.template(strictjson.Member(at, "subject"), m.Subject, maxLine, "", parseText)
+		c.template(strictjson.Member(at, "text"), m.Text, maxProse, lineBreaks, parseText)
+		c.template(strictjson.Member(at, "html"), m.HTML, maxHTML, lineBreaks, parseHTML)
+	}
+}
+
+// maxHTML bounds an HTML template in characters.
+const maxHTML = 100_000
+
+// template checks a text whose locales are templates.
+func (c *checker) template(path string, t Text, limit int, allowed string, parse func(string) error) {
+	c.text(path, t, limit, allowed)
+	for _, locale := range slices.Sorted(maps.Keys(t)) {
+		if err := parse(t[locale]); err != nil {
+			c.add(t.path(path, locale), "is no template: %v", err)
+		}
+	}
+}
+
+func parseText(text string) error {
+	_, err := template.New("text").Parse(text)
+	return err
+}
+
+func parseHTML(text string) error {
+	_, err := htmltemplate.New("html").Parse(text)
+	return err
+}

@@ -1,0 +1,125 @@
+package survey
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// compose makes the messages at once: the address, the link and the text. What
+// fails here has called nobody.
+func (s *Service) compose(items []*sending) (open []*sending) {
+	each(items, func(it *sending) { it.composed = s.composeOne(it.Ctx, it) })
+	for _, it := range items {
+		if it.composed {
+			open = append(open, it)
+		}
+	}
+	return open
+}
+
+func (s *Service) composeOne(ctx context.Context, it *sending) bool {
+	r := it.Row
+	if it.trigger == nil {
+		return s.untried(it, ReasonVersion, nil)
+	}
+	it.message = messageOf(r, r.Calls+1)
+	to, err := notify.NormaliseAddress(notify.Method(r.Channel), r.RecipientAddress)
+	if err != nil {
+		return s.untried(it, ReasonBadAddress, notify.Permanent(ReasonBadAddress, nil))
+	}
+	it.message.To = to
+	link, err := s.linkOf(ctx, r)
+	if err != nil {
+		return s.untried(it, ReasonLink, nil)
+	}
+	parts, err := s.render(ctx, it, link)
+	if err != nil {
+		return s.untried(it, ReasonRenderFailed, err)
+	}
+	if !parts.sendable() {
+		return s.untried(it, ReasonContent, notify.Permanent(ReasonContent, nil))
+	}
+	it.message.Subject, it.message.Text, it.message.HTML, it.message.Template = parts.Subject, parts.Text, parts.HTML, parts.Template
+	it.message.Metadata["surveyUrl"] = link
+	return true
+}
+
+// untried settles a send that did not come to a call: a permanent error stops the
+// schedule, another one is tried again. It returns false, for the step to pass on.
+func (s *Service) untried(it *sending, reason string, err error) bool {
+	now := storage.Now(s.store)
+	var e *notify.SendError
+	switch {
+	case it.Ctx.Err() != nil: // as if it had not been claimed
+	case errors.As(err, &e) && e.Class == notify.ClassPermanent:
+		it.Row.logNoCall(now, DeliveryRefused, reason)
+		it.Row.stop(now, reason)
+	default:
+		it.Row.logNoCall(now, DeliveryFailed, reason)
+		it.Row.failed(now, reason, 0)
+	}
+	return false
+}
+
+// render asks the host's renderer, or else takes the texts of the definition or
+// those that come with the package.
+func (s *Service) render(ctx context.Context, it *sending, link string) (parts Parts, err error) {
+	data := linkData(it.Row, it.version.Name, link, it.message.Attempt)
+	err = work.Guard(func() (err error) {
+		if s.options.Renderer != nil {
+			parts, err = s.options.Renderer.Render(ctx, data)
+		} else {
+			parts, err = renderText(it.version.Messages, data)
+		}
+		return err
+	})
+	s.logPanic("a renderer panicked", err, slog.Int64("survey", it.Row.SurveyID))
+	return parts, err
+}
+
+// sendable refuses what no channel may send.
+func (p Parts) sendable() bool {
+	for _, part := range []struct {
+		text  string
+		limit int
+	}{{p.Subject, notify.MaxSubject}, {p.Text, notify.MaxText}, {p.HTML, notify.MaxHTML}} {
+		if len(part.text) > part.limit || !utf8.ValidString(part.text) || strings.ContainsRune(part.text, 0) {
+			return false
+		}
+	}
+	return !strings.ContainsAny(p.Subject, "\r\n")
+}
+
+// messageOf is what the channel gets beside the text (Triggers & Scheduler, "What
+// gets passed to the channel").
+func messageOf(r *Instance, attempt int) notify.Message {
+	return notify.Message{
+		ID: messageID(r), Channel: r.Channel, To: r.RecipientAddress, Locale: r.RecipientLocale, Attempt: attempt,
+		Metadata: map[string]string{
+			"publicId": r.PublicID, "surveyId": strconv.FormatInt(r.SurveyID, 10),
+			"surveyVersion": strconv.FormatInt(r.SurveyVersion, 10), "triggerId": r.TriggerID,
+			"ordinal": strconv.Itoa(r.SendOrdinal), "customerRef": r.CustomerRef,
+			"triggeredOn":       r.TriggeredOn.UTC().Format(time.RFC3339Nano),
+			"candidateMetadata": string(r.Metadata),
+		},
+	}
+}
+
+// messageID is what providers and gates know a send by: the same for all its
+// tries, another one for each reminder, so that nobody takes a reminder for a
+// repeat.
+func messageID(r *Instance) string {
+	if r.SendOrdinal == 0 {
+		return r.PublicID
+	}
+	return r.PublicID + "-" + strconv.Itoa(r.SendOrdinal)
+}

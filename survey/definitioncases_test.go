@@ -1,0 +1,73 @@
+package survey_test
+
+import (
+	"fmt"
+	"strings"
+)
+
+// definitionCases are what Validate, the JSON Schema and Publish agree about.
+var definitionCases = map[string]definitionCase{
+	"the document's":      {definition: csiGR},
+	"nothing":             {definition: `{}`},
+	"for an editor":       {definition: `{"$schema": "./definition.schema.json"}`},
+	"texts":               {definition: `{"title": "Hi", "intro": {"": "Two\nlines", "ar": "مرحبا", "pt-BR": "olá"}, "thanks": {"en": "Thanks"}}`},
+	"an unknown member":   {definition: `{"Questions": []}`, faults: []string{"Questions: is unknown; it is spelled questions"}},
+	"no JSON":             {definition: `{"questions": [}`, faults: []string{"is not JSON: invalid character '}' looking for beginning of value (line 1, column 16)"}, blind: true},
+	"text behind":         {definition: `{} {}`, faults: []string{"is not JSON: invalid character '{' after top-level value (line 1, column 4)"}, blind: true},
+	"a list":              {definition: `[]`, faults: []string{"is a list, not an object"}},
+	"a member twice":      {definition: `{"title": "a", "title": "b"}`, faults: []string{"title: is there twice"}, blind: true},
+	"null":                {definition: `{"title": null}`, faults: []string{"title: is null; leave it out instead"}},
+	"too long":            {definition: `{"title": "a"` + strings.Repeat(" ", 1<<20) + `}`, faults: []string{"has 1048590 bytes, more than 1048576"}, blind: true},
+	"a large one":         {definition: `{"messages": [{"ordinal": 0, "text": "a", "html": {` + strings.Join(localesJSON(3, strings.Repeat("<", 15_000)), ", ") + `}}]}`, faults: []string{"takes 270072 bytes when it is stored, more than 262144"}, blind: true},
+	"an empty text":       {definition: `{"title": "", "intro": {"en": ""}, "thanks": {}}`, faults: []string{"title: is empty", "intro.en: is empty", "thanks: has no text in any locale"}},
+	"a control character": {definition: `{"title": "a\nb", "intro": "a\u0000b", "thanks": "a\u0085"}`, faults: []string{"title: holds the control character U+000A", "intro: holds the control character U+0000", "thanks: holds the control character U+0085"}},
+	"a long title":        {definition: `{"title": "` + strings.Repeat("é", 1001) + `"}`, faults: []string{"title: has 1001 characters, more than 1000"}},
+	"a locale":            {definition: `{"title": {"a b": "x"}}`, faults: []string{`title["a b"]: is for "a b", which is no BCP 47 language tag`}},
+	"an unusual locale":   {definition: `{"title": {"pt-br": "x", "iw": "x"}}`, faults: []string{"title.iw: is for a locale that is written he", "title.pt-br: is for a locale that is written pt-BR"}, blind: true},
+
+	"a question of each type": {definition: questionsJSON(rateJSON, askJSON,
+		`{"id": "a.1_b-c", "type": "text", "maxLength": 4000, "label": {"en": "A", "ar": "ا"}, "help": "h", "required": true}`,
+		`{"id": "2", "type": "longText", "maxLength": 0, "when": {"all": [{"questionId": "rate", "op": "<", "value": 3}, {"not": {"questionId": "ask", "op": "exists"}}]}}`,
+		`{"id": "3", "type": "number", "min": -1.5, "max": 9007199254740993.25}`, `{"id": "4", "type": "rating", "min": 0, "max": 1e1}`,
+		`{"id": "5", "type": "choice", "options": [{"value": "a"}, {"value": "b", "label": "B"}]}`,
+		`{"id": "6", "type": "multiple", "options": [{"value": "a"}], "min": 1, "max": 1}`, `{"id": "7", "type": "date"}`)},
+	"a question without": {definition: questionsJSON(`{}`), faults: []string{"questions[0].id: is missing", "questions[0].type: is missing"}},
+	"a bad id":           {definition: questionsJSON(`{"id": "a b", "type": "date"}`, `{"id": "", "type": "date"}`), faults: []string{`questions[0].id: "a b" is no id: ` + visible, `questions[1].id: "" is no id: ` + visible}},
+	"an id twice":        {definition: questionsJSON(rateJSON, rateJSON), faults: []string{"questions[1].id: is the same as questions[0].id"}, blind: true},
+	"an unknown type":    {definition: questionJSON("slider", ""), faults: []string{`questions[0].type: "slider" is no type of question`}},
+	"too many questions": {definition: questionsJSON(times(201, func(i int) string { return fmt.Sprintf(`{"id": "q%d", "type": "date"}`, i) })...), faults: []string{"questions: has 201 elements, more than 200"}},
+	"nothing to choose":  {definition: questionJSON("choice", ""), faults: []string{"questions[0].options: is empty: there is nothing to choose from"}},
+	"no options":         {definition: questionJSON("multiple", `"options": []`), faults: []string{"questions[0].options: is empty: there is nothing to choose from"}},
+	"options of a date":  {definition: questionJSON("date", `"options": []`), faults: []string{"questions[0].options: are for choice and multiple only"}},
+	"an option twice":    {definition: questionJSON("choice", `"options": [{"value": "a"}, {"value": "b"}, {"value": "a"}]`), faults: []string{"questions[0].options[2].value: is the same as questions[0].options[0].value"}, blind: true},
+	"bad options":        {definition: questionJSON("choice", `"options": [{"value": ""}, {"label": "x"}, {"value": "a\tb"}]`), faults: []string{"questions[0].options[1].value: is missing", "questions[0].options[0].value: is empty", "questions[0].options[2].value: holds the control character U+0009"}},
+	"min of a text":      {definition: questionJSON("text", `"min": 1, "max": 2`), faults: []string{"questions[0].min: is for number, rating and multiple only", "questions[0].max: is for number, rating and multiple only"}},
+	"length of a number": {definition: questionJSON("number", `"maxLength": 5`), faults: []string{"questions[0].maxLength: is for questions of text only"}},
+	"a bad length":       {definition: questionJSON("text", `"maxLength": 4001`), faults: []string{"questions[0].maxLength: is not from 1 to 4000"}},
+	"a negative length":  {definition: questionJSON("longText", `"maxLength": -1`), faults: []string{"questions[0].maxLength: is not from 1 to 4000"}},
+	"min above max":      {definition: questionJSON("number", `"min": 0.30000000000000001, "max": 0.3`), faults: []string{"questions[0].min: is 0.30000000000000001, above max, which is 0.3"}, blind: true},
+	"a huge number":      {definition: questionJSON("number", `"min": 1e999999999`), faults: []string{"questions[0].min: is beyond what a number may be: 64 digits, an exponent of 100"}, blind: true},
+	"a number as text":   {definition: questionJSON("number", `"min": "1"`), faults: []string{`questions[0].min: is the text "1", not a number`}},
+	"half a star":        {definition: questionJSON("rating", `"min": 0.5`), faults: []string{"questions[0].min: is no whole number of at most 9 digits"}},
+	"no scale":           {definition: questionJSON("rating", `"min": 5`), faults: []string{"questions[0].min: is 5, not below max, which is 5"}, blind: true},
+	"a long scale":       {definition: questionJSON("rating", `"max": 101`), faults: []string{"questions[0].max: makes a scale of more than 100 steps"}, blind: true},
+	"more than there is": {definition: questionJSON("multiple", `"options": [{"value": "a"}], "max": 2`), faults: []string{"questions[0].max: is not from 0 to the number of options, 1"}, blind: true},
+	"less than none":     {definition: questionJSON("multiple", `"options": [{"value": "a"}], "min": -1`), faults: []string{"questions[0].min: is not from 0 to the number of options, 1"}},
+	"a later question":   {definition: questionsJSON(`{"id": "a", "type": "date", "when": {"any": [{"questionId": "rate", "op": "exists"}, {"questionId": "a", "op": "exists"}]}}`, rateJSON), faults: []string{"questions[0].when.any[0].questionId: is no question before this one", "questions[0].when.any[1].questionId: is no question before this one"}, blind: true},
+	"a bad when":         {definition: questionsJSON(rateJSON, `{"id": "a", "type": "date", "when": {"questionId": "rate", "op": "~", "value": 1, "x": 2}}`), faults: []string{"questions[1].when.x: is unknown", `questions[1].when.op: "~" is none of [== != > >= < <= in notIn contains startsWith exists]`}},
+	"types all wrong":    {definition: questionsJSON(`{"id": 5, "type": [], "required": "yes", "label": 7, "options": {}, "when": []}`), faults: []string{"questions[0].id: is the number 5, not a text", "questions[0].type: is a list, not a text", `questions[0].required: is the text "yes", not true or false`, "questions[0].label: is neither a text nor an object of texts by locale", "questions[0].options: is an object, not a list", "questions[0].when: is a list, not an object"}},
+
+	"messages":           {definition: `{"messages": [{"ordinal": 0, "subject": "{{.Survey}}", "text": {"en": "{{.URL}}", "ar": "{{.URL}}"}, "html": "<p>{{.URL}}</p>"}, {"ordinal": 20, "text": "again\n{{.URL}}"}]}`},
+	"a message without":  {definition: messageJSON(``), faults: []string{"messages[0].ordinal: is missing", "messages[0].text: is missing"}},
+	"an ordinal twice":   {definition: `{"messages": [{"ordinal": 1, "text": "a"}, {"ordinal": 1, "text": "b"}]}`, faults: []string{"messages[1].ordinal: is the same as messages[0].ordinal"}, blind: true},
+	"a bad ordinal":      {definition: messageJSON(`"ordinal": 21, "text": "a"`), faults: []string{"messages[0].ordinal: is not from 0 to 20"}},
+	"half an ordinal":    {definition: messageJSON(`"ordinal": 0.5, "text": "a"`), faults: []string{"messages[0].ordinal: is the number 0.5, not a whole number"}},
+	"a bad template":     {definition: messageJSON(`"ordinal": 0, "subject": "{{", "text": {"en": "{{.URL}}", "ar": "{{if}}"}, "html": "{{end}}"`), faults: []string{"messages[0].subject: is no template: template: text:1: unclosed action", "messages[0].text.ar: is no template: template: text:1: missing value for if", "messages[0].html: is no template: template: html:1: unexpected {{end}}"}, blind: true},
+	"a subject of two":   {definition: messageJSON(`"ordinal": 0, "subject": "a\r\nBcc: b", "text": "a"`), faults: []string{"messages[0].subject: holds the control character U+000D"}},
+	"many messages":      {definition: `{"messages": [` + strings.Join(times(22, func(i int) string { return fmt.Sprintf(`{"ordinal": %d, "text": "a"}`, i) }), ", ") + `]}`, faults: []string{"messages: has 22 elements, more than 21", "messages[21].ordinal: is not from 0 to 20"}},
+	"everything at once": {definition: `{"title": "", "questions": [{"id": "!", "type": "date"}], "triggers": [` + oneTrigger(`"channel": "sms"`) + `], "messages": [{"ordinal": -1, "text": "a"}], "more": 1}`, faults: []string{"more: is unknown", "title: is empty", `questions[0].id: "!" is no id: ` + visible, `triggers[0].channel: "sms" ` + noKey, "messages[0].ordinal: is not from 0 to 20"}},
+}
+
+func localesJSON(n int, text string) []string {
+	return times(n, func(i int) string { return fmt.Sprintf(`"%s": %q`, []string{"en", "ar", "ku"}[i], text) })
+}

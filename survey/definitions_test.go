@@ -1,0 +1,242 @@
+package survey
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// titled publishes a version that tells itself by its title.
+func titled(t *testing.T, s *Service, scope Scope, id int64, title string) versionRef {
+	t.Helper()
+	got, err := s.Publish(t.Context(), Version{Scope: scope, SurveyID: id, Definition: json.RawMessage(`{"title": "` + title + `"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return versionRef{scope, id, got.Number, got.ContentHash}
+}
+
+func (r versionRef) withoutHash() versionRef {
+	r.ContentHash = ""
+	return r
+}
+
+// inTransaction is a read.
+func inTransaction(t *testing.T, s *Service, f func(storage.Tx)) {
+	t.Helper()
+	if err := s.inTx(t.Context(), func(tx storage.Tx) error { f(tx); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAVersionIsParsedOnceAndSharedByBoundCopies(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
+		s := New(store, nil)
+		one, two := titled(t, s, "", 1, "one"), titled(t, s, "", 1, "two")
+		inTransaction(t, s, func(tx storage.Tx) {
+			first, err := s.versionOf(t.Context(), tx, "", 1, 1)
+			if err != nil || first.Title.For("") != "one" || first.Number != 1 || first.versionRow.Definition != nil {
+				t.Fatalf("%+v, %v", first, err)
+			}
+			set, err := s.WithTx(tx).versionsOf(t.Context(), tx, one, two, one.withoutHash(), one)
+			if err != nil || len(set) != 3 {
+				t.Fatal(set, err)
+			}
+			for _, ref := range []versionRef{one, one.withoutHash()} {
+				if v, err := set.of(ref); err != nil || v != first {
+					t.Errorf("%+v was parsed again: %v", ref, err)
+				}
+			}
+			if v, err := set.of(two); err != nil || v.Title.For("") != "two" {
+				t.Error(v, err)
+			}
+			pinned := &Instance{SurveyID: 1, SurveyVersion: 1}
+			if v, err := set.of(pinned.ref()); err != nil || v != first {
+				t.Error(v, err)
+			}
+			if _, err := s.versionOf(t.Context(), tx, "", 1, 3); !errors.Is(err, storage.ErrNotFound) {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+// Two tenants with the same survey and number, and even the same content, have each
+// their own version.
+func TestI28_TheCacheGivesNoTenantAnothersVersion(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
+		s := New(store, nil)
+		north, south, same := titled(t, s, "north", 1, "north"), titled(t, s, "south", 1, "south"), titled(t, s, "west", 1, "north")
+		inTransaction(t, s, func(tx storage.Tx) {
+			for range 2 {
+				set, err := s.versionsOf(t.Context(), tx, north, south, same, south.withoutHash(), versionRef{"", 1, 1, north.ContentHash})
+				if err != nil || len(set) != 4 {
+					t.Fatal(set, err)
+				}
+				for ref, v := range set {
+					if v.err != nil || v.Scope != ref.Scope || v.Title.For("") == "north" && ref.Scope == "south" {
+						t.Errorf("%+v got that of %q: %v", ref, v.Scope, v.err)
+					}
+				}
+			}
+			if v, err := s.versionOf(t.Context(), tx, "", 1, 1); !errors.Is(err, storage.ErrNotFound) {
+				t.Error(v, err)
+			}
+		})
+	})
+}
+
+// What was read in a host's transaction that is rolled back is found by nobody whose
+// version of that number says something else.
+func TestARolledBackVersionIsNotServed(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
+		s := New(store, nil)
+		boom := errors.New("boom")
+		err := store.InTx(t.Context(), func(tx storage.Tx) error {
+			bound := s.WithTx(tx)
+			titled(t, bound, "", 1, "never")
+			if v, err := bound.versionOf(t.Context(), tx, "", 1, 1); err != nil || v.Title.For("") != "never" {
+				t.Error(v, err)
+			}
+			return boom
+		})
+		if !errors.Is(err, boom) {
+			t.Fatal(err)
+		}
+		titled(t, s, "", 1, "always")
+		inTransaction(t, s, func(tx storage.Tx) {
+			if v, err := s.versionOf(t.Context(), tx, "", 1, 1); err != nil || v.Title.For("") != "always" {
+				t.Error(v, err)
+			}
+		})
+	})
+}
+
+// A later release may have written what this one does not know: unknown members are
+// passed over, and what cannot be read harms no other version.
+func TestAVersionOfALaterReleaseHarmsNoOther(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
+		s := New(store, nil)
+		good := titled(t, s, "", 1, "good")
+		later := func(number int64, definition string) versionRef {
+			row := &versionRow{Record: storage.Record{Key: versionKey(1, number)}, SurveyID: 1, Number: number, ContentHash: fmt.Sprint(number), Definition: json.RawMessage(definition)}
+			inTransaction(t, s, func(tx storage.Tx) {
+				if _, err := versions.Insert(t.Context(), tx, row); err != nil {
+					t.Error(err)
+				}
+			})
+			return row.ref()
+		}
+		more := later(7, `{"title": "more", "sound": "ping"}`)
+		odd := later(8, `{"questions": [{"id": "q", "type": "date", "when": {"questionId": "p", "op": "soundsLike", "value": "a"}}]}`)
+		inTransaction(t, s, func(tx storage.Tx) {
+			set, err := s.versionsOf(t.Context(), tx, good, odd, more)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v, err := set.of(more); err != nil || v.Title.For("") != "more" {
+				t.Error(err)
+			}
+			if _, err := set.of(odd); !errors.Is(err, errUnreadable) || !strings.HasPrefix(err.Error(), "survey: version 8 of survey 1 cannot be read: ") {
+				t.Error(err)
+			}
+			if _, err := set.of(good); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+// countingTx counts what is read.
+type countingTx struct {
+	storage.Tx
+	reads []string
+}
+
+func (t *countingTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+	t.reads = append(t.reads, s.Name+" "+strings.Join(q.Columns, ","))
+	return t.Tx.Select(ctx, s, scope, q)
+}
+
+func TestParsedVersionsAreNotReadAgain(t *testing.T) {
+	t.Parallel()
+	s := New(memory.New(nil), nil)
+	refs := make([]versionRef, 50)
+	for i := range refs {
+		refs[i] = titled(t, s, "", int64(i+1), "a")
+	}
+	const hashes, whole = "survey_version survey_id,number,content_hash", "survey_version "
+	for _, step := range []struct {
+		name string
+		refs []versionRef
+		want []string
+	}{
+		{"new", refs, []string{whole}},
+		{"known", refs, nil},
+		{"known, without their hashes", []versionRef{refs[0].withoutHash(), refs[1].withoutHash()}, []string{hashes}},
+		{"none", nil, nil},
+	} {
+		inTransaction(t, s, func(tx storage.Tx) {
+			counting := &countingTx{Tx: tx}
+			set, err := s.versionsOf(t.Context(), counting, step.refs...)
+			if diff := cmp.Diff(step.want, counting.reads); diff != "" || err != nil || len(set) != len(step.refs) {
+				t.Error(step.name, err, diff)
+			}
+		})
+	}
+}
+
+func TestTheCacheIsBounded(t *testing.T) {
+	t.Parallel()
+	c := newVersionCache()
+	c.limit = 3 * (1000 + versionOverhead)
+	ref := func(i int) versionRef { return versionRef{Number: int64(i)} }
+	for i := range 100 {
+		c.add(ref(i), &version{}, 1000)
+		c.get(ref(0)) // used again and again
+	}
+	var kept []int
+	for i := range 100 {
+		if c.get(ref(i)) != nil {
+			kept = append(kept, i)
+		}
+	}
+	if diff := cmp.Diff([]int{0, 98, 99}, kept); diff != "" || c.size > c.limit || len(c.entries) != 3 {
+		t.Error(c.size, diff)
+	}
+	c.add(ref(200), &version{}, 10*c.limit)
+	if c.get(ref(200)) == nil || len(c.entries) != 1 {
+		t.Error("one that is larger than the bound is not kept alone")
+	}
+}
+
+func TestReadersAtOnceShareOneVersion(t *testing.T) {
+	t.Parallel()
+	c := newVersionCache()
+	got := make([]*version, 20)
+	var all sync.WaitGroup
+	for i := range got {
+		all.Go(func() { got[i] = c.add(versionRef{Number: 1}, &version{}, 1) })
+	}
+	all.Wait()
+	for i := range got {
+		if got[i] != got[0] {
+			t.Fatal("two versions are in use")
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package survey
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// logCall notes what came of the call under way, to be written with the row.
+func (i *Instance) logCall(now time.Time, status, providerID, reason string) {
+	e := i.entry(now, status, reason)
+	e.Attempt, e.StartedOn, e.ProviderMessageID = i.Calls, i.CallStartedOn, code(providerID)
+	i.Log = append(i.Log, e)
+}
+
+// logNoCall notes why no call was made.
+func (i *Instance) logNoCall(now time.Time, status, reason string) {
+	i.Log = append(i.Log, i.entry(now, status, reason))
+}
+
+func (i *Instance) entry(now time.Time, status, reason string) *Delivery {
+	return &Delivery{
+		Record:   storage.Record{Scope: i.Scope, Type: i.Channel, Status: status},
+		PublicID: i.PublicID, Ordinal: i.SendOrdinal, On: now, ReasonCode: reason,
+	}
+}
+
+// called reports whether the row comes from a call, whatever came of it.
+func (i *Instance) called() bool {
+	for _, e := range i.Log {
+		if e.Attempt > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// writeLog adds the entries of rows that were just saved, in their transaction.
+func (s *Service) writeLog(ctx context.Context, tx storage.Tx, rows []*Instance) error {
+	var entries []*Delivery
+	for _, r := range rows {
+		for n, e := range r.Log {
+			e := *e // the transaction may run again
+			e.Key = r.PublicID + ":" + strconv.FormatInt(r.Version, 10)
+			if n > 0 {
+				e.Key += ":" + strconv.Itoa(n)
+			}
+			entries = append(entries, &e)
+		}
+	}
+	_, err := deliveries.Insert(ctx, tx, entries...)
+	return err
+}
+
+// maxCode bounds what a channel or gate may have us store as a code or an id.
+const maxCode = 200
+
+// code makes a text from outside storable: short, valid and without control
+// characters, so that no provider's answer keeps a row from being settled.
+func code(s string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	if len(clean) > maxCode {
+		clean = strings.ToValidUTF8(clean[:maxCode], "")
+	}
+	return clean
+}

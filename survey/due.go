@@ -1,0 +1,73 @@
+package survey
+
+import (
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// isOpen says whether the link may still be sent, opened and answered.
+func (i *Instance) isOpen() bool { return slices.Contains(active, i.Status) && i.DeletedOn.IsZero() }
+
+// sendOn is when the next send may be made; only of a schedule that runs.
+func (i *Instance) sendOn() time.Time { return later(i.NextSendOn, i.NextTryOn) }
+
+// endsOn is when the instance expires, as things are: after the grace since the
+// last send, or since the event if there was none, but not before the schedule
+// stopped. While a send is scheduled it is the moment from which on that is too
+// late to be made. The absolute limit comes before all.
+func (i *Instance) endsOn(grace time.Duration) time.Time {
+	var ends time.Time
+	switch {
+	case !i.NextSendOn.IsZero():
+		ends = i.NextSendOn.Add(grace)
+	case !i.LastSentOn.IsZero():
+		ends = i.LastSentOn.Add(grace)
+	default:
+		ends = later(i.TriggeredOn.Add(grace), i.StoppedOn)
+	}
+	if !i.ExpiresOn.IsZero() && i.ExpiresOn.Before(ends) {
+		ends = i.ExpiresOn
+	}
+	return ends
+}
+
+// due says when somebody has to look at the instance, zero being never, and which
+// channel that takes, if any.
+func (i *Instance) due(grace time.Duration) (on time.Time, channel string) {
+	if !i.isOpen() || i.IsOnSupportHold {
+		return time.Time{}, ""
+	}
+	ends := i.endsOn(grace)
+	if i.NextSendOn.IsZero() || !i.sendOn().Before(ends) {
+		return ends, ""
+	}
+	return i.sendOn(), i.Channel
+}
+
+// plan sets when the row is due next, and for whom.
+func (i *Instance) plan(grace time.Duration) {
+	on, channel := i.due(grace)
+	i.DueOn, i.Type = storage.Time(on), channel
+}
+
+// lookAgain makes the row due at once, for a pass that plans it: who calls this
+// does not know the grace.
+func (i *Instance) lookAgain(now time.Time) {
+	i.DueOn, i.Type = now, ""
+	switch {
+	case !i.isOpen() || i.IsOnSupportHold:
+		i.DueOn = time.Time{}
+	case !i.NextSendOn.IsZero():
+		i.Type = i.Channel
+		i.DueOn = later(now, i.NextTryOn)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,123 @@
+package survey
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// erasePage is how many instances Erase looks up at once.
+const erasePage = 100
+
+// Erase removes what is personal about a customer in scope: the addresses,
+// references, locales and event payloads of the instances, and their responses with
+// the answers and the events that carry them, those that wait for a subscriber too.
+// What is left of an instance is deleted (see [Service.Delete]): its key and hash,
+// so that its event makes no new one, its log and its dates. What subscribers and
+// providers got before is theirs to erase, and by is kept, so it names no customer.
+//
+// It returns how many instances there were. Each is erased in a transaction of its
+// own, so that after an error the call is repeated and goes on where it ended.
+func (s *Service) Erase(ctx context.Context, scope Scope, customerRef string, by By) (erased int, err error) {
+	if err = errors.Join(checkScope(scope), by.Check()); err == nil && customerRef == "" {
+		err = errors.New("no customer is named")
+	}
+	for more := true; more && err == nil; {
+		var n int
+		n, err = s.erasePage(ctx, scope, customerRef, by)
+		erased += n
+		more = n == erasePage
+	}
+	if err != nil {
+		return erased, fmt.Errorf("survey: Erase: %w", err)
+	}
+	return erased, nil
+}
+
+// erasePage erases the next instances of the customer.
+func (s *Service) erasePage(ctx context.Context, scope Scope, customerRef string, by By) (erased int, err error) {
+	var found []*Instance
+	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
+		found, err = instances.Find(ctx, tx, scope, storage.Query{
+			Columns: []string{"public_id"}, Where: []storage.Cond{storage.Eq("customer_ref", customerRef)}, Limit: erasePage,
+		})
+		return err
+	})
+	for _, row := range found {
+		if err == nil {
+			err = s.eraseInstance(ctx, scope, row.PublicID, by)
+			erased++
+		}
+	}
+	return erased, err
+}
+
+// eraseInstance repeats while a send or a beacon comes between.
+func (s *Service) eraseInstance(ctx context.Context, scope Scope, publicID string, by By) (err error) {
+	for range 5 {
+		err = s.inTx(ctx, func(tx storage.Tx) error { return eraseInstance(ctx, tx, scope, publicID, by) })
+		if !errors.Is(err, storage.ErrStale) {
+			return err
+		}
+	}
+	return fmt.Errorf("instance %s kept changing: %w", publicID, storage.ErrBusy)
+}
+
+func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID string, by By) error {
+	row, err := readInstance(ctx, tx, scope, publicID)
+	if err != nil {
+		return err
+	}
+	now := storage.Now(tx.Store())
+	bare := row.erased(now)
+	if err := replace(ctx, tx, row, bare); err != nil {
+		return err
+	}
+	if err := eraseResponse(ctx, tx, scope, publicID); err != nil {
+		return err
+	}
+	return audit.Write(ctx, tx, &audit.Entry{
+		Record: storage.Record{Scope: scope}, Subject: instances.Name, SubjectKey: row.Key, SubjectID: bare.ID, SubjectVersion: bare.Version,
+		Action: "Erase", Actor: by.Actor, Reason: by.Reason, From: row.Status, To: bare.Status, On: now,
+	})
+}
+
+// erased is what may be left of an instance.
+func (i *Instance) erased(now time.Time) *Instance {
+	bare := *i
+	bare.RecipientAddress, bare.RecipientLocale, bare.CustomerRef = "", "", ""
+	bare.Metadata = json.RawMessage("{}")
+	if bare.DeletedOn.IsZero() {
+		bare.DeletedOn = now
+	}
+	bare.takeBack(now)
+	return &bare
+}
+
+// eraseResponse deletes the response to an instance, if there is one.
+func eraseResponse(ctx context.Context, tx storage.Tx, scope Scope, publicID string) error {
+	given, err := responses.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("key", publicID)}, Limit: 1})
+	if err != nil || len(given) == 0 {
+		return err
+	}
+	each, err := answers.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("public_id", publicID)}, Limit: maxErasedAnswers})
+	if err != nil {
+		return err
+	}
+	if err := answers.Delete(ctx, tx, each...); err != nil {
+		return err
+	}
+	if err := responses.Delete(ctx, tx, given...); err != nil {
+		return err
+	}
+	return outbox.Erase(ctx, tx, scope, eventID(publicID))
+}
+
+// maxErasedAnswers is more than a response of 32 KiB can have.
+const maxErasedAnswers = 10_000

@@ -1,0 +1,102 @@
+package survey_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/storage/memory"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// A survey is published, corrected and withdrawn. Saying the same again changes
+// nothing.
+func ExampleService_Publish() {
+	ctx, clk := context.Background(), clock.NewMock()
+	clk.Set(time.Date(2026, 5, 14, 5, 0, 0, 0, time.UTC))
+	s := survey.New(memory.New(&memory.Options{Clock: clk}), nil)
+	v := survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(`{
+		"questions": [{"id": "rate", "type": "rating", "label": {"en": "How was it?", "ar": "كيف كان؟"}}],
+		"triggers": [{
+			"id": "visit", "enabled": true, "eventKind": "service-visit-closed",
+			"dedupRecipe": ["templateId", "recipient.address"],
+			"schedule": {"initialDelay": "1d12h", "reminders": ["1w"]},
+			"channel": "sms:twilio"
+		}]
+	}`)}
+	for range 2 {
+		got, err := s.Publish(ctx, v)
+		fmt.Println("version", got.Number, got.Repeated, err)
+		for _, w := range got.Warnings {
+			fmt.Println("warning:", w)
+		}
+	}
+
+	v.Name = "CSI, General Repair"
+	if _, err := s.Publish(ctx, v); err != nil {
+		panic(err)
+	}
+	if err := s.Unpublish(ctx, "", 4523); err != nil {
+		panic(err)
+	}
+	list, _, err := s.Surveys(ctx, "", survey.Page{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%s: version %d of %d\n", list[0].Name, list[0].PublishedVersion, list[0].LatestVersion)
+
+	d, err := s.Definition(ctx, "", 4523, 1)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(d.Questions[0].Label.For("en-GB"), d.Triggers[0].Schedule.InitialDelay)
+	// Output:
+	// version 1 false <nil>
+	// warning: triggers[0].dedupRecipe: has nothing that identifies the event: a recipient is asked once and never again
+	// version 1 true <nil>
+	// warning: triggers[0].dedupRecipe: has nothing that identifies the event: a recipient is asked once and never again
+	// CSI, General Repair: version 0 of 2
+	// How was it? 1d12h
+}
+
+// All that is wrong is listed, before anything is published.
+func ExampleValidate() {
+	_, err := survey.Validate(json.RawMessage(`{
+		"questions": [{"id": "rate", "type": "stars"}],
+		"triggers": [{
+			"id": "visit", "enabled": true, "eventKind": "service-visit-closed",
+			"filter": {"questionId": "jobType", "op": "==", "value": "GR"},
+			"dedupRecipe": ["templateId", "templateId"],
+			"schedule": {"initialDelay": "1d", "reminders": ["2 d"]},
+			"channel": "sms:twilio", "expiresAfter": "12h"
+		}]
+	}`))
+	var refused *survey.DefinitionError
+	if errors.As(err, &refused) {
+		for _, f := range refused.Faults {
+			fmt.Println(f)
+		}
+	}
+	// Output:
+	// triggers[0].schedule.reminders[0]: "2 d" has a unit that is none of w, d, h and m (at position 2)
+	// questions[0].type: "stars" is no type of question
+	// triggers[0].filter.questionId: is none of templateId, recipient.address, recipient.locale, recipient.customerRef and candidate.…
+	// triggers[0].dedupRecipe[1]: is the same as triggers[0].dedupRecipe[0]
+	// triggers[0].expiresAfter: is 12h, shorter than initialDelay and all reminders together, 1d
+}
+
+func ExampleParseDuration() {
+	for _, text := range []string{"1w", "36h", "0d", "1d2d"} {
+		d, err := survey.ParseDuration(text)
+		fmt.Println(d, time.Duration(d), err)
+	}
+	// Output:
+	// 7d 168h0m0s <nil>
+	// 1d12h 36h0m0s <nil>
+	// 0d 0s <nil>
+	// 0d 0s survey: duration "1d2d" has its units not in the order w, d, h, m, each once (at position 4)
+}

@@ -1,0 +1,130 @@
+package survey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// maxHistory is how much of a link's log Explain shows.
+const maxHistory = 100
+
+// Explain tells the story of a link and what would happen next. It asks no gate and
+// renders nothing. The error wraps storage.ErrNotFound where scope has no such
+// instance.
+func (s *Service) Explain(ctx context.Context, scope Scope, publicID string) (Explanation, error) {
+	var e Explanation
+	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+		e, err = s.explain(ctx, tx, scope, publicID)
+		return err
+	})
+	if err != nil {
+		return Explanation{}, fmt.Errorf("survey: Explain of %.40q: %w", publicID, err)
+	}
+	return e, nil
+}
+
+func (s *Service) explain(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (e Explanation, err error) {
+	if e.Instance, err = instanceByPublicID(ctx, tx, scope, publicID); err != nil {
+		return e, err
+	}
+	i := e.Instance
+	e.Deliveries, err = deliveries.Find(ctx, tx, scope, storage.Query{
+		Where: []storage.Cond{storage.Eq("public_id", publicID)}, OrderBy: "id", Desc: true, Limit: maxHistory,
+	})
+	if err != nil {
+		return e, err
+	}
+	slices.Reverse(e.Deliveries)
+	entries, err := audit.History(ctx, tx, scope, instances.Name, i.Key, maxHistory)
+	if err != nil {
+		return e, err
+	}
+	e.Actions = supportActions(entries)
+	v, err := s.versionOf(ctx, tx, scope, i.SurveyID, i.SurveyVersion)
+	if err != nil && !unreadable(err) {
+		return e, err
+	}
+	if err != nil {
+		v = nil
+	}
+	t := triggerOf(v, i.TriggerID)
+	if i.isOpen() && !i.IsOnSupportHold {
+		e.ExpiresOn = i.endsOn(s.graceOf(t))
+		if !i.NextSendOn.IsZero() && i.sendOn().Before(e.ExpiresOn) {
+			e.NextSendOn = i.sendOn()
+		}
+	}
+	served, err := s.servedBy(ctx, tx, i.Channel)
+	e.Now = s.prospect(e, t, served)
+	return e, err
+}
+
+// prospect says what would happen next.
+func (s *Service) prospect(e Explanation, t *Trigger, served string) string {
+	i, now := e.Instance, storage.Now(s.store)
+	switch {
+	case !i.isOpen():
+		return "nothing more"
+	case i.IsOnSupportHold && i.InDoubt:
+		return "nothing: nobody knows whether the last call sent it; Release takes it for sent, Retry sends it once more"
+	case i.IsOnSupportHold:
+		return "nothing, until support releases it"
+	case i.LeaseExpiresOn.After(now):
+		return "a worker has it"
+	case i.InDoubt, !i.CallStartedOn.IsZero():
+		return "nobody knows whether the last call sent it: the next poll asks the provider if it can tell, else the policy decides" + served
+	case e.NextSendOn.IsZero():
+		return s.ends(e, now)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s ", sendName(i.SendOrdinal))
+	if e.NextSendOn.After(now) {
+		fmt.Fprintf(&b, "goes out on %s", stamp(e.NextSendOn))
+	} else {
+		fmt.Fprintf(&b, "is due since %s", stamp(e.NextSendOn))
+	}
+	if i.NextTryOn.After(i.NextSendOn) && i.ReasonCode != "" {
+		fmt.Fprintf(&b, ", put off for %s", i.ReasonCode)
+	}
+	b.WriteString(served)
+	if t == nil {
+		b.WriteString("; its version cannot be read, so the send would fail")
+	} else {
+		fmt.Fprintf(&b, "; reminders after it: %d", i.RemindersRemaining)
+	}
+	fmt.Fprintf(&b, "; not sent by %s it expires", stamp(e.ExpiresOn))
+	return b.String()
+}
+
+func (s *Service) ends(e Explanation, now time.Time) string {
+	why := "every send was made"
+	if e.Instance.ReasonCode != "" {
+		why = "the sends have stopped (" + e.Instance.ReasonCode + ")"
+	}
+	if e.ExpiresOn.After(now) {
+		return fmt.Sprintf("%s; without a response it expires on %s", why, stamp(e.ExpiresOn))
+	}
+	return why + "; the next poll expires it"
+}
+
+// servedBy says who has the channel, if that is in doubt.
+func (s *Service) servedBy(ctx context.Context, tx storage.Tx, channel string) (string, error) {
+	if s.channels[channel] != nil {
+		return "", nil
+	}
+	row, err := channelRows.Get(ctx, tx, "", channel)
+	switch {
+	case errors.Is(err, storage.ErrNotFound), err == nil && row.ServedOn.IsZero():
+		return "; no process with its channel has been seen yet", nil
+	case err != nil:
+		return "", err
+	}
+	return "; this process has not its channel, one that has was last seen on " + stamp(row.ServedOn), nil
+}

@@ -1,0 +1,22 @@
+package survey
+
+import (
+	"context"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Sweep is what a process does beside its polls.
+func (s *Service) Sweep(ctx context.Context) error { return s.sweep(ctx) }
+
+// Write changes a row as another part of the package would.
+func (s *Service) Write(ctx context.Context, publicID string, change func(*Instance)) error {
+	return s.store.InTx(ctx, func(tx storage.Tx) error {
+		row, err := instanceByPublicID(ctx, tx, "", publicID)
+		if err != nil {
+			return err
+		}
+		change(row)
+		return instances.Save(ctx, tx, row)
+	})
+}

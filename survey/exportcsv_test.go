@@ -1,0 +1,169 @@
+package survey_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// csiGR2 is the next version of the document's survey: without the complaint, with
+// choices.
+var csiGR2 = strings.Replace(csiGR,
+	`{"id": "complaint", "type": "longText", "when": {"questionId": "has-a-complaint", "op": "==", "value": "yes"}}`,
+	`{"id": "remark", "type": "longText"}, {"id": "extras", "type": "multiple", "options": [{"value": "-wash"}, {"value": "tyres"}]}, {"id": "delta", "type": "number"}`, 1)
+
+// twoAnswers publishes two versions with a response each.
+func (h *host) twoAnswers() {
+	h.publish(csiGR)
+	h.submit(h.invite("one", func(r *survey.Instance) { r.CustomerRef, r.BusinessUnit = "@cmd", "erbil" }), complains)
+	h.publish(csiGR2)
+	h.clock.Add(oneDay)
+	h.submit(h.invite("two", func(r *survey.Instance) { r.SurveyVersion = 2 }),
+		`{"rate": 9, "has-a-complaint": "no", "remark": "=HYPERLINK(\"http://x\")\nand \"more\", so", "extras": ["tyres", "-wash"], "delta": -5}`)
+}
+
+func (h *host) csv(q survey.ResponseQuery) string {
+	h.t.Helper()
+	var out bytes.Buffer
+	if _, err := h.survey.ExportCSV(h.t.Context(), "", &out, q); err != nil {
+		h.t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestAnExportIsCSVThatNoSpreadsheetRuns(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.twoAnswers()
+		want := "publicId,surveyId,surveyVersion,triggerId,businessUnit,customerRef,agentId,completedAt,submittedAt," +
+			"answers.rate,answers.has-a-complaint,answers.complaint,answers.remark,answers.extras,answers.delta\r\n" +
+			"id-one,4523,1,csi-gr-trigger,erbil,'@cmd,,2026-05-14T05:12:34Z,2026-05-14T05:12:34Z,3,yes,It was late.,,,\r\n" +
+			"id-two,4523,2,csi-gr-trigger,,cust-123,,2026-05-15T05:12:34Z,2026-05-15T05:12:34Z,9,no,,\"'=HYPERLINK(\"\"http://x\"\")\r\nand \"\"more\"\", so\",'-wash; tyres,-5\r\n"
+		h.same("CSV", want, h.csv(survey.ResponseQuery{SurveyID: 4523}))
+	})
+}
+
+func TestAnExportIsOfItsRange(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.twoAnswers()
+		for name, c := range map[string]struct {
+			q       survey.ResponseQuery
+			want    string
+			columns int
+		}{
+			"all":         {survey.ResponseQuery{SurveyID: 4523}, "id-one id-two", 15},
+			"since":       {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(oneDay)}, "id-two", 14},
+			"until":       {survey.ResponseQuery{SurveyID: 4523, Until: start.Add(oneDay)}, "id-one", 12},
+			"one unit":    {survey.ResponseQuery{SurveyID: 4523, BusinessUnits: []string{"erbil"}}, "id-one", 12},
+			"no unit":     {survey.ResponseQuery{SurveyID: 4523, BusinessUnits: []string{}}, "", 9},
+			"the first":   {survey.ResponseQuery{SurveyID: 4523, Limit: 1}, "id-one", 12},
+			"another one": {survey.ResponseQuery{SurveyID: 4524}, "", 9},
+			"nothing yet": {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(2 * oneDay)}, "", 9},
+		} {
+			records, err := csv.NewReader(strings.NewReader(h.csv(c.q))).ReadAll()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			for _, r := range records[1:] {
+				ids = append(ids, r[0])
+			}
+			h.same(name, []any{c.want, c.columns}, []any{strings.Join(ids, " "), len(records[0])})
+		}
+	})
+}
+
+func TestAnExportAsJSONLinesSaysAll(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.twoAnswers()
+		var out bytes.Buffer
+		n, err := h.survey.ExportJSONLines(t.Context(), "", &out, survey.ResponseQuery{SurveyID: 4523, Until: start.Add(oneDay)})
+		h.same("error", error(nil), err)
+		h.same("responses", 1, n)
+		h.same("line", `{"publicId":"id-one","surveyId":4523,"surveyVersion":1,"triggerId":"csi-gr-trigger","businessUnit":"erbil","customerRef":"@cmd",`+
+			`"completedAt":"2026-05-14T05:12:34Z","submittedAt":"2026-05-14T05:12:34Z","answers":{"complaint":"It was late.","has-a-complaint":"yes","rate":3}}`+"\n", out.String())
+	})
+}
+
+// More than two pages come out, each response once; while a slow reader takes them,
+// the store takes writes.
+func TestAnExportGoesPageByPage(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.publish(csiGR)
+		const all = 210
+		h.tx(func(tx storage.Tx) error {
+			bound := h.survey.WithTx(tx)
+			for i := range all {
+				r := &survey.Instance{
+					Record:   storage.Record{Key: fmt.Sprint("k", i), Status: survey.StatusSent},
+					PublicID: fmt.Sprint("id-", i), LinkHash: fmt.Sprint(i), SurveyID: 4523, SurveyVersion: 1, TriggerID: "csi-gr-trigger", Metadata: json.RawMessage(`{}`),
+				}
+				if _, err := instanceTable.Insert(t.Context(), tx, r); err != nil {
+					return err
+				}
+				if _, err := bound.Complete(t.Context(), "", r.PublicID, survey.Response{Answers: json.RawMessage(content)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		seen := map[string]bool{}
+		reader, writer := io.Pipe()
+		done := make(chan error, 1)
+		go func() {
+			n, err := h.survey.ExportCSV(t.Context(), "", writer, survey.ResponseQuery{SurveyID: 4523})
+			if n != all+1 {
+				t.Errorf("%d responses", n)
+			}
+			done <- errors.Join(err, writer.Close())
+		}()
+		lines := csv.NewReader(reader)
+		for {
+			record, err := lines.Read()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(seen) == 0 { // the header
+				h.submit(h.invite("late"), content)
+			}
+			seen[record[0]] = true
+		}
+		h.same("each, and the header", all+2, len(seen))
+		h.same("error", error(nil), <-done)
+	})
+}
+
+func TestAnExportSaysThatItsWriterFailed(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.twoAnswers()
+		full := errors.New("disk full")
+		q := survey.ResponseQuery{SurveyID: 4523}
+		_, err := h.survey.ExportCSV(t.Context(), "", failing{full}, q)
+		h.same("CSV", true, errors.Is(err, full))
+		_, err = h.survey.ExportJSONLines(t.Context(), "", failing{full}, q)
+		h.same("JSON lines", true, errors.Is(err, full))
+		for _, export := range []func() (int, error){
+			func() (int, error) { return h.survey.ExportCSV(t.Context(), storage.AnyScope, io.Discard, q) },
+			func() (int, error) { return h.survey.ExportJSONLines(t.Context(), storage.AnyScope, io.Discard, q) },
+		} {
+			n, err := export()
+			h.same("across tenants", []any{0, true}, []any{n, err != nil})
+		}
+		n, err := h.survey.ExportCSV(t.Context(), "south", io.Discard, q)
+		h.same("of another tenant", []any{0, error(nil)}, []any{n, err})
+	})
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }

@@ -1,0 +1,59 @@
+package survey
+
+import (
+	"context"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Form is what a page needs to draw the form behind a link.
+type Form struct {
+	PublicID string
+	SurveyID int64
+	// Survey is the name of the survey, Version the number of the version that the
+	// link is pinned to.
+	Survey  string
+	Version int64
+	// Locale is the recipient's; it may be empty.
+	Locale string
+	State  FormState
+	// Definition is shared: do not change it.
+	Definition *Definition
+}
+
+// FormState says what there is to do behind a link.
+type FormState string
+
+// The states of a form.
+const (
+	FormOpen     FormState = "Open"     // it takes a response
+	FormAnswered FormState = "Answered" // it has one
+)
+
+// Form is what is behind the link with that token. It changes nothing. A link that
+// does not lead to a survey gets [ErrNoSurvey].
+func (s *Service) Form(ctx context.Context, token string) (out Form, err error) {
+	find := byToken(token)
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		row, err := find(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if !row.answerable(storage.Now(s.store)) {
+			return ErrNoSurvey
+		}
+		v, err := s.versionOf(ctx, tx, row.Scope, row.SurveyID, row.SurveyVersion)
+		if err != nil {
+			return err
+		}
+		out = Form{
+			PublicID: row.PublicID, SurveyID: row.SurveyID, Survey: v.Name, Version: row.SurveyVersion,
+			Locale: row.RecipientLocale, State: FormOpen, Definition: &v.Definition,
+		}
+		if row.Status == StatusCompleted {
+			out.State = FormAnswered
+		}
+		return nil
+	})
+	return out, err
+}

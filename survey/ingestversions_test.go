@@ -1,0 +1,120 @@
+package survey_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// Once they are parsed, surveys that want an event cost no statements of their own.
+func TestTheStatementsOfABatchDoNotGrowWithTheSurveys(t *testing.T) {
+	t.Parallel()
+	eachHost(t, nil, func(h *host) {
+		f := &faulty{Store: h.store}
+		h.survey = survey.New(f, nil)
+		var got [2]int64
+		for i, id := range []int64{4523, 1} {
+			for range 20 {
+				h.publishCopy(id)
+				if id++; i == 0 {
+					break
+				}
+			}
+			h.take(visits(10*i, 2)) // parses
+			got[i] = f.statements(func() { h.take(visits(1000*(i+1), 5)) })
+		}
+		if got[0] > 4 || got[1] > 4 {
+			h.t.Errorf("%d statements for one survey, %d for 21", got[0], got[1])
+		}
+	})
+}
+
+// publishCopy publishes the document's survey under another id.
+func (h *host) publishCopy(id int64) {
+	h.t.Helper()
+	v := survey.Version{SurveyID: id, Name: "CSI", IntegrationID: "csi-gr", Definition: []byte(csiGR)}
+	if _, err := h.survey.Publish(h.t.Context(), v); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// A survey that a later release has published fails its own instances, to be told
+// again, and no other's.
+func TestASurveyThatCannotBeReadFailsAlone(t *testing.T) {
+	t.Parallel()
+	eachHost(t, nil, func(h *host) {
+		h.publish(csiGR)
+		h.publishCopy(1)
+		h.rewrite(1, `{"triggers": "of another kind"}`)
+		item := h.service(nil)
+		report, err := item.Ingest(h.t.Context(), batch(visit))
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		got := report.Items[0]
+		if got.Outcome != survey.Failed || got.Instances[0].Outcome != survey.Failed || got.Instances[1].Outcome != survey.Created ||
+			!strings.Contains(got.Instances[0].Reason, "version 1 of survey 1 cannot be read") {
+			h.t.Errorf("%+v", got)
+		}
+	})
+}
+
+// rewrite changes the stored definition of the first version of a survey.
+func (h *host) rewrite(id int64, definition string) {
+	h.t.Helper()
+	var schema *storage.Schema
+	for _, s := range survey.Schemas() {
+		if s.Name == "survey_version" {
+			schema = s
+		}
+	}
+	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
+		rows, err := tx.Select(h.t.Context(), schema, "", storage.Query{Where: []storage.Cond{storage.Eq("survey_id", id)}, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Delete(h.t.Context(), schema, rows); err != nil {
+			return err
+		}
+		if err := schema.Column("definition").Set(rows[0], definition); err != nil {
+			return err
+		}
+		_, err = tx.Insert(h.t.Context(), schema, rows)
+		return err
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// The link of a deleted or erased instance answers like one that nobody ever made.
+func TestALinkThatWasTakenBackAnswersLikeAnUnknownOne(t *testing.T) {
+	t.Parallel()
+	eachHost(t, nil, func(h *host) {
+		h.publish(csiGR)
+		answers := []byte(`{"rate": 9, "has-a-complaint": "no"}`)
+		ids, links := []string{}, []string{}
+		for _, item := range h.take(visits(0, 3)).Items {
+			ids = append(ids, item.Instances[0].PublicID)
+			links = append(links, token(h.t, h.link(ids[len(ids)-1])))
+		}
+		if err := errors.Join(
+			h.survey.Delete(h.t.Context(), "", ids[0], support, nil),
+			h.survey.Delete(h.t.Context(), "", ids[1], support, &survey.DeleteOptions{Forget: true}),
+			last(h.survey.Erase(h.t.Context(), "", "cust-123", support)),
+		); err != nil {
+			h.t.Fatal(err)
+		}
+		_, unknown := h.survey.Submit(h.t.Context(), strings.Repeat("a", 40), survey.Response{Answers: answers})
+		for i, link := range links {
+			_, err := h.survey.Submit(h.t.Context(), link, survey.Response{Answers: answers})
+			opened := h.survey.Opened(h.t.Context(), link)
+			if !errors.Is(err, survey.ErrNoSurvey) || err.Error() != unknown.Error() || !errors.Is(opened, survey.ErrNoSurvey) {
+				h.t.Errorf("link %d: %v, %v, want %v", i, err, opened, unknown)
+			}
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package survey
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// StoredResponse is a response as it was taken.
+type StoredResponse struct {
+	// ID is where the next page goes on.
+	ID            int64     `json:"-"`
+	PublicID      string    `json:"publicId"` // of its instance
+	SurveyID      int64     `json:"surveyId"`
+	SurveyVersion int64     `json:"surveyVersion"`
+	TriggerID     string    `json:"triggerId"`
+	BusinessUnit  string    `json:"businessUnit,omitempty"`
+	CustomerRef   string    `json:"customerRef,omitempty"`
+	AgentID       string    `json:"agentId,omitempty"`
+	CompletedOn   time.Time `json:"completedAt"`
+	SubmittedOn   time.Time `json:"submittedAt"`
+	// Answers are a JSON object by question id, its keys sorted.
+	Answers json.RawMessage `json:"answers"`
+}
+
+// ResponseQuery selects responses to one survey.
+type ResponseQuery struct {
+	SurveyID int64
+	// BusinessUnits are those that the caller may see; nil: all.
+	BusinessUnits []string
+	// Since and Until bound when responses were submitted: from Since on, before
+	// Until. Zero: unbounded.
+	Since, Until time.Time
+	// After is the ID of the last response of the page before.
+	After int64
+	// Limit is how many come back at most; zero, or more, means 1000.
+	Limit int
+}
+
+// maxPage bounds what one call of a listing gives.
+const maxPage = 1000
+
+// Responses lists responses in the order in which they were stored.
+func (s *Service) Responses(ctx context.Context, scope Scope, q ResponseQuery) (out []StoredResponse, err error) {
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		rows, err := q.find(ctx, tx, scope)
+		out = make([]StoredResponse, len(rows))
+		for i, r := range rows {
+			out[i] = r.stored()
+		}
+		return err
+	})
+	return out, err
+}
+
+// Response is the response to an instance, or [storage.ErrNotFound].
+func (s *Service) Response(ctx context.Context, scope Scope, publicID string) (out StoredResponse, err error) {
+	if scope == storage.AnyScope {
+		return out, errAnyScope
+	}
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		row, err := responses.Get(ctx, tx, scope, publicID)
+		if err != nil {
+			return err
+		}
+		out = row.stored()
+		return nil
+	})
+	return out, err
+}
+
+func (q ResponseQuery) find(ctx context.Context, tx storage.Tx, scope Scope, columns ...string) ([]*responseRow, error) {
+	if scope == storage.AnyScope {
+		return nil, errAnyScope
+	}
+	where := []storage.Cond{storage.Eq("survey_id", q.SurveyID)}
+	if q.BusinessUnits != nil {
+		where = append(where, storage.In("business_unit", q.BusinessUnits))
+	}
+	if !q.Since.IsZero() {
+		where = append(where, storage.AtLeast("submitted_on", q.Since))
+	}
+	if !q.Until.IsZero() {
+		where = append(where, storage.Less("submitted_on", q.Until))
+	}
+	query := storage.Query{Columns: columns, Where: where, Limit: q.Limit}
+	if q.Limit <= 0 || q.Limit > maxPage {
+		query.Limit = maxPage
+	}
+	if q.After != 0 {
+		query.After = &storage.Position{ID: q.After}
+	}
+	return responses.Find(ctx, tx, scope, query)
+}
+
+func (r *responseRow) stored() StoredResponse {
+	return StoredResponse{
+		ID: r.ID, PublicID: r.Key, SurveyID: r.SurveyID, SurveyVersion: r.SurveyVersion, TriggerID: r.TriggerID,
+		BusinessUnit: r.BusinessUnit, CustomerRef: r.CustomerRef, AgentID: r.AgentID,
+		CompletedOn: r.CompletedOn, SubmittedOn: r.SubmittedOn, Answers: r.Answers,
+	}
+}

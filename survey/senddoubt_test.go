@@ -1,0 +1,187 @@
+package survey_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/survey"
+)
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// A send of which nobody knows whether it happened: by default it is taken for
+// made, so that nobody gets it twice.
+func TestASendInDoubtIsTakenForMade(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.fails(notify.Unknown("", io.EOF))
+		id := h.linked(csiGR)
+		h.drain()
+		i := h.status(id, survey.StatusSent)
+		if !i.NextSendOn.Equal(start.Add(day)) || i.SendOrdinal != 1 || i.InDoubt || len(h.sent()) != 1 {
+			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
+		}
+		if diff := cmp.Diff([]string{"0/1 unknown InDoubt"}, h.log(id)); diff != "" {
+			h.t.Error(diff)
+		}
+	})
+}
+
+func TestASendInDoubtIsRepeatedIfTheHostSaysSo(t *testing.T) {
+	eachHost(t, &survey.Options{InDoubt: survey.Retry}, func(h *host) {
+		h.fails(notify.Unknown("", io.EOF))
+		id := h.linked(csiGR)
+		h.drain()
+		h.fails(nil)
+		h.at(6 * time.Minute)
+		sent := h.sent()
+		if len(sent) != 2 || sent[0].ID != sent[1].ID {
+			h.t.Errorf("sent %v", sent)
+		}
+		if diff := cmp.Diff([]string{"0/1 unknown InDoubt", "0/2 delivered"}, h.log(id)); diff != "" {
+			h.t.Error(diff)
+		}
+		h.status(id, survey.StatusSent)
+	})
+}
+
+// A provider that never answers is not called without end.
+func TestRepeatsOfASendInDoubtAreLimited(t *testing.T) {
+	eachHost(t, &survey.Options{InDoubt: survey.Retry}, func(h *host) {
+		h.fails(notify.Unknown("", io.EOF))
+		id := h.linked(csiGR)
+		for _, after := range []time.Duration{0, 6 * time.Minute, 23 * time.Minute, 90 * time.Minute, 9 * time.Hour, 36 * time.Hour, 5 * day} {
+			h.at(after)
+		}
+		if i := h.status(id, survey.StatusPending); len(h.sent()) != 6 || !i.NextSendOn.IsZero() {
+			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
+		}
+	})
+}
+
+func TestASendInDoubtWaitsForAPersonIfTheHostSaysSo(t *testing.T) {
+	for name, c := range map[string]struct {
+		decide func(*host, string) error
+		calls  int
+	}{
+		"it was made":  {func(h *host, id string) error { return h.survey.Release(h.t.Context(), "", id, someone) }, 1},
+		"it was not":   {func(h *host, id string) error { return h.survey.Retry(h.t.Context(), "", id, someone) }, 2},
+		"it is enough": {func(h *host, id string) error { return h.survey.Stop(h.t.Context(), "", id, someone) }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachHost(t, &survey.Options{InDoubt: survey.Hold}, func(h *host) {
+				h.fails(notify.Unknown("", io.EOF))
+				id := h.linked(csiGR)
+				h.drain()
+				h.fails(nil)
+				h.at(60 * day)
+				if i := h.status(id, survey.StatusPending); !i.IsOnSupportHold || !i.DueOn.IsZero() || len(h.sent()) != 1 {
+					h.t.Fatalf("%d calls: %+v", len(h.sent()), i)
+				}
+				if err := c.decide(h, id); err != nil {
+					h.t.Fatal(err)
+				}
+				h.drain()
+				if i := h.explain(id).Instance; len(h.sent()) != c.calls || i.IsOnSupportHold || i.InDoubt {
+					h.t.Errorf("%d calls: %+v", len(h.sent()), i)
+				}
+			})
+		})
+	}
+}
+
+// asked is a channel that can tell afterwards.
+type asked struct {
+	notify.Channel
+	knows notify.LookupResult
+	about []notify.Message
+}
+
+func (a *asked) Lookup(_ context.Context, m notify.Message) (notify.LookupResult, error) {
+	a.about = append(a.about, m)
+	return a.knows, nil
+}
+
+// A provider that can tell is asked before the policy decides.
+func TestAProviderThatCanTellSettlesADoubt(t *testing.T) {
+	for name, c := range map[string]struct {
+		knows notify.LookupResult
+		log   []string
+	}{
+		"accepted":    {notify.LookupResult{Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: "p1"}}, []string{"0/1 unknown InDoubt", "0/1 delivered"}},
+		"absent":      {notify.LookupResult{Status: notify.LookupAbsent}, []string{"0/1 unknown InDoubt", "0/1 failed Absent", "0/2 delivered"}},
+		"cannot tell": {notify.LookupResult{}, []string{"0/1 unknown InDoubt"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, nil, func(h *host) {
+				a := &asked{Channel: h.memory(), knows: c.knows}
+				h.use(survey.Options{}, a)
+				h.fails(notify.Unknown("", io.EOF))
+				id := h.linked(csiGR)
+				h.drain()
+				h.fails(nil)
+				h.at(6 * time.Minute)
+				if diff := cmp.Diff(c.log, h.log(id)); diff != "" {
+					h.t.Error(diff)
+				}
+				if i := h.status(id, survey.StatusSent); i.SendOrdinal != 1 || len(a.about) != 1 || a.about[0].ID != h.sent()[0].ID {
+					h.t.Errorf("asked about %+v: %+v", a.about, i)
+				}
+			})
+		})
+	}
+}
+
+// I-8, I-9: a process that dies after its call began leaves a doubt, which another
+// one finds when the lease has run out; and what the dead one knew, if it was only
+// slow, settles the doubt without another call.
+func TestI9_ACallThatOutlivesItsLeaseIsNotRepeated(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy survey.InDoubt
+		answer error
+		log    []string
+		sent   bool
+	}{
+		"held, then accepted":  {survey.Hold, nil, []string{"0/1 unknown LeaseLost", "0/1 delivered"}, true},
+		"assumed and accepted": {survey.Advance, nil, []string{"0/1 unknown LeaseLost", "0/1 delivered"}, true},
+		"assumed and refused":  {survey.Advance, notify.Permanent("550", nil), []string{"0/1 unknown LeaseLost", "0/1 refused 550"}, true},
+		"held, then refused":   {survey.Hold, notify.Permanent("550", nil), []string{"0/1 unknown LeaseLost", "0/1 refused 550"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachHost(t, nil, func(h *host) {
+				called, answer := make(chan struct{}), make(chan struct{})
+				h.use(survey.Options{InDoubt: c.policy}, channel(func(context.Context, notify.Message) (notify.Receipt, error) {
+					called <- struct{}{}
+					<-answer
+					return notify.Receipt{}, c.answer
+				}))
+				id := h.linked(csiGR)
+				slow, done := h.survey, make(chan error)
+				go func() {
+					_, err := slow.PollOnce(h.t.Context(), 10)
+					done <- err
+				}()
+				<-called
+				h.use(survey.Options{InDoubt: c.policy}, h.memory())
+				h.at(2 * time.Minute) // the lease is over
+				close(answer)
+				if err := <-done; err != nil {
+					h.t.Fatal(err)
+				}
+				h.drain()
+				if diff := cmp.Diff(c.log, h.log(id)); diff != "" {
+					h.t.Error(diff)
+				}
+				i := h.explain(id).Instance
+				if n := len(h.sent()); n != 0 || i.IsOnSupportHold || i.InDoubt || c.sent != (i.Status == survey.StatusSent) {
+					h.t.Errorf("%d more calls: %+v", n, i)
+				}
+			})
+		})
+	}
+}

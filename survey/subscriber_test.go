@@ -1,0 +1,362 @@
+package survey_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// ears are subscribers of one process, and what they heard.
+type ears struct {
+	mu    sync.Mutex
+	heard []string // "subscriber publicID"
+	last  survey.ResponseCompleted
+	fail  func(key string) error
+}
+
+// listen subscribes a service to responses under some keys.
+func listen(s *survey.Service, keys ...string) *ears {
+	e := &ears{}
+	for _, key := range keys {
+		s.Subscribe(survey.SubscriberFunc(key, func(_ context.Context, r survey.ResponseCompleted) error {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.heard, e.last = append(e.heard, key+" "+r.InstancePublicID), r
+			if e.fail != nil {
+				return e.fail(key)
+			}
+			return nil
+		}))
+	}
+	return e
+}
+
+// hear gives what was heard since the last time, sorted.
+func (e *ears) hear() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := e.heard
+	slices.Sort(out)
+	e.heard = nil
+	return out
+}
+
+// event is "status: subscriber status attempts, ..." of a response.
+func (h *host) event(publicID string) string {
+	h.t.Helper()
+	e, err := h.survey.Event(h.t.Context(), "", publicID)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var all []string
+	for _, d := range e.Deliveries {
+		all = append(all, fmt.Sprint(d.Subscriber, " ", d.Status, " ", d.Attempts))
+	}
+	return string(e.Status) + ": " + strings.Join(all, ", ")
+}
+
+var sam = survey.By{Actor: "sam", Reason: "it is up again"}
+
+func TestI24_EverySubscriberHearsOfAResponseOnce(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		e := listen(h.survey, "bi", "tickets") // has never polled
+		h.publish(csiGR)
+		h.invite("one")
+		h.submit("one", complains)
+		h.submit("one", complains)
+		h.same("event", "Pending: bi Pending 0, tickets Pending 0", h.event("id-one"))
+		h.clock.Add(time.Minute)
+		h.drain()
+		h.drain()
+		h.same("heard", []string{"bi id-one", "tickets id-one"}, e.hear())
+		h.same("event", "Dispatched: bi Dispatched 0, tickets Dispatched 0", h.event("id-one"))
+		h.same("payload", survey.ResponseCompleted{
+			EventID: "survey-response-completed-id-one", EventType: "response-completed",
+			SurveyID: 4523, SurveyVersion: 1, SurveyIntegrationID: "csi-gr", InstancePublicID: "id-one", TriggerID: "csi-gr-trigger",
+			CustomerRef: "cust-123", RecipientAddress: "+964 770 000 0001", RecipientLocale: "ar", CompletedOn: start,
+			Answers:           json.RawMessage(`{"complaint":"It was late.","has-a-complaint":"yes","rate":3}`),
+			CandidateMetadata: json.RawMessage(visit), DispatchedOn: start.Add(time.Minute),
+		}, e.last)
+	})
+}
+
+func TestATriggerRoutesByTheAnswers(t *testing.T) {
+	eachHost(t, &survey.Options{ExpectedSubscribers: []string{"elsewhere"}}, func(h *host) {
+		e := listen(h.survey, "bi", "tickets", "other")
+		h.drain()
+		h.publish(tickets)
+		h.invite("one")
+		h.invite("two")
+		h.submit("one", complains)
+		h.submit("two", content)
+		h.drain()
+		h.same("heard", []string{"bi id-one", "bi id-two", "tickets id-one"}, e.hear())
+	})
+}
+
+func TestAResponseWaitsVisiblyForItsSubscriber(t *testing.T) {
+	eachHost(t, &survey.Options{ExpectedSubscribers: []string{"bi", "bi"}}, func(h *host) {
+		h.publish(csiGR)
+		h.invite("one")
+		h.submit("one", content)
+		h.clock.Add(365 * oneDay)
+		h.drain()
+		h.same("event", "Pending: bi Pending 0", h.event("id-one"))
+		other := h.service(nil) // the process that has it comes up
+		e := listen(other, "bi")
+		h.same("drained", error(nil), belfry.NewPoller(h.store, nil, other).Drain(t.Context()))
+		h.same("heard", []string{"bi id-one"}, e.hear())
+		h.same("event", "Dispatched: bi Dispatched 0", h.event("id-one"))
+	})
+}
+
+// A process that only takes responses knows the subscribers of others from the
+// store, and those that come later get what was before only by replay.
+func TestASubscriberThatComesLaterGetsOlderResponsesByReplay(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		worker := h.service(nil)
+		e := listen(worker, "bi")
+		poller := belfry.NewPoller(h.store, nil, worker)
+		drain := func() { h.same("drained", error(nil), poller.Drain(t.Context())) }
+		h.publish(csiGR)
+		for _, token := range []string{"one", "two"} {
+			h.invite(token)
+			h.submit(token, content)
+			h.clock.Add(oneDay)
+		}
+		h.same("nobody is addressed", "Dispatched: ", h.event("id-one"))
+		drain()
+		h.same("heard", []string(nil), e.hear())
+		h.invite("three")
+		h.submit("three", content)
+		drain()
+		h.same("heard", []string{"bi id-three"}, e.hear())
+
+		q := survey.ResponseQuery{SurveyID: 4523, Since: start.Add(oneDay)}
+		for i, want := range []int{1, 1, 0} { // a dry run, in earnest, again
+			n, err := h.survey.ReplayMissed(t.Context(), "", "bi", q, sam, i == 0)
+			h.same("error", error(nil), err)
+			h.same("replayed", want, n)
+		}
+		drain()
+		h.same("heard", []string{"bi id-two"}, e.hear())
+		_, err := h.survey.ReplayMissed(t.Context(), "", "bi", q, survey.By{}, false)
+		h.same("nobody's", true, err != nil)
+	})
+}
+
+func TestI24_AFailureIsTriedAgainThenADeadLetterThenReplayed(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		e := listen(h.survey, "bi", "tickets")
+		e.fail = func(key string) error {
+			if key == "bi" {
+				return errors.New("down")
+			}
+			return nil
+		}
+		h.publish(csiGR)
+		h.invite("one")
+		h.submit("one", content)
+		h.drain()
+		h.same("event", "Pending: bi Pending 1, tickets Dispatched 0", h.event("id-one"))
+		for range 8 {
+			h.clock.Add(30 * time.Hour)
+			h.drain()
+		}
+		h.same("event", "Failed: bi DeadLetter 9, tickets Dispatched 0", h.event("id-one"))
+		h.clock.Add(300 * oneDay)
+		h.drain()
+		h.same("calls", 10, len(e.hear()))
+		dead, err := h.survey.DeadLetters(t.Context(), "", "bi", 0)
+		h.same("error", error(nil), err)
+		h.same("dead letters", 1, len(dead))
+		h.same("its response", []any{"id-one", 9, "down"}, []any{dead[0].PublicID, dead[0].Attempts, dead[0].LastError})
+		e.fail = nil
+		for i, want := range []int{1, 1, 0} { // a dry run, in earnest, again
+			n, err := h.survey.ReplayDeadLetters(t.Context(), "", "bi", sam, i == 0)
+			h.same("error", error(nil), err)
+			h.same("replayed", want, n)
+		}
+		h.drain()
+		h.same("heard", []string{"bi id-one"}, e.hear())
+		h.same("event", "Dispatched: bi Dispatched 0, tickets Dispatched 0", h.event("id-one"))
+	})
+}
+
+func TestI24_OneResponseIsReplayedToOneSubscriber(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		e := listen(h.survey, "bi")
+		h.publish(csiGR)
+		h.invite("one")
+		h.submit("one", content)
+		replay := func(publicID, subscriber string) error {
+			return h.survey.ReplayEvent(t.Context(), "", publicID, subscriber, sam)
+		}
+		h.same("it waits anyway", true, errors.Is(replay("id-one", "bi"), survey.ErrActionRefused))
+		h.drain()
+		h.same("heard", []string{"bi id-one"}, e.hear())
+		h.same("replayed", error(nil), replay("id-one", "bi"))
+		h.same("replayed to a new one", error(nil), replay("id-one", "later"))
+		h.same("of no response", true, errors.Is(replay("id-two", "bi"), storage.ErrNotFound))
+		h.drain()
+		h.same("heard", []string{"bi id-one"}, e.hear())
+		h.same("event", "Pending: bi Dispatched 0, later Pending 0", h.event("id-one"))
+	})
+}
+
+func TestWhatASubscriberRefusesIsADeadLetterAtOnce(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		e := listen(h.survey, "bi")
+		e.fail = func(string) error { return fmt.Errorf("no such ticket: %w", survey.ErrRefused) }
+		h.publish(csiGR)
+		h.invite("one")
+		h.submit("one", content)
+		h.drain()
+		h.same("event", "Failed: bi DeadLetter 1", h.event("id-one"))
+	})
+}
+
+func TestASubscriberMayAskForAPause(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		e := listen(h.survey, "bi")
+		e.fail = func(string) error { return survey.RetryAfter(2*time.Hour, errors.New("busy")) }
+		h.publish(csiGR)
+		h.invite("one")
+		h.submit("one", content)
+		h.drain()
+		h.clock.Add(2*time.Hour - time.Second)
+		h.drain()
+		h.same("heard", []string{"bi id-one"}, e.hear())
+		e.fail = func(string) error { return survey.RetryAfter(time.Second, errors.New("busy")) } // less than usual
+		h.clock.Add(time.Second)
+		h.drain()
+		h.same("heard", []string{"bi id-one"}, e.hear())
+		h.clock.Add(4 * time.Minute)
+		h.drain()
+		h.same("heard", []string(nil), e.hear())
+		h.clock.Add(2 * time.Minute)
+		h.drain()
+		h.same("heard", []string{"bi id-one"}, e.hear())
+		last, err := h.survey.Event(t.Context(), "", "id-one")
+		h.same("error", error(nil), err)
+		h.same("last error", "busy", last.Deliveries[0].LastError)
+	})
+}
+
+// One subscriber hangs with more responses behind it than there is room, and one panics.
+func TestNoSubscriberDelaysAnother(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		release, heard := make(chan struct{}), make(chan string, 40)
+		h.survey.Subscribe(
+			survey.SubscriberFunc("hangs", func(context.Context, survey.ResponseCompleted) error { <-release; return nil }),
+			survey.SubscriberFunc("panics", func(context.Context, survey.ResponseCompleted) error { panic("at the desk") }),
+			survey.SubscriberFunc("works", func(_ context.Context, r survey.ResponseCompleted) error { heard <- r.InstancePublicID; return nil }),
+		)
+		h.publish(csiGR)
+		const all = 20
+		for i := range all {
+			h.submit(h.invite(fmt.Sprint(i)), content)
+		}
+		done := make(chan error, 1)
+		go func() {
+			_, err := belfry.NewPoller(h.store, &belfry.Options{Concurrency: 1}, h.survey).PollOnce(t.Context(), 1000)
+			done <- err
+		}()
+		for range all {
+			<-heard
+		}
+		close(release)
+		h.same("error", error(nil), <-done)
+		h.same("event", "Pending: hangs Dispatched 0, panics Pending 1, works Dispatched 0", h.event("id-7"))
+	})
+}
+
+// The other domain's subscribers share the tables.
+func TestSubscribersOfBothDomainsMayHaveOneKey(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		out := h.notifier()
+		e := listen(h.survey, "bi")
+		h.publish(csiGR)
+		h.invite("one")
+		h.submit("one", content)
+		poller := belfry.NewPoller(h.store, nil, out)
+		h.same("drained", error(nil), poller.Drain(t.Context()))
+		h.same("event", "Pending: bi Pending 0", h.event("id-one"))
+		h.drain()
+		h.same("heard", []string{"bi id-one"}, e.hear())
+	})
+}
+
+func TestI28_EventsAndDeadLettersAreOfOneScope(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		e := listen(h.survey, "bi")
+		e.fail = func(string) error { return survey.ErrRefused }
+		h.publish(csiGR)
+		h.invite("one")
+		h.submit("one", content)
+		h.drain()
+		for scope, want := range map[survey.Scope]int{"": 1, "south": 0} {
+			dead, err := h.survey.DeadLetters(t.Context(), scope, "bi", 0)
+			h.same("error", error(nil), err)
+			events, err := h.survey.Events(t.Context(), scope, survey.ResponseQuery{SurveyID: 4523})
+			h.same("error", error(nil), err)
+			list, err := h.survey.Responses(t.Context(), scope, survey.ResponseQuery{SurveyID: 4523})
+			h.same("error", error(nil), err)
+			n, err := h.survey.ReplayDeadLetters(t.Context(), scope, "bi", sam, true)
+			h.same("error", error(nil), err)
+			h.same("of "+string(scope), []int{want, want, want, want}, []int{len(dead), len(events), len(list), n})
+		}
+		_, err := h.survey.Response(t.Context(), "south", "id-one")
+		h.same("absent", true, errors.Is(err, storage.ErrNotFound))
+		h.same("absent", true, errors.Is(h.survey.ReplayEvent(t.Context(), "south", "id-one", "bi", sam), storage.ErrNotFound))
+		for what, call := range map[string]func() error{
+			"Response": func() error { _, err := h.survey.Response(t.Context(), storage.AnyScope, "id-one"); return err },
+			"Responses": func() error {
+				_, err := h.survey.Responses(t.Context(), storage.AnyScope, survey.ResponseQuery{})
+				return err
+			},
+			"Event": func() error { _, err := h.survey.Event(t.Context(), storage.AnyScope, "id-one"); return err },
+			"Events": func() error {
+				_, err := h.survey.Events(t.Context(), storage.AnyScope, survey.ResponseQuery{})
+				return err
+			},
+			"DeadLetters": func() error { _, err := h.survey.DeadLetters(t.Context(), storage.AnyScope, "bi", 0); return err },
+			"ReplayDead": func() error {
+				_, err := h.survey.ReplayDeadLetters(t.Context(), storage.AnyScope, "bi", sam, true)
+				return err
+			},
+			"ReplayOne": func() error { return h.survey.ReplayEvent(t.Context(), storage.AnyScope, "id-one", "bi", sam) },
+			"Missed": func() error {
+				_, err := h.survey.ReplayMissed(t.Context(), storage.AnyScope, "bi", survey.ResponseQuery{}, sam, true)
+				return err
+			},
+		} {
+			h.same(what+" across tenants", true, call() != nil)
+		}
+	})
+}
+
+func TestSubscribePanicsOnWhatOnlyAProgrammerCanCause(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		for name, sub := range map[string]survey.Subscriber{
+			"nil": nil, "no key": survey.SubscriberFunc("", nil), "taken": survey.SubscriberFunc("bi", nil),
+		} {
+			func() {
+				defer func() { h.same(name, true, recover() != nil) }()
+				s := h.service(nil)
+				listen(s, "bi")
+				s.Subscribe(sub)
+			}()
+		}
+	})
+}

@@ -1,0 +1,207 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Hold keeps an instance from being sent and from expiring until it is released;
+// the customer may still answer. A call that is under way at this moment cannot be
+// taken back.
+//
+// Like the other actions it writes who did it and why into the audit, in the same
+// transaction, and returns storage.ErrNotFound where scope has no such instance,
+// and [ErrActionRefused] where the action makes no sense.
+func (s *Service) Hold(ctx context.Context, scope Scope, publicID string, by By) error {
+	return s.act(ctx, scope, publicID, "Hold", by, (*Instance).supportHold)
+}
+
+// Release ends a hold. What came due meanwhile goes out at once, or expires if its
+// grace is over. A send that was held in doubt is taken for made; Retry sends it
+// once more.
+func (s *Service) Release(ctx context.Context, scope Scope, publicID string, by By) error {
+	return s.actWith(ctx, scope, publicID, "Release", by, func(i *Instance, now time.Time, reminders []Duration) string {
+		return i.supportRelease(now, reminders)
+	})
+}
+
+// Retry makes the send at once that failed, was stopped, or waits for its moment,
+// with its tries counted from zero, and ends a hold. A schedule that was stopped
+// goes on from there. For a link that was sent as often as planned there is
+// SendAgain.
+func (s *Service) Retry(ctx context.Context, scope Scope, publicID string, by By) error {
+	return s.act(ctx, scope, publicID, "Retry", by, (*Instance).supportRetry)
+}
+
+// SendAgain sends the link once more, beside what is planned: reminders that are
+// still to come are counted from this send.
+func (s *Service) SendAgain(ctx context.Context, scope Scope, publicID string, by By) error {
+	return s.act(ctx, scope, publicID, "SendAgain", by, (*Instance).supportSendAgain)
+}
+
+// Stop ends the sends for good. The link stays open until it expires, the grace
+// after its last send.
+func (s *Service) Stop(ctx context.Context, scope Scope, publicID string, by By) error {
+	return s.act(ctx, scope, publicID, "Stop", by, (*Instance).supportStop)
+}
+
+func (i *Instance) supportHold(now time.Time) string {
+	switch {
+	case !i.isOpen():
+		return "it is " + i.state()
+	case i.IsOnSupportHold && i.ReasonCode == ReasonHeldBySupport:
+		return "it is on hold already"
+	}
+	i.hold(ReasonHeldBySupport)
+	i.lookAgain(now)
+	return ""
+}
+
+func (i *Instance) supportRelease(now time.Time, reminders []Duration) string {
+	if !i.IsOnSupportHold {
+		return "it is not on hold"
+	}
+	i.IsOnSupportHold, i.ReasonCode = false, ""
+	if i.InDoubt && i.isOpen() {
+		i.sent(i.CallStartedOn, reminders)
+	}
+	i.lookAgain(now)
+	return ""
+}
+
+func (i *Instance) supportRetry(now time.Time) string {
+	switch {
+	case !i.isOpen():
+		return "it is " + i.state()
+	case i.callUnderWay(now):
+		return callUnderWay
+	case i.NextSendOn.IsZero() && i.ReasonCode == "":
+		return "it was sent as often as planned, so that another send is an extra one"
+	}
+	i.makeDue(now)
+	return ""
+}
+
+func (i *Instance) supportSendAgain(now time.Time) string {
+	switch {
+	case !i.isOpen():
+		return "it is " + i.state()
+	case i.callUnderWay(now):
+		return callUnderWay
+	case i.LastSentOn.IsZero():
+		return "it has not been sent yet"
+	}
+	if !i.NextSendOn.IsZero() && i.NextSendOn.After(now) {
+		i.RemindersRemaining++ // the one that was scheduled comes after this one
+	}
+	i.makeDue(now)
+	return ""
+}
+
+func (i *Instance) supportStop(now time.Time) string {
+	switch {
+	case !i.isOpen():
+		return "it is " + i.state()
+	case i.NextSendOn.IsZero() && !i.IsOnSupportHold:
+		return "nothing more is to be sent"
+	}
+	i.IsOnSupportHold = false
+	started, doubt := i.CallStartedOn, i.InDoubt
+	i.stop(now, ReasonStoppedBySupport)
+	if !doubt {
+		i.CallStartedOn = started // its worker brings what comes of it, or the loss of its lease is found
+	}
+	i.lookAgain(now)
+	return ""
+}
+
+const callUnderWay = "it is being sent at this moment"
+
+// callUnderWay reports whether a worker that is alive has called the channel.
+func (i *Instance) callUnderWay(now time.Time) bool {
+	return !i.CallStartedOn.IsZero() && !i.InDoubt && i.LeaseExpiresOn.After(now)
+}
+
+// makeDue has the present send made at once, whatever held it up.
+func (i *Instance) makeDue(now time.Time) {
+	i.settleCall()
+	i.IsOnSupportHold, i.Tries, i.ReasonCode = false, 0, ""
+	i.NextSendOn, i.StoppedOn = now, time.Time{}
+	i.lookAgain(now)
+}
+
+// state is what an instance that has ended is.
+func (i *Instance) state() string {
+	if !i.DeletedOn.IsZero() {
+		return "deleted"
+	}
+	return i.Status
+}
+
+func (s *Service) act(ctx context.Context, scope Scope, publicID, action string, by By, change func(*Instance, time.Time) string) error {
+	return s.actWith(ctx, scope, publicID, action, by, func(i *Instance, now time.Time, _ []Duration) string { return change(i, now) })
+}
+
+// actWith changes one instance and writes the audit beside it.
+func (s *Service) actWith(ctx context.Context, scope Scope, publicID, action string, by By, change func(*Instance, time.Time, []Duration) string) error {
+	if err := by.Check(); err != nil {
+		return fmt.Errorf("survey: %s: %w", action, err)
+	}
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		row, err := instanceByPublicID(ctx, tx, scope, publicID)
+		if err != nil {
+			return err
+		}
+		reminders, err := s.remindersOf(ctx, tx, row)
+		if err != nil {
+			return err
+		}
+		return audit.Change(ctx, tx, instances, scope, row.Key, action, by, func(i *Instance, now time.Time) string {
+			refused := change(i, now, reminders)
+			clearDeadLease(i, now)
+			return refused
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("survey: %s of %.40q: %w", action, publicID, err)
+	}
+	return nil
+}
+
+// clearDeadLease keeps the next claim from counting a loss that support has dealt
+// with. One that leaves a call without an end is still to be found.
+func clearDeadLease(i *Instance, now time.Time) {
+	if !i.LeaseExpiresOn.IsZero() && !i.LeaseExpiresOn.After(now) && i.CallStartedOn.IsZero() {
+		i.LeaseExpiresOn = time.Time{}
+	}
+}
+
+func (s *Service) remindersOf(ctx context.Context, tx storage.Tx, row *Instance) ([]Duration, error) {
+	v, err := s.versionOf(ctx, tx, row.Scope, row.SurveyID, row.SurveyVersion)
+	if err != nil {
+		return nil, fmt.Errorf("its version: %w", err)
+	}
+	if t := v.trigger(row.TriggerID); t != nil {
+		return t.Schedule.Reminders, nil
+	}
+	return nil, nil
+}
+
+// instanceByPublicID is the instance of a scope, or storage.ErrNotFound.
+func instanceByPublicID(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (*Instance, error) {
+	if scope == storage.AnyScope {
+		return nil, storage.ErrNotFound
+	}
+	rows, err := instances.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("public_id", publicID)}, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, storage.ErrNotFound
+	}
+	return rows[0], nil
+}

@@ -1,0 +1,194 @@
+package survey_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// action is one of those that support has.
+type action func(ctx context.Context, scope survey.Scope, publicID string, by survey.By) error
+
+// must acts, and fails if that was refused.
+func (h *host) must(a action, id string) {
+	h.t.Helper()
+	if err := a(h.t.Context(), "", id, someone); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// refused fails unless support is refused, for a reason that says so.
+func (h *host) refused(a action, id, why string) {
+	h.t.Helper()
+	before := h.explain(id).Instance
+	err := a(h.t.Context(), "", id, someone)
+	if !errors.Is(err, survey.ErrActionRefused) || !strings.Contains(err.Error(), why) {
+		h.t.Errorf("answered %v, want a refusal with %q", err, why)
+	}
+	if diff := cmp.Diff(before, h.explain(id).Instance); diff != "" {
+		h.t.Errorf("a refused action changed the row: %s", diff)
+	}
+}
+
+// What is on hold is neither sent nor expired; the schedule goes on from where it
+// was.
+func TestSupportHoldsALink(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		id := h.linked(csiGR)
+		h.must(h.survey.Hold, id)
+		h.at(10 * day)
+		if i := h.status(id, survey.StatusPending); len(h.sent()) != 0 || !i.DueOn.IsZero() || i.ReasonCode != survey.ReasonHeldBySupport {
+			h.t.Fatalf("%d calls: %+v", len(h.sent()), i)
+		}
+		h.refused(h.survey.Hold, id, "on hold already")
+		h.must(h.survey.Release, id)
+		h.refused(h.survey.Release, id, "not on hold")
+		h.drain()
+		if i := h.status(id, survey.StatusSent); len(h.sent()) != 1 || !i.NextSendOn.Equal(h.clock.Now().Add(day)) {
+			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
+		}
+		var done []string
+		for _, a := range h.explain(id).Actions {
+			done = append(done, a.Action+" by "+a.By.Actor+": "+a.By.Reason)
+		}
+		if diff := cmp.Diff([]string{"Hold by ann: the customer asked", "Release by ann: the customer asked"}, done); diff != "" {
+			h.t.Error(diff)
+		}
+	})
+}
+
+// What waits for its next try is tried now, with its tries counted from zero.
+func TestSupportRetriesASend(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.fails(errors.New("away"))
+		id := h.linked(csiGR)
+		h.drain()
+		h.fails(nil)
+		h.must(h.survey.Retry, id)
+		h.drain()
+		if i := h.status(id, survey.StatusSent); len(h.sent()) != 2 || i.Tries != 0 || i.SendOrdinal != 1 {
+			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
+		}
+		h.at(day)
+		h.refused(h.survey.Retry, id, "as often as planned")
+	})
+}
+
+// An extra send is one more than planned: the reminders come after it.
+func TestSupportSendsALinkAgain(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		id := h.linked(definition("0d", []string{"5d", "10d"}))
+		h.refused(h.survey.SendAgain, id, "not been sent yet")
+		h.at(0)
+		h.at(3 * day)
+		h.must(h.survey.SendAgain, id)
+		h.drain()
+		if i := h.status(id, survey.StatusSent); len(h.sent()) != 2 || i.RemindersRemaining != 1 || !i.NextSendOn.Equal(start.Add(8*day)) {
+			h.t.Fatalf("%d calls: %+v", len(h.sent()), i)
+		}
+		h.at(8 * day)
+		h.at(18 * day)
+		h.at(28 * day)
+		if n := len(h.sent()); n != 4 {
+			h.t.Fatalf("%d sends, want the three planned and the extra one", n)
+		}
+		h.must(h.survey.SendAgain, id) // after the last one as well
+		h.drain()
+		if i := h.status(id, survey.StatusSent); len(h.sent()) != 5 || !i.NextSendOn.IsZero() {
+			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
+		}
+		ids := map[string]bool{}
+		for _, m := range h.sent() {
+			ids[m.ID] = true
+		}
+		if len(ids) != 5 {
+			h.t.Errorf("a provider would take some of %v for repeats", ids)
+		}
+	})
+}
+
+// What is stopped is not sent any more, and stays open until it expires.
+func TestSupportStopsTheSends(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		id := h.linked(definition("0d", []string{"5d", "5d"}))
+		h.at(0)
+		h.must(h.survey.Stop, id)
+		h.refused(h.survey.Stop, id, "nothing more is to be sent")
+		h.at(5 * day)
+		h.at(30*day - time.Second)
+		if i := h.status(id, survey.StatusSent); len(h.sent()) != 1 || i.ReasonCode != survey.ReasonStoppedBySupport {
+			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
+		}
+		h.at(30 * day)
+		h.status(id, survey.StatusExpired)
+		for _, a := range []action{h.survey.Hold, h.survey.Retry, h.survey.SendAgain, h.survey.Stop} {
+			h.refused(a, id, "it is Expired")
+		}
+	})
+}
+
+// While the channel is being called, support can stop and hold what comes after;
+// the call itself is not undone, and not made twice.
+func TestSupportActsWhileTheChannelIsCalled(t *testing.T) {
+	for name, act := range map[string]func(*host, string){
+		"stop": func(h *host, id string) { h.must(h.survey.Stop, id) },
+		"hold": func(h *host, id string) { h.must(h.survey.Hold, id) },
+		"retry": func(h *host, id string) {
+			h.refused(h.survey.Retry, id, "at this moment")
+			h.must(h.survey.Hold, id)
+		},
+		"send again": func(h *host, id string) {
+			h.refused(h.survey.SendAgain, id, "at this moment")
+			h.must(h.survey.Stop, id)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachHost(t, nil, func(h *host) {
+				var id string
+				h.use(survey.Options{}, channel(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+					act(h, id)
+					return h.send(ctx, m)
+				}))
+				id = h.linked(csiGR)
+				h.at(0)
+				h.at(2 * day)
+				i := h.status(id, survey.StatusSent)
+				if len(h.sent()) != 1 || !i.LastSentOn.Equal(start) || i.SendOrdinal != 1 || !i.CallStartedOn.IsZero() {
+					h.t.Errorf("%d calls: %+v", len(h.sent()), i)
+				}
+				if diff := cmp.Diff([]string{"0/1 delivered"}, h.log(id)); diff != "" {
+					h.t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// Support acts in its own scope, says who it is, and names a link that exists.
+func TestSupportNeedsAScopeAndAReason(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		id := h.linked(csiGR)
+		ctx := h.t.Context()
+		for _, scope := range []survey.Scope{"another", storage.AnyScope} {
+			if err := h.survey.Stop(ctx, scope, id, someone); !errors.Is(err, storage.ErrNotFound) {
+				h.t.Errorf("in scope %q: %v", scope, err)
+			}
+			if _, err := h.survey.Explain(ctx, scope, id); !errors.Is(err, storage.ErrNotFound) {
+				h.t.Errorf("in scope %q: %v", scope, err)
+			}
+		}
+		if err := h.survey.Stop(ctx, "", id, survey.By{Actor: "ann"}); err == nil {
+			h.t.Error("an action without a reason")
+		}
+		h.drain()
+		h.status(id, survey.StatusSent)
+	})
+}

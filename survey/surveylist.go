@@ -1,0 +1,116 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Survey is a survey as it is listed. What it is called is as in its latest version.
+type Survey struct {
+	Scope                             Scope
+	ID                                int64
+	Name, IntegrationID, BusinessUnit string
+	// PublishedVersion is the number of the version that ingest uses; zero: none.
+	PublishedVersion int64
+	// LatestVersion is the highest number so far.
+	LatestVersion int64
+	SavedOn       time.Time // published or unpublished last
+}
+
+// Surveys lists the surveys of a scope in the order of their ids, and says where the
+// next page begins; empty after the last.
+func (s *Service) Surveys(ctx context.Context, scope Scope, p Page) (list []Survey, next string, err error) {
+	rows, next, err := listRows(ctx, s, surveys, scope, p, storage.Query{})
+	for _, r := range rows {
+		list = append(list, Survey{
+			Scope: r.Scope, ID: r.SurveyID, Name: r.Name, IntegrationID: r.IntegrationID, BusinessUnit: r.BusinessUnit,
+			PublishedVersion: r.PublishedVersion, LatestVersion: r.LatestVersion, SavedOn: r.SavedOn,
+		})
+	}
+	return list, next, err
+}
+
+// VersionInfo is a version as it is listed.
+type VersionInfo struct {
+	Scope                             Scope
+	SurveyID, Number                  int64
+	Name, IntegrationID, BusinessUnit string
+	ContentHash                       string // see [Published]
+	PublishedOn                       time.Time
+}
+
+// Versions lists the versions of a survey, the newest first, and says where the next
+// page begins; empty after the last.
+func (s *Service) Versions(ctx context.Context, scope Scope, surveyID int64, p Page) (list []VersionInfo, next string, err error) {
+	rows, next, err := listRows(ctx, s, versions, scope, p, storage.Query{
+		Columns: []string{"survey_id", "number", "name", "integration_id", "business_unit", "content_hash", "published_on"},
+		Where:   []storage.Cond{storage.Greater("key", surveyKey(surveyID)+":"), storage.Less("key", surveyKey(surveyID)+";")},
+		Desc:    true,
+	})
+	for _, r := range rows {
+		list = append(list, VersionInfo{
+			Scope: r.Scope, SurveyID: r.SurveyID, Number: r.Number, Name: r.Name, IntegrationID: r.IntegrationID,
+			BusinessUnit: r.BusinessUnit, ContentHash: r.ContentHash, PublishedOn: r.PublishedOn,
+		})
+	}
+	return list, next, err
+}
+
+// Definition is the definition of a version; number zero means the published one. The
+// answer is the caller's own. What does not exist is storage.ErrNotFound.
+func (s *Service) Definition(ctx context.Context, scope Scope, surveyID, number int64) (Definition, error) {
+	var row *versionRow
+	err := checkScope(scope)
+	if err == nil {
+		err = s.inTx(ctx, func(tx storage.Tx) (err error) {
+			row, err = oneVersion(ctx, tx, scope, surveyID, number)
+			return err
+		})
+	}
+	if err != nil {
+		return Definition{}, fmt.Errorf("survey: version %d of survey %d: %w", number, surveyID, err)
+	}
+	v, err := row.parse()
+	if err != nil {
+		return Definition{}, err
+	}
+	return v.Definition, nil
+}
+
+func oneVersion(ctx context.Context, tx storage.Tx, scope Scope, surveyID, number int64) (*versionRow, error) {
+	if number == 0 {
+		row, err := surveys.Get(ctx, tx, scope, surveyKey(surveyID))
+		if err != nil {
+			return nil, err
+		}
+		if number = row.PublishedVersion; number == 0 {
+			return nil, storage.ErrNotFound
+		}
+	}
+	return versions.Get(ctx, tx, scope, versionKey(surveyID, number))
+}
+
+// listRows reads a page of rows in the order of their keys.
+func listRows[R any](ctx context.Context, s *Service, t *storage.Table[R], scope Scope, p Page, q storage.Query) (rows []*R, next string, err error) {
+	if err := checkScope(scope); err != nil || !storable(p.After) {
+		return nil, "", errNoRow
+	}
+	q.OrderBy, q.Limit = "key", p.limit()
+	switch {
+	case p.After != "" && q.Desc:
+		q.Where = append(q.Where, storage.Less("key", p.After))
+	case p.After != "":
+		q.Where = append(q.Where, storage.Greater("key", p.After))
+	}
+	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
+		rows, err = t.Find(ctx, tx, scope, q)
+		return err
+	})
+	if err == nil && len(rows) == q.Limit {
+		next = t.Record(rows[len(rows)-1]).Key
+	}
+	return rows, next, err
+}

@@ -1,0 +1,119 @@
+package survey_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
+)
+
+func (h *host) publishAs(scope survey.Scope, id int64, definition string) {
+	h.t.Helper()
+	v := asVersion(definition)
+	v.Scope, v.SurveyID = scope, id
+	if _, err := h.tryPublish(v); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func TestListsAreReadInPages(t *testing.T) {
+	t.Parallel()
+	eachHost(t, nil, func(h *host) {
+		for _, id := range []int64{10, 9, 2, 1<<63 - 1, 1000} {
+			h.publishAs("", id, `{}`)
+		}
+		var surveys []int64
+		pages := 0
+		for p := (survey.Page{Limit: 2}); p.After != "" || pages == 0; pages++ {
+			list, next, err := h.survey.Surveys(h.t.Context(), "", p)
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			for _, s := range list {
+				surveys = append(surveys, s.ID)
+			}
+			p.After = next
+		}
+		if diff := cmp.Diff([]int64{2, 9, 10, 1000, 1<<63 - 1}, surveys); diff != "" || pages != 3 {
+			h.t.Error(pages, diff)
+		}
+
+		if list, _, err := h.survey.Versions(h.t.Context(), "", 1<<63-1, survey.Page{}); err != nil || len(list) != 1 {
+			h.t.Error(list, err)
+		}
+		for i := range 11 {
+			h.publishAs("", 9, fmt.Sprintf(`{"title": "%d"}`, i))
+		}
+		var numbers []int64
+		for p := (survey.Page{Limit: 4}); p.After != "" || len(numbers) == 0; {
+			list, next, err := h.survey.Versions(h.t.Context(), "", 9, p)
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			for _, v := range list {
+				numbers = append(numbers, v.Number)
+			}
+			p.After = next
+		}
+		if diff := cmp.Diff([]int64{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, numbers); diff != "" {
+			h.t.Error(diff)
+		}
+		for _, p := range []survey.Page{{After: "\x00"}, {After: "\xff"}} {
+			if _, _, err := h.survey.Surveys(h.t.Context(), "", p); err == nil {
+				h.t.Errorf("%+v was read", p)
+			}
+		}
+	})
+}
+
+// The same survey id in another tenant is another survey.
+func TestI28_SurveysAndVersionsOfAnotherScopeAreNotSeen(t *testing.T) {
+	t.Parallel()
+	eachHost(t, nil, func(h *host) {
+		h.publishAs("north", 1, `{"title": "north"}`)
+		h.publishAs("north", 2, triggerJSON(``))
+		h.publishAs("south", 1, `{"title": "south"}`)
+
+		for _, scope := range []survey.Scope{"", "south"} {
+			if list, _, err := h.survey.Surveys(h.t.Context(), scope, survey.Page{}); err != nil || scope == "" && len(list) != 0 || scope == "south" && len(list) != 1 {
+				h.t.Error(scope, list, err)
+			}
+			if list, _, err := h.survey.Versions(h.t.Context(), scope, 2, survey.Page{}); err != nil || len(list) != 0 {
+				h.t.Error(scope, list, err)
+			}
+			for _, number := range []int64{0, 1} {
+				if _, err := h.survey.Definition(h.t.Context(), scope, 2, number); !errors.Is(err, storage.ErrNotFound) {
+					h.t.Error(scope, err)
+				}
+			}
+			if err := h.survey.Unpublish(h.t.Context(), scope, 2); !errors.Is(err, storage.ErrNotFound) {
+				h.t.Error(scope, err)
+			}
+		}
+		for _, scope := range []survey.Scope{"north", "south"} {
+			if d, err := h.survey.Definition(h.t.Context(), scope, 1, 1); err != nil || d.Title.For("") != string(scope) {
+				h.t.Error(scope, d, err)
+			}
+		}
+		h.wantMatched("visit") // the trigger is the north's
+
+		for name, err := range map[string]error{
+			"surveys":    errOf2(h.survey.Surveys(h.t.Context(), storage.AnyScope, survey.Page{})),
+			"versions":   errOf2(h.survey.Versions(h.t.Context(), storage.AnyScope, 1, survey.Page{})),
+			"definition": errOf(h.survey.Definition(h.t.Context(), storage.AnyScope, 1, 1)),
+			"unpublish":  h.survey.Unpublish(h.t.Context(), storage.AnyScope, 1),
+		} {
+			if err == nil {
+				h.t.Error(name, "goes across tenants")
+			}
+		}
+	})
+}
+
+func errOf[A any](_ A, err error) error { return err }
+
+func errOf2[A, B any](_ A, _ B, err error) error { return err }
