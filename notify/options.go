@@ -28,9 +28,9 @@ type Options struct {
 	// makes at once over all groups; none: no bound but Concurrency.
 	ChannelConcurrency map[string]int
 	// Gates are asked, in order, about every message after its claim and before its
-	// call: those of [Gates], and the host's own. None: nothing but a copied database
-	// and a [Pause] keeps messages back, and neither suppressions nor preferences are
-	// asked.
+	// call: those of [Gates], and the host's own. Whatever they are, a copied database,
+	// a [Pause], suppressions and preferences keep messages back; they are asked before
+	// the others, or where the gates have them.
 	Gates []Gate
 	// Channels chooses channels by scope; nil: every scope has the process's own.
 	Channels ChannelSource
