@@ -4,7 +4,7 @@ package mutants
 var recurringMutants = []mutant{
 	{
 		Name: "I-13 a failed occurrence ends its series", File: "automation/seriesadvance.go",
-		Old: "if r.TriggerType != Recurring || runs(r) {", New: "if r.TriggerType != Recurring || runs(r) || r.Status == StatusFailed {",
+		Old: "if !r.recurs() || runs(r) {", New: "if !r.recurs() || runs(r) || r.Status == StatusFailed {",
 		Package: "./automation", Run: "TestNothingThatBecomesOfAnOccurrenceEndsTheSeries/.*/memory",
 	},
 	{
@@ -84,7 +84,7 @@ var recurringMutants = []mutant{
 	},
 	{
 		Name: "I-13 an occurrence that is left out runs", File: "automation/seriesadvance.go",
-		Old: "case t.Lateness.SkipOverlapped:", New: "case false:",
+		Old: "case lateness.SkipOverlapped:", New: "case false:",
 		Package: "./automation", Run: "TestAfterAWeekWithoutProcesses/.*/memory",
 	},
 	{
