@@ -44,4 +44,14 @@ var surveyHostMutants = []mutant{
 		New:     "\tform, err := f.s.Form(r.Context(), r.PathValue(\"token\"))\n\t_ = f.s.Opened(r.Context(), r.PathValue(\"token\"))\n\tswitch {",
 		Package: "./examples/survey-service", Run: "TestThePlay/sqlite",
 	},
+	{
+		Name: "survey: a poller passes no responses on", File: "survey/service.go",
+		Old: "return []work.Pass{s.sendPass(), s.box.Pass()}", New: "return []work.Pass{s.sendPass()}",
+		Package: ".", Run: "TestOnePollerDrivesAllDomains/memory",
+	},
+	{
+		Name: "survey: each tick takes all that is due", File: "survey/surveyhttp/tick.go",
+		Old: "a.s.PollOnce(r.Context(), a.batch)", New: "a.s.PollOnce(r.Context(), 1000)",
+		Package: "./survey/surveyhttp", Run: "TestATickTakesItsBatch/memory",
+	},
 }
