@@ -22,7 +22,7 @@ func (t *story) ingest(ctx context.Context) error {
 	if err := exportVisits(name); err != nil {
 		return err
 	}
-	stranger, err := scanner{t.customer}.do(ctx, http.MethodPost, "/api/Surveys/Triggers/ingest", jsonMedia, "{}")
+	stranger, err := t.customer.do(ctx, http.MethodPost, "/api/Surveys/Triggers/ingest", jsonMedia, "{}")
 	if err != nil {
 		return err
 	}
