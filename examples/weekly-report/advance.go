@@ -35,10 +35,10 @@ func (s *story) othersScheduled(ctx context.Context) error {
 
 // health prints what to watch.
 func (s *story) health(ctx context.Context, unit string, since time.Time) error {
-	got, err := s.now.work.RolloutReport(ctx, part(unit), automation.Window{From: since})
+	got, err := s.new.work.RolloutReport(ctx, part(unit), automation.Window{From: since})
 	for _, r := range got.Stages {
 		s.happens("%s, %s: %d runs, %d delivered here, %d there, %d undelivered, %d conflicts, %d doubled, latency %v",
-			called(unit), r.Stage, r.Runs, r.Delivered, r.DeliveredThere, r.Undelivered, r.Conflicts, r.Doubled, r.LatencyMax)
+			called(unit, "all"), r.Stage, r.Runs, r.Delivered, r.DeliveredThere, r.Undelivered, r.Conflicts, r.Doubled, r.LatencyMax)
 		if r.Doubled > 0 || r.Held > 0 || r.Failing > 0 {
 			return fmt.Errorf("%s is not well: %+v", unit, r)
 		}
@@ -86,11 +86,24 @@ func (s *story) backTo3(ctx context.Context) error {
 
 // moveAll moves each part that has a stage.
 func (s *story) moveAll(ctx context.Context, to automation.Stage) error {
-	parts, err := s.now.work.Rollouts(ctx, "")
+	parts, err := s.new.work.Rollouts(ctx, "")
 	for _, p := range parts {
 		if err == nil {
 			_, err = s.move(ctx, p.BusinessUnit, to)
 		}
+	}
+	return err
+}
+
+// settled says that nothing is left over at the end.
+func (s *story) settled(ctx context.Context) error {
+	overdue, err := s.old.overdue(ctx, s.clk.Now())
+	if err != nil {
+		return err
+	}
+	contested, err := s.conflicts(ctx)
+	if err == nil && len(overdue)+len(contested) > 0 {
+		err = fmt.Errorf("overdue: %v, contested: %v", overdue, contested)
 	}
 	return err
 }

@@ -9,7 +9,7 @@ import (
 
 // outage stops Belfry while a run of Sydney would be due, at 23:00 UTC.
 func (s *story) outage(context.Context) error {
-	s.now.down = true
+	s.new.down = true
 	s.happens("Belfry is down")
 	return nil
 }
@@ -32,7 +32,7 @@ func (s *story) sydneyGoesBack(ctx context.Context) error {
 	if err := s.old.catchUp(ctx, s.clk.Now()); err != nil {
 		return err
 	}
-	s.now.down = false
+	s.new.down = false
 	s.happens("the old scheduler has done the overdue run; Belfry is up again")
 	return nil
 }
@@ -68,7 +68,7 @@ func (s *story) resolve(ctx context.Context) error {
 		return fmt.Errorf("there should be one conflict: %+v", contested)
 	}
 	done := automation.By{Actor: "ann", Reason: "the old scheduler has delivered it"}
-	if err := s.now.work.Cancel(ctx, "", contested[0].Key, done); err != nil {
+	if err := s.new.work.Cancel(ctx, "", contested[0].Key, done); err != nil {
 		return err
 	}
 	s.happens("the old scheduler has delivered it: the row is cancelled, the copy switched off")

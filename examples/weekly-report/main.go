@@ -60,6 +60,6 @@ func run(ctx context.Context, w io.Writer, s settings) error {
 	if err != nil {
 		return err
 	}
-	story := &story{w: w, clk: clk, old: old, now: newScheduler(store, s.out), mails: s.out, ledger: newLedger()}
+	story := &story{w: w, clk: clk, old: old, new: newScheduler(store, s.out), mails: s.out, ledger: newLedger()}
 	return story.play(ctx)
 }

@@ -14,24 +14,25 @@ func part(unit string) automation.RolloutPart {
 	return automation.RolloutPart{Type: reportType, BusinessUnit: unit}
 }
 
-func called(unit string) string {
+// called is how a part is called in the story.
+func called(unit, otherwise string) string {
 	if unit == "" {
-		return "all"
+		return otherwise
 	}
 	return unit
 }
 
 // move looks at a move, makes it, and says what it did.
 func (s *story) move(ctx context.Context, unit string, to automation.Stage) (automation.RolloutMove, error) {
-	planned, err := s.now.work.MoveRollout(ctx, part(unit), to, by, true)
+	planned, err := s.new.work.MoveRollout(ctx, part(unit), to, by, true)
 	if err != nil {
 		return planned, err
 	}
-	done, err := s.now.work.MoveRollout(ctx, part(unit), to, by, false)
+	done, err := s.new.work.MoveRollout(ctx, part(unit), to, by, false)
 	if err != nil {
 		return done, err
 	}
-	s.happens("%s: from stage %s to %s, taken %d, returned %d, left %d", called(unit), done.From, done.To, done.Taken, done.Returned, done.Left)
+	s.happens("%s: from stage %s to %s, taken %d, returned %d, left %d", called(unit, "the rest"), done.From, done.To, done.Taken, done.Returned, done.Left)
 	if planned.Taken != done.Taken || planned.Returned != done.Returned || planned.Left != done.Left {
 		return done, fmt.Errorf("the dry run said something else: %+v", planned)
 	}
@@ -40,7 +41,7 @@ func (s *story) move(ctx context.Context, unit string, to automation.Stage) (aut
 
 // look reads how far each branch is.
 func (s *story) look(ctx context.Context) error {
-	parts, err := s.now.work.Rollouts(ctx, "")
+	parts, err := s.new.work.Rollouts(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -61,9 +62,9 @@ func (s *story) look(ctx context.Context) error {
 
 // compare says how the two sides differ, with two runs as examples.
 func (s *story) compare(ctx context.Context, unit string, w automation.Window) (automation.RolloutComparison, error) {
-	c, err := s.now.work.Compare(ctx, part(unit), w, 0)
+	c, err := s.new.work.Compare(ctx, part(unit), w, 0)
 	if err == nil {
-		s.happens("%s, compared: %d on both sides, only here %d, only there %d, late %d, early %d", called(unit), c.Both, c.OnlyHere, c.OnlyThere, c.Late, c.Early)
+		s.happens("%s, compared: %d on both sides, only here %d, only there %d, late %d, early %d", called(unit, "all"), c.Both, c.OnlyHere, c.OnlyThere, c.Late, c.Early)
 		for _, r := range c.Runs[:min(2, len(c.Runs))] {
 			s.say("                  %-9s %s", r.Kind, r.Key)
 		}

@@ -17,7 +17,7 @@ func (s *story) reportLog(ctx context.Context) (all automation.OldReport, err er
 		if err != nil {
 			return all, err
 		}
-		got, err := s.now.work.ReportOldRun(ctx, part(j.unit), automation.OldRun{Key: l.key, RanOn: l.ranOn})
+		got, err := s.new.work.ReportOldRun(ctx, part(j.unit), automation.OldRun{Key: l.key, RanOn: l.ranOn})
 		if err != nil {
 			return all, err
 		}

@@ -11,7 +11,7 @@ import (
 
 // design is stage 0: rows are made, in shadow.
 func (s *story) design(ctx context.Context) error {
-	if err := s.now.subscribe(ctx); err != nil {
+	if err := s.new.subscribe(ctx); err != nil {
 		return err
 	}
 	s.old.refused = func(unit string) { s.ledger.refused[s.stages[unit]]++ }
@@ -73,17 +73,17 @@ func (s *story) pick(ctx context.Context) error {
 	if _, err := s.move(ctx, "dublin", automation.StageRunNow); err != nil {
 		return err
 	}
-	asked, err := s.now.reports.RunNow(ctx, "", "dublin-sales", "", by)
+	asked, err := s.new.reports.RunNow(ctx, "", "dublin-sales", "", by)
 	if err != nil {
 		return err
 	}
 	s.ledger.entry(subject("dublin-sales", "2026-03-15") + ", asked for").stage = s.stages["dublin"]
 	s.happens("asked for: %s %s", asked.Outcome, asked.Status)
-	if _, err := s.now.reports.Refresh(ctx, "", report.Page{}); err != nil {
+	if _, err := s.new.reports.Refresh(ctx, "", report.Page{}); err != nil {
 		return err
 	}
 	key := "report-subscription:dublin-sales:scheduled:2026-03-16T09:00:00Z"
-	if err := s.now.work.TransferOwnership(ctx, "", key, automation.AutomationScheduler, by); err != nil {
+	if err := s.new.work.TransferOwnership(ctx, "", key, automation.AutomationScheduler, by); err != nil {
 		return err
 	}
 	s.happens("picked: %s", key)

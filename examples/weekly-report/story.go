@@ -24,7 +24,7 @@ type story struct {
 	w      io.Writer
 	clk    *clock.Mock
 	old    *oldScheduler
-	now    *scheduler
+	new    *scheduler
 	mails  string
 	ledger *ledger
 	stages map[string]string // of each branch, as the table names them
@@ -49,6 +49,7 @@ func (s *story) play(ctx context.Context) error {
 		s.forwardAgain, s.until(time.April, 19, 0),
 		s.cutOver, s.until(time.May, 3, 0),
 		s.backTo3, s.until(time.May, 10, 0),
+		s.settled,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -108,10 +109,10 @@ func (s *story) hour(ctx context.Context) ([]string, error) {
 }
 
 func (s *story) belfry(ctx context.Context) error {
-	if s.now.down {
+	if s.new.down {
 		return nil
 	}
-	if err := s.now.poller.Drain(ctx); err != nil {
+	if err := s.new.poller.Drain(ctx); err != nil {
 		return err
 	}
 	contested, err := s.conflicts(ctx)
@@ -126,5 +127,5 @@ func (s *story) belfry(ctx context.Context) error {
 }
 
 func (s *story) conflicts(ctx context.Context) ([]automation.ContestedRun, error) {
-	return s.now.work.OwnershipConflicts(ctx, "", notify.Page{})
+	return s.new.work.OwnershipConflicts(ctx, "", notify.Page{})
 }
