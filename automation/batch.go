@@ -16,6 +16,7 @@ type batch struct {
 	now      time.Time
 	steps    []step
 	reminder ReminderType // of reminders
+	lateness Lateness     // of reminders and reports
 	handler  Handler      // of a host's type
 	tries    []*try
 	taken    []TraceStep // for traces
@@ -50,10 +51,13 @@ type decision struct {
 }
 
 func (s *Scheduler) newBatch(items []work.Item[Schedule]) *batch {
-	b := &batch{s: s, now: s.now(), steps: hostSteps}
 	name := items[0].Row.Type
+	b := &batch{s: s, now: s.now(), steps: hostSteps, lateness: s.registry.lateness(name)}
 	if t, ok := s.registry.reminder(name); ok {
 		b.reminder, b.steps = t, reminderSteps
+	}
+	if s.registry.isReport(name) {
+		b.steps = reportSteps
 	}
 	b.handler, _ = s.registry.handler(name)
 	tries := make([]try, len(items))

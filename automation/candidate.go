@@ -13,8 +13,9 @@ import (
 type Candidate struct {
 	// Scope is the tenant; empty in a host that has one.
 	Scope Scope
-	// AutomationType is a type that the host added with [Scheduler.Handle]. Empty
-	// means TypeReminder.
+	// AutomationType is a type that the host added with [Scheduler.Handle], or
+	// TypeReportSubscription, whose candidates package automation/report makes.
+	// Empty means TypeReminder.
 	AutomationType string
 	// Type is the Name of the [ReminderType] that serves the row. It need not be
 	// registered in this process. For a host's type it is empty.
@@ -53,6 +54,10 @@ type Candidate struct {
 	// ScheduledOn is the moment of a host's type; it is required there and may
 	// change under the same key.
 	ScheduledOn time.Time
+
+	// Run is the id of a run of a report that a person asked for, which is due at
+	// once; the first moment stands. Scheduled runs have a Recurrence instead.
+	Run string
 
 	// Lane is storage.LaneNormal unless set; rows of an Urgent type are in
 	// storage.LaneUrgent. It is fixed once the row exists.

@@ -9,6 +9,30 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
+// Deactivate ends the open rows of a setting for a source, and the series that
+// they are occurrences of, as no longer wanted: what an event of the source does
+// that asks for none of them. A row that a worker has ends under it, and nothing
+// of what the worker decides is dispatched. Completed rows stay, and to ensure a
+// candidate again brings its row back. No open row is no error.
+func (s *Scheduler) Deactivate(ctx context.Context, scope Scope, setting string, source Source, why Reason) (ended []Deactivation, err error) {
+	switch {
+	case scope == storage.AnyScope:
+		return nil, errAnyScope
+	case setting == "" || source.Type == "" || source.ID == "" || why == "":
+		return nil, errors.New("automation: Deactivate: setting, source and reason are required")
+	}
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		ended, err = s.deactivate(ctx, tx, Event{Scope: scope, Source: source}, []storage.Cond{
+			storage.Eq("setting", setting), storage.Eq("source_type", source.Type), storage.Eq("source", source.ID),
+		}, func(*Schedule) (Reason, bool) { return why, true })
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("automation: Deactivate: %w", err)
+	}
+	return ended, nil
+}
+
 // deactivatePage is how many open rows are looked at in one statement.
 const deactivatePage = 500
 
@@ -46,8 +70,11 @@ func (s *Scheduler) endRows(ctx context.Context, tx storage.Tx, e Event, by stri
 	var after *storage.Position
 	for {
 		rows, err := schedules.Find(ctx, tx, e.Scope, storage.Query{Where: append(where, open()), Limit: deactivatePage, After: after})
-		if err != nil || len(rows) == 0 {
+		if err != nil {
 			return d, err
+		}
+		if len(rows) == 0 {
+			return d, s.endShadows(ctx, d, where)
 		}
 		after = &storage.Position{ID: rows[len(rows)-1].ID}
 		if err := d.end(ctx, rows); err != nil {
@@ -101,7 +128,7 @@ func (d *ending) pick(rows []*Schedule) []*Schedule {
 
 // mayEnd reports whether an event may deactivate the row.
 func (r *Schedule) mayEnd() bool {
-	return r.Status != StatusDeactivated && machine.Legal(r.Status, StatusDeactivated)
+	return r.inShadow() || r.Status != StatusDeactivated && machine.Legal(r.Status, StatusDeactivated)
 }
 
 // save writes rows and returns those to look at again, since somebody wrote them

@@ -18,6 +18,8 @@ func decideAt(now time.Time) storage.Decide[Schedule] {
 			return storage.Unchanged, false
 		case stored.InputHash != want.InputHash:
 			return storage.Conflict, stored.hold(InputConflict, "wanted with input "+want.InputHash+", stands for "+stored.InputHash)
+		case want.inShadow():
+			return decideShadow(now, stored, want)
 		case stored.sameMoment(want) && (stored.Status == StatusPending || stopped):
 			return storage.Unchanged, false
 		}
@@ -36,6 +38,9 @@ func decideAt(now time.Time) storage.Decide[Schedule] {
 
 // sameMoment reports whether nothing that may change under the same key differs.
 func (r *Schedule) sameMoment(want *Schedule) bool {
+	if want.TriggerType == ManualRun { // its moment is when it was first asked for
+		return r.Type == want.Type
+	}
 	// A condition's moment is when it was first met.
 	return (r.ScheduledOn.Equal(want.ScheduledOn) || r.TriggerType == ThresholdCondition) && r.LocalDate == want.LocalDate && r.SendAt == want.SendAt &&
 		r.TimeZone == want.TimeZone && r.GapPolicy == want.GapPolicy && r.OverlapPolicy == want.OverlapPolicy && r.Type == want.Type

@@ -14,6 +14,10 @@ import (
 // settled them: automation's own rows first, then each kind of artifact in one
 // call and always in the same order, so that passes do not lock each other out.
 func (s *Scheduler) dispatch(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) error {
+	done, err := s.acquire(ctx, tx, done)
+	if err != nil {
+		return err
+	}
 	done = slices.DeleteFunc(done, func(d work.Done[Schedule, *decision]) bool { return d.Result == nil })
 	if len(done) == 0 {
 		return nil
@@ -31,6 +35,7 @@ func (s *Scheduler) dispatch(ctx context.Context, tx storage.Tx, done []work.Don
 	send(&d, func(a Artifacts) []notify.Schedule { return a.Schedules }, s.out.EnsureNotificationScheduler)
 	send(&d, func(a Artifacts) []notify.UserMessage { return a.UserMessages }, s.out.EnsureUserMessage)
 	send(&d, func(a Artifacts) []notify.OutgoingMessage { return a.OutgoingMessages }, s.out.EnsureOutgoingMessage)
+	d.keepBlobs()
 	if d.err != nil {
 		return d.err
 	}
@@ -142,6 +147,21 @@ func send[A any](d *dispatching, pick func(Artifacts) []A, ensure func(context.C
 	for i, a := range answers {
 		if a.Conflict != nil && d.refused[owners[i]] == nil {
 			d.refused[owners[i]] = a.Conflict
+		}
+	}
+}
+
+// keepBlobs says that what the artifacts name is referenced.
+func (d *dispatching) keepBlobs() {
+	blobs := d.tx.Store().Blobs()
+	for i, row := range d.done {
+		a := row.Result.artifacts
+		switch {
+		case d.err != nil || d.refused[i] != nil || len(a.Blobs) == 0:
+		case a.BlobsUntil.IsZero():
+			d.err = blobs.Keep(d.ctx, d.tx, a.Blobs...)
+		default:
+			d.err = blobs.KeepUntil(d.ctx, d.tx, a.BlobsUntil, a.Blobs...)
 		}
 	}
 }

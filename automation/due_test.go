@@ -34,6 +34,7 @@ func TestADueReminderQueuesItsDelivery(t *testing.T) {
 			Key: certificateKey, AutomationType: TypeReminder, Type: "certificate", TriggerType: DateBased, BusinessUnit: "north",
 			Setting: Setting{ID: "certificate", Active: true}, Source: Source{"employee", "7"}, TriggerKey: "default",
 			TargetDate: date(2026, 5, 1), DaysBefore: 30, ScheduledOn: day(2026, 4, 1, 9), LocalDate: date(2026, 4, 1), Zone: "UTC", Attempt: 1,
+			InputHash: w.row(certificateKey).InputHash,
 		}
 		if diff := cmp.Diff(wantDue, due); diff != "" {
 			w.t.Error(diff)

@@ -107,7 +107,7 @@ func (s *Scheduler) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, o
 		}
 	}
 	was := map[*Schedule]past{}
-	got, err := schedules.Ensure(ctx, tx, remember(was, decideSeriesAt(now)), wants...)
+	got, err := s.ensureRows(ctx, tx, remember(was, decideSeriesAt(now)), wants...)
 	if err != nil {
 		return nil, err
 	}

@@ -58,6 +58,8 @@ func (s *Scheduler) prospect(ctx context.Context, e Explanation) string {
 		return "nothing, until support releases it"
 	case r.Status == StatusCompleted:
 		return "nothing more: delivery work is queued, which does not say that it arrived"
+	case r.inShadow():
+		return "nothing: the old scheduler owns the run, until the roll-out moves on"
 	case !r.IsOpen():
 		return "nothing, unless it is asked for again"
 	case r.Status == StatusProcessing && r.LeaseExpiresOn.After(s.now()):

@@ -46,6 +46,10 @@ func (m keeping) lastAsked(r *Schedule) (time.Time, bool) {
 		return m.lastOfDates(r)
 	case keys.Recurring:
 		return k.Occurrence.Add(m.catchUp), true
+	case keys.ReportRun:
+		return r.ScheduledOn.Add(m.catchUp), true
+	case keys.ManualReportRun:
+		return r.EndedOn.Add(m.catchUp), true
 	case keys.Threshold:
 		if _, day, ok := strings.Cut(k.ScopeKey, "@"); ok && k.Policy == keys.OncePerDay {
 			return m.lastOf(0, day)

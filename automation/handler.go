@@ -44,13 +44,33 @@ func (s *Scheduler) Handle(automationType string, h Handler) {
 	switch {
 	case h == nil:
 		panic(fmt.Sprintf("automation: Handle(%q): no handler", automationType))
-	case automationType == TypeReminder || automationType == "ReportSubscription":
+	case automationType == TypeReminder || automationType == TypeReportSubscription:
 		panic(fmt.Sprintf("automation: Handle(%q): the name is reserved", automationType))
 	}
-	if err := checkName(automationType); err != nil {
-		panic(fmt.Sprintf("automation: Handle(%q): %v", automationType, err))
+	s.claim("Handle", automationType, func() { s.registry.handlers[automationType] = h })
+}
+
+// HandleReports adds a type of report: from now on this process serves the runs
+// of subscriptions of that type, which package automation/report asks for. They
+// are handled one by one and by a pass of their own, so that one that takes long
+// keeps neither reminders nor other reports waiting. It panics on a nil handler, a
+// name that no key can hold or that is taken, or a negative Lateness.
+func (s *Scheduler) HandleReports(name string, h Handler, l Lateness) {
+	switch {
+	case h == nil:
+		panic(fmt.Sprintf("automation: HandleReports(%q): no handler", name))
+	case l.Window < 0:
+		panic(fmt.Sprintf("automation: HandleReports(%q): a negative Lateness", name))
 	}
-	if !s.registry.claim(automationType, func() { s.registry.handlers[automationType] = h }) {
-		panic(fmt.Sprintf("automation: Handle(%q): the name is registered already", automationType))
+	s.claim("HandleReports", name, func() { s.registry.handlers[name], s.registry.reports[name] = h, l })
+}
+
+// claim takes a name for a handler, for the caller of that method.
+func (s *Scheduler) claim(method, name string, add func()) {
+	if err := checkName(name); err != nil {
+		panic(fmt.Sprintf("automation: %s(%q): %v", method, name, err))
+	}
+	if !s.registry.claim(name, add) {
+		panic(fmt.Sprintf("automation: %s(%q): the name is registered already", method, name))
 	}
 }

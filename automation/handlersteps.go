@@ -56,8 +56,11 @@ func (t *try) take(ctx context.Context, s *Scheduler, o Outcome) {
 		t.err = err
 		return
 	}
+	t.stop, t.result, t.done = o.Deactivate, o.Result, o.Deactivate == ""
 	if !o.Artifacts.empty() {
+		if t.row.AutomationType == TypeReportSubscription {
+			o.Artifacts.AutomationJobs = append(o.Artifacts.AutomationJobs, t.mirror())
+		}
 		t.decision = &decision{plans: plans, artifacts: o.Artifacts}
 	}
-	t.stop, t.result, t.done = o.Deactivate, o.Result, o.Deactivate == ""
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
-	"github.com/belfry-go/belfry/keys"
 )
 
 // Resolution says how a local time became an instant.
@@ -38,10 +37,8 @@ func (r *Schedule) occurrence(date Date, zone *time.Location) (*Occurrence, erro
 		return nil, err
 	}
 	on := r.ScheduledOn
-	if k, _ := keys.Parse(r.Key); k != nil {
-		if k, ok := k.(keys.Recurring); ok {
-			on = k.Occurrence // a rerun is scheduled later
-		}
+	if _, occurrence, ok := seriesOf(r.Key); ok {
+		on = occurrence // a rerun is scheduled later
 	}
 	_, how, err := civil.Resolve(date, at, zone, civil.Policy{Gap: r.GapPolicy, Overlap: r.OverlapPolicy})
 	return &Occurrence{

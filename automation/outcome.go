@@ -1,6 +1,11 @@
 package automation
 
-import "github.com/belfry-go/belfry/notify"
+import (
+	"time"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
 
 // Outcome is what a handler decided about one row. The zero value completes it.
 type Outcome struct {
@@ -26,9 +31,14 @@ type Artifacts struct {
 	Schedules        []notify.Schedule
 	UserMessages     []notify.UserMessage
 	OutgoingMessages []notify.OutgoingMessage
+	// Blobs are what the artifacts name in their data; they are kept until then, at
+	// least, or for ever if it is zero. A row whose artifacts are in conflict keeps
+	// none.
+	Blobs      []storage.Ref
+	BlobsUntil time.Time
 }
 
 func (a *Artifacts) empty() bool {
 	return len(a.Candidates)+len(a.AutomationJobs)+len(a.Jobs)+len(a.MessagingJobs)+len(a.Schedules)+
-		len(a.UserMessages)+len(a.OutgoingMessages) == 0
+		len(a.UserMessages)+len(a.OutgoingMessages)+len(a.Blobs) == 0
 }

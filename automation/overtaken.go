@@ -11,7 +11,7 @@ import (
 // only the latest.
 func (b *batch) checkOvertaken(ctx context.Context) {
 	tries := b.open()
-	if !b.reminder.Lateness.OnlyLatest || len(tries) == 0 {
+	if !b.lateness.OnlyLatest || len(tries) == 0 {
 		return
 	}
 	var o overtaking

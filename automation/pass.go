@@ -2,6 +2,7 @@ package automation
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
@@ -9,9 +10,14 @@ import (
 
 // duePass is what a Poller runs over automation_scheduler.
 func (s *Scheduler) duePass() work.Pass {
-	return work.New(s.store, work.Spec[Schedule, *decision]{
-		Name: "automation", Table: schedules,
-		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: s.registry.types, Except: s.paused,
+	return work.New(s.store, s.dueSpec("automation", 0, s.registry.ordinaryTypes))
+}
+
+// dueSpec is the due pass over rows of some types, a group of so many at once.
+func (s *Scheduler) dueSpec(name string, group int, types func() []string) work.Spec[Schedule, *decision] {
+	return work.Spec[Schedule, *decision]{
+		Name: name, Table: schedules, Group: group,
+		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: types, Except: s.paused,
 		Handle: s.handle, Settled: s.settled, Dispatch: s.dispatch,
 		Fail: func(now time.Time, r *Schedule, err error) { r.fail(now, err, s.registry.longRunning(r.Type)) },
 		Abandon: func(now time.Time, r *Schedule) {
@@ -19,7 +25,7 @@ func (s *Scheduler) duePass() work.Pass {
 			r.lose(now, s.registry.longRunning(r.Type))
 		},
 		Release: func(now time.Time, r *Schedule) { r.giveBack(now) },
-	})
+	}
 }
 
 // handle decides about a group of rows of one type.
@@ -45,6 +51,7 @@ type step struct {
 // "Execution-time revalidation").
 var reminderSteps = []step{
 	{"decode", (*batch).decode},
+	{"rollout", (*batch).checkRollout},
 	{"settings", (*batch).loadSettings},
 	{"lateness", (*batch).checkLateness},
 	{"overtaken", (*batch).checkOvertaken},
@@ -67,5 +74,13 @@ var validitySteps = []step{
 // handler's own business.
 var hostSteps = []step{
 	{"decode", (*batch).decode},
+	{"rollout", (*batch).checkRollout},
 	{"handler", (*batch).askHandler},
 }
+
+// reportSteps are what a run of a report goes through: those of a host's type, and
+// the policy of its own type before the handler.
+var reportSteps = slices.Insert(slices.Clone(hostSteps), len(hostSteps)-1,
+	step{"lateness", (*batch).checkLateness},
+	step{"overtaken", (*batch).checkOvertaken},
+)

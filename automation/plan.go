@@ -12,6 +12,9 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
+// defaultTriggerKey is that of a candidate that names none.
+const defaultTriggerKey = "default"
+
 // plan is a checked candidate: the row that it asks for.
 type plan struct {
 	want    Schedule
@@ -22,6 +25,7 @@ type plan struct {
 	found   *Schedule     // the occurrence as it is and stays; nothing is written
 	moves   bool          // only foreseen: the series would be written, and
 	ends    *Schedule     // this occurrence of it would end
+	shadow  bool          // the old scheduler does the series' runs
 
 	condition *condition // of a threshold; the row is complete once measured
 	unmet     bool       // the condition is not met, so no row is wanted
@@ -56,7 +60,12 @@ func (s *Scheduler) plan(ctx context.Context, c Candidate) (plan, string, error)
 	if strings.Contains(c.TriggerKey, rerunMark) {
 		return plan{}, "TriggerKey", errors.New("holds " + rerunMark + ", which is kept for reruns by support")
 	}
-	if c.AutomationType != "" && c.AutomationType != TypeReminder {
+	switch {
+	case c.AutomationType == TypeReportSubscription:
+		return s.planReport(ctx, c)
+	case c.Run != "":
+		return plan{}, "Run", errors.New("is for reports")
+	case c.AutomationType != "" && c.AutomationType != TypeReminder:
 		return c.planHost()
 	}
 	if err := checkName(c.Type); err != nil {
@@ -107,7 +116,7 @@ func (c Candidate) planHost() (plan, string, error) {
 	case c.ScheduledOn.IsZero():
 		return plan{}, "ScheduledOn", errors.New("is not set")
 	}
-	c.TriggerKey = cmp.Or(c.TriggerKey, "default")
+	c.TriggerKey = cmp.Or(c.TriggerKey, defaultTriggerKey)
 	key, err := keys.Host{Type: c.AutomationType, SourceType: c.Source.Type, Source: c.Source.ID, TriggerKey: c.TriggerKey}.Key()
 	if err != nil {
 		return plan{}, "", err

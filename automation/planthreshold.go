@@ -41,7 +41,7 @@ func (s *Scheduler) planThreshold(ctx context.Context, c Candidate, t ReminderTy
 // reminder fills in what a candidate of a reminder may leave out.
 func (c Candidate) reminder(t ReminderType) Candidate {
 	c.AutomationType = TypeReminder
-	c.Setting, c.TriggerKey = cmp.Or(c.Setting, c.Type), cmp.Or(c.TriggerKey, "default")
+	c.Setting, c.TriggerKey = cmp.Or(c.Setting, c.Type), cmp.Or(c.TriggerKey, defaultTriggerKey)
 	if t.Urgent && c.Lane == storage.LaneNormal {
 		c.Lane = storage.LaneUrgent
 	}

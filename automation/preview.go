@@ -19,7 +19,7 @@ func (s *Scheduler) Preview(ctx context.Context, c Candidate, n int) ([]Occurren
 	if n < 1 || n > maxPreview {
 		return nil, fmt.Errorf("automation: Preview: %d occurrences; 1 to %d can be asked for", n, maxPreview)
 	}
-	plans, err := s.plans(ctx, []Candidate{c})
+	plans, err := s.plans(within(ctx, s.tx), []Candidate{c})
 	if err != nil {
 		return nil, err
 	}

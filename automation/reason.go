@@ -34,6 +34,9 @@ const (
 	// only the latest. Nothing is to be done; if it happens often, processes are
 	// down for too long, or the cadence is too dense for the work.
 	Overtaken Reason = "Overtaken"
+	// Shadow: the old scheduler owns the run and does it. Nothing is to be done; a
+	// move of the roll-out makes the row Pending, if its moment lies ahead.
+	Shadow Reason = "Shadow"
 	// NoRecipients: the [RecipientProvider] named nobody. Mend the data and let
 	// support retry the row.
 	NoRecipients Reason = "NoRecipients"
@@ -69,6 +72,12 @@ const (
 	// stands for something else. Nothing was sent for the row and never will be;
 	// find out which of the two is right, and cancel the row.
 	DeliveryConflict Reason = "DeliveryConflict"
+	// OwnershipConflict: when the delivery was to be created, the run was the old
+	// scheduler's, or was delivered under other coordinates; HoldDetail names both
+	// sides. Nothing was sent for the row. If the old scheduler has delivered the
+	// run, cancel the row; if it never will, [Scheduler.TransferOwnership], then
+	// release.
+	OwnershipConflict Reason = "OwnershipConflict"
 	// RetriesExhausted: the last try allowed has failed. Mend the cause that
 	// Diagnostics names, then release.
 	RetriesExhausted Reason = "RetriesExhausted"
@@ -88,5 +97,5 @@ const (
 
 // holdReasons are those of support holds. A hold has no other reason.
 var holdReasons = []Reason{
-	InputConflict, DeliveryConflict, RetriesExhausted, PermanentFailure, Undecodable, HeldBySupport, CancelledBySupport,
+	InputConflict, DeliveryConflict, OwnershipConflict, RetriesExhausted, PermanentFailure, Undecodable, HeldBySupport, CancelledBySupport,
 }

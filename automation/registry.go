@@ -12,10 +12,14 @@ type registry struct {
 	mu        sync.RWMutex
 	reminders map[string]ReminderType
 	handlers  map[string]Handler
-	names     []string // of both, in order; replaced, never changed
+	reports   map[string]Lateness // of the handlers of reports
+	names     []string            // of all, in order; replaced, never changed
+	ordinary  []string            // of all but reports, likewise
+	reported  []string            // of reports, likewise
 	routes    map[string]route
 	scanned   []string      // those with a Scan, in order; replaced, never changed
 	added     chan struct{} // closed when a name is registered, and replaced
+	guarding  bool          // a type is under the ownership guard
 
 	leaseLosses atomic.Int64 // rows taken over from other workers
 }
@@ -25,8 +29,8 @@ type route struct{ triggers, invalidations, immediate []string }
 
 func newRegistry() *registry {
 	return &registry{
-		reminders: map[string]ReminderType{}, handlers: map[string]Handler{},
-		names: []string{}, routes: map[string]route{}, scanned: []string{}, added: make(chan struct{}),
+		reminders: map[string]ReminderType{}, handlers: map[string]Handler{}, reports: map[string]Lateness{},
+		names: []string{}, ordinary: []string{}, reported: []string{}, routes: map[string]route{}, scanned: []string{}, added: make(chan struct{}),
 	}
 }
 
@@ -35,6 +39,37 @@ func (r *registry) types() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.names
+}
+
+// ordinaryTypes lists those whose rows the due pass takes together.
+func (r *registry) ordinaryTypes() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.ordinary
+}
+
+// reportTypes lists those of reports, and tells when more are added.
+func (r *registry) reportTypes() (names []string, added <-chan struct{}) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.reported, r.added
+}
+
+func (r *registry) isReport(name string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	_, ok := r.reports[name]
+	return ok
+}
+
+// lateness is the policy of the type of that name; none for others.
+func (r *registry) lateness(name string) Lateness {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if l, ok := r.reports[name]; ok {
+		return l
+	}
+	return r.reminders[name].Lateness
 }
 
 // scans lists the reminder types with a Scan, and tells when more are added.
@@ -87,7 +122,11 @@ func (r *registry) claim(name string, add func()) bool {
 	add()
 	r.names = slices.Sorted(maps.Keys(r.reminders))
 	r.names = slices.AppendSeq(r.names, maps.Keys(r.handlers))
+	r.reported = slices.Sorted(maps.Keys(r.reports))
+	r.ordinary = slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { return slices.Contains(r.reported, name) })
 	r.scanned = slices.DeleteFunc(slices.Sorted(maps.Keys(r.reminders)), func(name string) bool { return r.reminders[name].Scan == nil })
+	_, guards := wrapped[guarded](r.handlers[name])
+	r.guarding = r.guarding || guards || r.reminders[name].Guarded
 	close(r.added)
 	r.added = make(chan struct{})
 	return true

@@ -62,6 +62,10 @@ type ReminderType struct {
 	// LongRunning types are retried every 24 h after the usual steps, at most
 	// seven times, before they are put on hold.
 	LongRunning bool
+	// Guarded types have runs that an old scheduler may do as well: each is done by
+	// the side that owns it, and nothing is due before [Scheduler.MoveRollout] says
+	// so. Set it in every process that registers the type.
+	Guarded bool
 	// Retention says when ended rows are deleted; the zero value keeps them.
 	Retention Retention
 }

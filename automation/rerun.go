@@ -76,6 +76,9 @@ func (s *Scheduler) ensureRerun(ctx context.Context, tx storage.Tx, row, next *S
 
 // rerun is the row of the next run, or why there is none.
 func (r *Schedule) rerun(now time.Time) (next *Schedule, refused string) {
+	if r.AutomationType == TypeReportSubscription {
+		return nil, "a report is built once more by another run of it"
+	}
 	if r.Status != StatusCompleted {
 		return nil, "it is " + r.Status + "; what is not Completed is retried"
 	}

@@ -31,6 +31,9 @@ func (p *scannedPage) compare(ctx context.Context, tx storage.Tx, among []*scann
 	if err := p.otherRows(ctx, tx, among, rows); err != nil {
 		return err
 	}
+	if err := p.shade(ctx, tx, among); err != nil {
+		return err
+	}
 	for _, x := range among {
 		asked := x.plan
 		asked.plans = x.asked
@@ -50,10 +53,11 @@ func (p *scannedPage) openRows(ctx context.Context, tx storage.Tx, among []*scan
 			settings[setting] = true
 		}
 	}
-	q := storage.Query{OrderBy: "source", Limit: compareChunk, Where: []storage.Cond{
+	where := []storage.Cond{
 		storage.In("source", ids), storage.In("setting", slices.Sorted(maps.Keys(settings))),
-		storage.Eq("source_type", p.t.Scan.SourceType), open(),
-	}}
+		storage.Eq("source_type", p.t.Scan.SourceType),
+	}
+	q := storage.Query{OrderBy: "source", Limit: compareChunk, Where: append(slices.Clone(where), open())}
 	for {
 		rows, err := schedules.Find(ctx, tx, p.scope, q)
 		if err != nil {
@@ -61,7 +65,10 @@ func (p *scannedPage) openRows(ctx context.Context, tx storage.Tx, among []*scan
 		}
 		out = append(out, rows...)
 		if len(rows) < q.Limit {
-			return out, nil
+			return out, p.s.eachShadow(ctx, tx, p.scope, where, func(rows []*Schedule) error {
+				out = append(out, rows...)
+				return nil
+			})
 		}
 		last := rows[len(rows)-1]
 		q.After = &storage.Position{Value: last.Source, ID: last.ID}

@@ -50,6 +50,16 @@ func (s *Scheduler) WithTx(tx storage.Tx) *Scheduler {
 	return &bound
 }
 
+// InTx runs f with a copy of s that is bound to a transaction: the one that s is
+// bound to, or one of its own, which commits if f returns nil. f may run again.
+func (s *Scheduler) InTx(ctx context.Context, f func(bound *Scheduler, tx storage.Tx) error) error {
+	return s.inTx(ctx, func(tx storage.Tx) error {
+		bound := *s
+		bound.tx = tx
+		return f(&bound, tx)
+	})
+}
+
 // inTx runs f in the bound transaction, or in one of its own. f may run again.
 func (s *Scheduler) inTx(ctx context.Context, f func(storage.Tx) error) error {
 	if s.tx != nil {
@@ -61,20 +71,21 @@ func (s *Scheduler) inTx(ctx context.Context, f func(storage.Tx) error) error {
 func (s *Scheduler) now() time.Time { return storage.Now(s.store) }
 
 // Passes is what a Poller runs: the pass over due rows of the types that are
-// registered here, the one that reconciles the types with a [Scan], which rests
-// while there is none, and the one that deletes old rows.
+// registered here, the same for runs of reports, the one that reconciles the types
+// with a [Scan], and the one that deletes old rows. The last three rest while
+// there is nothing for them.
 func (s *Scheduler) Passes() []work.Pass {
-	return []work.Pass{s.duePass(), reconcilePass{s}, s.retentionPass()}
+	return []work.Pass{s.duePass(), reportPass{s}, reconcilePass{s}, s.retentionPass()}
 }
 
 // States gives the state machines of this package, for the documentation.
-func States() []states.Machine { return []states.Machine{machine} }
+func States() []states.Machine { return []states.Machine{machine, ownershipMachine} }
 
 // Schemas lists the tables of this package, so that adapters' tests can compare
 // them with a live database.
 func Schemas() []*storage.Schema {
 	return []*storage.Schema{
 		&schedules.Schema, &sources.Schema, &seriesTable.Schema, &thresholdStates.Schema, &walks.Schema, &pauses.Schema,
-		&reconciliations.Schema, &audit.Table.Schema,
+		&reconciliations.Schema, &ownerships.Schema, &rollouts.Schema, &audit.Table.Schema,
 	}
 }

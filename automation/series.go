@@ -60,9 +60,14 @@ func seriesKey(automationType, setting string, source Source, triggerKey string)
 	return key
 }
 
+// recurs reports whether the row is an occurrence of a series.
+func (r *Schedule) recurs() bool {
+	return r.TriggerType == Recurring || r.AutomationType == TypeReportSubscription && r.TriggerType == ScheduledRun
+}
+
 // seriesKey is empty unless the row is an occurrence of a series.
 func (r *Schedule) seriesKey() string {
-	if r.TriggerType != Recurring {
+	if !r.recurs() {
 		return ""
 	}
 	return seriesKey(r.AutomationType, r.Setting, Source{r.SourceType, r.Source}, r.TriggerKey)
@@ -133,12 +138,37 @@ func localTime(o recur.Occurrence) civil.TimeOfDay {
 
 // key is the SchedulerKey of an occurrence.
 func (d *series) key(on time.Time) (string, error) {
-	if d.AutomationType != TypeReminder {
-		return "", fmt.Errorf("automation: occurrences of %.40q have no key", d.AutomationType)
+	switch d.AutomationType {
+	case TypeReminder:
+		return keys.Recurring{
+			Setting: d.Setting, SourceType: d.SourceType, Source: d.Source, TriggerKey: d.TriggerKey, Occurrence: on,
+		}.Key()
+	case TypeReportSubscription:
+		return keys.ReportRun{Subscription: d.Source, On: on}.Key()
 	}
-	return keys.Recurring{
-		Setting: d.Setting, SourceType: d.SourceType, Source: d.Source, TriggerKey: d.TriggerKey, Occurrence: on,
-	}.Key()
+	return "", fmt.Errorf("automation: occurrences of %.40q have no key", d.AutomationType)
+}
+
+// seriesOf is the series that the key of an occurrence belongs to, and the
+// occurrence; false for other keys.
+func seriesOf(key string) (series string, on time.Time, ok bool) {
+	parsed, _ := keys.Parse(key)
+	switch k := parsed.(type) {
+	case keys.Recurring:
+		return seriesKey(TypeReminder, k.Setting, Source{k.SourceType, k.Source}, k.TriggerKey), k.Occurrence, true
+	case keys.ReportRun:
+		report := TypeReportSubscription
+		return seriesKey(report, report, Source{report, k.Subscription}, defaultTriggerKey), k.On, true
+	}
+	return "", time.Time{}, false
+}
+
+// triggerType is that of the occurrences.
+func (d *series) triggerType() TriggerType {
+	if d.AutomationType == TypeReportSubscription {
+		return ScheduledRun
+	}
+	return Recurring
 }
 
 // occurrence is the row of the current occurrence, as it is made.
@@ -146,7 +176,7 @@ func (d *series) occurrence(now time.Time) (*Schedule, error) {
 	key, err := d.key(d.NextOn)
 	r := &Schedule{
 		Record:         storage.Record{Scope: d.Scope, Key: key, Type: d.Type, Status: StatusPending, Lane: d.Lane},
-		AutomationType: d.AutomationType, TriggerType: Recurring, BusinessUnit: d.BusinessUnit, Setting: d.Setting,
+		AutomationType: d.AutomationType, TriggerType: d.triggerType(), BusinessUnit: d.BusinessUnit, Setting: d.Setting,
 		SourceType: d.SourceType, Source: d.Source, TriggerKey: d.TriggerKey, InputHash: d.InputHash, CreatedOn: now,
 		ScheduledOn: d.NextOn, LocalDate: d.NextLocalDate, SendAt: d.NextLocalTime,
 		TimeZone: d.TimeZone, GapPolicy: d.GapPolicy, OverlapPolicy: d.OverlapPolicy,

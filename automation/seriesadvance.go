@@ -30,7 +30,7 @@ const maxStopped = 100
 func goneOf(rows []*Schedule) []gone {
 	var out []gone
 	for _, r := range rows {
-		if r.TriggerType != Recurring || runs(r) {
+		if !r.recurs() || runs(r) {
 			continue
 		}
 		g := r.gone()
@@ -53,7 +53,7 @@ func (r *Schedule) gone() gone {
 func goneAmong(wants []*Schedule, got []storage.Ensured[Schedule]) []gone {
 	var out []gone
 	for i, g := range got {
-		if wants[i].TriggerType == Recurring && !runs(g.Row) {
+		if wants[i].recurs() && !runs(g.Row) && !wants[i].inShadow() {
 			out = append(out, wants[i].gone())
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Scheduler) advance(ctx context.Context, tx storage.Tx, left []gone) err
 			rows = append(rows, row)
 		}
 		was := map[*Schedule]past{}
-		got, err := schedules.Ensure(ctx, tx, remember(was, decideSeriesAt(s.now())), rows...)
+		got, err := s.ensureRows(ctx, tx, remember(was, decideSeriesAt(s.now())), rows...)
 		if err != nil {
 			return err
 		}
@@ -207,16 +207,18 @@ func (s *Scheduler) move(ctx context.Context, d *series, g gone) bool {
 // successor is the occurrence behind one that is gone, as the type's [Lateness]
 // has it. Where none of the process' types serves the row, every one runs.
 func (s *Scheduler) successor(d *series, line recur.Timeline, g gone) (recur.Occurrence, bool) {
-	t, _ := s.registry.reminder(d.Type)
+	lateness := s.registry.lateness(d.Type)
 	from, now := g.on, s.now()
 	switch {
 	case g.reason == Overtaken:
 		if latest, ok := line.Latest(from, now); ok {
 			return latest, true
 		}
-	case g.reason == TooLate && t.Lateness.Window > 0: // so would be those before
-		from = later(from, now.Add(-t.Lateness.Window-time.Second))
-	case t.Lateness.SkipOverlapped:
+	case g.reason == Shadow: // what has come was the old scheduler's
+		from = later(from, now)
+	case g.reason == TooLate && lateness.Window > 0: // so would be those before
+		from = later(from, now.Add(-lateness.Window-time.Second))
+	case lateness.SkipOverlapped:
 		from = later(from, now)
 	}
 	return line.After(from)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
@@ -20,7 +19,9 @@ func (s *Scheduler) takeSeries(ctx context.Context, tx storage.Tx, plans []plan,
 	if err != nil || len(open) == 0 {
 		return plans, err
 	}
-	t.plans = slices.Clone(plans) // the transaction may run again
+	if t.plans, err = s.shadowSeries(ctx, tx, plans); err != nil { // a copy, for the transaction may run again
+		return nil, err
+	}
 	for tries := 0; ; tries++ {
 		settled, err := t.round(ctx, open)
 		switch {
@@ -91,7 +92,7 @@ func (t *taking) round(ctx context.Context, places []int) (bool, error) {
 		if p.found = nil; g.Outcome == storage.Created {
 			continue
 		}
-		if !t.change(g.Row, p.series, row) {
+		if !t.change(g.Row, p, row) {
 			p.found = row
 			continue
 		}
@@ -128,9 +129,13 @@ func (t *taking) wants(places []int) []*series {
 
 // change brings a stored series up to date and reports whether it was not. row
 // is the current occurrence's; nil: there is none.
-func (t *taking) change(stored *series, p *seriesPlan, row *Schedule) bool {
+func (t *taking) change(stored *series, of *plan, row *Schedule) bool {
+	p := of.series
 	same := stored.sameCadence(&p.want)
 	goesOn := stored.Active && row != nil && runs(row)
+	if of.shadow && row != nil && row.inShadow() {
+		goesOn = stored.Active && row.ScheduledOn.After(t.now)
+	}
 	ended := !stored.Active && stored.NextOn.IsZero()
 	switch {
 	case same && (goesOn || ended) && stored.sameRest(&p.want):
@@ -198,6 +203,6 @@ func decideSeriesAt(now time.Time) storage.Decide[Schedule] {
 	decide := decideAt(now)
 	return func(stored, want *Schedule) (storage.Outcome, bool) {
 		outcome, write := decide(stored, want)
-		return outcome, write || want.TriggerType == Recurring && runs(stored)
+		return outcome, write || want.recurs() && runs(stored)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -61,10 +60,8 @@ func (s *Scheduler) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, 
 	}
 	var left []gone
 	for _, ended := range d.ended {
-		parsed, err := keys.Parse(ended.Key)
-		if k, ok := parsed.(keys.Recurring); ok && err == nil {
-			key := seriesKey(TypeReminder, k.Setting, Source{k.SourceType, k.Source}, k.TriggerKey)
-			left = append(left, gone{scope: e.Scope, series: key, on: k.Occurrence, reason: ended.Reason})
+		if key, on, ok := seriesOf(ended.Key); ok {
+			left = append(left, gone{scope: e.Scope, series: key, on: on, reason: ended.Reason})
 		}
 	}
 	return d.ended, s.advance(ctx, tx, left)

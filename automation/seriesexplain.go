@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -24,12 +23,11 @@ type SeriesState struct {
 
 // seriesState reads the series behind a key of an occurrence, nil for others.
 func seriesState(ctx context.Context, tx storage.Tx, scope Scope, key string) (*SeriesState, error) {
-	parsed, err := keys.Parse(key)
-	k, ok := parsed.(keys.Recurring)
-	if err != nil || !ok {
+	of, _, ok := seriesOf(key)
+	if !ok {
 		return nil, nil
 	}
-	d, err := seriesTable.Get(ctx, tx, scope, seriesKey(TypeReminder, k.Setting, Source{k.SourceType, k.Source}, k.TriggerKey))
+	d, err := seriesTable.Get(ctx, tx, scope, of)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
 	}

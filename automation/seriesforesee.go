@@ -65,7 +65,7 @@ func (t *taking) foresee(p *plan, stored *series, rows map[int64]*Schedule) erro
 		return t.fill(p, &fresh)
 	}
 	after, row := *stored, rows[stored.ID]
-	if p.moves = t.change(&after, p.series, row); !p.moves {
+	if p.moves = t.change(&after, p, row); !p.moves {
 		p.found = row
 	} else if row != nil && runs(row) && !row.ScheduledOn.Equal(after.NextOn) {
 		p.ends = row
@@ -80,7 +80,10 @@ func (p *scannedPage) foreseeSeries(ctx context.Context, tx storage.Tx, among []
 	for _, x := range among {
 		all = append(all, x.asked...)
 	}
-	all, err := foreseeSeries(ctx, tx, p.now, all)
+	all, err := p.s.shadowSeries(ctx, tx, all)
+	if err == nil {
+		all, err = foreseeSeries(ctx, tx, p.now, all)
+	}
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func missingSeries(ctx context.Context, tx storage.Tx, now time.Time, limit int)
 			return nil, err
 		}
 		for _, d := range page {
-			if row := rows[d.ID]; len(out) < limit && (row == nil || !runs(row)) {
+			if row := rows[d.ID]; len(out) < limit && (row == nil || !runs(row) && !row.inShadow()) {
 				out = append(out, d)
 			}
 		}

@@ -25,11 +25,16 @@ func (s *Scheduler) planRecurring(ctx context.Context, c Candidate, t ReminderTy
 		return plan{}, field, err
 	}
 	c.AutomationType = TypeReminder
-	c.Setting, c.TriggerKey = cmp.Or(c.Setting, c.Type), cmp.Or(c.TriggerKey, "default")
+	c.Setting, c.TriggerKey = cmp.Or(c.Setting, c.Type), cmp.Or(c.TriggerKey, defaultTriggerKey)
 	if t.Urgent && c.Lane == storage.LaneNormal {
 		c.Lane = storage.LaneUrgent
 	}
-	row := c.row("", Recurring, keys.Input{})
+	return s.planSeries(ctx, c, t, Recurring)
+}
+
+// planSeries is the series of a checked candidate.
+func (s *Scheduler) planSeries(ctx context.Context, c Candidate, t ReminderType, trigger TriggerType) (plan, string, error) {
+	row := c.row("", trigger, keys.Input{})
 	want := series{
 		Record:         storage.Record{Scope: c.Scope, Type: c.Type, Lane: c.Lane},
 		AutomationType: row.AutomationType, Setting: row.Setting, SourceType: row.SourceType, Source: row.Source,

@@ -16,7 +16,7 @@ const (
 // changes the status checks itself against it.
 var machine = states.Machine{
 	Name:  "Schedule",
-	Start: []string{StatusPending},
+	Start: []string{StatusPending, StatusDeactivated}, // the latter in shadow
 	Edges: []states.Edge{
 		{From: StatusPending, To: StatusProcessing, Event: "claimed"},
 		{From: StatusProcessing, To: StatusCompleted, Event: "delivery work is queued"},

@@ -69,7 +69,7 @@ func (b *batch) loadSome(ctx context.Context, scope Scope, ids []string, bySetti
 // checkLateness ends what is not worth its work any more.
 func (b *batch) checkLateness(context.Context) {
 	for _, t := range b.open() {
-		if b.reminder.Lateness.tooLate(b.now, t.row.ScheduledOn) {
+		if b.lateness.tooLate(b.now, t.row.ScheduledOn) {
 			t.stop = TooLate
 		}
 	}

@@ -12,6 +12,8 @@ import (
 type telemetry struct {
 	ensuredRows, events, ended, untraced metric.Int64Counter
 	reconciled, repaired                 metric.Int64Counter
+	rolloutRuns                          metric.Int64Counter
+	rolloutLatency                       metric.Float64Histogram
 }
 
 func newTelemetry(o Options) *telemetry {
@@ -23,13 +25,20 @@ func newTelemetry(o Options) *telemetry {
 		}
 		return c
 	}
+	latency, err := m.Float64Histogram("belfry.automation.rollout.latency", metric.WithUnit("s"),
+		metric.WithDescription("From the moment of a guarded run to its delivery here, by stage."))
+	if err != nil {
+		panic(err) // the name is a constant
+	}
 	return &telemetry{
-		ensuredRows: counter("belfry.automation.ensured", "Candidates ensured, by outcome."),
-		events:      counter("belfry.automation.events", "Events handled, by outcome."),
-		ended:       counter("belfry.automation.deactivated", "Rows that events ended, by reason."),
-		reconciled:  counter("belfry.automation.reconciled.sources", "Sources that reconciliation looked at, by outcome."),
-		repaired:    counter("belfry.automation.reconciled.rows", "Rows that reconciliation repaired, by what it did."),
-		untraced:    counter("belfry.automation.traces.failed", "Traces of rows that could not be written."),
+		rolloutRuns:    counter("belfry.automation.rollout.runs", "Runs under the ownership guard that the due pass settled, by stage and outcome."),
+		rolloutLatency: latency,
+		ensuredRows:    counter("belfry.automation.ensured", "Candidates ensured, by outcome."),
+		events:         counter("belfry.automation.events", "Events handled, by outcome."),
+		ended:          counter("belfry.automation.deactivated", "Rows that events ended, by reason."),
+		reconciled:     counter("belfry.automation.reconciled.sources", "Sources that reconciliation looked at, by outcome."),
+		repaired:       counter("belfry.automation.reconciled.rows", "Rows that reconciliation repaired, by what it did."),
+		untraced:       counter("belfry.automation.traces.failed", "Traces of rows that could not be written."),
 	}
 }
 

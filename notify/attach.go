@@ -18,11 +18,16 @@ import (
 // content names is removed after that day, so that a rendering which is thrown
 // away leaves nothing.
 func Attach(ctx context.Context, blobs storage.Blobs, name, mediaType, contentID string, r io.Reader) (AttachmentRef, error) {
-	a := AttachmentRef{Name: name, MediaType: mediaType, ContentID: contentID}
+	return PutFile(ctx, blobs, AttachmentRef{Name: name, MediaType: mediaType, ContentID: contentID}, r, MaxAttachments)
+}
+
+// PutFile is [Attach] with a limit in bytes of the caller's own, for files that a
+// message has a link to. It returns a with its Blob.
+func PutFile(ctx context.Context, blobs storage.Blobs, a AttachmentRef, r io.Reader, limit int64) (AttachmentRef, error) {
 	if err := a.checkLabels(); err != nil {
 		return AttachmentRef{}, fmt.Errorf("%w: attachment: %w", ErrContent, err)
 	}
-	ref, err := blobs.Put(ctx, &limited{r: r, left: MaxAttachments})
+	ref, err := blobs.Put(ctx, &limited{r: r, left: limit, limit: limit})
 	if err != nil {
 		return AttachmentRef{}, fmt.Errorf("notify: attach: %w", err)
 	}
@@ -32,8 +37,8 @@ func Attach(ctx context.Context, blobs storage.Blobs, name, mediaType, contentID
 
 // limited is a reader with an error where an io.LimitReader has an end.
 type limited struct {
-	r    io.Reader
-	left int64
+	r           io.Reader
+	left, limit int64
 }
 
 func (l *limited) Read(p []byte) (int, error) {
@@ -42,7 +47,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	}
 	n, err := l.r.Read(p)
 	if l.left -= int64(n); l.left < 0 {
-		return 0, fmt.Errorf("%w: attachment has more than %d bytes", ErrContent, MaxAttachments)
+		return 0, fmt.Errorf("%w: attachment has more than %d bytes", ErrContent, l.limit)
 	}
 	return n, err
 }

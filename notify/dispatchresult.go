@@ -31,10 +31,12 @@ type DispatchResult struct {
 	AutomationJob Coordinates `json:"automationJob,omitzero"`
 	Notification  Coordinates `json:"notification,omitzero"`
 	// Scheduler is the dispatch guard, see [Schedule.Guard].
-	Scheduler        string        `json:"scheduler,omitempty"`
-	MessagingJob     string        `json:"messagingJob,omitempty"` // its GUID
-	UserMessages     []Coordinates `json:"userMessages,omitempty"`
-	OutgoingMessages []Coordinates `json:"outgoingMessages,omitempty"`
+	Scheduler    string `json:"scheduler,omitempty"`
+	MessagingJob string `json:"messagingJob,omitempty"` // its GUID
+	// Files are those of a report: its blobs, and the names that they go by.
+	Files            []AttachmentRef `json:"files,omitempty"`
+	UserMessages     []Coordinates   `json:"userMessages,omitempty"`
+	OutgoingMessages []Coordinates   `json:"outgoingMessages,omitempty"`
 	// SkippedReason and ConflictReason are codes; Summary is for people.
 	SkippedReason  string `json:"skippedReasonCode,omitempty"`
 	ConflictReason string `json:"conflictReasonCode,omitempty"`
@@ -44,7 +46,7 @@ type DispatchResult struct {
 // IsZero reports whether nothing was dispatched yet.
 func (r DispatchResult) IsZero() bool {
 	return r.Path == "" && r.AutomationJob == Coordinates{} && r.Notification == Coordinates{} && r.Scheduler == "" &&
-		r.MessagingJob == "" && len(r.UserMessages)+len(r.OutgoingMessages) == 0 &&
+		r.MessagingJob == "" && len(r.Files) == 0 && len(r.UserMessages)+len(r.OutgoingMessages) == 0 &&
 		r.SkippedReason == "" && r.ConflictReason == "" && r.Summary == ""
 }
 
@@ -58,6 +60,7 @@ func (r DispatchResult) Merge(later DispatchResult) DispatchResult {
 		Notification:     either(later.Notification, r.Notification),
 		Scheduler:        cmp.Or(later.Scheduler, r.Scheduler),
 		MessagingJob:     cmp.Or(later.MessagingJob, r.MessagingJob),
+		Files:            lastFiles(r.Files, later.Files),
 		UserMessages:     union(r.UserMessages, later.UserMessages),
 		OutgoingMessages: union(r.OutgoingMessages, later.OutgoingMessages),
 		SkippedReason:    cmp.Or(later.SkippedReason, r.SkippedReason),
@@ -71,6 +74,13 @@ func either(a, b Coordinates) Coordinates {
 		return b
 	}
 	return a
+}
+
+func lastFiles(a, b []AttachmentRef) []AttachmentRef {
+	if len(b) == 0 {
+		return slices.Clone(a)
+	}
+	return slices.Clone(b)
 }
 
 func union(a, b []Coordinates) []Coordinates {

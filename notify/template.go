@@ -33,6 +33,10 @@ func (t Template) Render(ctx context.Context, j Job, r Recipient) (Content, erro
 	return compiled.Render(ctx, j, r)
 }
 
+// Compile parses the templates once, for a [Renderer] that is given to nobody's
+// Register itself.
+func (t Template) Compile() (Renderer, error) { return t.compile() }
+
 // executor is what both kinds of template have in common.
 type executor interface{ Execute(io.Writer, any) error }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
-const dayLength = 24 * time.Hour
+const oneDay = 24 * time.Hour
 
 func TestDurationsAreRead(t *testing.T) {
 	t.Parallel()
@@ -19,10 +19,10 @@ func TestDurationsAreRead(t *testing.T) {
 		length    time.Duration
 		canonical string
 	}{
-		"0d": {0, "0d"}, "15m": {15 * time.Minute, "15m"}, "4h": {4 * time.Hour, "4h"}, "2d": {2 * dayLength, "2d"}, "1w": {7 * dayLength, "7d"},
-		"60d": {60 * dayLength, "60d"}, "1d12h": {36 * time.Hour, "1d12h"}, "36h": {36 * time.Hour, "1d12h"}, "90m": {90 * time.Minute, "1h30m"},
-		"1w2d3h4m": {9*dayLength + 3*time.Hour + 4*time.Minute, "9d3h4m"}, "0w0d0h0m": {0, "0d"}, "007d": {7 * dayLength, "7d"}, "1d0h5m": {dayLength + 5*time.Minute, "1d5m"},
-		"106751d23h47m": {106751*dayLength + 23*time.Hour + 47*time.Minute, "106751d23h47m"}, // the longest
+		"0d": {0, "0d"}, "15m": {15 * time.Minute, "15m"}, "4h": {4 * time.Hour, "4h"}, "2d": {2 * oneDay, "2d"}, "1w": {7 * oneDay, "7d"},
+		"60d": {60 * oneDay, "60d"}, "1d12h": {36 * time.Hour, "1d12h"}, "36h": {36 * time.Hour, "1d12h"}, "90m": {90 * time.Minute, "1h30m"},
+		"1w2d3h4m": {9*oneDay + 3*time.Hour + 4*time.Minute, "9d3h4m"}, "0w0d0h0m": {0, "0d"}, "007d": {7 * oneDay, "7d"}, "1d0h5m": {oneDay + 5*time.Minute, "1d5m"},
+		"106751d23h47m": {106751*oneDay + 23*time.Hour + 47*time.Minute, "106751d23h47m"}, // the longest
 	} {
 		got, err := survey.ParseDuration(text)
 		if err != nil || time.Duration(got) != want.length || got.String() != want.canonical {
@@ -78,7 +78,7 @@ func TestDurationsInJSON(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, d, err)
 		}
 	}
-	for _, d := range []time.Duration{-dayLength, time.Second, dayLength + 1} {
+	for _, d := range []time.Duration{-oneDay, time.Second, oneDay + 1} {
 		if text, err := json.Marshal(survey.Duration(d)); err == nil {
 			t.Errorf("%v became %s", d, text)
 		}

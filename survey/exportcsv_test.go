@@ -25,7 +25,7 @@ func (h *host) twoAnswers() {
 	h.publish(csiGR)
 	h.submit(h.invite("one", func(r *survey.Instance) { r.CustomerRef, r.BusinessUnit = "@cmd", "erbil" }), complains)
 	h.publish(csiGR2)
-	h.clock.Add(dayLength)
+	h.clock.Add(oneDay)
 	h.submit(h.invite("two", func(r *survey.Instance) { r.SurveyVersion = 2 }),
 		`{"rate": 9, "has-a-complaint": "no", "remark": "=HYPERLINK(\"http://x\")\nand \"more\", so", "extras": ["tyres", "-wash"], "delta": -5}`)
 }
@@ -59,13 +59,13 @@ func TestAnExportIsOfItsRange(t *testing.T) {
 			columns int
 		}{
 			"all":         {survey.ResponseQuery{SurveyID: 4523}, "id-one id-two", 15},
-			"since":       {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(dayLength)}, "id-two", 14},
-			"until":       {survey.ResponseQuery{SurveyID: 4523, Until: start.Add(dayLength)}, "id-one", 12},
+			"since":       {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(oneDay)}, "id-two", 14},
+			"until":       {survey.ResponseQuery{SurveyID: 4523, Until: start.Add(oneDay)}, "id-one", 12},
 			"one unit":    {survey.ResponseQuery{SurveyID: 4523, BusinessUnits: []string{"erbil"}}, "id-one", 12},
 			"no unit":     {survey.ResponseQuery{SurveyID: 4523, BusinessUnits: []string{}}, "", 9},
 			"the first":   {survey.ResponseQuery{SurveyID: 4523, Limit: 1}, "id-one", 12},
 			"another one": {survey.ResponseQuery{SurveyID: 4524}, "", 9},
-			"nothing yet": {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(2 * dayLength)}, "", 9},
+			"nothing yet": {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(2 * oneDay)}, "", 9},
 		} {
 			records, err := csv.NewReader(strings.NewReader(h.csv(c.q))).ReadAll()
 			if err != nil {
@@ -84,7 +84,7 @@ func TestAnExportAsJSONLinesSaysAll(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.twoAnswers()
 		var out bytes.Buffer
-		n, err := h.survey.ExportJSONLines(t.Context(), "", &out, survey.ResponseQuery{SurveyID: 4523, Until: start.Add(dayLength)})
+		n, err := h.survey.ExportJSONLines(t.Context(), "", &out, survey.ResponseQuery{SurveyID: 4523, Until: start.Add(oneDay)})
 		h.same("error", error(nil), err)
 		h.same("responses", 1, n)
 		h.same("line", `{"publicId":"id-one","surveyId":4523,"surveyVersion":1,"triggerId":"csi-gr-trigger","businessUnit":"erbil","customerRef":"@cmd",`+

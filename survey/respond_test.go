@@ -31,11 +31,11 @@ const (
 func (h *host) invite(token string, change ...func(*survey.Instance)) string {
 	h.t.Helper()
 	r := &survey.Instance{
-		Record:   storage.Record{Key: "4523:csi-gr-trigger:" + token, Type: "memory:default", Status: survey.StatusSent, DueOn: start.Add(dayLength)},
+		Record:   storage.Record{Key: "4523:csi-gr-trigger:" + token, Type: "memory:default", Status: survey.StatusSent, DueOn: start.Add(oneDay)},
 		PublicID: "id-" + token, LinkHash: survey.LinkHash(token), SurveyID: 4523, SurveyVersion: 1, TriggerID: "csi-gr-trigger",
 		TriggeredOn: start, TriggeredBy: "event:service-visit-closed", Metadata: json.RawMessage(visit), CustomerRef: "cust-123",
 		Channel: "memory:default", RecipientAddress: "+964 770 000 0001", RecipientLocale: "ar", UniqueHash: token, CreatedOn: start,
-		NextSendOn: start.Add(dayLength), LastSentOn: start, SendOrdinal: 1,
+		NextSendOn: start.Add(oneDay), LastSentOn: start, SendOrdinal: 1,
 	}
 	for _, f := range change {
 		f(r)

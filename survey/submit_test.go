@@ -33,7 +33,7 @@ func TestI23_AResponseEndsItsInstanceAndMakesOneEvent(t *testing.T) {
 			CompletedOn: start.Add(time.Minute), SubmittedOn: start.Add(time.Hour),
 			Answers: json.RawMessage(`{"complaint":"It was late.","has-a-complaint":"yes","rate":3}`),
 		}, stored)
-		h.clock.Add(60 * dayLength)
+		h.clock.Add(60 * oneDay)
 		h.drain()
 		h.same("sends", 0, len(h.sent()))
 	})
@@ -178,12 +178,12 @@ func TestAnswersThatDoNotFitChangeNothing(t *testing.T) {
 func TestALinkThatDoesNotLeadToASurveySaysNothing(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
-		h.clock.Add(dayLength)
+		h.clock.Add(oneDay)
 		tokens := map[string]string{
 			"unknown": "unknown", "empty": "", "malformed": "\x00\xff' OR 1=1",
 			"expired": h.invite("expired", func(r *survey.Instance) { r.Status, r.DueOn = survey.StatusExpired, time.Time{} }),
 			"deleted": h.invite("deleted", func(r *survey.Instance) { r.DeletedOn = start }),
-			"late":    h.invite("late", func(r *survey.Instance) { r.ExpiresOn = start.Add(dayLength) }),
+			"late":    h.invite("late", func(r *survey.Instance) { r.ExpiresOn = start.Add(oneDay) }),
 		}
 		for name, token := range tokens {
 			_, err := h.survey.Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(content)})
@@ -224,7 +224,7 @@ func TestAHostCompletesAnInstanceWhoseFormIsElsewhere(t *testing.T) {
 func TestAFormOfTheFutureIsCompletedNow(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
-		got, err := h.survey.Submit(t.Context(), h.invite("one"), survey.Response{Answers: json.RawMessage(content), CompletedOn: start.Add(dayLength)})
+		got, err := h.survey.Submit(t.Context(), h.invite("one"), survey.Response{Answers: json.RawMessage(content), CompletedOn: start.Add(oneDay)})
 		h.same("error", error(nil), err)
 		h.same("completed", start, got.CompletedOn)
 	})

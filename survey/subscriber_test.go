@@ -109,7 +109,7 @@ func TestAResponseWaitsVisiblyForItsSubscriber(t *testing.T) {
 		h.publish(csiGR)
 		h.invite("one")
 		h.submit("one", content)
-		h.clock.Add(365 * dayLength)
+		h.clock.Add(365 * oneDay)
 		h.drain()
 		h.same("event", "Pending: bi Pending 0", h.event("id-one"))
 		other := h.service(nil) // the process that has it comes up
@@ -132,7 +132,7 @@ func TestASubscriberThatComesLaterGetsOlderResponsesByReplay(t *testing.T) {
 		for _, token := range []string{"one", "two"} {
 			h.invite(token)
 			h.submit(token, content)
-			h.clock.Add(dayLength)
+			h.clock.Add(oneDay)
 		}
 		h.same("nobody is addressed", "Dispatched: ", h.event("id-one"))
 		drain()
@@ -142,7 +142,7 @@ func TestASubscriberThatComesLaterGetsOlderResponsesByReplay(t *testing.T) {
 		drain()
 		h.same("heard", []string{"bi id-three"}, e.hear())
 
-		q := survey.ResponseQuery{SurveyID: 4523, Since: start.Add(dayLength)}
+		q := survey.ResponseQuery{SurveyID: 4523, Since: start.Add(oneDay)}
 		for i, want := range []int{1, 1, 0} { // a dry run, in earnest, again
 			n, err := h.survey.ReplayMissed(t.Context(), "", "bi", q, sam, i == 0)
 			h.same("error", error(nil), err)
@@ -174,7 +174,7 @@ func TestI24_AFailureIsTriedAgainThenADeadLetterThenReplayed(t *testing.T) {
 			h.drain()
 		}
 		h.same("event", "Failed: bi DeadLetter 9, tickets Dispatched 0", h.event("id-one"))
-		h.clock.Add(300 * dayLength)
+		h.clock.Add(300 * oneDay)
 		h.drain()
 		h.same("calls", 10, len(e.hear()))
 		dead, err := h.survey.DeadLetters(t.Context(), "", "bi", 0)

@@ -20,8 +20,8 @@ func (r *triggerRow) ref() versionRef {
 }
 
 // ref is the version that an instance is pinned to, without the hash.
-func (r *Instance) ref() versionRef {
-	return versionRef{Scope: r.Scope, SurveyID: r.SurveyID, Number: r.SurveyVersion}
+func (i *Instance) ref() versionRef {
+	return versionRef{Scope: i.Scope, SurveyID: i.SurveyID, Number: i.SurveyVersion}
 }
 
 func (r *versionRow) ref() versionRef {

@@ -6,6 +6,7 @@ import "slices"
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
 	channelMutants, convergeMutants, gateMutants, healthMutants, notifyMutants, outboxMutants,
-	providerMutants, reconcileMutants, recurringMutants, settingsMutants, supportMutants, surveyConfigMutants,
-	surveyIngestMutants, surveyResponseMutants, surveySendMutants, thresholdMutants, trackerMutants,
+	ownershipMutants, providerMutants, reconcileMutants, recurringMutants, reportMutants, settingsMutants,
+	supportMutants, surveyConfigMutants, surveyIngestMutants, surveyResponseMutants, surveySendMutants, surveyhttpMutants,
+	thresholdMutants, trackerMutants,
 )

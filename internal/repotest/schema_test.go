@@ -8,6 +8,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/pgtest"
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // claim would have to write.
 func TestTheMigrationsMakeTheTablesOfAllDomains(t *testing.T) {
 	t.Parallel()
-	schemas := slices.Concat(storage.Schemas(), notify.Schemas(), automation.Schemas(), settings.Schemas(), outbox.Schemas(), survey.Schemas())
+	schemas := slices.Concat(storage.Schemas(), notify.Schemas(), automation.Schemas(), settings.Schemas(), report.Schemas(), outbox.Schemas(), survey.Schemas())
 	for name, open := range map[string]func(testing.TB, clock.Clock) storage.Store{
 		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
 	} {

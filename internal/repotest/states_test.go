@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/notify"
@@ -47,6 +48,10 @@ func statePage() string {
 	for _, m := range automation.States() {
 		printMachine(&b, m)
 	}
+	b.WriteString("\n## Package automation/report\n")
+	for _, m := range report.States() {
+		printMachine(&b, m)
+	}
 	b.WriteString("\n## Package notify\n")
 	for _, m := range notify.States() {
 		printMachine(&b, m)
@@ -78,7 +83,7 @@ func printMachine(b *strings.Builder, m states.Machine) {
 // no edge onwards is named as an end.
 func TestI15_EveryStateLeadsToAnEnd(t *testing.T) {
 	t.Parallel()
-	for _, m := range slices.Concat(automation.States(), notify.States(), survey.States()) {
+	for _, m := range slices.Concat(automation.States(), report.States(), notify.States(), survey.States()) {
 		for _, s := range m.States() {
 			if !leadsToAnEnd(m, s) {
 				t.Errorf("%s: nothing leads from %s to an end", m.Name, s)

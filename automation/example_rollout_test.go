@@ -1,0 +1,250 @@
+package automation_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// migration is a host that moves its certificates from an old job to Belfry: three
+// of them are due on 1 April, as the old job knows.
+func migration(ctx context.Context) (store *memory.Store, reminders *automation.Scheduler, tick func(time.Time), keys []string) {
+	store, clk := open()
+	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		fmt.Println("Belfry sends:", m.Subject)
+		return notify.Receipt{ID: "1"}, nil
+	}))
+	reminders = automation.New(store, out, nil)
+	certificates := certificate
+	certificates.Guarded = true
+	reminders.Register(certificates)
+	var expiring []automation.Candidate
+	for _, id := range []string{"7", "8", "9"} {
+		expiring = append(expiring, automation.Candidate{
+			Type: "certificate", Source: automation.Source{Type: "employee", ID: id}, BusinessUnit: "dublin",
+			TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30,
+		})
+	}
+	made, err := reminders.Ensure(ctx, expiring...)
+	if err != nil {
+		panic(err)
+	}
+	for _, e := range made {
+		keys = append(keys, e.Key)
+	}
+	poller := belfry.NewPoller(store, nil, reminders, out)
+	tick = func(on time.Time) {
+		clk.Set(on)
+		if err := poller.Drain(ctx); err != nil {
+			panic(err)
+		}
+	}
+	return store, reminders, tick, keys
+}
+
+var (
+	part = automation.RolloutPart{Type: "certificate", BusinessUnit: "dublin"}
+	by   = automation.By{Actor: "ann", Reason: "certificates of Dublin move to Belfry"}
+	due  = time.Date(2026, 4, 1, 8, 0, 0, 0, time.UTC) // 09:00 in Dublin
+)
+
+// A part of the work moves from an old scheduler to Belfry, and back.
+func ExampleScheduler_MoveRollout() {
+	ctx := context.Background()
+	_, reminders, tick, _ := migration(ctx)
+	move := func(to automation.Stage, dryRun bool) {
+		move, err := reminders.MoveRollout(ctx, part, to, by, dryRun)
+		fmt.Printf("to %v: taken %d, returned %d, left %d %v\n", to, move.Taken, move.Returned, move.Left, err)
+	}
+	move(automation.StageShadow, false)
+	move(automation.StageRunNow, false)
+	move(automation.StageScheduled, true)
+	move(automation.StageScheduled, false)
+	move(automation.StageShadow, false) // second thoughts
+	move(automation.StageRunNow, false)
+	move(automation.StageScheduled, false)
+	tick(due)
+	move(automation.StageCutOver, false)
+	// Output:
+	// to 1 Shadow: taken 0, returned 0, left 0 <nil>
+	// to 2 RunNow: taken 0, returned 0, left 0 <nil>
+	// to 3 Scheduled: taken 3, returned 0, left 0 <nil>
+	// to 3 Scheduled: taken 3, returned 0, left 0 <nil>
+	// to 1 Shadow: taken 0, returned 3, left 0 <nil>
+	// to 2 RunNow: taken 0, returned 0, left 0 <nil>
+	// to 3 Scheduled: taken 3, returned 0, left 0 <nil>
+	// Belfry sends: Your certificate expires on 2026-05-01
+	// Belfry sends: Your certificate expires on 2026-05-01
+	// Belfry sends: Your certificate expires on 2026-05-01
+	// to 4 CutOver: taken 0, returned 0, left 0 <nil>
+}
+
+// In shadow Belfry sends nothing, and tells how it differs from the old job.
+func ExampleScheduler_Compare() {
+	ctx := context.Background()
+	_, reminders, tick, keys := migration(ctx)
+	part := automation.RolloutPart{Type: "certificate", BusinessUnit: "dublin"}
+	dryRun, since, ranOn := false, due.Add(-24*time.Hour), due.Add(20*time.Minute)
+	move, err := reminders.MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
+	fmt.Println(move.To, err)
+	tick(due.Add(time.Hour))
+	for _, key := range keys[:2] { // the old job forgot one
+		report, err := reminders.ReportOldRun(ctx, part, automation.OldRun{Key: key, RanOn: ranOn})
+		fmt.Println("recorded:", report.Recorded, err)
+	}
+	comparison, err := reminders.Compare(ctx, part, automation.Window{From: since}, 5*time.Minute)
+	fmt.Println("both:", comparison.Both, "late:", comparison.Late, "same:", comparison.Same(), err)
+	for _, run := range comparison.Runs {
+		fmt.Println(run.Kind, run.Key)
+	}
+	// Output:
+	// 1 Shadow <nil>
+	// recorded: 1 <nil>
+	// recorded: 1 <nil>
+	// both: 2 late: 2 same: false <nil>
+	// OnlyHere reminder:certificate:employee:9:default:2026-05-01:30
+	// RanLate reminder:certificate:employee:7:default:2026-05-01:30
+	// RanLate reminder:certificate:employee:8:default:2026-05-01:30
+}
+
+// The old job, in Go: it marks the run in the transaction that creates what it
+// sends, and creates nothing if it is refused.
+func ExampleScheduler_DeliverForOldScheduler() {
+	ctx := context.Background()
+	store, reminders, _, keys := migration(ctx)
+	coordinates := json.RawMessage(`{"mail":"m-1"}`)
+	deliver := func(key string) error {
+		return store.InTx(ctx, func(tx storage.Tx) error {
+			guard := reminders.WithTx(tx)
+			answers, err := guard.DeliverForOldScheduler(ctx, "", automation.OldRun{Key: key, Coordinates: coordinates})
+			if err != nil || !answers[0].Granted {
+				return errors.Join(err, errors.New("not ours"))
+			}
+			fmt.Println("the old job sends", key) // a row of its own outbox, in the same transaction
+			return nil
+		})
+	}
+	asked, err := reminders.AcquireForOldScheduler(ctx, "", keys[0])
+	fmt.Println("granted:", asked[0].Granted, err)
+	fmt.Println(deliver(keys[0]))
+	for stage := automation.StageShadow; stage <= automation.StageScheduled; stage++ {
+		if _, err := reminders.MoveRollout(ctx, part, stage, by, false); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println(deliver(keys[1]))
+	owner, err := reminders.Ownership(ctx, "", keys[1])
+	fmt.Println(owner.Owner, owner.Status, owner.Version, err)
+	// Output:
+	// granted: true <nil>
+	// the old job sends reminder:certificate:employee:7:default:2026-05-01:30
+	// <nil>
+	// not ours
+	// AutomationScheduler Owned 2 <nil>
+}
+
+// Before scheduled runs move, people pick single ones.
+func ExampleScheduler_TransferOwnership() {
+	ctx := context.Background()
+	_, reminders, tick, keys := migration(ctx)
+	key := keys[0]
+	for stage := automation.StageShadow; stage <= automation.StageRunNow; stage++ {
+		if _, err := reminders.MoveRollout(ctx, part, stage, by, false); err != nil {
+			panic(err)
+		}
+	}
+	err := reminders.TransferOwnership(ctx, "", key, automation.AutomationScheduler, by)
+	fmt.Println(err)
+	tick(due)
+	for _, key := range keys[:2] {
+		owner, err := reminders.Ownership(ctx, "", key)
+		fmt.Println(owner.Owner, owner.Status, err)
+	}
+	// Output:
+	// <nil>
+	// Belfry sends: Your certificate expires on 2026-05-01
+	// AutomationScheduler DeliveryCreated <nil>
+	// OldScheduler Owned <nil>
+}
+
+// What to watch while a stage lasts.
+func ExampleScheduler_RolloutReport() {
+	ctx := context.Background()
+	_, reminders, tick, _ := migration(ctx)
+	since, dryRun := due, false
+	move, err := reminders.MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
+	fmt.Println(move.To, err)
+	picked, err := reminders.MoveRollout(ctx, part, automation.StageRunNow, by, dryRun)
+	fmt.Println(picked.To, err)
+	taken, err := reminders.MoveRollout(ctx, part, automation.StageScheduled, by, dryRun)
+	fmt.Println(taken.To, "taken:", taken.Taken, err)
+	tick(due.Add(2 * time.Minute))
+	health, err := reminders.RolloutReport(ctx, part, automation.Window{From: since})
+	for _, s := range health.Stages {
+		fmt.Printf("%v: delivered %d of %d, conflicts %d, half of them within %v\n", s.Stage, s.Delivered, s.Runs, s.Conflicts, s.LatencyMedian)
+	}
+	conflicts, err2 := reminders.OwnershipConflicts(ctx, "", notify.Page{})
+	fmt.Println(len(conflicts), err, err2)
+	left, err := reminders.MoveRollout(ctx, part, automation.StageCutOver, by, dryRun)
+	fmt.Println(left.To, "left:", left.Left, err)
+	returned, err := reminders.MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
+	fmt.Println(returned.To, "returned:", returned.Returned, err)
+	// Output:
+	// 1 Shadow <nil>
+	// 2 RunNow <nil>
+	// 3 Scheduled taken: 3 <nil>
+	// Belfry sends: Your certificate expires on 2026-05-01
+	// Belfry sends: Your certificate expires on 2026-05-01
+	// Belfry sends: Your certificate expires on 2026-05-01
+	// 3 Scheduled: delivered 3 of 3, conflicts 0, half of them within 2m0s
+	// 0 <nil> <nil>
+	// 4 CutOver left: 0 <nil>
+	// 1 Shadow returned: 0 <nil>
+}
+
+// The narrowest part counts.
+func ExampleScheduler_Rollouts() {
+	ctx := context.Background()
+	_, reminders, _, _ := migration(ctx)
+	for _, p := range []automation.RolloutPart{{Type: "certificate"}, part} {
+		if _, err := reminders.MoveRollout(ctx, p, automation.StageShadow, by, false); err != nil {
+			panic(err)
+		}
+	}
+	if _, err := reminders.MoveRollout(ctx, part, automation.StageRunNow, by, false); err != nil {
+		panic(err)
+	}
+	all, err := reminders.Rollouts(ctx, "")
+	for _, r := range all {
+		fmt.Printf("%s %q: %v, moving: %v\n", r.Type, r.BusinessUnit, r.Stage, r.Moving)
+	}
+	fmt.Println(err)
+	// Output:
+	// certificate "": 1 Shadow, moving: false
+	// certificate "dublin": 2 RunNow, moving: false
+	// <nil>
+}
+
+// A host's own type comes under the guard as well.
+func ExampleGuarded() {
+	ctx := context.Background()
+	store, _ := open()
+	work := automation.New(store, notify.New(store, nil), nil)
+	export := automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+		return make([]automation.Outcome, len(due)), nil
+	})
+	work.Handle("export", automation.Guarded(export))
+	got, err := work.Ensure(ctx, automation.Candidate{
+		AutomationType: "export", Source: automation.Source{Type: "file", ID: "1"}, ScheduledOn: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC),
+	})
+	fmt.Println(got[0].Status, err)
+	// Output: Deactivated <nil>
+}

@@ -1,0 +1,355 @@
+package automation
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// I-22: the run belongs to this side, so the old scheduler is refused, before
+// and after it was delivered.
+func TestI22_TheOldSchedulerIsRefusedWhatIsNotItsOwn(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.guardCertificates(nil)
+		w.to(certificatesPart, StageScheduled)
+		w.ensure(candidate(nil))
+		w.owned(certificateKey, AutomationScheduler, OwnershipOwned)
+		w.clk.Set(whenDue)
+		if w.asks(certificateKey) || w.old(certificateKey, `{}`) {
+			w.t.Error("the old scheduler was granted the run")
+		}
+		w.poll()
+		w.owned(certificateKey, AutomationScheduler, OwnershipDeliveryCreated)
+		if w.asks(certificateKey) || w.old(certificateKey, `{}`) || len(w.out.dispatched()) != 1 {
+			w.t.Error("delivered, and then granted", w.out.dispatched())
+		}
+		got, _ := w.s.Ownership(w.ctx, "", certificateKey)
+		job, _ := w.s.Explain(w.ctx, "", certificateKey)
+		want := `{"notification":{"pk":"7","rk":"` + job.Dispatched.Notification.RowKey + `"}}`
+		if string(got.Coordinates) != want || got.Stage != StageScheduled || !got.EndedOn.Equal(whenDue) {
+			w.t.Errorf("%s, want %s: %+v", got.Coordinates, want, got)
+		}
+	})
+}
+
+// I-22: the old scheduler has delivered while the row was on its way: the row is
+// held, names both sides, and nothing of it goes out, now or later.
+func TestI22_ARunThatTheOldSchedulerDeliveredIsHeld(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.guardCertificates(nil)
+		w.to(certificatesPart, StageScheduled)
+		w.ensure(candidate(nil))
+		w.setOwnership(certificateKey, func(o *ownership) { o.give(OldScheduler) })
+		w.clk.Set(whenDue)
+		if !w.old(certificateKey, `{"mail":"m-1"}`) {
+			w.t.Fatal("the old scheduler was refused its own run")
+		}
+		w.poll()
+		w.is(certificateKey, "Failed OwnershipConflict held OwnershipConflict")
+		row := w.row(certificateKey)
+		for _, part := range []string{"AutomationScheduler", "OldScheduler", "DeliveryCreated", `"m-1"`, `"notification"`} {
+			if !strings.Contains(row.HoldDetail, part) {
+				w.t.Errorf("the detail does not name %s: %s", part, row.HoldDetail)
+			}
+		}
+		if d, _ := row.Dispatched(); !d.Notification.IsZero() || d.ConflictReason != string(OwnershipConflict) {
+			w.t.Errorf("%+v", d)
+		}
+		w.do(w.s.Release)
+		w.poll()
+		w.is(certificateKey, "Failed OwnershipConflict held OwnershipConflict")
+		if got := w.out.dispatched(); len(got) != 0 {
+			w.t.Error("a second delivery", got)
+		}
+		conflicts, err := w.s.OwnershipConflicts(w.ctx, "", notify.Page{})
+		if err != nil || len(conflicts) != 1 || conflicts[0].Key != certificateKey || !strings.Contains(string(conflicts[0].Ownership.Coordinates), "m-1") {
+			w.t.Errorf("%+v %v", conflicts, err)
+		}
+		if others, err := w.s.OwnershipConflicts(w.ctx, "north", notify.Page{}); err != nil || len(others) != 0 {
+			w.t.Errorf("another tenant sees %+v %v", others, err)
+		}
+	})
+}
+
+// The old scheduler has begun, and will never finish: support gives the run to
+// this side and releases it.
+func TestSupportResolvesAConflict(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.guardCertificates(nil)
+		w.to(certificatesPart, StageScheduled)
+		w.ensure(candidate(nil))
+		w.setOwnership(certificateKey, func(o *ownership) { o.give(OldScheduler) })
+		w.pollAt(whenDue)
+		w.is(certificateKey, "Failed OwnershipConflict held OwnershipConflict")
+		if err := w.s.TransferOwnership(w.ctx, "", certificateKey, AutomationScheduler, ann); err != nil {
+			w.t.Fatal(err)
+		}
+		w.do(w.s.Release)
+		w.poll()
+		w.owned(certificateKey, AutomationScheduler, OwnershipDeliveryCreated)
+		if len(w.out.dispatched()) != 1 || w.old(certificateKey, "") {
+			w.t.Error(w.out.dispatched())
+		}
+		if err := w.s.TransferOwnership(w.ctx, "", certificateKey, OldScheduler, ann); err == nil || !strings.Contains(err.Error(), "DeliveryCreated") {
+			w.t.Errorf("what is delivered changes owner: %v", err)
+		}
+	})
+}
+
+// What the guard says is written in the transaction that dispatches: without the
+// dispatch it is not said.
+func TestI22_TheGuardAndTheDeliveryAreOneTransaction(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.guardCertificates(nil)
+		w.to(certificatesPart, StageScheduled)
+		w.ensure(candidate(nil))
+		w.out.fail = errBoom
+		w.pollAt(whenDue)
+		w.owned(certificateKey, AutomationScheduler, OwnershipOwned)
+		w.out.fail = nil
+		w.clk.Set(w.row(certificateKey).DueOn)
+		w.poll()
+		w.owned(certificateKey, AutomationScheduler, OwnershipDeliveryCreated)
+	})
+}
+
+// A retry reuses ownership and coordinates; another delivery under the same run
+// is a conflict.
+func TestARetryIsTheSameDelivery(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		rowKey := "first"
+		w.s.Handle("export", Guarded(HandlerFunc(func(_ context.Context, due []Due) ([]Outcome, error) {
+			out := make([]Outcome, len(due))
+			for i := range due {
+				out[i].Deactivate = "again"
+				out[i].Jobs = []notify.Job{{
+					Record: storage.Record{Type: "export"}, PartitionKey: "p", RowKey: rowKey, EntityType: "file", Entity: "1", InputHash: "h",
+				}}
+			}
+			return out, nil
+		})))
+		w.out.Notifier.Register(notify.Type{Name: "export"})
+		w.to(RolloutPart{Type: "export"}, StageCutOver)
+		ask := Candidate{AutomationType: "export", Source: Source{"file", "1"}, ScheduledOn: start.Add(time.Hour)}
+		key := w.ensure(ask)[0].Key
+		w.pollAt(start.Add(time.Hour))
+		w.owned(key, AutomationScheduler, OwnershipDeliveryCreated)
+		w.ensure(ask)
+		w.poll()
+		w.is(key, "Deactivated again")
+		rowKey = "second"
+		w.ensure(ask)
+		w.poll()
+		w.is(key, "Failed OwnershipConflict held OwnershipConflict")
+		if n := len(w.out.jobs); n != 2 || w.out.jobs[1].RowKey != "first" {
+			w.t.Errorf("%d jobs: %+v", n, w.out.jobs)
+		}
+	})
+}
+
+// Nothing was to be delivered: neither side does later, unless it is asked for
+// again.
+func TestARunWithNothingToDeliverIsCancelled(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		nobody := true
+		w.guardCertificates(func(t *ReminderType) {
+			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
+				if nobody {
+					return nil, nil
+				}
+				return []notify.Recipient{sam}, nil
+			})
+		})
+		w.to(certificatesPart, StageScheduled)
+		w.ensure(candidate(nil))
+		w.pollAt(whenDue)
+		w.owned(certificateKey, AutomationScheduler, OwnershipCancelled)
+		if w.asks(certificateKey) || w.old(certificateKey, "") {
+			w.t.Error("the old scheduler delivers what was found to be empty")
+		}
+		nobody = false
+		w.ensure(candidate(nil))
+		w.owned(certificateKey, AutomationScheduler, OwnershipOwned)
+		w.poll()
+		w.owned(certificateKey, AutomationScheduler, OwnershipDeliveryCreated)
+	})
+}
+
+// Support has a cancelled run tried again, which asks nobody.
+func TestACancelledRunThatIsRetriedIsDelivered(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		to := []notify.Recipient{}
+		w.guardCertificates(func(t *ReminderType) {
+			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return to, nil })
+		})
+		w.to(certificatesPart, StageScheduled)
+		w.ensure(candidate(nil))
+		w.pollAt(whenDue)
+		to = append(to, sam)
+		w.do(w.s.Retry)
+		w.poll()
+		w.owned(certificateKey, AutomationScheduler, OwnershipDeliveryCreated)
+	})
+}
+
+// What was delivered here before the type came under the guard stays so.
+func TestWhatWasDeliveredBeforeTheGuardIsNotGivenAway(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		before := New(w.store, w.out, &w.s.opts)
+		before.Register(certificates(nil))
+		if _, err := before.Ensure(w.ctx, candidate(nil)); err != nil {
+			w.t.Fatal(err)
+		}
+		w.clk.Set(whenDue)
+		w.drain(before.duePass())
+		w.s = New(w.store, &recorder{Notifier: notify.New(w.store, nil)}, &w.s.opts)
+		w.guardCertificates(nil)
+		w.ensure(candidate(nil))
+		w.owned(certificateKey, AutomationScheduler, OwnershipDeliveryCreated)
+		if w.old(certificateKey, "") {
+			w.t.Error("the old scheduler delivers it once more")
+		}
+	})
+}
+
+// The old scheduler's own side: it reserves, delivers once, and a retry with the
+// same coordinates is the same delivery.
+func TestTheOldSchedulerDeliversARunOnce(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.guardCertificates(nil)
+		w.ensure(candidate(nil))
+		for range 2 {
+			if !w.asks(certificateKey) {
+				w.t.Error("may not begin its own run")
+			}
+		}
+		if !w.old(certificateKey, `{"mail":1}`) {
+			w.t.Error("refused its own run")
+		}
+		for coordinates, want := range map[string]bool{`{"mail":1}`: true, `{"mail":2}`: false, "": false} {
+			if got := w.old(certificateKey, coordinates); got != want {
+				w.t.Errorf("repeated with %q: %v", coordinates, got)
+			}
+		}
+		if w.asks(certificateKey) {
+			w.t.Error("a delivered run is granted again")
+		}
+		unknown := strings.ReplaceAll(certificateKey, ":7:", ":8:")
+		if !w.old(unknown, "") || w.old(unknown, "") {
+			w.t.Error("a run that is not known here is delivered once, too")
+		}
+	})
+}
+
+// Inside the host's transaction, the mark vanishes with it.
+func TestAMarkOfTheOldSchedulerVanishesWithItsTransaction(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+			got, err := w.s.WithTx(tx).DeliverForOldScheduler(w.ctx, "", OldRun{Key: certificateKey})
+			if err == nil && !got[0].Granted {
+				w.t.Error("refused")
+			}
+			return errBoom
+		})
+		if err == nil || !w.old(certificateKey, "") {
+			w.t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestTheGuardRefusesWhatIsNoRun(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
+	for want, run := range map[string]OldRun{
+		"run 0: its Key:": {Key: "mail 7"},
+		"no JSON":         {Key: certificateKey, Coordinates: []byte("m-1")},
+		"more than":       {Key: certificateKey, Coordinates: []byte(`"` + strings.Repeat("x", 5000) + `"`)},
+	} {
+		if _, err := w.s.DeliverForOldScheduler(w.ctx, "", run); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	for _, err := range []error{
+		second(w.s.AcquireForOldScheduler(w.ctx, storage.AnyScope, certificateKey)), second(w.s.Ownership(w.ctx, storage.AnyScope, certificateKey)),
+		second(w.s.OwnershipConflicts(w.ctx, storage.AnyScope, notify.Page{})), second(w.s.Rollouts(w.ctx, storage.AnyScope)),
+		w.s.TransferOwnership(w.ctx, storage.AnyScope, certificateKey, OldScheduler, ann),
+		w.s.TransferOwnership(w.ctx, "", certificateKey, "me", ann), second(w.s.Ownership(w.ctx, "", certificateKey)),
+	} {
+		if err == nil {
+			t.Error("accepted")
+		}
+	}
+}
+
+func second[V any](_ V, err error) error { return err }
+
+// I-28: the guard of one tenant knows nothing of another's.
+func TestI28_TheGuardKeepsTenantsApart(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.guardCertificates(nil)
+		w.to(certificatesPart, StageScheduled)
+		w.ensure(candidate(nil), candidate(func(c *Candidate) { c.Scope = "north" }))
+		north, err := w.s.Ownership(w.ctx, "north", certificateKey)
+		if err != nil || north.Owner != OldScheduler {
+			w.t.Errorf("the stage of one tenant is another's: %+v %v", north, err)
+		}
+		w.pollAt(whenDue)
+		got, err := w.s.DeliverForOldScheduler(w.ctx, "north", OldRun{Key: certificateKey})
+		if err != nil || !got[0].Granted || len(w.out.dispatched()) != 1 {
+			w.t.Errorf("%+v %v %v", got, err, w.out.dispatched())
+		}
+	})
+}
+
+// Types that are not under the guard cost no statement, beside one that is none.
+func TestWithoutTheGuardNothingIsAsked(t *testing.T) {
+	t.Parallel()
+	run := func(guarded bool) int {
+		clk := clock.NewMock()
+		clk.Set(start)
+		store := &countingStore{Store: memory.New(&memory.Options{Clock: clk})}
+		w := newWorld(t, store, clk, nil)
+		w.s.Register(certificates(nil))
+		if guarded {
+			w.s.Register(certificates(func(t *ReminderType) { t.Name, t.Guarded = "invoice", true }))
+		}
+		w.ensure(candidate(nil))
+		w.pollAt(whenDue)
+		return store.verbs
+	}
+	if without, beside := run(false), run(true); without != beside || without == 0 {
+		t.Errorf("%d statements without the guard, %d beside a guarded type", without, beside)
+	}
+}
+
+// Every edge of the table is taken in these tests, and the table refuses others.
+func TestI16_OwnershipKeepsToItsTable(t *testing.T) {
+	t.Parallel()
+	legal := map[string]bool{}
+	for _, e := range ownershipMachine.Edges {
+		legal[e.From+" to "+e.To] = true
+	}
+	for _, from := range ownershipMachine.States() {
+		for _, to := range ownershipMachine.States() {
+			o := &ownership{}
+			o.Status = from
+			got := panics(t, func() { o.to(start, to) })
+			if want := from == to || legal[from+" to "+to]; want != (got == "" || got == "<nil>") {
+				t.Errorf("%s to %s: %s", from, to, got)
+			}
+		}
+	}
+	if diff := cmp.Diff([]states.Machine{machine, ownershipMachine}, States()); diff != "" {
+		t.Error(diff)
+	}
+}

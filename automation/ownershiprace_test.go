@@ -1,0 +1,359 @@
+package automation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// I-22: an old scheduler and several processes race for 2,000 runs, while their
+// settings move forth and back, processes die with their leases, transactions
+// fail or lose their replies, and the host says again what it wants. Each run is
+// delivered by exactly one side; by neither only if it is on hold, with a reason.
+func TestI22_TheOldSchedulerAndPollersRaceForEachRun(t *testing.T) {
+	t.Parallel()
+	runs := map[string]int{"memory": 2000, "sqlite": 150, "postgres": 150}
+	if os.Getenv("BELFRY_FULL") == "1" {
+		runs["sqlite"], runs["postgres"] = 2000, 2000
+	}
+	for name, open := range map[string]func(testing.TB, clock.Clock) storage.Store{
+		"memory":   func(_ testing.TB, clk clock.Clock) storage.Store { return memory.New(&memory.Options{Clock: clk}) },
+		"sqlite":   storetest.SQLite,
+		"postgres": storetest.Postgres,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clk := newHandClock()
+			r := newRace(t, open(t, clk), clk, runs[name])
+			for step := range 60 {
+				r.step(uint64(step))
+				clk.Add(time.Minute)
+			}
+			r.converge()
+			r.check()
+		})
+	}
+}
+
+// race is a host that moves from an old scheduler to Belfry.
+type race struct {
+	*world
+	hand  *handClock
+	flaky *flakyStore
+	procs []*Scheduler
+	wants []Candidate
+	keys  []string // in the order of wants
+	when  map[string]time.Time
+
+	mu   sync.Mutex
+	done map[string]bool // what the old scheduler knows to be over
+	wild bool            // faults, kills and moves
+	kept map[string]int  // what happened, to see that it did
+}
+
+const raceSettings = 5
+
+func newRace(t *testing.T, store storage.Store, clk *handClock, n int) *race {
+	r := &race{hand: clk, flaky: &flakyStore{Store: store}, when: map[string]time.Time{}, done: map[string]bool{}, kept: map[string]int{}, wild: true}
+	r.world = &world{t: t, ctx: t.Context(), store: store}
+	for range 3 {
+		s := New(r.flaky, notify.New(r.flaky, nil), &Options{Logger: quiet})
+		s.Register(certificates(func(t *ReminderType) { t.Guarded = true }))
+		r.procs = append(r.procs, s)
+	}
+	for i := range n {
+		r.wants = append(r.wants, Candidate{
+			Type: "certificate", Setting: fmt.Sprint("s", i%raceSettings), Source: Source{"employee", fmt.Sprint(i)}, Zone: "UTC",
+			TargetDate: date(2026, 3, 1), SendAt: fmt.Sprintf("08:%02d", 5+i*50/n),
+		})
+	}
+	for some := range slices.Chunk(r.wants, 500) {
+		got, err := r.procs[0].Ensure(r.ctx, some...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range got {
+			r.keys = append(r.keys, e.Key)
+			r.when[e.Key] = e.ScheduledOn
+		}
+	}
+	return r
+}
+
+func (r *race) saw(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept[what]++
+}
+
+// step lets everybody act at once.
+func (r *race) step(seed uint64) {
+	r.flaky.arm(r.wild, seed)
+	var all sync.WaitGroup
+	for i, act := range []func(*rand.Rand){r.pollOne, r.pollOne, r.pollOne, r.oldOne, r.oldOne, r.moveOne, r.sayAgain, r.die} {
+		all.Go(func() { act(rand.New(rand.NewPCG(seed, uint64(i)))) }) //nolint:gosec // a story that can be repeated
+	}
+	all.Wait()
+}
+
+func (r *race) pollOne(rnd *rand.Rand) {
+	s := r.procs[rnd.IntN(len(r.procs))]
+	if _, err := s.duePass().Runner(work.Options{Logger: quiet}).Poll(r.ctx, 10+rnd.IntN(90)); err != nil {
+		r.saw("poll failed")
+	}
+}
+
+// oldOne is a pass of the old scheduler: it asks for what is due, and delivers
+// what it is granted, each in a transaction of its own.
+func (r *race) oldOne(rnd *rand.Rand) {
+	var due []string
+	r.mu.Lock()
+	for _, key := range r.keys {
+		if !r.when[key].After(r.hand.Now()) && !r.done[key] {
+			due = append(due, key)
+		}
+	}
+	r.mu.Unlock()
+	rnd.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
+	due = due[:min(len(due), 60)]
+	answers, err := r.procs[0].AcquireForOldScheduler(r.ctx, "", due...)
+	if err != nil {
+		r.saw("old failed")
+		return
+	}
+	for _, a := range answers {
+		switch {
+		case a.Status == OwnershipDeliveryCreated:
+			r.over(a.Key)
+		case a.Granted || rnd.IntN(4) == 0: // sometimes it goes on without being asked
+			r.oldDelivers(a.Key, r.wild && rnd.IntN(5) == 0)
+		}
+	}
+}
+
+func (r *race) over(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done[key] = true
+}
+
+// oldDelivers marks the run and creates the old scheduler's own delivery, unless
+// it dies in between.
+func (r *race) oldDelivers(key string, dies bool) {
+	s := r.procs[0]
+	err := r.flaky.InTx(r.ctx, func(tx storage.Tx) error {
+		got, err := s.WithTx(tx).DeliverForOldScheduler(r.ctx, "", OldRun{Key: key, Coordinates: []byte(`{"old":true}`)})
+		switch {
+		case err != nil || !got[0].Granted:
+			return err
+		case dies:
+			return errBoom
+		}
+		_, err = s.out.EnsureNotificationJob(r.ctx, tx, notify.Job{
+			Record: storage.Record{Type: "certificate"}, PartitionKey: "old", RowKey: key, EntityType: "run", Entity: "old", InputHash: "h", SourceKey: key,
+		})
+		r.saw("old delivers")
+		return err
+	})
+	if errors.Is(err, errBoom) {
+		r.saw("old dies")
+	}
+}
+
+// moveOne moves a setting a step on, or back by any number, and may be cut off.
+func (r *race) moveOne(rnd *rand.Rand) {
+	part := RolloutPart{Type: "certificate", Setting: fmt.Sprint("s", rnd.IntN(raceSettings))}
+	s := r.procs[rnd.IntN(len(r.procs))]
+	for range 3 {
+		dry, err := s.MoveRollout(r.ctx, part, StageDesign, ann, true)
+		if err != nil {
+			r.saw("move failed")
+			return
+		}
+		to := min(dry.From+1, StageCutOver)
+		if rnd.IntN(4) == 0 {
+			to = Stage(rnd.IntN(int(dry.From) + 1))
+		}
+		m, err := s.MoveRollout(r.ctx, part, to, ann, false)
+		if err != nil && !errors.Is(err, ErrActionRefused) {
+			r.saw("move failed")
+		}
+		if m.Taken > 0 {
+			r.saw("taken")
+		}
+		if m.Returned > 0 {
+			r.saw("returned")
+		}
+	}
+}
+
+// sayAgain is a repeated event.
+func (r *race) sayAgain(rnd *rand.Rand) {
+	from := rnd.IntN(len(r.wants))
+	_, _ = r.procs[rnd.IntN(len(r.procs))].Ensure(r.ctx, r.wants[from:min(from+20, len(r.wants))]...)
+}
+
+// die is a process that claims rows and is killed.
+func (r *race) die(*rand.Rand) {
+	if !r.wild {
+		return
+	}
+	err := r.flaky.InTx(r.ctx, func(tx storage.Tx) error {
+		now := storage.Now(r.store)
+		rows, err := schedules.Claim(r.ctx, tx, storage.Claim{
+			Statuses: []string{StatusPending}, Busy: StatusProcessing, Token: fmt.Sprint("dead ", now.UnixMicro()),
+			Lanes: []storage.LaneClaim{{Limit: 3}}, Now: now, LeaseUntil: now.Add(2 * time.Minute),
+		})
+		if len(rows) > 0 {
+			r.saw("killed")
+		}
+		return err
+	})
+	if err != nil {
+		r.saw("claim failed")
+	}
+}
+
+// converge ends the faults and lets both sides finish: some settings are cut
+// over, the others are back.
+func (r *race) converge() {
+	r.wild = false
+	r.flaky.arm(false, 0)
+	r.world.s = r.procs[0]
+	for n := range raceSettings {
+		part := RolloutPart{Type: "certificate", Setting: fmt.Sprint("s", n)}
+		r.bring(part, []Stage{StageCutOver, StageShadow}[n%2])
+	}
+	for step := range 60 {
+		for _, act := range []func(*rand.Rand){r.pollOne, r.pollOne, r.oldOne, r.oldOne} {
+			act(rand.New(rand.NewPCG(uint64(step), 1000))) //nolint:gosec // a story that can be repeated
+		}
+		r.hand.Add(5 * time.Minute)
+	}
+}
+
+// bring finishes what was cut off, and moves the part to a stage.
+func (r *race) bring(part RolloutPart, stage Stage) {
+	list, err := r.s.Rollouts(r.ctx, "")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	now := Rollout{}
+	for _, p := range list {
+		if p.RolloutPart == part {
+			now = p
+		}
+	}
+	if now.Moving {
+		if _, err := r.s.MoveRollout(r.ctx, part, now.Stage, ann, false); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	if now.Stage != stage {
+		r.to(part, stage)
+	}
+}
+
+// check counts the deliveries of each run.
+func (r *race) check() {
+	delivered := map[string]int{}
+	sides := map[string]int{}
+	for _, schema := range notify.Schemas() {
+		if schema.Name != "notification_job" {
+			continue
+		}
+		err := r.store.InTx(r.ctx, func(tx storage.Tx) error {
+			rows, err := tx.Select(r.ctx, schema, "", storage.Query{Limit: 10000})
+			for _, row := range rows {
+				job := row.(*notify.Job)
+				delivered[job.SourceKey]++
+				sides[map[bool]string{true: "old", false: "new"}[job.PartitionKey == "old"]]++
+			}
+			return err
+		})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	rows := r.rows()
+	held := 0
+	for _, key := range r.keys {
+		row := rows[key]
+		switch n := delivered[key]; {
+		case n > 1:
+			r.t.Errorf("%s was delivered %d times: %+v", key, n, row)
+		case n == 0 && (!row.IsOnSupportHold || row.HoldReason == ""):
+			r.t.Errorf("%s was delivered by neither, and is not on hold: %s %s, %s", key, row.Status, row.ReasonCode, r.owner(key))
+		case n == 0:
+			held++
+		}
+	}
+	r.t.Logf("delivered %v, held %d of %d, %v", sides, held, len(r.keys), r.kept)
+	if held*10 > len(r.keys) || sides["old"] == 0 || sides["new"] == 0 {
+		r.t.Errorf("this was no race: delivered %v, held %d", sides, held)
+	}
+	for _, what := range []string{"taken", "returned", "killed", "old dies"} {
+		if r.kept[what] == 0 {
+			r.t.Errorf("it never happened: %s", what)
+		}
+	}
+}
+
+// flakyStore fails one transaction in forty before it begins, and loses the reply
+// of one in forty, while it is armed.
+type flakyStore struct {
+	storage.Store
+	mu  sync.Mutex
+	rnd *rand.Rand
+}
+
+func (s *flakyStore) arm(on bool, seed uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rnd = nil
+	if on {
+		s.rnd = rand.New(rand.NewPCG(seed, 77)) //nolint:gosec // a story that can be repeated
+	}
+}
+
+func (s *flakyStore) draw() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rnd == nil {
+		return -1
+	}
+	return s.rnd.IntN(40)
+}
+
+func (s *flakyStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	spoil := s.draw()
+	if spoil == 0 {
+		return fmt.Errorf("crash before: %w", storage.ErrUnavailable)
+	}
+	err := s.Store.InTx(ctx, func(tx storage.Tx) error { return f(flakyTx{tx, s}) })
+	if spoil == 1 && err == nil {
+		return fmt.Errorf("crash after: %w", storage.ErrOutcomeUnknown)
+	}
+	return err
+}
+
+type flakyTx struct {
+	storage.Tx
+	s *flakyStore
+}
+
+func (t flakyTx) Store() storage.Store { return t.s }

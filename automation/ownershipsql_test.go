@@ -1,0 +1,175 @@
+package automation
+
+import (
+	"database/sql"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/postgres"
+	"github.com/belfry-go/belfry/storage/sqlite"
+)
+
+var sqlBlock = regexp.MustCompile("(?s)```sql\n-- (\\w+): .*?\n(.*?)```")
+
+// published are the statements that the documentation gives to old schedulers, by
+// their names.
+func published(t *testing.T) map[string]string {
+	t.Helper()
+	page, err := os.ReadFile("../docs/migrating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, block := range sqlBlock.FindAllStringSubmatch(string(page), -1) {
+		out[block[1]] = block[2]
+	}
+	for _, name := range []string{"guard", "read", "ask", "overdue"} {
+		if out[name] == "" {
+			t.Fatalf("the page has no statement %q", name)
+		}
+	}
+	return out
+}
+
+// other is an old scheduler in another language: it runs a statement in a
+// transaction of its own and gets the first columns of the rows.
+type other func(statement string, key string, now time.Time) []string
+
+// playOld is the story of an old scheduler that knows nothing but the published
+// SQL.
+func playOld(t *testing.T, w *world, old other) {
+	t.Helper()
+	statements := published(t)
+	run := func(name, key string) string { return strings.Join(old(statements[name], key, w.clk.Now()), " ") }
+	expect := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	w.guardCertificates(nil)
+	w.ensure(ofEmployees("1234")...)
+	one, two, three, nine := employeeKey("1"), employeeKey("2"), employeeKey("3"), employeeKey("9")
+	expect("asks for its own run", run("ask", one), one)
+	expect("delivers it", run("guard", one), one)
+	expect("delivers it again", run("guard", one), "")
+	expect("asks for what is delivered", run("ask", one), "")
+	expect("asks for a run that nobody knows", run("ask", nine), nine)
+	expect("and delivers it", run("guard", nine), nine)
+	w.owned(one, OldScheduler, OwnershipDeliveryCreated)
+	w.owned(nine, OldScheduler, OwnershipDeliveryCreated)
+	if got, err := w.s.Ownership(w.ctx, "", one); err != nil || string(got.Coordinates) != `{"mail":"m-1"}` || !got.OldRanOn.Equal(start) {
+		t.Errorf("%+v %v", got, err)
+	}
+	expect("reserves a run", run("ask", two), two)
+	w.to(certificatesPart, StageScheduled)
+	expect("which is taken from it", run("guard", two), "")
+	expect("asks for what is taken", run("ask", three), "")
+	w.pollAt(whenDue.Add(2 * time.Minute))
+	w.owned(two, AutomationScheduler, OwnershipDeliveryCreated)
+	expect("delivers what is delivered", run("guard", two), "")
+	expect("nothing is overdue", run("overdue", ""), "")
+	w.to(certificatesPart, StageShadow)
+	w.clk.Add(time.Hour)
+	expect("a run is overdue", run("overdue", ""), employeeKey("4"))
+	expect("delivers what was returned", run("guard", employeeKey("4")), employeeKey("4"))
+	expect("reads who has it", run("read", two), "AutomationScheduler")
+	if got := w.out.dispatched(); !slices.Equal(got, []string{two, three}) {
+		t.Errorf("dispatched here: %v", got)
+	}
+	// What only the published SQL knows is seen by a comparison.
+	got, err := w.s.Compare(w.ctx, certificatesPart, Window{From: start}, 60*24*time.Hour)
+	if err != nil || got.OnlyThere != 1 || got.Both != 2 || got.OnlyHere != 2 {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
+// The account of the old scheduler may do no more than the page says.
+func TestThePublishedSQLGuardsAnOldSchedulerInPsql(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	clk.Set(start)
+	dsn := pgtest.DSN(t)
+	store, err := postgres.Open(t.Context(), dsn, &postgres.Options{Clock: clk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, store)
+	w := newWorld(t, store, clk, nil)
+	role := "old_" + strings.ToLower(regexp.MustCompile(`\W`).ReplaceAllString(time.Duration(clk.Now().UnixNano()).String()+pgtest.PSQL(t, dsn, "SELECT current_database()"), "_"))
+	pgtest.PSQL(t, dsn, "CREATE ROLE "+role+"; GRANT SELECT, INSERT, UPDATE ON report_run_ownership TO "+role)
+	playOld(t, w, func(statement, key string, now time.Time) []string {
+		out := pgtest.PSQL(t, dsn, "SET ROLE "+role+"; BEGIN;\n"+strings.TrimSuffix(strings.TrimSpace(statement), ";")+";\nCOMMIT;",
+			"scope=''", "key='"+key+"'", "type='certificate'", "setting='certificate'", "unit=''",
+			`coordinates='{"mail":"m-1"}'`, "now='"+now.UTC().Format(time.RFC3339Nano)+"'")
+		var rows []string
+		for line := range strings.Lines(out) {
+			first, _, _ := strings.Cut(strings.TrimSpace(line), "|")
+			if !slices.Contains([]string{"SET", "BEGIN", "COMMIT", "INSERT 0 0", "INSERT 0 1", ""}, first) {
+				rows = append(rows, first)
+			}
+		}
+		return rows
+	})
+	pgtest.PSQL(t, dsn, "REVOKE ALL ON report_run_ownership FROM "+role+"; DROP ROLE "+role)
+}
+
+func TestThePublishedSQLGuardsAnOldSchedulerOnSQLite(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	clk.Set(start)
+	store, err := sqlite.Open(t.Context(), t.TempDir()+"/belfry.db", &sqlite.Options{Clock: clk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, store)
+	w := newWorld(t, store, clk, nil)
+	playOld(t, w, func(statement, key string, now time.Time) (out []string) {
+		var args []any
+		for name, value := range map[string]any{
+			"scope": "", "key": key, "type": "certificate", "setting": "certificate", "unit": "",
+			"coordinates": `{"mail":"m-1"}`, "now": now.UnixMicro(),
+		} {
+			if strings.Contains(statement, ":"+name) {
+				args = append(args, sql.Named(name, value))
+			}
+		}
+		rows, err := store.DB().QueryContext(t.Context(), statement, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		columns, _ := rows.Columns()
+		for rows.Next() {
+			into := make([]any, len(columns))
+			for i := range into {
+				into[i] = new(any)
+			}
+			if err := rows.Scan(into...); err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, (*into[0].(*any)).(string))
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	})
+}
+
+func closing(t *testing.T, store interface {
+	storage.Store
+	Close() error
+}) {
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+}

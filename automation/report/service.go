@@ -1,0 +1,97 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Service keeps subscriptions and serves their runs. Its methods may be called
+// from any number of goroutines, and any number of processes may work on one
+// store.
+type Service struct {
+	store     storage.Store
+	tx        storage.Tx // set in a bound copy
+	scheduler *automation.Scheduler
+	out       *notify.Notifier
+	opts      Options
+	types     *types
+}
+
+// Options are for [New]; every zero value is useful.
+type Options struct {
+	// Keep is for how long the files of a run can be opened; default 90 days. What
+	// a message carries as an attachment is kept with the message.
+	Keep time.Duration
+}
+
+// defaultKeep is how long a link stays good.
+const defaultKeep = 90 * 24 * time.Hour
+
+// types are those that are registered; bound copies share them.
+type types struct {
+	mu     sync.RWMutex
+	byName map[string]Type
+}
+
+func (t *types) get(name string) (Type, bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	found, ok := t.byName[name]
+	return found, ok
+}
+
+// New returns a service on store, whose runs s makes due and out delivers; both
+// work on the same store. The Poller that s is given to runs them. opts may be
+// nil. It panics if another argument is, or on a negative Keep.
+func New(store storage.Store, s *automation.Scheduler, out *notify.Notifier, opts *Options) *Service {
+	if store == nil || s == nil || out == nil {
+		panic("report: New needs a store, a scheduler and a notifier")
+	}
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Keep < 0 {
+		panic("report: New: a negative Keep")
+	}
+	o.Keep = cmp.Or(o.Keep, defaultKeep)
+	return &Service{store: store, scheduler: s, out: out, opts: o, types: &types{byName: map[string]Type{}}}
+}
+
+// WithTx returns a copy of s whose subscriptions are read and written inside tx, a
+// transaction of the same store: they and their due work commit or vanish with
+// it. It panics on a transaction of another store.
+func (s *Service) WithTx(tx storage.Tx) *Service {
+	if tx == nil || tx.Store() != s.store {
+		panic("report: WithTx needs a transaction of the service's own store")
+	}
+	bound := *s
+	bound.tx, bound.scheduler, bound.out = tx, s.scheduler.WithTx(tx), s.out.WithTx(tx)
+	return &bound
+}
+
+// inTx runs f with a copy of s that is bound to the transaction, or to one of its
+// own. f may run again.
+func (s *Service) inTx(ctx context.Context, f func(s *Service) error) error {
+	return s.scheduler.InTx(ctx, func(scheduler *automation.Scheduler, tx storage.Tx) error {
+		bound := *s
+		bound.tx, bound.scheduler = tx, scheduler
+		return f(&bound)
+	})
+}
+
+func (s *Service) now() time.Time { return storage.Now(s.store) }
+
+// States gives the state machines of this package, for the documentation.
+func States() []states.Machine { return []states.Machine{machine} }
+
+// Schemas lists the tables of this package, so that adapters' tests can compare
+// them with a live database.
+func Schemas() []*storage.Schema { return []*storage.Schema{&subscriptions.Schema} }

@@ -1,0 +1,288 @@
+package automation
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// A row in shadow is never due, whatever happens, and nothing of the guard is
+// taken for it.
+func TestARowInShadowIsNeverDue(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.guardCertificates(nil)
+		w.to(certificatesPart, StageShadow)
+		for range 2 {
+			w.ensure(candidate(nil))
+			w.is(certificateKey, "Deactivated Shadow")
+			w.owned(certificateKey, OldScheduler, OwnershipOwned)
+		}
+		version := w.row(certificateKey).Version
+		w.pollAt(whenDue.Add(48 * time.Hour))
+		w.ensure(candidate(func(c *Candidate) { c.SendAt = "10:00" }))
+		row := w.row(certificateKey)
+		if !row.DueOn.IsZero() || !row.ScheduledOn.Equal(whenDue.Add(time.Hour)) || version != 1 || len(w.out.dispatched()) != 0 {
+			w.t.Errorf("version %d, %+v", version, row)
+		}
+		if story, _ := w.s.Explain(w.ctx, "", certificateKey); !strings.Contains(story.Now, "old scheduler") {
+			w.t.Error(story.Now)
+		}
+	})
+}
+
+// Support retries a row in shadow: it goes back there, and the run stays where
+// it was.
+func TestI22_ARetriedShadowDoesNotAcquire(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.guardCertificates(nil)
+		w.to(certificatesPart, StageShadow)
+		w.ensure(candidate(nil))
+		w.clk.Set(whenDue)
+		w.do(w.s.Retry)
+		w.poll()
+		w.is(certificateKey, "Deactivated Shadow")
+		w.owned(certificateKey, OldScheduler, OwnershipOwned)
+		if len(w.out.dispatched()) != 0 || !w.old(certificateKey, "") {
+			w.t.Error(w.out.dispatched())
+		}
+	})
+}
+
+// A row that was due before its type came under the guard goes into shadow when
+// it is looked at.
+func TestARowFromBeforeTheGuardGoesIntoShadow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		before := New(w.store, w.out, &w.s.opts)
+		before.Register(certificates(nil))
+		if _, err := before.Ensure(w.ctx, candidate(nil)); err != nil {
+			w.t.Fatal(err)
+		}
+		w.s = New(w.store, &recorder{Notifier: w.out.Notifier}, &w.s.opts)
+		w.s.registry.claim("certificate", func() {
+			w.s.registry.reminders["certificate"] = certificates(func(t *ReminderType) { t.Guarded = true })
+		})
+		w.pollAt(whenDue)
+		w.is(certificateKey, "Deactivated Shadow")
+		w.owned(certificateKey, OldScheduler, OwnershipOwned)
+	})
+}
+
+// Events go on ending what the source does not ask for any more, so that a
+// cut-over brings nothing back that is not wanted.
+func TestEventsEndRowsInShadow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := &triggers{}
+		w.guardCertificates(func(t *ReminderType) { t.Triggers = p })
+		p.set(offsets(date(2026, 5, 1), 30, 7)...)
+		w.handle(changed(1))
+		p.set(offsets(date(2026, 5, 1), 7)...)
+		got := w.handle(changed(2))
+		if diff := cmp.Diff([]Deactivation{{certificateKey, Superseded}}, got.Deactivated); diff != "" {
+			w.t.Error(diff)
+		}
+		w.is(certificateKey, "Deactivated Superseded")
+		w.to(certificatesPart, StageScheduled)
+		w.is(certificateKey, "Deactivated Superseded")
+		w.is(key("2026-05-01", "7"), "Pending Shadow")
+		p.set(offsets(date(2026, 5, 1), 30, 7)...)
+		w.handle(changed(3))
+		w.is(certificateKey, "Pending Superseded")
+	})
+}
+
+// The whole way: shadow, run now, scheduled, cut-over, and back.
+func TestAPartMovesForthAndBack(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.guardCertificates(nil)
+		w.ensure(candidate(nil), of("", "certificate", 1))
+		other := "reminder:certificate:employee:7:1:2026-05-01:30"
+		for _, stage := range []Stage{StageShadow, StageRunNow} {
+			if got := w.to(certificatesPart, stage); got.Taken+got.Returned+got.Left != 0 {
+				w.t.Errorf("%s: %+v", stage, got)
+			}
+			w.owned(certificateKey, OldScheduler, OwnershipOwned)
+		}
+		if err := w.s.TransferOwnership(w.ctx, "", other, AutomationScheduler, ann); err != nil {
+			w.t.Fatal(err)
+		}
+		w.is(other, "Pending Shadow")
+		want := RolloutMove{
+			Part: certificatesPart, From: StageRunNow, To: StageScheduled, DryRun: true, Taken: 1,
+			Runs: []MovedRun{{Key: certificateKey, Owner: AutomationScheduler, ScheduledOn: whenDue}},
+		}
+		dry, err := w.s.MoveRollout(w.ctx, certificatesPart, StageScheduled, ann, true)
+		if diff := cmp.Diff(want, dry); diff != "" || err != nil {
+			w.t.Error(diff, err)
+		}
+		w.owned(certificateKey, OldScheduler, OwnershipOwned)
+		want.DryRun = false
+		if diff := cmp.Diff(want, w.to(certificatesPart, StageScheduled)); diff != "" {
+			w.t.Error(diff)
+		}
+		w.is(certificateKey, "Pending Shadow")
+		w.to(certificatesPart, StageCutOver)
+		w.clk.Set(whenDue)
+		if got := w.to(certificatesPart, StageShadow); got.Returned != 2 || !got.Runs[0].Overdue || got.Runs[0].Owner != OldScheduler {
+			w.t.Errorf("%+v", got)
+		}
+		for _, key := range []string{certificateKey, other} {
+			w.is(key, "Deactivated Shadow")
+			if !w.old(key, "") {
+				w.t.Error("the old scheduler was refused what was returned to it")
+			}
+		}
+		w.poll()
+		if got := w.out.dispatched(); len(got) != 0 {
+			w.t.Error(got)
+		}
+		list, err := w.s.Rollouts(w.ctx, "")
+		if err != nil || len(list) != 1 || list[0].Stage != StageShadow || list[0].Moving || list[0].By != ann {
+			w.t.Errorf("%+v %v", list, err)
+		}
+	})
+}
+
+// What has come stays with the old scheduler: it may have it in hand.
+func TestAMoveForwardLeavesWhatHasCome(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.guardCertificates(nil)
+		w.ensure(candidate(nil))
+		w.clk.Set(whenDue)
+		got := w.to(certificatesPart, StageScheduled)
+		if got.Left != 1 || got.Taken != 0 || !got.Runs[0].Left || !got.Runs[0].Overdue {
+			w.t.Errorf("%+v", got)
+		}
+		w.ensure(candidate(nil))
+		w.is(certificateKey, "Deactivated Shadow")
+		if !w.old(certificateKey, "") {
+			w.t.Error("refused")
+		}
+	})
+}
+
+// A worker has the row while the part goes back: what it decides is dropped.
+func TestI22_AMoveBackTakesTheRowFromItsWorker(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.guardCertificates(func(t *ReminderType) {
+			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
+				w.to(certificatesPart, StageShadow)
+				return []notify.Recipient{sam}, nil
+			})
+		})
+		w.to(certificatesPart, StageScheduled)
+		w.ensure(candidate(nil))
+		w.clk.Set(whenDue)
+		w.poll()
+		w.is(certificateKey, "Deactivated Shadow")
+		if len(w.out.dispatched()) != 0 || !w.old(certificateKey, "") {
+			w.t.Error(w.out.dispatched(), w.owner(certificateKey))
+		}
+	})
+}
+
+// The narrowest part counts: one setting stays behind, one unit goes ahead.
+func TestTheNarrowestPartCounts(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.guardCertificates(nil)
+		slow := RolloutPart{Type: "certificate", Setting: "slow"}
+		dublin := RolloutPart{Type: "certificate", BusinessUnit: "dublin"}
+		person := RolloutPart{Type: "certificate", Source: "9"}
+		w.to(slow, StageShadow)
+		w.to(dublin, StageScheduled)
+		w.to(person, StageRunNow)
+		made := w.ensure(
+			candidate(nil),
+			candidate(func(c *Candidate) { c.Setting, c.BusinessUnit = "slow", "dublin" }),
+			candidate(func(c *Candidate) { c.TriggerKey, c.BusinessUnit = "unit", "dublin" }),
+			candidate(func(c *Candidate) { c.Source.ID, c.BusinessUnit = "9", "dublin" }),
+		)
+		check := func(want ...string) {
+			w.t.Helper()
+			for i, status := range want {
+				w.is(made[i].Key, status)
+			}
+		}
+		check("Deactivated Shadow", "Deactivated Shadow", "Pending", "Deactivated Shadow")
+		w.to(certificatesPart, StageCutOver)
+		check("Pending Shadow", "Deactivated Shadow", "Pending", "Deactivated Shadow")
+		w.to(certificatesPart, StageDesign)
+		check("Deactivated Shadow", "Deactivated Shadow", "Pending", "Deactivated Shadow")
+	})
+}
+
+// A move that stopped half-way is finished by the same call.
+func TestAMoveIsFinishedByRepeatingIt(t *testing.T) {
+	t.Parallel()
+	for _, way := range []struct{ from, to Stage }{{StageRunNow, StageScheduled}, {StageScheduled, StageShadow}, {StageScheduled, StageRunNow}} {
+		for at := 2; at <= 6; at++ {
+			for _, lost := range []bool{false, true} {
+				clk := clock.NewMock()
+				clk.Set(start)
+				faulty := &faultyStore{Store: memory.New(&memory.Options{Clock: clk})}
+				w := newWorld(t, faulty, clk, nil)
+				w.guardCertificates(nil)
+				w.ensure(candidate(nil), of("", "certificate", 1))
+				w.to(certificatesPart, way.from)
+				faulty.arm(at, lost)
+				_, _ = w.s.MoveRollout(w.ctx, certificatesPart, way.to, ann, false)
+				faulty.arm(0, false)
+				if _, err := w.s.MoveRollout(w.ctx, certificatesPart, way.to, ann, false); err != nil && !errors.Is(err, ErrActionRefused) {
+					t.Fatal(err)
+				}
+				want, status := way.to.owner(certificateKey), "Pending Shadow"
+				if want == OldScheduler {
+					status = "Deactivated Shadow"
+				}
+				w.owned(certificateKey, want, OwnershipOwned)
+				w.is(certificateKey, status)
+				if list, _ := w.s.Rollouts(w.ctx, ""); list[0].Moving || list[0].Stage != way.to {
+					t.Errorf("%d %v: %+v", at, lost, list)
+				}
+			}
+		}
+	}
+}
+
+func TestAMoveRefusesWhatMakesNoSense(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewMock()
+	clk.Set(start)
+	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
+	w.guardCertificates(nil)
+	move := func(part RolloutPart, to Stage, by By) error {
+		_, err := w.s.MoveRollout(w.ctx, part, to, by, false)
+		return err
+	}
+	for want, err := range map[string]error{
+		"goes to the next one": move(certificatesPart, StageRunNow, ann),
+		"not one of 0 to 4":    move(certificatesPart, 5, ann),
+		"no actor":             move(certificatesPart, StageShadow, By{Reason: "r"}),
+		"Type is not set":      move(RolloutPart{}, StageShadow, ann),
+		"one tenant":           move(RolloutPart{Scope: storage.AnyScope, Type: "certificate"}, StageShadow, ann),
+		"Setting":              move(RolloutPart{Type: "certificate", Setting: "a\x1fb"}, StageShadow, ann),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if list, err := w.s.Rollouts(w.ctx, ""); len(list) != 0 || err != nil {
+		t.Errorf("half written: %+v %v", list, err)
+	}
+	w.to(certificatesPart, StageShadow)
+	if err := move(certificatesPart, StageShadow, ann); !errors.Is(err, ErrActionRefused) {
+		t.Errorf("moved twice: %v", err)
+	}
+	w.ensure(candidate(nil))
+	if err := w.s.TransferOwnership(w.ctx, "", certificateKey, AutomationScheduler, ann); !errors.Is(err, ErrActionRefused) {
+		t.Errorf("picked in shadow: %v", err)
+	}
+}

@@ -1,0 +1,207 @@
+package automation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// DifferenceOfRuns says how a run differs between the two schedulers.
+type DifferenceOfRuns string
+
+// The kinds of difference in a [RolloutComparison].
+const (
+	// OnlyHere: this side expects the run, and the old scheduler has not reported it.
+	OnlyHere DifferenceOfRuns = "OnlyHere"
+	// OnlyThere: the old scheduler did a run that this side does not expect, or not
+	// any more.
+	OnlyThere DifferenceOfRuns = "OnlyThere"
+	// RanLate and RanEarly: both know it; the old scheduler ran it after or before
+	// the moment that it has here, by more than the tolerance.
+	RanLate  DifferenceOfRuns = "RanLate"
+	RanEarly DifferenceOfRuns = "RanEarly"
+)
+
+// RolloutComparison compares what this side expects of a part with what the old
+// scheduler did.
+type RolloutComparison struct {
+	Part   RolloutPart
+	Window Window
+	// Both are known to both sides, Late and Early ones among them.
+	Both, Late, Early, OnlyHere, OnlyThere int
+	// Runs names the first 1000 that differ, by kind and key.
+	Runs []ComparedRun
+	// Capped says that there are more runs than are looked at: 100,000, and of a
+	// series 10,000. Compare a shorter window.
+	Capped bool
+}
+
+// ComparedRun is a run that differs.
+type ComparedRun struct {
+	Kind        DifferenceOfRuns
+	Key         string
+	ScheduledOn time.Time // here; zero: it is not expected
+	OldRanOn    time.Time // there; zero: it was not reported
+}
+
+// Same reports whether the two sides agree about every run.
+func (c RolloutComparison) Same() bool {
+	return !c.Capped && c.Late+c.Early+c.OnlyHere+c.OnlyThere == 0
+}
+
+// Compare compares the runs that this side expects in a window, in shadow or not,
+// with those that the old scheduler has reported ([Scheduler.ReportOldRun]) or
+// delivered under the guard (Report Subscription, "Step-by-step rollout"). A
+// recurring reminder is expected at each of its occurrences, as its cadence is
+// now. Tolerance is how far apart the moments may lie; zero means five minutes.
+// It writes nothing.
+func (s *Scheduler) Compare(ctx context.Context, part RolloutPart, w Window, tolerance time.Duration) (RolloutComparison, error) {
+	w, err := w.check(s.now())
+	if err == nil {
+		err = part.check()
+	}
+	c := comparing{part: part, window: w, runs: map[string]*ComparedRun{}}
+	if err == nil {
+		err = s.inTx(ctx, func(tx storage.Tx) error {
+			c.runs, c.capped = map[string]*ComparedRun{}, false
+			return c.read(ctx, tx)
+		})
+	}
+	if err != nil {
+		return RolloutComparison{}, fmt.Errorf("automation: Compare: %w", err)
+	}
+	return c.report(cmp.Or(tolerance, 5*time.Minute)), nil
+}
+
+// comparing is one call of Compare.
+type comparing struct {
+	part   RolloutPart
+	window Window
+	runs   map[string]*ComparedRun
+	capped bool
+}
+
+func (c *comparing) read(ctx context.Context, tx storage.Tx) error {
+	capped, err := eachRun(ctx, tx, c.part, c.window, func(o *ownership, row *Schedule) {
+		r := &ComparedRun{Key: o.Key, OldRanOn: o.OldRanOn}
+		if expected(row) {
+			r.ScheduledOn = o.ScheduledOn
+		}
+		if !r.ScheduledOn.IsZero() || !r.OldRanOn.IsZero() {
+			c.runs[o.Key] = r
+		}
+	})
+	c.capped = capped
+	if err != nil {
+		return err
+	}
+	return c.readSeries(ctx, tx)
+}
+
+// expected reports whether a row stands for a run that is wanted here. Without a
+// row it was wanted and has been deleted since.
+func expected(row *Schedule) bool {
+	return row == nil || row.Status != StatusDeactivated || row.inShadow()
+}
+
+// readSeries adds the occurrences that never had a row, since nothing moves a
+// series on in shadow.
+func (c *comparing) readSeries(ctx context.Context, tx storage.Tx) error {
+	for after := (*storage.Position)(nil); ; {
+		page, err := c.part.series(ctx, tx, after)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		missing := map[string]time.Time{}
+		for _, d := range page {
+			c.occurrences(d, missing)
+		}
+		if err := c.addMissing(ctx, tx, missing); err != nil {
+			return err
+		}
+		after = &storage.Position{Value: page[len(page)-1].Key, ID: page[len(page)-1].ID}
+	}
+}
+
+// occurrences lists those of a series in the window that are not known yet.
+func (c *comparing) occurrences(d *series, missing map[string]time.Time) {
+	line, err := d.timeline()
+	if err != nil {
+		return // Health and Explain tell of it
+	}
+	from := later(c.window.From, d.CreatedOn).Add(-time.Microsecond)
+	for range 10_000 {
+		next, ok := line.After(from)
+		if !ok || !c.window.holds(next.On) {
+			return
+		}
+		from = next.On
+		key, err := d.key(next.On)
+		if err != nil {
+			return
+		}
+		switch known := c.runs[key]; {
+		case known == nil:
+			missing[key] = next.On
+		case known.ScheduledOn.IsZero():
+			known.ScheduledOn = next.On
+		}
+	}
+	c.capped = true
+}
+
+// addMissing adds occurrences; the old scheduler may have run some of them
+// outside of the window.
+func (c *comparing) addMissing(ctx context.Context, tx storage.Tx, missing map[string]time.Time) error {
+	all := make([]string, 0, len(missing))
+	for key, on := range missing {
+		c.runs[key] = &ComparedRun{Key: key, ScheduledOn: on}
+		all = append(all, key)
+	}
+	slices.Sort(all)
+	for some := range slices.Chunk(all, compareChunk) {
+		known, err := findOwnerships(ctx, tx, map[Scope][]string{c.part.Scope: some})
+		if err != nil {
+			return err
+		}
+		for place, o := range known {
+			c.runs[place.key].OldRanOn = o.OldRanOn
+		}
+	}
+	return nil
+}
+
+// report counts and lists the differences.
+func (c *comparing) report(tolerance time.Duration) RolloutComparison {
+	out := RolloutComparison{Part: c.part, Window: c.window, Capped: c.capped}
+	for _, r := range c.runs {
+		late := r.OldRanOn.Sub(r.ScheduledOn)
+		switch {
+		case r.OldRanOn.IsZero():
+			r.Kind = OnlyHere
+			out.OnlyHere++
+		case r.ScheduledOn.IsZero():
+			r.Kind = OnlyThere
+			out.OnlyThere++
+		case late > tolerance:
+			r.Kind = RanLate
+			out.Late++
+		case late < -tolerance:
+			r.Kind = RanEarly
+			out.Early++
+		}
+		if !r.OldRanOn.IsZero() && !r.ScheduledOn.IsZero() {
+			out.Both++
+		}
+		if r.Kind != "" {
+			out.Runs = append(out.Runs, *r)
+		}
+	}
+	slices.SortFunc(out.Runs, func(a, b ComparedRun) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key)) })
+	out.Runs = out.Runs[:min(len(out.Runs), maxMoved)]
+	return out
+}

@@ -1,0 +1,96 @@
+package surveyhttp
+
+import (
+	"cmp"
+	"log/slog"
+	"net/http"
+
+	"github.com/belfry-go/belfry/survey"
+)
+
+// Caller is a program that the host has let in, and what it may do.
+type Caller struct {
+	// Scope is whose events it tells of. Nothing in a request can name another.
+	Scope survey.Scope
+	// Ingest and Tick are the routes that it may call. The zero value allows none.
+	Ingest, Tick bool
+}
+
+// Authorise says who is calling, from the request's credentials. An error refuses
+// the request with 401; its text is not shown. It is called from several
+// goroutines.
+type Authorise func(r *http.Request) (Caller, error)
+
+// APIOptions are the settings of [API]; nil and every zero value are useful.
+type APIOptions struct {
+	// BatchSize is how many rows of each kind one tick takes; default 100.
+	BatchSize int
+	// Logger gets what failed; default slog.Default().
+	Logger *slog.Logger
+}
+
+// API serves the programs around the surveys:
+//
+//	POST /api/Surveys/Triggers/ingest   {"eventKind": "...", "items": [...]}
+//	POST /api/Surveys/scheduler/tick    {"processed": 12}
+//
+// ingest takes application/json of at most 1 MiB with 500 items, nested at most 32
+// levels deep, not compressed; members that are not known, or given twice, are
+// refused. It answers 200 with what became of each item, also if some of them
+// failed; an item that cannot be read is one of those, and takes no other with it.
+// tick is one [survey.Service.PollOnce], for a host whose timer is outside of its
+// processes; any number at once is safe.
+//
+//	400  not the JSON that is expected, and nothing was written
+//	401  who did not say who it is; 403: not allowed to do this
+//	413  too large; 415: another media type, or compressed
+//	503  our own failure: repeat it, which changes nothing that was done
+//
+// Requests of other origins are refused. It panics without a service or without
+// who.
+func API(s *survey.Service, who Authorise, opts *APIOptions) http.Handler {
+	if s == nil || who == nil {
+		panic("surveyhttp: API needs a service and an Authorise")
+	}
+	a := &api{s: s, who: who, batch: 100, logger: slog.Default()}
+	if opts != nil {
+		a.batch = cmp.Or(max(opts.BatchSize, 0), a.batch)
+		a.logger = cmp.Or(opts.Logger, a.logger)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /api/Surveys/Triggers/ingest", a.known(func(c Caller) bool { return c.Ingest }, a.ingest))
+	mux.HandleFunc("POST /api/Surveys/scheduler/tick", a.known(func(c Caller) bool { return c.Tick }, a.tick))
+	return http.NewCrossOriginProtection().Handler(mux)
+}
+
+type api struct {
+	s      *survey.Service
+	who    Authorise
+	batch  int
+	logger *slog.Logger
+}
+
+// known asks who is calling before anything else.
+func (a *api) known(may func(Caller) bool, serve func(http.ResponseWriter, *http.Request, Caller)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		caller, err := a.who(r)
+		switch {
+		case err != nil:
+			fail(w, http.StatusUnauthorized, "not signed in")
+		case !may(caller):
+			fail(w, http.StatusForbidden, "not allowed")
+		default:
+			serve(w, r, caller)
+		}
+	}
+}
+
+// unavailable answers a call that failed on our side.
+func (a *api) unavailable(w http.ResponseWriter, r *http.Request, what string, err error) {
+	if r.Context().Err() == nil { // else the caller is gone
+		a.logger.ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
+	}
+	fail(w, http.StatusServiceUnavailable, "try again")
+}

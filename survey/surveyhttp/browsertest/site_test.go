@@ -1,0 +1,75 @@
+package browsertest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage/memory"
+	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/surveyhttp"
+)
+
+// site is a host with one survey and one link to it.
+type site struct {
+	survey *survey.Service
+	url    string       // of the link
+	opened atomic.Int64 // beacons
+	heard  chan survey.ResponseCompleted
+	poller *belfry.Poller
+}
+
+var token = regexp.MustCompile(`https://host\.example/s/([^\s?"<]+)`)
+
+// open publishes a definition, and sends its link to somebody who reads locale.
+func open(t *testing.T, definition, locale string) *site {
+	t.Helper()
+	s := &site{heard: make(chan survey.ResponseCompleted, 1)}
+	var text string
+	store := memory.New(nil)
+	s.survey = survey.New(store, &survey.Options{SurveyURL: "https://host.example/s/{token}", LinkKey: bytes.Repeat([]byte("k"), 32)},
+		notify.ChannelFunc("memory:default", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+			text = m.Text
+			return notify.Receipt{ID: m.ID}, nil
+		}))
+	s.survey.Subscribe(survey.SubscriberFunc("test", func(_ context.Context, e survey.ResponseCompleted) error {
+		s.heard <- e
+		return nil
+	}))
+	s.poller = belfry.NewPoller(store, nil, s.survey)
+	forms := surveyhttp.Forms(s.survey, nil)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/opened") {
+			s.opened.Add(1)
+		}
+		forms.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	_, err := s.survey.Publish(t.Context(), survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(definition)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.survey.Ingest(t.Context(), survey.Batch{EventKind: "service-visit-closed", Items: []survey.Item{{
+		Payload: json.RawMessage(`{"wip":"40956"}`), Recipient: survey.Recipient{Address: "+9647700000001", Locale: locale},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.poller.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	found := token.FindStringSubmatch(text)
+	if found == nil {
+		t.Fatalf("no link in %q", text)
+	}
+	s.url = server.URL + "/s/" + found[1]
+	return s
+}

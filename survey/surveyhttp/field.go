@@ -1,0 +1,164 @@
+package surveyhttp
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/belfry-go/belfry/survey"
+)
+
+// Field is a question as a page shows it.
+type Field struct {
+	// ID is the element's id and unique on the page, Name the control's name.
+	ID, Name string
+	// Question is the question's id, Type its type.
+	Question string
+	Type     survey.QuestionType
+	Control  Control
+	// Label is the question itself. Hint says what an answer looks like.
+	Label, Help, Hint string
+	Required          bool
+	// Value is what stands in a control without options.
+	Value   string
+	Options []Option
+	// Fault says what has to be changed.
+	Fault string
+	// New says that the question was not there the last time.
+	New bool
+	// Hidden is a question that the answers so far do not ask; it is there for the
+	// script, which goes by When, a [survey.Filter] as JSON.
+	Hidden bool
+	When   string
+	Texts  Texts // those of the page
+}
+
+// Option is one option of a field.
+type Option struct {
+	ID, Value, Label string
+	Chosen           bool
+}
+
+// Control is how a question is answered.
+type Control string
+
+// The controls.
+const (
+	LineControl   Control = "line"
+	LinesControl  Control = "lines"
+	NumberControl Control = "number"
+	DateControl   Control = "date"
+	ScaleControl  Control = "scale"  // radio buttons side by side
+	RadioControl  Control = "radio"  // radio buttons below each other
+	SelectControl Control = "select" // a list that opens
+	CheckControl  Control = "check"
+)
+
+const (
+	mostRadios = 10 // above that a choice is a list
+	longest    = 11 // steps of a scale; above that it is a number
+)
+
+// Described are the ids of what describes the field, for aria-describedby.
+func (f Field) Described() string {
+	var ids []string
+	for _, part := range []struct{ suffix, text string }{{"-help", f.Help}, {"-hint", f.Hint}, {"-fault", f.Fault}} {
+		if part.text != "" {
+			ids = append(ids, f.ID+part.suffix)
+		}
+	}
+	return strings.Join(ids, " ")
+}
+
+// First is the id of the control that a link to the field leads to.
+func (f Field) First() string {
+	if len(f.Options) > 0 && f.Control != SelectControl {
+		return f.Options[0].ID
+	}
+	return f.ID
+}
+
+// fieldOf draws the n-th question, with what was given as its answer.
+func fieldOf(n int, q survey.Question, locale string, t Texts, given []string) Field {
+	f := Field{
+		ID: "q" + strconv.Itoa(n), Name: fieldName(q.ID), Question: q.ID, Type: q.Type,
+		Label: q.Label.For(locale), Help: q.Help.For(locale), Required: q.Required, Texts: t,
+	}
+	if f.Label == "" {
+		f.Label = q.ID
+	}
+	if q.When != nil {
+		if when, err := json.Marshal(q.When); err == nil {
+			f.When = string(when)
+		}
+	}
+	f.draw(q, locale, t)
+	for i := range f.Options {
+		f.Options[i].ID = f.ID + "-" + strconv.Itoa(i+1)
+		f.Options[i].Chosen = slices.Contains(given, f.Options[i].Value)
+	}
+	if len(given) > 0 {
+		f.Value = given[0]
+	}
+	return f
+}
+
+// draw chooses the control.
+func (f *Field) draw(q survey.Question, locale string, t Texts) {
+	if q.MaxLength > 0 {
+		f.Hint = withBounds(t.TooLong, q)
+	}
+	switch q.Type {
+	case survey.LongTextQuestion:
+		f.Control = LinesControl
+	case survey.NumberQuestion:
+		f.Control = NumberControl
+		if q.Min != nil && q.Max != nil {
+			f.Hint = withBounds(t.Between, q)
+		}
+	case survey.RatingQuestion:
+		f.scale(q, t)
+	case survey.YesNoQuestion:
+		f.Control = RadioControl
+		f.Options = []Option{{Value: "yes", Label: t.Yes}, {Value: "no", Label: t.No}}
+	case survey.ChoiceQuestion:
+		f.Control = RadioControl
+		if len(q.Options) > mostRadios {
+			f.Control = SelectControl
+		}
+		f.offer(q, locale)
+	case survey.MultipleQuestion:
+		f.Control, f.Hint = CheckControl, t.AllApply
+		f.offer(q, locale)
+	case survey.DateQuestion:
+		f.Control = DateControl
+	default:
+		f.Control = LineControl
+	}
+}
+
+func (f *Field) offer(q survey.Question, locale string) {
+	for _, c := range q.Options {
+		label := c.Label.For(locale)
+		if label == "" {
+			label = c.Value
+		}
+		f.Options = append(f.Options, Option{Value: c.Value, Label: label})
+	}
+}
+
+// scale draws a rating, as buttons where they find room.
+func (f *Field) scale(q survey.Question, t Texts) {
+	least, most := bounds(q)
+	low, err := strconv.Atoi(least)
+	high, err2 := strconv.Atoi(most)
+	if err != nil || err2 != nil || high < low || high-low >= longest {
+		f.Control, f.Hint = NumberControl, withBounds(t.Between, q)
+		return
+	}
+	f.Control = ScaleControl
+	for i := low; i <= high; i++ {
+		f.Options = append(f.Options, Option{Value: strconv.Itoa(i), Label: strconv.Itoa(i)})
+	}
+}

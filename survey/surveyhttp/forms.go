@@ -1,0 +1,120 @@
+package surveyhttp
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/belfry-go/belfry/survey"
+)
+
+// Forms serves the links of surveys to customers:
+//
+//	GET  /s/{token}                            the form
+//	POST /s/{token}/opened                     the page says that it was shown
+//	POST /SurveyInstances/{token}/responses    the answers
+//
+// The form works without JavaScript, is drawn from the version that the link is
+// pinned to, in the recipient's language, and runs from right to left where that
+// does. A GET and a HEAD change nothing, so that mail scanners may follow links;
+// that a customer has opened one is told by the page's own script, or by the
+// answers.
+//
+// Answers come as the form sends them, which is answered with a page, or as JSON:
+//
+//	{"answers": {"rate": 9}, "meta": {"agentId": "...", "completedAt": "..."}}
+//	200 {"publicId": "...", "completedAt": "..."}
+//
+// where meta may be left out, and a header Idempotency-Key tells repeats. What is
+// wrong is listed as application/problem+json, status 422. A repeat of the same
+// answers is answered as the first time was, others with 409. A body has at most
+// 128 KiB and is not compressed.
+//
+// A link that is unknown, malformed, expired or deleted gets one and the same
+// answer, 404, so that nobody learns which tokens exist.
+//
+// The links within the pages are relative, so that the handler may be mounted with
+// http.StripPrefix. How slowly a customer may send is for the host's server to
+// bound (http.Server.ReadTimeout). Forms panics without a service, and on Texts for what is
+// no locale.
+func Forms(s *survey.Service, opts *FormOptions) http.Handler {
+	if s == nil {
+		panic("surveyhttp: Forms needs a service")
+	}
+	f := &forms{s: s, o: opts.withDefaults()}
+	f.policy = contentPolicy(f.o.Style)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /s/{token}", f.ask)
+	mux.HandleFunc("POST /s/{token}/opened", f.opened)
+	mux.HandleFunc("POST /SurveyInstances/{token}/responses", f.submit)
+	mux.HandleFunc("GET /", f.nothing)
+	mux.HandleFunc("POST /", f.nothing)
+	return f.guarded(mux)
+}
+
+type forms struct {
+	s      *survey.Service
+	o      FormOptions
+	policy string // Content-Security-Policy
+}
+
+// guarded sets what every answer has, and asks the limiter before anything is
+// looked up.
+func (f *forms) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Set("Content-Security-Policy", f.policy)
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Robots-Tag", "noindex, nofollow")
+		if f.o.Limit != nil && f.o.Limit(r) != nil {
+			f.answer(w, r, http.StatusTooManyRequests, StateBusy)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ask shows the form.
+func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
+	form, err := f.s.Form(r.Context(), r.PathValue("token"))
+	switch {
+	case err != nil:
+		f.failed(w, r, "a form could not be shown", err)
+	case form.State == survey.FormAnswered:
+		f.show(w, r, http.StatusOK, f.page(r, form, StateAnswered))
+	default:
+		p := f.page(r, form, StateForm)
+		p.Action = "../SurveyInstances/" + r.PathValue("token") + "/responses"
+		p.Opened = r.PathValue("token") + "/opened"
+		p.ask(form.Definition, nil, nil)
+		f.show(w, r, http.StatusOK, p)
+	}
+}
+
+// opened takes the word of the page that it was shown.
+func (f *forms) opened(w http.ResponseWriter, r *http.Request) {
+	if err := f.s.Opened(r.Context(), r.PathValue("token")); err != nil {
+		f.failed(w, r, "an opened form could not be noted", err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (f *forms) nothing(w http.ResponseWriter, r *http.Request) {
+	f.answer(w, r, http.StatusNotFound, StateNothing)
+}
+
+// failed answers what has neither a form nor answers. What is logged names no link.
+func (f *forms) failed(w http.ResponseWriter, r *http.Request, what string, err error) {
+	if errors.Is(err, survey.ErrNoSurvey) {
+		f.nothing(w, r)
+		return
+	}
+	if r.Context().Err() == nil { // else the customer is gone
+		f.o.Logger.ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
+	}
+	f.answer(w, r, http.StatusServiceUnavailable, StateBusy)
+}

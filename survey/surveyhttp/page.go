@@ -1,0 +1,139 @@
+package surveyhttp
+
+import (
+	"bytes"
+	"html/template"
+	"log/slog"
+	"net/http"
+
+	"github.com/belfry-go/belfry/survey"
+)
+
+// State is what a page shows.
+type State string
+
+// The states of a page.
+const (
+	StateForm     State = "form"     // the questions, with what is wrong with the answers
+	StateThanks   State = "thanks"   // the answers were taken
+	StateAnswered State = "answered" // there are answers already; a GET
+	StateRefused  State = "refused"  // there are other answers already; a POST
+	StateNothing  State = "nothing"  // no such link, or none any more
+	StateBusy     State = "busy"     // not available now
+	StateUnread   State = "unread"   // what was sent could not be read
+)
+
+// Page is what a template makes a page from. A template of the host's gives the
+// document Lang and Dir, and puts Style and Script into it as they are, in a style
+// and a script element of their own: the answer's Content-Security-Policy knows
+// their hashes and allows no other. Its form posts to Action.
+type Page struct {
+	State State
+	// Lang is the page's language as in BCP 47, Dir "ltr" or "rtl".
+	Lang, Dir string
+	Texts     Texts
+	// Title, Intro and Thanks are the survey's; empty where it has none, and in
+	// states without a survey.
+	Title, Intro, Thanks string
+	// Fields are the questions. More says that some of them are new: they follow
+	// from answers.
+	Fields []Field
+	More   bool
+	// Action is where the form posts to, Opened where the script says that the page
+	// was shown; both relative.
+	Action, Opened string
+
+	Style  template.CSS
+	Script template.JS
+}
+
+// Faults are the questions whose answers have to be changed.
+func (p *Page) Faults() (out []Field) {
+	for _, f := range p.Fields {
+		if f.Fault != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Heading is the title of the document.
+func (p *Page) Heading() string {
+	switch p.State {
+	case StateForm:
+		if p.Title == "" {
+			return p.Texts.Survey
+		}
+		return p.Title
+	case StateThanks:
+		return p.Texts.ThanksTitle
+	case StateAnswered, StateRefused:
+		return p.Texts.AnsweredTitle
+	case StateBusy:
+		return p.Texts.BusyTitle
+	case StateUnread:
+		return p.Texts.UnreadTitle
+	}
+	return p.Texts.NothingTitle
+}
+
+// blank is a page without a survey, in a language that the browser asks for.
+func (f *forms) blank(r *http.Request, state State) *Page {
+	return f.in(preferred(r.Header.Get("Accept-Language"), f.speaks), state)
+}
+
+// speaks says whether there are fixed texts in the language of a locale.
+func (f *forms) speaks(locale string) bool { return match(f.o.Texts, locale) != "" }
+
+// page is a page about a survey, in the recipient's language if the survey is
+// written in it, else in one that it is written in.
+func (f *forms) page(r *http.Request, form survey.Form, state State) *Page {
+	d := form.Definition
+	words, locale := spoken(d), form.Locale
+	if canonical(locale) == "" {
+		locale = preferred(r.Header.Get("Accept-Language"), func(l string) bool {
+			at := words.Locale(l)
+			return at == "" && f.speaks(l) || at != "" && language(at) == language(l)
+		})
+	}
+	if at := words.Locale(locale); at != "" {
+		locale = at
+	}
+	p := f.in(locale, state)
+	p.Title, p.Intro, p.Thanks = d.Title.For(locale), d.Intro.For(locale), d.Thanks.For(locale)
+	return p
+}
+
+// spoken is a text that says in which languages a survey is written.
+func spoken(d *survey.Definition) survey.Text {
+	for _, q := range d.Questions {
+		if len(q.Label) > 0 {
+			return q.Label
+		}
+	}
+	return d.Title
+}
+
+func (f *forms) in(locale string, state State) *Page {
+	if canonical(locale) == "" {
+		locale = fallbackLocale
+	}
+	return &Page{
+		State: state, Lang: canonical(locale), Dir: direction(locale), Texts: textsFor(f.o.Texts, locale),
+		Style: f.o.Style, Script: shippedScript,
+	}
+}
+
+// show writes a page, whole or not at all.
+func (f *forms) show(w http.ResponseWriter, r *http.Request, status int, p *Page) {
+	var out bytes.Buffer
+	if err := f.o.Template.Execute(&out, p); err != nil {
+		f.o.Logger.ErrorContext(r.Context(), "belfry: the template of the survey pages failed", slog.Any("error", err))
+		http.Error(w, p.Texts.Busy, http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Language", p.Lang)
+	w.WriteHeader(status)
+	_, _ = out.WriteTo(w) // the customer is gone
+}

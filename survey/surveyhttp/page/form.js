@@ -1,0 +1,82 @@
+(() => {
+	"use strict";
+
+	// Only a page that somebody looks at was opened.
+	const opened = document.body.dataset.opened;
+	const tell = () => {
+		if (document.visibilityState !== "visible") return;
+		document.removeEventListener("visibilitychange", tell);
+		fetch(opened, {method: "POST", keepalive: true, credentials: "omit"}).catch(() => {});
+	};
+	if (opened) {
+		document.addEventListener("visibilitychange", tell);
+		tell();
+	}
+
+	// Questions come and go with the answers before them. The server decides in the
+	// end: what this gets wrong costs the customer one more page.
+	// A number is kept as it was written, {number: "12.50"}.
+	const decimal = (v) => {
+		const text = v && v.number || (typeof v === "string" || typeof v === "number" ? String(v) : "");
+		const m = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
+		return m && {digits: BigInt((m[1] === "-" ? "-" : "") + m[2] + (m[3] || "")), power: Number(m[4] || 0) - (m[3] || "").length};
+	};
+	const compare = (a, b) => {
+		if (typeof a === "string" && typeof b === "string") return a < b ? -1 : a > b ? 1 : 0;
+		const x = decimal(a), y = decimal(b);
+		if (!x || !y) return NaN;
+		const least = Math.min(x.power, y.power);
+		const difference = x.digits * 10n ** BigInt(x.power - least) - y.digits * 10n ** BigInt(y.power - least);
+		return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+	};
+	const has = (list, v) => Array.isArray(list) && list.some((e) => compare(e, v) === 0);
+	const conditions = {
+		"==": (a, b) => compare(a, b) === 0,
+		"!=": (a, b) => compare(a, b) !== 0,
+		"<": (a, b) => compare(a, b) < 0,
+		"<=": (a, b) => compare(a, b) <= 0,
+		">": (a, b) => compare(a, b) > 0,
+		">=": (a, b) => compare(a, b) >= 0,
+		"in": (a, b) => has(b, a),
+		"notIn": (a, b) => !has(b, a),
+		"contains": (a, b) => typeof a === "string" ? typeof b === "string" && a.includes(b) : has(a, b),
+		"startsWith": (a, b) => typeof a === "string" && typeof b === "string" && a.startsWith(b),
+		"exists": (a, b) => (a !== undefined) === (b !== false),
+	};
+	const match = (f, values) => {
+		if (f.all) return f.all.every((g) => match(g, values));
+		if (f.any) return f.any.some((g) => match(g, values));
+		if (f.not) return !match(f.not, values);
+		return conditions[f.op](values.get(f.questionId), f.value);
+	};
+
+	const number = (text) => {
+		const latin = text.trim().replace(/[٠-٩]/g, (d) => d.charCodeAt(0) - 0x660).replace(/[۰-۹]/g, (d) => d.charCodeAt(0) - 0x6f0).replace(/[٫,]/, ".");
+		return decimal(latin) ? {number: latin} : undefined;
+	};
+	const answer = (q) => {
+		const chosen = [...q.querySelectorAll("input:checked, option:checked")].map((e) => e.value).filter((v) => v);
+		if (q.dataset.type === "multiple") return chosen.length ? chosen : undefined;
+		const control = q.querySelector("input:not([type=radio]), textarea");
+		const value = control ? control.value : chosen[0] || "";
+		if (!value.trim()) return undefined;
+		return q.dataset.type === "number" || q.dataset.type === "rating" ? number(value) : value;
+	};
+	const form = document.querySelector("form");
+	const show = () => {
+		const values = new Map();
+		for (const q of form.querySelectorAll("[data-q]")) {
+			const on = q.closest("[data-when]");
+			if (on) on.hidden = on.disabled = !match(JSON.parse(on.dataset.when), values);
+			const value = on && on.hidden ? undefined : answer(q);
+			if (value !== undefined) values.set(q.dataset.q, value);
+		}
+	};
+	form.addEventListener("input", show);
+	form.addEventListener("change", show);
+	window.addEventListener("pageshow", show); // back again: the browser has filled in what was there
+	show();
+
+	const summary = document.querySelector(".summary");
+	if (summary) summary.focus();
+})();

@@ -1,0 +1,81 @@
+package surveyhttp
+
+import (
+	"encoding/json"
+	"path"
+	"strings"
+)
+
+// Texts are the fixed texts of the pages in one language. {min} and {max} stand for
+// the bounds of a question.
+type Texts struct {
+	// Survey is the title of a survey that has none in this language.
+	Survey   string `json:"survey,omitempty"`
+	Optional string `json:"optional,omitempty"` // beside a question that need not be answered
+	Yes      string `json:"yes,omitempty"`
+	No       string `json:"no,omitempty"`
+	Choose   string `json:"choose,omitempty"`   // the first line of a list of options
+	AllApply string `json:"allApply,omitempty"` // hint where several options may be chosen
+	Between  string `json:"between,omitempty"`  // hint: a number from {min} to {max}
+	Submit   string `json:"submit,omitempty"`   // the button
+	More     string `json:"more,omitempty"`     // some questions follow from answers
+	Problem  string `json:"problem,omitempty"`  // above the list of what is wrong
+	Error    string `json:"error,omitempty"`    // before each fault, for those who cannot see colours
+	ForTitle string `json:"forTitle,omitempty"` // before the title of a page with faults
+
+	ThanksTitle   string `json:"thanksTitle,omitempty"`
+	Thanks        string `json:"thanks,omitempty"` // where the survey has no text of its own
+	AnsweredTitle string `json:"answeredTitle,omitempty"`
+	Answered      string `json:"answered,omitempty"`
+	Refused       string `json:"refused,omitempty"` // what was sent now was not stored
+	NothingTitle  string `json:"nothingTitle,omitempty"`
+	Nothing       string `json:"nothing,omitempty"`
+	BusyTitle     string `json:"busyTitle,omitempty"`
+	Busy          string `json:"busy,omitempty"`
+	UnreadTitle   string `json:"unreadTitle,omitempty"`
+	Unread        string `json:"unread,omitempty"`
+
+	// What can be wrong with an answer.
+	Required  string `json:"required,omitempty"`
+	NotNumber string `json:"notNumber,omitempty"`
+	NotWhole  string `json:"notWhole,omitempty"`
+	TooSmall  string `json:"tooSmall,omitempty"`
+	TooLarge  string `json:"tooLarge,omitempty"`
+	TooLong   string `json:"tooLong,omitempty"` // more than {max} characters
+	NotOption string `json:"notOption,omitempty"`
+	TooFew    string `json:"tooFew,omitempty"`
+	TooMany   string `json:"tooMany,omitempty"`
+	NotDate   string `json:"notDate,omitempty"`
+	Invalid   string `json:"invalid,omitempty"` // anything else
+}
+
+// over are the texts of t, and those of base where t has none.
+func (t Texts) over(base Texts) Texts {
+	own, err := json.Marshal(t)
+	if err == nil {
+		err = json.Unmarshal(own, &base)
+	}
+	if err != nil {
+		panic(err) // strings always can
+	}
+	return base
+}
+
+// shippedTexts are the texts that come with the package, by language.
+var shippedTexts = readTexts()
+
+func readTexts() map[string]Texts {
+	files, err := assets.ReadDir("page/texts")
+	if err != nil {
+		panic(err)
+	}
+	out := make(map[string]Texts, len(files))
+	for _, file := range files {
+		var t Texts
+		if err := json.Unmarshal([]byte(asset("page/texts/"+file.Name())), &t); err != nil {
+			panic(err)
+		}
+		out[strings.TrimSuffix(file.Name(), path.Ext(file.Name()))] = t
+	}
+	return out
+}
