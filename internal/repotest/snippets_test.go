@@ -29,7 +29,8 @@ func TestSnippetsAboutNotifyStandInExamples(t *testing.T) {
 // And for the page about surveys.
 func TestSnippetsAboutSurveysStandInExamples(t *testing.T) {
 	t.Parallel()
-	standIn(t, "docs/survey.md", "survey/example*_test.go", "survey/surveyhttp/example*_test.go", "survey/subscriber/*/example_test.go")
+	standIn(t, "docs/survey.md", "survey/example*_test.go", "survey/surveyhttp/example*_test.go", "survey/surveytest/example*_test.go",
+		"survey/subscriber/*/example_test.go")
 }
 
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```")
