@@ -6,7 +6,7 @@ import "slices"
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
 	channelMutants, convergeMutants, gateMutants, healthMutants, notifyMutants, outboxMutants,
-	ownershipMutants, providerMutants, reconcileMutants, recurringMutants, reportMutants, settingsMutants,
+	proofMutants, ownershipMutants, providerMutants, reconcileMutants, recurringMutants, reportMutants, settingsMutants,
 	supportMutants, surveyConfigMutants, surveyIngestMutants, surveyResponseMutants, surveySendMutants, surveyhttpMutants,
 	thresholdMutants, trackerMutants,
 )
