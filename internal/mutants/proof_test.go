@@ -22,4 +22,24 @@ var proofMutants = []mutant{
 		Old: "\tm.unhold()\n", New: "",
 		Package: "./notify", Run: "TestEveryPassMay/after_false_dies_true/memory",
 	},
+	{
+		Name: "I-29 canary: an error holds the address that was called", File: "notify/channel/internal/rest/call.go",
+		Old: "c.fail(\"no answer: %w\", safe(err))", New: "c.fail(\"no answer from \"+call.URL+\": %w\", safe(err))",
+		Package: "./internal/canarytest", Run: "TestI29_",
+	},
+	{
+		Name: "I-29 canary: the value of a panic is logged", File: "notify/generatorpass.go",
+		Old: "slog.String(\"stack\", string(p.Stack))", New: "slog.Any(\"value\", p.Value)",
+		Package: "./internal/canarytest", Run: "TestI29_",
+	},
+	{
+		Name: "I-29 canary: what a gate says is logged", File: "notify/askgates.go",
+		Old: "slog.String(\"gate\", gateName(g)),", New: "slog.String(\"gate\", gateName(g)), slog.Any(\"error\", err),",
+		Package: "./internal/canarytest", Run: "TestI29_",
+	},
+	{
+		Name: "I-29 canary: what a callback says is logged", File: "notify/notifyhttp/webhooks.go",
+		Old: "slog.String(\"outcome\", answer.word))", New: "slog.String(\"outcome\", answer.word), slog.String(\"body\", r.URL.String()))",
+		Package: "./internal/canarytest", Run: "TestI29_",
+	},
 }
