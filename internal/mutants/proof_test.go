@@ -42,4 +42,9 @@ var proofMutants = []mutant{
 		Old: "slog.String(\"outcome\", answer.word))", New: "slog.String(\"outcome\", answer.word), slog.String(\"body\", r.URL.String()))",
 		Package: "./internal/canarytest", Run: "TestI29_",
 	},
+	{
+		Name: "channels: what somebody typed is HTML", File: "notify/template.go",
+		Old: "htmltemplate \"html/template\"", New: "htmltemplate \"text/template\"",
+		Package: "./notify", Run: "TestTemplateInjectionIsText",
+	},
 }
