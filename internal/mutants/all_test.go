@@ -6,7 +6,7 @@ import "slices"
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
 	channelMutants, convergeMutants, gateMutants, healthMutants, mendMutants, notifyMutants,
-	outboxMutants, ownershipMutants, proofMutants, providerMutants, reconcileMutants, recurringMutants, reportMutants,
-	settingsMutants, supportMutants, surveyConfigMutants, surveyHostMutants, surveyIngestMutants, surveyResponseMutants,
-	surveySendMutants, surveyhttpMutants, thresholdMutants, trackerMutants,
+	outboxMutants, ownershipMutants, proofMutants, providerMutants, reconcileMutants, recurringMutants,
+	reportMutants, settingsMutants, supportMutants, surveyConfigMutants, surveyHostMutants, surveyIngestMutants,
+	surveyResponseMutants, surveySendMutants, surveyhttpMutants, thresholdMutants, trackerMutants,
 )
