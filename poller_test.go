@@ -126,12 +126,13 @@ func (h *host) poll(n int) belfry.Report {
 	return rep
 }
 
-// A pass makes as many statements for 500 rows as for 5, but for one short
-// transaction before each group of concurrent provider calls. Not parallel: what
+// A pass makes as many statements for 500 rows as for 5, but for three short
+// transactions before each group of concurrent provider calls: who is suppressed, who
+// has opted out, and that the calls start. Not parallel: what
 // a table's last Ensure found (its first statement next time) is the process's.
 func TestAPassTakesAConstantNumberOfStatements(t *testing.T) {
-	fewWrites, few := statementsOf(t, 5)
-	manyWrites, many := statementsOf(t, 500)
+	fewCalls, few := statementsOf(t, 5)
+	manyCalls, many := statementsOf(t, 500)
 	if diff := cmp.Diff(few, many); diff != "" {
 		t.Errorf("the statements of 5 and of 500 rows differ:\n%s", diff)
 	}
@@ -139,15 +140,19 @@ func TestAPassTakesAConstantNumberOfStatements(t *testing.T) {
 		t.Errorf("%d statements:\n%s", len(few), strings.Join(few, "\n"))
 	}
 	const concurrency = 16
-	if want := (500 + concurrency - 1) / concurrency; fewWrites != 1 || manyWrites != want {
-		t.Errorf("%d and %d call-started writes, want 1 and %d", fewWrites, manyWrites, want)
+	groups := (500 + concurrency - 1) / concurrency
+	if diff := cmp.Diff([]groupStatements{{1, 1, 1}, {groups, groups, groups}}, []groupStatements{fewCalls, manyCalls}); diff != "" {
+		t.Errorf("statements before calls:\n%s", diff)
 	}
-	t.Logf("%d statements from due row to provider, and a call-started write for each %d calls", len(few), concurrency)
+	t.Logf("%d statements from due row to provider, and three for each %d calls", len(few), concurrency)
 }
 
-// statementsOf counts what one whole delivery of n rows takes: the call-started
-// writes, and all other statements.
-func statementsOf(t *testing.T, n int) (callStarted int, others []string) {
+// groupStatements are those before the calls of groups.
+type groupStatements struct{ Suppressed, OptedOut, CallStarted int }
+
+// statementsOf counts what one whole delivery of n rows takes: the statements before
+// calls, and all others.
+func statementsOf(t *testing.T, n int) (calls groupStatements, others []string) {
 	connector, err := pq.NewConnector(pgtest.With(t, pgtest.DSN(t), "binary_parameters", "yes"))
 	if err != nil {
 		t.Fatal(err)
@@ -171,16 +176,22 @@ func statementsOf(t *testing.T, n int) (callStarted int, others []string) {
 			others = append(others, s)
 		}
 	}
-	callStarted = -1 // the settling write has the same text
+	calls.CallStarted = -1 // the settling write has the same text
 	others = slices.DeleteFunc(others, func(s string) bool {
-		same := strings.HasPrefix(s, `UPDATE "outgoing_message" AS t SET "version"`)
-		if same {
-			callStarted++
+		switch {
+		case strings.HasPrefix(s, `UPDATE "outgoing_message" AS t SET "version"`):
+			calls.CallStarted++
+		case strings.Contains(s, ` FROM "suppression" WHERE `):
+			calls.Suppressed++
+		case strings.Contains(s, ` FROM "recipient_preference" WHERE `):
+			calls.OptedOut++
+		default:
+			return false
 		}
-		return same
+		return true
 	})
 	slices.Sort(others)
-	return callStarted, others
+	return calls, others
 }
 
 // deliver ensures candidates and polls until they are sent.

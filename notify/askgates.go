@@ -96,7 +96,7 @@ func (n *Notifier) attempt(m *OutgoingMessage) Attempt {
 		Scope: m.Scope, MessageID: m.MessageID, Number: m.Calls + 1,
 		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Channel: m.Type, Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Zone: m.Zone,
-		Lane: m.Lane, Mandatory: t.Mandatory, Urgent: t.Urgent || m.Lane == storage.LaneUrgent, Now: storage.Now(n.store),
+		Lane: m.Lane, Mandatory: m.Mandatory || t.Mandatory, Urgent: t.Urgent || m.Lane == storage.LaneUrgent, Now: storage.Now(n.store),
 	}
 }
 

@@ -271,10 +271,10 @@ func TestAnotherHashKeyInTheMiddleStopsTheCampaign(t *testing.T) {
 		h.begin("spring", people...)
 		h.run("notify.campaign")
 		mine := h.Notifier
-		h.Notifier = New(h.store, &Options{HashKey: []byte("another"), Logger: quiet}, h.provider)
+		h.Notifier = New(h.store, &Options{HashKey: []byte("another"), FormerHashKeys: [][]byte{nil}, Logger: quiet}, h.provider)
 		h.Register(Type{Name: "visit", Renderer: visitTemplate})
 		h.chunk = 3
-		if err := h.RotateHashKey(t.Context(), sam); err != nil {
+		if err := h.RotateHashKey(t.Context(), sam, nil); err != nil {
 			t.Fatal(err)
 		}
 		h.run("notify.campaign")

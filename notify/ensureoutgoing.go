@@ -64,7 +64,8 @@ func fillOutgoing(n *Notifier, now time.Time, m *OutgoingMessage) (err error) {
 		m.HashKey = n.hashKey
 	}
 	m.CreatedOn = now
-	m.InDoubt = cmp.Or(m.InDoubt, n.registry.lookup(m.NotificationType).InDoubt)
+	t := n.registry.lookup(m.NotificationType)
+	m.InDoubt, m.Mandatory = cmp.Or(m.InDoubt, t.InDoubt), m.Mandatory || t.Mandatory
 	m.Lane = n.registry.lane(m.NotificationType, m.Lane)
 	if err := m.Content.check(); err != nil {
 		return err

@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -11,32 +10,13 @@ import (
 )
 
 // environment is the gate that keeps a copy of a database from sending. It is
-// asked first, in every process, whether the host configures gates or not.
+// asked first.
 type environment struct {
 	store storage.Store
 
 	mu     sync.Mutex
 	id     storage.Identity
 	readOn time.Time // zero: never yet
-}
-
-// withEnvironment puts the gate before all others, unless it is one of them. It
-// panics on a gate that is nil, or knows addresses by another key.
-func withEnvironment(store storage.Store, gates []Gate, hashKey string) (*environment, []Gate) {
-	e := &environment{store: store}
-	all := []Gate{e}
-	for i, g := range gates {
-		if g == nil {
-			panic(fmt.Sprintf("notify: New: gate %d is nil", i+1))
-		}
-		if s, ok := g.(suppressionGate); ok && s.n.hashKey != hashKey {
-			panic("notify: New: GateOptions.HashKey is not Options.HashKey")
-		}
-		if _, ok := g.(*environment); !ok {
-			all = append(all, g)
-		}
-	}
-	return e, all
 }
 
 // identityAge is how old the reading of an identity may be: a database can be

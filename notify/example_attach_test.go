@@ -31,10 +31,7 @@ func ExampleAttach() {
 		Record: storage.Record{Type: "grades"}, PartitionKey: "class-3b", RowKey: "2026-1",
 		Recipients: []notify.Recipient{{Ref: "17", Channel: "email:print", Address: "sam@example.com", Name: "Sam"}},
 	}
-	if _, err := out.EnsureNotificationJob(ctx, nil, job); err != nil {
-		panic(err)
-	}
-	if _, err := out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleFor(job, time.Time{})); err != nil {
+	if _, err := out.Notify(ctx, job, time.Time{}); err != nil {
 		panic(err)
 	}
 	fmt.Println(belfry.NewPoller(store, nil, out).Drain(ctx))

@@ -40,10 +40,7 @@ func confirm(ctx context.Context, out *notify.Notifier, booking string, c custom
 		PartitionKey: booking, RowKey: row, EntityType: "booking", Entity: booking, EventData: data,
 		Recipients: []notify.Recipient{{Ref: c.ID, Channel: "email:sendgrid", Address: c.Email, Name: c.Name}},
 	}
-	if _, err := out.EnsureNotificationJob(ctx, nil, job); err != nil {
-		return err
-	}
-	_, err = out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleFor(job, time.Time{}))
+	_, err = out.Notify(ctx, job, time.Time{}) // at once
 	return err
 }
 
@@ -131,10 +128,7 @@ func TestWhatTheShadowHasIsNotSentAgain(t *testing.T) {
 			Record: storage.Record{Type: "booking-confirmed"}, PartitionKey: booking, RowKey: "made " + booking, EventData: json.RawMessage(booking),
 			Recipients: []notify.Recipient{{Ref: "17", Channel: channel, Address: "sam@example.com"}},
 		}
-		if _, err := out.EnsureNotificationJob(ctx, nil, job); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleFor(job, time.Time{})); err != nil {
+		if _, err := out.Notify(ctx, job, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {
@@ -213,9 +207,7 @@ func ExampleChannelSource() {
 			Record: storage.Record{Scope: scope, Type: "incident"}, PartitionKey: "3", RowKey: "submitted",
 			BusinessUnit: "north", EventData: json.RawMessage("3"),
 		}
-		_, err := out.EnsureNotificationJob(ctx, nil, job)
-		orPanic(err)
-		_, err = out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleFor(job, time.Time{}))
+		_, err := out.Notify(ctx, job, time.Time{})
 		orPanic(err)
 	}
 	orPanic(belfry.NewPoller(store, nil, out).Drain(ctx))

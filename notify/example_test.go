@@ -41,14 +41,11 @@ func ExampleNotifier() {
 		Recipients: []notify.Recipient{{Ref: "17", Channel: "email:print", Address: "sam@example.com"}},
 	}
 	for range 2 {
-		ensured, err := out.EnsureNotificationJob(ctx, nil, job)
+		ensured, err := out.Notify(ctx, job, time.Time{})
 		if err != nil {
 			panic(err)
 		}
-		if _, err := out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleFor(job, time.Time{})); err != nil {
-			panic(err)
-		}
-		fmt.Println(ensured[0].Outcome)
+		fmt.Println(ensured.Outcome)
 	}
 	fmt.Println(belfry.NewPoller(store, nil, out).Drain(ctx))
 	// Output:

@@ -28,9 +28,9 @@ func TestTheFirstRenderingWins(t *testing.T) {
 				if _, err := h.store.Blobs().Collect(t.Context(), 100); err != nil {
 					t.Fatal(err)
 				}
-				later := New(h.store, &Options{HashKey: []byte("another key")}, h.provider)
+				later := New(h.store, &Options{HashKey: []byte("another key"), FormerHashKeys: [][]byte{nil}}, h.provider)
 				later.Register(Type{Name: "note", Renderer: renders("changed")})
-				if err := later.RotateHashKey(t.Context(), support); err != nil {
+				if err := later.RotateHashKey(t.Context(), support, nil); err != nil {
 					t.Fatal(err)
 				}
 				h.Notifier = later

@@ -60,8 +60,8 @@ type Attempt struct {
 	Address                     string // normalised; never to be logged
 	Zone                        string // IANA name; empty: not known
 	Lane                        int16
-	// Mandatory and Urgent are those of the [Type], as this process has registered
-	// it. Whatever is in the urgent lane is Urgent.
+	// Mandatory and Urgent are those of the [Type], as it was registered where the
+	// message was made or is here. Whatever is in the urgent lane is Urgent.
 	Mandatory, Urgent bool
 	Now               time.Time
 	DryRun            bool

@@ -90,11 +90,12 @@ func TestTheStatementsOfAGroupDoNotGrowWithItsMessages(t *testing.T) {
 		options func(storage.Store) *Options
 		most    int
 	}{
-		// What is paused, two claims until there are no more, call-started write, settle.
-		"no gates": {none, 5},
-		// And pauses, suppression, preferences; one to read and two to write the caps; two to read
+		// What is paused, two claims until there are no more, suppression, preferences,
+		// call-started write, settle.
+		"no gates": {none, 7},
+		// And pauses; one to read and two to write the caps; two to read
 		// and three to write the rate.
-		"all gates": {gates, 5 + 3 + 3 + 5},
+		"all gates": {gates, 7 + 1 + 3 + 5},
 	} {
 		few, many := statementsOf(t, 2, c.options), statementsOf(t, 150, c.options)
 		if few != many || many > c.most {

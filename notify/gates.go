@@ -8,6 +8,8 @@ type GateOptions struct {
 	// HashKey is that of [Options]: the list of suppressed addresses knows them under
 	// it. With another one the gate lets nothing through, and New panics.
 	HashKey []byte
+	// FormerHashKeys are those of [Options]; only package survey needs them here.
+	FormerHashKeys [][]byte
 	// Recipients is for environments in which no customer may get anything; nil:
 	// everybody may.
 	Recipients *RecipientGuard
@@ -38,7 +40,8 @@ func Gates(store storage.Store, opts *GateOptions) []Gate {
 	if o.Recipients != nil {
 		gates = append(gates, newRecipientGate(*o.Recipients))
 	}
-	gates = append(gates, pauseGate{store}, suppressionGate{New(store, &Options{HashKey: o.HashKey})}, preferenceGate{store})
+	known := New(store, &Options{HashKey: o.HashKey, FormerHashKeys: o.FormerHashKeys})
+	gates = append(gates, pauseGate{store}, suppressionGate{known}, preferenceGate{known})
 	if len(o.Caps) > 0 {
 		gates = append(gates, newFrequencyGate(store, o.Caps))
 	}

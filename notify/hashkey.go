@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 
 // ErrHashKey says that Options.HashKey is not the key under which this database
 // knows its recipients: with another one, or none, a repeat would not find the
-// messages of the first run, and send them again. See [Notifier.RotateHashKey].
+// messages of the first run, and send them again. It also says that one of the keys
+// before it is missing in Options.FormerHashKeys, without which the addresses that are
+// suppressed under it would get mail. See [Notifier.RotateHashKey].
 var ErrHashKey = errors.New("notify: Options.HashKey is not the key that this database was first used with")
 
 // hashKeyRow is the one row that says under which key recipients are hashed. It is
@@ -21,6 +24,8 @@ var ErrHashKey = errors.New("notify: Options.HashKey is not the key that this da
 type hashKeyRow struct {
 	storage.Record
 	Fingerprint string `db:"fingerprint"` // empty: none, a plain hash
+	// Former are the fingerprints of the keys under which something is still known.
+	Former []string `db:"former,json"`
 }
 
 var hashKeys = storage.Define[hashKeyRow]("recipient_hash_key")
@@ -69,32 +74,74 @@ func (n *Notifier) checkHashKey(ctx context.Context, tx storage.Tx) error {
 	if err != nil {
 		return err
 	}
-	if got[0].Row.Fingerprint != n.hashKey {
+	return n.fits(got[0].Row)
+}
+
+// fits says whether this process knows recipients as the database does.
+func (n *Notifier) fits(r *hashKeyRow) error {
+	if r.Fingerprint != n.hashKey {
 		return ErrHashKey
+	}
+	if missing := n.unknown(r.Former); len(missing) > 0 {
+		return fmt.Errorf("%w, or Options.FormerHashKeys lacks one of those before it", ErrHashKey)
 	}
 	return nil
 }
 
-func (n *Notifier) rotate(r *hashKeyRow, _ time.Time) string {
-	if r.Fingerprint == n.hashKey {
+// unknown are those fingerprints of which this process has no key.
+func (n *Notifier) unknown(fingerprints []string) (out []string) {
+	for _, f := range fingerprints {
+		if !slices.Contains(n.fingerprints, f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// RotateOptions are the settings of [Notifier.RotateHashKey]; nil and the zero value
+// forget nobody.
+type RotateOptions struct {
+	// Forget gives up what is stored under former keys that Options.FormerHashKeys
+	// does not have: the addresses suppressed under them get mail again, unless
+	// [Notifier.Suppress] has them under this process's key, and recipients without a
+	// Ref have to opt out again. For a key that is lost.
+	Forget bool
+}
+
+// rotate is the change of the one row.
+func (o *RotateOptions) rotate(n *Notifier, r *hashKeyRow) string {
+	former := r.Former
+	if r.Fingerprint != n.hashKey {
+		former = append(slices.Clone(former), r.Fingerprint)
+	}
+	missing := n.unknown(former)
+	switch {
+	case len(missing) > 0 && (o == nil || !o.Forget):
+		return "Options.FormerHashKeys lacks a key under which suppressed addresses may be known"
+	case len(missing) == 0 && r.Fingerprint == n.hashKey:
 		return "this key is in use already"
 	}
 	r.Fingerprint = n.hashKey
+	r.Former = slices.DeleteFunc(slices.Clone(former), func(f string) bool { return f == n.hashKey || slices.Contains(missing, f) })
 	return ""
 }
 
 // RotateHashKey makes this process's Options.HashKey the one of the database: new
 // messages are hashed under it, jobs that have begun keep theirs. Stop the
 // processes that have the former key before; they refuse it when they start again.
-// Suppressions under the former key match nobody any more, so give them anew before
-// ([Notifier.Suppress]). It is audited, and refused ([ErrActionRefused]) where the key
-// is in use already.
-func (n *Notifier) RotateHashKey(ctx context.Context, by By) error {
+// The former key goes into Options.FormerHashKeys, here and in every process from now
+// on, so that suppressions and opt-outs under it go on to count; frequency caps of
+// recipients without a Ref begin anew. It is audited, and refused ([ErrActionRefused])
+// where the key is in use already, or a former one is missing and opts does not
+// forget it.
+func (n *Notifier) RotateHashKey(ctx context.Context, by By, opts *RotateOptions) error {
 	err := n.store.InTx(ctx, func(tx storage.Tx) error {
 		if err := n.checkHashKey(ctx, tx); err != nil && !errors.Is(err, ErrHashKey) {
 			return err
 		}
-		return audit.Change(ctx, tx, hashKeys, "", hashKeyKey, "RotateHashKey", by, n.rotate)
+		return audit.Change(ctx, tx, hashKeys, "", hashKeyKey, "RotateHashKey", by, func(r *hashKeyRow, _ time.Time) string {
+			return opts.rotate(n, r)
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("notify: RotateHashKey: %w", err)

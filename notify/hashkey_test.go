@@ -11,8 +11,8 @@ import (
 func TestAnotherHashKeyThanTheFirstOneIsRefused(t *testing.T) {
 	first, other := []byte("0123456789abcdef0123456789abcdef"), []byte("fedcba9876543210fedcba9876543210")
 	visits(t, func(t *testing.T, h *host) {
-		reopen := func(key []byte) {
-			h.Notifier = New(h.store, &Options{Logger: quiet, HashKey: key}, h.provider)
+		reopen := func(key []byte, former ...[]byte) {
+			h.Notifier = New(h.store, &Options{Logger: quiet, HashKey: key, FormerHashKeys: former}, h.provider)
 			h.Register(Type{Name: "visit", Renderer: visitTemplate})
 		}
 		generate := func() error {
@@ -47,11 +47,11 @@ func TestAnotherHashKeyThanTheFirstOneIsRefused(t *testing.T) {
 		}
 		h.same("messages", 1, len(all(h, outgoingMessages)))
 		reopen(first)
-		if err := h.RotateHashKey(t.Context(), support); !errors.Is(err, ErrActionRefused) {
+		if err := h.RotateHashKey(t.Context(), support, nil); !errors.Is(err, ErrActionRefused) {
 			t.Errorf("rotated to itself: %v", err)
 		}
-		reopen(other)
-		if err := h.RotateHashKey(t.Context(), support); err != nil {
+		reopen(other, first)
+		if err := h.RotateHashKey(t.Context(), support, nil); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()

@@ -36,13 +36,6 @@ func (n *Notifier) AllMessages(ctx context.Context, scope Scope, p Page) ([]Outg
 	return list(ctx, n, outgoingMessages, scope, p, nil)
 }
 
-// Held lists the outgoing messages of a scope that wait for a person, for one
-// of the Hold… reasons; those in doubt are held for HoldInDoubt.
-func (n *Notifier) Held(ctx context.Context, scope Scope, reason string, p Page) ([]OutgoingMessage, error) {
-	held := []storage.Cond{storage.Eq("is_on_support_hold", true), storage.Eq("hold_reason", reason)}
-	return list(ctx, n, outgoingMessages, scope, p, held)
-}
-
 // under is the range of the keys whose first parts are these: keys.Join puts
 // U+001F between parts, and no part holds it.
 func under(parts ...string) ([]storage.Cond, error) {

@@ -48,8 +48,11 @@ var scheduleStates = states.Machine{
 		{From: StatusProcessing, To: StatusReady, Event: "failed, lease lost, or given back at shutdown"},
 		{From: StatusProcessing, To: StatusFailed, Event: "failed for the fourth time: support hold"},
 		{From: StatusFailed, To: StatusReady, Event: "released by support"},
+		{From: StatusReady, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusProcessing, To: StatusCancelled, Event: "cancelled: what its worker decides is dropped"},
+		{From: StatusFailed, To: StatusCancelled, Event: "cancelled"},
 	},
-	Terminal: []string{StatusDispatched, StatusSkipped, StatusFailed},
+	Terminal: []string{StatusDispatched, StatusSkipped, StatusFailed, StatusCancelled},
 }
 
 var jobStates = states.Machine{
@@ -64,8 +67,12 @@ var jobStates = states.Machine{
 		{From: StatusGenerating, To: StatusReady, Event: "failed, lease lost, or given back at shutdown"},
 		{From: StatusGenerating, To: StatusFailed, Event: "failed for good or for the fourth time: support hold"},
 		{From: StatusFailed, To: StatusReady, Event: "released by support"},
+		{From: StatusCreated, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusReady, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusGenerating, To: StatusCancelled, Event: "cancelled: what its worker has made is dropped"},
+		{From: StatusFailed, To: StatusCancelled, Event: "cancelled"},
 	},
-	Terminal: []string{StatusGenerated, StatusSkipped, StatusFailed},
+	Terminal: []string{StatusGenerated, StatusSkipped, StatusFailed, StatusCancelled},
 }
 
 var messagingStates = states.Machine{
@@ -129,8 +136,9 @@ var outgoingStates = states.Machine{
 		{From: StatusOutcomeUnknown, To: StatusSentToProvider, Event: "status look-up, AssumeSent, a person's decision, or the call's late answer"},
 		{From: StatusOutcomeUnknown, To: StatusRetryReady, Event: "definitely absent, idempotent repeat, Resend, a person's decision, or a late refusal"},
 		{From: StatusOutcomeUnknown, To: StatusFailedFinal, Event: "absent after the fourth try, or a late refusal for good"},
-		{From: StatusCreated, To: StatusCancelled, Event: "its campaign was cancelled"},
-		{From: StatusRetryReady, To: StatusCancelled, Event: "its campaign was cancelled"},
+		{From: StatusCreated, To: StatusCancelled, Event: "it or its campaign was cancelled"},
+		{From: StatusRetryReady, To: StatusCancelled, Event: "it or its campaign was cancelled"},
+		{From: StatusSending, To: StatusCancelled, Event: "cancelled before its call has begun"},
 		{From: StatusRetryReady, To: StatusSentToProvider, Event: "a call's late answer"},
 		{From: StatusRetryReady, To: StatusFailedFinal, Event: "a call's late refusal for good"},
 		{From: StatusSentToProvider, To: StatusFailedFinal, Event: "a late refusal of what was assumed sent"},

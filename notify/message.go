@@ -22,7 +22,8 @@ type Message struct {
 	Attempt int
 	// On is the store's time at which this attempt began: the Date of a mail.
 	On time.Time
-	// Template is set where the provider holds the text itself.
+	// Template is set where the provider holds the text itself. A channel that cannot
+	// use it refuses the message with a Permanent error.
 	Template ProviderTemplate
 	// Metadata may be passed on to the provider, which gives it back in webhooks.
 	Metadata map[string]string

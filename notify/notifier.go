@@ -25,6 +25,8 @@ type Notifier struct {
 	hashKey  string      // fingerprint of options.HashKey
 	chunk    int         // recipients of a campaign in one transaction
 
+	fingerprints []string // of that key and the former ones
+
 	environment  *environment
 	gates        []Gate           // environment first
 	slots        map[string]slots // by channel, of those that are bounded
@@ -51,7 +53,12 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 	n := &Notifier{store: store, options: opts.withDefaults(), registry: newRegistry(channels), chunk: chunkSize}
 	n.box = outbox.New(store, "notify.status", n.options.Logger)
 	n.hashKey, n.hashKeyCheck = keys.Fingerprint(n.options.HashKey), &hashKeyCheck{}
-	n.environment, n.gates = withEnvironment(store, n.options.Gates, n.hashKey)
+	n.fingerprints = []string{n.hashKey}
+	for _, key := range n.options.FormerHashKeys {
+		n.fingerprints = append(n.fingerprints, keys.Fingerprint(key))
+	}
+	n.environment = &environment{store: store}
+	n.gates = n.withOwnGates(n.options.Gates)
 	n.slots = map[string]slots{}
 	for key, most := range n.options.ChannelConcurrency {
 		n.slots[key] = make(slots, max(most, 1))

@@ -14,6 +14,10 @@ type Options struct {
 	// key a repeat would not find the messages of the first run. Empty: a plain
 	// hash.
 	HashKey []byte
+	// FormerHashKeys are those before HashKey. What is stored of recipients under one of
+	// them still counts: suppressed addresses, and who without a Ref has opted out. After
+	// [Notifier.RotateHashKey] every process needs them. An empty one is the plain hash.
+	FormerHashKeys [][]byte
 	// Concurrency is how many provider calls one group of messages makes at
 	// once; default 16. A poller handles several groups at once.
 	Concurrency int
@@ -24,9 +28,9 @@ type Options struct {
 	// makes at once over all groups; none: no bound but Concurrency.
 	ChannelConcurrency map[string]int
 	// Gates are asked, in order, about every message after its claim and before its
-	// call: those of [Gates], and the host's own. None: nothing but a copied database
-	// and a [Pause] keeps messages back, and neither suppressions nor preferences are
-	// asked.
+	// call: those of [Gates], and the host's own. Whatever they are, a copied database,
+	// a [Pause], suppressions and preferences keep messages back; they are asked before
+	// the others, or where the gates have them.
 	Gates []Gate
 	// Channels chooses channels by scope; nil: every scope has the process's own.
 	Channels ChannelSource

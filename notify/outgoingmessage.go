@@ -45,6 +45,9 @@ type OutgoingMessage struct {
 	InputHash   string `db:"input_hash,fixed"`
 	// InDoubt is the policy of the type; empty means the registered one's.
 	InDoubt InDoubt `db:"in_doubt,fixed"`
+	// Mandatory is that of the type; false means the registered one's. It is kept here
+	// since the process that sends need not have registered the type.
+	Mandatory bool `db:"mandatory,fixed"`
 	// ScheduledOn is the first moment at which the message may go out; zero
 	// means at once.
 	ScheduledOn time.Time `db:"scheduled_on,fixed"`

@@ -54,7 +54,7 @@ func TestTheMostParticularPreferenceDecides(t *testing.T) {
 			a.NotificationType, a.Method, a.Mandatory = kind, method, mandatory
 			return a
 		}
-		g := preferenceGate{h.store}
+		g := preferenceGate{h.Notifier}
 		h.same("visits by mail", []string{stopped, stopped, stopped, stopped, "", "", ""}, h.answersOf(g,
 			about("everything", "visit", "email", false), about("method", "visit", "email", false), about("type", "visit", "email", false),
 			about("both", "visit", "email", false), about("but", "visit", "email", false), about("sam", "visit", "email", false), about("back", "visit", "email", false)))
@@ -75,7 +75,7 @@ func TestStrangeNamesHaveKeysToo(t *testing.T) {
 		h.prefers(Preference{Scope: "tenant", RecipientRef: long, Type: "a\x1fb", OptedOut: true})
 		a, b := attemptOf("id", long, h.clk.Now()), attemptOf("id", "sam", h.clk.Now())
 		a.NotificationType = "a\x1fb"
-		h.same("answers", []string{"Skip " + ReasonOptedOut, ""}, h.answersOf(preferenceGate{h.store}, a, b))
+		h.same("answers", []string{"Skip " + ReasonOptedOut, ""}, h.answersOf(preferenceGate{h.Notifier}, a, b))
 	})
 }
 

@@ -34,7 +34,9 @@ func TestProgrammersErrorsPanicWithAClearMessage(t *testing.T) {
 		"is not Options.HashKey": func() {
 			New(store, &Options{HashKey: []byte("one"), Gates: Gates(store, &GateOptions{HashKey: []byte("another")})})
 		},
-		"no http address":       func() { New(store, &Options{Unsubscribe: &UnsubscribeOptions{URL: "ftp://x", Key: make([]byte, 32)}}) },
+		"no https address": func() {
+			New(store, &Options{Unsubscribe: &UnsubscribeOptions{URL: "http://x.y", Key: make([]byte, 32)}})
+		},
 		"Key needs 32":          func() { New(store, &Options{Unsubscribe: &UnsubscribeOptions{URL: "https://x.y"}}) },
 		"Gates needs a store":   func() { Gates(nil, nil) },
 		"From is To":            func() { Gates(store, &GateOptions{Window: &SendWindow{From: "08:00", To: "08:00"}}) },

@@ -90,6 +90,9 @@ const (
 	// ReasonCampaignCancelled: a person has cancelled the campaign before the
 	// message was sent. Nothing is to be done.
 	ReasonCampaignCancelled = "CampaignCancelled"
+	// ReasonCancelled: a person has cancelled it before its message was sent. Nothing
+	// is to be done; the audit says who and why.
+	ReasonCancelled = "Cancelled"
 	// ReasonQuarantine: the database is a copy of another environment's, so nothing
 	// is sent. Release the quarantine if this one is to send; else leave it be.
 	ReasonQuarantine = "Quarantine"

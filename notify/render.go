@@ -87,6 +87,7 @@ func (d delivery) userMessage(j *Job) *UserMessage {
 // outgoing is the message of d; one that has a problem is kept as skipped, so
 // that support sees who was not reached.
 func (n *Notifier) outgoing(j *Job, f frozen, d delivery) (*OutgoingMessage, error) {
+	t := n.registry.lookup(j.Type)
 	m := &OutgoingMessage{
 		Record:       storage.Record{Scope: j.Scope, Type: d.Recipient.Channel, Lane: j.Lane},
 		PartitionKey: j.RowKey, JobPartitionKey: j.PartitionKey,
@@ -94,7 +95,7 @@ func (n *Notifier) outgoing(j *Job, f frozen, d delivery) (*OutgoingMessage, err
 		RecipientRef: d.Recipient.Ref, RecipientHash: d.Hash, HashKey: f.HashKey,
 		RecipientName: d.Recipient.Name, Address: d.Recipient.Address, Zone: d.Recipient.Zone,
 		Content: d.Content, InputHash: j.InputHash,
-		InDoubt: n.registry.lookup(j.Type).InDoubt, CreatedOn: storage.Now(n.store),
+		InDoubt: t.InDoubt, Mandatory: t.Mandatory, CreatedOn: storage.Now(n.store),
 	}
 	status := StatusCreated
 	if d.Problem != "" {

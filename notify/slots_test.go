@@ -75,7 +75,7 @@ func TestCallsThatWereMadeStandThoughTheNextOnesFail(t *testing.T) {
 			items = append(items, work.Item[OutgoingMessage]{Row: m, Ctx: h.t.Context(), Lease: lease})
 		}
 		inner := h.store
-		h.store = &flakyStore{Store: inner, armed: true, failAt: 2}
+		h.store = &flakyStore{Store: inner, armed: true, failAt: 4} // behind two gates and the first calls
 		if _, err := h.distribute(h.t.Context(), items); err != nil {
 			h.t.Fatal(err)
 		}

@@ -55,6 +55,7 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		inState(StatusProcessing, func(r *Schedule) { r.RetryCount = 3; r.abandoned(now) }),
 		func(r *Schedule) { r.released(now) },
 		func(r *Schedule) { r.IsOnSupportHold = true; r.releaseHold(now) },
+		func(r *Schedule) { r.cancel(now) },
 	), StatusProcessing)
 
 	sameEdges(t, jobStates, taken(jobStates,
@@ -69,6 +70,7 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		inJobState(func(r *Job) { r.abandoned(now) }),
 		inJobState(func(r *Job) { r.released(now) }),
 		func(r *Job) { r.IsOnSupportHold = true; r.releaseHold(now) },
+		func(r *Job) { r.cancel(now) },
 	), StatusGenerating)
 
 	sameEdges(t, messagingStates, taken(messagingStates,
@@ -160,8 +162,7 @@ func TestI16_MessagesTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		from(StatusOutcomeUnknown, func(m *OutgoingMessage) { m.sendAgain(now, ResolvedByResend) }),
 		late(StatusSentToProvider, ""), late(StatusFailedFinal, ""), late(StatusRetryReady, ""), late(StatusOutcomeUnknown, ""),
 		late(StatusFailedFinal, ResolvedByAssumption),
-		from(StatusCreated, func(m *OutgoingMessage) { m.cancelled(now, "x") }),
-		from(StatusRetryReady, func(m *OutgoingMessage) { m.cancelled(now, "x") }),
+		func(m *OutgoingMessage) { m.CallStartedOn = time.Time{}; m.cancel(now) },
 		reportedAs(KindAccepted), reportedAs(KindFailed), reportedAs(KindDelivered), reportedAs(KindOpened),
 		reportedAs(KindBounced), reportedAs(KindComplained), reportedAs(KindUnsubscribed),
 	)

@@ -53,8 +53,8 @@ func (n *Notifier) Resolve(ctx context.Context, scope Scope, key string, d Decis
 // Release ends the hold of a schedule, a notification job, a messaging job or an
 // outgoing message, named by the Key of the stored row: what failed is tried
 // again at once, with its tries counted from zero; a campaign goes on with the
-// chunk that failed. A message that is held in doubt is refused; see
-// Resolve.
+// chunk that failed. A message that is held in doubt is refused; see Resolve. One that
+// has failed for good is not on hold; see Retry.
 func (n *Notifier) Release(ctx context.Context, scope Scope, a Artifact, key string, by By) error {
 	switch a {
 	case ArtifactNotificationScheduler:

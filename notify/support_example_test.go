@@ -26,10 +26,7 @@ func ExampleNotifier_Resolve() {
 		EventData:  json.RawMessage(`{"Number":"2026-114"}`),
 		Recipients: []notify.Recipient{{Ref: "17", Channel: "email:test", Address: "sam@example.com"}},
 	}
-	if _, err := out.EnsureNotificationJob(ctx, nil, job); err != nil {
-		panic(err)
-	}
-	if _, err := out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleFor(job, clk.Now())); err != nil {
+	if _, err := out.Notify(ctx, job, clk.Now()); err != nil {
 		panic(err)
 	}
 	if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {

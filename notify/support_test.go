@@ -26,10 +26,15 @@ func (h *host) inDoubt() *OutgoingMessage {
 }
 
 // actions are those of the audit of a row.
-func (h *host) actions(table, key string) (all []string) {
+func (h *host) actions(table, key string) []string {
+	h.t.Helper()
+	return h.actionsIn("tenant", table, key)
+}
+
+func (h *host) actionsIn(scope Scope, table, key string) (all []string) {
 	h.t.Helper()
 	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
-		entries, err := audit.History(h.t.Context(), tx, "tenant", table, key, 10)
+		entries, err := audit.History(h.t.Context(), tx, scope, table, key, 10)
 		for _, e := range entries {
 			all = append(all, e.Action+" by "+e.Actor+": "+e.From+" to "+e.To)
 		}

@@ -82,17 +82,13 @@ func (n *Notifier) Unsuppress(ctx context.Context, scope Scope, to Destination, 
 	if err != nil {
 		return fmt.Errorf("notify: Unsuppress: %w", err)
 	}
-	hash := n.addressHash(to.Method, address)
+	places := n.suppressionsOf(scope, to.Method, address)
 	return n.inTx(ctx, nil, func(tx storage.Tx) error {
-		return lift(ctx, tx, scope, hash, by)
+		return lift(ctx, tx, scope, places, by)
 	})
 }
 
-func lift(ctx context.Context, tx storage.Tx, scope Scope, hash string, by By) error {
-	var places []place
-	for _, r := range strongest {
-		places = append(places, place{scope, suppressionKey(hash, r)})
-	}
+func lift(ctx context.Context, tx storage.Tx, scope Scope, places []place, by By) error {
 	found, err := loadPlaces(ctx, tx, suppressions, places)
 	if err != nil {
 		return err

@@ -57,6 +57,15 @@ func (n *Notifier) addressHash(method, address string) string {
 	return keys.RecipientHash(n.options.HashKey, "", method, address)
 }
 
+// addressHashes stand for an address under the present key, and the former ones.
+func (n *Notifier) addressHashes(method, address string) []string {
+	out := []string{n.addressHash(method, address)}
+	for _, key := range n.options.FormerHashKeys {
+		out = append(out, keys.RecipientHash(key, "", method, address))
+	}
+	return out
+}
+
 func suppressionKey(hash string, r SuppressionReason) string { return hash + "\x1f" + string(r) }
 
 // suppression is a row for an address in its normal form.
@@ -112,25 +121,35 @@ func (e *deliveryEvent) suppresses() SuppressionReason {
 // statement for each scope.
 func (n *Notifier) suppressed(ctx context.Context, tx storage.Tx, messages []*OutgoingMessage) ([]SuppressionReason, error) {
 	places := make([]place, 0, len(messages)*len(strongest))
-	hashes := make([]string, len(messages))
+	asked := make([][]place, len(messages))
 	for i, m := range messages {
-		hashes[i] = n.addressHash(m.Method, m.Address)
-		for _, r := range strongest {
-			places = append(places, place{m.Scope, suppressionKey(hashes[i], r)})
-		}
+		asked[i] = n.suppressionsOf(m.Scope, m.Method, m.Address)
+		places = append(places, asked[i]...)
 	}
 	found, err := loadPlaces(ctx, tx, suppressions, places)
 	out := make([]SuppressionReason, len(messages))
-	for i, m := range messages {
-		out[i] = strongestOf(found, m.Scope, hashes[i])
+	for i := range messages {
+		out[i] = strongestOf(found, asked[i])
 	}
 	return out, err
 }
 
-func strongestOf(found map[place]*Suppression, scope Scope, hash string) SuppressionReason {
+// suppressionsOf are where those of an address would be, the one that stops most
+// first.
+func (n *Notifier) suppressionsOf(scope Scope, method, address string) (out []place) {
+	hashes := n.addressHashes(method, address)
 	for _, r := range strongest {
-		if s := found[place{scope, suppressionKey(hash, r)}]; s != nil && s.Status == StatusActive {
-			return r
+		for _, hash := range hashes {
+			out = append(out, place{scope, suppressionKey(hash, r)})
+		}
+	}
+	return out
+}
+
+func strongestOf(found map[place]*Suppression, asked []place) SuppressionReason {
+	for _, at := range asked {
+		if s := found[at]; s != nil && s.Status == StatusActive {
+			return s.Reason
 		}
 	}
 	return ""

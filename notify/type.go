@@ -17,7 +17,8 @@ type Type struct {
 	// InDoubt says what becomes of a message of which nobody can tell whether it
 	// was sent. Empty means Hold.
 	InDoubt InDoubt
-	// Mandatory messages pass complaints and preferences: a password reset.
+	// Mandatory messages pass complaints and preferences: a password reset. It is
+	// copied onto the message when that is made.
 	Mandatory bool
 	// Urgent work goes to the urgent lane and is exempt from quiet hours.
 	Urgent bool

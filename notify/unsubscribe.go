@@ -17,8 +17,8 @@ import (
 // unsubscribe with one click (RFC 8058). notifyhttp.Unsubscribe serves it.
 type UnsubscribeOptions struct {
 	// URL is where the handler is mounted: "https://example.com/unsubscribe". The
-	// token is appended as one more element of the path. Mail channels refuse a message
-	// whose link is not https.
+	// token is appended as one more element of the path. Only https is taken, since mail
+	// programs follow no other (RFC 8058).
 	URL string
 	// Key signs the tokens: 32 random bytes, the same in every process. With
 	// another key the links of messages that went out are void.
@@ -35,8 +35,8 @@ func (o *UnsubscribeOptions) check() {
 		return
 	}
 	u, err := url.Parse(o.URL)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(o.URL, "\r\n<> ") {
-		panic("notify: New: Options.Unsubscribe.URL is no http address without a query")
+	if err != nil || u.Host == "" || u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(o.URL, "\r\n<> ") {
+		panic("notify: New: Options.Unsubscribe.URL is no https address without a query")
 	}
 	if len(o.Key) < 16 {
 		panic("notify: New: Options.Unsubscribe.Key needs 32 random bytes")
@@ -47,7 +47,7 @@ func (o *UnsubscribeOptions) check() {
 // nobody can unsubscribe from it.
 func (n *Notifier) unsubscribeURL(m *OutgoingMessage) string {
 	o := n.options.Unsubscribe
-	if o == nil || n.registry.lookup(m.NotificationType).Mandatory {
+	if o == nil || m.Mandatory || n.registry.lookup(m.NotificationType).Mandatory {
 		return ""
 	}
 	return strings.TrimSuffix(o.URL, "/") + "/" + url.PathEscape(m.MessageID) + "." + o.sign(m)

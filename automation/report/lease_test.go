@@ -25,11 +25,23 @@ import (
 // heartbeats of its pass.
 type beating struct {
 	storage.Store
-	done chan struct{}
+	blobs storage.Blobs
+	done  chan struct{}
 }
 
+func newBeating(t *testing.T, inner storage.Store) *beating {
+	b := &beating{Store: inner, done: make(chan struct{}, 1)}
+	var err error
+	if b.blobs, err = storage.NewBlobs(b, ""); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *beating) Blobs() storage.Blobs { return b.blobs }
+
 func (b *beating) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	err := b.Store.InTx(ctx, f)
+	err := b.Store.InTx(ctx, func(tx storage.Tx) error { return f(beatingTx{tx, b}) })
 	select {
 	case b.done <- struct{}{}:
 	default:
@@ -37,13 +49,21 @@ func (b *beating) InTx(ctx context.Context, f func(storage.Tx) error) error {
 	return err
 }
 
+// beatingTx is a transaction of the store that services know.
+type beatingTx struct {
+	storage.Tx
+	store *beating
+}
+
+func (t beatingTx) Store() storage.Store { return t.store }
+
 // I-6: a builder keeps its run for as long as it works, many leases long: another
 // process finds nothing to take over, and the report goes out once.
 func TestI6_ABuilderKeepsItsRunThroughManyLeases(t *testing.T) {
 	t.Parallel()
 	const lease = 400 * time.Millisecond
 	storetest.Each(t, func(t *testing.T, inner storage.Store, clk *clock.Mock) {
-		store := &beating{inner, make(chan struct{}, 1)}
+		store := newBeating(t, inner)
 		w := newWorld(t, store, clk, nil)
 		other := newWorld(t, inner, clk, nil)
 		w.poller = w.newPoller(lease)

@@ -82,13 +82,8 @@ func (c *club) raiseAlarm(ctx context.Context) error {
 		EventData:  json.RawMessage(`{"Room":"sauna"}`),
 		Recipients: []notify.Recipient{{Ref: "warden", Channel: "email:journal", Address: warden}},
 	}
-	return c.store.InTx(ctx, func(tx storage.Tx) error {
-		if _, err := c.out.EnsureNotificationJob(ctx, tx, job); err != nil {
-			return err
-		}
-		_, err := c.out.EnsureNotificationScheduler(ctx, tx, notify.ScheduleFor(job, time.Time{}))
-		return err
-	})
+	_, err := c.out.Notify(ctx, job, time.Time{})
+	return err
 }
 
 func (c *club) count(ctx context.Context, query string) (n int, err error) {

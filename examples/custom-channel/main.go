@@ -79,10 +79,7 @@ func invite(ctx context.Context, out *notify.Notifier, names ...string) error {
 	for _, name := range names {
 		job.Recipients = append(job.Recipients, notify.Recipient{Ref: name, Channel: "pigeon:loft", Address: name})
 	}
-	_, err := out.EnsureNotificationJob(ctx, nil, job)
-	if err == nil {
-		_, err = out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleFor(job, time.Time{}))
-	}
+	_, err := out.Notify(ctx, job, time.Time{})
 	return err
 }
 

@@ -5,8 +5,8 @@ import "slices"
 // all are the deliberate faults.
 var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, automationhttpMutants, campaignMutants,
-	channelMutants, convergeMutants, gateMutants, healthMutants, notifyMutants, outboxMutants,
-	ownershipMutants, providerMutants, reconcileMutants, recurringMutants, reportMutants, settingsMutants,
-	supportMutants, surveyConfigMutants, surveyIngestMutants, surveyResponseMutants, surveySendMutants, surveyhttpMutants,
-	thresholdMutants, trackerMutants,
+	channelMutants, convergeMutants, gateMutants, healthMutants, mendMutants, notifyMutants,
+	outboxMutants, ownershipMutants, providerMutants, reconcileMutants, recurringMutants, reportMutants,
+	settingsMutants, supportMutants, surveyConfigMutants, surveyIngestMutants, surveyResponseMutants, surveySendMutants,
+	surveyhttpMutants, thresholdMutants, trackerMutants,
 )

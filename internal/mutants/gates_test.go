@@ -179,7 +179,7 @@ var gateMutants = []mutant{
 	},
 	{
 		Name: "I-3 another hash key makes second messages", File: "notify/hashkey.go",
-		Old: "if got[0].Row.Fingerprint != n.hashKey {", New: "if false && got[0].Row.Fingerprint != n.hashKey {",
+		Old: "if r.Fingerprint != n.hashKey {\n\t\treturn ErrHashKey", New: "if false {\n\t\treturn ErrHashKey",
 		Package: "./notify", Run: "TestAnotherHashKey/memory",
 	},
 	{

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // builders bounds how many faults are compiled at once.
 var builders = semaphore.NewWeighted(2)
 
-// share are the faults of this run: every third, another third after each commit,
+// share are the faults of this run: every sixth, another sixth after each commit,
 // since each is a build of its own. BELFRY_FULL=1 takes all of them, and so does a
 // run that names one.
 func share(t *testing.T) []mutant {
@@ -48,12 +48,13 @@ func share(t *testing.T) []mutant {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var third []mutant
-	for i := commits % 3; i < len(all); i += 3 {
-		third = append(third, all[i])
+	const parts = 6
+	var part []mutant
+	for i := commits % parts; i < len(all); i += parts {
+		part = append(part, all[i])
 	}
-	t.Logf("%d of %d faults, after %d commits", len(third), len(all), commits)
-	return third
+	t.Logf("%d of %d faults, after %d commits", len(part), len(all), commits)
+	return part
 }
 
 func TestEveryMutantIsCaught(t *testing.T) {

@@ -23,6 +23,12 @@ func TestSnippetsAboutNotifyStandInExamples(t *testing.T) {
 		"examples/custom-channel/*.go", "examples/inbox/*.go")
 }
 
+// The same holds for the page about reports.
+func TestSnippetsAboutReportsStandInExamples(t *testing.T) {
+	t.Parallel()
+	standIn(t, "docs/reports.md", "automation/report/example*_test.go", "automation/automationhttp/example*_test.go")
+}
+
 // standIn compares the lines of Go in a page with those of the files.
 func standIn(t *testing.T, page string, patterns ...string) {
 	t.Helper()

@@ -23,15 +23,17 @@ type mailing struct {
 	*testing.T
 	n    *notify.Notifier
 	link string // in the mail
+
+	client *http.Client
 }
 
 func mailings(t *testing.T, test func(m mailing)) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
 		var handler http.Handler
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 		t.Cleanup(server.Close)
-		m := mailing{T: t}
+		m := mailing{T: t, client: server.Client()}
 		channel := notify.ChannelFunc("email:test", func(_ context.Context, sent notify.Message) (notify.Receipt, error) {
 			m.link = sent.UnsubscribeURL
 			return notify.Receipt{}, nil
@@ -65,7 +67,7 @@ func (m mailing) do(method, link, form string) (status int, page string, header 
 		m.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := m.client.Do(req)
 	if err != nil {
 		m.Fatal(err)
 	}

@@ -22,6 +22,8 @@ func check(m notify.Message) error {
 		return permanent("header", "subject or name holds a line break or a NUL")
 	case m.Subject == "":
 		return permanent("subject", "message without subject, which SendGrid refuses")
+	case m.Template.Name != "":
+		return permanent("template", "message names a template, which this channel does not use")
 	case m.UnsubscribeURL != "" && !isWebAddress(m.UnsubscribeURL):
 		return permanent("header", "UnsubscribeURL is not an https address")
 	}

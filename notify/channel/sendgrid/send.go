@@ -12,7 +12,8 @@ import (
 
 // Send hands m to SendGrid and returns its X-Message-Id as the receipt. The
 // package documentation says what the classes of its errors mean; a content that
-// makes no mail is Permanent. A template is not looked at: the parts are sent.
+// makes no mail is Permanent. One that names a template is refused
+// too: its text is not in the parts, and dynamic templates are not used.
 func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
 	body, err := c.build(m)
 	if err != nil {

@@ -72,6 +72,7 @@ func TestMessageThatMakesNoMailIsRefusedUnsent(t *testing.T) {
 		"address":    func(m *notify.Message) { m.To = "Sam <sam@canary.example>" },
 		"id":         func(m *notify.Message) { m.ID = "A\n" },
 		"subject":    func(m *notify.Message) { m.Subject = "" },
+		"template":   func(m *notify.Message) { m.Template.Name = "d-canary" },
 		"attachment": func(m *notify.Message) { m.Attachments = []notify.Attachment{{Name: "a"}} },
 		"header 1":   func(m *notify.Message) { m.Subject = "Hello\r\nBcc: canary@canary.example" },
 		"header 2":   func(m *notify.Message) { m.Name = "Sam\nBcc: canary@canary.example" },

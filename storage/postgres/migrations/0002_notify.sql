@@ -175,6 +175,7 @@ CREATE TABLE {outgoing_message} (
 	content_hash        text NOT NULL,
 	input_hash          text NOT NULL,
 	in_doubt            text NOT NULL, -- policy of the type
+	mandatory           boolean NOT NULL, -- of the type too
 	scheduled_on        timestamptz,
 	created_on          timestamptz,
 	calls               bigint NOT NULL, -- provider calls that were started

@@ -136,6 +136,7 @@ CREATE TABLE {recipient_hash_key} (
 	claim_token      text NOT NULL,
 	abandoned        boolean NOT NULL,
 	fingerprint      text NOT NULL, -- of the key; empty: a plain hash
+	former           json NOT NULL, -- fingerprints that lists are still known under
 	UNIQUE (scope, key)
 );
 

@@ -162,6 +162,7 @@ CREATE TABLE {outgoing_message} (
 	content_hash        TEXT NOT NULL,
 	input_hash          TEXT NOT NULL,
 	in_doubt            TEXT NOT NULL, -- policy of the type
+	mandatory           INTEGER NOT NULL, -- of the type too
 	scheduled_on        INTEGER,
 	message_id          TEXT NOT NULL, -- random; what providers see
 	created_on          INTEGER,

@@ -136,6 +136,7 @@ CREATE TABLE {recipient_hash_key} (
 	claim_token      TEXT NOT NULL,
 	abandoned        INTEGER NOT NULL,
 	fingerprint      TEXT NOT NULL, -- of the key; empty: a plain hash
+	former           TEXT NOT NULL, -- fingerprints that lists are still known under
 	UNIQUE (scope, key)
 ) STRICT;
 

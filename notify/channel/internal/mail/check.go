@@ -41,6 +41,8 @@ func check(m notify.Message) (*netmail.Address, error) {
 		return nil, notify.Permanent("date", errors.New("mail: message without On, its date"))
 	case m.Subject == "" && m.Text == "" && m.HTML == "":
 		return nil, notify.Permanent("empty", errors.New("mail: message without subject, text and HTML"))
+	case m.Template.Name != "":
+		return nil, notify.Permanent("template", errors.New("mail: message names a template, and a mail has none"))
 	case !unsubscribable(m.UnsubscribeURL):
 		return nil, notify.Permanent("header", errors.New("mail: UnsubscribeURL is not an https address"))
 	}

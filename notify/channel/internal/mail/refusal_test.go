@@ -36,6 +36,7 @@ func TestContentThatMakesNoMailIsPermanent(t *testing.T) {
 		"id in upper case":             {"id", func(m *notify.Message) { m.ID = "CANARY" }},
 		"empty id":                     {"id", func(m *notify.Message) { m.ID = "" }},
 		"no date":                      {"date", func(m *notify.Message) { m.On = time.Time{} }},
+		"text of a provider":           {"template", func(m *notify.Message) { m.Template.Name = "d-canary" }},
 		"nothing to say":               {"empty", func(m *notify.Message) { m.Subject, m.Text, m.HTML = "", "", "" }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,166 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// outage has a provider refuse until its messages have failed for good.
+func (h *host) outage(codeOf func(Message) string) {
+	h.t.Helper()
+	h.answer = func(_ context.Context, m Message) (Receipt, error) { return Receipt{}, Transient(codeOf(m), 0, nil) }
+	for range 4 {
+		h.drain()
+		h.clk.Add(2 * time.Hour)
+	}
+	h.drain()
+	h.answer = nil
+	h.calls = nil
+}
+
+func always(code string) func(Message) string { return func(Message) string { return code } }
+
+func TestAMessageThatHasFailedIsSentAgainAsTheNextAttempt(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.dispatch(visit("7", person("sam")))
+		h.outage(always("401"))
+		failed := h.status(StatusFailedFinal)
+		if err := h.Release(t.Context(), "tenant", ArtifactOutgoingMessage, failed.Key, support); !errors.Is(err, ErrActionRefused) {
+			t.Errorf("released: %v", err)
+		}
+		got, err := h.Retry(t.Context(), "tenant", failed.Key, support)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.same("answer", Retried{Key: failed.Key, MessageID: failed.MessageID, ReasonCode: "401", Attempt: failed.Key + "_1", AttemptNo: 1}, got)
+		for range 2 { // a second click
+			if _, err := h.Retry(t.Context(), "tenant", failed.Key, support); !errors.Is(err, ErrActionRefused) {
+				t.Errorf("again: %v", err)
+			}
+			h.drain()
+		}
+		sent := h.sent()
+		if len(sent) != 1 || sent[0].ID == failed.MessageID || sent[0].Subject != "7 on 2026-05-01" || sent[0].To != failed.Address {
+			t.Fatalf("sent %+v", sent)
+		}
+		messages, err := h.Messages(t.Context(), "tenant", failed.PartitionKey, Page{})
+		if err != nil || len(messages) != 2 || messages[0].Status != StatusFailedFinal || messages[1].Status != StatusSentToProvider {
+			t.Errorf("%v: %+v", err, messages)
+		}
+		h.same("audit", []string{"Retry by kim: FailedFinal to FailedFinal"}, h.actions("outgoing_message", failed.Key))
+		if _, err := h.Retry(t.Context(), "another", failed.Key, support); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("another tenant: %v", err)
+		}
+		if _, err := h.Retry(t.Context(), "tenant", got.Attempt, support); !errors.Is(err, ErrActionRefused) {
+			t.Errorf("a message that was sent: %v", err)
+		}
+		if _, err := h.Retry(t.Context(), "tenant", failed.Key, By{Actor: "kim"}); err == nil {
+			t.Error("no reason was given")
+		}
+	})
+}
+
+// What an attempt fails of again has another one.
+func TestEachAttemptHasANumber(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.ensure(letter("a", "sam"))
+		h.outage(always("503"))
+		key := h.status(StatusFailedFinal).Key
+		for no := 1; no <= 2; no++ {
+			got, err := h.Retry(t.Context(), "tenant", key, support)
+			if err != nil || got.AttemptNo != no {
+				t.Fatal(got, err)
+			}
+			key = got.Attempt
+			h.outage(always("503"))
+		}
+		h.same("messages", 3, len(all(h, outgoingMessages)))
+	})
+}
+
+// A retried message is asked about as one that waited.
+func TestARetryOfWhatIsNotWantedAnyMoreSendsNothing(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		wanted := Proceed()
+		h.Register(Type{Name: "asked", Renderer: visitTemplate, Revalidator: RevalidatorFunc(func(context.Context, Job) (Verdict, error) {
+			return wanted, nil
+		})})
+		job := visit("7", person("sam"))
+		job.Type = "asked"
+		h.dispatch(job)
+		h.outage(always("503"))
+		wanted = Skip("Over")
+		got, err := h.Retry(t.Context(), "tenant", h.status(StatusFailedFinal).Key, support)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		for _, m := range all(h, outgoingMessages) {
+			if m.Key == got.Attempt && m.ReasonCode != "Over" || len(h.sent()) != 0 {
+				t.Errorf("%+v", m)
+			}
+		}
+	})
+}
+
+func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		for i := range 5 {
+			h.ensure(letter(fmt.Sprint(i), "sam"), letter(fmt.Sprint("other ", i), "kim"))
+		}
+		h.ensure(letter("elsewhere", "sam", in("another")))
+		h.outage(func(m Message) string {
+			if m.To == "sam@example.com" {
+				return "401"
+			}
+			return "503"
+		})
+		f := Failures{Channel: channelKey, Reason: "401", Limit: 2}
+		dry, err := h.RetryFailed(t.Context(), "tenant", f, support, true)
+		if err != nil || !dry.DryRun || dry.Retried != 2 || dry.Next == "" || len(all(h, outgoingMessages)) != 11 {
+			t.Fatalf("%+v, %v", dry, err)
+		}
+		before := storage.Now(h.store)
+		var retried int
+		for page := f; ; {
+			report, err := h.RetryFailed(t.Context(), "tenant", page, support, false)
+			if err != nil || report.Refused != 0 {
+				t.Fatal(report, err)
+			}
+			retried += report.Retried
+			if page.After = report.Next; page.After == "" {
+				break
+			}
+		}
+		h.same("retried", 5, retried)
+		h.drain()
+		want := map[string]int{}
+		for i := range 5 {
+			want[fmt.Sprint(i)] = 1
+		}
+		h.same("sent", want, h.texts())
+		again, err := h.RetryFailed(t.Context(), "tenant", f, support, false)
+		if err != nil || again.Retried != 0 || again.Refused != 2 {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+		f.Since = before
+		if late, err := h.RetryFailed(t.Context(), "tenant", f, support, true); err != nil || len(late.Messages) != 0 {
+			t.Errorf("since: %+v, %v", late, err)
+		}
+		h.same("audit", 5, len(all(h, audit.Table)))
+		for _, bad := range []Failures{{}, {Channel: "a", Limit: 1001}, {Channel: "a", After: "!"}, {Keys: make([]string, 1001)}} {
+			if _, err := h.RetryFailed(t.Context(), "tenant", bad, support, true); err == nil {
+				t.Errorf("%.80v is taken", bad)
+			}
+		}
+		if _, err := h.RetryFailed(t.Context(), storage.AnyScope, f, support, true); err == nil {
+			t.Error("all tenants at once")
+		}
+	})
+}
