@@ -91,7 +91,9 @@ func TestAnAddressOfOneSubscriptionIsNoneOfAnother(t *testing.T) {
 	if made.Run != "manual:x" {
 		t.Fatalf("%+v", made)
 	}
-	for _, path := range []string{"/report-subscriptions/weekly:manual/automation-runs/x", "/report-subscriptions/automation-runs/automation-runs/manual:x"} {
+	for _, path := range []string{
+		"/report-subscriptions/weekly:manual/automation-runs/x", "/report-subscriptions/weekly:scheduled/automation-runs/2026-03-01T09:00:00Z", "/report-subscriptions/automation-runs/automation-runs/manual:x",
+	} {
 		for _, of := range []string{"", "/delivery", "/ownership"} {
 			if a := h.ask("both", "GET", path+of, ""); a.Status != http.StatusNotFound {
 				t.Error(path+of, a.Status, a.Body)

@@ -70,6 +70,9 @@ func ExampleService_Update() {
 	}
 	by := report.By{Actor: "kim", Reason: "on leave"}
 	sub, err := reports.Subscription(ctx, "", "8f14")
+	if err != nil {
+		panic(err)
+	}
 	sub.Recipients = []notify.Recipient{{Ref: "lee", Channel: "email:print", Address: "lee@example.com"}}
 	sub, err = reports.Update(ctx, sub) // reaches the run that waits
 	fmt.Println(sub.Status, err)

@@ -44,6 +44,21 @@ var automationhttpMutants = []mutant{
 		Package: "./automation/automationhttp", Run: "TestAnAddressOfOneSubscription",
 	},
 	{
+		Name: "automationhttp: the address of one subscription leads to another's scheduled runs", File: "automation/automationhttp/run.go",
+		Old: "case keys.ReportRun:\n\t\treturn key, k.Subscription == guid", New: "case keys.ReportRun:\n\t\treturn key, k.Subscription != \"\"",
+		Package: "./automation/automationhttp", Run: "TestAnAddressOfOneSubscription",
+	},
+	{
+		Name: "automationhttp: a page of the caller's own making is our failure", File: "automation/automationhttp/problem.go",
+		Old: "errors.Is(err, automation.ErrPage)", New: "errors.Is(err, automation.ErrPage) && false",
+		Package: "./automation/automationhttp", Run: "TestAPageThatIsNone/memory",
+	},
+	{
+		Name: "automationhttp: a page from before all time", File: "automation/reportruns.go",
+		Old: "|| micros < 0", New: "",
+		Package: "./automation/automationhttp", Run: "TestAPageThatIsNone/memory",
+	},
+	{
 		Name: "I-28 failed runs are those of the host's first tenant", File: "automation/automationhttp/runs.go",
 		Old: "a.s.FailedRuns(r.Context(), c.Scope, p)", New: "a.s.FailedRuns(r.Context(), \"tenant\", p)",
 		Package: "./automation/automationhttp", Run: "TestI28_RunsAreListed/memory",
