@@ -17,6 +17,7 @@ import (
 type host struct {
 	t         *testing.T
 	reminders *automation.Scheduler
+	out       *notify.Notifier
 	poller    *belfry.Poller
 
 	mu   sync.Mutex
@@ -27,12 +28,12 @@ const channelKey = "email:test"
 
 func newHost(t *testing.T, store storage.Store, types ...automation.ReminderType) *host {
 	h := &host{t: t, sent: map[string]int{}}
-	out := notify.New(store, nil, notify.ChannelFunc(channelKey, h.send))
-	h.reminders = automation.New(store, out, nil)
+	h.out = notify.New(store, nil, notify.ChannelFunc(channelKey, h.send))
+	h.reminders = automation.New(store, h.out, nil)
 	for _, typ := range types {
 		h.reminders.Register(typ)
 	}
-	h.poller = belfry.NewPoller(store, nil, h.reminders, out)
+	h.poller = belfry.NewPoller(store, nil, h.reminders, h.out)
 	return h
 }
 

@@ -7,6 +7,6 @@ var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, automationhttpMutants, campaignMutants,
 	channelMutants, convergeMutants, gateMutants, healthMutants, mendMutants, notifyMutants,
 	outboxMutants, ownershipMutants, providerMutants, reconcileMutants, recurringMutants, reportMutants,
-	settingsMutants, supportMutants, surveyConfigMutants, surveyIngestMutants, surveyResponseMutants, surveySendMutants,
-	surveyhttpMutants, thresholdMutants, trackerMutants,
+	settingsMutants, supportMutants, surveyConfigMutants, surveyHostMutants, surveyIngestMutants, surveyResponseMutants,
+	surveySendMutants, surveyhttpMutants, thresholdMutants, trackerMutants,
 )

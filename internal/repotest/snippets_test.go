@@ -1,10 +1,13 @@
 package repotest
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/belfry-go/belfry/survey"
 )
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
@@ -27,6 +30,28 @@ func TestSnippetsAboutNotifyStandInExamples(t *testing.T) {
 func TestSnippetsAboutReportsStandInExamples(t *testing.T) {
 	t.Parallel()
 	standIn(t, "docs/reports.md", "automation/report/example*_test.go", "automation/automationhttp/example*_test.go")
+}
+
+// And for the page about surveys.
+func TestSnippetsAboutSurveysStandInExamples(t *testing.T) {
+	t.Parallel()
+	standIn(t, "docs/survey.md", "survey/example*_test.go", "survey/surveyhttp/example*_test.go", "survey/surveytest/example*_test.go",
+		"survey/subscriber/*/example_test.go")
+}
+
+var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```")
+
+// The definition that the page shows to authors is one, without a warning.
+func TestTheDefinitionInThePageIsValid(t *testing.T) {
+	t.Parallel()
+	blocks := jsonBlock.FindAllStringSubmatch(read(t, "docs/survey.md"), -1)
+	if len(blocks) != 1 {
+		t.Fatalf("%d definitions", len(blocks))
+	}
+	warnings, err := survey.Validate(json.RawMessage(blocks[0][1]))
+	if err != nil || len(warnings) > 0 {
+		t.Error(warnings, err)
+	}
 }
 
 // standIn compares the lines of Go in a page with those of the files.
