@@ -4,7 +4,7 @@ import "slices"
 
 // all are the deliberate faults.
 var all = slices.Concat(
-	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
+	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, automationhttpMutants, campaignMutants,
 	channelMutants, convergeMutants, gateMutants, healthMutants, mendMutants, notifyMutants,
 	outboxMutants, ownershipMutants, proofMutants, providerMutants, reconcileMutants, recurringMutants,
 	reportMutants, settingsMutants, supportMutants, surveyConfigMutants, surveyHostMutants, surveyIngestMutants,
