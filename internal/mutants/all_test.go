@@ -7,6 +7,6 @@ var all = slices.Concat(
 	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
 	channelMutants, convergeMutants, gateMutants, healthMutants, mendMutants, notifyMutants,
 	outboxMutants, ownershipMutants, providerMutants, reconcileMutants, recurringMutants, reportMutants,
-	settingsMutants, supportMutants, surveyConfigMutants, surveyHostMutants, surveyIngestMutants, surveyResponseMutants,
+	settingsMutants, supportMutants, surveyConfigMutants, surveyHostMutants, surveyIngestMutants, surveyMendMutants, surveyResponseMutants,
 	surveySendMutants, surveyhttpMutants, thresholdMutants, trackerMutants,
 )

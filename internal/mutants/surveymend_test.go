@@ -1,0 +1,21 @@
+package mutants
+
+// surveyMendMutants are faults in what keeps a configuration or a wrong text from
+// stopping every link, and in what is said when it does.
+var surveyMendMutants = []mutant{
+	{
+		Name: "lookup: a gate without a key takes the database for its own", File: "notify/hashkey.go",
+		Old: "if len(n.options.HashKey) > 0 {", New: "if true {",
+		Package: "./survey", Run: "TestLinksWithoutAHashKeyLeaveTheChoice/memory",
+	},
+	{
+		Name: "lookup: a gate without a key reads a list that has one", File: "notify/hashkey.go",
+		Old: "\t\treturn n.fits(r)\n", New: "\t\t_ = r\n\t\treturn nil\n",
+		Package: "./survey", Run: "TestWithoutTheKeyOfTheSuppressionList/memory",
+	},
+	{
+		Name: "lookup: a list without a key to it", File: "notify/suppress.go",
+		Old: "n.beginHashKey(ctx, tx)", New: "0, error(nil)",
+		Package: "./survey", Run: "TestWithoutTheKeyOfTheSuppressionList/memory",
+	},
+}
