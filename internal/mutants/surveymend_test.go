@@ -18,4 +18,14 @@ var surveyMendMutants = []mutant{
 		Old: "n.beginHashKey(ctx, tx)", New: "0, error(nil)",
 		Package: "./survey", Run: "TestWithoutTheKeyOfTheSuppressionList/memory",
 	},
+	{
+		Name: "template: one that cannot run is published", File: "survey/checkmessage.go",
+		Old: "_, err := sample(t[locale]); err != nil", New: "_, err := sample(\"\"); err != nil",
+		Package: "./survey", Run: "TestEverythingThatIsWrong",
+	},
+	{
+		Name: "template: nobody misses the link", File: "survey/samplemessage.go",
+		Old: "!strings.Contains(text, sampleURL)", New: "text == \"\"",
+		Package: "./survey", Run: "TestWarnings",
+	},
 }
