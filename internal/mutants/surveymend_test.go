@@ -28,4 +28,14 @@ var surveyMendMutants = []mutant{
 		Old: "!strings.Contains(text, sampleURL)", New: "text == \"\"",
 		Package: "./survey", Run: "TestWarnings",
 	},
+	{
+		Name: "I-29 a template's error is logged with a value", File: "survey/composefault.go",
+		Old: "return place + \">\"", New: "return place + e.Error()",
+		Package: "./survey", Run: "TestTheLogSaysWhyThereIsNoMessage",
+	},
+	{
+		Name: "support: a link that fails says nothing", File: "survey/compose.go",
+		Old: "s.logUncomposed(ctx, r, \"a link could not be made\", slog.Any(\"error\", err))", New: "",
+		Package: "./survey", Run: "TestTheLogSaysWhyThereIsNoMessage",
+	},
 }
