@@ -38,4 +38,9 @@ var surveyMendMutants = []mutant{
 		Old: "s.logUncomposed(ctx, r, \"a link could not be made\", slog.Any(\"error\", err))", New: "",
 		Package: "./survey", Run: "TestTheLogSaysWhyThereIsNoMessage",
 	},
+	{
+		Name: "text: a mail has a language of its own", File: "survey/messages.go",
+		Old: "m.Text.For(d.Locale)", New: "m.Text.For(strings.Split(d.Locale, \"-\")[0])",
+		Package: "./survey", Run: "TestAMailHasTheLanguageOfItsForm",
+	},
 }
