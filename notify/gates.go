@@ -6,7 +6,8 @@ import "github.com/belfry-go/belfry/storage"
 // out what needs a choice.
 type GateOptions struct {
 	// HashKey is that of [Options]: the list of suppressed addresses knows them under
-	// it. With another one the gate lets nothing through, and New panics.
+	// it. With another one the gate lets nothing through, and New panics. Without one,
+	// and as long as nothing has been hashed, the list is empty and everybody gets through.
 	HashKey []byte
 	// FormerHashKeys are those of [Options]; only package survey needs them here.
 	FormerHashKeys [][]byte

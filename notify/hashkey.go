@@ -51,6 +51,32 @@ func (n *Notifier) prepareHashKey(ctx context.Context) error {
 	return err
 }
 
+// prepareLookup is done before recipients are looked up by their hashes. Without a
+// key it leaves nothing behind where none is stored: nobody has been hashed, and
+// whoever begins with a key may.
+func (n *Notifier) prepareLookup(ctx context.Context) error {
+	if len(n.options.HashKey) > 0 {
+		return n.prepareHashKey(ctx)
+	}
+	n.hashKeyCheck.mu.Lock()
+	defer n.hashKeyCheck.mu.Unlock()
+	if n.hashKeyCheck.known {
+		return nil
+	}
+	err := n.store.InTx(ctx, func(tx storage.Tx) error {
+		r, err := hashKeys.Get(ctx, tx, "", hashKeyKey)
+		if err != nil {
+			return err
+		}
+		return n.fits(r)
+	})
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	n.hashKeyCheck.known = err == nil
+	return err
+}
+
 // rightHashKey refuses to hash a recipient under another key than the stored one,
 // in the transaction that is about to use the hash. Only an own transaction's
 // answer is remembered: the caller's may be rolled back.
@@ -69,12 +95,22 @@ func (n *Notifier) rightHashKey(ctx context.Context, tx storage.Tx) error {
 
 // checkHashKey compares the fingerprints; the first one is stored.
 func (n *Notifier) checkHashKey(ctx context.Context, tx storage.Tx) error {
-	want := &hashKeyRow{Record: storage.Record{Key: hashKeyKey}, Fingerprint: n.hashKey}
-	got, err := hashKeys.Ensure(ctx, tx, func(_, _ *hashKeyRow) (storage.Outcome, bool) { return storage.Unchanged, false }, want)
+	r, err := n.beginHashKey(ctx, tx)
 	if err != nil {
 		return err
 	}
-	return n.fits(got[0].Row)
+	return n.fits(r)
+}
+
+// beginHashKey gives the stored fingerprint, or stores that of this process as the
+// first one.
+func (n *Notifier) beginHashKey(ctx context.Context, tx storage.Tx) (*hashKeyRow, error) {
+	want := &hashKeyRow{Record: storage.Record{Key: hashKeyKey}, Fingerprint: n.hashKey}
+	got, err := hashKeys.Ensure(ctx, tx, func(_, _ *hashKeyRow) (storage.Outcome, bool) { return storage.Unchanged, false }, want)
+	if err != nil {
+		return nil, err
+	}
+	return got[0].Row, nil
 }
 
 // fits says whether this process knows recipients as the database does.
@@ -136,7 +172,7 @@ func (o *RotateOptions) rotate(n *Notifier, r *hashKeyRow) string {
 // forget it.
 func (n *Notifier) RotateHashKey(ctx context.Context, by By, opts *RotateOptions) error {
 	err := n.store.InTx(ctx, func(tx storage.Tx) error {
-		if err := n.checkHashKey(ctx, tx); err != nil && !errors.Is(err, ErrHashKey) {
+		if _, err := n.beginHashKey(ctx, tx); err != nil {
 			return err
 		}
 		return audit.Change(ctx, tx, hashKeys, "", hashKeyKey, "RotateHashKey", by, func(r *hashKeyRow, _ time.Time) string {

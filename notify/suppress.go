@@ -46,6 +46,9 @@ func (n *Notifier) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, r
 	for i, d := range list {
 		rows[i] = n.suppression(scope, d, reason, now, SourceSupport, "")
 	}
+	if _, err := n.beginHashKey(ctx, tx); err != nil { // a gate without this key is to fail, not to find nobody
+		return err
+	}
 	done, err := suppressions.Ensure(ctx, tx, renew, rows...)
 	if err != nil {
 		return err

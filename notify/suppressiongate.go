@@ -16,7 +16,7 @@ func (suppressionGate) name() string { return "suppression" }
 // Ask answers with one statement a scope. With another key than the list's it would
 // find nobody in it, so it answers nothing then.
 func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
-	if err := g.n.prepareHashKey(ctx); err != nil {
+	if err := g.n.prepareLookup(ctx); err != nil {
 		return nil, err
 	}
 	messages := make([]*OutgoingMessage, len(a))

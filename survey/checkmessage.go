@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"errors"
 	htmltemplate "html/template"
 	"maps"
 	"slices"
@@ -19,9 +20,9 @@ func (c *checker) messages(messages []MessageText) {
 			c.add(strictjson.Member(at, "ordinal"), "is not from 0 to %d", maxReminders)
 		}
 		ordinals.say(strictjson.Member(at, "ordinal"), strconv.Itoa(m.Ordinal))
-		c.template(strictjson.Member(at, "subject"), m.Subject, maxLine, "", parseText)
-		c.template(strictjson.Member(at, "text"), m.Text, maxProse, lineBreaks, parseText)
-		c.template(strictjson.Member(at, "html"), m.HTML, maxHTML, lineBreaks, parseHTML)
+		c.template(strictjson.Member(at, "subject"), m.Subject, maxLine, "", parseText, sampleText)
+		c.template(strictjson.Member(at, "text"), m.Text, maxProse, lineBreaks, parseText, sampleText)
+		c.template(strictjson.Member(at, "html"), m.HTML, maxHTML, lineBreaks, parseHTML, sampleHTML)
 	}
 }
 
@@ -29,11 +30,13 @@ func (c *checker) messages(messages []MessageText) {
 const maxHTML = 100_000
 
 // template checks a text whose locales are templates.
-func (c *checker) template(path string, t Text, limit int, allowed string, parse func(string) error) {
+func (c *checker) template(path string, t Text, limit int, allowed string, parse func(string) error, sample func(string) (string, error)) {
 	c.text(path, t, limit, allowed)
 	for _, locale := range slices.Sorted(maps.Keys(t)) {
 		if err := parse(t[locale]); err != nil {
 			c.add(t.path(path, locale), "is no template: %v", err)
+		} else if _, err := sample(t[locale]); err != nil {
+			c.add(t.path(path, locale), "cannot be run: %v", errors.Unwrap(err))
 		}
 	}
 }

@@ -39,10 +39,12 @@ func (s *Service) composeOne(ctx context.Context, it *sending) bool {
 	it.message.To = to
 	link, err := s.linkOf(ctx, r)
 	if err != nil {
+		s.logUncomposed(ctx, r, "a link could not be made", slog.Any("error", err))
 		return s.untried(it, ReasonLink, nil)
 	}
 	parts, err := s.render(ctx, it, link)
 	if err != nil {
+		s.logRender(ctx, r, err)
 		return s.untried(it, ReasonRenderFailed, err)
 	}
 	if !parts.sendable() {

@@ -27,7 +27,9 @@ type MessageText struct {
 	// Subject is one line, for channels that have one.
 	Subject Text `json:"subject,omitzero"`
 	// Subject and Text are templates of text/template, HTML is one of html/template.
-	// Their fields are those of [LinkData].
+	// Their fields are those of [LinkData]. [Validate] runs them on a sample, so that
+	// a field which is not there is a fault, except in a branch that the sample does
+	// not take.
 	Text Text `json:"text"`
 	HTML Text `json:"html,omitzero"`
 }

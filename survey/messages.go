@@ -5,8 +5,6 @@ import (
 	"fmt"
 	htmltemplate "html/template"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"text/template"
 
@@ -20,18 +18,19 @@ func renderText(messages []MessageText, d LinkData) (p Parts, err error) {
 	if !ok {
 		m = defaultMessage(d.Ordinal)
 	}
-	subject, _ := localized(m.Subject, d.Locale)
-	text, _ := localized(m.Text, d.Locale)
-	html, locale := localized(m.HTML, d.Locale)
+	locale := m.HTML.Locale(d.Locale)
+	if locale == "" { // a text for everybody
+		locale = d.Locale
+	}
 	data := textData{LinkData: d, Lang: locale, Dir: direction(locale)}
-	if p.Subject, err = execute("subject", subject, data, notify.MaxSubject); err != nil {
+	if p.Subject, err = execute("subject", m.Subject.For(d.Locale), data, notify.MaxSubject); err != nil {
 		return p, err
 	}
 	p.Subject = strings.Join(strings.Fields(p.Subject), " ") // a value of two lines is no second header
-	if p.Text, err = execute("text", text, data, notify.MaxText); err != nil {
+	if p.Text, err = execute("text", m.Text.For(d.Locale), data, notify.MaxText); err != nil {
 		return p, err
 	}
-	p.HTML, err = executeHTML(html, data)
+	p.HTML, err = executeHTML(m.HTML.For(d.Locale), data)
 	return p, err
 }
 
@@ -50,36 +49,6 @@ func messageFor(messages []MessageText, ordinal int) (best MessageText, found bo
 		}
 	}
 	return best, found
-}
-
-// localized takes the text of the locale, else of its parents (pt-BR, then pt),
-// else the one for all locales, else English, else the first. It says which
-// locale that is.
-func localized(t Text, locale string) (text, of string) {
-	for tag := strings.ReplaceAll(locale, "_", "-"); tag != ""; tag = parent(tag) {
-		for have, text := range t {
-			if strings.EqualFold(have, tag) {
-				return text, have
-			}
-		}
-	}
-	if text, ok := t[""]; ok {
-		return text, locale
-	}
-	if text, ok := t["en"]; ok {
-		return text, "en"
-	}
-	for _, first := range slices.Sorted(maps.Keys(t)) {
-		return t[first], first
-	}
-	return "", ""
-}
-
-func parent(tag string) string {
-	if cut := strings.LastIndexByte(tag, '-'); cut >= 0 {
-		return tag[:cut]
-	}
-	return ""
 }
 
 // direction is that of the script, as HTML's dir.

@@ -76,6 +76,31 @@ func TestADefinitionHasItsOwnTexts(t *testing.T) {
 	})
 }
 
+// A mail has the language of its form, whichever way there leads from the customer's
+// locale to a text.
+func TestAMailHasTheLanguageOfItsForm(t *testing.T) {
+	texts := survey.Text{"ar": "ar", "en": "en", "zh-Hant": "zh-Hant", "pt": "pt"}
+	for _, locale := range []string{"zh-TW", "pt_BR", "en-GB", "ar-IQ", "fr", "no locale", ""} {
+		t.Run(locale, func(t *testing.T) {
+			inMemory(t, nil, func(h *host) {
+				h.publish(strings.Replace(definition("0d", nil), `"questions"`, `"messages": [{"ordinal": 0, "subject": "{{.Lang}}",
+					"text": {"ar": "ar {{.URL}}", "en": "en {{.URL}}", "zh-Hant": "zh-Hant {{.URL}}", "pt": "pt {{.URL}}"},
+					"html": {"ar": "ar {{.URL}}", "en": "en {{.URL}}", "zh-Hant": "zh-Hant {{.URL}}", "pt": "pt {{.URL}}"}}], "questions"`, 1))
+				if _, err := h.survey.Ingest(h.t.Context(), survey.Batch{EventKind: "service-visit-closed", Items: []survey.Item{{
+					Payload: []byte(visit), Recipient: survey.Recipient{Address: "bo", Locale: locale},
+				}}}); err != nil {
+					h.t.Fatal(err)
+				}
+				h.drain()
+				want, m := texts.For(locale), h.sent()[0]
+				if text, _, _ := strings.Cut(m.Text, " "); text != want || m.Subject != want || !strings.HasPrefix(m.HTML, want+" ") {
+					h.t.Errorf("%q and %q in %q, not %q", m.Text, m.HTML, m.Subject, want)
+				}
+			})
+		})
+	}
+}
+
 // A host's renderer takes the place of all texts, and knows what the send is.
 func TestAHostHasItsOwnRenderer(t *testing.T) {
 	eachHost(t, nil, func(h *host) {

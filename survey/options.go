@@ -47,8 +47,8 @@ type Options struct {
 	// ExpectedSubscribers are keys of subscribers that get responses even if no
 	// process that has them has run yet: what is for them waits, and is listed.
 	ExpectedSubscribers []string
-	// Logger gets panics of channels, renderers and subscribers; default
-	// slog.Default().
+	// Logger gets panics of channels, renderers and subscribers, and why a link or its
+	// text could not be made; nothing of the customer. Default slog.Default().
 	Logger *slog.Logger
 }
 

@@ -14,14 +14,16 @@ const (
 	// in its own log.
 	ReasonRefused = "Refused"
 	// ReasonRenderFailed: the renderer, or a text of the definition, failed. It is
-	// tried again; mend the text and let support retry if the schedule has stopped.
+	// tried again; the log of that time says where. Mend the text and let support
+	// retry if the schedule has stopped.
 	ReasonRenderFailed = "RenderFailed"
 	// ReasonContent: what the renderer made cannot be sent: a subject of two lines,
 	// a part that is too long. The schedule has stopped; mend the text and let
 	// support retry.
 	ReasonContent = "ContentRefused"
 	// ReasonLink: the link could not be made, since its key is missing or could not
-	// be read. It is tried again; give the process the key.
+	// be read; the log of that time has the error. It is tried again; give the process
+	// the key.
 	ReasonLink = "LinkFailed"
 	// ReasonVersion: the version that the instance is pinned to could not be read, or
 	// has no such trigger. It is tried again.

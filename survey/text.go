@@ -22,7 +22,8 @@ func (t Text) For(locale string) string { return t[t.Locale(locale)] }
 
 // Locale is the locale of t that is nearest to the one given: itself, else its
 // parents by BCP 47 (pt-BR, then pt; zh-TW, then zh-Hant), else the empty one, else
-// the first in alphabetical order, so that nobody is shown nothing. How a locale is
+// English, else the first in alphabetical order, so that nobody is shown nothing. The
+// texts of messages are found in the same way. How a locale is
 // written makes no difference (AR_iq is ar-IQ), and one that is none is passed over.
 func (t Text) Locale(locale string) string {
 	if _, ok := t[locale]; ok {
@@ -36,6 +37,9 @@ func (t Text) Locale(locale string) string {
 	}
 	if _, ok := t[""]; ok || len(t) == 0 {
 		return ""
+	}
+	if _, ok := t["en"]; ok {
+		return "en"
 	}
 	return slices.Min(slices.Collect(maps.Keys(t)))
 }

@@ -26,6 +26,9 @@ func TestATextIsFoundByLocale(t *testing.T) {
 	if got := (survey.Text{"ku": "slav", "ar": "مرحبا"}).For("fr"); got != "مرحبا" {
 		t.Errorf("without a text for everybody: %q", got)
 	}
+	if got := (survey.Text{"ar": "مرحبا", "en": "hello"}).Locale("fr"); got != "en" {
+		t.Errorf("without a text for everybody, but with an English one: %q", got)
+	}
 	if got := (survey.Text)(nil).For("en") + (survey.Text{}).For(""); got != "" {
 		t.Errorf("no text is %q", got)
 	}

@@ -81,6 +81,9 @@ func TestWarnings(t *testing.T) {
 			"questions[3].when.all[3].op: compares a list of options, which equals nothing; contains looks into it", `questions[3].when.all[4].value: is no answer to m: ["a"] are`,
 			`triggers[0].subscribers[1].filter.not.value[0]: is no answer to ask: ["yes" "no"] are`,
 		},
+		`{"triggers": [` + oneTrigger(``) + `], "messages": [{"ordinal": 0, "subject": "Hello", "text": {"en": "{{if .Value \"x\"}}{{.URL}}{{end}}", "ar": "a"}, "html": "<p>"}, {"ordinal": 1, "text": "b", "html": "<a href='{{.URL}}'>a</a>"}]}`: {
+			"messages[0].text.ar: has no {{.URL}}: customers get no link", "messages[0].html: has no {{.URL}}: customers get no link", "messages[1].text: has no {{.URL}}: customers get no link",
+		},
 		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "dedupRecipe": ["candidate.wip", "templateId", "recipient.address"]`)): {"triggers[1]: " + shared},
 		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "dedupRecipe": ["templateId", "recipient.address", "candidate.vin"]`)): nil,
 		triggerJSON(`"dedupRecipe": ["candidate.wip"]`):                   {"triggers[0].dedupRecipe: lacks templateId, which every recipe should have", "triggers[0].dedupRecipe: lacks recipient.address, which every recipe should have"},

@@ -28,6 +28,7 @@ func (d *Definition) warnings() []Fault {
 			recipes[t.identity()] = at
 		}
 	}
+	d.withoutLink(&f)
 	if !enabled {
 		f.Add("triggers", "has none that is enabled: no event produces an instance")
 	}

@@ -8,5 +8,6 @@ var all = slices.Concat(
 	campaignMutants, channelMutants, convergeMutants, gateMutants, healthMutants, mendMutants,
 	notifyMutants, outboxMutants, ownershipMutants, proofMutants, providerMutants, reconcileMutants,
 	recurringMutants, reportMutants, settingsMutants, supportMutants, surveyConfigMutants, surveyHostMutants,
-	surveyIngestMutants, surveyResponseMutants, surveySendMutants, surveyhttpMutants, thresholdMutants, trackerMutants,
+	surveyIngestMutants, surveyMendMutants, surveyResponseMutants, surveySendMutants, surveyhttpMutants, thresholdMutants,
+	trackerMutants,
 )

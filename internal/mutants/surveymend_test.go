@@ -1,0 +1,46 @@
+package mutants
+
+// surveyMendMutants are faults in what keeps a configuration or a wrong text from
+// stopping every link, and in what is said when it does.
+var surveyMendMutants = []mutant{
+	{
+		Name: "lookup: a gate without a key takes the database for its own", File: "notify/hashkey.go",
+		Old: "if len(n.options.HashKey) > 0 {", New: "if true {",
+		Package: "./survey", Run: "TestLinksWithoutAHashKeyLeaveTheChoice/memory",
+	},
+	{
+		Name: "lookup: a gate without a key reads a list that has one", File: "notify/hashkey.go",
+		Old: "\t\treturn n.fits(r)\n", New: "\t\t_ = r\n\t\treturn nil\n",
+		Package: "./survey", Run: "TestWithoutTheKeyOfTheSuppressionList/memory",
+	},
+	{
+		Name: "lookup: a list without a key to it", File: "notify/suppress.go",
+		Old: "n.beginHashKey(ctx, tx)", New: "0, error(nil)",
+		Package: "./survey", Run: "TestWithoutTheKeyOfTheSuppressionList/memory",
+	},
+	{
+		Name: "template: one that cannot run is published", File: "survey/checkmessage.go",
+		Old: "_, err := sample(t[locale]); err != nil", New: "_, err := sample(\"\"); err != nil",
+		Package: "./survey", Run: "TestEverythingThatIsWrong",
+	},
+	{
+		Name: "template: nobody misses the link", File: "survey/samplemessage.go",
+		Old: "!strings.Contains(text, sampleURL)", New: "text == \"\"",
+		Package: "./survey", Run: "TestWarnings",
+	},
+	{
+		Name: "I-29 a template's error is logged with a value", File: "survey/composefault.go",
+		Old: "return place + \">\"", New: "return place + e.Error()",
+		Package: "./survey", Run: "TestTheLogSaysWhyThereIsNoMessage",
+	},
+	{
+		Name: "support: a link that fails says nothing", File: "survey/compose.go",
+		Old: "s.logUncomposed(ctx, r, \"a link could not be made\", slog.Any(\"error\", err))", New: "",
+		Package: "./survey", Run: "TestTheLogSaysWhyThereIsNoMessage",
+	},
+	{
+		Name: "text: a mail has a language of its own", File: "survey/messages.go",
+		Old: "m.Text.For(d.Locale)", New: "m.Text.For(strings.Split(d.Locale, \"-\")[0])",
+		Package: "./survey", Run: "TestAMailHasTheLanguageOfItsForm",
+	},
+}
