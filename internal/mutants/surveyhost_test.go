@@ -29,17 +29,17 @@ var surveyHostMutants = []mutant{
 		Package: "./survey/surveytest", Run: "TestWhatIsRefused",
 	},
 	{
-		Name: "survey-service: a dry run replays", File: "internal/outbox/replay.go",
+		Name: "surveyservice: a dry run replays", File: "internal/outbox/replay.go",
 		Old: "if err != nil || dryRun || len(dead) == 0 {", New: "if err != nil || len(dead) == 0 {",
 		Package: "./examples/survey-service", Run: "TestThePlay/sqlite",
 	},
 	{
-		Name: "survey-service: a link never expires", File: "survey/due.go",
+		Name: "surveyservice: a link never expires", File: "survey/due.go",
 		Old: "if i.NextSendOn.IsZero() || !i.sendOn().Before(ends) {", New: "if i.NextSendOn.IsZero() {\n\t\treturn time.Time{}, \"\"\n\t}\n\tif !i.sendOn().Before(ends) {",
 		Package: "./examples/survey-service", Run: "TestThePlay/sqlite",
 	},
 	{
-		Name: "survey-service: a mail scanner opens links", File: "survey/surveyhttp/forms.go",
+		Name: "surveyservice: a mail scanner opens links", File: "survey/surveyhttp/forms.go",
 		Old:     "\tform, err := f.s.Form(r.Context(), r.PathValue(\"token\"))\n\tswitch {",
 		New:     "\tform, err := f.s.Form(r.Context(), r.PathValue(\"token\"))\n\t_ = f.s.Opened(r.Context(), r.PathValue(\"token\"))\n\tswitch {",
 		Package: "./examples/survey-service", Run: "TestThePlay/sqlite",
