@@ -90,6 +90,11 @@ func playOld(t *testing.T, w *world, old other) {
 	if err != nil || got.OnlyThere != 1 || got.Both != 2 || got.OnlyHere != 2 {
 		t.Errorf("%+v %v", got, err)
 	}
+	narrow := RolloutPart{Type: certificatesPart.Type, Setting: certificatesPart.Setting, Source: "9"}
+	got, err = w.s.Compare(w.ctx, narrow, Window{From: start}, 60*24*time.Hour)
+	if err != nil || got.OnlyThere != 1 || got.Both+got.OnlyHere != 0 {
+		t.Errorf("of one source: %+v %v", got, err)
+	}
 }
 
 // The account of the old scheduler may do no more than the page says.

@@ -11,6 +11,9 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
+// ErrPage says that an After is none that a page returned.
+var ErrPage = errors.New("is none that a page returned")
+
 // maxRuns bounds a page of runs.
 const maxRuns = 1000
 
@@ -28,7 +31,8 @@ type ReportRuns struct {
 
 // ReportRuns lists runs of reports as they are stored, the latest moment first,
 // and says where the next page begins: empty after the last. A row that is new or
-// moves while somebody pages may be missed or come twice.
+// moves while somebody pages may be missed or come twice. An After of the caller's
+// own making is [ErrPage].
 func (s *Scheduler) ReportRuns(ctx context.Context, scope Scope, of ReportRuns) (runs []Schedule, next string, err error) {
 	if scope == storage.AnyScope {
 		return nil, "", errAnyScope
@@ -87,8 +91,8 @@ func parsePosition(text string) (*storage.Position, error) {
 	moment, row, _ := strings.Cut(text, ".")
 	micros, err := strconv.ParseInt(moment, 36, 64)
 	id, bad := strconv.ParseInt(row, 36, 64)
-	if errors.Join(err, bad) != nil {
-		return nil, fmt.Errorf("the After %.40q is none that a page returned", text)
+	if errors.Join(err, bad) != nil || micros < 0 {
+		return nil, fmt.Errorf("the After %.40q %w", text, ErrPage)
 	}
 	return &storage.Position{Value: time.UnixMicro(micros).UTC(), ID: id}, nil
 }

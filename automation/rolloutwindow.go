@@ -46,6 +46,9 @@ func eachRun(ctx context.Context, tx storage.Tx, part RolloutPart, w Window, vis
 			return false, err
 		}
 		for _, o := range page {
+			if o.SourceType == "" {
+				o.read(o.Type) // the old scheduler's own SQL leaves it to the key
+			}
 			if part.covers(o) {
 				visit(o, rows[o.Key])
 			}

@@ -19,17 +19,21 @@ var sam = By{Actor: "sam", Reason: "a call"}
 // audience is a payload of people, with what a visit's template asks for.
 func (h *host) audience(people ...Recipient) Payload {
 	h.t.Helper()
-	p, err := h.PutAudience(h.t.Context(), AudienceOf(func(yield func(Recipient, error) bool) {
+	p, err := h.putAudience(people...)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return p
+}
+
+func (h *host) putAudience(people ...Recipient) (Payload, error) {
+	return h.PutAudience(h.t.Context(), AudienceOf(func(yield func(Recipient, error) bool) {
 		for _, r := range people {
 			if !yield(r, nil) {
 				return
 			}
 		}
 	}), &PayloadOptions{EventData: json.RawMessage(`{"Source":"spring","On":"2026-05-01"}`)})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return p
 }
 
 // plan ensures a campaign and its schedule.

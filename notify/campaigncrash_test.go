@@ -18,7 +18,7 @@ func TestACampaignMayLoseAnyCommit(t *testing.T) {
 		for point := range 24 {
 			guid := fmt.Sprint("spring", point)
 			h.begin(guid, crowd(7)...)
-			flaky := &flakyStore{Store: h.store, failAt: point / 2, after: point%2 == 1, armed: true}
+			flaky := &flakyStore{Store: h.store, failAt: point / 2, crash: crash{after: point%2 == 1}, armed: true}
 			mine, before := h.Notifier, len(h.sent())
 			h.Notifier = New(flaky, &Options{Logger: quiet}, h.provider)
 			h.Register(Type{Name: "visit", Renderer: visitTemplate, InDoubt: Resend})

@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,52 +12,31 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// At each point where the transaction of a pass can be lost, the next run
-// finishes the work once.
-func TestEveryPassMayLoseItsCommit(t *testing.T) {
-	for point := range 12 {
-		t.Run(string(rune('a'+point)), func(t *testing.T) {
-			visitsInMemory(t, func(h *host) {
-				flaky := &flakyStore{Store: h.store, failAt: point}
-				h.Notifier = New(flaky, &Options{Logger: quiet}, h.provider)
-				h.Register(Type{Name: "visit", Renderer: visitTemplate, InDoubt: Resend})
-				h.dispatch(visit("7", person("sam"), inbox("sam")))
-				flaky.armed = true
-				for range 4 {
-					for _, p := range h.Passes() {
-						_, _ = p.Runner(work.Options{Logger: quiet, Lease: time.Second}).Poll(t.Context(), 10)
-					}
-					h.clk.Add(2 * time.Hour)
-				}
-				flaky.armed = false
-				h.drain()
-				only(h, jobs)
-				only(h, userMessages)
-				if m := h.status(StatusSentToProvider); len(h.sent()) != 1 {
-					t.Errorf("%d calls: %+v", len(h.sent()), m)
-				}
-			})
-		})
-	}
+// crash is a way in which a process is lost at a transaction.
+type crash struct {
+	after bool // the commit happens, and its reply is lost; else the commit does not
+	dies  bool // and the process with it: it writes nothing more, and calls nobody
 }
 
-// flakyStore refuses one commit.
+// flakyStore loses one transaction.
 type flakyStore struct {
 	storage.Store
 	armed  bool
 	failAt int
-	seen   int
-	after  bool // the commit happens, and its reply is lost
+	crash
+
+	mu   sync.Mutex
+	seen int
+	dead bool
 }
 
 var errLost = errors.New("disk full")
 
 func (f *flakyStore) InTx(ctx context.Context, work func(storage.Tx) error) error {
-	if !f.armed {
-		return f.Store.InTx(ctx, func(tx storage.Tx) error { return work(flakyTx{tx, f}) })
+	lost, dead := f.next()
+	if dead && !lost {
+		return errLost
 	}
-	f.seen++
-	lost := f.seen == f.failAt
 	if lost && f.after {
 		err := f.Store.InTx(ctx, func(tx storage.Tx) error { return work(flakyTx{tx, f}) })
 		return errors.Join(err, storage.ErrOutcomeUnknown)
@@ -68,6 +48,36 @@ func (f *flakyStore) InTx(ctx context.Context, work func(storage.Tx) error) erro
 		}
 		return err
 	})
+}
+
+// Blobs are on the flaky store too.
+func (f *flakyStore) Blobs() storage.Blobs {
+	b, err := storage.NewBlobs(f, "")
+	if err != nil {
+		panic(err) // there is no folder that could be unusable
+	}
+	return b
+}
+
+// next counts a transaction.
+func (f *flakyStore) next() (lost, dead bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.armed && !f.dead {
+		f.seen++
+		lost = f.seen == f.failAt
+		f.dead = lost && f.dies
+	}
+	return lost, f.dead
+}
+
+// revive starts a process again, or says that it need not be.
+func (f *flakyStore) revive() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	was := f.dead
+	f.dead = false
+	return was
 }
 
 // flakyTx belongs to the flaky store.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,6 +93,16 @@ func TestACopyOfADatabaseSendsNothingUntilItIsReleased(t *testing.T) {
 	duplicates(t, func(t *testing.T, original *host, reopen func(string) *host) {
 		original.ensure(letter("sent", "sam"))
 		original.drain()
+		campaign := map[string]int{}
+		for _, p := range crowd(7) {
+			campaign["Dear "+p.Name] = 1
+		}
+		original.begin("spring", crowd(7)...)
+		original.run("notify.campaign") // the first chunk
+		early := StatusEvent{Provider: "test", EventID: "1", Kind: KindBounced, ProviderMessageID: "unknown"}
+		if _, err := original.Track(t.Context(), early); err != nil {
+			t.Fatal(err)
+		}
 		original.ensure(letter("waiting", "sam"), letter("doubt", "kim"), letter("claimed", "ann"))
 		for _, m := range original.claim([]string{StatusCreated}, StatusSending) {
 			if m.Content.Text == "doubt" {
@@ -99,6 +110,8 @@ func TestACopyOfADatabaseSendsNothingUntilItIsReleased(t *testing.T) {
 			}
 		}
 		copied := reopen("staging")
+		heard := map[ChangeKind]int{}
+		copied.Subscribe(StatusFunc("crm", func(_ context.Context, c StatusChange) error { heard[c.Kind]++; return nil }))
 		copied.clk.Add(lease)
 		copied.ensure(letter("new", "eve"))
 		for range 3 {
@@ -109,6 +122,9 @@ func TestACopyOfADatabaseSendsNothingUntilItIsReleased(t *testing.T) {
 			t.Fatalf("in quarantine %v, %v; sent %v", on, err, copied.texts())
 		}
 		copied.same("a message that is shown", StatusCreated, copied.row("new").Status)
+		if j := copied.campaign("spring"); j.Status != StatusGenerated || j.Generated != 7 {
+			t.Errorf("the campaign is %s after %d", j.Status, j.Generated)
+		}
 
 		by := By{Actor: "ann", Reason: "this is production now"}
 		if err := copied.ReleaseQuarantine(t.Context(), by); err != nil {
@@ -116,7 +132,9 @@ func TestACopyOfADatabaseSendsNothingUntilItIsReleased(t *testing.T) {
 		}
 		copied.drain()
 		copied.drain()
-		copied.same("sent", map[string]int{"new": 1, "waiting": 1, "claimed": 1}, copied.texts())
+		maps.Copy(campaign, map[string]int{"new": 1, "waiting": 1, "claimed": 1})
+		copied.same("sent", campaign, copied.texts())
+		copied.same("heard", map[ChangeKind]int{ChangeInDoubt: 1}, heard)
 		copied.same("in doubt", StatusOutcomeUnknown, copied.row("doubt").Status)
 		copied.same("audited", []string{"ReleaseQuarantine by ann"}, copied.releases())
 		if err := copied.ReleaseQuarantine(t.Context(), by); !errors.Is(err, ErrActionRefused) {

@@ -1,7 +1,9 @@
 package notify
 
 import (
+	"encoding/json"
 	"errors"
+	"html"
 	"strings"
 	"testing"
 
@@ -28,6 +30,26 @@ func TestTemplatesRenderTheMembersOfEventData(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// What somebody has typed into a form is neither a template nor HTML, nor a script in
+// an attribute.
+func TestTemplateInjectionIsText(t *testing.T) {
+	t.Parallel()
+	for _, typed := range []string{`{{.Recipient.Name}}`, `{{range 1000000}}x{{end}}`, `{{template "x"}}`} {
+		event, err := json.Marshal(map[string]string{"Typed": typed + `<script>`, "Link": "javascript:alert(1)"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := render(t, Template{Subject: "{{.Typed}}", Text: "{{.Typed}}", HTML: `<p>{{.Typed}}</p><a href="{{.Link}}">`}, string(event))
+		want := Content{
+			Subject: typed + "<script>", Text: typed + "<script>", Locale: "de-AT",
+			HTML: "<p>" + html.EscapeString(typed+"<script>") + `</p><a href="#ZgotmplZ">`,
+		}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
 	}
 }
 

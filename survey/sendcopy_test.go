@@ -8,27 +8,52 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
+	"github.com/belfry-go/belfry/storage/postgres"
 	"github.com/belfry-go/belfry/storage/sqlite"
 	"github.com/belfry-go/belfry/survey"
 )
 
-// A database that was copied to another environment sends no link, and asks no
-// provider about one in doubt, until somebody releases it.
+// A database that was copied to another environment in the middle of a run, as a
+// file or by a dump that was restored elsewhere, sends no link, and asks no provider
+// about one in doubt, until somebody releases it.
 func TestACopyOfADatabaseSendsNoLinks(t *testing.T) {
 	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		file := filepath.Join(t.TempDir(), "belfry.db")
+		copyOfLinks(t, func(mock clock.Clock, environment string) (storage.Store, error) {
+			return sqlite.Open(t.Context(), file, &sqlite.Options{Clock: mock, Environment: environment})
+		})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		dsn := pgtest.DSN(t)
+		copyOfLinks(t, func(mock clock.Clock, environment string) (storage.Store, error) {
+			if environment != "production" {
+				twin := pgtest.New(t, &pgtest.Options{NoFsync: true}).Database(t)
+				pgtest.Restore(t, dsn, twin)
+				return postgres.Open(t.Context(), twin, &postgres.Options{Clock: mock, Environment: environment})
+			}
+			return postgres.Open(t.Context(), dsn, &postgres.Options{Clock: mock, Environment: environment})
+		})
+	})
+}
+
+func copyOfLinks(t *testing.T, open func(mock clock.Clock, environment string) (storage.Store, error)) {
 	mock := clock.NewMock()
 	mock.Set(start)
-	file := filepath.Join(t.TempDir(), "belfry.db")
 	h := &host{t: t, clock: mock}
 	a := &asked{Channel: h.memory(), knows: notify.LookupResult{Status: notify.LookupAccepted}}
 	reopen := func(environment string) {
-		store, err := sqlite.Open(t.Context(), file, &sqlite.Options{Clock: mock, Environment: environment})
+		store, err := open(mock, environment)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = store.Close() })
+		t.Cleanup(func() { _ = store.(io.Closer).Close() })
 		h.store = store
 		h.use(survey.Options{}, a)
 	}

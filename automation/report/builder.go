@@ -57,7 +57,8 @@ type Report struct {
 
 // Part is one file of a report.
 type Part struct {
-	// Name is the file name that recipients see, MediaType as in "text/csv".
+	// Name is the file name that recipients see, MediaType as in "text/csv". Both are
+	// required, of a Body too.
 	Name, MediaType string
 	// ContentID makes it a picture that the HTML shows as "cid:{ContentID}".
 	ContentID string

@@ -37,6 +37,19 @@ func (s *Service) Run(ctx context.Context, scope automation.Scope, key string) (
 	return RunDetail{stateOf(story.Schedule), story}, nil
 }
 
+// Ownership tells which side delivers a run, or storage.ErrNotFound where the guard
+// knows no such run: those of a type that is not Guarded are not in it.
+func (s *Service) Ownership(ctx context.Context, scope automation.Scope, key string) (automation.Ownership, error) {
+	if err := reportKey(key); err != nil {
+		return automation.Ownership{}, err
+	}
+	owned, err := s.scheduler.Ownership(ctx, scope, key)
+	if err != nil {
+		return automation.Ownership{}, fmt.Errorf("report: Ownership: %w", err)
+	}
+	return owned, nil
+}
+
 // reportKey refuses keys that are no report's: the rest of automation has methods
 // of its own, and maybe other rights.
 func reportKey(key string) error {

@@ -58,7 +58,8 @@ func stateOf(r *automation.Schedule) RunState {
 // Runs lists the runs of a subscription, the latest first: the one that waits,
 // those that have ended, and those that people asked for. Those of a subscription
 // that was deleted are there, too. Like the other lists it says where the next
-// page begins; empty after the last.
+// page begins; empty after the last. An After of the caller's own making is
+// automation.ErrPage.
 func (s *Service) Runs(ctx context.Context, scope automation.Scope, guid string, p Page) ([]RunState, string, error) {
 	if guid == "" {
 		return nil, "", fmt.Errorf("report: Runs: no subscription: %w", storage.ErrNotFound)

@@ -173,7 +173,7 @@ func (a *arena) drain() {
 }
 
 // release is what support does: a row whose worker died four times over it waits
-// on hold.
+// on hold. What is in doubt stays so.
 func (a *arena) release() {
 	ctx := a.t.Context()
 	by := automation.By{Actor: "test", Reason: "its workers were killed"}
@@ -190,8 +190,9 @@ func (a *arena) release() {
 		},
 		"outgoing_message": func(key string) error { return out.Release(ctx, "", notify.ArtifactOutgoingMessage, key, by) },
 		"notification_job": func(key string) error { return out.Release(ctx, "", notify.ArtifactNotificationJob, key, by) },
+		"messaging_job":    func(key string) error { return out.Release(ctx, "", notify.ArtifactMessagingJob, key, by) },
 	} {
-		for key := range a.query("SELECT key, 1 FROM " + table + " WHERE is_on_support_hold") {
+		for key := range a.query("SELECT key, 1 FROM " + table + " WHERE is_on_support_hold AND status <> 'OutcomeUnknown'") {
 			if err := release(key); err != nil {
 				a.t.Fatal(err)
 			}

@@ -32,11 +32,13 @@ type provider struct {
 	mu       sync.Mutex
 	calls    []call
 	accepted map[string]bool
-	arrived  chan struct{} // receives once for each call, if there is room
+	cut      map[string]bool // by ID: whoever called was killed before the answer
+	muted    chan struct{}   // while it is there, answers wait until it is closed
+	arrived  chan struct{}   // receives once for each call, if there is room
 }
 
 func newProvider(t *testing.T) *provider {
-	p := &provider{accepted: map[string]bool{}, arrived: make(chan struct{}, 1<<16)}
+	p := &provider{accepted: map[string]bool{}, cut: map[string]bool{}, arrived: make(chan struct{}, 1<<16)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /send", p.send)
 	mux.HandleFunc("GET /lookup", p.lookup)
@@ -54,9 +56,34 @@ func (p *provider) send(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.calls = append(p.calls, c)
 	p.accepted[c.ID] = true
+	muted := p.muted
 	p.mu.Unlock()
 	p.arrived <- struct{}{}
+	if muted != nil {
+		select {
+		case <-muted:
+		case <-r.Context().Done():
+			p.mu.Lock()
+			p.cut[c.ID] = true
+			p.mu.Unlock()
+			return
+		}
+	}
 	w.WriteHeader(http.StatusAccepted)
+}
+
+// mute has calls wait for their answer until unmute is called.
+func (p *provider) mute() (unmute func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	muted := make(chan struct{})
+	p.muted = muted
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.muted = nil
+		close(muted)
+	}
 }
 
 func (p *provider) lookup(w http.ResponseWriter, r *http.Request) {

@@ -21,7 +21,7 @@ import (
 
 // What a worker process is told through its environment.
 const (
-	roleVariable     = "BELFRY_CHAOS_ROLE" // run, drain, tick or tickdrain
+	roleVariable     = "BELFRY_CHAOS_ROLE" // run, drain, post, postdrain, tick or tickdrain
 	adapterVariable  = "BELFRY_CHAOS_ADAPTER"
 	dsnVariable      = "BELFRY_CHAOS_DSN"
 	providerVariable = "BELFRY_CHAOS_PROVIDER"
@@ -83,16 +83,20 @@ func work() error {
 		return err
 	}
 	defer store.Close()
-	if role := os.Getenv(roleVariable); strings.HasPrefix(role, "tick") {
+	role, program := os.Getenv(roleVariable), services
+	if strings.HasPrefix(role, "tick") {
 		return tick(ctx, surveys(store, os.Getenv(providerVariable)), role == "tickdrain")
 	}
-	reminders, out := services(store, os.Getenv(providerVariable))
+	if strings.HasPrefix(role, "post") {
+		program = post
+	}
+	reminders, out := program(store, os.Getenv(providerVariable))
 	poller := belfry.NewPoller(store, &belfry.Options{
 		Batch: 40, Interval: 20 * time.Millisecond, Concurrency: 4,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	}, reminders, out)
 	fmt.Println("ready")
-	if os.Getenv(roleVariable) == "drain" {
+	if strings.HasSuffix(role, "drain") {
 		return poller.Drain(ctx)
 	}
 	go func() {

@@ -4,9 +4,10 @@ import "slices"
 
 // all are the deliberate faults.
 var all = slices.Concat(
-	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, campaignMutants,
-	channelMutants, convergeMutants, gateMutants, healthMutants, mendMutants, notifyMutants,
-	outboxMutants, ownershipMutants, providerMutants, reconcileMutants, recurringMutants, reportMutants,
-	settingsMutants, supportMutants, surveyConfigMutants, surveyHostMutants, surveyIngestMutants, surveyMendMutants, surveyResponseMutants,
-	surveySendMutants, surveyhttpMutants, thresholdMutants, trackerMutants,
+	keysMutants, storageMutants, adapterMutants, workMutants, automationMutants, automationhttpMutants,
+	campaignMutants, channelMutants, convergeMutants, gateMutants, healthMutants, mendMutants,
+	notifyMutants, outboxMutants, ownershipMutants, proofMutants, providerMutants, reconcileMutants,
+	recurringMutants, reportMutants, settingsMutants, supportMutants, surveyConfigMutants, surveyHostMutants,
+	surveyIngestMutants, surveyMendMutants, surveyResponseMutants, surveySendMutants, surveyhttpMutants, thresholdMutants,
+	trackerMutants,
 )

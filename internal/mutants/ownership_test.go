@@ -123,4 +123,9 @@ var ownershipMutants = []mutant{
 		Old: "case known && was.ran(AutomationScheduler):", New: "case false:",
 		Package: "./automation", Run: "TestAReportTellsWhere/memory",
 	},
+	{
+		Name: "rollout: what only the published SQL recorded belongs to no source", File: "automation/rolloutwindow.go",
+		Old: "if o.SourceType == \"\" {", New: "if o.Key == \"\" {",
+		Package: "./automation", Run: "TestThePublishedSQLGuardsAnOldSchedulerOnSQLite",
+	},
 }

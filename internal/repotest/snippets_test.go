@@ -26,6 +26,12 @@ func TestSnippetsAboutNotifyStandInExamples(t *testing.T) {
 		"examples/custom-channel/*.go", "examples/inbox/*.go")
 }
 
+// The same holds for the page about reports.
+func TestSnippetsAboutReportsStandInExamples(t *testing.T) {
+	t.Parallel()
+	standIn(t, "docs/reports.md", "automation/report/example*_test.go", "automation/automationhttp/example*_test.go")
+}
+
 // And for the page about surveys.
 func TestSnippetsAboutSurveysStandInExamples(t *testing.T) {
 	t.Parallel()

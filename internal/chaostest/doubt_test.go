@@ -1,0 +1,295 @@
+package chaostest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// size is how many messages flow and how often a worker is killed.
+func size() (messages, kills int) {
+	if os.Getenv("BELFRY_FULL") == "1" {
+		return 5000, 40
+	}
+	return deliveries, minKills
+}
+
+// I-8 to I-13: workers of all passes are killed at random moments, some of them in
+// the middle of calls, while reminders and a campaign flow through the gates and
+// callbacks come in. The provider cannot be asked. Nothing is lost, no claim makes
+// two calls, and in doubt is exactly what was being called and has no result.
+func TestI12_WhatKilledSendersLeaveOpenIsListedInDoubtAndNothingElse(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		posted(t, "sqlite", filepath.Join(t.TempDir(), "belfry.db"))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		posted(t, "postgres", pgtest.DSN(t))
+	})
+}
+
+// posting is an arena of reminders and a campaign. Reminders go to p00000 and on;
+// the first of the campaign's recipients are the last of those, and get both.
+type posting struct {
+	*arena
+	messages, kept int // of all wanted messages so many are kept back by gates
+	told           int // how many calls the callbacks have told of
+	today          automation.Date
+}
+
+func posted(t *testing.T, adapter, dsn string) {
+	messages, kills := size()
+	p := &posting{arena: &arena{t: t, adapter: adapter, dsn: dsn, provider: newProvider(t), rnd: random(t)}, messages: messages}
+	p.plan()
+	p.watch()
+	for p.kills < kills {
+		p.round()
+		p.offset += pastEverything
+	}
+	flowing := len(p.provider.log())
+	for range 40 {
+		p.release()
+		if err := p.start("postdrain").Wait(); err != nil {
+			t.Fatal(err)
+		}
+		p.callbacks()
+		p.offset += pastEverything
+		if p.query("SELECT 'open', count(*) FROM outgoing_message WHERE due_on IS NOT NULL")["open"] == 0 && p.settled() {
+			break
+		}
+	}
+	if flowing >= messages-p.kept {
+		t.Errorf("everything was sent before the last kill: the kills proved nothing")
+	}
+	doubts := p.checkDoubts()
+	p.checkMessages(doubts)
+	t.Logf("%s: %d kills, %d messages, %d calls before the last kill, %d in all, %d told by callbacks, %d kept back by gates, %d in doubt, %d rows released by support",
+		adapter, p.kills, messages, flowing, len(p.provider.log()), p.told, p.kept, len(doubts), p.released)
+}
+
+// with opens the database in this process.
+func (p *posting) with(do func(context.Context, *automation.Scheduler, *notify.Notifier, *sql.DB) error) {
+	p.t.Helper()
+	store, err := open(p.t.Context(), p.adapter, p.dsn, p.offset)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer store.Close()
+	reminders, out := post(store, p.provider.URL)
+	p.today.Year, p.today.Month, p.today.Day = storage.Now(store).UTC().Date()
+	if err := do(p.t.Context(), reminders, out, store.(interface{ DB() *sql.DB }).DB()); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// plan wants half of the messages as reminders and half by a campaign. Some of
+// their recipients are suppressed, or have opted out, or may get nothing here.
+func (p *posting) plan() {
+	p.with(func(ctx context.Context, reminders *automation.Scheduler, out *notify.Notifier, _ *sql.DB) error {
+		var visits []automation.Candidate
+		for i := range p.messages / 2 {
+			visits = append(visits, p.visit(i))
+		}
+		if _, err := reminders.Ensure(ctx, visits...); err != nil {
+			return err
+		}
+		for i := range 10 {
+			to := notify.Destination{Method: "email", Address: person(fmt.Sprintf("p%05d", i)).Address}
+			if err := out.Suppress(ctx, "", notify.Complaint, notify.By{Actor: "test", Reason: "a list"}, to); err != nil {
+				return err
+			}
+			no := notify.Preference{RecipientRef: fmt.Sprintf("p%05d", p.messages/2+200+i), OptedOut: true}
+			if err := out.SetPreferences(ctx, no); err != nil {
+				return err
+			}
+		}
+		p.kept = 30
+		return p.campaign(ctx, out)
+	})
+}
+
+func (p *posting) campaign(ctx context.Context, out *notify.Notifier) error {
+	payload, err := out.PutAudience(ctx, notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
+		for i := range p.messages / 2 {
+			to := person(fmt.Sprintf("p%05d", p.messages/2-100+i))
+			if i >= p.messages/2-10 {
+				to.Address = "stranger" + strconv.Itoa(i) + "@example.net"
+			}
+			if !yield(to, nil) {
+				return
+			}
+		}
+	}), nil)
+	if err != nil {
+		return err
+	}
+	job := notify.MessagingJob{Record: storage.Record{Type: "voucher"}, GUID: "spring", Blob: payload.Blob, AudienceSize: payload.Recipients}
+	if _, err := out.EnsureMessagingJob(ctx, nil, job); err != nil {
+		return err
+	}
+	_, err = out.EnsureNotificationScheduler(ctx, nil, notify.ScheduleForCampaign(job, time.Time{}))
+	return err
+}
+
+// watch has the database itself note when a call of a message starts and when its
+// end is known, in that order.
+func (p *posting) watch() {
+	const (
+		starts = `NEW.call_started_on IS NOT NULL AND (OLD.call_started_on IS NULL OR NEW.call_started_on <> OLD.call_started_on)`
+		ends   = `NEW.status <> OLD.status AND NEW.status NOT IN ('Created', 'Sending', 'OutcomeUnknown')`
+	)
+	statements := []string{`CREATE TABLE chaos_calls (id bigserial PRIMARY KEY, message_id text, what text)`}
+	for what, when := range map[string]string{"started": starts, "known": ends} {
+		note := `INSERT INTO chaos_calls (message_id, what) VALUES (NEW.message_id, '` + what + `');`
+		if p.adapter == "sqlite" {
+			statements[0] = `CREATE TABLE chaos_calls (id INTEGER PRIMARY KEY, message_id text, what text)`
+			statements = append(statements, `CREATE TRIGGER chaos_`+what+` AFTER UPDATE ON outgoing_message WHEN `+when+` BEGIN `+note+` END`)
+			continue
+		}
+		statements = append(statements,
+			`CREATE FUNCTION chaos_`+what+`() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN `+note+` RETURN NEW; END$$`,
+			`CREATE TRIGGER chaos_`+what+` AFTER UPDATE ON outgoing_message FOR EACH ROW WHEN (`+when+`) EXECUTE FUNCTION chaos_`+what+`()`)
+	}
+	p.with(func(ctx context.Context, _ *automation.Scheduler, _ *notify.Notifier, db *sql.DB) error {
+		for _, statement := range statements {
+			if _, err := db.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// round starts two workers, and kills each at a random moment, every other time
+// while the provider leaves calls without an answer.
+func (p *posting) round() {
+	workers := []*exec.Cmd{p.start("post"), p.start("post")}
+	for _, w := range workers {
+		p.wait()
+		p.callbacks()
+		unmute := func() {}
+		if p.rnd.IntN(2) == 0 {
+			unmute = p.provider.mute()
+			p.wait()
+		}
+		if err := w.Process.Kill(); err != nil { // SIGKILL
+			p.t.Fatal(err)
+		}
+		_ = w.Wait()
+		unmute()
+		p.kills++
+	}
+}
+
+// isTold says of half of the messages that the provider calls back about them.
+func isTold(id string) bool {
+	return id != "" && strings.Contains("02468acegikmoqsuwy", id[len(id)-1:])
+}
+
+// callbacks tells what was delivered since it was last asked.
+func (p *posting) callbacks() {
+	var events []notify.StatusEvent
+	for _, c := range p.provider.log() {
+		if isTold(c.ID) {
+			events = append(events, notify.StatusEvent{Provider: "chaos", EventID: c.ID, Kind: notify.KindDelivered, MessageID: c.ID})
+		}
+	}
+	since := events[p.told:]
+	p.told = len(events)
+	if len(since) == 0 {
+		return
+	}
+	p.with(func(ctx context.Context, _ *automation.Scheduler, out *notify.Notifier, _ *sql.DB) error {
+		_, err := out.Track(ctx, since...)
+		return err
+	})
+}
+
+func (p *posting) settled() bool {
+	return p.query(fmt.Sprintf(byStatus, "automation_scheduler"))[automation.StatusCompleted] == p.messages/2 &&
+		p.query(fmt.Sprintf(byStatus, "messaging_job"))["Generated"] == 1 &&
+		p.query("SELECT 'all', count(*) FROM outgoing_message")["all"] == p.messages
+}
+
+// checkDoubts compares what is listed as in doubt with the calls whose end the
+// database has not seen, and with those that the provider could not answer.
+func (p *posting) checkDoubts() map[string]bool {
+	want, listed := map[string]bool{}, map[string]bool{}
+	for id := range p.query(`SELECT message_id, 1 FROM chaos_calls c WHERE what = 'started'
+		AND NOT EXISTS (SELECT 1 FROM chaos_calls e WHERE e.message_id = c.message_id AND e.id > c.id)`) {
+		want[id] = true
+	}
+	p.with(func(ctx context.Context, _ *automation.Scheduler, out *notify.Notifier, _ *sql.DB) error {
+		held, err := out.Held(ctx, "", notify.HoldInDoubt, notify.Page{})
+		for _, m := range held {
+			listed[m.MessageID] = m.Status == "OutcomeUnknown"
+		}
+		return err
+	})
+	if diff := cmp.Diff(want, listed); diff != "" || len(listed) == 0 {
+		p.t.Errorf("%d in doubt (-the calls without an end +listed):\n%s", len(listed), diff)
+	}
+	for id := range p.provider.cut {
+		if listed[id] == isTold(id) {
+			p.t.Errorf("%s was cut off; told by a callback %v, in doubt %v", id, isTold(id), listed[id])
+		}
+	}
+	if n := p.query("SELECT 'held', count(*) FROM outgoing_message WHERE is_on_support_hold")["held"]; n != len(listed) {
+		p.t.Errorf("%d on hold, %d of them in doubt", n, len(listed))
+	}
+	return listed
+}
+
+// checkMessages accounts for every message.
+func (p *posting) checkMessages(doubts map[string]bool) {
+	calls, claims, people := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, c := range p.provider.log() {
+		calls[c.ID]++
+		claims[c.ID+"/"+strconv.Itoa(c.Attempt)]++
+		people[c.To]++
+	}
+	for what, n := range map[string]int{"claims": len(claims), "messages": len(calls)} {
+		if n != len(p.provider.log()) {
+			p.t.Errorf("%d calls for %d %s", len(p.provider.log()), n, what)
+		}
+	}
+	all := p.query("SELECT message_id || ' ' || status, 1 FROM outgoing_message")
+	byStatus := map[string]int{}
+	for _, row := range slices.Sorted(maps.Keys(all)) {
+		id, status, _ := strings.Cut(row, " ")
+		byStatus[status]++
+		want := "SentToProvider"
+		switch {
+		case doubts[id]:
+			want = "OutcomeUnknown"
+		case calls[id] == 0:
+			want = "Skipped"
+		case isTold(id):
+			want = "Delivered"
+		}
+		if status != want {
+			p.t.Errorf("message %s is %s, want %s after %d calls", id, status, want, calls[id])
+		}
+	}
+	if len(all) != p.messages || byStatus["Skipped"] != p.kept {
+		p.t.Errorf("messages at rest %v, want %d, %d of them skipped", byStatus, p.messages, p.kept)
+	}
+}
