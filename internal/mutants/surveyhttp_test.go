@@ -20,7 +20,7 @@ var surveyhttpMutants = []mutant{
 	},
 	{
 		Name: "surveyhttp: a page of another site may turn the clock", File: "survey/surveyhttp/api.go",
-		Old: "return http.NewCrossOriginProtection().Handler(mux)", New: "return mux",
+		Old: "unstored(protection.Handler(mux))", New: "unstored(mux)",
 		Package: "./survey/surveyhttp", Run: "TestNobodyGetsIn",
 	},
 	{

@@ -43,4 +43,9 @@ var surveyMendMutants = []mutant{
 		Old: "m.Text.For(d.Locale)", New: "m.Text.For(strings.Split(d.Locale, \"-\")[0])",
 		Package: "./survey", Run: "TestAMailHasTheLanguageOfItsForm",
 	},
+	{
+		Name: "surveyhttp: a cache keeps what the API refuses", File: "survey/surveyhttp/api.go",
+		Old: "return unstored(protection.Handler(mux))", New: "return protection.Handler(mux)",
+		Package: "./survey/surveyhttp", Run: "TestWhatTheAPIDoesNotDo",
+	},
 }

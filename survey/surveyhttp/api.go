@@ -43,10 +43,12 @@ type APIOptions struct {
 //
 //	400  not the JSON that is expected, and nothing was written
 //	401  who did not say who it is; 403: not allowed to do this
+//	405  another method than POST
 //	413  too large; 415: another media type, or compressed
 //	503  our own failure: repeat it, which changes nothing that was done
 //
-// Requests of other origins are refused. It panics without a service or without
+// Those are application/problem+json, as from [Forms], with what was wrong as the
+// title. Requests of other origins are refused. It panics without a service or without
 // who.
 func API(s *survey.Service, who Authorise, opts *APIOptions) http.Handler {
 	if s == nil || who == nil {
@@ -58,9 +60,33 @@ func API(s *survey.Service, who Authorise, opts *APIOptions) http.Handler {
 		a.logger = cmp.Or(opts.Logger, a.logger)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /api/Surveys/Triggers/ingest", a.known(func(c Caller) bool { return c.Ingest }, a.ingest))
-	mux.HandleFunc("POST /api/Surveys/scheduler/tick", a.known(func(c Caller) bool { return c.Tick }, a.tick))
-	return http.NewCrossOriginProtection().Handler(mux)
+	for path, serve := range map[string]http.HandlerFunc{
+		"/api/Surveys/Triggers/ingest": a.known(func(c Caller) bool { return c.Ingest }, a.ingest),
+		"/api/Surveys/scheduler/tick":  a.known(func(c Caller) bool { return c.Tick }, a.tick),
+	} {
+		mux.HandleFunc("POST "+path, serve)
+		mux.HandleFunc(path, onlyPost)
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fail(w, http.StatusNotFound, "there is nothing here") })
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fail(w, http.StatusForbidden, "a request of another origin")
+	}))
+	return unstored(protection.Handler(mux))
+}
+
+// unstored sets what every answer has.
+func unstored(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
+
+func onlyPost(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Allow", http.MethodPost)
+	fail(w, http.StatusMethodNotAllowed, "only POST")
 }
 
 type api struct {
@@ -73,8 +99,6 @@ type api struct {
 // known asks who is calling before anything else.
 func (a *api) known(may func(Caller) bool, serve func(http.ResponseWriter, *http.Request, Caller)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
 		caller, err := a.who(r)
 		switch {
 		case err != nil:

@@ -236,8 +236,36 @@ func TestAnIngestHasItsLimits(t *testing.T) {
 		"no UTF-8":            {"{\"eventKind\":\"\xff\",\"items\":[]}", "application/json", "", 400, "not JSON"},
 	} {
 		resp := call(t, h.api, "POST", ingestPath, c.body, "Content-Type", c.media, "Content-Encoding", c.coding, "Authorization", "Bearer both")
-		if text := resp.Body; resp.Status != c.status || !strings.Contains(text, c.text) || resp.Header.Get("Content-Type") != "application/json" {
+		media := "application/problem+json"
+		if c.status == 200 {
+			media = "application/json"
+		}
+		if text := resp.Body; resp.Status != c.status || !strings.Contains(text, c.text) || resp.Header.Get("Content-Type") != media {
 			t.Errorf("%s: %d, want %d: %.200s", name, resp.Status, c.status, text)
+		}
+	}
+}
+
+// Whatever the API does not do, it says as a problem, which no cache keeps.
+func TestWhatTheAPIDoesNotDoIsAProblem(t *testing.T) {
+	t.Parallel()
+	h := memoryHost(t)
+	for _, c := range []struct {
+		method, path, origin, want string
+	}{
+		{"GET", ingestPath, "", `{"title":"only POST","status":405}`},
+		{"DELETE", tickPath, "", `{"title":"only POST","status":405}`},
+		{"GET", "/api/Surveys/", "", `{"title":"there is nothing here","status":404}`},
+		{"POST", tickPath, "https://elsewhere.example", `{"title":"a request of another origin","status":403}`},
+		{"POST", tickPath, "", `{"title":"not signed in","status":401}`},
+	} {
+		got := call(t, h.api, c.method, c.path, "", "Origin", c.origin)
+		header := got.Header
+		if got.Body != c.want+"\n" || header.Get("Cache-Control") != "no-store" || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s %s: %d %s %v", c.method, c.path, got.Status, got.Body, header)
+		}
+		if allow := header.Get("Allow"); (allow == "POST") != (got.Status == 405) {
+			t.Errorf("%s %s: allow %q", c.method, c.path, allow)
 		}
 	}
 }
@@ -267,7 +295,7 @@ func TestAProgramHearsToTryAgain(t *testing.T) {
 	h.tell(ingestPath, visit)
 	h.store.(*away).is.Store(true)
 	for _, path := range []string{ingestPath, tickPath} {
-		if status, text := h.tell(path, visit); status != 503 || text != `{"error":"try again"}`+"\n" {
+		if status, text := h.tell(path, visit); status != 503 || text != `{"title":"try again","status":503}`+"\n" {
 			t.Error(status, text)
 		}
 	}

@@ -12,7 +12,7 @@ func reply(w http.ResponseWriter, status int, v any) {
 }
 
 func fail(w http.ResponseWriter, status int, text string) {
-	reply(w, status, map[string]string{"error": text})
+	problem{Title: text, Status: status}.write(w)
 }
 
 // refuse answers a request that cannot be taken.
