@@ -13,9 +13,9 @@ import (
 // Support reads in the log why there is no message: where a text fails, or of what
 // kind the error of a host's renderer is; and nothing of the customer.
 func TestTheLogSaysWhyThereIsNoMessage(t *testing.T) {
-	const customer = "Kadhem"
+	const customer = "planted-name"
 	templated := strings.Replace(csiGR, `"questions"`, `"messages": [{"ordinal": 0, "text": "{{.URL}} {{if ne (.Value \"name\") \"\"}}{{slice (.Value \"name\") 50}}{{end}}"}], "questions"`, 1)
-	ranged := strings.Replace(csiGR, `"questions"`, `"messages": [{"ordinal": 0, "text": "{{.URL}} {{if eq (.Value \"name\") \"Kadhem\"}}{{range $.Value \"name\"}}{{end}}{{end}}"}], "questions"`, 1)
+	ranged := strings.Replace(csiGR, `"questions"`, `"messages": [{"ordinal": 0, "text": "{{.URL}} {{if eq (.Value \"name\") \"planted-name\"}}{{range $.Value \"name\"}}{{end}}{{end}}"}], "questions"`, 1)
 	fails := func(err error) survey.Renderer {
 		return rendererFunc(func(survey.LinkData) (survey.Parts, error) { return survey.Parts{}, err })
 	}
@@ -36,7 +36,7 @@ func TestTheLogSaysWhyThereIsNoMessage(t *testing.T) {
 				c.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				h.use(c.opts, h.memory())
 				h.publish(c.definition)
-				id := h.ingest(strings.Replace(visit, `"wip"`, `"name":"Kadhem","wip"`, 1)).Items[0].Instances[0].PublicID
+				id := h.ingest(strings.Replace(visit, `"wip"`, `"name":"planted-name","wip"`, 1)).Items[0].Instances[0].PublicID
 				if c.reason == survey.ReasonLink {
 					h.use(survey.Options{Logger: c.opts.Logger}, h.memory())
 				}

@@ -78,7 +78,7 @@ func tell(b *testing.B, url, want, body string) {
 func hundred(batch int64) string {
 	items := make([]string, 100)
 	for i := range items {
-		items[i] = fmt.Sprintf(`{"payload":{"wip":"%d-%d","dealerId":"1","jobType":"GR","VIN":"JTMABBBJ2N4024400","CustomerName":"a customer"},
+		items[i] = fmt.Sprintf(`{"payload":{"wip":"%d-%d","dealerId":"1","jobType":"GR","VIN":"JTMABBBJ2N4024400","CustomerName":"planted-name"},
 			"recipient":{"address":"+964 770 000 0001","locale":"ar","customerRef":"cust-123"}}`, batch, i)
 	}
 	return `{"eventKind":"service-visit-closed","items":[` + strings.Join(items, ",") + `]}`
