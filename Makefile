@@ -37,7 +37,7 @@ bench: setup ## all benchmarks
 
 # The program runs in bench/; where it writes is said from here.
 .PHONY: bench-peers
-bench-peers: setup ## Belfry beside its peers, about 25 minutes; bench/README.md has the rules and BENCH_QUICK=1
+bench-peers: setup ## Belfry beside its peers, about 20 minutes; bench/README.md has the rules and BENCH_QUICK=1
 	cd bench && BENCH_JSON="$(abspath $(BENCH_JSON))" $(GO) run .
 
 .PHONY: test-bench
