@@ -37,5 +37,6 @@ const (
 	OverlapSecond = civil.Second
 )
 
-// By says who takes a support action and why. Both are required.
+// By says who takes a support action and why: Actor, a person or program that can be
+// found again, in at most 200 bytes, and Reason, in at most 1000. Both are required.
 type By = audit.By

@@ -10,8 +10,8 @@ import (
 
 // Page is a part of a list.
 type Page struct {
-	// After is where the page before ended: what its call returned beside the rows.
-	// Empty begins at the beginning.
+	// After is where the page before ended: what its call returned beside the rows, or,
+	// of [Service.Instances], the Key of the last one. Empty begins at the beginning.
 	After string
 	// Limit is at most so many; default 100, at most 1000.
 	Limit int

@@ -10,8 +10,9 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// By says who changes a subscription or asks for a run, and why. Both are
-// required.
+// By says who changes a subscription or asks for a run, and why: Actor, a person or
+// program that can be found again, in at most 200 bytes, and Reason, in at most 1000.
+// Both are required.
 type By = audit.By
 
 // ErrRefused says that an action makes no sense for a subscription as it is now;
