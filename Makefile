@@ -24,7 +24,7 @@ test: setup ## all tests; installs PostgreSQL and PgBouncer where they are missi
 	$(GO) test -timeout 20m ./...
 
 .PHONY: test-full
-test-full: setup ## all tests, the guards at a million rows included
+test-full: setup ## all tests, the guards at a million rows and every deliberate fault included
 	BELFRY_FULL=1 $(GO) test -count 1 -timeout 60m ./...
 
 .PHONY: race
