@@ -8,8 +8,9 @@ import (
 // of the row and its InputHash, so the same wish always finds the same row.
 //
 // A reminder has a TargetDate and falls DaysBefore days before it, at SendAt in
-// Zone; or it has a Threshold, and is due when that is met. Work of a type that the host added (AutomationType set) has a
-// ScheduledOn instead.
+// Zone; or it has a Threshold, and is due when that is met; or a Recurrence, and its
+// next occurrence is a row. Work of a type that the host added (AutomationType set)
+// has a ScheduledOn instead.
 type Candidate struct {
 	// Scope is the tenant; empty in a host that has one.
 	Scope Scope

@@ -12,7 +12,7 @@ type Type struct {
 	// Name is stored with jobs and messages; it is required.
 	Name string
 	// Renderer makes the parts of a message. Nil is allowed in a process that
-	// only ensures or only sends; there the generator fails such a job.
+	// only ensures or only sends; there the generator leaves such a job to others.
 	Renderer Renderer
 	// InDoubt says what becomes of a message of which nobody can tell whether it
 	// was sent. Empty means Hold.
