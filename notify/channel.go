@@ -20,7 +20,8 @@ import (
 //   - [Transient]: the message was definitely not accepted; later it may be.
 //   - [Unknown]: it may have been accepted.
 //
-// Any other error states "not accepted" and is taken as Transient, unless its
+// Any other error states "not accepted" and is taken as Transient, so that the
+// message is sent again (return Unknown where that could be a second one), unless its
 // chain holds a context error, a time-out, io.EOF, io.ErrUnexpectedEOF,
 // ECONNRESET or EPIPE: those leave the outcome unknown. Failures to dial, to
 // resolve a name and to shake hands for TLS are Transient even then, since

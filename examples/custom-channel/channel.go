@@ -28,7 +28,7 @@ func (p pigeons) Send(ctx context.Context, m notify.Message) (notify.Receipt, er
 	req.GetBody = nil // the transport must not repeat a POST by itself
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return notify.Receipt{}, err // dialling failed: tried again; anything later: in doubt
+		return notify.Receipt{}, err // dialling failed: tried again; cut off: in doubt
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
