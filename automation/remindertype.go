@@ -22,8 +22,8 @@ type ReminderType struct {
 	Template notify.Template
 	// NotificationType names a notify.Type that the host registered itself,
 	// instead of Template: for texts by locale, for an InDoubt other than Hold, for
-	// Mandatory. Its Revalidator is the host's as well; without one the Validator is
-	// asked when a row is due, and not about messages that waited.
+	// Mandatory. Give it [Scheduler.Revalidator]; without one the Validator is asked
+	// when a row is due, and not about messages that waited.
 	NotificationType string
 	// Urgent rows and messages go to the urgent lane and pass quiet hours.
 	Urgent bool
@@ -41,9 +41,8 @@ type ReminderType struct {
 	Recipients RecipientProvider
 	// Policy has the last word on recipients and channels; nil leaves them.
 	Policy DeliveryPolicy
-	// Validator loads the source again when a row is due, and, unless there is a
-	// NotificationType, again before a message that waited or failed goes out; nil:
-	// it counts as valid.
+	// Validator loads the source again when a row is due, and again before a message
+	// that waited or failed goes out (see NotificationType); nil: it counts as valid.
 	Validator Validator
 
 	// SendAt, Zone, Gap and Overlap are for candidates that name none. Register

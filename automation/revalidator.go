@@ -13,6 +13,12 @@ import (
 // revalidate steps as when it was due.
 type revalidator struct{ s *Scheduler }
 
+// Revalidator is for a [notify.Type] that the host registers itself, because a
+// [ReminderType] names it as its NotificationType: it asks before a message that
+// waited or failed goes out whether its reminder still stands, as Register has it
+// asked for the types that it makes. It also serves types that are no reminder's.
+func (s *Scheduler) Revalidator() notify.Revalidator { return revalidator{s} }
+
 // Revalidate answers for each job in order. A job without a row behind it (an
 // immediate notification) proceeds.
 func (v revalidator) Revalidate(ctx context.Context, jobs []notify.Job) ([]notify.Verdict, error) {

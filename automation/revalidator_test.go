@@ -43,11 +43,12 @@ func TestAMessageThatWaitedIsRevalidated(t *testing.T) {
 		valid, err := true, error(nil)
 		w.s.Register(certificates(func(t *ReminderType) {
 			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return validIf(valid), err })
+			t.NotificationType = "the host's" // it asks in the same way
 		}))
 		w.ensure(candidate(nil), candidate(func(c *Candidate) { c.Source.ID = "8" }))
 		w.pollAt(day(2026, 4, 1, 9))
 		ask := func() []notify.Verdict {
-			got, askErr := revalidator{w.s}.Revalidate(w.ctx, append(w.out.jobs, notify.Job{SourceKey: "unknown"}, notify.Job{}))
+			got, askErr := w.s.Revalidator().Revalidate(w.ctx, append(w.out.jobs, notify.Job{SourceKey: "unknown"}, notify.Job{}))
 			if !errors.Is(askErr, err) {
 				w.t.Error(askErr)
 			}

@@ -1,0 +1,112 @@
+package automation
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
+)
+
+// more than a page, of two scopes
+func TestAWalkSeesEveryRow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(forMonth))
+		var many []Candidate
+		for i := range retainPage + 3 {
+			many = append(many, of(Scope([]string{"", "north"}[i%2]), "certificate", i))
+		}
+		w.ensure(many...)
+		w.ensure(of("", "elsewhere", 1))
+		w.pollAll(day(2026, 4, 1, 9))
+		w.clk.Set(day(2026, 6, 1, 9))
+		if got := w.retain(); got != (RetentionReport{Deleted: retainPage + 3}) || len(w.rows()) != 1 {
+			w.t.Errorf("%+v, %d rows left", got, len(w.rows()))
+		}
+	})
+}
+
+// pollAll runs everything that is due at a moment, in one poll.
+func (w *world) pollAll(on time.Time) {
+	w.t.Helper()
+	w.clk.Set(on)
+	if _, err := w.runner().Poll(w.ctx, 5000); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) retentionRunner() work.Runner {
+	return w.s.retentionPass().Runner(work.Options{Logger: w.s.opts.Logger})
+}
+
+func (w *world) walk(r work.Runner) work.Report {
+	w.t.Helper()
+	report, err := r.Poll(w.ctx, 100)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return report
+}
+
+// The pass goes through all rows once a day, wherever a poller runs; what one
+// process has begun another one goes on with.
+func TestOneProcessAtATimeWalksOnceADay(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(forMonth))
+		other := New(w.store, notify.New(w.store, nil), &w.s.opts)
+		one, two := w.retentionRunner(), other.retentionPass().Runner(work.Options{Logger: w.s.opts.Logger})
+		if w.walk(two).Claimed != 0 {
+			w.t.Error("a process without a type that forgets walks")
+		}
+		other.Register(certificates(forMonth))
+		var many []Candidate
+		for i := range retainPage + 3 {
+			many = append(many, of("", "certificate", i))
+		}
+		w.ensure(many...)
+		w.pollAll(day(2026, 4, 1, 9))
+		w.clk.Set(day(2026, 6, 1, 9))
+		left := func(n int) {
+			w.t.Helper()
+			if got := len(w.rows()); got != n {
+				w.t.Errorf("%d rows are left, want %d", got, n)
+			}
+		}
+		w.walk(one)
+		left(3)
+		w.walk(two)
+		left(0)
+		w.ensure(candidate(func(c *Candidate) { c.TargetDate = date(2026, 7, 3) })) // due the 3rd of June
+		for w.walk(one).Claimed+w.walk(two).Claimed > 0 {
+			w.clk.Add(time.Second)
+		}
+		w.pollAt(day(2026, 6, 3, 9))
+		w.clk.Set(day(2026, 7, 10, 9))
+		w.walk(two)
+		left(0)
+	})
+}
+
+func TestAWalkThatFailsIsTakenUpLater(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(func(t *ReminderType) {
+			t.Retention = Retention{After: 30 * days, Archive: func(context.Context, []Schedule) error { return errBoom }}
+		}))
+		w.ensure(candidate(nil))
+		w.pollAt(day(2026, 4, 1, 9))
+		w.clk.Set(day(2026, 6, 1, 9))
+		r := w.retentionRunner()
+		for w.walk(r).Claimed > 0 {
+			w.clk.Add(time.Second)
+		}
+		w.row(certificateKey)
+		if w.walk(r).Claimed != 0 {
+			w.t.Error("it goes on and on")
+		}
+		w.clk.Add(days)
+		if w.walk(r).Claimed != 1 {
+			w.t.Error("it is given up")
+		}
+	})
+}
