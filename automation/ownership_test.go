@@ -105,6 +105,31 @@ func TestSupportResolvesAConflict(t *testing.T) {
 	})
 }
 
+// A refusal leaves the row as it was, also in a transaction that goes on.
+func TestARefusedTransferWritesNothing(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.guardCertificates(nil)
+		w.to(certificatesPart, StageScheduled)
+		w.ensure(candidate(nil))
+		w.setOwnership(certificateKey, func(o *ownership) { o.give(OldScheduler) })
+		w.pollAt(whenDue)
+		const held = "Failed OwnershipConflict held OwnershipConflict"
+		w.is(certificateKey, held)
+		for _, by := range []By{ann, {}} {
+			err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+				if err := w.s.WithTx(tx).TransferOwnership(w.ctx, "", certificateKey, OldScheduler, by); err == nil {
+					w.t.Error("given to whom it belongs to")
+				}
+				return nil
+			})
+			if err != nil {
+				w.t.Error(err)
+			}
+			w.is(certificateKey, held)
+		}
+	})
+}
+
 // What the guard says is written in the transaction that dispatches: without the
 // dispatch it is not said.
 func TestI22_TheGuardAndTheDeliveryAreOneTransaction(t *testing.T) {

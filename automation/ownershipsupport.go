@@ -99,6 +99,9 @@ func (s *Scheduler) TransferOwnership(ctx context.Context, scope Scope, key stri
 	if scope == storage.AnyScope {
 		return errAnyScope
 	}
+	if err := by.Check(); err != nil {
+		return fmt.Errorf("automation: TransferOwnership: %w", err)
+	}
 	err := s.again(ctx, func(tx storage.Tx) error { return s.transfer(ctx, tx, scope, key, to, by) })
 	if err != nil {
 		return fmt.Errorf("automation: TransferOwnership: %w", err)
@@ -119,6 +122,9 @@ func (s *Scheduler) transfer(ctx context.Context, tx storage.Tx, scope Scope, ke
 	if stage := stages.of(o.rolloutPart()); to == AutomationScheduler && stage < StageRunNow {
 		return fmt.Errorf("%w: its part is at stage %s", ErrActionRefused, stage)
 	}
+	if now := *o; !now.give(to) { // before anything is written: a bound transaction may go on
+		return fmt.Errorf("%w: %s", ErrActionRefused, o.held())
+	}
 	rows, err := schedules.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("key", key)}, Limit: 1})
 	if err != nil {
 		return err
@@ -133,8 +139,11 @@ func (s *Scheduler) transfer(ctx context.Context, tx storage.Tx, scope Scope, ke
 	}
 	return audit.Change(ctx, tx, ownerships, scope, key, "GiveTo"+string(to), by, func(o *ownership, _ time.Time) string {
 		if !o.give(to) {
-			return fmt.Sprintf("it is %s by %s", o.Status, o.Owner)
+			return o.held()
 		}
 		return ""
 	})
 }
+
+// held says who has the run, for a refusal.
+func (o *ownership) held() string { return fmt.Sprintf("it is %s by %s", o.Status, o.Owner) }

@@ -2,7 +2,6 @@ package survey
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -46,9 +45,7 @@ func (s *Service) pinned(ctx context.Context, items []work.Item[Instance]) ([]*s
 
 // unreadable errors are about one version; others are about the database.
 func unreadable(err error) bool {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	return errors.Is(err, storage.ErrNotFound) || errors.As(err, &syntax) || errors.As(err, &kind)
+	return errors.Is(err, storage.ErrNotFound) || errors.Is(err, errUnreadable)
 }
 
 func triggerOf(v *version, id string) *Trigger {

@@ -141,10 +141,11 @@ func (r Response) check() error {
 	return nil
 }
 
-// completedOn is never in the future, whatever the clock of the form says.
+// completedOn is never in the future, whatever the clock of the form says, nor in a
+// year that no database has.
 func (r Response) completedOn(now time.Time) time.Time {
 	on := storage.Time(cmp.Or(r.CompletedOn, now))
-	if on.After(now) {
+	if on.After(now) || on.Year() < 1 {
 		return now
 	}
 	return on

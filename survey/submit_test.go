@@ -229,3 +229,13 @@ func TestAFormOfTheFutureIsCompletedNow(t *testing.T) {
 		h.same("completed", start, got.CompletedOn)
 	})
 }
+
+// PostgreSQL has no year 0, and who has a link may write any.
+func TestAFormBeforeAllYearsIsCompletedNow(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.publish(csiGR)
+		got, err := h.survey.Submit(t.Context(), h.invite("one"), survey.Response{Answers: json.RawMessage(content), CompletedOn: time.Date(0, 6, 1, 0, 0, 0, 0, time.UTC)})
+		h.same("error", error(nil), err)
+		h.same("completed", start, got.CompletedOn)
+	})
+}

@@ -82,6 +82,7 @@ func TestABuilderThatFailsHalfWaySendsNothingOfIt(t *testing.T) {
 		"error": func(io.Writer) error { return broken },
 		"panic": func(io.Writer) error { panic("at the disco") },
 		"short": func(out io.Writer) error { _, err := io.WriteString(out, "half"); return errors.Join(err, broken) },
+		"EOF":   func(out io.Writer) error { _, _ = io.WriteString(out, "half"); return io.EOF },
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {

@@ -51,6 +51,7 @@ func (p Part) store(ctx context.Context, blobs storage.Blobs, limit int64) (ref 
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	p.Write = unbroken(p.Write)
 	r, w := io.Pipe()
 	written := make(chan struct{})
 	go func() {
@@ -64,4 +65,16 @@ func (p Part) store(ctx context.Context, blobs storage.Blobs, limit int64) (ref 
 	}
 	<-written
 	return ref, err
+}
+
+// unbroken makes a failure of the io.EOF that write may return, of something that it
+// reads and that broke off: a pipe would take it for the end of a whole part.
+func unbroken(write func(context.Context, io.Writer) error) func(context.Context, io.Writer) error {
+	return func(ctx context.Context, w io.Writer) error {
+		err := write(ctx, w)
+		if errors.Is(err, io.EOF) {
+			return io.ErrUnexpectedEOF
+		}
+		return err
+	}
 }
