@@ -49,13 +49,16 @@ func (s *Service) erasePage(ctx context.Context, scope Scope, customerRef string
 		})
 		return err
 	})
-	for _, row := range found {
-		if err == nil {
-			err = s.eraseInstance(ctx, scope, row.PublicID, by)
-			erased++
-		}
+	if err != nil {
+		return 0, err
 	}
-	return erased, err
+	for _, row := range found {
+		if err := s.eraseInstance(ctx, scope, row.PublicID, by); err != nil {
+			return erased, err
+		}
+		erased++
+	}
+	return erased, nil
 }
 
 // eraseInstance repeats while a send or a beacon comes between.
