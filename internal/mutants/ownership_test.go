@@ -128,4 +128,9 @@ var ownershipMutants = []mutant{
 		Old: "if o.SourceType == \"\" {", New: "if o.Key == \"\" {",
 		Package: "./automation", Run: "TestThePublishedSQLGuardsAnOldSchedulerOnSQLite",
 	},
+	{
+		Name: "I-22 a refused transfer has written", File: "automation/ownershipsupport.go",
+		Old: "if now := *o; !now.give(to) {", New: "if now := *o; false && !now.give(to) {",
+		Package: "./automation", Run: "TestARefusedTransferWritesNothing/memory",
+	},
 }

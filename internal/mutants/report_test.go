@@ -128,4 +128,9 @@ var reportMutants = []mutant{
 		Old: "case sub.Status == StatusDeactivated:", New: "case sub.Status == \"\":",
 		Package: "./automation/report", Run: "TestAMessageThatFailed/memory",
 	},
+	{
+		Name: "report: a part that broke off is whole", File: "automation/report/files.go",
+		Old: "if errors.Is(err, io.EOF) {", New: "if false {",
+		Package: "./automation/report", Run: "TestABuilderThatFailsHalfWaySendsNothingOfIt/EOF",
+	},
 }

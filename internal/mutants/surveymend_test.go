@@ -48,4 +48,14 @@ var surveyMendMutants = []mutant{
 		Old: "return unstored(protection.Handler(mux))", New: "return protection.Handler(mux)",
 		Package: "./survey/surveyhttp", Run: "TestWhatTheAPIDoesNotDo",
 	},
+	{
+		Name: "I-13 a version of a later release fails a whole group", File: "survey/pinned.go",
+		Old: "errors.Is(err, storage.ErrNotFound) || errors.Is(err, errUnreadable)", New: "errors.Is(err, storage.ErrNotFound)",
+		Package: "./survey", Run: "TestAVersionOfALaterReleaseHarmsNoOtherSend/memory",
+	},
+	{
+		Name: "survey: a form may be of a year that no database has", File: "survey/submit.go",
+		Old: "on.After(now) || on.Year() < 1", New: "on.After(now)",
+		Package: "./survey", Run: "TestAFormBeforeAllYears/memory",
+	},
 }
