@@ -76,11 +76,12 @@ func (s *Signal) Close() {
 // The zero value is ready.
 type Hints map[string]time.Time
 
-// Add notes the rows of s that have a DueOn.
+// Add notes the rows of s that have a DueOn and are free: a row that is saved by
+// its holder can be claimed by nobody.
 func (h *Hints) Add(s *Schema, rows []Row) {
 	for _, r := range rows {
 		due := r.record().DueOn
-		if due.IsZero() {
+		if due.IsZero() || !r.record().LeaseExpiresOn.IsZero() {
 			continue
 		}
 		if *h == nil {

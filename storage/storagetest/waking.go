@@ -49,6 +49,17 @@ var wakingTheme = theme{name: "waking", sentences: []sentence{
 		w.save(row)
 		w.asleep(s)
 	}},
+	{"rows that stay held wake nobody", func(w *world) {
+		w.insert(newThing("a"))
+		row := w.all()[0]
+		row.LeaseExpiresOn = at(1000)
+		s := w.listen()
+		w.save(row)
+		w.asleep(s)
+		row.LeaseExpiresOn = time.Time{}
+		w.save(row)
+		w.woken(s, row.DueOn)
+	}},
 	{"rows that were not written wake nobody", func(w *world) {
 		row := newThing("a")
 		w.insert(row)
