@@ -86,7 +86,7 @@ func TestI26_NoCallStartsForWhatWasCancelledAfterItsClaim(t *testing.T) {
 		if err := h.Cancel(t.Context(), "tenant", ArtifactOutgoingMessage, row.Key, support); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.distribute(t.Context(), []sending{{Row: row, Ctx: t.Context(), Lease: lease}}); err != nil {
+		if err := h.distribute(t.Context(), []sending{{Row: row, Ctx: t.Context(), Lease: lease}}, landed); err != nil {
 			t.Fatal(err)
 		}
 		h.clk.Add(time.Hour)

@@ -66,6 +66,14 @@ type IdempotentSend interface {
 	IdempotencyWindow() time.Duration
 }
 
+// Bounded is a channel that makes only so many calls at once, whose other callers
+// wait inside Send. No more than twice as many are called at a time then, so that few
+// messages that only waited are in doubt after a crash.
+type Bounded interface {
+	// MaxCalls is at least one. It never changes.
+	MaxCalls() int
+}
+
 // ChannelFunc makes a channel of a function. It panics on an empty key and on
 // a nil function.
 func ChannelFunc(key string, send func(context.Context, Message) (Receipt, error)) Channel {

@@ -122,7 +122,7 @@ func TestARenderingThatWasInterruptedIsNotCounted(t *testing.T) {
 		j.Status = StatusGenerating
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := h.generateAll(t.Context(), []work.Item[Job]{{Row: j, Ctx: ended}}); err != nil {
+		if err := h.generateAll(t.Context(), []work.Item[Job]{{Row: j, Ctx: ended}}, landed); err != nil {
 			t.Fatal(err)
 		}
 		if j.Status != StatusReady || j.RetryCount != 0 {

@@ -21,7 +21,7 @@ func (n *Notifier) distributorSpec() work.Spec[OutgoingMessage, nothing] {
 		Name: "notify.distributor", Table: outgoingMessages,
 		Claimable: []string{StatusCreated, StatusRetryReady}, Busy: StatusSending,
 		Types: n.channelKeys, Except: n.notNow, Group: n.options.Concurrency,
-		Handle:  n.distribute,
+		Stream:  n.distribute,
 		Fail:    sendFailed,
 		Abandon: func(now time.Time, m *OutgoingMessage) { m.abandoned(now) },
 		Release: func(now time.Time, m *OutgoingMessage) { m.released(now) },
@@ -39,36 +39,51 @@ type parcel struct {
 
 // distribute is one group of concurrent calls: ask whether they are still
 // wanted, and whether they may go out now, record that they start, call, and note
-// what came of it.
-func (n *Notifier) distribute(ctx context.Context, items []work.Item[OutgoingMessage]) ([]nothing, error) {
+// what came of it. A message lands as soon as its call has ended, whatever the
+// others do.
+func (n *Notifier) distribute(ctx context.Context, items []sending, land func(*OutgoingMessage, nothing)) error {
 	var p parcel
 	open, err := n.revalidate(ctx, n.inWindow(items))
 	if err == nil && len(open) > 0 {
 		open, p.channels, err = n.channelsOf(ctx, open, n.unserved)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	open, p.to = n.askGates(ctx, open)
 	open, p.files = n.loadAttachments(ctx, open)
-	if err := n.send(ctx, open, p); err != nil {
-		return nil, err
+	err = n.send(ctx, open, func(it sending) {
+		n.call(it, p)
+		land(it.Row, nothing{})
+	})
+	if err != nil {
+		return err
 	}
-	return make([]nothing, len(items)), nil
+	for _, it := range items {
+		land(it.Row, nothing{})
+	}
+	return nil
 }
 
-// send makes the calls, as many at once as the channel has slots.
-func (n *Notifier) send(ctx context.Context, open []work.Item[OutgoingMessage], p parcel) error {
+// send starts calls, as many at once as the channel has slots, and returns when
+// all have ended.
+func (n *Notifier) send(ctx context.Context, open []sending, call func(sending)) error {
 	if len(open) == 0 {
 		return nil
 	}
 	free := n.slots[open[0].Row.Type]
+	var calls sync.WaitGroup
+	defer calls.Wait()
 	for first := 0; first < len(open); {
 		taken := free.take(ctx, len(open)-first)
-		group := open[first : first+taken]
-		started, err := n.startCalls(ctx, group)
-		each(started, func(it work.Item[OutgoingMessage]) { n.call(it, p) })
-		free.give(taken)
+		started, err := n.startCalls(ctx, open[first:first+taken])
+		free.give(taken - len(started))
+		for _, it := range started {
+			calls.Go(func() {
+				defer free.give(1)
+				call(it)
+			})
+		}
 		switch {
 		case err != nil && first == 0 && taken == len(open):
 			return err
@@ -83,7 +98,7 @@ func (n *Notifier) send(ctx context.Context, open []work.Item[OutgoingMessage], 
 
 // unstarted settles messages whose calls did not begin, since the write before
 // them failed, or since the process stops.
-func (n *Notifier) unstarted(items []work.Item[OutgoingMessage], err error) {
+func (n *Notifier) unstarted(items []sending, err error) {
 	now := storage.Now(n.store)
 	for _, it := range items {
 		if err == nil {
@@ -96,9 +111,9 @@ func (n *Notifier) unstarted(items []work.Item[OutgoingMessage], err error) {
 
 // inWindow leaves out messages that may be sent again only within the window
 // of their provider's idempotency, if that is over: they are in doubt again.
-func (n *Notifier) inWindow(items []work.Item[OutgoingMessage]) []work.Item[OutgoingMessage] {
+func (n *Notifier) inWindow(items []sending) []sending {
 	now := storage.Now(n.store)
-	var open []work.Item[OutgoingMessage]
+	var open []sending
 	for _, it := range items {
 		if until := it.Row.IdempotentUntil; !until.IsZero() && !now.Before(until) {
 			it.Row.doubted(now, ReasonWindowOver)
@@ -112,7 +127,7 @@ func (n *Notifier) inWindow(items []work.Item[OutgoingMessage]) []work.Item[Outg
 // startCalls commits, in one write fenced by the versions, that the calls are
 // about to begin. After a crash only these messages are in doubt. It returns
 // those that are still ours.
-func (n *Notifier) startCalls(ctx context.Context, items []work.Item[OutgoingMessage]) ([]work.Item[OutgoingMessage], error) {
+func (n *Notifier) startCalls(ctx context.Context, items []sending) ([]sending, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
@@ -123,7 +138,7 @@ func (n *Notifier) startCalls(ctx context.Context, items []work.Item[OutgoingMes
 		it.Row.calling(now)
 	}
 	ours, err := work.Start(ctx, n.store, outgoingMessages, now.Add(items[0].Lease), rows)
-	var started []work.Item[OutgoingMessage]
+	var started []sending
 	for i, it := range items {
 		if err != nil || !ours[i] || it.Ctx.Err() != nil {
 			it.Row.uncalled(now)
@@ -134,17 +149,8 @@ func (n *Notifier) startCalls(ctx context.Context, items []work.Item[OutgoingMes
 	return started, err
 }
 
-// each runs f for all items at once and waits.
-func each(items []work.Item[OutgoingMessage], f func(work.Item[OutgoingMessage])) {
-	var wg sync.WaitGroup
-	for _, it := range items {
-		wg.Go(func() { f(it) })
-	}
-	wg.Wait()
-}
-
 // call is the one provider call of a claim.
-func (n *Notifier) call(it work.Item[OutgoingMessage], p parcel) {
+func (n *Notifier) call(it sending, p parcel) {
 	ctx, cancel := context.WithTimeout(it.Ctx, n.options.CallTimeout)
 	defer cancel()
 	c, m := p.channels.of(it.Row), n.messageOf(it.Row, p)

@@ -312,7 +312,7 @@ func TestAnInterruptedLookupIsNotCounted(t *testing.T) {
 		m := h.claim([]string{StatusOutcomeUnknown}, "")[0]
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := h.resolveAll(t.Context(), []sending{{Row: m, Ctx: ended, Lease: lease}}); err != nil {
+		if err := h.resolveAll(t.Context(), []sending{{Row: m, Ctx: ended, Lease: lease}}, landed); err != nil {
 			t.Fatal(err)
 		}
 		if m.Lookups != 0 || !m.DueOn.Equal(storage.Now(h.store)) {

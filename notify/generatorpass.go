@@ -27,7 +27,8 @@ func (n *Notifier) generatorSpec() work.Spec[Job, generated] {
 		Name: "notify.generator", Table: jobs,
 		Claimable: []string{StatusReady}, Busy: StatusGenerating,
 		Types:    n.registry.rendered,
-		Handle:   n.generateAll,
+		Stream:   n.generateAll,
+		Weight:   func(g generated) int { return len(g.users) + len(g.outgoing) },
 		Dispatch: n.dispatchMessages,
 		Fail:     func(now time.Time, j *Job, _ error) { j.failed(now, ReasonPassFailed) },
 		Abandon:  func(now time.Time, j *Job) { j.abandoned(now) },
@@ -35,23 +36,26 @@ func (n *Notifier) generatorSpec() work.Spec[Job, generated] {
 	}
 }
 
-func (n *Notifier) generateAll(ctx context.Context, items []work.Item[Job]) ([]generated, error) {
+// generateAll lands each job as soon as it is rendered: one may have thousands of
+// recipients, whose messages go out while the next is rendered.
+func (n *Notifier) generateAll(ctx context.Context, items []work.Item[Job], land func(*Job, generated)) error {
 	subscribed, err := n.subscribers(ctx, items)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := make([]generated, len(items))
-	for i, it := range items {
+	for _, it := range items {
+		var out generated
 		err := work.Guard(func() (err error) {
-			out[i], err = n.generate(it.Ctx, it.Row, subscribed[it.Row.question()].Subscribers)
+			out, err = n.generate(it.Ctx, it.Row, subscribed[it.Row.question()].Subscribers)
 			return err
 		})
 		if err != nil {
-			out[i] = generated{}
+			out = generated{}
 			n.generateFailed(it, err)
 		}
+		land(it.Row, out)
 	}
-	return out, nil
+	return nil
 }
 
 // generateFailed settles a job whose generation ended in an error. One that

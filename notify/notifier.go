@@ -59,10 +59,7 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 	}
 	n.environment = &environment{store: store}
 	n.gates = n.withOwnGates(n.options.Gates)
-	n.slots = map[string]slots{}
-	for key, most := range n.options.ChannelConcurrency {
-		n.slots[key] = make(slots, max(most, 1))
-	}
+	n.slots = n.options.slots(channels)
 	n.options.Unsubscribe.check()
 	return n
 }

@@ -18,14 +18,16 @@ type Options struct {
 	// them still counts: suppressed addresses, and who without a Ref has opted out. After
 	// [Notifier.RotateHashKey] every process needs them. An empty one is the plain hash.
 	FormerHashKeys [][]byte
-	// Concurrency is how many provider calls one group of messages makes at
-	// once; default 16. A poller handles several groups at once.
+	// Concurrency is how many messages are taken through the gates together, and
+	// called at once if their channel bears it; default 64. A poller handles several
+	// such groups at once.
 	Concurrency int
 	// CallTimeout bounds one call of a channel, in real time; default 1 min. A
 	// call that exceeds it leaves its message in doubt.
 	CallTimeout time.Duration
 	// ChannelConcurrency is how many calls of a channel, by its key, this process
-	// makes at once over all groups; none: no bound but Concurrency.
+	// makes at once over all groups; none: what the channel says ([Bounded]), or no
+	// bound.
 	ChannelConcurrency map[string]int
 	// Gates are asked, in order, about every message after its claim and before its
 	// call: those of [Gates], and the host's own. Whatever they are, a copied database,
@@ -50,7 +52,7 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		out = *o
 	}
-	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 16)
+	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 64)
 	out.CallTimeout = cmp.Or(max(out.CallTimeout, 0), time.Minute)
 	if out.Logger == nil {
 		out.Logger = slog.Default()

@@ -82,7 +82,7 @@ func (h *host) generateAndDie() {
 		j.Status = StatusGenerating
 		items = append(items, work.Item[Job]{Row: j, Ctx: h.t.Context(), Lease: lease})
 	}
-	if _, err := h.generateAll(h.t.Context(), items); err != nil {
+	if err := h.generateAll(h.t.Context(), items, landed); err != nil {
 		h.t.Fatal(err)
 	}
 }

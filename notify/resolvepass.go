@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
@@ -20,7 +21,7 @@ func (n *Notifier) resolveSpec() work.Spec[OutgoingMessage, nothing] {
 		Name: "notify.resolve", Table: outgoingMessages,
 		Claimable: []string{StatusOutcomeUnknown},
 		Types:     n.channelKeys, Except: n.environment.except, Group: n.options.Concurrency,
-		Handle:  n.resolveAll,
+		Stream:  n.resolveAll,
 		Fail:    func(now time.Time, m *OutgoingMessage, _ error) { m.unresolved(now) },
 		Abandon: func(now time.Time, m *OutgoingMessage) { m.abandoned(now) },
 		Release: func(now time.Time, m *OutgoingMessage) { m.DueOn = now },
@@ -29,20 +30,36 @@ func (n *Notifier) resolveSpec() work.Spec[OutgoingMessage, nothing] {
 	}
 }
 
-func (n *Notifier) resolveAll(ctx context.Context, items []sending) ([]nothing, error) {
+// resolveAll lands each message as soon as its provider has answered.
+func (n *Notifier) resolveAll(ctx context.Context, items []sending, land func(*OutgoingMessage, nothing)) error {
 	now := storage.Now(n.store)
-	if copied, err := n.environment.copied(ctx); copied || err != nil {
+	copied, err := n.environment.copied(ctx)
+	if err != nil {
+		return err
+	}
+	if copied {
 		for _, it := range items {
 			it.Row.DueOn = now // the next claim leaves them alone
+			land(it.Row, nothing{})
 		}
-		return make([]nothing, len(items)), err
+		return nil
 	}
 	open, found, err := n.channelsOf(ctx, items, func(it sending) { it.Row.unresolved(now) })
 	if err != nil {
-		return nil, err
+		return err
 	}
-	each(open, func(it sending) { n.resolve(it, found.of(it.Row)) })
-	return make([]nothing, len(items)), nil
+	var questions sync.WaitGroup
+	for _, it := range open {
+		questions.Go(func() {
+			n.resolve(it, found.of(it.Row))
+			land(it.Row, nothing{})
+		})
+	}
+	questions.Wait()
+	for _, it := range items {
+		land(it.Row, nothing{})
+	}
+	return nil
 }
 
 // resolve takes the steps in their order; the first that answers settles.

@@ -167,7 +167,7 @@ func TestAMessageThatWasNotCalledIsGivenBackUncounted(t *testing.T) {
 		rows := h.claim([]string{StatusCreated}, StatusSending)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := h.distribute(t.Context(), []sending{{Row: rows[0], Ctx: ended, Lease: lease}}); err != nil {
+		if err := h.distribute(t.Context(), []sending{{Row: rows[0], Ctx: ended, Lease: lease}}, landed); err != nil {
 			t.Fatal(err)
 		}
 		m := rows[0]
@@ -187,7 +187,7 @@ func TestI26_NoCallStartsAfterTheMessageHasEnded(t *testing.T) {
 		h.waiting()
 		rows := h.claim([]string{StatusCreated}, StatusSending)
 		edit(h, outgoingMessages, func(m *OutgoingMessage) { m.Status, m.DueOn = StatusCancelled, time.Time{} })
-		if _, err := h.distribute(t.Context(), []sending{{Row: rows[0], Ctx: t.Context(), Lease: lease}}); err != nil {
+		if err := h.distribute(t.Context(), []sending{{Row: rows[0], Ctx: t.Context(), Lease: lease}}, landed); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(h.sent()); n != 0 {
@@ -271,7 +271,7 @@ func TestCallsOfAGroupRunAtOnce(t *testing.T) {
 		for _, m := range h.claim([]string{StatusCreated}, StatusSending)[:2] {
 			items = append(items, work.Item[OutgoingMessage]{Row: m, Ctx: t.Context(), Lease: lease})
 		}
-		if _, err := h.distribute(t.Context(), items); err != nil {
+		if err := h.distribute(t.Context(), items, landed); err != nil {
 			t.Fatal(err)
 		}
 	})

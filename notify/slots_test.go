@@ -2,9 +2,11 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
@@ -31,7 +33,7 @@ func TestAChannelHasSoManyCallsAtOnceInAProcess(t *testing.T) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			recorded = max(recorded, started-len(h.calls)+running) // of those that did not end yet
+			recorded = max(recorded, started-len(h.sent())+running) // of those that did not end yet
 			running--
 			return Receipt{}, nil
 		}
@@ -55,7 +57,7 @@ func TestAMessageThatWaitsForASlotIsGivenBackAtTheEnd(t *testing.T) {
 		row := h.claim([]string{StatusCreated}, StatusSending)[0]
 		ended, cancel := context.WithCancel(h.t.Context())
 		cancel()
-		if _, err := h.distribute(ended, []sending{{Row: row, Ctx: ended, Lease: lease}}); err != nil {
+		if err := h.distribute(ended, []sending{{Row: row, Ctx: ended, Lease: lease}}, landed); err != nil {
 			h.t.Fatal(err)
 		}
 		if row.Status != StatusRetryReady || row.Calls != 0 || row.RetryCount != 0 || len(h.sent()) != 0 {
@@ -76,7 +78,7 @@ func TestCallsThatWereMadeStandThoughTheNextOnesFail(t *testing.T) {
 		}
 		inner := h.store
 		h.store = &flakyStore{Store: inner, armed: true, failAt: 4} // behind two gates and the first calls
-		if _, err := h.distribute(h.t.Context(), items); err != nil {
+		if err := h.distribute(h.t.Context(), items, landed); err != nil {
 			h.t.Fatal(err)
 		}
 		h.store = inner
@@ -87,5 +89,86 @@ func TestCallsThatWereMadeStandThoughTheNextOnesFail(t *testing.T) {
 		if second.Status != StatusRetryReady || second.ReasonCode != ReasonPassFailed || second.Calls != 0 {
 			h.t.Errorf("not called: %+v", second)
 		}
+	})
+}
+
+// bounded is a channel with a bound of its own.
+type bounded struct{ Channel }
+
+func (bounded) MaxCalls() int { return 2 }
+
+// So many messages are started as a bounded channel can take soon; what the options
+// say counts more.
+func TestABoundedChannelIsNotCalledByEverybodyAtOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		options Options
+		want    int
+	}{
+		"its own bound":    {Options{}, 4},
+		"the options":      {Options{ChannelConcurrency: map[string]int{channelKey: 3}}, 3},
+		"a channel source": {Options{Channels: &senders{}}, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			visitsInMemory(t, func(h *host) {
+				tt.options.CallTimeout = time.Minute
+				h.Notifier = New(h.store, &tt.options, bounded{h.provider})
+				begun, answer := make(chan struct{}, 6), make(chan struct{})
+				h.answer = func(context.Context, Message) (Receipt, error) {
+					begun <- struct{}{}
+					<-answer
+					return Receipt{}, nil
+				}
+				for i := range 6 {
+					h.ensure(letter(fmt.Sprint(i), fmt.Sprint("r", i)))
+				}
+				done := make(chan struct{})
+				go func() { defer close(done); h.run("notify.distributor") }()
+				for range tt.want {
+					<-begun
+				}
+				started := 0
+				for _, m := range all(h, outgoingMessages) {
+					if !m.CallStartedOn.IsZero() {
+						started++
+					}
+				}
+				close(answer)
+				<-done
+				if started != tt.want || len(h.sent()) != 6 {
+					t.Errorf("%d were started at once, and %d sent; want %d", started, len(h.sent()), tt.want)
+				}
+			})
+		})
+	}
+}
+
+// One slow call holds up no result of the others in its group.
+func TestAResultIsKeptWhileAnotherCallGoesOn(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		answer, heard := make(chan struct{}), make(chan StatusChange, 2)
+		h.answer = func(_ context.Context, m Message) (Receipt, error) {
+			if m.To == "slow@example.com" {
+				<-answer
+				return Receipt{}, nil
+			}
+			return Receipt{}, Permanent("no such mailbox", errors.New("550"))
+		}
+		h.Subscribe(StatusFunc("host", func(_ context.Context, c StatusChange) error {
+			heard <- c
+			return nil
+		}))
+		h.run("notify.status") // keeps what happens from here on
+		h.ensure(letter("quick", "quick"), letter("slow", "slow"))
+		ctx, stop := context.WithCancel(t.Context())
+		var passes sync.WaitGroup
+		for _, p := range h.Passes() {
+			passes.Go(func() { _ = p.Runner(work.Options{Logger: quiet}).Run(ctx) })
+		}
+		if c := <-heard; c.RecipientRef != "quick" || c.Kind != ChangeFailed {
+			t.Errorf("heard of %+v", c)
+		}
+		close(answer)
+		stop()
+		passes.Wait()
 	})
 }

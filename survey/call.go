@@ -13,10 +13,10 @@ import (
 )
 
 // call makes the calls of a group at once, after one write that says that they
-// begin.
-func (s *Service) call(ctx context.Context, items []*sending) error {
+// begin, and waits for them.
+func (s *Service) call(ctx context.Context, items []*sending, one func(*sending)) error {
 	started, err := s.startCalls(ctx, items)
-	each(started, s.callOne)
+	each(started, one)
 	return err
 }
 

@@ -1,11 +1,14 @@
 package survey_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -44,5 +47,39 @@ func TestI26_WhoLostItsLeaseBeforeTheCallMakesNone(t *testing.T) {
 			h.t.Error(diff)
 		}
 		h.status(id, survey.StatusSent)
+	})
+}
+
+// One slow call holds up no result of the others in its group.
+func TestAResultIsKeptWhileAnotherCallGoesOn(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		slow, answer := make(chan struct{}, 1), make(chan struct{})
+		slow <- struct{}{}
+		h.use(survey.Options{}, channel(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+			select {
+			case <-slow: // the first
+				<-answer
+			default:
+			}
+			return h.send(ctx, m)
+		}))
+		h.publish(csiGR)
+		report := h.ingest(visit, strings.Replace(visit, "40956", "40957", 1))
+		settled := h.store.Waker().Listen("survey_instance")
+		defer settled.Close()
+		ctx, stop := context.WithCancel(h.t.Context())
+		done := make(chan error, 1)
+		go func() { done <- h.poller.Run(ctx) }()
+		<-settled.C() // its reminder is due some day
+		statuses := map[string]int{}
+		for _, it := range report.Items {
+			statuses[h.explain(it.Instances[0].PublicID).Instance.Status]++
+		}
+		if diff := cmp.Diff(map[string]int{survey.StatusSent: 1, survey.StatusPending: 1}, statuses); diff != "" {
+			h.t.Error(diff)
+		}
+		close(answer)
+		stop()
+		<-done
 	})
 }

@@ -20,7 +20,7 @@ type nothing = struct{}
 func (s *Service) sendPass() work.Pass {
 	return servedPass{s: s, Pass: work.New(s.store, work.Spec[Instance, nothing]{
 		Name: "survey.send", Table: instances, Claimable: active, Types: s.channelKeys, Group: s.options.Concurrency,
-		Handle:  s.send,
+		Stream:  s.send,
 		Fail:    func(now time.Time, r *Instance, _ error) { r.passFailed(now) },
 		Abandon: func(now time.Time, r *Instance) { r.abandoned(now) },
 		Release: func(time.Time, *Instance) {}, // it is as due as it was
@@ -62,29 +62,43 @@ type sending struct {
 	message notify.Message
 	// composed says that message is complete.
 	composed bool
+	// called says that the row has landed.
+	called bool
 	// redirect is the address that a gate gave instead of the recipient's.
 	redirect string
 }
 
 // send takes a group through the steps. Each step settles those that end there
-// and returns the others; whoever gets through has been called.
-func (s *Service) send(ctx context.Context, items []work.Item[Instance]) ([]nothing, error) {
+// and returns the others; whoever gets through is called, and lands when its call
+// has ended.
+func (s *Service) send(ctx context.Context, items []work.Item[Instance], land func(*Instance, nothing)) error {
 	all, err := s.pinned(ctx, items)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	open := s.wanted(all)
 	open = s.withChannel(open)
 	open = s.resolveDoubts(ctx, open)
 	open = s.compose(open)
 	open = s.askGates(ctx, open)
-	if err := s.call(ctx, open); err != nil {
-		return nil, err
+	err = s.call(ctx, open, func(it *sending) {
+		s.callOne(it)
+		it.Row.plan(it.grace)
+		it.called = true
+		land(it.Row, nothing{})
+	})
+	if err != nil {
+		return err
 	}
 	for _, it := range all {
-		it.Row.plan(it.grace)
+		if !it.called {
+			it.Row.plan(it.grace)
+		}
 	}
-	return make([]nothing, len(items)), nil
+	for _, it := range items {
+		land(it.Row, nothing{})
+	}
+	return nil
 }
 
 // wanted leaves out, and expires, what is not to be sent now.

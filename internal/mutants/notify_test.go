@@ -34,8 +34,8 @@ var notifyMutants = []mutant{
 	},
 	{
 		Name: "I-8 the provider is called before its call is recorded", File: "notify/distributorpass.go",
-		Old:     "started, err := n.startCalls(ctx, group)\n\t\teach(started, func(it work.Item[OutgoingMessage]) { n.call(it, p) })",
-		New:     "each(group, func(it work.Item[OutgoingMessage]) { n.call(it, p) })\n\t\t_, err := n.startCalls(ctx, group)",
+		Old:     "\t\tstarted, err := n.startCalls(ctx, open[first:first+taken])\n",
+		New:     "\t\tfor _, it := range open[first : first+taken] {\n\t\t\tcall(it)\n\t\t}\n\t\tstarted, err := n.startCalls(ctx, open[first:first+taken])\n",
 		Package: "./notify", Run: "TestI8_/memory",
 	},
 	{

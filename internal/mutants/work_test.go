@@ -3,6 +3,46 @@ package mutants
 // workMutants are faults in the pass that all tables share.
 var workMutants = []mutant{
 	{
+		Name: "I-7 a row lands as often as it is passed on", File: "internal/work/stream.go",
+		Old: "\t\tdelete(open, row)\n", New: "",
+		Package: "./internal/work", Run: "TestARowLandsOnce",
+	},
+	{
+		Name: "I-13 rows that did not land are lost", File: "internal/work/stream.go",
+		Old: "left = append(left, it.Row)", New: "_ = left",
+		Package: "./internal/work", Run: "TestRowsThatDidNotLand",
+	},
+	{
+		Name: "work: a row that landed waits for its group", File: "internal/work/group.go",
+		Old: "r.stream(ctx, items, early)", New: "r.stream(ctx, items, func(s settled[R, A]) { defer early(s); <-flights[len(flights)-1].ctx.Done() })",
+		Package: "./internal/work", Run: "TestARowThatHasLanded", Hangs: true,
+	},
+	{
+		Name: "work: a transaction takes any number of results", File: "internal/work/settle.go",
+		Old: "sum > maxSettle {", New: "false {",
+		Package: "./internal/work", Run: "TestHeavyResults",
+	},
+	{
+		Name: "work: a call-started write wakes its own poller", File: "storage/waker.go",
+		Old: "due.IsZero() || !r.record().LeaseExpiresOn.IsZero()", New: "due.IsZero()",
+		Package: "./storage/memory", Run: "TestContract/waking",
+	},
+	{
+		Name: "notify: a result waits for the calls beside it", File: "notify/distributorpass.go",
+		Old: "\t\tn.call(it, p)\n\t\tland(it.Row, nothing{})\n", New: "\t\tn.call(it, p)\n",
+		Package: "./notify", Run: "TestAResultIsKept/memory", Hangs: true,
+	},
+	{
+		Name: "notify: everybody calls a channel that is bounded", File: "notify/slots.go",
+		Old: "ok && o.Channels == nil", New: "false && ok && b != nil",
+		Package: "./notify", Run: "TestABoundedChannel",
+	},
+	{
+		Name: "survey: a result waits for the calls beside it", File: "survey/sendpass.go",
+		Old: "\t\tit.called = true\n\t\tland(it.Row, nothing{})\n", New: "\t\tit.called = true\n",
+		Package: "./survey", Run: "TestAResultIsKept/memory", Hangs: true,
+	},
+	{
 		Name: "I-9 the handler runs on an abandoned row", File: "internal/work/group.go",
 		Old: "if rec.Abandoned {", New: "if false {",
 		Package: "./internal/work", Run: "TestAbandonedRow",

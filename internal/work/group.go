@@ -36,14 +36,22 @@ func (r *runner[R, A]) split(rows []*R, rep *Report) (abandoned []settled[R, A],
 	return abandoned, groups
 }
 
-// handle runs the handler over a group whose flights have begun.
-func (r *runner[R, A]) handle(ctx context.Context, group []*R, flights []*flight, rep *Report) []settled[R, A] {
+// handle runs the handler over a group whose flights have begun. What a streaming
+// handler passes on goes to early, the rest is returned.
+func (r *runner[R, A]) handle(ctx context.Context, group []*R, flights []*flight, rep *Report, early func(settled[R, A])) []settled[R, A] {
 	ctx, end := r.tel.handling(ctx, len(group))
 	var err error
 	defer func() { end(err) }()
 	items := make([]Item[R], len(group))
 	for i, row := range group {
 		items[i] = Item[R]{Row: row, Ctx: flights[i].ctx, Lease: r.o.Lease}
+	}
+	if r.spec.Stream != nil {
+		var left []*R
+		if left, err = r.stream(ctx, items, early); len(left) == 0 {
+			return nil
+		}
+		return r.failAll(ctx, left, err, rep)
 	}
 	var results []A
 	err = Guard(func() (err error) {

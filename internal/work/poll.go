@@ -32,10 +32,13 @@ func (r *runner[R, A]) Poll(ctx context.Context, batch int) (Report, error) {
 	for _, group := range groups {
 		s.launch(group, claimedAt)
 	}
-	for range groups {
+	for open := len(groups); open > 0; {
 		select {
 		case o := <-s.out:
 			done, rep = append(done, o.rows...), rep.Add(o.rep)
+			if !o.more {
+				open--
+			}
 		case <-after.Done():
 			return rep, ctx.Err()
 		}

@@ -15,10 +15,11 @@ type session[R, A any] struct {
 	closed chan struct{} // nobody reads out any more
 }
 
-// outcome is what became of one group.
+// outcome is what became of one group, or of some of its rows.
 type outcome[R, A any] struct {
 	rows []settled[R, A]
 	rep  Report
+	more bool // the group goes on
 }
 
 func (r *runner[R, A]) session(base context.Context, stop <-chan struct{}) *session[R, A] {
@@ -49,8 +50,13 @@ func (s *session[R, A]) attempt(group []*R, flights []*flight, rep *Report) []se
 	case <-s.stop:
 		return s.r.release(group, rep)
 	default:
-		return s.r.handle(s.base, group, flights, rep)
+		return s.r.handle(s.base, group, flights, rep, s.early)
 	}
+}
+
+// early reports a row whose group is still handled.
+func (s *session[R, A]) early(row settled[R, A]) {
+	s.report(outcome[R, A]{rows: []settled[R, A]{row}, more: true})
 }
 
 // report passes an outcome on. One that comes after everybody has left (its

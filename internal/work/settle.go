@@ -8,17 +8,43 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// maxSettle is how many rows one settling transaction takes at most.
+// maxSettle is how many rows one settling transaction writes at most, what a single
+// row has decided aside.
 const maxSettle = 1000
+
+// weigh counts the rows that settling a batch writes.
+func (r *runner[R, A]) weigh(batch []settled[R, A]) int {
+	n := len(batch)
+	if r.spec.Weight != nil {
+		for _, s := range batch {
+			n += r.spec.Weight(s.result)
+		}
+	}
+	return n
+}
+
+// fitting is how many of a batch's first rows go into one transaction: one at
+// least.
+func (r *runner[R, A]) fitting(batch []settled[R, A]) int {
+	if r.spec.Weight == nil {
+		return min(len(batch), maxSettle)
+	}
+	for i, sum := 0, 0; i < len(batch); i++ {
+		if sum += r.weigh(batch[i : i+1]); sum > maxSettle {
+			return max(i, 1)
+		}
+	}
+	return len(batch)
+}
 
 // settle writes handled rows back and dispatches what they decided. A batch that
 // the store refuses is halved until the row that cannot be stored stands alone;
 // while the database is away it is tried again for as long as a lease, since the
 // result of a finished call must not be dropped.
 func (r *runner[R, A]) settle(ctx context.Context, batch []settled[R, A], rep *Report) {
-	for len(batch) > maxSettle {
-		r.settle(ctx, batch[:maxSettle], rep)
-		batch = batch[maxSettle:]
+	for n := r.fitting(batch); n < len(batch); n = r.fitting(batch) {
+		r.settle(ctx, batch[:n], rep)
+		batch = batch[n:]
 	}
 	deadline := r.mono.Now().Add(r.o.Lease)
 	for wait := 10 * time.Millisecond; len(batch) > 0; wait = min(2*wait, time.Second) {

@@ -19,6 +19,7 @@ const settling = 2
 type settler[R, A any] struct {
 	r       *runner[R, A]
 	pending []settled[R, A]
+	weight  int // of pending
 	open    int // groups launched and not reported
 	busy    int // transactions under way
 	landed  chan struct{}
@@ -40,7 +41,9 @@ func (r *runner[R, A]) settler(ctx context.Context, s *session[R, A], launched <
 			}
 			w.open += n
 		case o := <-s.out:
-			w.open--
+			if !o.more {
+				w.open--
+			}
 			w.add(o.rows)
 		case <-w.timer.C:
 			w.waited = true
@@ -61,6 +64,7 @@ func (w *settler[R, A]) add(rows []settled[R, A]) {
 		w.timer.Reset(coalesce)
 	}
 	w.pending = append(w.pending, rows...)
+	w.weight += w.r.weigh(rows)
 }
 
 // full says whether a batch is worth a transaction now. While claims are full,
@@ -69,16 +73,17 @@ func (w *settler[R, A]) full() bool {
 	switch {
 	case len(w.pending) == 0 || w.busy == settling:
 		return false
-	case len(w.pending) >= maxSettle:
+	case w.weight >= maxSettle:
 		return true
 	}
 	return w.busy == 0 && (w.waited || w.open == 0 && !w.r.hot.Load())
 }
 
 func (w *settler[R, A]) flush(ctx context.Context, closed <-chan struct{}) {
-	n := min(len(w.pending), maxSettle)
+	n := w.r.fitting(w.pending)
 	batch := w.pending[:n:n]
 	w.pending = w.pending[n:]
+	w.weight -= w.r.weigh(batch)
 	w.busy++
 	go func() {
 		var rep Report

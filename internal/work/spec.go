@@ -39,6 +39,14 @@ type Spec[R, A any] struct {
 	// It is called from several goroutines. A panic, and an error, fail every row
 	// of the group, so it guards each row's own code with [Guard].
 	Handle func(ctx context.Context, items []Item[R]) ([]A, error)
+	// Stream is Handle for rows that do not end together: it lands each row, once, when
+	// the row has its next state, and does not touch it afterwards. Rows that it has not
+	// landed when it returns fail, with its error or panic. land may be called from
+	// several goroutines until then. A Spec has either Handle or Stream.
+	Stream func(ctx context.Context, items []Item[R], land func(row *R, result A)) error
+	// Weight is how many rows Dispatch writes for a result: rows are settled together
+	// up to a bound in all. Nil: none.
+	Weight func(result A) int
 	// Dispatch ensures what was decided, in the transaction that has just settled
 	// the rows; rows that turned out stale are not among them. It may change rows
 	// and save them again (a conflict puts its row on hold). It may run again for

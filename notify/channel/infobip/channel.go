@@ -10,6 +10,7 @@ import (
 var (
 	_ notify.Channel      = (*Channel)(nil)
 	_ notify.StatusLookup = (*Channel)(nil)
+	_ notify.Bounded      = (*Channel)(nil)
 )
 
 // Channel sends messages through Infobip. It is safe for several goroutines.
@@ -61,6 +62,9 @@ func open(method string, md medium, baseURL, apiKey string, opts *Options) (*Cha
 
 // Key returns "sms:infobip" or "whatsapp:infobip", or what Options.Key says.
 func (c *Channel) Key() string { return c.key }
+
+// MaxCalls is Options.MaxConns.
+func (c *Channel) MaxCalls() int { return c.client.MaxCalls() }
 
 // Close ends the idle connections. A call at work finishes.
 func (c *Channel) Close() error {

@@ -7,7 +7,10 @@ import (
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
-var _ notify.Channel = (*Channel)(nil)
+var (
+	_ notify.Channel = (*Channel)(nil)
+	_ notify.Bounded = (*Channel)(nil)
+)
 
 // Channel sends mails through SendGrid. It is safe for several goroutines. Close
 // it when nothing sends any more.
@@ -40,6 +43,9 @@ func New(apiKey string, opts *Options) (*Channel, error) {
 
 // Key returns "email:sendgrid", or what Options.Key says.
 func (c *Channel) Key() string { return c.key }
+
+// MaxCalls is Options.MaxConns.
+func (c *Channel) MaxCalls() int { return c.client.MaxCalls() }
 
 // Close ends the idle connections. A Send at work finishes.
 func (c *Channel) Close() error {

@@ -9,7 +9,10 @@ import (
 	"github.com/belfry-go/belfry/notify/channel/internal/mail"
 )
 
-var _ notify.Channel = (*Channel)(nil)
+var (
+	_ notify.Channel = (*Channel)(nil)
+	_ notify.Bounded = (*Channel)(nil)
+)
 
 // Channel sends mails through one SMTP server. It is safe for several
 // goroutines. Close it when nothing sends any more.
@@ -48,6 +51,9 @@ func New(addr string, opts *Options) (*Channel, error) {
 
 // Key returns "email:smtp", or what Options.Key says.
 func (c *Channel) Key() string { return c.key }
+
+// MaxCalls is Options.MaxConns.
+func (c *Channel) MaxCalls() int { return cap(c.turns) }
 
 // Close ends the idle connections. A Send at work finishes; later ones are
 // refused as Transient.

@@ -136,6 +136,9 @@ func TestMaxConnsBoundsTheConnections(t *testing.T) {
 	if n := len(s.accepted()); n != 20 {
 		t.Errorf("%d mails", n)
 	}
+	if n := c.MaxCalls(); n != 2 {
+		t.Errorf("it says that it makes %d calls at once", n)
+	}
 }
 
 func TestWaitingForATurnEndsWithTheContext(t *testing.T) {

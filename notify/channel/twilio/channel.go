@@ -7,7 +7,10 @@ import (
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
-var _ notify.Channel = (*Channel)(nil)
+var (
+	_ notify.Channel = (*Channel)(nil)
+	_ notify.Bounded = (*Channel)(nil)
+)
 
 // Channel sends messages through Twilio. It is safe for several goroutines.
 // Close it when nothing sends any more.
@@ -50,6 +53,9 @@ func open(method, account, secret string, opts *Options) (*Channel, error) {
 
 // Key returns "sms:twilio" or "whatsapp:twilio", or what Options.Key says.
 func (c *Channel) Key() string { return c.options.Key }
+
+// MaxCalls is Options.MaxConns.
+func (c *Channel) MaxCalls() int { return c.client.MaxCalls() }
 
 // Close ends the idle connections. A Send at work finishes.
 func (c *Channel) Close() error {

@@ -137,6 +137,9 @@ func TestWaitingForAConnectionSendsNothing(t *testing.T) {
 		<-done
 	})
 	c := client(t, Options{MaxConns: 1})
+	if n := c.MaxCalls(); n != 1 {
+		t.Errorf("it says that it makes %d calls at once", n)
+	}
 	first := make(chan error, 1)
 	go func() { _, err := c.Do(t.Context(), post(s.URL)); first <- err }()
 	<-working

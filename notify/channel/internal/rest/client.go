@@ -23,6 +23,9 @@ func NewClient(o Options) *Client {
 	return &Client{provider: o.Provider, authorize: o.Authorize, timeout: o.Timeout, transport: newTransport(o)}
 }
 
+// MaxCalls is how many calls are at work at once; others wait.
+func (c *Client) MaxCalls() int { return c.transport.MaxConnsPerHost }
+
 // Close ends the idle connections. Calls at work finish.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
