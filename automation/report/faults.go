@@ -3,9 +3,8 @@ package report
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -61,10 +60,7 @@ func (f *faults) text(path, text string, limit int) {
 	switch {
 	case len(text) > limit:
 		f.add(path, "has %d bytes, more than %d", len(text), limit)
-	case !storable(text):
+	case !storable.Text(text):
 		f.add(path, "is not valid UTF-8, or holds a NUL")
 	}
 }
-
-// storable refuses text that no column holds, AnyScope among it.
-func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -103,7 +104,7 @@ func (s *Service) put(ctx context.Context, sub Subscription, f faults) (*row, er
 // find returns the row with that guid, or nil. A guid that no row can have is not
 // asked for.
 func find(ctx context.Context, tx storage.Tx, scope storage.Scope, guid string) (*row, error) {
-	if !storable(string(scope)) || !storable(guid) {
+	if !storable.Text(string(scope)) || !storable.Text(guid) {
 		return nil, nil
 	}
 	found, err := subscriptions.Get(ctx, tx, scope, guid)

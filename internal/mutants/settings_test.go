@@ -54,7 +54,7 @@ var settingsMutants = []mutant{
 		Package: "./automation/settings", Run: "TestI28_SettingsAndUnits/memory",
 	},
 	{
-		Name: "I-28 settings are read across tenants", File: "automation/settings/table.go",
+		Name: "I-28 settings are read across tenants", File: "internal/storable/text.go",
 		Old: `!strings.Contains(text, "\x00")`, New: `!strings.Contains(text, "\x01")`,
 		Package: "./automation/settings", Run: "TestI28_NothingReadsAcross/memory",
 	},
