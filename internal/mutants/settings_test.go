@@ -15,7 +15,7 @@ var settingsMutants = []mutant{
 	},
 	{
 		Name: "I-13 validation stops at the first fault", File: "automation/settings/faults.go",
-		Old: "Faults: f}", New: "Faults: f[:1]}",
+		Old: "Faults: f.Faults}", New: "Faults: f.Faults[:1]}",
 		Package: "./automation/settings", Run: "TestEveryFaultIsListed/memory",
 	},
 	{
