@@ -1,0 +1,15 @@
+package mutants
+
+// surveyBoundMutants are faults in what bounds the work that surveys make.
+var surveyBoundMutants = []mutant{
+	{
+		Name: "survey: a sweep that freed nothing begins again", File: "survey/unserved.go",
+		Old: "return len(free) == sweepPage && freed > 0, err", New: "return len(free) == sweepPage && freed >= 0, err",
+		Package: "./survey", Run: "TestASweepThatFreedNothing",
+	},
+	{
+		Name: "survey: a poll waits for the sweep of another", File: "survey/servedpass.go",
+		Old: "if !r.sweeping.TryLock() {", New: "if r.sweeping.Lock(); false {",
+		Package: "./survey", Run: "TestAPollDoesNotWait", Hangs: true,
+	},
+}
