@@ -12,4 +12,9 @@ var surveyBoundMutants = []mutant{
 		Old: "if !r.sweeping.TryLock() {", New: "if r.sweeping.Lock(); false {",
 		Package: "./survey", Run: "TestAPollDoesNotWait", Hangs: true,
 	},
+	{
+		Name: "survey: all surveys that nobody has parsed are read at once", File: "survey/intake.go",
+		Old: "slices.Chunk(rows, versionsAtOnce)", New: "slices.Chunk(rows, max(1, len(rows)))",
+		Package: "./survey", Run: "TestSurveysThatNobodyHasParsed/memory",
+	},
 }
