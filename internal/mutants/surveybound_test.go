@@ -17,4 +17,19 @@ var surveyBoundMutants = []mutant{
 		Old: "slices.Chunk(rows, versionsAtOnce)", New: "slices.Chunk(rows, max(1, len(rows)))",
 		Package: "./survey", Run: "TestSurveysThatNobodyHasParsed/memory",
 	},
+	{
+		Name: "template: one that loops is published", File: "survey/endless.go",
+		Old: "case *parse.RangeNode:\n\t\treturn 0, ", New: "case *parse.RangeNode:\n\t\tif in == nil {\n\t\t\treturn 0, nil\n\t\t}\n\t\tbreak\n\t\treturn 0, ",
+		Package: "./survey", Run: "TestEverythingThatIsWrong/a_range", Hangs: true,
+	},
+	{
+		Name: "template: one that runs itself is published", File: "survey/endless.go",
+		Old: "case n == underWay:", New: "case n == underWay && in == nil:",
+		Package: "./survey", Run: "TestEverythingThatIsWrong/recursion",
+	},
+	{
+		Name: "template: what templates run is not counted", File: "survey/endless.go",
+		Old: "sum > maxRuns {", New: "sum > 1<<30 {",
+		Package: "./survey", Run: "TestEverythingThatIsWrong/too_many_runs",
+	},
 }
