@@ -32,4 +32,19 @@ var surveyBoundMutants = []mutant{
 		Old: "sum > maxRuns {", New: "sum > 1<<30 {",
 		Package: "./survey", Run: "TestEverythingThatIsWrong/too_many_runs",
 	},
+	{
+		Name: "survey: PostgreSQL has responses in no order of their moments", File: "storage/postgres/migrations/0013_survey.sql",
+		Old: "(scope, survey_id, submitted_on, id)", New: "(scope, survey_id, id)",
+		Package: "./storage/postgres", Run: "TestGuardAPageOfResponses", Postgres: true,
+	},
+	{
+		Name: "survey: a page begins where the first one did", File: "survey/responses.go",
+		Old: "return where, &storage.Position{Value: on, ID: id}, nil", New: "return append(where, storage.AtLeast(\"submitted_on\", q.Since)), &storage.Position{Value: on, ID: id}, nil",
+		Package: "./survey", Run: "TestAPageBeginsAtOneOf",
+	},
+	{
+		Name: "survey: a page is without the moment of its last response", File: "survey/responses.go",
+		Old: "append(slices.Clone(columns), \"submitted_on\")", New: "slices.Clone(columns)",
+		Package: "./survey", Run: "TestResponsesCome/memory",
+	},
 }
