@@ -47,4 +47,14 @@ var surveyBoundMutants = []mutant{
 		Old: "append(slices.Clone(columns), \"submitted_on\")", New: "slices.Clone(columns)",
 		Package: "./survey", Run: "TestResponsesCome/memory",
 	},
+	{
+		Name: "survey: a recipe that fails every event is published", File: "survey/checktrigger.go",
+		Old: "if strings.Contains(p, \"=\") {", New: "if strings.Contains(p, \"==\") {",
+		Package: "./survey", Run: "TestEverythingThatIsWrong/a_path_of_no_event",
+	},
+	{
+		Name: "survey: nobody is warned of a path in two cases", File: "survey/warnings.go",
+		Old: "known && before != path {", New: "known && before == path {",
+		Package: "./survey", Run: "TestWarnings",
+	},
 }
