@@ -39,8 +39,8 @@ type parcel struct {
 
 // distribute is one group of concurrent calls: ask whether they are still
 // wanted, and whether they may go out now, record that they start, call, and note
-// what came of it. A message lands as soon as its call has ended, whatever the
-// others do.
+// what came of it. A message lands as soon as it is not called, or its call has
+// ended, whatever the others do.
 func (n *Notifier) distribute(ctx context.Context, items []sending, land func(*OutgoingMessage, nothing)) error {
 	var p parcel
 	open, err := n.revalidate(ctx, n.inWindow(items))
@@ -52,17 +52,28 @@ func (n *Notifier) distribute(ctx context.Context, items []sending, land func(*O
 	}
 	open, p.to = n.askGates(ctx, open)
 	open, p.files = n.loadAttachments(ctx, open)
+	landOthers(items, open, land)
 	err = n.send(ctx, open, func(it sending) {
 		n.call(it, p)
 		land(it.Row, nothing{})
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		landOthers(open, nil, land)
+	}
+	return err
+}
+
+// landOthers lands the items that are not among open.
+func landOthers(items, open []sending, land func(*OutgoingMessage, nothing)) {
+	goesOn := make(map[*OutgoingMessage]bool, len(open))
+	for _, it := range open {
+		goesOn[it.Row] = true
 	}
 	for _, it := range items {
-		land(it.Row, nothing{})
+		if !goesOn[it.Row] {
+			land(it.Row, nothing{})
+		}
 	}
-	return nil
 }
 
 // send starts calls, as many at once as the channel has slots, and returns when

@@ -48,6 +48,7 @@ func (n *Notifier) resolveAll(ctx context.Context, items []sending, land func(*O
 	if err != nil {
 		return err
 	}
+	landOthers(items, open, land)
 	var questions sync.WaitGroup
 	for _, it := range open {
 		questions.Go(func() {
@@ -56,9 +57,6 @@ func (n *Notifier) resolveAll(ctx context.Context, items []sending, land func(*O
 		})
 	}
 	questions.Wait()
-	for _, it := range items {
-		land(it.Row, nothing{})
-	}
 	return nil
 }
 

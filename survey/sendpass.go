@@ -62,15 +62,14 @@ type sending struct {
 	message notify.Message
 	// composed says that message is complete.
 	composed bool
-	// called says that the row has landed.
-	called bool
+	landed   bool
 	// redirect is the address that a gate gave instead of the recipient's.
 	redirect string
 }
 
 // send takes a group through the steps. Each step settles those that end there
-// and returns the others; whoever gets through is called, and lands when its call
-// has ended.
+// and returns the others; whoever gets through is called. Rows land when they are
+// settled, whatever the others do.
 func (s *Service) send(ctx context.Context, items []work.Item[Instance], land func(*Instance, nothing)) error {
 	all, err := s.pinned(ctx, items)
 	if err != nil {
@@ -81,24 +80,43 @@ func (s *Service) send(ctx context.Context, items []work.Item[Instance], land fu
 	open = s.resolveDoubts(ctx, open)
 	open = s.compose(open)
 	open = s.askGates(ctx, open)
+	finish := func(it *sending) {
+		it.Row.plan(it.grace)
+		it.landed = true
+		land(it.Row, nothing{})
+	}
+	waits := rowsOf(open)
+	for _, it := range all {
+		if !waits[it.Row] {
+			finish(it)
+		}
+	}
+	for _, it := range items {
+		if !waits[it.Row] {
+			land(it.Row, nothing{}) // pinned has settled it
+		}
+	}
 	err = s.call(ctx, open, func(it *sending) {
 		s.callOne(it)
-		it.Row.plan(it.grace)
-		it.called = true
-		land(it.Row, nothing{})
+		finish(it)
 	})
 	if err != nil {
 		return err
 	}
-	for _, it := range all {
-		if !it.called {
-			it.Row.plan(it.grace)
+	for _, it := range open { // no longer ours when its call would have begun
+		if !it.landed {
+			finish(it)
 		}
 	}
-	for _, it := range items {
-		land(it.Row, nothing{})
-	}
 	return nil
+}
+
+func rowsOf(items []*sending) map[*Instance]bool {
+	rows := make(map[*Instance]bool, len(items))
+	for _, it := range items {
+		rows[it.Row] = true
+	}
+	return rows
 }
 
 // wanted leaves out, and expires, what is not to be sent now.
