@@ -1,6 +1,7 @@
 package chaostest
 
 import (
+	"fmt"
 	"os"
 	"strings"
 
@@ -26,6 +27,8 @@ func (h *changing) account() {
 			h.t.Errorf("%s was delivered %d times here and by %v there: %+v", key, d.new, d.old, o)
 		case n == 0 && o.status == automation.OwnershipDeliveryCreated && h.killed[sender(o.try)] && last[sender(o.try)] == o.try+" "+key:
 			lost = append(lost, o.try+" "+key)
+		case n == 0 && o.status == automation.OwnershipDeliveryCreated:
+			h.t.Errorf("%s was not delivered, but the guard says %+v, and the last try of that sender is %q", key, o, last[sender(o.try)])
 		case n == 1 && o != (owner{string(side(d)), automation.OwnershipDeliveryCreated, strings.Join(d.old, "")}):
 			h.t.Errorf("%s was delivered %d times here and by %v there, but the guard says %+v", key, d.new, d.old, o)
 		case n == 1:
@@ -41,12 +44,34 @@ func (h *changing) account() {
 			h.t.Errorf("%s was delivered by neither: %+v", r.key, o)
 		}
 	}
+	h.accountSeries()
 	changed := h.query("SELECT 'all', count(*) FROM report_run_ownership WHERE owner_version > 1")["all"]
-	h.t.Logf("%s: %d kills of %d processes, %d runs, delivered %v, %d changed owner, lost in killed hands: %v",
-		h.adapter, h.kills, h.lives, len(owners), sides, changed, lost)
+	h.t.Logf("%s: %d kills of %d processes, %d runs, delivered %v, %d changed owner, %d conflicts, lost in killed hands: %v",
+		h.adapter, h.kills, h.lives, len(owners), sides, changed, h.conflicts, lost)
 	for _, side := range []automation.Owner{automation.OldScheduler, automation.AutomationScheduler} {
 		if sides[string(side)]*5 < len(owners) || changed*10 < len(owners) {
 			h.t.Errorf("this was no race: delivered %v, %d of %d changed owner", sides, changed, len(owners))
+		}
+	}
+}
+
+// accountSeries sees that each series goes on here that was cut over.
+func (h *changing) accountSeries() {
+	ahead := h.query("SELECT source, count(*) FROM automation_scheduler WHERE type = 'round' AND status = 'Pending' GROUP BY source")
+	stages := map[string]automation.Stage{}
+	for i, part := range parts() {
+		if part.Type == "round" {
+			stages[part.Source] = final(i)
+		}
+	}
+	for i := range rounds {
+		source := fmt.Sprintf(roundName, i)
+		stage, own := stages[source]
+		if !own {
+			stage = stages[""]
+		}
+		if want := map[bool]int{true: 1}[stage == automation.StageCutOver]; ahead[source] != want {
+			h.t.Errorf("%s is at stage %s and has %d rows that wait for their moment, want %d", source, stage, ahead[source], want)
 		}
 	}
 }

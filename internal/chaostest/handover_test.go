@@ -48,6 +48,8 @@ type changing struct {
 	log    string          // of the old senders
 	lives  int             // how many processes there were
 	killed map[string]bool // by name
+
+	conflicts int // that were cancelled here, as the other side has or had them
 }
 
 // life is a process.
@@ -214,11 +216,11 @@ func (h *changing) decide() {
 	h.with(func(ctx context.Context, reminders *automation.Scheduler, _ *sql.DB) error {
 		list, err := reminders.OwnershipConflicts(ctx, "", notify.Page{})
 		for _, c := range list {
-			h.t.Logf("conflict: %s", c.Detail)
 			if err := reminders.Cancel(ctx, "", c.Key, mover); err != nil {
 				return err
 			}
 		}
+		h.conflicts += len(list)
 		return err
 	})
 }

@@ -94,7 +94,8 @@ func must(err error) {
 	}
 }
 
-// parts are what moves on its own: units, visits of two cars, and series.
+// parts are what moves on its own: units, visits of two cars, some series
+// and the other series.
 func parts() []automation.RolloutPart {
 	var out []automation.RolloutPart
 	for i := range units {
@@ -103,7 +104,7 @@ func parts() []automation.RolloutPart {
 	for i := range 2 {
 		out = append(out, automation.RolloutPart{Type: "visit", Setting: "visit", Source: fmt.Sprintf("car%04d", 100+i)})
 	}
-	for i := range rounds / 3 {
+	for i := range 5 {
 		out = append(out, automation.RolloutPart{Type: "round", Source: fmt.Sprintf(roundName, i)})
 	}
 	return append(out, automation.RolloutPart{Type: "round"})

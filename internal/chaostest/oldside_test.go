@@ -46,6 +46,7 @@ type old struct {
 	rnd           *rand.Rand
 	runs          []occasion
 	tries         int
+	slow          int // a mail takes fewer milliseconds than that
 }
 
 // beside is the old scheduler, or what moves the work away from it.
@@ -75,9 +76,10 @@ func beside(ctx context.Context, role string, store closableStore) error {
 	o := &old{
 		name: os.Getenv(nameVariable), adapter: os.Getenv(adapterVariable), mails: strings.HasPrefix(role, "oldmail"),
 		store: store, db: store.(interface{ DB() *sql.DB }).DB(), guard: reminders, statements: published(),
-		log: log, rnd: rnd, runs: c.occasions(),
+		log: log, rnd: rnd, runs: c.occasions(), slow: 20,
 	}
 	if strings.HasSuffix(role, "drain") {
+		o.slow = 1
 		return o.pass(ctx, o.due(start))
 	}
 	return o.run(ctx, alive)
@@ -138,8 +140,14 @@ func (o *old) overdue(ctx context.Context) (out []occasion) {
 	return out
 }
 
+// work is what building or sending takes.
+func (o *old) work() {
+	<-clock.New().After(time.Duration(o.rnd.IntN(o.slow)) * time.Millisecond)
+}
+
 // mail creates a mail with the run, both or neither.
 func (o *old) mail(ctx context.Context, r occasion) error {
+	o.work()
 	tx, err := o.db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil
@@ -185,7 +193,7 @@ func (o *old) send(ctx context.Context, r occasion) error {
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("%s has no answer about %s: %w", o.name, r.key, err)
 	}
-	<-clock.New().After(time.Duration(o.rnd.IntN(6)) * time.Millisecond) // a mail takes a while
+	o.work()
 	return o.note("sent", r.key)
 }
 
