@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/benbjohnson/clock"
+
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/notify"
@@ -49,7 +51,8 @@ type changing struct {
 	lives  int             // how many processes there were
 	killed map[string]bool // by name
 
-	conflicts int // that were cancelled here, as the other side has or had them
+	conflicts int // that were cancelled here
+	slept     int // series that Health found asleep behind their part
 }
 
 // life is a process.
@@ -64,7 +67,7 @@ func handover(t *testing.T, adapter, dsn string) {
 		arena: &arena{t: t, adapter: adapter, dsn: dsn, provider: newProvider(t), rnd: random(t)},
 		log:   filepath.Join(t.TempDir(), "old.log"), killed: map[string]bool{},
 	}
-	h.calendar = calendar{time.Now().UTC().Truncate(time.Minute), visits, time.Duration(rounds+2) * pastEverything} //nolint:forbidigo // processes run on it
+	h.calendar = calendar{clock.New().Now().UTC().Truncate(time.Minute), visits, time.Duration(rounds+2) * pastEverything}
 	h.prepare()
 	for range rounds {
 		h.offset += pastEverything
@@ -211,7 +214,8 @@ func bring(ctx context.Context, reminders *automation.Scheduler, part automation
 	return err
 }
 
-// decide is what a person does about conflicts.
+// decide is what people do: they cancel rows whose runs the other side has or will
+// deliver, and ensure again what Health says is lost.
 func (h *changing) decide() {
 	h.with(func(ctx context.Context, reminders *automation.Scheduler, _ *sql.DB) error {
 		list, err := reminders.OwnershipConflicts(ctx, "", notify.Page{})
@@ -221,6 +225,13 @@ func (h *changing) decide() {
 			}
 		}
 		h.conflicts += len(list)
+		if err != nil {
+			return err
+		}
+		health, err := reminders.Health(ctx)
+		if h.slept += len(health.Lost); err == nil && len(health.Lost) > 0 {
+			_, err = reminders.Ensure(ctx, h.candidates()[h.visits:]...)
+		}
 		return err
 	})
 }
