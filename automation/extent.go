@@ -30,7 +30,7 @@ func (e Extent) check() error {
 	case e.Scope == storage.AnyScope:
 		return errAnyScope
 	}
-	if field, err := (Candidate{Scope: e.Scope}).checkTenancy(); err != nil {
+	if field, err := checkTenancy(e.Scope, ""); err != nil {
 		return fmt.Errorf("automation: Extent: %s %w", field, err)
 	}
 	if e.Type == "" {

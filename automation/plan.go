@@ -42,52 +42,55 @@ func (p plan) passed(now time.Time) bool {
 func (s *Scheduler) plans(ctx context.Context, candidates []Candidate) ([]plan, error) {
 	out := make([]plan, len(candidates))
 	var refused []error
-	for i, c := range candidates {
-		p, field, err := s.plan(ctx, c)
-		if err != nil {
+	for i := range candidates {
+		c := &candidates[i]
+		if field, err := s.plan(ctx, c, &out[i]); err != nil {
 			refused = append(refused, &CandidateError{Index: i, Type: cmp.Or(c.Type, c.AutomationType), Field: field, Err: err})
 		}
-		out[i] = p
 	}
 	return out, errors.Join(refused...)
 }
 
-// plan returns the field at fault beside an error that does not name it.
-func (s *Scheduler) plan(ctx context.Context, c Candidate) (plan, string, error) {
-	if field, err := c.checkTenancy(); err != nil {
-		return plan{}, field, err
+// plan fills in p, a large struct of which there are many. It returns the field at
+// fault beside an error that does not name it.
+func (s *Scheduler) plan(ctx context.Context, c *Candidate, p *plan) (field string, err error) {
+	if field, err := checkTenancy(c.Scope, c.BusinessUnit); err != nil {
+		return field, err
 	}
 	if strings.Contains(c.TriggerKey, rerunMark) {
-		return plan{}, "TriggerKey", errors.New("holds " + rerunMark + ", which is kept for reruns by support")
+		return "TriggerKey", errors.New("holds " + rerunMark + ", which is kept for reruns by support")
 	}
 	switch {
 	case c.AutomationType == TypeReportSubscription:
-		return s.planReport(ctx, c)
+		*p, field, err = s.planReport(ctx, *c)
+		return field, err
 	case c.Run != "":
-		return plan{}, "Run", errors.New("is for reports")
+		return "Run", errors.New("is for reports")
 	case c.AutomationType != "" && c.AutomationType != TypeReminder:
-		return c.planHost()
+		return p.host(*c)
 	}
 	if err := checkName(c.Type); err != nil {
-		return plan{}, "Type", err
+		return "Type", err
 	}
 	t, registered := s.registry.reminder(c.Type)
 	if !registered {
 		t = ReminderType{Name: c.Type}
 	}
-	if c.Recurrence != nil {
-		return s.planRecurring(ctx, c, t)
+	switch {
+	case c.Recurrence != nil:
+		*p, field, err = s.planRecurring(ctx, *c, t)
+	case c.Threshold != nil:
+		*p, field, err = s.planThreshold(ctx, *c, t)
+	default:
+		return s.planReminder(ctx, *c, t, p)
 	}
-	if c.Threshold != nil {
-		return s.planThreshold(ctx, c, t)
-	}
-	return s.planReminder(ctx, c, t)
+	return field, err
 }
 
 // checkTenancy refuses what no part of the key looks at.
-func (c Candidate) checkTenancy() (field string, err error) {
+func checkTenancy(scope Scope, unit string) (field string, err error) {
 	for _, part := range []struct{ field, text string }{
-		{"Scope", string(c.Scope)}, {"BusinessUnit", c.BusinessUnit},
+		{"Scope", string(scope)}, {"BusinessUnit", unit},
 	} {
 		if part.text == "" {
 			continue
@@ -102,38 +105,38 @@ func (c Candidate) checkTenancy() (field string, err error) {
 	return "", nil
 }
 
-// planHost is the row of a type that the host added.
-func (c Candidate) planHost() (plan, string, error) {
+// host plans the row of a type that the host added.
+func (p *plan) host(c Candidate) (field string, err error) {
 	switch {
 	case c.Type != "" && c.Type != c.AutomationType:
-		return plan{}, "Type", errors.New("is for reminders; a host's type has its AutomationType only")
+		return "Type", errors.New("is for reminders; a host's type has its AutomationType only")
 	case !c.TargetDate.IsZero() || c.DaysBefore != 0:
-		return plan{}, "TargetDate", errors.New("is for reminders; a host's type has ScheduledOn")
+		return "TargetDate", errors.New("is for reminders; a host's type has ScheduledOn")
 	case c.Recurrence != nil:
-		return plan{}, "Recurrence", errors.New("is for reminders; a handler's Outcome may ask for the next run")
+		return "Recurrence", errors.New("is for reminders; a handler's Outcome may ask for the next run")
 	case c.Threshold != nil:
-		return plan{}, "Threshold", errors.New("is for reminders; a host's type has ScheduledOn")
+		return "Threshold", errors.New("is for reminders; a host's type has ScheduledOn")
 	case c.ScheduledOn.IsZero():
-		return plan{}, "ScheduledOn", errors.New("is not set")
+		return "ScheduledOn", errors.New("is not set")
 	}
 	c.TriggerKey = cmp.Or(c.TriggerKey, defaultTriggerKey)
 	key, err := keys.Host{Type: c.AutomationType, SourceType: c.Source.Type, Source: c.Source.ID, TriggerKey: c.TriggerKey}.Key()
 	if err != nil {
-		return plan{}, "", err
+		return "", err
 	}
 	c.Type, c.Setting = c.AutomationType, cmp.Or(c.Setting, c.AutomationType)
-	want := c.row(key, ScheduledRun, keys.Input{})
-	want.ScheduledOn = storage.Time(c.ScheduledOn)
-	return plan{want: want}, "", nil
+	c.fill(&p.want, key, ScheduledRun, keys.Input{})
+	p.want.ScheduledOn = storage.Time(c.ScheduledOn)
+	return "", nil
 }
 
-// planReminder is the row of a date-based reminder.
-func (s *Scheduler) planReminder(ctx context.Context, c Candidate, t ReminderType) (plan, string, error) {
+// planReminder plans the row of a date-based reminder.
+func (s *Scheduler) planReminder(ctx context.Context, c Candidate, t ReminderType, p *plan) (field string, err error) {
 	if !c.ScheduledOn.IsZero() {
-		return plan{}, "ScheduledOn", errors.New("is for types that hosts add; a reminder has TargetDate")
+		return "ScheduledOn", errors.New("is for types that hosts add; a reminder has TargetDate")
 	}
 	if !c.TargetDate.Valid() {
-		return plan{}, "TargetDate", errors.New("date " + c.TargetDate.String() + " does not exist")
+		return "TargetDate", errors.New("date " + c.TargetDate.String() + " does not exist")
 	}
 	c = c.reminder(t)
 	date := c.TargetDate.String()
@@ -142,26 +145,33 @@ func (s *Scheduler) planReminder(ctx context.Context, c Candidate, t ReminderTyp
 		TargetDate: date, OffsetDays: c.DaysBefore,
 	}.Key()
 	if err != nil {
-		return plan{}, "", err
+		return "", err
 	}
-	want := c.row(key, DateBased, keys.Input{TargetDate: date, OffsetDays: c.DaysBefore})
-	want.TargetDate = date
-	field, err := s.resolve(ctx, &want, c, t)
+	c.fill(&p.want, key, DateBased, keys.Input{TargetDate: date, OffsetDays: c.DaysBefore})
+	p.want.TargetDate = date
+	field, err = s.resolve(ctx, &p.want, c, t)
 	if errors.Is(err, civil.ErrSkipped) {
-		return plan{want: want, skipped: true}, "", nil
+		p.skipped = true
+		return "", nil
 	}
-	return plan{want: want, catchUp: cmp.Or(t.CatchUp, defaultCatchUp)}, field, err
+	p.catchUp = cmp.Or(t.CatchUp, defaultCatchUp)
+	return field, err
 }
 
-// row fills in what does not depend on the moment.
-func (c Candidate) row(key string, trigger TriggerType, in keys.Input) Schedule {
+// row is the row that the candidate asks for, without its moment.
+func (c *Candidate) row(key string, trigger TriggerType, in keys.Input) Schedule {
+	var r Schedule
+	c.fill(&r, key, trigger, in)
+	return r
+}
+
+// fill fills in what does not depend on the moment.
+func (c *Candidate) fill(r *Schedule, key string, trigger TriggerType, in keys.Input) {
 	in.BusinessUnit, in.SourceType, in.Source = c.BusinessUnit, c.Source.Type, c.Source.ID
 	in.Setting, in.TriggerType, in.TriggerKey = c.Setting, string(trigger), c.TriggerKey
 	in.Identity = c.Identity
-	return Schedule{
-		Record:         storage.Record{Scope: c.Scope, Key: key, Type: c.Type, Status: StatusPending, Lane: c.Lane},
-		AutomationType: c.AutomationType, TriggerType: trigger, BusinessUnit: c.BusinessUnit, Setting: c.Setting,
-		SourceType: c.Source.Type, Source: c.Source.ID, TriggerKey: c.TriggerKey, DaysBefore: c.DaysBefore,
-		InputHash: in.Hash(),
-	}
+	r.Scope, r.Key, r.Type, r.Status, r.Lane = c.Scope, key, c.Type, StatusPending, c.Lane
+	r.AutomationType, r.TriggerType, r.BusinessUnit, r.Setting = c.AutomationType, trigger, c.BusinessUnit, c.Setting
+	r.SourceType, r.Source, r.TriggerKey, r.DaysBefore = c.Source.Type, c.Source.ID, c.TriggerKey, c.DaysBefore
+	r.InputHash = in.Hash()
 }

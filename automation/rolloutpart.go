@@ -78,7 +78,7 @@ func (p RolloutPart) check() error {
 	for _, part := range []struct{ field, text string }{
 		{"Scope", string(p.Scope)}, {"Type", p.Type}, {"BusinessUnit", p.BusinessUnit}, {"Setting", p.Setting}, {"Source", p.Source},
 	} {
-		if _, err := (Candidate{BusinessUnit: part.text}).checkTenancy(); err != nil {
+		if _, err := checkTenancy("", part.text); err != nil {
 			return fmt.Errorf("automation: RolloutPart: %s: %w", part.field, err)
 		}
 	}

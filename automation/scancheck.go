@@ -43,12 +43,12 @@ func (c *Scan) check(triggers TriggerProvider) error {
 // checkAllowed refuses allowlists that name what cannot exist.
 func (c *Scan) checkAllowed() error {
 	for i, scope := range c.Scopes {
-		if field, err := (Candidate{Scope: scope}).checkTenancy(); err != nil || slices.Contains(c.Scopes[:i], scope) {
+		if field, err := checkTenancy(scope, ""); err != nil || slices.Contains(c.Scopes[:i], scope) {
 			return errors.Join(fmt.Errorf("the Scan's %s %d is named twice or cannot be one", cmp.Or(field, "Scope"), i), err)
 		}
 	}
 	for i, unit := range c.BusinessUnits {
-		if _, err := (Candidate{BusinessUnit: unit}).checkTenancy(); unit == "" || err != nil {
+		if _, err := checkTenancy("", unit); unit == "" || err != nil {
 			return errors.Join(fmt.Errorf("the Scan's BusinessUnit %d cannot be one", i), err)
 		}
 	}

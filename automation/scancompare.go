@@ -87,7 +87,7 @@ func (p *scannedPage) otherRows(ctx context.Context, tx storage.Tx, among []*sca
 		}
 	}
 	for keys := range slices.Chunk(missing, compareChunk) {
-		found, err := schedules.Find(ctx, tx, p.scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+		found, err := schedules.Find(ctx, tx, p.scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Unordered: true, Limit: len(keys)})
 		if err != nil {
 			return err
 		}

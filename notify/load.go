@@ -15,7 +15,7 @@ func loadPlaces[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], 
 	}
 	found := make(map[place]*R, len(places))
 	for scope, wanted := range byScope {
-		rows, err := t.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", wanted)}, Limit: len(wanted)})
+		rows, err := t.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", wanted)}, Unordered: true, Limit: len(wanted)})
 		if err != nil {
 			return nil, err
 		}

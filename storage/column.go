@@ -130,6 +130,11 @@ func (s *Schema) check(r Row) error {
 	if s.MaxRow > 0 && size > s.MaxRow {
 		return &RowSizeError{Table: s.Name, Size: size, Limit: s.MaxRow}
 	}
+	return s.checkName(r)
+}
+
+// checkName refuses what no row is called.
+func (s *Schema) checkName(r Row) error {
 	switch rec := r.record(); {
 	case rec.Scope == AnyScope:
 		return &ValueError{Table: s.Name, Column: "scope", Problem: "AnyScope is for reading only"}

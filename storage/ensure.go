@@ -42,79 +42,107 @@ type Decide[R any] func(stored, want *R) (outcome Outcome, write bool)
 // would abort a host's transaction. A table whose last batch mostly existed is
 // read before it is inserted into, so that replays write nothing at all.
 func (t *Table[R]) Ensure(ctx context.Context, tx Tx, decide Decide[R], want ...*R) ([]Ensured[R], error) {
-	if err := t.checkAll(t.rows(want)); err != nil {
+	rows := t.rows(want)
+	if err := t.checkNames(rows); err != nil {
 		return nil, err
 	}
-	out := make([]Ensured[R], len(want))
-	open := make([]int, len(want))
+	e := ensuring[R]{Table: t, tx: tx, decide: decide, want: want, out: make([]Ensured[R], len(want))}
+	e.checked = beside(len(rows), func() error { return t.checkAll(rows) })
+	err := e.run(ctx)
+	if refused := e.checked(); refused != nil { // wait for it, since it reads what is the caller's
+		return nil, refused
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.out, nil
+}
+
+// ensuring is one call of Ensure.
+type ensuring[R any] struct {
+	*Table[R]
+	tx     Tx
+	decide Decide[R]
+	want   []*R
+	out    []Ensured[R]
+	// checked says whether the wanted rows can be stored; nothing is decided or
+	// written before. They are checked while the database looks for them.
+	checked func() error
+}
+
+func (e *ensuring[R]) run(ctx context.Context) error {
+	open := make([]int, len(e.want))
 	for i := range open {
 		open[i] = i
 	}
 	for misses := 0; len(open) > 0; {
-		t.sort(want, open)
-		rest, err := t.ensureOnce(ctx, tx, decide, want, open, out)
+		e.sort(open)
+		rest, err := e.once(ctx, open)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(rest) == len(open) {
 			misses++
 		}
 		if misses == 3 {
-			return nil, fmt.Errorf("storage: %s: %d rows kept changing under Ensure: %w", t.Name, len(rest), ErrBusy)
+			return fmt.Errorf("storage: %s: %d rows kept changing under Ensure: %w", e.Name, len(rest), ErrBusy)
 		}
 		open = rest
 	}
-	return out, nil
+	return nil
 }
 
 // sort puts the indices into the order of the keys, so that concurrent batches
 // take their locks in one order.
-func (t *Table[R]) sort(want []*R, open []int) {
+func (e *ensuring[R]) sort(open []int) {
 	slices.SortStableFunc(open, func(a, b int) int {
-		ra, rb := t.Record(want[a]), t.Record(want[b])
+		ra, rb := e.Record(e.want[a]), e.Record(e.want[b])
 		return cmp.Or(cmp.Compare(ra.Scope, rb.Scope), cmp.Compare(ra.Key, rb.Key))
 	})
 }
 
-// ensureOnce settles what it can of the open indices and returns the others:
-// repeated keys, rows that vanished between the statements, lost swaps.
-func (t *Table[R]) ensureOnce(ctx context.Context, tx Tx, decide Decide[R], want []*R, open []int, out []Ensured[R]) ([]int, error) {
-	round, rest := t.distinct(want, open)
-	if !t.findFirst.Load() {
-		taken, err := t.insertSome(ctx, tx, want, round, out)
+// once settles what it can of the open indices and returns the others: repeated
+// keys, rows that vanished between the statements, lost swaps.
+func (e *ensuring[R]) once(ctx context.Context, open []int) ([]int, error) {
+	round, rest := e.distinct(open)
+	if !e.findFirst.Load() {
+		taken, err := e.insert(ctx, round)
 		if err != nil {
 			return nil, err
 		}
-		t.findFirst.Store(2*len(taken) > len(round))
-		missed, err := t.decideStored(ctx, tx, decide, want, taken, out)
+		e.findFirst.Store(2*len(taken) > len(round))
+		missed, err := e.decideStored(ctx, taken)
 		return append(rest, missed...), err
 	}
-	missing, err := t.decideStored(ctx, tx, decide, want, round, out)
+	missing, err := e.decideStored(ctx, round)
 	if err != nil {
 		return nil, err
 	}
-	t.findFirst.Store(2*len(missing) < len(round))
-	taken, err := t.insertSome(ctx, tx, want, missing, out)
+	e.findFirst.Store(2*len(missing) < len(round))
+	taken, err := e.insert(ctx, missing)
 	return append(rest, taken...), err
 }
 
-// insertSome inserts the rows of round and returns the indices of those whose
-// keys were taken.
-func (t *Table[R]) insertSome(ctx context.Context, tx Tx, want []*R, round []int, out []Ensured[R]) (taken []int, err error) {
+// insert inserts the rows of round and returns the indices of those whose keys
+// were taken.
+func (e *ensuring[R]) insert(ctx context.Context, round []int) (taken []int, err error) {
 	if len(round) == 0 {
 		return nil, nil
 	}
+	if err := e.checked(); err != nil {
+		return nil, err
+	}
 	batch := make([]Row, len(round))
 	for i, n := range round {
-		batch[i] = t.row(want[n])
+		batch[i] = e.row(e.want[n])
 	}
-	inserted, err := tx.Insert(ctx, &t.Schema, batch) // Ensure has checked them
+	inserted, err := e.tx.Insert(ctx, &e.Schema, batch)
 	if err != nil {
 		return nil, err
 	}
 	for i, n := range round {
 		if inserted[i] {
-			out[n] = Ensured[R]{Created, want[n]}
+			e.out[n] = Ensured[R]{Created, e.want[n]}
 		} else {
 			taken = append(taken, n)
 		}
@@ -122,9 +150,9 @@ func (t *Table[R]) insertSome(ctx context.Context, tx Tx, want []*R, round []int
 	return taken, nil
 }
 
-func (t *Table[R]) distinct(want []*R, open []int) (round, rest []int) {
+func (e *ensuring[R]) distinct(open []int) (round, rest []int) {
 	for i, n := range open {
-		if i > 0 && t.identity(want[n]) == t.identity(want[open[i-1]]) {
+		if i > 0 && e.identity(e.want[n]) == e.identity(e.want[open[i-1]]) {
 			rest = append(rest, n)
 		} else {
 			round = append(round, n)
@@ -146,11 +174,11 @@ func (t *Table[R]) identity(r *R) identity {
 // decideStored loads the rows whose keys exist, lets decide say what becomes of
 // them, saves those, and returns the indices that it did not settle. Rows are
 // read whole only to be written.
-func (t *Table[R]) decideStored(ctx context.Context, tx Tx, decide Decide[R], want []*R, taken []int, out []Ensured[R]) ([]int, error) {
-	found, again, err := t.decideOn(ctx, tx, t.deciding, decide, want, taken, out)
-	if err == nil && t.deciding != nil {
+func (e *ensuring[R]) decideStored(ctx context.Context, taken []int) ([]int, error) {
+	found, again, err := e.decideOn(ctx, e.deciding, taken)
+	if err == nil && e.deciding != nil {
 		var gone []int
-		found, gone, err = t.decideOn(ctx, tx, nil, decide, want, found, out)
+		found, gone, err = e.decideOn(ctx, nil, found)
 		again = append(again, gone...)
 	}
 	if err != nil {
@@ -158,9 +186,9 @@ func (t *Table[R]) decideStored(ctx context.Context, tx Tx, decide Decide[R], wa
 	}
 	save := make([]*R, len(found))
 	for i, n := range found {
-		save[i] = out[n].Row
+		save[i] = e.out[n].Row
 	}
-	err = t.Save(ctx, tx, save...)
+	err = e.Save(ctx, e.tx, save...)
 	if stale := (*StaleError)(nil); errors.As(err, &stale) {
 		for _, i := range stale.Rows {
 			again = append(again, found[i])
@@ -173,22 +201,25 @@ func (t *Table[R]) decideStored(ctx context.Context, tx Tx, decide Decide[R], wa
 // decideOn asks decide about the stored rows, of which it reads columns (nil:
 // all). It returns the indices of those that are to be written, and of those
 // that are not there.
-func (t *Table[R]) decideOn(ctx context.Context, tx Tx, columns []string, decide Decide[R], want []*R, taken []int, out []Ensured[R]) (write, gone []int, err error) {
+func (e *ensuring[R]) decideOn(ctx context.Context, columns []string, taken []int) (write, gone []int, err error) {
 	if len(taken) == 0 {
 		return nil, nil, nil
 	}
-	stored, err := t.load(ctx, tx, columns, want, taken)
+	stored, err := e.load(ctx, columns, taken)
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := e.checked(); err != nil {
+		return nil, nil, err
+	}
 	for _, n := range taken {
-		row, ok := stored[t.identity(want[n])]
+		row, ok := stored[e.identity(e.want[n])]
 		if !ok {
 			gone = append(gone, n)
 			continue
 		}
-		outcome, changed := decide(row, want[n])
-		out[n] = Ensured[R]{outcome, row}
+		outcome, changed := e.decide(row, e.want[n])
+		e.out[n] = Ensured[R]{outcome, row}
 		if changed {
 			write = append(write, n)
 		}
@@ -198,20 +229,20 @@ func (t *Table[R]) decideOn(ctx context.Context, tx Tx, columns []string, decide
 
 // load reads columns of the stored rows of the wanted identities, one statement
 // a scope.
-func (t *Table[R]) load(ctx context.Context, tx Tx, columns []string, want []*R, taken []int) (map[identity]*R, error) {
+func (e *ensuring[R]) load(ctx context.Context, columns []string, taken []int) (map[identity]*R, error) {
 	keys := map[Scope][]string{}
 	for _, n := range taken {
-		rec := t.Record(want[n])
+		rec := e.Record(e.want[n])
 		keys[rec.Scope] = append(keys[rec.Scope], rec.Key)
 	}
 	stored := make(map[identity]*R, len(taken))
 	for scope, keys := range keys {
-		rows, err := t.Find(ctx, tx, scope, Query{Columns: columns, Where: []Cond{In("key", keys)}, Limit: len(keys)})
+		rows, err := e.Find(ctx, e.tx, scope, Query{Columns: columns, Where: []Cond{In("key", keys)}, Unordered: true, Limit: len(keys)})
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range rows {
-			stored[t.identity(r)] = r
+			stored[e.identity(r)] = r
 		}
 	}
 	return stored, nil

@@ -3,6 +3,7 @@ package storage_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -226,3 +227,79 @@ func TestDecidingColumnsExist(t *testing.T) {
 	}()
 	visits().Deciding("gusts")
 }
+
+// Many rows are checked while the database looks for them. One that cannot be
+// stored stops all of them, whether they exist or not.
+func TestEnsureOfABadRowAmongManyDecidesAndWritesNothing(t *testing.T) {
+	t.Parallel()
+	ctx, table := t.Context(), visits()
+	bookings := func(guests int) (all []*visit) {
+		for i := range 200 {
+			all = append(all, booking(fmt.Sprint("b", i), guests))
+		}
+		return all
+	}
+	inTx(t, func(tx storage.Tx) error {
+		for _, when := range []string{"they are new", "they were inserted", "they were found"} {
+			bad := bookings(2)
+			bad[150].Note = "a\x00b"
+			x := &writes{Tx: tx}
+			_, err := table.Ensure(ctx, x, func(stored, _ *visit) (storage.Outcome, bool) {
+				t.Errorf("when %s: %s was decided on", when, stored.Key)
+				return storage.Unchanged, false
+			}, bad...)
+			if refused := (*storage.ValueError)(nil); !errors.As(err, &refused) || refused.Column != "note" || x.writes > 0 {
+				t.Errorf("when %s: %d writes: %v", when, x.writes, err)
+			}
+			if _, err := table.Ensure(ctx, tx, more, bookings(1)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// writes counts what changes rows.
+type writes struct {
+	storage.Tx
+	writes int
+}
+
+func (x *writes) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	x.writes++
+	return x.Tx.Insert(ctx, s, rows)
+}
+
+func (x *writes) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	x.writes++
+	return x.Tx.Update(ctx, s, rows)
+}
+
+// A host's own JSON type may panic.
+func TestAPanicWhileManyRowsAreCheckedComesBack(t *testing.T) {
+	t.Parallel()
+	table := storage.Define[explosive]("explosive")
+	rows := make([]*explosive, 200)
+	for i := range rows {
+		rows[i] = &explosive{Record: storage.Record{Key: fmt.Sprint(i)}}
+	}
+	inTx(t, func(tx storage.Tx) error {
+		defer func() {
+			if r := recover(); r != "it went off" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		_, err := table.Ensure(t.Context(), tx, func(_, _ *explosive) (storage.Outcome, bool) { return storage.Unchanged, false }, rows...)
+		t.Errorf("it returned: %v", err)
+		return nil
+	})
+}
+
+type explosive struct {
+	storage.Record
+	Bomb bomb `db:"bomb,json"`
+}
+
+type bomb struct{}
+
+func (bomb) MarshalJSON() ([]byte, error) { panic("it went off") }

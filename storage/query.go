@@ -107,6 +107,9 @@ type Query struct {
 	// means by id alone. NULLs sort first (last when Desc).
 	OrderBy string
 	Desc    bool
+	// Unordered rows come in any order, which spares the database a sort. It counts
+	// only without OrderBy, Desc and After.
+	Unordered bool
 	// Limit is required: at most so many rows come back.
 	Limit int
 	// After continues behind the last row of the page before (keyset paging).

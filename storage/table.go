@@ -44,6 +44,15 @@ func (t *Table[R]) checkAll(rows []Row) error {
 	return nil
 }
 
+func (t *Table[R]) checkNames(rows []Row) error {
+	for _, r := range rows {
+		if err := t.checkName(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Find returns the rows of scope that q describes.
 func (t *Table[R]) Find(ctx context.Context, tx Tx, scope Scope, q Query) ([]*R, error) {
 	rows, err := tx.Select(ctx, &t.Schema, scope, q)

@@ -14,8 +14,18 @@ var storageMutants = []mutant{
 	},
 	{
 		Name: "I-3 Ensure writes a row of which it has read a part", File: "storage/ensure.go",
-		Old: "if err == nil && t.deciding != nil {", New: "if err == nil && false {",
+		Old: "if err == nil && e.deciding != nil {", New: "if err == nil && false {",
 		Package: "./storage", Run: "TestEnsureReadsDecidingColumns",
+	},
+	{
+		Name: "storage: rows are decided on before they are checked", File: "storage/ensure.go",
+		Old: "\tif err := e.checked(); err != nil {\n\t\treturn nil, nil, err\n\t}\n", New: "",
+		Package: "./storage", Run: "TestEnsureOfABadRow",
+	},
+	{
+		Name: "storage: rows are inserted before they are checked", File: "storage/ensure.go",
+		Old: "\tif err := e.checked(); err != nil {\n\t\treturn nil, err\n\t}\n\tbatch", New: "\tbatch",
+		Package: "./storage", Run: "TestEnsureOfABadRow",
 	},
 	{
 		Name: "I-2 Ensure selects and then inserts", File: "storage/ensure.go",

@@ -17,6 +17,14 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 		w.same("rows of no limit", len(w.find("", storage.Query{})), 0)
 	}},
 	{"Columns are read beside id, scope and key, and no others", onlyColumns},
+	{"Unordered rows are the same rows, at most Limit of them", func(w *world) {
+		w.insert(newThings("c", "a", "b", "d")...)
+		some := []storage.Cond{storage.In("key", []string{"b", "c", "d", "nobody"})}
+		got := keysOf(w.find("", storage.Query{Where: some, Unordered: true, Limit: 9}))
+		slices.Sort(got)
+		w.same("keys", got, []string{"b", "c", "d"})
+		w.same("rows", len(w.find("", storage.Query{Where: some, Unordered: true, Limit: 2})), 2)
+	}},
 	{"Desc alone is by id backwards", func(w *world) {
 		w.insert(newThings("c", "a", "b")...)
 		rows := w.find("", storage.Query{Desc: true, Limit: 10})

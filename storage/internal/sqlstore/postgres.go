@@ -71,13 +71,14 @@ func (postgres) swap(ctx context.Context, x *tx, s *swap, lead []any, rows []sto
 	})
 }
 
-// in looks each key or id up by itself: their lists are long, and without
-// statistics the planner would read all rows of the scope.
+// in hides how long a list of keys or ids is: for long ones the planner would read
+// all rows of the scope, if it has no statistics.
 func (postgres) in(column string, kind storage.Kind) string {
+	array := "?::" + postgresDDL.kinds[kind] + "[]"
 	if column == `"key"` || column == `"id"` {
-		return column + " IN (SELECT unnest((SELECT ?::" + postgresDDL.kinds[kind] + "[])))"
+		return column + " = ANY((SELECT " + array + ")::" + postgresDDL.kinds[kind] + "[])"
 	}
-	return column + " = ANY(?::" + postgresDDL.kinds[kind] + "[])"
+	return column + " = ANY(" + array + ")"
 }
 
 func (postgres) value(v any) any {

@@ -64,7 +64,9 @@ func (b *builder) order(q *storage.Query) error {
 		if q.After != nil {
 			b.write(` AND "id" `+comparison+" ?", q.After.ID)
 		}
-		b.write(` ORDER BY "id"` + direction)
+		if !q.Unordered {
+			b.write(` ORDER BY "id"` + direction)
+		}
 		return nil
 	}
 	column := b.schema.Column(q.OrderBy)

@@ -10,16 +10,18 @@ CREATE TABLE {automation_scheduler} (
 	abandoned            boolean NOT NULL,
 	is_on_support_hold   boolean NOT NULL, -- never due until a person releases it
 	due_on               timestamptz,
+	scheduled_on         timestamptz, -- the moment in UTC; scheduled_local_date and what follows say how it came about
 	scope                text COLLATE "C" NOT NULL,
 	key                  text COLLATE "C" NOT NULL, -- the SchedulerKey
 	source_type          text COLLATE "C" NOT NULL, -- the entity that it is about, and
 	source               text COLLATE "C" NOT NULL, -- its id
 	setting              text COLLATE "C" NOT NULL, -- id of the reminder setting
+	automation_type      text NOT NULL, -- Reminder, or a type that a host added
+	hold_reason          text NOT NULL,
 	type                 text NOT NULL, -- reminder type or automation type that serves it
 	status               text NOT NULL,
 	lease_expires_on     timestamptz,
 	claim_token          text NOT NULL,
-	automation_type      text NOT NULL, -- Reminder, or a type that a host added
 	trigger_type         text NOT NULL, -- DateBased, ScheduledRun
 	business_unit        text NOT NULL,
 	trigger_key          text NOT NULL,
@@ -27,7 +29,6 @@ CREATE TABLE {automation_scheduler} (
 	days_before          bigint NOT NULL,
 	input_hash           text NOT NULL, -- what the row stands for: SHA-256, hex
 	created_on           timestamptz,
-	scheduled_on         timestamptz, -- the moment in UTC; how it came about:
 	scheduled_local_date text NOT NULL, -- 2006-01-02
 	send_at              text NOT NULL, -- 09:00
 	time_zone            text NOT NULL, -- IANA name
@@ -39,7 +40,6 @@ CREATE TABLE {automation_scheduler} (
 	ended_on             timestamptz, -- NULL while the row is open
 	reason_code          text NOT NULL, -- of the last failure or the end
 	diagnostics          text NOT NULL, -- the last error, at most 500 bytes
-	hold_reason          text NOT NULL,
 	hold_detail          text NOT NULL,
 	event_type           text NOT NULL, -- the event that last wrote it; empty: the host
 	event_id             text NOT NULL,
