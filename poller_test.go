@@ -139,7 +139,7 @@ func TestAPassTakesAConstantNumberOfStatements(t *testing.T) {
 	if len(few) > 80 {
 		t.Errorf("%d statements:\n%s", len(few), strings.Join(few, "\n"))
 	}
-	const concurrency = 16
+	const concurrency = 64
 	groups := (500 + concurrency - 1) / concurrency
 	if diff := cmp.Diff([]groupStatements{{1, 1, 1}, {groups, groups, groups}}, []groupStatements{fewCalls, manyCalls}); diff != "" {
 		t.Errorf("statements before calls:\n%s", diff)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -45,7 +46,7 @@ func (e StatusEvent) check() error {
 		return errors.New("its Kind is unknown")
 	case e.MessageID == "" && e.ProviderMessageID == "":
 		return errors.New("it has neither MessageID nor ProviderMessageID")
-	case e.MessageID != code(e.MessageID) || e.ProviderMessageID != code(e.ProviderMessageID):
+	case e.MessageID != storable.Code(e.MessageID) || e.ProviderMessageID != storable.Code(e.ProviderMessageID):
 		return errors.New("an id is longer than 200 bytes or holds control characters")
 	}
 	return nil
@@ -80,7 +81,7 @@ func (e StatusEvent) row(now time.Time) (*deliveryEvent, error) {
 	return &deliveryEvent{
 		Record: storage.Record{Key: key, Type: e.Provider, Status: StatusWaiting, DueOn: now.Add(matchWaits[0])},
 		Kind:   e.Kind, MessageID: e.MessageID, ProviderMessageID: e.ProviderMessageID,
-		Code: code(e.Code), Lasting: e.Lasting, On: on, ReceivedOn: now,
+		Code: storable.Code(e.Code), Lasting: e.Lasting, On: on, ReceivedOn: now,
 	}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -38,7 +39,7 @@ func (m *OutgoingMessage) released(now time.Time) {
 // accepted is the provider's receipt.
 func (m *OutgoingMessage) accepted(on time.Time, r Receipt) {
 	m.become(StatusSentToProvider)
-	m.SentOn, m.ProviderMessageID = on, code(r.ID)
+	m.SentOn, m.ProviderMessageID = on, storable.Code(r.ID)
 	m.DueOn, m.NextRetryOn, m.ReasonCode = time.Time{}, time.Time{}, ""
 	m.unhold()
 }
@@ -49,9 +50,9 @@ func (m *OutgoingMessage) settled(now time.Time, r Receipt, err error) {
 	case e == nil:
 		m.accepted(now, r)
 	case e.Class == ClassPermanent:
-		m.refusedForGood(now, code(e.Code))
+		m.refusedForGood(now, storable.Code(e.Code))
 	case e.Class == ClassUnknown:
-		m.doubted(now, code(e.Code))
+		m.doubted(now, storable.Code(e.Code))
 	default:
 		m.refused(now, e)
 	}
@@ -60,9 +61,9 @@ func (m *OutgoingMessage) settled(now time.Time, r Receipt, err error) {
 // refused is a definite refusal that may not last: back-off, at least as long
 // as the provider asks for, then FailedFinal.
 func (m *OutgoingMessage) refused(now time.Time, e *SendError) {
-	next, ok := m.Tries.failed(now, m.Key, code(e.Code))
+	next, ok := m.Tries.failed(now, m.Key, storable.Code(e.Code))
 	if !ok {
-		m.refusedForGood(now, code(e.Code))
+		m.refusedForGood(now, storable.Code(e.Code))
 		return
 	}
 	asked := storage.Time(now.Add(min(e.RetryAfter, maxRetryAfter)))
@@ -112,13 +113,13 @@ func (m *OutgoingMessage) abandoned(now time.Time) {
 // skip ends a message that is no longer wanted.
 func (m *OutgoingMessage) skip(now time.Time, reason string) {
 	m.become(StatusSkipped)
-	m.ReasonCode = code(reason)
+	m.ReasonCode = storable.Code(reason)
 	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
 }
 
 // deferTo makes the message wait; no try is counted.
 func (m *OutgoingMessage) deferTo(until time.Time, reason string) {
-	m.ReasonCode = code(reason)
+	m.ReasonCode = storable.Code(reason)
 	m.retryOn(storage.Time(until))
 }
 

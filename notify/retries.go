@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/backoff"
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -37,7 +38,7 @@ func forGood(err error) bool {
 func reasonOf(err error, other string) string {
 	var e *SendError
 	if errors.As(err, &e) && e.Code != "" {
-		return code(e.Code)
+		return storable.Code(e.Code)
 	}
 	return other
 }

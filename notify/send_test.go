@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
@@ -128,7 +129,7 @@ func TestAnAcceptanceWithAnUnstorableReceiptIsKept(t *testing.T) {
 		h.waiting()
 		h.answer = func(context.Context, Message) (Receipt, error) { return Receipt{ID: "a\x00b\xff" + long}, nil }
 		h.drain()
-		if m := h.status(StatusSentToProvider); len(m.ProviderMessageID) > maxCode || m.ProviderMessageID[:2] != "ab" {
+		if m := h.status(StatusSentToProvider); len(m.ProviderMessageID) > storable.MaxCode || m.ProviderMessageID[:2] != "ab" {
 			t.Errorf("provider id is %q", m.ProviderMessageID)
 		}
 	})

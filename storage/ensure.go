@@ -39,8 +39,8 @@ type Decide[R any] func(stored, want *R) (outcome Outcome, write bool)
 // the stored row with the same scope and key. Results are in the order of the
 // arguments. It takes a constant number of statements unless rows repeat a key
 // or other writers interfere, and no statement that fails on a conflict, which
-// would abort a host's transaction. A table whose last batch mostly existed is
-// read before it is inserted into, so that replays write nothing at all.
+// would abort a host's transaction. A table is read before it is inserted into,
+// so that replays write nothing at all, unless its last batch was mostly new.
 func (t *Table[R]) Ensure(ctx context.Context, tx Tx, decide Decide[R], want ...*R) ([]Ensured[R], error) {
 	rows := t.rows(want)
 	if err := t.checkNames(rows); err != nil {
@@ -105,12 +105,12 @@ func (e *ensuring[R]) sort(open []int) {
 // keys, rows that vanished between the statements, lost swaps.
 func (e *ensuring[R]) once(ctx context.Context, open []int) ([]int, error) {
 	round, rest := e.distinct(open)
-	if !e.findFirst.Load() {
+	if e.insertFirst.Load() {
 		taken, err := e.insert(ctx, round)
 		if err != nil {
 			return nil, err
 		}
-		e.findFirst.Store(2*len(taken) > len(round))
+		e.insertFirst.Store(2*len(taken) <= len(round))
 		missed, err := e.decideStored(ctx, taken)
 		return append(rest, missed...), err
 	}
@@ -118,7 +118,7 @@ func (e *ensuring[R]) once(ctx context.Context, open []int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.findFirst.Store(2*len(missing) < len(round))
+	e.insertFirst.Store(2*len(missing) >= len(round))
 	taken, err := e.insert(ctx, missing)
 	return append(rest, taken...), err
 }

@@ -60,9 +60,9 @@ func (s *Schema) Column(name string) *Column {
 // Table is the typed front of a schema: its verbs take and give []*R.
 type Table[R any] struct {
 	Schema
-	row       func(*R) Row
-	deciding  []string    // see Deciding
-	findFirst atomic.Bool // the last Ensure found most of its rows
+	row         func(*R) Row
+	deciding    []string    // see Deciding
+	insertFirst atomic.Bool // the last Ensure found few of its rows
 }
 
 // Row returns r as an adapter sees it.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
@@ -83,10 +84,10 @@ func (s *Service) apply(it *sending, v notify.Verdict) bool {
 	switch v.Action {
 	case notify.ActionDefer:
 		r.NextTryOn = storage.Time(later(v.Until, now.Add(minDefer)))
-		r.ReasonCode = code(v.Reason)
+		r.ReasonCode = storable.Code(v.Reason)
 		return false
 	case notify.ActionSkip:
-		reason := cmp.Or(code(v.Reason), DeliverySkipped)
+		reason := cmp.Or(storable.Code(v.Reason), DeliverySkipped)
 		r.logNoCall(now, DeliverySkipped, reason)
 		r.stop(now, reason)
 		return false

@@ -20,33 +20,36 @@ func (c *checker) messages(messages []MessageText) {
 			c.add(strictjson.Member(at, "ordinal"), "is not from 0 to %d", maxReminders)
 		}
 		ordinals.say(strictjson.Member(at, "ordinal"), strconv.Itoa(m.Ordinal))
-		c.template(strictjson.Member(at, "subject"), m.Subject, maxLine, "", parseText, sampleText)
-		c.template(strictjson.Member(at, "text"), m.Text, maxProse, lineBreaks, parseText, sampleText)
-		c.template(strictjson.Member(at, "html"), m.HTML, maxHTML, lineBreaks, parseHTML, sampleHTML)
+		c.template(at, "subject", m.Subject, maxLine, "", parseText, sampleText)
+		c.template(at, "text", m.Text, maxProse, lineBreaks, parseText, sampleText)
+		c.template(at, "html", m.HTML, maxHTML, lineBreaks, parseHTML, sampleHTML)
 	}
 }
 
 // maxHTML bounds an HTML template in characters.
 const maxHTML = 100_000
 
-// template checks a text whose locales are templates.
-func (c *checker) template(path string, t Text, limit int, allowed string, parse func(string) error, sample func(string) (string, error)) {
+// template checks a member of a message whose locales are templates.
+func (c *checker) template(at, name string, t Text, limit int, allowed string, parse func(name, text string) error, sample func(name, text string) (string, error)) {
+	path := strictjson.Member(at, name)
 	c.text(path, t, limit, allowed)
 	for _, locale := range slices.Sorted(maps.Keys(t)) {
-		if err := parse(t[locale]); err != nil {
+		if err := parse(name, t[locale]); err != nil {
 			c.add(t.path(path, locale), "is no template: %v", err)
-		} else if _, err := sample(t[locale]); err != nil {
+		} else if err := endless(name, t[locale]); err != nil {
+			c.add(t.path(path, locale), "cannot be run: %v", err)
+		} else if _, err := sample(name, t[locale]); err != nil {
 			c.add(t.path(path, locale), "cannot be run: %v", errors.Unwrap(err))
 		}
 	}
 }
 
-func parseText(text string) error {
-	_, err := template.New("text").Parse(text)
+func parseText(name, text string) error {
+	_, err := template.New(name).Parse(text)
 	return err
 }
 
-func parseHTML(text string) error {
-	_, err := htmltemplate.New("html").Parse(text)
+func parseHTML(name, text string) error {
+	_, err := htmltemplate.New(name).Parse(text)
 	return err
 }

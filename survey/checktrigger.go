@@ -1,10 +1,14 @@
 package survey
 
 import (
+	"fmt"
 	"regexp"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/internal/strictjson"
+	"github.com/belfry-go/belfry/keys"
 )
 
 // maxDelay bounds every length of time in a trigger, and the whole schedule.
@@ -44,6 +48,9 @@ func (c *checker) recipe(path string, recipe []string) {
 		if problem := pathProblem(p); problem != "" {
 			c.add(at, "%s", problem)
 		}
+		if strings.Contains(p, "=") {
+			c.add(at, "holds an equals sign, which stands between path and value in what is hashed")
+		}
 		c.characters(at, p, maxName, "")
 		paths.say(at, p)
 	}
@@ -52,12 +59,18 @@ func (c *checker) recipe(path string, recipe []string) {
 // eventPath are the paths that an event has values at.
 var eventPath = regexp.MustCompile(`^(templateId|recipient\.(address|locale|customerRef)|candidate\.(?s:.)+)$`)
 
-// pathProblem says why an event has nothing at a path.
+// pathProblem says why no event has anything at a path. A path of the payload may be
+// misspelt all the same: what is in payloads is not known.
 func pathProblem(path string) string {
-	if eventPath.MatchString(path) {
-		return ""
+	switch {
+	case !eventPath.MatchString(path):
+		return "is none of templateId, recipient.address, recipient.locale, recipient.customerRef and candidate.…"
+	case strings.HasSuffix(path, "."):
+		return "ends with a dot, as no path of an event does"
+	case len(path) > keys.MaxPartLen && utf8.RuneCountInString(path) <= maxName:
+		return fmt.Sprintf("has %d bytes, more than the %d of the longest path of an event", len(path), keys.MaxPartLen)
 	}
-	return "is none of templateId, recipient.address, recipient.locale, recipient.customerRef and candidate.…"
+	return ""
 }
 
 // schedule checks the lengths of time of a trigger.

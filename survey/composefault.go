@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 )
@@ -35,7 +36,7 @@ func (s *Service) logRender(ctx context.Context, r *Instance, err error) {
 	case s.options.Renderer == nil && errors.As(err, &t):
 		s.logUncomposed(ctx, r, "a text of the definition failed", slog.String("template", templatePlace(t)))
 	case errors.As(err, &e):
-		s.logUncomposed(ctx, r, "a renderer failed", slog.String("type", fmt.Sprintf("%T", cmp.Or(e.Err, err))), slog.String("code", code(e.Code)))
+		s.logUncomposed(ctx, r, "a renderer failed", slog.String("type", fmt.Sprintf("%T", cmp.Or(e.Err, err))), slog.String("code", storable.Code(e.Code)))
 	default:
 		s.logUncomposed(ctx, r, "a renderer failed", slog.String("type", fmt.Sprintf("%T", err)))
 	}

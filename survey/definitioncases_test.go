@@ -62,9 +62,13 @@ var definitionCases = map[string]definitionCase{
 	"an ordinal twice":   {definition: `{"messages": [{"ordinal": 1, "text": "a"}, {"ordinal": 1, "text": "b"}]}`, faults: []string{"messages[1].ordinal: is the same as messages[0].ordinal"}, blind: true},
 	"a bad ordinal":      {definition: messageJSON(`"ordinal": 21, "text": "a"`), faults: []string{"messages[0].ordinal: is not from 0 to 20"}},
 	"half an ordinal":    {definition: messageJSON(`"ordinal": 0.5, "text": "a"`), faults: []string{"messages[0].ordinal: is the number 0.5, not a whole number"}},
-	"a bad template":     {definition: messageJSON(`"ordinal": 0, "subject": "{{", "text": {"en": "{{.URL}}", "ar": "{{if}}"}, "html": "{{end}}"`), faults: []string{"messages[0].subject: is no template: template: text:1: unclosed action", "messages[0].text.ar: is no template: template: text:1: missing value for if", "messages[0].html: is no template: template: html:1: unexpected {{end}}"}, blind: true},
-	"a misspelt field":   {definition: messageJSON(`"ordinal": 0, "subject": "{{.URI}}", "text": {"en": "{{.URL}}", "ar": "{{.Value}} {{.URL}}"}, "html": "<p>{{.Url}}"`), faults: []string{"messages[0].subject: cannot be run: template: text:1:2: executing \"text\" at <.URI>: can't evaluate field URI in type survey.sample", "messages[0].text.ar: cannot be run: template: text:1:2: executing \"text\" at <.Value>: wrong number of args for Value: want 1 got 0", "messages[0].html: cannot be run: template: html:1:5: executing \"html\" at <.Url>: can't evaluate field Url in type survey.sample"}, blind: true},
+	"a bad template":     {definition: messageJSON(`"ordinal": 0, "subject": "{{", "text": {"en": "{{.URL}}", "ar": "{{if}}"}, "html": "{{end}}"`), faults: []string{"messages[0].subject: is no template: template: subject:1: unclosed action", "messages[0].text.ar: is no template: template: text:1: missing value for if", "messages[0].html: is no template: template: html:1: unexpected {{end}}"}, blind: true},
+	"a misspelt field":   {definition: messageJSON(`"ordinal": 0, "subject": "{{.URI}}", "text": {"en": "{{.URL}}", "ar": "{{.Value}} {{.URL}}"}, "html": "<p>{{.Url}}"`), faults: []string{"messages[0].subject: cannot be run: template: subject:1:2: executing \"subject\" at <.URI>: can't evaluate field URI in type survey.sample", "messages[0].text.ar: cannot be run: template: text:1:2: executing \"text\" at <.Value>: wrong number of args for Value: want 1 got 0", "messages[0].html: cannot be run: template: html:1:5: executing \"html\" at <.Url>: can't evaluate field Url in type survey.sample"}, blind: true},
 	"no such template":   {definition: messageJSON(`"ordinal": 0, "text": "a", "html": "{{template \"x\"}}"`), faults: []string{"messages[0].html: cannot be run: html/template:html:1:11: no such template \"x\""}, blind: true},
+	"a range":            {definition: messageJSON(`"ordinal": 0, "subject": "{{range 9000000000}}{{end}}", "text": "a\n{{if .URL}}b{{else}}{{with .Survey}}{{range $.Metadata}}c{{end}}{{end}}{{end}}", "html": "{{define \"row\"}}{{range .SurveyID}}{{end}}{{end}}{{template \"row\" .}}"`), faults: []string{"messages[0].subject: cannot be run: subject:1:8: there is no list for a range to go through", "messages[0].text: cannot be run: text:2:44: there is no list for a range to go through", "messages[0].html: cannot be run: html:1:24: there is no list for a range to go through"}, blind: true},
+	"recursion":          {definition: messageJSON(`"ordinal": 0, "subject": "{{template \"subject\" .}}", "text": "{{define \"a\"}}{{template \"b\"}}{{end}}{{define \"b\"}}{{template \"a\"}}{{end}}{{template \"a\"}}", "html": "{{define \"a\"}}{{if .}}{{template \"a\" slice . 1}}{{template \"a\" slice . 1}}{{end}}{{end}}{{template \"a\" .Survey}}"`), faults: []string{`messages[0].subject: cannot be run: subject:1:11: template "subject" runs itself`, `messages[0].text: cannot be run: text:1:62: template "a" runs itself`, `messages[0].html: cannot be run: html:1:33: template "a" runs itself`}, blind: true},
+	"too many runs":      {definition: messageJSON(`"ordinal": 0, "text": "` + doubling + `"`), faults: []string{"messages[0].text: cannot be run: text:1:706: templates run each other more than 1000 times"}, blind: true},
+	"many runs":          {definition: messageJSON(`"ordinal": 0, "text": "{{define \"a\"}}a{{end}}{{define \"b\"}}{{template \"a\"}}{{template \"a\"}}{{end}}{{if .URL}}` + strings.Repeat(`{{template \"b\"}}`, 300) + `{{else}}` + strings.Repeat(`{{template \"b\"}}`, 300) + `{{end}}"`)},
 	"parts of a value":   {definition: messageJSON(`"ordinal": 0, "text": "{{slice (.Value \"vin\") 9 17}} {{.LinkData.Value \"x\"}} {{with $}}{{.Lang}}{{end}} {{.SurveyID}} {{.URL}}"`)},
 	"a subject of two":   {definition: messageJSON(`"ordinal": 0, "subject": "a\r\nBcc: b", "text": "a"`), faults: []string{"messages[0].subject: holds the control character U+000D"}},
 	"many messages":      {definition: `{"messages": [` + strings.Join(times(22, func(i int) string { return fmt.Sprintf(`{"ordinal": %d, "text": "a"}`, i) }), ", ") + `]}`, faults: []string{"messages: has 22 elements, more than 21", "messages[21].ordinal: is not from 0 to 20"}},
@@ -74,3 +78,13 @@ var definitionCases = map[string]definitionCase{
 func localesJSON(n int, text string) []string {
 	return times(n, func(i int) string { return fmt.Sprintf(`"%s": %q`, []string{"en", "ar", "ku"}[i], text) })
 }
+
+// doubling is a text of little more than a thousand characters that would print its
+// last word a million times.
+var doubling = func() string {
+	text := `{{define \"t20\"}}{{end}}{{template \"t0\"}}`
+	for i := range 20 {
+		text += fmt.Sprintf(`{{define \"t%d\"}}{{template \"t%d\"}}{{template \"t%[2]d\"}}{{end}}`, i, i+1)
+	}
+	return text
+}()

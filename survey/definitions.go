@@ -46,7 +46,11 @@ func (s versionSet) of(ref versionRef) (*version, error) {
 	return v.version, v.err
 }
 
-// versionsOf is versionOf for many. Versions that this process has parsed are not read
+// versionsAtOnce is how many versions one call reads: a definition has up to
+// maxDefinition.
+const versionsAtOnce = 50
+
+// versionsOf is versionOf for at most versionsAtOnce. Versions that this process has parsed are not read
 // again if the references have their hashes; of others only the hashes are read. Each
 // takes one statement a scope.
 func (s *Service) versionsOf(ctx context.Context, tx storage.Tx, refs ...versionRef) (versionSet, error) {

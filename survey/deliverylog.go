@@ -3,16 +3,16 @@ package survey
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // logCall notes what came of the call under way, to be written with the row.
 func (i *Instance) logCall(now time.Time, status, providerID, reason string) {
 	e := i.entry(now, status, reason)
-	e.Attempt, e.StartedOn, e.ProviderMessageID = i.Calls, i.CallStartedOn, code(providerID)
+	e.Attempt, e.StartedOn, e.ProviderMessageID = i.Calls, i.CallStartedOn, storable.Code(providerID)
 	i.Log = append(i.Log, e)
 }
 
@@ -53,22 +53,4 @@ func (s *Service) writeLog(ctx context.Context, tx storage.Tx, rows []*Instance)
 	}
 	_, err := deliveries.Insert(ctx, tx, entries...)
 	return err
-}
-
-// maxCode bounds what a channel or gate may have us store as a code or an id.
-const maxCode = 200
-
-// code makes a text from outside storable: short, valid and without control
-// characters, so that no provider's answer keeps a row from being settled.
-func code(s string) string {
-	clean := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, ""))
-	if len(clean) > maxCode {
-		clean = strings.ToValidUTF8(clean[:maxCode], "")
-	}
-	return clean
 }

@@ -48,7 +48,7 @@ func (s *Service) walk(ctx context.Context, scope Scope, q ResponseQuery, column
 			return total, err
 		}
 		if len(page) > 0 {
-			q.After = page[len(page)-1].ID
+			q.After = page[len(page)-1].position()
 			if err := visit(page); err != nil {
 				return total, err
 			}

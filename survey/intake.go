@@ -28,12 +28,13 @@ type intake struct {
 }
 
 // listener is a trigger that wants events of the batch's kind. One that this process
-// cannot read has an error, which fails its instances and harms no others.
+// cannot read has an error, which fails its instances and harms no others. It keeps
+// nothing else of its version: there may be thousands of large ones.
 type listener struct {
-	row     *triggerRow
-	version *version
-	trigger *Trigger
-	err     error
+	row          *triggerRow
+	businessUnit string
+	trigger      *Trigger
+	err          error
 }
 
 func (l *listener) wants(e *event) bool {
@@ -56,6 +57,16 @@ func (in *intake) listen(ctx context.Context) error {
 	slices.SortFunc(rows, func(a, b *triggerRow) int {
 		return cmp.Or(cmp.Compare(a.SurveyID, b.SurveyID), cmp.Compare(a.TriggerID, b.TriggerID))
 	})
+	for some := range slices.Chunk(rows, versionsAtOnce) {
+		if err := in.hear(ctx, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hear looks some triggers up in their versions.
+func (in *intake) hear(ctx context.Context, rows []*triggerRow) error {
 	refs := make([]versionRef, len(rows))
 	for i, row := range rows {
 		refs[i] = row.ref()
@@ -66,8 +77,9 @@ func (in *intake) listen(ctx context.Context) error {
 	}
 	for i, row := range rows {
 		l := listener{row: row}
-		if l.version, l.err = versions.of(refs[i]); l.err == nil {
-			l.find()
+		v, err := versions.of(refs[i])
+		if l.err = err; err == nil {
+			l.find(v)
 		}
 		if l.err != nil || l.trigger.Enabled {
 			in.listeners = append(in.listeners, l)
@@ -76,9 +88,10 @@ func (in *intake) listen(ctx context.Context) error {
 	return nil
 }
 
-// find looks the trigger up in its version.
-func (l *listener) find() {
-	if l.trigger = l.version.trigger(l.row.TriggerID); l.trigger == nil {
+// find takes the trigger from its version.
+func (l *listener) find(v *version) {
+	l.businessUnit = v.BusinessUnit
+	if l.trigger = v.trigger(l.row.TriggerID); l.trigger == nil {
 		l.err = fmt.Errorf("survey: version %d of survey %d has no trigger %s", l.row.VersionNumber, l.row.SurveyID, l.row.TriggerID)
 	}
 }
@@ -135,7 +148,7 @@ func identify(e *event, l listener) (hash, key string, err error) {
 	if hash, err = e.hash(l.trigger.DedupRecipe); err != nil {
 		return "", "", err
 	}
-	k := keys.SurveyInstance{Survey: l.version.SurveyID, Trigger: l.trigger.ID, Hash: hash}
+	k := keys.SurveyInstance{Survey: l.row.SurveyID, Trigger: l.trigger.ID, Hash: hash}
 	if l.trigger.DedupScope == DedupSurvey {
 		k.Trigger = ""
 	}
@@ -158,7 +171,7 @@ func (in *intake) instance(e *event, l listener, hash, key string) (*Instance, e
 	row := &Instance{
 		Record:   storage.Record{Scope: in.batch.Scope, Key: key, Type: t.Channel, Status: StatusPending},
 		PublicID: id, LinkKey: in.link.ID(), LinkHash: linkHash(in.link.Token(id)),
-		SurveyID: l.version.SurveyID, SurveyVersion: l.version.Number, BusinessUnit: l.version.BusinessUnit, TriggerID: t.ID,
+		SurveyID: l.row.SurveyID, SurveyVersion: l.row.VersionNumber, BusinessUnit: l.businessUnit, TriggerID: t.ID,
 		TriggeredOn: on, TriggeredBy: "event:" + in.batch.EventKind, Metadata: e.payload, CustomerRef: e.CustomerRef,
 		Channel: t.Channel, RecipientAddress: e.Address, RecipientLocale: e.Locale, UniqueHash: hash, CreatedOn: in.now,
 		NextSendOn: on.Add(time.Duration(t.Schedule.InitialDelay)), RemindersRemaining: len(t.Schedule.Reminders),

@@ -11,8 +11,8 @@ import (
 // OutboxEvent is the event of one response on its way to its subscribers (Triggers
 // & Scheduler, "SurveyOutboxEvent state machine").
 type OutboxEvent struct {
-	// ID is where the next page goes on.
-	ID        int64
+	// Position is where the next page goes on: see [ResponseQuery].
+	Position  string
 	EventID   string
 	EventType string
 	PublicID  string // of the instance
@@ -49,13 +49,13 @@ type EventDelivery struct {
 }
 
 // Events lists the events of the responses that q selects, in the order in which
-// they were stored; zero, or more than 100, for Limit means 100.
+// they were submitted; zero, or more than 100, for Limit means 100.
 func (s *Service) Events(ctx context.Context, scope Scope, q ResponseQuery) (out []OutboxEvent, err error) {
 	if q.Limit <= 0 || q.Limit > exportPage {
 		q.Limit = exportPage
 	}
 	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := q.find(ctx, tx, scope, "survey_id", "submitted_on")
+		rows, err := q.find(ctx, tx, scope, "survey_id")
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (s *Service) Event(ctx context.Context, scope Scope, publicID string) (out 
 
 func eventOf(ctx context.Context, tx storage.Tx, r *responseRow) (OutboxEvent, error) {
 	e := OutboxEvent{
-		ID: r.ID, EventID: eventID(r.Key), EventType: EventResponseCompleted, PublicID: r.Key, SurveyID: r.SurveyID,
+		Position: r.position(), EventID: eventID(r.Key), EventType: EventResponseCompleted, PublicID: r.Key, SurveyID: r.SurveyID,
 		CreatedOn: r.SubmittedOn, Status: EventDispatched,
 	}
 	rows, err := outbox.Deliveries(ctx, tx, r.Scope, e.EventID)

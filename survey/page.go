@@ -2,9 +2,8 @@ package survey
 
 import (
 	"errors"
-	"strings"
-	"unicode/utf8"
 
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -28,11 +27,8 @@ var errNoRow = errors.New("survey: a scope or page that no row has")
 
 // checkScope refuses what is no scope of one tenant.
 func checkScope(scope Scope) error {
-	if scope == storage.AnyScope || !storable(string(scope)) {
+	if scope == storage.AnyScope || !storable.Text(string(scope)) {
 		return errNoRow
 	}
 	return nil
 }
-
-// storable reports whether a column can hold a text.
-func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }

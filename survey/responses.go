@@ -3,6 +3,7 @@ package survey
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
@@ -10,8 +11,8 @@ import (
 
 // StoredResponse is a response as it was taken.
 type StoredResponse struct {
-	// ID is where the next page goes on.
-	ID            int64     `json:"-"`
+	// Position is where the next page goes on: see [ResponseQuery].
+	Position      string    `json:"-"`
 	PublicID      string    `json:"publicId"` // of its instance
 	SurveyID      int64     `json:"surveyId"`
 	SurveyVersion int64     `json:"surveyVersion"`
@@ -33,8 +34,9 @@ type ResponseQuery struct {
 	// Since and Until bound when responses were submitted: from Since on, before
 	// Until. Zero: unbounded.
 	Since, Until time.Time
-	// After is the ID of the last response of the page before.
-	After int64
+	// After is the Position of the last response of the page before. Empty begins at
+	// the beginning.
+	After string
 	// Limit is how many come back at most; zero, or more, means 1000.
 	Limit int
 }
@@ -42,7 +44,8 @@ type ResponseQuery struct {
 // maxPage bounds what one call of a listing gives.
 const maxPage = 1000
 
-// Responses lists responses in the order in which they were stored.
+// Responses lists responses in the order in which they were submitted. However many
+// there are, it reads only those of its page.
 func (s *Service) Responses(ctx context.Context, scope Scope, q ResponseQuery) (out []StoredResponse, err error) {
 	err = s.inTx(ctx, func(tx storage.Tx) error {
 		rows, err := q.find(ctx, tx, scope)
@@ -75,29 +78,45 @@ func (q ResponseQuery) find(ctx context.Context, tx storage.Tx, scope Scope, col
 	if scope == storage.AnyScope {
 		return nil, errAnyScope
 	}
-	where := []storage.Cond{storage.Eq("survey_id", q.SurveyID)}
-	if q.BusinessUnits != nil {
-		where = append(where, storage.In("business_unit", q.BusinessUnits))
+	where, after, err := q.span()
+	if err != nil {
+		return nil, err
 	}
-	if !q.Since.IsZero() {
-		where = append(where, storage.AtLeast("submitted_on", q.Since))
+	query := storage.Query{Columns: columns, Where: where, OrderBy: "submitted_on", Limit: q.Limit, After: after}
+	if len(columns) > 0 {
+		query.Columns = append(slices.Clone(columns), "submitted_on") // a part of the position
 	}
-	if !q.Until.IsZero() {
-		where = append(where, storage.Less("submitted_on", q.Until))
-	}
-	query := storage.Query{Columns: columns, Where: where, Limit: q.Limit}
 	if q.Limit <= 0 || q.Limit > maxPage {
 		query.Limit = maxPage
-	}
-	if q.After != 0 {
-		query.After = &storage.Position{ID: q.After}
 	}
 	return responses.Find(ctx, tx, scope, query)
 }
 
+// span says which part of the index is read. It begins behind After or at Since, but
+// with one of the two: of two beginnings a database may choose the wrong one.
+func (q ResponseQuery) span() (where []storage.Cond, after *storage.Position, err error) {
+	where = []storage.Cond{storage.Eq("survey_id", q.SurveyID)}
+	if q.BusinessUnits != nil {
+		where = append(where, storage.In("business_unit", q.BusinessUnits))
+	}
+	if !q.Until.IsZero() {
+		where = append(where, storage.Less("submitted_on", q.Until))
+	}
+	on, id, err := parsePosition(q.After)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case q.After != "" && !on.Before(q.Since):
+		return where, &storage.Position{Value: on, ID: id}, nil
+	case !q.Since.IsZero():
+		return append(where, storage.AtLeast("submitted_on", q.Since)), nil, nil
+	}
+	return append(where, storage.NotNull("submitted_on")), nil, nil
+}
+
 func (r *responseRow) stored() StoredResponse {
 	return StoredResponse{
-		ID: r.ID, PublicID: r.Key, SurveyID: r.SurveyID, SurveyVersion: r.SurveyVersion, TriggerID: r.TriggerID,
+		Position: r.position(), PublicID: r.Key, SurveyID: r.SurveyID, SurveyVersion: r.SurveyVersion, TriggerID: r.TriggerID,
 		BusinessUnit: r.BusinessUnit, CustomerRef: r.CustomerRef, AgentID: r.AgentID,
 		CompletedOn: r.CompletedOn, SubmittedOn: r.SubmittedOn, Answers: r.Answers,
 	}

@@ -29,25 +29,25 @@ func sampleData() sample {
 	}}
 }
 
-func sampleText(text string) (string, error) {
-	return execute("text", text, sampleData(), notify.MaxText)
+func sampleText(name, text string) (string, error) {
+	return execute(name, text, sampleData(), notify.MaxText)
 }
 
-func sampleHTML(text string) (string, error) { return executeHTML(text, sampleData()) }
+func sampleHTML(_, text string) (string, error) { return executeHTML(text, sampleData()) }
 
 // withoutLink warns of messages in which there is no link.
 func (d *Definition) withoutLink(f *strictjson.Faults) {
 	for i, m := range d.Messages {
 		at := strictjson.Element("messages", i)
-		m.Text.withoutLink(strictjson.Member(at, "text"), sampleText, f)
-		m.HTML.withoutLink(strictjson.Member(at, "html"), sampleHTML, f)
+		m.Text.withoutLink(at, "text", sampleText, f)
+		m.HTML.withoutLink(at, "html", sampleHTML, f)
 	}
 }
 
-func (t Text) withoutLink(path string, sample func(string) (string, error), f *strictjson.Faults) {
+func (t Text) withoutLink(at, name string, sample func(name, text string) (string, error), f *strictjson.Faults) {
 	for _, locale := range slices.Sorted(maps.Keys(t)) {
-		if text, _ := sample(t[locale]); !strings.Contains(text, sampleURL) {
-			f.Add(t.path(path, locale), "has no {{.URL}}: customers get no link")
+		if text, _ := sample(name, t[locale]); !strings.Contains(text, sampleURL) {
+			f.Add(t.path(strictjson.Member(at, name), locale), "has no {{.URL}}: customers get no link")
 		}
 	}
 }

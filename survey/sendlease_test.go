@@ -2,6 +2,7 @@ package survey_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,8 @@ func TestAResultIsKeptWhileAnotherCallGoesOn(t *testing.T) {
 		}
 		close(answer)
 		stop()
-		<-done
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			h.t.Error(err)
+		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/backoff"
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -81,13 +82,13 @@ func (i *Instance) settled(now time.Time, reminders []Duration, r notify.Receipt
 		i.logCall(now, DeliveryDelivered, r.ID, "")
 		i.sent(now, reminders)
 	case e.Class == notify.ClassUnknown:
-		i.doubted(now, code(e.Code))
+		i.doubted(now, storable.Code(e.Code))
 	case e.Class == notify.ClassPermanent:
-		reason := cmp.Or(code(e.Code), ReasonRefused)
+		reason := cmp.Or(storable.Code(e.Code), ReasonRefused)
 		i.logCall(now, DeliveryRefused, "", reason)
 		i.stop(now, reason)
 	default:
-		reason := cmp.Or(code(e.Code), ReasonRefused)
+		reason := cmp.Or(storable.Code(e.Code), ReasonRefused)
 		i.logCall(now, DeliveryFailed, "", reason)
 		i.failed(now, reason, e.RetryAfter)
 	}

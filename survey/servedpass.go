@@ -23,8 +23,8 @@ type servedRunner struct {
 	work.Runner
 	s *Service
 
-	mu      sync.Mutex
-	sweptOn time.Time
+	sweeping sync.Mutex // held by the one who sweeps
+	sweptOn  time.Time
 }
 
 // sweepEvery is often enough for a channel to be told from one that nobody has.
@@ -36,9 +36,12 @@ func (r *servedRunner) Poll(ctx context.Context, batch int) (work.Report, error)
 	return r.Runner.Poll(ctx, batch)
 }
 
+// sweepInTime sweeps unless somebody else does: a poll waits for no sweep but its own.
 func (r *servedRunner) sweepInTime(ctx context.Context) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	if !r.sweeping.TryLock() {
+		return
+	}
+	defer r.sweeping.Unlock()
 	now := storage.Now(r.s.store)
 	if !r.sweptOn.IsZero() && now.Sub(r.sweptOn) < r.s.sweepEvery() {
 		return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -95,7 +96,7 @@ func oneVersion(ctx context.Context, tx storage.Tx, scope Scope, surveyID, numbe
 
 // listRows reads a page of rows in the order of their keys.
 func listRows[R any](ctx context.Context, s *Service, t *storage.Table[R], scope Scope, p Page, q storage.Query) (rows []*R, next string, err error) {
-	if err := checkScope(scope); err != nil || !storable(p.After) {
+	if err := checkScope(scope); err != nil || !storable.Text(p.After) {
 		return nil, "", errNoRow
 	}
 	q.OrderBy, q.Limit = "key", p.limit()

@@ -51,10 +51,18 @@ func (s *Service) sweepOnce(ctx context.Context, tx storage.Tx) (more bool, err 
 			}
 		}
 	}
-	if err := instances.Save(ctx, tx, free...); err != nil && !errors.Is(err, storage.ErrStale) {
-		return false, err // a stale row was taken by somebody: all the better
+	freed, err := s.free(ctx, tx, free)
+	return len(free) == sweepPage && freed > 0, err
+}
+
+// free saves what it can and says how many: a stale row was taken by somebody, all the
+// better.
+func (s *Service) free(ctx context.Context, tx storage.Tx, rows []*Instance) (int, error) {
+	err := instances.Save(ctx, tx, rows...)
+	if stale := (*storage.StaleError)(nil); errors.As(err, &stale) {
+		return len(rows) - len(stale.Rows), nil
 	}
-	return len(free) == sweepPage, nil
+	return len(rows), err
 }
 
 // waiting are, by channel, the free sends among the oldest that are due whose

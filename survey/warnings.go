@@ -47,6 +47,30 @@ func (t *Trigger) warnings(at string, f *strictjson.Faults) {
 	if !slices.ContainsFunc(t.DedupRecipe, func(p string) bool { return strings.HasPrefix(p, "candidate.") }) {
 		f.Add(path, "has nothing that identifies the event: a recipient is asked once and never again")
 	}
+	t.twoCases(at, f)
+}
+
+// twoCases warns of paths that differ in case only, since ingest takes no event that
+// has both: one of them is probably misspelt.
+func (t *Trigger) twoCases(at string, f *strictjson.Faults) {
+	spelt := map[string]string{}
+	look := func(at, path string) {
+		folded := strings.ToLower(path)
+		if before, known := spelt[folded]; known && before != path {
+			f.Add(at, "differs from %s in case only: no event has both", before)
+		} else {
+			spelt[folded] = path
+		}
+	}
+	for i, p := range t.DedupRecipe {
+		look(strictjson.Element(strictjson.Member(at, "dedupRecipe"), i), p)
+	}
+	if t.Filter == nil {
+		return
+	}
+	for below, c := range t.Filter.Conditions() {
+		look(strictjson.Member(strictjson.Below(strictjson.Member(at, "filter"), below), "questionId"), c.QuestionID)
+	}
 }
 
 // identity is what tells one event from another for a trigger, and of which kind.

@@ -2,17 +2,13 @@ package report
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/belfry-go/belfry/internal/check"
 )
 
-// Fault is one thing that is wrong with a subscription.
-type Fault struct {
-	// Path is the field, such as "SendAt" or "Recipients[1].Inbox".
-	Path    string
-	Problem string
-}
-
-func (f Fault) String() string { return f.Path + ": " + f.Problem }
+// Fault is one thing that is wrong with a subscription: a Problem, and the Path of
+// the field that it is in, such as "SendAt" or "Recipients[1].Inbox".
+type Fault = check.Fault
 
 // InvalidError lists every fault of a subscription that was not saved.
 type InvalidError struct {
@@ -21,9 +17,5 @@ type InvalidError struct {
 }
 
 func (e *InvalidError) Error() string {
-	texts := make([]string, len(e.Faults))
-	for i, f := range e.Faults {
-		texts[i] = f.String()
-	}
-	return fmt.Sprintf("report: subscription %.60q: %s", e.GUID, strings.Join(texts, "; "))
+	return fmt.Sprintf("report: subscription %.60q: %s", e.GUID, check.Faults(e.Faults))
 }

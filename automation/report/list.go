@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -48,7 +49,7 @@ func (s *Service) Subscriptions(ctx context.Context, scope automation.Scope, p P
 	if scope == storage.AnyScope {
 		return nil, "", errAnyScope
 	}
-	if !storable(string(scope)) || !storable(p.After) {
+	if !storable.Text(string(scope)) || !storable.Text(p.After) {
 		return nil, "", errors.New("report: Subscriptions: a scope or page that no row has")
 	}
 	err = s.inTx(ctx, func(s *Service) error {

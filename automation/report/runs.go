@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -81,7 +82,7 @@ func (s *Service) FailedRuns(ctx context.Context, scope automation.Scope, p Page
 }
 
 func (s *Service) runs(ctx context.Context, scope automation.Scope, of automation.ReportRuns) ([]RunState, string, error) {
-	if !storable(string(scope)) || !storable(of.Subscription) {
+	if !storable.Text(string(scope)) || !storable.Text(of.Subscription) {
 		return nil, "", fmt.Errorf("report: a scope or subscription that no row has: %w", storage.ErrNotFound)
 	}
 	rows, next, err := s.scheduler.ReportRuns(ctx, scope, of)

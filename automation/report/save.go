@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -49,11 +50,11 @@ func (s *Service) save(ctx context.Context, sub Subscription) (saved Subscriptio
 	if err != nil {
 		return Subscription{}, err
 	}
-	if slices.ContainsFunc(f, func(one Fault) bool { return one.Path == "Scope" || one.Path == "GUID" }) {
+	if f.Has("Scope", "GUID") {
 		return Subscription{}, f.err(sub.GUID)
 	}
 	err = s.inTx(ctx, func(s *Service) error {
-		row, err := s.put(ctx, sub, slices.Clone(f))
+		row, err := s.put(ctx, sub, faults{slices.Clone(f.Faults)})
 		if err == nil && row.Status == StatusActive {
 			_, err = s.scheduler.Ensure(ctx, row.subscription().candidate())
 		}
@@ -76,7 +77,7 @@ func (s *Service) put(ctx context.Context, sub Subscription, f faults) (*row, er
 	}
 	want := sub.row(s.now())
 	if stored != nil && stored.BusinessUnit != sub.BusinessUnit {
-		f.add("BusinessUnit", "is %.40q and cannot change: runs stand for it", stored.BusinessUnit)
+		f.Add("BusinessUnit", "is %.40q and cannot change: runs stand for it", stored.BusinessUnit)
 	}
 	switch err := f.err(sub.GUID); {
 	case err != nil:
@@ -103,7 +104,7 @@ func (s *Service) put(ctx context.Context, sub Subscription, f faults) (*row, er
 // find returns the row with that guid, or nil. A guid that no row can have is not
 // asked for.
 func find(ctx context.Context, tx storage.Tx, scope storage.Scope, guid string) (*row, error) {
-	if !storable(string(scope)) || !storable(guid) {
+	if !storable.Text(string(scope)) || !storable.Text(guid) {
 		return nil, nil
 	}
 	found, err := subscriptions.Get(ctx, tx, scope, guid)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/recur"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 )
@@ -32,15 +33,15 @@ func (s *Service) Validate(ctx context.Context, sub Subscription) error {
 
 func (s *Service) faults(ctx context.Context, sub Subscription) (faults, error) {
 	var f faults
-	f.scope(sub.Scope)
-	f.part("GUID", sub.GUID)
-	f.part("Type", sub.Type)
+	f.Scope(sub.Scope)
+	f.Part("GUID", sub.GUID)
+	f.Part("Type", sub.Type)
 	f.text("Name", sub.Name, maxName)
-	f.optional("BusinessUnit", sub.BusinessUnit)
+	f.Optional("BusinessUnit", sub.BusinessUnit)
 	f.template(s.types, sub)
 	f.recipients(sub.Recipients)
 	f.parameters(sub.Parameters)
-	if f.cadence(sub); len(f) > 0 {
+	if f.cadence(sub); len(f.Faults) > 0 {
 		return f, nil // when it runs is tried out for what is right so far
 	}
 	_, err := s.scheduler.Preview(ctx, sub.candidate(), 1)
@@ -61,7 +62,7 @@ func (f *faults) refused(err *automation.CandidateError) {
 	case "":
 		path = "GUID"
 	}
-	f.because(path, err.Err)
+	f.Because(path, err.Err)
 }
 
 func (f *faults) cadence(sub Subscription) {
@@ -70,24 +71,7 @@ func (f *faults) cadence(sub Subscription) {
 	f.text("SendAt", sub.SendAt, maxText)
 	f.text("Zone", sub.Zone, maxText)
 	c := sub.Cadence
-	switch {
-	case c.Cron != "" && c.RRule != "":
-		f.add("Cadence", "has both Cron and RRule")
-	case c.Cron == "" && c.RRule == "":
-		f.add("Cadence", "has neither Cron nor RRule")
-	case c.RRule != "" && c.Start.IsZero():
-		f.add("Cadence.Start", "is not set, and an RRULE counts from it")
-	}
-	if !c.Start.IsZero() && !c.Start.Valid() {
-		f.add("Cadence.Start", "%s does not exist", c.Start)
-	}
-	switch {
-	case c.End.IsZero():
-	case !c.End.Valid():
-		f.add("Cadence.End", "%s does not exist", c.End)
-	case c.End.Before(c.Start):
-		f.add("Cadence.End", "%s is before Start", c.End)
-	}
+	f.Cadence(recur.Spec{Cron: c.Cron, RRule: c.RRule, Start: c.Start, End: c.End})
 }
 
 // template can be looked up only where the type is registered.
@@ -98,19 +82,19 @@ func (f *faults) template(known *types, sub Subscription) {
 		return
 	}
 	if _, ok := t.renderer(sub.Template); !ok {
-		f.add("Template", "%s has none of that name", sub.Type)
+		f.Add("Template", "%s has none of that name", sub.Type)
 	}
 	if sub.Delivery.Link && t.Link == nil {
-		f.add("Delivery.Link", "%s makes no links", sub.Type)
+		f.Add("Delivery.Link", "%s makes no links", sub.Type)
 	}
 	if len(sub.Recipients) == 0 && t.Recipients == nil {
-		f.add("Recipients", "is empty, and %s resolves none", sub.Type)
+		f.Add("Recipients", "is empty, and %s resolves none", sub.Type)
 	}
 }
 
 func (f *faults) recipients(all []notify.Recipient) {
 	if len(all) > maxRecipients {
-		f.add("Recipients", "has %d entries, more than %d; let the type resolve them", len(all), maxRecipients)
+		f.Add("Recipients", "has %d entries, more than %d; let the type resolve them", len(all), maxRecipients)
 		return
 	}
 	for i, r := range all {
@@ -119,14 +103,14 @@ func (f *faults) recipients(all []notify.Recipient) {
 			f.text(at, t, maxText)
 		}
 		if r.Inbox != "" && !strings.HasPrefix(r.Inbox, "user:") && !strings.HasPrefix(r.Inbox, "employee:") {
-			f.add(at+".Inbox", `is neither "user:{id}" nor "employee:{guid}"`)
+			f.Add(at+".Inbox", `is neither "user:{id}" nor "employee:{guid}"`)
 		}
 		switch {
 		case r.Channel == "" && r.Inbox == "":
-			f.add(at, "has neither Channel nor Inbox")
+			f.Add(at, "has neither Channel nor Inbox")
 		case r.Channel != "":
 			_, err := keys.OutgoingMessageRow(strings.Repeat("0", 40), notify.Method(r.Channel), 0)
-			f.because(at+".Channel", err)
+			f.Because(at+".Channel", err)
 		}
 	}
 }
@@ -134,8 +118,8 @@ func (f *faults) recipients(all []notify.Recipient) {
 func (f *faults) parameters(p json.RawMessage) {
 	switch {
 	case len(p) > maxParameters:
-		f.add("Parameters", "has %d bytes, more than %d", len(p), maxParameters)
+		f.Add("Parameters", "has %d bytes, more than %d", len(p), maxParameters)
 	case len(p) > 0 && !json.Valid(p):
-		f.add("Parameters", "is no JSON")
+		f.Add("Parameters", "is no JSON")
 	}
 }

@@ -30,11 +30,11 @@ func (u BusinessUnit) Validate() error { return u.faults().err("business unit", 
 
 func (u BusinessUnit) faults() faults {
 	var f faults
-	f.scope(u.Scope)
-	f.part("ID", u.ID)
+	f.Scope(u.Scope)
+	f.Part("ID", u.ID)
 	f.text("Name", u.Name, maxName)
 	_, err := civil.LoadZone(u.Zone)
-	f.because("Zone", err)
+	f.Because("Zone", err)
 	f.calendar(u.Calendar)
 	return f
 }

@@ -74,12 +74,12 @@ func (s *Settings) BusinessUnits(ctx context.Context, scope automation.Scope, p 
 
 // unit checks that a business unit that a setting names exists.
 func (f *faults) unit(ctx context.Context, tx storage.Tx, scope automation.Scope, id string) error {
-	if id == "" || f.of("BusinessUnit") {
+	if id == "" || f.Has("BusinessUnit") {
 		return nil
 	}
 	row, err := find(ctx, tx, units, scope, id)
 	if err == nil && row == nil {
-		f.add("BusinessUnit", "there is no business unit %.60q in this scope", id)
+		f.Add("BusinessUnit", "there is no business unit %.60q in this scope", id)
 	}
 	return err
 }

@@ -23,31 +23,15 @@ func (f *faults) cadence(c Cadence, sendAt string) {
 	if c == (Cadence{}) {
 		return
 	}
-	known := len(*f)
+	known := len(f.Faults)
 	f.text("Cadence.Cron", c.Cron, maxText)
 	f.text("Cadence.RRule", c.RRule, maxText)
-	switch {
-	case c.Cron != "" && c.RRule != "":
-		f.add("Cadence", "has both Cron and RRule")
-	case c.Cron == "" && c.RRule == "":
-		f.add("Cadence", "has neither Cron nor RRule")
-	case c.RRule != "" && c.Start.IsZero():
-		f.add("Cadence.Start", "is not set, and an RRULE counts from it")
-	}
-	if !c.Start.IsZero() && !c.Start.Valid() {
-		f.add("Cadence.Start", "%s does not exist", c.Start)
-	}
-	switch {
-	case c.End.IsZero():
-	case !c.End.Valid():
-		f.add("Cadence.End", "%s does not exist", c.End)
-	case c.End.Before(c.Start):
-		f.add("Cadence.End", "%s is before Start", c.End)
-	}
 	at, err := civil.ParseTimeOfDay(sendAt)
-	if len(*f) > known || sendAt != "" && err != nil {
+	spec := recur.Spec{Cron: c.Cron, RRule: c.RRule, Start: c.Start, End: c.End, At: at}
+	f.Cadence(spec)
+	if len(f.Faults) > known || sendAt != "" && err != nil {
 		return
 	}
-	_, err = recur.Parse(recur.Spec{Cron: c.Cron, RRule: c.RRule, Start: c.Start, End: c.End, At: at})
-	f.because("Cadence", err)
+	_, err = recur.Parse(spec)
+	f.Because("Cadence", err)
 }

@@ -62,19 +62,19 @@ func (c Calendar) Move(d automation.Date) automation.Date {
 func (f *faults) calendar(c Calendar) {
 	for i, day := range c.Weekend {
 		if day < time.Sunday || day > time.Saturday {
-			f.add(fmt.Sprintf("Calendar.Weekend[%d]", i), "%d is not from 0 (Sunday) to 6 (Saturday)", int(day))
+			f.Add(fmt.Sprintf("Calendar.Weekend[%d]", i), "%d is not from 0 (Sunday) to 6 (Saturday)", int(day))
 		}
 	}
 	list(f, "Calendar.Weekend", c.Weekend, 6)
 	for i, day := range c.Holidays {
 		if !day.Valid() {
-			f.add(fmt.Sprintf("Calendar.Holidays[%d]", i), "%s does not exist", day)
+			f.Add(fmt.Sprintf("Calendar.Holidays[%d]", i), "%s does not exist", day)
 		}
 	}
 	list(f, "Calendar.Holidays", c.Holidays, maxHolidays)
 	switch c.Shift {
 	case ShiftNone, ShiftNext, ShiftPrevious:
 	default:
-		f.add("Calendar.Shift", "%.40q is not one of next, previous, or empty", string(c.Shift))
+		f.Add("Calendar.Shift", "%.40q is not one of next, previous, or empty", string(c.Shift))
 	}
 }

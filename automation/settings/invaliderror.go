@@ -2,17 +2,13 @@ package settings
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/belfry-go/belfry/internal/check"
 )
 
-// Fault is one thing that is wrong with a setting.
-type Fault struct {
-	// Path is the field, such as "SendAt" or "Thresholds[1].Value".
-	Path    string
-	Problem string
-}
-
-func (f Fault) String() string { return f.Path + ": " + f.Problem }
+// Fault is one thing that is wrong with a setting: a Problem, and the Path of the
+// field that it is in, such as "SendAt" or "Thresholds[1].Value".
+type Fault = check.Fault
 
 // InvalidError lists every fault of a setting that was not saved.
 type InvalidError struct {
@@ -22,9 +18,5 @@ type InvalidError struct {
 }
 
 func (e *InvalidError) Error() string {
-	texts := make([]string, len(e.Faults))
-	for i, f := range e.Faults {
-		texts[i] = f.String()
-	}
-	return fmt.Sprintf("settings: %s %.60q: %s", e.Kind, e.ID, strings.Join(texts, "; "))
+	return fmt.Sprintf("settings: %s %.60q: %s", e.Kind, e.ID, check.Faults(e.Faults))
 }

@@ -12,12 +12,12 @@ import (
 // and returns it as it is stored. Errors are those of [Settings.SaveReminder].
 func (s *Settings) SaveNotification(ctx context.Context, want NotificationSetting) (NotificationSetting, error) {
 	f := want.faults()
-	if f.of("Scope", "Type", "BusinessUnit") {
+	if f.Has("Scope", "Type", "BusinessUnit") {
 		return NotificationSetting{}, f.err("notification setting", want.Type)
 	}
 	var saved NotificationSetting
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-		saved, err = saveNotification(ctx, tx, want, slices.Clone(f))
+		saved, err = saveNotification(ctx, tx, want, faults{slices.Clone(f.Faults)})
 		return err
 	})
 	if err != nil {

@@ -37,9 +37,9 @@ func (n NotificationSetting) Validate() error { return n.faults().err("notificat
 
 func (n NotificationSetting) faults() faults {
 	var f faults
-	f.scope(n.Scope)
-	f.part("Type", n.Type)
-	f.optional("BusinessUnit", n.BusinessUnit)
+	f.Scope(n.Scope)
+	f.Part("Type", n.Type)
+	f.Optional("BusinessUnit", n.BusinessUnit)
 	f.names("Subscribers", n.Subscribers, maxSubscribers)
 	f.names("Channels", n.Channels, maxList)
 	f.text("Template", n.Template, maxName)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -26,7 +27,7 @@ func (p Page) limit() int {
 // listRows returns a page of rows, and where the next one begins: empty after the
 // last.
 func listRows[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope storage.Scope, rowType string, p Page) ([]*R, string, error) {
-	if !storable(string(scope)) || !storable(rowType) || !storable(p.After) {
+	if !storable.Text(string(scope)) || !storable.Text(rowType) || !storable.Text(p.After) {
 		return nil, "", errors.New("settings: list: a scope, type or page that no row has")
 	}
 	var where []storage.Cond

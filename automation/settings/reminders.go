@@ -18,13 +18,13 @@ func (s *Settings) SaveReminder(ctx context.Context, want ReminderSetting) (Remi
 	var saved ReminderSetting
 	f := want.faults()
 	if len(s.opts.Types) > 0 && !slices.Contains(s.opts.Types, want.Type) {
-		f.add("Type", "there is no reminder type %.40q", want.Type)
+		f.Add("Type", "there is no reminder type %.40q", want.Type)
 	}
-	if f.of("Scope", "ID") {
+	if f.Has("Scope", "ID") {
 		return ReminderSetting{}, f.err("reminder setting", want.ID)
 	}
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-		saved, err = saveReminder(ctx, tx, want, slices.Clone(f))
+		saved, err = saveReminder(ctx, tx, want, faults{slices.Clone(f.Faults)})
 		return err
 	})
 	if err != nil {
@@ -39,7 +39,7 @@ func saveReminder(ctx context.Context, tx storage.Tx, want ReminderSetting, f fa
 		return ReminderSetting{}, err
 	}
 	if stored != nil && stored.Type != want.Type {
-		f.add("Type", "is %.40q and cannot change: rows of it are under way", stored.Type)
+		f.Add("Type", "is %.40q and cannot change: rows of it are under way", stored.Type)
 	}
 	if err := f.unit(ctx, tx, want.Scope, want.BusinessUnit); err != nil {
 		return ReminderSetting{}, err

@@ -64,20 +64,20 @@ func (r ReminderSetting) Validate() error { return r.faults().err("reminder sett
 
 func (r ReminderSetting) faults() faults {
 	var f faults
-	f.scope(r.Scope)
-	f.part("ID", r.ID)
-	f.part("Type", r.Type)
+	f.Scope(r.Scope)
+	f.Part("ID", r.ID)
+	f.Part("Type", r.Type)
 	f.text("Name", r.Name, maxName)
-	f.optional("BusinessUnit", r.BusinessUnit)
+	f.Optional("BusinessUnit", r.BusinessUnit)
 	for i, days := range r.Offsets {
 		if days > maxOffset || days < -maxOffset {
-			f.add(fmt.Sprintf("Offsets[%d]", i), "%d days is more than ten years", days)
+			f.Add(fmt.Sprintf("Offsets[%d]", i), "%d days is more than ten years", days)
 		}
 	}
 	list(&f, "Offsets", r.Offsets, maxList)
 	if r.SendAt != "" {
 		_, err := civil.ParseTimeOfDay(r.SendAt)
-		f.because("SendAt", err)
+		f.Because("SendAt", err)
 	}
 	f.thresholds(r.Thresholds)
 	f.cadence(r.Cadence, r.SendAt)

@@ -6,16 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // find returns the row with that key, or nil. A key that no row can have is not
 // asked for.
 func find[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope storage.Scope, key string) (*R, error) {
-	if !storable(string(scope)) || !storable(key) {
+	if !storable.Text(string(scope)) || !storable.Text(key) {
 		return nil, nil
 	}
 	row, err := t.Get(ctx, tx, scope, key)
@@ -27,8 +26,8 @@ func find[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope 
 
 // findAll returns the rows that there are, by key, in one statement.
 func findAll[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope storage.Scope, keys []string) (map[string]*R, error) {
-	keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "" || !storable(k) })
-	if len(keys) == 0 || !storable(string(scope)) {
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "" || !storable.Text(k) })
+	if len(keys) == 0 || !storable.Text(string(scope)) {
 		return nil, nil
 	}
 	rows, err := t.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
@@ -38,9 +37,6 @@ func findAll[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], sco
 	}
 	return out, err
 }
-
-// storable refuses text that no column holds, AnyScope among it.
-func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
 
 // put inserts want where nothing is stored, and otherwise writes it over stored,
 // if that is what the caller read.

@@ -26,21 +26,21 @@ func (f *faults) thresholds(all []Threshold) {
 	canonical := make([]Threshold, len(all))
 	for i, t := range all {
 		at := fmt.Sprintf("Thresholds[%d].", i)
-		f.part(at+"Metric", t.Metric)
+		f.Part(at+"Metric", t.Metric)
 		switch t.Comparison {
 		case automation.AtLeast, automation.MoreThan, automation.AtMost, automation.LessThan:
 		default:
-			f.add(at+"Comparison", "%.40q is not one of AtLeast, MoreThan, AtMost, LessThan", string(t.Comparison))
+			f.Add(at+"Comparison", "%.40q is not one of AtLeast, MoreThan, AtMost, LessThan", string(t.Comparison))
 		}
 		value, err := keys.Decimal(t.Value)
 		if err != nil {
-			f.add(at+"Value", "%.40q is not a decimal number", t.Value)
+			f.Add(at+"Value", "%.40q is not a decimal number", t.Value)
 			value = t.Value
 		}
 		switch t.Policy {
 		case keys.OncePerSource, keys.OncePerThreshold, keys.OncePerDay, keys.FalseToTrue:
 		default:
-			f.add(at+"Policy", "%.40q is not one of OncePerSource, OncePerThreshold, OncePerDay, FalseToTrue", string(t.Policy))
+			f.Add(at+"Policy", "%.40q is not one of OncePerSource, OncePerThreshold, OncePerDay, FalseToTrue", string(t.Policy))
 		}
 		canonical[i] = Threshold{Metric: t.Metric, Value: value, Policy: t.Policy}
 	}

@@ -15,7 +15,7 @@ var settingsMutants = []mutant{
 	},
 	{
 		Name: "I-13 validation stops at the first fault", File: "automation/settings/faults.go",
-		Old: "Faults: f}", New: "Faults: f[:1]}",
+		Old: "Faults: f.Faults}", New: "Faults: f.Faults[:1]}",
 		Package: "./automation/settings", Run: "TestEveryFaultIsListed/memory",
 	},
 	{
@@ -54,7 +54,7 @@ var settingsMutants = []mutant{
 		Package: "./automation/settings", Run: "TestI28_SettingsAndUnits/memory",
 	},
 	{
-		Name: "I-28 settings are read across tenants", File: "automation/settings/table.go",
+		Name: "I-28 settings are read across tenants", File: "internal/storable/text.go",
 		Old: `!strings.Contains(text, "\x00")`, New: `!strings.Contains(text, "\x01")`,
 		Package: "./automation/settings", Run: "TestI28_NothingReadsAcross/memory",
 	},

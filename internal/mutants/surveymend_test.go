@@ -20,7 +20,7 @@ var surveyMendMutants = []mutant{
 	},
 	{
 		Name: "template: one that cannot run is published", File: "survey/checkmessage.go",
-		Old: "_, err := sample(t[locale]); err != nil", New: "_, err := sample(\"\"); err != nil",
+		Old: "_, err := sample(name, t[locale]); err != nil", New: "_, err := sample(name, \"\"); err != nil",
 		Package: "./survey", Run: "TestEverythingThatIsWrong",
 	},
 	{

@@ -43,7 +43,7 @@ func (h *Host) dueEvents(ctx context.Context, surveyID int64, w *window) error {
 			for _, d := range e.Deliveries {
 				w.see(d.DueOn)
 			}
-			q.After = e.ID
+			q.After = e.Position
 		}
 		if len(list) < q.Limit {
 			return nil

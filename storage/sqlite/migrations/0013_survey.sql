@@ -224,8 +224,8 @@ CREATE TABLE {survey_response} (
 -- Never due; every table has it.
 CREATE INDEX {index:survey_response_due} ON {survey_response} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
--- Exports walk the responses to a survey.
-CREATE INDEX {index:survey_response_survey} ON {survey_response} (scope, survey_id, id);
+-- Lists and exports walk the responses to a survey, or those of a span of time.
+CREATE INDEX {index:survey_response_survey} ON {survey_response} (scope, survey_id, submitted_on, id);
 
 -- One answer, for SQL of the host's own: written once, never due.
 CREATE TABLE {survey_answer} (

@@ -1,0 +1,23 @@
+// Package storable judges texts from outside before they are stored, and makes
+// them such as every database takes.
+package storable
+
+import "strings"
+
+// MaxCode bounds a text from [Code], in bytes.
+const MaxCode = 200
+
+// Code makes a code or an id from outside storable: short, valid and without
+// control characters, so that no provider's answer keeps a row from being settled.
+func Code(text string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	if len(clean) > MaxCode {
+		clean = strings.ToValidUTF8(clean[:MaxCode], "")
+	}
+	return clean
+}

@@ -1,0 +1,76 @@
+package sqlstore
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// responseTable is the table of responses as it is migrated.
+func responseTable(t *testing.T) (*sqlx.DB, *table) {
+	t.Helper()
+	db, err := sqlx.Open("sqlite3", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	db.SetMaxOpenConns(1)
+	migration, err := os.ReadFile("../../sqlite/migrations/0013_survey.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.MustExec(regexp.MustCompile(`\{(?:index:)?(\w+)\}`).ReplaceAllString(string(migration), `"$1"`))
+	all := survey.Schemas()
+	i := slices.IndexFunc(all, func(s *storage.Schema) bool { return s.Name == "survey_response" })
+	return db, newTable(SQLite, `"survey_response"`, all[i])
+}
+
+// SQLite reads a page of the responses to a survey from where it begins in their
+// index, and sorts nothing.
+func TestSQLiteReadsAPageOfResponsesFromItsBeginning(t *testing.T) {
+	t.Parallel()
+	db, table := responseTable(t)
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	after := &storage.Position{Value: noon, ID: 7}
+	check := func(when string) {
+		for name, c := range map[string]struct {
+			bound []storage.Cond
+			after *storage.Position
+			index string
+		}{
+			"the first":       {bound: []storage.Cond{storage.NotNull("submitted_on")}},
+			"until":           {bound: []storage.Cond{storage.Less("submitted_on", noon), storage.NotNull("submitted_on")}, index: " AND submitted_on>? AND submitted_on<?"},
+			"since":           {bound: []storage.Cond{storage.AtLeast("submitted_on", noon)}, index: " AND submitted_on>?"},
+			"the next":        {after: after, index: " AND submitted_on>?"},
+			"the next, until": {bound: []storage.Cond{storage.Less("submitted_on", noon)}, after: after, index: " AND submitted_on>? AND submitted_on<?"},
+		} {
+			b := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
+			err := b.where("north", append([]storage.Cond{storage.Eq("survey_id", int64(1))}, c.bound...))
+			if err == nil {
+				err = b.order(&storage.Query{OrderBy: "submitted_on", Where: c.bound, After: c.after})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan := explain(t, db, b.sql()+" LIMIT 100", b.args)
+			if !strings.Contains(plan, "survey_response_survey (scope=? AND survey_id=?"+c.index) || strings.Contains(plan, "TEMP B-TREE") {
+				t.Errorf("%s %s:\n%s", name, when, plan)
+			}
+		}
+	}
+	check("without statistics")
+	db.MustExec(`INSERT INTO survey_response (scope, key, type, status, version, lane, claim_token, abandoned, survey_id, survey_version,
+			trigger_id, business_unit, customer_ref, agent_id, answers_hash, idempotency_key, answers, submitted_on)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+		SELECT 'north', i, '', '', 1, 0, '', 0, 1, 1, '', '', '', '', '', '', '{}', i FROM n`)
+	db.MustExec("ANALYZE")
+	check("with statistics")
+}
