@@ -117,7 +117,11 @@ func (s *Scheduler) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, o
 	if err := tell(ctx, tx, by, ensuredNotes(got, was)); err != nil {
 		return nil, err
 	}
-	return out, s.advance(ctx, tx, goneAmong(wants, got))
+	left, err := goneAmong(ctx, tx, wants, got)
+	if err != nil {
+		return nil, err
+	}
+	return out, s.advance(ctx, tx, left)
 }
 
 // passed says which plans ask for a new row whose moment is too long ago. Rows

@@ -86,7 +86,8 @@ func pageLimit(p notify.Page) int {
 
 // TransferOwnership gives one run to a side, and takes its row out of shadow or
 // puts it there: the way to pick single runs in [StageRunNow], to do what the old
-// scheduler will not do, or to give back what this side should not. A hold stays
+// scheduler will not do, or to give back what this side should not, and then a series
+// goes on with its next run here. A hold stays
 // until it is released. It is audited.
 //
 // The error wraps [ErrActionRefused] unless the run is Owned by the other side,
@@ -137,12 +138,20 @@ func (s *Scheduler) transfer(ctx context.Context, tx storage.Tx, scope Scope, ke
 			}
 		}
 	}
-	return audit.Change(ctx, tx, ownerships, scope, key, "GiveTo"+string(to), by, func(o *ownership, _ time.Time) string {
+	err = audit.Change(ctx, tx, ownerships, scope, key, "GiveTo"+string(to), by, func(o *ownership, _ time.Time) string {
 		if !o.give(to) {
 			return o.held()
 		}
 		return ""
 	})
+	if err != nil {
+		return err
+	}
+	left, err := passedOver(ctx, tx, rows)
+	if err != nil {
+		return err
+	}
+	return s.advance(ctx, tx, left)
 }
 
 // held says who has the run, for a refusal.

@@ -58,13 +58,14 @@ func (s *Scheduler) ReportRuns(ctx context.Context, scope Scope, of ReportRuns) 
 	return runs, next, nil
 }
 
-// query repeats the predicate of the indexes over runs of reports.
+// query repeats the predicate of the indexes over runs of reports. That each has a
+// moment is said, since a database that puts those without one first would sort.
 func (of ReportRuns) query(now time.Time) (storage.Query, error) {
 	q := storage.Query{OrderBy: "scheduled_on", Desc: true, Limit: min(of.Limit, maxRuns)}
 	if q.Limit <= 0 {
 		q.Limit = 100
 	}
-	q.Where = []storage.Cond{storage.Eq("automation_type", TypeReportSubscription)}
+	q.Where = []storage.Cond{storage.Eq("automation_type", TypeReportSubscription), storage.NotNull("scheduled_on")}
 	if of.Subscription != "" {
 		q.Where = append(q.Where, storage.Eq("source", of.Subscription))
 	}

@@ -50,19 +50,44 @@ func (p RolloutPart) series(ctx context.Context, tx storage.Tx, after *storage.P
 	return seriesTable.Find(ctx, tx, p.Scope, storage.Query{Where: where, OrderBy: "key", Limit: movePage, After: after})
 }
 
-// advanceShadows moves series on whose current occurrence has come in shadow.
+// advanceShadows moves series on whose current occurrence has come in shadow, or was
+// delivered ahead of its moment.
 func (s *Scheduler) advanceShadows(ctx context.Context, tx storage.Tx, page []*series) error {
 	rows, err := occurrencesOf(ctx, tx, page)
 	if err != nil {
 		return err
 	}
+	ended, err := s.deliveredAhead(ctx, tx, page, rows)
+	if err != nil {
+		return err
+	}
 	var left []gone
 	for _, d := range page {
-		if row := rows[d.ID]; row != nil && row.inShadow() && !d.NextOn.After(s.now()) {
+		if row := rows[d.ID]; row != nil && row.inShadow() && (ended[d.ID] || !d.NextOn.After(s.now())) {
 			g := row.gone()
 			g.reason = Shadow
 			left = append(left, g)
 		}
 	}
 	return s.advance(ctx, tx, left)
+}
+
+// deliveredAhead says of which series the old scheduler has delivered the current
+// occurrence whose moment lies ahead here: it ran early, or its clock is fast.
+func (s *Scheduler) deliveredAhead(ctx context.Context, tx storage.Tx, page []*series, rows map[int64]*Schedule) (map[int64]bool, error) {
+	keys := map[Scope][]string{}
+	for _, d := range page {
+		if row := rows[d.ID]; row != nil && row.inShadow() && d.NextOn.After(s.now()) {
+			keys[d.Scope] = append(keys[d.Scope], row.Key)
+		}
+	}
+	known, err := findOwnerships(ctx, tx, keys)
+	out := map[int64]bool{}
+	for _, d := range page {
+		if row := rows[d.ID]; row != nil {
+			o := known[statePlace{d.Scope, row.Key}]
+			out[d.ID] = o != nil && o.ran(OldScheduler)
+		}
+	}
+	return out, err
 }

@@ -50,14 +50,14 @@ func (r *Schedule) gone() gone {
 // goneAmong lists what was ensured and found to be ended or on hold, or put on
 // hold for a conflict. Of a row that was found only some columns are read, so
 // the wanted one says what it stands for.
-func goneAmong(wants []*Schedule, got []storage.Ensured[Schedule]) []gone {
-	var out []gone
+func goneAmong(ctx context.Context, tx storage.Tx, wants []*Schedule, got []storage.Ensured[Schedule]) ([]gone, error) {
+	out, err := passedOver(ctx, tx, wants)
 	for i, g := range got {
 		if wants[i].recurs() && !runs(g.Row) && !wants[i].inShadow() {
 			out = append(out, wants[i].gone())
 		}
 	}
-	return out
+	return out, err
 }
 
 // followRecurring moves series on whose current occurrence is gone. Rows that
@@ -125,7 +125,9 @@ func (s *Scheduler) advance(ctx context.Context, tx storage.Tx, left []gone) err
 		if err := tell(ctx, tx, actorSeries, ensuredNotes(got, was)); err != nil {
 			return err
 		}
-		left = goneAmong(rows, got)
+		if left, err = goneAmong(ctx, tx, rows, got); err != nil {
+			return err
+		}
 	}
 	return nil // Health lists what is left without a row
 }

@@ -141,12 +141,14 @@ func (a *arena) wait() {
 	}
 }
 
-// start begins a worker process and waits until it polls.
-func (a *arena) start(role string) *exec.Cmd {
+// start begins a worker process and waits until it polls. It is told more through
+// its environment, where the last word counts.
+func (a *arena) start(role string, more ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(),
 		roleVariable+"="+role, adapterVariable+"="+a.adapter, dsnVariable+"="+a.dsn,
 		providerVariable+"="+a.provider.URL, offsetVariable+"="+a.offset.String())
+	cmd.Env = append(cmd.Env, more...)
 	cmd.Stderr = os.Stderr
 	if _, err := cmd.StdinPipe(); err != nil {
 		a.t.Fatal(err)
@@ -173,7 +175,7 @@ func (a *arena) drain() {
 }
 
 // release is what support does: a row whose worker died four times over it waits
-// on hold. What is in doubt stays so.
+// on hold. What is in doubt or was cancelled stays so.
 func (a *arena) release() {
 	ctx := a.t.Context()
 	by := automation.By{Actor: "test", Reason: "its workers were killed"}
@@ -192,7 +194,7 @@ func (a *arena) release() {
 		"notification_job": func(key string) error { return out.Release(ctx, "", notify.ArtifactNotificationJob, key, by) },
 		"messaging_job":    func(key string) error { return out.Release(ctx, "", notify.ArtifactMessagingJob, key, by) },
 	} {
-		for key := range a.query("SELECT key, 1 FROM " + table + " WHERE is_on_support_hold AND status <> 'OutcomeUnknown'") {
+		for key := range a.query("SELECT key, 1 FROM " + table + " WHERE is_on_support_hold AND status NOT IN ('OutcomeUnknown', 'Cancelled')") {
 			if err := release(key); err != nil {
 				a.t.Fatal(err)
 			}

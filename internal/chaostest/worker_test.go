@@ -21,7 +21,9 @@ import (
 
 // What a worker process is told through its environment.
 const (
-	roleVariable     = "BELFRY_CHAOS_ROLE" // run, drain, post, postdrain, tick or tickdrain
+	// run, post, tick, guarded, oldmail and oldlog, each with drain behind it as
+	// well; move.
+	roleVariable     = "BELFRY_CHAOS_ROLE"
 	adapterVariable  = "BELFRY_CHAOS_ADAPTER"
 	dsnVariable      = "BELFRY_CHAOS_DSN"
 	providerVariable = "BELFRY_CHAOS_PROVIDER"
@@ -87,8 +89,14 @@ func work() error {
 	if strings.HasPrefix(role, "tick") {
 		return tick(ctx, surveys(store, os.Getenv(providerVariable)), role == "tickdrain")
 	}
+	if strings.HasPrefix(role, "old") || role == "move" {
+		return beside(ctx, role, store)
+	}
 	if strings.HasPrefix(role, "post") {
 		program = post
+	}
+	if strings.HasPrefix(role, "guarded") {
+		program = guarded
 	}
 	reminders, out := program(store, os.Getenv(providerVariable))
 	poller := belfry.NewPoller(store, &belfry.Options{

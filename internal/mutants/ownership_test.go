@@ -133,4 +133,29 @@ var ownershipMutants = []mutant{
 		Old: "if now := *o; !now.give(to) {", New: "if now := *o; false && !now.give(to) {",
 		Package: "./automation", Run: "TestARefusedTransferWritesNothing/memory",
 	},
+	{
+		Name: "I-22 killed: the due pass does not ask the guard", File: "automation/ownershipacquire.go",
+		Old: "if !s.registry.guardsAny() {", New: "if true {",
+		Package: "./internal/chaostest", Run: "TestI22_KilledSchedulers/sqlite",
+	},
+	{
+		Name: "rollout: a series stops behind what the old scheduler has", File: "automation/seriesshadow.go",
+		Old: "if stages.of(parts[i]).runs(r.Key) {", New: "if stages.of(parts[i]).runs(r.Key) && false {",
+		Package: "./automation", Run: "TestASeriesGoesOnBehind/it_asked.*/memory",
+	},
+	{
+		Name: "rollout: a series stops behind a run that came early", File: "automation/rolloutseries.go",
+		Old: "(ended[d.ID] || !d.NextOn.After(s.now()))", New: "(ended[0] || !d.NextOn.After(s.now()))",
+		Package: "./automation", Run: "TestASeriesGoesOnBehind/it_ran_before_its_moment,_then_the_part.*/memory",
+	},
+	{
+		Name: "rollout: a series stops at a run that support gave back", File: "automation/ownershipsupport.go",
+		Old: "return s.advance(ctx, tx, left)", New: "return s.advance(ctx, tx, left[:0])",
+		Package: "./automation", Run: "TestASeriesGoesOnBehind/support.*/memory",
+	},
+	{
+		Name: "rollout: a series that sleeps behind its part is not lost", File: "automation/seriesmissing.go",
+		Old: "case row.inShadow():\n\t\t\tif slices", New: "case row.inShadow():\n\t\t\tif false && slices",
+		Package: "./automation", Run: "TestASeriesThatSleeps/memory",
+	},
 }

@@ -1,8 +1,13 @@
 package mutants
 
 // reportMutants are faults in subscriptions to reports and their runs. Memory
-// shows them all.
+// shows all but what a list costs.
 var reportMutants = []mutant{
+	{
+		Name: "reports: a list of runs sorts them all", File: "automation/reportruns.go",
+		Old: ", storage.NotNull(\"scheduled_on\")}", New: "}",
+		Package: "./storage/postgres", Run: "TestGuardAListOfRuns", Postgres: true,
+	},
 	{
 		Name: "I-13 the run behind one that ended is not made", File: "automation/series.go",
 		Old: "r.TriggerType == Recurring || r.AutomationType == TypeReportSubscription && r.TriggerType == ScheduledRun", New: "r.TriggerType == Recurring",

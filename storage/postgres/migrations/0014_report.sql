@@ -35,3 +35,7 @@ CREATE INDEX {index:automation_scheduler_runs} ON {automation_scheduler} (scope,
 -- The runs of all subscriptions of a tenant, likewise.
 CREATE INDEX {index:automation_scheduler_recent} ON {automation_scheduler} (scope, scheduled_on, id)
 	WHERE automation_type = 'ReportSubscription';
+
+-- Those of them that wait for a person, which are few among many that have ended.
+CREATE INDEX {index:automation_scheduler_failed} ON {automation_scheduler} (scope, scheduled_on, id)
+	WHERE automation_type = 'ReportSubscription' AND is_on_support_hold;

@@ -16,8 +16,8 @@ import (
 // names are the programs that are looked for.
 var names = []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome"}
 
-// find is the path of a Chromium; without one the test is skipped, and fails where
-// there has to be one.
+// find is the path of a Chromium. A test without one is skipped, but not where
+// nobody would notice.
 func find(t *testing.T) string {
 	t.Helper()
 	for _, name := range names {
@@ -25,10 +25,11 @@ func find(t *testing.T) string {
 			return path
 		}
 	}
-	if os.Getenv("CI") != "" {
-		t.Fatal("there is no Chromium here; make setup-browser installs Debian's")
+	const missing = "no Chromium on this machine, which the tests of the form need (make setup-browser installs Debian's)"
+	if os.Getenv("CI") == "true" {
+		t.Fatal(missing)
 	}
-	t.Skip("there is no Chromium here; make setup-browser installs Debian's")
+	t.Skip(missing)
 	return ""
 }
 

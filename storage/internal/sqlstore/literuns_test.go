@@ -1,0 +1,109 @@
+package sqlstore
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/storage"
+)
+
+var runIndex = regexp.MustCompile(`(?s)CREATE INDEX \{index:(automation_scheduler_\w+)\} ON \{automation_scheduler\} (.*?);`)
+
+// The lists of runs of reports walk the partial indexes that are made for them,
+// although SQLite sees only at the call that a parameter is what their predicate says.
+func TestSQLiteListsRunsByPartialIndexes(t *testing.T) {
+	t.Parallel()
+	db, err := sqlx.Open("sqlite3", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	table := schedulerTable(t, db)
+	is := func(more ...storage.Cond) []storage.Cond {
+		return append([]storage.Cond{storage.Eq("automation_type", automation.TypeReportSubscription), storage.NotNull("scheduled_on")}, more...)
+	}
+	lists := map[string]struct {
+		index string
+		where []storage.Cond
+	}{
+		"failed":              {"INDEX automation_scheduler_failed (scope=?", is(storage.Eq("is_on_support_hold", true))},
+		"recent":              {"INDEX automation_scheduler_recent (scope=? AND scheduled_on", is()},
+		"of one subscription": {"INDEX automation_scheduler_runs (scope=? AND source=?", is(storage.Eq("source", "7"))},
+	}
+	check := func(when string) {
+		for name, list := range lists {
+			b := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
+			if err := b.where("tenant", list.where); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.order(&storage.Query{Where: list.where, OrderBy: "scheduled_on", Desc: true, After: &storage.Position{Value: time.Unix(1000, 0), ID: 7}}); err != nil {
+				t.Fatal(err)
+			}
+			b.write(" LIMIT ?", int64(100))
+			plan := explain(t, db, b.sql(), b.args)
+			if !strings.Contains(plan, list.index) || strings.Contains(plan, "TEMP B-TREE") {
+				t.Errorf("%s %s does not walk %s:\n%s", name, when, list.index, plan)
+			}
+		}
+	}
+	check("without statistics")
+	fillScheduler(db)
+	db.MustExec("ANALYZE")
+	check("with statistics")
+}
+
+// fillScheduler adds runs of reports, few of which failed, and reminders.
+func fillScheduler(db *sqlx.DB) {
+	var columns []struct{ Name, Type string }
+	if err := db.Select(&columns, `SELECT name, type FROM pragma_table_info('automation_scheduler') WHERE name <> 'id' AND "notnull"`); err != nil {
+		panic(err)
+	}
+	names, values := []string{"scheduled_on", "ended_on"}, []string{"i", "i"}
+	special := map[string]string{
+		"key": "i", "scope": "'tenant'", "automation_type": "iif(i % 4, 'ReportSubscription', 'Reminder')",
+		"source": "i % 50", "is_on_support_hold": "i % 200 = 1",
+	}
+	for _, c := range columns {
+		value, ok := special[c.Name]
+		if !ok {
+			value = map[string]string{"TEXT": "''", "INTEGER": "0"}[c.Type]
+		}
+		names, values = append(names, c.Name), append(values, value)
+	}
+	db.MustExec("INSERT INTO automation_scheduler (" + strings.Join(names, ", ") + ") " +
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) SELECT " + strings.Join(values, ", ") + " FROM n")
+}
+
+// schedulerTable makes automation_scheduler with the indexes that a host has.
+func schedulerTable(t *testing.T, db *sqlx.DB) *table {
+	t.Helper()
+	for _, schema := range automation.Schemas() {
+		if schema.Name != "automation_scheduler" {
+			continue
+		}
+		for _, text := range CreateTableSQL(SQLite, schema) {
+			db.MustExec(text)
+		}
+		for _, name := range []string{"0003_automation", "0014_report"} {
+			text, err := os.ReadFile("../../sqlite/migrations/" + name + ".sql")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, index := range runIndex.FindAllStringSubmatch(string(text), -1) {
+				if index[1] != "automation_scheduler_due" { // it is there already
+					db.MustExec("CREATE INDEX " + index[1] + " ON automation_scheduler " + index[2])
+				}
+			}
+		}
+		return newTable(SQLite, `"automation_scheduler"`, schema)
+	}
+	t.Fatal("no table automation_scheduler")
+	return nil
+}
