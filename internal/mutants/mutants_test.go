@@ -33,7 +33,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // builders bounds how many faults are compiled at once.
 var builders = semaphore.NewWeighted(2)
 
-// share are the faults of this run: every sixth, another sixth after each commit,
+// share are the faults of this run: every eighth, another eighth after each commit,
 // since each is a build of its own. BELFRY_FULL=1 takes all of them, and so does a
 // run that names one.
 func share(t *testing.T) []mutant {
@@ -48,7 +48,7 @@ func share(t *testing.T) []mutant {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const parts = 6
+	const parts = 8
 	var part []mutant
 	for i := commits % parts; i < len(all); i += parts {
 		part = append(part, all[i])
