@@ -41,6 +41,9 @@ func TestADeletedInstanceIsNeverSent(t *testing.T) {
 		if err := h.survey.Delete(h.t.Context(), "", id, support, nil); err != nil {
 			h.t.Fatal(err)
 		}
+		if row := h.instance(id); !row.DueOn.IsZero() || !row.NextSendOn.IsZero() || row.Type != "" {
+			h.t.Errorf("it waits for a send: %+v", row)
+		}
 		h.clock.Add(90 * 24 * time.Hour)
 		h.drain()
 		row := h.instance(id)

@@ -81,9 +81,7 @@ func (in *intake) hear(ctx context.Context, rows []*triggerRow) error {
 		if l.err = err; err == nil {
 			l.find(v)
 		}
-		if l.err != nil || l.trigger.Enabled {
-			in.listeners = append(in.listeners, l)
-		}
+		in.listeners = append(in.listeners, l)
 	}
 	return nil
 }

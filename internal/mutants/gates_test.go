@@ -4,7 +4,7 @@ package mutants
 var gateMutants = []mutant{
 	{
 		Name: "I-10 a gate is asked after the call is recorded", File: "notify/distributorpass.go",
-		Old: "	open, p.to = n.askGates(ctx, open)\n", New: "	if open, err = n.startCalls(ctx, open); err != nil {\n		return nil, err\n	}\n	open, p.to = n.askGates(ctx, open)\n",
+		Old: "	open, p.to = n.askGates(ctx, open)\n", New: "	if open, err = n.startCalls(ctx, open); err != nil {\n		return err\n	}\n	open, p.to = n.askGates(ctx, open)\n",
 		Package: "./notify", Run: "TestAGateThatFailsLetsNothingThrough/an_error/memory",
 	},
 	{
