@@ -13,6 +13,11 @@ var workMutants = []mutant{
 		Package: "./internal/work", Run: "TestRowsThatDidNotLand",
 	},
 	{
+		Name: "I-13 a poll that has to return drops what is done", File: "internal/work/poll.go",
+		Old: "\t\t\tr.settle(after, done, &rep)\n\t\t\tended", New: "\t\t\tended",
+		Package: "./internal/work", Run: "TestAPollKeeps",
+	},
+	{
 		Name: "work: a row that landed waits for its group", File: "internal/work/group.go",
 		Old: "r.stream(ctx, items, early)", New: "r.stream(ctx, items, func(s settled[R, A]) { defer early(s); <-flights[len(flights)-1].ctx.Done() })",
 		Package: "./internal/work", Run: "TestARowThatHasLanded", Hangs: true,

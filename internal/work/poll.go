@@ -32,6 +32,7 @@ func (r *runner[R, A]) Poll(ctx context.Context, batch int) (Report, error) {
 	for _, group := range groups {
 		s.launch(group, claimedAt)
 	}
+	ended := ctx.Done()
 	for open := len(groups); open > 0; {
 		select {
 		case o := <-s.out:
@@ -39,6 +40,9 @@ func (r *runner[R, A]) Poll(ctx context.Context, batch int) (Report, error) {
 			if !o.more {
 				open--
 			}
+		case <-ended: // what is done waits for no handler that goes on regardless
+			r.settle(after, done, &rep)
+			ended, done = nil, nil
 		case <-after.Done():
 			return rep, ctx.Err()
 		}

@@ -56,6 +56,33 @@ func TestARowThatHasLandedIsSettledWhileItsGroupGoesOn(t *testing.T) {
 	})
 }
 
+// A poll that has to return keeps what is done, though a handler goes on regardless.
+func TestAPollKeepsWhatWasDoneBeforeItsEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		now := b.store.Clock().Now()
+		b.insert(b.ready("quick", now), b.ready("slow", now))
+		answer := make(chan struct{})
+		b.streaming(func(_ map[string]work.Item[task], land func(string)) error {
+			land("quick")
+			<-answer // whatever becomes of its context
+			land("slow")
+			return nil
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := b.runner().Poll(ctx, 10); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		b.must("quick", "Done")
+		b.must("slow", "Busy")
+		close(answer)
+		synctest.Wait()
+		b.must("slow", "Done")
+	})
+}
+
 func TestRowsThatDidNotLandFail(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
