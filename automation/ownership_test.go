@@ -84,11 +84,7 @@ func TestI22_ARunThatTheOldSchedulerDeliveredIsHeld(t *testing.T) {
 // this side and releases it.
 func TestSupportResolvesAConflict(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.guardCertificates(nil)
-		w.to(certificatesPart, StageScheduled)
-		w.ensure(candidate(nil))
-		w.setOwnership(certificateKey, func(o *ownership) { o.give(OldScheduler) })
-		w.pollAt(whenDue)
+		w.begunByTheOld()
 		w.is(certificateKey, "Failed OwnershipConflict held OwnershipConflict")
 		if err := w.s.TransferOwnership(w.ctx, "", certificateKey, AutomationScheduler, ann); err != nil {
 			w.t.Fatal(err)
@@ -105,14 +101,20 @@ func TestSupportResolvesAConflict(t *testing.T) {
 	})
 }
 
+// begunByTheOld is a run that became due after the old scheduler had begun it.
+func (w *world) begunByTheOld() {
+	w.t.Helper()
+	w.guardCertificates(nil)
+	w.to(certificatesPart, StageScheduled)
+	w.ensure(candidate(nil))
+	w.setOwnership(certificateKey, func(o *ownership) { o.give(OldScheduler) })
+	w.pollAt(whenDue)
+}
+
 // A refusal leaves the row as it was, also in a transaction that goes on.
 func TestARefusedTransferWritesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.guardCertificates(nil)
-		w.to(certificatesPart, StageScheduled)
-		w.ensure(candidate(nil))
-		w.setOwnership(certificateKey, func(o *ownership) { o.give(OldScheduler) })
-		w.pollAt(whenDue)
+		w.begunByTheOld()
 		const held = "Failed OwnershipConflict held OwnershipConflict"
 		w.is(certificateKey, held)
 		for _, by := range []By{ann, {}} {

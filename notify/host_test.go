@@ -20,7 +20,7 @@ import (
 // host is an application with one notification type, "visit", and one channel.
 type host struct {
 	*Notifier
-	t   *testing.T
+	t   testing.TB
 	clk *clock.Mock
 	*provider
 }
@@ -69,7 +69,7 @@ func visits(t *testing.T, test func(t *testing.T, h *host)) {
 	})
 }
 
-func newHost(t *testing.T, store storage.Store, clk *clock.Mock, p *provider, channels ...Channel) *host {
+func newHost(t testing.TB, store storage.Store, clk *clock.Mock, p *provider, channels ...Channel) *host {
 	return &host{Notifier: New(store, &Options{Logger: quiet}, channels...), t: t, clk: clk, provider: p}
 }
 

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -36,14 +34,7 @@ func size() (messages, kills int) {
 // two calls, and in doubt is exactly what was being called and has no result.
 func TestI12_WhatKilledSendersLeaveOpenIsListedInDoubtAndNothingElse(t *testing.T) {
 	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		posted(t, "sqlite", filepath.Join(t.TempDir(), "belfry.db"))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		posted(t, "postgres", pgtest.DSN(t))
-	})
+	onEach(t, posted)
 }
 
 // posting is an arena of reminders and a campaign. Reminders go to p00000 and on;

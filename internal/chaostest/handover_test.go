@@ -15,7 +15,6 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -33,14 +32,7 @@ func handoverSize() (visits, kills int) {
 // at most one run of each, is lost instead of doubled, and the guard names its sender.
 func TestI22_KilledSchedulersDeliverEachRunByOneSide(t *testing.T) {
 	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		handover(t, "sqlite", filepath.Join(t.TempDir(), "belfry.db"))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		handover(t, "postgres", pgtest.DSN(t))
-	})
+	onEach(t, handover)
 }
 
 // changing is an arena of two schedulers.

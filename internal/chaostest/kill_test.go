@@ -32,13 +32,18 @@ const (
 // provider can tell what it has accepted; and no claim makes two calls.
 func TestKilledWorkersLoseNothingAndDoubleNothing(t *testing.T) {
 	t.Parallel()
+	onEach(t, chaos)
+}
+
+// onEach runs a test on a file of SQLite and on a database of PostgreSQL.
+func onEach(t *testing.T, test func(t *testing.T, adapter, dsn string)) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		chaos(t, "sqlite", filepath.Join(t.TempDir(), "belfry.db"))
+		test(t, "sqlite", filepath.Join(t.TempDir(), "belfry.db"))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		chaos(t, "postgres", pgtest.DSN(t))
+		test(t, "postgres", pgtest.DSN(t))
 	})
 }
 

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -32,14 +30,7 @@ func links() int {
 // link that has been answered.
 func TestKilledTickersSendEachLinkOnce(t *testing.T) {
 	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		ticking(t, "sqlite", filepath.Join(t.TempDir(), "belfry.db"))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		ticking(t, "postgres", pgtest.DSN(t))
-	})
+	onEach(t, ticking)
 }
 
 // fleet is an arena of tickers.
