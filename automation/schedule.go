@@ -28,8 +28,10 @@ type Schedule struct {
 	DaysBefore     int         `db:"days_before,fixed"` // negative: after the date
 	// InputHash is what the row stands for; see keys.Input. The same key with
 	// another hash is a conflict.
-	InputHash string    `db:"input_hash,fixed"`
-	CreatedOn time.Time `db:"created_on,fixed"`
+	InputHash string `db:"input_hash,fixed"`
+	// Fingerprint is a digest of the row as it was ensured; see storage.Table.Fingerprint.
+	Fingerprint int64     `db:"fingerprint,fixed"`
+	CreatedOn   time.Time `db:"created_on,fixed"`
 
 	// ScheduledOn is the moment in UTC; the five below say how it came about.
 	ScheduledOn   time.Time     `db:"scheduled_on"`
@@ -72,7 +74,7 @@ var deciding = []string{
 }
 
 // schedules is the table of due work.
-var schedules = storage.Define[Schedule]("automation_scheduler").Limit(maxRow).Deciding(deciding...)
+var schedules = storage.Define[Schedule]("automation_scheduler").Limit(maxRow).Deciding(deciding...).Fingerprint("fingerprint")
 
 // Dispatched decodes DispatchResult. Without one it is the zero value.
 func (r *Schedule) Dispatched() (notify.DispatchResult, error) {

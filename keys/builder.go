@@ -2,6 +2,7 @@ package keys
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -9,17 +10,21 @@ import (
 // problem, so that a format reads as the list of its components.
 type builder struct {
 	kind string
-	text []byte
+	text strings.Builder
 	err  *PartError
 }
 
 // newBuilder starts a key of the given kind with its literal first component.
 func newBuilder(kind, prefix string) *builder {
-	return &builder{kind: kind, text: append(make([]byte, 0, 128), prefix...)}
+	b := &builder{kind: kind}
+	b.text.Grow(128) // most are shorter
+	b.text.WriteString(prefix)
+	return b
 }
 
 func (b *builder) literal(word string) {
-	b.text = append(append(b.text, ':'), word...)
+	b.text.WriteByte(':')
+	b.text.WriteString(word)
 }
 
 // part writes a component of free text.
@@ -73,7 +78,7 @@ func (b *builder) refuse(name, value, problem string) {
 }
 
 func (b *builder) key() (string, error) {
-	key := string(b.text)
+	key := b.text.String()
 	if p := lengthProblem(key, MaxKeyLen); p != "" {
 		b.refuse("", "", p)
 	}

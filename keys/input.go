@@ -59,5 +59,6 @@ func (in Input) Hash() string {
 		}
 	}
 	sum := Sum(fields...)
-	return hex.EncodeToString(sum[:])
+	text := make([]byte, 0, 2*len(sum)) // on the stack
+	return string(hex.AppendEncode(text, sum[:]))
 }

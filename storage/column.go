@@ -103,6 +103,9 @@ func (c *Column) size(fields Fields) (int, error) {
 	switch c.Kind {
 	case Text:
 		s := *c.Text(fields)
+		if s == "" { // most are
+			return 0, nil
+		}
 		if problem := textProblem(s); problem != "" {
 			return 0, &ValueError{Table: c.table, Column: c.Name, Problem: problem}
 		}

@@ -23,7 +23,8 @@ const (
 
 // Ensured is the answer for one row: what happened, and the row as it is stored;
 // of one that was found and not written only the table's deciding columns, if it
-// has named them (see [Table.Deciding]).
+// has named them (see [Table.Deciding]), and of one that was recognized by its
+// fingerprint not even the ID: its Row is the wanted one.
 type Ensured[R any] struct {
 	Outcome Outcome
 	Row     *R
@@ -47,7 +48,7 @@ func (t *Table[R]) Ensure(ctx context.Context, tx Tx, decide Decide[R], want ...
 		return nil, err
 	}
 	e := ensuring[R]{Table: t, tx: tx, decide: decide, want: want, out: make([]Ensured[R], len(want))}
-	e.checked = beside(len(rows), func() error { return t.checkAll(rows) })
+	e.checked = beside(len(rows), func() error { return t.prepare(rows) })
 	err := e.run(ctx)
 	if refused := e.checked(); refused != nil { // wait for it, since it reads what is the caller's
 		return nil, refused
@@ -58,6 +59,12 @@ func (t *Table[R]) Ensure(ctx context.Context, tx Tx, decide Decide[R], want ...
 	return e.out, nil
 }
 
+// prepare refuses rows that cannot be stored, and gives rows their fingerprints.
+func (t *Table[R]) prepare(rows []Row) error {
+	printed := beside(len(rows), func() error { return t.print(rows) })
+	return cmp.Or(t.checkAll(rows), printed())
+}
+
 // ensuring is one call of Ensure.
 type ensuring[R any] struct {
 	*Table[R]
@@ -66,7 +73,8 @@ type ensuring[R any] struct {
 	want   []*R
 	out    []Ensured[R]
 	// checked says whether the wanted rows can be stored; nothing is decided or
-	// written before. They are checked while the database looks for them.
+	// written before. They are checked, and given their fingerprints, while the
+	// database looks for them.
 	checked func() error
 }
 
@@ -114,7 +122,11 @@ func (e *ensuring[R]) once(ctx context.Context, open []int) ([]int, error) {
 		missed, err := e.decideStored(ctx, taken)
 		return append(rest, missed...), err
 	}
-	missing, err := e.decideStored(ctx, round)
+	unknown, err := e.recognize(ctx, round)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := e.decideStored(ctx, unknown)
 	if err != nil {
 		return nil, err
 	}

@@ -11,15 +11,21 @@ import (
 // A column finds its field at a fixed distance from the row's start, which is
 // several times as fast as reflection.
 type Fields struct {
-	row  unsafe.Pointer
-	kind reflect.Type
+	of   Row
+	row  unsafe.Pointer // the struct
+	kind typeWord
 }
+
+// typeWord is the address of a type: types are told apart in one comparison.
+type typeWord unsafe.Pointer
 
 // FieldsOf returns the fields of r.
 func FieldsOf(r Row) Fields {
 	v := reflect.ValueOf(r)
-	return Fields{v.UnsafePointer(), v.Type()}
+	return Fields{r, v.UnsafePointer(), wordOf(v.Type())}
 }
+
+func wordOf(t reflect.Type) typeWord { return typeWord(reflect.ValueOf(t).UnsafePointer()) }
 
 // at is where the column's field lies. It panics on a row of another table.
 func (c *Column) at(f Fields) unsafe.Pointer {
@@ -33,7 +39,7 @@ func (c *Column) at(f Fields) unsafe.Pointer {
 //
 //go:noinline
 func (c *Column) foreign(f Fields) string {
-	return fmt.Sprintf("storage: column %s.%s of a %v", c.table, c.Name, f.kind)
+	return fmt.Sprintf("storage: column %s.%s of a %T", c.table, c.Name, f.of)
 }
 
 // Text is the field of a Text column, whatever its string type is named.

@@ -31,7 +31,7 @@ type Column struct {
 	Null bool
 
 	table  string
-	row    reflect.Type // a pointer to the struct
+	row    typeWord // of a pointer to the struct
 	field  reflect.Type
 	offset uintptr // of the field in the struct
 }
@@ -44,6 +44,8 @@ type Schema struct {
 	New func() Row
 	// MaxRow bounds the bytes of text, JSON and bytes in a row; zero is no bound.
 	MaxRow int
+	// Fingerprint is the column by which [Tx.Untouched] tells rows; empty: none.
+	Fingerprint string
 }
 
 // Column returns the column of that name. It panics on an unknown one: names
@@ -61,8 +63,11 @@ func (s *Schema) Column(name string) *Column {
 type Table[R any] struct {
 	Schema
 	row         func(*R) Row
-	deciding    []string    // see Deciding
-	insertFirst atomic.Bool // the last Ensure found few of its rows
+	deciding    []string     // see Deciding
+	printed     []*Column    // the columns of a fingerprint
+	layout      []byte       // stands for their names in it
+	insertFirst atomic.Bool  // the last Ensure found few of its rows
+	strangers   atomic.Int32 // Ensures to come that recognize nothing; see recognizable
 }
 
 // Row returns r as an adapter sees it.
@@ -112,7 +117,7 @@ func Define[R any, P interface {
 		}
 		offset, field := place(reflect.TypeFor[R](), f.Index)
 		t.Columns = append(t.Columns, Column{
-			Name: column, Kind: kind, table: name, row: reflect.TypeFor[*R](), field: field, offset: offset,
+			Name: column, Kind: kind, table: name, row: wordOf(reflect.TypeFor[*R]()), field: field, offset: offset,
 			Fixed: hasOption(options, "fixed"),
 			Null:  kind == Instant || hasOption(options, "null"),
 		})

@@ -121,3 +121,19 @@ func lookUp[V comparable](values []V, get func(V) *entry) []*entry {
 	}
 	return found
 }
+
+// Untouched returns the fingerprints of rows that are as Insert wrote them.
+func (t *tx) Untouched(ctx context.Context, s *storage.Schema, scope storage.Scope, keys []string) ([]int64, error) {
+	tab, err := t.table(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	column := s.Column(s.Fingerprint)
+	var prints []int64
+	for _, e := range lookUp(keys, func(key string) *entry { return tab.byKey[identity{scope, key}] }) {
+		if e.img.rec.Version == 1 {
+			prints = append(prints, column.Int(storage.FieldsOf(e.img.row)))
+		}
+	}
+	return prints, nil
+}

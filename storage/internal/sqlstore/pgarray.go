@@ -1,10 +1,11 @@
 package sqlstore
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
@@ -15,92 +16,93 @@ import (
 // binary, and pq.Array makes NULL of a nil slice.
 
 // columnArray is the array literal of a column of rows.
-func columnArray(c *storage.Column, rows []storage.Fields) (string, error) {
-	b := []byte{'{'}
-	var err error
-	for i, r := range rows {
-		if i == 1 { // the others are about as long as the first
-			b = slices.Grow(b, (len(b)+4)*len(rows))
-		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		if b, err = appendElement(b, c, r); err != nil {
-			return "", err
-		}
-	}
-	return string(append(b, '}')), nil
+func columnArray(c *storage.Column, rows []storage.Fields) (array string, err error) {
+	array = arrayOf(rows, func(b *strings.Builder, r storage.Fields) {
+		err = cmp.Or(err, writeElement(b, c, r))
+	})
+	return array, err
 }
 
-func appendElement(b []byte, c *storage.Column, r storage.Fields) ([]byte, error) {
+func writeElement(b *strings.Builder, c *storage.Column, r storage.Fields) error {
 	if c.IsNull(r) {
-		return append(b, "NULL"...), nil
+		b.WriteString("NULL")
+		return nil
 	}
 	switch c.Kind {
 	case storage.Int:
-		return strconv.AppendInt(b, c.Int(r), 10), nil
+		writeInt(b, c.Int(r))
 	case storage.Bool:
-		return strconv.AppendBool(b, *c.Bool(r)), nil
+		b.WriteString(strconv.FormatBool(*c.Bool(r)))
 	case storage.Instant: // zero in a zone is zero too
 		t := storage.Time(*c.Instant(r))
 		if t.IsZero() {
-			return append(b, "NULL"...), nil
+			b.WriteString("NULL")
+			return nil
 		}
-		return appendInstant(b, t), nil
+		writeInstant(b, t)
 	case storage.Bytes:
-		return fmt.Appendf(b, `"\\x%x"`, c.In(r).Bytes()), nil
+		fmt.Fprintf(b, `"\\x%x"`, c.In(r).Bytes())
 	case storage.JSON:
 		text, err := json.Marshal(c.In(r).Interface())
-		if err != nil {
-			return nil, err
-		}
-		return appendQuoted(b, text), nil
+		writeQuoted(b, string(text))
+		return err
+	default:
+		writeQuoted(b, *c.Text(r))
 	}
-	return appendQuoted(b, *c.Text(r)), nil
+	return nil
 }
 
-func appendInstant(b []byte, t time.Time) []byte {
-	return append(t.AppendFormat(append(b, '"'), time.RFC3339Nano), '"')
+func writeInt(b *strings.Builder, v int64) {
+	var digits [20]byte
+	b.Write(strconv.AppendInt(digits[:0], v, 10))
 }
 
-// appendQuoted appends text as an array element: quoted, with " and \ escaped.
-func appendQuoted[T string | []byte](b []byte, text T) []byte {
-	b = append(b, '"')
-	start := 0
-	for i := range len(text) {
-		if text[i] == '"' || text[i] == '\\' {
-			b = append(append(b, text[start:i]...), '\\')
-			start = i
-		}
+func writeInstant(b *strings.Builder, t time.Time) {
+	var text [len(time.RFC3339Nano) + 2]byte
+	b.Write(append(t.AppendFormat(append(text[:0], '"'), time.RFC3339Nano), '"'))
+}
+
+var escaper = strings.NewReplacer(`"`, `\"`, `\`, `\\`)
+
+// writeQuoted writes text as an array element: quoted, with " and \ escaped.
+func writeQuoted(b *strings.Builder, text string) {
+	if strings.IndexByte(text, '"') >= 0 || strings.IndexByte(text, '\\') >= 0 { // few have one
+		text = escaper.Replace(text)
 	}
-	return append(append(b, text[start:]...), '"')
+	b.WriteByte('"')
+	b.WriteString(text)
+	b.WriteByte('"')
 }
 
-func textArray(list []string) string { return arrayOf(list, appendQuoted[string]) }
+func textArray(list []string) string { return arrayOf(list, writeQuoted) }
 
-func intArray(list []int64) string {
-	return arrayOf(list, func(b []byte, v int64) []byte { return strconv.AppendInt(b, v, 10) })
-}
+func intArray(list []int64) string { return arrayOf(list, writeInt) }
 
-func arrayOf[V any](list []V, add func([]byte, V) []byte) string {
-	b := append(make([]byte, 0, 24*len(list)+2), '{')
+// arrayOf is the array literal of what write makes of each element.
+func arrayOf[V any](list []V, write func(*strings.Builder, V)) string {
+	var b strings.Builder
+	b.WriteByte('{')
 	for i, v := range list {
-		if i > 0 {
-			b = append(b, ',')
+		if i == 1 { // the others are about as long as the first
+			b.Grow((b.Len() + 4) * len(list))
 		}
-		b = add(b, v)
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		write(&b, v)
 	}
-	return string(append(b, '}'))
+	b.WriteByte('}')
+	return b.String()
 }
 
 // laneArrays are the lanes of a claim, their cursors and, if asked, limits.
 func laneArrays(lanes []storage.LaneClaim, limits bool) []any {
 	number := func(get func(storage.LaneClaim) int64) string {
-		return arrayOf(lanes, func(b []byte, l storage.LaneClaim) []byte { return strconv.AppendInt(b, get(l), 10) })
+		return arrayOf(lanes, func(b *strings.Builder, l storage.LaneClaim) { writeInt(b, get(l)) })
 	}
 	args := []any{
 		number(func(l storage.LaneClaim) int64 { return int64(l.Lane) }),
-		arrayOf(lanes, func(b []byte, l storage.LaneClaim) []byte { return appendInstant(b, storage.Time(l.After.DueOn)) }),
+		arrayOf(lanes, func(b *strings.Builder, l storage.LaneClaim) { writeInstant(b, storage.Time(l.After.DueOn)) }),
 		number(func(l storage.LaneClaim) int64 { return l.After.ID }),
 	}
 	if limits {

@@ -1,0 +1,49 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/lib/pq"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// insertedBy is a column of PostgreSQL's tables that have fingerprints: the
+// transaction that inserted the row. While it is the one that wrote the row's
+// present version, nobody else has written it, by whatever means.
+const insertedBy = `"inserted_by"`
+
+// stretch is how many rows are walked for each key, at most.
+const stretch = 4
+
+// Untouched walks the rows from the first key to the last along their index,
+// which takes a third of the time of looking up each key. Of keys that lie far
+// apart it finds few. The bounds are hidden from the planner, so that it expects
+// few rows and takes the index for the order. On SQLite it tells nothing, since
+// a row that was written by hand would not be noticed there.
+func (x *tx) Untouched(ctx context.Context, s *storage.Schema, scope storage.Scope, keys []string) (prints []int64, err error) {
+	t := x.store.table(s)
+	if t.dialect != PostgreSQL || len(keys) == 0 || !storable(keys[0]) || !storable(keys[len(keys)-1]) {
+		return nil, x.usable(ctx)
+	}
+	b := newBuilder(t, "SELECT array_agg(r.print) FROM (SELECT "+quote(s.Fingerprint)+` AS print, "version", `+insertedBy+
+		", xmin AS written_by FROM "+t.name+" WHERE ")
+	if err = b.where(scope, nil); err == nil {
+		b.write(` AND "key" >= (SELECT ?::text) AND "key" <= (SELECT ?::text) ORDER BY "scope", "key" LIMIT ?) AS r`,
+			keys[0], keys[len(keys)-1], int64(stretch*len(keys)))
+		b.write(` WHERE r."version" = 1 AND r.` + insertedBy + ` = r.written_by`)
+		err = x.query(ctx, b.sql(), b.args, func(r *sql.Rows) error {
+			for r.Next() {
+				if err := r.Scan((*pq.Int64Array)(&prints)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, x.fail(ctx, "untouched rows of "+s.Name, err)
+	}
+	return prints, nil
+}
