@@ -28,7 +28,7 @@ CREATE TABLE {automation_scheduler} (
 	business_unit        text NOT NULL,
 	trigger_key          text NOT NULL,
 	target_date          text NOT NULL, -- 2006-01-02; empty unless DateBased
-	days_before          bigint NOT NULL,
+	days_before          integer NOT NULL,
 	input_hash           text NOT NULL, -- what the row stands for: SHA-256, hex
 	created_on           timestamptz,
 	scheduled_local_date text NOT NULL, -- 2006-01-02
@@ -37,8 +37,8 @@ CREATE TABLE {automation_scheduler} (
 	gap_policy           text NOT NULL, -- forward, back, skip
 	overlap_policy       text NOT NULL, -- first, second
 	next_retry_on        timestamptz, -- NULL unless a retry waits
-	retry_count          bigint NOT NULL,
-	lease_loss_count     bigint NOT NULL,
+	retry_count          integer NOT NULL,
+	lease_loss_count     integer NOT NULL,
 	ended_on             timestamptz, -- NULL while the row is open
 	reason_code          text NOT NULL, -- of the last failure or the end
 	diagnostics          text NOT NULL, -- the last error, at most 500 bytes
