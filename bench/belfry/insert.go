@@ -31,11 +31,17 @@ func insert(ctx context.Context, run *contender.Run, t contender.Task) (contende
 	return contender.Between(t.Rows, began, contender.Clock.Now()), nil
 }
 
+// stride is a prime, so that each row comes once.
+const stride = 7919
+
 // candidates are rows n to n+count of a task.
 func candidates(t contender.Task, n, count int) []automation.Candidate {
 	out := make([]automation.Candidate, count)
 	for i := range out {
 		number := t.From + n + i
+		if t.Order == "scattered" {
+			number = t.From + (n+i)*stride%t.Rows
+		}
 		out[i] = automation.Candidate{
 			AutomationType: kind, Lane: t.Lane,
 			Source:      automation.Source{Type: "employee", ID: fmt.Sprintf("e2c9f0b4-51d7-4a61-8f0e-%012d", number)},

@@ -22,7 +22,7 @@ type Task struct {
 	// documentation does not ask for.
 	Tuned bool `json:"tuned"`
 	// Order is how the due moments of rows to fill lie: "" one after the other,
-	// "random".
+	// "random" anywhere; or "scattered", the order in which rows to ensure are named.
 	Order string `json:"order"`
 	// Lane of rows to fill; contenders without lanes ignore it.
 	Lane int16 `json:"lane"`

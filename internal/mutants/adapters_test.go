@@ -4,6 +4,21 @@ package mutants
 // invariant with one text, SQLite shows the fault, since it needs no server.
 var adapterMutants = []mutant{
 	{
+		Name: "I-3 PostgreSQL knows rows that were written by hand", File: "storage/internal/sqlstore/untouched.go",
+		Old: "` = r.written_by`", New: "` IS NOT NULL`",
+		Package: "./storage/postgres", Run: "TestARowWrittenByHandIsNotKnown", Postgres: true,
+	},
+	{
+		Name: "I-3 PostgreSQL knows rows that were saved where they were inserted", File: "storage/internal/sqlstore/untouched.go",
+		Old: "r.\"version\" = 1 AND", New: "",
+		Package: "./storage/postgres", Run: "TestContract/^Open$/^untouched$", Postgres: true,
+	},
+	{
+		Name: "storage: PostgreSQL walks all rows between two keys", File: "storage/internal/sqlstore/untouched.go",
+		Old: "int64(stretch*len(keys))", New: "int64(stretch*len(keys)*1000)",
+		Package: "./storage/postgres", Run: "TestGuardKnownRowsAreWalked", Postgres: true,
+	},
+	{
 		Name: "I-1 SQLite has a table without its unique index", File: "storage/sqlite/migrations/0003_automation.sql",
 		Old: "\ttrace_blob_name      TEXT NOT NULL,\n\tUNIQUE (scope, key)\n", New: "\ttrace_blob_name      TEXT NOT NULL\n",
 		Package: "./automation", Run: "TestTheMigrationsMakeTheTables/sqlite",

@@ -28,6 +28,51 @@ var storageMutants = []mutant{
 		Package: "./storage", Run: "TestEnsureOfABadRow",
 	},
 	{
+		Name: "I-3 a row that is known is not read before it is written", File: "storage/recognize.go",
+		Old: "if outcome, write := e.decide(stored, want); !write {", New: "if outcome, _ := e.decide(stored, want); true {",
+		Package: "./storage", Run: "TestAKnownRowThatIsToBeWritten",
+	},
+	{
+		Name: "I-3 a decision about a known row changes what was wanted", File: "storage/recognize.go",
+		Old: "\t\t\t*stored = *want\n", New: "\t\t\tstored = want\n",
+		Package: "./storage", Run: "TestAKnownRowThatIsToBeWritten",
+	},
+	{
+		Name: "I-3 a row is known by its key", File: "storage/recognize.go",
+		Old: "if known[column.Int(FieldsOf(e.row(want)))] {", New: "if len(known) > 0 && column.Name != \"\" {",
+		Package: "./storage", Run: "TestEnsureReadsWhatItDoesNotKnow",
+	},
+	{
+		Name: "storage: untouched rows are asked for in every batch", File: "storage/recognize.go",
+		Old: "e.strangers.Store(aloof)", New: "e.strangers.Store(0)",
+		Package: "./storage", Run: "TestAfterStrangers",
+	},
+	{
+		Name: "storage: rows of several scopes are asked about in one", File: "storage/recognize.go",
+		Old: "if e.Record(first).Scope != e.Record(last).Scope {", New: "if e.Record(first).Scope == AnyScope && last != nil {",
+		Package: "./storage", Run: "TestEnsureAsksAboutManyRowsOfOneScope",
+	},
+	{
+		Name: "storage: texts run together in a fingerprint", File: "storage/fingerprint.go",
+		Old: "return append(binary.AppendUvarint(b, uint64(len(text))), text...)", New: "_ = binary.AppendUvarint\n\treturn append(b, text...)",
+		Package: "./storage", Run: "TestFingerprintsTellRowsApart",
+	},
+	{
+		Name: "storage: NULL and empty have one fingerprint", File: "storage/fingerprint.go",
+		Old: "if c.IsNull(fields) {", New: "if c.IsNull(fields) && c.Kind != JSON && c.Kind != Bytes {",
+		Package: "./storage", Run: "TestFingerprintsTellRowsApart",
+	},
+	{
+		Name: "storage: a fingerprint is of the moment before it is stored", File: "storage/fingerprint.go",
+		Old: "Time(*c.Instant(fields)).UnixMicro()", New: "c.Instant(fields).UnixNano()",
+		Package: "./storage", Run: "TestFingerprintsAreOfWhatDecides",
+	},
+	{
+		Name: "I-3 memory knows rows that were written since", File: "storage/memory/read.go",
+		Old: "if e.img.rec.Version == 1 {", New: "if e.img.rec.Version > 0 {",
+		Package: "./storage/memory", Run: "TestContract/^untouched$",
+	},
+	{
 		Name: "I-2 Ensure selects and then inserts", File: "storage/ensure.go",
 		Old: "return append(rest, taken...), err", New: "_ = taken\n\treturn rest, err",
 		Package: "./storage", Run: "TestEnsure",

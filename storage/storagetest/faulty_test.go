@@ -13,18 +13,19 @@ import (
 type fault struct {
 	name, theme string // the theme that must notice it
 
-	inTx   func(ctx context.Context, s *faulty, f func(storage.Tx) error) error
-	insert func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error)
-	find   func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error)
-	claim  func(ctx context.Context, tx storage.Tx, s *storage.Schema, c storage.Claim) ([]storage.Row, error)
-	update func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error)
-	extend func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row, until time.Time) ([]bool, error)
-	remove func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error)
-	count  func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, where []storage.Cond, limit int) (int, error)
-	tally  func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Tally) ([]storage.Group, error)
-	next   func(ctx context.Context, s *memory.Store, schema *storage.Schema, c storage.Claim, horizon time.Time) (time.Time, error)
-	waker  func(s *memory.Store) *storage.Waker
-	blobs  func(b storage.Blobs) storage.Blobs
+	inTx      func(ctx context.Context, s *faulty, f func(storage.Tx) error) error
+	insert    func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error)
+	find      func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error)
+	claim     func(ctx context.Context, tx storage.Tx, s *storage.Schema, c storage.Claim) ([]storage.Row, error)
+	update    func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error)
+	extend    func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row, until time.Time) ([]bool, error)
+	remove    func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error)
+	count     func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, where []storage.Cond, limit int) (int, error)
+	tally     func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Tally) ([]storage.Group, error)
+	untouched func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, keys []string) ([]int64, error)
+	next      func(ctx context.Context, s *memory.Store, schema *storage.Schema, c storage.Claim, horizon time.Time) (time.Time, error)
+	waker     func(s *memory.Store) *storage.Waker
+	blobs     func(b storage.Blobs) storage.Blobs
 	// skew is what a take-over leaves out of the version.
 	skew bool
 }
@@ -176,6 +177,13 @@ func (x *faultyTx) Tally(ctx context.Context, s *storage.Schema, scope storage.S
 		return x.s.tally(ctx, x.Tx, s, scope, q)
 	}
 	return x.Tx.Tally(ctx, s, scope, q)
+}
+
+func (x *faultyTx) Untouched(ctx context.Context, s *storage.Schema, scope storage.Scope, keys []string) ([]int64, error) {
+	if x.s.untouched != nil {
+		return x.s.untouched(ctx, x.Tx, s, scope, keys)
+	}
+	return x.Tx.Untouched(ctx, s, scope, keys)
 }
 
 func soundFind(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {

@@ -23,6 +23,8 @@ type Harness struct {
 	NoSecondHandle string
 	// NoInspect is the reason why there is no live schema to look at.
 	NoInspect string
+	// NoUntouched is the reason why Untouched tells of no rows.
+	NoUntouched string
 	// NoFolder is the reason why blobs cannot be kept in a folder.
 	NoFolder string
 }

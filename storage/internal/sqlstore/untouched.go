@@ -3,8 +3,8 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-
-	"github.com/lib/pq"
+	"strconv"
+	"strings"
 
 	"github.com/belfry-go/belfry/storage"
 )
@@ -27,23 +27,42 @@ func (x *tx) Untouched(ctx context.Context, s *storage.Schema, scope storage.Sco
 	if t.dialect != PostgreSQL || len(keys) == 0 || !storable(keys[0]) || !storable(keys[len(keys)-1]) {
 		return nil, x.usable(ctx)
 	}
-	b := newBuilder(t, "SELECT array_agg(r.print) FROM (SELECT "+quote(s.Fingerprint)+` AS print, "version", `+insertedBy+
+	b := newBuilder(t, "SELECT array_agg(r.print)::text FROM (SELECT "+quote(s.Fingerprint)+` AS print, "version", `+insertedBy+
 		", xmin AS written_by FROM "+t.name+" WHERE ")
 	if err = b.where(scope, nil); err == nil {
 		b.write(` AND "key" >= (SELECT ?::text) AND "key" <= (SELECT ?::text) ORDER BY "scope", "key" LIMIT ?) AS r`,
 			keys[0], keys[len(keys)-1], int64(stretch*len(keys)))
 		b.write(` WHERE r."version" = 1 AND r.` + insertedBy + ` = r.written_by`)
 		err = x.query(ctx, b.sql(), b.args, func(r *sql.Rows) error {
+			var array sql.NullString
 			for r.Next() {
-				if err := r.Scan((*pq.Int64Array)(&prints)); err != nil {
+				if err := r.Scan(&array); err != nil {
 					return err
 				}
 			}
-			return nil
+			prints, err = integers(array.String)
+			return err
 		})
 	}
 	if err != nil {
 		return nil, x.fail(ctx, "untouched rows of "+s.Name, err)
 	}
 	return prints, nil
+}
+
+// integers are those of an array literal; nothing is none.
+func integers(array string) ([]int64, error) {
+	array = strings.Trim(array, "{}")
+	if array == "" {
+		return nil, nil
+	}
+	out := make([]int64, 0, strings.Count(array, ",")+1)
+	for text := range strings.SplitSeq(array, ",") {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, n)
+	}
+	return out, nil
 }
