@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,6 +62,20 @@ func TestARowWrittenByHandIsNotKnown(t *testing.T) {
 		prints, _ := g.untouched(1, 1, 4)
 		if diff := cmp.Diff([]int64{1, 3, 4}, prints); diff != "" {
 			t.Errorf("after %s (-want +got):\n%s", tidied, diff)
+		}
+	}
+}
+
+func TestTheCheckMissesTheColumnOfTheInserter(t *testing.T) {
+	t.Parallel()
+	g := newStamped(t, 0)
+	if err := g.CheckTables(t.Context(), &stampeds.Schema); err != nil {
+		t.Error(err)
+	}
+	for _, change := range []string{"ALTER inserted_by DROP DEFAULT", "ALTER inserted_by DROP NOT NULL", "DROP inserted_by"} {
+		exec(t, g.DB(), "ALTER TABLE stamped "+change)
+		if err := g.CheckTables(t.Context(), &stampeds.Schema); err == nil || !strings.Contains(err.Error(), "no column inserted_by") {
+			t.Errorf("after %s: %v", change, err)
 		}
 	}
 }

@@ -29,8 +29,10 @@ func (s *Store) CheckTables(ctx context.Context, schemas ...*storage.Schema) err
 		for _, p := range slices.Concat(checkColumns(schema, live), checkIndexes(live)) {
 			problems = append(problems, schema.Name+": "+p)
 		}
-		if p := s.cfg.Dialect.checkOrder(live); p != "" {
-			problems = append(problems, schema.Name+": "+p)
+		for _, p := range []string{s.cfg.Dialect.checkOrder(live), s.cfg.Dialect.checkInserter(schema, live)} {
+			if p != "" {
+				problems = append(problems, schema.Name+": "+p)
+			}
 		}
 	}
 	if problems != nil {
@@ -74,6 +76,15 @@ func (d *Dialect) checkOrder(live *LiveTable) string {
 		}
 	}
 	return ""
+}
+
+// checkInserter wants the column by which Untouched tells who wrote a row.
+func (d *Dialect) checkInserter(schema *storage.Schema, live *LiveTable) string {
+	is := func(l LiveColumn) bool { return quote(l.Name) == insertedBy && l.Type == "xid" && l.Generated }
+	if d != PostgreSQL || schema.Fingerprint == "" || slices.ContainsFunc(live.Columns, is) {
+		return ""
+	}
+	return "there is no column inserted_by of the type xid with the inserting transaction as its default"
 }
 
 // claimed are the columns that Claim and Extend write.
