@@ -11,7 +11,7 @@ import (
 func (a *arena) ensures(s sizes) match {
 	play := func(name string) side {
 		return side{name: name, play: func(ctx context.Context) (map[string]float64, error) {
-			return a.ensureTwice(ctx, name, contender.Task{Work: "ensure", Rows: s.drain})
+			return a.ensureAgain(ctx, name, contender.Task{Work: "ensure", Rows: s.drain})
 		}}
 	}
 	return match{title: "P3", sides: []side{play(us), play("river")}, goals: []goal{
@@ -22,7 +22,7 @@ func (a *arena) ensures(s sizes) match {
 	}}
 }
 
-func (a *arena) ensureTwice(ctx context.Context, name string, t contender.Task) (map[string]float64, error) {
+func (a *arena) ensureAgain(ctx context.Context, name string, t contender.Task) (map[string]float64, error) {
 	return a.within(ctx, a.postgres, func(database string) (map[string]float64, error) {
 		t.Database = database
 		values := map[string]float64{}
