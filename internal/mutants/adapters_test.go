@@ -40,13 +40,33 @@ var adapterMutants = []mutant{
 	},
 	{
 		Name: "I-3 PostgreSQL overwrites a key that is taken", File: "storage/internal/sqlstore/postgres.go",
-		Old: "DO NOTHING RETURNING", New: `DO UPDATE SET "status" = excluded."status" RETURNING`,
+		Old: "DO NOTHING`+answer", New: "DO UPDATE SET status = excluded.status`+answer",
 		Package: "./storage/postgres", Run: "TestContract/^Open$/^insert$", Postgres: true,
 	},
 	{
 		Name: "I-3 SQL writes columns that are fixed", File: "storage/internal/sqlstore/table.go",
 		Old: `if !c.Fixed && c.Name != "version" {`, New: `if c.Name != "id" && c.Name != "version" {`,
 		Package: "./storage/sqlite", Run: "TestSuiteInMemory/^save$",
+	},
+	{
+		Name: "I-3 PostgreSQL gives up over a key that it expected to be free", File: "storage/internal/sqlstore/postgres.go",
+		Old: "class: Serialization, means: storage.ErrBusy, cause: err}", New: "means: storage.ErrBusy, cause: err}",
+		Package: "./storage/postgres", Run: "TestALargeInsertExpects", Postgres: true,
+	},
+	{
+		Name: "I-3 PostgreSQL ends a host's transaction over a taken key", File: "storage/internal/sqlstore/postgres.go",
+		Old: "if !x.joined && t.optimism.expects() {", New: "if t.optimism.expects() {",
+		Package: "./storage/postgres", Run: "TestAHostsTransactionAsksAboutEachKey", Postgres: true,
+	},
+	{
+		Name: "storage: PostgreSQL is soon an optimist again", File: "storage/internal/sqlstore/optimism.go",
+		Old: "o.streak.Store(disappointed)", New: "o.streak.Store(0)",
+		Package: "./storage/internal/sqlstore", Run: "TestAnOptimistIsConvincedSlowly",
+	},
+	{
+		Name: "storage: PostgreSQL takes one column of moments for another", File: "storage/internal/sqlstore/pgrows.go",
+		Old: "e.array == p.array {", New: "len(e.array) == len(p.array) {",
+		Package: "./storage/postgres", Run: "TestContract/^Open$/^values$", Postgres: true,
 	},
 	{
 		Name: "I-5 SQLite writes a row without a new version", File: "storage/internal/sqlstore/sqlite.go",
@@ -111,7 +131,7 @@ var adapterMutants = []mutant{
 	},
 	{
 		Name: "I-7 PostgreSQL writes whatever the version", File: "storage/internal/sqlstore/postgres.go",
-		Old: "t.update.columns, `t.\"version\" = c.\"version\"`", New: "t.update.columns, `TRUE`",
+		Old: "t.mutable...), `t.\"version\" = c.\"version\"`)", New: "t.mutable...), `TRUE`)",
 		Package: "./storage/postgres", Run: "TestContract/^Open$/^take-over$", Postgres: true,
 	},
 	{

@@ -40,6 +40,7 @@ var insertTheme = theme{name: "insert", sentences: []sentence{
 		w.same("keys", keysOf(w.all()), []string{"a", "b"})
 	}},
 	{"a large call is answered in the order of its rows", insertMany},
+	{"large calls that met no taken key are no promise for the next", insertAfterStreak},
 	{"no rows are no work", func(w *world) {
 		w.same("answers", w.insertSome(), []bool(nil))
 		w.tx(func(tx storage.Tx) error {
@@ -109,4 +110,43 @@ func insertMany(w *world) {
 			w.Fatalf("the row %q was told the id of %q", key, r.Key)
 		}
 	}
+}
+
+// insertAfterStreak gives an adapter reason to expect that no key is taken.
+func insertAfterStreak(w *world) {
+	const n = 70
+	number := func(call, i int) string { return fmt.Sprintf("%d %d", call, i) }
+	for call := range 6 {
+		rows := make([]*thing, n)
+		for i := range rows {
+			rows[i] = newThing(number(call, i))
+		}
+		w.insert(rows...)
+	}
+	taken := w.get(number(0, 7))
+	rows := make([]*thing, n)
+	want := make([]bool, n)
+	for i := range rows {
+		rows[i], want[i] = newThing(number(6, i)), true
+	}
+	rows[7], want[7] = newThing(taken.Key), false
+	rows[7].Name = "other"
+	rows[9], want[9] = newThing(rows[8].Key), false
+	runs := 0
+	w.tx(func(tx storage.Tx) error {
+		runs++
+		if _, err := w.things.Insert(w.ctx, tx, newThing("before")); err != nil {
+			return err
+		}
+		got, err := w.things.Insert(w.ctx, tx, rows...)
+		if err == nil {
+			w.same("answers", got, want)
+		}
+		return err
+	})
+	if runs > 2 {
+		w.Errorf("the transaction ran %d times", runs)
+	}
+	w.same("the row whose key was taken", w.get(taken.Key), taken)
+	w.same("number of rows", len(w.all()), 7*n-2+1)
 }

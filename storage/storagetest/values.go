@@ -1,6 +1,8 @@
 package storagetest
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -61,7 +63,37 @@ var valueTheme = theme{name: "values", sentences: []sentence{
 			w.same("saved", w.get(r.Key), r)
 		}
 	}},
+	{"many rows of one call keep what they share and what they do not", func(w *world) {
+		rows := make([]*thing, 150)
+		for i := range rows {
+			rows[i] = newThing(fmt.Sprintf("%03d", i))
+			rows[i].Origin, rows[i].Rank, rows[i].Ready, rows[i].SeenOn = "shared", 7, true, at(i)
+			rows[i].DueOn = rows[i].SeenOn
+			rows[i].Raw = json.RawMessage(`{"n":1}`)
+		}
+		fill(rows[1])
+		w.insert(rows...)
+		sameRows(w, "inserted", rows)
+		for i, r := range rows {
+			r.Status, r.Name, r.Checked, r.SeenOn = done, fmt.Sprint(i%2), i == 3, at(-i)
+			r.Note, r.Raw, r.DueOn = "one", nil, at(i+1)
+		}
+		w.same("stale", w.save(rows...), []int(nil))
+		sameRows(w, "saved", rows)
+		for _, r := range rows {
+			r.DueOn = time.Time{}
+		}
+		w.same("stale", w.save(rows...), []int(nil))
+		sameRows(w, "saved again", rows)
+	}},
 }}
+
+func sameRows(w *world, what string, rows []*thing) {
+	w.Helper()
+	for _, r := range rows {
+		w.same(what, w.get(r.Key), r)
+	}
+}
 
 // keeps shows that a row comes back as it is from Insert, from Save and from a
 // claim. It leaves the table empty.

@@ -60,7 +60,7 @@ func TestArraysKeepEveryValue(t *testing.T) {
 // statement expects.
 func TestNoParameterIsASliceOfBytes(t *testing.T) {
 	t.Parallel()
-	args, err := pgArgs(nil, newTable(PostgreSQL, "kinds", &kindsTable.Schema).insertable, []storage.Row{&kinds{Bytes: []byte("x")}})
+	_, args, err := newTable(PostgreSQL, "kinds", &kindsTable.Schema).insertion.statement(nil, []storage.Row{&kinds{Bytes: []byte("x")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +86,43 @@ func TestAColumnThatIsTheSameForAllRowsIsOneValue(t *testing.T) {
 		{[]storage.Row{row(7, "x"), row(7, "y")}, []any{"lead", "a", nil, nil, "{7,7}", "{}", `{"x","y"}`, "{}"}},
 		{[]storage.Row{row(8, "x")}, []any{"lead", "a", "x", nil, "{8}", "{}", "{}", "{}"}},
 	} {
-		got, err := pgArgs([]any{"lead"}, columns, test.rows)
+		f := newFrame("", columns, "")
+		_, got, err := f.statement([]any{"lead"}, test.rows)
 		if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
+	}
+}
+
+// Of many rows the text says which columns are one value, and a moment that each
+// row has twice is passed once.
+func TestTheTextForManyRowsSaysWhatTheyShare(t *testing.T) {
+	t.Parallel()
+	var columns []*storage.Column
+	for _, name := range []string{"id", "type", "status", "due_on", "instant", "lease_expires_on"} {
+		columns = append(columns, kindsTable.Column(name))
+	}
+	f := newFrame("SELECT ? FROM ", columns, " WHERE true")
+	rows := make([]storage.Row, many)
+	for i := range rows {
+		on := time.Unix(int64(i), 0)
+		rows[i] = &kinds{Time: on, Record: storage.Record{
+			ID: int64(i), Type: "a", Status: on.UTC().Format(time.RFC3339Nano), DueOn: on, LeaseExpiresOn: on.Add(time.Hour),
+		}}
+	}
+	text, args, err := f.statement([]any{"lead"}, rows)
+	want := `SELECT $1 FROM (SELECT u."id" AS "id", $2::text AS "type", u."status" AS "status", u."due_on" AS "due_on", u."due_on" AS "instant", ` +
+		`u."lease_expires_on" AS "lease_expires_on", u.n FROM unnest((SELECT $3::bigint[]), (SELECT $4::text[]), (SELECT $5::timestamptz[]), ` +
+		`(SELECT $6::timestamptz[])) WITH ORDINALITY AS u("id", "status", "due_on", "lease_expires_on", n)) AS c WHERE true`
+	if diff := cmp.Diff(want, text); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if len(args) != 6 || args[0] != "lead" || args[1] != "a" {
+		t.Errorf("arguments: %v", args)
+	}
+
+	few, _, err := f.statement([]any{"lead"}, rows[:many-1])
+	if other, _, _ := f.statement([]any{"lead"}, rows[:1]); err != nil || few != other {
+		t.Errorf("%v: the text of few rows depends on them:\n%s\n%s", err, few, other)
 	}
 }

@@ -1,53 +1,178 @@
 package sqlstore
 
 import (
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
 	"github.com/belfry-go/belfry/storage"
 )
 
 // Many rows are passed as a table c of their columns: each column is one array,
-// except that one which is the same for all rows is passed as that one value,
-// beside an empty array, which unnest fills up with NULLs. In most batches most
-// columns are, and neither side then spells them out for every row. The first
-// column, the id or the scope, is always an array: it says how many rows there
-// are. The SELECT around an array hides its length from the planner, which would
-// otherwise turn to sequential scans for large batches.
+// except that one which is the same for all rows is one value, and a moment that
+// each row has twice is one array for both. In most batches most columns are the
+// same, and neither side then spells them out for every row. The first column, the
+// id or the scope, is always an array: it says how many rows there are. The SELECT
+// around an array hides its length from the planner, which would otherwise turn to
+// sequential scans for large batches.
 
-// pgRows is the text of c. Its parameters are the values, then the arrays.
-func pgRows(columns []*storage.Column) string {
-	values, arrays := "", ""
-	for i, c := range columns {
-		name, kind := quote(c.Name), postgresDDL.kinds[c.Kind]
-		if i == 0 {
-			values, arrays = "u."+name, "(SELECT ?::"+kind+"[])"
-			continue
-		}
-		values += ", coalesce(u." + name + ", ?::" + kind + ") AS " + name
-		arrays += ", (SELECT ?::" + kind + "[])"
-	}
-	return "(SELECT " + values + ", u.n FROM unnest(" + arrays + ") WITH ORDINALITY AS u(" + list(columns, "", "") + ", n)) AS c"
+// many is from how many rows on the text of a statement follows from what its rows
+// share. For fewer there is one text, so that the server's statistics of statements
+// stay few; see [frame.general].
+const many = 64
+
+// frame is a statement but for its rows, which come between its two halves.
+type frame struct {
+	before, after string
+	columns       []*storage.Column
+	general       string // the statement for few rows
 }
 
-// pgArgs are the parameters of c, after those that lead.
-func pgArgs(lead []any, columns []*storage.Column, rows []storage.Row) ([]any, error) {
-	args := make([]any, len(lead)+2*len(columns)-1)
+func newFrame(before string, columns []*storage.Column, after string) frame {
+	f := frame{before: before, columns: columns, after: after}
+	var c composer
+	for i, column := range columns {
+		if i == 0 {
+			c.array(column)
+		} else {
+			c.either(column)
+		}
+	}
+	f.general = f.around(&c)
+	return f
+}
+
+func (f *frame) around(c *composer) string {
+	return sqlx.Rebind(sqlx.DOLLAR, f.before+c.table()+f.after)
+}
+
+// statement is the text for rows, and its parameters after those that lead: the
+// values, then the arrays.
+func (f *frame) statement(lead []any, rows []storage.Row) (string, []any, error) {
+	all, err := pass(f.columns, rows)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(rows) < many {
+		return f.general, generalArgs(lead, all), nil
+	}
+	text, args := f.specific(lead, all)
+	return text, args, nil
+}
+
+// generalArgs are those of the general text, where a column has both a value and
+// an array: one that has a value has an empty array, which unnest fills up with
+// NULLs.
+func generalArgs(lead []any, all []passed) []any {
+	args := make([]any, len(lead)+2*len(all)-1)
+	values := args[copy(args, lead):]
+	arrays := values[len(all)-1:]
+	for i, p := range all {
+		arrays[i] = p.array
+		if p.uniform {
+			values[i-1], arrays[i] = p.value, "{}"
+		}
+	}
+	return args
+}
+
+// specific writes the text for what these rows share.
+func (f *frame) specific(lead []any, all []passed) (string, []any) {
+	var c composer
+	args := append(make([]any, 0, len(lead)+len(all)), lead...)
+	var arrays []any
+	for i, p := range all {
+		column := f.columns[i]
+		switch twin := f.twin(all[:i], p, column.Kind); {
+		case p.uniform:
+			c.value(column)
+			args = append(args, p.value)
+		case twin != nil:
+			c.again(column, twin)
+		default:
+			c.array(column)
+			arrays = append(arrays, p.array)
+		}
+	}
+	return f.around(&c), append(args, arrays...)
+}
+
+// twin is an earlier column that holds the same moments: the moment when a new row
+// is due is that for which it is scheduled. Of all kinds, moments take the server
+// longest to read.
+func (f *frame) twin(earlier []passed, p passed, kind storage.Kind) *storage.Column {
+	for i, e := range earlier {
+		if kind == storage.Instant && f.columns[i].Kind == kind && !e.uniform && e.array == p.array {
+			return f.columns[i]
+		}
+	}
+	return nil
+}
+
+// composer writes the table c, column by column.
+type composer struct{ values, names, arrays []string }
+
+func (c *composer) add(column *storage.Column, value string) {
+	c.values = append(c.values, value+" AS "+quote(column.Name))
+}
+
+// value adds a column that is one value.
+func (c *composer) value(column *storage.Column) {
+	c.add(column, "?::"+postgresDDL.kinds[column.Kind])
+}
+
+// array adds a column that is an array.
+func (c *composer) array(column *storage.Column) {
+	c.unnest(column)
+	c.add(column, "u."+quote(column.Name))
+}
+
+// again adds a column whose array an earlier one has.
+func (c *composer) again(column, earlier *storage.Column) { c.add(column, "u."+quote(earlier.Name)) }
+
+// either adds a column that is an array or, beside an empty one, a value.
+func (c *composer) either(column *storage.Column) {
+	c.unnest(column)
+	c.add(column, "coalesce(u."+quote(column.Name)+", ?::"+postgresDDL.kinds[column.Kind]+")")
+}
+
+func (c *composer) unnest(column *storage.Column) {
+	c.names = append(c.names, quote(column.Name))
+	c.arrays = append(c.arrays, "(SELECT ?::"+postgresDDL.kinds[column.Kind]+"[])")
+}
+
+func (c *composer) table() string {
+	return "(SELECT " + strings.Join(c.values, ", ") + ", u.n FROM unnest(" + strings.Join(c.arrays, ", ") +
+		") WITH ORDINALITY AS u(" + strings.Join(c.names, ", ") + ", n)) AS c"
+}
+
+// passed is a column of rows as a parameter: a value that is the same in all of
+// them, or an array.
+type passed struct {
+	uniform bool
+	value   any
+	array   string
+}
+
+func pass(columns []*storage.Column, rows []storage.Row) ([]passed, error) {
 	fields := make([]storage.Fields, len(rows))
 	for i, r := range rows {
 		fields[i] = storage.FieldsOf(r)
 	}
-	values, arrays := args[copy(args, lead):], args[len(lead)+len(columns)-1:]
+	all := make([]passed, len(columns))
 	for i, c := range columns {
 		var err error
 		if i > 0 && uniform(c, fields) {
-			arrays[i] = "{}"
-			values[i-1], err = c.ValueIn(fields[0])
+			all[i].uniform = true
+			all[i].value, err = c.ValueIn(fields[0])
 		} else {
-			arrays[i], err = columnArray(c, fields)
+			all[i].array, err = columnArray(c, fields)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return args, nil
+	return all, nil
 }
 
 // uniform says whether a column is surely the same for all rows.

@@ -7,59 +7,75 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/belfry-go/belfry/storage"
 )
 
-// postgres writes many rows with one statement; pgRows says how they are passed.
+// postgres writes many rows with one statement; frame says how they are passed.
 type postgres struct{}
 
 func (postgres) statements(t *table) {
-	t.insert = []string{sqlx.Rebind(sqlx.DOLLAR, "INSERT INTO "+t.name+" ("+list(t.insertable, "", "")+`, "version")`+
-		" SELECT "+list(t.insertable, "c.", "")+", 1 FROM "+pgRows(t.insertable)+
-		` ON CONFLICT ("scope", "key") DO NOTHING RETURNING "id", "scope", "key"`)}
+	insert := "INSERT INTO " + t.name + " (" + list(t.insertable, "", "") + `, "version") SELECT ` + list(t.insertable, "c.", "") + ", 1 FROM "
+	answer := ` RETURNING "id", "scope", "key"`
+	t.insertion = newFrame(insert, t.insertable, ` ON CONFLICT ("scope", "key") DO NOTHING`+answer)
+	t.optimistic = newFrame(insert, t.insertable, answer)
 
 	id, version, token := t.schema.Column("id"), t.schema.Column("version"), t.schema.Column("claim_token")
 	seen := []*storage.Column{id, version}
-	t.update.columns = append(seen[:2:2], t.mutable...)
 	sets := make([]string, len(t.mutable))
 	for i, c := range t.mutable {
 		sets[i] = quote(c.Name) + " = c." + quote(c.Name)
 	}
-	t.update.text = pgSwap("UPDATE "+t.name+` AS t SET "version" = t."version" + 1, `+strings.Join(sets, ", ")+" FROM ",
-		t.update.columns, `t."version" = c."version"`)
-
-	t.remove.columns = seen
-	t.remove.text = pgSwap("DELETE FROM "+t.name+" AS t USING ", seen, `t."version" = c."version"`)
-
-	t.extend.columns = []*storage.Column{id, token}
-	t.extend.text = pgSwap("UPDATE "+t.name+` AS t SET "lease_expires_on" = ? FROM `, t.extend.columns,
+	t.update.frame = pgSwap("UPDATE "+t.name+` AS t SET "version" = t."version" + 1, `+strings.Join(sets, ", ")+" FROM ",
+		append(seen[:2:2], t.mutable...), `t."version" = c."version"`)
+	t.remove.frame = pgSwap("DELETE FROM "+t.name+" AS t USING ", seen, `t."version" = c."version"`)
+	t.extend.frame = pgSwap("UPDATE "+t.name+` AS t SET "lease_expires_on" = ? FROM `, []*storage.Column{id, token},
 		`t."claim_token" = c."claim_token" AND t."lease_expires_on" IS NOT NULL`)
 }
 
-// pgSwap completes a statement that changes t by the rows of c and answers the
+// pgSwap is a statement that changes t by the rows of c and answers the
 // places of those that were hit.
-func pgSwap(head string, columns []*storage.Column, guard string) string {
-	return sqlx.Rebind(sqlx.DOLLAR, head+pgRows(columns)+
-		` WHERE t."id" = c."id" AND `+guard+" RETURNING c.n")
+func pgSwap(head string, columns []*storage.Column, guard string) frame {
+	return newFrame(head, columns, ` WHERE t."id" = c."id" AND `+guard+" RETURNING c.n")
 }
 
 func (postgres) insert(ctx context.Context, x *tx, t *table, rows []storage.Row, done inserted) error {
-	args, err := pgArgs(nil, t.insertable, rows)
+	if len(rows) < many {
+		return insertBy(ctx, x, &t.insertion, rows, done)
+	}
+	if !x.joined && t.optimism.expects() {
+		err := insertBy(ctx, x, &t.optimistic, rows, done)
+		if err == nil || x.store.cfg.Classify(err) != Unique {
+			return err
+		}
+		t.optimism.fail()
+		return &failure{op: "insert into " + t.schema.Name, class: Serialization, means: storage.ErrBusy, cause: err}
+	}
+	added := 0
+	err := insertBy(ctx, x, &t.insertion, rows, func(id int64, scope storage.Scope, key string) error {
+		added++
+		return done(id, scope, key)
+	})
+	if err == nil {
+		t.optimism.learn(added == len(rows))
+	}
+	return err
+}
+
+func insertBy(ctx context.Context, x *tx, f *frame, rows []storage.Row, done inserted) error {
+	text, args, err := f.statement(nil, rows)
 	if err != nil {
 		return err
 	}
-	return x.query(ctx, t.insert[0], args, scanInserted(done))
+	return x.query(ctx, text, args, scanInserted(done))
 }
 
 func (postgres) swap(ctx context.Context, x *tx, s *swap, lead []any, rows []storage.Row) ([]bool, error) {
-	args, err := pgArgs(lead, s.columns, rows)
+	text, args, err := s.statement(lead, rows)
 	if err != nil {
 		return nil, err
 	}
 	hits := make([]bool, len(rows))
-	return hits, x.query(ctx, s.text, args, func(r *sql.Rows) error {
+	return hits, x.query(ctx, text, args, func(r *sql.Rows) error {
 		var n int
 		for r.Next() {
 			if err := r.Scan(&n); err != nil {

@@ -25,7 +25,10 @@ type table struct {
 	// insertable are all columns but id and version; mutable all that are not
 	// fixed but version.
 	insertable, mutable []*storage.Column
-	insert              []string // PostgreSQL: one; SQLite: one of each of chunks
+	insertion           frame    // PostgreSQL: leaves out rows whose keys are taken
+	optimistic          frame    // PostgreSQL: fails if one is
+	optimism            optimism // PostgreSQL: which of them
+	insert              []string // SQLite: one of each of chunks
 	update, extend      swap
 	remove              swap
 	shapes              sync.Map // shape to string
@@ -35,9 +38,9 @@ type table struct {
 // the caller saw. Its parameters are lead ones, the same for all rows, then each
 // row's columns.
 type swap struct {
-	text    string
-	columns []*storage.Column
-	once    bool // a row that is given twice is missed the second time
+	frame        // PostgreSQL: for all rows; SQLite: its columns
+	text  string // SQLite: for one row
+	once  bool   // a row that is given twice is missed the second time
 }
 
 // table returns the statements of a schema.
