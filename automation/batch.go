@@ -19,6 +19,7 @@ type batch struct {
 	lateness Lateness     // of reminders and reports
 	handler  Handler      // of a host's type
 	tries    []*try
+	memory   []try       // that of tries
 	taken    []TraceStep // for traces
 }
 
@@ -60,14 +61,17 @@ func (s *Scheduler) newBatch(items []work.Item[Schedule]) *batch {
 		b.steps = reportSteps
 	}
 	b.handler, _ = s.registry.handler(name)
-	tries := make([]try, len(items))
+	b.memory = spareTries.take(len(items))
 	b.tries = make([]*try, len(items))
 	for i, item := range items {
-		tries[i].row, tries[i].ctx = item.Row, item.Ctx
-		b.tries[i] = &tries[i]
+		b.memory[i].row, b.memory[i].ctx = item.Row, item.Ctx
+		b.tries[i] = &b.memory[i]
 	}
 	return b
 }
+
+// end gives the tries' memory back; it may be left out.
+func (b *batch) end() { spareTries.giveBack(b.memory) }
 
 func (b *batch) run(ctx context.Context) {
 	for _, step := range b.steps {

@@ -55,7 +55,7 @@ func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, erro
 	if err != nil {
 		return nil, err
 	}
-	recycle(plans)
+	sparePlans.giveBack(plans)
 	s.tel.ensured(ctx, out)
 	return out, conflicts(out)
 }

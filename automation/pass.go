@@ -37,6 +37,7 @@ func (s *Scheduler) handle(ctx context.Context, items []work.Item[Schedule]) ([]
 		out[i] = t.settle(ctx, b)
 	}
 	b.writeTraces(ctx)
+	b.end()
 	return out, nil
 }
 

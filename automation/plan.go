@@ -40,7 +40,7 @@ func (p plan) passed(now time.Time) bool {
 // plans checks candidates and computes their rows. It reads no row and writes
 // nothing; the error joins a *CandidateError for each candidate refused.
 func (s *Scheduler) plans(ctx context.Context, candidates []Candidate) ([]plan, error) {
-	out := newPlans(len(candidates))
+	out := sparePlans.take(len(candidates))
 	var refused []error
 	for i := range candidates {
 		c := &candidates[i]

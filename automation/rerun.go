@@ -111,8 +111,11 @@ func (r *Schedule) relocate() {
 // for the row that the host asked for.
 func (r *Schedule) baseTriggerKey() (string, int) {
 	base, number, found := strings.Cut(r.TriggerKey, rerunMark)
+	if !found {
+		return r.TriggerKey, 0
+	}
 	n, err := strconv.Atoi(number)
-	if !found || err != nil {
+	if err != nil {
 		return r.TriggerKey, 0
 	}
 	return base, n

@@ -31,15 +31,15 @@ type Schedule struct {
 	InputHash string `db:"input_hash,fixed"`
 	// Fingerprint is a digest of the row as it was ensured; see storage.Table.Fingerprint.
 	Fingerprint int64     `db:"fingerprint,fixed"`
-	CreatedOn   time.Time `db:"created_on,fixed"`
+	CreatedOn   time.Time `db:"created_on,fixed,unclaimed"`
 
 	// ScheduledOn is the moment in UTC; the five below say how it came about.
-	ScheduledOn   time.Time     `db:"scheduled_on"`
-	LocalDate     string        `db:"scheduled_local_date"`
-	SendAt        string        `db:"send_at"`
-	TimeZone      string        `db:"time_zone"`
-	GapPolicy     GapPolicy     `db:"gap_policy"`
-	OverlapPolicy OverlapPolicy `db:"overlap_policy"`
+	ScheduledOn   time.Time     `db:"scheduled_on,planned"`
+	LocalDate     string        `db:"scheduled_local_date,planned"`
+	SendAt        string        `db:"send_at,planned"`
+	TimeZone      string        `db:"time_zone,planned"`
+	GapPolicy     GapPolicy     `db:"gap_policy,planned"`
+	OverlapPolicy OverlapPolicy `db:"overlap_policy,planned"`
 
 	NextRetryOn    time.Time `db:"next_retry_on"` // zero unless a retry waits
 	RetryCount     int       `db:"retry_count"`
@@ -56,8 +56,8 @@ type Schedule struct {
 
 	// EventType and EventID name the event that last wrote the row; both are empty
 	// if the host ensured it directly.
-	EventType string `db:"event_type"`
-	EventID   string `db:"event_id"`
+	EventType string `db:"event_type,planned"`
+	EventID   string `db:"event_id,planned"`
 
 	// DispatchResult holds the coordinates of what was dispatched; see Dispatched.
 	DispatchResult json.RawMessage `db:"dispatch_result,json,null"`

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -30,6 +31,8 @@ type Column struct {
 	// Null columns store the Go zero value as NULL.
 	Null bool
 
+	planned, unclaimed bool // tag options; see Define
+
 	table  string
 	row    typeWord // of a pointer to the struct
 	field  reflect.Type
@@ -46,6 +49,10 @@ type Schema struct {
 	MaxRow int
 	// Fingerprint is the column by which [Tx.Untouched] tells rows; empty: none.
 	Fingerprint string
+	// Whole is the schema of the whole table, if this one says what workers see of
+	// it: Claim and Update get such a one. A column that it lacks is zero in a
+	// claimed row, and stays as it is stored.
+	Whole *Schema
 }
 
 // Column returns the column of that name. It panics on an unknown one: names
@@ -68,6 +75,8 @@ type Table[R any] struct {
 	layout      []byte       // stands for their names in it
 	insertFirst atomic.Bool  // the last Ensure found few of its rows
 	strangers   atomic.Int32 // Ensures to come that recognize nothing; see recognizable
+	once        sync.Once    // makes part
+	part        *Schema      // see worked
 }
 
 // Row returns r as an adapter sees it.
@@ -95,9 +104,16 @@ func (t *Table[R]) Deciding(columns ...string) *Table[R] {
 }
 
 // Define describes the table name by the struct R, which must embed [Record].
-// A field becomes a column by its tag `db:"column[,fixed][,null][,json]"`; times
-// are always nullable. Define panics on a field that has no column kind, since
-// only a programmer can cause that.
+// A field becomes a column by its tag `db:"column[,option]..."`:
+//
+//	fixed      Insert writes it, nothing else does
+//	null       its zero value is stored as NULL; times are always nullable
+//	json       a field of any type, stored as JSON
+//	planned    Settle does not write it
+//	unclaimed  Claim does not read it, so that it is zero in a claimed row; fixed
+//
+// Define panics on a field that has no column kind or options that do not go
+// together, since only a programmer can cause that.
 func Define[R any, P interface {
 	*R
 	Row
@@ -115,11 +131,15 @@ func Define[R any, P interface {
 		if !ok {
 			panic(fmt.Sprintf("storage: %s.%s: no column kind for %s", name, column, f.Type))
 		}
+		fixed, unclaimed := hasOption(options, "fixed"), hasOption(options, "unclaimed")
+		if unclaimed && !fixed {
+			panic(fmt.Sprintf("storage: %s.%s: Save would overwrite an unclaimed column that is not fixed", name, column))
+		}
 		offset, field := place(reflect.TypeFor[R](), f.Index)
 		t.Columns = append(t.Columns, Column{
 			Name: column, Kind: kind, table: name, row: wordOf(reflect.TypeFor[*R]()), field: field, offset: offset,
-			Fixed: hasOption(options, "fixed"),
-			Null:  kind == Instant || hasOption(options, "null"),
+			Fixed: fixed, planned: hasOption(options, "planned"), unclaimed: unclaimed,
+			Null: kind == Instant || hasOption(options, "null"),
 		})
 	}
 	return t

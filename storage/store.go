@@ -51,7 +51,7 @@ type Tx interface {
 	Untouched(ctx context.Context, s *Schema, scope Scope, keys []string) ([]int64, error)
 	// Claim takes due rows, ordered by lane as asked, then DueOn and ID.
 	Claim(ctx context.Context, s *Schema, c Claim) ([]Row, error)
-	// Update writes all mutable columns of rows whose stored version is the row's,
+	// Update writes all columns that are not fixed of rows whose stored version is the row's,
 	// raises Version by one in the database and in the row, and tells which were
 	// stale; stale ones are left as they are in both.
 	Update(ctx context.Context, s *Schema, rows []Row) (stale []bool, err error)

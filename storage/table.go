@@ -76,7 +76,7 @@ func (t *Table[R]) Get(ctx context.Context, tx Tx, scope Scope, key string) (*R,
 
 // Claim takes due rows; see [Claim].
 func (t *Table[R]) Claim(ctx context.Context, tx Tx, c Claim) ([]*R, error) {
-	rows, err := tx.Claim(ctx, &t.Schema, c)
+	rows, err := tx.Claim(ctx, t.worked(), c)
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +89,10 @@ func (t *Table[R]) Claim(ctx context.Context, tx Tx, c Claim) ([]*R, error) {
 // back, or run again, leaves the raised versions in the structs: load inside it,
 // or restore them.
 func (t *Table[R]) Save(ctx context.Context, tx Tx, rows ...*R) error {
+	return t.save(ctx, tx, &t.Schema, rows)
+}
+
+func (t *Table[R]) save(ctx context.Context, tx Tx, s *Schema, rows []*R) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -96,7 +100,7 @@ func (t *Table[R]) Save(ctx context.Context, tx Tx, rows ...*R) error {
 	if err := t.checkAll(all); err != nil {
 		return err
 	}
-	stale, err := tx.Update(ctx, &t.Schema, all)
+	stale, err := tx.Update(ctx, s, all)
 	if err != nil {
 		return err
 	}

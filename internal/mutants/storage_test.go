@@ -53,6 +53,21 @@ var storageMutants = []mutant{
 		Package: "./storage", Run: "TestEnsureAsksAboutManyRowsOfOneScope",
 	},
 	{
+		Name: "I-7 a worker overwrites what was planned", File: "storage/settle.go",
+		Old: "c.Fixed = c.Fixed || c.planned", New: "",
+		Package: "./storage/memory", Run: "TestContract/^planned$",
+	},
+	{
+		Name: "storage: claims read what nobody asks for", File: "storage/settle.go",
+		Old: "if c.unclaimed || c.Name", New: "if c.unclaimed && c.Fixed && t.part == nil || c.Name",
+		Package: "./storage/memory", Run: "TestContract/^planned$",
+	},
+	{
+		Name: "storage: memory makes a table of what a worker sees of it", File: "storage/memory/table.go",
+		Old: "schema = schema.Whole", New: "_ = schema",
+		Package: "./storage/memory", Run: "TestContract/^planned$",
+	},
+	{
 		Name: "storage: texts run together in a fingerprint", File: "storage/fingerprint.go",
 		Old: "return append(binary.AppendUvarint(b, uint64(len(text))), text...)", New: "_ = binary.AppendUvarint\n\treturn append(b, text...)",
 		Package: "./storage", Run: "TestFingerprintsTellRowsApart",

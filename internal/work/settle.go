@@ -171,7 +171,7 @@ func (r *runner[R, A]) scratch(n int) *copies[R] {
 // save writes the rows and returns the places of the stale ones, and the rows
 // into which it brought what those knew.
 func (r *runner[R, A]) save(ctx context.Context, tx storage.Tx, rows []*R) (map[int]bool, []*R, error) {
-	err := r.spec.Table.Save(ctx, tx, rows...)
+	err := r.spec.Table.Settle(ctx, tx, rows...)
 	var stale *storage.StaleError
 	if !errors.As(err, &stale) {
 		return nil, nil, err

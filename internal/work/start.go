@@ -23,7 +23,7 @@ func Start[R any](ctx context.Context, store storage.Store, t *storage.Table[R],
 		for i, row := range rows {
 			t.Record(row).Version, started[i] = before[i], true
 		}
-		err := t.Save(ctx, tx, rows...)
+		err := t.Settle(ctx, tx, rows...)
 		if stale := (*storage.StaleError)(nil); errors.As(err, &stale) {
 			for _, i := range stale.Rows {
 				started[i] = false

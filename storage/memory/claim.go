@@ -29,12 +29,13 @@ func (t *tx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]s
 			return true
 		})
 	}
-	rows := make([]storage.Row, len(taken))
+	rows, part := make([]storage.Row, len(taken)), tab.shape.part(s)
 	for i, e := range taken {
 		t.write(tab, e, tab.claimed(e.img, &c))
 		if rows[i], err = tab.shape.load(e.img); err != nil {
 			return nil, t.fail(err)
 		}
+		part.leaveOut(rows[i])
 	}
 	return rows, nil
 }

@@ -26,10 +26,11 @@ type shape struct {
 	instant []*storage.Column
 	bytes   []*storage.Column
 	json    []*storage.Column
+	parts   map[*storage.Schema]*part
 }
 
 func newShape(s *storage.Schema) *shape {
-	p := &shape{schema: s, rowType: reflect.TypeOf(s.New())}
+	p := &shape{schema: s, rowType: reflect.TypeOf(s.New()), parts: map[*storage.Schema]*part{}}
 	for i := range s.Columns {
 		c := &s.Columns[i]
 		if c.Fixed {

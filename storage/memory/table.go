@@ -47,6 +47,9 @@ func newTable(s *storage.Schema) *table {
 // table finds a table by name and makes it on first use, which is all that a
 // migration is here.
 func (s *Store) table(schema *storage.Schema) (*table, error) {
+	if schema.Whole != nil {
+		schema = schema.Whole
+	}
 	t := s.tables[schema.Name]
 	if t == nil {
 		t = newTable(schema)

@@ -40,6 +40,7 @@ func (t *tx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) 
 	if err != nil {
 		return nil, err
 	}
+	part := tab.shape.part(s)
 	stale := make([]bool, len(rows))
 	for i, r := range rows {
 		e := t.current(tab, r)
@@ -51,6 +52,7 @@ func (t *tx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) 
 		if err != nil {
 			return nil, t.fail(err)
 		}
+		part.keep(img, e.img)
 		img.rec.Version++
 		t.write(tab, e, img)
 		storage.RecordOf(r).Version++

@@ -56,6 +56,10 @@ var claimFaults = []fault{
 	})},
 	{name: "claim ignores paused scopes", theme: "claim", claim: asked(func(c *storage.Claim) { c.Except = nil })},
 	{name: "claim ignores paused types", theme: "claim", claim: asked(func(c *storage.Claim) { c.ExceptTypes = nil })},
+	{name: "claim reads what nobody asks for", theme: "planned",
+		claim: func(ctx context.Context, tx storage.Tx, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+			return tx.Claim(ctx, wholeOf(s), c)
+		}},
 	{name: "claim ignores paused kinds", theme: "claim", claim: asked(func(c *storage.Claim) { c.ExceptKinds.Names = nil })},
 	{name: "claim ignores kinds paused in one scope", theme: "claim", claim: asked(func(c *storage.Claim) { c.ExceptKinds.Scoped = nil })},
 	{name: "claim leaves out a paused type everywhere", theme: "claim", claim: asked(func(c *storage.Claim) {

@@ -19,6 +19,14 @@ func stored(ctx context.Context, tx storage.Tx, s *storage.Schema, r storage.Row
 	return storage.RecordOf(rows[0])
 }
 
+// wholeOf is the schema of the whole table.
+func wholeOf(s *storage.Schema) *storage.Schema {
+	if s.Whole != nil {
+		return s.Whole
+	}
+	return s
+}
+
 // each runs a verb row by row.
 func each(rows []storage.Row, verb func([]storage.Row) ([]bool, error)) ([]bool, error) {
 	out := make([]bool, len(rows))
@@ -33,6 +41,10 @@ func each(rows []storage.Row, verb func([]storage.Row) ([]bool, error)) ([]bool,
 }
 
 var writeFaults = []fault{
+	{name: "settle writes what was planned", theme: "planned",
+		update: func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+			return tx.Update(ctx, wholeOf(s), rows)
+		}},
 	{name: "insert overwrites", theme: "insert",
 		insert: func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error) {
 			inserted, err := tx.Insert(ctx, s, rows)

@@ -34,7 +34,7 @@ func themes() []theme {
 		insertTheme, identityTheme, scopeTheme, ensureTheme,
 		claimTheme, laneTheme, takeOverTheme, exclusionTheme,
 		saveTheme, extendTheme, deleteTheme,
-		conditionTheme, pagingTheme, countTheme, tallyTheme, untouchedTheme,
+		conditionTheme, pagingTheme, countTheme, tallyTheme, untouchedTheme, plannedTheme,
 		textTheme, valueTheme, timeTheme, jsonTheme,
 		transactionTheme, isolationTheme, contextTheme, joinTheme,
 		wakingTheme, nextTheme,
