@@ -55,7 +55,9 @@ func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, erro
 	if err != nil {
 		return nil, err
 	}
-	sparePlans.giveBack(plans)
+	if s.tx == nil { // a transaction that goes on may yet restore the rows in them
+		sparePlans.giveBack(plans)
+	}
 	s.tel.ensured(ctx, out)
 	return out, conflicts(out)
 }

@@ -12,8 +12,14 @@ var (
 	spareTries spare[try]
 )
 
+// few values are not worth keeping; most calls that plan have none.
+const few = 16
+
 // take gives n zero values.
 func (s *spare[T]) take(n int) []T {
+	if n < few {
+		return make([]T, n)
+	}
 	if p, ok := s.pool.Get().(*[]T); ok && cap(*p) >= n {
 		return (*p)[:n]
 	}
@@ -22,6 +28,9 @@ func (s *spare[T]) take(n int) []T {
 
 // giveBack takes back what nothing points to any more.
 func (s *spare[T]) giveBack(v []T) {
+	if cap(v) < few {
+		return
+	}
 	clear(v)
 	s.pool.Put(&v)
 }

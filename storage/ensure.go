@@ -78,6 +78,10 @@ type ensuring[R any] struct {
 	checked func() error
 }
 
+// patience is how many rounds in a row are borne that settle nothing: each swap
+// that is lost to others is progress of theirs.
+const patience = 10
+
 func (e *ensuring[R]) run(ctx context.Context) error {
 	open := make([]int, len(e.want))
 	for i := range open {
@@ -92,7 +96,7 @@ func (e *ensuring[R]) run(ctx context.Context) error {
 		if len(rest) == len(open) {
 			misses++
 		}
-		if misses == 3 {
+		if misses == patience {
 			return fmt.Errorf("storage: %s: %d rows kept changing under Ensure: %w", e.Name, len(rest), ErrBusy)
 		}
 		open = rest

@@ -87,7 +87,7 @@ func TestEnsureGivesUpOnARowThatComesAndGoes(t *testing.T) {
 		if !errors.Is(err, storage.ErrBusy) {
 			t.Errorf("error is %v", err)
 		}
-		if blocked.selects != 3 {
+		if blocked.selects != 10 {
 			t.Errorf("it tried %d times", blocked.selects)
 		}
 		return nil

@@ -26,7 +26,8 @@ const (
 type Column struct {
 	Name string
 	Kind Kind
-	// Fixed columns are written by Insert only, hence they may be indexed.
+	// Fixed columns are written by Insert only, hence they may be indexed; in a part
+	// of a table (see Schema.Whole) planned ones are fixed, too.
 	Fixed bool
 	// Null columns store the Go zero value as NULL.
 	Null bool

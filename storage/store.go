@@ -13,8 +13,8 @@ import (
 // plus one second.
 type Store interface {
 	// InTx runs f in one transaction and commits it when f returns nil. It runs f
-	// again after a serialization failure, deadlock or lock time-out, so f has no
-	// effects outside the transaction. [ErrOutcomeUnknown] means that the reply
+	// again after a serialization failure, a deadlock, a lock time-out or a key that
+	// was taken meanwhile, so f has no effects outside the transaction. [ErrOutcomeUnknown] means that the reply
 	// to COMMIT was lost. Do not call it inside f, nor beside a transaction that
 	// the same goroutine holds open.
 	InTx(ctx context.Context, f func(Tx) error) error

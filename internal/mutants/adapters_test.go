@@ -55,8 +55,13 @@ var adapterMutants = []mutant{
 	},
 	{
 		Name: "I-3 PostgreSQL ends a host's transaction over a taken key", File: "storage/internal/sqlstore/postgres.go",
-		Old: "if !x.joined && t.optimism.expects() {", New: "if t.optimism.expects() {",
+		Old: "if !x.asks && t.optimism.expects() {", New: "if t.optimism.expects() {",
 		Package: "./storage/postgres", Run: "TestAHostsTransactionAsksAboutEachKey", Postgres: true,
+	},
+	{
+		Name: "storage: a second run expects as the first did", File: "storage/internal/sqlstore/intx.go",
+		Old: "\t\tagain = true\n", New: "",
+		Package: "./storage/postgres", Run: "TestARunAfterATakenKeyAsks", Postgres: true,
 	},
 	{
 		Name: "storage: PostgreSQL is soon an optimist again", File: "storage/internal/sqlstore/optimism.go",

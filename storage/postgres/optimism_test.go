@@ -49,6 +49,34 @@ func TestALargeInsertExpectsWhatTheLastOnesMet(t *testing.T) {
 	w.is("expects asks asks", taken, w.call(7))
 }
 
+// Whatever others meet meanwhile.
+func TestARunAfterATakenKeyAsks(t *testing.T) {
+	t.Parallel()
+	w := newOptimist(t)
+	for call := range 5 {
+		w.call(call)
+	}
+	runs := 0
+	kinds := w.recorder.inserts(t, func() {
+		w.inTx(func(tx storage.Tx) error {
+			if runs++; runs == 3 {
+				t.Fatal("it expects again")
+			}
+			_, err := tasks.Insert(t.Context(), tx, numbered(4, 0, 70)...)
+			for call := 5; err != nil && call < 5+64; call++ {
+				w.inTx(func(tx storage.Tx) error {
+					_, err := tasks.Insert(t.Context(), tx, numbered(call, 0, 70)...)
+					return err
+				})
+			}
+			return err
+		})
+	})
+	if last := kinds[len(kinds)-1]; kinds[0] != "expects" || last != "asks" {
+		t.Errorf("the first run %s, the second %s", kinds[0], last)
+	}
+}
+
 // A statement that fails would end a host's transaction.
 func TestAHostsTransactionAsksAboutEachKey(t *testing.T) {
 	t.Parallel()

@@ -16,14 +16,20 @@ import (
 const lockTries = 3
 
 // InTx runs f in a transaction of its own. It runs f again after a serialization
-// failure, a deadlock, or a busy database until ctx ends, and at most twice more
-// after a lock time-out; both then give [storage.ErrBusy]. A panic in f rolls
+// failure, a deadlock, a key that was taken although none was expected to be, or a
+// busy database until ctx ends, and at most twice more after a lock time-out; all
+// then give [storage.ErrBusy]. A panic in f rolls
 // back. Structs whose id or version a run changed are as before it unless it was
 // committed, or may have been. When COMMIT has not been answered within a second
 // after the end of ctx, or its answer is lost, the error is
 // [storage.ErrOutcomeUnknown].
 func (s *Store) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	return s.repeat(ctx, lockTries, func() (Class, error) { return s.once(ctx, f) })
+	again := false
+	return s.repeat(ctx, lockTries, func() (Class, error) {
+		x := &tx{store: s, asks: again}
+		again = true
+		return s.once(ctx, x, f)
+	})
 }
 
 // repeat calls f until it succeeds or its class says that trying again is of no
@@ -34,7 +40,7 @@ func (s *Store) repeat(ctx context.Context, tries int, f func() (Class, error)) 
 		switch {
 		case err == nil:
 			return nil
-		case class == LockTimeout && try == tries:
+		case class == LockTimeout && tries > 0 && try >= tries:
 			return err
 		case class != LockTimeout && class != Busy && class != Serialization:
 			return err
@@ -69,12 +75,12 @@ func wait(ctx context.Context, d time.Duration) error {
 
 // once runs f in one transaction. The class is that of the transaction's own
 // failure, never of an error that f got elsewhere.
-func (s *Store) once(ctx context.Context, f func(storage.Tx) error) (Class, error) {
+func (s *Store) once(ctx context.Context, x *tx, f func(storage.Tx) error) (Class, error) {
 	conn, err := s.begin(ctx)
 	if err != nil {
 		return classOf(err), err
 	}
-	x := &tx{store: s, db: conn}
+	x.db = conn
 	returned := false
 	defer func() {
 		if !returned { // f panicked, or a test ended in it

@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // optimism says whether a large INSERT into a table is expected to meet no row
 // that has one of its keys. PostgreSQL then need not look for each key before it
-// inserts the row, nor mark the row until it has: a seventh of what an Ensure of
+// inserts the row, nor mark the row until it has: an eighth of what an Ensure of
 // new rows takes. If a key is taken after all, the statement fails and the store
 // runs its transaction again, asking; so a host's transaction is never an optimist.
 //
@@ -14,8 +14,8 @@ type optimism struct{ streak atomic.Int32 }
 const (
 	// convinced is how many large INSERTs in a row met no taken key.
 	convinced = 4
-	// disappointed is where the count begins after a failed one, which the server
-	// has written to its log as an error.
+	// disappointed is where the count begins after one that failed, since the
+	// server has written an error into its log.
 	disappointed = convinced - 64
 )
 
@@ -23,12 +23,11 @@ func (o *optimism) expects() bool { return o.streak.Load() >= convinced }
 
 // learn takes in whether a large INSERT met no taken key.
 func (o *optimism) learn(none bool) {
-	streak := o.streak.Load()
-	switch {
+	switch streak := o.streak.Load(); { // who loses a swap has learned from another
 	case none && streak < convinced:
-		o.streak.Add(1)
+		o.streak.CompareAndSwap(streak, streak+1)
 	case !none && streak > 0:
-		o.streak.Store(0)
+		o.streak.CompareAndSwap(streak, 0)
 	}
 }
 

@@ -42,7 +42,7 @@ func (postgres) insert(ctx context.Context, x *tx, t *table, rows []storage.Row,
 	if len(rows) < many {
 		return insertBy(ctx, x, &t.insertion, rows, done)
 	}
-	if !x.joined && t.optimism.expects() {
+	if !x.asks && t.optimism.expects() {
 		err := insertBy(ctx, x, &t.optimistic, rows, done)
 		if err == nil || x.store.cfg.Classify(err) != Unique {
 			return err
