@@ -1,6 +1,9 @@
 package storage
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Settle is Save for rows of a claim: columns with the tag option "planned" stay
 // as they are stored. They say what a row stands for, which whoever handles it
@@ -12,20 +15,15 @@ func (t *Table[R]) Settle(ctx context.Context, tx Tx, rows ...*R) error {
 // worked is the table as workers see it, or the whole if they see all of it.
 func (t *Table[R]) worked() *Schema {
 	t.once.Do(func() {
-		t.part = &t.Schema
-		part := Schema{Name: t.Name, New: t.New, MaxRow: t.MaxRow, Whole: &t.Schema}
-		differs := false
+		part := &Schema{Name: t.Name, New: t.New, MaxRow: t.MaxRow, Whole: &t.Schema}
 		for _, c := range t.Columns {
-			if c.unclaimed || c.Name == t.Schema.Fingerprint {
-				differs = true
-				continue
-			}
-			differs = differs || c.planned
 			c.Fixed = c.Fixed || c.planned
-			part.Columns = append(part.Columns, c)
+			if !c.unclaimed && c.Name != t.Schema.Fingerprint {
+				part.Columns = append(part.Columns, c)
+			}
 		}
-		if differs {
-			t.part = &part
+		if t.part = part; slices.Equal(part.Columns, t.Columns) {
+			t.part = &t.Schema
 		}
 	})
 	return t.part

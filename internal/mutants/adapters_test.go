@@ -55,8 +55,13 @@ var adapterMutants = []mutant{
 	},
 	{
 		Name: "I-3 PostgreSQL ends a host's transaction over a taken key", File: "storage/internal/sqlstore/postgres.go",
-		Old: "if !x.asks && t.optimism.expects() {", New: "if t.optimism.expects() {",
+		Old: "large && !x.joined && !x.again", New: "large && !x.again",
 		Package: "./storage/postgres", Run: "TestAHostsTransactionAsksAboutEachKey", Postgres: true,
+	},
+	{
+		Name: "storage: a lock time-out does not count behind another failure", File: "storage/internal/sqlstore/intx.go",
+		Old: "class == LockTimeout && waits == tries", New: "class == LockTimeout && try == tries",
+		Package: "./storage/internal/sqlstore", Run: "TestInTxCountsLockTimeOutsAlone", Hangs: true,
 	},
 	{
 		Name: "storage: a second run expects as the first did", File: "storage/internal/sqlstore/intx.go",

@@ -3,6 +3,11 @@ package mutants
 // automationMutants are faults in the due work. Memory shows them all.
 var automationMutants = []mutant{
 	{
+		Name: "automation: plans of an open transaction are used again", File: "automation/ensure.go",
+		Old: "if s.tx == nil { // a transaction", New: "if true { // a transaction",
+		Package: "./automation", Run: "TestPlansOfAnOpenTransactionAreNotUsedAgain/sqlite",
+	},
+	{
 		Name: "I-3 another input overwrites the row", File: "automation/decide.go",
 		Old: "case stored.InputHash != want.InputHash:", New: "case false:",
 		Package: "./automation", Run: "TestI3_/memory",

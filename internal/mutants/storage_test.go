@@ -59,7 +59,7 @@ var storageMutants = []mutant{
 	},
 	{
 		Name: "storage: claims read what nobody asks for", File: "storage/settle.go",
-		Old: "if c.unclaimed || c.Name", New: "if c.unclaimed && c.Fixed && t.part == nil || c.Name",
+		Old: "if !c.unclaimed && c.Name", New: "if c.Name",
 		Package: "./storage/memory", Run: "TestContract/^planned$",
 	},
 	{

@@ -49,7 +49,8 @@ func TestALargeInsertExpectsWhatTheLastOnesMet(t *testing.T) {
 	w.is("expects asks asks", taken, w.call(7))
 }
 
-// Whatever others meet meanwhile.
+// Whatever others meet meanwhile; they have another connection, where a host's code
+// would wait for itself.
 func TestARunAfterATakenKeyAsks(t *testing.T) {
 	t.Parallel()
 	w := newOptimist(t)

@@ -26,7 +26,7 @@ const lockTries = 3
 func (s *Store) InTx(ctx context.Context, f func(storage.Tx) error) error {
 	again := false
 	return s.repeat(ctx, lockTries, func() (Class, error) {
-		x := &tx{store: s, asks: again}
+		x := &tx{store: s, again: again}
 		again = true
 		return s.once(ctx, x, f)
 	})
@@ -35,12 +35,15 @@ func (s *Store) InTx(ctx context.Context, f func(storage.Tx) error) error {
 // repeat calls f until it succeeds or its class says that trying again is of no
 // use. tries bounds lock time-outs; zero: no bound.
 func (s *Store) repeat(ctx context.Context, tries int, f func() (Class, error)) error {
-	for try := 1; ; try++ {
+	for try, waits := 1, 0; ; try++ {
 		class, err := f()
+		if class == LockTimeout {
+			waits++
+		}
 		switch {
 		case err == nil:
 			return nil
-		case class == LockTimeout && tries > 0 && try >= tries:
+		case class == LockTimeout && waits == tries:
 			return err
 		case class != LockTimeout && class != Busy && class != Serialization:
 			return err

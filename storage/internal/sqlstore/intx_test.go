@@ -47,6 +47,25 @@ func TestInTxGivesUpAfterThreeLockTimeOuts(t *testing.T) {
 	}
 }
 
+// Whatever else made it run again before.
+func TestInTxCountsLockTimeOutsAlone(t *testing.T) {
+	t.Parallel()
+	selects := 0
+	f, runs := &fake{answer: func(_ context.Context, text string) error {
+		if !strings.HasPrefix(text, "SELECT") {
+			return nil
+		}
+		if selects++; selects <= 3 {
+			return errSerial
+		}
+		return errLock
+	}}, 0
+	err := look(t.Context(), f.store(t, nil), &runs)
+	if !errors.Is(err, storage.ErrBusy) || runs != 6 {
+		t.Errorf("after %d runs: %v, want ErrBusy after 6", runs, err)
+	}
+}
+
 func TestInTxWaitsForABusyDatabaseUntilItsContextEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,7 +17,8 @@ func (postgres) statements(t *table) {
 	insert := "INSERT INTO " + t.name + " (" + list(t.insertable, "", "") + `, "version") SELECT ` + list(t.insertable, "c.", "") + ", 1 FROM "
 	answer := ` RETURNING "id", "scope", "key"`
 	t.insertion = newFrame(insert, t.insertable, ` ON CONFLICT ("scope", "key") DO NOTHING`+answer)
-	t.optimistic = newFrame(insert, t.insertable, answer)
+	t.optimistic = t.insertion
+	t.optimistic.after = answer
 
 	id, version, token := t.schema.Column("id"), t.schema.Column("version"), t.schema.Column("claim_token")
 	seen := []*storage.Column{id, version}
@@ -39,10 +40,8 @@ func pgSwap(head string, columns []*storage.Column, guard string) frame {
 }
 
 func (postgres) insert(ctx context.Context, x *tx, t *table, rows []storage.Row, done inserted) error {
-	if len(rows) < many {
-		return insertBy(ctx, x, &t.insertion, rows, done)
-	}
-	if !x.asks && t.optimism.expects() {
+	large := len(rows) >= many
+	if large && !x.joined && !x.again && t.optimism.expects() {
 		err := insertBy(ctx, x, &t.optimistic, rows, done)
 		if err == nil || x.store.cfg.Classify(err) != Unique {
 			return err
@@ -55,7 +54,7 @@ func (postgres) insert(ctx context.Context, x *tx, t *table, rows []storage.Row,
 		added++
 		return done(id, scope, key)
 	})
-	if err == nil {
+	if err == nil && large {
 		t.optimism.learn(added == len(rows))
 	}
 	return err

@@ -18,7 +18,7 @@ type tx struct {
 	store  *Store
 	db     DBTX
 	joined bool
-	asks   bool  // INSERTs ask about each key: it is a host's, or the first run expected too much
+	again  bool  // a run before it came to nothing
 	err    error // set once a verb failed or the transaction is over
 	hints  storage.Hints
 	before []mark
@@ -51,7 +51,7 @@ var _ storage.Tx = (*tx)(nil)
 // [storage.ErrRetryTx] means that the host has to repeat its transaction. After
 // an error, and when a context has ended inside a call, the host rolls back.
 // Pollers hear of what was ensured with their next poll.
-func (s *Store) Join(host DBTX) storage.Tx { return &tx{store: s, db: host, joined: true, asks: true} }
+func (s *Store) Join(host DBTX) storage.Tx { return &tx{store: s, db: host, joined: true} }
 
 // Store is the store that the transaction belongs to.
 func (x *tx) Store() storage.Store { return x.store.cfg.Outer }
