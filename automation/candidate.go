@@ -1,7 +1,81 @@
 package automation
 
 import (
+	"fmt"
+	"math/big"
 	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Scope is the tenant that a row belongs to; see [storage.Scope].
+type Scope = storage.Scope
+
+// Date is a civil date, without time of day or zone. The zero Date is none.
+type Date = civil.Date
+
+// ParseDate reads a date written as 2006-01-02. The error says whether the form
+// is wrong or the date does not exist.
+func ParseDate(s string) (Date, error) { return civil.ParseDate(s) }
+
+// GapPolicy says what becomes of a local time that the clocks of a zone jump
+// over. Empty means GapForward (Automation & Reminders, "Two trigger types").
+type GapPolicy = civil.GapPolicy
+
+// The gap policies, for 02:30 where clocks jump from 02:00 to 03:00.
+const (
+	GapForward = civil.ShiftForward // 03:00, the first instant behind the gap
+	GapBack    = civil.ShiftBack    // 01:59:59, the last second before it
+	GapSkip    = civil.Skip         // no row is made
+)
+
+// OverlapPolicy says which instant is meant by a local time that the clocks of
+// a zone show twice. Empty means OverlapFirst.
+type OverlapPolicy = civil.OverlapPolicy
+
+// The overlap policies.
+const (
+	OverlapFirst  = civil.First
+	OverlapSecond = civil.Second
+)
+
+// By says who takes a support action and why: Actor, a person or program that can be
+// found again, in at most 200 bytes, and Reason, in at most 1000. Both are required.
+type By = audit.By
+
+// Source is the entity that due work is about: its kind and its id in the
+// host's own words, such as "employee" and "4711". Neither may be empty or hold
+// a colon or a control character.
+type Source struct {
+	Type, ID string
+}
+
+// TypeReminder is the automation type of what [Scheduler.Register] serves.
+// Types that hosts add with [Scheduler.Handle] have names of their own.
+const TypeReminder = "Reminder"
+
+// TypeReportSubscription is the automation type of runs of reports, which package
+// automation/report serves (Report Subscription). It is their Setting and the
+// type of their Source as well, whose ID is the subscription's.
+const TypeReportSubscription = "ReportSubscription"
+
+// TriggerType says what makes a row due (Automation & Reminders,
+// "AutomationScheduler").
+type TriggerType string
+
+// The trigger types.
+const (
+	DateBased TriggerType = "DateBased" // so many days before a date, at a time of day in a zone
+	// ThresholdCondition rows are due at once, since a reading met a [Threshold].
+	ThresholdCondition TriggerType = "ThresholdCondition"
+	Recurring          TriggerType = "Recurring" // an occurrence of a series; see Recurrence
+	// ScheduledRun rows are at an instant: those of types that hosts add, and the
+	// occurrences of a report's series.
+	ScheduledRun TriggerType = "ScheduledRun"
+	ManualRun    TriggerType = "ManualRun" // a run of a report that a person asked for
 )
 
 // Candidate says what the host wants to happen and when. From it follow the key
@@ -66,4 +140,165 @@ type Candidate struct {
 	// Identity holds what else the work stands for. An entry that changes under
 	// the same key is a conflict, never an update.
 	Identity map[string]string
+}
+
+// CandidateError says which candidate of a call was refused, where and why.
+// Nothing of the call was written.
+type CandidateError struct {
+	Index int    // of the candidate in the call, from 0
+	Type  string // its Type or AutomationType
+	Field string // the field at fault; empty if Err names it
+	Err   error
+}
+
+func (e *CandidateError) Error() string {
+	where := ""
+	if e.Field != "" {
+		where = ": " + e.Field
+	}
+	return fmt.Sprintf("automation: candidate %d (%.40q)%s: %v", e.Index, e.Type, where, e.Err)
+}
+
+// Unwrap returns the cause, a *keys.PartError where the key was refused.
+func (e *CandidateError) Unwrap() error { return e.Err }
+
+// Recurrence says when a [Candidate] happens again and again: by a cron
+// expression or by an RRULE, one of them, on the clocks of the candidate's zone.
+//
+// Only the next occurrence exists as a row. The one behind it is made in the
+// transaction in which the row first ends or is put on hold, whatever became of
+// it, so a failure never ends a series. The cadence is no part of the
+// InputHash: it may change under the same series, whose row then ends as
+// Superseded unless the new cadence comes to the same instant.
+//
+// An occurrence is a local time, and its key the instant that it comes to. Local
+// times that come to one instant are one occurrence; in an hour that clocks show
+// twice each local time happens once, so that an hourly cadence pauses for the
+// other pass. The type's CatchUp and BusinessDay are for dates and play no part.
+type Recurrence struct {
+	// Cron has five fields: minute, hour, day of month, month, day of week (0 and
+	// 7 are Sunday), each a star, or a list of numbers, names, ranges and steps; L
+	// is the last day of a month, 15W the weekday nearest to the 15th, 5L the last
+	// Friday, MON#1 the first Monday. If both days are given, either is enough,
+	// unless one of them begins with a star. @yearly, @annually, @monthly,
+	// @weekly, @daily and @hourly stand for what they say.
+	Cron string
+	// RRule is the value of an RRULE (RFC 5545) without DTSTART and TZID, at most
+	// every minute, with a COUNT of at most 10000. UNTIL is local; a date without
+	// a time is that whole day. Days come from Start where it names none, the time
+	// from the candidate's SendAt.
+	RRule string
+
+	// Start is the first local day on which it may happen, and with RRule the day
+	// that intervals and COUNT are counted from; it is required there.
+	Start Date
+	// End is the last local day; zero: none.
+	End Date
+}
+
+// Threshold is the condition of a reminder that is due when a measured value
+// crosses a line, rather than at a date (Automation & Reminders, "Two trigger
+// types"). A [TriggerProvider] only measures: it gives a candidate with the
+// Reading of now whether it meets the Value or not, and the scheduler compares.
+// Met, the candidate asks for a row that is due at once; not met, open rows that
+// stand for it end with ThresholdNoLongerMet.
+//
+// A provider that leaves the candidate out while the condition is not met tells
+// of no fall: its open rows end as Superseded, but FalseToTrue sees no new rise
+// later. In the same way, a fall and a rise that no event told of are one state.
+type Threshold struct {
+	// Metric is the name of what is measured, such as "occupancy". It is required
+	// and stands in the key.
+	Metric string
+	// Comparison is what Reading has to be, beside Value; default AtLeast. Where
+	// the key holds the Value, another comparison under the same key is a conflict,
+	// like any other input; another TriggerKey makes another row.
+	Comparison Comparison
+	// Value is the threshold as a decimal number, in any spelling that
+	// keys.Decimal takes: "0.90" and ".9" are one threshold. It is required.
+	Value string
+	// Reading is what the provider measured, a decimal number as Value. It is
+	// required of candidates.
+	Reading string
+	// Policy says how often a condition that is met fires; default
+	// OncePerThreshold, which tells nobody twice about the same line.
+	Policy FiringPolicy
+	// Scope is what of the source was measured, where there are several such
+	// things, such as a room of a building; default "source", all of it. It may not
+	// hold ':', '@' or a control character. OncePerSource does not look at it.
+	Scope string
+}
+
+// defaultThresholdScope stands for the source as a whole.
+const defaultThresholdScope = "source"
+
+// FiringPolicy says how often a condition that is met fires. It is part of the
+// key, so another policy makes other rows.
+type FiringPolicy = keys.FiringPolicy
+
+// The firing policies. A row that ended before it was delivered, since the
+// condition was no longer met, is Pending again when the same firing is asked
+// for again; one that is Completed stays so.
+const (
+	// OncePerSource fires once for the source, setting, trigger key and metric,
+	// whatever Value and Scope. Several thresholds of it are one row, which is
+	// wanted while any of them is met.
+	OncePerSource = keys.OncePerSource
+	// OncePerThreshold fires once for each Value in each Scope.
+	OncePerThreshold = keys.OncePerThreshold
+	// OncePerDay fires once for each Value and Scope on each day on which an event
+	// finds the condition met. The day is the local one in the candidate's zone, or
+	// the business unit's, or the type's. Nothing fires by itself at midnight. A row
+	// of the day before that is still open stays so while the condition is met.
+	OncePerDay = keys.OncePerDay
+	// FalseToTrue fires for each Value and Scope each time the condition rises from
+	// not met to met, the first reading included. The rises are counted when an
+	// event's Version is newer than the last one that was measured, so it has to
+	// grow with whatever changes the reading. Sources without versions are read in
+	// the order of their events, so there every change counts.
+	FalseToTrue = keys.FalseToTrue
+)
+
+// Comparison says how a reading is compared with the value of a [Threshold].
+// Empty means AtLeast.
+type Comparison string
+
+// The comparisons. They are exact: decimals are never rounded.
+const (
+	AtLeast  Comparison = "AtLeast"  // the reading is the value or more
+	MoreThan Comparison = "MoreThan" // the reading is more than the value
+	AtMost   Comparison = "AtMost"   // the reading is the value or less
+	LessThan Comparison = "LessThan" // the reading is less than the value
+)
+
+// comparisons has what is true of the sign of reading minus value, and how
+// people say it.
+var comparisons = map[Comparison]struct {
+	holds func(sign int) bool
+	words string
+}{
+	AtLeast:  {func(sign int) bool { return sign >= 0 }, "at least"},
+	MoreThan: {func(sign int) bool { return sign > 0 }, "more than"},
+	AtMost:   {func(sign int) bool { return sign <= 0 }, "at most"},
+	LessThan: {func(sign int) bool { return sign < 0 }, "less than"},
+}
+
+func (c Comparison) check() error {
+	if _, ok := comparisons[c]; !ok {
+		return fmt.Errorf("%.40q is none of AtLeast, MoreThan, AtMost, LessThan", c)
+	}
+	return nil
+}
+
+// met compares two numbers in the spelling of keys.Decimal.
+func (c Comparison) met(reading, value string) bool {
+	return comparisons[c].holds(rational(reading).Cmp(rational(value)))
+}
+
+func rational(decimal string) *big.Rat {
+	r, ok := new(big.Rat).SetString(decimal)
+	if !ok {
+		panic("automation: " + decimal + " is not what keys.Decimal gives")
+	}
+	return r
 }

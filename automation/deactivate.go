@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/pause"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -161,4 +163,133 @@ func (d *ending) save(ctx context.Context, rows []*Schedule) ([]*Schedule, error
 		return nil, nil
 	}
 	return schedules.Find(ctx, d.tx, d.event.Scope, storage.Query{Where: []storage.Cond{storage.In("id", ids), open()}, Limit: len(ids)})
+}
+
+// Extent is the part of the work that a pause concerns: one type or all of
+// them, in one scope or everywhere. The zero value is all work of the empty
+// scope.
+type Extent struct {
+	Scope Scope // the tenant; empty if Everywhere
+	// Everywhere means every scope.
+	Everywhere bool
+	// Type is a reminder type or a host's automation type, whether it is
+	// registered in this process or not; empty: all of them.
+	Type string
+}
+
+var errAnyScope = errors.New("automation: support works in the scope of one tenant")
+
+// check refuses what no pause can stand for.
+func (e Extent) check() error {
+	switch {
+	case e.Everywhere && e.Scope != "":
+		return errors.New("automation: Extent: a Scope, and Everywhere")
+	case e.Scope == storage.AnyScope:
+		return errAnyScope
+	}
+	if field, err := checkTenancy(e.Scope, ""); err != nil {
+		return fmt.Errorf("automation: Extent: %s %w", field, err)
+	}
+	if e.Type == "" {
+		return nil
+	}
+	if err := checkName(e.Type); err != nil {
+		return fmt.Errorf("automation: Extent: Type: %w", err)
+	}
+	return nil
+}
+
+// key is unique within the scope, as no name of a type holds a colon.
+func (e Extent) key() string {
+	key := "all"
+	if e.Type != "" {
+		key = "type:" + e.Type
+	}
+	if e.Everywhere {
+		key = "everywhere:" + key
+	}
+	return key
+}
+
+// row names the extent in the table of pauses.
+func (e Extent) row() pause.Row {
+	return pause.Row{Record: storage.Record{Scope: e.Scope, Key: e.key()}, Everywhere: e.Everywhere, PausedType: e.Type}
+}
+
+func extentOf(p *pause.Row) Extent {
+	return Extent{Scope: p.Scope, Everywhere: p.Everywhere, Type: p.PausedType}
+}
+
+// covers reports whether rows of that type in that scope belong to e.
+func (e Extent) covers(scope Scope, name string) bool {
+	return (e.Everywhere || e.Scope == scope) && (e.Type == "" || e.Type == name)
+}
+
+// maxSelected bounds the rows of one call of [Scheduler.Bulk].
+const maxSelected = 1000
+
+// Selection says which rows support means. Keys, Setting or HoldReason is
+// required, since an index finds the rows by it; whatever else is set narrows
+// them down. A Selection without Keys finds open rows and rows on hold, never
+// ones that have ended.
+type Selection struct {
+	Keys       []string // at most 1000, in any state
+	Setting    string
+	HoldReason Reason
+
+	Source    Source    // with Setting or Keys
+	Type      string    // the reminder type or the host's automation type
+	DueBefore time.Time // rows that are due before then; those on hold never are
+
+	// Limit is how many rows one call looks at; zero means 1000, which is the most.
+	Limit int
+	// After continues behind the page before; it is the Next of its report.
+	After string
+}
+
+// query finds the rows in a fixed order. The error says what is
+// missing or too much.
+func (sel Selection) query() (storage.Query, error) {
+	q := storage.Query{Limit: sel.Limit}
+	if q.Limit == 0 {
+		q.Limit = maxSelected
+	}
+	switch {
+	case len(sel.Keys) == 0 && sel.Setting == "" && sel.HoldReason == "":
+		return q, errors.New("neither Keys nor Setting nor HoldReason is set")
+	case sel.Source != (Source{}) && len(sel.Keys) == 0 && sel.Setting == "":
+		return q, errors.New("Source needs a Setting")
+	case (sel.Source.Type == "") != (sel.Source.ID == ""):
+		return q, errors.New("Source needs Type and ID")
+	case len(sel.Keys) > maxSelected:
+		return q, fmt.Errorf("%d Keys, more than %d", len(sel.Keys), maxSelected)
+	case q.Limit < 0 || q.Limit > maxSelected:
+		return q, fmt.Errorf("the Limit %d is not between 1 and %d", sel.Limit, maxSelected)
+	}
+	if sel.After != "" {
+		id, err := strconv.ParseInt(sel.After, 36, 64)
+		if err != nil {
+			return q, fmt.Errorf("the After %.40q is no Next of a report", sel.After)
+		}
+		q.After = &storage.Position{ID: id}
+	}
+	q.Where = sel.conds()
+	return q, nil
+}
+
+// conds repeat the predicates of the indexes.
+func (sel Selection) conds() (where []storage.Cond) {
+	add := func(wanted bool, conds ...storage.Cond) {
+		if wanted {
+			where = append(where, conds...)
+		}
+	}
+	add(len(sel.Keys) > 0, storage.In("key", sel.Keys))
+	add(sel.Setting != "", storage.Eq("setting", sel.Setting))
+	add(sel.HoldReason != "", storage.Eq("hold_reason", string(sel.HoldReason)), storage.Eq("is_on_support_hold", true))
+	add(len(sel.Keys) == 0 && sel.HoldReason == "", open())
+	add(sel.Source != (Source{}), storage.Eq("source_type", sel.Source.Type), storage.Eq("source", sel.Source.ID))
+	add(sel.Type != "", storage.Eq("type", sel.Type))
+	add(!sel.DueBefore.IsZero(), storage.Less("due_on", sel.DueBefore))
+	return where
 }

@@ -3,10 +3,72 @@ package automation
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
+
+// EnsureOutcome is what an Ensure did for one candidate: storage.Created,
+// storage.Updated, storage.Reactivated, storage.Unchanged, storage.InFlight,
+// storage.Conflict, or one of those below.
+type EnsureOutcome = storage.Outcome
+
+// The outcomes in which there is no row, and none was made.
+const (
+	// OffsetPassed: its moment lies further back than the type's CatchUp.
+	OffsetPassed EnsureOutcome = "OffsetPassed"
+	// TimeSkipped: its local time does not exist, and the policy is GapSkip.
+	TimeSkipped EnsureOutcome = "TimeSkipped"
+	// SeriesEnded: the cadence of a recurring candidate has no occurrence left.
+	SeriesEnded EnsureOutcome = "SeriesEnded"
+	// SettingInactive: an event's candidate of a setting that is off.
+	SettingInactive EnsureOutcome = "SettingInactive"
+	// ThresholdNotMet: its reading does not meet its [Threshold]. Open rows that
+	// stand for it have ended, unless another candidate of the call still meets it.
+	ThresholdNotMet EnsureOutcome = "ThresholdNotMet"
+)
+
+// Ensured is the answer for one candidate.
+type Ensured struct {
+	Outcome EnsureOutcome
+	Scope   Scope
+	Key     string
+	// Status, ScheduledOn and the hold are the stored row's; without a row they
+	// are empty, but for ScheduledOn, which is the one that was asked for.
+	Status          string
+	ScheduledOn     time.Time
+	IsOnSupportHold bool
+	HoldReason      Reason
+	// Result has the coordinates of what was dispatched for the row.
+	Result notify.DispatchResult
+	// InputDiffers says that the row is Completed and was so for another input,
+	// which is reported and changes nothing.
+	InputDiffers bool
+	// Conflict is set if and only if Outcome is storage.Conflict.
+	Conflict *notify.ConflictError
+}
+
+// artifactSchedule is the kind of artifact that a Schedule is.
+const artifactSchedule notify.Artifact = "AutomationScheduler"
+
+// answer describes the stored row; want is what was asked for.
+func answer(outcome EnsureOutcome, row, want *Schedule) Ensured {
+	dispatched, _ := row.Dispatched() // undecodable: nothing to tell
+	e := Ensured{
+		Outcome: outcome, Scope: row.Scope, Key: row.Key, Status: row.Status, ScheduledOn: row.ScheduledOn,
+		IsOnSupportHold: row.IsOnSupportHold, HoldReason: row.HoldReason, Result: dispatched,
+		InputDiffers: row.Status == StatusCompleted && row.InputHash != want.InputHash,
+	}
+	if outcome == storage.Conflict {
+		e.Conflict = &notify.ConflictError{
+			Artifact: artifactSchedule, Scope: row.Scope, Coordinates: notify.Coordinates{RowKey: row.Key},
+			Field: "InputHash", Stored: row.InputHash, Wanted: want.InputHash,
+		}
+	}
+	return e
+}
 
 // Ensure makes the due work of the candidates exist, once under each key
 // (Automation & Reminders, "Ensure semantics"). What is found under a key
@@ -154,4 +216,150 @@ func passed(ctx context.Context, tx storage.Tx, now time.Time, plans []plan) (ma
 		}
 	}
 	return late, nil
+}
+
+// decideAt is the table of [Scheduler.Ensure] for a row that exists.
+func decideAt(now time.Time) storage.Decide[Schedule] {
+	return func(stored, want *Schedule) (storage.Outcome, bool) {
+		// What support has stopped, and what was given up, waits for its release.
+		stopped := stored.IsOnSupportHold && (stored.Status == StatusFailed || stored.Status == StatusCancelled)
+		switch {
+		case stored.Status == StatusProcessing:
+			return storage.InFlight, false
+		case stored.Status == StatusCompleted:
+			return storage.Unchanged, false
+		case stored.InputHash != want.InputHash:
+			return storage.Conflict, stored.hold(InputConflict, "wanted with input "+want.InputHash+", stands for "+stored.InputHash)
+		case want.inShadow():
+			return decideShadow(now, stored, want)
+		case stored.sameMoment(want) && (stored.Status == StatusPending || stopped):
+			return storage.Unchanged, false
+		}
+		stored.moveTo(want)
+		switch {
+		case stopped:
+			return storage.Updated, true
+		case stored.Status == StatusPending:
+			stored.reactivate(now)
+			return storage.Updated, true
+		}
+		stored.reactivate(now)
+		return storage.Reactivated, true
+	}
+}
+
+// sameMoment reports whether nothing that may change under the same key differs.
+func (r *Schedule) sameMoment(want *Schedule) bool {
+	if want.TriggerType == ManualRun { // its moment is when it was first asked for
+		return r.Type == want.Type
+	}
+	// A condition's moment is when it was first met.
+	return (r.ScheduledOn.Equal(want.ScheduledOn) || r.TriggerType == ThresholdCondition) && r.LocalDate == want.LocalDate && r.SendAt == want.SendAt &&
+		r.TimeZone == want.TimeZone && r.GapPolicy == want.GapPolicy && r.OverlapPolicy == want.OverlapPolicy && r.Type == want.Type
+}
+
+// moveTo takes over what may change under the same key, and who asked for it.
+func (r *Schedule) moveTo(want *Schedule) {
+	r.ScheduledOn, r.LocalDate, r.SendAt = want.ScheduledOn, want.LocalDate, want.SendAt
+	r.TimeZone, r.GapPolicy, r.OverlapPolicy, r.Type = want.TimeZone, want.GapPolicy, want.OverlapPolicy, want.Type
+	r.EventType, r.EventID = want.EventType, want.EventID
+}
+
+// demand is what plans ask of the rows of conditions.
+type demand map[conditionID][]plan
+
+func demandOf(plans []plan) demand {
+	d := demand{}
+	for _, p := range plans {
+		if p.condition != nil {
+			id := p.condition.id()
+			d[id] = append(d[id], p)
+		}
+	}
+	return d
+}
+
+// of finds the plans that a row stands for: whether there are any, and whether
+// one of them is met, which is then given.
+func (d demand) of(row *Schedule) (p plan, known, met bool) {
+	id, key, ok := conditionOf(row)
+	if !ok {
+		return plan{}, false, false
+	}
+	for _, p := range d[id] {
+		if !p.condition.asksFor(row, key) {
+			continue
+		}
+		if known = true; !p.unmet {
+			return p, true, true
+		}
+	}
+	return plan{}, known, false
+}
+
+// lookUp finds the plans that a row of any trigger stands for: whether there are
+// any, and whether one of them wants it, which is then given.
+func lookUp(plans []plan, row *Schedule) (p plan, known, wanted bool) {
+	if row.TriggerType == ThresholdCondition {
+		return demandOf(plans).of(row)
+	}
+	for _, p := range plans {
+		if p.asksFor(row) {
+			return p, true, true
+		}
+	}
+	return plan{}, false, false
+}
+
+// ending says why a row that no plan names ends. One of an earlier day stays
+// while its condition is met.
+func (d demand) ending(row *Schedule) (Reason, bool) {
+	_, known, met := d.of(row)
+	switch {
+	case met:
+		return "", false
+	case known:
+		return ThresholdNoLongerMet, true
+	}
+	return Superseded, true
+}
+
+// endUnmet ends the open rows of conditions that are no longer met, where no
+// event compares all rows of the source; by asks for them.
+func (s *Scheduler) endUnmet(ctx context.Context, tx storage.Tx, plans []plan, by string) error {
+	unmet := map[Scope][]plan{}
+	for _, p := range plans {
+		if p.unmet {
+			unmet[p.want.Scope] = append(unmet[p.want.Scope], p)
+		}
+	}
+	d := demandOf(plans)
+	for scope, some := range unmet {
+		_, err := s.deactivateBy(ctx, tx, Event{Scope: scope}, by, rowsOf(some), func(row *Schedule) (Reason, bool) {
+			_, known, met := d.of(row)
+			return ThresholdNoLongerMet, known && !met
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowsOf describes the rows of conditions of the settings and sources of plans.
+func rowsOf(plans []plan) []storage.Cond {
+	column := func(of func(plan) string) []string {
+		out := make([]string, len(plans))
+		for i, p := range plans {
+			out[i] = of(p)
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	return []storage.Cond{
+		storage.In("setting", column(func(p plan) string { return p.want.Setting })),
+		storage.In("source_type", column(func(p plan) string { return p.want.SourceType })),
+		storage.In("source", column(func(p plan) string { return p.want.Source })),
+		storage.Eq("trigger_type", ThresholdCondition),
+	}
 }

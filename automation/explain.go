@@ -4,11 +4,119 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
+
+// Explanation is the story of one key: who asked for the work, what happened to
+// it, and what would happen now. String tells it to people.
+type Explanation struct {
+	Scope Scope
+	Key   string
+	// Schedule is the row; nil if there is none.
+	Schedule *Schedule
+	// Condition is that of a threshold's key, whether there is a row or not; nil
+	// for other keys.
+	Condition *Condition
+	// Dispatched has the coordinates of what it led to.
+	Dispatched notify.DispatchResult
+	// Series is the series that the key is an occurrence of; nil: of none.
+	Series *SeriesState
+	// Messages is how many outgoing messages there are of its notification so far,
+	// at most 1000; zero also where the dispatcher cannot tell.
+	Messages int
+	// History is what happened to it, the oldest first: who made it, the last 100
+	// changes that programs and support made beside the usual way, its completion.
+	History []Transition
+	// Pauses are those that keep it from being claimed.
+	Pauses []Pause
+	// Now says what would happen at this moment, and why not more.
+	Now string
+}
+
+// String is a text of several lines.
+func (e Explanation) String() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, e.Key)
+	if e.Schedule != nil {
+		e.origin(&b)
+		e.state(&b)
+	}
+	e.series(&b)
+	for _, t := range e.History {
+		fmt.Fprintf(&b, "  %s\n", t)
+	}
+	fmt.Fprintf(&b, "  now: %s", e.Now)
+	return b.String()
+}
+
+// origin says what the work is about and who asked for it.
+func (e Explanation) origin(b *strings.Builder) {
+	r := e.Schedule
+	fmt.Fprintf(b, "  %s for %s %s", r.Type, r.SourceType, r.Source)
+	if r.TriggerType == DateBased {
+		fmt.Fprintf(b, ", %s %s, at %s %s", r.offset(), r.TargetDate, r.SendAt, r.TimeZone)
+	}
+	if e.Condition != nil {
+		fmt.Fprintf(b, ", %s", e.Condition)
+	}
+	fmt.Fprintf(b, ": %s\n", stampText(r.ScheduledOn))
+	if r.baseKey() != r.Key {
+		fmt.Fprintf(b, "  a rerun of %s\n", r.baseKey())
+	}
+	if r.Setting != r.Type {
+		fmt.Fprintf(b, "  by setting %s\n", r.Setting)
+	}
+}
+
+// state says what became of it.
+func (e Explanation) state(b *strings.Builder) {
+	r := e.Schedule
+	fmt.Fprintf(b, "  %s", r.Status)
+	if !r.EndedOn.IsZero() {
+		fmt.Fprintf(b, " on %s", stampText(r.EndedOn))
+	}
+	if r.ReasonCode != "" {
+		fmt.Fprintf(b, " (%s)", r.ReasonCode)
+	}
+	if r.RetryCount > 0 {
+		fmt.Fprintf(b, ", %d tries failed, %d of them by a lost lease", r.RetryCount, r.LeaseLossCount)
+	}
+	fmt.Fprintln(b)
+	if r.Diagnostics != "" {
+		fmt.Fprintf(b, "  last error: %s\n", r.Diagnostics)
+	}
+	if r.IsOnSupportHold {
+		fmt.Fprintf(b, "  on hold (%s): %s\n", r.HoldReason, r.HoldDetail)
+	}
+	if job := e.Dispatched.Notification; !job.IsZero() {
+		fmt.Fprintf(b, "  delivery: %s, job %s / %s, %s, messages: %d\n",
+			e.Dispatched.Path, job.PartitionKey, job.RowKey, e.Dispatched.Summary, e.Messages)
+	}
+}
+
+func stampText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// offset is the way from the date, as people say it.
+func (r *Schedule) offset() string {
+	switch days := r.DaysBefore; {
+	case days == 0:
+		return "on"
+	case days == 1:
+		return "1 day before"
+	case days == -1:
+		return "1 day after"
+	case days < 0:
+		return fmt.Sprintf("%d days after", -days)
+	default:
+		return fmt.Sprintf("%d days before", days)
+	}
+}
 
 // Explain tells the story of a key: which setting and event made it, what
 // happened, and what would happen now and why not. For a pending row of a
@@ -101,5 +209,132 @@ func (s *Scheduler) rehearse(ctx context.Context, row *Schedule) string {
 		return fmt.Sprintf("; as things are, it would end as Deactivated, %s", t.stop)
 	default:
 		return fmt.Sprintf("; as things are, delivery would be queued (recipients: %d)", len(t.to))
+	}
+}
+
+// Condition is what is known of the condition that a threshold's key stands for.
+type Condition struct {
+	// Threshold is what was compared last. Before the first reading it has what
+	// the key says.
+	Threshold Threshold
+	// Met is what the last reading said, of SourceVersion; zero: without versions.
+	Met           bool
+	SourceVersion int64
+	// Rises is how often the condition has risen from not met to met, the first
+	// reading included.
+	Rises int64
+}
+
+// loadCondition loads the condition of a key; nil if the key is of no threshold.
+func loadCondition(ctx context.Context, tx storage.Tx, scope Scope, text string) (*Condition, error) {
+	parsed, _ := keys.Parse(text) // what cannot be parsed stands for none
+	key, ok := parsed.(keys.Threshold)
+	if !ok {
+		return nil, nil
+	}
+	f := key.Firing()
+	c := &Condition{Threshold: Threshold{Metric: key.Metric, Value: f.Value, Policy: f.Policy, Scope: f.Scope}}
+	place, err := stateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	state, err := thresholdStates.Get(ctx, tx, scope, place)
+	if errors.Is(err, storage.ErrNotFound) {
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.Threshold.Comparison, c.Threshold.Value, c.Threshold.Reading = state.Comparison, state.Value, state.Reading
+	c.Met, c.SourceVersion, c.Rises = state.Met, state.SourceVersion, state.Rises
+	return c, nil
+}
+
+// String says it in one line.
+func (c *Condition) String() string {
+	t := c.Threshold
+	words := []string{t.Metric, comparisons[t.Comparison].words, t.Value}
+	if t.Policy != OncePerSource {
+		words = append(words, "in", t.Scope)
+	}
+	words = append(words, "("+string(t.Policy)+"),", c.last())
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}
+
+// last says what the last reading was.
+func (c *Condition) last() string {
+	t := c.Threshold
+	if t.Reading == "" {
+		return "no reading yet"
+	}
+	verdict := "not met"
+	if c.Met {
+		verdict = "met"
+	}
+	text := fmt.Sprintf("last reading %s: %s", t.Reading, verdict)
+	if c.SourceVersion > 0 {
+		text += fmt.Sprintf(", version %d", c.SourceVersion)
+	}
+	return fmt.Sprintf("%s; rises so far: %d", text, c.Rises)
+}
+
+// missing says why a condition has no row, if that follows from its readings.
+func (c *Condition) missing() string {
+	if c == nil || c.Met {
+		return ""
+	}
+	return "there is no row: " + c.String()
+}
+
+// SeriesState is what is known about the series of an occurrence.
+type SeriesState struct {
+	// Active series have a next occurrence and go on.
+	Active bool
+	// Cadence is the rule in words for people, as "cron 0 9 * * 1".
+	Cadence string
+	Zone    string
+	// Next is the current occurrence, whose row exists; zero: it has ended.
+	Next time.Time
+}
+
+// seriesState reads the series behind a key of an occurrence, nil for others.
+func seriesState(ctx context.Context, tx storage.Tx, scope Scope, key string) (*SeriesState, error) {
+	of, _, ok := seriesOf(key)
+	if !ok {
+		return nil, nil
+	}
+	d, err := seriesTable.Get(ctx, tx, scope, of)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &SeriesState{Active: d.Active, Cadence: d.cadence(), Zone: d.TimeZone, Next: d.NextOn}, nil
+}
+
+// cadence is the rule as people read it.
+func (d *series) cadence() string {
+	text := "cron " + d.Cron
+	if d.RRule != "" {
+		text = "RRULE " + d.RRule + " at " + d.StartTime
+	}
+	if d.StartDate != "" {
+		text += " from " + d.StartDate
+	}
+	if d.EndDate != "" {
+		text += " to " + d.EndDate
+	}
+	return text
+}
+
+// series tells about the series behind the row.
+func (e Explanation) series(b *strings.Builder) {
+	switch d := e.Series; {
+	case d == nil:
+	case d.Active:
+		fmt.Fprintf(b, "  recurs: %s, %s; next %s\n", d.Cadence, d.Zone, stampText(d.Next))
+	default:
+		fmt.Fprintf(b, "  recurs no more: %s, %s\n", d.Cadence, d.Zone)
 	}
 }

@@ -2,7 +2,14 @@ package automation
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // Handler serves an automation type of the host's own. It decides about a group
@@ -73,4 +80,162 @@ func (s *Scheduler) claim(method, name string, add func()) {
 	if !s.registry.claim(name, add) {
 		panic(fmt.Sprintf("automation: %s(%q): the name is registered already", method, name))
 	}
+}
+
+// Outcome is what a handler decided about one row. The zero value completes it.
+type Outcome struct {
+	// Err fails the try; see [Permanent]. Nothing else of the outcome counts then.
+	Err error
+	// Deactivate ends the row as no longer wanted, which is no failure; the reason
+	// is kept with it. Result and Artifacts count as they do for a row that is
+	// completed.
+	Deactivate Reason
+	// Result is kept with the row, merged with what is there.
+	Result notify.DispatchResult
+	Artifacts
+}
+
+// Artifacts are what has to exist once a row is settled. The pass ensures them
+// in the transaction that settles the row, in the order of the fields. A
+// conflict puts the row on support hold, and what would follow is left out.
+type Artifacts struct {
+	Candidates       []Candidate
+	AutomationJobs   []notify.AutomationJob
+	Jobs             []notify.Job
+	MessagingJobs    []notify.MessagingJob
+	Schedules        []notify.Schedule
+	UserMessages     []notify.UserMessage
+	OutgoingMessages []notify.OutgoingMessage
+	// Blobs are what the artifacts name in their data; they are kept until then, at
+	// least, or for ever if it is zero. A row whose artifacts are in conflict keeps
+	// none.
+	Blobs      []storage.Ref
+	BlobsUntil time.Time
+}
+
+func (a *Artifacts) empty() bool {
+	return len(a.Candidates)+len(a.AutomationJobs)+len(a.Jobs)+len(a.MessagingJobs)+len(a.Schedules)+
+		len(a.UserMessages)+len(a.OutgoingMessages)+len(a.Blobs) == 0
+}
+
+// Due is a row whose moment has come, as providers and handlers see it.
+type Due struct {
+	Scope          Scope
+	Key            string
+	AutomationType string
+	Type           string // the reminder type, or the host's automation type
+	TriggerType    TriggerType
+	BusinessUnit   string
+	Setting        Setting
+	Source         Source
+	TriggerKey     string // the host's own, in a rerun too
+	TargetDate     Date   // zero unless DateBased
+	DaysBefore     int
+	ScheduledOn    time.Time // UTC
+	LocalDate      Date      // of ScheduledOn in Zone; zero unless DateBased, OncePerDay, of a series or a ManualRun
+	Zone           string
+	InputHash      string // what the row stands for
+	// Threshold is set in a ThresholdCondition: what the key says, and for people
+	// the Comparison, Value and Reading of the [Validator]'s candidate, or those of
+	// the last reading. They are empty if there was none.
+	Threshold *Threshold
+	// Occurrence is set in an occurrence of a series.
+	Occurrence *Occurrence
+	// Run is the id of a ManualRun.
+	Run string
+	// Attempt is 1 for the first try; a lost lease counts as one.
+	Attempt int
+	// Rerun is how many times support had it done once more; see
+	// [Scheduler.Rerun].
+	Rerun int
+}
+
+// due decodes the row. The error says which column cannot be read.
+func (r *Schedule) due() (Due, error) {
+	d := Due{
+		Scope: r.Scope, Key: r.Key, AutomationType: r.AutomationType, Type: r.Type, TriggerType: r.TriggerType,
+		BusinessUnit: r.BusinessUnit, Setting: Setting{ID: r.Setting, Active: true}, Source: Source{r.SourceType, r.Source},
+		DaysBefore: r.DaysBefore, ScheduledOn: r.ScheduledOn, Zone: r.TimeZone, InputHash: r.InputHash,
+		Attempt: r.RetryCount + 1,
+	}
+	d.TriggerKey, d.Rerun = r.baseTriggerKey()
+	if _, err := r.Dispatched(); err != nil {
+		return Due{}, err
+	}
+	if r.recurs() {
+		return d, r.recurring(&d)
+	}
+	switch r.TriggerType {
+	case ScheduledRun:
+		return d, nil
+	case ManualRun:
+		return d, r.manual(&d)
+	case ThresholdCondition:
+		return d, r.threshold(&d)
+	case DateBased:
+		return d, r.dates(&d)
+	}
+	return Due{}, fmt.Errorf("automation: trigger_type of %s: %.40q is unknown to this version", r.Key, r.TriggerType)
+}
+
+func (r *Schedule) dates(d *Due) (err error) {
+	if d.TargetDate, err = civil.ParseDate(r.TargetDate); err != nil {
+		return fmt.Errorf("automation: target_date of %s: %w", r.Key, err)
+	}
+	return r.local(d)
+}
+
+func (r *Schedule) recurring(d *Due) error {
+	if err := r.local(d); err != nil {
+		return err
+	}
+	zone, err := civil.LoadZone(r.TimeZone)
+	if err == nil {
+		d.Occurrence, err = r.occurrence(d.LocalDate, zone)
+	}
+	if err != nil {
+		return fmt.Errorf("automation: occurrence of %s: %w", r.Key, err)
+	}
+	return nil
+}
+
+func (r *Schedule) manual(d *Due) error {
+	parsed, err := keys.Parse(r.Key)
+	k, ok := parsed.(keys.ManualReportRun)
+	if !ok {
+		return fmt.Errorf("automation: key of %s is none of a run that was asked for: %w", r.Key, err)
+	}
+	d.Run = k.Run
+	return r.local(d)
+}
+
+func (r *Schedule) local(d *Due) (err error) {
+	if d.LocalDate, err = civil.ParseDate(r.LocalDate); err != nil {
+		return fmt.Errorf("automation: scheduled_local_date of %s: %w", r.Key, err)
+	}
+	if _, err = civil.LoadZone(r.TimeZone); err != nil {
+		return fmt.Errorf("automation: time_zone of %s: %w", r.Key, err)
+	}
+	return nil
+}
+
+// Permanent marks an error of a provider, policy or handler as one that no
+// retry will mend: the row is Failed and on support hold at once. It returns nil
+// for nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &permanentError{err}
+}
+
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+
+func (e *permanentError) Unwrap() error { return e.err }
+
+func isPermanent(err error) bool {
+	var p *permanentError
+	return errors.As(err, &p)
 }

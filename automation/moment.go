@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // defaultCatchUp is how far in the past a new reminder may lie.
@@ -67,4 +68,249 @@ func (s *Scheduler) zone(ctx context.Context, c Candidate, t ReminderType) (stri
 	}
 	loc, err := civil.LoadZone(name)
 	return name, loc, err
+}
+
+// Resolution says how a local time became an instant.
+type Resolution = civil.Resolution
+
+// The resolutions: a local time exists once, was in a gap of the zone's clocks
+// and moved, or existed twice.
+const (
+	ResolvedExact   = civil.Exact
+	ResolvedForward = civil.ShiftedForward // to the end of the gap
+	ResolvedBack    = civil.ShiftedBack    // to the second before the gap
+	ResolvedFirst   = civil.FirstOfTwo
+	ResolvedSecond  = civil.SecondOfTwo
+)
+
+// Occurrence is a moment at which a candidate happens: one of many for a
+// [Recurrence], the only one otherwise.
+type Occurrence struct {
+	Key        string // of its row
+	LocalDate  Date   // what was asked for, on the clocks of Zone
+	LocalTime  string // 09:00, or 09:00:30
+	Zone       string
+	On         time.Time  // the instant, in UTC
+	Resolution Resolution // how the local time became On
+}
+
+// occurrence is what a row of a series stands for.
+func (r *Schedule) occurrence(date Date, zone *time.Location) (*Occurrence, error) {
+	at, err := civil.ParseTimeOfDay(r.SendAt)
+	if err != nil {
+		return nil, err
+	}
+	on := r.ScheduledOn
+	if _, occurrence, ok := seriesOf(r.Key); ok {
+		on = occurrence // a rerun is scheduled later
+	}
+	_, how, err := civil.Resolve(date, at, zone, civil.Policy{Gap: r.GapPolicy, Overlap: r.OverlapPolicy})
+	return &Occurrence{
+		Key: r.Key, LocalDate: date, LocalTime: r.SendAt, Zone: r.TimeZone, On: on, Resolution: how,
+	}, err
+}
+
+// maxPreview bounds a preview.
+const maxPreview = 1000
+
+// Preview lists the next n occurrences of a candidate from now on, at most 1000,
+// or fewer if it ends: for one that does not recur its only moment, even if that
+// has passed, or none if its local time does not exist and the policy is
+// GapSkip. It reads no row and writes nothing; a [*CandidateError] says why the
+// candidate would be refused.
+func (s *Scheduler) Preview(ctx context.Context, c Candidate, n int) ([]Occurrence, error) {
+	if n < 1 || n > maxPreview {
+		return nil, fmt.Errorf("automation: Preview: %d occurrences; 1 to %d can be asked for", n, maxPreview)
+	}
+	plans, err := s.plans(within(ctx, s.tx), []Candidate{c})
+	if err != nil {
+		return nil, err
+	}
+	p := plans[0]
+	if p.series != nil {
+		return p.series.preview(s, n)
+	}
+	if p.skipped {
+		return nil, nil
+	}
+	row := p.want
+	one := Occurrence{Key: row.Key, Zone: row.TimeZone, LocalTime: row.SendAt, On: row.ScheduledOn, Resolution: ResolvedExact}
+	if row.TriggerType == DateBased {
+		if one.LocalDate, one.Resolution, err = resolution(&row); err != nil {
+			return nil, err
+		}
+	}
+	return []Occurrence{one}, nil
+}
+
+// resolution says how the local time of a date-based row became its moment.
+func resolution(r *Schedule) (Date, Resolution, error) {
+	date, err := civil.ParseDate(r.LocalDate)
+	if err != nil {
+		return Date{}, "", err
+	}
+	zone, err := civil.LoadZone(r.TimeZone)
+	if err != nil {
+		return Date{}, "", err
+	}
+	o, err := r.occurrence(date, zone)
+	if err != nil {
+		return Date{}, "", err
+	}
+	return date, o.Resolution, nil
+}
+
+func (p *seriesPlan) preview(s *Scheduler, n int) ([]Occurrence, error) {
+	var out []Occurrence
+	for _, o := range p.line.Preview(s.now(), n) {
+		key, err := p.want.key(o.On)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Occurrence{
+			Key: key, LocalDate: localDate(o), LocalTime: localTime(o).String(), Zone: p.want.TimeZone,
+			On: o.On, Resolution: o.Resolution,
+		})
+	}
+	return out, nil
+}
+
+// Lateness says what becomes of a row that is claimed long after its moment,
+// because no process ran or an earlier one took long. The zero value runs each
+// one however late; the occurrences of a series run one after the other, never
+// two at once.
+type Lateness struct {
+	// Window is how late a row may be; a later one ends as Deactivated, TooLate.
+	// Zero means that there is no limit. A series goes on with the first
+	// occurrence that is not too late.
+	Window time.Duration
+	// OnlyLatest runs the last of several that are due together: the others end as
+	// Deactivated, Overtaken. A series goes on with the last occurrence that is
+	// due; those in between have no rows. Of date-based rows it compares the open
+	// ones of one setting, source and trigger key: a later offset overtakes an
+	// earlier one.
+	OnlyLatest bool
+	// SkipOverlapped leaves out the occurrences of a series whose moment passed
+	// before the row of an earlier one ended, because it waited, ran or was tried
+	// again: the series goes on with the first one that lies ahead. Where support
+	// holds or cancels the row in a process that does not register the type, the
+	// next occurrence is made all the same.
+	SkipOverlapped bool
+}
+
+// tooLate reports whether a row of that moment is not worth its work any more.
+func (l Lateness) tooLate(now, scheduledOn time.Time) bool {
+	return l.Window > 0 && now.Sub(scheduledOn) > l.Window
+}
+
+// checkOvertaken ends what a later row makes superfluous, where the type runs
+// only the latest.
+func (b *batch) checkOvertaken(ctx context.Context) {
+	tries := b.open()
+	if !b.lateness.OnlyLatest || len(tries) == 0 {
+		return
+	}
+	var o overtaking
+	err := b.inTx(ctx, func(tx storage.Tx) (err error) {
+		o, err = loadOvertaking(ctx, tx, b.now, tries)
+		return err
+	})
+	for _, t := range tries {
+		if t.err = err; err == nil && o.overtaken(b.now, t.row) {
+			t.stop = Overtaken
+		}
+	}
+}
+
+// overtaking is what the rows of a batch are compared with.
+type overtaking struct {
+	series map[occasion]*series
+	latest map[occasion]time.Time // of the open date-based rows that are due
+}
+
+// occasion is what earlier and later rows have in common.
+type occasion struct {
+	scope               Scope
+	setting             string
+	source              Source
+	automation, trigger string
+}
+
+func (r *Schedule) occasion() occasion {
+	return occasion{r.Scope, r.Setting, Source{r.SourceType, r.Source}, r.AutomationType, r.TriggerKey}
+}
+
+func (o overtaking) overtaken(now time.Time, r *Schedule) bool {
+	if r.TriggerType == DateBased {
+		return o.latest[r.occasion()].After(r.ScheduledOn)
+	}
+	d := o.series[r.occasion()]
+	if d == nil || !d.Active || !d.NextOn.Equal(r.ScheduledOn) {
+		return false // support has brought an old one back
+	}
+	line, err := d.timeline()
+	if err != nil {
+		return false
+	}
+	next, ok := line.After(r.ScheduledOn)
+	return ok && !next.On.After(now)
+}
+
+// loadOvertaking takes a statement for each scope and kind.
+func loadOvertaking(ctx context.Context, tx storage.Tx, now time.Time, tries []*try) (overtaking, error) {
+	o := overtaking{series: map[occasion]*series{}, latest: map[occasion]time.Time{}}
+	recurring, dated := map[Scope]map[string]*try{}, map[Scope][]*try{}
+	for _, t := range tries {
+		scope := t.row.Scope
+		if t.row.TriggerType == DateBased {
+			dated[scope] = append(dated[scope], t)
+		} else if key := t.row.seriesKey(); key != "" {
+			if recurring[scope] == nil {
+				recurring[scope] = map[string]*try{}
+			}
+			recurring[scope][key] = t
+		}
+	}
+	for scope, byKey := range recurring {
+		found, err := findSeries(ctx, tx, scope, byKey)
+		if err != nil {
+			return o, err
+		}
+		for _, d := range found {
+			o.series[byKey[d.Key].row.occasion()] = d
+		}
+	}
+	for scope, tries := range dated {
+		if err := o.loadDated(ctx, tx, scope, now, tries); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// loadDated reads the open rows of the sources, of which there are few.
+func (o overtaking) loadDated(ctx context.Context, tx storage.Tx, scope Scope, now time.Time, tries []*try) error {
+	var settings, sources []string
+	for _, t := range tries {
+		settings, sources = append(settings, t.row.Setting), append(sources, t.row.Source)
+	}
+	where := []storage.Cond{
+		storage.In("setting", settings), storage.In("source", sources),
+		storage.Eq("trigger_type", DateBased), storage.AtMost("scheduled_on", now), open(),
+	}
+	for after := (*storage.Position)(nil); ; {
+		rows, err := schedules.Find(ctx, tx, scope, storage.Query{Where: where, Limit: deactivatePage, After: after})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if runs(r) {
+				o.latest[r.occasion()] = later(o.latest[r.occasion()], r.ScheduledOn)
+			}
+		}
+		if len(rows) < deactivatePage {
+			return nil
+		}
+		after = &storage.Position{ID: rows[len(rows)-1].ID}
+	}
 }

@@ -3,12 +3,18 @@ package automation
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -174,4 +180,244 @@ func (c *Candidate) fill(r *Schedule, key string, trigger TriggerType, in keys.I
 	r.AutomationType, r.TriggerType, r.BusinessUnit, r.Setting = c.AutomationType, trigger, c.BusinessUnit, c.Setting
 	r.SourceType, r.Source, r.TriggerKey, r.DaysBefore = c.Source.Type, c.Source.ID, c.TriggerKey, c.DaysBefore
 	r.InputHash = in.Hash()
+}
+
+// planReport is the series of a report's runs, or one run that a person asked
+// for (Report Subscription, "Use AutomationScheduler").
+func (s *Scheduler) planReport(ctx context.Context, c Candidate) (plan, string, error) {
+	if field, err := c.checkReport(); err != nil {
+		return plan{}, field, err
+	}
+	c.Setting, c.TriggerKey = TypeReportSubscription, defaultTriggerKey
+	if c.Run == "" {
+		return s.planSeries(ctx, c, ReminderType{Name: c.Type}, ScheduledRun)
+	}
+	return s.planManual(ctx, c)
+}
+
+func (c Candidate) checkReport() (field string, err error) {
+	if err := checkName(c.Type); err != nil {
+		return "Type", err
+	}
+	switch {
+	case c.Source.Type != TypeReportSubscription:
+		return "Source", errors.New("is not of the type " + TypeReportSubscription)
+	case c.Setting != "" && c.Setting != TypeReportSubscription:
+		return "Setting", errors.New("is none of a report's")
+	case c.TriggerKey != "" && c.TriggerKey != defaultTriggerKey:
+		return "TriggerKey", errors.New("is none of a report's: its key has none")
+	case len(c.Identity) > 0:
+		return "Identity", errors.New("is none of a report's: a run stands for its subscription")
+	case (c.Run == "") == (c.Recurrence == nil):
+		return "Recurrence", errors.New("or Run is required, and only one of them")
+	}
+	if _, err := (keys.ReportRun{Subscription: c.Source.ID, On: time.Unix(0, 0)}).Key(); err != nil {
+		return "Source", err
+	}
+	if c.Recurrence == nil {
+		c.Recurrence = &Recurrence{} // what is refused beside one is refused beside a Run
+	}
+	return c.checkRecurring()
+}
+
+// planManual is the row of a run that is due at once.
+func (s *Scheduler) planManual(ctx context.Context, c Candidate) (plan, string, error) {
+	key, err := keys.ManualReportRun{Subscription: c.Source.ID, Run: c.Run}.Key()
+	if err != nil {
+		return plan{}, "", err
+	}
+	zone, loc, err := s.zone(ctx, c, ReminderType{})
+	if err != nil {
+		return plan{}, "Zone", err
+	}
+	want := c.row(key, ManualRun, keys.Input{})
+	want.ScheduledOn = storage.Time(s.now())
+	local := want.ScheduledOn.In(loc)
+	want.LocalDate, want.TimeZone = civil.DateOf(want.ScheduledOn, loc).String(), zone
+	want.SendAt = civil.TimeOfDay{Hour: local.Hour(), Minute: local.Minute(), Second: local.Second()}.String()
+	return plan{want: want}, "", nil
+}
+
+// planThreshold checks a candidate with a threshold. Which row it asks for is
+// known once the reading is compared with those before; see measure.
+func (s *Scheduler) planThreshold(ctx context.Context, c Candidate, t ReminderType) (plan, string, error) {
+	if field := c.dated(); field != "" {
+		return plan{}, field, errors.New("is not for candidates with a Threshold, which are due at once")
+	}
+	threshold, field, err := c.Threshold.complete()
+	if err != nil {
+		return plan{}, "Threshold." + field, err
+	}
+	c = c.reminder(t)
+	c.Threshold = &threshold
+	k := condition{candidate: c, met: threshold.Comparison.met(threshold.Reading, threshold.Value)}
+	if threshold.Policy == OncePerDay {
+		if k.candidate.Zone, k.loc, err = s.zone(ctx, c, t); err != nil {
+			return plan{}, "Zone", err
+		}
+	}
+	// The longest day and number show that no firing can be refused later.
+	longest, err := k.row("9999-12-31", math.MaxInt64)
+	if err != nil {
+		return plan{}, "", err
+	}
+	id, _, _ := conditionOf(&longest)
+	k.state = id.state
+	return plan{want: longest, condition: &k, unmet: !k.met}, "", nil
+}
+
+// reminder fills in what a candidate of a reminder may leave out.
+func (c Candidate) reminder(t ReminderType) Candidate {
+	c.AutomationType = TypeReminder
+	c.Setting, c.TriggerKey = cmp.Or(c.Setting, c.Type), cmp.Or(c.TriggerKey, defaultTriggerKey)
+	if t.Urgent && c.Lane == storage.LaneNormal {
+		c.Lane = storage.LaneUrgent
+	}
+	return c
+}
+
+// dated names the first field that says when, if there is one.
+func (c Candidate) dated() string {
+	switch {
+	case !c.TargetDate.IsZero():
+		return "TargetDate"
+	case c.DaysBefore != 0:
+		return "DaysBefore"
+	case c.SendAt != "":
+		return "SendAt"
+	case !c.ScheduledOn.IsZero():
+		return "ScheduledOn"
+	}
+	return ""
+}
+
+// complete fills in the defaults and the one spelling of the numbers. It
+// returns the field at fault beside an error.
+func (t Threshold) complete() (out Threshold, field string, err error) {
+	t.Comparison = cmp.Or(t.Comparison, AtLeast)
+	t.Policy, t.Scope = cmp.Or(t.Policy, OncePerThreshold), cmp.Or(t.Scope, defaultThresholdScope)
+	if err = t.Comparison.check(); err != nil {
+		return t, "Comparison", err
+	}
+	if t.Value, err = keys.Decimal(t.Value); err != nil {
+		return t, "Value", err
+	}
+	if t.Reading, err = keys.Decimal(t.Reading); err != nil {
+		return t, "Reading", err
+	}
+	return t, "", nil
+}
+
+// eventData is what the renderer of a reminder works on.
+type eventData struct {
+	Source     Source
+	TargetDate Date
+	DaysBefore int
+	Key        string
+	Occurrence *occurrenceData `json:",omitempty"` // of a recurring reminder
+	*thresholdData
+}
+
+// occurrenceData is what texts may say about an occurrence.
+type occurrenceData struct {
+	LocalDate Date
+	LocalTime string
+	Zone      string
+}
+
+func (d Due) occurrenceData() *occurrenceData {
+	if d.Occurrence == nil {
+		return nil
+	}
+	return &occurrenceData{d.Occurrence.LocalDate, d.Occurrence.LocalTime, d.Occurrence.Zone}
+}
+
+// makeArtifacts says what delivery needs: the path of a direct reminder. All
+// identities follow from the row, so the row can name them before they exist.
+func (b *batch) makeArtifacts(context.Context) {
+	b.each(func(t *try) error {
+		job, err := t.job(b.reminder.notificationType())
+		if err != nil {
+			return err
+		}
+		schedule := notify.ScheduleFor(job, t.row.ScheduledOn)
+		guard, err := schedule.Guard()
+		if err != nil {
+			return err
+		}
+		t.result = notify.DispatchResult{
+			Path: path(t.to), AutomationJob: job.Coordinates(), Notification: job.Coordinates(), Scheduler: guard,
+			Summary: fmt.Sprintf("recipients: %d", len(t.to)),
+		}
+		t.decision = &decision{artifacts: Artifacts{
+			AutomationJobs: []notify.AutomationJob{t.mirror()}, Jobs: []notify.Job{job}, Schedules: []notify.Schedule{schedule},
+		}}
+		t.done = true
+		return nil
+	})
+}
+
+func (t *try) job(notificationType string) (notify.Job, error) {
+	row := t.row
+	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key, t.due.occurrenceData(), t.due.thresholdData()})
+	return notify.Job{
+		Record:       storage.Record{Scope: row.Scope, Type: notificationType, Lane: row.Lane},
+		PartitionKey: row.Source, RowKey: keys.AutomationRowKey(row.Key), BusinessUnit: row.BusinessUnit,
+		EntityType: row.SourceType, Entity: row.Source, EventData: data, Recipients: t.to,
+		InputHash: row.InputHash, SourceKey: row.Key, SourceOn: row.ScheduledOn,
+	}, err
+}
+
+// mirror is the row's trace in the history of its source.
+func (t *try) mirror() notify.AutomationJob {
+	row := t.row
+	return notify.AutomationJob{
+		Record:       storage.Record{Scope: row.Scope, Type: row.AutomationType, Lane: row.Lane},
+		PartitionKey: row.Source, RowKey: keys.AutomationRowKey(row.Key), SchedulerKey: row.Key,
+		TriggerType: string(row.TriggerType), BusinessUnit: row.BusinessUnit, SourceType: row.SourceType,
+		Source: row.Source, Setting: row.Setting, InputHash: row.InputHash, Result: t.result, ScheduledOn: row.ScheduledOn,
+	}
+}
+
+// path is by (Communication - System architecture, "Choose send path by
+// producer"): a reminder that goes to inboxes only makes no outgoing message.
+func path(to []notify.Recipient) notify.Path {
+	outgoing := func(r notify.Recipient) bool { return r.Channel != "" }
+	if len(to) > 0 && !slices.ContainsFunc(to, outgoing) {
+		return notify.PathUIOnlyReminder
+	}
+	return notify.PathDirectReminder
+}
+
+// spare keeps the memory of slices from one call to the next, of what is as large
+// as a row: plans made a third of the garbage of a thousand known candidates, tries
+// a fifth of that of due rows.
+type spare[T any] struct{ pool sync.Pool }
+
+var (
+	sparePlans spare[plan]
+	spareTries spare[try]
+)
+
+// few values are not worth keeping; most calls that plan have none.
+const few = 16
+
+// take gives n zero values.
+func (s *spare[T]) take(n int) []T {
+	if n < few {
+		return make([]T, n)
+	}
+	if p, ok := s.pool.Get().(*[]T); ok && cap(*p) >= n {
+		return (*p)[:n]
+	}
+	return make([]T, n)
+}
+
+// giveBack takes back what nothing points to any more.
+func (s *spare[T]) giveBack(v []T) {
+	if cap(v) < few {
+		return
+	}
+	clear(v)
+	s.pool.Put(&v)
 }

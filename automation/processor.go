@@ -2,9 +2,19 @@ package automation
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"slices"
+	"sync"
 
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -54,4 +64,217 @@ func (p *Processor) hears(eventType string) bool {
 
 func inOrder(a, b Processor) int {
 	return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Name, b.Name))
+}
+
+// Processors is the registry of those who hear of the host's events: several for
+// one event, in a declared order, none of whom can spoil it for the others. Its
+// methods may be called from any number of goroutines.
+type Processors struct {
+	all     *processorList // shared by bound copies
+	tx      storage.Tx     // set in a bound copy
+	logger  *slog.Logger
+	outcome metric.Int64Counter
+}
+
+type processorList struct {
+	mu   sync.RWMutex
+	list []Processor // in order; replaced, never changed
+}
+
+// ProcessorsOptions are the settings of [Processors]; every zero value is useful.
+type ProcessorsOptions struct {
+	Logger        *slog.Logger         // default slog.Default()
+	MeterProvider metric.MeterProvider // default: the global one
+}
+
+// NewProcessors returns an empty registry. opts may be nil.
+func NewProcessors(opts *ProcessorsOptions) *Processors {
+	var o ProcessorsOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.MeterProvider == nil {
+		o.MeterProvider = otel.GetMeterProvider()
+	}
+	c, err := o.MeterProvider.Meter("github.com/belfry-go/belfry").Int64Counter("belfry.automation.processed",
+		metric.WithDescription("Events handled by post-processors, by processor and outcome."))
+	if err != nil {
+		panic(err) // the name is a constant
+	}
+	return &Processors{all: &processorList{}, logger: o.Logger, outcome: c}
+}
+
+// Register adds processors. It panics on what only a programmer can get wrong:
+// no name or one that is taken, no handler.
+func (p *Processors) Register(add ...Processor) {
+	p.all.mu.Lock()
+	defer p.all.mu.Unlock()
+	list := slices.Clone(p.all.list)
+	for _, one := range add {
+		if err := one.check(); err != nil {
+			panic(fmt.Sprintf("automation: Processors.Register(%q): %v", one.Name, err))
+		}
+		if slices.ContainsFunc(list, func(other Processor) bool { return other.Name == one.Name }) {
+			panic(fmt.Sprintf("automation: Processors.Register(%q): the name is registered already", one.Name))
+		}
+		one.EventTypes = slices.Clone(one.EventTypes)
+		list = append(list, one)
+	}
+	slices.SortFunc(list, inOrder)
+	p.all.list = list
+}
+
+// WithTx returns a copy of p whose Process works inside tx, a transaction of the
+// host, through processors that are a [TxEventHandler].
+func (p *Processors) WithTx(tx storage.Tx) *Processors {
+	if tx == nil {
+		panic("automation: Processors.WithTx needs a transaction")
+	}
+	bound := *p
+	bound.tx = tx
+	return &bound
+}
+
+// listening are the processors of an event type, in order.
+func (p *Processors) listening(eventType string) []Processor {
+	p.all.mu.RLock()
+	defer p.all.mu.RUnlock()
+	var out []Processor
+	for _, one := range p.all.list {
+		if one.hears(eventType) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// Processed is what one processor made of an event.
+type Processed struct {
+	Name   string
+	Result EventResult
+	// Err is nil, what the processor failed with, conflicts beside a complete
+	// Result (as by [Scheduler.HandleEvent]), or an [ErrNotProcessed].
+	Err error
+}
+
+// ErrNotProcessed says that a processor was not asked: the context had ended, or
+// one before it failed inside the host's transaction.
+var ErrNotProcessed = errors.New("automation: the processor was not asked")
+
+// Process tells an event to everybody who listens, one after the other in their
+// order, and returns an answer of each. One that fails or panics does not keep
+// it from the others; what it missed, a repeat of the event or the
+// reconciliation of its types repairs. A context that ends stops before the next
+// one. The error joins those of the answers and names their processors; a
+// conflict counts as one.
+//
+// Call it after the host's own change has committed. Bound by
+// [Processors.WithTx] to the transaction of that change, it is all or nothing
+// instead: a failed processor may have written a part of its work, so the others
+// are not asked any more, and the host has to roll back (conflicts apart, which
+// leave the transaction usable). A host whose change must not be lost to a
+// processor's failure commits first.
+func (p *Processors) Process(ctx context.Context, e Event) ([]Processed, error) {
+	asked := p.listening(e.Type)
+	handlers, err := p.handlers(asked)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Processed, len(asked))
+	var all []error
+	spoilt := false
+	for i, one := range asked {
+		out[i].Name = one.Name
+		switch {
+		case ctx.Err() != nil:
+			out[i].Err = fmt.Errorf("%w: %w", ErrNotProcessed, context.Cause(ctx))
+		case spoilt:
+			out[i].Err = ErrNotProcessed
+		default:
+			out[i].Result, out[i].Err = ask(ctx, handlers[i], e)
+			spoilt = p.tx != nil && out[i].Err != nil && !isConflict(out[i].Err)
+		}
+		p.note(ctx, e, out[i])
+		if out[i].Err != nil {
+			all = append(all, fmt.Errorf("automation: processor %s: %w", one.Name, out[i].Err))
+		}
+	}
+	return out, errors.Join(all...)
+}
+
+// handlers binds the handlers to the transaction, if there is one. Nobody is
+// asked if one of them cannot be bound.
+func (p *Processors) handlers(asked []Processor) ([]EventHandler, error) {
+	out := make([]EventHandler, len(asked))
+	for i, one := range asked {
+		if out[i] = one.Handler; p.tx == nil {
+			continue
+		}
+		h, ok := one.Handler.(TxEventHandler)
+		if !ok {
+			return nil, fmt.Errorf("automation: processor %s cannot work inside a transaction: its %T is no TxEventHandler", one.Name, one.Handler)
+		}
+		out[i] = h.BindEvents(p.tx)
+	}
+	return out, nil
+}
+
+func ask(ctx context.Context, h EventHandler, e Event) (result EventResult, err error) {
+	err = work.Guard(func() (err error) {
+		result, err = h.HandleEvent(ctx, e)
+		return err
+	})
+	return result, err
+}
+
+// isConflict reports whether all that went wrong are conflicts, which are
+// answers and no failures.
+func isConflict(err error) bool {
+	switch e := err.(type) {
+	case *notify.ConflictError:
+		return true
+	case interface{ Unwrap() error }:
+		return isConflict(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(part error) bool { return !isConflict(part) })
+	}
+	return false
+}
+
+// note counts the answer and logs a failure. An error's text may hold personal
+// data, so it stays with the caller.
+func (p *Processors) note(ctx context.Context, e Event, one Processed) {
+	outcome := processedAs(one)
+	p.outcome.Add(ctx, 1, metric.WithAttributes(attribute.String("processor", one.Name), attribute.String("outcome", outcome)))
+	if one.Err != nil {
+		p.logger.WarnContext(ctx, "belfry: event processor", "processor", one.Name, "event", e.Type, "outcome", outcome)
+	}
+}
+
+func processedAs(one Processed) string {
+	var panicked *work.PanicError
+	switch {
+	case one.Err == nil:
+		return one.Result.Outcome.word()
+	case errors.Is(one.Err, ErrNotProcessed):
+		return "NotProcessed"
+	case errors.As(one.Err, &panicked):
+		return "Panicked"
+	case isConflict(one.Err):
+		return "Conflict"
+	}
+	return "Failed"
+}
+
+// word is the outcome if it is one that this package gives: a handler of the
+// host may write anything there.
+func (o EventOutcome) word() string {
+	switch o {
+	case EventApplied, EventStale, EventIgnored:
+		return string(o)
+	}
+	return "Done"
 }

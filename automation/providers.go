@@ -2,6 +2,7 @@ package automation
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/belfry-go/belfry/notify"
 )
@@ -98,4 +99,68 @@ type DeliveryPolicyFunc func(ctx context.Context, d Due, to []notify.Recipient) 
 // Deliver calls f.
 func (f DeliveryPolicyFunc) Deliver(ctx context.Context, d Due, to []notify.Recipient) ([]notify.Recipient, error) {
 	return f(ctx, d, to)
+}
+
+// Setting is what the host's reminder setting says now.
+type Setting struct {
+	ID string
+	// Active is false for a setting that is off or does not exist: its rows end as
+	// Deactivated, ReminderSettingInactive.
+	Active bool
+	// Data is the host's own: delivery choices, texts. Providers and policies find
+	// it in [Due].Setting.
+	Data any
+}
+
+// SettingsSource loads reminder settings, when events make rows and again when
+// rows are due. It may be called from several goroutines. Without one, every
+// type is its own active setting. One that keeps its settings in the scheduler's
+// own store reads through [TxOf]; package automation/settings is one.
+type SettingsSource interface {
+	// Setting returns the setting with that id; one that does not exist is not
+	// Active, which is no error.
+	Setting(ctx context.Context, scope Scope, id string) (Setting, error)
+}
+
+// BatchSettingsSource is the batch form: it answers for many ids of one scope in
+// their order, and is asked instead of Setting.
+type BatchSettingsSource interface {
+	Settings(ctx context.Context, scope Scope, ids []string) ([]Setting, error)
+}
+
+// settings loads the settings with those ids, in their order. Without a source
+// every setting is active.
+func (s *Scheduler) settings(ctx context.Context, scope Scope, ids []string) ([]Setting, error) {
+	out := make([]Setting, len(ids))
+	if batch, ok := s.opts.Settings.(BatchSettingsSource); ok && len(ids) > 0 {
+		loaded, err := batch.Settings(ctx, scope, ids)
+		if err == nil && len(loaded) != len(ids) {
+			err = fmt.Errorf("%d answers for %d ids", len(loaded), len(ids))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("automation: settings: %w", err)
+		}
+		copy(out, loaded)
+		return named(out, ids), nil
+	}
+	for i, id := range ids {
+		out[i] = Setting{Active: true}
+		if s.opts.Settings == nil {
+			continue
+		}
+		loaded, err := s.opts.Settings.Setting(ctx, scope, id)
+		if err != nil {
+			return nil, fmt.Errorf("automation: setting %.40q: %w", id, err)
+		}
+		out[i] = loaded
+	}
+	return named(out, ids), nil
+}
+
+// named fills in what the host left out.
+func named(settings []Setting, ids []string) []Setting {
+	for i := range settings {
+		settings[i].ID = ids[i]
+	}
+	return settings
 }

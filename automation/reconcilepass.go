@@ -2,11 +2,157 @@ package automation
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/backoff"
+	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
 )
+
+// watermarkOverlap is how far a watermark stays behind the start of its run: for
+// changes whose transaction was longer under way than their time of change says.
+const watermarkOverlap = 15 * time.Minute
+
+// The statuses of a reconciliation.
+const (
+	reconcileReady = "Ready" // waits for its next run or page, or a worker has it
+	reconcileOff   = "Off"   // its scope is not allowed any more
+)
+
+// reconciliation is a row of automation_reconciliation: how far the scan of a
+// reminder type has come in a scope. Its Key and Type are the reminder type's
+// name. One claim of it is one page, so that its lease lets one runner at a time
+// read.
+type reconciliation struct {
+	storage.Record
+	// Watermark and CoveredUntil say what completed runs have seen: changes before
+	// the one, due days up to the other.
+	Watermark    time.Time `db:"watermark"`
+	CoveredUntil string    `db:"covered_until"` // 2006-01-02; empty before the first
+	// Cursor is where the run under way goes on, Run its counts so far.
+	Cursor string           `db:"scan_cursor"`
+	Run    *ReconcileReport `db:"run_report,json,null"`  // nil between two runs
+	Last   *ReconcileReport `db:"last_report,json,null"` // the last completed run
+	// FailureCount counts the pages that failed since the last good one.
+	FailureCount int    `db:"failure_count"`
+	ReasonCode   Reason `db:"reason_code"` // of the last failure; empty after a run without one
+	Diagnostics  string `db:"diagnostics"`
+}
+
+var reconciliations = storage.Define[reconciliation]("automation_reconciliation").Limit(maxRow)
+
+// period is the time from one run to the next.
+func (r *reconciliation) period(every time.Duration) time.Duration {
+	return backoff.Period(string(r.Scope)+":"+r.Key, every)
+}
+
+// begin is the report of a run that starts now; a zero since looks at everything
+// in the window.
+func begin(now time.Time, scope Scope, t ReminderType, since time.Time, coveredUntil string) ReconcileReport {
+	from := civil.DateOf(now.Add(-12*time.Hour), time.UTC) // the day begins last at UTC-12
+	r := ReconcileReport{
+		Scope: scope, Type: t.Name, StartedOn: now, ChangedSince: since, From: from, NewFrom: from,
+		To: civil.DateOf(now.Add(14*time.Hour), time.UTC).AddDays(t.Scan.Window), // and first at UTC+14
+	}
+	if covered, err := civil.ParseDate(coveredUntil); err == nil && !since.IsZero() && !covered.Before(from) {
+		r.NewFrom = covered.AddDays(1)
+	}
+	return r
+}
+
+// turn is the row's next state after a page that was committed.
+func (r *reconciliation) turn(now time.Time, run ReconcileReport, p *scannedPage) {
+	r.FailureCount = 0
+	if run.Failed > 0 {
+		r.ReasonCode, r.Diagnostics = HandlerFailed, run.Failure
+	}
+	if !p.done {
+		r.Cursor, r.Run, r.DueOn = p.next, &run, now
+		return
+	}
+	run.Duration = now.Sub(run.StartedOn)
+	r.Cursor, r.Run, r.Last = "", nil, &run
+	r.DueOn = now.Add(r.period(p.t.Scan.Every))
+	if run.Failed == 0 {
+		r.Watermark, r.CoveredUntil = run.StartedOn.Add(-watermarkOverlap), run.To.String()
+		r.ReasonCode, r.Diagnostics = "", ""
+	}
+}
+
+// fail records a page that could not be done: it is tried again after 5 minutes,
+// 15 minutes and an hour; then the run is given up, and the next one begins from
+// the same watermark. Nothing of this waits for a person.
+func (r *reconciliation) fail(now time.Time, why Reason, diagnostics string, every time.Duration) {
+	r.FailureCount++
+	r.ReasonCode, r.Diagnostics = why, storable(diagnostics)
+	wait, more := backoff.After(string(r.Scope)+":"+r.Key, r.FailureCount)
+	if !more {
+		r.Cursor, r.Run = "", nil
+		wait = r.period(every)
+	}
+	r.DueOn = now.Add(wait)
+}
+
+// off ends the scan of a scope that is not allowed any more; what was seen stays
+// known, for the case that it is allowed again.
+func (r *reconciliation) off() {
+	r.Status, r.DueOn, r.Cursor, r.Run = reconcileOff, time.Time{}, "", nil
+}
+
+// ReconciliationState says how far the background runs of a reminder type have
+// come in a scope.
+type ReconciliationState struct {
+	Scope Scope
+	Type  string
+	// Off says that the scope is not allowed any more.
+	Off bool
+	// Watermark is the ChangedSince of the next run, CoveredUntil the last day of
+	// the due window that a run has covered; zero before the first run completed.
+	Watermark    time.Time
+	CoveredUntil Date
+	NextOn       time.Time        // of the next run, or of the next page of the one under way
+	Current      *ReconcileReport // of the run under way, so far; nil: none is
+	Last         *ReconcileReport // of the last completed run
+	// Failures counts the tries that failed since the last good page; ReasonCode
+	// and Diagnostics are those of the last one.
+	Failures    int
+	ReasonCode  Reason
+	Diagnostics string
+}
+
+// maxReconciliations is how many reminder types of a scope are shown.
+const maxReconciliations = 1000
+
+// Reconciliations tells the state of all background runs in a scope, in the
+// order of the types' names; there is none for a type that no Poller has seen.
+func (s *Scheduler) Reconciliations(ctx context.Context, scope Scope) ([]ReconciliationState, error) {
+	var out []ReconciliationState
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		rows, err := reconciliations.Find(ctx, tx, scope, storage.Query{OrderBy: "key", Limit: maxReconciliations})
+		out = slices.Grow([]ReconciliationState(nil), len(rows))
+		for _, row := range rows {
+			out = append(out, row.state())
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("automation: Reconciliations: %w", err)
+	}
+	return out, nil
+}
+
+func (r *reconciliation) state() ReconciliationState {
+	covered, _ := ParseDate(r.CoveredUntil) // empty: none
+	return ReconciliationState{
+		Scope: r.Scope, Type: r.Type, Off: r.Status == reconcileOff, Watermark: r.Watermark, CoveredUntil: covered,
+		NextOn: r.DueOn, Current: r.Run, Last: r.Last, Failures: r.FailureCount, ReasonCode: r.ReasonCode, Diagnostics: r.Diagnostics,
+	}
+}
 
 // reconcilePass is what a Poller runs over automation_reconciliation.
 type reconcilePass struct{ s *Scheduler }
@@ -99,4 +245,122 @@ func (s *Scheduler) reconciled(ctx context.Context, r ReconcileReport) {
 		"scanned", r.Scanned, "unchanged", r.Unchanged, "stale", r.Stale, "failed", r.Failed,
 		"created", r.Created, "updated", r.Updated, "reactivated", r.Reactivated, "deactivated", r.Deactivated,
 		"conflicts", r.Conflicts, "passed", r.OffsetPassed, "took", r.Duration)
+}
+
+// reconcileRunner makes sure of the rows that its pass works on, once for each
+// type and scope, and rests while there are none.
+type reconcileRunner struct {
+	inner work.Runner
+	s     *Scheduler
+	mu    sync.Mutex
+	known map[place]bool
+}
+
+// place is where a reminder type is scanned.
+type place struct {
+	scope Scope
+	name  string
+}
+
+// rowsRetry is how long a runner waits before it tries again to make its rows.
+const rowsRetry = 10 * time.Second
+
+func (r *reconcileRunner) Poll(ctx context.Context, batch int) (work.Report, error) {
+	if names, _ := r.s.registry.scans(); len(names) == 0 {
+		return work.Report{}, nil
+	}
+	if err := r.makeRows(ctx); err != nil {
+		return work.Report{}, err
+	}
+	return r.inner.Poll(ctx, batch)
+}
+
+func (r *reconcileRunner) Run(ctx context.Context) error {
+	for names, added := r.s.registry.scans(); len(names) == 0; names, added = r.s.registry.scans() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-added:
+		}
+	}
+	var keeping sync.WaitGroup
+	keeping.Go(func() { r.keepRows(ctx) })
+	defer keeping.Wait()
+	return r.inner.Run(ctx)
+}
+
+// keepRows makes the rows of all types, also of those that are registered later.
+func (r *reconcileRunner) keepRows(ctx context.Context) {
+	for ctx.Err() == nil {
+		_, added := r.s.registry.scans()
+		if err := r.makeRows(ctx); err != nil && ctx.Err() == nil {
+			r.s.opts.Logger.WarnContext(ctx, "belfry: reconciliation cannot begin", "error", err)
+			added = nil
+		}
+		r.wait(ctx, added)
+	}
+}
+
+// wait ends with ctx, when a type is added, or, without added, after a while.
+func (r *reconcileRunner) wait(ctx context.Context, added <-chan struct{}) {
+	var again <-chan time.Time
+	if added == nil {
+		timer := r.s.store.Clock().Timer(rowsRetry)
+		defer timer.Stop()
+		again = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-added:
+	case <-again:
+	}
+}
+
+// makeRows makes the rows that this runner has not seen.
+func (r *reconcileRunner) makeRows(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	missing := r.missing()
+	if len(missing) == 0 {
+		return nil
+	}
+	err := r.s.store.InTx(ctx, func(tx storage.Tx) error {
+		wants := make([]*reconciliation, len(missing))
+		for i, row := range missing { // the transaction may run again
+			wants[i] = &row
+		}
+		_, err := reconciliations.Ensure(ctx, tx, reviveScan, wants...)
+		return err
+	})
+	for _, row := range missing {
+		r.known[place{row.Scope, row.Key}] = err == nil
+	}
+	return err
+}
+
+// missing are the rows that this runner has not seen. A new one is due within a
+// tenth of its period, so that the tenants of a new type do not come at once.
+func (r *reconcileRunner) missing() (rows []reconciliation) {
+	names, _ := r.s.registry.scans()
+	for _, name := range names {
+		t, _ := r.s.registry.reminder(name)
+		for _, scope := range t.Scan.Scopes {
+			if r.known[place{scope, name}] {
+				continue
+			}
+			row := reconciliation{Record: storage.Record{Scope: scope, Key: name, Type: name, Status: reconcileReady}}
+			row.DueOn = r.s.now().Add(row.period(t.Scan.Every) - t.Scan.Every)
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// reviveScan lets a scope that is allowed again be scanned from where it was.
+func reviveScan(stored, want *reconciliation) (storage.Outcome, bool) {
+	if stored.Status != reconcileOff {
+		return storage.Unchanged, false
+	}
+	stored.Status, stored.DueOn = reconcileReady, want.DueOn
+	return storage.Reactivated, true
 }

@@ -2,8 +2,16 @@ package automation
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -78,4 +86,267 @@ func (t *ReminderType) notificationType() string {
 		return t.NotificationType
 	}
 	return t.Name
+}
+
+// Register adds a reminder type: from now on this process serves its rows and
+// its providers hear of events. On a dispatcher that is a [notify.Registrar] it
+// also registers a notify.Type of the same name, unless t.NotificationType names
+// one. It panics on what only a programmer can get wrong: no name or one that no
+// key can hold, a name that is taken, nobody to send to, an unknown zone or
+// policy, a template that does not parse, a Scan without bounds.
+func (s *Scheduler) Register(t ReminderType) {
+	if err := t.check(); err != nil {
+		panic(fmt.Sprintf("automation: Register(%q): %v", t.Name, err))
+	}
+	if t.Scan != nil {
+		t.Scan = t.Scan.withDefaults()
+	}
+	free := s.registry.claim(t.Name, func() {
+		s.registry.reminders[t.Name] = t
+		s.registry.listen(t)
+	})
+	if !free {
+		panic(fmt.Sprintf("automation: Register(%q): the name is registered already", t.Name))
+	}
+	if r, ok := s.out.(notify.Registrar); ok && t.NotificationType == "" {
+		r.Register(notify.Type{Name: t.Name, Renderer: t.Template, Urgent: t.Urgent, Revalidator: revalidator{s}})
+	}
+}
+
+func (t *ReminderType) check() error {
+	if err := checkName(t.Name); err != nil {
+		return err
+	}
+	if t.Recipients == nil {
+		return errors.New("it has no Recipients")
+	}
+	if t.Zone != "" {
+		if _, err := civil.LoadZone(t.Zone); err != nil {
+			return err
+		}
+	}
+	if t.SendAt != "" {
+		if _, err := civil.ParseTimeOfDay(t.SendAt); err != nil {
+			return err
+		}
+	}
+	if t.Scan != nil {
+		if err := t.Scan.check(t.Triggers); err != nil {
+			return err
+		}
+	}
+	if t.CatchUp < 0 || t.Lateness.Window < 0 {
+		return errors.New("a negative CatchUp or Lateness")
+	}
+	if err := t.Retention.check(); err != nil {
+		return err
+	}
+	return civil.Policy{Gap: t.Gap, Overlap: t.Overlap}.Validate()
+}
+
+// checkName refuses a name that could not stand in a key.
+func checkName(name string) error {
+	_, err := keys.Host{Type: name, SourceType: "x", Source: "x", TriggerKey: "x"}.Key()
+	var part *keys.PartError
+	if errors.As(err, &part) {
+		return errors.New("the name " + part.Problem)
+	}
+	return err
+}
+
+// registry holds what is registered; bound copies of a scheduler share it.
+type registry struct {
+	mu        sync.RWMutex
+	reminders map[string]ReminderType
+	handlers  map[string]Handler
+	reports   map[string]Lateness // of the handlers of reports
+	names     []string            // of all, in order; replaced, never changed
+	ordinary  []string            // of all but reports, likewise
+	reported  []string            // of reports, likewise
+	routes    map[string]route
+	scanned   []string      // those with a Scan, in order; replaced, never changed
+	added     chan struct{} // closed when a name is registered, and replaced
+	guarding  bool          // a type is under the ownership guard
+
+	leaseLosses atomic.Int64 // rows taken over from other workers
+}
+
+// route says which reminder types listen to an event type, and with what.
+type route struct{ triggers, invalidations, immediate []string }
+
+func newRegistry() *registry {
+	return &registry{
+		reminders: map[string]ReminderType{}, handlers: map[string]Handler{}, reports: map[string]Lateness{},
+		names: []string{}, ordinary: []string{}, reported: []string{}, routes: map[string]route{}, scanned: []string{}, added: make(chan struct{}),
+	}
+}
+
+// types lists the registered names; no claim takes rows of others.
+func (r *registry) types() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.names
+}
+
+// ordinaryTypes lists those whose rows the due pass takes together.
+func (r *registry) ordinaryTypes() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.ordinary
+}
+
+// reportTypes lists those of reports, and tells when more are added.
+func (r *registry) reportTypes() (names []string, added <-chan struct{}) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.reported, r.added
+}
+
+func (r *registry) isReport(name string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	_, ok := r.reports[name]
+	return ok
+}
+
+// lateness is the policy of the type of that name; none for others.
+func (r *registry) lateness(name string) Lateness {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if l, ok := r.reports[name]; ok {
+		return l
+	}
+	return r.reminders[name].Lateness
+}
+
+// scans lists the reminder types with a Scan, and tells when more are added.
+func (r *registry) scans() (names []string, added <-chan struct{}) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.scanned, r.added
+}
+
+func (r *registry) reminder(name string) (ReminderType, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	t, ok := r.reminders[name]
+	return t, ok
+}
+
+func (r *registry) handler(name string) (Handler, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	h, ok := r.handlers[name]
+	return h, ok
+}
+
+// route gives the listeners of an event type, and false if there are none.
+func (r *registry) route(eventType string) (route, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	found, ok := r.routes[eventType]
+	return found, ok
+}
+
+// serves reports whether rows of that name are claimed here.
+func (r *registry) serves(name string) bool { return name == "" || slices.Contains(r.types(), name) }
+
+// longRunning reports whether rows of that name are retried daily.
+func (r *registry) longRunning(name string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	_, long := wrapped[longRunning](r.handlers[name])
+	return long || r.reminders[name].LongRunning
+}
+
+// claim takes a name for one registration and reports whether it was free.
+func (r *registry) claim(name string, add func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.Contains(r.names, name) {
+		return false
+	}
+	add()
+	r.names = slices.Sorted(maps.Keys(r.reminders))
+	r.names = slices.AppendSeq(r.names, maps.Keys(r.handlers))
+	r.reported = slices.Sorted(maps.Keys(r.reports))
+	r.ordinary = slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { return slices.Contains(r.reported, name) })
+	r.scanned = slices.DeleteFunc(slices.Sorted(maps.Keys(r.reminders)), func(name string) bool { return r.reminders[name].Scan == nil })
+	_, guards := wrapped[guarded](r.handlers[name])
+	r.guarding = r.guarding || guards || r.reminders[name].Guarded
+	close(r.added)
+	r.added = make(chan struct{})
+	return true
+}
+
+// listen adds the providers of t to the routes. The lock is held.
+func (r *registry) listen(t ReminderType) {
+	add := func(types []string, to func(*route)) {
+		for _, eventType := range types {
+			found := r.routes[eventType]
+			to(&found)
+			r.routes[eventType] = found
+		}
+	}
+	if t.Triggers != nil {
+		add(t.Triggers.EventTypes(), func(x *route) { x.triggers = append(x.triggers, t.Name) })
+	}
+	if t.Invalidations != nil {
+		add(t.Invalidations.EventTypes(), func(x *route) { x.invalidations = append(x.invalidations, t.Name) })
+	}
+	if t.Immediate != nil {
+		add(t.Immediate.EventTypes(), func(x *route) { x.immediate = append(x.immediate, t.Name) })
+	}
+}
+
+// Guarded marks a handler whose runs an old scheduler may do as well; see
+// [ReminderType].Guarded. It panics on a nil handler.
+func Guarded(h Handler) Handler {
+	if h == nil {
+		panic("automation: Guarded without a handler")
+	}
+	return guarded{h}
+}
+
+type guarded struct{ Handler }
+
+func (g guarded) unwrap() Handler { return g.Handler }
+
+// guards reports whether runs of that type are under the ownership guard.
+func (r *registry) guards(name string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if !r.guarding {
+		return false
+	}
+	_, guarded := wrapped[guarded](r.handlers[name])
+	return guarded || r.reminders[name].Guarded
+}
+
+// guardsAny reports whether any type is under the guard.
+func (r *registry) guardsAny() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.guarding
+}
+
+// wrapper is a handler that says something about another one.
+type wrapper interface {
+	Handler
+	unwrap() Handler
+}
+
+// wrapped finds the wrapper of that type around a handler.
+func wrapped[W wrapper](h Handler) (W, bool) {
+	for {
+		if w, ok := h.(W); ok {
+			return w, true
+		}
+		around, ok := h.(wrapper)
+		if !ok {
+			var none W
+			return none, false
+		}
+		h = around.unwrap()
+	}
 }

@@ -1,6 +1,7 @@
 package automation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -146,4 +148,164 @@ func (r *Schedule) keyWith(triggerKey string) (string, error) {
 	key := strings.Join(parts, ":")
 	_, err := keys.Parse(key)
 	return key, err
+}
+
+// RunReport is Ensure for a candidate with a Run, and tells the history who asked
+// for it and why. A row that exists already stays whoever's it is.
+func (s *Scheduler) RunReport(ctx context.Context, c Candidate, by By) (out Ensured, err error) {
+	if err := by.Check(); err != nil {
+		return Ensured{}, fmt.Errorf("automation: RunReport: %w", err)
+	}
+	if c.Run == "" {
+		return Ensured{}, errors.New("automation: RunReport: a candidate without a Run")
+	}
+	err = s.InTx(ctx, func(s *Scheduler, tx storage.Tx) error {
+		got, err := s.Ensure(ctx, c)
+		if err != nil {
+			return err
+		}
+		if out = got[0]; out.Outcome != storage.Created {
+			return nil
+		}
+		row, err := schedules.Get(ctx, tx, out.Scope, out.Key)
+		if err != nil {
+			return err
+		}
+		made := note{row, past{by: by.Actor}, ActionCreated, by.Reason}
+		return audit.Write(ctx, tx, made.entry(by.Actor, row.CreatedOn))
+	})
+	if err != nil {
+		return Ensured{}, fmt.Errorf("automation: RunReport: %w", err)
+	}
+	return out, nil
+}
+
+// ErrPage says that an After is none that a page returned.
+var ErrPage = errors.New("is none that a page returned")
+
+// maxRuns bounds a page of runs.
+const maxRuns = 1000
+
+// ReportRuns says which runs of reports to list. The zero value is all of a
+// scope, scheduled ones to come included.
+type ReportRuns struct {
+	Subscription string // only those of one
+	Begun        bool   // only those whose moment has come
+	Held         bool   // only those that wait for a person
+	// Limit is at most so many; default 100, at most 1000.
+	Limit int
+	// After continues behind a page; it is what the call for that page returned.
+	After string
+}
+
+// ReportRuns lists runs of reports as they are stored, the latest moment first,
+// and says where the next page begins: empty after the last. A row that is new or
+// moves while somebody pages may be missed or come twice. An After of the caller's
+// own making is [ErrPage].
+func (s *Scheduler) ReportRuns(ctx context.Context, scope Scope, of ReportRuns) (runs []Schedule, next string, err error) {
+	if scope == storage.AnyScope {
+		return nil, "", errAnyScope
+	}
+	q, err := of.query(s.now())
+	if err != nil {
+		return nil, "", fmt.Errorf("automation: ReportRuns: %w", err)
+	}
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		rows, err := schedules.Find(ctx, tx, scope, q)
+		runs, next = make([]Schedule, len(rows)), ""
+		for i, r := range rows {
+			runs[i] = *r
+		}
+		if len(rows) == q.Limit {
+			next = positionText(rows[len(rows)-1])
+		}
+		return err
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("automation: ReportRuns: %w", err)
+	}
+	return runs, next, nil
+}
+
+// query repeats the predicate of the indexes over runs of reports. That each has a
+// moment is said, since a database that puts those without one first would sort.
+func (of ReportRuns) query(now time.Time) (storage.Query, error) {
+	q := storage.Query{OrderBy: "scheduled_on", Desc: true, Limit: min(of.Limit, maxRuns)}
+	if q.Limit <= 0 {
+		q.Limit = 100
+	}
+	q.Where = []storage.Cond{storage.Eq("automation_type", TypeReportSubscription), storage.NotNull("scheduled_on")}
+	if of.Subscription != "" {
+		q.Where = append(q.Where, storage.Eq("source", of.Subscription))
+	}
+	if of.Begun {
+		q.Where = append(q.Where, storage.AtMost("scheduled_on", now))
+	}
+	if of.Held {
+		q.Where = append(q.Where, storage.Eq("is_on_support_hold", true))
+	}
+	var err error
+	q.After, err = parsePosition(of.After)
+	return q, err
+}
+
+// positionText is the place of a row in a list by its moment.
+func positionText(r *Schedule) string {
+	return strconv.FormatInt(r.ScheduledOn.UnixMicro(), 36) + "." + strconv.FormatInt(r.ID, 36)
+}
+
+func parsePosition(text string) (*storage.Position, error) {
+	if text == "" {
+		return nil, nil
+	}
+	moment, row, _ := strings.Cut(text, ".")
+	micros, err := strconv.ParseInt(moment, 36, 64)
+	id, bad := strconv.ParseInt(row, 36, 64)
+	if errors.Join(err, bad) != nil || micros < 0 {
+		return nil, fmt.Errorf("the After %.40q %w", text, ErrPage)
+	}
+	return &storage.Position{Value: time.UnixMicro(micros).UTC(), ID: id}, nil
+}
+
+// reportPass is the due pass over runs of reports: one run in a group, so that
+// each is settled when it is done, and few of them claimed ahead, so that other
+// processes find some as well. It rests while no type of report is registered.
+type reportPass struct{ s *Scheduler }
+
+func (p reportPass) Name() string { return "automation.report" }
+
+// defaultBuilds is how many reports a poller builds at once, unless it says so.
+const defaultBuilds = 8
+
+func (p reportPass) Runner(o work.Options) work.Runner {
+	o.Batch = min(cmp.Or(o.Batch, defaultBuilds), cmp.Or(o.Concurrency, defaultBuilds))
+	o.InFlight = 2 * o.Batch
+	pass := work.New(p.s.store, p.s.dueSpec(p.Name(), 1, func() []string {
+		names, _ := p.s.registry.reportTypes()
+		return names
+	}))
+	return &reportRunner{inner: pass.Runner(o), s: p.s}
+}
+
+type reportRunner struct {
+	inner work.Runner
+	s     *Scheduler
+}
+
+func (r *reportRunner) Poll(ctx context.Context, batch int) (work.Report, error) {
+	if names, _ := r.s.registry.reportTypes(); len(names) == 0 {
+		return work.Report{}, nil
+	}
+	return r.inner.Poll(ctx, batch)
+}
+
+func (r *reportRunner) Run(ctx context.Context) error {
+	for names, added := r.s.registry.reportTypes(); len(names) == 0; names, added = r.s.registry.reportTypes() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-added:
+		}
+	}
+	return r.inner.Run(ctx)
 }

@@ -4,7 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/belfry-go/belfry/storage"
 )
@@ -130,4 +134,194 @@ func (r *StageReport) summarize() {
 		r.LatencyMedian, r.Latency95, r.LatencyMax = r.latencies[n/2], r.latencies[n*95/100], r.latencies[n-1]
 	}
 	r.latencies = nil
+}
+
+// OldReport is what [Scheduler.ReportOldRun] found.
+type OldReport struct {
+	// Recorded runs were news, Known ones were reported or delivered under the guard
+	// before.
+	Recorded, Known int
+	// Trespassed names runs that were this side's and not delivered yet. They count
+	// as delivered by the old scheduler from now on; where this side wanted them,
+	// their rows go on hold when they are due.
+	Trespassed []string
+	// Doubled names runs that this side had delivered already: people heard twice.
+	Doubled []string
+}
+
+// ReportOldRun tells what the old scheduler has done, as long as it does not ask
+// the guard itself: in [StageDesign] and [StageShadow]. [Scheduler.Compare] looks
+// at it, and a run that was reported is never delivered here. Runs that are not
+// known here belong to part for the comparison, whose Type is required. It is
+// safe to repeat; the first report of a run stands.
+func (s *Scheduler) ReportOldRun(ctx context.Context, part RolloutPart, runs ...OldRun) (OldReport, error) {
+	if err := part.check(); err != nil {
+		return OldReport{}, err
+	}
+	typed := make([]OldRun, len(runs))
+	for i, run := range runs {
+		run.Type = part.Type
+		typed[i] = run
+	}
+	var report OldReport
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		rows, err := s.oldRows(part.Scope, typed, (*ownership).delivered)
+		if err != nil {
+			return err
+		}
+		for _, o := range rows {
+			o.BusinessUnit = part.BusinessUnit
+		}
+		before := map[string]ownership{}
+		got, err := ownerships.Ensure(ctx, tx, func(stored, want *ownership) (storage.Outcome, bool) {
+			before[stored.Key] = *stored
+			return stored.reported(want)
+		}, rows...)
+		report = OldReport{}
+		for _, g := range got {
+			was, known := before[g.Row.Key]
+			report.count(g, was, known)
+		}
+		return err
+	})
+	if err != nil {
+		return OldReport{}, fmt.Errorf("automation: ReportOldRun: %w", err)
+	}
+	return report, nil
+}
+
+// reported records that the old scheduler has delivered the run, whoever owns
+// it: what is delivered is delivered.
+func (o *ownership) reported(want *ownership) (storage.Outcome, bool) {
+	switch {
+	case !o.OldRanOn.IsZero():
+		return storage.Unchanged, false
+	case o.Status != OwnershipDeliveryCreated:
+		if o.Status == OwnershipCancelled {
+			o.to(time.Time{}, OwnershipOwned)
+		}
+		o.give(OldScheduler)
+		o.to(want.EndedOn, OwnershipDeliveryCreated)
+		o.Coordinates = want.Coordinates
+	}
+	o.OldRanOn = want.OldRanOn
+	return storage.Updated, true
+}
+
+func (r *OldReport) count(g storage.Ensured[ownership], was ownership, known bool) {
+	switch {
+	case known && was.ran(AutomationScheduler):
+		r.Doubled = append(r.Doubled, g.Row.Key)
+	case g.Outcome == storage.Unchanged:
+		r.Known++
+	case known && was.Owner == AutomationScheduler:
+		r.Trespassed = append(r.Trespassed, g.Row.Key)
+	default:
+		r.Recorded++
+	}
+}
+
+// wakeSeries moves series of the part on whose current occurrence came while
+// they were in shadow: nobody did, since nothing was due. Going back there is
+// nothing to wake.
+func (m *moving) wakeSeries(ctx context.Context) error {
+	if m.report.DryRun || !m.report.To.runs("") {
+		return nil
+	}
+	for after := (*storage.Position)(nil); ; {
+		var page []*series
+		err := m.s.inTx(ctx, func(tx storage.Tx) (err error) {
+			if page, err = m.report.Part.series(ctx, tx, after); err != nil {
+				return err
+			}
+			return m.s.advanceShadows(ctx, tx, page)
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		after = &storage.Position{Value: page[len(page)-1].Key, ID: page[len(page)-1].ID}
+	}
+}
+
+// series reads a page of active series that may belong to the part, in the order
+// of their keys.
+func (p RolloutPart) series(ctx context.Context, tx storage.Tx, after *storage.Position) ([]*series, error) {
+	where := []storage.Cond{storage.Eq("type", p.Type), storage.Eq("active", true)}
+	if p.BusinessUnit != "" {
+		where = append(where, storage.Eq("business_unit", p.BusinessUnit))
+	}
+	if p.Source != "" {
+		where = append(where, storage.Eq("source", p.Source))
+	}
+	if p.Setting != "" { // the beginning of the key
+		automationType := TypeReminder
+		if p.Setting == TypeReportSubscription {
+			automationType = TypeReportSubscription
+		}
+		prefix := strings.Join([]string{automationType, p.Setting, ""}, "\x1f")
+		where = append(where, storage.Eq("setting", p.Setting), storage.Greater("key", prefix), storage.Less("key", prefix+"\U0010ffff"))
+	}
+	return seriesTable.Find(ctx, tx, p.Scope, storage.Query{Where: where, OrderBy: "key", Limit: movePage, After: after})
+}
+
+// advanceShadows moves series on whose current occurrence has come in shadow, or was
+// delivered ahead of its moment.
+func (s *Scheduler) advanceShadows(ctx context.Context, tx storage.Tx, page []*series) error {
+	rows, err := occurrencesOf(ctx, tx, page)
+	if err != nil {
+		return err
+	}
+	ended, err := s.deliveredAhead(ctx, tx, page, rows)
+	if err != nil {
+		return err
+	}
+	var left []gone
+	for _, d := range page {
+		if row := rows[d.ID]; row != nil && row.inShadow() && (ended[d.ID] || !d.NextOn.After(s.now())) {
+			g := row.gone()
+			g.reason = Shadow
+			left = append(left, g)
+		}
+	}
+	return s.advance(ctx, tx, left)
+}
+
+// deliveredAhead says of which series the old scheduler has delivered the current
+// occurrence whose moment lies ahead here: it ran early, or its clock is fast.
+func (s *Scheduler) deliveredAhead(ctx context.Context, tx storage.Tx, page []*series, rows map[int64]*Schedule) (map[int64]bool, error) {
+	keys := map[Scope][]string{}
+	for _, d := range page {
+		if row := rows[d.ID]; row != nil && row.inShadow() && d.NextOn.After(s.now()) {
+			keys[d.Scope] = append(keys[d.Scope], row.Key)
+		}
+	}
+	known, err := findOwnerships(ctx, tx, keys)
+	out := map[int64]bool{}
+	for _, d := range page {
+		if row := rows[d.ID]; row != nil {
+			o := known[statePlace{d.Scope, row.Key}]
+			out[d.ID] = o != nil && o.ran(OldScheduler)
+		}
+	}
+	return out, err
+}
+
+// rolledOut counts a run that the due pass settled under the guard. It is told
+// inside the transaction, so one that runs again counts again.
+func (t *telemetry) rolledOut(ctx context.Context, o *ownership, conflict bool, now time.Time) {
+	outcome := o.Status
+	switch {
+	case conflict:
+		outcome = "Conflict"
+	case o.Owner == OldScheduler:
+		outcome = string(Shadow)
+	}
+	t.stageRun(ctx, o.Stage, outcome)
+	if outcome == OwnershipDeliveryCreated {
+		t.rolloutLatency.Record(ctx, now.Sub(o.ScheduledOn).Seconds(), metric.WithAttributes(attribute.Int("stage", int(o.Stage))))
+	}
+}
+
+func (t *telemetry) stageRun(ctx context.Context, stage Stage, outcome string) {
+	t.rolloutRuns.Add(ctx, 1, metric.WithAttributes(attribute.Int("stage", int(stage)), attribute.String("outcome", outcome)))
 }

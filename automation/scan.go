@@ -1,8 +1,17 @@
 package automation
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // EventReconcile is the Type of the event that reconciliation asks a
@@ -103,4 +112,215 @@ type ScannedSource struct {
 	Version int64
 	// Data is handed to the TriggerProvider as Event.Data.
 	Data any
+}
+
+func (c Scan) withDefaults() *Scan {
+	c.Batch, c.Every = cmp.Or(c.Batch, 200), cmp.Or(c.Every, time.Hour)
+	c.Scopes, c.BusinessUnits = slices.Clone(c.Scopes), slices.Clone(c.BusinessUnits)
+	return &c
+}
+
+// allows reports whether the scope is on the list.
+func (c *Scan) allows(scope Scope) bool { return slices.Contains(c.Scopes, scope) }
+
+func (c *Scan) check(triggers TriggerProvider) error {
+	switch {
+	case triggers == nil:
+		return errors.New("a Scan without Triggers")
+	case c.Read == nil:
+		return errors.New("the Scan has no Read")
+	case c.Window < 1 || c.Window > MaxScanWindow:
+		return fmt.Errorf("the Scan's Window is %d days, not 1 to %d", c.Window, MaxScanWindow)
+	case c.Batch < 0 || c.Batch > MaxScanBatch:
+		return fmt.Errorf("the Scan's Batch is %d sources, not 1 to %d", c.Batch, MaxScanBatch)
+	case c.Every != 0 && c.Every < MinScanEvery:
+		return fmt.Errorf("the Scan's Every is %v, less than %v", c.Every, MinScanEvery)
+	case len(c.Scopes) == 0:
+		return errors.New("the Scan allows no Scopes")
+	}
+	if err := checkName(c.SourceType); err != nil {
+		return fmt.Errorf("the Scan's SourceType: %w", err)
+	}
+	return c.checkAllowed()
+}
+
+// checkAllowed refuses allowlists that name what cannot exist.
+func (c *Scan) checkAllowed() error {
+	for i, scope := range c.Scopes {
+		if field, err := checkTenancy(scope, ""); err != nil || slices.Contains(c.Scopes[:i], scope) {
+			return errors.Join(fmt.Errorf("the Scan's %s %d is named twice or cannot be one", cmp.Or(field, "Scope"), i), err)
+		}
+	}
+	for i, unit := range c.BusinessUnits {
+		if _, err := checkTenancy("", unit); unit == "" || err != nil {
+			return errors.Join(fmt.Errorf("the Scan's BusinessUnit %d cannot be one", i), err)
+		}
+	}
+	return nil
+}
+
+// check refuses a page that leaves the bounds of what was asked for.
+func (p ScanPage) check(c *Scan, r ScanRequest) error {
+	if len(p.Sources) > r.Limit {
+		return fmt.Errorf("a page of %d sources, more than the %d asked for", len(p.Sources), r.Limit)
+	}
+	if !p.Done {
+		switch {
+		case p.Next == "" || p.Next == r.After:
+			return errors.New("the page is not Done, and its Next does not move on")
+		case len(p.Next) > MaxCursor:
+			return fmt.Errorf("a Next of %d bytes, more than %d", len(p.Next), MaxCursor)
+		case !utf8.ValidString(p.Next) || strings.ContainsRune(p.Next, 0):
+			return errors.New("a Next that is no text: NUL, or invalid UTF-8")
+		}
+	}
+	seen := map[string]bool{}
+	for i, source := range p.Sources {
+		switch {
+		case source.Source.Type != c.SourceType:
+			return fmt.Errorf("source %d of the page is a %.40q, not a %.40q", i, source.Source.Type, c.SourceType)
+		case seen[source.Source.ID]:
+			return fmt.Errorf("source %d of the page was in it before", i)
+		case source.Version < 0:
+			return fmt.Errorf("source %d of the page has a negative Version", i)
+		}
+		if _, err := newSourceState(Event{Source: source.Source}); err != nil {
+			return fmt.Errorf("source %d of the page: %w", i, err)
+		}
+		seen[source.Source.ID] = true
+	}
+	return nil
+}
+
+// scannedPage is one batch of sources on its way through a reconciliation.
+type scannedPage struct {
+	s       *Scheduler
+	t       ReminderType
+	scope   Scope
+	now     time.Time
+	sources []*scannedSource
+	next    string
+	done    bool
+}
+
+// scannedSource is a source with what it wants and what is different.
+type scannedSource struct {
+	event Event
+	plan  eventPlan
+	found found
+	asked []plan // those of plan, measured
+	err   error  // of its provider; nothing of it is compared
+	stale bool   // it has shown a newer version
+}
+
+// reconcilePage reads, compares and, unless it is a dry run, repairs one page of
+// at most a batch, and counts it into r. After an error nothing of the page was
+// written, but for an unknown outcome, and r is what it was.
+func (s *Scheduler) reconcilePage(ctx context.Context, t ReminderType, r *ReconcileReport, after string) (*scannedPage, error) {
+	p, err := s.readPage(ctx, t, r, after)
+	if err != nil {
+		return nil, fmt.Errorf("automation: scan of %s: %w", t.Name, err)
+	}
+	if err := p.planAll(ctx); err != nil {
+		return nil, err
+	}
+	err = s.store.InTx(ctx, func(tx storage.Tx) error { return p.compare(ctx, tx, p.planned()) })
+	if err != nil {
+		return nil, fmt.Errorf("automation: reconciling %s: %w", t.Name, err)
+	}
+	if err := p.finish(ctx, r.DryRun); err != nil {
+		return nil, fmt.Errorf("automation: reconciling %s: %w", t.Name, err)
+	}
+	r.count(p)
+	return p, nil
+}
+
+// readPage asks for one page and checks it.
+func (s *Scheduler) readPage(ctx context.Context, t ReminderType, r *ReconcileReport, after string) (*scannedPage, error) {
+	request := ScanRequest{
+		Scope: r.Scope, BusinessUnits: slices.Clone(t.Scan.BusinessUnits), ChangedSince: r.ChangedSince,
+		From: r.From, To: r.To, NewFrom: r.NewFrom, After: after, Limit: t.Scan.Batch,
+	}
+	var page ScanPage
+	err := work.Guard(func() (err error) {
+		page, err = t.Scan.Read(ctx, request)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := page.check(t.Scan, request); err != nil {
+		return nil, err
+	}
+	p := &scannedPage{s: s, t: t, scope: r.Scope, now: s.now(), next: page.Next, done: page.Done}
+	for _, x := range page.Sources {
+		e := Event{Scope: r.Scope, Type: EventReconcile, Source: x.Source, Version: x.Version, Data: x.Data}
+		p.sources = append(p.sources, &scannedSource{event: e})
+	}
+	return p, nil
+}
+
+// planAll asks what the sources want, and loads their settings at once. A source
+// whose provider fails stands for itself; the error is for all of them.
+func (p *scannedPage) planAll(ctx context.Context) error {
+	var spoken []string
+	for _, x := range p.sources {
+		x.err = p.plan(ctx, x)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		spoken = append(spoken, x.plan.spoken...)
+	}
+	slices.Sort(spoken)
+	off, err := p.s.inactive(ctx, p.scope, slices.Compact(spoken))
+	for _, x := range p.sources {
+		x.plan.off = off
+	}
+	return err
+}
+
+// plan asks the provider about one source.
+func (p *scannedPage) plan(ctx context.Context, x *scannedSource) error {
+	x.plan = eventPlan{}
+	err := work.Guard(func() error {
+		return p.s.planTriggers(ctx, x.event, route{triggers: []string{p.t.Name}}, &x.plan)
+	})
+	if err != nil {
+		return err
+	}
+	for _, plan := range x.plan.plans {
+		if allowed := p.t.Scan.BusinessUnits; len(allowed) > 0 && !slices.Contains(allowed, plan.want.BusinessUnit) {
+			return fmt.Errorf("automation: candidates of %s: the Scan does not allow business unit %.40q", p.t.Name, plan.want.BusinessUnit)
+		}
+	}
+	return nil
+}
+
+// planned are the sources that can be compared.
+func (p *scannedPage) planned() []*scannedSource {
+	return p.pick(func(x *scannedSource) bool { return x.err == nil })
+}
+
+func (p *scannedPage) pick(wanted func(*scannedSource) bool) []*scannedSource {
+	var out []*scannedSource
+	for _, x := range p.sources {
+		if wanted(x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// finish repairs what is different, or only looks whether it would.
+func (p *scannedPage) finish(ctx context.Context, dry bool) error {
+	different := p.pick(func(x *scannedSource) bool { return x.err == nil && x.found.writes() })
+	if len(different) == 0 {
+		return nil
+	}
+	return p.s.store.InTx(ctx, func(tx storage.Tx) error {
+		if dry {
+			return p.findStale(ctx, tx, different)
+		}
+		return p.repair(ctx, tx, different)
+	})
 }

@@ -2,7 +2,12 @@ package automation
 
 import (
 	"context"
+	"log/slog"
 	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/states"
@@ -87,5 +92,157 @@ func Schemas() []*storage.Schema {
 	return []*storage.Schema{
 		&schedules.Schema, &sources.Schema, &seriesTable.Schema, &thresholdStates.Schema, &walks.Schema, &pauses.Schema,
 		&reconciliations.Schema, &ownerships.Schema, &rollouts.Schema, &audit.Table.Schema,
+	}
+}
+
+// Options are a scheduler's settings; every zero value is useful.
+type Options struct {
+	// Settings loads reminder settings. Nil: every registered type is its own
+	// active setting.
+	Settings SettingsSource
+	// Zone gives the IANA zone of a business unit, for candidates that name none.
+	// An empty answer leaves it to the type. It may be called from several
+	// goroutines. See [TxOf] if it asks the scheduler's own store.
+	Zone func(ctx context.Context, scope Scope, businessUnit string) (string, error)
+
+	// Traces says whether the due pass keeps a trace of every row that it handles,
+	// for support; nil: none.
+	Traces *Traces
+
+	Logger        *slog.Logger         // default slog.Default()
+	MeterProvider metric.MeterProvider // default: the global one
+}
+
+func (o *Options) withDefaults() Options {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	if out.Logger == nil {
+		out.Logger = slog.Default()
+	}
+	if out.MeterProvider == nil {
+		out.MeterProvider = otel.GetMeterProvider()
+	}
+	return out
+}
+
+// txKey is where a context carries the transaction of [TxOf].
+type txKey struct{}
+
+// TxOf returns the transaction inside which a provider, a [SettingsSource],
+// [Options].Zone or [ReminderType].BusinessDay is asked, and false outside of
+// one. They are asked inside one for an event without a Version, and by a
+// scheduler that is bound to one. Whoever keeps data in the scheduler's own
+// store has to read through it then: a second transaction would wait for the
+// first on a store with one writer, and would not see what the host has changed
+// in it. It is over when the call returns.
+func TxOf(ctx context.Context) (storage.Tx, bool) {
+	tx, ok := ctx.Value(txKey{}).(storage.Tx)
+	return tx, ok
+}
+
+// within makes tx known to the host's code that is called with the context; nil
+// leaves the context as it is.
+func within(ctx context.Context, tx storage.Tx) context.Context {
+	if tx == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, txKey{}, tx)
+}
+
+// settled follows up on rows that the due pass has written, in the transaction
+// that wrote them, whatever became of them.
+func (s *Scheduler) settled(ctx context.Context, tx storage.Tx, rows []*Schedule) error {
+	for _, follow := range []func(context.Context, storage.Tx, []*Schedule) error{
+		s.tellSettled, s.followRecurring,
+	} {
+		if err := follow(ctx, tx, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// telemetry counts what callers ask for; the pass counts its own. Attributes are
+// words of this package, never data.
+type telemetry struct {
+	ensuredRows, events, ended, untraced metric.Int64Counter
+	reconciled, repaired                 metric.Int64Counter
+	rolloutRuns                          metric.Int64Counter
+	rolloutLatency                       metric.Float64Histogram
+}
+
+func newTelemetry(o Options) *telemetry {
+	m := o.MeterProvider.Meter("github.com/belfry-go/belfry")
+	counter := func(name, about string) metric.Int64Counter {
+		c, err := m.Int64Counter(name, metric.WithDescription(about))
+		if err != nil {
+			panic(err) // the names are constants
+		}
+		return c
+	}
+	latency, err := m.Float64Histogram("belfry.automation.rollout.latency", metric.WithUnit("s"),
+		metric.WithDescription("From the moment of a guarded run to its delivery here, by stage."))
+	if err != nil {
+		panic(err) // the name is a constant
+	}
+	return &telemetry{
+		rolloutRuns:    counter("belfry.automation.rollout.runs", "Runs under the ownership guard that the due pass settled, by stage and outcome."),
+		rolloutLatency: latency,
+		ensuredRows:    counter("belfry.automation.ensured", "Candidates ensured, by outcome."),
+		events:         counter("belfry.automation.events", "Events handled, by outcome."),
+		ended:          counter("belfry.automation.deactivated", "Rows that events ended, by reason."),
+		reconciled:     counter("belfry.automation.reconciled.sources", "Sources that reconciliation looked at, by outcome."),
+		repaired:       counter("belfry.automation.reconciled.rows", "Rows that reconciliation repaired, by what it did."),
+		untraced:       counter("belfry.automation.traces.failed", "Traces of rows that could not be written."),
+	}
+}
+
+func (t *telemetry) traceFailed(ctx context.Context, rows int) { t.untraced.Add(ctx, int64(rows)) }
+
+func (t *telemetry) ensured(ctx context.Context, out []Ensured) {
+	counts := map[string]int64{}
+	for _, e := range out {
+		counts[string(e.Outcome)]++
+	}
+	add(ctx, t.ensuredRows, "outcome", counts)
+}
+
+func (t *telemetry) event(ctx context.Context, r EventResult) {
+	add(ctx, t.events, "outcome", map[string]int64{string(r.Outcome): 1})
+	reasons := map[string]int64{}
+	for _, d := range r.Deactivated {
+		reasons[d.Reason.word()]++
+	}
+	add(ctx, t.ended, "reason", reasons)
+	t.ensured(ctx, r.Ensured)
+}
+
+// run counts a finished run of reconciliation.
+func (t *telemetry) run(ctx context.Context, r ReconcileReport) {
+	unchanged, stale, failed := int64(r.Unchanged), int64(r.Stale), int64(r.Failed)
+	add(ctx, t.reconciled, "outcome", map[string]int64{
+		"Unchanged": unchanged, "Stale": stale, "Failed": failed, "Repaired": int64(r.Scanned) - unchanged - stale - failed,
+	})
+	add(ctx, t.repaired, "kind", map[string]int64{
+		"Created": int64(r.Created), "Updated": int64(r.Updated), "Reactivated": int64(r.Reactivated),
+		"Deactivated": int64(r.Deactivated), "Conflict": int64(r.Conflicts),
+	})
+}
+
+// word is the reason if it is one that this package gives, and otherwise "Host":
+// what a host writes there may be data, and of any number of values.
+func (r Reason) word() string {
+	switch r {
+	case Superseded, ThresholdNoLongerMet, Invalidated, SourceNoLongerValid, ReminderSettingInactive, InputChanged, TooLate, Overtaken:
+		return string(r)
+	}
+	return "Host"
+}
+
+func add(ctx context.Context, c metric.Int64Counter, name string, counts map[string]int64) {
+	for value, n := range counts {
+		c.Add(ctx, n, metric.WithAttributes(attribute.String(name, value)))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
@@ -205,4 +206,87 @@ func decideSeriesAt(now time.Time) storage.Decide[Schedule] {
 		outcome, write := decide(stored, want)
 		return outcome, write || want.recurs() && runs(stored)
 	}
+}
+
+// stopSeries ends the series of the rows. A settling pass may have moved one on
+// while its row was looked at: then the row of the new occurrence ends as well.
+func (d *ending) stopSeries(ctx context.Context) error {
+	for range 5 {
+		if len(d.series) == 0 {
+			return nil
+		}
+		found, err := findSeries(ctx, d.tx, d.event.Scope, d.series)
+		if err != nil {
+			return err
+		}
+		found = slices.DeleteFunc(found, func(s *series) bool { return !s.Active })
+		for _, s := range found {
+			s.Active = false
+			s.EventType, s.EventID = d.event.Type, d.event.ID
+		}
+		if err = seriesTable.Save(ctx, d.tx, found...); !errors.Is(err, storage.ErrStale) {
+			if err != nil {
+				return err
+			}
+			return d.endCurrent(ctx, found)
+		}
+	}
+	return fmt.Errorf("automation: series kept changing while an event ended them: %w", storage.ErrBusy)
+}
+
+// endCurrent ends the rows of current occurrences that still run.
+func (d *ending) endCurrent(ctx context.Context, stopped []*series) error {
+	rows, err := occurrencesOf(ctx, d.tx, stopped)
+	if err != nil {
+		return err
+	}
+	var running []*Schedule
+	for _, row := range rows {
+		if runs(row) {
+			running = append(running, row)
+		}
+	}
+	d.why = func(row *Schedule) (Reason, bool) { return d.series[row.seriesKey()], true }
+	return d.end(ctx, running)
+}
+
+// deactivateOnly ends rows and nothing else: the series of an occurrence that
+// ends goes on behind it.
+func (s *Scheduler) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
+	d, err := s.endRows(ctx, tx, e, actor(e.Type, e.ID), where, why)
+	if err != nil {
+		return nil, err
+	}
+	var left []gone
+	for _, ended := range d.ended {
+		if key, on, ok := seriesOf(ended.Key); ok {
+			left = append(left, gone{scope: e.Scope, series: key, on: on, reason: ended.Reason})
+		}
+	}
+	return d.ended, s.advance(ctx, tx, left)
+}
+
+// passedOver are the occurrences among rows in shadow that the old scheduler has
+// although their part is past it: it asked for them before there was a row, or ran
+// early, or support gave them back. No move wakes their series, so it goes on with the
+// next occurrence.
+func passedOver(ctx context.Context, tx storage.Tx, rows []*Schedule) ([]gone, error) {
+	var shadows []*Schedule
+	var parts []RolloutPart
+	for _, r := range rows {
+		if r.recurs() && r.inShadow() {
+			shadows, parts = append(shadows, r), append(parts, r.rolloutPart())
+		}
+	}
+	if len(shadows) == 0 {
+		return nil, nil
+	}
+	stages, err := loadStages(ctx, tx, parts)
+	var out []gone
+	for i, r := range shadows {
+		if stages.of(parts[i]).runs(r.Key) {
+			out = append(out, r.gone())
+		}
+	}
+	return out, err
 }

@@ -2,10 +2,15 @@ package automation
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/pause"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -122,4 +127,282 @@ func (s *Scheduler) act(ctx context.Context, scope Scope, key string, action Act
 		return fmt.Errorf("automation: %w", err)
 	}
 	return nil
+}
+
+// Action is what was done to a row, as its history tells it.
+type Action string
+
+// What support does; the first four can be done in bulk.
+const (
+	ActionHold    Action = "Hold"
+	ActionRelease Action = "Release"
+	ActionRetry   Action = "Retry"
+	ActionCancel  Action = "Cancel"
+	ActionRerun   Action = "Rerun"
+)
+
+// What programs do.
+const (
+	ActionCreated     Action = "Created"
+	ActionCompleted   Action = "Completed"   // delivery work is queued
+	ActionUpdated     Action = "Updated"     // it was asked for again, at another moment or for another type
+	ActionReactivated Action = "Reactivated" // it was asked for again after it had ended
+	ActionDeactivated Action = "Deactivated" // no longer wanted, by an event or at its moment
+	ActionHeld        Action = "Held"        // on hold for a conflict
+	ActionTryFailed   Action = "TryFailed"   // the last one puts the row on hold
+	ActionLeaseLost   Action = "LeaseLost"   // a worker died or stalled, which counts as a try
+)
+
+// acting is what support wants done.
+type acting struct {
+	action Action
+	by     By
+	dryRun bool
+}
+
+// Acted is what a support action did to one row, or would do.
+type Acted struct {
+	Key      string
+	From, To string // the statuses before and after
+	// Refused says why nothing was done; empty: it was.
+	Refused string
+}
+
+// keepsChanging refuses a row that others wrote whenever it was to be saved.
+const keepsChanging = "it keeps changing"
+
+// actOn acts on rows of one scope, in few statements for any number of them, and
+// answers in their order. A row that somebody wrote since it was read (a claim
+// does) is read and decided about again; lease and token stay the worker's.
+func (s *Scheduler) actOn(ctx context.Context, tx storage.Tx, rows []*Schedule, a acting) ([]Acted, error) {
+	out := make([]Acted, len(rows))
+	places := map[int64]int{}
+	for i, row := range rows {
+		places[row.ID] = i
+		out[i] = Acted{Key: row.Key, Refused: keepsChanging} // until it is decided
+	}
+	for tries := 0; tries < 5 && len(rows) > 0; tries++ {
+		notes := a.decide(rows, s, func(row *Schedule) *Acted { return &out[places[row.ID]] })
+		if a.dryRun {
+			break
+		}
+		stale, err := a.save(ctx, tx, notes)
+		if err == nil {
+			err = s.followActed(ctx, tx, notes, stale)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range stale {
+			out[places[id]].Refused = keepsChanging
+		}
+		if rows, err = again(ctx, tx, rows, stale); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// decide changes rows, answers for each, and returns what has to be saved.
+func (a acting) decide(rows []*Schedule, s *Scheduler, answer func(*Schedule) *Acted) []note {
+	now, change := s.now(), supportActions[a.action]
+	var notes []note
+	for _, row := range rows {
+		was := row.past()
+		refused := change(row, now, a.by)
+		*answer(row) = Acted{Key: row.Key, From: was.status, To: row.Status, Refused: refused}
+		if refused == "" {
+			notes = append(notes, note{row, was, a.action, a.by.Reason})
+		}
+	}
+	return notes
+}
+
+// save writes what was decided with its audit, and returns the ids of the rows
+// that somebody else wrote meanwhile.
+func (a acting) save(ctx context.Context, tx storage.Tx, notes []note) ([]int64, error) {
+	rows := make([]*Schedule, len(notes))
+	for i, l := range notes {
+		rows[i] = l.row
+	}
+	err := schedules.Save(ctx, tx, rows...)
+	var stale *storage.StaleError
+	if err != nil && !errors.As(err, &stale) {
+		return nil, err
+	}
+	lost := map[int]bool{}
+	var ids []int64
+	if stale != nil {
+		for _, i := range stale.Rows {
+			lost[i] = true
+			ids = append(ids, rows[i].ID)
+		}
+	}
+	var done []note
+	for i, l := range notes {
+		if !lost[i] {
+			done = append(done, l)
+		}
+	}
+	return ids, tell(ctx, tx, a.by.Actor, done)
+}
+
+// again reads rows by their ids.
+func again(ctx context.Context, tx storage.Tx, rows []*Schedule, ids []int64) ([]*Schedule, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return schedules.Find(ctx, tx, rows[0].Scope, storage.Query{Where: []storage.Cond{storage.In("id", ids)}, Limit: len(ids)})
+}
+
+// BulkReport is what a support action did to a page of rows, or would do.
+type BulkReport struct {
+	DryRun bool
+	// Rows has every row that the selection found, in a fixed order,
+	// those that were refused too.
+	Rows             []Acted
+	Changed, Refused int
+	// Next continues behind this page, as [Selection].After; empty: there is no
+	// more.
+	Next string
+}
+
+// Bulk does what Hold, Release, Retry or Cancel does to each of the rows that sel
+// finds in scope, one page of them in one transaction and few statements. A row
+// that is refused does not stop the others; its answer says why. Each change is
+// audited as a single one is. A dry run answers the same and writes nothing.
+//
+// An error means that nothing of the call was written. It is safe to repeat:
+// what was done is refused the second time.
+func (s *Scheduler) Bulk(ctx context.Context, scope Scope, action Action, sel Selection, by By, dryRun bool) (BulkReport, error) {
+	q, err := sel.query()
+	switch {
+	case err != nil:
+		return BulkReport{}, fmt.Errorf("automation: Bulk: Selection: %w", err)
+	case scope == storage.AnyScope:
+		return BulkReport{}, errAnyScope
+	case supportActions[action] == nil:
+		return BulkReport{}, fmt.Errorf("automation: Bulk: %.40q is not Hold, Release, Retry or Cancel", string(action))
+	}
+	if err := by.Check(); err != nil {
+		return BulkReport{}, fmt.Errorf("automation: Bulk: %w", err)
+	}
+	report := BulkReport{DryRun: dryRun}
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		rows, err := schedules.Find(ctx, tx, scope, q)
+		if err != nil {
+			return err
+		}
+		report.Next = ""
+		if len(rows) == q.Limit {
+			report.Next = strconv.FormatInt(rows[len(rows)-1].ID, 36)
+		}
+		report.Rows, err = s.actOn(ctx, tx, rows, acting{action, by, dryRun})
+		return err
+	})
+	if err != nil {
+		return BulkReport{}, fmt.Errorf("automation: Bulk %s: %w", action, err)
+	}
+	for _, row := range report.Rows {
+		if row.Refused != "" {
+			report.Refused++
+		}
+	}
+	report.Changed = len(report.Rows) - report.Refused
+	return report, nil
+}
+
+// Pause says that the due work of an Extent is not begun at present.
+type Pause struct {
+	Extent
+	By    By        // who paused it, and why
+	Since time.Time // UTC
+	Until time.Time // UTC, when it ends by itself; zero: when somebody resumes it
+}
+
+// pauses has one row for each Extent that was ever paused.
+var pauses = storage.Define[pause.Row]("automation_pause").Limit(maxRow)
+
+// Pause keeps the due work of e from being begun, in every process from its next
+// poll on, until it is resumed or until has come; a zero until is never. Rows are
+// made, moved and ended as before, and those that fall due wait: what they find
+// when the pause is over is up to their type's [Lateness]. What a worker has
+// already is finished, and what was handed to delivery goes out. Several pauses
+// may cover a row; it runs when none does.
+//
+// A pause that exists gets the new end, or is refused ([ErrActionRefused]) if
+// that is the one it has. It is audited in the same transaction, as Resume is.
+func (s *Scheduler) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
+	if until = storage.Time(until); !until.IsZero() && !until.After(s.now()) {
+		return fmt.Errorf("automation: Pause: until %s has passed", stampText(until))
+	}
+	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.Begin(ctx, tx, pauses, e.row(), until, by) })
+}
+
+// Resume ends the pause of exactly this extent. The error wraps
+// [ErrActionRefused] if there is none.
+func (s *Scheduler) Resume(ctx context.Context, e Extent, by By) error {
+	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.End(ctx, tx, pauses, e.row(), by) })
+}
+
+func (s *Scheduler) changePause(ctx context.Context, e Extent, by By, change func(storage.Tx) error) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	if err := by.Check(); err != nil {
+		return fmt.Errorf("automation: %w", err)
+	}
+	if err := s.inTx(ctx, change); err != nil {
+		return fmt.Errorf("automation: %w", err)
+	}
+	return nil
+}
+
+// Pauses lists the pauses that hold in a scope now, those everywhere first.
+func (s *Scheduler) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
+	if scope == storage.AnyScope {
+		return nil, errAnyScope
+	}
+	var out []Pause
+	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+		out, err = pausesOf(ctx, tx, scope)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("automation: Pauses: %w", err)
+	}
+	return out, nil
+}
+
+// pausesOf reads what Pauses lists.
+func pausesOf(ctx context.Context, tx storage.Tx, scope Scope) ([]Pause, error) {
+	everywhere, err := pause.InForce(ctx, tx, pauses, "", storage.Eq("everywhere", true))
+	if err != nil {
+		return nil, err
+	}
+	here, err := pause.InForce(ctx, tx, pauses, scope, storage.Eq("everywhere", false))
+	var out []Pause
+	for _, p := range slices.Concat(everywhere, here) {
+		out = append(out, Pause{Extent: extentOf(p), By: p.By(), Since: p.PausedOn, Until: p.PausedUntil})
+	}
+	return out, err
+}
+
+// paused tells the due pass what to leave alone, in all scopes.
+func (s *Scheduler) paused(ctx context.Context, tx storage.Tx) (work.Except, error) {
+	var e work.Except
+	rows, err := pause.InForce(ctx, tx, pauses, storage.AnyScope)
+	for _, p := range rows {
+		switch {
+		case p.Everywhere && p.PausedType == "":
+			e.All = true
+		case p.Everywhere:
+			e.Types = append(e.Types, p.PausedType)
+		case p.PausedType == "":
+			e.Scopes = append(e.Scopes, p.Scope)
+		default:
+			e.Scoped = append(e.Scoped, storage.ScopedType{Scope: p.Scope, Type: p.PausedType})
+		}
+	}
+	return e, err
 }

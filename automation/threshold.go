@@ -1,68 +1,349 @@
 package automation
 
 import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
 )
 
-// Threshold is the condition of a reminder that is due when a measured value
-// crosses a line, rather than at a date (Automation & Reminders, "Two trigger
-// types"). A [TriggerProvider] only measures: it gives a candidate with the
-// Reading of now whether it meets the Value or not, and the scheduler compares.
-// Met, the candidate asks for a row that is due at once; not met, open rows that
-// stand for it end with ThresholdNoLongerMet.
-//
-// A provider that leaves the candidate out while the condition is not met tells
-// of no fall: its open rows end as Superseded, but FalseToTrue sees no new rise
-// later. In the same way, a fall and a rise that no event told of are one state.
-type Threshold struct {
-	// Metric is the name of what is measured, such as "occupancy". It is required
-	// and stands in the key.
-	Metric string
-	// Comparison is what Reading has to be, beside Value; default AtLeast. Where
-	// the key holds the Value, another comparison under the same key is a conflict,
-	// like any other input; another TriggerKey makes another row.
-	Comparison Comparison
-	// Value is the threshold as a decimal number, in any spelling that
-	// keys.Decimal takes: "0.90" and ".9" are one threshold. It is required.
-	Value string
-	// Reading is what the provider measured, a decimal number as Value. It is
-	// required of candidates.
-	Reading string
-	// Policy says how often a condition that is met fires; default
-	// OncePerThreshold, which tells nobody twice about the same line.
-	Policy FiringPolicy
-	// Scope is what of the source was measured, where there are several such
-	// things, such as a room of a building; default "source", all of it. It may not
-	// hold ':', '@' or a control character. OncePerSource does not look at it.
-	Scope string
+// thresholdState is a row of threshold_state: what the last reading of a
+// condition said, and how often the condition has risen. Its key is setting,
+// source type, source, trigger key, metric, value and scope, joined. It is the
+// memory behind FalseToTrue: without it rises would be counted from one again.
+// It is never due.
+type thresholdState struct {
+	storage.Record
+	Met           bool       `db:"met"`
+	Rises         int64      `db:"rises"`
+	SourceVersion int64      `db:"source_version"` // of the reading; zero: without versions
+	Comparison    Comparison `db:"comparison"`
+	Value         string     `db:"value"` // what the reading was compared with
+	Reading       string     `db:"reading"`
 }
 
-// defaultThresholdScope stands for the source as a whole.
-const defaultThresholdScope = "source"
+var thresholdStates = storage.Define[thresholdState]("threshold_state").Limit(maxRow)
 
-// FiringPolicy says how often a condition that is met fires. It is part of the
-// key, so another policy makes other rows.
-type FiringPolicy = keys.FiringPolicy
+// state is the row that the plan's reading makes where there is none.
+func (p plan) state() *thresholdState {
+	t := p.condition.candidate.Threshold
+	state := &thresholdState{
+		Record: storage.Record{Scope: p.want.Scope, Key: p.condition.state},
+		Met:    p.condition.met, SourceVersion: p.version,
+		Comparison: t.Comparison, Value: t.Value, Reading: t.Reading,
+	}
+	if state.Met {
+		state.Rises = 1
+	}
+	return state
+}
 
-// The firing policies. A row that ended before it was delivered, since the
-// condition was no longer met, is Pending again when the same firing is asked
-// for again; one that is Completed stays so.
-const (
-	// OncePerSource fires once for the source, setting, trigger key and metric,
-	// whatever Value and Scope. Several thresholds of it are one row, which is
-	// wanted while any of them is met.
-	OncePerSource = keys.OncePerSource
-	// OncePerThreshold fires once for each Value in each Scope.
-	OncePerThreshold = keys.OncePerThreshold
-	// OncePerDay fires once for each Value and Scope on each day on which an event
-	// finds the condition met. The day is the local one in the candidate's zone, or
-	// the business unit's, or the type's. Nothing fires by itself at midnight. A row
-	// of the day before that is still open stays so while the condition is met.
-	OncePerDay = keys.OncePerDay
-	// FalseToTrue fires for each Value and Scope each time the condition rises from
-	// not met to met, the first reading included. The rises are counted when an
-	// event's Version is newer than the last one that was measured, so it has to
-	// grow with whatever changes the reading. Sources without versions are read in
-	// the order of their events, so there every change counts.
-	FalseToTrue = keys.FalseToTrue
-)
+// decideReading takes over a newer reading. One of the version that was measured
+// already moves nothing, whatever it says: the same event may be told again
+// while the source is further on. A reading without a version is newer if it is
+// another one, since the order of its events is that of their transactions.
+func decideReading(stored, want *thresholdState) (storage.Outcome, bool) {
+	if want.SourceVersion != 0 && want.SourceVersion <= stored.SourceVersion {
+		return storage.Unchanged, false
+	}
+	if want.SourceVersion == 0 && stored.says(want) {
+		return storage.Unchanged, false
+	}
+	if want.Met && !stored.Met {
+		stored.Rises++
+	}
+	stored.Met, stored.Comparison, stored.Value, stored.Reading = want.Met, want.Comparison, want.Value, want.Reading
+	stored.SourceVersion = max(stored.SourceVersion, want.SourceVersion)
+	return storage.Updated, true
+}
+
+func (r *thresholdState) says(want *thresholdState) bool {
+	return r.Met == want.Met && r.Comparison == want.Comparison && r.Value == want.Value && r.Reading == want.Reading
+}
+
+// condition is the threshold of a plan, checked and complete. The rows that
+// stand for it differ in the day or the number of rises in their keys only.
+type condition struct {
+	candidate Candidate // with everything that may be left out
+	met       bool      // by its own reading
+	loc       *time.Location
+	state     string // key of its row of threshold_state
+}
+
+// conditionID is what all rows of a condition have in common.
+type conditionID struct {
+	scope  Scope
+	state  string
+	policy FiringPolicy
+}
+
+func (k *condition) id() conditionID {
+	return conditionID{k.candidate.Scope, k.state, k.candidate.Threshold.Policy}
+}
+
+// today is the day of OncePerDay; other policies look at none.
+func (k *condition) today(now time.Time) string {
+	if k.loc == nil {
+		return ""
+	}
+	return civil.DateOf(now, k.loc).String()
+}
+
+// identity is the key of one firing: of a day, or of a rise.
+func (k *condition) identity(day string, rises int64) (keys.Threshold, error) {
+	c, t := k.candidate, k.candidate.Threshold
+	value, scope, err := keys.Firing{Policy: t.Policy, Value: t.Value, Scope: t.Scope, LocalDate: day, Rises: rises}.Parts()
+	return keys.Threshold{
+		Setting: c.Setting, SourceType: c.Source.Type, Source: c.Source.ID, TriggerKey: c.TriggerKey,
+		Metric: t.Metric, Value: value, Policy: t.Policy, ScopeKey: scope,
+	}, err
+}
+
+// row is the row of one firing. The InputHash looks at what the key looks at,
+// and at the comparison where the key has a value to compare with: thresholds
+// that share a key share their hash.
+func (k *condition) row(day string, rises int64) (Schedule, error) {
+	id, err := k.identity(day, rises)
+	if err != nil {
+		return Schedule{}, err
+	}
+	key, err := id.Key()
+	if err != nil {
+		return Schedule{}, err
+	}
+	in := keys.Input{Metric: id.Metric, Threshold: id.Value, Policy: id.Policy, Scope: id.ScopeKey}
+	if id.Policy != OncePerSource {
+		in.Comparison = string(k.candidate.Threshold.Comparison)
+	}
+	want := k.candidate.row(key, ThresholdCondition, in)
+	if id.Policy == OncePerDay {
+		want.LocalDate, want.TimeZone = day, k.candidate.Zone
+	}
+	return want, nil
+}
+
+// asksFor reports whether the condition stands for a row, under the day or the
+// number in the row's own key: a row that was made before midnight is not
+// another one behind it.
+func (k *condition) asksFor(row *Schedule, key keys.Threshold) bool {
+	own := key.Firing()
+	same, err := k.row(own.LocalDate, own.Rises)
+	return err == nil && same.Key == row.baseKey() && same.InputHash == row.InputHash
+}
+
+// conditionOf tells which condition a row stands for, and false if it stands
+// for none.
+func conditionOf(row *Schedule) (conditionID, keys.Threshold, bool) {
+	if row.TriggerType != ThresholdCondition {
+		return conditionID{}, keys.Threshold{}, false
+	}
+	parsed, _ := keys.Parse(row.baseKey()) // unreadable: it stands for nothing known
+	key, ok := parsed.(keys.Threshold)
+	if !ok {
+		return conditionID{}, keys.Threshold{}, false
+	}
+	state, err := stateKey(key)
+	return conditionID{row.Scope, state, key.Policy}, key, err == nil
+}
+
+// stateKey is the key of a condition's row of threshold_state: that of its
+// firings without day and number. Policies share the row but for OncePerSource,
+// whose thresholds are one condition.
+func stateKey(k keys.Threshold) (string, error) {
+	f := k.Firing()
+	if f.Policy != OncePerSource {
+		f.Policy = OncePerThreshold
+	}
+	value, scope, err := f.Parts()
+	if err != nil {
+		return "", err
+	}
+	return keys.Join(k.Setting, k.SourceType, k.Source, k.TriggerKey, k.Metric, value, scope)
+}
+
+// readAt notes the version of the source from which plans were made.
+func readAt(version int64, plans []plan) []plan {
+	out := slices.Clone(plans)
+	for i := range out {
+		out[i].version = version
+	}
+	return out
+}
+
+// measure records the readings of plans that have a condition, and gives the
+// plans with the rows that they ask for. Within an event it comes after stamp,
+// so that readings arrive in the order of the events.
+func (s *Scheduler) measure(ctx context.Context, tx storage.Tx, plans []plan) ([]plan, error) {
+	states, err := recordReadings(ctx, tx, plans)
+	if err != nil {
+		return plans, err
+	}
+	return fireAll(plans, states, s.now())
+}
+
+// fireAll gives the plans with the rows that they ask for in those states.
+func fireAll(plans []plan, states map[statePlace]*thresholdState, now time.Time) (out []plan, err error) {
+	if len(states) == 0 {
+		return plans, nil
+	}
+	out = slices.Clone(plans) // the transaction may run again
+	for i, p := range out {
+		if p.condition == nil {
+			continue
+		}
+		if out[i], err = p.fire(states[p.condition.place()], now); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// statePlace is where the state of a condition is.
+type statePlace struct {
+	scope Scope
+	key   string
+}
+
+func (k *condition) place() statePlace { return statePlace{k.candidate.Scope, k.state} }
+
+// recordReadings writes what is new.
+func recordReadings(ctx context.Context, tx storage.Tx, plans []plan) (map[statePlace]*thresholdState, error) {
+	wants := readingsOf(plans)
+	if len(wants) == 0 {
+		return nil, nil
+	}
+	got, err := thresholdStates.Ensure(ctx, tx, decideReading, slices.Collect(maps.Values(wants))...)
+	for _, g := range got {
+		wants[statePlace{g.Row.Scope, g.Row.Key}] = g.Row
+	}
+	return wants, err
+}
+
+// readingsOf are the states that the plans ask for. Readings that share a row
+// are one: the newest counts, and of several of one version any that is met.
+func readingsOf(plans []plan) map[statePlace]*thresholdState {
+	wants := map[statePlace]*thresholdState{}
+	for _, p := range plans {
+		if p.condition == nil {
+			continue
+		}
+		place := p.condition.place()
+		known := wants[place]
+		if known == nil || p.version > known.SourceVersion || p.version == known.SourceVersion && p.condition.met && !known.Met {
+			wants[place] = p.state()
+		}
+	}
+	return wants
+}
+
+// fire fills in the row of the firing that is under way, or was the last one, or
+// will be the first. FalseToTrue asks for nothing on a rise that was not
+// counted.
+func (p plan) fire(state *thresholdState, now time.Time) (plan, error) {
+	want, err := p.condition.row(p.condition.today(now), max(state.Rises, 1))
+	want.ScheduledOn = now
+	p.want = want
+	if p.condition.candidate.Threshold.Policy == FalseToTrue && !state.Met {
+		p.unmet = true
+	}
+	return p, err
+}
+
+// threshold decodes what is particular to a ThresholdCondition.
+func (r *Schedule) threshold(d *Due) (err error) {
+	_, key, ok := conditionOf(r)
+	if !ok {
+		return fmt.Errorf("automation: key of %s: it is not that of a threshold", r.Key)
+	}
+	firing := key.Firing()
+	d.Threshold = &Threshold{Metric: key.Metric, Value: firing.Value, Policy: firing.Policy, Scope: firing.Scope}
+	if r.LocalDate == "" {
+		return nil
+	}
+	if d.LocalDate, err = civil.ParseDate(r.LocalDate); err != nil {
+		return fmt.Errorf("automation: scheduled_local_date of %s: %w", r.Key, err)
+	}
+	return nil
+}
+
+// loadReadings asks for the last readings of all conditions at once.
+func (b *batch) loadReadings(ctx context.Context) {
+	if !slices.ContainsFunc(b.tries, func(t *try) bool { return t.row.TriggerType == ThresholdCondition }) {
+		return
+	}
+	tries := map[statePlace][]*try{}
+	keys := map[Scope][]string{}
+	for _, t := range b.open() {
+		if id, _, ok := conditionOf(t.row); ok {
+			place := statePlace{id.scope, id.state}
+			if tries[place] == nil {
+				keys[place.scope] = append(keys[place.scope], place.key)
+			}
+			tries[place] = append(tries[place], t)
+		}
+	}
+	read := func(tx storage.Tx) error { return readingsInto(ctx, tx, keys, tries) }
+	err := b.inTx(ctx, read)
+	for _, of := range tries {
+		for _, t := range of {
+			t.err = err
+		}
+	}
+}
+
+// inTx runs f in the transaction of a rehearsal, or in one of its own.
+func (b *batch) inTx(ctx context.Context, f func(storage.Tx) error) error {
+	if b.tx != nil {
+		return f(b.tx)
+	}
+	return b.s.store.InTx(ctx, f)
+}
+
+func readingsInto(ctx context.Context, tx storage.Tx, keys map[Scope][]string, tries map[statePlace][]*try) error {
+	for scope, keys := range keys {
+		states, err := thresholdStates.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+		if err != nil {
+			return err
+		}
+		for _, state := range states {
+			for _, t := range tries[statePlace{scope, state.Key}] {
+				t.due.read(state.Comparison, state.Value, state.Reading)
+			}
+		}
+	}
+	return nil
+}
+
+// measured takes over the reading of a plan that stands for the row.
+func (d *Due) measured(p plan) {
+	if p.condition != nil {
+		t := p.condition.candidate.Threshold
+		d.read(t.Comparison, t.Value, t.Reading)
+	}
+}
+
+func (d *Due) read(c Comparison, value, reading string) {
+	d.Threshold.Comparison, d.Threshold.Value, d.Threshold.Reading = c, value, reading
+}
+
+// thresholdData is what the renderer gets to see of a condition.
+type thresholdData struct {
+	Metric     string
+	Comparison Comparison
+	Value      string
+	Reading    string
+	Scope      string
+}
+
+func (d *Due) thresholdData() *thresholdData {
+	if d.Threshold == nil {
+		return nil
+	}
+	t := d.Threshold
+	return &thresholdData{t.Metric, t.Comparison, t.Value, t.Reading, t.Scope}
+}

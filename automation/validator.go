@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"context"
 	"slices"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // Validator loads the source of a due row again and says whether the row is
@@ -65,3 +69,82 @@ type ValidatorFunc func(ctx context.Context, d Due) (Validity, error)
 
 // Validate calls f.
 func (f ValidatorFunc) Validate(ctx context.Context, d Due) (Validity, error) { return f(ctx, d) }
+
+// revalidator answers notify's question whether a message that waited or failed
+// is still wanted: it takes the row behind the job through the same settings and
+// revalidate steps as when it was due.
+type revalidator struct{ s *Scheduler }
+
+// Revalidator is for a [notify.Type] that the host registers itself, because a
+// [ReminderType] names it as its NotificationType: it asks before a message that
+// waited or failed goes out whether its reminder still stands, as Register has it
+// asked for the types that it makes. It also serves types that are no reminder's.
+func (s *Scheduler) Revalidator() notify.Revalidator { return revalidator{s} }
+
+// Revalidate answers for each job in order. A job without a row behind it (an
+// immediate notification) proceeds.
+func (v revalidator) Revalidate(ctx context.Context, jobs []notify.Job) ([]notify.Verdict, error) {
+	rows, err := v.rows(ctx, jobs)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]notify.Verdict, len(jobs))
+	items := map[string][]work.Item[Schedule]{} // by type
+	places := map[*Schedule]int{}
+	for i, row := range rows {
+		if row != nil {
+			items[row.Type] = append(items[row.Type], work.Item[Schedule]{Row: row, Ctx: ctx})
+			places[row] = i
+		}
+	}
+	for _, group := range items {
+		b := v.s.newBatch(group)
+		b.steps = validitySteps
+		b.run(ctx)
+		for _, t := range b.tries {
+			if t.err != nil {
+				return nil, t.err
+			}
+			if t.stop != "" {
+				out[places[t.row]] = notify.Skip(string(t.stop))
+			}
+		}
+	}
+	return out, nil
+}
+
+// rows gives the row behind each job, nil where there is none.
+func (v revalidator) rows(ctx context.Context, jobs []notify.Job) ([]*Schedule, error) {
+	byScope := map[Scope]map[string]int{}
+	for i, j := range jobs {
+		if j.SourceKey == "" {
+			continue
+		}
+		if byScope[j.Scope] == nil {
+			byScope[j.Scope] = map[string]int{}
+		}
+		byScope[j.Scope][j.SourceKey] = i
+	}
+	out := make([]*Schedule, len(jobs))
+	err := v.s.store.InTx(ctx, func(tx storage.Tx) error {
+		for scope, places := range byScope {
+			found, err := findKeys(ctx, tx, scope, places)
+			if err != nil {
+				return err
+			}
+			for _, row := range found {
+				out[places[row.Key]] = row
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+func findKeys(ctx context.Context, tx storage.Tx, scope Scope, places map[string]int) ([]*Schedule, error) {
+	keys := make([]string, 0, len(places))
+	for key := range places {
+		keys = append(keys, key)
+	}
+	return schedules.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+}

@@ -9,8 +9,82 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
+
+// Stage is how far a part of the work has moved from an old scheduler to this
+// one (Report Subscription, "Step-by-step rollout").
+type Stage int
+
+// The stages. The zero value leaves everything to the old scheduler.
+const (
+	// StageDesign: rows are made, and are not due; nothing is compared yet.
+	StageDesign Stage = 0
+	// StageShadow: as before, and [Scheduler.Compare] tells how they differ from
+	// what the old scheduler did.
+	StageShadow Stage = 1
+	// StageRunNow: runs that people ask for are done here: manual ones, reruns, and
+	// those that [Scheduler.TransferOwnership] picks.
+	StageRunNow Stage = 2
+	// StageScheduled: scheduled runs are done here as well; the old scheduler still
+	// asks for each, and is refused.
+	StageScheduled Stage = 3
+	// StageCutOver: as before; the old scheduler's job is switched off.
+	StageCutOver Stage = 4
+)
+
+var stageNames = []string{"Design", "Shadow", "RunNow", "Scheduled", "CutOver"}
+
+// String is the stage's number and name, as "3 Scheduled".
+func (s Stage) String() string {
+	if s < StageDesign || s > StageCutOver {
+		return fmt.Sprint(int(s))
+	}
+	return fmt.Sprintf("%d %s", int(s), stageNames[s])
+}
+
+func (s Stage) check() error {
+	if s < StageDesign || s > StageCutOver {
+		return fmt.Errorf("stage %d is not one of 0 to 4", int(s))
+	}
+	return nil
+}
+
+// runs reports whether a run of that key is done here without being picked.
+func (s Stage) runs(key string) bool {
+	return s >= StageScheduled || s == StageRunNow && asked(key)
+}
+
+// owner is who gets a new run of that key.
+func (s Stage) owner(key string) Owner {
+	if s.runs(key) {
+		return AutomationScheduler
+	}
+	return OldScheduler
+}
+
+// asked reports whether a person asked for the run: it is manual, or a rerun.
+func asked(key string) bool {
+	parsed, err := keys.Parse(key)
+	if err != nil {
+		return false
+	}
+	trigger := ""
+	switch k := parsed.(type) {
+	case keys.ManualReportRun:
+		return true
+	case keys.Reminder:
+		trigger = k.TriggerKey
+	case keys.Threshold:
+		trigger = k.TriggerKey
+	case keys.Recurring:
+		trigger = k.TriggerKey
+	case keys.Host:
+		trigger = k.TriggerKey
+	}
+	return strings.Contains(trigger, rerunMark)
+}
 
 // RolloutPart is the part of the work that moves together from an old scheduler
 // to this one. Of the parts that cover a run the narrowest counts: one that names
@@ -150,4 +224,54 @@ func loadStages(ctx context.Context, tx storage.Tx, parts []RolloutPart) (stages
 		}
 	}
 	return out, nil
+}
+
+// checkRollout ends rows whose runs are the old scheduler's at the stage of
+// their part, before anything is built for them. What the guard says counts in
+// the end, when the row is settled.
+func (b *batch) checkRollout(ctx context.Context) {
+	tries := b.open()
+	if len(tries) == 0 || !b.s.registry.guards(tries[0].row.Type) {
+		return
+	}
+	var allowed map[*try]bool
+	err := b.inTx(ctx, func(tx storage.Tx) (err error) {
+		allowed, err = allowedAmong(ctx, tx, tries)
+		return err
+	})
+	for _, t := range tries {
+		if t.err = err; err == nil && !allowed[t] {
+			t.stop = Shadow
+		}
+	}
+}
+
+// allowedAmong are the tries that their stage lets run, and those that were
+// picked one by one.
+func allowedAmong(ctx context.Context, tx storage.Tx, tries []*try) (map[*try]bool, error) {
+	var parts []RolloutPart
+	for _, t := range tries {
+		parts = append(parts, t.row.rolloutPart())
+	}
+	stages, err := loadStages(ctx, tx, parts)
+	if err != nil {
+		return nil, err
+	}
+	allowed := map[*try]bool{}
+	picked := map[Scope][]string{}
+	for i, t := range tries {
+		switch stage := stages.of(parts[i]); {
+		case stage.runs(t.row.Key):
+			allowed[t] = true
+		case stage == StageRunNow:
+			picked[t.row.Scope] = append(picked[t.row.Scope], t.row.Key)
+		}
+	}
+	known, err := findOwnerships(ctx, tx, picked)
+	for _, t := range tries {
+		if o := known[statePlace{t.row.Scope, t.row.Key}]; o != nil && o.Owner == AutomationScheduler {
+			allowed[t] = true
+		}
+	}
+	return allowed, err
 }

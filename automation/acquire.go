@@ -1,0 +1,486 @@
+package automation
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// acquire is the guard of the due pass: whatever delivers marks its run as
+// delivered first, in the same transaction, and what cannot goes on support hold
+// with nothing of it dispatched. Runs that ended with nothing to deliver are
+// marked too, so that neither side delivers them later. It gives back the rows
+// that may go on. Types that are not under the guard cost no statement.
+func (s *Scheduler) acquire(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) ([]work.Done[Schedule, *decision], error) {
+	if !s.registry.guardsAny() {
+		return done, nil
+	}
+	a := acquiring{s: s, now: s.now(), done: done}
+	if err := a.want(ctx, tx); err != nil || len(a.wants) == 0 {
+		return done, err
+	}
+	got, err := ownerships.Ensure(ctx, tx, decideAcquireAt(a.now), a.wants...)
+	if err != nil {
+		return nil, err
+	}
+	return a.settle(ctx, tx, got)
+}
+
+// acquiring is one run of acquire.
+type acquiring struct {
+	s      *Scheduler
+	now    time.Time
+	done   []work.Done[Schedule, *decision]
+	places []int        // in done, of
+	wants  []*ownership // what the rows ask of the guard
+}
+
+// want says what each row asks of the guard.
+func (a *acquiring) want(ctx context.Context, tx storage.Tx) error {
+	var parts []RolloutPart
+	for i, d := range a.done {
+		if !a.s.registry.guards(d.Row.Type) {
+			continue
+		}
+		if o := a.wanted(d); o != nil {
+			a.places, a.wants = append(a.places, i), append(a.wants, o)
+			parts = append(parts, d.Row.rolloutPart())
+		}
+	}
+	stages, err := loadStages(ctx, tx, parts)
+	for i, o := range a.wants {
+		o.Stage = stages.of(parts[i])
+	}
+	return err
+}
+
+// wanted is the run as the row leaves it, and nil while it is under way.
+func (a *acquiring) wanted(d work.Done[Schedule, *decision]) *ownership {
+	o := d.Row.ownership(AutomationScheduler)
+	switch {
+	case d.Row.inShadow():
+		o.Owner = OldScheduler
+		return o
+	case d.Result != nil && d.Result.artifacts.deliver():
+		o.Status, o.Coordinates = OwnershipDeliveryCreated, d.Result.artifacts.coordinates()
+	case d.Row.IsOpen() || d.Row.Status == StatusFailed:
+		return nil
+	default:
+		o.Status = OwnershipCancelled
+	}
+	o.EndedOn = a.now
+	return o
+}
+
+// decideAcquireAt is the compare-and-swap of the guard: only from Owned by this
+// side does a run become delivered. One that this side has delivered already
+// under the same coordinates is a retry.
+func decideAcquireAt(now time.Time) storage.Decide[ownership] {
+	return func(stored, want *ownership) (storage.Outcome, bool) {
+		switch {
+		case want.Owner == OldScheduler:
+			return storage.Unchanged, stored.give(OldScheduler)
+		case want.Status == OwnershipDeliveryCreated && stored.ran(AutomationScheduler):
+			if bytes.Equal(stored.Coordinates, want.Coordinates) {
+				return storage.Unchanged, false
+			}
+			return storage.Conflict, false
+		case want.Status == OwnershipDeliveryCreated && stored.Owner != AutomationScheduler:
+			return storage.Conflict, false
+		case stored.Owner != AutomationScheduler || stored.Status == OwnershipDeliveryCreated:
+			return storage.Unchanged, false
+		}
+		stored.adopt(want)
+		stored.to(now, want.Status)
+		stored.Coordinates, stored.Stage = want.Coordinates, want.Stage
+		return storage.Updated, true
+	}
+}
+
+// settle puts rows on hold that lost, and gives back the others.
+func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []storage.Ensured[ownership]) ([]work.Done[Schedule, *decision], error) {
+	lost := map[int]bool{}
+	var held []*Schedule
+	var notes []note
+	for n, g := range got {
+		row, want := a.done[a.places[n]].Row, a.wants[n]
+		a.s.tel.rolledOut(ctx, want, g.Outcome == storage.Conflict, a.now)
+		if g.Outcome != storage.Conflict {
+			continue
+		}
+		lost[a.places[n]] = true
+		row.yield(a.now, conflictText(want, g.Row))
+		held, notes = append(held, row), append(notes, note{row, past{StatusProcessing, actor(row.EventType, row.EventID)}, ActionHeld, string(OwnershipConflict)})
+	}
+	if err := schedules.Save(ctx, tx, held...); err != nil {
+		return nil, err
+	}
+	out := make([]work.Done[Schedule, *decision], 0, len(a.done))
+	for i, d := range a.done {
+		if !lost[i] {
+			out = append(out, d)
+		}
+	}
+	return out, tell(ctx, tx, actorDuePass, notes)
+}
+
+// yield puts a row on hold whose run is another's. What it was settled as was
+// never committed; nothing exists under the coordinates that it named.
+func (r *Schedule) yield(now time.Time, detail string) {
+	r.Status = StatusProcessing
+	r.ReasonCode, r.Diagnostics, r.DispatchResult = OwnershipConflict, storable(detail), nil
+	r.mergeResult(notify.DispatchResult{ConflictReason: string(OwnershipConflict)})
+	r.to(now, StatusFailed)
+	r.hold(OwnershipConflict, detail)
+}
+
+// conflictText names both sides.
+func conflictText(want, stored *ownership) string {
+	return fmt.Sprintf("%s wanted to deliver as %s; %s has it: %s, owner version %d, coordinates %s",
+		want.Owner, cut(string(want.Coordinates), 150), stored.Owner, stored.Status, stored.OwnerVersion, cut(string(stored.Coordinates), 150))
+}
+
+// deliver reports whether anything of it reaches people; rows of this package
+// and traces do not.
+func (a *Artifacts) deliver() bool {
+	return len(a.Jobs)+len(a.MessagingJobs)+len(a.Schedules)+len(a.UserMessages)+len(a.OutgoingMessages) > 0
+}
+
+// coordinates name the delivery, the same on each try: the first artifact of the
+// kinds that group others, or of the others.
+func (a *Artifacts) coordinates() json.RawMessage {
+	var d notify.DispatchResult
+	for _, j := range slices.Clone(a.Jobs[:min(1, len(a.Jobs))]) {
+		d.Notification = j.Coordinates()
+	}
+	for _, j := range a.MessagingJobs[:min(1, len(a.MessagingJobs))] {
+		d.MessagingJob = j.GUID
+	}
+	if d.IsZero() {
+		for _, m := range a.UserMessages[:min(1, len(a.UserMessages))] {
+			d.UserMessages = []notify.Coordinates{{PartitionKey: m.PartitionKey, RowKey: m.RowKey}}
+		}
+		for _, m := range slices.Clone(a.OutgoingMessages[:min(1, len(a.OutgoingMessages))]) {
+			d.OutgoingMessages = []notify.Coordinates{m.Coordinates()}
+		}
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic(err) // it consists of texts
+	}
+	return text
+}
+
+// OldRun is a run as the old scheduler knows it.
+type OldRun struct {
+	// Key is the SchedulerKey that the run has here; see package keys.
+	Key string
+	// Type is the reminder type, or the type of report, that serves the run here, for
+	// runs that only the old scheduler knows. Empty: what the key says, and of a
+	// reminder its setting.
+	Type string
+	// Coordinates say where the old scheduler keeps the delivery, as JSON of at most
+	// 4 KiB; empty: nothing is said.
+	Coordinates json.RawMessage
+	// RanOn is when it delivered the run; zero: now. AcquireForOldScheduler takes no
+	// notice of it.
+	RanOn time.Time
+}
+
+// OldAnswer is what the guard says to the old scheduler about one run.
+type OldAnswer struct {
+	// Granted says that the run is the old scheduler's: it may deliver after
+	// DeliverForOldScheduler, and must not otherwise.
+	Granted bool
+	Ownership
+}
+
+// maxOldCoordinates bounds what the old scheduler may say about a delivery.
+const maxOldCoordinates = 4 << 10
+
+// AcquireForOldScheduler asks for runs in the name of the old scheduler, before
+// it builds anything: a run that nobody owns becomes its own. Granted is false
+// for a run of this side and for one that was delivered, by either. It reserves,
+// and no more: a move of the roll-out takes what is not delivered, so only
+// [Scheduler.DeliverForOldScheduler] guards a delivery. Answers are in the order
+// of keys; it is safe to repeat.
+func (s *Scheduler) AcquireForOldScheduler(ctx context.Context, scope Scope, keys ...string) ([]OldAnswer, error) {
+	runs := make([]OldRun, len(keys))
+	for i, key := range keys {
+		runs[i].Key = key
+	}
+	answers, err := s.forOld(ctx, scope, runs, func(*ownership, time.Time) {}, keepAsIs)
+	for i := range answers {
+		answers[i].Granted = answers[i].Owner == OldScheduler && answers[i].Status == OwnershipOwned
+	}
+	return answers, err
+}
+
+// DeliverForOldScheduler marks runs as delivered by the old scheduler. It is the
+// guard of its deliveries: call it on a scheduler that is bound ([Scheduler.WithTx])
+// to the transaction that creates what will be sent, and create nothing for a run
+// that is not Granted. A retry with the same Coordinates is granted again; without
+// Coordinates it is not, since nobody could tell it from another delivery.
+func (s *Scheduler) DeliverForOldScheduler(ctx context.Context, scope Scope, runs ...OldRun) ([]OldAnswer, error) {
+	answers, err := s.forOld(ctx, scope, runs, (*ownership).delivered, decideOldDelivery)
+	return answers, err
+}
+
+// delivered makes o what the old scheduler leaves behind.
+func (o *ownership) delivered(on time.Time) {
+	o.Status, o.OldRanOn, o.RunOn, o.EndedOn = OwnershipDeliveryCreated, on, on, on
+}
+
+func keepAsIs(*ownership, *ownership) (storage.Outcome, bool) { return storage.Unchanged, false }
+
+// decideOldDelivery is the compare-and-swap of the old side.
+func decideOldDelivery(stored, want *ownership) (storage.Outcome, bool) {
+	switch {
+	case stored.ran(OldScheduler) && len(want.Coordinates) > 0 && bytes.Equal(stored.Coordinates, want.Coordinates):
+		return storage.Unchanged, false
+	case stored.Owner != OldScheduler || stored.Status != OwnershipOwned:
+		return storage.Conflict, false
+	}
+	stored.to(want.EndedOn, OwnershipDeliveryCreated)
+	stored.Coordinates, stored.OldRanOn = want.Coordinates, want.OldRanOn
+	return storage.Updated, true
+}
+
+// forOld ensures rows of the guard in the name of the old scheduler.
+func (s *Scheduler) forOld(ctx context.Context, scope Scope, runs []OldRun, shape func(*ownership, time.Time), decide storage.Decide[ownership]) ([]OldAnswer, error) {
+	var answers []OldAnswer
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		rows, err := s.oldRows(scope, runs, shape)
+		if err != nil {
+			return err
+		}
+		got, err := ownerships.Ensure(ctx, tx, decide, rows...)
+		answers = make([]OldAnswer, len(got))
+		for i, g := range got {
+			answers[i] = OldAnswer{Granted: g.Outcome != storage.Conflict, Ownership: g.Row.view()}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("automation: old scheduler: %w", err)
+	}
+	return answers, nil
+}
+
+// oldRows checks runs and makes the rows that stand for them.
+func (s *Scheduler) oldRows(scope Scope, runs []OldRun, shape func(*ownership, time.Time)) ([]*ownership, error) {
+	if scope == storage.AnyScope {
+		return nil, errAnyScope
+	}
+	rows := make([]*ownership, len(runs))
+	for i, run := range runs {
+		if err := run.check(); err != nil {
+			return nil, fmt.Errorf("run %d: %w", i, err)
+		}
+		on := storage.Time(run.RanOn)
+		if on.IsZero() {
+			on = s.now()
+		}
+		rows[i] = &ownership{
+			Record: storage.Record{Scope: scope, Key: run.Key, Status: OwnershipOwned},
+			Owner:  OldScheduler, OwnerVersion: 1, Coordinates: run.Coordinates, RunOn: on,
+		}
+		if len(run.Coordinates) == 0 {
+			rows[i].Coordinates = nil
+		}
+		rows[i].read(run.Type)
+		shape(rows[i], on)
+	}
+	return rows, nil
+}
+
+// read takes from the key what the run is about.
+func (o *ownership) read(named string) {
+	parsed, _ := keys.Parse(o.Key) // it was checked
+	switch k := parsed.(type) {
+	case keys.Reminder:
+		o.Setting, o.SourceType, o.Source = k.Setting, k.SourceType, k.Source
+	case keys.Threshold:
+		o.Setting, o.SourceType, o.Source = k.Setting, k.SourceType, k.Source
+	case keys.Recurring:
+		o.Setting, o.SourceType, o.Source = k.Setting, k.SourceType, k.Source
+	case keys.Host:
+		o.Type, o.Setting, o.SourceType, o.Source = k.Type, k.Type, k.SourceType, k.Source
+	case keys.ReportRun:
+		o.Setting, o.SourceType, o.Source = TypeReportSubscription, TypeReportSubscription, k.Subscription
+	case keys.ManualReportRun:
+		o.Setting, o.SourceType, o.Source = TypeReportSubscription, TypeReportSubscription, k.Subscription
+	}
+	o.Type = cmp.Or(o.Type, named, o.Setting)
+}
+
+func (r OldRun) check() error {
+	if _, err := keys.Parse(r.Key); err != nil {
+		return fmt.Errorf("its Key: %w", err)
+	}
+	switch {
+	case len(r.Coordinates) > maxOldCoordinates:
+		return fmt.Errorf("its Coordinates have %d bytes, more than %d", len(r.Coordinates), maxOldCoordinates)
+	case len(r.Coordinates) > 0 && !json.Valid(r.Coordinates):
+		return errors.New("its Coordinates are no JSON")
+	}
+	return nil
+}
+
+// Ownership tells which side delivers a run. The error is storage.ErrNotFound
+// where the guard of scope knows no such key.
+func (s *Scheduler) Ownership(ctx context.Context, scope Scope, key string) (Ownership, error) {
+	if scope == storage.AnyScope {
+		return Ownership{}, errAnyScope
+	}
+	var out Ownership
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		o, err := ownerships.Get(ctx, tx, scope, key)
+		if err == nil {
+			out = o.view()
+		}
+		return err
+	})
+	if err != nil {
+		return Ownership{}, fmt.Errorf("automation: Ownership: %w", err)
+	}
+	return out, nil
+}
+
+// ContestedRun is a run on support hold that both sides wanted.
+type ContestedRun struct {
+	Key         string
+	Type        string
+	ScheduledOn time.Time
+	Detail      string // names both sides
+	Ownership   Ownership
+}
+
+// OwnershipConflicts lists the rows of a scope that are on hold for an
+// [OwnershipConflict], by their keys; p.After is the Key of the last one. What is
+// to be done about one is written at the reason.
+func (s *Scheduler) OwnershipConflicts(ctx context.Context, scope Scope, p notify.Page) ([]ContestedRun, error) {
+	if scope == storage.AnyScope {
+		return nil, errAnyScope
+	}
+	var out []ContestedRun
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		rows, err := schedules.Find(ctx, tx, scope, storage.Query{
+			Where: []storage.Cond{
+				storage.Eq("is_on_support_hold", true), storage.Eq("hold_reason", string(OwnershipConflict)), storage.Greater("key", p.After),
+			},
+			OrderBy: "key", Limit: pageLimit(p),
+		})
+		if err != nil {
+			return err
+		}
+		keys := make([]string, len(rows))
+		for i, r := range rows {
+			keys[i] = r.Key
+		}
+		known, err := findOwnerships(ctx, tx, map[Scope][]string{scope: keys})
+		out = make([]ContestedRun, len(rows))
+		for i, r := range rows {
+			out[i] = ContestedRun{Key: r.Key, Type: r.Type, ScheduledOn: r.ScheduledOn, Detail: r.HoldDetail}
+			if o := known[statePlace{scope, r.Key}]; o != nil {
+				out[i].Ownership = o.view()
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("automation: OwnershipConflicts: %w", err)
+	}
+	return out, nil
+}
+
+func pageLimit(p notify.Page) int {
+	if p.Limit < 1 || p.Limit > maxSelected {
+		return maxSelected
+	}
+	return p.Limit
+}
+
+// TransferOwnership gives one run to a side, and takes its row out of shadow or
+// puts it there: the way to pick single runs in [StageRunNow], to do what the old
+// scheduler will not do, or to give back what this side should not, and then a series
+// goes on with its next run here. A hold stays
+// until it is released. It is audited.
+//
+// The error wraps [ErrActionRefused] unless the run is Owned by the other side,
+// and, towards this side, where the part is at a stage before StageRunNow; it is
+// storage.ErrNotFound where the guard of scope knows no such key.
+func (s *Scheduler) TransferOwnership(ctx context.Context, scope Scope, key string, to Owner, by By) error {
+	if to != OldScheduler && to != AutomationScheduler {
+		return fmt.Errorf("automation: TransferOwnership: %.40q is no side", string(to))
+	}
+	if scope == storage.AnyScope {
+		return errAnyScope
+	}
+	if err := by.Check(); err != nil {
+		return fmt.Errorf("automation: TransferOwnership: %w", err)
+	}
+	err := s.again(ctx, func(tx storage.Tx) error { return s.transfer(ctx, tx, scope, key, to, by) })
+	if err != nil {
+		return fmt.Errorf("automation: TransferOwnership: %w", err)
+	}
+	return nil
+}
+
+// transfer writes the row of automation_scheduler first, as everybody does.
+func (s *Scheduler) transfer(ctx context.Context, tx storage.Tx, scope Scope, key string, to Owner, by By) error {
+	o, err := ownerships.Get(ctx, tx, scope, key)
+	if err != nil {
+		return err
+	}
+	stages, err := loadStages(ctx, tx, []RolloutPart{o.rolloutPart()})
+	if err != nil {
+		return err
+	}
+	if stage := stages.of(o.rolloutPart()); to == AutomationScheduler && stage < StageRunNow {
+		return fmt.Errorf("%w: its part is at stage %s", ErrActionRefused, stage)
+	}
+	if now := *o; !now.give(to) { // before anything is written: a bound transaction may go on
+		return fmt.Errorf("%w: %s", ErrActionRefused, o.held())
+	}
+	rows, err := schedules.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("key", key)}, Limit: 1})
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if n, ok := s.follow(row, to); ok {
+			n.reason = by.Reason
+			if err := saveMoved(ctx, tx, by.Actor, []*Schedule{row}, []note{n}, nil); err != nil {
+				return err
+			}
+		}
+	}
+	err = audit.Change(ctx, tx, ownerships, scope, key, "GiveTo"+string(to), by, func(o *ownership, _ time.Time) string {
+		if !o.give(to) {
+			return o.held()
+		}
+		return ""
+	})
+	if err != nil {
+		return err
+	}
+	left, err := passedOver(ctx, tx, rows)
+	if err != nil {
+		return err
+	}
+	return s.advance(ctx, tx, left)
+}
+
+// held says who has the run, for a refusal.
+func (o *ownership) held() string { return fmt.Sprintf("it is %s by %s", o.Status, o.Owner) }

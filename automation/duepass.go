@@ -1,0 +1,383 @@
+package automation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/backoff"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
+)
+
+// duePass is what a Poller runs over automation_scheduler.
+func (s *Scheduler) duePass() work.Pass {
+	return work.New(s.store, s.dueSpec("automation", 0, s.registry.ordinaryTypes))
+}
+
+// dueSpec is the due pass over rows of some types, a group of so many at once.
+func (s *Scheduler) dueSpec(name string, group int, types func() []string) work.Spec[Schedule, *decision] {
+	return work.Spec[Schedule, *decision]{
+		Name: name, Table: schedules, Group: group,
+		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: types, Except: s.paused,
+		Handle: s.handle, Settled: s.settled, Dispatch: s.dispatch,
+		Fail: func(now time.Time, r *Schedule, err error) { r.fail(now, err, s.registry.longRunning(r.Type)) },
+		Abandon: func(now time.Time, r *Schedule) {
+			s.registry.leaseLosses.Add(1)
+			r.lose(now, s.registry.longRunning(r.Type))
+		},
+		Release: func(now time.Time, r *Schedule) { r.giveBack(now) },
+	}
+}
+
+// handle decides about a group of rows of one type.
+func (s *Scheduler) handle(ctx context.Context, items []work.Item[Schedule]) ([]*decision, error) {
+	b := s.newBatch(items)
+	b.run(ctx)
+	out := make([]*decision, len(b.tries))
+	for i, t := range b.tries {
+		out[i] = t.settle(ctx, b)
+	}
+	b.writeTraces(ctx)
+	b.end()
+	return out, nil
+}
+
+// step is one named part of the due pass. It looks at the tries that are still
+// under way, and ends those about which it can say the last word.
+type step struct {
+	name string
+	do   func(b *batch, ctx context.Context)
+}
+
+// reminderSteps are what a due reminder goes through (Automation & Reminders,
+// "Execution-time revalidation").
+var reminderSteps = []step{
+	{"decode", (*batch).decode},
+	{"rollout", (*batch).checkRollout},
+	{"settings", (*batch).loadSettings},
+	{"lateness", (*batch).checkLateness},
+	{"overtaken", (*batch).checkOvertaken},
+	{"readings", (*batch).loadReadings},
+	{"revalidate", (*batch).revalidate},
+	{"recipients", (*batch).resolveRecipients},
+	{"policy", (*batch).applyPolicy},
+	{"artifacts", (*batch).makeArtifacts},
+}
+
+// validitySteps say whether a row is still wanted.
+var validitySteps = []step{
+	{"decode", (*batch).decode},
+	{"settings", (*batch).loadSettings},
+	{"readings", (*batch).loadReadings},
+	{"revalidate", (*batch).revalidate},
+}
+
+// hostSteps are what a row of a host's type goes through; its settings are the
+// handler's own business.
+var hostSteps = []step{
+	{"decode", (*batch).decode},
+	{"rollout", (*batch).checkRollout},
+	{"handler", (*batch).askHandler},
+}
+
+// reportSteps are what a run of a report goes through: those of a host's type, and
+// the policy of its own type before the handler.
+var reportSteps = slices.Insert(slices.Clone(hostSteps), len(hostSteps)-1,
+	step{"lateness", (*batch).checkLateness},
+	step{"overtaken", (*batch).checkOvertaken},
+)
+
+// decode reads the row's columns; what cannot be read is put on hold.
+func (b *batch) decode(context.Context) {
+	for _, t := range b.open() {
+		t.due, t.err = t.row.due()
+		t.broken = t.err != nil
+	}
+}
+
+// loadSettings asks for the settings of all rows at once. If that fails they are
+// asked for one by one, so that a bad one fails its own rows only.
+func (b *batch) loadSettings(ctx context.Context) {
+	for scope, bySetting := range b.bySetting() {
+		ids := slices.Collect(maps.Keys(bySetting))
+		if b.loadSome(ctx, scope, ids, bySetting) == nil {
+			continue
+		}
+		for _, id := range ids {
+			err := b.loadSome(ctx, scope, []string{id}, bySetting)
+			for _, t := range bySetting[id] {
+				t.err = err
+			}
+		}
+	}
+}
+
+// bySetting sorts the tries under way.
+func (b *batch) bySetting() map[Scope]map[string][]*try {
+	out := map[Scope]map[string][]*try{}
+	for _, t := range b.open() {
+		of := out[t.row.Scope]
+		if of == nil {
+			of = map[string][]*try{}
+			out[t.row.Scope] = of
+		}
+		of[t.row.Setting] = append(of[t.row.Setting], t)
+	}
+	return out
+}
+
+func (b *batch) loadSome(ctx context.Context, scope Scope, ids []string, bySetting map[string][]*try) error {
+	var loaded []Setting
+	err := work.Guard(func() (err error) {
+		loaded, err = b.s.settings(ctx, scope, ids)
+		return err
+	})
+	for i, setting := range loaded {
+		for _, t := range bySetting[ids[i]] {
+			t.due.Setting = setting
+			if !setting.Active {
+				t.stop = ReminderSettingInactive
+			}
+		}
+	}
+	return err
+}
+
+// checkLateness ends what is not worth its work any more.
+func (b *batch) checkLateness(context.Context) {
+	for _, t := range b.open() {
+		if b.lateness.tooLate(b.now, t.row.ScheduledOn) {
+			t.stop = TooLate
+		}
+	}
+}
+
+// revalidate asks whether the source still wants what the row stands for.
+func (b *batch) revalidate(context.Context) {
+	if b.reminder.Validator == nil {
+		return
+	}
+	b.each(func(t *try) error {
+		v, err := b.reminder.Validator.Validate(t.ctx, t.due)
+		if err != nil {
+			return err
+		}
+		t.validity = v.word()
+		if t.stop = v.why(); t.stop != "" {
+			return nil
+		}
+		return b.compare(t, v)
+	})
+}
+
+// compare ends a row that the source's candidates of now do not ask for, or
+// whose condition they no longer meet, and asks for them.
+func (b *batch) compare(t *try, v Validity) error {
+	plans, err := b.s.plansOf(t.ctx, t.row.Type, t.row.Scope, t.due.Source, v.candidates)
+	if err != nil {
+		return err
+	}
+	p, known, wanted := lookUp(plans, t.row)
+	if wanted {
+		t.due.measured(p)
+		return nil
+	}
+	if len(plans) > 0 {
+		t.stop = InputChanged
+		if known {
+			t.stop = ThresholdNoLongerMet
+		}
+		origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: v.version}
+		t.decision = &decision{plans: readAt(v.version, plans), origin: origin}
+	}
+	return nil
+}
+
+// resolveRecipients asks whom to tell.
+func (b *batch) resolveRecipients(ctx context.Context) {
+	if batch, ok := b.reminder.Recipients.(BatchRecipientProvider); ok {
+		b.resolveTogether(ctx, batch, b.open())
+	} else {
+		b.each(func(t *try) (err error) {
+			t.to, err = b.reminder.Recipients.Recipients(t.ctx, t.due)
+			return err
+		})
+	}
+	for _, t := range b.open() {
+		if t.resolved = len(t.to); t.resolved == 0 {
+			t.stop = NoRecipients
+		}
+	}
+}
+
+// resolveTogether asks for many rows at once, and if that fails row by row.
+func (b *batch) resolveTogether(ctx context.Context, p BatchRecipientProvider, tries []*try) {
+	due := make([]Due, len(tries))
+	for i, t := range tries {
+		due[i] = t.due
+	}
+	var to [][]notify.Recipient
+	err := work.Guard(func() (err error) {
+		to, err = p.RecipientsOf(ctx, due)
+		if err == nil && len(to) != len(due) {
+			err = fmt.Errorf("automation: %d lists of recipients for %d rows", len(to), len(due))
+		}
+		return err
+	})
+	switch {
+	case err == nil:
+		for i, t := range tries {
+			t.to = to[i]
+		}
+	case len(tries) == 1:
+		tries[0].err = err
+	default:
+		for _, t := range tries {
+			b.resolveTogether(ctx, p, []*try{t})
+		}
+	}
+}
+
+// applyPolicy gives the host the last word on recipients and channels.
+func (b *batch) applyPolicy(context.Context) {
+	if b.reminder.Policy == nil {
+		return
+	}
+	b.each(func(t *try) (err error) {
+		t.to, err = b.reminder.Policy.Deliver(t.ctx, t.due, t.to)
+		if err == nil && len(t.to) == 0 {
+			t.stop = SkippedByPolicy
+		}
+		return err
+	})
+}
+
+// askHandler lets the host's handler decide about all rows under way.
+func (b *batch) askHandler(ctx context.Context) {
+	if tries := b.open(); len(tries) > 0 {
+		b.askTogether(ctx, tries)
+	}
+}
+
+// askTogether asks about many rows at once, and if that fails row by row.
+func (b *batch) askTogether(ctx context.Context, tries []*try) {
+	due := make([]Due, len(tries))
+	for i, t := range tries {
+		due[i] = t.due
+	}
+	if len(tries) == 1 {
+		ctx = tries[0].ctx
+	}
+	var outcomes []Outcome
+	err := work.Guard(func() (err error) {
+		outcomes, err = b.handler.Handle(ctx, due)
+		if err == nil && len(outcomes) != len(due) {
+			err = fmt.Errorf("automation: the handler of %s gave %d outcomes for %d rows", tries[0].row.Type, len(outcomes), len(due))
+		}
+		return err
+	})
+	switch {
+	case err == nil:
+		for i, t := range tries {
+			t.take(ctx, b.s, outcomes[i])
+		}
+	case len(tries) == 1:
+		tries[0].err = err
+	default:
+		for _, t := range tries {
+			b.askTogether(ctx, []*try{t})
+		}
+	}
+}
+
+// take checks an outcome and makes it the try's. What would be refused later is
+// refused here, as a failure of this row.
+func (t *try) take(ctx context.Context, s *Scheduler, o Outcome) {
+	if t.err = o.Err; t.err != nil {
+		return
+	}
+	plans, err := s.plans(ctx, o.Candidates)
+	if err != nil {
+		t.err = err
+		return
+	}
+	t.stop, t.result, t.done = o.Deactivate, o.Result, o.Deactivate == ""
+	if !o.Artifacts.empty() {
+		if t.row.AutomationType == TypeReportSubscription {
+			o.Artifacts.AutomationJobs = append(o.Artifacts.AutomationJobs, t.mirror())
+		}
+		t.decision = &decision{plans: plans, artifacts: o.Artifacts}
+	}
+}
+
+// Long-running types go on once a day after the usual steps, so many times.
+const (
+	dailyRetry   = 24 * time.Hour
+	dailyRetries = 7
+)
+
+// fail records a failed try: the next one after 5 minutes, 15 minutes and an
+// hour, then Failed and on hold (Automation & Reminders, "Processing"). The
+// stored row is Processing, whatever a handler made of this copy.
+func (r *Schedule) fail(now time.Time, err error, longRunning bool) {
+	r.Diagnostics = storable(err.Error())
+	r.ReasonCode = HandlerFailed
+	if isPanic(err) {
+		r.ReasonCode = HandlerPanicked
+	}
+	r.Status = StatusProcessing
+	if isPermanent(err) {
+		r.RetryCount++
+		r.giveUp(now, PermanentFailure)
+		return
+	}
+	r.retry(now, longRunning)
+}
+
+// lose records that the lease ran out in somebody else's hands.
+func (r *Schedule) lose(now time.Time, longRunning bool) {
+	r.LeaseLossCount++
+	r.ReasonCode = LeaseExpired
+	r.retry(now, longRunning)
+}
+
+// undecodable gives up on a row that this version cannot read.
+func (r *Schedule) undecodable(now time.Time, err error) {
+	r.Diagnostics = storable(err.Error())
+	r.ReasonCode = Undecodable
+	r.giveUp(now, Undecodable)
+}
+
+func (r *Schedule) retry(now time.Time, longRunning bool) {
+	r.RetryCount++
+	wait, more := retryAfter(r.Key, r.RetryCount, longRunning)
+	if !more {
+		r.giveUp(now, RetriesExhausted)
+		return
+	}
+	r.NextRetryOn = now.Add(wait)
+	r.to(now, StatusPending)
+}
+
+func (r *Schedule) giveUp(now time.Time, why Reason) {
+	r.to(now, StatusFailed)
+	r.hold(why, r.Diagnostics)
+}
+
+func retryAfter(key string, failures int, longRunning bool) (time.Duration, bool) {
+	wait, more := backoff.After(key, failures)
+	if more || !longRunning {
+		return wait, more
+	}
+	_, usual := backoff.After(key, failures-dailyRetries)
+	return dailyRetry, usual
+}
+
+func isPanic(err error) bool {
+	var p *work.PanicError
+	return errors.As(err, &p)
+}

@@ -1,0 +1,460 @@
+package automation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Cause says why a row does not exist, or does not run any more.
+type Cause string
+
+// The causes, in the order in which they are looked for.
+const (
+	// CauseExists: there are open rows; Findings has their keys, Explain the rest.
+	CauseExists Cause = "Exists"
+	// CauseNoSuchType: no type that is registered in this process serves the
+	// setting, by its name, by a candidate of its provider or by a [SettingLister].
+	// Ask a process that registers it.
+	CauseNoSuchType Cause = "NoSuchType"
+	// CauseNoProvider: the type has no [TriggerProvider], so rows exist only if the
+	// host ensures them itself.
+	CauseNoProvider Cause = "NoProvider"
+	// CauseSettingOff: the [SettingsSource] says that the setting is off or gone.
+	// Switch it on and tell of the source's event again.
+	CauseSettingOff Cause = "SettingOff"
+	// CauseProviderFailed: the [TriggerProvider] returned an error or panicked, and
+	// does so for every event of the source.
+	CauseProviderFailed Cause = "ProviderFailed"
+	// CauseProviderGaveNone: the provider has no candidate of this setting for the
+	// source: it is not active, not in the audience, has no date.
+	CauseProviderGaveNone Cause = "ProviderGaveNone"
+	// CauseZoneUnknown: a candidate has no zone, or one that is not in the IANA
+	// data of this machine. Like CandidateRefused it keeps every row of the event
+	// from being made.
+	CauseZoneUnknown Cause = "ZoneUnknown"
+	// CauseCandidateRefused: a candidate cannot be stored; Detail has its
+	// [CandidateError].
+	CauseCandidateRefused Cause = "CandidateRefused"
+	// CauseEnded: the row exists and has ended, for its Reason. Completed ones are
+	// never done again unless support asks for it; see [Scheduler.Rerun].
+	CauseEnded Cause = "Ended"
+	// CauseThresholdNotMet: the condition of the candidate is not met at present.
+	CauseThresholdNotMet Cause = "ThresholdNotMet"
+	// CauseTimeSkipped: the local time does not exist on that day, and the policy is
+	// GapSkip.
+	CauseTimeSkipped Cause = "TimeSkipped"
+	// CauseOffsetPassed: the moment lies further back than the type's CatchUp.
+	CauseOffsetPassed Cause = "OffsetPassed"
+	// CauseSeriesEnded: the cadence of a recurring candidate has no occurrence left.
+	CauseSeriesEnded Cause = "SeriesEnded"
+	// CauseNoRecipients: it would be made, and end without a delivery, since the
+	// [RecipientProvider] names nobody at present.
+	CauseNoRecipients Cause = "NoRecipients"
+	// CauseNotAskedYet: everything says that it should exist. The event that asks
+	// for it was never handled; tell of it, or let reconciliation find it.
+	CauseNotAskedYet Cause = "NotAskedYet"
+)
+
+// Finding is what is known about one row that exists or could.
+type Finding struct {
+	Key         string // empty if no key can be built
+	Cause       Cause
+	ScheduledOn time.Time // zero if it is not known
+	Status      string    // of a row that exists
+	Reason      Reason    // of a row that has ended or is on hold
+	Detail      string    // for people
+}
+
+// Absence says why no row exists for a setting and a source. String tells it to
+// people.
+type Absence struct {
+	Scope   Scope
+	Setting string
+	Source  Source
+	// Cause is the one of the first finding, or else says why there is none.
+	Cause  Cause
+	Detail string // for people; may be empty
+	// LastEvent is the event of the source that was handled last, "{type} {id}";
+	// empty: none ever was.
+	LastEvent string
+	// Findings are about single rows, those that are nearest to running first.
+	Findings []Finding
+}
+
+// String is a text of several lines.
+func (a Absence) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s for %s %s: %s", a.Setting, a.Source.Type, a.Source.ID, a.Cause)
+	if a.Detail != "" {
+		fmt.Fprintf(&b, ": %s", a.Detail)
+	}
+	for _, f := range a.Findings {
+		fmt.Fprintf(&b, "\n  %s", f)
+	}
+	if a.LastEvent == "" {
+		b.WriteString("\n  no event of the source was ever handled")
+	} else {
+		fmt.Fprintf(&b, "\n  last event of the source: %s", a.LastEvent)
+	}
+	return b.String()
+}
+
+// String is a line of text.
+func (f Finding) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", f.Key, f.Cause)
+	if f.Status != "" {
+		fmt.Fprintf(&b, ", %s", f.Status)
+	}
+	if f.Reason != "" {
+		fmt.Fprintf(&b, ", %s", f.Reason)
+	}
+	if !f.ScheduledOn.IsZero() {
+		fmt.Fprintf(&b, ", for %s", stampText(f.ScheduledOn))
+	}
+	if f.Detail != "" {
+		fmt.Fprintf(&b, " (%s)", f.Detail)
+	}
+	return b.String()
+}
+
+// ExplainEvent is the Type of the event with which [Scheduler.ExplainMissing]
+// asks a [TriggerProvider] (and its [SettingLister]) what a source should be
+// reminded of now, whatever events it listens to. The event has a Scope and a
+// Source, and neither ID nor Version nor Data. Nothing is written for it.
+const ExplainEvent = "belfry.explain"
+
+// maxFindings bounds the open rows that ExplainMissing names.
+const maxFindings = 100
+
+// ExplainMissing says why no row exists of a setting for a source: it looks for
+// open rows, asks the setting and the type's provider, builds the candidates'
+// keys as an event would, and looks those up. Providers are asked outside of any
+// transaction of its own, recipients as at the moment when the row would be due.
+// It writes nothing. The error is for what could not be read.
+func (s *Scheduler) ExplainMissing(ctx context.Context, scope Scope, setting string, source Source) (Absence, error) {
+	a := Absence{Scope: scope, Setting: setting, Source: source}
+	if scope == storage.AnyScope {
+		return a, errAnyScope
+	}
+	if setting == "" {
+		return a, errors.New("automation: ExplainMissing: no setting")
+	}
+	if _, err := keys.Join(source.Type, source.ID); err != nil {
+		return a, fmt.Errorf("automation: ExplainMissing: Source: %w", err)
+	}
+	if err := s.inTx(ctx, func(tx storage.Tx) error { return a.read(ctx, tx) }); err != nil {
+		return a, fmt.Errorf("automation: ExplainMissing: %w", err)
+	}
+	if len(a.Findings) == 0 {
+		if err := s.explainAbsence(within(ctx, s.tx), &a); err != nil {
+			return a, fmt.Errorf("automation: ExplainMissing: %w", err)
+		}
+	}
+	if len(a.Findings) > 0 {
+		a.Cause = a.Findings[0].Cause
+	}
+	return a, nil
+}
+
+// read finds the open rows, and how far the events of the source have come.
+func (a *Absence) read(ctx context.Context, tx storage.Tx) error {
+	a.Findings, a.LastEvent = nil, ""
+	key, _ := keys.Join(a.Source.Type, a.Source.ID) // was checked
+	state, err := sources.Get(ctx, tx, a.Scope, key)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+	case err != nil:
+		return err
+	default:
+		a.LastEvent = strings.TrimSpace(state.EventType + " " + state.EventID)
+	}
+	rows, err := schedules.Find(ctx, tx, a.Scope, storage.Query{Where: []storage.Cond{
+		storage.Eq("setting", a.Setting), storage.Eq("source_type", a.Source.Type), storage.Eq("source", a.Source.ID), open(),
+	}, Limit: maxFindings})
+	for _, row := range rows {
+		a.Findings = append(a.Findings, row.finding(CauseExists))
+	}
+	return err
+}
+
+func (r *Schedule) finding(why Cause) Finding {
+	f := Finding{Key: r.Key, Cause: why, ScheduledOn: r.ScheduledOn, Status: r.Status, Reason: r.ReasonCode}
+	if r.IsOnSupportHold {
+		f.Reason = r.HoldReason
+	}
+	return f
+}
+
+// explainAbsence asks setting and provider.
+func (s *Scheduler) explainAbsence(ctx context.Context, a *Absence) error {
+	name := s.servedBy(ctx, a)
+	if a.Cause != "" {
+		return nil
+	}
+	settings, err := s.settings(ctx, a.Scope, []string{a.Setting})
+	if err != nil {
+		return err
+	}
+	if !settings[0].Active {
+		a.Cause = CauseSettingOff
+		return nil
+	}
+	plans := s.planMissing(ctx, a, name)
+	if a.Cause != "" {
+		return nil
+	}
+	return s.explainPlans(ctx, a, plans)
+}
+
+// explainPlans says of each row that should exist why it does not.
+func (s *Scheduler) explainPlans(ctx context.Context, a *Absence, plans []plan) error {
+	late, stored := map[int]bool{}, map[string]*Schedule{}
+	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+		if plans, err = s.foresee(ctx, tx, plans); err != nil {
+			return err
+		}
+		if plans, err = foreseeSeries(ctx, tx, s.now(), plans); err != nil {
+			return err
+		}
+		places := map[string]int{}
+		for i, p := range plans {
+			places[p.want.Key] = i
+		}
+		if late, err = passed(ctx, tx, s.now(), plans); err != nil {
+			return err
+		}
+		rows, err := findKeys(ctx, tx, a.Scope, places)
+		for _, row := range rows {
+			stored[row.Key] = row
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, p := range plans {
+		a.Findings = append(a.Findings, s.findMissing(ctx, p, stored[p.want.Key], late[i]))
+	}
+	slices.SortStableFunc(a.Findings, func(x, y Finding) int { return cmp.Compare(nearness(x.Cause), nearness(y.Cause)) })
+	return nil
+}
+
+// foresee gives plans of conditions the rows that they would ask for after the
+// readings that they have, and records none.
+func (s *Scheduler) foresee(ctx context.Context, tx storage.Tx, plans []plan) ([]plan, error) {
+	out := slices.Clone(plans)
+	for i, p := range out {
+		if p.condition == nil {
+			continue
+		}
+		place, state := p.condition.place(), p.state()
+		stored, err := thresholdStates.Get(ctx, tx, place.scope, place.key)
+		switch {
+		case err == nil:
+			decideReading(stored, state)
+			state = stored
+		case !errors.Is(err, storage.ErrNotFound):
+			return nil, err
+		}
+		if out[i], err = p.fire(state, s.now()); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// nearness orders findings: what could run soonest comes first.
+func nearness(c Cause) int {
+	return slices.Index([]Cause{CauseExists, CauseNotAskedYet, CauseNoRecipients, CauseEnded, CauseThresholdNotMet, CauseOffsetPassed, CauseTimeSkipped, CauseSeriesEnded}, c)
+}
+
+// findMissing says why the row of one plan is missing.
+func (s *Scheduler) findMissing(ctx context.Context, p plan, row *Schedule, late bool) Finding {
+	f := Finding{Key: p.want.Key, ScheduledOn: p.want.ScheduledOn}
+	switch {
+	case row != nil && (row.IsOpen() || row.IsOnSupportHold):
+		return row.finding(CauseExists) // made meanwhile, or for another setting
+	case p.ended:
+		f.Key, f.Cause, f.ScheduledOn = "", CauseSeriesEnded, time.Time{}
+		return f
+	case p.unmet:
+		f.Cause, f.ScheduledOn = CauseThresholdNotMet, time.Time{}
+		return f
+	case row != nil:
+		return row.finding(CauseEnded)
+	case p.skipped:
+		f.Cause = CauseTimeSkipped
+		return f
+	case late:
+		f.Cause = CauseOffsetPassed
+		return f
+	}
+	f.Cause, f.Detail = CauseNotAskedYet, ""
+	want := p.want
+	t := s.tryOut(ctx, &want)
+	switch {
+	case t.stop == NoRecipients:
+		f.Cause = CauseNoRecipients
+	case t.err != nil:
+		f.Detail = fmt.Sprintf("the step %q would fail: %s", t.at, storable(t.err.Error()))
+	case t.stop != "":
+		f.Detail = fmt.Sprintf("it would end as Deactivated, %s", t.stop)
+	}
+	return f
+}
+
+// tryOut takes a row through the steps of the due pass, and writes nothing.
+func (s *Scheduler) tryOut(ctx context.Context, row *Schedule) *try {
+	b := s.newBatch([]work.Item[Schedule]{{Row: row, Ctx: ctx}})
+	b.tx = s.tx
+	b.run(ctx)
+	return b.tries[0]
+}
+
+// servedBy finds the reminder type that serves the setting of a: the one of that
+// name, or the first whose provider speaks for it. It sets the cause if none does.
+func (s *Scheduler) servedBy(ctx context.Context, a *Absence) string {
+	if _, ok := s.registry.handler(a.Setting); ok {
+		a.Cause, a.Detail = CauseNoProvider, "it is a type of the host's own"
+		return ""
+	}
+	if t, ok := s.registry.reminder(a.Setting); ok {
+		if t.Triggers == nil {
+			a.Cause = CauseNoProvider
+		}
+		return a.Setting
+	}
+	for _, name := range slices.Sorted(slices.Values(s.registry.types())) {
+		if t, ok := s.registry.reminder(name); ok && t.Triggers != nil && a.spokenFor(ctx, t) {
+			return name
+		}
+	}
+	a.Cause = CauseNoSuchType
+	return ""
+}
+
+// event asks a provider about the source of a.
+func (a *Absence) event() Event { return Event{Scope: a.Scope, Type: ExplainEvent, Source: a.Source} }
+
+// spokenFor reports whether the provider of t speaks for the setting of a. One
+// that fails does not.
+func (a *Absence) spokenFor(ctx context.Context, t ReminderType) bool {
+	spoken := false
+	_ = work.Guard(func() error {
+		if lister, ok := t.Triggers.(SettingLister); ok {
+			settings, err := lister.Settings(ctx, a.event())
+			if spoken = slices.Contains(settings, a.Setting); err != nil || spoken {
+				return err
+			}
+		}
+		candidates, err := t.Triggers.Candidates(ctx, a.event())
+		spoken = slices.ContainsFunc(candidates, func(c Candidate) bool { return c.Setting == a.Setting })
+		return err
+	})
+	return spoken
+}
+
+// planMissing is what the provider of a type wants for the setting of a. It sets
+// the cause if that is nothing, or cannot be.
+func (s *Scheduler) planMissing(ctx context.Context, a *Absence, name string) []plan {
+	t, _ := s.registry.reminder(name)
+	var candidates []Candidate
+	err := work.Guard(func() (err error) {
+		candidates, err = t.Triggers.Candidates(ctx, a.event())
+		return err
+	})
+	if err != nil {
+		a.Cause, a.Detail = CauseProviderFailed, storable(err.Error())
+		return nil
+	}
+	plans, err := s.plansOf(ctx, name, a.Scope, a.Source, candidates)
+	if err != nil {
+		a.refuse(err)
+		return nil
+	}
+	plans = slices.DeleteFunc(plans, func(p plan) bool { return p.want.Setting != a.Setting })
+	if len(plans) == 0 {
+		a.Cause = CauseProviderGaveNone
+		if len(candidates) > 0 {
+			a.Detail = fmt.Sprintf("it gave %d of other settings", len(candidates))
+		}
+	}
+	return plans
+}
+
+// refuse says what is wrong with a candidate.
+func (a *Absence) refuse(err error) {
+	a.Cause, a.Detail = CauseCandidateRefused, storable(err.Error())
+	var refused *CandidateError
+	if errors.As(err, &refused) && refused.Field == "Zone" {
+		a.Cause = CauseZoneUnknown
+	}
+}
+
+// missingSeries lists active series whose current occurrence has come and has no
+// row that could run: nothing of them would ever happen again. There are none
+// unless a process of a version without series settled such a row, somebody
+// wrote to the tables, the cadence cannot be read, or an occurrence was made in shadow
+// while its part moved on. To ensure the candidate
+// again repairs it. It looks at the longest waiting ones, at most so many times
+// limit as missingSpan says.
+func missingSeries(ctx context.Context, tx storage.Tx, now time.Time, limit int) ([]*series, error) {
+	var out []*series
+	var after *storage.Position
+	for range missingSpan {
+		page, err := seriesTable.Find(ctx, tx, storage.AnyScope, storage.Query{
+			Where: []storage.Cond{storage.Eq("active", true), storage.AtMost("next_on", now)}, OrderBy: "next_on", Limit: limit, After: after,
+		})
+		if err != nil || len(page) == 0 {
+			return out, err
+		}
+		rows, err := occurrencesOf(ctx, tx, page)
+		if err != nil {
+			return nil, err
+		}
+		stuck, err := stuckAmong(ctx, tx, page, rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, stuck[:min(len(stuck), limit-len(out))]...)
+		last := page[len(page)-1]
+		if len(page) < limit || len(out) == limit {
+			return out, nil
+		}
+		after = &storage.Position{Value: last.NextOn, ID: last.ID}
+	}
+	return out, nil
+}
+
+// stuckAmong are the series without a row that could run. Those in shadow wait for
+// a move, unless their part is past the old scheduler.
+func stuckAmong(ctx context.Context, tx storage.Tx, page []*series, rows map[int64]*Schedule) (out []*series, err error) {
+	awake, err := passedOver(ctx, tx, slices.Collect(maps.Values(rows)))
+	for _, d := range page {
+		switch row := rows[d.ID]; {
+		case row == nil:
+			out = append(out, d)
+		case row.inShadow():
+			if slices.ContainsFunc(awake, func(g gone) bool { return g.scope == d.Scope && g.series == d.Key }) {
+				out = append(out, d)
+			}
+		case !runs(row):
+			out = append(out, d)
+		}
+	}
+	return out, err
+}
+
+// missingSpan is how many pages of late series missingSeries looks at.
+const missingSpan = 3
