@@ -1,9 +1,14 @@
 package notify
 
 import (
+	"errors"
+	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/internal/storable"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -60,4 +65,215 @@ func Schemas() []*storage.Schema {
 		&pauses.Schema, &preferences.Schema, &frequencies.Schema, &rateBuckets.Schema, &rateReservations.Schema, &hashKeys.Schema,
 		&deliveryEvents.Schema, &messageReceipts.Schema, &deliveryFacts.Schema, &suppressions.Schema,
 	}
+}
+
+// The states of rows, as they are stored. Jobs, messaging jobs, schedules and
+// messages each have some of them; see the tables in the documentation.
+const (
+	StatusCreated        = "Created"
+	StatusReady          = "Ready"
+	StatusProcessing     = "Processing"
+	StatusDispatched     = "Dispatched"
+	StatusGenerating     = "Generating"
+	StatusGenerated      = "Generated"
+	StatusSkipped        = "Skipped"
+	StatusFailed         = "Failed"
+	StatusRetryReady     = "RetryReady"
+	StatusSending        = "Sending"
+	StatusOutcomeUnknown = "OutcomeUnknown"
+	StatusSentToProvider = "SentToProvider"
+	StatusDelivered      = "Delivered"
+	StatusOpened         = "Opened"
+	StatusFailedFinal    = "FailedFinal"
+	StatusCancelled      = "Cancelled"
+	StatusUnseen         = "Unseen"
+	StatusSeen           = "Seen"
+	StatusRead           = "Read"
+	StatusArchived       = "Archived"
+	StatusPaused         = "Paused"
+	StatusStopped        = "Stopped"
+	StatusWaiting        = "Waiting"
+	StatusMatched        = "Matched"
+	StatusOrphan         = "Orphan"
+	StatusActive         = "Active"
+	StatusLifted         = "Lifted"
+)
+
+var scheduleStates = states.Machine{
+	Name:  string(ArtifactNotificationScheduler),
+	Start: []string{StatusReady},
+	Edges: []states.Edge{
+		{From: StatusReady, To: StatusProcessing, Event: "claimed when due"},
+		{From: StatusProcessing, To: StatusDispatched, Event: "the artifact is ready, or was before"},
+		{From: StatusProcessing, To: StatusSkipped, Event: "the type is not seeded, is switched off, or has no subscribers"},
+		{From: StatusProcessing, To: StatusReady, Event: "failed, lease lost, or given back at shutdown"},
+		{From: StatusProcessing, To: StatusFailed, Event: "failed for the fourth time: support hold"},
+		{From: StatusFailed, To: StatusReady, Event: "released by support"},
+		{From: StatusReady, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusProcessing, To: StatusCancelled, Event: "cancelled: what its worker decides is dropped"},
+		{From: StatusFailed, To: StatusCancelled, Event: "cancelled"},
+	},
+	Terminal: []string{StatusDispatched, StatusSkipped, StatusFailed, StatusCancelled},
+}
+
+var jobStates = states.Machine{
+	Name:  string(ArtifactNotificationJob),
+	Start: []string{StatusCreated},
+	Edges: []states.Edge{
+		{From: StatusCreated, To: StatusReady, Event: "its schedule was dispatched"},
+		{From: StatusCreated, To: StatusSkipped, Event: "its schedule was skipped"},
+		{From: StatusReady, To: StatusGenerating, Event: "claimed"},
+		{From: StatusGenerating, To: StatusGenerated, Event: "messages exist"},
+		{From: StatusGenerating, To: StatusSkipped, Event: "nobody to notify"},
+		{From: StatusGenerating, To: StatusReady, Event: "failed, lease lost, or given back at shutdown"},
+		{From: StatusGenerating, To: StatusFailed, Event: "failed for good or for the fourth time: support hold"},
+		{From: StatusFailed, To: StatusReady, Event: "released by support"},
+		{From: StatusCreated, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusReady, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusGenerating, To: StatusCancelled, Event: "cancelled: what its worker has made is dropped"},
+		{From: StatusFailed, To: StatusCancelled, Event: "cancelled"},
+	},
+	Terminal: []string{StatusGenerated, StatusSkipped, StatusFailed, StatusCancelled},
+}
+
+var messagingStates = states.Machine{
+	Name:  string(ArtifactMessagingJob),
+	Start: []string{StatusCreated},
+	Edges: []states.Edge{
+		{From: StatusCreated, To: StatusReady, Event: "its schedule was dispatched"},
+		{From: StatusCreated, To: StatusSkipped, Event: "its schedule was skipped"},
+		{From: StatusReady, To: StatusGenerating, Event: "claimed for a chunk"},
+		{From: StatusGenerating, To: StatusReady, Event: "a chunk is done, or failed, its lease is lost, or it is given back at shutdown"},
+		{From: StatusGenerating, To: StatusGenerated, Event: "the last chunk is done"},
+		{From: StatusGenerating, To: StatusSkipped, Event: "nobody to notify"},
+		{From: StatusGenerating, To: StatusStopped, Event: "the payload is not compatible, or its messages stand for something else: support hold"},
+		{From: StatusGenerating, To: StatusFailed, Event: "failed for good or for the fourth time: support hold"},
+		{From: StatusCreated, To: StatusPaused, Event: "paused before its schedule is due"},
+		{From: StatusReady, To: StatusPaused, Event: "paused"},
+		{From: StatusGenerating, To: StatusPaused, Event: "paused: the chunk under way is dropped"},
+		{From: StatusPaused, To: StatusCreated, Event: "resumed before its schedule is due"},
+		{From: StatusPaused, To: StatusReady, Event: "resumed"},
+		{From: StatusPaused, To: StatusSkipped, Event: "its schedule was skipped"},
+		{From: StatusFailed, To: StatusReady, Event: "released by support"},
+		{From: StatusStopped, To: StatusReady, Event: "released by support"},
+		{From: StatusCreated, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusReady, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusGenerating, To: StatusCancelled, Event: "cancelled: the chunk under way is dropped"},
+		{From: StatusPaused, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusFailed, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusStopped, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusGenerated, To: StatusCancelled, Event: "cancelled while messages wait to be sent"},
+		{From: StatusCancelled, To: StatusGenerating, Event: "taken over from a cancellation whose worker died; goes back at once"},
+	},
+	Terminal: []string{StatusGenerated, StatusSkipped, StatusStopped, StatusFailed, StatusCancelled},
+}
+
+var userStates = states.Machine{
+	Name:  string(ArtifactUserMessage),
+	Start: []string{StatusUnseen},
+	Edges: []states.Edge{
+		{From: StatusUnseen, To: StatusSeen, Event: "listed to the user"},
+		{From: StatusUnseen, To: StatusRead, Event: "opened"},
+		{From: StatusSeen, To: StatusRead, Event: "opened"},
+		{From: StatusUnseen, To: StatusArchived, Event: "put away"},
+		{From: StatusSeen, To: StatusArchived, Event: "put away"},
+		{From: StatusRead, To: StatusArchived, Event: "put away"},
+	},
+	Terminal: []string{StatusArchived},
+}
+
+var outgoingStates = states.Machine{
+	Name:  string(ArtifactOutgoingMessage),
+	Start: []string{StatusCreated, StatusSkipped},
+	Edges: slices.Concat([]states.Edge{
+		{From: StatusCreated, To: StatusSending, Event: "claimed when due"},
+		{From: StatusRetryReady, To: StatusSending, Event: "claimed when due"},
+		{From: StatusSending, To: StatusSentToProvider, Event: "the provider accepted"},
+		{From: StatusSending, To: StatusRetryReady, Event: "definitely not accepted; deferred; or the call never started"},
+		{From: StatusSending, To: StatusFailedFinal, Event: "refused for good or for the fourth time"},
+		{From: StatusSending, To: StatusSkipped, Event: "no longer wanted"},
+		{From: StatusSending, To: StatusOutcomeUnknown, Event: "the call's outcome is unknown, or its worker died"},
+		{From: StatusOutcomeUnknown, To: StatusSending, Event: "taken over from a resolver that died; goes back at once"},
+		{From: StatusOutcomeUnknown, To: StatusSentToProvider, Event: "status look-up, AssumeSent, a person's decision, or the call's late answer"},
+		{From: StatusOutcomeUnknown, To: StatusRetryReady, Event: "definitely absent, idempotent repeat, Resend, a person's decision, or a late refusal"},
+		{From: StatusOutcomeUnknown, To: StatusFailedFinal, Event: "absent after the fourth try, or a late refusal for good"},
+		{From: StatusCreated, To: StatusCancelled, Event: "it or its campaign was cancelled"},
+		{From: StatusRetryReady, To: StatusCancelled, Event: "it or its campaign was cancelled"},
+		{From: StatusSending, To: StatusCancelled, Event: "cancelled before its call has begun"},
+		{From: StatusRetryReady, To: StatusSentToProvider, Event: "a call's late answer"},
+		{From: StatusRetryReady, To: StatusFailedFinal, Event: "a call's late refusal for good"},
+		{From: StatusSentToProvider, To: StatusFailedFinal, Event: "a late refusal of what was assumed sent"},
+	},
+		callbacks(StatusCreated, StatusSentToProvider, StatusFailedFinal, StatusDelivered, StatusOpened),
+		callbacks(StatusRetryReady, StatusSentToProvider, StatusFailedFinal, StatusDelivered, StatusOpened),
+		callbacks(StatusSending, StatusSentToProvider, StatusFailedFinal, StatusDelivered, StatusOpened),
+		callbacks(StatusOutcomeUnknown, StatusSentToProvider, StatusFailedFinal, StatusDelivered, StatusOpened),
+		callbacks(StatusSentToProvider, StatusFailedFinal, StatusDelivered, StatusOpened),
+		callbacks(StatusFailedFinal, StatusDelivered, StatusOpened),
+		callbacks(StatusSkipped, StatusDelivered, StatusOpened),
+		callbacks(StatusCancelled, StatusDelivered, StatusOpened),
+		callbacks(StatusDelivered, StatusOpened),
+	),
+	Terminal: []string{StatusDelivered, StatusOpened, StatusFailedFinal, StatusSkipped, StatusCancelled},
+}
+
+// callbacks are the ways up that a provider's report takes a message.
+func callbacks(from string, to ...string) (edges []states.Edge) {
+	for _, s := range to {
+		edges = append(edges, states.Edge{From: from, To: s, Event: "the provider's callback says so"})
+	}
+	return edges
+}
+
+var eventStates = states.Machine{
+	Name:  "Delivery event",
+	Start: []string{StatusMatched, StatusWaiting},
+	Edges: []states.Edge{
+		{From: StatusWaiting, To: StatusMatched, Event: "its message is found"},
+		{From: StatusWaiting, To: StatusOrphan, Event: "no message after the fourth look"},
+	},
+	Terminal: []string{StatusMatched, StatusOrphan},
+}
+
+var suppressionStates = states.Machine{
+	Name:  "Suppression",
+	Start: []string{StatusActive},
+	Edges: []states.Edge{
+		{From: StatusActive, To: StatusLifted, Event: "lifted by a person"},
+		{From: StatusLifted, To: StatusActive, Event: "the provider reports it anew, or a person suppresses it"},
+	},
+	Terminal: []string{StatusActive},
+}
+
+// failed counts a failure and says when to try again, or false if that was the
+// last try.
+func (t *Tries) failed(now time.Time, key, reason string) (next time.Time, ok bool) {
+	t.RetryCount++
+	t.ReasonCode = reason
+	wait, ok := backoff.After(key, t.RetryCount)
+	if !ok {
+		t.NextRetryOn = time.Time{}
+		return time.Time{}, false
+	}
+	t.NextRetryOn = storage.Time(now.Add(wait))
+	return t.NextRetryOn, true
+}
+
+// put sets the hold; the caller clears DueOn.
+func (h *SupportHold) put(reason string) { h.IsOnSupportHold, h.HoldReason = true, reason }
+
+// forGood reports errors that another try would meet again.
+func forGood(err error) bool {
+	var e *SendError
+	var part *keys.PartError
+	return errors.Is(err, ErrContent) || errors.As(err, &part) || errors.As(err, &e) && e.Class == ClassPermanent
+}
+
+// reasonOf is the code that an error is remembered by; its text may be personal.
+func reasonOf(err error, other string) string {
+	var e *SendError
+	if errors.As(err, &e) && e.Code != "" {
+		return storable.Code(e.Code)
+	}
+	return other
 }

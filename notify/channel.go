@@ -2,8 +2,16 @@ package notify
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
 	"strings"
+	"syscall"
 	"time"
+
+	"github.com/belfry-go/belfry/internal/work"
 )
 
 // Channel is one transport to one provider.
@@ -97,4 +105,156 @@ func (c channelFunc) Send(ctx context.Context, m Message) (Receipt, error) { ret
 func Method(channelKey string) string {
 	method, _, _ := strings.Cut(channelKey, ":")
 	return method
+}
+
+// Message is what a [Channel] sends: finished parts for one recipient. A
+// channel adds nothing to them but what its transport needs.
+type Message struct {
+	// ID is random, stable over all attempts, and never a sequence, so it may be
+	// shown to providers. It is the idempotency key and the file name, where a
+	// channel has one.
+	ID string
+	// Channel is the key of the channel that was asked for.
+	Channel string
+	// To is the normalised address, Name the recipient's display name.
+	To, Name string
+	// Subject has no line breaks. Any part may be empty.
+	Subject, Text, HTML string
+	// Locale is the BCP 47 tag of the parts, if it is known.
+	Locale string
+	// Attempt counts the provider calls for this message, this one included: 1
+	// is the first.
+	Attempt int
+	// On is the store's time at which this attempt began: the Date of a mail.
+	On time.Time
+	// Template is set where the provider holds the text itself. A channel that cannot
+	// use it refuses the message with a Permanent error.
+	Template ProviderTemplate
+	// Metadata may be passed on to the provider, which gives it back in webhooks.
+	Metadata map[string]string
+	// Attachments are files and inline pictures, loaded for this call. A channel
+	// that cannot send them refuses the message with a Permanent error.
+	Attachments []Attachment
+	// UnsubscribeURL takes one-click unsubscribes (RFC 8058); empty: there is none.
+	// Mail channels put it into the headers.
+	UnsubscribeURL string
+}
+
+// ProviderTemplate names a text that the provider holds, as WhatsApp requires.
+// The zero value is none.
+type ProviderTemplate struct {
+	Name   string   `json:"name,omitempty"`
+	Params []string `json:"params,omitempty"` // in the order of the template's placeholders
+}
+
+// Receipt is the provider's acceptance of a message.
+type Receipt struct {
+	// ID is the provider's id of the message; empty where there is none.
+	ID string
+}
+
+// SendClass says what an error of a provider call means for the message.
+type SendClass string
+
+// The classes of send errors; see [Channel].
+const (
+	ClassPermanent SendClass = "Permanent" // refused for good: FailedFinal
+	ClassTransient SendClass = "Transient" // definitely not accepted: tried again
+	ClassUnknown   SendClass = "Unknown"   // perhaps accepted: in doubt
+)
+
+// SendError is an error of a provider call with its class. Channels make one
+// with [Permanent], [Transient] or [Unknown].
+type SendError struct {
+	Class SendClass
+	// Code is the provider's short code, such as "550" or "throttled". It is
+	// stored and logged, so it never holds an address or other personal data.
+	Code string
+	// RetryAfter is how long the provider asks to wait; zero means it does not
+	// say. The usual back-off is the least in any case, a day the most.
+	RetryAfter time.Duration
+	// Err is the cause, which is neither stored nor logged. It may be nil.
+	Err error
+}
+
+func (e *SendError) Error() string {
+	text := fmt.Sprintf("notify: %s send error", e.Class)
+	if e.Code != "" {
+		text += " " + e.Code
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *SendError) Unwrap() error { return e.Err }
+
+// Permanent says that the provider refused the message and would refuse it
+// again: a bad address, a blocked sender. cause may be nil.
+func Permanent(code string, cause error) *SendError {
+	return &SendError{Class: ClassPermanent, Code: code, Err: cause}
+}
+
+// Transient says that the message was definitely not accepted and may be tried
+// again, not before retryAfter has passed if that is set. cause may be nil.
+func Transient(code string, retryAfter time.Duration, cause error) *SendError {
+	return &SendError{Class: ClassTransient, Code: code, RetryAfter: retryAfter, Err: cause}
+}
+
+// Unknown says that the message may or may not have been accepted: the
+// connection broke after the request had begun. cause may be nil.
+func Unknown(code string, cause error) *SendError {
+	return &SendError{Class: ClassUnknown, Code: code, Err: cause}
+}
+
+// Classify says what an error of [Channel.Send] means. A *[SendError] in its
+// chain speaks for itself; see [Channel] for the others. It returns nil for
+// nil. Decorators of channels may use it.
+func Classify(err error) *SendError {
+	var typed *SendError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &typed):
+		return typed
+	case isPanic(err):
+		return Unknown("panic", err)
+	case neverSent(err):
+		return Transient("connect", 0, err)
+	case interrupted(err):
+		return Unknown("interrupted", err)
+	}
+	return Transient("error", 0, err)
+}
+
+func isPanic(err error) bool {
+	var p *work.PanicError
+	return errors.As(err, &p)
+}
+
+// neverSent reports errors that come before the first byte of a request.
+func neverSent(err error) bool {
+	var dns *net.DNSError
+	var op *net.OpError
+	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial" || isHandshake(err)
+}
+
+func isHandshake(err error) bool {
+	var record tls.RecordHeaderError
+	var cert *tls.CertificateVerificationError
+	return errors.As(err, &record) || errors.As(err, &cert) ||
+		strings.Contains(err.Error(), "TLS handshake timeout") // net/http does not export its type
+}
+
+// interrupted reports errors after which the provider may have the message.
+func interrupted(err error) bool {
+	var n net.Error
+	for _, target := range []error{context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return errors.As(err, &n) && n.Timeout()
 }

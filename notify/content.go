@@ -1,11 +1,15 @@
 package notify
 
 import (
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/keys"
@@ -84,4 +88,185 @@ func mustJSON(v any) []byte {
 		panic(err)
 	}
 	return b
+}
+
+// MaxAttachments bounds the attachments of a message, in bytes and in number.
+const (
+	MaxAttachments     = 20 << 20
+	maxAttachmentCount = 20
+	maxAttachmentName  = 200
+)
+
+// AttachmentRef is a part of a [Content] that is kept in a blob: a file, or a
+// picture that the HTML shows.
+type AttachmentRef struct {
+	Name      string `json:"name"`      // the file name that the recipient sees
+	MediaType string `json:"mediaType"` // "application/pdf"
+	// ContentID makes the part an inline one, which the HTML shows as
+	// "cid:{ContentID}": letters, digits, '-', '_' and '.', once in a content.
+	// Without HTML the part is a file like the others.
+	ContentID string `json:"contentId,omitempty"`
+	// Blob is complete before the content is stored; it is kept with the message.
+	// [Attach] makes one.
+	Blob storage.Ref `json:"blob"`
+}
+
+// Attachment is a part of a [Message], loaded for the call. Messages share the
+// Data, so a channel does not change it.
+type Attachment struct {
+	Name, MediaType, ContentID string
+	Data                       []byte
+}
+
+var mediaType = regexp.MustCompile(`^[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,80}$`)
+
+// checkAttachments refuses what no mail could hold.
+func checkAttachments(all []AttachmentRef) error {
+	if len(all) > maxAttachmentCount {
+		return fmt.Errorf("%w: %d attachments, more than %d", ErrContent, len(all), maxAttachmentCount)
+	}
+	var size int64
+	ids := map[string]bool{"": false}
+	for i, a := range all {
+		if err := a.check(); err != nil {
+			return fmt.Errorf("%w: attachment %d: %w", ErrContent, i+1, err)
+		}
+		if ids[a.ContentID] {
+			return fmt.Errorf("%w: attachment %d: its content id is that of another one", ErrContent, i+1)
+		}
+		ids[a.ContentID] = a.ContentID != ""
+		size += a.Blob.Size
+	}
+	if size > MaxAttachments {
+		return fmt.Errorf("%w: attachments have %d bytes, more than %d", ErrContent, size, MaxAttachments)
+	}
+	return nil
+}
+
+func (a AttachmentRef) check() error {
+	if a.Blob.IsZero() {
+		return errors.New("it names no blob")
+	}
+	return a.checkLabels()
+}
+
+func (a AttachmentRef) checkLabels() error {
+	switch {
+	case a.Name == "" || len(a.Name) > maxAttachmentName:
+		return fmt.Errorf("its name has %d bytes, not 1 to %d", len(a.Name), maxAttachmentName)
+	case !utf8.ValidString(a.Name) || strings.ContainsFunc(a.Name, unlikely):
+		return errors.New("its name holds what no file name may")
+	case !mediaType.MatchString(a.MediaType):
+		return fmt.Errorf("%.40q is no media type of the form type/subtype in lower case", a.MediaType)
+	case strings.HasPrefix(a.MediaType, "multipart/") || strings.HasPrefix(a.MediaType, "message/"):
+		return fmt.Errorf("%.40q is the media type of a mail, not of a file", a.MediaType)
+	case len(a.ContentID) > maxAttachmentName || strings.Trim(a.ContentID, contentIDCharacters) != "":
+		return errors.New("its content id is too long or holds more than letters, digits, '-', '_' and '.'")
+	}
+	return nil
+}
+
+const contentIDCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+// unlikely characters separate folders, end headers, or turn the direction of
+// what follows, so that "fdp.exe" is read as "exe.pdf".
+func unlikely(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || strings.ContainsRune(`/\"`, r)
+}
+
+// Attach stores what r gives and returns the attachment for a [Content]. A
+// [Renderer] calls it for what it makes for one recipient, with the Blobs of its
+// store; what all recipients get is better attached once and named by all of
+// them. name, mediaType and contentID are checked before anything is read, and
+// more than MaxAttachments bytes are refused, both with ErrContent.
+//
+// A content that is stored within a day keeps the file from then on. What no
+// content names is removed after that day, so that a rendering which is thrown
+// away leaves nothing.
+func Attach(ctx context.Context, blobs storage.Blobs, name, mediaType, contentID string, r io.Reader) (AttachmentRef, error) {
+	return PutFile(ctx, blobs, AttachmentRef{Name: name, MediaType: mediaType, ContentID: contentID}, r, MaxAttachments)
+}
+
+// PutFile is [Attach] with a limit in bytes of the caller's own, for files that a
+// message has a link to. It returns a with its Blob.
+func PutFile(ctx context.Context, blobs storage.Blobs, a AttachmentRef, r io.Reader, limit int64) (AttachmentRef, error) {
+	if err := a.checkLabels(); err != nil {
+		return AttachmentRef{}, fmt.Errorf("%w: attachment: %w", ErrContent, err)
+	}
+	ref, err := blobs.Put(ctx, &limited{r: r, left: limit, limit: limit})
+	if err != nil {
+		return AttachmentRef{}, fmt.Errorf("notify: attach: %w", err)
+	}
+	a.Blob = ref
+	return a, nil
+}
+
+// limited is a reader with an error where an io.LimitReader has an end.
+type limited struct {
+	r           io.Reader
+	left, limit int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if int64(len(p)) > l.left+1 {
+		p = p[:l.left+1]
+	}
+	n, err := l.r.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, fmt.Errorf("%w: attachment has more than %d bytes", ErrContent, l.limit)
+	}
+	return n, err
+}
+
+// errSize is a blob that is not the one whose size was checked.
+var errSize = errors.New("notify: attachment: the blob has another size than its reference says")
+
+// files are the attachments of a group of messages by the names of their blobs,
+// each read once.
+type files map[string][]byte
+
+// loadAttachments reads what the messages carry. It comes before the
+// call-started write: a message whose files cannot be read is tried again, and
+// never in doubt.
+func (n *Notifier) loadAttachments(ctx context.Context, items []sending) ([]sending, files) {
+	found := files{}
+	var open []sending
+	for _, it := range items {
+		err := found.load(ctx, n.store.Blobs(), it.Row.Content.blobs())
+		switch {
+		case err == nil:
+			open = append(open, it)
+		case it.Ctx.Err() != nil:
+			it.Row.released(storage.Now(n.store))
+		default:
+			it.Row.unasked(storage.Now(n.store), ReasonAttachment)
+		}
+	}
+	return open, found
+}
+
+func (f files) load(ctx context.Context, blobs storage.Blobs, refs []storage.Ref) error {
+	for _, ref := range refs {
+		if _, ok := f[ref.Name]; ok {
+			continue
+		}
+		data, err := readBlob(ctx, blobs, ref)
+		if err == nil && int64(len(data)) != ref.Size {
+			err = errSize
+		}
+		if err != nil {
+			return err
+		}
+		f[ref.Name] = data
+	}
+	return nil
+}
+
+// of are the attachments of m as the channel gets them.
+func (f files) of(m *OutgoingMessage) []Attachment {
+	var out []Attachment
+	for _, a := range m.Content.Attachments {
+		out = append(out, Attachment{Name: a.Name, MediaType: a.MediaType, ContentID: a.ContentID, Data: f[a.Blob.Name]})
+	}
+	return out
 }

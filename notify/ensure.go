@@ -1,13 +1,152 @@
 package notify
 
 import (
+	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
+
+// DeliveryDispatcher makes sure that the records of a delivery exist
+// (Communication - System architecture, "Ensure contracts"). *[Notifier] is
+// the one that delivers; a host may decorate it.
+//
+// Every method finds each artifact by its deterministic key, compares the
+// immutable fields, creates it if it is missing, and gives its coordinates, in
+// the order of the arguments. However often it is called, a compatible
+// artifact is success and stays as it is. It takes a constant number of
+// statements for any number of artifacts.
+//
+// With a transaction everything belongs to it; with nil to the bound one, if
+// there is one, else to one of its own. A mismatch is an outcome: every result
+// comes back, and the error joins a *[ConflictError] for each mismatch, while
+// the transaction stays usable and one of its own is committed. After any
+// other error nothing of the call was written, or the transaction given must
+// be rolled back.
+type DeliveryDispatcher interface {
+	EnsureAutomationJob(ctx context.Context, tx storage.Tx, jobs ...AutomationJob) ([]Ensured, error)
+	EnsureNotificationJob(ctx context.Context, tx storage.Tx, jobs ...Job) ([]Ensured, error)
+	EnsureMessagingJob(ctx context.Context, tx storage.Tx, jobs ...MessagingJob) ([]Ensured, error)
+	EnsureUserMessage(ctx context.Context, tx storage.Tx, messages ...UserMessage) ([]Ensured, error)
+	EnsureOutgoingMessage(ctx context.Context, tx storage.Tx, messages ...OutgoingMessage) ([]Ensured, error)
+	EnsureNotificationScheduler(ctx context.Context, tx storage.Tx, schedules ...Schedule) ([]Ensured, error)
+}
+
+// Registrar is what automation asks of its dispatcher beside: to know a type of
+// notification. It panics on a type that no program can mean.
+type Registrar interface{ Register(t Type) }
+
+// Path is the way that a delivery takes, by its producer (Communication -
+// System architecture, "Choose send path by producer").
+type Path string
+
+// The delivery paths.
+const (
+	PathManual             Path = "Manual"
+	PathDirectReminder     Path = "DirectReminder"
+	PathUIOnlyReminder     Path = "UIOnlyReminder"
+	PathReportSubscription Path = "ReportSubscription"
+	PathCampaign           Path = "Campaign"
+	PathSkipped            Path = "Skipped" // nothing is sent; the reason is kept
+)
+
+// maxResultMessages bounds the messages that one result names, since it is
+// stored in a small row.
+const maxResultMessages = 10
+
+// DispatchResult is what a piece of due work led to (Communication - Codebase
+// flow, "DeliveryDispatchResult"). It is compact, merged when work is repeated,
+// and never deleted. The zero value says that nothing was dispatched yet.
+type DispatchResult struct {
+	Path          Path        `json:"path,omitempty"`
+	AutomationJob Coordinates `json:"automationJob,omitzero"`
+	Notification  Coordinates `json:"notification,omitzero"`
+	// Scheduler is the dispatch guard, see [Schedule.Guard].
+	Scheduler    string `json:"scheduler,omitempty"`
+	MessagingJob string `json:"messagingJob,omitempty"` // its GUID
+	// Files are those of a report: its blobs, and the names that they go by.
+	Files            []AttachmentRef `json:"files,omitempty"`
+	UserMessages     []Coordinates   `json:"userMessages,omitempty"`
+	OutgoingMessages []Coordinates   `json:"outgoingMessages,omitempty"`
+	// SkippedReason and ConflictReason are codes; Summary is for people.
+	SkippedReason  string `json:"skippedReasonCode,omitempty"`
+	ConflictReason string `json:"conflictReasonCode,omitempty"`
+	Summary        string `json:"summary,omitempty"`
+}
+
+// IsZero reports whether nothing was dispatched yet.
+func (r DispatchResult) IsZero() bool {
+	return r.Path == "" && r.AutomationJob == Coordinates{} && r.Notification == Coordinates{} && r.Scheduler == "" &&
+		r.MessagingJob == "" && len(r.Files) == 0 && len(r.UserMessages)+len(r.OutgoingMessages) == 0 &&
+		r.SkippedReason == "" && r.ConflictReason == "" && r.Summary == ""
+}
+
+// Merge gives r with what later says: coordinates that later has replace or
+// join those of r, and what later leaves empty stays. At most ten messages of
+// each kind are named.
+func (r DispatchResult) Merge(later DispatchResult) DispatchResult {
+	return DispatchResult{
+		Path:             cmp.Or(later.Path, r.Path),
+		AutomationJob:    either(later.AutomationJob, r.AutomationJob),
+		Notification:     either(later.Notification, r.Notification),
+		Scheduler:        cmp.Or(later.Scheduler, r.Scheduler),
+		MessagingJob:     cmp.Or(later.MessagingJob, r.MessagingJob),
+		Files:            lastFiles(r.Files, later.Files),
+		UserMessages:     union(r.UserMessages, later.UserMessages),
+		OutgoingMessages: union(r.OutgoingMessages, later.OutgoingMessages),
+		SkippedReason:    cmp.Or(later.SkippedReason, r.SkippedReason),
+		ConflictReason:   cmp.Or(later.ConflictReason, r.ConflictReason),
+		Summary:          cmp.Or(later.Summary, r.Summary),
+	}
+}
+
+func either(a, b Coordinates) Coordinates {
+	if a.IsZero() {
+		return b
+	}
+	return a
+}
+
+func lastFiles(a, b []AttachmentRef) []AttachmentRef {
+	if len(b) == 0 {
+		return slices.Clone(a)
+	}
+	return slices.Clone(b)
+}
+
+func union(a, b []Coordinates) []Coordinates {
+	out := slices.Clone(a)
+	for _, c := range b {
+		if !slices.Contains(out, c) && len(out) < maxResultMessages {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Ensured is the answer for one artifact of an Ensure call.
+type Ensured struct {
+	Artifact Artifact
+	Scope    Scope
+	// Key is the stored identity; Coordinates are its parts, as the documents
+	// name them. Both are stable however often the call is repeated.
+	Key string
+	Coordinates
+	// Outcome is Created, Unchanged or Conflict. The first two are success.
+	Outcome storage.Outcome
+	// Status is the state of the stored row.
+	Status string
+	// MessageID is the id that providers see, of an outgoing message.
+	MessageID string
+	// Conflict is set if and only if Outcome is Conflict.
+	Conflict *ConflictError
+}
 
 // kind is what the Ensure methods need to know about one table; the rest is
 // the same for all of them.
@@ -153,3 +292,63 @@ func fresh(r storage.Record, key, status string) storage.Record {
 }
 
 var errNoType = errors.New("Type is empty")
+
+// ConflictError says that an artifact exists under the key but stands for
+// something else: an immutable field differs. The stored artifact is as it
+// was, nothing is sent for the wanted one, and the transaction stays usable
+// (Communication - System architecture, "Ensure contracts").
+type ConflictError struct {
+	Artifact Artifact
+	Scope    Scope
+	Coordinates
+	// Field is the first immutable field that differs, such as "InputHash".
+	Field string
+	// Stored and Wanted are both sides: hashes, codes and ids, never an address
+	// or text.
+	Stored, Wanted string
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("notify: %s %s / %s: %s is %q, wanted %q", e.Artifact, e.PartitionKey, e.RowKey, e.Field, e.Stored, e.Wanted)
+}
+
+// conflict records one mismatch for support: once, however often the same wish
+// is repeated.
+type conflict struct {
+	storage.Record
+	Artifact     Artifact  `db:"artifact,fixed"`
+	PartitionKey string    `db:"partition_key,fixed"`
+	RowKey       string    `db:"row_key,fixed"`
+	Field        string    `db:"field,fixed"`
+	Stored       string    `db:"stored,fixed"`
+	Wanted       string    `db:"wanted,fixed"`
+	CreatedOn    time.Time `db:"created_on,fixed"`
+}
+
+var conflicts = storage.Define[conflict]("notification_conflict")
+
+// recordConflicts stores the conflicts among the answers, in their transaction.
+func recordConflicts(ctx context.Context, tx storage.Tx, all []Ensured) error {
+	var rows []*conflict
+	for _, e := range all {
+		if e.Conflict != nil {
+			rows = append(rows, newConflict(storage.Now(tx.Store()), e))
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	keep := func(*conflict, *conflict) (storage.Outcome, bool) { return storage.Unchanged, false }
+	_, err := conflicts.Ensure(ctx, tx, keep, rows...)
+	return err
+}
+
+func newConflict(now time.Time, e Ensured) *conflict {
+	c := e.Conflict
+	key := keys.Sum("belfry-conflict-1", string(e.Artifact), e.Key, c.Field, c.Stored, c.Wanted)
+	return &conflict{
+		Record:   storage.Record{Scope: e.Scope, Key: hex.EncodeToString(key[:]), Status: statusRecorded},
+		Artifact: e.Artifact, PartitionKey: c.PartitionKey, RowKey: c.RowKey,
+		Field: c.Field, Stored: c.Stored, Wanted: c.Wanted, CreatedOn: now,
+	}
+}

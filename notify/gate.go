@@ -3,10 +3,14 @@ package notify
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // Gate is asked about messages after their claim and before their provider is
@@ -89,3 +93,175 @@ func keyPart(text string) string {
 
 // joined are parts of which each is fit for a key.
 func joined(parts ...string) string { return strings.Join(parts, "\x1f") }
+
+// Verdict is the answer to the question whether a message may go out now. The
+// zero value is Proceed.
+type Verdict struct {
+	Action Action
+	Until  time.Time // of Defer: when to ask again
+	Reason string    // of Defer and Skip: a code, kept on the message
+	// To, of Proceed and only from a [Gate], is the address that gets the message
+	// instead of its recipient; empty: the recipient does.
+	To string
+}
+
+// Action is what a [Verdict] asks for.
+type Action string
+
+// The actions of a verdict.
+const (
+	ActionProceed Action = ""
+	ActionDefer   Action = "Defer"
+	ActionSkip    Action = "Skip"
+)
+
+func (a Action) known() bool {
+	return a == ActionProceed || a == ActionDefer || a == ActionSkip
+}
+
+// Proceed lets a message go out.
+func Proceed() Verdict { return Verdict{} }
+
+// Defer makes a message wait; no try is counted.
+func Defer(until time.Time, reason string) Verdict {
+	return Verdict{Action: ActionDefer, Until: until, Reason: reason}
+}
+
+// Skip ends a message unsent.
+func Skip(reason string) Verdict { return Verdict{Action: ActionSkip, Reason: reason} }
+
+// withOwnGates puts in front what is asked in every process, whether the host
+// configures gates or not: whether the database is a copy, which addresses are
+// suppressed, what recipients have opted out of. Where one of the gates asks that,
+// it does so in its own place. It panics on a gate that is nil, or knows addresses
+// by another key.
+func (n *Notifier) withOwnGates(gates []Gate) []Gate {
+	own, others := []Gate{n.environment}, make([]Gate, 0, len(gates))
+	suppression, preferences := false, false
+	for i, g := range gates {
+		switch g := g.(type) {
+		case nil:
+			panic(fmt.Sprintf("notify: New: gate %d is nil", i+1))
+		case *environment:
+			continue
+		case suppressionGate:
+			if g.n.hashKey != n.hashKey {
+				panic("notify: New: GateOptions.HashKey is not Options.HashKey")
+			}
+			suppression = true
+			others = append(others, suppressionGate{n})
+		case preferenceGate:
+			preferences = true
+			others = append(others, preferenceGate{n})
+		default:
+			others = append(others, g)
+		}
+	}
+	if !suppression {
+		own = append(own, suppressionGate{n})
+	}
+	if !preferences {
+		own = append(own, preferenceGate{n})
+	}
+	return append(own, others...)
+}
+
+// redirects are the addresses that gates gave instead of the messages' own.
+type redirects map[*OutgoingMessage]string
+
+// askGates asks the gates in order, each about what those before it let through,
+// settles the messages that do not go out now, and returns the others. It comes
+// before the call-started write, so that a crash here leaves nothing in doubt.
+func (n *Notifier) askGates(ctx context.Context, items []sending) ([]sending, redirects) {
+	var to redirects
+	for _, g := range n.gates {
+		if len(items) > 0 {
+			items = n.askGate(ctx, g, items, &to)
+		}
+	}
+	return items, to
+}
+
+func (n *Notifier) askGate(ctx context.Context, g Gate, items []sending, to *redirects) (open []sending) {
+	attempts := make([]Attempt, len(items))
+	for i, it := range items {
+		attempts[i] = n.attempt(it.Row)
+	}
+	verdicts, err := n.answers(ctx, g, attempts)
+	if err != nil && ctx.Err() == nil {
+		n.options.Logger.ErrorContext(ctx, "belfry: a gate failed, and lets nothing through", slog.String("gate", gateName(g)), slog.Int("messages", len(items)))
+	}
+	for i, it := range items {
+		switch {
+		case err == nil:
+			if !n.apply(it.Row, verdicts[i]) {
+				continue
+			}
+			if address := verdicts[i].To; address != "" {
+				to.set(it.Row, address)
+			}
+			open = append(open, it)
+		case it.Ctx.Err() != nil || ctx.Err() != nil:
+			it.Row.released(storage.Now(n.store))
+		default:
+			it.Row.unasked(storage.Now(n.store), ReasonGateFailed)
+		}
+	}
+	return open
+}
+
+func (r *redirects) set(m *OutgoingMessage, address string) {
+	if *r == nil {
+		*r = redirects{}
+	}
+	(*r)[m] = address
+}
+
+// answers asks one gate. What it says is one verdict for each attempt that means
+// something, or an error, which is not logged: it may hold personal data.
+func (n *Notifier) answers(ctx context.Context, g Gate, a []Attempt) (verdicts []Verdict, err error) {
+	err = work.Guard(func() (err error) {
+		verdicts, err = g.Ask(ctx, a)
+		return err
+	})
+	n.logPanic("a gate panicked", err, slog.String("gate", gateName(g)))
+	if err != nil {
+		return nil, err
+	}
+	if len(verdicts) != len(a) {
+		return nil, fmt.Errorf("notify: gate %s gave %d verdicts for %d attempts", gateName(g), len(verdicts), len(a))
+	}
+	for _, v := range verdicts {
+		if !v.Action.known() {
+			return nil, fmt.Errorf("notify: gate %s: %.40q is no action", gateName(g), string(v.Action))
+		}
+	}
+	return verdicts, nil
+}
+
+// gateName is what a person may know a gate by.
+func gateName(g Gate) string {
+	if named, ok := g.(interface{ name() string }); ok {
+		return named.name()
+	}
+	return fmt.Sprintf("%T", g)
+}
+
+func (n *Notifier) attempt(m *OutgoingMessage) Attempt {
+	t := n.registry.lookup(m.NotificationType)
+	return Attempt{
+		Scope: m.Scope, MessageID: m.MessageID, Number: m.Calls + 1,
+		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Channel: m.Type, Method: m.Method,
+		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Zone: m.Zone,
+		Lane: m.Lane, Mandatory: m.Mandatory || t.Mandatory, Urgent: t.Urgent || m.Lane == storage.LaneUrgent, Now: storage.Now(n.store),
+	}
+}
+
+// allOf gives the same verdict on each of n attempts.
+func allOf(n int, v Verdict) []Verdict {
+	out := make([]Verdict, n)
+	for i := range out {
+		out[i] = v
+	}
+	return out
+}

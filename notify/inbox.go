@@ -4,11 +4,97 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
+
+// UserMessage is one message in an inbox of the host's own application. It is
+// never sent and never due. A caller of EnsureUserMessage fills in the fields
+// down to SourceOn, with Scope and Type (the notification type, required) of
+// the Record.
+type UserMessage struct {
+	storage.Record
+	// PartitionKey is the inbox: keys.UserPartition or keys.EmployeePartition.
+	PartitionKey string `db:"partition_key,fixed"`
+	// RowKey sorts the newest first; empty means keys.UserMessageRow of SourceOn
+	// and JobRowKey.
+	RowKey string `db:"row_key,fixed"`
+	// JobPartitionKey and JobRowKey are the notification job's coordinates.
+	JobPartitionKey string `db:"job_partition_key,fixed"`
+	JobRowKey       string `db:"job_row_key,fixed"`
+	BusinessUnit    string `db:"business_unit,fixed"`
+	RecipientRef    string `db:"recipient_ref,fixed"`
+	// Content is what the first call says; later ones find it as it is.
+	Content Content `db:"content,fixed,json"`
+	// ContentHash is set where the caller supplies the content itself; another
+	// one is a conflict then.
+	ContentHash string `db:"content_hash,fixed"`
+	InputHash   string `db:"input_hash,fixed"`
+	// SourceOn is the stable time of the occasion, never the moment of writing,
+	// or a repeat would make a second message.
+	SourceOn time.Time `db:"source_on,fixed"`
+
+	CreatedOn  time.Time `db:"created_on,fixed"`
+	SeenOn     time.Time `db:"seen_on"`
+	ReadOn     time.Time `db:"read_on"`
+	ArchivedOn time.Time `db:"archived_on"`
+}
+
+var userMessages = storage.Define[UserMessage]("user_message")
+
+// EnsureUserMessage makes sure of in-app messages; see [DeliveryDispatcher].
+// Immutable are the job, the recipient, the type and the InputHash, and the
+// ContentHash if both sides have one: the first rendering wins.
+func (n *Notifier) EnsureUserMessage(ctx context.Context, tx storage.Tx, want ...UserMessage) ([]Ensured, error) {
+	return ensure(ctx, n, tx, userKind, want)
+}
+
+var userKind = &kind[UserMessage]{
+	artifact: ArtifactUserMessage,
+	table:    userMessages,
+	fill:     fillUserMessage,
+	immutable: func(s, w *UserMessage) []field {
+		fields := []field{
+			{"Type", s.Type, w.Type},
+			{"JobPartitionKey", s.JobPartitionKey, w.JobPartitionKey},
+			{"JobRowKey", s.JobRowKey, w.JobRowKey},
+			{"RecipientRef", redacted(s.RecipientRef), redacted(w.RecipientRef)},
+			{"InputHash", s.InputHash, w.InputHash},
+		}
+		return append(fields, bothOrNone("ContentHash", s.ContentHash, w.ContentHash)...)
+	},
+	blobs:  func(m *UserMessage) []storage.Ref { return m.Content.blobs() },
+	answer: func(m *UserMessage) (Coordinates, string) { return Coordinates{m.PartitionKey, m.RowKey}, "" },
+}
+
+func fillUserMessage(_ *Notifier, now time.Time, m *UserMessage) (err error) {
+	if !isInbox(m.PartitionKey) {
+		return errInbox
+	}
+	if m.Type == "" {
+		return errNoType
+	}
+	if m.RowKey == "" {
+		if m.RowKey, err = keys.UserMessageRow(m.SourceOn, m.JobRowKey); err != nil {
+			return err
+		}
+	}
+	key, err := keys.Join(m.PartitionKey, m.RowKey)
+	if err != nil {
+		return err
+	}
+	m.Record = fresh(m.Record, key, StatusUnseen)
+	m.CreatedOn, m.SeenOn, m.ReadOn, m.ArchivedOn = now, time.Time{}, time.Time{}, time.Time{}
+	return m.Content.check()
+}
+
+func isInbox(partition string) bool {
+	kind, id, _ := strings.Cut(partition, ":")
+	return (kind == "user" || kind == "employee") && id != ""
+}
 
 // Inbox lists the in-app messages of one inbox ("user:{id}" or
 // "employee:{guid}") that are not archived, newest first.

@@ -1,9 +1,14 @@
 package notify
 
 import (
+	"bytes"
+	"context"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"time"
 
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -59,3 +64,202 @@ var jobs = storage.Define[Job]("notification_job").Limit(1 << 20)
 
 // Coordinates are where the job is found.
 func (j *Job) Coordinates() Coordinates { return Coordinates{j.PartitionKey, j.RowKey} }
+
+func (j *Job) become(status string) {
+	jobStates.Must(j.Status, status)
+	j.Status = status
+}
+
+func (j *Job) generated(now time.Time) { j.end(now, StatusGenerated) }
+
+func (j *Job) skipped(now time.Time, reason string) {
+	j.end(now, StatusSkipped)
+	j.ReasonCode = reason
+}
+
+func (j *Job) end(now time.Time, status string) {
+	j.become(status)
+	j.DueOn, j.NextRetryOn, j.EndedOn = time.Time{}, time.Time{}, now
+}
+
+// failed is the end of a try, whatever that try had already decided.
+func (j *Job) failed(now time.Time, reason string) {
+	j.Status, j.EndedOn = StatusGenerating, time.Time{}
+	next, ok := j.Tries.failed(now, j.Key, reason)
+	j.DueOn = next
+	if ok {
+		j.become(StatusReady)
+		return
+	}
+	j.hold(now, HoldRetries)
+}
+
+// refused is a failure that another try would meet again.
+func (j *Job) refused(now time.Time, reason string) {
+	j.Status = StatusGenerating
+	j.RetryCount++
+	j.ReasonCode = reason
+	j.hold(now, HoldRefused)
+}
+
+func (j *Job) hold(now time.Time, reason string) {
+	j.end(now, StatusFailed)
+	j.put(reason)
+}
+
+func (j *Job) abandoned(now time.Time) {
+	j.LeaseLossCount++
+	j.failed(now, ReasonLeaseLost)
+}
+
+func (j *Job) released(time.Time) { j.become(StatusReady) }
+
+// conflicted stops a job whose messages stand for something else.
+func (j *Job) conflicted() {
+	j.ReasonCode = ReasonConflict
+	j.put(HoldConflict)
+}
+
+// EnsureNotificationJob makes sure of jobs; see [DeliveryDispatcher]. A new job
+// waits until its [Schedule] is due. Immutable are its type, business unit,
+// entity and InputHash.
+func (n *Notifier) EnsureNotificationJob(ctx context.Context, tx storage.Tx, want ...Job) ([]Ensured, error) {
+	return ensure(ctx, n, tx, jobKind, want)
+}
+
+var jobKind = &kind[Job]{
+	artifact: ArtifactNotificationJob,
+	table:    jobs,
+	fill:     fillJob,
+	immutable: func(s, w *Job) []field {
+		return []field{
+			{"Type", s.Type, w.Type},
+			{"BusinessUnit", s.BusinessUnit, w.BusinessUnit},
+			{"EntityType", s.EntityType, w.EntityType},
+			{"Entity", s.Entity, w.Entity},
+			{"InputHash", s.InputHash, w.InputHash},
+		}
+	},
+	answer: func(j *Job) (Coordinates, string) { return j.Coordinates(), "" },
+}
+
+func fillJob(n *Notifier, now time.Time, j *Job) error {
+	key, err := keys.Join(j.PartitionKey, j.RowKey)
+	if err != nil {
+		return err
+	}
+	if j.Type == "" {
+		return errNoType
+	}
+	if j.EventData, err = compactJSON(j.EventData); err != nil {
+		return err
+	}
+	for i, r := range j.Recipients {
+		if err := r.check(); err != nil {
+			return fmt.Errorf("recipient %d: %w", i+1, err)
+		}
+	}
+	j.Record = fresh(j.Record, key, StatusCreated)
+	j.Lane = n.registry.lane(j.Type, j.Lane)
+	if j.InputHash == "" {
+		sum := keys.Sum("belfry-job-1", j.Type, j.BusinessUnit, j.EntityType, j.Entity, string(j.EventData))
+		j.InputHash = hex.EncodeToString(sum[:])
+	}
+	if j.SourceOn.IsZero() {
+		j.SourceOn = now
+	}
+	j.CreatedOn, j.Frozen, j.Tries, j.SupportHold = now, frozenRef{}, Tries{}, SupportHold{}
+	return nil
+}
+
+// compactJSON gives EventData its one spelling, so that white space makes no
+// other hash.
+func compactJSON(data json.RawMessage) (json.RawMessage, error) {
+	if len(data) == 0 {
+		return json.RawMessage("null"), nil
+	}
+	var out bytes.Buffer
+	if err := json.Compact(&out, data); err != nil {
+		return nil, fmt.Errorf("EventData: %w", err)
+	}
+	if out.Len() > MaxEventData {
+		return nil, fmt.Errorf("EventData has %d bytes, more than %d; name the entity and let the renderer load it", out.Len(), MaxEventData)
+	}
+	return out.Bytes(), nil
+}
+
+// AutomationJob is the thin trace of one run of due work in the history of its
+// source (Automation & Reminders). It is written once and never scanned for
+// work. A caller of EnsureAutomationJob fills in the fields down to
+// ScheduledOn, with Scope and Type (the automation type) of the Record.
+type AutomationJob struct {
+	storage.Record
+	// PartitionKey is the source entity, RowKey keys.AutomationRowKey.
+	PartitionKey string `db:"partition_key,fixed"`
+	RowKey       string `db:"row_key,fixed"`
+	SchedulerKey string `db:"scheduler_key,fixed"`
+	TriggerType  string `db:"trigger_type,fixed"`
+	BusinessUnit string `db:"business_unit,fixed"`
+	SourceType   string `db:"source_type,fixed"`
+	Source       string `db:"source,fixed"`
+	Setting      string `db:"setting,fixed"`
+	InputHash    string `db:"input_hash,fixed"`
+	// Result is what the run led to.
+	Result      DispatchResult `db:"result,fixed,json"`
+	ScheduledOn time.Time      `db:"scheduled_on,fixed"`
+
+	CreatedOn time.Time `db:"created_on,fixed"`
+}
+
+var automationJobs = storage.Define[AutomationJob]("automation_job")
+
+// statusRecorded is the only state of rows that are written once.
+const statusRecorded = "Recorded"
+
+// EnsureAutomationJob makes sure of traces; see [DeliveryDispatcher]. The first
+// one stands. Immutable are the type, the scheduler key and the InputHash.
+func (n *Notifier) EnsureAutomationJob(ctx context.Context, tx storage.Tx, want ...AutomationJob) ([]Ensured, error) {
+	return ensure(ctx, n, tx, automationKind, want)
+}
+
+var automationKind = &kind[AutomationJob]{
+	artifact: ArtifactAutomationJob,
+	table:    automationJobs,
+	fill:     fillAutomationJob,
+	immutable: func(s, w *AutomationJob) []field {
+		return []field{
+			{"Type", s.Type, w.Type},
+			{"SchedulerKey", s.SchedulerKey, w.SchedulerKey},
+			{"InputHash", s.InputHash, w.InputHash},
+		}
+	},
+	answer: func(j *AutomationJob) (Coordinates, string) { return Coordinates{j.PartitionKey, j.RowKey}, "" },
+}
+
+func fillAutomationJob(_ *Notifier, now time.Time, j *AutomationJob) error {
+	key, err := keys.Join(j.PartitionKey, j.RowKey)
+	if err != nil {
+		return err
+	}
+	if j.Type == "" {
+		return errNoType
+	}
+	j.Record = fresh(j.Record, key, statusRecorded)
+	j.CreatedOn = now
+	return nil
+}
+
+// AutomationJobs lists the runs of due work about one entity in the order of
+// their keys, which is not the order of time: a page is sorted by whoever shows
+// it. With a transaction it reads there, with nil in the bound one or in one of
+// its own.
+func (n *Notifier) AutomationJobs(ctx context.Context, tx storage.Tx, scope Scope, sourceType, source string, p Page) ([]AutomationJob, error) {
+	within, err := under(source)
+	if err != nil {
+		return nil, err
+	}
+	if tx != nil {
+		n = n.WithTx(tx)
+	}
+	return list(ctx, n, automationJobs, scope, p, append(within, storage.Eq("source_type", sourceType)))
+}

@@ -1,8 +1,11 @@
 package notify
 
 import (
+	"cmp"
+	"context"
 	"time"
 
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -34,3 +37,264 @@ type MessagingJob struct {
 }
 
 var messagingJobs = storage.Define[MessagingJob]("messaging_job")
+
+// Generation is how far a campaign has come. It changes only in the
+// transactions that write a chunk of messages, or cancel some.
+type Generation struct {
+	StartedOn time.Time `db:"started_on"` // when its schedule fell due
+	// HashKey is the fingerprint of the key that hashes the recipients, from the
+	// first chunk on: under another one nobody could tell who had a message.
+	HashKey string `db:"hash_key"`
+	// Offset is the cursor: so many bytes of the payload are done. The recipients
+	// in front of it are Done, and each of them is Generated, Skipped or Repeated.
+	Offset    int64 `db:"payload_offset"`
+	Done      int   `db:"recipients_done"`
+	Generated int   `db:"recipients_generated"` // a message was made that is to go out
+	Skipped   int   `db:"recipients_skipped"`   // nothing goes out, for a reason
+	Repeated  int   `db:"recipients_repeated"`  // had their message already: they are in the audience twice
+	// ChunkOn is when the last chunk was committed, Hourly how many recipients an
+	// hour the last chunks made, smoothed.
+	ChunkOn     time.Time `db:"chunk_on"`
+	Hourly      int       `db:"hourly_rate"`
+	CancelledOn time.Time `db:"cancelled_on"` // by a person
+	// CancelledUpTo is the key up to which a cancelled campaign's messages were
+	// looked at in this round, InFlight how many of them were with a provider just
+	// then, Rounds how many rounds came before.
+	CancelledUpTo string `db:"cancelled_up_to"`
+	InFlight      int    `db:"in_flight"`
+	Rounds        int    `db:"cancel_rounds"`
+	Cancelled     int    `db:"messages_cancelled"`
+}
+
+// advance moves the cursor behind a chunk and counts what became of it.
+func (g *Generation) advance(now time.Time, to int64, generated, skipped, repeated int) {
+	n := generated + skipped + repeated
+	g.Offset = to
+	g.Done += n
+	g.Generated += generated
+	g.Skipped += skipped
+	g.Repeated += repeated
+	if took := now.Sub(g.ChunkOn); !g.ChunkOn.IsZero() && took > 0 {
+		g.Hourly = smoothed(g.Hourly, int(float64(n)*float64(time.Hour)/float64(took)))
+	}
+	g.ChunkOn = now
+}
+
+// smoothed gives the last value a quarter of the weight.
+func smoothed(before, last int) int {
+	if before == 0 {
+		return last
+	}
+	return (3*before + last) / 4
+}
+
+// left is how long the rest takes at the present rate; zero: nobody knows.
+func (g *Generation) left(size int) time.Duration {
+	if g.Hourly == 0 || size <= g.Done {
+		return 0
+	}
+	return time.Duration(float64(size-g.Done) / float64(g.Hourly) * float64(time.Hour)).Round(time.Second)
+}
+
+func (j *MessagingJob) become(status string) {
+	messagingStates.Must(j.Status, status)
+	j.Status = status
+}
+
+// wake is as that of a [Job]. One that is paused stays so, and goes on when it is
+// resumed.
+func (j *MessagingJob) wake(now time.Time, skip string) bool {
+	waits := j.Status == StatusCreated || j.Status == StatusPaused && j.StartedOn.IsZero()
+	switch {
+	case !waits:
+		return false
+	case skip != "":
+		j.skipped(now, skip)
+		return true
+	}
+	j.StartedOn = now
+	if j.Status == StatusCreated {
+		j.become(StatusReady)
+		j.DueOn = now
+	}
+	return true
+}
+
+// goOn makes the job due for its next chunk.
+func (j *MessagingJob) goOn(now time.Time) {
+	j.become(StatusReady)
+	j.afresh()
+	j.DueOn, j.ReasonCode = now, ""
+}
+
+func (j *MessagingJob) generated(now time.Time) {
+	j.end(now, StatusGenerated)
+	j.afresh()
+	j.ReasonCode = ""
+}
+
+func (j *MessagingJob) skipped(now time.Time, reason string) {
+	j.end(now, StatusSkipped)
+	j.ReasonCode = reason
+}
+
+func (j *MessagingJob) end(now time.Time, status string) {
+	j.become(status)
+	j.DueOn, j.NextRetryOn, j.EndedOn = time.Time{}, time.Time{}, now
+}
+
+// failed is the end of a try, whatever that try had already decided. The cursor
+// stays in front of the chunk.
+func (j *MessagingJob) failed(now time.Time, reason string) {
+	j.Status, j.EndedOn = StatusGenerating, time.Time{}
+	next, ok := j.Tries.failed(now, j.Key, reason)
+	j.DueOn, j.ChunkOn = next, time.Time{}
+	if ok {
+		j.become(StatusReady)
+		return
+	}
+	j.end(now, StatusFailed)
+	j.put(HoldRetries)
+}
+
+// refused is a failure that another try would meet again.
+func (j *MessagingJob) refused(now time.Time, reason string) {
+	j.Status = StatusGenerating
+	j.RetryCount++
+	j.end(now, StatusFailed)
+	j.ReasonCode = reason
+	j.put(HoldRefused)
+}
+
+// stopped ends a campaign whose payload or messages stand for something else.
+func (j *MessagingJob) stopped(now time.Time, reason string) {
+	j.Status = StatusGenerating
+	j.end(now, StatusStopped)
+	j.ReasonCode = reason
+	j.put(HoldConflict)
+}
+
+// abandoned is a claim whose lease ran out. Both passes over campaigns may take
+// over from each other, and the one that makes messages has given the row its own
+// status then: a cancelled campaign goes back at once.
+func (j *MessagingJob) abandoned(now time.Time) {
+	j.LeaseLossCount++
+	if !j.CancelledOn.IsZero() {
+		j.become(StatusCancelled)
+		j.DueOn = now
+		return
+	}
+	j.failed(now, ReasonLeaseLost)
+}
+
+func (j *MessagingJob) released(time.Time) {
+	if j.Status == StatusGenerating {
+		j.become(StatusReady)
+	}
+}
+
+// pause takes effect between two chunks: one that is under way is dropped.
+func (j *MessagingJob) pause(time.Time) string {
+	if !messagingStates.Legal(j.Status, StatusPaused) || j.Status == StatusPaused {
+		return "it is " + j.Status
+	}
+	j.become(StatusPaused)
+	j.DueOn, j.ChunkOn = time.Time{}, time.Time{}
+	j.dropLease()
+	return ""
+}
+
+// resume goes on where the campaign was, or waits for its schedule as before.
+func (j *MessagingJob) resume(now time.Time) string {
+	if j.Status != StatusPaused {
+		return "it is " + j.Status + ", not paused"
+	}
+	j.dropLease()
+	if j.StartedOn.IsZero() {
+		j.become(StatusCreated)
+		return ""
+	}
+	j.goOn(now)
+	return ""
+}
+
+// cancel is for good. It is due until its messages are cancelled too.
+func (j *MessagingJob) cancel(now time.Time) string {
+	if !messagingStates.Legal(j.Status, StatusCancelled) || j.Status == StatusCancelled {
+		return "it is " + j.Status
+	}
+	j.end(now, StatusCancelled)
+	j.CancelledOn = now
+	j.ReasonCode = ReasonCampaignCancelled
+	j.SupportHold = SupportHold{}
+	if !j.StartedOn.IsZero() {
+		j.DueOn = now
+	}
+	j.dropLease()
+	return ""
+}
+
+func (j *MessagingJob) releaseHold(now time.Time) string {
+	if !j.IsOnSupportHold {
+		return notHeld
+	}
+	if j.ReasonCode == ReasonHashKey {
+		j.HashKey = anyHashKey // from here on the present one counts
+	}
+	j.SupportHold, j.EndedOn = SupportHold{}, time.Time{}
+	j.goOn(now)
+	return ""
+}
+
+// dropLease takes the row from the worker that has it: its chunk is stale by the
+// row's version, and whoever comes next need not wait for the end of its lease.
+func (j *MessagingJob) dropLease() { j.LeaseExpiresOn, j.Abandoned = time.Time{}, false }
+
+// cancelled ends a message that has not been sent.
+func (m *OutgoingMessage) cancelled(now time.Time, reason string) {
+	m.become(StatusCancelled)
+	m.ReasonCode = reason
+	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
+	m.CallStartedOn = time.Time{}
+	m.unhold()
+}
+
+// EnsureMessagingJob makes sure of messaging jobs; see [DeliveryDispatcher].
+// The payload's blob is complete before the call; the stored job keeps the
+// first one. Immutable are the type, the business unit, the InputHash and the
+// ContentHash.
+func (n *Notifier) EnsureMessagingJob(ctx context.Context, tx storage.Tx, want ...MessagingJob) ([]Ensured, error) {
+	return ensure(ctx, n, tx, messagingKind, want)
+}
+
+var messagingKind = &kind[MessagingJob]{
+	artifact: ArtifactMessagingJob,
+	table:    messagingJobs,
+	fill:     fillMessagingJob,
+	immutable: func(s, w *MessagingJob) []field {
+		return []field{
+			{"Type", s.Type, w.Type},
+			{"BusinessUnit", s.BusinessUnit, w.BusinessUnit},
+			{"InputHash", s.InputHash, w.InputHash},
+			{"ContentHash", s.ContentHash, w.ContentHash},
+		}
+	},
+	blobs:  func(j *MessagingJob) []storage.Ref { return []storage.Ref{j.Blob} },
+	answer: func(j *MessagingJob) (Coordinates, string) { return Coordinates{j.GUID, j.GUID}, "" },
+}
+
+func fillMessagingJob(n *Notifier, now time.Time, j *MessagingJob) error {
+	key, err := keys.Join(j.GUID)
+	if err != nil {
+		return err
+	}
+	if j.Type == "" {
+		return errNoType
+	}
+	j.Record = fresh(j.Record, key, StatusCreated)
+	j.Lane = n.registry.lane(j.Type, j.Lane)
+	j.ContentHash = cmp.Or(j.ContentHash, j.Blob.SHA256)
+	j.AudienceSize = max(j.AudienceSize, 0)
+	j.CreatedOn, j.Generation, j.Tries, j.SupportHold = now, Generation{}, Tries{}, SupportHold{}
+	return nil
+}

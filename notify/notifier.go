@@ -1,16 +1,77 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
+
+// Scope is the tenant that a row belongs to; see [storage.Scope].
+type Scope = storage.Scope
+
+// Options are the settings of a [Notifier]; nil and every zero value are useful.
+type Options struct {
+	// HashKey keys the hash of recipients in message keys, so that nobody who
+	// reads the database can find a phone number by trying all of them: 32
+	// random bytes, the same in every process and for ever, since with another
+	// key a repeat would not find the messages of the first run. Empty: a plain
+	// hash.
+	HashKey []byte
+	// FormerHashKeys are those before HashKey. What is stored of recipients under one of
+	// them still counts: suppressed addresses, and who without a Ref has opted out. After
+	// [Notifier.RotateHashKey] every process needs them. An empty one is the plain hash.
+	FormerHashKeys [][]byte
+	// Concurrency is how many messages are taken through the gates together, and
+	// called at once if their channel bears it; default 64. A poller handles several
+	// such groups at once.
+	Concurrency int
+	// CallTimeout bounds one call of a channel, in real time; default 1 min. A
+	// call that exceeds it leaves its message in doubt.
+	CallTimeout time.Duration
+	// ChannelConcurrency is how many calls of a channel, by its key, this process
+	// makes at once over all groups; none: what the channel says ([Bounded]), or no
+	// bound.
+	ChannelConcurrency map[string]int
+	// Gates are asked, in order, about every message after its claim and before its
+	// call: those of [Gates], and the host's own. Whatever they are, a copied database,
+	// a [Pause], suppressions and preferences keep messages back; they are asked before
+	// the others, or where the gates have them.
+	Gates []Gate
+	// Channels chooses channels by scope; nil: every scope has the process's own.
+	Channels ChannelSource
+	// Unsubscribe has messages carry a link by which their recipient can
+	// unsubscribe; nil: they carry none. Mandatory types never do.
+	Unsubscribe *UnsubscribeOptions
+	// Catalogue says which types of notification are wanted, and by whom. Nil:
+	// every registered type is, by those whom its job names.
+	Catalogue Catalogue
+	// Logger gets panics of channels and renderers, and that a gate or a channel
+	// source has failed; default slog.Default().
+	Logger *slog.Logger
+}
+
+func (o *Options) withDefaults() Options {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 64)
+	out.CallTimeout = cmp.Or(max(out.CallTimeout, 0), time.Minute)
+	if out.Logger == nil {
+		out.Logger = slog.Default()
+	}
+	return out
+}
 
 // Notifier is the [DeliveryDispatcher] over a store, and the service that
 // delivers what was dispatched when a poller runs its passes. Its methods may
@@ -106,4 +167,54 @@ func (n *Notifier) newMessageID() (string, error) {
 		return "", fmt.Errorf("notify: no randomness for a message id: %w", err)
 	}
 	return hex.EncodeToString(id), nil
+}
+
+// Passes are the passes over the tables of this package, for a poller.
+func (n *Notifier) Passes() []work.Pass {
+	return []work.Pass{
+		work.New(n.store, n.schedulerSpec()),
+		work.Prepared(work.New(n.store, n.generatorSpec()), n.prepareHashKey),
+		work.Prepared(work.New(n.store, n.campaignSpec()), n.prepareHashKey),
+		work.New(n.store, n.cancelSpec()),
+		work.Prepared(work.New(n.store, n.distributorSpec()), n.environment.prepare),
+		work.Prepared(work.New(n.store, n.resolveSpec()), n.environment.prepare),
+		n.trackerPass(),
+		n.box.Pass(),
+	}
+}
+
+// Notify makes sure of a job and of its schedule, in one transaction: that of a bound
+// copy (see WithTx), else one of its own. on is when the job is looked at; zero means
+// at once. It is what a handler calls; a job without a schedule is never looked at.
+//
+// The answer is the job's. As with the Ensure methods a repeat changes nothing, the
+// first moment included, and a *[ConflictError] says that the job or its schedule
+// stands for something else; a job that does is not scheduled.
+func (n *Notifier) Notify(ctx context.Context, job Job, on time.Time) (Ensured, error) {
+	var out Ensured
+	var conflict error
+	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
+		out, conflict, err = n.notifyIn(ctx, tx, job, on)
+		return err
+	})
+	if err != nil {
+		return Ensured{}, err
+	}
+	return out, conflict
+}
+
+// notifyIn keeps conflicts apart from errors, since they are recorded in tx.
+func (n *Notifier) notifyIn(ctx context.Context, tx storage.Tx, job Job, on time.Time) (out Ensured, conflict, err error) {
+	made, err := n.EnsureNotificationJob(ctx, tx, job)
+	if len(made) == 1 {
+		out = made[0]
+	}
+	if err == nil {
+		_, err = n.EnsureNotificationScheduler(ctx, tx, ScheduleFor(job, on))
+	}
+	var c *ConflictError
+	if errors.As(err, &c) {
+		return out, err, nil
+	}
+	return out, nil, err
 }

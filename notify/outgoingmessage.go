@@ -1,8 +1,13 @@
 package notify
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/storable"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -101,3 +106,246 @@ const (
 	ResolvedByCall        Resolution = "LateResult"     // the call's own answer came in after all
 	ResolvedByCallback    Resolution = "Callback"       // the provider's webhook said so
 )
+
+// maxRetryAfter bounds how long a provider may have a message wait.
+const maxRetryAfter = 24 * time.Hour
+
+func (m *OutgoingMessage) become(status string) {
+	outgoingStates.Must(m.Status, status)
+	m.Status = status
+}
+
+// calling is the state before a provider call; it is committed before the call.
+func (m *OutgoingMessage) calling(now time.Time) {
+	m.CallStartedOn = now
+	m.Calls++
+}
+
+// uncalled takes calling back, since the call was not made.
+func (m *OutgoingMessage) uncalled(now time.Time) {
+	m.Calls--
+	m.released(now)
+}
+
+// released gives a claimed message back without counting a try: its call has
+// not started.
+func (m *OutgoingMessage) released(now time.Time) {
+	m.become(StatusRetryReady)
+	m.CallStartedOn = time.Time{}
+	m.DueOn = later(m.NextRetryOn, now)
+}
+
+// accepted is the provider's receipt.
+func (m *OutgoingMessage) accepted(on time.Time, r Receipt) {
+	m.become(StatusSentToProvider)
+	m.SentOn, m.ProviderMessageID = on, storable.Code(r.ID)
+	m.DueOn, m.NextRetryOn, m.ReasonCode = time.Time{}, time.Time{}, ""
+	m.unhold()
+}
+
+// settled applies the result of a call.
+func (m *OutgoingMessage) settled(now time.Time, r Receipt, err error) {
+	switch e := Classify(err); {
+	case e == nil:
+		m.accepted(now, r)
+	case e.Class == ClassPermanent:
+		m.refusedForGood(now, storable.Code(e.Code))
+	case e.Class == ClassUnknown:
+		m.doubted(now, storable.Code(e.Code))
+	default:
+		m.refused(now, e)
+	}
+}
+
+// refused is a definite refusal that may not last: back-off, at least as long
+// as the provider asks for, then FailedFinal.
+func (m *OutgoingMessage) refused(now time.Time, e *SendError) {
+	next, ok := m.Tries.failed(now, m.Key, storable.Code(e.Code))
+	if !ok {
+		m.refusedForGood(now, storable.Code(e.Code))
+		return
+	}
+	asked := storage.Time(now.Add(min(e.RetryAfter, maxRetryAfter)))
+	m.retryOn(later(asked, next))
+}
+
+func (m *OutgoingMessage) refusedForGood(now time.Time, reason string) {
+	m.become(StatusFailedFinal)
+	m.ReasonCode = cmp.Or(reason, ReasonRefused)
+	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
+	m.unhold()
+}
+
+// retryOn makes the message due again for another call.
+func (m *OutgoingMessage) retryOn(next time.Time) {
+	m.become(StatusRetryReady)
+	m.CallStartedOn = time.Time{}
+	m.DueOn, m.NextRetryOn = next, next
+}
+
+// doubted is a call of which nobody knows whether it delivered: visible, due
+// now for the resolve pass, and not yet on hold.
+func (m *OutgoingMessage) doubted(now time.Time, reason string) {
+	m.become(StatusOutcomeUnknown)
+	m.Doubts++
+	m.Lookups, m.Resolution, m.ResolvedOn = 0, "", time.Time{}
+	m.ReasonCode = cmp.Or(reason, ReasonInDoubt)
+	m.DueOn, m.NextRetryOn = now, time.Time{}
+}
+
+// abandoned is a claim whose lease ran out: in doubt if a call had started,
+// else given back uncounted. A claim of the distributor may also take over a
+// row that a resolver held; that row is in doubt as before.
+func (m *OutgoingMessage) abandoned(now time.Time) {
+	m.LeaseLossCount++
+	switch {
+	case m.Status == StatusOutcomeUnknown:
+		m.DueOn = now
+	case m.Status != StatusSending:
+	case m.CallStartedOn.IsZero():
+		m.released(now)
+	default:
+		m.doubted(now, ReasonLeaseLost)
+	}
+}
+
+// skip ends a message that is no longer wanted.
+func (m *OutgoingMessage) skip(now time.Time, reason string) {
+	m.become(StatusSkipped)
+	m.ReasonCode = storable.Code(reason)
+	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
+}
+
+// deferTo makes the message wait; no try is counted.
+func (m *OutgoingMessage) deferTo(until time.Time, reason string) {
+	m.ReasonCode = storable.Code(reason)
+	m.retryOn(storage.Time(until))
+}
+
+// unasked is a try that did not come to a provider's answer: the message could
+// not be revalidated, or its calls never arrived. It is tried again with
+// back-off, then left to a person, since nothing refused it.
+func (m *OutgoingMessage) unasked(now time.Time, reason string) {
+	next, ok := m.Tries.failed(now, m.Key, reason)
+	m.retryOn(next)
+	if !ok {
+		m.putOnHold(HoldRetries)
+	}
+}
+
+func (m *OutgoingMessage) putOnHold(reason string) {
+	m.DueOn = time.Time{}
+	m.put(reason)
+}
+
+// conflicted stops a message of a job whose messages stand for something else.
+func (m *OutgoingMessage) conflicted() {
+	m.ReasonCode = ReasonConflict
+	m.putOnHold(HoldConflict)
+}
+
+func (m *OutgoingMessage) unhold() { m.IsOnSupportHold, m.HoldReason = false, "" }
+
+// EnsureOutgoingMessage makes sure of messages to be sent; see
+// [DeliveryDispatcher]. An address that cannot be normalised is an error.
+// Immutable are the job, the recipient, the method, the type and the
+// InputHash, and the ContentHash if both sides have one: the first rendering
+// wins, and the send claim decides whether a provider is called.
+func (n *Notifier) EnsureOutgoingMessage(ctx context.Context, tx storage.Tx, want ...OutgoingMessage) ([]Ensured, error) {
+	if err := n.rightHashKey(ctx, tx); err != nil {
+		return nil, err
+	}
+	return ensure(ctx, n, tx, outgoingKind, want)
+}
+
+var outgoingKind = &kind[OutgoingMessage]{
+	artifact: ArtifactOutgoingMessage,
+	table:    outgoingMessages,
+	fill:     fillOutgoing,
+	immutable: func(s, w *OutgoingMessage) []field {
+		fields := []field{
+			{"NotificationType", s.NotificationType, w.NotificationType},
+			{"JobPartitionKey", s.JobPartitionKey, w.JobPartitionKey},
+			{"Method", s.Method, w.Method},
+			{"RecipientRef", redacted(s.RecipientRef), redacted(w.RecipientRef)},
+			{"RecipientHash", s.RecipientHash, w.RecipientHash},
+			{"InputHash", s.InputHash, w.InputHash},
+		}
+		return append(fields, bothOrNone("ContentHash", s.ContentHash, w.ContentHash)...)
+	},
+	blobs:  func(m *OutgoingMessage) []storage.Ref { return m.Content.blobs() },
+	answer: func(m *OutgoingMessage) (Coordinates, string) { return m.Coordinates(), m.MessageID },
+}
+
+var (
+	errNoChannel          = errors.New("Type, the channel key, is empty")
+	errNoNotificationType = errors.New("NotificationType is empty")
+)
+
+// fillOutgoing is for messages of any caller; the generator's are filled from
+// what it froze.
+func fillOutgoing(n *Notifier, now time.Time, m *OutgoingMessage) (err error) {
+	switch {
+	case m.Type == "":
+		return errNoChannel
+	case m.NotificationType == "":
+		return errNoNotificationType
+	}
+	m.Method = cmp.Or(m.Method, Method(m.Type))
+	if m.Address, err = normalise(m.Method, m.Address); err != nil {
+		return err
+	}
+	if m.RecipientHash == "" {
+		m.RecipientHash = n.recipientHash(m.RecipientRef, m.Method, m.Address)
+		m.HashKey = n.hashKey
+	}
+	m.CreatedOn = now
+	t := n.registry.lookup(m.NotificationType)
+	m.InDoubt, m.Mandatory = cmp.Or(m.InDoubt, t.InDoubt), m.Mandatory || t.Mandatory
+	m.Lane = n.registry.lane(m.NotificationType, m.Lane)
+	if err := m.Content.check(); err != nil {
+		return err
+	}
+	return n.begin(m, StatusCreated)
+}
+
+// begin gives a complete message its key, its id and its first state.
+func (n *Notifier) begin(m *OutgoingMessage, status string) (err error) {
+	if m.RowKey == "" {
+		if m.RowKey, err = keys.OutgoingMessageRow(m.RecipientHash, m.Method, m.AttemptNo); err != nil {
+			return err
+		}
+	}
+	key, err := keys.Join(m.PartitionKey, m.RowKey)
+	if err != nil {
+		return err
+	}
+	if m.MessageID == "" {
+		if m.MessageID, err = n.newMessageID(); err != nil {
+			return err
+		}
+	}
+	m.Record = fresh(m.Record, key, status)
+	m.reset()
+	if status == StatusCreated {
+		m.DueOn = later(m.ScheduledOn, m.CreatedOn)
+	}
+	return nil
+}
+
+// reset clears what belongs to the pipeline.
+func (m *OutgoingMessage) reset() {
+	m.Progress = Progress{}
+	m.Tries, m.SupportHold = Tries{}, SupportHold{}
+}
+
+func (n *Notifier) recipientHash(ref, method, address string) string {
+	return keys.RecipientHash(n.options.HashKey, ref, method, address)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return storage.Time(a)
+	}
+	return b
+}

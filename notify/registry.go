@@ -1,13 +1,95 @@
 package notify
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 )
+
+// Type is a type of notification, known by its name to every process that
+// serves it. A job of a type that a process does not know is left to others.
+type Type struct {
+	// Name is stored with jobs and messages; it is required.
+	Name string
+	// Renderer makes the parts of a message. Nil is allowed in a process that
+	// only ensures or only sends; there the generator leaves such a job to others.
+	Renderer Renderer
+	// InDoubt says what becomes of a message of which nobody can tell whether it
+	// was sent. Empty means Hold.
+	InDoubt InDoubt
+	// Mandatory messages pass complaints and preferences: a password reset. It is
+	// copied onto the message when that is made.
+	Mandatory bool
+	// Urgent work goes to the urgent lane and is exempt from quiet hours.
+	Urgent bool
+	// Revalidator is asked before a deferred or retried message goes out. Nil
+	// means that such a message is always still wanted.
+	Revalidator Revalidator
+}
+
+// InDoubt is the policy for a message in doubt, after the provider could not
+// tell. It is copied onto the message when that is ensured.
+type InDoubt string
+
+// The policies of a message in doubt. Nothing is sent again without one that
+// says so.
+const (
+	Hold       InDoubt = "Hold"       // a person decides; the default
+	AssumeSent InDoubt = "AssumeSent" // a lost message is better than a second one
+	Resend     InDoubt = "Resend"     // a second message is better than a lost one
+)
+
+// Revalidator says whether messages that waited or failed are still wanted.
+// It is called from several goroutines.
+type Revalidator interface {
+	// Revalidate answers for each job in order. An error fails the try of all
+	// their messages.
+	Revalidate(ctx context.Context, jobs []Job) ([]Verdict, error)
+}
+
+// RevalidatorFunc is a Revalidator that looks at one job.
+type RevalidatorFunc func(ctx context.Context, j Job) (Verdict, error)
+
+// Revalidate calls f for each job.
+func (f RevalidatorFunc) Revalidate(ctx context.Context, jobs []Job) ([]Verdict, error) {
+	out := make([]Verdict, len(jobs))
+	for i, j := range jobs {
+		v, err := f(ctx, j)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// check returns t as it is used, and panics on what no program can mean.
+func (t Type) check() Type {
+	if t.Name == "" {
+		panic("notify: Register: a type needs a name")
+	}
+	t.InDoubt = cmp.Or(t.InDoubt, Hold)
+	switch t.InDoubt {
+	case Hold, AssumeSent, Resend:
+	default:
+		panic(fmt.Sprintf("notify: Register %q: unknown InDoubt policy %q", t.Name, t.InDoubt))
+	}
+	if template, ok := t.Renderer.(Template); ok {
+		compiled, err := template.compile()
+		if err != nil {
+			panic(fmt.Sprintf("notify: Register %q: %v", t.Name, err))
+		}
+		t.Renderer = compiled
+	}
+	return t
+}
 
 // registry holds what a process can serve. Bound copies of a Notifier share it.
 type registry struct {
@@ -92,4 +174,137 @@ func (r *registry) typesWhere(want func(Type) bool) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// ChannelSource chooses the channel for each scope: with its own credentials, From
+// and Reply-To. It is called from several goroutines, for each group of messages,
+// so it keeps the channels that it has made.
+type ChannelSource interface {
+	// Keys are the keys that it has channels for. This process claims messages of
+	// these beside those of its own channels. It is asked before each claim and may
+	// change.
+	Keys() []string
+	// Channel gives the channel of that key for a scope; its own Key does not
+	// matter. Nil without an error leaves the choice to the process's own channel of
+	// that key. After an error the messages of the scope are tried again with
+	// back-off, and then wait for a person.
+	Channel(ctx context.Context, scope Scope, key string) (Channel, error)
+}
+
+// channels are those of one key by scope.
+type channels struct {
+	own     Channel
+	byScope map[Scope]Channel // nil: all have the process's own
+}
+
+func (c channels) of(m *OutgoingMessage) Channel {
+	if c.byScope == nil {
+		return c.own
+	}
+	return c.byScope[m.Scope]
+}
+
+// channelsOf finds the channels for a group, whose messages have one key. For those
+// that cannot be found, failed settles the message.
+func (n *Notifier) channelsOf(ctx context.Context, items []sending, failed func(sending)) ([]sending, channels, error) {
+	key := items[0].Row.Type
+	out := channels{own: n.registry.channels[key]}
+	if n.options.Channels == nil {
+		if out.own == nil {
+			return nil, out, fmt.Errorf("notify: no channel %q here", key)
+		}
+		return items, out, nil
+	}
+	out.byScope = map[Scope]Channel{}
+	asked := map[Scope]bool{}
+	var open []sending
+	for _, it := range items {
+		if scope := it.Row.Scope; !asked[scope] {
+			asked[scope] = true
+			if c := n.choose(ctx, scope, key, out.own); c != nil {
+				out.byScope[scope] = c
+			}
+		}
+		if out.of(it.Row) == nil {
+			failed(it)
+			continue
+		}
+		open = append(open, it)
+	}
+	return open, out, nil
+}
+
+// choose is the channel for a scope, or nil if there is none now.
+func (n *Notifier) choose(ctx context.Context, scope Scope, key string, own Channel) (c Channel) {
+	err := work.Guard(func() (err error) {
+		c, err = n.options.Channels.Channel(ctx, scope, key)
+		return err
+	})
+	n.logPanic("a channel source panicked", err, slog.String("channel", key))
+	if err == nil && c == nil {
+		c = own
+	}
+	if err != nil || c == nil {
+		n.options.Logger.ErrorContext(ctx, "belfry: no channel", slog.String("channel", key), slog.String("scope", string(scope)))
+		return nil
+	}
+	return c
+}
+
+// unserved settles a message whose channel could not be found.
+func (n *Notifier) unserved(it sending) {
+	now := storage.Now(n.store)
+	if it.Ctx.Err() != nil {
+		it.Row.released(now)
+		return
+	}
+	it.Row.unasked(now, ReasonNoChannel)
+}
+
+// slots bound how many calls of a channel this process makes at once. Nil: no
+// bound.
+type slots chan struct{}
+
+// slots are those of the channels that are bounded, by the options or by themselves.
+// Where a source chooses channels, each has its own bound.
+func (o *Options) slots(channels []Channel) map[string]slots {
+	out := map[string]slots{}
+	for _, c := range channels {
+		if b, ok := c.(Bounded); ok && o.Channels == nil {
+			out[c.Key()] = make(slots, 2*max(b.MaxCalls(), 1))
+		}
+	}
+	for key, most := range o.ChannelConcurrency {
+		out[key] = make(slots, max(most, 1))
+	}
+	return out
+}
+
+// take waits for one slot, and takes as many more as are free, at most n. It holds
+// none while it waits, so that nobody waits for ever. Zero: ctx has ended.
+func (s slots) take(ctx context.Context, n int) (taken int) {
+	if s == nil {
+		return n
+	}
+	select {
+	case s <- struct{}{}:
+	case <-ctx.Done():
+		return 0
+	}
+	for taken = 1; taken < n; taken++ {
+		select {
+		case s <- struct{}{}:
+		default:
+			return taken
+		}
+	}
+	return taken
+}
+
+func (s slots) give(n int) {
+	for range n {
+		if s != nil {
+			<-s
+		}
+	}
 }

@@ -2,10 +2,71 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
+	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
 )
+
+// Failures says which messages support means. Keys or Channel is required; whatever
+// else is set narrows them down.
+type Failures struct {
+	Keys    []string // at most 1000, in any state; those that have not failed are refused
+	Channel string   // "email:sendgrid": its messages that have failed for good
+	Reason  string   // the ReasonCode of the failure, such as "401"
+	// Since leaves out what failed before; zero: nothing. Without an index for it, the
+	// newest messages are looked at first.
+	Since time.Time
+	// Limit is how many messages one call looks at; zero means 1000, which is the most.
+	Limit int
+	// After continues behind the page before; it is the Next of its report.
+	After string
+}
+
+func (f Failures) query() (storage.Query, error) {
+	q := storage.Query{Limit: f.Limit, Desc: true}
+	if q.Limit == 0 {
+		q.Limit = maxPage
+	}
+	switch {
+	case len(f.Keys) == 0 && f.Channel == "":
+		return q, errors.New("neither Keys nor Channel is set")
+	case len(f.Keys) > maxPage:
+		return q, fmt.Errorf("%d Keys, more than %d", len(f.Keys), maxPage)
+	case q.Limit < 0 || q.Limit > maxPage:
+		return q, fmt.Errorf("the Limit %d is not between 1 and %d", f.Limit, maxPage)
+	}
+	if f.After != "" {
+		id, err := strconv.ParseInt(f.After, 36, 64)
+		if err != nil {
+			return q, fmt.Errorf("the After %.40q is no Next of a report", f.After)
+		}
+		q.After = &storage.Position{ID: id}
+	}
+	q.Where = f.conds()
+	return q, nil
+}
+
+func (f Failures) conds() (where []storage.Cond) {
+	if len(f.Keys) > 0 {
+		where = append(where, storage.In("key", f.Keys))
+	} else {
+		where = append(where, storage.Eq("status", StatusFailedFinal))
+	}
+	if f.Channel != "" {
+		where = append(where, storage.Eq("type", f.Channel))
+	}
+	if f.Reason != "" {
+		where = append(where, storage.Eq("reason_code", f.Reason))
+	}
+	if !f.Since.IsZero() {
+		where = append(where, storage.AtLeast("ended_on", f.Since))
+	}
+	return where
+}
 
 // Retry sends a message again that has failed for good (FailedFinal), since what it
 // failed of is mended: it makes another message of the same content to the same
@@ -83,4 +144,125 @@ func (n *Notifier) RetryFailed(ctx context.Context, scope Scope, f Failures, by 
 	}
 	report.Retried = len(report.Messages) - report.Refused
 	return report, nil
+}
+
+// retrying is what holds for all messages of a call.
+type retrying struct {
+	by     By
+	dryRun bool
+}
+
+const (
+	triedAgain   = "it has its next attempt already"
+	changedSince = "it has just changed"
+)
+
+// retryPage makes the next attempts of one page of failed messages.
+func (n *Notifier) retryPage(ctx context.Context, tx storage.Tx, scope Scope, q storage.Query, r retrying) (out []Retried, after string, err error) {
+	rows, err := outgoingMessages.Find(ctx, tx, scope, q)
+	if err != nil || len(rows) == 0 {
+		return nil, "", err
+	}
+	if len(rows) == q.Limit {
+		after = strconv.FormatInt(rows[len(rows)-1].ID, 36)
+	}
+	next, out, err := n.nextAttempts(rows)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := refuseRetries(ctx, tx, rows, next, out); err != nil || r.dryRun {
+		return out, after, err
+	}
+	return out, after, n.makeAttempts(ctx, tx, rows, next, out, r.by)
+}
+
+// nextAttempts are what would be sent, with an answer for each.
+func (n *Notifier) nextAttempts(rows []*OutgoingMessage) ([]*OutgoingMessage, []Retried, error) {
+	now := storage.Now(n.store)
+	next, out := make([]*OutgoingMessage, len(rows)), make([]Retried, len(rows))
+	for i, m := range rows {
+		again := *m
+		again.AttemptNo++
+		again.RowKey, again.MessageID, again.CreatedOn = "", "", now
+		if err := n.begin(&again, StatusCreated); err != nil {
+			return nil, nil, err
+		}
+		again.NextRetryOn = now // it waited, so it is revalidated
+		next[i] = &again
+		out[i] = Retried{Key: m.Key, MessageID: m.MessageID, ReasonCode: m.ReasonCode, Attempt: again.Key, AttemptNo: again.AttemptNo}
+	}
+	return next, out, nil
+}
+
+// refuseRetries says which messages are not to be sent again.
+func refuseRetries(ctx context.Context, tx storage.Tx, rows, next []*OutgoingMessage, out []Retried) error {
+	var campaigns, attempts []place
+	for i, m := range rows {
+		attempts = append(attempts, place{m.Scope, next[i].Key})
+		if m.JobPartitionKey == "" {
+			campaigns = append(campaigns, m.job())
+		}
+	}
+	exist, err := loadPlaces(ctx, tx, outgoingMessages, attempts)
+	if err != nil {
+		return err
+	}
+	of, err := loadPlaces(ctx, tx, messagingJobs, campaigns)
+	if err != nil {
+		return err
+	}
+	for i, m := range rows {
+		campaign := of[m.job()]
+		switch {
+		case m.Status != StatusFailedFinal:
+			out[i].Refusal = "it is " + m.Status + ", and has not failed for good"
+		case exist[attempts[i]] != nil:
+			out[i].Refusal = triedAgain
+		case m.JobPartitionKey == "" && campaign != nil && campaign.Status == StatusCancelled:
+			out[i].Refusal = "its campaign was cancelled"
+		}
+	}
+	return nil
+}
+
+// makeAttempts stores what was not refused. Each failed message is written too, so
+// that a callback which comes between is not overlooked.
+func (n *Notifier) makeAttempts(ctx context.Context, tx storage.Tx, rows, next []*OutgoingMessage, out []Retried, by By) error {
+	var chosen []int
+	var save []*OutgoingMessage
+	for i := range rows {
+		if out[i].Refusal == "" {
+			chosen, save = append(chosen, i), append(save, rows[i])
+		}
+	}
+	err := outgoingMessages.Save(ctx, tx, save...)
+	var stale *storage.StaleError
+	switch {
+	case errors.As(err, &stale):
+		for _, i := range stale.Rows {
+			out[chosen[i]].Refusal = changedSince
+		}
+	case err != nil:
+		return err
+	}
+	var wanted []*OutgoingMessage
+	var entries []*audit.Entry
+	for _, i := range chosen {
+		if out[i].Refusal != "" {
+			continue
+		}
+		m := rows[i]
+		wanted = append(wanted, next[i])
+		entries = append(entries, &audit.Entry{
+			Record: storage.Record{Scope: m.Scope}, Subject: outgoingMessages.Name, SubjectKey: m.Key, SubjectID: m.ID, SubjectVersion: m.Version,
+			Action: "Retry", Actor: by.Actor, Reason: by.Reason, From: m.Status, To: m.Status, On: storage.Now(n.store),
+		})
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	if _, _, err := outgoingKind.ensureIn(ctx, tx, wanted); err != nil {
+		return err
+	}
+	return audit.Write(ctx, tx, entries...)
 }

@@ -2,8 +2,12 @@ package notify
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -63,4 +67,305 @@ func ScheduleForCampaign(j MessagingJob, on time.Time) Schedule {
 		ArtifactType: ArtifactMessagingJob, ArtifactPartitionKey: j.GUID, ArtifactRowKey: j.GUID,
 		BusinessUnit: j.BusinessUnit, InputHash: j.InputHash, ScheduledOn: on,
 	}
+}
+
+func (s *Schedule) become(status string) {
+	scheduleStates.Must(s.Status, status)
+	s.Status = status
+}
+
+func (s *Schedule) dispatched(now time.Time) {
+	s.become(StatusDispatched)
+	s.DueOn, s.NextRetryOn, s.EndedOn = time.Time{}, time.Time{}, now
+}
+
+// skipped ends the schedule of what nobody wants.
+func (s *Schedule) skipped(now time.Time, reason string) {
+	s.become(StatusSkipped)
+	s.ReasonCode = reason
+	s.DueOn, s.NextRetryOn, s.EndedOn = time.Time{}, time.Time{}, now
+}
+
+// failed is the end of a try, whatever that try had already decided.
+func (s *Schedule) failed(now time.Time, reason string) {
+	s.Status, s.EndedOn = StatusProcessing, time.Time{}
+	next, ok := s.Tries.failed(now, s.Key, reason)
+	s.DueOn = next
+	if ok {
+		s.become(StatusReady)
+		return
+	}
+	s.become(StatusFailed)
+	s.EndedOn = now
+	s.put(HoldRetries)
+}
+
+// abandoned is a claim whose lease ran out.
+func (s *Schedule) abandoned(now time.Time) {
+	s.LeaseLossCount++
+	s.failed(now, ReasonLeaseLost)
+}
+
+func (s *Schedule) released(time.Time) { s.become(StatusReady) }
+
+// wake makes the job of a due schedule ready, or skips it for a reason; one past
+// Created is left alone.
+func (j *Job) wake(now time.Time, skip string) bool {
+	if skip != "" && j.Status == StatusCreated {
+		j.skipped(now, skip)
+		return true
+	}
+	return wake(&j.Record, now)
+}
+
+func wake(r *storage.Record, now time.Time) bool {
+	if r.Status != StatusCreated {
+		return false
+	}
+	r.Status, r.DueOn = StatusReady, now
+	return true
+}
+
+// EnsureNotificationScheduler makes sure of schedules; see
+// [DeliveryDispatcher]. The dispatch guard is the key: one schedule for an
+// artifact and event type. Immutable are the type, the business unit and the
+// InputHash, if both sides have one.
+func (n *Notifier) EnsureNotificationScheduler(ctx context.Context, tx storage.Tx, want ...Schedule) ([]Ensured, error) {
+	return ensure(ctx, n, tx, scheduleKind, want)
+}
+
+var scheduleKind = &kind[Schedule]{
+	artifact: ArtifactNotificationScheduler,
+	table:    schedules,
+	fill:     fillSchedule,
+	immutable: func(s, w *Schedule) []field {
+		fields := []field{
+			{"Type", s.Type, w.Type},
+			{"BusinessUnit", s.BusinessUnit, w.BusinessUnit},
+		}
+		return append(fields, bothOrNone("InputHash", s.InputHash, w.InputHash)...)
+	},
+	answer: func(s *Schedule) (Coordinates, string) {
+		return Coordinates{s.ArtifactPartitionKey, s.ArtifactRowKey}, ""
+	},
+}
+
+func fillSchedule(n *Notifier, now time.Time, s *Schedule) error {
+	if s.Type == "" {
+		return errNoType
+	}
+	s.ArtifactType = cmp.Or(s.ArtifactType, ArtifactNotificationJob)
+	if s.ArtifactType != ArtifactNotificationJob && s.ArtifactType != ArtifactMessagingJob {
+		return fmt.Errorf("ArtifactType %q is neither %s nor %s", s.ArtifactType, ArtifactNotificationJob, ArtifactMessagingJob)
+	}
+	s.EventType = cmp.Or(s.EventType, s.Type)
+	key, err := s.Guard()
+	if err != nil {
+		return err
+	}
+	if s.ScheduledOn.IsZero() {
+		s.ScheduledOn = now
+	}
+	s.Record = fresh(s.Record, key, StatusReady)
+	s.Lane = n.registry.lane(s.Type, s.Lane)
+	s.ScheduledOn = storage.Time(s.ScheduledOn)
+	s.DueOn = s.ScheduledOn
+	s.CreatedOn, s.Tries, s.SupportHold = now, Tries{}, SupportHold{}
+	return nil
+}
+
+// bothOrNone compares a field only where both sides have it.
+func bothOrNone(name, stored, wanted string) []field {
+	if stored == "" || wanted == "" {
+		return nil
+	}
+	return []field{{name, stored, wanted}}
+}
+
+// woken is the decision about one schedule: the job to make ready, if any, or to
+// skip for a reason.
+type woken struct {
+	job       *Job
+	messaging *MessagingJob
+	skip      string
+}
+
+// schedulerSpec is the scheduler pass: a due schedule makes the artifact that
+// its guard names ready and due now.
+func (n *Notifier) schedulerSpec() work.Spec[Schedule, woken] {
+	return work.Spec[Schedule, woken]{
+		Name: "notify.scheduler", Table: schedules,
+		Claimable: []string{StatusReady}, Busy: StatusProcessing,
+		Types: n.registry.typeNames, Group: 500,
+		Handle:   n.schedule,
+		Dispatch: wakeJobs,
+		Fail:     func(now time.Time, s *Schedule, _ error) { s.failed(now, ReasonPassFailed) },
+		Abandon:  func(now time.Time, s *Schedule) { s.abandoned(now) },
+		Release:  func(now time.Time, s *Schedule) { s.released(now) },
+	}
+}
+
+// schedule decides about a group: an artifact that is missing is a failure with
+// back-off, since its producer may still be about to commit it.
+func (n *Notifier) schedule(ctx context.Context, items []work.Item[Schedule]) ([]woken, error) {
+	named, err := n.loadArtifacts(ctx, items)
+	if err != nil {
+		return nil, err
+	}
+	now, out := storage.Now(n.store), make([]woken, len(items))
+	for i, it := range items {
+		out[i], _ = named.find(it.Row)
+	}
+	unwanted, err := n.unwanted(ctx, items, out)
+	if err != nil {
+		return nil, err
+	}
+	for i, it := range items {
+		switch {
+		case out[i].empty():
+			it.Row.failed(now, ReasonArtifactMissing)
+		case unwanted[i] != "":
+			out[i].skip = unwanted[i]
+			it.Row.skipped(now, unwanted[i])
+		default:
+			it.Row.dispatched(now)
+		}
+	}
+	return out, nil
+}
+
+func (w woken) empty() bool { return w.job == nil && w.messaging == nil }
+
+// artifacts are the jobs that a group of schedules names.
+type artifacts struct {
+	jobs      map[place]*Job
+	messaging map[place]*MessagingJob
+}
+
+// place is the identity of a row across scopes.
+type place struct {
+	scope Scope
+	key   string
+}
+
+func (a artifacts) find(s *Schedule) (woken, bool) {
+	at := place{s.Scope, artifactKey(s)}
+	if s.ArtifactType == ArtifactMessagingJob {
+		j := a.messaging[at]
+		return woken{messaging: j}, j != nil
+	}
+	j := a.jobs[at]
+	return woken{job: j}, j != nil
+}
+
+func (n *Notifier) loadArtifacts(ctx context.Context, items []work.Item[Schedule]) (found artifacts, err error) {
+	var ofJobs, ofMessaging []place
+	for _, it := range items {
+		at := place{it.Row.Scope, artifactKey(it.Row)}
+		if it.Row.ArtifactType == ArtifactMessagingJob {
+			ofMessaging = append(ofMessaging, at)
+		} else {
+			ofJobs = append(ofJobs, at)
+		}
+	}
+	err = n.store.InTx(ctx, func(tx storage.Tx) (err error) {
+		if found.jobs, err = loadPlaces(ctx, tx, jobs, ofJobs); err != nil {
+			return err
+		}
+		found.messaging, err = loadPlaces(ctx, tx, messagingJobs, ofMessaging)
+		return err
+	})
+	return found, err
+}
+
+// wakeJobs makes the artifacts ready, or skips them, in the transaction that has
+// settled their schedules.
+func wakeJobs(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, woken]) error {
+	var ofJobs []*Job
+	var ofMessaging []*MessagingJob
+	reasons := map[int64]string{} // of jobs, by id
+	unwanted := map[int64]string{}
+	for _, d := range done {
+		if j := d.Result.job; j != nil {
+			ofJobs = append(ofJobs, j)
+			reasons[j.ID] = d.Result.skip
+		}
+		if j := d.Result.messaging; j != nil {
+			ofMessaging = append(ofMessaging, j)
+			unwanted[j.ID] = d.Result.skip
+		}
+	}
+	err := wakeAll(ctx, tx, jobs, func(j *Job, now time.Time) bool { return j.wake(now, reasons[j.ID]) }, ofJobs)
+	if err != nil {
+		return err
+	}
+	return wakeAll(ctx, tx, messagingJobs, func(j *MessagingJob, now time.Time) bool { return j.wake(now, unwanted[j.ID]) }, ofMessaging)
+}
+
+// wakeAll saves the rows that are still Created. One that somebody wrote since
+// it was loaded is loaded again.
+func wakeAll[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], wake func(*R, time.Time) bool, loaded []*R) error {
+	now := storage.Now(tx.Store())
+	for round := 0; len(loaded) > 0; round++ {
+		var save []*R
+		for _, r := range loaded {
+			r := *r // the transaction may run again
+			if wake(&r, now) {
+				save = append(save, &r)
+			}
+		}
+		err := t.Save(ctx, tx, save...)
+		var stale *storage.StaleError
+		if !errors.As(err, &stale) || round == 2 {
+			return err
+		}
+		if loaded, err = reload(ctx, tx, t, save, stale.Rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func reload[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], rows []*R, which []int) ([]*R, error) {
+	places := make([]place, len(which))
+	for i, n := range which {
+		rec := t.Record(rows[n])
+		places[i] = place{rec.Scope, rec.Key}
+	}
+	found, err := loadPlaces(ctx, tx, t, places)
+	again := make([]*R, 0, len(found))
+	for _, r := range found {
+		again = append(again, r)
+	}
+	return again, err
+}
+
+// loadPlaces reads rows by scope and key, one statement for each scope.
+func loadPlaces[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], places []place) (map[place]*R, error) {
+	byScope := map[Scope][]string{}
+	for _, p := range places {
+		byScope[p.scope] = append(byScope[p.scope], p.key)
+	}
+	found := make(map[place]*R, len(places))
+	for scope, wanted := range byScope {
+		rows, err := t.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", wanted)}, Unordered: true, Limit: len(wanted)})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			rec := t.Record(r)
+			found[place{rec.Scope, rec.Key}] = r
+		}
+	}
+	return found, nil
+}
+
+// artifactKey is the key of the row that a schedule's guard names. The guard
+// was built from the same parts, so it cannot be refused here.
+func artifactKey(s *Schedule) string {
+	if s.ArtifactType == ArtifactMessagingJob {
+		return s.ArtifactPartitionKey
+	}
+	key, _ := keys.Join(s.ArtifactPartitionKey, s.ArtifactRowKey)
+	return key
 }

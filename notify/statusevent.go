@@ -1,9 +1,19 @@
 package notify
 
 import (
+	"cmp"
+	"context"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
+
+	"github.com/belfry-go/belfry/internal/storable"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // StatusEvent is what a provider's callback says about one message. Events may
@@ -70,3 +80,211 @@ type WebhookRequest struct {
 // ErrWebhookRefused is a callback that does not prove where it comes from, or is
 // too old to be fresh.
 var ErrWebhookRefused = errors.New("notify: webhook refused")
+
+// MaxWebhookEvents is how many events one callback may bring.
+const MaxWebhookEvents = 10_000
+
+// What can be wrong with a callback beside [ErrWebhookRefused]. Any other error of
+// [Notifier.Receive] is our own failure, and the provider should repeat.
+var (
+	// ErrWebhookUnreadable is a callback that is genuine and cannot be understood.
+	ErrWebhookUnreadable = errors.New("notify: webhook cannot be read")
+	// ErrWebhookTooLarge is a callback with more than MaxWebhookEvents.
+	ErrWebhookTooLarge = errors.New("notify: webhook with too many events")
+)
+
+// Receive has w prove and read a callback, and tracks its events. The time of the
+// request is the store's. Events that say too little are counted as refused, and
+// do not stop the others. A panic of w is an error, which holds nothing of the
+// callback, as no error of Receive does.
+func (n *Notifier) Receive(ctx context.Context, w Webhook, r WebhookRequest) (TrackReport, error) {
+	r.Now = storage.Now(n.store)
+	var events []StatusEvent
+	err := work.Guard(func() (err error) {
+		events, err = w.Events(r)
+		return err
+	})
+	n.logPanic("a webhook panicked", err, slog.String("provider", w.Provider()))
+	var panicked *work.PanicError
+	switch {
+	case errors.Is(err, ErrWebhookRefused):
+		return TrackReport{}, ErrWebhookRefused
+	case errors.As(err, &panicked):
+		return TrackReport{}, fmt.Errorf("notify: webhook of %s: %w", w.Provider(), panicked)
+	case err != nil:
+		return TrackReport{}, ErrWebhookUnreadable
+	case len(events) > MaxWebhookEvents:
+		return TrackReport{}, ErrWebhookTooLarge
+	}
+	usable := make([]StatusEvent, 0, len(events))
+	for _, e := range events {
+		e.Provider = w.Provider()
+		if e.check() == nil {
+			usable = append(usable, e)
+		}
+	}
+	rep, err := n.Track(ctx, usable...)
+	rep.Refused = len(events) - len(usable)
+	return rep, err
+}
+
+// deliveryEvent is an event of a provider as it is kept: the memory by which a
+// repeated one is known, and a due row while its message is not known. Its Type is
+// the provider. Its Scope is empty, since an event belongs to no tenant until its
+// message is found; the message says the tenant.
+type deliveryEvent struct {
+	storage.Record
+	Kind              StatusKind `db:"kind,fixed"`
+	MessageID         string     `db:"message_id,fixed"`
+	ProviderMessageID string     `db:"provider_message_id,fixed"`
+	Code              string     `db:"code,fixed"`
+	Lasting           bool       `db:"lasting,fixed"`
+	On                time.Time  `db:"happened_on,fixed"`
+	ReceivedOn        time.Time  `db:"received_on,fixed"`
+	Tries             int        `db:"tries"` // how often its message was looked for in vain
+}
+
+var deliveryEvents = storage.Define[deliveryEvent]("delivery_event")
+
+// matchWaits are the pauses before an event's message is looked for again.
+var matchWaits = [...]time.Duration{time.Minute, 5 * time.Minute, time.Hour, 24 * time.Hour}
+
+// ErrStatusEvent is a [StatusEvent] that says too little to be used.
+var ErrStatusEvent = errors.New("notify: not a status event")
+
+// check tells what is missing. The text holds no data.
+func (e StatusEvent) check() error {
+	switch {
+	case checkProvider(e.Provider) != nil:
+		return checkProvider(e.Provider)
+	case e.EventID == "":
+		return errors.New("it has no EventID")
+	case statusOf[e.Kind] == "":
+		return errors.New("its Kind is unknown")
+	case e.MessageID == "" && e.ProviderMessageID == "":
+		return errors.New("it has neither MessageID nor ProviderMessageID")
+	case e.MessageID != storable.Code(e.MessageID) || e.ProviderMessageID != storable.Code(e.ProviderMessageID):
+		return errors.New("an id is longer than 200 bytes or holds control characters")
+	}
+	return nil
+}
+
+var errProvider = errors.New("a provider's name is lower-case letters, digits and '-', at most 40")
+
+// checkProvider keeps names apart from what keys are joined with, and from data
+// in metrics and paths.
+func checkProvider(name string) error {
+	if name == "" || len(name) > 40 {
+		return errProvider
+	}
+	for _, r := range name {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' {
+			return errProvider
+		}
+	}
+	return nil
+}
+
+// row makes the stored form of an event that has passed its check.
+func (e StatusEvent) row(now time.Time) (*deliveryEvent, error) {
+	key, err := keys.Join(e.Provider, hashOf("belfry-event-1", e.EventID))
+	if err != nil {
+		return nil, err
+	}
+	on := cmp.Or(storage.Time(e.On), now)
+	if on.After(now) || on.Year() < 2000 {
+		on = now // a clock that is not to be believed
+	}
+	return &deliveryEvent{
+		Record: storage.Record{Key: key, Type: e.Provider, Status: StatusWaiting, DueOn: now.Add(matchWaits[0])},
+		Kind:   e.Kind, MessageID: e.MessageID, ProviderMessageID: e.ProviderMessageID,
+		Code: storable.Code(e.Code), Lasting: e.Lasting, On: on, ReceivedOn: now,
+	}, nil
+}
+
+// hashOf makes a key of any text of a provider, whatever its length and signs.
+func hashOf(format, text string) string {
+	sum := keys.Sum(format, text)
+	return hex.EncodeToString(sum[:20])
+}
+
+func (e *deliveryEvent) become(status string) {
+	eventStates.Must(e.Status, status)
+	e.Status = status
+}
+
+// matched is an event whose message is known.
+func (e *deliveryEvent) matched() {
+	e.become(StatusMatched)
+	e.DueOn = time.Time{}
+}
+
+// unmatched waits for the message to appear, or gives up.
+func (e *deliveryEvent) unmatched(now time.Time) {
+	e.Tries++
+	if e.Tries < len(matchWaits) {
+		e.DueOn = now.Add(matchWaits[e.Tries])
+		return
+	}
+	e.become(StatusOrphan)
+	e.DueOn = time.Time{}
+}
+
+// DeliveryFact is what a provider reported about a message beside its status:
+// that it bounced, that its recipient complained or unsubscribed. It is written
+// once and kept as long as the message.
+type DeliveryFact struct {
+	storage.Record           // Type: the kind
+	Provider       string    `db:"provider,fixed"`
+	Code           string    `db:"code,fixed"`    // the provider's, if it gave one
+	Lasting        bool      `db:"lasting,fixed"` // of a bounce: the address does not exist
+	On             time.Time `db:"happened_on,fixed"`
+}
+
+var deliveryFacts = storage.Define[DeliveryFact]("delivery_fact")
+
+// Kind is KindBounced, KindComplained or KindUnsubscribed.
+func (f DeliveryFact) Kind() StatusKind { return StatusKind(f.Type) }
+
+// DeliveryFacts lists what was reported about a message of scope, by its
+// MessageID, in no promised order. A message of which nothing was reported, and
+// one of another scope, have none.
+func (n *Notifier) DeliveryFacts(ctx context.Context, scope Scope, messageID string) ([]DeliveryFact, error) {
+	within, err := under(messageID)
+	if err != nil {
+		return nil, err
+	}
+	return list(ctx, n, deliveryFacts, scope, Page{}, within)
+}
+
+// newFact is a fact that was not known before.
+type newFact struct {
+	event   *deliveryEvent
+	message *OutgoingMessage
+}
+
+// keepFacts stores the facts among events and gives those that are new: an event
+// that comes again after it was forgotten has no consequences for the second time.
+func keepFacts(ctx context.Context, tx storage.Tx, events []*deliveryEvent, found map[*deliveryEvent]*OutgoingMessage) ([]newFact, error) {
+	var rows []*DeliveryFact
+	var facts []newFact
+	for _, e := range events {
+		if e.Kind != KindBounced && e.Kind != KindComplained && e.Kind != KindUnsubscribed {
+			continue
+		}
+		m := found[e]
+		rows = append(rows, &DeliveryFact{
+			Record:   storage.Record{Scope: m.Scope, Key: m.MessageID + "\x1f" + e.Key, Type: string(e.Kind)},
+			Provider: e.Type, Code: e.Code, Lasting: e.Lasting, On: e.On,
+		})
+		facts = append(facts, newFact{e, m})
+	}
+	isNew, err := deliveryFacts.Insert(ctx, tx, rows...)
+	var out []newFact
+	for i, f := range facts {
+		if err == nil && isNew[i] {
+			out = append(out, f)
+		}
+	}
+	return out, err
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -122,4 +123,133 @@ func act[R any](ctx context.Context, n *Notifier, t *storage.Table[R], scope Sco
 	return n.inTx(ctx, nil, func(tx storage.Tx) error {
 		return audit.Change(ctx, tx, t, scope, key, action, by, change)
 	})
+}
+
+// Held lists the outgoing messages of a scope that wait for a person, for one
+// of the Hold… reasons; those in doubt are held for HoldInDoubt. See Resolve and
+// Release.
+func (n *Notifier) Held(ctx context.Context, scope Scope, reason string, p Page) ([]OutgoingMessage, error) {
+	return list(ctx, n, outgoingMessages, scope, p, held(reason))
+}
+
+// HeldSchedules lists schedules as Held does messages.
+func (n *Notifier) HeldSchedules(ctx context.Context, scope Scope, reason string, p Page) ([]Schedule, error) {
+	return list(ctx, n, schedules, scope, p, held(reason))
+}
+
+// HeldJobs lists notification jobs as Held does messages.
+func (n *Notifier) HeldJobs(ctx context.Context, scope Scope, reason string, p Page) ([]Job, error) {
+	return list(ctx, n, jobs, scope, p, held(reason))
+}
+
+// HeldCampaigns lists messaging jobs as Held does messages.
+func (n *Notifier) HeldCampaigns(ctx context.Context, scope Scope, reason string, p Page) ([]MessagingJob, error) {
+	return list(ctx, n, messagingJobs, scope, p, held(reason))
+}
+
+// held repeats the predicate of the indexes of what is on hold.
+func held(reason string) []storage.Cond {
+	return []storage.Cond{storage.Eq("is_on_support_hold", true), storage.Eq("hold_reason", reason)}
+}
+
+// Cancel ends for good what still waits: a schedule or a notification job of which
+// no messages were made, or an outgoing message whose provider has not been called.
+// It is named by the Key of the stored row. What a worker decides about it at this
+// moment is dropped. An Ensure that is repeated finds it Cancelled, and revives
+// nothing. A job's cancellation leaves its schedule, which comes to nothing; campaigns
+// have CancelCampaign.
+//
+// Like Release it is audited, and returns storage.ErrNotFound where scope has no such
+// key. It is refused ([ErrActionRefused]) for what has ended, for a job whose messages
+// are made (cancel those), and for a message whose call has begun or is in doubt.
+func (n *Notifier) Cancel(ctx context.Context, scope Scope, a Artifact, key string, by By) error {
+	switch a {
+	case ArtifactNotificationScheduler:
+		return act(ctx, n, schedules, scope, key, "Cancel", by, (*Schedule).cancel)
+	case ArtifactNotificationJob:
+		return act(ctx, n, jobs, scope, key, "Cancel", by, (*Job).cancel)
+	case ArtifactOutgoingMessage:
+		return act(ctx, n, outgoingMessages, scope, key, "Cancel", by, (*OutgoingMessage).cancel)
+	}
+	return fmt.Errorf("%w: %s cannot be cancelled here", ErrActionRefused, a)
+}
+
+func (s *Schedule) cancel(now time.Time) string {
+	if !scheduleStates.Legal(s.Status, StatusCancelled) || s.Status == StatusCancelled {
+		return "it is " + s.Status
+	}
+	s.become(StatusCancelled)
+	s.DueOn, s.NextRetryOn, s.EndedOn = time.Time{}, time.Time{}, now
+	s.ReasonCode, s.SupportHold = ReasonCancelled, SupportHold{}
+	s.LeaseExpiresOn, s.Abandoned = time.Time{}, false
+	return ""
+}
+
+func (j *Job) cancel(now time.Time) string {
+	if !jobStates.Legal(j.Status, StatusCancelled) || j.Status == StatusCancelled {
+		return "it is " + j.Status
+	}
+	j.end(now, StatusCancelled)
+	j.ReasonCode, j.SupportHold = ReasonCancelled, SupportHold{}
+	j.LeaseExpiresOn, j.Abandoned = time.Time{}, false
+	return ""
+}
+
+// cancel is possible between a claim and its call-started write, which is fenced
+// by the version.
+func (m *OutgoingMessage) cancel(now time.Time) string {
+	switch {
+	case !outgoingStates.Legal(m.Status, StatusCancelled) || m.Status == StatusCancelled:
+		return "it is " + m.Status
+	case m.Status == StatusSending && !m.CallStartedOn.IsZero():
+		return "its provider is being called"
+	}
+	m.cancelled(now, ReasonCancelled)
+	m.LeaseExpiresOn, m.Abandoned = time.Time{}, false
+	return ""
+}
+
+// DeadLetter is a change that a [StatusSubscriber] was not able to take.
+type DeadLetter struct {
+	// ID is where the next page goes on.
+	ID        int64
+	Attempts  int
+	LastError string    // of the subscriber, at most 500 bytes
+	On, Since time.Time // when it was given up, and when the change happened
+}
+
+// DeadLetters lists what was given up for a status subscriber, the oldest first.
+// after is the ID of the last one of the page before; at most 1000 come at once.
+func (n *Notifier) DeadLetters(ctx context.Context, scope Scope, subscriber string, after int64) ([]DeadLetter, error) {
+	if scope == storage.AnyScope {
+		return nil, errAnyScope
+	}
+	var out []DeadLetter
+	err := n.inTx(ctx, nil, func(tx storage.Tx) error {
+		rows, err := outbox.DeadLetters(ctx, tx, scope, subscriber, after, 0)
+		out = make([]DeadLetter, len(rows))
+		for i, d := range rows {
+			out[i] = DeadLetter{ID: d.ID, Attempts: d.Attempts, LastError: d.Diagnostics, On: d.DeadOn, Since: d.CreatedOn}
+		}
+		return err
+	})
+	return out, err
+}
+
+// ReplayDeadLetters tells a subscriber again what was given up, at most a
+// thousand of them, and says how many. They are due at once, with their attempts
+// counted from zero, and the audit says who asked for it. A dry run only counts.
+func (n *Notifier) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, dryRun bool) (int, error) {
+	if scope == storage.AnyScope {
+		return 0, errAnyScope
+	}
+	replayed := 0
+	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
+		replayed, err = outbox.ReplayDead(ctx, tx, scope, subscriber, 0, by, dryRun)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("notify: replay: %w", err)
+	}
+	return replayed, nil
 }

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -77,4 +78,83 @@ func (j *Job) userMessages(ctx context.Context, tx storage.Tx) ([]UserMessage, e
 		}
 	}
 	return out, err
+}
+
+var errAnyScope = errors.New("notify: a listing needs the scope of one tenant")
+
+// maxPage bounds what one call of a listing gives.
+const maxPage = 1000
+
+// Page says where a listing goes on, and how far. The zero value is its start.
+type Page struct {
+	// After is the Key of the last row of the page before.
+	After string
+	// Limit is how many rows come back at most; zero, or more, means 1000.
+	Limit int
+}
+
+// Messages lists the outgoing messages of a notification job by its row key, or
+// of a messaging job by its GUID, in the order of their keys.
+func (n *Notifier) Messages(ctx context.Context, scope Scope, jobRowKey string, p Page) ([]OutgoingMessage, error) {
+	within, err := under(jobRowKey)
+	if err != nil {
+		return nil, err
+	}
+	return list(ctx, n, outgoingMessages, scope, p, within)
+}
+
+// AllMessages lists the outgoing messages of a scope in the order of their keys.
+func (n *Notifier) AllMessages(ctx context.Context, scope Scope, p Page) ([]OutgoingMessage, error) {
+	return list(ctx, n, outgoingMessages, scope, p, nil)
+}
+
+// under is the range of the keys whose first parts are these: keys.Join puts
+// U+001F between parts, and no part holds it.
+func under(parts ...string) ([]storage.Cond, error) {
+	prefix, err := keys.Join(parts...)
+	if err != nil {
+		return nil, err
+	}
+	return []storage.Cond{storage.Greater("key", prefix+"\x1f"), storage.Less("key", prefix+"\x20")}, nil
+}
+
+// list reads a page of rows in the order of their keys.
+func list[R any](ctx context.Context, n *Notifier, t *storage.Table[R], scope Scope, p Page, where []storage.Cond) ([]R, error) {
+	if scope == storage.AnyScope {
+		return nil, errAnyScope
+	}
+	if p.After != "" {
+		where = append(where, storage.Greater("key", p.After))
+	}
+	if p.Limit <= 0 || p.Limit > maxPage {
+		p.Limit = maxPage
+	}
+	var out []R
+	err := n.inTx(ctx, nil, func(tx storage.Tx) error {
+		rows, err := t.Find(ctx, tx, scope, storage.Query{Where: where, OrderBy: "key", Limit: p.Limit})
+		out = make([]R, len(rows))
+		for i, r := range rows {
+			out[i] = *r
+		}
+		return err
+	})
+	return out, err
+}
+
+// CountMessages counts the outgoing messages of a notification job by its row
+// key, at most 1000. With a transaction it reads there, with nil in the bound one
+// or in one of its own.
+func (n *Notifier) CountMessages(ctx context.Context, tx storage.Tx, scope Scope, jobRowKey string) (count int, err error) {
+	within, err := under(jobRowKey)
+	if err != nil {
+		return 0, err
+	}
+	if scope == storage.AnyScope {
+		return 0, errAnyScope
+	}
+	err = n.inTx(ctx, tx, func(tx storage.Tx) (err error) {
+		count, err = outgoingMessages.Count(ctx, tx, scope, maxPage, within...)
+		return err
+	})
+	return count, err
 }

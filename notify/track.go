@@ -1,8 +1,11 @@
 package notify
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/belfry-go/belfry/storage"
 )
@@ -91,4 +94,181 @@ func (n *Notifier) trackIn(ctx context.Context, tx storage.Tx, events []*deliver
 		}
 	}
 	return rep, n.applyEvents(ctx, tx, apply, found)
+}
+
+// reports are the new events about one message.
+type reports struct {
+	message *OutgoingMessage
+	events  []*deliveryEvent
+}
+
+// applyEvents brings new events into their messages, keeps the facts beside them,
+// suppresses addresses, and tells the host: all in tx.
+func (n *Notifier) applyEvents(ctx context.Context, tx storage.Tx, events []*deliveryEvent, found map[*deliveryEvent]*OutgoingMessage) error {
+	if len(events) == 0 {
+		return nil
+	}
+	changes, err := n.raise(ctx, tx, byMessage(events, found))
+	if err != nil {
+		return err
+	}
+	facts, err := keepFacts(ctx, tx, events, found)
+	if err != nil {
+		return err
+	}
+	for _, f := range facts {
+		if f.event.Kind == KindBounced {
+			changes = append(changes, f.message.bounced(f.event))
+		}
+	}
+	if err := n.suppressFacts(ctx, tx, facts); err != nil {
+		return err
+	}
+	return emitChanges(ctx, tx, changes)
+}
+
+func byMessage(events []*deliveryEvent, found map[*deliveryEvent]*OutgoingMessage) []*reports {
+	var all []*reports
+	at := map[*OutgoingMessage]*reports{}
+	for _, e := range events {
+		m := found[e]
+		if at[m] == nil {
+			at[m] = &reports{message: m}
+			all = append(all, at[m])
+		}
+		at[m].events = append(at[m].events, e)
+	}
+	return all
+}
+
+// raise writes the messages. One that somebody else wrote meanwhile is read again,
+// and the events are brought into what it has become.
+func (n *Notifier) raise(ctx context.Context, tx storage.Tx, all []*reports) (changes []StatusChange, err error) {
+	for range 5 {
+		told, again, err := n.raiseOnce(ctx, tx, all)
+		changes = append(changes, told...)
+		if err != nil || len(again) == 0 {
+			return changes, err
+		}
+		if all, err = reread(ctx, tx, again); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("notify: %d messages kept changing under a callback: %w", len(all), storage.ErrBusy)
+}
+
+func (n *Notifier) raiseOnce(ctx context.Context, tx storage.Tx, all []*reports) (told []StatusChange, again []*reports, err error) {
+	now := storage.Now(n.store)
+	var save []*OutgoingMessage
+	var saved []*reports
+	var news [][]StatusChange
+	for _, r := range all {
+		before := r.message.Status
+		if r.apply(now) {
+			save, saved = append(save, r.message), append(saved, r)
+			news = append(news, r.message.movedFrom(before, now))
+		}
+	}
+	err = outgoingMessages.Save(ctx, tx, save...)
+	if stale := (*storage.StaleError)(nil); errors.As(err, &stale) {
+		for _, i := range stale.Rows {
+			again, news[i] = append(again, saved[i]), nil
+		}
+		err = nil
+	}
+	for _, some := range news {
+		told = append(told, some...)
+	}
+	return told, again, err
+}
+
+func (r *reports) apply(now time.Time) (changed bool) {
+	for _, e := range r.events {
+		changed = r.message.reported(now, e) || changed
+	}
+	return changed
+}
+
+// reread loads messages anew; one that is gone is left out.
+func reread(ctx context.Context, tx storage.Tx, all []*reports) ([]*reports, error) {
+	ids := make([]string, len(all))
+	for i, r := range all {
+		ids[i] = r.message.MessageID
+	}
+	messages, err := messagesByID(ctx, tx, ids)
+	var there []*reports
+	for i, r := range all {
+		if r.message = messages[ids[i]]; r.message != nil {
+			there = append(there, r)
+		}
+	}
+	return there, err
+}
+
+// heights order what is known of a message: a callback only moves it up, so that
+// the order in which callbacks come does not matter. A state without a height is
+// one that our own work goes on from. What was skipped or cancelled moves only
+// once the recipient has the message all the same: an earlier call reached it.
+var heights = map[string]int{
+	StatusSentToProvider: 1,
+	StatusFailedFinal:    2,
+	StatusSkipped:        2,
+	StatusCancelled:      2,
+	StatusDelivered:      3,
+	StatusOpened:         4,
+}
+
+// statusOf is what each kind says at least: whatever a provider reports about a
+// message, it has it.
+var statusOf = map[StatusKind]string{
+	KindAccepted:     StatusSentToProvider,
+	KindFailed:       StatusFailedFinal,
+	KindDelivered:    StatusDelivered,
+	KindOpened:       StatusOpened,
+	KindBounced:      StatusSentToProvider,
+	KindComplained:   StatusSentToProvider,
+	KindUnsubscribed: StatusSentToProvider,
+}
+
+// raised is the status of a message after a callback.
+func raised(status string, k StatusKind) string {
+	if to := statusOf[k]; heights[to] > heights[status] {
+		return to
+	}
+	return status
+}
+
+// reported brings what a provider reports into the message, and says whether it
+// changed anything. Neither a retry nor a take-over follows. A worker that holds
+// the message keeps its lease, and merges its result.
+func (m *OutgoingMessage) reported(now time.Time, e *deliveryEvent) bool {
+	named := m.ProviderMessageID == "" && e.ProviderMessageID != ""
+	if named {
+		m.ProviderMessageID = e.ProviderMessageID
+	}
+	to := raised(m.Status, e.Kind)
+	if to == m.Status {
+		return named
+	}
+	m.confirmed(now)
+	m.become(to)
+	m.DueOn, m.NextRetryOn, m.ReasonCode = time.Time{}, time.Time{}, ""
+	m.SentOn = cmp.Or(m.SentOn, m.CallStartedOn, e.On)
+	if to != StatusSentToProvider {
+		m.EndedOn = cmp.Or(m.EndedOn, e.On)
+	}
+	if to == StatusFailedFinal {
+		m.ReasonCode = cmp.Or(e.Code, ReasonRefused)
+	}
+	if m.HoldReason != HoldConflict { // that is about the job, not about this call
+		m.unhold()
+	}
+	return true
+}
+
+// confirmed notes that the provider settles a doubt, or an assumption.
+func (m *OutgoingMessage) confirmed(now time.Time) {
+	if m.Doubts > 0 && heights[m.Status] == 0 || m.Resolution == ResolvedByAssumption {
+		m.resolved(now, ResolvedByCallback)
+	}
 }

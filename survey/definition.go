@@ -1,5 +1,14 @@
 package survey
 
+import (
+	"bytes"
+	_ "embed" // definition.schema.json
+	"encoding/json"
+
+	"github.com/belfry-go/belfry/internal/filter"
+	"github.com/belfry-go/belfry/internal/strictjson"
+)
+
 // Definition is what the authors of a survey write: its questions, and the
 // triggers that send its links (Triggers & Scheduler, "The trigger config").
 type Definition struct {
@@ -32,4 +41,86 @@ type MessageText struct {
 	// not take.
 	Text Text `json:"text"`
 	HTML Text `json:"html,omitzero"`
+}
+
+//go:embed definition.schema.json
+var definitionSchema []byte
+
+// DefinitionSchema is the JSON Schema of definitions (draft 2020-12), for editors and
+// other programs. It accepts whatever [Validate] accepts. Validate refuses more: what
+// depends on several places, such as an id that is there twice, a question that is
+// asked about before it was asked, and a template that does not parse.
+func DefinitionSchema() []byte { return bytes.Clone(definitionSchema) }
+
+// Filter is a condition on the values of an event or of a response,
+//
+//	{"questionId": "candidate.jobType", "op": "==", "value": "GR"}
+//
+// or a group of filters: {"all": […]}, {"any": […]}, {"not": {…}} (Triggers &
+// Scheduler, "filter"). Its comparisons are
+//
+//	==  !=            a text, a number, true or false
+//	>  >=  <  <=      a text or a number
+//	in  notIn         a list of those
+//	contains          a text has another inside, or a list has a value
+//	startsWith        a text begins with another
+//	exists            something is there; with the value false: nothing is
+//
+// Texts compare byte by byte, so that case counts and dates such as 2026-05-14 are in
+// order. Numbers compare as decimals, exactly, and so do a number and a text that is
+// one: 10 is 10.0 and "10". Other types are never equal and in no order. At a path
+// where there is nothing, or null, only !=, notIn and exists false are true.
+//
+// A filter has at most 100 conditions and groups, eight inside each other, 1000 values
+// in lists, and texts of 1000 characters. There are no patterns.
+type Filter = filter.Filter
+
+// Validate says everything that is wrong with a definition, as a [*DefinitionError],
+// or else what is allowed and probably not meant. It needs no store: editors and the
+// checks of a repository call it. [Service.Publish] refuses what it refuses.
+//
+// The JSON is strict: members that are unknown or there twice, null, and text behind
+// the definition are faults. Numbers are exact.
+func Validate(definition json.RawMessage) (warnings []Fault, err error) {
+	d, faults := readDefinition(definition)
+	if err := definitionError(faults); err != nil {
+		return nil, err
+	}
+	return d.warnings(), nil
+}
+
+// readDefinition reads a definition and lists what is wrong with it.
+func readDefinition(text json.RawMessage) (Definition, strictjson.Faults) {
+	var d Definition
+	var faults strictjson.Faults
+	if n := len(text); n > 4*maxDefinition { // however much of it is space
+		faults.Add("", "has %d bytes, more than %d", n, 4*maxDefinition)
+		return d, faults
+	}
+	faults = strictjson.Decode(text, &d)
+	c := newChecker(faults)
+	if c.told[""] {
+		return d, faults
+	}
+	if n := len(storedDefinition(text)); n > maxDefinition {
+		c.add("", "takes %d bytes when it is stored, more than %d", n, maxDefinition)
+	}
+	c.characters("$schema", d.Schema, maxLine, "")
+	c.text("title", d.Title, maxLine, "")
+	c.text("intro", d.Intro, maxProse, lineBreaks)
+	c.text("thanks", d.Thanks, maxProse, lineBreaks)
+	c.questions(d.Questions)
+	c.triggers(&d)
+	c.messages(d.Messages)
+	return d, c.faults
+}
+
+// storedDefinition is the text of a definition as every store keeps it: without
+// spaces.
+func storedDefinition(text json.RawMessage) json.RawMessage {
+	stored, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // it has been read
+	}
+	return stored
 }

@@ -1,8 +1,17 @@
 package survey
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/storable"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -34,3 +43,252 @@ const (
 )
 
 var deliveries = storage.Define[Delivery]("survey_delivery")
+
+// logCall notes what came of the call under way, to be written with the row.
+func (i *Instance) logCall(now time.Time, status, providerID, reason string) {
+	e := i.entry(now, status, reason)
+	e.Attempt, e.StartedOn, e.ProviderMessageID = i.Calls, i.CallStartedOn, storable.Code(providerID)
+	i.Log = append(i.Log, e)
+}
+
+// logNoCall notes why no call was made.
+func (i *Instance) logNoCall(now time.Time, status, reason string) {
+	i.Log = append(i.Log, i.entry(now, status, reason))
+}
+
+func (i *Instance) entry(now time.Time, status, reason string) *Delivery {
+	return &Delivery{
+		Record:   storage.Record{Scope: i.Scope, Type: i.Channel, Status: status},
+		PublicID: i.PublicID, Ordinal: i.SendOrdinal, On: now, ReasonCode: reason,
+	}
+}
+
+// called reports whether the row comes from a call, whatever came of it.
+func (i *Instance) called() bool {
+	for _, e := range i.Log {
+		if e.Attempt > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// writeLog adds the entries of rows that were just saved, in their transaction.
+func (s *Service) writeLog(ctx context.Context, tx storage.Tx, rows []*Instance) error {
+	var entries []*Delivery
+	for _, r := range rows {
+		for n, e := range r.Log {
+			e := *e // the transaction may run again
+			e.Key = r.PublicID + ":" + strconv.FormatInt(r.Version, 10)
+			if n > 0 {
+				e.Key += ":" + strconv.Itoa(n)
+			}
+			entries = append(entries, &e)
+		}
+	}
+	_, err := deliveries.Insert(ctx, tx, entries...)
+	return err
+}
+
+// call makes the calls of a group at once, after one write that says that they
+// begin, and waits for them.
+func (s *Service) call(ctx context.Context, items []*sending, one func(*sending)) error {
+	started, err := s.startCalls(ctx, items)
+	each(started, one)
+	return err
+}
+
+// startCalls commits, in one write fenced by the versions, that the calls are
+// about to begin. After a crash only these sends are in doubt. It returns those
+// that are still ours: a row that was completed, stopped or held since its claim is
+// not.
+func (s *Service) startCalls(ctx context.Context, items []*sending) ([]*sending, error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	now := storage.Now(s.store)
+	rows := make([]*Instance, len(items))
+	for i, it := range items {
+		rows[i] = it.Row
+		it.Row.calling(now)
+	}
+	ours, err := work.Start(ctx, s.store, instances, now.Add(items[0].Lease), rows)
+	var started []*sending
+	for i, it := range items {
+		if err != nil || !ours[i] || it.Ctx.Err() != nil {
+			it.Row.uncalled()
+			continue
+		}
+		it.message.On, it.message.To = now, cmp.Or(it.redirect, it.message.To)
+		started = append(started, it)
+	}
+	return started, err
+}
+
+// each runs f for all items at once and waits.
+func each(items []*sending, f func(*sending)) {
+	var wg sync.WaitGroup
+	for _, it := range items {
+		wg.Go(func() { f(it) })
+	}
+	wg.Wait()
+}
+
+// callOne is the one call of a claim.
+func (s *Service) callOne(it *sending) {
+	ctx, cancel := context.WithTimeout(it.Ctx, s.options.CallTimeout)
+	defer cancel()
+	var receipt notify.Receipt
+	err := work.Guard(func() (err error) {
+		receipt, err = it.channel.Send(ctx, it.message)
+		return err
+	})
+	s.logPanic("a channel panicked", err, slog.String("channel", it.Row.Channel))
+	it.Row.settled(storage.Now(s.store), it.trigger.Schedule.Reminders, receipt, err)
+}
+
+// logPanic tells where a host's code panicked. The value of the panic is left out,
+// since it may be personal.
+func (s *Service) logPanic(text string, err error, where slog.Attr) {
+	var p *work.PanicError
+	if errors.As(err, &p) {
+		s.options.Logger.Error("belfry: "+text, where, slog.String("stack", string(p.Stack)))
+	}
+}
+
+// mergeSent brings what came of a call into a row that somebody else wrote
+// meanwhile (the beacon of an opened form, a submission, support): the call is
+// never forgotten, and no status goes backwards. What was decided without a call is
+// dropped, and decided anew if the row is still due.
+func (s *Service) mergeSent(stored, mine *Instance, held bool) bool {
+	if !mine.called() {
+		return held && stored.uncall()
+	}
+	stored.Log = mine.Log
+	stored.LastSentOn = later(stored.LastSentOn, mine.LastSentOn)
+	if !stored.CallStartedOn.IsZero() && stored.Calls == mine.Calls { // else somebody has settled this call
+		stored.takeCall(mine)
+	}
+	stored.lookAgain(storage.Now(s.store))
+	return true
+}
+
+// takeCall is the end of the call that the row is about.
+func (i *Instance) takeCall(mine *Instance) {
+	i.CallStartedOn = time.Time{}
+	if !i.isOpen() {
+		i.InDoubt = false
+		return
+	}
+	if i.Status == StatusPending {
+		i.become(mine.Status)
+	}
+	i.SendOrdinal = mine.SendOrdinal
+	if i.NextSendOn.IsZero() { // support has stopped it
+		i.settleCall()
+		return
+	}
+	held := i.IsOnSupportHold && i.ReasonCode == ReasonHeldBySupport
+	i.CallStartedOn, i.InDoubt, i.NextTryOn = mine.CallStartedOn, mine.InDoubt, mine.NextTryOn
+	i.NextSendOn, i.RemindersRemaining, i.StoppedOn = mine.NextSendOn, mine.RemindersRemaining, mine.StoppedOn
+	i.Tries, i.IsOnSupportHold = mine.Tries, held
+	if !held {
+		i.ReasonCode = mine.ReasonCode
+	}
+}
+
+// uncall ends a call that was recorded and is known not to have been made, and
+// reports whether there was one.
+func (i *Instance) uncall() bool {
+	if i.CallStartedOn.IsZero() || i.InDoubt {
+		return false
+	}
+	i.CallStartedOn = time.Time{}
+	return true
+}
+
+// resolveDoubts settles the sends of which nobody knows whether they were made, and
+// returns the others: the provider is asked if it can tell, once, and else the
+// policy decides. In a copy of the database they stay as they are.
+func (s *Service) resolveDoubts(ctx context.Context, items []*sending) (open []*sending) {
+	var doubts []*sending
+	for _, it := range items {
+		if it.Row.InDoubt {
+			doubts = append(doubts, it)
+		} else {
+			open = append(open, it)
+		}
+	}
+	each(s.outsideQuarantine(ctx, doubts), s.resolve)
+	return open
+}
+
+// outsideQuarantine leaves out doubts that the first of the gates, which knows
+// whether the database is a copy, does not let anybody ask about.
+func (s *Service) outsideQuarantine(ctx context.Context, items []*sending) (open []*sending) {
+	if len(items) == 0 {
+		return nil
+	}
+	attempts := make([]notify.Attempt, len(items))
+	for i, it := range items {
+		it.message = messageOf(it.Row, it.Row.Calls)
+		attempts[i] = s.attempt(it)
+	}
+	verdicts, err := s.verdicts(ctx, s.gates[0], attempts)
+	for i, it := range items {
+		if err == nil && verdicts[i].Action == notify.ActionProceed {
+			open = append(open, it)
+		} else {
+			it.Row.NextTryOn = storage.Now(s.store).Add(minDefer)
+		}
+	}
+	return open
+}
+
+func (s *Service) resolve(it *sending) {
+	r, now := it.Row, storage.Now(s.store)
+	switch {
+	case it.trigger == nil: // the schedule is not known: it stays in doubt
+		r.NextTryOn = now.Add(waits[0])
+	case s.askProvider(it):
+	case it.Ctx.Err() != nil: // as if it had not been claimed
+	case s.options.InDoubt == Hold:
+		r.hold(ReasonInDoubt)
+	case s.options.InDoubt == Retry:
+		r.failed(now, ReasonInDoubt, 0)
+	default:
+		r.sent(r.CallStartedOn, it.trigger.Schedule.Reminders)
+	}
+}
+
+// askProvider reports whether the provider could tell.
+func (s *Service) askProvider(it *sending) bool {
+	l, ok := it.channel.(notify.StatusLookup)
+	if !ok {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(it.Ctx, s.options.CallTimeout)
+	defer cancel()
+	r := it.Row
+	m := it.message
+	m.On = r.CallStartedOn
+	var answer notify.LookupResult
+	err := work.Guard(func() (err error) {
+		answer, err = l.Lookup(ctx, m)
+		return err
+	})
+	s.logPanic("a status look-up panicked", err, slog.String("channel", r.Channel))
+	switch now := storage.Now(s.store); {
+	case err != nil:
+		return false
+	case answer.Status == notify.LookupAccepted:
+		r.logCall(now, DeliveryDelivered, answer.Receipt.ID, "")
+		r.sent(r.CallStartedOn, it.trigger.Schedule.Reminders)
+	case answer.Status == notify.LookupAbsent:
+		r.logCall(now, DeliveryFailed, "", ReasonAbsent)
+		r.failed(now, ReasonAbsent, 0)
+	default:
+		return false
+	}
+	return true
+}

@@ -3,8 +3,17 @@ package survey
 import (
 	"bufio"
 	"context"
+	"encoding/csv"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/storage"
 )
@@ -58,4 +67,131 @@ func (s *Service) walk(ctx context.Context, scope Scope, q ResponseQuery, column
 			return total, nil
 		}
 	}
+}
+
+// exportColumns stand before those of the questions.
+var exportColumns = []string{"publicId", "surveyId", "surveyVersion", "triggerId", "businessUnit", "customerRef", "agentId", "completedAt", "submittedAt"}
+
+// errNewVersion ends an export whose columns cannot be right any more.
+var errNewVersion = errors.New("survey: a response to another version came while the export ran; export again")
+
+// ExportCSV writes the responses that q selects as CSV (RFC 4180, UTF-8) with a
+// header, and says how many. There is a column answers.<id> for each question of
+// all versions among them, in the order of the versions and their questions. The
+// options of a multiple choice are joined by "; ".
+//
+// A spreadsheet would run a text that begins like a formula. So a text that begins
+// with =, +, -, @, a tab or a line break gets an apostrophe before it; numbers stay
+// as they are. Like [Service.ExportJSONLines] it holds one page of responses.
+func (s *Service) ExportCSV(ctx context.Context, scope Scope, w io.Writer, q ResponseQuery) (int, error) {
+	numbers, err := s.versionsAmong(ctx, scope, q)
+	if err != nil {
+		return 0, err
+	}
+	questions, err := s.questionsOf(ctx, scope, q.SurveyID, numbers)
+	if err != nil {
+		return 0, err
+	}
+	out := csv.NewWriter(w)
+	out.UseCRLF = true
+	header := slices.Clone(exportColumns)
+	for _, id := range questions {
+		header = append(header, "answers."+id)
+	}
+	if err := out.Write(header); err != nil {
+		return 0, err
+	}
+	n, err := s.walk(ctx, scope, q, nil, func(page []*responseRow) error {
+		for _, r := range page {
+			if !slices.Contains(numbers, r.SurveyVersion) {
+				return errNewVersion
+			}
+			if err := out.Write(r.cells(questions)); err != nil {
+				return err
+			}
+		}
+		out.Flush()
+		return out.Error()
+	})
+	out.Flush()
+	return n, errors.Join(err, out.Error())
+}
+
+// versionsAmong are the versions that the selected responses answer, in order.
+func (s *Service) versionsAmong(ctx context.Context, scope Scope, q ResponseQuery) ([]int64, error) {
+	seen := map[int64]bool{}
+	_, err := s.walk(ctx, scope, q, []string{"survey_version"}, func(page []*responseRow) error {
+		for _, r := range page {
+			seen[r.SurveyVersion] = true
+		}
+		return nil
+	})
+	return slices.Sorted(maps.Keys(seen)), err
+}
+
+// questionsOf are the questions of some versions, each once.
+func (s *Service) questionsOf(ctx context.Context, scope Scope, surveyID int64, numbers []int64) (ids []string, err error) {
+	seen := map[string]bool{}
+	for _, n := range numbers {
+		var v *version
+		err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+			v, err = s.versionOf(ctx, tx, scope, surveyID, n)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("survey: version %d: %w", n, err)
+		}
+		for _, q := range v.Questions {
+			if !seen[q.ID] {
+				seen[q.ID], ids = true, append(ids, q.ID)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// cells are a response as a record of CSV.
+func (r *responseRow) cells(questions []string) []string {
+	var given map[string]json.RawMessage
+	_ = json.Unmarshal(r.Answers, &given) // an object: accept wrote it
+	out := []string{
+		r.Key, strconv.FormatInt(r.SurveyID, 10), strconv.FormatInt(r.SurveyVersion, 10),
+		defused(r.TriggerID), defused(r.BusinessUnit), defused(r.CustomerRef), defused(r.AgentID),
+		r.CompletedOn.Format(time.RFC3339Nano), r.SubmittedOn.Format(time.RFC3339Nano),
+	}
+	for _, id := range questions {
+		out = append(out, cellOf(given[id]))
+	}
+	return out
+}
+
+// formulaStarts begin what spreadsheets run, those of East Asian keyboards and
+// what they cut off before it included.
+const formulaStarts = "=+-@\t\r\n＝＋－＠"
+
+// defused is a text that no spreadsheet takes for a formula.
+func defused(text string) string {
+	first, _ := utf8.DecodeRuneInString(text)
+	if text != "" && strings.ContainsRune(formulaStarts, first) {
+		return "'" + text
+	}
+	return text
+}
+
+// cellOf writes an answer into one cell; none is an empty one.
+func cellOf(answer json.RawMessage) string {
+	if len(answer) == 0 {
+		return ""
+	}
+	var text string
+	var list []string
+	switch answer[0] {
+	case '"':
+		_ = json.Unmarshal(answer, &text) // accept wrote it
+		return defused(text)
+	case '[':
+		_ = json.Unmarshal(answer, &list)
+		return defused(strings.Join(list, "; "))
+	}
+	return string(answer) // a number
 }

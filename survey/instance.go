@@ -1,9 +1,17 @@
 package survey
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/backoff"
+	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/internal/storable"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -82,3 +90,260 @@ type Instance struct {
 const maxMetadata = 24 << 10
 
 var instances = storage.Define[Instance]("survey_instance").Limit(maxMetadata + 8<<10).Deciding("public_id")
+
+// The states of an [Instance] (Triggers & Scheduler, "SurveyInstance state
+// machine"). A claim does not change them: the lease alone says that it is held.
+const (
+	StatusPending   = "Pending"   // created, not sent yet
+	StatusSent      = "Sent"      // at least one send succeeded
+	StatusOpened    = "Opened"    // the customer's browser has shown the form
+	StatusCompleted = "Completed" // the customer has submitted a response
+	StatusExpired   = "Expired"   // the time for a response is over
+)
+
+// active are the states in which an instance may be sent, opened and answered.
+var active = []string{StatusPending, StatusSent, StatusOpened}
+
+var machine = states.Machine{
+	Name:  "SurveyInstance",
+	Start: []string{StatusPending},
+	Edges: []states.Edge{
+		{From: StatusPending, To: StatusSent, Event: "the initial send is accepted, or taken for it"},
+		{From: StatusPending, To: StatusOpened, Event: "the form was shown before the send was settled"},
+		{From: StatusSent, To: StatusOpened, Event: "the form was shown"},
+		{From: StatusPending, To: StatusCompleted, Event: "submitted before the send was settled, or by the host"},
+		{From: StatusSent, To: StatusCompleted, Event: "submitted"},
+		{From: StatusOpened, To: StatusCompleted, Event: "submitted"},
+		{From: StatusPending, To: StatusExpired, Event: "never sent: the sends have stopped or were never reached, and the grace is over"},
+		{From: StatusSent, To: StatusExpired, Event: "no response, and the grace or the absolute limit is over"},
+		{From: StatusOpened, To: StatusExpired, Event: "no response, and the grace is over"},
+	},
+	Terminal: []string{StatusCompleted, StatusExpired},
+}
+
+// waits are the pauses after failed tries of one send; after one failure more the
+// schedule stops.
+var waits = backoff.Steps{5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
+
+// maxRetryAfter bounds how long a provider may have a send wait.
+const maxRetryAfter = 24 * time.Hour
+
+func (i *Instance) become(status string) {
+	machine.Must(i.Status, status)
+	i.Status = status
+}
+
+// calling is the state before a call of the channel; it is committed before it.
+func (i *Instance) calling(now time.Time) {
+	i.CallStartedOn = now
+	i.Calls++
+}
+
+// uncalled takes calling back, since the call was not made.
+func (i *Instance) uncalled() {
+	i.CallStartedOn = time.Time{}
+	i.Calls--
+}
+
+// sent advances the schedule behind a send that was made, or is taken for made.
+func (i *Instance) sent(on time.Time, reminders []Duration) {
+	if i.Status == StatusPending {
+		i.become(StatusSent)
+	}
+	i.LastSentOn = on
+	i.SendOrdinal++
+	i.settleCall()
+	i.Tries, i.ReasonCode = 0, ""
+	i.NextSendOn, i.RemindersRemaining = advance(reminders, i.RemindersRemaining, on)
+	if i.NextSendOn.IsZero() {
+		i.StoppedOn = on
+	}
+}
+
+// settleCall ends the call under way, and whatever held the send up.
+func (i *Instance) settleCall() {
+	i.CallStartedOn, i.InDoubt, i.NextTryOn = time.Time{}, false, time.Time{}
+}
+
+// failed is a try that came to nothing: back-off, at least as long as the provider
+// asks for; the last one stops the schedule.
+func (i *Instance) failed(now time.Time, reason string, retryAfter time.Duration) {
+	i.settleCall()
+	i.Tries++
+	i.ReasonCode = reason
+	wait, ok := waits.After(i.PublicID, i.Tries)
+	if !ok {
+		i.stop(now, reason)
+		return
+	}
+	i.NextTryOn = storage.Time(now.Add(max(wait, min(retryAfter, maxRetryAfter))))
+}
+
+// stop ends the schedule before its time. The row expires later.
+func (i *Instance) stop(now time.Time, reason string) {
+	i.settleCall()
+	i.NextSendOn, i.StoppedOn, i.ReasonCode = time.Time{}, now, reason
+}
+
+// settled applies the result of a call and logs it.
+func (i *Instance) settled(now time.Time, reminders []Duration, r notify.Receipt, err error) {
+	e := notify.Classify(err)
+	switch {
+	case e == nil:
+		i.logCall(now, DeliveryDelivered, r.ID, "")
+		i.sent(now, reminders)
+	case e.Class == notify.ClassUnknown:
+		i.doubted(now, storable.Code(e.Code))
+	case e.Class == notify.ClassPermanent:
+		reason := cmp.Or(storable.Code(e.Code), ReasonRefused)
+		i.logCall(now, DeliveryRefused, "", reason)
+		i.stop(now, reason)
+	default:
+		reason := cmp.Or(storable.Code(e.Code), ReasonRefused)
+		i.logCall(now, DeliveryFailed, "", reason)
+		i.failed(now, reason, e.RetryAfter)
+	}
+}
+
+// doubted is a call of which nobody knows whether it sent: the next claim decides.
+func (i *Instance) doubted(now time.Time, reason string) {
+	i.logCall(now, DeliveryUnknown, "", cmp.Or(reason, ReasonInDoubt))
+	i.InDoubt, i.ReasonCode = true, cmp.Or(reason, ReasonInDoubt)
+}
+
+// abandoned is a claim whose lease ran out: in doubt if a call had started, else a
+// failed try, since one row may bring down whoever takes it.
+func (i *Instance) abandoned(now time.Time) {
+	switch {
+	case !i.isOpen():
+	case !i.CallStartedOn.IsZero() && !i.InDoubt:
+		i.doubted(now, ReasonLeaseLost)
+	case i.CallStartedOn.IsZero() && !i.NextSendOn.IsZero():
+		i.failed(now, ReasonLeaseLost, 0)
+	}
+	i.lookAgain(now)
+}
+
+// passFailed settles a row whose group failed, or whose result could not be stored
+// as it was: what was decided stands.
+func (i *Instance) passFailed(now time.Time) {
+	switch {
+	case !i.isOpen() || len(i.Log) > 0:
+	case !i.CallStartedOn.IsZero() && !i.InDoubt:
+		i.doubted(now, ReasonPassFailed)
+	case !i.NextSendOn.IsZero() && !i.InDoubt:
+		i.failed(now, ReasonPassFailed, 0)
+	default: // nothing to count: it is looked at again
+		i.lookAgain(now.Add(waits[0]))
+		return
+	}
+	i.lookAgain(now)
+}
+
+// hold keeps the row from being due until a person decides.
+func (i *Instance) hold(reason string) {
+	i.IsOnSupportHold, i.ReasonCode = true, reason
+}
+
+// expire ends the instance. What was still to be sent is not.
+func (i *Instance) expire(now time.Time) {
+	switch {
+	case !i.ExpiresOn.IsZero() && !now.Before(i.ExpiresOn):
+		i.ReasonCode = ReasonLimit
+	case !i.NextSendOn.IsZero():
+		i.ReasonCode = ReasonTooLate
+	}
+	i.become(StatusExpired)
+	i.settleCall()
+	if i.StoppedOn.IsZero() || !i.NextSendOn.IsZero() {
+		i.StoppedOn = now
+	}
+	i.NextSendOn, i.EndedOn = time.Time{}, now
+}
+
+// isOpen says whether the link may still be sent, opened and answered.
+func (i *Instance) isOpen() bool { return slices.Contains(active, i.Status) && i.DeletedOn.IsZero() }
+
+// sendOn is when the next send may be made; only of a schedule that runs.
+func (i *Instance) sendOn() time.Time { return later(i.NextSendOn, i.NextTryOn) }
+
+// endsOn is when the instance expires, as things are: after the grace since the
+// last send, or since the event if there was none, but not before the schedule
+// stopped. While a send is scheduled it is the moment from which on that is too
+// late to be made. The absolute limit comes before all.
+func (i *Instance) endsOn(grace time.Duration) time.Time {
+	var ends time.Time
+	switch {
+	case !i.NextSendOn.IsZero():
+		ends = i.NextSendOn.Add(grace)
+	case !i.LastSentOn.IsZero():
+		ends = i.LastSentOn.Add(grace)
+	default:
+		ends = later(i.TriggeredOn.Add(grace), i.StoppedOn)
+	}
+	if !i.ExpiresOn.IsZero() && i.ExpiresOn.Before(ends) {
+		ends = i.ExpiresOn
+	}
+	return ends
+}
+
+// due says when somebody has to look at the instance, zero being never, and which
+// channel that takes, if any.
+func (i *Instance) due(grace time.Duration) (on time.Time, channel string) {
+	if !i.isOpen() || i.IsOnSupportHold {
+		return time.Time{}, ""
+	}
+	ends := i.endsOn(grace)
+	if i.NextSendOn.IsZero() || !i.sendOn().Before(ends) {
+		return ends, ""
+	}
+	return i.sendOn(), i.Channel
+}
+
+// plan sets when the row is due next, and for whom.
+func (i *Instance) plan(grace time.Duration) {
+	on, channel := i.due(grace)
+	i.DueOn, i.Type = storage.Time(on), channel
+}
+
+// lookAgain makes the row due at once, for a pass that plans it: who calls this
+// does not know the grace.
+func (i *Instance) lookAgain(now time.Time) {
+	i.DueOn, i.Type = now, ""
+	switch {
+	case !i.isOpen() || i.IsOnSupportHold:
+		i.DueOn = time.Time{}
+	case !i.NextSendOn.IsZero():
+		i.Type = i.Channel
+		i.DueOn = later(now, i.NextTryOn)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// advance says what follows a send (Triggers & Scheduler, "What advance NextSendAt
+// actually does"): when the next one is due, and how many reminders are left to be
+// scheduled after it; the zero time if that was the last one.
+func advance(reminders []Duration, remaining int, sentOn time.Time) (next time.Time, left int) {
+	index := len(reminders) - remaining
+	if index < 0 || index >= len(reminders) {
+		return time.Time{}, 0
+	}
+	return sentOn.Add(time.Duration(reminders[index])), remaining - 1
+}
+
+// newPublicID is a random UUID (RFC 9562, version 4).
+func newPublicID(random io.Reader) (string, error) {
+	var u [16]byte
+	if _, err := io.ReadFull(random, u[:]); err != nil {
+		return "", fmt.Errorf("no randomness for a public id: %w", err)
+	}
+	u[6] = u[6]&0x0f | 0x40 // version 4
+	u[8] = u[8]&0x3f | 0x80 // the variant of RFC 9562
+	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:]), nil
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/belfry-go/belfry/storage"
 )
@@ -101,4 +102,115 @@ func readInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID stri
 		return nil, storage.ErrNotFound
 	}
 	return rows[0], nil
+}
+
+// tallyLimit is how many instances Tally looks at.
+const tallyLimit = 10_000
+
+// Tally counts the instances of a survey by status, those that were deleted left
+// out.
+type Tally struct {
+	Pending, Sent, Opened, Completed, Expired int
+	// Capped says that there are more: the counts are those of 10,000, which are
+	// first by trigger and hash.
+	Capped bool
+}
+
+// Tally counts the instances of a survey by status, for dashboards. It looks at
+// 10,000 of them at most, however many there are.
+func (s *Service) Tally(ctx context.Context, scope Scope, surveyID int64) (Tally, error) {
+	if err := checkScope(scope); err != nil {
+		return Tally{}, fmt.Errorf("survey: Tally: %w", err)
+	}
+	var out Tally
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		groups, err := instances.Tally(ctx, tx, scope, storage.Tally{
+			By: []string{"status"}, Where: append(ofSurvey(surveyID), storage.Null("deleted_on")), OrderBy: "key", Limit: tallyLimit,
+		})
+		out = Tally{}
+		seen := 0
+		for _, g := range groups {
+			seen += g.N
+			*out.of(g.Row.Status) += g.N
+		}
+		out.Capped = seen == tallyLimit
+		return err
+	})
+	return out, err
+}
+
+func (t *Tally) of(status string) *int {
+	switch status {
+	case StatusPending:
+		return &t.Pending
+	case StatusSent:
+		return &t.Sent
+	case StatusOpened:
+		return &t.Opened
+	case StatusCompleted:
+		return &t.Completed
+	default:
+		return &t.Expired
+	}
+}
+
+// errAnyScope is a read across tenants, which no host may ask for.
+var errAnyScope = errors.New("survey: the scope of one tenant is needed")
+
+// finder reads the instance that somebody speaks of, as it is now.
+type finder func(ctx context.Context, tx storage.Tx) (*Instance, error)
+
+// byToken finds the instance of a link, whose tenant nobody knows before. Whatever
+// is no link of ours is looked for all the same, so that it takes as long.
+func byToken(token string) finder {
+	hash := linkHash(token)
+	return func(ctx context.Context, tx storage.Tx) (*Instance, error) {
+		return findInstance(ctx, tx, storage.AnyScope, storage.Eq("link_hash", hash))
+	}
+}
+
+func byPublicID(scope Scope, publicID string) finder {
+	return func(ctx context.Context, tx storage.Tx) (*Instance, error) {
+		if scope == storage.AnyScope {
+			return nil, errAnyScope
+		}
+		return findInstance(ctx, tx, scope, storage.Eq("public_id", publicID))
+	}
+}
+
+func findInstance(ctx context.Context, tx storage.Tx, scope Scope, is storage.Cond) (*Instance, error) {
+	found, err := instances.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{is}, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, ErrNoSurvey
+	}
+	return found[0], nil
+}
+
+// answerable says whether the instance still takes a response, or has it. The
+// absolute limit holds whether or not a poller has come by since.
+func (i *Instance) answerable(now time.Time) bool {
+	switch {
+	case !i.DeletedOn.IsZero() || i.Status == StatusExpired:
+		return false
+	case i.Status == StatusCompleted:
+		return true
+	}
+	return i.ExpiresOn.IsZero() || now.Before(i.ExpiresOn)
+}
+
+// maxRaces bounds how often one call begins again because claims, sends or beacons
+// came between.
+const maxRaces = 100
+
+// race repeats f, which reads a row and writes it back, while others write it.
+func race(f func() error) error {
+	for range maxRaces {
+		if err := f(); !errors.Is(err, storage.ErrStale) {
+			return err
+		}
+	}
+	return storage.ErrBusy
 }

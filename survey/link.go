@@ -1,11 +1,17 @@
 package survey
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -70,4 +76,127 @@ func checkSurveyURL(template string) error {
 		return errors.New("it holds a space or a brace that is no {token} or {publicId}")
 	}
 	return nil
+}
+
+// ErrLinkKey says that the key which an instance's link is made with is not there
+// any more, so that nobody can make the link. Give it in Options.OldLinkKeys. A
+// link that was sent is still found by its hash.
+var ErrLinkKey = errors.New("survey: the key of the link is not there any more")
+
+// minLinkKey is how many bytes a host's key has at least.
+const minLinkKey = 32
+
+// linkKeyRow is the key that the links of one tenant are made with, where the host
+// keeps none of its own. It is never due.
+type linkKeyRow struct {
+	storage.Record
+	Secret    []byte    `db:"secret,fixed"`
+	CreatedOn time.Time `db:"created_on,fixed"`
+}
+
+var linkKeys = storage.Define[linkKeyRow]("survey_link_key")
+
+// storedLinkKey is the key of a tenant's only row, so that two processes that make
+// it at once make one.
+const storedLinkKey = "links"
+
+// linkKeyring are the keys that this process knows. Bound copies of a service
+// share it.
+type linkKeyring struct {
+	own   *keys.LinkKey           // the host's; nil: the store's is used
+	given map[string]keys.LinkKey // the host's by id, old ones too
+
+	mu     sync.Mutex
+	stored map[Scope]keys.LinkKey // as a transaction that is over has read them
+}
+
+// newLinkKeyring panics on keys that no program can mean.
+func newLinkKeyring(o *Options) *linkKeyring {
+	ring := &linkKeyring{given: map[string]keys.LinkKey{}, stored: map[Scope]keys.LinkKey{}}
+	for i, secret := range append([][]byte{o.LinkKey}, o.OldLinkKeys...) {
+		if i == 0 && len(secret) == 0 {
+			continue
+		}
+		if len(secret) < minLinkKey {
+			panic(fmt.Sprintf("survey: New: a link key of %d bytes, fewer than %d", len(secret), minLinkKey))
+		}
+		key := keys.NewLinkKey(bytes.Clone(secret))
+		ring.given[key.ID()] = key
+		if i == 0 {
+			ring.own = &key
+		}
+	}
+	return ring
+}
+
+// linkKeyFor is the key for new instances of a tenant. It is made if there is none.
+func (s *Service) linkKeyFor(ctx context.Context, scope Scope) (keys.LinkKey, error) {
+	if s.links.own != nil {
+		return *s.links.own, nil
+	}
+	return s.storedLinkKey(ctx, scope, true)
+}
+
+// storedLinkKey reads a tenant's key, and makes it if asked to; without one it
+// returns the zero value. What a bound transaction reads is not remembered: it
+// may be rolled back.
+func (s *Service) storedLinkKey(ctx context.Context, scope Scope, create bool) (keys.LinkKey, error) {
+	s.links.mu.Lock()
+	known, ok := s.links.stored[scope]
+	s.links.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		row, err := linkKeys.Get(ctx, tx, scope, storedLinkKey)
+		if errors.Is(err, storage.ErrNotFound) && create {
+			row, err = makeLinkKey(ctx, tx, scope)
+		}
+		if errors.Is(err, storage.ErrNotFound) {
+			return nil
+		}
+		if err == nil {
+			known = keys.NewLinkKey(row.Secret)
+		}
+		return err
+	})
+	if err == nil && s.tx == nil && known.ID() != "" {
+		s.links.mu.Lock()
+		s.links.stored[scope] = known
+		s.links.mu.Unlock()
+	}
+	return known, err
+}
+
+// makeLinkKey stores a key unless somebody is quicker, and returns the one that is
+// stored.
+func makeLinkKey(ctx context.Context, tx storage.Tx, scope Scope) (*linkKeyRow, error) {
+	secret := make([]byte, minLinkKey)
+	if _, err := io.ReadFull(tx.Store().Rand(), secret); err != nil {
+		return nil, fmt.Errorf("no randomness for a link key: %w", err)
+	}
+	want := &linkKeyRow{Record: storage.Record{Scope: scope, Key: storedLinkKey}, Secret: secret, CreatedOn: storage.Now(tx.Store())}
+	got, err := linkKeys.Ensure(ctx, tx, func(_, _ *linkKeyRow) (storage.Outcome, bool) { return storage.Unchanged, false }, want)
+	if err != nil {
+		return nil, err
+	}
+	return got[0].Row, nil
+}
+
+// linkKey is the key with that id.
+func (s *Service) linkKey(ctx context.Context, scope Scope, id string) (keys.LinkKey, error) {
+	if key, ok := s.links.given[id]; ok {
+		return key, nil
+	}
+	stored, err := s.storedLinkKey(ctx, scope, false)
+	if err == nil && stored.ID() != id {
+		err = fmt.Errorf("%w: %s", ErrLinkKey, id)
+	}
+	return stored, err
+}
+
+// linkHash is what a token is stored and looked up by.
+func linkHash(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
 }

@@ -2,9 +2,12 @@ package survey
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -105,4 +108,92 @@ func eventOf(ctx context.Context, tx storage.Tx, r *responseRow) (OutboxEvent, e
 		}
 	}
 	return e, err
+}
+
+// DeadLetter is a response that a [Subscriber] was not able to take.
+type DeadLetter struct {
+	// ID is where the next page goes on.
+	ID        int64
+	PublicID  string // of the instance
+	Attempts  int
+	LastError string    // of the subscriber, at most 500 bytes
+	On, Since time.Time // when it was given up, and when the response came
+}
+
+// DeadLetters lists what was given up for a subscriber, the oldest first. after is
+// the ID of the last one of the page before; at most 1000 come at once.
+func (s *Service) DeadLetters(ctx context.Context, scope Scope, subscriber string, after int64) (out []DeadLetter, err error) {
+	if scope == storage.AnyScope {
+		return nil, errAnyScope
+	}
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		rows, err := outbox.DeadLetters(ctx, tx, scope, outboxKey(subscriber), after, maxPage)
+		out = make([]DeadLetter, len(rows))
+		for i, d := range rows {
+			out[i] = DeadLetter{ID: d.ID, PublicID: strings.TrimPrefix(d.EventKey, eventID("")), Attempts: d.Attempts, LastError: d.Diagnostics, On: d.DeadOn, Since: d.CreatedOn}
+		}
+		return err
+	})
+	return out, err
+}
+
+// ReplayDeadLetters has a subscriber called again for what was given up, at most a
+// thousand of them, and says how many. They are due at once, with their attempts
+// counted from zero, and the audit says who asked for it. A dry run only counts.
+func (s *Service) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, dryRun bool) (n int, err error) {
+	if scope == storage.AnyScope {
+		return 0, errAnyScope
+	}
+	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
+		n, err = outbox.ReplayDead(ctx, tx, scope, outboxKey(subscriber), maxPage, by, dryRun)
+		return err
+	})
+	return n, err
+}
+
+// ReplayEvent has a subscriber called for one response, whether or not it was
+// called before, or the response was for it. One that waits for its call, or is
+// under way, is refused with [ErrActionRefused]; a response that does not exist is
+// [storage.ErrNotFound]. The audit says who asked for it.
+func (s *Service) ReplayEvent(ctx context.Context, scope Scope, publicID, subscriber string, by By) error {
+	if scope == storage.AnyScope {
+		return errAnyScope
+	}
+	return s.inTx(ctx, func(tx storage.Tx) error {
+		if _, err := responses.Get(ctx, tx, scope, publicID); err != nil {
+			return err
+		}
+		key, err := keys.Join(eventID(publicID), outboxKey(subscriber))
+		if err != nil {
+			return err
+		}
+		err = outbox.Replay(ctx, tx, scope, key, by)
+		if errors.Is(err, storage.ErrNotFound) {
+			_, err = outbox.Readdress(ctx, tx, scope, outboxKey(subscriber), []string{eventID(publicID)}, by, false)
+		}
+		return err
+	})
+}
+
+// ReplayMissed gives a subscriber the responses that q selects and that were never
+// addressed to it, such as those from before it was there, and says how many, in
+// pages of transactions. What it was called for, or waits for it, stays as it is, so
+// that a call that was broken off is simply repeated. Limit counts responses looked
+// at; zero: all. A dry run only counts.
+func (s *Service) ReplayMissed(ctx context.Context, scope Scope, subscriber string, q ResponseQuery, by By, dryRun bool) (int, error) {
+	total := 0
+	_, err := s.walk(ctx, scope, q, []string{"survey_id"}, func(page []*responseRow) error {
+		ids := make([]string, len(page))
+		for i, r := range page {
+			ids[i] = eventID(r.Key)
+		}
+		n := 0
+		err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+			n, err = outbox.Readdress(ctx, tx, scope, outboxKey(subscriber), ids, by, dryRun)
+			return err
+		})
+		total += n
+		return err
+	})
+	return total, err
 }

@@ -3,7 +3,12 @@ package survey
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/belfry-go/belfry/internal/strictjson"
 	"github.com/belfry-go/belfry/keys"
@@ -86,4 +91,188 @@ func (d *Definition) enabled() []Trigger {
 		}
 	}
 	return out
+}
+
+// publication is one call of Publish.
+type publication struct {
+	Version
+	enabled []Trigger
+	hash    string
+}
+
+// run stores the version unless it is there, and says which number it has.
+func (p *publication) run(ctx context.Context, tx storage.Tx) (number int64, repeated bool, err error) {
+	row, err := changeSurvey(ctx, tx, p.Scope, p.SurveyID, func(row *surveyRow) (write bool, err error) {
+		number, err = p.number(ctx, tx, row)
+		if repeated = number <= row.LatestVersion; err != nil || repeated && !p.restores(row, number) {
+			return false, err
+		}
+		row.LatestVersion, row.PublishedVersion = number, number
+		row.Name, row.IntegrationID, row.BusinessUnit, row.ContentHash = p.Name, p.IntegrationID, p.BusinessUnit, p.hash
+		return true, nil
+	})
+	if err != nil || row == nil {
+		return number, repeated, err
+	}
+	if !repeated {
+		if err := p.insert(ctx, tx, number); err != nil {
+			return 0, false, err
+		}
+	}
+	return number, repeated, setTriggers(ctx, tx, p.Scope, p.SurveyID, p.triggers(number))
+}
+
+// number is the number that the version gets, or has.
+func (p *publication) number(ctx context.Context, tx storage.Tx, row *surveyRow) (int64, error) {
+	next := row.LatestVersion + 1
+	switch {
+	case p.Number == 0 && row.LatestVersion > 0 && row.ContentHash == p.hash:
+		return row.LatestVersion, nil
+	case p.Number == 0 || p.Number == next:
+		return next, nil
+	case p.Number > next:
+		return 0, fmt.Errorf("version %d is not the next one, which is %d: %w", p.Number, next, storage.ErrStale)
+	}
+	stored, err := versions.Get(ctx, tx, p.Scope, versionKey(p.SurveyID, p.Number))
+	if err == nil && stored.ContentHash != p.hash {
+		err = fmt.Errorf("version %d says something else, the next one is %d: %w", p.Number, next, storage.ErrStale)
+	}
+	return p.Number, err
+}
+
+// restores reports whether a version that is there is the latest one and was
+// unpublished. An older one is left alone: its publisher only repeats a call.
+func (p *publication) restores(row *surveyRow, number int64) bool {
+	return number == row.LatestVersion && row.PublishedVersion != number
+}
+
+func (p *publication) insert(ctx context.Context, tx storage.Tx, number int64) error {
+	inserted, err := versions.Insert(ctx, tx, &versionRow{
+		Record: storage.Record{Scope: p.Scope, Key: versionKey(p.SurveyID, number)}, SurveyID: p.SurveyID, Number: number,
+		Name: p.Name, IntegrationID: p.IntegrationID, BusinessUnit: p.BusinessUnit,
+		ContentHash: p.hash, Definition: p.Definition, PublishedOn: storage.Now(tx.Store()),
+	})
+	if err == nil && !inserted[0] {
+		return fmt.Errorf("version %d is there already: %w", number, storage.ErrStale)
+	}
+	return err
+}
+
+// triggers are the rows by which ingest finds the version.
+func (p *publication) triggers(number int64) []*triggerRow {
+	out := make([]*triggerRow, len(p.enabled))
+	for i, t := range p.enabled {
+		out[i] = &triggerRow{
+			Record: storage.Record{Scope: p.Scope, Key: triggerKey(p.SurveyID, t.ID)}, SurveyID: p.SurveyID, TriggerID: t.ID,
+			EventKind: t.EventKind, VersionNumber: number, ContentHash: p.hash,
+		}
+	}
+	return out
+}
+
+// changeSurvey changes the row of a survey, again if somebody else writes it
+// meanwhile. change gets the stored row, or a new one whose Version is zero, and says
+// whether to write it. The row that was written locks out others until the end of the
+// transaction; nil: there was nothing to write.
+func changeSurvey(ctx context.Context, tx storage.Tx, scope Scope, surveyID int64, change func(*surveyRow) (write bool, err error)) (*surveyRow, error) {
+	for range 10 {
+		row, err := surveys.Get(ctx, tx, scope, surveyKey(surveyID))
+		if errors.Is(err, storage.ErrNotFound) {
+			row, err = &surveyRow{Record: storage.Record{Scope: scope, Key: surveyKey(surveyID)}, SurveyID: surveyID}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if write, err := change(row); err != nil || !write {
+			return nil, err
+		}
+		row.SavedOn = storage.Now(tx.Store())
+		if written, err := writeSurvey(ctx, tx, row); err != nil || written {
+			return row, err
+		}
+	}
+	return nil, storage.ErrBusy
+}
+
+// writeSurvey reports whether the row is as it was read, and is now written.
+func writeSurvey(ctx context.Context, tx storage.Tx, row *surveyRow) (bool, error) {
+	if row.Version == 0 {
+		inserted, err := surveys.Insert(ctx, tx, row)
+		return err == nil && inserted[0], err
+	}
+	err := surveys.Save(ctx, tx, row)
+	if errors.Is(err, storage.ErrStale) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// triggerKey is the key of a trigger's row.
+func triggerKey(surveyID int64, triggerID string) string {
+	return strconv.FormatInt(surveyID, 10) + "\x1f" + triggerID
+}
+
+// setTriggers makes the rows of a survey's triggers those wanted; the others have no
+// kind of event any more. The survey's row has been written in the same transaction,
+// so that nobody else does this now.
+func setTriggers(ctx context.Context, tx storage.Tx, scope Scope, surveyID int64, wanted []*triggerRow) error {
+	missing := map[string]*triggerRow{}
+	for _, w := range wanted {
+		missing[w.Key] = w
+	}
+	survey := strconv.FormatInt(surveyID, 10)
+	stored, err := triggers.Find(ctx, tx, scope, storage.Query{
+		Where: []storage.Cond{
+			storage.Greater("key", survey+"\x1f"), storage.Less("key", survey+"\x20"),
+			storage.Any(storage.Greater("event_kind", ""), storage.In("key", slices.Sorted(maps.Keys(missing)))),
+		},
+		Limit: 2 * maxTriggers,
+	})
+	if err != nil {
+		return err
+	}
+	for _, row := range stored {
+		w, ok := missing[row.Key]
+		if !ok {
+			row.EventKind = ""
+			continue
+		}
+		row.EventKind, row.VersionNumber, row.ContentHash = w.EventKind, w.VersionNumber, w.ContentHash
+		delete(missing, row.Key)
+	}
+	if err := triggers.Save(ctx, tx, stored...); err != nil {
+		return err
+	}
+	_, err = triggers.Insert(ctx, tx, slices.SortedFunc(maps.Values(missing), byKey)...)
+	return err
+}
+
+func byKey(a, b *triggerRow) int { return strings.Compare(a.Key, b.Key) }
+
+// Unpublish stops ingest from making instances of a survey. Those that there are go
+// on: they are sent, reminded of, answered and passed on. Publishing any version ends
+// it. A survey that is not published stays so; one that does not exist is
+// storage.ErrNotFound.
+func (s *Service) Unpublish(ctx context.Context, scope Scope, surveyID int64) error {
+	if err := checkScope(scope); err != nil {
+		return err
+	}
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		row, err := changeSurvey(ctx, tx, scope, surveyID, func(row *surveyRow) (write bool, err error) {
+			if row.Version == 0 {
+				return false, storage.ErrNotFound
+			}
+			write = row.PublishedVersion != 0
+			row.PublishedVersion = 0
+			return write, nil
+		})
+		if err != nil || row == nil {
+			return err
+		}
+		return setTriggers(ctx, tx, scope, surveyID, nil)
+	})
+	if err != nil {
+		return fmt.Errorf("survey: unpublish survey %d: %w", surveyID, err)
+	}
+	return nil
 }

@@ -1,15 +1,94 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
+
+// Scope keeps tenants apart; the empty one is that of a host with a single tenant.
+type Scope = storage.Scope
+
+// Options are the settings of a [Service]; nil and every zero value are useful.
+type Options struct {
+	// SurveyURL is the address of the form, in which {token} stands for the link's
+	// token and {publicId} for the instance's PublicID, such as
+	// "https://example.com/s/{token}". A process that sends needs it.
+	SurveyURL string
+	// LinkKey makes the tokens of links: at least 32 random bytes, the same in every
+	// process. Empty: the store makes one for each tenant and keeps it, so that
+	// whoever reads the database can make links. OldLinkKeys, and the store's, still
+	// make the links of instances that were created with them, so that a reminder
+	// months later has the link of the first send; what was sent is found without.
+	LinkKey     []byte
+	OldLinkKeys [][]byte
+	// Renderer makes the text of sends; nil: the definition's messages, else the
+	// texts that come with the package.
+	Renderer Renderer
+	// ExpiryGrace is how long an instance stays open after its last send, and after
+	// its event if nothing was sent; default 30 days. A change applies to rows that
+	// are saved afterwards.
+	ExpiryGrace time.Duration
+	// UnclaimedAfter is how long a due send waits for a process that has its
+	// channel, while processes without it look on; default 1 h. Then its schedule
+	// stops.
+	UnclaimedAfter time.Duration
+	// InDoubt says what becomes of a send of which nobody knows whether it happened.
+	// Default [Advance].
+	InDoubt InDoubt
+	// Concurrency is how many calls one group of sends makes at once; default 16.
+	Concurrency int
+	// CallTimeout bounds one call of a channel or a subscriber, in real time; default
+	// 1 min.
+	CallTimeout time.Duration
+	// Gates choose what the built-in gates of package notify do about links; nil:
+	// those that need no choice. HostGates are asked after them.
+	Gates     *notify.GateOptions
+	HostGates []notify.Gate
+	// ExpectedSubscribers are keys of subscribers that get responses even if no
+	// process that has them has run yet: what is for them waits, and is listed.
+	ExpectedSubscribers []string
+	// Logger gets panics of channels, renderers and subscribers, and why a link or its
+	// text could not be made; nothing of the customer. Default slog.Default().
+	Logger *slog.Logger
+}
+
+// InDoubt is the policy for a send whose call began and whose end is not known.
+type InDoubt string
+
+// The policies of a send in doubt.
+const (
+	Advance InDoubt = "Advance" // takes it for sent: a customer rather misses one reminder than gets it twice
+	Retry   InDoubt = "Retry"   // sends it again
+	Hold    InDoubt = "Hold"    // waits for a person
+)
+
+func (o *Options) withDefaults() Options {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	out.ExpiryGrace = cmp.Or(max(out.ExpiryGrace, 0), 30*24*time.Hour)
+	out.UnclaimedAfter = cmp.Or(max(out.UnclaimedAfter, 0), time.Hour)
+	out.InDoubt = cmp.Or(out.InDoubt, Advance)
+	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 16)
+	out.CallTimeout = cmp.Or(max(out.CallTimeout, 0), time.Minute)
+	if out.Logger == nil {
+		out.Logger = slog.Default()
+	}
+	return out
+}
 
 // Service is the surveys over a store, and the service that sends their links,
 // expires them and passes responses on when a poller runs its passes. Its methods
@@ -90,3 +169,91 @@ func (s *Service) inTx(ctx context.Context, f func(storage.Tx) error) error {
 func (s *Service) Passes() []work.Pass {
 	return []work.Pass{s.sendPass(), s.box.Pass()}
 }
+
+// Report counts what a poll did.
+type Report struct {
+	// Processed rows were taken and settled: links sent, put off or expired, and
+	// responses passed on. Zero: nothing that this process serves was due and free.
+	Processed int
+	// Abandoned rows, counted in Processed, were taken over from a process that is
+	// gone.
+	Abandoned int
+	// Stale rows, counted in Processed, were written by somebody else meanwhile, such
+	// as a customer's submission; they were not sent, or what came of the call was
+	// added.
+	Stale int
+	// Failed rows could not be handled or stored, and are tried again later.
+	Failed int
+}
+
+// polls are the runners of PollOnce, which remember where they were.
+type polls struct {
+	once    sync.Once
+	runners []work.Runner
+}
+
+// errBound refuses what needs transactions of its own.
+var errBound = errors.New("survey: not in a bound transaction")
+
+// PollOnce is one tick (Triggers & Scheduler, "The scheduler"), for hosts with a
+// timer of their own; with a Poller it is not needed. Each of the service's passes
+// takes at most batchSize rows, at least one, and settles them: sends and expiries,
+// then subscribers. Any number of calls, in any number of processes, may run at
+// once. It returns what was done also where there is an error; a pass that fails
+// does not stop the other.
+func (s *Service) PollOnce(ctx context.Context, batchSize int) (Report, error) {
+	if s.tx != nil {
+		return Report{}, errBound
+	}
+	s.polls.once.Do(func() {
+		for _, p := range s.Passes() {
+			s.polls.runners = append(s.polls.runners, p.Runner(work.Options{Logger: s.options.Logger}))
+		}
+	})
+	var sum work.Report
+	var errs []error
+	for _, r := range s.polls.runners {
+		rep, err := r.Poll(ctx, max(batchSize, 1))
+		sum = sum.Add(rep)
+		errs = append(errs, err)
+	}
+	return Report{Processed: sum.Claimed, Abandoned: sum.Abandoned, Stale: sum.Stale, Failed: sum.Failed}, errors.Join(errs...)
+}
+
+// Page is a part of a list.
+type Page struct {
+	// After is where the page before ended: what its call returned beside the rows, or,
+	// of [Service.Instances], the Key of the last one. Empty begins at the beginning.
+	After string
+	// Limit is at most so many; default 100, at most 1000.
+	Limit int
+}
+
+func (p Page) limit() int {
+	if p.Limit <= 0 {
+		return 100
+	}
+	return min(p.Limit, 1000)
+}
+
+var errNoRow = errors.New("survey: a scope or page that no row has")
+
+// checkScope refuses what is no scope of one tenant.
+func checkScope(scope Scope) error {
+	if scope == storage.AnyScope || !storable.Text(string(scope)) {
+		return errNoRow
+	}
+	return nil
+}
+
+// Schemas lists the tables of this package, so that adapters' tests can compare
+// them with a live database.
+func Schemas() []*storage.Schema {
+	return []*storage.Schema{
+		&surveys.Schema, &versions.Schema, &triggers.Schema, &instances.Schema,
+		&deliveries.Schema, &channelRows.Schema, &responses.Schema, &answers.Schema, &linkKeys.Schema,
+	}
+}
+
+// States gives the state machines of this package, for the documentation.
+func States() []states.Machine { return []states.Machine{machine} }

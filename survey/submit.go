@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -13,6 +14,35 @@ import (
 
 	"github.com/belfry-go/belfry/storage"
 )
+
+// Response is what a customer submits, or a host that keeps the form elsewhere.
+type Response struct {
+	// Answers are a JSON object by question id.
+	Answers json.RawMessage
+	// AgentID is who filled the form in on the customer's behalf; empty: the
+	// customer.
+	AgentID string
+	// CompletedOn is when the form was completed; zero: now.
+	CompletedOn time.Time
+	// IdempotencyKey tells a repeat of the same submission; it may be empty.
+	IdempotencyKey string
+}
+
+// Receipt is the answer to a submission.
+type Receipt struct {
+	PublicID    string
+	CompletedOn time.Time
+	// Repeated says that the same submission had been taken before.
+	Repeated bool
+}
+
+// ErrNoSurvey says that nothing can be answered there: no such link or instance,
+// an expired one, a deleted one. Which of them it does not say, so that nobody
+// learns anything by trying links.
+var ErrNoSurvey = errors.New("survey: there is no survey to be answered here")
+
+// ErrAnswered says that another response was there first. It stands.
+var ErrAnswered = errors.New("survey: the survey has been answered already")
 
 // Submit takes the response to the link with that token, and passes it on to the
 // subscribers: the response, the end of the instance and the event are written

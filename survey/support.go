@@ -9,6 +9,14 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
+// By says who takes a support action and why: Actor, a person or program that can be
+// found again, in at most 200 bytes, and Reason, in at most 1000. Both are required.
+type By = audit.By
+
+// ErrActionRefused says that a support action makes no sense for a row as it is
+// now; the text says why. Nothing was written.
+var ErrActionRefused = audit.ErrRefused
+
 // Hold keeps an instance from being sent and from expiring until it is released;
 // the customer may still answer. A call that is under way at this moment cannot be
 // taken back.

@@ -3,10 +3,141 @@ package survey
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 )
+
+// channelRow says who serves a channel, over all processes; Key is the channel. It
+// is never due.
+type channelRow struct {
+	storage.Record
+	// ServedOn is when a process that has the channel last looked for due sends.
+	ServedOn time.Time `db:"served_on"`
+	// MissedSince is since when processes without it have seen sends wait for it, and
+	// MissedOn the last time. After a gap it begins anew: nobody looked, so nobody
+	// could take them.
+	MissedSince time.Time `db:"missed_since"`
+	MissedOn    time.Time `db:"missed_on"`
+}
+
+var channelRows = storage.Define[channelRow]("survey_channel")
+
+// serving tells the other processes which channels this one has.
+func (s *Service) serving(ctx context.Context, tx storage.Tx, now time.Time) error {
+	var rows []*channelRow
+	for key := range s.channels {
+		rows = append(rows, &channelRow{Record: storage.Record{Key: key}, ServedOn: now})
+	}
+	_, err := channelRows.Ensure(ctx, tx, func(stored, _ *channelRow) (storage.Outcome, bool) {
+		stored.ServedOn = now
+		return storage.Updated, true
+	}, rows...)
+	return err
+}
+
+// missed notes that sends wait for channels that this process has not, and returns
+// those that nobody has had for so long that their sends are to stop.
+func (s *Service) missed(ctx context.Context, tx storage.Tx, now time.Time, keys []string) (gone map[string]bool, err error) {
+	patience := s.options.UnclaimedAfter
+	rows := make([]*channelRow, len(keys))
+	for i, key := range keys {
+		rows[i] = &channelRow{Record: storage.Record{Key: key}, MissedSince: now, MissedOn: now}
+	}
+	got, err := channelRows.Ensure(ctx, tx, func(stored, _ *channelRow) (storage.Outcome, bool) {
+		if stored.MissedOn.IsZero() || now.Sub(stored.MissedOn) > patience {
+			stored.MissedSince = now
+		}
+		stored.MissedOn = now
+		return storage.Updated, true
+	}, rows...)
+	if err != nil {
+		return nil, err
+	}
+	gone = map[string]bool{}
+	for _, g := range got {
+		if now.Sub(later(g.Row.MissedSince, g.Row.ServedOn)) >= patience {
+			gone[g.Row.Key] = true
+		}
+	}
+	return gone, nil
+}
+
+// servedPass sweeps from time to time beside the pass.
+type servedPass struct {
+	work.Pass
+	s *Service
+}
+
+func (p servedPass) Runner(o work.Options) work.Runner {
+	return &servedRunner{Runner: p.Pass.Runner(o), s: p.s}
+}
+
+type servedRunner struct {
+	work.Runner
+	s *Service
+
+	sweeping sync.Mutex // held by the one who sweeps
+	sweptOn  time.Time
+}
+
+// sweepEvery is often enough for a channel to be told from one that nobody has.
+func (s *Service) sweepEvery() time.Duration { return s.options.UnclaimedAfter / 4 }
+
+// Poll sweeps first if it is time. A sweep that fails does not stop the pass.
+func (r *servedRunner) Poll(ctx context.Context, batch int) (work.Report, error) {
+	r.sweepInTime(ctx)
+	return r.Runner.Poll(ctx, batch)
+}
+
+// sweepInTime sweeps unless somebody else does: a poll waits for no sweep but its own.
+func (r *servedRunner) sweepInTime(ctx context.Context) {
+	if !r.sweeping.TryLock() {
+		return
+	}
+	defer r.sweeping.Unlock()
+	now := storage.Now(r.s.store)
+	if !r.sweptOn.IsZero() && now.Sub(r.sweptOn) < r.s.sweepEvery() {
+		return
+	}
+	if r.sweep(ctx) {
+		r.sweptOn = now
+	}
+}
+
+// Run sweeps beside the pass.
+func (r *servedRunner) Run(ctx context.Context) error {
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		r.sweepUntil(ctx)
+	}()
+	defer func() { <-swept }()
+	return r.Runner.Run(ctx)
+}
+
+func (r *servedRunner) sweepUntil(ctx context.Context) {
+	tick := r.s.store.Clock().Ticker(r.s.sweepEvery())
+	defer tick.Stop()
+	for {
+		r.sweep(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (r *servedRunner) sweep(ctx context.Context) bool {
+	err := r.s.sweep(ctx)
+	if err != nil && ctx.Err() == nil {
+		r.s.options.Logger.WarnContext(ctx, "belfry: sends that nobody serves could not be looked for", "pass", "survey.send", "error", err)
+	}
+	return err == nil
+}
 
 // sweepPage is how many of the oldest due sends one sweep looks at.
 const sweepPage = 1000

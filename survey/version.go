@@ -1,8 +1,12 @@
 package survey
 
 import (
+	"container/list"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
@@ -82,3 +86,233 @@ type triggerRow struct {
 }
 
 var triggers = storage.Define[triggerRow]("survey_trigger")
+
+// versionRef names a version. ContentHash is that of its row, and may be empty where
+// the caller does not know it.
+type versionRef struct {
+	Scope            Scope
+	SurveyID, Number int64
+	ContentHash      string
+}
+
+// ref is the version that a trigger belongs to.
+func (r *triggerRow) ref() versionRef {
+	return versionRef{r.Scope, r.SurveyID, r.VersionNumber, r.ContentHash}
+}
+
+// ref is the version that an instance is pinned to, without the hash.
+func (i *Instance) ref() versionRef {
+	return versionRef{Scope: i.Scope, SurveyID: i.SurveyID, Number: i.SurveyVersion}
+}
+
+func (r *versionRow) ref() versionRef {
+	return versionRef{r.Scope, r.SurveyID, r.Number, r.ContentHash}
+}
+
+// hashes are the content hashes of versions, by references without them.
+type hashes map[versionRef]string
+
+// complete adds the hash to a reference that has none.
+func (h hashes) complete(ref versionRef) versionRef {
+	if ref.ContentHash == "" {
+		ref.ContentHash = h[ref]
+	}
+	return ref
+}
+
+// hashesOf reads the hashes of those references that have none.
+func hashesOf(ctx context.Context, tx storage.Tx, refs []versionRef) (hashes, error) {
+	keys := map[Scope][]string{}
+	for _, ref := range refs {
+		if ref.ContentHash == "" {
+			keys[ref.Scope] = append(keys[ref.Scope], versionKey(ref.SurveyID, ref.Number))
+		}
+	}
+	out := hashes{}
+	for scope, keys := range keys {
+		rows, err := versions.Find(ctx, tx, scope, storage.Query{
+			Columns: []string{"survey_id", "number", "content_hash"},
+			Where:   []storage.Cond{storage.In("key", keys)}, Limit: len(keys),
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			out[versionRef{Scope: r.Scope, SurveyID: r.SurveyID, Number: r.Number}] = r.ContentHash
+		}
+	}
+	return out, nil
+}
+
+// version is a published version with its parsed definition. It is shared by
+// goroutines and never changed. The definition's text is not kept.
+type version struct {
+	*versionRow
+	Definition
+}
+
+// versionOf is the version with that number; its error is storage.ErrNotFound if
+// there is none.
+func (s *Service) versionOf(ctx context.Context, tx storage.Tx, scope Scope, surveyID, number int64) (*version, error) {
+	ref := versionRef{Scope: scope, SurveyID: surveyID, Number: number}
+	set, err := s.versionsOf(ctx, tx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return set.of(ref)
+}
+
+// versionSet is the answer of versionsOf, by the references asked for.
+type versionSet map[versionRef]parsedVersion
+
+type parsedVersion struct {
+	*version
+	err error
+}
+
+// of is one of the versions. The error is storage.ErrNotFound if there is none; one
+// whose definition this process cannot read, since a later release has written it,
+// is errUnreadable and does not harm the others.
+func (s versionSet) of(ref versionRef) (*version, error) {
+	v, ok := s[ref]
+	if !ok {
+		return nil, fmt.Errorf("survey: version %d of survey %d: %w", ref.Number, ref.SurveyID, storage.ErrNotFound)
+	}
+	return v.version, v.err
+}
+
+// versionsAtOnce is how many versions one call reads: a definition has up to
+// maxDefinition.
+const versionsAtOnce = 50
+
+// versionsOf is versionOf for at most versionsAtOnce. Versions that this process has parsed are not read
+// again if the references have their hashes; of others only the hashes are read. Each
+// takes one statement a scope.
+func (s *Service) versionsOf(ctx context.Context, tx storage.Tx, refs ...versionRef) (versionSet, error) {
+	hashes, err := hashesOf(ctx, tx, refs)
+	if err != nil {
+		return nil, err
+	}
+	out, missing := versionSet{}, map[Scope][]string{}
+	for _, asked := range refs {
+		if v := s.parsed.get(hashes.complete(asked)); v != nil {
+			out[asked] = parsedVersion{version: v}
+		} else {
+			missing[asked.Scope] = append(missing[asked.Scope], versionKey(asked.SurveyID, asked.Number))
+		}
+	}
+	loaded, err := s.load(ctx, tx, missing)
+	if err != nil {
+		return nil, err
+	}
+	for _, asked := range refs {
+		if v, ok := loaded[hashes.complete(asked)]; ok {
+			out[asked] = v
+		}
+	}
+	return out, nil
+}
+
+// load reads and parses versions by their scopes and keys.
+func (s *Service) load(ctx context.Context, tx storage.Tx, keys map[Scope][]string) (versionSet, error) {
+	out := versionSet{}
+	for scope, keys := range keys {
+		rows, err := versions.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			size := len(row.Definition)
+			v, err := row.parse()
+			if err == nil {
+				v = s.parsed.add(row.ref(), v, size)
+			}
+			out[row.ref()] = parsedVersion{v, err}
+		}
+	}
+	return out, nil
+}
+
+// errUnreadable is in the chain of an error about one version, which harms no other.
+var errUnreadable = errors.New("cannot be read")
+
+// parse reads the definition of a row, which it takes over. Members that a later
+// release has added are passed over.
+func (r *versionRow) parse() (*version, error) {
+	v := &version{versionRow: r}
+	if err := json.Unmarshal(r.Definition, &v.Definition); err != nil {
+		return nil, fmt.Errorf("survey: version %d of survey %d %w: %w", r.Number, r.SurveyID, errUnreadable, err)
+	}
+	r.Definition = nil
+	return v, nil
+}
+
+// trigger is the trigger with that id, or nil.
+func (d *Definition) trigger(id string) *Trigger {
+	for i := range d.Triggers {
+		if d.Triggers[i].ID == id {
+			return &d.Triggers[i]
+		}
+	}
+	return nil
+}
+
+// maxCached bounds the versions that a process keeps parsed, by the bytes of their
+// text. Parsed ones take a few times as much.
+const maxCached = 32 << 20
+
+// versionOverhead is what a version counts beside its text.
+const versionOverhead = 1 << 10
+
+// versionCache keeps the versions that were used last (Triggers & Scheduler, "Schema
+// cache"). Scope and content hash are part of what they are found by: no tenant gets
+// another's, and what was read in a transaction that was rolled back harms nobody.
+type versionCache struct {
+	limit int
+
+	mu      sync.Mutex
+	entries map[versionRef]*list.Element // of cachedVersion
+	used    list.List                    // the last used first
+	size    int
+}
+
+type cachedVersion struct {
+	ref     versionRef
+	version *version
+	size    int
+}
+
+func newVersionCache() *versionCache {
+	return &versionCache{limit: maxCached, entries: map[versionRef]*list.Element{}}
+}
+
+// get is nil if the version is not here.
+func (c *versionCache) get(ref versionRef) *version {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[ref]
+	if e == nil {
+		return nil
+	}
+	c.used.MoveToFront(e)
+	return e.Value.(cachedVersion).version
+}
+
+// add keeps a version whose text has that many bytes, and returns the one that is
+// kept: several readers may have parsed it at once.
+func (c *versionCache) add(ref versionRef, v *version, bytes int) *version {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.entries[ref]; e != nil {
+		return e.Value.(cachedVersion).version
+	}
+	size := bytes + versionOverhead
+	c.entries[ref] = c.used.PushFront(cachedVersion{ref, v, size})
+	c.size += size
+	for c.size > c.limit && c.used.Len() > 1 {
+		oldest := c.used.Remove(c.used.Back()).(cachedVersion)
+		delete(c.entries, oldest.ref)
+		c.size -= oldest.size
+	}
+	return v
+}

@@ -22,10 +22,10 @@ var mayReadAcrossTenants = map[string]int{
 	"automation/pause.go":   1, // the poll asks what is paused
 
 	"automation/seriesmissing.go": 1, // for Health, which looks at all tenants
-	"notify/findmessages.go":      1, // messages that a callback or a link names, by their unguessable ids
+	"notify/tracker.go":           1, // messages that a callback or a link names, by their unguessable ids
 	"notify/pause.go":             1, // the poll asks what is paused
 	"survey/unserved.go":          1, // the sweep looks for due sends that nobody serves
-	"survey/findinstance.go":      1, // the instance of a link, by the hash of its unguessable token
+	"survey/instances.go":         1, // the instance of a link, by the hash of its unguessable token
 }
 
 // Tenants: nothing but the listed places reads without a scope. An adapter has

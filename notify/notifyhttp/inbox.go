@@ -1,9 +1,15 @@
 package notifyhttp
 
 import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
 	"net/http"
 	"strconv"
+	"time"
 
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -132,4 +138,69 @@ func (s inbox) mark(w http.ResponseWriter, r *http.Request, o Owner) {
 		return
 	}
 	reply(w, map[string]int{"changed": changed})
+}
+
+// listing is a page of an inbox; Next goes into "after" of the next request.
+type listing struct {
+	Messages []message `json:"messages"`
+	Next     string    `json:"next,omitempty"`
+}
+
+// message is an in-app message as a client sees it. HTML was made by the host's
+// own templates; a client that shows it decides about scripts and pictures.
+type message struct {
+	ID      string    `json:"id"`
+	Type    string    `json:"type"`
+	Subject string    `json:"subject,omitempty"`
+	Text    string    `json:"text,omitempty"`
+	HTML    string    `json:"html,omitempty"`
+	Locale  string    `json:"locale,omitempty"`
+	Status  string    `json:"status"`
+	On      time.Time `json:"on"`
+}
+
+func messageOf(m notify.UserMessage) message {
+	return message{
+		ID: m.RowKey, Type: m.Type, Subject: m.Content.Subject, Text: m.Content.Text, HTML: m.Content.HTML,
+		Locale: m.Content.Locale, Status: m.Status, On: m.SourceOn,
+	}
+}
+
+// decode reads one JSON object without unknown members. Another media type is
+// refused, since a form of another site could send it.
+func decode(r *http.Request, into any) error {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return errors.New("the body is not application/json")
+	}
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return errors.New("the body is not the JSON that is expected here")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("the body goes on after its JSON")
+	}
+	return nil
+}
+
+func reply(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // a client that is gone
+}
+
+func fail(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": text})
+}
+
+// unavailable answers a call that failed. Only a key that cannot be one is the
+// caller's own fault.
+func unavailable(w http.ResponseWriter, err error) {
+	var part *keys.PartError
+	if errors.As(err, &part) {
+		fail(w, http.StatusUnprocessableEntity, "there can be no such message")
+		return
+	}
+	fail(w, http.StatusServiceUnavailable, "try again")
 }

@@ -2,9 +2,15 @@ package surveyhttp
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
 	"html/template"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"slices"
 
 	"github.com/belfry-go/belfry/survey"
 )
@@ -136,4 +142,65 @@ func (f *forms) show(w http.ResponseWriter, r *http.Request, status int, p *Page
 	w.Header().Set("Content-Language", p.Lang)
 	w.WriteHeader(status)
 	_, _ = out.WriteTo(w) // the customer is gone
+}
+
+// ask draws the questions of a form with what was posted, which may be nothing. A
+// question that the answers bring up, and that was not on the page they come from,
+// is new: without JavaScript a customer has not seen it yet.
+func (p *Page) ask(d *survey.Definition, answers json.RawMessage, posted url.Values) {
+	asked := d.Asked(answers)
+	for i, q := range d.Questions {
+		f := fieldOf(i+1, q, p.Lang, p.Texts, posted[fieldName(q.ID)])
+		f.Hidden = !slices.Contains(asked, q.ID)
+		f.New = posted != nil && q.When != nil && !f.Hidden && !slices.Contains(posted[shownName], q.ID)
+		p.More = p.More || f.New
+		p.Fields = append(p.Fields, f)
+	}
+}
+
+// mark says at the fields what is wrong. It reports whether it could say all of it.
+func (p *Page) mark(questions []survey.Question, faults []survey.AnswerFault) bool {
+	for _, fault := range faults {
+		i := slices.IndexFunc(questions, func(q survey.Question) bool { return q.ID == fault.QuestionID })
+		if i < 0 || p.Fields[i].Hidden {
+			return false
+		}
+		if p.Fields[i].Fault == "" {
+			p.Fields[i].Fault = faultText(p.Texts, questions[i], fault.Code)
+		}
+	}
+	return true
+}
+
+//go:embed page
+var assets embed.FS
+
+var (
+	shippedTemplate = template.Must(template.New("form.html").ParseFS(assets, "page/*.html"))
+	shippedScript   = template.JS(asset("page/form.js"))
+	shippedStyle    = template.CSS(asset("page/form.css"))
+)
+
+// DefaultStyle is the style sheet that comes with the package.
+func DefaultStyle() template.CSS { return shippedStyle }
+
+func asset(name string) string {
+	text, err := assets.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// contentPolicy allows a page its own script and style sheet, by their hashes, and
+// nothing else that is inline; pictures and requests only to where it came from;
+// and no frame around it.
+func contentPolicy(style template.CSS) string {
+	return "default-src 'none'; script-src " + hashOf(string(shippedScript)) + "; style-src " + hashOf(string(style)) +
+		"; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }

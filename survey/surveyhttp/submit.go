@@ -1,9 +1,12 @@
 package surveyhttp
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
+	"time"
 
 	"github.com/belfry-go/belfry/survey"
 )
@@ -79,4 +82,117 @@ func (f *forms) unread(w http.ResponseWriter, r *http.Request, why *refusal) {
 		return
 	}
 	f.show(w, r, why.status, f.blank(r, StateUnread))
+}
+
+// taken is the answer to a response that was taken.
+type taken struct {
+	PublicID    string    `json:"publicId"`
+	CompletedOn time.Time `json:"completedAt"`
+}
+
+func (f *forms) submitJSON(w http.ResponseWriter, r *http.Request, body []byte) {
+	response, refused := readResponse(body)
+	if refused != nil {
+		f.unread(w, r, refused)
+		return
+	}
+	response.IdempotencyKey = r.Header.Get("Idempotency-Key")
+	receipt, err := f.s.Submit(r.Context(), r.PathValue("token"), response)
+	wrong := (*survey.AnswersError)(nil)
+	switch {
+	case err == nil:
+		reply(w, http.StatusOK, taken{receipt.PublicID, receipt.CompletedOn.UTC()})
+	case errors.As(err, &wrong):
+		problem{Status: http.StatusUnprocessableEntity, Title: "the answers do not fit the questions", Errors: wrong.Faults}.write(w)
+	case errors.Is(err, survey.ErrAnswered):
+		problem{Status: http.StatusConflict, Title: "the survey has been answered before"}.write(w)
+	default:
+		f.failed(w, r, "answers could not be stored", err)
+	}
+}
+
+// readResponse reads the answers and who gave them when. What the answers say is
+// for the domain to judge.
+func readResponse(body []byte) (out survey.Response, refused *refusal) {
+	body, refused = checkJSON(body)
+	if refused != nil {
+		return out, refused
+	}
+	m, err := object(body, "the body", "answers", "meta")
+	if err != nil {
+		return out, unreadable(err.Error())
+	}
+	if m["answers"] == nil {
+		return out, unreadable("answers are missing")
+	}
+	out.Answers = m["answers"]
+	if m["meta"] == nil {
+		return out, nil
+	}
+	meta, err := object(m["meta"], "meta", "agentId", "completedAt")
+	if err == nil {
+		out.AgentID, err = unquote(meta["agentId"], "meta.agentId")
+	}
+	if err == nil {
+		out.CompletedOn, err = moment(meta["completedAt"], "meta.completedAt")
+	}
+	if err != nil {
+		return out, unreadable(err.Error())
+	}
+	return out, nil
+}
+
+// fieldName is the name of a question's control. The prefix keeps it apart from
+// what else is in the form.
+func fieldName(question string) string { return "q." + question }
+
+// shownName is the control that says which conditional questions were shown.
+const shownName = "shown"
+
+// answersOf are the answers of a form as a JSON object of texts and lists of texts,
+// which [survey.Service.Submit] reads by the type of the question.
+func answersOf(questions []survey.Question, posted url.Values, locale string) (json.RawMessage, error) {
+	out := map[string]any{}
+	for _, q := range questions {
+		given := posted[fieldName(q.ID)]
+		switch {
+		case len(given) == 0:
+		case q.Type == survey.MultipleQuestion:
+			out[q.ID] = given
+		case q.Type == survey.NumberQuestion || q.Type == survey.RatingQuestion:
+			out[q.ID] = number(given[0], locale)
+		default:
+			out[q.ID] = given[0]
+		}
+	}
+	return json.Marshal(out)
+}
+
+// number spells a number as customers write it in their language with ASCII digits
+// and a point: "٣٫٥" and, where the comma is the decimal sign, "3,5".
+func number(text, locale string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r >= '٠' && r <= '٩':
+			return '0' + r - '٠'
+		case r >= '۰' && r <= '۹':
+			return '0' + r - '۰'
+		case r == '٫':
+			return '.'
+		}
+		return r
+	}, strings.TrimSpace(text))
+	if decimalComma(locale) && strings.Count(text, ",") == 1 && !strings.Contains(text, ".") {
+		return strings.Replace(text, ",", ".", 1)
+	}
+	return text
+}
+
+// decimalComma says whether a language writes a comma where English has the point.
+func decimalComma(locale string) bool {
+	switch language(locale) {
+	case "en", "he", "hi", "ja", "ko", "ms", "th", "ur", "zh", "":
+		return false
+	}
+	return true
 }

@@ -2,10 +2,58 @@ package dialog360
 
 import (
 	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
+
+// Options are the settings of a Channel; nil means all defaults. The number that
+// messages come from belongs to the API key.
+type Options struct {
+	// Key is the key of the channel; empty means "whatsapp:dialog360".
+	Key string
+	// Language is that of a template for a message without a Locale; empty means
+	// "en".
+	Language string
+	// BaseURL is the API's address; empty means "https://waba-v2.360dialog.io".
+	BaseURL string
+	// Timeout bounds one Send, in real time; zero means 30 seconds.
+	Timeout time.Duration
+	// MaxConns bounds the connections, and so the Sends at work; others wait for
+	// their turn within their Timeout. Zero means 10.
+	MaxConns int
+	// Proxy is an HTTP proxy; nil means none, whatever the environment says.
+	Proxy *url.URL
+	// TLSConfig is cloned; nil means the system's roots and TLS 1.2 or later.
+	TLSConfig *tls.Config
+}
+
+// language is one as WhatsApp writes it: "pt_BR".
+var language = regexp.MustCompile(`^[a-z]{2,3}(_[A-Z]{2,3})?$`)
+
+func (o Options) withDefaults() Options {
+	o.Key = cmp.Or(o.Key, "whatsapp:dialog360")
+	o.Language = cmp.Or(o.Language, "en")
+	o.BaseURL = cmp.Or(o.BaseURL, "https://waba-v2.360dialog.io")
+	return o
+}
+
+func (o Options) client(apiKey string) rest.Options {
+	return rest.Options{Provider: "dialog360", Authorize: rest.Header("D360-API-KEY", apiKey),
+		Timeout: o.Timeout, MaxConns: o.MaxConns, Proxy: o.Proxy, TLS: o.TLSConfig}
+}
 
 var (
 	_ notify.Channel = (*Channel)(nil)
@@ -46,4 +94,210 @@ func (c *Channel) MaxCalls() int { return c.client.MaxCalls() }
 func (c *Channel) Close() error {
 	c.client.Close()
 	return nil
+}
+
+// Send hands m to 360dialog and returns WhatsApp's message id as the receipt. The
+// package documentation says what the classes of its errors mean; a content that
+// cannot be sent is Permanent, and so are attachments.
+func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+	body, err := c.build(m)
+	if err != nil {
+		return notify.Receipt{}, err
+	}
+	answer, err := c.client.Do(ctx, rest.Call{URL: c.url, ContentType: "application/json", Body: body})
+	if err != nil {
+		return notify.Receipt{}, err
+	}
+	if answer.Status != http.StatusOK && answer.Status != http.StatusCreated {
+		return notify.Receipt{}, refusal(answer)
+	}
+	id := sentID(answer)
+	if id == "" {
+		return notify.Receipt{}, answer.Unknown("no-id")
+	}
+	return notify.Receipt{ID: id}, nil
+}
+
+func sentID(a *rest.Answer) string {
+	var body struct {
+		Messages []struct {
+			ID rest.Text `json:"id"`
+		} `json:"messages"`
+	}
+	if a.JSON(&body) != nil || len(body.Messages) != 1 {
+		return ""
+	}
+	return rest.ProviderID(string(body.Messages[0].ID))
+}
+
+// metaCode is the code of an error of Meta; one of 360dialog has none, and is a
+// text where Meta has an object.
+func metaCode(a *rest.Answer) string {
+	var body struct {
+		Error json.RawMessage `json:"error"`
+	}
+	var inner struct {
+		Code rest.Text `json:"code"`
+	}
+	if a.JSON(&body) != nil || json.Unmarshal(body.Error, &inner) != nil {
+		return ""
+	}
+	return string(inner.Code)
+}
+
+// transient are Meta's codes that do not speak of the message but of who sends it
+// or of Meta (WhatsApp Business Platform, "Error codes"). Most come with 400.
+var transient = map[string]bool{
+	"0":      true, // the access token could not be checked
+	"2":      true, // down or overloaded
+	"3":      true, // capability or permissions
+	"4":      true, // too many calls of the app
+	"10":     true, // permission not granted
+	"190":    true, // access token expired
+	"368":    true, // blocked for a while, for a policy
+	"80007":  true, // too many calls of the account
+	"130429": true, // too many messages of the number
+	"131005": true, // permission not granted
+	"131016": true, // service unavailable
+	"131031": true, // account locked
+	"131037": true, // display name not approved yet
+	"131042": true, // payment
+	"131045": true, // certificate of the number
+	"131048": true, // number restricted for its quality
+	"131056": true, // too many messages to this recipient in a short time
+	"131057": true, // account in maintenance
+	"132015": true, // template paused for its quality
+	"133004": true, // server unavailable
+	"133010": true, // number not registered
+	"133016": true, // number registered too often
+}
+
+// restrictedCountry comes with 403, but is about the recipient.
+const restrictedCountry = "130497"
+
+// unknown are the codes of errors that Meta cannot explain.
+var unknown = map[string]bool{"1": true, "131000": true}
+
+// refusal judges by Meta's code first, by the status where there is none. All of
+// 360dialog's own answers with 400 are about the account: it is disabled, over its
+// rate or has not paid (360dialog documentation, "Error Code Reference").
+func refusal(a *rest.Answer) *notify.SendError {
+	code := metaCode(a)
+	n, err := strconv.Atoi(code)
+	switch {
+	case unknown[code]:
+		return a.Unknown(code)
+	case code == restrictedCountry:
+		return a.Permanent(code)
+	case transient[code], err == nil && 200 <= n && n < 300, // permissions
+		code == "" && a.Status == http.StatusBadRequest:
+		return a.Transient(code)
+	}
+	return a.Refusal(code)
+}
+
+// maxText is how many characters WhatsApp takes (WhatsApp Business Platform,
+// "Text messages").
+const maxText = 4096
+
+var e164 = regexp.MustCompile(`^\+[1-9][0-9]{4,14}$`)
+
+// check refuses what WhatsApp would refuse too, without asking it.
+func (c *Channel) check(m notify.Message) error {
+	t := m.Template
+	switch {
+	case rest.MessageID(m.ID) == "":
+		return permanent("id", "message id is not 1 to 64 of a-z, 0-9, - and _")
+	case !e164.MatchString(m.To):
+		return permanent("address", "recipient is no number in E.164 form")
+	case len(m.Attachments) > 0:
+		return permanent("attachments", "a message with attachments cannot be sent")
+	case t.Name == "" && m.Text == "":
+		return permanent("empty", "message without text and template")
+	case t.Name == "" && utf8.RuneCountInString(m.Text) > maxText:
+		return permanent("text", "text is longer than 4096 characters")
+	case strings.Trim(t.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
+		return permanent("template", "template's name is not of a-z, 0-9 and _")
+	case slices.Contains(t.Params, ""):
+		return permanent("template", "a parameter of the template is empty")
+	case t.Name != "" && !language.MatchString(c.languageOf(m)):
+		return permanent("language", "Locale is no language of a template, such as en or pt-BR")
+	}
+	return nil
+}
+
+func permanent(code, why string) error {
+	return notify.Permanent(code, errors.New("dialog360: "+why))
+}
+
+// languageOf is how WhatsApp writes the message's locale.
+func (c *Channel) languageOf(m notify.Message) string {
+	if m.Locale == "" {
+		return c.language
+	}
+	return strings.ReplaceAll(m.Locale, "-", "_")
+}
+
+// These are the body of a request to send a message, as far as it is used
+// (WhatsApp Business Platform, "Messages").
+type (
+	messageRequest struct {
+		Product   string    `json:"messaging_product"`
+		Recipient string    `json:"recipient_type"`
+		To        string    `json:"to"`
+		Type      string    `json:"type"`
+		Text      *text     `json:"text,omitempty"`
+		Template  *template `json:"template,omitempty"`
+		// Ours comes back in every status of the message.
+		Ours string `json:"biz_opaque_callback_data"`
+	}
+	text struct {
+		Preview bool   `json:"preview_url"`
+		Body    string `json:"body"`
+	}
+	template struct {
+		Name       string         `json:"name"`
+		Language   templateLocale `json:"language"`
+		Components []component    `json:"components,omitempty"`
+	}
+	templateLocale struct {
+		Code string `json:"code"`
+	}
+	component struct {
+		Type       string      `json:"type"`
+		Parameters []parameter `json:"parameters"`
+	}
+	parameter struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+)
+
+// build makes the request of m, or says with a Permanent error why it cannot.
+func (c *Channel) build(m notify.Message) ([]byte, error) {
+	if err := c.check(m); err != nil {
+		return nil, err
+	}
+	r := messageRequest{Product: "whatsapp", Recipient: "individual", To: m.To, Type: "text", Ours: m.ID}
+	if m.Template.Name == "" {
+		r.Text = &text{Body: m.Text}
+	} else {
+		r.Type, r.Template = "template", &template{m.Template.Name, templateLocale{c.languageOf(m)}, components(m.Template.Params)}
+	}
+	body, err := json.Marshal(r)
+	if err != nil { // texts only
+		return nil, notify.Permanent("json", err)
+	}
+	return body, nil
+}
+
+func components(params []string) []component {
+	if len(params) == 0 {
+		return nil
+	}
+	body := component{Type: "body"}
+	for _, p := range params {
+		body.Parameters = append(body.Parameters, parameter{"text", p})
+	}
+	return []component{body}
 }

@@ -11,7 +11,7 @@
 //	dial, TLS, no byte of the request written   Transient
 //	Meta's codes about the account, its         Transient: 0, 2 to 4, 10, 190,
 //	credentials, its rate or an outage          200 to 299, 368, 80007, 130429 and
-//	                                            others; see codes.go
+//	                                            others; see channel.go
 //	400 without a code of Meta                  Transient: 360dialog's own, about
 //	                                            payment, rate or a closed account
 //	1, 131000                                   Unknown: Meta does not know either

@@ -2,8 +2,11 @@ package file
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel/internal/mail"
@@ -105,4 +108,17 @@ func (c *Channel) Lookup(ctx context.Context, m notify.Message) (notify.LookupRe
 	}
 	defer func() { _ = root.Close() }() // it was only read from
 	return find(root, m.ID)
+}
+
+// refused is the error of a file that was not written. Whatever the reason, it
+// is not the message's: disks are emptied and rights are given.
+func refused(err error) error {
+	code := "file"
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		code = "disk-full"
+	case errors.Is(err, fs.ErrPermission):
+		code = "permission"
+	}
+	return notify.Transient(code, 0, err)
 }

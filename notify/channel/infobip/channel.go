@@ -2,10 +2,73 @@ package infobip
 
 import (
 	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
+
+// Options are the settings of a Channel. From is required.
+type Options struct {
+	// Key is the key of the channel; empty means "sms:infobip" or
+	// "whatsapp:infobip".
+	Key string
+	// From is the sender: a number in E.164 form, or for SMS a short code or an
+	// alphanumeric sender id.
+	From string
+	// Language is that of a WhatsApp template for a message without a Locale;
+	// empty means "en".
+	Language string
+	// Timeout bounds one Send or Lookup, in real time; zero means 30 seconds.
+	Timeout time.Duration
+	// MaxConns bounds the connections, and so the calls at work; others wait for
+	// their turn within their Timeout. Zero means 10.
+	MaxConns int
+	// Proxy is an HTTP proxy; nil means none, whatever the environment says.
+	Proxy *url.URL
+	// TLSConfig is cloned; nil means the system's roots and TLS 1.2 or later.
+	TLSConfig *tls.Config
+}
+
+var (
+	e164     = regexp.MustCompile(`^\+[1-9][0-9]{4,14}$`)
+	sender   = regexp.MustCompile(`^[A-Za-z0-9 ._&-]{1,16}$`) // for SMS
+	language = regexp.MustCompile(`^[a-z]{2,3}([_-][A-Za-z]{2,4})?$`)
+)
+
+func (o Options) withDefaults(method string) Options {
+	o.Key = cmp.Or(o.Key, method+":infobip")
+	o.Language = cmp.Or(o.Language, "en")
+	return o
+}
+
+// check notes what is wrong with o, for a channel of that method.
+func (o Options) check(f *rest.Faults, method string) {
+	number := e164.MatchString(o.From)
+	switch {
+	case o.From == "":
+		f.Add(true, "From is required")
+	case method == "whatsapp":
+		f.Add(!number, "From is no number in E.164 form, such as +447860099299")
+	default:
+		f.Add(!number && !sender.MatchString(o.From), "From is no number in E.164 form, short code or sender id")
+	}
+	f.Add(!language.MatchString(o.Language), "Language is none such as en or en_GB")
+}
+
+func (o Options) client(apiKey string) rest.Options {
+	return rest.Options{Provider: "infobip", Authorize: rest.Header("Authorization", "App "+apiKey),
+		Timeout: o.Timeout, MaxConns: o.MaxConns, Proxy: o.Proxy, TLS: o.TLSConfig}
+}
 
 var (
 	_ notify.Channel      = (*Channel)(nil)
@@ -70,4 +133,199 @@ func (c *Channel) MaxCalls() int { return c.client.MaxCalls() }
 func (c *Channel) Close() error {
 	c.client.Close()
 	return nil
+}
+
+// Send hands m to Infobip and returns its message id, which is ours, as the
+// receipt. The package documentation says what the classes of its errors mean; a
+// content that cannot be sent is Permanent, and so are attachments. Subject and
+// HTML are not sent, and a template by WhatsApp only.
+func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+	if err := c.check(m); err != nil {
+		return notify.Receipt{}, err
+	}
+	path, body := c.medium.request(c, m)
+	encoded, err := json.Marshal(body)
+	if err != nil { // texts only
+		return notify.Receipt{}, notify.Permanent("json", err)
+	}
+	answer, err := c.client.Do(ctx, rest.Call{URL: c.url + path, ContentType: "application/json", Body: encoded})
+	if err != nil {
+		return notify.Receipt{}, err
+	}
+	if answer.Status != http.StatusOK {
+		return notify.Receipt{}, refusal(answer)
+	}
+	sent, err := firstSent(answer)
+	if err != nil {
+		return notify.Receipt{}, answer.Unknown("no-status")
+	}
+	if err := outcome(answer, sent.Status); err != nil {
+		return notify.Receipt{}, err
+	}
+	return notify.Receipt{ID: rest.ProviderID(string(sent.MessageID))}, nil
+}
+
+// refusal is an answer other than 200, in one of the two forms of Infobip's
+// errors.
+func refusal(a *rest.Answer) error {
+	var body struct {
+		RequestError struct {
+			ServiceException struct {
+				MessageID rest.Text `json:"messageId"` // "UNAUTHORIZED"
+			} `json:"serviceException"`
+		} `json:"requestError"`
+		ErrorCode rest.Text `json:"errorCode"` // "E401"
+	}
+	if a.JSON(&body) != nil {
+		return a.Refusal("")
+	}
+	if code := body.RequestError.ServiceException.MessageID; code != "" {
+		return a.Refusal(string(code))
+	}
+	return a.Refusal(string(body.ErrorCode))
+}
+
+// Lookup asks the logs for the message. It is accepted if they have it with any
+// status but a rejection, and absent if the first attempt was rejected. A later
+// attempt has the same id, so there a rejection may be that of an earlier one,
+// and like a message that is not there it says nothing.
+func (c *Channel) Lookup(ctx context.Context, m notify.Message) (notify.LookupResult, error) {
+	if rest.MessageID(m.ID) == "" {
+		return notify.LookupResult{}, errors.New("infobip: message id is not 1 to 64 of a-z, 0-9, - and _")
+	}
+	query := url.Values{"messageId": {m.ID}}
+	answer, err := c.client.Do(ctx, rest.Call{Method: http.MethodGet, URL: c.url + c.medium.logs + "?" + query.Encode()})
+	if err != nil {
+		return notify.LookupResult{}, err
+	}
+	if answer.Status != http.StatusOK {
+		return notify.LookupResult{}, refusal(answer)
+	}
+	var logs struct {
+		Results []sent `json:"results"`
+	}
+	if err := answer.JSON(&logs); err != nil {
+		return notify.LookupResult{}, err
+	}
+	return verdict(logs.Results, m), nil
+}
+
+func verdict(logs []sent, m notify.Message) (r notify.LookupResult) {
+	for _, l := range logs {
+		switch {
+		case string(l.MessageID) != m.ID || l.Status.Name == duplicate || kinds[l.Status.GroupName] == "":
+		case l.Status.GroupName != rejected:
+			return notify.LookupResult{Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: m.ID}}
+		case m.Attempt <= 1:
+			r.Status = notify.LookupAbsent
+		}
+	}
+	return r
+}
+
+// check refuses what Infobip would refuse too, without asking it.
+func (c *Channel) check(m notify.Message) error {
+	t := m.Template
+	switch {
+	case rest.MessageID(m.ID) == "":
+		return permanent("id", "message id is not 1 to 64 of a-z, 0-9, - and _")
+	case !e164.MatchString(m.To):
+		return permanent("address", "recipient is no number in E.164 form")
+	case len(m.Attachments) > 0:
+		return permanent("attachments", "a message with attachments cannot be sent")
+	case m.Text == "" && (t.Name == "" || !c.medium.template):
+		return permanent("empty", "message without text and template")
+	case c.medium.template && strings.Trim(t.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
+		return permanent("template", "template's name is not of a-z, 0-9 and _")
+	case c.medium.template && slices.Contains(t.Params, ""):
+		return permanent("template", "a parameter of the template is empty")
+	case c.medium.template && t.Name != "" && !language.MatchString(c.languageOf(m)):
+		return permanent("language", "Locale is no language of a template, such as en or en_GB")
+	}
+	return nil
+}
+
+func permanent(code, why string) error {
+	return notify.Permanent(code, errors.New("infobip: "+why))
+}
+
+// languageOf is how WhatsApp writes the message's locale.
+func (c *Channel) languageOf(m notify.Message) string {
+	if m.Locale == "" {
+		return c.language
+	}
+	return strings.ReplaceAll(m.Locale, "-", "_")
+}
+
+// number is one in the international form without its plus, as Infobip writes it.
+func number(n string) string { return strings.TrimPrefix(n, "+") }
+
+// These are the body of a request to "Send SMS messages" (v3), as far as it is
+// used.
+type (
+	smsMessages struct {
+		Messages []smsMessage `json:"messages"`
+	}
+	smsMessage struct {
+		Sender       string           `json:"sender"`
+		Destinations []smsDestination `json:"destinations"`
+		Content      text             `json:"content"`
+		Webhooks     callbackData     `json:"webhooks"`
+	}
+	smsDestination struct {
+		To        string `json:"to"`
+		MessageID string `json:"messageId"`
+	}
+	text struct {
+		Text string `json:"text"`
+	}
+	callbackData struct {
+		CallbackData string `json:"callbackData"`
+	}
+)
+
+func smsRequest(c *Channel, m notify.Message) (path string, body any) {
+	return "/sms/3/messages", smsMessages{[]smsMessage{{
+		Sender:       number(c.from),
+		Destinations: []smsDestination{{number(m.To), m.ID}},
+		Content:      text{m.Text},
+		Webhooks:     callbackData{m.ID},
+	}}}
+}
+
+// These are the bodies of requests to "Send WhatsApp text message" and "Send
+// WhatsApp template message", as far as they are used.
+type (
+	whatsAppMessages struct {
+		Messages []whatsAppMessage `json:"messages"`
+	}
+	whatsAppMessage struct {
+		From         string `json:"from"`
+		To           string `json:"to"`
+		MessageID    string `json:"messageId"`
+		Content      any    `json:"content"` // text or template
+		CallbackData string `json:"callbackData"`
+	}
+	template struct {
+		TemplateName string       `json:"templateName"`
+		TemplateData templateData `json:"templateData"`
+		Language     string       `json:"language"`
+	}
+	templateData struct {
+		Body placeholders `json:"body"`
+	}
+	placeholders struct {
+		Placeholders []string `json:"placeholders"`
+	}
+)
+
+func whatsAppRequest(c *Channel, m notify.Message) (path string, body any) {
+	w := whatsAppMessage{From: number(c.from), To: number(m.To), MessageID: m.ID, CallbackData: m.ID}
+	if m.Template.Name == "" {
+		w.Content = text{m.Text}
+		return "/whatsapp/1/message/text", w
+	}
+	params := append([]string{}, m.Template.Params...) // an empty list, never null
+	w.Content = template{m.Template.Name, templateData{placeholders{params}}, c.languageOf(m)}
+	return "/whatsapp/1/message/template", whatsAppMessages{[]whatsAppMessage{w}}
 }

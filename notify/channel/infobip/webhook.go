@@ -1,12 +1,15 @@
 package infobip
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
@@ -99,4 +102,159 @@ func signature(text string) ([]byte, bool) {
 	}
 	sum, err := base64.StdEncoding.DecodeString(text)
 	return sum, err == nil
+}
+
+// report is one of a delivery report ("Receive SMS delivery reports", "Receive
+// WhatsApp delivery reports") or of a seen report ("Receive WhatsApp seen
+// reports").
+type report struct {
+	MessageID    rest.Text `json:"messageId"`
+	CallbackData rest.Text `json:"callbackData"`
+	Status       status    `json:"status"`
+	Error        struct {
+		Name rest.Text `json:"name"` // "EC_UNKNOWN_SUBSCRIBER"
+	} `json:"error"`
+	DoneAt rest.Text `json:"doneAt"`
+	SeenAt rest.Text `json:"seenAt"`
+}
+
+func read(body []byte) ([]notify.StatusEvent, error) {
+	var all struct {
+		Results []report `json:"results"`
+	}
+	if err := rest.DecodeCallback("infobip", body, &all); err != nil {
+		return nil, err
+	}
+	var out []notify.StatusEvent
+	for _, r := range all.Results {
+		out = append(out, r.events()...)
+	}
+	return out, nil
+}
+
+// nobody is the error of a number that does not exist.
+const nobody = "EC_UNKNOWN_SUBSCRIBER"
+
+// kind is what the report says; empty if nothing that is known. What the operator
+// has is not on the phone yet.
+func (r report) kind() notify.StatusKind {
+	if r.Status.Name == "DELIVERED_TO_OPERATOR" {
+		return notify.KindAccepted
+	}
+	return kinds[r.Status.GroupName]
+}
+
+// events are those of r: none if it says nothing about a message.
+func (r report) events() []notify.StatusEvent {
+	id, name := rest.ProviderID(string(r.MessageID)), rest.Code(string(r.Status.Name))
+	e := notify.StatusEvent{Provider: "infobip", EventID: id + ":" + name, Kind: r.kind(), On: instant(r.DoneAt),
+		MessageID: rest.MessageID(string(cmp.Or(r.CallbackData, r.MessageID))), ProviderMessageID: id}
+	if r.SeenAt != "" {
+		e.EventID, e.Kind, e.On = id+":SEEN", notify.KindOpened, instant(r.SeenAt)
+	}
+	if id == "" || e.Kind == "" || name == duplicate {
+		return nil
+	}
+	if e.Kind != notify.KindFailed {
+		return []notify.StatusEvent{e}
+	}
+	e.Code = cmp.Or(rest.Code(string(r.Error.Name)), name)
+	if r.Error.Name != nobody {
+		return []notify.StatusEvent{e}
+	}
+	bounced := e
+	bounced.EventID += ":BOUNCED"
+	bounced.Kind, bounced.Lasting = notify.KindBounced, true
+	return []notify.StatusEvent{e, bounced}
+}
+
+// instant reads Infobip's form of times; zero where it is none.
+func instant(text rest.Text) time.Time {
+	for _, layout := range []string{"2006-01-02T15:04:05.999-0700", time.RFC3339Nano} {
+		if on, err := time.Parse(layout, string(text)); err == nil {
+			return on.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// status is what Infobip says of a message in answers, logs and reports.
+type status struct {
+	GroupName rest.Text `json:"groupName"`
+	Name      rest.Text `json:"name"`
+}
+
+// The groups of statuses.
+const (
+	pending       = "PENDING"
+	delivered     = "DELIVERED"
+	undeliverable = "UNDELIVERABLE"
+	expired       = "EXPIRED"
+	rejected      = "REJECTED"
+)
+
+// duplicate is the status of a second message with an id. It says nothing about
+// the first one, under whose id it is reported.
+const duplicate = "REJECTED_DUPLICATE_MESSAGE_ID"
+
+// passing are the rejections that are not about the message.
+var passing = map[rest.Text]bool{
+	"REJECTED_NOT_ENOUGH_CREDITS":      true,
+	"REJECTED_PREPAID_PACKAGE_EXPIRED": true,
+	"REJECTED_FLOODING_FILTER":         true,
+	"REJECTED_SYSTEM_ERROR":            true,
+}
+
+// sent is one message of an answer.
+type sent struct {
+	MessageID rest.Text `json:"messageId"`
+	Status    status    `json:"status"`
+}
+
+var errNoMessage = errors.New("infobip: answer without a message")
+
+// firstSent reads the answer, in which the message is either the only one of a
+// list or all there is.
+func firstSent(a *rest.Answer) (sent, error) {
+	var body struct {
+		Messages []sent `json:"messages"`
+		sent
+	}
+	if err := a.JSON(&body); err != nil {
+		return sent{}, err
+	}
+	if len(body.Messages) == 1 {
+		return body.Messages[0], nil
+	}
+	if body.Status.GroupName == "" {
+		return sent{}, errNoMessage
+	}
+	return body.sent, nil
+}
+
+// outcome is the error of an answer that has a status, or nil if it accepts.
+func outcome(a *rest.Answer, s status) error {
+	code := string(s.Name)
+	switch s.GroupName {
+	case pending, delivered:
+		return nil
+	case rejected, undeliverable, expired:
+		if s.Name == duplicate {
+			return a.Unknown(code)
+		}
+		if passing[s.Name] {
+			return a.Transient(code)
+		}
+		return a.Permanent(code)
+	}
+	return a.Unknown(code)
+}
+
+// kinds are what the groups mean in a report.
+var kinds = map[rest.Text]notify.StatusKind{
+	pending:       notify.KindAccepted,
+	delivered:     notify.KindDelivered,
+	undeliverable: notify.KindFailed,
+	expired:       notify.KindFailed,
+	rejected:      notify.KindFailed,
 }

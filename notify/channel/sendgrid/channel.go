@@ -2,10 +2,64 @@ package sendgrid
 
 import (
 	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/mail"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
+
+// Options are the settings of a Channel. From is required.
+type Options struct {
+	// Key is the key of the channel; empty means "email:sendgrid".
+	Key string
+	// From is the sender, with or without a display name, such as
+	// "School <office@example.com>": a verified sender or domain of the account.
+	From string
+	// ReplyTo is where answers go, in the same form; empty means to From.
+	ReplyTo string
+	// BaseURL is the API's address; empty means "https://api.sendgrid.com". For
+	// subusers in the EU it is "https://api.eu.sendgrid.com".
+	BaseURL string
+	// Timeout bounds one Send, in real time; zero means 30 seconds.
+	Timeout time.Duration
+	// MaxConns bounds the connections, and so the Sends at work; others wait for
+	// their turn within their Timeout. Zero means 10.
+	MaxConns int
+	// Proxy is an HTTP proxy; nil means none, whatever the environment says.
+	Proxy *url.URL
+	// TLSConfig is cloned; nil means the system's roots and TLS 1.2 or later.
+	TLSConfig *tls.Config
+}
+
+func (o Options) withDefaults() Options {
+	o.Key = cmp.Or(o.Key, "email:sendgrid")
+	o.BaseURL = cmp.Or(o.BaseURL, "https://api.sendgrid.com")
+	return o
+}
+
+func (o Options) client(apiKey string) rest.Options {
+	return rest.Options{Provider: "sendgrid", Authorize: rest.Header("Authorization", "Bearer "+apiKey),
+		Timeout: o.Timeout, MaxConns: o.MaxConns, Proxy: o.Proxy, TLS: o.TLSConfig}
+}
+
+// address reads a mail address with or without a name.
+func address(f *rest.Faults, option, text string) *party {
+	a, err := mail.ParseAddress(text)
+	if err != nil || strings.ContainsAny(text, "\r\n\x00") {
+		f.Add(true, option+" is no mail address")
+		return nil
+	}
+	return &party{Email: a.Address, Name: a.Name}
+}
 
 var (
 	_ notify.Channel = (*Channel)(nil)
@@ -51,4 +105,186 @@ func (c *Channel) MaxCalls() int { return c.client.MaxCalls() }
 func (c *Channel) Close() error {
 	c.client.Close()
 	return nil
+}
+
+// Send hands m to SendGrid and returns its X-Message-Id as the receipt. The
+// package documentation says what the classes of its errors mean; a content that
+// makes no mail is Permanent. One that names a template is refused
+// too: its text is not in the parts, and dynamic templates are not used.
+func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+	body, err := c.build(m)
+	if err != nil {
+		return notify.Receipt{}, err
+	}
+	answer, err := c.client.Do(ctx, rest.Call{URL: c.url, ContentType: "application/json", Body: body})
+	if err != nil {
+		return notify.Receipt{}, err
+	}
+	if answer.Status != http.StatusAccepted {
+		return notify.Receipt{}, refusal(answer)
+	}
+	return notify.Receipt{ID: rest.ProviderID(answer.Header.Get("X-Message-Id"))}, nil
+}
+
+// refusal takes the field at fault for a code; messages may quote addresses.
+func refusal(a *rest.Answer) error {
+	var body struct {
+		Errors []struct {
+			Field rest.Text `json:"field"`
+		} `json:"errors"`
+	}
+	code := ""
+	if a.JSON(&body) == nil && len(body.Errors) > 0 {
+		code = string(body.Errors[0].Field)
+	}
+	e := a.Refusal(code)
+	if e.RetryAfter == 0 && a.Status == http.StatusTooManyRequests {
+		e.RetryAfter = untilReset(a.Header)
+	}
+	return e
+}
+
+// untilReset reads X-RateLimit-Reset, in seconds since 1970 by SendGrid's clock.
+func untilReset(h http.Header) time.Duration {
+	reset, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
+	now, err2 := http.ParseTime(h.Get("Date"))
+	if err != nil || err2 != nil || reset < 0 || reset > now.Add(24*time.Hour).Unix() {
+		return 0
+	}
+	return max(0, time.Unix(reset, 0).Sub(now))
+}
+
+// check refuses what no mail can be made of. SendGrid would refuse most of it
+// too; what ends up in a header is not left to it.
+func check(m notify.Message) error {
+	switch {
+	case rest.MessageID(m.ID) == "":
+		return permanent("id", "message id is not 1 to 64 of a-z, 0-9, - and _")
+	case !isAddress(m.To):
+		return permanent("address", "recipient is no mail address")
+	case strings.ContainsAny(m.Subject+m.Name, "\r\n\x00"):
+		return permanent("header", "subject or name holds a line break or a NUL")
+	case m.Subject == "":
+		return permanent("subject", "message without subject, which SendGrid refuses")
+	case m.Template.Name != "":
+		return permanent("template", "message names a template, which this channel does not use")
+	case m.UnsubscribeURL != "" && !isWebAddress(m.UnsubscribeURL):
+		return permanent("header", "UnsubscribeURL is not an https address")
+	}
+	for _, a := range m.Attachments {
+		if len(a.Data) == 0 {
+			return permanent("attachment", "attachment without data, which SendGrid refuses")
+		}
+		if strings.ContainsAny(a.Name+a.MediaType+a.ContentID, "\r\n\x00;") {
+			return permanent("header", "name or type of an attachment holds a line break, a NUL or a semicolon")
+		}
+	}
+	return nil
+}
+
+func permanent(code, why string) error {
+	return notify.Permanent(code, errors.New("sendgrid: "+why))
+}
+
+// isAddress accepts a bare address and nothing around it.
+func isAddress(to string) bool {
+	a, err := mail.ParseAddress(to)
+	return err == nil && a.Address == to && len(to) <= 254 && !strings.ContainsAny(to, "\r\n\x00")
+}
+
+// isWebAddress accepts what may stand between angle brackets in a header.
+func isWebAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme == "https" && u.Host != "" && len(text) <= 900 &&
+		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '<' || r == '>' || r == ',' })
+}
+
+// idArg is the custom argument in which the message id travels.
+const idArg = "belfry_message"
+
+// These are the body of a Mail Send request, as far as it is used.
+type (
+	mailRequest struct {
+		Personalizations []personalization `json:"personalizations"`
+		From             *party            `json:"from"`
+		ReplyTo          *party            `json:"reply_to,omitempty"`
+		Subject          string            `json:"subject"`
+		Content          []part            `json:"content"`
+		Attachments      []attachment      `json:"attachments,omitempty"`
+		Headers          map[string]string `json:"headers"`
+	}
+	personalization struct {
+		To         []party           `json:"to"`
+		CustomArgs map[string]string `json:"custom_args"`
+	}
+	party struct {
+		Email string `json:"email"`
+		Name  string `json:"name,omitempty"`
+	}
+	part struct {
+		Type  string `json:"type"`
+		Value string `json:"value"`
+	}
+	attachment struct {
+		Content     []byte `json:"content"` // base64
+		Type        string `json:"type"`
+		Filename    string `json:"filename"`
+		Disposition string `json:"disposition"`
+		ContentID   string `json:"content_id,omitempty"`
+	}
+)
+
+// build makes the request of m, or says with a Permanent error why it cannot.
+func (c *Channel) build(m notify.Message) ([]byte, error) {
+	if err := check(m); err != nil {
+		return nil, err
+	}
+	r := mailRequest{
+		Personalizations: []personalization{{To: []party{{m.To, m.Name}}, CustomArgs: map[string]string{idArg: m.ID}}},
+		From:             c.from, ReplyTo: c.replyTo, Subject: m.Subject,
+		Content: content(m), Attachments: attachments(m.Attachments), Headers: headers(m),
+	}
+	body, err := json.Marshal(r)
+	if err != nil { // texts and bytes only
+		return nil, notify.Permanent("mail", err)
+	}
+	return body, nil
+}
+
+// content is text before HTML, as SendGrid demands. An empty part is refused by
+// it, and so is a mail without one: then the subject is all there is to say.
+func content(m notify.Message) []part {
+	var all []part
+	if m.Text != "" || m.HTML == "" {
+		text := m.Text
+		if text == "" {
+			text = m.Subject
+		}
+		all = append(all, part{"text/plain", text})
+	}
+	if m.HTML != "" {
+		all = append(all, part{"text/html", m.HTML})
+	}
+	return all
+}
+
+func attachments(in []notify.Attachment) []attachment {
+	var out []attachment
+	for _, a := range in {
+		disposition := "attachment"
+		if a.ContentID != "" {
+			disposition = "inline"
+		}
+		out = append(out, attachment{a.Data, a.MediaType, a.Name, disposition, a.ContentID})
+	}
+	return out
+}
+
+func headers(m notify.Message) map[string]string {
+	h := map[string]string{"Auto-Submitted": "auto-generated"} // no out-of-office replies (RFC 3834)
+	if m.UnsubscribeURL != "" {
+		h["List-Unsubscribe"] = "<" + m.UnsubscribeURL + ">"
+		h["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+	}
+	return h
 }

@@ -3,11 +3,19 @@ package rest
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strconv"
 	"sync/atomic"
+	"time"
 
+	"github.com/belfry-go/belfry/internal/standardwebhooks"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -79,4 +87,166 @@ func (c *Client) request(ctx context.Context, call Call) (*http.Request, error) 
 		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(call.Body)), int64(len(call.Body))
 	}
 	return request, nil
+}
+
+// Header returns an Options.Authorize that sets one header.
+func Header(name, value string) func(http.Header) {
+	return func(h http.Header) { h.Set(name, value) }
+}
+
+// Basic returns an Options.Authorize for HTTP Basic authentication.
+func Basic(user, password string) func(http.Header) {
+	return Header("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
+}
+
+// maxAnswer bounds what is read of an answer. Providers send a few kilobytes.
+const maxAnswer = 256 << 10
+
+var errTooLong = errors.New("longer than 256 KiB")
+
+// Answer is a provider's answer, read to its end.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+
+	client *Client
+}
+
+// read reads the answer. One that breaks off or does not end says nothing for
+// sure, whatever its status.
+func (c *Client) read(r *http.Response) (*Answer, error) {
+	defer r.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer+1))
+	if err == nil && len(body) > maxAnswer {
+		err = errTooLong
+	}
+	if err != nil {
+		return nil, notify.Unknown("no whole answer", c.fail("answer %d: %w", r.StatusCode, safe(err)))
+	}
+	return &Answer{Status: r.StatusCode, Header: r.Header, Body: body, client: c}, nil
+}
+
+// drop reads a short body, so that the connection can be used again.
+func (c *Client) drop(r *http.Response) *Answer {
+	defer r.Body.Close()
+	_, _ = io.CopyN(io.Discard, r.Body, maxAnswer)
+	return &Answer{Status: r.StatusCode, Header: r.Header, client: c}
+}
+
+// JSON reads the body into v. The error does not quote it.
+func (a *Answer) JSON(v any) error {
+	if json.Unmarshal(a.Body, v) != nil {
+		return a.client.fail("answer %d is not the JSON that is documented", a.Status)
+	}
+	return nil
+}
+
+// RetryAfter is how long the provider asks to wait, in seconds or until a date
+// by its own clock; zero where it does not say or says nonsense.
+func (a *Answer) RetryAfter() time.Duration { return standardwebhooks.RetryAfter(a.Header) }
+
+// maxCode is longer than the code of any provider.
+const maxCode = 40
+
+// Refusal is the error of an answer that does not accept, by its status alone
+// (RFC 9110, section 15; RFC 6585, section 4; RFC 8470, section 5.2):
+//
+//	401, 403, 407     Transient: the credentials are wrong, not the message
+//	408, 425, 429     Transient
+//	other 4xx         Permanent
+//	503               Transient
+//	3xx               Transient: nothing was followed
+//	1xx, 2xx, others  Unknown: an answer that should not be, or a server that
+//	of 5xx            failed at a point that it does not tell
+//
+// code is the provider's own, kept beside the status; what does not look like one
+// is dropped. Where a provider documents its codes, the channel decides first.
+func (a *Answer) Refusal(code string) *notify.SendError {
+	switch a.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusRequestTimeout,
+		http.StatusTooEarly, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return a.Transient(code)
+	}
+	switch a.Status / 100 {
+	case 3:
+		return a.Transient(code)
+	case 4:
+		return a.Permanent(code)
+	}
+	return a.Unknown(code)
+}
+
+// Permanent says that the provider refused the message for good.
+func (a *Answer) Permanent(code string) *notify.SendError {
+	return notify.Permanent(a.code(code), a.cause(code))
+}
+
+// Transient says that the provider did not accept the message now, with the
+// answer's Retry-After.
+func (a *Answer) Transient(code string) *notify.SendError {
+	return notify.Transient(a.code(code), a.RetryAfter(), a.cause(code))
+}
+
+// Unknown says that the answer leaves open whether the provider has the message.
+func (a *Answer) Unknown(code string) *notify.SendError {
+	return notify.Unknown(a.code(code), a.cause(code))
+}
+
+// code is the status, and what the provider calls it: "400 21211".
+func (a *Answer) code(code string) string {
+	text := strconv.Itoa(a.Status)
+	if code = Code(code); code != "" {
+		text += " " + code
+	}
+	return text
+}
+
+func (a *Answer) cause(code string) error { return a.client.fail("answer %s", a.code(code)) }
+
+// Code returns a provider's code if it looks like one, and else nothing: at most
+// 40 ASCII letters, digits, '_', '-' and '.', and no run of more than 6 digits,
+// which may be a phone number.
+func Code(code string) string {
+	digits := 0
+	for _, r := range code {
+		switch {
+		case '0' <= r && r <= '9':
+			if digits++; digits > 6 {
+				return ""
+			}
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', r == '_', r == '-', r == '.':
+			digits = 0
+		default:
+			return ""
+		}
+	}
+	if len(code) > maxCode {
+		return ""
+	}
+	return code
+}
+
+var errStrange = errors.New("what came is no answer")
+
+// safe returns the part of an error's chain that comes from the network. Other
+// errors of net/http quote what the server sent, or what it was sent.
+func safe(err error) error {
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, errTooLong, io.ErrUnexpectedEOF, io.EOF} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	var cert *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var network net.Error
+	switch {
+	case errors.As(err, &cert):
+		return cert
+	case errors.As(err, &record):
+		return record
+	case errors.As(err, &network):
+		return network
+	}
+	return errStrange
 }

@@ -1,12 +1,102 @@
 package rest
 
 import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/safedial"
 )
+
+// Options are the settings of a Client. Provider is required.
+type Options struct {
+	// Provider begins every error: "twilio".
+	Provider string
+	// Authorize sets the headers that prove who calls. It is a function so that no
+	// printed channel shows the credentials; nil sets none.
+	Authorize func(http.Header)
+	// Timeout bounds one call, in real time; zero means 30 seconds.
+	Timeout time.Duration
+	// MaxConns bounds the connections to one host, and so the calls at work;
+	// others wait for their turn within their Timeout. Zero means 10.
+	MaxConns int
+	// Proxy is an HTTP proxy; nil means none, whatever the environment says.
+	Proxy *url.URL
+	// TLS is cloned; nil means the system's roots and TLS 1.2 or later.
+	TLS *tls.Config
+	// Dial makes the connections; nil means a net.Dialer.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Check notes what is wrong with o.
+func (o Options) Check(f *Faults) {
+	f.Add(o.Timeout < 0, "Timeout is negative")
+	f.Add(o.MaxConns < 0, "MaxConns is negative")
+	p := o.Proxy // it may hold a password
+	f.Add(p != nil && (p.Scheme != "http" && p.Scheme != "https" || p.Host == ""), "Proxy is not of the form http://host:port")
+}
+
+func (o Options) withDefaults() Options {
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	o.MaxConns = cmp.Or(o.MaxConns, 10)
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
+	return o
+}
+
+// Faults collects what is wrong with a channel's settings, so that all of it is
+// said at once. No method quotes a value that may hold a credential.
+type Faults []string
+
+// Add notes a fault if there is one.
+func (f *Faults) Add(is bool, text string) {
+	if is {
+		*f = append(*f, text)
+	}
+}
+
+// Err is an error that lists the faults, or nil if there are none.
+func (f Faults) Err(provider string) error {
+	if len(f) == 0 {
+		return nil
+	}
+	return errors.New(provider + ": " + strings.Join(f, "; "))
+}
+
+// Secret refuses what cannot be a credential in a header: nothing, or anything
+// but visible ASCII.
+func (f *Faults) Secret(name, value string) {
+	f.Add(value == "", name+" is required")
+	f.Add(strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }),
+		name+" holds a space, a line break or what is not ASCII")
+}
+
+// BaseURL returns the address of an API without a slash at its end. It must be
+// https, or http to this very machine, where tests have their servers: whoever
+// calls shows credentials.
+func (f *Faults) BaseURL(name, text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		f.Add(true, name+" is no address of the form https://host/path")
+		return ""
+	}
+	f.Add(u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())), name+" is not https")
+	return strings.TrimRight(u.String(), "/")
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
 
 // Client calls one provider's API. It is safe for several goroutines. Close it
 // when nothing calls any more.
@@ -40,4 +130,55 @@ func newTransport(o Options) *http.Transport {
 		t.Proxy = http.ProxyURL(o.Proxy)
 	}
 	return t
+}
+
+var errSealed = errors.New("rest: call has ended")
+
+// The states of a conn in a call.
+const (
+	untouched int32 = iota // nothing of the call was written
+	written                // perhaps something was
+	sealed                 // nothing was, and nothing will be
+)
+
+// conn knows whether anything of a call was written to it. HTTP/1.1 has one call
+// on a connection at a time.
+type conn struct {
+	net.Conn
+	state atomic.Int32
+}
+
+func (o Options) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	raw, err := o.Dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: raw}, nil
+}
+
+// begin starts the next call on the connection.
+func (c *conn) begin() { c.state.Store(untouched) }
+
+// Write counts as written whatever becomes of it, since it may have been in part.
+func (c *conn) Write(p []byte) (int, error) {
+	if !c.state.CompareAndSwap(untouched, written) && c.state.Load() == sealed {
+		return 0, errSealed
+	}
+	return c.Conn.Write(p)
+}
+
+// seal reports whether nothing of the call was written, and then sees to it that
+// nothing will be.
+func (c *conn) seal() bool { return c.state.CompareAndSwap(untouched, sealed) }
+
+// under finds the conn below TLS, of which there are two layers behind an https
+// proxy.
+func under(raw net.Conn) *conn {
+	for {
+		encrypted, ok := raw.(*tls.Conn)
+		if !ok {
+			return raw.(*conn) // dial made it
+		}
+		raw = encrypted.NetConn()
+	}
 }

@@ -1,0 +1,305 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// maxTallied is how many messages of a campaign are counted by status.
+const maxTallied = 10_000
+
+// CampaignProgress tells how far a campaign has come. It holds no address and no
+// text.
+type CampaignProgress struct {
+	Scope                    Scope
+	GUID, Type, BusinessUnit string
+	Status, Reason           string
+	SupportHold              SupportHold
+	// Recipients is the size of the audience, zero if nobody has said it. Of them
+	// so many are Done: a message was made for Generated, nothing goes out to
+	// Skipped, and Repeated are in the audience twice.
+	Recipients, Done, Generated, Skipped, Repeated int
+	// Cancelled counts messages that a cancellation has kept from being sent.
+	Cancelled int
+	// PerSecond is at how many recipients the last chunks went, Left how long the
+	// rest takes at that rate; both are zero while nobody can tell. It is about
+	// making the messages: sending them may take longer.
+	PerSecond float64
+	Left      time.Duration
+	// Messages counts the messages by their status: all of them if Sampled is
+	// false. Otherwise they are too many to be counted each time, and these are the
+	// first 10,000 in the order of their keys: keys begin with a hash, so they are
+	// a fair sample of what exists.
+	Messages map[string]int
+	Sampled  bool
+	// StartedOn is when the campaign's schedule fell due, EndedOn when nothing was
+	// left to make.
+	StartedOn, EndedOn time.Time
+}
+
+// Campaign tells how far a campaign has come, in two statements whatever its
+// size. The error wraps storage.ErrNotFound where scope has no such messaging job.
+func (n *Notifier) Campaign(ctx context.Context, scope Scope, guid string) (p CampaignProgress, err error) {
+	within, err := under(guid)
+	if err != nil {
+		return p, err
+	}
+	err = n.inTx(ctx, nil, func(tx storage.Tx) error {
+		j, err := campaign(ctx, tx, scope, guid)
+		if err != nil {
+			return err
+		}
+		p = j.progress()
+		return p.tally(ctx, tx, within)
+	})
+	return p, err
+}
+
+func campaign(ctx context.Context, tx storage.Tx, scope Scope, guid string) (*MessagingJob, error) {
+	if scope == storage.AnyScope {
+		return nil, errAnyScope
+	}
+	j, err := messagingJobs.Get(ctx, tx, scope, guid)
+	if err != nil {
+		return nil, fmt.Errorf("notify: campaign %s: %w", guid, err)
+	}
+	return j, nil
+}
+
+func (j *MessagingJob) progress() CampaignProgress {
+	p := CampaignProgress{
+		Scope: j.Scope, GUID: j.GUID, Type: j.Type, BusinessUnit: j.BusinessUnit,
+		Status: j.Status, Reason: j.ReasonCode, SupportHold: j.SupportHold,
+		Recipients: j.AudienceSize, Done: j.Done, Generated: j.Generated, Skipped: j.Skipped, Repeated: j.Repeated,
+		Cancelled: j.Cancelled, StartedOn: j.StartedOn, EndedOn: j.EndedOn,
+	}
+	if j.Status == StatusReady || j.Status == StatusGenerating {
+		p.PerSecond = float64(j.Hourly) / 3600
+		p.Left = j.left(j.AudienceSize)
+	}
+	return p
+}
+
+// tally counts the messages by status, up to the cap.
+func (p *CampaignProgress) tally(ctx context.Context, tx storage.Tx, within []storage.Cond) error {
+	groups, err := outgoingMessages.Tally(ctx, tx, p.Scope, storage.Tally{
+		By: []string{"status"}, Where: within, OrderBy: "key", Limit: maxTallied,
+	})
+	p.Messages = map[string]int{}
+	counted := 0
+	for _, g := range groups {
+		p.Messages[g.Row.Status] += g.N
+		counted += g.N
+	}
+	p.Sampled = counted == maxTallied
+	return err
+}
+
+// Authorise is the host's word on whether the caller may see who a campaign is
+// for and what it says (Communication - Codebase flow, "Campaign"). An error
+// refuses, and is that of the call.
+type Authorise func(ctx context.Context, c CampaignProgress) error
+
+// CampaignContent is the payload of a campaign.
+type CampaignContent struct {
+	Campaign  CampaignProgress // without its messages
+	EventData json.RawMessage  // what all recipients have in common
+
+	n    *Notifier
+	blob storage.Ref
+}
+
+// CampaignContent opens the payload of a campaign after allow has agreed; before
+// that, nothing of it is read. It panics without allow.
+func (n *Notifier) CampaignContent(ctx context.Context, scope Scope, guid string, allow Authorise) (*CampaignContent, error) {
+	if allow == nil {
+		panic("notify: CampaignContent needs an Authorise")
+	}
+	var j *MessagingJob
+	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
+		j, err = campaign(ctx, tx, scope, guid)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := &CampaignContent{Campaign: j.progress(), n: n, blob: j.Blob}
+	if err := allow(ctx, c.Campaign); err != nil {
+		return nil, err
+	}
+	p, err := openPayload(ctx, n.store.Blobs(), c.blob, 0)
+	if err != nil {
+		return nil, err
+	}
+	c.EventData = p.header.EventData
+	p.close()
+	return c, nil
+}
+
+// Recipients yields the audience as it is stored, in its order and with whoever
+// is in it twice. An error ends it.
+func (c *CampaignContent) Recipients(ctx context.Context) iter.Seq2[Recipient, error] {
+	return func(yield func(Recipient, error) bool) {
+		p, err := openPayload(ctx, c.n.store.Blobs(), c.blob, 0)
+		if err != nil {
+			yield(Recipient{}, err)
+			return
+		}
+		defer p.close()
+		for {
+			r, err := p.next()
+			if errors.Is(err, io.EOF) || !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// PauseCampaign keeps a campaign from making more messages until it is resumed,
+// also one whose schedule is not due yet. It works between two chunks; messages
+// that exist already are sent. guid is the messaging job's. Like the other
+// actions on campaigns it writes who did it and why into the audit, in the same
+// transaction; the error wraps [ErrActionRefused] where the campaign's state has
+// nothing to pause, and storage.ErrNotFound where scope has no such campaign.
+func (n *Notifier) PauseCampaign(ctx context.Context, scope Scope, guid string, by By) error {
+	return act(ctx, n, messagingJobs, scope, guid, "PauseCampaign", by, (*MessagingJob).pause)
+}
+
+// ResumeCampaign lets a paused campaign go on where it was; nobody gets a second
+// message by that. One that was paused before its schedule was due waits for it.
+func (n *Notifier) ResumeCampaign(ctx context.Context, scope Scope, guid string, by By) error {
+	return act(ctx, n, messagingJobs, scope, guid, "ResumeCampaign", by, (*MessagingJob).resume)
+}
+
+// CancelCampaign ends a campaign for good: no more messages are made from now on,
+// and those that have not been sent are cancelled by the poller, a thousand in a
+// transaction. What a provider has already been given stays, and so do in-app
+// messages. A campaign all of whose messages are made can be cancelled as long as
+// they wait to be sent.
+func (n *Notifier) CancelCampaign(ctx context.Context, scope Scope, guid string, by By) error {
+	return act(ctx, n, messagingJobs, scope, guid, "CancelCampaign", by, (*MessagingJob).cancel)
+}
+
+const (
+	cancelPage   = 1000 // messages that one transaction looks at
+	cancelRounds = 8    // after which nobody waits for a provider any more
+)
+
+// cancelSpec is the pass over cancelled campaigns: it cancels the messages that
+// wait to be sent, a page in each transaction. The status says Cancelled all the
+// while, so a claim does not change it.
+func (n *Notifier) cancelSpec() work.Spec[MessagingJob, nothing] {
+	return work.Spec[MessagingJob, nothing]{
+		Name: "notify.cancel", Table: messagingJobs,
+		Claimable: []string{StatusCancelled},
+		Handle: func(_ context.Context, items []work.Item[MessagingJob]) ([]nothing, error) {
+			return make([]nothing, len(items)), nil // the transaction decides what waits
+		},
+		Dispatch: func(ctx context.Context, tx storage.Tx, done []work.Done[MessagingJob, nothing]) error {
+			for _, d := range done {
+				if err := n.cancelMessages(ctx, tx, d.Row, max(cancelPage/len(done), 10)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Fail:    func(now time.Time, j *MessagingJob, _ error) { j.cancelLater(now) },
+		Abandon: func(now time.Time, j *MessagingJob) { j.abandoned(now) },
+		Release: func(now time.Time, j *MessagingJob) { j.released(now) },
+	}
+}
+
+// cancelMessages cancels what waits in the next page of a campaign's messages.
+func (n *Notifier) cancelMessages(ctx context.Context, tx storage.Tx, j *MessagingJob, size int) error {
+	page, err := messageStates(ctx, tx, j, size)
+	if err != nil {
+		return err
+	}
+	var waiting []int64
+	for _, m := range page {
+		switch m.Status {
+		case StatusCreated, StatusRetryReady:
+			waiting = append(waiting, m.ID)
+		case StatusSending, StatusOutcomeUnknown:
+			if !m.IsOnSupportHold { // it may come back by itself
+				j.InFlight++
+			}
+		}
+	}
+	lost, err := cancelAll(ctx, tx, j, waiting)
+	if err != nil {
+		return err
+	}
+	j.Cancelled += len(waiting) - lost
+	j.InFlight += lost
+	now := storage.Now(n.store)
+	if len(page) == size {
+		j.CancelledUpTo, j.DueOn = page[size-1].Key, now
+	} else {
+		j.roundEnds(now)
+	}
+	return messagingJobs.Save(ctx, tx, j)
+}
+
+// messageStates reads little of the messages behind the cursor, in the order of
+// their keys.
+func messageStates(ctx context.Context, tx storage.Tx, j *MessagingJob, size int) ([]*OutgoingMessage, error) {
+	where, err := under(j.GUID)
+	if err != nil {
+		return nil, err
+	}
+	if j.CancelledUpTo != "" {
+		where = append(where, storage.Greater("key", j.CancelledUpTo))
+	}
+	return outgoingMessages.Find(ctx, tx, j.Scope, storage.Query{
+		Columns: []string{"status", "is_on_support_hold"}, Where: where, OrderBy: "key", Limit: size,
+	})
+}
+
+// cancelAll cancels messages and says how many others have got hold of meanwhile.
+func cancelAll(ctx context.Context, tx storage.Tx, j *MessagingJob, ids []int64) (lost int, err error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	rows, err := outgoingMessages.Find(ctx, tx, j.Scope, storage.Query{Where: []storage.Cond{storage.In("id", ids)}, Limit: len(ids)})
+	if err != nil {
+		return 0, err
+	}
+	found, now := len(rows), storage.Now(tx.Store())
+	rows = slices.DeleteFunc(rows, func(m *OutgoingMessage) bool { return m.Status != StatusCreated && m.Status != StatusRetryReady })
+	lost = found - len(rows)
+	for _, m := range rows {
+		m.cancelled(now, ReasonCampaignCancelled)
+	}
+	err = outgoingMessages.Save(ctx, tx, rows...)
+	var stale *storage.StaleError
+	if errors.As(err, &stale) {
+		return lost + len(stale.Rows), nil
+	}
+	return lost, err
+}
+
+// roundEnds looks again later if a provider had some of the messages: what it
+// refuses for now would be sent again.
+func (j *MessagingJob) roundEnds(now time.Time) {
+	j.CancelledUpTo, j.DueOn = "", time.Time{}
+	if j.InFlight > 0 && j.Rounds < cancelRounds {
+		j.DueOn = storage.Time(now.Add(time.Minute << j.Rounds))
+		j.Rounds++
+	}
+	j.InFlight = 0
+}
+
+// cancelLater is a page that could not be stored.
+func (j *MessagingJob) cancelLater(now time.Time) {
+	j.DueOn = storage.Time(now.Add(time.Minute))
+}

@@ -1,0 +1,210 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// FrequencyCap bounds how many messages a recipient gets, by whichever producer
+// and method: at most Limit in any period of Per. A message that is one too many
+// waits until it is none. Mandatory types pass and are not counted.
+type FrequencyCap struct {
+	Limit int           // at least 1, at most 1000
+	Per   time.Duration // at least a minute
+	// Skip ends a message that is one too many, instead of letting it wait.
+	Skip bool
+}
+
+// frequencyRow is what a recipient has got of late. Its Key is the recipient. It is
+// never due.
+type frequencyRow struct {
+	storage.Record
+	Messages []counted `db:"messages,json"`
+}
+
+// counted is one message, at the moment at which it was last let through.
+type counted struct {
+	ID string    `json:"id"`
+	On time.Time `json:"on"`
+}
+
+var frequencies = storage.Define[frequencyRow]("recipient_frequency").Limit(256 << 10)
+
+// count lets a message through and notes it, or says from when on it may go. It
+// counts once, at the latest time that it was let through.
+func (r *frequencyRow) count(caps []FrequencyCap, id string, now time.Time) (next time.Time, over *FrequencyCap) {
+	others := slices.DeleteFunc(slices.Clone(r.Messages), func(c counted) bool { return c.ID == id })
+	for i := range caps {
+		if at := caps[i].free(others, now); at.After(now) && at.After(next) {
+			next, over = at, &caps[i]
+		}
+	}
+	if over == nil {
+		r.Messages = append(others, counted{id, now})
+		slices.SortStableFunc(r.Messages, func(a, b counted) int { return a.On.Compare(b.On) })
+	}
+	return next, over
+}
+
+// free is when a cap has room for one more; now or before is at once. messages
+// are in the order of their times.
+func (c FrequencyCap) free(messages []counted, now time.Time) time.Time {
+	within := 0
+	for _, m := range messages {
+		if m.On.Add(c.Per).After(now) {
+			within++
+		}
+	}
+	if within < c.Limit {
+		return now
+	}
+	return messages[len(messages)-c.Limit].On.Add(c.Per)
+}
+
+// forget drops what no cap looks at any more.
+func (r *frequencyRow) forget(caps []FrequencyCap, now time.Time) {
+	longest := time.Duration(0)
+	for _, c := range caps {
+		longest = max(longest, c.Per)
+	}
+	r.Messages = slices.DeleteFunc(r.Messages, func(c counted) bool { return !c.On.Add(longest).After(now) })
+}
+
+// frequencyGate keeps the caps.
+type frequencyGate struct {
+	store storage.Store
+	caps  []FrequencyCap
+}
+
+// newFrequencyGate panics on a cap that bounds nothing.
+func newFrequencyGate(store storage.Store, caps []FrequencyCap) *frequencyGate {
+	for _, c := range caps {
+		if c.Limit < 1 || c.Limit > 1000 || c.Per < time.Minute {
+			panic(fmt.Sprintf("notify: Gates: a cap of %d messages per %v: it takes 1 to 1000, and a minute or more", c.Limit, c.Per))
+		}
+	}
+	return &frequencyGate{store, caps}
+}
+
+func (*frequencyGate) name() string { return "frequency" }
+
+func (g *frequencyGate) Ask(ctx context.Context, a []Attempt) (out []Verdict, err error) {
+	err = counting(ctx, g.store, func(tx storage.Tx) error {
+		out = make([]Verdict, len(a))
+		return g.count(ctx, tx, a, out)
+	})
+	return out, err
+}
+
+// count answers in one transaction, with one statement a scope for what is known
+// and two for all that is new or changed.
+func (g *frequencyGate) count(ctx context.Context, tx storage.Tx, a []Attempt, out []Verdict) error {
+	rows, err := frequencyRows(ctx, tx, a)
+	if err != nil {
+		return err
+	}
+	changed := map[*frequencyRow]bool{}
+	for i := range a {
+		if a[i].Mandatory {
+			continue
+		}
+		r := rows[placeOf(&a[i])]
+		next, over := r.count(g.caps, a[i].MessageID, a[i].Now)
+		switch {
+		case over == nil:
+			changed[r] = true
+		case over.Skip:
+			out[i] = Skip(ReasonFrequencyCap)
+		default:
+			out[i] = Defer(next, ReasonFrequencyCap)
+		}
+	}
+	if a[0].DryRun {
+		return nil
+	}
+	write := make([]*frequencyRow, 0, len(changed))
+	for r := range changed {
+		r.forget(g.caps, a[0].Now)
+		write = append(write, r)
+	}
+	return upsert(ctx, tx, frequencies, write)
+}
+
+// frequencyRows loads the recipients' rows; those that have none get a new one.
+func frequencyRows(ctx context.Context, tx storage.Tx, a []Attempt) (map[place]*frequencyRow, error) {
+	var places []place
+	for i := range a {
+		if !a[i].Mandatory {
+			places = append(places, placeOf(&a[i]))
+		}
+	}
+	rows, err := loadPlaces(ctx, tx, frequencies, places)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range places {
+		if rows[p] == nil {
+			rows[p] = &frequencyRow{Record: storage.Record{Scope: p.scope, Key: p.key}}
+		}
+	}
+	return rows, nil
+}
+
+// placeOf is where a recipient's row is.
+func placeOf(a *Attempt) place { return place{a.Scope, a.recipient()} }
+
+// errOvertaken says that somebody else has counted in between.
+var errOvertaken = errors.New("notify: a count was overtaken")
+
+// counting runs f in a transaction until nobody else counts in between. Each time
+// one of those who count together gets on, so that a few times are enough.
+func counting(ctx context.Context, store storage.Store, f func(storage.Tx) error) error {
+	for range 20 {
+		err := store.InTx(ctx, f)
+		if !errors.Is(err, errOvertaken) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w too often: %w", errOvertaken, storage.ErrBusy)
+}
+
+// upsert writes rows that were loaded, and those that were not there then. It
+// returns errOvertaken, which undoes the transaction, if somebody else was first
+// with one of them.
+func upsert[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], rows []*R) error {
+	var old, add []*R
+	for _, r := range rows {
+		if t.Record(r).ID == 0 {
+			add = append(add, r)
+		} else {
+			old = append(old, r)
+		}
+	}
+	byPlace := func(a, b *R) int {
+		x, y := t.Record(a), t.Record(b)
+		return cmp.Or(cmp.Compare(x.Scope, y.Scope), cmp.Compare(x.Key, y.Key))
+	}
+	slices.SortFunc(add, byPlace) // the same order everywhere, or two wait for each other
+	slices.SortFunc(old, byPlace)
+	inserted, err := t.Insert(ctx, tx, add...)
+	if err != nil {
+		return err
+	}
+	for _, ok := range inserted {
+		if !ok {
+			return errOvertaken
+		}
+	}
+	if err := t.Save(ctx, tx, old...); errors.Is(err, storage.ErrStale) {
+		return errOvertaken
+	} else if err != nil {
+		return err
+	}
+	return nil
+}

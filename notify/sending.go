@@ -1,0 +1,380 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// nothing is what a handler decides whose rows say everything.
+type nothing = struct{}
+
+// distributorSpec is the send pass. A claim commits before anything is called,
+// and a process claims only messages whose channel it has.
+func (n *Notifier) distributorSpec() work.Spec[OutgoingMessage, nothing] {
+	return work.Spec[OutgoingMessage, nothing]{
+		Name: "notify.distributor", Table: outgoingMessages,
+		Claimable: []string{StatusCreated, StatusRetryReady}, Busy: StatusSending,
+		Types: n.channelKeys, Except: n.notNow, Group: n.options.Concurrency,
+		Stream:  n.distribute,
+		Fail:    sendFailed,
+		Abandon: func(now time.Time, m *OutgoingMessage) { m.abandoned(now) },
+		Release: func(now time.Time, m *OutgoingMessage) { m.released(now) },
+		Merge:   n.mergeSent,
+		Settled: n.tell,
+	}
+}
+
+// parcel is what a group's calls take along beside the rows.
+type parcel struct {
+	channels channels
+	to       redirects
+	files    files
+}
+
+// distribute is one group of concurrent calls: ask whether they are still
+// wanted, and whether they may go out now, record that they start, call, and note
+// what came of it. A message lands as soon as it is not called, or its call has
+// ended, whatever the others do.
+func (n *Notifier) distribute(ctx context.Context, items []sending, land func(*OutgoingMessage, nothing)) error {
+	var p parcel
+	open, err := n.revalidate(ctx, n.inWindow(items))
+	if err == nil && len(open) > 0 {
+		open, p.channels, err = n.channelsOf(ctx, open, n.unserved)
+	}
+	if err != nil {
+		return err
+	}
+	open, p.to = n.askGates(ctx, open)
+	open, p.files = n.loadAttachments(ctx, open)
+	landOthers(items, open, land)
+	err = n.send(ctx, open, func(it sending) {
+		n.call(it, p)
+		land(it.Row, nothing{})
+	})
+	if err == nil {
+		landOthers(open, nil, land)
+	}
+	return err
+}
+
+// landOthers lands the items that are not among open.
+func landOthers(items, open []sending, land func(*OutgoingMessage, nothing)) {
+	goesOn := make(map[*OutgoingMessage]bool, len(open))
+	for _, it := range open {
+		goesOn[it.Row] = true
+	}
+	for _, it := range items {
+		if !goesOn[it.Row] {
+			land(it.Row, nothing{})
+		}
+	}
+}
+
+// send starts calls, as many at once as the channel has slots, and returns when
+// all have ended.
+func (n *Notifier) send(ctx context.Context, open []sending, call func(sending)) error {
+	if len(open) == 0 {
+		return nil
+	}
+	free := n.slots[open[0].Row.Type]
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	for first := 0; first < len(open); {
+		taken := free.take(ctx, len(open)-first)
+		started, err := n.startCalls(ctx, open[first:first+taken])
+		free.give(taken - len(started))
+		for _, it := range started {
+			calls.Go(func() {
+				defer free.give(1)
+				call(it)
+			})
+		}
+		switch {
+		case err != nil && first == 0 && taken == len(open):
+			return err
+		case err != nil || taken == 0: // what was called before stands
+			n.unstarted(open[first:], err)
+			return nil
+		}
+		first += taken
+	}
+	return nil
+}
+
+// unstarted settles messages whose calls did not begin, since the write before
+// them failed, or since the process stops.
+func (n *Notifier) unstarted(items []sending, err error) {
+	now := storage.Now(n.store)
+	for _, it := range items {
+		if err == nil {
+			it.Row.released(now)
+		} else {
+			sendFailed(now, it.Row, err)
+		}
+	}
+}
+
+// inWindow leaves out messages that may be sent again only within the window
+// of their provider's idempotency, if that is over: they are in doubt again.
+func (n *Notifier) inWindow(items []sending) []sending {
+	now := storage.Now(n.store)
+	var open []sending
+	for _, it := range items {
+		if until := it.Row.IdempotentUntil; !until.IsZero() && !now.Before(until) {
+			it.Row.doubted(now, ReasonWindowOver)
+			continue
+		}
+		open = append(open, it)
+	}
+	return open
+}
+
+// startCalls commits, in one write fenced by the versions, that the calls are
+// about to begin. After a crash only these messages are in doubt. It returns
+// those that are still ours.
+func (n *Notifier) startCalls(ctx context.Context, items []sending) ([]sending, error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	now := storage.Now(n.store)
+	rows := make([]*OutgoingMessage, len(items))
+	for i, it := range items {
+		rows[i] = it.Row
+		it.Row.calling(now)
+	}
+	ours, err := work.Start(ctx, n.store, outgoingMessages, now.Add(items[0].Lease), rows)
+	var started []sending
+	for i, it := range items {
+		if err != nil || !ours[i] || it.Ctx.Err() != nil {
+			it.Row.uncalled(now)
+			continue
+		}
+		started = append(started, it)
+	}
+	return started, err
+}
+
+// call is the one provider call of a claim.
+func (n *Notifier) call(it sending, p parcel) {
+	ctx, cancel := context.WithTimeout(it.Ctx, n.options.CallTimeout)
+	defer cancel()
+	c, m := p.channels.of(it.Row), n.messageOf(it.Row, p)
+	var receipt Receipt
+	err := work.Guard(func() (err error) {
+		receipt, err = c.Send(ctx, m)
+		return err
+	})
+	n.logPanic("a channel panicked", err, slog.String("channel", it.Row.Type))
+	it.Row.settled(storage.Now(n.store), receipt, err)
+}
+
+// messageOf is what the channel gets for this call.
+func (n *Notifier) messageOf(row *OutgoingMessage, p parcel) Message {
+	m := row.message()
+	m.To = cmp.Or(p.to[row], m.To)
+	m.UnsubscribeURL = n.unsubscribeURL(row)
+	m.Attachments = p.files.of(row)
+	return m
+}
+
+// message is what is stored of it.
+func (m *OutgoingMessage) message() Message {
+	return Message{
+		ID: m.MessageID, Channel: m.Type, To: m.Address, Name: m.RecipientName,
+		Subject: m.Content.Subject, Text: m.Content.Text, HTML: m.Content.HTML,
+		Locale: m.Content.Locale, Attempt: m.Calls, On: m.CallStartedOn,
+		Template: m.Content.Template, Metadata: m.Content.Metadata,
+	}
+}
+
+// sendFailed settles a message whose group failed, or whose result could not be
+// stored as it was: what the call decided stands.
+func sendFailed(now time.Time, m *OutgoingMessage, _ error) {
+	switch {
+	case m.Status == StatusSentToProvider:
+		m.ProviderMessageID = ""
+	case m.Status != StatusSending && m.Status != StatusRetryReady:
+	case !m.CallStartedOn.IsZero():
+		m.doubted(now, ReasonPassFailed)
+	default:
+		m.unasked(now, ReasonPassFailed)
+	}
+}
+
+type sending = work.Item[OutgoingMessage]
+
+// revalidate asks whether messages that were deferred or retried are still
+// wanted, settles those that are not, and returns the others. It comes before
+// the call-started write, so that a crash here leaves nothing in doubt.
+func (n *Notifier) revalidate(ctx context.Context, items []sending) ([]sending, error) {
+	var open []sending
+	waited, now := map[string][]sending{}, storage.Now(n.store)
+	for _, it := range items {
+		if name := it.Row.NotificationType; it.Row.waited(now) && n.registry.lookup(name).Revalidator != nil {
+			waited[name] = append(waited[name], it)
+		} else {
+			open = append(open, it)
+		}
+	}
+	if len(waited) == 0 {
+		return open, nil
+	}
+	jobs, err := n.jobsOf(ctx, waited)
+	if err != nil {
+		return nil, err
+	}
+	for name, group := range waited {
+		open = append(open, n.stillWanted(ctx, n.registry.lookup(name), group, jobs)...)
+	}
+	return open, nil
+}
+
+// lateAfter is how long after its time a message counts as one that has waited: it
+// was paused, or its database in quarantine, or nobody was there to send it.
+const lateAfter = 15 * time.Minute
+
+// waited reports whether a claimed message was deferred or retried, or is late. A
+// campaign's message is not late for waiting behind the others.
+func (m *OutgoingMessage) waited(now time.Time) bool {
+	return !m.NextRetryOn.IsZero() || m.JobPartitionKey != "" && now.Sub(m.DueOn) > lateAfter
+}
+
+// jobsOf loads the jobs of messages in one statement a scope.
+func (n *Notifier) jobsOf(ctx context.Context, waited map[string][]sending) (found map[place]*Job, err error) {
+	var places []place
+	for _, group := range waited {
+		for _, it := range group {
+			places = append(places, it.Row.job())
+		}
+	}
+	err = n.store.InTx(ctx, func(tx storage.Tx) (err error) {
+		found, err = loadPlaces(ctx, tx, jobs, places)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, n.addCampaigns(ctx, waited, found)
+}
+
+// job is where the message's notification job is, or its messaging job.
+func (m *OutgoingMessage) job() place {
+	if m.JobPartitionKey == "" {
+		return place{m.Scope, m.PartitionKey}
+	}
+	key, _ := keys.Join(m.JobPartitionKey, m.PartitionKey)
+	return place{m.Scope, key}
+}
+
+// stillWanted asks the type's revalidator about a group and applies the
+// answers. A message whose job is not there cannot be asked about.
+func (n *Notifier) stillWanted(ctx context.Context, t Type, group []sending, found map[place]*Job) (open []sending) {
+	var asked []Job
+	var waiting []sending
+	for _, it := range group {
+		j := found[it.Row.job()]
+		if j == nil {
+			it.Row.unasked(storage.Now(n.store), ReasonRevalidation)
+			continue
+		}
+		asked, waiting = append(asked, *j), append(waiting, it)
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	verdicts, err := n.ask(ctx, t, asked)
+	for i, it := range waiting {
+		switch {
+		case err == nil:
+			if n.apply(it.Row, verdicts[i]) {
+				open = append(open, it)
+			}
+		case it.Ctx.Err() != nil:
+			it.Row.released(storage.Now(n.store))
+		default:
+			it.Row.unasked(storage.Now(n.store), ReasonRevalidation)
+		}
+	}
+	return open
+}
+
+func (n *Notifier) ask(ctx context.Context, t Type, asked []Job) (verdicts []Verdict, err error) {
+	err = work.Guard(func() (err error) {
+		verdicts, err = t.Revalidator.Revalidate(ctx, asked)
+		return err
+	})
+	n.logPanic("a revalidator panicked", err, slog.String("type", t.Name))
+	if err == nil && len(verdicts) != len(asked) {
+		err = fmt.Errorf("notify: the revalidator of %q gave %d verdicts for %d jobs", t.Name, len(verdicts), len(asked))
+	}
+	return verdicts, err
+}
+
+// apply settles a message that does not go out now, and reports whether it does.
+func (n *Notifier) apply(m *OutgoingMessage, v Verdict) bool {
+	switch v.Action {
+	case ActionSkip:
+		m.skip(storage.Now(n.store), v.Reason)
+	case ActionDefer:
+		m.deferTo(later(v.Until, storage.Now(n.store)), v.Reason)
+	case ActionProceed:
+		return true
+	default: // fail closed
+		m.unasked(storage.Now(n.store), ReasonRevalidation)
+	}
+	return false
+}
+
+// addCampaigns adds what a revalidator is asked about in the place of the job of
+// a campaign's message: the campaign as its renderer saw it.
+func (n *Notifier) addCampaigns(ctx context.Context, waited map[string][]sending, found map[place]*Job) error {
+	var places []place
+	for _, group := range waited {
+		for _, it := range group {
+			if it.Row.JobPartitionKey == "" {
+				places = append(places, it.Row.job())
+			}
+		}
+	}
+	if len(places) == 0 {
+		return nil
+	}
+	var campaigns map[place]*MessagingJob
+	err := n.store.InTx(ctx, func(tx storage.Tx) (err error) {
+		campaigns, err = loadPlaces(ctx, tx, messagingJobs, places)
+		return err
+	})
+	for at, j := range campaigns {
+		view, err := n.viewOf(ctx, j)
+		if err != nil {
+			return err
+		}
+		if view != nil {
+			found[at] = view
+		}
+	}
+	return err
+}
+
+// viewOf is nil for a messaging job whose payload is none of ours.
+func (n *Notifier) viewOf(ctx context.Context, j *MessagingJob) (*Job, error) {
+	p, err := openPayload(ctx, n.store.Blobs(), j.Blob, 0)
+	if errors.Is(err, ErrPayload) || errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	view := j.view(p.header)
+	p.close()
+	return &view, nil
+}

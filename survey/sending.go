@@ -1,0 +1,312 @@
+package survey
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/storable"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// nothing is what a handler decides whose rows say everything.
+type nothing = struct{}
+
+// sendPass sends the links that are due, reminds of them and expires them. A claim
+// commits before anything is called, and leaves the status alone: a customer may
+// open and answer the form meanwhile. A process claims only sends whose channel it
+// has, and every expiry.
+func (s *Service) sendPass() work.Pass {
+	return servedPass{s: s, Pass: work.New(s.store, work.Spec[Instance, nothing]{
+		Name: "survey.send", Table: instances, Claimable: active, Types: s.channelKeys, Group: s.options.Concurrency,
+		Stream:  s.send,
+		Fail:    func(now time.Time, r *Instance, _ error) { r.passFailed(now) },
+		Abandon: func(now time.Time, r *Instance) { r.abandoned(now) },
+		Release: func(time.Time, *Instance) {}, // it is as due as it was
+		Merge:   s.mergeSent,
+		Settled: s.writeLog,
+	})}
+}
+
+// checkSending panics on options that no program can mean.
+func (s *Service) checkSending() {
+	for i, g := range s.gates {
+		if g == nil {
+			panic(fmt.Sprintf("survey: New: gate %d is nil", i+1))
+		}
+	}
+	switch s.options.InDoubt {
+	case Advance, Retry, Hold:
+	default:
+		panic(fmt.Sprintf("survey: New: %q is no policy for a send in doubt", string(s.options.InDoubt)))
+	}
+}
+
+// channelKeys are the channels of this process.
+func (s *Service) channelKeys() []string {
+	out := make([]string, 0, len(s.channels))
+	for key := range s.channels {
+		out = append(out, key)
+	}
+	return out
+}
+
+// sending is an instance on its way through the steps of the pass.
+type sending struct {
+	work.Item[Instance]
+	version *version
+	trigger *Trigger
+	grace   time.Duration
+	channel notify.Channel
+	message notify.Message
+	// composed says that message is complete.
+	composed bool
+	landed   bool
+	// redirect is the address that a gate gave instead of the recipient's.
+	redirect string
+}
+
+// send takes a group through the steps. Each step settles those that end there
+// and returns the others; whoever gets through is called. Rows land when they are
+// settled, whatever the others do.
+func (s *Service) send(ctx context.Context, items []work.Item[Instance], land func(*Instance, nothing)) error {
+	all, err := s.pinned(ctx, items)
+	if err != nil {
+		return err
+	}
+	open := s.wanted(all)
+	open = s.withChannel(open)
+	open = s.resolveDoubts(ctx, open)
+	open = s.compose(open)
+	open = s.askGates(ctx, open)
+	finish := func(it *sending) {
+		it.Row.plan(it.grace)
+		it.landed = true
+		land(it.Row, nothing{})
+	}
+	waits := rowsOf(open)
+	for _, it := range all {
+		if !waits[it.Row] {
+			finish(it)
+		}
+	}
+	for _, it := range items {
+		if !waits[it.Row] {
+			land(it.Row, nothing{}) // pinned has settled it
+		}
+	}
+	err = s.call(ctx, open, func(it *sending) {
+		s.callOne(it)
+		finish(it)
+	})
+	if err != nil {
+		return err
+	}
+	for _, it := range open { // no longer ours when its call would have begun
+		if !it.landed {
+			finish(it)
+		}
+	}
+	return nil
+}
+
+func rowsOf(items []*sending) map[*Instance]bool {
+	rows := make(map[*Instance]bool, len(items))
+	for _, it := range items {
+		rows[it.Row] = true
+	}
+	return rows
+}
+
+// wanted leaves out, and expires, what is not to be sent now.
+func (s *Service) wanted(all []*sending) (open []*sending) {
+	for _, it := range all {
+		switch r, now := it.Row, storage.Now(s.store); {
+		case !r.isOpen() || r.IsOnSupportHold:
+		case !now.Before(r.endsOn(it.grace)):
+			r.expire(now)
+		case r.NextSendOn.IsZero() || r.sendOn().After(now):
+		default:
+			open = append(open, it)
+		}
+	}
+	return open
+}
+
+// withChannel resolves the channel by the key that the event left. A row that this
+// process cannot serve came here without a type, because the sweep found that
+// nobody does, or because its grace has changed; then whoever has the channel gets
+// it.
+func (s *Service) withChannel(items []*sending) (open []*sending) {
+	for _, it := range items {
+		r := it.Row
+		it.channel = s.channels[r.Channel]
+		switch {
+		case it.channel != nil:
+			open = append(open, it)
+		case r.ReasonCode == ReasonNoChannel && r.Type == "":
+			now := storage.Now(s.store)
+			r.logNoCall(now, DeliveryNoChannel, ReasonNoChannel)
+			r.stop(now, ReasonNoChannel)
+		}
+	}
+	return open
+}
+
+// versionID names a published version.
+type versionID struct {
+	scope    Scope
+	surveyID int64
+	number   int64
+}
+
+// pinned finds the version and the trigger that each row is pinned to. A row
+// without them can still expire.
+func (s *Service) pinned(ctx context.Context, items []work.Item[Instance]) ([]*sending, error) {
+	out := make([]*sending, len(items))
+	err := s.store.InTx(ctx, func(tx storage.Tx) error {
+		found := map[versionID]*version{}
+		for i, it := range items {
+			r := it.Row
+			id := versionID{r.Scope, r.SurveyID, r.SurveyVersion}
+			v, known := found[id]
+			if !known {
+				var err error
+				if v, err = s.versionOf(ctx, tx, id.scope, id.surveyID, id.number); err != nil && !unreadable(err) {
+					return err
+				} else if err != nil {
+					v = nil
+				}
+				found[id] = v
+			}
+			out[i] = &sending{Item: it, version: v, trigger: triggerOf(v, r.TriggerID)}
+			out[i].grace = s.graceOf(out[i].trigger)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// unreadable errors are about one version; others are about the database.
+func unreadable(err error) bool {
+	return errors.Is(err, storage.ErrNotFound) || errors.Is(err, errUnreadable)
+}
+
+func triggerOf(v *version, id string) *Trigger {
+	if v == nil {
+		return nil
+	}
+	return v.trigger(id)
+}
+
+// graceOf is how long an instance of that trigger stays open after its last send.
+func (s *Service) graceOf(t *Trigger) time.Duration {
+	if t != nil && t.ExpiryGrace != nil {
+		return time.Duration(*t.ExpiryGrace)
+	}
+	return s.options.ExpiryGrace
+}
+
+// NotificationType is what gates, pauses, caps and preferences of package notify
+// call the sends of this package.
+const NotificationType = "survey"
+
+// minDefer is how long a send waits at least that a gate does not let out: pauses
+// and a copied database say "now", and are asked again.
+const minDefer = time.Minute
+
+// askGates asks the gates in order, each about what those before it let through.
+// It comes before the call-started write, so that a crash here leaves nothing in
+// doubt.
+func (s *Service) askGates(ctx context.Context, items []*sending) []*sending {
+	for _, g := range s.gates {
+		if len(items) > 0 {
+			items = s.askGate(ctx, g, items)
+		}
+	}
+	return items
+}
+
+func (s *Service) askGate(ctx context.Context, g notify.Gate, items []*sending) (open []*sending) {
+	attempts := make([]notify.Attempt, len(items))
+	for i, it := range items {
+		attempts[i] = s.attempt(it)
+	}
+	verdicts, err := s.verdicts(ctx, g, attempts)
+	if err != nil && ctx.Err() == nil {
+		s.options.Logger.ErrorContext(ctx, "belfry: a gate failed, and lets nothing through", slog.String("gate", fmt.Sprintf("%T", g)), slog.Int("links", len(items)))
+	}
+	for i, it := range items {
+		if err != nil {
+			s.untried(it, ReasonGateFailed, nil)
+		} else if s.apply(it, verdicts[i]) {
+			open = append(open, it)
+		}
+	}
+	return open
+}
+
+// verdicts asks one gate. Anything but one verdict that means something for each
+// attempt is an error, which is not logged: it may hold personal data.
+func (s *Service) verdicts(ctx context.Context, g notify.Gate, a []notify.Attempt) (verdicts []notify.Verdict, err error) {
+	err = work.Guard(func() (err error) {
+		verdicts, err = g.Ask(ctx, a)
+		return err
+	})
+	s.logPanic("a gate panicked", err, slog.String("gate", fmt.Sprintf("%T", g)))
+	if err != nil {
+		return nil, err
+	}
+	if len(verdicts) != len(a) {
+		return nil, fmt.Errorf("survey: gate %T gave %d verdicts for %d attempts", g, len(verdicts), len(a))
+	}
+	for _, v := range verdicts {
+		switch v.Action {
+		case notify.ActionProceed, notify.ActionDefer, notify.ActionSkip:
+		default:
+			return nil, fmt.Errorf("survey: gate %T: %.40q is no action", g, string(v.Action))
+		}
+	}
+	return verdicts, nil
+}
+
+// apply reports whether the link may go out now. A wait counts no try, and is not
+// longer than the row's own limits; a skip stops the schedule.
+func (s *Service) apply(it *sending, v notify.Verdict) bool {
+	r, now := it.Row, storage.Now(s.store)
+	switch v.Action {
+	case notify.ActionDefer:
+		r.NextTryOn = storage.Time(later(v.Until, now.Add(minDefer)))
+		r.ReasonCode = storable.Code(v.Reason)
+		return false
+	case notify.ActionSkip:
+		reason := cmp.Or(storable.Code(v.Reason), DeliverySkipped)
+		r.logNoCall(now, DeliverySkipped, reason)
+		r.stop(now, reason)
+		return false
+	}
+	it.redirect = cmp.Or(v.To, it.redirect)
+	return true
+}
+
+// attempt is what gates are told. They know a recipient by the customer reference
+// over all that the host sends, or else by method and address.
+func (s *Service) attempt(it *sending) notify.Attempt {
+	r, method := it.Row, notify.Method(it.Row.Channel)
+	var hashKey []byte
+	if s.options.Gates != nil {
+		hashKey = s.options.Gates.HashKey
+	}
+	return notify.Attempt{
+		Scope: r.Scope, MessageID: it.message.ID, Number: it.message.Attempt,
+		NotificationType: NotificationType, BusinessUnit: r.BusinessUnit, Channel: r.Channel, Method: method,
+		RecipientRef: r.CustomerRef, RecipientHash: keys.RecipientHash(hashKey, r.CustomerRef, method, it.message.To),
+		Address: it.message.To, Lane: r.Lane, Urgent: r.Lane == storage.LaneUrgent, Now: storage.Now(s.store),
+	}
+}
