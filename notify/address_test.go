@@ -3,8 +3,6 @@ package notify
 import (
 	"strings"
 	"testing"
-
-	"github.com/belfry-go/belfry/keys"
 )
 
 func TestAddressesHaveOneSpelling(t *testing.T) {
@@ -37,27 +35,4 @@ func TestAddressesThatCannotBeReachedAreRefused(t *testing.T) {
 			t.Errorf("the error shows the address: %v", err)
 		}
 	}
-}
-
-// One person is reached once, however the address was typed; with a host's key
-// nobody can find it from the row key.
-func TestTheRecipientHashIsOfTheNormalisedAddressUnderTheHostsKey(t *testing.T) {
-	visitsInMemory(t, func(h *host) {
-		secret := []byte("0123456789abcdef0123456789abcdef")
-		n := New(h.store, &Options{HashKey: secret})
-		n.Register(Type{Name: "visit", Renderer: visitTemplate})
-		h.Notifier = n
-		loud, soft := person("sam"), person("sam")
-		loud.Address, loud.Name = "sam@EXAMPLE.COM", "SAM"
-		soft.Address = " sam@example.com"
-		h.dispatch(visit("7", loud, soft))
-		h.drain()
-		m := h.status(StatusCreated)
-		if want := keys.RecipientHash(secret, "sam", "email", "sam@example.com"); m.RecipientHash != want || m.RowKey != want+"_email" {
-			t.Errorf("hash is %s, row key %s", m.RecipientHash, m.RowKey)
-		}
-		if m.HashKey != keys.Fingerprint(secret) {
-			t.Errorf("fingerprint is %q", m.HashKey)
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"bytes"
@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
-func (h *host) attach(name, contentID, data string) AttachmentRef {
+func (h *host) attach(name, contentID, data string) notify.AttachmentRef {
 	h.t.Helper()
-	a, err := Attach(h.t.Context(), h.store.Blobs(), name, "application/pdf", contentID, strings.NewReader(data))
+	a, err := notify.Attach(h.t.Context(), h.store.Blobs(), name, "application/pdf", contentID, strings.NewReader(data))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -25,13 +26,20 @@ func (h *host) attach(name, contentID, data string) AttachmentRef {
 }
 
 // opens reports whether the blob is still there.
-func (h *host) opens(a AttachmentRef) bool {
+func (h *host) opens(a notify.AttachmentRef) bool {
 	h.t.Helper()
-	text, err := readBlob(h.t.Context(), h.store.Blobs(), a.Blob)
-	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+	r, err := h.store.Blobs().Open(h.t.Context(), a.Blob, 0)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false
+	}
+	if err != nil {
 		h.t.Fatal(err)
 	}
-	return err == nil && len(text) > 0
+	text, err := io.ReadAll(r)
+	if err := errors.Join(err, r.Close()); err != nil {
+		h.t.Fatal(err)
+	}
+	return len(text) > 0
 }
 
 // collectLater lets the time pass after which blobs that nobody kept are removed.
@@ -44,9 +52,9 @@ func (h *host) collectLater() {
 }
 
 // withFiles registers the type "note", whose content names these.
-func (h *host) withFiles(files ...AttachmentRef) Job {
-	h.Register(Type{Name: "note", Renderer: RendererFunc(func(context.Context, Job, Recipient) (Content, error) {
-		return Content{Subject: "Your files", Text: "enclosed", Attachments: files}, nil
+func (h *host) withFiles(files ...notify.AttachmentRef) notify.Job {
+	h.Register(notify.Type{Name: "note", Renderer: notify.RendererFunc(func(context.Context, notify.Job, notify.Recipient) (notify.Content, error) {
+		return notify.Content{Subject: "Your files", Text: "enclosed", Attachments: files}, nil
 	})})
 	job := visit("7", person("sam"), person("kim"))
 	job.Type = "note"
@@ -57,7 +65,7 @@ func TestAMessageGoesOutWithItsAttachments(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(h.withFiles(h.attach("certificate.pdf", "", "%PDF"), h.attach("logo.png", "logo", "png")))
 		h.drain()
-		want := []Attachment{{"certificate.pdf", "application/pdf", "", []byte("%PDF")}, {"logo.png", "application/pdf", "logo", []byte("png")}}
+		want := []notify.Attachment{{"certificate.pdf", "application/pdf", "", []byte("%PDF")}, {"logo.png", "application/pdf", "logo", []byte("png")}}
 		for _, m := range h.sent() {
 			h.same("attachments", want, m.Attachments)
 		}
@@ -73,9 +81,9 @@ func TestABlobIsKeptWhileAMessageNamesIt(t *testing.T) {
 		h.dispatch(h.withFiles(named))
 		h.run("notify.scheduler")
 		h.run("notify.generator")
-		if _, err := h.EnsureUserMessage(t.Context(), nil, UserMessage{
+		if _, err := h.EnsureUserMessage(t.Context(), nil, notify.UserMessage{
 			Record: storage.Record{Scope: "tenant", Type: "note"}, PartitionKey: "user:sam", JobRowKey: "job", JobPartitionKey: "car",
-			Content: Content{Text: "enclosed", Attachments: []AttachmentRef{inApp}}, SourceOn: storetest.Start,
+			Content: notify.Content{Text: "enclosed", Attachments: []notify.AttachmentRef{inApp}}, SourceOn: storetest.Start,
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -105,14 +113,14 @@ func TestI12_AMissingBlobIsRetriedAndNeverInDoubt(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.run("notify.distributor")
-		m := h.status(StatusRetryReady)
-		h.same("reason, calls, call started, tries", []any{ReasonAttachment, 0, time.Time{}, 1}, []any{m.ReasonCode, m.Calls, m.CallStartedOn, m.RetryCount})
+		m := h.status(notify.StatusRetryReady)
+		h.same("reason, calls, call started, tries", []any{notify.ReasonAttachment, 0, time.Time{}, 1}, []any{m.ReasonCode, m.Calls, m.CallStartedOn, m.RetryCount})
 		for range 5 {
 			h.clk.Add(2 * time.Hour)
 			h.drain()
 		}
-		m = h.status(StatusRetryReady)
-		h.same("hold", []any{HoldRetries, ReasonAttachment, 0, 0}, []any{m.HoldReason, m.ReasonCode, m.Calls, m.Doubts})
+		m = h.status(notify.StatusRetryReady)
+		h.same("hold", []any{notify.HoldRetries, notify.ReasonAttachment, 0, 0}, []any{m.HoldReason, m.ReasonCode, m.Calls, m.Doubts})
 		if len(h.sent()) != 0 {
 			t.Error("a message went out without its file")
 		}
@@ -131,8 +139,8 @@ func TestAContentThatNamesNoBlobStopsItsJobOnly(t *testing.T) {
 		if all := h.sent(); len(all) != 1 || all[0].Name != "alex" {
 			t.Errorf("%d messages went out", len(all))
 		}
-		for _, j := range all(h, jobs) {
-			if j.Type == "note" && (j.Status != StatusReady || j.RetryCount != 1) {
+		for _, j := range all(h, notify.Jobs) {
+			if j.Type == "note" && (j.Status != notify.StatusReady || j.RetryCount != 1) {
 				t.Errorf("job is %s after %d failures", j.Status, j.RetryCount)
 			}
 		}
@@ -145,47 +153,12 @@ func TestAReferenceOfAnotherSizeIsRefused(t *testing.T) {
 		file.Blob.Size = 1 // to get around the limit
 		h.dispatch(h.withFiles(file))
 		h.drain()
-		for _, m := range all(h, outgoingMessages) {
-			if m.ReasonCode != ReasonAttachment || m.Calls != 0 {
+		for _, m := range all(h, notify.Messages) {
+			if m.ReasonCode != notify.ReasonAttachment || m.Calls != 0 {
 				h.t.Errorf("message is %s (%s)", m.Status, m.ReasonCode)
 			}
 		}
 	})
-}
-
-func TestAttachmentsHaveLimits(t *testing.T) {
-	t.Parallel()
-	blob := storage.Ref{Name: "0af", Size: 1}
-	with := func(change func(*AttachmentRef)) []AttachmentRef {
-		a := AttachmentRef{Name: "a.pdf", MediaType: "application/pdf", Blob: blob}
-		change(&a)
-		return []AttachmentRef{a}
-	}
-	same := with(func(a *AttachmentRef) { a.ContentID = "logo" })
-	many := make([]AttachmentRef, 21)
-	for want, files := range map[string][]AttachmentRef{
-		"21 attachments, more than 20":                          many,
-		"attachments have 20971521 bytes, more than 20971520":   with(func(a *AttachmentRef) { a.Blob.Size = MaxAttachments + 1 }),
-		"attachment 1: it names no blob":                        with(func(a *AttachmentRef) { a.Blob = storage.Ref{} }),
-		"attachment 1: its name has 0 bytes, not 1 to 200":      with(func(a *AttachmentRef) { a.Name = "" }),
-		"attachment 1: its name has 201 bytes, not 1 to 200":    with(func(a *AttachmentRef) { a.Name = strings.Repeat("n", 201) }),
-		"attachment 1: its name holds what no file name may":    with(func(a *AttachmentRef) { a.Name = "canary\r\nBcc: x" }),
-		"its name holds what no file name":                      with(func(a *AttachmentRef) { a.Name = "../canary" }),
-		"its name holds what no file":                           with(func(a *AttachmentRef) { a.Name = "canary\u202efdp.exe" }),
-		`attachment 1: "PDF" is no media type`:                  with(func(a *AttachmentRef) { a.MediaType = "PDF" }),
-		`attachment 1: "message/rfc822" is the media type of a`: with(func(a *AttachmentRef) { a.MediaType = "message/rfc822" }),
-		"its content id is too long or holds more than letters": with(func(a *AttachmentRef) { a.ContentID = "canary>" }),
-		"attachment 2: its content id is that of another one":   append(same, same...),
-	} {
-		err := Content{Attachments: files}.check()
-		if !errors.Is(err, ErrContent) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
-			t.Errorf("want %q, got %v", want, err)
-		}
-	}
-	twoFiles := append(with(func(*AttachmentRef) {}), with(func(a *AttachmentRef) { a.Blob.Size = MaxAttachments - 1 })...)
-	if err := (Content{Attachments: twoFiles}).check(); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestAttachReadsNothingThatItRefuses(t *testing.T) {
@@ -197,21 +170,21 @@ func TestAttachReadsNothingThatItRefuses(t *testing.T) {
 		r          io.Reader
 		want       error
 	}{
-		"name":      {"a/b", "text/csv", iotest.ErrReader(broken), ErrContent},
-		"type":      {"a.csv", "csv", iotest.ErrReader(broken), ErrContent},
+		"name":      {"a/b", "text/csv", iotest.ErrReader(broken), notify.ErrContent},
+		"type":      {"a.csv", "csv", iotest.ErrReader(broken), notify.ErrContent},
 		"reader":    {"a.csv", "text/csv", iotest.ErrReader(broken), broken},
-		"too large": {"a.csv", "text/csv", io.LimitReader(zeros{}, MaxAttachments+1), ErrContent},
+		"too large": {"a.csv", "text/csv", io.LimitReader(zeros{}, notify.MaxAttachments+1), notify.ErrContent},
 	} {
-		if a, err := Attach(t.Context(), blobs, c.file, c.kind, "", c.r); !errors.Is(err, c.want) || a != (AttachmentRef{}) {
+		if a, err := notify.Attach(t.Context(), blobs, c.file, c.kind, "", c.r); !errors.Is(err, c.want) || a != (notify.AttachmentRef{}) {
 			t.Errorf("%s: %v, %v", name, a, err)
 		}
 	}
-	a, err := Attach(t.Context(), blobs, "a.csv", "text/csv", "", iotest.OneByteReader(bytes.NewReader([]byte("a,b"))))
+	a, err := notify.Attach(t.Context(), blobs, "a.csv", "text/csv", "", iotest.OneByteReader(bytes.NewReader([]byte("a,b"))))
 	if err != nil || a.Blob.Size != 3 {
 		t.Error(a, err)
 	}
-	a, err = Attach(t.Context(), blobs, "a.bin", "application/octet-stream", "", io.LimitReader(zeros{}, MaxAttachments))
-	if err != nil || a.Blob.Size != MaxAttachments {
+	a, err = notify.Attach(t.Context(), blobs, "a.bin", "application/octet-stream", "", io.LimitReader(zeros{}, notify.MaxAttachments))
+	if err != nil || a.Blob.Size != notify.MaxAttachments {
 		t.Error(a, err)
 	}
 }
@@ -231,7 +204,7 @@ func TestAPreviewShowsAttachmentsAndKeepsNone(t *testing.T) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		h.same("attachments", []AttachmentRef{file}, got.Attachments)
+		h.same("attachments", []notify.AttachmentRef{file}, got.Attachments)
 		h.collectLater()
 		if h.opens(file) {
 			h.t.Error("a preview keeps its files for ever")

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	_ "github.com/mattn/go-sqlite3" // the host's own database
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -23,13 +24,12 @@ const peopleCSV = "\ufeffid;email;Name;language;code;internal\n" +
 	"18; kim@example.com ;Kim;;B2;y\n" +
 	"19;nowhere;Joe;;C3;z\n"
 
-var peopleColumns = CSVColumns{Ref: "id", Address: "email", Name: "Name", Locale: "language", Ignore: []string{"internal"}, Comma: ';'}
+var peopleColumns = notify.CSVColumns{Ref: "id", Address: "email", Name: "Name", Locale: "language", Ignore: []string{"internal"}, Comma: ';'}
 
 // stored lists what a payload holds.
-func (h *host) stored(p Payload) (out []Recipient) {
+func (h *host) stored(p notify.Payload) (out []notify.Recipient) {
 	h.t.Helper()
-	c := &CampaignContent{n: h.Notifier, blob: p.Blob}
-	for r, err := range c.Recipients(h.t.Context()) {
+	for r, err := range h.ContentOf(p).Recipients(h.t.Context()) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -40,8 +40,8 @@ func (h *host) stored(p Payload) (out []Recipient) {
 
 func TestAnAudienceFromCSVIsNormalisedWhileItStreams(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		put := func() Payload {
-			p, err := h.PutAudience(t.Context(), AudienceCSV(strings.NewReader(peopleCSV), peopleColumns), &PayloadOptions{
+		put := func() notify.Payload {
+			p, err := h.PutAudience(t.Context(), notify.AudienceCSV(strings.NewReader(peopleCSV), peopleColumns), &notify.PayloadOptions{
 				EventData: json.RawMessage(`{"Source": "spring"}`), Channel: channelKey, Locale: "en", Zone: "Europe/Dublin",
 			})
 			if err != nil {
@@ -50,12 +50,12 @@ func TestAnAudienceFromCSVIsNormalisedWhileItStreams(t *testing.T) {
 			return p
 		}
 		p := put()
-		h.same("recipients", []Recipient{
+		h.same("recipients", []notify.Recipient{
 			{Ref: "17", Channel: channelKey, Address: "Sam@example.com", Name: "Sam\nSmith", Locale: "de", Zone: "Europe/Dublin", Data: map[string]string{"code": "A1"}},
 			{Ref: "18", Channel: channelKey, Address: "kim@example.com", Name: "Kim", Locale: "en", Zone: "Europe/Dublin", Data: map[string]string{"code": "B2"}},
 			{Ref: "19", Channel: channelKey, Address: "nowhere", Name: "Joe", Locale: "en", Zone: "Europe/Dublin", Data: map[string]string{"code": "C3"}},
 		}, h.stored(p))
-		h.same("skipped", []AudienceFault{{Line: 5, Problem: ReasonBadAddress}}, p.Skipped)
+		h.same("skipped", []notify.AudienceFault{{Line: 5, Problem: notify.ReasonBadAddress}}, p.Skipped)
 		if again := put(); p.Recipients != 3 || p.SkippedCount != 1 || again.Blob.SHA256 != p.Blob.SHA256 {
 			t.Errorf("%d recipients, %d skipped, hashes %s and %s", p.Recipients, p.SkippedCount, p.Blob.SHA256, again.Blob.SHA256)
 		}
@@ -71,9 +71,9 @@ func TestEveryFaultOfAnAudienceIsListedWithItsLineAndNothingIsStored(t *testing.
 			"4,ann@example.com,E-MAIL:test\n" + // no method
 			"5,zoe\x00@example.com,email:test\n" +
 			"6,\xff@example.com,email:test\n" +
-			"7," + strings.Repeat("x", maxRecipientLine) + ",email:test\n"
-		_, err := h.PutAudience(t.Context(), AudienceCSV(strings.NewReader(file), CSVColumns{Ref: "id", Address: "email", Channel: "how"}), nil)
-		var refused *AudienceError
+			"7," + strings.Repeat("x", 16<<10) + ",email:test\n"
+		_, err := h.PutAudience(t.Context(), notify.AudienceCSV(strings.NewReader(file), notify.CSVColumns{Ref: "id", Address: "email", Channel: "how"}), nil)
+		var refused *notify.AudienceError
 		if !errors.As(err, &refused) {
 			t.Fatalf("error is %v", err)
 		}
@@ -94,9 +94,9 @@ func TestEveryFaultOfAnAudienceIsListedWithItsLineAndNothingIsStored(t *testing.
 func TestTheListOfFaultsIsCapped(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		file := "id,email\n" + strings.Repeat("x\n", 250)
-		_, err := h.PutAudience(t.Context(), AudienceCSV(strings.NewReader(file), CSVColumns{Address: "email"}), nil)
-		var refused *AudienceError
-		if !errors.As(err, &refused) || len(refused.Faults) != maxFaults || refused.Count != 250 || !strings.HasSuffix(err.Error(), "and 150 more") {
+		_, err := h.PutAudience(t.Context(), notify.AudienceCSV(strings.NewReader(file), notify.CSVColumns{Address: "email"}), nil)
+		var refused *notify.AudienceError
+		if !errors.As(err, &refused) || len(refused.Faults) != 100 || refused.Count != 250 || !strings.HasSuffix(err.Error(), "and 150 more") {
 			t.Errorf("error is %.80v", err)
 		}
 	})
@@ -104,7 +104,7 @@ func TestTheListOfFaultsIsCapped(t *testing.T) {
 
 func TestAFileThatIsNoAudienceIsRefused(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
-		columns := CSVColumns{Address: "email"}
+		columns := notify.CSVColumns{Address: "email"}
 		for file, want := range map[string]string{
 			"":                    "the header: EOF",
 			"id,mail\n":           `there is no column "email"`,
@@ -117,7 +117,7 @@ func TestAFileThatIsNoAudienceIsRefused(t *testing.T) {
 			if strings.HasSuffix(file, "?") {
 				r = io.MultiReader(strings.NewReader(strings.TrimSuffix(file, "?")), failingReader{})
 			}
-			if _, err := h.PutAudience(t.Context(), AudienceCSV(r, columns), nil); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := h.PutAudience(t.Context(), notify.AudienceCSV(r, columns), nil); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: %v, want %q", file, err, want)
 			}
 		}
@@ -130,12 +130,12 @@ func (failingReader) Read([]byte) (int, error) { return 0, errors.New("disk on f
 
 func TestWhatIsCommonToAnAudienceIsChecked(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
-		for want, o := range map[string]PayloadOptions{
+		for want, o := range map[string]notify.PayloadOptions{
 			"EventData: invalid character":    {EventData: json.RawMessage("?")},
-			"EventData makes a header of":     {EventData: mustJSON(strings.Repeat("<", MaxSharedData/6+1))},
+			"EventData makes a header of":     {EventData: json.RawMessage(`"` + strings.Repeat(`\u003c`, notify.MaxSharedData/6+1) + `"`)},
 			"Channel: keys: outgoing message": {Channel: ":"},
 		} {
-			if _, err := h.PutAudience(t.Context(), AudienceOf(nil), &o); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := h.PutAudience(t.Context(), notify.AudienceOf(nil), &o); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}
 		}
@@ -157,12 +157,12 @@ func TestAnAudienceComesFromRowsOfTheHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer rows.Close()
-		_, err = h.PutAudience(t.Context(), AudienceRows(rows, func() (r Recipient, err error) {
+		_, err = h.PutAudience(t.Context(), notify.AudienceRows(rows, func() (r notify.Recipient, err error) {
 			if err = rows.Scan(&r.Ref, &r.Address); err == nil && r.Ref == "" {
-				err = fmt.Errorf("member: %w", AudienceFault{Line: 77, Problem: "has no id"})
+				err = fmt.Errorf("member: %w", notify.AudienceFault{Line: 77, Problem: "has no id"})
 			}
 			return r, err
-		}), &PayloadOptions{Channel: channelKey})
+		}), &notify.PayloadOptions{Channel: channelKey})
 		if err == nil || !strings.Contains(err.Error(), "line 77: has no id") {
 			t.Errorf("error is %v", err)
 		}
@@ -175,8 +175,8 @@ func TestAnAudienceComesFromRowsOfTheHost(t *testing.T) {
 func TestAnIteratorThatFailsEndsTheAudience(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		broken := errors.New("no connection")
-		_, err := h.PutAudience(t.Context(), AudienceOf(func(yield func(Recipient, error) bool) {
-			_ = yield(person("sam"), nil) && yield(Recipient{}, broken)
+		_, err := h.PutAudience(t.Context(), notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
+			_ = yield(person("sam"), nil) && yield(notify.Recipient{}, broken)
 		}), nil)
 		if !errors.Is(err, broken) {
 			t.Errorf("error is %v", err)
@@ -190,15 +190,15 @@ func TestContentIsShownOnlyAfterTheHostHasAgreed(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.plan("spring", h.audience(crowd(3)...))
 		forbidden := errors.New("not yours")
-		asked := CampaignProgress{}
-		_, err := h.CampaignContent(t.Context(), "tenant", "spring", func(_ context.Context, c CampaignProgress) error {
+		asked := notify.CampaignProgress{}
+		_, err := h.CampaignContent(t.Context(), "tenant", "spring", func(_ context.Context, c notify.CampaignProgress) error {
 			asked = c
 			return forbidden
 		})
 		if !errors.Is(err, forbidden) || asked.GUID != "spring" || asked.BusinessUnit != "north" {
 			t.Errorf("error is %v, asked about %+v", err, asked)
 		}
-		allow := func(context.Context, CampaignProgress) error { return nil }
+		allow := func(context.Context, notify.CampaignProgress) error { return nil }
 		c, err := h.CampaignContent(t.Context(), "tenant", "spring", allow)
 		if err != nil || !bytes.Contains(c.EventData, []byte("2026-05-01")) {
 			t.Fatal(err)
@@ -225,8 +225,8 @@ func TestADryRunOfACampaignCountsAndWritesNothing(t *testing.T) {
 		h.moody("p004")
 		bad := person("kim")
 		bad.Address = "nowhere"
-		p := h.audience(append(crowd(6), crowd(2)[0], bad, Recipient{Ref: "nobody"}, inbox("zoe"))...)
-		job := MessagingJob{Record: storageRecord("moody"), GUID: "spring", Blob: p.Blob}
+		p := h.audience(append(crowd(6), crowd(2)[0], bad, notify.Recipient{Ref: "nobody"}, inbox("zoe"))...)
+		job := notify.MessagingJob{Record: storageRecord("moody"), GUID: "spring", Blob: p.Blob}
 		f, err := h.DryRunCampaign(t.Context(), job, 2)
 		if err != nil {
 			t.Fatal(err)
@@ -236,15 +236,15 @@ func TestADryRunOfACampaignCountsAndWritesNothing(t *testing.T) {
 			samples = append(samples, m.RecipientRef+": "+m.Content.Text)
 		}
 		f.Samples = nil
-		h.same("forecast", CampaignForecast{
+		h.same("forecast", notify.CampaignForecast{
 			Recipients: 10, Generated: 6, Repeated: 1,
-			Skipped: map[string]int{ReasonBadAddress: 1, ReasonNoDestination: 1, ReasonRenderFailed: 1},
+			Skipped: map[string]int{notify.ReasonBadAddress: 1, notify.ReasonNoDestination: 1, notify.ReasonRenderFailed: 1},
 		}, f)
 		h.same("samples", []string{"p000: at last", "p001: at last"}, samples)
-		if len(all(h, messagingJobs))+len(all(h, outgoingMessages))+len(all(h, userMessages)) != 0 {
+		if len(all(h, notify.MessagingJobs))+len(all(h, notify.Messages))+len(all(h, notify.UserMessages)) != 0 {
 			t.Error("something was written")
 		}
-		for what, j := range map[string]MessagingJob{
+		for what, j := range map[string]notify.MessagingJob{
 			"GUID":     {Record: storageRecord("visit"), Blob: p.Blob},
 			"renderer": {Record: storageRecord("unknown"), GUID: "spring", Blob: p.Blob},
 			"no blob":  {Record: storageRecord("visit"), GUID: "spring"},

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
-var sam = By{Actor: "sam", Reason: "a call"}
+var sam = notify.By{Actor: "sam", Reason: "a call"}
 
 // audience is a payload of people, with what a visit's template asks for.
-func (h *host) audience(people ...Recipient) Payload {
+func (h *host) audience(people ...notify.Recipient) notify.Payload {
 	h.t.Helper()
 	p, err := h.putAudience(people...)
 	if err != nil {
@@ -26,52 +27,52 @@ func (h *host) audience(people ...Recipient) Payload {
 	return p
 }
 
-func (h *host) putAudience(people ...Recipient) (Payload, error) {
-	return h.PutAudience(h.t.Context(), AudienceOf(func(yield func(Recipient, error) bool) {
+func (h *host) putAudience(people ...notify.Recipient) (notify.Payload, error) {
+	return h.PutAudience(h.t.Context(), notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
 		for _, r := range people {
 			if !yield(r, nil) {
 				return
 			}
 		}
-	}), &PayloadOptions{EventData: json.RawMessage(`{"Source":"spring","On":"2026-05-01"}`)})
+	}), &notify.PayloadOptions{EventData: json.RawMessage(`{"Source":"spring","On":"2026-05-01"}`)})
 }
 
 // plan ensures a campaign and its schedule.
-func (h *host) plan(guid string, p Payload) MessagingJob {
+func (h *host) plan(guid string, p notify.Payload) notify.MessagingJob {
 	h.t.Helper()
-	job := MessagingJob{
+	job := notify.MessagingJob{
 		Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: guid, BusinessUnit: "north",
 		Blob: p.Blob, AudienceSize: p.Recipients,
 	}
 	if _, err := h.EnsureMessagingJob(h.t.Context(), nil, job); err != nil {
 		h.t.Fatal(err)
 	}
-	if _, err := h.EnsureNotificationScheduler(h.t.Context(), nil, ScheduleForCampaign(job, time.Time{})); err != nil {
+	if _, err := h.EnsureNotificationScheduler(h.t.Context(), nil, notify.ScheduleForCampaign(job, time.Time{})); err != nil {
 		h.t.Fatal(err)
 	}
 	return job
 }
 
 // begin plans a campaign in chunks of three, and makes it ready.
-func (h *host) begin(guid string, people ...Recipient) {
+func (h *host) begin(guid string, people ...notify.Recipient) {
 	h.t.Helper()
-	h.chunk = 3
+	h.SetChunk(3)
 	h.plan(guid, h.audience(people...))
 	h.run("notify.scheduler")
 }
 
-func (h *host) campaign(guid string) *MessagingJob {
+func (h *host) campaign(guid string) *notify.MessagingJob {
 	h.t.Helper()
-	var j *MessagingJob
+	var j *notify.MessagingJob
 	h.inOne(func(tx storage.Tx) (err error) {
-		j, err = messagingJobs.Get(h.t.Context(), tx, "tenant", guid)
+		j, err = notify.MessagingJobs.Get(h.t.Context(), tx, "tenant", guid)
 		return err
 	})
 	return j
 }
 
-func crowd(n int) []Recipient {
-	out := make([]Recipient, n)
+func crowd(n int) []notify.Recipient {
+	out := make([]notify.Recipient, n)
 	for i := range out {
 		out[i] = person(fmt.Sprintf("p%03d", i))
 	}
@@ -81,7 +82,7 @@ func crowd(n int) []Recipient {
 // outcomes are the messages by recipient.
 func (h *host) outcomes() map[string]string {
 	out := map[string]string{}
-	for _, m := range all(h, outgoingMessages) {
+	for _, m := range all(h, notify.Messages) {
 		out[m.RecipientRef] = strings.TrimSpace(m.Status + " " + m.ReasonCode)
 	}
 	return out
@@ -99,7 +100,7 @@ func (h *host) called() []string {
 // Communication - System architecture, "Choose send path by producer".
 func TestACampaignReachesEveryRecipientOnce(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		bad, nobody, both := person("kim"), Recipient{Ref: "nobody"}, person("ann")
+		bad, nobody, both := person("kim"), notify.Recipient{Ref: "nobody"}, person("ann")
 		bad.Address, both.Inbox = "no address\x1b", "user:ann"
 		again := person("sam")
 		again.Address = "sam@EXAMPLE.com"
@@ -109,20 +110,20 @@ func TestACampaignReachesEveryRecipientOnce(t *testing.T) {
 			"sam": "SentToProvider", "kim": "Skipped BadAddress", "ann": "SentToProvider", "joe": "SentToProvider",
 		}, h.outcomes())
 		h.same("calls", []string{"ann@example.com", "joe@example.com", "sam@example.com"}, h.called())
-		for _, m := range all(h, outgoingMessages) {
+		for _, m := range all(h, notify.Messages) {
 			if m.PartitionKey != "spring" || m.JobPartitionKey != "" || m.Lane != storage.LaneBulk || m.BusinessUnit != "north" {
 				t.Errorf("message is %+v", m)
 			}
-			if m.Status != StatusSkipped && m.Content.Subject != "spring on 2026-05-01" {
+			if m.Status != notify.StatusSkipped && m.Content.Subject != "spring on 2026-05-01" {
 				t.Errorf("it says %q", m.Content.Subject)
 			}
 		}
-		if n := len(all(h, userMessages)); n != 2 {
+		if n := len(all(h, notify.UserMessages)); n != 2 {
 			t.Errorf("%d in-app messages", n)
 		}
 		j := h.campaign("spring")
 		h.same("count", [5]int{7, 7, 4, 2, 1}, [5]int{j.AudienceSize, j.Done, j.Generated, j.Skipped, j.Repeated})
-		if j.Status != StatusGenerated || !j.DueOn.IsZero() || j.Offset != j.Blob.Size {
+		if j.Status != notify.StatusGenerated || !j.DueOn.IsZero() || j.Offset != j.Blob.Size {
 			t.Errorf("campaign is %+v", j)
 		}
 	})
@@ -130,7 +131,7 @@ func TestACampaignReachesEveryRecipientOnce(t *testing.T) {
 
 func TestEachRecipientIsToldWhatIsTheirOwn(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.Register(Type{Name: "voucher", Renderer: Template{Subject: "{{.Source}}", Text: "{{.Code}} in {{.EventData.Source}}"}})
+		h.Register(notify.Type{Name: "voucher", Renderer: notify.Template{Subject: "{{.Source}}", Text: "{{.Code}} in {{.EventData.Source}}"}})
 		sam, kim := person("sam"), person("kim")
 		sam.Data, kim.Data = map[string]string{"Code": "17"}, map[string]string{"Code": "18", "Source": "summer"}
 		job := h.plan("spring", h.audience(sam, kim))
@@ -138,12 +139,12 @@ func TestEachRecipientIsToldWhatIsTheirOwn(t *testing.T) {
 		if _, err := h.EnsureMessagingJob(t.Context(), nil, job); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, ScheduleForCampaign(job, time.Time{})); err != nil {
+		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, notify.ScheduleForCampaign(job, time.Time{})); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
 		said := map[string]string{}
-		for _, m := range all(h, outgoingMessages) {
+		for _, m := range all(h, notify.Messages) {
 			if m.PartitionKey == "vouchers" {
 				said[m.RecipientRef] = m.Content.Subject + ": " + m.Content.Text
 			}
@@ -155,10 +156,10 @@ func TestEachRecipientIsToldWhatIsTheirOwn(t *testing.T) {
 func TestACampaignForNobodyIsSkipped(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.begin("empty")
-		h.begin("unreachable", Recipient{Ref: "nobody"})
+		h.begin("unreachable", notify.Recipient{Ref: "nobody"})
 		h.drain()
-		for guid, reason := range map[string]string{"empty": ReasonNoRecipients, "unreachable": ReasonNoDestination} {
-			if j := h.campaign(guid); j.Status != StatusSkipped || j.ReasonCode != reason {
+		for guid, reason := range map[string]string{"empty": notify.ReasonNoRecipients, "unreachable": notify.ReasonNoDestination} {
+			if j := h.campaign(guid); j.Status != notify.StatusSkipped || j.ReasonCode != reason {
 				t.Errorf("%s is %s %s", guid, j.Status, j.ReasonCode)
 			}
 		}
@@ -168,15 +169,15 @@ func TestACampaignForNobodyIsSkipped(t *testing.T) {
 // Communication - System architecture, "Partial failure handling": MessagingJob
 // exists, blob incompatible.
 func TestAnIncompatibleBlobStopsTheCampaign(t *testing.T) {
-	header := string(mustJSON(payloadHeader{payloadFormat, json.RawMessage("null")})) + "\n"
-	line := string(mustJSON(person("sam"))) + "\n"
+	header := `{"format":"belfry-audience-1","eventData":null}` + "\n"
+	line := `{"ref":"sam","channel":"email:test","address":"sam@Example.com","name":"sam","locale":"en"}` + "\n"
 	for name, text := range map[string]string{
 		"no audience":        "audience",
 		"a later version":    strings.Replace(header, "-1", "-2", 1) + line,
 		"no recipient":       header + line + "{}}\n",
 		"an unknown part":    header + line + `{"ref":"kim","also":1}` + "\n",
 		"cut off":            header + line + line[:20],
-		"a line too long":    header + line + strings.Repeat(" ", maxPayloadLine) + line,
+		"a line too long":    header + line + strings.Repeat(" ", 64<<10) + line,
 		"no possible method": header + line + `{"ref":"kim","channel":":"}` + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,11 +186,11 @@ func TestAnIncompatibleBlobStopsTheCampaign(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				h.plan("spring", Payload{Blob: ref})
+				h.plan("spring", notify.Payload{Blob: ref})
 				h.drain()
 				j := h.campaign("spring")
-				h.same("hold", SupportHold{true, HoldConflict}, j.SupportHold)
-				if j.Status != StatusStopped || j.ReasonCode != ReasonPayload || !j.DueOn.IsZero() || len(h.sent()) != 0 {
+				h.same("hold", notify.SupportHold{true, notify.HoldConflict}, j.SupportHold)
+				if j.Status != notify.StatusStopped || j.ReasonCode != notify.ReasonPayload || !j.DueOn.IsZero() || len(h.sent()) != 0 {
 					t.Errorf("campaign is %s %s, %d calls", j.Status, j.ReasonCode, len(h.sent()))
 				}
 				if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); err != nil {
@@ -202,17 +203,17 @@ func TestAnIncompatibleBlobStopsTheCampaign(t *testing.T) {
 
 func TestACampaignWithoutABlobStopsAndOneWhoseBlobIsGoneWaits(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.plan("without", Payload{})
+		h.plan("without", notify.Payload{})
 		gone := h.audience(person("sam"))
 		h.plan("gone", gone)
 		if err := h.store.Blobs().Delete(t.Context(), gone.Blob); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
-		if j := h.campaign("without"); j.Status != StatusStopped || j.ReasonCode != ReasonPayload {
+		if j := h.campaign("without"); j.Status != notify.StatusStopped || j.ReasonCode != notify.ReasonPayload {
 			t.Errorf("campaign is %s %s", j.Status, j.ReasonCode)
 		}
-		if j := h.campaign("gone"); j.Status != StatusReady || j.ReasonCode != ReasonPayloadMissing || j.RetryCount != 1 {
+		if j := h.campaign("gone"); j.Status != notify.StatusReady || j.ReasonCode != notify.ReasonPayloadMissing || j.RetryCount != 1 {
 			t.Errorf("campaign is %s %s", j.Status, j.ReasonCode)
 		}
 	})
@@ -230,7 +231,7 @@ func TestARetryOfACampaignWithTheSameAudienceIsCompatibleAndWithAnotherAConflict
 		}
 		job.Blob = h.audience(crowd(6)...).Blob
 		_, err := h.EnsureMessagingJob(t.Context(), nil, job)
-		var conflict *ConflictError
+		var conflict *notify.ConflictError
 		if !errors.As(err, &conflict) || conflict.Field != "ContentHash" {
 			t.Errorf("error is %v", err)
 		}
@@ -245,7 +246,7 @@ func TestARetryOfACampaignWithTheSameAudienceIsCompatibleAndWithAnotherAConflict
 func TestAConflictOfOneMessageStopsTheCampaign(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.begin("spring", crowd(6)...)
-		_, err := h.EnsureOutgoingMessage(t.Context(), nil, OutgoingMessage{
+		_, err := h.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
 			Record: storage.Record{Scope: "tenant", Type: channelKey}, PartitionKey: "spring", NotificationType: "other",
 			RecipientRef: "p004", Address: "p004@example.com", ScheduledOn: h.clk.Now().AddDate(1, 0, 0),
 		})
@@ -254,14 +255,14 @@ func TestAConflictOfOneMessageStopsTheCampaign(t *testing.T) {
 		}
 		h.drain()
 		j := h.campaign("spring")
-		if j.Status != StatusStopped || j.ReasonCode != ReasonConflict || j.Done != 3 || len(h.sent()) != 3 {
+		if j.Status != notify.StatusStopped || j.ReasonCode != notify.ReasonConflict || j.Done != 3 || len(h.sent()) != 3 {
 			t.Errorf("campaign is %s %s after %d, %d calls", j.Status, j.ReasonCode, j.Done, len(h.sent()))
 		}
-		if n := len(all(h, conflicts)); n != 1 {
+		if n := len(all(h, notify.Conflicts)); n != 1 {
 			t.Errorf("%d conflicts recorded", n)
 		}
-		for _, m := range all(h, outgoingMessages) {
-			if m.Status == StatusCreated && m.RecipientRef != "p004" && m.HoldReason != HoldConflict {
+		for _, m := range all(h, notify.Messages) {
+			if m.Status == notify.StatusCreated && m.RecipientRef != "p004" && m.HoldReason != notify.HoldConflict {
 				t.Errorf("%s is not held", m.RecipientRef)
 			}
 		}
@@ -275,22 +276,22 @@ func TestAnotherHashKeyInTheMiddleStopsTheCampaign(t *testing.T) {
 		h.begin("spring", people...)
 		h.run("notify.campaign")
 		mine := h.Notifier
-		h.Notifier = New(h.store, &Options{HashKey: []byte("another"), FormerHashKeys: [][]byte{nil}, Logger: quiet}, h.provider)
-		h.Register(Type{Name: "visit", Renderer: visitTemplate})
-		h.chunk = 3
+		h.Notifier = notify.New(h.store, &notify.Options{HashKey: []byte("another"), FormerHashKeys: [][]byte{nil}, Logger: quiet}, h.provider)
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
+		h.SetChunk(3)
 		if err := h.RotateHashKey(t.Context(), sam, nil); err != nil {
 			t.Fatal(err)
 		}
 		h.run("notify.campaign")
-		if j := h.campaign("spring"); j.Status != StatusStopped || j.ReasonCode != ReasonHashKey || j.Done != 3 {
+		if j := h.campaign("spring"); j.Status != notify.StatusStopped || j.ReasonCode != notify.ReasonHashKey || j.Done != 3 {
 			t.Fatalf("campaign is %+v", j)
 		}
-		if err := h.Release(t.Context(), "tenant", ArtifactMessagingJob, "spring", sam); err != nil {
+		if err := h.Release(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", sam); err != nil {
 			t.Fatal(err)
 		}
 		h.Notifier = mine // the old key is back, but a person has let any pass
 		h.drain()
-		if j := h.campaign("spring"); j.Status != StatusGenerated || j.Repeated != 1 || len(h.sent()) != 5 {
+		if j := h.campaign("spring"); j.Status != notify.StatusGenerated || j.Repeated != 1 || len(h.sent()) != 5 {
 			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
 		}
 	})
@@ -310,12 +311,14 @@ func TestI1_WhoIsInTheAudienceTwiceGetsOneMessage(t *testing.T) {
 
 func TestAMessageOfACampaignIsRevalidatedBeforeItsRetry(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		var asked []Job
-		h.Register(Type{Name: "offer", Renderer: visitTemplate, Revalidator: RevalidatorFunc(func(_ context.Context, j Job) (Verdict, error) {
+		var asked []notify.Job
+		h.Register(notify.Type{Name: "offer", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(_ context.Context, j notify.Job) (notify.Verdict, error) {
 			asked = append(asked, j)
-			return Skip("Over"), nil
+			return notify.Skip("Over"), nil
 		})})
-		h.answer = func(context.Context, Message) (Receipt, error) { return Receipt{}, Transient("busy", 0, nil) }
+		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+			return notify.Receipt{}, notify.Transient("busy", 0, nil)
+		}
 		h.begin("spring", person("sam"))
 		h.retype("offer")
 		h.drain()
@@ -330,8 +333,8 @@ func TestAMessageOfACampaignIsRevalidatedBeforeItsRetry(t *testing.T) {
 
 func TestAnUrgentMessageDuringACampaignLeavesWithinOnePoll(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.Register(Type{Name: "alarm", Renderer: visitTemplate, Urgent: true})
-		h.chunk = 250
+		h.Register(notify.Type{Name: "alarm", Renderer: visitTemplate, Urgent: true})
+		h.SetChunk(250)
 		h.plan("spring", h.audience(crowd(2000)...))
 		for range 3 { // some are out, many wait, more are to be made
 			h.pollOnce(100)
@@ -341,8 +344,8 @@ func TestAnUrgentMessageDuringACampaignLeavesWithinOnePoll(t *testing.T) {
 		alarm.Type = "alarm"
 		h.dispatch(alarm)
 		h.pollOnce(100)
-		left := slices.ContainsFunc(h.sent()[before:], func(m Message) bool { return m.To == "warden@example.com" })
-		if j := h.campaign("spring"); !left || j.Status != StatusReady || before == 0 {
+		left := slices.ContainsFunc(h.sent()[before:], func(m notify.Message) bool { return m.To == "warden@example.com" })
+		if j := h.campaign("spring"); !left || j.Status != notify.StatusReady || before == 0 {
 			t.Errorf("left: %v, campaign is %s, %d were out before", left, j.Status, before)
 		}
 	})
@@ -369,15 +372,15 @@ func TestTheProgressOfACampaignIsTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.same("progress", CampaignProgress{
-			Scope: "tenant", GUID: "spring", Type: "visit", BusinessUnit: "north", Status: StatusReady,
+		h.same("progress", notify.CampaignProgress{
+			Scope: "tenant", GUID: "spring", Type: "visit", BusinessUnit: "north", Status: notify.StatusReady,
 			Recipients: 12, Done: 6, Generated: 6, PerSecond: 3, Left: 2 * time.Second,
-			Messages: map[string]int{StatusSentToProvider: 6}, StartedOn: storetest.Start,
+			Messages: map[string]int{notify.StatusSentToProvider: 6}, StartedOn: storetest.Start,
 		}, p)
 		if _, err := h.Campaign(t.Context(), "other", "spring"); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("another tenant: %v", err)
 		}
-		if _, err := h.Campaign(t.Context(), storage.AnyScope, "spring"); !errors.Is(err, errAnyScope) {
+		if _, err := h.Campaign(t.Context(), storage.AnyScope, "spring"); !errors.Is(err, notify.ErrAnyScope) {
 			t.Errorf("any tenant: %v", err)
 		}
 	})

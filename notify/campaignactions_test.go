@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -18,19 +19,19 @@ func TestAPausedCampaignMakesNothingUntilItIsResumed(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.drain()
-		if j := h.campaign("spring"); j.Status != StatusPaused || j.Done != 3 || len(h.sent()) != 3 {
+		if j := h.campaign("spring"); j.Status != notify.StatusPaused || j.Done != 3 || len(h.sent()) != 3 {
 			t.Fatalf("campaign is %s after %d, %d calls", j.Status, j.Done, len(h.sent()))
 		}
 		if err := h.ResumeCampaign(t.Context(), "tenant", "spring", sam); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
-		if j := h.campaign("spring"); j.Status != StatusGenerated || j.Repeated != 0 || len(h.sent()) != 9 {
+		if j := h.campaign("spring"); j.Status != notify.StatusGenerated || j.Repeated != 0 || len(h.sent()) != 9 {
 			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
 		}
 		var story []string
 		h.inOne(func(tx storage.Tx) error {
-			entries, err := audit.History(t.Context(), tx, "tenant", messagingJobs.Name, "spring", 10)
+			entries, err := audit.History(t.Context(), tx, "tenant", notify.MessagingJobs.Name, "spring", 10)
 			for _, e := range entries {
 				story = append(story, e.Action+" "+e.From+" "+e.To+" by "+e.Actor)
 			}
@@ -44,11 +45,11 @@ func TestAPausedCampaignMakesNothingUntilItIsResumed(t *testing.T) {
 func inTheMiddle(h *host, act func()) {
 	h.t.Helper()
 	rendered := 0
-	h.Register(Type{Name: "slow", Renderer: RendererFunc(func(context.Context, Job, Recipient) (Content, error) {
+	h.Register(notify.Type{Name: "slow", Renderer: notify.RendererFunc(func(context.Context, notify.Job, notify.Recipient) (notify.Content, error) {
 		if rendered++; rendered == 5 {
 			act()
 		}
-		return Content{Text: "hello"}, nil
+		return notify.Content{Text: "hello"}, nil
 	})})
 	h.begin("spring", crowd(9)...)
 	h.retype("slow")
@@ -63,14 +64,14 @@ func TestAPauseInTheMiddleOfAChunkDropsTheChunk(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if j := h.campaign("spring"); j.Status != StatusPaused || j.Done != 3 || len(all(h, outgoingMessages)) != 3 {
+		if j := h.campaign("spring"); j.Status != notify.StatusPaused || j.Done != 3 || len(all(h, notify.Messages)) != 3 {
 			t.Fatalf("campaign is %+v", j)
 		}
 		if err := h.ResumeCampaign(t.Context(), "tenant", "spring", sam); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
-		if j := h.campaign("spring"); j.Status != StatusGenerated || j.LeaseLossCount != 0 || len(h.sent()) != 9 {
+		if j := h.campaign("spring"); j.Status != notify.StatusGenerated || j.LeaseLossCount != 0 || len(h.sent()) != 9 {
 			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
 		}
 	})
@@ -93,7 +94,7 @@ func TestAResumedCampaignDoesNotCountALeaseThatWasLeft(t *testing.T) {
 				}
 				h.clk.Add(lease)
 				h.drain()
-				if j := h.campaign("spring"); j.Status != StatusGenerated || j.RetryCount != 0 || len(h.sent()) != 4 {
+				if j := h.campaign("spring"); j.Status != notify.StatusGenerated || j.RetryCount != 0 || len(h.sent()) != 4 {
 					t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
 				}
 			})
@@ -110,11 +111,11 @@ func TestACancelledCampaignMakesNothingMoreAndSendsNothingMore(t *testing.T) {
 			}
 		})
 		h.drain()
-		if j := h.campaign("spring"); j.Status != StatusCancelled || j.Done != 3 || !j.DueOn.IsZero() || j.Cancelled != 0 || len(h.sent()) != 3 {
+		if j := h.campaign("spring"); j.Status != notify.StatusCancelled || j.Done != 3 || !j.DueOn.IsZero() || j.Cancelled != 0 || len(h.sent()) != 3 {
 			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
 		}
 		err := h.ResumeCampaign(t.Context(), "tenant", "spring", sam)
-		if !errors.Is(err, ErrActionRefused) {
+		if !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("resumed: %v", err)
 		}
 	})
@@ -127,27 +128,27 @@ func TestWhatACancelledCampaignHasNotSentIsCancelledPageByPage(t *testing.T) {
 		for range 10 {
 			h.run("notify.campaign")
 		}
-		busy := h.claim([]string{StatusCreated}, StatusSending) // none: they are in the bulk lane
+		busy := h.claim([]string{notify.StatusCreated}, notify.StatusSending) // none: they are in the bulk lane
 		if len(busy) != 0 {
 			t.Fatal("claimed")
 		}
 		h.inOne(func(tx storage.Tx) error {
-			rows, err := outgoingMessages.Find(t.Context(), tx, "tenant", storage.Query{OrderBy: "key", Limit: 3})
+			rows, err := notify.Messages.Find(t.Context(), tx, "tenant", storage.Query{OrderBy: "key", Limit: 3})
 			if err != nil {
 				return err
 			}
-			rows[0].Status, rows[0].DueOn = StatusSentToProvider, time.Time{}
-			rows[1].Status, rows[1].LeaseExpiresOn = StatusSending, h.clk.Now().Add(lease)
-			rows[2].Status = StatusRetryReady
-			return outgoingMessages.Save(t.Context(), tx, rows...)
+			rows[0].Status, rows[0].DueOn = notify.StatusSentToProvider, time.Time{}
+			rows[1].Status, rows[1].LeaseExpiresOn = notify.StatusSending, h.clk.Now().Add(lease)
+			rows[2].Status = notify.StatusRetryReady
+			return notify.Messages.Save(t.Context(), tx, rows...)
 		})
 		if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); err != nil {
 			t.Fatal(err)
 		}
 		h.inOne(func(tx storage.Tx) error { // a page of ten in each transaction
-			j, err := messagingJobs.Get(t.Context(), tx, "tenant", "spring")
+			j, err := notify.MessagingJobs.Get(t.Context(), tx, "tenant", "spring")
 			if err == nil {
-				err = h.cancelMessages(t.Context(), tx, j, 10)
+				err = h.CancelMessages(t.Context(), tx, j, 10)
 			}
 			return err
 		})
@@ -162,16 +163,16 @@ func TestWhatACancelledCampaignHasNotSentIsCancelledPageByPage(t *testing.T) {
 		h.run("notify.distributor")
 		h.run("notify.cancel")
 		h.drain()
-		if j := h.campaign("spring"); j.Cancelled != 29 || !j.DueOn.IsZero() || j.Status != StatusCancelled || len(h.sent()) != 0 {
+		if j := h.campaign("spring"); j.Cancelled != 29 || !j.DueOn.IsZero() || j.Status != notify.StatusCancelled || len(h.sent()) != 0 {
 			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
 		}
 		p, err := h.Campaign(t.Context(), "tenant", "spring")
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.same("messages", map[string]int{StatusCancelled: 29, StatusSentToProvider: 1}, p.Messages)
-		for _, m := range all(h, outgoingMessages) {
-			if m.Status == StatusCancelled && (m.ReasonCode != ReasonCampaignCancelled || !m.DueOn.IsZero() || m.EndedOn.IsZero()) {
+		h.same("messages", map[string]int{notify.StatusCancelled: 29, notify.StatusSentToProvider: 1}, p.Messages)
+		for _, m := range all(h, notify.Messages) {
+			if m.Status == notify.StatusCancelled && (m.ReasonCode != notify.ReasonCampaignCancelled || !m.DueOn.IsZero() || m.EndedOn.IsZero()) {
 				t.Errorf("message is %+v", m)
 			}
 		}
@@ -183,18 +184,18 @@ func TestACampaignIsPausedBeforeItsScheduleIsDue(t *testing.T) {
 		due := h.clk.Now().Add(24 * time.Hour)
 		p := h.audience(crowd(2)...)
 		for _, guid := range []string{"resumed before", "resumed after", "cancelled"} {
-			job := MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: guid, Blob: p.Blob}
+			job := notify.MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: guid, Blob: p.Blob}
 			if _, err := h.EnsureMessagingJob(t.Context(), nil, job); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := h.EnsureNotificationScheduler(t.Context(), nil, ScheduleForCampaign(job, due)); err != nil {
+			if _, err := h.EnsureNotificationScheduler(t.Context(), nil, notify.ScheduleForCampaign(job, due)); err != nil {
 				t.Fatal(err)
 			}
 			if err := h.PauseCampaign(t.Context(), "tenant", guid, sam); err != nil {
 				t.Fatal(err)
 			}
 		}
-		do := func(act func(context.Context, Scope, string, By) error, guid string) {
+		do := func(act func(context.Context, notify.Scope, string, notify.By) error, guid string) {
 			if err := act(t.Context(), "tenant", guid, sam); err != nil {
 				t.Error(err)
 			}
@@ -207,15 +208,15 @@ func TestACampaignIsPausedBeforeItsScheduleIsDue(t *testing.T) {
 		}
 		h.clk.Set(due)
 		h.drain()
-		if a, b, n := h.campaign("resumed before"), h.campaign("resumed after"), len(h.sent()); a.Status != StatusGenerated || b.Status != StatusPaused || n != 2 {
+		if a, b, n := h.campaign("resumed before"), h.campaign("resumed after"), len(h.sent()); a.Status != notify.StatusGenerated || b.Status != notify.StatusPaused || n != 2 {
 			t.Errorf("they are %s and %s, %d calls", a.Status, b.Status, n)
 		}
 		do(h.ResumeCampaign, "resumed after")
 		h.drain()
-		if a, n := h.campaign("resumed after"), len(h.sent()); a.Status != StatusGenerated || n != 4 {
+		if a, n := h.campaign("resumed after"), len(h.sent()); a.Status != notify.StatusGenerated || n != 4 {
 			t.Errorf("it is %s, %d calls", a.Status, n)
 		}
-		if j := h.campaign("cancelled"); j.Status != StatusCancelled {
+		if j := h.campaign("cancelled"); j.Status != notify.StatusCancelled {
 			t.Errorf("the cancelled one is %s", j.Status)
 		}
 	})
@@ -228,22 +229,22 @@ func TestActionsThatMakeNoSenseAreRefused(t *testing.T) {
 		for name, err := range map[string]error{
 			"pause":   h.PauseCampaign(t.Context(), "tenant", "spring", sam),
 			"resume":  h.ResumeCampaign(t.Context(), "tenant", "spring", sam),
-			"release": h.Release(t.Context(), "tenant", ArtifactMessagingJob, "spring", sam),
+			"release": h.Release(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", sam),
 		} {
-			if !errors.Is(err, ErrActionRefused) {
+			if !errors.Is(err, notify.ErrActionRefused) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		if err := h.CancelCampaign(t.Context(), "other", "spring", sam); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("another tenant: %v", err)
 		}
-		if err := h.CancelCampaign(t.Context(), "tenant", "spring", By{Actor: "sam"}); err == nil {
+		if err := h.CancelCampaign(t.Context(), "tenant", "spring", notify.By{Actor: "sam"}); err == nil {
 			t.Error("cancelled without a reason")
 		}
 		if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); err != nil { // generated: messages may wait
 			t.Error(err)
 		}
-		if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); !errors.Is(err, ErrActionRefused) {
+		if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("twice: %v", err)
 		}
 	})
@@ -257,10 +258,10 @@ func TestACancellationWhoseWorkerDiedGoesOn(t *testing.T) {
 		if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); err != nil {
 			t.Fatal(err)
 		}
-		edit(h, messagingJobs, func(j *MessagingJob) { j.LeaseExpiresOn, j.ClaimToken = h.clk.Now().Add(lease), "dead" })
+		edit(h, notify.MessagingJobs, func(j *notify.MessagingJob) { j.LeaseExpiresOn, j.ClaimToken = h.clk.Now().Add(lease), "dead" })
 		h.clk.Add(2 * lease)
 		h.run("notify.campaign")
-		if j := h.campaign("spring"); j.Status != StatusCancelled || !j.DueOn.Equal(h.clk.Now()) {
+		if j := h.campaign("spring"); j.Status != notify.StatusCancelled || !j.DueOn.Equal(h.clk.Now()) {
 			t.Fatalf("campaign is %+v", j)
 		}
 		h.run("notify.cancel")

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -20,9 +21,9 @@ func TestACampaignMayLoseAnyCommit(t *testing.T) {
 			h.begin(guid, crowd(7)...)
 			flaky := &flakyStore{Store: h.store, failAt: point / 2, crash: crash{after: point%2 == 1}, armed: true}
 			mine, before := h.Notifier, len(h.sent())
-			h.Notifier = New(flaky, &Options{Logger: quiet}, h.provider)
-			h.Register(Type{Name: "visit", Renderer: visitTemplate, InDoubt: Resend})
-			h.chunk = 3
+			h.Notifier = notify.New(flaky, &notify.Options{Logger: quiet}, h.provider)
+			h.Register(notify.Type{Name: "visit", Renderer: visitTemplate, InDoubt: notify.Resend})
+			h.SetChunk(3)
 			for range 6 {
 				for _, p := range h.Passes() {
 					_, _ = p.Runner(work.Options{Logger: quiet, Lease: time.Second}).Poll(t.Context(), 10)
@@ -33,7 +34,7 @@ func TestACampaignMayLoseAnyCommit(t *testing.T) {
 			h.drain()
 			h.Notifier = mine
 			j := h.campaign(guid)
-			if j.Status != StatusGenerated || j.Generated != 7 || j.Repeated != 0 || len(h.sent())-before != 7 {
+			if j.Status != notify.StatusGenerated || j.Generated != 7 || j.Repeated != 0 || len(h.sent())-before != 7 {
 				t.Errorf("point %d: campaign is %s, %d made, %d twice, %d calls", point, j.Status, j.Generated, j.Repeated, len(h.sent())-before)
 			}
 		}
@@ -45,8 +46,8 @@ func (h *host) killed(guid string) {
 	h.t.Helper()
 	now := storage.Now(h.store)
 	h.inOne(func(tx storage.Tx) error {
-		rows, err := messagingJobs.Claim(h.t.Context(), tx, storage.Claim{
-			Statuses: []string{StatusReady}, Busy: StatusGenerating, Now: now, LeaseUntil: now.Add(lease), Token: "dead",
+		rows, err := notify.MessagingJobs.Claim(h.t.Context(), tx, storage.Claim{
+			Statuses: []string{notify.StatusReady}, Busy: notify.StatusGenerating, Now: now, LeaseUntil: now.Add(lease), Token: "dead",
 			Lanes: []storage.LaneClaim{{Lane: storage.LaneNormal, Limit: 10}},
 		})
 		if err == nil && (len(rows) != 1 || rows[0].GUID != guid) {
@@ -62,18 +63,18 @@ func TestAKilledChunkIsMadeAgainAfterItsLease(t *testing.T) {
 		h.run("notify.campaign")
 		h.killed("spring")
 		h.drain()
-		if j := h.campaign("spring"); j.Status != StatusGenerating || j.Done != 3 {
+		if j := h.campaign("spring"); j.Status != notify.StatusGenerating || j.Done != 3 {
 			t.Fatalf("campaign is %s after %d", j.Status, j.Done)
 		}
 		h.clk.Add(lease + time.Second)
 		h.drain()
 		j := h.campaign("spring")
-		if j.Status != StatusReady || j.ReasonCode != ReasonLeaseLost || j.LeaseLossCount != 1 {
+		if j.Status != notify.StatusReady || j.ReasonCode != notify.ReasonLeaseLost || j.LeaseLossCount != 1 {
 			t.Fatalf("campaign is %+v", j)
 		}
 		h.clk.Set(j.DueOn)
 		h.drain()
-		if j := h.campaign("spring"); j.Status != StatusGenerated || j.Generated != 7 || j.Repeated != 0 || len(h.sent()) != 7 {
+		if j := h.campaign("spring"); j.Status != notify.StatusGenerated || j.Generated != 7 || j.Repeated != 0 || len(h.sent()) != 7 {
 			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
 		}
 	})
@@ -85,13 +86,13 @@ func TestACursorDoesNotMoveWithoutItsMessages(t *testing.T) {
 		h.begin("spring", crowd(7)...)
 		h.run("notify.campaign")
 		mine := h.Notifier
-		h.Notifier = New(&refusing{h.store}, &Options{Logger: quiet}, h.provider)
-		h.Register(Type{Name: "visit", Renderer: visitTemplate})
-		h.chunk = 3
+		h.Notifier = notify.New(&refusing{h.store}, &notify.Options{Logger: quiet}, h.provider)
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
+		h.SetChunk(3)
 		h.run("notify.campaign")
 		h.Notifier = mine
 		j := h.campaign("spring")
-		if j.Status != StatusReady || j.Done != 3 || j.RetryCount != 1 || j.ReasonCode != ReasonPassFailed {
+		if j.Status != notify.StatusReady || j.Done != 3 || j.RetryCount != 1 || j.ReasonCode != notify.ReasonPassFailed {
 			t.Fatalf("campaign is %+v", j)
 		}
 		h.clk.Set(j.DueOn)
@@ -117,7 +118,7 @@ type refusingTx struct {
 func (t refusingTx) Store() storage.Store { return t.r }
 
 func (t refusingTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
-	if s.Name == outgoingMessages.Name {
+	if s.Name == notify.Messages.Name {
 		return nil, errors.New("disk full")
 	}
 	return t.Tx.Insert(ctx, s, rows)
@@ -128,7 +129,7 @@ func (t refusingTx) Insert(ctx context.Context, s *storage.Schema, rows []storag
 func TestTheCursorIsFenced(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		taken := false
-		h.Register(Type{Name: "slow", Renderer: RendererFunc(func(context.Context, Job, Recipient) (Content, error) {
+		h.Register(notify.Type{Name: "slow", Renderer: notify.RendererFunc(func(context.Context, notify.Job, notify.Recipient) (notify.Content, error) {
 			if !taken { // another process takes over, makes the chunk and goes on
 				taken = true
 				h.clk.Add(2 * time.Minute)
@@ -136,12 +137,12 @@ func TestTheCursorIsFenced(t *testing.T) {
 				h.clk.Set(h.campaign("spring").DueOn)
 				h.run("notify.campaign")
 			}
-			return Content{Text: "hello"}, nil
+			return notify.Content{Text: "hello"}, nil
 		})})
 		h.begin("spring", crowd(9)...)
 		h.retype("slow")
 		h.run("notify.campaign")
-		if j := h.campaign("spring"); j.Done != 3 || j.Generated != 3 || j.Status != StatusReady {
+		if j := h.campaign("spring"); j.Done != 3 || j.Generated != 3 || j.Status != notify.StatusReady {
 			t.Fatalf("campaign is %+v", j)
 		}
 		h.drain()

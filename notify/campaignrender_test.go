@@ -1,9 +1,11 @@
-package notify
+package notify_test
 
 import (
 	"context"
 	"slices"
 	"testing"
+
+	"github.com/belfry-go/belfry/notify"
 )
 
 func TestOneWhoCannotBeRenderedStopsNobodyElse(t *testing.T) {
@@ -16,7 +18,7 @@ func TestOneWhoCannotBeRenderedStopsNobodyElse(t *testing.T) {
 			"p000": "SentToProvider", "p001": "Skipped RenderFailed", "p002": "SentToProvider",
 			"p003": "SentToProvider", "p004": "Skipped RenderFailed", "p005": "SentToProvider",
 		}, h.outcomes())
-		if j := h.campaign("spring"); j.Status != StatusGenerated || j.Skipped != 2 || j.Generated != 4 {
+		if j := h.campaign("spring"); j.Status != notify.StatusGenerated || j.Skipped != 2 || j.Generated != 4 {
 			t.Errorf("campaign is %+v", j)
 		}
 	})
@@ -25,17 +27,19 @@ func TestOneWhoCannotBeRenderedStopsNobodyElse(t *testing.T) {
 // moody registers a type whose renderer fails for some.
 func (h *host) moody(refs ...string) (mend func()) {
 	broken := refs
-	h.Register(Type{Name: "moody", Renderer: RendererFunc(func(_ context.Context, _ Job, r Recipient) (Content, error) {
+	h.Register(notify.Type{Name: "moody", Renderer: notify.RendererFunc(func(_ context.Context, _ notify.Job, r notify.Recipient) (notify.Content, error) {
 		if slices.Contains(broken, r.Ref) {
 			panic("secret text")
 		}
-		return Content{Text: "at last"}, nil
+		return notify.Content{Text: "at last"}, nil
 	})})
 	return func() { broken = nil }
 }
 
 // retype gives the single campaign another type.
-func (h *host) retype(name string) { edit(h, messagingJobs, func(j *MessagingJob) { j.Type = name }) }
+func (h *host) retype(name string) {
+	edit(h, notify.MessagingJobs, func(j *notify.MessagingJob) { j.Type = name })
+}
 
 func TestAChunkOfWhichNobodyCanBeRenderedIsTriedAgainThenHeld(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
@@ -45,7 +49,7 @@ func TestAChunkOfWhichNobodyCanBeRenderedIsTriedAgainThenHeld(t *testing.T) {
 		h.drain()
 		for i := range 4 {
 			j := h.campaign("spring")
-			if j.RetryCount != i+1 || j.Done != 3 || j.ReasonCode != ReasonRenderFailed || len(h.sent()) != 3 {
+			if j.RetryCount != i+1 || j.Done != 3 || j.ReasonCode != notify.ReasonRenderFailed || len(h.sent()) != 3 {
 				t.Fatalf("after failure %d: %+v", i+1, j)
 			}
 			if i < 3 {
@@ -53,13 +57,13 @@ func TestAChunkOfWhichNobodyCanBeRenderedIsTriedAgainThenHeld(t *testing.T) {
 				h.drain()
 			}
 		}
-		h.same("hold", SupportHold{true, HoldRetries}, h.campaign("spring").SupportHold)
+		h.same("hold", notify.SupportHold{true, notify.HoldRetries}, h.campaign("spring").SupportHold)
 		mend()
-		if err := h.Release(t.Context(), "tenant", ArtifactMessagingJob, "spring", sam); err != nil {
+		if err := h.Release(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", sam); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
-		if j := h.campaign("spring"); j.Status != StatusGenerated || len(h.sent()) != 9 || j.RetryCount != 0 {
+		if j := h.campaign("spring"); j.Status != notify.StatusGenerated || len(h.sent()) != 9 || j.RetryCount != 0 {
 			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
 		}
 	})
@@ -68,15 +72,15 @@ func TestAChunkOfWhichNobodyCanBeRenderedIsTriedAgainThenHeld(t *testing.T) {
 // A template that makes what no channel may send would do so for everybody.
 func TestAChunkOfForbiddenContentIsHeldAtOnce(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.Register(Type{Name: "forged", Renderer: RendererFunc(func(context.Context, Job, Recipient) (Content, error) {
-			return Content{Subject: "hello\r\nBcc: everybody@example.com"}, nil
+		h.Register(notify.Type{Name: "forged", Renderer: notify.RendererFunc(func(context.Context, notify.Job, notify.Recipient) (notify.Content, error) {
+			return notify.Content{Subject: "hello\r\nBcc: everybody@example.com"}, nil
 		})})
 		h.begin("spring", crowd(4)...)
 		h.retype("forged")
 		h.drain()
 		j := h.campaign("spring")
-		h.same("hold", SupportHold{true, HoldRefused}, j.SupportHold)
-		if j.Status != StatusFailed || j.Done != 0 || len(all(h, outgoingMessages)) != 0 {
+		h.same("hold", notify.SupportHold{true, notify.HoldRefused}, j.SupportHold)
+		if j.Status != notify.StatusFailed || j.Done != 0 || len(all(h, notify.Messages)) != 0 {
 			t.Errorf("campaign is %+v", j)
 		}
 	})

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -38,7 +39,7 @@ func (t verbTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Ro
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t verbTx) Select(ctx context.Context, s *storage.Schema, scope Scope, q storage.Query) ([]storage.Row, error) {
+func (t verbTx) Select(ctx context.Context, s *storage.Schema, scope notify.Scope, q storage.Query) ([]storage.Row, error) {
 	t.c.verbs.Add(1)
 	return t.Tx.Select(ctx, s, scope, q)
 }
@@ -62,9 +63,9 @@ func TestAChunkTakesAConstantNumberOfStatements(t *testing.T) {
 			h.plan(guid, h.audience(crowd(3*size)...))
 			h.run("notify.scheduler")
 			mine, c := h.Notifier, &verbCount{Store: h.store}
-			h.Notifier = New(c, &Options{Logger: quiet}, h.provider)
-			h.Register(Type{Name: "visit", Renderer: visitTemplate})
-			h.chunk = size
+			h.Notifier = notify.New(c, &notify.Options{Logger: quiet}, h.provider)
+			h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
+			h.SetChunk(size)
 			h.run("notify.generator") // checks the hash key, once in a process
 			for range 3 {
 				before := c.verbs.Load()
@@ -76,7 +77,7 @@ func TestAChunkTakesAConstantNumberOfStatements(t *testing.T) {
 				}
 			}
 			h.Notifier = mine
-			if j := h.campaign(guid); j.Status != StatusGenerated {
+			if j := h.campaign(guid); j.Status != notify.StatusGenerated {
 				t.Errorf("campaign is %s", j.Status)
 			}
 		}
@@ -84,11 +85,11 @@ func TestAChunkTakesAConstantNumberOfStatements(t *testing.T) {
 }
 
 // manyPeople are made as they are read.
-func manyPeople(n int) Audience {
-	return AudienceOf(func(yield func(Recipient, error) bool) {
+func manyPeople(n int) notify.Audience {
+	return notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
 		for i := range n {
 			ref := fmt.Sprintf("p%07d", i)
-			if !yield(Recipient{Ref: ref, Channel: "email:count", Address: ref + "@example.com", Name: ref}, nil) {
+			if !yield(notify.Recipient{Ref: ref, Channel: "email:count", Address: ref + "@example.com", Name: ref}, nil) {
 				return
 			}
 		}
@@ -128,12 +129,12 @@ func campaignOf(t testing.TB, n int) uint64 {
 	clk.Set(storetest.Start)
 	var sent atomic.Int64
 	p := &provider{}
-	h := newHost(t, storetest.SQLite(t, clk), clk, p, ChannelFunc("email:count", func(context.Context, Message) (Receipt, error) {
+	h := newHost(t, storetest.SQLite(t, clk), clk, p)
+	h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Concurrency: 500}, notify.ChannelFunc("email:count", func(context.Context, notify.Message) (notify.Receipt, error) {
 		sent.Add(1)
-		return Receipt{}, nil
+		return notify.Receipt{}, nil
 	}))
-	h.Register(Type{Name: "visit", Renderer: Template{Subject: "spring", Text: "Dear {{.Recipient.Name}}"}})
-	h.options.Concurrency = 500
+	h.Register(notify.Type{Name: "visit", Renderer: notify.Template{Subject: "spring", Text: "Dear {{.Recipient.Name}}"}})
 	heap := newHeap()
 	payload, err := h.PutAudience(t.Context(), manyPeople(n), nil)
 	if err != nil {

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -10,19 +10,20 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // shelf is a catalogue by business unit.
 type shelf struct {
-	units map[string]NotificationOption
+	units map[string]notify.NotificationOption
 	asked int
 	fail  error
 }
 
-func (s *shelf) Options(_ context.Context, asked []Question) ([]NotificationOption, error) {
+func (s *shelf) Options(_ context.Context, asked []notify.Question) ([]notify.NotificationOption, error) {
 	s.asked++
-	out := make([]NotificationOption, len(asked))
+	out := make([]notify.NotificationOption, len(asked))
 	for i, q := range asked {
 		out[i] = s.units[q.BusinessUnit]
 	}
@@ -30,18 +31,18 @@ func (s *shelf) Options(_ context.Context, asked []Question) ([]NotificationOpti
 }
 
 // shelves runs a story on every adapter with a host that has a catalogue.
-func shelves(t *testing.T, units map[string]NotificationOption, story func(h *host, s *shelf)) {
+func shelves(t *testing.T, units map[string]notify.NotificationOption, story func(h *host, s *shelf)) {
 	t.Helper()
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		p, s := &provider{}, &shelf{units: units}
-		h := &host{Notifier: New(store, &Options{Logger: quiet, Catalogue: s}, p), t: t, clk: clk, provider: p}
-		h.Register(Type{Name: "visit", Renderer: visitTemplate})
+		h := &host{Notifier: notify.New(store, &notify.Options{Logger: quiet, Catalogue: s}, p), store: store, t: t, clk: clk, provider: p}
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 		story(h, s)
 	})
 }
 
-func (h *host) in(unit, id string, people ...Recipient) {
+func (h *host) in(unit, id string, people ...notify.Recipient) {
 	h.t.Helper()
 	j := visit(id, people...)
 	j.BusinessUnit = unit
@@ -59,7 +60,7 @@ func (h *host) to() (names []string) {
 // Communication - Codebase flow, "What Notification Settings control": types that
 // are not seeded, or have no subscriber, are skipped gracefully.
 func TestWhatNobodyWantsIsSkippedWithAReason(t *testing.T) {
-	units := map[string]NotificationOption{"off": {Seeded: true}, "lonely": {Seeded: true, Enabled: true}}
+	units := map[string]notify.NotificationOption{"off": {Seeded: true}, "lonely": {Seeded: true, Enabled: true}}
 	shelves(t, units, func(h *host, _ *shelf) {
 		h.in("unknown", "1", person("sam"))
 		h.in("off", "2", person("sam"))
@@ -82,11 +83,11 @@ func TestWhatNobodyWantsIsSkippedWithAReason(t *testing.T) {
 	})
 }
 
-func coordinates(j Job) Coordinates { return j.Coordinates() }
+func coordinates(j notify.Job) notify.Coordinates { return j.Coordinates() }
 
 func TestSubscribersHearBesideThoseWhomTheJobNames(t *testing.T) {
-	subscribed := NotificationOption{Seeded: true, Enabled: true, Subscribers: []Recipient{person("boss"), person("sam")}}
-	shelves(t, map[string]NotificationOption{"north": subscribed}, func(h *host, s *shelf) {
+	subscribed := notify.NotificationOption{Seeded: true, Enabled: true, Subscribers: []notify.Recipient{person("boss"), person("sam")}}
+	shelves(t, map[string]notify.NotificationOption{"north": subscribed}, func(h *host, s *shelf) {
 		h.in("north", "1", person("sam"))
 		h.in("north", "2")
 		h.drain()
@@ -103,11 +104,11 @@ func TestSubscribersHearBesideThoseWhomTheJobNames(t *testing.T) {
 
 // Whom a job is for is decided once: a repeat of the generator asks nobody.
 func TestSubscribersAreFrozenByTheFirstRun(t *testing.T) {
-	units := map[string]NotificationOption{"north": {Seeded: true, Enabled: true, Subscribers: []Recipient{person("sam")}}}
+	units := map[string]notify.NotificationOption{"north": {Seeded: true, Enabled: true, Subscribers: []notify.Recipient{person("sam")}}}
 	shelves(t, units, func(h *host, s *shelf) {
 		h.in("north", "1")
 		h.drain()
-		s.units = map[string]NotificationOption{"north": {Seeded: true, Enabled: true, Subscribers: []Recipient{person("kim")}}}
+		s.units = map[string]notify.NotificationOption{"north": {Seeded: true, Enabled: true, Subscribers: []notify.Recipient{person("kim")}}}
 		h.regenerate()
 		h.drain()
 		h.same("sent", []string{"sam"}, h.to())
@@ -115,7 +116,7 @@ func TestSubscribersAreFrozenByTheFirstRun(t *testing.T) {
 }
 
 func TestACatalogueThatFailsIsAskedAgain(t *testing.T) {
-	units := map[string]NotificationOption{"north": {Seeded: true, Enabled: true}}
+	units := map[string]notify.NotificationOption{"north": {Seeded: true, Enabled: true}}
 	shelves(t, units, func(h *host, s *shelf) {
 		s.fail = errors.New("away")
 		h.in("north", "1", person("sam"))

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -14,13 +15,13 @@ type senders struct {
 	mu      sync.Mutex
 	asked   int
 	keys    []string
-	channel map[Scope]Channel
-	broken  map[Scope]error
+	channel map[notify.Scope]notify.Channel
+	broken  map[notify.Scope]error
 }
 
 func (s *senders) Keys() []string { return s.keys }
 
-func (s *senders) Channel(_ context.Context, scope Scope, key string) (Channel, error) {
+func (s *senders) Channel(_ context.Context, scope notify.Scope, key string) (notify.Channel, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
@@ -33,19 +34,19 @@ func (s *senders) Channel(_ context.Context, scope Scope, key string) (Channel, 
 	return s.channel[scope], nil
 }
 
-func in(scope Scope) func(*OutgoingMessage) {
-	return func(m *OutgoingMessage) { m.Scope = scope }
+func in(scope notify.Scope) func(*notify.OutgoingMessage) {
+	return func(m *notify.OutgoingMessage) { m.Scope = scope }
 }
 
 func TestEachScopeSendsByItsOwnChannel(t *testing.T) {
 	s := func() (*senders, map[string]*provider) {
 		p := map[string]*provider{"north": {}, "south": {}}
-		return &senders{keys: []string{"email:own"}, channel: map[Scope]Channel{"north": p["north"], "south": p["south"]}, broken: map[Scope]error{}}, p
+		return &senders{keys: []string{"email:own"}, channel: map[notify.Scope]notify.Channel{"north": p["north"], "south": p["south"]}, broken: map[notify.Scope]error{}}, p
 	}
-	gated(t, func(storage.Store) *Options { return &Options{} }, func(t *testing.T, h *host) {
+	gated(t, func(storage.Store) *notify.Options { return &notify.Options{} }, func(t *testing.T, h *host) {
 		source, providers := s()
-		h.Notifier = New(h.store, &Options{Logger: quiet, Channels: source}, h.provider)
-		own := func(m *OutgoingMessage) { m.Type = "email:own" }
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Channels: source}, h.provider)
+		own := func(m *notify.OutgoingMessage) { m.Type = "email:own" }
 		source.broken["west"], source.broken["south"], source.broken["east"] = errors.New("no password"), nil, errLost
 		h.ensure(
 			letter("north", "sam", in("north")), letter("south", "sam", in("south"), own), letter("default", "sam"),
@@ -60,14 +61,14 @@ func TestEachScopeSendsByItsOwnChannel(t *testing.T) {
 		}
 		h.same("sent", map[string]string{"north": "north " + channelKey, "south": "south email:own", "default": "own " + channelKey}, sent)
 		for _, text := range []string{"broken", "panics", "nobody"} {
-			if m := h.row(text); m.Status != StatusRetryReady || m.ReasonCode != ReasonNoChannel || m.RetryCount != 1 || m.Calls != 0 {
+			if m := h.row(text); m.Status != notify.StatusRetryReady || m.ReasonCode != notify.ReasonNoChannel || m.RetryCount != 1 || m.Calls != 0 {
 				t.Errorf("%s is %+v", text, m)
 			}
 		}
 		source.broken["west"] = nil
-		h.clk.Set(later(h.row("broken").DueOn, h.row("panics").DueOn))
+		h.clk.Set(latest(h.row("broken").DueOn, h.row("panics").DueOn))
 		h.drain()
-		if m := h.row("broken"); m.Status != StatusSentToProvider {
+		if m := h.row("broken"); m.Status != notify.StatusSentToProvider {
 			t.Errorf("after it was mended: %+v", m)
 		}
 	})
@@ -79,14 +80,14 @@ func TestADoubtIsResolvedByTheChannelOfItsScope(t *testing.T) {
 		h.waiting()
 		h.dieCalling()
 		h.clk.Add(lease)
-		k := &knowing{provider: h.provider, knows: LookupResult{Status: LookupAccepted, Receipt: Receipt{ID: "theirs"}}}
-		source := &senders{keys: []string{channelKey}, channel: map[Scope]Channel{"tenant": k}, broken: map[Scope]error{"tenant": errors.New("away")}}
-		h.Notifier = New(h.store, &Options{Logger: quiet, Channels: source})
+		k := &knowing{provider: h.provider, knows: notify.LookupResult{Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: "theirs"}}}
+		source := &senders{keys: []string{channelKey}, channel: map[notify.Scope]notify.Channel{"tenant": k}, broken: map[notify.Scope]error{"tenant": errors.New("away")}}
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Channels: source})
 		h.drain()
-		h.status(StatusOutcomeUnknown)
+		h.status(notify.StatusOutcomeUnknown)
 		source.broken = nil
 		h.settle()
-		if m := h.status(StatusSentToProvider); m.ProviderMessageID != "theirs" || k.asked != 1 {
+		if m := h.status(notify.StatusSentToProvider); m.ProviderMessageID != "theirs" || k.asked != 1 {
 			t.Errorf("message is %+v, asked %d times", m, k.asked)
 		}
 	})

@@ -1,14 +1,14 @@
-package notify
+package notify_test
 
 import (
 	"context"
 	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -93,18 +93,18 @@ func (t flakyTx) Store() storage.Store { return t.f }
 func TestAJobThatChangesUnderTheSchedulerIsLoadedAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", person("sam")))
-		stale := only(h, jobs)
-		edit(h, jobs, func(*Job) {})
+		stale := only(h, notify.Jobs)
+		edit(h, notify.Jobs, func(*notify.Job) {})
 		h.inOne(func(tx storage.Tx) error {
-			return wakeAll(t.Context(), tx, jobs, func(j *Job, now time.Time) bool { return j.wake(now, "") }, []*Job{stale})
+			return h.WakeJob(t.Context(), tx, stale)
 		})
-		if j := only(h, jobs); j.Status != StatusReady || !j.DueOn.Equal(storetest.Start) {
+		if j := only(h, notify.Jobs); j.Status != notify.StatusReady || !j.DueOn.Equal(storetest.Start) {
 			t.Fatalf("job is %s", j.Status)
 		}
 		h.inOne(func(tx storage.Tx) error {
-			return wakeAll(t.Context(), tx, jobs, func(j *Job, now time.Time) bool { return j.wake(now, "") }, []*Job{stale})
+			return h.WakeJob(t.Context(), tx, stale)
 		})
-		if j := only(h, jobs); j.Version != 3 {
+		if j := only(h, notify.Jobs); j.Version != 3 {
 			t.Errorf("a ready job was written again: version %d", j.Version)
 		}
 	})
@@ -113,19 +113,21 @@ func TestAJobThatChangesUnderTheSchedulerIsLoadedAgain(t *testing.T) {
 // A generator that is shut down while it renders gives the job back uncounted.
 func TestARenderingThatWasInterruptedIsNotCounted(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
-		h.Register(Type{Name: "slow", Renderer: RendererFunc(func(ctx context.Context, _ Job, _ Recipient) (Content, error) { return Content{}, ctx.Err() })})
+		h.Register(notify.Type{Name: "slow", Renderer: notify.RendererFunc(func(ctx context.Context, _ notify.Job, _ notify.Recipient) (notify.Content, error) {
+			return notify.Content{}, ctx.Err()
+		})})
 		job := visit("7", person("sam"))
 		job.Type = "slow"
 		h.dispatch(job)
 		h.run("notify.scheduler")
-		j := only(h, jobs)
-		j.Status = StatusGenerating
+		j := only(h, notify.Jobs)
+		j.Status = notify.StatusGenerating
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := h.generateAll(t.Context(), []work.Item[Job]{{Row: j, Ctx: ended}}, landed); err != nil {
+		if err := h.GenerateAll(t.Context(), work.Item[notify.Job]{Row: j, Ctx: ended}); err != nil {
 			t.Fatal(err)
 		}
-		if j.Status != StatusReady || j.RetryCount != 0 {
+		if j.Status != notify.StatusReady || j.RetryCount != 0 {
 			t.Errorf("job is %s after %d failures", j.Status, j.RetryCount)
 		}
 	})

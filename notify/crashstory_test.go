@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
@@ -62,28 +63,28 @@ type crashStory struct {
 
 func newCrashStory(h *host, how crash, point int) *crashStory {
 	s := &crashStory{host: h, flaky: &flakyStore{Store: h.store, crash: how, failAt: point}, name: fmt.Sprint(point)}
-	if err := h.Suppress(h.t.Context(), "tenant", Complaint, support, Destination{"email", s.person("kim").Address}); err != nil {
+	if err := h.Suppress(h.t.Context(), "tenant", notify.Complaint, support, notify.Destination{"email", s.person("kim").Address}); err != nil {
 		h.t.Fatal(err)
 	}
-	if err := h.SetPreferences(h.t.Context(), Preference{Scope: "tenant", RecipientRef: s.person("pat").Ref, OptedOut: true}); err != nil {
+	if err := h.SetPreferences(h.t.Context(), notify.Preference{Scope: "tenant", RecipientRef: s.person("pat").Ref, OptedOut: true}); err != nil {
 		h.t.Fatal(err)
 	}
 	return s
 }
 
-func (s *crashStory) person(who string) Recipient { return person(who + "-" + s.name) }
+func (s *crashStory) person(who string) notify.Recipient { return person(who + "-" + s.name) }
 
 // process is one that works on the flaky store.
 func (s *crashStory) process() *host {
-	n := New(s.flaky, &Options{Logger: quiet, Gates: Gates(s.flaky, &GateOptions{
-		Recipients: &RecipientGuard{Allow: []string{"@example.com"}},
-		Caps:       []FrequencyCap{{Limit: 1, Per: time.Hour}},
-		Window:     &SendWindow{From: "07:00", To: "21:00"},
-		Rates:      []RateLimit{{Channel: channelKey, Limit: 1, Per: time.Second, Burst: 2}},
+	n := notify.New(s.flaky, &notify.Options{Logger: quiet, Gates: notify.Gates(s.flaky, &notify.GateOptions{
+		Recipients: &notify.RecipientGuard{Allow: []string{"@example.com"}},
+		Caps:       []notify.FrequencyCap{{Limit: 1, Per: time.Hour}},
+		Window:     &notify.SendWindow{From: "07:00", To: "21:00"},
+		Rates:      []notify.RateLimit{{Channel: channelKey, Limit: 1, Per: time.Second, Burst: 2}},
 	})}, mortal{s.provider, s.flaky})
-	n.Register(Type{Name: "visit", Renderer: visitTemplate})
-	n.chunk = 2
-	return &host{Notifier: n, t: s.t, clk: s.clk, provider: s.provider}
+	n.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
+	n.SetChunk(2)
+	return &host{Notifier: n, store: s.flaky, t: s.t, clk: s.clk, provider: s.provider}
 }
 
 // mortal is a channel whose process may be dead.
@@ -92,11 +93,11 @@ type mortal struct {
 	flaky *flakyStore
 }
 
-func (m mortal) Send(ctx context.Context, msg Message) (Receipt, error) {
+func (m mortal) Send(ctx context.Context, msg notify.Message) (notify.Receipt, error) {
 	m.flaky.mu.Lock()
 	defer m.flaky.mu.Unlock()
 	if m.flaky.dead {
-		return Receipt{}, errLost
+		return notify.Receipt{}, errLost
 	}
 	return m.provider.Send(ctx, msg)
 }
@@ -135,27 +136,27 @@ func (s *crashStory) produce(p *host) error {
 	if _, err := p.EnsureNotificationJob(ctx, nil, job); err != nil {
 		return err
 	}
-	if _, err := p.EnsureNotificationScheduler(ctx, nil, ScheduleFor(job, time.Time{})); err != nil {
+	if _, err := p.EnsureNotificationScheduler(ctx, nil, notify.ScheduleFor(job, time.Time{})); err != nil {
 		return err
 	}
 	payload, err := p.putAudience(s.person("sam"), s.person("kim"), s.person("pat"), s.person("lou"))
 	if err != nil {
 		return err
 	}
-	campaign := MessagingJob{Record: job.Record, GUID: "spring" + s.name, BusinessUnit: "north", Blob: payload.Blob, AudienceSize: payload.Recipients}
+	campaign := notify.MessagingJob{Record: job.Record, GUID: "spring" + s.name, BusinessUnit: "north", Blob: payload.Blob, AudienceSize: payload.Recipients}
 	if _, err := p.EnsureMessagingJob(ctx, nil, campaign); err != nil {
 		return err
 	}
-	_, err = p.EnsureNotificationScheduler(ctx, nil, ScheduleForCampaign(campaign, time.Time{}))
+	_, err = p.EnsureNotificationScheduler(ctx, nil, notify.ScheduleForCampaign(campaign, time.Time{}))
 	return err
 }
 
 // callBack tells that all that was sent is delivered.
 func (s *crashStory) callBack(p *host) error {
-	var events []StatusEvent
+	var events []notify.StatusEvent
 	for _, m := range s.sent() {
 		if strings.HasSuffix(m.To, "-"+s.name+"@example.com") {
-			events = append(events, StatusEvent{Provider: "test", EventID: m.ID, Kind: KindDelivered, MessageID: m.ID})
+			events = append(events, notify.StatusEvent{Provider: "test", EventID: m.ID, Kind: notify.KindDelivered, MessageID: m.ID})
 		}
 	}
 	_, err := p.Track(s.t.Context(), events...)
@@ -169,28 +170,28 @@ func (s *crashStory) check() {
 	for _, m := range s.sent() {
 		calls[m.ID]++
 	}
-	for _, m := range all(s.host, outgoingMessages) {
+	for _, m := range all(s.host, notify.Messages) {
 		who, story, _ := strings.Cut(m.RecipientRef, "-")
 		if story != s.name {
 			continue
 		}
 		got[who]++
-		want, held := StatusDelivered, false
+		want, held := notify.StatusDelivered, false
 		switch {
 		case who == "kim" || who == "pat":
-			want = StatusSkipped
+			want = notify.StatusSkipped
 		case calls[m.MessageID] == 0 && s.flaky.crash != crash{}:
-			want, held = StatusOutcomeUnknown, true
+			want, held = notify.StatusOutcomeUnknown, true
 		}
 		if m.Status != want || m.IsOnSupportHold != held || !m.DueOn.IsZero() || calls[m.MessageID] > 1 {
 			s.t.Errorf("point %s, %+v: %s is %s (%s) after %d calls, due %v, hold %q", s.name, s.flaky.crash, who, m.Status, m.ReasonCode, calls[m.MessageID], m.DueOn, m.HoldReason)
 		}
 	}
 	s.same("messages of point "+s.name, map[string]int{"sam": 2, "ann": 1, "kim": 1, "pat": 1, "lou": 1}, got)
-	if j := s.campaign("spring" + s.name); j.Status != StatusGenerated || j.Generated != 4 || j.Repeated != 0 {
+	if j := s.campaign("spring" + s.name); j.Status != notify.StatusGenerated || j.Generated != 4 || j.Repeated != 0 {
 		s.t.Errorf("point %s: campaign is %s, %d made, %d twice", s.name, j.Status, j.Generated, j.Repeated)
 	}
-	inApp, err := s.Inbox(s.t.Context(), "tenant", "user:sam-"+s.name, Page{})
+	inApp, err := s.Inbox(s.t.Context(), "tenant", "user:sam-"+s.name, notify.Page{})
 	if err != nil || len(inApp) != 1 {
 		s.t.Errorf("point %s: in-app messages %v, %v", s.name, inApp, err)
 	}

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -15,11 +16,11 @@ import (
 type knowing struct {
 	*provider
 	asked  int
-	knows  LookupResult
+	knows  notify.LookupResult
 	silent error
 }
 
-func (k *knowing) Lookup(_ context.Context, m Message) (LookupResult, error) {
+func (k *knowing) Lookup(_ context.Context, m notify.Message) (notify.LookupResult, error) {
 	if m.ID == "" || m.Attempt == 0 {
 		panic("asked about nothing")
 	}
@@ -37,10 +38,10 @@ func (i idempotent) IdempotencyWindow() time.Duration { return i.window }
 
 // crashing has a message of a type with that policy whose worker was killed in
 // the call, and the lease has run out; channels replace the host's.
-func (h *host) crashing(policy InDoubt, channel Channel) {
+func (h *host) crashing(policy notify.InDoubt, channel notify.Channel) {
 	h.t.Helper()
-	h.Notifier = New(h.store, &Options{Logger: quiet}, channel)
-	h.Register(Type{Name: "visit", Renderer: visitTemplate, InDoubt: policy})
+	h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, channel)
+	h.Register(notify.Type{Name: "visit", Renderer: visitTemplate, InDoubt: policy})
 	h.waiting()
 	h.dieCalling()
 	h.clk.Add(lease)
@@ -51,7 +52,7 @@ func (h *host) settle() {
 	h.t.Helper()
 	h.drain()
 	for range 20 {
-		m := only(h, outgoingMessages)
+		m := only(h, notify.Messages)
 		if m.DueOn.IsZero() {
 			return
 		}
@@ -65,17 +66,17 @@ func TestI12_WhatIsInDoubtIsVisibleAndThenHeldAndListed(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.crashing("", h.provider)
 		h.run("notify.distributor")
-		m := h.status(StatusOutcomeUnknown)
-		if m.IsOnSupportHold || !m.DueOn.Equal(h.clk.Now()) || m.CallStartedOn.IsZero() || m.Doubts != 1 || m.ReasonCode != ReasonLeaseLost {
+		m := h.status(notify.StatusOutcomeUnknown)
+		if m.IsOnSupportHold || !m.DueOn.Equal(h.clk.Now()) || m.CallStartedOn.IsZero() || m.Doubts != 1 || m.ReasonCode != notify.ReasonLeaseLost {
 			t.Fatalf("message is %+v", m)
 		}
 		h.drain()
-		m = h.status(StatusOutcomeUnknown)
-		h.same("hold", SupportHold{true, HoldInDoubt}, m.SupportHold)
-		if !m.DueOn.IsZero() || m.Resolution != ResolvedByHold {
+		m = h.status(notify.StatusOutcomeUnknown)
+		h.same("hold", notify.SupportHold{true, notify.HoldInDoubt}, m.SupportHold)
+		if !m.DueOn.IsZero() || m.Resolution != notify.ResolvedByHold {
 			t.Errorf("message is %+v", m)
 		}
-		held, err := h.Held(t.Context(), "tenant", HoldInDoubt, Page{})
+		held, err := h.Held(t.Context(), "tenant", notify.HoldInDoubt, notify.Page{})
 		if err != nil || len(held) != 1 || held[0].MessageID != m.MessageID {
 			t.Errorf("held: %v, %v", held, err)
 		}
@@ -88,10 +89,10 @@ func TestI12_WhatIsInDoubtIsVisibleAndThenHeldAndListed(t *testing.T) {
 // I-11: what was only assumed is recorded as that.
 func TestI11_AssumeSentIsRecordedAsAnAssumption(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.crashing(AssumeSent, h.provider)
+		h.crashing(notify.AssumeSent, h.provider)
 		h.drain()
-		m := h.status(StatusSentToProvider)
-		if m.Resolution != ResolvedByAssumption || !m.ResolvedOn.Equal(h.clk.Now()) || !m.SentOn.Equal(storetest.Start) || m.ProviderMessageID != "" || !m.DueOn.IsZero() {
+		m := h.status(notify.StatusSentToProvider)
+		if m.Resolution != notify.ResolvedByAssumption || !m.ResolvedOn.Equal(h.clk.Now()) || !m.SentOn.Equal(storetest.Start) || m.ProviderMessageID != "" || !m.DueOn.IsZero() {
 			t.Errorf("message is %+v", m)
 		}
 		if n := len(h.sent()); n != 0 {
@@ -102,11 +103,11 @@ func TestI11_AssumeSentIsRecordedAsAnAssumption(t *testing.T) {
 
 func TestResendSendsAgainUnderTheSameID(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.crashing(Resend, h.provider)
+		h.crashing(notify.Resend, h.provider)
 		h.drain()
-		m := h.status(StatusSentToProvider)
+		m := h.status(notify.StatusSentToProvider)
 		sent := h.sent()
-		if len(sent) != 1 || sent[0].ID != m.MessageID || sent[0].Attempt != 2 || m.Resolution != ResolvedByResend {
+		if len(sent) != 1 || sent[0].ID != m.MessageID || sent[0].Attempt != 2 || m.Resolution != notify.ResolvedByResend {
 			t.Errorf("message is %+v, sent %v", m, sent)
 		}
 	})
@@ -116,10 +117,10 @@ func TestResendSendsAgainUnderTheSameID(t *testing.T) {
 func TestResendIsLimitedAndThenAPersonDecides(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.answer = failing(io.EOF)
-		h.crashing(Resend, h.provider)
+		h.crashing(notify.Resend, h.provider)
 		h.settle()
-		m := h.status(StatusOutcomeUnknown)
-		h.same("hold", SupportHold{true, HoldInDoubt}, m.SupportHold)
+		m := h.status(notify.StatusOutcomeUnknown)
+		h.same("hold", notify.SupportHold{true, notify.HoldInDoubt}, m.SupportHold)
 		if n := len(h.sent()); n != 4 { // once at once, then after 5 min, 15 min, 1 h
 			t.Errorf("%d calls", n)
 		}
@@ -128,21 +129,21 @@ func TestResendIsLimitedAndThenAPersonDecides(t *testing.T) {
 
 func TestTheProviderIsAskedFirst(t *testing.T) {
 	for name, c := range map[string]struct {
-		knows  LookupResult
+		knows  notify.LookupResult
 		status string
 		calls  int
 		id     string
 	}{
-		"accepted": {LookupResult{LookupAccepted, Receipt{"p1"}}, StatusSentToProvider, 0, "p1"},
-		"absent":   {LookupResult{Status: LookupAbsent}, StatusSentToProvider, 1, "accepted"},
+		"accepted": {notify.LookupResult{notify.LookupAccepted, notify.Receipt{"p1"}}, notify.StatusSentToProvider, 0, "p1"},
+		"absent":   {notify.LookupResult{Status: notify.LookupAbsent}, notify.StatusSentToProvider, 1, "accepted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
 				k := &knowing{provider: h.provider, knows: c.knows}
-				h.crashing(Hold, k)
+				h.crashing(notify.Hold, k)
 				h.drain()
 				m := h.status(c.status)
-				if len(h.sent()) != c.calls || k.asked != 1 || m.ProviderMessageID != c.id || m.Resolution != ResolvedByLookup {
+				if len(h.sent()) != c.calls || k.asked != 1 || m.ProviderMessageID != c.id || m.Resolution != notify.ResolvedByLookup {
 					t.Errorf("%d calls, asked %d times: %+v", len(h.sent()), k.asked, m)
 				}
 			})
@@ -157,17 +158,17 @@ func TestAProviderThatCannotTellIsAskedFourTimes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
 				k := &knowing{provider: h.provider, silent: silent}
-				h.crashing(Resend, k)
+				h.crashing(notify.Resend, k)
 				for i, wait := range []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute} {
 					h.drain()
-					m := h.status(StatusOutcomeUnknown)
+					m := h.status(notify.StatusOutcomeUnknown)
 					if k.asked != i+1 || m.DueOn.Sub(h.clk.Now()) != wait {
 						t.Fatalf("asked %d times, waits %v", k.asked, m.DueOn.Sub(h.clk.Now()))
 					}
 					h.clk.Set(m.DueOn)
 				}
 				h.drain()
-				h.status(StatusSentToProvider)
+				h.status(notify.StatusSentToProvider)
 				if k.asked != 4 || len(h.sent()) != 1 {
 					t.Errorf("asked %d times, %d calls", k.asked, len(h.sent()))
 				}
@@ -180,9 +181,9 @@ func TestAProviderThatCannotTellIsAskedFourTimes(t *testing.T) {
 func TestAMessageThatNeverArrivesFailsInTheEnd(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.answer = failing(io.EOF)
-		h.crashing(Hold, &knowing{provider: h.provider, knows: LookupResult{Status: LookupAbsent}})
+		h.crashing(notify.Hold, &knowing{provider: h.provider, knows: notify.LookupResult{Status: notify.LookupAbsent}})
 		h.settle()
-		if m := h.status(StatusFailedFinal); m.ReasonCode != ReasonAbsent || m.IsOnSupportHold || len(h.sent()) != 4 {
+		if m := h.status(notify.StatusFailedFinal); m.ReasonCode != notify.ReasonAbsent || m.IsOnSupportHold || len(h.sent()) != 4 {
 			t.Errorf("%d calls: %+v", len(h.sent()), m)
 		}
 	})
@@ -192,34 +193,34 @@ func TestAMessageThatNeverArrivesFailsInTheEnd(t *testing.T) {
 // nothing: a person decides.
 func TestAMessageWhoseWorkersKeepDyingIsHeld(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.crashing(Hold, &knowing{provider: h.provider, knows: LookupResult{Status: LookupAbsent}})
+		h.crashing(notify.Hold, &knowing{provider: h.provider, knows: notify.LookupResult{Status: notify.LookupAbsent}})
 		for range 5 {
 			h.run("notify.distributor") // takes over
 			h.run("notify.resolve")
-			m := only(h, outgoingMessages)
+			m := only(h, notify.Messages)
 			if m.IsOnSupportHold {
 				break
 			}
-			h.clk.Set(later(m.DueOn, h.clk.Now()))
+			h.clk.Set(latest(m.DueOn, h.clk.Now()))
 			h.dieCalling()
 			h.clk.Add(lease)
 		}
-		m := h.status(StatusRetryReady)
-		h.same("hold", SupportHold{true, HoldRetries}, m.SupportHold)
-		if err := h.Release(t.Context(), "tenant", ArtifactOutgoingMessage, m.Key, support); err != nil {
+		m := h.status(notify.StatusRetryReady)
+		h.same("hold", notify.SupportHold{true, notify.HoldRetries}, m.SupportHold)
+		if err := h.Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, m.Key, support); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
-		h.status(StatusSentToProvider)
+		h.status(notify.StatusSentToProvider)
 	})
 }
 
 func TestAnIdempotentProviderIsCalledAgainInsideItsWindow(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.crashing(Hold, idempotent{h.provider, time.Hour})
+		h.crashing(notify.Hold, idempotent{h.provider, time.Hour})
 		h.drain()
-		m := h.status(StatusSentToProvider)
-		if sent := h.sent(); len(sent) != 1 || sent[0].ID != m.MessageID || m.Resolution != ResolvedByIdempotency {
+		m := h.status(notify.StatusSentToProvider)
+		if sent := h.sent(); len(sent) != 1 || sent[0].ID != m.MessageID || m.Resolution != notify.ResolvedByIdempotency {
 			t.Errorf("message is %+v", m)
 		}
 	})
@@ -227,9 +228,9 @@ func TestAnIdempotentProviderIsCalledAgainInsideItsWindow(t *testing.T) {
 
 func TestAnIdempotentProviderIsNotCalledOutsideItsWindow(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.crashing(Hold, idempotent{h.provider, lease})
+		h.crashing(notify.Hold, idempotent{h.provider, lease})
 		h.drain()
-		if m := h.status(StatusOutcomeUnknown); !m.IsOnSupportHold || !m.IdempotentUntil.IsZero() || len(h.sent()) != 0 {
+		if m := h.status(notify.StatusOutcomeUnknown); !m.IsOnSupportHold || !m.IdempotentUntil.IsZero() || len(h.sent()) != 0 {
 			t.Errorf("%d calls: %+v", len(h.sent()), m)
 		}
 	})
@@ -238,20 +239,20 @@ func TestAnIdempotentProviderIsNotCalledOutsideItsWindow(t *testing.T) {
 // The repeat was allowed inside the window, but nobody came by until it was over.
 func TestARepeatThatComesTooLateIsInDoubtAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.crashing(Hold, idempotent{h.provider, time.Hour})
+		h.crashing(notify.Hold, idempotent{h.provider, time.Hour})
 		h.run("notify.distributor")
 		h.run("notify.resolve")
-		m := h.status(StatusRetryReady)
+		m := h.status(notify.StatusRetryReady)
 		if !m.IdempotentUntil.Equal(storetest.Start.Add(time.Hour)) {
 			t.Fatalf("window ends %v", m.IdempotentUntil)
 		}
 		h.clk.Set(m.IdempotentUntil)
 		h.run("notify.distributor")
-		if m := h.status(StatusOutcomeUnknown); m.ReasonCode != ReasonWindowOver || len(h.sent()) != 0 {
+		if m := h.status(notify.StatusOutcomeUnknown); m.ReasonCode != notify.ReasonWindowOver || len(h.sent()) != 0 {
 			t.Fatalf("%d calls: %+v", len(h.sent()), m)
 		}
 		h.drain()
-		if m := h.status(StatusOutcomeUnknown); !m.IsOnSupportHold {
+		if m := h.status(notify.StatusOutcomeUnknown); !m.IsOnSupportHold {
 			t.Errorf("message is %+v", m)
 		}
 	})
@@ -260,16 +261,16 @@ func TestARepeatThatComesTooLateIsInDoubtAgain(t *testing.T) {
 // The send pass may take over a row whose resolver has died. It stays in doubt.
 func TestADeadResolverLeavesTheMessageInDoubt(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.crashing(Hold, h.provider)
+		h.crashing(notify.Hold, h.provider)
 		h.run("notify.distributor")
-		h.claim([]string{StatusOutcomeUnknown}, "")
+		h.claim([]string{notify.StatusOutcomeUnknown}, "")
 		h.clk.Add(lease)
 		for _, pass := range []string{"notify.distributor", "notify.resolve"} {
 			h.run(pass)
-			h.status(StatusOutcomeUnknown)
+			h.status(notify.StatusOutcomeUnknown)
 		}
 		h.drain()
-		if m := h.status(StatusOutcomeUnknown); !m.IsOnSupportHold || len(h.sent()) != 0 {
+		if m := h.status(notify.StatusOutcomeUnknown); !m.IsOnSupportHold || len(h.sent()) != 0 {
 			t.Errorf("%d calls: %+v", len(h.sent()), m)
 		}
 	})
@@ -277,9 +278,9 @@ func TestADeadResolverLeavesTheMessageInDoubt(t *testing.T) {
 
 func TestAResolverThatPanicsIsAskedAgain(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
-		h.crashing(Hold, panicking{h.provider})
+		h.crashing(notify.Hold, panicking{h.provider})
 		h.drain()
-		if m := h.status(StatusOutcomeUnknown); m.Lookups != 1 || m.DueOn.Sub(h.clk.Now()) != time.Minute {
+		if m := h.status(notify.StatusOutcomeUnknown); m.Lookups != 1 || m.DueOn.Sub(h.clk.Now()) != time.Minute {
 			t.Errorf("message is %+v", m)
 		}
 	})
@@ -287,17 +288,19 @@ func TestAResolverThatPanicsIsAskedAgain(t *testing.T) {
 
 type panicking struct{ *provider }
 
-func (panicking) Lookup(context.Context, Message) (LookupResult, error) { panic("look-up") }
+func (panicking) Lookup(context.Context, notify.Message) (notify.LookupResult, error) {
+	panic("look-up")
+}
 
 // The type's policy is copied when the message is ensured: a later release of
 // the program that declares another one changes nothing for it.
 func TestThePolicyIsTheOneDeclaredWhenTheMessageWasEnsured(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.crashing(Hold, h.provider)
-		h.Notifier = New(h.store, nil, h.provider)
-		h.Register(Type{Name: "visit", Renderer: visitTemplate, InDoubt: Resend})
+		h.crashing(notify.Hold, h.provider)
+		h.Notifier = notify.New(h.store, nil, h.provider)
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate, InDoubt: notify.Resend})
 		h.drain()
-		if m := h.status(StatusOutcomeUnknown); !m.IsOnSupportHold || len(h.sent()) != 0 {
+		if m := h.status(notify.StatusOutcomeUnknown); !m.IsOnSupportHold || len(h.sent()) != 0 {
 			t.Errorf("%d calls: %+v", len(h.sent()), m)
 		}
 	})
@@ -307,12 +310,12 @@ func TestThePolicyIsTheOneDeclaredWhenTheMessageWasEnsured(t *testing.T) {
 func TestAnInterruptedLookupIsNotCounted(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		k := &knowing{provider: h.provider, silent: context.Canceled}
-		h.crashing(Hold, k)
+		h.crashing(notify.Hold, k)
 		h.run("notify.distributor")
-		m := h.claim([]string{StatusOutcomeUnknown}, "")[0]
+		m := h.claim([]string{notify.StatusOutcomeUnknown}, "")[0]
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := h.resolveAll(t.Context(), []sending{{Row: m, Ctx: ended, Lease: lease}}, landed); err != nil {
+		if err := h.ResolveAll(t.Context(), notify.Sending{Row: m, Ctx: ended, Lease: lease}); err != nil {
 			t.Fatal(err)
 		}
 		if m.Lookups != 0 || !m.DueOn.Equal(storage.Now(h.store)) {

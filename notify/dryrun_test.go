@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -47,24 +48,24 @@ func TestADryRunSaysWhoWouldGetWhatAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, inner storage.Store, clk *clock.Mock) {
 		store := &readOnly{Store: inner}
-		h := newGated(t, store, clk, &Options{Gates: Gates(store, &GateOptions{
-			Recipients: &RecipientGuard{Allow: []string{"@example.com"}, Redirect: map[string]string{"sms": "+4915112345678"}},
-			Caps:       []FrequencyCap{{Limit: 2, Per: time.Hour}},
-			Window:     &SendWindow{From: "07:00", To: "20:00"},
-			Rates:      []RateLimit{{Channel: channelKey, Limit: 4, Per: time.Hour, Burst: 4}},
+		h := newGated(t, store, clk, &notify.Options{Gates: notify.Gates(store, &notify.GateOptions{
+			Recipients: &notify.RecipientGuard{Allow: []string{"@example.com"}, Redirect: map[string]string{"sms": "+4915112345678"}},
+			Caps:       []notify.FrequencyCap{{Limit: 2, Per: time.Hour}},
+			Window:     &notify.SendWindow{From: "07:00", To: "20:00"},
+			Rates:      []notify.RateLimit{{Channel: channelKey, Limit: 4, Per: time.Hour, Burst: 4}},
 		})})
-		h.prefers(Preference{Scope: "tenant", RecipientRef: "out", OptedOut: true})
-		h.pause(Extent{Scope: "tenant", Type: "paused"})
+		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "out", OptedOut: true})
+		h.pause(notify.Extent{Scope: "tenant", Type: "paused"})
 		h.ensure(letter("sent", "sam"))
 		h.drain()
 		h.ensure(letter("waiting", "kim"))
-		want := []OutgoingMessage{
+		want := []notify.OutgoingMessage{
 			letter("sent", "sam"), letter("waiting", "kim"),
-			letter("elsewhere", "eve", func(m *OutgoingMessage) { m.Address = "eve@else.where" }),
-			letter("redirected", "eve", func(m *OutgoingMessage) { m.Type, m.Address = "sms:test", "+4915187654321" }),
-			letter("paused", "eve", func(m *OutgoingMessage) { m.NotificationType = "paused" }),
+			letter("elsewhere", "eve", func(m *notify.OutgoingMessage) { m.Address = "eve@else.where" }),
+			letter("redirected", "eve", func(m *notify.OutgoingMessage) { m.Type, m.Address = "sms:test", "+4915187654321" }),
+			letter("paused", "eve", func(m *notify.OutgoingMessage) { m.NotificationType = "paused" }),
 			letter("out", "out"), letter("second", "sam"), letter("third", "sam"),
-			letter("asleep", "ann", func(m *OutgoingMessage) { m.Zone = "Pacific/Auckland" }),
+			letter("asleep", "ann", func(m *notify.OutgoingMessage) { m.Zone = "Pacific/Auckland" }),
 			letter("fourth", "uma"), letter("fifth", "ida"),
 		}
 		store.armed = true
@@ -83,8 +84,8 @@ func TestADryRunSaysWhoWouldGetWhatAndWritesNothing(t *testing.T) {
 			}, reasons)
 		}
 		store.armed = false
-		h.same("messages", 2, len(all(h, outgoingMessages)))
-		h.same("reservations", 1, len(all(h, rateReservations)))
+		h.same("messages", 2, len(all(h, notify.Messages)))
+		h.same("reservations", 1, h.rows("rate_reservation"))
 		h.drain()
 		h.same("sent", map[string]int{"sent": 1, "waiting": 1}, h.texts())
 	})
@@ -92,12 +93,12 @@ func TestADryRunSaysWhoWouldGetWhatAndWritesNothing(t *testing.T) {
 
 func TestADryRunTellsOfWhatEveryClaimHeeds(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) { // no gates
-		h.pause(Extent{Everywhere: true, Channel: channelKey})
+		h.pause(notify.Extent{Everywhere: true, Channel: channelKey})
 		got, err := h.DryRun(t.Context(), letter("a", "sam"))
-		if err != nil || len(got) != 1 || got[0].Verdict.Reason != ReasonPaused {
+		if err != nil || len(got) != 1 || got[0].Verdict.Reason != notify.ReasonPaused {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if _, err := h.DryRun(t.Context(), letter("a", "sam"), OutgoingMessage{}); err == nil {
+		if _, err := h.DryRun(t.Context(), letter("a", "sam"), notify.OutgoingMessage{}); err == nil {
 			t.Error("a message that could not be ensured has a forecast")
 		}
 	})

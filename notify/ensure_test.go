@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -11,20 +11,21 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // method is one Ensure method: how to call it for the artifact n, and for one
 // under the same key that stands for something else.
 type method struct {
-	name   Artifact
-	ensure func(h *host, ctx context.Context, tx storage.Tx, different bool, n ...int) ([]Ensured, error)
+	name   notify.Artifact
+	ensure func(h *host, ctx context.Context, tx storage.Tx, different bool, n ...int) ([]notify.Ensured, error)
 	count  func(h *host) int
 }
 
-func methodOf[R any](name Artifact, table *storage.Table[R], call func(*host) func(context.Context, storage.Tx, ...R) ([]Ensured, error), make func(id string, different bool) R) method {
+func methodOf[R any](name notify.Artifact, table *storage.Table[R], call func(*host) func(context.Context, storage.Tx, ...R) ([]notify.Ensured, error), make func(id string, different bool) R) method {
 	return method{name,
-		func(h *host, ctx context.Context, tx storage.Tx, different bool, ns ...int) ([]Ensured, error) {
+		func(h *host, ctx context.Context, tx storage.Tx, different bool, ns ...int) ([]notify.Ensured, error) {
 			var want []R
 			for _, n := range ns {
 				want = append(want, make(fmt.Sprint(n), different))
@@ -43,52 +44,52 @@ func hash(different bool) string {
 }
 
 var methods = []method{
-	methodOf(ArtifactAutomationJob, automationJobs,
-		func(h *host) func(context.Context, storage.Tx, ...AutomationJob) ([]Ensured, error) {
+	methodOf(notify.ArtifactAutomationJob, notify.AutomationJobs,
+		func(h *host) func(context.Context, storage.Tx, ...notify.AutomationJob) ([]notify.Ensured, error) {
 			return h.EnsureAutomationJob
 		},
-		func(id string, different bool) AutomationJob {
-			return AutomationJob{Record: storage.Record{Scope: "tenant", Type: "Reminder"}, PartitionKey: "car", RowKey: id, SchedulerKey: id, InputHash: hash(different)}
+		func(id string, different bool) notify.AutomationJob {
+			return notify.AutomationJob{Record: storage.Record{Scope: "tenant", Type: "Reminder"}, PartitionKey: "car", RowKey: id, SchedulerKey: id, InputHash: hash(different)}
 		}),
-	methodOf(ArtifactNotificationJob, jobs,
-		func(h *host) func(context.Context, storage.Tx, ...Job) ([]Ensured, error) {
+	methodOf(notify.ArtifactNotificationJob, notify.Jobs,
+		func(h *host) func(context.Context, storage.Tx, ...notify.Job) ([]notify.Ensured, error) {
 			return h.EnsureNotificationJob
 		},
-		func(id string, different bool) Job {
+		func(id string, different bool) notify.Job {
 			j := visit(id, person("sam"))
 			j.InputHash = hash(different)
 			return j
 		}),
-	methodOf(ArtifactMessagingJob, messagingJobs,
-		func(h *host) func(context.Context, storage.Tx, ...MessagingJob) ([]Ensured, error) {
+	methodOf(notify.ArtifactMessagingJob, notify.MessagingJobs,
+		func(h *host) func(context.Context, storage.Tx, ...notify.MessagingJob) ([]notify.Ensured, error) {
 			return h.EnsureMessagingJob
 		},
-		func(id string, different bool) MessagingJob {
-			return MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: id, ContentHash: hash(different)}
+		func(id string, different bool) notify.MessagingJob {
+			return notify.MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: id, ContentHash: hash(different)}
 		}),
-	methodOf(ArtifactNotificationScheduler, schedules,
-		func(h *host) func(context.Context, storage.Tx, ...Schedule) ([]Ensured, error) {
+	methodOf(notify.ArtifactNotificationScheduler, notify.Schedules,
+		func(h *host) func(context.Context, storage.Tx, ...notify.Schedule) ([]notify.Ensured, error) {
 			return h.EnsureNotificationScheduler
 		},
-		func(id string, different bool) Schedule {
-			s := ScheduleFor(visit(id), time.Time{})
+		func(id string, different bool) notify.Schedule {
+			s := notify.ScheduleFor(visit(id), time.Time{})
 			s.InputHash = hash(different)
 			return s
 		}),
-	methodOf(ArtifactUserMessage, userMessages,
-		func(h *host) func(context.Context, storage.Tx, ...UserMessage) ([]Ensured, error) {
+	methodOf(notify.ArtifactUserMessage, notify.UserMessages,
+		func(h *host) func(context.Context, storage.Tx, ...notify.UserMessage) ([]notify.Ensured, error) {
 			return h.EnsureUserMessage
 		},
-		func(id string, different bool) UserMessage {
-			return UserMessage{Record: storage.Record{Scope: "tenant", Type: "visit"}, PartitionKey: "user:sam", JobPartitionKey: "car", JobRowKey: id,
+		func(id string, different bool) notify.UserMessage {
+			return notify.UserMessage{Record: storage.Record{Scope: "tenant", Type: "visit"}, PartitionKey: "user:sam", JobPartitionKey: "car", JobRowKey: id,
 				SourceOn: storetest.Start, InputHash: hash(different)}
 		}),
-	methodOf(ArtifactOutgoingMessage, outgoingMessages,
-		func(h *host) func(context.Context, storage.Tx, ...OutgoingMessage) ([]Ensured, error) {
+	methodOf(notify.ArtifactOutgoingMessage, notify.Messages,
+		func(h *host) func(context.Context, storage.Tx, ...notify.OutgoingMessage) ([]notify.Ensured, error) {
 			return h.EnsureOutgoingMessage
 		},
-		func(id string, different bool) OutgoingMessage {
-			return OutgoingMessage{Record: storage.Record{Scope: "tenant", Type: channelKey}, PartitionKey: id, NotificationType: "visit",
+		func(id string, different bool) notify.OutgoingMessage {
+			return notify.OutgoingMessage{Record: storage.Record{Scope: "tenant", Type: channelKey}, PartitionKey: id, NotificationType: "visit",
 				RecipientRef: "sam", Address: "sam@example.com", InputHash: hash(different)}
 		}),
 }
@@ -114,14 +115,14 @@ func TestI1_AtMostOneArtifactPerTypeAndKey(t *testing.T) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		h.same("answers of a repeat", []Ensured{first[1], first[0]}, second, cmpopts.IgnoreFields(Ensured{}, "Outcome"))
+		h.same("answers of a repeat", []notify.Ensured{first[1], first[0]}, second, cmpopts.IgnoreFields(notify.Ensured{}, "Outcome"))
 		if n := m.count(h); n != 2 {
 			h.t.Errorf("%d artifacts", n)
 		}
 	})
 }
 
-func outcomes(all []Ensured) []storage.Outcome {
+func outcomes(all []notify.Ensured) []storage.Outcome {
 	var out []storage.Outcome
 	for _, e := range all {
 		out = append(out, e.Outcome)
@@ -132,7 +133,7 @@ func outcomes(all []Ensured) []storage.Outcome {
 func TestI2_ConcurrentEnsuresAgreeAndOneCreates(t *testing.T) {
 	eachMethod(t, func(h *host, m method) {
 		type answer struct {
-			got []Ensured
+			got []notify.Ensured
 			err error
 		}
 		answers := make(chan answer)
@@ -169,12 +170,12 @@ func TestI3_AnotherHashIsAConflictAndChangesNothing(t *testing.T) {
 			h.t.Fatal(err)
 		}
 		got, err := m.ensure(h, h.t.Context(), nil, true, 1, 2)
-		var conflict *ConflictError
+		var conflict *notify.ConflictError
 		if !errors.As(err, &conflict) {
 			h.t.Fatalf("error is %v", err)
 		}
 		h.same("outcomes", []storage.Outcome{storage.Conflict, storage.Created}, outcomes(got))
-		h.same("conflict", &ConflictError{
+		h.same("conflict", &notify.ConflictError{
 			Artifact: m.name, Scope: "tenant", Coordinates: before[0].Coordinates,
 			Field: conflict.Field, Stored: "hash", Wanted: "another hash",
 		}, conflict)
@@ -182,7 +183,7 @@ func TestI3_AnotherHashIsAConflictAndChangesNothing(t *testing.T) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		h.same("stored artifact", before[0], after[0], cmpopts.IgnoreFields(Ensured{}, "Outcome"))
+		h.same("stored artifact", before[0], after[0], cmpopts.IgnoreFields(notify.Ensured{}, "Outcome"))
 	})
 }
 
@@ -192,7 +193,7 @@ func TestAConflictIsRecordedOnceForSupport(t *testing.T) {
 			_, _ = m.ensure(h, h.t.Context(), nil, different, 1)
 		}
 		var recorded [][2]string
-		for _, c := range all(h, conflicts) {
+		for _, c := range all(h, notify.Conflicts) {
 			if c.Artifact == m.name {
 				recorded = append(recorded, [2]string{c.Stored, c.Wanted})
 			}
@@ -208,7 +209,7 @@ func TestAConflictLeavesTheTransactionUsable(t *testing.T) {
 			h.t.Fatal(err)
 		}
 		h.inOne(func(tx storage.Tx) error {
-			var conflict *ConflictError
+			var conflict *notify.ConflictError
 			if _, err := m.ensure(h, h.t.Context(), tx, true, 1); !errors.As(err, &conflict) {
 				h.t.Errorf("error is %v", err)
 			}
@@ -241,17 +242,17 @@ func TestARolledBackTransactionLeavesNothing(t *testing.T) {
 // What belongs to the pipeline is never taken from a caller.
 func TestACallerCannotSayHowFarAnArtifactIs(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
-		m := OutgoingMessage{
-			Record:       storage.Record{Type: channelKey, ID: 9, Version: 9, Status: StatusSentToProvider, ClaimToken: "mine", LeaseExpiresOn: storetest.Start},
-			PartitionKey: "job", NotificationType: "visit", Address: "sam@example.com", Progress: Progress{Calls: 3, SentOn: storetest.Start},
-			SupportHold: SupportHold{true, HoldConflict}, Tries: Tries{RetryCount: 3},
+		m := notify.OutgoingMessage{
+			Record:       storage.Record{Type: channelKey, ID: 9, Version: 9, Status: notify.StatusSentToProvider, ClaimToken: "mine", LeaseExpiresOn: storetest.Start},
+			PartitionKey: "job", NotificationType: "visit", Address: "sam@example.com", Progress: notify.Progress{Calls: 3, SentOn: storetest.Start},
+			SupportHold: notify.SupportHold{true, notify.HoldConflict}, Tries: notify.Tries{RetryCount: 3},
 		}
 		if _, err := h.EnsureOutgoingMessage(t.Context(), nil, m); err != nil {
 			t.Fatal(err)
 		}
-		got := h.status(StatusCreated)
-		h.same("progress", Progress{}, got.Progress)
-		h.same("hold", SupportHold{}, got.SupportHold)
+		got := h.status(notify.StatusCreated)
+		h.same("progress", notify.Progress{}, got.Progress)
+		h.same("hold", notify.SupportHold{}, got.SupportHold)
 		if got.Version != 1 || got.ClaimToken != "" || !got.LeaseExpiresOn.IsZero() || got.RetryCount != 0 {
 			t.Errorf("message is %+v", got)
 		}
@@ -268,33 +269,33 @@ func TestStorageAdaptersPreserveKeysSuppliedByTheCaller(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.same("coordinates", job.Coordinates(), got[0].Coordinates)
-		h.same("stored coordinates", job.Coordinates(), only(h, jobs).Coordinates())
-		h.same("key", job.PartitionKey+"\x1f"+job.RowKey, only(h, jobs).Key)
+		h.same("stored coordinates", job.Coordinates(), only(h, notify.Jobs).Coordinates())
+		h.same("key", job.PartitionKey+"\x1f"+job.RowKey, only(h, notify.Jobs).Key)
 	})
 }
 
 // Communication - Codebase flow, "Important tests".
 func TestCampaignRetryReusesACompatibleMessagingJobAndItsBlob(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		put := func(text string) MessagingJob {
+		put := func(text string) notify.MessagingJob {
 			ref, err := h.store.Blobs().Put(t.Context(), strings.NewReader(text))
 			if err != nil {
 				t.Fatal(err)
 			}
-			return MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: "campaign", Blob: ref}
+			return notify.MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: "campaign", Blob: ref}
 		}
 		first := put("audience")
-		for _, job := range []MessagingJob{first, put("audience")} {
+		for _, job := range []notify.MessagingJob{first, put("audience")} {
 			if _, err := h.EnsureMessagingJob(t.Context(), nil, job); err != nil {
 				t.Fatal(err)
 			}
 		}
 		_, err := h.EnsureMessagingJob(t.Context(), nil, put("another audience"))
-		var conflict *ConflictError
+		var conflict *notify.ConflictError
 		if !errors.As(err, &conflict) || conflict.Field != "ContentHash" {
 			t.Errorf("error is %v", err)
 		}
-		h.same("blob", first.Blob, only(h, messagingJobs).Blob)
+		h.same("blob", first.Blob, only(h, notify.MessagingJobs).Blob)
 		h.clk.Add(48 * time.Hour)
 		if _, err := h.store.Blobs().Collect(t.Context(), 100); err != nil {
 			t.Fatal(err)
@@ -309,15 +310,15 @@ func TestCampaignRetryReusesACompatibleMessagingJobAndItsBlob(t *testing.T) {
 
 func TestAScheduleOfAMessagingJobMakesItReady(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		if _, err := h.EnsureMessagingJob(t.Context(), nil, MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: "campaign"}); err != nil {
+		if _, err := h.EnsureMessagingJob(t.Context(), nil, notify.MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: "campaign"}); err != nil {
 			t.Fatal(err)
 		}
-		plan := Schedule{Record: storage.Record{Scope: "tenant", Type: "visit"}, ArtifactType: ArtifactMessagingJob, ArtifactPartitionKey: "campaign", ArtifactRowKey: "campaign"}
+		plan := notify.Schedule{Record: storage.Record{Scope: "tenant", Type: "visit"}, ArtifactType: notify.ArtifactMessagingJob, ArtifactPartitionKey: "campaign", ArtifactRowKey: "campaign"}
 		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, plan); err != nil {
 			t.Fatal(err)
 		}
 		h.run("notify.scheduler")
-		if j := only(h, messagingJobs); j.Status != StatusReady || !j.DueOn.Equal(storetest.Start) {
+		if j := only(h, notify.MessagingJobs); j.Status != notify.StatusReady || !j.DueOn.Equal(storetest.Start) {
 			t.Errorf("messaging job is %s, due %v", j.Status, j.DueOn)
 		}
 	})

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -16,31 +17,31 @@ func TestTheFirstRenderingWins(t *testing.T) {
 	for name, text := range map[string]string{"in the row": "short", "in a blob": strings.Repeat("long ", 1000)} {
 		t.Run(name, func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
-				h.Register(Type{Name: "note", Renderer: renders(text)})
+				h.Register(notify.Type{Name: "note", Renderer: renders(text)})
 				job := visit("7", person("sam"), inbox("sam"))
 				job.Type = "note"
 				h.dispatch(job)
 				h.run("notify.scheduler")
 				h.run("notify.generator")
-				before, inbox := h.status(StatusCreated), only(h, userMessages)
+				before, inbox := h.status(notify.StatusCreated), only(h, notify.UserMessages)
 
 				h.clk.Add(48 * time.Hour) // a blob that nobody named would be collected
 				if _, err := h.store.Blobs().Collect(t.Context(), 100); err != nil {
 					t.Fatal(err)
 				}
-				later := New(h.store, &Options{HashKey: []byte("another key"), FormerHashKeys: [][]byte{nil}}, h.provider)
-				later.Register(Type{Name: "note", Renderer: renders("changed")})
+				later := notify.New(h.store, &notify.Options{HashKey: []byte("another key"), FormerHashKeys: [][]byte{nil}}, h.provider)
+				later.Register(notify.Type{Name: "note", Renderer: renders("changed")})
 				if err := later.RotateHashKey(t.Context(), support, nil); err != nil {
 					t.Fatal(err)
 				}
 				h.Notifier = later
 				h.regenerate()
-				h.same("message", before, h.status(StatusCreated))
-				h.same("in-app message", inbox, only(h, userMessages))
+				h.same("message", before, h.status(notify.StatusCreated))
+				h.same("in-app message", inbox, only(h, notify.UserMessages))
 
-				h.inOne(func(tx storage.Tx) error { return outgoingMessages.Delete(t.Context(), tx, before) })
+				h.inOne(func(tx storage.Tx) error { return notify.Messages.Delete(t.Context(), tx, before) })
 				h.regenerate()
-				again := h.status(StatusCreated)
+				again := h.status(notify.StatusCreated)
 				h.same("content of a message that was lost", before.Content, again.Content)
 				h.same("its key", before.Key, again.Key)
 			})
@@ -48,16 +49,18 @@ func TestTheFirstRenderingWins(t *testing.T) {
 	}
 }
 
-func renders(text string) Renderer {
-	return RendererFunc(func(context.Context, Job, Recipient) (Content, error) { return Content{Text: text}, nil })
+func renders(text string) notify.Renderer {
+	return notify.RendererFunc(func(context.Context, notify.Job, notify.Recipient) (notify.Content, error) {
+		return notify.Content{Text: text}, nil
+	})
 }
 
 func TestContentHashIsCheckedOnlyWhereTheCallerSuppliesTheContent(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		ensure := func(text, hash string) error {
-			_, err := h.EnsureOutgoingMessage(t.Context(), nil, OutgoingMessage{
+			_, err := h.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
 				Record: storage.Record{Type: channelKey}, PartitionKey: "job", NotificationType: "visit",
-				Address: "sam@example.com", Content: Content{Text: text}, ContentHash: hash,
+				Address: "sam@example.com", Content: notify.Content{Text: text}, ContentHash: hash,
 			})
 			return err
 		}
@@ -66,7 +69,7 @@ func TestContentHashIsCheckedOnlyWhereTheCallerSuppliesTheContent(t *testing.T) 
 				t.Error(err)
 			}
 		}
-		if got := h.status(StatusCreated); got.Content.Text != "first" {
+		if got := h.status(notify.StatusCreated); got.Content.Text != "first" {
 			t.Errorf("content is %q", got.Content.Text)
 		}
 	})
@@ -75,8 +78,8 @@ func TestContentHashIsCheckedOnlyWhereTheCallerSuppliesTheContent(t *testing.T) 
 func TestAManualMessageWithOtherContentIsAConflict(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		ensure := func(text string) error {
-			c := Content{Text: text}
-			_, err := h.EnsureOutgoingMessage(t.Context(), nil, OutgoingMessage{
+			c := notify.Content{Text: text}
+			_, err := h.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
 				Record: storage.Record{Type: channelKey}, PartitionKey: "job", NotificationType: "visit",
 				Address: "sam@example.com", Content: c, ContentHash: c.Hash(),
 			})
@@ -85,7 +88,7 @@ func TestAManualMessageWithOtherContentIsAConflict(t *testing.T) {
 		if err := errors.Join(ensure("first"), ensure("first")); err != nil {
 			t.Fatal(err)
 		}
-		var conflict *ConflictError
+		var conflict *notify.ConflictError
 		if err := ensure("second"); !errors.As(err, &conflict) || conflict.Field != "ContentHash" {
 			t.Errorf("error is %v", err)
 		}
@@ -101,7 +104,7 @@ func TestAManualMessageWithOtherContentIsAConflict(t *testing.T) {
 func TestHashMismatchStopsTheSend(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"), person("kim"), inbox("kim"))
-		squatter := OutgoingMessage{
+		squatter := notify.OutgoingMessage{
 			Record: storage.Record{Scope: "tenant", Type: channelKey}, PartitionKey: job.RowKey, JobPartitionKey: job.PartitionKey,
 			NotificationType: "visit", RecipientRef: "sam", Address: "sam@example.com", InputHash: "another", ScheduledOn: h.clk.Now().Add(1e12),
 		}
@@ -113,15 +116,15 @@ func TestHashMismatchStopsTheSend(t *testing.T) {
 		if n := len(h.sent()); n != 0 {
 			t.Fatalf("%d calls", n)
 		}
-		j := only(h, jobs)
-		h.same("hold", SupportHold{true, HoldConflict}, j.SupportHold)
-		if j.ReasonCode != ReasonConflict {
+		j := only(h, notify.Jobs)
+		h.same("hold", notify.SupportHold{true, notify.HoldConflict}, j.SupportHold)
+		if j.ReasonCode != notify.ReasonConflict {
 			t.Errorf("reason is %s", j.ReasonCode)
 		}
-		held, err := h.Held(t.Context(), "tenant", HoldConflict, Page{})
+		held, err := h.Held(t.Context(), "tenant", notify.HoldConflict, notify.Page{})
 		if err != nil || len(held) != 1 || held[0].RecipientRef != "kim" {
 			t.Errorf("held messages are %v, %v", held, err)
 		}
-		only(h, conflicts)
+		only(h, notify.Conflicts)
 	})
 }

@@ -7,30 +7,9 @@ import (
 	"time"
 )
 
-func TestACapCountsOverAllProducersAndLetsTheRestWait(t *testing.T) {
-	gated(t, with(GateOptions{Caps: []FrequencyCap{{Limit: 2, Per: 24 * time.Hour}}}), func(t *testing.T, h *host) {
-		survey := Gates(h.store, &GateOptions{Caps: []FrequencyCap{{Limit: 2, Per: 24 * time.Hour}}})
-		h.same("a survey", []string{""}, h.answersOf(survey[len(survey)-1], attemptOf("of a survey", "sam", h.clk.Now())))
-		h.clk.Add(time.Hour)
-		h.ensure(letter("a", "sam"))
-		h.drain()
-		h.clk.Add(time.Hour)
-		h.ensure(letter("b", "sam"), letter("c", "kim"), letter("d", "sam", func(m *OutgoingMessage) { m.Scope = "another" }))
-		h.drain()
-		h.same("sent", map[string]int{"a": 1, "c": 1, "d": 1}, h.texts())
-		m := h.row("b")
-		if want := h.clk.Now().Add(22 * time.Hour); m.ReasonCode != ReasonFrequencyCap || !m.DueOn.Equal(want) {
-			t.Fatalf("message waits until %v for %s, want %v", m.DueOn, m.ReasonCode, want)
-		}
-		h.clk.Set(m.DueOn)
-		h.drain()
-		h.same("sent", map[string]int{"a": 1, "b": 1, "c": 1, "d": 1}, h.texts())
-	})
-}
-
 func TestAMandatoryMessagePassesTheCapUncounted(t *testing.T) {
-	gated(t, with(GateOptions{Caps: []FrequencyCap{{Limit: 1, Per: time.Hour, Skip: true}}}), func(t *testing.T, h *host) {
-		g := h.gates[len(h.gates)-1]
+	asked(t, func(t *testing.T, h *policies) {
+		g := newFrequencyGate(h.store, []FrequencyCap{{Limit: 1, Per: time.Hour, Skip: true}})
 		reset := attemptOf("reset", "sam", h.clk.Now())
 		reset.Mandatory = true
 		h.same("in one group", []string{"", "", "Skip " + ReasonFrequencyCap}, h.answersOf(g, reset, attemptOf("a", "sam", h.clk.Now()), attemptOf("b", "sam", h.clk.Now())))
@@ -41,8 +20,8 @@ func TestAMandatoryMessagePassesTheCapUncounted(t *testing.T) {
 // A message that was let through and did not go out yet counts once, at the time at
 // which it was let through last.
 func TestAMessageCountsOnceInACap(t *testing.T) {
-	gated(t, with(GateOptions{Caps: []FrequencyCap{{Limit: 1, Per: 24 * time.Hour}}}), func(t *testing.T, h *host) {
-		g, start := h.gates[len(h.gates)-1], h.clk.Now()
+	asked(t, func(t *testing.T, h *policies) {
+		g, start := newFrequencyGate(h.store, []FrequencyCap{{Limit: 1, Per: 24 * time.Hour}}), h.clk.Now()
 		for _, at := range []time.Duration{0, time.Minute, 10 * time.Hour} {
 			h.same("again", []string{""}, h.answersOf(g, attemptOf("a", "sam", start.Add(at))))
 		}
@@ -50,10 +29,15 @@ func TestAMessageCountsOnceInACap(t *testing.T) {
 		if err != nil || !over[0].Until.Equal(start.Add(34*time.Hour)) {
 			t.Errorf("another: %+v, %v", over, err)
 		}
-		r := only(h, frequencies)
-		h.same("counted", []counted{{"a", start.Add(10 * time.Hour)}}, r.Messages)
+		rows := all(h, frequencies)
+		if len(rows) != 1 {
+			t.Fatalf("%d rows", len(rows))
+		}
+		h.same("counted", []counted{{"a", start.Add(10 * time.Hour)}}, rows[0].Messages)
 		h.answersOf(g, attemptOf("c", "sam", start.Add(100*time.Hour)))
-		h.same("what is old is forgotten", 1, len(only(h, frequencies).Messages))
+		if rows = all(h, frequencies); len(rows) != 1 || len(rows[0].Messages) != 1 {
+			t.Errorf("what is old is not forgotten: %+v", rows)
+		}
 	})
 }
 
@@ -76,7 +60,7 @@ func TestAllCapsHold(t *testing.T) {
 
 // Two processes ask at once, about the same recipients for the first time.
 func TestTwoProcessesShareACap(t *testing.T) {
-	gated(t, with(GateOptions{}), func(t *testing.T, h *host) {
+	asked(t, func(t *testing.T, h *policies) {
 		caps := []FrequencyCap{{Limit: 3, Per: time.Hour}}
 		var mu sync.Mutex
 		through := map[string]int{}

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -59,7 +60,7 @@ func (t *tallyTx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim)
 }
 
 // statementsOf says how many statements it takes to send n messages as one group.
-func statementsOf(t *testing.T, n int, options func(storage.Store) *Options) int {
+func statementsOf(t *testing.T, n int, options func(storage.Store) *notify.Options) int {
 	clk := clock.NewMock()
 	clk.Set(storetest.Start)
 	store := &tally{Store: memory.New(&memory.Options{Clock: clk})}
@@ -81,13 +82,13 @@ func statementsOf(t *testing.T, n int, options func(storage.Store) *Options) int
 
 func TestTheStatementsOfAGroupDoNotGrowWithItsMessages(t *testing.T) {
 	t.Parallel()
-	gates := with(GateOptions{
-		Recipients: &RecipientGuard{Allow: []string{"@example.com"}}, Caps: []FrequencyCap{{Limit: 2, Per: time.Hour}},
-		Window: &SendWindow{From: "07:00", To: "20:00"}, Rates: []RateLimit{{Channel: channelKey, Limit: 1000, Per: time.Second}},
+	gates := with(notify.GateOptions{
+		Recipients: &notify.RecipientGuard{Allow: []string{"@example.com"}}, Caps: []notify.FrequencyCap{{Limit: 2, Per: time.Hour}},
+		Window: &notify.SendWindow{From: "07:00", To: "20:00"}, Rates: []notify.RateLimit{{Channel: channelKey, Limit: 1000, Per: time.Second}},
 	})
-	none := func(storage.Store) *Options { return &Options{} }
+	none := func(storage.Store) *notify.Options { return &notify.Options{} }
 	for name, c := range map[string]struct {
-		options func(storage.Store) *Options
+		options func(storage.Store) *notify.Options
 		most    int
 	}{
 		// What is paused, two claims until there are no more, suppression, preferences,

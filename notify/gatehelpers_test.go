@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -8,12 +8,13 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // gated runs a test on every adapter with a host that has those options.
-func gated(t *testing.T, options func(storage.Store) *Options, test func(t *testing.T, h *host)) {
+func gated(t *testing.T, options func(storage.Store) *notify.Options, test func(t *testing.T, h *host)) {
 	t.Helper()
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
@@ -22,7 +23,7 @@ func gated(t *testing.T, options func(storage.Store) *Options, test func(t *test
 }
 
 // gatedInMemory is for stories in which the adapter plays no part.
-func gatedInMemory(t *testing.T, options func(storage.Store) *Options, test func(h *host)) {
+func gatedInMemory(t *testing.T, options func(storage.Store) *notify.Options, test func(h *host)) {
 	t.Helper()
 	t.Parallel()
 	clk := clock.NewMock()
@@ -31,24 +32,24 @@ func gatedInMemory(t *testing.T, options func(storage.Store) *Options, test func
 	test(newGated(t, store, clk, options(store)))
 }
 
-func newGated(t *testing.T, store storage.Store, clk *clock.Mock, o *Options) *host {
+func newGated(t *testing.T, store storage.Store, clk *clock.Mock, o *notify.Options) *host {
 	p := &provider{}
 	o.Logger = quiet
-	h := &host{Notifier: New(store, o, p), t: t, clk: clk, provider: p}
-	h.Register(Type{Name: "visit", Renderer: visitTemplate})
+	h := &host{Notifier: notify.New(store, o, p), store: store, t: t, clk: clk, provider: p}
+	h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 	return h
 }
 
 // with makes options with the built-in gates.
-func with(o GateOptions) func(storage.Store) *Options {
-	return func(store storage.Store) *Options { return &Options{Gates: Gates(store, &o)} }
+func with(o notify.GateOptions) func(storage.Store) *notify.Options {
+	return func(store storage.Store) *notify.Options { return &notify.Options{Gates: notify.Gates(store, &o)} }
 }
 
 // letter is one that EnsureOutgoingMessage takes.
-func letter(id, recipient string, change ...func(*OutgoingMessage)) OutgoingMessage {
-	m := OutgoingMessage{
+func letter(id, recipient string, change ...func(*notify.OutgoingMessage)) notify.OutgoingMessage {
+	m := notify.OutgoingMessage{
 		Record: storage.Record{Scope: "tenant", Type: channelKey}, PartitionKey: id, NotificationType: "visit",
-		RecipientRef: recipient, Address: recipient + "@example.com", Content: Content{Text: id},
+		RecipientRef: recipient, Address: recipient + "@example.com", Content: notify.Content{Text: id},
 	}
 	for _, c := range change {
 		c(&m)
@@ -56,7 +57,7 @@ func letter(id, recipient string, change ...func(*OutgoingMessage)) OutgoingMess
 	return m
 }
 
-func (h *host) ensure(want ...OutgoingMessage) {
+func (h *host) ensure(want ...notify.OutgoingMessage) {
 	h.t.Helper()
 	if _, err := h.EnsureOutgoingMessage(h.t.Context(), nil, want...); err != nil {
 		h.t.Fatal(err)
@@ -73,9 +74,9 @@ func (h *host) texts() map[string]int {
 }
 
 // row is the message with that text.
-func (h *host) row(text string) *OutgoingMessage {
+func (h *host) row(text string) *notify.OutgoingMessage {
 	h.t.Helper()
-	for _, m := range all(h, outgoingMessages) {
+	for _, m := range all(h, notify.Messages) {
 		if m.Content.Text == text {
 			return m
 		}
@@ -88,11 +89,11 @@ func (h *host) row(text string) *OutgoingMessage {
 type asks struct {
 	label   string
 	asked   *[]string
-	answers func(a Attempt) (Verdict, error)
+	answers func(a notify.Attempt) (notify.Verdict, error)
 }
 
-func (g asks) Ask(_ context.Context, a []Attempt) ([]Verdict, error) {
-	out := make([]Verdict, len(a))
+func (g asks) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdict, error) {
+	out := make([]notify.Verdict, len(a))
 	for i := range a {
 		*g.asked = append(*g.asked, g.label)
 		v, err := g.answers(a[i])
@@ -104,8 +105,8 @@ func (g asks) Ask(_ context.Context, a []Attempt) ([]Verdict, error) {
 	return out, nil
 }
 
-func attemptOf(id, recipient string, now time.Time) Attempt {
-	return Attempt{
+func attemptOf(id, recipient string, now time.Time) notify.Attempt {
+	return notify.Attempt{
 		Scope: "tenant", MessageID: id, Number: 1, NotificationType: "visit", Channel: channelKey, Method: "email",
 		RecipientRef: recipient, RecipientHash: "hash of " + recipient, Address: recipient + "@example.com", Now: now,
 	}

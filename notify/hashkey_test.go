@@ -1,10 +1,12 @@
-package notify
+package notify_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -12,8 +14,8 @@ func TestAnotherHashKeyThanTheFirstOneIsRefused(t *testing.T) {
 	first, other := []byte("0123456789abcdef0123456789abcdef"), []byte("fedcba9876543210fedcba9876543210")
 	visits(t, func(t *testing.T, h *host) {
 		reopen := func(key []byte, former ...[]byte) {
-			h.Notifier = New(h.store, &Options{Logger: quiet, HashKey: key, FormerHashKeys: former}, h.provider)
-			h.Register(Type{Name: "visit", Renderer: visitTemplate})
+			h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, HashKey: key, FormerHashKeys: former}, h.provider)
+			h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 		}
 		generate := func() error {
 			for _, p := range h.Passes() {
@@ -31,7 +33,7 @@ func TestAnotherHashKeyThanTheFirstOneIsRefused(t *testing.T) {
 		h.run("notify.scheduler")
 		for name, key := range map[string][]byte{"another": other, "none": nil} {
 			reopen(key)
-			if err := generate(); !errors.Is(err, ErrHashKey) {
+			if err := generate(); !errors.Is(err, notify.ErrHashKey) {
 				t.Errorf("%s: generating: %v", name, err)
 			}
 			for range 2 {
@@ -40,14 +42,14 @@ func TestAnotherHashKeyThanTheFirstOneIsRefused(t *testing.T) {
 					_, err := h.EnsureOutgoingMessage(t.Context(), tx, letter("a", "sam"))
 					return err
 				})
-				if !errors.Is(err, ErrHashKey) || !errors.Is(inTx, ErrHashKey) {
+				if !errors.Is(err, notify.ErrHashKey) || !errors.Is(inTx, notify.ErrHashKey) {
 					t.Errorf("%s: ensuring: %v, %v", name, err, inTx)
 				}
 			}
 		}
-		h.same("messages", 1, len(all(h, outgoingMessages)))
+		h.same("messages", 1, len(all(h, notify.Messages)))
 		reopen(first)
-		if err := h.RotateHashKey(t.Context(), support, nil); !errors.Is(err, ErrActionRefused) {
+		if err := h.RotateHashKey(t.Context(), support, nil); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("rotated to itself: %v", err)
 		}
 		reopen(other, first)
@@ -56,12 +58,12 @@ func TestAnotherHashKeyThanTheFirstOneIsRefused(t *testing.T) {
 		}
 		h.drain()
 		fingerprints := map[string]int{}
-		for _, m := range all(h, outgoingMessages) {
+		for _, m := range all(h, notify.Messages) {
 			fingerprints[m.HashKey]++
 		}
 		h.same("fingerprints", 2, len(fingerprints))
 		reopen(first)
-		if err := generate(); !errors.Is(err, ErrHashKey) {
+		if err := generate(); !errors.Is(err, notify.ErrHashKey) {
 			t.Errorf("the former key: %v", err)
 		}
 	})
@@ -81,12 +83,35 @@ func TestAHashKeyThatWasRolledBackIsNotTheFirstOne(t *testing.T) {
 		if !errors.Is(err, errLost) {
 			t.Fatal(err)
 		}
-		other := New(h.store, &Options{Logger: quiet, HashKey: []byte("0123456789abcdef")}, h.provider)
+		other := notify.New(h.store, &notify.Options{Logger: quiet, HashKey: []byte("0123456789abcdef")}, h.provider)
 		if _, err := other.EnsureOutgoingMessage(t.Context(), nil, letter("a", "sam")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.EnsureOutgoingMessage(t.Context(), nil, letter("b", "sam")); !errors.Is(err, ErrHashKey) {
+		if _, err := h.EnsureOutgoingMessage(t.Context(), nil, letter("b", "sam")); !errors.Is(err, notify.ErrHashKey) {
 			t.Error(err)
+		}
+	})
+}
+
+// One person is reached once, however the address was typed; with a host's key
+// nobody can find it from the row key.
+func TestTheRecipientHashIsOfTheNormalisedAddressUnderTheHostsKey(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		secret := []byte("0123456789abcdef0123456789abcdef")
+		n := notify.New(h.store, &notify.Options{HashKey: secret})
+		n.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
+		h.Notifier = n
+		loud, soft := person("sam"), person("sam")
+		loud.Address, loud.Name = "sam@EXAMPLE.COM", "SAM"
+		soft.Address = " sam@example.com"
+		h.dispatch(visit("7", loud, soft))
+		h.drain()
+		m := h.status(notify.StatusCreated)
+		if want := keys.RecipientHash(secret, "sam", "email", "sam@example.com"); m.RecipientHash != want || m.RowKey != want+"_email" {
+			t.Errorf("hash is %s, row key %s", m.RecipientHash, m.RowKey)
+		}
+		if m.HashKey != keys.Fingerprint(secret) {
+			t.Errorf("fingerprint is %q", m.HashKey)
 		}
 	})
 }

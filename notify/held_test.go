@@ -1,40 +1,42 @@
-package notify
+package notify_test
 
 import (
 	"context"
 	"io"
 	"testing"
 	"time"
+
+	"github.com/belfry-go/belfry/notify"
 )
 
 // Everything that waits for a person is found, and released by the Key found.
 func TestWhateverIsHeldIsListedAndReleased(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		broken := true
-		h.Register(Type{Name: "broken", Renderer: RendererFunc(func(context.Context, Job, Recipient) (Content, error) {
+		h.Register(notify.Type{Name: "broken", Renderer: notify.RendererFunc(func(context.Context, notify.Job, notify.Recipient) (notify.Content, error) {
 			if broken {
-				return Content{}, io.ErrUnexpectedEOF
+				return notify.Content{}, io.ErrUnexpectedEOF
 			}
-			return Content{Text: "mended"}, nil
+			return notify.Content{Text: "mended"}, nil
 		})})
 		job := visit("7", person("sam"))
 		job.Type = "broken"
 		h.dispatch(job)
 		orphan := visit("8", person("kim"))
-		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, ScheduleFor(orphan, time.Time{})); err != nil {
+		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, notify.ScheduleFor(orphan, time.Time{})); err != nil {
 			t.Fatal(err)
 		}
 		h.begin("spring", person("lee"))
-		edit(h, messagingJobs, func(j *MessagingJob) { j.Type = "broken" })
+		edit(h, notify.MessagingJobs, func(j *notify.MessagingJob) { j.Type = "broken" })
 		for range 5 {
 			h.drain()
 			h.clk.Add(2 * time.Hour)
 		}
-		found := func(scope Scope) (keys [3][]string) {
+		found := func(scope notify.Scope) (keys [3][]string) {
 			ctx := t.Context()
-			of, err1 := h.HeldSchedules(ctx, scope, HoldRetries, Page{})
-			jobs, err2 := h.HeldJobs(ctx, scope, HoldRetries, Page{})
-			campaigns, err3 := h.HeldCampaigns(ctx, scope, HoldRetries, Page{})
+			of, err1 := h.HeldSchedules(ctx, scope, notify.HoldRetries, notify.Page{})
+			jobs, err2 := h.HeldJobs(ctx, scope, notify.HoldRetries, notify.Page{})
+			campaigns, err3 := h.HeldCampaigns(ctx, scope, notify.HoldRetries, notify.Page{})
 			if err1 != nil || err2 != nil || err3 != nil {
 				t.Fatal(err1, err2, err3)
 			}
@@ -56,7 +58,7 @@ func TestWhateverIsHeldIsListedAndReleased(t *testing.T) {
 		h.same("another tenant", [3][]string{}, found("another"))
 		broken = false
 		h.dispatch(orphan)
-		for i, a := range []Artifact{ArtifactNotificationScheduler, ArtifactNotificationJob, ArtifactMessagingJob} {
+		for i, a := range []notify.Artifact{notify.ArtifactNotificationScheduler, notify.ArtifactNotificationJob, notify.ArtifactMessagingJob} {
 			if err := h.Release(t.Context(), "tenant", a, held[i][0], support); err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -13,15 +13,17 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // host is an application with one notification type, "visit", and one channel.
 type host struct {
-	*Notifier
-	t   testing.TB
-	clk *clock.Mock
+	*notify.Notifier
+	store storage.Store
+	t     testing.TB
+	clk   *clock.Mock
 	*provider
 }
 
@@ -29,33 +31,33 @@ type host struct {
 // set, decides; else everything is accepted.
 type provider struct {
 	mu     sync.Mutex
-	calls  []Message
-	answer func(ctx context.Context, m Message) (Receipt, error)
+	calls  []notify.Message
+	answer func(ctx context.Context, m notify.Message) (notify.Receipt, error)
 }
 
 const channelKey = "email:test"
 
 func (p *provider) Key() string { return channelKey }
 
-func (p *provider) Send(ctx context.Context, m Message) (Receipt, error) {
+func (p *provider) Send(ctx context.Context, m notify.Message) (notify.Receipt, error) {
 	p.mu.Lock()
 	p.calls = append(p.calls, m)
 	answer := p.answer
 	p.mu.Unlock()
 	if answer == nil {
-		return Receipt{ID: "accepted"}, nil
+		return notify.Receipt{ID: "accepted"}, nil
 	}
 	return answer(ctx, m)
 }
 
 // sent is what the provider was asked to send so far.
-func (p *provider) sent() []Message {
+func (p *provider) sent() []notify.Message {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]Message(nil), p.calls...)
+	return append([]notify.Message(nil), p.calls...)
 }
 
-var visitTemplate = Template{Subject: "{{.Source}} on {{.On}}", Text: "Dear {{.Recipient.Name}}"}
+var visitTemplate = notify.Template{Subject: "{{.Source}} on {{.On}}", Text: "Dear {{.Recipient.Name}}"}
 
 // visits runs a test on every adapter with a host that knows the type "visit".
 func visits(t *testing.T, test func(t *testing.T, h *host)) {
@@ -64,25 +66,25 @@ func visits(t *testing.T, test func(t *testing.T, h *host)) {
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		p := &provider{}
 		h := newHost(t, store, clk, p, p)
-		h.Register(Type{Name: "visit", Renderer: visitTemplate})
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 		test(t, h)
 	})
 }
 
-func newHost(t testing.TB, store storage.Store, clk *clock.Mock, p *provider, channels ...Channel) *host {
-	return &host{Notifier: New(store, &Options{Logger: quiet}, channels...), t: t, clk: clk, provider: p}
+func newHost(t testing.TB, store storage.Store, clk *clock.Mock, p *provider, channels ...notify.Channel) *host {
+	return &host{Notifier: notify.New(store, &notify.Options{Logger: quiet}, channels...), store: store, t: t, clk: clk, provider: p}
 }
 
 // rival is another process on the same store, with channels of its own.
-func (h *host) rival(channels ...Channel) *host {
+func (h *host) rival(channels ...notify.Channel) *host {
 	r := newHost(h.t, h.store, h.clk, h.provider, channels...)
-	r.Register(Type{Name: "visit", Renderer: visitTemplate})
+	r.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 	return r
 }
 
 // visit is a direct reminder to people.
-func visit(id string, people ...Recipient) Job {
-	return Job{
+func visit(id string, people ...notify.Recipient) notify.Job {
+	return notify.Job{
 		Record:       storage.Record{Scope: "tenant", Type: "visit"},
 		PartitionKey: "car-" + id, RowKey: keys.AutomationRowKey("visit:" + id), BusinessUnit: "north",
 		EntityType: "car", Entity: id, EventData: json.RawMessage(`{"Source":"` + id + `","On":"2026-05-01"}`),
@@ -90,16 +92,16 @@ func visit(id string, people ...Recipient) Job {
 	}
 }
 
-func person(name string) Recipient {
-	return Recipient{Ref: name, Channel: channelKey, Address: name + "@Example.com", Name: name, Locale: "en"}
+func person(name string) notify.Recipient {
+	return notify.Recipient{Ref: name, Channel: channelKey, Address: name + "@Example.com", Name: name, Locale: "en"}
 }
 
 // dispatch ensures jobs and their schedules.
-func (h *host) dispatch(want ...Job) {
+func (h *host) dispatch(want ...notify.Job) {
 	h.t.Helper()
-	var plan []Schedule
+	var plan []notify.Schedule
 	for _, j := range want {
-		plan = append(plan, ScheduleFor(j, time.Time{}))
+		plan = append(plan, notify.ScheduleFor(j, time.Time{}))
 	}
 	if _, err := h.EnsureNotificationJob(h.t.Context(), nil, want...); err != nil {
 		h.t.Fatal(err)
@@ -178,12 +180,12 @@ func (h *host) inOne(f func(storage.Tx) error) {
 }
 
 // claim is a worker that takes the due messages and then dies.
-func (h *host) claim(statuses []string, busy string) []*OutgoingMessage {
+func (h *host) claim(statuses []string, busy string) []*notify.OutgoingMessage {
 	h.t.Helper()
 	now := storage.Now(h.store)
-	var rows []*OutgoingMessage
+	var rows []*notify.OutgoingMessage
 	h.inOne(func(tx storage.Tx) (err error) {
-		rows, err = outgoingMessages.Claim(h.t.Context(), tx, storage.Claim{
+		rows, err = notify.Messages.Claim(h.t.Context(), tx, storage.Claim{
 			Statuses: statuses, Busy: busy, Types: []string{channelKey}, Now: now, LeaseUntil: now.Add(lease), Token: "dead",
 			Lanes: []storage.LaneClaim{{Lane: storage.LaneUrgent, Limit: 10}, {Lane: storage.LaneNormal, Limit: 10}},
 		})
@@ -196,24 +198,24 @@ const lease = time.Minute
 
 // dieCalling is a worker that claimed a message, recorded that its call starts,
 // and was killed; whether the provider got it is the test's to say.
-func (h *host) dieCalling() *OutgoingMessage {
+func (h *host) dieCalling() *notify.OutgoingMessage {
 	h.t.Helper()
-	rows := h.claim([]string{StatusCreated, StatusRetryReady}, StatusSending)
+	rows := h.claim([]string{notify.StatusCreated, notify.StatusRetryReady}, notify.StatusSending)
 	if len(rows) != 1 {
 		h.t.Fatalf("claimed %d messages, want one", len(rows))
 	}
 	now := storage.Now(h.store)
-	rows[0].calling(now)
-	ours, err := work.Start(h.t.Context(), h.store, outgoingMessages, now.Add(lease), rows)
+	rows[0].Calling(now)
+	ours, err := work.Start(h.t.Context(), h.store, notify.Messages, now.Add(lease), rows)
 	if err != nil || !ours[0] {
 		h.t.Fatal(ours, err)
 	}
 	return rows[0]
 }
 
-func (h *host) status(want string) *OutgoingMessage {
+func (h *host) status(want string) *notify.OutgoingMessage {
 	h.t.Helper()
-	m := only(h, outgoingMessages)
+	m := only(h, notify.Messages)
 	if m.Status != want {
 		h.t.Fatalf("message is %s (%s), want %s", m.Status, m.ReasonCode, want)
 	}
@@ -235,9 +237,30 @@ func visitsInMemory(t *testing.T, test func(h *host)) {
 	clk.Set(storetest.Start)
 	p := &provider{}
 	h := newHost(t, memory.New(&memory.Options{Clock: clk}), clk, p, p)
-	h.Register(Type{Name: "visit", Renderer: visitTemplate})
+	h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 	test(h)
 }
 
-// landed takes what a streaming handler lands; the row itself says what came of it.
-func landed[R, A any](*R, A) {}
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// rows counts those of a table by its name.
+func (h *host) rows(table string) (n int) {
+	h.t.Helper()
+	for _, s := range notify.Schemas() {
+		if s.Name != table {
+			continue
+		}
+		h.inOne(func(tx storage.Tx) (err error) {
+			n, err = tx.Count(h.t.Context(), s, storage.AnyScope, nil, 10_000)
+			return err
+		})
+		return n
+	}
+	h.t.Fatalf("no table %s", table)
+	return 0
+}

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"strings"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -26,7 +27,7 @@ func (h *host) mails(subjects ...string) {
 // read lists Sam's inbox as "subject status", newest first.
 func (h *host) read() (lines, rowKeys []string) {
 	h.t.Helper()
-	rows, err := h.Inbox(h.t.Context(), "tenant", "user:sam", Page{})
+	rows, err := h.Inbox(h.t.Context(), "tenant", "user:sam", notify.Page{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func (h *host) read() (lines, rowKeys []string) {
 	return lines, rowKeys
 }
 
-func (h *host) count() InboxCount {
+func (h *host) count() notify.InboxCount {
 	h.t.Helper()
 	c, err := h.CountInbox(h.t.Context(), "tenant", "user:sam")
 	if err != nil {
@@ -57,24 +58,24 @@ func (h *host) marked(n int) func(int, error) {
 
 func TestAnInboxIsSeenReadAndArchived(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		mark := func(want int, mark InboxMark, rows ...string) {
+		mark := func(want int, mark notify.InboxMark, rows ...string) {
 			t.Helper()
 			h.marked(want)(h.MarkInbox(t.Context(), "tenant", "user:sam", mark, rows...))
 		}
 		h.mails("a", "b", "c")
-		h.same("count", InboxCount{Unseen: 3, Unread: 3}, h.count())
+		h.same("count", notify.InboxCount{Unseen: 3, Unread: 3}, h.count())
 		_, rows := h.read()
-		mark(2, MarkSeen, rows[0], rows[1])
-		mark(1, MarkRead, rows[1])
-		mark(0, MarkSeen, rows[0], rows[1], "no such row")
-		h.same("count", InboxCount{Unseen: 1, Unread: 2}, h.count())
-		mark(1, MarkArchived, rows[2])
-		mark(0, MarkRead, rows[2])
-		mark(0, MarkSeen)
-		h.same("count", InboxCount{Unread: 1}, h.count())
+		mark(2, notify.MarkSeen, rows[0], rows[1])
+		mark(1, notify.MarkRead, rows[1])
+		mark(0, notify.MarkSeen, rows[0], rows[1], "no such row")
+		h.same("count", notify.InboxCount{Unseen: 1, Unread: 2}, h.count())
+		mark(1, notify.MarkArchived, rows[2])
+		mark(0, notify.MarkRead, rows[2])
+		mark(0, notify.MarkSeen)
+		h.same("count", notify.InboxCount{Unread: 1}, h.count())
 		lines, _ := h.read()
 		h.same("inbox", []string{"c Seen", "b Read"}, lines)
-		old, err := h.Archived(t.Context(), "tenant", "user:sam", Page{})
+		old, err := h.Archived(t.Context(), "tenant", "user:sam", notify.Page{})
 		if err != nil || len(old) != 1 || !old[0].ArchivedOn.Equal(storetest.Start) || !old[0].ReadOn.IsZero() {
 			t.Errorf("archived: %+v, %v", old, err)
 		}
@@ -85,11 +86,11 @@ func TestMarkingUpToAMessageLeavesWhatCameLater(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.mails("a", "b", "c", "d")
 		_, rows := h.read()
-		h.marked(3)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", MarkSeen, rows[1]))
-		h.marked(1)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", MarkRead, rows[3]))
+		h.marked(3)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", notify.MarkSeen, rows[1]))
+		h.marked(1)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", notify.MarkRead, rows[3]))
 		lines, _ := h.read()
 		h.same("inbox", []string{"d Unseen", "c Seen", "b Seen", "a Read"}, lines)
-		h.marked(0)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", MarkSeen, rows[1]))
+		h.marked(0)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", notify.MarkSeen, rows[1]))
 	})
 }
 
@@ -98,18 +99,18 @@ func TestI28_MarksStayInTheirInbox(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.mails("a")
 		_, rows := h.read()
-		h.marked(0)(h.MarkInbox(t.Context(), "elsewhere", "user:sam", MarkRead, rows...))
-		h.marked(0)(h.MarkInboxUpTo(t.Context(), "elsewhere", "user:sam", MarkRead, rows[0]))
-		h.marked(1)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", MarkRead, rows[0]))
-		other, err := h.Inbox(t.Context(), "tenant", "user:sammy", Page{})
-		if err != nil || len(other) != 1 || other[0].Status != StatusUnseen {
+		h.marked(0)(h.MarkInbox(t.Context(), "elsewhere", "user:sam", notify.MarkRead, rows...))
+		h.marked(0)(h.MarkInboxUpTo(t.Context(), "elsewhere", "user:sam", notify.MarkRead, rows[0]))
+		h.marked(1)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", notify.MarkRead, rows[0]))
+		other, err := h.Inbox(t.Context(), "tenant", "user:sammy", notify.Page{})
+		if err != nil || len(other) != 1 || other[0].Status != notify.StatusUnseen {
 			t.Errorf("%+v, %v", other, err)
 		}
 		for _, err := range []error{
-			second(h.MarkInbox(t.Context(), storage.AnyScope, "user:sam", MarkRead, rows...)),
+			second(h.MarkInbox(t.Context(), storage.AnyScope, "user:sam", notify.MarkRead, rows...)),
 			second(h.CountInbox(t.Context(), storage.AnyScope, "user:sam")),
 			second(h.MarkInbox(t.Context(), "tenant", "user:sam", "Burnt", rows...)),
-			second(h.MarkInbox(t.Context(), "tenant", "user:sam", MarkRead, make([]string, 1001)...)),
+			second(h.MarkInbox(t.Context(), "tenant", "user:sam", notify.MarkRead, make([]string, 1001)...)),
 		} {
 			if err == nil {
 				t.Error("nothing was refused")
@@ -132,7 +133,7 @@ func TestTwoDevicesMarkAtOnce(t *testing.T) {
 		answers := make(chan answer)
 		for range 4 {
 			go func() {
-				n, err := h.MarkInbox(t.Context(), "tenant", "user:sam", MarkRead, rows...)
+				n, err := h.MarkInbox(t.Context(), "tenant", "user:sam", notify.MarkRead, rows...)
 				answers <- answer{n, err}
 			}()
 		}
@@ -147,6 +148,6 @@ func TestTwoDevicesMarkAtOnce(t *testing.T) {
 		if diff := cmp.Diff(5, changed); diff != "" {
 			t.Error(diff)
 		}
-		h.same("count", InboxCount{}, h.count())
+		h.same("count", notify.InboxCount{}, h.count())
 	})
 }

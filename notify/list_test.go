@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -19,7 +20,7 @@ func TestAnInboxIsListedNewestFirstPageByPage(t *testing.T) {
 		}
 		h.drain()
 		var got []string
-		for p := (Page{Limit: 2}); ; {
+		for p := (notify.Page{Limit: 2}); ; {
 			rows, err := h.Inbox(t.Context(), "tenant", "user:sam", p)
 			if err != nil {
 				t.Fatal(err)
@@ -48,7 +49,7 @@ func TestATraceFollowsAJob(t *testing.T) {
 		if got.Job.SourceKey != "visit:7" || len(got.Schedules) != 1 || len(got.UserMessages) != 1 || len(got.OutgoingMessages) != 1 || got.OutgoingMessages[0].PartitionKey != job.RowKey {
 			t.Errorf("trace is %+v", got)
 		}
-		none, err := h.Trace(t.Context(), "tenant", Coordinates{"no", "job"})
+		none, err := h.Trace(t.Context(), "tenant", notify.Coordinates{"no", "job"})
 		if err != nil || none.Job != nil {
 			t.Errorf("%+v, %v", none, err)
 		}
@@ -62,10 +63,10 @@ func TestI28_AListingShowsOneScopeOnly(t *testing.T) {
 		h.dispatch(job)
 		h.drain()
 		ctx := t.Context()
-		for _, scope := range []Scope{"", "tenan", "another"} {
-			inbox, err1 := h.Inbox(ctx, scope, "user:sam", Page{})
-			messages, err2 := h.Messages(ctx, scope, job.RowKey, Page{})
-			every, err3 := h.AllMessages(ctx, scope, Page{})
+		for _, scope := range []notify.Scope{"", "tenan", "another"} {
+			inbox, err1 := h.Inbox(ctx, scope, "user:sam", notify.Page{})
+			messages, err2 := h.Messages(ctx, scope, job.RowKey, notify.Page{})
+			every, err3 := h.AllMessages(ctx, scope, notify.Page{})
 			trace, err4 := h.Trace(ctx, scope, job.Coordinates())
 			if err := errors.Join(err1, err2, err3, err4); err != nil {
 				t.Fatal(err)
@@ -74,12 +75,12 @@ func TestI28_AListingShowsOneScopeOnly(t *testing.T) {
 				t.Errorf("scope %q sees %d rows of another", scope, n)
 			}
 		}
-		_, err1 := h.AllMessages(ctx, storage.AnyScope, Page{})
+		_, err1 := h.AllMessages(ctx, storage.AnyScope, notify.Page{})
 		_, err2 := h.Trace(ctx, storage.AnyScope, job.Coordinates())
 		if err1 == nil || err2 == nil {
 			t.Error("a listing across scopes was allowed")
 		}
-		if all, err := h.AllMessages(ctx, "tenant", Page{}); err != nil || len(all) != 1 {
+		if all, err := h.AllMessages(ctx, "tenant", notify.Page{}); err != nil || len(all) != 1 {
 			t.Errorf("%v, %v", all, err)
 		}
 	})

@@ -1,29 +1,33 @@
-package notify
+package notify_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/belfry-go/belfry/notify"
+)
 
 // The process that sends has only the channel; another one has made the messages.
 func TestAMandatoryMessageIsMandatoryWhoeverSendsIt(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		made := New(h.store, &Options{Logger: quiet})
-		made.Register(Type{Name: "reset", Mandatory: true, Renderer: visitTemplate})
+		made := notify.New(h.store, &notify.Options{Logger: quiet})
+		made.Register(notify.Type{Name: "reset", Mandatory: true, Renderer: visitTemplate})
 		h.Notifier = made
 		job := visit("7", person("sam"))
 		job.Type = "reset"
 		h.dispatch(job)
-		h.ensure(letter("ensured", "sam", func(m *OutgoingMessage) { m.NotificationType = "reset" }))
+		h.ensure(letter("ensured", "sam", func(m *notify.OutgoingMessage) { m.NotificationType = "reset" }))
 		h.drain()
-		h.prefers(Preference{Scope: "tenant", RecipientRef: "sam", OptedOut: true})
-		if err := h.Suppress(t.Context(), "tenant", Complaint, support, Destination{"email", "sam@example.com"}); err != nil {
+		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "sam", OptedOut: true})
+		if err := h.Suppress(t.Context(), "tenant", notify.Complaint, support, notify.Destination{"email", "sam@example.com"}); err != nil {
 			t.Fatal(err)
 		}
-		h.Notifier = New(h.store, &Options{Logger: quiet, Unsubscribe: unsubscribe}, h.provider)
-		h.ensure(letter("unknown here", "sam", func(m *OutgoingMessage) { m.NotificationType = "reset" }))
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Unsubscribe: unsubscribe}, h.provider)
+		h.ensure(letter("unknown here", "sam", func(m *notify.OutgoingMessage) { m.NotificationType = "reset" }))
 		h.drain()
 		sent := h.sent()
 		if len(sent) != 2 || sent[0].UnsubscribeURL+sent[1].UnsubscribeURL != "" {
 			t.Errorf("sent %+v", sent)
 		}
-		h.same("not known to be mandatory", ReasonSuppressed, h.row("unknown here").ReasonCode)
+		h.same("not known to be mandatory", notify.ReasonSuppressed, h.row("unknown here").ReasonCode)
 	})
 }

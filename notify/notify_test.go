@@ -1,10 +1,11 @@
-package notify
+package notify_test
 
 import (
 	"errors"
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -34,7 +35,7 @@ func TestOneCallBelongsToTheHostsTransaction(t *testing.T) {
 			}
 			return errLost
 		})
-		if !errors.Is(err, errLost) || len(all(h, jobs))+len(all(h, schedules)) != 0 {
+		if !errors.Is(err, errLost) || len(all(h, notify.Jobs))+len(all(h, notify.Schedules)) != 0 {
 			t.Error(err)
 		}
 	})
@@ -49,21 +50,21 @@ func TestI3_AConflictAsksForNoSecondMessage(t *testing.T) {
 		})
 		other := visit("7", person("kim"))
 		other.BusinessUnit = "south"
-		var conflict *ConflictError
+		var conflict *notify.ConflictError
 		got, err := h.Notify(t.Context(), other, time.Time{})
 		if !errors.As(err, &conflict) || conflict.Field != "BusinessUnit" || got.Outcome != storage.Conflict {
 			t.Fatal(got, err)
 		}
 		h.drain()
-		h.same("schedules, messages, conflicts", [3]int{0, 0, 1}, [3]int{len(all(h, schedules)), len(all(h, outgoingMessages)), len(all(h, conflicts))})
+		h.same("schedules, messages, conflicts", [3]int{0, 0, 1}, [3]int{len(all(h, notify.Schedules)), len(all(h, notify.Messages)), len(all(h, notify.Conflicts))})
 		if _, err := h.Notify(t.Context(), visit("7", person("sam")), time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
-		h.status(StatusSentToProvider)
+		h.status(notify.StatusSentToProvider)
 		bad := visit("8")
 		bad.Type = ""
-		if _, err := h.Notify(t.Context(), bad, time.Time{}); !errors.Is(err, errNoType) {
+		if _, err := h.Notify(t.Context(), bad, time.Time{}); !errors.Is(err, notify.ErrNoType) {
 			t.Error(err)
 		}
 	})

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
-func (h *host) pause(e Extent) {
+func (h *host) pause(e notify.Extent) {
 	h.t.Helper()
 	if err := h.Pause(h.t.Context(), e, time.Time{}, support); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *host) resume(e Extent) {
+func (h *host) resume(e notify.Extent) {
 	h.t.Helper()
 	if err := h.Resume(h.t.Context(), e, support); err != nil {
 		h.t.Fatal(err)
@@ -28,11 +29,11 @@ func (h *host) resume(e Extent) {
 // crowd makes a message of two types, by two channels, in two scopes each.
 func (h *host) crowd() {
 	h.t.Helper()
-	for _, scope := range []Scope{"north", "south"} {
+	for _, scope := range []notify.Scope{"north", "south"} {
 		for _, kind := range []string{"visit", "offer"} {
 			for _, channel := range []string{channelKey, "sms:test"} {
-				text := string(scope) + " " + kind + " " + Method(channel)
-				h.ensure(letter(text, "sam", func(m *OutgoingMessage) {
+				text := string(scope) + " " + kind + " " + notify.Method(channel)
+				h.ensure(letter(text, "sam", func(m *notify.OutgoingMessage) {
 					m.Scope, m.NotificationType, m.Type = scope, kind, channel
 					if channel != channelKey {
 						m.Address = "+4915112345678"
@@ -44,39 +45,39 @@ func (h *host) crowd() {
 }
 
 // sms is a second channel of the same provider.
-func (h *host) sms() Channel { return ChannelFunc("sms:test", h.provider.Send) }
+func (h *host) sms() notify.Channel { return notify.ChannelFunc("sms:test", h.provider.Send) }
 
 func TestAPauseKeepsBackWhatItCoversAndNothingElse(t *testing.T) {
 	for name, c := range map[string]struct {
-		of   []Extent
+		of   []notify.Extent
 		kept func(text string) bool
 	}{
-		"a type in a scope":    {[]Extent{{Scope: "north", Type: "offer"}}, func(s string) bool { return strings.HasPrefix(s, "north offer") }},
-		"a type everywhere":    {[]Extent{{Everywhere: true, Type: "offer"}}, func(s string) bool { return strings.Contains(s, "offer") }},
-		"a channel in a scope": {[]Extent{{Scope: "north", Channel: "sms:test"}}, func(s string) bool { return strings.HasPrefix(s, "north") && strings.HasSuffix(s, "sms") }},
-		"a channel everywhere": {[]Extent{{Everywhere: true, Channel: "sms:test"}}, func(s string) bool { return strings.HasSuffix(s, "sms") }},
-		"a scope":              {[]Extent{{Scope: "south"}}, func(s string) bool { return strings.HasPrefix(s, "south") }},
-		"all of it":            {[]Extent{{Everywhere: true}}, func(string) bool { return true }},
-		"two of them": {[]Extent{{Scope: "south", Type: "visit"}, {Everywhere: true, Channel: channelKey}}, func(s string) bool {
+		"a type in a scope":    {[]notify.Extent{{Scope: "north", Type: "offer"}}, func(s string) bool { return strings.HasPrefix(s, "north offer") }},
+		"a type everywhere":    {[]notify.Extent{{Everywhere: true, Type: "offer"}}, func(s string) bool { return strings.Contains(s, "offer") }},
+		"a channel in a scope": {[]notify.Extent{{Scope: "north", Channel: "sms:test"}}, func(s string) bool { return strings.HasPrefix(s, "north") && strings.HasSuffix(s, "sms") }},
+		"a channel everywhere": {[]notify.Extent{{Everywhere: true, Channel: "sms:test"}}, func(s string) bool { return strings.HasSuffix(s, "sms") }},
+		"a scope":              {[]notify.Extent{{Scope: "south"}}, func(s string) bool { return strings.HasPrefix(s, "south") }},
+		"all of it":            {[]notify.Extent{{Everywhere: true}}, func(string) bool { return true }},
+		"two of them": {[]notify.Extent{{Scope: "south", Type: "visit"}, {Everywhere: true, Channel: channelKey}}, func(s string) bool {
 			return strings.HasPrefix(s, "south visit") || strings.HasSuffix(s, "email")
 		}},
-		"another's": {[]Extent{{}, {Type: "visit"}, {Scope: "west", Channel: channelKey}, {Everywhere: true, Type: "course"}}, func(string) bool { return false }},
+		"another's": {[]notify.Extent{{}, {Type: "visit"}, {Scope: "west", Channel: channelKey}, {Everywhere: true, Type: "course"}}, func(string) bool { return false }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
-				h.Notifier = New(h.store, &Options{Logger: quiet}, h.provider, h.sms())
+				h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, h.provider, h.sms())
 				h.crowd()
 				for _, e := range c.of {
 					h.pause(e)
 				}
 				h.drain()
 				kept := 0
-				for _, m := range all(h, outgoingMessages) {
-					want := StatusSentToProvider
+				for _, m := range all(h, notify.Messages) {
+					want := notify.StatusSentToProvider
 					if c.kept(m.Content.Text) {
-						kept, want = kept+1, StatusCreated
+						kept, want = kept+1, notify.StatusCreated
 					}
-					if m.Status != want || want == StatusCreated && m.Version != 1 {
+					if m.Status != want || want == notify.StatusCreated && m.Version != 1 {
 						t.Errorf("%s is %s, version %d", m.Content.Text, m.Status, m.Version)
 					}
 				}
@@ -115,15 +116,15 @@ func TestAPauseIsEffectiveWithinOnePollOfEveryProcess(t *testing.T) {
 			}
 		}
 		polls(1)
-		h.pause(Extent{Scope: "tenant", Type: "visit"})
+		h.pause(notify.Extent{Scope: "tenant", Type: "visit"})
 		polls(0)
 		polls(0)
-		h.resume(Extent{Scope: "tenant", Type: "visit"})
+		h.resume(notify.Extent{Scope: "tenant", Type: "visit"})
 		if rep, err := runners[1].Poll(t.Context(), 100); err != nil || rep.Settled != 4 {
 			t.Errorf("what waited: %+v, %v", rep, err)
 		}
 		polls(1)
-		if err := h.Pause(t.Context(), Extent{Everywhere: true}, h.clk.Now().Add(time.Hour), support); err != nil {
+		if err := h.Pause(t.Context(), notify.Extent{Everywhere: true}, h.clk.Now().Add(time.Hour), support); err != nil {
 			t.Fatal(err)
 		}
 		polls(0)
@@ -136,19 +137,23 @@ func TestAPauseIsEffectiveWithinOnePollOfEveryProcess(t *testing.T) {
 
 // What was claimed before the pause, and not called yet, is given back by the gate.
 func TestAPauseStopsWhatIsClaimedAndNotCalled(t *testing.T) {
-	gated(t, func(store storage.Store) *Options {
-		return &Options{Gates: Gates(store, nil)}
-	}, func(t *testing.T, mine *host) {
-		mine.gates = append([]Gate{GateFunc(func(context.Context, Attempt) (Verdict, error) {
-			return Proceed(), mine.Pause(t.Context(), Extent{Scope: "tenant", Channel: channelKey}, time.Time{}, support)
-		})}, mine.gates...)
+	gated(t, func(store storage.Store) *notify.Options {
+		return &notify.Options{Gates: notify.Gates(store, nil)}
+	}, func(t *testing.T, other *host) {
+		pauses := true
+		mine := newGated(t, other.store, other.clk, &notify.Options{Gates: append([]notify.Gate{notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) {
+			if !pauses {
+				return notify.Proceed(), nil
+			}
+			return notify.Proceed(), other.Pause(t.Context(), notify.Extent{Scope: "tenant", Channel: channelKey}, time.Time{}, support)
+		})}, notify.Gates(other.store, nil)...)})
 		mine.ensure(letter("a", "sam"))
 		mine.drain()
-		if m := mine.row("a"); m.ReasonCode != ReasonPaused || m.Status != StatusRetryReady || len(mine.sent()) != 0 {
+		if m := mine.row("a"); m.ReasonCode != notify.ReasonPaused || m.Status != notify.StatusRetryReady || len(mine.sent()) != 0 {
 			t.Errorf("message is %+v", m)
 		}
-		mine.gates = mine.gates[1:]
-		mine.resume(Extent{Scope: "tenant", Channel: channelKey})
+		pauses = false
+		mine.resume(notify.Extent{Scope: "tenant", Channel: channelKey})
 		mine.drain()
 		mine.same("sent", map[string]int{"a": 1}, mine.texts())
 	})
@@ -159,19 +164,19 @@ func TestAPauseStopsWhatIsClaimedAndNotCalled(t *testing.T) {
 func TestAMessageThatWasPausedForLongIsRevalidated(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		asked := 0
-		h.Register(Type{Name: "asked", Renderer: visitTemplate, Revalidator: RevalidatorFunc(func(context.Context, Job) (Verdict, error) {
+		h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (notify.Verdict, error) {
 			asked++
-			return Skip("Cancelled"), nil
+			return notify.Skip("Cancelled"), nil
 		})})
 		job := visit("7", person("sam"))
 		job.Type = "asked"
-		h.pause(Extent{Scope: "tenant", Type: "asked"})
+		h.pause(notify.Extent{Scope: "tenant", Type: "asked"})
 		h.dispatch(job)
 		h.drain()
-		h.clk.Add(lateAfter + time.Second)
-		h.resume(Extent{Scope: "tenant", Type: "asked"})
+		h.clk.Add(15*time.Minute + time.Second)
+		h.resume(notify.Extent{Scope: "tenant", Type: "asked"})
 		h.drain()
-		if m := h.status(StatusSkipped); m.ReasonCode != "Cancelled" || asked != 1 {
+		if m := h.status(notify.StatusSkipped); m.ReasonCode != "Cancelled" || asked != 1 {
 			t.Errorf("message is %+v", m)
 		}
 	})
@@ -180,38 +185,38 @@ func TestAMessageThatWasPausedForLongIsRevalidated(t *testing.T) {
 func TestPausesAreListedAuditedAndRefused(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		until := h.clk.Now().Add(time.Hour)
-		if err := h.Pause(t.Context(), Extent{Scope: "tenant", Channel: channelKey}, until, support); err != nil {
+		if err := h.Pause(t.Context(), notify.Extent{Scope: "tenant", Channel: channelKey}, until, support); err != nil {
 			t.Fatal(err)
 		}
-		h.pause(Extent{Everywhere: true, Type: "offer"})
-		h.pause(Extent{Scope: "another"})
+		h.pause(notify.Extent{Everywhere: true, Type: "offer"})
+		h.pause(notify.Extent{Scope: "another"})
 		got, err := h.Pauses(t.Context(), "tenant")
 		if err != nil {
 			t.Fatal(err)
 		}
 		now := storage.Now(h.store)
-		h.same("pauses", []Pause{
-			{Extent: Extent{Everywhere: true, Type: "offer"}, By: support, Since: now},
-			{Extent: Extent{Scope: "tenant", Channel: channelKey}, By: support, Since: now, Until: until},
+		h.same("pauses", []notify.Pause{
+			{Extent: notify.Extent{Everywhere: true, Type: "offer"}, By: support, Since: now},
+			{Extent: notify.Extent{Scope: "tenant", Channel: channelKey}, By: support, Since: now, Until: until},
 		}, got)
-		h.resume(Extent{Scope: "tenant", Channel: channelKey})
+		h.resume(notify.Extent{Scope: "tenant", Channel: channelKey})
 		h.same("audit", []string{"Pause by kim: Resumed to Paused", "Resume by kim: Paused to Resumed"}, h.actions("notification_pause", "channel:"+channelKey))
 		ctx, zero := t.Context(), time.Time{}
 		for want, err := range map[string]error{
-			"a Scope, and Everywhere":  h.Pause(ctx, Extent{Scope: "a", Everywhere: true}, zero, support),
-			"a Type, and a Channel":    h.Pause(ctx, Extent{Type: "a", Channel: "b"}, zero, support),
-			"scope of one tenant":      h.Pause(ctx, Extent{Scope: storage.AnyScope}, zero, support),
-			"has passed":               h.Pause(ctx, Extent{}, now, support),
-			"control character":        h.Pause(ctx, Extent{Type: "a\x1f"}, zero, support),
-			"no reason":                h.Pause(ctx, Extent{}, zero, By{Actor: "kim"}),
-			"it is not paused":         h.Resume(ctx, Extent{Scope: "tenant", Channel: channelKey}, support),
-			"kim has paused it alread": h.Pause(ctx, Extent{Scope: "another"}, zero, support),
+			"a Scope, and Everywhere":  h.Pause(ctx, notify.Extent{Scope: "a", Everywhere: true}, zero, support),
+			"a Type, and a Channel":    h.Pause(ctx, notify.Extent{Type: "a", Channel: "b"}, zero, support),
+			"scope of one tenant":      h.Pause(ctx, notify.Extent{Scope: storage.AnyScope}, zero, support),
+			"has passed":               h.Pause(ctx, notify.Extent{}, now, support),
+			"control character":        h.Pause(ctx, notify.Extent{Type: "a\x1f"}, zero, support),
+			"no reason":                h.Pause(ctx, notify.Extent{}, zero, notify.By{Actor: "kim"}),
+			"it is not paused":         h.Resume(ctx, notify.Extent{Scope: "tenant", Channel: channelKey}, support),
+			"kim has paused it alread": h.Pause(ctx, notify.Extent{Scope: "another"}, zero, support),
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}
 		}
-		if _, err := h.Pauses(ctx, storage.AnyScope); !errors.Is(err, errAnyScope) {
+		if _, err := h.Pauses(ctx, storage.AnyScope); !errors.Is(err, notify.ErrAnyScope) {
 			t.Errorf("pauses of all tenants: %v", err)
 		}
 	})

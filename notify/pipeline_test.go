@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -14,7 +15,7 @@ func TestADirectReminderArrivesOnceAtEachRecipient(t *testing.T) {
 		h.dispatch(visit("7", person("sam"), person("kim")))
 		h.drain()
 		h.drain()
-		to := map[string]Message{}
+		to := map[string]notify.Message{}
 		for _, m := range h.sent() {
 			to[m.To] = m
 		}
@@ -26,12 +27,12 @@ func TestADirectReminderArrivesOnceAtEachRecipient(t *testing.T) {
 			t.Errorf("message ids are %q and %q", m.ID, to["kim@example.com"].ID)
 		}
 		m.ID = ""
-		h.same("message", Message{
+		h.same("message", notify.Message{
 			Channel: channelKey, To: "sam@example.com", Name: "sam", Subject: "7 on 2026-05-01", Text: "Dear sam",
 			Locale: "en", Attempt: 1, On: storetest.Start,
 		}, m)
-		for _, m := range all(h, outgoingMessages) {
-			if m.Status != StatusSentToProvider || m.ProviderMessageID != "accepted" || !m.SentOn.Equal(storetest.Start) || !m.DueOn.IsZero() {
+		for _, m := range all(h, notify.Messages) {
+			if m.Status != notify.StatusSentToProvider || m.ProviderMessageID != "accepted" || !m.SentOn.Equal(storetest.Start) || !m.DueOn.IsZero() {
 				t.Errorf("message is %+v", m)
 			}
 		}
@@ -45,9 +46,9 @@ func TestDirectReminderRetryMakesOneNotificationJob(t *testing.T) {
 			h.dispatch(visit("7", person("sam")))
 			h.drain()
 		}
-		only(h, jobs)
-		only(h, schedules)
-		h.status(StatusSentToProvider)
+		only(h, notify.Jobs)
+		only(h, notify.Schedules)
+		h.status(notify.StatusSentToProvider)
 		if n := len(h.sent()); n != 1 {
 			t.Errorf("%d calls", n)
 		}
@@ -65,7 +66,7 @@ func TestGeneratorRetryMakesOneOutgoingMessagePerRecipientAndMethod(t *testing.T
 		h.run("notify.generator")
 		h.regenerate()
 		h.drain()
-		if n := len(all(h, outgoingMessages)); n != 2 {
+		if n := len(all(h, notify.Messages)); n != 2 {
 			t.Errorf("%d messages", n)
 		}
 		if n := len(h.sent()); n != 2 {
@@ -77,12 +78,12 @@ func TestGeneratorRetryMakesOneOutgoingMessagePerRecipientAndMethod(t *testing.T
 // generateAndDie handles the ready jobs and commits nothing.
 func (h *host) generateAndDie() {
 	h.t.Helper()
-	var items []work.Item[Job]
-	for _, j := range all(h, jobs) {
-		j.Status = StatusGenerating
-		items = append(items, work.Item[Job]{Row: j, Ctx: h.t.Context(), Lease: lease})
+	var items []work.Item[notify.Job]
+	for _, j := range all(h, notify.Jobs) {
+		j.Status = notify.StatusGenerating
+		items = append(items, work.Item[notify.Job]{Row: j, Ctx: h.t.Context(), Lease: lease})
 	}
-	if err := h.generateAll(h.t.Context(), items, landed); err != nil {
+	if err := h.GenerateAll(h.t.Context(), items...); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -90,8 +91,8 @@ func (h *host) generateAndDie() {
 // regenerate makes the only job ready once more, as support would.
 func (h *host) regenerate() {
 	h.t.Helper()
-	edit(h, jobs, func(j *Job) {
-		j.Status, j.DueOn, j.EndedOn = StatusReady, storage.Now(h.store), time.Time{}
+	edit(h, notify.Jobs, func(j *notify.Job) {
+		j.Status, j.DueOn, j.EndedOn = notify.StatusReady, storage.Now(h.store), time.Time{}
 	})
 	if n := h.run("notify.generator"); n != 1 {
 		h.t.Fatalf("generated %d jobs", n)
@@ -103,8 +104,8 @@ func TestDuplicateDistributorMessageDoesNotCallTheProviderASecondTime(t *testing
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", person("sam")))
 		h.drain()
-		for _, status := range []string{StatusSending, StatusSentToProvider, StatusDelivered, StatusOpened, StatusFailedFinal} {
-			edit(h, outgoingMessages, func(m *OutgoingMessage) { m.Status, m.DueOn = status, storage.Now(h.store) })
+		for _, status := range []string{notify.StatusSending, notify.StatusSentToProvider, notify.StatusDelivered, notify.StatusOpened, notify.StatusFailedFinal} {
+			edit(h, notify.Messages, func(m *notify.OutgoingMessage) { m.Status, m.DueOn = status, storage.Now(h.store) })
 			if n := h.run("notify.distributor"); n != 0 {
 				t.Errorf("a message in %s was claimed", status)
 			}
@@ -115,19 +116,21 @@ func TestDuplicateDistributorMessageDoesNotCallTheProviderASecondTime(t *testing
 	})
 }
 
-func inbox(name string) Recipient { return Recipient{Ref: name, Inbox: "user:" + name, Name: name} }
+func inbox(name string) notify.Recipient {
+	return notify.Recipient{Ref: name, Inbox: "user:" + name, Name: name}
+}
 
 // Communication - Codebase flow, "Important tests".
 func TestUIOnlyReminderMakesAUserMessageAndNoOutgoingMessage(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", inbox("sam")))
 		h.drain()
-		got, err := h.Inbox(t.Context(), "tenant", "user:sam", Page{})
+		got, err := h.Inbox(t.Context(), "tenant", "user:sam", notify.Page{})
 		if err != nil || len(got) != 1 {
 			t.Fatal(got, err)
 		}
-		h.same("content", Content{Subject: "7 on 2026-05-01", Text: "Dear sam"}, got[0].Content)
-		if n := len(all(h, outgoingMessages)) + len(h.sent()); n != 0 {
+		h.same("content", notify.Content{Subject: "7 on 2026-05-01", Text: "Dear sam"}, got[0].Content)
+		if n := len(all(h, notify.Messages)) + len(h.sent()); n != 0 {
 			t.Errorf("%d outgoing messages and calls", n)
 		}
 	})
@@ -143,7 +146,7 @@ func TestUserMessageRetryWithStableSourceTicksMakesOneRow(t *testing.T) {
 		h.drain()
 		h.clk.Add(time.Hour)
 		h.regenerate()
-		m := only(h, userMessages)
+		m := only(h, notify.UserMessages)
 		if !m.SourceOn.Equal(storetest.Start) {
 			t.Errorf("source time is %v", m.SourceOn)
 		}
@@ -155,10 +158,10 @@ func TestUserMessageMissingForOneRecipientIsInserted(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", inbox("sam"), inbox("kim")))
 		h.drain()
-		before := all(h, userMessages)
-		h.inOne(func(tx storage.Tx) error { return userMessages.Delete(t.Context(), tx, before[0]) })
+		before := all(h, notify.UserMessages)
+		h.inOne(func(tx storage.Tx) error { return notify.UserMessages.Delete(t.Context(), tx, before[0]) })
 		h.regenerate()
-		if after := all(h, userMessages); len(after) != 2 {
+		if after := all(h, notify.UserMessages); len(after) != 2 {
 			t.Errorf("%d user messages", len(after))
 		}
 	})
@@ -178,21 +181,21 @@ func TestMissingSchedulerIsRecreatedThroughTheDispatchGuard(t *testing.T) {
 		h.dispatch(job)
 		h.dispatch(job)
 		h.drain()
-		only(h, schedules)
-		h.status(StatusSentToProvider)
+		only(h, notify.Schedules)
+		h.status(notify.StatusSentToProvider)
 	})
 }
 
 func TestAScheduleWhoseJobIsMissingWaitsAndIsThenHeld(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"))
-		plan := ScheduleFor(job, time.Time{})
+		plan := notify.ScheduleFor(job, time.Time{})
 		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, plan); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
-		s := only(h, schedules)
-		if s.Status != StatusReady || s.ReasonCode != ReasonArtifactMissing || s.RetryCount != 1 || s.DueOn.Sub(storetest.Start) < 5*time.Minute {
+		s := only(h, notify.Schedules)
+		if s.Status != notify.StatusReady || s.ReasonCode != notify.ReasonArtifactMissing || s.RetryCount != 1 || s.DueOn.Sub(storetest.Start) < 5*time.Minute {
 			t.Fatalf("schedule is %+v", s)
 		}
 		h.clk.Set(s.DueOn)
@@ -200,13 +203,13 @@ func TestAScheduleWhoseJobIsMissingWaitsAndIsThenHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.drain()
-		h.status(StatusSentToProvider)
+		h.status(notify.StatusSentToProvider)
 	})
 }
 
 func TestAScheduleThatNeverFindsItsJobEndsOnHold(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		plan := ScheduleFor(visit("7"), time.Time{})
+		plan := notify.ScheduleFor(visit("7"), time.Time{})
 		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, plan); err != nil {
 			t.Fatal(err)
 		}
@@ -214,9 +217,9 @@ func TestAScheduleThatNeverFindsItsJobEndsOnHold(t *testing.T) {
 			h.drain()
 			h.clk.Add(2 * time.Hour)
 		}
-		s := only(h, schedules)
-		h.same("hold", SupportHold{true, HoldRetries}, s.SupportHold)
-		if s.Status != StatusFailed || s.RetryCount != 4 || !s.DueOn.IsZero() || s.EndedOn.IsZero() {
+		s := only(h, notify.Schedules)
+		h.same("hold", notify.SupportHold{true, notify.HoldRetries}, s.SupportHold)
+		if s.Status != notify.StatusFailed || s.RetryCount != 4 || !s.DueOn.IsZero() || s.EndedOn.IsZero() {
 			t.Errorf("schedule is %+v", s)
 		}
 	})
@@ -225,21 +228,25 @@ func TestAScheduleThatNeverFindsItsJobEndsOnHold(t *testing.T) {
 // Its row stays as it is, version included: neither what the generator would do
 // with a job that was woken again, nor the table of states, hides a touch.
 func TestAScheduleOfAJobPastCreatedLeavesItAlone(t *testing.T) {
-	for name, past := range map[string]func(*Job){
-		"in back-off": func(j *Job) { j.Status, j.DueOn, j.RetryCount = StatusReady, storetest.Start.Add(time.Hour), 1 },
-		"generating":  func(j *Job) { j.Status = StatusGenerating },
-		"generated":   func(j *Job) { j.Status, j.EndedOn = StatusGenerated, storetest.Start },
-		"skipped":     func(j *Job) { j.Status, j.EndedOn = StatusSkipped, storetest.Start },
-		"on hold":     func(j *Job) { j.Status, j.SupportHold = StatusFailed, SupportHold{true, HoldRetries} },
+	for name, past := range map[string]func(*notify.Job){
+		"in back-off": func(j *notify.Job) {
+			j.Status, j.DueOn, j.RetryCount = notify.StatusReady, storetest.Start.Add(time.Hour), 1
+		},
+		"generating": func(j *notify.Job) { j.Status = notify.StatusGenerating },
+		"generated":  func(j *notify.Job) { j.Status, j.EndedOn = notify.StatusGenerated, storetest.Start },
+		"skipped":    func(j *notify.Job) { j.Status, j.EndedOn = notify.StatusSkipped, storetest.Start },
+		"on hold": func(j *notify.Job) {
+			j.Status, j.SupportHold = notify.StatusFailed, notify.SupportHold{true, notify.HoldRetries}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
 				h.dispatch(visit("7", person("sam")))
-				edit(h, jobs, past)
-				before := only(h, jobs)
+				edit(h, notify.Jobs, past)
+				before := only(h, notify.Jobs)
 				h.run("notify.scheduler")
-				h.same("job", before, only(h, jobs))
-				if s := only(h, schedules); s.Status != StatusDispatched {
+				h.same("job", before, only(h, notify.Jobs))
+				if s := only(h, notify.Schedules); s.Status != notify.StatusDispatched {
 					t.Errorf("schedule is %s", s.Status)
 				}
 			})
@@ -253,14 +260,14 @@ func TestASecondScheduleOfAJobThatWasSentSendsNothing(t *testing.T) {
 		job := visit("7", person("sam"))
 		h.dispatch(job)
 		h.drain()
-		before := only(h, jobs)
-		second := ScheduleFor(job, time.Time{})
+		before := only(h, notify.Jobs)
+		second := notify.ScheduleFor(job, time.Time{})
 		second.EventType = "visit-again"
 		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, second); err != nil {
 			t.Fatal(err)
 		}
 		h.run("notify.scheduler")
-		h.same("job", before, only(h, jobs))
+		h.same("job", before, only(h, notify.Jobs))
 		h.drain()
 		if n := len(h.sent()); n != 1 {
 			t.Errorf("%d calls", n)
@@ -274,7 +281,7 @@ func TestNothingHappensBeforeTheScheduleIsDue(t *testing.T) {
 		if _, err := h.EnsureNotificationJob(t.Context(), nil, job); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, ScheduleFor(job, storetest.Start.Add(time.Hour))); err != nil {
+		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, notify.ScheduleFor(job, storetest.Start.Add(time.Hour))); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
@@ -283,7 +290,7 @@ func TestNothingHappensBeforeTheScheduleIsDue(t *testing.T) {
 		}
 		h.clk.Add(time.Hour)
 		h.drain()
-		h.status(StatusSentToProvider)
+		h.status(notify.StatusSentToProvider)
 	})
 }
 
@@ -293,13 +300,13 @@ func TestATypeThatIsNotRegisteredHereIsLeftToOthers(t *testing.T) {
 		job.Type = "invoice"
 		h.dispatch(job)
 		h.drain()
-		if s := only(h, schedules); s.Status != StatusReady || s.RetryCount != 0 {
+		if s := only(h, notify.Schedules); s.Status != notify.StatusReady || s.RetryCount != 0 {
 			t.Fatalf("schedule is %+v", s)
 		}
 		other := newHost(t, h.store, h.clk, h.provider, h.provider)
-		other.Register(Type{Name: "invoice", Renderer: visitTemplate})
+		other.Register(notify.Type{Name: "invoice", Renderer: visitTemplate})
 		other.drain()
-		h.status(StatusSentToProvider)
+		h.status(notify.StatusSentToProvider)
 	})
 }
 
@@ -309,22 +316,22 @@ func TestAChannelThatIsNotHereIsLeftToOthers(t *testing.T) {
 		maker := h.rival() // no channels at all
 		maker.dispatch(visit("7", person("sam")))
 		maker.drain()
-		h.status(StatusCreated)
+		h.status(notify.StatusCreated)
 		sender.drain()
-		h.status(StatusSentToProvider)
+		h.status(notify.StatusSentToProvider)
 	})
 }
 
 func TestUrgentTypesGoToTheUrgentLane(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.Register(Type{Name: "reset", Urgent: true, Renderer: visitTemplate})
+		h.Register(notify.Type{Name: "reset", Urgent: true, Renderer: visitTemplate})
 		job := visit("7", person("sam"), inbox("sam"))
 		job.Type = "reset"
 		h.dispatch(job)
 		h.drain()
 		for what, lane := range map[string]int16{
-			"job": only(h, jobs).Lane, "schedule": only(h, schedules).Lane,
-			"outgoing message": only(h, outgoingMessages).Lane, "user message": only(h, userMessages).Lane,
+			"job": only(h, notify.Jobs).Lane, "schedule": only(h, notify.Schedules).Lane,
+			"outgoing message": only(h, notify.Messages).Lane, "user message": only(h, notify.UserMessages).Lane,
 		} {
 			if lane != storage.LaneUrgent {
 				t.Errorf("%s is in lane %d", what, lane)
@@ -339,8 +346,8 @@ func TestTenantsWithEqualKeysNeverMeet(t *testing.T) {
 		other.Scope, other.EventData = "another", []byte(`{"Source":"other car","On":"2026-06-01"}`)
 		h.dispatch(visit("7", person("sam")), other)
 		h.drain()
-		for scope, want := range map[Scope]string{"tenant": "7 on 2026-05-01", "another": "other car on 2026-06-01"} {
-			got, err := h.Messages(t.Context(), scope, other.RowKey, Page{})
+		for scope, want := range map[notify.Scope]string{"tenant": "7 on 2026-05-01", "another": "other car on 2026-06-01"} {
+			got, err := h.Messages(t.Context(), scope, other.RowKey, notify.Page{})
 			if err != nil || len(got) != 1 || got[0].Content.Subject != want {
 				t.Errorf("tenant %q has %v, %v", scope, got, err)
 			}

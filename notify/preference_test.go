@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
-func (h *host) prefers(p ...Preference) {
+func (h *host) prefers(p ...notify.Preference) {
 	h.t.Helper()
 	if err := h.SetPreferences(h.t.Context(), p...); err != nil {
 		h.t.Fatal(err)
@@ -18,7 +19,7 @@ func (h *host) prefers(p ...Preference) {
 }
 
 // answersOf asks one gate about attempts and gives the reasons, empty for Proceed.
-func (h *host) answersOf(g Gate, a ...Attempt) []string {
+func (h *host) answersOf(g notify.Gate, a ...notify.Attempt) []string {
 	h.t.Helper()
 	verdicts, err := g.Ask(h.t.Context(), a)
 	if err != nil {
@@ -26,7 +27,7 @@ func (h *host) answersOf(g Gate, a ...Attempt) []string {
 	}
 	out := make([]string, len(verdicts))
 	for i, v := range verdicts {
-		if v.Action != ActionProceed {
+		if v.Action != notify.ActionProceed {
 			out[i] = string(v.Action) + " " + v.Reason
 		}
 	}
@@ -34,27 +35,27 @@ func (h *host) answersOf(g Gate, a ...Attempt) []string {
 }
 
 func TestTheMostParticularPreferenceDecides(t *testing.T) {
-	const stopped = "Skip " + ReasonOptedOut
-	gated(t, with(GateOptions{}), func(t *testing.T, h *host) {
+	const stopped = "Skip " + notify.ReasonOptedOut
+	gated(t, with(notify.GateOptions{}), func(t *testing.T, h *host) {
 		out, in := true, false
 		h.prefers(
-			Preference{Scope: "tenant", RecipientRef: "everything", OptedOut: out},
-			Preference{Scope: "tenant", RecipientRef: "method", Method: "email", OptedOut: out},
-			Preference{Scope: "tenant", RecipientRef: "type", Type: "visit", OptedOut: out},
-			Preference{Scope: "tenant", RecipientRef: "both", Type: "visit", Method: "email", OptedOut: out},
-			Preference{Scope: "tenant", RecipientRef: "but", OptedOut: out},
-			Preference{Scope: "tenant", RecipientRef: "but", Type: "visit", OptedOut: in},
-			Preference{Scope: "another", RecipientRef: "sam", OptedOut: out},
-			Preference{Scope: "tenant", RecipientRef: "back", OptedOut: out},
+			notify.Preference{Scope: "tenant", RecipientRef: "everything", OptedOut: out},
+			notify.Preference{Scope: "tenant", RecipientRef: "method", Method: "email", OptedOut: out},
+			notify.Preference{Scope: "tenant", RecipientRef: "type", Type: "visit", OptedOut: out},
+			notify.Preference{Scope: "tenant", RecipientRef: "both", Type: "visit", Method: "email", OptedOut: out},
+			notify.Preference{Scope: "tenant", RecipientRef: "but", OptedOut: out},
+			notify.Preference{Scope: "tenant", RecipientRef: "but", Type: "visit", OptedOut: in},
+			notify.Preference{Scope: "another", RecipientRef: "sam", OptedOut: out},
+			notify.Preference{Scope: "tenant", RecipientRef: "back", OptedOut: out},
 		)
-		h.prefers(Preference{Scope: "tenant", RecipientRef: "back", OptedOut: in})
+		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "back", OptedOut: in})
 		now := h.clk.Now()
-		about := func(recipient, kind, method string, mandatory bool) Attempt {
+		about := func(recipient, kind, method string, mandatory bool) notify.Attempt {
 			a := attemptOf("id", recipient, now)
 			a.NotificationType, a.Method, a.Mandatory = kind, method, mandatory
 			return a
 		}
-		g := preferenceGate{h.Notifier}
+		g := h.PreferenceGate()
 		h.same("visits by mail", []string{stopped, stopped, stopped, stopped, "", "", ""}, h.answersOf(g,
 			about("everything", "visit", "email", false), about("method", "visit", "email", false), about("type", "visit", "email", false),
 			about("both", "visit", "email", false), about("but", "visit", "email", false), about("sam", "visit", "email", false), about("back", "visit", "email", false)))
@@ -70,32 +71,32 @@ func TestTheMostParticularPreferenceDecides(t *testing.T) {
 
 // A strange message does not stop those beside it.
 func TestStrangeNamesHaveKeysToo(t *testing.T) {
-	gated(t, with(GateOptions{}), func(t *testing.T, h *host) {
+	gated(t, with(notify.GateOptions{}), func(t *testing.T, h *host) {
 		long := strings.Repeat("x", 3000)
-		h.prefers(Preference{Scope: "tenant", RecipientRef: long, Type: "a\x1fb", OptedOut: true})
+		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: long, Type: "a\x1fb", OptedOut: true})
 		a, b := attemptOf("id", long, h.clk.Now()), attemptOf("id", "sam", h.clk.Now())
 		a.NotificationType = "a\x1fb"
-		h.same("answers", []string{"Skip " + ReasonOptedOut, ""}, h.answersOf(preferenceGate{h.Notifier}, a, b))
+		h.same("answers", []string{"Skip " + notify.ReasonOptedOut, ""}, h.answersOf(h.PreferenceGate(), a, b))
 	})
 }
 
 func TestAPreferenceNeedsARecipient(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
-		err := h.SetPreferences(t.Context(), Preference{RecipientRef: "sam"}, Preference{OptedOut: true})
+		err := h.SetPreferences(t.Context(), notify.Preference{RecipientRef: "sam"}, notify.Preference{OptedOut: true})
 		if err == nil || !strings.Contains(err.Error(), "argument 2: RecipientRef is empty") {
 			t.Error(err)
 		}
-		if n := len(all(h, preferences)); n != 0 {
+		if n := len(all(h, notify.Preferences)); n != 0 {
 			t.Errorf("%d rows", n)
 		}
 	})
 }
 
-var unsubscribe = &UnsubscribeOptions{URL: "https://example.com/u/", Key: []byte("0123456789abcdef0123456789abcdef")}
+var unsubscribe = &notify.UnsubscribeOptions{URL: "https://example.com/u/", Key: []byte("0123456789abcdef0123456789abcdef")}
 
 // unsubscribing has the gates, and links in its messages.
-func unsubscribing(store storage.Store) *Options {
-	return &Options{Gates: Gates(store, nil), Unsubscribe: unsubscribe}
+func unsubscribing(store storage.Store) *notify.Options {
+	return &notify.Options{Gates: notify.Gates(store, nil), Unsubscribe: unsubscribe}
 }
 
 // tokens are those of the links that were sent, by the text of the message.
@@ -109,12 +110,12 @@ func (h *host) tokens() map[string]string {
 
 func TestALinkUnsubscribesFromItsTypeOrFromEverythingThatIsNotMandatory(t *testing.T) {
 	gated(t, unsubscribing, func(t *testing.T, h *host) {
-		h.Register(Type{Name: "offer"})
-		h.Register(Type{Name: "reset", Mandatory: true})
-		of := func(kind string) func(*OutgoingMessage) {
-			return func(m *OutgoingMessage) { m.NotificationType = kind }
+		h.Register(notify.Type{Name: "offer"})
+		h.Register(notify.Type{Name: "reset", Mandatory: true})
+		of := func(kind string) func(*notify.OutgoingMessage) {
+			return func(m *notify.OutgoingMessage) { m.NotificationType = kind }
 		}
-		h.ensure(letter("visit 1", "sam"), letter("reset 1", "sam", of("reset")), letter("nobody", "", func(m *OutgoingMessage) { m.Address = "eve@example.com" }))
+		h.ensure(letter("visit 1", "sam"), letter("reset 1", "sam", of("reset")), letter("nobody", "", func(m *notify.OutgoingMessage) { m.Address = "eve@example.com" }))
 		h.drain()
 		token := h.tokens()
 		if len(token["visit 1"]) < 60 || token["reset 1"] != "" || strings.Contains(token["visit 1"], "sam") {
@@ -126,15 +127,15 @@ func TestALinkUnsubscribesFromItsTypeOrFromEverythingThatIsNotMandatory(t *testi
 				t.Fatal(err)
 			}
 		}
-		h.ensure(letter("visit 2", "sam"), letter("offer 2", "sam", of("offer")), letter("nobody 2", "", func(m *OutgoingMessage) { m.Address = "eve@example.com" }))
+		h.ensure(letter("visit 2", "sam"), letter("offer 2", "sam", of("offer")), letter("nobody 2", "", func(m *notify.OutgoingMessage) { m.Address = "eve@example.com" }))
 		h.drain()
-		h.same("from a type", []string{ReasonOptedOut, "", ReasonOptedOut}, []string{h.row("visit 2").ReasonCode, h.row("offer 2").ReasonCode, h.row("nobody 2").ReasonCode})
+		h.same("from a type", []string{notify.ReasonOptedOut, "", notify.ReasonOptedOut}, []string{h.row("visit 2").ReasonCode, h.row("offer 2").ReasonCode, h.row("nobody 2").ReasonCode})
 		if err := h.Unsubscribe(ctx, token["visit 1"], true); err != nil {
 			t.Fatal(err)
 		}
 		h.ensure(letter("offer 3", "sam", of("offer")), letter("reset 3", "sam", of("reset")), letter("kim 3", "kim"))
 		h.drain()
-		h.same("from everything", []string{ReasonOptedOut, "", ""}, []string{h.row("offer 3").ReasonCode, h.row("reset 3").ReasonCode, h.row("kim 3").ReasonCode})
+		h.same("from everything", []string{notify.ReasonOptedOut, "", ""}, []string{h.row("offer 3").ReasonCode, h.row("reset 3").ReasonCode, h.row("kim 3").ReasonCode})
 	})
 }
 
@@ -149,16 +150,16 @@ func TestAForgedTokenIsNone(t *testing.T) {
 		forged.Key = []byte(strings.Repeat("x", 32))
 		for _, bad := range []string{
 			"", ".", id, id + ".", "." + mac, otherID + "." + mac, strings.Repeat("0", 32) + "." + mac, id + "." + strings.ToUpper(mac),
-			id + "." + forged.sign(h.row("a")), id + "." + base64.RawURLEncoding.EncodeToString(nil), token["a"] + "x", "\x00." + mac, "\xff." + mac, strings.Repeat("x", 500),
+			id + "." + forged.Sign(h.row("a")), id + "." + base64.RawURLEncoding.EncodeToString(nil), token["a"] + "x", "\x00." + mac, "\xff." + mac, strings.Repeat("x", 500),
 		} {
-			if err := h.Unsubscribe(t.Context(), bad, true); err != ErrUnsubscribeToken { //nolint:errorlint // it tells nothing more
+			if err := h.Unsubscribe(t.Context(), bad, true); err != notify.ErrUnsubscribeToken { //nolint:errorlint // it tells nothing more
 				t.Errorf("%.60q: %v", bad, err)
 			}
 		}
-		if n := len(all(h, preferences)); n != 0 {
+		if n := len(all(h, notify.Preferences)); n != 0 {
 			t.Errorf("%d preferences", n)
 		}
-		if err := New(h.store, nil).CheckUnsubscribe(context.Background(), token["a"]); err == nil {
+		if err := notify.New(h.store, nil).CheckUnsubscribe(context.Background(), token["a"]); err == nil {
 			t.Error("without options a link is served")
 		}
 	})

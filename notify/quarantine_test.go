@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/benbjohnson/clock"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/storage/postgres"
@@ -36,7 +38,7 @@ func duplicates(t *testing.T, test func(t *testing.T, original *host, reopen fun
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = store.Close() })
-			return newGated(t, store, clk, &Options{})
+			return newGated(t, store, clk, &notify.Options{})
 		}
 		original := open(file, "production")
 		test(t, original, func(environment string) *host {
@@ -57,7 +59,7 @@ func duplicates(t *testing.T, test func(t *testing.T, original *host, reopen fun
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = store.Close() })
-			return newGated(t, store, clk, &Options{})
+			return newGated(t, store, clk, &notify.Options{})
 		}
 		test(t, open(dsn, "production"), func(environment string) *host {
 			if twin == "" {
@@ -99,34 +101,34 @@ func TestACopyOfADatabaseSendsNothingUntilItIsReleased(t *testing.T) {
 		}
 		original.begin("spring", crowd(7)...)
 		original.run("notify.campaign") // the first chunk
-		early := StatusEvent{Provider: "test", EventID: "1", Kind: KindBounced, ProviderMessageID: "unknown"}
+		early := notify.StatusEvent{Provider: "test", EventID: "1", Kind: notify.KindBounced, ProviderMessageID: "unknown"}
 		if _, err := original.Track(t.Context(), early); err != nil {
 			t.Fatal(err)
 		}
 		original.ensure(letter("waiting", "sam"), letter("doubt", "kim"), letter("claimed", "ann"))
-		for _, m := range original.claim([]string{StatusCreated}, StatusSending) {
+		for _, m := range original.claim([]string{notify.StatusCreated}, notify.StatusSending) {
 			if m.Content.Text == "doubt" {
-				holding(original, m, func(m *OutgoingMessage) { m.calling(original.clk.Now()) })
+				holding(original, m, func(m *notify.OutgoingMessage) { m.Calling(original.clk.Now()) })
 			}
 		}
 		copied := reopen("staging")
-		heard := map[ChangeKind]int{}
-		copied.Subscribe(StatusFunc("crm", func(_ context.Context, c StatusChange) error { heard[c.Kind]++; return nil }))
+		heard := map[notify.ChangeKind]int{}
+		copied.Subscribe(notify.StatusFunc("crm", func(_ context.Context, c notify.StatusChange) error { heard[c.Kind]++; return nil }))
 		copied.clk.Add(lease)
 		copied.ensure(letter("new", "eve"))
 		for range 3 {
 			copied.drain()
-			copied.clk.Add(3 * identityAge)
+			copied.clk.Add(3 * time.Minute)
 		}
 		if on, err := copied.Quarantined(t.Context()); err != nil || !on || len(copied.sent()) != 0 {
 			t.Fatalf("in quarantine %v, %v; sent %v", on, err, copied.texts())
 		}
-		copied.same("a message that is shown", StatusCreated, copied.row("new").Status)
-		if j := copied.campaign("spring"); j.Status != StatusGenerated || j.Generated != 7 {
+		copied.same("a message that is shown", notify.StatusCreated, copied.row("new").Status)
+		if j := copied.campaign("spring"); j.Status != notify.StatusGenerated || j.Generated != 7 {
 			t.Errorf("the campaign is %s after %d", j.Status, j.Generated)
 		}
 
-		by := By{Actor: "ann", Reason: "this is production now"}
+		by := notify.By{Actor: "ann", Reason: "this is production now"}
 		if err := copied.ReleaseQuarantine(t.Context(), by); err != nil {
 			t.Fatal(err)
 		}
@@ -134,13 +136,13 @@ func TestACopyOfADatabaseSendsNothingUntilItIsReleased(t *testing.T) {
 		copied.drain()
 		maps.Copy(campaign, map[string]int{"new": 1, "waiting": 1, "claimed": 1})
 		copied.same("sent", campaign, copied.texts())
-		copied.same("heard", map[ChangeKind]int{ChangeInDoubt: 1}, heard)
-		copied.same("in doubt", StatusOutcomeUnknown, copied.row("doubt").Status)
+		copied.same("heard", map[notify.ChangeKind]int{notify.ChangeInDoubt: 1}, heard)
+		copied.same("in doubt", notify.StatusOutcomeUnknown, copied.row("doubt").Status)
 		copied.same("audited", []string{"ReleaseQuarantine by ann"}, copied.releases())
-		if err := copied.ReleaseQuarantine(t.Context(), by); !errors.Is(err, ErrActionRefused) {
+		if err := copied.ReleaseQuarantine(t.Context(), by); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("released twice: %v", err)
 		}
-		if err := copied.ReleaseQuarantine(t.Context(), By{Actor: "ann"}); err == nil || !strings.Contains(err.Error(), "reason") {
+		if err := copied.ReleaseQuarantine(t.Context(), notify.By{Actor: "ann"}); err == nil || !strings.Contains(err.Error(), "reason") {
 			t.Errorf("released without a reason: %v", err)
 		}
 		again := reopen("production") // whoever opens it as before has a copy now
@@ -153,10 +155,10 @@ func TestACopyOfADatabaseSendsNothingUntilItIsReleased(t *testing.T) {
 }
 
 // holding changes a row and keeps its claim.
-func holding(h *host, m *OutgoingMessage, change func(*OutgoingMessage)) {
+func holding(h *host, m *notify.OutgoingMessage, change func(*notify.OutgoingMessage)) {
 	h.t.Helper()
 	change(m)
-	h.inOne(func(tx storage.Tx) error { return outgoingMessages.Save(h.t.Context(), tx, m) })
+	h.inOne(func(tx storage.Tx) error { return notify.Messages.Save(h.t.Context(), tx, m) })
 }
 
 func (h *host) releases() (out []string) {
@@ -182,7 +184,7 @@ func TestADatabaseThatWasReopenedSends(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := newGated(t, store, clk, &Options{})
+		h := newGated(t, store, clk, &notify.Options{})
 		h.ensure(letter(string(rune('a'+i)), "sam"))
 		h.drain()
 		if n := len(h.sent()); n != 1 {
@@ -225,25 +227,25 @@ func TestADatabaseThatIsReplacedUnderAProcessStopsSending(t *testing.T) {
 	t.Parallel()
 	clk := mockClock()
 	store := &moved{Store: memory.New(&memory.Options{Clock: clk}), system: "7"}
-	h := newGated(t, store, clk, &Options{})
+	h := newGated(t, store, clk, &notify.Options{})
 	poll := h.distributor()
 	h.ensure(letter("a", "sam"))
 	poll()
 	store.system = "8"
-	clk.Add(identityAge)
+	clk.Add(time.Minute)
 	h.ensure(letter("b", "sam"))
 	poll()
-	if m := h.row("b"); m.Status != StatusRetryReady || m.ReasonCode != ReasonQuarantine || m.RetryCount != 0 {
+	if m := h.row("b"); m.Status != notify.StatusRetryReady || m.ReasonCode != notify.ReasonQuarantine || m.RetryCount != 0 {
 		t.Errorf("message is %+v", m)
 	}
 	for range 3 {
-		clk.Add(identityAge)
+		clk.Add(time.Minute)
 		if n := poll(); n != 0 {
 			t.Errorf("claimed %d", n)
 		}
 	}
 	h.same("sent", map[string]int{"a": 1}, h.texts())
-	other := newGated(t, store, clk, &Options{}) // another process releases it
+	other := newGated(t, store, clk, &notify.Options{}) // another process releases it
 	if err := other.ReleaseQuarantine(t.Context(), support); err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +277,7 @@ func TestAnIdentityThatCannotBeReadKeepsMessagesBack(t *testing.T) {
 	t.Parallel()
 	clk := mockClock()
 	store := &moved{Store: memory.New(&memory.Options{Clock: clk}), broken: errLost}
-	h := newGated(t, store, clk, &Options{})
+	h := newGated(t, store, clk, &notify.Options{})
 	h.ensure(letter("a", "sam"))
 	for _, p := range h.Passes() {
 		if p.Name() == "notify.distributor" || p.Name() == "notify.resolve" {
@@ -288,11 +290,11 @@ func TestAnIdentityThatCannotBeReadKeepsMessagesBack(t *testing.T) {
 	poll := h.distributor()
 	poll()
 	store.broken = errLost
-	clk.Add(identityAge)
+	clk.Add(time.Minute)
 	h.ensure(letter("b", "sam"))
 	poll()
 	h.same("sent", map[string]int{"a": 1}, h.texts())
-	h.same("reason", ReasonGateFailed, h.row("b").ReasonCode)
+	h.same("reason", notify.ReasonGateFailed, h.row("b").ReasonCode)
 }
 
 // A message in doubt is a matter between the original and its provider.
@@ -302,17 +304,17 @@ func TestACopyAsksNoProviderAboutItsDoubts(t *testing.T) {
 		h.dieCalling()
 		h.clk.Add(lease)
 		h.run("notify.distributor")
-		k := &knowing{provider: h.provider, knows: LookupResult{Status: LookupAccepted}}
+		k := &knowing{provider: h.provider, knows: notify.LookupResult{Status: notify.LookupAccepted}}
 		store := &moved{Store: h.store, system: "another"}
-		h.Notifier = New(store, &Options{Logger: quiet}, k)
+		h.Notifier = notify.New(store, &notify.Options{Logger: quiet}, k)
 		h.drain()
-		if m := h.status(StatusOutcomeUnknown); k.asked != 0 || m.IsOnSupportHold {
+		if m := h.status(notify.StatusOutcomeUnknown); k.asked != 0 || m.IsOnSupportHold {
 			t.Errorf("asked %d times: %+v", k.asked, m)
 		}
 		if err := h.ReleaseQuarantine(t.Context(), support); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
-		h.status(StatusSentToProvider)
+		h.status(notify.StatusSentToProvider)
 	})
 }

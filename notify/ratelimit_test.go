@@ -16,25 +16,8 @@ func attempts(first, n int, now time.Time) (out []Attempt) {
 	return out
 }
 
-// through counts what was let through, and gives the moments of the rest.
-func (h *host) through(g Gate, a []Attempt) (n int, until []time.Time) {
-	h.t.Helper()
-	verdicts, err := g.Ask(h.t.Context(), a)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	for _, v := range verdicts {
-		if v.Action == ActionProceed {
-			n++
-		} else {
-			until = append(until, v.Until)
-		}
-	}
-	return n, until
-}
-
 func TestARateLetsItsBurstThroughAndLinesUpTheRest(t *testing.T) {
-	gated(t, with(GateOptions{}), func(t *testing.T, h *host) {
+	asked(t, func(t *testing.T, h *policies) {
 		g, start := newRateGate(h.store, []RateLimit{{Channel: channelKey, Limit: 2, Per: time.Second, Burst: 5}}), h.clk.Now()
 		at := func(halves ...int) (out []time.Time) {
 			for _, n := range halves {
@@ -57,7 +40,7 @@ func TestARateLetsItsBurstThroughAndLinesUpTheRest(t *testing.T) {
 }
 
 func TestAnAttemptCountsOnceInARateAndTheNextOneAgain(t *testing.T) {
-	gated(t, with(GateOptions{}), func(t *testing.T, h *host) {
+	asked(t, func(t *testing.T, h *policies) {
 		g, now := newRateGate(h.store, []RateLimit{{Channel: channelKey, Limit: 1, Per: time.Hour, Burst: 2}}), h.clk.Now()
 		for range 3 {
 			n, _ := h.through(g, attempts(0, 1, now))
@@ -74,7 +57,7 @@ func TestAnAttemptCountsOnceInARateAndTheNextOneAgain(t *testing.T) {
 
 // A tenth is left to urgent messages, and other channels are not concerned.
 func TestUrgentMessagesHaveAPartOfTheRate(t *testing.T) {
-	gated(t, with(GateOptions{}), func(t *testing.T, h *host) {
+	asked(t, func(t *testing.T, h *policies) {
 		g, now := newRateGate(h.store, []RateLimit{{Channel: channelKey, Limit: 1, Per: time.Hour, Burst: 20}}), h.clk.Now()
 		n, _ := h.through(g, attempts(0, 30, now))
 		h.same("at once", 18, n)
@@ -99,7 +82,7 @@ func TestScopesShareARateOrHaveTheirOwn(t *testing.T) {
 		want     int
 	}{"shared": {false, 2}, "of their own": {true, 4}} {
 		t.Run(name, func(t *testing.T) {
-			gated(t, with(GateOptions{}), func(t *testing.T, h *host) {
+			asked(t, func(t *testing.T, h *policies) {
 				g := newRateGate(h.store, []RateLimit{{Channel: channelKey, Limit: 1, Per: time.Hour, Burst: 2, PerScope: c.perScope}})
 				all := append(attempts(0, 3, h.clk.Now()), attempts(0, 3, h.clk.Now())...)
 				for i := range 3 {
@@ -115,7 +98,7 @@ func TestScopesShareARateOrHaveTheirOwn(t *testing.T) {
 // Two processes with several groups each never use more than the rate allows, and
 // use all of it.
 func TestTwoProcessesShareARate(t *testing.T) {
-	gated(t, with(GateOptions{}), func(t *testing.T, h *host) {
+	asked(t, func(t *testing.T, h *policies) {
 		var mu sync.Mutex
 		total := 0
 		var wg sync.WaitGroup
@@ -145,22 +128,21 @@ func TestTwoProcessesShareARate(t *testing.T) {
 
 // Whoever waits longer than an hour comes back before, and lines up anew.
 func TestNobodyWaitsBehindAPromiseForMoreThanAnHour(t *testing.T) {
-	gatedInMemory(t, with(GateOptions{}), func(h *host) {
-		g, now := newRateGate(h.store, []RateLimit{{Channel: channelKey, Limit: 1, Per: 20 * time.Minute}}), h.clk.Now()
-		_, until := h.through(g, attempts(0, 40, now))
-		for i, at := range until {
-			if wait := at.Sub(now); wait > time.Hour || i < 3 && wait != time.Duration(i+1)*20*time.Minute || i >= 3 && wait < 30*time.Minute {
-				t.Errorf("message %d waits %v", i, wait)
-			}
+	h := inMemory(t)
+	g, now := newRateGate(h.store, []RateLimit{{Channel: channelKey, Limit: 1, Per: 20 * time.Minute}}), h.clk.Now()
+	_, until := h.through(g, attempts(0, 40, now))
+	for i, at := range until {
+		if wait := at.Sub(now); wait > time.Hour || i < 3 && wait != time.Duration(i+1)*20*time.Minute || i >= 3 && wait < 30*time.Minute {
+			t.Errorf("message %d waits %v", i, wait)
 		}
-		if until = slices.Compact(until); len(until) < 30 {
-			t.Errorf("%d moments", len(until))
-		}
-	})
+	}
+	if until = slices.Compact(until); len(until) < 30 {
+		t.Errorf("%d moments", len(until))
+	}
 }
 
 func TestOldReservationsAreDeleted(t *testing.T) {
-	gated(t, with(GateOptions{}), func(t *testing.T, h *host) {
+	asked(t, func(t *testing.T, h *policies) {
 		g := newRateGate(h.store, []RateLimit{{Channel: channelKey, Limit: 10_000, Per: time.Second}})
 		start := h.clk.Now()
 		h.through(g, attempts(0, sweepAfter, start))
@@ -176,25 +158,5 @@ func TestOldReservationsAreDeleted(t *testing.T) {
 			}
 		}
 		h.same("new ones", sweepAfter, len(all(h, rateReservations)))
-	})
-}
-
-// The whole way: a backlog leaves at the rate, and none of it is lost.
-func TestABacklogLeavesAtTheRate(t *testing.T) {
-	gated(t, with(GateOptions{Rates: []RateLimit{{Channel: channelKey, Limit: 4, Per: time.Second, Burst: 4}}}), func(t *testing.T, h *host) {
-		for i := range 40 {
-			h.ensure(letter(fmt.Sprint(i), fmt.Sprint("r", i)))
-		}
-		poll := h.distributor()
-		for second := range 12 {
-			for poll() > 0 {
-				h.t.Helper()
-			}
-			if n, most := len(h.sent()), 4+4*second; n > most {
-				t.Fatalf("%d calls after %d seconds", n, second)
-			}
-			h.clk.Add(time.Second)
-		}
-		h.same("sent", 40, len(h.texts()))
 	})
 }

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -8,13 +8,16 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // outage has a provider refuse until its messages have failed for good.
-func (h *host) outage(codeOf func(Message) string) {
+func (h *host) outage(codeOf func(notify.Message) string) {
 	h.t.Helper()
-	h.answer = func(_ context.Context, m Message) (Receipt, error) { return Receipt{}, Transient(codeOf(m), 0, nil) }
+	h.answer = func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		return notify.Receipt{}, notify.Transient(codeOf(m), 0, nil)
+	}
 	for range 4 {
 		h.drain()
 		h.clk.Add(2 * time.Hour)
@@ -24,23 +27,25 @@ func (h *host) outage(codeOf func(Message) string) {
 	h.calls = nil
 }
 
-func always(code string) func(Message) string { return func(Message) string { return code } }
+func always(code string) func(notify.Message) string {
+	return func(notify.Message) string { return code }
+}
 
 func TestAMessageThatHasFailedIsSentAgainAsTheNextAttempt(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", person("sam")))
 		h.outage(always("401"))
-		failed := h.status(StatusFailedFinal)
-		if err := h.Release(t.Context(), "tenant", ArtifactOutgoingMessage, failed.Key, support); !errors.Is(err, ErrActionRefused) {
+		failed := h.status(notify.StatusFailedFinal)
+		if err := h.Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, failed.Key, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("released: %v", err)
 		}
 		got, err := h.Retry(t.Context(), "tenant", failed.Key, support)
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.same("answer", Retried{Key: failed.Key, MessageID: failed.MessageID, ReasonCode: "401", Attempt: failed.Key + "_1", AttemptNo: 1}, got)
+		h.same("answer", notify.Retried{Key: failed.Key, MessageID: failed.MessageID, ReasonCode: "401", Attempt: failed.Key + "_1", AttemptNo: 1}, got)
 		for range 2 { // a second click
-			if _, err := h.Retry(t.Context(), "tenant", failed.Key, support); !errors.Is(err, ErrActionRefused) {
+			if _, err := h.Retry(t.Context(), "tenant", failed.Key, support); !errors.Is(err, notify.ErrActionRefused) {
 				t.Errorf("again: %v", err)
 			}
 			h.drain()
@@ -49,18 +54,18 @@ func TestAMessageThatHasFailedIsSentAgainAsTheNextAttempt(t *testing.T) {
 		if len(sent) != 1 || sent[0].ID == failed.MessageID || sent[0].Subject != "7 on 2026-05-01" || sent[0].To != failed.Address {
 			t.Fatalf("sent %+v", sent)
 		}
-		messages, err := h.Messages(t.Context(), "tenant", failed.PartitionKey, Page{})
-		if err != nil || len(messages) != 2 || messages[0].Status != StatusFailedFinal || messages[1].Status != StatusSentToProvider {
+		messages, err := h.Messages(t.Context(), "tenant", failed.PartitionKey, notify.Page{})
+		if err != nil || len(messages) != 2 || messages[0].Status != notify.StatusFailedFinal || messages[1].Status != notify.StatusSentToProvider {
 			t.Errorf("%v: %+v", err, messages)
 		}
 		h.same("audit", []string{"Retry by kim: FailedFinal to FailedFinal"}, h.actions("outgoing_message", failed.Key))
 		if _, err := h.Retry(t.Context(), "another", failed.Key, support); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("another tenant: %v", err)
 		}
-		if _, err := h.Retry(t.Context(), "tenant", got.Attempt, support); !errors.Is(err, ErrActionRefused) {
+		if _, err := h.Retry(t.Context(), "tenant", got.Attempt, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("a message that was sent: %v", err)
 		}
-		if _, err := h.Retry(t.Context(), "tenant", failed.Key, By{Actor: "kim"}); err == nil {
+		if _, err := h.Retry(t.Context(), "tenant", failed.Key, notify.By{Actor: "kim"}); err == nil {
 			t.Error("no reason was given")
 		}
 	})
@@ -71,7 +76,7 @@ func TestEachAttemptHasANumber(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.ensure(letter("a", "sam"))
 		h.outage(always("503"))
-		key := h.status(StatusFailedFinal).Key
+		key := h.status(notify.StatusFailedFinal).Key
 		for no := 1; no <= 2; no++ {
 			got, err := h.Retry(t.Context(), "tenant", key, support)
 			if err != nil || got.AttemptNo != no {
@@ -80,28 +85,28 @@ func TestEachAttemptHasANumber(t *testing.T) {
 			key = got.Attempt
 			h.outage(always("503"))
 		}
-		h.same("messages", 3, len(all(h, outgoingMessages)))
+		h.same("messages", 3, len(all(h, notify.Messages)))
 	})
 }
 
 // A retried message is asked about as one that waited.
 func TestARetryOfWhatIsNotWantedAnyMoreSendsNothing(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		wanted := Proceed()
-		h.Register(Type{Name: "asked", Renderer: visitTemplate, Revalidator: RevalidatorFunc(func(context.Context, Job) (Verdict, error) {
+		wanted := notify.Proceed()
+		h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(context.Context, notify.Job) (notify.Verdict, error) {
 			return wanted, nil
 		})})
 		job := visit("7", person("sam"))
 		job.Type = "asked"
 		h.dispatch(job)
 		h.outage(always("503"))
-		wanted = Skip("Over")
-		got, err := h.Retry(t.Context(), "tenant", h.status(StatusFailedFinal).Key, support)
+		wanted = notify.Skip("Over")
+		got, err := h.Retry(t.Context(), "tenant", h.status(notify.StatusFailedFinal).Key, support)
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
-		for _, m := range all(h, outgoingMessages) {
+		for _, m := range all(h, notify.Messages) {
 			if m.Key == got.Attempt && m.ReasonCode != "Over" || len(h.sent()) != 0 {
 				t.Errorf("%+v", m)
 			}
@@ -115,15 +120,15 @@ func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
 			h.ensure(letter(fmt.Sprint(i), "sam"), letter(fmt.Sprint("other ", i), "kim"))
 		}
 		h.ensure(letter("elsewhere", "sam", in("another")))
-		h.outage(func(m Message) string {
+		h.outage(func(m notify.Message) string {
 			if m.To == "sam@example.com" {
 				return "401"
 			}
 			return "503"
 		})
-		f := Failures{Channel: channelKey, Reason: "401", Limit: 2}
+		f := notify.Failures{Channel: channelKey, Reason: "401", Limit: 2}
 		dry, err := h.RetryFailed(t.Context(), "tenant", f, support, true)
-		if err != nil || !dry.DryRun || dry.Retried != 2 || dry.Next == "" || len(all(h, outgoingMessages)) != 11 {
+		if err != nil || !dry.DryRun || dry.Retried != 2 || dry.Next == "" || len(all(h, notify.Messages)) != 11 {
 			t.Fatalf("%+v, %v", dry, err)
 		}
 		before := storage.Now(h.store)
@@ -154,7 +159,7 @@ func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
 			t.Errorf("since: %+v, %v", late, err)
 		}
 		h.same("audit", 5, len(all(h, audit.Table)))
-		for _, bad := range []Failures{{}, {Channel: "a", Limit: 1001}, {Channel: "a", After: "!"}, {Keys: make([]string, 1001)}} {
+		for _, bad := range []notify.Failures{{}, {Channel: "a", Limit: 1001}, {Channel: "a", After: "!"}, {Keys: make([]string, 1001)}} {
 			if _, err := h.RetryFailed(t.Context(), "tenant", bad, support, true); err == nil {
 				t.Errorf("%.80v is taken", bad)
 			}

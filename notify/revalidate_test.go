@@ -1,17 +1,19 @@
-package notify
+package notify_test
 
 import (
 	"context"
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/belfry-go/belfry/notify"
 )
 
 // asking has a type whose revalidator answers with *v and *err.
-func (h *host) asking(v *Verdict, err *error) *int {
+func (h *host) asking(v *notify.Verdict, err *error) *int {
 	h.t.Helper()
 	asked := new(int)
-	h.Register(Type{Name: "asked", Renderer: visitTemplate, Revalidator: RevalidatorFunc(func(_ context.Context, j Job) (Verdict, error) {
+	h.Register(notify.Type{Name: "asked", Renderer: visitTemplate, Revalidator: notify.RevalidatorFunc(func(_ context.Context, j notify.Job) (notify.Verdict, error) {
 		*asked++
 		if j.SourceKey != "visit:7" {
 			h.t.Errorf("asked about %q", j.SourceKey)
@@ -20,10 +22,10 @@ func (h *host) asking(v *Verdict, err *error) *int {
 	})})
 	job := visit("7", person("sam"))
 	job.Type = "asked"
-	h.answer = failing(Transient("busy", 0, nil))
+	h.answer = failing(notify.Transient("busy", 0, nil))
 	h.dispatch(job)
 	h.drain()
-	if h.status(StatusRetryReady); *asked != 0 {
+	if h.status(notify.StatusRetryReady); *asked != 0 {
 		h.t.Fatalf("asked %d times before the first try", *asked)
 	}
 	h.answer = nil
@@ -32,29 +34,29 @@ func (h *host) asking(v *Verdict, err *error) *int {
 
 func (h *host) nextTry() {
 	h.t.Helper()
-	h.clk.Set(h.status(StatusRetryReady).DueOn)
+	h.clk.Set(h.status(notify.StatusRetryReady).DueOn)
 	h.drain()
 }
 
 func TestARetriedMessageGoesOutOnlyIfItIsStillWanted(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		var v Verdict
+		var v notify.Verdict
 		var err error
 		asked := h.asking(&v, &err)
 
-		v = Defer(h.clk.Now().Add(time.Hour), "QuietHours")
+		v = notify.Defer(h.clk.Now().Add(time.Hour), "QuietHours")
 		h.nextTry()
-		if m := h.status(StatusRetryReady); m.ReasonCode != "QuietHours" || m.RetryCount != 1 || m.Calls != 1 {
+		if m := h.status(notify.StatusRetryReady); m.ReasonCode != "QuietHours" || m.RetryCount != 1 || m.Calls != 1 {
 			t.Fatalf("deferred message is %+v", m)
 		}
-		v, err = Verdict{}, errors.New("source away")
+		v, err = notify.Verdict{}, errors.New("source away")
 		h.nextTry()
-		if m := h.status(StatusRetryReady); m.ReasonCode != ReasonRevalidation || m.RetryCount != 2 || m.Calls != 1 {
+		if m := h.status(notify.StatusRetryReady); m.ReasonCode != notify.ReasonRevalidation || m.RetryCount != 2 || m.Calls != 1 {
 			t.Fatalf("unanswered message is %+v", m)
 		}
-		v, err = Skip("SourceNoLongerValid"), nil
+		v, err = notify.Skip("SourceNoLongerValid"), nil
 		h.nextTry()
-		if m := h.status(StatusSkipped); m.ReasonCode != "SourceNoLongerValid" || !m.DueOn.IsZero() || m.EndedOn.IsZero() {
+		if m := h.status(notify.StatusSkipped); m.ReasonCode != "SourceNoLongerValid" || !m.DueOn.IsZero() || m.EndedOn.IsZero() {
 			t.Errorf("message is %+v", m)
 		}
 		if len(h.sent()) != 1 || *asked != 3 {
@@ -65,46 +67,46 @@ func TestARetriedMessageGoesOutOnlyIfItIsStillWanted(t *testing.T) {
 
 func TestARetriedMessageThatIsStillWantedGoesOut(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		var v Verdict
+		var v notify.Verdict
 		var err error
 		h.asking(&v, &err)
 		h.nextTry()
-		h.status(StatusSentToProvider)
+		h.status(notify.StatusSentToProvider)
 	})
 }
 
 func TestAMessageNobodyCanAskAboutIsHeldInTheEnd(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
-		var v Verdict
+		var v notify.Verdict
 		err := errors.New("source away")
 		h.asking(&v, &err)
 		for range 3 {
 			h.nextTry()
 		}
-		m := h.status(StatusRetryReady)
-		h.same("hold", SupportHold{true, HoldRetries}, m.SupportHold)
+		m := h.status(notify.StatusRetryReady)
+		h.same("hold", notify.SupportHold{true, notify.HoldRetries}, m.SupportHold)
 		if !m.DueOn.IsZero() || m.Calls != 1 {
 			t.Errorf("message is %+v", m)
 		}
-		v, err = Skip("SourceNoLongerValid"), nil
-		if err := h.Release(t.Context(), "tenant", ArtifactOutgoingMessage, m.Key, support); err != nil {
+		v, err = notify.Skip("SourceNoLongerValid"), nil
+		if err := h.Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, m.Key, support); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
-		h.status(StatusSkipped) // asked again, though a person released it
+		h.status(notify.StatusSkipped) // asked again, though a person released it
 	})
 }
 
 func TestARevalidatorThatAnswersTooLittleIsAFailure(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
-		h.Register(Type{Name: "mute", Renderer: visitTemplate, Revalidator: mute{}})
+		h.Register(notify.Type{Name: "mute", Renderer: visitTemplate, Revalidator: mute{}})
 		job := visit("7", person("sam"))
 		job.Type = "mute"
-		h.answer = failing(Transient("busy", 0, nil))
+		h.answer = failing(notify.Transient("busy", 0, nil))
 		h.dispatch(job)
 		h.drain()
 		h.nextTry()
-		if m := h.status(StatusRetryReady); m.ReasonCode != ReasonRevalidation || m.Calls != 1 {
+		if m := h.status(notify.StatusRetryReady); m.ReasonCode != notify.ReasonRevalidation || m.Calls != 1 {
 			t.Errorf("message is %+v", m)
 		}
 	})
@@ -112,4 +114,4 @@ func TestARevalidatorThatAnswersTooLittleIsAFailure(t *testing.T) {
 
 type mute struct{}
 
-func (mute) Revalidate(context.Context, []Job) ([]Verdict, error) { return nil, nil }
+func (mute) Revalidate(context.Context, []notify.Job) ([]notify.Verdict, error) { return nil, nil }

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -9,8 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/internal/work"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/notify"
 )
 
 // waiting has one message that is due, and nothing else to do.
@@ -19,23 +18,23 @@ func (h *host) waiting() {
 	h.dispatch(visit("7", person("sam")))
 	h.run("notify.scheduler")
 	h.run("notify.generator")
-	h.status(StatusCreated)
+	h.status(notify.StatusCreated)
 }
 
-func failing(err error) func(context.Context, Message) (Receipt, error) {
-	return func(context.Context, Message) (Receipt, error) { return Receipt{}, err }
+func failing(err error) func(context.Context, notify.Message) (notify.Receipt, error) {
+	return func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, err }
 }
 
 func TestI8_AClaimAndItsCallStartCommitBeforeTheProviderIsCalled(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		var during *OutgoingMessage
-		h.answer = func(context.Context, Message) (Receipt, error) {
-			during = only(h, outgoingMessages)
-			return Receipt{}, nil
+		var during *notify.OutgoingMessage
+		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+			during = only(h, notify.Messages)
+			return notify.Receipt{}, nil
 		}
 		h.drain()
-		if during.Status != StatusSending || during.ClaimToken == "" || during.LeaseExpiresOn.IsZero() || during.Calls != 1 || !during.CallStartedOn.Equal(storetest.Start) {
+		if during.Status != notify.StatusSending || during.ClaimToken == "" || during.LeaseExpiresOn.IsZero() || during.Calls != 1 || !during.CallStartedOn.Equal(storetest.Start) {
 			t.Errorf("during the call the stored message is %+v", during)
 		}
 	})
@@ -45,15 +44,15 @@ func TestI9_AtMostOneProviderCallPerClaim(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		claims := map[string]int{}
-		h.answer = func(context.Context, Message) (Receipt, error) {
-			claims[only(h, outgoingMessages).ClaimToken]++
-			return Receipt{}, Transient("busy", 0, nil)
+		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+			claims[only(h, notify.Messages).ClaimToken]++
+			return notify.Receipt{}, notify.Transient("busy", 0, nil)
 		}
 		for range 6 {
 			h.drain()
 			h.clk.Add(2 * time.Hour)
 		}
-		h.status(StatusFailedFinal)
+		h.status(notify.StatusFailedFinal)
 		for token, calls := range claims {
 			if calls != 1 {
 				t.Errorf("claim %s made %d calls", token, calls)
@@ -69,21 +68,21 @@ func TestI9_AtMostOneProviderCallPerClaim(t *testing.T) {
 func TestI10_RetriesFollowDefiniteRefusalsOnly(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		h.answer = failing(Transient("busy", 0, errors.New("sam@example.com is busy")))
+		h.answer = failing(notify.Transient("busy", 0, errors.New("sam@example.com is busy")))
 		for i, least := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour} {
 			h.drain()
-			m := h.status(StatusRetryReady)
+			m := h.status(notify.StatusRetryReady)
 			wait := m.DueOn.Sub(h.clk.Now())
 			if wait < least || wait > least+least/10 || m.RetryCount != i+1 || m.ReasonCode != "busy" || !m.CallStartedOn.IsZero() {
 				t.Fatalf("after refusal %d the message waits %v: %+v", i+1, wait, m)
 			}
 			h.clk.Set(m.DueOn.Add(-time.Microsecond))
 			h.drain()
-			h.status(StatusRetryReady)
+			h.status(notify.StatusRetryReady)
 			h.clk.Set(m.DueOn)
 		}
 		h.drain()
-		m := h.status(StatusFailedFinal)
+		m := h.status(notify.StatusFailedFinal)
 		if !m.DueOn.IsZero() || m.EndedOn.IsZero() || m.IsOnSupportHold {
 			t.Errorf("message is %+v", m)
 		}
@@ -99,9 +98,9 @@ func TestAProviderMayAskForMoreTimeButNotForLess(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		h.waiting()
 		for _, asked := range []time.Duration{time.Second, 3 * time.Hour, 1000 * time.Hour} {
-			h.answer = failing(Transient("throttled", asked, nil))
+			h.answer = failing(notify.Transient("throttled", asked, nil))
 			h.drain()
-			m := h.status(StatusRetryReady)
+			m := h.status(notify.StatusRetryReady)
 			want := max(5*time.Minute, min(asked, 24*time.Hour))
 			if wait := m.DueOn.Sub(h.clk.Now()); wait < want || wait > want+2*time.Minute {
 				t.Errorf("asked for %v, waits %v", asked, wait)
@@ -114,9 +113,9 @@ func TestAProviderMayAskForMoreTimeButNotForLess(t *testing.T) {
 func TestAPermanentRefusalIsFinalAtOnce(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		h.answer = failing(fmt.Errorf("smtp: %w", Permanent("550 no such user\x00\n", nil)))
+		h.answer = failing(fmt.Errorf("smtp: %w", notify.Permanent("550 no such user\x00\n", nil)))
 		h.drain()
-		m := h.status(StatusFailedFinal)
+		m := h.status(notify.StatusFailedFinal)
 		if m.ReasonCode != "550 no such user" || m.Calls != 1 || !m.DueOn.IsZero() {
 			t.Errorf("message is %+v", m)
 		}
@@ -127,9 +126,11 @@ func TestAPermanentRefusalIsFinalAtOnce(t *testing.T) {
 func TestAnAcceptanceWithAnUnstorableReceiptIsKept(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		h.answer = func(context.Context, Message) (Receipt, error) { return Receipt{ID: "a\x00b\xff" + long}, nil }
+		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+			return notify.Receipt{ID: "a\x00b\xff" + long}, nil
+		}
 		h.drain()
-		if m := h.status(StatusSentToProvider); len(m.ProviderMessageID) > storable.MaxCode || m.ProviderMessageID[:2] != "ab" {
+		if m := h.status(notify.StatusSentToProvider); len(m.ProviderMessageID) > storable.MaxCode || m.ProviderMessageID[:2] != "ab" {
 			t.Errorf("provider id is %q", m.ProviderMessageID)
 		}
 	})
@@ -140,9 +141,9 @@ var long = fmt.Sprintf("%0500d", 0)
 func TestAPanicOfAChannelLeavesTheMessageInDoubt(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		h.answer = func(context.Context, Message) (Receipt, error) { panic("after the request") }
+		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) { panic("after the request") }
 		h.run("notify.distributor")
-		if m := h.status(StatusOutcomeUnknown); m.ReasonCode != "panic" {
+		if m := h.status(notify.StatusOutcomeUnknown); m.ReasonCode != "panic" {
 			t.Errorf("reason is %s", m.ReasonCode)
 		}
 	})
@@ -150,14 +151,15 @@ func TestAPanicOfAChannelLeavesTheMessageInDoubt(t *testing.T) {
 
 func TestACallThatTakesTooLongIsInDoubt(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, CallTimeout: time.Millisecond}, h.provider)
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 		h.waiting()
-		h.options.CallTimeout = time.Millisecond
-		h.answer = func(ctx context.Context, _ Message) (Receipt, error) {
+		h.answer = func(ctx context.Context, _ notify.Message) (notify.Receipt, error) {
 			<-ctx.Done()
-			return Receipt{}, ctx.Err()
+			return notify.Receipt{}, ctx.Err()
 		}
 		h.run("notify.distributor")
-		h.status(StatusOutcomeUnknown)
+		h.status(notify.StatusOutcomeUnknown)
 	})
 }
 
@@ -165,14 +167,14 @@ func TestACallThatTakesTooLongIsInDoubt(t *testing.T) {
 func TestAMessageThatWasNotCalledIsGivenBackUncounted(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		rows := h.claim([]string{StatusCreated}, StatusSending)
+		rows := h.claim([]string{notify.StatusCreated}, notify.StatusSending)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := h.distribute(t.Context(), []sending{{Row: rows[0], Ctx: ended, Lease: lease}}, landed); err != nil {
+		if err := h.Distribute(t.Context(), notify.Sending{Row: rows[0], Ctx: ended, Lease: lease}); err != nil {
 			t.Fatal(err)
 		}
 		m := rows[0]
-		if m.Status != StatusRetryReady || m.Calls != 0 || m.RetryCount != 0 || !m.CallStartedOn.IsZero() || !m.DueOn.Equal(storetest.Start) {
+		if m.Status != notify.StatusRetryReady || m.Calls != 0 || m.RetryCount != 0 || !m.CallStartedOn.IsZero() || !m.DueOn.Equal(storetest.Start) {
 			t.Errorf("message is %+v", m)
 		}
 		if n := len(h.sent()); n != 0 {
@@ -186,15 +188,15 @@ func TestAMessageThatWasNotCalledIsGivenBackUncounted(t *testing.T) {
 func TestI26_NoCallStartsAfterTheMessageHasEnded(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		rows := h.claim([]string{StatusCreated}, StatusSending)
-		edit(h, outgoingMessages, func(m *OutgoingMessage) { m.Status, m.DueOn = StatusCancelled, time.Time{} })
-		if err := h.distribute(t.Context(), []sending{{Row: rows[0], Ctx: t.Context(), Lease: lease}}, landed); err != nil {
+		rows := h.claim([]string{notify.StatusCreated}, notify.StatusSending)
+		edit(h, notify.Messages, func(m *notify.OutgoingMessage) { m.Status, m.DueOn = notify.StatusCancelled, time.Time{} })
+		if err := h.Distribute(t.Context(), notify.Sending{Row: rows[0], Ctx: t.Context(), Lease: lease}); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(h.sent()); n != 0 {
 			t.Errorf("%d calls", n)
 		}
-		h.status(StatusCancelled)
+		h.status(notify.StatusCancelled)
 	})
 }
 
@@ -202,77 +204,40 @@ func TestI26_NoCallStartsAfterTheMessageHasEnded(t *testing.T) {
 func TestAClaimThatDiedBeforeItsCallGoesBackByItself(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		h.claim([]string{StatusCreated}, StatusSending)
+		h.claim([]string{notify.StatusCreated}, notify.StatusSending)
 		h.drain()
-		h.status(StatusSending)
+		h.status(notify.StatusSending)
 		h.clk.Add(lease)
 		h.run("notify.distributor")
-		if m := h.status(StatusRetryReady); m.RetryCount != 0 || m.Calls != 0 || m.LeaseLossCount != 1 {
+		if m := h.status(notify.StatusRetryReady); m.RetryCount != 0 || m.Calls != 0 || m.LeaseLossCount != 1 {
 			t.Errorf("message is %+v", m)
 		}
 		h.drain()
-		h.status(StatusSentToProvider)
+		h.status(notify.StatusSentToProvider)
 		if n := len(h.sent()); n != 1 {
 			t.Errorf("%d calls", n)
 		}
 	})
 }
 
-// The pass fails as a group, before any call: counted, and held in the end, since
-// nothing has refused the message.
-func TestAGroupThatFailsBeforeItsCallsIsTriedAgainAndThenHeld(t *testing.T) {
-	visitsInMemory(t, func(h *host) {
-		h.waiting()
-		m := h.claim([]string{StatusCreated}, StatusSending)[0]
-		for range 3 {
-			m.Status = StatusSending
-			sendFailed(storetest.Start, m, errors.New("database away"))
-			if m.Status != StatusRetryReady || m.DueOn.IsZero() {
-				t.Fatalf("message is %+v", m)
-			}
-		}
-		m.Status = StatusSending
-		sendFailed(storetest.Start, m, errors.New("database away"))
-		h.same("hold", SupportHold{true, HoldRetries}, m.SupportHold)
-		if !m.DueOn.IsZero() {
-			t.Errorf("due %v", m.DueOn)
-		}
-	})
-}
-
-// The pass fails after the calls: what they decided stands.
-func TestWhatACallDecidedStandsThoughItsGroupFails(t *testing.T) {
-	t.Parallel()
-	for _, status := range []string{StatusSentToProvider, StatusFailedFinal, StatusOutcomeUnknown, StatusSkipped} {
-		m := &OutgoingMessage{Record: storage.Record{Status: status}}
-		if sendFailed(storetest.Start, m, errors.New("refused by the store")); m.Status != status {
-			t.Errorf("%s became %s", status, m.Status)
-		}
-	}
-	m := &OutgoingMessage{Record: storage.Record{Status: StatusSending}, Progress: Progress{CallStartedOn: storetest.Start}}
-	if sendFailed(storetest.Start, m, nil); m.Status != StatusOutcomeUnknown {
-		t.Errorf("a started call became %s", m.Status)
-	}
-}
-
 func TestCallsOfAGroupRunAtOnce(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		h.dispatch(visit("7", person("sam"), person("kim"), person("lou")))
-		var items []sending
+		var items []notify.Sending
 		meet := make(chan struct{})
-		h.answer = func(context.Context, Message) (Receipt, error) {
+		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
 			select { // each waits until another one is here too
 			case meet <- struct{}{}:
 			case <-meet:
 			}
-			return Receipt{}, nil
+			return notify.Receipt{}, nil
 		}
 		h.run("notify.scheduler")
 		h.run("notify.generator")
-		for _, m := range h.claim([]string{StatusCreated}, StatusSending)[:2] {
-			items = append(items, work.Item[OutgoingMessage]{Row: m, Ctx: t.Context(), Lease: lease})
+		for _, m := range h.claim([]string{notify.StatusCreated}, notify.StatusSending)[:2] {
+			items = append(items, notify.Sending{Row: m, Ctx: t.Context(), Lease: lease})
 		}
-		if err := h.distribute(t.Context(), items, landed); err != nil {
+		if err := h.Distribute(t.Context(), items...); err != nil {
 			t.Fatal(err)
 		}
 	})

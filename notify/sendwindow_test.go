@@ -65,35 +65,9 @@ func TestTheSendWindowOpensByTheRecipientsClock(t *testing.T) {
 }
 
 func TestUrgentMessagesAndOtherMethodsHaveNoQuietHours(t *testing.T) {
-	visitsInMemory(t, func(h *host) {
-		g := newWindowGate(SendWindow{From: "10:00", To: "21:00", Methods: []string{"email"}})
-		urgent, sms := attemptOf("a", "sam", h.clk.Now()), attemptOf("b", "sam", h.clk.Now())
-		urgent.Urgent, sms.Method = true, "sms"
-		h.same("answers", []string{"", "", "Defer " + ReasonQuietHours}, h.answersOf(g, urgent, sms, attemptOf("c", "sam", h.clk.Now())))
-	})
-}
-
-// Those that waited do not come all at once, each comes at the same moment however
-// often it is asked about, and all of them when the window is open.
-func TestWhatWaitedForTheWindowIsSpread(t *testing.T) {
-	gated(t, with(GateOptions{Window: &SendWindow{From: "10:00", To: "10:20", Spread: time.Hour}}), func(t *testing.T, h *host) {
-		for i := range 20 {
-			h.ensure(letter(string(rune('a'+i)), "sam"))
-		}
-		h.drain()
-		moments := map[time.Time]bool{}
-		opens := h.clk.Now().Add(2 * time.Hour)
-		for _, m := range all(h, outgoingMessages) {
-			moments[m.DueOn] = true
-			if m.DueOn.Before(opens) || m.DueOn.After(opens.Add(20*time.Minute)) {
-				t.Errorf("due %v", m.DueOn)
-			}
-		}
-		if len(moments) < 15 {
-			t.Errorf("%d moments", len(moments))
-		}
-		h.clk.Set(opens.Add(20*time.Minute - time.Microsecond))
-		h.drain()
-		h.same("sent", 20, len(h.texts()))
-	})
+	h := inMemory(t)
+	g := newWindowGate(SendWindow{From: "10:00", To: "21:00", Methods: []string{"email"}})
+	urgent, sms := attemptOf("a", "sam", h.clk.Now()), attemptOf("b", "sam", h.clk.Now())
+	urgent.Urgent, sms.Method = true, "sms"
+	h.same("answers", []string{"", "", "Defer " + ReasonQuietHours}, h.answersOf(g, urgent, sms, attemptOf("c", "sam", h.clk.Now())))
 }

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -9,25 +9,27 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // Several groups at once make no more calls of a channel than it has slots, and a
 // message is recorded as called only when it has one.
 func TestAChannelHasSoManyCallsAtOnceInAProcess(t *testing.T) {
-	gated(t, func(storage.Store) *Options {
-		return &Options{Concurrency: 5, ChannelConcurrency: map[string]int{channelKey: 3}}
+	gated(t, func(storage.Store) *notify.Options {
+		return &notify.Options{Concurrency: 5, ChannelConcurrency: map[string]int{channelKey: 3}}
 	}, func(t *testing.T, h *host) {
 		var mu sync.Mutex
 		running, most, recorded := 0, 0, 0
-		h.answer = func(context.Context, Message) (Receipt, error) {
+		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
 			mu.Lock()
 			running++
 			most = max(most, running)
 			mu.Unlock()
 			started := 0
-			for _, m := range all(h, outgoingMessages) {
-				if m.Status == StatusSending && !m.CallStartedOn.IsZero() {
+			for _, m := range all(h, notify.Messages) {
+				if m.Status == notify.StatusSending && !m.CallStartedOn.IsZero() {
 					started++
 				}
 			}
@@ -35,7 +37,7 @@ func TestAChannelHasSoManyCallsAtOnceInAProcess(t *testing.T) {
 			defer mu.Unlock()
 			recorded = max(recorded, started-len(h.sent())+running) // of those that did not end yet
 			running--
-			return Receipt{}, nil
+			return notify.Receipt{}, nil
 		}
 		for i := range 20 {
 			h.ensure(letter(fmt.Sprint(i), fmt.Sprint("r", i)))
@@ -49,18 +51,18 @@ func TestAChannelHasSoManyCallsAtOnceInAProcess(t *testing.T) {
 
 // Whoever waits for a slot when the process stops gives its messages back.
 func TestAMessageThatWaitsForASlotIsGivenBackAtTheEnd(t *testing.T) {
-	gatedInMemory(t, func(storage.Store) *Options {
-		return &Options{ChannelConcurrency: map[string]int{channelKey: 1}}
+	gatedInMemory(t, func(storage.Store) *notify.Options {
+		return &notify.Options{ChannelConcurrency: map[string]int{channelKey: 1}}
 	}, func(h *host) {
-		h.slots[channelKey] <- struct{}{} // somebody else is calling
+		h.Occupy(channelKey) // somebody else is calling
 		h.ensure(letter("a", "sam"))
-		row := h.claim([]string{StatusCreated}, StatusSending)[0]
+		row := h.claim([]string{notify.StatusCreated}, notify.StatusSending)[0]
 		ended, cancel := context.WithCancel(h.t.Context())
 		cancel()
-		if err := h.distribute(ended, []sending{{Row: row, Ctx: ended, Lease: lease}}, landed); err != nil {
+		if err := h.Distribute(ended, notify.Sending{Row: row, Ctx: ended, Lease: lease}); err != nil {
 			h.t.Fatal(err)
 		}
-		if row.Status != StatusRetryReady || row.Calls != 0 || row.RetryCount != 0 || len(h.sent()) != 0 {
+		if row.Status != notify.StatusRetryReady || row.Calls != 0 || row.RetryCount != 0 || len(h.sent()) != 0 {
 			h.t.Errorf("message is %+v", row)
 		}
 	})
@@ -68,32 +70,31 @@ func TestAMessageThatWaitsForASlotIsGivenBackAtTheEnd(t *testing.T) {
 
 // A failure before the second calls leaves the results of the first alone.
 func TestCallsThatWereMadeStandThoughTheNextOnesFail(t *testing.T) {
-	gatedInMemory(t, func(storage.Store) *Options {
-		return &Options{ChannelConcurrency: map[string]int{channelKey: 1}}
-	}, func(h *host) {
-		h.ensure(letter("a", "sam"), letter("b", "kim"))
-		var items []sending
-		for _, m := range h.claim([]string{StatusCreated}, StatusSending) {
-			items = append(items, work.Item[OutgoingMessage]{Row: m, Ctx: h.t.Context(), Lease: lease})
-		}
-		inner := h.store
-		h.store = &flakyStore{Store: inner, armed: true, failAt: 4} // behind two gates and the first calls
-		if err := h.distribute(h.t.Context(), items, landed); err != nil {
-			h.t.Fatal(err)
-		}
-		h.store = inner
-		first, second := items[0].Row, items[1].Row
-		if first.Status != StatusSentToProvider || first.ProviderMessageID != "accepted" {
-			h.t.Errorf("called: %+v", first)
-		}
-		if second.Status != StatusRetryReady || second.ReasonCode != ReasonPassFailed || second.Calls != 0 {
-			h.t.Errorf("not called: %+v", second)
-		}
-	})
+	t.Parallel()
+	clk := mockClock()
+	flaky := &flakyStore{Store: memory.New(&memory.Options{Clock: clk}), failAt: 4}
+	h := newGated(t, flaky, clk, &notify.Options{ChannelConcurrency: map[string]int{channelKey: 1}})
+	h.ensure(letter("a", "sam"), letter("b", "kim"))
+	var items []notify.Sending
+	for _, m := range h.claim([]string{notify.StatusCreated}, notify.StatusSending) {
+		items = append(items, notify.Sending{Row: m, Ctx: h.t.Context(), Lease: lease})
+	}
+	flaky.armed = true // behind two gates and the first calls
+	if err := h.Distribute(h.t.Context(), items...); err != nil {
+		h.t.Fatal(err)
+	}
+	flaky.armed = false
+	first, second := items[0].Row, items[1].Row
+	if first.Status != notify.StatusSentToProvider || first.ProviderMessageID != "accepted" {
+		h.t.Errorf("called: %+v", first)
+	}
+	if second.Status != notify.StatusRetryReady || second.ReasonCode != notify.ReasonPassFailed || second.Calls != 0 {
+		h.t.Errorf("not called: %+v", second)
+	}
 }
 
 // bounded is a channel with a bound of its own.
-type bounded struct{ Channel }
+type bounded struct{ notify.Channel }
 
 func (bounded) MaxCalls() int { return 2 }
 
@@ -101,22 +102,22 @@ func (bounded) MaxCalls() int { return 2 }
 // say counts more.
 func TestABoundedChannelIsNotCalledByEverybodyAtOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
-		options Options
+		options notify.Options
 		want    int
 	}{
-		"its own bound":    {Options{}, 4},
-		"the options":      {Options{ChannelConcurrency: map[string]int{channelKey: 3}}, 3},
-		"a channel source": {Options{Channels: &senders{}}, 6},
+		"its own bound":    {notify.Options{}, 4},
+		"the options":      {notify.Options{ChannelConcurrency: map[string]int{channelKey: 3}}, 3},
+		"a channel source": {notify.Options{Channels: &senders{}}, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			visitsInMemory(t, func(h *host) {
 				tt.options.CallTimeout = time.Minute
-				h.Notifier = New(h.store, &tt.options, bounded{h.provider})
+				h.Notifier = notify.New(h.store, &tt.options, bounded{h.provider})
 				begun, answer := make(chan struct{}, 6), make(chan struct{})
-				h.answer = func(context.Context, Message) (Receipt, error) {
+				h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
 					begun <- struct{}{}
 					<-answer
-					return Receipt{}, nil
+					return notify.Receipt{}, nil
 				}
 				for i := range 6 {
 					h.ensure(letter(fmt.Sprint(i), fmt.Sprint("r", i)))
@@ -127,7 +128,7 @@ func TestABoundedChannelIsNotCalledByEverybodyAtOnce(t *testing.T) {
 					<-begun
 				}
 				started := 0
-				for _, m := range all(h, outgoingMessages) {
+				for _, m := range all(h, notify.Messages) {
 					if !m.CallStartedOn.IsZero() {
 						started++
 					}
@@ -145,15 +146,15 @@ func TestABoundedChannelIsNotCalledByEverybodyAtOnce(t *testing.T) {
 // One slow call holds up no result of the others in its group.
 func TestAResultIsKeptWhileAnotherCallGoesOn(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		answer, heard := make(chan struct{}), make(chan StatusChange, 2)
-		h.answer = func(_ context.Context, m Message) (Receipt, error) {
+		answer, heard := make(chan struct{}), make(chan notify.StatusChange, 2)
+		h.answer = func(_ context.Context, m notify.Message) (notify.Receipt, error) {
 			if m.To == "slow@example.com" {
 				<-answer
-				return Receipt{}, nil
+				return notify.Receipt{}, nil
 			}
-			return Receipt{}, Permanent("no such mailbox", errors.New("550"))
+			return notify.Receipt{}, notify.Permanent("no such mailbox", errors.New("550"))
 		}
-		h.Subscribe(StatusFunc("host", func(_ context.Context, c StatusChange) error {
+		h.Subscribe(notify.StatusFunc("host", func(_ context.Context, c notify.StatusChange) error {
 			heard <- c
 			return nil
 		}))
@@ -164,7 +165,7 @@ func TestAResultIsKeptWhileAnotherCallGoesOn(t *testing.T) {
 		for _, p := range h.Passes() {
 			passes.Go(func() { _ = p.Runner(work.Options{Logger: quiet}).Run(ctx) })
 		}
-		if c := <-heard; c.RecipientRef != "quick" || c.Kind != ChangeFailed {
+		if c := <-heard; c.RecipientRef != "quick" || c.Kind != notify.ChangeFailed {
 			t.Errorf("heard of %+v", c)
 		}
 		close(answer)

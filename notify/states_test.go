@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -22,7 +23,7 @@ func taken[R any](m states.Machine, row func(status string) *R, status func(*R) 
 	for _, from := range m.States() {
 		for _, f := range methods {
 			r := row(from)
-			if panicOf(func() { f(r) }) == "" && status(r) != from {
+			if !panics(func() { f(r) }) && status(r) != from {
 				edges[states.Edge{From: from, To: status(r)}] = true
 			}
 		}
@@ -30,7 +31,13 @@ func taken[R any](m states.Machine, row func(status string) *R, status func(*R) 
 	return edges
 }
 
-// same compares the taken edges with the table; claims are taken by the store.
+func panics(f func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	f()
+	return false
+}
+
+// sameEdges compares the taken edges with the table; claims are taken by the store.
 func sameEdges(t *testing.T, m states.Machine, got map[states.Edge]bool, busy string) {
 	t.Helper()
 	want := map[states.Edge]bool{}
@@ -251,13 +258,97 @@ func TestI16_AnIllegalTransitionPanics(t *testing.T) {
 	t.Parallel()
 	for _, from := range []string{StatusSkipped, StatusFailedFinal, StatusDelivered, StatusCancelled} {
 		m := message(from)
-		if panicOf(func() { m.accepted(now, Receipt{}) }) == "" || m.Status != from {
+		if !panics(func() { m.accepted(now, Receipt{}) }) || m.Status != from {
 			t.Errorf("accepted in %s leads to %s", from, m.Status)
 		}
 	}
 	j := &Job{}
 	j.Status = StatusGenerated
-	if panicOf(func() { j.released(now) }) == "" || j.Status != StatusGenerated {
+	if !panics(func() { j.released(now) }) || j.Status != StatusGenerated {
 		t.Errorf("a generated job is given back: %s", j.Status)
+	}
+}
+
+// The pass fails as a group, before any call: counted, and held in the end, since
+// nothing has refused the message.
+func TestAGroupThatFailsBeforeItsCallsIsTriedAgainAndThenHeld(t *testing.T) {
+	t.Parallel()
+	m := &OutgoingMessage{}
+	for range 3 {
+		m.Status = StatusSending
+		sendFailed(storetest.Start, m, errors.New("database away"))
+		if m.Status != StatusRetryReady || m.DueOn.IsZero() {
+			t.Fatalf("message is %+v", m)
+		}
+	}
+	m.Status = StatusSending
+	sendFailed(storetest.Start, m, errors.New("database away"))
+	if want := (SupportHold{true, HoldRetries}); m.SupportHold != want || !m.DueOn.IsZero() {
+		t.Errorf("message is %+v", m)
+	}
+}
+
+// The pass fails after the calls: what they decided stands.
+func TestWhatACallDecidedStandsThoughItsGroupFails(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{StatusSentToProvider, StatusFailedFinal, StatusOutcomeUnknown, StatusSkipped} {
+		m := &OutgoingMessage{Record: storage.Record{Status: status}}
+		if sendFailed(storetest.Start, m, errors.New("refused by the store")); m.Status != status {
+			t.Errorf("%s became %s", status, m.Status)
+		}
+	}
+	m := &OutgoingMessage{Record: storage.Record{Status: StatusSending}, Progress: Progress{CallStartedOn: storetest.Start}}
+	if sendFailed(storetest.Start, m, nil); m.Status != StatusOutcomeUnknown {
+		t.Errorf("a started call became %s", m.Status)
+	}
+}
+
+func TestNoStatusGoesBackwards(t *testing.T) {
+	t.Parallel()
+	h := New(memory.New(nil), nil)
+	now := storetest.Start.Add(time.Hour)
+	sent := OutgoingMessage{Record: storage.Record{Status: StatusSentToProvider}, Progress: Progress{SentOn: storetest.Start, ProviderMessageID: "late", Calls: 1}}
+	for _, status := range []string{StatusDelivered, StatusOpened, StatusFailedFinal, StatusCancelled, StatusSkipped} {
+		m := OutgoingMessage{Record: storage.Record{Status: status}, Tries: Tries{EndedOn: now}}
+		for _, held := range []bool{true, false} {
+			h.mergeSent(&m, &sent, held)
+		}
+		if m.Status != status || !m.DueOn.IsZero() || m.ProviderMessageID != "late" || !m.SentOn.Equal(storetest.Start) {
+			t.Errorf("%s became %+v", status, m)
+		}
+	}
+	for _, mine := range []string{StatusRetryReady, StatusFailedFinal, StatusOutcomeUnknown, StatusSkipped} {
+		m := sent
+		late := OutgoingMessage{Record: storage.Record{Status: mine, DueOn: now}}
+		if h.mergeSent(&m, &late, true) || m.Status != StatusSentToProvider {
+			t.Errorf("late %s made it %s", mine, m.Status)
+		}
+	}
+	second := OutgoingMessage{Record: storage.Record{Status: StatusRetryReady}, Progress: Progress{Calls: 2}}
+	first := OutgoingMessage{Record: storage.Record{Status: StatusFailedFinal}, Progress: Progress{Calls: 1}}
+	if h.mergeSent(&second, &first, false) {
+		t.Error("the refusal of an earlier call ended a later one")
+	}
+}
+
+func TestAResolversDecisionGivesWayToWhatOthersDecided(t *testing.T) {
+	t.Parallel()
+	h := New(memory.New(nil), nil)
+	decided := OutgoingMessage{Record: storage.Record{Status: StatusRetryReady}, Progress: Progress{Resolution: ResolvedByResend}}
+	open := OutgoingMessage{Record: storage.Record{Status: StatusOutcomeUnknown}}
+	if m := open; !h.mergeResolved(&m, &decided, true) || m.Status != StatusRetryReady {
+		t.Errorf("held: %+v", m)
+	}
+	if m := open; h.mergeResolved(&m, &decided, false) {
+		t.Errorf("not held: %+v", m)
+	}
+	held := open
+	held.put(HoldInDoubt)
+	if h.mergeResolved(&held, &decided, true) {
+		t.Errorf("on hold: %+v", held)
+	}
+	found := OutgoingMessage{Record: storage.Record{Status: StatusSentToProvider}, Progress: Progress{Resolution: ResolvedByLookup, ProviderMessageID: "p1", SentOn: storetest.Start}}
+	if !h.mergeResolved(&held, &found, false) || held.Status != StatusSentToProvider || held.IsOnSupportHold {
+		t.Errorf("found by look-up: %+v", held)
 	}
 }

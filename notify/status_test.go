@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -9,19 +9,20 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // crm is a subscriber that notes what it is told.
 type crm struct {
 	mu    sync.Mutex
-	heard []StatusChange
+	heard []notify.StatusChange
 	fail  error
 }
 
 func (c *crm) Key() string { return "crm" }
 
-func (c *crm) Status(_ context.Context, change StatusChange) error {
+func (c *crm) Status(_ context.Context, change notify.StatusChange) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.heard = append(c.heard, change)
@@ -51,14 +52,14 @@ func heard(t *testing.T, story func(h *host, c *crm)) {
 
 func TestTheHostHearsWhatBecameOfMessages(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
-		h.answer = func(_ context.Context, m Message) (Receipt, error) {
+		h.answer = func(_ context.Context, m notify.Message) (notify.Receipt, error) {
 			switch m.Name {
 			case "gone":
-				return Receipt{}, Permanent("550", nil)
+				return notify.Receipt{}, notify.Permanent("550", nil)
 			case "cut":
-				return Receipt{}, Unknown("cut", nil)
+				return notify.Receipt{}, notify.Unknown("cut", nil)
 			}
-			return Receipt{ID: "accepted"}, nil
+			return notify.Receipt{ID: "accepted"}, nil
 		}
 		nowhere := person("nowhere")
 		nowhere.Address = "no address"
@@ -66,7 +67,7 @@ func TestTheHostHearsWhatBecameOfMessages(t *testing.T) {
 		h.drain()
 		h.same("changes", []string{"Failed gone 550", "InDoubt cut cut", "Skipped nowhere BadAddress"}, c.lines())
 		for _, change := range c.heard {
-			if change.Scope != "tenant" || change.Job != (Coordinates{"car-7", visit("7").RowKey}) || change.Channel != channelKey ||
+			if change.Scope != "tenant" || change.Job != (notify.Coordinates{"car-7", visit("7").RowKey}) || change.Channel != channelKey ||
 				change.MessageID == "" || !change.On.Equal(storetest.Start) {
 				h.t.Errorf("%+v", change)
 			}
@@ -78,7 +79,9 @@ func TestTheHostHearsWhatBecameOfMessages(t *testing.T) {
 
 func TestAChangeIsKeptForASubscriberThatIsDown(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
-		h.answer = func(context.Context, Message) (Receipt, error) { return Receipt{}, Permanent("550", nil) }
+		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+			return notify.Receipt{}, notify.Permanent("550", nil)
+		}
 		c.fail = errors.New("down")
 		h.dispatch(visit("7", person("sam")))
 		h.drain()
@@ -93,7 +96,9 @@ func TestAChangeIsKeptForASubscriberThatIsDown(t *testing.T) {
 // Nobody pays for changes that nobody wants.
 func TestWithoutSubscribersNoChangeIsStored(t *testing.T) {
 	visits(t, func(_ *testing.T, h *host) {
-		h.answer = func(context.Context, Message) (Receipt, error) { return Receipt{}, Permanent("550", nil) }
+		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+			return notify.Receipt{}, notify.Permanent("550", nil)
+		}
 		h.dispatch(visit("7", person("sam")))
 		h.drain()
 		c := &crm{}
@@ -107,10 +112,10 @@ func TestWithoutSubscribersNoChangeIsStored(t *testing.T) {
 func TestAChangeThatIsRolledBackIsNotTold(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		no := errors.New("no")
-		m := &OutgoingMessage{MessageID: "m1"}
-		m.Status = StatusFailedFinal
+		m := &notify.OutgoingMessage{MessageID: "m1"}
+		m.Status = notify.StatusFailedFinal
 		err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
-			return errors.Join(h.tell(h.t.Context(), tx, []*OutgoingMessage{m}), no)
+			return errors.Join(h.Tell(h.t.Context(), tx, m), no)
 		})
 		if !errors.Is(err, no) {
 			h.t.Error(err)
@@ -122,19 +127,21 @@ func TestAChangeThatIsRolledBackIsNotTold(t *testing.T) {
 
 func TestADeadLetterIsListedAndReplayed(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
-		h.answer = func(context.Context, Message) (Receipt, error) { return Receipt{}, Permanent("550", nil) }
+		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+			return notify.Receipt{}, notify.Permanent("550", nil)
+		}
 		c.fail = errors.New("down")
 		h.dispatch(visit("7", person("sam")))
 		for range 12 {
 			h.drain()
 			h.clk.Add(30 * time.Hour)
 		}
-		by := By{Actor: "sam", Reason: "it is up again"}
+		by := notify.By{Actor: "sam", Reason: "it is up again"}
 		dead, err := h.DeadLetters(h.t.Context(), "tenant", "crm", 0)
 		if err != nil || len(dead) != 1 || dead[0].LastError != "down" || dead[0].Attempts != 9 {
 			h.t.Fatalf("%+v, %v", dead, err)
 		}
-		for scope, want := range map[Scope]int{"elsewhere": 0, "tenant": 1} {
+		for scope, want := range map[notify.Scope]int{"elsewhere": 0, "tenant": 1} {
 			if n, err := h.ReplayDeadLetters(h.t.Context(), scope, "crm", by, true); err != nil || n != want {
 				h.t.Errorf("%s: %d, %v", scope, n, err)
 			}

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
-var support = By{Actor: "kim", Reason: "the provider's log says so"}
+var support = notify.By{Actor: "kim", Reason: "the provider's log says so"}
 
 // inDoubt leaves one message in doubt and on hold.
-func (h *host) inDoubt() *OutgoingMessage {
+func (h *host) inDoubt() *notify.OutgoingMessage {
 	h.t.Helper()
 	h.crashing("", h.provider)
 	h.drain()
-	m := h.status(StatusOutcomeUnknown)
+	m := h.status(notify.StatusOutcomeUnknown)
 	if !m.IsOnSupportHold {
 		h.t.Fatalf("message is %+v", m)
 	}
@@ -31,7 +32,7 @@ func (h *host) actions(table, key string) []string {
 	return h.actionsIn("tenant", table, key)
 }
 
-func (h *host) actionsIn(scope Scope, table, key string) (all []string) {
+func (h *host) actionsIn(scope notify.Scope, table, key string) (all []string) {
 	h.t.Helper()
 	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
 		entries, err := audit.History(h.t.Context(), tx, scope, table, key, 10)
@@ -49,17 +50,17 @@ func (h *host) actionsIn(scope Scope, table, key string) (all []string) {
 func TestAPersonDecidesThatAMessageArrived(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()
-		if err := h.Resolve(t.Context(), "tenant", m.Key, DecideSent, support); err != nil {
+		if err := h.Resolve(t.Context(), "tenant", m.Key, notify.DecideSent, support); err != nil {
 			t.Fatal(err)
 		}
 		h.clk.Add(24 * time.Hour)
 		h.drain()
-		m = h.status(StatusSentToProvider)
-		if m.Resolution != ResolvedBySupport || m.IsOnSupportHold || len(h.sent()) != 0 {
+		m = h.status(notify.StatusSentToProvider)
+		if m.Resolution != notify.ResolvedBySupport || m.IsOnSupportHold || len(h.sent()) != 0 {
 			t.Errorf("message is %+v, sent %v", m, h.sent())
 		}
 		h.same("audit", []string{"ResolveSent by kim: OutcomeUnknown to SentToProvider"}, h.actions("outgoing_message", m.Key))
-		if err := h.Resolve(t.Context(), "tenant", m.Key, DecideSendAgain, support); !errors.Is(err, ErrActionRefused) {
+		if err := h.Resolve(t.Context(), "tenant", m.Key, notify.DecideSendAgain, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("a message that is not in doubt: %v", err)
 		}
 	})
@@ -68,11 +69,11 @@ func TestAPersonDecidesThatAMessageArrived(t *testing.T) {
 func TestAPersonDecidesToSendAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()
-		if err := h.Resolve(t.Context(), "tenant", m.Key, DecideSendAgain, support); err != nil {
+		if err := h.Resolve(t.Context(), "tenant", m.Key, notify.DecideSendAgain, support); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
-		h.status(StatusSentToProvider)
+		h.status(notify.StatusSentToProvider)
 		if sent := h.sent(); len(sent) != 1 || sent[0].ID != m.MessageID || sent[0].Attempt != 2 {
 			t.Errorf("sent %v", sent)
 		}
@@ -84,32 +85,32 @@ func TestSupportActionsRefuseWhatMakesNoSense(t *testing.T) {
 		m := h.inDoubt()
 		for name, err := range map[string]error{
 			"no decision":          h.Resolve(t.Context(), "tenant", m.Key, "Perhaps", support),
-			"release of a doubt":   h.Release(t.Context(), "tenant", ArtifactOutgoingMessage, m.Key, support),
-			"an artifact unheld":   h.Release(t.Context(), "tenant", ArtifactNotificationJob, only(h, jobs).Key, support),
-			"a kind without holds": h.Release(t.Context(), "tenant", ArtifactUserMessage, m.Key, support),
+			"release of a doubt":   h.Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, m.Key, support),
+			"an artifact unheld":   h.Release(t.Context(), "tenant", notify.ArtifactNotificationJob, only(h, notify.Jobs).Key, support),
+			"a kind without holds": h.Release(t.Context(), "tenant", notify.ArtifactUserMessage, m.Key, support),
 		} {
-			if !errors.Is(err, ErrActionRefused) {
+			if !errors.Is(err, notify.ErrActionRefused) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if err := h.Resolve(t.Context(), "another tenant", m.Key, DecideSent, support); !errors.Is(err, storage.ErrNotFound) {
+		if err := h.Resolve(t.Context(), "another tenant", m.Key, notify.DecideSent, support); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("another tenant: %v", err)
 		}
-		if err := h.Resolve(t.Context(), "tenant", m.Key, DecideSent, By{Actor: "kim"}); err == nil {
+		if err := h.Resolve(t.Context(), "tenant", m.Key, notify.DecideSent, notify.By{Actor: "kim"}); err == nil {
 			t.Error("no reason was given")
 		}
-		h.status(StatusOutcomeUnknown)
+		h.status(notify.StatusOutcomeUnknown)
 	})
 }
 
 func TestAReleasedJobIsTriedAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		broken := true
-		h.Register(Type{Name: "broken", Renderer: RendererFunc(func(_ context.Context, _ Job, _ Recipient) (Content, error) {
+		h.Register(notify.Type{Name: "broken", Renderer: notify.RendererFunc(func(_ context.Context, _ notify.Job, _ notify.Recipient) (notify.Content, error) {
 			if broken {
-				return Content{}, io.ErrUnexpectedEOF
+				return notify.Content{}, io.ErrUnexpectedEOF
 			}
-			return Content{Text: "mended"}, nil
+			return notify.Content{Text: "mended"}, nil
 		})})
 		job := visit("7", person("sam"))
 		job.Type = "broken"
@@ -118,18 +119,18 @@ func TestAReleasedJobIsTriedAgain(t *testing.T) {
 			h.drain()
 			h.clk.Add(2 * time.Hour)
 		}
-		held := only(h, jobs)
-		if held.Status != StatusFailed || !held.IsOnSupportHold {
+		held := only(h, notify.Jobs)
+		if held.Status != notify.StatusFailed || !held.IsOnSupportHold {
 			t.Fatalf("job is %+v", held)
 		}
 		broken = false
 		h.drain()
-		if err := h.Release(t.Context(), "tenant", ArtifactNotificationJob, held.Key, support); err != nil {
+		if err := h.Release(t.Context(), "tenant", notify.ArtifactNotificationJob, held.Key, support); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
-		h.status(StatusSentToProvider)
-		if held := only(h, jobs); held.IsOnSupportHold || held.RetryCount != 0 {
+		h.status(notify.StatusSentToProvider)
+		if held := only(h, notify.Jobs); held.IsOnSupportHold || held.RetryCount != 0 {
 			t.Errorf("job is %+v", held)
 		}
 	})
@@ -138,22 +139,22 @@ func TestAReleasedJobIsTriedAgain(t *testing.T) {
 func TestAReleasedScheduleIsTriedAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"))
-		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, ScheduleFor(job, time.Time{})); err != nil {
+		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, notify.ScheduleFor(job, time.Time{})); err != nil {
 			t.Fatal(err)
 		}
 		for range 4 {
 			h.drain()
 			h.clk.Add(2 * time.Hour)
 		}
-		held := only(h, schedules)
-		if held.Status != StatusFailed || !held.IsOnSupportHold {
+		held := only(h, notify.Schedules)
+		if held.Status != notify.StatusFailed || !held.IsOnSupportHold {
 			t.Fatalf("schedule is %+v", held)
 		}
 		h.dispatch(job)
-		if err := h.Release(t.Context(), "tenant", ArtifactNotificationScheduler, held.Key, support); err != nil {
+		if err := h.Release(t.Context(), "tenant", notify.ArtifactNotificationScheduler, held.Key, support); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
-		h.status(StatusSentToProvider)
+		h.status(notify.StatusSentToProvider)
 	})
 }

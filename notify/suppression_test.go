@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"errors"
@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // suppressions lists those of a scope as "reason source", in the order of reasons.
-func (h *host) suppressions(scope Scope) (out []string) {
+func (h *host) suppressions(scope notify.Scope) (out []string) {
 	h.t.Helper()
-	rows, err := h.Suppressed(h.t.Context(), scope, Page{})
+	rows, err := h.Suppressed(h.t.Context(), scope, notify.Page{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -23,16 +25,16 @@ func (h *host) suppressions(scope Scope) (out []string) {
 }
 
 // stopped is what the gate hears about messages to these addresses.
-func (h *host) stopped(scope Scope, addresses ...string) (out []SuppressionReason) {
+func (h *host) stopped(scope notify.Scope, addresses ...string) (out []notify.SuppressionReason) {
 	h.t.Helper()
-	var messages []*OutgoingMessage
+	var messages []*notify.OutgoingMessage
 	for _, a := range addresses {
-		m := &OutgoingMessage{Method: "email", Address: a}
+		m := &notify.OutgoingMessage{Method: "email", Address: a}
 		m.Scope = scope
 		messages = append(messages, m)
 	}
 	h.inOne(func(tx storage.Tx) (err error) {
-		out, err = h.suppressed(h.t.Context(), tx, messages)
+		out, err = h.StoppedFor(h.t.Context(), tx, messages)
 		return err
 	})
 	return out
@@ -41,18 +43,18 @@ func (h *host) stopped(scope Scope, addresses ...string) (out []SuppressionReaso
 func TestBouncesComplaintsAndUnsubscribesSuppress(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
-		soft := about(m, KindBounced)
-		h.track(soft, about(m, KindFailed))
+		soft := about(m, notify.KindBounced)
+		h.track(soft, about(m, notify.KindFailed))
 		h.same("after a bounce that passes", []string(nil), h.suppressions("tenant"))
-		h.track(about(m, KindUnsubscribed), about(m, KindComplained))
+		h.track(about(m, notify.KindUnsubscribed), about(m, notify.KindComplained))
 		h.same("after a complaint", []string{"Complaint test", "Unsubscribe test"}, h.suppressions("tenant"))
-		h.same("stopped", []SuppressionReason{Complaint, ""}, h.stopped("tenant", "sam@example.com", "kim@example.com"))
+		h.same("stopped", []notify.SuppressionReason{notify.Complaint, ""}, h.stopped("tenant", "sam@example.com", "kim@example.com"))
 		hard := soft
 		hard.EventID, hard.Lasting, hard.Code = "hard", true, "550"
 		h.track(hard)
-		h.same("stopped", []SuppressionReason{HardBounce, ""}, h.stopped("tenant", "sam@example.com", "Sam@example.com"))
-		h.same("another tenant", []SuppressionReason{""}, h.stopped("other", "sam@example.com"))
-		for _, s := range all(h, suppressions) {
+		h.same("stopped", []notify.SuppressionReason{notify.HardBounce, ""}, h.stopped("tenant", "sam@example.com", "Sam@example.com"))
+		h.same("another tenant", []notify.SuppressionReason{""}, h.stopped("other", "sam@example.com"))
+		for _, s := range all(h, notify.Suppressions) {
 			if text := fmt.Sprintf("%+v", s); s.MessageID != m.MessageID || !s.Since.Equal(soft.On) || strings.Contains(strings.ToLower(text), "sam") {
 				t.Error(text)
 			}
@@ -62,61 +64,52 @@ func TestBouncesComplaintsAndUnsubscribesSuppress(t *testing.T) {
 			t.Errorf("facts: %+v, %v", facts, err)
 		}
 		for _, f := range facts {
-			h.same("lasting", f.Kind() == KindBounced && f.Code == "550", f.Lasting)
+			h.same("lasting", f.Kind() == notify.KindBounced && f.Code == "550", f.Lasting)
 		}
 	})
 }
 
-func TestMandatoryMessagesPassAComplaintButNoHardBounce(t *testing.T) {
-	t.Parallel()
-	for reason, want := range map[SuppressionReason][2]bool{"": {}, HardBounce: {true, true}, Complaint: {true, false}, Unsubscribe: {true, false}} {
-		if got := [2]bool{reason.stops(false), reason.stops(true)}; got != want {
-			t.Errorf("%q stops %v, want %v", reason, got, want)
-		}
-	}
-}
-
 func TestAPersonSuppressesAndLifts(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		sam := Destination{"email", "sam@EXAMPLE.com"}
+		sam := notify.Destination{"email", "sam@EXAMPLE.com"}
 		for range 2 { // saying it twice changes nothing
-			if err := h.Suppress(t.Context(), "tenant", Unsubscribe, support, sam, Destination{"sms", "+44 20 7946 0018"}, sam); err != nil {
+			if err := h.Suppress(t.Context(), "tenant", notify.Unsubscribe, support, sam, notify.Destination{"sms", "+44 20 7946 0018"}, sam); err != nil {
 				t.Fatal(err)
 			}
 		}
 		h.same("list", []string{"Unsubscribe Support", "Unsubscribe Support"}, h.suppressions("tenant"))
-		h.same("stopped", []SuppressionReason{Unsubscribe}, h.stopped("tenant", "sam@example.com"))
-		if err := h.Unsuppress(t.Context(), "other", sam, support); !errors.Is(err, ErrActionRefused) {
+		h.same("stopped", []notify.SuppressionReason{notify.Unsubscribe}, h.stopped("tenant", "sam@example.com"))
+		if err := h.Unsuppress(t.Context(), "other", sam, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("another tenant lifts it: %v", err)
 		}
-		if err := h.Unsuppress(t.Context(), "tenant", sam, By{Actor: "kim"}); err == nil {
+		if err := h.Unsuppress(t.Context(), "tenant", sam, notify.By{Actor: "kim"}); err == nil {
 			t.Error("nobody says why")
 		}
 		if err := h.Unsuppress(t.Context(), "tenant", sam, support); err != nil {
 			t.Fatal(err)
 		}
-		h.same("lifted", []SuppressionReason{""}, h.stopped("tenant", "sam@example.com"))
-		if err := h.Unsuppress(t.Context(), "tenant", sam, support); !errors.Is(err, ErrActionRefused) {
+		h.same("lifted", []notify.SuppressionReason{""}, h.stopped("tenant", "sam@example.com"))
+		if err := h.Unsuppress(t.Context(), "tenant", sam, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("it is lifted twice: %v", err)
 		}
-		if err := h.Suppress(t.Context(), "tenant", Unsubscribe, support, sam); err != nil {
+		if err := h.Suppress(t.Context(), "tenant", notify.Unsubscribe, support, sam); err != nil {
 			t.Fatal(err)
 		}
-		key := suppressionKey(h.addressHash("email", "sam@example.com"), Unsubscribe)
+		key := keys.RecipientHash(nil, "", "email", "sam@example.com") + "\x1fUnsubscribe"
 		h.same("audit", []string{"Suppress by kim:  to Active", "Unsuppress by kim: Active to Lifted", "Suppress by kim: Lifted to Active"}, h.actions("suppression", key))
 	})
 }
 
 func TestWhatCannotBeSuppressedIsRefused(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		sam := Destination{"email", "sam@example.com"}
+		sam := notify.Destination{"email", "sam@example.com"}
 		for want, err := range map[string]error{
-			"Suppress, destination 2: the address": h.Suppress(t.Context(), "tenant", Complaint, support, sam, Destination{"email", "canary"}),
+			"Suppress, destination 2: the address": h.Suppress(t.Context(), "tenant", notify.Complaint, support, sam, notify.Destination{"email", "canary"}),
 			"is no reason":                         h.Suppress(t.Context(), "tenant", "Dislike", support, sam),
-			"no actor":                             h.Suppress(t.Context(), "tenant", Complaint, By{Reason: "x"}, sam),
-			"scope of one tenant":                  h.Suppress(t.Context(), storage.AnyScope, Complaint, support, sam),
-			"more than 1000":                       h.Suppress(t.Context(), "tenant", Complaint, support, make([]Destination, 1001)...),
-			"Unsuppress: the address":              h.Unsuppress(t.Context(), "tenant", Destination{"email", "canary"}, support),
+			"no actor":                             h.Suppress(t.Context(), "tenant", notify.Complaint, notify.By{Reason: "x"}, sam),
+			"scope of one tenant":                  h.Suppress(t.Context(), storage.AnyScope, notify.Complaint, support, sam),
+			"more than 1000":                       h.Suppress(t.Context(), "tenant", notify.Complaint, support, make([]notify.Destination, 1001)...),
+			"Unsuppress: the address":              h.Unsuppress(t.Context(), "tenant", notify.Destination{"email", "canary"}, support),
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
 				t.Errorf("%s: %v", want, err)
@@ -130,11 +123,11 @@ func TestWhatCannotBeSuppressedIsRefused(t *testing.T) {
 func TestANewComplaintRenewsALiftedSuppression(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
-		h.track(about(m, KindComplained))
-		if err := h.Unsuppress(t.Context(), "tenant", Destination{"email", "sam@example.com"}, support); err != nil {
+		h.track(about(m, notify.KindComplained))
+		if err := h.Unsuppress(t.Context(), "tenant", notify.Destination{"email", "sam@example.com"}, support); err != nil {
 			t.Fatal(err)
 		}
-		again := about(m, KindComplained)
+		again := about(m, notify.KindComplained)
 		again.EventID = "another"
 		h.track(again)
 		h.same("list", []string{"Complaint test"}, h.suppressions("tenant"))
@@ -143,15 +136,15 @@ func TestANewComplaintRenewsALiftedSuppression(t *testing.T) {
 
 func TestTheSuppressionListIsReadPageByPage(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		var many []Destination
+		var many []notify.Destination
 		for i := range 5 {
-			many = append(many, Destination{"email", fmt.Sprintf("p%d@example.com", i)})
+			many = append(many, notify.Destination{"email", fmt.Sprintf("p%d@example.com", i)})
 		}
-		if err := h.Suppress(t.Context(), "tenant", HardBounce, support, many...); err != nil {
+		if err := h.Suppress(t.Context(), "tenant", notify.HardBounce, support, many...); err != nil {
 			t.Fatal(err)
 		}
 		seen := map[string]bool{}
-		for page := (Page{Limit: 2}); ; {
+		for page := (notify.Page{Limit: 2}); ; {
 			rows, err := h.Suppressed(t.Context(), "tenant", page)
 			if err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -29,7 +30,7 @@ func BenchmarkTrack(b *testing.B) {
 	}
 }
 
-func trackAll(b *testing.B, h *Notifier, callbacks [][]StatusEvent) {
+func trackAll(b *testing.B, h *notify.Notifier, callbacks [][]notify.StatusEvent) {
 	for _, events := range callbacks {
 		if _, err := h.Track(b.Context(), events...); err != nil {
 			b.Fatal(err)
@@ -37,11 +38,11 @@ func trackAll(b *testing.B, h *Notifier, callbacks [][]StatusEvent) {
 	}
 }
 
-func deliveries(ids []string) (callbacks [][]StatusEvent) {
+func deliveries(ids []string) (callbacks [][]notify.StatusEvent) {
 	for len(ids) > 0 {
-		var events []StatusEvent
+		var events []notify.StatusEvent
 		for _, id := range ids[:1000] {
-			events = append(events, StatusEvent{Provider: "test", EventID: id, Kind: KindDelivered, MessageID: id, ProviderMessageID: "p" + id})
+			events = append(events, notify.StatusEvent{Provider: "test", EventID: id, Kind: notify.KindDelivered, MessageID: id, ProviderMessageID: "p" + id})
 		}
 		callbacks, ids = append(callbacks, events), ids[1000:]
 	}
@@ -54,19 +55,19 @@ func BenchmarkEnsureOutgoing(b *testing.B) {
 	b.ReportMetric(float64(1000*b.N)/b.Elapsed().Seconds(), "messages/s")
 }
 
-func trackedMessages(b *testing.B, n int) (*Notifier, []string) {
+func trackedMessages(b *testing.B, n int) (*notify.Notifier, []string) {
 	clk := clock.NewMock()
 	clk.Set(storetest.Start)
-	h := New(storetest.Postgres(b, clk), nil)
+	h := notify.New(storetest.Postgres(b, clk), nil)
 	letter := strings.Repeat("Dear you, ", 800)
 	var ids []string
 	b.ResetTimer()
 	for at := 0; at < n; at += 1000 {
-		var batch []OutgoingMessage
+		var batch []notify.OutgoingMessage
 		for i := range 1000 {
-			batch = append(batch, OutgoingMessage{
+			batch = append(batch, notify.OutgoingMessage{
 				Record: storage.Record{Scope: "tenant", Type: channelKey}, PartitionKey: fmt.Sprint("job", at), NotificationType: "visit",
-				RecipientRef: fmt.Sprint(i), Address: fmt.Sprintf("p%d@example.com", i), Content: Content{Text: letter},
+				RecipientRef: fmt.Sprint(i), Address: fmt.Sprintf("p%d@example.com", i), Content: notify.Content{Text: letter},
 			})
 		}
 		done, err := h.EnsureOutgoingMessage(b.Context(), nil, batch...)

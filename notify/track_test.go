@@ -1,4 +1,4 @@
-package notify
+package notify_test
 
 import (
 	"context"
@@ -11,16 +11,17 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // about is an event of the provider "test" about a message.
-func about(m *OutgoingMessage, k StatusKind) StatusEvent {
-	return StatusEvent{Provider: "test", EventID: m.MessageID + string(k), Kind: k, MessageID: m.MessageID, On: storetest.Start.Add(-time.Second)}
+func about(m *notify.OutgoingMessage, k notify.StatusKind) notify.StatusEvent {
+	return notify.StatusEvent{Provider: "test", EventID: m.MessageID + string(k), Kind: k, MessageID: m.MessageID, On: storetest.Start.Add(-time.Second)}
 }
 
 // track tells what the provider reports.
-func (h *host) track(events ...StatusEvent) TrackReport {
+func (h *host) track(events ...notify.StatusEvent) notify.TrackReport {
 	h.t.Helper()
 	rep, err := h.Track(h.t.Context(), events...)
 	if err != nil {
@@ -30,25 +31,25 @@ func (h *host) track(events ...StatusEvent) TrackReport {
 }
 
 // accepted has a message that the provider has taken.
-func (h *host) accepted() *OutgoingMessage {
+func (h *host) accepted() *notify.OutgoingMessage {
 	h.t.Helper()
 	h.dispatch(visit("7", person("sam")))
 	h.drain()
-	return h.status(StatusSentToProvider)
+	return h.status(notify.StatusSentToProvider)
 }
 
 func TestACallbackSettlesADoubtAndEndsTheHold(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()
-		e := about(m, KindDelivered)
+		e := about(m, notify.KindDelivered)
 		e.ProviderMessageID = "p1"
-		h.same("report", TrackReport{Applied: 1}, h.track(e))
-		m = h.status(StatusDelivered)
-		h.same("hold", SupportHold{}, m.SupportHold)
-		if m.Resolution != ResolvedByCallback || m.ProviderMessageID != "p1" || !m.DueOn.IsZero() || m.ReasonCode != "" || !m.EndedOn.Equal(e.On) || !m.SentOn.Equal(storetest.Start) {
+		h.same("report", notify.TrackReport{Applied: 1}, h.track(e))
+		m = h.status(notify.StatusDelivered)
+		h.same("hold", notify.SupportHold{}, m.SupportHold)
+		if m.Resolution != notify.ResolvedByCallback || m.ProviderMessageID != "p1" || !m.DueOn.IsZero() || m.ReasonCode != "" || !m.EndedOn.Equal(e.On) || !m.SentOn.Equal(storetest.Start) {
 			t.Errorf("message is %+v", m)
 		}
-		if err := h.Resolve(t.Context(), "tenant", m.Key, DecideSendAgain, support); !errors.Is(err, ErrActionRefused) {
+		if err := h.Resolve(t.Context(), "tenant", m.Key, notify.DecideSendAgain, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("it is sent again: %v", err)
 		}
 		h.clk.Add(24 * time.Hour)
@@ -61,11 +62,11 @@ func TestACallbackSettlesADoubtAndEndsTheHold(t *testing.T) {
 
 func TestACallbackConfirmsWhatWasAssumed(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		h.crashing(AssumeSent, h.provider)
+		h.crashing(notify.AssumeSent, h.provider)
 		h.drain()
-		m := h.status(StatusSentToProvider)
-		h.track(about(m, KindDelivered))
-		if m := h.status(StatusDelivered); m.Resolution != ResolvedByCallback {
+		m := h.status(notify.StatusSentToProvider)
+		h.track(about(m, notify.KindDelivered))
+		if m := h.status(notify.StatusDelivered); m.Resolution != notify.ResolvedByCallback {
 			t.Errorf("message is %+v", m)
 		}
 	})
@@ -74,16 +75,16 @@ func TestACallbackConfirmsWhatWasAssumed(t *testing.T) {
 // The provider refuses a call and reports that an earlier one arrived: the retry
 // that waits is not made.
 func TestACallbackPreventsTheRetry(t *testing.T) {
-	for _, kind := range []StatusKind{KindAccepted, KindFailed, KindBounced} {
+	for kind, status := range map[notify.StatusKind]string{notify.KindAccepted: notify.StatusSentToProvider, notify.KindFailed: notify.StatusFailedFinal, notify.KindBounced: notify.StatusSentToProvider} {
 		t.Run(string(kind), func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
-				h.answer = failing(Transient("busy", 0, nil))
+				h.answer = failing(notify.Transient("busy", 0, nil))
 				h.dispatch(visit("7", person("sam")))
 				h.drain()
-				h.track(about(h.status(StatusRetryReady), kind))
+				h.track(about(h.status(notify.StatusRetryReady), kind))
 				h.clk.Add(24 * time.Hour)
 				h.drain()
-				if m := h.status(statusOf[kind]); !m.DueOn.IsZero() || !m.NextRetryOn.IsZero() || len(h.sent()) != 1 {
+				if m := h.status(status); !m.DueOn.IsZero() || !m.NextRetryOn.IsZero() || len(h.sent()) != 1 {
 					t.Errorf("message is %+v after %d calls", m, len(h.sent()))
 				}
 			})
@@ -93,16 +94,16 @@ func TestACallbackPreventsTheRetry(t *testing.T) {
 
 // The callback overtakes the answer of the call that it is about.
 func TestACallbackMayComeBeforeOurOwnSettle(t *testing.T) {
-	for name, answer := range map[string]error{"accepted": nil, "cut": Unknown("cut", nil), "busy": Transient("busy", 0, nil)} {
+	for name, answer := range map[string]error{"accepted": nil, "cut": notify.Unknown("cut", nil), "busy": notify.Transient("busy", 0, nil)} {
 		t.Run(name, func(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
 				h.waiting()
-				h.answer = func(context.Context, Message) (Receipt, error) {
-					h.track(about(only(h, outgoingMessages), KindDelivered))
-					return Receipt{ID: "p1"}, answer
+				h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+					h.track(about(only(h, notify.Messages), notify.KindDelivered))
+					return notify.Receipt{ID: "p1"}, answer
 				}
 				h.drain()
-				m := h.status(StatusDelivered)
+				m := h.status(notify.StatusDelivered)
 				if !m.LeaseExpiresOn.IsZero() || !m.DueOn.IsZero() || (m.ProviderMessageID == "p1") != (answer == nil) {
 					t.Errorf("message is %+v", m)
 				}
@@ -121,30 +122,30 @@ func TestACallbackMayComeBeforeOurOwnSettle(t *testing.T) {
 func TestACallbackStopsACallThatHasNotStarted(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		rows := h.claim([]string{StatusCreated}, StatusSending)
-		h.track(about(rows[0], KindAccepted))
-		rows[0].calling(storetest.Start)
-		ours, err := work.Start(t.Context(), h.store, outgoingMessages, storetest.Start.Add(lease), rows)
+		rows := h.claim([]string{notify.StatusCreated}, notify.StatusSending)
+		h.track(about(rows[0], notify.KindAccepted))
+		rows[0].Calling(storetest.Start)
+		ours, err := work.Start(t.Context(), h.store, notify.Messages, storetest.Start.Add(lease), rows)
 		if err != nil || ours[0] {
 			t.Errorf("the call starts: %v, %v", ours, err)
 		}
 		h.clk.Add(24 * time.Hour)
 		h.drain() // nobody takes it over
-		h.status(StatusSentToProvider)
+		h.status(notify.StatusSentToProvider)
 	})
 }
 
 func TestARepeatedCallbackChangesNothing(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
-		all := []StatusEvent{about(m, KindComplained), about(m, KindDelivered), about(m, KindDelivered)}
-		h.same("report", TrackReport{Applied: 2, Repeated: 1}, h.track(all...))
-		if err := h.Unsuppress(t.Context(), "tenant", Destination{"email", "sam@example.com"}, support); err != nil {
+		all := []notify.StatusEvent{about(m, notify.KindComplained), about(m, notify.KindDelivered), about(m, notify.KindDelivered)}
+		h.same("report", notify.TrackReport{Applied: 2, Repeated: 1}, h.track(all...))
+		if err := h.Unsuppress(t.Context(), "tenant", notify.Destination{"email", "sam@example.com"}, support); err != nil {
 			t.Fatal(err)
 		}
-		before := h.status(StatusDelivered)
-		h.same("repeat", TrackReport{Repeated: 3}, h.track(all...))
-		h.same("message", before.Version, h.status(StatusDelivered).Version)
+		before := h.status(notify.StatusDelivered)
+		h.same("repeat", notify.TrackReport{Repeated: 3}, h.track(all...))
+		h.same("message", before.Version, h.status(notify.StatusDelivered).Version)
 		h.same("suppressed", []string(nil), h.suppressions("tenant"))
 	})
 }
@@ -153,27 +154,30 @@ func TestConcurrentDuplicatesAreAppliedOnce(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		h.dispatch(visit("7", person("sam"), person("kim"), person("alex")))
 		h.drain()
-		var events []StatusEvent
-		for _, m := range all(h, outgoingMessages) {
-			events = append(events, about(m, KindDelivered), about(m, KindBounced))
+		var events []notify.StatusEvent
+		for _, m := range all(h, notify.Messages) {
+			events = append(events, about(m, notify.KindDelivered), about(m, notify.KindBounced))
 		}
 		var mu sync.Mutex
-		var total TrackReport
+		var total notify.TrackReport
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() {
-				mine := append(append([]StatusEvent{}, events[i%6:]...), events[:i%6]...)
+				mine := append(append([]notify.StatusEvent{}, events[i%6:]...), events[:i%6]...)
 				rep, err := h.Track(h.t.Context(), mine...)
 				if err != nil {
 					h.t.Error(err)
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				total = total.add(rep)
+				total.Applied += rep.Applied
+				total.Repeated += rep.Repeated
+				total.Waiting += rep.Waiting
+				total.Refused += rep.Refused
 			})
 		}
 		wg.Wait()
-		h.same("reports", TrackReport{Applied: 6, Repeated: 42}, total)
+		h.same("reports", notify.TrackReport{Applied: 6, Repeated: 42}, total)
 		h.drain()
 		h.same("changes", 6, len(c.lines()))
 	})
@@ -181,23 +185,23 @@ func TestConcurrentDuplicatesAreAppliedOnce(t *testing.T) {
 
 func TestAMessageOfAnotherTenantKeepsItsTenant(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		for _, scope := range []Scope{"north", "south"} {
+		for _, scope := range []notify.Scope{"north", "south"} {
 			j := visit("7", person("sam"))
 			j.Scope = scope
 			h.dispatch(j)
 		}
 		h.drain()
-		for _, m := range all(h, outgoingMessages) {
+		for _, m := range all(h, notify.Messages) {
 			if m.Scope == "north" {
-				h.track(about(m, KindComplained), about(m, KindOpened))
+				h.track(about(m, notify.KindComplained), about(m, notify.KindOpened))
 			}
 		}
-		for _, m := range all(h, outgoingMessages) {
+		for _, m := range all(h, notify.Messages) {
 			facts, err := h.DeliveryFacts(t.Context(), "south", m.MessageID)
 			if err != nil || len(facts) != 0 {
 				t.Errorf("south reads %v, %v", facts, err)
 			}
-			want := map[Scope]string{"north": StatusOpened, "south": StatusSentToProvider}[m.Scope]
+			want := map[notify.Scope]string{"north": notify.StatusOpened, "south": notify.StatusSentToProvider}[m.Scope]
 			h.same(string(m.Scope), want, m.Status)
 		}
 		h.same("north", []string{"Complaint test"}, h.suppressions("north"))
@@ -208,11 +212,11 @@ func TestAMessageOfAnotherTenantKeepsItsTenant(t *testing.T) {
 func TestTheHostHearsOfDeliveryOnceAndOfEachBounce(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		m := h.accepted()
-		soft, hard := about(m, KindBounced), about(m, KindBounced)
+		soft, hard := about(m, notify.KindBounced), about(m, notify.KindBounced)
 		soft.EventID, soft.Code = "soft", "450"
 		hard.EventID, hard.Code, hard.Lasting = "hard", "550", true
-		h.track(about(m, KindOpened)) // whoever opens it has got it
-		h.track(about(m, KindDelivered), soft)
+		h.track(about(m, notify.KindOpened)) // whoever opens it has got it
+		h.track(about(m, notify.KindDelivered), soft)
 		h.track(hard, soft)
 		h.drain()
 		h.same("changes", []string{"Bounced sam 450", "Bounced sam 550", "Delivered sam "}, c.lines())
@@ -225,12 +229,12 @@ func TestTheHostHearsOfDeliveryOnceAndOfEachBounce(t *testing.T) {
 func TestTheHostHearsThatTheProviderGaveUp(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		m := h.accepted()
-		e := about(m, KindFailed)
+		e := about(m, notify.KindFailed)
 		e.Code = "30005\r\nx"
 		h.track(e)
 		h.drain()
 		h.same("changes", []string{"Failed sam 30005x"}, c.lines())
-		h.same("reason", "30005x", h.status(StatusFailedFinal).ReasonCode)
+		h.same("reason", "30005x", h.status(notify.StatusFailedFinal).ReasonCode)
 	})
 }
 
@@ -238,7 +242,7 @@ func TestTheHostHearsThatTheProviderGaveUp(t *testing.T) {
 func TestACallbackThatIsRolledBackHasNotCome(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		m := h.accepted()
-		events := []StatusEvent{about(m, KindComplained), about(m, KindDelivered)}
+		events := []notify.StatusEvent{about(m, notify.KindComplained), about(m, notify.KindDelivered)}
 		no := errors.New("no")
 		err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
 			_, err := h.WithTx(tx).Track(h.t.Context(), events...)
@@ -248,38 +252,38 @@ func TestACallbackThatIsRolledBackHasNotCome(t *testing.T) {
 			h.t.Error(err)
 		}
 		h.drain()
-		h.status(StatusSentToProvider)
+		h.status(notify.StatusSentToProvider)
 		h.same("suppressed", []string(nil), h.suppressions("tenant"))
 		h.same("changes", 0, len(c.lines()))
-		h.same("report", TrackReport{Applied: 2}, h.track(events...))
+		h.same("report", notify.TrackReport{Applied: 2}, h.track(events...))
 	})
 }
 
 func TestAnEventThatSaysTooLittleIsRefused(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
-		good := about(m, KindDelivered)
-		for want, spoil := range map[string]func(*StatusEvent){
-			"a provider's name is":      func(e *StatusEvent) { e.Provider = "Test\x1f" },
-			"no EventID":                func(e *StatusEvent) { e.EventID = "" },
-			"Kind is unknown":           func(e *StatusEvent) { e.Kind = "Burnt" },
-			"neither MessageID nor":     func(e *StatusEvent) { e.MessageID = "" },
-			"longer than 200":           func(e *StatusEvent) { e.MessageID = strings.Repeat("x", 201) },
-			"holds control characters":  func(e *StatusEvent) { e.ProviderMessageID = "a\x00b" },
-			"or holds control characte": func(e *StatusEvent) { e.MessageID = "\xff" },
+		good := about(m, notify.KindDelivered)
+		for want, spoil := range map[string]func(*notify.StatusEvent){
+			"a provider's name is":      func(e *notify.StatusEvent) { e.Provider = "Test\x1f" },
+			"no EventID":                func(e *notify.StatusEvent) { e.EventID = "" },
+			"Kind is unknown":           func(e *notify.StatusEvent) { e.Kind = "Burnt" },
+			"neither MessageID nor":     func(e *notify.StatusEvent) { e.MessageID = "" },
+			"longer than 200":           func(e *notify.StatusEvent) { e.MessageID = strings.Repeat("x", 201) },
+			"holds control characters":  func(e *notify.StatusEvent) { e.ProviderMessageID = "a\x00b" },
+			"or holds control characte": func(e *notify.StatusEvent) { e.MessageID = "\xff" },
 		} {
 			bad := good
 			spoil(&bad)
 			_, err := h.Track(t.Context(), good, bad)
-			if !errors.Is(err, ErrStatusEvent) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "argument 2") {
+			if !errors.Is(err, notify.ErrStatusEvent) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "argument 2") {
 				t.Errorf("%s: %v", want, err)
 			}
 		}
-		h.status(StatusSentToProvider)
+		h.status(notify.StatusSentToProvider)
 		good.EventID = strings.Repeat("\x00é", 5000) // any text names an event
 		good.On = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 		h.track(good)
-		if m := h.status(StatusDelivered); !m.EndedOn.Equal(storetest.Start) {
+		if m := h.status(notify.StatusDelivered); !m.EndedOn.Equal(storetest.Start) {
 			t.Errorf("ended on %v", m.EndedOn)
 		}
 	})
@@ -290,22 +294,22 @@ func TestACallbackTakesAConstantNumberOfStatements(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		counts := map[int]int{}
 		for _, n := range []int{9, 10, 1000} { // the first of a process reads first
-			var people []Recipient
+			var people []notify.Recipient
 			for i := range n {
 				people = append(people, person(fmt.Sprint("p", n, "-", i)))
 			}
 			h.dispatch(visit(fmt.Sprint(n), people...))
 			h.drain()
-			var events []StatusEvent
-			for _, m := range all(h, outgoingMessages) {
-				if m.Status == StatusSentToProvider {
-					e := about(m, KindBounced)
+			var events []notify.StatusEvent
+			for _, m := range all(h, notify.Messages) {
+				if m.Status == notify.StatusSentToProvider {
+					e := about(m, notify.KindBounced)
 					e.Lasting = true
-					events = append(events, about(m, KindDelivered), e)
+					events = append(events, about(m, notify.KindDelivered), e)
 				}
 			}
 			store := &verbs{Store: h.store}
-			n2 := New(store, &Options{Logger: quiet})
+			n2 := notify.New(store, &notify.Options{Logger: quiet})
 			rep, err := n2.Track(h.t.Context(), events[:n]...)
 			if err != nil || rep.Applied != n {
 				h.t.Fatal(rep, err)

@@ -1,0 +1,56 @@
+package notify
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+func TestAttachmentsHaveLimits(t *testing.T) {
+	t.Parallel()
+	blob := storage.Ref{Name: "0af", Size: 1}
+	with := func(change func(*AttachmentRef)) []AttachmentRef {
+		a := AttachmentRef{Name: "a.pdf", MediaType: "application/pdf", Blob: blob}
+		change(&a)
+		return []AttachmentRef{a}
+	}
+	same := with(func(a *AttachmentRef) { a.ContentID = "logo" })
+	many := make([]AttachmentRef, 21)
+	for want, files := range map[string][]AttachmentRef{
+		"21 attachments, more than 20":                          many,
+		"attachments have 20971521 bytes, more than 20971520":   with(func(a *AttachmentRef) { a.Blob.Size = MaxAttachments + 1 }),
+		"attachment 1: it names no blob":                        with(func(a *AttachmentRef) { a.Blob = storage.Ref{} }),
+		"attachment 1: its name has 0 bytes, not 1 to 200":      with(func(a *AttachmentRef) { a.Name = "" }),
+		"attachment 1: its name has 201 bytes, not 1 to 200":    with(func(a *AttachmentRef) { a.Name = strings.Repeat("n", 201) }),
+		"attachment 1: its name holds what no file name may":    with(func(a *AttachmentRef) { a.Name = "canary\r\nBcc: x" }),
+		"its name holds what no file name":                      with(func(a *AttachmentRef) { a.Name = "../canary" }),
+		"its name holds what no file":                           with(func(a *AttachmentRef) { a.Name = "canary\u202efdp.exe" }),
+		`attachment 1: "PDF" is no media type`:                  with(func(a *AttachmentRef) { a.MediaType = "PDF" }),
+		`attachment 1: "message/rfc822" is the media type of a`: with(func(a *AttachmentRef) { a.MediaType = "message/rfc822" }),
+		"its content id is too long or holds more than letters": with(func(a *AttachmentRef) { a.ContentID = "canary>" }),
+		"attachment 2: its content id is that of another one":   append(same, same...),
+	} {
+		err := Content{Attachments: files}.check()
+		if !errors.Is(err, ErrContent) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+	twoFiles := append(with(func(*AttachmentRef) {}), with(func(a *AttachmentRef) { a.Blob.Size = MaxAttachments - 1 })...)
+	if err := (Content{Attachments: twoFiles}).check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzTheSubjectIsOneLineOrRefused(f *testing.F) {
+	f.Add("plain")
+	f.Add("two\r\nBcc: lines")
+	f.Add("\x00\xff\u2028")
+	f.Fuzz(func(t *testing.T, subject string) {
+		err := Content{Subject: subject}.check()
+		if err == nil && strings.ContainsAny(subject, "\r\n\x00") {
+			t.Errorf("%q was accepted", subject)
+		}
+	})
+}

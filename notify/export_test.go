@@ -1,0 +1,133 @@
+package notify
+
+import (
+	"context"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// This file is what the stories in notify_test reach of the package and no host
+// does. They name nothing else that is not exported.
+
+// The tables: stories look at what a host has no list of, such as leases, moments
+// at which rows are due, and what was not written, and edit rows as another process
+// would.
+var (
+	AutomationJobs  = automationJobs
+	Jobs            = jobs
+	MessagingJobs   = messagingJobs
+	Schedules       = schedules
+	Messages        = outgoingMessages
+	UserMessages    = userMessages
+	Conflicts       = conflicts
+	Preferences     = preferences
+	Suppressions    = suppressions
+	DeliveryEvents  = deliveryEvents
+	MessageReceipts = messageReceipts
+)
+
+// Sending is what a worker is handed of a message.
+type Sending = sending
+
+// DeliveryEvent is a row of DeliveryEvents.
+type DeliveryEvent = deliveryEvent
+
+// StatusSweep is the status of the one row of DeliveryEvents that is no event.
+const StatusSweep = statusSweep
+
+// Errors that hosts cannot tell from others by more than their text.
+var (
+	ErrAnyScope  = errAnyScope
+	ErrForeignTx = errForeignTx
+	ErrNoType    = errNoType
+)
+
+// SetChunk makes the chunks of a campaign small, or a story of several needs
+// thousands of recipients.
+func (n *Notifier) SetChunk(recipients int) { n.chunk = recipients }
+
+// Occupy takes one of the slots of a channel, as a call that does not end.
+func (n *Notifier) Occupy(channel string) { n.slots[channel] <- struct{}{} }
+
+// Distribute is the send pass on rows that were claimed before: something comes
+// between a claim and its call, and a pass that polls leaves no time for it.
+func (n *Notifier) Distribute(ctx context.Context, items ...Sending) error {
+	return n.distribute(ctx, items, func(*OutgoingMessage, nothing) {})
+}
+
+// ResolveAll is the pass that resolves doubts, likewise.
+func (n *Notifier) ResolveAll(ctx context.Context, items ...Sending) error {
+	return n.resolveAll(ctx, items, func(*OutgoingMessage, nothing) {})
+}
+
+// GenerateAll is the generator, likewise; what it makes is not stored.
+func (n *Notifier) GenerateAll(ctx context.Context, items ...work.Item[Job]) error {
+	return n.generateAll(ctx, items, func(*Job, generated) {})
+}
+
+// WakeJob is the scheduler's write of a job that it read before, which somebody
+// else may have written since.
+func (n *Notifier) WakeJob(ctx context.Context, tx storage.Tx, read *Job) error {
+	return wakeAll(ctx, tx, jobs, func(j *Job, now time.Time) bool { return j.wake(now, "") }, []*Job{read})
+}
+
+// CancelMessages cancels a campaign's messages in pages of a size, since those of
+// the pass are too large for a story.
+func (n *Notifier) CancelMessages(ctx context.Context, tx storage.Tx, j *MessagingJob, size int) error {
+	return n.cancelMessages(ctx, tx, j, size)
+}
+
+// Tell tells subscribers of messages in a transaction, which may roll back.
+func (n *Notifier) Tell(ctx context.Context, tx storage.Tx, rows ...*OutgoingMessage) error {
+	return n.tell(ctx, tx, rows)
+}
+
+// TrackStale applies an event to its message as if somebody had written the message
+// after it was read.
+func (n *Notifier) TrackStale(ctx context.Context, tx storage.Tx, e StatusEvent) error {
+	found, err := messagesByID(ctx, tx, []string{e.MessageID})
+	if err != nil {
+		return err
+	}
+	seen := found[e.MessageID]
+	seen.Version--
+	row, err := e.row(storage.Now(n.store))
+	if err != nil {
+		return err
+	}
+	_, err = n.raise(ctx, tx, []*reports{{seen, []*deliveryEvent{row}}})
+	return err
+}
+
+// Row is the event as it is stored, for a story whose tracker dies before it is
+// applied.
+func (e StatusEvent) Row(now time.Time) (*DeliveryEvent, error) { return e.row(now) }
+
+// Calling records that the call of a claimed message starts; a worker that dies
+// then goes no further.
+func (m *OutgoingMessage) Calling(now time.Time) { m.calling(now) }
+
+// AskedGates are all that are asked, with the package's own.
+func (n *Notifier) AskedGates() []Gate { return n.gates }
+
+// GateName is what logs call a gate.
+func GateName(g Gate) string { return gateName(g) }
+
+// PreferenceGate is the package's own.
+func (n *Notifier) PreferenceGate() Gate { return preferenceGate{n} }
+
+// AttemptOf is what gates are asked about a message.
+func (n *Notifier) AttemptOf(m *OutgoingMessage) Attempt { return n.attempt(m) }
+
+// StoppedFor says why messages are stopped, which the verdict of the gate does not.
+func (n *Notifier) StoppedFor(ctx context.Context, tx storage.Tx, messages []*OutgoingMessage) ([]SuppressionReason, error) {
+	return n.suppressed(ctx, tx, messages)
+}
+
+// ContentOf is what a campaign reads of its payload.
+func (n *Notifier) ContentOf(p Payload) *CampaignContent { return &CampaignContent{n: n, blob: p.Blob} }
+
+// Sign signs the link of a message, which with another key is a forgery.
+func (o *UnsubscribeOptions) Sign(m *OutgoingMessage) string { return o.sign(m) }
