@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
+	"time"
 
 	"github.com/tidwall/btree"
 
@@ -105,4 +107,209 @@ func earlier(a, b *entry) bool {
 		return a.due < b.due
 	}
 	return a.id < b.id
+}
+
+// image is one version of a row in the form a database gives it back. It shares
+// no memory with callers and is never changed.
+type image struct {
+	row  storage.Row
+	rec  *storage.Record
+	json []string // the texts of shape.json, empty for NULL
+}
+
+// shape knows which columns of a schema a plain copy of the struct leaves shared
+// or unlike what a database returns.
+type shape struct {
+	schema  *storage.Schema
+	rowType reflect.Type
+	apart   bool    // columns are copied one by one, not the struct as a whole
+	blank   [][]int // fields that are not columns, which a copy of the whole clears
+	fixed   []*storage.Column
+	instant []*storage.Column
+	bytes   []*storage.Column
+	json    []*storage.Column
+	parts   map[*storage.Schema]*part
+}
+
+func newShape(s *storage.Schema) *shape {
+	p := &shape{schema: s, rowType: reflect.TypeOf(s.New()), parts: map[*storage.Schema]*part{}}
+	for i := range s.Columns {
+		c := &s.Columns[i]
+		if c.Fixed {
+			p.fixed = append(p.fixed, c)
+		}
+		switch c.Kind {
+		case storage.Instant:
+			p.instant = append(p.instant, c)
+		case storage.Bytes:
+			p.bytes = append(p.bytes, c)
+		case storage.JSON:
+			p.json = append(p.json, c)
+		}
+	}
+	for _, f := range reflect.VisibleFields(p.rowType.Elem()) {
+		if f.Tag.Get("db") == "" && !f.Anonymous {
+			p.blank = append(p.blank, f.Index)
+			p.apart = p.apart || !f.IsExported() // reflection cannot clear it
+		}
+	}
+	return p
+}
+
+// copyRow copies the columns of a row and nothing else; slices, maps and
+// pointers stay shared.
+func (p *shape) copyRow(r storage.Row) storage.Row {
+	out := p.schema.New()
+	if p.apart {
+		for i := range p.schema.Columns {
+			c := &p.schema.Columns[i]
+			c.Field(out).Set(c.Field(r))
+		}
+		return out
+	}
+	v := reflect.ValueOf(out).Elem()
+	v.Set(reflect.ValueOf(r).Elem())
+	for _, index := range p.blank {
+		v.FieldByIndex(index).SetZero()
+	}
+	return out
+}
+
+// image makes the stored form of r; fixed columns come from old if there is one.
+func (p *shape) image(r storage.Row, old *image) (*image, error) {
+	row := p.copyRow(r)
+	img := &image{row: row, rec: storage.RecordOf(row)}
+	for _, c := range p.instant {
+		t := c.Field(row).Addr().Interface().(*time.Time)
+		*t = storage.Time(*t)
+	}
+	for _, c := range p.bytes {
+		if err := settle(c, row); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.settleJSON(img, old); err != nil {
+		return nil, err
+	}
+	if old != nil {
+		p.keepFixed(img, old)
+	}
+	return img, nil
+}
+
+// settle passes a column through its canonical form.
+func settle(c *storage.Column, row storage.Row) error {
+	v, err := c.Value(row)
+	if err != nil {
+		return err
+	}
+	return c.Set(row, v)
+}
+
+// settleJSON replaces values by what their text gives back. A text that is
+// that of old gives old's value, which is never changed.
+func (p *shape) settleJSON(img, old *image) error {
+	if len(p.json) == 0 {
+		return nil
+	}
+	img.json = make([]string, len(p.json))
+	for i, c := range p.json {
+		v, err := c.Value(img.row)
+		if err != nil {
+			return err
+		}
+		img.json[i], _ = v.(string)
+		if old != nil && old.json[i] == img.json[i] {
+			c.Field(img.row).Set(c.Field(old.row))
+			continue
+		}
+		if err := c.Set(img.row, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *shape) keepFixed(img, old *image) {
+	for _, c := range p.fixed {
+		c.Field(img.row).Set(c.Field(old.row))
+	}
+	for i, c := range p.json {
+		if c.Fixed {
+			img.json[i] = old.json[i]
+		}
+	}
+}
+
+// next copies an image for a change of its Record.
+func (p *shape) next(old *image) *image {
+	row := p.copyRow(old.row)
+	return &image{row: row, rec: storage.RecordOf(row), json: old.json}
+}
+
+// load makes the caller's own copy of an image.
+func (p *shape) load(img *image) (storage.Row, error) {
+	row := p.copyRow(img.row)
+	for _, c := range p.bytes {
+		if f := c.Field(row); !f.IsNil() {
+			f.SetBytes(append([]byte{}, f.Bytes()...))
+		}
+	}
+	for i, c := range p.json {
+		if c.Field(row).IsZero() {
+			continue
+		}
+		if err := c.Set(row, img.json[i]); err != nil {
+			return nil, err
+		}
+	}
+	return row, nil
+}
+
+// part is what workers do not see of a table, by their schema; see
+// storage.Schema.Whole.
+type part struct {
+	kept   []*storage.Column // stay as they are stored, besides those that are fixed for all
+	json   []int             // those of them in shape.json
+	unread []*storage.Column
+}
+
+// part compares s with the whole.
+func (p *shape) part(s *storage.Schema) *part {
+	if known := p.parts[s]; known != nil {
+		return known
+	}
+	made := &part{}
+	for i := range p.schema.Columns {
+		c := &p.schema.Columns[i]
+		n := slices.IndexFunc(s.Columns, func(o storage.Column) bool { return o.Name == c.Name })
+		switch {
+		case n < 0:
+			made.unread = append(made.unread, c)
+		case s.Columns[n].Fixed && !c.Fixed:
+			made.kept = append(made.kept, c)
+			if j := slices.Index(p.json, c); j >= 0 {
+				made.json = append(made.json, j)
+			}
+		}
+	}
+	p.parts[s] = made
+	return made
+}
+
+// keep puts what a worker does not write back to what it was.
+func (p *part) keep(img, old *image) {
+	for _, c := range p.kept {
+		c.Field(img.row).Set(c.Field(old.row))
+	}
+	for _, i := range p.json {
+		img.json[i] = old.json[i]
+	}
+}
+
+// leaveOut clears what a worker does not read.
+func (p *part) leaveOut(r storage.Row) {
+	for _, c := range p.unread {
+		c.Field(r).SetZero()
+	}
 }

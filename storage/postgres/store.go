@@ -3,7 +3,12 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"embed"
+	"errors"
+	"io"
+	"io/fs"
 	"sync/atomic"
+	"time"
 
 	"github.com/benbjohnson/clock"
 	"github.com/jmoiron/sqlx"
@@ -11,6 +16,155 @@ import (
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
+
+// Options tune a store; nil is the same as the zero Options.
+type Options struct {
+	// Clock is the store's time. Nil follows the server's clock, so that processes
+	// on machines with skewed clocks agree about leases; that clock has a method
+	// Uncertainty() time.Duration, how far it may be off.
+	Clock clock.Clock
+	// Rand is the store's randomness; nil is crypto/rand.
+	Rand io.Reader
+	// Environment names the environment that the host is in, for example
+	// "production". A database that was first opened under another name is taken
+	// for a copy.
+	Environment string
+	// BlobDir is a folder for large payloads that all processes share; empty keeps
+	// them in the database.
+	BlobDir string
+
+	// Schema holds the tables; empty is the connection's search path. MigrateAuto
+	// creates it if it is missing. TablePrefix is put in front of the name of every
+	// table. Both match ^[a-z_][a-z0-9_]{0,40}$ or are empty.
+	Schema, TablePrefix string
+	// Migrate says what to do about missing tables. Empty is MigrateAuto for Open
+	// and MigrateVerify for New.
+	Migrate Migrate
+
+	// Notify tells the pollers of other processes at once, by NOTIFY, what
+	// transactions of this store made due, and listens to theirs. It takes one
+	// more connection, and is a hint only: polls find every row without it. Behind
+	// a transaction pooler it is off. New refuses it, having no way to listen.
+	Notify bool
+
+	// MaxOpenConns bounds the pool that Open makes; zero is 10. New ignores it.
+	MaxOpenConns int
+	// IOTimeout bounds each read from and write to the network on the pool that
+	// Open makes, and so the time that a statement may run; zero is 30 s, negative
+	// is no bound. It is what ends a call on a dead network whose context does not
+	// end. Migrations are exempt. New ignores it.
+	IOTimeout time.Duration
+}
+
+// Migrate says what opening a store does about its tables.
+type Migrate = sqlstore.Migrate
+
+// The ways to treat migrations.
+const (
+	MigrateAuto   = sqlstore.MigrateAuto   // run the missing ones
+	MigrateVerify = sqlstore.MigrateVerify // refuse an older database, accept a newer one
+	MigrateOff    = sqlstore.MigrateOff    // neither read nor write the migration table
+)
+
+// DBTX is a host's open transaction: *sql.Tx, *sqlx.Tx, *sql.Conn, and what
+// other libraries build on database/sql.
+type DBTX = sqlstore.DBTX
+
+const (
+	defaultMaxOpenConns = 10
+	defaultIOTimeout    = 30 * time.Second
+	maxIdleTime         = 5 * time.Minute
+)
+
+func (o *Options) orDefault() Options {
+	if o == nil {
+		return Options{}
+	}
+	return *o
+}
+
+func (o Options) maxOpenConns() int {
+	if o.MaxOpenConns <= 0 {
+		return defaultMaxOpenConns
+	}
+	return o.MaxOpenConns
+}
+
+func (o Options) ioTimeout() time.Duration {
+	if o.IOTimeout == 0 {
+		return defaultIOTimeout
+	}
+	return max(0, o.IOTimeout)
+}
+
+// Open connects to the database that dsn names (a URL or key=value pairs, as
+// for lib/pq), checks that it is safe to work on, and runs the migrations that
+// are missing. Nil opts are the defaults. The store owns its connections: their
+// calls end within their context plus one second whatever the network does, and
+// a COMMIT that did not reach its synchronous standby is not taken for a success.
+//
+// A setting that would break a promise is a [*DSNError], a server that would a
+// [*ServerError]. ctx bounds the opening only.
+func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
+	o := opts.orDefault()
+	cfg, full, err := parse(dsn)
+	if err != nil {
+		return nil, err
+	}
+	s, d := &Store{}, &dialer{}
+	c, err := newConnector(cfg, d, s.reconnected)
+	if err != nil {
+		return nil, err
+	}
+	s.db = sql.OpenDB(c)
+	s.db.SetMaxOpenConns(o.maxOpenConns())
+	s.db.SetMaxIdleConns(o.maxOpenConns())
+	s.db.SetConnMaxIdleTime(maxIdleTime)
+	s.pool = s.db
+	err = s.open(ctx, o, MigrateAuto, d.patiently(o.ioTimeout()))
+	if err == nil && o.Notify {
+		err = s.notify(ctx, o, full)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// New makes a store on the host's own pool (sqlx: pass x.DB). It closes nothing
+// of the host's; Close only stops following the server's clock. Migrations are
+// verified, not run, unless opts say otherwise.
+//
+// New checks what it can: that the server is a primary that takes writes, and
+// that the driver does not send statements in two steps through a transaction
+// pooler, as lib/pq does without binary_parameters and pgx by default.
+// It cannot bound calls on a dead network beyond what the host's driver does,
+// nor see a COMMIT that was cancelled before its synchronous standby had it:
+// those are promises of [Open].
+func New(ctx context.Context, db *sql.DB, opts *Options) (*Store, error) {
+	if db == nil {
+		panic("postgres: New needs a *sql.DB")
+	}
+	if opts != nil && opts.Notify {
+		return nil, errors.New("postgres: Options.Notify needs a connection string to listen with: use Open")
+	}
+	s := &Store{db: db}
+	if err := s.open(ctx, opts.orDefault(), MigrateVerify, func(migrate func() error) error { return migrate() }); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// patiently returns what runs the migrations without the bound on reads and
+// writes, which holds before and after them: building an index takes long.
+func (d *dialer) patiently(bound time.Duration) func(migrate func() error) error {
+	d.bound.Store(int64(bound))
+	return func(migrate func() error) error {
+		d.bound.Store(0)
+		defer d.bound.Store(int64(bound))
+		return migrate()
+	}
+}
 
 // Store is a storage.Store on PostgreSQL. Its methods may be called from any
 // number of goroutines, and any number of stores may work on one database.
@@ -126,4 +280,22 @@ func (s *Store) Close() error {
 		return nil
 	}
 	return s.pool.Close()
+}
+
+//go:embed migrations/*.sql
+var embedded embed.FS
+
+func migrations() fs.FS {
+	files, err := fs.Sub(embedded, "migrations")
+	if err != nil {
+		panic(err) // the name is constant and valid
+	}
+	return files
+}
+
+// ExportMigrations writes the SQL of all migrations, for a host that runs them
+// with its own tool and opens the store with MigrateVerify. schema and prefix
+// are Options.Schema and Options.TablePrefix; the schema must exist.
+func ExportMigrations(w io.Writer, schema, prefix string) error {
+	return sqlstore.Export(w, sqlstore.PostgreSQL, schema, prefix, migrations())
 }

@@ -4,10 +4,13 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/mattn/go-sqlite3"
 
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
@@ -74,4 +77,101 @@ func pool(name string, wal bool, n int) *sqlx.DB {
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
 	return db
+}
+
+// oldest is the first SQLite without the WAL-reset bug, which could corrupt a
+// file that several connections write.
+const oldest = 3_051_003
+
+func libraryVersion() int {
+	_, n, _ := sqlite3.Version()
+	return n
+}
+
+func checkVersion(n int) error {
+	if n < oldest {
+		return fmt.Errorf("sqlite: the library is version %d.%d.%d; 3.51.3 or later is needed, since earlier ones can corrupt a file in WAL mode",
+			n/1_000_000, n/1_000%1_000, n%1_000)
+	}
+	return nil
+}
+
+func sqlOpen(name string, wal bool) *sql.DB {
+	return sql.OpenDB(&connector{name: name, wal: wal})
+}
+
+// connector opens connections with settings that a data source name lacks.
+type connector struct {
+	name string
+	wal  bool // the writer of a file
+}
+
+// Driver is mattn's, without hooks of our own.
+func (c *connector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
+
+// Connect opens a connection.
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d := &sqlite3.SQLiteDriver{}
+	if c.wal {
+		d.ConnectHook = prepareWriter
+	}
+	return d.Open(c.name)
+}
+
+// prepareWriter lets the log grow to 4,000 pages before it is copied back, and
+// refuses a file that SQLite will not keep in WAL mode, as on some network file
+// systems.
+func prepareWriter(c *sqlite3.SQLiteConn) error {
+	if _, err := c.Exec("PRAGMA wal_autocheckpoint = 4000", nil); err != nil {
+		return err
+	}
+	rows, err := c.Query("PRAGMA journal_mode", nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // what was read stays read
+	mode := make([]driver.Value, 1)
+	if err := rows.Next(mode); err != nil {
+		return err
+	}
+	if mode[0] != "wal" {
+		return fmt.Errorf("the file cannot be kept in WAL mode (it is in %v): is it on a network file system?", mode[0])
+	}
+	return nil
+}
+
+// classify says what an error of the driver means. After an I/O error the file
+// may hold what was reported as failed, so it counts as a lost connection.
+func classify(err error) sqlstore.Class {
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
+			return sqlstore.Connection
+		}
+		return sqlstore.Unknown
+	}
+	switch e.Code {
+	case sqlite3.ErrBusy:
+		if e.ExtendedCode == sqlite3.ErrBusySnapshot {
+			return sqlstore.Serialization
+		}
+		return sqlstore.Busy
+	case sqlite3.ErrLocked, sqlite3.ErrProtocol:
+		return sqlstore.Busy
+	case sqlite3.ErrConstraint:
+		switch e.ExtendedCode {
+		case sqlite3.ErrConstraintUnique, sqlite3.ErrConstraintPrimaryKey, sqlite3.ErrConstraintRowID:
+			return sqlstore.Unique
+		}
+	case sqlite3.ErrReadonly:
+		return sqlstore.ReadOnly
+	case sqlite3.ErrFull:
+		return sqlstore.DiskFull
+	case sqlite3.ErrIoErr, sqlite3.ErrCantOpen:
+		return sqlstore.Connection
+	}
+	return sqlstore.Unknown
 }

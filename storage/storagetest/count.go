@@ -1,6 +1,11 @@
 package storagetest
 
-import "github.com/belfry-go/belfry/storage"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/belfry-go/belfry/storage"
+)
 
 var countTheme = theme{name: "count", sentences: []sentence{
 	{"Count counts rows of scope for which all conditions hold", func(w *world) {
@@ -26,4 +31,119 @@ func (w *world) count(scope storage.Scope, limit int, where ...storage.Cond) (n 
 		return err
 	})
 	return n
+}
+
+var tallyTheme = theme{name: "tally", sentences: []sentence{
+	{"Tally counts rows of scope by kind", func(w *world) {
+		w.insert(grid()...)
+		w.insert(scoped("one", "x1"))
+		w.same("by name", w.tally("", storage.Tally{By: []string{"name"}, OrderBy: "id", Limit: 10}), []string{"x 2", "y 2"})
+		w.same("by two", w.tally("", storage.Tally{By: []string{"name", "ranking"}, OrderBy: "key", Limit: 10}),
+			[]string{"x 1 1", "x 2 1", "y 1 1", "y 2 1"})
+		w.same("in all", w.tally("", storage.Tally{OrderBy: "id", Limit: 10}), []string{"4"})
+		w.same("of another scope", w.tally("two", storage.Tally{By: []string{"name"}, OrderBy: "id", Limit: 10}), []string{})
+		w.same("nothing in all", w.tally("two", storage.Tally{OrderBy: "id", Limit: 10}), []string{})
+	}},
+	{"it counts those for which all conditions hold", func(w *world) {
+		w.insert(grid()...)
+		q := storage.Tally{By: []string{"name"}, Where: []storage.Cond{storage.Greater("key", "x1")}, OrderBy: "id", Limit: 10}
+		w.same("behind x1", w.tally("", q), []string{"x 1", "y 2"})
+	}},
+	{"it tells scopes apart where they are named", func(w *world) {
+		w.insert(newThing("a"), scoped("one", "a"), scoped("one", "b"))
+		w.same("by scope", w.tally(storage.AnyScope, storage.Tally{By: []string{"scope"}, OrderBy: "id", Limit: 10}), []string{" 1", "one 2"})
+		w.same("together", w.tally(storage.AnyScope, storage.Tally{OrderBy: "id", Limit: 10}), []string{"3"})
+	}},
+	{"it counts not further than limit, the lowest values first", func(w *world) {
+		rows := grid()
+		for i, r := range rows {
+			r.DueOn = at(-i)
+		}
+		w.insert(rows...)
+		by := func(order string, limit int) []string {
+			return w.tally("", storage.Tally{By: []string{"name"}, OrderBy: order, Limit: limit})
+		}
+		w.same("by key", by("key", 3), []string{"x 2", "y 1"})
+		w.same("by moment", by("due_on", 3), []string{"x 1", "y 2"})
+		w.same("one", by("due_on", 1), []string{"y 1"})
+		w.same("none", by("due_on", 0), []string{})
+	}},
+	{"it tells the lowest value of each kind", func(w *world) {
+		rows := grid()
+		for i, r := range rows {
+			r.DueOn, r.Amount = at(-i), int64(i)
+		}
+		w.insert(rows...)
+		got := w.groups("", storage.Tally{By: []string{"name"}, OrderBy: "due_on", Limit: 10})
+		w.same("moments", []any{got[0].Row.Name, got[0].Row.DueOn, got[1].Row.Name, got[1].Row.DueOn}, []any{"x", at(-1), "y", at(-3)})
+		got = w.groups("", storage.Tally{By: []string{"name"}, OrderBy: "amount", Limit: 10})
+		w.same("numbers", []any{got[0].Row.Amount, got[1].Row.Amount}, []any{int64(0), int64(2)})
+		got = w.groups("", storage.Tally{By: []string{"name"}, OrderBy: "key", Limit: 10})
+		w.same("texts", []any{got[0].Row.Key, got[1].Row.Key}, []any{"x1", "y1"})
+	}},
+	{"NULL is a kind, and not counted in the order", func(w *world) {
+		rows := grid()
+		rows[0].Note, rows[1].SeenOn = "seen", at(1)
+		w.insert(rows...)
+		w.same("a kind", w.tally("", storage.Tally{By: []string{"note"}, OrderBy: "id", Limit: 10}), []string{" 3", "seen 1"})
+		w.same("in the order", w.tally("", storage.Tally{By: []string{"name"}, OrderBy: "seen_on", Limit: 10}), []string{"x 1"})
+	}},
+	{"every kind of column can be counted by but JSON and bytes", func(w *world) {
+		rows := grid()
+		rows[0].Ready, rows[0].SeenOn, rows[0].Lane = true, at(5), 7
+		w.insert(rows...)
+		got := w.groups("", storage.Tally{By: []string{"is_ready", "seen_on", "lane"}, OrderBy: "id", Limit: 10})
+		slices.SortFunc(got, func(a, b storage.GroupOf[thing]) int { return a.N - b.N })
+		w.same("numbers", []int{got[0].N, got[1].N}, []int{1, 3})
+		w.same("values", []any{got[0].Row.Ready, got[0].Row.SeenOn, got[0].Row.Lane}, []any{true, at(5), int16(7)})
+		for _, q := range []storage.Tally{
+			{By: []string{"tags"}, OrderBy: "id", Limit: 1}, {By: []string{"data"}, OrderBy: "id", Limit: 1},
+			{OrderBy: "tags", Limit: 1}, {OrderBy: "data", Limit: 1}, {OrderBy: "is_ready", Limit: 1},
+		} {
+			err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+				_, err := w.things.Tally(w.ctx, tx, "", q)
+				return err
+			})
+			if err == nil {
+				w.Errorf("%+v was counted", q)
+			}
+		}
+	}},
+}}
+
+func (w *world) groups(scope storage.Scope, q storage.Tally) (out []storage.GroupOf[thing]) {
+	w.Helper()
+	w.tx(func(tx storage.Tx) (err error) {
+		out, err = w.things.Tally(w.ctx, tx, scope, q)
+		return err
+	})
+	slices.SortFunc(out, func(a, b storage.GroupOf[thing]) int {
+		return slices.Compare(kind(a, q.By), kind(b, q.By))
+	})
+	return out
+}
+
+// tally tells of each kind its values and how many rows it has.
+func (w *world) tally(scope storage.Scope, q storage.Tally) []string {
+	w.Helper()
+	out := []string{}
+	for _, g := range w.groups(scope, q) {
+		text := ""
+		for _, v := range kind(g, q.By) {
+			text += v + " "
+		}
+		out = append(out, fmt.Sprint(text, g.N))
+	}
+	return out
+}
+
+func kind(g storage.GroupOf[thing], by []string) []string {
+	values := map[string]string{
+		"scope": string(g.Row.Scope), "name": g.Row.Name, "note": g.Row.Note, "ranking": fmt.Sprint(g.Row.Rank),
+	}
+	out := make([]string, len(by))
+	for i, column := range by {
+		out[i] = values[column]
+	}
+	return out
 }

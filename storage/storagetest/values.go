@@ -2,8 +2,10 @@ package storagetest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -198,3 +200,218 @@ var timeTheme = theme{name: "times", sentences: []sentence{
 		w.same("location", rows[0].LeaseExpiresOn.Location().String(), "UTC")
 	}},
 }}
+
+var textTheme = theme{name: "text", sentences: []sentence{
+	{"text comes back byte by byte", func(w *world) {
+		rows := newThings(spellings...)
+		for i, text := range append(spellings[1:], "") {
+			rows[i].Name, rows[i].Note, rows[i].Origin, rows[i].Type = text, text, text, text
+		}
+		w.insert(rows...)
+		for _, r := range rows {
+			w.same("inserted", w.get(r.Key), r)
+			r.Name, r.Note, r.Type = r.Note+r.Key, r.Key, ""
+		}
+		w.same("stale", w.save(rows...), []int(nil))
+		for _, r := range rows {
+			w.same("saved", w.get(r.Key), r)
+		}
+	}},
+	{"text holds many bytes", func(w *world) {
+		row := newThing("a")
+		row.Name = strings.Repeat("\u20ac", 300_000)
+		w.insert(row)
+		w.same("equal", w.get("a").Name == row.Name, true)
+	}},
+	{"text with a NUL is refused", func(w *world) {
+		row := newThing("a")
+		row.Name = "a\x00b"
+		w.refuses(row, "name")
+		w.refuses(newThing("a\x00b"), "key")
+	}},
+	{"text that is not valid UTF-8 is refused", func(w *world) {
+		row := newThing("a")
+		row.Note = "a\xff"
+		w.refuses(row, "note")
+	}},
+	{"a refusal never holds the value", func(w *world) {
+		row := newThing("a")
+		row.Name = "secret\x00"
+		if message := w.refuses(row, "name"); strings.Contains(message, "secret") {
+			w.Errorf("the error holds the value: %s", message)
+		}
+	}},
+	{"a row over its limit is refused", func(w *world) {
+		w.things.Limit(100)
+		row := newThing("a")
+		row.Name = strings.Repeat("x", 101)
+		w.tx(func(tx storage.Tx) error {
+			_, err := w.things.Insert(w.ctx, tx, newThing("b"), row)
+			if size := (*storage.RowSizeError)(nil); !errors.As(err, &size) {
+				w.Errorf("error is %v", err)
+			}
+			return nil
+		})
+		w.same("rows", len(w.all()), 0)
+	}},
+}}
+
+// refuses shows that a row is refused by Insert, Save and Ensure because of a
+// column, and that no other row of the call is written either. It gives the
+// messages.
+func (w *world) refuses(row *thing, column string) (message string) {
+	w.Helper()
+	check := func(verb string, err error) error {
+		w.Helper()
+		message += fmt.Sprintln(err)
+		if refused := (*storage.ValueError)(nil); !errors.As(err, &refused) || refused.Column != column {
+			w.Errorf("%s: error is %v, want one about %s", verb, err, column)
+		}
+		return nil
+	}
+	w.tx(func(tx storage.Tx) error {
+		_, err := w.things.Insert(w.ctx, tx, newThing("beside"), row)
+		return check("Insert", err)
+	})
+	w.tx(func(tx storage.Tx) error {
+		_, err := w.things.Ensure(w.ctx, tx, unchanged, newThing("beside"), row)
+		return check("Ensure", err)
+	})
+	w.same("rows after Insert and Ensure", len(w.all()), 0)
+
+	stored := newThing("stored")
+	w.insert(stored)
+	changed := copyOf(stored)
+	changed.Name = "changed"
+	w.tx(func(tx storage.Tx) error {
+		return check("Save", w.things.Save(w.ctx, tx, changed, row))
+	})
+	w.same("row after Save", w.get("stored"), stored)
+	w.remove(stored)
+	return message
+}
+
+var jsonTheme = theme{name: "json", sentences: []sentence{
+	{"JSON comes back byte by byte", func(w *world) {
+		for _, text := range []string{
+			`{"b":1,"a":2,"b":3}`, // order and repeated keys
+			`[1.0,1e2,100,-0,0.1000000000000000055511151231257827,123456789012345678901234567890]`,
+			`{"text":"\u0000\u2028\ud83d\ude00\u00e9 \\ \" '' %s {} NULL"}`,
+			`"\u003c\u0026\u003e"`, `""`, `{}`, `[]`, `0`, `false`, `[null]`,
+		} {
+			w.keeps(func(r *thing) { r.Raw = json.RawMessage(text) })
+		}
+	}},
+	{"values come back as they were", func(w *world) {
+		w.keeps(func(r *thing) { r.Tags, r.Labels = []string{}, map[string]string{} })
+		w.keeps(func(r *thing) { r.Tags, r.Labels = []string{""}, map[string]string{"": ""} })
+		w.keeps(func(r *thing) { r.Tags = spellings })
+		w.keeps(func(r *thing) {
+			r.Labels = map[string]string{}
+			for _, s := range spellings {
+				r.Labels[s] = s
+			}
+		})
+	}},
+	{"nil is null where it is not NULL", func(w *world) {
+		w.keeps(func(r *thing) { r.Tags = nil })
+	}},
+	{"a value that does not marshal is refused", func(w *world) {
+		row := newThing("a")
+		row.Raw = json.RawMessage(`{"open":`)
+		w.refuses(row, "raw")
+	}},
+}}
+
+// spellings are keys that some database or driver might take for one another,
+// or for syntax.
+var spellings = []string{
+	"a", "A", "\u00e4", "a\u0308", "\u00c4", "ss", "\u00df", "i", "I", "\u0130", "\u0131",
+	" a", "a ", "a\t", "a\n", "a\r\n", "a\x1fb", "a\x01", "a\u200b", "\ufeffa", "\U0001F514", "\U0001F515",
+	"%", "_", "a%", "'", "''", `"`, `\`, `\\`, `\x41`, "{", "}", "{a,b}", "NULL", "null", "a,b", "a:b",
+	"$1", "?", ":a", "0", "00", "0.0", "-0", "1e3", "true", "(a)", "[a]", "a;--", "/", "../a",
+}
+
+var identityTheme = theme{name: "identity", sentences: []sentence{
+	{"keys are compared byte by byte", func(w *world) {
+		w.insert(newThings(spellings...)...)
+		for _, r := range w.insertSome(newThings(spellings...)...) {
+			w.same("inserted again", r, false)
+		}
+		for _, key := range spellings {
+			w.same("key", w.get(key).Key, key)
+			w.same("found", w.where(storage.In("key", []string{key})), []string{key})
+		}
+	}},
+	{"keys are ordered byte by byte", func(w *world) {
+		w.insert(newThings(spellings...)...)
+		want := slices.Sorted(slices.Values(spellings))
+		got := keysOf(w.find("", storage.Query{OrderBy: "key", Limit: 100}))
+		w.same("order", got, want)
+		for i, key := range want {
+			w.same("keys below", len(w.where(storage.Less("key", key))), i)
+		}
+	}},
+	{"a key of a thousand bytes is as good as a short one", func(w *world) {
+		long := strings.Repeat("0123456789", 100)
+		w.insert(newThings(long, long+"a", long+"b", long[1:])...)
+		w.same("inserted again", w.insertSome(newThing(long+"b")), []bool{false})
+		w.same("key", w.get(long+"a").Key, long+"a")
+	}},
+	{"an empty key is refused", func(w *world) {
+		w.refuses(newThing(""), "key")
+	}},
+	{"Get of a key that nobody has is ErrNotFound", func(w *world) {
+		w.insert(newThing("a"))
+		w.tx(func(tx storage.Tx) error {
+			_, err := w.things.Get(w.ctx, tx, "", "b")
+			w.is("Get", err, storage.ErrNotFound)
+			return nil
+		})
+	}},
+}}
+
+var scopeTheme = theme{name: "scopes", sentences: []sentence{
+	{"equal keys in two scopes never meet", scopesNeverMeet},
+	{"scopes are compared byte by byte", func(w *world) {
+		for _, scope := range spellings {
+			w.insert(scoped(storage.Scope(scope), "a"))
+		}
+		for _, scope := range spellings {
+			rows := w.find(storage.Scope(scope), storage.Query{Limit: 10})
+			if len(rows) != 1 || rows[0].Scope != storage.Scope(scope) {
+				w.Errorf("scope %q has %d rows", scope, len(rows))
+			}
+		}
+	}},
+	{"AnyScope reads across tenants", func(w *world) {
+		w.insert(scoped("", "a"), scoped("one", "a"), scoped("two", "b"))
+		w.same("rows", len(w.find(storage.AnyScope, storage.Query{Limit: 10})), 3)
+		w.same("rows named a", len(w.find(storage.AnyScope, storage.Query{Where: []storage.Cond{storage.Eq("key", "a")}, Limit: 10})), 2)
+		w.same("count", w.count(storage.AnyScope, 10), 3)
+		w.same("count of one", w.count("one", 10), 1)
+	}},
+	{"no row has AnyScope", func(w *world) {
+		w.refuses(scoped(storage.AnyScope, "a"), "scope")
+	}},
+}}
+
+func scoped(scope storage.Scope, key string) *thing {
+	r := newThing(key)
+	r.Scope = scope
+	return r
+}
+
+func scopesNeverMeet(w *world) {
+	w.insert(scoped("one", "a"), scoped("two", "a"), scoped("", "a"))
+	one := w.find("one", storage.Query{Where: []storage.Cond{storage.Eq("key", "a")}, Limit: 10})
+	w.same("rows of one", len(one), 1)
+	one[0].Name = "changed"
+	w.same("stale", w.save(one...), []int(nil))
+	for _, r := range w.all() {
+		w.same("name in scope "+string(r.Scope), r.Name == "changed", r.Scope == "one")
+	}
+	w.same("stale", w.remove(one...), []int(nil))
+	w.same("rows left in one", w.count("one", 10), 0)
+	w.same("rows left in two", w.count("two", 10), 1)
+}

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/storage"
 )
@@ -92,4 +94,79 @@ func (s *Store) read(ctx context.Context, op, text string, args []any, read func
 		}
 		return f.class, f
 	})
+}
+
+// claimSet is what a claim changes in a row; SET sees the old lease.
+const claimSet = ` SET "status" = COALESCE(?, "status"), "version" = "version" + 1,` +
+	` "abandoned" = ("lease_expires_on" IS NOT NULL), "lease_expires_on" = ?, "claim_token" = ?`
+
+// scoped is a text that only rows of one scope with that column have: the length
+// says where the scope ends. Both dialects count characters.
+func scoped(column string) string {
+	return `(length(t."scope") || ':' || t."scope" || t.` + quote(column) + `)`
+}
+
+// due is the condition that a claim takes a row t, whatever its lane: due, and
+// free or with an expired lease, of a type served here, of no scope left out.
+// PostgreSQL's planner takes a CASE for true in half of the rows. What it guesses
+// about the conditions in it, from old statistics or none, would make it fetch
+// and sort all due rows for each claim.
+func (t *table) due(s shape) string {
+	in := t.dialect.verbs.in
+	text := `t."due_on" <= ? AND CASE WHEN (t."lease_expires_on" <= ?` +
+		` OR t."lease_expires_on" IS NULL AND ` + in(`t."status"`, storage.Text) + `)`
+	if s.types {
+		text += " AND " + in(`t."type"`, storage.Text)
+	}
+	if s.except {
+		text += " AND NOT " + in(`t."scope"`, storage.Text)
+	}
+	if s.exceptTypes {
+		text += " AND NOT " + in(scoped("type"), storage.Text)
+	}
+	if s.kinds != "" {
+		text += " AND NOT " + in("t."+quote(s.kinds), storage.Text) + " AND NOT " + in(scoped(s.kinds), storage.Text)
+	}
+	return text + " THEN TRUE ELSE FALSE END"
+}
+
+// dueArgs are the parameters of due at a moment.
+func (t *table) dueArgs(c *storage.Claim, at time.Time) []any {
+	v := t.dialect.verbs.value
+	args := []any{v(storage.Time(at)), v(storage.Time(at)), v(c.Statuses)}
+	if c.Types != nil {
+		args = append(args, v(c.Types))
+	}
+	if len(c.Except) > 0 {
+		scopes := make([]string, len(c.Except))
+		for i, s := range c.Except {
+			scopes[i] = string(s)
+		}
+		args = append(args, v(scopes))
+	}
+	if len(c.ExceptTypes) > 0 {
+		args = append(args, v(pairs(c.ExceptTypes)))
+	}
+	if k := c.ExceptKinds; k.Column != "" {
+		args = append(args, v(append([]string{}, k.Names...)), v(pairs(k.Scoped)))
+	}
+	return args
+}
+
+// pairs are the texts of scoped.
+func pairs(all []storage.ScopedType) []string {
+	out := make([]string, len(all))
+	for i, e := range all {
+		out[i] = fmt.Sprint(utf8.RuneCountInString(string(e.Scope)), ":", e.Scope, e.Type)
+	}
+	return out
+}
+
+// setArgs are the parameters of claimSet.
+func (t *table) setArgs(c *storage.Claim) []any {
+	var busy any
+	if c.Busy != "" {
+		busy = c.Busy
+	}
+	return []any{busy, t.dialect.verbs.value(storage.Time(c.LeaseUntil)), c.Token}
 }

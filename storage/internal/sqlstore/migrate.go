@@ -2,11 +2,82 @@ package sqlstore
 
 import (
 	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
 	"fmt"
+	"io"
+	"io/fs"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/belfry-go/belfry/storage"
 )
+
+// migration is one file: a step of the tables' history, forward only.
+type migration struct {
+	number int
+	file   string
+	text   string // as it is in the file
+	sum    string // SHA-256 of text, in hex
+}
+
+var migrationFile = regexp.MustCompile(`^([0-9]{4})_[a-z0-9_]+\.sql$`)
+
+// loadMigrations reads all of them, ordered by number.
+func loadMigrations(files fs.FS) ([]migration, error) {
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return nil, fmt.Errorf("storage: migrations: %w", err)
+	}
+	var all []migration
+	for _, e := range entries { // sorted by name
+		match := migrationFile.FindStringSubmatch(e.Name())
+		if match == nil {
+			return nil, fmt.Errorf("storage: migration %s is not named like 0001_name.sql", e.Name())
+		}
+		number, _ := strconv.Atoi(match[1])
+		if len(all) > 0 && all[len(all)-1].number == number {
+			return nil, fmt.Errorf("storage: migrations %s and %s have one number", all[len(all)-1].file, e.Name())
+		}
+		text, err := fs.ReadFile(files, e.Name())
+		if err != nil {
+			return nil, fmt.Errorf("storage: migration %s: %w", e.Name(), err)
+		}
+		sum := sha256.Sum256(text)
+		all = append(all, migration{number, e.Name(), string(text), hex.EncodeToString(sum[:])})
+	}
+	return all, nil
+}
+
+// Export writes all migrations as SQL, for a host that runs them with its own
+// tool; a store that is then opened with MigrateVerify finds them recorded.
+func Export(w io.Writer, d *Dialect, schema, prefix string, files fs.FS) error {
+	n := names{dialect: d, schema: schema, prefix: prefix}
+	if err := n.check(); err != nil {
+		return err
+	}
+	all, err := loadMigrations(files)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "%s;\n", n.createHistory()); err != nil {
+		return err
+	}
+	for _, m := range all {
+		text, err := n.expand(m.text)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(w, "\n-- %s\n\n%s\nINSERT INTO %s VALUES (%d, '%s', '%s', NULL);\n",
+			m.file, text, n.table(historyTable), m.number, m.file, m.sum)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // migrate does what Config.Migrate says.
 func (s *Store) migrate(ctx context.Context) error {
@@ -109,4 +180,70 @@ func (s *Store) execAll(ctx context.Context, db *session, op string, texts []str
 		}
 	}
 	return nil
+}
+
+// historyTable records which migrations were applied. Its row 0 is the lock
+// under which they run. A migration that the host's own tool applied has no time.
+const historyTable = "schema_migration"
+
+func (n names) createHistory() string {
+	kinds := n.dialect.ddl.kinds
+	number, text, instant := kinds[storage.Int], kinds[storage.Text], kinds[storage.Instant]
+	return "CREATE TABLE IF NOT EXISTS " + n.table(historyTable) + ` ("number" ` + number + ` PRIMARY KEY, "file" ` + text +
+		` NOT NULL, "checksum" ` + text + ` NOT NULL, "applied_on" ` + instant + `) ` + n.dialect.ddl.strict +
+		`; INSERT INTO ` + n.table(historyTable) + ` VALUES (0, 'lock', '', NULL) ON CONFLICT ("number") DO NOTHING`
+}
+
+// missing returns which of all are not recorded, and refuses those that are with
+// another checksum. Migrations that only the database knows are those of a newer
+// version of this program.
+func (s *Store) missing(ctx context.Context, db *session, all []migration) ([]migration, error) {
+	sums, err := s.applied(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	var missing []migration
+	for _, m := range all {
+		sum, ok := sums[m.number]
+		switch {
+		case !ok:
+			missing = append(missing, m)
+		case sum != m.sum:
+			return nil, fmt.Errorf("storage: migration %s was applied with checksum %s, but here it has %s: applied migrations must not be edited", m.file, sum, m.sum)
+		}
+	}
+	return missing, nil
+}
+
+// applied returns the recorded checksums by number; none if there is no table.
+func (s *Store) applied(ctx context.Context, db *session) (map[int]string, error) {
+	sums := map[int]string{}
+	found := false
+	exists := s.cfg.Dialect.rebind(s.cfg.Dialect.catalog.exists())
+	err := query(s.inside(ctx), db, exists, []any{s.names.live(historyTable)}, func(r *sql.Rows) error {
+		for r.Next() {
+			if err := r.Scan(&found); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && found {
+		text := `SELECT "number", "checksum" FROM ` + s.names.table(historyTable)
+		err = query(s.inside(ctx), db, text, nil, func(r *sql.Rows) error {
+			var number int
+			var sum string
+			for r.Next() {
+				if err := r.Scan(&number, &sum); err != nil {
+					return err
+				}
+				sums[number] = sum
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, s.failed(ctx, "read "+historyTable, err)
+	}
+	return sums, nil
 }

@@ -1,10 +1,16 @@
+// Package sqlstore holds what the SQL adapters share: every verb in SQL once,
+// the transaction loop, and the migration runner. An adapter adds a dialect, its
+// migrations, and what it takes to open its database safely.
 package sqlstore
 
 import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -141,4 +147,178 @@ func (x *session) bounded(ctx context.Context, end func(context.Context) error) 
 		cancel()
 		return unknown(context.Cause(ctx))
 	}
+}
+
+// lockTries is how often a transaction is run that could not get a lock. The
+// caller may then come again with fewer rows.
+const lockTries = 3
+
+// InTx runs f in a transaction of its own. It runs f again after a serialization
+// failure, a deadlock, a key that was taken although none was expected to be, or a
+// busy database until ctx ends, and at most twice more after a lock time-out; all
+// then give [storage.ErrBusy]. A panic in f rolls
+// back. Structs whose id or version a run changed are as before it unless it was
+// committed, or may have been. When COMMIT has not been answered within a second
+// after the end of ctx, or its answer is lost, the error is
+// [storage.ErrOutcomeUnknown].
+func (s *Store) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	again := false
+	return s.repeat(ctx, lockTries, func() (Class, error) {
+		x := &tx{store: s, again: again}
+		again = true
+		return s.once(ctx, x, f)
+	})
+}
+
+// repeat calls f until it succeeds or its class says that trying again is of no
+// use. tries bounds lock time-outs; zero: no bound.
+func (s *Store) repeat(ctx context.Context, tries int, f func() (Class, error)) error {
+	for try, waits := 1, 0; ; try++ {
+		class, err := f()
+		if class == LockTimeout {
+			waits++
+		}
+		switch {
+		case err == nil:
+			return nil
+		case class == LockTimeout && waits == tries:
+			return err
+		case class != LockTimeout && class != Busy && class != Serialization:
+			return err
+		}
+		if ended := s.pause(ctx, try); ended != nil {
+			return fmt.Errorf("%w (after %d tries: %w)", err, try, ended)
+		}
+	}
+}
+
+// pause waits for a random time that grows with the tries: 1 to 64 ms, less up
+// to a half.
+func (s *Store) pause(ctx context.Context, try int) error {
+	var random [2]byte
+	if _, err := io.ReadFull(s.cfg.Rand, random[:]); err != nil {
+		return err
+	}
+	d := time.Millisecond << min(try-1, 6)
+	return s.cfg.Wait(ctx, d-d/2*time.Duration(binary.BigEndian.Uint16(random[:]))/(1<<16))
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// once runs f in one transaction. The class is that of the transaction's own
+// failure, never of an error that f got elsewhere.
+func (s *Store) once(ctx context.Context, x *tx, f func(storage.Tx) error) (Class, error) {
+	conn, err := s.begin(ctx)
+	if err != nil {
+		return classOf(err), err
+	}
+	x.db = conn
+	returned := false
+	defer func() {
+		if !returned { // f panicked, or a test ended in it
+			x.rollback(ctx, conn)
+		}
+	}()
+	err = f(x)
+	returned = true
+	if err == nil {
+		err = x.usable(ctx)
+	}
+	if err != nil {
+		class := classOf(x.err)
+		x.rollback(ctx, conn)
+		return class, err
+	}
+	x.err = errOver
+	if err := conn.commit(ctx); err != nil {
+		if !errors.Is(err, storage.ErrOutcomeUnknown) {
+			x.restore()
+		}
+		return classOf(err), err
+	}
+	x.hints.Send(&s.waker)
+	if s.cfg.Committed != nil && len(x.hints) > 0 {
+		s.cfg.Committed(x.hints)
+	}
+	return Unknown, nil
+}
+
+func (x *tx) rollback(ctx context.Context, conn *session) {
+	x.err = errOver
+	conn.rollback(ctx)
+	x.restore()
+}
+
+func classOf(err error) Class {
+	if f, ok := err.(*failure); ok {
+		return f.class
+	}
+	return Unknown
+}
+
+// Class is what a driver's error means to the transaction loop. Each dialect
+// classifies the errors of its driver in one function.
+type Class int
+
+// The classes of driver errors.
+const (
+	Unknown       Class = iota // not recognised: reported as it is
+	Unique                     // a unique constraint
+	Busy                       // SQLITE_BUSY, SQLITE_LOCKED: run again
+	LockTimeout                // 55P03: run again with half the batch
+	Serialization              // 40001, 40P01, SQLITE_BUSY_SNAPSHOT: run again
+	ReadOnly                   // a replica or a read-only file
+	DiskFull
+	Connection // the connection is gone: the outcome of a COMMIT is unknown
+)
+
+// failure is an error of the database: what was under way, what it means to
+// callers (nil: nothing in particular), and what the driver said.
+type failure struct {
+	op    string
+	class Class
+	means error
+	cause error
+}
+
+func (f *failure) Error() string {
+	if f.means != nil {
+		return f.means.Error() + ": " + f.op + ": " + f.cause.Error()
+	}
+	return "storage: " + f.op + ": " + f.cause.Error()
+}
+
+func (f *failure) Unwrap() []error {
+	if f.means != nil {
+		return []error{f.means, f.cause}
+	}
+	return []error{f.cause}
+}
+
+// failed classifies an error. The end of ctx explains every other error, since
+// drivers report it in many ways.
+func (s *Store) failed(ctx context.Context, op string, err error) *failure {
+	if f := (*failure)(nil); errors.As(err, &f) {
+		return f
+	}
+	f := &failure{op: op, class: s.cfg.Classify(err), cause: err}
+	switch f.class {
+	case Busy, LockTimeout, Serialization:
+		f.means = storage.ErrBusy
+	case Connection:
+		f.means = storage.ErrUnavailable
+	}
+	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
+		f.means = cause
+	}
+	return f
 }

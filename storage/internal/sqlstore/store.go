@@ -3,14 +3,79 @@ package sqlstore
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"io"
+	"io/fs"
 	"sync"
 	"time"
 
 	"github.com/benbjohnson/clock"
+	"github.com/jmoiron/sqlx"
 
 	"github.com/belfry-go/belfry/storage"
 )
+
+// DBTX is a host's open transaction: *sql.Tx, *sqlx.Tx, *sql.Conn, and what
+// other libraries build on database/sql.
+type DBTX interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Migrate says what opening a store does about its tables.
+type Migrate string
+
+// The ways to treat migrations. The empty Migrate is MigrateAuto.
+const (
+	MigrateAuto   Migrate = "auto"   // run the missing ones
+	MigrateVerify Migrate = "verify" // refuse an older database, accept a newer one
+	MigrateOff    Migrate = "off"    // neither read nor write the migration table
+)
+
+// Config is what an adapter says about its database; the rest is the same for
+// all of them. Required: Dialect, Writer, Classify, Migrations (unless
+// MigrateOff).
+type Config struct {
+	Dialect *Dialect // PostgreSQL or SQLite
+	// Outer is the value that hosts hold, an adapter's type that embeds the
+	// Store; Tx.Store answers it. Nil: the Store itself.
+	Outer storage.Store
+	// Writer runs transactions. Reader runs Next outside of them; nil: Writer.
+	Writer, Reader *sqlx.DB
+	// Classify says what an error of the driver means.
+	Classify func(error) Class
+
+	Clock       clock.Clock // nil: the machine's clock
+	Rand        io.Reader   // nil: crypto/rand; reads of another one are serialized
+	Environment string      // name of the environment the host says it is in
+	BlobDir     string      // empty: blobs are kept in the database
+
+	// Schema (PostgreSQL only; empty: the search path) and Prefix qualify table
+	// names. Both match ^[a-z_][a-z0-9_]{0,40}$ or are empty.
+	Schema, Prefix string
+	// Migrations holds the NNNN_name.sql files at its root.
+	Migrations fs.FS
+	Migrate    Migrate
+
+	// SystemIdentifier tells the present database system; nil: there is none.
+	SystemIdentifier func(ctx context.Context) (string, error)
+	// Watch, if not nil, is told the driver's connection (the argument of
+	// sql.Conn.Raw) before a transaction or a read uses it, with the context of
+	// the call: it may end a connection that ignores the context. The function it
+	// returns is called once, after COMMIT, ROLLBACK or the last row; its error
+	// turns a COMMIT that seemed to succeed into an unknown outcome.
+	Watch func(ctx context.Context, driverConn any) (done func() error)
+
+	// Committed, if not nil, is told what each committed transaction made due, as
+	// the Waker is. It must not wait.
+	Committed func(storage.Hints)
+
+	// Grace is how long a COMMIT may go on after its context ended; zero: 1 s.
+	Grace time.Duration
+	// Wait pauses before a transaction runs again, in real time, since a mocked
+	// clock would stand still; nil: a timer.
+	Wait func(ctx context.Context, d time.Duration) error
+}
 
 // Store is a storage.Store over database/sql. Adapters embed it. Its methods
 // may be called from any number of goroutines.

@@ -1,9 +1,14 @@
 package sqlstore
 
 import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -116,4 +121,117 @@ func (t *table) shaped(s shape, make func(*table, shape) string) string {
 	}
 	text, _ := t.shapes.LoadOrStore(s, sqlx.Rebind(t.dialect.bindType, make(t, s)))
 	return text.(string)
+}
+
+// reader turns rows of some columns of a table into structs. Its cells are made
+// once for all rows.
+type reader struct {
+	schema *storage.Schema
+	cells  []cell
+	dest   []any
+}
+
+func newReader(s *storage.Schema, columns []*storage.Column) *reader {
+	r := &reader{schema: s, cells: make([]cell, len(columns)), dest: make([]any, len(columns))}
+	for i := range r.cells {
+		r.cells[i].column = columns[i]
+		r.dest[i] = &r.cells[i]
+	}
+	return r
+}
+
+// rows runs a statement that answers with some columns of rows of a table.
+func (x *tx) rows(ctx context.Context, text string, args []any, t *table, columns []*storage.Column) (rows []storage.Row, err error) {
+	err = x.query(ctx, text, args, func(r *sql.Rows) (err error) {
+		rows, err = newReader(t.schema, columns).all(r)
+		return err
+	})
+	return rows, err
+}
+
+// all reads what is left of rows.
+func (r *reader) all(rows *sql.Rows) ([]storage.Row, error) {
+	var out []storage.Row
+	for rows.Next() {
+		row := r.schema.New()
+		fields := storage.FieldsOf(row)
+		for i := range r.cells {
+			r.cells[i].fields = fields
+		}
+		if err := rows.Scan(r.dest...); err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+// cell is a sql.Scanner that puts a column into the row that is being read.
+type cell struct {
+	column *storage.Column
+	fields storage.Fields
+}
+
+// Scan takes what any driver gives for the kind of the column; a new row is
+// zero, so NULL leaves it as it is.
+func (c *cell) Scan(v any) error {
+	if v == nil {
+		return nil
+	}
+	switch c.column.Kind {
+	case storage.Int:
+		if n, ok := v.(int64); ok {
+			c.column.In(c.fields).SetInt(n)
+			return nil
+		}
+	case storage.Bool:
+		switch b := v.(type) {
+		case bool:
+			*c.column.Bool(c.fields) = b
+			return nil
+		case int64:
+			*c.column.Bool(c.fields) = b != 0
+			return nil
+		}
+	case storage.Instant:
+		if t, ok := instant(v); ok {
+			*c.column.Instant(c.fields) = t
+			return nil
+		}
+	case storage.Bytes:
+		if b, ok := v.([]byte); ok {
+			c.column.In(c.fields).SetBytes(append([]byte{}, b...))
+			return nil
+		}
+	default:
+		if text, ok := asText(v); ok {
+			if c.column.Kind == storage.JSON {
+				return json.Unmarshal([]byte(text), c.column.In(c.fields).Addr().Interface())
+			}
+			*c.column.Text(c.fields) = text
+			return nil
+		}
+	}
+	return fmt.Errorf("unexpected %T", v)
+}
+
+// instant reads PostgreSQL's timestamptz and SQLite's microseconds.
+func instant(v any) (time.Time, bool) {
+	switch v := v.(type) {
+	case time.Time:
+		return storage.Time(v), true
+	case int64:
+		return time.UnixMicro(v).UTC(), true
+	}
+	return time.Time{}, false
+}
+
+func asText(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case []byte:
+		return string(v), true
+	}
+	return "", false
 }

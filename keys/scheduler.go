@@ -1,0 +1,361 @@
+package keys
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MaxOffsetDays bounds [Reminder.OffsetDays] on both sides: a hundred years,
+// beyond which a number is taken for a mistake.
+const MaxOffsetDays = 36525
+
+// Reminder is the identity of one date-based reminder
+// (Automation & Reminders, "SchedulerKey - idempotency key"):
+//
+//	reminder:{setting}:{sourceType}:{source}:{triggerKey}:{targetDate}:{offsetDays}
+//
+// A target date or an offset that changes makes another occasion, so both are
+// part of it; the time of sending is not.
+type Reminder struct {
+	Setting    string // the reminder setting, usually its GUID
+	SourceType string // the kind of entity, such as "employee"
+	Source     string // its id
+	TriggerKey string // tells several triggers of one setting apart
+	TargetDate string // civil date, 2006-01-02, on which the event itself falls
+	OffsetDays int    // days before TargetDate; negative: days after it
+}
+
+// Key builds the key. The error is a [*PartError].
+func (k Reminder) Key() (string, error) {
+	b := newBuilder("reminder", "reminder")
+	b.origin(k.Setting, k.SourceType, k.Source, k.TriggerKey)
+	b.date("targetDate", k.TargetDate)
+	b.days("offsetDays", k.OffsetDays)
+	return b.key()
+}
+
+func (Reminder) parsed() {}
+
+// parseReminder reads the three formats that begin with "reminder". The sixth
+// component tells them apart: no date reads "threshold" or "recurring".
+func parseReminder(key string) (Parsed, error) {
+	c, err := components("reminder", key, 7)
+	if err != nil {
+		return nil, err
+	}
+	switch c[5] {
+	case "threshold":
+		return parseThreshold(c)
+	case "recurring":
+		return parseRecurring(c)
+	}
+	days, err := strconv.Atoi(c[6])
+	if err != nil || strconv.Itoa(days) != c[6] {
+		return nil, &PartError{Kind: "reminder", Part: "offsetDays", Value: excerpt(c[6]),
+			Problem: "is not a whole number as Go writes it"}
+	}
+	return Reminder{Setting: c[1], SourceType: c[2], Source: c[3], TriggerKey: c[4], TargetDate: c[5], OffsetDays: days}, nil
+}
+
+// Threshold is the identity of one firing of a threshold condition
+// (Automation & Reminders, "Two trigger types"):
+//
+//	reminder:{setting}:{sourceType}:{source}:{triggerKey}:threshold:{metricKey}:{thresholdValue}:{firingPolicy}:{scopeKey}
+//
+// Value and ScopeKey follow from the policy and are best made by
+// [Firing.Parts]; Key refuses a pair that Parts would not have made, so that
+// 0.9 and 0.90 cannot become two reminders.
+type Threshold struct {
+	Setting    string       // the reminder setting, usually its GUID
+	SourceType string       // the kind of aggregate, such as "class"
+	Source     string       // its id
+	TriggerKey string       // tells several triggers of one setting apart
+	Metric     string       // what is measured, such as "occupancy"
+	Value      string       // "any" under OncePerSource, else a canonical decimal
+	Policy     FiringPolicy // how often a met condition fires
+	ScopeKey   string       // what the policy makes of the provider's scope
+}
+
+// Key builds the key. The error is a [*PartError].
+func (k Threshold) Key() (string, error) {
+	b := newBuilder("threshold", "reminder")
+	b.origin(k.Setting, k.SourceType, k.Source, k.TriggerKey)
+	b.literal("threshold")
+	b.part("metricKey", k.Metric)
+	b.firing(k.Policy, k.Value, k.ScopeKey)
+	return b.key()
+}
+
+// firing writes thresholdValue, firingPolicy and scopeKey if they are what
+// the policy makes of them.
+func (b *builder) firing(policy FiringPolicy, value, scopeKey string) {
+	wantValue, wantScope, err := firingOf(policy, value, scopeKey).parts()
+	switch {
+	case err != nil:
+		b.refuse(err.Part, err.Value, err.Problem)
+	case value != wantValue:
+		b.refuse("thresholdValue", value, "must be written "+strconv.Quote(wantValue)+" under "+string(policy))
+	case scopeKey != wantScope:
+		b.refuse("scopeKey", "", "is not as "+string(policy)+" writes it")
+	}
+	b.literal(value)
+	b.literal(string(policy))
+	b.literal(scopeKey)
+}
+
+// Firing is the inverse of [Firing.Parts]: the policy, and what Value and
+// ScopeKey say under it. Under OncePerSource that is the policy alone.
+func (k Threshold) Firing() Firing {
+	if k.Policy == OncePerSource {
+		return Firing{Policy: OncePerSource}
+	}
+	return firingOf(k.Policy, k.Value, k.ScopeKey)
+}
+
+func (Threshold) parsed() {}
+
+// parseThreshold takes the seven components that parseReminder found.
+func parseThreshold(c []string) (Parsed, error) {
+	t, err := components("threshold", c[6], 4)
+	if err != nil {
+		return nil, err
+	}
+	return Threshold{Setting: c[1], SourceType: c[2], Source: c[3], TriggerKey: c[4],
+		Metric: t[0], Value: t[1], Policy: FiringPolicy(t[2]), ScopeKey: t[3]}, nil
+}
+
+// FiringPolicy says how often a threshold condition that is met fires. It is
+// part of the key (Automation & Reminders, "Two trigger types"), so a setting
+// that changes its policy makes new occasions. The zero value is refused.
+type FiringPolicy string
+
+// The policies. Each fires once for:
+const (
+	OncePerSource    FiringPolicy = "OncePerSource"    // the source and metric, whatever threshold is crossed
+	OncePerThreshold FiringPolicy = "OncePerThreshold" // each threshold value in each scope
+	OncePerDay       FiringPolicy = "OncePerDay"       // each local date on which it is met
+	FalseToTrue      FiringPolicy = "FalseToTrue"      // each rise from not met to met
+)
+
+// What stands in the key of a policy that looks at neither value nor scope.
+const (
+	anyValue    = "any"
+	sourceScope = "source"
+)
+
+// Firing is one firing of a threshold condition, from which the policy makes
+// two components of its key:
+//
+//	policy            thresholdValue        scopeKey
+//	OncePerSource     any                   source
+//	OncePerThreshold  the canonical value   the scope
+//	OncePerDay        the canonical value   {scope}@{local date}
+//	FalseToTrue       the canonical value   {scope}@{rises}
+//
+// Fields that the policy does not use are ignored, so a caller may fill in
+// all of them.
+type Firing struct {
+	Policy    FiringPolicy
+	Value     string // the threshold as somebody wrote it; see Decimal
+	Scope     string // the provider's scope, without ':' and '@'
+	LocalDate string // the day in the business unit's zone, 2006-01-02
+	Rises     int64  // how often the condition has risen from false to true, from 1
+}
+
+// Parts gives [Threshold.Value] and [Threshold.ScopeKey]. An '@' in Scope is
+// refused, since the policies put it before the date or the number. The error
+// is a [*PartError].
+func (f Firing) Parts() (value, scopeKey string, err error) {
+	value, scopeKey, refused := f.parts()
+	if refused != nil {
+		return "", "", refused
+	}
+	return value, scopeKey, nil
+}
+
+func (f Firing) parts() (value, scopeKey string, refused *PartError) {
+	suffix, refused := f.suffix()
+	if refused != nil {
+		return "", "", refused
+	}
+	if f.Policy == OncePerSource {
+		return anyValue, sourceScope, nil
+	}
+	value, problem := canonicalDecimal(f.Value)
+	if problem != "" {
+		return "", "", thresholdError("thresholdValue", f.Value, problem)
+	}
+	if p := textProblem(f.Scope, MaxPartLen-len(suffix), ":@"); p != "" {
+		return "", "", thresholdError("scope", "", p)
+	}
+	return value, f.Scope + suffix, nil
+}
+
+// suffix is what the policy appends to the scope.
+func (f Firing) suffix() (string, *PartError) {
+	switch f.Policy {
+	case OncePerSource, OncePerThreshold:
+		return "", nil
+	case OncePerDay:
+		if p := dateProblem(f.LocalDate); p != "" {
+			return "", thresholdError("localDate", f.LocalDate, p)
+		}
+		return "@" + f.LocalDate, nil
+	case FalseToTrue:
+		n := strconv.FormatInt(f.Rises, 10)
+		if f.Rises < 1 {
+			return "", thresholdError("rises", n, "is not a number from 1")
+		}
+		return "@" + n, nil
+	}
+	return "", thresholdError("firingPolicy", string(f.Policy), "is none of OncePerSource, OncePerThreshold, OncePerDay, FalseToTrue")
+}
+
+// firingOf is the inverse of parts for what parts gives; for anything else
+// the result is refused by parts, or gives other components.
+func firingOf(policy FiringPolicy, value, scopeKey string) Firing {
+	f := Firing{Policy: policy, Value: value, Scope: scopeKey}
+	switch policy {
+	case OncePerDay:
+		f.Scope, f.LocalDate, _ = strings.Cut(scopeKey, "@")
+	case FalseToTrue:
+		scope, n, _ := strings.Cut(scopeKey, "@")
+		f.Scope = scope
+		f.Rises, _ = strconv.ParseInt(n, 10, 64) // what it is not, is 0 or written otherwise
+	}
+	return f
+}
+
+func thresholdError(part, value, problem string) *PartError {
+	return &PartError{Kind: "threshold", Part: part, Problem: problem, Value: excerpt(value)}
+}
+
+// Recurring is the identity of one occurrence of a recurring reminder, a
+// format of Belfry's own, since the documents have none:
+//
+//	reminder:{setting}:{sourceType}:{source}:{triggerKey}:recurring:{occurrence}
+type Recurring struct {
+	Setting    string    // the reminder setting, usually its GUID
+	SourceType string    // the kind of entity, such as "class"
+	Source     string    // its id
+	TriggerKey string    // tells several triggers of one setting apart
+	Occurrence time.Time // set, in whole seconds; any zone, written in UTC
+}
+
+// Key builds the key. The error is a [*PartError].
+func (k Recurring) Key() (string, error) {
+	b := newBuilder("recurring", "reminder")
+	b.origin(k.Setting, k.SourceType, k.Source, k.TriggerKey)
+	b.literal("recurring")
+	b.instant("occurrence", k.Occurrence)
+	return b.key()
+}
+
+func (Recurring) parsed() {}
+
+// parseRecurring takes the seven components that parseReminder found.
+func parseRecurring(c []string) (Parsed, error) {
+	occurrence, err := parseInstant("recurring", "occurrence", c[6])
+	if err != nil {
+		return nil, err
+	}
+	return Recurring{Setting: c[1], SourceType: c[2], Source: c[3], TriggerKey: c[4], Occurrence: occurrence}, nil
+}
+
+// ReportRun is the identity of one scheduled run of a report (Report
+// Subscription):
+//
+//	report-subscription:{subscription}:scheduled:{periodStartUtc or scheduledOn}
+//
+// Which of the two instants it is belongs to the subscription and never
+// changes: the start of the period if the report's cadence has one, so that a
+// moved time of sending makes no second run, else the time of the schedule.
+type ReportRun struct {
+	Subscription string    // the report subscription, usually its GUID
+	On           time.Time // set, in whole seconds; any zone, written in UTC
+}
+
+// Key builds the key. The error is a [*PartError].
+func (k ReportRun) Key() (string, error) {
+	b := newBuilder("report run", "report-subscription")
+	b.part("subscription", k.Subscription)
+	b.literal("scheduled")
+	b.instant("scheduled", k.On)
+	return b.key()
+}
+
+func (ReportRun) parsed() {}
+
+// parseReport reads the two formats that begin with "report-subscription".
+func parseReport(key string) (Parsed, error) {
+	c, err := components("report run", key, 4)
+	if err != nil {
+		return nil, err
+	}
+	switch c[2] {
+	case "scheduled":
+		on, err := parseInstant("report run", "scheduled", c[3])
+		if err != nil {
+			return nil, err
+		}
+		return ReportRun{Subscription: c[1], On: on}, nil
+	case "manual":
+		return ManualReportRun{Subscription: c[1], Run: c[3]}, nil
+	}
+	return nil, &PartError{Kind: "report run", Problem: "is neither scheduled nor manual"}
+}
+
+// ManualReportRun is the identity of one run of a report that a person asked
+// for (Report Subscription):
+//
+//	report-subscription:{subscription}:manual:{run}
+//
+// Run is the only random id in any key. It is made before the first insert,
+// returned to the caller, and used again by every retry.
+type ManualReportRun struct {
+	Subscription string // the report subscription, usually its GUID
+	Run          string // the run's id, usually a GUID
+}
+
+// Key builds the key. The error is a [*PartError].
+func (k ManualReportRun) Key() (string, error) {
+	b := newBuilder("manual report run", "report-subscription")
+	b.part("subscription", k.Subscription)
+	b.literal("manual")
+	b.part("run", k.Run)
+	return b.key()
+}
+
+func (ManualReportRun) parsed() {}
+
+// Host is the identity of due work of a type that the host added, a format of
+// Belfry's own:
+//
+//	host:{type}:{sourceType}:{source}:{triggerKey}
+type Host struct {
+	Type       string // the automation type as the host registered it
+	SourceType string // the kind of entity
+	Source     string // its id
+	TriggerKey string // tells several occasions of one source apart
+}
+
+// Key builds the key. The error is a [*PartError].
+func (k Host) Key() (string, error) {
+	b := newBuilder("host", "host")
+	b.part("type", k.Type)
+	b.part("sourceType", k.SourceType)
+	b.part("source", k.Source)
+	b.part("triggerKey", k.TriggerKey)
+	return b.key()
+}
+
+func (Host) parsed() {}
+
+func parseHost(key string) (Parsed, error) {
+	c, err := components("host", key, 5)
+	if err != nil {
+		return nil, err
+	}
+	return Host{Type: c[1], SourceType: c[2], Source: c[3], TriggerKey: c[4]}, nil
+}

@@ -1,0 +1,428 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Select looks rows up by id or key where the query names them, and otherwise
+// looks at all rows of the table.
+func (t *tx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+	tab, err := t.table(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	found, err := tab.find(s, scope, q.Where)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	order, err := newOrder(s, q)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	found = slices.DeleteFunc(found, func(img *image) bool { return !order.behind(img) })
+	slices.SortFunc(found, order.compare)
+	found = found[:min(len(found), max(q.Limit, 0))]
+	rows := make([]storage.Row, len(found))
+	for i, img := range found {
+		if rows[i], err = tab.shape.load(img); err != nil {
+			return nil, t.fail(err)
+		}
+		rows[i] = only(s, q.Columns, rows[i])
+	}
+	return rows, nil
+}
+
+// only leaves the columns that a query names, if it does, and the row's identity.
+func only(s *storage.Schema, columns []string, row storage.Row) storage.Row {
+	if len(columns) == 0 {
+		return row
+	}
+	out := s.New()
+	to, from := storage.RecordOf(out), storage.RecordOf(row)
+	to.ID, to.Scope, to.Key = from.ID, from.Scope, from.Key
+	for _, name := range columns {
+		c := s.Column(name)
+		c.Field(out).Set(c.Field(row))
+	}
+	return out
+}
+
+// Count counts what Select would find, up to limit.
+func (t *tx) Count(ctx context.Context, s *storage.Schema, scope storage.Scope, where []storage.Cond, limit int) (int, error) {
+	tab, err := t.table(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	found, err := tab.find(s, scope, where)
+	if err != nil {
+		return 0, t.fail(err)
+	}
+	return min(len(found), max(limit, 0)), nil
+}
+
+// find returns the rows of scope for which all conditions hold, in no order.
+func (t *table) find(s *storage.Schema, scope storage.Scope, where []storage.Cond) ([]*image, error) {
+	holds, err := compile(s, where)
+	if err != nil {
+		return nil, err
+	}
+	var found []*image
+	add := func(e *entry) {
+		if (scope == storage.AnyScope || e.img.rec.Scope == scope) && holds(e.img.row) {
+			found = append(found, e.img)
+		}
+	}
+	if named, ok := t.named(scope, where); ok {
+		for _, e := range named {
+			add(e)
+		}
+		return found, nil
+	}
+	for _, e := range t.byID {
+		add(e)
+	}
+	return found, nil
+}
+
+// named returns the rows that a condition on id or key names, each once.
+func (t *table) named(scope storage.Scope, where []storage.Cond) ([]*entry, bool) {
+	for _, c := range where {
+		if c.Op != storage.OpEq && c.Op != storage.OpIn {
+			continue
+		}
+		switch {
+		case c.Column == "id":
+			return lookUp(listed[int64](c), func(id int64) *entry { return t.byID[id] }), true
+		case c.Column == "key" && scope != storage.AnyScope:
+			return lookUp(listed[string](c), func(key string) *entry { return t.byKey[identity{scope, key}] }), true
+		}
+	}
+	return nil, false
+}
+
+func listed[V any](c storage.Cond) []V {
+	if list, ok := c.Value.([]V); ok {
+		return list
+	}
+	return []V{c.Value.(V)}
+}
+
+func lookUp[V comparable](values []V, get func(V) *entry) []*entry {
+	seen := make(map[V]bool, len(values))
+	var found []*entry
+	for _, v := range values {
+		if e := get(v); e != nil && !seen[v] {
+			found = append(found, e)
+		}
+		seen[v] = true
+	}
+	return found
+}
+
+// Untouched returns the fingerprints of rows that are as Insert wrote them.
+func (t *tx) Untouched(ctx context.Context, s *storage.Schema, scope storage.Scope, keys []string) ([]int64, error) {
+	tab, err := t.table(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	column := s.Column(s.Fingerprint)
+	var prints []int64
+	for _, e := range lookUp(keys, func(key string) *entry { return tab.byKey[identity{scope, key}] }) {
+		if e.img.rec.Version == 1 {
+			prints = append(prints, column.Int(storage.FieldsOf(e.img.row)))
+		}
+	}
+	return prints, nil
+}
+
+// Tally counts what Select would find, up to q.Limit, by kind.
+func (t *tx) Tally(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Tally) ([]storage.Group, error) {
+	tab, err := t.table(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	order, columns, err := tallied(s, q)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	found, err := tab.find(s, scope, q.Where)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	found = slices.DeleteFunc(found, func(img *image) bool { return isNull(order, img.row) })
+	slices.SortFunc(found, func(a, b *image) int { return compareColumn(order, a.row, b.row) })
+	var groups []storage.Group
+	places := map[string]int{}
+	for _, img := range found[:min(len(found), max(q.Limit, 0))] {
+		row, kind, err := kindOf(s, columns, order, img.row)
+		if err != nil {
+			return nil, t.fail(err)
+		}
+		at, known := places[kind]
+		if !known {
+			at = len(groups)
+			places[kind] = at
+			groups = append(groups, storage.Group{Row: row}) // the first has the lowest value
+		}
+		groups[at].N++
+	}
+	return groups, nil
+}
+
+// tallied are the columns of a tally. It refuses what databases cannot do.
+func tallied(s *storage.Schema, q storage.Tally) (order *storage.Column, by []*storage.Column, err error) {
+	for _, name := range q.By {
+		column := s.Column(name)
+		if column.Kind == storage.JSON || column.Kind == storage.Bytes {
+			return nil, nil, fmt.Errorf("memory: %s.%s has no kinds", s.Name, name)
+		}
+		by = append(by, column)
+	}
+	order = s.Column(q.OrderBy)
+	switch order.Kind {
+	case storage.JSON, storage.Bytes, storage.Bool:
+		return nil, nil, fmt.Errorf("memory: %s.%s has no order to tally by", s.Name, q.OrderBy)
+	}
+	return order, by, nil
+}
+
+// kindOf is a row with nothing but the values that matter, and a text that is
+// the same for all rows of its kind.
+func kindOf(s *storage.Schema, by []*storage.Column, order *storage.Column, r storage.Row) (storage.Row, string, error) {
+	out, kind := s.New(), ""
+	for _, c := range by {
+		v, err := c.Value(r)
+		if err == nil {
+			err = c.Set(out, v)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		kind += fmt.Sprintf("%q ", fmt.Sprint(v))
+	}
+	v, err := order.Value(r)
+	if err == nil {
+		err = order.Set(out, v)
+	}
+	return out, kind, err
+}
+
+// Claim walks each lane's due order from its cursor until it has enough rows.
+func (t *tx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+	tab, err := t.table(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	c.Now, c.LeaseUntil = storage.Time(c.Now), storage.Time(c.LeaseUntil)
+	var taken []*entry
+	for _, l := range c.Lanes {
+		want := len(taken) + l.Limit
+		tab.walk(l, c.Now, func(e *entry) bool {
+			if len(taken) >= want {
+				return false
+			}
+			if e.call != t.call && tab.claimable(e.img, &c, c.Now) {
+				e.call = t.call
+				taken = append(taken, e)
+			}
+			return true
+		})
+	}
+	rows, part := make([]storage.Row, len(taken)), tab.shape.part(s)
+	for i, e := range taken {
+		t.write(tab, e, tab.claimed(e.img, &c))
+		if rows[i], err = tab.shape.load(e.img); err != nil {
+			return nil, t.fail(err)
+		}
+		part.leaveOut(rows[i])
+	}
+	return rows, nil
+}
+
+// claimed is the image of a row that c takes.
+func (t *table) claimed(old *image, c *storage.Claim) *image {
+	img := t.shape.next(old)
+	img.rec.Version++
+	img.rec.Abandoned = !old.rec.LeaseExpiresOn.IsZero()
+	img.rec.LeaseExpiresOn = c.LeaseUntil
+	img.rec.ClaimToken = c.Token
+	if c.Busy != "" {
+		img.rec.Status = c.Busy
+	}
+	return img
+}
+
+// walk calls f for the rows of a lane behind its cursor that are due by now,
+// in order, until f returns false.
+func (t *table) walk(l storage.LaneClaim, now time.Time, f func(*entry) bool) {
+	tree := t.due[l.Lane]
+	if tree == nil {
+		return
+	}
+	after := &entry{due: l.After.DueOn.UnixMicro(), id: l.After.ID}
+	last := now.UnixMicro()
+	tree.Ascend(after, func(e *entry) bool {
+		if e.due > last {
+			return false
+		}
+		if !earlier(after, e) {
+			return true
+		}
+		return f(e)
+	})
+}
+
+// claimable says whether c takes a due row at the moment now.
+func (t *table) claimable(img *image, c *storage.Claim, now time.Time) bool {
+	r := img.rec
+	if r.LeaseExpiresOn.IsZero() {
+		if !slices.Contains(c.Statuses, r.Status) {
+			return false
+		}
+	} else if r.LeaseExpiresOn.After(now) {
+		return false
+	}
+	if c.Types != nil && !slices.Contains(c.Types, r.Type) {
+		return false
+	}
+	return !slices.Contains(c.Except, r.Scope) &&
+		!slices.Contains(c.ExceptTypes, storage.ScopedType{Scope: r.Scope, Type: r.Type}) &&
+		!t.isOf(img, c.ExceptKinds)
+}
+
+// isOf reports whether a row has one of the names.
+func (t *table) isOf(img *image, k storage.Kinds) bool {
+	if k.Column == "" {
+		return false
+	}
+	name := *t.shape.schema.Column(k.Column).Text(storage.FieldsOf(img.row))
+	return slices.Contains(k.Names, name) || slices.Contains(k.Scoped, storage.ScopedType{Scope: img.rec.Scope, Type: name})
+}
+
+// next is the earliest DueOn that c would claim by the horizon.
+func (t *table) next(c storage.Claim, horizon time.Time) time.Time {
+	var first time.Time
+	for _, l := range c.Lanes {
+		t.walk(l, horizon, func(e *entry) bool {
+			if !t.claimable(e.img, &c, horizon) {
+				return true
+			}
+			if due := e.img.rec.DueOn; first.IsZero() || due.Before(first) {
+				first = due
+			}
+			return false
+		})
+	}
+	return first
+}
+
+// Insert adds the rows whose scope and key are free.
+func (t *tx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	tab, err := t.table(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	inserted := make([]bool, len(rows))
+	for i, r := range rows {
+		rec := storage.RecordOf(r)
+		if tab.byKey[identity{rec.Scope, rec.Key}] != nil {
+			continue
+		}
+		img, err := tab.shape.image(r, nil)
+		if err != nil {
+			return nil, t.fail(err)
+		}
+		tab.lastID++
+		img.rec.ID, img.rec.Version = tab.lastID, 1
+		t.write(tab, &entry{id: tab.lastID, due: never, lane: rec.Lane}, img)
+		rec.ID, rec.Version = tab.lastID, 1
+		t.hints.Add(s, rows[i:i+1])
+		inserted[i] = true
+	}
+	return inserted, nil
+}
+
+// Update swaps the rows whose version is still the stored one. Of a row given
+// twice only the first is written.
+func (t *tx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	tab, err := t.table(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	part := tab.shape.part(s)
+	stale := make([]bool, len(rows))
+	for i, r := range rows {
+		e := t.current(tab, r)
+		if e == nil {
+			stale[i] = true
+			continue
+		}
+		img, err := tab.shape.image(r, e.img)
+		if err != nil {
+			return nil, t.fail(err)
+		}
+		part.keep(img, e.img)
+		img.rec.Version++
+		t.write(tab, e, img)
+		storage.RecordOf(r).Version++
+		t.hints.Add(s, rows[i:i+1])
+	}
+	return stale, nil
+}
+
+// current returns the place of r if r is its stored version and this call did
+// not write it already.
+func (t *tx) current(tab *table, r storage.Row) *entry {
+	rec := storage.RecordOf(r)
+	e := tab.byID[rec.ID]
+	if e == nil || e.img.rec.Version != rec.Version || e.call == t.call {
+		return nil
+	}
+	e.call = t.call
+	return e
+}
+
+// Extend moves leases and nothing else, neither the version nor the structs.
+func (t *tx) Extend(ctx context.Context, s *storage.Schema, rows []storage.Row, until time.Time) ([]bool, error) {
+	tab, err := t.table(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	until = storage.Time(until)
+	lost := make([]bool, len(rows))
+	for i, r := range rows {
+		rec := storage.RecordOf(r)
+		e := tab.byID[rec.ID]
+		if e == nil || e.img.rec.LeaseExpiresOn.IsZero() || e.img.rec.ClaimToken != rec.ClaimToken {
+			lost[i] = true
+			continue
+		}
+		img := tab.shape.next(e.img)
+		img.rec.LeaseExpiresOn = until
+		t.write(tab, e, img)
+	}
+	return lost, nil
+}
+
+// Delete removes the rows whose version is still the stored one.
+func (t *tx) Delete(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	tab, err := t.table(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	stale := make([]bool, len(rows))
+	for i, r := range rows {
+		e := t.current(tab, r)
+		if e == nil {
+			stale[i] = true
+			continue
+		}
+		t.write(tab, e, nil)
+	}
+	return stale, nil
+}

@@ -1,0 +1,345 @@
+package storagetest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+var conditionTheme = theme{name: "conditions", sentences: []sentence{
+	{"Eq, Less, AtMost, Greater and AtLeast compare text byte by byte", func(w *world) {
+		w.compares("name", []any{"B", "a", "\u00e4"}, func(r *thing, v any) { r.Name = v.(string) })
+	}},
+	{"they compare nullable text", func(w *world) {
+		w.compares("note", []any{"B", "a", "\u00e4"}, func(r *thing, v any) { r.Note = v.(string) })
+	}},
+	{"they compare integers", func(w *world) {
+		w.compares("amount", []any{int64(math.MinInt64), int64(-1), int64(math.MaxInt64)},
+			func(r *thing, v any) { r.Amount = v.(int64) })
+	}},
+	{"they compare small integers", func(w *world) {
+		w.compares("lane", []any{int16(-1), int16(0), int16(7)}, func(r *thing, v any) { r.Lane = v.(int16) })
+		w.compares("ranking", []any{int32(-9), int32(1), int32(math.MaxInt32)},
+			func(r *thing, v any) { r.Rank = v.(int32) })
+	}},
+	{"they compare instants", func(w *world) {
+		cork := time.FixedZone("", 3600)
+		w.compares("seen_on", []any{at(-1), base.In(cork), at(1)}, func(r *thing, v any) { r.SeenOn = v.(time.Time) })
+	}},
+	{"they compare booleans", func(w *world) {
+		rows := newThings("a", "b")
+		rows[1].Ready = true
+		w.insert(rows...)
+		w.same("true", w.where(storage.Eq("is_ready", true)), []string{"b"})
+		w.same("false", w.where(storage.Eq("is_ready", false)), []string{"a"})
+	}},
+	{"they take named types", func(w *world) {
+		type name string
+		type number int32
+		w.insert(newThing("a"))
+		w.same("text", w.where(storage.Eq("key", name("a")), storage.In("status", []name{ready})), []string{"a"})
+		w.same("number", w.where(storage.AtMost("amount", number(0))), []string{"a"})
+	}},
+	{"a comparison with NULL is false", comparesNull},
+	{"Null and NotNull tell which columns are NULL", func(w *world) {
+		rows := newThings("a", "b")
+		fill(rows[1])
+		w.insert(rows...)
+		for _, column := range []string{"note", "ranking", "is_checked", "seen_on", "labels", "raw", "seal", "lease_expires_on"} {
+			w.same(column+" is NULL", w.where(storage.Null(column)), []string{"a"})
+			w.same(column+" is not NULL", w.where(storage.NotNull(column)), []string{"b"})
+		}
+		for _, column := range []string{"name", "amount", "is_ready", "tags", "data", "claim_token", "id"} {
+			w.same(column+" is NULL", w.where(storage.Null(column)), []string{})
+		}
+	}},
+	{"In holds where column equals one of values", func(w *world) {
+		rows := newThings("a", "b", "c", "d")
+		for i, r := range rows[:3] {
+			r.Note, r.Rank, r.Amount = fmt.Sprint(i), int32(i), int64(i)
+		}
+		w.insert(rows...)
+		w.same("keys", w.where(storage.In("key", []string{"d", "b", "b", "x"})), []string{"b", "d"})
+		w.same("integers", w.where(storage.In("amount", []int64{2, 1, 9})), []string{"b", "c"})
+		w.same("ids", w.where(storage.In("id", []int64{rows[3].ID, rows[0].ID})), []string{"a", "d"})
+		w.same("NULL in text", w.where(storage.In("note", []string{"0", ""})), []string{"a"})
+		w.same("NULL in integers", w.where(storage.In("ranking", []int64{0, 1})), []string{"b"})
+	}},
+	{"In of no values never holds", func(w *world) {
+		w.insert(newThing("a"))
+		w.same("keys", w.where(storage.In("key", []string{})), []string{})
+		w.same("keys of nil", w.where(storage.In[string]("key", nil)), []string{})
+		w.same("ids", w.where(storage.In("id", []int64{})), []string{})
+	}},
+	{"In takes thousands of values", func(w *world) {
+		w.insert(newThings("3", "5000", "x")...)
+		keys := make([]string, 4000)
+		for i := range keys {
+			keys[i] = fmt.Sprint(i)
+		}
+		w.same("keys", w.where(storage.In("key", keys)), []string{"3"})
+	}},
+	{"conditions are joined by AND, those of Any by OR", func(w *world) {
+		w.insert(grid()...)
+		name := func(v string) storage.Cond { return storage.Eq("name", v) }
+		rank := func(v int) storage.Cond { return storage.Eq("ranking", v) }
+		w.same("and", w.where(name("x"), rank(1)), []string{"x1"})
+		w.same("or", w.where(storage.Any(name("x"), rank(1))), []string{"x1", "x2", "y1"})
+		w.same("nested", w.where(storage.Any(name("z"), storage.Any(rank(2), name("x")))), []string{"x1", "x2", "y2"})
+		w.same("or and", w.where(storage.Any(name("x"), rank(1)), storage.Any(name("y"), rank(2))), []string{"x2", "y1"})
+		w.same("around", w.where(name("x"), storage.Any(rank(2), rank(3)), storage.Eq("status", ready)), []string{"x2"})
+	}},
+	{"Any of no conditions never holds", func(w *world) {
+		w.insert(newThing("a"))
+		w.same("keys", w.where(storage.Any()), []string{})
+		w.same("beside another", w.where(storage.Any(storage.Any(), storage.Eq("key", "a"))), []string{"a"})
+	}},
+	{"without conditions all rows of the scope are found", func(w *world) {
+		w.insert(newThing("a"), scoped("one", "b"), newThing("c"))
+		w.same("keys", w.where(), []string{"a", "c"})
+	}},
+}}
+
+// compares inserts a row for each of three ascending values, and one that keeps
+// the zero value under a key apart, and tries every comparison with each value.
+func (w *world) compares(column string, values []any, set func(*thing, any)) {
+	w.Helper()
+	keys := []string{column + " 0", column + " 1", column + " 2"}
+	rows := newThings(keys...)
+	for i, r := range rows {
+		set(r, values[i])
+	}
+	w.insert(rows...)
+	for i, v := range values {
+		for _, c := range []struct {
+			name string
+			cond storage.Cond
+			want []string
+		}{
+			{"Eq", storage.Eq(column, v), keys[i : i+1]},
+			{"Less", storage.Less(column, v), keys[:i]},
+			{"AtMost", storage.AtMost(column, v), keys[:i+1]},
+			{"Greater", storage.Greater(column, v), keys[i+1:]},
+			{"AtLeast", storage.AtLeast(column, v), keys[i:]},
+		} {
+			got := w.where(c.cond, storage.In("key", keys))
+			w.same(fmt.Sprintf("%s(%q, %v)", c.name, column, v), got, c.want)
+		}
+	}
+}
+
+func comparesNull(w *world) {
+	w.insert(newThing("a"))
+	for _, conds := range [][]storage.Cond{
+		all("note", "x"), all("note", ""), all("ranking", 1), all("ranking", 0),
+		all("seen_on", base), all("is_checked", true), all("is_checked", false),
+	} {
+		for _, c := range conds {
+			w.same(fmt.Sprintf("%s, operator %d, %v", c.Column, c.Op, c.Value), w.where(c), []string{})
+		}
+	}
+	w.same("NULL as the value", w.where(storage.Eq("due_on", time.Time{})), []string{})
+	w.same("NULL as a lower bound", w.where(storage.Greater("due_on", time.Time{})), []string{})
+}
+
+// all is a column compared in every way.
+func all(column string, value any) []storage.Cond {
+	return []storage.Cond{
+		storage.Eq(column, value), storage.Less(column, value), storage.AtMost(column, value),
+		storage.Greater(column, value), storage.AtLeast(column, value),
+	}
+}
+
+func grid() []*thing {
+	rows := newThings("x1", "x2", "y1", "y2")
+	for i, r := range rows {
+		r.Name, r.Rank = r.Key[:1], int32(i%2+1)
+	}
+	return rows
+}
+
+var pagingTheme = theme{name: "paging", sentences: []sentence{
+	{"rows come by id, at most Limit of them", func(w *world) {
+		w.insert(newThings("c", "a", "b")...)
+		w.ascending(w.all())
+		w.same("rows", len(w.find("", storage.Query{Limit: 2})), 2)
+		w.same("rows of no limit", len(w.find("", storage.Query{})), 0)
+	}},
+	{"Columns are read beside id, scope and key, and no others", onlyColumns},
+	{"Unordered rows are the same rows, at most Limit of them", func(w *world) {
+		w.insert(newThings("c", "a", "b", "d")...)
+		some := []storage.Cond{storage.In("key", []string{"b", "c", "d", "nobody"})}
+		got := keysOf(w.find("", storage.Query{Where: some, Unordered: true, Limit: 9}))
+		slices.Sort(got)
+		w.same("keys", got, []string{"b", "c", "d"})
+		w.same("rows", len(w.find("", storage.Query{Where: some, Unordered: true, Limit: 2})), 2)
+	}},
+	{"Desc alone is by id backwards", func(w *world) {
+		w.insert(newThings("c", "a", "b")...)
+		rows := w.find("", storage.Query{Desc: true, Limit: 10})
+		w.same("rows", len(rows), 3)
+		slices.Reverse(rows)
+		w.ascending(rows)
+	}},
+	{"OrderBy orders by a column, ties by id in the same direction", func(w *world) {
+		w.insert(ranked(3, 1, 2, 1, 3, 1)...)
+		for _, desc := range []bool{false, true} {
+			got := w.find("", storage.Query{OrderBy: "amount", Desc: desc, Limit: 10})
+			w.same("rows", len(got), 6)
+			if desc {
+				slices.Reverse(got)
+			}
+			w.same("sorted", slices.IsSortedFunc(got, byAmount), true)
+		}
+	}},
+	{"NULLs sort first, and last when Desc", func(w *world) {
+		rows := newThings("a", "b", "c", "d")
+		rows[0].Note, rows[0].SeenOn, rows[0].Rank = "x", at(-1), -1
+		rows[2].Note, rows[2].SeenOn, rows[2].Rank = "y", at(1), 1
+		w.insert(rows...)
+		for _, column := range []string{"note", "seen_on", "ranking"} {
+			up := keysOf(w.find("", storage.Query{OrderBy: column, Limit: 10}))
+			w.same(column, up[2:], []string{"a", "c"})
+			down := keysOf(w.find("", storage.Query{OrderBy: column, Desc: true, Limit: 10}))
+			w.same(column+" down", down[:2], []string{"c", "a"})
+		}
+	}},
+	{"Limit cuts what the order puts last", func(w *world) {
+		w.insert(ranked(3, 1, 2)...)
+		got := w.find("", storage.Query{OrderBy: "amount", Limit: 2})
+		w.same("keys", keysOf(got), []string{"1", "2"})
+	}},
+	{"After continues behind the last row of the page before", func(w *world) {
+		w.insert(ranked(5, 1, 2, 1, 5, 1, 3, 1, 4, 2)...)
+		for _, desc := range []bool{false, true} {
+			for limit := 1; limit <= 4; limit++ {
+				w.pages(storage.Query{Desc: desc, Limit: limit}, func(*thing) any { return nil })
+				w.pages(storage.Query{OrderBy: "amount", Desc: desc, Limit: limit}, func(r *thing) any { return r.Amount })
+				w.pages(storage.Query{OrderBy: "due_on", Desc: desc, Limit: limit}, func(r *thing) any { return r.DueOn })
+				w.pages(storage.Query{OrderBy: "name", Desc: desc, Limit: limit}, func(r *thing) any { return r.Name })
+				w.pages(storage.Query{OrderBy: "ranking", Desc: desc, Limit: limit}, func(r *thing) any { return r.Rank })
+			}
+		}
+	}},
+	{"behind a page that descends come the NULLs too", func(w *world) {
+		rows := newThings("low", "none", "high")
+		rows[0].Rank, rows[2].Rank = -5, 5
+		w.insert(rows...)
+		behind := func(r *thing, desc bool) []string {
+			return keysOf(w.find("", storage.Query{
+				OrderBy: "ranking", Desc: desc, Limit: 10, After: &storage.Position{Value: r.Rank, ID: r.ID},
+			}))
+		}
+		w.same("behind the highest", behind(rows[2], true), []string{"low", "none"})
+		w.same("behind the lowest", behind(rows[0], true), []string{"none"})
+		w.same("above the lowest", behind(rows[0], false), []string{"high"})
+	}},
+	{"After goes with conditions and scope", func(w *world) {
+		w.insert(ranked(1, 2, 3, 4)...)
+		w.insert(scoped("one", "x"))
+		got := w.find("", storage.Query{
+			Where: []storage.Cond{storage.Less("amount", 4)}, OrderBy: "amount", Limit: 10,
+			After: &storage.Position{Value: int64(1), ID: w.find("", storage.Query{Where: all("amount", 1)[:1], Limit: 1})[0].ID},
+		})
+		w.same("amounts", amounts(got), []int64{2, 3})
+	}},
+	{"After takes named types and any zone", func(w *world) {
+		type number int16
+		w.insert(ranked(1, 2)...)
+		q := storage.Query{OrderBy: "amount", Limit: 10, After: &storage.Position{Value: number(1), ID: 1 << 40}}
+		w.same("amounts", amounts(w.find("", q)), []int64{2})
+		q = storage.Query{OrderBy: "due_on", Limit: 10, After: &storage.Position{
+			Value: at(1).In(time.FixedZone("", -7200)), ID: 1 << 40,
+		}}
+		w.same("amounts", amounts(w.find("", q)), []int64{2})
+	}},
+	{"a page may begin at a row that is gone", func(w *world) {
+		rows := ranked(1, 2, 3)
+		w.insert(rows...)
+		w.remove(copyOf(rows[1]))
+		got := w.find("", storage.Query{OrderBy: "amount", Limit: 10, After: &storage.Position{Value: 2, ID: rows[1].ID}})
+		w.same("amounts", amounts(got), []int64{3})
+	}},
+}}
+
+// ranked makes rows of those amounts, whose names and due moments go the same way.
+func ranked(amounts ...int) []*thing {
+	rows := make([]*thing, len(amounts))
+	for i, n := range amounts {
+		key := fmt.Sprint(n)
+		if slices.Contains(amounts[:i], n) {
+			key = fmt.Sprint(n, " at ", i)
+		}
+		r := newThing(key)
+		r.Amount, r.Name, r.DueOn, r.Rank = int64(n), fmt.Sprint("name ", n), at(n), int32(n)
+		rows[i] = r
+	}
+	return rows
+}
+
+func amounts(rows []*thing) []int64 {
+	out := make([]int64, len(rows))
+	for i, r := range rows {
+		out[i] = r.Amount
+	}
+	return out
+}
+
+func byAmount(a, b *thing) int {
+	if a.Amount != b.Amount {
+		return int(a.Amount - b.Amount)
+	}
+	return int(a.ID - b.ID)
+}
+
+func (w *world) ascending(rows []*thing) {
+	w.Helper()
+	for i := 1; i < len(rows); i++ {
+		if rows[i-1].ID >= rows[i].ID {
+			w.Errorf("id %d comes after id %d", rows[i].ID, rows[i-1].ID)
+		}
+	}
+}
+
+// pages reads page by page and compares with the result in one piece.
+func (w *world) pages(q storage.Query, value func(*thing) any) {
+	w.Helper()
+	whole := q
+	whole.Limit = 100
+	want := keysOf(w.find("", whole))
+	var got []string
+	for {
+		page := w.find("", q)
+		got = append(got, keysOf(page)...)
+		if len(page) < q.Limit || len(got) > len(want) {
+			break
+		}
+		last := page[len(page)-1]
+		q.After = &storage.Position{Value: value(last), ID: last.ID}
+	}
+	w.same(fmt.Sprintf("pages by %q, %d rows each, down %t", q.OrderBy, q.Limit, q.Desc), got, want)
+}
+
+// onlyColumns asks for one column of each kind, and saves what it got, which is
+// stale.
+func onlyColumns(w *world) {
+	r := newThing("a")
+	r.Scope, r.Type, r.Name, r.Note, r.Amount, r.Ready, r.SeenOn = "one", "served", "Ann", "hidden", 3, true, at(1)
+	r.Tags, r.Data, r.Seal, r.Origin = []string{"x"}, []byte("data"), []byte("seal"), "there"
+	w.insert(r)
+	got := w.find("one", storage.Query{Columns: []string{"key", "name", "amount", "is_ready", "seen_on", "tags", "seal"}, OrderBy: "note", Limit: 2})
+	want := thing{Name: r.Name, Amount: r.Amount, Ready: true, SeenOn: r.SeenOn, Tags: r.Tags, Seal: r.Seal}
+	want.ID, want.Scope, want.Key = r.ID, r.Scope, r.Key
+	w.same("rows", got, []*thing{&want})
+	var err error
+	w.tx(func(tx storage.Tx) error {
+		err = w.things.Save(w.ctx, tx, got...)
+		return nil
+	})
+	w.same("is stale", errors.Is(err, storage.ErrStale), true)
+	w.same("row", w.find("one", storage.Query{Limit: 2}), []*thing{r})
+}
