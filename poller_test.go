@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/internal/counttest"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
@@ -92,7 +92,7 @@ func TestManyPollersShareTheWork(t *testing.T) {
 func TestAnUrgentRowPassesTheBulkLane(t *testing.T) {
 	t.Parallel()
 	bulk := 5000
-	if os.Getenv("BELFRY_FULL") != "" {
+	if testlevel.Has(t, testlevel.Full) {
 		bulk = 1_000_000
 	}
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
@@ -157,6 +157,8 @@ type groupStatements struct{ Suppressed, OptedOut, CallStarted int }
 // statementsOf counts what one whole delivery of n rows takes: the statements before
 // calls, and all others.
 func statementsOf(t *testing.T, n int) (calls groupStatements, others []string) {
+	t.Helper()
+	testlevel.Need(t, testlevel.All)
 	connector, err := pq.NewConnector(pgtest.With(t, pgtest.DSN(t), "binary_parameters", "yes"))
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func scheduled(t testing.TB, s *Store, n int, name, due, lane, held, reason stri
 func busyTable(t *testing.T) (*Store, *recorder) {
 	t.Helper()
 	s, r := recorded(t, pgtest.DSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
-	n := sized(40_000, 1_000_000) / 10
+	n := sized(t, 40_000, 1_000_000) / 10
 	const past = "'2025-03-01'::timestamptz + (g * 7919 % 100003) * interval '1 second'"
 	scheduled(t, s, 6*n, "ended", "NULL", "0", "false", "")
 	scheduled(t, s, n, "due", past, "g % 3 - 1", "false", "")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -38,7 +39,7 @@ func TestGuardClaimTouchesFewBuffers(t *testing.T) {
 	small := newGuarded(t, pgtest.DSN(t))
 	small.fill(10_000, "served", storage.LaneNormal, noon, "")
 	few := small.cheap("a claim", small.claiming(small.claimOf(batch, storage.Cursor{})), batch)
-	if !full() {
+	if !testlevel.Has(t, testlevel.Full) {
 		return
 	}
 	large := newGuarded(t, pgtest.DSN(t))
@@ -52,7 +53,7 @@ func TestGuardClaimTouchesFewBuffers(t *testing.T) {
 func TestGuardTakeOverTouchesFewBuffers(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, pgtest.DSN(t))
-	g.fill(sized(10_000, 1_000_000), "served", storage.LaneNormal, noon,
+	g.fill(sized(t, 10_000, 1_000_000), "served", storage.LaneNormal, noon,
 		"status = 'Busy', claim_token = 'dead', lease_expires_on = due_on + interval '1 minute'")
 	exec(t, g.DB(), "VACUUM FULL wide", "ANALYZE wide")
 	g.cheap("a take-over", g.claiming(g.claimOf(batch, storage.Cursor{})), batch)
@@ -62,7 +63,7 @@ func TestGuardTakeOverTouchesFewBuffers(t *testing.T) {
 func TestGuardUnservedRowsDoNotSlowAForwardClaim(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, pgtest.DSN(t))
-	n := sized(unservedQuick, unservedInFull)
+	n := sized(t, unservedQuick, unservedInFull)
 	g.fill(n, "unserved", storage.LaneNormal, noon, "")
 	g.fill(10_000, "served", storage.LaneNormal, noon.AddDate(0, 1, 0), "")
 	head := explained(t, g.DB(), g.claiming(g.claimOf(1, storage.Cursor{})))
@@ -78,7 +79,7 @@ func TestGuardUnservedRowsDoNotSlowAForwardClaim(t *testing.T) {
 func TestGuardBulkDoesNotSlowAnUrgentClaim(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, pgtest.DSN(t))
-	g.fill(sized(10_000, 1_000_000), "served", storage.LaneBulk, noon, "")
+	g.fill(sized(t, 10_000, 1_000_000), "served", storage.LaneBulk, noon, "")
 	g.fill(1, "served", storage.LaneUrgent, noon.AddDate(0, 1, 0), "")
 	c := g.claimOf(0, storage.Cursor{})
 	c.Lanes = []storage.LaneClaim{{Lane: storage.LaneUrgent, Limit: 100}, {Lane: storage.LaneNormal, Limit: 100}, {Lane: storage.LaneBulk, Limit: 99}}
@@ -101,7 +102,7 @@ func TestGuardNoPassScansATable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newGuarded(t, pgtest.DSN(t))
-			g.fill(sized(10_000, 1_000_000), "served", storage.LaneNormal, noon, change)
+			g.fill(sized(t, 10_000, 1_000_000), "served", storage.LaneNormal, noon, change)
 			for what, s := range g.pass() {
 				if p := explained(t, g.DB(), s); p.sequential() {
 					t.Errorf("%s scans %v", what, p.scans())

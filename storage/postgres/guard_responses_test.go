@@ -28,7 +28,7 @@ func TestGuardAPageOfResponsesIsCheapHoweverManyThereAre(t *testing.T) {
 	t.Parallel()
 	s, r := recorded(t, pgtest.DSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
 	const page = 100
-	n := sized(40_000, 1_000_000)
+	n := sized(t, 40_000, 1_000_000)
 	responsesOf(t, s, 1, n)
 	responsesOf(t, s, 2, n/10)
 	exec(t, s.DB(), "VACUUM (ANALYZE) survey_response")

@@ -44,7 +44,7 @@ func (g *guarded) hot(n int) float64 {
 func TestGuardClaimsAreHOTUpdates(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, pgtest.DSN(t))
-	g.fill(sized(10_000, 1_000_000), "served", storage.LaneNormal, noon, "")
+	g.fill(sized(t, 10_000, 1_000_000), "served", storage.LaneNormal, noon, "")
 	if share := g.hot(5000); share < 0.9 {
 		t.Errorf("%.0f %% of the claims are HOT", 100*share)
 	} else {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 	"github.com/belfry-go/belfry/storage/storagetest"
@@ -22,8 +23,8 @@ type way struct {
 	opts Options                   // beside those of the suite
 }
 
-// ways are those that the quick tests take, and the others.
-func ways() map[string]way {
+// ways are those that every run takes, those of level all, and the others.
+func ways(t testing.TB) map[string]way {
 	oneStep := map[string]string{"binary_parameters": "yes"}
 	elsewhere := Options{Schema: "some_schema", TablePrefix: "some_", Migrate: MigrateAuto}
 	quick := map[string]way{
@@ -31,7 +32,7 @@ func ways() map[string]way {
 		"Open, through a pooler":          {open: Open, dsn: bouncer},
 		"New, with a schema and a prefix": {open: onHostPool(nil), opts: elsewhere},
 	}
-	if !full() {
+	if !testlevel.Has(t, testlevel.Full) {
 		return quick
 	}
 	serializable := map[string]string{"default_transaction_isolation": "serializable"}
@@ -47,7 +48,7 @@ func ways() map[string]way {
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, w := range ways(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			storagetest.Run(t, w.harness())

@@ -84,7 +84,7 @@ func TestTheCheckMissesTheColumnOfTheInserter(t *testing.T) {
 // are walked than a few for each key.
 func TestGuardKnownRowsAreWalkedAlongTheirKeys(t *testing.T) {
 	t.Parallel()
-	g := newStamped(t, sized(20_000, 1_000_000))
+	g := newStamped(t, sized(t, 20_000, 1_000_000))
 	for _, statistics := range []string{"", "VACUUM (ANALYZE) stamped"} {
 		if statistics != "" {
 			exec(t, g.DB(), statistics)
