@@ -20,6 +20,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
 
@@ -231,7 +232,7 @@ func TestNewPollerRefusesWhatOnlyAProgrammerCanGetWrong(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]func(){
 		"store":   func() { belfry.NewPoller(nil, nil) },
-		"service": func() { belfry.NewPoller(storetest.SQLite(t, clock.New()), nil, nil) },
+		"service": func() { belfry.NewPoller(memory.New(nil), nil, nil) },
 	} {
 		func() {
 			defer func() {
