@@ -20,16 +20,27 @@ setup:
 	@./scripts/setup-test.sh
 
 .PHONY: test
-test: setup ## all tests; installs PostgreSQL and PgBouncer where they are missing and it may
-	$(GO) test -timeout 20m ./...
+test: setup ## the quick tests, in about three minutes; installs PostgreSQL and PgBouncer where they are missing and it may
+	BELFRY_TEST=quick $(GO) test -timeout 20m ./...
+
+.PHONY: check
+check: ## all that a change has to pass: every test on every adapter, the modules, the browser, the linter
+	@failed=; for step in test-all test-bench test-examples test-watermill test-browser lint api-check fmt-check; do \
+		echo "== make $$step"; $(MAKE) $$step || failed="$$failed $$step"; done; \
+	if [ -n "$$failed" ]; then echo "Failed:$$failed"; exit 1; fi
+
+.PHONY: test-all
+test-all: setup ## all tests of the main module, on every adapter
+	BELFRY_TEST=all $(GO) test -timeout 30m ./...
 
 .PHONY: test-full
-test-full: setup ## all tests, the guards at a million rows and every deliberate fault included
-	BELFRY_FULL=1 $(GO) test -count 1 -timeout 60m ./...
+test-full: setup ## all tests at full length, for the night and before a release: guards at a million rows, long chaos
+	BELFRY_TEST=full $(GO) test -count 1 -timeout 60m ./...
+	cd bench && BELFRY_TEST=full $(GO) test -count 1 -timeout 30m ./hostpool
 
 .PHONY: race
 race: setup ## all tests under the race detector, in random order
-	$(GO) test -race -shuffle on -timeout 20m ./...
+	BELFRY_TEST=all $(GO) test -race -shuffle on -timeout 30m ./...
 
 .PHONY: bench
 bench: setup ## all benchmarks
@@ -42,16 +53,16 @@ bench-peers: setup ## Belfry beside its peers, about 20 minutes; bench/README.md
 
 .PHONY: test-bench
 test-bench: setup ## all tests of the comparison with the peers
-	cd bench && $(GO) vet ./... && $(GO) test -timeout 10m ./...
-	cd bench/riversqlite && $(GO) vet ./... && $(GO) test -timeout 10m ./...
+	cd bench && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 10m ./...
+	cd bench/riversqlite && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 10m ./...
 
 .PHONY: test-examples
 test-examples: setup ## all tests of the examples that are modules of their own
-	cd examples/http-service && $(GO) vet ./... && $(GO) test -timeout 10m ./...
+	cd examples/http-service && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 10m ./...
 
 .PHONY: test-watermill
 test-watermill: ## all tests of the Watermill subscriber, with a broker in their process
-	cd survey/subscriber/watermill && $(GO) vet ./... && $(GO) test -timeout 10m ./...
+	cd survey/subscriber/watermill && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 10m ./...
 
 .PHONY: setup-browser
 setup-browser:
@@ -59,7 +70,7 @@ setup-browser:
 
 .PHONY: test-browser
 test-browser: setup-browser ## the survey form in a real browser; installs Chromium where it is missing and it may
-	cd survey/surveyhttp/browsertest && $(GO) vet ./... && $(GO) test -timeout 10m ./...
+	cd survey/surveyhttp/browsertest && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 10m ./...
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint, which also holds who may import whom

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +18,9 @@ import (
 	"github.com/belfry-go/belfry/internal/counttest"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
 
@@ -92,7 +93,7 @@ func TestManyPollersShareTheWork(t *testing.T) {
 func TestAnUrgentRowPassesTheBulkLane(t *testing.T) {
 	t.Parallel()
 	bulk := 5000
-	if os.Getenv("BELFRY_FULL") != "" {
+	if testlevel.Has(t, testlevel.Full) {
 		bulk = 1_000_000
 	}
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
@@ -157,6 +158,8 @@ type groupStatements struct{ Suppressed, OptedOut, CallStarted int }
 // statementsOf counts what one whole delivery of n rows takes: the statements before
 // calls, and all others.
 func statementsOf(t *testing.T, n int) (calls groupStatements, others []string) {
+	t.Helper()
+	testlevel.Need(t, testlevel.All)
 	connector, err := pq.NewConnector(pgtest.With(t, pgtest.DSN(t), "binary_parameters", "yes"))
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +232,7 @@ func TestNewPollerRefusesWhatOnlyAProgrammerCanGetWrong(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]func(){
 		"store":   func() { belfry.NewPoller(nil, nil) },
-		"service": func() { belfry.NewPoller(storetest.SQLite(t, clock.New()), nil, nil) },
+		"service": func() { belfry.NewPoller(memory.New(nil), nil, nil) },
 	} {
 		func() {
 			defer func() {

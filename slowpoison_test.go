@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -155,12 +155,10 @@ func (w *ward) next(clk *clock.Mock) string {
 }
 
 // Once for real: a real clock, a handler of ten seconds, and how late the others
-// are. It takes as long, so it runs with BELFRY_FULL=1.
+// are. It takes as long, so it runs with BELFRY_TEST=full.
 func TestI14_HowLateTheOthersAreForReal(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("BELFRY_FULL") != "1" {
-		t.Skip("takes eleven seconds and wants a quiet machine; BELFRY_FULL=1 runs it")
-	}
+	testlevel.Need(t, testlevel.Full) // takes eleven seconds and wants a quiet machine
 	for name, open := range map[string]func() (storage.Store, error){
 		"memory": func() (storage.Store, error) { return memory.New(nil), nil },
 		"sqlite": func() (storage.Store, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -27,7 +27,7 @@ import (
 func TestI22_TheOldSchedulerAndPollersRaceForEachRun(t *testing.T) {
 	t.Parallel()
 	runs := map[string]int{"memory": 2000, "sqlite": 150, "postgres": 150}
-	if os.Getenv("BELFRY_FULL") == "1" {
+	if testlevel.Has(t, testlevel.Full) {
 		runs["sqlite"], runs["postgres"] = 2000, 2000
 	}
 	for name, open := range map[string]func(testing.TB, clock.Clock) storage.Store{

@@ -12,6 +12,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/postgres"
 	"github.com/belfry-go/belfry/storage/sqlite"
@@ -100,6 +101,7 @@ func playOld(t *testing.T, w *world, old other) {
 // The account of the old scheduler may do no more than the page says.
 func TestThePublishedSQLGuardsAnOldSchedulerInPsql(t *testing.T) {
 	t.Parallel()
+	testlevel.Need(t, testlevel.All)
 	clk := clock.NewMock()
 	clk.Set(start)
 	dsn := pgtest.DSN(t)

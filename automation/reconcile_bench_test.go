@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"runtime"
 	"strconv"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -34,11 +34,11 @@ func manyPeople(n int, of func(i int) person, before func()) func(context.Contex
 }
 
 // A whole run over many sources, of which one in a thousand has drifted: 20
-// thousand, and with BELFRY_FULL=1 a million on PostgreSQL and a hundred thousand
+// thousand, and with BELFRY_TEST=full a million on PostgreSQL and a hundred thousand
 // in memory, where each page looks at all rows. It reports what one source costs,
 // and the most memory that was in use when a page was read.
 func BenchmarkReconcile(b *testing.B) {
-	full := os.Getenv("BELFRY_FULL") == "1"
+	full := testlevel.Has(b, testlevel.Full)
 	for _, adapter := range []struct {
 		name string
 		most int

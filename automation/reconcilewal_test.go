@@ -6,12 +6,14 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
 
 // Where all is as wanted, a whole run writes nothing to the log of the database.
 func TestReconcilingWhatIsRightWritesNoWAL(t *testing.T) {
 	t.Parallel()
+	testlevel.Need(t, testlevel.All)
 	clk := clock.NewMock()
 	clk.Set(start)
 	// A server that writes no WAL of its own accord.

@@ -3,7 +3,6 @@ package notify_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -97,10 +97,10 @@ func manyPeople(n int) notify.Audience {
 }
 
 // Not parallel: it measures the whole process. A hundred thousand recipients pass,
-// a million with BELFRY_FULL=1, and never more than a few chunks are in memory.
+// a million with BELFRY_TEST=full, and never more than a few chunks are in memory.
 func TestTheMemoryOfACampaignIsFlat(t *testing.T) {
 	n := 100_000
-	if os.Getenv("BELFRY_FULL") == "1" {
+	if testlevel.Has(t, testlevel.Full) {
 		n = 1_000_000
 	}
 	most := campaignOf(t, n)

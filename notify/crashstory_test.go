@@ -3,11 +3,11 @@ package notify_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -45,7 +45,7 @@ func everyNth(h *host) int {
 	case *memory.Store:
 		return 1
 	case *postgres.Store:
-		if os.Getenv("BELFRY_FULL") != "1" {
+		if !testlevel.Has(h.t, testlevel.Full) {
 			return 12
 		}
 	}

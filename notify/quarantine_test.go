@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -51,6 +52,7 @@ func duplicates(t *testing.T, test func(t *testing.T, original *host, reopen fun
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		testlevel.Need(t, testlevel.All)
 		dsn, twin := pgtest.DSN(t), ""
 		clk := mockClock()
 		open := func(dsn, environment string) *host {

@@ -3,13 +3,13 @@ package survey_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/storage/postgres"
@@ -18,10 +18,10 @@ import (
 
 // What one event costs, told alone and 500 in a batch, and told again, beside a
 // number of published surveys that want other kinds of event, and of stored
-// instances: neither makes it dearer. BELFRY_FULL=1 has 10,000 surveys and a million
+// instances: neither makes it dearer. BELFRY_TEST=full has 10,000 surveys and a million
 // instances (a hundred thousand in memory).
 func BenchmarkIngest(b *testing.B) {
-	full := os.Getenv("BELFRY_FULL") == "1"
+	full := testlevel.Has(b, testlevel.Full)
 	for _, adapter := range []struct {
 		name string
 		most int

@@ -9,6 +9,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -31,6 +32,7 @@ func TestACopyOfADatabaseSendsNoLinks(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		testlevel.Need(t, testlevel.All)
 		dsn := pgtest.DSN(t)
 		copyOfLinks(t, func(mock clock.Clock, environment string) (storage.Store, error) {
 			if environment != "production" {

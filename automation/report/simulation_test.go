@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -138,14 +138,14 @@ func (s simulated) expected(shown map[string]time.Time, from, until time.Time) m
 
 // A month of reports from hourly to monthly in ten zones whose clocks change:
 // each run that the wall clocks ask for happens once, at its moment, and none
-// beside. With BELFRY_FULL=1 it is 10,000 subscriptions.
+// beside. With BELFRY_TEST=full it is 10,000 subscriptions.
 func TestI13_AMonthOfReportsRunsOnceEachAtItsLocalTime(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		n, step := 15, 24*time.Hour // the databases show that they say the same, a day late
 		if _, memory := store.(interface{ Close() error }); !memory {
 			n, step = 300, 30*time.Minute
-			if os.Getenv("BELFRY_FULL") != "" {
+			if testlevel.Has(t, testlevel.Full) {
 				n = 10000
 			}
 		}

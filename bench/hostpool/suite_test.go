@@ -4,12 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"maps"
-	"os"
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/postgres"
 	"github.com/belfry-go/belfry/storage/storagetest"
@@ -25,13 +25,13 @@ type way struct {
 	opts   postgres.Options
 }
 
-// ways are those that the quick tests take, and the others.
-func ways() map[string]way {
+// ways are those that every run takes, and the others.
+func ways(t testing.TB) map[string]way {
 	quick := map[string]way{
 		"as it comes":            {},
 		"exec, through a pooler": {mode: "exec", pooled: true},
 	}
-	if os.Getenv("BELFRY_FULL") != "1" {
+	if !testlevel.Has(t, testlevel.Full) {
 		return quick
 	}
 	maps.Copy(quick, map[string]way{
@@ -48,7 +48,7 @@ func ways() map[string]way {
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, w := range ways(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			storagetest.Run(t, w.harness())

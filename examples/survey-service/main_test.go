@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -13,7 +14,11 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 func TestThePlayEndsAsItShould(t *testing.T) {
 	t.Parallel()
 	for name, dsn := range map[string]func(testing.TB) string{
-		"sqlite": func(testing.TB) string { return "" }, "postgres": pgtest.DSN,
+		"sqlite": func(testing.TB) string { return "" },
+		"postgres": func(t testing.TB) string {
+			testlevel.Need(t, testlevel.All)
+			return pgtest.DSN(t)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

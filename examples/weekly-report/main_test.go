@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -27,8 +28,11 @@ const wantTable = `
 func TestNoReportIsDoubledOrMissed(t *testing.T) {
 	t.Parallel()
 	for name, on := range map[string]func(*testing.T) settings{
-		"sqlite":   func(t *testing.T) settings { return settings{db: filepath.Join(t.TempDir(), "reports.db")} },
-		"postgres": func(t *testing.T) settings { return settings{dsn: pgtest.DSN(t)} },
+		"sqlite": func(t *testing.T) settings { return settings{db: filepath.Join(t.TempDir(), "reports.db")} },
+		"postgres": func(t *testing.T) settings {
+			testlevel.Need(t, testlevel.All)
+			return settings{dsn: pgtest.DSN(t)}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -16,13 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // size is how many messages flow and how often a worker is killed.
-func size() (messages, kills int) {
-	if os.Getenv("BELFRY_FULL") == "1" {
+func size(t testing.TB) (messages, kills int) {
+	if testlevel.Has(t, testlevel.Full) {
 		return 5000, 40
 	}
 	return deliveries, minKills
@@ -47,7 +47,7 @@ type posting struct {
 }
 
 func posted(t *testing.T, adapter, dsn string) {
-	messages, kills := size()
+	messages, kills := size(t)
 	p := &posting{arena: &arena{t: t, adapter: adapter, dsn: dsn, provider: newProvider(t), rnd: random(t)}, messages: messages}
 	p.plan()
 	p.watch()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,12 +14,13 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 )
 
 // handoverSize is how many visits there are, and how many rounds of kills.
-func handoverSize() (visits, kills int) {
-	if os.Getenv("BELFRY_FULL") == "1" {
+func handoverSize(t testing.TB) (visits, kills int) {
+	if testlevel.Has(t, testlevel.Full) {
 		return 2000, 16
 	}
 	return 240, 4
@@ -54,7 +54,7 @@ type life struct {
 }
 
 func handover(t *testing.T, adapter, dsn string) {
-	visits, rounds := handoverSize()
+	visits, rounds := handoverSize(t)
 	h := &changing{
 		arena: &arena{t: t, adapter: adapter, dsn: dsn, provider: newProvider(t), rnd: random(t)},
 		log:   filepath.Join(t.TempDir(), "old.log"), killed: map[string]bool{},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -35,8 +36,10 @@ func TestKilledWorkersLoseNothingAndDoubleNothing(t *testing.T) {
 	onEach(t, chaos)
 }
 
-// onEach runs a test on a file of SQLite and on a database of PostgreSQL.
+// onEach runs a test on a file of SQLite and on a database of PostgreSQL, where
+// the level of the run has them.
 func onEach(t *testing.T, test func(t *testing.T, adapter, dsn string)) {
+	testlevel.Need(t, testlevel.All)
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		test(t, "sqlite", filepath.Join(t.TempDir(), "belfry.db"))

@@ -5,20 +5,20 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/survey"
 )
 
 const tickers = 4
 
 // links is how many there are; 10,000 in the long run.
-func links() int {
-	if os.Getenv("BELFRY_FULL") == "1" {
+func links(t testing.TB) int {
+	if testlevel.Has(t, testlevel.Full) {
 		return 10_000
 	}
 	return 1000
@@ -88,7 +88,7 @@ func (f *fleet) offer() {
 		if _, err := s.Publish(ctx, survey.Version{SurveyID: 1, Name: "Visit", IntegrationID: "visit", Definition: json.RawMessage(definition)}); err != nil {
 			return err
 		}
-		for first := 0; first < links(); first += 500 {
+		for first := 0; first < links(f.t); first += 500 {
 			b := survey.Batch{EventKind: "visit"}
 			for n := first; n < first+500; n++ {
 				b.Items = append(b.Items, survey.Item{
@@ -173,7 +173,7 @@ func (f *fleet) checkLinks() {
 		f.t.Errorf("%d calls began for links that had ended", n)
 	}
 	byStatus := f.query("SELECT status, count(*) FROM survey_instance GROUP BY status")
-	if byStatus["Completed"] != len(f.answered) || byStatus["Sent"] != links()-len(f.answered) {
+	if byStatus["Completed"] != len(f.answered) || byStatus["Sent"] != links(f.t)-len(f.answered) {
 		f.t.Errorf("at rest %v, %d answers", byStatus, len(f.answered))
 	}
 	if n := f.query("SELECT 'open', count(*) FROM survey_instance WHERE status = 'Sent' AND (next_send_on IS NOT NULL OR lease_expires_on IS NOT NULL OR call_started_on IS NOT NULL OR is_on_support_hold)")["open"]; n != 0 {

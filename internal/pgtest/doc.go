@@ -18,7 +18,8 @@
 //   - BELFRY_POSTGRES_DSN: URL of a server to create the databases of DSN on
 //     instead; its user may create databases. New still starts its own.
 //   - BELFRY_REQUIRE_POSTGRES=1 or CI=true: a missing PostgreSQL or PgBouncer
-//     fails the test instead of skipping it.
+//     fails the first test that needs it instead of skipping it. A process says
+//     once what is missing; the other tests that need it are skipped.
 //
 // Only tests and bench import it.
 package pgtest

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/internal/faultnet"
+	"github.com/belfry-go/belfry/internal/testlevel"
 )
 
 // The two test packages together make the fault that matters most here: the
 // commit happened, and nobody told the client.
 func TestACommitWhoseReplyIsLostIsCommitted(t *testing.T) {
 	t.Parallel()
+	testlevel.Need(t, testlevel.All)
 	direct := DSN(t)
 	for name, dsn := range map[string]string{
 		"direct":  direct,

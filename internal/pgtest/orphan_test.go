@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/belfry-go/belfry/internal/testlevel"
 )
 
 const orphanEnv = "BELFRY_PGTEST_ORPHAN"
@@ -39,6 +41,7 @@ func orphanMain() bool {
 
 func TestAKilledTestLeavesNothing(t *testing.T) {
 	t.Parallel()
+	testlevel.Need(t, testlevel.All)
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux ends a server with the process that started it")
 	}

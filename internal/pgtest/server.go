@@ -265,7 +265,7 @@ func client(t testing.TB, name string) string {
 			return path
 		}
 	}
-	missing(t, fmt.Errorf("needs %s of PostgreSQL's clients", name), os.Getenv)
+	required.missing(t, fmt.Errorf("needs %s of PostgreSQL's clients", name))
 	return ""
 }
 

@@ -6,11 +6,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/belfry-go/belfry/internal/testlevel"
 )
 
 // requirePrivate skips what a server given by the environment does not promise.
 func requirePrivate(t *testing.T) {
 	t.Helper()
+	testlevel.Need(t, testlevel.All)
 	if os.Getenv("BELFRY_POSTGRES_DSN") != "" {
 		t.Skip("the server of BELFRY_POSTGRES_DSN has its own settings")
 	}
@@ -18,6 +21,7 @@ func requirePrivate(t *testing.T) {
 
 func TestWhatWasCommittedSurvives(t *testing.T) {
 	t.Parallel()
+	testlevel.Need(t, testlevel.All)
 	server := New(t, nil)
 	dsn := server.Database(t)
 	run(t, open(t, dsn), "CREATE TABLE bells (n int)")
@@ -66,6 +70,7 @@ func inTransaction(t *testing.T, dsn string) *sql.Conn {
 
 func TestStartAndStopMayBeRepeated(t *testing.T) {
 	t.Parallel()
+	testlevel.Need(t, testlevel.All)
 	server := New(t, nil)
 	for _, step := range []func() error{server.Start, server.Stop, server.Stop, server.Kill, server.Start} {
 		if err := step(); err != nil {
@@ -77,6 +82,7 @@ func TestStartAndStopMayBeRepeated(t *testing.T) {
 
 func TestOptionsReachTheServer(t *testing.T) {
 	t.Parallel()
+	testlevel.Need(t, testlevel.All)
 	server := New(t, &Options{NoFsync: true, Settings: map[string]string{
 		"autovacuum": "off", "timezone": "UTC",
 	}})
@@ -90,6 +96,7 @@ func TestOptionsReachTheServer(t *testing.T) {
 
 func TestAFailedStartShowsTheServersLog(t *testing.T) {
 	t.Parallel()
+	testlevel.Need(t, testlevel.All)
 	_, err := startCluster(requirePostgres(t), &Options{Settings: map[string]string{"work_mem": "plenty"}})
 	if err == nil {
 		t.Fatal("a server with a nonsense setting started")
@@ -101,6 +108,7 @@ func TestAFailedStartShowsTheServersLog(t *testing.T) {
 
 func TestATakenPortIsToldApart(t *testing.T) {
 	t.Parallel()
+	testlevel.Need(t, testlevel.All)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

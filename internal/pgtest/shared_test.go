@@ -5,10 +5,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/internal/testlevel"
 )
 
 func TestEveryDSNIsADatabaseOfItsOwn(t *testing.T) {
 	t.Parallel()
+	testlevel.Need(t, testlevel.All)
 	a, b := open(t, DSN(t)), open(t, DSN(t))
 	run(t, a, "CREATE TABLE letters (x text)")
 	if got := query(t, b, "SELECT to_regclass('letters') IS NULL"); got != "true" {

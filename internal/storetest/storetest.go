@@ -1,5 +1,7 @@
 // Package storetest runs a domain's tests on every adapter: memory, SQLite as a
-// file, and PostgreSQL through a database of its own. Only tests import it.
+// file, and PostgreSQL through a database of its own. A quick run takes memory
+// only (see package testlevel); what it says about the other adapters it says
+// in the conformance suite and in internal/storytest. Only tests import it.
 //
 // A package that uses it has one TestMain:
 //
@@ -14,6 +16,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/storage/postgres"
@@ -23,15 +26,30 @@ import (
 // Start is the moment at which the clocks of Each begin.
 var Start = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 
-// Each runs test once per adapter, in parallel, on a fresh store whose clock
-// stands at [Start].
+type opener = func(testing.TB, clock.Clock) storage.Store
+
+// Each runs test once per adapter of the run's level, in parallel, on a fresh
+// store whose clock stands at [Start].
 func Each(t *testing.T, test func(t *testing.T, store storage.Store, clk *clock.Mock)) {
 	t.Helper()
-	for name, open := range map[string]func(testing.TB, clock.Clock) storage.Store{
-		"memory":   func(_ testing.TB, clk clock.Clock) storage.Store { return memory.New(&memory.Options{Clock: clk}) },
-		"sqlite":   SQLite,
-		"postgres": Postgres,
-	} {
+	adapters := map[string]opener{"memory": openMemory}
+	if testlevel.Has(t, testlevel.All) {
+		adapters["sqlite"], adapters["postgres"] = openSQLite, openPostgres
+	}
+	on(t, adapters, test)
+}
+
+// EachDatabase is Each for tests that run on SQLite and PostgreSQL at every
+// level, and not on memory. They belong in internal/storytest, so that a quick
+// run starts one cluster for all of them.
+func EachDatabase(t *testing.T, test func(t *testing.T, store storage.Store, clk *clock.Mock)) {
+	t.Helper()
+	on(t, map[string]opener{"sqlite": openSQLite, "postgres": openPostgres}, test)
+}
+
+func on(t *testing.T, adapters map[string]opener, test func(t *testing.T, store storage.Store, clk *clock.Mock)) {
+	t.Helper()
+	for name, open := range adapters {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clk := clock.NewMock()
@@ -41,8 +59,18 @@ func Each(t *testing.T, test func(t *testing.T, store storage.Store, clk *clock.
 	}
 }
 
-// SQLite opens a store on a file of its own.
+func openMemory(_ testing.TB, clk clock.Clock) storage.Store {
+	return memory.New(&memory.Options{Clock: clk})
+}
+
+// SQLite opens a store on a file of its own. A quick run skips t.
 func SQLite(t testing.TB, clk clock.Clock) storage.Store {
+	t.Helper()
+	testlevel.Need(t, testlevel.All)
+	return openSQLite(t, clk)
+}
+
+func openSQLite(t testing.TB, clk clock.Clock) storage.Store {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "belfry.db"), &sqlite.Options{Clock: clk})
 	if err != nil {
@@ -52,8 +80,14 @@ func SQLite(t testing.TB, clk clock.Clock) storage.Store {
 	return store
 }
 
-// Postgres opens a store on a database of its own.
+// Postgres opens a store on a database of its own. A quick run skips t.
 func Postgres(t testing.TB, clk clock.Clock) storage.Store {
+	t.Helper()
+	testlevel.Need(t, testlevel.All)
+	return openPostgres(t, clk)
+}
+
+func openPostgres(t testing.TB, clk clock.Clock) storage.Store {
 	t.Helper()
 	store, err := postgres.Open(t.Context(), pgtest.DSN(t), &postgres.Options{Clock: clk})
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -167,5 +168,5 @@ func TestAnInboxNeedsItsHost(t *testing.T) {
 			t.Error("it works for anybody")
 		}
 	}()
-	notifyhttp.Inbox(notify.New(storetest.SQLite(t, clock.NewMock()), nil), nil)
+	notifyhttp.Inbox(notify.New(memory.New(nil), nil), nil)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // acme is a provider that signs the time, the address and the body.
@@ -191,7 +192,7 @@ func TestAForgedCallbackIsRefused(t *testing.T) {
 
 func TestAWebhookWithoutAKeyFailsClosed(t *testing.T) {
 	t.Parallel()
-	n := notify.New(storetest.SQLite(t, clock.NewMock()), nil)
+	n := notify.New(memory.New(nil), nil)
 	w := httptest.NewRecorder()
 	req := httptest.NewRequest(http.MethodPost, "/acme", strings.NewReader("[]"))
 	req.Header.Set("Acme-Time", "0")
@@ -338,7 +339,7 @@ func TestTheAddressIsTheOneThatTheProviderKnows(t *testing.T) {
 	} {
 		var got string
 		spy := spy{func(r notify.WebhookRequest) { got = r.URL }}
-		n := notify.New(storetest.SQLite(t, clock.NewMock()), nil)
+		n := notify.New(memory.New(nil), nil)
 		h := http.StripPrefix("/mounted", notifyhttp.Webhooks(n, &notifyhttp.WebhookOptions{URL: c.option}, spy))
 		req := httptest.NewRequest(http.MethodPost, "/mounted/acme"+c.query, http.NoBody)
 		req.Host = "inside:8080"
@@ -357,7 +358,7 @@ func (s spy) Events(r notify.WebhookRequest) ([]notify.StatusEvent, error) { s.s
 
 func TestWebhooksThatMakeNoSenseAreNotMade(t *testing.T) {
 	t.Parallel()
-	n := notify.New(storetest.SQLite(t, clock.NewMock()), nil)
+	n := notify.New(memory.New(nil), nil)
 	for name, make := range map[string]func(){
 		"no notifier": func() { notifyhttp.Webhooks(nil, nil) },
 		"nil":         func() { notifyhttp.Webhooks(n, nil, nil) },

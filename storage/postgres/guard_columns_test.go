@@ -3,8 +3,6 @@ package postgres
 import (
 	"strings"
 	"testing"
-
-	"github.com/belfry-go/belfry/internal/pgtest"
 )
 
 // For each version of a row PostgreSQL compares the columns of all indexes, their
@@ -12,7 +10,7 @@ import (
 // has to be counted to, so indexed columns come before texts that are not.
 func TestIndexedColumnsOfClaimedTablesComeFirst(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, pgtest.DSN(t))
+	g := newGuarded(t, emptyDSN(t))
 	rows, err := g.DB().QueryContext(t.Context(), `
 		WITH claimed AS (
 			SELECT c.oid AS t FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

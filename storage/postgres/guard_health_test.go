@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -34,8 +33,8 @@ func scheduled(t testing.TB, s *Store, n int, name, due, lane, held, reason stri
 // for their moment, and of every lane and hold there are more than are counted.
 func busyTable(t *testing.T) (*Store, *recorder) {
 	t.Helper()
-	s, r := recorded(t, pgtest.DSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
-	n := sized(40_000, 1_000_000) / 10
+	s, r := recorded(t, emptyDSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
+	n := sized(t, 40_000, 1_000_000) / 10
 	const past = "'2025-03-01'::timestamptz + (g * 7919 % 100003) * interval '1 second'"
 	scheduled(t, s, 6*n, "ended", "NULL", "0", "false", "")
 	scheduled(t, s, n, "due", past, "g % 3 - 1", "false", "")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -35,13 +36,13 @@ func (g *guarded) cheap(what string, s statement, n int) *plan {
 
 func TestGuardClaimTouchesFewBuffers(t *testing.T) {
 	t.Parallel()
-	small := newGuarded(t, pgtest.DSN(t))
+	small := newGuarded(t, emptyDSN(t))
 	small.fill(10_000, "served", storage.LaneNormal, noon, "")
 	few := small.cheap("a claim", small.claiming(small.claimOf(batch, storage.Cursor{})), batch)
-	if !full() {
+	if !testlevel.Has(t, testlevel.Full) {
 		return
 	}
-	large := newGuarded(t, pgtest.DSN(t))
+	large := newGuarded(t, emptyDSN(t))
 	large.fill(1_000_000, "served", storage.LaneNormal, noon, "")
 	many := large.cheap("a claim of a million", large.claiming(large.claimOf(batch, storage.Cursor{})), batch)
 	if float64(many.buffers()) > 1.2*float64(few.buffers()) {
@@ -51,8 +52,8 @@ func TestGuardClaimTouchesFewBuffers(t *testing.T) {
 
 func TestGuardTakeOverTouchesFewBuffers(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, pgtest.DSN(t))
-	g.fill(sized(10_000, 1_000_000), "served", storage.LaneNormal, noon,
+	g := newGuarded(t, emptyDSN(t))
+	g.fill(sized(t, 10_000, 1_000_000), "served", storage.LaneNormal, noon,
 		"status = 'Busy', claim_token = 'dead', lease_expires_on = due_on + interval '1 minute'")
 	exec(t, g.DB(), "VACUUM FULL wide", "ANALYZE wide")
 	g.cheap("a take-over", g.claiming(g.claimOf(batch, storage.Cursor{})), batch)
@@ -61,8 +62,8 @@ func TestGuardTakeOverTouchesFewBuffers(t *testing.T) {
 // Rows that nobody here serves lie in front of those that are.
 func TestGuardUnservedRowsDoNotSlowAForwardClaim(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, pgtest.DSN(t))
-	n := sized(unservedQuick, unservedInFull)
+	g := newGuarded(t, emptyDSN(t))
+	n := sized(t, unservedQuick, unservedInFull)
 	g.fill(n, "unserved", storage.LaneNormal, noon, "")
 	g.fill(10_000, "served", storage.LaneNormal, noon.AddDate(0, 1, 0), "")
 	head := explained(t, g.DB(), g.claiming(g.claimOf(1, storage.Cursor{})))
@@ -77,8 +78,8 @@ func TestGuardUnservedRowsDoNotSlowAForwardClaim(t *testing.T) {
 // An urgent row is claimed with the next poll whatever waits in bulk.
 func TestGuardBulkDoesNotSlowAnUrgentClaim(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, pgtest.DSN(t))
-	g.fill(sized(10_000, 1_000_000), "served", storage.LaneBulk, noon, "")
+	g := newGuarded(t, emptyDSN(t))
+	g.fill(sized(t, 10_000, 1_000_000), "served", storage.LaneBulk, noon, "")
 	g.fill(1, "served", storage.LaneUrgent, noon.AddDate(0, 1, 0), "")
 	c := g.claimOf(0, storage.Cursor{})
 	c.Lanes = []storage.LaneClaim{{Lane: storage.LaneUrgent, Limit: 100}, {Lane: storage.LaneNormal, Limit: 100}, {Lane: storage.LaneBulk, Limit: 99}}
@@ -100,8 +101,8 @@ func TestGuardNoPassScansATable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := newGuarded(t, pgtest.DSN(t))
-			g.fill(sized(10_000, 1_000_000), "served", storage.LaneNormal, noon, change)
+			g := newGuarded(t, emptyDSN(t))
+			g.fill(sized(t, 10_000, 1_000_000), "served", storage.LaneNormal, noon, change)
 			for what, s := range g.pass() {
 				if p := explained(t, g.DB(), s); p.sequential() {
 					t.Errorf("%s scans %v", what, p.scans())
@@ -114,7 +115,7 @@ func TestGuardNoPassScansATable(t *testing.T) {
 // A table that was just filled has no statistics.
 func TestGuardNoPassScansANewTable(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, pgtest.New(t, &pgtest.Options{Settings: quiet}).Database(t))
+	g := newGuarded(t, ownServer(t, &pgtest.Options{Settings: quiet}).Database(t))
 	g.load(10_000, "served", storage.LaneNormal, noon)
 	for what, s := range g.pass() {
 		if p := explained(t, g.DB(), s); p.sequential() {
@@ -125,7 +126,7 @@ func TestGuardNoPassScansANewTable(t *testing.T) {
 
 func TestGuardSeesASequentialScan(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, pgtest.DSN(t))
+	g := newGuarded(t, emptyDSN(t))
 	g.fill(10_000, "served", storage.LaneNormal, noon, "")
 	exec(t, g.DB(), "DROP INDEX wide_due")
 	for what, s := range g.pass() {

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -17,8 +16,8 @@ const runsBuffers = 150
 // have reminders on hold.
 func reportTable(t *testing.T) (*Store, *recorder) {
 	t.Helper()
-	s, r := recorded(t, pgtest.DSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
-	n := sized(40_000, 1_000_000)
+	s, r := recorded(t, emptyDSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
+	n := sized(t, 40_000, 1_000_000)
 	scheduled(t, s, n, "run", "NULL", "0", "g <= 200", "RetriesExhausted")
 	exec(t, s.DB(), `UPDATE automation_scheduler SET automation_type = 'ReportSubscription', scope = 'tenant',
 		source = (id % 50)::text, scheduled_on = '2025-03-01'::timestamptz + id * interval '1 second'`)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -26,9 +25,9 @@ func responsesOf(t testing.TB, s *Store, surveyID, n int) {
 // A page of responses costs what it holds, wherever in the time of a survey it lies.
 func TestGuardAPageOfResponsesIsCheapHoweverManyThereAre(t *testing.T) {
 	t.Parallel()
-	s, r := recorded(t, pgtest.DSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
+	s, r := recorded(t, emptyDSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
 	const page = 100
-	n := sized(40_000, 1_000_000)
+	n := sized(t, 40_000, 1_000_000)
 	responsesOf(t, s, 1, n)
 	responsesOf(t, s, 2, n/10)
 	exec(t, s.DB(), "VACUUM (ANALYZE) survey_response")

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
@@ -32,15 +32,12 @@ type wide struct {
 
 var wides = storage.Define[wide]("wide")
 
-// full reports whether the long form of the tests was asked for.
-func full() bool { return os.Getenv("BELFRY_FULL") == "1" }
-
-// sized is how many rows a guard has, in the quick form and in the full one.
-func sized(quick, long int) int {
-	if full() {
+// sized is how many rows a guard has, in the usual form and in the full one.
+func sized(t testing.TB, usual, long int) int {
+	if testlevel.Has(t, testlevel.Full) {
 		return long
 	}
-	return quick
+	return usual
 }
 
 // guarded is a store with a table of wide rows.
@@ -52,6 +49,7 @@ type guarded struct {
 
 func newGuarded(t testing.TB, dsn string) *guarded {
 	t.Helper()
+	testlevel.Need(t, testlevel.All)
 	s, r := recorded(t, pgtest.With(t, dsn, "application_name", "guard"), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
 	if err := sqlstore.CreateTable(t.Context(), s.Store, &wides.Schema); err != nil {
 		t.Fatal(err)

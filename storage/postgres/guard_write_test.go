@@ -43,8 +43,8 @@ func (g *guarded) hot(n int) float64 {
 
 func TestGuardClaimsAreHOTUpdates(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, pgtest.DSN(t))
-	g.fill(sized(10_000, 1_000_000), "served", storage.LaneNormal, noon, "")
+	g := newGuarded(t, emptyDSN(t))
+	g.fill(sized(t, 10_000, 1_000_000), "served", storage.LaneNormal, noon, "")
 	if share := g.hot(5000); share < 0.9 {
 		t.Errorf("%.0f %% of the claims are HOT", 100*share)
 	} else {
@@ -68,7 +68,7 @@ const touchedSQL = `SELECT DISTINCT c.relname || ': ' || a.attname FROM pg_index
 
 func TestGuardNoIndexHasAColumnThatClaimsWrite(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, pgtest.DSN(t))
+	g := newGuarded(t, emptyDSN(t))
 	if diff := cmp.Diff([]string(nil), column(t, g, touchedSQL)); diff != "" {
 		t.Errorf("indexes that end HOT claims: %s", diff)
 	}
@@ -108,7 +108,7 @@ var quiet = map[string]string{"autovacuum": "off", "wal_level": "minimal", "max_
 
 func TestGuardRepeatedEnsureWritesNothing(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, pgtest.New(t, &pgtest.Options{Settings: quiet}).Database(t))
+	g := newGuarded(t, ownServer(t, &pgtest.Options{Settings: quiet}).Database(t))
 	rows := make([]*wide, 1000)
 	for i, r := range dueTasks(len(rows)) {
 		rows[i] = &wide{Record: r.Record}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/faultnet"
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
@@ -35,6 +36,22 @@ const (
 
 // realTime measures what the network does to a call.
 var realTime = clock.New()
+
+// emptyDSN is an empty database for what is beyond the contract, which a quick
+// run leaves out.
+func emptyDSN(t testing.TB) string {
+	t.Helper()
+	testlevel.Need(t, testlevel.All)
+	return pgtest.DSN(t)
+}
+
+// ownServer is a server for a test that needs one to itself; a quick run leaves
+// the test out.
+func ownServer(t testing.TB, opts *pgtest.Options) *pgtest.Server {
+	t.Helper()
+	testlevel.Need(t, testlevel.All)
+	return pgtest.New(t, opts)
+}
 
 // opened is a store on dsn with the table of tasks.
 func opened(t testing.TB, dsn string, opts *Options) *Store {

@@ -17,7 +17,7 @@ const listening = "SELECT count(*) = $1 FROM pg_stat_activity WHERE datname = cu
 
 func TestNotifyWakesPollersOfOtherProcesses(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := emptyDSN(t)
 	opts := &Options{Notify: true}
 	one, two := opened(t, dsn, opts), reopened(t, dsn, opts)
 	elsewhere := reopened(t, dsn, &Options{Notify: true, TablePrefix: "other_"})
@@ -52,7 +52,7 @@ func TestNotifyWakesPollersOfOtherProcesses(t *testing.T) {
 // interval.
 func TestAStoreThatClosesTellsWhatItMadeDue(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := emptyDSN(t)
 	stays := opened(t, dsn, &Options{Notify: true})
 	until(t, stays.DB(), listening, 1)
 	signal := stays.Waker().Listen("task")
@@ -93,7 +93,7 @@ func (h *herald) waiting() bool {
 
 func TestNotifyIsNotSentForAHostsTransaction(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := emptyDSN(t)
 	s := opened(t, dsn, &Options{Notify: true})
 	tx, err := s.DB().BeginTx(t.Context(), nil)
 	if err != nil {
@@ -145,7 +145,7 @@ func TestHintsThatAreNotForThisStoreArePassedOver(t *testing.T) {
 
 func TestNotifyIsOffBehindAPooler(t *testing.T) {
 	t.Parallel()
-	s := opened(t, pgtest.Bouncer(t, pgtest.DSN(t), nil), &Options{Notify: true})
+	s := opened(t, pgtest.Bouncer(t, emptyDSN(t), nil), &Options{Notify: true})
 	if s.news.Load() != nil {
 		t.Error("listens through a transaction pooler")
 	}
@@ -153,7 +153,7 @@ func TestNotifyIsOffBehindAPooler(t *testing.T) {
 
 func TestNotifyNeedsOpen(t *testing.T) {
 	t.Parallel()
-	if _, err := New(t.Context(), rawPool(t, pgtest.DSN(t)), &Options{Notify: true}); err == nil {
+	if _, err := New(t.Context(), rawPool(t, emptyDSN(t)), &Options{Notify: true}); err == nil {
 		t.Error("New took an option that it cannot serve")
 	}
 }
@@ -162,7 +162,7 @@ func TestNotifyNeedsOpen(t *testing.T) {
 // the driver's waits for its handshake.
 func TestListenerEndsInABlackHole(t *testing.T) {
 	t.Parallel()
-	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	dsn, proxy := viaProxy(t, emptyDSN(t))
 	proxy.Blackhole()
 	ctx, cancel := context.WithTimeout(t.Context(), short)
 	defer cancel()
@@ -175,7 +175,7 @@ func TestListenerEndsInABlackHole(t *testing.T) {
 
 func TestCloseEndsAListenerInABlackHole(t *testing.T) {
 	t.Parallel()
-	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	dsn, proxy := viaProxy(t, emptyDSN(t))
 	s := opened(t, dsn, &Options{Notify: true})
 	until(t, s.DB(), listening, 1)
 	proxy.Blackhole()

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
@@ -109,7 +108,7 @@ type optimist struct {
 }
 
 func newOptimist(t *testing.T) *optimist {
-	s, r := recorded(t, pgtest.DSN(t), 2, &Options{Migrate: MigrateAuto})
+	s, r := recorded(t, emptyDSN(t), 2, &Options{Migrate: MigrateAuto})
 	if err := sqlstore.CreateTable(t.Context(), s.Store, &tasks.Schema); err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (l *ledger) note(counts map[int64]int, rows []*task) {
 // the wrong database at times).
 func TestI6_EightPollersNeverHoldATaskTwice(t *testing.T) {
 	t.Parallel()
-	server := pgtest.New(t, &pgtest.Options{Settings: map[string]string{"deadlock_timeout": "10ms"}})
+	server := ownServer(t, &pgtest.Options{Settings: map[string]string{"deadlock_timeout": "10ms"}})
 	dsn := server.Database(t)
 	const n = 4000
 	all := dueTasks(n)
@@ -153,7 +153,7 @@ func begun(t *testing.T, db *sql.DB, id int) *sql.Tx {
 // refused, and what the second wrote stands.
 func TestI7_WorkerWhoseLeaseRanOutIsFencedOff(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := emptyDSN(t)
 	one, two := opened(t, dsn, nil), reopened(t, dsn, &Options{Migrate: MigrateOff})
 	insert(t, one, dueTasks(1)...)
 	first, err := claim(t.Context(), one, claimOf("first", 1))

@@ -51,7 +51,7 @@ func rawPool(t testing.TB, dsn string) *sql.DB {
 
 func TestUnsafePoolersAreTold(t *testing.T) {
 	t.Parallel()
-	direct := pgtest.DSN(t)
+	direct := emptyDSN(t)
 	session := pgtest.Bouncer(t, direct, map[string]string{"pool_mode": "session"})
 	transaction := pgtest.Bouncer(t, direct, nil)
 	type finding struct{ Pooled, TwoStep, Refused bool }
@@ -120,7 +120,7 @@ func (texting) CheckNamedValue(v *driver.NamedValue) error {
 
 func TestSafePoolersAreTakenWhateverTheDriverMakesOfBytes(t *testing.T) {
 	t.Parallel()
-	db := wrappedPool(t, pgtest.Bouncer(t, pgtest.DSN(t), nil), func(c pqConn) driver.Conn { return texting{c} })
+	db := wrappedPool(t, pgtest.Bouncer(t, emptyDSN(t), nil), func(c pqConn) driver.Conn { return texting{c} })
 	if err := checkPool(t.Context(), db); err != nil {
 		t.Error(err)
 	}
@@ -142,7 +142,7 @@ func (c misplaced) QueryContext(ctx context.Context, text string, args []driver.
 
 func TestPreparedStatementsThatThePoolerMislaysAreTold(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Bouncer(t, pgtest.DSN(t), nil)
+	dsn := pgtest.Bouncer(t, emptyDSN(t), nil)
 	for state, want := range map[pqerror.Code]bool{"26000": true, "42P05": true, "42501": false} {
 		db := wrappedPool(t, dsn, func(c pqConn) driver.Conn { return misplaced{c, state} })
 		var refused *ServerError
@@ -154,7 +154,7 @@ func TestPreparedStatementsThatThePoolerMislaysAreTold(t *testing.T) {
 
 func TestPoolOfOneConnectionIsNotHeldUp(t *testing.T) {
 	t.Parallel()
-	db := rawPool(t, pgtest.DSN(t))
+	db := rawPool(t, emptyDSN(t))
 	db.SetMaxOpenConns(1)
 	if err := checkPool(t.Context(), db); err != nil {
 		t.Error(err)
@@ -163,7 +163,7 @@ func TestPoolOfOneConnectionIsNotHeldUp(t *testing.T) {
 
 func TestSystemIdentifierIsEmptyWhereItMayNotBeAsked(t *testing.T) {
 	t.Parallel()
-	db := rawPool(t, pgtest.DSN(t))
+	db := rawPool(t, emptyDSN(t))
 	db.SetMaxOpenConns(1)
 	id, err := systemIdentifier(t.Context(), db)
 	if err != nil || id == "" {

@@ -34,7 +34,7 @@ func between(t *testing.T, s *Store, db *sql.DB) {
 
 func TestStoreFollowsTheServersClock(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := emptyDSN(t)
 	s := opened(t, dsn, nil)
 	between(t, s, s.DB())
 	host := rawPool(t, dsn)
@@ -67,7 +67,7 @@ func readings(p *faultnet.Proxy) <-chan struct{} { return p.DropReplyOnce(reques
 
 func TestClockIsReadAgainAfterAnErrorOfTheConnection(t *testing.T) {
 	t.Parallel()
-	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	dsn, proxy := viaProxy(t, emptyDSN(t))
 	opened(t, dsn, nil)
 	s, err := New(t.Context(), rawPool(t, dsn), nil)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestClockIsReadAgainAfterAnErrorOfTheConnection(t *testing.T) {
 // nobody.
 func TestClockIsReadAgainAfterAQuietReconnect(t *testing.T) {
 	t.Parallel()
-	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	dsn, proxy := viaProxy(t, emptyDSN(t))
 	s := opened(t, dsn, nil)
 	var err error
 	for range 10 {
@@ -106,7 +106,7 @@ func TestClockIsReadAgainAfterAQuietReconnect(t *testing.T) {
 func TestHostsClockIsTheStores(t *testing.T) {
 	t.Parallel()
 	mock := clock.NewMock()
-	s := opened(t, pgtest.DSN(t), &Options{Clock: mock})
+	s := opened(t, emptyDSN(t), &Options{Clock: mock})
 	if s.Clock() != clock.Clock(mock) {
 		t.Error("the store has another clock")
 	}
@@ -114,7 +114,7 @@ func TestHostsClockIsTheStores(t *testing.T) {
 
 func TestOpenClosesWhatItOpenedWhenItFails(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := emptyDSN(t)
 	_, err := Open(t.Context(), pgtest.With(t, dsn, "application_name", "given-up"), &Options{Migrate: MigrateVerify})
 	if err == nil || !strings.Contains(err.Error(), "0001_store.sql") {
 		t.Errorf("verified an empty database: %v", err)
@@ -124,7 +124,7 @@ func TestOpenClosesWhatItOpenedWhenItFails(t *testing.T) {
 
 func TestUnsafeOptionsAreRefused(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := emptyDSN(t)
 	for name, opts := range map[string]*Options{
 		"schema":  {Schema: `x"; DROP TABLE y`},
 		"prefix":  {TablePrefix: "Mixed_"},
@@ -148,7 +148,7 @@ func TestNewWithoutAPoolPanics(t *testing.T) {
 
 func TestCloseLeavesTheHostsPoolAlone(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := emptyDSN(t)
 	own := opened(t, dsn, nil)
 	host := rawPool(t, dsn)
 	s, err := New(t.Context(), host, nil)
@@ -170,7 +170,7 @@ func TestCloseLeavesTheHostsPoolAlone(t *testing.T) {
 
 func TestExportedMigrationsPassVerify(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := emptyDSN(t)
 	var text strings.Builder
 	if err := ExportMigrations(&text, "elsewhere", "x_"); err != nil {
 		t.Fatal(err)

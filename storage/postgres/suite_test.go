@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 	"github.com/belfry-go/belfry/storage/storagetest"
@@ -22,32 +23,33 @@ type way struct {
 	opts Options                   // beside those of the suite
 }
 
-// ways are those that the quick tests take, and the others.
-func ways() map[string]way {
+// ways are those that a run of this level takes: a quick one is content with Open.
+func ways(t testing.TB) map[string]way {
 	oneStep := map[string]string{"binary_parameters": "yes"}
-	elsewhere := Options{Schema: "some_schema", TablePrefix: "some_", Migrate: MigrateAuto}
-	quick := map[string]way{
-		"Open":                            {open: Open},
-		"Open, through a pooler":          {open: Open, dsn: bouncer},
-		"New, with a schema and a prefix": {open: onHostPool(nil), opts: elsewhere},
-	}
-	if !full() {
-		return quick
-	}
 	serializable := map[string]string{"default_transaction_isolation": "serializable"}
-	maps.Copy(quick, map[string]way{
-		"Open, with a schema and a prefix": {open: Open, opts: elsewhere},
-		"New":                              {open: onHostPool(nil), opts: Options{Migrate: MigrateAuto}},
-		"New, in one step":                 {open: onHostPool(oneStep), opts: Options{Migrate: MigrateAuto}},
-		"New, through a pooler":            {open: onHostPool(oneStep), dsn: bouncer, opts: Options{Migrate: MigrateAuto}},
-		"New, serializable by default":     {open: onHostPool(serializable), opts: Options{Migrate: MigrateAuto}},
-	})
-	return quick
+	elsewhere := Options{Schema: "some_schema", TablePrefix: "some_", Migrate: MigrateAuto}
+	taken := map[string]way{"Open": {open: Open}}
+	if testlevel.Has(t, testlevel.All) {
+		maps.Copy(taken, map[string]way{
+			"Open, through a pooler":          {open: Open, dsn: bouncer},
+			"New, with a schema and a prefix": {open: onHostPool(nil), opts: elsewhere},
+		})
+	}
+	if testlevel.Has(t, testlevel.Full) {
+		maps.Copy(taken, map[string]way{
+			"Open, with a schema and a prefix": {open: Open, opts: elsewhere},
+			"New":                              {open: onHostPool(nil), opts: Options{Migrate: MigrateAuto}},
+			"New, in one step":                 {open: onHostPool(oneStep), opts: Options{Migrate: MigrateAuto}},
+			"New, through a pooler":            {open: onHostPool(oneStep), dsn: bouncer, opts: Options{Migrate: MigrateAuto}},
+			"New, serializable by default":     {open: onHostPool(serializable), opts: Options{Migrate: MigrateAuto}},
+		})
+	}
+	return taken
 }
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways() {
+	for name, w := range ways(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			storagetest.Run(t, w.harness())

@@ -12,7 +12,7 @@ import (
 
 func TestTrap1DriverRepeatsAutoCommitStatements(t *testing.T) {
 	t.Parallel()
-	dsn, proxy := viaProxy(t, pgtest.With(t, pgtest.DSN(t), "binary_parameters", "yes"))
+	dsn, proxy := viaProxy(t, pgtest.With(t, emptyDSN(t), "binary_parameters", "yes"))
 	db := rawPool(t, dsn)
 	exec(t, db, "CREATE TABLE raw (id int, owner text)", "CREATE TABLE job (id int, owner text)", "INSERT INTO job VALUES (1, NULL)")
 
@@ -39,7 +39,7 @@ func TestTrap1DriverRepeatsAutoCommitStatements(t *testing.T) {
 
 func TestTrap1LostReplyToAStatementWritesNothing(t *testing.T) {
 	t.Parallel()
-	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	dsn, proxy := viaProxy(t, emptyDSN(t))
 	s := opened(t, dsn, nil)
 	dropped := proxy.DropReplyOnce(request("INSERT INTO"))
 	err := s.InTx(t.Context(), func(tx storage.Tx) error {
@@ -55,7 +55,7 @@ func TestTrap1LostReplyToAStatementWritesNothing(t *testing.T) {
 
 func TestTrap1LostReplyToCommitIsAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
-	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	dsn, proxy := viaProxy(t, emptyDSN(t))
 	s := opened(t, dsn, nil)
 	insert(t, s, dueTasks(10)...)
 	dropped := proxy.DropReplyOnce(request("COMMIT\x00"))
@@ -79,7 +79,7 @@ func TestTrap1LostReplyToCommitIsAnUnknownOutcome(t *testing.T) {
 
 func TestTrap1LostRequestToCommitIsAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
-	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	dsn, proxy := viaProxy(t, emptyDSN(t))
 	s := opened(t, dsn, nil)
 	err := s.InTx(t.Context(), func(tx storage.Tx) error {
 		_, err := tasks.Insert(t.Context(), tx, dueTasks(1)...)

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -22,7 +21,7 @@ const short = 200 * time.Millisecond
 
 func TestTrap2DriverHangsInABlackHole(t *testing.T) {
 	t.Parallel()
-	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	dsn, proxy := viaProxy(t, emptyDSN(t))
 	db := rawPool(t, dsn)
 	exec(t, db, "SELECT 1")
 	proxy.Blackhole()
@@ -117,7 +116,7 @@ func TestI30_CallsEndInABlackHole(t *testing.T) {
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dsn, proxy := viaProxy(t, pgtest.DSN(t))
+			dsn, proxy := viaProxy(t, emptyDSN(t))
 			s := opened(t, dsn, &Options{Clock: realTime})
 			bounded(t, func(ctx context.Context) error { return call(ctx, s, proxy.Blackhole) })
 			proxy.Resume()
@@ -130,7 +129,7 @@ func TestI30_CallsEndInABlackHole(t *testing.T) {
 
 func TestI30_OpenEndsInABlackHole(t *testing.T) {
 	t.Parallel()
-	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	dsn, proxy := viaProxy(t, emptyDSN(t))
 	proxy.Blackhole()
 	bounded(t, func(ctx context.Context) error {
 		_, err := Open(ctx, dsn, nil)
@@ -156,7 +155,7 @@ func bounded(t *testing.T, call func(context.Context) error) {
 // Without an end of the context, the bound on reads and writes ends the call.
 func TestTrap2IOTimeoutEndsACallWithoutADeadline(t *testing.T) {
 	t.Parallel()
-	dsn, proxy := viaProxy(t, pgtest.DSN(t))
+	dsn, proxy := viaProxy(t, emptyDSN(t))
 	s := opened(t, dsn, &Options{IOTimeout: short})
 	err := s.InTx(t.Context(), func(tx storage.Tx) error {
 		proxy.Blackhole()
@@ -174,7 +173,7 @@ func TestTrap2IOTimeoutEndsACallWithoutADeadline(t *testing.T) {
 // connection is not used again.
 func TestTrap2CancelledStatementsEndOnTheServer(t *testing.T) {
 	t.Parallel()
-	s := opened(t, pgtest.DSN(t), nil)
+	s := opened(t, emptyDSN(t), nil)
 	ctx, cancel := context.WithTimeout(t.Context(), short)
 	defer cancel()
 	err := s.InTx(ctx, func(storage.Tx) error {

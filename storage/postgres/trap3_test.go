@@ -68,7 +68,7 @@ func addUp(ctx context.Context, conn *sql.Conn, id int) (added int) {
 
 func TestTrap3DriverRunsOtherClientsStatements(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Bouncer(t, pgtest.DSN(t), map[string]string{"default_pool_size": "2"})
+	dsn := pgtest.Bouncer(t, emptyDSN(t), map[string]string{"default_pool_size": "2"})
 	wrong := 0
 	for attempt := 0; attempt < 5 && wrong == 0; attempt++ {
 		wrong = mixedUp(t, dsn)
@@ -80,7 +80,7 @@ func TestTrap3DriverRunsOtherClientsStatements(t *testing.T) {
 
 func TestTrap3BinaryParametersAreExact(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Bouncer(t, pgtest.DSN(t), map[string]string{"default_pool_size": "2"})
+	dsn := pgtest.Bouncer(t, emptyDSN(t), map[string]string{"default_pool_size": "2"})
 	if wrong := mixedUp(t, pgtest.With(t, dsn, "binary_parameters", "yes")); wrong != 0 {
 		t.Errorf("%d of %d clients were mixed up", wrong, crowd)
 	}
@@ -88,7 +88,7 @@ func TestTrap3BinaryParametersAreExact(t *testing.T) {
 
 func TestTrap3ManyClientsShareAPoolerWithoutMixUp(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Bouncer(t, pgtest.DSN(t), map[string]string{"default_pool_size": "2"})
+	dsn := pgtest.Bouncer(t, emptyDSN(t), map[string]string{"default_pool_size": "2"})
 	s := opened(t, dsn, &Options{MaxOpenConns: crowd})
 	const each = 20
 	insert(t, s, dueTasks(crowd*each)...)
@@ -136,7 +136,7 @@ func settle(ctx context.Context, s *Store, rows []*task, note string) error {
 
 func TestTrap3UnsafeHostPoolIsRefused(t *testing.T) {
 	t.Parallel()
-	direct := pgtest.DSN(t)
+	direct := emptyDSN(t)
 	pooled := pgtest.Bouncer(t, direct, nil)
 	opts := &Options{Migrate: MigrateAuto}
 	var refused *ServerError

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"testing"
 
-	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -18,7 +17,7 @@ const inSyncWait = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event =
 // can look on. prepare runs before that.
 func lonely(t *testing.T, prepare func(dsn string)) (dsn string, admin *sql.DB) {
 	t.Helper()
-	server := pgtest.New(t, nil)
+	server := ownServer(t, nil)
 	dsn = server.Database(t)
 	prepare(dsn)
 	admin = rawPool(t, dsn)

@@ -18,7 +18,7 @@ import (
 // replica is a cluster in hot standby, as it is while its primary is away.
 func replica(t *testing.T) *pgtest.Server {
 	t.Helper()
-	server := pgtest.New(t, nil)
+	server := ownServer(t, nil)
 	folder := scan[string](t, rawPool(t, server.DSN()), "SHOW data_directory")
 	if err := os.WriteFile(filepath.Join(folder, "standby.signal"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func either(t *testing.T, first, second *pgtest.Server) string {
 
 func TestTrap5Replicas(t *testing.T) {
 	t.Parallel()
-	standby, primary := replica(t), pgtest.New(t, nil)
+	standby, primary := replica(t), ownServer(t, nil)
 	hosts := either(t, standby, primary)
 
 	t.Run("the driver writes to one", func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestTrap5Replicas(t *testing.T) {
 
 func TestTrap5ReadOnlySessionsAreRefused(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := emptyDSN(t)
 	exec(t, rawPool(t, dsn), "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET default_transaction_read_only = on'; END $$")
 	var refused *ServerError
 	if _, err := Open(t.Context(), dsn, nil); !errors.As(err, &refused) {

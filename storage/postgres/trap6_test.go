@@ -7,7 +7,6 @@ import (
 
 	"github.com/lib/pq"
 
-	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -33,7 +32,7 @@ func behind(t *testing.T, s *Store, level sql.IsolationLevel) *sql.Tx {
 
 func TestTrap6DriverReportsASerializationFailureForAKnownKey(t *testing.T) {
 	t.Parallel()
-	s := opened(t, pgtest.DSN(t), nil)
+	s := opened(t, emptyDSN(t), nil)
 	tx := behind(t, s, sql.LevelRepeatableRead)
 	_, err := tx.ExecContext(t.Context(), `INSERT INTO task SELECT * FROM task ON CONFLICT DO NOTHING`)
 	if err != nil {
@@ -49,7 +48,7 @@ func TestTrap6DriverReportsASerializationFailureForAKnownKey(t *testing.T) {
 
 func TestTrap6JoinedInsertAsksTheHostToRepeat(t *testing.T) {
 	t.Parallel()
-	s := opened(t, pgtest.DSN(t), nil)
+	s := opened(t, emptyDSN(t), nil)
 	tx := behind(t, s, sql.LevelRepeatableRead)
 	_, err := tasks.Insert(t.Context(), s.Join(tx), dueTasks(1)...)
 	wantErr(t, err, storage.ErrRetryTx)
@@ -71,7 +70,7 @@ func TestTrap6JoinedInsertAsksTheHostToRepeat(t *testing.T) {
 
 func TestTrap6OwnTransactionsAreReadCommittedWhateverTheDefault(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := emptyDSN(t)
 	exec(t, rawPool(t, dsn), "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET default_transaction_isolation = serializable'; END $$")
 	s := opened(t, dsn, nil)
 	err := s.InTx(t.Context(), func(tx storage.Tx) error {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
@@ -24,7 +23,7 @@ var stampeds = storage.Define[stamped]("stamped").Deciding("name").Fingerprint("
 // newStamped is a store with n rows of which the fingerprint is the number.
 func newStamped(t *testing.T, n int) *guarded {
 	t.Helper()
-	g := newGuarded(t, pgtest.DSN(t))
+	g := newGuarded(t, emptyDSN(t))
 	if err := sqlstore.CreateTable(t.Context(), g.Store.Store, &stampeds.Schema); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +83,7 @@ func TestTheCheckMissesTheColumnOfTheInserter(t *testing.T) {
 // are walked than a few for each key.
 func TestGuardKnownRowsAreWalkedAlongTheirKeys(t *testing.T) {
 	t.Parallel()
-	g := newStamped(t, sized(20_000, 1_000_000))
+	g := newStamped(t, sized(t, 20_000, 1_000_000))
 	for _, statistics := range []string{"", "VACUUM (ANALYZE) stamped"} {
 		if statistics != "" {
 			exec(t, g.DB(), statistics)

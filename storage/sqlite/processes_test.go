@@ -9,12 +9,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // Several processes work on one file: each row is claimed by one of them.
 func TestI6_ProcessesShareAFile(t *testing.T) {
 	t.Parallel()
+	testlevel.Need(t, testlevel.All)
 	s, path := onFile(t, nil)
 	const rows, processes = 600, 4
 	insert(t, s, dueTasks(rows)...)

@@ -5,12 +5,15 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/belfry-go/belfry/internal/testlevel"
 )
 
 // Trap 12: built without cgo the driver is a stub, whose error says nothing of
 // what to do about it.
 func TestTrap12OpenWithoutCgoSaysWhatToInstall(t *testing.T) {
 	t.Parallel()
+	testlevel.Need(t, testlevel.All)
 	cmd := exec.CommandContext(t.Context(), "go", "run", "./testdata/nocgo")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr

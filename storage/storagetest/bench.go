@@ -3,19 +3,19 @@ package storagetest
 import (
 	"context"
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // Bench measures the verbs of the adapter behind h on tables of 10 thousand rows,
-// and with BELFRY_FULL=1 in the environment on 100 thousand and a million. It
+// and with BELFRY_TEST=full in the environment on 100 thousand and a million. It
 // reports rows per second.
 func Bench(b *testing.B, h Harness) {
 	sizes := []int{10_000}
-	if os.Getenv("BELFRY_FULL") == "1" {
+	if testlevel.Has(b, testlevel.Full) {
 		sizes = append(sizes, 100_000, 1_000_000)
 	}
 	for _, size := range sizes {

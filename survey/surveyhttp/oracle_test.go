@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/counttest"
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage/postgres"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -76,6 +77,7 @@ func TestALinkThatIsNoneHasOneAnswer(t *testing.T) {
 // Nor does the time tell: every link that is none asks the database the same, once.
 func TestALinkThatIsNoneTakesTheSameStatements(t *testing.T) {
 	t.Parallel()
+	testlevel.Need(t, testlevel.All)
 	connector, err := pq.NewConnector(pgtest.With(t, pgtest.DSN(t), "binary_parameters", "yes"))
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
@@ -26,6 +27,7 @@ func onEach(t *testing.T, test func(t *testing.T, d database)) {
 	t.Helper()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		testlevel.Need(t, testlevel.All)
 		dsn := pgtest.DSN(t)
 		test(t, database{sqlstore.PostgreSQL, func(t testing.TB) *sqlx.DB { return open(t, "postgres", dsn) }})
 	})

@@ -1,0 +1,146 @@
+package storytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// certificates is what a host knows: when each certificate expires.
+type certificates map[string]automation.Date
+
+func (certificates) EventTypes() []string { return []string{"certificate-changed"} }
+
+func (c certificates) Candidates(_ context.Context, e automation.Event) (all []automation.Candidate, err error) {
+	for _, days := range []int{30, 7} {
+		all = append(all, automation.Candidate{TargetDate: c[e.Source.ID], DaysBefore: days})
+	}
+	return all, nil
+}
+
+// office is a process that reminds.
+func (w *world) office(store storage.Store, known certificates) (*automation.Scheduler, *notify.Notifier) {
+	out := notify.New(store, &notify.Options{Logger: quiet}, telling{&w.provider})
+	s := automation.New(store, out, nil)
+	s.Register(automation.ReminderType{
+		Name: "certificate", SendAt: "09:00", Zone: "UTC",
+		Template: notify.Template{Subject: "{{.TargetDate}}"},
+		Triggers: known,
+		Recipients: automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
+			return []notify.Recipient{{Ref: d.Source.ID, Channel: channelKey, Address: d.Source.ID + "@example.com"}}, nil
+		}),
+	})
+	return s, out
+}
+
+func expiring(id string, day int) automation.Candidate {
+	return automation.Candidate{
+		Type: "certificate", Source: automation.Source{Type: "employee", ID: id},
+		TargetDate: automation.Date{Year: 2026, Month: 3, Day: day},
+	}
+}
+
+// I-8: whichever transaction a process dies in, another one sends the reminder,
+// and nobody gets it twice; where the call had begun, the provider is asked.
+func TestAReminderOutlivesTheProcessThatDied(t *testing.T) {
+	each(t, func(w *world) {
+		s, out := w.office(w.store, nil)
+		var want []string
+		const deaths = 12
+		for i := range deaths {
+			id, day := fmt.Sprint("emp", i), 2+i
+			if got, err := s.Ensure(w.Context(), expiring(id, day)); err != nil || got[0].Outcome != storage.Created {
+				w.Fatal(got, err)
+			}
+			w.clk.Set(time.Date(2026, 3, day, 9, 0, 0, 0, time.UTC))
+			dying := &mortal{Store: w.store, dieAt: i + 1}
+			inProcess, itsOut := w.office(dying, nil)
+			w.killed(dying, inProcess, itsOut)
+			if !dying.isDead() {
+				w.Fatalf("transaction %d never came", i+1)
+			}
+			w.clk.Add(lease)
+			w.drain(s, out)
+			w.clk.Add(lease) // what is in doubt is asked about
+			w.drain(s, out)
+			want = append(want, fmt.Sprintf("2026-03-%02d to %s@example.com", day, id))
+			w.wantSent(want...)
+		}
+		if len(w.ids) != deaths {
+			w.Errorf("%d calls for %d reminders", len(w.ids), deaths)
+		}
+	})
+}
+
+// A certificate is renewed after the first of its reminders has gone out: the
+// second goes with the old date, and support can read why.
+func TestAChangeOnTheWayEndsTheOldReminders(t *testing.T) {
+	each(t, func(w *world) {
+		known := certificates{"sam": {Year: 2026, Month: 4, Day: 10}}
+		s, out := w.office(w.store, known)
+		event := automation.Event{ID: "e1", Type: "certificate-changed", Source: automation.Source{Type: "employee", ID: "sam"}, Version: 1}
+		first, err := s.HandleEvent(w.Context(), event)
+		if err != nil || len(first.Ensured) != 2 {
+			w.Fatal(first, err)
+		}
+		w.clk.Set(time.Date(2026, 3, 11, 9, 0, 0, 0, time.UTC))
+		w.drain(s, out)
+		w.wantSent("2026-04-10 to sam@example.com")
+
+		known["sam"] = automation.Date{Year: 2028, Month: 4, Day: 10}
+		event.ID, event.Version = "e2", 2
+		renewed, err := s.HandleEvent(w.Context(), event)
+		if err != nil || len(renewed.Deactivated) != 1 || renewed.Deactivated[0].Key != first.Ensured[1].Key {
+			w.Fatal(renewed, err)
+		}
+		w.clk.Set(time.Date(2026, 4, 10, 9, 0, 0, 0, time.UTC))
+		w.drain(s, out)
+		w.wantSent("2026-04-10 to sam@example.com")
+		story, err := s.Explain(w.Context(), "", first.Ensured[1].Key)
+		if err != nil || !strings.Contains(story.String(), "Superseded") {
+			w.Error(story, err)
+		}
+
+		w.clk.Set(time.Date(2028, 4, 10, 9, 0, 0, 0, time.UTC)) // after a long sleep
+		w.drain(s, out)
+		w.wantSent("2026-04-10 to sam@example.com", "2028-04-10 to sam@example.com", "2028-04-10 to sam@example.com")
+	})
+}
+
+// What the host takes back was never said; what it says twice is said once; what
+// it ends is not sent.
+func TestAReminderLivesAndDiesWithTheHostsTransaction(t *testing.T) {
+	each(t, func(w *world) {
+		s, out := w.office(w.store, nil)
+		takenBack := errors.New("the employee could not be saved")
+		err := w.store.InTx(w.Context(), func(tx storage.Tx) error {
+			if _, err := s.WithTx(tx).Ensure(w.Context(), expiring("ann", 2), expiring("sam", 2), expiring("eve", 2)); err != nil {
+				return err
+			}
+			return takenBack
+		})
+		if !errors.Is(err, takenBack) {
+			w.Fatal(err)
+		}
+		for _, want := range []storage.Outcome{storage.Created, storage.Unchanged} {
+			got, err := s.Ensure(w.Context(), expiring("sam", 2), expiring("eve", 2))
+			if err != nil || got[0].Outcome != want || got[1].Outcome != want {
+				w.Fatal(got, err)
+			}
+		}
+		ended, err := s.Deactivate(w.Context(), "", "certificate", automation.Source{Type: "employee", ID: "eve"}, "Left")
+		if err != nil || len(ended) != 1 {
+			w.Fatal(ended, err)
+		}
+		w.clk.Set(time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC))
+		w.drain(s, out)
+		w.wantSent("2026-03-02 to sam@example.com")
+	})
+}

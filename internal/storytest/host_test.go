@@ -1,0 +1,180 @@
+package storytest
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// lease is longer than any that a domain takes by default.
+const lease = time.Hour
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// world is a database, a clock, and a provider that notes what it accepts.
+type world struct {
+	*testing.T
+	store storage.Store
+	clk   *clock.Mock
+	provider
+}
+
+func each(t *testing.T, story func(w *world)) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		story(&world{T: t, store: store, clk: clk})
+	})
+}
+
+// drain lets a process of services do all that is due.
+func (w *world) drain(services ...belfry.Service) {
+	w.Helper()
+	if err := belfry.NewPoller(w.store, &belfry.Options{Logger: quiet}, services...).Drain(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// killed polls in a process on a store that dies; what it reports nobody reads.
+func (w *world) killed(store storage.Store, services ...belfry.Service) {
+	p := belfry.NewPoller(store, &belfry.Options{Logger: quiet}, services...)
+	for range 5 {
+		_, _ = p.PollOnce(w.Context(), 10)
+	}
+}
+
+// wantSent compares subjects and addresses of what the provider has accepted.
+func (w *world) wantSent(want ...string) {
+	w.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	got := slices.Sorted(slices.Values(w.accepted))
+	if slices.Sort(want); !slices.Equal(got, want) {
+		w.Errorf("sent %q, want %q", got, want)
+	}
+}
+
+// provider accepts mails, each once more if it is sent once more, and can tell
+// afterwards whether it has one.
+type provider struct {
+	mu       sync.Mutex
+	accepted []string
+	ids      []string                       // of the messages, by call
+	answer   func(m notify.Message) error   // instead of a receipt, if it gives one
+	inCall   func()                         // while the mail is under way
+	knows    map[string]notify.LookupResult // by message
+}
+
+const channelKey = "email:test"
+
+func (*provider) Key() string { return channelKey }
+
+func (p *provider) Send(_ context.Context, m notify.Message) (notify.Receipt, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.answer != nil {
+		if err := p.answer(m); err != nil {
+			p.ids = append(p.ids, m.ID)
+			return notify.Receipt{}, err
+		}
+	}
+	p.ids = append(p.ids, m.ID)
+	p.accepted = append(p.accepted, m.Subject+" to "+m.To)
+	if p.knows == nil {
+		p.knows = map[string]notify.LookupResult{}
+	}
+	p.knows[m.ID] = notify.LookupResult{Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: "p-" + m.ID}}
+	if p.inCall != nil {
+		p.inCall()
+	}
+	return notify.Receipt{ID: "p-" + m.ID}, nil
+}
+
+// telling is the provider with a lookup.
+type telling struct{ *provider }
+
+func (p telling) Lookup(_ context.Context, m notify.Message) (notify.LookupResult, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known, ok := p.knows[m.ID]; ok {
+		return known, nil
+	}
+	return notify.LookupResult{Status: notify.LookupAbsent}, nil
+}
+
+// mortal is the store of a process that dies: at the transaction dieAt, which is
+// not committed, or when kill is called. It writes nothing more.
+type mortal struct {
+	storage.Store
+	mu    sync.Mutex
+	dieAt int // counted from one; zero is never
+	seen  int
+	dead  bool
+}
+
+var errDead = errors.New("the process was killed")
+
+func (s *mortal) InTx(ctx context.Context, work func(storage.Tx) error) error {
+	if s.isDead() {
+		return errDead
+	}
+	return s.Store.InTx(ctx, func(tx storage.Tx) error {
+		if err := work(mortalTx{tx, s}); err != nil {
+			return err
+		}
+		if s.dies() {
+			return errDead
+		}
+		return nil
+	})
+}
+
+// Blobs are on the mortal store too.
+func (s *mortal) Blobs() storage.Blobs {
+	b, err := storage.NewBlobs(s, "")
+	if err != nil {
+		panic(err) // there is no folder that could be unusable
+	}
+	return b
+}
+
+func (s *mortal) isDead() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dead
+}
+
+// dies counts a transaction that is about to be committed.
+func (s *mortal) dies() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen++
+	s.dead = s.dead || s.seen == s.dieAt
+	return s.dead
+}
+
+func (s *mortal) kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dead = true
+}
+
+type mortalTx struct {
+	storage.Tx
+	s *mortal
+}
+
+func (t mortalTx) Store() storage.Store { return t.s }

@@ -1,0 +1,36 @@
+package testlevel
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTheLevelIsQuickUnlessSaidOtherwise(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]Level{"": Quick, "quick": Quick, "all": All, "full": Full} {
+		if got, err := parse(value, false); got != want || err != nil {
+			t.Errorf("%q is %v, %v; want %v", value, got, err, want)
+		}
+	}
+}
+
+// Else who asks for a test on PostgreSQL would see it pass without having run.
+func TestARunThatNamesTestsHasThemAll(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]Level{"": All, "quick": Quick, "all": All, "full": Full} {
+		if got, err := parse(value, true); got != want || err != nil {
+			t.Errorf("%q is %v, %v; want %v", value, got, err, want)
+		}
+	}
+}
+
+// A misspelled level would be a quick run that somebody takes for a full one.
+func TestAnUnknownLevelIsAnError(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"fulll", "ALL", "1", " all"} {
+		_, err := parse(value, false)
+		if err == nil || !strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), "quick, all, full") {
+			t.Errorf("%q: %v", value, err)
+		}
+	}
+}
