@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Audience is a stream of recipients, read once by [Notifier.PutAudience]. Make
+// Audience is a stream of recipients, read once by [Campaigns.PutAudience]. Make
 // one with [AudienceOf], [AudienceCSV] or [AudienceRows].
 type Audience struct{ entries iter.Seq[entry] }
 

@@ -41,7 +41,7 @@ func (h *host) stored(p notify.Payload) (out []notify.Recipient) {
 func TestAnAudienceFromCSVIsNormalisedWhileItStreams(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		put := func() notify.Payload {
-			p, err := h.PutAudience(t.Context(), notify.AudienceCSV(strings.NewReader(peopleCSV), peopleColumns), &notify.PayloadOptions{
+			p, err := h.Campaigns().PutAudience(t.Context(), notify.AudienceCSV(strings.NewReader(peopleCSV), peopleColumns), &notify.PayloadOptions{
 				EventData: json.RawMessage(`{"Source": "spring"}`), Channel: channelKey, Locale: "en", Zone: "Europe/Dublin",
 			})
 			if err != nil {
@@ -72,7 +72,7 @@ func TestEveryFaultOfAnAudienceIsListedWithItsLineAndNothingIsStored(t *testing.
 			"5,zoe\x00@example.com,email:test\n" +
 			"6,\xff@example.com,email:test\n" +
 			"7," + strings.Repeat("x", 16<<10) + ",email:test\n"
-		_, err := h.PutAudience(t.Context(), notify.AudienceCSV(strings.NewReader(file), notify.CSVColumns{Ref: "id", Address: "email", Channel: "how"}), nil)
+		_, err := h.Campaigns().PutAudience(t.Context(), notify.AudienceCSV(strings.NewReader(file), notify.CSVColumns{Ref: "id", Address: "email", Channel: "how"}), nil)
 		var refused *notify.AudienceError
 		if !errors.As(err, &refused) {
 			t.Fatalf("error is %v", err)
@@ -94,7 +94,7 @@ func TestEveryFaultOfAnAudienceIsListedWithItsLineAndNothingIsStored(t *testing.
 func TestTheListOfFaultsIsCapped(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		file := "id,email\n" + strings.Repeat("x\n", 250)
-		_, err := h.PutAudience(t.Context(), notify.AudienceCSV(strings.NewReader(file), notify.CSVColumns{Address: "email"}), nil)
+		_, err := h.Campaigns().PutAudience(t.Context(), notify.AudienceCSV(strings.NewReader(file), notify.CSVColumns{Address: "email"}), nil)
 		var refused *notify.AudienceError
 		if !errors.As(err, &refused) || len(refused.Faults) != 100 || refused.Count != 250 || !strings.HasSuffix(err.Error(), "and 150 more") {
 			t.Errorf("error is %.80v", err)
@@ -117,7 +117,7 @@ func TestAFileThatIsNoAudienceIsRefused(t *testing.T) {
 			if strings.HasSuffix(file, "?") {
 				r = io.MultiReader(strings.NewReader(strings.TrimSuffix(file, "?")), failingReader{})
 			}
-			if _, err := h.PutAudience(t.Context(), notify.AudienceCSV(r, columns), nil); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := h.Campaigns().PutAudience(t.Context(), notify.AudienceCSV(r, columns), nil); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: %v, want %q", file, err, want)
 			}
 		}
@@ -135,7 +135,7 @@ func TestWhatIsCommonToAnAudienceIsChecked(t *testing.T) {
 			"EventData makes a header of":     {EventData: json.RawMessage(`"` + strings.Repeat(`\u003c`, notify.MaxSharedData/6+1) + `"`)},
 			"Channel: keys: outgoing message": {Channel: ":"},
 		} {
-			if _, err := h.PutAudience(t.Context(), notify.AudienceOf(nil), &o); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := h.Campaigns().PutAudience(t.Context(), notify.AudienceOf(nil), &o); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}
 		}
@@ -157,7 +157,7 @@ func TestAnAudienceComesFromRowsOfTheHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer rows.Close()
-		_, err = h.PutAudience(t.Context(), notify.AudienceRows(rows, func() (r notify.Recipient, err error) {
+		_, err = h.Campaigns().PutAudience(t.Context(), notify.AudienceRows(rows, func() (r notify.Recipient, err error) {
 			if err = rows.Scan(&r.Ref, &r.Address); err == nil && r.Ref == "" {
 				err = fmt.Errorf("member: %w", notify.AudienceFault{Line: 77, Problem: "has no id"})
 			}
@@ -175,7 +175,7 @@ func TestAnAudienceComesFromRowsOfTheHost(t *testing.T) {
 func TestAnIteratorThatFailsEndsTheAudience(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		broken := errors.New("no connection")
-		_, err := h.PutAudience(t.Context(), notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
+		_, err := h.Campaigns().PutAudience(t.Context(), notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
 			_ = yield(person("sam"), nil) && yield(notify.Recipient{}, broken)
 		}), nil)
 		if !errors.Is(err, broken) {
@@ -191,7 +191,7 @@ func TestContentIsShownOnlyAfterTheHostHasAgreed(t *testing.T) {
 		h.plan("spring", h.audience(crowd(3)...))
 		forbidden := errors.New("not yours")
 		asked := notify.CampaignProgress{}
-		_, err := h.CampaignContent(t.Context(), "tenant", "spring", func(_ context.Context, c notify.CampaignProgress) error {
+		_, err := h.Campaigns().Content(t.Context(), "tenant", "spring", func(_ context.Context, c notify.CampaignProgress) error {
 			asked = c
 			return forbidden
 		})
@@ -199,7 +199,7 @@ func TestContentIsShownOnlyAfterTheHostHasAgreed(t *testing.T) {
 			t.Errorf("error is %v, asked about %+v", err, asked)
 		}
 		allow := func(context.Context, notify.CampaignProgress) error { return nil }
-		c, err := h.CampaignContent(t.Context(), "tenant", "spring", allow)
+		c, err := h.Campaigns().Content(t.Context(), "tenant", "spring", allow)
 		if err != nil || !bytes.Contains(c.EventData, []byte("2026-05-01")) {
 			t.Fatal(err)
 		}
@@ -211,10 +211,10 @@ func TestContentIsShownOnlyAfterTheHostHasAgreed(t *testing.T) {
 			refs = append(refs, r.Ref)
 		}
 		h.same("recipients", []string{"p000", "p001", "p002"}, refs)
-		if _, err := h.CampaignContent(t.Context(), "other", "spring", allow); err == nil {
+		if _, err := h.Campaigns().Content(t.Context(), "other", "spring", allow); err == nil {
 			t.Error("another tenant sees it")
 		}
-		if panicOf(func() { _, _ = h.CampaignContent(t.Context(), "tenant", "spring", nil) }) == "" {
+		if panicOf(func() { _, _ = h.Campaigns().Content(t.Context(), "tenant", "spring", nil) }) == "" {
 			t.Error("it is shown without an authoriser")
 		}
 	})
@@ -227,7 +227,7 @@ func TestADryRunOfACampaignCountsAndWritesNothing(t *testing.T) {
 		bad.Address = "nowhere"
 		p := h.audience(append(crowd(6), crowd(2)[0], bad, notify.Recipient{Ref: "nobody"}, inbox("zoe"))...)
 		job := notify.MessagingJob{Record: storageRecord("moody"), GUID: "spring", Blob: p.Blob}
-		f, err := h.DryRunCampaign(t.Context(), job, 2)
+		f, err := h.Campaigns().DryRun(t.Context(), job, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +249,7 @@ func TestADryRunOfACampaignCountsAndWritesNothing(t *testing.T) {
 			"renderer": {Record: storageRecord("unknown"), GUID: "spring", Blob: p.Blob},
 			"no blob":  {Record: storageRecord("visit"), GUID: "spring"},
 		} {
-			if _, err := h.DryRunCampaign(t.Context(), j, 2); err == nil {
+			if _, err := h.Campaigns().DryRun(t.Context(), j, 2); err == nil {
 				t.Errorf("a dry run without a %s", what)
 			}
 		}

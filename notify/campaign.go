@@ -48,7 +48,7 @@ type CampaignProgress struct {
 
 // Campaign tells how far a campaign has come, in two statements whatever its
 // size. The error wraps storage.ErrNotFound where scope has no such messaging job.
-func (n *Notifier) Campaign(ctx context.Context, scope Scope, guid string) (p CampaignProgress, err error) {
+func (n Campaigns) Progress(ctx context.Context, scope Scope, guid string) (p CampaignProgress, err error) {
 	within, err := under(guid)
 	if err != nil {
 		return p, err
@@ -114,13 +114,13 @@ type CampaignContent struct {
 	Campaign  CampaignProgress // without its messages
 	EventData json.RawMessage  // what all recipients have in common
 
-	n    *Notifier
+	n    *core
 	blob storage.Ref
 }
 
 // CampaignContent opens the payload of a campaign after allow has agreed; before
 // that, nothing of it is read. It panics without allow.
-func (n *Notifier) CampaignContent(ctx context.Context, scope Scope, guid string, allow Authorise) (*CampaignContent, error) {
+func (n Campaigns) Content(ctx context.Context, scope Scope, guid string, allow Authorise) (*CampaignContent, error) {
 	if allow == nil {
 		panic("notify: CampaignContent needs an Authorise")
 	}
@@ -132,7 +132,7 @@ func (n *Notifier) CampaignContent(ctx context.Context, scope Scope, guid string
 	if err != nil {
 		return nil, err
 	}
-	c := &CampaignContent{Campaign: j.progress(), n: n, blob: j.Blob}
+	c := &CampaignContent{Campaign: j.progress(), n: n.core, blob: j.Blob}
 	if err := allow(ctx, c.Campaign); err != nil {
 		return nil, err
 	}
@@ -170,14 +170,14 @@ func (c *CampaignContent) Recipients(ctx context.Context) iter.Seq2[Recipient, e
 // actions on campaigns it writes who did it and why into the audit, in the same
 // transaction; the error wraps [ErrActionRefused] where the campaign's state has
 // nothing to pause, and storage.ErrNotFound where scope has no such campaign.
-func (n *Notifier) PauseCampaign(ctx context.Context, scope Scope, guid string, by By) error {
-	return act(ctx, n, messagingJobs, scope, guid, "PauseCampaign", by, (*MessagingJob).pause)
+func (n Campaigns) Pause(ctx context.Context, scope Scope, guid string, by By) error {
+	return act(ctx, n.core, messagingJobs, scope, guid, "PauseCampaign", by, (*MessagingJob).pause)
 }
 
 // ResumeCampaign lets a paused campaign go on where it was; nobody gets a second
 // message by that. One that was paused before its schedule was due waits for it.
-func (n *Notifier) ResumeCampaign(ctx context.Context, scope Scope, guid string, by By) error {
-	return act(ctx, n, messagingJobs, scope, guid, "ResumeCampaign", by, (*MessagingJob).resume)
+func (n Campaigns) Resume(ctx context.Context, scope Scope, guid string, by By) error {
+	return act(ctx, n.core, messagingJobs, scope, guid, "ResumeCampaign", by, (*MessagingJob).resume)
 }
 
 // CancelCampaign ends a campaign for good: no more messages are made from now on,
@@ -185,8 +185,8 @@ func (n *Notifier) ResumeCampaign(ctx context.Context, scope Scope, guid string,
 // transaction. What a provider has already been given stays, and so do in-app
 // messages. A campaign all of whose messages are made can be cancelled as long as
 // they wait to be sent.
-func (n *Notifier) CancelCampaign(ctx context.Context, scope Scope, guid string, by By) error {
-	return act(ctx, n, messagingJobs, scope, guid, "CancelCampaign", by, (*MessagingJob).cancel)
+func (n Campaigns) Cancel(ctx context.Context, scope Scope, guid string, by By) error {
+	return act(ctx, n.core, messagingJobs, scope, guid, "CancelCampaign", by, (*MessagingJob).cancel)
 }
 
 const (
@@ -197,7 +197,7 @@ const (
 // cancelSpec is the pass over cancelled campaigns: it cancels the messages that
 // wait to be sent, a page in each transaction. The status says Cancelled all the
 // while, so a claim does not change it.
-func (n *Notifier) cancelSpec() work.Spec[MessagingJob, nothing] {
+func (n sender) cancelSpec() work.Spec[MessagingJob, nothing] {
 	return work.Spec[MessagingJob, nothing]{
 		Name: "notify.cancel", Table: messagingJobs,
 		Claimable: []string{StatusCancelled},
@@ -219,7 +219,7 @@ func (n *Notifier) cancelSpec() work.Spec[MessagingJob, nothing] {
 }
 
 // cancelMessages cancels what waits in the next page of a campaign's messages.
-func (n *Notifier) cancelMessages(ctx context.Context, tx storage.Tx, j *MessagingJob, size int) error {
+func (n sender) cancelMessages(ctx context.Context, tx storage.Tx, j *MessagingJob, size int) error {
 	page, err := messageStates(ctx, tx, j, size)
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func (h *host) audience(people ...notify.Recipient) notify.Payload {
 }
 
 func (h *host) putAudience(people ...notify.Recipient) (notify.Payload, error) {
-	return h.PutAudience(h.t.Context(), notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
+	return h.Campaigns().PutAudience(h.t.Context(), notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
 		for _, r := range people {
 			if !yield(r, nil) {
 				return
@@ -193,7 +193,7 @@ func TestAnIncompatibleBlobStopsTheCampaign(t *testing.T) {
 				if j.Status != notify.StatusStopped || j.ReasonCode != notify.ReasonPayload || !j.DueOn.IsZero() || len(h.sent()) != 0 {
 					t.Errorf("campaign is %s %s, %d calls", j.Status, j.ReasonCode, len(h.sent()))
 				}
-				if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+				if err := h.Campaigns().Cancel(t.Context(), "tenant", "spring", sam); err != nil {
 					t.Error(err)
 				}
 			})
@@ -279,14 +279,14 @@ func TestAnotherHashKeyInTheMiddleStopsTheCampaign(t *testing.T) {
 		h.Notifier = notify.New(h.store, &notify.Options{HashKey: []byte("another"), FormerHashKeys: [][]byte{nil}, Logger: quiet}, h.provider)
 		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 		h.SetChunk(3)
-		if err := h.RotateHashKey(t.Context(), sam, nil); err != nil {
+		if err := h.Contacts().RotateHashKey(t.Context(), sam, nil); err != nil {
 			t.Fatal(err)
 		}
 		h.run("notify.campaign")
 		if j := h.campaign("spring"); j.Status != notify.StatusStopped || j.ReasonCode != notify.ReasonHashKey || j.Done != 3 {
 			t.Fatalf("campaign is %+v", j)
 		}
-		if err := h.Release(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", sam); err != nil {
+		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", sam); err != nil {
 			t.Fatal(err)
 		}
 		h.Notifier = mine // the old key is back, but a person has let any pass
@@ -368,7 +368,7 @@ func TestTheProgressOfACampaignIsTold(t *testing.T) {
 		h.clk.Add(time.Second)
 		h.run("notify.campaign")
 		h.run("notify.distributor")
-		p, err := h.Campaign(t.Context(), "tenant", "spring")
+		p, err := h.Campaigns().Progress(t.Context(), "tenant", "spring")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -377,10 +377,10 @@ func TestTheProgressOfACampaignIsTold(t *testing.T) {
 			Recipients: 12, Done: 6, Generated: 6, PerSecond: 3, Left: 2 * time.Second,
 			Messages: map[string]int{notify.StatusSentToProvider: 6}, StartedOn: storetest.Start,
 		}, p)
-		if _, err := h.Campaign(t.Context(), "other", "spring"); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := h.Campaigns().Progress(t.Context(), "other", "spring"); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("another tenant: %v", err)
 		}
-		if _, err := h.Campaign(t.Context(), storage.AnyScope, "spring"); !errors.Is(err, notify.ErrAnyScope) {
+		if _, err := h.Campaigns().Progress(t.Context(), storage.AnyScope, "spring"); !errors.Is(err, notify.ErrAnyScope) {
 			t.Errorf("any tenant: %v", err)
 		}
 	})

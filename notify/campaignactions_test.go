@@ -15,14 +15,14 @@ func TestAPausedCampaignMakesNothingUntilItIsResumed(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.begin("spring", crowd(9)...)
 		h.run("notify.campaign")
-		if err := h.PauseCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+		if err := h.Campaigns().Pause(t.Context(), "tenant", "spring", sam); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
 		if j := h.campaign("spring"); j.Status != notify.StatusPaused || j.Done != 3 || len(h.sent()) != 3 {
 			t.Fatalf("campaign is %s after %d, %d calls", j.Status, j.Done, len(h.sent()))
 		}
-		if err := h.ResumeCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+		if err := h.Campaigns().Resume(t.Context(), "tenant", "spring", sam); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
@@ -60,14 +60,14 @@ func inTheMiddle(h *host, act func()) {
 func TestAPauseInTheMiddleOfAChunkDropsTheChunk(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		inTheMiddle(h, func() {
-			if err := h.PauseCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+			if err := h.Campaigns().Pause(t.Context(), "tenant", "spring", sam); err != nil {
 				t.Error(err)
 			}
 		})
 		if j := h.campaign("spring"); j.Status != notify.StatusPaused || j.Done != 3 || len(all(h, notify.Messages)) != 3 {
 			t.Fatalf("campaign is %+v", j)
 		}
-		if err := h.ResumeCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+		if err := h.Campaigns().Resume(t.Context(), "tenant", "spring", sam); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
@@ -85,11 +85,11 @@ func TestAResumedCampaignDoesNotCountALeaseThatWasLeft(t *testing.T) {
 			visits(t, func(t *testing.T, h *host) {
 				h.begin("spring", crowd(4)...)
 				h.killed("spring")
-				if err := h.PauseCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+				if err := h.Campaigns().Pause(t.Context(), "tenant", "spring", sam); err != nil {
 					t.Fatal(err)
 				}
 				h.clk.Add(wait)
-				if err := h.ResumeCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+				if err := h.Campaigns().Resume(t.Context(), "tenant", "spring", sam); err != nil {
 					t.Fatal(err)
 				}
 				h.clk.Add(lease)
@@ -106,7 +106,7 @@ func TestACancelledCampaignMakesNothingMoreAndSendsNothingMore(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		inTheMiddle(h, func() {
 			h.run("notify.distributor")
-			if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+			if err := h.Campaigns().Cancel(t.Context(), "tenant", "spring", sam); err != nil {
 				t.Error(err)
 			}
 		})
@@ -114,7 +114,7 @@ func TestACancelledCampaignMakesNothingMoreAndSendsNothingMore(t *testing.T) {
 		if j := h.campaign("spring"); j.Status != notify.StatusCancelled || j.Done != 3 || !j.DueOn.IsZero() || j.Cancelled != 0 || len(h.sent()) != 3 {
 			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
 		}
-		err := h.ResumeCampaign(t.Context(), "tenant", "spring", sam)
+		err := h.Campaigns().Resume(t.Context(), "tenant", "spring", sam)
 		if !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("resumed: %v", err)
 		}
@@ -142,7 +142,7 @@ func TestWhatACancelledCampaignHasNotSentIsCancelledPageByPage(t *testing.T) {
 			rows[2].Status = notify.StatusRetryReady
 			return notify.Messages.Save(t.Context(), tx, rows...)
 		})
-		if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+		if err := h.Campaigns().Cancel(t.Context(), "tenant", "spring", sam); err != nil {
 			t.Fatal(err)
 		}
 		h.inOne(func(tx storage.Tx) error { // a page of ten in each transaction
@@ -166,7 +166,7 @@ func TestWhatACancelledCampaignHasNotSentIsCancelledPageByPage(t *testing.T) {
 		if j := h.campaign("spring"); j.Cancelled != 29 || !j.DueOn.IsZero() || j.Status != notify.StatusCancelled || len(h.sent()) != 0 {
 			t.Errorf("campaign is %+v, %d calls", j, len(h.sent()))
 		}
-		p, err := h.Campaign(t.Context(), "tenant", "spring")
+		p, err := h.Campaigns().Progress(t.Context(), "tenant", "spring")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestACampaignIsPausedBeforeItsScheduleIsDue(t *testing.T) {
 			if _, err := h.EnsureNotificationScheduler(t.Context(), nil, notify.ScheduleForCampaign(job, due)); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.PauseCampaign(t.Context(), "tenant", guid, sam); err != nil {
+			if err := h.Campaigns().Pause(t.Context(), "tenant", guid, sam); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -200,8 +200,8 @@ func TestACampaignIsPausedBeforeItsScheduleIsDue(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		do(h.ResumeCampaign, "resumed before")
-		do(h.CancelCampaign, "cancelled")
+		do(h.Campaigns().Resume, "resumed before")
+		do(h.Campaigns().Cancel, "cancelled")
 		h.drain()
 		if n := len(h.sent()); n != 0 {
 			t.Errorf("%d calls before it is due", n)
@@ -211,7 +211,7 @@ func TestACampaignIsPausedBeforeItsScheduleIsDue(t *testing.T) {
 		if a, b, n := h.campaign("resumed before"), h.campaign("resumed after"), len(h.sent()); a.Status != notify.StatusGenerated || b.Status != notify.StatusPaused || n != 2 {
 			t.Errorf("they are %s and %s, %d calls", a.Status, b.Status, n)
 		}
-		do(h.ResumeCampaign, "resumed after")
+		do(h.Campaigns().Resume, "resumed after")
 		h.drain()
 		if a, n := h.campaign("resumed after"), len(h.sent()); a.Status != notify.StatusGenerated || n != 4 {
 			t.Errorf("it is %s, %d calls", a.Status, n)
@@ -227,24 +227,24 @@ func TestActionsThatMakeNoSenseAreRefused(t *testing.T) {
 		h.begin("spring", crowd(2)...)
 		h.drain()
 		for name, err := range map[string]error{
-			"pause":   h.PauseCampaign(t.Context(), "tenant", "spring", sam),
-			"resume":  h.ResumeCampaign(t.Context(), "tenant", "spring", sam),
-			"release": h.Release(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", sam),
+			"pause":   h.Campaigns().Pause(t.Context(), "tenant", "spring", sam),
+			"resume":  h.Campaigns().Resume(t.Context(), "tenant", "spring", sam),
+			"release": h.Support().Release(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", sam),
 		} {
 			if !errors.Is(err, notify.ErrActionRefused) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if err := h.CancelCampaign(t.Context(), "other", "spring", sam); !errors.Is(err, storage.ErrNotFound) {
+		if err := h.Campaigns().Cancel(t.Context(), "other", "spring", sam); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("another tenant: %v", err)
 		}
-		if err := h.CancelCampaign(t.Context(), "tenant", "spring", notify.By{Actor: "sam"}); err == nil {
+		if err := h.Campaigns().Cancel(t.Context(), "tenant", "spring", notify.By{Actor: "sam"}); err == nil {
 			t.Error("cancelled without a reason")
 		}
-		if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); err != nil { // generated: messages may wait
+		if err := h.Campaigns().Cancel(t.Context(), "tenant", "spring", sam); err != nil { // generated: messages may wait
 			t.Error(err)
 		}
-		if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); !errors.Is(err, notify.ErrActionRefused) {
+		if err := h.Campaigns().Cancel(t.Context(), "tenant", "spring", sam); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("twice: %v", err)
 		}
 	})
@@ -255,7 +255,7 @@ func TestACancellationWhoseWorkerDiedGoesOn(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.begin("spring", crowd(9)...)
 		h.run("notify.campaign")
-		if err := h.CancelCampaign(t.Context(), "tenant", "spring", sam); err != nil {
+		if err := h.Campaigns().Cancel(t.Context(), "tenant", "spring", sam); err != nil {
 			t.Fatal(err)
 		}
 		edit(h, notify.MessagingJobs, func(j *notify.MessagingJob) { j.LeaseExpiresOn, j.ClaimToken = h.clk.Now().Add(lease), "dead" })

@@ -59,7 +59,7 @@ func TestAChunkOfWhichNobodyCanBeRenderedIsTriedAgainThenHeld(t *testing.T) {
 		}
 		h.same("hold", notify.SupportHold{true, notify.HoldRetries}, h.campaign("spring").SupportHold)
 		mend()
-		if err := h.Release(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", sam); err != nil {
+		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", sam); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()

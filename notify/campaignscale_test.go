@@ -136,7 +136,7 @@ func campaignOf(t testing.TB, n int) uint64 {
 	}))
 	h.Register(notify.Type{Name: "visit", Renderer: notify.Template{Subject: "spring", Text: "Dear {{.Recipient.Name}}"}})
 	heap := newHeap()
-	payload, err := h.PutAudience(t.Context(), manyPeople(n), nil)
+	payload, err := h.Campaigns().PutAudience(t.Context(), manyPeople(n), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,13 +27,13 @@ func TestWhatIsCancelledInTimeIsNotSent(t *testing.T) {
 		for a, key := range map[notify.Artifact]string{
 			notify.ArtifactNotificationJob: jobKey(byJob), notify.ArtifactNotificationScheduler: guard, notify.ArtifactOutgoingMessage: h.row("a").Key,
 		} {
-			if err := h.Cancel(ctx, "another", a, key, support); !errors.Is(err, storage.ErrNotFound) {
+			if err := h.Support().Cancel(ctx, "another", a, key, support); !errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("another tenant: %v", err)
 			}
-			if err := h.Cancel(ctx, "tenant", a, key, support); err != nil {
+			if err := h.Support().Cancel(ctx, "tenant", a, key, support); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.Cancel(ctx, "tenant", a, key, support); !errors.Is(err, notify.ErrActionRefused) {
+			if err := h.Support().Cancel(ctx, "tenant", a, key, support); !errors.Is(err, notify.ErrActionRefused) {
 				t.Errorf("%s twice: %v", a, err)
 			}
 		}
@@ -56,7 +56,7 @@ func jobKey(j notify.Job) string { return j.PartitionKey + "\x1f" + j.RowKey }
 func TestAMessageWhoseCallHasBegunIsNotCancelled(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		cancel := func() error {
-			return h.Cancel(t.Context(), "tenant", notify.ArtifactOutgoingMessage, only(h, notify.Messages).Key, support)
+			return h.Support().Cancel(t.Context(), "tenant", notify.ArtifactOutgoingMessage, only(h, notify.Messages).Key, support)
 		}
 		h.waiting()
 		h.dieCalling()
@@ -70,10 +70,10 @@ func TestAMessageWhoseCallHasBegunIsNotCancelled(t *testing.T) {
 			t.Errorf("in doubt: %v", err)
 		}
 		job := only(h, notify.Jobs)
-		if err := h.Cancel(t.Context(), "tenant", notify.ArtifactNotificationJob, job.Key, support); !errors.Is(err, notify.ErrActionRefused) {
+		if err := h.Support().Cancel(t.Context(), "tenant", notify.ArtifactNotificationJob, job.Key, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("a job whose messages are made: %v", err)
 		}
-		if err := h.Cancel(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", support); !errors.Is(err, notify.ErrActionRefused) {
+		if err := h.Support().Cancel(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("a campaign: %v", err)
 		}
 	})
@@ -84,7 +84,7 @@ func TestI26_NoCallStartsForWhatWasCancelledAfterItsClaim(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		row := h.claim([]string{notify.StatusCreated}, notify.StatusSending)[0]
-		if err := h.Cancel(t.Context(), "tenant", notify.ArtifactOutgoingMessage, row.Key, support); err != nil {
+		if err := h.Support().Cancel(t.Context(), "tenant", notify.ArtifactOutgoingMessage, row.Key, support); err != nil {
 			t.Fatal(err)
 		}
 		if err := h.Distribute(t.Context(), notify.Sending{Row: row, Ctx: t.Context(), Lease: lease}); err != nil {

@@ -21,7 +21,7 @@ const chunkSize = 1000
 // of the audience, and the transaction that stores its messages moves the
 // cursor. So a crash repeats nothing, and a person's word counts between two
 // chunks.
-func (n *Notifier) campaignSpec() work.Spec[MessagingJob, chunk] {
+func (n generator) campaignSpec() work.Spec[MessagingJob, chunk] {
 	return work.Spec[MessagingJob, chunk]{
 		Name: "notify.campaign", Table: messagingJobs,
 		Claimable: []string{StatusReady}, Busy: StatusGenerating,
@@ -36,7 +36,7 @@ func (n *Notifier) campaignSpec() work.Spec[MessagingJob, chunk] {
 
 // generateChunks decides about a group. The rows stay as they are: only the
 // transaction that stores a chunk says that it is done.
-func (n *Notifier) generateChunks(_ context.Context, items []work.Item[MessagingJob]) ([]chunk, error) {
+func (n generator) generateChunks(_ context.Context, items []work.Item[MessagingJob]) ([]chunk, error) {
 	out := make([]chunk, len(items))
 	for i, it := range items {
 		err := work.Guard(func() (err error) {
@@ -67,7 +67,7 @@ func (j *MessagingJob) share(most int) int {
 }
 
 // chunkFailed settles a campaign whose chunk could not be made.
-func (n *Notifier) chunkFailed(it work.Item[MessagingJob], err error) {
+func (n generator) chunkFailed(it work.Item[MessagingJob], err error) {
 	j, now := it.Row, storage.Now(n.store)
 	var unrendered *unrenderedError
 	switch {
@@ -127,7 +127,7 @@ func (e *unrenderedError) Unwrap() error { return e.first }
 
 // makeChunk renders the next recipients, size of them at most. One of them who
 // cannot be rendered does not stop the others.
-func (n *Notifier) makeChunk(ctx context.Context, j *MessagingJob, size int) (chunk, error) {
+func (n generator) makeChunk(ctx context.Context, j *MessagingJob, size int) (chunk, error) {
 	if j.Offset > 0 && j.HashKey != n.hashKey && j.HashKey != anyHashKey {
 		return chunk{}, errHashKey
 	}
@@ -159,7 +159,7 @@ func (n *Notifier) makeChunk(ctx context.Context, j *MessagingJob, size int) (ch
 
 // chunkMaker makes the messages of recipients of one campaign.
 type chunkMaker struct {
-	n        *Notifier
+	n        *core
 	view     Job // what the renderer sees
 	renderer Renderer
 	bytes    int // of content so far
@@ -168,8 +168,8 @@ type chunkMaker struct {
 	first    error
 }
 
-func (n *Notifier) newChunkMaker(j *MessagingJob, h payloadHeader) *chunkMaker {
-	return &chunkMaker{n: n, view: j.view(h), renderer: n.registry.lookup(j.Type).Renderer}
+func (n generator) newChunkMaker(j *MessagingJob, h payloadHeader) *chunkMaker {
+	return &chunkMaker{n: n.core, view: j.view(h), renderer: n.registry.lookup(j.Type).Renderer}
 }
 
 // view is the campaign as a renderer sees it.
@@ -192,7 +192,7 @@ func (j *MessagingJob) view(h payloadHeader) Job {
 
 // addressee makes the messages of one recipient.
 func (m *chunkMaker) addressee(ctx context.Context, r Recipient) (a addressee, err error) {
-	d := m.n.destination(r)
+	d := m.n.generator().destination(r)
 	if d.Problem == "" || d.Recipient.Inbox != "" {
 		if d.Content, err = m.render(ctx, d.Recipient); err != nil {
 			m.failed++
@@ -213,7 +213,7 @@ func (m *chunkMaker) addressee(ctx context.Context, r Recipient) (a addressee, e
 		}
 	}
 	if d.Recipient.Channel != "" {
-		a.outgoing, err = m.n.outgoing(&rows, frozen{HashKey: m.n.hashKey}, d)
+		a.outgoing, err = m.n.generator().outgoing(&rows, frozen{HashKey: m.n.hashKey}, d)
 		return a, err
 	}
 	return a, nil
@@ -250,7 +250,7 @@ type chunkBatch struct {
 
 // dispatchChunks stores the messages of chunks and moves the cursors behind them,
 // in the transaction that has just settled the rows: their versions fence it.
-func (n *Notifier) dispatchChunks(ctx context.Context, tx storage.Tx, done []work.Done[MessagingJob, chunk]) error {
+func (n generator) dispatchChunks(ctx context.Context, tx storage.Tx, done []work.Done[MessagingJob, chunk]) error {
 	var rows []*MessagingJob
 	var chunks []chunk
 	for _, d := range done {
@@ -297,7 +297,7 @@ func (c chunk) copy() chunk {
 	return c
 }
 
-func (n *Notifier) ensureChunks(ctx context.Context, tx storage.Tx, chunks []chunk) (*chunkBatch, error) {
+func (n generator) ensureChunks(ctx context.Context, tx storage.Tx, chunks []chunk) (*chunkBatch, error) {
 	b := &chunkBatch{answers: map[any]Ensured{}, stored: map[*OutgoingMessage]*OutgoingMessage{}}
 	for _, c := range chunks {
 		for _, a := range c.people {

@@ -228,7 +228,7 @@ type files map[string][]byte
 // loadAttachments reads what the messages carry. It comes before the
 // call-started write: a message whose files cannot be read is tried again, and
 // never in doubt.
-func (n *Notifier) loadAttachments(ctx context.Context, items []sending) ([]sending, files) {
+func (n sender) loadAttachments(ctx context.Context, items []sending) ([]sending, files) {
 	found := files{}
 	var open []sending
 	for _, it := range items {

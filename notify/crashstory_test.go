@@ -63,10 +63,10 @@ type crashStory struct {
 
 func newCrashStory(h *host, how crash, point int) *crashStory {
 	s := &crashStory{host: h, flaky: &flakyStore{Store: h.store, crash: how, failAt: point}, name: fmt.Sprint(point)}
-	if err := h.Suppress(h.t.Context(), "tenant", notify.Complaint, support, notify.Destination{"email", s.person("kim").Address}); err != nil {
+	if err := h.Contacts().Suppress(h.t.Context(), "tenant", notify.Complaint, support, notify.Destination{"email", s.person("kim").Address}); err != nil {
 		h.t.Fatal(err)
 	}
-	if err := h.SetPreferences(h.t.Context(), notify.Preference{Scope: "tenant", RecipientRef: s.person("pat").Ref, OptedOut: true}); err != nil {
+	if err := h.Contacts().SetPreferences(h.t.Context(), notify.Preference{Scope: "tenant", RecipientRef: s.person("pat").Ref, OptedOut: true}); err != nil {
 		h.t.Fatal(err)
 	}
 	return s

@@ -101,7 +101,7 @@ var lookupWaits = [...]time.Duration{time.Minute, 5 * time.Minute, 15 * time.Min
 
 // resolveSpec is the pass over messages in doubt: ask the provider, else rely
 // on its idempotency, else do what the type's policy says. It never sends.
-func (n *Notifier) resolveSpec() work.Spec[OutgoingMessage, nothing] {
+func (n sender) resolveSpec() work.Spec[OutgoingMessage, nothing] {
 	return work.Spec[OutgoingMessage, nothing]{
 		Name: "notify.resolve", Table: outgoingMessages,
 		Claimable: []string{StatusOutcomeUnknown},
@@ -116,7 +116,7 @@ func (n *Notifier) resolveSpec() work.Spec[OutgoingMessage, nothing] {
 }
 
 // resolveAll lands each message as soon as its provider has answered.
-func (n *Notifier) resolveAll(ctx context.Context, items []sending, land func(*OutgoingMessage, nothing)) error {
+func (n sender) resolveAll(ctx context.Context, items []sending, land func(*OutgoingMessage, nothing)) error {
 	now := storage.Now(n.store)
 	copied, err := n.environment.copied(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (n *Notifier) resolveAll(ctx context.Context, items []sending, land func(*O
 		}
 		return nil
 	}
-	open, found, err := n.channelsOf(ctx, items, func(it sending) { it.Row.unresolved(now) })
+	open, found, err := n.generator().channelsOf(ctx, items, func(it sending) { it.Row.unresolved(now) })
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (n *Notifier) resolveAll(ctx context.Context, items []sending, land func(*O
 }
 
 // resolve takes the steps in their order; the first that answers settles.
-func (n *Notifier) resolve(it sending, c Channel) {
+func (n sender) resolve(it sending, c Channel) {
 	m := it.Row
 	if l, ok := c.(StatusLookup); ok && m.Lookups <= len(lookupWaits) {
 		n.askProvider(it, l)
@@ -157,7 +157,7 @@ func (n *Notifier) resolve(it sending, c Channel) {
 
 // askProvider applies what the provider knows, or asks again later; after the
 // last question the remaining steps decide, in the next claim at once.
-func (n *Notifier) askProvider(it sending, l StatusLookup) {
+func (n sender) askProvider(it sending, l StatusLookup) {
 	m := it.Row
 	answer, err := n.lookUp(it, l)
 	switch now := storage.Now(n.store); {
@@ -173,7 +173,7 @@ func (n *Notifier) askProvider(it sending, l StatusLookup) {
 	}
 }
 
-func (n *Notifier) lookUp(it sending, l StatusLookup) (answer LookupResult, err error) {
+func (n sender) lookUp(it sending, l StatusLookup) (answer LookupResult, err error) {
 	ctx, cancel := context.WithTimeout(it.Ctx, n.options.CallTimeout)
 	defer cancel()
 	err = work.Guard(func() (err error) {
@@ -185,7 +185,7 @@ func (n *Notifier) lookUp(it sending, l StatusLookup) (answer LookupResult, err 
 }
 
 // resolveUnasked is what remains when the provider cannot tell.
-func (n *Notifier) resolveUnasked(m *OutgoingMessage, c Channel) {
+func (n sender) resolveUnasked(m *OutgoingMessage, c Channel) {
 	now := storage.Now(n.store)
 	if s, ok := c.(IdempotentSend); ok && m.inWindow(now, s.IdempotencyWindow()) {
 		m.sendAgain(now, ResolvedByIdempotency)
@@ -206,7 +206,7 @@ func (n *Notifier) resolveUnasked(m *OutgoingMessage, c Channel) {
 // mergeSent brings the result of a finished call into a row that somebody else
 // wrote meanwhile, as a webhook would: it is never dropped, and no status goes
 // backwards.
-func (n *Notifier) mergeSent(stored, mine *OutgoingMessage, held bool) bool {
+func (n sender) mergeSent(stored, mine *OutgoingMessage, held bool) bool {
 	now := storage.Now(n.store)
 	if held && stored.Status == StatusSending {
 		stored.take(mine) // the other writer did not decide anything
@@ -224,7 +224,7 @@ func (n *Notifier) mergeSent(stored, mine *OutgoingMessage, held bool) bool {
 }
 
 // mergeResolved brings a resolver's decision, if nobody has decided meanwhile.
-func (n *Notifier) mergeResolved(stored, mine *OutgoingMessage, held bool) bool {
+func (n sender) mergeResolved(stored, mine *OutgoingMessage, held bool) bool {
 	switch {
 	case held && stored.Status == StatusOutcomeUnknown && !stored.IsOnSupportHold:
 		stored.take(mine)

@@ -76,7 +76,7 @@ func TestI12_WhatIsInDoubtIsVisibleAndThenHeldAndListed(t *testing.T) {
 		if !m.DueOn.IsZero() || m.Resolution != notify.ResolvedByHold {
 			t.Errorf("message is %+v", m)
 		}
-		held, err := h.Held(t.Context(), "tenant", notify.HoldInDoubt, notify.Page{})
+		held, err := h.Support().Held(t.Context(), "tenant", notify.HoldInDoubt, notify.Page{})
 		if err != nil || len(held) != 1 || held[0].MessageID != m.MessageID {
 			t.Errorf("held: %v, %v", held, err)
 		}
@@ -207,7 +207,7 @@ func TestAMessageWhoseWorkersKeepDyingIsHeld(t *testing.T) {
 		}
 		m := h.status(notify.StatusRetryReady)
 		h.same("hold", notify.SupportHold{true, notify.HoldRetries}, m.SupportHold)
-		if err := h.Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, m.Key, support); err != nil {
+		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, m.Key, support); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()

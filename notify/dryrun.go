@@ -27,7 +27,7 @@ type Forecast struct {
 // they exist or not; one that has been sent, or ended otherwise, has ReasonExists.
 // An error of a gate is that of DryRun.
 func (n *Notifier) DryRun(ctx context.Context, want ...OutgoingMessage) ([]Forecast, error) {
-	rows, err := outgoingKind.prepare(n, want)
+	rows, err := outgoingKind.prepare(n.core, want)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (n *Notifier) dryAsk(ctx context.Context, g Gate, all []Forecast) error {
 	var attempts []Attempt
 	for i := range all {
 		if all[i].Verdict.Action == ActionProceed {
-			a := n.attempt(&all[i].Message)
+			a := n.sender().attempt(&all[i].Message)
 			a.DryRun = true
 			asked, attempts = append(asked, i), append(attempts, a)
 		}
@@ -91,7 +91,7 @@ func (n *Notifier) dryAsk(ctx context.Context, g Gate, all []Forecast) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	verdicts, err := n.answers(ctx, g, attempts)
+	verdicts, err := n.sender().answers(ctx, g, attempts)
 	if err != nil {
 		return err
 	}
@@ -118,8 +118,8 @@ type CampaignForecast struct {
 // million takes as long as its renderings do, and about 40 MB of memory to find
 // those who are in it twice. The gates are not asked: [Notifier.DryRun] asks them
 // about the samples. The error wraps [ErrPayload] for a blob that is no audience.
-func (n *Notifier) DryRunCampaign(ctx context.Context, j MessagingJob, samples int) (f CampaignForecast, err error) {
-	if err := fillMessagingJob(n, j.CreatedOn, &j); err != nil {
+func (n Campaigns) DryRun(ctx context.Context, j MessagingJob, samples int) (f CampaignForecast, err error) {
+	if err := fillMessagingJob(n.core, j.CreatedOn, &j); err != nil {
 		return f, fmt.Errorf("notify: DryRunCampaign: %w", err)
 	}
 	if n.registry.lookup(j.Type).Renderer == nil {
@@ -131,7 +131,7 @@ func (n *Notifier) DryRunCampaign(ctx context.Context, j MessagingJob, samples i
 	}
 	defer p.close()
 	f.Skipped = map[string]int{}
-	m, seen := n.newChunkMaker(&j, p.header), newSeenKeys()
+	m, seen := n.generator().newChunkMaker(&j, p.header), newSeenKeys()
 	for ctx.Err() == nil {
 		r, err := p.next()
 		if errors.Is(err, io.EOF) {

@@ -155,7 +155,7 @@ type kind[R any] struct {
 	table    *storage.Table[R]
 	// fill checks a wanted row, derives its key and its defaults, and clears
 	// what belongs to the pipeline.
-	fill func(n *Notifier, now time.Time, r *R) error
+	fill func(n *core, now time.Time, r *R) error
 	// immutable lists the fields that a stored row and a wanted one must agree in.
 	immutable func(stored, want *R) []field
 	// blobs are those that a row names, which are kept once it is created; nil:
@@ -169,7 +169,7 @@ type kind[R any] struct {
 type field struct{ name, stored, wanted string }
 
 // ensure is every Ensure method: prepare, find or create, record conflicts.
-func ensure[R any](ctx context.Context, n *Notifier, tx storage.Tx, k *kind[R], want []R) ([]Ensured, error) {
+func ensure[R any](ctx context.Context, n *core, tx storage.Tx, k *kind[R], want []R) ([]Ensured, error) {
 	rows, err := k.prepare(n, want)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -185,7 +185,7 @@ func ensure[R any](ctx context.Context, n *Notifier, tx storage.Tx, k *kind[R], 
 	return out, joinConflicts(out)
 }
 
-func (k *kind[R]) prepare(n *Notifier, want []R) ([]R, error) {
+func (k *kind[R]) prepare(n *core, want []R) ([]R, error) {
 	now := storage.Now(n.store)
 	rows := make([]R, len(want))
 	for i := range want {

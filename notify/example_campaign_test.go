@@ -21,7 +21,7 @@ const membersCSV = `id,email,name,code
 
 // A campaign goes to the members in a file: each once, each with a code of their
 // own.
-func ExampleNotifier_PutAudience() {
+func ExampleCampaigns_PutAudience() {
 	ctx := context.Background()
 	store, _ := newStore()
 	out := notify.New(store, &notify.Options{Concurrency: 1}, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
@@ -33,7 +33,7 @@ func ExampleNotifier_PutAudience() {
 	}})
 
 	members := notify.AudienceCSV(strings.NewReader(membersCSV), notify.CSVColumns{Ref: "id", Address: "email", Name: "name"})
-	payload, err := out.PutAudience(ctx, members, &notify.PayloadOptions{
+	payload, err := out.Campaigns().PutAudience(ctx, members, &notify.PayloadOptions{
 		EventData: json.RawMessage(`{"Season":"Spring"}`), Channel: "email:print",
 	})
 	if err != nil {
@@ -54,7 +54,7 @@ func ExampleNotifier_PutAudience() {
 	if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {
 		panic(err)
 	}
-	p, err := out.Campaign(ctx, "", "spring-2026")
+	p, err := out.Campaigns().Progress(ctx, "", "spring-2026")
 	fmt.Println(p.Status, "generated", p.Generated, "skipped", p.Skipped, "repeated", p.Repeated, p.Messages, err)
 	// Unordered output:
 	// 4 members, skipped: [line 5: BadAddress]
@@ -64,12 +64,12 @@ func ExampleNotifier_PutAudience() {
 }
 
 // A person stops a campaign while its messages wait.
-func ExampleNotifier_CancelCampaign() {
+func ExampleCampaigns_Cancel() {
 	ctx := context.Background()
 	store, _ := newStore()
 	out := notify.New(store, nil) // this process makes messages, and sends none
 	out.Register(notify.Type{Name: "voucher", Renderer: notify.Template{Subject: "Spring is here"}})
-	payload, err := out.PutAudience(ctx, notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
+	payload, err := out.Campaigns().PutAudience(ctx, notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
 		for _, name := range []string{"sam", "kim"} {
 			if !yield(notify.Recipient{Ref: name, Address: name + "@example.com"}, nil) {
 				return
@@ -90,13 +90,13 @@ func ExampleNotifier_CancelCampaign() {
 	if err := poller.Drain(ctx); err != nil {
 		panic(err)
 	}
-	if err := out.CancelCampaign(ctx, "", "spring-2026", notify.By{Actor: "sam", Reason: "the wrong season"}); err != nil {
+	if err := out.Campaigns().Cancel(ctx, "", "spring-2026", notify.By{Actor: "sam", Reason: "the wrong season"}); err != nil {
 		panic(err)
 	}
 	if err := poller.Drain(ctx); err != nil {
 		panic(err)
 	}
-	p, err := out.Campaign(ctx, "", "spring-2026")
+	p, err := out.Campaigns().Progress(ctx, "", "spring-2026")
 	fmt.Println(p.Status, p.Messages, err)
 	// Output: Cancelled map[Cancelled:2] <nil>
 }

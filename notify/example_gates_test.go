@@ -36,7 +36,7 @@ func ExampleGates() {
 		}
 	}
 	all := []notify.OutgoingMessage{letter("ann", "Europe/London"), letter("bob", "Asia/Tokyo"), letter("cy", "Europe/London")}
-	orPanic(n.SetPreferences(ctx, notify.Preference{RecipientRef: "cy", Type: "news", OptedOut: true}))
+	orPanic(n.Contacts().SetPreferences(ctx, notify.Preference{RecipientRef: "cy", Type: "news", OptedOut: true}))
 
 	forecast, err := n.DryRun(ctx, all...)
 	orPanic(err)
@@ -63,7 +63,7 @@ func ExampleGates() {
 
 // Marketing is paused while the price list is wrong; what was made meanwhile goes
 // out when it is resumed.
-func ExampleNotifier_Pause() {
+func ExampleSupport_Pause() {
 	ctx, store := context.Background(), memory.New(&memory.Options{Clock: clock.NewMock()})
 	n := notify.New(store, nil, notify.ChannelFunc("email:demo", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
 		fmt.Println("sent to", m.To)
@@ -71,18 +71,18 @@ func ExampleNotifier_Pause() {
 	}))
 	poller := belfry.NewPoller(store, nil, n)
 	offers := notify.Extent{Everywhere: true, Type: "offer"}
-	orPanic(n.Pause(ctx, offers, time.Time{}, notify.By{Actor: "ann", Reason: "the price list is wrong"}))
+	orPanic(n.Support().Pause(ctx, offers, time.Time{}, notify.By{Actor: "ann", Reason: "the price list is wrong"}))
 
 	_, err := n.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
 		Record: storage.Record{Type: "email:demo"}, PartitionKey: "spring", NotificationType: "offer", Address: "sam@example.com",
 	})
 	orPanic(err)
 	orPanic(poller.Drain(ctx))
-	paused, err := n.Pauses(ctx, "")
+	paused, err := n.Support().Pauses(ctx, "")
 	orPanic(err)
 	fmt.Println(paused[0].Type, "paused by", paused[0].By.Actor)
 
-	orPanic(n.Resume(ctx, offers, notify.By{Actor: "ann", Reason: "mended"}))
+	orPanic(n.Support().Resume(ctx, offers, notify.By{Actor: "ann", Reason: "mended"}))
 	orPanic(poller.Drain(ctx))
 	// Output:
 	// offer paused by ann

@@ -270,9 +270,9 @@ func ExampleNotifier_Subscribe() {
 	})
 	orPanic(err)
 	orPanic(poller.Drain(ctx))
-	list, err := out.DeadLetters(ctx, "", "crm", 0)
+	list, err := out.Support().DeadLetters(ctx, "", "crm", 0)
 	fmt.Println(len(list), err)
-	n, err := out.ReplayDeadLetters(ctx, "", "crm", notify.By{Actor: "sam", Reason: "the CRM is back"}, true)
+	n, err := out.Support().ReplayDeadLetters(ctx, "", "crm", notify.By{Actor: "sam", Reason: "the CRM is back"}, true)
 	fmt.Println(n, err)
 	// Output:
 	// Failed 17 550

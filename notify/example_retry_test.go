@@ -13,7 +13,7 @@ import (
 
 // A provider was down for longer than messages are tried. When it is back, whoever is
 // on call sends again what has failed.
-func ExampleNotifier_RetryFailed() {
+func ExampleSupport_RetryFailed() {
 	ctx := context.Background()
 	store, clk := newStore()
 	down := notify.Transient("503", 0, nil)
@@ -38,11 +38,11 @@ func ExampleNotifier_RetryFailed() {
 	by := notify.By{Actor: "kim", Reason: "the provider is back"}
 	failed := notify.Failures{Channel: mails.Key(), Reason: "503"}
 	for _, dryRun := range []bool{true, false, false} {
-		report, err := out.RetryFailed(ctx, "", failed, by, dryRun)
+		report, err := out.Support().RetryFailed(ctx, "", failed, by, dryRun)
 		fmt.Println(report.Retried, report.Refused, err)
 	}
 	fmt.Println(poller.Drain(ctx))
-	messages, err := out.Messages(ctx, "", "made", notify.Page{})
+	messages, err := out.Support().Messages(ctx, "", "made", notify.Page{})
 	if err != nil {
 		panic(err)
 	}
@@ -59,7 +59,7 @@ func ExampleNotifier_RetryFailed() {
 }
 
 // A booking is cancelled before its reminder goes out.
-func ExampleNotifier_Cancel() {
+func ExampleSupport_Cancel() {
 	ctx := context.Background()
 	store, clk := newStore()
 	mails := notifytest.NewRecorder()
@@ -74,10 +74,10 @@ func ExampleNotifier_Cancel() {
 		panic(err)
 	}
 	by := notify.By{Actor: "booking", Reason: "the visit was cancelled"}
-	fmt.Println(out.Cancel(ctx, "", notify.ArtifactNotificationJob, asked.Key, by))
+	fmt.Println(out.Support().Cancel(ctx, "", notify.ArtifactNotificationJob, asked.Key, by))
 	clk.Add(48 * time.Hour)
 	fmt.Println(belfry.NewPoller(store, nil, out).Drain(ctx))
-	messages, err := out.Messages(ctx, "", "tomorrow", notify.Page{})
+	messages, err := out.Support().Messages(ctx, "", "tomorrow", notify.Page{})
 	fmt.Println(len(messages), err)
 	// Output:
 	// <nil>

@@ -30,7 +30,7 @@ func ExampleNotifier_Track() {
 		rep, err := out.Track(ctx, notify.StatusEvent{
 			Provider: "post", EventID: id, Kind: kind, MessageID: "1f0c9d", Code: "550", Lasting: true,
 		})
-		messages, _ := out.AllMessages(ctx, "", notify.Page{})
+		messages, _ := out.Support().AllMessages(ctx, "", notify.Page{})
 		fmt.Println(kind, "->", messages[0].Status, rep.Applied, rep.Repeated, err)
 	}
 	says("e2", notify.KindOpened)
@@ -38,14 +38,14 @@ func ExampleNotifier_Track() {
 	says("e3", notify.KindBounced)
 	says("e3", notify.KindBounced)
 
-	facts, err := out.DeliveryFacts(ctx, "", "1f0c9d")
+	facts, err := out.Support().DeliveryFacts(ctx, "", "1f0c9d")
 	fmt.Println(facts[0].Kind(), facts[0].Code, err)
-	list, err := out.Suppressed(ctx, "", notify.Page{})
+	list, err := out.Contacts().Suppressed(ctx, "", notify.Page{})
 	fmt.Println(len(list), list[0].Reason, err)
 
 	by := notify.By{Actor: "support", Reason: "the mailbox exists again"}
-	fmt.Println(out.Unsuppress(ctx, "", notify.Destination{Method: "email", Address: "sam@example.com"}, by))
-	list, err = out.Suppressed(ctx, "", notify.Page{})
+	fmt.Println(out.Contacts().Unsuppress(ctx, "", notify.Destination{Method: "email", Address: "sam@example.com"}, by))
+	list, err = out.Contacts().Suppressed(ctx, "", notify.Page{})
 	fmt.Println(len(list), err)
 	// Output:
 	// Opened -> Opened 1 0 <nil>

@@ -54,17 +54,17 @@ func (n *Notifier) Occupy(channel string) { n.slots[channel] <- struct{}{} }
 // Distribute is the send pass on rows that were claimed before: something comes
 // between a claim and its call, and a pass that polls leaves no time for it.
 func (n *Notifier) Distribute(ctx context.Context, items ...Sending) error {
-	return n.distribute(ctx, items, func(*OutgoingMessage, nothing) {})
+	return n.sender().distribute(ctx, items, func(*OutgoingMessage, nothing) {})
 }
 
 // ResolveAll is the pass that resolves doubts, likewise.
 func (n *Notifier) ResolveAll(ctx context.Context, items ...Sending) error {
-	return n.resolveAll(ctx, items, func(*OutgoingMessage, nothing) {})
+	return n.sender().resolveAll(ctx, items, func(*OutgoingMessage, nothing) {})
 }
 
 // GenerateAll is the generator, likewise; what it makes is not stored.
 func (n *Notifier) GenerateAll(ctx context.Context, items ...work.Item[Job]) error {
-	return n.generateAll(ctx, items, func(*Job, generated) {})
+	return n.generator().generateAll(ctx, items, func(*Job, generated) {})
 }
 
 // WakeJob is the scheduler's write of a job that it read before, which somebody
@@ -76,7 +76,7 @@ func (n *Notifier) WakeJob(ctx context.Context, tx storage.Tx, read *Job) error 
 // CancelMessages cancels a campaign's messages in pages of a size, since those of
 // the pass are too large for a story.
 func (n *Notifier) CancelMessages(ctx context.Context, tx storage.Tx, j *MessagingJob, size int) error {
-	return n.cancelMessages(ctx, tx, j, size)
+	return n.sender().cancelMessages(ctx, tx, j, size)
 }
 
 // Tell tells subscribers of messages in a transaction, which may roll back.
@@ -97,7 +97,7 @@ func (n *Notifier) TrackStale(ctx context.Context, tx storage.Tx, e StatusEvent)
 	if err != nil {
 		return err
 	}
-	_, err = n.raise(ctx, tx, []*reports{{seen, []*deliveryEvent{row}}})
+	_, err = n.tracker().raise(ctx, tx, []*reports{{seen, []*deliveryEvent{row}}})
 	return err
 }
 
@@ -116,18 +116,20 @@ func (n *Notifier) AskedGates() []Gate { return n.gates }
 func GateName(g Gate) string { return gateName(g) }
 
 // PreferenceGate is the package's own.
-func (n *Notifier) PreferenceGate() Gate { return preferenceGate{n} }
+func (n *Notifier) PreferenceGate() Gate { return preferenceGate{n.core} }
 
 // AttemptOf is what gates are asked about a message.
-func (n *Notifier) AttemptOf(m *OutgoingMessage) Attempt { return n.attempt(m) }
+func (n *Notifier) AttemptOf(m *OutgoingMessage) Attempt { return n.sender().attempt(m) }
 
 // StoppedFor says why messages are stopped, which the verdict of the gate does not.
 func (n *Notifier) StoppedFor(ctx context.Context, tx storage.Tx, messages []*OutgoingMessage) ([]SuppressionReason, error) {
-	return n.suppressed(ctx, tx, messages)
+	return n.Contacts().suppressed(ctx, tx, messages)
 }
 
 // ContentOf is what a campaign reads of its payload.
-func (n *Notifier) ContentOf(p Payload) *CampaignContent { return &CampaignContent{n: n, blob: p.Blob} }
+func (n *Notifier) ContentOf(p Payload) *CampaignContent {
+	return &CampaignContent{n: n.core, blob: p.Blob}
+}
 
 // Sign signs the link of a message, which with another key is a forgery.
 func (o *UnsubscribeOptions) Sign(m *OutgoingMessage) string { return o.sign(m) }

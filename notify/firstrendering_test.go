@@ -31,7 +31,7 @@ func TestTheFirstRenderingWins(t *testing.T) {
 				}
 				later := notify.New(h.store, &notify.Options{HashKey: []byte("another key"), FormerHashKeys: [][]byte{nil}}, h.provider)
 				later.Register(notify.Type{Name: "note", Renderer: renders("changed")})
-				if err := later.RotateHashKey(t.Context(), support, nil); err != nil {
+				if err := later.Contacts().RotateHashKey(t.Context(), support, nil); err != nil {
 					t.Fatal(err)
 				}
 				h.Notifier = later
@@ -121,7 +121,7 @@ func TestHashMismatchStopsTheSend(t *testing.T) {
 		if j.ReasonCode != notify.ReasonConflict {
 			t.Errorf("reason is %s", j.ReasonCode)
 		}
-		held, err := h.Held(t.Context(), "tenant", notify.HoldConflict, notify.Page{})
+		held, err := h.Support().Held(t.Context(), "tenant", notify.HoldConflict, notify.Page{})
 		if err != nil || len(held) != 1 || held[0].RecipientRef != "kim" {
 			t.Errorf("held messages are %v, %v", held, err)
 		}

@@ -135,7 +135,7 @@ func Skip(reason string) Verdict { return Verdict{Action: ActionSkip, Reason: re
 // suppressed, what recipients have opted out of. Where one of the gates asks that,
 // it does so in its own place. It panics on a gate that is nil, or knows addresses
 // by another key.
-func (n *Notifier) withOwnGates(gates []Gate) []Gate {
+func (n sender) withOwnGates(gates []Gate) []Gate {
 	own, others := []Gate{n.environment}, make([]Gate, 0, len(gates))
 	suppression, preferences := false, false
 	for i, g := range gates {
@@ -149,19 +149,19 @@ func (n *Notifier) withOwnGates(gates []Gate) []Gate {
 				panic("notify: New: GateOptions.HashKey is not Options.HashKey")
 			}
 			suppression = true
-			others = append(others, suppressionGate{n})
+			others = append(others, suppressionGate{n.core})
 		case preferenceGate:
 			preferences = true
-			others = append(others, preferenceGate{n})
+			others = append(others, preferenceGate{n.core})
 		default:
 			others = append(others, g)
 		}
 	}
 	if !suppression {
-		own = append(own, suppressionGate{n})
+		own = append(own, suppressionGate{n.core})
 	}
 	if !preferences {
-		own = append(own, preferenceGate{n})
+		own = append(own, preferenceGate{n.core})
 	}
 	return append(own, others...)
 }
@@ -172,7 +172,7 @@ type redirects map[*OutgoingMessage]string
 // askGates asks the gates in order, each about what those before it let through,
 // settles the messages that do not go out now, and returns the others. It comes
 // before the call-started write, so that a crash here leaves nothing in doubt.
-func (n *Notifier) askGates(ctx context.Context, items []sending) ([]sending, redirects) {
+func (n sender) askGates(ctx context.Context, items []sending) ([]sending, redirects) {
 	var to redirects
 	for _, g := range n.gates {
 		if len(items) > 0 {
@@ -182,7 +182,7 @@ func (n *Notifier) askGates(ctx context.Context, items []sending) ([]sending, re
 	return items, to
 }
 
-func (n *Notifier) askGate(ctx context.Context, g Gate, items []sending, to *redirects) (open []sending) {
+func (n sender) askGate(ctx context.Context, g Gate, items []sending, to *redirects) (open []sending) {
 	attempts := make([]Attempt, len(items))
 	for i, it := range items {
 		attempts[i] = n.attempt(it.Row)
@@ -219,7 +219,7 @@ func (r *redirects) set(m *OutgoingMessage, address string) {
 
 // answers asks one gate. What it says is one verdict for each attempt that means
 // something, or an error, which is not logged: it may hold personal data.
-func (n *Notifier) answers(ctx context.Context, g Gate, a []Attempt) (verdicts []Verdict, err error) {
+func (n sender) answers(ctx context.Context, g Gate, a []Attempt) (verdicts []Verdict, err error) {
 	err = work.Guard(func() (err error) {
 		verdicts, err = g.Ask(ctx, a)
 		return err
@@ -247,7 +247,7 @@ func gateName(g Gate) string {
 	return fmt.Sprintf("%T", g)
 }
 
-func (n *Notifier) attempt(m *OutgoingMessage) Attempt {
+func (n sender) attempt(m *OutgoingMessage) Attempt {
 	t := n.registry.lookup(m.NotificationType)
 	return Attempt{
 		Scope: m.Scope, MessageID: m.MessageID, Number: m.Calls + 1,

@@ -42,7 +42,7 @@ func Gates(store storage.Store, opts *GateOptions) []Gate {
 		gates = append(gates, newRecipientGate(*o.Recipients))
 	}
 	known := New(store, &Options{HashKey: o.HashKey, FormerHashKeys: o.FormerHashKeys})
-	gates = append(gates, pauseGate{store}, suppressionGate{known}, preferenceGate{known})
+	gates = append(gates, pauseGate{store}, suppressionGate{known.core}, preferenceGate{known.core})
 	if len(o.Caps) > 0 {
 		gates = append(gates, newFrequencyGate(store, o.Caps))
 	}

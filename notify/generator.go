@@ -26,7 +26,7 @@ type generated struct {
 
 // generatorSpec is the generator pass: it renders a job once for each
 // recipient. It may be repeated at any point.
-func (n *Notifier) generatorSpec() work.Spec[Job, generated] {
+func (n generator) generatorSpec() work.Spec[Job, generated] {
 	return work.Spec[Job, generated]{
 		Name: "notify.generator", Table: jobs,
 		Claimable: []string{StatusReady}, Busy: StatusGenerating,
@@ -42,7 +42,7 @@ func (n *Notifier) generatorSpec() work.Spec[Job, generated] {
 
 // generateAll lands each job as soon as it is rendered: one may have thousands of
 // recipients, whose messages go out while the next is rendered.
-func (n *Notifier) generateAll(ctx context.Context, items []work.Item[Job], land func(*Job, generated)) error {
+func (n generator) generateAll(ctx context.Context, items []work.Item[Job], land func(*Job, generated)) error {
 	subscribed, err := n.subscribers(ctx, items)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (n *Notifier) generateAll(ctx context.Context, items []work.Item[Job], land
 
 // generateFailed settles a job whose generation ended in an error. One that
 // failed only since its context ended is given back uncounted.
-func (n *Notifier) generateFailed(it work.Item[Job], err error) {
+func (n generator) generateFailed(it work.Item[Job], err error) {
 	j, now := it.Row, storage.Now(n.store)
 	j.Status = StatusGenerating
 	switch {
@@ -83,7 +83,7 @@ func (n *Notifier) generateFailed(it work.Item[Job], err error) {
 }
 
 // generate freezes what the job means and says which messages that makes.
-func (n *Notifier) generate(ctx context.Context, j *Job, subscribers []Recipient) (generated, error) {
+func (n generator) generate(ctx context.Context, j *Job, subscribers []Recipient) (generated, error) {
 	f, err := n.frozenOf(ctx, j, subscribers)
 	if err != nil {
 		return generated{}, err
@@ -104,7 +104,7 @@ func (n *Notifier) generate(ctx context.Context, j *Job, subscribers []Recipient
 }
 
 // frozenOf is what the first run decided, or decides it now.
-func (n *Notifier) frozenOf(ctx context.Context, j *Job, subscribers []Recipient) (frozen, error) {
+func (n generator) frozenOf(ctx context.Context, j *Job, subscribers []Recipient) (frozen, error) {
 	if !j.Frozen.isZero() {
 		return thaw(ctx, n.store.Blobs(), j.Frozen)
 	}
@@ -128,7 +128,7 @@ func (f frozen) problem() string {
 
 // dispatchMessages ensures the messages of settled jobs, in bulk, and puts a
 // job on hold whose messages stand for something else.
-func (n *Notifier) dispatchMessages(ctx context.Context, tx storage.Tx, done []work.Done[Job, generated]) error {
+func (n generator) dispatchMessages(ctx context.Context, tx storage.Tx, done []work.Done[Job, generated]) error {
 	var b batch
 	for _, d := range done {
 		b.add(d)
@@ -163,7 +163,7 @@ func created(answers []Ensured, rows []*OutgoingMessage) (out []*OutgoingMessage
 }
 
 // logPanic logs err if it is a panic: where it happened, never its value.
-func (n *Notifier) logPanic(text string, err error, where slog.Attr) {
+func (n *core) logPanic(text string, err error, where slog.Attr) {
 	var p *work.PanicError
 	if errors.As(err, &p) {
 		n.options.Logger.Error("belfry: "+text, where, slog.String("stack", string(p.Stack)))
@@ -286,7 +286,7 @@ func readBlob(ctx context.Context, blobs storage.Blobs, ref storage.Ref) ([]byte
 
 // render decides for each recipient where its message goes and what it says. One
 // who is named twice with the same destination gets one message.
-func (n *Notifier) render(ctx context.Context, j *Job, to []Recipient) (frozen, error) {
+func (n generator) render(ctx context.Context, j *Job, to []Recipient) (frozen, error) {
 	renderer := n.registry.lookup(j.Type).Renderer
 	if renderer == nil {
 		return frozen{}, fmt.Errorf("notify: type %q has no renderer here", j.Type)
@@ -311,7 +311,7 @@ func (n *Notifier) render(ctx context.Context, j *Job, to []Recipient) (frozen, 
 
 // destination normalises where a recipient is reached. A destination that is
 // missing or malformed is a problem of this recipient, not a failure of the job.
-func (n *Notifier) destination(r Recipient) delivery {
+func (n generator) destination(r Recipient) delivery {
 	d := delivery{Recipient: r}
 	if r.Channel == "" {
 		if r.Inbox == "" {
@@ -330,12 +330,12 @@ func (n *Notifier) destination(r Recipient) delivery {
 }
 
 // messagesOf makes the rows of what was frozen.
-func (n *Notifier) messagesOf(j *Job, f frozen) (generated, error) {
+func (n generator) messagesOf(j *Job, f frozen) (generated, error) {
 	var out generated
 	for _, d := range f.Deliveries {
 		if d.Recipient.Inbox != "" {
 			m := d.userMessage(j)
-			if err := fillUserMessage(n, storage.Now(n.store), m); err != nil {
+			if err := fillUserMessage(n.core, storage.Now(n.store), m); err != nil {
 				return generated{}, err
 			}
 			out.users = append(out.users, m)
@@ -363,7 +363,7 @@ func (d delivery) userMessage(j *Job) *UserMessage {
 
 // outgoing is the message of d; one that has a problem is kept as skipped, so
 // that support sees who was not reached.
-func (n *Notifier) outgoing(j *Job, f frozen, d delivery) (*OutgoingMessage, error) {
+func (n generator) outgoing(j *Job, f frozen, d delivery) (*OutgoingMessage, error) {
 	t := n.registry.lookup(j.Type)
 	m := &OutgoingMessage{
 		Record:       storage.Record{Scope: j.Scope, Type: d.Recipient.Channel, Lane: j.Lane},

@@ -16,7 +16,7 @@ import (
 // knows its recipients: with another one, or none, a repeat would not find the
 // messages of the first run, and send them again. It also says that one of the keys
 // before it is missing in Options.FormerHashKeys, without which the addresses that are
-// suppressed under it would get mail. See [Notifier.RotateHashKey].
+// suppressed under it would get mail. See [Contacts.RotateHashKey].
 var ErrHashKey = errors.New("notify: Options.HashKey is not the key that this database was first used with")
 
 // hashKeyRow is the one row that says under which key recipients are hashed. It is
@@ -40,7 +40,7 @@ type hashKeyCheck struct {
 
 // prepareHashKey is done before the generator claims anything: without the right
 // key it makes no messages.
-func (n *Notifier) prepareHashKey(ctx context.Context) error {
+func (n *core) prepareHashKey(ctx context.Context) error {
 	n.hashKeyCheck.mu.Lock()
 	defer n.hashKeyCheck.mu.Unlock()
 	if n.hashKeyCheck.known {
@@ -54,7 +54,7 @@ func (n *Notifier) prepareHashKey(ctx context.Context) error {
 // prepareLookup is done before recipients are looked up by their hashes. Without a
 // key it leaves nothing behind where none is stored: nobody has been hashed, and
 // whoever begins with a key may.
-func (n *Notifier) prepareLookup(ctx context.Context) error {
+func (n *core) prepareLookup(ctx context.Context) error {
 	if len(n.options.HashKey) > 0 {
 		return n.prepareHashKey(ctx)
 	}
@@ -80,7 +80,7 @@ func (n *Notifier) prepareLookup(ctx context.Context) error {
 // rightHashKey refuses to hash a recipient under another key than the stored one,
 // in the transaction that is about to use the hash. Only an own transaction's
 // answer is remembered: the caller's may be rolled back.
-func (n *Notifier) rightHashKey(ctx context.Context, tx storage.Tx) error {
+func (n *core) rightHashKey(ctx context.Context, tx storage.Tx) error {
 	if tx == nil && n.tx == nil {
 		return n.prepareHashKey(ctx)
 	}
@@ -94,7 +94,7 @@ func (n *Notifier) rightHashKey(ctx context.Context, tx storage.Tx) error {
 }
 
 // checkHashKey compares the fingerprints; the first one is stored.
-func (n *Notifier) checkHashKey(ctx context.Context, tx storage.Tx) error {
+func (n *core) checkHashKey(ctx context.Context, tx storage.Tx) error {
 	r, err := n.beginHashKey(ctx, tx)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (n *Notifier) checkHashKey(ctx context.Context, tx storage.Tx) error {
 
 // beginHashKey gives the stored fingerprint, or stores that of this process as the
 // first one.
-func (n *Notifier) beginHashKey(ctx context.Context, tx storage.Tx) (*hashKeyRow, error) {
+func (n *core) beginHashKey(ctx context.Context, tx storage.Tx) (*hashKeyRow, error) {
 	want := &hashKeyRow{Record: storage.Record{Key: hashKeyKey}, Fingerprint: n.hashKey}
 	got, err := hashKeys.Ensure(ctx, tx, func(_, _ *hashKeyRow) (storage.Outcome, bool) { return storage.Unchanged, false }, want)
 	if err != nil {
@@ -114,7 +114,7 @@ func (n *Notifier) beginHashKey(ctx context.Context, tx storage.Tx) (*hashKeyRow
 }
 
 // fits says whether this process knows recipients as the database does.
-func (n *Notifier) fits(r *hashKeyRow) error {
+func (n *core) fits(r *hashKeyRow) error {
 	if r.Fingerprint != n.hashKey {
 		return ErrHashKey
 	}
@@ -125,7 +125,7 @@ func (n *Notifier) fits(r *hashKeyRow) error {
 }
 
 // unknown are those fingerprints of which this process has no key.
-func (n *Notifier) unknown(fingerprints []string) (out []string) {
+func (n *core) unknown(fingerprints []string) (out []string) {
 	for _, f := range fingerprints {
 		if !slices.Contains(n.fingerprints, f) {
 			out = append(out, f)
@@ -134,18 +134,18 @@ func (n *Notifier) unknown(fingerprints []string) (out []string) {
 	return out
 }
 
-// RotateOptions are the settings of [Notifier.RotateHashKey]; nil and the zero value
+// RotateOptions are the settings of [Contacts.RotateHashKey]; nil and the zero value
 // forget nobody.
 type RotateOptions struct {
 	// Forget gives up what is stored under former keys that Options.FormerHashKeys
 	// does not have: the addresses suppressed under them get mail again, unless
-	// [Notifier.Suppress] has them under this process's key, and recipients without a
+	// [Contacts.Suppress] has them under this process's key, and recipients without a
 	// Ref have to opt out again. For a key that is lost.
 	Forget bool
 }
 
 // rotate is the change of the one row.
-func (o *RotateOptions) rotate(n *Notifier, r *hashKeyRow) string {
+func (o *RotateOptions) rotate(n *core, r *hashKeyRow) string {
 	former := r.Former
 	if r.Fingerprint != n.hashKey {
 		former = append(slices.Clone(former), r.Fingerprint)
@@ -170,13 +170,13 @@ func (o *RotateOptions) rotate(n *Notifier, r *hashKeyRow) string {
 // recipients without a Ref begin anew. It is audited, and refused ([ErrActionRefused])
 // where the key is in use already, or a former one is missing and opts does not
 // forget it.
-func (n *Notifier) RotateHashKey(ctx context.Context, by By, opts *RotateOptions) error {
+func (n Contacts) RotateHashKey(ctx context.Context, by By, opts *RotateOptions) error {
 	err := n.store.InTx(ctx, func(tx storage.Tx) error {
 		if _, err := n.beginHashKey(ctx, tx); err != nil {
 			return err
 		}
 		return audit.Change(ctx, tx, hashKeys, "", hashKeyKey, "RotateHashKey", by, func(r *hashKeyRow, _ time.Time) string {
-			return opts.rotate(n, r)
+			return opts.rotate(n.core, r)
 		})
 	})
 	if err != nil {

@@ -49,11 +49,11 @@ func TestAnotherHashKeyThanTheFirstOneIsRefused(t *testing.T) {
 		}
 		h.same("messages", 1, len(all(h, notify.Messages)))
 		reopen(first)
-		if err := h.RotateHashKey(t.Context(), support, nil); !errors.Is(err, notify.ErrActionRefused) {
+		if err := h.Contacts().RotateHashKey(t.Context(), support, nil); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("rotated to itself: %v", err)
 		}
 		reopen(other, first)
-		if err := h.RotateHashKey(t.Context(), support, nil); err != nil {
+		if err := h.Contacts().RotateHashKey(t.Context(), support, nil); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()

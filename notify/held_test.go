@@ -34,9 +34,9 @@ func TestWhateverIsHeldIsListedAndReleased(t *testing.T) {
 		}
 		found := func(scope notify.Scope) (keys [3][]string) {
 			ctx := t.Context()
-			of, err1 := h.HeldSchedules(ctx, scope, notify.HoldRetries, notify.Page{})
-			jobs, err2 := h.HeldJobs(ctx, scope, notify.HoldRetries, notify.Page{})
-			campaigns, err3 := h.HeldCampaigns(ctx, scope, notify.HoldRetries, notify.Page{})
+			of, err1 := h.Support().HeldSchedules(ctx, scope, notify.HoldRetries, notify.Page{})
+			jobs, err2 := h.Support().HeldJobs(ctx, scope, notify.HoldRetries, notify.Page{})
+			campaigns, err3 := h.Support().HeldCampaigns(ctx, scope, notify.HoldRetries, notify.Page{})
 			if err1 != nil || err2 != nil || err3 != nil {
 				t.Fatal(err1, err2, err3)
 			}
@@ -59,7 +59,7 @@ func TestWhateverIsHeldIsListedAndReleased(t *testing.T) {
 		broken = false
 		h.dispatch(orphan)
 		for i, a := range []notify.Artifact{notify.ArtifactNotificationScheduler, notify.ArtifactNotificationJob, notify.ArtifactMessagingJob} {
-			if err := h.Release(t.Context(), "tenant", a, held[i][0], support); err != nil {
+			if err := h.Support().Release(t.Context(), "tenant", a, held[i][0], support); err != nil {
 				t.Fatal(err)
 			}
 		}

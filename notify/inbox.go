@@ -49,7 +49,7 @@ var userMessages = storage.Define[UserMessage]("user_message")
 // Immutable are the job, the recipient, the type and the InputHash, and the
 // ContentHash if both sides have one: the first rendering wins.
 func (n *Notifier) EnsureUserMessage(ctx context.Context, tx storage.Tx, want ...UserMessage) ([]Ensured, error) {
-	return ensure(ctx, n, tx, userKind, want)
+	return ensure(ctx, n.core, tx, userKind, want)
 }
 
 var userKind = &kind[UserMessage]{
@@ -70,7 +70,7 @@ var userKind = &kind[UserMessage]{
 	answer: func(m *UserMessage) (Coordinates, string) { return Coordinates{m.PartitionKey, m.RowKey}, "" },
 }
 
-func fillUserMessage(_ *Notifier, now time.Time, m *UserMessage) (err error) {
+func fillUserMessage(_ *core, now time.Time, m *UserMessage) (err error) {
 	if !isInbox(m.PartitionKey) {
 		return errInbox
 	}
@@ -112,7 +112,7 @@ func (n *Notifier) inbox(ctx context.Context, scope Scope, inbox string, p Page,
 	if err != nil {
 		return nil, err
 	}
-	return list(ctx, n, userMessages, scope, p, append(within, which))
+	return list(ctx, n.core, userMessages, scope, p, append(within, which))
 }
 
 // MaxInboxCount is as far as an inbox is counted: beyond it people read "more".

@@ -124,7 +124,7 @@ func (j *Job) conflicted() {
 // waits until its [Schedule] is due. Immutable are its type, business unit,
 // entity and InputHash.
 func (n *Notifier) EnsureNotificationJob(ctx context.Context, tx storage.Tx, want ...Job) ([]Ensured, error) {
-	return ensure(ctx, n, tx, jobKind, want)
+	return ensure(ctx, n.core, tx, jobKind, want)
 }
 
 var jobKind = &kind[Job]{
@@ -143,7 +143,7 @@ var jobKind = &kind[Job]{
 	answer: func(j *Job) (Coordinates, string) { return j.Coordinates(), "" },
 }
 
-func fillJob(n *Notifier, now time.Time, j *Job) error {
+func fillJob(n *core, now time.Time, j *Job) error {
 	key, err := keys.Join(j.PartitionKey, j.RowKey)
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ const statusRecorded = "Recorded"
 // EnsureAutomationJob makes sure of traces; see [DeliveryDispatcher]. The first
 // one stands. Immutable are the type, the scheduler key and the InputHash.
 func (n *Notifier) EnsureAutomationJob(ctx context.Context, tx storage.Tx, want ...AutomationJob) ([]Ensured, error) {
-	return ensure(ctx, n, tx, automationKind, want)
+	return ensure(ctx, n.core, tx, automationKind, want)
 }
 
 var automationKind = &kind[AutomationJob]{
@@ -236,7 +236,7 @@ var automationKind = &kind[AutomationJob]{
 	answer: func(j *AutomationJob) (Coordinates, string) { return Coordinates{j.PartitionKey, j.RowKey}, "" },
 }
 
-func fillAutomationJob(_ *Notifier, now time.Time, j *AutomationJob) error {
+func fillAutomationJob(_ *core, now time.Time, j *AutomationJob) error {
 	key, err := keys.Join(j.PartitionKey, j.RowKey)
 	if err != nil {
 		return err
@@ -261,5 +261,5 @@ func (n *Notifier) AutomationJobs(ctx context.Context, tx storage.Tx, scope Scop
 	if tx != nil {
 		n = n.WithTx(tx)
 	}
-	return list(ctx, n, automationJobs, scope, p, append(within, storage.Eq("source_type", sourceType)))
+	return list(ctx, n.core, automationJobs, scope, p, append(within, storage.Eq("source_type", sourceType)))
 }

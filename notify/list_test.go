@@ -65,8 +65,8 @@ func TestI28_AListingShowsOneScopeOnly(t *testing.T) {
 		ctx := t.Context()
 		for _, scope := range []notify.Scope{"", "tenan", "another"} {
 			inbox, err1 := h.Inbox(ctx, scope, "user:sam", notify.Page{})
-			messages, err2 := h.Messages(ctx, scope, job.RowKey, notify.Page{})
-			every, err3 := h.AllMessages(ctx, scope, notify.Page{})
+			messages, err2 := h.Support().Messages(ctx, scope, job.RowKey, notify.Page{})
+			every, err3 := h.Support().AllMessages(ctx, scope, notify.Page{})
 			trace, err4 := h.Trace(ctx, scope, job.Coordinates())
 			if err := errors.Join(err1, err2, err3, err4); err != nil {
 				t.Fatal(err)
@@ -75,12 +75,12 @@ func TestI28_AListingShowsOneScopeOnly(t *testing.T) {
 				t.Errorf("scope %q sees %d rows of another", scope, n)
 			}
 		}
-		_, err1 := h.AllMessages(ctx, storage.AnyScope, notify.Page{})
+		_, err1 := h.Support().AllMessages(ctx, storage.AnyScope, notify.Page{})
 		_, err2 := h.Trace(ctx, storage.AnyScope, job.Coordinates())
 		if err1 == nil || err2 == nil {
 			t.Error("a listing across scopes was allowed")
 		}
-		if all, err := h.AllMessages(ctx, "tenant", notify.Page{}); err != nil || len(all) != 1 {
+		if all, err := h.Support().AllMessages(ctx, "tenant", notify.Page{}); err != nil || len(all) != 1 {
 			t.Errorf("%v, %v", all, err)
 		}
 	})

@@ -18,7 +18,7 @@ func TestAMandatoryMessageIsMandatoryWhoeverSendsIt(t *testing.T) {
 		h.ensure(letter("ensured", "sam", func(m *notify.OutgoingMessage) { m.NotificationType = "reset" }))
 		h.drain()
 		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "sam", OptedOut: true})
-		if err := h.Suppress(t.Context(), "tenant", notify.Complaint, support, notify.Destination{"email", "sam@example.com"}); err != nil {
+		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, support, notify.Destination{"email", "sam@example.com"}); err != nil {
 			t.Fatal(err)
 		}
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Unsubscribe: unsubscribe}, h.provider)

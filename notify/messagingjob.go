@@ -264,7 +264,7 @@ func (m *OutgoingMessage) cancelled(now time.Time, reason string) {
 // first one. Immutable are the type, the business unit, the InputHash and the
 // ContentHash.
 func (n *Notifier) EnsureMessagingJob(ctx context.Context, tx storage.Tx, want ...MessagingJob) ([]Ensured, error) {
-	return ensure(ctx, n, tx, messagingKind, want)
+	return ensure(ctx, n.core, tx, messagingKind, want)
 }
 
 var messagingKind = &kind[MessagingJob]{
@@ -283,7 +283,7 @@ var messagingKind = &kind[MessagingJob]{
 	answer: func(j *MessagingJob) (Coordinates, string) { return Coordinates{j.GUID, j.GUID}, "" },
 }
 
-func fillMessagingJob(n *Notifier, now time.Time, j *MessagingJob) error {
+func fillMessagingJob(n *core, now time.Time, j *MessagingJob) error {
 	key, err := keys.Join(j.GUID)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ type Options struct {
 	HashKey []byte
 	// FormerHashKeys are those before HashKey. What is stored of recipients under one of
 	// them still counts: suppressed addresses, and who without a Ref has opted out. After
-	// [Notifier.RotateHashKey] every process needs them. An empty one is the plain hash.
+	// [Contacts.RotateHashKey] every process needs them. An empty one is the plain hash.
 	FormerHashKeys [][]byte
 	// Concurrency is how many messages are taken through the gates together, and
 	// called at once if their channel bears it; default 64. A poller handles several
@@ -77,7 +77,11 @@ func (o *Options) withDefaults() Options {
 // delivers what was dispatched when a poller runs its passes. Its methods may
 // be called from any number of goroutines, those of a bound copy (see WithTx)
 // from one.
-type Notifier struct {
+type Notifier struct{ *core }
+
+// core is what the parts of a Notifier share. Each part is a value over it, with the
+// methods of one subject.
+type core struct {
 	store    storage.Store
 	tx       storage.Tx // of a bound copy
 	options  Options
@@ -93,6 +97,41 @@ type Notifier struct {
 	slots        map[string]slots // by channel, of those that are bounded
 	hashKeyCheck *hashKeyCheck
 }
+
+// The parts of a Notifier.
+type (
+	generator struct{ *core } // makes messages of jobs and campaigns
+	sender    struct{ *core } // calls channels, and settles doubt
+	tracker   struct{ *core } // takes what providers say afterwards
+)
+
+func (c *core) generator() generator { return generator{c} }
+func (c *core) sender() sender       { return sender{c} }
+func (c *core) tracker() tracker     { return tracker{c} }
+func (c *core) contacts() Contacts   { return Contacts{c} }
+func (c *core) campaigns() Campaigns { return Campaigns{c} }
+func (c *core) support() Support     { return Support{c} }
+
+// Support is what a support desk does with messages and what leads to them: look, and
+// act by audited actions. Its methods may be called from any number of goroutines.
+type Support struct{ *core }
+
+// Support gives the actions of a support desk.
+func (n *Notifier) Support() Support { return n.support() }
+
+// Campaigns starts, watches and stops messages to many. Its methods may be called from
+// any number of goroutines.
+type Campaigns struct{ *core }
+
+// Campaigns gives the messages to many.
+func (n *Notifier) Campaigns() Campaigns { return n.campaigns() }
+
+// Contacts is what recipients want and where they cannot be reached: preferences,
+// unsubscription, suppression. Its methods may be called from any number of goroutines.
+type Contacts struct{ *core }
+
+// Contacts gives the wishes of recipients, and the addresses that are not written to.
+func (n *Notifier) Contacts() Contacts { return n.contacts() }
 
 var (
 	_ DeliveryDispatcher = (*Notifier)(nil)
@@ -111,7 +150,7 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 	if store == nil {
 		panic("notify: New needs a store")
 	}
-	n := &Notifier{store: store, options: opts.withDefaults(), registry: newRegistry(channels), chunk: chunkSize}
+	n := &Notifier{&core{store: store, options: opts.withDefaults(), registry: newRegistry(channels), chunk: chunkSize}}
 	n.box = outbox.New(store, "notify.status", n.options.Logger)
 	n.hashKey, n.hashKeyCheck = keys.Fingerprint(n.options.HashKey), &hashKeyCheck{}
 	n.fingerprints = []string{n.hashKey}
@@ -119,7 +158,7 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 		n.fingerprints = append(n.fingerprints, keys.Fingerprint(key))
 	}
 	n.environment = &environment{store: store}
-	n.gates = n.withOwnGates(n.options.Gates)
+	n.gates = n.sender().withOwnGates(n.options.Gates)
 	n.slots = n.options.slots(channels)
 	n.options.Unsubscribe.check()
 	return n
@@ -141,13 +180,13 @@ func (n *Notifier) WithTx(tx storage.Tx) *Notifier {
 	if tx.Store() != n.store {
 		panic(errForeignTx.Error())
 	}
-	bound := *n
+	bound := *n.core
 	bound.tx = tx
-	return &bound
+	return &Notifier{&bound}
 }
 
 // inTx runs f in tx, else in the bound transaction, else in one of its own.
-func (n *Notifier) inTx(ctx context.Context, tx storage.Tx, f func(storage.Tx) error) error {
+func (n *core) inTx(ctx context.Context, tx storage.Tx, f func(storage.Tx) error) error {
 	if tx == nil {
 		tx = n.tx
 	}
@@ -161,7 +200,7 @@ func (n *Notifier) inTx(ctx context.Context, tx storage.Tx, f func(storage.Tx) e
 }
 
 // newMessageID is 128 random bits in hex: unguessable, and no sequence.
-func (n *Notifier) newMessageID() (string, error) {
+func (n *core) newMessageID() (string, error) {
 	id := make([]byte, 16)
 	if _, err := io.ReadFull(n.store.Rand(), id); err != nil {
 		return "", fmt.Errorf("notify: no randomness for a message id: %w", err)
@@ -172,13 +211,13 @@ func (n *Notifier) newMessageID() (string, error) {
 // Passes are the passes over the tables of this package, for a poller.
 func (n *Notifier) Passes() []work.Pass {
 	return []work.Pass{
-		work.New(n.store, n.schedulerSpec()),
-		work.Prepared(work.New(n.store, n.generatorSpec()), n.prepareHashKey),
-		work.Prepared(work.New(n.store, n.campaignSpec()), n.prepareHashKey),
-		work.New(n.store, n.cancelSpec()),
-		work.Prepared(work.New(n.store, n.distributorSpec()), n.environment.prepare),
-		work.Prepared(work.New(n.store, n.resolveSpec()), n.environment.prepare),
-		n.trackerPass(),
+		work.New(n.store, n.generator().schedulerSpec()),
+		work.Prepared(work.New(n.store, n.generator().generatorSpec()), n.prepareHashKey),
+		work.Prepared(work.New(n.store, n.generator().campaignSpec()), n.prepareHashKey),
+		work.New(n.store, n.sender().cancelSpec()),
+		work.Prepared(work.New(n.store, n.sender().distributorSpec()), n.environment.prepare),
+		work.Prepared(work.New(n.store, n.sender().resolveSpec()), n.environment.prepare),
+		n.tracker().trackerPass(),
 		n.box.Pass(),
 	}
 }

@@ -255,7 +255,7 @@ func (n *Notifier) EnsureOutgoingMessage(ctx context.Context, tx storage.Tx, wan
 	if err := n.rightHashKey(ctx, tx); err != nil {
 		return nil, err
 	}
-	return ensure(ctx, n, tx, outgoingKind, want)
+	return ensure(ctx, n.core, tx, outgoingKind, want)
 }
 
 var outgoingKind = &kind[OutgoingMessage]{
@@ -284,7 +284,7 @@ var (
 
 // fillOutgoing is for messages of any caller; the generator's are filled from
 // what it froze.
-func fillOutgoing(n *Notifier, now time.Time, m *OutgoingMessage) (err error) {
+func fillOutgoing(n *core, now time.Time, m *OutgoingMessage) (err error) {
 	switch {
 	case m.Type == "":
 		return errNoChannel
@@ -310,7 +310,7 @@ func fillOutgoing(n *Notifier, now time.Time, m *OutgoingMessage) (err error) {
 }
 
 // begin gives a complete message its key, its id and its first state.
-func (n *Notifier) begin(m *OutgoingMessage, status string) (err error) {
+func (n *core) begin(m *OutgoingMessage, status string) (err error) {
 	if m.RowKey == "" {
 		if m.RowKey, err = keys.OutgoingMessageRow(m.RecipientHash, m.Method, m.AttemptNo); err != nil {
 			return err
@@ -339,7 +339,7 @@ func (m *OutgoingMessage) reset() {
 	m.Tries, m.SupportHold = Tries{}, SupportHold{}
 }
 
-func (n *Notifier) recipientHash(ref, method, address string) string {
+func (n *core) recipientHash(ref, method, address string) string {
 	return keys.RecipientHash(n.options.HashKey, ref, method, address)
 }
 

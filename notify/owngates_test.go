@@ -26,7 +26,7 @@ func TestSuppressionsAndOptOutsHoldWithoutAnyGates(t *testing.T) {
 			t.Parallel()
 			storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 				h := newGated(t, store, clk, &notify.Options{Gates: gates(store)})
-				if err := h.Suppress(t.Context(), "tenant", notify.HardBounce, support, gone); err != nil {
+				if err := h.Contacts().Suppress(t.Context(), "tenant", notify.HardBounce, support, gone); err != nil {
 					t.Fatal(err)
 				}
 				h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "kim", OptedOut: true})

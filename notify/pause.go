@@ -80,7 +80,7 @@ var pauses = storage.Define[pause.Row]("notification_pause").Limit(4 << 10)
 //
 // A pause that exists gets the new end, or is refused ([ErrActionRefused]) if
 // that is the one it has. It is audited in the same transaction, as Resume is.
-func (n *Notifier) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
+func (n Support) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
 	if until = storage.Time(until); !until.IsZero() && !until.After(storage.Now(n.store)) {
 		return fmt.Errorf("notify: Pause: until %s has passed", until.Format(time.RFC3339))
 	}
@@ -89,11 +89,11 @@ func (n *Notifier) Pause(ctx context.Context, e Extent, until time.Time, by By) 
 
 // Resume ends the pause of exactly this extent, from the next poll of every
 // process on. The error wraps [ErrActionRefused] if there is none.
-func (n *Notifier) Resume(ctx context.Context, e Extent, by By) error {
+func (n Support) Resume(ctx context.Context, e Extent, by By) error {
 	return n.changePause(ctx, e, by, func(tx storage.Tx, row pause.Row) error { return pause.End(ctx, tx, pauses, row, by) })
 }
 
-func (n *Notifier) changePause(ctx context.Context, e Extent, by By, change func(storage.Tx, pause.Row) error) error {
+func (n Support) changePause(ctx context.Context, e Extent, by By, change func(storage.Tx, pause.Row) error) error {
 	row, err := e.row()
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (n *Notifier) changePause(ctx context.Context, e Extent, by By, change func
 }
 
 // Pauses lists the pauses that hold in a scope now, those everywhere first.
-func (n *Notifier) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
+func (n Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
 	if scope == storage.AnyScope {
 		return nil, errAnyScope
 	}
@@ -142,7 +142,7 @@ func pausedIn(ctx context.Context, tx storage.Tx) ([]Extent, error) {
 }
 
 // notNow tells the distributor which messages to leave alone.
-func (n *Notifier) notNow(ctx context.Context, tx storage.Tx) (work.Except, error) {
+func (n *core) notNow(ctx context.Context, tx storage.Tx) (work.Except, error) {
 	out, err := n.environment.except(ctx, tx)
 	if err != nil || out.All {
 		return out, err

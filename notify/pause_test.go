@@ -14,14 +14,14 @@ import (
 
 func (h *host) pause(e notify.Extent) {
 	h.t.Helper()
-	if err := h.Pause(h.t.Context(), e, time.Time{}, support); err != nil {
+	if err := h.Support().Pause(h.t.Context(), e, time.Time{}, support); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
 func (h *host) resume(e notify.Extent) {
 	h.t.Helper()
-	if err := h.Resume(h.t.Context(), e, support); err != nil {
+	if err := h.Support().Resume(h.t.Context(), e, support); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -124,7 +124,7 @@ func TestAPauseIsEffectiveWithinOnePollOfEveryProcess(t *testing.T) {
 			t.Errorf("what waited: %+v, %v", rep, err)
 		}
 		polls(1)
-		if err := h.Pause(t.Context(), notify.Extent{Everywhere: true}, h.clk.Now().Add(time.Hour), support); err != nil {
+		if err := h.Support().Pause(t.Context(), notify.Extent{Everywhere: true}, h.clk.Now().Add(time.Hour), support); err != nil {
 			t.Fatal(err)
 		}
 		polls(0)
@@ -145,7 +145,7 @@ func TestAPauseStopsWhatIsClaimedAndNotCalled(t *testing.T) {
 			if !pauses {
 				return notify.Proceed(), nil
 			}
-			return notify.Proceed(), other.Pause(t.Context(), notify.Extent{Scope: "tenant", Channel: channelKey}, time.Time{}, support)
+			return notify.Proceed(), other.Support().Pause(t.Context(), notify.Extent{Scope: "tenant", Channel: channelKey}, time.Time{}, support)
 		})}, notify.Gates(other.store, nil)...)})
 		mine.ensure(letter("a", "sam"))
 		mine.drain()
@@ -185,12 +185,12 @@ func TestAMessageThatWasPausedForLongIsRevalidated(t *testing.T) {
 func TestPausesAreListedAuditedAndRefused(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		until := h.clk.Now().Add(time.Hour)
-		if err := h.Pause(t.Context(), notify.Extent{Scope: "tenant", Channel: channelKey}, until, support); err != nil {
+		if err := h.Support().Pause(t.Context(), notify.Extent{Scope: "tenant", Channel: channelKey}, until, support); err != nil {
 			t.Fatal(err)
 		}
 		h.pause(notify.Extent{Everywhere: true, Type: "offer"})
 		h.pause(notify.Extent{Scope: "another"})
-		got, err := h.Pauses(t.Context(), "tenant")
+		got, err := h.Support().Pauses(t.Context(), "tenant")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,20 +203,20 @@ func TestPausesAreListedAuditedAndRefused(t *testing.T) {
 		h.same("audit", []string{"Pause by kim: Resumed to Paused", "Resume by kim: Paused to Resumed"}, h.actions("notification_pause", "channel:"+channelKey))
 		ctx, zero := t.Context(), time.Time{}
 		for want, err := range map[string]error{
-			"a Scope, and Everywhere":  h.Pause(ctx, notify.Extent{Scope: "a", Everywhere: true}, zero, support),
-			"a Type, and a Channel":    h.Pause(ctx, notify.Extent{Type: "a", Channel: "b"}, zero, support),
-			"scope of one tenant":      h.Pause(ctx, notify.Extent{Scope: storage.AnyScope}, zero, support),
-			"has passed":               h.Pause(ctx, notify.Extent{}, now, support),
-			"control character":        h.Pause(ctx, notify.Extent{Type: "a\x1f"}, zero, support),
-			"no reason":                h.Pause(ctx, notify.Extent{}, zero, notify.By{Actor: "kim"}),
-			"it is not paused":         h.Resume(ctx, notify.Extent{Scope: "tenant", Channel: channelKey}, support),
-			"kim has paused it alread": h.Pause(ctx, notify.Extent{Scope: "another"}, zero, support),
+			"a Scope, and Everywhere":  h.Support().Pause(ctx, notify.Extent{Scope: "a", Everywhere: true}, zero, support),
+			"a Type, and a Channel":    h.Support().Pause(ctx, notify.Extent{Type: "a", Channel: "b"}, zero, support),
+			"scope of one tenant":      h.Support().Pause(ctx, notify.Extent{Scope: storage.AnyScope}, zero, support),
+			"has passed":               h.Support().Pause(ctx, notify.Extent{}, now, support),
+			"control character":        h.Support().Pause(ctx, notify.Extent{Type: "a\x1f"}, zero, support),
+			"no reason":                h.Support().Pause(ctx, notify.Extent{}, zero, notify.By{Actor: "kim"}),
+			"it is not paused":         h.Support().Resume(ctx, notify.Extent{Scope: "tenant", Channel: channelKey}, support),
+			"kim has paused it alread": h.Support().Pause(ctx, notify.Extent{Scope: "another"}, zero, support),
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}
 		}
-		if _, err := h.Pauses(ctx, storage.AnyScope); !errors.Is(err, notify.ErrAnyScope) {
+		if _, err := h.Support().Pauses(ctx, storage.AnyScope); !errors.Is(err, notify.ErrAnyScope) {
 			t.Errorf("pauses of all tenants: %v", err)
 		}
 	})

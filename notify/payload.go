@@ -48,7 +48,7 @@ type Payload struct {
 // What no message could be made of is an *[AudienceError] that lists every fault
 // with its line, and nothing is stored. An address that its channel cannot
 // deliver to is none: it is listed in the answer.
-func (n *Notifier) PutAudience(ctx context.Context, a Audience, opts *PayloadOptions) (Payload, error) {
+func (n Campaigns) PutAudience(ctx context.Context, a Audience, opts *PayloadOptions) (Payload, error) {
 	var o PayloadOptions
 	if opts != nil {
 		o = *opts
@@ -57,7 +57,7 @@ func (n *Notifier) PutAudience(ctx context.Context, a Audience, opts *PayloadOpt
 	if err != nil {
 		return Payload{}, fmt.Errorf("notify: PutAudience: %w", err)
 	}
-	w := &audienceWriter{n: n, o: o}
+	w := &audienceWriter{n: n.core, o: o}
 	w.buffer.Write(header)
 	next, stop := iter.Pull(a.entries)
 	defer stop()
@@ -96,7 +96,7 @@ func payloadStart(o PayloadOptions) ([]byte, error) {
 // audienceWriter is the reader that a blob is put from: lines are made as they
 // are asked for. The first fault ends it, since nothing will be stored.
 type audienceWriter struct {
-	n       *Notifier
+	n       *core
 	o       PayloadOptions
 	pull    func() (entry, bool)
 	buffer  bytes.Buffer
@@ -140,7 +140,7 @@ func (w *audienceWriter) line(e entry) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	d := w.n.destination(r)
+	d := w.n.generator().destination(r)
 	line := append(mustJSON(d.Recipient), '\n')
 	switch {
 	case len(line) > maxRecipientLine:

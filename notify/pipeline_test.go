@@ -347,7 +347,7 @@ func TestTenantsWithEqualKeysNeverMeet(t *testing.T) {
 		h.dispatch(visit("7", person("sam")), other)
 		h.drain()
 		for scope, want := range map[notify.Scope]string{"tenant": "7 on 2026-05-01", "another": "other car on 2026-06-01"} {
-			got, err := h.Messages(t.Context(), scope, other.RowKey, notify.Page{})
+			got, err := h.Support().Messages(t.Context(), scope, other.RowKey, notify.Page{})
 			if err != nil || len(got) != 1 || got[0].Content.Subject != want {
 				t.Errorf("tenant %q has %v, %v", scope, got, err)
 			}

@@ -54,7 +54,7 @@ func preferenceKey(recipient, method, notificationType string) string {
 
 // SetPreferences stores what recipients want, as their settings page says. The last
 // word counts.
-func (n *Notifier) SetPreferences(ctx context.Context, want ...Preference) error {
+func (n Contacts) SetPreferences(ctx context.Context, want ...Preference) error {
 	rows := make([]preferenceRow, len(want))
 	for i, p := range want {
 		row, err := p.row(storage.Now(n.store))
@@ -89,12 +89,12 @@ func savePreferences(ctx context.Context, tx storage.Tx, want ...*preferenceRow)
 }
 
 // Preferences lists what is known of a recipient's wishes.
-func (n *Notifier) Preferences(ctx context.Context, scope Scope, recipientRef string) ([]Preference, error) {
+func (n Contacts) Preferences(ctx context.Context, scope Scope, recipientRef string) ([]Preference, error) {
 	within, err := under(recipientOf(recipientRef))
 	if err != nil {
 		return nil, err
 	}
-	rows, err := list(ctx, n, preferences, scope, Page{}, within)
+	rows, err := list(ctx, n.core, preferences, scope, Page{}, within)
 	out := make([]Preference, len(rows))
 	for i, r := range rows {
 		out[i] = Preference{r.Scope, r.RecipientRef, r.NotificationType, r.Method, r.OptedOut, r.ChangedOn}
@@ -104,7 +104,7 @@ func (n *Notifier) Preferences(ctx context.Context, scope Scope, recipientRef st
 
 // preferenceGate keeps recipients' wishes. Its notifier has the keys under which
 // those without a Ref are known, and does nothing else.
-type preferenceGate struct{ n *Notifier }
+type preferenceGate struct{ n *core }
 
 func (preferenceGate) name() string { return "preferences" }
 
@@ -116,7 +116,7 @@ func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 		if a[i].Mandatory {
 			continue
 		}
-		asked[i] = g.n.wishes(&a[i])
+		asked[i] = g.n.contacts().wishes(&a[i])
 		all = append(all, asked[i]...)
 	}
 	out := make([]Verdict, len(a))
@@ -138,7 +138,7 @@ func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 
 // wishes are where the preferences about an attempt would be, the most particular
 // first.
-func (n *Notifier) wishes(a *Attempt) (out []place) {
+func (n Contacts) wishes(a *Attempt) (out []place) {
 	who := n.namesOf(a)
 	for _, about := range [4][2]string{{a.Method, a.NotificationType}, {"", a.NotificationType}, {a.Method, ""}, {"", ""}} {
 		for _, name := range who {
@@ -150,7 +150,7 @@ func (n *Notifier) wishes(a *Attempt) (out []place) {
 
 // namesOf are those under which a recipient may be known. One without a Ref is known
 // by hashes, which a rotation of the key changes.
-func (n *Notifier) namesOf(a *Attempt) []string {
+func (n Contacts) namesOf(a *Attempt) []string {
 	names := []string{a.recipient()}
 	if a.RecipientRef != "" {
 		return names
@@ -204,7 +204,7 @@ func (o *UnsubscribeOptions) check() {
 
 // unsubscribeURL is the link of a message; of a mandatory type there is none, since
 // nobody can unsubscribe from it.
-func (n *Notifier) unsubscribeURL(m *OutgoingMessage) string {
+func (n Contacts) unsubscribeURL(m *OutgoingMessage) string {
 	o := n.options.Unsubscribe
 	if o == nil || m.Mandatory || n.registry.lookup(m.NotificationType).Mandatory {
 		return ""
@@ -223,7 +223,7 @@ func (o *UnsubscribeOptions) sign(m *OutgoingMessage) string {
 // CheckUnsubscribe looks whether a token, as the links have it, is valid. It changes
 // nothing, since mail scanners open links. The error is [ErrUnsubscribeToken], or
 // that of the store.
-func (n *Notifier) CheckUnsubscribe(ctx context.Context, token string) error {
+func (n Contacts) CheckUnsubscribe(ctx context.Context, token string) error {
 	_, err := n.tokenOf(ctx, token)
 	return err
 }
@@ -232,7 +232,7 @@ func (n *Notifier) CheckUnsubscribe(ctx context.Context, token string) error {
 // type by its method; with all, nothing by that method but what is mandatory, as a
 // one-click unsubscribe does. It may be repeated. The error is that of
 // CheckUnsubscribe.
-func (n *Notifier) Unsubscribe(ctx context.Context, token string, all bool) error {
+func (n Contacts) Unsubscribe(ctx context.Context, token string, all bool) error {
 	m, err := n.tokenOf(ctx, token)
 	if err != nil {
 		return err
@@ -254,7 +254,7 @@ func (n *Notifier) Unsubscribe(ctx context.Context, token string, all bool) erro
 }
 
 // tokenOf is the message of a valid token.
-func (n *Notifier) tokenOf(ctx context.Context, token string) (*OutgoingMessage, error) {
+func (n Contacts) tokenOf(ctx context.Context, token string) (*OutgoingMessage, error) {
 	if n.options.Unsubscribe == nil {
 		return nil, errors.New("notify: Options.Unsubscribe is not set")
 	}
@@ -274,7 +274,7 @@ func (n *Notifier) tokenOf(ctx context.Context, token string) (*OutgoingMessage,
 
 // messageByID finds a message by its id, which cannot be guessed; nil: there is
 // none.
-func (n *Notifier) messageByID(ctx context.Context, id string) (m *OutgoingMessage, err error) {
+func (n Contacts) messageByID(ctx context.Context, id string) (m *OutgoingMessage, err error) {
 	err = n.inTx(ctx, nil, func(tx storage.Tx) error {
 		found, err := messagesByID(ctx, tx, []string{id})
 		m = found[id]

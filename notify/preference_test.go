@@ -13,7 +13,7 @@ import (
 
 func (h *host) prefers(p ...notify.Preference) {
 	h.t.Helper()
-	if err := h.SetPreferences(h.t.Context(), p...); err != nil {
+	if err := h.Contacts().SetPreferences(h.t.Context(), p...); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -62,7 +62,7 @@ func TestTheMostParticularPreferenceDecides(t *testing.T) {
 		h.same("others", []string{stopped, "", "", "", stopped, ""}, h.answersOf(g,
 			about("everything", "offer", "sms", false), about("method", "visit", "sms", false), about("type", "offer", "email", false),
 			about("both", "visit", "sms", false), about("but", "offer", "email", false), about("everything", "offer", "email", true)))
-		got, err := h.Preferences(t.Context(), "tenant", "but")
+		got, err := h.Contacts().Preferences(t.Context(), "tenant", "but")
 		if err != nil || len(got) != 2 || got[0].OptedOut == got[1].OptedOut {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -82,7 +82,7 @@ func TestStrangeNamesHaveKeysToo(t *testing.T) {
 
 func TestAPreferenceNeedsARecipient(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
-		err := h.SetPreferences(t.Context(), notify.Preference{RecipientRef: "sam"}, notify.Preference{OptedOut: true})
+		err := h.Contacts().SetPreferences(t.Context(), notify.Preference{RecipientRef: "sam"}, notify.Preference{OptedOut: true})
 		if err == nil || !strings.Contains(err.Error(), "argument 2: RecipientRef is empty") {
 			t.Error(err)
 		}
@@ -123,14 +123,14 @@ func TestALinkUnsubscribesFromItsTypeOrFromEverythingThatIsNotMandatory(t *testi
 		}
 		ctx := t.Context()
 		for range 2 {
-			if err := errors.Join(h.CheckUnsubscribe(ctx, token["visit 1"]), h.Unsubscribe(ctx, token["visit 1"], false), h.Unsubscribe(ctx, token["nobody"], true)); err != nil {
+			if err := errors.Join(h.Contacts().CheckUnsubscribe(ctx, token["visit 1"]), h.Contacts().Unsubscribe(ctx, token["visit 1"], false), h.Contacts().Unsubscribe(ctx, token["nobody"], true)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		h.ensure(letter("visit 2", "sam"), letter("offer 2", "sam", of("offer")), letter("nobody 2", "", func(m *notify.OutgoingMessage) { m.Address = "eve@example.com" }))
 		h.drain()
 		h.same("from a type", []string{notify.ReasonOptedOut, "", notify.ReasonOptedOut}, []string{h.row("visit 2").ReasonCode, h.row("offer 2").ReasonCode, h.row("nobody 2").ReasonCode})
-		if err := h.Unsubscribe(ctx, token["visit 1"], true); err != nil {
+		if err := h.Contacts().Unsubscribe(ctx, token["visit 1"], true); err != nil {
 			t.Fatal(err)
 		}
 		h.ensure(letter("offer 3", "sam", of("offer")), letter("reset 3", "sam", of("reset")), letter("kim 3", "kim"))
@@ -152,14 +152,14 @@ func TestAForgedTokenIsNone(t *testing.T) {
 			"", ".", id, id + ".", "." + mac, otherID + "." + mac, strings.Repeat("0", 32) + "." + mac, id + "." + strings.ToUpper(mac),
 			id + "." + forged.Sign(h.row("a")), id + "." + base64.RawURLEncoding.EncodeToString(nil), token["a"] + "x", "\x00." + mac, "\xff." + mac, strings.Repeat("x", 500),
 		} {
-			if err := h.Unsubscribe(t.Context(), bad, true); err != notify.ErrUnsubscribeToken { //nolint:errorlint // it tells nothing more
+			if err := h.Contacts().Unsubscribe(t.Context(), bad, true); err != notify.ErrUnsubscribeToken { //nolint:errorlint // it tells nothing more
 				t.Errorf("%.60q: %v", bad, err)
 			}
 		}
 		if n := len(all(h, notify.Preferences)); n != 0 {
 			t.Errorf("%d preferences", n)
 		}
-		if err := notify.New(h.store, nil).CheckUnsubscribe(context.Background(), token["a"]); err == nil {
+		if err := notify.New(h.store, nil).Contacts().CheckUnsubscribe(context.Background(), token["a"]); err == nil {
 			t.Error("without options a link is served")
 		}
 	})

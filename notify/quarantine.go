@@ -91,7 +91,7 @@ func (e *environment) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
 // Quarantined reports whether the database is a copy of another environment's,
 // or was moved to another system: messages are made and shown then, and none is
 // sent, nor a provider asked about one (see storage.Identity).
-func (n *Notifier) Quarantined(ctx context.Context) (bool, error) {
+func (n Support) Quarantined(ctx context.Context) (bool, error) {
 	id, err := n.store.Identity(ctx)
 	if err != nil {
 		return true, fmt.Errorf("notify: Quarantined: %w", err)
@@ -104,7 +104,7 @@ func (n *Notifier) Quarantined(ctx context.Context) (bool, error) {
 // that waits goes out, from the next poll of every process on. Who opens the
 // database as before is quarantined in turn. It is audited, and refused
 // ([ErrActionRefused]) where nothing is in quarantine.
-func (n *Notifier) ReleaseQuarantine(ctx context.Context, by By) error {
+func (n Support) ReleaseQuarantine(ctx context.Context, by By) error {
 	if err := by.Check(); err != nil {
 		return fmt.Errorf("notify: ReleaseQuarantine: %w", err)
 	}

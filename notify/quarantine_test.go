@@ -122,7 +122,7 @@ func TestACopyOfADatabaseSendsNothingUntilItIsReleased(t *testing.T) {
 			copied.drain()
 			copied.clk.Add(3 * time.Minute)
 		}
-		if on, err := copied.Quarantined(t.Context()); err != nil || !on || len(copied.sent()) != 0 {
+		if on, err := copied.Support().Quarantined(t.Context()); err != nil || !on || len(copied.sent()) != 0 {
 			t.Fatalf("in quarantine %v, %v; sent %v", on, err, copied.texts())
 		}
 		copied.same("a message that is shown", notify.StatusCreated, copied.row("new").Status)
@@ -131,7 +131,7 @@ func TestACopyOfADatabaseSendsNothingUntilItIsReleased(t *testing.T) {
 		}
 
 		by := notify.By{Actor: "ann", Reason: "this is production now"}
-		if err := copied.ReleaseQuarantine(t.Context(), by); err != nil {
+		if err := copied.Support().ReleaseQuarantine(t.Context(), by); err != nil {
 			t.Fatal(err)
 		}
 		copied.drain()
@@ -141,10 +141,10 @@ func TestACopyOfADatabaseSendsNothingUntilItIsReleased(t *testing.T) {
 		copied.same("heard", map[notify.ChangeKind]int{notify.ChangeInDoubt: 1}, heard)
 		copied.same("in doubt", notify.StatusOutcomeUnknown, copied.row("doubt").Status)
 		copied.same("audited", []string{"ReleaseQuarantine by ann"}, copied.releases())
-		if err := copied.ReleaseQuarantine(t.Context(), by); !errors.Is(err, notify.ErrActionRefused) {
+		if err := copied.Support().ReleaseQuarantine(t.Context(), by); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("released twice: %v", err)
 		}
-		if err := copied.ReleaseQuarantine(t.Context(), notify.By{Actor: "ann"}); err == nil || !strings.Contains(err.Error(), "reason") {
+		if err := copied.Support().ReleaseQuarantine(t.Context(), notify.By{Actor: "ann"}); err == nil || !strings.Contains(err.Error(), "reason") {
 			t.Errorf("released without a reason: %v", err)
 		}
 		again := reopen("production") // whoever opens it as before has a copy now
@@ -248,7 +248,7 @@ func TestADatabaseThatIsReplacedUnderAProcessStopsSending(t *testing.T) {
 	}
 	h.same("sent", map[string]int{"a": 1}, h.texts())
 	other := newGated(t, store, clk, &notify.Options{}) // another process releases it
-	if err := other.ReleaseQuarantine(t.Context(), support); err != nil {
+	if err := other.Support().ReleaseQuarantine(t.Context(), support); err != nil {
 		t.Fatal(err)
 	}
 	poll()
@@ -313,7 +313,7 @@ func TestACopyAsksNoProviderAboutItsDoubts(t *testing.T) {
 		if m := h.status(notify.StatusOutcomeUnknown); k.asked != 0 || m.IsOnSupportHold {
 			t.Errorf("asked %d times: %+v", k.asked, m)
 		}
-		if err := h.ReleaseQuarantine(t.Context(), support); err != nil {
+		if err := h.Support().ReleaseQuarantine(t.Context(), support); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()

@@ -160,7 +160,7 @@ func (o NotificationOption) skips(named int) string {
 }
 
 // catalogued asks each question once.
-func (n *Notifier) catalogued(ctx context.Context, asked []Question) (map[Question]NotificationOption, error) {
+func (n generator) catalogued(ctx context.Context, asked []Question) (map[Question]NotificationOption, error) {
 	out := make(map[Question]NotificationOption, len(asked))
 	var open []Question
 	for _, q := range asked {
@@ -188,7 +188,7 @@ func (n *Notifier) catalogued(ctx context.Context, asked []Question) (map[Questi
 
 // subscribers gives the jobs of a group that were not rendered before those who
 // have subscribed.
-func (n *Notifier) subscribers(ctx context.Context, items []work.Item[Job]) (map[Question]NotificationOption, error) {
+func (n *core) subscribers(ctx context.Context, items []work.Item[Job]) (map[Question]NotificationOption, error) {
 	var asked []Question
 	for _, it := range items {
 		if n.options.Catalogue != nil && it.Row.Frozen.isZero() {
@@ -198,13 +198,13 @@ func (n *Notifier) subscribers(ctx context.Context, items []work.Item[Job]) (map
 	if len(asked) == 0 {
 		return nil, nil
 	}
-	return n.catalogued(ctx, asked)
+	return n.generator().catalogued(ctx, asked)
 }
 
 func (j *Job) question() Question { return Question{j.Scope, j.Type, j.BusinessUnit} }
 
 // unwanted says which of the schedules are for nobody, and why.
-func (n *Notifier) unwanted(ctx context.Context, items []work.Item[Schedule], found []woken) (map[int]string, error) {
+func (n generator) unwanted(ctx context.Context, items []work.Item[Schedule], found []woken) (map[int]string, error) {
 	if n.options.Catalogue == nil {
 		return nil, nil
 	}

@@ -147,7 +147,7 @@ func (r *registry) lane(name string, asked int16) int16 {
 }
 
 // channelKeys are those of the process's own channels and of its source.
-func (n *Notifier) channelKeys() []string {
+func (n *core) channelKeys() []string {
 	all := slices.Sorted(maps.Keys(n.registry.channels))
 	if n.options.Channels != nil {
 		all = append(all, n.options.Channels.Keys()...)
@@ -206,7 +206,7 @@ func (c channels) of(m *OutgoingMessage) Channel {
 
 // channelsOf finds the channels for a group, whose messages have one key. For those
 // that cannot be found, failed settles the message.
-func (n *Notifier) channelsOf(ctx context.Context, items []sending, failed func(sending)) ([]sending, channels, error) {
+func (n generator) channelsOf(ctx context.Context, items []sending, failed func(sending)) ([]sending, channels, error) {
 	key := items[0].Row.Type
 	out := channels{own: n.registry.channels[key]}
 	if n.options.Channels == nil {
@@ -235,7 +235,7 @@ func (n *Notifier) channelsOf(ctx context.Context, items []sending, failed func(
 }
 
 // choose is the channel for a scope, or nil if there is none now.
-func (n *Notifier) choose(ctx context.Context, scope Scope, key string, own Channel) (c Channel) {
+func (n generator) choose(ctx context.Context, scope Scope, key string, own Channel) (c Channel) {
 	err := work.Guard(func() (err error) {
 		c, err = n.options.Channels.Channel(ctx, scope, key)
 		return err
@@ -252,7 +252,7 @@ func (n *Notifier) choose(ctx context.Context, scope Scope, key string, own Chan
 }
 
 // unserved settles a message whose channel could not be found.
-func (n *Notifier) unserved(it sending) {
+func (n generator) unserved(it sending) {
 	now := storage.Now(n.store)
 	if it.Ctx.Err() != nil {
 		it.Row.released(now)

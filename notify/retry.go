@@ -78,7 +78,7 @@ func (f Failures) conds() (where []storage.Cond) {
 // Like Release it is audited, and returns storage.ErrNotFound where scope has no such
 // key. It is refused ([ErrActionRefused]) for a message that has not failed, that has
 // its next attempt already, or whose campaign was cancelled.
-func (n *Notifier) Retry(ctx context.Context, scope Scope, key string, by By) (Retried, error) {
+func (n Support) Retry(ctx context.Context, scope Scope, key string, by By) (Retried, error) {
 	report, err := n.RetryFailed(ctx, scope, Failures{Keys: []string{key}}, by, false)
 	switch {
 	case err != nil:
@@ -118,7 +118,7 @@ type Retried struct {
 // stop the others; its answer says why. A dry run answers the same and writes nothing.
 // An error means that nothing of the call was written. It is safe to repeat: what
 // has its next attempt is refused the second time.
-func (n *Notifier) RetryFailed(ctx context.Context, scope Scope, f Failures, by By, dryRun bool) (RetryReport, error) {
+func (n Support) RetryFailed(ctx context.Context, scope Scope, f Failures, by By, dryRun bool) (RetryReport, error) {
 	q, err := f.query()
 	if err == nil && scope == storage.AnyScope {
 		err = errAnyScope
@@ -158,7 +158,7 @@ const (
 )
 
 // retryPage makes the next attempts of one page of failed messages.
-func (n *Notifier) retryPage(ctx context.Context, tx storage.Tx, scope Scope, q storage.Query, r retrying) (out []Retried, after string, err error) {
+func (n Support) retryPage(ctx context.Context, tx storage.Tx, scope Scope, q storage.Query, r retrying) (out []Retried, after string, err error) {
 	rows, err := outgoingMessages.Find(ctx, tx, scope, q)
 	if err != nil || len(rows) == 0 {
 		return nil, "", err
@@ -177,7 +177,7 @@ func (n *Notifier) retryPage(ctx context.Context, tx storage.Tx, scope Scope, q 
 }
 
 // nextAttempts are what would be sent, with an answer for each.
-func (n *Notifier) nextAttempts(rows []*OutgoingMessage) ([]*OutgoingMessage, []Retried, error) {
+func (n Support) nextAttempts(rows []*OutgoingMessage) ([]*OutgoingMessage, []Retried, error) {
 	now := storage.Now(n.store)
 	next, out := make([]*OutgoingMessage, len(rows)), make([]Retried, len(rows))
 	for i, m := range rows {
@@ -227,7 +227,7 @@ func refuseRetries(ctx context.Context, tx storage.Tx, rows, next []*OutgoingMes
 
 // makeAttempts stores what was not refused. Each failed message is written too, so
 // that a callback which comes between is not overlooked.
-func (n *Notifier) makeAttempts(ctx context.Context, tx storage.Tx, rows, next []*OutgoingMessage, out []Retried, by By) error {
+func (n Support) makeAttempts(ctx context.Context, tx storage.Tx, rows, next []*OutgoingMessage, out []Retried, by By) error {
 	var chosen []int
 	var save []*OutgoingMessage
 	for i := range rows {

@@ -36,16 +36,16 @@ func TestAMessageThatHasFailedIsSentAgainAsTheNextAttempt(t *testing.T) {
 		h.dispatch(visit("7", person("sam")))
 		h.outage(always("401"))
 		failed := h.status(notify.StatusFailedFinal)
-		if err := h.Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, failed.Key, support); !errors.Is(err, notify.ErrActionRefused) {
+		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, failed.Key, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("released: %v", err)
 		}
-		got, err := h.Retry(t.Context(), "tenant", failed.Key, support)
+		got, err := h.Support().Retry(t.Context(), "tenant", failed.Key, support)
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.same("answer", notify.Retried{Key: failed.Key, MessageID: failed.MessageID, ReasonCode: "401", Attempt: failed.Key + "_1", AttemptNo: 1}, got)
 		for range 2 { // a second click
-			if _, err := h.Retry(t.Context(), "tenant", failed.Key, support); !errors.Is(err, notify.ErrActionRefused) {
+			if _, err := h.Support().Retry(t.Context(), "tenant", failed.Key, support); !errors.Is(err, notify.ErrActionRefused) {
 				t.Errorf("again: %v", err)
 			}
 			h.drain()
@@ -54,18 +54,18 @@ func TestAMessageThatHasFailedIsSentAgainAsTheNextAttempt(t *testing.T) {
 		if len(sent) != 1 || sent[0].ID == failed.MessageID || sent[0].Subject != "7 on 2026-05-01" || sent[0].To != failed.Address {
 			t.Fatalf("sent %+v", sent)
 		}
-		messages, err := h.Messages(t.Context(), "tenant", failed.PartitionKey, notify.Page{})
+		messages, err := h.Support().Messages(t.Context(), "tenant", failed.PartitionKey, notify.Page{})
 		if err != nil || len(messages) != 2 || messages[0].Status != notify.StatusFailedFinal || messages[1].Status != notify.StatusSentToProvider {
 			t.Errorf("%v: %+v", err, messages)
 		}
 		h.same("audit", []string{"Retry by kim: FailedFinal to FailedFinal"}, h.actions("outgoing_message", failed.Key))
-		if _, err := h.Retry(t.Context(), "another", failed.Key, support); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := h.Support().Retry(t.Context(), "another", failed.Key, support); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("another tenant: %v", err)
 		}
-		if _, err := h.Retry(t.Context(), "tenant", got.Attempt, support); !errors.Is(err, notify.ErrActionRefused) {
+		if _, err := h.Support().Retry(t.Context(), "tenant", got.Attempt, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("a message that was sent: %v", err)
 		}
-		if _, err := h.Retry(t.Context(), "tenant", failed.Key, notify.By{Actor: "kim"}); err == nil {
+		if _, err := h.Support().Retry(t.Context(), "tenant", failed.Key, notify.By{Actor: "kim"}); err == nil {
 			t.Error("no reason was given")
 		}
 	})
@@ -78,7 +78,7 @@ func TestEachAttemptHasANumber(t *testing.T) {
 		h.outage(always("503"))
 		key := h.status(notify.StatusFailedFinal).Key
 		for no := 1; no <= 2; no++ {
-			got, err := h.Retry(t.Context(), "tenant", key, support)
+			got, err := h.Support().Retry(t.Context(), "tenant", key, support)
 			if err != nil || got.AttemptNo != no {
 				t.Fatal(got, err)
 			}
@@ -101,7 +101,7 @@ func TestARetryOfWhatIsNotWantedAnyMoreSendsNothing(t *testing.T) {
 		h.dispatch(job)
 		h.outage(always("503"))
 		wanted = notify.Skip("Over")
-		got, err := h.Retry(t.Context(), "tenant", h.status(notify.StatusFailedFinal).Key, support)
+		got, err := h.Support().Retry(t.Context(), "tenant", h.status(notify.StatusFailedFinal).Key, support)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,14 +127,14 @@ func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
 			return "503"
 		})
 		f := notify.Failures{Channel: channelKey, Reason: "401", Limit: 2}
-		dry, err := h.RetryFailed(t.Context(), "tenant", f, support, true)
+		dry, err := h.Support().RetryFailed(t.Context(), "tenant", f, support, true)
 		if err != nil || !dry.DryRun || dry.Retried != 2 || dry.Next == "" || len(all(h, notify.Messages)) != 11 {
 			t.Fatalf("%+v, %v", dry, err)
 		}
 		before := storage.Now(h.store)
 		var retried int
 		for page := f; ; {
-			report, err := h.RetryFailed(t.Context(), "tenant", page, support, false)
+			report, err := h.Support().RetryFailed(t.Context(), "tenant", page, support, false)
 			if err != nil || report.Refused != 0 {
 				t.Fatal(report, err)
 			}
@@ -150,21 +150,21 @@ func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
 			want[fmt.Sprint(i)] = 1
 		}
 		h.same("sent", want, h.texts())
-		again, err := h.RetryFailed(t.Context(), "tenant", f, support, false)
+		again, err := h.Support().RetryFailed(t.Context(), "tenant", f, support, false)
 		if err != nil || again.Retried != 0 || again.Refused != 2 {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 		f.Since = before
-		if late, err := h.RetryFailed(t.Context(), "tenant", f, support, true); err != nil || len(late.Messages) != 0 {
+		if late, err := h.Support().RetryFailed(t.Context(), "tenant", f, support, true); err != nil || len(late.Messages) != 0 {
 			t.Errorf("since: %+v, %v", late, err)
 		}
 		h.same("audit", 5, len(all(h, audit.Table)))
 		for _, bad := range []notify.Failures{{}, {Channel: "a", Limit: 1001}, {Channel: "a", After: "!"}, {Keys: make([]string, 1001)}} {
-			if _, err := h.RetryFailed(t.Context(), "tenant", bad, support, true); err == nil {
+			if _, err := h.Support().RetryFailed(t.Context(), "tenant", bad, support, true); err == nil {
 				t.Errorf("%.80v is taken", bad)
 			}
 		}
-		if _, err := h.RetryFailed(t.Context(), storage.AnyScope, f, support, true); err == nil {
+		if _, err := h.Support().RetryFailed(t.Context(), storage.AnyScope, f, support, true); err == nil {
 			t.Error("all tenants at once")
 		}
 	})

@@ -89,7 +89,7 @@ func TestAMessageNobodyCanAskAboutIsHeldInTheEnd(t *testing.T) {
 			t.Errorf("message is %+v", m)
 		}
 		v, err = notify.Skip("SourceNoLongerValid"), nil
-		if err := h.Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, m.Key, support); err != nil {
+		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, m.Key, support); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()

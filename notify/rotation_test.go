@@ -28,25 +28,25 @@ func TestARotationOfTheHashKeyForgetsNobody(t *testing.T) {
 	stranger := func(m *notify.OutgoingMessage) { m.RecipientRef = "" }
 	rotating(t, func(t *testing.T, h *host, reopen func(string, ...string)) {
 		reopen("first")
-		if err := h.Suppress(t.Context(), "tenant", notify.HardBounce, support, gone); err != nil {
+		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.HardBounce, support, gone); err != nil {
 			t.Fatal(err)
 		}
 		h.ensure(letter("hello", "kim", stranger))
 		h.drain()
-		if err := h.Unsubscribe(t.Context(), h.tokens()["hello"], true); err != nil {
+		if err := h.Contacts().Unsubscribe(t.Context(), h.tokens()["hello"], true); err != nil {
 			t.Fatal(err)
 		}
 		for key, former := range map[string][]string{"second": nil, "third": {"second", ""}} {
 			reopen(key, former...)
 			for _, opts := range []*notify.RotateOptions{nil, {}} {
-				if err := h.RotateHashKey(t.Context(), support, opts); !errors.Is(err, notify.ErrActionRefused) {
+				if err := h.Contacts().RotateHashKey(t.Context(), support, opts); !errors.Is(err, notify.ErrActionRefused) {
 					t.Errorf("%s: the former key is missing: %v", key, err)
 				}
 			}
 		}
 		for _, keys := range [][]string{{"second", "first"}, {"third", "second", "first"}} {
 			reopen(keys[0], keys[1:]...)
-			if err := h.RotateHashKey(t.Context(), support, nil); err != nil {
+			if err := h.Contacts().RotateHashKey(t.Context(), support, nil); err != nil {
 				t.Fatal(err)
 			}
 			h.ensure(letter("bounced "+keys[0], "gone"), letter("stranger "+keys[0], "kim", stranger), letter("fine "+keys[0], "sam"))
@@ -61,7 +61,7 @@ func TestARotationOfTheHashKeyForgetsNobody(t *testing.T) {
 			t.Errorf("without the first key: %v", err)
 		}
 		reopen("third", "first", "second")
-		if err := h.Unsuppress(t.Context(), "tenant", gone, support); err != nil {
+		if err := h.Contacts().Unsuppress(t.Context(), "tenant", gone, support); err != nil {
 			t.Fatal(err)
 		}
 		h.same("list", []string(nil), h.suppressions("tenant"))
@@ -71,19 +71,19 @@ func TestARotationOfTheHashKeyForgetsNobody(t *testing.T) {
 func TestALostHashKeyIsForgottenOnlyIfSomebodySaysSo(t *testing.T) {
 	rotating(t, func(t *testing.T, h *host, reopen func(string, ...string)) {
 		reopen("first")
-		if err := h.Suppress(t.Context(), "tenant", notify.HardBounce, support, gone); err != nil {
+		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.HardBounce, support, gone); err != nil {
 			t.Fatal(err)
 		}
 		h.ensure(letter("hello", "sam"))
 		reopen("second")
-		if err := h.Suppress(t.Context(), "tenant", notify.Complaint, support, gone); err != nil { // as the provider's own list has it
+		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, support, gone); err != nil { // as the provider's own list has it
 			t.Fatal(err)
 		}
 		forget := &notify.RotateOptions{Forget: true}
-		if err := h.RotateHashKey(t.Context(), support, forget); err != nil {
+		if err := h.Contacts().RotateHashKey(t.Context(), support, forget); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.RotateHashKey(t.Context(), support, forget); !errors.Is(err, notify.ErrActionRefused) {
+		if err := h.Contacts().RotateHashKey(t.Context(), support, forget); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("again: %v", err)
 		}
 		h.ensure(letter("bounced", "gone"))

@@ -131,7 +131,7 @@ func wake(r *storage.Record, now time.Time) bool {
 // artifact and event type. Immutable are the type, the business unit and the
 // InputHash, if both sides have one.
 func (n *Notifier) EnsureNotificationScheduler(ctx context.Context, tx storage.Tx, want ...Schedule) ([]Ensured, error) {
-	return ensure(ctx, n, tx, scheduleKind, want)
+	return ensure(ctx, n.core, tx, scheduleKind, want)
 }
 
 var scheduleKind = &kind[Schedule]{
@@ -150,7 +150,7 @@ var scheduleKind = &kind[Schedule]{
 	},
 }
 
-func fillSchedule(n *Notifier, now time.Time, s *Schedule) error {
+func fillSchedule(n *core, now time.Time, s *Schedule) error {
 	if s.Type == "" {
 		return errNoType
 	}
@@ -192,7 +192,7 @@ type woken struct {
 
 // schedulerSpec is the scheduler pass: a due schedule makes the artifact that
 // its guard names ready and due now.
-func (n *Notifier) schedulerSpec() work.Spec[Schedule, woken] {
+func (n generator) schedulerSpec() work.Spec[Schedule, woken] {
 	return work.Spec[Schedule, woken]{
 		Name: "notify.scheduler", Table: schedules,
 		Claimable: []string{StatusReady}, Busy: StatusProcessing,
@@ -207,7 +207,7 @@ func (n *Notifier) schedulerSpec() work.Spec[Schedule, woken] {
 
 // schedule decides about a group: an artifact that is missing is a failure with
 // back-off, since its producer may still be about to commit it.
-func (n *Notifier) schedule(ctx context.Context, items []work.Item[Schedule]) ([]woken, error) {
+func (n generator) schedule(ctx context.Context, items []work.Item[Schedule]) ([]woken, error) {
 	named, err := n.loadArtifacts(ctx, items)
 	if err != nil {
 		return nil, err
@@ -258,7 +258,7 @@ func (a artifacts) find(s *Schedule) (woken, bool) {
 	return woken{job: j}, j != nil
 }
 
-func (n *Notifier) loadArtifacts(ctx context.Context, items []work.Item[Schedule]) (found artifacts, err error) {
+func (n generator) loadArtifacts(ctx context.Context, items []work.Item[Schedule]) (found artifacts, err error) {
 	var ofJobs, ofMessaging []place
 	for _, it := range items {
 		at := place{it.Row.Scope, artifactKey(it.Row)}

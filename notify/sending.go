@@ -19,7 +19,7 @@ type nothing = struct{}
 
 // distributorSpec is the send pass. A claim commits before anything is called,
 // and a process claims only messages whose channel it has.
-func (n *Notifier) distributorSpec() work.Spec[OutgoingMessage, nothing] {
+func (n sender) distributorSpec() work.Spec[OutgoingMessage, nothing] {
 	return work.Spec[OutgoingMessage, nothing]{
 		Name: "notify.distributor", Table: outgoingMessages,
 		Claimable: []string{StatusCreated, StatusRetryReady}, Busy: StatusSending,
@@ -44,11 +44,11 @@ type parcel struct {
 // wanted, and whether they may go out now, record that they start, call, and note
 // what came of it. A message lands as soon as it is not called, or its call has
 // ended, whatever the others do.
-func (n *Notifier) distribute(ctx context.Context, items []sending, land func(*OutgoingMessage, nothing)) error {
+func (n sender) distribute(ctx context.Context, items []sending, land func(*OutgoingMessage, nothing)) error {
 	var p parcel
 	open, err := n.revalidate(ctx, n.inWindow(items))
 	if err == nil && len(open) > 0 {
-		open, p.channels, err = n.channelsOf(ctx, open, n.unserved)
+		open, p.channels, err = n.generator().channelsOf(ctx, open, n.generator().unserved)
 	}
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func landOthers(items, open []sending, land func(*OutgoingMessage, nothing)) {
 
 // send starts calls, as many at once as the channel has slots, and returns when
 // all have ended.
-func (n *Notifier) send(ctx context.Context, open []sending, call func(sending)) error {
+func (n sender) send(ctx context.Context, open []sending, call func(sending)) error {
 	if len(open) == 0 {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (n *Notifier) send(ctx context.Context, open []sending, call func(sending))
 
 // unstarted settles messages whose calls did not begin, since the write before
 // them failed, or since the process stops.
-func (n *Notifier) unstarted(items []sending, err error) {
+func (n sender) unstarted(items []sending, err error) {
 	now := storage.Now(n.store)
 	for _, it := range items {
 		if err == nil {
@@ -125,7 +125,7 @@ func (n *Notifier) unstarted(items []sending, err error) {
 
 // inWindow leaves out messages that may be sent again only within the window
 // of their provider's idempotency, if that is over: they are in doubt again.
-func (n *Notifier) inWindow(items []sending) []sending {
+func (n sender) inWindow(items []sending) []sending {
 	now := storage.Now(n.store)
 	var open []sending
 	for _, it := range items {
@@ -141,7 +141,7 @@ func (n *Notifier) inWindow(items []sending) []sending {
 // startCalls commits, in one write fenced by the versions, that the calls are
 // about to begin. After a crash only these messages are in doubt. It returns
 // those that are still ours.
-func (n *Notifier) startCalls(ctx context.Context, items []sending) ([]sending, error) {
+func (n sender) startCalls(ctx context.Context, items []sending) ([]sending, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
@@ -164,7 +164,7 @@ func (n *Notifier) startCalls(ctx context.Context, items []sending) ([]sending, 
 }
 
 // call is the one provider call of a claim.
-func (n *Notifier) call(it sending, p parcel) {
+func (n sender) call(it sending, p parcel) {
 	ctx, cancel := context.WithTimeout(it.Ctx, n.options.CallTimeout)
 	defer cancel()
 	c, m := p.channels.of(it.Row), n.messageOf(it.Row, p)
@@ -178,10 +178,10 @@ func (n *Notifier) call(it sending, p parcel) {
 }
 
 // messageOf is what the channel gets for this call.
-func (n *Notifier) messageOf(row *OutgoingMessage, p parcel) Message {
+func (n sender) messageOf(row *OutgoingMessage, p parcel) Message {
 	m := row.message()
 	m.To = cmp.Or(p.to[row], m.To)
-	m.UnsubscribeURL = n.unsubscribeURL(row)
+	m.UnsubscribeURL = (Contacts{n.core}).unsubscribeURL(row)
 	m.Attachments = p.files.of(row)
 	return m
 }
@@ -215,7 +215,7 @@ type sending = work.Item[OutgoingMessage]
 // revalidate asks whether messages that were deferred or retried are still
 // wanted, settles those that are not, and returns the others. It comes before
 // the call-started write, so that a crash here leaves nothing in doubt.
-func (n *Notifier) revalidate(ctx context.Context, items []sending) ([]sending, error) {
+func (n sender) revalidate(ctx context.Context, items []sending) ([]sending, error) {
 	var open []sending
 	waited, now := map[string][]sending{}, storage.Now(n.store)
 	for _, it := range items {
@@ -249,7 +249,7 @@ func (m *OutgoingMessage) waited(now time.Time) bool {
 }
 
 // jobsOf loads the jobs of messages in one statement a scope.
-func (n *Notifier) jobsOf(ctx context.Context, waited map[string][]sending) (found map[place]*Job, err error) {
+func (n sender) jobsOf(ctx context.Context, waited map[string][]sending) (found map[place]*Job, err error) {
 	var places []place
 	for _, group := range waited {
 		for _, it := range group {
@@ -277,7 +277,7 @@ func (m *OutgoingMessage) job() place {
 
 // stillWanted asks the type's revalidator about a group and applies the
 // answers. A message whose job is not there cannot be asked about.
-func (n *Notifier) stillWanted(ctx context.Context, t Type, group []sending, found map[place]*Job) (open []sending) {
+func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found map[place]*Job) (open []sending) {
 	var asked []Job
 	var waiting []sending
 	for _, it := range group {
@@ -307,7 +307,7 @@ func (n *Notifier) stillWanted(ctx context.Context, t Type, group []sending, fou
 	return open
 }
 
-func (n *Notifier) ask(ctx context.Context, t Type, asked []Job) (verdicts []Verdict, err error) {
+func (n sender) ask(ctx context.Context, t Type, asked []Job) (verdicts []Verdict, err error) {
 	err = work.Guard(func() (err error) {
 		verdicts, err = t.Revalidator.Revalidate(ctx, asked)
 		return err
@@ -320,7 +320,7 @@ func (n *Notifier) ask(ctx context.Context, t Type, asked []Job) (verdicts []Ver
 }
 
 // apply settles a message that does not go out now, and reports whether it does.
-func (n *Notifier) apply(m *OutgoingMessage, v Verdict) bool {
+func (n sender) apply(m *OutgoingMessage, v Verdict) bool {
 	switch v.Action {
 	case ActionSkip:
 		m.skip(storage.Now(n.store), v.Reason)
@@ -336,7 +336,7 @@ func (n *Notifier) apply(m *OutgoingMessage, v Verdict) bool {
 
 // addCampaigns adds what a revalidator is asked about in the place of the job of
 // a campaign's message: the campaign as its renderer saw it.
-func (n *Notifier) addCampaigns(ctx context.Context, waited map[string][]sending, found map[place]*Job) error {
+func (n sender) addCampaigns(ctx context.Context, waited map[string][]sending, found map[place]*Job) error {
 	var places []place
 	for _, group := range waited {
 		for _, it := range group {
@@ -366,7 +366,7 @@ func (n *Notifier) addCampaigns(ctx context.Context, waited map[string][]sending
 }
 
 // viewOf is nil for a messaging job whose payload is none of ours.
-func (n *Notifier) viewOf(ctx context.Context, j *MessagingJob) (*Job, error) {
+func (n sender) viewOf(ctx context.Context, j *MessagingJob) (*Job, error) {
 	p, err := openPayload(ctx, n.store.Blobs(), j.Blob, 0)
 	if errors.Is(err, ErrPayload) || errors.Is(err, storage.ErrNotFound) {
 		return nil, nil

@@ -139,12 +139,12 @@ func inCampaignState(f func(*MessagingJob)) func(*MessagingJob) {
 
 func TestI16_MessagesTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 	t.Parallel()
-	n := Notifier{store: memory.New(nil)}
+	n := Notifier{&core{store: memory.New(nil)}}
 	late := func(status string, r Resolution) func(*OutgoingMessage) {
 		return func(m *OutgoingMessage) {
 			m.Resolution = r
 			mine := message(status)
-			n.mergeSent(m, mine, false)
+			n.sender().mergeSent(m, mine, false)
 		}
 	}
 	from := func(status string, f func(*OutgoingMessage)) func(*OutgoingMessage) {
@@ -311,7 +311,7 @@ func TestNoStatusGoesBackwards(t *testing.T) {
 	for _, status := range []string{StatusDelivered, StatusOpened, StatusFailedFinal, StatusCancelled, StatusSkipped} {
 		m := OutgoingMessage{Record: storage.Record{Status: status}, Tries: Tries{EndedOn: now}}
 		for _, held := range []bool{true, false} {
-			h.mergeSent(&m, &sent, held)
+			h.sender().mergeSent(&m, &sent, held)
 		}
 		if m.Status != status || !m.DueOn.IsZero() || m.ProviderMessageID != "late" || !m.SentOn.Equal(storetest.Start) {
 			t.Errorf("%s became %+v", status, m)
@@ -320,13 +320,13 @@ func TestNoStatusGoesBackwards(t *testing.T) {
 	for _, mine := range []string{StatusRetryReady, StatusFailedFinal, StatusOutcomeUnknown, StatusSkipped} {
 		m := sent
 		late := OutgoingMessage{Record: storage.Record{Status: mine, DueOn: now}}
-		if h.mergeSent(&m, &late, true) || m.Status != StatusSentToProvider {
+		if h.sender().mergeSent(&m, &late, true) || m.Status != StatusSentToProvider {
 			t.Errorf("late %s made it %s", mine, m.Status)
 		}
 	}
 	second := OutgoingMessage{Record: storage.Record{Status: StatusRetryReady}, Progress: Progress{Calls: 2}}
 	first := OutgoingMessage{Record: storage.Record{Status: StatusFailedFinal}, Progress: Progress{Calls: 1}}
-	if h.mergeSent(&second, &first, false) {
+	if h.sender().mergeSent(&second, &first, false) {
 		t.Error("the refusal of an earlier call ended a later one")
 	}
 }
@@ -336,19 +336,19 @@ func TestAResolversDecisionGivesWayToWhatOthersDecided(t *testing.T) {
 	h := New(memory.New(nil), nil)
 	decided := OutgoingMessage{Record: storage.Record{Status: StatusRetryReady}, Progress: Progress{Resolution: ResolvedByResend}}
 	open := OutgoingMessage{Record: storage.Record{Status: StatusOutcomeUnknown}}
-	if m := open; !h.mergeResolved(&m, &decided, true) || m.Status != StatusRetryReady {
+	if m := open; !h.sender().mergeResolved(&m, &decided, true) || m.Status != StatusRetryReady {
 		t.Errorf("held: %+v", m)
 	}
-	if m := open; h.mergeResolved(&m, &decided, false) {
+	if m := open; h.sender().mergeResolved(&m, &decided, false) {
 		t.Errorf("not held: %+v", m)
 	}
 	held := open
 	held.put(HoldInDoubt)
-	if h.mergeResolved(&held, &decided, true) {
+	if h.sender().mergeResolved(&held, &decided, true) {
 		t.Errorf("on hold: %+v", held)
 	}
 	found := OutgoingMessage{Record: storage.Record{Status: StatusSentToProvider}, Progress: Progress{Resolution: ResolvedByLookup, ProviderMessageID: "p1", SentOn: storetest.Start}}
-	if !h.mergeResolved(&held, &found, false) || held.Status != StatusSentToProvider || held.IsOnSupportHold {
+	if !h.sender().mergeResolved(&held, &found, false) || held.Status != StatusSentToProvider || held.IsOnSupportHold {
 		t.Errorf("found by look-up: %+v", held)
 	}
 }

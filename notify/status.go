@@ -112,8 +112,8 @@ func changeOf(m *OutgoingMessage) (ChangeKind, bool) {
 
 // tell emits what became of messages, in the transaction that has written them,
 // and keeps what later callbacks find them by.
-func (n *Notifier) tell(ctx context.Context, tx storage.Tx, rows []*OutgoingMessage) error {
-	if err := n.keepReceipts(ctx, tx, rows); err != nil {
+func (n *core) tell(ctx context.Context, tx storage.Tx, rows []*OutgoingMessage) error {
+	if err := n.tracker().keepReceipts(ctx, tx, rows); err != nil {
 		return err
 	}
 	var changes []StatusChange

@@ -137,18 +137,18 @@ func TestADeadLetterIsListedAndReplayed(t *testing.T) {
 			h.clk.Add(30 * time.Hour)
 		}
 		by := notify.By{Actor: "sam", Reason: "it is up again"}
-		dead, err := h.DeadLetters(h.t.Context(), "tenant", "crm", 0)
+		dead, err := h.Support().DeadLetters(h.t.Context(), "tenant", "crm", 0)
 		if err != nil || len(dead) != 1 || dead[0].LastError != "down" || dead[0].Attempts != 9 {
 			h.t.Fatalf("%+v, %v", dead, err)
 		}
 		for scope, want := range map[notify.Scope]int{"elsewhere": 0, "tenant": 1} {
-			if n, err := h.ReplayDeadLetters(h.t.Context(), scope, "crm", by, true); err != nil || n != want {
+			if n, err := h.Support().ReplayDeadLetters(h.t.Context(), scope, "crm", by, true); err != nil || n != want {
 				h.t.Errorf("%s: %d, %v", scope, n, err)
 			}
 		}
 		calls := len(c.heard)
 		c.fail = nil
-		if n, err := h.ReplayDeadLetters(h.t.Context(), "tenant", "crm", by, false); err != nil || n != 1 {
+		if n, err := h.Support().ReplayDeadLetters(h.t.Context(), "tenant", "crm", by, false); err != nil || n != 1 {
 			h.t.Errorf("%d, %v", n, err)
 		}
 		h.drain()

@@ -249,12 +249,12 @@ func (f DeliveryFact) Kind() StatusKind { return StatusKind(f.Type) }
 // DeliveryFacts lists what was reported about a message of scope, by its
 // MessageID, in no promised order. A message of which nothing was reported, and
 // one of another scope, have none.
-func (n *Notifier) DeliveryFacts(ctx context.Context, scope Scope, messageID string) ([]DeliveryFact, error) {
+func (n Support) DeliveryFacts(ctx context.Context, scope Scope, messageID string) ([]DeliveryFact, error) {
 	within, err := under(messageID)
 	if err != nil {
 		return nil, err
 	}
-	return list(ctx, n, deliveryFacts, scope, Page{}, within)
+	return list(ctx, n.core, deliveryFacts, scope, Page{}, within)
 }
 
 // newFact is a fact that was not known before.

@@ -31,8 +31,8 @@ const (
 // hold already or not. key is the Key of the stored row. Like Release it writes
 // who did it and why into the audit, in the same transaction, and returns
 // storage.ErrNotFound where scope has no such key.
-func (n *Notifier) Resolve(ctx context.Context, scope Scope, key string, d Decision, by By) error {
-	return act(ctx, n, outgoingMessages, scope, key, "Resolve"+string(d), by, func(m *OutgoingMessage, now time.Time) string {
+func (n Support) Resolve(ctx context.Context, scope Scope, key string, d Decision, by By) error {
+	return act(ctx, n.core, outgoingMessages, scope, key, "Resolve"+string(d), by, func(m *OutgoingMessage, now time.Time) string {
 		if m.Status != StatusOutcomeUnknown {
 			return "it is " + m.Status + ", not in doubt"
 		}
@@ -57,16 +57,16 @@ func (n *Notifier) Resolve(ctx context.Context, scope Scope, key string, d Decis
 // again at once, with its tries counted from zero; a campaign goes on with the
 // chunk that failed. A message that is held in doubt is refused; see Resolve. One that
 // has failed for good is not on hold; see Retry.
-func (n *Notifier) Release(ctx context.Context, scope Scope, a Artifact, key string, by By) error {
+func (n Support) Release(ctx context.Context, scope Scope, a Artifact, key string, by By) error {
 	switch a {
 	case ArtifactNotificationScheduler:
-		return act(ctx, n, schedules, scope, key, "Release", by, (*Schedule).releaseHold)
+		return act(ctx, n.core, schedules, scope, key, "Release", by, (*Schedule).releaseHold)
 	case ArtifactNotificationJob:
-		return act(ctx, n, jobs, scope, key, "Release", by, (*Job).releaseHold)
+		return act(ctx, n.core, jobs, scope, key, "Release", by, (*Job).releaseHold)
 	case ArtifactMessagingJob:
-		return act(ctx, n, messagingJobs, scope, key, "Release", by, (*MessagingJob).releaseHold)
+		return act(ctx, n.core, messagingJobs, scope, key, "Release", by, (*MessagingJob).releaseHold)
 	case ArtifactOutgoingMessage:
-		return act(ctx, n, outgoingMessages, scope, key, "Release", by, (*OutgoingMessage).releaseHold)
+		return act(ctx, n.core, outgoingMessages, scope, key, "Release", by, (*OutgoingMessage).releaseHold)
 	}
 	return fmt.Errorf("%w: %s is never on hold", ErrActionRefused, a)
 }
@@ -118,7 +118,7 @@ func (m *OutgoingMessage) releaseHold(now time.Time) string {
 func (t *Tries) afresh() { t.RetryCount, t.NextRetryOn = 0, time.Time{} }
 
 // act is one audited change of one row.
-func act[R any](ctx context.Context, n *Notifier, t *storage.Table[R], scope Scope, key, action string, by By,
+func act[R any](ctx context.Context, n *core, t *storage.Table[R], scope Scope, key, action string, by By,
 	change func(row *R, now time.Time) (refused string)) error {
 	return n.inTx(ctx, nil, func(tx storage.Tx) error {
 		return audit.Change(ctx, tx, t, scope, key, action, by, change)
@@ -128,23 +128,23 @@ func act[R any](ctx context.Context, n *Notifier, t *storage.Table[R], scope Sco
 // Held lists the outgoing messages of a scope that wait for a person, for one
 // of the Hold… reasons; those in doubt are held for HoldInDoubt. See Resolve and
 // Release.
-func (n *Notifier) Held(ctx context.Context, scope Scope, reason string, p Page) ([]OutgoingMessage, error) {
-	return list(ctx, n, outgoingMessages, scope, p, held(reason))
+func (n Support) Held(ctx context.Context, scope Scope, reason string, p Page) ([]OutgoingMessage, error) {
+	return list(ctx, n.core, outgoingMessages, scope, p, held(reason))
 }
 
 // HeldSchedules lists schedules as Held does messages.
-func (n *Notifier) HeldSchedules(ctx context.Context, scope Scope, reason string, p Page) ([]Schedule, error) {
-	return list(ctx, n, schedules, scope, p, held(reason))
+func (n Support) HeldSchedules(ctx context.Context, scope Scope, reason string, p Page) ([]Schedule, error) {
+	return list(ctx, n.core, schedules, scope, p, held(reason))
 }
 
 // HeldJobs lists notification jobs as Held does messages.
-func (n *Notifier) HeldJobs(ctx context.Context, scope Scope, reason string, p Page) ([]Job, error) {
-	return list(ctx, n, jobs, scope, p, held(reason))
+func (n Support) HeldJobs(ctx context.Context, scope Scope, reason string, p Page) ([]Job, error) {
+	return list(ctx, n.core, jobs, scope, p, held(reason))
 }
 
 // HeldCampaigns lists messaging jobs as Held does messages.
-func (n *Notifier) HeldCampaigns(ctx context.Context, scope Scope, reason string, p Page) ([]MessagingJob, error) {
-	return list(ctx, n, messagingJobs, scope, p, held(reason))
+func (n Support) HeldCampaigns(ctx context.Context, scope Scope, reason string, p Page) ([]MessagingJob, error) {
+	return list(ctx, n.core, messagingJobs, scope, p, held(reason))
 }
 
 // held repeats the predicate of the indexes of what is on hold.
@@ -162,14 +162,14 @@ func held(reason string) []storage.Cond {
 // Like Release it is audited, and returns storage.ErrNotFound where scope has no such
 // key. It is refused ([ErrActionRefused]) for what has ended, for a job whose messages
 // are made (cancel those), and for a message whose call has begun or is in doubt.
-func (n *Notifier) Cancel(ctx context.Context, scope Scope, a Artifact, key string, by By) error {
+func (n Support) Cancel(ctx context.Context, scope Scope, a Artifact, key string, by By) error {
 	switch a {
 	case ArtifactNotificationScheduler:
-		return act(ctx, n, schedules, scope, key, "Cancel", by, (*Schedule).cancel)
+		return act(ctx, n.core, schedules, scope, key, "Cancel", by, (*Schedule).cancel)
 	case ArtifactNotificationJob:
-		return act(ctx, n, jobs, scope, key, "Cancel", by, (*Job).cancel)
+		return act(ctx, n.core, jobs, scope, key, "Cancel", by, (*Job).cancel)
 	case ArtifactOutgoingMessage:
-		return act(ctx, n, outgoingMessages, scope, key, "Cancel", by, (*OutgoingMessage).cancel)
+		return act(ctx, n.core, outgoingMessages, scope, key, "Cancel", by, (*OutgoingMessage).cancel)
 	}
 	return fmt.Errorf("%w: %s cannot be cancelled here", ErrActionRefused, a)
 }
@@ -220,7 +220,7 @@ type DeadLetter struct {
 
 // DeadLetters lists what was given up for a status subscriber, the oldest first.
 // after is the ID of the last one of the page before; at most 1000 come at once.
-func (n *Notifier) DeadLetters(ctx context.Context, scope Scope, subscriber string, after int64) ([]DeadLetter, error) {
+func (n Support) DeadLetters(ctx context.Context, scope Scope, subscriber string, after int64) ([]DeadLetter, error) {
 	if scope == storage.AnyScope {
 		return nil, errAnyScope
 	}
@@ -239,7 +239,7 @@ func (n *Notifier) DeadLetters(ctx context.Context, scope Scope, subscriber stri
 // ReplayDeadLetters tells a subscriber again what was given up, at most a
 // thousand of them, and says how many. They are due at once, with their attempts
 // counted from zero, and the audit says who asked for it. A dry run only counts.
-func (n *Notifier) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, dryRun bool) (int, error) {
+func (n Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, dryRun bool) (int, error) {
 	if scope == storage.AnyScope {
 		return 0, errAnyScope
 	}

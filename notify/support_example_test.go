@@ -15,7 +15,7 @@ import (
 
 // The provider's answer is lost: nobody can tell whether the message went out.
 // It waits on hold, until a person has looked and decides.
-func ExampleNotifier_Resolve() {
+func ExampleSupport_Resolve() {
 	ctx := context.Background()
 	store, clk := newStore()
 	out := notify.New(store, nil, notifytest.Failing(notify.Unknown("reply-lost", errors.New("connection reset"))))
@@ -32,15 +32,15 @@ func ExampleNotifier_Resolve() {
 	if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {
 		panic(err)
 	}
-	held, err := out.Held(ctx, "", notify.HoldInDoubt, notify.Page{})
+	held, err := out.Support().Held(ctx, "", notify.HoldInDoubt, notify.Page{})
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println(held[0].Status, held[0].ReasonCode)
 
 	by := notify.By{Actor: "support", Reason: "the provider's own log has it"}
-	fmt.Println(out.Resolve(ctx, "", held[0].Key, notify.DecideSent, by))
-	messages, err := out.Messages(ctx, "", job.RowKey, notify.Page{})
+	fmt.Println(out.Support().Resolve(ctx, "", held[0].Key, notify.DecideSent, by))
+	messages, err := out.Support().Messages(ctx, "", job.RowKey, notify.Page{})
 	fmt.Println(messages[0].Status, messages[0].Resolution, err)
 	// Output:
 	// OutcomeUnknown reply-lost

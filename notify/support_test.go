@@ -50,7 +50,7 @@ func (h *host) actionsIn(scope notify.Scope, table, key string) (all []string) {
 func TestAPersonDecidesThatAMessageArrived(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()
-		if err := h.Resolve(t.Context(), "tenant", m.Key, notify.DecideSent, support); err != nil {
+		if err := h.Support().Resolve(t.Context(), "tenant", m.Key, notify.DecideSent, support); err != nil {
 			t.Fatal(err)
 		}
 		h.clk.Add(24 * time.Hour)
@@ -60,7 +60,7 @@ func TestAPersonDecidesThatAMessageArrived(t *testing.T) {
 			t.Errorf("message is %+v, sent %v", m, h.sent())
 		}
 		h.same("audit", []string{"ResolveSent by kim: OutcomeUnknown to SentToProvider"}, h.actions("outgoing_message", m.Key))
-		if err := h.Resolve(t.Context(), "tenant", m.Key, notify.DecideSendAgain, support); !errors.Is(err, notify.ErrActionRefused) {
+		if err := h.Support().Resolve(t.Context(), "tenant", m.Key, notify.DecideSendAgain, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("a message that is not in doubt: %v", err)
 		}
 	})
@@ -69,7 +69,7 @@ func TestAPersonDecidesThatAMessageArrived(t *testing.T) {
 func TestAPersonDecidesToSendAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()
-		if err := h.Resolve(t.Context(), "tenant", m.Key, notify.DecideSendAgain, support); err != nil {
+		if err := h.Support().Resolve(t.Context(), "tenant", m.Key, notify.DecideSendAgain, support); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
@@ -84,19 +84,19 @@ func TestSupportActionsRefuseWhatMakesNoSense(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()
 		for name, err := range map[string]error{
-			"no decision":          h.Resolve(t.Context(), "tenant", m.Key, "Perhaps", support),
-			"release of a doubt":   h.Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, m.Key, support),
-			"an artifact unheld":   h.Release(t.Context(), "tenant", notify.ArtifactNotificationJob, only(h, notify.Jobs).Key, support),
-			"a kind without holds": h.Release(t.Context(), "tenant", notify.ArtifactUserMessage, m.Key, support),
+			"no decision":          h.Support().Resolve(t.Context(), "tenant", m.Key, "Perhaps", support),
+			"release of a doubt":   h.Support().Release(t.Context(), "tenant", notify.ArtifactOutgoingMessage, m.Key, support),
+			"an artifact unheld":   h.Support().Release(t.Context(), "tenant", notify.ArtifactNotificationJob, only(h, notify.Jobs).Key, support),
+			"a kind without holds": h.Support().Release(t.Context(), "tenant", notify.ArtifactUserMessage, m.Key, support),
 		} {
 			if !errors.Is(err, notify.ErrActionRefused) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if err := h.Resolve(t.Context(), "another tenant", m.Key, notify.DecideSent, support); !errors.Is(err, storage.ErrNotFound) {
+		if err := h.Support().Resolve(t.Context(), "another tenant", m.Key, notify.DecideSent, support); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("another tenant: %v", err)
 		}
-		if err := h.Resolve(t.Context(), "tenant", m.Key, notify.DecideSent, notify.By{Actor: "kim"}); err == nil {
+		if err := h.Support().Resolve(t.Context(), "tenant", m.Key, notify.DecideSent, notify.By{Actor: "kim"}); err == nil {
 			t.Error("no reason was given")
 		}
 		h.status(notify.StatusOutcomeUnknown)
@@ -125,7 +125,7 @@ func TestAReleasedJobIsTriedAgain(t *testing.T) {
 		}
 		broken = false
 		h.drain()
-		if err := h.Release(t.Context(), "tenant", notify.ArtifactNotificationJob, held.Key, support); err != nil {
+		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactNotificationJob, held.Key, support); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()
@@ -151,7 +151,7 @@ func TestAReleasedScheduleIsTriedAgain(t *testing.T) {
 			t.Fatalf("schedule is %+v", held)
 		}
 		h.dispatch(job)
-		if err := h.Release(t.Context(), "tenant", notify.ArtifactNotificationScheduler, held.Key, support); err != nil {
+		if err := h.Support().Release(t.Context(), "tenant", notify.ArtifactNotificationScheduler, held.Key, support); err != nil {
 			t.Fatal(err)
 		}
 		h.drain()

@@ -56,12 +56,12 @@ var suppressions = storage.Define[Suppression]("suppression")
 
 // addressHash stands for an address in the suppression list. It is not that of
 // message keys, which says something of the recipient too.
-func (n *Notifier) addressHash(method, address string) string {
+func (n *core) addressHash(method, address string) string {
 	return keys.RecipientHash(n.options.HashKey, "", method, address)
 }
 
 // addressHashes stand for an address under the present key, and the former ones.
-func (n *Notifier) addressHashes(method, address string) []string {
+func (n *core) addressHashes(method, address string) []string {
 	out := []string{n.addressHash(method, address)}
 	for _, key := range n.options.FormerHashKeys {
 		out = append(out, keys.RecipientHash(key, "", method, address))
@@ -72,7 +72,7 @@ func (n *Notifier) addressHashes(method, address string) []string {
 func suppressionKey(hash string, r SuppressionReason) string { return hash + "\x1f" + string(r) }
 
 // suppression is a row for an address in its normal form.
-func (n *Notifier) suppression(scope Scope, to Destination, r SuppressionReason, since time.Time, source, messageID string) *Suppression {
+func (n *core) suppression(scope Scope, to Destination, r SuppressionReason, since time.Time, source, messageID string) *Suppression {
 	hash := n.addressHash(to.Method, to.Address)
 	return &Suppression{
 		Record:      storage.Record{Scope: scope, Key: suppressionKey(hash, r), Type: to.Method, Status: StatusActive},
@@ -92,7 +92,7 @@ func renew(stored, want *Suppression) (storage.Outcome, bool) {
 }
 
 // suppressFacts suppresses what new facts ask for, in their transaction.
-func (n *Notifier) suppressFacts(ctx context.Context, tx storage.Tx, facts []newFact) error {
+func (n tracker) suppressFacts(ctx context.Context, tx storage.Tx, facts []newFact) error {
 	var rows []*Suppression
 	for _, f := range facts {
 		if r := f.event.suppresses(); r != "" {
@@ -122,7 +122,7 @@ func (e *deliveryEvent) suppresses() SuppressionReason {
 
 // suppressed gives for each message the reason that stops most, or none, in one
 // statement for each scope.
-func (n *Notifier) suppressed(ctx context.Context, tx storage.Tx, messages []*OutgoingMessage) ([]SuppressionReason, error) {
+func (n Contacts) suppressed(ctx context.Context, tx storage.Tx, messages []*OutgoingMessage) ([]SuppressionReason, error) {
 	places := make([]place, 0, len(messages)*len(strongest))
 	asked := make([][]place, len(messages))
 	for i, m := range messages {
@@ -139,7 +139,7 @@ func (n *Notifier) suppressed(ctx context.Context, tx storage.Tx, messages []*Ou
 
 // suppressionsOf are where those of an address would be, the one that stops most
 // first.
-func (n *Notifier) suppressionsOf(scope Scope, method, address string) (out []place) {
+func (n Contacts) suppressionsOf(scope Scope, method, address string) (out []place) {
 	hashes := n.addressHashes(method, address)
 	for _, r := range strongest {
 		for _, hash := range hashes {
@@ -161,7 +161,7 @@ func strongestOf(found map[place]*Suppression, asked []place) SuppressionReason 
 // suppressionGate keeps messages from addresses that bounced for good, whose owners
 // complained, or that somebody has suppressed. Its notifier has the key under which
 // the list knows addresses, and does nothing else.
-type suppressionGate struct{ n *Notifier }
+type suppressionGate struct{ n *core }
 
 func (suppressionGate) name() string { return "suppression" }
 
@@ -177,7 +177,7 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 	}
 	var reasons []SuppressionReason
 	err := g.n.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		reasons, err = g.n.suppressed(ctx, tx, messages)
+		reasons, err = g.n.contacts().suppressed(ctx, tx, messages)
 		return err
 	})
 	if err != nil {
@@ -195,8 +195,8 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 // Suppressed lists the suppressions of a scope that are in force, in the order of
 // their keys. What is stored under another key than Options.HashKey and
 // Options.FormerHashKeys is not among them: it matches nobody.
-func (n *Notifier) Suppressed(ctx context.Context, scope Scope, p Page) ([]Suppression, error) {
-	return list(ctx, n, suppressions, scope, p, []storage.Cond{storage.Eq("status", StatusActive), storage.In("hash_key", n.fingerprints)})
+func (n Contacts) Suppressed(ctx context.Context, scope Scope, p Page) ([]Suppression, error) {
+	return list(ctx, n.core, suppressions, scope, p, []storage.Cond{storage.Eq("status", StatusActive), storage.In("hash_key", n.fingerprints)})
 }
 
 func (s *Suppression) lift(time.Time) (refused string) {
@@ -213,7 +213,7 @@ func (s *Suppression) lift(time.Time) (refused string) {
 // suppressed for that reason already stay as they are. Who did it and why is in
 // the audit, in the same transaction. An address that its method cannot deliver
 // to is an error that says which argument, and nothing is written.
-func (n *Notifier) Suppress(ctx context.Context, scope Scope, reason SuppressionReason, by By, to ...Destination) error {
+func (n Contacts) Suppress(ctx context.Context, scope Scope, reason SuppressionReason, by By, to ...Destination) error {
 	if err := by.Check(); err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (n *Notifier) Suppress(ctx context.Context, scope Scope, reason Suppression
 	})
 }
 
-func (n *Notifier) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, reason SuppressionReason, by By, list []Destination) error {
+func (n Contacts) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, reason SuppressionReason, by By, list []Destination) error {
 	now := storage.Now(n.store)
 	rows := make([]*Suppression, len(list))
 	for i, d := range list {
@@ -276,7 +276,7 @@ func (n *Notifier) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, r
 // messages again, or the mailbox exists. Who did it and why is in the audit. A
 // provider's own list is not changed by it. An address that is not suppressed is
 // an [ErrActionRefused].
-func (n *Notifier) Unsuppress(ctx context.Context, scope Scope, to Destination, by By) error {
+func (n Contacts) Unsuppress(ctx context.Context, scope Scope, to Destination, by By) error {
 	if scope == storage.AnyScope {
 		return errAnyScope
 	}

@@ -14,7 +14,7 @@ import (
 // suppressions lists those of a scope as "reason source", in the order of reasons.
 func (h *host) suppressions(scope notify.Scope) (out []string) {
 	h.t.Helper()
-	rows, err := h.Suppressed(h.t.Context(), scope, notify.Page{})
+	rows, err := h.Contacts().Suppressed(h.t.Context(), scope, notify.Page{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestBouncesComplaintsAndUnsubscribesSuppress(t *testing.T) {
 				t.Error(text)
 			}
 		}
-		facts, err := h.DeliveryFacts(t.Context(), "tenant", m.MessageID)
+		facts, err := h.Support().DeliveryFacts(t.Context(), "tenant", m.MessageID)
 		if err != nil || len(facts) != 4 {
 			t.Errorf("facts: %+v, %v", facts, err)
 		}
@@ -73,26 +73,26 @@ func TestAPersonSuppressesAndLifts(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		sam := notify.Destination{"email", "sam@EXAMPLE.com"}
 		for range 2 { // saying it twice changes nothing
-			if err := h.Suppress(t.Context(), "tenant", notify.Unsubscribe, support, sam, notify.Destination{"sms", "+44 20 7946 0018"}, sam); err != nil {
+			if err := h.Contacts().Suppress(t.Context(), "tenant", notify.Unsubscribe, support, sam, notify.Destination{"sms", "+44 20 7946 0018"}, sam); err != nil {
 				t.Fatal(err)
 			}
 		}
 		h.same("list", []string{"Unsubscribe Support", "Unsubscribe Support"}, h.suppressions("tenant"))
 		h.same("stopped", []notify.SuppressionReason{notify.Unsubscribe}, h.stopped("tenant", "sam@example.com"))
-		if err := h.Unsuppress(t.Context(), "other", sam, support); !errors.Is(err, notify.ErrActionRefused) {
+		if err := h.Contacts().Unsuppress(t.Context(), "other", sam, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("another tenant lifts it: %v", err)
 		}
-		if err := h.Unsuppress(t.Context(), "tenant", sam, notify.By{Actor: "kim"}); err == nil {
+		if err := h.Contacts().Unsuppress(t.Context(), "tenant", sam, notify.By{Actor: "kim"}); err == nil {
 			t.Error("nobody says why")
 		}
-		if err := h.Unsuppress(t.Context(), "tenant", sam, support); err != nil {
+		if err := h.Contacts().Unsuppress(t.Context(), "tenant", sam, support); err != nil {
 			t.Fatal(err)
 		}
 		h.same("lifted", []notify.SuppressionReason{""}, h.stopped("tenant", "sam@example.com"))
-		if err := h.Unsuppress(t.Context(), "tenant", sam, support); !errors.Is(err, notify.ErrActionRefused) {
+		if err := h.Contacts().Unsuppress(t.Context(), "tenant", sam, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("it is lifted twice: %v", err)
 		}
-		if err := h.Suppress(t.Context(), "tenant", notify.Unsubscribe, support, sam); err != nil {
+		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.Unsubscribe, support, sam); err != nil {
 			t.Fatal(err)
 		}
 		key := keys.RecipientHash(nil, "", "email", "sam@example.com") + "\x1fUnsubscribe"
@@ -104,12 +104,12 @@ func TestWhatCannotBeSuppressedIsRefused(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		sam := notify.Destination{"email", "sam@example.com"}
 		for want, err := range map[string]error{
-			"Suppress, destination 2: the address": h.Suppress(t.Context(), "tenant", notify.Complaint, support, sam, notify.Destination{"email", "canary"}),
-			"is no reason":                         h.Suppress(t.Context(), "tenant", "Dislike", support, sam),
-			"no actor":                             h.Suppress(t.Context(), "tenant", notify.Complaint, notify.By{Reason: "x"}, sam),
-			"scope of one tenant":                  h.Suppress(t.Context(), storage.AnyScope, notify.Complaint, support, sam),
-			"more than 1000":                       h.Suppress(t.Context(), "tenant", notify.Complaint, support, make([]notify.Destination, 1001)...),
-			"Unsuppress: the address":              h.Unsuppress(t.Context(), "tenant", notify.Destination{"email", "canary"}, support),
+			"Suppress, destination 2: the address": h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, support, sam, notify.Destination{"email", "canary"}),
+			"is no reason":                         h.Contacts().Suppress(t.Context(), "tenant", "Dislike", support, sam),
+			"no actor":                             h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, notify.By{Reason: "x"}, sam),
+			"scope of one tenant":                  h.Contacts().Suppress(t.Context(), storage.AnyScope, notify.Complaint, support, sam),
+			"more than 1000":                       h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, support, make([]notify.Destination, 1001)...),
+			"Unsuppress: the address":              h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{"email", "canary"}, support),
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
 				t.Errorf("%s: %v", want, err)
@@ -124,7 +124,7 @@ func TestANewComplaintRenewsALiftedSuppression(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()
 		h.track(about(m, notify.KindComplained))
-		if err := h.Unsuppress(t.Context(), "tenant", notify.Destination{"email", "sam@example.com"}, support); err != nil {
+		if err := h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{"email", "sam@example.com"}, support); err != nil {
 			t.Fatal(err)
 		}
 		again := about(m, notify.KindComplained)
@@ -140,12 +140,12 @@ func TestTheSuppressionListIsReadPageByPage(t *testing.T) {
 		for i := range 5 {
 			many = append(many, notify.Destination{"email", fmt.Sprintf("p%d@example.com", i)})
 		}
-		if err := h.Suppress(t.Context(), "tenant", notify.HardBounce, support, many...); err != nil {
+		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.HardBounce, support, many...); err != nil {
 			t.Fatal(err)
 		}
 		seen := map[string]bool{}
 		for page := (notify.Page{Limit: 2}); ; {
-			rows, err := h.Suppressed(t.Context(), "tenant", page)
+			rows, err := h.Contacts().Suppressed(t.Context(), "tenant", page)
 			if err != nil {
 				t.Fatal(err)
 			}

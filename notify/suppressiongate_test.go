@@ -15,7 +15,7 @@ func TestASuppressedAddressGetsNothingOrOnlyWhatIsMandatory(t *testing.T) {
 		h.Register(notify.Type{Name: "reset", Mandatory: true})
 		mandatory := func(m *notify.OutgoingMessage) { m.NotificationType = "reset" }
 		for reason, address := range map[notify.SuppressionReason]string{notify.HardBounce: "gone@example.com", notify.Complaint: "angry@example.com"} {
-			if err := h.Suppress(t.Context(), "tenant", reason, support, notify.Destination{"email", address}); err != nil {
+			if err := h.Contacts().Suppress(t.Context(), "tenant", reason, support, notify.Destination{"email", address}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -39,10 +39,10 @@ func (n *Notifier) follow(ctx context.Context, t *Trace) error {
 	if err != nil {
 		return err
 	}
-	if t.Schedules, err = list(ctx, n, schedules, j.Scope, Page{}, guard); err != nil {
+	if t.Schedules, err = list(ctx, n.core, schedules, j.Scope, Page{}, guard); err != nil {
 		return err
 	}
-	if t.OutgoingMessages, err = n.Messages(ctx, j.Scope, j.RowKey, Page{}); err != nil {
+	if t.OutgoingMessages, err = n.Support().Messages(ctx, j.Scope, j.RowKey, Page{}); err != nil {
 		return err
 	}
 	t.UserMessages, err = j.userMessages(ctx, n.tx)
@@ -95,17 +95,17 @@ type Page struct {
 
 // Messages lists the outgoing messages of a notification job by its row key, or
 // of a messaging job by its GUID, in the order of their keys.
-func (n *Notifier) Messages(ctx context.Context, scope Scope, jobRowKey string, p Page) ([]OutgoingMessage, error) {
+func (n Support) Messages(ctx context.Context, scope Scope, jobRowKey string, p Page) ([]OutgoingMessage, error) {
 	within, err := under(jobRowKey)
 	if err != nil {
 		return nil, err
 	}
-	return list(ctx, n, outgoingMessages, scope, p, within)
+	return list(ctx, n.core, outgoingMessages, scope, p, within)
 }
 
 // AllMessages lists the outgoing messages of a scope in the order of their keys.
-func (n *Notifier) AllMessages(ctx context.Context, scope Scope, p Page) ([]OutgoingMessage, error) {
-	return list(ctx, n, outgoingMessages, scope, p, nil)
+func (n Support) AllMessages(ctx context.Context, scope Scope, p Page) ([]OutgoingMessage, error) {
+	return list(ctx, n.core, outgoingMessages, scope, p, nil)
 }
 
 // under is the range of the keys whose first parts are these: keys.Join puts
@@ -119,7 +119,7 @@ func under(parts ...string) ([]storage.Cond, error) {
 }
 
 // list reads a page of rows in the order of their keys.
-func list[R any](ctx context.Context, n *Notifier, t *storage.Table[R], scope Scope, p Page, where []storage.Cond) ([]R, error) {
+func list[R any](ctx context.Context, n *core, t *storage.Table[R], scope Scope, p Page, where []storage.Cond) ([]R, error) {
 	if scope == storage.AnyScope {
 		return nil, errAnyScope
 	}

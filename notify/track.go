@@ -55,7 +55,7 @@ func (n *Notifier) Track(ctx context.Context, events ...StatusEvent) (rep TrackR
 		batch := rows[:min(len(rows), maxTrack)]
 		var part TrackReport
 		err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-			part, err = n.trackIn(ctx, tx, copies(batch)) // the transaction may run again
+			part, err = n.tracker().trackIn(ctx, tx, copies(batch)) // the transaction may run again
 			return err
 		})
 		if err != nil {
@@ -67,7 +67,7 @@ func (n *Notifier) Track(ctx context.Context, events ...StatusEvent) (rep TrackR
 }
 
 // trackIn keeps the events and applies those that are new.
-func (n *Notifier) trackIn(ctx context.Context, tx storage.Tx, events []*deliveryEvent) (rep TrackReport, err error) {
+func (n tracker) trackIn(ctx context.Context, tx storage.Tx, events []*deliveryEvent) (rep TrackReport, err error) {
 	found, err := findMessages(ctx, tx, events)
 	if err != nil {
 		return rep, err
@@ -104,7 +104,7 @@ type reports struct {
 
 // applyEvents brings new events into their messages, keeps the facts beside them,
 // suppresses addresses, and tells the host: all in tx.
-func (n *Notifier) applyEvents(ctx context.Context, tx storage.Tx, events []*deliveryEvent, found map[*deliveryEvent]*OutgoingMessage) error {
+func (n tracker) applyEvents(ctx context.Context, tx storage.Tx, events []*deliveryEvent, found map[*deliveryEvent]*OutgoingMessage) error {
 	if len(events) == 0 {
 		return nil
 	}
@@ -143,7 +143,7 @@ func byMessage(events []*deliveryEvent, found map[*deliveryEvent]*OutgoingMessag
 
 // raise writes the messages. One that somebody else wrote meanwhile is read again,
 // and the events are brought into what it has become.
-func (n *Notifier) raise(ctx context.Context, tx storage.Tx, all []*reports) (changes []StatusChange, err error) {
+func (n tracker) raise(ctx context.Context, tx storage.Tx, all []*reports) (changes []StatusChange, err error) {
 	for range 5 {
 		told, again, err := n.raiseOnce(ctx, tx, all)
 		changes = append(changes, told...)
@@ -157,7 +157,7 @@ func (n *Notifier) raise(ctx context.Context, tx storage.Tx, all []*reports) (ch
 	return nil, fmt.Errorf("notify: %d messages kept changing under a callback: %w", len(all), storage.ErrBusy)
 }
 
-func (n *Notifier) raiseOnce(ctx context.Context, tx storage.Tx, all []*reports) (told []StatusChange, again []*reports, err error) {
+func (n tracker) raiseOnce(ctx context.Context, tx storage.Tx, all []*reports) (told []StatusChange, again []*reports, err error) {
 	now := storage.Now(n.store)
 	var save []*OutgoingMessage
 	var saved []*reports

@@ -49,7 +49,7 @@ func TestACallbackSettlesADoubtAndEndsTheHold(t *testing.T) {
 		if m.Resolution != notify.ResolvedByCallback || m.ProviderMessageID != "p1" || !m.DueOn.IsZero() || m.ReasonCode != "" || !m.EndedOn.Equal(e.On) || !m.SentOn.Equal(storetest.Start) {
 			t.Errorf("message is %+v", m)
 		}
-		if err := h.Resolve(t.Context(), "tenant", m.Key, notify.DecideSendAgain, support); !errors.Is(err, notify.ErrActionRefused) {
+		if err := h.Support().Resolve(t.Context(), "tenant", m.Key, notify.DecideSendAgain, support); !errors.Is(err, notify.ErrActionRefused) {
 			t.Errorf("it is sent again: %v", err)
 		}
 		h.clk.Add(24 * time.Hour)
@@ -140,7 +140,7 @@ func TestARepeatedCallbackChangesNothing(t *testing.T) {
 		m := h.accepted()
 		all := []notify.StatusEvent{about(m, notify.KindComplained), about(m, notify.KindDelivered), about(m, notify.KindDelivered)}
 		h.same("report", notify.TrackReport{Applied: 2, Repeated: 1}, h.track(all...))
-		if err := h.Unsuppress(t.Context(), "tenant", notify.Destination{"email", "sam@example.com"}, support); err != nil {
+		if err := h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{"email", "sam@example.com"}, support); err != nil {
 			t.Fatal(err)
 		}
 		before := h.status(notify.StatusDelivered)
@@ -197,7 +197,7 @@ func TestAMessageOfAnotherTenantKeepsItsTenant(t *testing.T) {
 			}
 		}
 		for _, m := range all(h, notify.Messages) {
-			facts, err := h.DeliveryFacts(t.Context(), "south", m.MessageID)
+			facts, err := h.Support().DeliveryFacts(t.Context(), "south", m.MessageID)
 			if err != nil || len(facts) != 0 {
 				t.Errorf("south reads %v, %v", facts, err)
 			}

@@ -19,7 +19,7 @@ type looked struct {
 
 // trackerPass looks again for the messages of events that came before them, and
 // deletes each hour what is older than a month.
-func (n *Notifier) trackerPass() work.Pass {
+func (n tracker) trackerPass() work.Pass {
 	return work.Prepared(work.New(n.store, work.Spec[deliveryEvent, looked]{
 		Name: "notify.tracker", Table: deliveryEvents,
 		Claimable: []string{StatusWaiting, statusSweep}, Group: 500,
@@ -32,7 +32,7 @@ func (n *Notifier) trackerPass() work.Pass {
 }
 
 // lookAgain gets rows of one type: the sweep, or events of one provider.
-func (n *Notifier) lookAgain(ctx context.Context, items []work.Item[deliveryEvent]) (out []looked, err error) {
+func (n tracker) lookAgain(ctx context.Context, items []work.Item[deliveryEvent]) (out []looked, err error) {
 	out = make([]looked, len(items))
 	now := storage.Now(n.store)
 	if items[0].Row.Status == statusSweep {
@@ -62,7 +62,7 @@ func (n *Notifier) lookAgain(ctx context.Context, items []work.Item[deliveryEven
 }
 
 // applyFound applies matched events with the transaction that settles them.
-func (n *Notifier) applyFound(ctx context.Context, tx storage.Tx, done []work.Done[deliveryEvent, looked]) error {
+func (n tracker) applyFound(ctx context.Context, tx storage.Tx, done []work.Done[deliveryEvent, looked]) error {
 	var events []*deliveryEvent
 	for _, d := range done {
 		switch d.Row.Status {
@@ -103,7 +103,7 @@ const (
 )
 
 // prepareSweep makes the row whose due moment is the next sweep.
-func (n *Notifier) prepareSweep(ctx context.Context) error {
+func (n tracker) prepareSweep(ctx context.Context) error {
 	return n.store.InTx(ctx, func(tx storage.Tx) error {
 		_, err := deliveryEvents.Insert(ctx, tx, &deliveryEvent{
 			Record: storage.Record{Key: statusSweep, Status: statusSweep, DueOn: storage.Now(n.store).Add(sweepEvery)},
@@ -114,7 +114,7 @@ func (n *Notifier) prepareSweep(ctx context.Context) error {
 
 // findOld reads the oldest rows. If all of them are to go, there may be more, and
 // the sweep goes on at once.
-func (n *Notifier) findOld(ctx context.Context, now time.Time, sweep *deliveryEvent) (old looked, err error) {
+func (n tracker) findOld(ctx context.Context, now time.Time, sweep *deliveryEvent) (old looked, err error) {
 	before := now.Add(-rememberEvents)
 	err = n.store.InTx(ctx, func(tx storage.Tx) error {
 		old.events, err = oldest(ctx, tx, deliveryEvents, "received_on", func(e *deliveryEvent) bool {
@@ -184,7 +184,7 @@ func receiptKey(provider, id string) (string, error) {
 
 // keepReceipts keeps the providers' ids of messages, where callbacks need them, in
 // the transaction that has settled the messages.
-func (n *Notifier) keepReceipts(ctx context.Context, tx storage.Tx, rows []*OutgoingMessage) error {
+func (n tracker) keepReceipts(ctx context.Context, tx storage.Tx, rows []*OutgoingMessage) error {
 	now := storage.Now(n.store)
 	var keep []*messageReceipt
 	for _, m := range rows {

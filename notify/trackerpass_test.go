@@ -128,7 +128,7 @@ func TestOldEventsAreForgottenAndFactsAreNot(t *testing.T) {
 		h.same("after 31 days", notify.KindOpened, h.event().Kind)
 		h.same("receipts", 0, len(all(h, notify.MessageReceipts)))
 		// Even if it is replayed then, it has no consequences for the second time.
-		if err := h.Unsuppress(t.Context(), "tenant", notify.Destination{"email", "sam@example.com"}, support); err != nil {
+		if err := h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{"email", "sam@example.com"}, support); err != nil {
 			t.Fatal(err)
 		}
 		h.track(complaint)

@@ -53,7 +53,7 @@ func i27Round(h *host, round int) {
 	h.dispatch(job)
 	h.run("notify.scheduler")
 	h.run("notify.generator")
-	messages, err := h.Messages(h.t.Context(), "tenant", job.RowKey, notify.Page{})
+	messages, err := h.Support().Messages(h.t.Context(), "tenant", job.RowKey, notify.Page{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func i27Round(h *host, round int) {
 	h.atOnce(round, messages, events)
 	h.clk.Add(48 * time.Hour)
 	h.drain()
-	messages, err = h.Messages(h.t.Context(), "tenant", job.RowKey, notify.Page{})
+	messages, err = h.Support().Messages(h.t.Context(), "tenant", job.RowKey, notify.Page{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func (h *host) atOnce(round int, messages []notify.OutgoingMessage, events []not
 	wg.Go(func() {
 		for _, m := range messages {
 			// Mostly it is refused, or the row keeps changing: a person tries.
-			_ = h.Resolve(h.t.Context(), "tenant", m.Key, notify.DecideSendAgain, support)
+			_ = h.Support().Resolve(h.t.Context(), "tenant", m.Key, notify.DecideSendAgain, support)
 		}
 	})
 	wg.Wait()

@@ -44,7 +44,7 @@ func TestWithoutTheKeyOfTheSuppressionListNothingGoesOut(t *testing.T) {
 		h.drain()
 		h.status(before, survey.StatusSent)
 		support := notify.New(h.store, &notify.Options{HashKey: hashKeyOfHost})
-		err := support.Suppress(h.t.Context(), "", notify.Unsubscribe, someone, notify.Destination{Method: "email", Address: "gone@example.com"})
+		err := support.Contacts().Suppress(h.t.Context(), "", notify.Unsubscribe, someone, notify.Destination{Method: "email", Address: "gone@example.com"})
 		if err != nil {
 			h.t.Fatal(err)
 		}

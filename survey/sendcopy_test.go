@@ -78,7 +78,7 @@ func copyOfLinks(t *testing.T, open func(mock clock.Clock, environment string) (
 	if i := h.status(doubt, survey.StatusPending); !i.InDoubt {
 		t.Errorf("the doubt is %+v", i)
 	}
-	if err := notify.New(h.store, nil).ReleaseQuarantine(t.Context(), someone); err != nil {
+	if err := notify.New(h.store, nil).Support().ReleaseQuarantine(t.Context(), someone); err != nil {
 		t.Fatal(err)
 	}
 	h.at(2 * time.Hour)

@@ -110,7 +110,7 @@ func TestPausesAndRedirectionsOfNotifyHold(t *testing.T) {
 		}}, h.memory())
 		support := notify.New(h.store, nil)
 		extent := notify.Extent{Type: survey.NotificationType}
-		if err := support.Pause(h.t.Context(), extent, time.Time{}, someone); err != nil {
+		if err := support.Support().Pause(h.t.Context(), extent, time.Time{}, someone); err != nil {
 			h.t.Fatal(err)
 		}
 		id := h.linked(csiGR)
@@ -119,7 +119,7 @@ func TestPausesAndRedirectionsOfNotifyHold(t *testing.T) {
 		if i := h.status(id, survey.StatusPending); i.Tries != 0 || i.ReasonCode != notify.ReasonPaused {
 			h.t.Fatalf("the row is %+v", i)
 		}
-		if err := support.Resume(h.t.Context(), extent, someone); err != nil {
+		if err := support.Support().Resume(h.t.Context(), extent, someone); err != nil {
 			h.t.Fatal(err)
 		}
 		h.at(time.Hour + 2*time.Minute)
@@ -136,7 +136,7 @@ func TestASuppressedAddressGetsNoLink(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.use(survey.Options{}, notify.ChannelFunc("sms:test", h.send))
 		support := notify.New(h.store, nil)
-		err := support.Suppress(h.t.Context(), "", notify.Unsubscribe, someone, notify.Destination{Method: "sms", Address: "+9647700000001"})
+		err := support.Contacts().Suppress(h.t.Context(), "", notify.Unsubscribe, someone, notify.Destination{Method: "sms", Address: "+9647700000001"})
 		if err != nil {
 			h.t.Fatal(err)
 		}

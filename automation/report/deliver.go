@@ -86,7 +86,7 @@ func (d delivery) throughJob(data json.RawMessage, out *automation.Outcome) erro
 // throughMessagingJob is the path of a report that many get: MessagingJob with its
 // recipients in a blob, Schedule, OutgoingMessage.
 func (s *Service) throughMessagingJob(ctx context.Context, d delivery, data json.RawMessage, out *automation.Outcome) error {
-	payload, err := s.out.PutAudience(ctx, notify.AudienceOf(each(d.to)), &notify.PayloadOptions{EventData: data})
+	payload, err := s.out.Campaigns().PutAudience(ctx, notify.AudienceOf(each(d.to)), &notify.PayloadOptions{EventData: data})
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func (s *Service) Messages(ctx context.Context, scope automation.Scope, key stri
 	if in == "" {
 		return nil, "", nil
 	}
-	rows, err := s.out.Messages(ctx, scope, in, notify.Page{After: p.After, Limit: p.limit()})
+	rows, err := s.out.Support().Messages(ctx, scope, in, notify.Page{After: p.After, Limit: p.limit()})
 	if err != nil {
 		return nil, "", fmt.Errorf("report: Messages: %w", err)
 	}

@@ -17,7 +17,7 @@ func (d *demonstration) check(ctx context.Context, stdout io.Writer, before int)
 	if err != nil {
 		return err
 	}
-	p, err := d.out.Campaign(ctx, "", guid)
+	p, err := d.out.Campaigns().Progress(ctx, "", guid)
 	if err != nil {
 		return err
 	}

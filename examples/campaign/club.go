@@ -58,7 +58,7 @@ func (c *club) plan(ctx context.Context, s settings) (notify.MessagingJob, notif
 	}
 	defer f.Close()
 	members := notify.AudienceCSV(f, notify.CSVColumns{Ref: "id", Address: "email", Name: "name"})
-	payload, err := c.out.PutAudience(ctx, members, &notify.PayloadOptions{
+	payload, err := c.out.Campaigns().PutAudience(ctx, members, &notify.PayloadOptions{
 		EventData: json.RawMessage(`{"Season":"Spring"}`), Channel: "email:journal", Locale: "en",
 	})
 	if err != nil {

@@ -65,7 +65,7 @@ func (d *demonstration) plan(ctx context.Context) error {
 	}
 	d.b.say("%d members are in the file; %d of them have no address that can be one, the first in line %d.",
 		payload.Recipients, payload.SkippedCount, payload.Skipped[0].Line)
-	forecast, err := d.out.DryRunCampaign(ctx, job, 1)
+	forecast, err := d.out.Campaigns().DryRun(ctx, job, 1)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (d *demonstration) play(ctx context.Context, before int) error {
 		if err != nil {
 			return err
 		}
-		p, err := d.out.Campaign(ctx, "", guid)
+		p, err := d.out.Campaigns().Progress(ctx, "", guid)
 		if err != nil {
 			return err
 		}

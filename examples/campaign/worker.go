@@ -62,7 +62,7 @@ func work(ctx context.Context, s settings, stdout io.Writer) error {
 		}
 		w.polls++
 		c.clk.Add(w.real.Since(before))
-		p, err := c.out.Campaign(ctx, "", guid)
+		p, err := c.out.Campaigns().Progress(ctx, "", guid)
 		if err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func invite(ctx context.Context, out *notify.Notifier, names ...string) error {
 
 // show prints the messages and compares them with what they should be.
 func show(ctx context.Context, w io.Writer, out *notify.Notifier, when string, want ...string) error {
-	messages, err := out.AllMessages(ctx, "", notify.Page{})
+	messages, err := out.Support().AllMessages(ctx, "", notify.Page{})
 	if err != nil {
 		return err
 	}

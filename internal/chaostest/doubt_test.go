@@ -104,11 +104,11 @@ func (p *posting) plan() {
 		}
 		for i := range 10 {
 			to := notify.Destination{Method: "email", Address: person(fmt.Sprintf("p%05d", i)).Address}
-			if err := out.Suppress(ctx, "", notify.Complaint, notify.By{Actor: "test", Reason: "a list"}, to); err != nil {
+			if err := out.Contacts().Suppress(ctx, "", notify.Complaint, notify.By{Actor: "test", Reason: "a list"}, to); err != nil {
 				return err
 			}
 			no := notify.Preference{RecipientRef: fmt.Sprintf("p%05d", p.messages/2+200+i), OptedOut: true}
-			if err := out.SetPreferences(ctx, no); err != nil {
+			if err := out.Contacts().SetPreferences(ctx, no); err != nil {
 				return err
 			}
 		}
@@ -118,7 +118,7 @@ func (p *posting) plan() {
 }
 
 func (p *posting) campaign(ctx context.Context, out *notify.Notifier) error {
-	payload, err := out.PutAudience(ctx, notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
+	payload, err := out.Campaigns().PutAudience(ctx, notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
 		for i := range p.messages / 2 {
 			to := person(fmt.Sprintf("p%05d", p.messages/2-100+i))
 			if i >= p.messages/2-10 {
@@ -229,7 +229,7 @@ func (p *posting) checkDoubts() map[string]bool {
 		want[id] = true
 	}
 	p.with(func(ctx context.Context, _ *automation.Scheduler, out *notify.Notifier, _ *sql.DB) error {
-		held, err := out.Held(ctx, "", notify.HoldInDoubt, notify.Page{})
+		held, err := out.Support().Held(ctx, "", notify.HoldInDoubt, notify.Page{})
 		for _, m := range held {
 			listed[m.MessageID] = m.Status == "OutcomeUnknown"
 		}

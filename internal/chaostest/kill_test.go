@@ -196,11 +196,11 @@ func (a *arena) release() {
 	for table, release := range map[string]func(key string) error{
 		"automation_scheduler": func(key string) error { return reminders.Release(ctx, "", key, by) },
 		"notification_scheduler": func(key string) error {
-			return out.Release(ctx, "", notify.ArtifactNotificationScheduler, key, by)
+			return out.Support().Release(ctx, "", notify.ArtifactNotificationScheduler, key, by)
 		},
-		"outgoing_message": func(key string) error { return out.Release(ctx, "", notify.ArtifactOutgoingMessage, key, by) },
-		"notification_job": func(key string) error { return out.Release(ctx, "", notify.ArtifactNotificationJob, key, by) },
-		"messaging_job":    func(key string) error { return out.Release(ctx, "", notify.ArtifactMessagingJob, key, by) },
+		"outgoing_message": func(key string) error { return out.Support().Release(ctx, "", notify.ArtifactOutgoingMessage, key, by) },
+		"notification_job": func(key string) error { return out.Support().Release(ctx, "", notify.ArtifactNotificationJob, key, by) },
+		"messaging_job":    func(key string) error { return out.Support().Release(ctx, "", notify.ArtifactMessagingJob, key, by) },
 	} {
 		for key := range a.query("SELECT key, 1 FROM " + table + " WHERE is_on_support_hold AND status NOT IN ('OutcomeUnknown', 'Cancelled')") {
 			if err := release(key); err != nil {

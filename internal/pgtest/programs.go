@@ -91,4 +91,3 @@ func findBouncer() (string, error) {
 	return "", fmt.Errorf("needs PgBouncer, which was not found; " +
 		"install it with scripts/setup-test.sh or `apt-get install pgbouncer`")
 }
-

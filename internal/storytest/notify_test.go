@@ -50,14 +50,14 @@ func TestAPersonSettlesWhatAKilledProcessLeftInDoubt(t *testing.T) {
 		w.inCall = nil
 		w.clk.Add(lease)
 		w.drain(n)
-		held, err := n.Held(w.Context(), "", notify.HoldInDoubt, notify.Page{})
+		held, err := n.Support().Held(w.Context(), "", notify.HoldInDoubt, notify.Page{})
 		if err != nil || len(held) != 1 || held[0].Status != notify.StatusOutcomeUnknown || held[0].MessageID != w.ids[0] {
 			w.Fatal(held, err)
 		}
 		w.clk.Add(30 * 24 * time.Hour)
 		w.drain(n)
 		w.wantSent("Invoice 114 to sam@example.com")
-		if err := n.Resolve(w.Context(), "", held[0].Key, notify.DecideSendAgain, notify.By{Actor: "ann", Reason: "sam has no mail"}); err != nil {
+		if err := n.Support().Resolve(w.Context(), "", held[0].Key, notify.DecideSendAgain, notify.By{Actor: "ann", Reason: "sam has no mail"}); err != nil {
 			w.Fatal(err)
 		}
 		w.drain(n)
@@ -65,7 +65,7 @@ func TestAPersonSettlesWhatAKilledProcessLeftInDoubt(t *testing.T) {
 		if w.ids[0] != w.ids[1] {
 			w.Errorf("called under %v", w.ids)
 		}
-		if held, err := n.Held(w.Context(), "", notify.HoldInDoubt, notify.Page{}); err != nil || len(held) != 0 {
+		if held, err := n.Support().Held(w.Context(), "", notify.HoldInDoubt, notify.Page{}); err != nil || len(held) != 0 {
 			w.Error(held, err)
 		}
 	})
@@ -85,7 +85,7 @@ func TestACallbackSettlesADoubt(t *testing.T) {
 		}
 		w.drain(n)
 		w.answer = nil
-		rows, err := n.Messages(w.Context(), "", "114", notify.Page{})
+		rows, err := n.Support().Messages(w.Context(), "", "114", notify.Page{})
 		if err != nil || len(rows) != 2 {
 			w.Fatal(rows, err)
 		}
@@ -97,7 +97,7 @@ func TestACallbackSettlesADoubt(t *testing.T) {
 		}
 		w.clk.Add(lease)
 		w.drain(n)
-		rows, err = n.Messages(w.Context(), "", "114", notify.Page{})
+		rows, err = n.Support().Messages(w.Context(), "", "114", notify.Page{})
 		if err != nil || len(rows) != 2 || rows[0].Status != notify.StatusDelivered || rows[1].Status != notify.StatusDelivered {
 			w.Fatal(rows, err)
 		}

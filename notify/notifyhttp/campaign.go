@@ -57,7 +57,7 @@ func (s campaigns) open(w http.ResponseWriter, r *http.Request) *notify.Campaign
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	var refused error
-	c, err := s.n.CampaignContent(r.Context(), caller.Scope, r.PathValue("guid"), func(ctx context.Context, p notify.CampaignProgress) error {
+	c, err := s.n.Campaigns().Content(r.Context(), caller.Scope, r.PathValue("guid"), func(ctx context.Context, p notify.CampaignProgress) error {
 		refused = caller.Allow(ctx, p)
 		return refused
 	})
@@ -95,7 +95,7 @@ func (s campaigns) progress(w http.ResponseWriter, r *http.Request) {
 	if c == nil {
 		return
 	}
-	p, err := s.n.Campaign(r.Context(), c.Campaign.Scope, c.Campaign.GUID)
+	p, err := s.n.Campaigns().Progress(r.Context(), c.Campaign.Scope, c.Campaign.GUID)
 	if err != nil {
 		unavailable(w, err)
 		return

@@ -34,7 +34,7 @@ func TestACampaignIsShownToThoseWhomTheHostAllows(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
 		n := notify.New(store, nil)
-		p, err := n.PutAudience(t.Context(), notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
+		p, err := n.Campaigns().PutAudience(t.Context(), notify.AudienceOf(func(yield func(notify.Recipient, error) bool) {
 			_ = yield(notify.Recipient{Ref: "sam", Address: "sam@example.com", Channel: "email:x"}, nil) &&
 				yield(notify.Recipient{Ref: "kim", Inbox: "user:kim"}, nil)
 		}), nil)

@@ -47,7 +47,7 @@ type unsubscriber struct{ n *notify.Notifier }
 func tokenIn(r *http.Request) string { return r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:] }
 
 func (s unsubscriber) ask(w http.ResponseWriter, r *http.Request) {
-	s.show(w, s.n.CheckUnsubscribe(r.Context(), tokenIn(r)), pageAsk)
+	s.show(w, s.n.Contacts().CheckUnsubscribe(r.Context(), tokenIn(r)), pageAsk)
 }
 
 func (s unsubscriber) act(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +57,7 @@ func (s unsubscriber) act(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "what to unsubscribe from?", http.StatusBadRequest)
 		return
 	}
-	s.show(w, s.n.Unsubscribe(r.Context(), tokenIn(r), all), pageDone)
+	s.show(w, s.n.Contacts().Unsubscribe(r.Context(), tokenIn(r), all), pageDone)
 }
 
 // show answers with the page in a state, or as void if the link is.

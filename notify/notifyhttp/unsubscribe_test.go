@@ -82,7 +82,7 @@ func (m mailing) do(method, link, form string) (status int, page string, header 
 // wishes are what is stored of Sam, as "type method".
 func (m mailing) wishes() (out []string) {
 	m.Helper()
-	all, err := m.n.Preferences(m.Context(), "tenant", "sam")
+	all, err := m.n.Contacts().Preferences(m.Context(), "tenant", "sam")
 	if err != nil {
 		m.Fatal(err)
 	}
