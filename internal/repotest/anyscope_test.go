@@ -16,7 +16,7 @@ const root = "../.."
 // mayReadAcrossTenants lists the places, with how often they do it: look-ups by
 // ids that came from rows already held, and counts.
 var mayReadAcrossTenants = map[string]int{
-	"internal/work/load.go": 1, // rows that this process holds, by id
+	"internal/work/pass.go": 1, // rows that this process holds, by id
 	"automation/retain.go":  2, // old rows of all scopes, to delete
 	"automation/health.go":  3, // counts; what other scopes have is left out of the answer
 	"automation/pause.go":   1, // the poll asks what is paused

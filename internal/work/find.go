@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
+
+	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/storage"
 )
@@ -226,4 +229,95 @@ func token(random io.Reader) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(b[:]), nil
+}
+
+// lookBack paces the claims that start at the beginning of the due order, behind
+// the forward cursor. Such a claim finds rows that became due in the past and
+// leases that ran out, but has to walk over everything that is held or served by
+// others, so it may take at most a twentieth of the time.
+type lookBack struct {
+	clock  clock.Clock
+	last   time.Time
+	took   time.Duration
+	hinted bool // this process saved a row at or before the cursor
+}
+
+func (l *lookBack) pause() time.Duration { return 20 * l.took }
+
+func (l *lookBack) since() time.Duration {
+	if l.last.IsZero() {
+		return 1<<63 - 1
+	}
+	return l.clock.Since(l.last)
+}
+
+// allowed says whether a short forward claim may be followed by a look-back.
+func (l *lookBack) allowed() bool { return l.since() >= l.pause() }
+
+// overdue says whether a look-back comes first although there is enough ahead.
+func (l *lookBack) overdue() bool {
+	if l.hinted {
+		return l.allowed()
+	}
+	return l.since() >= l.bound()
+}
+
+// bound is how long a row behind the cursor waits at most.
+func (l *lookBack) bound() time.Duration { return max(time.Second, l.pause()) }
+
+// measure runs f as a look-back.
+func (l *lookBack) measure(f func() error) error {
+	start := l.clock.Now()
+	l.hinted = false
+	err := f()
+	l.last = l.clock.Now()
+	l.took = l.last.Sub(start)
+	return err
+}
+
+// Except is what a pass leaves alone. The zero value leaves out nothing.
+type Except struct {
+	All    bool            // every row
+	Types  []string        // in every scope; only of a Spec with Types
+	Scopes []storage.Scope // with all their types
+	Scoped []storage.ScopedType
+	Kinds  storage.Kinds // by another column than the type; the zero value: none
+}
+
+func (e Except) empty() bool {
+	return !e.All && len(e.Types)+len(e.Scopes)+len(e.Scoped) == 0 && e.Kinds.Column == ""
+}
+
+// from is the claim c without what is left out.
+func (e Except) from(c storage.Claim) storage.Claim {
+	switch {
+	case e.All:
+		c.Types = []string{}
+	case len(e.Types) > 0:
+		c.Types = slices.DeleteFunc(slices.Clone(c.Types), func(name string) bool { return slices.Contains(e.Types, name) })
+	}
+	c.Except, c.ExceptTypes, c.ExceptKinds = e.Scopes, e.Scoped, e.Kinds
+	return c
+}
+
+// ask learns what is to be left out, once a poll.
+func (r *runner[R, A]) ask(ctx context.Context, tx storage.Tx) error {
+	if r.spec.Except == nil || r.asked {
+		return nil
+	}
+	e, err := r.spec.Except(ctx, tx)
+	if err == nil {
+		r.except, r.asked = e, true
+	}
+	return err
+}
+
+// askFirst keeps the look for due rows from seeing what is left out, and from
+// missing what is so no more. While nothing is left out the claim asks early
+// enough, and an idle poll stays one SELECT.
+func (r *runner[R, A]) askFirst(ctx context.Context) error {
+	if r.except.empty() {
+		return nil
+	}
+	return r.store.InTx(ctx, func(tx storage.Tx) error { return r.ask(ctx, tx) })
 }

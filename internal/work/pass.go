@@ -1,11 +1,18 @@
 package work
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/benbjohnson/clock"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/belfry-go/belfry/storage"
 )
@@ -61,3 +68,113 @@ type runner[R, A any] struct {
 func (r *runner[R, A]) now() time.Time { return storage.Now(r.store) }
 
 func (r *runner[R, A]) rec(row *R) *storage.Record { return r.spec.Table.Record(row) }
+
+// Options are a poller's settings. The root package documents them for hosts.
+type Options struct {
+	Batch       int
+	Interval    time.Duration
+	Lease       time.Duration
+	Concurrency int
+	InFlight    int
+	Grace       time.Duration
+	Lanes       map[int16]int
+
+	Logger         *slog.Logger
+	MeterProvider  metric.MeterProvider
+	TracerProvider trace.TracerProvider
+}
+
+func (o Options) withDefaults() Options {
+	o.Batch = cmp.Or(o.Batch, 1000)
+	o.Interval = cmp.Or(o.Interval, time.Second)
+	o.Lease = cmp.Or(o.Lease, time.Minute)
+	o.Concurrency = cmp.Or(o.Concurrency, 8)
+	o.InFlight = max(cmp.Or(o.InFlight, 4000), o.Batch)
+	o.Grace = cmp.Or(o.Grace, 30*time.Second)
+	if len(o.Lanes) == 0 {
+		o.Lanes = map[int16]int{storage.LaneUrgent: 8, storage.LaneNormal: 4, storage.LaneBulk: 1}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.MeterProvider == nil {
+		o.MeterProvider = otel.GetMeterProvider()
+	}
+	if o.TracerProvider == nil {
+		o.TracerProvider = otel.GetTracerProvider()
+	}
+	return o
+}
+
+// Start commits held rows before their outside calls begin (a message's
+// call-started write): one batched write, fenced by the version, that renews the
+// lease until then. It tells which rows are ours to go on with; a row that
+// somebody else wrote meanwhile is not, and none is after an error.
+func Start[R any](ctx context.Context, store storage.Store, t *storage.Table[R], until time.Time, rows []*R) ([]bool, error) {
+	before := make([]int64, len(rows))
+	for i, row := range rows {
+		before[i] = t.Record(row).Version
+		t.Record(row).LeaseExpiresOn = storage.Time(until)
+	}
+	started := make([]bool, len(rows))
+	err := store.InTx(ctx, func(tx storage.Tx) error {
+		for i, row := range rows {
+			t.Record(row).Version, started[i] = before[i], true
+		}
+		err := t.Settle(ctx, tx, rows...)
+		if stale := (*storage.StaleError)(nil); errors.As(err, &stale) {
+			for _, i := range stale.Rows {
+				started[i] = false
+			}
+			return nil
+		}
+		return err
+	})
+	if errors.Is(err, storage.ErrOutcomeUnknown) {
+		return committed(ctx, store, t, before, rows)
+	}
+	if err != nil {
+		for i, row := range rows {
+			t.Record(row).Version = before[i]
+		}
+		return make([]bool, len(rows)), err
+	}
+	return started, nil
+}
+
+// committed reads back which of the rows have the version that one write of ours
+// gives, under our claim.
+func committed[R any](ctx context.Context, store storage.Store, t *storage.Table[R], before []int64, rows []*R) ([]bool, error) {
+	var stored map[int64]*R
+	err := store.InTx(ctx, func(tx storage.Tx) (err error) {
+		stored, err = load(ctx, tx, t, rows)
+		return err
+	})
+	ok := make([]bool, len(rows))
+	for i, row := range rows {
+		rec := t.Record(row)
+		rec.Version = before[i]
+		if s := stored[rec.ID]; err == nil && s != nil && t.Record(s).ClaimToken == rec.ClaimToken && t.Record(s).Version == before[i]+1 {
+			rec.Version, ok[i] = before[i]+1, true
+		}
+	}
+	return ok, err
+}
+
+// load reads rows again by id. The ids come from rows that this process holds,
+// so the look-up goes across scopes.
+func load[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], rows []*R) (map[int64]*R, error) {
+	ids := make([]int64, len(rows))
+	for i, row := range rows {
+		ids[i] = t.Record(row).ID
+	}
+	found, err := t.Find(ctx, tx, storage.AnyScope, storage.Query{Where: []storage.Cond{storage.In("id", ids)}, Limit: len(ids)})
+	if err != nil {
+		return nil, err
+	}
+	stored := make(map[int64]*R, len(found))
+	for _, row := range found {
+		stored[t.Record(row).ID] = row
+	}
+	return stored, nil
+}

@@ -3,10 +3,67 @@ package work
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
 )
+
+// slack is how long after its context a call may go on to write down what it did.
+const slack = 900 * time.Millisecond
+
+// Poll claims at most batch rows, handles and settles them, and returns. A zero
+// Claimed means that nothing that this process serves was due and free. It
+// returns within ctx and a second; a handler that goes on regardless is settled
+// when it ends.
+func (r *runner[R, A]) Poll(ctx context.Context, batch int) (Report, error) {
+	var rep Report
+	claimedAt := r.mono.Now()
+	rows, _, err := r.find(ctx, batch, true)
+	if len(rows) == 0 {
+		return rep, err
+	}
+	r.tel.claimed(ctx, len(rows), r.lag(rows))
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	go r.heartbeat(beating)
+
+	after, cancel := afterward(ctx, slack)
+	defer cancel()
+	done, groups := r.split(rows, &rep)
+	s := r.session(ctx, ctx.Done())
+	defer close(s.closed)
+	for _, group := range groups {
+		s.launch(group, claimedAt)
+	}
+	ended := ctx.Done()
+	for open := len(groups); open > 0; {
+		select {
+		case o := <-s.out:
+			done, rep = append(done, o.rows...), rep.Add(o.rep)
+			if !o.more {
+				open--
+			}
+		case <-ended: // what is done waits for no handler that goes on regardless
+			r.settle(after, done, &rep)
+			ended, done = nil, nil
+		case <-after.Done():
+			return rep, ctx.Err()
+		}
+	}
+	r.settle(after, done, &rep)
+	return rep, err
+}
+
+// lag is how late the latest of the rows was claimed.
+func (r *runner[R, A]) lag(rows []*R) time.Duration {
+	now, late := r.now(), time.Duration(0)
+	for _, row := range rows {
+		late = max(late, now.Sub(r.rec(row).DueOn))
+	}
+	return late
+}
 
 // Run polls until ctx ends. Handlers and settling go on beside the next claim.
 // At the end it claims nothing more, waits Grace for what runs, ends the
@@ -137,5 +194,111 @@ func (r *runner[R, A]) sleep(ctx context.Context, signal *storage.Signal, next t
 	case <-ctx.Done():
 	case <-signal.C():
 	case <-t.C:
+	}
+}
+
+// stream runs a streaming handler, passes on what it lands, and returns the rows
+// that it has not landed, with the error that they fail with.
+func (r *runner[R, A]) stream(ctx context.Context, items []Item[R], early func(settled[R, A])) (left []*R, err error) {
+	var mu sync.Mutex
+	open := make(map[*R]bool, len(items))
+	for _, it := range items {
+		open[it.Row] = true
+	}
+	take := func(row *R) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		ours := open[row]
+		delete(open, row)
+		return ours
+	}
+	err = Guard(func() error {
+		return r.spec.Stream(ctx, items, func(row *R, result A) {
+			if take(row) {
+				early(settled[R, A]{row: row, result: result, dispatch: true})
+			}
+		})
+	})
+	for _, it := range items { // a goroutine of a handler that panicked may still be at it
+		if take(it.Row) {
+			left = append(left, it.Row)
+		}
+	}
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("work: the handler of %s left out %d of %d rows", r.spec.Name, len(left), len(items))
+	}
+	return left, err
+}
+
+// Prepared is p with something to be done once in each poller before the first
+// claim: rows that the pass works on have to exist. prepare may be called again
+// until it succeeds, and from several processes at once.
+func Prepared(p Pass, prepare func(ctx context.Context) error) Pass {
+	return prepared{p, prepare}
+}
+
+type prepared struct {
+	Pass
+	prepare func(ctx context.Context) error
+}
+
+func (p prepared) Runner(o Options) Runner {
+	return &preparedRunner{inner: p.Pass.Runner(o), prepare: p.prepare, name: p.Name(), o: o.withDefaults()}
+}
+
+type preparedRunner struct {
+	inner   Runner
+	prepare func(ctx context.Context) error
+	name    string
+	o       Options
+
+	mu   sync.Mutex
+	done bool
+}
+
+func (r *preparedRunner) once(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.done {
+		return nil
+	}
+	err := r.prepare(ctx)
+	r.done = err == nil
+	return err
+}
+
+func (r *preparedRunner) Poll(ctx context.Context, batch int) (Report, error) {
+	if err := r.once(ctx); err != nil {
+		return Report{}, err
+	}
+	return r.inner.Poll(ctx, batch)
+}
+
+// Run does not end because the database is away when it begins.
+func (r *preparedRunner) Run(ctx context.Context) error {
+	for {
+		err := r.once(ctx)
+		if err == nil {
+			return r.inner.Run(ctx)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.o.Logger.WarnContext(ctx, "belfry: a pass could not be prepared", slog.String("pass", r.name), slog.Any("error", err))
+		if !sleepFor(ctx, time.Second) {
+			return ctx.Err()
+		}
+	}
+}
+
+// sleepFor waits in real time, and reports whether it came to the end.
+func sleepFor(ctx context.Context, d time.Duration) bool {
+	t := realClock.Timer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
 	}
 }
