@@ -1,9 +1,16 @@
 package outbox
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/backoff"
+	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -49,4 +56,202 @@ var deliveries = storage.Define[Delivery]("outbox_delivery")
 // Schemas lists the tables of this package.
 func Schemas() []*storage.Schema {
 	return []*storage.Schema{&events.Schema, &subscriptions.Schema, &deliveries.Schema}
+}
+
+// The states of a [Delivery].
+const (
+	StatusPending     = "Pending"
+	StatusDispatching = "Dispatching"
+	StatusDispatched  = "Dispatched"
+	StatusDeadLetter  = "DeadLetter"
+)
+
+// Machine is the table of legal transitions of a delivery.
+var Machine = states.Machine{
+	Name:  "Outbox delivery",
+	Start: []string{StatusPending},
+	Edges: []states.Edge{
+		{From: StatusPending, To: StatusDispatching, Event: "claimed when due"},
+		{From: StatusDispatching, To: StatusDispatched, Event: "the subscriber has it"},
+		{From: StatusDispatching, To: StatusPending, Event: "failed, lease lost, or given back at shutdown"},
+		{From: StatusDispatching, To: StatusDeadLetter, Event: "refused for good, or failed once too often"},
+		{From: StatusDeadLetter, To: StatusPending, Event: "replayed by support"},
+		{From: StatusDispatched, To: StatusPending, Event: "replayed by support"},
+	},
+	Terminal: []string{StatusDispatched, StatusDeadLetter},
+}
+
+// waits are the pauses between two calls of one subscriber: about two days.
+var waits = backoff.Steps{
+	time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
+}
+
+func (d *Delivery) become(status string) {
+	Machine.Must(d.Status, status)
+	d.Status = status
+}
+
+func (d *Delivery) dispatched(now time.Time) {
+	d.become(StatusDispatched)
+	d.DispatchedOn, d.DueOn, d.Diagnostics = now, time.Time{}, ""
+}
+
+// failed is a call that failed, whatever was decided before.
+func (d *Delivery) failed(now time.Time, text string, forGood bool) {
+	d.Status, d.DispatchedOn = StatusDispatching, time.Time{}
+	d.Attempts++
+	d.Diagnostics = storable(text)
+	wait, more := waits.After(d.Key, d.Attempts)
+	if forGood || !more {
+		d.become(StatusDeadLetter)
+		d.DeadOn, d.DueOn = now, time.Time{}
+		return
+	}
+	d.become(StatusPending)
+	d.DueOn = storage.Time(now.Add(wait))
+}
+
+// postpone grants the pause that a subscriber asks for.
+func (d *Delivery) postpone(now time.Time, err error) {
+	asked := (*WaitError)(nil)
+	if d.DueOn.IsZero() || !errors.As(err, &asked) {
+		return
+	}
+	if until := storage.Time(now.Add(min(asked.Wait, maxWait))); until.After(d.DueOn) {
+		d.DueOn = until
+	}
+}
+
+func (d *Delivery) released(now time.Time) {
+	d.become(StatusPending)
+	d.DueOn = now
+}
+
+// replayed starts afresh.
+func (d *Delivery) replayed(now time.Time) {
+	d.become(StatusPending)
+	d.Attempts, d.DeadOn, d.DispatchedOn, d.DueOn = 0, time.Time{}, time.Time{}, now
+}
+
+// storable makes a text that every database takes, of at most 500 bytes.
+func storable(s string) string {
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "?")
+	if len(s) > 500 {
+		s = strings.ToValidUTF8(s[:500], "")
+	}
+	return s
+}
+
+// maxSubscriptions bounds what one emission looks at.
+const maxSubscriptions = 10_000
+
+// Emit stores events, in the transaction in which they happened, with a delivery
+// for everybody who has subscribed to their topic so far. An event whose id is
+// known is passed over, deliveries included.
+func Emit(ctx context.Context, tx storage.Tx, want ...Event) error {
+	rows, isNew, err := insert(ctx, tx, want)
+	if err != nil {
+		return err
+	}
+	listening, err := listeners(ctx, tx, rows)
+	if err != nil {
+		return err
+	}
+	var out []*Delivery
+	for i, e := range rows {
+		if isNew[i] {
+			if out, err = addressed(out, e, listening[e.Type]); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = deliveries.Insert(ctx, tx, out...)
+	return err
+}
+
+// EmitTo stores one event like [Emit], with a delivery for each of the subscribers
+// instead, whether they have subscribed yet or not.
+func EmitTo(ctx context.Context, tx storage.Tx, e Event, subscribers ...string) error {
+	rows, isNew, err := insert(ctx, tx, []Event{e})
+	if err != nil || !isNew[0] {
+		return err
+	}
+	out, err := addressed(nil, rows[0], subscribers)
+	if err != nil {
+		return err
+	}
+	_, err = deliveries.Insert(ctx, tx, out...)
+	return err
+}
+
+// insert stores events and tells which were new.
+func insert(ctx context.Context, tx storage.Tx, want []Event) ([]*Event, []bool, error) {
+	now := storage.Now(tx.Store())
+	rows := make([]*Event, len(want))
+	for i, e := range want {
+		if len(e.Payload) > MaxPayload {
+			return nil, nil, fmt.Errorf("outbox: event %s: a payload of %d bytes, more than %d", e.Type, len(e.Payload), MaxPayload)
+		}
+		e.CreatedOn = now
+		rows[i] = &e
+	}
+	isNew, err := events.Insert(ctx, tx, rows...)
+	return rows, isNew, err
+}
+
+// addressed adds the deliveries of one event.
+func addressed(out []*Delivery, e *Event, subscribers []string) ([]*Delivery, error) {
+	for _, subscriber := range subscribers {
+		key, err := keys.Join(e.Key, subscriber)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, &Delivery{
+			Record:   storage.Record{Scope: e.Scope, Key: key, Type: subscriber, Status: StatusPending, Lane: e.Lane, DueOn: e.CreatedOn},
+			EventKey: e.Key, Topic: e.Type, CreatedOn: e.CreatedOn,
+		})
+	}
+	return out, nil
+}
+
+// Listeners are those who have subscribed to a topic so far.
+func Listeners(ctx context.Context, tx storage.Tx, topic string) ([]string, error) {
+	found, err := listeners(ctx, tx, []*Event{{Record: storage.Record{Type: topic}}})
+	return found[topic], err
+}
+
+// Wanted reports which of the topics somebody has subscribed to.
+func Wanted(ctx context.Context, tx storage.Tx, topics ...string) (map[string]bool, error) {
+	rows := make([]*Event, len(topics))
+	for i, t := range topics {
+		rows[i] = &Event{Record: storage.Record{Type: t}}
+	}
+	listening, err := listeners(ctx, tx, rows)
+	out := map[string]bool{}
+	for topic := range listening {
+		out[topic] = true
+	}
+	return out, err
+}
+
+// listeners are the subscribers by topic.
+func listeners(ctx context.Context, tx storage.Tx, rows []*Event) (map[string][]string, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	seen := map[string]bool{}
+	var topics []string
+	for _, e := range rows {
+		if !seen[e.Type] {
+			seen[e.Type], topics = true, append(topics, e.Type)
+		}
+	}
+	found, err := subscriptions.Find(ctx, tx, "", storage.Query{
+		Where: []storage.Cond{storage.In("topic", topics)}, OrderBy: "key", Limit: maxSubscriptions,
+	})
+	out := map[string][]string{}
+	for _, s := range found {
+		out[s.Topic] = append(out[s.Topic], s.Type)
+	}
+	return out, err
 }
