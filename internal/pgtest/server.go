@@ -1,16 +1,21 @@
 package pgtest
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Options are for New. A nil *Options is the zero value.
@@ -156,4 +161,127 @@ func (s *Server) initdb() error {
 // themselves.
 func (s *Server) Remove() error {
 	return errors.Join(s.Stop(), s.dir.remove())
+}
+
+// immediate asks PostgreSQL for an immediate shutdown: it ends every session at
+// once and recovers on the next start, as after a crash.
+const immediate = syscall.SIGQUIT
+
+// accepting is the line of PostgreSQL's log that ends its start.
+const accepting = "database system is ready to accept " // a standby: read-only connections
+
+// Stop shuts the server down in immediate mode and waits for its end: sessions
+// end without a word, committed work survives. Stopping twice is allowed.
+func (s *Server) Stop() error { return s.end(immediate) }
+
+// Kill sends SIGKILL to the postmaster and waits for its end. Its sessions
+// notice for themselves, some a moment later; Start waits for them.
+func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
+
+// Restart is Stop and Start.
+func (s *Server) Restart() error {
+	if err := s.Stop(); err != nil {
+		return err
+	}
+	return s.Start()
+}
+
+// Start starts a server that was stopped or killed, on its old port, and
+// returns when it accepts connections. A running server is left alone. An error
+// has the server's log in it.
+func (s *Server) Start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for {
+		err := s.startOnce(ctx)
+		if !errors.Is(err, errInUse) {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (s *Server) running() bool { return s.service != nil && !s.service.ended() }
+
+func (s *Server) end(signal syscall.Signal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.running() {
+		return nil
+	}
+	return s.service.end(signal)
+}
+
+func (s *Server) startOnce(ctx context.Context) error {
+	args := []string{"-D", s.dir.file(dataName), "-p", strconv.Itoa(s.port)}
+	for name, value := range s.settings {
+		args = append(args, "-c", name+"="+value)
+	}
+	cmd := exec.Command(filepath.Join(s.bin, "postgres"), args...)
+	cmd.Dir = s.dir.path
+	started, err := startService(ctx, cmd, s.as, immediate, s.dir.file(logName), accepting)
+	if err != nil {
+		return err
+	}
+	s.service = started
+	return nil
+}
+
+// Restore dumps the database at the URL from and restores it into the empty one at
+// the URL into, which may be on another server.
+func Restore(t testing.TB, from, into string) {
+	t.Helper()
+	dump := exec.CommandContext(t.Context(), client(t, "pg_dump"), "--no-owner", "--dbname="+from)
+	var sql, problems bytes.Buffer
+	dump.Stdout, dump.Stderr = &sql, &problems
+	if err := dump.Run(); err != nil {
+		t.Fatalf("pgtest: pg_dump: %v: %s", err, problems.String())
+	}
+	restore := exec.CommandContext(t.Context(), client(t, "psql"), "--quiet", "--set=ON_ERROR_STOP=1", "--dbname="+into)
+	restore.Stdin, restore.Stderr = &sql, &problems
+	if err := restore.Run(); err != nil {
+		t.Fatalf("pgtest: psql: %v: %s", err, problems.String())
+	}
+}
+
+// client finds a program of PostgreSQL's clients. They lie beside the server's, of
+// which only some may be on the PATH.
+func client(t testing.TB, name string) string {
+	t.Helper()
+	for _, dir := range postgresDirs() {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	missing(t, fmt.Errorf("needs %s of PostgreSQL's clients", name), os.Getenv)
+	return ""
+}
+
+// PSQL runs SQL in psql, as a person or a program in another language would, and
+// returns what it prints: rows without a frame, and the tag of each command.
+func PSQL(t testing.TB, dsn, sql string, variables ...string) string {
+	t.Helper()
+	args := []string{"--no-psqlrc", "--no-align", "--tuples-only", "--set=ON_ERROR_STOP=1", "--dbname=" + dsn}
+	for _, v := range variables {
+		args = append(args, "--set="+v)
+	}
+	cmd := exec.CommandContext(t.Context(), client(t, "psql"), args...)
+	var out, problems bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(sql), &out, &problems
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("pgtest: psql: %v: %s", err, problems.String())
+	}
+	return strings.TrimSpace(out.String())
 }
