@@ -41,3 +41,10 @@ func jitter(key string, failures int, limit time.Duration) time.Duration {
 	_, _ = io.WriteString(h, strconv.Itoa(failures)+":"+key) // a hash never fails
 	return time.Duration(h.Sum64()%uint64(limit/time.Microsecond)) * time.Microsecond
 }
+
+// Period returns every with up to a tenth added, derived from key, so that what
+// recurs in the same rhythm under many keys does not all come at once. It is
+// never less than every, which must be at least ten microseconds.
+func Period(key string, every time.Duration) time.Duration {
+	return every + jitter(key, 0, every/10)
+}

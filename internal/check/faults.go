@@ -1,13 +1,37 @@
+// Package check collects all that is wrong with what somebody wants to save,
+// each fault with the field that it is in.
 package check
 
 import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/belfry-go/belfry/internal/recur"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
+
+// Fault is one thing that is wrong.
+type Fault struct {
+	// Path is the field, such as "SendAt" or "Recipients[1].Inbox".
+	Path    string
+	Problem string
+}
+
+func (f Fault) String() string { return f.Path + ": " + f.Problem }
+
+// Faults are all that is wrong, in the order in which it was found.
+type Faults []Fault
+
+func (f Faults) String() string {
+	texts := make([]string, len(f))
+	for i, one := range f {
+		texts[i] = one.String()
+	}
+	return strings.Join(texts, "; ")
+}
 
 // Add adds a fault.
 func (f *Faults) Add(path, format string, args ...any) {
@@ -49,4 +73,27 @@ func (f *Faults) Scope(scope storage.Scope) {
 		return
 	}
 	f.Optional("Scope", string(scope))
+}
+
+// Cadence checks the field of that name as far as its parts alone tell; whether
+// anything happens by it, [recur.Parse] says.
+func (f *Faults) Cadence(c recur.Spec) {
+	switch {
+	case c.Cron != "" && c.RRule != "":
+		f.Add("Cadence", "has both Cron and RRule")
+	case c.Cron == "" && c.RRule == "":
+		f.Add("Cadence", "has neither Cron nor RRule")
+	case c.RRule != "" && c.Start.IsZero():
+		f.Add("Cadence.Start", "is not set, and an RRULE counts from it")
+	}
+	if !c.Start.IsZero() && !c.Start.Valid() {
+		f.Add("Cadence.Start", "%s does not exist", c.Start)
+	}
+	switch {
+	case c.End.IsZero():
+	case !c.End.Valid():
+		f.Add("Cadence.End", "%s does not exist", c.End)
+	case c.End.Before(c.Start):
+		f.Add("Cadence.End", "%s is before Start", c.End)
+	}
 }

@@ -4,8 +4,121 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"sync"
 	"time"
 )
+
+// GapPolicy says which instant a local time means that a zone's clocks jump
+// over, as they do when summer time begins. Empty means ShiftForward. The
+// texts are kept in databases and never change.
+type GapPolicy string
+
+const (
+	// ShiftForward takes the first instant after the gap: where clocks jump from
+	// 02:00 to 03:00, 02:30 becomes 03:00. It is the default.
+	ShiftForward GapPolicy = "forward"
+	// ShiftBack takes the last whole second before the gap: 02:30 becomes
+	// 01:59:59. Where a zone left out a whole day, this is in the day before.
+	ShiftBack GapPolicy = "back"
+	// Skip takes no instant: Resolve returns ErrSkipped.
+	Skip GapPolicy = "skip"
+)
+
+// OverlapPolicy says which instant a local time means that a zone's clocks show
+// twice, as they do when summer time ends. Empty means First. The texts are
+// kept in databases and never change.
+type OverlapPolicy string
+
+const (
+	// First takes the earlier of the two instants. It is the default.
+	First OverlapPolicy = "first"
+	// Second takes the later of the two instants.
+	Second OverlapPolicy = "second"
+)
+
+// Policy decides what becomes of local times that do not exist or exist twice
+// (Automation & Reminders, "Two trigger types": daylight saving by product
+// rule). The zero value shifts forward in gaps and takes the first in overlaps.
+type Policy struct {
+	Gap     GapPolicy
+	Overlap OverlapPolicy
+}
+
+// Validate returns an error that names the value if the policy holds one that
+// is not listed here.
+func (p Policy) Validate() error {
+	switch p.Gap {
+	case "", ShiftForward, ShiftBack, Skip:
+	default:
+		return fmt.Errorf("gap policy %q is not one of forward, back, skip", p.Gap)
+	}
+	switch p.Overlap {
+	case "", First, Second:
+	default:
+		return fmt.Errorf("overlap policy %q is not one of first, second", p.Overlap)
+	}
+	return nil
+}
+
+// Resolution says how a local time was turned into an instant. Empty means
+// that it was not, because of bad input.
+type Resolution string
+
+const (
+	// Exact is a local time that exists once.
+	Exact Resolution = "exact"
+	// ShiftedForward is a local time in a gap, moved to the gap's end.
+	ShiftedForward Resolution = "shifted-forward"
+	// ShiftedBack is a local time in a gap, moved to the second before it.
+	ShiftedBack Resolution = "shifted-back"
+	// Skipped is a local time in a gap that the policy gives no instant.
+	Skipped Resolution = "skipped"
+	// FirstOfTwo is the earlier instant of a local time that exists twice.
+	FirstOfTwo Resolution = "first-of-two"
+	// SecondOfTwo is the later instant of a local time that exists twice.
+	SecondOfTwo Resolution = "second-of-two"
+)
+
+// ErrSkipped is what Resolve's error wraps when the local time does not exist
+// and the policy is Skip.
+var ErrSkipped = errors.New("clocks jump over this local time, and the policy is to skip it")
+
+// zones holds every *time.Location that LoadZone has returned, by name. Only
+// names that exist get in, so it cannot grow without bound.
+var zones sync.Map
+
+// zoneName is the form of IANA names: America/Port-au-Prince, Etc/GMT+1, UTC.
+// Without dots, no name leaves the zone folder. All parts begin with a capital,
+// which keeps out what machines add to that folder: localtime, posixrules, and
+// right/..., whose zones count leap seconds and are half a minute off.
+var zoneName = regexp.MustCompile(`^[A-Z][A-Za-z0-9_+-]*(/[A-Z][A-Za-z0-9_+-]*)*$`)
+
+// LoadZone returns the zone with an IANA name, such as Europe/London or UTC,
+// and remembers it.
+//
+// It refuses the empty name, Local (another zone on every machine) and whatever
+// else is not in the IANA database, with an error that says so. Programs often run in images without any zone data, where every name but
+// UTC is unknown: import time/tzdata into the program, or install the tzdata
+// package.
+func LoadZone(name string) (*time.Location, error) {
+	if known, ok := zones.Load(name); ok {
+		return known.(*time.Location), nil
+	}
+	if name == "Local" {
+		return nil, fmt.Errorf("time zone %q depends on the machine: give an IANA name such as Europe/London", name)
+	}
+	if !zoneName.MatchString(name) {
+		return nil, fmt.Errorf("time zone %.80q is not an IANA name such as Europe/London", name)
+	}
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("time zone %.80q is unknown: either it is not an IANA name such as Europe/London, "+
+			"or there is no zone data here (import time/tzdata, or install the tzdata package): %w", name, err)
+	}
+	zones.Store(name, loc)
+	return loc, nil
+}
 
 // maxOffset is further from UTC than any zone ever was (the record is 15:56:08).
 const maxOffset = daySecs

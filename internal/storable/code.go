@@ -2,7 +2,10 @@
 // them such as every database takes.
 package storable
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // MaxCode bounds a text from [Code], in bytes.
 const MaxCode = 200
@@ -21,3 +24,6 @@ func Code(text string) string {
 	}
 	return clean
 }
+
+// Text reports whether a column can hold a text; none holds storage.AnyScope.
+func Text(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }

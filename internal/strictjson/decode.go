@@ -1,10 +1,19 @@
+// Package strictjson reads JSON that people have written, and says all that is
+// wrong with it at once, each fault with its path: members that are unknown, are
+// missing or are there twice, values of the wrong type, and null. Names of members
+// are exact, and nothing may follow the value.
+//
+// What a member is called and whether it must be there comes from the json tags of
+// the struct that is read into: without omitempty or omitzero it must.
 package strictjson
 
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 )
 
 // Decode reads text into the struct that v points to, and lists what is wrong with
@@ -154,4 +163,123 @@ func cut(s string) string {
 		}
 	}
 	return s
+}
+
+// Field is a member that an object may have.
+type Field struct {
+	Name     string
+	Required bool
+	Index    []int // of the struct's field
+	Type     reflect.Type
+}
+
+// Fields are the members of an object that is read into a struct of type t, in
+// their order there.
+func Fields(t reflect.Type) []Field {
+	var out []Field
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.IsExported() && name != "-" && name != "" {
+			required := !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero")
+			out = append(out, Field{name, required, f.Index, f.Type})
+		}
+	}
+	return out
+}
+
+func find(fields []Field, name string) (Field, bool) {
+	for _, f := range fields {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return Field{}, false
+}
+
+// hint names the member that is probably meant.
+func hint(fields []Field, name string) string {
+	for _, f := range fields {
+		if strings.EqualFold(f.Name, name) {
+			return fmt.Sprintf("; it is spelled %s", f.Name)
+		}
+	}
+	return ""
+}
+
+// Fault is one thing that is wrong, and where.
+type Fault struct {
+	// Path is such as "triggers[0].id"; empty: the text as a whole.
+	Path, Problem string
+}
+
+func (f Fault) String() string {
+	if f.Path == "" {
+		return f.Problem
+	}
+	return f.Path + ": " + f.Problem
+}
+
+// maxFaults bounds what is listed of one text.
+const maxFaults = 100
+
+// Faults collects faults, the first hundred.
+type Faults []Fault
+
+// Add adds a fault.
+func (f *Faults) Add(path, format string, args ...any) {
+	if len(*f) < maxFaults {
+		*f = append(*f, Fault{path, fmt.Sprintf(format, args...)})
+	}
+}
+
+// AddBelow adds faults whose paths begin at path.
+func (f *Faults) AddBelow(path string, below Faults) {
+	for _, b := range below {
+		f.Add(Below(path, b.Path), "%s", b.Problem)
+	}
+}
+
+// Err is nil without faults, else an [*Error].
+func (f Faults) Err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return &Error{f}
+}
+
+// Error lists faults. An UnmarshalJSON that returns one keeps their paths below its
+// own.
+type Error struct{ Faults Faults }
+
+func (e *Error) Error() string {
+	texts := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		texts[i] = f.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Member is the path of a member of the object at path.
+func Member(path, name string) string {
+	if !plain(name) {
+		return path + fmt.Sprintf("[%.40q]", name)
+	}
+	return Below(path, name)
+}
+
+// Element is the path of an element of the list at path.
+func Element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// Below is the path that begins at path and goes on with rest.
+func Below(path, rest string) string {
+	if path == "" || rest == "" || rest[0] == '[' {
+		return path + rest
+	}
+	return path + "." + rest
+}
+
+// plain reports whether a name needs no quotes in a path.
+func plain(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-$"
+	return name != "" && len(name) <= 40 && strings.Trim(name, letters) == ""
 }
