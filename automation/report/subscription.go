@@ -1,11 +1,17 @@
 package report
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // Subscription says which report is built when, and who gets it how. All but the
@@ -65,3 +71,265 @@ type Delivery struct {
 	// has more to say than fits into a notification job.
 	Bulk bool `json:"bulk,omitempty"`
 }
+
+// The statuses of a [Subscription].
+const (
+	StatusActive      = "Active"      // its next run exists, unless its cadence has ended
+	StatusPaused      = "Paused"      // no runs but those that people ask for
+	StatusDeactivated = "Deactivated" // no runs, for good
+)
+
+// machine is the table of legal transitions.
+var machine = states.Machine{
+	Name:  "ReportSubscription",
+	Start: []string{StatusActive},
+	Edges: []states.Edge{
+		{From: StatusActive, To: StatusPaused, Event: "paused"},
+		{From: StatusPaused, To: StatusActive, Event: "resumed"},
+		{From: StatusActive, To: StatusDeactivated, Event: "deactivated"},
+		{From: StatusPaused, To: StatusDeactivated, Event: "deactivated"},
+	},
+	Terminal: []string{StatusDeactivated},
+}
+
+// row is one of report_subscription. Its key is the guid, its type the type of
+// report. It is never due.
+type row struct {
+	storage.Record
+	BusinessUnit string    `db:"business_unit,fixed"`
+	CreatedOn    time.Time `db:"created_on,fixed"`
+	Name         string    `db:"name"`
+	Document     document  `db:"document,json"`
+	SavedOn      time.Time `db:"saved_on"`
+}
+
+// document is what no query asks for.
+type document struct {
+	Cron       string                   `json:"cron,omitempty"`
+	RRule      string                   `json:"rrule,omitempty"`
+	Start      automation.Date          `json:"start,omitzero"`
+	End        automation.Date          `json:"end,omitzero"`
+	SendAt     string                   `json:"sendAt,omitempty"`
+	Zone       string                   `json:"zone,omitempty"`
+	Gap        automation.GapPolicy     `json:"gap,omitempty"`
+	Overlap    automation.OverlapPolicy `json:"overlap,omitempty"`
+	Recipients []notify.Recipient       `json:"recipients,omitempty"`
+	Template   string                   `json:"template,omitempty"`
+	Delivery   Delivery                 `json:"delivery,omitzero"`
+	Parameters json.RawMessage          `json:"parameters,omitempty"`
+}
+
+// maxRow bounds a subscription with its recipients.
+const maxRow = 64 << 10
+
+var subscriptions = storage.Define[row]("report_subscription").Limit(maxRow)
+
+func (s Subscription) row(now time.Time) *row {
+	return &row{
+		Record:       storage.Record{Scope: s.Scope, Key: s.GUID, Type: s.Type, Status: StatusActive},
+		BusinessUnit: s.BusinessUnit, CreatedOn: now, Name: s.Name, SavedOn: now,
+		Document: document{
+			Cron: s.Cadence.Cron, RRule: s.Cadence.RRule, Start: s.Cadence.Start, End: s.Cadence.End,
+			SendAt: s.SendAt, Zone: s.Zone, Gap: s.Gap, Overlap: s.Overlap,
+			Recipients: s.Recipients, Template: s.Template, Delivery: s.Delivery, Parameters: s.Parameters,
+		},
+	}
+}
+
+func (r *row) subscription() Subscription {
+	d := r.Document
+	return Subscription{
+		Scope: r.Scope, GUID: r.Key, Type: r.Type, Name: r.Name, BusinessUnit: r.BusinessUnit,
+		Cadence: automation.Recurrence{Cron: d.Cron, RRule: d.RRule, Start: d.Start, End: d.End},
+		SendAt:  d.SendAt, Zone: d.Zone, Gap: d.Gap, Overlap: d.Overlap,
+		Recipients: d.Recipients, Template: d.Template, Delivery: d.Delivery, Parameters: d.Parameters,
+		Status: r.Status, Version: r.Version, CreatedOn: r.CreatedOn, SavedOn: r.SavedOn,
+	}
+}
+
+// says reports whether two rows hold the same subscription.
+func (r *row) says(other *row) bool {
+	return r.Type == other.Type && r.Name == other.Name && r.BusinessUnit == other.BusinessUnit &&
+		string(mustJSON(r.Document)) == string(mustJSON(other.Document))
+}
+
+func mustJSON(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it consists of texts and JSON that was checked
+	}
+	return text
+}
+
+// Page is a part of a list.
+type Page struct {
+	// After is where the page before ended: what its call returned beside the
+	// rows. Empty begins at the beginning.
+	After string
+	// Limit is at most so many; default 100, at most 1000.
+	Limit int
+}
+
+func (p Page) limit() int {
+	if p.Limit <= 0 {
+		return 100
+	}
+	return min(p.Limit, 1000)
+}
+
+// Subscription returns the subscription with that guid, or storage.ErrNotFound.
+func (s *Service) Subscription(ctx context.Context, scope automation.Scope, guid string) (sub Subscription, err error) {
+	if scope == storage.AnyScope {
+		return Subscription{}, errAnyScope
+	}
+	err = s.inTx(ctx, func(s *Service) error {
+		found, err := find(ctx, s.tx, scope, guid)
+		if err == nil && found == nil {
+			err = storage.ErrNotFound
+		}
+		if err == nil {
+			sub = found.subscription()
+		}
+		return err
+	})
+	return sub, wrap(guid, err)
+}
+
+// Subscriptions lists the subscriptions of a scope in the order of their guids,
+// and says where the next page begins; empty after the last.
+func (s *Service) Subscriptions(ctx context.Context, scope automation.Scope, p Page) (out []Subscription, next string, err error) {
+	if scope == storage.AnyScope {
+		return nil, "", errAnyScope
+	}
+	if !storable.Text(string(scope)) || !storable.Text(p.After) {
+		return nil, "", errors.New("report: Subscriptions: a scope or page that no row has")
+	}
+	err = s.inTx(ctx, func(s *Service) error {
+		q := storage.Query{OrderBy: "key", Limit: p.limit()}
+		if p.After != "" {
+			q.Where = append(q.Where, storage.Greater("key", p.After))
+		}
+		rows, err := subscriptions.Find(ctx, s.tx, scope, q)
+		out, next = make([]Subscription, len(rows)), ""
+		for i, r := range rows {
+			out[i] = r.subscription()
+		}
+		if len(rows) == q.Limit {
+			next = rows[len(rows)-1].Key
+		}
+		return err
+	})
+	return out, next, err
+}
+
+// Refresh makes sure of the next runs of a page of subscriptions, and says where
+// the next page begins; empty after the last. It moves runs after the zone of a
+// business unit has changed, and restores the run of a subscription that lost it
+// (automation's Health lists those). It writes nothing where nothing has changed.
+func (s *Service) Refresh(ctx context.Context, scope automation.Scope, p Page) (next string, err error) {
+	err = s.inTx(ctx, func(s *Service) error {
+		all, after, err := s.Subscriptions(ctx, scope, p)
+		if err != nil {
+			return err
+		}
+		var wanted []automation.Candidate
+		for _, sub := range all {
+			if sub.Status == StatusActive {
+				wanted = append(wanted, sub.candidate())
+			}
+		}
+		next = after
+		_, err = s.scheduler.Ensure(ctx, wanted...)
+		return err
+	})
+	return next, err
+}
+
+// By says who changes a subscription or asks for a run, and why: Actor, a person or
+// program that can be found again, in at most 200 bytes, and Reason, in at most 1000.
+// Both are required.
+type By = audit.By
+
+// ErrRefused says that an action makes no sense for a subscription as it is now;
+// the text says why. Nothing was written.
+var ErrRefused = audit.ErrRefused
+
+// Pause ends the runs that wait, [SubscriptionInactive], and keeps others from
+// being made, until it is resumed. Runs that have completed stay, and a run that a
+// worker builds at this moment is not delivered. Like Resume, Deactivate and Delete
+// it is one transaction, writes who did it and why into the audit, and returns
+// storage.ErrNotFound where scope has no such subscription.
+func (s *Service) Pause(ctx context.Context, scope automation.Scope, guid string, by By) error {
+	return s.turn(ctx, scope, guid, "Pause", StatusPaused, by)
+}
+
+// Resume makes the next run from now on. Those that were missed are not made up
+// for.
+func (s *Service) Resume(ctx context.Context, scope automation.Scope, guid string, by By) error {
+	return s.turn(ctx, scope, guid, "Resume", StatusActive, by)
+}
+
+// Deactivate is Pause for good: the subscription can be read and deleted, and
+// nothing else.
+func (s *Service) Deactivate(ctx context.Context, scope automation.Scope, guid string, by By) error {
+	return s.turn(ctx, scope, guid, "Deactivate", StatusDeactivated, by)
+}
+
+// turn changes the status of a subscription, and what follows from it.
+func (s *Service) turn(ctx context.Context, scope automation.Scope, guid, action, to string, by By) error {
+	if scope == storage.AnyScope {
+		return errAnyScope
+	}
+	err := s.inTx(ctx, func(s *Service) error {
+		var changed row
+		err := audit.Change(ctx, s.tx, subscriptions, scope, guid, action, by, func(r *row, now time.Time) string {
+			if r.Status == to || !machine.Legal(r.Status, to) {
+				return "it is " + r.Status
+			}
+			r.Status, r.SavedOn = to, now
+			changed = *r
+			return ""
+		})
+		if err != nil {
+			return err
+		}
+		if to == StatusActive {
+			_, err = s.scheduler.Ensure(ctx, changed.subscription().candidate())
+			return err
+		}
+		return s.endRuns(ctx, scope, guid, SubscriptionInactive)
+	})
+	return wrap(guid, err)
+}
+
+// Delete ends the runs that wait, automation.SourceNoLongerValid, and removes the
+// subscription with its recipients. The rows of runs that have ended stay, so that
+// one that is created with the same GUID repeats none of them.
+func (s *Service) Delete(ctx context.Context, scope automation.Scope, guid string, by By) error {
+	if scope == storage.AnyScope {
+		return errAnyScope
+	}
+	err := s.inTx(ctx, func(s *Service) error {
+		err := audit.Change(ctx, s.tx, subscriptions, scope, guid, "Delete", by, func(*row, time.Time) string { return "" })
+		if err != nil {
+			return err
+		}
+		if err := s.endRuns(ctx, scope, guid, automation.SourceNoLongerValid); err != nil {
+			return err
+		}
+		stored, err := subscriptions.Get(ctx, s.tx, scope, guid)
+		if err != nil {
+			return err
+		}
+		return subscriptions.Delete(ctx, s.tx, stored)
+	})
+	return wrap(guid, err)
+}
+
+// endRuns ends what waits, runs that people asked for among them.
+func (s *Service) endRuns(ctx context.Context, scope automation.Scope, guid string, why automation.Reason) error {
+	_, err := s.scheduler.Deactivate(ctx, scope, automation.TypeReportSubscription, source(guid), why)
+	return err
+}
+
+var errAnyScope = errors.New("report: a subscription belongs to the scope of one tenant")
