@@ -1,10 +1,14 @@
 package settings
 
 import (
+	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // BusinessUnit is a part of a tenant with a zone and a calendar of its own.
@@ -37,4 +41,180 @@ func (u BusinessUnit) faults() faults {
 	f.Because("Zone", err)
 	f.calendar(u.Calendar)
 	return f
+}
+
+// Calendar says on which days a business unit works, and what becomes of a
+// reminder that falls on another day. The zero value works every day.
+type Calendar struct {
+	// Weekend are the days of the week on which nobody works; Sunday is 0.
+	Weekend []time.Weekday `json:"weekend,omitempty"`
+	// Holidays are single dates on which nobody works.
+	Holidays []automation.Date `json:"holidays,omitempty"`
+	// Shift moves reminders off such days; empty leaves them.
+	Shift Shift `json:"shift,omitempty"`
+}
+
+// Shift says where a reminder goes that falls on a day without work. The key of
+// its row stays, so a calendar that changes moves rows in place.
+type Shift string
+
+// The shifts.
+const (
+	ShiftNone     Shift = ""
+	ShiftNext     Shift = "next"     // to the next business day
+	ShiftPrevious Shift = "previous" // to the previous one
+)
+
+// maxHolidays is twenty years of a generous calendar.
+const maxHolidays = 1000
+
+// IsBusinessDay reports whether somebody works on d, which must be valid.
+func (c Calendar) IsBusinessDay(d automation.Date) bool {
+	return !slices.Contains(c.Weekend, d.Weekday()) && !slices.Contains(c.Holidays, d)
+}
+
+// Move returns the day to which the calendar moves a reminder that falls on d. A
+// calendar without any business day, or one that leads out of the years 1 to
+// 9999, gives the zero Date.
+func (c Calendar) Move(d automation.Date) automation.Date {
+	step := 0
+	switch c.Shift {
+	case ShiftNext:
+		step = 1
+	case ShiftPrevious:
+		step = -1
+	}
+	// One day a week is for work, and each holiday takes a week at most.
+	for range 7 * (1 + len(c.Holidays)) {
+		if step == 0 || d.IsZero() || c.IsBusinessDay(d) {
+			return d
+		}
+		d = d.AddDays(step)
+	}
+	return automation.Date{}
+}
+
+func (f *faults) calendar(c Calendar) {
+	for i, day := range c.Weekend {
+		if day < time.Sunday || day > time.Saturday {
+			f.Add(fmt.Sprintf("Calendar.Weekend[%d]", i), "%d is not from 0 (Sunday) to 6 (Saturday)", int(day))
+		}
+	}
+	list(f, "Calendar.Weekend", c.Weekend, 6)
+	for i, day := range c.Holidays {
+		if !day.Valid() {
+			f.Add(fmt.Sprintf("Calendar.Holidays[%d]", i), "%s does not exist", day)
+		}
+	}
+	list(f, "Calendar.Holidays", c.Holidays, maxHolidays)
+	switch c.Shift {
+	case ShiftNone, ShiftNext, ShiftPrevious:
+	default:
+		f.Add("Calendar.Shift", "%.40q is not one of next, previous, or empty", string(c.Shift))
+	}
+}
+
+// unitRow is a row of business_unit. Its key is the unit's id. It is never due.
+type unitRow struct {
+	storage.Record
+	Name     string    `db:"name"`
+	Zone     string    `db:"time_zone"`
+	Calendar Calendar  `db:"calendar,json"`
+	SavedOn  time.Time `db:"saved_on"`
+}
+
+var units = storage.Define[unitRow]("business_unit").Limit(maxRow)
+
+func (u BusinessUnit) row(now time.Time) *unitRow {
+	return &unitRow{
+		Record: storage.Record{Scope: u.Scope, Key: u.ID}, Name: u.Name, Zone: u.Zone, Calendar: u.Calendar, SavedOn: now,
+	}
+}
+
+func (r *unitRow) unit() BusinessUnit {
+	return BusinessUnit{
+		Scope: r.Scope, ID: r.Key, Name: r.Name, Zone: r.Zone, Calendar: r.Calendar, Version: r.Version, SavedOn: r.SavedOn,
+	}
+}
+
+// says reports whether two rows hold the same unit.
+func (r *unitRow) says(other *unitRow) bool {
+	return r.Name == other.Name && r.Zone == other.Zone && sameDocument(r.Calendar, other.Calendar)
+}
+
+// SaveBusinessUnit inserts a unit (Version zero) or writes one that was read,
+// and returns it as it is stored. Errors are those of [Settings.SaveReminder].
+// Rows that exist move to another zone or calendar when they are asked for
+// again.
+func (s *Settings) SaveBusinessUnit(ctx context.Context, want BusinessUnit) (BusinessUnit, error) {
+	if err := want.Validate(); err != nil {
+		return BusinessUnit{}, err
+	}
+	var saved BusinessUnit
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		stored, err := find(ctx, tx, units, want.Scope, want.ID)
+		if err != nil {
+			return err
+		}
+		row := want.row(storage.Now(tx.Store()))
+		if stored != nil && stored.says(row) {
+			saved = stored.unit()
+			return nil
+		}
+		err = put(ctx, tx, units, stored, row, want.Version)
+		saved = row.unit()
+		return err
+	})
+	if err != nil {
+		return BusinessUnit{}, wrap("business unit", want.ID, err)
+	}
+	return saved, nil
+}
+
+// BusinessUnit returns the unit with that id, or storage.ErrNotFound.
+func (s *Settings) BusinessUnit(ctx context.Context, scope automation.Scope, id string) (BusinessUnit, error) {
+	u, ok, err := s.unit(ctx, scope, id)
+	if err == nil && !ok {
+		err = storage.ErrNotFound
+	}
+	return u, wrap("business unit", id, err)
+}
+
+func (s *Settings) unit(ctx context.Context, scope automation.Scope, id string) (u BusinessUnit, ok bool, err error) {
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		row, err := find(ctx, tx, units, scope, id)
+		if ok = row != nil; ok {
+			u = row.unit()
+		}
+		return err
+	})
+	return u, ok, err
+}
+
+// BusinessUnits lists the units of a scope, and says where the next page begins;
+// empty after the last.
+func (s *Settings) BusinessUnits(ctx context.Context, scope automation.Scope, p Page) ([]BusinessUnit, string, error) {
+	var out []BusinessUnit
+	var next string
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		rows, after, err := listRows(ctx, tx, units, scope, "", p)
+		out, next = nil, after
+		for _, r := range rows {
+			out = append(out, r.unit())
+		}
+		return err
+	})
+	return out, next, err
+}
+
+// unit checks that a business unit that a setting names exists.
+func (f *faults) unit(ctx context.Context, tx storage.Tx, scope automation.Scope, id string) error {
+	if id == "" || f.Has("BusinessUnit") {
+		return nil
+	}
+	row, err := find(ctx, tx, units, scope, id)
+	if err == nil && row == nil {
+		f.Add("BusinessUnit", "there is no business unit %.60q in this scope", id)
+	}
+	return err
 }

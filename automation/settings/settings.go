@@ -2,8 +2,13 @@ package settings
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -68,4 +73,188 @@ func (s *Settings) inTx(ctx context.Context, f func(storage.Tx) error) error {
 // them with a live database.
 func Schemas() []*storage.Schema {
 	return []*storage.Schema{&reminders.Schema, &notifications.Schema, &units.Schema}
+}
+
+// Setting returns the reminder setting with that id as a scheduler sees it: Data
+// is the [ReminderSetting]. One that does not exist is not Active.
+func (s *Settings) Setting(ctx context.Context, scope automation.Scope, id string) (automation.Setting, error) {
+	all, err := s.Settings(ctx, scope, []string{id})
+	if err != nil {
+		return automation.Setting{}, err
+	}
+	return all[0], nil
+}
+
+// Settings is Setting for many ids, in their order and in one statement.
+func (s *Settings) Settings(ctx context.Context, scope automation.Scope, ids []string) ([]automation.Setting, error) {
+	out := make([]automation.Setting, len(ids))
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		rows, err := findAll(ctx, tx, reminders, scope, ids)
+		for i, id := range ids {
+			out[i] = automation.Setting{ID: id}
+			if r, ok := rows[id]; ok {
+				out[i].Active, out[i].Data = r.Active, r.setting()
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("settings: %w", err)
+	}
+	return out, nil
+}
+
+// Zone gives the zone of a business unit, for automation.Options. Where there is
+// no such unit it is empty, which leaves it to the type.
+func (s *Settings) Zone(ctx context.Context, scope automation.Scope, businessUnit string) (string, error) {
+	if businessUnit == "" {
+		return "", nil
+	}
+	u, _, err := s.unit(ctx, scope, businessUnit)
+	return u.Zone, err
+}
+
+// BusinessDay moves a day by the calendar of a business unit, for
+// automation.ReminderType. Where there is no such unit the day stays.
+func (s *Settings) BusinessDay(ctx context.Context, scope automation.Scope, businessUnit string, d automation.Date) (automation.Date, error) {
+	if businessUnit == "" {
+		return d, nil
+	}
+	u, _, err := s.unit(ctx, scope, businessUnit)
+	if err != nil {
+		return automation.Date{}, err
+	}
+	moved := u.Calendar.Move(d)
+	if moved.IsZero() {
+		return automation.Date{}, fmt.Errorf("settings: business unit %.60q has no business day near %s", businessUnit, d)
+	}
+	return moved, nil
+}
+
+// Page is a part of a list, in the order of the ids.
+type Page struct {
+	// After is where the page before ended: what its call returned beside the
+	// rows. Empty begins at the beginning.
+	After string
+	// Limit is at most so many; default 100, at most 1000.
+	Limit int
+}
+
+func (p Page) limit() int {
+	if p.Limit <= 0 {
+		return 100
+	}
+	return min(p.Limit, 1000)
+}
+
+// listRows returns a page of rows, and where the next one begins: empty after the
+// last.
+func listRows[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope storage.Scope, rowType string, p Page) ([]*R, string, error) {
+	if !storable.Text(string(scope)) || !storable.Text(rowType) || !storable.Text(p.After) {
+		return nil, "", errors.New("settings: list: a scope, type or page that no row has")
+	}
+	var where []storage.Cond
+	if rowType != "" {
+		where = append(where, storage.Eq("type", rowType))
+	}
+	if p.After != "" {
+		where = append(where, storage.Greater("key", p.After))
+	}
+	rows, err := t.Find(ctx, tx, scope, storage.Query{Where: where, OrderBy: "key", Limit: p.limit()})
+	if err != nil || len(rows) < p.limit() {
+		return rows, "", err
+	}
+	return rows, t.Record(rows[len(rows)-1]).Key, nil
+}
+
+// find returns the row with that key, or nil. A key that no row can have is not
+// asked for.
+func find[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope storage.Scope, key string) (*R, error) {
+	if !storable.Text(string(scope)) || !storable.Text(key) {
+		return nil, nil
+	}
+	row, err := t.Get(ctx, tx, scope, key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	return row, err
+}
+
+// findAll returns the rows that there are, by key, in one statement.
+func findAll[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope storage.Scope, keys []string) (map[string]*R, error) {
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "" || !storable.Text(k) })
+	if len(keys) == 0 || !storable.Text(string(scope)) {
+		return nil, nil
+	}
+	rows, err := t.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+	out := map[string]*R{}
+	for _, r := range rows {
+		out[t.Record(r).Key] = r
+	}
+	return out, err
+}
+
+// put inserts want where nothing is stored, and otherwise writes it over stored,
+// if that is what the caller read.
+func put[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], stored, want *R, version int64) error {
+	rec := t.Record(want)
+	if stored == nil {
+		if version != 0 {
+			return storage.ErrNotFound
+		}
+		inserted, err := t.Insert(ctx, tx, want)
+		if err == nil && !inserted[0] {
+			return storage.ErrStale
+		}
+		return err
+	}
+	found := t.Record(stored)
+	if found.Version != version {
+		return fmt.Errorf("read with version %d, stored with %d: %w", version, found.Version, storage.ErrStale)
+	}
+	rec.ID, rec.Version = found.ID, found.Version
+	return t.Save(ctx, tx, want)
+}
+
+// wrap says what an error is about.
+func wrap(kind, id string, err error) error {
+	var invalid *InvalidError
+	if err == nil || errors.As(err, &invalid) {
+		return err
+	}
+	return fmt.Errorf("settings: %s %.60q: %w", kind, id, err)
+}
+
+// rewrite changes a stored row, again if somebody else writes it meanwhile.
+// change reports whether there is something to write.
+func rewrite[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope storage.Scope, key string, change func(*R) bool) error {
+	for range 5 {
+		row, err := find(ctx, tx, t, scope, key)
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			return storage.ErrNotFound
+		}
+		if !change(row) {
+			return nil
+		}
+		if err := t.Save(ctx, tx, row); !errors.Is(err, storage.ErrStale) {
+			return err
+		}
+	}
+	return storage.ErrBusy
+}
+
+// sameDocument reports whether two documents are stored as the same text.
+func sameDocument[D any](a, b D) bool {
+	return string(mustJSON(a)) == string(mustJSON(b))
+}
+
+func mustJSON(d any) []byte {
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic(err) // documents consist of texts, numbers and dates that were checked
+	}
+	return text
 }

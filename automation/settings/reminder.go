@@ -1,0 +1,306 @@
+package settings
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/internal/recur"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// ReminderSetting says when and how to remind of one kind of thing. Several
+// settings of one type are independent of each other: each makes rows of its
+// own.
+type ReminderSetting struct {
+	Scope automation.Scope
+	// ID is the host's, usually a GUID. It is part of the keys of all rows, and
+	// may not be empty or hold a colon or a control character.
+	ID string
+	// Type is the Name of the automation.ReminderType; it never changes.
+	Type string
+	// Name is for people.
+	Name string
+	// Active is false for a setting that is off: its rows end as Deactivated,
+	// ReminderSettingInactive.
+	Active bool
+	// BusinessUnit narrows it to sources of that unit; empty means all.
+	BusinessUnit string
+
+	// Offsets are days before the date, negative ones after it.
+	Offsets []int
+	// SendAt is the local time of day, "09:00" or "09:00:30"; empty leaves it to
+	// the type.
+	SendAt string
+	// Thresholds are conditions on what the host measures of a source.
+	Thresholds []Threshold
+	// Cadence makes a series for each source; with an RRULE it happens at SendAt.
+	Cadence Cadence
+
+	// Template and Channels are read when a row is due: Template is a name that
+	// means something to the host, Channels are keys such as "email:smtp"; none
+	// leaves the choice to the recipients. See [KeepChannels].
+	Template string
+	Channels []string
+
+	// Version is what the setting was read with; zero for a new one.
+	Version int64
+	// SavedOn is when it was last written. Save ignores it.
+	SavedOn time.Time
+}
+
+// Of returns the setting that a due row was loaded with, for recipient providers
+// and delivery policies, and false if it is of another source or none.
+func Of(d automation.Due) (ReminderSetting, bool) {
+	r, ok := d.Setting.Data.(ReminderSetting)
+	return r, ok
+}
+
+// maxOffset is ten years of days.
+const maxOffset = 3660
+
+// Validate says all that is wrong with r as far as r alone tells, with an
+// [*InvalidError].
+func (r ReminderSetting) Validate() error { return r.faults().err("reminder setting", r.ID) }
+
+func (r ReminderSetting) faults() faults {
+	var f faults
+	f.Scope(r.Scope)
+	f.Part("ID", r.ID)
+	f.Part("Type", r.Type)
+	f.text("Name", r.Name, maxName)
+	f.Optional("BusinessUnit", r.BusinessUnit)
+	for i, days := range r.Offsets {
+		if days > maxOffset || days < -maxOffset {
+			f.Add(fmt.Sprintf("Offsets[%d]", i), "%d days is more than ten years", days)
+		}
+	}
+	list(&f, "Offsets", r.Offsets, maxList)
+	if r.SendAt != "" {
+		_, err := civil.ParseTimeOfDay(r.SendAt)
+		f.Because("SendAt", err)
+	}
+	f.thresholds(r.Thresholds)
+	f.cadence(r.Cadence, r.SendAt)
+	f.text("Template", r.Template, maxName)
+	f.names("Channels", r.Channels, maxList)
+	return f
+}
+
+// Threshold is a condition on a metric of a source (Automation & Reminders, "Two
+// trigger types").
+type Threshold struct {
+	// Metric names what is measured, such as "occupancy".
+	Metric string
+	// Comparison says on which side of Value the condition is met.
+	Comparison automation.Comparison
+	// Value is a decimal, as people write it.
+	Value string
+	// Policy says how often a condition that is met fires.
+	Policy keys.FiringPolicy
+}
+
+// thresholds checks conditions. Two that would have the same key in every scope
+// are the same.
+func (f *faults) thresholds(all []Threshold) {
+	canonical := make([]Threshold, len(all))
+	for i, t := range all {
+		at := fmt.Sprintf("Thresholds[%d].", i)
+		f.Part(at+"Metric", t.Metric)
+		switch t.Comparison {
+		case automation.AtLeast, automation.MoreThan, automation.AtMost, automation.LessThan:
+		default:
+			f.Add(at+"Comparison", "%.40q is not one of AtLeast, MoreThan, AtMost, LessThan", string(t.Comparison))
+		}
+		value, err := keys.Decimal(t.Value)
+		if err != nil {
+			f.Add(at+"Value", "%.40q is not a decimal number", t.Value)
+			value = t.Value
+		}
+		switch t.Policy {
+		case keys.OncePerSource, keys.OncePerThreshold, keys.OncePerDay, keys.FalseToTrue:
+		default:
+			f.Add(at+"Policy", "%.40q is not one of OncePerSource, OncePerThreshold, OncePerDay, FalseToTrue", string(t.Policy))
+		}
+		canonical[i] = Threshold{Metric: t.Metric, Value: value, Policy: t.Policy}
+	}
+	list(f, "Thresholds", canonical, maxList)
+}
+
+// Cadence is the rule of recurring reminders: a cron expression or an RRULE, on
+// the clocks of the business unit. The zero value is none.
+type Cadence struct {
+	// Cron has five fields: minute, hour, day of month, month, day of week.
+	Cron string `json:"cron,omitempty"`
+	// RRule is the value of an RRULE (RFC 5545); it needs a Start.
+	RRule string `json:"rrule,omitempty"`
+	// Start is the first local day, and End the last; zero means none.
+	Start automation.Date `json:"start,omitzero"`
+	End   automation.Date `json:"end,omitzero"`
+}
+
+// cadence also tries the rule out, unless something simpler is wrong with it.
+func (f *faults) cadence(c Cadence, sendAt string) {
+	if c == (Cadence{}) {
+		return
+	}
+	known := len(f.Faults)
+	f.text("Cadence.Cron", c.Cron, maxText)
+	f.text("Cadence.RRule", c.RRule, maxText)
+	at, err := civil.ParseTimeOfDay(sendAt)
+	spec := recur.Spec{Cron: c.Cron, RRule: c.RRule, Start: c.Start, End: c.End, At: at}
+	f.Cadence(spec)
+	if len(f.Faults) > known || sendAt != "" && err != nil {
+		return
+	}
+	_, err = recur.Parse(spec)
+	f.Because("Cadence", err)
+}
+
+// reminderRow is a row of reminder_setting. Its key is the setting's id, its
+// type the reminder type. It is never due.
+type reminderRow struct {
+	storage.Record
+	Name         string           `db:"name"`
+	Active       bool             `db:"active"`
+	BusinessUnit string           `db:"business_unit"`
+	Document     reminderDocument `db:"document,json"`
+	SavedOn      time.Time        `db:"saved_on"`
+}
+
+// reminderDocument is what no query asks for.
+type reminderDocument struct {
+	Offsets    []int       `json:"offsets,omitempty"`
+	SendAt     string      `json:"sendAt,omitempty"`
+	Thresholds []Threshold `json:"thresholds,omitempty"`
+	Cadence    Cadence     `json:"cadence,omitzero"`
+	Template   string      `json:"template,omitempty"`
+	Channels   []string    `json:"channels,omitempty"`
+}
+
+// maxRow bounds a row of any table here.
+const maxRow = 64 << 10
+
+var reminders = storage.Define[reminderRow]("reminder_setting").Limit(maxRow)
+
+func (r ReminderSetting) row(now time.Time) *reminderRow {
+	return &reminderRow{
+		Record: storage.Record{Scope: r.Scope, Key: r.ID, Type: r.Type},
+		Name:   r.Name, Active: r.Active, BusinessUnit: r.BusinessUnit,
+		Document: reminderDocument{r.Offsets, r.SendAt, r.Thresholds, r.Cadence, r.Template, r.Channels},
+		SavedOn:  now,
+	}
+}
+
+func (r *reminderRow) setting() ReminderSetting {
+	d := r.Document
+	return ReminderSetting{
+		Scope: r.Scope, ID: r.Key, Type: r.Type, Name: r.Name, Active: r.Active, BusinessUnit: r.BusinessUnit,
+		Offsets: d.Offsets, SendAt: d.SendAt, Thresholds: d.Thresholds, Cadence: d.Cadence,
+		Template: d.Template, Channels: d.Channels, Version: r.Version, SavedOn: r.SavedOn,
+	}
+}
+
+// SaveReminder inserts a setting (Version zero) or writes one that was read, and
+// returns it as it is stored. An [*InvalidError] lists all that is wrong with it,
+// a type that changed and a business unit that does not exist included; one that
+// somebody else wrote meanwhile is storage.ErrStale. Nothing was written then,
+// and a bound transaction stays usable. A setting that is stored already as it is
+// wanted is not written, so a call may be repeated.
+func (s *Settings) SaveReminder(ctx context.Context, want ReminderSetting) (ReminderSetting, error) {
+	var saved ReminderSetting
+	f := want.faults()
+	if len(s.opts.Types) > 0 && !slices.Contains(s.opts.Types, want.Type) {
+		f.Add("Type", "there is no reminder type %.40q", want.Type)
+	}
+	if f.Has("Scope", "ID") {
+		return ReminderSetting{}, f.err("reminder setting", want.ID)
+	}
+	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+		saved, err = saveReminder(ctx, tx, want, faults{slices.Clone(f.Faults)})
+		return err
+	})
+	if err != nil {
+		return ReminderSetting{}, wrap("reminder setting", want.ID, err)
+	}
+	return saved, nil
+}
+
+func saveReminder(ctx context.Context, tx storage.Tx, want ReminderSetting, f faults) (ReminderSetting, error) {
+	stored, err := find(ctx, tx, reminders, want.Scope, want.ID)
+	if err != nil {
+		return ReminderSetting{}, err
+	}
+	if stored != nil && stored.Type != want.Type {
+		f.Add("Type", "is %.40q and cannot change: rows of it are under way", stored.Type)
+	}
+	if err := f.unit(ctx, tx, want.Scope, want.BusinessUnit); err != nil {
+		return ReminderSetting{}, err
+	}
+	if err := f.err("reminder setting", want.ID); err != nil {
+		return ReminderSetting{}, err
+	}
+	row := want.row(storage.Now(tx.Store()))
+	if stored != nil && stored.says(row) {
+		return stored.setting(), nil
+	}
+	if err := put(ctx, tx, reminders, stored, row, want.Version); err != nil {
+		return ReminderSetting{}, err
+	}
+	return row.setting(), nil
+}
+
+// says reports whether two rows hold the same setting.
+func (r *reminderRow) says(other *reminderRow) bool {
+	return r.Type == other.Type && r.Name == other.Name && r.Active == other.Active &&
+		r.BusinessUnit == other.BusinessUnit && sameDocument(r.Document, other.Document)
+}
+
+// Reminder returns the setting with that id, or storage.ErrNotFound.
+func (s *Settings) Reminder(ctx context.Context, scope automation.Scope, id string) (ReminderSetting, error) {
+	var found ReminderSetting
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		row, err := find(ctx, tx, reminders, scope, id)
+		if err == nil && row == nil {
+			return storage.ErrNotFound
+		}
+		if err == nil {
+			found = row.setting()
+		}
+		return err
+	})
+	return found, wrap("reminder setting", id, err)
+}
+
+// Reminders lists the settings of a reminder type, of all types if it is empty,
+// and says where the next page begins; empty after the last.
+func (s *Settings) Reminders(ctx context.Context, scope automation.Scope, reminderType string, p Page) ([]ReminderSetting, string, error) {
+	var out []ReminderSetting
+	var next string
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		rows, after, err := listRows(ctx, tx, reminders, scope, reminderType, p)
+		out, next = nil, after
+		for _, r := range rows {
+			out = append(out, r.setting())
+		}
+		return err
+	})
+	return out, next, err
+}
+
+// DeactivateReminder switches a setting off, whoever wrote it last. One that is
+// off already is left as it is; one that does not exist is storage.ErrNotFound.
+func (s *Settings) DeactivateReminder(ctx context.Context, scope automation.Scope, id string) error {
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		return rewrite(ctx, tx, reminders, scope, id, func(r *reminderRow) bool {
+			was := r.Active
+			r.Active, r.SavedOn = false, storage.Now(tx.Store())
+			return was
+		})
+	})
+	return wrap("reminder setting", id, err)
+}
