@@ -1,10 +1,15 @@
 package automationhttp
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/report"
 )
 
 // detail is a run with its story. Explanation tells all of it to people.
@@ -55,4 +60,140 @@ func (a *api) key(w http.ResponseWriter, r *http.Request) (string, bool) {
 		problem{Status: http.StatusNotFound, Title: "there is no such subscription or run"}.write(w)
 	}
 	return key, ok
+}
+
+// ownership says which side delivers a run (Report Subscription, "One-Owner
+// Guard").
+type ownership struct {
+	Key         string          `json:"schedulerKey"`
+	Owner       string          `json:"owner"`
+	Version     int64           `json:"ownerVersion"`
+	Status      string          `json:"status"`
+	Coordinates json.RawMessage `json:"coordinates,omitempty"`
+	ScheduledOn time.Time       `json:"scheduledOn,omitzero"`
+	OldRanOn    time.Time       `json:"oldRanOn,omitzero"`
+	EndedOn     time.Time       `json:"endedOn,omitzero"`
+	Stage       *int            `json:"stage,omitempty"`
+}
+
+func ownershipOf(o automation.Ownership) ownership {
+	out := ownership{
+		Key: o.Key, Owner: string(o.Owner), Version: o.Version, Status: o.Status, Coordinates: o.Coordinates,
+		ScheduledOn: o.ScheduledOn.UTC(), OldRanOn: o.OldRanOn.UTC(), EndedOn: o.EndedOn.UTC(),
+	}
+	if stage := int(o.Stage); !o.EndedOn.IsZero() {
+		out.Stage = &stage
+	}
+	return out
+}
+
+func (a *api) ownership(w http.ResponseWriter, r *http.Request, c Caller) {
+	key, ok := a.key(w, r)
+	if !ok {
+		return
+	}
+	found, err := a.s.Ownership(r.Context(), c.Scope, key)
+	if err != nil {
+		a.refuse(w, r, "the owner of a run could not be read", err, problem{})
+		return
+	}
+	reply(w, http.StatusOK, ownershipOf(found))
+}
+
+// delivery is what a run led to, for finding it in the pipeline and in blobs. The
+// row key of the jobs is the StorageRunKeyHash of the run.
+type delivery struct {
+	Key             string      `json:"schedulerKey"`
+	Path            string      `json:"path,omitempty"`
+	AutomationJob   coordinates `json:"automationJob,omitzero"`
+	NotificationJob coordinates `json:"notificationJob,omitzero"`
+	Scheduler       string      `json:"notificationScheduler,omitempty"`
+	MessagingJob    string      `json:"messagingJobGuid,omitempty"`
+	Files           []file      `json:"files"`
+	SkippedReason   string      `json:"skippedReasonCode,omitempty"`
+	ConflictReason  string      `json:"conflictReasonCode,omitempty"`
+	Summary         string      `json:"summary,omitempty"`
+	Messages        []message   `json:"messages"`
+	Next            string      `json:"next,omitempty"`
+}
+
+type coordinates struct {
+	PartitionKey string `json:"partitionKey"`
+	RowKey       string `json:"rowKey"`
+}
+
+type file struct {
+	Name      string `json:"name"`
+	MediaType string `json:"mediaType"`
+	ContentID string `json:"contentId,omitempty"`
+	Size      int64  `json:"size"`
+	SHA256    string `json:"sha256"`
+	Blob      string `json:"blob"`
+}
+
+// message is one of the messages, without its address and its text.
+type message struct {
+	Coordinates  coordinates `json:"coordinates"`
+	MessageID    string      `json:"messageId"`
+	RecipientRef string      `json:"recipientRef,omitempty"`
+	Channel      string      `json:"channel"`
+	Status       string      `json:"status"`
+	Reason       string      `json:"reasonCode,omitempty"`
+}
+
+func (a *api) delivery(w http.ResponseWriter, r *http.Request, c Caller) {
+	key, ok := a.key(w, r)
+	if !ok {
+		return
+	}
+	p, ok := page(w, r)
+	if !ok {
+		return
+	}
+	if p.After, ok = cursorText(p.After); !ok {
+		problem{Status: http.StatusBadRequest, Title: `"after" is not the "next" of a page`}.write(w)
+		return
+	}
+	const failed = "the delivery of a run could not be read"
+	found, err := a.s.Run(r.Context(), c.Scope, key)
+	if err != nil {
+		a.refuse(w, r, failed, err, problem{})
+		return
+	}
+	sent, next, err := a.s.Messages(r.Context(), c.Scope, key, p)
+	if err != nil {
+		a.refuse(w, r, failed, err, problem{})
+		return
+	}
+	reply(w, http.StatusOK, deliveryOf(found.RunState, sent, next))
+}
+
+func deliveryOf(s report.RunState, sent []report.Sent, next string) delivery {
+	d := s.Delivery
+	out := delivery{
+		Key: s.Key, Path: string(d.Path), AutomationJob: coordinates(d.AutomationJob), NotificationJob: coordinates(d.Notification),
+		Scheduler: d.Scheduler, MessagingJob: d.MessagingJob, Files: make([]file, len(d.Files)),
+		SkippedReason: d.SkippedReason, ConflictReason: d.ConflictReason, Summary: d.Summary,
+		Messages: make([]message, len(sent)), Next: cursor(next),
+	}
+	for i, f := range d.Files {
+		out.Files[i] = file{Name: f.Name, MediaType: f.MediaType, ContentID: f.ContentID, Size: f.Blob.Size, SHA256: f.Blob.SHA256, Blob: f.Blob.Name}
+	}
+	for i, m := range sent {
+		out.Messages[i] = message{
+			Coordinates: coordinates(m.Coordinates), MessageID: m.MessageID, RecipientRef: m.RecipientRef,
+			Channel: m.Channel, Status: m.Status, Reason: m.Reason,
+		}
+	}
+	return out
+}
+
+// cursor is the key of a message, which holds a control character, as an address
+// can have it.
+func cursor(key string) string { return base64.RawURLEncoding.EncodeToString([]byte(key)) }
+
+func cursorText(text string) (key string, ok bool) {
+	decoded, err := base64.RawURLEncoding.DecodeString(text)
+	key = string(decoded)
+	return key, err == nil && utf8.ValidString(key) && !strings.Contains(key, "\x00")
 }

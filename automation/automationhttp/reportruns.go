@@ -1,12 +1,42 @@
 package automationhttp
 
 import (
+	"bytes"
+	_ "embed" // openapi.json
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/storage"
 )
+
+// Caller is somebody whom the host has let in, and what they may do.
+type Caller struct {
+	// Scope is whose runs they are. Nothing in a request can name another.
+	Scope automation.Scope
+	// Read lets the caller see runs, Run ask for new ones. The zero value allows
+	// neither.
+	Read, Run bool
+	// Actor is who asks for a run, for the audit: a person or program that can be
+	// found again, in at most 200 bytes. Run needs it.
+	Actor string
+}
+
+// Authorise says who is calling, from the request's credentials. An error refuses
+// the request with 401; its text is not shown. r.PathValue("guid") is the
+// subscription, for hosts whose callers may see some of them only; it is empty where
+// the request is about all of a scope. It is called from several goroutines.
+type Authorise func(r *http.Request) (Caller, error)
+
+// Options are the settings of [ReportRuns]; nil and every zero value are useful.
+type Options struct {
+	// Logger gets what failed; default slog.Default().
+	Logger *slog.Logger
+}
 
 // ReportRuns serves the runs of report subscriptions:
 //
@@ -84,3 +114,55 @@ func mayRead(c Caller) bool { return c.Read }
 func mayRun(c Caller) bool { return c.Run && c.Actor != "" }
 
 func mayCall(Caller) bool { return true }
+
+// route is one thing that can be asked for.
+type route struct {
+	method, path string
+	may          func(Caller) bool
+	serve        handler
+}
+
+func (a *api) routes() []route {
+	const all, one = "/report-subscriptions/automation-runs", "/report-subscriptions/{guid}/automation-runs"
+	return []route{
+		{http.MethodGet, all, mayRead, a.recent},
+		{http.MethodGet, all + "/failed", mayRead, a.failed},
+		{http.MethodGet, one, mayRead, a.list},
+		{http.MethodPost, one, mayRun, a.runNow},
+		{http.MethodGet, one + "/{run}", mayRead, a.detail},
+		{http.MethodGet, one + "/{run}/ownership", mayRead, a.ownership},
+		{http.MethodGet, one + "/{run}/delivery", mayRead, a.delivery},
+	}
+}
+
+// router serves the routes, and answers for all other addresses and methods.
+func (a *api) router() http.Handler {
+	mux := http.NewServeMux()
+	methods := map[string][]string{}
+	for _, r := range a.routes() {
+		mux.HandleFunc(r.method+" "+r.path, a.known(r.may, r.serve))
+		methods[r.path] = append(methods[r.path], r.method)
+	}
+	for _, path := range slices.Sorted(maps.Keys(methods)) {
+		mux.HandleFunc(path, a.known(mayCall, otherMethod(methods[path])))
+	}
+	mux.HandleFunc("/", a.known(mayCall, func(w http.ResponseWriter, _ *http.Request, _ Caller) {
+		problem{Status: http.StatusNotFound, Title: "there is nothing here"}.write(w)
+	}))
+	return mux
+}
+
+func otherMethod(allowed []string) handler {
+	allow := strings.Join(allowed, ", ")
+	return func(w http.ResponseWriter, _ *http.Request, _ Caller) {
+		w.Header().Set("Allow", allow)
+		problem{Status: http.StatusMethodNotAllowed, Title: "not with this method", Detail: "it takes " + allow}.write(w)
+	}
+}
+
+//go:embed openapi.json
+var openAPI []byte
+
+// OpenAPI is the description of [ReportRuns] in OpenAPI 3.1, as JSON. It names no
+// server and no security scheme: both are the host's.
+func OpenAPI() []byte { return bytes.Clone(openAPI) }

@@ -1,0 +1,167 @@
+package automationhttp
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/report"
+	"github.com/belfry-go/belfry/internal/strictjson"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// maxBody bounds what a caller may send.
+const maxBody = 8 << 10
+
+// readBody reads one JSON object into what v points to. It answers for itself
+// unless it is true.
+func readBody(w http.ResponseWriter, r *http.Request, v any) bool {
+	text, refused := bodyText(w, r)
+	if refused == nil {
+		faults := strictjson.Decode(text, v)
+		if len(faults) == 0 {
+			return true
+		}
+		refused = &problem{Status: http.StatusBadRequest, Title: "the body is not the JSON that is expected here"}
+		for _, f := range faults {
+			refused.Errors = append(refused.Errors, fault{f.Path, f.Problem})
+		}
+	}
+	refused.write(w)
+	return false
+}
+
+// bodyText reads a body of another media type as little as one of a form, which a
+// page of another site could send.
+func bodyText(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return nil, &problem{Status: http.StatusUnsupportedMediaType, Title: "the body is not application/json"}
+	}
+	for _, coding := range r.Header.Values("Content-Encoding") {
+		if !strings.EqualFold(strings.TrimSpace(coding), "identity") {
+			w.Header().Set("Accept-Encoding", "identity")
+			return nil, &problem{Status: http.StatusUnsupportedMediaType, Title: "the body is compressed: send it as it is"}
+		}
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, &problem{Status: http.StatusRequestEntityTooLarge, Title: "the body is too large"}
+	case err != nil:
+		return nil, &problem{Status: http.StatusBadRequest, Title: "the body did not come through"}
+	}
+	return text, nil
+}
+
+const (
+	defaultLimit = 50
+	maxLimit     = 200
+)
+
+// page reads which part of a list is wanted. It answers for itself unless it is
+// true.
+func page(w http.ResponseWriter, r *http.Request) (report.Page, bool) {
+	p := report.Page{Limit: defaultLimit}
+	wrong := func(text string) (report.Page, bool) {
+		problem{Status: http.StatusBadRequest, Title: text}.write(w)
+		return p, false
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return wrong("the query cannot be read")
+	}
+	for name, values := range query {
+		switch {
+		case name != "after" && name != "limit":
+			return wrong(`the query has more than "after" and "limit"`)
+		case len(values) > 1:
+			return wrong("the query says " + name + " twice")
+		}
+	}
+	p.After = query.Get("after")
+	if query.Has("limit") {
+		p.Limit, err = strconv.Atoi(query.Get("limit"))
+		if err != nil || p.Limit < 1 || p.Limit > maxLimit {
+			return wrong(`"limit" is not a number from 1 to ` + strconv.Itoa(maxLimit))
+		}
+	}
+	return p, true
+}
+
+// isToken says whether a header can stand for a request.
+func isToken(text string) bool {
+	for _, c := range []byte(text) {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return len(text) >= 1 && len(text) <= 200
+}
+
+// idempotent is the id of the run that an actor asks for with an Idempotency-Key: a
+// UUID of version 8, since it has to be the same for the same request, and another
+// for another actor's.
+func idempotent(actor, key string) string {
+	u := sha256.Sum256([]byte("Idempotency-Key\x00" + actor + "\x00" + key))
+	u[6] = u[6]&0x0f | 0x80 // version 8
+	u[8] = u[8]&0x3f | 0x80 // the variant of RFC 9562
+	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:16])
+}
+
+// problem is a refusal as in RFC 9457, whose type is its status.
+type problem struct {
+	Title  string  `json:"title"`
+	Status int     `json:"status"`
+	Detail string  `json:"detail,omitempty"`
+	Errors []fault `json:"errors,omitempty"` // of a body
+	Manual string  `json:"manualRunGuid,omitempty"`
+}
+
+// fault is one thing that is wrong with a body; Path is empty where it is all of it.
+type fault struct {
+	Path    string `json:"path"`
+	Problem string `json:"problem"`
+}
+
+func (p problem) write(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // a client that is gone
+}
+
+// refuse answers a call that returned an error. Only what is our own failure is
+// logged.
+func (a *api) refuse(w http.ResponseWriter, r *http.Request, what string, err error, p problem) {
+	var part *keys.PartError // there can be no such one
+	switch {
+	case errors.Is(err, storage.ErrNotFound), errors.As(err, &part):
+		p.Status, p.Title = http.StatusNotFound, "there is no such subscription or run"
+	case errors.Is(err, report.ErrRefused):
+		p.Status, p.Title = http.StatusConflict, "the subscription is deactivated"
+	case errors.Is(err, automation.ErrPage):
+		p.Status, p.Title = http.StatusBadRequest, `"after" is not the "next" of a page`
+	default:
+		if r.Context().Err() == nil { // else the caller is gone
+			a.logger.ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
+		}
+		p.Status, p.Title = http.StatusServiceUnavailable, "try again"
+	}
+	p.write(w)
+}
+
+func reply(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // a client that is gone
+}
