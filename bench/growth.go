@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"maps"
 	"slices"
@@ -134,4 +135,122 @@ func (w *worlds) history(ctx context.Context) (string, error) {
 	}
 	w.from += w.sizes.small
 	return dsn, w.fill(ctx, dsn, w.sizes.small, w.sizes.large+w.from, "")
+}
+
+// ensures inserts rows by their unique keys, and then the same rows again; Belfry
+// also in an order in which neighbours in a call are none in its index.
+func (a *arena) ensures(s sizes) match {
+	play := func(name string) side {
+		return side{name: name, play: func(ctx context.Context) (map[string]float64, error) {
+			return a.ensureAgain(ctx, name, contender.Task{Work: "ensure", Rows: s.drain})
+		}}
+	}
+	return match{title: "P3", sides: []side{play(us), play("river")}, goals: []goal{
+		{id: "P3-new", about: "bulk ensure, all new", unit: rate, floor: 1.2, target: 1.5, judge: ahead("new", "river")},
+		{id: "P3-existing", about: "bulk ensure, all existing", unit: rate, floor: 6, target: 10, judge: with(ahead("existing", "river"), func(all map[string]scores) map[string]float64 {
+			return map[string]float64{"scattered_rows/s": median(all[us]["scattered"])}
+		})},
+	}}
+}
+
+func (a *arena) ensureAgain(ctx context.Context, name string, t contender.Task) (map[string]float64, error) {
+	return a.within(ctx, a.postgres, func(database string) (map[string]float64, error) {
+		t.Database = database
+		values := map[string]float64{}
+		figures := []string{"new", "existing"}
+		if name == us {
+			figures = append(figures, "scattered")
+		}
+		for _, figure := range figures {
+			if t.Order = ""; figure == "scattered" {
+				t.Order = figure
+			}
+			r, err := a.run(ctx, name, t)
+			if err != nil {
+				return nil, err
+			}
+			values[figure] = float64(t.Rows) / r.Seconds()
+			if err := a.settle(ctx, database); err != nil {
+				return nil, err
+			}
+		}
+		return values, nil
+	})
+}
+
+// longTransaction drains a backlog while another session keeps a snapshot open,
+// so that no dead row version can be removed.
+func (a *arena) longTransaction(s sizes) match {
+	play := func(name string, snapshot bool) side {
+		return side{name: name, long: true, play: func(ctx context.Context) (map[string]float64, error) {
+			return a.drainBeside(ctx, snapshot, contender.Task{Rows: s.long, Handlers: s.handlers})
+		}}
+	}
+	return match{title: "P7", sides: []side{play("free", false), play("beside", true)}, goals: []goal{{
+		id: "P7", about: "claim p99 beside a long transaction", unit: "x", floor: 1, target: 4 / 1.5,
+		judge: func(all map[string]scores) verdict {
+			v := bounded(quotients(all["beside"]["claim_p99_ms"], all["free"]["claim_p99_ms"]), 4)
+			share := median(quotients(all["beside"][rate], all["free"][rate]))
+			v.ratio = min(v.ratio, share/0.6)
+			v.also = map[string]float64{
+				"throughput_share": share, "free_rows/s": median(all["free"][rate]), "beside_rows/s": median(all["beside"][rate]),
+				"free_p99_ms": median(all["free"]["claim_p99_ms"]), "beside_p99_ms": median(all["beside"]["claim_p99_ms"]),
+			}
+			return v
+		},
+	}}}
+}
+
+func (a *arena) drainBeside(ctx context.Context, snapshot bool, t contender.Task) (map[string]float64, error) {
+	return a.within(ctx, a.postgres, func(database string) (values map[string]float64, err error) {
+		t.Database = database
+		if err := a.fill(ctx, us, t); err != nil {
+			return nil, err
+		}
+		if snapshot {
+			var end func() error
+			if end, err = openSnapshot(ctx, database); err != nil {
+				return nil, err
+			}
+			defer func() { err = errors.Join(err, end()) }()
+		}
+		results, rows, err := a.drainAll(ctx, us, 1, t)
+		if err != nil {
+			return nil, err
+		}
+		results[0].Values[rate] = float64(rows) / span(results).Seconds()
+		return results[0].Values, nil
+	})
+}
+
+// openSnapshot begins a transaction that sees the database as it is now, until
+// it is ended.
+func openSnapshot(ctx context.Context, dsn string) (end func() error, err error) {
+	db, err := sql.Open("postgres", dsn)
+	if err != nil {
+		return nil, err
+	}
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+	if err == nil {
+		_, err = tx.ExecContext(ctx, "SELECT txid_current()")
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return func() error { return errors.Join(tx.Rollback(), db.Close()) }, nil
+}
+
+// inMemory claims and saves with the verbs of the memory adapter.
+func (a *arena) inMemory(s sizes) match {
+	return match{title: "P11", sides: []side{{name: us, play: func(ctx context.Context) (map[string]float64, error) {
+		r, err := a.run(ctx, us, contender.Task{Work: "memory", Rows: s.memory})
+		return map[string]float64{rate: float64(r.Rows) / r.Seconds()}, err
+	}}}, goals: []goal{{
+		id: "P11", about: "memory adapter, claim and settle", unit: rate, floor: 1, target: 1e6 / 3e5,
+		judge: func(all map[string]scores) verdict {
+			v := bounded(all[us][rate], 300_000)
+			v.name, v.ratio = "floor", v.belfry/300_000
+			return v
+		},
+	}}}
 }

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/belfry-go/belfry/internal/contender"
+	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -86,4 +89,130 @@ func (a *arena) deliverUrgent(ctx context.Context, database string, bulk int, t 
 	}
 	values["bulk_rows_left"], err = a.count(ctx, database, "SELECT count(*) FROM automation_scheduler WHERE due_on IS NOT NULL")
 	return values, err
+}
+
+// idlePoller counts what a poller with nothing to do asks of the server.
+func (a *arena) idlePoller(s sizes) match {
+	seconds := s.idle
+	return match{title: "P12", sides: []side{{name: us, long: true, play: func(ctx context.Context) (map[string]float64, error) {
+		return idleCost(ctx, a, seconds)
+	}}}, goals: []goal{{
+		id: "P12", about: "idle poller, statements per interval and pass", unit: "statements", floor: 1, target: 1,
+		judge: func(all map[string]scores) verdict {
+			v := bounded(all[us]["statements"], 1)
+			buffers := median(all[us]["buffers_per_poll"])
+			v.also = map[string]float64{"buffers_per_poll": buffers, "buffers_goal": 5}
+			return v
+		},
+	}}}
+}
+
+// idleCost watches a poller of four passes on a server that counts statements.
+func idleCost(ctx context.Context, a *arena, seconds int) (values map[string]float64, err error) {
+	server, err := pgtest.Launch(&pgtest.Options{Settings: map[string]string{"shared_preload_libraries": "pg_stat_statements"}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, server.Remove()) }()
+	t := contender.Task{Work: "idle", Database: server.DSN()}
+	p, err := contender.Start(ctx, a.command(us), t)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("postgres", server.DSN())
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, "CREATE EXTENSION pg_stat_statements"); err != nil {
+		return nil, err
+	}
+	if err := p.Go(); err != nil {
+		return nil, err
+	}
+	contender.Clock.Sleep(2 * time.Second) // what a start asks once
+	if _, err := db.ExecContext(ctx, "SELECT pg_stat_statements_reset()"); err != nil {
+		return nil, err
+	}
+	contender.Clock.Sleep(time.Duration(seconds) * time.Second)
+	var calls, buffers float64
+	row := db.QueryRowContext(ctx, `SELECT sum(calls), sum(shared_blks_hit + shared_blks_read) FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%'`)
+	if err := row.Scan(&calls, &buffers); err != nil {
+		return nil, errors.Join(err, p.Kill())
+	}
+	if err := p.Stop(); err != nil {
+		return nil, err
+	}
+	r, err := p.Wait(func(int) {})
+	if err != nil {
+		return nil, err
+	}
+	return map[string]float64{
+		"statements":       calls / float64(seconds) / r.Values["passes"],
+		"buffers_per_poll": buffers / calls,
+	}, nil
+}
+
+const crowdName, crowdSize = "crowd", 8
+
+// crowd drains one database with eight processes of Belfry, and looks afterwards
+// for what they did to each other.
+func (a *arena) crowd(t contender.Task) side {
+	return side{name: crowdName, play: func(ctx context.Context) (map[string]float64, error) {
+		return a.within(ctx, a.postgres, func(database string) (map[string]float64, error) {
+			t.Database = database
+			if err := a.fill(ctx, us, t); err != nil {
+				return nil, err
+			}
+			r, err := a.drain(ctx, us, crowdSize, t)
+			if err != nil {
+				return nil, err
+			}
+			again, deadlocks, err := a.harm(ctx, database)
+			return map[string]float64{rate: r, "double_claims": again, "deadlocks": deadlocks}, err
+		})
+	}}
+}
+
+// crowded is the crowd's rate, and the worst of the rounds.
+func crowded(all map[string]scores) map[string]float64 {
+	crowd := all[crowdName]
+	return map[string]float64{
+		"eight_processes_rows/s":        median(crowd[rate]),
+		"eight_processes_double_claims": contender.Quantile(crowd["double_claims"], 1),
+		"eight_processes_deadlocks":     contender.Quantile(crowd["deadlocks"], 1),
+	}
+}
+
+// harm counts the rows that were not inserted, claimed once and settled once, each
+// of which is a version, and the deadlocks in a database that its processes have
+// left. A row that was lost and one that was handled twice would hide each other
+// from a count of what was handled; here they are two.
+func (a *arena) harm(ctx context.Context, database string) (again, deadlocks float64, err error) {
+	db, err := sql.Open("postgres", database)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer db.Close()
+	if err := alone(ctx, db); err != nil {
+		return 0, 0, err
+	}
+	row := db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM automation_scheduler WHERE version <> 3),
+		deadlocks FROM pg_stat_database WHERE datname = current_database()`)
+	err = row.Scan(&again, &deadlocks)
+	return again, deadlocks, err
+}
+
+// alone waits until the other sessions have ended: what a session counts is
+// certain to be in the statistics then, not before.
+func alone(ctx context.Context, db *sql.DB) error {
+	for {
+		var others int
+		row := db.QueryRowContext(ctx, `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`)
+		if err := row.Scan(&others); err != nil || others == 0 {
+			return err
+		}
+		contender.Clock.Sleep(10 * time.Millisecond)
+	}
 }
