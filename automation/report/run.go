@@ -122,18 +122,6 @@ func (s *Service) OpenFile(ctx context.Context, scope automation.Scope, key, nam
 	return in, f, nil
 }
 
-// Reasons of runs that are no longer wanted. A run whose subscription was deleted
-// has automation.SourceNoLongerValid, one that nobody would get
-// automation.NoRecipients.
-const (
-	// SubscriptionInactive: the subscription was paused or deactivated. Resume it;
-	// what was missed in between is not made up for.
-	SubscriptionInactive automation.Reason = "SubscriptionInactive"
-	// ReportEmpty: the report had nothing to say, and the subscription does not send
-	// such reports. Nothing is to be done.
-	ReportEmpty automation.Reason = "ReportEmpty"
-)
-
 // RunState is a run as support sees it.
 type RunState struct {
 	Key          string
