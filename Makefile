@@ -25,7 +25,7 @@ test: setup ## all tests; installs PostgreSQL and PgBouncer where they are missi
 
 .PHONY: test-full
 test-full: setup ## all tests, the guards at a million rows and every deliberate fault included
-	BELFRY_FULL=1 $(GO) test -count 1 -timeout 60m ./...
+	BELFRY_FULL=1 BELFRY_TEST=full $(GO) test -count 1 -timeout 60m ./...
 
 .PHONY: race
 race: setup ## all tests under the race detector, in random order
