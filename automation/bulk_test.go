@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -12,12 +12,13 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
-func (w *world) bulk(action Action, sel Selection, dryRun bool) BulkReport {
+func (w *world) bulk(action automation.Action, sel automation.Selection, dryRun bool) automation.BulkReport {
 	w.t.Helper()
 	report, err := w.s.Bulk(w.ctx, "", action, sel, ann, dryRun)
 	if err != nil {
@@ -27,9 +28,9 @@ func (w *world) bulk(action Action, sel Selection, dryRun bool) BulkReport {
 }
 
 // numbered are candidates of one source and setting, told apart by trigger keys.
-func numbered(n int) (out []Candidate) {
+func numbered(n int) (out []automation.Candidate) {
 	for i := range n {
-		out = append(out, candidate(func(c *Candidate) { c.TriggerKey = fmt.Sprintf("%03d", i) }))
+		out = append(out, candidate(func(c *automation.Candidate) { c.TriggerKey = fmt.Sprintf("%03d", i) }))
 	}
 	return out
 }
@@ -53,22 +54,22 @@ func TestOneRowThatIsRefusedDoesNotStopTheRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := w.rows()
-		sel := Selection{Keys: []string{numberedKey(0), numberedKey(1), numberedKey(2), numberedKey(3), "unknown"}}
+		sel := automation.Selection{Keys: []string{numberedKey(0), numberedKey(1), numberedKey(2), numberedKey(3), "unknown"}}
 		l.take()
-		dry := w.bulk(ActionHold, sel, true)
+		dry := w.bulk(automation.ActionHold, sel, true)
 		if diff := cmp.Diff([]string{"select automation_scheduler"}, verbs(l.take())); diff != "" {
 			t.Error("a dry run:", diff)
 		}
 		if diff := cmp.Diff(before, w.rows()); diff != "" {
 			t.Error("a dry run wrote:", diff)
 		}
-		want := BulkReport{Changed: 2, Refused: 2, Rows: []Acted{
+		want := automation.BulkReport{Changed: 2, Refused: 2, Rows: []automation.Acted{
 			{Key: numberedKey(0), From: "Completed", To: "Completed", Refused: "it is Completed"},
 			{Key: numberedKey(1), From: "Pending", To: "Pending"},
 			{Key: numberedKey(2), From: "Pending", To: "Pending", Refused: "it is on hold already"},
 			{Key: numberedKey(3), From: "Pending", To: "Pending"},
 		}}
-		if diff := cmp.Diff(want, w.bulk(ActionHold, sel, false)); diff != "" {
+		if diff := cmp.Diff(want, w.bulk(automation.ActionHold, sel, false)); diff != "" {
 			t.Error(diff)
 		}
 		want.DryRun = true
@@ -78,7 +79,7 @@ func TestOneRowThatIsRefusedDoesNotStopTheRest(t *testing.T) {
 		if diff := cmp.Diff(before[numberedKey(0)], w.row(numberedKey(0))); diff != "" {
 			t.Error("a row that is refused:", diff)
 		}
-		for i, held := range []Reason{"", HeldBySupport, HeldBySupport, HeldBySupport} {
+		for i, held := range []automation.Reason{"", automation.HeldBySupport, automation.HeldBySupport, automation.HeldBySupport} {
 			if row := w.row(numberedKey(i)); row.HoldReason != held {
 				t.Errorf("%+v", row)
 			}
@@ -95,30 +96,30 @@ func TestEachWayToSelectFindsItsRows(t *testing.T) {
 		w.s.Register(visits())
 		w.ensure(numbered(2)...)
 		w.ensure(
-			candidate(func(c *Candidate) { c.Source.ID = "8" }),
-			candidate(func(c *Candidate) { c.TargetDate = date(2026, 6, 1) }),
-			candidate(func(c *Candidate) { c.Type = "visit" }),
-			candidate(func(c *Candidate) { c.Scope = "north" }),
+			candidate(func(c *automation.Candidate) { c.Source.ID = "8" }),
+			candidate(func(c *automation.Candidate) { c.TargetDate = date(2026, 6, 1) }),
+			candidate(func(c *automation.Candidate) { c.Type = "visit" }),
+			candidate(func(c *automation.Candidate) { c.Scope = "north" }),
 		)
 		if err := w.s.Hold(w.ctx, "", numberedKey(1), ann); err != nil {
 			w.t.Fatal(err)
 		}
-		w.change(key("2026-06-01", "30"), func(r *Schedule) { r.deactivate(start, Superseded) })
+		w.change(key("2026-06-01", "30"), func(r *automation.Schedule) { automation.EndRow(r, start, automation.Superseded) })
 		eight := strings.Replace(certificateKey, ":7:", ":8:", 1)
 		for name, c := range map[string]struct {
-			sel  Selection
+			sel  automation.Selection
 			want []string
 		}{
-			"setting":            {Selection{Setting: "certificate"}, []string{numberedKey(0), numberedKey(1), eight}},
-			"setting and source": {Selection{Setting: "certificate", Source: Source{"employee", "8"}}, []string{eight}},
-			"setting and type":   {Selection{Setting: "visit", Type: "certificate"}, nil},
-			"hold reason":        {Selection{HoldReason: HeldBySupport}, []string{numberedKey(1)}},
-			"due before":         {Selection{Setting: "certificate", DueBefore: day(2026, 4, 2, 0)}, []string{numberedKey(0), eight}},
-			"keys, ended too":    {Selection{Keys: []string{key("2026-06-01", "30")}}, []string{key("2026-06-01", "30")}},
-			"keys and reason":    {Selection{Keys: []string{numberedKey(0), numberedKey(1)}, HoldReason: HeldBySupport}, []string{numberedKey(1)}},
+			"setting":            {automation.Selection{Setting: "certificate"}, []string{numberedKey(0), numberedKey(1), eight}},
+			"setting and source": {automation.Selection{Setting: "certificate", Source: automation.Source{"employee", "8"}}, []string{eight}},
+			"setting and type":   {automation.Selection{Setting: "visit", Type: "certificate"}, nil},
+			"hold reason":        {automation.Selection{HoldReason: automation.HeldBySupport}, []string{numberedKey(1)}},
+			"due before":         {automation.Selection{Setting: "certificate", DueBefore: day(2026, 4, 2, 0)}, []string{numberedKey(0), eight}},
+			"keys, ended too":    {automation.Selection{Keys: []string{key("2026-06-01", "30")}}, []string{key("2026-06-01", "30")}},
+			"keys and reason":    {automation.Selection{Keys: []string{numberedKey(0), numberedKey(1)}, HoldReason: automation.HeldBySupport}, []string{numberedKey(1)}},
 		} {
 			var got []string
-			for _, row := range w.bulk(ActionCancel, c.sel, true).Rows {
+			for _, row := range w.bulk(automation.ActionCancel, c.sel, true).Rows {
 				got = append(got, row.Key)
 			}
 			slices.Sort(got)
@@ -132,9 +133,9 @@ func TestEachWayToSelectFindsItsRows(t *testing.T) {
 func TestABulkGoesOnPageByPage(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.ensure(numbered(5)...)
-		sel, sizes := Selection{Setting: "certificate", Limit: 2}, []int{}
+		sel, sizes := automation.Selection{Setting: "certificate", Limit: 2}, []int{}
 		for {
-			report := w.bulk(ActionCancel, sel, false)
+			report := w.bulk(automation.ActionCancel, sel, false)
 			sizes = append(sizes, report.Changed)
 			if sel.After = report.Next; sel.After == "" {
 				break
@@ -152,7 +153,7 @@ func TestABulkGoesOnPageByPage(t *testing.T) {
 		if report := w.pollAt(day(2026, 4, 1, 9)); report.Claimed != 0 {
 			w.t.Errorf("%+v", report)
 		}
-		if report := w.bulk(ActionRelease, Selection{HoldReason: CancelledBySupport}, false); report.Changed != 5 {
+		if report := w.bulk(automation.ActionRelease, automation.Selection{HoldReason: automation.CancelledBySupport}, false); report.Changed != 5 {
 			w.t.Errorf("%+v", report)
 		}
 	})
@@ -164,7 +165,7 @@ func TestABulkOfAnySizeTakesThreeStatements(t *testing.T) {
 		w = newWorld(w.t, l, w.clk, nil)
 		w.ensure(numbered(300)...)
 		l.take()
-		if report := w.bulk(ActionHold, Selection{Setting: "certificate"}, false); report.Changed != 300 {
+		if report := w.bulk(automation.ActionHold, automation.Selection{Setting: "certificate"}, false); report.Changed != 300 {
 			w.t.Errorf("%d", report.Changed)
 		}
 		want := []string{"select automation_scheduler", "update automation_scheduler", "insert audit_entry"}
@@ -177,19 +178,19 @@ func TestABulkOfAnySizeTakesThreeStatements(t *testing.T) {
 // Support acts while a worker has the rows: its lease stays, what it decides is
 // dropped and counted as stale, and the next one runs them.
 func TestABulkUnderAWorkerBreaksNoLease(t *testing.T) {
-	for name, actions := range map[string][]Action{
-		"held": {ActionHold}, "cancelled": {ActionCancel}, "held and released": {ActionHold, ActionRelease, ActionHold},
+	for name, actions := range map[string][]automation.Action{
+		"held": {automation.ActionHold}, "cancelled": {automation.ActionCancel}, "held and released": {automation.ActionHold, automation.ActionRelease, automation.ActionHold},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				once := true
-				w.s.Register(certificates(func(t *ReminderType) {
-					t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
+				w.s.Register(certificates(func(t *automation.ReminderType) {
+					t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
 						if once {
 							once = false
 							leases := w.row(numberedKey(1))
 							for _, action := range actions {
-								w.bulk(action, Selection{Setting: "certificate"}, false)
+								w.bulk(action, automation.Selection{Setting: "certificate"}, false)
 							}
 							after := w.row(numberedKey(1))
 							if after.ClaimToken != leases.ClaimToken || !after.LeaseExpiresOn.Equal(leases.LeaseExpiresOn) || leases.LeaseExpiresOn.IsZero() {
@@ -203,10 +204,10 @@ func TestABulkUnderAWorkerBreaksNoLease(t *testing.T) {
 				if report := w.pollAt(day(2026, 4, 1, 9)); report.Stale != 3 || len(w.out.dispatched()) != 0 {
 					w.t.Errorf("%+v", report)
 				}
-				if report := w.bulk(ActionRetry, Selection{Setting: "certificate"}, true); report.Changed != 3 {
+				if report := w.bulk(automation.ActionRetry, automation.Selection{Setting: "certificate"}, true); report.Changed != 3 {
 					w.t.Errorf("%+v", report)
 				}
-				w.bulk(ActionRelease, Selection{Setting: "certificate"}, false)
+				w.bulk(automation.ActionRelease, automation.Selection{Setting: "certificate"}, false)
 				if report := w.poll(); report.Settled != 3 || report.Abandoned != 0 || len(w.out.dispatched()) != 3 {
 					w.t.Errorf("%+v", report)
 				}
@@ -226,27 +227,27 @@ func TestABulkDecidesAgainAboutRowsThatAWorkerClaimsMeanwhile(t *testing.T) {
 		t.Parallel()
 		clk := clock.NewMock()
 		clk.Set(start)
-		actsOnClaimedRows(t, storetest.Postgres(t, clk), clk, func(w *world, _ storage.Tx, lease time.Duration) []*Schedule {
+		actsOnClaimedRows(t, storetest.Postgres(t, clk), clk, func(w *world, _ storage.Tx, lease time.Duration) []*automation.Schedule {
 			return w.claim(lease)
 		})
 	})
 }
 
-func actsOnClaimedRows(t *testing.T, store storage.Store, clk *clock.Mock, claim func(*world, storage.Tx, time.Duration) []*Schedule) {
+func actsOnClaimedRows(t *testing.T, store storage.Store, clk *clock.Mock, claim func(*world, storage.Tx, time.Duration) []*automation.Schedule) {
 	t.Helper()
 	s := &overtaken{Store: store}
 	w := newWorld(t, s, clk, nil)
-	w.s.Register(certificates(func(t *ReminderType) { t.Recipients = failing(errBoom) }))
+	w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failing(errBoom) }))
 	w.ensure(numbered(2)...)
-	w.ensure(candidate(func(c *Candidate) { c.TargetDate = date(2026, 6, 1) }))
+	w.ensure(candidate(func(c *automation.Candidate) { c.TargetDate = date(2026, 6, 1) }))
 	w.pollAt(day(2026, 4, 1, 9))
 	clk.Add(time.Hour)
 	s.by = func(tx storage.Tx) {
 		s.by = nil // once
 		claim(w, tx, time.Minute)
 	}
-	report := w.bulk(ActionRetry, Selection{Setting: "certificate"}, false)
-	want := []Acted{
+	report := w.bulk(automation.ActionRetry, automation.Selection{Setting: "certificate"}, false)
+	want := []automation.Acted{
 		{Key: numberedKey(0), From: "Processing", To: "Processing", Refused: "it is Processing"},
 		{Key: numberedKey(1), From: "Processing", To: "Processing", Refused: "it is Processing"},
 		{Key: key("2026-06-01", "30"), From: "Pending", To: "Pending", Refused: "it waits for its moment, not for a retry"},
@@ -254,7 +255,7 @@ func actsOnClaimedRows(t *testing.T, store storage.Store, clk *clock.Mock, claim
 	if diff := cmp.Diff(want, report.Rows); diff != "" {
 		t.Error(diff)
 	}
-	if row := w.row(numberedKey(0)); row.Status != StatusProcessing || row.LeaseExpiresOn.IsZero() {
+	if row := w.row(numberedKey(0)); row.Status != automation.StatusProcessing || row.LeaseExpiresOn.IsZero() {
 		t.Errorf("%+v", row)
 	}
 }
@@ -263,29 +264,29 @@ func TestASelectionIsBoundedAndOnAnIndex(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.ensure(candidate(nil))
 		before := w.row(certificateKey)
-		bulk := func(action Action, sel Selection, by By) error {
+		bulk := func(action automation.Action, sel automation.Selection, by automation.By) error {
 			_, err := w.s.Bulk(w.ctx, "", action, sel, by, false)
 			return err
 		}
-		setting := Selection{Setting: "certificate"}
+		setting := automation.Selection{Setting: "certificate"}
 		for want, err := range map[string]error{
-			"neither Keys nor Setting nor HoldReason": bulk(ActionHold, Selection{Type: "certificate"}, ann),
-			"Source needs a Setting":                  bulk(ActionHold, Selection{HoldReason: "x", Source: Source{"a", "b"}}, ann),
-			"Source needs Type and ID":                bulk(ActionHold, Selection{Setting: "x", Source: Source{"a", ""}}, ann),
-			"the Limit 1001 is not between":           bulk(ActionHold, Selection{Setting: "x", Limit: 1001}, ann),
-			"1001 Keys, more than 1000":               bulk(ActionHold, Selection{Keys: make([]string, 1001)}, ann),
-			`the After "?" is no Next`:                bulk(ActionHold, Selection{Setting: "x", After: "?"}, ann),
-			`"Rerun" is not Hold`:                     bulk(ActionRerun, setting, ann),
-			"no actor is given":                       bulk(ActionHold, setting, By{Reason: "r"}),
+			"neither Keys nor Setting nor HoldReason": bulk(automation.ActionHold, automation.Selection{Type: "certificate"}, ann),
+			"Source needs a Setting":                  bulk(automation.ActionHold, automation.Selection{HoldReason: "x", Source: automation.Source{"a", "b"}}, ann),
+			"Source needs Type and ID":                bulk(automation.ActionHold, automation.Selection{Setting: "x", Source: automation.Source{"a", ""}}, ann),
+			"the Limit 1001 is not between":           bulk(automation.ActionHold, automation.Selection{Setting: "x", Limit: 1001}, ann),
+			"1001 Keys, more than 1000":               bulk(automation.ActionHold, automation.Selection{Keys: make([]string, 1001)}, ann),
+			`the After "?" is no Next`:                bulk(automation.ActionHold, automation.Selection{Setting: "x", After: "?"}, ann),
+			`"Rerun" is not Hold`:                     bulk(automation.ActionRerun, setting, ann),
+			"no actor is given":                       bulk(automation.ActionHold, setting, automation.By{Reason: "r"}),
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				w.t.Errorf("%v, want %q", err, want)
 			}
 		}
-		if _, err := w.s.Bulk(w.ctx, storage.AnyScope, ActionHold, setting, ann, false); err == nil {
+		if _, err := w.s.Bulk(w.ctx, storage.AnyScope, automation.ActionHold, setting, ann, false); err == nil {
 			w.t.Error("rows of all tenants")
 		}
-		if report, err := w.s.Bulk(w.ctx, "other", ActionHold, setting, ann, false); err != nil || len(report.Rows) != 0 {
+		if report, err := w.s.Bulk(w.ctx, "other", automation.ActionHold, setting, ann, false); err != nil || len(report.Rows) != 0 {
 			w.t.Errorf("%+v %v", report, err)
 		}
 		if diff := cmp.Diff(before, w.row(certificateKey)); diff != "" {
@@ -302,9 +303,9 @@ func TestARowThatKeepsChangingIsGivenUp(t *testing.T) {
 		w := newWorld(t, s, clk, nil)
 		w.ensure(candidate(nil))
 		s.by = func(tx storage.Tx) {
-			row, err := schedules.Get(w.ctx, tx, "", certificateKey)
+			row, err := automation.Schedules.Get(w.ctx, tx, "", certificateKey)
 			if err == nil {
-				err = schedules.Save(w.ctx, tx, row)
+				err = automation.Schedules.Save(w.ctx, tx, row)
 			}
 			if err != nil {
 				t.Error(err)
@@ -313,7 +314,7 @@ func TestARowThatKeepsChangingIsGivenUp(t *testing.T) {
 		if err := w.s.Hold(w.ctx, "", certificateKey, ann); !errors.Is(err, storage.ErrBusy) || !strings.Contains(err.Error(), "Hold of "+certificateKey) {
 			t.Error(err)
 		}
-		report := w.bulk(ActionHold, Selection{Setting: "certificate"}, false)
+		report := w.bulk(automation.ActionHold, automation.Selection{Setting: "certificate"}, false)
 		if report.Refused != 1 || report.Rows[0].Refused != "it keeps changing" {
 			t.Errorf("%+v", report)
 		}

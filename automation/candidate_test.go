@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -9,47 +9,48 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
 
 func TestABadCandidateIsNamedAndNothingIsWritten(t *testing.T) {
 	bad := map[string]struct {
-		change func(*Candidate)
+		change func(*automation.Candidate)
 		want   string
 	}{
-		"no type":              {func(c *Candidate) { c.Type = "" }, "Type: the name is empty"},
-		"type with a colon":    {func(c *Candidate) { c.Type, c.Setting = "a:b", "s" }, "Type: the name holds ':'"},
-		"source with a colon":  {func(c *Candidate) { c.Source.ID = "7:8" }, "source: holds ':' at byte 1"},
-		"no source":            {func(c *Candidate) { c.Source = Source{} }, "sourceType: is empty"},
-		"control character":    {func(c *Candidate) { c.TriggerKey = "a\nb" }, "triggerKey: holds the control character U+000A"},
-		"invalid UTF-8":        {func(c *Candidate) { c.Setting = "\xff" }, "setting: is not valid UTF-8"},
-		"no date":              {func(c *Candidate) { c.TargetDate = Date{} }, "TargetDate: date 0000-00-00 does not exist"},
-		"30 February":          {func(c *Candidate) { c.TargetDate = date(2026, 2, 30) }, "TargetDate: date 2026-02-30 does not exist"},
-		"offset beyond reason": {func(c *Candidate) { c.DaysBefore = 40000 }, "offsetDays"},
-		"before the calendar":  {func(c *Candidate) { c.TargetDate = date(1, 1, 2) }, "DaysBefore: 30 days before 0001-01-02"},
-		"no time":              {func(c *Candidate) { c.SendAt = "" }, "SendAt: is not set"},
-		"time of no clock":     {func(c *Candidate) { c.SendAt = "24:00" }, `SendAt: time of day "24:00" does not exist`},
-		"no zone":              {func(c *Candidate) { c.Zone = "" }, "Zone: is not set"},
-		"unknown zone":         {func(c *Candidate) { c.Zone = "Mars/Olympus" }, `Zone: time zone "Mars/Olympus" is unknown`},
-		"unknown gap policy":   {func(c *Candidate) { c.Gap = "jump" }, `gap policy "jump"`},
-		"scope of all":         {func(c *Candidate) { c.Scope = storage.AnyScope }, "Scope: "},
-		"endless scope":        {func(c *Candidate) { c.Scope = Scope(strings.Repeat("s", 201)) }, "Scope: is too long"},
-		"business unit":        {func(c *Candidate) { c.BusinessUnit = "a\x00" }, "BusinessUnit: "},
-		"an instant":           {func(c *Candidate) { c.ScheduledOn = start }, "ScheduledOn: is for types that hosts add"},
-		"host without instant": {func(c *Candidate) { *c = Candidate{AutomationType: "export", Source: c.Source} }, "ScheduledOn: is not set"},
-		"host with a date": {func(c *Candidate) {
+		"no type":              {func(c *automation.Candidate) { c.Type = "" }, "Type: the name is empty"},
+		"type with a colon":    {func(c *automation.Candidate) { c.Type, c.Setting = "a:b", "s" }, "Type: the name holds ':'"},
+		"source with a colon":  {func(c *automation.Candidate) { c.Source.ID = "7:8" }, "source: holds ':' at byte 1"},
+		"no source":            {func(c *automation.Candidate) { c.Source = automation.Source{} }, "sourceType: is empty"},
+		"control character":    {func(c *automation.Candidate) { c.TriggerKey = "a\nb" }, "triggerKey: holds the control character U+000A"},
+		"invalid UTF-8":        {func(c *automation.Candidate) { c.Setting = "\xff" }, "setting: is not valid UTF-8"},
+		"no date":              {func(c *automation.Candidate) { c.TargetDate = automation.Date{} }, "TargetDate: date 0000-00-00 does not exist"},
+		"30 February":          {func(c *automation.Candidate) { c.TargetDate = date(2026, 2, 30) }, "TargetDate: date 2026-02-30 does not exist"},
+		"offset beyond reason": {func(c *automation.Candidate) { c.DaysBefore = 40000 }, "offsetDays"},
+		"before the calendar":  {func(c *automation.Candidate) { c.TargetDate = date(1, 1, 2) }, "DaysBefore: 30 days before 0001-01-02"},
+		"no time":              {func(c *automation.Candidate) { c.SendAt = "" }, "SendAt: is not set"},
+		"time of no clock":     {func(c *automation.Candidate) { c.SendAt = "24:00" }, `SendAt: time of day "24:00" does not exist`},
+		"no zone":              {func(c *automation.Candidate) { c.Zone = "" }, "Zone: is not set"},
+		"unknown zone":         {func(c *automation.Candidate) { c.Zone = "Mars/Olympus" }, `Zone: time zone "Mars/Olympus" is unknown`},
+		"unknown gap policy":   {func(c *automation.Candidate) { c.Gap = "jump" }, `gap policy "jump"`},
+		"scope of all":         {func(c *automation.Candidate) { c.Scope = storage.AnyScope }, "Scope: "},
+		"endless scope":        {func(c *automation.Candidate) { c.Scope = automation.Scope(strings.Repeat("s", 201)) }, "Scope: is too long"},
+		"business unit":        {func(c *automation.Candidate) { c.BusinessUnit = "a\x00" }, "BusinessUnit: "},
+		"an instant":           {func(c *automation.Candidate) { c.ScheduledOn = start }, "ScheduledOn: is for types that hosts add"},
+		"host without instant": {func(c *automation.Candidate) { *c = automation.Candidate{AutomationType: "export", Source: c.Source} }, "ScheduledOn: is not set"},
+		"host with a date": {func(c *automation.Candidate) {
 			c.AutomationType, c.Type, c.ScheduledOn = "export", "", start
 		}, "TargetDate: is for reminders"},
-		"host with a type": {func(c *Candidate) { c.AutomationType = "export" }, "Type: is for reminders"},
-		"host with a colon": {func(c *Candidate) {
-			*c = Candidate{AutomationType: "a:b", Source: c.Source, ScheduledOn: start}
+		"host with a type": {func(c *automation.Candidate) { c.AutomationType = "export" }, "Type: is for reminders"},
+		"host with a colon": {func(c *automation.Candidate) {
+			*c = automation.Candidate{AutomationType: "a:b", Source: c.Source, ScheduledOn: start}
 		}, "type: holds ':'"},
 	}
 	eachWorld(t, func(w *world) {
 		for name, b := range bad {
 			got, err := w.s.Ensure(w.ctx, candidate(nil), candidate(b.change))
-			var refused *CandidateError
+			var refused *automation.CandidateError
 			if got != nil || !errors.As(err, &refused) || refused.Index != 1 {
 				w.t.Fatalf("%s: %v %v", name, got, err)
 			}
@@ -65,7 +66,7 @@ func TestABadCandidateIsNamedAndNothingIsWritten(t *testing.T) {
 
 func TestEveryBadCandidateOfACallIsNamed(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		_, err := w.s.Ensure(w.ctx, candidate(func(c *Candidate) { c.Zone = "x" }), candidate(nil), candidate(func(c *Candidate) { c.SendAt = "9" }))
+		_, err := w.s.Ensure(w.ctx, candidate(func(c *automation.Candidate) { c.Zone = "x" }), candidate(nil), candidate(func(c *automation.Candidate) { c.SendAt = "9" }))
 		if text := err.Error(); !strings.Contains(text, "candidate 0") || !strings.Contains(text, "candidate 2") || strings.Contains(text, "candidate 1") {
 			w.t.Error(text)
 		}
@@ -80,7 +81,7 @@ func TestARowBeyondItsLimitIsRefusedWhole(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := &triggers{}
 		p.set(offsets(date(2026, 5, 1), 30, 7)...)
-		w.s.Register(certificates(func(t *ReminderType) { t.Triggers = p }))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Triggers = p }))
 		e := changed(1)
 		e.ID = strings.Repeat("x", 9<<10)
 		_, err := w.s.HandleEvent(w.ctx, e)
@@ -94,11 +95,11 @@ func TestARowBeyondItsLimitIsRefusedWhole(t *testing.T) {
 func TestACandidateTakesWhatItLeavesOutFromItsTypeAndBusinessUnit(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		w := newWorld(t, store, clk, &Options{Zone: func(_ context.Context, scope Scope, unit string) (string, error) {
+		w := newWorld(t, store, clk, &automation.Options{Zone: func(_ context.Context, scope automation.Scope, unit string) (string, error) {
 			return map[string]string{"north": "America/New_York"}[unit], nil
 		}})
-		w.s.Register(certificates(func(t *ReminderType) { t.Zone, t.SendAt, t.Urgent = "Europe/Dublin", "08:00", true }))
-		bare := Candidate{Type: "certificate", Source: Source{"employee", "7"}, TargetDate: date(2026, 5, 1)}
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Zone, t.SendAt, t.Urgent = "Europe/Dublin", "08:00", true }))
+		bare := automation.Candidate{Type: "certificate", Source: automation.Source{"employee", "7"}, TargetDate: date(2026, 5, 1)}
 		w.ensure(bare)
 		bare.BusinessUnit, bare.TriggerKey = "north", "n"
 		w.ensure(bare)

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"sync"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -13,11 +14,11 @@ import (
 func TestI2_ConcurrentEnsuresAgreeAndOneCreates(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		const n = 16
-		results := make([][]Ensured, n)
+		results := make([][]automation.Ensured, n)
 		var wg sync.WaitGroup
 		for i := range n {
 			wg.Go(func() {
-				c := []Candidate{candidate(nil), candidate(func(c *Candidate) { c.DaysBefore = 7 }), candidate(func(c *Candidate) { c.DaysBefore = 1 })}
+				c := []automation.Candidate{candidate(nil), candidate(func(c *automation.Candidate) { c.DaysBefore = 7 }), candidate(func(c *automation.Candidate) { c.DaysBefore = 1 })}
 				if i%2 == 1 {
 					c[0], c[2] = c[2], c[0] // in another order
 				}
@@ -28,7 +29,7 @@ func TestI2_ConcurrentEnsuresAgreeAndOneCreates(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		created, coordinates := map[string]int{}, map[string]Ensured{}
+		created, coordinates := map[string]int{}, map[string]automation.Ensured{}
 		for _, result := range results {
 			for _, e := range result {
 				if e.Outcome == storage.Created {
@@ -54,9 +55,9 @@ func TestI2_ConcurrentEnsuresAgreeAndOneCreates(t *testing.T) {
 func TestConcurrentPollersDispatchEachRowOnce(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
-		var many []Candidate
+		var many []automation.Candidate
 		for n := range 60 {
-			many = append(many, candidate(func(c *Candidate) { c.TriggerKey = string(rune('A' + n)) }))
+			many = append(many, candidate(func(c *automation.Candidate) { c.TriggerKey = string(rune('A' + n)) }))
 		}
 		w.ensure(many...)
 		w.clk.Set(day(2026, 4, 1, 9))
@@ -69,7 +70,7 @@ func TestConcurrentPollersDispatchEachRowOnce(t *testing.T) {
 		}
 		wg.Wait()
 		for key, status := range w.statuses() {
-			if status != StatusCompleted {
+			if status != automation.StatusCompleted {
 				w.t.Error(key, status)
 			}
 		}

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
@@ -97,38 +98,38 @@ type chaos struct {
 	host  *school
 	two   [2]process
 
-	events  []Event
+	events  []automation.Event
 	paused  bool
-	stopped map[string]Reason   // what support holds or has cancelled
-	told    map[string]int64    // the newest version of each pupil that an event told
-	revived map[string]bool     // what support released or retried
-	ended   map[string]bool     // what events ended since the poll under way began
-	done    map[string]Schedule // completed rows as they were first seen
-	then    []deed              // what happens in the handler of this poll
+	stopped map[string]automation.Reason   // what support holds or has cancelled
+	told    map[string]int64               // the newest version of each pupil that an event told
+	revived map[string]bool                // what support released or retried
+	ended   map[string]bool                // what events ended since the poll under way began
+	done    map[string]automation.Schedule // completed rows as they were first seen
+	then    []deed                         // what happens in the handler of this poll
 	faults  []string
 }
 
 // process is one of those that share the store.
 type process struct {
-	s         *Scheduler
+	s         *automation.Scheduler
 	due, scan work.Runner
 }
 
 func newChaos(ctx context.Context, store storage.Store, clk *handClock, n int) *chaos {
 	c := &chaos{
 		ctx: ctx, clk: clk, store: &faultyStore{Store: store},
-		stopped: map[string]Reason{}, told: map[string]int64{}, revived: map[string]bool{}, ended: map[string]bool{}, done: map[string]Schedule{},
+		stopped: map[string]automation.Reason{}, told: map[string]int64{}, revived: map[string]bool{}, ended: map[string]bool{}, done: map[string]automation.Schedule{},
 	}
 	exam, bus := fmt.Sprint("exam", n), fmt.Sprint("bus", n)
 	c.host = &school{
-		scope: Scope(fmt.Sprint("school", n)), now: clk.Now, valid: map[string]bool{}, met: c.met,
+		scope: automation.Scope(fmt.Sprint("school", n)), now: clk.Now, valid: map[string]bool{}, met: c.met,
 		rules:  map[string]rule{exam: {offsets: []int{0, 2}, hour: 9}, bus: {offsets: []int{1}, hour: 7}},
 		pupils: map[string]pupil{"ada": {exam: 3, version: 1}, "bob": {exam: 6, lessons: manyLessons, version: 1}, "eve": {exam: 4}},
 	}
 	for i := range c.two {
-		s := New(c.store, post{notify.New(c.store, nil), c}, &Options{Settings: c.host, Logger: quiet})
+		s := automation.New(c.store, post{notify.New(c.store, nil), c}, &automation.Options{Settings: c.host, Logger: quiet})
 		c.host.register(s)
-		c.two[i] = process{s, s.duePass().Runner(c.options()), reconcilePass{s}.Runner(c.options())}
+		c.two[i] = process{s, passOf(s, "automation").Runner(c.options()), passOf(s, "automation.reconcile").Runner(c.options())}
 	}
 	return c
 }
@@ -169,10 +170,10 @@ func (c *chaos) met(key string) {
 }
 
 // rows are those of the host.
-func (c *chaos) rows() map[string]Schedule {
-	out := map[string]Schedule{}
+func (c *chaos) rows() map[string]automation.Schedule {
+	out := map[string]automation.Schedule{}
 	c.read(func(tx storage.Tx) error {
-		rows, err := schedules.Find(c.ctx, tx, c.host.scope, storage.Query{Limit: 1000})
+		rows, err := automation.Schedules.Find(c.ctx, tx, c.host.scope, storage.Query{Limit: 1000})
 		for _, r := range rows {
 			out[r.Key] = *r
 		}
@@ -216,7 +217,7 @@ func (c *chaos) look() {
 		}
 	}
 	for key, row := range rows {
-		if row.Status == StatusCompleted {
+		if row.Status == automation.StatusCompleted {
 			c.done[key] = row
 		}
 	}
@@ -264,7 +265,7 @@ func (c *chaos) repair() {
 		}
 	}
 	for setting := range c.host.rules {
-		r, err := c.two[1].s.Reconcile(c.ctx, c.host.scope, setting, &ReconcileOptions{FromStart: true, DryRun: true})
+		r, err := c.two[1].s.Reconcile(c.ctx, c.host.scope, setting, &automation.ReconcileOptions{FromStart: true, DryRun: true})
 		left := slices.DeleteFunc(r.Differences, c.unseen)
 		if err != nil || r.Failed > 0 || len(left) > 0 {
 			c.wrong("after the scans a look from the start finds %+v: %v", r, err)
@@ -292,7 +293,7 @@ func (c *chaos) drain() {
 	for range 100 {
 		var next time.Time
 		for key, row := range c.rows() {
-			if row.HoldReason == RetriesExhausted {
+			if row.HoldReason == automation.RetriesExhausted {
 				if err := c.two[0].s.Release(c.ctx, c.host.scope, key, ann); err != nil {
 					c.wrong("release: %v", err)
 				}
@@ -336,11 +337,11 @@ func (c *chaos) compare(before map[string]int) {
 		switch {
 		case got[key] != want:
 			c.wrong("%s: %d deliveries, want %d: %+v", key, got[key], want, row)
-		case want == 1 && row.Status != StatusCompleted, want == 0 && row.Status == StatusCompleted:
+		case want == 1 && row.Status != automation.StatusCompleted, want == 0 && row.Status == automation.StatusCompleted:
 			c.wrong("%s: %d deliveries, and it is %s", key, want, row.Status)
 		case c.stopped[key] != "" && row.HoldReason != c.stopped[key]:
 			c.wrong("%s was stopped by support, %s: %+v", key, c.stopped[key], row)
-		case want == 0 && row.HoldReason == "" && (row.Status != StatusDeactivated || row.ReasonCode == ""):
+		case want == 0 && row.HoldReason == "" && (row.Status != automation.StatusDeactivated || row.ReasonCode == ""):
 			c.wrong("%s is not delivered, and nothing says why: %+v", key, row)
 		}
 	}

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -88,7 +89,7 @@ func (c *chaos) change(d deed) {
 		p.gone = !p.gone
 	}
 	p.changed = c.clk.Now()
-	e := Event{Scope: c.host.scope, ID: "e", Type: "pupil-changed", Source: Source{"pupil", id}}
+	e := automation.Event{Scope: c.host.scope, ID: "e", Type: "pupil-changed", Source: automation.Source{"pupil", id}}
 	if id != "eve" {
 		p.version++
 		e.Version, e.Data = p.version, p
@@ -113,7 +114,7 @@ func (c *chaos) tell(d deed) {
 	switch {
 	case err != nil:
 	case e.Version < c.told[id]:
-		if diff := cmp.Diff(before, c.rows()); diff != "" || got.Outcome != EventStale {
+		if diff := cmp.Diff(before, c.rows()); diff != "" || got.Outcome != automation.EventStale {
 			c.wrong("an event that is older than %d: %+v: %s", c.told[id], e, diff)
 		}
 	case e.Version == c.host.pupils[id].version:
@@ -132,9 +133,9 @@ func (c *chaos) asWanted(id string) {
 		moment, wished := wishes[key]
 		switch {
 		case row.Source != id, !wished && c.revived[key]:
-		case wished && !row.IsOpen() && row.Status != StatusCompleted && !row.IsOnSupportHold, !wished && row.IsOpen():
+		case wished && !row.IsOpen() && row.Status != automation.StatusCompleted && !row.IsOnSupportHold, !wished && row.IsOpen():
 			c.wrong("%s is wanted %v, and is %s %s", key, wished, row.Status, row.ReasonCode)
-		case row.Status == StatusPending && !moment.IsZero() && !row.ScheduledOn.Equal(moment) && !c.tried(row):
+		case row.Status == automation.StatusPending && !moment.IsZero() && !row.ScheduledOn.Equal(moment) && !c.tried(row):
 			c.wrong("%s is due on %s, wanted %s", key, row.ScheduledOn, moment)
 		}
 	}
@@ -147,13 +148,13 @@ func (c *chaos) asWanted(id string) {
 
 // tried rows keep a moment that has come: one that was with a worker when the
 // host changed its mind about the time is left alone by whoever tells of it.
-func (c *chaos) tried(row Schedule) bool { return row.RetryCount > 0 || c.revived[row.Key] }
+func (c *chaos) tried(row automation.Schedule) bool { return row.RetryCount > 0 || c.revived[row.Key] }
 
 // unseen is a difference that no scan is told of, since the source has not
 // changed: of a row that support made due although nobody asks for it, which ends
 // when it is due, or of one that was tried.
-func (c *chaos) unseen(d Difference) bool {
-	return d.Kind == WouldDeactivate && c.revived[d.Key] || d.Kind == WouldUpdate && c.tried(c.rows()[d.Key])
+func (c *chaos) unseen(d automation.Difference) bool {
+	return d.Kind == automation.WouldDeactivate && c.revived[d.Key] || d.Kind == automation.WouldUpdate && c.tried(c.rows()[d.Key])
 }
 
 // rule changes a setting, which no event tells: the host counts it as a change of
@@ -198,8 +199,8 @@ func (c *chaos) poll(d deed) {
 func (c *chaos) die(d deed) {
 	now := storage.Now(c.store)
 	err := c.store.InTx(c.ctx, func(tx storage.Tx) error {
-		_, err := schedules.Claim(c.ctx, tx, storage.Claim{
-			Statuses: []string{StatusPending}, Busy: StatusProcessing, Types: slices.Sorted(maps.Keys(c.host.rules)),
+		_, err := automation.Schedules.Claim(c.ctx, tx, storage.Claim{
+			Statuses: []string{automation.StatusPending}, Busy: automation.StatusProcessing, Types: slices.Sorted(maps.Keys(c.host.rules)),
 			Token: "dead", Lanes: []storage.LaneClaim{{Limit: 1 + d.N%4}}, Now: now, LeaseUntil: now.Add(time.Minute),
 		})
 		return err
@@ -216,7 +217,7 @@ func (c *chaos) scan(d deed) {
 
 func (c *chaos) reconcile(d deed) {
 	setting := slices.Sorted(maps.Keys(c.host.rules))[d.N%len(c.host.rules)]
-	_, err := c.process(d.M).s.Reconcile(c.ctx, c.host.scope, setting, &ReconcileOptions{FromStart: d.M%3 == 0, DryRun: d.M%5 == 0})
+	_, err := c.process(d.M).s.Reconcile(c.ctx, c.host.scope, setting, &automation.ReconcileOptions{FromStart: d.M%3 == 0, DryRun: d.M%5 == 0})
 	c.mayFail("a reconciliation", err)
 }
 
@@ -225,9 +226,11 @@ func (c *chaos) breakDown(deed) { c.host.broken = !c.host.broken }
 func (c *chaos) pause(deed) {
 	act := c.process(0).s.Resume
 	if !c.paused {
-		act = func(ctx context.Context, e Extent, by By) error { return c.process(0).s.Pause(ctx, e, time.Time{}, by) }
+		act = func(ctx context.Context, e automation.Extent, by automation.By) error {
+			return c.process(0).s.Pause(ctx, e, time.Time{}, by)
+		}
 	}
-	err := act(c.ctx, Extent{Scope: c.host.scope}, ann)
+	err := act(c.ctx, automation.Extent{Scope: c.host.scope}, ann)
 	if err != nil { // support looks whether it was done
 		c.store.arm(0, false)
 		held, lookErr := c.process(0).s.Pauses(c.ctx, c.host.scope)
@@ -245,18 +248,18 @@ func (c *chaos) support(d deed) {
 		return
 	}
 	key, s := keys[d.N%len(keys)], c.process(d.M).s
-	acts := []func(context.Context, Scope, string, By) error{s.Hold, s.Release, s.Retry, s.Cancel}
+	acts := []func(context.Context, automation.Scope, string, automation.By) error{s.Hold, s.Release, s.Retry, s.Cancel}
 	err := acts[d.M/2%4](c.ctx, c.host.scope, key, ann)
-	if !errors.Is(err, ErrActionRefused) {
+	if !errors.Is(err, automation.ErrActionRefused) {
 		c.mayFail("support", err)
 	}
 	c.store.arm(0, false)
 	row := c.rows()[key]
-	if delete(c.stopped, key); row.HoldReason == HeldBySupport || row.HoldReason == CancelledBySupport {
+	if delete(c.stopped, key); row.HoldReason == automation.HeldBySupport || row.HoldReason == automation.CancelledBySupport {
 		c.stopped[key] = row.HoldReason
 	}
 	c.revived[key] = c.revived[key] || d.M/2%4 == 1 || d.M/2%4 == 2
-	want := []Reason{HeldBySupport, "", "", CancelledBySupport}[d.M/2%4]
+	want := []automation.Reason{automation.HeldBySupport, "", "", automation.CancelledBySupport}[d.M/2%4]
 	if err == nil && c.stopped[key] != want {
 		c.wrong("support did %d to %s, which is %+v", d.M/2%4, key, row)
 	}

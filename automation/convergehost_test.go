@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -7,13 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 )
 
 // school is a host as the convergence tests see it, and all that it knows: its
 // pupils and its reminder settings. Nothing in it is stored.
 type school struct {
-	scope  Scope
+	scope  automation.Scope
 	now    func() time.Time
 	pupils map[string]pupil
 	rules  map[string]rule // by setting, which is the reminder type too
@@ -65,22 +66,22 @@ func (h *school) wishes() map[string]time.Time {
 }
 
 // asks are the candidates of a pupil under a setting, on or off.
-func (h *school) asks(setting string, p pupil) (out []Candidate) {
+func (h *school) asks(setting string, p pupil) (out []automation.Candidate) {
 	if p.gone {
 		return nil
 	}
 	r := h.rules[setting]
 	for _, n := range r.offsets {
-		out = append(out, Candidate{TargetDate: date(2026, 3, 1).AddDays(p.exam), DaysBefore: n, SendAt: fmt.Sprintf("%02d:00", r.hour)})
+		out = append(out, automation.Candidate{TargetDate: date(2026, 3, 1).AddDays(p.exam), DaysBefore: n, SendAt: fmt.Sprintf("%02d:00", r.hour)})
 	}
-	return append(out, Candidate{Threshold: &Threshold{
-		Metric: "lessons", Value: fmt.Sprint(manyLessons), Reading: fmt.Sprint(p.lessons), Policy: OncePerThreshold,
+	return append(out, automation.Candidate{Threshold: &automation.Threshold{
+		Metric: "lessons", Value: fmt.Sprint(manyLessons), Reading: fmt.Sprint(p.lessons), Policy: automation.OncePerThreshold,
 	}})
 }
 
 // Setting is the SettingsSource.
-func (h *school) Setting(_ context.Context, _ Scope, id string) (Setting, error) {
-	return Setting{Active: !h.rules[id].off}, nil
+func (h *school) Setting(_ context.Context, _ automation.Scope, id string) (automation.Setting, error) {
+	return automation.Setting{Active: !h.rules[id].off}, nil
 }
 
 // lessons are the providers of one setting.
@@ -93,20 +94,20 @@ func (l lessons) EventTypes() []string { return []string{"pupil-changed"} }
 
 // Candidates answers from the event, for pupils with versions, or from what is
 // true now.
-func (l lessons) Candidates(_ context.Context, e Event) ([]Candidate, error) {
+func (l lessons) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
 	if p, read := e.Data.(pupil); read {
 		return l.asks(l.setting, p), nil
 	}
 	return l.asks(l.setting, l.pupils[e.Source.ID]), nil
 }
 
-func (l lessons) Validate(_ context.Context, d Due) (Validity, error) {
+func (l lessons) Validate(_ context.Context, d automation.Due) (automation.Validity, error) {
 	p := l.pupils[d.Source.ID]
 	_, l.valid[d.Key] = l.wishes()[d.Key]
-	return AsksFor(p.version, l.asks(l.setting, p)...), nil
+	return automation.AsksFor(p.version, l.asks(l.setting, p)...), nil
 }
 
-func (l lessons) Recipients(_ context.Context, d Due) ([]notify.Recipient, error) {
+func (l lessons) Recipients(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
 	l.met(d.Key)
 	if l.broken {
 		return nil, errBoom
@@ -115,9 +116,9 @@ func (l lessons) Recipients(_ context.Context, d Due) ([]notify.Recipient, error
 }
 
 // Read is the scan. A threshold has no day, so each pupil has something due today.
-func (l lessons) Read(_ context.Context, r ScanRequest) (ScanPage, error) {
-	page := ScanPage{Done: true}
-	today := Date{Year: l.now().Year(), Month: l.now().Month(), Day: l.now().Day()}
+func (l lessons) Read(_ context.Context, r automation.ScanRequest) (automation.ScanPage, error) {
+	page := automation.ScanPage{Done: true}
+	today := automation.Date{Year: l.now().Year(), Month: l.now().Month(), Day: l.now().Day()}
 	for _, id := range slices.Sorted(maps.Keys(l.pupils)) {
 		p := l.pupils[id]
 		fresh := !p.changed.Before(r.ChangedSince) || !today.Before(r.NewFrom)
@@ -128,7 +129,7 @@ func (l lessons) Read(_ context.Context, r ScanRequest) (ScanPage, error) {
 			page.Done = false
 			break
 		}
-		x := ScannedSource{Source: Source{"pupil", id}, Version: p.version}
+		x := automation.ScannedSource{Source: automation.Source{"pupil", id}, Version: p.version}
 		if p.version > 0 {
 			x.Data = p
 		}
@@ -139,12 +140,12 @@ func (l lessons) Read(_ context.Context, r ScanRequest) (ScanPage, error) {
 
 // register makes a process serve the settings. CatchUp is longer than any story,
 // so that what the host wants does not depend on when it was noticed.
-func (h *school) register(s *Scheduler) {
+func (h *school) register(s *automation.Scheduler) {
 	for setting := range h.rules {
 		l := lessons{h, setting}
-		s.Register(ReminderType{
+		s.Register(automation.ReminderType{
 			Name: setting, Zone: "UTC", Triggers: l, Validator: l, Recipients: l, CatchUp: 10 * 365 * 24 * time.Hour,
-			Scan: &Scan{Read: l.Read, SourceType: "pupil", Window: 100, Batch: 2, Scopes: []Scope{h.scope}},
+			Scan: &automation.Scan{Read: l.Read, SourceType: "pupil", Window: 100, Batch: 2, Scopes: []automation.Scope{h.scope}},
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -79,7 +80,7 @@ func renewal(t *testing.T, store *faultyStore) map[string]string {
 	store.Store = memory.New(&memory.Options{Clock: clk})
 	w := newWorld(t, store, clk, nil)
 	p := w.withTriggers(nil)
-	tell := func(e Event) {
+	tell := func(e automation.Event) {
 		for range 2 {
 			if _, err := w.s.HandleEvent(w.ctx, e); err == nil {
 				return

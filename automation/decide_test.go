@@ -7,8 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
 )
+
+var start = storetest.Start
 
 // Ensure decides on the deciding columns of what is stored, and answers with
 // them; both must be as if it had read the row whole.

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -18,21 +19,21 @@ import (
 
 func TestADueReminderQueuesItsDelivery(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		var due Due
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Recipients = RecipientFunc(func(_ context.Context, d Due) ([]notify.Recipient, error) {
+		var due automation.Due
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
 				due = d
 				return []notify.Recipient{sam}, nil
 			})
 		}))
-		w.ensure(candidate(func(c *Candidate) { c.BusinessUnit = "north" }))
+		w.ensure(candidate(func(c *automation.Candidate) { c.BusinessUnit = "north" }))
 		if report := w.pollAt(day(2026, 4, 1, 9).Add(-time.Microsecond)); report.Claimed != 0 {
 			w.t.Errorf("early: %+v", report)
 		}
 		w.pollAt(day(2026, 4, 1, 9))
-		wantDue := Due{
-			Key: certificateKey, AutomationType: TypeReminder, Type: "certificate", TriggerType: DateBased, BusinessUnit: "north",
-			Setting: Setting{ID: "certificate", Active: true}, Source: Source{"employee", "7"}, TriggerKey: "default",
+		wantDue := automation.Due{
+			Key: certificateKey, AutomationType: automation.TypeReminder, Type: "certificate", TriggerType: automation.DateBased, BusinessUnit: "north",
+			Setting: automation.Setting{ID: "certificate", Active: true}, Source: automation.Source{"employee", "7"}, TriggerKey: "default",
 			TargetDate: date(2026, 5, 1), DaysBefore: 30, ScheduledOn: day(2026, 4, 1, 9), LocalDate: date(2026, 4, 1), Zone: "UTC", Attempt: 1,
 			InputHash: w.row(certificateKey).InputHash,
 		}
@@ -54,7 +55,7 @@ func TestADueReminderQueuesItsDelivery(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			w.t.Error(err, diff)
 		}
-		if row.Status != StatusCompleted || !row.EndedOn.Equal(day(2026, 4, 1, 9)) || !row.DueOn.IsZero() || !row.LeaseExpiresOn.IsZero() {
+		if row.Status != automation.StatusCompleted || !row.EndedOn.Equal(day(2026, 4, 1, 9)) || !row.DueOn.IsZero() || !row.LeaseExpiresOn.IsZero() {
 			w.t.Errorf("%+v", row)
 		}
 	})
@@ -63,16 +64,16 @@ func TestADueReminderQueuesItsDelivery(t *testing.T) {
 // What is no longer valid is an outcome: Deactivated with its reason, and no try
 // is counted.
 func TestI18_WhatIsNoLongerValidIsDeactivatedAndNoFailure(t *testing.T) {
-	for want, change := range map[Reason]func(*ReminderType){
-		SourceNoLongerValid: func(t *ReminderType) {
-			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return Validity{}, nil })
+	for want, change := range map[automation.Reason]func(*automation.ReminderType){
+		automation.SourceNoLongerValid: func(t *automation.ReminderType) {
+			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) { return automation.Validity{}, nil })
 		},
-		TooLate: func(t *ReminderType) { t.Lateness.Window = time.Hour },
-		NoRecipients: func(t *ReminderType) {
-			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return nil, nil })
+		automation.TooLate: func(t *automation.ReminderType) { t.Lateness.Window = time.Hour },
+		automation.NoRecipients: func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil })
 		},
-		SkippedByPolicy: func(t *ReminderType) {
-			t.Policy = DeliveryPolicyFunc(func(context.Context, Due, []notify.Recipient) ([]notify.Recipient, error) { return nil, nil })
+		automation.SkippedByPolicy: func(t *automation.ReminderType) {
+			t.Policy = automation.DeliveryPolicyFunc(func(context.Context, automation.Due, []notify.Recipient) ([]notify.Recipient, error) { return nil, nil })
 		},
 	} {
 		t.Run(string(want), func(t *testing.T) {
@@ -84,23 +85,23 @@ func TestI18_WhatIsNoLongerValidIsDeactivatedAndNoFailure(t *testing.T) {
 			})
 		})
 	}
-	t.Run(string(ReminderSettingInactive), func(t *testing.T) {
+	t.Run(string(automation.ReminderSettingInactive), func(t *testing.T) {
 		t.Parallel()
 		each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-			w := newWorld(t, store, clk, &Options{Settings: settingsMap{}})
+			w := newWorld(t, store, clk, &automation.Options{Settings: settingsMap{}})
 			w.s.Register(certificates(nil))
 			w.ensure(candidate(nil))
 			w.pollAt(day(2026, 4, 1, 11))
-			w.checkEnded(certificateKey, ReminderSettingInactive)
+			w.checkEnded(certificateKey, automation.ReminderSettingInactive)
 		})
 	})
 }
 
-func (w *world) checkEnded(key string, why Reason) {
+func (w *world) checkEnded(key string, why automation.Reason) {
 	w.t.Helper()
 	row := w.row(key)
 	got, err := row.Dispatched()
-	if row.Status != StatusDeactivated || row.ReasonCode != why || row.RetryCount != 0 || row.IsOnSupportHold || !row.DueOn.IsZero() {
+	if row.Status != automation.StatusDeactivated || row.ReasonCode != why || row.RetryCount != 0 || row.IsOnSupportHold || !row.DueOn.IsZero() {
 		w.t.Errorf("%+v", row)
 	}
 	if diff := cmp.Diff(notify.DispatchResult{Path: notify.PathSkipped, SkippedReason: string(why)}, got); err != nil || diff != "" {
@@ -113,9 +114,9 @@ func (w *world) checkEnded(key string, why Reason) {
 
 func TestAChangedSourceIsAskedForWhatItWantsNow(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		now := AsksFor(0, offsets(date(2026, 6, 1), 30, 60)...)
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return now, nil })
+		now := automation.AsksFor(0, offsets(date(2026, 6, 1), 30, 60)...)
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) { return now, nil })
 		}))
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
@@ -138,8 +139,10 @@ func TestAChangedInputUnderTheSameKeyIsHeldAndNeverOverwritten(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		c := offsets(date(2026, 5, 1), 30)
 		c[0].Identity = map[string]string{"course": "b"}
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return AsksFor(0, c...), nil })
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) {
+				return automation.AsksFor(0, c...), nil
+			})
 		}))
 		w.ensure(candidate(nil))
 		before := w.row(certificateKey)
@@ -157,9 +160,9 @@ func TestAChangedInputUnderTheSameKeyIsHeldAndNeverOverwritten(t *testing.T) {
 // has ended.
 func TestCandidatesOfAnOldStateAreNotEnsuredAtDueTime(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		p := w.withTriggers(func(t *ReminderType) {
-			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) {
-				return AsksFor(1, offsets(date(2026, 6, 1), 30)...), nil
+		p := w.withTriggers(func(t *automation.ReminderType) {
+			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) {
+				return automation.AsksFor(1, offsets(date(2026, 6, 1), 30)...), nil
 			})
 		})
 		p.set(offsets(date(2026, 5, 1), 30)...)
@@ -174,9 +177,9 @@ func TestCandidatesOfAnOldStateAreNotEnsuredAtDueTime(t *testing.T) {
 func TestThePolicyHasTheLastWordAndSeesTheSetting(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		w := newWorld(t, store, clk, &Options{Settings: batchSettings{settingsMap{"certificate": true}}})
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Policy = DeliveryPolicyFunc(func(_ context.Context, d Due, to []notify.Recipient) ([]notify.Recipient, error) {
+		w := newWorld(t, store, clk, &automation.Options{Settings: batchSettings{settingsMap{"certificate": true}}})
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Policy = automation.DeliveryPolicyFunc(func(_ context.Context, d automation.Due, to []notify.Recipient) ([]notify.Recipient, error) {
 				to[0].Channel, to[0].Inbox, to[0].Name = "", "user:sam", d.Setting.Data.(string)
 				return to, nil
 			})
@@ -193,8 +196,8 @@ func TestThePolicyHasTheLastWordAndSeesTheSetting(t *testing.T) {
 
 type batchSettings struct{ settingsMap }
 
-func (b batchSettings) Settings(ctx context.Context, scope Scope, ids []string) ([]Setting, error) {
-	var out []Setting
+func (b batchSettings) Settings(ctx context.Context, scope automation.Scope, ids []string) ([]automation.Setting, error) {
+	var out []automation.Setting
 	for _, id := range ids {
 		if id == "bad" {
 			return nil, errBoom
@@ -208,10 +211,10 @@ func (b batchSettings) Settings(ctx context.Context, scope Scope, ids []string) 
 func TestOneBadSettingFailsItsOwnRowsOnly(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		w := newWorld(t, store, clk, &Options{Settings: batchSettings{settingsMap{"good": true}}})
+		w := newWorld(t, store, clk, &automation.Options{Settings: batchSettings{settingsMap{"good": true}}})
 		w.s.Register(certificates(nil))
 		for _, setting := range []string{"bad", "good", "off"} {
-			w.ensure(candidate(func(c *Candidate) { c.Setting = setting }))
+			w.ensure(candidate(func(c *automation.Candidate) { c.Setting = setting }))
 		}
 		w.pollAt(day(2026, 4, 1, 9))
 		k := func(s string) string { return "reminder:" + s + ":employee:7:default:2026-05-01:30" }
@@ -225,11 +228,11 @@ func TestOneBadSettingFailsItsOwnRowsOnly(t *testing.T) {
 // batchRecipients answers for all rows at once and cannot stand source 13.
 type batchRecipients struct{ calls *[]int }
 
-func (b batchRecipients) Recipients(context.Context, Due) ([]notify.Recipient, error) {
+func (b batchRecipients) Recipients(context.Context, automation.Due) ([]notify.Recipient, error) {
 	panic("the batch form is asked")
 }
 
-func (b batchRecipients) RecipientsOf(_ context.Context, due []Due) ([][]notify.Recipient, error) {
+func (b batchRecipients) RecipientsOf(_ context.Context, due []automation.Due) ([][]notify.Recipient, error) {
 	*b.calls = append(*b.calls, len(due))
 	out := make([][]notify.Recipient, len(due))
 	for i, d := range due {
@@ -244,20 +247,20 @@ func (b batchRecipients) RecipientsOf(_ context.Context, due []Due) ([][]notify.
 func TestABatchOfRecipientsIsAskedForOnceUnlessARowSpoilsIt(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var calls []int
-		w.s.Register(certificates(func(t *ReminderType) { t.Recipients = batchRecipients{&calls} }))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = batchRecipients{&calls} }))
 		for n := range 5 {
-			w.ensure(candidate(func(c *Candidate) { c.Source.ID = fmt.Sprint(n) }))
+			w.ensure(candidate(func(c *automation.Candidate) { c.Source.ID = fmt.Sprint(n) }))
 		}
 		w.pollAt(day(2026, 4, 1, 9))
 		if !slices.Equal(calls, []int{5}) {
 			w.t.Error(calls)
 		}
 		for _, id := range []string{"11", "12", "13"} {
-			w.ensure(candidate(func(c *Candidate) { c.Source.ID = id }))
+			w.ensure(candidate(func(c *automation.Candidate) { c.Source.ID = id }))
 		}
 		w.poll()
 		bad := w.row("reminder:certificate:employee:13:default:2026-05-01:30")
-		if !slices.Equal(calls, []int{5, 3, 1, 1, 1}) || len(w.out.dispatched()) != 7 || bad.ReasonCode != HandlerPanicked || bad.Status != StatusPending {
+		if !slices.Equal(calls, []int{5, 3, 1, 1, 1}) || len(w.out.dispatched()) != 7 || bad.ReasonCode != automation.HandlerPanicked || bad.Status != automation.StatusPending {
 			w.t.Errorf("%v %v %+v", calls, w.out.dispatched(), bad)
 		}
 	})
@@ -265,7 +268,7 @@ func TestABatchOfRecipientsIsAskedForOnceUnlessARowSpoilsIt(t *testing.T) {
 
 func TestWhatIsNotRegisteredHereIsLeftToOthers(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.ensure(candidate(nil), candidate(func(c *Candidate) { c.Type = "invoice" }))
+		w.ensure(candidate(nil), candidate(func(c *automation.Candidate) { c.Type = "invoice" }))
 		w.clk.Set(day(2026, 4, 1, 9))
 		if report := w.poll(); report.Claimed != 0 {
 			w.t.Errorf("%+v", report)
@@ -274,7 +277,7 @@ func TestWhatIsNotRegisteredHereIsLeftToOthers(t *testing.T) {
 		if report := w.poll(); report.Settled != 1 {
 			w.t.Errorf("%+v", report)
 		}
-		if row := w.row("reminder:invoice:employee:7:default:2026-05-01:30"); row.Status != StatusPending || row.Version != 1 {
+		if row := w.row("reminder:invoice:employee:7:default:2026-05-01:30"); row.Status != automation.StatusPending || row.Version != 1 {
 			w.t.Errorf("%+v", row)
 		}
 	})
@@ -285,7 +288,7 @@ func TestWhatIsNotRegisteredHereIsLeftToOthers(t *testing.T) {
 func TestAConflictOfDeliveryHoldsItsRowOnly(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
-		w.ensure(candidate(nil), candidate(func(c *Candidate) { c.Source.ID = "8" }))
+		w.ensure(candidate(nil), candidate(func(c *automation.Candidate) { c.Source.ID = "8" }))
 		_, err := w.out.Notifier.EnsureNotificationJob(w.ctx, nil, notify.Job{
 			Record: storage.Record{Type: "certificate"}, PartitionKey: "7", RowKey: keys.AutomationRowKey(certificateKey), InputHash: "another",
 		})
@@ -301,7 +304,7 @@ func TestAConflictOfDeliveryHoldsItsRowOnly(t *testing.T) {
 			w.t.Error(diff)
 		}
 		row := w.row(certificateKey)
-		if got, _ := row.Dispatched(); got.ConflictReason != string(DeliveryConflict) || !strings.Contains(row.HoldDetail, "NotificationJob 7") {
+		if got, _ := row.Dispatched(); got.ConflictReason != string(automation.DeliveryConflict) || !strings.Contains(row.HoldDetail, "NotificationJob 7") {
 			w.t.Errorf("%+v %q", got, row.HoldDetail)
 		}
 	})

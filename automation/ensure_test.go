@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -14,7 +15,7 @@ import (
 func TestEnsureInsertsWhatIsMissing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		got := w.ensure(candidate(nil))
-		want := []Ensured{{Outcome: storage.Created, Key: certificateKey, Status: StatusPending, ScheduledOn: day(2026, 4, 1, 9)}}
+		want := []automation.Ensured{{Outcome: storage.Created, Key: certificateKey, Status: automation.StatusPending, ScheduledOn: day(2026, 4, 1, 9)}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			w.t.Error(diff)
 		}
@@ -31,11 +32,11 @@ func TestEnsureChangesNothingUnderAWorker(t *testing.T) {
 		w.clk.Set(day(2026, 4, 1, 9))
 		w.claim(time.Minute)
 		before := w.row(certificateKey)
-		for _, change := range []func(*Candidate){nil,
-			func(c *Candidate) { c.SendAt = "17:00" },
-			func(c *Candidate) { c.BusinessUnit = "north" }, // another InputHash
+		for _, change := range []func(*automation.Candidate){nil,
+			func(c *automation.Candidate) { c.SendAt = "17:00" },
+			func(c *automation.Candidate) { c.BusinessUnit = "north" }, // another InputHash
 		} {
-			if got := w.ensure(candidate(change)); got[0].Outcome != storage.InFlight || got[0].Status != StatusProcessing {
+			if got := w.ensure(candidate(change)); got[0].Outcome != storage.InFlight || got[0].Status != automation.StatusProcessing {
 				w.t.Errorf("%+v", got)
 			}
 		}
@@ -52,8 +53,8 @@ func TestI4_ACompletedRowIsNeverSentAgain(t *testing.T) {
 		w.pollAt(day(2026, 4, 1, 9))
 		before := w.row(certificateKey)
 		same := w.ensure(candidate(nil))[0]
-		moved := w.ensure(candidate(func(c *Candidate) { c.SendAt = "17:00" }))[0]
-		other := w.ensure(candidate(func(c *Candidate) { c.BusinessUnit = "north" }))[0]
+		moved := w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "17:00" }))[0]
+		other := w.ensure(candidate(func(c *automation.Candidate) { c.BusinessUnit = "north" }))[0]
 		if same.Outcome != storage.Unchanged || same.InputDiffers || same.Result.Notification.IsZero() {
 			w.t.Errorf("%+v", same)
 		}
@@ -63,7 +64,7 @@ func TestI4_ACompletedRowIsNeverSentAgain(t *testing.T) {
 		if other.Outcome != storage.Unchanged || !other.InputDiffers || other.Result.Notification != same.Result.Notification {
 			w.t.Errorf("another hash is only reported: %+v", other)
 		}
-		if diff := cmp.Diff(before, w.row(certificateKey)); before.Status != StatusCompleted || diff != "" {
+		if diff := cmp.Diff(before, w.row(certificateKey)); before.Status != automation.StatusCompleted || diff != "" {
 			w.t.Error(before.Status, diff)
 		}
 		w.pollAt(day(2026, 5, 1, 9))
@@ -78,8 +79,8 @@ func TestI3_AnotherInputIsAConflictAndOverwritesNothing(t *testing.T) {
 		w.ensure(candidate(nil))
 		before := w.row(certificateKey)
 		got, err := w.s.Ensure(w.ctx,
-			candidate(func(c *Candidate) { c.Identity = map[string]string{"course": "b"}; c.SendAt = "17:00" }),
-			candidate(func(c *Candidate) { c.DaysBefore = 7 }))
+			candidate(func(c *automation.Candidate) { c.Identity = map[string]string{"course": "b"}; c.SendAt = "17:00" }),
+			candidate(func(c *automation.Candidate) { c.DaysBefore = 7 }))
 		var conflict *notify.ConflictError
 		if !errors.As(err, &conflict) || conflict.RowKey != certificateKey || conflict.Stored != before.InputHash || conflict.Wanted == conflict.Stored {
 			w.t.Fatalf("%v", err)
@@ -88,7 +89,7 @@ func TestI3_AnotherInputIsAConflictAndOverwritesNothing(t *testing.T) {
 			w.t.Errorf("%+v", got)
 		}
 		after := w.row(certificateKey)
-		if !after.IsOnSupportHold || after.HoldReason != InputConflict || !after.DueOn.IsZero() {
+		if !after.IsOnSupportHold || after.HoldReason != automation.InputConflict || !after.DueOn.IsZero() {
 			w.t.Errorf("%+v", after)
 		}
 		after.IsOnSupportHold, after.HoldReason, after.HoldDetail, after.DueOn, after.Version = false, "", "", before.DueOn, before.Version
@@ -100,7 +101,7 @@ func TestI3_AnotherInputIsAConflictAndOverwritesNothing(t *testing.T) {
 
 func TestARepeatWritesNothingAndResetsNoBackOff(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) { t.Recipients = failing(errBoom) }))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failing(errBoom) }))
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
 		before := w.row(certificateKey)
@@ -115,10 +116,10 @@ func TestARepeatWritesNothingAndResetsNoBackOff(t *testing.T) {
 
 func TestAnotherTimeOfSendingMovesThePendingRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) { t.Recipients = failing(errBoom) }))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failing(errBoom) }))
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
-		got := w.ensure(candidate(func(c *Candidate) { c.SendAt = "17:00" }))[0]
+		got := w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "17:00" }))[0]
 		row := w.row(certificateKey)
 		if got.Outcome != storage.Updated || !row.NextRetryOn.IsZero() || !row.DueOn.Equal(day(2026, 4, 1, 17)) || row.SendAt != "17:00" {
 			w.t.Errorf("%+v %+v", got, row)
@@ -130,20 +131,20 @@ func TestAnotherTimeOfSendingMovesThePendingRow(t *testing.T) {
 }
 
 func TestEnsureReactivatesWhatEnded(t *testing.T) {
-	for _, status := range []string{StatusFailed, StatusDeactivated, StatusCancelled} {
+	for _, status := range []string{automation.StatusFailed, automation.StatusDeactivated, automation.StatusCancelled} {
 		t.Run(status, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				w.ensure(candidate(nil))
-				w.change(certificateKey, func(r *Schedule) {
-					r.Status, r.ReasonCode, r.Diagnostics, r.RetryCount, r.EndedOn = status, HandlerFailed, "boom", 2, start
-					r.mergeResult(notify.DispatchResult{Scheduler: "guard"})
+				w.change(certificateKey, func(r *automation.Schedule) {
+					r.Status, r.ReasonCode, r.Diagnostics, r.RetryCount, r.EndedOn = status, automation.HandlerFailed, "boom", 2, start
+					r.DispatchResult = []byte(`{"scheduler":"guard"}`)
 				})
 				got := w.ensure(candidate(nil))[0]
 				row := w.row(certificateKey)
-				if got.Outcome != storage.Reactivated || got.Result.Scheduler != "guard" || row.Status != StatusPending || row.DueOn.IsZero() || !row.EndedOn.IsZero() {
+				if got.Outcome != storage.Reactivated || got.Result.Scheduler != "guard" || row.Status != automation.StatusPending || row.DueOn.IsZero() || !row.EndedOn.IsZero() {
 					w.t.Errorf("%+v %+v", got, row)
 				}
-				if row.RetryCount != 2 || row.Diagnostics != "boom" || row.ReasonCode != HandlerFailed {
+				if row.RetryCount != 2 || row.Diagnostics != "boom" || row.ReasonCode != automation.HandlerFailed {
 					w.t.Errorf("attempts and diagnostics stay: %+v", row)
 				}
 			})
@@ -156,24 +157,24 @@ func TestEnsureNeverClearsAHold(t *testing.T) {
 		status, after string
 		outcome       storage.Outcome
 	}{
-		{StatusPending, StatusPending, storage.Updated},
-		{StatusDeactivated, StatusPending, storage.Reactivated},
-		{StatusFailed, StatusFailed, storage.Updated}, // waits for its release
-		{StatusCancelled, StatusCancelled, storage.Updated},
+		{automation.StatusPending, automation.StatusPending, storage.Updated},
+		{automation.StatusDeactivated, automation.StatusPending, storage.Reactivated},
+		{automation.StatusFailed, automation.StatusFailed, storage.Updated}, // waits for its release
+		{automation.StatusCancelled, automation.StatusCancelled, storage.Updated},
 	} {
 		t.Run(c.status, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				w.ensure(candidate(nil))
-				w.change(certificateKey, func(r *Schedule) { r.Status = c.status; r.hold(HeldBySupport, "") })
-				got := w.ensure(candidate(func(c *Candidate) { c.SendAt = "17:00" }))[0]
+				w.change(certificateKey, func(r *automation.Schedule) { r.Status = c.status; automation.HoldRow(r, automation.HeldBySupport, "") })
+				got := w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "17:00" }))[0]
 				row := w.row(certificateKey)
 				if got.Outcome != c.outcome || row.Status != c.after || row.SendAt != "17:00" {
 					w.t.Errorf("%+v %+v", got, row)
 				}
-				if !got.IsOnSupportHold || row.HoldReason != HeldBySupport || !row.DueOn.IsZero() {
+				if !got.IsOnSupportHold || row.HoldReason != automation.HeldBySupport || !row.DueOn.IsZero() {
 					w.t.Errorf("%+v %+v", got, row)
 				}
-				if again := w.ensure(candidate(func(c *Candidate) { c.SendAt = "17:00" }))[0]; again.Outcome != storage.Unchanged {
+				if again := w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "17:00" }))[0]; again.Outcome != storage.Unchanged {
 					w.t.Errorf("%+v", again)
 				}
 			})
@@ -183,19 +184,19 @@ func TestEnsureNeverClearsAHold(t *testing.T) {
 
 func TestAFirstImportDoesNotSendThePast(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) { t.CatchUp = 48 * time.Hour }))
-		w.ensure(candidate(func(c *Candidate) { c.DaysBefore = 40 }))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.CatchUp = 48 * time.Hour }))
+		w.ensure(candidate(func(c *automation.Candidate) { c.DaysBefore = 40 }))
 		w.clk.Set(day(2026, 4, 30, 8))
 		got := w.ensure(
-			candidate(func(c *Candidate) { c.DaysBefore = 40 }), // exists: left to its Lateness
+			candidate(func(c *automation.Candidate) { c.DaysBefore = 40 }), // exists: left to its Lateness
 			candidate(nil),
-			candidate(func(c *Candidate) { c.DaysBefore = 2 }), // 47 hours ago
-			candidate(func(c *Candidate) { c.DaysBefore = 1 }))
-		var outcomes []EnsureOutcome
+			candidate(func(c *automation.Candidate) { c.DaysBefore = 2 }), // 47 hours ago
+			candidate(func(c *automation.Candidate) { c.DaysBefore = 1 }))
+		var outcomes []automation.EnsureOutcome
 		for _, e := range got {
 			outcomes = append(outcomes, e.Outcome)
 		}
-		want := []EnsureOutcome{storage.Unchanged, OffsetPassed, storage.Created, storage.Created}
+		want := []automation.EnsureOutcome{storage.Unchanged, automation.OffsetPassed, storage.Created, storage.Created}
 		if diff := cmp.Diff(want, outcomes); diff != "" || len(w.rows()) != 3 {
 			w.t.Error(diff)
 		}
@@ -217,8 +218,8 @@ func TestTheSameCandidateTwiceInOneCallIsOneRow(t *testing.T) {
 func TestEqualKeysInTwoScopesNeverMeet(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
-		for _, scope := range []Scope{"a", "b"} {
-			if got := w.ensure(candidate(func(c *Candidate) { c.Scope = scope }))[0]; got.Outcome != storage.Created || got.Scope != scope {
+		for _, scope := range []automation.Scope{"a", "b"} {
+			if got := w.ensure(candidate(func(c *automation.Candidate) { c.Scope = scope }))[0]; got.Outcome != storage.Created || got.Scope != scope {
 				w.t.Errorf("%+v", got)
 			}
 		}
@@ -227,7 +228,7 @@ func TestEqualKeysInTwoScopesNeverMeet(t *testing.T) {
 			w.t.Fatal(err)
 		}
 		w.poll()
-		if a, b := w.rowIn("a", certificateKey), w.rowIn("b", certificateKey); a.Status != StatusCancelled || b.Status != StatusCompleted {
+		if a, b := w.rowIn("a", certificateKey), w.rowIn("b", certificateKey); a.Status != automation.StatusCancelled || b.Status != automation.StatusCompleted {
 			w.t.Error(a.Status, b.Status)
 		}
 	})

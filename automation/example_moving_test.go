@@ -19,12 +19,12 @@ type oldTable struct {
 	sentAt  map[string]bool // "employee/days"
 }
 
-var offsets = []int{30, 7}
+var daysBefore = []int{30, 7}
 
 func (o oldTable) EventTypes() []string { return []string{"certificate-changed"} }
 
 func (o oldTable) Candidates(_ context.Context, e automation.Event) (out []automation.Candidate, err error) {
-	for _, days := range offsets {
+	for _, days := range daysBefore {
 		out = append(out, automation.Candidate{TargetDate: o.expires[e.Source.ID], DaysBefore: days})
 	}
 	return out, nil
@@ -34,7 +34,7 @@ func (o oldTable) Candidates(_ context.Context, e automation.Event) (out []autom
 func (o oldTable) read(_ context.Context, r automation.ScanRequest) (automation.ScanPage, error) {
 	page := automation.ScanPage{Done: true}
 	for _, id := range []string{"7", "8", "9"} {
-		for _, days := range offsets {
+		for _, days := range daysBefore {
 			if due := o.expires[id].AddDays(-days); !due.Before(r.From) && !due.After(r.To) {
 				page.Sources = append(page.Sources, automation.ScannedSource{Source: automation.Source{Type: "employee", ID: id}, Version: 1})
 				break

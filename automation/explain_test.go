@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -33,7 +34,7 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		settings, valid, fail := settingsMap{"certificate": true}, true, error(nil)
-		w := newWorld(t, store, clk, &Options{Settings: settings})
+		w := newWorld(t, store, clk, &automation.Options{Settings: settings})
 		w.says(certificateKey, "there is no row: nobody asked for it in this scope, or its moment had passed when somebody did")
 		if got := w.now("nonsense"); !strings.HasPrefix(got, "there is no row, and there can be none: keys: ") {
 			t.Error(got)
@@ -41,9 +42,11 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 		w.ensure(candidate(nil))
 		const waits = "it waits until 2026-04-01T09:00:00Z (31 days more); "
 		w.says(certificateKey, waits+"no process like this one serves it, since its type is not registered here")
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return validIf(valid), nil })
-			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return []notify.Recipient{sam}, fail })
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) { return validIf(valid), nil })
+			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
+				return []notify.Recipient{sam}, fail
+			})
 		}))
 		w.says(certificateKey, waits+"as things are, delivery would be queued (recipients: 1)")
 		settings["certificate"] = false
@@ -68,18 +71,18 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 		w.poll()
 		w.says(certificateKey, "nothing more: delivery work is queued, which does not say that it arrived")
 		w.ensure(export("1"))
-		w.s.Handle("export", HandlerFunc(func(context.Context, []Due) ([]Outcome, error) { return nil, nil }))
+		w.s.Handle("export", automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil }))
 		if got := w.now(exportKey("1")); got != "it is due; its handler is asked then" {
 			t.Error(got)
 		}
-		w.change(exportKey("1"), func(r *Schedule) { r.deactivate(start, Superseded) })
+		w.change(exportKey("1"), func(r *automation.Schedule) { automation.EndRow(r, start, automation.Superseded) })
 		w.says(exportKey("1"), "nothing, unless it is asked for again")
 	})
 }
 
 func TestExplainTellsTheWholeStory(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		p := w.withTriggers(func(t *ReminderType) { t.Recipients = failing(errBoom) })
+		p := w.withTriggers(func(t *automation.ReminderType) { t.Recipients = failing(errBoom) })
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
 		w.clk.Set(day(2026, 4, 1, 9))

@@ -1,10 +1,11 @@
-package automation
+package automation_test
 
 import (
 	"testing"
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -43,7 +44,7 @@ func TestExplainIsBoundedHoweverLongTheStory(t *testing.T) {
 	if long > short || long > 6 {
 		t.Errorf("%d statements, and %d for a short story", long, short)
 	}
-	if told > maxHistory+2 {
+	if told > automation.MaxHistory+2 {
 		t.Errorf("%d things are told", told)
 	}
 }

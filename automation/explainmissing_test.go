@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
-var seven = Source{"employee", "7"}
+var seven = automation.Source{"employee", "7"}
 
-func (w *world) missing(setting string) Absence {
+func (w *world) missing(setting string) automation.Absence {
 	w.t.Helper()
 	a, err := w.s.ExplainMissing(w.ctx, "", setting, seven)
 	if err != nil {
@@ -24,7 +25,7 @@ func (w *world) missing(setting string) Absence {
 	return a
 }
 
-func (w *world) because(setting string, want Cause, details ...string) {
+func (w *world) because(setting string, want automation.Cause, details ...string) {
 	w.t.Helper()
 	a := w.missing(setting)
 	if a.Cause != want {
@@ -43,41 +44,41 @@ func TestEachCauseOfAnAbsence(t *testing.T) {
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		l := &ledger{Store: store}
 		settings, to := settingsMap{"certificate": true, "special": true}, []notify.Recipient{sam}
-		w := newWorld(t, l, clk, &Options{Settings: settings})
-		w.because("certificate", CauseNoSuchType, "no event of the source was ever handled")
-		p := w.withTriggers(func(t *ReminderType) {
-			t.Gap = GapSkip
-			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return to, nil })
+		w := newWorld(t, l, clk, &automation.Options{Settings: settings})
+		w.because("certificate", automation.CauseNoSuchType, "no event of the source was ever handled")
+		p := w.withTriggers(func(t *automation.ReminderType) {
+			t.Gap = automation.GapSkip
+			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return to, nil })
 		})
 		w.s.Register(visits())
-		w.s.Handle("export", HandlerFunc(func(context.Context, []Due) ([]Outcome, error) { return nil, nil }))
-		w.because("visit", CauseNoProvider)
-		w.because("export", CauseNoProvider, "the host's own")
-		w.because("special", CauseNoSuchType)
+		w.s.Handle("export", automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil }))
+		w.because("visit", automation.CauseNoProvider)
+		w.because("export", automation.CauseNoProvider, "the host's own")
+		w.because("special", automation.CauseNoSuchType)
 		p.settings = []string{"special"}
-		w.because("special", CauseProviderGaveNone)
-		w.because("certificate", CauseProviderGaveNone)
+		w.because("special", automation.CauseProviderGaveNone)
+		w.because("certificate", automation.CauseProviderGaveNone)
 		settings["certificate"] = false
-		w.because("certificate", CauseSettingOff)
+		w.because("certificate", automation.CauseSettingOff)
 		settings["certificate"] = true
 		p.err = errBoom
-		w.because("certificate", CauseProviderFailed, "boom")
+		w.because("certificate", automation.CauseProviderFailed, "boom")
 		p.err = nil
 
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		p.candidates[0].Zone = "Europe/Atlantis"
-		w.because("certificate", CauseZoneUnknown, "Europe/Atlantis")
+		w.because("certificate", automation.CauseZoneUnknown, "Europe/Atlantis")
 		p.candidates[0].Zone, p.candidates[0].TriggerKey = "", "a:b"
-		w.because("certificate", CauseCandidateRefused, "triggerKey")
-		p.set(append(offsets(date(2026, 5, 1), 30, 90), Candidate{Setting: "special", TargetDate: date(2026, 5, 1)})...)
-		w.because("certificate", CauseNotAskedYet, certificateKey+": NotAskedYet, for 2026-04-01T09:00:00Z", ":90: OffsetPassed")
+		w.because("certificate", automation.CauseCandidateRefused, "triggerKey")
+		p.set(append(offsets(date(2026, 5, 1), 30, 90), automation.Candidate{Setting: "special", TargetDate: date(2026, 5, 1)})...)
+		w.because("certificate", automation.CauseNotAskedYet, certificateKey+": NotAskedYet, for 2026-04-01T09:00:00Z", ":90: OffsetPassed")
 		to = nil
-		w.because("certificate", CauseNoRecipients)
+		w.because("certificate", automation.CauseNoRecipients)
 		to = []notify.Recipient{sam}
 		p.set(offsets(date(2026, 5, 1), 90)...)
-		w.because("certificate", CauseOffsetPassed, "for 2026-01-31T09:00:00Z")
-		p.set(Candidate{TargetDate: date(2026, 3, 29), SendAt: "01:30", Zone: "Europe/London"})
-		w.because("certificate", CauseTimeSkipped)
+		w.because("certificate", automation.CauseOffsetPassed, "for 2026-01-31T09:00:00Z")
+		p.set(automation.Candidate{TargetDate: date(2026, 3, 29), SendAt: "01:30", Zone: "Europe/London"})
+		w.because("certificate", automation.CauseTimeSkipped)
 
 		for _, u := range l.take() {
 			if u.Verb != "select" {
@@ -86,49 +87,51 @@ func TestEachCauseOfAnAbsence(t *testing.T) {
 		}
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
-		w.because("certificate", CauseExists, certificateKey+": Exists, Pending", "last event of the source: certificate-changed e1")
+		w.because("certificate", automation.CauseExists, certificateKey+": Exists, Pending", "last event of the source: certificate-changed e1")
 		w.do(w.s.Hold)
-		w.because("certificate", CauseExists, "Exists, Pending, HeldBySupport")
+		w.because("certificate", automation.CauseExists, "Exists, Pending, HeldBySupport")
 		w.do(w.s.Release)
 		w.pollAt(day(2026, 4, 1, 9))
-		w.because("certificate", CauseEnded, "Ended, Completed")
+		w.because("certificate", automation.CauseEnded, "Ended, Completed")
 	})
 }
 
 // Providers see the event that is documented.
 func TestExplainMissingAsksWithItsOwnEvent(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		var asked []Event
-		w.s.Register(certificates(func(t *ReminderType) { t.Triggers = asking(func(e Event) { asked = append(asked, e) }) }))
+		var asked []automation.Event
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Triggers = asking(func(e automation.Event) { asked = append(asked, e) })
+		}))
 		if _, err := w.s.ExplainMissing(w.ctx, "north", "certificate", seven); err != nil {
 			w.t.Error(err)
 		}
-		want := []Event{{Scope: "north", Type: "belfry.explain", Source: seven}}
+		want := []automation.Event{{Scope: "north", Type: "belfry.explain", Source: seven}}
 		if diff := cmp.Diff(want, asked); diff != "" {
 			w.t.Error(diff)
 		}
 	})
 }
 
-type asking func(Event)
+type asking func(automation.Event)
 
 func (asking) EventTypes() []string { return nil }
 
-func (f asking) Candidates(_ context.Context, e Event) ([]Candidate, error) {
+func (f asking) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
 	f(e)
 	panic("no candidates")
 }
 
 func TestExplainMissingNeedsATenantASettingAndASource(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		explain := func(scope Scope, setting string, source Source) error {
+		explain := func(scope automation.Scope, setting string, source automation.Source) error {
 			_, err := w.s.ExplainMissing(w.ctx, scope, setting, source)
 			return err
 		}
 		for want, err := range map[string]error{
 			"the scope of one tenant": explain(storage.AnyScope, "certificate", seven),
 			"no setting":              explain("", "", seven),
-			"Source: keys":            explain("", "certificate", Source{"employee", ""}),
+			"Source: keys":            explain("", "certificate", automation.Source{"employee", ""}),
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				w.t.Errorf("%v, want %q", err, want)
@@ -140,17 +143,17 @@ func TestExplainMissingNeedsATenantASettingAndASource(t *testing.T) {
 func TestExplainSaysThatARowIsPausedAndWhatItLedTo(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
-		w.ensure(candidate(func(c *Candidate) { c.Setting = "cert-30" }))
+		w.ensure(candidate(func(c *automation.Candidate) { c.Setting = "cert-30" }))
 		cert30 := strings.Replace(certificateKey, ":certificate:", ":cert-30:", 1)
-		w.pause(Extent{Everywhere: true, Type: "certificate"}, time.Time{})
-		w.pause(Extent{Type: "visit"}, time.Time{})
+		w.pause(automation.Extent{Everywhere: true, Type: "certificate"}, time.Time{})
+		w.pause(automation.Extent{Type: "visit"}, time.Time{})
 		w.clk.Set(day(2026, 4, 1, 9))
-		w.pause(Extent{}, day(2026, 4, 2, 9))
+		w.pause(automation.Extent{}, day(2026, 4, 2, 9))
 		w.says(cert30, "it is due; paused by ann since 2026-03-01T08:00:00Z: a call from the school"+
 			"; paused by ann since 2026-04-01T09:00:00Z until 2026-04-02T09:00:00Z: a call from the school"+
 			"; as things are, delivery would be queued (recipients: 1)")
-		w.resume(Extent{})
-		w.resume(Extent{Everywhere: true, Type: "certificate"})
+		w.resume(automation.Extent{})
+		w.resume(automation.Extent{Everywhere: true, Type: "certificate"})
 		for _, pass := range append(w.s.Passes(), w.out.Passes()...) {
 			w.drain(pass)
 		}

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -7,15 +7,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
-func itemsOf(ctx context.Context, rows []*Schedule) []work.Item[Schedule] {
-	var out []work.Item[Schedule]
+func itemsOf(ctx context.Context, rows []*automation.Schedule) []work.Item[automation.Schedule] {
+	var out []work.Item[automation.Schedule]
 	for _, r := range rows {
-		out = append(out, work.Item[Schedule]{Row: r, Ctx: ctx})
+		out = append(out, work.Item[automation.Schedule]{Row: r, Ctx: ctx})
 	}
 	return out
 }
@@ -59,12 +60,12 @@ const (
 
 func TestI17_BackOffAndThenHold(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) { t.Recipients = failing(errBoom) }))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failing(errBoom) }))
 		w.ensure(candidate(nil))
 		w.clk.Set(day(2026, 4, 1, 9))
 		checkWaits(w.t, w.waits(certificateKey), fiveMinutes, fifteenMinutes, time.Hour)
 		row := w.row(certificateKey)
-		if row.Status != StatusFailed || row.HoldReason != RetriesExhausted || row.HoldDetail != "boom" || row.RetryCount != 4 || row.EndedOn.IsZero() {
+		if row.Status != automation.StatusFailed || row.HoldReason != automation.RetriesExhausted || row.HoldDetail != "boom" || row.RetryCount != 4 || row.EndedOn.IsZero() {
 			w.t.Errorf("%+v", row)
 		}
 	})
@@ -87,7 +88,7 @@ func TestI17_LostLeasesCountOnceEachAndEndOnHold(t *testing.T) {
 				w.clk.Set(row.DueOn)
 			}
 		}
-		if row := w.row(certificateKey); row.Status != StatusFailed || row.HoldReason != RetriesExhausted || len(w.out.dispatched()) != 0 {
+		if row := w.row(certificateKey); row.Status != automation.StatusFailed || row.HoldReason != automation.RetriesExhausted || len(w.out.dispatched()) != 0 {
 			w.t.Errorf("%+v", row)
 		}
 	})
@@ -95,9 +96,9 @@ func TestI17_LostLeasesCountOnceEachAndEndOnHold(t *testing.T) {
 
 func TestLongRunningTypesGoOnDailyForAWeek(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) { t.Recipients, t.LongRunning = failing(errBoom), true }))
-		w.s.Handle("export", LongRunning(HandlerFunc(func(context.Context, []Due) ([]Outcome, error) { return nil, errBoom })))
-		export := Candidate{AutomationType: "export", Source: Source{"file", "1"}, ScheduledOn: day(2027, 1, 1, 0)}
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients, t.LongRunning = failing(errBoom), true }))
+		w.s.Handle("export", automation.LongRunning(automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, errBoom })))
+		export := automation.Candidate{AutomationType: "export", Source: automation.Source{"file", "1"}, ScheduledOn: day(2027, 1, 1, 0)}
 		w.ensure(candidate(nil), export)
 		daily := 24 * time.Hour
 		want := []time.Duration{fiveMinutes, fifteenMinutes, time.Hour, daily, daily, daily, daily, daily, daily, daily}
@@ -107,7 +108,7 @@ func TestLongRunningTypesGoOnDailyForAWeek(t *testing.T) {
 		}{{certificateKey, day(2026, 4, 1, 9)}, {"host:export:file:1:default", export.ScheduledOn}} {
 			w.clk.Set(c.start)
 			checkWaits(w.t, w.waits(c.key), want...)
-			if row := w.row(c.key); row.Status != StatusFailed || row.HoldReason != RetriesExhausted || row.RetryCount != 11 {
+			if row := w.row(c.key); row.Status != automation.StatusFailed || row.HoldReason != automation.RetriesExhausted || row.RetryCount != 11 {
 				w.t.Errorf("%+v", row)
 			}
 		}
@@ -116,13 +117,13 @@ func TestLongRunningTypesGoOnDailyForAWeek(t *testing.T) {
 
 func TestAPermanentErrorIsFailedAtOnce(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) { t.Recipients = failing(Permanent(errBoom)) }))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failing(automation.Permanent(errBoom)) }))
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
 		if diff := cmp.Diff(map[string]string{certificateKey: "Failed HandlerFailed held PermanentFailure"}, w.statuses()); diff != "" {
 			w.t.Error(diff)
 		}
-		if Permanent(nil) != nil {
+		if automation.Permanent(nil) != nil {
 			w.t.Error("Permanent(nil) is an error")
 		}
 	})
@@ -130,18 +131,18 @@ func TestAPermanentErrorIsFailedAtOnce(t *testing.T) {
 
 func TestAPanicIsAFailureOfItsRowOnly(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Recipients = RecipientFunc(func(_ context.Context, d Due) ([]notify.Recipient, error) {
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
 				if d.Source.ID == "7" {
 					panic("secret of sam@example.com")
 				}
 				return []notify.Recipient{sam}, nil
 			})
 		}))
-		w.ensure(candidate(nil), candidate(func(c *Candidate) { c.Source.ID = "8" }))
+		w.ensure(candidate(nil), candidate(func(c *automation.Candidate) { c.Source.ID = "8" }))
 		w.pollAt(day(2026, 4, 1, 9))
 		row := w.row(certificateKey)
-		if row.ReasonCode != HandlerPanicked || row.RetryCount != 1 || row.Diagnostics != "panic: string" || len(w.out.dispatched()) != 1 {
+		if row.ReasonCode != automation.HandlerPanicked || row.RetryCount != 1 || row.Diagnostics != "panic: string" || len(w.out.dispatched()) != 1 {
 			w.t.Errorf("%+v", row)
 		}
 	})

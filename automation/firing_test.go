@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"strings"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/automation"
 )
 
 // firingStep is a step of a history: what is measured when, and who hears of it.
@@ -39,7 +41,7 @@ func TestFiringPoliciesSideBySide(t *testing.T) {
 		m := w.withMeter(nil)
 		seen := map[string]bool{}
 		for i, step := range history {
-			var all []Candidate
+			var all []automation.Candidate
 			for _, l := range step.lines {
 				for _, policy := range policies {
 					all = append(all, l.under(policy))
@@ -62,7 +64,7 @@ func letters(fired []string) string {
 	for _, policy := range policies {
 		for _, key := range fired {
 			if strings.Contains(key, ":"+string(policy)+":") {
-				out = append(out, map[FiringPolicy]string{OncePerSource: "S", OncePerThreshold: "T", OncePerDay: "D", FalseToTrue: "F"}[policy])
+				out = append(out, map[automation.FiringPolicy]string{automation.OncePerSource: "S", automation.OncePerThreshold: "T", automation.OncePerDay: "D", automation.FalseToTrue: "F"}[policy])
 			}
 		}
 	}
@@ -70,9 +72,9 @@ func letters(fired []string) string {
 }
 
 // tell runs one policy through lines, one event each, and says what was sent.
-func (w *world) tell(m *meter, policy FiringPolicy, seen map[string]bool, version *int64, lines ...line) []string {
+func (w *world) tell(m *meter, policy automation.FiringPolicy, seen map[string]bool, version *int64, lines ...line) []string {
 	w.t.Helper()
-	var all []Candidate
+	var all []automation.Candidate
 	for _, l := range lines {
 		all = append(all, l.under(policy))
 	}
@@ -84,7 +86,7 @@ func (w *world) tell(m *meter, policy FiringPolicy, seen map[string]bool, versio
 }
 
 // firingStory is one policy alone: what each step sends.
-func firingStory(t *testing.T, policy FiringPolicy, want [7][]string) {
+func firingStory(t *testing.T, policy automation.FiringPolicy, want [7][]string) {
 	eachWorld(t, func(w *world) {
 		m, seen, version := w.withMeter(nil), map[string]bool{}, int64(0)
 		for i, step := range []struct {
@@ -109,24 +111,24 @@ func firingStory(t *testing.T, policy FiringPolicy, want [7][]string) {
 }
 
 func TestOncePerSourceFiresOnceWhateverIsCrossed(t *testing.T) {
-	firingStory(t, OncePerSource, [7][]string{{"any:OncePerSource:source"}, {}, {}, {}, {}, {}, {}})
+	firingStory(t, automation.OncePerSource, [7][]string{{"any:OncePerSource:source"}, {}, {}, {}, {}, {}, {}})
 }
 
 func TestOncePerThresholdFiresForEachValueAndScope(t *testing.T) {
-	firingStory(t, OncePerThreshold, [7][]string{
+	firingStory(t, automation.OncePerThreshold, [7][]string{
 		{"10:OncePerThreshold:source"}, {}, {}, {}, {"20:OncePerThreshold:source"}, {"20:OncePerThreshold:east"}, {},
 	})
 }
 
 func TestOncePerDayFiresOnEachDayOnWhichItIsSeen(t *testing.T) {
-	firingStory(t, OncePerDay, [7][]string{
+	firingStory(t, automation.OncePerDay, [7][]string{
 		{"10:OncePerDay:source@2026-03-01"}, {}, {}, {"10:OncePerDay:source@2026-03-02"},
 		{"20:OncePerDay:source@2026-03-02"}, {"20:OncePerDay:east@2026-03-02"}, {},
 	})
 }
 
 func TestFalseToTrueFiresOnEachRise(t *testing.T) {
-	firingStory(t, FalseToTrue, [7][]string{
+	firingStory(t, automation.FalseToTrue, [7][]string{
 		{"10:FalseToTrue:source@1"}, {}, {"10:FalseToTrue:source@2"}, {}, {"20:FalseToTrue:source@1"}, {"20:FalseToTrue:east@1"}, {},
 	})
 }

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -10,14 +10,15 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // withTriggers registers certificates whose candidates the story sets.
-func (w *world) withTriggers(change func(*ReminderType)) *triggers {
+func (w *world) withTriggers(change func(*automation.ReminderType)) *triggers {
 	p := &triggers{}
-	w.s.Register(certificates(func(t *ReminderType) {
+	w.s.Register(certificates(func(t *automation.ReminderType) {
 		t.Triggers = p
 		if change != nil {
 			change(t)
@@ -30,8 +31,8 @@ func key(d string, days string) string {
 	return "reminder:certificate:employee:7:default:" + d + ":" + days
 }
 
-func outcomes(r EventResult) []EnsureOutcome {
-	var out []EnsureOutcome
+func outcomes(r automation.EventResult) []automation.EnsureOutcome {
+	var out []automation.EnsureOutcome
 	for _, e := range r.Ensured {
 		out = append(out, e.Outcome)
 	}
@@ -50,13 +51,13 @@ func TestARenewedCertificateLosesItsLaterReminders(t *testing.T) {
 		w.clk.Set(day(2026, 4, 20, 10))
 		p.set(offsets(date(2029, 5, 1), 30, 7, 1)...)
 		got := w.handle(changed(2))
-		wantEnded := []Deactivation{{key("2026-05-01", "1"), Superseded}, {key("2026-05-01", "7"), Superseded}}
-		slices.SortFunc(got.Deactivated, func(a, b Deactivation) int { return strings.Compare(a.Key, b.Key) })
+		wantEnded := []automation.Deactivation{{key("2026-05-01", "1"), automation.Superseded}, {key("2026-05-01", "7"), automation.Superseded}}
+		slices.SortFunc(got.Deactivated, func(a, b automation.Deactivation) int { return strings.Compare(a.Key, b.Key) })
 		if diff := cmp.Diff(wantEnded, got.Deactivated); diff != "" {
 			w.t.Error(diff)
 		}
 		renewed := w.rows()
-		if again := w.handle(changed(2)); len(again.Deactivated) != 0 || !slices.Equal(outcomes(again), []EnsureOutcome{storage.Unchanged, storage.Unchanged, storage.Unchanged}) {
+		if again := w.handle(changed(2)); len(again.Deactivated) != 0 || !slices.Equal(outcomes(again), []automation.EnsureOutcome{storage.Unchanged, storage.Unchanged, storage.Unchanged}) {
 			w.t.Errorf("%+v", again)
 		}
 		if diff := cmp.Diff(renewed, w.rows()); diff != "" {
@@ -90,7 +91,7 @@ func TestAnOlderEventCannotUndoANewerOne(t *testing.T) {
 		before := w.rows()
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		got := w.handle(changed(4))
-		if diff := cmp.Diff(EventResult{Outcome: EventStale, SourceVersion: 5}, got); diff != "" {
+		if diff := cmp.Diff(automation.EventResult{Outcome: automation.EventStale, SourceVersion: 5}, got); diff != "" {
 			w.t.Error(diff)
 		}
 		if diff := cmp.Diff(before, w.rows()); diff != "" {
@@ -98,7 +99,7 @@ func TestAnOlderEventCannotUndoANewerOne(t *testing.T) {
 		}
 		other := changed(1)
 		other.Source.ID = "8"
-		if got := w.handle(other); got.Outcome != EventApplied || got.SourceVersion != 1 {
+		if got := w.handle(other); got.Outcome != automation.EventApplied || got.SourceVersion != 1 {
 			w.t.Errorf("another source has its own order: %+v", got)
 		}
 	})
@@ -111,8 +112,8 @@ func TestASourceWithoutVersionsIsLoadedInsideTheTransaction(t *testing.T) {
 		watched := &watchedStore{Store: store}
 		w := newWorld(t, watched, clk, nil)
 		var inside []bool
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Triggers = triggerFunc(func() []Candidate {
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Triggers = triggerFunc(func() []automation.Candidate {
 				inside = append(inside, watched.inside)
 				return offsets(date(2026, 5, 1), 30)
 			})
@@ -125,11 +126,13 @@ func TestASourceWithoutVersionsIsLoadedInsideTheTransaction(t *testing.T) {
 	})
 }
 
-type triggerFunc func() []Candidate
+type triggerFunc func() []automation.Candidate
 
 func (f triggerFunc) EventTypes() []string { return []string{"certificate-changed"} }
 
-func (f triggerFunc) Candidates(context.Context, Event) ([]Candidate, error) { return f(), nil }
+func (f triggerFunc) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
+	return f(), nil
+}
 
 // watchedStore knows whether a transaction has read or written something.
 type watchedStore struct {
@@ -156,12 +159,12 @@ func (t watchedTx) Store() storage.Store { return t.s }
 func TestARowThatAnEventEndsUnderItsHandlerDispatchesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var p *triggers
-		renew := func(context.Context, Due) ([]notify.Recipient, error) {
+		renew := func(context.Context, automation.Due) ([]notify.Recipient, error) {
 			p.set(offsets(date(2029, 5, 1), 30)...)
 			w.handle(changed(2))
 			return []notify.Recipient{sam}, nil
 		}
-		p = w.withTriggers(func(t *ReminderType) { t.Recipients = RecipientFunc(renew) })
+		p = w.withTriggers(func(t *automation.ReminderType) { t.Recipients = automation.RecipientFunc(renew) })
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
 		report := w.pollAt(day(2026, 4, 1, 9))
@@ -169,7 +172,7 @@ func TestARowThatAnEventEndsUnderItsHandlerDispatchesNothing(t *testing.T) {
 			w.t.Errorf("%+v", report)
 		}
 		row := w.row(key("2026-05-01", "30"))
-		if row.Status != StatusDeactivated || row.ReasonCode != Superseded || !row.DueOn.IsZero() || !row.LeaseExpiresOn.IsZero() {
+		if row.Status != automation.StatusDeactivated || row.ReasonCode != automation.Superseded || !row.DueOn.IsZero() || !row.LeaseExpiresOn.IsZero() {
 			w.t.Errorf("%+v", row)
 		}
 		if got := w.out.dispatched(); len(got) != 0 {
@@ -183,8 +186,8 @@ func TestARowThatIsWantedAgainUnderItsHandlerIsTakenUpAgain(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var p *triggers
 		once := true
-		p = w.withTriggers(func(t *ReminderType) {
-			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
+		p = w.withTriggers(func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
 				if once {
 					once = false
 					p.set()
@@ -199,11 +202,11 @@ func TestARowThatIsWantedAgainUnderItsHandlerIsTakenUpAgain(t *testing.T) {
 		w.handle(changed(1))
 		w.pollAt(day(2026, 4, 1, 9))
 		row := w.row(key("2026-05-01", "30"))
-		if row.Status != StatusPending || row.DueOn.IsZero() || row.RetryCount != 0 {
+		if row.Status != automation.StatusPending || row.DueOn.IsZero() || row.RetryCount != 0 {
 			w.t.Errorf("%+v", row)
 		}
 		w.poll()
-		if row := w.row(row.Key); row.Status != StatusCompleted || row.LeaseLossCount != 0 || len(w.out.dispatched()) != 1 {
+		if row := w.row(row.Key); row.Status != automation.StatusCompleted || row.LeaseLossCount != 0 || len(w.out.dispatched()) != 1 {
 			w.t.Errorf("%+v %v", row, w.out.dispatched())
 		}
 	})
@@ -211,12 +214,12 @@ func TestARowThatIsWantedAgainUnderItsHandlerIsTakenUpAgain(t *testing.T) {
 
 func TestAnEventMakesItsImmediateNotificationOnce(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Immediate = immediates(func(e Event) []Immediate {
-				return []Immediate{{BusinessUnit: "north", Recipients: []notify.Recipient{sam}, Data: map[string]any{"Now": e.Data}}}
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Immediate = immediates(func(e automation.Event) []automation.Immediate {
+				return []automation.Immediate{{BusinessUnit: "north", Recipients: []notify.Recipient{sam}, Data: map[string]any{"Now": e.Data}}}
 			})
 		}))
-		e := Event{ID: "e1", Type: "certificate-lost", Source: Source{"employee", "7"}, Data: 1}
+		e := automation.Event{ID: "e1", Type: "certificate-lost", Source: automation.Source{"employee", "7"}, Data: 1}
 		first := w.handle(e)
 		e.Data = 2 // delivered again, and told differently
 		second := w.handle(e)
@@ -234,15 +237,17 @@ func TestAnEventMakesItsImmediateNotificationOnce(t *testing.T) {
 	})
 }
 
-type immediates func(Event) []Immediate
+type immediates func(automation.Event) []automation.Immediate
 
 func (f immediates) EventTypes() []string { return []string{"certificate-lost"} }
 
-func (f immediates) Notifications(_ context.Context, e Event) ([]Immediate, error) { return f(e), nil }
+func (f immediates) Notifications(_ context.Context, e automation.Event) ([]automation.Immediate, error) {
+	return f(e), nil
+}
 
 func TestAnEventThatNobodyHearsWritesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		if got := w.handle(Event{Type: "unheard", Source: Source{"a", "b"}}); got.Outcome != EventIgnored {
+		if got := w.handle(automation.Event{Type: "unheard", Source: automation.Source{"a", "b"}}); got.Outcome != automation.EventIgnored {
 			w.t.Errorf("%+v", got)
 		}
 	})
@@ -254,18 +259,18 @@ func TestABadEventIsRefusedAndWritesNothing(t *testing.T) {
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
 		before := w.rows()
-		wrongSource := append(offsets(date(2027, 5, 1), 30), Candidate{TargetDate: date(2027, 5, 1), Source: Source{"employee", "8"}})
+		wrongSource := append(offsets(date(2027, 5, 1), 30), automation.Candidate{TargetDate: date(2027, 5, 1), Source: automation.Source{"employee", "8"}})
 		for want, c := range map[string]struct {
-			e          Event
-			candidates []Candidate
+			e          automation.Event
+			candidates []automation.Candidate
 			err        error
 		}{
-			"event without a Type":          {e: Event{Source: Source{"a", "b"}}},
-			"negative Version":              {e: Event{Type: "x", Version: -1, Source: Source{"a", "b"}}},
-			"Source: keys: identity":        {e: Event{Type: "certificate-changed", Source: Source{"a", ""}}},
+			"event without a Type":          {e: automation.Event{Source: automation.Source{"a", "b"}}},
+			"negative Version":              {e: automation.Event{Type: "x", Version: -1, Source: automation.Source{"a", "b"}}},
+			"Source: keys: identity":        {e: automation.Event{Type: "certificate-changed", Source: automation.Source{"a", ""}}},
 			"candidates of certificate":     {e: changed(2), err: errBoom},
 			"candidate 1 (\"certificate\")": {e: changed(2), candidates: wrongSource},
-			"Zone: time zone \"x\"":         {e: changed(0), candidates: []Candidate{{TargetDate: date(2027, 5, 1), Zone: "x"}}},
+			"Zone: time zone \"x\"":         {e: changed(0), candidates: []automation.Candidate{{TargetDate: date(2027, 5, 1), Zone: "x"}}},
 		} {
 			p.set(c.candidates...)
 			p.err = c.err
@@ -285,9 +290,9 @@ func TestAConflictInAnEventRollsNothingBack(t *testing.T) {
 		p := w.withTriggers(nil)
 		p.set(offsets(date(2026, 5, 1), 30, 7)...)
 		w.handle(changed(1))
-		p.set(Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 30, BusinessUnit: "other"}, Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 14})
+		p.set(automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 30, BusinessUnit: "other"}, automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 14})
 		got, err := w.s.HandleEvent(w.ctx, changed(2))
-		if err == nil || got.Outcome != EventApplied || !slices.Equal(outcomes(got), []EnsureOutcome{storage.Conflict, storage.Created}) {
+		if err == nil || got.Outcome != automation.EventApplied || !slices.Equal(outcomes(got), []automation.EnsureOutcome{storage.Conflict, storage.Created}) {
 			w.t.Errorf("%+v %v", got, err)
 		}
 		want := map[string]string{
@@ -298,7 +303,7 @@ func TestAConflictInAnEventRollsNothingBack(t *testing.T) {
 		}
 		p.set()
 		w.handle(changed(3)) // a held row is open, too
-		if row := w.row(key("2026-05-01", "30")); row.Status != StatusDeactivated || !row.IsOnSupportHold {
+		if row := w.row(key("2026-05-01", "30")); row.Status != automation.StatusDeactivated || !row.IsOnSupportHold {
 			w.t.Errorf("%+v", row)
 		}
 	})
@@ -307,7 +312,7 @@ func TestAConflictInAnEventRollsNothingBack(t *testing.T) {
 // Three events of one source at once, in any order: the newest wins.
 func TestConcurrentEventsOfASourceEndAsTheNewest(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) { t.Triggers = byVersion{} }))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Triggers = byVersion{} }))
 		errs := make(chan error)
 		for v := range 8 {
 			go func() {
@@ -337,6 +342,6 @@ type byVersion struct{}
 
 func (byVersion) EventTypes() []string { return []string{"certificate-changed"} }
 
-func (byVersion) Candidates(_ context.Context, e Event) ([]Candidate, error) {
+func (byVersion) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
 	return offsets(date(2026, time.May, int(e.Version)), 0), nil
 }

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -9,12 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
-func export(id string) Candidate {
-	return Candidate{AutomationType: "export", Source: Source{"file", id}, ScheduledOn: start}
+func export(id string) automation.Candidate {
+	return automation.Candidate{AutomationType: "export", Source: automation.Source{"file", id}, ScheduledOn: start}
 }
 
 func exportKey(id string) string { return "host:export:file:" + id + ":default" }
@@ -22,19 +23,19 @@ func exportKey(id string) string { return "host:export:file:" + id + ":default" 
 // A host's own type: one row for each verdict that its handler can give.
 func TestAHostsHandlerDecidesAboutEachRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Handle("export", HandlerFunc(func(_ context.Context, due []Due) ([]Outcome, error) {
-			var out []Outcome
+		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+			var out []automation.Outcome
 			for _, d := range due {
-				if d.TriggerType != ScheduledRun || d.Type != "export" || !d.ScheduledOn.Equal(start) {
+				if d.TriggerType != automation.ScheduledRun || d.Type != "export" || !d.ScheduledOn.Equal(start) {
 					w.t.Errorf("%+v", d)
 				}
-				out = append(out, map[string]Outcome{
+				out = append(out, map[string]automation.Outcome{
 					"done":  {Result: notify.DispatchResult{Summary: "12 pages"}},
 					"gone":  {Deactivate: "FileGone"},
 					"fails": {Err: errBoom, Deactivate: "ignored"},
-					"never": {Err: Permanent(errBoom)},
-					"more":  {Artifacts: Artifacts{Candidates: []Candidate{export("next")}}},
-					"bad":   {Artifacts: Artifacts{Candidates: []Candidate{export("a:b")}}},
+					"never": {Err: automation.Permanent(errBoom)},
+					"more":  {Artifacts: automation.Artifacts{Candidates: []automation.Candidate{export("next")}}},
+					"bad":   {Artifacts: automation.Artifacts{Candidates: []automation.Candidate{export("a:b")}}},
 				}[d.Source.ID])
 			}
 			return out, nil
@@ -65,7 +66,7 @@ func TestAHostsHandlerDecidesAboutEachRow(t *testing.T) {
 func TestAGroupThatFailsIsAskedAgainRowByRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var calls []int
-		w.s.Handle("export", HandlerFunc(func(_ context.Context, due []Due) ([]Outcome, error) {
+		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 			calls = append(calls, len(due))
 			for _, d := range due {
 				switch d.Source.ID {
@@ -77,7 +78,7 @@ func TestAGroupThatFailsIsAskedAgainRowByRow(t *testing.T) {
 					return nil, nil // no outcome for its row
 				}
 			}
-			return make([]Outcome, len(due)), nil
+			return make([]automation.Outcome, len(due)), nil
 		}))
 		for n := range 5 {
 			w.ensure(export(fmt.Sprint(n)))
@@ -100,8 +101,8 @@ func TestAGroupThatFailsIsAskedAgainRowByRow(t *testing.T) {
 func TestAHandlersArtifactsAreEnsuredWithItsRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		job := notify.Job{Record: storage.Record{Type: "report"}, PartitionKey: "f", RowKey: "j"}
-		w.s.Handle("export", HandlerFunc(func(_ context.Context, due []Due) ([]Outcome, error) {
-			return []Outcome{{Artifacts: Artifacts{
+		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+			return []automation.Outcome{{Artifacts: automation.Artifacts{
 				AutomationJobs: []notify.AutomationJob{{Record: storage.Record{Type: "export"}, PartitionKey: "f", RowKey: "j", SchedulerKey: due[0].Key}},
 				Jobs:           []notify.Job{job},
 				Schedules:      []notify.Schedule{notify.ScheduleFor(job, start)},

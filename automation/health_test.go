@@ -1,22 +1,19 @@
-package automation
+package automation_test
 
 import (
 	"context"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 )
 
-func (w *world) health(scopes ...Scope) Health {
+func (w *world) health(scopes ...automation.Scope) automation.Health {
 	w.t.Helper()
 	h, err := w.s.Health(w.ctx, scopes...)
 	if err != nil {
@@ -26,17 +23,17 @@ func (w *world) health(scopes ...Scope) Health {
 }
 
 // of is a candidate in a scope, of a type, at its moment on the first of April.
-func of(scope Scope, name string, n int) Candidate {
-	return candidate(func(c *Candidate) { c.Scope, c.Type, c.TriggerKey = scope, name, fmt.Sprint(n) })
+func of(scope automation.Scope, name string, n int) automation.Candidate {
+	return candidate(func(c *automation.Candidate) { c.Scope, c.Type, c.TriggerKey = scope, name, fmt.Sprint(n) })
 }
 
 func TestHealthOfNothingIsGood(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		if diff := cmp.Diff(Health{On: start}, w.health()); diff != "" {
+		if diff := cmp.Diff(automation.Health{On: start}, w.health()); diff != "" {
 			w.t.Error(diff)
 		}
 		w.ensure(candidate(nil))
-		if diff := cmp.Diff(Health{On: start}, w.health()); diff != "" { // it is due in a month
+		if diff := cmp.Diff(automation.Health{On: start}, w.health()); diff != "" { // it is due in a month
 			w.t.Error(diff)
 		}
 	})
@@ -46,13 +43,13 @@ func TestHealthCountsWhatIsDueAndServedByNobody(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
 		w.ensure(of("", "certificate", 1), of("", "certificate", 2), of("", "invoice", 1))
-		w.ensure(candidate(func(c *Candidate) { c.Type, c.SendAt, c.Lane = "parcel", "07:30", 7 })) // a lane that no poller lists
-		w.ensure(candidate(func(c *Candidate) { c.SendAt, c.Lane = "10:00", storage.LaneUrgent }))
+		w.ensure(candidate(func(c *automation.Candidate) { c.Type, c.SendAt, c.Lane = "parcel", "07:30", 7 })) // a lane that no poller lists
+		w.ensure(candidate(func(c *automation.Candidate) { c.SendAt, c.Lane = "10:00", storage.LaneUrgent }))
 		w.clk.Set(day(2026, 4, 1, 9).Add(30 * time.Minute))
 		h := w.health()
-		want := Health{
+		want := automation.Health{
 			On: day(2026, 4, 1, 9).Add(30 * time.Minute), OldestDueOn: day(2026, 4, 1, 7).Add(30 * time.Minute),
-			Due: []DueRows{
+			Due: []automation.DueRows{
 				{Type: "certificate", Rows: 2, OldestDueOn: day(2026, 4, 1, 9), Served: true},
 				{Type: "invoice", Rows: 1, OldestDueOn: day(2026, 4, 1, 9)},
 				{Type: "parcel", Rows: 1, OldestDueOn: day(2026, 4, 1, 7).Add(30 * time.Minute)},
@@ -78,12 +75,12 @@ func TestHealthTellsWhatWorkersHaveFromWhatTheyLeft(t *testing.T) {
 		w.ensure(of("", "certificate", 1), of("", "certificate", 2))
 		w.clk.Set(day(2026, 4, 1, 9))
 		w.claim(time.Minute)
-		want := []DueRows{{Type: "certificate", Held: 2, Served: true}}
+		want := []automation.DueRows{{Type: "certificate", Held: 2, Served: true}}
 		if diff := cmp.Diff(want, w.health().Due); diff != "" || w.health().OldestDue() != 0 {
 			w.t.Error(diff)
 		}
 		w.clk.Add(time.Minute)
-		want = []DueRows{{Type: "certificate", Rows: 2, Abandoned: 2, OldestDueOn: day(2026, 4, 1, 9), Served: true}}
+		want = []automation.DueRows{{Type: "certificate", Rows: 2, Abandoned: 2, OldestDueOn: day(2026, 4, 1, 9), Served: true}}
 		if diff := cmp.Diff(want, w.health().Due); diff != "" {
 			w.t.Error(diff)
 		}
@@ -96,12 +93,12 @@ func TestHealthTellsWhatWorkersHaveFromWhatTheyLeft(t *testing.T) {
 
 func TestHealthCountsHoldsByReason(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) { t.Recipients = failing(Permanent(errBoom)) }))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failing(automation.Permanent(errBoom)) }))
 		w.ensure(of("", "certificate", 1), of("", "certificate", 2), candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9).Add(-time.Hour))
 		w.do(w.s.Hold)
 		w.pollAt(day(2026, 4, 1, 9))
-		want := []HeldRows{{Reason: PermanentFailure, Rows: 2}, {Reason: HeldBySupport, Rows: 1}}
+		want := []automation.HeldRows{{Reason: automation.PermanentFailure, Rows: 2}, {Reason: automation.HeldBySupport, Rows: 1}}
 		if diff := cmp.Diff(want, w.health().Holds); diff != "" {
 			w.t.Error(diff)
 		}
@@ -116,7 +113,7 @@ func TestI28_HealthIsOfTheScopesThatWereAskedFor(t *testing.T) {
 		if err := w.s.Hold(w.ctx, "south", w.ensure(of("south", "held", 3))[0].Key, ann); err != nil {
 			w.t.Fatal(err)
 		}
-		for want, h := range map[string]Health{
+		for want, h := range map[string]automation.Health{
 			"[{certificate 2}] []":              w.health("north"),
 			"[{certificate 1} {secret 1}] [1]":  w.health("south"),
 			"[{certificate 3} {secret 1}] [1]":  w.health(),
@@ -132,7 +129,7 @@ func TestI28_HealthIsOfTheScopesThatWereAskedFor(t *testing.T) {
 }
 
 // brief is what a tenant could learn of others.
-func brief(h Health) string {
+func brief(h automation.Health) string {
 	var due []string
 	for _, d := range h.Due {
 		due = append(due, fmt.Sprintf("{%s %d}", d.Type, d.Rows))
@@ -146,77 +143,51 @@ func brief(h Health) string {
 
 func TestHealthCountsNoFurtherThanItsLimit(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		var many []Candidate
-		for i := range healthLimit + 5 {
+		var many []automation.Candidate
+		for i := range automation.HealthLimit + 5 {
 			many = append(many, of("", "certificate", i))
 		}
 		w.ensure(many...)
 		w.clk.Set(day(2026, 4, 1, 10))
 		h := w.health()
-		if !h.DueCapped || h.Due[0].Rows != healthLimit || !strings.Contains(h.String(), "due, certificate: 1000 or more") {
+		if !h.DueCapped || h.Due[0].Rows != automation.HealthLimit || !strings.Contains(h.String(), "due, certificate: 1000 or more") {
 			w.t.Errorf("%+v", h)
 		}
-		w.hold(RetriesExhausted)
+		w.hold(automation.RetriesExhausted)
 		h = w.health()
-		if want := []HeldRows{{Reason: RetriesExhausted, Rows: healthLimit, Capped: true}}; cmp.Diff(want, h.Holds) != "" || h.DueCapped {
+		if want := []automation.HeldRows{{Reason: automation.RetriesExhausted, Rows: automation.HealthLimit, Capped: true}}; cmp.Diff(want, h.Holds) != "" || h.DueCapped {
 			w.t.Errorf("%+v", h)
 		}
 	})
 }
 
 // hold puts every row on hold.
-func (w *world) hold(why Reason) {
+func (w *world) hold(why automation.Reason) {
 	w.t.Helper()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		rows, err := schedules.Find(w.ctx, tx, "", storage.Query{Limit: 10000})
+		rows, err := automation.Schedules.Find(w.ctx, tx, "", storage.Query{Limit: 10000})
 		for _, r := range rows {
-			r.hold(why, "")
+			automation.HoldRow(r, why, "")
 		}
 		if err != nil {
 			return err
 		}
-		return schedules.Save(w.ctx, tx, rows...)
+		return automation.Schedules.Save(w.ctx, tx, rows...)
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// Every code in the group of holds is one that Health counts.
-func TestHealthKnowsEveryReasonOfAHold(t *testing.T) {
-	t.Parallel()
-	file, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var codes []Reason
-	for _, d := range file.Decls {
-		group, ok := d.(*ast.GenDecl)
-		if !ok || !strings.HasPrefix(group.Doc.Text(), "Reasons of support holds") {
-			continue
-		}
-		for _, spec := range group.Specs {
-			code, err := strconv.Unquote(spec.(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			codes = append(codes, Reason(code))
-		}
-	}
-	if diff := cmp.Diff(codes, holdReasons); diff != "" || len(codes) == 0 {
-		t.Errorf("the codes (-) and what is counted (+): %s", diff)
-	}
-}
-
 func TestHealthIsToldToPeople(t *testing.T) {
 	t.Parallel()
-	h := Health{
-		On: day(2026, 4, 1, 12), Scopes: []Scope{"north", "south"}, OldestDueOn: day(2026, 4, 1, 9), DueCapped: true,
-		Due: []DueRows{
+	h := automation.Health{
+		On: day(2026, 4, 1, 12), Scopes: []automation.Scope{"north", "south"}, OldestDueOn: day(2026, 4, 1, 9), DueCapped: true,
+		Due: []automation.DueRows{
 			{Type: "certificate", Rows: 998, Abandoned: 3, Held: 1, Served: true, OldestDueOn: day(2026, 4, 1, 9)},
 			{Type: "invoice", Rows: 1, OldestDueOn: day(2026, 4, 1, 10)},
 		},
-		Holds: []HeldRows{{InputConflict, 2, false}, {RetriesExhausted, 1000, true}}, LeaseLosses: 4,
+		Holds: []automation.HeldRows{{automation.InputConflict, 2, false}, {automation.RetriesExhausted, 1000, true}}, LeaseLosses: 4,
 	}
 	want := `due work at 2026-04-01T12:00:00Z of "north", "south"
   the oldest has waited for 3h0m0s
@@ -228,7 +199,7 @@ func TestHealthIsToldToPeople(t *testing.T) {
 	if diff := cmp.Diff(want, h.String()); diff != "" {
 		t.Error(diff)
 	}
-	h = Health{On: day(2026, 4, 1, 12)}
+	h = automation.Health{On: day(2026, 4, 1, 12)}
 	want = `due work at 2026-04-01T12:00:00Z
   nothing waits for a worker
   nothing waits for a person

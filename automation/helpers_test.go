@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
@@ -39,7 +40,8 @@ type world struct {
 	store storage.Store
 	clk   *clock.Mock
 	out   *recorder
-	s     *Scheduler
+	opts  automation.Options // of s
+	s     *automation.Scheduler
 }
 
 // eachWorld runs a story on every adapter.
@@ -49,15 +51,17 @@ func eachWorld(t *testing.T, story func(w *world)) {
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) { story(newWorld(t, store, clk, nil)) })
 }
 
-func newWorld(t *testing.T, store storage.Store, clk *clock.Mock, opts *Options) *world {
+func newWorld(t *testing.T, store storage.Store, clk *clock.Mock, opts *automation.Options) *world {
 	t.Helper()
 	if opts == nil {
-		opts = &Options{}
+		opts = &automation.Options{}
 	}
-	opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	w := &world{t: t, ctx: t.Context(), store: store, clk: clk}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	w := &world{t: t, ctx: t.Context(), store: store, clk: clk, opts: *opts}
 	w.out = &recorder{Notifier: notify.New(store, nil)}
-	w.s = New(store, w.out, opts)
+	w.s = automation.New(store, w.out, opts)
 	return w
 }
 
@@ -102,13 +106,15 @@ func (r *recorder) dispatched() []string {
 // sam is who everybody writes to.
 var sam = notify.Recipient{Ref: "sam", Channel: "email:print", Address: "sam@example.com"}
 
-func toSam(context.Context, Due) ([]notify.Recipient, error) { return []notify.Recipient{sam}, nil }
+func toSam(context.Context, automation.Due) ([]notify.Recipient, error) {
+	return []notify.Recipient{sam}, nil
+}
 
 // certificates is a reminder type with what a change function adds.
-func certificates(change func(*ReminderType)) ReminderType {
-	t := ReminderType{
+func certificates(change func(*automation.ReminderType)) automation.ReminderType {
+	t := automation.ReminderType{
 		Name: "certificate", Template: notify.Template{Subject: "{{.Source.ID}}"},
-		Recipients: RecipientFunc(toSam), SendAt: "09:00", Zone: "UTC",
+		Recipients: automation.RecipientFunc(toSam), SendAt: "09:00", Zone: "UTC",
 	}
 	if change != nil {
 		change(&t)
@@ -117,9 +123,9 @@ func certificates(change func(*ReminderType)) ReminderType {
 }
 
 // candidate is 30 days before the first of May: due on the first of April.
-func candidate(change func(*Candidate)) Candidate {
-	c := Candidate{
-		Type: "certificate", Source: Source{"employee", "7"}, TargetDate: Date{Year: 2026, Month: 5, Day: 1},
+func candidate(change func(*automation.Candidate)) automation.Candidate {
+	c := automation.Candidate{
+		Type: "certificate", Source: automation.Source{"employee", "7"}, TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1},
 		DaysBefore: 30, SendAt: "09:00", Zone: "UTC",
 	}
 	if change != nil {
@@ -130,7 +136,7 @@ func candidate(change func(*Candidate)) Candidate {
 
 const certificateKey = "reminder:certificate:employee:7:default:2026-05-01:30"
 
-func (w *world) ensure(c ...Candidate) []Ensured {
+func (w *world) ensure(c ...automation.Candidate) []automation.Ensured {
 	w.t.Helper()
 	out, err := w.s.Ensure(w.ctx, c...)
 	if err != nil {
@@ -139,7 +145,7 @@ func (w *world) ensure(c ...Candidate) []Ensured {
 	return out
 }
 
-func (w *world) handle(e Event) EventResult {
+func (w *world) handle(e automation.Event) automation.EventResult {
 	w.t.Helper()
 	out, err := w.s.HandleEvent(w.ctx, e)
 	if err != nil {
@@ -158,8 +164,14 @@ func (w *world) poll() work.Report {
 	return report
 }
 
+// passOf is one of the passes of a scheduler.
+func passOf(s *automation.Scheduler, name string) work.Pass {
+	passes := s.Passes()
+	return passes[slices.IndexFunc(passes, func(p work.Pass) bool { return p.Name() == name })]
+}
+
 func (w *world) runner() work.Runner {
-	return w.s.duePass().Runner(work.Options{Logger: w.s.opts.Logger})
+	return passOf(w.s, "automation").Runner(work.Options{Logger: w.opts.Logger})
 }
 
 // pollAt moves the clock and polls.
@@ -169,16 +181,16 @@ func (w *world) pollAt(on time.Time) work.Report {
 	return w.poll()
 }
 
-func (w *world) row(key string) Schedule {
+func (w *world) row(key string) automation.Schedule {
 	w.t.Helper()
 	return w.rowIn("", key)
 }
 
-func (w *world) rowIn(scope Scope, key string) Schedule {
+func (w *world) rowIn(scope automation.Scope, key string) automation.Schedule {
 	w.t.Helper()
-	var row *Schedule
+	var row *automation.Schedule
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) (err error) {
-		row, err = schedules.Get(w.ctx, tx, scope, key)
+		row, err = automation.Schedules.Get(w.ctx, tx, scope, key)
 		return err
 	})
 	if err != nil {
@@ -188,11 +200,11 @@ func (w *world) rowIn(scope Scope, key string) Schedule {
 }
 
 // rows are all rows of the empty scope, by key.
-func (w *world) rows() map[string]Schedule {
+func (w *world) rows() map[string]automation.Schedule {
 	w.t.Helper()
-	out := map[string]Schedule{}
+	out := map[string]automation.Schedule{}
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		rows, err := schedules.Find(w.ctx, tx, "", storage.Query{Limit: 10000})
+		rows, err := automation.Schedules.Find(w.ctx, tx, "", storage.Query{Limit: 10000})
 		for _, r := range rows {
 			out[r.Key] = *r
 		}
@@ -221,16 +233,16 @@ func (w *world) statuses() map[string]string {
 }
 
 // change writes a row as a test wants to find it.
-func (w *world) change(key string, f func(*Schedule)) {
+func (w *world) change(key string, f func(*automation.Schedule)) {
 	w.t.Helper()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		row, err := schedules.Get(w.ctx, tx, "", key)
+		row, err := automation.Schedules.Get(w.ctx, tx, "", key)
 		if err != nil {
 			return err
 		}
 		f(row)
-		row.DueOn = row.dueOn()
-		return schedules.Save(w.ctx, tx, row)
+		row.DueOn = automation.RowDueOn(row)
+		return automation.Schedules.Save(w.ctx, tx, row)
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -238,7 +250,7 @@ func (w *world) change(key string, f func(*Schedule)) {
 }
 
 // claim takes the due rows like a worker that then dies or stalls.
-func (w *world) claim(lease time.Duration) (rows []*Schedule) {
+func (w *world) claim(lease time.Duration) (rows []*automation.Schedule) {
 	w.t.Helper()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 		rows = w.claimIn(tx, lease)
@@ -250,11 +262,11 @@ func (w *world) claim(lease time.Duration) (rows []*Schedule) {
 	return rows
 }
 
-func (w *world) claimIn(tx storage.Tx, lease time.Duration) []*Schedule {
+func (w *world) claimIn(tx storage.Tx, lease time.Duration) []*automation.Schedule {
 	w.t.Helper()
 	now := storage.Now(w.store)
-	rows, err := schedules.Claim(w.ctx, tx, storage.Claim{
-		Statuses: []string{StatusPending}, Busy: StatusProcessing, Types: nil, Token: fmt.Sprint("dead ", now.UnixNano()),
+	rows, err := automation.Schedules.Claim(w.ctx, tx, storage.Claim{
+		Statuses: []string{automation.StatusPending}, Busy: automation.StatusProcessing, Types: nil, Token: fmt.Sprint("dead ", now.UnixNano()),
 		Lanes: []storage.LaneClaim{{Lane: 0, Limit: 100}, {Lane: -1, Limit: 100}}, Now: now, LeaseUntil: now.Add(lease),
 	})
 	if err != nil {
@@ -268,64 +280,68 @@ var errBoom = errors.New("boom")
 // triggers is a TriggerProvider whose answer a story changes.
 type triggers struct {
 	mu         sync.Mutex
-	candidates []Candidate
+	candidates []automation.Candidate
 	settings   []string
 	err        error
 }
 
 func (p *triggers) EventTypes() []string { return []string{"certificate-changed"} }
 
-func (p *triggers) Candidates(context.Context, Event) ([]Candidate, error) {
+func (p *triggers) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.candidates), p.err
 }
 
-func (p *triggers) Settings(context.Context, Event) ([]string, error) { return p.settings, nil }
+func (p *triggers) Settings(context.Context, automation.Event) ([]string, error) {
+	return p.settings, nil
+}
 
-func (p *triggers) set(c ...Candidate) {
+func (p *triggers) set(c ...automation.Candidate) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.candidates = c
 }
 
 // offsets are candidates of one target date.
-func offsets(date Date, days ...int) []Candidate {
-	var out []Candidate
+func offsets(date automation.Date, days ...int) []automation.Candidate {
+	var out []automation.Candidate
 	for _, n := range days {
-		out = append(out, Candidate{TargetDate: date, DaysBefore: n})
+		out = append(out, automation.Candidate{TargetDate: date, DaysBefore: n})
 	}
 	return out
 }
 
-func changed(version int64) Event {
-	return Event{ID: fmt.Sprint("e", version), Type: "certificate-changed", Source: Source{"employee", "7"}, Version: version}
+func changed(version int64) automation.Event {
+	return automation.Event{ID: fmt.Sprint("e", version), Type: "certificate-changed", Source: automation.Source{"employee", "7"}, Version: version}
 }
 
-func date(y int, m time.Month, d int) Date { return Date{Year: y, Month: m, Day: d} }
+func date(y int, m time.Month, d int) automation.Date {
+	return automation.Date{Year: y, Month: m, Day: d}
+}
 
 func day(y int, m time.Month, d, hour int) time.Time {
 	return time.Date(y, m, d, hour, 0, 0, 0, time.UTC)
 }
 
-func failing(err error) RecipientFunc {
-	return func(context.Context, Due) ([]notify.Recipient, error) { return nil, err }
+func failing(err error) automation.RecipientFunc {
+	return func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, err }
 }
 
 // validIf is the answer of a validator that knows no more than that.
-func validIf(valid bool) Validity {
+func validIf(valid bool) automation.Validity {
 	if valid {
-		return StillValid()
+		return automation.StillValid()
 	}
-	return NoLongerValid("")
+	return automation.NoLongerValid("")
 }
 
-var ann = By{Actor: "ann", Reason: "a call from the school"}
+var ann = automation.By{Actor: "ann", Reason: "a call from the school"}
 
 // drain runs a pass until it finds nothing.
 func (w *world) drain(pass work.Pass) {
 	w.t.Helper()
-	runner := pass.Runner(work.Options{Logger: w.s.opts.Logger})
+	runner := pass.Runner(work.Options{Logger: w.opts.Logger})
 	for {
 		report, err := runner.Poll(w.ctx, 100)
 		if err != nil {

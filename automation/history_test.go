@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -28,7 +29,7 @@ func (w *world) story(key string) []string {
 	out := []string{}
 	for _, t := range e.History {
 		out = append(out, strings.TrimPrefix(t.String(), "2026-"))
-		if t.From != "" && t.From != t.To && !machine.Legal(t.From, t.To) {
+		if t.From != "" && t.From != t.To && !automation.States()[0].Legal(t.From, t.To) {
 			w.t.Errorf("%s is not in the table", t)
 		}
 	}
@@ -63,8 +64,8 @@ func TestTheUsualWayWritesNoHistory(t *testing.T) {
 func TestTheHistoryTellsEachTransition(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		fail := error(nil)
-		p := w.withTriggers(func(t *ReminderType) {
-			t.Recipients = RecipientFunc(failingNow(&fail))
+		p := w.withTriggers(func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(failingNow(&fail))
 		})
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
@@ -82,9 +83,9 @@ func TestTheHistoryTellsEachTransition(t *testing.T) {
 		fail = errBoom
 		w.poll()
 		w.do(w.s.Hold)
-		w.ensure(candidate(func(c *Candidate) { c.SendAt = "11:00" }))
+		w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "11:00" }))
 		w.do(w.s.Release)
-		fail = Permanent(errBoom)
+		fail = automation.Permanent(errBoom)
 		w.clk.Add(2 * time.Hour)
 		w.poll()
 		got := w.story(certificateKey)
@@ -112,15 +113,17 @@ func TestTheHistoryTellsEachTransition(t *testing.T) {
 	})
 }
 
-func failingNow(err *error) RecipientFunc {
-	return func(context.Context, Due) ([]notify.Recipient, error) { return []notify.Recipient{sam}, *err }
+func failingNow(err *error) automation.RecipientFunc {
+	return func(context.Context, automation.Due) ([]notify.Recipient, error) {
+		return []notify.Recipient{sam}, *err
+	}
 }
 
 func TestTheHistoryTellsOfConflicts(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
 		w.ensure(candidate(nil))
-		other := candidate(func(c *Candidate) { c.BusinessUnit = "other" })
+		other := candidate(func(c *automation.Candidate) { c.BusinessUnit = "other" })
 		for range 2 { // the second changes nothing
 			var conflict *notify.ConflictError
 			if _, err := w.s.Ensure(w.ctx, other); !errors.As(err, &conflict) {
@@ -136,7 +139,7 @@ func TestTheHistoryTellsOfConflicts(t *testing.T) {
 
 func TestTheHistoryTellsWhatEndedARowAtItsMoment(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) { t.Lateness.Window = time.Hour }))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Lateness.Window = time.Hour }))
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 11))
 		want := []string{"03-01T08:00:00Z: Created by host", "04-01T11:00:00Z: Deactivated by due pass: TooLate (Processing to Deactivated)"}
@@ -150,19 +153,19 @@ func TestTheHistoryTellsWhatEndedARowAtItsMoment(t *testing.T) {
 func TestAReleaseAtShutdownIsNoTransition(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		fail := errBoom
-		w.s.Register(certificates(func(t *ReminderType) { t.Recipients = failingNow(&fail) }))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failingNow(&fail) }))
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
 		w.clk.Add(10 * time.Minute)
 		before := w.story(certificateKey)
 		rows := w.claim(time.Hour)
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			rows[0].giveBack(w.s.now())
+			automation.GiveBackRow(rows[0], storage.Now(w.store))
 			rows[0].LeaseExpiresOn = time.Time{}
-			if err := schedules.Save(w.ctx, tx, rows...); err != nil {
+			if err := automation.Schedules.Save(w.ctx, tx, rows...); err != nil {
 				return err
 			}
-			return w.s.settled(w.ctx, tx, rows)
+			return automation.SettledRows(w.s, w.ctx, tx, rows)
 		})
 		if diff := cmp.Diff(before, w.story(certificateKey)); err != nil || diff != "" || len(before) != 2 {
 			w.t.Error(err, before, diff)
@@ -177,17 +180,17 @@ func TestTheRunsOfASourceAreListed(t *testing.T) {
 		w.s.Register(certificates(nil))
 		var want []string
 		for n := range 5 {
-			c := candidate(func(c *Candidate) { c.TriggerKey = fmt.Sprint(n) })
+			c := candidate(func(c *automation.Candidate) { c.TriggerKey = fmt.Sprint(n) })
 			w.ensure(c)
 			want = append(want, strings.Replace(certificateKey, "default", c.TriggerKey, 1))
 		}
-		w.ensure(candidate(func(c *Candidate) { c.Scope = "north" }), candidate(func(c *Candidate) { c.Source.Type = "car" }),
-			candidate(func(c *Candidate) { c.Source.ID = "77" }), candidate(func(c *Candidate) { c.DaysBefore = 1 }))
+		w.ensure(candidate(func(c *automation.Candidate) { c.Scope = "north" }), candidate(func(c *automation.Candidate) { c.Source.Type = "car" }),
+			candidate(func(c *automation.Candidate) { c.Source.ID = "77" }), candidate(func(c *automation.Candidate) { c.DaysBefore = 1 }))
 		w.pollAt(day(2026, 4, 1, 9))
 		var got []string
 		var page notify.Page
 		for page.Limit = 2; ; {
-			jobs, err := w.s.History(w.ctx, "", Source{"employee", "7"}, page)
+			jobs, err := w.s.History(w.ctx, "", automation.Source{"employee", "7"}, page)
 			if err != nil {
 				w.t.Fatal(err)
 			}
@@ -204,7 +207,7 @@ func TestTheRunsOfASourceAreListed(t *testing.T) {
 			w.t.Error(diff)
 		}
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			jobs, err := w.s.WithTx(tx).History(w.ctx, "north", Source{"employee", "7"}, notify.Page{})
+			jobs, err := w.s.WithTx(tx).History(w.ctx, "north", automation.Source{"employee", "7"}, notify.Page{})
 			if len(jobs) != 1 || jobs[0].Scope != "north" {
 				w.t.Errorf("%+v", jobs)
 			}
@@ -213,11 +216,11 @@ func TestTheRunsOfASourceAreListed(t *testing.T) {
 		if err != nil {
 			w.t.Error(err)
 		}
-		if _, err := w.s.History(w.ctx, storage.AnyScope, Source{"employee", "7"}, notify.Page{}); err == nil {
+		if _, err := w.s.History(w.ctx, storage.AnyScope, automation.Source{"employee", "7"}, notify.Page{}); err == nil {
 			w.t.Error("runs of all tenants")
 		}
-		bare := New(w.store, struct{ notify.DeliveryDispatcher }{w.out}, nil)
-		if _, err := bare.History(w.ctx, "", Source{"employee", "7"}, notify.Page{}); err == nil || !strings.Contains(err.Error(), "keeps no traces") {
+		bare := automation.New(w.store, struct{ notify.DeliveryDispatcher }{w.out}, nil)
+		if _, err := bare.History(w.ctx, "", automation.Source{"employee", "7"}, notify.Page{}); err == nil || !strings.Contains(err.Error(), "keeps no traces") {
 			w.t.Error(err)
 		}
 	})
@@ -232,13 +235,13 @@ func TestNoPollScansTheTraces(t *testing.T) {
 		w := newWorld(t, l, clk, nil)
 		w.s.Register(certificates(nil))
 		for n := range 50 {
-			w.ensure(candidate(func(c *Candidate) { c.TriggerKey = fmt.Sprint(n) }))
+			w.ensure(candidate(func(c *automation.Candidate) { c.TriggerKey = fmt.Sprint(n) }))
 		}
 		clk.Set(day(2026, 4, 1, 9))
 		l.take()
 		var runners []work.Runner
 		for _, pass := range append(w.s.Passes(), w.out.Passes()...) {
-			runners = append(runners, pass.Runner(work.Options{Logger: w.s.opts.Logger}))
+			runners = append(runners, pass.Runner(work.Options{Logger: w.opts.Logger}))
 		}
 		for claimed := 1; claimed > 0; { // a drain
 			claimed = 0

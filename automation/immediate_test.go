@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -14,12 +15,12 @@ import (
 // no schedule: the event must not send that, while its other one goes out.
 func TestI3_AConflictingImmediateNotificationGetsNoSchedule(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		ask := []Immediate{{Type: "taken", BusinessUnit: "north"}, {Type: "free", BusinessUnit: "north"}}
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Immediate = immediates(func(Event) []Immediate { return ask })
+		ask := []automation.Immediate{{Type: "taken", BusinessUnit: "north"}, {Type: "free", BusinessUnit: "north"}}
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Immediate = immediates(func(automation.Event) []automation.Immediate { return ask })
 		}))
-		e := Event{ID: "e1", Type: "certificate-lost", Source: Source{"employee", "7"}}
-		theirs, err := Immediate{Type: "taken", BusinessUnit: "south"}.job(e)
+		e := automation.Event{ID: "e1", Type: "certificate-lost", Source: automation.Source{"employee", "7"}}
+		theirs, err := automation.ImmediateJob(automation.Immediate{Type: "taken", BusinessUnit: "south"}, e)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -28,7 +29,7 @@ func TestI3_AConflictingImmediateNotificationGetsNoSchedule(t *testing.T) {
 		}
 
 		got, err := w.s.HandleEvent(w.ctx, e)
-		if conflict := (*notify.ConflictError)(nil); !errors.As(err, &conflict) || got.Outcome != EventApplied {
+		if conflict := (*notify.ConflictError)(nil); !errors.As(err, &conflict) || got.Outcome != automation.EventApplied {
 			w.t.Fatalf("%+v, %v", got, err)
 		}
 		outcomes := []storage.Outcome{got.Immediate[0].Outcome, got.Immediate[1].Outcome}

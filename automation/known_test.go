@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -14,10 +15,10 @@ import (
 // tell by the answers.
 func TestManyKnownCandidatesAreAnsweredAsIfAskedOneByOne(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		about := func(n int) Candidate {
-			return candidate(func(c *Candidate) { c.Source.ID = fmt.Sprintf("c%03d", n) })
+		about := func(n int) automation.Candidate {
+			return candidate(func(c *automation.Candidate) { c.Source.ID = fmt.Sprintf("c%03d", n) })
 		}
-		var all []Candidate
+		var all []automation.Candidate
 		for n := range 120 {
 			all = append(all, about(n))
 		}
@@ -25,9 +26,9 @@ func TestManyKnownCandidatesAreAnsweredAsIfAskedOneByOne(t *testing.T) {
 		for range 20 { // behind a batch of new rows Ensure does not ask for a while
 			w.ensure(all...)
 		}
-		w.change(created[3].Key, func(r *Schedule) { r.hold(HeldBySupport, "") })
-		w.change(created[4].Key, func(r *Schedule) { r.Status, r.EndedOn = StatusCompleted, start })
-		w.change(created[5].Key, func(r *Schedule) { r.SendAt = "08:00" })
+		w.change(created[3].Key, func(r *automation.Schedule) { automation.HoldRow(r, automation.HeldBySupport, "") })
+		w.change(created[4].Key, func(r *automation.Schedule) { r.Status, r.EndedOn = automation.StatusCompleted, start })
+		w.change(created[5].Key, func(r *automation.Schedule) { r.SendAt = "08:00" })
 
 		fresh := slices.Clone(all)
 		fresh[6].SendAt = "17:00"

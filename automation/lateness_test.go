@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -20,19 +21,19 @@ func TestAfterAWeekWithoutProcesses(t *testing.T) {
 		all = append(all, fmt.Sprintf("03-%02dT09:00 Completed", d))
 	}
 	for name, c := range map[string]struct {
-		lateness Lateness
+		lateness automation.Lateness
 		want     []string
 	}{
-		"every one runs":     {Lateness{}, append(all, "03-09T09:00 Pending")},
-		"only the latest":    {Lateness{OnlyLatest: true}, []string{"03-01T09:00 Deactivated Overtaken", "03-08T09:00 Completed", "03-09T09:00 Pending"}},
-		"those behind it go": {Lateness{SkipOverlapped: true}, []string{"03-01T09:00 Completed", "03-09T09:00 Pending"}},
-		"too late":           {Lateness{Window: time.Hour}, []string{"03-01T09:00 Deactivated TooLate", "03-09T09:00 Pending"}},
-		"some are not":       {Lateness{Window: 30 * time.Hour}, []string{"03-01T09:00 Deactivated TooLate", "03-07T09:00 Completed", "03-08T09:00 Completed", "03-09T09:00 Pending"}},
-		"late and overtaken": {Lateness{Window: 30 * time.Hour, OnlyLatest: true}, []string{"03-01T09:00 Deactivated TooLate", "03-07T09:00 Deactivated Overtaken", "03-08T09:00 Completed", "03-09T09:00 Pending"}},
+		"every one runs":     {automation.Lateness{}, append(all, "03-09T09:00 Pending")},
+		"only the latest":    {automation.Lateness{OnlyLatest: true}, []string{"03-01T09:00 Deactivated Overtaken", "03-08T09:00 Completed", "03-09T09:00 Pending"}},
+		"those behind it go": {automation.Lateness{SkipOverlapped: true}, []string{"03-01T09:00 Completed", "03-09T09:00 Pending"}},
+		"too late":           {automation.Lateness{Window: time.Hour}, []string{"03-01T09:00 Deactivated TooLate", "03-09T09:00 Pending"}},
+		"some are not":       {automation.Lateness{Window: 30 * time.Hour}, []string{"03-01T09:00 Deactivated TooLate", "03-07T09:00 Completed", "03-08T09:00 Completed", "03-09T09:00 Pending"}},
+		"late and overtaken": {automation.Lateness{Window: 30 * time.Hour, OnlyLatest: true}, []string{"03-01T09:00 Deactivated TooLate", "03-07T09:00 Deactivated Overtaken", "03-08T09:00 Completed", "03-09T09:00 Pending"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
-				w.s.Register(certificates(func(t *ReminderType) { t.Lateness = c.lateness }))
+				w.s.Register(certificates(func(t *automation.ReminderType) { t.Lateness = c.lateness }))
 				w.ensure(daily(nil))
 				w.clk.Set(day(2026, 3, 8, 12))
 				w.runAll()
@@ -46,19 +47,19 @@ func TestAfterAWeekWithoutProcesses(t *testing.T) {
 func TestOccurrencesThatComeWhileOneIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		lateness Lateness
+		lateness automation.Lateness
 		want     []string
 	}{
-		"they run afterwards":  {Lateness{}, []string{"03-01T08:01 Completed HandlerFailed", "03-01T08:02 Completed", "03-01T08:03 Completed"}},
-		"they are left out":    {Lateness{SkipOverlapped: true}, []string{"03-01T08:01 Completed HandlerFailed"}},
-		"the latest overtakes": {Lateness{OnlyLatest: true}, []string{"03-01T08:01 Deactivated Overtaken"}},
+		"they run afterwards":  {automation.Lateness{}, []string{"03-01T08:01 Completed HandlerFailed", "03-01T08:02 Completed", "03-01T08:03 Completed"}},
+		"they are left out":    {automation.Lateness{SkipOverlapped: true}, []string{"03-01T08:01 Completed HandlerFailed"}},
+		"the latest overtakes": {automation.Lateness{OnlyLatest: true}, []string{"03-01T08:01 Deactivated Overtaken"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				fail := true
-				w.s.Register(certificates(func(t *ReminderType) {
+				w.s.Register(certificates(func(t *automation.ReminderType) {
 					t.Lateness = c.lateness
-					t.Recipients = RecipientFunc(func(ctx context.Context, d Due) ([]notify.Recipient, error) {
+					t.Recipients = automation.RecipientFunc(func(ctx context.Context, d automation.Due) ([]notify.Recipient, error) {
 						if fail {
 							return nil, errBoom
 						}
@@ -91,12 +92,12 @@ func TestOccurrencesThatComeWhileOneIsTriedAgain(t *testing.T) {
 // Offsets of one date that are due together.
 func TestOnlyTheLatestOffsetRuns(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) { t.Lateness.OnlyLatest = true }))
-		var all []Candidate
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Lateness.OnlyLatest = true }))
+		var all []automation.Candidate
 		for _, days := range []int{30, 7, 1} {
-			all = append(all, candidate(func(c *Candidate) { c.DaysBefore = days }))
+			all = append(all, candidate(func(c *automation.Candidate) { c.DaysBefore = days }))
 		}
-		all = append(all, candidate(func(c *Candidate) { c.TriggerKey = "other" }), candidate(func(c *Candidate) { c.Source.ID = "8" }))
+		all = append(all, candidate(func(c *automation.Candidate) { c.TriggerKey = "other" }), candidate(func(c *automation.Candidate) { c.Source.ID = "8" }))
 		w.ensure(all...)
 		w.must(w.s.Hold(w.ctx, "", key("2026-05-01", "1"), ann)) // what is held overtakes nobody
 		w.pollAt(day(2026, 5, 2, 9))

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -34,7 +35,7 @@ type overtakenTx struct {
 func (t overtakenTx) Store() storage.Store { return t.s }
 
 func (t overtakenTx) Update(ctx context.Context, schema *storage.Schema, rows []storage.Row) ([]bool, error) {
-	if t.s.by != nil && schema == &schedules.Schema {
+	if t.s.by != nil && schema == &automation.Schedules.Schema {
 		t.s.by(t.Tx)
 	}
 	return t.Tx.Update(ctx, schema, rows)
@@ -53,13 +54,13 @@ func TestI18_AnEventEndsARowThatAWorkerClaimsMeanwhile(t *testing.T) {
 		t.Parallel()
 		clk := clock.NewMock()
 		clk.Set(start)
-		endsAClaimedRow(t, storetest.Postgres(t, clk), clk, func(w *world, _ storage.Tx, lease time.Duration) []*Schedule {
+		endsAClaimedRow(t, storetest.Postgres(t, clk), clk, func(w *world, _ storage.Tx, lease time.Duration) []*automation.Schedule {
 			return w.claim(lease)
 		})
 	})
 }
 
-func endsAClaimedRow(t *testing.T, store storage.Store, clk *clock.Mock, claim func(*world, storage.Tx, time.Duration) []*Schedule) {
+func endsAClaimedRow(t *testing.T, store storage.Store, clk *clock.Mock, claim func(*world, storage.Tx, time.Duration) []*automation.Schedule) {
 	t.Helper()
 	s := &overtaken{Store: store}
 	w := newWorld(t, s, clk, nil)
@@ -67,7 +68,7 @@ func endsAClaimedRow(t *testing.T, store storage.Store, clk *clock.Mock, claim f
 	p.set(offsets(date(2026, 5, 1), 30, 7)...)
 	w.handle(changed(1))
 	clk.Set(day(2026, 4, 1, 9))
-	var claimed []*Schedule
+	var claimed []*automation.Schedule
 	s.by = func(tx storage.Tx) {
 		s.by = nil // once
 		claimed = claim(w, tx, time.Minute)
@@ -77,17 +78,17 @@ func endsAClaimedRow(t *testing.T, store storage.Store, clk *clock.Mock, claim f
 	if len(claimed) != 1 || claimed[0].Key != key("2026-05-01", "30") {
 		t.Fatalf("the worker claimed %+v", claimed)
 	}
-	slices.SortFunc(got, func(a, b Deactivation) int { return strings.Compare(a.Key, b.Key) })
-	want := []Deactivation{{key("2026-05-01", "30"), Superseded}, {key("2026-05-01", "7"), Superseded}}
+	slices.SortFunc(got, func(a, b automation.Deactivation) int { return strings.Compare(a.Key, b.Key) })
+	want := []automation.Deactivation{{key("2026-05-01", "30"), automation.Superseded}, {key("2026-05-01", "7"), automation.Superseded}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	for _, d := range want {
-		if row := w.row(d.Key); row.Status != StatusDeactivated || row.ReasonCode != Superseded || row.EventID != "e2" || !row.DueOn.IsZero() {
+		if row := w.row(d.Key); row.Status != automation.StatusDeactivated || row.ReasonCode != automation.Superseded || row.EventID != "e2" || !row.DueOn.IsZero() {
 			t.Errorf("%+v", row)
 		}
 	}
-	err := store.InTx(w.ctx, func(tx storage.Tx) error { return schedules.Save(w.ctx, tx, claimed...) })
+	err := store.InTx(w.ctx, func(tx storage.Tx) error { return automation.Schedules.Save(w.ctx, tx, claimed...) })
 	if !errors.Is(err, storage.ErrStale) {
 		t.Errorf("the worker could still write: %v", err)
 	}
@@ -106,9 +107,9 @@ func TestAnEventGivesUpOnRowsThatKeepChanging(t *testing.T) {
 		times := 0
 		s.by = func(tx storage.Tx) {
 			times++
-			row, err := schedules.Get(w.ctx, tx, "", certificateKey)
+			row, err := automation.Schedules.Get(w.ctx, tx, "", certificateKey)
 			if err == nil {
-				err = schedules.Save(w.ctx, tx, row)
+				err = automation.Schedules.Save(w.ctx, tx, row)
 			}
 			if err != nil {
 				t.Error(err)

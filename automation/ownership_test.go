@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
-	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -20,22 +19,22 @@ import (
 func TestI22_TheOldSchedulerIsRefusedWhatIsNotItsOwn(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, StageScheduled)
+		w.to(certificatesPart, automation.StageScheduled)
 		w.ensure(candidate(nil))
-		w.owned(certificateKey, AutomationScheduler, OwnershipOwned)
+		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipOwned)
 		w.clk.Set(whenDue)
 		if w.asks(certificateKey) || w.old(certificateKey, `{}`) {
 			w.t.Error("the old scheduler was granted the run")
 		}
 		w.poll()
-		w.owned(certificateKey, AutomationScheduler, OwnershipDeliveryCreated)
+		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
 		if w.asks(certificateKey) || w.old(certificateKey, `{}`) || len(w.out.dispatched()) != 1 {
 			w.t.Error("delivered, and then granted", w.out.dispatched())
 		}
 		got, _ := w.s.Ownership(w.ctx, "", certificateKey)
 		job, _ := w.s.Explain(w.ctx, "", certificateKey)
 		want := `{"notification":{"pk":"7","rk":"` + job.Dispatched.Notification.RowKey + `"}}`
-		if string(got.Coordinates) != want || got.Stage != StageScheduled || !got.EndedOn.Equal(whenDue) {
+		if string(got.Coordinates) != want || got.Stage != automation.StageScheduled || !got.EndedOn.Equal(whenDue) {
 			w.t.Errorf("%s, want %s: %+v", got.Coordinates, want, got)
 		}
 	})
@@ -46,9 +45,9 @@ func TestI22_TheOldSchedulerIsRefusedWhatIsNotItsOwn(t *testing.T) {
 func TestI22_ARunThatTheOldSchedulerDeliveredIsHeld(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, StageScheduled)
+		w.to(certificatesPart, automation.StageScheduled)
 		w.ensure(candidate(nil))
-		w.setOwnership(certificateKey, func(o *ownership) { o.give(OldScheduler) })
+		w.setOwnership(certificateKey, func(o *automation.OwnershipRow) { automation.GiveOwner(o, automation.OldScheduler) })
 		w.clk.Set(whenDue)
 		if !w.old(certificateKey, `{"mail":"m-1"}`) {
 			w.t.Fatal("the old scheduler was refused its own run")
@@ -61,7 +60,7 @@ func TestI22_ARunThatTheOldSchedulerDeliveredIsHeld(t *testing.T) {
 				w.t.Errorf("the detail does not name %s: %s", part, row.HoldDetail)
 			}
 		}
-		if d, _ := row.Dispatched(); !d.Notification.IsZero() || d.ConflictReason != string(OwnershipConflict) {
+		if d, _ := row.Dispatched(); !d.Notification.IsZero() || d.ConflictReason != string(automation.OwnershipConflict) {
 			w.t.Errorf("%+v", d)
 		}
 		w.do(w.s.Release)
@@ -86,16 +85,16 @@ func TestSupportResolvesAConflict(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.begunByTheOld()
 		w.is(certificateKey, "Failed OwnershipConflict held OwnershipConflict")
-		if err := w.s.TransferOwnership(w.ctx, "", certificateKey, AutomationScheduler, ann); err != nil {
+		if err := w.s.TransferOwnership(w.ctx, "", certificateKey, automation.AutomationScheduler, ann); err != nil {
 			w.t.Fatal(err)
 		}
 		w.do(w.s.Release)
 		w.poll()
-		w.owned(certificateKey, AutomationScheduler, OwnershipDeliveryCreated)
+		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
 		if len(w.out.dispatched()) != 1 || w.old(certificateKey, "") {
 			w.t.Error(w.out.dispatched())
 		}
-		if err := w.s.TransferOwnership(w.ctx, "", certificateKey, OldScheduler, ann); err == nil || !strings.Contains(err.Error(), "DeliveryCreated") {
+		if err := w.s.TransferOwnership(w.ctx, "", certificateKey, automation.OldScheduler, ann); err == nil || !strings.Contains(err.Error(), "DeliveryCreated") {
 			w.t.Errorf("what is delivered changes owner: %v", err)
 		}
 	})
@@ -105,9 +104,9 @@ func TestSupportResolvesAConflict(t *testing.T) {
 func (w *world) begunByTheOld() {
 	w.t.Helper()
 	w.guardCertificates(nil)
-	w.to(certificatesPart, StageScheduled)
+	w.to(certificatesPart, automation.StageScheduled)
 	w.ensure(candidate(nil))
-	w.setOwnership(certificateKey, func(o *ownership) { o.give(OldScheduler) })
+	w.setOwnership(certificateKey, func(o *automation.OwnershipRow) { automation.GiveOwner(o, automation.OldScheduler) })
 	w.pollAt(whenDue)
 }
 
@@ -117,9 +116,9 @@ func TestARefusedTransferWritesNothing(t *testing.T) {
 		w.begunByTheOld()
 		const held = "Failed OwnershipConflict held OwnershipConflict"
 		w.is(certificateKey, held)
-		for _, by := range []By{ann, {}} {
+		for _, by := range []automation.By{ann, {}} {
 			err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-				if err := w.s.WithTx(tx).TransferOwnership(w.ctx, "", certificateKey, OldScheduler, by); err == nil {
+				if err := w.s.WithTx(tx).TransferOwnership(w.ctx, "", certificateKey, automation.OldScheduler, by); err == nil {
 					w.t.Error("given to whom it belongs to")
 				}
 				return nil
@@ -137,15 +136,15 @@ func TestARefusedTransferWritesNothing(t *testing.T) {
 func TestI22_TheGuardAndTheDeliveryAreOneTransaction(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, StageScheduled)
+		w.to(certificatesPart, automation.StageScheduled)
 		w.ensure(candidate(nil))
 		w.out.fail = errBoom
 		w.pollAt(whenDue)
-		w.owned(certificateKey, AutomationScheduler, OwnershipOwned)
+		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipOwned)
 		w.out.fail = nil
 		w.clk.Set(w.row(certificateKey).DueOn)
 		w.poll()
-		w.owned(certificateKey, AutomationScheduler, OwnershipDeliveryCreated)
+		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
 	})
 }
 
@@ -154,8 +153,8 @@ func TestI22_TheGuardAndTheDeliveryAreOneTransaction(t *testing.T) {
 func TestARetryIsTheSameDelivery(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		rowKey := "first"
-		w.s.Handle("export", Guarded(HandlerFunc(func(_ context.Context, due []Due) ([]Outcome, error) {
-			out := make([]Outcome, len(due))
+		w.s.Handle("export", automation.Guarded(automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+			out := make([]automation.Outcome, len(due))
 			for i := range due {
 				out[i].Deactivate = "again"
 				out[i].Jobs = []notify.Job{{
@@ -165,11 +164,11 @@ func TestARetryIsTheSameDelivery(t *testing.T) {
 			return out, nil
 		})))
 		w.out.Notifier.Register(notify.Type{Name: "export"})
-		w.to(RolloutPart{Type: "export"}, StageCutOver)
-		ask := Candidate{AutomationType: "export", Source: Source{"file", "1"}, ScheduledOn: start.Add(time.Hour)}
+		w.to(automation.RolloutPart{Type: "export"}, automation.StageCutOver)
+		ask := automation.Candidate{AutomationType: "export", Source: automation.Source{"file", "1"}, ScheduledOn: start.Add(time.Hour)}
 		key := w.ensure(ask)[0].Key
 		w.pollAt(start.Add(time.Hour))
-		w.owned(key, AutomationScheduler, OwnershipDeliveryCreated)
+		w.owned(key, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
 		w.ensure(ask)
 		w.poll()
 		w.is(key, "Deactivated again")
@@ -188,26 +187,26 @@ func TestARetryIsTheSameDelivery(t *testing.T) {
 func TestARunWithNothingToDeliverIsCancelled(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		nobody := true
-		w.guardCertificates(func(t *ReminderType) {
-			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
+		w.guardCertificates(func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
 				if nobody {
 					return nil, nil
 				}
 				return []notify.Recipient{sam}, nil
 			})
 		})
-		w.to(certificatesPart, StageScheduled)
+		w.to(certificatesPart, automation.StageScheduled)
 		w.ensure(candidate(nil))
 		w.pollAt(whenDue)
-		w.owned(certificateKey, AutomationScheduler, OwnershipCancelled)
+		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipCancelled)
 		if w.asks(certificateKey) || w.old(certificateKey, "") {
 			w.t.Error("the old scheduler delivers what was found to be empty")
 		}
 		nobody = false
 		w.ensure(candidate(nil))
-		w.owned(certificateKey, AutomationScheduler, OwnershipOwned)
+		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipOwned)
 		w.poll()
-		w.owned(certificateKey, AutomationScheduler, OwnershipDeliveryCreated)
+		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
 	})
 }
 
@@ -215,33 +214,33 @@ func TestARunWithNothingToDeliverIsCancelled(t *testing.T) {
 func TestACancelledRunThatIsRetriedIsDelivered(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		to := []notify.Recipient{}
-		w.guardCertificates(func(t *ReminderType) {
-			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return to, nil })
+		w.guardCertificates(func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return to, nil })
 		})
-		w.to(certificatesPart, StageScheduled)
+		w.to(certificatesPart, automation.StageScheduled)
 		w.ensure(candidate(nil))
 		w.pollAt(whenDue)
 		to = append(to, sam)
 		w.do(w.s.Retry)
 		w.poll()
-		w.owned(certificateKey, AutomationScheduler, OwnershipDeliveryCreated)
+		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
 	})
 }
 
 // What was delivered here before the type came under the guard stays so.
 func TestWhatWasDeliveredBeforeTheGuardIsNotGivenAway(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		before := New(w.store, w.out, &w.s.opts)
+		before := automation.New(w.store, w.out, &w.opts)
 		before.Register(certificates(nil))
 		if _, err := before.Ensure(w.ctx, candidate(nil)); err != nil {
 			w.t.Fatal(err)
 		}
 		w.clk.Set(whenDue)
-		w.drain(before.duePass())
-		w.s = New(w.store, &recorder{Notifier: notify.New(w.store, nil)}, &w.s.opts)
+		w.drain(passOf(before, "automation"))
+		w.s = automation.New(w.store, &recorder{Notifier: notify.New(w.store, nil)}, &w.opts)
 		w.guardCertificates(nil)
 		w.ensure(candidate(nil))
-		w.owned(certificateKey, AutomationScheduler, OwnershipDeliveryCreated)
+		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
 		if w.old(certificateKey, "") {
 			w.t.Error("the old scheduler delivers it once more")
 		}
@@ -281,7 +280,7 @@ func TestTheOldSchedulerDeliversARunOnce(t *testing.T) {
 func TestAMarkOfTheOldSchedulerVanishesWithItsTransaction(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			got, err := w.s.WithTx(tx).DeliverForOldScheduler(w.ctx, "", OldRun{Key: certificateKey})
+			got, err := w.s.WithTx(tx).DeliverForOldScheduler(w.ctx, "", automation.OldRun{Key: certificateKey})
 			if err == nil && !got[0].Granted {
 				w.t.Error("refused")
 			}
@@ -297,7 +296,7 @@ func TestTheGuardRefusesWhatIsNoRun(t *testing.T) {
 	t.Parallel()
 	clk := clock.NewMock()
 	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
-	for want, run := range map[string]OldRun{
+	for want, run := range map[string]automation.OldRun{
 		"run 0: its Key:": {Key: "mail 7"},
 		"no JSON":         {Key: certificateKey, Coordinates: []byte("m-1")},
 		"more than":       {Key: certificateKey, Coordinates: []byte(`"` + strings.Repeat("x", 5000) + `"`)},
@@ -309,7 +308,7 @@ func TestTheGuardRefusesWhatIsNoRun(t *testing.T) {
 	for _, err := range []error{
 		second(w.s.AcquireForOldScheduler(w.ctx, storage.AnyScope, certificateKey)), second(w.s.Ownership(w.ctx, storage.AnyScope, certificateKey)),
 		second(w.s.OwnershipConflicts(w.ctx, storage.AnyScope, notify.Page{})), second(w.s.Rollouts(w.ctx, storage.AnyScope)),
-		w.s.TransferOwnership(w.ctx, storage.AnyScope, certificateKey, OldScheduler, ann),
+		w.s.TransferOwnership(w.ctx, storage.AnyScope, certificateKey, automation.OldScheduler, ann),
 		w.s.TransferOwnership(w.ctx, "", certificateKey, "me", ann), second(w.s.Ownership(w.ctx, "", certificateKey)),
 	} {
 		if err == nil {
@@ -324,14 +323,14 @@ func second[V any](_ V, err error) error { return err }
 func TestI28_TheGuardKeepsTenantsApart(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, StageScheduled)
-		w.ensure(candidate(nil), candidate(func(c *Candidate) { c.Scope = "north" }))
+		w.to(certificatesPart, automation.StageScheduled)
+		w.ensure(candidate(nil), candidate(func(c *automation.Candidate) { c.Scope = "north" }))
 		north, err := w.s.Ownership(w.ctx, "north", certificateKey)
-		if err != nil || north.Owner != OldScheduler {
+		if err != nil || north.Owner != automation.OldScheduler {
 			w.t.Errorf("the stage of one tenant is another's: %+v %v", north, err)
 		}
 		w.pollAt(whenDue)
-		got, err := w.s.DeliverForOldScheduler(w.ctx, "north", OldRun{Key: certificateKey})
+		got, err := w.s.DeliverForOldScheduler(w.ctx, "north", automation.OldRun{Key: certificateKey})
 		if err != nil || !got[0].Granted || len(w.out.dispatched()) != 1 {
 			w.t.Errorf("%+v %v %v", got, err, w.out.dispatched())
 		}
@@ -348,7 +347,7 @@ func TestWithoutTheGuardNothingIsAsked(t *testing.T) {
 		w := newWorld(t, store, clk, nil)
 		w.s.Register(certificates(nil))
 		if guarded {
-			w.s.Register(certificates(func(t *ReminderType) { t.Name, t.Guarded = "invoice", true }))
+			w.s.Register(certificates(func(t *automation.ReminderType) { t.Name, t.Guarded = "invoice", true }))
 		}
 		w.ensure(candidate(nil))
 		w.pollAt(whenDue)
@@ -356,27 +355,5 @@ func TestWithoutTheGuardNothingIsAsked(t *testing.T) {
 	}
 	if without, beside := run(false), run(true); without != beside || without == 0 {
 		t.Errorf("%d statements without the guard, %d beside a guarded type", without, beside)
-	}
-}
-
-// Every edge of the table is taken in these tests, and the table refuses others.
-func TestI16_OwnershipKeepsToItsTable(t *testing.T) {
-	t.Parallel()
-	legal := map[string]bool{}
-	for _, e := range ownershipMachine.Edges {
-		legal[e.From+" to "+e.To] = true
-	}
-	for _, from := range ownershipMachine.States() {
-		for _, to := range ownershipMachine.States() {
-			o := &ownership{}
-			o.Status = from
-			got := panics(t, func() { o.to(start, to) })
-			if want := from == to || legal[from+" to "+to]; want != (got == "" || got == "<nil>") {
-				t.Errorf("%s to %s: %s", from, to, got)
-			}
-		}
-	}
-	if diff := cmp.Diff([]states.Machine{machine, ownershipMachine}, States()); diff != "" {
-		t.Error(diff)
 	}
 }

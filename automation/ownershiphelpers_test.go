@@ -1,18 +1,19 @@
-package automation
+package automation_test
 
 import (
 	"encoding/json"
 	"time"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // certificatesPart is all work of the type in the empty scope.
-var certificatesPart = RolloutPart{Type: "certificate"}
+var certificatesPart = automation.RolloutPart{Type: "certificate"}
 
 // guardCertificates registers the type under the guard.
-func (w *world) guardCertificates(change func(*ReminderType)) {
-	w.s.Register(certificates(func(t *ReminderType) {
+func (w *world) guardCertificates(change func(*automation.ReminderType)) {
+	w.s.Register(certificates(func(t *automation.ReminderType) {
 		t.Guarded = true
 		if change != nil {
 			change(t)
@@ -21,9 +22,9 @@ func (w *world) guardCertificates(change func(*ReminderType)) {
 }
 
 // to moves a part to a stage, forward step by step.
-func (w *world) to(part RolloutPart, stage Stage) (last RolloutMove) {
+func (w *world) to(part automation.RolloutPart, stage automation.Stage) (last automation.RolloutMove) {
 	w.t.Helper()
-	now, err := w.s.MoveRollout(w.ctx, part, StageDesign, ann, true)
+	now, err := w.s.MoveRollout(w.ctx, part, automation.StageDesign, ann, true)
 	for next := min(now.From+1, stage); err == nil && next <= stage; next++ {
 		last, err = w.s.MoveRollout(w.ctx, part, next, ann, false)
 	}
@@ -43,7 +44,7 @@ func (w *world) owner(key string) string {
 	return string(o.Owner) + " " + o.Status
 }
 
-func (w *world) owned(key string, want Owner, status string) {
+func (w *world) owned(key string, want automation.Owner, status string) {
 	w.t.Helper()
 	if got := w.owner(key); got != string(want)+" "+status {
 		w.t.Errorf("%s: %s, want %s %s", key, got, want, status)
@@ -53,7 +54,7 @@ func (w *world) owned(key string, want Owner, status string) {
 // old is what the guard answers to the old scheduler when it delivers.
 func (w *world) old(key, coordinates string) bool {
 	w.t.Helper()
-	got, err := w.s.DeliverForOldScheduler(w.ctx, "", OldRun{Key: key, Coordinates: json.RawMessage(coordinates)})
+	got, err := w.s.DeliverForOldScheduler(w.ctx, "", automation.OldRun{Key: key, Coordinates: json.RawMessage(coordinates)})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -78,15 +79,15 @@ func (w *world) is(key, want string) {
 }
 
 // setOwnership writes a row of the guard as a test wants to find it.
-func (w *world) setOwnership(key string, f func(*ownership)) {
+func (w *world) setOwnership(key string, f func(*automation.OwnershipRow)) {
 	w.t.Helper()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		o, err := ownerships.Get(w.ctx, tx, "", key)
+		o, err := automation.Ownerships.Get(w.ctx, tx, "", key)
 		if err != nil {
 			return err
 		}
 		f(o)
-		return ownerships.Save(w.ctx, tx, o)
+		return automation.Ownerships.Save(w.ctx, tx, o)
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -94,14 +95,10 @@ func (w *world) setOwnership(key string, f func(*ownership)) {
 }
 
 // setStage writes a stage and moves nothing, like a move that was cut off.
-func (w *world) setStage(part RolloutPart, stage Stage) {
+func (w *world) setStage(part automation.RolloutPart, stage automation.Stage) {
 	w.t.Helper()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		_, err := rollouts.Insert(w.ctx, tx, &rollout{
-			Record:       storage.Record{Scope: part.Scope, Key: part.key(), Type: part.Type, Status: rolloutMoving},
-			BusinessUnit: part.BusinessUnit, Setting: part.Setting, Source: part.Source, Stage: stage,
-		})
-		return err
+		return automation.InsertMoving(w.ctx, tx, part, stage)
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -1,6 +1,7 @@
-package automation
+package automation_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
@@ -54,8 +56,9 @@ type race struct {
 	*world
 	hand  *handClock
 	flaky *flakyStore
-	procs []*Scheduler
-	wants []Candidate
+	procs []*automation.Scheduler
+	out   *notify.Notifier // of the first of them
+	wants []automation.Candidate
 	keys  []string // in the order of wants
 	when  map[string]time.Time
 
@@ -71,13 +74,15 @@ func newRace(t *testing.T, store storage.Store, clk *handClock, n int) *race {
 	r := &race{hand: clk, flaky: &flakyStore{Store: store}, when: map[string]time.Time{}, done: map[string]bool{}, kept: map[string]int{}, wild: true}
 	r.world = &world{t: t, ctx: t.Context(), store: store}
 	for range 3 {
-		s := New(r.flaky, notify.New(r.flaky, nil), &Options{Logger: quiet})
-		s.Register(certificates(func(t *ReminderType) { t.Guarded = true }))
+		out := notify.New(r.flaky, nil)
+		r.out = cmp.Or(r.out, out)
+		s := automation.New(r.flaky, out, &automation.Options{Logger: quiet})
+		s.Register(certificates(func(t *automation.ReminderType) { t.Guarded = true }))
 		r.procs = append(r.procs, s)
 	}
 	for i := range n {
-		r.wants = append(r.wants, Candidate{
-			Type: "certificate", Setting: fmt.Sprint("s", i%raceSettings), Source: Source{"employee", fmt.Sprint(i)}, Zone: "UTC",
+		r.wants = append(r.wants, automation.Candidate{
+			Type: "certificate", Setting: fmt.Sprint("s", i%raceSettings), Source: automation.Source{"employee", fmt.Sprint(i)}, Zone: "UTC",
 			TargetDate: date(2026, 3, 1), SendAt: fmt.Sprintf("08:%02d", 5+i*50/n),
 		})
 	}
@@ -112,7 +117,7 @@ func (r *race) step(seed uint64) {
 
 func (r *race) pollOne(rnd *rand.Rand) {
 	s := r.procs[rnd.IntN(len(r.procs))]
-	if _, err := s.duePass().Runner(work.Options{Logger: quiet}).Poll(r.ctx, 10+rnd.IntN(90)); err != nil {
+	if _, err := passOf(s, "automation").Runner(work.Options{Logger: quiet}).Poll(r.ctx, 10+rnd.IntN(90)); err != nil {
 		r.saw("poll failed")
 	}
 }
@@ -137,7 +142,7 @@ func (r *race) oldOne(rnd *rand.Rand) {
 	}
 	for _, a := range answers {
 		switch {
-		case a.Status == OwnershipDeliveryCreated:
+		case a.Status == automation.OwnershipDeliveryCreated:
 			r.over(a.Key)
 		case a.Granted || rnd.IntN(4) == 0: // sometimes it goes on without being asked
 			r.oldDelivers(a.Key, r.wild && rnd.IntN(5) == 0)
@@ -156,14 +161,14 @@ func (r *race) over(key string) {
 func (r *race) oldDelivers(key string, dies bool) {
 	s := r.procs[0]
 	err := r.flaky.InTx(r.ctx, func(tx storage.Tx) error {
-		got, err := s.WithTx(tx).DeliverForOldScheduler(r.ctx, "", OldRun{Key: key, Coordinates: []byte(`{"old":true}`)})
+		got, err := s.WithTx(tx).DeliverForOldScheduler(r.ctx, "", automation.OldRun{Key: key, Coordinates: []byte(`{"old":true}`)})
 		switch {
 		case err != nil || !got[0].Granted:
 			return err
 		case dies:
 			return errBoom
 		}
-		_, err = s.out.EnsureNotificationJob(r.ctx, tx, notify.Job{
+		_, err = r.out.EnsureNotificationJob(r.ctx, tx, notify.Job{
 			Record: storage.Record{Type: "certificate"}, PartitionKey: "old", RowKey: key, EntityType: "run", Entity: "old", InputHash: "h", SourceKey: key,
 		})
 		r.saw("old delivers")
@@ -176,20 +181,20 @@ func (r *race) oldDelivers(key string, dies bool) {
 
 // moveOne moves a setting a step on, or back by any number, and may be cut off.
 func (r *race) moveOne(rnd *rand.Rand) {
-	part := RolloutPart{Type: "certificate", Setting: fmt.Sprint("s", rnd.IntN(raceSettings))}
+	part := automation.RolloutPart{Type: "certificate", Setting: fmt.Sprint("s", rnd.IntN(raceSettings))}
 	s := r.procs[rnd.IntN(len(r.procs))]
 	for range 3 {
-		dry, err := s.MoveRollout(r.ctx, part, StageDesign, ann, true)
+		dry, err := s.MoveRollout(r.ctx, part, automation.StageDesign, ann, true)
 		if err != nil {
 			r.saw("move failed")
 			return
 		}
-		to := min(dry.From+1, StageCutOver)
+		to := min(dry.From+1, automation.StageCutOver)
 		if rnd.IntN(4) == 0 {
-			to = Stage(rnd.IntN(int(dry.From) + 1))
+			to = automation.Stage(rnd.IntN(int(dry.From) + 1))
 		}
 		m, err := s.MoveRollout(r.ctx, part, to, ann, false)
-		if err != nil && !errors.Is(err, ErrActionRefused) {
+		if err != nil && !errors.Is(err, automation.ErrActionRefused) {
 			r.saw("move failed")
 		}
 		if m.Taken > 0 {
@@ -214,8 +219,8 @@ func (r *race) die(*rand.Rand) {
 	}
 	err := r.flaky.InTx(r.ctx, func(tx storage.Tx) error {
 		now := storage.Now(r.store)
-		rows, err := schedules.Claim(r.ctx, tx, storage.Claim{
-			Statuses: []string{StatusPending}, Busy: StatusProcessing, Token: fmt.Sprint("dead ", now.UnixMicro()),
+		rows, err := automation.Schedules.Claim(r.ctx, tx, storage.Claim{
+			Statuses: []string{automation.StatusPending}, Busy: automation.StatusProcessing, Token: fmt.Sprint("dead ", now.UnixMicro()),
 			Lanes: []storage.LaneClaim{{Limit: 3}}, Now: now, LeaseUntil: now.Add(2 * time.Minute),
 		})
 		if len(rows) > 0 {
@@ -235,8 +240,8 @@ func (r *race) converge() {
 	r.flaky.arm(false, 0)
 	r.world.s = r.procs[0]
 	for n := range raceSettings {
-		part := RolloutPart{Type: "certificate", Setting: fmt.Sprint("s", n)}
-		r.bring(part, []Stage{StageCutOver, StageShadow}[n%2])
+		part := automation.RolloutPart{Type: "certificate", Setting: fmt.Sprint("s", n)}
+		r.bring(part, []automation.Stage{automation.StageCutOver, automation.StageShadow}[n%2])
 	}
 	for step := range 60 {
 		for _, act := range []func(*rand.Rand){r.pollOne, r.pollOne, r.oldOne, r.oldOne} {
@@ -247,12 +252,12 @@ func (r *race) converge() {
 }
 
 // bring finishes what was cut off, and moves the part to a stage.
-func (r *race) bring(part RolloutPart, stage Stage) {
+func (r *race) bring(part automation.RolloutPart, stage automation.Stage) {
 	list, err := r.s.Rollouts(r.ctx, "")
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	now := Rollout{}
+	now := automation.Rollout{}
 	for _, p := range list {
 		if p.RolloutPart == part {
 			now = p

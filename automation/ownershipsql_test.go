@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"database/sql"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
@@ -65,20 +66,20 @@ func playOld(t *testing.T, w *world, old other) {
 	expect("asks for what is delivered", run("ask", one), "")
 	expect("asks for a run that nobody knows", run("ask", nine), nine)
 	expect("and delivers it", run("guard", nine), nine)
-	w.owned(one, OldScheduler, OwnershipDeliveryCreated)
-	w.owned(nine, OldScheduler, OwnershipDeliveryCreated)
+	w.owned(one, automation.OldScheduler, automation.OwnershipDeliveryCreated)
+	w.owned(nine, automation.OldScheduler, automation.OwnershipDeliveryCreated)
 	if got, err := w.s.Ownership(w.ctx, "", one); err != nil || string(got.Coordinates) != `{"mail":"m-1"}` || !got.OldRanOn.Equal(start) {
 		t.Errorf("%+v %v", got, err)
 	}
 	expect("reserves a run", run("ask", two), two)
-	w.to(certificatesPart, StageScheduled)
+	w.to(certificatesPart, automation.StageScheduled)
 	expect("which is taken from it", run("guard", two), "")
 	expect("asks for what is taken", run("ask", three), "")
 	w.pollAt(whenDue.Add(2 * time.Minute))
-	w.owned(two, AutomationScheduler, OwnershipDeliveryCreated)
+	w.owned(two, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
 	expect("delivers what is delivered", run("guard", two), "")
 	expect("nothing is overdue", run("overdue", ""), "")
-	w.to(certificatesPart, StageShadow)
+	w.to(certificatesPart, automation.StageShadow)
 	w.clk.Add(time.Hour)
 	expect("a run is overdue", run("overdue", ""), employeeKey("4"))
 	expect("delivers what was returned", run("guard", employeeKey("4")), employeeKey("4"))
@@ -87,12 +88,12 @@ func playOld(t *testing.T, w *world, old other) {
 		t.Errorf("dispatched here: %v", got)
 	}
 	// What only the published SQL knows is seen by a comparison.
-	got, err := w.s.Compare(w.ctx, certificatesPart, Window{From: start}, 60*24*time.Hour)
+	got, err := w.s.Compare(w.ctx, certificatesPart, automation.Window{From: start}, 60*24*time.Hour)
 	if err != nil || got.OnlyThere != 1 || got.Both != 2 || got.OnlyHere != 2 {
 		t.Errorf("%+v %v", got, err)
 	}
-	narrow := RolloutPart{Type: certificatesPart.Type, Setting: certificatesPart.Setting, Source: "9"}
-	got, err = w.s.Compare(w.ctx, narrow, Window{From: start}, 60*24*time.Hour)
+	narrow := automation.RolloutPart{Type: certificatesPart.Type, Setting: certificatesPart.Setting, Source: "9"}
+	got, err = w.s.Compare(w.ctx, narrow, automation.Window{From: start}, 60*24*time.Hour)
 	if err != nil || got.OnlyThere != 1 || got.Both+got.OnlyHere != 0 {
 		t.Errorf("of one source: %+v %v", got, err)
 	}

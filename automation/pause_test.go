@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -11,20 +11,21 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
-func (w *world) pause(e Extent, until time.Time) {
+func (w *world) pause(e automation.Extent, until time.Time) {
 	w.t.Helper()
 	if err := w.s.Pause(w.ctx, e, until, ann); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) resume(e Extent) {
+func (w *world) resume(e automation.Extent) {
 	w.t.Helper()
 	if err := w.s.Resume(w.ctx, e, ann); err != nil {
 		w.t.Fatal(err)
@@ -32,8 +33,8 @@ func (w *world) resume(e Extent) {
 }
 
 // visits are a second type beside certificates.
-func visits() ReminderType {
-	return certificates(func(t *ReminderType) { t.Name = "visit" })
+func visits() automation.ReminderType {
+	return certificates(func(t *automation.ReminderType) { t.Name = "visit" })
 }
 
 // crowd makes a row of each of two types in each of two scopes, due on 1 April.
@@ -41,9 +42,9 @@ func (w *world) crowd() {
 	w.t.Helper()
 	w.s.Register(certificates(nil))
 	w.s.Register(visits())
-	for _, scope := range []Scope{"north", "south"} {
+	for _, scope := range []automation.Scope{"north", "south"} {
 		for _, name := range []string{"certificate", "visit"} {
-			w.ensure(candidate(func(c *Candidate) { c.Scope, c.Type = scope, name }))
+			w.ensure(candidate(func(c *automation.Candidate) { c.Scope, c.Type = scope, name }))
 		}
 	}
 }
@@ -62,19 +63,19 @@ func (w *world) sent() map[string]int {
 
 func TestAPauseStopsWhatItCoversAndNothingElse(t *testing.T) {
 	for name, c := range map[string]struct {
-		of   []Extent
+		of   []automation.Extent
 		runs map[string]int
 	}{
 		"a type in a scope": {
-			[]Extent{{Scope: "north", Type: "visit"}},
+			[]automation.Extent{{Scope: "north", Type: "visit"}},
 			map[string]int{"north certificate": 1, "south certificate": 1, "south visit": 1},
 		},
-		"a scope":           {[]Extent{{Scope: "north"}}, map[string]int{"south certificate": 1, "south visit": 1}},
-		"a type everywhere": {[]Extent{{Everywhere: true, Type: "visit"}}, map[string]int{"north certificate": 1, "south certificate": 1}},
-		"all of it":         {[]Extent{{Everywhere: true}}, map[string]int{}},
-		"two of them":       {[]Extent{{Scope: "north"}, {Everywhere: true, Type: "visit"}}, map[string]int{"south certificate": 1}},
+		"a scope":           {[]automation.Extent{{Scope: "north"}}, map[string]int{"south certificate": 1, "south visit": 1}},
+		"a type everywhere": {[]automation.Extent{{Everywhere: true, Type: "visit"}}, map[string]int{"north certificate": 1, "south certificate": 1}},
+		"all of it":         {[]automation.Extent{{Everywhere: true}}, map[string]int{}},
+		"two of them":       {[]automation.Extent{{Scope: "north"}, {Everywhere: true, Type: "visit"}}, map[string]int{"south certificate": 1}},
 		"another's": {
-			[]Extent{{}, {Type: "visit"}, {Scope: "west", Type: "visit"}, {Everywhere: true, Type: "course"}},
+			[]automation.Extent{{}, {Type: "visit"}, {Scope: "west", Type: "visit"}, {Everywhere: true, Type: "course"}},
 			map[string]int{"north certificate": 1, "north visit": 1, "south certificate": 1, "south visit": 1},
 		},
 	} {
@@ -113,22 +114,22 @@ func TestAPauseIsEffectiveWithinOnePollOfEveryProcess(t *testing.T) {
 			w.t.Helper()
 			for _, runner := range []work.Runner{mine, theirs} {
 				n++
-				w.ensure(candidate(func(c *Candidate) { c.TriggerKey = fmt.Sprint(n) }))
+				w.ensure(candidate(func(c *automation.Candidate) { c.TriggerKey = fmt.Sprint(n) }))
 				if report, err := runner.Poll(w.ctx, 100); err != nil || report.Settled != want {
 					w.t.Errorf("poll %d: %+v %v, want %d", n, report, err, want)
 				}
 			}
 		}
 		polls(1)
-		w.pause(Extent{Type: "certificate"}, time.Time{})
+		w.pause(automation.Extent{Type: "certificate"}, time.Time{})
 		polls(0)
 		polls(0)
-		w.resume(Extent{Type: "certificate"})
+		w.resume(automation.Extent{Type: "certificate"})
 		if report, err := theirs.Poll(w.ctx, 100); err != nil || report.Settled != 4 {
 			w.t.Errorf("what waited: %+v %v", report, err)
 		}
 		polls(1)
-		w.pause(Extent{}, w.clk.Now().Add(time.Hour))
+		w.pause(automation.Extent{}, w.clk.Now().Add(time.Hour))
 		polls(0)
 		w.clk.Add(time.Hour) // it ends by itself
 		if report, err := mine.Poll(w.ctx, 100); err != nil || report.Settled != 2 {
@@ -139,9 +140,9 @@ func TestAPauseIsEffectiveWithinOnePollOfEveryProcess(t *testing.T) {
 
 func TestAPauseLeavesAloneWhatAWorkerHas(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
-				w.pause(Extent{}, time.Time{})
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
+				w.pause(automation.Extent{}, time.Time{})
 				return []notify.Recipient{sam}, nil
 			})
 		}))
@@ -149,7 +150,7 @@ func TestAPauseLeavesAloneWhatAWorkerHas(t *testing.T) {
 		if report := w.pollAt(day(2026, 4, 1, 9)); report.Settled != 1 || report.Stale != 0 {
 			w.t.Errorf("%+v", report)
 		}
-		if row := w.row(certificateKey); row.Status != StatusCompleted {
+		if row := w.row(certificateKey); row.Status != automation.StatusCompleted {
 			w.t.Errorf("%+v", row)
 		}
 	})
@@ -174,9 +175,9 @@ func TestAPausedBacklogCostsAPollThreeStatements(t *testing.T) {
 			}
 			return verbs(l.take())
 		}
-		var many []Candidate
+		var many []automation.Candidate
 		for n := range 10_000 {
-			many = append(many, candidate(func(c *Candidate) { c.TriggerKey = fmt.Sprint(n) }))
+			many = append(many, candidate(func(c *automation.Candidate) { c.TriggerKey = fmt.Sprint(n) }))
 		}
 		for page := range 10 {
 			w.ensure(many[page*1000 : (page+1)*1000]...)
@@ -184,7 +185,7 @@ func TestAPausedBacklogCostsAPollThreeStatements(t *testing.T) {
 		if diff := cmp.Diff([]string{idle}, poll(0)); diff != "" {
 			t.Error("nothing is due, nothing is paused:", diff)
 		}
-		w.pause(Extent{Scope: "", Type: "certificate"}, time.Time{})
+		w.pause(automation.Extent{Scope: "", Type: "certificate"}, time.Time{})
 		if diff := cmp.Diff([]string{idle}, poll(0)); diff != "" {
 			t.Error("nothing is due:", diff)
 		}
@@ -196,7 +197,7 @@ func TestAPausedBacklogCostsAPollThreeStatements(t *testing.T) {
 			}
 		}
 		for n := range 5 {
-			w.ensure(candidate(func(c *Candidate) {
+			w.ensure(candidate(func(c *automation.Candidate) {
 				c.Type, c.TriggerKey, c.TargetDate = "visit", fmt.Sprint(n), date(2026, 5, 2)
 			}))
 		}
@@ -206,7 +207,7 @@ func TestAPausedBacklogCostsAPollThreeStatements(t *testing.T) {
 		if diff := cmp.Diff([]string{"select automation_pause", idle}, poll(0)); diff != "" {
 			t.Error(diff)
 		}
-		w.resume(Extent{Scope: "", Type: "certificate"})
+		w.resume(automation.Extent{Scope: "", Type: "certificate"})
 		if report, err := runner.Poll(w.ctx, 1000); err != nil || report.Settled < 100 {
 			t.Errorf("after the pause: %+v %v", report, err)
 		}
@@ -216,29 +217,29 @@ func TestAPausedBacklogCostsAPollThreeStatements(t *testing.T) {
 func TestPausesAreListedAndAudited(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		until := start.Add(time.Hour)
-		bob := By{Actor: "bob", Reason: "the gateway is down"}
-		if err := w.s.Pause(w.ctx, Extent{Everywhere: true, Type: "visit"}, time.Time{}, bob); err != nil {
+		bob := automation.By{Actor: "bob", Reason: "the gateway is down"}
+		if err := w.s.Pause(w.ctx, automation.Extent{Everywhere: true, Type: "visit"}, time.Time{}, bob); err != nil {
 			w.t.Fatal(err)
 		}
-		w.pause(Extent{Scope: "north"}, until)
+		w.pause(automation.Extent{Scope: "north"}, until)
 		w.clk.Add(time.Minute)
-		w.pause(Extent{Scope: "north"}, until.Add(time.Hour)) // a later end
-		w.pause(Extent{Scope: "south", Type: "visit"}, time.Time{})
-		everywhere := Pause{Extent{Everywhere: true, Type: "visit"}, bob, start, time.Time{}}
-		w.listed("north", everywhere, Pause{Extent{Scope: "north"}, ann, start, until.Add(time.Hour)})
+		w.pause(automation.Extent{Scope: "north"}, until.Add(time.Hour)) // a later end
+		w.pause(automation.Extent{Scope: "south", Type: "visit"}, time.Time{})
+		everywhere := automation.Pause{automation.Extent{Everywhere: true, Type: "visit"}, bob, start, time.Time{}}
+		w.listed("north", everywhere, automation.Pause{automation.Extent{Scope: "north"}, ann, start, until.Add(time.Hour)})
 		w.listed("", everywhere)
 		w.clk.Add(2 * time.Hour)
 		w.listed("north", everywhere)
-		w.resume(Extent{Everywhere: true, Type: "visit"})
+		w.resume(automation.Extent{Everywhere: true, Type: "visit"})
 		w.listed("north")
-		w.pause(Extent{Everywhere: true, Type: "visit"}, time.Time{})
+		w.pause(automation.Extent{Everywhere: true, Type: "visit"}, time.Time{})
 		if diff := cmp.Diff([]string{"bob Pause Resumed Paused", "ann Resume Paused Resumed", "ann Pause Resumed Paused"}, w.audited("automation_pause", "everywhere:type:visit")); diff != "" {
 			w.t.Error(diff)
 		}
 	})
 }
 
-func (w *world) listed(scope Scope, want ...Pause) {
+func (w *world) listed(scope automation.Scope, want ...automation.Pause) {
 	w.t.Helper()
 	got, err := w.s.Pauses(w.ctx, scope)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -265,31 +266,31 @@ func (w *world) audited(table, key string) []string {
 
 func TestAPauseNeedsAnExtentAnEndToComeAndSomebodyWithAReason(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.pause(Extent{Scope: "north"}, time.Time{})
+		w.pause(automation.Extent{Scope: "north"}, time.Time{})
 		before := time.Time{}
 		for want, err := range map[string]error{
-			"Scope, and Everywhere":            w.s.Pause(w.ctx, Extent{Scope: "north", Everywhere: true}, before, ann),
-			"the scope of one tenant":          w.s.Pause(w.ctx, Extent{Scope: storage.AnyScope}, before, ann),
-			"Type: the name":                   w.s.Pause(w.ctx, Extent{Type: "a:b"}, before, ann),
-			"Scope keys: ":                     w.s.Pause(w.ctx, Extent{Scope: "a\x1fb"}, before, ann),
-			"2026-03-01T08:00:00Z has passed":  w.s.Pause(w.ctx, Extent{}, start, ann),
-			"no reason is given":               w.s.Pause(w.ctx, Extent{}, before, By{Actor: "ann"}),
-			"no actor is given":                w.s.Resume(w.ctx, Extent{}, By{Reason: "r"}),
-			"ann has paused it already":        w.s.Pause(w.ctx, Extent{Scope: "north"}, before, ann),
-			"Resume of all: it is not paused":  w.s.Resume(w.ctx, Extent{}, ann),
-			"Resume of type:visit: it is not ": w.s.Resume(w.ctx, Extent{Scope: "north", Type: "visit"}, ann),
+			"Scope, and Everywhere":            w.s.Pause(w.ctx, automation.Extent{Scope: "north", Everywhere: true}, before, ann),
+			"the scope of one tenant":          w.s.Pause(w.ctx, automation.Extent{Scope: storage.AnyScope}, before, ann),
+			"Type: the name":                   w.s.Pause(w.ctx, automation.Extent{Type: "a:b"}, before, ann),
+			"Scope keys: ":                     w.s.Pause(w.ctx, automation.Extent{Scope: "a\x1fb"}, before, ann),
+			"2026-03-01T08:00:00Z has passed":  w.s.Pause(w.ctx, automation.Extent{}, start, ann),
+			"no reason is given":               w.s.Pause(w.ctx, automation.Extent{}, before, automation.By{Actor: "ann"}),
+			"no actor is given":                w.s.Resume(w.ctx, automation.Extent{}, automation.By{Reason: "r"}),
+			"ann has paused it already":        w.s.Pause(w.ctx, automation.Extent{Scope: "north"}, before, ann),
+			"Resume of all: it is not paused":  w.s.Resume(w.ctx, automation.Extent{}, ann),
+			"Resume of type:visit: it is not ": w.s.Resume(w.ctx, automation.Extent{Scope: "north", Type: "visit"}, ann),
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				w.t.Errorf("%v, want %q", err, want)
 			}
 		}
-		if err := w.s.Resume(w.ctx, Extent{}, ann); !errors.Is(err, ErrActionRefused) {
+		if err := w.s.Resume(w.ctx, automation.Extent{}, ann); !errors.Is(err, automation.ErrActionRefused) {
 			w.t.Error(err)
 		}
 		if _, err := w.s.Pauses(w.ctx, storage.AnyScope); err == nil {
 			w.t.Error("pauses of all tenants")
 		}
-		w.listed("north", Pause{Extent{Scope: "north"}, ann, start, time.Time{}})
+		w.listed("north", automation.Pause{automation.Extent{Scope: "north"}, ann, start, time.Time{}})
 		w.listed("")
 	})
 }

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"bytes"
@@ -10,24 +10,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // told is a handler that notes that it was asked and then does what it is told.
-func told(asked *[]string, name string, then func() error) EventHandler {
-	return EventHandlerFunc(func(context.Context, Event) (EventResult, error) {
+func told(asked *[]string, name string, then func() error) automation.EventHandler {
+	return automation.EventHandlerFunc(func(context.Context, automation.Event) (automation.EventResult, error) {
 		*asked = append(*asked, name)
-		return EventResult{Outcome: EventApplied}, then()
+		return automation.EventResult{Outcome: automation.EventApplied}, then()
 	})
 }
 
 func fine() error { return nil }
 
 // quietly is a registry whose log the test reads.
-func quietly() (*Processors, *bytes.Buffer) {
+func quietly() (*automation.Processors, *bytes.Buffer) {
 	var log bytes.Buffer
-	return NewProcessors(&ProcessorsOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))}), &log
+	return automation.NewProcessors(&automation.ProcessorsOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))}), &log
 }
 
 func TestProcessorsAreAskedInTheirOrder(t *testing.T) {
@@ -35,12 +36,12 @@ func TestProcessorsAreAskedInTheirOrder(t *testing.T) {
 	var asked []string
 	p, _ := quietly()
 	p.Register(
-		Processor{Name: "b", Order: 2, Handler: told(&asked, "b", fine)},
-		Processor{Name: "last", Order: 3, EventTypes: []string{"paid"}, Handler: told(&asked, "last", fine)},
-		Processor{Name: "a", Order: 2, EventTypes: []string{"paid", "issued"}, Handler: told(&asked, "a", fine)},
+		automation.Processor{Name: "b", Order: 2, Handler: told(&asked, "b", fine)},
+		automation.Processor{Name: "last", Order: 3, EventTypes: []string{"paid"}, Handler: told(&asked, "last", fine)},
+		automation.Processor{Name: "a", Order: 2, EventTypes: []string{"paid", "issued"}, Handler: told(&asked, "a", fine)},
 	)
-	p.Register(Processor{Name: "first", Order: -1, Handler: told(&asked, "first", fine)})
-	got, err := p.Process(t.Context(), Event{Type: "paid"})
+	p.Register(automation.Processor{Name: "first", Order: -1, Handler: told(&asked, "first", fine)})
+	got, err := p.Process(t.Context(), automation.Event{Type: "paid"})
 	if diff := cmp.Diff([]string{"first", "a", "b", "last"}, asked); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
@@ -52,7 +53,7 @@ func TestProcessorsAreAskedInTheirOrder(t *testing.T) {
 		t.Error("results:", diff)
 	}
 	asked = nil
-	if got, err := p.Process(t.Context(), Event{Type: "issued"}); err != nil || len(got) != 3 || strings.Join(asked, " ") != "first a b" {
+	if got, err := p.Process(t.Context(), automation.Event{Type: "issued"}); err != nil || len(got) != 3 || strings.Join(asked, " ") != "first a b" {
 		t.Error(got, err, asked)
 	}
 }
@@ -64,15 +65,15 @@ func TestAProcessorThatFailsDoesNotStopTheRest(t *testing.T) {
 	var asked []string
 	p, log := quietly()
 	p.Register(
-		Processor{Name: "1-fails", Handler: told(&asked, "1-fails", func() error { return errBoom })},
-		Processor{Name: "2-panics", Handler: told(&asked, "2-panics", func() error { panic("sam@example.com") })},
-		Processor{Name: "3-works", Handler: told(&asked, "3-works", fine)},
+		automation.Processor{Name: "1-fails", Handler: told(&asked, "1-fails", func() error { return errBoom })},
+		automation.Processor{Name: "2-panics", Handler: told(&asked, "2-panics", func() error { panic("sam@example.com") })},
+		automation.Processor{Name: "3-works", Handler: told(&asked, "3-works", fine)},
 	)
-	got, err := p.Process(t.Context(), Event{Type: "paid", ID: "sam@example.com"})
+	got, err := p.Process(t.Context(), automation.Event{Type: "paid", ID: "sam@example.com"})
 	if diff := cmp.Diff([]string{"1-fails", "2-panics", "3-works"}, asked); diff != "" {
 		t.Error(diff)
 	}
-	if len(got) != 3 || !errors.Is(got[0].Err, errBoom) || got[1].Err == nil || got[2].Err != nil || got[2].Result.Outcome != EventApplied {
+	if len(got) != 3 || !errors.Is(got[0].Err, errBoom) || got[1].Err == nil || got[2].Err != nil || got[2].Result.Outcome != automation.EventApplied {
 		t.Errorf("%+v", got)
 	}
 	if !errors.Is(err, errBoom) || !strings.Contains(err.Error(), "processor 1-fails: boom") || !strings.Contains(err.Error(), "processor 2-panics: panic") {
@@ -90,11 +91,11 @@ func TestAContextThatEndsStopsBeforeTheNextProcessor(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	p, _ := quietly()
 	p.Register(
-		Processor{Name: "1", Handler: told(&asked, "1", func() error { cancel(errBoom); return nil })},
-		Processor{Name: "2", Handler: told(&asked, "2", fine)},
+		automation.Processor{Name: "1", Handler: told(&asked, "1", func() error { cancel(errBoom); return nil })},
+		automation.Processor{Name: "2", Handler: told(&asked, "2", fine)},
 	)
-	got, err := p.Process(ctx, Event{Type: "paid"})
-	if len(asked) != 1 || got[0].Err != nil || !errors.Is(got[1].Err, ErrNotProcessed) || !errors.Is(err, errBoom) {
+	got, err := p.Process(ctx, automation.Event{Type: "paid"})
+	if len(asked) != 1 || got[0].Err != nil || !errors.Is(got[1].Err, automation.ErrNotProcessed) || !errors.Is(err, errBoom) {
 		t.Errorf("%v %+v %v", asked, got, err)
 	}
 }
@@ -106,11 +107,11 @@ func TestWhatAProcessorMissedIsRepaired(t *testing.T) {
 		triggers.set(offsets(date(2026, 5, 1), 30)...)
 		down := true
 		p, _ := quietly()
-		p.Register(Processor{Name: "audit", Handler: EventHandlerFunc(func(context.Context, Event) (EventResult, error) {
-			return EventResult{}, errBoom
-		})}, Processor{Name: "reminders", Order: 1, Handler: EventHandlerFunc(func(ctx context.Context, e Event) (EventResult, error) {
+		p.Register(automation.Processor{Name: "audit", Handler: automation.EventHandlerFunc(func(context.Context, automation.Event) (automation.EventResult, error) {
+			return automation.EventResult{}, errBoom
+		})}, automation.Processor{Name: "reminders", Order: 1, Handler: automation.EventHandlerFunc(func(ctx context.Context, e automation.Event) (automation.EventResult, error) {
 			if down {
-				return EventResult{}, errBoom
+				return automation.EventResult{}, errBoom
 			}
 			return w.s.HandleEvent(ctx, e)
 		})})
@@ -129,19 +130,19 @@ func TestWhatAProcessorMissedIsRepaired(t *testing.T) {
 func TestBoundProcessorsGoOnAfterAConflict(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		triggers := w.withTriggers(nil)
-		triggers.set(Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 30, BusinessUnit: "other"})
+		triggers.set(automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 30, BusinessUnit: "other"})
 		w.ensure(candidate(nil))
 		p, log := quietly()
-		p.Register(Processor{Name: "1", Handler: w.s}, Processor{Name: "2", Handler: w.s})
+		p.Register(automation.Processor{Name: "1", Handler: w.s}, automation.Processor{Name: "2", Handler: w.s})
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			got, err := p.WithTx(tx).Process(w.ctx, changed(1))
 			var conflict *notify.ConflictError
-			if !errors.As(err, &conflict) || len(got) != 2 || got[1].Result.Outcome != EventApplied {
+			if !errors.As(err, &conflict) || len(got) != 2 || got[1].Result.Outcome != automation.EventApplied {
 				w.t.Errorf("%+v %v", got, err)
 			}
 			return nil
 		})
-		if row := w.row(certificateKey); err != nil || row.HoldReason != InputConflict {
+		if row := w.row(certificateKey); err != nil || row.HoldReason != automation.InputConflict {
 			w.t.Errorf("%v %+v", err, row)
 		}
 		if !strings.Contains(log.String(), "outcome=Conflict") {
@@ -156,13 +157,13 @@ func TestABoundProcessorThatFailsSpoilsTheTransaction(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		triggers := w.withTriggers(nil)
 		triggers.set(offsets(date(2026, 5, 1), 30)...)
-		bad := New(w.store, w.out, nil)
-		bad.Register(certificates(func(t *ReminderType) { t.Name, t.Triggers = "bad", failingTriggers{} }))
+		bad := automation.New(w.store, w.out, nil)
+		bad.Register(certificates(func(t *automation.ReminderType) { t.Name, t.Triggers = "bad", failingTriggers{} }))
 		p, _ := quietly()
-		p.Register(Processor{Name: "1", Handler: w.s}, Processor{Name: "2", Handler: bad}, Processor{Name: "3", Handler: w.s})
+		p.Register(automation.Processor{Name: "1", Handler: w.s}, automation.Processor{Name: "2", Handler: bad}, automation.Processor{Name: "3", Handler: w.s})
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			got, err := p.WithTx(tx).Process(w.ctx, changed(0))
-			if got[0].Err != nil || !errors.Is(got[1].Err, errBoom) || !errors.Is(got[2].Err, ErrNotProcessed) {
+			if got[0].Err != nil || !errors.Is(got[1].Err, errBoom) || !errors.Is(got[2].Err, automation.ErrNotProcessed) {
 				w.t.Errorf("%+v", got)
 			}
 			return err
@@ -176,7 +177,7 @@ func TestABoundProcessorThatFailsSpoilsTheTransaction(t *testing.T) {
 type failingTriggers struct{}
 
 func (failingTriggers) EventTypes() []string { return []string{"certificate-changed"} }
-func (failingTriggers) Candidates(context.Context, Event) ([]Candidate, error) {
+func (failingTriggers) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
 	return nil, errBoom
 }
 
@@ -184,7 +185,7 @@ func TestAProcessorThatCannotBeBoundIsRefusedBeforeAnybodyIsAsked(t *testing.T) 
 	eachWorld(t, func(w *world) {
 		var asked []string
 		p, _ := quietly()
-		p.Register(Processor{Name: "1", Handler: told(&asked, "1", fine)})
+		p.Register(automation.Processor{Name: "1", Handler: told(&asked, "1", fine)})
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			got, err := p.WithTx(tx).Process(w.ctx, changed(1))
 			if err == nil || !strings.Contains(err.Error(), "processor 1 cannot work inside a transaction") || len(got)+len(asked) != 0 {
@@ -202,20 +203,22 @@ func TestOnlyAProgrammersMistakesWithProcessorsPanic(t *testing.T) {
 	t.Parallel()
 	var asked []string
 	h := told(&asked, "", fine)
-	p := NewProcessors(nil)
-	p.Register(Processor{Name: "a", Handler: h})
+	p := automation.NewProcessors(nil)
+	p.Register(automation.Processor{Name: "a", Handler: h})
 	for want, f := range map[string]func(){
-		"without a Name":                        func() { p.Register(Processor{Handler: h}) },
-		"has no Handler":                        func() { p.Register(Processor{Name: "b"}) },
-		`Register("a"): the name is registered`: func() { p.Register(Processor{Name: "a", Handler: h}) },
-		`Register("c"): the name is registered`: func() { p.Register(Processor{Name: "c", Handler: h}, Processor{Name: "c", Handler: h}) },
+		"without a Name":                        func() { p.Register(automation.Processor{Handler: h}) },
+		"has no Handler":                        func() { p.Register(automation.Processor{Name: "b"}) },
+		`Register("a"): the name is registered`: func() { p.Register(automation.Processor{Name: "a", Handler: h}) },
+		`Register("c"): the name is registered`: func() {
+			p.Register(automation.Processor{Name: "c", Handler: h}, automation.Processor{Name: "c", Handler: h})
+		},
 		"Processors.WithTx needs a transaction": func() { p.WithTx(nil) },
 	} {
 		if got := panics(t, f); !strings.Contains(got, want) {
 			t.Errorf("panic %q, want %q", got, want)
 		}
 	}
-	if got, err := p.Process(t.Context(), Event{Type: "x"}); err != nil || len(got) != 1 {
+	if got, err := p.Process(t.Context(), automation.Event{Type: "x"}); err != nil || len(got) != 1 {
 		t.Error("a refused registration left something behind:", got, err)
 	}
 }
@@ -226,20 +229,20 @@ func TestProvidersKnowTheTransactionTheyAreAskedIn(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var inside []bool
 		ask := func(ctx context.Context) {
-			_, in := TxOf(ctx)
+			_, in := automation.TxOf(ctx)
 			inside = append(inside, in)
 		}
-		opts := &Options{Zone: func(ctx context.Context, _ Scope, _ string) (string, error) { ask(ctx); return "UTC", nil }}
+		opts := &automation.Options{Zone: func(ctx context.Context, _ automation.Scope, _ string) (string, error) { ask(ctx); return "UTC", nil }}
 		w.s = newWorld(w.t, w.store, w.clk, opts).s
 		p := w.withTriggers(nil)
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(0))
 		w.handle(changed(1))
-		w.ensure(candidate(func(c *Candidate) { c.Zone = "" }))
+		w.ensure(candidate(func(c *automation.Candidate) { c.Zone = "" }))
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			bound := w.s.WithTx(tx)
 			_, err1 := bound.HandleEvent(w.ctx, changed(2))
-			_, err2 := bound.Ensure(w.ctx, candidate(func(c *Candidate) { c.Zone = "" }))
+			_, err2 := bound.Ensure(w.ctx, candidate(func(c *automation.Candidate) { c.Zone = "" }))
 			return errors.Join(err1, err2)
 		})
 		if diff := cmp.Diff([]bool{true, false, false, true, true}, inside); diff != "" || err != nil {

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
@@ -19,15 +20,15 @@ import (
 )
 
 // manyPeople is a scan over n sources that exist while their page is read only.
-func manyPeople(n int, of func(i int) person, before func()) func(context.Context, ScanRequest) (ScanPage, error) {
-	return func(_ context.Context, r ScanRequest) (ScanPage, error) {
+func manyPeople(n int, of func(i int) person, before func()) func(context.Context, automation.ScanRequest) (automation.ScanPage, error) {
+	return func(_ context.Context, r automation.ScanRequest) (automation.ScanPage, error) {
 		before()
 		from, _ := strconv.Atoi(r.After) // empty: zero
 		to := min(from+r.Limit, n)
-		page := ScanPage{Next: strconv.Itoa(to), Done: to == n}
+		page := automation.ScanPage{Next: strconv.Itoa(to), Done: to == n}
 		for i := from; i < to; i++ {
-			source := Source{"employee", fmt.Sprintf("%08d", i)}
-			page.Sources = append(page.Sources, ScannedSource{Source: source, Version: 1, Data: of(i)})
+			source := automation.Source{"employee", fmt.Sprintf("%08d", i)}
+			page.Sources = append(page.Sources, automation.ScannedSource{Source: source, Version: 1, Data: of(i)})
 		}
 		return page, nil
 	}
@@ -63,13 +64,13 @@ func benchmarkReconcile(b *testing.B, store storage.Store, n int) {
 	var peak uint64
 	lap := 0
 	expires := date(2026, 5, 1)
-	s := New(store, notify.New(store, nil), &Options{Logger: slog.New(slog.DiscardHandler)})
-	crowd := candidatesFunc(func(e Event) []Candidate {
-		c := Candidate{TargetDate: expires, DaysBefore: 7}
+	s := automation.New(store, notify.New(store, nil), &automation.Options{Logger: slog.New(slog.DiscardHandler)})
+	crowd := candidatesFunc(func(e automation.Event) []automation.Candidate {
+		c := automation.Candidate{TargetDate: expires, DaysBefore: 7}
 		if e.Data.(person).gone { // drifted: it moves to and fro
 			c.SendAt = [2]string{"10:00", "11:00"}[lap%2]
 		}
-		return []Candidate{c}
+		return []automation.Candidate{c}
 	})
 	drifted := func(i int) person { return person{gone: i%1000 == 0} }
 	read := manyPeople(n, drifted, func() {
@@ -77,11 +78,11 @@ func benchmarkReconcile(b *testing.B, store storage.Store, n int) {
 		runtime.ReadMemStats(&m)
 		peak = max(peak, m.HeapAlloc)
 	})
-	s.Register(certificates(func(t *ReminderType) {
-		t.Triggers, t.Scan = crowd, &Scan{Read: read, SourceType: "employee", Window: 100, Scopes: []Scope{""}, Batch: MaxScanBatch}
+	s.Register(certificates(func(t *automation.ReminderType) {
+		t.Triggers, t.Scan = crowd, &automation.Scan{Read: read, SourceType: "employee", Window: 100, Scopes: []automation.Scope{""}, Batch: automation.MaxScanBatch}
 	}))
-	run := func() ReconcileReport {
-		r, err := s.Reconcile(b.Context(), "", "certificate", &ReconcileOptions{FromStart: true})
+	run := func() automation.ReconcileReport {
+		r, err := s.Reconcile(b.Context(), "", "certificate", &automation.ReconcileOptions{FromStart: true})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -115,8 +116,10 @@ func vacuum(b *testing.B, store storage.Store) {
 	}
 }
 
-type candidatesFunc func(Event) []Candidate
+type candidatesFunc func(automation.Event) []automation.Candidate
 
 func (candidatesFunc) EventTypes() []string { return nil }
 
-func (f candidatesFunc) Candidates(_ context.Context, e Event) ([]Candidate, error) { return f(e), nil }
+func (f candidatesFunc) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
+	return f(e), nil
+}

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -24,8 +25,8 @@ func (w *world) drifted() *staff {
 	w.pollAt(day(2026, 4, 1, 9)) // the first reminders go out
 	w.clk.Set(day(2026, 4, 2, 10))
 	s.set("002", person{expires: date(2026, 6, 1), version: 2, changed: w.clk.Now()}) // renewed
-	w.change(keyOf("003", "2026-05-01", 7), func(r *Schedule) { r.deactivate(w.clk.Now(), Invalidated) })
-	w.change(keyOf("004", "2026-05-01", 7), func(r *Schedule) { r.SendAt, r.ScheduledOn = "10:00", r.ScheduledOn.Add(-1) })
+	w.change(keyOf("003", "2026-05-01", 7), func(r *automation.Schedule) { automation.EndRow(r, w.clk.Now(), automation.Invalidated) })
+	w.change(keyOf("004", "2026-05-01", 7), func(r *automation.Schedule) { r.SendAt, r.ScheduledOn = "10:00", r.ScheduledOn.Add(-1) })
 	w.replace("005")
 	return s
 }
@@ -34,15 +35,15 @@ func (w *world) drifted() *staff {
 func (w *world) replace(id string) {
 	w.t.Helper()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		row, err := schedules.Get(w.ctx, tx, "", keyOf(id, "2026-05-01", 7))
+		row, err := automation.Schedules.Get(w.ctx, tx, "", keyOf(id, "2026-05-01", 7))
 		if err != nil {
 			return err
 		}
-		if err := schedules.Delete(w.ctx, tx, row); err != nil {
+		if err := automation.Schedules.Delete(w.ctx, tx, row); err != nil {
 			return err
 		}
 		row.InputHash = "another"
-		_, err = schedules.Insert(w.ctx, tx, row)
+		_, err = automation.Schedules.Insert(w.ctx, tx, row)
 		return err
 	})
 	if err != nil {
@@ -53,7 +54,7 @@ func (w *world) replace(id string) {
 func TestReconciliationRepairsWhatNoEventTold(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.drifted()
-		got := w.reconcile(ReconcileOptions{FromStart: true})
+		got := w.reconcile(automation.ReconcileOptions{FromStart: true})
 		want := map[string]int{
 			"scanned": 6, "unchanged": 1, "pages": 3,
 			"created": 3, "deactivated": 1, "reactivated": 1, "updated": 1, "conflicts": 1, "passed": 1,
@@ -73,11 +74,11 @@ func TestReconciliationRepairsWhatNoEventTold(t *testing.T) {
 		if diff := cmp.Diff(wantRows, w.statuses()); diff != "" {
 			w.t.Error(diff)
 		}
-		if row := w.row(keyOf("004", "2026-05-01", 7)); row.SendAt != "09:00" || row.EventType != EventReconcile {
+		if row := w.row(keyOf("004", "2026-05-01", 7)); row.SendAt != "09:00" || row.EventType != automation.EventReconcile {
 			w.t.Errorf("%+v", row)
 		}
 		before := w.everything()
-		again := w.reconcile(ReconcileOptions{FromStart: true})
+		again := w.reconcile(automation.ReconcileOptions{FromStart: true})
 		if diff := cmp.Diff(map[string]int{"scanned": 6, "unchanged": 6, "pages": 3, "conflicts": 1, "passed": 1}, counts(again)); diff != "" {
 			w.t.Error(diff)
 		}
@@ -91,7 +92,7 @@ func TestADryRunTellsWhatARunWouldDoAndWritesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.drifted()
 		before := w.everything()
-		dry := w.reconcile(ReconcileOptions{FromStart: true, DryRun: true})
+		dry := w.reconcile(automation.ReconcileOptions{FromStart: true, DryRun: true})
 		if diff := cmp.Diff(before, w.everything()); diff != "" {
 			w.t.Error("a dry run wrote:", diff)
 		}
@@ -107,7 +108,7 @@ func TestADryRunTellsWhatARunWouldDoAndWritesNothing(t *testing.T) {
 		if diff := cmp.Diff(want, kinds); diff != "" {
 			w.t.Error(diff)
 		}
-		real := w.reconcile(ReconcileOptions{FromStart: true})
+		real := w.reconcile(automation.ReconcileOptions{FromStart: true})
 		if diff := cmp.Diff(counts(dry), counts(real)); diff != "" {
 			w.t.Error("the run did something else:", diff)
 		}
@@ -124,7 +125,7 @@ func TestAnOlderPageIsNotApplied(t *testing.T) {
 		s.set("000", person{expires: date(2026, 5, 1), version: 4, changed: w.clk.Now()}) // a replica behind
 		before := w.everything()
 		for _, dry := range []bool{true, false} {
-			got := w.reconcile(ReconcileOptions{FromStart: true, DryRun: dry})
+			got := w.reconcile(automation.ReconcileOptions{FromStart: true, DryRun: dry})
 			if diff := cmp.Diff(map[string]int{"scanned": 1, "stale": 1, "pages": 1}, counts(got)); diff != "" {
 				w.t.Error(dry, diff)
 			}
@@ -140,9 +141,9 @@ func TestAnEventOlderThanARepairIsNotApplied(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(nil)
 		s.set("000", person{expires: date(2026, 6, 1), version: 5, changed: w.clk.Now()})
-		w.reconcile(ReconcileOptions{})
-		got := w.handle(Event{Type: "certificate-changed", Source: Source{"employee", "000"}, Version: 4})
-		if got.Outcome != EventStale || got.SourceVersion != 5 {
+		w.reconcile(automation.ReconcileOptions{})
+		got := w.handle(automation.Event{Type: "certificate-changed", Source: automation.Source{"employee", "000"}, Version: 4})
+		if got.Outcome != automation.EventStale || got.SourceVersion != 5 {
 			w.t.Errorf("%+v", got)
 		}
 	})
@@ -155,12 +156,12 @@ func TestASourceWithoutVersionsIsAskedAgainInsideTheTransaction(t *testing.T) {
 		s := w.withStaff(nil)
 		s.set("000", person{expires: date(2026, 5, 1), changed: w.clk.Now()})
 		var asked []bool
-		s.asked = func(e Event) error {
+		s.asked = func(e automation.Event) error {
 			asked = append(asked, e.Data != nil)
 			s.people["000"] = person{expires: date(2026, 6, 1), changed: s.people["000"].changed}
 			return nil
 		}
-		w.reconcile(ReconcileOptions{})
+		w.reconcile(automation.ReconcileOptions{})
 		if diff := cmp.Diff([]bool{true, false}, asked); diff != "" {
 			w.t.Error(diff)
 		}
@@ -182,15 +183,15 @@ func TestASettingsChangeReachesExistingSources(t *testing.T) {
 		w.clk.Add(time.Hour)
 		w.scanAll()
 		s.offsets, s.sendAt = []int{20, 7}, "17:00"
-		if got := w.reconcile(ReconcileOptions{}); got.Scanned != 0 {
+		if got := w.reconcile(automation.ReconcileOptions{}); got.Scanned != 0 {
 			w.t.Errorf("no source has changed since: %+v", counts(got))
 		}
-		got := w.reconcile(ReconcileOptions{FromStart: true})
+		got := w.reconcile(automation.ReconcileOptions{FromStart: true})
 		if diff := cmp.Diff(map[string]int{"scanned": 3, "created": 3, "deactivated": 3, "updated": 3, "pages": 2}, counts(got)); diff != "" {
 			w.t.Error(diff)
 		}
 		for id := range s.people {
-			if row := w.row(keyOf(id, "2026-05-01", 20)); row.Status != StatusPending || row.SendAt != "17:00" {
+			if row := w.row(keyOf(id, "2026-05-01", 20)); row.Status != automation.StatusPending || row.SendAt != "17:00" {
 				w.t.Errorf("%+v", row)
 			}
 		}

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -42,7 +43,7 @@ func scanStory(t *testing.T, store *faultyStore) map[string]string {
 	w.hire(s, 5)
 	inspect := *w
 	inspect.store = store.Store
-	inspect.s = New(store.Store, w.out, &w.s.opts)
+	inspect.s = automation.New(store.Store, w.out, &w.opts)
 	for polls := 0; ; polls++ {
 		_, _ = w.scanner().Poll(w.ctx, 100) // the next one goes on
 		inspect.committedBehindTheCursor()
@@ -68,7 +69,7 @@ func (w *world) committedBehindTheCursor() {
 	w.t.Helper()
 	rows := w.rows()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		found, err := reconciliations.Find(w.ctx, tx, "", storage.Query{Limit: 1})
+		found, err := automation.Reconciliations.Find(w.ctx, tx, "", storage.Query{Limit: 1})
 		for _, r := range found {
 			for i := range 5 {
 				id := fmt.Sprintf("%03d", i)

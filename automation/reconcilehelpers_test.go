@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -17,17 +18,17 @@ import (
 type staff struct {
 	mu       sync.Mutex
 	people   map[string]person
-	requests []ScanRequest
+	requests []automation.ScanRequest
 	offsets  []int
 	sendAt   string
 	unit     string
-	read     func(ScanRequest) error // called before a page is given
-	asked    func(Event) error       // called before candidates are given
-	answer   func(*ScanPage)         // spoils a page
+	read     func(automation.ScanRequest) error // called before a page is given
+	asked    func(automation.Event) error       // called before candidates are given
+	answer   func(*automation.ScanPage)         // spoils a page
 }
 
 type person struct {
-	expires Date
+	expires automation.Date
 	version int64
 	changed time.Time
 	gone    bool
@@ -35,7 +36,7 @@ type person struct {
 
 func (s *staff) EventTypes() []string { return []string{"certificate-changed"} }
 
-func (s *staff) Candidates(_ context.Context, e Event) ([]Candidate, error) {
+func (s *staff) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.asked != nil {
@@ -47,26 +48,26 @@ func (s *staff) Candidates(_ context.Context, e Event) ([]Candidate, error) {
 	if !read {
 		p = s.people[e.Source.ID]
 	}
-	var out []Candidate
+	var out []automation.Candidate
 	for _, n := range s.offsets {
 		if !p.gone && !p.expires.IsZero() {
-			out = append(out, Candidate{TargetDate: p.expires, DaysBefore: n, SendAt: s.sendAt, BusinessUnit: s.unit})
+			out = append(out, automation.Candidate{TargetDate: p.expires, DaysBefore: n, SendAt: s.sendAt, BusinessUnit: s.unit})
 		}
 	}
 	return out, nil
 }
 
 // Read is the scan, as its documentation words it.
-func (s *staff) Read(_ context.Context, r ScanRequest) (ScanPage, error) {
+func (s *staff) Read(_ context.Context, r automation.ScanRequest) (automation.ScanPage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, r)
 	if s.read != nil {
 		if err := s.read(r); err != nil {
-			return ScanPage{}, err
+			return automation.ScanPage{}, err
 		}
 	}
-	page := ScanPage{Done: true}
+	page := automation.ScanPage{Done: true}
 	for _, id := range slices.Sorted(maps.Keys(s.people)) {
 		if id <= r.After || !s.wanted(s.people[id], r) {
 			continue
@@ -76,7 +77,7 @@ func (s *staff) Read(_ context.Context, r ScanRequest) (ScanPage, error) {
 			break
 		}
 		p := s.people[id]
-		page.Sources = append(page.Sources, ScannedSource{Source: Source{"employee", id}, Version: p.version, Data: p})
+		page.Sources = append(page.Sources, automation.ScannedSource{Source: automation.Source{"employee", id}, Version: p.version, Data: p})
 		page.Next = id
 	}
 	if s.answer != nil {
@@ -85,7 +86,7 @@ func (s *staff) Read(_ context.Context, r ScanRequest) (ScanPage, error) {
 	return page, nil
 }
 
-func (s *staff) wanted(p person, r ScanRequest) bool {
+func (s *staff) wanted(p person, r automation.ScanRequest) bool {
 	for _, n := range s.offsets {
 		day := p.expires.AddDays(-n)
 		if !p.gone && !day.Before(r.From) && !day.After(r.To) && (!p.changed.Before(r.ChangedSince) || !day.Before(r.NewFrom)) {
@@ -102,26 +103,26 @@ func (s *staff) set(id string, p person) {
 	s.people[id] = p
 }
 
-func (s *staff) asks() []ScanRequest {
+func (s *staff) asks() []automation.ScanRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
 // withStaff registers certificates that are scanned; change may be nil.
-func (w *world) withStaff(change func(*Scan)) *staff {
+func (w *world) withStaff(change func(*automation.Scan)) *staff {
 	s := &staff{people: map[string]person{}, offsets: []int{30, 7}, sendAt: "09:00"}
 	w.serve(s, change)
 	return s
 }
 
 // serve is one more process of the same host.
-func (w *world) serve(s *staff, change func(*Scan)) {
-	scan := &Scan{Read: s.Read, SourceType: "employee", Window: 100, Batch: 2, Scopes: []Scope{""}}
+func (w *world) serve(s *staff, change func(*automation.Scan)) {
+	scan := &automation.Scan{Read: s.Read, SourceType: "employee", Window: 100, Batch: 2, Scopes: []automation.Scope{""}}
 	if change != nil {
 		change(scan)
 	}
-	w.s.Register(certificates(func(t *ReminderType) { t.Triggers, t.Scan = s, scan }))
+	w.s.Register(certificates(func(t *automation.ReminderType) { t.Triggers, t.Scan = s, scan }))
 }
 
 // hire adds n people whose certificates expire on 1 May, without events.
@@ -138,10 +139,10 @@ func keyOf(id, day string, offset int) string {
 // hear sends the event of a person.
 func (w *world) hear(s *staff, id string) {
 	w.t.Helper()
-	w.handle(Event{ID: "e", Type: "certificate-changed", Source: Source{"employee", id}, Version: s.people[id].version})
+	w.handle(automation.Event{ID: "e", Type: "certificate-changed", Source: automation.Source{"employee", id}, Version: s.people[id].version})
 }
 
-func (w *world) reconcile(o ReconcileOptions) ReconcileReport {
+func (w *world) reconcile(o automation.ReconcileOptions) automation.ReconcileReport {
 	w.t.Helper()
 	r, err := w.s.Reconcile(w.ctx, "", "certificate", &o)
 	if err != nil {
@@ -152,7 +153,7 @@ func (w *world) reconcile(o ReconcileOptions) ReconcileReport {
 
 // scanner is this process's runner of the background scan.
 func (w *world) scanner() work.Runner {
-	return reconcilePass{w.s}.Runner(work.Options{Logger: w.s.opts.Logger})
+	return passOf(w.s, "automation.reconcile").Runner(work.Options{Logger: w.opts.Logger})
 }
 
 // scan polls the background scan once.
@@ -176,7 +177,7 @@ func (w *world) scanAll() {
 }
 
 // state is that of the empty scope's only scan.
-func (w *world) state() ReconciliationState {
+func (w *world) state() automation.ReconciliationState {
 	w.t.Helper()
 	states, err := w.s.Reconciliations(w.ctx, "")
 	if err != nil || len(states) != 1 {
@@ -190,7 +191,7 @@ func (w *world) everything() string {
 	w.t.Helper()
 	var b strings.Builder
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		for _, s := range Schemas() {
+		for _, s := range automation.Schemas() {
 			rows, err := tx.Select(w.ctx, s, storage.AnyScope, storage.Query{Limit: 10000})
 			if err != nil {
 				return err
@@ -208,7 +209,7 @@ func (w *world) everything() string {
 }
 
 // counts are the rows of a report.
-func counts(r ReconcileReport) map[string]int {
+func counts(r automation.ReconcileReport) map[string]int {
 	out := map[string]int{}
 	for name, n := range map[string]int{
 		"scanned": r.Scanned, "unchanged": r.Unchanged, "stale": r.Stale, "failed": r.Failed,

@@ -1,8 +1,10 @@
-package automation
+package automation_test
 
 import (
 	"runtime"
 	"testing"
+
+	"github.com/belfry-go/belfry/automation"
 )
 
 // heapGrowth is how much more memory is in use at a later page than at the first
@@ -11,7 +13,7 @@ func heapGrowth(t *testing.T, n int) int64 {
 	w := memoryWorld(t)
 	var first, most uint64
 	s := &staff{}
-	w.serve(s, func(scan *Scan) {
+	w.serve(s, func(scan *automation.Scan) {
 		scan.Batch = 100
 		scan.Read = manyPeople(n, func(int) person { return person{version: 1} }, func() {
 			var m runtime.MemStats
@@ -23,7 +25,7 @@ func heapGrowth(t *testing.T, n int) int64 {
 			most = max(most, m.HeapAlloc)
 		})
 	})
-	if r := w.reconcile(ReconcileOptions{}); r.Unchanged != n {
+	if r := w.reconcile(automation.ReconcileOptions{}); r.Unchanged != n {
 		t.Errorf("%+v", r)
 	}
 	return int64(most) - int64(first)

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -48,7 +49,7 @@ func TestI21_APollReadsOneBatchAndTheWatermarkWaitsForTheLast(t *testing.T) {
 			w.clk.Add(time.Second)
 		}
 		for i, r := range s.asks() {
-			want := ScanRequest{
+			want := automation.ScanRequest{
 				ChangedSince: time.Time{}, From: date(2026, 2, 28), NewFrom: date(2026, 2, 28), To: date(2026, 6, 9),
 				After: []string{"", "001", "003"}[i], Limit: 2,
 			}
@@ -106,7 +107,7 @@ func TestI21_AFailedPageMovesNothingAndAfterFourTriesTheNextRunBeginsAnew(t *tes
 		w.hire(s, 6)
 		w.clk.Add(20 * time.Minute)
 		w.hire(s, 6)
-		s.read = func(r ScanRequest) error {
+		s.read = func(r automation.ScanRequest) error {
 			if r.After != "" {
 				return errBoom
 			}
@@ -118,7 +119,7 @@ func TestI21_AFailedPageMovesNothingAndAfterFourTriesTheNextRunBeginsAnew(t *tes
 			w.scan()
 			state := w.state()
 			if !state.Watermark.Equal(watermark) || state.Current.Pages != 1 || state.Failures != failures+1 ||
-				state.ReasonCode != HandlerFailed || !strings.Contains(state.Diagnostics, "boom") {
+				state.ReasonCode != automation.HandlerFailed || !strings.Contains(state.Diagnostics, "boom") {
 				w.t.Errorf("%+v", state)
 			}
 			if next := state.NextOn.Sub(w.clk.Now()); next < wait || next > wait+wait/10 {
@@ -146,7 +147,7 @@ func TestI21_ASourceThatFailsKeepsTheWatermarkOnly(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(nil)
 		w.hire(s, 5)
-		s.asked = func(e Event) error {
+		s.asked = func(e automation.Event) error {
 			if e.Source.ID == "002" {
 				panic("poison")
 			}
@@ -158,7 +159,7 @@ func TestI21_ASourceThatFailsKeepsTheWatermarkOnly(t *testing.T) {
 		if diff := cmp.Diff(want, counts(*state.Last)); diff != "" {
 			w.t.Error(diff)
 		}
-		if !state.Watermark.IsZero() || state.ReasonCode != HandlerFailed || state.Diagnostics != "panic: string" || state.Failures != 0 {
+		if !state.Watermark.IsZero() || state.ReasonCode != automation.HandlerFailed || state.Diagnostics != "panic: string" || state.Failures != 0 {
 			w.t.Errorf("%+v", state)
 		}
 		s.asked = nil
@@ -178,7 +179,7 @@ func TestOneRunnerAtATimeReadsAScan(t *testing.T) {
 		w.hire(s, 5)
 		w.scan()
 		w.due()
-		s.read = func(ScanRequest) error {
+		s.read = func(automation.ScanRequest) error {
 			if got := other.scan(); got.Claimed != 0 {
 				w.t.Errorf("two runners: %+v", got)
 			}
@@ -207,8 +208,8 @@ func TestALostRunnerIsReplaced(t *testing.T) {
 		w.scan()
 		before := w.state()
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			_, err := reconciliations.Claim(w.ctx, tx, storage.Claim{
-				Statuses: []string{reconcileReady}, Token: "dead", Lanes: []storage.LaneClaim{{Limit: 1}},
+			_, err := automation.Reconciliations.Claim(w.ctx, tx, storage.Claim{
+				Statuses: []string{automation.ReconcileReady}, Token: "dead", Lanes: []storage.LaneClaim{{Limit: 1}},
 				Now: storage.Now(w.store), LeaseUntil: w.clk.Now().Add(time.Minute),
 			})
 			return err
@@ -223,7 +224,7 @@ func TestALostRunnerIsReplaced(t *testing.T) {
 		if got := w.scan(); got.Abandoned != 1 || len(s.asks()) != 1 {
 			w.t.Errorf("%+v", got)
 		}
-		if state := w.state(); state.ReasonCode != LeaseExpired || state.Failures != 1 || !cmp.Equal(before.Current, state.Current) {
+		if state := w.state(); state.ReasonCode != automation.LeaseExpired || state.Failures != 1 || !cmp.Equal(before.Current, state.Current) {
 			w.t.Errorf("%+v", state)
 		}
 		w.scanAll()
@@ -239,10 +240,10 @@ func TestAScanThatFailsDelaysNobody(t *testing.T) {
 		s := w.withStaff(nil)
 		w.hire(s, 2)
 		w.hear(s, "000")
-		s.read = func(ScanRequest) error { return errBoom }
+		s.read = func(automation.ScanRequest) error { return errBoom }
 		var runners []work.Runner
 		for _, pass := range w.s.Passes() {
-			runners = append(runners, pass.Runner(work.Options{Logger: w.s.opts.Logger}))
+			runners = append(runners, pass.Runner(work.Options{Logger: w.opts.Logger}))
 		}
 		for _, on := range []time.Time{start, day(2026, 4, 1, 9)} {
 			w.clk.Set(on)
@@ -261,10 +262,10 @@ func TestAScanThatFailsDelaysNobody(t *testing.T) {
 // A tenant that is taken off the list is not scanned any more, until it is back.
 func TestAScopeThatIsNotAllowedAnyMoreIsLeftAlone(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		s := w.withStaff(func(c *Scan) { c.Scopes = []Scope{"", "east"} })
+		s := w.withStaff(func(c *automation.Scan) { c.Scopes = []automation.Scope{"", "east"} })
 		w.scanAll()
 		later := newWorld(w.t, w.store, w.clk, nil)
-		later.serve(s, func(c *Scan) { c.Scopes = []Scope{"east"} })
+		later.serve(s, func(c *automation.Scan) { c.Scopes = []automation.Scope{"east"} })
 		s.requests = nil
 		w.clk.Add(2 * time.Hour)
 		for later.scan().Claimed > 0 {
@@ -294,7 +295,7 @@ func TestAPageWhoseContextEndsIsGivenBack(t *testing.T) {
 		w.scan()
 		w.due()
 		ctx, cancel := context.WithCancel(w.ctx)
-		s.read = func(ScanRequest) error { cancel(); return ctx.Err() }
+		s.read = func(automation.ScanRequest) error { cancel(); return ctx.Err() }
 		_, _ = w.scanner().Poll(ctx, 100)
 		if state := w.state(); state.Failures != 0 || state.ReasonCode != "" {
 			w.t.Errorf("%+v", state)
@@ -309,15 +310,16 @@ func TestAPageWhoseContextEndsIsGivenBack(t *testing.T) {
 // What a finished run says in the log: numbers, and nothing about anybody.
 func TestTheReportOfABackgroundRunIsLoggedWithoutData(t *testing.T) {
 	t.Parallel()
-	w := memoryWorld(t)
 	var log strings.Builder
-	w.s.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	clk := clock.NewMock()
+	clk.Set(start)
+	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, &automation.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	s := w.withStaff(nil)
 	w.hire(s, 3)
-	s.asked = func(e Event) error { return fmt.Errorf("sam@example.com of %s", e.Source.ID) }
+	s.asked = func(e automation.Event) error { return fmt.Errorf("sam@example.com of %s", e.Source.ID) }
 	w.scanAll()
 	s.asked = nil
-	s.read = func(ScanRequest) error { return errors.New("sam@example.com") }
+	s.read = func(automation.ScanRequest) error { return errors.New("sam@example.com") }
 	w.due()
 	w.scan()
 	text := log.String()
@@ -339,24 +341,24 @@ func TestRunWaitsForAScan(t *testing.T) {
 	clk.Set(start)
 	faulty := &faultyStore{Store: memory.New(&memory.Options{Clock: clk}), at: 1} // the first try fails
 	w := newWorld(t, faulty, clk, nil)
-	made := w.store.Waker().Listen(reconciliations.Name)
+	made := w.store.Waker().Listen(automation.Reconciliations.Name)
 	defer made.Close()
 	ctx, cancel := context.WithCancel(w.ctx)
 	ended := make(chan error)
 	go func() { ended <- w.scanner().Run(ctx) }()
-	w.s.Register(certificates(func(t *ReminderType) { t.Name = "other" }))
+	w.s.Register(certificates(func(t *automation.ReminderType) { t.Name = "other" }))
 	s := w.withStaff(nil)
 	for waiting := true; waiting; {
 		select {
 		case <-made.C():
 			waiting = false
 		default:
-			clk.Add(rowsRetry)
+			clk.Add(automation.RowsRetry)
 		}
 	}
-	w.s.Register(certificates(func(t *ReminderType) {
+	w.s.Register(certificates(func(t *automation.ReminderType) {
 		t.Name, t.Triggers = "later", s
-		t.Scan = &Scan{Read: s.Read, SourceType: "employee", Window: 1, Scopes: []Scope{""}}
+		t.Scan = &automation.Scan{Read: s.Read, SourceType: "employee", Window: 1, Scopes: []automation.Scope{""}}
 	}))
 	<-made.C()
 	cancel()

@@ -1,10 +1,11 @@
-package automation
+package automation_test
 
 import (
 	"testing"
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage/postgres"
@@ -26,9 +27,9 @@ func TestReconcilingWhatIsRightWritesNoWAL(t *testing.T) {
 	}
 	defer store.Close()
 	w := newWorld(t, store, clk, nil)
-	s := w.withStaff(func(c *Scan) { c.Batch = 50 })
+	s := w.withStaff(func(c *automation.Scan) { c.Batch = 50 })
 	w.hire(s, 500)
-	run := func() (written int64, r ReconcileReport) {
+	run := func() (written int64, r automation.ReconcileReport) {
 		t.Helper()
 		position := func() (at int64) {
 			t.Helper()
@@ -39,7 +40,7 @@ func TestReconcilingWhatIsRightWritesNoWAL(t *testing.T) {
 			return at
 		}
 		before := position()
-		r = w.reconcile(ReconcileOptions{FromStart: true})
+		r = w.reconcile(automation.ReconcileOptions{FromStart: true})
 		return position() - before, r
 	}
 	if written, r := run(); written < 100_000 || r.Created != 1000 {

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -14,7 +15,6 @@ import (
 // doubles it.
 func TestAnEventLeavesTheCurrentOccurrence(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(nil))
 		p := w.withSeries(daily(nil))
 		w.clk.Set(day(2026, 3, 1, 12))
 		w.handle(changed(2))
@@ -25,7 +25,7 @@ func TestAnEventLeavesTheCurrentOccurrence(t *testing.T) {
 		}
 		p.set() // the source asks no more
 		r := w.handle(changed(4))
-		if diff := cmp.Diff([]Deactivation{{on(day(2026, 3, 1, 9)), Superseded}}, r.Deactivated); diff != "" {
+		if diff := cmp.Diff([]automation.Deactivation{{on(day(2026, 3, 1, 9)), automation.Superseded}}, r.Deactivated); diff != "" {
 			w.t.Error(diff)
 		}
 		w.clk.Set(day(2026, 3, 5, 12))
@@ -46,8 +46,8 @@ func TestASettingThatIsSwitchedOffAndOn(t *testing.T) {
 		t.Run(when, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				active := true
-				w.s.opts.Settings = settingsFunc(func(string) bool { return active })
-				w.s.Register(certificates(nil))
+				w.opts.Settings = settingsFunc(func(string) bool { return active })
+				w.s = automation.New(w.store, w.out, &w.opts)
 				w.withSeries(daily(nil))
 				active = false
 				if when == "by an event" {
@@ -70,27 +70,27 @@ func TestASettingThatIsSwitchedOffAndOn(t *testing.T) {
 
 type settingsFunc func(id string) bool
 
-func (f settingsFunc) Setting(_ context.Context, _ Scope, id string) (Setting, error) {
-	return Setting{Active: f(id)}, nil
+func (f settingsFunc) Setting(_ context.Context, _ automation.Scope, id string) (automation.Setting, error) {
+	return automation.Setting{Active: f(id)}, nil
 }
 
 func TestAnInvalidationEndsASeriesOrOneOccurrence(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		in   Invalidation
+		in   automation.Invalidation
 		want []string
 	}{
-		"one occurrence": {Invalidation{Keys: []string{on(day(2026, 3, 1, 9))}}, []string{"03-01T09:00 Deactivated Invalidated", "03-02T09:00 Pending"}},
-		"all of them":    {Invalidation{Reason: "Deleted"}, []string{"03-01T09:00 Deactivated Deleted"}},
+		"one occurrence": {automation.Invalidation{Keys: []string{on(day(2026, 3, 1, 9))}}, []string{"03-01T09:00 Deactivated Invalidated", "03-02T09:00 Pending"}},
+		"all of them":    {automation.Invalidation{Reason: "Deleted"}, []string{"03-01T09:00 Deactivated Deleted"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				c.in.Setting = "certificate"
-				w.s.Register(certificates(func(t *ReminderType) {
-					t.Invalidations = invalidations(func() []Invalidation { return []Invalidation{c.in} })
+				w.s.Register(certificates(func(t *automation.ReminderType) {
+					t.Invalidations = invalidations(func() []automation.Invalidation { return []automation.Invalidation{c.in} })
 				}))
 				w.ensure(daily(nil))
-				w.handle(Event{ID: "e1", Type: "left", Source: Source{"employee", "7"}, Version: 1})
+				w.handle(automation.Event{ID: "e1", Type: "left", Source: automation.Source{"employee", "7"}, Version: 1})
 				w.wantShort(c.want...)
 				w.pollAt(day(2026, 3, 1, 9))
 				w.wantShort(c.want...)

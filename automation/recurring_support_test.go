@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -6,23 +6,27 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/automation"
 )
 
 // routine is one employee with a cadence, that a scan finds.
-type routine struct{ asks []Candidate }
+type routine struct{ asks []automation.Candidate }
 
 func (*routine) EventTypes() []string { return []string{"certificate-changed"} }
 
-func (r *routine) Candidates(context.Context, Event) ([]Candidate, error) { return r.asks, nil }
-
-func (r *routine) read(context.Context, ScanRequest) (ScanPage, error) {
-	return ScanPage{Sources: []ScannedSource{{Source: seven, Version: 1}}, Next: "7", Done: true}, nil
+func (r *routine) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
+	return r.asks, nil
 }
 
-func (w *world) withRoutine(c ...Candidate) *routine {
+func (r *routine) read(context.Context, automation.ScanRequest) (automation.ScanPage, error) {
+	return automation.ScanPage{Sources: []automation.ScannedSource{{Source: seven, Version: 1}}, Next: "7", Done: true}, nil
+}
+
+func (w *world) withRoutine(c ...automation.Candidate) *routine {
 	r := &routine{asks: c}
-	w.s.Register(certificates(func(t *ReminderType) {
-		t.Triggers, t.Scan = r, &Scan{Read: r.read, SourceType: "employee", Window: 100, Scopes: []Scope{""}}
+	w.s.Register(certificates(func(t *automation.ReminderType) {
+		t.Triggers, t.Scan = r, &automation.Scan{Read: r.read, SourceType: "employee", Window: 100, Scopes: []automation.Scope{""}}
 	}))
 	return r
 }
@@ -32,7 +36,7 @@ func (w *world) differs(want ...string) {
 	w.t.Helper()
 	for _, dry := range []bool{true, false} {
 		var got []string
-		for _, d := range w.reconcile(ReconcileOptions{DryRun: dry, FromStart: true}).Differences {
+		for _, d := range w.reconcile(automation.ReconcileOptions{DryRun: dry, FromStart: true}).Differences {
 			got = append(got, fmt.Sprint(d.Kind, " ", d.Key[len(d.Key)-15:len(d.Key)-4]))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -50,12 +54,12 @@ func TestReconciliationOfASeries(t *testing.T) {
 		w.differs() // it is late, and the current one all the same
 		w.runAll()
 		w.differs()
-		w.change(on(day(2026, 3, 2, 9)), func(r *Schedule) { r.deactivate(w.clk.Now(), "ByHand") }) // a row is lost
+		w.change(on(day(2026, 3, 2, 9)), func(r *automation.Schedule) { automation.EndRow(r, w.clk.Now(), "ByHand") }) // a row is lost
 		w.differs("WouldReactivate 03-02T09:00")
-		r.asks = []Candidate{cron("0 18 * * *")}
+		r.asks = []automation.Candidate{cron("0 18 * * *")}
 		w.differs("WouldDeactivate 03-02T09:00", "WouldCreate 03-01T18:00")
 		w.differs()
-		r.asks = []Candidate{cron("0 18 * * SUN-TUE")} // as before, for now
+		r.asks = []automation.Candidate{cron("0 18 * * SUN-TUE")} // as before, for now
 		w.differs("WouldUpdate 03-01T18:00")
 		w.differs()
 		r.asks = nil
@@ -72,15 +76,15 @@ func TestReconciliationOfASeries(t *testing.T) {
 func TestWhyASeriesHasNoRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		r := w.withRoutine(daily(nil))
-		w.because("certificate", CauseNotAskedYet, "03-01T09:00")
+		w.because("certificate", automation.CauseNotAskedYet, "03-01T09:00")
 		w.ensure(daily(nil))
-		w.because("certificate", CauseExists, "03-01T09:00")
-		once := &Recurrence{RRule: "FREQ=DAILY;COUNT=1", Start: date(2026, 3, 1)}
-		r.asks = []Candidate{daily(func(c *Candidate) { c.SendAt, c.Recurrence = "09:00", once })}
+		w.because("certificate", automation.CauseExists, "03-01T09:00")
+		once := &automation.Recurrence{RRule: "FREQ=DAILY;COUNT=1", Start: date(2026, 3, 1)}
+		r.asks = []automation.Candidate{daily(func(c *automation.Candidate) { c.SendAt, c.Recurrence = "09:00", once })}
 		w.ensure(r.asks...)
 		w.clk.Set(day(2026, 3, 1, 12))
 		w.runAll()
-		w.because("certificate", CauseSeriesEnded)
+		w.because("certificate", automation.CauseSeriesEnded)
 	})
 }
 
@@ -95,11 +99,11 @@ func TestARerunOfAnOccurrence(t *testing.T) {
 		w.handle(changed(2))
 		w.runAll()
 		row := w.row(again.Key)
-		due, err := row.due()
-		if err != nil || row.Status != StatusCompleted || !due.Occurrence.On.Equal(day(2026, 3, 1, 9)) {
+		due, err := automation.RowDue(&row)
+		if err != nil || row.Status != automation.StatusCompleted || !due.Occurrence.On.Equal(day(2026, 3, 1, 9)) {
 			w.t.Errorf("%+v %v", row, err)
 		}
-		if plans, err := w.s.plans(w.ctx, r.asks); err != nil || !plans[0].asksFor(&row) {
+		if same, err := automation.CandidateAsksFor(w.ctx, w.s, r.asks[0], &row); err != nil || !same {
 			w.t.Error("the series does not ask for it", err)
 		}
 		w.oneRunningRowEach(1)
@@ -112,9 +116,9 @@ func TestSupportInBulkMovesSeriesOn(t *testing.T) {
 		w.s.Register(certificates(nil))
 		var keys []string
 		for n := range 5 {
-			keys = append(keys, w.ensure(daily(func(c *Candidate) { c.TriggerKey = fmt.Sprint(n) }))[0].Key)
+			keys = append(keys, w.ensure(daily(func(c *automation.Candidate) { c.TriggerKey = fmt.Sprint(n) }))[0].Key)
 		}
-		if _, err := w.s.Bulk(w.ctx, "", ActionCancel, Selection{Keys: keys}, ann, false); err != nil {
+		if _, err := w.s.Bulk(w.ctx, "", automation.ActionCancel, automation.Selection{Keys: keys}, ann, false); err != nil {
 			w.t.Fatal(err)
 		}
 		w.oneRunningRowEach(5)

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -11,21 +11,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // daily recurs at nine every morning.
-func daily(change func(*Candidate)) Candidate {
-	c := Candidate{Type: "certificate", Source: Source{"employee", "7"}, Zone: "UTC", Recurrence: &Recurrence{Cron: "0 9 * * *"}}
+func daily(change func(*automation.Candidate)) automation.Candidate {
+	c := automation.Candidate{Type: "certificate", Source: automation.Source{"employee", "7"}, Zone: "UTC", Recurrence: &automation.Recurrence{Cron: "0 9 * * *"}}
 	if change != nil {
 		change(&c)
 	}
 	return c
 }
 
-func cron(expr string) Candidate {
-	return daily(func(c *Candidate) { c.Recurrence = &Recurrence{Cron: expr} })
+func cron(expr string) automation.Candidate {
+	return daily(func(c *automation.Candidate) { c.Recurrence = &automation.Recurrence{Cron: expr} })
 }
 
 // on is the key of an occurrence.
@@ -60,25 +61,18 @@ func (w *world) runAll() {
 	}
 }
 
-func (w *world) lost() []*series {
+// lost are the series without a row that could run.
+func (w *world) lost() []automation.LostSeries {
 	w.t.Helper()
-	var out []*series
-	err := w.store.InTx(w.ctx, func(tx storage.Tx) (err error) {
-		out, err = missingSeries(w.ctx, tx, storage.Now(w.store), 10)
-		return err
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return out
+	return w.health().Lost
 }
 
 func TestOnlyTheNextOccurrenceExists(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
 		first := w.ensure(daily(nil))
-		if diff := cmp.Diff([]Ensured{{
-			Outcome: storage.Created, Key: on(day(2026, 3, 1, 9)), Status: StatusPending, ScheduledOn: day(2026, 3, 1, 9),
+		if diff := cmp.Diff([]automation.Ensured{{
+			Outcome: storage.Created, Key: on(day(2026, 3, 1, 9)), Status: automation.StatusPending, ScheduledOn: day(2026, 3, 1, 9),
 		}}, first); diff != "" {
 			w.t.Error(diff)
 		}
@@ -106,20 +100,22 @@ func TestNothingThatBecomesOfAnOccurrenceEndsTheSeries(t *testing.T) {
 	t.Parallel()
 	nine := day(2026, 3, 1, 9)
 	for name, c := range map[string]struct {
-		change  func(*ReminderType)
+		change  func(*automation.ReminderType)
 		act     func(w *world)
 		retries int
 		want    string
 	}{
-		"failed": {change: func(t *ReminderType) { t.Recipients = failing(Permanent(errBoom)) }, want: "Failed HandlerFailed held PermanentFailure"},
-		"panicked": {change: func(t *ReminderType) {
-			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { panic("boom") })
+		"failed": {change: func(t *automation.ReminderType) { t.Recipients = failing(automation.Permanent(errBoom)) }, want: "Failed HandlerFailed held PermanentFailure"},
+		"panicked": {change: func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { panic("boom") })
 		}, retries: 3, want: "Failed HandlerPanicked held RetriesExhausted"},
-		"not valid": {change: func(t *ReminderType) {
-			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return NoLongerValid(""), nil })
+		"not valid": {change: func(t *automation.ReminderType) {
+			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) {
+				return automation.NoLongerValid(""), nil
+			})
 		}, want: "Deactivated SourceNoLongerValid"},
-		"nobody": {change: func(t *ReminderType) {
-			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return nil, nil })
+		"nobody": {change: func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil })
 		}, want: "Deactivated NoRecipients"},
 		"held":      {act: func(w *world) { w.must(w.s.Hold(w.ctx, "", on(nine), ann)) }, want: "Pending held HeldBySupport"},
 		"cancelled": {act: func(w *world) { w.must(w.s.Cancel(w.ctx, "", on(nine), ann)) }, want: "Cancelled CancelledBySupport held CancelledBySupport"},
@@ -129,11 +125,11 @@ func TestNothingThatBecomesOfAnOccurrenceEndsTheSeries(t *testing.T) {
 			w.must(w.s.Cancel(w.ctx, "", on(nine), ann))
 		}, want: "Cancelled CancelledBySupport held CancelledBySupport"},
 		"in conflict": {act: func(w *world) {
-			if _, err := w.s.Ensure(w.ctx, daily(func(c *Candidate) { c.BusinessUnit = "dublin" })); err == nil {
+			if _, err := w.s.Ensure(w.ctx, daily(func(c *automation.Candidate) { c.BusinessUnit = "dublin" })); err == nil {
 				w.t.Error("no conflict")
 			}
 		}, want: "Pending held InputConflict"},
-		"unreadable":           {act: func(w *world) { w.change(on(nine), func(r *Schedule) { r.LocalDate = "soon" }) }, want: "Failed Undecodable held Undecodable"},
+		"unreadable":           {act: func(w *world) { w.change(on(nine), func(r *automation.Schedule) { r.LocalDate = "soon" }) }, want: "Failed Undecodable held Undecodable"},
 		"delivery in conflict": {act: func(w *world) { w.occupy(on(nine)) }, want: "Completed held DeliveryConflict"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +146,7 @@ func TestNothingThatBecomesOfAnOccurrenceEndsTheSeries(t *testing.T) {
 					w.poll()
 				}
 				w.wantShort("03-01T09:00 "+c.want, "03-02T09:00 Pending")
-				if got := w.ensure(daily(func(c *Candidate) { c.BusinessUnit = w.row(on(day(2026, 3, 2, 9))).BusinessUnit }))[0]; got.Outcome != storage.Unchanged || got.Key != on(day(2026, 3, 2, 9)) {
+				if got := w.ensure(daily(func(c *automation.Candidate) { c.BusinessUnit = w.row(on(day(2026, 3, 2, 9))).BusinessUnit }))[0]; got.Outcome != storage.Unchanged || got.Key != on(day(2026, 3, 2, 9)) {
 					w.t.Errorf("%+v", got)
 				}
 				if len(w.lost()) != 0 {
@@ -172,8 +168,7 @@ func (w *world) must(err error) {
 func (w *world) occupy(key string) {
 	w.t.Helper()
 	row := w.row(key)
-	job := (&try{row: &row, due: Due{Source: Source{row.SourceType, row.Source}}})
-	taken, err := job.job("certificate")
+	taken, err := automation.ReminderJob(&row, "certificate")
 	w.must(err)
 	taken.InputHash = strings.Repeat("0", 64)
 	_, err = w.out.Notifier.EnsureNotificationJob(w.ctx, nil, taken)
@@ -203,8 +198,8 @@ func TestAKilledWorkerEndsNoSeries(t *testing.T) {
 // A row that support brings back completes after the series moved on.
 func TestAnOldOccurrenceThatEndsLaterChangesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) { t.Lateness.OnlyLatest = true }))
-		p := w.withSeries(daily(nil))
+		p := w.withTriggers(func(t *automation.ReminderType) { t.Lateness.OnlyLatest = true })
+		w.begin(p, daily(nil))
 		w.must(w.s.Hold(w.ctx, "", on(day(2026, 3, 1, 9)), ann))
 		w.clk.Set(day(2026, 3, 5, 10))
 		w.runAll()
@@ -217,24 +212,28 @@ func TestAnOldOccurrenceThatEndsLaterChangesNothing(t *testing.T) {
 	})
 }
 
-// withSeries makes a series by an event of the source.
-func (w *world) withSeries(c Candidate) *triggers {
+// withSeries registers the type and makes a series by an event of the source.
+func (w *world) withSeries(c automation.Candidate) *triggers {
 	w.t.Helper()
-	p := &triggers{}
-	w.s.registry.reminders["certificate"] = func(t ReminderType) ReminderType { t.Triggers = p; return t }(w.s.registry.reminders["certificate"])
-	w.s.registry.listen(w.s.registry.reminders["certificate"])
+	p := w.withTriggers(nil)
+	w.begin(p, c)
+	return p
+}
+
+// begin makes a series by the first event of the source.
+func (w *world) begin(p *triggers, c automation.Candidate) {
+	w.t.Helper()
 	p.set(c)
 	w.handle(changed(1))
-	return p
 }
 
 // Two processes settle, one of them after its lease is lost.
 func TestTwoProcessesMakeOneNextOccurrence(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
-		var many []Candidate
+		var many []automation.Candidate
 		for n := range 20 {
-			many = append(many, daily(func(c *Candidate) { c.TriggerKey = fmt.Sprint("t", n) }))
+			many = append(many, daily(func(c *automation.Candidate) { c.TriggerKey = fmt.Sprint("t", n) }))
 		}
 		w.ensure(many...)
 		w.clk.Set(day(2026, 3, 1, 9))
@@ -266,7 +265,7 @@ func TestACadenceComesToWhatSupportHasCancelled(t *testing.T) {
 		w.s.Register(certificates(nil))
 		w.ensure(daily(nil))
 		w.must(w.s.Cancel(w.ctx, "", on(day(2026, 3, 1, 9)), ann))
-		if got := w.ensure(cron("0 9,21 * * *"))[0]; got.Outcome != storage.Unchanged || got.Status != StatusCancelled {
+		if got := w.ensure(cron("0 9,21 * * *"))[0]; got.Outcome != storage.Unchanged || got.Status != automation.StatusCancelled {
 			w.t.Errorf("%+v", got)
 		}
 		w.wantShort("03-01T09:00 Cancelled CancelledBySupport held CancelledBySupport", "03-01T21:00 Pending", "03-02T09:00 Deactivated Superseded")
@@ -282,7 +281,9 @@ func TestACadenceChanges(t *testing.T) {
 		}
 		w.wantShort("03-01T09:00 Deactivated Superseded", "03-01T10:30 Pending")
 		// The same instant by another rule and zone: the row stays.
-		london := daily(func(c *Candidate) { c.Zone, c.Recurrence = "Europe/London", &Recurrence{Cron: "30 10 * * SUN"} })
+		london := daily(func(c *automation.Candidate) {
+			c.Zone, c.Recurrence = "Europe/London", &automation.Recurrence{Cron: "30 10 * * SUN"}
+		})
 		if got := w.ensure(london)[0]; got.Outcome != storage.Updated || got.Key != on(day(2026, 3, 1, 10).Add(30*time.Minute)) {
 			w.t.Error(got)
 		}
@@ -305,23 +306,23 @@ func TestACadenceChanges(t *testing.T) {
 func TestAMissingRowIsFoundAndMended(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
-		w.ensure(daily(nil), daily(func(c *Candidate) { c.TriggerKey = "other" }))
+		w.ensure(daily(nil), daily(func(c *automation.Candidate) { c.TriggerKey = "other" }))
 		w.must(w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			row, err := schedules.Get(w.ctx, tx, "", on(day(2026, 3, 1, 9)))
+			row, err := automation.Schedules.Get(w.ctx, tx, "", on(day(2026, 3, 1, 9)))
 			if err != nil {
 				return err
 			}
-			return schedules.Delete(w.ctx, tx, row)
+			return automation.Schedules.Delete(w.ctx, tx, row)
 		}))
 		if len(w.lost()) != 0 {
 			w.t.Error("it is not due yet")
 		}
 		w.clk.Set(day(2026, 3, 1, 9))
-		if got := w.lost(); len(got) != 1 || got[0].TriggerKey != "default" {
+		if got := w.lost(); len(got) != 1 || got[0].Key != on(day(2026, 3, 1, 9)) {
 			w.t.Errorf("%+v", got)
 		}
 		h, err := w.s.Health(w.ctx)
-		if diff := cmp.Diff([]LostSeries{{"", on(day(2026, 3, 1, 9)), "certificate", day(2026, 3, 1, 9)}}, h.Lost); diff != "" || err != nil {
+		if diff := cmp.Diff([]automation.LostSeries{{"", on(day(2026, 3, 1, 9)), "certificate", day(2026, 3, 1, 9)}}, h.Lost); diff != "" || err != nil {
 			w.t.Error(diff, err)
 		}
 		if want := "a series has no row since 2026-03-01T09:00:00Z: " + on(day(2026, 3, 1, 9)); !strings.Contains(h.String(), want) {
@@ -338,19 +339,19 @@ func TestAMissingRowIsFoundAndMended(t *testing.T) {
 
 func TestASeriesThatEnds(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) { t.SendAt = "09:00" }))
-		twice := daily(func(c *Candidate) {
-			c.Recurrence = &Recurrence{RRule: "FREQ=DAILY;COUNT=2", Start: date(2026, 3, 1)}
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.SendAt = "09:00" }))
+		twice := daily(func(c *automation.Candidate) {
+			c.Recurrence = &automation.Recurrence{RRule: "FREQ=DAILY;COUNT=2", Start: date(2026, 3, 1)}
 		})
 		w.ensure(twice)
 		w.clk.Set(day(2026, 3, 9, 9))
 		w.runAll()
 		w.wantShort("03-01T09:00 Completed", "03-02T09:00 Completed")
-		if got := w.ensure(twice)[0]; got.Outcome != SeriesEnded {
+		if got := w.ensure(twice)[0]; got.Outcome != automation.SeriesEnded {
 			w.t.Errorf("%+v", got)
 		}
-		longer := daily(func(c *Candidate) {
-			c.Recurrence = &Recurrence{RRule: "FREQ=DAILY", Start: date(2026, 3, 1), End: date(2026, 3, 10)}
+		longer := daily(func(c *automation.Candidate) {
+			c.Recurrence = &automation.Recurrence{RRule: "FREQ=DAILY", Start: date(2026, 3, 1), End: date(2026, 3, 10)}
 		})
 		if got := w.ensure(longer)[0]; got.Key != on(day(2026, 3, 10, 9)) {
 			w.t.Errorf("%+v", got)
@@ -364,9 +365,9 @@ func TestASeriesThatEnds(t *testing.T) {
 func TestAValidatorAsksForAnotherInput(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		unit := ""
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) {
-				return AsksFor(0, daily(func(c *Candidate) { c.BusinessUnit = unit })), nil
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) {
+				return automation.AsksFor(0, daily(func(c *automation.Candidate) { c.BusinessUnit = unit })), nil
 			})
 		}))
 		w.ensure(daily(nil))

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -19,12 +20,12 @@ func TestOccurrencesOnDaysOnWhichClocksChange(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		zone, cron string
-		gap        GapPolicy
+		gap        automation.GapPolicy
 		from       time.Time
 		want       []string // local date and time, and the instant
 	}{
-		"New York, forward":             {"America/New_York", "30 2 * * *", GapForward, day(2026, 3, 7, 12), []string{"2026-03-08 02:30 03-08T07:00", "2026-03-09 02:30 03-09T06:30"}},
-		"New York, skip":                {"America/New_York", "30 2 * * *", GapSkip, day(2026, 3, 7, 12), []string{"2026-03-09 02:30 03-09T06:30", "2026-03-10 02:30 03-10T06:30"}},
+		"New York, forward":             {"America/New_York", "30 2 * * *", automation.GapForward, day(2026, 3, 7, 12), []string{"2026-03-08 02:30 03-08T07:00", "2026-03-09 02:30 03-09T06:30"}},
+		"New York, skip":                {"America/New_York", "30 2 * * *", automation.GapSkip, day(2026, 3, 7, 12), []string{"2026-03-09 02:30 03-09T06:30", "2026-03-10 02:30 03-10T06:30"}},
 		"London":                        {"Europe/London", "30 1 * * *", "", day(2026, 10, 24, 12), []string{"2026-10-25 01:30 10-25T00:30", "2026-10-26 01:30 10-26T01:30"}},
 		"Lord Howe":                     {"Australia/Lord_Howe", "15 2 * * *", "", day(2026, 10, 3, 12), []string{"2026-10-04 02:15 10-03T15:30", "2026-10-05 02:15 10-04T15:15"}},
 		"Apia":                          {"Pacific/Apia", "0 9 * * *", "", day(2026, 3, 1, 22), []string{"2026-03-03 09:00 03-02T20:00", "2026-03-04 09:00 03-03T20:00"}},
@@ -33,8 +34,8 @@ func TestOccurrencesOnDaysOnWhichClocksChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				var got []string
-				w.s.Register(certificates(func(t *ReminderType) {
-					t.Recipients = RecipientFunc(func(ctx context.Context, d Due) ([]notify.Recipient, error) {
+				w.s.Register(certificates(func(t *automation.ReminderType) {
+					t.Recipients = automation.RecipientFunc(func(ctx context.Context, d automation.Due) ([]notify.Recipient, error) {
 						if !d.Occurrence.On.Equal(d.ScheduledOn) || d.Occurrence.Key != d.Key || d.Occurrence.LocalDate != d.LocalDate {
 							w.t.Errorf("%+v", d)
 						}
@@ -43,10 +44,12 @@ func TestOccurrencesOnDaysOnWhichClocksChange(t *testing.T) {
 					})
 				}))
 				w.clk.Set(c.from)
-				w.ensure(daily(func(x *Candidate) { x.Zone, x.Gap, x.Recurrence = c.zone, c.gap, &Recurrence{Cron: c.cron} }))
+				w.ensure(daily(func(x *automation.Candidate) {
+					x.Zone, x.Gap, x.Recurrence = c.zone, c.gap, &automation.Recurrence{Cron: c.cron}
+				}))
 				for range 2 {
 					for key, row := range w.rows() {
-						if row.Status == StatusPending {
+						if row.Status == automation.StatusPending {
 							if key != on(row.ScheduledOn) {
 								w.t.Errorf("%s at %s", key, row.ScheduledOn)
 							}
@@ -66,17 +69,19 @@ func TestOccurrencesOnDaysOnWhichClocksChange(t *testing.T) {
 func TestPreview(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.clk.Set(day(2026, 3, 7, 12))
-		newYork := daily(func(c *Candidate) { c.Zone, c.Recurrence = "America/New_York", &Recurrence{Cron: "30 2 * * *"} })
+		newYork := daily(func(c *automation.Candidate) {
+			c.Zone, c.Recurrence = "America/New_York", &automation.Recurrence{Cron: "30 2 * * *"}
+		})
 		got, err := w.s.Preview(w.ctx, newYork, 2)
-		want := []Occurrence{
-			{on(day(2026, 3, 8, 7)), date(2026, 3, 8), "02:30", "America/New_York", day(2026, 3, 8, 7), ResolvedForward},
-			{on(day(2026, 3, 9, 6).Add(30 * time.Minute)), date(2026, 3, 9), "02:30", "America/New_York", day(2026, 3, 9, 6).Add(30 * time.Minute), ResolvedExact},
+		want := []automation.Occurrence{
+			{on(day(2026, 3, 8, 7)), date(2026, 3, 8), "02:30", "America/New_York", day(2026, 3, 8, 7), automation.ResolvedForward},
+			{on(day(2026, 3, 9, 6).Add(30 * time.Minute)), date(2026, 3, 9), "02:30", "America/New_York", day(2026, 3, 9, 6).Add(30 * time.Minute), automation.ResolvedExact},
 		}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			w.t.Error(diff, err)
 		}
 		got, err = w.s.Preview(w.ctx, candidate(nil), 5)
-		want = []Occurrence{{certificateKey, date(2026, 4, 1), "09:00", "UTC", day(2026, 4, 1, 9), ResolvedExact}}
+		want = []automation.Occurrence{{certificateKey, date(2026, 4, 1), "09:00", "UTC", day(2026, 4, 1, 9), automation.ResolvedExact}}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			w.t.Error(diff, err)
 		}
@@ -93,21 +98,23 @@ func TestPreview(t *testing.T) {
 
 func TestRecurringCandidatesThatAreRefused(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		for want, c := range map[string]Candidate{
-			`TargetDate: goes with no Recurrence: a reminder has one of them`:                   daily(func(c *Candidate) { c.TargetDate = date(2026, 3, 1) }),
-			`Threshold: goes with no Recurrence: a reminder has one of them`:                    daily(func(c *Candidate) { c.Threshold = &Threshold{} }),
-			`ScheduledOn: is for types that hosts add; a recurring reminder has its Recurrence`: daily(func(c *Candidate) { c.ScheduledOn = start }),
-			`SendAt: goes with no Cron, which says itself when`:                                 daily(func(c *Candidate) { c.SendAt = "09:00" }),
-			`SendAt: is not set, neither here nor by the type`:                                  daily(func(c *Candidate) { c.Recurrence = &Recurrence{RRule: "FREQ=DAILY", Start: date(2026, 3, 1)} }),
-			`Recurrence: cron 0 9 30 2 * never comes true`:                                      cron("0 9 30 2 *"),
-			`Recurrence: neither Cron nor RRule is set`:                                         cron(""),
-			`Zone: time zone "Mars/Olympus" is unknown`:                                         daily(func(c *Candidate) { c.Zone = "Mars/Olympus" }),
-			`Gap, Overlap: gap policy "jump"`:                                                   daily(func(c *Candidate) { c.Gap = "jump" }),
-			`source: holds`:                                                                     daily(func(c *Candidate) { c.Source.ID = "7:8" }),
-			`Recurrence: is for reminders`:                                                      {AutomationType: "export", Source: Source{"file", "1"}, ScheduledOn: start, Recurrence: &Recurrence{Cron: "@daily"}},
+		for want, c := range map[string]automation.Candidate{
+			`TargetDate: goes with no Recurrence: a reminder has one of them`:                   daily(func(c *automation.Candidate) { c.TargetDate = date(2026, 3, 1) }),
+			`Threshold: goes with no Recurrence: a reminder has one of them`:                    daily(func(c *automation.Candidate) { c.Threshold = &automation.Threshold{} }),
+			`ScheduledOn: is for types that hosts add; a recurring reminder has its Recurrence`: daily(func(c *automation.Candidate) { c.ScheduledOn = start }),
+			`SendAt: goes with no Cron, which says itself when`:                                 daily(func(c *automation.Candidate) { c.SendAt = "09:00" }),
+			`SendAt: is not set, neither here nor by the type`: daily(func(c *automation.Candidate) {
+				c.Recurrence = &automation.Recurrence{RRule: "FREQ=DAILY", Start: date(2026, 3, 1)}
+			}),
+			`Recurrence: cron 0 9 30 2 * never comes true`: cron("0 9 30 2 *"),
+			`Recurrence: neither Cron nor RRule is set`:    cron(""),
+			`Zone: time zone "Mars/Olympus" is unknown`:    daily(func(c *automation.Candidate) { c.Zone = "Mars/Olympus" }),
+			`Gap, Overlap: gap policy "jump"`:              daily(func(c *automation.Candidate) { c.Gap = "jump" }),
+			`source: holds`:                                daily(func(c *automation.Candidate) { c.Source.ID = "7:8" }),
+			`Recurrence: is for reminders`:                 {AutomationType: "export", Source: automation.Source{"file", "1"}, ScheduledOn: start, Recurrence: &automation.Recurrence{Cron: "@daily"}},
 		} {
-			out, err := w.s.Ensure(w.ctx, daily(func(c *Candidate) { c.TriggerKey = "good" }), c)
-			var refused *CandidateError
+			out, err := w.s.Ensure(w.ctx, daily(func(c *automation.Candidate) { c.TriggerKey = "good" }), c)
+			var refused *automation.CandidateError
 			if !errors.As(err, &refused) || refused.Index != 1 || !strings.Contains(err.Error(), want) || out != nil {
 				w.t.Errorf("%v, want %s", err, want)
 			}
@@ -129,10 +136,10 @@ func TestRecurringCandidatesThatAreRefused(t *testing.T) {
 func TestI28_SeriesOfTwoTenants(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
-		w.ensure(daily(nil), daily(func(c *Candidate) { c.Scope = "b" }))
+		w.ensure(daily(nil), daily(func(c *automation.Candidate) { c.Scope = "b" }))
 		w.must(w.s.Cancel(w.ctx, "b", on(day(2026, 3, 1, 9)), ann))
 		w.wantShort("03-01T09:00 Pending")
-		if row := w.rowIn("b", on(day(2026, 3, 2, 9))); row.Status != StatusPending {
+		if row := w.rowIn("b", on(day(2026, 3, 2, 9))); row.Status != automation.StatusPending {
 			w.t.Errorf("%+v", row)
 		}
 	})
@@ -145,12 +152,12 @@ func TestACadenceThatCannotBeRead(t *testing.T) {
 		w.s.Register(certificates(nil))
 		w.ensure(daily(nil))
 		w.must(w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			all, err := seriesTable.Find(w.ctx, tx, "", storage.Query{Limit: 10})
+			all, err := automation.SeriesTable.Find(w.ctx, tx, "", storage.Query{Limit: 10})
 			if err != nil {
 				return err
 			}
 			all[0].Cron = "by a version to come"
-			return seriesTable.Save(w.ctx, tx, all...)
+			return automation.SeriesTable.Save(w.ctx, tx, all...)
 		}))
 		w.pollAt(day(2026, 3, 1, 9))
 		w.wantShort("03-01T09:00 Completed")
@@ -172,7 +179,7 @@ func TestExplainTellsTheCadence(t *testing.T) {
 			if err != nil || !strings.Contains(e.String(), "  recurs: cron 0 9 * * *, UTC; next 2026-03-02T09:00:00Z\n") {
 				w.t.Error(e, err)
 			}
-			want := &SeriesState{Active: true, Cadence: "cron 0 9 * * *", Zone: "UTC", Next: day(2026, 3, 2, 9)}
+			want := &automation.SeriesState{Active: true, Cadence: "cron 0 9 * * *", Zone: "UTC", Next: day(2026, 3, 2, 9)}
 			if diff := cmp.Diff(want, e.Series); diff != "" {
 				w.t.Error(diff)
 			}

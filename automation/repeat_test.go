@@ -1,10 +1,11 @@
-package automation
+package automation_test
 
 import (
 	"context"
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -18,14 +19,14 @@ func TestATryThatCouldNotBeStoredIsRepeatedWithoutASecondDelivery(t *testing.T) 
 		w.out.fail = errBoom // the dispatch is rolled back with the settling
 		w.pollAt(day(2026, 4, 1, 9))
 		row := w.row(certificateKey)
-		if row.Status != StatusPending || row.RetryCount != 1 || row.Diagnostics != "boom" || !row.EndedOn.IsZero() {
+		if row.Status != automation.StatusPending || row.RetryCount != 1 || row.Diagnostics != "boom" || !row.EndedOn.IsZero() {
 			w.t.Fatalf("%+v", row)
 		}
 		w.out.fail = nil
 		w.pollAt(row.NextRetryOn)
 		w.claim(time.Minute) // nothing is left to claim
 		row = w.row(certificateKey)
-		if row.Status != StatusCompleted || len(w.out.dispatched()) != 1 {
+		if row.Status != automation.StatusCompleted || len(w.out.dispatched()) != 1 {
 			w.t.Errorf("%+v %v", row, w.out.dispatched())
 		}
 	})
@@ -44,11 +45,11 @@ func TestAWorkerThatDiesAfterItsClaimIsFollowedByAnother(t *testing.T) {
 			w.t.Errorf("an abandoned row is not handled: %+v", report)
 		}
 		row := w.row(certificateKey)
-		if row.Status != StatusPending || row.RetryCount != 1 || row.LeaseLossCount != 1 || row.ReasonCode != LeaseExpired {
+		if row.Status != automation.StatusPending || row.RetryCount != 1 || row.LeaseLossCount != 1 || row.ReasonCode != automation.LeaseExpired {
 			w.t.Errorf("%+v", row)
 		}
 		w.pollAt(row.NextRetryOn)
-		if row := w.row(certificateKey); row.Status != StatusCompleted || row.LeaseLossCount != 1 {
+		if row := w.row(certificateKey); row.Status != automation.StatusCompleted || row.LeaseLossCount != 1 {
 			w.t.Errorf("%+v", row)
 		}
 	})
@@ -60,9 +61,9 @@ func TestShutdownGivesRowsBackUncounted(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.clk.Set(day(2026, 4, 1, 9))
 		row := w.claim(time.Minute)[0]
-		row.giveBack(storage.Now(w.store))
+		automation.GiveBackRow(row, storage.Now(w.store))
 		row.LeaseExpiresOn = time.Time{}
-		if row.Status != StatusPending || row.RetryCount != 0 || !row.DueOn.Equal(day(2026, 4, 1, 9)) || !row.NextRetryOn.IsZero() {
+		if row.Status != automation.StatusPending || row.RetryCount != 0 || !row.DueOn.Equal(day(2026, 4, 1, 9)) || !row.NextRetryOn.IsZero() {
 			w.t.Errorf("%+v", row)
 		}
 	})
@@ -71,8 +72,8 @@ func TestShutdownGivesRowsBackUncounted(t *testing.T) {
 func TestATryThatFailsSinceItsContextEndedIsNotCounted(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		ctx, cancel := context.WithCancel(w.ctx)
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Recipients = RecipientFunc(func(ctx context.Context, _ Due) ([]notify.Recipient, error) {
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(func(ctx context.Context, _ automation.Due) ([]notify.Recipient, error) {
 				cancel()
 				return nil, ctx.Err()
 			})
@@ -80,8 +81,8 @@ func TestATryThatFailsSinceItsContextEndedIsNotCounted(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.clk.Set(day(2026, 4, 1, 9))
 		rows := w.claim(time.Minute)
-		_, err := w.s.handle(w.ctx, itemsOf(ctx, rows))
-		if row := rows[0]; err != nil || row.Status != StatusPending || row.RetryCount != 0 || row.ReasonCode != "" {
+		_, err := automation.HandleRows(w.s, w.ctx, itemsOf(ctx, rows))
+		if row := rows[0]; err != nil || row.Status != automation.StatusPending || row.RetryCount != 0 || row.ReasonCode != "" {
 			w.t.Errorf("%v %+v", err, row)
 		}
 	})

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -9,12 +9,13 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 )
 
 func rerunKey(n string) string { return strings.Replace(certificateKey, "default", "default~"+n, 1) }
 
-func (w *world) rerun(key string) Ensured {
+func (w *world) rerun(key string) automation.Ensured {
 	w.t.Helper()
 	out, err := w.s.Rerun(w.ctx, "", key, ann)
 	if err != nil {
@@ -24,7 +25,7 @@ func (w *world) rerun(key string) Ensured {
 }
 
 // completed is a world in which the reminder of an event was sent.
-func (w *world) completed(change func(*ReminderType)) *triggers {
+func (w *world) completed(change func(*automation.ReminderType)) *triggers {
 	w.t.Helper()
 	p := w.withTriggers(change)
 	p.set(offsets(date(2026, 5, 1), 30)...)
@@ -37,13 +38,13 @@ func (w *world) completed(change func(*ReminderType)) *triggers {
 // Each rerun is a delivery of its own, and a second click is none.
 func TestARerunIsSentOnceMore(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.completed(func(t *ReminderType) { t.Lateness.Window = 1 })
-		if _, err := w.s.Rerun(w.ctx, "", certificateKey, By{Actor: "ann"}); err == nil {
+		w.completed(func(t *automation.ReminderType) { t.Lateness.Window = 1 })
+		if _, err := w.s.Rerun(w.ctx, "", certificateKey, automation.By{Actor: "ann"}); err == nil {
 			w.t.Error("without a reason")
 		}
-		for _, want := range []EnsureOutcome{storage.Created, storage.Unchanged} {
+		for _, want := range []automation.EnsureOutcome{storage.Created, storage.Unchanged} {
 			got := w.rerun(certificateKey)
-			if got.Outcome != want || got.Key != rerunKey("1") || got.Status != StatusPending || !got.ScheduledOn.Equal(w.clk.Now()) {
+			if got.Outcome != want || got.Key != rerunKey("1") || got.Status != automation.StatusPending || !got.ScheduledOn.Equal(w.clk.Now()) {
 				w.t.Errorf("%+v", got)
 			}
 		}
@@ -52,7 +53,7 @@ func TestARerunIsSentOnceMore(t *testing.T) {
 			w.t.Errorf("%+v", again)
 		}
 		w.poll()
-		if got := w.rerun(certificateKey); got.Outcome != storage.Unchanged || got.Status != StatusCompleted || got.Result.IsZero() {
+		if got := w.rerun(certificateKey); got.Outcome != storage.Unchanged || got.Status != automation.StatusCompleted || got.Result.IsZero() {
 			w.t.Errorf("%+v", got)
 		}
 		if diff := cmp.Diff([]string{certificateKey, rerunKey("1")}, w.out.dispatched()); diff != "" {
@@ -64,7 +65,7 @@ func TestARerunIsSentOnceMore(t *testing.T) {
 		if got := w.rerun(rerunKey("1")); got.Outcome != storage.Created || got.Key != rerunKey("2") {
 			w.t.Errorf("%+v", got)
 		}
-		if _, err := w.s.Rerun(w.ctx, "", rerunKey("2"), ann); !errors.Is(err, ErrActionRefused) || !strings.Contains(err.Error(), "it is Pending; what is not Completed is retried") {
+		if _, err := w.s.Rerun(w.ctx, "", rerunKey("2"), ann); !errors.Is(err, automation.ErrActionRefused) || !strings.Contains(err.Error(), "it is Pending; what is not Completed is retried") {
 			w.t.Error(err)
 		}
 		if _, err := w.s.Rerun(w.ctx, "north", certificateKey, ann); !errors.Is(err, storage.ErrNotFound) {
@@ -114,7 +115,7 @@ func TestNoEventSupersedesARerun(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 				settings := settingsMap{"certificate": true}
-				w := newWorld(t, store, clk, &Options{Settings: settings})
+				w := newWorld(t, store, clk, &automation.Options{Settings: settings})
 				p := w.completed(nil)
 				w.rerun(certificateKey)
 				c.then(w, p, settings)
@@ -130,18 +131,18 @@ func TestNoEventSupersedesARerun(t *testing.T) {
 // A rerun is valid if the row that was run first would be.
 func TestARerunIsRevalidatedAsTheRowThatItRepeats(t *testing.T) {
 	for name, c := range map[string]struct {
-		now  Validity
+		now  automation.Validity
 		want string
 	}{
-		"asked for":         {AsksFor(0, offsets(date(2026, 5, 1), 30, 7)...), "Completed"},
-		"asked for no more": {AsksFor(0, offsets(date(2027, 5, 1), 30)...), "Deactivated InputChanged"},
-		"its source gone":   {NoLongerValid(""), "Deactivated SourceNoLongerValid"},
+		"asked for":         {automation.AsksFor(0, offsets(date(2026, 5, 1), 30, 7)...), "Completed"},
+		"asked for no more": {automation.AsksFor(0, offsets(date(2027, 5, 1), 30)...), "Deactivated InputChanged"},
+		"its source gone":   {automation.NoLongerValid(""), "Deactivated SourceNoLongerValid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
-				now := StillValid()
-				w.completed(func(t *ReminderType) {
-					t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return now, nil })
+				now := automation.StillValid()
+				w.completed(func(t *automation.ReminderType) {
+					t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) { return now, nil })
 				})
 				w.rerun(certificateKey)
 				now = c.now
@@ -156,11 +157,11 @@ func TestARerunIsRevalidatedAsTheRowThatItRepeats(t *testing.T) {
 
 func TestAnInvalidationEndsARerun(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.completed(func(t *ReminderType) {
-			t.Invalidations = invalidating{{Setting: "certificate", Source: Source{"employee", "7"}, Keys: []string{certificateKey}}}
+		w.completed(func(t *automation.ReminderType) {
+			t.Invalidations = invalidating{{Setting: "certificate", Source: automation.Source{"employee", "7"}, Keys: []string{certificateKey}}}
 		})
 		w.rerun(certificateKey)
-		w.handle(Event{ID: "x", Type: "gone", Source: Source{"employee", "7"}, Version: 9})
+		w.handle(automation.Event{ID: "x", Type: "gone", Source: automation.Source{"employee", "7"}, Version: 9})
 		if got := w.statuses()[rerunKey("1")]; got != "Deactivated Invalidated" {
 			w.t.Error(got)
 		}
@@ -168,19 +169,21 @@ func TestAnInvalidationEndsARerun(t *testing.T) {
 }
 
 // invalidating answers an event "gone".
-type invalidating []Invalidation
+type invalidating []automation.Invalidation
 
 func (invalidating) EventTypes() []string { return []string{"gone"} }
 
-func (p invalidating) Invalidations(context.Context, Event) ([]Invalidation, error) { return p, nil }
+func (p invalidating) Invalidations(context.Context, automation.Event) ([]automation.Invalidation, error) {
+	return p, nil
+}
 
 // A host's handler sees its own trigger key, and which run it is.
 func TestAHostsTypeIsRunAgain(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		var seen []Due
-		w.s.Handle("export", HandlerFunc(func(_ context.Context, due []Due) ([]Outcome, error) {
+		var seen []automation.Due
+		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 			seen = append(seen, due...)
-			return make([]Outcome, len(due)), nil
+			return make([]automation.Outcome, len(due)), nil
 		}))
 		w.ensure(export("1"))
 		w.poll()
@@ -194,11 +197,11 @@ func TestAHostsTypeIsRunAgain(t *testing.T) {
 
 func TestNoCandidateLooksLikeARerun(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		for _, c := range []Candidate{
-			candidate(func(c *Candidate) { c.TriggerKey = "default~1" }),
-			{AutomationType: "export", Source: Source{"file", "1"}, TriggerKey: "a~", ScheduledOn: start},
+		for _, c := range []automation.Candidate{
+			candidate(func(c *automation.Candidate) { c.TriggerKey = "default~1" }),
+			{AutomationType: "export", Source: automation.Source{"file", "1"}, TriggerKey: "a~", ScheduledOn: start},
 		} {
-			var refused *CandidateError
+			var refused *automation.CandidateError
 			if _, err := w.s.Ensure(w.ctx, c); !errors.As(err, &refused) || refused.Field != "TriggerKey" {
 				w.t.Error(err)
 			}

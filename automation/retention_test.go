@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
@@ -21,9 +22,9 @@ import (
 const days = 24 * time.Hour
 
 // forMonth keeps ended rows for thirty days.
-func forMonth(t *ReminderType) { t.Retention = Retention{After: 30 * days} }
+func forMonth(t *automation.ReminderType) { t.Retention = automation.Retention{After: 30 * days} }
 
-func (w *world) retain() RetentionReport {
+func (w *world) retain() automation.RetentionReport {
 	w.t.Helper()
 	report, err := w.s.Retain(w.ctx)
 	if err != nil {
@@ -39,15 +40,15 @@ func TestWhatEndedLongAgoIsDeletedAndNeverSentAgain(t *testing.T) {
 		w.pollAt(day(2026, 4, 1, 9))
 		for _, on := range []time.Time{day(2026, 4, 1, 10), day(2026, 5, 1, 9).Add(-time.Microsecond)} {
 			w.clk.Set(on)
-			if got := w.retain(); got != (RetentionReport{}) {
+			if got := w.retain(); got != (automation.RetentionReport{}) {
 				w.t.Errorf("%s: %+v", on, got)
 			}
 		}
 		w.clk.Set(day(2026, 5, 1, 9))
-		if got := w.retain(); got != (RetentionReport{Deleted: 2}) {
+		if got := w.retain(); got != (automation.RetentionReport{Deleted: 2}) {
 			w.t.Errorf("%+v", got)
 		}
-		if got := w.ensure(candidate(nil)); got[0].Outcome != OffsetPassed {
+		if got := w.ensure(candidate(nil)); got[0].Outcome != automation.OffsetPassed {
 			w.t.Errorf("a repeated event asks for it again: %+v", got)
 		}
 		w.poll()
@@ -65,23 +66,25 @@ func TestNoKeyIsForgottenThatCouldBeAskedForAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				moved := 0
-				w.s.Register(certificates(func(t *ReminderType) {
+				w.s.Register(certificates(func(t *automation.ReminderType) {
 					t.CatchUp = catchUp
-					t.Retention = Retention{After: days}
-					t.BusinessDay = func(_ context.Context, _ Scope, _ string, d Date) (Date, error) { return d.AddDays(moved), nil }
+					t.Retention = automation.Retention{After: days}
+					t.BusinessDay = func(_ context.Context, _ automation.Scope, _ string, d automation.Date) (automation.Date, error) {
+						return d.AddDays(moved), nil
+					}
 				}))
 				w.ensure(candidate(nil))
 				w.pollAt(day(2026, 4, 1, 9))
 				moved = 3
-				late := candidate(func(c *Candidate) { c.SendAt, c.Zone = "23:59:59", "Etc/GMT+12" })
+				late := candidate(func(c *automation.Candidate) { c.SendAt, c.Zone = "23:59:59", "Etc/GMT+12" })
 				gone := false
 				for n := 0; n < 400 && !gone; n++ {
 					w.clk.Add(6 * time.Hour)
 					gone = w.retain().Deleted == 1
 				}
-				other := New(w.store, w.out, &w.s.opts) // serves nothing, so it has the usual CatchUp
-				for _, s := range []*Scheduler{w.s, other} {
-					if got, err := s.Ensure(w.ctx, late); !gone || err != nil || got[0].Outcome != OffsetPassed {
+				other := automation.New(w.store, w.out, &w.opts) // serves nothing, so it has the usual CatchUp
+				for _, s := range []*automation.Scheduler{w.s, other} {
+					if got, err := s.Ensure(w.ctx, late); !gone || err != nil || got[0].Outcome != automation.OffsetPassed {
 						w.t.Errorf("deleted %t, on %s, and then %+v, %v", gone, w.clk.Now(), got, err)
 					}
 				}
@@ -92,25 +95,25 @@ func TestNoKeyIsForgottenThatCouldBeAskedForAgain(t *testing.T) {
 
 func TestOpenRowsAndHoldsStayForEver(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) {
+		w.s.Register(certificates(func(t *automation.ReminderType) {
 			forMonth(t)
-			t.Recipients = failing(Permanent(errBoom))
+			t.Recipients = failing(automation.Permanent(errBoom))
 		}))
 		w.ensure(candidate(nil), of("", "certificate", 1), of("", "certificate", 2))
-		w.ensure(candidate(func(c *Candidate) { c.TargetDate, c.TriggerKey = date(2036, 5, 1), "pending" }))
+		w.ensure(candidate(func(c *automation.Candidate) { c.TargetDate, c.TriggerKey = date(2036, 5, 1), "pending" }))
 		w.pollAt(day(2026, 4, 1, 9)) // Failed, and on hold
-		w.change(certificateKey, func(r *Schedule) {
+		w.change(certificateKey, func(r *automation.Schedule) {
 			r.IsOnSupportHold = false
-			r.deactivate(w.s.now(), Superseded)
-			r.hold(HeldBySupport, "")
+			automation.EndRow(r, storage.Now(w.store), automation.Superseded)
+			automation.HoldRow(r, automation.HeldBySupport, "")
 		})
-		w.change("reminder:certificate:employee:7:1:2026-05-01:30", func(r *Schedule) {
+		w.change("reminder:certificate:employee:7:1:2026-05-01:30", func(r *automation.Schedule) {
 			r.IsOnSupportHold = false
-			r.to(w.s.now(), StatusCancelled)
+			automation.MoveRow(r, storage.Now(w.store), automation.StatusCancelled)
 		})
 		before := w.statuses()
 		w.clk.Set(day(2028, 4, 1, 9))
-		if got := w.retain(); got != (RetentionReport{Deleted: 1}) {
+		if got := w.retain(); got != (automation.RetentionReport{Deleted: 1}) {
 			w.t.Errorf("%+v", got)
 		}
 		delete(before, "reminder:certificate:employee:7:1:2026-05-01:30")
@@ -126,8 +129,8 @@ func (w *world) ended(key string, err error) string {
 	if err == nil {
 		err = w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			now := storage.Now(w.store)
-			_, err := schedules.Insert(w.ctx, tx, &Schedule{
-				Record: storage.Record{Key: key, Type: "certificate", Status: StatusCompleted}, CreatedOn: now, ScheduledOn: now, EndedOn: now,
+			_, err := automation.Schedules.Insert(w.ctx, tx, &automation.Schedule{
+				Record: storage.Record{Key: key, Type: "certificate", Status: automation.StatusCompleted}, CreatedOn: now, ScheduledOn: now, EndedOn: now,
 			})
 			return err
 		})
@@ -154,7 +157,9 @@ func TestEachKindOfKeyIsRememberedForAsLongAsItMayBeAskedFor(t *testing.T) {
 	for name, forgetAfter := range map[string]time.Duration{"without a word of the type": 0, "where the type forgets": 90 * days} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
-				w.s.Register(certificates(func(t *ReminderType) { t.Retention = Retention{After: days, ForgetAfter: forgetAfter} }))
+				w.s.Register(certificates(func(t *automation.ReminderType) {
+					t.Retention = automation.Retention{After: days, ForgetAfter: forgetAfter}
+				}))
 				perDay := w.threshold(keys.OncePerDay)
 				recurring := w.ended(keys.Recurring{Setting: "s", SourceType: "class", Source: "7", TriggerKey: "default", Occurrence: start}.Key())
 				unread := w.ended("not a key", nil)
@@ -193,20 +198,22 @@ func (w *world) goneAt(key string, last time.Time) {
 // A host's type says for how long a duplicate may come.
 func TestAHostsTypeIsRememberedUnlessItSaysForHowLong(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		done := HandlerFunc(func(_ context.Context, due []Due) ([]Outcome, error) { return make([]Outcome, len(due)), nil })
-		w.s.Handle("export", Retained(LongRunning(done), Retention{After: days}))
-		w.s.Handle("import", LongRunning(Retained(done, Retention{After: days, ForgetAfter: 7 * days})))
-		if !w.s.registry.longRunning("export") || !w.s.registry.longRunning("import") {
+		done := automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+			return make([]automation.Outcome, len(due)), nil
+		})
+		w.s.Handle("export", automation.Retained(automation.LongRunning(done), automation.Retention{After: days}))
+		w.s.Handle("import", automation.LongRunning(automation.Retained(done, automation.Retention{After: days, ForgetAfter: 7 * days})))
+		if !automation.IsLongRunning(w.s, "export") || !automation.IsLongRunning(w.s, "import") {
 			w.t.Error("wrapped twice, it is no long-running type any more")
 		}
-		var made []Ensured
+		var made []automation.Ensured
 		for _, name := range []string{"export", "import"} {
-			made = append(made, w.ensure(Candidate{AutomationType: name, Source: Source{"file", "1"}, ScheduledOn: start})...)
+			made = append(made, w.ensure(automation.Candidate{AutomationType: name, Source: automation.Source{"file", "1"}, ScheduledOn: start})...)
 		}
 		w.poll()
 		w.goneAt(made[1].Key, start.Add(7*days))
 		w.clk.Set(day(2066, 1, 1, 0))
-		if got := w.retain(); got != (RetentionReport{Remembered: 1}) || w.row(made[0].Key).Status != StatusCompleted {
+		if got := w.retain(); got != (automation.RetentionReport{Remembered: 1}) || w.row(made[0].Key).Status != automation.StatusCompleted {
 			w.t.Errorf("%+v", got)
 		}
 	})
@@ -216,25 +223,25 @@ func TestRowsAreArchivedBeforeTheyAreDeleted(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var archived []string
 		answer := errBoom
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Retention = Retention{After: 30 * days, Archive: func(_ context.Context, rows []Schedule) error {
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Retention = automation.Retention{After: 30 * days, Archive: func(_ context.Context, rows []automation.Schedule) error {
 				for _, r := range rows {
 					archived = append(archived, fmt.Sprint(r.Key, " ", r.Status, " ", w.row(r.Key).ID == r.ID))
 				}
 				return answer
 			}}
 		}))
-		w.s.Register(certificates(func(t *ReminderType) { t.Name = "invoice"; forMonth(t) }))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Name = "invoice"; forMonth(t) }))
 		w.ensure(candidate(nil), of("", "invoice", 1))
 		w.pollAt(day(2026, 4, 1, 9))
 		w.clk.Set(day(2026, 6, 1, 9))
 		report, err := w.s.Retain(w.ctx)
-		if report != (RetentionReport{Deleted: 1, Unarchived: 1}) || !errors.Is(err, errBoom) || !strings.Contains(err.Error(), "Archive of certificate") {
+		if report != (automation.RetentionReport{Deleted: 1, Unarchived: 1}) || !errors.Is(err, errBoom) || !strings.Contains(err.Error(), "Archive of certificate") {
 			w.t.Errorf("%+v %v", report, err)
 		}
 		w.row(certificateKey)
 		answer = nil
-		if got := w.retain(); got != (RetentionReport{Deleted: 1}) || len(w.rows()) != 0 {
+		if got := w.retain(); got != (automation.RetentionReport{Deleted: 1}) || len(w.rows()) != 0 {
 			w.t.Errorf("%+v", got)
 		}
 		want := []string{certificateKey + " Completed true", certificateKey + " Completed true"}
@@ -246,14 +253,14 @@ func TestRowsAreArchivedBeforeTheyAreDeleted(t *testing.T) {
 
 func TestAPanicInArchiveKeepsTheRows(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Retention = Retention{After: 30 * days, Archive: func(context.Context, []Schedule) error { panic("boom") }}
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Retention = automation.Retention{After: 30 * days, Archive: func(context.Context, []automation.Schedule) error { panic("boom") }}
 		}))
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
 		w.clk.Set(day(2026, 6, 1, 9))
 		report, err := w.s.Retain(w.ctx)
-		if report != (RetentionReport{Unarchived: 1}) || !isPanic(err) {
+		if panicked := (*work.PanicError)(nil); report != (automation.RetentionReport{Unarchived: 1}) || !errors.As(err, &panicked) {
 			w.t.Errorf("%+v %v", report, err)
 		}
 	})
@@ -262,9 +269,9 @@ func TestAPanicInArchiveKeepsTheRows(t *testing.T) {
 // Whoever writes a row between looking and deleting saves it.
 func TestARowThatSomebodyWritesMeanwhileStays(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return nil, nil })
-			t.Retention = Retention{After: 30 * days, Archive: func(context.Context, []Schedule) error {
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil })
+			t.Retention = automation.Retention{After: 30 * days, Archive: func(context.Context, []automation.Schedule) error {
 				w.do(w.s.Retry)
 				return nil
 			}}
@@ -272,7 +279,7 @@ func TestARowThatSomebodyWritesMeanwhileStays(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
 		w.clk.Set(day(2026, 6, 1, 9))
-		if got := w.retain(); got != (RetentionReport{}) || w.row(certificateKey).Status != StatusPending {
+		if got := w.retain(); got != (automation.RetentionReport{}) || w.row(certificateKey).Status != automation.StatusPending {
 			w.t.Errorf("%+v %+v", got, w.row(certificateKey))
 		}
 	})
@@ -281,28 +288,28 @@ func TestARowThatSomebodyWritesMeanwhileStays(t *testing.T) {
 func TestRetentionThatMakesNoSenseIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newPlayer(t).world
-	for want, r := range map[string]Retention{
+	for want, r := range map[string]automation.Retention{
 		"a negative Retention":              {After: -1},
 		"a Retention of less than a day":    {After: time.Hour},
 		"a Retention without After":         {ForgetAfter: days},
-		"automation: Retained: a Retention": {Archive: func(context.Context, []Schedule) error { return nil }},
+		"automation: Retained: a Retention": {Archive: func(context.Context, []automation.Schedule) error { return nil }},
 	} {
-		if got := panics(t, func() { Retained(HandlerFunc(nil), r) }); !strings.Contains(got, want) {
+		if got := panics(t, func() { automation.Retained(automation.HandlerFunc(nil), r) }); !strings.Contains(got, want) {
 			t.Errorf("%s, want %s", got, want)
 		}
-		got := panics(t, func() { w.s.Register(certificates(func(t *ReminderType) { t.Name, t.Retention = "x", r })) })
+		got := panics(t, func() { w.s.Register(certificates(func(t *automation.ReminderType) { t.Name, t.Retention = "x", r })) })
 		if !strings.Contains(got, "a negative Retention") && !strings.Contains(got, "a Retention ") {
 			t.Error(got)
 		}
 	}
-	if got := panics(t, func() { Retained(nil, Retention{}) }); !strings.Contains(got, "without a handler") {
+	if got := panics(t, func() { automation.Retained(nil, automation.Retention{}) }); !strings.Contains(got, "without a handler") {
 		t.Error(got)
 	}
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 		_, err := w.s.WithTx(tx).Retain(w.ctx)
 		return err
 	})
-	if !errors.Is(err, errBound) {
+	if !errors.Is(err, automation.ErrBound) {
 		t.Error(err)
 	}
 }
@@ -316,56 +323,28 @@ func TestWithoutARetentionNothingIsAskedFor(t *testing.T) {
 	w := newWorld(t, store, clk, nil)
 	w.s.Register(certificates(nil))
 	before := store.verbs
-	if report := w.walk(w.retentionRunner()); report != (work.Report{}) || w.retain() != (RetentionReport{}) || store.verbs != before {
+	if report := w.walk(w.retentionRunner()); report != (work.Report{}) || w.retain() != (automation.RetentionReport{}) || store.verbs != before {
 		t.Errorf("%+v, %d verbs", report, store.verbs-before)
-	}
-}
-
-// What is on hold is left out by the statement and by the rule, either of which
-// would do.
-func TestRetentionHasTwoGuardsBeforeAHold(t *testing.T) {
-	t.Parallel()
-	p := newPlayer(t)
-	p.s.Register(certificates(func(t *ReminderType) { t.Name = "invoice"; forMonth(t) }))
-	p.ensure(of("", "invoice", 1))
-	p.clk.Set(day(2026, 4, 1, 9))
-	p.change("reminder:invoice:employee:7:1:2026-05-01:30", func(r *Schedule) {
-		r.deactivate(p.s.now(), Superseded)
-		r.hold(HeldBySupport, "")
-	})
-	p.clk.Set(day(2028, 4, 1, 9))
-	types := p.s.registry.keepings()
-	rows, _, err := p.s.retainPage(p.ctx, 0, p.s.now(), types)
-	if err != nil || len(rows) != 0 {
-		t.Errorf("read %d rows on hold, %v", len(rows), err)
-	}
-	row := p.row("reminder:invoice:employee:7:1:2026-05-01:30")
-	if types["invoice"].old(&row, p.s.now()) {
-		t.Error("a row on hold counts as old")
-	}
-	row.IsOnSupportHold = false
-	if !types["invoice"].old(&row, p.s.now()) {
-		t.Error("without the hold it does not either")
 	}
 }
 
 // A condition that has risen again is never asked for its earlier rises.
 func TestARiseIsRememberedUntilTheNextOne(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		m := w.withMeter(func(t *ReminderType) { t.Retention = Retention{After: days} })
+		m := w.withMeter(func(t *automation.ReminderType) { t.Retention = automation.Retention{After: days} })
 		reads := func(version int64, reading string) {
-			m.set(line{value: "18", reading: reading, comparison: AtLeast}.under(FalseToTrue))
+			m.set(line{value: "18", reading: reading, comparison: automation.AtLeast}.under(automation.FalseToTrue))
 			w.handle(booked(version))
 			w.poll()
 		}
 		reads(1, "18")
 		w.clk.Add(100 * days)
-		if got := w.retain(); got != (RetentionReport{Remembered: 1}) {
+		if got := w.retain(); got != (automation.RetentionReport{Remembered: 1}) {
 			w.t.Errorf("%+v %v", got, w.statuses())
 		}
 		reads(2, "17")
 		reads(3, "19")
-		if got := w.retain(); got != (RetentionReport{Deleted: 1}) {
+		if got := w.retain(); got != (automation.RetentionReport{Deleted: 1}) {
 			w.t.Errorf("%+v %v", got, w.statuses())
 		}
 		reads(3, "19")

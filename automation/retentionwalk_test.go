@@ -1,10 +1,11 @@
-package automation
+package automation_test
 
 import (
 	"context"
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 )
@@ -13,15 +14,15 @@ import (
 func TestAWalkSeesEveryRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(forMonth))
-		var many []Candidate
-		for i := range retainPage + 3 {
-			many = append(many, of(Scope([]string{"", "north"}[i%2]), "certificate", i))
+		var many []automation.Candidate
+		for i := range automation.RetainPage + 3 {
+			many = append(many, of(automation.Scope([]string{"", "north"}[i%2]), "certificate", i))
 		}
 		w.ensure(many...)
 		w.ensure(of("", "elsewhere", 1))
 		w.pollAll(day(2026, 4, 1, 9))
 		w.clk.Set(day(2026, 6, 1, 9))
-		if got := w.retain(); got != (RetentionReport{Deleted: retainPage + 3}) || len(w.rows()) != 1 {
+		if got := w.retain(); got != (automation.RetentionReport{Deleted: automation.RetainPage + 3}) || len(w.rows()) != 1 {
 			w.t.Errorf("%+v, %d rows left", got, len(w.rows()))
 		}
 	})
@@ -37,7 +38,7 @@ func (w *world) pollAll(on time.Time) {
 }
 
 func (w *world) retentionRunner() work.Runner {
-	return w.s.retentionPass().Runner(work.Options{Logger: w.s.opts.Logger})
+	return passOf(w.s, "automation.retention").Runner(work.Options{Logger: w.opts.Logger})
 }
 
 func (w *world) walk(r work.Runner) work.Report {
@@ -54,14 +55,14 @@ func (w *world) walk(r work.Runner) work.Report {
 func TestOneProcessAtATimeWalksOnceADay(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(forMonth))
-		other := New(w.store, notify.New(w.store, nil), &w.s.opts)
-		one, two := w.retentionRunner(), other.retentionPass().Runner(work.Options{Logger: w.s.opts.Logger})
+		other := automation.New(w.store, notify.New(w.store, nil), &w.opts)
+		one, two := w.retentionRunner(), passOf(other, "automation.retention").Runner(work.Options{Logger: w.opts.Logger})
 		if w.walk(two).Claimed != 0 {
 			w.t.Error("a process without a type that forgets walks")
 		}
 		other.Register(certificates(forMonth))
-		var many []Candidate
-		for i := range retainPage + 3 {
+		var many []automation.Candidate
+		for i := range automation.RetainPage + 3 {
 			many = append(many, of("", "certificate", i))
 		}
 		w.ensure(many...)
@@ -77,7 +78,7 @@ func TestOneProcessAtATimeWalksOnceADay(t *testing.T) {
 		left(3)
 		w.walk(two)
 		left(0)
-		w.ensure(candidate(func(c *Candidate) { c.TargetDate = date(2026, 7, 3) })) // due the 3rd of June
+		w.ensure(candidate(func(c *automation.Candidate) { c.TargetDate = date(2026, 7, 3) })) // due the 3rd of June
 		for w.walk(one).Claimed+w.walk(two).Claimed > 0 {
 			w.clk.Add(time.Second)
 		}
@@ -90,8 +91,8 @@ func TestOneProcessAtATimeWalksOnceADay(t *testing.T) {
 
 func TestAWalkThatFailsIsTakenUpLater(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Retention = Retention{After: 30 * days, Archive: func(context.Context, []Schedule) error { return errBoom }}
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Retention = automation.Retention{After: 30 * days, Archive: func(context.Context, []automation.Schedule) error { return errBoom }}
 		}))
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))

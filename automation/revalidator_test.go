@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -8,19 +8,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 )
 
 func TestARowThatCannotBeReadIsHeldAtOnceAndBlocksNoOther(t *testing.T) {
-	for column, spoil := range map[string]func(*Schedule){
-		"time_zone":            func(r *Schedule) { r.TimeZone = "Mars/Olympus" },
-		"scheduled_local_date": func(r *Schedule) { r.LocalDate = "2026-02-30" },
-		"dispatch_result":      func(r *Schedule) { r.DispatchResult = []byte(`{"path":7}`) },
+	for column, spoil := range map[string]func(*automation.Schedule){
+		"time_zone":            func(r *automation.Schedule) { r.TimeZone = "Mars/Olympus" },
+		"scheduled_local_date": func(r *automation.Schedule) { r.LocalDate = "2026-02-30" },
+		"dispatch_result":      func(r *automation.Schedule) { r.DispatchResult = []byte(`{"path":7}`) },
 	} {
 		t.Run(column, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				w.s.Register(certificates(nil))
-				w.ensure(candidate(nil), candidate(func(c *Candidate) { c.Source.ID = "8" }))
+				w.ensure(candidate(nil), candidate(func(c *automation.Candidate) { c.Source.ID = "8" }))
 				w.change(certificateKey, spoil)
 				w.pollAt(day(2026, 4, 1, 9))
 				want := map[string]string{
@@ -41,11 +42,11 @@ func TestARowThatCannotBeReadIsHeldAtOnceAndBlocksNoOther(t *testing.T) {
 func TestAMessageThatWaitedIsRevalidated(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		valid, err := true, error(nil)
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return validIf(valid), err })
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) { return validIf(valid), err })
 			t.NotificationType = "the host's" // it asks in the same way
 		}))
-		w.ensure(candidate(nil), candidate(func(c *Candidate) { c.Source.ID = "8" }))
+		w.ensure(candidate(nil), candidate(func(c *automation.Candidate) { c.Source.ID = "8" }))
 		w.pollAt(day(2026, 4, 1, 9))
 		ask := func() []notify.Verdict {
 			got, askErr := w.s.Revalidator().Revalidate(w.ctx, append(w.out.jobs, notify.Job{SourceKey: "unknown"}, notify.Job{}))
@@ -58,7 +59,7 @@ func TestAMessageThatWaitedIsRevalidated(t *testing.T) {
 			w.t.Error(diff)
 		}
 		valid = false
-		skip := notify.Skip(string(SourceNoLongerValid))
+		skip := notify.Skip(string(automation.SourceNoLongerValid))
 		if diff := cmp.Diff([]notify.Verdict{skip, skip, {}, {}}, ask()); diff != "" {
 			w.t.Error(diff)
 		}

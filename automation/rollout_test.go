@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -20,15 +21,15 @@ import (
 func TestARowInShadowIsNeverDue(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, StageShadow)
+		w.to(certificatesPart, automation.StageShadow)
 		for range 2 {
 			w.ensure(candidate(nil))
 			w.is(certificateKey, "Deactivated Shadow")
-			w.owned(certificateKey, OldScheduler, OwnershipOwned)
+			w.owned(certificateKey, automation.OldScheduler, automation.OwnershipOwned)
 		}
 		version := w.row(certificateKey).Version
 		w.pollAt(whenDue.Add(48 * time.Hour))
-		w.ensure(candidate(func(c *Candidate) { c.SendAt = "10:00" }))
+		w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "10:00" }))
 		row := w.row(certificateKey)
 		if !row.DueOn.IsZero() || !row.ScheduledOn.Equal(whenDue.Add(time.Hour)) || version != 1 || len(w.out.dispatched()) != 0 {
 			w.t.Errorf("version %d, %+v", version, row)
@@ -44,13 +45,13 @@ func TestARowInShadowIsNeverDue(t *testing.T) {
 func TestI22_ARetriedShadowDoesNotAcquire(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, StageShadow)
+		w.to(certificatesPart, automation.StageShadow)
 		w.ensure(candidate(nil))
 		w.clk.Set(whenDue)
 		w.do(w.s.Retry)
 		w.poll()
 		w.is(certificateKey, "Deactivated Shadow")
-		w.owned(certificateKey, OldScheduler, OwnershipOwned)
+		w.owned(certificateKey, automation.OldScheduler, automation.OwnershipOwned)
 		if len(w.out.dispatched()) != 0 || !w.old(certificateKey, "") {
 			w.t.Error(w.out.dispatched())
 		}
@@ -61,18 +62,16 @@ func TestI22_ARetriedShadowDoesNotAcquire(t *testing.T) {
 // it is looked at.
 func TestARowFromBeforeTheGuardGoesIntoShadow(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		before := New(w.store, w.out, &w.s.opts)
+		before := automation.New(w.store, w.out, &w.opts)
 		before.Register(certificates(nil))
 		if _, err := before.Ensure(w.ctx, candidate(nil)); err != nil {
 			w.t.Fatal(err)
 		}
-		w.s = New(w.store, &recorder{Notifier: w.out.Notifier}, &w.s.opts)
-		w.s.registry.claim("certificate", func() {
-			w.s.registry.reminders["certificate"] = certificates(func(t *ReminderType) { t.Guarded = true })
-		})
+		w.s = automation.New(w.store, &recorder{Notifier: notify.New(w.store, nil)}, &w.opts)
+		w.guardCertificates(nil)
 		w.pollAt(whenDue)
 		w.is(certificateKey, "Deactivated Shadow")
-		w.owned(certificateKey, OldScheduler, OwnershipOwned)
+		w.owned(certificateKey, automation.OldScheduler, automation.OwnershipOwned)
 	})
 }
 
@@ -81,16 +80,16 @@ func TestARowFromBeforeTheGuardGoesIntoShadow(t *testing.T) {
 func TestEventsEndRowsInShadow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := &triggers{}
-		w.guardCertificates(func(t *ReminderType) { t.Triggers = p })
+		w.guardCertificates(func(t *automation.ReminderType) { t.Triggers = p })
 		p.set(offsets(date(2026, 5, 1), 30, 7)...)
 		w.handle(changed(1))
 		p.set(offsets(date(2026, 5, 1), 7)...)
 		got := w.handle(changed(2))
-		if diff := cmp.Diff([]Deactivation{{certificateKey, Superseded}}, got.Deactivated); diff != "" {
+		if diff := cmp.Diff([]automation.Deactivation{{certificateKey, automation.Superseded}}, got.Deactivated); diff != "" {
 			w.t.Error(diff)
 		}
 		w.is(certificateKey, "Deactivated Superseded")
-		w.to(certificatesPart, StageScheduled)
+		w.to(certificatesPart, automation.StageScheduled)
 		w.is(certificateKey, "Deactivated Superseded")
 		w.is(key("2026-05-01", "7"), "Pending Shadow")
 		p.set(offsets(date(2026, 5, 1), 30, 7)...)
@@ -105,33 +104,33 @@ func TestAPartMovesForthAndBack(t *testing.T) {
 		w.guardCertificates(nil)
 		w.ensure(candidate(nil), of("", "certificate", 1))
 		other := "reminder:certificate:employee:7:1:2026-05-01:30"
-		for _, stage := range []Stage{StageShadow, StageRunNow} {
+		for _, stage := range []automation.Stage{automation.StageShadow, automation.StageRunNow} {
 			if got := w.to(certificatesPart, stage); got.Taken+got.Returned+got.Left != 0 {
 				w.t.Errorf("%s: %+v", stage, got)
 			}
-			w.owned(certificateKey, OldScheduler, OwnershipOwned)
+			w.owned(certificateKey, automation.OldScheduler, automation.OwnershipOwned)
 		}
-		if err := w.s.TransferOwnership(w.ctx, "", other, AutomationScheduler, ann); err != nil {
+		if err := w.s.TransferOwnership(w.ctx, "", other, automation.AutomationScheduler, ann); err != nil {
 			w.t.Fatal(err)
 		}
 		w.is(other, "Pending Shadow")
-		want := RolloutMove{
-			Part: certificatesPart, From: StageRunNow, To: StageScheduled, DryRun: true, Taken: 1,
-			Runs: []MovedRun{{Key: certificateKey, Owner: AutomationScheduler, ScheduledOn: whenDue}},
+		want := automation.RolloutMove{
+			Part: certificatesPart, From: automation.StageRunNow, To: automation.StageScheduled, DryRun: true, Taken: 1,
+			Runs: []automation.MovedRun{{Key: certificateKey, Owner: automation.AutomationScheduler, ScheduledOn: whenDue}},
 		}
-		dry, err := w.s.MoveRollout(w.ctx, certificatesPart, StageScheduled, ann, true)
+		dry, err := w.s.MoveRollout(w.ctx, certificatesPart, automation.StageScheduled, ann, true)
 		if diff := cmp.Diff(want, dry); diff != "" || err != nil {
 			w.t.Error(diff, err)
 		}
-		w.owned(certificateKey, OldScheduler, OwnershipOwned)
+		w.owned(certificateKey, automation.OldScheduler, automation.OwnershipOwned)
 		want.DryRun = false
-		if diff := cmp.Diff(want, w.to(certificatesPart, StageScheduled)); diff != "" {
+		if diff := cmp.Diff(want, w.to(certificatesPart, automation.StageScheduled)); diff != "" {
 			w.t.Error(diff)
 		}
 		w.is(certificateKey, "Pending Shadow")
-		w.to(certificatesPart, StageCutOver)
+		w.to(certificatesPart, automation.StageCutOver)
 		w.clk.Set(whenDue)
-		if got := w.to(certificatesPart, StageShadow); got.Returned != 2 || !got.Runs[0].Overdue || got.Runs[0].Owner != OldScheduler {
+		if got := w.to(certificatesPart, automation.StageShadow); got.Returned != 2 || !got.Runs[0].Overdue || got.Runs[0].Owner != automation.OldScheduler {
 			w.t.Errorf("%+v", got)
 		}
 		for _, key := range []string{certificateKey, other} {
@@ -145,7 +144,7 @@ func TestAPartMovesForthAndBack(t *testing.T) {
 			w.t.Error(got)
 		}
 		list, err := w.s.Rollouts(w.ctx, "")
-		if err != nil || len(list) != 1 || list[0].Stage != StageShadow || list[0].Moving || list[0].By != ann {
+		if err != nil || len(list) != 1 || list[0].Stage != automation.StageShadow || list[0].Moving || list[0].By != ann {
 			w.t.Errorf("%+v %v", list, err)
 		}
 	})
@@ -157,7 +156,7 @@ func TestAMoveForwardLeavesWhatHasCome(t *testing.T) {
 		w.guardCertificates(nil)
 		w.ensure(candidate(nil))
 		w.clk.Set(whenDue)
-		got := w.to(certificatesPart, StageScheduled)
+		got := w.to(certificatesPart, automation.StageScheduled)
 		if got.Left != 1 || got.Taken != 0 || !got.Runs[0].Left || !got.Runs[0].Overdue {
 			w.t.Errorf("%+v", got)
 		}
@@ -172,13 +171,13 @@ func TestAMoveForwardLeavesWhatHasCome(t *testing.T) {
 // A worker has the row while the part goes back: what it decides is dropped.
 func TestI22_AMoveBackTakesTheRowFromItsWorker(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.guardCertificates(func(t *ReminderType) {
-			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
-				w.to(certificatesPart, StageShadow)
+		w.guardCertificates(func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
+				w.to(certificatesPart, automation.StageShadow)
 				return []notify.Recipient{sam}, nil
 			})
 		})
-		w.to(certificatesPart, StageScheduled)
+		w.to(certificatesPart, automation.StageScheduled)
 		w.ensure(candidate(nil))
 		w.clk.Set(whenDue)
 		w.poll()
@@ -193,17 +192,17 @@ func TestI22_AMoveBackTakesTheRowFromItsWorker(t *testing.T) {
 func TestTheNarrowestPartCounts(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		slow := RolloutPart{Type: "certificate", Setting: "slow"}
-		dublin := RolloutPart{Type: "certificate", BusinessUnit: "dublin"}
-		person := RolloutPart{Type: "certificate", Source: "9"}
-		w.to(slow, StageShadow)
-		w.to(dublin, StageScheduled)
-		w.to(person, StageRunNow)
+		slow := automation.RolloutPart{Type: "certificate", Setting: "slow"}
+		dublin := automation.RolloutPart{Type: "certificate", BusinessUnit: "dublin"}
+		person := automation.RolloutPart{Type: "certificate", Source: "9"}
+		w.to(slow, automation.StageShadow)
+		w.to(dublin, automation.StageScheduled)
+		w.to(person, automation.StageRunNow)
 		made := w.ensure(
 			candidate(nil),
-			candidate(func(c *Candidate) { c.Setting, c.BusinessUnit = "slow", "dublin" }),
-			candidate(func(c *Candidate) { c.TriggerKey, c.BusinessUnit = "unit", "dublin" }),
-			candidate(func(c *Candidate) { c.Source.ID, c.BusinessUnit = "9", "dublin" }),
+			candidate(func(c *automation.Candidate) { c.Setting, c.BusinessUnit = "slow", "dublin" }),
+			candidate(func(c *automation.Candidate) { c.TriggerKey, c.BusinessUnit = "unit", "dublin" }),
+			candidate(func(c *automation.Candidate) { c.Source.ID, c.BusinessUnit = "9", "dublin" }),
 		)
 		check := func(want ...string) {
 			w.t.Helper()
@@ -212,9 +211,9 @@ func TestTheNarrowestPartCounts(t *testing.T) {
 			}
 		}
 		check("Deactivated Shadow", "Deactivated Shadow", "Pending", "Deactivated Shadow")
-		w.to(certificatesPart, StageCutOver)
+		w.to(certificatesPart, automation.StageCutOver)
 		check("Pending Shadow", "Deactivated Shadow", "Pending", "Deactivated Shadow")
-		w.to(certificatesPart, StageDesign)
+		w.to(certificatesPart, automation.StageDesign)
 		check("Deactivated Shadow", "Deactivated Shadow", "Pending", "Deactivated Shadow")
 	})
 }
@@ -222,7 +221,12 @@ func TestTheNarrowestPartCounts(t *testing.T) {
 // A move that stopped half-way is finished by the same call.
 func TestAMoveIsFinishedByRepeatingIt(t *testing.T) {
 	t.Parallel()
-	for _, way := range []struct{ from, to Stage }{{StageRunNow, StageScheduled}, {StageScheduled, StageShadow}, {StageScheduled, StageRunNow}} {
+	for _, way := range []struct {
+		from, to automation.Stage
+		owner    automation.Owner
+	}{
+		{automation.StageRunNow, automation.StageScheduled, automation.AutomationScheduler}, {automation.StageScheduled, automation.StageShadow, automation.OldScheduler}, {automation.StageScheduled, automation.StageRunNow, automation.OldScheduler},
+	} {
 		for at := 2; at <= 6; at++ {
 			for _, lost := range []bool{false, true} {
 				clk := clock.NewMock()
@@ -235,14 +239,14 @@ func TestAMoveIsFinishedByRepeatingIt(t *testing.T) {
 				faulty.arm(at, lost)
 				_, _ = w.s.MoveRollout(w.ctx, certificatesPart, way.to, ann, false)
 				faulty.arm(0, false)
-				if _, err := w.s.MoveRollout(w.ctx, certificatesPart, way.to, ann, false); err != nil && !errors.Is(err, ErrActionRefused) {
+				if _, err := w.s.MoveRollout(w.ctx, certificatesPart, way.to, ann, false); err != nil && !errors.Is(err, automation.ErrActionRefused) {
 					t.Fatal(err)
 				}
-				want, status := way.to.owner(certificateKey), "Pending Shadow"
-				if want == OldScheduler {
+				status := "Pending Shadow"
+				if way.owner == automation.OldScheduler {
 					status = "Deactivated Shadow"
 				}
-				w.owned(certificateKey, want, OwnershipOwned)
+				w.owned(certificateKey, way.owner, automation.OwnershipOwned)
 				w.is(certificateKey, status)
 				if list, _ := w.s.Rollouts(w.ctx, ""); list[0].Moving || list[0].Stage != way.to {
 					t.Errorf("%d %v: %+v", at, lost, list)
@@ -258,17 +262,17 @@ func TestAMoveRefusesWhatMakesNoSense(t *testing.T) {
 	clk.Set(start)
 	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
 	w.guardCertificates(nil)
-	move := func(part RolloutPart, to Stage, by By) error {
+	move := func(part automation.RolloutPart, to automation.Stage, by automation.By) error {
 		_, err := w.s.MoveRollout(w.ctx, part, to, by, false)
 		return err
 	}
 	for want, err := range map[string]error{
-		"goes to the next one": move(certificatesPart, StageRunNow, ann),
+		"goes to the next one": move(certificatesPart, automation.StageRunNow, ann),
 		"not one of 0 to 4":    move(certificatesPart, 5, ann),
-		"no actor":             move(certificatesPart, StageShadow, By{Reason: "r"}),
-		"Type is not set":      move(RolloutPart{}, StageShadow, ann),
-		"one tenant":           move(RolloutPart{Scope: storage.AnyScope, Type: "certificate"}, StageShadow, ann),
-		"Setting":              move(RolloutPart{Type: "certificate", Setting: "a\x1fb"}, StageShadow, ann),
+		"no actor":             move(certificatesPart, automation.StageShadow, automation.By{Reason: "r"}),
+		"Type is not set":      move(automation.RolloutPart{}, automation.StageShadow, ann),
+		"one tenant":           move(automation.RolloutPart{Scope: storage.AnyScope, Type: "certificate"}, automation.StageShadow, ann),
+		"Setting":              move(automation.RolloutPart{Type: "certificate", Setting: "a\x1fb"}, automation.StageShadow, ann),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -277,12 +281,12 @@ func TestAMoveRefusesWhatMakesNoSense(t *testing.T) {
 	if list, err := w.s.Rollouts(w.ctx, ""); len(list) != 0 || err != nil {
 		t.Errorf("half written: %+v %v", list, err)
 	}
-	w.to(certificatesPart, StageShadow)
-	if err := move(certificatesPart, StageShadow, ann); !errors.Is(err, ErrActionRefused) {
+	w.to(certificatesPart, automation.StageShadow)
+	if err := move(certificatesPart, automation.StageShadow, ann); !errors.Is(err, automation.ErrActionRefused) {
 		t.Errorf("moved twice: %v", err)
 	}
 	w.ensure(candidate(nil))
-	if err := w.s.TransferOwnership(w.ctx, "", certificateKey, AutomationScheduler, ann); !errors.Is(err, ErrActionRefused) {
+	if err := w.s.TransferOwnership(w.ctx, "", certificateKey, automation.AutomationScheduler, ann); !errors.Is(err, automation.ErrActionRefused) {
 		t.Errorf("picked in shadow: %v", err)
 	}
 }

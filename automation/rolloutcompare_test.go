@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -17,20 +18,20 @@ import (
 func employeeKey(id string) string { return strings.Replace(certificateKey, ":7:", ":"+id+":", 1) }
 
 // ofEmployees asks for the certificate of several employees, each a minute later.
-func ofEmployees(ids string) (out []Candidate) {
+func ofEmployees(ids string) (out []automation.Candidate) {
 	for i, id := range ids {
-		out = append(out, candidate(func(c *Candidate) {
+		out = append(out, candidate(func(c *automation.Candidate) {
 			c.Source.ID, c.SendAt = string(id), whenDue.Add(time.Duration(i)*time.Minute).Format("15:04")
 		}))
 	}
 	return out
 }
 
-func (w *world) ran(part RolloutPart, on time.Time, keys ...string) OldReport {
+func (w *world) ran(part automation.RolloutPart, on time.Time, keys ...string) automation.OldReport {
 	w.t.Helper()
-	var runs []OldRun
+	var runs []automation.OldRun
 	for _, key := range keys {
-		runs = append(runs, OldRun{Key: key, RanOn: on})
+		runs = append(runs, automation.OldRun{Key: key, RanOn: on})
 	}
 	got, err := w.s.ReportOldRun(w.ctx, part, runs...)
 	if err != nil {
@@ -43,8 +44,8 @@ func (w *world) ran(part RolloutPart, on time.Time, keys ...string) OldReport {
 func TestAComparisonNamesWhatDiffers(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := &triggers{}
-		w.guardCertificates(func(t *ReminderType) { t.Triggers = p })
-		w.to(certificatesPart, StageShadow)
+		w.guardCertificates(func(t *automation.ReminderType) { t.Triggers = p })
+		w.to(certificatesPart, automation.StageShadow)
 		w.ensure(ofEmployees("12345")...)
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
@@ -58,27 +59,27 @@ func TestAComparisonNamesWhatDiffers(t *testing.T) {
 		if got := w.ran(certificatesPart, whenDue, employeeKey("1"), employeeKey("9")); got.Known != 1 || got.Recorded != 1 {
 			w.t.Errorf("%+v", got)
 		}
-		got, err := w.s.Compare(w.ctx, certificatesPart, Window{From: whenDue.Add(-6 * time.Hour)}, 0)
+		got, err := w.s.Compare(w.ctx, certificatesPart, automation.Window{From: whenDue.Add(-6 * time.Hour)}, 0)
 		if err != nil || got.Same() {
 			w.t.Fatal(err)
 		}
 		on := func(minutes int) time.Time { return whenDue.Add(time.Duration(minutes) * time.Minute) }
-		want := RolloutComparison{
-			Part: certificatesPart, Window: Window{on(-360), on(1440)}, Both: 4, Late: 2, Early: 1, OnlyHere: 1, OnlyThere: 3,
-			Runs: []ComparedRun{
-				{OnlyHere, employeeKey("5"), on(4), time.Time{}},
-				{OnlyThere, employeeKey("7"), time.Time{}, on(1)},
-				{OnlyThere, employeeKey("8"), time.Time{}, on(1)},
-				{OnlyThere, employeeKey("9"), time.Time{}, on(0)},
-				{RanEarly, employeeKey("3"), on(2), on(-60)},
-				{RanLate, employeeKey("2"), on(1), on(120)},
-				{RanLate, employeeKey("4"), on(3), on(1440)},
+		want := automation.RolloutComparison{
+			Part: certificatesPart, Window: automation.Window{on(-360), on(1440)}, Both: 4, Late: 2, Early: 1, OnlyHere: 1, OnlyThere: 3,
+			Runs: []automation.ComparedRun{
+				{automation.OnlyHere, employeeKey("5"), on(4), time.Time{}},
+				{automation.OnlyThere, employeeKey("7"), time.Time{}, on(1)},
+				{automation.OnlyThere, employeeKey("8"), time.Time{}, on(1)},
+				{automation.OnlyThere, employeeKey("9"), time.Time{}, on(0)},
+				{automation.RanEarly, employeeKey("3"), on(2), on(-60)},
+				{automation.RanLate, employeeKey("2"), on(1), on(120)},
+				{automation.RanLate, employeeKey("4"), on(3), on(1440)},
 			},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			w.t.Error(diff)
 		}
-		if got, err = w.s.Compare(w.ctx, RolloutPart{Type: "certificate", Setting: "other"}, Window{From: start}, 0); err != nil || !got.Same() || got.Both != 0 {
+		if got, err = w.s.Compare(w.ctx, automation.RolloutPart{Type: "certificate", Setting: "other"}, automation.Window{From: start}, 0); err != nil || !got.Same() || got.Both != 0 {
 			w.t.Errorf("another setting: %+v %v", got, err)
 		}
 	})
@@ -89,9 +90,9 @@ func TestAComparisonNamesWhatDiffers(t *testing.T) {
 func TestASeriesInShadowIsComparedAndCutOver(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, StageShadow)
+		w.to(certificatesPart, automation.StageShadow)
 		for range 2 {
-			if got := w.ensure(daily(nil)); got[0].Status != StatusDeactivated {
+			if got := w.ensure(daily(nil)); got[0].Status != automation.StatusDeactivated {
 				w.t.Errorf("%+v", got)
 			}
 			w.wantShort("03-01T09:00 Deactivated Shadow")
@@ -101,21 +102,21 @@ func TestASeriesInShadowIsComparedAndCutOver(t *testing.T) {
 		nine := func(d int) time.Time { return day(2026, 3, d, 9) }
 		w.ran(certificatesPart, nine(1), on(nine(1)))
 		w.ran(certificatesPart, nine(3), on(nine(3)))
-		got, err := w.s.Compare(w.ctx, RolloutPart{Type: "certificate", Setting: "certificate"}, Window{From: start}, 0)
-		want := []ComparedRun{{OnlyHere, on(nine(2)), nine(2), time.Time{}}, {OnlyHere, on(nine(4)), nine(4), time.Time{}}}
+		got, err := w.s.Compare(w.ctx, automation.RolloutPart{Type: "certificate", Setting: "certificate"}, automation.Window{From: start}, 0)
+		want := []automation.ComparedRun{{automation.OnlyHere, on(nine(2)), nine(2), time.Time{}}, {automation.OnlyHere, on(nine(4)), nine(4), time.Time{}}}
 		if diff := cmp.Diff(want, got.Runs); diff != "" || got.Both != 2 || err != nil {
 			w.t.Error(diff, got.Both, err)
 		}
 		if health, err := w.s.Health(w.ctx); err != nil || len(health.Lost) != 0 {
 			w.t.Errorf("a series in shadow counts as stuck: %+v %v", health, err)
 		}
-		w.to(certificatesPart, StageScheduled)
+		w.to(certificatesPart, automation.StageScheduled)
 		w.wantShort("03-01T09:00 Deactivated Shadow", "03-05T09:00 Pending")
 		w.pollAt(nine(5))
-		w.owned(on(nine(5)), AutomationScheduler, OwnershipDeliveryCreated)
-		w.owned(on(nine(6)), AutomationScheduler, OwnershipOwned)
-		w.to(certificatesPart, StageShadow)
-		w.owned(on(nine(6)), OldScheduler, OwnershipOwned)
+		w.owned(on(nine(5)), automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
+		w.owned(on(nine(6)), automation.AutomationScheduler, automation.OwnershipOwned)
+		w.to(certificatesPart, automation.StageShadow)
+		w.owned(on(nine(6)), automation.OldScheduler, automation.OwnershipOwned)
 		w.clk.Set(nine(6))
 		if w.poll(); !w.old(on(nine(6)), "") || len(w.out.dispatched()) != 1 {
 			w.t.Error(w.out.dispatched())
@@ -129,12 +130,12 @@ func TestAnEnsureAfterTheCutOverReactivates(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
 		w.ensure(daily(nil), candidate(nil))
-		w.setStage(certificatesPart, StageCutOver)
+		w.setStage(certificatesPart, automation.StageCutOver)
 		got := w.ensure(daily(nil), candidate(nil))
 		if got[0].Outcome != "Reactivated" || got[1].Outcome != "Reactivated" {
 			w.t.Errorf("%+v", got)
 		}
-		w.owned(certificateKey, AutomationScheduler, OwnershipOwned)
+		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipOwned)
 		w.is(certificateKey, "Pending Shadow")
 	})
 }
@@ -144,20 +145,20 @@ func TestAnEnsureAfterTheCutOverReactivates(t *testing.T) {
 func TestAReportTellsWhereTheOldSchedulerTrespassed(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		w.to(certificatesPart, StageScheduled)
+		w.to(certificatesPart, automation.StageScheduled)
 		w.ensure(ofEmployees("12")...)
 		w.pollAt(whenDue)
 		got := w.ran(certificatesPart, whenDue, employeeKey("1"), employeeKey("2"))
-		want := OldReport{Trespassed: []string{employeeKey("2")}, Doubled: []string{employeeKey("1")}}
+		want := automation.OldReport{Trespassed: []string{employeeKey("2")}, Doubled: []string{employeeKey("1")}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			w.t.Error(diff)
 		}
 		w.pollAt(whenDue.Add(time.Hour))
 		w.is(employeeKey("2"), "Failed OwnershipConflict held OwnershipConflict")
-		w.owned(employeeKey("1"), AutomationScheduler, OwnershipDeliveryCreated)
-		report, err := w.s.RolloutReport(w.ctx, certificatesPart, Window{From: whenDue})
-		stage := StageReport{Stage: StageScheduled, Runs: 2, Delivered: 1, DeliveredThere: 1, Conflicts: 1, Doubled: 1}
-		if diff := cmp.Diff([]StageReport{stage}, report.Stages, cmp.AllowUnexported(StageReport{})); diff != "" || err != nil {
+		w.owned(employeeKey("1"), automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
+		report, err := w.s.RolloutReport(w.ctx, certificatesPart, automation.Window{From: whenDue})
+		stage := automation.StageReport{Stage: automation.StageScheduled, Runs: 2, Delivered: 1, DeliveredThere: 1, Conflicts: 1, Doubled: 1}
+		if diff := cmp.Diff([]automation.StageReport{stage}, report.Stages, cmp.AllowUnexported(automation.StageReport{})); diff != "" || err != nil {
 			w.t.Error(diff, err)
 		}
 	})
@@ -166,9 +167,9 @@ func TestAReportTellsWhereTheOldSchedulerTrespassed(t *testing.T) {
 // What to watch while a stage lasts: conflicts, failures, latency.
 func TestAReportCountsByStage(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		broken := map[string]error{"3": errBoom, "4": Permanent(errBoom)}
-		w.guardCertificates(func(t *ReminderType) {
-			t.Recipients = RecipientFunc(func(_ context.Context, d Due) ([]notify.Recipient, error) {
+		broken := map[string]error{"3": errBoom, "4": automation.Permanent(errBoom)}
+		w.guardCertificates(func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
 				if d.Source.ID == "5" {
 					return nil, nil
 				}
@@ -176,25 +177,25 @@ func TestAReportCountsByStage(t *testing.T) {
 			})
 		})
 		w.ensure(ofEmployees("123456")...)
-		w.to(certificatesPart, StageRunNow)
-		if err := w.s.TransferOwnership(w.ctx, "", employeeKey("1"), AutomationScheduler, ann); err != nil {
+		w.to(certificatesPart, automation.StageRunNow)
+		if err := w.s.TransferOwnership(w.ctx, "", employeeKey("1"), automation.AutomationScheduler, ann); err != nil {
 			w.t.Fatal(err)
 		}
 		w.pollAt(whenDue)
-		w.to(certificatesPart, StageScheduled)
-		w.setOwnership(employeeKey("6"), func(o *ownership) { o.give(OldScheduler) })
+		w.to(certificatesPart, automation.StageScheduled)
+		w.setOwnership(employeeKey("6"), func(o *automation.OwnershipRow) { automation.GiveOwner(o, automation.OldScheduler) })
 		w.old(employeeKey("6"), "")
 		w.pollAt(whenDue.Add(10 * time.Minute))
 		w.clk.Add(time.Second)
-		report, err := w.s.RolloutReport(w.ctx, certificatesPart, Window{From: whenDue})
-		want := []StageReport{
-			{Stage: StageRunNow, Runs: 1, Delivered: 1},
+		report, err := w.s.RolloutReport(w.ctx, certificatesPart, automation.Window{From: whenDue})
+		want := []automation.StageReport{
+			{Stage: automation.StageRunNow, Runs: 1, Delivered: 1},
 			{
-				Stage: StageScheduled, Runs: 5, Delivered: 1, DeliveredThere: 1, Cancelled: 1, Conflicts: 1, Failing: 1, Held: 1, Undelivered: 2,
+				Stage: automation.StageScheduled, Runs: 5, Delivered: 1, DeliveredThere: 1, Cancelled: 1, Conflicts: 1, Failing: 1, Held: 1, Undelivered: 2,
 				LatencyMedian: 9 * time.Minute, Latency95: 9 * time.Minute, LatencyMax: 9 * time.Minute,
 			},
 		}
-		if diff := cmp.Diff(want, report.Stages, cmp.AllowUnexported(StageReport{})); diff != "" || err != nil || report.Capped {
+		if diff := cmp.Diff(want, report.Stages, cmp.AllowUnexported(automation.StageReport{})); diff != "" || err != nil || report.Capped {
 			w.t.Error(diff, err)
 		}
 	})
@@ -205,16 +206,16 @@ func TestAWindowHasToHoldSomething(t *testing.T) {
 	clk := clock.NewMock()
 	clk.Set(start)
 	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
-	for _, window := range []Window{{}, {From: start}, {From: start.Add(-time.Hour), Until: start.Add(-2 * time.Hour)}} {
+	for _, window := range []automation.Window{{}, {From: start}, {From: start.Add(-time.Hour), Until: start.Add(-2 * time.Hour)}} {
 		_, err := w.s.Compare(w.ctx, certificatesPart, window, 0)
-		if window != (Window{}) && (err == nil || !strings.Contains(err.Error(), "Window is empty")) {
+		if window != (automation.Window{}) && (err == nil || !strings.Contains(err.Error(), "Window is empty")) {
 			t.Errorf("%v: %v", window, err)
 		}
 	}
-	if _, err := w.s.Compare(w.ctx, RolloutPart{}, Window{From: start.Add(-time.Hour)}, 0); err == nil {
+	if _, err := w.s.Compare(w.ctx, automation.RolloutPart{}, automation.Window{From: start.Add(-time.Hour)}, 0); err == nil {
 		t.Error("a part without a type")
 	}
-	if _, err := w.s.RolloutReport(w.ctx, RolloutPart{}, Window{From: start.Add(-time.Hour)}); err == nil {
+	if _, err := w.s.RolloutReport(w.ctx, automation.RolloutPart{}, automation.Window{From: start.Add(-time.Hour)}); err == nil {
 		t.Error("a part without a type")
 	}
 }

@@ -1,22 +1,26 @@
-package automation
+package automation_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/belfry-go/belfry/automation"
+)
 
 // Reconciliation keeps rows in shadow as the sources want them, finds nothing to
 // do where they are, and says so in a dry run.
 func TestReconciliationKeepsRowsInShadow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := &staff{people: map[string]person{}, offsets: []int{30, 7}, sendAt: "09:00"}
-		scan := &Scan{Read: s.Read, SourceType: "employee", Window: 100, Batch: 2, Scopes: []Scope{""}}
-		w.guardCertificates(func(t *ReminderType) { t.Triggers, t.Scan = s, scan })
+		scan := &automation.Scan{Read: s.Read, SourceType: "employee", Window: 100, Batch: 2, Scopes: []automation.Scope{""}}
+		w.guardCertificates(func(t *automation.ReminderType) { t.Triggers, t.Scan = s, scan })
 		w.hire(s, 3)
-		all := ReconcileOptions{FromStart: true}
+		all := automation.ReconcileOptions{FromStart: true}
 		if got := w.reconcile(all); got.Created != 6 {
 			w.t.Errorf("%+v", got)
 		}
 		w.is(keyOf("001", "2026-05-01", 30), "Deactivated Shadow")
 		for _, dry := range []bool{true, false} {
-			if got := w.reconcile(ReconcileOptions{FromStart: true, DryRun: dry}); got.Unchanged != 3 || got.Updated+got.Reactivated+got.Deactivated != 0 {
+			if got := w.reconcile(automation.ReconcileOptions{FromStart: true, DryRun: dry}); got.Unchanged != 3 || got.Updated+got.Reactivated+got.Deactivated != 0 {
 				w.t.Errorf("dry run %v: %+v", dry, got)
 			}
 		}
@@ -25,7 +29,7 @@ func TestReconciliationKeepsRowsInShadow(t *testing.T) {
 			w.t.Errorf("%+v", got)
 		}
 		w.is(keyOf("001", "2026-05-01", 30), "Deactivated Superseded")
-		w.to(certificatesPart, StageScheduled)
+		w.to(certificatesPart, automation.StageScheduled)
 		w.is(keyOf("001", "2026-05-01", 30), "Deactivated Superseded")
 		w.is(keyOf("001", "2026-06-01", 30), "Pending Shadow")
 		if got := w.reconcile(all); got.Unchanged != 3 {

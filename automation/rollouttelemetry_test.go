@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -72,14 +73,14 @@ func TestRunsUnderTheGuardAreMeasuredByStage(t *testing.T) {
 	clk := clock.NewMock()
 	clk.Set(start)
 	m := &stageMeters{counts: map[string]int64{}, values: map[string][]float64{}}
-	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, &Options{MeterProvider: m})
+	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, &automation.Options{MeterProvider: m})
 	w.guardCertificates(nil)
-	w.to(certificatesPart, StageScheduled)
+	w.to(certificatesPart, automation.StageScheduled)
 	w.ensure(ofEmployees("123")...)
-	w.setOwnership(employeeKey("2"), func(o *ownership) { o.give(OldScheduler) })
-	w.setOwnership(employeeKey("3"), func(o *ownership) { o.to(start, OwnershipDeliveryCreated) })
+	w.setOwnership(employeeKey("2"), func(o *automation.OwnershipRow) { automation.GiveOwner(o, automation.OldScheduler) })
+	w.setOwnership(employeeKey("3"), func(o *automation.OwnershipRow) { automation.MoveOwner(o, start, automation.OwnershipDeliveryCreated) })
 	w.pollAt(whenDue.Add(time.Minute))
-	w.to(certificatesPart, StageShadow)
+	w.to(certificatesPart, automation.StageShadow)
 	if err := w.s.Release(w.ctx, "", employeeKey("2"), ann); err != nil {
 		t.Fatal(err)
 	}

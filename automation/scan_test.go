@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -27,25 +28,25 @@ func TestAScanWithoutBoundsCannotBeRegistered(t *testing.T) {
 	t.Parallel()
 	w := memoryWorld(t)
 	s := &staff{}
-	for want, change := range map[string]func(*ReminderType){
-		"a Scan without Triggers":                                 func(t *ReminderType) { t.Triggers = nil },
-		"the Scan has no Read":                                    func(t *ReminderType) { t.Scan.Read = nil },
-		"Window is 0 days, not 1 to 3660":                         func(t *ReminderType) { t.Scan.Window = 0 },
-		"Window is 3661 days":                                     func(t *ReminderType) { t.Scan.Window = 3661 },
-		"Batch is 1001 sources, not 1 to 1000":                    func(t *ReminderType) { t.Scan.Batch = 1001 },
-		"Batch is -1":                                             func(t *ReminderType) { t.Scan.Batch = -1 },
-		"Every is 59s, less than 1m0s":                            func(t *ReminderType) { t.Scan.Every = 59 * time.Second },
-		"the Scan allows no Scopes":                               func(t *ReminderType) { t.Scan.Scopes = nil },
-		"the Scan's SourceType: the name is empty":                func(t *ReminderType) { t.Scan.SourceType = "" },
-		"the Scan's SourceType: the name holds ':'":               func(t *ReminderType) { t.Scan.SourceType = "a:b" },
-		"the Scan's Scope 1 is named twice":                       func(t *ReminderType) { t.Scan.Scopes = []Scope{"a", "a"} },
-		"the Scan's Scope 0 is named twice or cannot be one":      func(t *ReminderType) { t.Scan.Scopes = []Scope{storage.AnyScope} },
-		"the Scan's BusinessUnit 1 cannot be one":                 func(t *ReminderType) { t.Scan.BusinessUnits = []string{"a", ""} },
-		"the Scan's BusinessUnit 0 cannot be one: keys: identity": func(t *ReminderType) { t.Scan.BusinessUnits = []string{"\n"} },
+	for want, change := range map[string]func(*automation.ReminderType){
+		"a Scan without Triggers":                                 func(t *automation.ReminderType) { t.Triggers = nil },
+		"the Scan has no Read":                                    func(t *automation.ReminderType) { t.Scan.Read = nil },
+		"Window is 0 days, not 1 to 3660":                         func(t *automation.ReminderType) { t.Scan.Window = 0 },
+		"Window is 3661 days":                                     func(t *automation.ReminderType) { t.Scan.Window = 3661 },
+		"Batch is 1001 sources, not 1 to 1000":                    func(t *automation.ReminderType) { t.Scan.Batch = 1001 },
+		"Batch is -1":                                             func(t *automation.ReminderType) { t.Scan.Batch = -1 },
+		"Every is 59s, less than 1m0s":                            func(t *automation.ReminderType) { t.Scan.Every = 59 * time.Second },
+		"the Scan allows no Scopes":                               func(t *automation.ReminderType) { t.Scan.Scopes = nil },
+		"the Scan's SourceType: the name is empty":                func(t *automation.ReminderType) { t.Scan.SourceType = "" },
+		"the Scan's SourceType: the name holds ':'":               func(t *automation.ReminderType) { t.Scan.SourceType = "a:b" },
+		"the Scan's Scope 1 is named twice":                       func(t *automation.ReminderType) { t.Scan.Scopes = []automation.Scope{"a", "a"} },
+		"the Scan's Scope 0 is named twice or cannot be one":      func(t *automation.ReminderType) { t.Scan.Scopes = []automation.Scope{storage.AnyScope} },
+		"the Scan's BusinessUnit 1 cannot be one":                 func(t *automation.ReminderType) { t.Scan.BusinessUnits = []string{"a", ""} },
+		"the Scan's BusinessUnit 0 cannot be one: keys: identity": func(t *automation.ReminderType) { t.Scan.BusinessUnits = []string{"\n"} },
 	} {
 		got := panics(t, func() {
-			w.s.Register(certificates(func(t *ReminderType) {
-				t.Triggers, t.Scan = s, &Scan{Read: s.Read, SourceType: "employee", Window: 1, Scopes: []Scope{""}}
+			w.s.Register(certificates(func(t *automation.ReminderType) {
+				t.Triggers, t.Scan = s, &automation.Scan{Read: s.Read, SourceType: "employee", Window: 1, Scopes: []automation.Scope{""}}
 				change(t)
 			}))
 		})
@@ -58,25 +59,25 @@ func TestAScanWithoutBoundsCannotBeRegistered(t *testing.T) {
 // A provider that leaves what it was asked for is told so, and nothing is done.
 func TestI21_APageThatLeavesItsBoundsIsRefused(t *testing.T) {
 	t.Parallel()
-	employee := func(ids ...string) (out []ScannedSource) {
+	employee := func(ids ...string) (out []automation.ScannedSource) {
 		for _, id := range ids {
-			out = append(out, ScannedSource{Source: Source{"employee", id}, Version: 1, Data: person{expires: date(2026, 5, 1)}})
+			out = append(out, automation.ScannedSource{Source: automation.Source{"employee", id}, Version: 1, Data: person{expires: date(2026, 5, 1)}})
 		}
 		return out
 	}
-	for want, page := range map[string]ScanPage{
+	for want, page := range map[string]automation.ScanPage{
 		"a page of 3 sources, more than the 2 asked for":         {Sources: employee("1", "2", "3"), Done: true},
 		"the page is not Done, and its Next does not move on":    {Sources: employee("1")},
 		"a Next of 1025 bytes, more than 1024":                   {Next: strings.Repeat("x", 1025)},
 		"a Next that is no text":                                 {Next: "a\x00"},
-		`source 1 of the page is a "manager", not a "employee"`:  {Sources: []ScannedSource{employee("1")[0], {Source: Source{"manager", "1"}}}, Done: true},
+		`source 1 of the page is a "manager", not a "employee"`:  {Sources: []automation.ScannedSource{employee("1")[0], {Source: automation.Source{"manager", "1"}}}, Done: true},
 		"source 1 of the page was in it before":                  {Sources: employee("1", "1"), Done: true},
-		"source 0 of the page has a negative Version":            {Sources: []ScannedSource{{Source: Source{"employee", "1"}, Version: -1}}, Done: true},
+		"source 0 of the page has a negative Version":            {Sources: []automation.ScannedSource{{Source: automation.Source{"employee", "1"}, Version: -1}}, Done: true},
 		"source 0 of the page: keys: identity: part 2: is empty": {Sources: employee(""), Done: true},
 	} {
 		w := memoryWorld(t)
 		s := w.withStaff(nil)
-		s.answer = func(p *ScanPage) {
+		s.answer = func(p *automation.ScanPage) {
 			*p = page
 			p.Done = p.Done || len(s.requests) > 5 // a check that is missing does not keep the test for ever
 		}
@@ -90,7 +91,7 @@ func TestI21_APageThatLeavesItsBoundsIsRefused(t *testing.T) {
 	}
 	w := memoryWorld(t)
 	s := w.withStaff(nil)
-	s.answer = func(p *ScanPage) { p.Done, p.Next = len(s.requests) > 5, "stuck" }
+	s.answer = func(p *automation.ScanPage) { p.Done, p.Next = len(s.requests) > 5, "stuck" }
 	if r, err := w.s.Reconcile(w.ctx, "", "certificate", nil); err == nil || r.Pages != 1 || !strings.Contains(err.Error(), "does not move on") {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -99,9 +100,9 @@ func TestI21_APageThatLeavesItsBoundsIsRefused(t *testing.T) {
 func TestReconcileRefusesWhatItCannotDo(t *testing.T) {
 	t.Parallel()
 	w := memoryWorld(t)
-	w.withStaff(func(c *Scan) { c.Scopes = []Scope{"east"} })
-	w.s.Register(certificates(func(t *ReminderType) { t.Name = "other" }))
-	wantErr := func(s *Scheduler, scope Scope, name, want string) {
+	w.withStaff(func(c *automation.Scan) { c.Scopes = []automation.Scope{"east"} })
+	w.s.Register(certificates(func(t *automation.ReminderType) { t.Name = "other" }))
+	wantErr := func(s *automation.Scheduler, scope automation.Scope, name, want string) {
 		t.Helper()
 		if _, err := s.Reconcile(w.ctx, scope, name, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -118,15 +119,15 @@ func TestReconcileRefusesWhatItCannotDo(t *testing.T) {
 
 func TestOnlyAllowedBusinessUnitsAreScanned(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		s := w.withStaff(func(c *Scan) { c.BusinessUnits = []string{"north"} })
+		s := w.withStaff(func(c *automation.Scan) { c.BusinessUnits = []string{"north"} })
 		w.hire(s, 2)
 		s.unit = "south"
-		r := w.reconcile(ReconcileOptions{})
+		r := w.reconcile(automation.ReconcileOptions{})
 		if r.Failed != 2 || !strings.Contains(r.Failure, `does not allow business unit "south"`) || len(w.rows()) != 0 {
 			w.t.Errorf("%+v", r)
 		}
 		s.unit = "north"
-		if r := w.reconcile(ReconcileOptions{}); r.Created != 4 || !slices.Equal(s.asks()[0].BusinessUnits, []string{"north"}) {
+		if r := w.reconcile(automation.ReconcileOptions{}); r.Created != 4 || !slices.Equal(s.asks()[0].BusinessUnits, []string{"north"}) {
 			w.t.Errorf("%+v", r)
 		}
 	})
@@ -136,15 +137,15 @@ func TestOnlyAllowedBusinessUnitsAreScanned(t *testing.T) {
 func TestTheDueWindowIsThatOfTheRequest(t *testing.T) {
 	t.Parallel()
 	w := memoryWorld(t)
-	s := w.withStaff(func(c *Scan) { c.Window = 10 })
-	for id, expires := range map[string]Date{
+	s := w.withStaff(func(c *automation.Scan) { c.Window = 10 })
+	for id, expires := range map[string]automation.Date{
 		"yesterday": date(2026, 3, 6), "today": date(2026, 3, 8), "last": date(2026, 3, 18), "after": date(2026, 3, 19),
 	} {
 		s.set(id, person{expires: expires, version: 1})
 	}
 	s.offsets = []int{7}
 	w.clk.Set(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)) // 1 March everywhere but at UTC+12 and beyond
-	r := w.reconcile(ReconcileOptions{})
+	r := w.reconcile(automation.ReconcileOptions{})
 	if r.From != date(2026, 3, 1) || r.To != date(2026, 3, 12) {
 		t.Errorf("%+v", r)
 	}
@@ -154,7 +155,7 @@ func TestTheDueWindowIsThatOfTheRequest(t *testing.T) {
 		t.Error(diff)
 	}
 	w.clk.Add(-time.Second)
-	if r := w.reconcile(ReconcileOptions{}); r.From != date(2026, 2, 28) || r.To != date(2026, 3, 12) {
+	if r := w.reconcile(automation.ReconcileOptions{}); r.From != date(2026, 2, 28) || r.To != date(2026, 3, 12) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -162,7 +163,7 @@ func TestTheDueWindowIsThatOfTheRequest(t *testing.T) {
 // The same source by an event and by a scan: the same rows, but for who asked.
 func TestI19_EventsAndReconciliationMakeTheSameRows(t *testing.T) {
 	t.Parallel()
-	rows := func(by func(*world, *staff)) map[string]Schedule {
+	rows := func(by func(*world, *staff)) map[string]automation.Schedule {
 		w := memoryWorld(t)
 		s := w.withStaff(nil)
 		w.hire(s, 7)
@@ -179,7 +180,7 @@ func TestI19_EventsAndReconciliationMakeTheSameRows(t *testing.T) {
 			w.hear(s, id)
 		}
 	})
-	scan := rows(func(w *world, _ *staff) { w.reconcile(ReconcileOptions{}) })
+	scan := rows(func(w *world, _ *staff) { w.reconcile(automation.ReconcileOptions{}) })
 	if diff := cmp.Diff(events, scan); diff != "" || len(scan) != 14 {
 		t.Error(diff)
 	}
@@ -189,19 +190,19 @@ func TestI19_EventsAndReconciliationMakeTheSameRows(t *testing.T) {
 func TestReconciliationLeavesAloneWhatEndedLongAgo(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := &staff{people: map[string]person{}, offsets: []int{30, 7}, sendAt: "09:00"}
-		scan := &Scan{Read: s.Read, SourceType: "employee", Window: 100, Scopes: []Scope{""}}
-		w.s.Register(certificates(func(t *ReminderType) {
-			t.Triggers, t.Scan, t.Recipients = s, scan, RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) { return nil, nil })
+		scan := &automation.Scan{Read: s.Read, SourceType: "employee", Window: 100, Scopes: []automation.Scope{""}}
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Triggers, t.Scan, t.Recipients = s, scan, automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil })
 		}))
 		w.hire(s, 1)
 		w.hear(s, "000")
 		w.pollAt(day(2026, 4, 1, 9)) // nobody to tell
-		if r := w.reconcile(ReconcileOptions{FromStart: true}); r.Reactivated != 1 {
+		if r := w.reconcile(automation.ReconcileOptions{FromStart: true}); r.Reactivated != 1 {
 			w.t.Errorf("within a day it is tried again: %+v", counts(r))
 		}
 		w.poll()
 		w.clk.Add(25 * time.Hour)
-		if r := w.reconcile(ReconcileOptions{FromStart: true}); r.OffsetPassed != 1 || r.Unchanged != 1 {
+		if r := w.reconcile(automation.ReconcileOptions{FromStart: true}); r.OffsetPassed != 1 || r.Unchanged != 1 {
 			w.t.Errorf("%+v", counts(r))
 		}
 	})
@@ -212,19 +213,19 @@ func TestASettingThatIsOffReachesEverySourceByAScan(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		settings := settingsMap{"certificate": true}
-		w := newWorld(t, store, clk, &Options{Settings: settings})
+		w := newWorld(t, store, clk, &automation.Options{Settings: settings})
 		s := w.withStaff(nil)
 		w.hire(s, 3)
-		w.reconcile(ReconcileOptions{})
+		w.reconcile(automation.ReconcileOptions{})
 		settings["certificate"] = false
-		if r := w.reconcile(ReconcileOptions{FromStart: true}); r.Deactivated != 6 || r.Differences[0].Detail != "ReminderSettingInactive" {
+		if r := w.reconcile(automation.ReconcileOptions{FromStart: true}); r.Deactivated != 6 || r.Differences[0].Detail != "ReminderSettingInactive" {
 			t.Errorf("%+v", r)
 		}
-		if r := w.reconcile(ReconcileOptions{FromStart: true}); r.Unchanged != 3 {
+		if r := w.reconcile(automation.ReconcileOptions{FromStart: true}); r.Unchanged != 3 {
 			t.Errorf("%+v", r)
 		}
 		settings["certificate"] = true
-		if r := w.reconcile(ReconcileOptions{FromStart: true}); r.Reactivated != 6 {
+		if r := w.reconcile(automation.ReconcileOptions{FromStart: true}); r.Reactivated != 6 {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -238,7 +239,7 @@ func TestAPageTakesFewStatements(t *testing.T) {
 	clk.Set(start)
 	store := &countingStore{Store: memory.New(&memory.Options{Clock: clk})}
 	w := newWorld(t, store, clk, nil)
-	s := w.withStaff(func(c *Scan) { c.Batch = 450 })
+	s := w.withStaff(func(c *automation.Scan) { c.Batch = 450 })
 	w.hire(s, 450)
 	for _, step := range []struct {
 		name string
@@ -251,7 +252,7 @@ func TestAPageTakesFewStatements(t *testing.T) {
 	} {
 		step.do()
 		before := store.verbs
-		r := w.reconcile(ReconcileOptions{FromStart: true})
+		r := w.reconcile(automation.ReconcileOptions{FromStart: true})
 		if used := store.verbs - before; used > step.most || r.Pages != 1 {
 			t.Errorf("%s: %d statements, more than %d; %+v", step.name, used, step.most, counts(r))
 		}
@@ -261,23 +262,23 @@ func TestAPageTakesFewStatements(t *testing.T) {
 // Two tenants have employees of the same numbers.
 func TestI28_AScanSeesTheRowsOfItsTenantOnly(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		s := w.withStaff(func(c *Scan) { c.Scopes = []Scope{"east", "west"} })
+		s := w.withStaff(func(c *automation.Scan) { c.Scopes = []automation.Scope{"east", "west"} })
 		w.hire(s, 2)
-		for _, scope := range []Scope{"east", "west"} {
+		for _, scope := range []automation.Scope{"east", "west"} {
 			if r, err := w.s.Reconcile(w.ctx, scope, "certificate", nil); err != nil || r.Created != 4 {
 				w.t.Errorf("%+v %v", r, err)
 			}
 		}
 		s.offsets = []int{30}
 		before := w.rowIn("west", keyOf("000", "2026-05-01", 7))
-		r, err := w.s.Reconcile(w.ctx, "east", "certificate", &ReconcileOptions{FromStart: true})
+		r, err := w.s.Reconcile(w.ctx, "east", "certificate", &automation.ReconcileOptions{FromStart: true})
 		if err != nil || r.Deactivated != 2 || len(r.Differences) != 2 {
 			w.t.Errorf("%+v %v", r, err)
 		}
 		if diff := cmp.Diff(before, w.rowIn("west", keyOf("000", "2026-05-01", 7))); diff != "" {
 			w.t.Error(diff)
 		}
-		if row := w.rowIn("east", keyOf("000", "2026-05-01", 7)); row.Status != StatusDeactivated {
+		if row := w.rowIn("east", keyOf("000", "2026-05-01", 7)); row.Status != automation.StatusDeactivated {
 			w.t.Errorf("%+v", row)
 		}
 	})

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -17,14 +18,14 @@ func TestI19_RisesThatNoEventToldAreCountedByReconciliation(t *testing.T) {
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		w := newWorld(t, store, clk, nil)
 		var version int64
-		m := w.withMeter(func(t *ReminderType) {
-			t.Scan = &Scan{SourceType: "class", Window: 1, Scopes: []Scope{""}, Read: func(context.Context, ScanRequest) (ScanPage, error) {
-				return ScanPage{Done: true, Sources: []ScannedSource{{Source: Source{"class", "7"}, Version: version}}}, nil
+		m := w.withMeter(func(t *automation.ReminderType) {
+			t.Scan = &automation.Scan{SourceType: "class", Window: 1, Scopes: []automation.Scope{""}, Read: func(context.Context, automation.ScanRequest) (automation.ScanPage, error) {
+				return automation.ScanPage{Done: true, Sources: []automation.ScannedSource{{Source: automation.Source{"class", "7"}, Version: version}}}, nil
 			}}
 		})
-		run := func(dry bool) ReconcileReport {
+		run := func(dry bool) automation.ReconcileReport {
 			t.Helper()
-			r, err := w.s.Reconcile(w.ctx, "", "capacity", &ReconcileOptions{FromStart: true, DryRun: dry})
+			r, err := w.s.Reconcile(w.ctx, "", "capacity", &automation.ReconcileOptions{FromStart: true, DryRun: dry})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -40,7 +41,7 @@ func TestI19_RisesThatNoEventToldAreCountedByReconciliation(t *testing.T) {
 			{"12", map[string]int{"scanned": 1, "created": 1, "pages": 1}},
 		} {
 			version++
-			m.set(line{value: "10", reading: step.reading}.under(FalseToTrue))
+			m.set(line{value: "10", reading: step.reading}.under(automation.FalseToTrue))
 			before := w.everything()
 			dry := run(true)
 			if diff := cmp.Diff(before, w.everything()); diff != "" {
@@ -64,7 +65,7 @@ func TestI19_RisesThatNoEventToldAreCountedByReconciliation(t *testing.T) {
 		if got := w.conditions()["bookings 10 source"]; got.Rises != 2 || got.SourceVersion != 4 {
 			t.Errorf("%+v", w.conditions())
 		}
-		if got := w.handle(booked(3)); got.Outcome != EventStale {
+		if got := w.handle(booked(3)); got.Outcome != automation.EventStale {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -18,7 +19,7 @@ func TestTheMigrationsMakeTheTablesOfThisPackage(t *testing.T) {
 		if !ok {
 			return // memory makes its tables from the schemas
 		}
-		if err := sql.CheckTables(t.Context(), Schemas()...); err != nil {
+		if err := sql.CheckTables(t.Context(), automation.Schemas()...); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -36,17 +37,13 @@ func seriesStory(t *testing.T, store *faultyStore) []string {
 	clk.Set(start)
 	store.Store = memory.New(&memory.Options{Clock: clk})
 	w := newWorld(t, store, clk, nil)
-	w.s.Register(certificates(nil))
-	p := &triggers{}
-	reminder := certificates(func(t *ReminderType) { t.Triggers = p })
-	w.s.registry.reminders["certificate"] = reminder
-	w.s.registry.listen(reminder)
+	p := w.withTriggers(nil)
 	repeat := func(f func() error) {
 		if err := f(); err != nil {
 			_ = f() // what it was not sure of; a refusal says that it was done
 		}
 	}
-	tell := func(version int64, c Candidate) {
+	tell := func(version int64, c automation.Candidate) {
 		p.set(c)
 		repeat(func() error { _, err := w.s.HandleEvent(w.ctx, changed(version)); return err })
 	}
@@ -61,7 +58,8 @@ func seriesStory(t *testing.T, store *faultyStore) []string {
 	pollUntil(day(2026, 3, 2, 20))
 	repeat(func() error { return w.s.Cancel(w.ctx, "", on(day(2026, 3, 3, 18)), ann) })
 	pollUntil(day(2026, 3, 5, 20))
-	w.store = store.Store // the story is over, and so are its faults
+	// the story is over, and so are its faults
+	w.store, w.s = store.Store, automation.New(store.Store, w.out, &w.opts)
 	jobs := map[string]bool{}
 	for _, j := range w.out.jobs {
 		jobs[j.PartitionKey+j.RowKey] = true

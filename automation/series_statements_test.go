@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -17,10 +18,10 @@ func seriesStatements(t *testing.T, n int) (out [4]int) {
 	clk.Set(start)
 	store := &countingStore{Store: memory.New(&memory.Options{Clock: clk})}
 	w := newWorld(t, store, clk, nil)
-	w.s.Register(certificates(func(t *ReminderType) { t.Lateness.OnlyLatest = true }))
-	var many []Candidate
+	w.s.Register(certificates(func(t *automation.ReminderType) { t.Lateness.OnlyLatest = true }))
+	var many []automation.Candidate
 	for i := range n {
-		many = append(many, daily(func(c *Candidate) { c.TriggerKey = fmt.Sprint(i) }))
+		many = append(many, daily(func(c *automation.Candidate) { c.TriggerKey = fmt.Sprint(i) }))
 	}
 	runner := w.runner()
 	for i, step := range []func(){
@@ -28,7 +29,7 @@ func seriesStatements(t *testing.T, n int) (out [4]int) {
 		func() { w.ensure(many...) },
 		func() {
 			for i := range many {
-				many[i].Recurrence = &Recurrence{Cron: "0 10 * * *"}
+				many[i].Recurrence = &automation.Recurrence{Cron: "0 10 * * *"}
 			}
 			w.ensure(many...)
 		},

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -15,7 +16,7 @@ import (
 func TestSettingsChanges(t *testing.T) {
 	first := offsets(date(2026, 5, 1), 30)
 	for name, c := range map[string]struct {
-		then []Candidate
+		then []automation.Candidate
 		want map[string]string
 	}{
 		"offset: deactivated and made anew": {
@@ -27,7 +28,7 @@ func TestSettingsChanges(t *testing.T) {
 			map[string]string{key("2026-05-01", "30"): "Deactivated Superseded", key("2026-06-01", "30"): "Pending"},
 		},
 		"time of sending: moved in place": {
-			[]Candidate{{TargetDate: date(2026, 5, 1), DaysBefore: 30, SendAt: "17:00"}},
+			[]automation.Candidate{{TargetDate: date(2026, 5, 1), DaysBefore: 30, SendAt: "17:00"}},
 			map[string]string{key("2026-05-01", "30"): "Pending"},
 		},
 		"nothing is wanted any more": {
@@ -63,9 +64,9 @@ func TestAChangedTemplateLeavesThePendingRow(t *testing.T) {
 		w.handle(changed(1))
 		before := w.rows()
 		next := newWorld(w.t, w.store, w.clk, nil) // the next version of the program
-		next.s.Register(certificates(func(t *ReminderType) {
+		next.s.Register(certificates(func(t *automation.ReminderType) {
 			t.Triggers, t.Template = p, notify.Template{Subject: "new"}
-			t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
+			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
 				return []notify.Recipient{{Ref: "kim", Channel: "email:print", Address: "kim@example.com"}}, nil
 			})
 		}))
@@ -84,14 +85,14 @@ func TestASettingThatIsOffEndsItsRowsAndKeepsTheCompletedOnes(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		settings := settingsMap{"certificate": true}
-		w := newWorld(t, store, clk, &Options{Settings: settings})
+		w := newWorld(t, store, clk, &automation.Options{Settings: settings})
 		p := w.withTriggers(nil)
 		p.set(offsets(date(2026, 5, 1), 30, 7)...)
 		w.handle(changed(1))
 		w.pollAt(day(2026, 4, 1, 9))
 		settings["certificate"] = false
 		got := w.handle(changed(2))
-		if !slices.Equal(outcomes(got), []EnsureOutcome{SettingInactive, SettingInactive}) {
+		if !slices.Equal(outcomes(got), []automation.EnsureOutcome{automation.SettingInactive, automation.SettingInactive}) {
 			t.Errorf("%+v", got)
 		}
 		want := map[string]string{key("2026-05-01", "30"): "Completed", key("2026-05-01", "7"): "Deactivated ReminderSettingInactive"}
@@ -100,7 +101,7 @@ func TestASettingThatIsOffEndsItsRowsAndKeepsTheCompletedOnes(t *testing.T) {
 		}
 		settings["certificate"] = true
 		w.handle(changed(3))
-		if got := w.row(key("2026-05-01", "7")); got.Status != StatusPending {
+		if got := w.row(key("2026-05-01", "7")); got.Status != automation.StatusPending {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -109,6 +110,6 @@ func TestASettingThatIsOffEndsItsRowsAndKeepsTheCompletedOnes(t *testing.T) {
 // settingsMap says which settings are active.
 type settingsMap map[string]bool
 
-func (m settingsMap) Setting(_ context.Context, _ Scope, id string) (Setting, error) {
-	return Setting{Active: m[id], Data: "data of " + id}, nil
+func (m settingsMap) Setting(_ context.Context, _ automation.Scope, id string) (automation.Setting, error) {
+	return automation.Setting{Active: m[id], Data: "data of " + id}, nil
 }

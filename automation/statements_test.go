@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -56,9 +57,9 @@ func statements(t *testing.T, n int) (out [4]int) {
 	store := &countingStore{Store: memory.New(&memory.Options{Clock: clk})}
 	w := newWorld(t, store, clk, nil)
 	p := w.withTriggers(nil)
-	var many []Candidate
+	var many []automation.Candidate
 	for i := range n {
-		many = append(many, candidate(func(c *Candidate) { c.TriggerKey = fmt.Sprint(i) }))
+		many = append(many, candidate(func(c *automation.Candidate) { c.TriggerKey = fmt.Sprint(i) }))
 	}
 	runner := w.runner()
 	for i, step := range []func(){

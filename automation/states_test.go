@@ -1,8 +1,7 @@
-package automation
+package automation_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -42,7 +42,7 @@ func (s *historyStore) InTx(ctx context.Context, f func(storage.Tx) error) error
 
 // illegal lists what happened and is not in the table.
 func (s *historyStore) illegal() []states.Edge {
-	return slices.DeleteFunc(s.taken(), func(e states.Edge) bool { return machine.Legal(e.From, e.To) })
+	return slices.DeleteFunc(s.taken(), func(e states.Edge) bool { return automation.States()[0].Legal(e.From, e.To) })
 }
 
 // taken lists what happened, each edge once.
@@ -69,7 +69,7 @@ func (t *historyTx) Store() storage.Store { return t.s }
 // statuses are those of the stored rows, by id.
 func (t *historyTx) statuses(ctx context.Context, s *storage.Schema) (map[int64]string, error) {
 	out := map[int64]string{}
-	if s.Name != schedules.Name {
+	if s.Name != automation.Schedules.Name {
 		return out, nil
 	}
 	rows, err := t.Tx.Select(ctx, s, storage.AnyScope, storage.Query{Limit: 10000})
@@ -86,7 +86,7 @@ func (t *historyTx) Update(ctx context.Context, s *storage.Schema, rows []storag
 	}
 	stale, err := t.Tx.Update(ctx, s, rows)
 	for i, r := range rows {
-		if rec := storage.RecordOf(r); err == nil && !stale[i] && s.Name == schedules.Name {
+		if rec := storage.RecordOf(r); err == nil && !stale[i] && s.Name == automation.Schedules.Name {
 			*t.seen = append(*t.seen, states.Edge{From: before[rec.ID], To: rec.Status})
 		}
 	}
@@ -100,7 +100,7 @@ func (t *historyTx) Claim(ctx context.Context, s *storage.Schema, c storage.Clai
 	}
 	rows, err := t.Tx.Claim(ctx, s, c)
 	for _, r := range rows {
-		if rec := storage.RecordOf(r); s.Name == schedules.Name {
+		if rec := storage.RecordOf(r); s.Name == automation.Schedules.Name {
 			*t.seen = append(*t.seen, states.Edge{From: before[rec.ID], To: rec.Status})
 		}
 	}
@@ -123,10 +123,10 @@ func newPlayer(t *testing.T) *player {
 	clk.Set(start)
 	history := &historyStore{Store: memory.New(&memory.Options{Clock: clk})}
 	p := &player{world: newWorld(t, history, clk, nil), history: history, valid: true}
-	p.s.Register(certificates(func(t *ReminderType) {
+	p.s.Register(certificates(func(t *automation.ReminderType) {
 		t.Triggers = p
-		t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return validIf(p.valid), nil })
-		t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
+		t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) { return validIf(p.valid), nil })
+		t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
 			if p.during != nil {
 				p.during()
 			}
@@ -169,37 +169,37 @@ func (p *player) is(status string) {
 // every edge of the table, and no other.
 func TestI15_I16_EveryEdgeOfTheTableIsTakenAndNoOther(t *testing.T) {
 	t.Parallel()
-	fails := func() error { return Permanent(errBoom) }
+	fails := func() error { return automation.Permanent(errBoom) }
 	var taken []states.Edge
 	for _, story := range []struct {
 		ends string
 		play func(p *player)
 	}{
-		{StatusCompleted, func(p *player) { p.due() }},
-		{StatusPending, func(p *player) { p.to = func() error { return errBoom }; p.due() }},
-		{StatusFailed, func(p *player) { p.to = fails; p.due() }},
-		{StatusDeactivated, func(p *player) { p.valid = false; p.due() }},
-		{StatusDeactivated, func(p *player) { p.tell(false) }},
-		{StatusDeactivated, func(p *player) { p.during = func() { p.tell(false) }; p.due() }},
-		{StatusDeactivated, func(p *player) { p.to = fails; p.due(); p.tell(false) }},
-		{StatusPending, func(p *player) { p.tell(false); p.tell(true) }},
-		{StatusPending, func(p *player) { p.to = fails; p.due(); p.do(p.s.Release) }},
-		{StatusCancelled, func(p *player) { p.do(p.s.Cancel) }},
-		{StatusPending, func(p *player) { p.do(p.s.Cancel); p.do(p.s.Release) }},
-		{StatusCancelled, func(p *player) { p.during = func() { p.do(p.s.Cancel) }; p.due() }},
-		{StatusCancelled, func(p *player) { p.to = fails; p.due(); p.do(p.s.Cancel) }},
-		{StatusCancelled, func(p *player) { p.tell(false); p.do(p.s.Cancel) }},
-		{StatusPending, func(p *player) { p.clk.Set(day(2026, 4, 1, 9)); p.claim(time.Minute); p.clk.Add(time.Minute); p.poll() }},
+		{automation.StatusCompleted, func(p *player) { p.due() }},
+		{automation.StatusPending, func(p *player) { p.to = func() error { return errBoom }; p.due() }},
+		{automation.StatusFailed, func(p *player) { p.to = fails; p.due() }},
+		{automation.StatusDeactivated, func(p *player) { p.valid = false; p.due() }},
+		{automation.StatusDeactivated, func(p *player) { p.tell(false) }},
+		{automation.StatusDeactivated, func(p *player) { p.during = func() { p.tell(false) }; p.due() }},
+		{automation.StatusDeactivated, func(p *player) { p.to = fails; p.due(); p.tell(false) }},
+		{automation.StatusPending, func(p *player) { p.tell(false); p.tell(true) }},
+		{automation.StatusPending, func(p *player) { p.to = fails; p.due(); p.do(p.s.Release) }},
+		{automation.StatusCancelled, func(p *player) { p.do(p.s.Cancel) }},
+		{automation.StatusPending, func(p *player) { p.do(p.s.Cancel); p.do(p.s.Release) }},
+		{automation.StatusCancelled, func(p *player) { p.during = func() { p.do(p.s.Cancel) }; p.due() }},
+		{automation.StatusCancelled, func(p *player) { p.to = fails; p.due(); p.do(p.s.Cancel) }},
+		{automation.StatusCancelled, func(p *player) { p.tell(false); p.do(p.s.Cancel) }},
+		{automation.StatusPending, func(p *player) { p.clk.Set(day(2026, 4, 1, 9)); p.claim(time.Minute); p.clk.Add(time.Minute); p.poll() }},
 	} {
 		p := newPlayer(t)
 		p.tell(true)
-		p.is(StatusPending)
+		p.is(automation.StatusPending)
 		story.play(p)
 		p.is(story.ends)
 		taken = append(taken, p.history.taken()...)
 	}
 	inTable := map[string]bool{}
-	for _, e := range machine.Edges {
+	for _, e := range automation.States()[0].Edges {
 		inTable[e.From+" to "+e.To] = true
 	}
 	happened := map[string]bool{}
@@ -208,29 +208,6 @@ func TestI15_I16_EveryEdgeOfTheTableIsTakenAndNoOther(t *testing.T) {
 	}
 	if diff := cmp.Diff(inTable, happened); diff != "" {
 		t.Errorf("the table (-) and what happened (+): %s", diff)
-	}
-}
-
-// From every status a terminal one, or a hold, can be reached in the table.
-func TestI15_EveryStatusCanEnd(t *testing.T) {
-	t.Parallel()
-	for _, from := range machine.States() {
-		reached := []string{from}
-		for i := 0; i < len(reached); i++ {
-			for _, e := range machine.Edges {
-				if e.From == reached[i] && !slices.Contains(reached, e.To) {
-					reached = append(reached, e.To)
-				}
-			}
-		}
-		if !slices.Contains(reached, StatusCompleted) && from != StatusCompleted {
-			t.Errorf("%s ends nowhere", from)
-		}
-	}
-	for _, e := range machine.Edges {
-		if e.From == StatusCompleted {
-			t.Errorf("I-4: Completed goes to %s", e.To)
-		}
 	}
 }
 
@@ -271,26 +248,11 @@ func TestI13_I16_WhateverHappensRowsEndAndKeepToTheTable(t *testing.T) {
 			rt.Errorf("not in the table: %v", edges)
 		}
 		row := p.row(certificateKey)
-		if row.IsOpen() && !row.IsOnSupportHold || !row.DueOn.IsZero() || row.Status == StatusProcessing {
+		if row.IsOpen() && !row.IsOnSupportHold || !row.DueOn.IsZero() || row.Status == automation.StatusProcessing {
 			rt.Errorf("does not end: %+v", row)
 		}
 		if n := len(p.out.dispatched()); n > 1 {
 			rt.Errorf("dispatched %d times", n)
 		}
 	})
-}
-
-// Every illegal transition is refused by the methods themselves.
-func TestI16_ATransitionThatIsNotInTheTablePanics(t *testing.T) {
-	t.Parallel()
-	for _, from := range machine.States() {
-		for _, to := range machine.States() {
-			r := &Schedule{}
-			r.Status = from
-			got := panics(t, func() { r.to(start, to) })
-			if legal := machine.Legal(from, to); legal != (got == "" || got == "<nil>") {
-				t.Errorf("%s to %s: %s", from, to, fmt.Sprint(got))
-			}
-		}
-	}
 }

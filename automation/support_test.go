@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -9,11 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
-type supportAction = func(context.Context, Scope, string, By) error
+type supportAction = func(context.Context, automation.Scope, string, automation.By) error
 
 func (w *world) do(action supportAction) {
 	w.t.Helper()
@@ -26,7 +27,7 @@ func (w *world) refused(action supportAction, why string) {
 	w.t.Helper()
 	before := w.row(certificateKey)
 	err := action(w.ctx, "", certificateKey, ann)
-	if !errors.Is(err, ErrActionRefused) || !strings.Contains(err.Error(), why) {
+	if !errors.Is(err, automation.ErrActionRefused) || !strings.Contains(err.Error(), why) {
 		w.t.Errorf("%v, want %q", err, why)
 	}
 	if diff := cmp.Diff(before, w.row(certificateKey)); diff != "" {
@@ -45,7 +46,7 @@ func TestARowOnHoldWaitsForItsRelease(t *testing.T) {
 		if report := w.pollAt(day(2026, 4, 1, 9)); report.Claimed != 0 {
 			w.t.Errorf("a held row was claimed: %+v", report)
 		}
-		if row := w.row(certificateKey); row.HoldReason != HeldBySupport || row.HoldDetail != ann.Reason {
+		if row := w.row(certificateKey); row.HoldReason != automation.HeldBySupport || row.HoldDetail != ann.Reason {
 			w.t.Errorf("%+v", row)
 		}
 		w.do(w.s.Release)
@@ -57,11 +58,11 @@ func TestARowOnHoldWaitsForItsRelease(t *testing.T) {
 			w.refused(action, "it is Completed")
 		}
 		e, err := w.s.Explain(w.ctx, "", certificateKey)
-		want := []Transition{
-			{On: start, Action: ActionCreated, Actor: "host", To: StatusPending},
-			{On: start, Action: ActionHold, Actor: "ann", Reason: ann.Reason, From: StatusPending, To: StatusPending},
-			{On: day(2026, 4, 1, 9), Action: ActionRelease, Actor: "ann", Reason: ann.Reason, From: StatusPending, To: StatusPending},
-			{On: day(2026, 4, 1, 9), Action: ActionCompleted, Actor: "due pass", From: StatusProcessing, To: StatusCompleted},
+		want := []automation.Transition{
+			{On: start, Action: automation.ActionCreated, Actor: "host", To: automation.StatusPending},
+			{On: start, Action: automation.ActionHold, Actor: "ann", Reason: ann.Reason, From: automation.StatusPending, To: automation.StatusPending},
+			{On: day(2026, 4, 1, 9), Action: automation.ActionRelease, Actor: "ann", Reason: ann.Reason, From: automation.StatusPending, To: automation.StatusPending},
+			{On: day(2026, 4, 1, 9), Action: automation.ActionCompleted, Actor: "due pass", From: automation.StatusProcessing, To: automation.StatusCompleted},
 		}
 		if diff := cmp.Diff(want, e.History); err != nil || diff != "" {
 			w.t.Error(err, diff)
@@ -70,15 +71,15 @@ func TestARowOnHoldWaitsForItsRelease(t *testing.T) {
 }
 
 func TestWhatWasGivenUpStartsAfreshWhenReleased(t *testing.T) {
-	for name, action := range map[string]func(*Scheduler) supportAction{
-		"Release": func(s *Scheduler) supportAction { return s.Release },
-		"Retry":   func(s *Scheduler) supportAction { return s.Retry },
+	for name, action := range map[string]func(*automation.Scheduler) supportAction{
+		"Release": func(s *automation.Scheduler) supportAction { return s.Release },
+		"Retry":   func(s *automation.Scheduler) supportAction { return s.Retry },
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				err := errBoom
-				w.s.Register(certificates(func(t *ReminderType) {
-					t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
+				w.s.Register(certificates(func(t *automation.ReminderType) {
+					t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
 						return []notify.Recipient{sam}, err
 					})
 				}))
@@ -87,14 +88,14 @@ func TestWhatWasGivenUpStartsAfreshWhenReleased(t *testing.T) {
 				w.waits(certificateKey)
 				w.do(action(w.s))
 				row := w.row(certificateKey)
-				if row.Status != StatusPending || row.RetryCount != 0 || row.IsOnSupportHold || !row.DueOn.Equal(row.ScheduledOn) {
+				if row.Status != automation.StatusPending || row.RetryCount != 0 || row.IsOnSupportHold || !row.DueOn.Equal(row.ScheduledOn) {
 					w.t.Errorf("%+v", row)
 				}
 				checkWaits(w.t, w.waits(certificateKey), fiveMinutes, fifteenMinutes, time.Hour)
 				w.do(action(w.s))
 				err = nil
 				w.poll()
-				if row := w.row(certificateKey); row.Status != StatusCompleted {
+				if row := w.row(certificateKey); row.Status != automation.StatusCompleted {
 					w.t.Errorf("%+v", row)
 				}
 			})
@@ -104,16 +105,16 @@ func TestWhatWasGivenUpStartsAfreshWhenReleased(t *testing.T) {
 
 func TestRetryEndsABackOffAndAnEnd(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *ReminderType) { t.Recipients = failing(errBoom) }))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failing(errBoom) }))
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
 		w.do(w.s.Retry)
 		if row := w.row(certificateKey); !row.DueOn.Equal(row.ScheduledOn) || row.RetryCount != 0 {
 			w.t.Errorf("%+v", row)
 		}
-		w.change(certificateKey, func(r *Schedule) { r.deactivate(start, NoRecipients) })
+		w.change(certificateKey, func(r *automation.Schedule) { automation.EndRow(r, start, automation.NoRecipients) })
 		w.do(w.s.Retry)
-		if row := w.row(certificateKey); row.Status != StatusPending || row.DueOn.IsZero() {
+		if row := w.row(certificateKey); row.Status != automation.StatusPending || row.DueOn.IsZero() {
 			w.t.Errorf("%+v", row)
 		}
 	})
@@ -127,7 +128,7 @@ func TestNoEnsureRevivesWhatSupportCancelled(t *testing.T) {
 		w.do(w.s.Cancel)
 		w.refused(w.s.Cancel, "it is Cancelled")
 		w.ensure(candidate(nil))
-		w.ensure(candidate(func(c *Candidate) { c.SendAt = "10:00" }))
+		w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "10:00" }))
 		if report := w.pollAt(day(2026, 4, 1, 10)); report.Claimed != 0 {
 			w.t.Errorf("%+v", report)
 		}
@@ -151,8 +152,8 @@ func TestSupportActsUnderAWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				once := true
-				w.s.Register(certificates(func(t *ReminderType) {
-					t.Recipients = RecipientFunc(func(context.Context, Due) ([]notify.Recipient, error) {
+				w.s.Register(certificates(func(t *automation.ReminderType) {
+					t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
 						if once {
 							once = false
 							w.refused(w.s.Retry, "it is Processing")
@@ -168,7 +169,7 @@ func TestSupportActsUnderAWorker(t *testing.T) {
 				}
 				w.do(w.s.Release)
 				w.poll()
-				if row := w.row(certificateKey); row.Status != StatusCompleted || row.LeaseLossCount != 0 || len(w.out.dispatched()) != 1 {
+				if row := w.row(certificateKey); row.Status != automation.StatusCompleted || row.LeaseLossCount != 0 || len(w.out.dispatched()) != 1 {
 					w.t.Errorf("%+v", row)
 				}
 			})
@@ -197,8 +198,8 @@ func TestASupportActionNeedsARowOfItsScopeAndSomebodyWithAReason(t *testing.T) {
 		w.ensure(candidate(nil))
 		before := w.row(certificateKey)
 		for want, err := range map[string]error{
-			"no actor is given":  w.s.Hold(w.ctx, "", certificateKey, By{Reason: "r"}),
-			"no reason is given": w.s.Hold(w.ctx, "", certificateKey, By{Actor: "a"}),
+			"no actor is given":  w.s.Hold(w.ctx, "", certificateKey, automation.By{Reason: "r"}),
+			"no reason is given": w.s.Hold(w.ctx, "", certificateKey, automation.By{Actor: "a"}),
 			"not found":          w.s.Cancel(w.ctx, "other", certificateKey, ann),
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) {

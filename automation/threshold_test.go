@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -18,8 +19,8 @@ import (
 func TestAFallEndsTheRowAndARiseBringsItBack(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
-		measure := func(on time.Time, version int64, reading string) EventResult {
-			var all []Candidate
+		measure := func(on time.Time, version int64, reading string) automation.EventResult {
+			var all []automation.Candidate
 			for _, policy := range policies {
 				all = append(all, line{value: "10", reading: reading}.under(policy))
 			}
@@ -29,7 +30,7 @@ func TestAFallEndsTheRowAndARiseBringsItBack(t *testing.T) {
 		}
 		measure(day(2026, 3, 1, 9), 1, "10")
 		fallen := measure(day(2026, 3, 1, 10), 2, "9.99")
-		if !slices.Equal(outcomes(fallen), []EnsureOutcome{ThresholdNotMet, ThresholdNotMet, ThresholdNotMet, ThresholdNotMet}) || len(fallen.Deactivated) != 4 {
+		if !slices.Equal(outcomes(fallen), []automation.EnsureOutcome{automation.ThresholdNotMet, automation.ThresholdNotMet, automation.ThresholdNotMet, automation.ThresholdNotMet}) || len(fallen.Deactivated) != 4 {
 			w.t.Errorf("%+v", fallen)
 		}
 		const gone = "Deactivated ThresholdNoLongerMet"
@@ -43,11 +44,11 @@ func TestAFallEndsTheRowAndARiseBringsItBack(t *testing.T) {
 		}
 		measure(day(2026, 3, 1, 11), 3, "10")
 		for _, key := range keys[:3] {
-			if row := w.row(key); row.Status != StatusPending || !row.ScheduledOn.Equal(day(2026, 3, 1, 11)) {
+			if row := w.row(key); row.Status != automation.StatusPending || !row.ScheduledOn.Equal(day(2026, 3, 1, 11)) {
 				w.t.Errorf("%+v", row)
 			}
 		}
-		if w.row(keys[3]).Status != StatusDeactivated || w.row(thresholdKey("10:FalseToTrue:source@2")).Status != StatusPending {
+		if w.row(keys[3]).Status != automation.StatusDeactivated || w.row(thresholdKey("10:FalseToTrue:source@2")).Status != automation.StatusPending {
 			w.t.Error(w.statuses())
 		}
 	})
@@ -59,7 +60,7 @@ func TestI2_ARepeatedReadingChangesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				m := w.withMeter(nil)
-				var all []Candidate
+				var all []automation.Candidate
 				for _, policy := range policies {
 					all = append(all, line{value: "10", reading: "10"}.under(policy), line{value: "90", reading: "10"}.under(policy))
 				}
@@ -69,7 +70,7 @@ func TestI2_ARepeatedReadingChangesNothing(t *testing.T) {
 				w.clk.Add(time.Hour)
 				again := w.handle(booked(version))
 				for i, e := range again.Ensured {
-					if want := []EnsureOutcome{storage.Unchanged, ThresholdNotMet}[i%2]; e.Outcome != want {
+					if want := []automation.EnsureOutcome{storage.Unchanged, automation.ThresholdNotMet}[i%2]; e.Outcome != want {
 						w.t.Errorf("%d: %+v", i, e)
 					}
 				}
@@ -90,7 +91,7 @@ func TestI7_AnEqualVersionCountsNoRise(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m, seen := w.withMeter(nil), map[string]bool{}
 		tell := func(version int64, reading string) []string {
-			m.set(line{value: "10", reading: reading}.under(FalseToTrue))
+			m.set(line{value: "10", reading: reading}.under(automation.FalseToTrue))
 			w.handle(booked(version))
 			w.poll()
 			return w.firings(seen)
@@ -125,11 +126,11 @@ func TestI7_AnEqualVersionCountsNoRise(t *testing.T) {
 func TestI7_AnOlderReadingChangesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
-		m.set(line{value: "10", reading: "11"}.under(FalseToTrue))
+		m.set(line{value: "10", reading: "11"}.under(automation.FalseToTrue))
 		w.handle(booked(5))
 		rows, states := w.rows(), w.conditions()
-		m.set(line{value: "10", reading: "9"}.under(FalseToTrue))
-		if got := w.handle(booked(4)); got.Outcome != EventStale {
+		m.set(line{value: "10", reading: "9"}.under(automation.FalseToTrue))
+		if got := w.handle(booked(4)); got.Outcome != automation.EventStale {
 			w.t.Errorf("%+v", got)
 		}
 		if diff := cmp.Diff(rows, w.rows()) + cmp.Diff(states, w.conditions()); diff != "" {
@@ -143,7 +144,7 @@ func TestASourceWithoutVersionsCountsEveryChange(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m, seen := w.withMeter(nil), map[string]bool{}
 		for i, reading := range []string{"11", "12", "9", "9", "10", "8", "13"} {
-			m.set(line{value: "10", reading: reading}.under(FalseToTrue))
+			m.set(line{value: "10", reading: reading}.under(automation.FalseToTrue))
 			w.handle(booked(0))
 			w.poll()
 			want := [][]string{{"10:FalseToTrue:source@1"}, {}, {}, {}, {"10:FalseToTrue:source@2"}, {}, {"10:FalseToTrue:source@3"}}[i]
@@ -154,36 +155,22 @@ func TestASourceWithoutVersionsCountsEveryChange(t *testing.T) {
 	})
 }
 
-func TestComparisonsAreExact(t *testing.T) {
-	t.Parallel()
-	const nearly = "0.90000000000000000000000000000000000000000000000000001"
-	for comparison, want := range map[Comparison][3]bool{
-		AtLeast: {false, true, true}, MoreThan: {false, false, true}, AtMost: {true, true, false}, LessThan: {true, false, false},
-	} {
-		for i, reading := range []string{"-0.9", "0.9", nearly} {
-			if got := comparison.met(reading, "0.9"); got != want[i] {
-				t.Errorf("%s %s 0.9: %v", reading, comparison, got)
-			}
-		}
-	}
-}
-
 // Two lines of OncePerSource are one row, wanted while either is met; their
 // order does not matter, and a line that moves is no conflict.
 func TestTwoCandidatesUnderOneKeyAreWantedIfEitherIsMet(t *testing.T) {
-	for name, turn := range map[string]func([]Candidate){"in order": func([]Candidate) {}, "turned": slices.Reverse[[]Candidate]} {
+	for name, turn := range map[string]func([]automation.Candidate){"in order": func([]automation.Candidate) {}, "turned": slices.Reverse[[]automation.Candidate]} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				m := w.withMeter(nil)
-				tell := func(version int64, low, high, reading string) (met int, row Schedule) {
-					c := []Candidate{
-						line{value: low, reading: reading}.under(OncePerSource),
-						line{value: high, reading: reading, scope: "east", comparison: MoreThan}.under(OncePerSource),
+				tell := func(version int64, low, high, reading string) (met int, row automation.Schedule) {
+					c := []automation.Candidate{
+						line{value: low, reading: reading}.under(automation.OncePerSource),
+						line{value: high, reading: reading, scope: "east", comparison: automation.MoreThan}.under(automation.OncePerSource),
 					}
 					turn(c)
 					m.set(c...)
 					for _, e := range w.handle(booked(version)).Ensured {
-						if e.Outcome != ThresholdNotMet {
+						if e.Outcome != automation.ThresholdNotMet {
 							met++
 						}
 					}
@@ -192,16 +179,16 @@ func TestTwoCandidatesUnderOneKeyAreWantedIfEitherIsMet(t *testing.T) {
 					}
 					return met, w.row(thresholdKey("any:OncePerSource:source"))
 				}
-				if met, row := tell(1, "10", "20", "15"); met != 1 || row.Status != StatusPending {
+				if met, row := tell(1, "10", "20", "15"); met != 1 || row.Status != automation.StatusPending {
 					w.t.Error(met, row.Status)
 				}
-				if met, row := tell(2, "11", "19", "18"); met != 1 || row.Status != StatusPending || row.Version != 1 {
+				if met, row := tell(2, "11", "19", "18"); met != 1 || row.Status != automation.StatusPending || row.Version != 1 {
 					w.t.Errorf("%d %+v", met, row)
 				}
-				if met, row := tell(3, "11", "19", "30"); met != 2 || row.Status != StatusPending || row.Version != 1 {
+				if met, row := tell(3, "11", "19", "30"); met != 2 || row.Status != automation.StatusPending || row.Version != 1 {
 					w.t.Errorf("%d %+v", met, row)
 				}
-				if met, row := tell(4, "11", "19", "1"); met != 0 || row.Status != StatusDeactivated {
+				if met, row := tell(4, "11", "19", "1"); met != 0 || row.Status != automation.StatusDeactivated {
 					w.t.Error(met, row.Status)
 				}
 				if states := w.conditions(); len(states) != 1 {
@@ -216,9 +203,9 @@ func TestTwoCandidatesUnderOneKeyAreWantedIfEitherIsMet(t *testing.T) {
 func TestI3_AnotherComparisonUnderTheSameKeyIsAConflict(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
-		m.set(line{value: "10", reading: "11"}.under(OncePerThreshold))
+		m.set(line{value: "10", reading: "11"}.under(automation.OncePerThreshold))
 		w.handle(booked(1))
-		m.set(line{value: "10", reading: "11", comparison: MoreThan}.under(OncePerThreshold))
+		m.set(line{value: "10", reading: "11", comparison: automation.MoreThan}.under(automation.OncePerThreshold))
 		if _, err := w.s.HandleEvent(w.ctx, booked(2)); err == nil || !w.row(thresholdKey("10:OncePerThreshold:source")).IsOnSupportHold {
 			w.t.Error(err)
 		}
@@ -228,27 +215,27 @@ func TestI3_AnotherComparisonUnderTheSameKeyIsAConflict(t *testing.T) {
 func TestThresholdSettingsChanges(t *testing.T) {
 	settings := settingsMap{"capacity": true}
 	for name, c := range map[string]struct {
-		then []Candidate
+		then []automation.Candidate
 		off  bool
 		want map[string]string
 	}{
 		"threshold: deactivated and made anew": {
-			then: []Candidate{line{value: "12", reading: "15"}.under(OncePerThreshold)},
+			then: []automation.Candidate{line{value: "12", reading: "15"}.under(automation.OncePerThreshold)},
 			want: map[string]string{thresholdKey("10:OncePerThreshold:source"): "Deactivated Superseded", thresholdKey("12:OncePerThreshold:source"): "Pending"},
 		},
 		"threshold, not met: deactivated": {
-			then: []Candidate{line{value: "20", reading: "15"}.under(OncePerThreshold)},
+			then: []automation.Candidate{line{value: "20", reading: "15"}.under(automation.OncePerThreshold)},
 			want: map[string]string{thresholdKey("10:OncePerThreshold:source"): "Deactivated Superseded"},
 		},
 		"policy: deactivated and made anew": {
-			then: []Candidate{line{value: "10", reading: "15"}.under(FalseToTrue)},
+			then: []automation.Candidate{line{value: "10", reading: "15"}.under(automation.FalseToTrue)},
 			want: map[string]string{thresholdKey("10:OncePerThreshold:source"): "Deactivated Superseded", thresholdKey("10:FalseToTrue:source@1"): "Pending"},
 		},
 		"nothing is measured any more": {
 			want: map[string]string{thresholdKey("10:OncePerThreshold:source"): "Deactivated Superseded"},
 		},
 		"setting off: deactivated": {
-			off: true, then: []Candidate{line{value: "10", reading: "15"}.under(OncePerThreshold)},
+			off: true, then: []automation.Candidate{line{value: "10", reading: "15"}.under(automation.OncePerThreshold)},
 			want: map[string]string{thresholdKey("10:OncePerThreshold:source"): "Deactivated ReminderSettingInactive"},
 		},
 	} {
@@ -256,9 +243,9 @@ func TestThresholdSettingsChanges(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 				settings := settingsMap{"capacity": settings["capacity"]}
-				w := newWorld(t, store, clk, &Options{Settings: settings})
+				w := newWorld(t, store, clk, &automation.Options{Settings: settings})
 				m := w.withMeter(nil)
-				m.set(line{value: "10", reading: "15"}.under(OncePerThreshold))
+				m.set(line{value: "10", reading: "15"}.under(automation.OncePerThreshold))
 				w.handle(booked(1))
 				settings["capacity"] = !c.off
 				m.set(c.then...)
@@ -266,7 +253,7 @@ func TestThresholdSettingsChanges(t *testing.T) {
 				if diff := cmp.Diff(c.want, w.statuses()); diff != "" {
 					t.Error(diff)
 				}
-				if c.off && !slices.Equal(outcomes(got), []EnsureOutcome{SettingInactive}) {
+				if c.off && !slices.Equal(outcomes(got), []automation.EnsureOutcome{automation.SettingInactive}) {
 					t.Errorf("%+v", got)
 				}
 			})
@@ -277,15 +264,15 @@ func TestThresholdSettingsChanges(t *testing.T) {
 // A host without events says directly what it measured.
 func TestEnsureOfAThresholdThatIsNotMetEndsItsRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		of := func(class, reading string, policy FiringPolicy) Candidate {
+		of := func(class, reading string, policy automation.FiringPolicy) automation.Candidate {
 			c := line{value: "10", reading: reading}.under(policy)
-			c.Type, c.Source, c.Zone = "capacity", Source{"class", class}, "UTC"
+			c.Type, c.Source, c.Zone = "capacity", automation.Source{"class", class}, "UTC"
 			return c
 		}
-		say := func(reading string, want ...EnsureOutcome) []Ensured {
+		say := func(reading string, want ...automation.EnsureOutcome) []automation.Ensured {
 			w.t.Helper()
-			got := w.ensure(of("7", reading, FalseToTrue), of("7", reading, OncePerDay), of("8", "11", OncePerThreshold))
-			var all []EnsureOutcome
+			got := w.ensure(of("7", reading, automation.FalseToTrue), of("7", reading, automation.OncePerDay), of("8", "11", automation.OncePerThreshold))
+			var all []automation.EnsureOutcome
 			for _, e := range got {
 				all = append(all, e.Outcome)
 			}
@@ -294,13 +281,13 @@ func TestEnsureOfAThresholdThatIsNotMetEndsItsRow(t *testing.T) {
 			}
 			return got
 		}
-		say("9", ThresholdNotMet, ThresholdNotMet, storage.Created)
+		say("9", automation.ThresholdNotMet, automation.ThresholdNotMet, storage.Created)
 		first := say("10", storage.Created, storage.Created, storage.Unchanged)
 		w.clk.Add(time.Minute)
 		if again := say("10", storage.Unchanged, storage.Unchanged, storage.Unchanged); !again[0].ScheduledOn.Equal(first[0].ScheduledOn) {
 			w.t.Errorf("%+v", again)
 		}
-		say("9", ThresholdNotMet, ThresholdNotMet, storage.Unchanged)
+		say("9", automation.ThresholdNotMet, automation.ThresholdNotMet, storage.Unchanged)
 		say("10", storage.Created, storage.Reactivated, storage.Unchanged)
 		want := map[string]string{
 			thresholdKey("10:FalseToTrue:source@1"): "Deactivated ThresholdNoLongerMet", thresholdKey("10:FalseToTrue:source@2"): "Pending",
@@ -317,8 +304,8 @@ func TestEnsureOfAThresholdThatIsNotMetEndsItsRow(t *testing.T) {
 func TestI28_TenantsCountTheirOwnRises(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
-		tell := func(scope Scope, version int64, reading string) EventResult {
-			m.set(line{value: "10", reading: reading}.under(FalseToTrue))
+		tell := func(scope automation.Scope, version int64, reading string) automation.EventResult {
+			m.set(line{value: "10", reading: reading}.under(automation.FalseToTrue))
 			e := booked(version)
 			e.Scope = scope
 			return w.handle(e)
@@ -326,14 +313,14 @@ func TestI28_TenantsCountTheirOwnRises(t *testing.T) {
 		tell("north", 1, "11")
 		tell("south", 1, "11")
 		tell("north", 2, "9")
-		if south := w.rowIn("south", thresholdKey("10:FalseToTrue:source@1")); south.Status != StatusPending {
+		if south := w.rowIn("south", thresholdKey("10:FalseToTrue:source@1")); south.Status != automation.StatusPending {
 			w.t.Errorf("%+v", south)
 		}
 		tell("north", 3, "11")
 		if got := tell("south", 3, "12"); got.Ensured[0].Key != thresholdKey("10:FalseToTrue:source@1") {
 			w.t.Errorf("%+v", got)
 		}
-		if north := w.rowIn("north", thresholdKey("10:FalseToTrue:source@2")); north.Status != StatusPending {
+		if north := w.rowIn("north", thresholdKey("10:FalseToTrue:source@2")); north.Status != automation.StatusPending {
 			w.t.Errorf("%+v", north)
 		}
 	})
@@ -341,29 +328,33 @@ func TestI28_TenantsCountTheirOwnRises(t *testing.T) {
 
 func TestABadThresholdIsNamedAndNothingIsWritten(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		good := line{value: "10", reading: "11"}.under(OncePerThreshold)
-		good.Type, good.Source = "capacity", Source{"class", "7"}
-		for want, change := range map[string]func(*Candidate, *Threshold){
-			"TargetDate: is not for candidates with a Threshold":             func(c *Candidate, _ *Threshold) { c.TargetDate = date(2026, 5, 1) },
-			"DaysBefore: is not for candidates with a Threshold":             func(c *Candidate, _ *Threshold) { c.DaysBefore = 1 },
-			"SendAt: is not for candidates with a Threshold":                 func(c *Candidate, _ *Threshold) { c.SendAt = "09:00" },
-			"ScheduledOn: is not for candidates with a Threshold":            func(c *Candidate, _ *Threshold) { c.ScheduledOn = start },
-			`Threshold.Comparison: "About" is none of`:                       func(_ *Candidate, t *Threshold) { t.Comparison = "About" },
-			`Threshold.Value: keys: decimal "much": is not a decimal number`: func(_ *Candidate, t *Threshold) { t.Value = "much" },
-			"Threshold.Reading: keys: decimal: is empty":                     func(_ *Candidate, t *Threshold) { t.Reading = "" },
-			"metricKey: is empty":                                            func(_ *Candidate, t *Threshold) { t.Metric = "" },
-			"scope: holds '@' at byte 1":                                     func(_ *Candidate, t *Threshold) { t.Scope = "a@1" },
-			`firingPolicy "Often": is none of`:                               func(_ *Candidate, t *Threshold) { t.Policy = "Often" },
-			"Zone: is not set":                                               func(_ *Candidate, t *Threshold) { t.Policy = OncePerDay },
-			"scope: has 190 bytes, more than":                                func(_ *Candidate, t *Threshold) { t.Policy, t.Scope = FalseToTrue, strings.Repeat("s", 190) },
-			"Threshold: is for reminders; a host's type":                     func(c *Candidate, _ *Threshold) { c.AutomationType, c.Type, c.ScheduledOn = "export", "", start },
-			"source: holds ':' at byte 1":                                    func(c *Candidate, _ *Threshold) { c.Source.ID = "7:8" },
+		good := line{value: "10", reading: "11"}.under(automation.OncePerThreshold)
+		good.Type, good.Source = "capacity", automation.Source{"class", "7"}
+		for want, change := range map[string]func(*automation.Candidate, *automation.Threshold){
+			"TargetDate: is not for candidates with a Threshold":             func(c *automation.Candidate, _ *automation.Threshold) { c.TargetDate = date(2026, 5, 1) },
+			"DaysBefore: is not for candidates with a Threshold":             func(c *automation.Candidate, _ *automation.Threshold) { c.DaysBefore = 1 },
+			"SendAt: is not for candidates with a Threshold":                 func(c *automation.Candidate, _ *automation.Threshold) { c.SendAt = "09:00" },
+			"ScheduledOn: is not for candidates with a Threshold":            func(c *automation.Candidate, _ *automation.Threshold) { c.ScheduledOn = start },
+			`Threshold.Comparison: "About" is none of`:                       func(_ *automation.Candidate, t *automation.Threshold) { t.Comparison = "About" },
+			`Threshold.Value: keys: decimal "much": is not a decimal number`: func(_ *automation.Candidate, t *automation.Threshold) { t.Value = "much" },
+			"Threshold.Reading: keys: decimal: is empty":                     func(_ *automation.Candidate, t *automation.Threshold) { t.Reading = "" },
+			"metricKey: is empty":                                            func(_ *automation.Candidate, t *automation.Threshold) { t.Metric = "" },
+			"scope: holds '@' at byte 1":                                     func(_ *automation.Candidate, t *automation.Threshold) { t.Scope = "a@1" },
+			`firingPolicy "Often": is none of`:                               func(_ *automation.Candidate, t *automation.Threshold) { t.Policy = "Often" },
+			"Zone: is not set":                                               func(_ *automation.Candidate, t *automation.Threshold) { t.Policy = automation.OncePerDay },
+			"scope: has 190 bytes, more than": func(_ *automation.Candidate, t *automation.Threshold) {
+				t.Policy, t.Scope = automation.FalseToTrue, strings.Repeat("s", 190)
+			},
+			"Threshold: is for reminders; a host's type": func(c *automation.Candidate, _ *automation.Threshold) {
+				c.AutomationType, c.Type, c.ScheduledOn = "export", "", start
+			},
+			"source: holds ':' at byte 1": func(c *automation.Candidate, _ *automation.Threshold) { c.Source.ID = "7:8" },
 		} {
 			bad, threshold := good, *good.Threshold
 			change(&bad, &threshold)
 			bad.Threshold = &threshold
 			_, err := w.s.Ensure(w.ctx, good, bad)
-			var refused *CandidateError
+			var refused *automation.CandidateError
 			if !errors.As(err, &refused) || refused.Index != 1 || !strings.Contains(err.Error(), want) {
 				w.t.Errorf("%v, want %q", err, want)
 			}
@@ -378,7 +369,7 @@ func TestABadThresholdIsNamedAndNothingIsWritten(t *testing.T) {
 func TestARiseThatIsRolledBackIsNotCounted(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
-		m.set(line{value: "10", reading: "11"}.under(FalseToTrue))
+		m.set(line{value: "10", reading: "11"}.under(automation.FalseToTrue))
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			if got, err := w.s.WithTx(tx).HandleEvent(w.ctx, booked(1)); err != nil || got.Ensured[0].Outcome != storage.Created {
 				w.t.Errorf("%+v %v", got, err)

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -9,23 +9,24 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // source is what a validator finds when a row is due.
 type source struct {
-	candidates []Candidate
+	candidates []automation.Candidate
 	version    int64
-	seen       []Due
+	seen       []automation.Due
 }
 
-func (s *source) Validate(_ context.Context, d Due) (Validity, error) {
+func (s *source) Validate(_ context.Context, d automation.Due) (automation.Validity, error) {
 	s.seen = append(s.seen, d)
 	if s.candidates == nil {
-		return StillValid(), nil
+		return automation.StillValid(), nil
 	}
-	return AsksFor(s.version, s.candidates...), nil
+	return automation.AsksFor(s.version, s.candidates...), nil
 }
 
 // A row that was made at 23:59 is the same one at 00:01.
@@ -35,24 +36,24 @@ func TestARowOfYesterdayIsStillWantedWhileItsConditionIsMet(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 				// Wellington: noon in UTC is midnight there, or an hour behind it.
-				w := newWorld(t, store, clk, &Options{Zone: func(context.Context, Scope, string) (string, error) { return "Pacific/Auckland", nil }})
+				w := newWorld(t, store, clk, &automation.Options{Zone: func(context.Context, automation.Scope, string) (string, error) { return "Pacific/Auckland", nil }})
 				found := &source{}
-				m := w.withMeter(func(t *ReminderType) { t.Validator = found })
+				m := w.withMeter(func(t *automation.ReminderType) { t.Validator = found })
 				m.set(line{value: "10", reading: "11"}.under(policy))
 				clk.Set(time.Date(2026, 6, 30, 11, 59, 0, 0, time.UTC))
 				made := w.handle(booked(1)).Ensured[0].Key
-				if policy == OncePerDay && made != thresholdKey("10:OncePerDay:source@2026-06-30") {
+				if policy == automation.OncePerDay && made != thresholdKey("10:OncePerDay:source@2026-06-30") {
 					t.Error(made)
 				}
 				clk.Set(time.Date(2026, 6, 30, 12, 1, 0, 0, time.UTC))
 				m.set(line{value: "10", reading: "12"}.under(policy))
 				w.handle(booked(2)) // on the next day, before anybody polled
-				found.candidates = []Candidate{line{value: "10", reading: "13"}.under(policy)}
+				found.candidates = []automation.Candidate{line{value: "10", reading: "13"}.under(policy)}
 				w.poll()
-				if row := w.row(made); row.Status != StatusCompleted {
+				if row := w.row(made); row.Status != automation.StatusCompleted {
 					t.Errorf("%+v", row)
 				}
-				want := map[bool]int{true: 2, false: 1}[policy == OncePerDay]
+				want := map[bool]int{true: 2, false: 1}[policy == automation.OncePerDay]
 				if got := w.out.dispatched(); len(got) != want {
 					t.Error(got)
 				}
@@ -66,27 +67,27 @@ func TestARowOfYesterdayIsStillWantedWhileItsConditionIsMet(t *testing.T) {
 func TestADueThresholdKnowsItsReading(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		found := &source{}
-		m := w.withMeter(func(t *ReminderType) { t.Validator = found })
-		m.set(line{value: "10.0", reading: "11.50"}.under(OncePerSource), line{value: "7", reading: "5", scope: "east", comparison: LessThan}.under(OncePerDay))
+		m := w.withMeter(func(t *automation.ReminderType) { t.Validator = found })
+		m.set(line{value: "10.0", reading: "11.50"}.under(automation.OncePerSource), line{value: "7", reading: "5", scope: "east", comparison: automation.LessThan}.under(automation.OncePerDay))
 		w.handle(booked(1))
 		w.poll()
-		want := map[FiringPolicy]*Threshold{
-			OncePerSource: {Metric: "bookings", Comparison: AtLeast, Value: "10", Reading: "11.5", Policy: OncePerSource},
-			OncePerDay:    {Metric: "bookings", Comparison: LessThan, Value: "7", Reading: "5", Policy: OncePerDay, Scope: "east"},
+		want := map[automation.FiringPolicy]*automation.Threshold{
+			automation.OncePerSource: {Metric: "bookings", Comparison: automation.AtLeast, Value: "10", Reading: "11.5", Policy: automation.OncePerSource},
+			automation.OncePerDay:    {Metric: "bookings", Comparison: automation.LessThan, Value: "7", Reading: "5", Policy: automation.OncePerDay, Scope: "east"},
 		}
 		for _, d := range found.seen {
-			if diff := cmp.Diff(want[d.Threshold.Policy], d.Threshold); diff != "" || d.TriggerType != ThresholdCondition {
+			if diff := cmp.Diff(want[d.Threshold.Policy], d.Threshold); diff != "" || d.TriggerType != automation.ThresholdCondition {
 				w.t.Error(diff)
 			}
-			if d.Threshold.Policy == OncePerDay && (d.LocalDate != date(2026, 3, 1) || d.Zone != "UTC") {
+			if d.Threshold.Policy == automation.OncePerDay && (d.LocalDate != date(2026, 3, 1) || d.Zone != "UTC") {
 				w.t.Errorf("%+v", d)
 			}
 		}
 		if len(found.seen) != 2 {
 			w.t.Error(found.seen)
 		}
-		found.candidates = []Candidate{line{value: "20", reading: "30"}.under(OncePerThreshold)}
-		m.set(line{value: "20", reading: "20"}.under(OncePerThreshold))
+		found.candidates = []automation.Candidate{line{value: "20", reading: "30"}.under(automation.OncePerThreshold)}
+		m.set(line{value: "20", reading: "20"}.under(automation.OncePerThreshold))
 		w.handle(booked(2))
 		w.poll()
 		var data map[string]any
@@ -110,32 +111,32 @@ func TestI18_AReadingThatNoLongerMeetsEndsTheDueRow(t *testing.T) {
 		t.Run(string(policy), func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				found := &source{version: 2}
-				m := w.withMeter(func(t *ReminderType) { t.Validator = found })
+				m := w.withMeter(func(t *automation.ReminderType) { t.Validator = found })
 				m.set(line{value: "10", reading: "11"}.under(policy))
 				made := w.handle(booked(1)).Ensured[0].Key
-				found.candidates = []Candidate{line{value: "10", reading: "9"}.under(policy)}
+				found.candidates = []automation.Candidate{line{value: "10", reading: "9"}.under(policy)}
 				w.poll()
 				row := w.row(made)
 				result, err := row.Dispatched()
-				if row.Status != StatusDeactivated || row.ReasonCode != ThresholdNoLongerMet || row.RetryCount != 0 || err != nil || result.SkippedReason != string(ThresholdNoLongerMet) {
+				if row.Status != automation.StatusDeactivated || row.ReasonCode != automation.ThresholdNoLongerMet || row.RetryCount != 0 || err != nil || result.SkippedReason != string(automation.ThresholdNoLongerMet) {
 					w.t.Errorf("%+v %+v %v", row, result, err)
 				}
 				m.set(line{value: "10", reading: "9"}.under(policy))
 				w.handle(booked(2)) // what the validator saw already
 				m.set(line{value: "10", reading: "12"}.under(policy))
 				again := w.handle(booked(3)).Ensured[0].Key
-				found.candidates = []Candidate{line{value: "10", reading: "12"}.under(policy)}
+				found.candidates = []automation.Candidate{line{value: "10", reading: "12"}.under(policy)}
 				w.poll()
-				if got := w.out.dispatched(); len(got) != 1 || got[0] != again || (again == made) == (policy == FalseToTrue) {
+				if got := w.out.dispatched(); len(got) != 1 || got[0] != again || (again == made) == (policy == automation.FalseToTrue) {
 					w.t.Error(got, again)
 				}
-				found.candidates = []Candidate{line{value: "10", reading: "9"}.under(policy)}
-				verdicts, err := revalidator{w.s}.Revalidate(w.ctx, w.out.jobs)
-				if diff := cmp.Diff([]notify.Verdict{notify.Skip(string(ThresholdNoLongerMet))}, verdicts); diff != "" || err != nil {
+				found.candidates = []automation.Candidate{line{value: "10", reading: "9"}.under(policy)}
+				verdicts, err := w.s.Revalidator().Revalidate(w.ctx, w.out.jobs)
+				if diff := cmp.Diff([]notify.Verdict{notify.Skip(string(automation.ThresholdNoLongerMet))}, verdicts); diff != "" || err != nil {
 					w.t.Error(err, diff)
 				}
-				found.candidates = []Candidate{line{value: "10", reading: "10"}.under(policy)}
-				verdicts, err = revalidator{w.s}.Revalidate(w.ctx, w.out.jobs)
+				found.candidates = []automation.Candidate{line{value: "10", reading: "10"}.under(policy)}
+				verdicts, err = w.s.Revalidator().Revalidate(w.ctx, w.out.jobs)
 				if diff := cmp.Diff([]notify.Verdict{{}}, verdicts); diff != "" || err != nil {
 					w.t.Error(err, diff)
 				}
@@ -149,10 +150,10 @@ func TestI18_AReadingThatNoLongerMeetsEndsTheDueRow(t *testing.T) {
 func TestADueRowOfAnotherThresholdIsReplaced(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		found := &source{version: 2}
-		m := w.withMeter(func(t *ReminderType) { t.Validator = found })
-		m.set(line{value: "10", reading: "25"}.under(FalseToTrue))
+		m := w.withMeter(func(t *automation.ReminderType) { t.Validator = found })
+		m.set(line{value: "10", reading: "25"}.under(automation.FalseToTrue))
 		w.handle(booked(1))
-		found.candidates = []Candidate{line{value: "20", reading: "25"}.under(FalseToTrue)}
+		found.candidates = []automation.Candidate{line{value: "20", reading: "25"}.under(automation.FalseToTrue)}
 		w.poll()
 		want := map[string]string{thresholdKey("10:FalseToTrue:source@1"): "Deactivated InputChanged", thresholdKey("20:FalseToTrue:source@1"): "Pending"}
 		if diff := cmp.Diff(want, w.statuses()); diff != "" {
@@ -161,7 +162,7 @@ func TestADueRowOfAnotherThresholdIsReplaced(t *testing.T) {
 		if state := w.conditions()["bookings 20 source"]; state.Rises != 1 || state.SourceVersion != 2 || !state.Met {
 			w.t.Errorf("%+v", state)
 		}
-		m.set(line{value: "20", reading: "30"}.under(FalseToTrue))
+		m.set(line{value: "20", reading: "30"}.under(automation.FalseToTrue))
 		if got := w.handle(booked(2)); got.Ensured[0].Outcome != storage.Unchanged {
 			w.t.Errorf("%+v", got)
 		}
@@ -175,9 +176,9 @@ func TestADueRowOfAnotherThresholdIsReplaced(t *testing.T) {
 // A validator that read an older state than an event moves no count.
 func TestI7_AnOlderValidationCountsNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		found := &source{version: 1, candidates: []Candidate{line{value: "20", reading: "25"}.under(FalseToTrue)}}
-		m := w.withMeter(func(t *ReminderType) { t.Validator = found })
-		m.set(line{value: "10", reading: "25"}.under(FalseToTrue), line{value: "20", reading: "19"}.under(FalseToTrue))
+		found := &source{version: 1, candidates: []automation.Candidate{line{value: "20", reading: "25"}.under(automation.FalseToTrue)}}
+		m := w.withMeter(func(t *automation.ReminderType) { t.Validator = found })
+		m.set(line{value: "10", reading: "25"}.under(automation.FalseToTrue), line{value: "20", reading: "19"}.under(automation.FalseToTrue))
 		w.handle(booked(2))
 		w.poll()
 		if diff := cmp.Diff(map[string]string{thresholdKey("10:FalseToTrue:source@1"): "Deactivated InputChanged"}, w.statuses()); diff != "" {
@@ -193,17 +194,17 @@ func TestAThresholdRowThatCannotBeReadIsHeld(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
 		w.ensure(candidate(nil))
-		w.withMeter(nil).set(line{value: "10", reading: "11"}.under(OncePerDay))
+		w.withMeter(nil).set(line{value: "10", reading: "11"}.under(automation.OncePerDay))
 		w.handle(booked(1))
 		key := thresholdKey("10:OncePerDay:source@2026-03-01")
-		w.change(key, func(r *Schedule) { r.LocalDate = "2026-02-30" })
+		w.change(key, func(r *automation.Schedule) { r.LocalDate = "2026-02-30" })
 		w.poll()
-		if row := w.row(key); row.HoldReason != Undecodable {
+		if row := w.row(key); row.HoldReason != automation.Undecodable {
 			w.t.Errorf("%+v", row)
 		}
 		wrong := w.row(certificateKey)
-		wrong.TriggerType = ThresholdCondition
-		if _, err := wrong.due(); err == nil {
+		wrong.TriggerType = automation.ThresholdCondition
+		if _, err := automation.RowDue(&wrong); err == nil {
 			w.t.Error("a date's key is no threshold's")
 		}
 	})
@@ -214,7 +215,7 @@ func TestExplainTellsOfAThreshold(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
 		tell := func(version int64, reading string) {
-			m.set(line{value: "10", reading: reading, comparison: MoreThan}.under(FalseToTrue), line{value: "20", reading: reading}.under(OncePerSource))
+			m.set(line{value: "10", reading: reading, comparison: automation.MoreThan}.under(automation.FalseToTrue), line{value: "20", reading: reading}.under(automation.OncePerSource))
 			w.handle(booked(version))
 		}
 		rising, once := thresholdKey("10:FalseToTrue:source@1"), thresholdKey("any:OncePerSource:source")
@@ -233,8 +234,8 @@ func TestExplainTellsOfAThreshold(t *testing.T) {
 			if diff := cmp.Diff(want, e.String()); diff != "" {
 				w.t.Error(diff)
 			}
-			condition := &Condition{
-				Threshold: Threshold{Metric: "bookings", Comparison: MoreThan, Value: "10", Reading: "15", Policy: FalseToTrue, Scope: "source"},
+			condition := &automation.Condition{
+				Threshold: automation.Threshold{Metric: "bookings", Comparison: automation.MoreThan, Value: "10", Reading: "15", Policy: automation.FalseToTrue, Scope: "source"},
 				Met:       true, SourceVersion: 2, Rises: 1,
 			}
 			if diff := cmp.Diff(condition, e.Condition); diff != "" {

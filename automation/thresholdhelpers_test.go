@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"context"
@@ -7,21 +7,22 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
 
 // policies in the order of their letters in the stories below.
-var policies = []FiringPolicy{OncePerSource, OncePerThreshold, OncePerDay, FalseToTrue}
+var policies = []automation.FiringPolicy{automation.OncePerSource, automation.OncePerThreshold, automation.OncePerDay, automation.FalseToTrue}
 
 // line is what a host wants to know about the bookings of a class.
 type line struct {
 	value, reading, scope string
-	comparison            Comparison
+	comparison            automation.Comparison
 }
 
-func (l line) under(policy FiringPolicy) Candidate {
-	return Candidate{Threshold: &Threshold{
+func (l line) under(policy automation.FiringPolicy) automation.Candidate {
+	return automation.Candidate{Threshold: &automation.Threshold{
 		Metric: "bookings", Value: l.value, Reading: l.reading, Scope: l.scope, Comparison: l.comparison, Policy: policy,
 	}}
 }
@@ -29,13 +30,13 @@ func (l line) under(policy FiringPolicy) Candidate {
 // meter is a TriggerProvider that measures classes.
 type meter struct {
 	mu         sync.Mutex
-	candidates []Candidate
-	at         func(version int64) []Candidate // instead, if it is not nil
+	candidates []automation.Candidate
+	at         func(version int64) []automation.Candidate // instead, if it is not nil
 }
 
 func (m *meter) EventTypes() []string { return []string{"class-changed"} }
 
-func (m *meter) Candidates(_ context.Context, e Event) ([]Candidate, error) {
+func (m *meter) Candidates(_ context.Context, e automation.Event) ([]automation.Candidate, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.at != nil {
@@ -44,30 +45,25 @@ func (m *meter) Candidates(_ context.Context, e Event) ([]Candidate, error) {
 	return slices.Clone(m.candidates), nil
 }
 
-func (m *meter) set(c ...Candidate) {
+func (m *meter) set(c ...automation.Candidate) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.candidates = c
 }
 
 // withMeter registers a reminder type about classes that are nearly full.
-func (w *world) withMeter(change func(*ReminderType)) *meter {
+func (w *world) withMeter(change func(*automation.ReminderType)) *meter {
 	m := &meter{}
-	w.s.Register(ReminderType{
-		Name: "capacity", Zone: "UTC", Triggers: m, Recipients: RecipientFunc(toSam),
-	}.with(change))
-	return m
-}
-
-func (t ReminderType) with(change func(*ReminderType)) ReminderType {
+	t := automation.ReminderType{Name: "capacity", Zone: "UTC", Triggers: m, Recipients: automation.RecipientFunc(toSam)}
 	if change != nil {
 		change(&t)
 	}
-	return t
+	w.s.Register(t)
+	return m
 }
 
-func booked(version int64) Event {
-	return Event{ID: fmt.Sprint("b", version), Type: "class-changed", Source: Source{"class", "7"}, Version: version}
+func booked(version int64) automation.Event {
+	return automation.Event{ID: fmt.Sprint("b", version), Type: "class-changed", Source: automation.Source{"class", "7"}, Version: version}
 }
 
 // thresholdKey is a key of class 7 behind the metric.
@@ -89,11 +85,11 @@ func (w *world) firings(seen map[string]bool) []string {
 
 // conditions are the rows of threshold_state of the empty scope, by metric,
 // value and scope.
-func (w *world) conditions() map[string]thresholdState {
+func (w *world) conditions() map[string]automation.ThresholdState {
 	w.t.Helper()
-	out := map[string]thresholdState{}
+	out := map[string]automation.ThresholdState{}
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		states, err := thresholdStates.Find(w.ctx, tx, "", storage.Query{Limit: 10000})
+		states, err := automation.ThresholdStates.Find(w.ctx, tx, "", storage.Query{Limit: 10000})
 		for _, s := range states {
 			parts, _ := keys.Split(s.Key)
 			out[strings.Join(parts[4:], " ")] = *s

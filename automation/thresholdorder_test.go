@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -68,7 +69,7 @@ func arrive(t *testing.T, readings, order []int) map[string]string {
 	clk.Set(start)
 	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
 	m := w.withMeter(nil)
-	m.at = func(version int64) (out []Candidate) {
+	m.at = func(version int64) (out []automation.Candidate) {
 		for _, policy := range policies {
 			out = append(out, line{value: "10", reading: fmt.Sprint(readings[version-1])}.under(policy))
 		}
@@ -79,7 +80,7 @@ func arrive(t *testing.T, readings, order []int) map[string]string {
 	}
 	open := map[string]string{}
 	for key, status := range w.statuses() {
-		if word, _, _ := strings.Cut(status, " "); word == StatusPending {
+		if word, _, _ := strings.Cut(status, " "); word == automation.StatusPending {
 			open[key] = word
 		}
 	}
@@ -90,8 +91,8 @@ func arrive(t *testing.T, readings, order []int) map[string]string {
 func TestConcurrentReadingsEndAsTheNewest(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		m := w.withMeter(nil)
-		m.at = func(version int64) []Candidate {
-			return []Candidate{line{value: "10", reading: fmt.Sprint(10 - version%2)}.under(FalseToTrue)} // even: met
+		m.at = func(version int64) []automation.Candidate {
+			return []automation.Candidate{line{value: "10", reading: fmt.Sprint(10 - version%2)}.under(automation.FalseToTrue)} // even: met
 		}
 		errs := make(chan error)
 		for v := range 8 {
@@ -153,7 +154,7 @@ func capacityStory(t *testing.T, store *faultyStore, version int64) map[string]s
 	w := newWorld(t, store, clk, nil)
 	m := w.withMeter(nil)
 	for i, reading := range []string{"9", "10", "3", "12", "11"} {
-		var all []Candidate
+		var all []automation.Candidate
 		for _, policy := range policies {
 			all = append(all, line{value: "10", reading: reading}.under(policy))
 		}

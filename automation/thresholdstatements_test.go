@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -19,7 +20,7 @@ func thresholdStatements(t *testing.T, n int) (out [5]int) {
 	w := newWorld(t, store, clk, nil)
 	m := w.withMeter(nil)
 	measure := func(low, high string) {
-		var all []Candidate
+		var all []automation.Candidate
 		for i := range n {
 			reading := []string{low, high}[i%2]
 			all = append(all, line{value: "10", reading: reading, scope: fmt.Sprint(i)}.under(policies[1+i%3]))

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -19,16 +20,16 @@ func TestARerunOfAThresholdIsOneOfItsCondition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				found := &source{}
-				m := w.withMeter(func(t *ReminderType) { t.Validator = found })
-				m.set(line{value: "10", reading: "11"}.under(OncePerThreshold))
+				m := w.withMeter(func(t *automation.ReminderType) { t.Validator = found })
+				m.set(line{value: "10", reading: "11"}.under(automation.OncePerThreshold))
 				made := w.handle(booked(1)).Ensured[0].Key
 				w.poll()
 				again := w.rerun(made)
 				if again.Key != strings.Replace(made, "default", "default~1", 1) {
 					w.t.Errorf("%+v", again)
 				}
-				m.set(line{value: "10", reading: c.reading}.under(OncePerThreshold))
-				found.candidates = []Candidate{line{value: "10", reading: c.reading}.under(OncePerThreshold)}
+				m.set(line{value: "10", reading: c.reading}.under(automation.OncePerThreshold))
+				found.candidates = []automation.Candidate{line{value: "10", reading: c.reading}.under(automation.OncePerThreshold)}
 				w.handle(booked(2))
 				w.poll()
 				if got := w.statuses()[again.Key]; got != c.want {
@@ -54,25 +55,25 @@ func TestAThresholdThatIsNotMetExplainsAnAbsence(t *testing.T) {
 		l := &ledger{Store: store}
 		w := newWorld(t, l, clk, nil)
 		m := w.withMeter(nil)
-		because := func(reading string, want Cause, key string) {
+		because := func(reading string, want automation.Cause, key string) {
 			t.Helper()
-			m.set(line{value: "10", reading: reading}.under(FalseToTrue))
-			a, err := w.s.ExplainMissing(w.ctx, "", "capacity", Source{"class", "7"})
+			m.set(line{value: "10", reading: reading}.under(automation.FalseToTrue))
+			a, err := w.s.ExplainMissing(w.ctx, "", "capacity", automation.Source{"class", "7"})
 			if err != nil || a.Cause != want || len(a.Findings) != 1 || a.Findings[0].Key != thresholdKey(key) {
 				t.Errorf("%s %v, want %s of %s", a, err, want, key)
 			}
 		}
-		because("3", CauseThresholdNotMet, "10:FalseToTrue:source@1")
-		because("11", CauseNotAskedYet, "10:FalseToTrue:source@1")
+		because("3", automation.CauseThresholdNotMet, "10:FalseToTrue:source@1")
+		because("11", automation.CauseNotAskedYet, "10:FalseToTrue:source@1")
 		w.handle(booked(1))
-		because("12", CauseExists, "10:FalseToTrue:source@1")
+		because("12", automation.CauseExists, "10:FalseToTrue:source@1")
 		w.poll()
-		because("12", CauseEnded, "10:FalseToTrue:source@1")
-		because("3", CauseThresholdNotMet, "10:FalseToTrue:source@1")
+		because("12", automation.CauseEnded, "10:FalseToTrue:source@1")
+		because("3", automation.CauseThresholdNotMet, "10:FalseToTrue:source@1")
 		w.handle(booked(2))
 		l.take()
 		clk.Add(time.Hour)
-		because("12", CauseNotAskedYet, "10:FalseToTrue:source@2")
+		because("12", automation.CauseNotAskedYet, "10:FalseToTrue:source@2")
 		for _, u := range l.take() {
 			if u.Verb != "select" {
 				t.Errorf("ExplainMissing did %+v", u)

@@ -1,31 +1,33 @@
-package automation
+package automation_test
 
 import (
 	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/automation"
 )
 
 func TestI18_EveryAnswerOfAValidatorSaysWhatBecomesOfTheRow(t *testing.T) {
 	for name, story := range map[string]struct {
-		says Validity
+		says automation.Validity
 		want string
 	}{
-		"still valid":                   {StillValid(), "Completed"},
-		"asks for the same":             {AsksFor(0, offsets(date(2026, 5, 1), 30)...), "Completed"},
-		"no answer at all":              {Validity{}, "Deactivated SourceNoLongerValid"},
-		"no longer valid":               {NoLongerValid(""), "Deactivated SourceNoLongerValid"},
-		"no longer valid for a reason":  {NoLongerValid("CourseCancelled"), "Deactivated CourseCancelled"},
-		"asks for something else":       {AsksFor(0, offsets(date(2026, 6, 1), 30)...), "Deactivated InputChanged"},
-		"asks for nothing any more":     {AsksFor(7), "Deactivated SourceNoLongerValid"},
-		"asks for another day before":   {AsksFor(0, offsets(date(2026, 5, 1), 7)...), "Deactivated InputChanged"},
-		"asks for the same and another": {AsksFor(0, offsets(date(2026, 5, 1), 30, 7)...), "Completed"},
+		"still valid":                   {automation.StillValid(), "Completed"},
+		"asks for the same":             {automation.AsksFor(0, offsets(date(2026, 5, 1), 30)...), "Completed"},
+		"no answer at all":              {automation.Validity{}, "Deactivated SourceNoLongerValid"},
+		"no longer valid":               {automation.NoLongerValid(""), "Deactivated SourceNoLongerValid"},
+		"no longer valid for a reason":  {automation.NoLongerValid("CourseCancelled"), "Deactivated CourseCancelled"},
+		"asks for something else":       {automation.AsksFor(0, offsets(date(2026, 6, 1), 30)...), "Deactivated InputChanged"},
+		"asks for nothing any more":     {automation.AsksFor(7), "Deactivated SourceNoLongerValid"},
+		"asks for another day before":   {automation.AsksFor(0, offsets(date(2026, 5, 1), 7)...), "Deactivated InputChanged"},
+		"asks for the same and another": {automation.AsksFor(0, offsets(date(2026, 5, 1), 30, 7)...), "Completed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
-				w.s.Register(certificates(func(t *ReminderType) {
-					t.Validator = ValidatorFunc(func(context.Context, Due) (Validity, error) { return story.says, nil })
+				w.s.Register(certificates(func(t *automation.ReminderType) {
+					t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) { return story.says, nil })
 				}))
 				w.ensure(candidate(nil))
 				w.pollAt(day(2026, 4, 1, 9))
@@ -43,12 +45,12 @@ func TestI18_EveryAnswerOfAValidatorSaysWhatBecomesOfTheRow(t *testing.T) {
 // What a handler says about a row that it ends is kept with the row.
 func TestAHandlersResultIsKeptWithARowThatItEnds(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Handle("export", HandlerFunc(func(_ context.Context, due []Due) ([]Outcome, error) {
-			out := Outcome{Deactivate: "FileGone"}
+		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+			out := automation.Outcome{Deactivate: "FileGone"}
 			out.Result.Summary = "moved to the archive"
-			return []Outcome{out}, nil
+			return []automation.Outcome{out}, nil
 		}))
-		got := w.ensure(Candidate{AutomationType: "export", Source: Source{"file", "budget"}, ScheduledOn: start})
+		got := w.ensure(automation.Candidate{AutomationType: "export", Source: automation.Source{"file", "budget"}, ScheduledOn: start})
 		w.poll()
 		row := w.row(got[0].Key)
 		result, err := row.Dispatched()

@@ -1,4 +1,4 @@
-package automation
+package automation_test
 
 import (
 	"errors"
@@ -6,21 +6,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
 )
 
 func TestWhatABoundSchedulerDidVanishesWithItsTransaction(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		p := w.withTriggers(func(t *ReminderType) {
-			t.Immediate = immediates(func(Event) []Immediate { return []Immediate{{}} })
+		p := w.withTriggers(func(t *automation.ReminderType) {
+			t.Immediate = immediates(func(automation.Event) []automation.Immediate { return []automation.Immediate{{}} })
 		})
 		p.set(offsets(date(2026, 6, 1), 30)...)
 		w.ensure(candidate(nil))
 		before := w.rows()
-		lost := Event{ID: "1", Type: "certificate-lost", Source: Source{"employee", "7"}}
+		lost := automation.Event{ID: "1", Type: "certificate-lost", Source: automation.Source{"employee", "7"}}
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			s := w.s.WithTx(tx)
-			if _, err := s.Ensure(w.ctx, candidate(func(c *Candidate) { c.DaysBefore = 7 })); err != nil {
+			if _, err := s.Ensure(w.ctx, candidate(func(c *automation.Candidate) { c.DaysBefore = 7 })); err != nil {
 				w.t.Error(err)
 			}
 			if got, err := s.HandleEvent(w.ctx, changed(9)); err != nil || len(got.Deactivated) != 2 || got.Ensured[0].Outcome != storage.Created {
@@ -46,7 +47,7 @@ func TestWhatABoundSchedulerDidVanishesWithItsTransaction(t *testing.T) {
 		if e, err := w.s.Explain(w.ctx, "", key("2026-06-01", "30")); err != nil || e.Schedule != nil || len(e.History) != 0 {
 			w.t.Errorf("%v %v", e, err)
 		}
-		if got := w.handle(changed(8)); got.Outcome != EventApplied {
+		if got := w.handle(changed(8)); got.Outcome != automation.EventApplied {
 			w.t.Errorf("the source's order was left behind: %+v", got)
 		}
 		if got := w.handle(lost); got.Immediate[0].Outcome != storage.Created {
@@ -60,7 +61,7 @@ func TestWhatABoundSchedulerDidCommitsWithItsTransaction(t *testing.T) {
 		w.ensure(candidate(nil))
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			got, err := w.s.WithTx(tx).Ensure(w.ctx,
-				candidate(func(c *Candidate) { c.BusinessUnit = "other" }), candidate(func(c *Candidate) { c.DaysBefore = 7 }))
+				candidate(func(c *automation.Candidate) { c.BusinessUnit = "other" }), candidate(func(c *automation.Candidate) { c.DaysBefore = 7 }))
 			if err == nil || got[0].Outcome != storage.Conflict || got[1].Outcome != storage.Created {
 				w.t.Errorf("%+v %v", got, err)
 			}
@@ -82,8 +83,10 @@ func TestTypesRegisteredBeforeAndAfterBindingAreShared(t *testing.T) {
 			w.s.WithTx(tx).Register(certificates(nil))
 			return nil
 		})
-		if _, ok := w.s.registry.reminder("certificate"); !ok || err != nil {
-			w.t.Error(ok, err)
+		w.ensure(candidate(nil))
+		w.pollAt(day(2026, 4, 1, 9))
+		if row := w.row(certificateKey); row.Status != automation.StatusCompleted || err != nil {
+			w.t.Error(row, err)
 		}
 	})
 }

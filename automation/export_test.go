@@ -1,0 +1,92 @@
+package automation
+
+import (
+	"context"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// What the stories in automation_test need beyond what a host has.
+
+// The tables, for a story that finds a row as another version, a dead process or a
+// hand at the database has left it, and for what no report shows of a row.
+var (
+	Schedules       = schedules
+	SeriesTable     = seriesTable
+	ThresholdStates = thresholdStates
+	Reconciliations = reconciliations
+	Ownerships      = ownerships
+)
+
+// Rows that stories hold in their hands.
+type (
+	ThresholdState = thresholdState
+	OwnershipRow   = ownership
+)
+
+// What was done to a row, where a story begins after it.
+var (
+	EndRow       = (*Schedule).deactivate
+	HoldRow      = (*Schedule).hold
+	GiveBackRow  = (*Schedule).giveBack
+	MoveRow      = (*Schedule).to
+	GiveOwner    = (*ownership).give
+	MoveOwner    = (*ownership).to
+	RowDueOn     = (*Schedule).dueOn
+	RowSeriesKey = (*Schedule).seriesKey
+	RowDue       = (*Schedule).due
+)
+
+// Half of a poll: what a worker decides about claimed rows, and what is written
+// beside rows that are settled.
+var (
+	HandleRows  = (*Scheduler).handle
+	SettledRows = (*Scheduler).settled
+)
+
+// Sizes of pages, so that a story has more than fits on one.
+const (
+	DeactivatePage = deactivatePage
+	RetainPage     = retainPage
+	HealthLimit    = healthLimit
+	MaxHistory     = maxHistory
+)
+
+// ReconcileReady is the status in which a scan's row can be claimed, RowsRetry how
+// long a runner waits that could not make such a row.
+const (
+	ReconcileReady = reconcileReady
+	RowsRetry      = rowsRetry
+)
+
+// ErrBound refuses what needs transactions of its own.
+var ErrBound = errBound
+
+// ImmediateJob is the job of an immediate notification, for a story in which
+// somebody has taken its identity.
+var ImmediateJob = Immediate.job
+
+// ReminderJob is the job of a reminder's row, likewise.
+func ReminderJob(row *Schedule, notificationType string) (notify.Job, error) {
+	return (&try{row: row, due: Due{Source: Source{row.SourceType, row.Source}}}).job(notificationType)
+}
+
+// CandidateAsksFor reports whether a candidate asks for the very row.
+func CandidateAsksFor(ctx context.Context, s *Scheduler, c Candidate, row *Schedule) (bool, error) {
+	plans, err := s.plans(ctx, []Candidate{c})
+	return err == nil && plans[0].asksFor(row), err
+}
+
+// InsertMoving writes a part at a stage as a move that was cut off leaves it: what
+// it has to move has not been moved.
+func InsertMoving(ctx context.Context, tx storage.Tx, part RolloutPart, stage Stage) error {
+	_, err := rollouts.Insert(ctx, tx, &rollout{
+		Record:       storage.Record{Scope: part.Scope, Key: part.key(), Type: part.Type, Status: rolloutMoving},
+		BusinessUnit: part.BusinessUnit, Setting: part.Setting, Source: part.Source, Stage: stage,
+	})
+	return err
+}
+
+// IsLongRunning reports whether rows of that type are retried daily.
+func IsLongRunning(s *Scheduler, name string) bool { return s.registry.longRunning(name) }
