@@ -36,7 +36,7 @@ const unhappy, content, silent = "customer-123@example.com", "customer-124@examp
 // play tells the story. Its test compares what it prints.
 func play(ctx context.Context) {
 	dir := must(os.MkdirTemp("", "survey-service"))
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	site := "http://" + listener.Addr().String()
 	t := &story{ctx: ctx, clk: clock.NewMock(), links: map[string]string{}, ids: map[string]string{}} // a real program leaves the clock out
@@ -129,7 +129,8 @@ func (t *story) mail(m notify.Message, _ string) {
 // until nothing is due.
 func (t *story) pass(d, every time.Duration) {
 	for end := t.clk.Now().Add(d); ; t.clk.Add(min(every, end.Sub(t.clk.Now()))) {
-		for !strings.Contains(t.call(t.program, http.MethodPost, "/api/Surveys/scheduler/tick", ""), `"processed":0`) {
+		for done := false; !done; {
+			done = strings.Contains(t.call(t.program, http.MethodPost, "/api/Surveys/scheduler/tick", ""), `"processed":0`)
 		}
 		slices.Sort(t.heard)
 		for _, line := range t.heard {
