@@ -2,57 +2,60 @@ package main
 
 import (
 	"os"
-	"path/filepath"
+	"os/exec"
+	"regexp"
+	"strings"
 	"testing"
-
-	"github.com/belfry-go/belfry/internal/exampletest"
-	"github.com/belfry-go/belfry/internal/pgtest"
-	"github.com/belfry-go/belfry/internal/testlevel"
 )
 
-func TestMain(m *testing.M) { exampletest.Main(m, main) }
-
-// The program is run twice, as a person would: on a file, and on PostgreSQL.
-func TestTheDemonstrationLosesAndDoublesNothing(t *testing.T) {
-	t.Parallel()
-	for name, flags := range map[string]func(t *testing.T) []string{
-		"sqlite": func(t *testing.T) []string { return []string{"-db", filepath.Join(t.TempDir(), "school.db")} },
-		"postgres": func(t *testing.T) []string {
-			testlevel.Need(t, testlevel.All)
-			return []string{"-dsn", pgtest.DSN(t)}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			mails := filepath.Join(t.TempDir(), "mail")
-			args := append(flags(t), "-out", mails)
-			first := exampletest.Run(t, args...)
-			exampletest.Expect(t, first, `The worker was killed \(SIGKILL\)`, `In doubt: [1-9]\d* mails`, ` 0 wait for a person`,
-				`mails sent +180\b`, `doubled +0\b`, `lost +0\b`, `\d+ +Superseded`, `Deactivated on 2026-04-08`,
-				`next +2028-04-02 09:00 Europe/Dublin`)
-			if n := files(t, mails); n != 180 {
-				t.Errorf("%d mails in the folder", n)
-			}
-			second := exampletest.Run(t, args...)
-			exampletest.Expect(t, second, `0 reminders are new`, `mails sent +180\b`, `This run sent nothing`)
-			if n := files(t, mails); n != 180 {
-				t.Errorf("%d mails in the folder after the second run", n)
-			}
-		})
+// The tests start this binary as the program, and it starts itself as a worker.
+func TestMain(m *testing.M) {
+	if os.Getenv("BELFRY_EXAMPLE") != "" {
+		main()
+		os.Exit(0)
 	}
+	os.Exit(m.Run())
 }
 
-func files(t *testing.T, dir string) int {
-	t.Helper()
-	all, err := os.ReadDir(dir)
+var block = regexp.MustCompile(`(?m)(?:^    .*\n|^\n)+`)
+
+// The program is run twice, as a person would, and prints what the README says.
+func TestTheReadmeShowsWhatTheDemonstrationPrints(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 0
-	for _, f := range all {
-		if filepath.Ext(f.Name()) == ".eml" {
-			n++
+	_, after, _ := strings.Cut(string(readme), "and nothing else:\n")
+	blocks := block.FindAllString(after, 2)
+	dir := t.TempDir()
+	first, second := run(t, dir), run(t, dir)
+	if want := bare(blocks[0]); first != want {
+		t.Errorf("the program prints\n%s\nand the README shows\n%s", first, want)
+	}
+	for line := range strings.Lines("0 reminders are new\n" + bare(blocks[1])) {
+		if line != "…\n" && !strings.Contains(second, strings.TrimSpace(line)) {
+			t.Errorf("no %q in the second run:\n%s", line, second)
 		}
 	}
-	return n
+}
+
+// bare is a block without its indent and the empty lines around it.
+func bare(block string) string {
+	return strings.TrimSpace(strings.ReplaceAll("\n"+block, "\n    ", "\n")) + "\n"
+}
+
+func run(t *testing.T, dir string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "BELFRY_EXAMPLE=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
 }

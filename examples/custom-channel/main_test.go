@@ -1,18 +1,18 @@
 package main
 
-import (
-	"bytes"
-	"strings"
-	"testing"
-)
-
-func TestThePlayEndsAsItShould(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	if err := run(t.Context(), &out); err != nil {
-		t.Fatalf("%v after:\n%s", err, out.String())
-	}
-	if !strings.HasSuffix(out.String(), "the tower Delivered\n") {
-		t.Error(out.String())
-	}
+func Example() {
+	main()
+	// Output:
+	// nowhere: FailedFinal 404
+	// the storm: SentToProvider
+	// the tower: SentToProvider
+	// The loft calls back about the storm: 403 Forbidden
+	// The loft calls back about the storm: 204 No Content
+	// The loft calls back about the storm: 204 No Content
+	// The loft calls back about the tower: 403 Forbidden
+	// The loft calls back about the tower: 204 No Content
+	// The loft calls back about the tower: 204 No Content
+	// nowhere: FailedFinal 404
+	// the storm: FailedFinal lost
+	// the tower: Delivered
 }

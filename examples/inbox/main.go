@@ -1,6 +1,6 @@
-// Command inbox shows in-app messages: a school's application tells two people
-// about a room that has changed, each reads in a browser of their own, and what
-// one reads stays unread for the other. It plays both over HTTP.
+// Command inbox shows in-app messages. A school's application tells two people
+// that classes have changed their room; each reads over HTTP in an inbox of their
+// own, and what one reads stays unread for the other.
 //
 //	go run ./examples/inbox
 package main
@@ -10,11 +10,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"log"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -23,64 +22,8 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
-	"github.com/belfry-go/belfry/storage/sqlite"
+	"github.com/belfry-go/belfry/storage/memory"
 )
-
-func main() {
-	if err := run(context.Background(), os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "inbox:", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context, w io.Writer) error {
-	dir, err := os.MkdirTemp("", "inbox")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	clk := clock.NewMock() // a real program leaves it out
-	clk.Set(time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC))
-	store, err := sqlite.Open(ctx, filepath.Join(dir, "school.db"), &sqlite.Options{Clock: clk})
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-
-	s := school{w: w, clk: clk, out: notify.New(store, nil)}
-	s.reminders = automation.New(store, s.out, nil)
-	s.reminders.Register(automation.ReminderType{
-		Name: "room", Immediate: rooms{}, Recipients: automation.RecipientFunc(nobody),
-		Template: notify.Template{Subject: "Class {{.Class}} is in room {{.Room}}", Text: "It was moved this morning."},
-	})
-	s.poller = belfry.NewPoller(store, nil, s.reminders, s.out)
-	if s.url, err = serve(s.out); err != nil {
-		return err
-	}
-	return s.play(ctx)
-}
-
-// serve mounts the inbox behind the application's own idea of who is signed in.
-func serve(out *notify.Notifier) (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/inbox/", http.StripPrefix("/inbox", notifyhttp.Inbox(out, signedIn)))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	go func() { _ = server.Serve(listener) }() // until the program ends
-	return "http://" + listener.Addr().String() + "/inbox", nil
-}
-
-// signedIn is where a real application looks at its session.
-func signedIn(r *http.Request) (notifyhttp.Owner, error) {
-	user, _, ok := r.BasicAuth()
-	if !ok {
-		return notifyhttp.Owner{}, errors.New("nobody is signed in")
-	}
-	return notifyhttp.Owner{Inbox: "user:" + user}, nil
-}
 
 // rooms says whom to tell at once when a class moves.
 type rooms struct{}
@@ -96,14 +39,108 @@ func (rooms) Notifications(_ context.Context, e automation.Event) ([]automation.
 
 func nobody(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil }
 
-// page is what the inbox answers.
-type page struct {
-	Messages []struct{ ID, Subject, Status string }
-	Unread   int
-	Changed  int
+// signedIn is where a real application looks at its session.
+func signedIn(r *http.Request) (notifyhttp.Owner, error) {
+	user, _, ok := r.BasicAuth()
+	if !ok {
+		return notifyhttp.Owner{}, errors.New("nobody is signed in")
+	}
+	return notifyhttp.Owner{Inbox: "user:" + user}, nil
 }
 
-func decode(r io.Reader) (p page, err error) {
-	err = json.NewDecoder(r).Decode(&p)
-	return p, err
+func main() {
+	if err := run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context) error {
+	clk := clock.NewMock() // a real program leaves the clock out
+	store := memory.New(&memory.Options{Clock: clk})
+	out := notify.New(store, nil) // an inbox needs no channel
+	reminders := automation.New(store, out, nil)
+	reminders.Register(automation.ReminderType{
+		Name: "room", Immediate: rooms{}, Recipients: automation.RecipientFunc(nobody),
+		Template: notify.Template{Subject: "Class {{.Class}} is in room {{.Room}}", Text: "It was moved this morning."},
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/inbox/", http.StripPrefix("/inbox", notifyhttp.Inbox(out, signedIn)))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	defer server.Close()
+	go func() { _ = server.Serve(listener) }() // until Close
+	url := "http://" + listener.Addr().String() + "/inbox"
+
+	// What the application does when a class moves. The last event comes twice.
+	for _, move := range [][3]string{{"e1", "7a", "12"}, {"e2", "7b", "3"}, {"e2", "7b", "3"}} {
+		clk.Add(time.Minute)
+		_, err := reminders.HandleEvent(ctx, automation.Event{
+			ID: move[0], Type: "class.moved", Source: automation.Source{Type: "class", ID: move[1]}, Data: move[2],
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := belfry.NewPoller(store, nil, reminders, out).Drain(ctx); err != nil {
+		return err
+	}
+	ada, ben := user{ctx, url, "ada"}, user{ctx, url, "ben"}
+	return errors.Join(ada.show(), ada.mark(0, "Read"), ada.show(), ben.show(), ben.mark(1, "Archived"), ben.show())
+}
+
+// user is somebody's browser.
+type user struct {
+	ctx       context.Context
+	url, name string
+}
+
+// inbox is what the calls answer.
+type inbox struct {
+	Messages        []struct{ ID, Subject, Status string }
+	Unread, Changed int
+}
+
+func (u user) show() error {
+	count, err := u.call(http.MethodGet, "/count", "")
+	if err != nil {
+		return err
+	}
+	all, err := u.call(http.MethodGet, "/", "")
+	fmt.Printf("%s has %d unread:\n", u.name, count.Unread)
+	for _, m := range all.Messages {
+		fmt.Printf("  %s (%s)\n", m.Subject, m.Status)
+	}
+	return err
+}
+
+// mark marks the message at that place in the list, the newest first.
+func (u user) mark(place int, as string) error {
+	all, err := u.call(http.MethodGet, "/", "")
+	if err != nil {
+		return err
+	}
+	done, err := u.call(http.MethodPost, "/mark", fmt.Sprintf(`{"as":%q,"ids":[%q]}`, as, all.Messages[place].ID))
+	fmt.Printf("%s marks one as %s: %d changed.\n", u.name, as, done.Changed)
+	return err
+}
+
+func (u user) call(method, path, body string) (answer inbox, err error) {
+	req, err := http.NewRequestWithContext(u.ctx, method, u.url+path, strings.NewReader(body))
+	if err != nil {
+		return answer, err
+	}
+	req.SetBasicAuth(u.name, "as the application does it")
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return answer, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return answer, fmt.Errorf("%s %s: %s", method, path, resp.Status)
+	}
+	return answer, json.NewDecoder(resp.Body).Decode(&answer)
 }

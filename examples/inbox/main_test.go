@@ -1,18 +1,19 @@
 package main
 
-import (
-	"bytes"
-	"strings"
-	"testing"
-)
-
-func TestThePlayEndsAsItShould(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	if err := run(t.Context(), &out); err != nil {
-		t.Fatalf("%v after:\n%s", err, out.String())
-	}
-	if !strings.HasSuffix(out.String(), "  ben: 1 unread; 7b in room 3: Unseen\n") {
-		t.Error(out.String())
-	}
+func Example() {
+	main()
+	// Output:
+	// ada has 2 unread:
+	//   Class 7b is in room 3 (Unseen)
+	//   Class 7a is in room 12 (Unseen)
+	// ada marks one as Read: 1 changed.
+	// ada has 1 unread:
+	//   Class 7b is in room 3 (Read)
+	//   Class 7a is in room 12 (Unseen)
+	// ben has 2 unread:
+	//   Class 7b is in room 3 (Unseen)
+	//   Class 7a is in room 12 (Unseen)
+	// ben marks one as Archived: 1 changed.
+	// ben has 1 unread:
+	//   Class 7b is in room 3 (Unseen)
 }

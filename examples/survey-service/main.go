@@ -1,44 +1,134 @@
-// Command survey-service asks the customers of a workshop how their visit was. The
-// dealer management system ("DMS") writes the visits that were closed into a CSV
-// file, a scanner posts them to the service's own ingest endpoint, links go out as
-// .eml files, customers answer in a browser, complaints become tickets, and every
-// response goes to a data warehouse.
+// Command survey-service asks the customers of a workshop how their visit was. Its
+// dealer management system writes the visits that were closed into a CSV file, a
+// scanner posts them to the service's own ingest endpoint (scanner.go), links go out
+// as .eml files, customers answer in a browser, complaints become tickets, and every
+// response goes to a data warehouse (service.go).
 //
 //	go run ./examples/survey-service        # serves on localhost and says what to open
 //	go run ./examples/survey-service -play  # plays the whole story over HTTP, months in seconds
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
 	"os"
 	"os/signal"
+	"slices"
+	"sync"
 	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/survey"
 )
 
-// settings are the flags.
-type settings struct {
-	addr, dir, dsn string
-	play           bool
-}
-
 func main() {
-	var s settings
-	flag.StringVar(&s.addr, "addr", "localhost:8080", "`host:port` to serve on")
-	flag.StringVar(&s.dir, "dir", "", "`folder` for the database and all files; default demo/survey, and a temporary one with -play")
-	flag.StringVar(&s.dsn, "dsn", "", "PostgreSQL `URL`, instead of an SQLite file in -dir")
-	flag.BoolVar(&s.play, "play", false, "play the whole story, and say whether each step was as expected")
+	addr := flag.String("addr", "localhost:8080", "`host:port` to serve on")
+	dir := flag.String("dir", "demo/survey", "`folder` for the database and all files")
+	story := flag.Bool("play", false, "play the whole story in a temporary folder")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if *story {
+		play(ctx)
+	} else if err := serve(ctx, *addr, *dir, os.Stdout); err != nil {
+		log.Fatal("survey-service: ", err)
+	}
+}
 
-	run := serve
-	if s.play {
-		run = play
+// serve runs until ctx ends: on a second run it goes on with what it finds.
+func serve(ctx context.Context, addr, dir string, w io.Writer) error {
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
 	}
-	if err := run(ctx, s, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "survey-service:", err)
-		os.Exit(1)
+	defer listener.Close()
+	var mu sync.Mutex
+	tell := func(format string, args ...any) { // whole lines, also of several goroutines
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(w, format+"\n", args...)
 	}
+	site := "http://" + listener.Addr().String()
+	g, err := openGarage(ctx, dir, nil, site, tell, func(m notify.Message, file string) {
+		tell("mail to %s: %s\n  %s", m.To, m.Subject, file)
+	})
+	if err != nil {
+		return err
+	}
+	defer g.store.Close()
+	if err := os.MkdirAll(g.path(warehouseFolder), 0o700); err != nil {
+		return err
+	}
+	server := &http.Server{Handler: g.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 20 * time.Second}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error {
+		if err := g.begin(ctx, site); err != nil {
+			return err
+		}
+		return belfry.NewPoller(g.store, &belfry.Options{Interval: time.Second}, g.surveys).Run(ctx)
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		return server.Shutdown(last)
+	})
+	if err := group.Wait(); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// begin publishes the survey, posts the visits, and says what to open.
+func (g *garage) begin(ctx context.Context, site string) error {
+	if err := g.publish(ctx); err != nil {
+		return err
+	}
+	report, err := caller{site, g.token}.post(ctx, g.path(visitFile))
+	if err != nil {
+		return err
+	}
+	g.tell("%d visits posted from %s to %s: %d created, %d known already, %d failed, %d that no trigger wants.\n\nOpen these in a browser:",
+		len(report.Items), g.path(visitFile), site, report.Created, report.Skipped, report.Failed, report.NoMatch)
+	all, err := g.surveys.Instances(ctx, "", survey.Selection{SurveyID: surveyID}, survey.Page{})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b survey.Instance) int { return cmp.Compare(a.CustomerRef, b.CustomerRef) })
+	for _, i := range all {
+		if i.Status == survey.StatusCompleted || i.Status == survey.StatusExpired {
+			continue
+		}
+		link, err := g.surveys.Link(ctx, "", i.PublicID)
+		if err != nil {
+			return err
+		}
+		g.tell("  %s (%s): %s", i.CustomerRef, i.RecipientLocale, link)
+	}
+	g.tell(`
+What follows from an answer is printed here. Take %[3]s away, and responses wait
+until it is back. Press Ctrl-C to end; the next start goes on from there. For the administrator:
+
+  curl %[1]s %[2]s/admin/responses.csv
+  curl %[1]s %[2]s/admin/links/{id}    # the id is the name of its .eml file
+  curl %[1]s -X POST '%[2]s/admin/dead-letters/warehouse/replay?reason=it+is+back'
+`, "-H 'Authorization: Bearer "+g.token+"'", site, g.path(warehouseFolder))
+	return nil
 }

@@ -4,72 +4,73 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/belfry-go/belfry/survey"
 )
 
-// scanner posts the rows of a CSV file to the ingest endpoint. It keeps no note of
-// what it has posted: telling an event twice makes nothing new.
-type scanner struct{ client }
+// caller calls the service over HTTP: with its token it is a program, without one a
+// customer's browser.
+type caller struct{ site, token string }
 
-// post reads the file and says what became of its rows.
-func (s scanner) post(ctx context.Context, name string) (report survey.IngestReport, err error) {
-	rows, err := readCSV(name)
+// do makes one call. Where path is a whole address, the site is in it.
+func (c caller) do(ctx context.Context, method, path, media, body string) (status int, answer string, err error) {
+	if !strings.HasPrefix(path, "http") {
+		path = c.site + path
+	}
+	req, err := http.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	req.Header.Set("Content-Type", media)
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	return resp.StatusCode, string(text), err
+}
+
+// post is the scanner: it posts the rows of a CSV file, and says what became of
+// them. It keeps no note of what it has posted: telling an event twice makes nothing
+// new.
+func (c caller) post(ctx context.Context, file string) (report survey.IngestReport, err error) {
+	f, err := os.Open(file)
 	if err != nil {
 		return report, err
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return report, fmt.Errorf("%s: %w", file, err)
 	}
 	type event struct {
 		Payload   map[string]string `json:"payload"`
 		Recipient survey.Recipient  `json:"recipient"`
 	}
-	batch := struct {
-		EventKind string  `json:"eventKind"`
-		Items     []event `json:"items"`
-	}{EventKind: closed}
-	for _, r := range rows {
-		batch.Items = append(batch.Items, event{
-			Payload:   map[string]string{"wip": r["wip"], "dealerId": r["dealerId"], "jobType": r["jobType"]},
-			Recipient: survey.Recipient{Address: r["email"], Locale: r["locale"], CustomerRef: r["customerRef"]},
+	items := []event{}
+	for _, r := range rows[min(1, len(rows)):] {
+		items = append(items, event{
+			Payload:   map[string]string{"wip": r[0], "dealerId": r[1], "jobType": r[2]},
+			Recipient: survey.Recipient{Address: r[3], Locale: r[4], CustomerRef: r[5]},
 		})
 	}
-	body, err := json.Marshal(batch)
+	body, err := json.Marshal(map[string]any{"eventKind": "service-visit-closed", "items": items})
 	if err != nil {
 		return report, err
 	}
-	got, err := s.do(ctx, http.MethodPost, "/api/Surveys/Triggers/ingest", jsonMedia, string(body))
+	status, answer, err := c.do(ctx, http.MethodPost, "/api/Surveys/Triggers/ingest", "application/json", string(body))
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("ingest: %d %s", status, answer)
+	}
 	if err != nil {
 		return report, err
 	}
-	if got.status != http.StatusOK {
-		return report, fmt.Errorf("ingest: %d %s", got.status, got.body)
-	}
-	return report, json.Unmarshal([]byte(got.body), &report)
-}
-
-// readCSV gives the rows by the names of the columns.
-func readCSV(name string) (rows []map[string]string, err error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	all, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if len(all) == 0 {
-		return nil, errors.New(name + " has no header")
-	}
-	for _, line := range all[1:] {
-		row := map[string]string{}
-		for i, column := range all[0] {
-			row[column] = line[i]
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
+	return report, json.Unmarshal([]byte(answer), &report)
 }

@@ -39,7 +39,7 @@ func start(t *testing.T, dir string) (tt *terminal, stop func()) {
 	out, in := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := serve(ctx, settings{addr: "127.0.0.1:0", dir: dir}, in)
+		err := serve(ctx, "127.0.0.1:0", dir, in)
 		_ = in.CloseWithError(err)
 		done <- err
 	}()
@@ -65,21 +65,21 @@ func TestTheServiceServesAndGoesOn(t *testing.T) {
 	for range tt.links {
 		tt.until("mail to customer-")
 	}
-	browser := client{}
-	page, err := browser.do(t.Context(), http.MethodGet, tt.links[1], "", "")
-	if err != nil || page.status != http.StatusOK || !strings.Contains(page.body, "Your visit to the workshop") {
-		t.Fatal(page, err)
+	browser := caller{}
+	status, page, err := browser.do(t.Context(), http.MethodGet, tt.links[1], "", "")
+	if err != nil || status != http.StatusOK || !strings.Contains(page, "Your visit to the workshop") {
+		t.Fatal(status, page, err)
 	}
 	answers := strings.Replace(tt.links[1], "/s/", "/SurveyInstances/", 1) + "/responses"
-	thanks, err := browser.do(t.Context(), http.MethodPost, answers, formMedia, "q.rate=2&q.has-a-complaint=yes&shown=complaint&q.complaint=It+was+late.")
-	if err != nil || !strings.Contains(thanks.body, "We are glad to know.") {
+	_, thanks, err := browser.do(t.Context(), http.MethodPost, answers, "application/x-www-form-urlencoded", "q.rate=2&q.has-a-complaint=yes&shown=complaint&q.complaint=It+was+late.")
+	if err != nil || !strings.Contains(thanks, "We are glad to know.") {
 		t.Fatal(thanks, err)
 	}
 	tt.until("cust-124")
 	site, _, _ := strings.Cut(tt.links[1], "/s/")
 	for _, path := range []string{"/admin/responses.csv", "/admin/links/1"} {
-		if got, err := browser.do(t.Context(), http.MethodGet, site+path, "", ""); err != nil || got.status != http.StatusUnauthorized {
-			t.Error(path, got, err)
+		if status, got, err := browser.do(t.Context(), http.MethodGet, site+path, "", ""); err != nil || status != http.StatusUnauthorized {
+			t.Error(path, status, got, err)
 		}
 	}
 	stop()

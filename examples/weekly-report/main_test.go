@@ -1,67 +1,43 @@
 package main
 
-import (
-	"bytes"
-	"os"
-	"path/filepath"
-	"strings"
-	"testing"
-
-	"github.com/belfry-go/belfry/internal/pgtest"
-	"github.com/belfry-go/belfry/internal/testlevel"
-)
-
-func TestMain(m *testing.M) { pgtest.Main(m) }
-
-// wantTable is the end of the story on either database.
-const wantTable = `
-        stage  reports  sent by old  by new  old refused  conflicts  doubled  missed
-     0 Design        8            8       0            0          0        0       0
-     1 Shadow       28           28       0            0          0        0       0
-     2 RunNow        6            4       2            1          0        0       0
-  3 Scheduled       23            2      21           23          1        0       0
-    4 CutOver       16            0      16            0          0        0       0
-      3 again        8            0       8            8          0        0       0
-   unexpected        0            0       0            0          0        0       0
-`
-
-func TestNoReportIsDoubledOrMissed(t *testing.T) {
-	t.Parallel()
-	for name, on := range map[string]func(*testing.T) settings{
-		"sqlite": func(t *testing.T) settings { return settings{db: filepath.Join(t.TempDir(), "reports.db")} },
-		"postgres": func(t *testing.T) settings {
-			testlevel.Need(t, testlevel.All)
-			return settings{dsn: pgtest.DSN(t)}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := on(t)
-			s.out = filepath.Join(t.TempDir(), "mail")
-			var out bytes.Buffer
-			if err := run(t.Context(), &out, s); err != nil {
-				t.Fatalf("%v after:\n%s", err, out.String())
-			}
-			if !strings.HasSuffix(out.String(), wantTable) {
-				t.Error(out.String())
-			}
-			if err := run(t.Context(), &out, s); err == nil {
-				t.Error("the story was told twice in one place")
-			}
-		})
-	}
-}
-
-// The old scheduler runs what the run book says.
-func TestTheStatementsAreThoseOfTheRunBook(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../../docs/migrating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, statement := range []string{guardSQL, overdueSQL} {
-		if !strings.Contains(string(page), statement) {
-			t.Errorf("docs/migrating.md does not have%s", statement)
-		}
-	}
+func Example() {
+	main()
+	// Output:
+	//   Mon  2 Mar 09:00 +0300  riyadh@firm.example sales of 2026-03-02: "shop,sum\nriyadh,7\n"
+	//   Mon  2 Mar 09:00 +0000  dublin@firm.example sales of 2026-03-02: "shop,sum\ndublin,7\n"
+	//   Mon  2 Mar 09:00 -0500  newyork@firm.example sales of 2026-03-02: "shop,sum\nnewyork,7\n"
+	//   Mon  9 Mar 09:00 +0300  riyadh@firm.example sales of 2026-03-09: "shop,sum\nriyadh,7\n"
+	//   Mon  9 Mar 09:00 +0000  dublin@firm.example sales of 2026-03-09: "shop,sum\ndublin,7\n"
+	//   Mon  9 Mar 09:00 -0400  newyork@firm.example sales of 2026-03-09: "shop,sum\nnewyork,7\n"
+	//   Tue 10 Mar 00:00 +0000  dublin@firm.example sales of 2026-03-10, asked for: "shop,sum\ndublin,7\n"
+	//   Mon 16 Mar 09:00 +0300  riyadh@firm.example sales of 2026-03-16: "shop,sum\nriyadh,7\n"
+	//   Mon 16 Mar 09:00 +0000  dublin@firm.example sales of 2026-03-16: "shop,sum\ndublin,7\n"
+	//   Mon 16 Mar 09:00 -0400  newyork@firm.example sales of 2026-03-16: "shop,sum\nnewyork,7\n"
+	//   Mon 23 Mar 09:00 +0300  riyadh@firm.example sales of 2026-03-23: "shop,sum\nriyadh,7\n"
+	//   Mon 23 Mar 09:00 +0000  dublin@firm.example sales of 2026-03-23: "shop,sum\ndublin,7\n"
+	//   Mon 23 Mar 09:00 -0400  newyork@firm.example sales of 2026-03-23: "shop,sum\nnewyork,7\n"
+	//   Mon 30 Mar 09:00 +0300  riyadh@firm.example sales of 2026-03-30: "shop,sum\nriyadh,7\n"
+	//   Mon 30 Mar 09:00 +0100  dublin@firm.example sales of 2026-03-30: "shop,sum\ndublin,7\n"
+	//   Mon 30 Mar 09:00 -0400  newyork@firm.example sales of 2026-03-30: "shop,sum\nnewyork,7\n"
+	// report-subscription:dublin-sales:scheduled:2026-04-06T08:00:00Z Pending
+	// report-subscription:dublin-sales:scheduled:2026-03-30T08:00:00Z Completed
+	// report-subscription:dublin-sales:scheduled:2026-03-23T09:00:00Z Completed
+	// report-subscription:dublin-sales:scheduled:2026-03-16T09:00:00Z Completed
+	// report-subscription:dublin-sales:manual:no-17 Completed
+	// report-subscription:dublin-sales:scheduled:2026-03-09T09:00:00Z Completed
+	// report-subscription:dublin-sales:scheduled:2026-03-02T09:00:00Z Completed
+	// stage 0 Design: the cron job may send the stock of 2026-04-02: true
+	//   Mon  6 Apr 09:00 +0300  riyadh@firm.example sales of 2026-04-06: "shop,sum\nriyadh,7\n"
+	//   Mon  6 Apr 09:00 +0100  dublin@firm.example sales of 2026-04-06: "shop,sum\ndublin,7\n"
+	//   Mon  6 Apr 09:00 -0400  newyork@firm.example sales of 2026-04-06: "shop,sum\nnewyork,7\n"
+	// stage 1 Shadow: the cron job may send the stock of 2026-04-09: true
+	//   Mon 13 Apr 09:00 +0300  riyadh@firm.example sales of 2026-04-13: "shop,sum\nriyadh,7\n"
+	//   Mon 13 Apr 09:00 +0100  dublin@firm.example sales of 2026-04-13: "shop,sum\ndublin,7\n"
+	//   Mon 13 Apr 09:00 -0400  newyork@firm.example sales of 2026-04-13: "shop,sum\nnewyork,7\n"
+	// stage 2 RunNow: the cron job may send the stock of 2026-04-16: true
+	//   Mon 20 Apr 09:00 +0300  riyadh@firm.example sales of 2026-04-20: "shop,sum\nriyadh,7\n"
+	//   Mon 20 Apr 09:00 +0100  dublin@firm.example sales of 2026-04-20: "shop,sum\ndublin,7\n"
+	//   Mon 20 Apr 09:00 -0400  newyork@firm.example sales of 2026-04-20: "shop,sum\nnewyork,7\n"
+	// stage 3 Scheduled: the cron job may send the stock of 2026-04-23: false
+	//   Thu 23 Apr 17:00 +0100  dublin@firm.example stock of 2026-04-23: "shop,sum\ndublin,7\n"
 }

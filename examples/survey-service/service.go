@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel/file"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/sqlite"
+	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/surveyhttp"
+)
+
+const (
+	surveyID        = 4523
+	visitFile       = "closed-visits.csv"
+	warehouseFolder = "warehouse"
+)
+
+//go:embed csi-gr.json
+var definition []byte
+
+// visits are as such files are: a row is there twice, and one has no address. The
+// last is no general repair, so that the survey's trigger does not want it.
+//
+//go:embed closed-visits.csv
+var visits []byte
+
+// garage is the program.
+type garage struct {
+	dir     string
+	store   *sqlite.Store
+	surveys *survey.Service
+	token   string // of the scanner and of the administrator
+	log     *slog.Logger
+	tell    func(format string, args ...any)
+}
+
+// openGarage opens the database and starts nothing. site is where the form will be, a
+// nil clk is the real clock, and sent hears of each mail. The caller closes the store.
+func openGarage(ctx context.Context, dir string, clk clock.Clock, site string, tell func(string, ...any), sent func(m notify.Message, file string)) (*garage, error) {
+	g := &garage{dir: dir, token: rand.Text(), log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), tell: tell}
+	if err := os.MkdirAll(g.path("tickets"), 0o700); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(g.path(visitFile)); errors.Is(err, fs.ErrNotExist) { // what the other system exports
+		if err := os.WriteFile(g.path(visitFile), visits, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if g.store, err = sqlite.Open(ctx, g.path("survey.db"), &sqlite.Options{Clock: clk}); err != nil {
+		return nil, err
+	}
+	mails := mailer{file.New(g.path("mail"), &file.Options{From: "Workshop <service@workshop.example>"}), g.path("mail"), sent}
+	g.surveys = survey.New(g.store, &survey.Options{SurveyURL: site + "/s/{token}", Logger: g.log}, mails)
+	g.surveys.Subscribe(survey.SubscriberFunc("tickets", g.openTicket), survey.SubscriberFunc("warehouse", g.keep))
+	return g, nil
+}
+
+func (g *garage) path(name string) string { return filepath.Join(g.dir, name) }
+
+// publish makes the survey the one that ingest uses.
+func (g *garage) publish(ctx context.Context) error {
+	_, err := g.surveys.Publish(ctx, survey.Version{SurveyID: surveyID, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: definition})
+	return err
+}
+
+// mailer writes each link as an .eml file, and tells of it, since nobody will get
+// that mail. It can be asked about its mails, as the channel in it can.
+type mailer struct {
+	*file.Channel
+	dir  string
+	sent func(m notify.Message, file string)
+}
+
+// Send writes and tells.
+func (m mailer) Send(ctx context.Context, message notify.Message) (notify.Receipt, error) {
+	receipt, err := m.Channel.Send(ctx, message)
+	if err == nil {
+		m.sent(message, filepath.Join(m.dir, receipt.ID))
+	}
+	return receipt, err
+}
+
+// openTicket opens a ticket for a complaint; which responses are complaints, the
+// survey's routing says. A response that comes twice, as it may, has one ticket: that
+// of its link.
+func (g *garage) openTicket(_ context.Context, e survey.ResponseCompleted) error {
+	var answers struct {
+		Rate      json.Number
+		Complaint string
+	}
+	var visit struct{ WIP string }
+	if err := errors.Join(json.Unmarshal(e.Answers, &answers), json.Unmarshal(e.CandidateMetadata, &visit)); err != nil {
+		return fmt.Errorf("%w: %w", survey.ErrRefused, err) // it would not be better the next time
+	}
+	text := fmt.Sprintf("Complaint of %s about order %s, rated %s of 10: %s", e.CustomerRef, visit.WIP, answers.Rate, answers.Complaint)
+	if err := os.WriteFile(g.path("tickets/"+e.InstancePublicID+".txt"), []byte(text), 0o600); err != nil {
+		return err
+	}
+	g.tell("ticket: %s", text)
+	return nil
+}
+
+// keep has every response for the analysts, in a file of its own, so that a
+// repetition changes nothing. Without its folder each call fails.
+func (g *garage) keep(_ context.Context, e survey.ResponseCompleted) error {
+	row, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(g.path(warehouseFolder+"/"+e.InstancePublicID+".json"), row, 0o600); err != nil {
+		return err
+	}
+	g.tell("the response of %s is in the warehouse", e.CustomerRef)
+	return nil
+}
+
+// handler serves the programs, the customers and the administrator.
+func (g *garage) handler() http.Handler {
+	forms := surveyhttp.Forms(g.surveys, &surveyhttp.FormOptions{Logger: g.log})
+	mux := http.NewServeMux()
+	mux.Handle("/api/Surveys/", surveyhttp.API(g.surveys, g.known, &surveyhttp.APIOptions{Logger: g.log}))
+	mux.Handle("/s/", forms)
+	mux.Handle("/SurveyInstances/", forms)
+	mux.HandleFunc("GET /admin/links/{publicId}", g.admin(g.explain))
+	mux.HandleFunc("GET /admin/responses.csv", g.admin(g.export))
+	mux.HandleFunc("POST /admin/dead-letters/{subscriber}/replay", g.admin(g.replay))
+	return mux
+}
+
+// known lets in whoever has the token.
+func (g *garage) known(r *http.Request) (surveyhttp.Caller, error) {
+	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+g.token)) != 1 {
+		return surveyhttp.Caller{}, errors.New("the token is not known")
+	}
+	return surveyhttp.Caller{Ingest: true, Tick: true}, nil
+}
+
+// admin is what the support desk works with. It asks for the token too.
+func (g *garage) admin(f func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if _, err := g.known(r); err != nil {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		switch err := f(w, r); {
+		case errors.Is(err, storage.ErrNotFound):
+			http.Error(w, "there is no such link", http.StatusNotFound)
+		case err != nil:
+			g.log.Error("the administrator was not served", "error", err)
+			panic(http.ErrAbortHandler) // so that nobody takes half of an answer for the whole
+		}
+	}
+}
+
+// explain tells what is known of a link, and which subscribers have its response.
+func (g *garage) explain(w http.ResponseWriter, r *http.Request) error {
+	e, err := g.surveys.Explain(r.Context(), "", r.PathValue("publicId"))
+	if err != nil {
+		return err
+	}
+	event, err := g.surveys.Event(r.Context(), "", e.Instance.PublicID)
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return err
+	}
+	fmt.Fprintf(w, "%s; now: %s\n", e.Instance.Status, e.Now)
+	for _, d := range e.Deliveries {
+		fmt.Fprintln(w, d)
+	}
+	for _, d := range event.Deliveries {
+		fmt.Fprintf(w, "%s: %s\n", d.Subscriber, d.Status)
+	}
+	return nil
+}
+
+func (g *garage) export(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	_, err := g.surveys.ExportCSV(r.Context(), "", w, survey.ResponseQuery{SurveyID: surveyID})
+	return err
+}
+
+// replay has a subscriber called again for what it was not able to take.
+func (g *garage) replay(w http.ResponseWriter, r *http.Request) error {
+	by := survey.By{Actor: "the administrator", Reason: r.FormValue("reason")}
+	n, err := g.surveys.ReplayDeadLetters(r.Context(), "", r.PathValue("subscriber"), by, r.FormValue("dryRun") != "")
+	if err == nil {
+		fmt.Fprintf(w, "%d replayed\n", n)
+	}
+	return err
+}
