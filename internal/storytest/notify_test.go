@@ -62,7 +62,7 @@ func TestAPersonSettlesWhatAKilledProcessLeftInDoubt(t *testing.T) {
 		}
 		w.drain(n)
 		w.wantSent("Invoice 114 to sam@example.com", "Invoice 114 to sam@example.com")
-		if w.ids[0] != w.ids[1] {
+		if len(w.ids) != 2 || w.ids[0] != w.ids[1] {
 			w.Errorf("called under %v", w.ids)
 		}
 		if held, err := n.Support().Held(w.Context(), "", notify.HoldInDoubt, notify.Page{}); err != nil || len(held) != 0 {

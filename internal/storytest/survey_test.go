@@ -94,8 +94,8 @@ func TestAnEventBecomesALinkAReminderAndAResponse(t *testing.T) {
 	})
 }
 
-// A process dies in the call that sends a link: the provider is asked, and the
-// customer has one mail.
+// A process dies in the call that sends a link: the provider is asked, the customer
+// has one mail, and a reminder as everybody.
 func TestALinkInDoubtIsAskedAbout(t *testing.T) {
 	each(t, func(w *world) {
 		s := w.garage(w.store, telling{&w.provider}, map[string]int{})
@@ -110,6 +110,16 @@ func TestALinkInDoubtIsAskedAbout(t *testing.T) {
 			w.drain(s)
 		}
 		w.calls(1)
+		story, err := s.Explain(w.Context(), "", id)
+		if err != nil || len(story.Deliveries) != 2 {
+			w.Fatal(story, err)
+		}
+		if d := story.Deliveries[1]; d.Status != survey.DeliveryDelivered || d.ProviderMessageID != "p-"+w.ids[0] {
+			w.Errorf("delivery is %+v", d)
+		}
+		w.clk.Add(24 * time.Hour)
+		w.drain(s)
+		w.calls(2)
 		w.answers(s, id)
 		w.tally(s, survey.Tally{Completed: 1})
 	})
