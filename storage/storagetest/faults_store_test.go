@@ -66,7 +66,40 @@ func (b faultyBlobs) Collect(ctx context.Context, limit int) (int, error) {
 	return b.Blobs.Collect(ctx, limit)
 }
 
+// leaving is a store whose structs keep the versions of a transaction that is
+// rolled back.
+func leaving(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
+	x := &remembering{versions: map[*storage.Record]int64{}}
+	err := s.Store.InTx(ctx, func(tx storage.Tx) error {
+		x.Tx = tx
+		return f(x)
+	})
+	if err != nil {
+		for r, version := range x.versions {
+			r.Version = version
+		}
+	}
+	return err
+}
+
+// remembering notes the versions that a transaction gives.
+type remembering struct {
+	storage.Tx
+	versions map[*storage.Record]int64
+}
+
+func (r *remembering) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	stale, err := r.Tx.Update(ctx, s, rows)
+	for _, row := range rows {
+		if rec := storage.RecordOf(row); r.versions != nil {
+			r.versions[rec] = rec.Version
+		}
+	}
+	return stale, err
+}
+
 var storeFaults = []fault{
+	{name: "a roll-back leaves versions in structs", theme: "transactions", inTx: leaving},
 	{name: "a committed transaction runs again", theme: "exclusion", inTx: twice},
 	{name: "an error commits", theme: "transactions", inTx: committing},
 	{name: "a panic commits", theme: "transactions",

@@ -62,6 +62,33 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 		w.same("keys", keysOf(w.all()), []string{"a", "held", "new"})
 		w.same("note", w.get("a").Note, "written")
 	}},
+	{"a roll-back gives structs back their ids and versions", func(w *world) {
+		w.insert(newThings("a", "b")...)
+		saved, claimed := w.get("a"), w.get("b")
+		made := newThing("new")
+		run := func(tx storage.Tx) error {
+			_, inserted := w.things.Insert(w.ctx, tx, made)
+			return errors.Join(inserted, w.things.Save(w.ctx, tx, saved, made, claimed), w.things.Save(w.ctx, tx, saved, made))
+		}
+		told := func() []int64 {
+			return []int64{made.ID, made.Version, saved.Version, claimed.Version}
+		}
+		w.is("InTx", w.store.InTx(w.ctx, func(tx storage.Tx) error { return errors.Join(run(tx), errRefused) }), errRefused)
+		w.same("after an error", told(), []int64{0, 0, 1, 1})
+		func() {
+			defer func() { _ = recover() }()
+			_ = w.store.InTx(w.ctx, func(tx storage.Tx) error {
+				w.is("run", run(tx), nil)
+				panic("dropped")
+			})
+		}()
+		w.same("after a panic", told(), []int64{0, 0, 1, 1})
+		w.tx(run)
+		w.same("after the commit", told(), []int64{w.get("new").ID, 3, 3, 2})
+		for _, r := range []*thing{made, saved, claimed} {
+			w.same("stored", w.get(r.Key), r)
+		}
+	}},
 	{"an error of a verb ends the transaction", func(w *world) {
 		before := w.seed()
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
@@ -142,12 +169,16 @@ func (w *world) writeAll(tx storage.Tx) error {
 func (w *world) untouched(before []*thing) {
 	w.Helper()
 	w.same("rows", w.all(), before)
-	var keys []string
-	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		rows, err := w.things.Claim(w.ctx, tx, due("v"))
-		keys = keysOf(rows)
-		return errors.Join(err, errRefused) // leave it as it was
+	w.same("claimable keys", keysOf(w.claimInVain(due("v"))), []string{"a", "held"})
+}
+
+// claimInVain tells what a claim would take, and leaves it as it was.
+func (w *world) claimInVain(c storage.Claim) (rows []*thing) {
+	w.Helper()
+	err := w.store.InTx(w.ctx, func(tx storage.Tx) (err error) {
+		rows, err = w.things.Claim(w.ctx, tx, c)
+		return errors.Join(err, errRefused)
 	})
 	w.is("InTx", err, errRefused)
-	w.same("claimable keys", keys, []string{"a", "held"})
+	return rows
 }
