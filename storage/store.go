@@ -14,9 +14,11 @@ import (
 type Store interface {
 	// InTx runs f in one transaction and commits it when f returns nil. It runs f
 	// again after a serialization failure, a deadlock, a lock time-out or a key that
-	// was taken meanwhile, so f has no effects outside the transaction. [ErrOutcomeUnknown] means that the reply
-	// to COMMIT was lost. Do not call it inside f, nor beside a transaction that
-	// the same goroutine holds open.
+	// was taken meanwhile, so f has no effects outside the transaction. Structs to
+	// which a run gave an id or a version are as before it, unless it was
+	// committed or may have been. [ErrOutcomeUnknown] means that the reply to
+	// COMMIT was lost. Do not call it inside f, nor beside a transaction that the
+	// same goroutine holds open.
 	InTx(ctx context.Context, f func(Tx) error) error
 	// Next returns the earliest DueOn, at or before horizon, among the rows that
 	// c would claim by then, and the zero time if there is none. It is one

@@ -86,9 +86,10 @@ func (t *Table[R]) Claim(ctx context.Context, tx Tx, c Claim) ([]*R, error) {
 
 // Save writes rows back, each only if nobody wrote it since it was read. Losers
 // are reported by a [*StaleError], which is an [ErrStale]; the other rows of the
-// call are written, and their Version is raised. A transaction that is rolled
-// back, or run again, leaves the raised versions in the structs: load inside it,
-// or restore them.
+// call are written, and their Version is raised. A transaction of InTx that is
+// rolled back, or run again, puts back the versions of structs, and the ids of
+// those that Insert gave one. A host that rolls back a joined transaction loads
+// rows again.
 func (t *Table[R]) Save(ctx context.Context, tx Tx, rows ...*R) error {
 	return t.save(ctx, tx, &t.Schema, rows)
 }

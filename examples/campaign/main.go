@@ -104,7 +104,7 @@ func main() {
 
 	job, payload := plan(ctx, store, out, *n)
 	fmt.Printf("%d members, %d of them without an address, the first in line %d\n", payload.Recipients, payload.SkippedCount, payload.Skipped[0].Line)
-	forecast, err := out.DryRunCampaign(ctx, job, 1)
+	forecast, err := out.Campaigns().DryRun(ctx, job, 1)
 	check(err)
 	fmt.Printf("A dry run would make %d mails; %d members are in the file twice; the first mail says:\n  %s\n",
 		forecast.Generated, forecast.Repeated, forecast.Samples[0].Content.Text)
@@ -125,7 +125,7 @@ func main() {
 
 	for range 2 { // the second time it is planned again
 		check(poller.Drain(ctx))
-		p, err := out.Campaign(ctx, "", job.GUID)
+		p, err := out.Campaigns().Progress(ctx, "", job.GUID)
 		check(err)
 		all, doubled := mails.mails()
 		fmt.Printf("%s: %d made, %d skipped, %d repeated; %d mails with the alarm, %d doubled\n",

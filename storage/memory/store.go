@@ -113,6 +113,7 @@ var errOver = errors.New("memory: the transaction is over")
 type tx struct {
 	store *Store
 	undo  []change
+	told  []mark
 	hints storage.Hints
 	call  uint64 // the number of the verb under way
 	err   error  // set once a verb failed or the transaction is over
@@ -125,10 +126,16 @@ type change struct {
 	old *image
 }
 
+// mark is what a caller's struct said before a verb gave it a new id or version.
+type mark struct {
+	rec         *storage.Record
+	id, version int64
+}
+
 var _ storage.Tx = (*tx)(nil)
 
 // InTx runs f once, alone. Everything it wrote is undone if it fails, panics, or
-// ctx has ended by then.
+// ctx has ended by then, and so are the ids and versions that it gave to structs.
 func (s *Store) InTx(ctx context.Context, f func(storage.Tx) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -169,6 +176,10 @@ func (t *tx) rollBack() {
 		c := t.undo[i]
 		c.t.set(c.e, c.old)
 	}
+	for i := len(t.told) - 1; i >= 0; i-- {
+		m := t.told[i]
+		m.rec.ID, m.rec.Version = m.id, m.version
+	}
 }
 
 // Store is the store that began the transaction.
@@ -200,4 +211,10 @@ func (t *tx) fail(err error) error {
 func (t *tx) write(tab *table, e *entry, img *image) {
 	t.undo = append(t.undo, change{tab, e, e.img})
 	tab.set(e, img)
+}
+
+// tell gives a caller's struct its id and version, until the transaction is undone.
+func (t *tx) tell(rec *storage.Record, id, version int64) {
+	t.told = append(t.told, mark{rec, rec.ID, rec.Version})
+	rec.ID, rec.Version = id, version
 }

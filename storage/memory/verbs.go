@@ -340,7 +340,7 @@ func (t *tx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) 
 		tab.lastID++
 		img.rec.ID, img.rec.Version = tab.lastID, 1
 		t.write(tab, &entry{id: tab.lastID, due: never, lane: rec.Lane}, img)
-		rec.ID, rec.Version = tab.lastID, 1
+		t.tell(rec, tab.lastID, 1)
 		t.hints.Add(s, rows[i:i+1])
 		inserted[i] = true
 	}
@@ -369,7 +369,7 @@ func (t *tx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) 
 		part.keep(img, e.img)
 		img.rec.Version++
 		t.write(tab, e, img)
-		storage.RecordOf(r).Version++
+		t.tell(storage.RecordOf(r), e.id, img.rec.Version)
 		t.hints.Add(s, rows[i:i+1])
 	}
 	return stale, nil

@@ -66,7 +66,85 @@ func (b faultyBlobs) Collect(ctx context.Context, limit int) (int, error) {
 	return b.Blobs.Collect(ctx, limit)
 }
 
+// staying is a store that keeps the claims of a transaction that is rolled back.
+func staying(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
+	x := &remembering{}
+	err := s.Store.InTx(ctx, func(tx storage.Tx) error {
+		x.Tx = tx
+		return f(x)
+	})
+	if err == nil {
+		return nil
+	}
+	_ = s.Store.InTx(ctx, func(tx storage.Tx) error {
+		for _, again := range x.claims {
+			again(tx)
+		}
+		return nil
+	})
+	return err
+}
+
+// leaving is a store whose structs keep the versions of a transaction that is
+// rolled back.
+func leaving(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
+	x := &remembering{versions: map[*storage.Record]int64{}}
+	err := s.Store.InTx(ctx, func(tx storage.Tx) error {
+		x.Tx = tx
+		return f(x)
+	})
+	if err != nil {
+		for r, version := range x.versions {
+			r.Version = version
+		}
+	}
+	return err
+}
+
+// remembering notes what a transaction claims, and the versions that it gives.
+type remembering struct {
+	storage.Tx
+	claims   []func(tx storage.Tx)
+	versions map[*storage.Record]int64
+}
+
+func (r *remembering) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+	r.claims = append(r.claims, func(tx storage.Tx) { _, _ = tx.Claim(ctx, s, c) })
+	return r.Tx.Claim(ctx, s, c)
+}
+
+func (r *remembering) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+	stale, err := r.Tx.Update(ctx, s, rows)
+	for _, row := range rows {
+		if rec := storage.RecordOf(row); r.versions != nil {
+			r.versions[rec] = rec.Version
+		}
+	}
+	return stale, err
+}
+
 var storeFaults = []fault{
+	{name: "a claim is not rolled back", theme: "transactions", inTx: staying},
+	{name: "a roll-back leaves versions in structs", theme: "transactions", inTx: leaving},
+	{name: "an error about a value is forgotten", theme: "transactions",
+		insert: func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+			for _, r := range rows {
+				for i := range s.Columns {
+					if _, err := s.Columns[i].Value(r); err != nil {
+						return nil, err
+					}
+				}
+			}
+			return tx.Insert(ctx, s, rows)
+		}},
+	{name: "saved moments are rounded", theme: "times",
+		update: func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+			for _, r := range rows {
+				rec := storage.RecordOf(r)
+				rec.DueOn = rec.DueOn.Round(time.Microsecond)
+			}
+			return tx.Update(ctx, s, rows)
+		}},
 	{name: "a committed transaction runs again", theme: "exclusion", inTx: twice},
 	{name: "an error commits", theme: "transactions", inTx: committing},
 	{name: "a panic commits", theme: "transactions",

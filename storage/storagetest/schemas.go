@@ -181,11 +181,16 @@ func (p *plans) insert(n int) []*planned {
 	return rows
 }
 
-func (p *plans) claim(n int) (rows []*planned) {
+func (p *plans) claim(n int) []*planned {
+	p.Helper()
+	c := due("t")
+	c.Now, c.Lanes[0].Limit = at(1000), n
+	return p.take(c)
+}
+
+func (p *plans) take(c storage.Claim) (rows []*planned) {
 	p.Helper()
 	p.tx(func(tx storage.Tx) (err error) {
-		c := due("t")
-		c.Now, c.Lanes[0].Limit = at(1000), n
 		rows, err = p.table.Claim(p.ctx, tx, c)
 		return err
 	})

@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -62,6 +63,80 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 		w.tx(w.writeAll)
 		w.same("keys", keysOf(w.all()), []string{"a", "held", "new"})
 		w.same("note", w.get("a").Note, "written")
+	}},
+	{"each verb is rolled back by itself", func(w *world) {
+		before := w.seed()
+		free, gone, held := copyOf(before[0]), copyOf(before[1]), copyOf(before[2])
+		free.Note = "written"
+		for verb, run := range map[string]func(tx storage.Tx) error{
+			"Insert": func(tx storage.Tx) error { _, err := w.things.Insert(w.ctx, tx, newThing("new")); return err },
+			"Save":   func(tx storage.Tx) error { return w.things.Save(w.ctx, tx, free) },
+			"Delete": func(tx storage.Tx) error { return w.things.Delete(w.ctx, tx, gone) },
+			"Extend": func(tx storage.Tx) error { _, err := w.things.Extend(w.ctx, tx, at(100), held); return err },
+			"Claim":  func(tx storage.Tx) error { _, err := w.things.Claim(w.ctx, tx, due("t")); return err },
+		} {
+			err := w.store.InTx(w.ctx, func(tx storage.Tx) error { return errors.Join(run(tx), errRefused) })
+			w.is(verb, err, errRefused)
+			w.same("rows after "+verb, w.all(), before)
+			rows := w.claimInVain(due("u"))
+			w.same("claimable keys after "+verb, keysOf(rows), []string{"a", "held"})
+		}
+	}},
+	{"a roll-back gives structs back their ids and versions", func(w *world) {
+		w.insert(newThings("a", "b")...)
+		saved, claimed := w.get("a"), w.get("b")
+		made := newThing("new")
+		run := func(tx storage.Tx) error {
+			_, inserted := w.things.Insert(w.ctx, tx, made)
+			return errors.Join(inserted, w.things.Save(w.ctx, tx, saved, made, claimed), w.things.Save(w.ctx, tx, saved, made))
+		}
+		told := func() []int64 {
+			return []int64{made.ID, made.Version, saved.Version, claimed.Version}
+		}
+		w.is("InTx", w.store.InTx(w.ctx, func(tx storage.Tx) error { return errors.Join(run(tx), errRefused) }), errRefused)
+		w.same("after an error", told(), []int64{0, 0, 1, 1})
+		func() {
+			defer func() { _ = recover() }()
+			_ = w.store.InTx(w.ctx, func(tx storage.Tx) error {
+				w.is("run", run(tx), nil)
+				panic("dropped")
+			})
+		}()
+		w.same("after a panic", told(), []int64{0, 0, 1, 1})
+		w.tx(run)
+		w.same("after the commit", told(), []int64{w.get("new").ID, 3, 3, 2})
+		for _, r := range []*thing{made, saved, claimed} {
+			w.same("stored", w.get(r.Key), r)
+		}
+	}},
+	{"an error of a verb ends the transaction, whatever it is", func(w *world) {
+		before := w.seed()
+		bad := copyOf(before[0])
+		bad.Raw = json.RawMessage("{") // is no JSON, and the verb has to say so
+		fresh := copyOf(bad)
+		fresh.Key = "bad"
+		for verb, run := range map[string]func(tx storage.Tx) error{
+			"Insert": func(tx storage.Tx) error {
+				_, err := tx.Insert(w.ctx, &w.things.Schema, w.rows([]*thing{fresh}))
+				return err
+			},
+			"Update": func(tx storage.Tx) error {
+				_, err := tx.Update(w.ctx, &w.things.Schema, w.rows([]*thing{bad}))
+				return err
+			},
+		} {
+			err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+				if _, err := w.things.Insert(w.ctx, tx, newThing("new")); err != nil {
+					return err
+				}
+				w.same(verb+" refuses it", run(tx) != nil, true)
+				_, err := w.things.Count(w.ctx, tx, "", 1)
+				w.same("the verb behind it has an error", err != nil, true)
+				return nil // the errors are forgotten
+			})
+			w.same("InTx has an error", err != nil, true)
+			w.untouched(before)
+		}
 	}},
 	{"an error of a verb ends the transaction", func(w *world) {
 		before := w.seed()
@@ -143,14 +218,18 @@ func (w *world) writeAll(tx storage.Tx) error {
 func (w *world) untouched(before []*thing) {
 	w.Helper()
 	w.same("rows", w.all(), before)
-	var keys []string
-	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		rows, err := w.things.Claim(w.ctx, tx, due("v"))
-		keys = keysOf(rows)
-		return errors.Join(err, errRefused) // leave it as it was
+	w.same("claimable keys", keysOf(w.claimInVain(due("v"))), []string{"a", "held"})
+}
+
+// claimInVain tells what a claim would take, and leaves it as it was.
+func (w *world) claimInVain(c storage.Claim) (rows []*thing) {
+	w.Helper()
+	err := w.store.InTx(w.ctx, func(tx storage.Tx) (err error) {
+		rows, err = w.things.Claim(w.ctx, tx, c)
+		return errors.Join(err, errRefused)
 	})
 	w.is("InTx", err, errRefused)
-	w.same("claimable keys", keys, []string{"a", "held"})
+	return rows
 }
 
 var isolationTheme = theme{name: "isolation", sentences: []sentence{

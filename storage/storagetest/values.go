@@ -150,6 +150,35 @@ var timeTheme = theme{name: "times", sentences: []sentence{
 			w.same("saved", w.get(row.Key).SeenOn, at(7))
 		}
 	}},
+	{"each verb cuts off the moments that it writes", func(w *world) {
+		p := w.plans()
+		r := p.insert(1)[0]
+		cut := func(what string, due time.Time) {
+			w.Helper()
+			w.same("due after "+what, p.stored(r.Key).DueOn, due)
+			next, err := w.store.Next(w.ctx, &p.table.Schema, later("t"), at(100))
+			w.is("Next", err, nil)
+			w.same("next after "+what, next, due)
+		}
+		r.DueOn, r.SeenOn = at(3).Add(999), at(4).Add(999)
+		w.tx(func(tx storage.Tx) error { return p.table.Save(w.ctx, tx, r) })
+		cut("Save", at(3))
+		w.same("seen", p.stored(r.Key).SeenOn, at(4))
+
+		c := due("t")
+		c.Now = at(2).Add(999)
+		c.Lanes[0].After = storage.Cursor{DueOn: at(2).Add(999)}
+		w.same("rows that are due", len(p.take(c)), 0)
+		c.Now = at(3)
+		taken := p.take(c)
+		w.same("rows that are due", len(taken), 1)
+		taken[0].Status, taken[0].DueOn, taken[0].LeaseExpiresOn = ready, at(5).Add(999), time.Time{}
+		w.tx(func(tx storage.Tx) error { return p.table.Settle(w.ctx, tx, taken...) })
+		cut("Settle", at(5))
+		c.Now, c.Token = at(5), "u"
+		c.Lanes[0].After = storage.Cursor{DueOn: at(5).Add(999), ID: r.ID - 1}
+		w.same("rows behind the cursor", len(p.take(c)), 1)
+	}},
 	{"a time before 1970 is cut off towards the past too", func(w *world) {
 		w.keeps(func(r *thing) { r.SeenOn = time.Date(1969, 12, 31, 23, 59, 59, 999_999_000, time.UTC) })
 		row := newThing("a")

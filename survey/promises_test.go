@@ -1,0 +1,67 @@
+package survey_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/survey"
+)
+
+// A subscriber needs nothing but the event: it holds all that the document lists,
+// under the names that stay, with what the host told of the customer and of who
+// filled the form in.
+func TestAnEventHoldsAllThatIsKnownOfItsResponse(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		e := listen(h.survey, "bi")
+		_, err := h.survey.Publish(h.t.Context(), survey.Version{
+			Scope: "tenant", SurveyID: 4523, Name: "E2E CSI-GR", IntegrationID: "csi-gr", BusinessUnit: "north", Definition: json.RawMessage(csiGR),
+		})
+		h.same("published", error(nil), err)
+		told, err := h.survey.Ingest(h.t.Context(), survey.Batch{Scope: "tenant", EventKind: "service-visit-closed", Items: []survey.Item{{
+			Payload:   json.RawMessage(visit),
+			Recipient: survey.Recipient{Address: "+964 770 000 0001", Locale: "ar", CustomerRef: "cust-123"},
+		}}})
+		h.same("ingested", error(nil), err)
+		h.drain()
+		_, err = h.survey.Submit(h.t.Context(), tokenOf(linkIn(h.sent()[0])), survey.Response{
+			Answers: json.RawMessage(content), AgentID: "agent-7", CompletedOn: start.Add(-time.Minute),
+		})
+		h.same("submitted", error(nil), err)
+		h.drain()
+
+		id := told.Items[0].Instances[0].PublicID
+		text, err := json.Marshal(e.last)
+		h.same("encoded", error(nil), err)
+		var got map[string]any
+		h.same("decoded", error(nil), json.Unmarshal(text, &got))
+		h.same("event", map[string]any{
+			"eventId": "survey-response-completed-" + id, "eventType": "response-completed", "scope": "tenant",
+			"surveyId": 4523.0, "surveyVersion": 1.0, "surveyIntegrationId": "csi-gr", "businessUnit": "north",
+			"instancePublicId": id, "triggerId": "csi-gr-trigger", "customerRef": "cust-123",
+			"recipientAddress": "+964 770 000 0001", "recipientLocale": "ar",
+			"completedAt": "2026-05-14T05:11:34Z", "agentId": "agent-7",
+			"answers": map[string]any{"rate": 9.0, "has-a-complaint": "no"},
+			"candidateMetadataJson": map[string]any{
+				"wip": "40956", "dealerId": "1", "jobType": "GR", "VIN": "JTMABBBJ2N4024400", "CustomerName": "planted-name",
+			},
+		}, got)
+	})
+}
+
+// Who has looked at the form and not answered is reminded like anybody else, and
+// the link expires in the end.
+func TestWhoHasOpenedTheFormIsStillReminded(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		id := h.linked(csiGR)
+		h.drain()
+		h.same("opened", error(nil), h.survey.Opened(h.t.Context(), tokenOf(linkIn(h.sent()[0]))))
+		h.status(id, survey.StatusOpened)
+		h.at(day)
+		h.same("sends", []string{"0/1 delivered", "1/2 delivered"}, h.log(id))
+		h.status(id, survey.StatusOpened)
+		h.at(31 * day)
+		h.status(id, survey.StatusExpired)
+		h.same("sends", 2, len(h.sent()))
+	})
+}
