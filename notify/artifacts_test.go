@@ -324,12 +324,12 @@ func TestI17_WhatIsGivenUpIsHeld(t *testing.T) {
 		}
 		held := map[string][]string{}
 		for _, reason := range []string{notify.HoldRetries, notify.HoldRefused} {
-			schedules, err := c.HeldSchedules(c.Context(), "tenant", reason, notify.Page{})
+			schedules, err := c.Support().HeldSchedules(c.Context(), "tenant", reason, notify.Page{})
 			c.must(err)
 			for _, r := range schedules {
 				held[reason] = append(held[reason], "schedule of "+r.ArtifactPartitionKey+" "+r.Status)
 			}
-			jobs, err := c.HeldJobs(c.Context(), "tenant", reason, notify.Page{})
+			jobs, err := c.Support().HeldJobs(c.Context(), "tenant", reason, notify.Page{})
 			c.must(err)
 			for _, r := range jobs {
 				held[reason] = append(held[reason], "job "+r.Type+" "+r.Status)
@@ -339,7 +339,7 @@ func TestI17_WhatIsGivenUpIsHeld(t *testing.T) {
 			for _, r := range campaigns {
 				held[reason] = append(held[reason], "campaign "+r.Type+" "+r.Status)
 			}
-			messages, err := c.Held(c.Context(), "tenant", reason, notify.Page{})
+			messages, err := c.Support().Held(c.Context(), "tenant", reason, notify.Page{})
 			c.must(err)
 			for _, r := range messages {
 				held[reason] = append(held[reason], "message "+r.NotificationType+" "+r.Status)
