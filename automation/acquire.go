@@ -22,11 +22,11 @@ import (
 // with nothing of it dispatched. Runs that ended with nothing to deliver are
 // marked too, so that neither side delivers them later. It gives back the rows
 // that may go on. Types that are not under the guard cost no statement.
-func (s *Scheduler) acquire(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) ([]work.Done[Schedule, *decision], error) {
+func (s Rollout) acquire(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) ([]work.Done[Schedule, *decision], error) {
 	if !s.registry.guardsAny() {
 		return done, nil
 	}
-	a := acquiring{s: s, now: s.now(), done: done}
+	a := acquiring{s: s.core, now: s.now(), done: done}
 	if err := a.want(ctx, tx); err != nil || len(a.wants) == 0 {
 		return done, err
 	}
@@ -39,7 +39,7 @@ func (s *Scheduler) acquire(ctx context.Context, tx storage.Tx, done []work.Done
 
 // acquiring is one run of acquire.
 type acquiring struct {
-	s      *Scheduler
+	s      *core
 	now    time.Time
 	done   []work.Done[Schedule, *decision]
 	places []int        // in done, of
@@ -213,9 +213,9 @@ const maxOldCoordinates = 4 << 10
 // it builds anything: a run that nobody owns becomes its own. Granted is false
 // for a run of this side and for one that was delivered, by either. It reserves,
 // and no more: a move of the roll-out takes what is not delivered, so only
-// [Scheduler.DeliverForOldScheduler] guards a delivery. Answers are in the order
+// [Rollout.DeliverForOldScheduler] guards a delivery. Answers are in the order
 // of keys; it is safe to repeat.
-func (s *Scheduler) AcquireForOldScheduler(ctx context.Context, scope Scope, keys ...string) ([]OldAnswer, error) {
+func (s Rollout) AcquireForOldScheduler(ctx context.Context, scope Scope, keys ...string) ([]OldAnswer, error) {
 	runs := make([]OldRun, len(keys))
 	for i, key := range keys {
 		runs[i].Key = key
@@ -232,7 +232,7 @@ func (s *Scheduler) AcquireForOldScheduler(ctx context.Context, scope Scope, key
 // to the transaction that creates what will be sent, and create nothing for a run
 // that is not Granted. A retry with the same Coordinates is granted again; without
 // Coordinates it is not, since nobody could tell it from another delivery.
-func (s *Scheduler) DeliverForOldScheduler(ctx context.Context, scope Scope, runs ...OldRun) ([]OldAnswer, error) {
+func (s Rollout) DeliverForOldScheduler(ctx context.Context, scope Scope, runs ...OldRun) ([]OldAnswer, error) {
 	answers, err := s.forOld(ctx, scope, runs, (*ownership).delivered, decideOldDelivery)
 	return answers, err
 }
@@ -258,7 +258,7 @@ func decideOldDelivery(stored, want *ownership) (storage.Outcome, bool) {
 }
 
 // forOld ensures rows of the guard in the name of the old scheduler.
-func (s *Scheduler) forOld(ctx context.Context, scope Scope, runs []OldRun, shape func(*ownership, time.Time), decide storage.Decide[ownership]) ([]OldAnswer, error) {
+func (s Rollout) forOld(ctx context.Context, scope Scope, runs []OldRun, shape func(*ownership, time.Time), decide storage.Decide[ownership]) ([]OldAnswer, error) {
 	var answers []OldAnswer
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		rows, err := s.oldRows(scope, runs, shape)
@@ -279,7 +279,7 @@ func (s *Scheduler) forOld(ctx context.Context, scope Scope, runs []OldRun, shap
 }
 
 // oldRows checks runs and makes the rows that stand for them.
-func (s *Scheduler) oldRows(scope Scope, runs []OldRun, shape func(*ownership, time.Time)) ([]*ownership, error) {
+func (s Rollout) oldRows(scope Scope, runs []OldRun, shape func(*ownership, time.Time)) ([]*ownership, error) {
 	if scope == storage.AnyScope {
 		return nil, errAnyScope
 	}
@@ -340,7 +340,7 @@ func (r OldRun) check() error {
 
 // Ownership tells which side delivers a run. The error is storage.ErrNotFound
 // where the guard of scope knows no such key.
-func (s *Scheduler) Ownership(ctx context.Context, scope Scope, key string) (Ownership, error) {
+func (s Rollout) Ownership(ctx context.Context, scope Scope, key string) (Ownership, error) {
 	if scope == storage.AnyScope {
 		return Ownership{}, errAnyScope
 	}
@@ -370,7 +370,7 @@ type ContestedRun struct {
 // OwnershipConflicts lists the rows of a scope that are on hold for an
 // [OwnershipConflict], by their keys; p.After is the Key of the last one. What is
 // to be done about one is written at the reason.
-func (s *Scheduler) OwnershipConflicts(ctx context.Context, scope Scope, p notify.Page) ([]ContestedRun, error) {
+func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p notify.Page) ([]ContestedRun, error) {
 	if scope == storage.AnyScope {
 		return nil, errAnyScope
 	}
@@ -421,7 +421,7 @@ func pageLimit(p notify.Page) int {
 // The error wraps [ErrActionRefused] unless the run is Owned by the other side,
 // and, towards this side, where the part is at a stage before StageRunNow; it is
 // storage.ErrNotFound where the guard of scope knows no such key.
-func (s *Scheduler) TransferOwnership(ctx context.Context, scope Scope, key string, to Owner, by By) error {
+func (s Rollout) TransferOwnership(ctx context.Context, scope Scope, key string, to Owner, by By) error {
 	if to != OldScheduler && to != AutomationScheduler {
 		return fmt.Errorf("automation: TransferOwnership: %.40q is no side", string(to))
 	}
@@ -439,7 +439,7 @@ func (s *Scheduler) TransferOwnership(ctx context.Context, scope Scope, key stri
 }
 
 // transfer writes the row of automation_scheduler first, as everybody does.
-func (s *Scheduler) transfer(ctx context.Context, tx storage.Tx, scope Scope, key string, to Owner, by By) error {
+func (s Rollout) transfer(ctx context.Context, tx storage.Tx, scope Scope, key string, to Owner, by By) error {
 	o, err := ownerships.Get(ctx, tx, scope, key)
 	if err != nil {
 		return err
@@ -479,7 +479,7 @@ func (s *Scheduler) transfer(ctx context.Context, tx storage.Tx, scope Scope, ke
 	if err != nil {
 		return err
 	}
-	return s.advance(ctx, tx, left)
+	return s.recurrer().advance(ctx, tx, left)
 }
 
 // held says who has the run, for a refusal.

@@ -20,7 +20,7 @@ import (
 
 func (w *world) bulk(action automation.Action, sel automation.Selection, dryRun bool) automation.BulkReport {
 	w.t.Helper()
-	report, err := w.s.Bulk(w.ctx, "", action, sel, ann, dryRun)
+	report, err := w.s.Support().Bulk(w.ctx, "", action, sel, ann, dryRun)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestOneRowThatIsRefusedDoesNotStopTheRest(t *testing.T) {
 		w.ensure(numbered(1)...)
 		w.pollAt(day(2026, 4, 1, 9))
 		w.ensure(numbered(4)...)
-		if err := w.s.Hold(w.ctx, "", numberedKey(2), ann); err != nil {
+		if err := w.s.Support().Hold(w.ctx, "", numberedKey(2), ann); err != nil {
 			t.Fatal(err)
 		}
 		before := w.rows()
@@ -101,7 +101,7 @@ func TestEachWayToSelectFindsItsRows(t *testing.T) {
 			candidate(func(c *automation.Candidate) { c.Type = "visit" }),
 			candidate(func(c *automation.Candidate) { c.Scope = "north" }),
 		)
-		if err := w.s.Hold(w.ctx, "", numberedKey(1), ann); err != nil {
+		if err := w.s.Support().Hold(w.ctx, "", numberedKey(1), ann); err != nil {
 			w.t.Fatal(err)
 		}
 		w.change(key("2026-06-01", "30"), func(r *automation.Schedule) { automation.EndRow(r, start, automation.Superseded) })
@@ -265,7 +265,7 @@ func TestASelectionIsBoundedAndOnAnIndex(t *testing.T) {
 		w.ensure(candidate(nil))
 		before := w.row(certificateKey)
 		bulk := func(action automation.Action, sel automation.Selection, by automation.By) error {
-			_, err := w.s.Bulk(w.ctx, "", action, sel, by, false)
+			_, err := w.s.Support().Bulk(w.ctx, "", action, sel, by, false)
 			return err
 		}
 		setting := automation.Selection{Setting: "certificate"}
@@ -283,10 +283,10 @@ func TestASelectionIsBoundedAndOnAnIndex(t *testing.T) {
 				w.t.Errorf("%v, want %q", err, want)
 			}
 		}
-		if _, err := w.s.Bulk(w.ctx, storage.AnyScope, automation.ActionHold, setting, ann, false); err == nil {
+		if _, err := w.s.Support().Bulk(w.ctx, storage.AnyScope, automation.ActionHold, setting, ann, false); err == nil {
 			w.t.Error("rows of all tenants")
 		}
-		if report, err := w.s.Bulk(w.ctx, "other", automation.ActionHold, setting, ann, false); err != nil || len(report.Rows) != 0 {
+		if report, err := w.s.Support().Bulk(w.ctx, "other", automation.ActionHold, setting, ann, false); err != nil || len(report.Rows) != 0 {
 			w.t.Errorf("%+v %v", report, err)
 		}
 		if diff := cmp.Diff(before, w.row(certificateKey)); diff != "" {
@@ -311,7 +311,7 @@ func TestARowThatKeepsChangingIsGivenUp(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if err := w.s.Hold(w.ctx, "", certificateKey, ann); !errors.Is(err, storage.ErrBusy) || !strings.Contains(err.Error(), "Hold of "+certificateKey) {
+		if err := w.s.Support().Hold(w.ctx, "", certificateKey, ann); !errors.Is(err, storage.ErrBusy) || !strings.Contains(err.Error(), "Hold of "+certificateKey) {
 			t.Error(err)
 		}
 		report := w.bulk(automation.ActionHold, automation.Selection{Setting: "certificate"}, false)

@@ -265,7 +265,7 @@ func (c *chaos) repair() {
 		}
 	}
 	for setting := range c.host.rules {
-		r, err := c.two[1].s.Reconcile(c.ctx, c.host.scope, setting, &automation.ReconcileOptions{FromStart: true, DryRun: true})
+		r, err := c.two[1].s.Upkeep().Reconcile(c.ctx, c.host.scope, setting, &automation.ReconcileOptions{FromStart: true, DryRun: true})
 		left := slices.DeleteFunc(r.Differences, c.unseen)
 		if err != nil || r.Failed > 0 || len(left) > 0 {
 			c.wrong("after the scans a look from the start finds %+v: %v", r, err)
@@ -276,7 +276,7 @@ func (c *chaos) repair() {
 // scannedSince reports whether each setting was scanned from its first page to
 // its last one since then.
 func (c *chaos) scannedSince(then time.Time) bool {
-	states, err := c.two[0].s.Reconciliations(c.ctx, c.host.scope)
+	states, err := c.two[0].s.Upkeep().Reconciliations(c.ctx, c.host.scope)
 	if err != nil {
 		c.wrong("the scans: %v", err)
 	}
@@ -294,7 +294,7 @@ func (c *chaos) drain() {
 		var next time.Time
 		for key, row := range c.rows() {
 			if row.HoldReason == automation.RetriesExhausted {
-				if err := c.two[0].s.Release(c.ctx, c.host.scope, key, ann); err != nil {
+				if err := c.two[0].s.Support().Release(c.ctx, c.host.scope, key, ann); err != nil {
 					c.wrong("release: %v", err)
 				}
 				next = c.clk.Now()

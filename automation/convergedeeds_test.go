@@ -217,23 +217,23 @@ func (c *chaos) scan(d deed) {
 
 func (c *chaos) reconcile(d deed) {
 	setting := slices.Sorted(maps.Keys(c.host.rules))[d.N%len(c.host.rules)]
-	_, err := c.process(d.M).s.Reconcile(c.ctx, c.host.scope, setting, &automation.ReconcileOptions{FromStart: d.M%3 == 0, DryRun: d.M%5 == 0})
+	_, err := c.process(d.M).s.Upkeep().Reconcile(c.ctx, c.host.scope, setting, &automation.ReconcileOptions{FromStart: d.M%3 == 0, DryRun: d.M%5 == 0})
 	c.mayFail("a reconciliation", err)
 }
 
 func (c *chaos) breakDown(deed) { c.host.broken = !c.host.broken }
 
 func (c *chaos) pause(deed) {
-	act := c.process(0).s.Resume
+	act := c.process(0).s.Support().Resume
 	if !c.paused {
 		act = func(ctx context.Context, e automation.Extent, by automation.By) error {
-			return c.process(0).s.Pause(ctx, e, time.Time{}, by)
+			return c.process(0).s.Support().Pause(ctx, e, time.Time{}, by)
 		}
 	}
 	err := act(c.ctx, automation.Extent{Scope: c.host.scope}, ann)
 	if err != nil { // support looks whether it was done
 		c.store.arm(0, false)
-		held, lookErr := c.process(0).s.Pauses(c.ctx, c.host.scope)
+		held, lookErr := c.process(0).s.Support().Pauses(c.ctx, c.host.scope)
 		c.mayFail("a look at pauses", lookErr)
 		c.paused = len(held) > 0
 		return
@@ -248,7 +248,7 @@ func (c *chaos) support(d deed) {
 		return
 	}
 	key, s := keys[d.N%len(keys)], c.process(d.M).s
-	acts := []func(context.Context, automation.Scope, string, automation.By) error{s.Hold, s.Release, s.Retry, s.Cancel}
+	acts := []func(context.Context, automation.Scope, string, automation.By) error{s.Support().Hold, s.Support().Release, s.Support().Retry, s.Support().Cancel}
 	err := acts[d.M/2%4](c.ctx, c.host.scope, key, ann)
 	if !errors.Is(err, automation.ErrActionRefused) {
 		c.mayFail("support", err)

@@ -24,7 +24,7 @@ func (s *Scheduler) Deactivate(ctx context.Context, scope Scope, setting string,
 		return nil, errors.New("automation: Deactivate: setting, source and reason are required")
 	}
 	err = s.inTx(ctx, func(tx storage.Tx) error {
-		ended, err = s.deactivate(ctx, tx, Event{Scope: scope, Source: source}, []storage.Cond{
+		ended, err = s.ensurer().deactivate(ctx, tx, Event{Scope: scope, Source: source}, []storage.Cond{
 			storage.Eq("setting", setting), storage.Eq("source_type", source.Type), storage.Eq("source", source.ID),
 		}, func(*Schedule) (Reason, bool) { return why, true })
 		return err
@@ -52,13 +52,13 @@ func open() storage.Cond {
 // deactivate ends the rows among the open ones that where describes for which
 // why gives a reason, and with them the series that they are occurrences of. A
 // row that a worker has is ended under it, and what the worker decides is dropped.
-func (s *Scheduler) deactivate(ctx context.Context, tx storage.Tx, e Event, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivate(ctx context.Context, tx storage.Tx, e Event, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
 	return s.deactivateBy(ctx, tx, e, actor(e.Type, e.ID), where, why)
 }
 
 // deactivateBy is deactivate with the name of whoever ends the rows, for the
 // history.
-func (s *Scheduler) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by string, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by string, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
 	d, err := s.endRows(ctx, tx, e, by, where, why)
 	if err == nil {
 		err = d.stopSeries(ctx)
@@ -67,7 +67,7 @@ func (s *Scheduler) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by
 }
 
 // endRows is deactivateBy but for the series.
-func (s *Scheduler) endRows(ctx context.Context, tx storage.Tx, e Event, by string, where []storage.Cond, why func(*Schedule) (Reason, bool)) (*ending, error) {
+func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by string, where []storage.Cond, why func(*Schedule) (Reason, bool)) (*ending, error) {
 	d := &ending{tx: tx, event: e, by: by, now: s.now(), why: why, was: map[*Schedule]past{}, series: map[string]Reason{}}
 	var after *storage.Position
 	for {
@@ -225,7 +225,7 @@ func (e Extent) covers(scope Scope, name string) bool {
 	return (e.Everywhere || e.Scope == scope) && (e.Type == "" || e.Type == name)
 }
 
-// maxSelected bounds the rows of one call of [Scheduler.Bulk].
+// maxSelected bounds the rows of one call of [Support.Bulk].
 const maxSelected = 1000
 
 // Selection says which rows support means. Keys, Setting or HoldReason is

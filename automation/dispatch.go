@@ -13,7 +13,7 @@ import (
 
 // batch is a group of due rows of one type on their way through the steps.
 type batch struct {
-	s        *Scheduler
+	s        *core
 	tx       storage.Tx // of a rehearsal within a bound scheduler; else nil
 	now      time.Time
 	steps    []step
@@ -53,9 +53,9 @@ type decision struct {
 	artifacts Artifacts
 }
 
-func (s *Scheduler) newBatch(items []work.Item[Schedule]) *batch {
+func (s worker) newBatch(items []work.Item[Schedule]) *batch {
 	name := items[0].Row.Type
-	b := &batch{s: s, now: s.now(), steps: hostSteps, lateness: s.registry.lateness(name)}
+	b := &batch{s: s.core, now: s.now(), steps: hostSteps, lateness: s.registry.lateness(name)}
 	if t, ok := s.registry.reminder(name); ok {
 		b.reminder, b.steps = t, reminderSteps
 	}
@@ -140,8 +140,8 @@ func (t *try) settle(ctx context.Context, b *batch) *decision {
 // dispatch makes what the settled rows decided exist, in the transaction that
 // settled them: automation's own rows first, then each kind of artifact in one
 // call and always in the same order, so that passes do not lock each other out.
-func (s *Scheduler) dispatch(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) error {
-	done, err := s.acquire(ctx, tx, done)
+func (s worker) dispatch(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) error {
+	done, err := (Rollout{s.core}).acquire(ctx, tx, done)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (s *Scheduler) dispatch(ctx context.Context, tx storage.Tx, done []work.Don
 	if err := s.dispatchOwn(ctx, tx, done); err != nil {
 		return err
 	}
-	if err := s.followChanged(ctx, tx, done); err != nil {
+	if err := s.recurrer().followChanged(ctx, tx, done); err != nil {
 		return err
 	}
 	d := dispatching{ctx: ctx, tx: tx, done: done, refused: map[int]*notify.ConflictError{}}
@@ -172,7 +172,7 @@ func (s *Scheduler) dispatch(ctx context.Context, tx storage.Tx, done []work.Don
 // dispatchOwn ensures rows of automation_scheduler, each once. Those that were
 // derived from a source's state take the source's row first, and are left out if
 // an event with a newer state was there before.
-func (s *Scheduler) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) error {
+func (s worker) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) error {
 	older, err := olderOrigins(ctx, tx, done)
 	if err != nil {
 		return err
@@ -186,13 +186,13 @@ func (s *Scheduler) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.
 	if len(plans) == 0 {
 		return nil
 	}
-	if plans, err = s.measure(ctx, tx, plans); err != nil {
+	if plans, err = s.ensurer().measure(ctx, tx, plans); err != nil {
 		return err
 	}
-	if err := s.endUnmet(ctx, tx, plans, actorDuePass); err != nil {
+	if err := s.ensurer().endUnmet(ctx, tx, plans, actorDuePass); err != nil {
 		return err
 	}
-	_, err = s.ensureBy(ctx, tx, distinct(plans), Event{}, actorDuePass) // a conflict has put its own row on hold
+	_, err = s.ensurer().ensureBy(ctx, tx, distinct(plans), Event{}, actorDuePass) // a conflict has put its own row on hold
 	return err
 }
 

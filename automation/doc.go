@@ -32,7 +32,7 @@
 // Events come first; what one of them missed is repaired by reconciliation. A
 // reminder type with a [Scan] lets a Poller read its sources in bounded pages,
 // at a low frequency, and compare what they want with their rows, by the same
-// keys. [Scheduler.Reconcile] does it at once, after settings have changed, and
+// keys. [Upkeep.Reconcile] does it at once, after settings have changed, and
 // as a dry run.
 //
 // # When something is wrong

@@ -14,12 +14,12 @@ import (
 )
 
 // duePass is what a Poller runs over automation_scheduler.
-func (s *Scheduler) duePass() work.Pass {
+func (s worker) duePass() work.Pass {
 	return work.New(s.store, s.dueSpec("automation", 0, s.registry.ordinaryTypes))
 }
 
 // dueSpec is the due pass over rows of some types, a group of so many at once.
-func (s *Scheduler) dueSpec(name string, group int, types func() []string) work.Spec[Schedule, *decision] {
+func (s worker) dueSpec(name string, group int, types func() []string) work.Spec[Schedule, *decision] {
 	return work.Spec[Schedule, *decision]{
 		Name: name, Table: schedules, Group: group,
 		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: types, Except: s.paused,
@@ -34,7 +34,7 @@ func (s *Scheduler) dueSpec(name string, group int, types func() []string) work.
 }
 
 // handle decides about a group of rows of one type.
-func (s *Scheduler) handle(ctx context.Context, items []work.Item[Schedule]) ([]*decision, error) {
+func (s worker) handle(ctx context.Context, items []work.Item[Schedule]) ([]*decision, error) {
 	b := s.newBatch(items)
 	b.run(ctx)
 	out := make([]*decision, len(b.tries))
@@ -177,7 +177,7 @@ func (b *batch) revalidate(context.Context) {
 // compare ends a row that the source's candidates of now do not ask for, or
 // whose condition they no longer meet, and asks for them.
 func (b *batch) compare(t *try, v Validity) error {
-	plans, err := b.s.plansOf(t.ctx, t.row.Type, t.row.Scope, t.due.Source, v.candidates)
+	plans, err := b.s.planner().plansOf(t.ctx, t.row.Type, t.row.Scope, t.due.Source, v.candidates)
 	if err != nil {
 		return err
 	}
@@ -296,11 +296,11 @@ func (b *batch) askTogether(ctx context.Context, tries []*try) {
 
 // take checks an outcome and makes it the try's. What would be refused later is
 // refused here, as a failure of this row.
-func (t *try) take(ctx context.Context, s *Scheduler, o Outcome) {
+func (t *try) take(ctx context.Context, s *core, o Outcome) {
 	if t.err = o.Err; t.err != nil {
 		return
 	}
-	plans, err := s.plans(ctx, o.Candidates)
+	plans, err := s.planner().plans(ctx, o.Candidates)
 	if err != nil {
 		t.err = err
 		return

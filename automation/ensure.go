@@ -98,20 +98,20 @@ func answer(outcome EnsureOutcome, row, want *Schedule) Ensured {
 // [*CandidateError] says which candidate cannot be stored and why. Many
 // candidates take few statements.
 func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, error) {
-	plans, err := s.plans(within(ctx, s.tx), c)
+	plans, err := s.planner().plans(within(ctx, s.tx), c)
 	if err != nil || len(plans) == 0 {
 		return nil, err
 	}
 	var out []Ensured
 	err = s.inTx(ctx, func(tx storage.Tx) error {
-		plans, err := s.measure(ctx, tx, plans)
+		plans, err := s.ensurer().measure(ctx, tx, plans)
 		if err != nil {
 			return err
 		}
-		if err := s.endUnmet(ctx, tx, plans, actorHost); err != nil {
+		if err := s.ensurer().endUnmet(ctx, tx, plans, actorHost); err != nil {
 			return err
 		}
-		out, err = s.ensure(ctx, tx, plans, Event{})
+		out, err = s.ensurer().ensure(ctx, tx, plans, Event{})
 		return err
 	})
 	if err != nil {
@@ -135,12 +135,12 @@ func conflicts(out []Ensured) error {
 }
 
 // ensure is Ensure within a transaction, for the event that asked for it.
-func (s *Scheduler) ensure(ctx context.Context, tx storage.Tx, plans []plan, origin Event) ([]Ensured, error) {
+func (s ensurer) ensure(ctx context.Context, tx storage.Tx, plans []plan, origin Event) ([]Ensured, error) {
 	return s.ensureBy(ctx, tx, plans, origin, actor(origin.Type, origin.ID))
 }
 
 // ensureBy is ensure with the name of whoever asks, for the history.
-func (s *Scheduler) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by string) ([]Ensured, error) {
+func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by string) ([]Ensured, error) {
 	now := s.now()
 	out := make([]Ensured, len(plans))
 	plans, err := s.takeSeries(ctx, tx, plans, origin, by)
@@ -186,7 +186,7 @@ func (s *Scheduler) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, o
 	if err != nil {
 		return nil, err
 	}
-	return out, s.advance(ctx, tx, left)
+	return out, s.recurrer().advance(ctx, tx, left)
 }
 
 // passed says which plans ask for a new row whose moment is too long ago. Rows
@@ -326,7 +326,7 @@ func (d demand) ending(row *Schedule) (Reason, bool) {
 
 // endUnmet ends the open rows of conditions that are no longer met, where no
 // event compares all rows of the source; by asks for them.
-func (s *Scheduler) endUnmet(ctx context.Context, tx storage.Tx, plans []plan, by string) error {
+func (s ensurer) endUnmet(ctx context.Context, tx storage.Tx, plans []plan, by string) error {
 	unmet := map[Scope][]plan{}
 	for _, p := range plans {
 		if p.unmet {

@@ -224,7 +224,7 @@ func TestEqualKeysInTwoScopesNeverMeet(t *testing.T) {
 			}
 		}
 		w.clk.Set(day(2026, 4, 1, 9))
-		if err := w.s.Cancel(w.ctx, "a", certificateKey, ann); err != nil {
+		if err := w.s.Support().Cancel(w.ctx, "a", certificateKey, ann); err != nil {
 			w.t.Fatal(err)
 		}
 		w.poll()

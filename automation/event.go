@@ -68,7 +68,7 @@ type eventPlan struct {
 }
 
 // planEvent asks everybody who listens. It writes nothing.
-func (s *Scheduler) planEvent(ctx context.Context, e Event, r route) (eventPlan, error) {
+func (s planner) planEvent(ctx context.Context, e Event, r route) (eventPlan, error) {
 	var p eventPlan
 	for _, step := range []func(context.Context, Event, route, *eventPlan) error{
 		s.planTriggers, s.planSettings, s.planInvalidations, s.planImmediates,
@@ -80,7 +80,7 @@ func (s *Scheduler) planEvent(ctx context.Context, e Event, r route) (eventPlan,
 	return p, nil
 }
 
-func (s *Scheduler) planTriggers(ctx context.Context, e Event, r route, p *eventPlan) error {
+func (s planner) planTriggers(ctx context.Context, e Event, r route, p *eventPlan) error {
 	for _, name := range r.triggers {
 		t, _ := s.registry.reminder(name)
 		candidates, err := t.Triggers.Candidates(ctx, e)
@@ -110,7 +110,7 @@ func (s *Scheduler) planTriggers(ctx context.Context, e Event, r route, p *event
 }
 
 // plansOf checks candidates that speak for one source of one reminder type.
-func (s *Scheduler) plansOf(ctx context.Context, name string, scope Scope, source Source, candidates []Candidate) ([]plan, error) {
+func (s planner) plansOf(ctx context.Context, name string, scope Scope, source Source, candidates []Candidate) ([]plan, error) {
 	full := make([]Candidate, len(candidates))
 	for i, c := range candidates {
 		if c.Source == (Source{}) {
@@ -131,13 +131,13 @@ func (s *Scheduler) plansOf(ctx context.Context, name string, scope Scope, sourc
 }
 
 // planSettings finds the settings that are off.
-func (s *Scheduler) planSettings(ctx context.Context, e Event, _ route, p *eventPlan) (err error) {
+func (s planner) planSettings(ctx context.Context, e Event, _ route, p *eventPlan) (err error) {
 	p.off, err = s.inactive(ctx, e.Scope, p.spoken)
 	return err
 }
 
 // inactive tells which settings are off.
-func (s *Scheduler) inactive(ctx context.Context, scope Scope, ids []string) (map[string]bool, error) {
+func (s planner) inactive(ctx context.Context, scope Scope, ids []string) (map[string]bool, error) {
 	loaded, err := s.settings(ctx, scope, ids)
 	off := map[string]bool{}
 	for i, setting := range loaded {
@@ -169,7 +169,7 @@ func (p eventPlan) superseded() func(*Schedule) (Reason, bool) {
 	}
 }
 
-func (s *Scheduler) planInvalidations(ctx context.Context, e Event, r route, p *eventPlan) error {
+func (s planner) planInvalidations(ctx context.Context, e Event, r route, p *eventPlan) error {
 	for _, name := range r.invalidations {
 		t, _ := s.registry.reminder(name)
 		invalid, err := t.Invalidations.Invalidations(ctx, e)
@@ -189,7 +189,7 @@ func (s *Scheduler) planInvalidations(ctx context.Context, e Event, r route, p *
 	return nil
 }
 
-func (s *Scheduler) planImmediates(ctx context.Context, e Event, r route, p *eventPlan) (err error) {
+func (s planner) planImmediates(ctx context.Context, e Event, r route, p *eventPlan) (err error) {
 	p.immediate, err = s.immediates(ctx, e, r.immediate)
 	return err
 }
@@ -244,13 +244,13 @@ func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, erro
 	var p eventPlan
 	var err error
 	if e.Version > 0 {
-		if p, err = s.planEvent(within(ctx, s.tx), e, listeners); err != nil {
+		if p, err = s.planner().planEvent(within(ctx, s.tx), e, listeners); err != nil {
 			return EventResult{}, err
 		}
 	}
 	var result EventResult
 	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
-		result, err = s.applyEvent(ctx, tx, e, listeners, p)
+		result, err = s.ensurer().applyEvent(ctx, tx, e, listeners, p)
 		return err
 	})
 	if err != nil {
@@ -262,7 +262,7 @@ func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, erro
 
 // applyEvent is the transaction of HandleEvent. The source's row comes first,
 // and without versions the source is read behind it.
-func (s *Scheduler) applyEvent(ctx context.Context, tx storage.Tx, e Event, r route, p eventPlan) (EventResult, error) {
+func (s ensurer) applyEvent(ctx context.Context, tx storage.Tx, e Event, r route, p eventPlan) (EventResult, error) {
 	source, err := stamp(ctx, tx, e)
 	if err != nil {
 		return EventResult{}, err
@@ -273,7 +273,7 @@ func (s *Scheduler) applyEvent(ctx context.Context, tx storage.Tx, e Event, r ro
 		return result, nil
 	}
 	if e.Version == 0 {
-		if p, err = s.planEvent(within(ctx, tx), e, r); err != nil {
+		if p, err = s.planner().planEvent(within(ctx, tx), e, r); err != nil {
 			return EventResult{}, err
 		}
 	}
@@ -290,7 +290,7 @@ func (s *Scheduler) applyEvent(ctx context.Context, tx storage.Tx, e Event, r ro
 	return result, nil
 }
 
-func (s *Scheduler) endInvalid(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) error {
+func (s ensurer) endInvalid(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) error {
 	for _, in := range p.invalid {
 		where := []storage.Cond{storage.Eq("setting", in.Setting)}
 		if in.Source != (Source{}) {
@@ -313,7 +313,7 @@ func (s *Scheduler) endInvalid(ctx context.Context, tx storage.Tx, e Event, p ev
 
 // endSuperseded ends the open rows of the source, of the settings that were
 // spoken for, that no candidate asks for.
-func (s *Scheduler) endSuperseded(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) error {
+func (s ensurer) endSuperseded(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) error {
 	if len(p.spoken) == 0 {
 		return nil
 	}
@@ -323,7 +323,7 @@ func (s *Scheduler) endSuperseded(ctx context.Context, tx storage.Tx, e Event, p
 	return err
 }
 
-func (s *Scheduler) ensureCandidates(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) error {
+func (s ensurer) ensureCandidates(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) error {
 	result.Ensured = make([]Ensured, len(p.plans))
 	var active []plan
 	var places []int
@@ -342,7 +342,7 @@ func (s *Scheduler) ensureCandidates(ctx context.Context, tx storage.Tx, e Event
 }
 
 // ensureImmediate leaves a conflict with its answer: it concerns no row here.
-func (s *Scheduler) ensureImmediate(ctx context.Context, tx storage.Tx, _ Event, p eventPlan, result *EventResult) error {
+func (s ensurer) ensureImmediate(ctx context.Context, tx storage.Tx, _ Event, p eventPlan, result *EventResult) error {
 	if len(p.immediate.Jobs) == 0 {
 		return nil
 	}

@@ -185,7 +185,7 @@ func TestI17_WhatIsGivenUpWaitsForAPersonAndGoesOn(t *testing.T) {
 			row := s.row(key)
 			s.same("given up", []any{automation.StatusFailed, true, reason, true},
 				[]any{row.Status, row.IsOnSupportHold, row.HoldReason, row.DueOn.IsZero()})
-			s.must(s.reminders.Release(s.Context(), "", key, automation.By{Actor: "sam@support", Reason: "it is mended"}))
+			s.must(s.reminders.Support().Release(s.Context(), "", key, automation.By{Actor: "sam@support", Reason: "it is mended"}))
 			row = s.row(key)
 			s.same("released", []any{automation.StatusPending, false, false}, []any{row.Status, row.IsOnSupportHold, row.DueOn.IsZero()})
 		}

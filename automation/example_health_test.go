@@ -41,7 +41,7 @@ func ExampleScheduler_Health() {
 
 // Reminders stay for a year after they ended. Then they go, and whoever asks for
 // one again is told that its moment has passed.
-func ExampleScheduler_Retain() {
+func ExampleUpkeep_Retain() {
 	ctx := context.Background()
 	store, clk := open()
 	reminders := automation.New(store, notify.New(store, nil), nil)
@@ -68,7 +68,7 @@ func ExampleScheduler_Retain() {
 		panic(err)
 	}
 	clk.Set(time.Date(2027, 4, 2, 9, 0, 0, 0, time.UTC))
-	report, err := reminders.Retain(ctx) // a Poller does it once a day
+	report, err := reminders.Upkeep().Retain(ctx) // a Poller does it once a day
 	fmt.Println(report.Deleted, err)
 	again, err := reminders.Ensure(ctx, expires)
 	fmt.Println(again[0].Outcome, err)
@@ -79,7 +79,7 @@ func ExampleScheduler_Retain() {
 }
 
 // Support wants to know what a reminder saw when it was due.
-func ExampleScheduler_Trace() {
+func ExampleSupport_Trace() {
 	ctx := context.Background()
 	store, clk := open()
 	reminders := automation.New(store, notify.New(store, nil), &automation.Options{Traces: &automation.Traces{Keep: 7 * 24 * time.Hour}})
@@ -95,7 +95,7 @@ func ExampleScheduler_Trace() {
 	if _, err := belfry.NewPoller(store, nil, reminders).PollOnce(ctx, 10); err != nil {
 		panic(err)
 	}
-	trace, err := reminders.Trace(ctx, "", got[0].Key)
+	trace, err := reminders.Support().Trace(ctx, "", got[0].Key)
 	fmt.Println(trace.EndedAt, trace.Status, "recipients:", trace.Recipients, err)
 	fmt.Println("first", trace.Steps[0].Name, "on", trace.Steps[0].EndedOn)
 	// Output:

@@ -79,18 +79,18 @@ func Example_movingOver() {
 	all := automation.Extent{Everywhere: true, Type: "certificate"}
 
 	// Nothing begins before this pause is over, whichever process has it.
-	err := reminders.Pause(ctx, all, time.Time{}, by)
+	err := reminders.Support().Pause(ctx, all, time.Time{}, by)
 	fmt.Println(err)
 
 	// What would there be? Nothing is written.
-	report, err := reminders.Reconcile(ctx, "", "certificate", &automation.ReconcileOptions{DryRun: true, FromStart: true})
+	report, err := reminders.Upkeep().Reconcile(ctx, "", "certificate", &automation.ReconcileOptions{DryRun: true, FromStart: true})
 	for _, d := range report.Differences {
 		fmt.Println(d.Kind, d.Key)
 	}
 	fmt.Println("passed:", report.OffsetPassed, err)
 
 	// The import.
-	report, err = reminders.Reconcile(ctx, "", "certificate", &automation.ReconcileOptions{FromStart: true})
+	report, err = reminders.Upkeep().Reconcile(ctx, "", "certificate", &automation.ReconcileOptions{FromStart: true})
 	fmt.Println("created:", report.Created, err)
 
 	// 1 March, 09:30: the cron job has sent one of today's two, and is stopped.
@@ -99,7 +99,7 @@ func Example_movingOver() {
 	old.sentAt["9/7"] = true
 
 	by.Reason = "the cron job is stopped"
-	err = reminders.Resume(ctx, all, by)
+	err = reminders.Support().Resume(ctx, all, by)
 	fmt.Println(err)
 	for range 2 {
 		fmt.Println("drained:", poller.Drain(ctx))

@@ -21,7 +21,7 @@ func (m expiries) scan(_ context.Context, r automation.ScanRequest) (automation.
 
 // An event was lost. A dry run tells what is missing, a run mends it, and a
 // second run finds nothing. In production a Poller does this once an hour.
-func ExampleScheduler_Reconcile() {
+func ExampleUpkeep_Reconcile() {
 	ctx := context.Background()
 	store, _ := open()
 	known := expiries{"7": {Year: 2026, Month: 5, Day: 1}, "8": {Year: 2026, Month: 6, Day: 1}}
@@ -36,7 +36,7 @@ func ExampleScheduler_Reconcile() {
 		fmt.Println(err)
 	}
 	for _, opts := range []*automation.ReconcileOptions{{DryRun: true}, nil, nil} {
-		report, err := reminders.Reconcile(ctx, "", "certificate", opts)
+		report, err := reminders.Upkeep().Reconcile(ctx, "", "certificate", opts)
 		fmt.Println("scanned", report.Scanned, "unchanged", report.Unchanged, "created", report.Created, err)
 		for _, d := range report.Differences {
 			fmt.Println(d.Kind, d.Key)

@@ -57,11 +57,11 @@ var (
 )
 
 // A part of the work moves from an old scheduler to Belfry, and back.
-func ExampleScheduler_MoveRollout() {
+func ExampleRollout_MoveRollout() {
 	ctx := context.Background()
 	_, reminders, tick, _ := migration(ctx)
 	move := func(to automation.Stage, dryRun bool) {
-		move, err := reminders.MoveRollout(ctx, part, to, by, dryRun)
+		move, err := reminders.Rollout().MoveRollout(ctx, part, to, by, dryRun)
 		fmt.Printf("to %v: taken %d, returned %d, left %d %v\n", to, move.Taken, move.Returned, move.Left, err)
 	}
 	move(automation.StageShadow, false)
@@ -88,19 +88,19 @@ func ExampleScheduler_MoveRollout() {
 }
 
 // In shadow Belfry sends nothing, and tells how it differs from the old job.
-func ExampleScheduler_Compare() {
+func ExampleRollout_Compare() {
 	ctx := context.Background()
 	_, reminders, tick, keys := migration(ctx)
 	part := automation.RolloutPart{Type: "certificate", BusinessUnit: "dublin"}
 	dryRun, since, ranOn := false, due.Add(-24*time.Hour), due.Add(20*time.Minute)
-	move, err := reminders.MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
+	move, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
 	fmt.Println(move.To, err)
 	tick(due.Add(time.Hour))
 	for _, key := range keys[:2] { // the old job forgot one
-		report, err := reminders.ReportOldRun(ctx, part, automation.OldRun{Key: key, RanOn: ranOn})
+		report, err := reminders.Rollout().ReportOldRun(ctx, part, automation.OldRun{Key: key, RanOn: ranOn})
 		fmt.Println("recorded:", report.Recorded, err)
 	}
-	comparison, err := reminders.Compare(ctx, part, automation.Window{From: since}, 5*time.Minute)
+	comparison, err := reminders.Rollout().Compare(ctx, part, automation.Window{From: since}, 5*time.Minute)
 	fmt.Println("both:", comparison.Both, "late:", comparison.Late, "same:", comparison.Same(), err)
 	for _, run := range comparison.Runs {
 		fmt.Println(run.Kind, run.Key)
@@ -117,14 +117,14 @@ func ExampleScheduler_Compare() {
 
 // The old job, in Go: it marks the run in the transaction that creates what it
 // sends, and creates nothing if it is refused.
-func ExampleScheduler_DeliverForOldScheduler() {
+func ExampleRollout_DeliverForOldScheduler() {
 	ctx := context.Background()
 	store, reminders, _, keys := migration(ctx)
 	coordinates := json.RawMessage(`{"mail":"m-1"}`)
 	deliver := func(key string) error {
 		return store.InTx(ctx, func(tx storage.Tx) error {
 			guard := reminders.WithTx(tx)
-			answers, err := guard.DeliverForOldScheduler(ctx, "", automation.OldRun{Key: key, Coordinates: coordinates})
+			answers, err := guard.Rollout().DeliverForOldScheduler(ctx, "", automation.OldRun{Key: key, Coordinates: coordinates})
 			if err != nil || !answers[0].Granted {
 				return errors.Join(err, errors.New("not ours"))
 			}
@@ -132,16 +132,16 @@ func ExampleScheduler_DeliverForOldScheduler() {
 			return nil
 		})
 	}
-	asked, err := reminders.AcquireForOldScheduler(ctx, "", keys[0])
+	asked, err := reminders.Rollout().AcquireForOldScheduler(ctx, "", keys[0])
 	fmt.Println("granted:", asked[0].Granted, err)
 	fmt.Println(deliver(keys[0]))
 	for stage := automation.StageShadow; stage <= automation.StageScheduled; stage++ {
-		if _, err := reminders.MoveRollout(ctx, part, stage, by, false); err != nil {
+		if _, err := reminders.Rollout().MoveRollout(ctx, part, stage, by, false); err != nil {
 			panic(err)
 		}
 	}
 	fmt.Println(deliver(keys[1]))
-	owner, err := reminders.Ownership(ctx, "", keys[1])
+	owner, err := reminders.Rollout().Ownership(ctx, "", keys[1])
 	fmt.Println(owner.Owner, owner.Status, owner.Version, err)
 	// Output:
 	// granted: true <nil>
@@ -152,20 +152,20 @@ func ExampleScheduler_DeliverForOldScheduler() {
 }
 
 // Before scheduled runs move, people pick single ones.
-func ExampleScheduler_TransferOwnership() {
+func ExampleRollout_TransferOwnership() {
 	ctx := context.Background()
 	_, reminders, tick, keys := migration(ctx)
 	key := keys[0]
 	for stage := automation.StageShadow; stage <= automation.StageRunNow; stage++ {
-		if _, err := reminders.MoveRollout(ctx, part, stage, by, false); err != nil {
+		if _, err := reminders.Rollout().MoveRollout(ctx, part, stage, by, false); err != nil {
 			panic(err)
 		}
 	}
-	err := reminders.TransferOwnership(ctx, "", key, automation.AutomationScheduler, by)
+	err := reminders.Rollout().TransferOwnership(ctx, "", key, automation.AutomationScheduler, by)
 	fmt.Println(err)
 	tick(due)
 	for _, key := range keys[:2] {
-		owner, err := reminders.Ownership(ctx, "", key)
+		owner, err := reminders.Rollout().Ownership(ctx, "", key)
 		fmt.Println(owner.Owner, owner.Status, err)
 	}
 	// Output:
@@ -176,26 +176,26 @@ func ExampleScheduler_TransferOwnership() {
 }
 
 // What to watch while a stage lasts.
-func ExampleScheduler_RolloutReport() {
+func ExampleRollout_RolloutReport() {
 	ctx := context.Background()
 	_, reminders, tick, _ := migration(ctx)
 	since, dryRun := due, false
-	move, err := reminders.MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
+	move, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
 	fmt.Println(move.To, err)
-	picked, err := reminders.MoveRollout(ctx, part, automation.StageRunNow, by, dryRun)
+	picked, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageRunNow, by, dryRun)
 	fmt.Println(picked.To, err)
-	taken, err := reminders.MoveRollout(ctx, part, automation.StageScheduled, by, dryRun)
+	taken, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageScheduled, by, dryRun)
 	fmt.Println(taken.To, "taken:", taken.Taken, err)
 	tick(due.Add(2 * time.Minute))
-	health, err := reminders.RolloutReport(ctx, part, automation.Window{From: since})
+	health, err := reminders.Rollout().RolloutReport(ctx, part, automation.Window{From: since})
 	for _, s := range health.Stages {
 		fmt.Printf("%v: delivered %d of %d, conflicts %d, half of them within %v\n", s.Stage, s.Delivered, s.Runs, s.Conflicts, s.LatencyMedian)
 	}
-	conflicts, err2 := reminders.OwnershipConflicts(ctx, "", notify.Page{})
+	conflicts, err2 := reminders.Rollout().OwnershipConflicts(ctx, "", notify.Page{})
 	fmt.Println(len(conflicts), err, err2)
-	left, err := reminders.MoveRollout(ctx, part, automation.StageCutOver, by, dryRun)
+	left, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageCutOver, by, dryRun)
 	fmt.Println(left.To, "left:", left.Left, err)
-	returned, err := reminders.MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
+	returned, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
 	fmt.Println(returned.To, "returned:", returned.Returned, err)
 	// Output:
 	// 1 Shadow <nil>
@@ -211,18 +211,18 @@ func ExampleScheduler_RolloutReport() {
 }
 
 // The narrowest part counts.
-func ExampleScheduler_Rollouts() {
+func ExampleRollout_Rollouts() {
 	ctx := context.Background()
 	_, reminders, _, _ := migration(ctx)
 	for _, p := range []automation.RolloutPart{{Type: "certificate"}, part} {
-		if _, err := reminders.MoveRollout(ctx, p, automation.StageShadow, by, false); err != nil {
+		if _, err := reminders.Rollout().MoveRollout(ctx, p, automation.StageShadow, by, false); err != nil {
 			panic(err)
 		}
 	}
-	if _, err := reminders.MoveRollout(ctx, part, automation.StageRunNow, by, false); err != nil {
+	if _, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageRunNow, by, false); err != nil {
 		panic(err)
 	}
-	all, err := reminders.Rollouts(ctx, "")
+	all, err := reminders.Rollout().Rollouts(ctx, "")
 	for _, r := range all {
 		fmt.Printf("%s %q: %v, moving: %v\n", r.Type, r.BusinessUnit, r.Stage, r.Moving)
 	}

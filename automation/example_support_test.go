@@ -24,7 +24,7 @@ func expiring() (out []automation.Candidate) {
 var support = automation.By{Actor: "sam", Reason: "the courses were moved"}
 
 // Support looks at what it would do, and does it.
-func ExampleScheduler_Bulk() {
+func ExampleSupport_Bulk() {
 	ctx := context.Background()
 	store, _ := open()
 	reminders := automation.New(store, notify.New(store, nil), nil)
@@ -33,10 +33,10 @@ func ExampleScheduler_Bulk() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(reminders.Hold(ctx, "", got[1].Key, support))
+	fmt.Println(reminders.Support().Hold(ctx, "", got[1].Key, support))
 	selection := automation.Selection{Setting: "certificate"}
 	for _, dryRun := range []bool{true, false} {
-		report, err := reminders.Bulk(ctx, "", automation.ActionHold, selection, support, dryRun)
+		report, err := reminders.Support().Bulk(ctx, "", automation.ActionHold, selection, support, dryRun)
 		fmt.Println("dry run:", report.DryRun, "changed:", report.Changed, "refused:", report.Refused, err)
 		for _, row := range report.Rows {
 			if row.Refused != "" {
@@ -53,7 +53,7 @@ func ExampleScheduler_Bulk() {
 }
 
 // Nothing of a type is begun while it is paused.
-func ExampleScheduler_Pause() {
+func ExampleSupport_Pause() {
 	ctx := context.Background()
 	store, clk := open()
 	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(context.Context, notify.Message) (notify.Receipt, error) {
@@ -67,10 +67,10 @@ func ExampleScheduler_Pause() {
 	}
 	clk.Set(time.Date(2026, 4, 1, 10, 0, 0, 0, time.UTC))
 	until := clk.Now().Add(2 * time.Hour)
-	fmt.Println(reminders.Pause(ctx, automation.Extent{Everywhere: true, Type: "certificate"}, until, support))
+	fmt.Println(reminders.Support().Pause(ctx, automation.Extent{Everywhere: true, Type: "certificate"}, until, support))
 	poller := belfry.NewPoller(store, nil, reminders, out)
 	fmt.Println("drained:", poller.Drain(ctx))
-	pauses, err := reminders.Pauses(ctx, "")
+	pauses, err := reminders.Support().Pauses(ctx, "")
 	for _, p := range pauses {
 		fmt.Println(p.Type, "by", p.By.Actor, "until", p.Until.Format(time.DateTime), err)
 	}
@@ -86,7 +86,7 @@ func ExampleScheduler_Pause() {
 
 // The mail was lost: support has the reminder sent once more. A second click
 // sends nothing.
-func ExampleScheduler_Rerun() {
+func ExampleSupport_Rerun() {
 	ctx := context.Background()
 	store, clk := open()
 	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
@@ -103,7 +103,7 @@ func ExampleScheduler_Rerun() {
 	clk.Set(time.Date(2026, 4, 1, 10, 0, 0, 0, time.UTC))
 	fmt.Println(poller.Drain(ctx))
 	for range 2 {
-		again, err := reminders.Rerun(ctx, "", got[0].Key, automation.By{Actor: "sam", Reason: "the mail was lost"})
+		again, err := reminders.Support().Rerun(ctx, "", got[0].Key, automation.By{Actor: "sam", Reason: "the mail was lost"})
 		fmt.Println(again.Outcome, again.Key, err)
 	}
 	fmt.Println(poller.Drain(ctx))
@@ -111,7 +111,7 @@ func ExampleScheduler_Rerun() {
 	for _, t := range story.History {
 		fmt.Println(t)
 	}
-	runs, _ := reminders.History(ctx, "", automation.Source{Type: "employee", ID: "7"}, notify.Page{})
+	runs, _ := reminders.Support().History(ctx, "", automation.Source{Type: "employee", ID: "7"}, notify.Page{})
 	fmt.Println("runs:", len(runs), err)
 	// Output:
 	// sam@example.com - Your certificate expires on 2026-05-01

@@ -193,7 +193,7 @@ func Example() {
 }
 
 // Support keeps a reminder back, and later lets it go. Both are audited.
-func ExampleScheduler_Hold() {
+func ExampleSupport_Hold() {
 	ctx := context.Background()
 	store, _ := open()
 	reminders := automation.New(store, notify.New(store, nil), nil)
@@ -206,9 +206,9 @@ func ExampleScheduler_Hold() {
 		panic(err)
 	}
 	by := automation.By{Actor: "support", Reason: "a new certificate is on its way"}
-	fmt.Println(reminders.Hold(ctx, "", got[0].Key, by))
-	fmt.Println(reminders.Hold(ctx, "", got[0].Key, by))
-	fmt.Println(reminders.Release(ctx, "", got[0].Key, by))
+	fmt.Println(reminders.Support().Hold(ctx, "", got[0].Key, by))
+	fmt.Println(reminders.Support().Hold(ctx, "", got[0].Key, by))
+	fmt.Println(reminders.Support().Release(ctx, "", got[0].Key, by))
 	// Output:
 	// <nil>
 	// automation: support action refused: Hold of reminder:certificate:employee:7:default:2026-05-01:30: it is on hold already

@@ -140,17 +140,17 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 			return err
 		}
 		e.Schedule = row
-		return s.tellStory(ctx, tx, &e)
+		return s.explainer().tellStory(ctx, tx, &e)
 	})
 	if err != nil {
 		return Explanation{}, fmt.Errorf("automation: Explain: %w", err)
 	}
-	e.Now = s.prospect(within(ctx, s.tx), e)
+	e.Now = s.explainer().prospect(within(ctx, s.tx), e)
 	return e, nil
 }
 
 // prospect says what would happen to the row now.
-func (s *Scheduler) prospect(ctx context.Context, e Explanation) string {
+func (s explainer) prospect(ctx context.Context, e Explanation) string {
 	r := e.Schedule
 	if r == nil {
 		if why := e.Condition.missing(); why != "" {
@@ -178,7 +178,7 @@ func (s *Scheduler) prospect(ctx context.Context, e Explanation) string {
 	return s.when(r) + e.stopped() + s.rehearse(ctx, r)
 }
 
-func (s *Scheduler) when(r *Schedule) string {
+func (s explainer) when(r *Schedule) string {
 	if now := s.now(); r.DueOn.After(now) {
 		return fmt.Sprintf("it waits until %s (%s more)", stampText(r.DueOn), wait(r.DueOn.Sub(now)))
 	}
@@ -194,7 +194,7 @@ func wait(d time.Duration) string {
 }
 
 // rehearse takes a copy of the row through the steps of the due pass.
-func (s *Scheduler) rehearse(ctx context.Context, row *Schedule) string {
+func (s explainer) rehearse(ctx context.Context, row *Schedule) string {
 	if _, ok := s.registry.handler(row.Type); ok {
 		return "; its handler is asked then"
 	}

@@ -19,9 +19,9 @@ func explained(t *testing.T, actions int) (statements, told int) {
 	w.s.Register(certificates(nil))
 	w.ensure(candidate(nil))
 	for n := range actions {
-		act := w.s.Hold
+		act := w.s.Support().Hold
 		if n%2 == 1 {
-			act = w.s.Release
+			act = w.s.Support().Release
 		}
 		if err := act(w.ctx, "", certificateKey, ann); err != nil {
 			t.Fatal(err)

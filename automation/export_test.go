@@ -3,6 +3,7 @@ package automation
 import (
 	"context"
 
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -40,10 +41,13 @@ var (
 
 // Half of a poll: what a worker decides about claimed rows, and what is written
 // beside rows that are settled.
-var (
-	HandleRows  = (*Scheduler).handle
-	SettledRows = (*Scheduler).settled
-)
+func HandleRows(s *Scheduler, ctx context.Context, items []work.Item[Schedule]) ([]*decision, error) {
+	return s.worker().handle(ctx, items)
+}
+
+func SettledRows(s *Scheduler, ctx context.Context, tx storage.Tx, rows []*Schedule) error {
+	return s.worker().settled(ctx, tx, rows)
+}
 
 // Sizes of pages, so that a story has more than fits on one.
 const (
@@ -74,7 +78,7 @@ func ReminderJob(row *Schedule, notificationType string) (notify.Job, error) {
 
 // CandidateAsksFor reports whether a candidate asks for the very row.
 func CandidateAsksFor(ctx context.Context, s *Scheduler, c Candidate, row *Schedule) (bool, error) {
-	plans, err := s.plans(ctx, []Candidate{c})
+	plans, err := s.planner().plans(ctx, []Candidate{c})
 	return err == nil && plans[0].asksFor(row), err
 }
 

@@ -146,7 +146,7 @@ type Due struct {
 	// Attempt is 1 for the first try; a lost lease counts as one.
 	Attempt int
 	// Rerun is how many times support had it done once more; see
-	// [Scheduler.Rerun].
+	// [Support.Rerun].
 	Rerun int
 }
 

@@ -139,7 +139,7 @@ func (s *Scheduler) Health(ctx context.Context, scopes ...Scope) (Health, error)
 	var h Health
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		h = Health{On: s.now(), Scopes: slices.Clone(scopes), LeaseLosses: s.registry.leaseLosses.Load()}
-		for _, look := range []func(context.Context, storage.Tx, *Health) error{s.lookAtDue, s.lookAtHolds, s.lookAtSeries} {
+		for _, look := range []func(context.Context, storage.Tx, *Health) error{s.explainer().lookAtDue, s.explainer().lookAtHolds, s.explainer().lookAtSeries} {
 			if err := look(ctx, tx, &h); err != nil {
 				return err
 			}
@@ -158,7 +158,7 @@ func (h *Health) covers(scope Scope) bool {
 }
 
 // lookAtDue counts what is due, lane by lane.
-func (s *Scheduler) lookAtDue(ctx context.Context, tx storage.Tx, h *Health) error {
+func (s explainer) lookAtDue(ctx context.Context, tx storage.Tx, h *Health) error {
 	byType := map[string]*DueRows{}
 	for lane, more, err := firstLane(ctx, tx, math.MinInt16); more || err != nil; lane, more, err = firstLane(ctx, tx, lane+1) {
 		if err != nil {
@@ -195,7 +195,7 @@ func firstLane(ctx context.Context, tx storage.Tx, from int16) (lane int16, foun
 
 // lookAtLane counts the rows of a lane. Those of one claim share the end of
 // their lease, so that groups stay few.
-func (s *Scheduler) lookAtLane(ctx context.Context, tx storage.Tx, h *Health, lane int16, byType map[string]*DueRows) error {
+func (s explainer) lookAtLane(ctx context.Context, tx storage.Tx, h *Health, lane int16, byType map[string]*DueRows) error {
 	got, err := schedules.Tally(ctx, tx, storage.AnyScope, storage.Tally{
 		By:      []string{"scope", "type", "lease_expires_on"},
 		Where:   []storage.Cond{storage.Eq("lane", lane), storage.AtMost("due_on", h.On)},
@@ -239,7 +239,7 @@ func earliest(a, b time.Time) time.Time {
 }
 
 // lookAtHolds counts what waits for a person.
-func (s *Scheduler) lookAtHolds(ctx context.Context, tx storage.Tx, h *Health) error {
+func (s explainer) lookAtHolds(ctx context.Context, tx storage.Tx, h *Health) error {
 	for _, reason := range holdReasons {
 		got, err := schedules.Tally(ctx, tx, storage.AnyScope, storage.Tally{
 			By:      []string{"scope"},
@@ -278,7 +278,7 @@ type LostSeries struct {
 }
 
 // lookAtSeries names series without a next row.
-func (s *Scheduler) lookAtSeries(ctx context.Context, tx storage.Tx, h *Health) error {
+func (s explainer) lookAtSeries(ctx context.Context, tx storage.Tx, h *Health) error {
 	found, err := missingSeries(ctx, tx, h.On, lostLimit)
 	if err != nil {
 		return err

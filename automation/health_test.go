@@ -96,7 +96,7 @@ func TestHealthCountsHoldsByReason(t *testing.T) {
 		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failing(automation.Permanent(errBoom)) }))
 		w.ensure(of("", "certificate", 1), of("", "certificate", 2), candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9).Add(-time.Hour))
-		w.do(w.s.Hold)
+		w.do(w.s.Support().Hold)
 		w.pollAt(day(2026, 4, 1, 9))
 		want := []automation.HeldRows{{Reason: automation.PermanentFailure, Rows: 2}, {Reason: automation.HeldBySupport, Rows: 1}}
 		if diff := cmp.Diff(want, w.health().Holds); diff != "" {
@@ -110,7 +110,7 @@ func TestI28_HealthIsOfTheScopesThatWereAskedFor(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.ensure(of("north", "certificate", 1), of("north", "certificate", 2), of("south", "certificate", 1), of("south", "secret", 2))
 		w.clk.Set(day(2026, 4, 1, 9))
-		if err := w.s.Hold(w.ctx, "south", w.ensure(of("south", "held", 3))[0].Key, ann); err != nil {
+		if err := w.s.Support().Hold(w.ctx, "south", w.ensure(of("south", "held", 3))[0].Key, ann); err != nil {
 			w.t.Fatal(err)
 		}
 		for want, h := range map[string]automation.Health{

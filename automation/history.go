@@ -52,7 +52,7 @@ type messageCounter interface {
 }
 
 // tellStory reads what happened to the row of e, and what stands in its way.
-func (s *Scheduler) tellStory(ctx context.Context, tx storage.Tx, e *Explanation) (err error) {
+func (s explainer) tellStory(ctx context.Context, tx storage.Tx, e *Explanation) (err error) {
 	row := e.Schedule
 	if e.History, err = row.history(ctx, tx); err != nil {
 		return err
@@ -213,7 +213,7 @@ func ensuredNotes(got []storage.Ensured[Schedule], was map[*Schedule]past) []not
 }
 
 // tellSettled follows up on the due pass: what it did beside completing rows.
-func (s *Scheduler) tellSettled(ctx context.Context, tx storage.Tx, rows []*Schedule) error {
+func (s worker) tellSettled(ctx context.Context, tx storage.Tx, rows []*Schedule) error {
 	now := s.now()
 	var notes []note
 	for _, row := range rows {
@@ -258,7 +258,7 @@ type historian interface {
 // the order of keys, which is not that of time; After is the Key of the last one.
 // Explain tells the story of a single row. The error says so if the dispatcher
 // keeps no traces.
-func (s *Scheduler) History(ctx context.Context, scope Scope, source Source, p notify.Page) ([]notify.AutomationJob, error) {
+func (s Support) History(ctx context.Context, scope Scope, source Source, p notify.Page) ([]notify.AutomationJob, error) {
 	out, ok := s.out.(historian)
 	if !ok {
 		return nil, errors.New("automation: History: the dispatcher keeps no traces of runs")

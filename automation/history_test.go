@@ -82,9 +82,9 @@ func TestTheHistoryTellsEachTransition(t *testing.T) {
 		w.clk.Add(6 * time.Minute)
 		fail = errBoom
 		w.poll()
-		w.do(w.s.Hold)
+		w.do(w.s.Support().Hold)
 		w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "11:00" }))
-		w.do(w.s.Release)
+		w.do(w.s.Support().Release)
 		fail = automation.Permanent(errBoom)
 		w.clk.Add(2 * time.Hour)
 		w.poll()
@@ -190,7 +190,7 @@ func TestTheRunsOfASourceAreListed(t *testing.T) {
 		var got []string
 		var page notify.Page
 		for page.Limit = 2; ; {
-			jobs, err := w.s.History(w.ctx, "", automation.Source{"employee", "7"}, page)
+			jobs, err := w.s.Support().History(w.ctx, "", automation.Source{"employee", "7"}, page)
 			if err != nil {
 				w.t.Fatal(err)
 			}
@@ -207,7 +207,7 @@ func TestTheRunsOfASourceAreListed(t *testing.T) {
 			w.t.Error(diff)
 		}
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			jobs, err := w.s.WithTx(tx).History(w.ctx, "north", automation.Source{"employee", "7"}, notify.Page{})
+			jobs, err := w.s.WithTx(tx).Support().History(w.ctx, "north", automation.Source{"employee", "7"}, notify.Page{})
 			if len(jobs) != 1 || jobs[0].Scope != "north" {
 				w.t.Errorf("%+v", jobs)
 			}
@@ -216,11 +216,11 @@ func TestTheRunsOfASourceAreListed(t *testing.T) {
 		if err != nil {
 			w.t.Error(err)
 		}
-		if _, err := w.s.History(w.ctx, storage.AnyScope, automation.Source{"employee", "7"}, notify.Page{}); err == nil {
+		if _, err := w.s.Support().History(w.ctx, storage.AnyScope, automation.Source{"employee", "7"}, notify.Page{}); err == nil {
 			w.t.Error("runs of all tenants")
 		}
 		bare := automation.New(w.store, struct{ notify.DeliveryDispatcher }{w.out}, nil)
-		if _, err := bare.History(w.ctx, "", automation.Source{"employee", "7"}, notify.Page{}); err == nil || !strings.Contains(err.Error(), "keeps no traces") {
+		if _, err := bare.Support().History(w.ctx, "", automation.Source{"employee", "7"}, notify.Page{}); err == nil || !strings.Contains(err.Error(), "keeps no traces") {
 			w.t.Error(err)
 		}
 	})

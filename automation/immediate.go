@@ -32,7 +32,7 @@ type Immediate struct {
 }
 
 // immediates asks the providers and builds what they want.
-func (s *Scheduler) immediates(ctx context.Context, e Event, names []string) (Artifacts, error) {
+func (s planner) immediates(ctx context.Context, e Event, names []string) (Artifacts, error) {
 	var out Artifacts
 	for _, name := range names {
 		t, _ := s.registry.reminder(name)

@@ -99,7 +99,7 @@ func TestOnlyTheLatestOffsetRuns(t *testing.T) {
 		}
 		all = append(all, candidate(func(c *automation.Candidate) { c.TriggerKey = "other" }), candidate(func(c *automation.Candidate) { c.Source.ID = "8" }))
 		w.ensure(all...)
-		w.must(w.s.Hold(w.ctx, "", key("2026-05-01", "1"), ann)) // what is held overtakes nobody
+		w.must(w.s.Support().Hold(w.ctx, "", key("2026-05-01", "1"), ann)) // what is held overtakes nobody
 		w.pollAt(day(2026, 5, 2, 9))
 		want := map[string]string{
 			certificateKey: "Deactivated Overtaken", key("2026-05-01", "7"): "Completed", key("2026-05-01", "1"): "Pending held HeldBySupport",

@@ -46,7 +46,7 @@ const (
 	// [CandidateError].
 	CauseCandidateRefused Cause = "CandidateRefused"
 	// CauseEnded: the row exists and has ended, for its Reason. Completed ones are
-	// never done again unless support asks for it; see [Scheduler.Rerun].
+	// never done again unless support asks for it; see [Support.Rerun].
 	CauseEnded Cause = "Ended"
 	// CauseThresholdNotMet: the condition of the candidate is not met at present.
 	CauseThresholdNotMet Cause = "ThresholdNotMet"
@@ -157,7 +157,7 @@ func (s *Scheduler) ExplainMissing(ctx context.Context, scope Scope, setting str
 		return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 	}
 	if len(a.Findings) == 0 {
-		if err := s.explainAbsence(within(ctx, s.tx), &a); err != nil {
+		if err := s.explainer().explainAbsence(within(ctx, s.tx), &a); err != nil {
 			return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 		}
 	}
@@ -197,7 +197,7 @@ func (r *Schedule) finding(why Cause) Finding {
 }
 
 // explainAbsence asks setting and provider.
-func (s *Scheduler) explainAbsence(ctx context.Context, a *Absence) error {
+func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 	name := s.servedBy(ctx, a)
 	if a.Cause != "" {
 		return nil
@@ -218,7 +218,7 @@ func (s *Scheduler) explainAbsence(ctx context.Context, a *Absence) error {
 }
 
 // explainPlans says of each row that should exist why it does not.
-func (s *Scheduler) explainPlans(ctx context.Context, a *Absence, plans []plan) error {
+func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) error {
 	late, stored := map[int]bool{}, map[string]*Schedule{}
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
 		if plans, err = s.foresee(ctx, tx, plans); err != nil {
@@ -252,7 +252,7 @@ func (s *Scheduler) explainPlans(ctx context.Context, a *Absence, plans []plan) 
 
 // foresee gives plans of conditions the rows that they would ask for after the
 // readings that they have, and records none.
-func (s *Scheduler) foresee(ctx context.Context, tx storage.Tx, plans []plan) ([]plan, error) {
+func (s explainer) foresee(ctx context.Context, tx storage.Tx, plans []plan) ([]plan, error) {
 	out := slices.Clone(plans)
 	for i, p := range out {
 		if p.condition == nil {
@@ -280,7 +280,7 @@ func nearness(c Cause) int {
 }
 
 // findMissing says why the row of one plan is missing.
-func (s *Scheduler) findMissing(ctx context.Context, p plan, row *Schedule, late bool) Finding {
+func (s explainer) findMissing(ctx context.Context, p plan, row *Schedule, late bool) Finding {
 	f := Finding{Key: p.want.Key, ScheduledOn: p.want.ScheduledOn}
 	switch {
 	case row != nil && (row.IsOpen() || row.IsOnSupportHold):
@@ -315,8 +315,8 @@ func (s *Scheduler) findMissing(ctx context.Context, p plan, row *Schedule, late
 }
 
 // tryOut takes a row through the steps of the due pass, and writes nothing.
-func (s *Scheduler) tryOut(ctx context.Context, row *Schedule) *try {
-	b := s.newBatch([]work.Item[Schedule]{{Row: row, Ctx: ctx}})
+func (s explainer) tryOut(ctx context.Context, row *Schedule) *try {
+	b := s.worker().newBatch([]work.Item[Schedule]{{Row: row, Ctx: ctx}})
 	b.tx = s.tx
 	b.run(ctx)
 	return b.tries[0]
@@ -324,7 +324,7 @@ func (s *Scheduler) tryOut(ctx context.Context, row *Schedule) *try {
 
 // servedBy finds the reminder type that serves the setting of a: the one of that
 // name, or the first whose provider speaks for it. It sets the cause if none does.
-func (s *Scheduler) servedBy(ctx context.Context, a *Absence) string {
+func (s explainer) servedBy(ctx context.Context, a *Absence) string {
 	if _, ok := s.registry.handler(a.Setting); ok {
 		a.Cause, a.Detail = CauseNoProvider, "it is a type of the host's own"
 		return ""
@@ -367,7 +367,7 @@ func (a *Absence) spokenFor(ctx context.Context, t ReminderType) bool {
 
 // planMissing is what the provider of a type wants for the setting of a. It sets
 // the cause if that is nothing, or cannot be.
-func (s *Scheduler) planMissing(ctx context.Context, a *Absence, name string) []plan {
+func (s explainer) planMissing(ctx context.Context, a *Absence, name string) []plan {
 	t, _ := s.registry.reminder(name)
 	var candidates []Candidate
 	err := work.Guard(func() (err error) {
@@ -378,7 +378,7 @@ func (s *Scheduler) planMissing(ctx context.Context, a *Absence, name string) []
 		a.Cause, a.Detail = CauseProviderFailed, storable(err.Error())
 		return nil
 	}
-	plans, err := s.plansOf(ctx, name, a.Scope, a.Source, candidates)
+	plans, err := s.planner().plansOf(ctx, name, a.Scope, a.Source, candidates)
 	if err != nil {
 		a.refuse(err)
 		return nil

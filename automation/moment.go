@@ -17,7 +17,7 @@ const defaultCatchUp = 24 * time.Hour
 // resolve computes when a date-based row is due: so many days before its date,
 // at a time of day in a zone, and from there to UTC (Automation & Reminders,
 // "Two trigger types"). It returns the field at fault beside an error.
-func (s *Scheduler) resolve(ctx context.Context, want *Schedule, c Candidate, t ReminderType) (string, error) {
+func (s planner) resolve(ctx context.Context, want *Schedule, c Candidate, t ReminderType) (string, error) {
 	local := c.TargetDate.AddDays(-c.DaysBefore)
 	if local.IsZero() {
 		return "DaysBefore", fmt.Errorf("%d days before %s is outside the years 1 to 9999", c.DaysBefore, c.TargetDate)
@@ -55,7 +55,7 @@ func timeOfDay(text string) (civil.TimeOfDay, error) {
 }
 
 // zone is the candidate's, else the business unit's, else the type's.
-func (s *Scheduler) zone(ctx context.Context, c Candidate, t ReminderType) (string, *time.Location, error) {
+func (s *core) zone(ctx context.Context, c Candidate, t ReminderType) (string, *time.Location, error) {
 	name := c.Zone
 	if name == "" && s.opts.Zone != nil {
 		var err error
@@ -122,13 +122,13 @@ func (s *Scheduler) Preview(ctx context.Context, c Candidate, n int) ([]Occurren
 	if n < 1 || n > maxPreview {
 		return nil, fmt.Errorf("automation: Preview: %d occurrences; 1 to %d can be asked for", n, maxPreview)
 	}
-	plans, err := s.plans(within(ctx, s.tx), []Candidate{c})
+	plans, err := s.planner().plans(within(ctx, s.tx), []Candidate{c})
 	if err != nil {
 		return nil, err
 	}
 	p := plans[0]
 	if p.series != nil {
-		return p.series.preview(s, n)
+		return p.series.preview(s.core, n)
 	}
 	if p.skipped {
 		return nil, nil
@@ -160,7 +160,7 @@ func resolution(r *Schedule) (Date, Resolution, error) {
 	return date, o.Resolution, nil
 }
 
-func (p *seriesPlan) preview(s *Scheduler, n int) ([]Occurrence, error) {
+func (p *seriesPlan) preview(s *core, n int) ([]Occurrence, error) {
 	var out []Occurrence
 	for _, o := range p.line.Preview(s.now(), n) {
 		key, err := p.want.key(o.On)

@@ -100,7 +100,7 @@ type Ownership struct {
 	// Version grows whenever the owner changes; 1 is the first one.
 	Version int64
 	// Coordinates are what the owner wrote when it created the delivery; see
-	// [Scheduler.DeliverForOldScheduler] and [notify.DispatchResult].
+	// [Rollout.DeliverForOldScheduler] and [notify.DispatchResult].
 	Coordinates json.RawMessage
 
 	// What the run is about; empty as long as only the old scheduler knows it.
@@ -123,7 +123,7 @@ func (o *ownership) view() Ownership {
 // ensureRows is the Ensure of automation_scheduler. Rows of types under the
 // ownership guard are made in shadow where the old scheduler owns the run, and
 // get their row in the guard; without such a type it costs nothing.
-func (s *Scheduler) ensureRows(ctx context.Context, tx storage.Tx, decide storage.Decide[Schedule], wants ...*Schedule) ([]storage.Ensured[Schedule], error) {
+func (s ensurer) ensureRows(ctx context.Context, tx storage.Tx, decide storage.Decide[Schedule], wants ...*Schedule) ([]storage.Ensured[Schedule], error) {
 	guard, err := s.lookUpOwners(ctx, tx, wants)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ type guarding struct {
 
 // lookUpOwners says who owns the runs of the rows, or will. What is read here
 // only decides which rows are in shadow; write is what counts.
-func (s *Scheduler) lookUpOwners(ctx context.Context, tx storage.Tx, wants []*Schedule) (guarding, error) {
+func (s ensurer) lookUpOwners(ctx context.Context, tx storage.Tx, wants []*Schedule) (guarding, error) {
 	g := guarding{now: s.now()}
 	if !s.registry.guardsAny() {
 		return g, nil
@@ -311,14 +311,14 @@ func decideShadow(now time.Time, stored, want *Schedule) (storage.Outcome, bool)
 }
 
 // endShadows ends rows in shadow as endRows does those that are open.
-func (s *Scheduler) endShadows(ctx context.Context, d *ending, where []storage.Cond) error {
+func (s ensurer) endShadows(ctx context.Context, d *ending, where []storage.Cond) error {
 	return s.eachShadow(ctx, d.tx, d.event.Scope, where, func(rows []*Schedule) error { return d.end(ctx, rows) })
 }
 
 // eachShadow visits the rows in shadow that where describes, page by page. The
 // guard knows where they are, for no index of automation_scheduler does; without
 // a type under the guard it costs nothing.
-func (s *Scheduler) eachShadow(ctx context.Context, tx storage.Tx, scope Scope, where []storage.Cond, visit func([]*Schedule) error) error {
+func (s ensurer) eachShadow(ctx context.Context, tx storage.Tx, scope Scope, where []storage.Cond, visit func([]*Schedule) error) error {
 	if !s.registry.guardsAny() {
 		return nil
 	}
@@ -354,7 +354,7 @@ func shadowsAmong(ctx context.Context, tx storage.Tx, scope Scope, of []*ownersh
 
 // shadowSeries gives a copy of plans that says which of their series are the old
 // scheduler's.
-func (s *Scheduler) shadowSeries(ctx context.Context, tx storage.Tx, plans []plan) ([]plan, error) {
+func (s ensurer) shadowSeries(ctx context.Context, tx storage.Tx, plans []plan) ([]plan, error) {
 	out := slices.Clone(plans)
 	var parts []RolloutPart
 	for _, p := range out {
@@ -379,7 +379,7 @@ func (p *scannedPage) shade(ctx context.Context, tx storage.Tx, among []*scanned
 			wants = append(wants, &x.asked[i].want)
 		}
 	}
-	guard, err := p.s.lookUpOwners(ctx, tx, wants)
+	guard, err := p.s.ensurer().lookUpOwners(ctx, tx, wants)
 	guard.shape(wants)
 	return err
 }

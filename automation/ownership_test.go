@@ -31,7 +31,7 @@ func TestI22_TheOldSchedulerIsRefusedWhatIsNotItsOwn(t *testing.T) {
 		if w.asks(certificateKey) || w.old(certificateKey, `{}`) || len(w.out.dispatched()) != 1 {
 			w.t.Error("delivered, and then granted", w.out.dispatched())
 		}
-		got, _ := w.s.Ownership(w.ctx, "", certificateKey)
+		got, _ := w.s.Rollout().Ownership(w.ctx, "", certificateKey)
 		job, _ := w.s.Explain(w.ctx, "", certificateKey)
 		want := `{"notification":{"pk":"7","rk":"` + job.Dispatched.Notification.RowKey + `"}}`
 		if string(got.Coordinates) != want || got.Stage != automation.StageScheduled || !got.EndedOn.Equal(whenDue) {
@@ -63,17 +63,17 @@ func TestI22_ARunThatTheOldSchedulerDeliveredIsHeld(t *testing.T) {
 		if d, _ := row.Dispatched(); !d.Notification.IsZero() || d.ConflictReason != string(automation.OwnershipConflict) {
 			w.t.Errorf("%+v", d)
 		}
-		w.do(w.s.Release)
+		w.do(w.s.Support().Release)
 		w.poll()
 		w.is(certificateKey, "Failed OwnershipConflict held OwnershipConflict")
 		if got := w.out.dispatched(); len(got) != 0 {
 			w.t.Error("a second delivery", got)
 		}
-		conflicts, err := w.s.OwnershipConflicts(w.ctx, "", notify.Page{})
+		conflicts, err := w.s.Rollout().OwnershipConflicts(w.ctx, "", notify.Page{})
 		if err != nil || len(conflicts) != 1 || conflicts[0].Key != certificateKey || !strings.Contains(string(conflicts[0].Ownership.Coordinates), "m-1") {
 			w.t.Errorf("%+v %v", conflicts, err)
 		}
-		if others, err := w.s.OwnershipConflicts(w.ctx, "north", notify.Page{}); err != nil || len(others) != 0 {
+		if others, err := w.s.Rollout().OwnershipConflicts(w.ctx, "north", notify.Page{}); err != nil || len(others) != 0 {
 			w.t.Errorf("another tenant sees %+v %v", others, err)
 		}
 	})
@@ -85,16 +85,16 @@ func TestSupportResolvesAConflict(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.begunByTheOld()
 		w.is(certificateKey, "Failed OwnershipConflict held OwnershipConflict")
-		if err := w.s.TransferOwnership(w.ctx, "", certificateKey, automation.AutomationScheduler, ann); err != nil {
+		if err := w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, automation.AutomationScheduler, ann); err != nil {
 			w.t.Fatal(err)
 		}
-		w.do(w.s.Release)
+		w.do(w.s.Support().Release)
 		w.poll()
 		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
 		if len(w.out.dispatched()) != 1 || w.old(certificateKey, "") {
 			w.t.Error(w.out.dispatched())
 		}
-		if err := w.s.TransferOwnership(w.ctx, "", certificateKey, automation.OldScheduler, ann); err == nil || !strings.Contains(err.Error(), "DeliveryCreated") {
+		if err := w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, automation.OldScheduler, ann); err == nil || !strings.Contains(err.Error(), "DeliveryCreated") {
 			w.t.Errorf("what is delivered changes owner: %v", err)
 		}
 	})
@@ -118,7 +118,7 @@ func TestARefusedTransferWritesNothing(t *testing.T) {
 		w.is(certificateKey, held)
 		for _, by := range []automation.By{ann, {}} {
 			err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-				if err := w.s.WithTx(tx).TransferOwnership(w.ctx, "", certificateKey, automation.OldScheduler, by); err == nil {
+				if err := w.s.WithTx(tx).Rollout().TransferOwnership(w.ctx, "", certificateKey, automation.OldScheduler, by); err == nil {
 					w.t.Error("given to whom it belongs to")
 				}
 				return nil
@@ -221,7 +221,7 @@ func TestACancelledRunThatIsRetriedIsDelivered(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.pollAt(whenDue)
 		to = append(to, sam)
-		w.do(w.s.Retry)
+		w.do(w.s.Support().Retry)
 		w.poll()
 		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
 	})
@@ -280,7 +280,7 @@ func TestTheOldSchedulerDeliversARunOnce(t *testing.T) {
 func TestAMarkOfTheOldSchedulerVanishesWithItsTransaction(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			got, err := w.s.WithTx(tx).DeliverForOldScheduler(w.ctx, "", automation.OldRun{Key: certificateKey})
+			got, err := w.s.WithTx(tx).Rollout().DeliverForOldScheduler(w.ctx, "", automation.OldRun{Key: certificateKey})
 			if err == nil && !got[0].Granted {
 				w.t.Error("refused")
 			}
@@ -301,15 +301,15 @@ func TestTheGuardRefusesWhatIsNoRun(t *testing.T) {
 		"no JSON":         {Key: certificateKey, Coordinates: []byte("m-1")},
 		"more than":       {Key: certificateKey, Coordinates: []byte(`"` + strings.Repeat("x", 5000) + `"`)},
 	} {
-		if _, err := w.s.DeliverForOldScheduler(w.ctx, "", run); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := w.s.Rollout().DeliverForOldScheduler(w.ctx, "", run); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	for _, err := range []error{
-		second(w.s.AcquireForOldScheduler(w.ctx, storage.AnyScope, certificateKey)), second(w.s.Ownership(w.ctx, storage.AnyScope, certificateKey)),
-		second(w.s.OwnershipConflicts(w.ctx, storage.AnyScope, notify.Page{})), second(w.s.Rollouts(w.ctx, storage.AnyScope)),
-		w.s.TransferOwnership(w.ctx, storage.AnyScope, certificateKey, automation.OldScheduler, ann),
-		w.s.TransferOwnership(w.ctx, "", certificateKey, "me", ann), second(w.s.Ownership(w.ctx, "", certificateKey)),
+		second(w.s.Rollout().AcquireForOldScheduler(w.ctx, storage.AnyScope, certificateKey)), second(w.s.Rollout().Ownership(w.ctx, storage.AnyScope, certificateKey)),
+		second(w.s.Rollout().OwnershipConflicts(w.ctx, storage.AnyScope, notify.Page{})), second(w.s.Rollout().Rollouts(w.ctx, storage.AnyScope)),
+		w.s.Rollout().TransferOwnership(w.ctx, storage.AnyScope, certificateKey, automation.OldScheduler, ann),
+		w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, "me", ann), second(w.s.Rollout().Ownership(w.ctx, "", certificateKey)),
 	} {
 		if err == nil {
 			t.Error("accepted")
@@ -325,12 +325,12 @@ func TestI28_TheGuardKeepsTenantsApart(t *testing.T) {
 		w.guardCertificates(nil)
 		w.to(certificatesPart, automation.StageScheduled)
 		w.ensure(candidate(nil), candidate(func(c *automation.Candidate) { c.Scope = "north" }))
-		north, err := w.s.Ownership(w.ctx, "north", certificateKey)
+		north, err := w.s.Rollout().Ownership(w.ctx, "north", certificateKey)
 		if err != nil || north.Owner != automation.OldScheduler {
 			w.t.Errorf("the stage of one tenant is another's: %+v %v", north, err)
 		}
 		w.pollAt(whenDue)
-		got, err := w.s.DeliverForOldScheduler(w.ctx, "north", automation.OldRun{Key: certificateKey})
+		got, err := w.s.Rollout().DeliverForOldScheduler(w.ctx, "north", automation.OldRun{Key: certificateKey})
 		if err != nil || !got[0].Granted || len(w.out.dispatched()) != 1 {
 			w.t.Errorf("%+v %v %v", got, err, w.out.dispatched())
 		}

@@ -24,9 +24,9 @@ func (w *world) guardCertificates(change func(*automation.ReminderType)) {
 // to moves a part to a stage, forward step by step.
 func (w *world) to(part automation.RolloutPart, stage automation.Stage) (last automation.RolloutMove) {
 	w.t.Helper()
-	now, err := w.s.MoveRollout(w.ctx, part, automation.StageDesign, ann, true)
+	now, err := w.s.Rollout().MoveRollout(w.ctx, part, automation.StageDesign, ann, true)
 	for next := min(now.From+1, stage); err == nil && next <= stage; next++ {
-		last, err = w.s.MoveRollout(w.ctx, part, next, ann, false)
+		last, err = w.s.Rollout().MoveRollout(w.ctx, part, next, ann, false)
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -37,7 +37,7 @@ func (w *world) to(part automation.RolloutPart, stage automation.Stage) (last au
 // owner is who owns a run, and how far it has come.
 func (w *world) owner(key string) string {
 	w.t.Helper()
-	o, err := w.s.Ownership(w.ctx, "", key)
+	o, err := w.s.Rollout().Ownership(w.ctx, "", key)
 	if err != nil {
 		return err.Error()
 	}
@@ -54,7 +54,7 @@ func (w *world) owned(key string, want automation.Owner, status string) {
 // old is what the guard answers to the old scheduler when it delivers.
 func (w *world) old(key, coordinates string) bool {
 	w.t.Helper()
-	got, err := w.s.DeliverForOldScheduler(w.ctx, "", automation.OldRun{Key: key, Coordinates: json.RawMessage(coordinates)})
+	got, err := w.s.Rollout().DeliverForOldScheduler(w.ctx, "", automation.OldRun{Key: key, Coordinates: json.RawMessage(coordinates)})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func (w *world) old(key, coordinates string) bool {
 // asks is what the guard answers to the old scheduler before it begins.
 func (w *world) asks(key string) bool {
 	w.t.Helper()
-	got, err := w.s.AcquireForOldScheduler(w.ctx, "", key)
+	got, err := w.s.Rollout().AcquireForOldScheduler(w.ctx, "", key)
 	if err != nil {
 		w.t.Fatal(err)
 	}

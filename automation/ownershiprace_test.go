@@ -135,7 +135,7 @@ func (r *race) oldOne(rnd *rand.Rand) {
 	r.mu.Unlock()
 	rnd.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
 	due = due[:min(len(due), 60)]
-	answers, err := r.procs[0].AcquireForOldScheduler(r.ctx, "", due...)
+	answers, err := r.procs[0].Rollout().AcquireForOldScheduler(r.ctx, "", due...)
 	if err != nil {
 		r.saw("old failed")
 		return
@@ -161,7 +161,7 @@ func (r *race) over(key string) {
 func (r *race) oldDelivers(key string, dies bool) {
 	s := r.procs[0]
 	err := r.flaky.InTx(r.ctx, func(tx storage.Tx) error {
-		got, err := s.WithTx(tx).DeliverForOldScheduler(r.ctx, "", automation.OldRun{Key: key, Coordinates: []byte(`{"old":true}`)})
+		got, err := s.WithTx(tx).Rollout().DeliverForOldScheduler(r.ctx, "", automation.OldRun{Key: key, Coordinates: []byte(`{"old":true}`)})
 		switch {
 		case err != nil || !got[0].Granted:
 			return err
@@ -184,7 +184,7 @@ func (r *race) moveOne(rnd *rand.Rand) {
 	part := automation.RolloutPart{Type: "certificate", Setting: fmt.Sprint("s", rnd.IntN(raceSettings))}
 	s := r.procs[rnd.IntN(len(r.procs))]
 	for range 3 {
-		dry, err := s.MoveRollout(r.ctx, part, automation.StageDesign, ann, true)
+		dry, err := s.Rollout().MoveRollout(r.ctx, part, automation.StageDesign, ann, true)
 		if err != nil {
 			r.saw("move failed")
 			return
@@ -193,7 +193,7 @@ func (r *race) moveOne(rnd *rand.Rand) {
 		if rnd.IntN(4) == 0 {
 			to = automation.Stage(rnd.IntN(int(dry.From) + 1))
 		}
-		m, err := s.MoveRollout(r.ctx, part, to, ann, false)
+		m, err := s.Rollout().MoveRollout(r.ctx, part, to, ann, false)
 		if err != nil && !errors.Is(err, automation.ErrActionRefused) {
 			r.saw("move failed")
 		}
@@ -253,18 +253,18 @@ func (r *race) converge() {
 
 // bring finishes what was cut off, and moves the part to a stage.
 func (r *race) bring(part automation.RolloutPart, stage automation.Stage) {
-	list, err := r.s.Rollouts(r.ctx, "")
+	list, err := r.s.Rollout().Rollouts(r.ctx, "")
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	now := automation.Rollout{}
+	now := automation.RolloutStatus{}
 	for _, p := range list {
 		if p.RolloutPart == part {
 			now = p
 		}
 	}
 	if now.Moving {
-		if _, err := r.s.MoveRollout(r.ctx, part, now.Stage, ann, false); err != nil {
+		if _, err := r.s.Rollout().MoveRollout(r.ctx, part, now.Stage, ann, false); err != nil {
 			r.t.Fatal(err)
 		}
 	}

@@ -68,7 +68,7 @@ func playOld(t *testing.T, w *world, old other) {
 	expect("and delivers it", run("guard", nine), nine)
 	w.owned(one, automation.OldScheduler, automation.OwnershipDeliveryCreated)
 	w.owned(nine, automation.OldScheduler, automation.OwnershipDeliveryCreated)
-	if got, err := w.s.Ownership(w.ctx, "", one); err != nil || string(got.Coordinates) != `{"mail":"m-1"}` || !got.OldRanOn.Equal(start) {
+	if got, err := w.s.Rollout().Ownership(w.ctx, "", one); err != nil || string(got.Coordinates) != `{"mail":"m-1"}` || !got.OldRanOn.Equal(start) {
 		t.Errorf("%+v %v", got, err)
 	}
 	expect("reserves a run", run("ask", two), two)
@@ -88,12 +88,12 @@ func playOld(t *testing.T, w *world, old other) {
 		t.Errorf("dispatched here: %v", got)
 	}
 	// What only the published SQL knows is seen by a comparison.
-	got, err := w.s.Compare(w.ctx, certificatesPart, automation.Window{From: start}, 60*24*time.Hour)
+	got, err := w.s.Rollout().Compare(w.ctx, certificatesPart, automation.Window{From: start}, 60*24*time.Hour)
 	if err != nil || got.OnlyThere != 1 || got.Both != 2 || got.OnlyHere != 2 {
 		t.Errorf("%+v %v", got, err)
 	}
 	narrow := automation.RolloutPart{Type: certificatesPart.Type, Setting: certificatesPart.Setting, Source: "9"}
-	got, err = w.s.Compare(w.ctx, narrow, automation.Window{From: start}, 60*24*time.Hour)
+	got, err = w.s.Rollout().Compare(w.ctx, narrow, automation.Window{From: start}, 60*24*time.Hour)
 	if err != nil || got.OnlyThere != 1 || got.Both+got.OnlyHere != 0 {
 		t.Errorf("of one source: %+v %v", got, err)
 	}

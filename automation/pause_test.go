@@ -20,14 +20,14 @@ import (
 
 func (w *world) pause(e automation.Extent, until time.Time) {
 	w.t.Helper()
-	if err := w.s.Pause(w.ctx, e, until, ann); err != nil {
+	if err := w.s.Support().Pause(w.ctx, e, until, ann); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 func (w *world) resume(e automation.Extent) {
 	w.t.Helper()
-	if err := w.s.Resume(w.ctx, e, ann); err != nil {
+	if err := w.s.Support().Resume(w.ctx, e, ann); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -218,7 +218,7 @@ func TestPausesAreListedAndAudited(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		until := start.Add(time.Hour)
 		bob := automation.By{Actor: "bob", Reason: "the gateway is down"}
-		if err := w.s.Pause(w.ctx, automation.Extent{Everywhere: true, Type: "visit"}, time.Time{}, bob); err != nil {
+		if err := w.s.Support().Pause(w.ctx, automation.Extent{Everywhere: true, Type: "visit"}, time.Time{}, bob); err != nil {
 			w.t.Fatal(err)
 		}
 		w.pause(automation.Extent{Scope: "north"}, until)
@@ -241,7 +241,7 @@ func TestPausesAreListedAndAudited(t *testing.T) {
 
 func (w *world) listed(scope automation.Scope, want ...automation.Pause) {
 	w.t.Helper()
-	got, err := w.s.Pauses(w.ctx, scope)
+	got, err := w.s.Support().Pauses(w.ctx, scope)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		w.t.Error(err, diff)
 	}
@@ -269,25 +269,25 @@ func TestAPauseNeedsAnExtentAnEndToComeAndSomebodyWithAReason(t *testing.T) {
 		w.pause(automation.Extent{Scope: "north"}, time.Time{})
 		before := time.Time{}
 		for want, err := range map[string]error{
-			"Scope, and Everywhere":            w.s.Pause(w.ctx, automation.Extent{Scope: "north", Everywhere: true}, before, ann),
-			"the scope of one tenant":          w.s.Pause(w.ctx, automation.Extent{Scope: storage.AnyScope}, before, ann),
-			"Type: the name":                   w.s.Pause(w.ctx, automation.Extent{Type: "a:b"}, before, ann),
-			"Scope keys: ":                     w.s.Pause(w.ctx, automation.Extent{Scope: "a\x1fb"}, before, ann),
-			"2026-03-01T08:00:00Z has passed":  w.s.Pause(w.ctx, automation.Extent{}, start, ann),
-			"no reason is given":               w.s.Pause(w.ctx, automation.Extent{}, before, automation.By{Actor: "ann"}),
-			"no actor is given":                w.s.Resume(w.ctx, automation.Extent{}, automation.By{Reason: "r"}),
-			"ann has paused it already":        w.s.Pause(w.ctx, automation.Extent{Scope: "north"}, before, ann),
-			"Resume of all: it is not paused":  w.s.Resume(w.ctx, automation.Extent{}, ann),
-			"Resume of type:visit: it is not ": w.s.Resume(w.ctx, automation.Extent{Scope: "north", Type: "visit"}, ann),
+			"Scope, and Everywhere":            w.s.Support().Pause(w.ctx, automation.Extent{Scope: "north", Everywhere: true}, before, ann),
+			"the scope of one tenant":          w.s.Support().Pause(w.ctx, automation.Extent{Scope: storage.AnyScope}, before, ann),
+			"Type: the name":                   w.s.Support().Pause(w.ctx, automation.Extent{Type: "a:b"}, before, ann),
+			"Scope keys: ":                     w.s.Support().Pause(w.ctx, automation.Extent{Scope: "a\x1fb"}, before, ann),
+			"2026-03-01T08:00:00Z has passed":  w.s.Support().Pause(w.ctx, automation.Extent{}, start, ann),
+			"no reason is given":               w.s.Support().Pause(w.ctx, automation.Extent{}, before, automation.By{Actor: "ann"}),
+			"no actor is given":                w.s.Support().Resume(w.ctx, automation.Extent{}, automation.By{Reason: "r"}),
+			"ann has paused it already":        w.s.Support().Pause(w.ctx, automation.Extent{Scope: "north"}, before, ann),
+			"Resume of all: it is not paused":  w.s.Support().Resume(w.ctx, automation.Extent{}, ann),
+			"Resume of type:visit: it is not ": w.s.Support().Resume(w.ctx, automation.Extent{Scope: "north", Type: "visit"}, ann),
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				w.t.Errorf("%v, want %q", err, want)
 			}
 		}
-		if err := w.s.Resume(w.ctx, automation.Extent{}, ann); !errors.Is(err, automation.ErrActionRefused) {
+		if err := w.s.Support().Resume(w.ctx, automation.Extent{}, ann); !errors.Is(err, automation.ErrActionRefused) {
 			w.t.Error(err)
 		}
-		if _, err := w.s.Pauses(w.ctx, storage.AnyScope); err == nil {
+		if _, err := w.s.Support().Pauses(w.ctx, storage.AnyScope); err == nil {
 			w.t.Error("pauses of all tenants")
 		}
 		w.listed("north", automation.Pause{automation.Extent{Scope: "north"}, ann, start, time.Time{}})

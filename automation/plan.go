@@ -45,7 +45,7 @@ func (p plan) passed(now time.Time) bool {
 
 // plans checks candidates and computes their rows. It reads no row and writes
 // nothing; the error joins a *CandidateError for each candidate refused.
-func (s *Scheduler) plans(ctx context.Context, candidates []Candidate) ([]plan, error) {
+func (s planner) plans(ctx context.Context, candidates []Candidate) ([]plan, error) {
 	out := sparePlans.take(len(candidates))
 	var refused []error
 	for i := range candidates {
@@ -59,7 +59,7 @@ func (s *Scheduler) plans(ctx context.Context, candidates []Candidate) ([]plan, 
 
 // plan fills in p, a large struct of which there are many. It returns the field at
 // fault beside an error that does not name it.
-func (s *Scheduler) plan(ctx context.Context, c *Candidate, p *plan) (field string, err error) {
+func (s planner) plan(ctx context.Context, c *Candidate, p *plan) (field string, err error) {
 	if field, err := checkTenancy(c.Scope, c.BusinessUnit); err != nil {
 		return field, err
 	}
@@ -137,7 +137,7 @@ func (p *plan) host(c Candidate) (field string, err error) {
 }
 
 // planReminder plans the row of a date-based reminder.
-func (s *Scheduler) planReminder(ctx context.Context, c Candidate, t ReminderType, p *plan) (field string, err error) {
+func (s planner) planReminder(ctx context.Context, c Candidate, t ReminderType, p *plan) (field string, err error) {
 	if !c.ScheduledOn.IsZero() {
 		return "ScheduledOn", errors.New("is for types that hosts add; a reminder has TargetDate")
 	}
@@ -184,15 +184,15 @@ func (c *Candidate) fill(r *Schedule, key string, trigger TriggerType, in keys.I
 
 // planReport is the series of a report's runs, or one run that a person asked
 // for (Report Subscription, "Use AutomationScheduler").
-func (s *Scheduler) planReport(ctx context.Context, c Candidate) (plan, string, error) {
+func (s planner) planReport(ctx context.Context, c Candidate) (plan, string, error) {
 	if field, err := c.checkReport(); err != nil {
 		return plan{}, field, err
 	}
 	c.Setting, c.TriggerKey = TypeReportSubscription, defaultTriggerKey
 	if c.Run == "" {
-		return s.planSeries(ctx, c, ReminderType{Name: c.Type}, ScheduledRun)
+		return s.planner().planSeries(ctx, c, ReminderType{Name: c.Type}, ScheduledRun)
 	}
-	return s.planManual(ctx, c)
+	return s.planner().planManual(ctx, c)
 }
 
 func (c Candidate) checkReport() (field string, err error) {
@@ -221,7 +221,7 @@ func (c Candidate) checkReport() (field string, err error) {
 }
 
 // planManual is the row of a run that is due at once.
-func (s *Scheduler) planManual(ctx context.Context, c Candidate) (plan, string, error) {
+func (s planner) planManual(ctx context.Context, c Candidate) (plan, string, error) {
 	key, err := keys.ManualReportRun{Subscription: c.Source.ID, Run: c.Run}.Key()
 	if err != nil {
 		return plan{}, "", err
@@ -240,7 +240,7 @@ func (s *Scheduler) planManual(ctx context.Context, c Candidate) (plan, string, 
 
 // planThreshold checks a candidate with a threshold. Which row it asks for is
 // known once the reading is compared with those before; see measure.
-func (s *Scheduler) planThreshold(ctx context.Context, c Candidate, t ReminderType) (plan, string, error) {
+func (s planner) planThreshold(ctx context.Context, c Candidate, t ReminderType) (plan, string, error) {
 	if field := c.dated(); field != "" {
 		return plan{}, field, errors.New("is not for candidates with a Threshold, which are due at once")
 	}

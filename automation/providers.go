@@ -130,7 +130,7 @@ type BatchSettingsSource interface {
 
 // settings loads the settings with those ids, in their order. Without a source
 // every setting is active.
-func (s *Scheduler) settings(ctx context.Context, scope Scope, ids []string) ([]Setting, error) {
+func (s *core) settings(ctx context.Context, scope Scope, ids []string) ([]Setting, error) {
 	out := make([]Setting, len(ids))
 	if batch, ok := s.opts.Settings.(BatchSettingsSource); ok && len(ids) > 0 {
 		loaded, err := batch.Settings(ctx, scope, ids)

@@ -62,7 +62,7 @@ const (
 )
 
 // Reasons of support holds. A held row is never due; an audited
-// [Scheduler.Release], [Scheduler.Retry] or [Scheduler.Cancel] decides about it.
+// [Support.Release], [Support.Retry] or [Support.Cancel] decides about it.
 const (
 	// InputConflict: the same key was asked for with another input, which
 	// HoldDetail names. Find out which is right: release the row as it is, or
@@ -75,7 +75,7 @@ const (
 	// OwnershipConflict: when the delivery was to be created, the run was the old
 	// scheduler's, or was delivered under other coordinates; HoldDetail names both
 	// sides. Nothing was sent for the row. If the old scheduler has delivered the
-	// run, cancel the row; if it never will, [Scheduler.TransferOwnership], then
+	// run, cancel the row; if it never will, [Rollout.TransferOwnership], then
 	// release.
 	OwnershipConflict Reason = "OwnershipConflict"
 	// RetriesExhausted: the last try allowed has failed. Mend the cause that

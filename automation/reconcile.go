@@ -10,7 +10,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// ReconcileOptions are the settings of [Scheduler.Reconcile]; nil is the zero
+// ReconcileOptions are the settings of [Upkeep.Reconcile]; nil is the zero
 // value.
 type ReconcileOptions struct {
 	// DryRun finds the differences and writes nothing at all.
@@ -33,7 +33,7 @@ type ReconcileOptions struct {
 // takes the row of its source. The error is for a type without a [Scan], a scope
 // that it does not allow, a bound scheduler, and for a page that failed: then
 // the pages before it are done, and the report counts them.
-func (s *Scheduler) Reconcile(ctx context.Context, scope Scope, name string, opts *ReconcileOptions) (ReconcileReport, error) {
+func (s Upkeep) Reconcile(ctx context.Context, scope Scope, name string, opts *ReconcileOptions) (ReconcileReport, error) {
 	var o ReconcileOptions
 	if opts != nil {
 		o = *opts
@@ -47,23 +47,23 @@ func (s *Scheduler) Reconcile(ctx context.Context, scope Scope, name string, opt
 	case !t.Scan.allows(scope):
 		return ReconcileReport{}, fmt.Errorf("automation: Reconcile: the Scan of %s does not allow scope %.40q", name, scope)
 	}
-	r, err := s.beginNow(ctx, scope, t, o)
+	r, err := s.keeper().beginNow(ctx, scope, t, o)
 	for cursor, done := "", false; err == nil && !done; {
 		var p *scannedPage
-		if p, err = s.reconcilePage(ctx, t, &r, cursor); err == nil {
+		if p, err = s.keeper().reconcilePage(ctx, t, &r, cursor); err == nil {
 			r.list(p)
 			cursor, done = p.next, p.done
 		}
 	}
 	r.Duration = s.now().Sub(r.StartedOn)
 	if !o.DryRun && err == nil {
-		s.reconciled(ctx, r)
+		s.keeper().reconciled(ctx, r)
 	}
 	return r, err
 }
 
 // beginNow reads from where on a run has to look.
-func (s *Scheduler) beginNow(ctx context.Context, scope Scope, t ReminderType, o ReconcileOptions) (ReconcileReport, error) {
+func (s keeper) beginNow(ctx context.Context, scope Scope, t ReminderType, o ReconcileOptions) (ReconcileReport, error) {
 	var since time.Time
 	var covered string
 	var err error
@@ -120,7 +120,7 @@ type ReconcileReport struct {
 
 	// Failure is the error of the last of the Failed sources.
 	Failure string `json:",omitempty"`
-	// Differences are the first MaxDifferences of a call of [Scheduler.Reconcile];
+	// Differences are the first MaxDifferences of a call of [Upkeep.Reconcile];
 	// background runs do not keep theirs.
 	Differences []Difference `json:",omitempty"`
 }

@@ -82,7 +82,7 @@ func benchmarkReconcile(b *testing.B, store storage.Store, n int) {
 		t.Triggers, t.Scan = crowd, &automation.Scan{Read: read, SourceType: "employee", Window: 100, Scopes: []automation.Scope{""}, Batch: automation.MaxScanBatch}
 	}))
 	run := func() automation.ReconcileReport {
-		r, err := s.Reconcile(b.Context(), "", "certificate", &automation.ReconcileOptions{FromStart: true})
+		r, err := s.Upkeep().Reconcile(b.Context(), "", "certificate", &automation.ReconcileOptions{FromStart: true})
 		if err != nil {
 			b.Fatal(err)
 		}

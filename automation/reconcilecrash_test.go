@@ -47,7 +47,7 @@ func scanStory(t *testing.T, store *faultyStore) map[string]string {
 	for polls := 0; ; polls++ {
 		_, _ = w.scanner().Poll(w.ctx, 100) // the next one goes on
 		inspect.committedBehindTheCursor()
-		states, err := inspect.s.Reconciliations(w.ctx, "")
+		states, err := inspect.s.Upkeep().Reconciliations(w.ctx, "")
 		if err != nil || polls == 30 || t.Failed() {
 			t.Fatal("it does not come to an end", states, err)
 		}

@@ -130,7 +130,7 @@ const maxReconciliations = 1000
 
 // Reconciliations tells the state of all background runs in a scope, in the
 // order of the types' names; there is none for a type that no Poller has seen.
-func (s *Scheduler) Reconciliations(ctx context.Context, scope Scope) ([]ReconciliationState, error) {
+func (s Upkeep) Reconciliations(ctx context.Context, scope Scope) ([]ReconciliationState, error) {
 	var out []ReconciliationState
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		rows, err := reconciliations.Find(ctx, tx, scope, storage.Query{OrderBy: "key", Limit: maxReconciliations})
@@ -155,7 +155,7 @@ func (r *reconciliation) state() ReconciliationState {
 }
 
 // reconcilePass is what a Poller runs over automation_reconciliation.
-type reconcilePass struct{ s *Scheduler }
+type reconcilePass struct{ s *core }
 
 func (p reconcilePass) Name() string { return "automation.reconcile" }
 
@@ -168,9 +168,9 @@ func (p reconcilePass) Runner(o work.Options) work.Runner {
 			names, _ := s.registry.scans()
 			return names
 		},
-		Handle:  s.reconcileAll,
-		Fail:    func(now time.Time, r *reconciliation, err error) { s.scanFailed(now, r, err) },
-		Abandon: func(now time.Time, r *reconciliation) { r.fail(now, LeaseExpired, "", s.every(r.Type)) },
+		Handle:  s.keeper().reconcileAll,
+		Fail:    func(now time.Time, r *reconciliation, err error) { s.keeper().scanFailed(now, r, err) },
+		Abandon: func(now time.Time, r *reconciliation) { r.fail(now, LeaseExpired, "", s.keeper().every(r.Type)) },
 		Release: func(time.Time, *reconciliation) {}, // it is due as it was
 	})
 	return &reconcileRunner{inner: inner.Runner(o), s: s, known: map[place]bool{}}
@@ -179,7 +179,7 @@ func (p reconcilePass) Runner(o work.Options) work.Runner {
 // reconcileAll does one page of each row. Unlike other handlers it writes: the
 // repairs of a page commit before its cursor does, so that a crash between the
 // two repeats a page that is right already.
-func (s *Scheduler) reconcileAll(ctx context.Context, items []work.Item[reconciliation]) ([]struct{}, error) {
+func (s keeper) reconcileAll(ctx context.Context, items []work.Item[reconciliation]) ([]struct{}, error) {
 	for _, it := range items {
 		if err := s.reconcileNext(it.Ctx, it.Row); err != nil && ctx.Err() == nil && it.Ctx.Err() == nil {
 			s.scanFailed(s.now(), it.Row, err)
@@ -192,7 +192,7 @@ func (s *Scheduler) reconcileAll(ctx context.Context, items []work.Item[reconcil
 }
 
 // reconcileNext does the next page of a row; after an error the row is as it was.
-func (s *Scheduler) reconcileNext(ctx context.Context, row *reconciliation) error {
+func (s keeper) reconcileNext(ctx context.Context, row *reconciliation) error {
 	t, _ := s.registry.reminder(row.Type)
 	if t.Scan == nil || !t.Scan.allows(row.Scope) {
 		row.off()
@@ -217,7 +217,7 @@ func (s *Scheduler) reconcileNext(ctx context.Context, row *reconciliation) erro
 	return nil
 }
 
-func (s *Scheduler) scanFailed(now time.Time, r *reconciliation, err error) {
+func (s keeper) scanFailed(now time.Time, r *reconciliation, err error) {
 	why := HandlerFailed
 	if isPanic(err) {
 		why = HandlerPanicked
@@ -226,7 +226,7 @@ func (s *Scheduler) scanFailed(now time.Time, r *reconciliation, err error) {
 }
 
 // every is the rhythm of a type's runs.
-func (s *Scheduler) every(name string) time.Duration {
+func (s keeper) every(name string) time.Duration {
 	if t, ok := s.registry.reminder(name); ok && t.Scan != nil {
 		return t.Scan.Every
 	}
@@ -235,7 +235,7 @@ func (s *Scheduler) every(name string) time.Duration {
 
 // reconciled tells of a run that has ended: loudly only where it had something to
 // do.
-func (s *Scheduler) reconciled(ctx context.Context, r ReconcileReport) {
+func (s keeper) reconciled(ctx context.Context, r ReconcileReport) {
 	s.tel.run(ctx, r)
 	level := slog.LevelDebug
 	if r.Scanned != r.Unchanged {
@@ -251,7 +251,7 @@ func (s *Scheduler) reconciled(ctx context.Context, r ReconcileReport) {
 // type and scope, and rests while there are none.
 type reconcileRunner struct {
 	inner work.Runner
-	s     *Scheduler
+	s     *core
 	mu    sync.Mutex
 	known map[place]bool
 }

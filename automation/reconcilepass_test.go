@@ -365,7 +365,7 @@ func TestRunWaitsForAScan(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if states, err := w.s.Reconciliations(w.ctx, ""); len(states) != 2 {
+	if states, err := w.s.Upkeep().Reconciliations(w.ctx, ""); len(states) != 2 {
 		t.Error(states, err)
 	}
 }

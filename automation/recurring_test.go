@@ -117,12 +117,12 @@ func TestNothingThatBecomesOfAnOccurrenceEndsTheSeries(t *testing.T) {
 		"nobody": {change: func(t *automation.ReminderType) {
 			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil })
 		}, want: "Deactivated NoRecipients"},
-		"held":      {act: func(w *world) { w.must(w.s.Hold(w.ctx, "", on(nine), ann)) }, want: "Pending held HeldBySupport"},
-		"cancelled": {act: func(w *world) { w.must(w.s.Cancel(w.ctx, "", on(nine), ann)) }, want: "Cancelled CancelledBySupport held CancelledBySupport"},
+		"held":      {act: func(w *world) { w.must(w.s.Support().Hold(w.ctx, "", on(nine), ann)) }, want: "Pending held HeldBySupport"},
+		"cancelled": {act: func(w *world) { w.must(w.s.Support().Cancel(w.ctx, "", on(nine), ann)) }, want: "Cancelled CancelledBySupport held CancelledBySupport"},
 		"cancelled under a worker": {act: func(w *world) {
 			w.clk.Set(nine)
 			w.claim(time.Minute)
-			w.must(w.s.Cancel(w.ctx, "", on(nine), ann))
+			w.must(w.s.Support().Cancel(w.ctx, "", on(nine), ann))
 		}, want: "Cancelled CancelledBySupport held CancelledBySupport"},
 		"in conflict": {act: func(w *world) {
 			if _, err := w.s.Ensure(w.ctx, daily(func(c *automation.Candidate) { c.BusinessUnit = "dublin" })); err == nil {
@@ -200,10 +200,10 @@ func TestAnOldOccurrenceThatEndsLaterChangesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(func(t *automation.ReminderType) { t.Lateness.OnlyLatest = true })
 		w.begin(p, daily(nil))
-		w.must(w.s.Hold(w.ctx, "", on(day(2026, 3, 1, 9)), ann))
+		w.must(w.s.Support().Hold(w.ctx, "", on(day(2026, 3, 1, 9)), ann))
 		w.clk.Set(day(2026, 3, 5, 10))
 		w.runAll()
-		w.must(w.s.Release(w.ctx, "", on(day(2026, 3, 1, 9)), ann))
+		w.must(w.s.Support().Release(w.ctx, "", on(day(2026, 3, 1, 9)), ann))
 		p.set(daily(nil)) // an event leaves the old one to support
 		w.handle(changed(2))
 		w.wantShort("03-01T09:00 Pending", "03-02T09:00 Deactivated Overtaken", "03-05T09:00 Completed", "03-06T09:00 Pending")
@@ -264,7 +264,7 @@ func TestACadenceComesToWhatSupportHasCancelled(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
 		w.ensure(daily(nil))
-		w.must(w.s.Cancel(w.ctx, "", on(day(2026, 3, 1, 9)), ann))
+		w.must(w.s.Support().Cancel(w.ctx, "", on(day(2026, 3, 1, 9)), ann))
 		if got := w.ensure(cron("0 9,21 * * *"))[0]; got.Outcome != storage.Unchanged || got.Status != automation.StatusCancelled {
 			w.t.Errorf("%+v", got)
 		}

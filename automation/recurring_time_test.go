@@ -137,7 +137,7 @@ func TestI28_SeriesOfTwoTenants(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
 		w.ensure(daily(nil), daily(func(c *automation.Candidate) { c.Scope = "b" }))
-		w.must(w.s.Cancel(w.ctx, "b", on(day(2026, 3, 1, 9)), ann))
+		w.must(w.s.Support().Cancel(w.ctx, "b", on(day(2026, 3, 1, 9)), ann))
 		w.wantShort("03-01T09:00 Pending")
 		if row := w.rowIn("b", on(day(2026, 3, 2, 9))); row.Status != automation.StatusPending {
 			w.t.Errorf("%+v", row)

@@ -42,7 +42,7 @@ type ReminderType struct {
 	Immediate     ImmediateNotificationProvider
 
 	// Scan declares how reconciliation repairs what missed events left behind, by
-	// asking Triggers about the sources; nil: it does not. See [Scheduler.Reconcile].
+	// asking Triggers about the sources; nil: it does not. See [Upkeep.Reconcile].
 	Scan *Scan
 
 	// Recipients is asked when a row is due. It is required.
@@ -73,7 +73,7 @@ type ReminderType struct {
 	// seven times, before they are put on hold.
 	LongRunning bool
 	// Guarded types have runs that an old scheduler may do as well: each is done by
-	// the side that owns it, and nothing is due before [Scheduler.MoveRollout] says
+	// the side that owns it, and nothing is due before [Rollout.MoveRollout] says
 	// so. Set it in every process that registers the type.
 	Guarded bool
 	// Retention says when ended rows are deleted; the zero value keeps them.
@@ -109,7 +109,7 @@ func (s *Scheduler) Register(t ReminderType) {
 		panic(fmt.Sprintf("automation: Register(%q): the name is registered already", t.Name))
 	}
 	if r, ok := s.out.(notify.Registrar); ok && t.NotificationType == "" {
-		r.Register(notify.Type{Name: t.Name, Renderer: t.Template, Urgent: t.Urgent, Revalidator: revalidator{s}})
+		r.Register(notify.Type{Name: t.Name, Renderer: t.Template, Urgent: t.Urgent, Revalidator: revalidator{s.core}})
 	}
 }
 

@@ -66,7 +66,7 @@ func (p *scannedPage) reload(ctx context.Context, x *scannedSource) error {
 	if x.err = p.plan(ctx, x); x.err != nil {
 		return ctx.Err()
 	}
-	return p.s.planSettings(ctx, x.event, route{}, &x.plan)
+	return p.s.planner().planSettings(ctx, x.event, route{}, &x.plan)
 }
 
 // end deactivates the rows that no source asks for.
@@ -83,7 +83,7 @@ func (p *scannedPage) end(ctx context.Context, tx storage.Tx, among []*scannedSo
 	if len(keys) == 0 {
 		return nil
 	}
-	_, err := p.s.deactivate(ctx, tx, p.origin(), []storage.Cond{storage.In("key", keys)}, func(row *Schedule) (Reason, bool) {
+	_, err := p.s.ensurer().deactivate(ctx, tx, p.origin(), []storage.Cond{storage.In("key", keys)}, func(row *Schedule) (Reason, bool) {
 		return reasons[row.Key], true
 	})
 	return err
@@ -106,7 +106,7 @@ func (p *scannedPage) ensure(ctx context.Context, tx storage.Tx, among []*scanne
 	if len(plans) == 0 {
 		return nil
 	}
-	_, err := p.s.ensure(ctx, tx, plans, p.origin()) // a conflict has put its own row on hold
+	_, err := p.s.ensurer().ensure(ctx, tx, plans, p.origin()) // a conflict has put its own row on hold
 	return err
 }
 
@@ -189,7 +189,7 @@ func (p *scannedPage) openRows(ctx context.Context, tx storage.Tx, among []*scan
 		}
 		out = append(out, rows...)
 		if len(rows) < q.Limit {
-			return out, p.s.eachShadow(ctx, tx, p.scope, where, func(rows []*Schedule) error {
+			return out, p.s.ensurer().eachShadow(ctx, tx, p.scope, where, func(rows []*Schedule) error {
 				out = append(out, rows...)
 				return nil
 			})

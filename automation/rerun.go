@@ -33,7 +33,7 @@ const rerunMark = "~"
 // this call made it). To send yet again, name the key of the last rerun. It is
 // audited on both rows. The error wraps [ErrActionRefused] unless the row is
 // Completed, and storage.ErrNotFound where scope has no such key.
-func (s *Scheduler) Rerun(ctx context.Context, scope Scope, key string, by By) (out Ensured, err error) {
+func (s Support) Rerun(ctx context.Context, scope Scope, key string, by By) (out Ensured, err error) {
 	if err := by.Check(); err != nil {
 		return Ensured{}, fmt.Errorf("automation: %w", err)
 	}
@@ -56,7 +56,7 @@ func (s *Scheduler) Rerun(ctx context.Context, scope Scope, key string, by By) (
 }
 
 // ensureRerun makes next unless it exists, and writes into the history of both.
-func (s *Scheduler) ensureRerun(ctx context.Context, tx storage.Tx, row, next *Schedule, by By) (Ensured, error) {
+func (s Support) ensureRerun(ctx context.Context, tx storage.Tx, row, next *Schedule, by By) (Ensured, error) {
 	got, err := schedules.Ensure(ctx, tx, func(*Schedule, *Schedule) (storage.Outcome, bool) { return storage.Unchanged, false }, next)
 	if err != nil {
 		return Ensured{}, err
@@ -152,15 +152,15 @@ func (r *Schedule) keyWith(triggerKey string) (string, error) {
 
 // RunReport is Ensure for a candidate with a Run, and tells the history who asked
 // for it and why. A row that exists already stays whoever's it is.
-func (s *Scheduler) RunReport(ctx context.Context, c Candidate, by By) (out Ensured, err error) {
+func (s Support) RunReport(ctx context.Context, c Candidate, by By) (out Ensured, err error) {
 	if err := by.Check(); err != nil {
 		return Ensured{}, fmt.Errorf("automation: RunReport: %w", err)
 	}
 	if c.Run == "" {
 		return Ensured{}, errors.New("automation: RunReport: a candidate without a Run")
 	}
-	err = s.InTx(ctx, func(s *Scheduler, tx storage.Tx) error {
-		got, err := s.Ensure(ctx, c)
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		got, err := s.bound(tx).Ensure(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ type ReportRuns struct {
 // and says where the next page begins: empty after the last. A row that is new or
 // moves while somebody pages may be missed or come twice. An After of the caller's
 // own making is [ErrPage].
-func (s *Scheduler) ReportRuns(ctx context.Context, scope Scope, of ReportRuns) (runs []Schedule, next string, err error) {
+func (s Support) ReportRuns(ctx context.Context, scope Scope, of ReportRuns) (runs []Schedule, next string, err error) {
 	if scope == storage.AnyScope {
 		return nil, "", errAnyScope
 	}
@@ -270,7 +270,7 @@ func parsePosition(text string) (*storage.Position, error) {
 // reportPass is the due pass over runs of reports: one run in a group, so that
 // each is settled when it is done, and few of them claimed ahead, so that other
 // processes find some as well. It rests while no type of report is registered.
-type reportPass struct{ s *Scheduler }
+type reportPass struct{ s *core }
 
 func (p reportPass) Name() string { return "automation.report" }
 
@@ -280,7 +280,7 @@ const defaultBuilds = 8
 func (p reportPass) Runner(o work.Options) work.Runner {
 	o.Batch = min(cmp.Or(o.Batch, defaultBuilds), cmp.Or(o.Concurrency, defaultBuilds))
 	o.InFlight = 2 * o.Batch
-	pass := work.New(p.s.store, p.s.dueSpec(p.Name(), 1, func() []string {
+	pass := work.New(p.s.store, p.s.worker().dueSpec(p.Name(), 1, func() []string {
 		names, _ := p.s.registry.reportTypes()
 		return names
 	}))
@@ -289,7 +289,7 @@ func (p reportPass) Runner(o work.Options) work.Runner {
 
 type reportRunner struct {
 	inner work.Runner
-	s     *Scheduler
+	s     *core
 }
 
 func (r *reportRunner) Poll(ctx context.Context, batch int) (work.Report, error) {

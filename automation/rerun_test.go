@@ -17,7 +17,7 @@ func rerunKey(n string) string { return strings.Replace(certificateKey, "default
 
 func (w *world) rerun(key string) automation.Ensured {
 	w.t.Helper()
-	out, err := w.s.Rerun(w.ctx, "", key, ann)
+	out, err := w.s.Support().Rerun(w.ctx, "", key, ann)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func (w *world) completed(change func(*automation.ReminderType)) *triggers {
 func TestARerunIsSentOnceMore(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.completed(func(t *automation.ReminderType) { t.Lateness.Window = 1 })
-		if _, err := w.s.Rerun(w.ctx, "", certificateKey, automation.By{Actor: "ann"}); err == nil {
+		if _, err := w.s.Support().Rerun(w.ctx, "", certificateKey, automation.By{Actor: "ann"}); err == nil {
 			w.t.Error("without a reason")
 		}
 		for _, want := range []automation.EnsureOutcome{storage.Created, storage.Unchanged} {
@@ -65,10 +65,10 @@ func TestARerunIsSentOnceMore(t *testing.T) {
 		if got := w.rerun(rerunKey("1")); got.Outcome != storage.Created || got.Key != rerunKey("2") {
 			w.t.Errorf("%+v", got)
 		}
-		if _, err := w.s.Rerun(w.ctx, "", rerunKey("2"), ann); !errors.Is(err, automation.ErrActionRefused) || !strings.Contains(err.Error(), "it is Pending; what is not Completed is retried") {
+		if _, err := w.s.Support().Rerun(w.ctx, "", rerunKey("2"), ann); !errors.Is(err, automation.ErrActionRefused) || !strings.Contains(err.Error(), "it is Pending; what is not Completed is retried") {
 			w.t.Error(err)
 		}
-		if _, err := w.s.Rerun(w.ctx, "north", certificateKey, ann); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.s.Support().Rerun(w.ctx, "north", certificateKey, ann); !errors.Is(err, storage.ErrNotFound) {
 			w.t.Error(err)
 		}
 	})

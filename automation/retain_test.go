@@ -44,7 +44,7 @@ func TestRetentionHasTwoGuardsBeforeAHold(t *testing.T) {
 	}
 	clk.Set(time.Date(2028, 4, 1, 9, 0, 0, 0, time.UTC))
 	types := s.registry.keepings()
-	rows, _, err := s.retainPage(t.Context(), 0, s.now(), types)
+	rows, _, err := s.keeper().retainPage(t.Context(), 0, s.now(), types)
 	if err != nil || len(rows) != 0 {
 		t.Errorf("read %d rows on hold, %v", len(rows), err)
 	}

@@ -104,13 +104,13 @@ var errBound = errors.New("not in a bound transaction")
 // this is for whoever does not want to wait, and may run at any time beside it.
 // The report tells what was done also where there is an error: that of an
 // Archive, or one that ended the walk.
-func (s *Scheduler) Retain(ctx context.Context) (sum RetentionReport, err error) {
+func (s Upkeep) Retain(ctx context.Context) (sum RetentionReport, err error) {
 	if s.tx != nil {
 		return sum, fmt.Errorf("automation: Retain: %w", errBound)
 	}
 	var refused error
 	for after := int64(0); ; {
-		step, err := s.retain(ctx, after)
+		step, err := s.keeper().retain(ctx, after)
 		if err == nil {
 			err = s.store.InTx(ctx, func(tx storage.Tx) (err error) {
 				step.report.Deleted, err = forget(ctx, tx, step.expired)
@@ -141,7 +141,7 @@ type retention struct {
 }
 
 // retain looks at the next rows behind an id.
-func (s *Scheduler) retain(ctx context.Context, after int64) (retention, error) {
+func (s keeper) retain(ctx context.Context, after int64) (retention, error) {
 	types := s.registry.keepings()
 	if len(types) == 0 {
 		return retention{}, nil
@@ -181,7 +181,7 @@ func (s *Scheduler) retain(ctx context.Context, after int64) (retention, error) 
 // is along the primary key, in which rows are about as old as their ids, and
 // ends at one that is too young: an index over ended rows would cost every
 // settling more than this costs in a day.
-func (s *Scheduler) retainPage(ctx context.Context, after int64, now time.Time, types map[string]keeping) (rows []*Schedule, next int64, err error) {
+func (s keeper) retainPage(ctx context.Context, after int64, now time.Time, types map[string]keeping) (rows []*Schedule, next int64, err error) {
 	var names []string
 	oldest := time.Time{}
 	for name, m := range types {
@@ -329,7 +329,7 @@ func (m keeping) lastOf(daysBefore int, date string) (time.Time, bool) {
 
 // outrun tells which rows stand for a rise of their condition that is not the
 // last one, by id: whoever asks for one now is given the number of a later rise.
-func (s *Scheduler) outrun(ctx context.Context, rows []*Schedule) (map[int64]bool, error) {
+func (s keeper) outrun(ctx context.Context, rows []*Schedule) (map[int64]bool, error) {
 	type rise struct {
 		row *Schedule
 		n   int64

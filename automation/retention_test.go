@@ -26,7 +26,7 @@ func forMonth(t *automation.ReminderType) { t.Retention = automation.Retention{A
 
 func (w *world) retain() automation.RetentionReport {
 	w.t.Helper()
-	report, err := w.s.Retain(w.ctx)
+	report, err := w.s.Upkeep().Retain(w.ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestRowsAreArchivedBeforeTheyAreDeleted(t *testing.T) {
 		w.ensure(candidate(nil), of("", "invoice", 1))
 		w.pollAt(day(2026, 4, 1, 9))
 		w.clk.Set(day(2026, 6, 1, 9))
-		report, err := w.s.Retain(w.ctx)
+		report, err := w.s.Upkeep().Retain(w.ctx)
 		if report != (automation.RetentionReport{Deleted: 1, Unarchived: 1}) || !errors.Is(err, errBoom) || !strings.Contains(err.Error(), "Archive of certificate") {
 			w.t.Errorf("%+v %v", report, err)
 		}
@@ -259,7 +259,7 @@ func TestAPanicInArchiveKeepsTheRows(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
 		w.clk.Set(day(2026, 6, 1, 9))
-		report, err := w.s.Retain(w.ctx)
+		report, err := w.s.Upkeep().Retain(w.ctx)
 		if panicked := (*work.PanicError)(nil); report != (automation.RetentionReport{Unarchived: 1}) || !errors.As(err, &panicked) {
 			w.t.Errorf("%+v %v", report, err)
 		}
@@ -272,7 +272,7 @@ func TestARowThatSomebodyWritesMeanwhileStays(t *testing.T) {
 		w.s.Register(certificates(func(t *automation.ReminderType) {
 			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil })
 			t.Retention = automation.Retention{After: 30 * days, Archive: func(context.Context, []automation.Schedule) error {
-				w.do(w.s.Retry)
+				w.do(w.s.Support().Retry)
 				return nil
 			}}
 		}))
@@ -306,7 +306,7 @@ func TestRetentionThatMakesNoSenseIsRefused(t *testing.T) {
 		t.Error(got)
 	}
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		_, err := w.s.WithTx(tx).Retain(w.ctx)
+		_, err := w.s.WithTx(tx).Upkeep().Retain(w.ctx)
 		return err
 	})
 	if !errors.Is(err, automation.ErrBound) {

@@ -36,11 +36,11 @@ const walking = "Ready"
 // nothing and asks for nothing.
 type retentionPass struct {
 	work.Pass
-	s *Scheduler
+	s *core
 }
 
-func (s *Scheduler) retentionPass() work.Pass {
-	return retentionPass{s: s, Pass: work.New(s.store, work.Spec[walk, retention]{
+func (s keeper) retentionPass() work.Pass {
+	return retentionPass{s: s.core, Pass: work.New(s.store, work.Spec[walk, retention]{
 		Name: "automation.retention", Table: walks, Claimable: []string{walking},
 		Handle: s.walkOn, Dispatch: s.dispatchRetention,
 		Fail:    func(now time.Time, w *walk, _ error) { w.DueOn = now.Add(retainAgain) },
@@ -51,7 +51,7 @@ func (s *Scheduler) retentionPass() work.Pass {
 
 // walkOn takes the next step. What it found is deleted in the transaction that
 // notes how far it came.
-func (s *Scheduler) walkOn(ctx context.Context, items []work.Item[walk]) ([]retention, error) {
+func (s keeper) walkOn(ctx context.Context, items []work.Item[walk]) ([]retention, error) {
 	w := items[0].Row
 	step, err := s.retain(ctx, w.After)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Scheduler) walkOn(ctx context.Context, items []work.Item[walk]) ([]rete
 	return []retention{step}, nil
 }
 
-func (s *Scheduler) dispatchRetention(ctx context.Context, tx storage.Tx, done []work.Done[walk, retention]) error {
+func (s keeper) dispatchRetention(ctx context.Context, tx storage.Tx, done []work.Done[walk, retention]) error {
 	_, err := forget(ctx, tx, done[0].Result.expired)
 	return err
 }
@@ -78,7 +78,7 @@ func (p retentionPass) Runner(o work.Options) work.Runner {
 
 type retentionRunner struct {
 	work.Runner
-	s    *Scheduler
+	s    *core
 	made atomic.Bool // the row of the walk exists
 }
 

@@ -21,11 +21,11 @@ type Stage int
 const (
 	// StageDesign: rows are made, and are not due; nothing is compared yet.
 	StageDesign Stage = 0
-	// StageShadow: as before, and [Scheduler.Compare] tells how they differ from
+	// StageShadow: as before, and [Rollout.Compare] tells how they differ from
 	// what the old scheduler did.
 	StageShadow Stage = 1
 	// StageRunNow: runs that people ask for are done here: manual ones, reruns, and
-	// those that [Scheduler.TransferOwnership] picks.
+	// those that [Rollout.TransferOwnership] picks.
 	StageRunNow Stage = 2
 	// StageScheduled: scheduled runs are done here as well; the old scheduler still
 	// asks for each, and is refused.
@@ -100,11 +100,11 @@ type RolloutPart struct {
 }
 
 // Rollout is how far a part has come.
-type Rollout struct {
+type RolloutStatus struct {
 	RolloutPart
 	Stage Stage
 	// Moving says that a move to Stage was not finished: some of its runs still are
-	// as before. [Scheduler.MoveRollout] to the same stage finishes it.
+	// as before. [Rollout.MoveRollout] to the same stage finishes it.
 	Moving bool
 	By     By        // who moved it last, and why
 	On     time.Time // UTC
@@ -130,8 +130,8 @@ type rollout struct {
 
 var rollouts = storage.Define[rollout]("automation_rollout").Limit(maxRow)
 
-func (r *rollout) view() Rollout {
-	return Rollout{
+func (r *rollout) view() RolloutStatus {
+	return RolloutStatus{
 		RolloutPart: RolloutPart{Scope: r.Scope, Type: r.Type, BusinessUnit: r.BusinessUnit, Setting: r.Setting, Source: r.Source},
 		Stage:       r.Stage, Moving: r.Status == rolloutMoving, By: By{Actor: r.ChangedBy, Reason: r.Reason}, On: r.ChangedOn,
 	}

@@ -48,7 +48,7 @@ func TestI22_ARetriedShadowDoesNotAcquire(t *testing.T) {
 		w.to(certificatesPart, automation.StageShadow)
 		w.ensure(candidate(nil))
 		w.clk.Set(whenDue)
-		w.do(w.s.Retry)
+		w.do(w.s.Support().Retry)
 		w.poll()
 		w.is(certificateKey, "Deactivated Shadow")
 		w.owned(certificateKey, automation.OldScheduler, automation.OwnershipOwned)
@@ -110,7 +110,7 @@ func TestAPartMovesForthAndBack(t *testing.T) {
 			}
 			w.owned(certificateKey, automation.OldScheduler, automation.OwnershipOwned)
 		}
-		if err := w.s.TransferOwnership(w.ctx, "", other, automation.AutomationScheduler, ann); err != nil {
+		if err := w.s.Rollout().TransferOwnership(w.ctx, "", other, automation.AutomationScheduler, ann); err != nil {
 			w.t.Fatal(err)
 		}
 		w.is(other, "Pending Shadow")
@@ -118,7 +118,7 @@ func TestAPartMovesForthAndBack(t *testing.T) {
 			Part: certificatesPart, From: automation.StageRunNow, To: automation.StageScheduled, DryRun: true, Taken: 1,
 			Runs: []automation.MovedRun{{Key: certificateKey, Owner: automation.AutomationScheduler, ScheduledOn: whenDue}},
 		}
-		dry, err := w.s.MoveRollout(w.ctx, certificatesPart, automation.StageScheduled, ann, true)
+		dry, err := w.s.Rollout().MoveRollout(w.ctx, certificatesPart, automation.StageScheduled, ann, true)
 		if diff := cmp.Diff(want, dry); diff != "" || err != nil {
 			w.t.Error(diff, err)
 		}
@@ -143,7 +143,7 @@ func TestAPartMovesForthAndBack(t *testing.T) {
 		if got := w.out.dispatched(); len(got) != 0 {
 			w.t.Error(got)
 		}
-		list, err := w.s.Rollouts(w.ctx, "")
+		list, err := w.s.Rollout().Rollouts(w.ctx, "")
 		if err != nil || len(list) != 1 || list[0].Stage != automation.StageShadow || list[0].Moving || list[0].By != ann {
 			w.t.Errorf("%+v %v", list, err)
 		}
@@ -237,9 +237,9 @@ func TestAMoveIsFinishedByRepeatingIt(t *testing.T) {
 				w.ensure(candidate(nil), of("", "certificate", 1))
 				w.to(certificatesPart, way.from)
 				faulty.arm(at, lost)
-				_, _ = w.s.MoveRollout(w.ctx, certificatesPart, way.to, ann, false)
+				_, _ = w.s.Rollout().MoveRollout(w.ctx, certificatesPart, way.to, ann, false)
 				faulty.arm(0, false)
-				if _, err := w.s.MoveRollout(w.ctx, certificatesPart, way.to, ann, false); err != nil && !errors.Is(err, automation.ErrActionRefused) {
+				if _, err := w.s.Rollout().MoveRollout(w.ctx, certificatesPart, way.to, ann, false); err != nil && !errors.Is(err, automation.ErrActionRefused) {
 					t.Fatal(err)
 				}
 				status := "Pending Shadow"
@@ -248,7 +248,7 @@ func TestAMoveIsFinishedByRepeatingIt(t *testing.T) {
 				}
 				w.owned(certificateKey, way.owner, automation.OwnershipOwned)
 				w.is(certificateKey, status)
-				if list, _ := w.s.Rollouts(w.ctx, ""); list[0].Moving || list[0].Stage != way.to {
+				if list, _ := w.s.Rollout().Rollouts(w.ctx, ""); list[0].Moving || list[0].Stage != way.to {
 					t.Errorf("%d %v: %+v", at, lost, list)
 				}
 			}
@@ -263,7 +263,7 @@ func TestAMoveRefusesWhatMakesNoSense(t *testing.T) {
 	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
 	w.guardCertificates(nil)
 	move := func(part automation.RolloutPart, to automation.Stage, by automation.By) error {
-		_, err := w.s.MoveRollout(w.ctx, part, to, by, false)
+		_, err := w.s.Rollout().MoveRollout(w.ctx, part, to, by, false)
 		return err
 	}
 	for want, err := range map[string]error{
@@ -278,7 +278,7 @@ func TestAMoveRefusesWhatMakesNoSense(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if list, err := w.s.Rollouts(w.ctx, ""); len(list) != 0 || err != nil {
+	if list, err := w.s.Rollout().Rollouts(w.ctx, ""); len(list) != 0 || err != nil {
 		t.Errorf("half written: %+v %v", list, err)
 	}
 	w.to(certificatesPart, automation.StageShadow)
@@ -286,7 +286,7 @@ func TestAMoveRefusesWhatMakesNoSense(t *testing.T) {
 		t.Errorf("moved twice: %v", err)
 	}
 	w.ensure(candidate(nil))
-	if err := w.s.TransferOwnership(w.ctx, "", certificateKey, automation.AutomationScheduler, ann); !errors.Is(err, automation.ErrActionRefused) {
+	if err := w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, automation.AutomationScheduler, ann); !errors.Is(err, automation.ErrActionRefused) {
 		t.Errorf("picked in shadow: %v", err)
 	}
 }

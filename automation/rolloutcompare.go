@@ -14,7 +14,7 @@ import (
 // maxCompared bounds the runs that one comparison or report looks at.
 const maxCompared = 100_000
 
-// Window is a time that [Scheduler.Compare] and [Scheduler.RolloutReport] look
+// Window is a time that [Rollout.Compare] and [Rollout.RolloutReport] look
 // at: moments from From on and before Until. Until may be zero or lie ahead; it
 // is now at most, since what is still to come proves nothing.
 type Window struct{ From, Until time.Time }
@@ -126,12 +126,12 @@ func (c RolloutComparison) Same() bool {
 }
 
 // Compare compares the runs that this side expects in a window, in shadow or not,
-// with those that the old scheduler has reported ([Scheduler.ReportOldRun]) or
+// with those that the old scheduler has reported ([Rollout.ReportOldRun]) or
 // delivered under the guard (Report Subscription, "Step-by-step rollout"). A
 // recurring reminder is expected at each of its occurrences, as its cadence is
 // now. Tolerance is how far apart the moments may lie; zero means five minutes.
 // It writes nothing.
-func (s *Scheduler) Compare(ctx context.Context, part RolloutPart, w Window, tolerance time.Duration) (RolloutComparison, error) {
+func (s Rollout) Compare(ctx context.Context, part RolloutPart, w Window, tolerance time.Duration) (RolloutComparison, error) {
 	w, err := w.check(s.now())
 	if err == nil {
 		err = part.check()

@@ -33,7 +33,7 @@ func (w *world) ran(part automation.RolloutPart, on time.Time, keys ...string) a
 	for _, key := range keys {
 		runs = append(runs, automation.OldRun{Key: key, RanOn: on})
 	}
-	got, err := w.s.ReportOldRun(w.ctx, part, runs...)
+	got, err := w.s.Rollout().ReportOldRun(w.ctx, part, runs...)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestAComparisonNamesWhatDiffers(t *testing.T) {
 		if got := w.ran(certificatesPart, whenDue, employeeKey("1"), employeeKey("9")); got.Known != 1 || got.Recorded != 1 {
 			w.t.Errorf("%+v", got)
 		}
-		got, err := w.s.Compare(w.ctx, certificatesPart, automation.Window{From: whenDue.Add(-6 * time.Hour)}, 0)
+		got, err := w.s.Rollout().Compare(w.ctx, certificatesPart, automation.Window{From: whenDue.Add(-6 * time.Hour)}, 0)
 		if err != nil || got.Same() {
 			w.t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestAComparisonNamesWhatDiffers(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			w.t.Error(diff)
 		}
-		if got, err = w.s.Compare(w.ctx, automation.RolloutPart{Type: "certificate", Setting: "other"}, automation.Window{From: start}, 0); err != nil || !got.Same() || got.Both != 0 {
+		if got, err = w.s.Rollout().Compare(w.ctx, automation.RolloutPart{Type: "certificate", Setting: "other"}, automation.Window{From: start}, 0); err != nil || !got.Same() || got.Both != 0 {
 			w.t.Errorf("another setting: %+v %v", got, err)
 		}
 	})
@@ -102,7 +102,7 @@ func TestASeriesInShadowIsComparedAndCutOver(t *testing.T) {
 		nine := func(d int) time.Time { return day(2026, 3, d, 9) }
 		w.ran(certificatesPart, nine(1), on(nine(1)))
 		w.ran(certificatesPart, nine(3), on(nine(3)))
-		got, err := w.s.Compare(w.ctx, automation.RolloutPart{Type: "certificate", Setting: "certificate"}, automation.Window{From: start}, 0)
+		got, err := w.s.Rollout().Compare(w.ctx, automation.RolloutPart{Type: "certificate", Setting: "certificate"}, automation.Window{From: start}, 0)
 		want := []automation.ComparedRun{{automation.OnlyHere, on(nine(2)), nine(2), time.Time{}}, {automation.OnlyHere, on(nine(4)), nine(4), time.Time{}}}
 		if diff := cmp.Diff(want, got.Runs); diff != "" || got.Both != 2 || err != nil {
 			w.t.Error(diff, got.Both, err)
@@ -156,7 +156,7 @@ func TestAReportTellsWhereTheOldSchedulerTrespassed(t *testing.T) {
 		w.pollAt(whenDue.Add(time.Hour))
 		w.is(employeeKey("2"), "Failed OwnershipConflict held OwnershipConflict")
 		w.owned(employeeKey("1"), automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
-		report, err := w.s.RolloutReport(w.ctx, certificatesPart, automation.Window{From: whenDue})
+		report, err := w.s.Rollout().RolloutReport(w.ctx, certificatesPart, automation.Window{From: whenDue})
 		stage := automation.StageReport{Stage: automation.StageScheduled, Runs: 2, Delivered: 1, DeliveredThere: 1, Conflicts: 1, Doubled: 1}
 		if diff := cmp.Diff([]automation.StageReport{stage}, report.Stages, cmp.AllowUnexported(automation.StageReport{})); diff != "" || err != nil {
 			w.t.Error(diff, err)
@@ -178,7 +178,7 @@ func TestAReportCountsByStage(t *testing.T) {
 		})
 		w.ensure(ofEmployees("123456")...)
 		w.to(certificatesPart, automation.StageRunNow)
-		if err := w.s.TransferOwnership(w.ctx, "", employeeKey("1"), automation.AutomationScheduler, ann); err != nil {
+		if err := w.s.Rollout().TransferOwnership(w.ctx, "", employeeKey("1"), automation.AutomationScheduler, ann); err != nil {
 			w.t.Fatal(err)
 		}
 		w.pollAt(whenDue)
@@ -187,7 +187,7 @@ func TestAReportCountsByStage(t *testing.T) {
 		w.old(employeeKey("6"), "")
 		w.pollAt(whenDue.Add(10 * time.Minute))
 		w.clk.Add(time.Second)
-		report, err := w.s.RolloutReport(w.ctx, certificatesPart, automation.Window{From: whenDue})
+		report, err := w.s.Rollout().RolloutReport(w.ctx, certificatesPart, automation.Window{From: whenDue})
 		want := []automation.StageReport{
 			{Stage: automation.StageRunNow, Runs: 1, Delivered: 1},
 			{
@@ -207,15 +207,15 @@ func TestAWindowHasToHoldSomething(t *testing.T) {
 	clk.Set(start)
 	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
 	for _, window := range []automation.Window{{}, {From: start}, {From: start.Add(-time.Hour), Until: start.Add(-2 * time.Hour)}} {
-		_, err := w.s.Compare(w.ctx, certificatesPart, window, 0)
+		_, err := w.s.Rollout().Compare(w.ctx, certificatesPart, window, 0)
 		if window != (automation.Window{}) && (err == nil || !strings.Contains(err.Error(), "Window is empty")) {
 			t.Errorf("%v: %v", window, err)
 		}
 	}
-	if _, err := w.s.Compare(w.ctx, automation.RolloutPart{}, automation.Window{From: start.Add(-time.Hour)}, 0); err == nil {
+	if _, err := w.s.Rollout().Compare(w.ctx, automation.RolloutPart{}, automation.Window{From: start.Add(-time.Hour)}, 0); err == nil {
 		t.Error("a part without a type")
 	}
-	if _, err := w.s.RolloutReport(w.ctx, automation.RolloutPart{}, automation.Window{From: start.Add(-time.Hour)}); err == nil {
+	if _, err := w.s.Rollout().RolloutReport(w.ctx, automation.RolloutPart{}, automation.Window{From: start.Add(-time.Hour)}); err == nil {
 		t.Error("a part without a type")
 	}
 }

@@ -56,11 +56,11 @@ type MovedRun struct {
 // same stage, which finishes it, while runs that nobody moved stay with the owner
 // they have. A finished move to the stage that the part has is refused with
 // [ErrActionRefused].
-func (s *Scheduler) MoveRollout(ctx context.Context, part RolloutPart, to Stage, by By, dryRun bool) (RolloutMove, error) {
+func (s Rollout) MoveRollout(ctx context.Context, part RolloutPart, to Stage, by By, dryRun bool) (RolloutMove, error) {
 	if err := errors.Join(part.check(), to.check(), by.Check()); err != nil {
 		return RolloutMove{}, fmt.Errorf("automation: MoveRollout: %w", err)
 	}
-	m := &moving{s: s, report: RolloutMove{Part: part, To: to, DryRun: dryRun}, by: by, now: s.now()}
+	m := &moving{s: s.core, report: RolloutMove{Part: part, To: to, DryRun: dryRun}, by: by, now: s.now()}
 	err := s.inTx(ctx, func(tx storage.Tx) error { return m.begin(ctx, tx) })
 	for _, step := range []func(context.Context) error{m.moveRuns, m.countLeft, m.wakeSeries, m.end} {
 		if err == nil {
@@ -75,7 +75,7 @@ func (s *Scheduler) MoveRollout(ctx context.Context, part RolloutPart, to Stage,
 
 // moving is one call of MoveRollout.
 type moving struct {
-	s      *Scheduler
+	s      *core
 	report RolloutMove
 	by     By
 	now    time.Time
@@ -132,11 +132,11 @@ func (m *moving) end(ctx context.Context) error {
 
 // Rollouts lists the parts of a scope that were ever moved, in the order of their
 // first move.
-func (s *Scheduler) Rollouts(ctx context.Context, scope Scope) ([]Rollout, error) {
+func (s Rollout) Rollouts(ctx context.Context, scope Scope) ([]RolloutStatus, error) {
 	if scope == storage.AnyScope {
 		return nil, errAnyScope
 	}
-	var out []Rollout
+	var out []RolloutStatus
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		out = nil
 		for after := (*storage.Position)(nil); ; {
@@ -170,7 +170,7 @@ func (m *moving) moveFrom(ctx context.Context, from ...storage.Cond) error {
 	for after := (*storage.Position)(nil); ; {
 		var page []*ownership
 		var moved []MovedRun
-		err := m.s.again(ctx, func(tx storage.Tx) (err error) {
+		err := m.s.rollout().again(ctx, func(tx storage.Tx) (err error) {
 			page, err = ownerships.Find(ctx, tx, m.report.Part.Scope, storage.Query{Where: where, Limit: movePage, After: after})
 			if err == nil {
 				moved, err = m.movePage(ctx, tx, page)
@@ -186,7 +186,7 @@ func (m *moving) moveFrom(ctx context.Context, from ...storage.Cond) error {
 }
 
 // again runs f until nobody has written its rows meanwhile, as claims do.
-func (s *Scheduler) again(ctx context.Context, f func(storage.Tx) error) (err error) {
+func (s Rollout) again(ctx context.Context, f func(storage.Tx) error) (err error) {
 	for range 10 {
 		if err = s.inTx(ctx, f); !errors.Is(err, storage.ErrStale) {
 			return err
@@ -248,7 +248,7 @@ func (m *moving) movePage(ctx context.Context, tx storage.Tx, page []*ownership)
 		}
 		given = append(given, o)
 		moved = append(moved, MovedRun{Key: o.Key, Owner: o.Owner, ScheduledOn: o.ScheduledOn, Overdue: !o.ScheduledOn.After(m.now)})
-		if n, ok := m.s.follow(row, o.Owner); ok {
+		if n, ok := m.s.rollout().follow(row, o.Owner); ok {
 			changed, notes = append(changed, row), append(notes, n)
 		}
 	}
@@ -286,7 +286,7 @@ func (m *moving) rowsOf(ctx context.Context, tx storage.Tx, page []*ownership) (
 
 // follow changes the row of a run that went to a side: out of shadow, or into it.
 // Rows that ended for another reason stay as they are.
-func (s *Scheduler) follow(row *Schedule, to Owner) (note, bool) {
+func (s Rollout) follow(row *Schedule, to Owner) (note, bool) {
 	if row == nil {
 		return note{}, false
 	}

@@ -47,7 +47,7 @@ type StageReport struct {
 
 // RolloutReport counts the runs of a part whose moment is in the window: what to
 // watch while a stage lasts. It writes nothing.
-func (s *Scheduler) RolloutReport(ctx context.Context, part RolloutPart, w Window) (RolloutReport, error) {
+func (s Rollout) RolloutReport(ctx context.Context, part RolloutPart, w Window) (RolloutReport, error) {
 	w, err := w.check(s.now())
 	if err == nil {
 		err = part.check()
@@ -73,7 +73,7 @@ func (s *Scheduler) RolloutReport(ctx context.Context, part RolloutPart, w Windo
 	return out, nil
 }
 
-func (s *Scheduler) countRuns(ctx context.Context, tx storage.Tx, part RolloutPart, w Window, byStage map[Stage]*StageReport) (bool, error) {
+func (s Rollout) countRuns(ctx context.Context, tx storage.Tx, part RolloutPart, w Window, byStage map[Stage]*StageReport) (bool, error) {
 	type run struct {
 		o   *ownership
 		row *Schedule
@@ -136,7 +136,7 @@ func (r *StageReport) summarize() {
 	r.latencies = nil
 }
 
-// OldReport is what [Scheduler.ReportOldRun] found.
+// OldReport is what [Rollout.ReportOldRun] found.
 type OldReport struct {
 	// Recorded runs were news, Known ones were reported or delivered under the guard
 	// before.
@@ -150,11 +150,11 @@ type OldReport struct {
 }
 
 // ReportOldRun tells what the old scheduler has done, as long as it does not ask
-// the guard itself: in [StageDesign] and [StageShadow]. [Scheduler.Compare] looks
+// the guard itself: in [StageDesign] and [StageShadow]. [Rollout.Compare] looks
 // at it, and a run that was reported is never delivered here. Runs that are not
 // known here belong to part for the comparison, whose Type is required. It is
 // safe to repeat; the first report of a run stands.
-func (s *Scheduler) ReportOldRun(ctx context.Context, part RolloutPart, runs ...OldRun) (OldReport, error) {
+func (s Rollout) ReportOldRun(ctx context.Context, part RolloutPart, runs ...OldRun) (OldReport, error) {
 	if err := part.check(); err != nil {
 		return OldReport{}, err
 	}
@@ -234,7 +234,7 @@ func (m *moving) wakeSeries(ctx context.Context) error {
 			if page, err = m.report.Part.series(ctx, tx, after); err != nil {
 				return err
 			}
-			return m.s.advanceShadows(ctx, tx, page)
+			return m.s.rollout().advanceShadows(ctx, tx, page)
 		})
 		if err != nil || len(page) == 0 {
 			return err
@@ -266,7 +266,7 @@ func (p RolloutPart) series(ctx context.Context, tx storage.Tx, after *storage.P
 
 // advanceShadows moves series on whose current occurrence has come in shadow, or was
 // delivered ahead of its moment.
-func (s *Scheduler) advanceShadows(ctx context.Context, tx storage.Tx, page []*series) error {
+func (s Rollout) advanceShadows(ctx context.Context, tx storage.Tx, page []*series) error {
 	rows, err := occurrencesOf(ctx, tx, page)
 	if err != nil {
 		return err
@@ -283,12 +283,12 @@ func (s *Scheduler) advanceShadows(ctx context.Context, tx storage.Tx, page []*s
 			left = append(left, g)
 		}
 	}
-	return s.advance(ctx, tx, left)
+	return s.recurrer().advance(ctx, tx, left)
 }
 
 // deliveredAhead says of which series the old scheduler has delivered the current
 // occurrence whose moment lies ahead here: it ran early, or its clock is fast.
-func (s *Scheduler) deliveredAhead(ctx context.Context, tx storage.Tx, page []*series, rows map[int64]*Schedule) (map[int64]bool, error) {
+func (s Rollout) deliveredAhead(ctx context.Context, tx storage.Tx, page []*series, rows map[int64]*Schedule) (map[int64]bool, error) {
 	keys := map[Scope][]string{}
 	for _, d := range page {
 		if row := rows[d.ID]; row != nil && row.inShadow() && d.NextOn.After(s.now()) {

@@ -81,7 +81,7 @@ func TestRunsUnderTheGuardAreMeasuredByStage(t *testing.T) {
 	w.setOwnership(employeeKey("3"), func(o *automation.OwnershipRow) { automation.MoveOwner(o, start, automation.OwnershipDeliveryCreated) })
 	w.pollAt(whenDue.Add(time.Minute))
 	w.to(certificatesPart, automation.StageShadow)
-	if err := w.s.Release(w.ctx, "", employeeKey("2"), ann); err != nil {
+	if err := w.s.Support().Release(w.ctx, "", employeeKey("2"), ann); err != nil {
 		t.Fatal(err)
 	}
 	w.poll()

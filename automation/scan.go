@@ -194,7 +194,7 @@ func (p ScanPage) check(c *Scan, r ScanRequest) error {
 
 // scannedPage is one batch of sources on its way through a reconciliation.
 type scannedPage struct {
-	s       *Scheduler
+	s       *core
 	t       ReminderType
 	scope   Scope
 	now     time.Time
@@ -216,7 +216,7 @@ type scannedSource struct {
 // reconcilePage reads, compares and, unless it is a dry run, repairs one page of
 // at most a batch, and counts it into r. After an error nothing of the page was
 // written, but for an unknown outcome, and r is what it was.
-func (s *Scheduler) reconcilePage(ctx context.Context, t ReminderType, r *ReconcileReport, after string) (*scannedPage, error) {
+func (s keeper) reconcilePage(ctx context.Context, t ReminderType, r *ReconcileReport, after string) (*scannedPage, error) {
 	p, err := s.readPage(ctx, t, r, after)
 	if err != nil {
 		return nil, fmt.Errorf("automation: scan of %s: %w", t.Name, err)
@@ -236,7 +236,7 @@ func (s *Scheduler) reconcilePage(ctx context.Context, t ReminderType, r *Reconc
 }
 
 // readPage asks for one page and checks it.
-func (s *Scheduler) readPage(ctx context.Context, t ReminderType, r *ReconcileReport, after string) (*scannedPage, error) {
+func (s keeper) readPage(ctx context.Context, t ReminderType, r *ReconcileReport, after string) (*scannedPage, error) {
 	request := ScanRequest{
 		Scope: r.Scope, BusinessUnits: slices.Clone(t.Scan.BusinessUnits), ChangedSince: r.ChangedSince,
 		From: r.From, To: r.To, NewFrom: r.NewFrom, After: after, Limit: t.Scan.Batch,
@@ -252,7 +252,7 @@ func (s *Scheduler) readPage(ctx context.Context, t ReminderType, r *ReconcileRe
 	if err := page.check(t.Scan, request); err != nil {
 		return nil, err
 	}
-	p := &scannedPage{s: s, t: t, scope: r.Scope, now: s.now(), next: page.Next, done: page.Done}
+	p := &scannedPage{s: s.core, t: t, scope: r.Scope, now: s.now(), next: page.Next, done: page.Done}
 	for _, x := range page.Sources {
 		e := Event{Scope: r.Scope, Type: EventReconcile, Source: x.Source, Version: x.Version, Data: x.Data}
 		p.sources = append(p.sources, &scannedSource{event: e})
@@ -272,7 +272,7 @@ func (p *scannedPage) planAll(ctx context.Context) error {
 		spoken = append(spoken, x.plan.spoken...)
 	}
 	slices.Sort(spoken)
-	off, err := p.s.inactive(ctx, p.scope, slices.Compact(spoken))
+	off, err := p.s.planner().inactive(ctx, p.scope, slices.Compact(spoken))
 	for _, x := range p.sources {
 		x.plan.off = off
 	}
@@ -283,7 +283,7 @@ func (p *scannedPage) planAll(ctx context.Context) error {
 func (p *scannedPage) plan(ctx context.Context, x *scannedSource) error {
 	x.plan = eventPlan{}
 	err := work.Guard(func() error {
-		return p.s.planTriggers(ctx, x.event, route{triggers: []string{p.t.Name}}, &x.plan)
+		return p.s.planner().planTriggers(ctx, x.event, route{triggers: []string{p.t.Name}}, &x.plan)
 	})
 	if err != nil {
 		return err

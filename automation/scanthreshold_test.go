@@ -25,7 +25,7 @@ func TestI19_RisesThatNoEventToldAreCountedByReconciliation(t *testing.T) {
 		})
 		run := func(dry bool) automation.ReconcileReport {
 			t.Helper()
-			r, err := w.s.Reconcile(w.ctx, "", "capacity", &automation.ReconcileOptions{FromStart: true, DryRun: dry})
+			r, err := w.s.Upkeep().Reconcile(w.ctx, "", "capacity", &automation.ReconcileOptions{FromStart: true, DryRun: dry})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,11 @@ import (
 // Scheduler keeps due work and hands it to delivery. Its methods may be called
 // from any number of goroutines; any number of schedulers, in any number of
 // processes, may work on one store.
-type Scheduler struct {
+type Scheduler struct{ *core }
+
+// core is what the parts of a scheduler share. Each part is a value over it, with
+// the methods of one subject.
+type core struct {
 	store    storage.Store
 	tx       storage.Tx // set in a bound copy
 	out      notify.DeliveryDispatcher
@@ -27,6 +31,48 @@ type Scheduler struct {
 	registry *registry
 	tel      *telemetry
 }
+
+// The parts of a scheduler.
+type (
+	planner   struct{ *core } // says what rows a wish stands for
+	ensurer   struct{ *core } // writes what was planned
+	recurrer  struct{ *core } // moves series on
+	worker    struct{ *core } // handles what is due
+	keeper    struct{ *core } // reconciles, and deletes old rows
+	explainer struct{ *core } // says why
+)
+
+func (c *core) planner() planner     { return planner{c} }
+func (c *core) ensurer() ensurer     { return ensurer{c} }
+func (c *core) recurrer() recurrer   { return recurrer{c} }
+func (c *core) worker() worker       { return worker{c} }
+func (c *core) keeper() keeper       { return keeper{c} }
+func (c *core) explainer() explainer { return explainer{c} }
+
+// Support is what a support desk does with due work: look at it, and act on it by
+// audited actions. Its methods may be called from any number of goroutines.
+type Support struct{ *core }
+
+// Support gives the actions of a support desk. Those of a bound copy belong to
+// its transaction.
+func (s *Scheduler) Support() Support { return Support{s.core} }
+
+// Rollout moves due work from an old scheduler to this one, part by part, so that
+// no run is done twice (see docs/migrating.md). Its methods may be called from any
+// number of goroutines.
+type Rollout struct{ *core }
+
+func (c *core) rollout() Rollout { return Rollout{c} }
+
+// Rollout gives the move from an old scheduler.
+func (s *Scheduler) Rollout() Rollout { return Rollout{s.core} }
+
+// Upkeep repairs and deletes what pollers otherwise repair and delete by
+// themselves. Its methods may be called from any number of goroutines.
+type Upkeep struct{ *core }
+
+// Upkeep gives repair and deletion on demand.
+func (s *Scheduler) Upkeep() Upkeep { return Upkeep{s.core} }
 
 // New returns a scheduler on store whose notifications go to out, usually a
 // *notify.Notifier on the same store. opts may be nil. It panics if store or out
@@ -36,7 +82,7 @@ func New(store storage.Store, out notify.DeliveryDispatcher, opts *Options) *Sch
 		panic("automation: New needs a store and a dispatcher")
 	}
 	o := opts.withDefaults()
-	return &Scheduler{store: store, out: out, opts: o, registry: newRegistry(), tel: newTelemetry(o)}
+	return &Scheduler{&core{store: store, out: out, opts: o, registry: newRegistry(), tel: newTelemetry(o)}}
 }
 
 // WithTx returns a copy of s whose Ensure, HandleEvent, Explain and support
@@ -50,37 +96,40 @@ func (s *Scheduler) WithTx(tx storage.Tx) *Scheduler {
 	if tx == nil || tx.Store() != s.store {
 		panic("automation: WithTx needs a transaction of the scheduler's own store")
 	}
-	bound := *s
-	bound.tx = tx
-	return &bound
+	return s.bound(tx)
+}
+
+// bound is a scheduler that shares all with c but the transaction.
+func (c *core) bound(tx storage.Tx) *Scheduler {
+	b := *c
+	b.tx = tx
+	return &Scheduler{&b}
 }
 
 // InTx runs f with a copy of s that is bound to a transaction: the one that s is
 // bound to, or one of its own, which commits if f returns nil. f may run again.
 func (s *Scheduler) InTx(ctx context.Context, f func(bound *Scheduler, tx storage.Tx) error) error {
 	return s.inTx(ctx, func(tx storage.Tx) error {
-		bound := *s
-		bound.tx = tx
-		return f(&bound, tx)
+		return f(s.bound(tx), tx)
 	})
 }
 
 // inTx runs f in the bound transaction, or in one of its own. f may run again.
-func (s *Scheduler) inTx(ctx context.Context, f func(storage.Tx) error) error {
+func (s *core) inTx(ctx context.Context, f func(storage.Tx) error) error {
 	if s.tx != nil {
 		return f(s.tx)
 	}
 	return s.store.InTx(ctx, f)
 }
 
-func (s *Scheduler) now() time.Time { return storage.Now(s.store) }
+func (s *core) now() time.Time { return storage.Now(s.store) }
 
 // Passes is what a Poller runs: the pass over due rows of the types that are
 // registered here, the same for runs of reports, the one that reconciles the types
 // with a [Scan], and the one that deletes old rows. The last three rest while
 // there is nothing for them.
 func (s *Scheduler) Passes() []work.Pass {
-	return []work.Pass{s.duePass(), reportPass{s}, reconcilePass{s}, s.retentionPass()}
+	return []work.Pass{s.worker().duePass(), reportPass{s.core}, reconcilePass{s.core}, s.keeper().retentionPass()}
 }
 
 // States gives the state machines of this package, for the documentation.
@@ -153,9 +202,9 @@ func within(ctx context.Context, tx storage.Tx) context.Context {
 
 // settled follows up on rows that the due pass has written, in the transaction
 // that wrote them, whatever became of them.
-func (s *Scheduler) settled(ctx context.Context, tx storage.Tx, rows []*Schedule) error {
+func (s worker) settled(ctx context.Context, tx storage.Tx, rows []*Schedule) error {
 	for _, follow := range []func(context.Context, storage.Tx, []*Schedule) error{
-		s.tellSettled, s.followRecurring,
+		s.tellSettled, s.recurrer().followRecurring,
 	} {
 		if err := follow(ctx, tx, rows); err != nil {
 			return err

@@ -251,7 +251,7 @@ type seriesPlan struct {
 // planRecurring is the series of a recurring reminder. Which row it asks for is
 // known when the stored series has been read; until then the plan names the
 // first occurrence from now on.
-func (s *Scheduler) planRecurring(ctx context.Context, c Candidate, t ReminderType) (plan, string, error) {
+func (s planner) planRecurring(ctx context.Context, c Candidate, t ReminderType) (plan, string, error) {
 	if field, err := c.checkRecurring(); err != nil {
 		return plan{}, field, err
 	}
@@ -264,7 +264,7 @@ func (s *Scheduler) planRecurring(ctx context.Context, c Candidate, t ReminderTy
 }
 
 // planSeries is the series of a checked candidate.
-func (s *Scheduler) planSeries(ctx context.Context, c Candidate, t ReminderType, trigger TriggerType) (plan, string, error) {
+func (s planner) planSeries(ctx context.Context, c Candidate, t ReminderType, trigger TriggerType) (plan, string, error) {
 	row := c.row("", trigger, keys.Input{})
 	want := series{
 		Record:         storage.Record{Scope: c.Scope, Type: c.Type, Lane: c.Lane},
@@ -303,7 +303,7 @@ func (c Candidate) checkRecurring() (field string, err error) {
 }
 
 // timeline checks the cadence and puts it into want, in its canonical spelling.
-func (s *Scheduler) timeline(ctx context.Context, want *series, c Candidate, t ReminderType) (recur.Timeline, string, error) {
+func (s planner) timeline(ctx context.Context, want *series, c Candidate, t ReminderType) (recur.Timeline, string, error) {
 	spec := recur.Spec{Cron: c.Recurrence.Cron, RRule: c.Recurrence.RRule, Start: c.Recurrence.Start, End: c.Recurrence.End}
 	if spec.RRule != "" {
 		sendAt := c.SendAt

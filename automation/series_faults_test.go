@@ -56,7 +56,7 @@ func seriesStory(t *testing.T, store *faultyStore) []string {
 	pollUntil(day(2026, 3, 2, 12))
 	tell(2, cron("0 18 * * *"))
 	pollUntil(day(2026, 3, 2, 20))
-	repeat(func() error { return w.s.Cancel(w.ctx, "", on(day(2026, 3, 3, 18)), ann) })
+	repeat(func() error { return w.s.Support().Cancel(w.ctx, "", on(day(2026, 3, 3, 18)), ann) })
 	pollUntil(day(2026, 3, 5, 20))
 	// the story is over, and so are its faults
 	w.store, w.s = store.Store, automation.New(store.Store, w.out, &w.opts)

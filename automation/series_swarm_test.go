@@ -42,7 +42,7 @@ func TestI13_ASeriesHasOneRowThatRunsWhateverHappensAtOnce(t *testing.T) {
 			wg.Go(func() {
 				for key, row := range w.rows() {
 					if row.Status == automation.StatusPending && row.TriggerKey < "2" {
-						w.bear(func() error { return w.s.Cancel(w.ctx, "", key, ann) })
+						w.bear(func() error { return w.s.Support().Cancel(w.ctx, "", key, ann) })
 					}
 				}
 			})

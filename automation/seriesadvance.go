@@ -62,7 +62,7 @@ func goneAmong(ctx context.Context, tx storage.Tx, wants []*Schedule, got []stor
 
 // followRecurring moves series on whose current occurrence is gone. Rows that
 // ended because their input changed are left to followChanged.
-func (s *Scheduler) followRecurring(ctx context.Context, tx storage.Tx, rows []*Schedule) error {
+func (s recurrer) followRecurring(ctx context.Context, tx storage.Tx, rows []*Schedule) error {
 	var left []gone
 	for _, g := range goneOf(rows) {
 		if g.reason != InputChanged {
@@ -74,7 +74,7 @@ func (s *Scheduler) followRecurring(ctx context.Context, tx storage.Tx, rows []*
 
 // followActed moves series on whose current occurrence support has held or
 // cancelled; rows that somebody else wrote are read again first.
-func (s *Scheduler) followActed(ctx context.Context, tx storage.Tx, notes []note, stale []int64) error {
+func (s recurrer) followActed(ctx context.Context, tx storage.Tx, notes []note, stale []int64) error {
 	var rows []*Schedule
 	for _, n := range notes {
 		if !slices.Contains(stale, n.row.ID) {
@@ -86,7 +86,7 @@ func (s *Scheduler) followActed(ctx context.Context, tx storage.Tx, notes []note
 
 // followChanged moves on what the source's candidates have not: by now they are
 // ensured, each series from its next occurrence on and with its new input.
-func (s *Scheduler) followChanged(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) error {
+func (s recurrer) followChanged(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) error {
 	var left []gone
 	for _, d := range done {
 		for _, g := range goneOf([]*Schedule{d.Row}) {
@@ -100,7 +100,7 @@ func (s *Scheduler) followChanged(ctx context.Context, tx storage.Tx, done []wor
 
 // advance makes the next rows of the series whose current occurrence is gone;
 // of others nothing is changed, so it may be told twice or late.
-func (s *Scheduler) advance(ctx context.Context, tx storage.Tx, left []gone) error {
+func (s recurrer) advance(ctx context.Context, tx storage.Tx, left []gone) error {
 	for range maxStopped {
 		if len(left) == 0 {
 			return nil
@@ -118,7 +118,7 @@ func (s *Scheduler) advance(ctx context.Context, tx storage.Tx, left []gone) err
 			rows = append(rows, row)
 		}
 		was := map[*Schedule]past{}
-		got, err := s.ensureRows(ctx, tx, remember(was, decideSeriesAt(s.now())), rows...)
+		got, err := s.ensurer().ensureRows(ctx, tx, remember(was, decideSeriesAt(s.now())), rows...)
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (s *Scheduler) advance(ctx context.Context, tx storage.Tx, left []gone) err
 // moveSeries writes the series that move on or stop, and returns those that have
 // a new occurrence. Of those that somebody wrote meanwhile it looks again whether
 // the occurrence is still the current one; the others of the call are written.
-func (s *Scheduler) moveSeries(ctx context.Context, tx storage.Tx, left []gone) (moved []*series, err error) {
+func (s recurrer) moveSeries(ctx context.Context, tx storage.Tx, left []gone) (moved []*series, err error) {
 	for range 5 {
 		current, err := stillCurrent(ctx, tx, left)
 		if err != nil {
@@ -192,7 +192,7 @@ func stillCurrent(ctx context.Context, tx storage.Tx, left []gone) (map[*series]
 
 // move takes a series to its next occurrence. A cadence that cannot be read here
 // stays as it is, for it must not keep the row from being settled.
-func (s *Scheduler) move(ctx context.Context, d *series, g gone) bool {
+func (s recurrer) move(ctx context.Context, d *series, g gone) bool {
 	if g.stop {
 		d.Active = false
 		return true
@@ -208,7 +208,7 @@ func (s *Scheduler) move(ctx context.Context, d *series, g gone) bool {
 
 // successor is the occurrence behind one that is gone, as the type's [Lateness]
 // has it. Where none of the process' types serves the row, every one runs.
-func (s *Scheduler) successor(d *series, line recur.Timeline, g gone) (recur.Occurrence, bool) {
+func (s recurrer) successor(d *series, line recur.Timeline, g gone) (recur.Occurrence, bool) {
 	lateness := s.registry.lateness(d.Type)
 	from, now := g.on, s.now()
 	switch {
@@ -305,7 +305,7 @@ func (p *scannedPage) foreseeSeries(ctx context.Context, tx storage.Tx, among []
 	for _, x := range among {
 		all = append(all, x.asked...)
 	}
-	all, err := p.s.shadowSeries(ctx, tx, all)
+	all, err := p.s.ensurer().shadowSeries(ctx, tx, all)
 	if err == nil {
 		all, err = foreseeSeries(ctx, tx, p.now, all)
 	}

@@ -14,7 +14,7 @@ import (
 // with the row that each asks for now: the current occurrence, as long as it is
 // open and the cadence is what it was, else the first one from now on. It takes
 // few statements, and writes nothing where nothing has changed.
-func (s *Scheduler) takeSeries(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by string) ([]plan, error) {
+func (s ensurer) takeSeries(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by string) ([]plan, error) {
 	t := taking{tx: tx, now: s.now(), origin: origin, by: by, plans: plans, again: map[int]int{}}
 	open, err := t.begin()
 	if err != nil || len(open) == 0 {
@@ -252,7 +252,7 @@ func (d *ending) endCurrent(ctx context.Context, stopped []*series) error {
 
 // deactivateOnly ends rows and nothing else: the series of an occurrence that
 // ends goes on behind it.
-func (s *Scheduler) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
 	d, err := s.endRows(ctx, tx, e, actor(e.Type, e.ID), where, why)
 	if err != nil {
 		return nil, err
@@ -263,7 +263,7 @@ func (s *Scheduler) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, 
 			left = append(left, gone{scope: e.Scope, series: key, on: on, reason: ended.Reason})
 		}
 	}
-	return d.ended, s.advance(ctx, tx, left)
+	return d.ended, s.recurrer().advance(ctx, tx, left)
 }
 
 // passedOver are the occurrences among rows in shadow that the old scheduler has

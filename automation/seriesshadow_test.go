@@ -53,7 +53,7 @@ func TestASeriesGoesOnBehindWhatTheOldSchedulerHas(t *testing.T) {
 			w.guardCertificates(nil)
 			w.to(certificatesPart, automation.StageScheduled)
 			w.ensure(daily(nil))
-			w.must(w.s.TransferOwnership(w.ctx, "", on(nine(1)), automation.OldScheduler, ann))
+			w.must(w.s.Rollout().TransferOwnership(w.ctx, "", on(nine(1)), automation.OldScheduler, ann))
 			w.wantShort("03-01T09:00 Deactivated Shadow", "03-02T09:00 Pending")
 			w.owned(on(nine(1)), automation.OldScheduler, automation.OwnershipOwned)
 		})

@@ -37,7 +37,7 @@ func TestPlansOfAnOpenTransactionAreNotUsedAgain(t *testing.T) {
 					return err
 				}
 				var err error
-				if others, err = s.plans(t.Context(), about("b")); err != nil {
+				if others, err = s.planner().plans(t.Context(), about("b")); err != nil {
 					return err
 				}
 				for i := range others {

@@ -25,27 +25,27 @@ var ErrActionRefused = audit.ErrRefused
 // Like Release, Retry and Cancel it writes who did it and why into the audit, in
 // the same transaction, and returns storage.ErrNotFound where scope has no such
 // key.
-func (s *Scheduler) Hold(ctx context.Context, scope Scope, key string, by By) error {
+func (s Support) Hold(ctx context.Context, scope Scope, key string, by By) error {
 	return s.act(ctx, scope, key, ActionHold, by)
 }
 
 // Release ends a hold. A row that is Failed or Cancelled becomes Pending with
 // its tries counted from zero, any other stays what it is.
-func (s *Scheduler) Release(ctx context.Context, scope Scope, key string, by By) error {
+func (s Support) Release(ctx context.Context, scope Scope, key string, by By) error {
 	return s.act(ctx, scope, key, ActionRelease, by)
 }
 
 // Retry makes a row that failed, was ended or waits for its next try due at
 // once, with its tries counted from zero, and ends a hold. It is validated again
 // like any other row.
-func (s *Scheduler) Retry(ctx context.Context, scope Scope, key string, by By) error {
+func (s Support) Retry(ctx context.Context, scope Scope, key string, by By) error {
 	return s.act(ctx, scope, key, ActionRetry, by)
 }
 
 // Cancel stops a row for good: it is Cancelled and on hold, so that no Ensure
 // revives it, only Release or Retry. What a worker decides about it at this
 // moment is dropped. Completed and Cancelled rows are refused.
-func (s *Scheduler) Cancel(ctx context.Context, scope Scope, key string, by By) error {
+func (s Support) Cancel(ctx context.Context, scope Scope, key string, by By) error {
 	return s.act(ctx, scope, key, ActionCancel, by)
 }
 
@@ -103,7 +103,7 @@ func (r *Schedule) supportCancel(now time.Time, by By) string {
 }
 
 // act changes one row and writes the audit beside it.
-func (s *Scheduler) act(ctx context.Context, scope Scope, key string, action Action, by By) error {
+func (s Support) act(ctx context.Context, scope Scope, key string, action Action, by By) error {
 	if err := by.Check(); err != nil {
 		return fmt.Errorf("automation: %w", err)
 	}
@@ -174,7 +174,7 @@ const keepsChanging = "it keeps changing"
 // actOn acts on rows of one scope, in few statements for any number of them, and
 // answers in their order. A row that somebody wrote since it was read (a claim
 // does) is read and decided about again; lease and token stay the worker's.
-func (s *Scheduler) actOn(ctx context.Context, tx storage.Tx, rows []*Schedule, a acting) ([]Acted, error) {
+func (s Support) actOn(ctx context.Context, tx storage.Tx, rows []*Schedule, a acting) ([]Acted, error) {
 	out := make([]Acted, len(rows))
 	places := map[int64]int{}
 	for i, row := range rows {
@@ -182,13 +182,13 @@ func (s *Scheduler) actOn(ctx context.Context, tx storage.Tx, rows []*Schedule, 
 		out[i] = Acted{Key: row.Key, Refused: keepsChanging} // until it is decided
 	}
 	for tries := 0; tries < 5 && len(rows) > 0; tries++ {
-		notes := a.decide(rows, s, func(row *Schedule) *Acted { return &out[places[row.ID]] })
+		notes := a.decide(rows, s.core, func(row *Schedule) *Acted { return &out[places[row.ID]] })
 		if a.dryRun {
 			break
 		}
 		stale, err := a.save(ctx, tx, notes)
 		if err == nil {
-			err = s.followActed(ctx, tx, notes, stale)
+			err = s.recurrer().followActed(ctx, tx, notes, stale)
 		}
 		if err != nil {
 			return nil, err
@@ -204,7 +204,7 @@ func (s *Scheduler) actOn(ctx context.Context, tx storage.Tx, rows []*Schedule, 
 }
 
 // decide changes rows, answers for each, and returns what has to be saved.
-func (a acting) decide(rows []*Schedule, s *Scheduler, answer func(*Schedule) *Acted) []note {
+func (a acting) decide(rows []*Schedule, s *core, answer func(*Schedule) *Acted) []note {
 	now, change := s.now(), supportActions[a.action]
 	var notes []note
 	for _, row := range rows {
@@ -274,7 +274,7 @@ type BulkReport struct {
 //
 // An error means that nothing of the call was written. It is safe to repeat:
 // what was done is refused the second time.
-func (s *Scheduler) Bulk(ctx context.Context, scope Scope, action Action, sel Selection, by By, dryRun bool) (BulkReport, error) {
+func (s Support) Bulk(ctx context.Context, scope Scope, action Action, sel Selection, by By, dryRun bool) (BulkReport, error) {
 	q, err := sel.query()
 	switch {
 	case err != nil:
@@ -332,7 +332,7 @@ var pauses = storage.Define[pause.Row]("automation_pause").Limit(maxRow)
 //
 // A pause that exists gets the new end, or is refused ([ErrActionRefused]) if
 // that is the one it has. It is audited in the same transaction, as Resume is.
-func (s *Scheduler) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
+func (s Support) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
 	if until = storage.Time(until); !until.IsZero() && !until.After(s.now()) {
 		return fmt.Errorf("automation: Pause: until %s has passed", stampText(until))
 	}
@@ -341,11 +341,11 @@ func (s *Scheduler) Pause(ctx context.Context, e Extent, until time.Time, by By)
 
 // Resume ends the pause of exactly this extent. The error wraps
 // [ErrActionRefused] if there is none.
-func (s *Scheduler) Resume(ctx context.Context, e Extent, by By) error {
+func (s Support) Resume(ctx context.Context, e Extent, by By) error {
 	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.End(ctx, tx, pauses, e.row(), by) })
 }
 
-func (s *Scheduler) changePause(ctx context.Context, e Extent, by By, change func(storage.Tx) error) error {
+func (s Support) changePause(ctx context.Context, e Extent, by By, change func(storage.Tx) error) error {
 	if err := e.check(); err != nil {
 		return err
 	}
@@ -359,7 +359,7 @@ func (s *Scheduler) changePause(ctx context.Context, e Extent, by By, change fun
 }
 
 // Pauses lists the pauses that hold in a scope now, those everywhere first.
-func (s *Scheduler) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
+func (s Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
 	if scope == storage.AnyScope {
 		return nil, errAnyScope
 	}
@@ -389,7 +389,7 @@ func pausesOf(ctx context.Context, tx storage.Tx, scope Scope) ([]Pause, error) 
 }
 
 // paused tells the due pass what to leave alone, in all scopes.
-func (s *Scheduler) paused(ctx context.Context, tx storage.Tx) (work.Except, error) {
+func (s worker) paused(ctx context.Context, tx storage.Tx) (work.Except, error) {
 	var e work.Except
 	rows, err := pause.InForce(ctx, tx, pauses, storage.AnyScope)
 	for _, p := range rows {

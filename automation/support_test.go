@@ -39,22 +39,22 @@ func TestARowOnHoldWaitsForItsRelease(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
 		w.ensure(candidate(nil))
-		w.refused(w.s.Release, "it is not on hold")
-		w.refused(w.s.Retry, "it waits for its moment")
-		w.do(w.s.Hold)
-		w.refused(w.s.Hold, "it is on hold already")
+		w.refused(w.s.Support().Release, "it is not on hold")
+		w.refused(w.s.Support().Retry, "it waits for its moment")
+		w.do(w.s.Support().Hold)
+		w.refused(w.s.Support().Hold, "it is on hold already")
 		if report := w.pollAt(day(2026, 4, 1, 9)); report.Claimed != 0 {
 			w.t.Errorf("a held row was claimed: %+v", report)
 		}
 		if row := w.row(certificateKey); row.HoldReason != automation.HeldBySupport || row.HoldDetail != ann.Reason {
 			w.t.Errorf("%+v", row)
 		}
-		w.do(w.s.Release)
+		w.do(w.s.Support().Release)
 		w.poll()
 		if diff := cmp.Diff(map[string]string{certificateKey: "Completed"}, w.statuses()); diff != "" {
 			w.t.Error(diff)
 		}
-		for _, action := range []supportAction{w.s.Hold, w.s.Retry, w.s.Cancel} {
+		for _, action := range []supportAction{w.s.Support().Hold, w.s.Support().Retry, w.s.Support().Cancel} {
 			w.refused(action, "it is Completed")
 		}
 		e, err := w.s.Explain(w.ctx, "", certificateKey)
@@ -72,8 +72,8 @@ func TestARowOnHoldWaitsForItsRelease(t *testing.T) {
 
 func TestWhatWasGivenUpStartsAfreshWhenReleased(t *testing.T) {
 	for name, action := range map[string]func(*automation.Scheduler) supportAction{
-		"Release": func(s *automation.Scheduler) supportAction { return s.Release },
-		"Retry":   func(s *automation.Scheduler) supportAction { return s.Retry },
+		"Release": func(s *automation.Scheduler) supportAction { return s.Support().Release },
+		"Retry":   func(s *automation.Scheduler) supportAction { return s.Support().Retry },
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
@@ -108,12 +108,12 @@ func TestRetryEndsABackOffAndAnEnd(t *testing.T) {
 		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failing(errBoom) }))
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
-		w.do(w.s.Retry)
+		w.do(w.s.Support().Retry)
 		if row := w.row(certificateKey); !row.DueOn.Equal(row.ScheduledOn) || row.RetryCount != 0 {
 			w.t.Errorf("%+v", row)
 		}
 		w.change(certificateKey, func(r *automation.Schedule) { automation.EndRow(r, start, automation.NoRecipients) })
-		w.do(w.s.Retry)
+		w.do(w.s.Support().Retry)
 		if row := w.row(certificateKey); row.Status != automation.StatusPending || row.DueOn.IsZero() {
 			w.t.Errorf("%+v", row)
 		}
@@ -125,8 +125,8 @@ func TestNoEnsureRevivesWhatSupportCancelled(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
 		w.ensure(candidate(nil))
-		w.do(w.s.Cancel)
-		w.refused(w.s.Cancel, "it is Cancelled")
+		w.do(w.s.Support().Cancel)
+		w.refused(w.s.Support().Cancel, "it is Cancelled")
 		w.ensure(candidate(nil))
 		w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "10:00" }))
 		if report := w.pollAt(day(2026, 4, 1, 10)); report.Claimed != 0 {
@@ -135,7 +135,7 @@ func TestNoEnsureRevivesWhatSupportCancelled(t *testing.T) {
 		if diff := cmp.Diff(map[string]string{certificateKey: "Cancelled CancelledBySupport held CancelledBySupport"}, w.statuses()); diff != "" {
 			w.t.Error(diff)
 		}
-		w.do(w.s.Release)
+		w.do(w.s.Support().Release)
 		w.poll()
 		if diff := cmp.Diff(map[string]string{certificateKey: "Completed"}, w.statuses()); diff != "" {
 			w.t.Error(diff)
@@ -156,8 +156,8 @@ func TestSupportActsUnderAWorker(t *testing.T) {
 					t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
 						if once {
 							once = false
-							w.refused(w.s.Retry, "it is Processing")
-							w.do(map[string]supportAction{"Hold": w.s.Hold, "Cancel": w.s.Cancel}[name])
+							w.refused(w.s.Support().Retry, "it is Processing")
+							w.do(map[string]supportAction{"Hold": w.s.Support().Hold, "Cancel": w.s.Support().Cancel}[name])
 						}
 						return []notify.Recipient{sam}, nil
 					})
@@ -167,7 +167,7 @@ func TestSupportActsUnderAWorker(t *testing.T) {
 				if diff := cmp.Diff(map[string]string{certificateKey: want}, w.statuses()); diff != "" || len(w.out.dispatched()) != 0 {
 					w.t.Error(diff, w.out.dispatched())
 				}
-				w.do(w.s.Release)
+				w.do(w.s.Support().Release)
 				w.poll()
 				if row := w.row(certificateKey); row.Status != automation.StatusCompleted || row.LeaseLossCount != 0 || len(w.out.dispatched()) != 1 {
 					w.t.Errorf("%+v", row)
@@ -184,9 +184,9 @@ func TestAReleaseDropsALeaseThatHasExpired(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.clk.Set(day(2026, 4, 1, 9))
 		w.claim(time.Minute)
-		w.do(w.s.Hold)
+		w.do(w.s.Support().Hold)
 		w.clk.Add(time.Hour)
-		w.do(w.s.Release)
+		w.do(w.s.Support().Release)
 		if report := w.poll(); report.Abandoned != 0 || report.Settled != 1 {
 			w.t.Errorf("%+v", report)
 		}
@@ -198,15 +198,15 @@ func TestASupportActionNeedsARowOfItsScopeAndSomebodyWithAReason(t *testing.T) {
 		w.ensure(candidate(nil))
 		before := w.row(certificateKey)
 		for want, err := range map[string]error{
-			"no actor is given":  w.s.Hold(w.ctx, "", certificateKey, automation.By{Reason: "r"}),
-			"no reason is given": w.s.Hold(w.ctx, "", certificateKey, automation.By{Actor: "a"}),
-			"not found":          w.s.Cancel(w.ctx, "other", certificateKey, ann),
+			"no actor is given":  w.s.Support().Hold(w.ctx, "", certificateKey, automation.By{Reason: "r"}),
+			"no reason is given": w.s.Support().Hold(w.ctx, "", certificateKey, automation.By{Actor: "a"}),
+			"not found":          w.s.Support().Cancel(w.ctx, "other", certificateKey, ann),
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				w.t.Errorf("%v, want %q", err, want)
 			}
 		}
-		if err := w.s.Release(w.ctx, "other", certificateKey, ann); !errors.Is(err, storage.ErrNotFound) {
+		if err := w.s.Support().Release(w.ctx, "other", certificateKey, ann); !errors.Is(err, storage.ErrNotFound) {
 			w.t.Error(err)
 		}
 		if diff := cmp.Diff(before, w.row(certificateKey)); diff != "" {

@@ -178,7 +178,7 @@ func readAt(version int64, plans []plan) []plan {
 // measure records the readings of plans that have a condition, and gives the
 // plans with the rows that they ask for. Within an event it comes after stamp,
 // so that readings arrive in the order of the events.
-func (s *Scheduler) measure(ctx context.Context, tx storage.Tx, plans []plan) ([]plan, error) {
+func (s ensurer) measure(ctx context.Context, tx storage.Tx, plans []plan) ([]plan, error) {
 	states, err := recordReadings(ctx, tx, plans)
 	if err != nil {
 		return plans, err

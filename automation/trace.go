@@ -128,7 +128,7 @@ type Traces struct {
 // Trace reads the newest trace of a row. It is storage.ErrNotFound if there is no
 // such row, none was written, or its time is over. It belongs to no bound
 // transaction.
-func (s *Scheduler) Trace(ctx context.Context, scope Scope, key string) (Trace, error) {
+func (s Support) Trace(ctx context.Context, scope Scope, key string) (Trace, error) {
 	if s.tx != nil {
 		return Trace{}, fmt.Errorf("automation: Trace: %w", errBound)
 	}
@@ -142,7 +142,7 @@ func (s *Scheduler) Trace(ctx context.Context, scope Scope, key string) (Trace, 
 	})
 	var t Trace
 	if err == nil {
-		t, err = s.readTrace(ctx, name)
+		t, err = s.explainer().readTrace(ctx, name)
 	}
 	if err != nil {
 		return Trace{}, fmt.Errorf("automation: Trace: %w", err)
@@ -150,7 +150,7 @@ func (s *Scheduler) Trace(ctx context.Context, scope Scope, key string) (Trace, 
 	return t, nil
 }
 
-func (s *Scheduler) readTrace(ctx context.Context, name string) (t Trace, err error) {
+func (s explainer) readTrace(ctx context.Context, name string) (t Trace, err error) {
 	if name == "" {
 		return t, storage.ErrNotFound
 	}
@@ -176,11 +176,11 @@ func (b *batch) writeTraces(ctx context.Context) {
 	refs := make([]storage.Ref, len(b.tries))
 	for i, t := range b.tries {
 		err := work.Guard(func() (err error) {
-			refs[i], err = b.s.putTrace(ctx, t.trace(b, o.HashKey))
+			refs[i], err = b.s.worker().putTrace(ctx, t.trace(b, o.HashKey))
 			return err
 		})
 		if err != nil {
-			b.s.traceFailed(ctx, err, 1)
+			b.s.worker().traceFailed(ctx, err, 1)
 		}
 	}
 	err := work.Guard(func() error {
@@ -188,7 +188,7 @@ func (b *batch) writeTraces(ctx context.Context) {
 		return b.s.store.InTx(ctx, func(tx storage.Tx) error { return b.s.store.Blobs().KeepUntil(ctx, tx, until, refs...) })
 	})
 	if err != nil {
-		b.s.traceFailed(ctx, err, len(refs))
+		b.s.worker().traceFailed(ctx, err, len(refs))
 		return
 	}
 	for i, ref := range refs {
@@ -198,7 +198,7 @@ func (b *batch) writeTraces(ctx context.Context) {
 	}
 }
 
-func (s *Scheduler) putTrace(ctx context.Context, t Trace) (storage.Ref, error) {
+func (s worker) putTrace(ctx context.Context, t Trace) (storage.Ref, error) {
 	text, err := json.Marshal(t)
 	if err == nil && len(text) > maxTrace {
 		err = fmt.Errorf("it has %d bytes, more than %d", len(text), maxTrace)
@@ -209,7 +209,7 @@ func (s *Scheduler) putTrace(ctx context.Context, t Trace) (storage.Ref, error) 
 	return s.store.Blobs().Put(ctx, bytes.NewReader(text))
 }
 
-func (s *Scheduler) traceFailed(ctx context.Context, err error, rows int) {
+func (s worker) traceFailed(ctx context.Context, err error, rows int) {
 	s.tel.traceFailed(ctx, rows)
 	s.opts.Logger.WarnContext(ctx, "belfry: traces could not be written; the work goes on", "rows", rows, "error", err)
 }

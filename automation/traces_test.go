@@ -28,7 +28,7 @@ func eachTraced(t *testing.T, story func(w *world)) {
 
 func (w *world) trace(key string) automation.Trace {
 	w.t.Helper()
-	trace, err := w.s.Trace(w.ctx, "", key)
+	trace, err := w.s.Support().Trace(w.ctx, "", key)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestThereAreNoTracesUnlessAskedFor(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.pollAt(day(2026, 4, 1, 9))
 		for _, key := range []string{certificateKey, "unknown"} {
-			if _, err := w.s.Trace(w.ctx, "", key); !errors.Is(err, storage.ErrNotFound) || w.row(certificateKey).TraceBlobName != "" {
+			if _, err := w.s.Support().Trace(w.ctx, "", key); !errors.Is(err, storage.ErrNotFound) || w.row(certificateKey).TraceBlobName != "" {
 				w.t.Error(err)
 			}
 		}
@@ -148,7 +148,7 @@ func TestATraceGoesWhenItsTimeIsOverAndItsRowStays(t *testing.T) {
 				w.t.Errorf("%s: %d traces went, %v", on, got, err)
 			}
 		}
-		if _, err := w.s.Trace(w.ctx, "", certificateKey); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.s.Support().Trace(w.ctx, "", certificateKey); !errors.Is(err, storage.ErrNotFound) {
 			w.t.Error(err)
 		}
 		if diff := cmp.Diff(before, w.row(certificateKey)); diff != "" {
@@ -244,7 +244,7 @@ func TestATraceThatCannotBeWrittenDoesNotStopTheWork(t *testing.T) {
 func TestTracesAreReadOutsideTransactions(t *testing.T) {
 	eachTraced(t, func(w *world) {
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			_, err := w.s.WithTx(tx).Trace(w.ctx, "", certificateKey)
+			_, err := w.s.WithTx(tx).Support().Trace(w.ctx, "", certificateKey)
 			return err
 		})
 		if !errors.Is(err, automation.ErrBound) {

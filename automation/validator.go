@@ -73,13 +73,13 @@ func (f ValidatorFunc) Validate(ctx context.Context, d Due) (Validity, error) { 
 // revalidator answers notify's question whether a message that waited or failed
 // is still wanted: it takes the row behind the job through the same settings and
 // revalidate steps as when it was due.
-type revalidator struct{ s *Scheduler }
+type revalidator struct{ s *core }
 
 // Revalidator is for a [notify.Type] that the host registers itself, because a
 // [ReminderType] names it as its NotificationType: it asks before a message that
 // waited or failed goes out whether its reminder still stands, as Register has it
 // asked for the types that it makes. It also serves types that are no reminder's.
-func (s *Scheduler) Revalidator() notify.Revalidator { return revalidator{s} }
+func (s *Scheduler) Revalidator() notify.Revalidator { return revalidator{s.core} }
 
 // Revalidate answers for each job in order. A job without a row behind it (an
 // immediate notification) proceeds.
@@ -98,7 +98,7 @@ func (v revalidator) Revalidate(ctx context.Context, jobs []notify.Job) ([]notif
 		}
 	}
 	for _, group := range items {
-		b := v.s.newBatch(group)
+		b := v.s.worker().newBatch(group)
 		b.steps = validitySteps
 		b.run(ctx)
 		for _, t := range b.tries {

@@ -30,7 +30,7 @@ func TestWhatABoundSchedulerDidVanishesWithItsTransaction(t *testing.T) {
 			if got, err := s.HandleEvent(w.ctx, lost); err != nil || got.Immediate[0].Outcome != storage.Created {
 				w.t.Errorf("%+v %v", got, err)
 			}
-			if err := s.Hold(w.ctx, "", key("2026-06-01", "30"), ann); err != nil {
+			if err := s.Support().Hold(w.ctx, "", key("2026-06-01", "30"), ann); err != nil {
 				w.t.Error(err)
 			}
 			if e, err := s.Explain(w.ctx, "", key("2026-06-01", "30")); err != nil || !e.Schedule.IsOnSupportHold || len(e.History) != 2 {

@@ -334,7 +334,7 @@ func TestI17_WhatIsGivenUpIsHeld(t *testing.T) {
 			for _, r := range jobs {
 				held[reason] = append(held[reason], "job "+r.Type+" "+r.Status)
 			}
-			campaigns, err := c.HeldCampaigns(c.Context(), "tenant", reason, notify.Page{})
+			campaigns, err := c.Support().HeldCampaigns(c.Context(), "tenant", reason, notify.Page{})
 			c.must(err)
 			for _, r := range campaigns {
 				held[reason] = append(held[reason], "campaign "+r.Type+" "+r.Status)

@@ -51,7 +51,7 @@ func ExampleService_FailedRuns() {
 	failed, next, err := reports.FailedRuns(ctx, "", report.Page{Limit: 20})
 	for _, run := range failed {
 		fmt.Println(run.Key, run.HoldReason, run.Diagnostics)
-		err = errors.Join(err, work.Retry(ctx, "", run.Key, by))
+		err = errors.Join(err, work.Support().Retry(ctx, "", run.Key, by))
 	}
 	fmt.Printf("%q %v %v\n", next, err, poller.Drain(ctx))
 	// Output:

@@ -31,7 +31,7 @@ func TestARunThatIsDueLooksAtTheStatusOfItsSubscription(t *testing.T) {
 			}
 			w.must(turn(w.ctx, "", guid, support))
 			for _, run := range runs {
-				w.must(w.work.Retry(w.ctx, "", key(guid, run), support))
+				w.must(w.work.Support().Retry(w.ctx, "", key(guid, run), support))
 			}
 		}
 		w.pollAt(at(3, 2, 9, 0))

@@ -94,9 +94,9 @@ type firm struct {
 // move makes a move as its dry run foretells it.
 func (f *firm) move(unit string, to automation.Stage) automation.RolloutMove {
 	f.Helper()
-	planned, err := f.work.MoveRollout(f.ctx, part(unit), to, automation.By(support), true)
+	planned, err := f.work.Rollout().MoveRollout(f.ctx, part(unit), to, automation.By(support), true)
 	f.must(err)
-	done, err := f.work.MoveRollout(f.ctx, part(unit), to, automation.By(support), false)
+	done, err := f.work.Rollout().MoveRollout(f.ctx, part(unit), to, automation.By(support), false)
 	f.must(err)
 	if planned.Taken != done.Taken || planned.Returned != done.Returned || planned.Left != done.Left {
 		f.Errorf("the dry run foretold %+v, the move did %+v", planned, done)
@@ -112,7 +112,7 @@ func part(unit string) automation.RolloutPart {
 // moveAll moves each part that has a stage.
 func (f *firm) moveAll(to automation.Stage) {
 	f.Helper()
-	parts, err := f.work.Rollouts(f.ctx, "")
+	parts, err := f.work.Rollout().Rollouts(f.ctx, "")
 	f.must(err)
 	for _, p := range parts {
 		f.move(p.BusinessUnit, to)
@@ -122,7 +122,7 @@ func (f *firm) moveAll(to automation.Stage) {
 // look reads how far each branch is.
 func (f *firm) look() {
 	f.Helper()
-	parts, err := f.work.Rollouts(f.ctx, "")
+	parts, err := f.work.Rollout().Rollouts(f.ctx, "")
 	f.must(err)
 	known := map[string]automation.Stage{}
 	for _, p := range parts {
@@ -140,7 +140,7 @@ func (f *firm) look() {
 // compare counts what is on both sides, only here, and only there.
 func (f *firm) compare(unit string, since time.Time) [3]int {
 	f.Helper()
-	c, err := f.work.Compare(f.ctx, part(unit), automation.Window{From: since}, 0)
+	c, err := f.work.Rollout().Compare(f.ctx, part(unit), automation.Window{From: since}, 0)
 	f.must(err)
 	if c.Late+c.Early > 0 || c.Capped {
 		f.Errorf("%+v", c)
@@ -204,7 +204,7 @@ func (f *firm) deliver(j job, on time.Time, knows int) {
 		if knows == silent {
 			return nil
 		}
-		answers, err := f.work.WithTx(tx).DeliverForOldScheduler(f.ctx, "", run)
+		answers, err := f.work.WithTx(tx).Rollout().DeliverForOldScheduler(f.ctx, "", run)
 		granted = err == nil && (answers[0].Granted || knows == tells)
 		return err
 	}))
@@ -235,7 +235,7 @@ func (f *firm) belfry() {
 
 func (f *firm) contests() []automation.ContestedRun {
 	f.Helper()
-	got, err := f.work.OwnershipConflicts(f.ctx, "", notify.Page{})
+	got, err := f.work.Rollout().OwnershipConflicts(f.ctx, "", notify.Page{})
 	f.must(err)
 	return got
 }
@@ -244,7 +244,7 @@ func (f *firm) contests() []automation.ContestedRun {
 func (f *firm) readLog() (trespassed, doubled int) {
 	f.Helper()
 	for _, run := range f.log {
-		got, err := f.work.ReportOldRun(f.ctx, part(""), run)
+		got, err := f.work.Rollout().ReportOldRun(f.ctx, part(""), run)
 		f.must(err)
 		trespassed, doubled = trespassed+len(got.Trespassed), doubled+len(got.Doubled)
 	}
@@ -254,7 +254,7 @@ func (f *firm) readLog() (trespassed, doubled int) {
 // healthy looks at what operators watch.
 func (f *firm) healthy(unit string, since time.Time) {
 	f.Helper()
-	got, err := f.work.RolloutReport(f.ctx, part(unit), automation.Window{From: since})
+	got, err := f.work.Rollout().RolloutReport(f.ctx, part(unit), automation.Window{From: since})
 	f.must(err)
 	for _, r := range got.Stages {
 		if r.Doubled+r.Held+r.Failing > 0 {
@@ -371,7 +371,7 @@ func (f *firm) forward() {
 	f.wanted["dublin-sales of 2026-03-15, asked for"] = f.stages["dublin"]
 	f.must(second(f.reports.Refresh(f.ctx, "", report.Page{})))
 	picked := "report-subscription:dublin-sales:scheduled:2026-03-16T09:00:00Z"
-	f.must(f.work.TransferOwnership(f.ctx, "", picked, automation.AutomationScheduler, automation.By(support)))
+	f.must(f.work.Rollout().TransferOwnership(f.ctx, "", picked, automation.AutomationScheduler, automation.By(support)))
 	f.until(3, 22, 0)
 	f.move("dublin", automation.StageScheduled)
 	f.until(3, 29, 0)
@@ -408,7 +408,7 @@ func (f *firm) incidents() {
 	if len(contests) != 1 {
 		f.Fatalf("%+v", contests)
 	}
-	f.must(f.work.Cancel(f.ctx, "", contests[0].Key, automation.By(support)))
+	f.must(f.work.Support().Cancel(f.ctx, "", contests[0].Key, automation.By(support)))
 	f.move("riyadh", automation.StageShadow)
 	f.until(4, 7, 0)
 	for _, unit := range []string{"riyadh", "sydney"} {

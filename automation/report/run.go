@@ -45,7 +45,7 @@ func (s *Service) Ownership(ctx context.Context, scope automation.Scope, key str
 	if err := reportKey(key); err != nil {
 		return automation.Ownership{}, err
 	}
-	owned, err := s.scheduler.Ownership(ctx, scope, key)
+	owned, err := s.scheduler.Rollout().Ownership(ctx, scope, key)
 	if err != nil {
 		return automation.Ownership{}, fmt.Errorf("report: Ownership: %w", err)
 	}
@@ -195,7 +195,7 @@ func (s *Service) runs(ctx context.Context, scope automation.Scope, of automatio
 	if !storable.Text(string(scope)) || !storable.Text(of.Subscription) {
 		return nil, "", fmt.Errorf("report: a scope or subscription that no row has: %w", storage.ErrNotFound)
 	}
-	rows, next, err := s.scheduler.ReportRuns(ctx, scope, of)
+	rows, next, err := s.scheduler.Support().ReportRuns(ctx, scope, of)
 	out := make([]RunState, len(rows))
 	for i := range rows {
 		out[i] = stateOf(&rows[i])
@@ -286,5 +286,5 @@ func (s *Service) runNow(ctx context.Context, scope automation.Scope, guid, run 
 	case row.Status == StatusDeactivated:
 		return automation.Ensured{}, fmt.Errorf("%w: it is %s", ErrRefused, row.Status)
 	}
-	return s.scheduler.RunReport(ctx, row.subscription().manual(run), by)
+	return s.scheduler.Support().RunReport(ctx, row.subscription().manual(run), by)
 }

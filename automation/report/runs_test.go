@@ -77,8 +77,8 @@ func (w *world) repaired(key string) {
 		w.Errorf("%+v", d.RunState)
 	}
 	w.build = salesReport
-	w.must(w.work.Retry(w.ctx, "", key, automation.By(support)))
-	if _, err := w.work.Rerun(w.ctx, "", "report-subscription:a:manual:asked", automation.By(support)); !errors.Is(err, automation.ErrActionRefused) {
+	w.must(w.work.Support().Retry(w.ctx, "", key, automation.By(support)))
+	if _, err := w.work.Support().Rerun(w.ctx, "", "report-subscription:a:manual:asked", automation.By(support)); !errors.Is(err, automation.ErrActionRefused) {
 		w.Error(err)
 	}
 	if sent := w.pollAt(at(3, 2, 9, 1)); len(sent) != 1 || w.run(key).Status != "Completed" {

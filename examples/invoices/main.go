@@ -125,7 +125,7 @@ func main() {
 	payment.Offsets, payment.SendAt = append(payment.Offsets, -7), "08:00"
 	must(set.SaveReminder(ctx, payment)) // reconciliation brings it to the invoices that exist
 	for _, dry := range []bool{true, false, true} {
-		got := must(reminders.Reconcile(ctx, "", "invoice", &automation.ReconcileOptions{DryRun: dry, FromStart: true}))
+		got := must(reminders.Upkeep().Reconcile(ctx, "", "invoice", &automation.ReconcileOptions{DryRun: dry, FromStart: true}))
 		fmt.Printf("Also 7 days after, and at 08:00 (dry run: %t): %d made, %d moved, %d too late\n", dry, got.Created, got.Updated, got.OffsetPassed)
 	}
 	until(time.April, 14)

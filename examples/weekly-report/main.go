@@ -95,13 +95,13 @@ func main() {
 	subscribe("dublin", "stock", "0 17 * * THU")
 	for week, stage := range []automation.Stage{automation.StageDesign, automation.StageShadow, automation.StageRunNow, automation.StageScheduled} {
 		if stage > automation.StageDesign {
-			must(work.MoveRollout(ctx, automation.RolloutPart{Type: "stock"}, stage, by, false))
+			must(work.Rollout().MoveRollout(ctx, automation.RolloutPart{Type: "stock"}, stage, by, false))
 		}
 		on := at(4, 2+7*week, 16) // 17:00 in Dublin
 		until(on)
 		key := must(keys.ReportRun{Subscription: "dublin-stock", On: on}.Key())
 		must(0, store.InTx(ctx, func(tx storage.Tx) error { // in the transaction that creates what the cron job sends
-			answers, err := work.WithTx(tx).DeliverForOldScheduler(ctx, "", automation.OldRun{Key: key})
+			answers, err := work.WithTx(tx).Rollout().DeliverForOldScheduler(ctx, "", automation.OldRun{Key: key})
 			fmt.Printf("stage %s: the cron job may send the stock of %s: %t\n", stage, on.Format(time.DateOnly), answers[0].Granted)
 			return err
 		}))

@@ -172,13 +172,13 @@ func (h *changing) round() {
 // others back.
 func (h *changing) bring() {
 	h.with(func(ctx context.Context, reminders *automation.Scheduler, _ *sql.DB) error {
-		list, err := reminders.Rollouts(ctx, "")
+		list, err := reminders.Rollout().Rollouts(ctx, "")
 		if err != nil {
 			return err
 		}
 		for _, at := range list {
 			if at.Moving {
-				if _, err := reminders.MoveRollout(ctx, at.RolloutPart, at.Stage, mover, false); err != nil {
+				if _, err := reminders.Rollout().MoveRollout(ctx, at.RolloutPart, at.Stage, mover, false); err != nil {
 					return err
 				}
 			}
@@ -198,10 +198,10 @@ func final(i int) automation.Stage {
 }
 
 func bring(ctx context.Context, reminders *automation.Scheduler, part automation.RolloutPart, stage automation.Stage) error {
-	now, err := reminders.MoveRollout(ctx, part, automation.StageDesign, mover, true)
+	now, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageDesign, mover, true)
 	for at := now.From; err == nil && at != stage; {
 		at = min(at+1, stage)
-		_, err = reminders.MoveRollout(ctx, part, at, mover, false)
+		_, err = reminders.Rollout().MoveRollout(ctx, part, at, mover, false)
 	}
 	return err
 }
@@ -210,9 +210,9 @@ func bring(ctx context.Context, reminders *automation.Scheduler, part automation
 // deliver, and ensure again what Health says is lost.
 func (h *changing) decide() {
 	h.with(func(ctx context.Context, reminders *automation.Scheduler, _ *sql.DB) error {
-		list, err := reminders.OwnershipConflicts(ctx, "", notify.Page{})
+		list, err := reminders.Rollout().OwnershipConflicts(ctx, "", notify.Page{})
 		for _, c := range list {
-			if err := reminders.Cancel(ctx, "", c.Key, mover); err != nil {
+			if err := reminders.Support().Cancel(ctx, "", c.Key, mover); err != nil {
 				return err
 			}
 		}

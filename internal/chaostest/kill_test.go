@@ -194,7 +194,7 @@ func (a *arena) release() {
 	defer store.Close()
 	reminders, out := services(store, a.provider.URL)
 	for table, release := range map[string]func(key string) error{
-		"automation_scheduler": func(key string) error { return reminders.Release(ctx, "", key, by) },
+		"automation_scheduler": func(key string) error { return reminders.Support().Release(ctx, "", key, by) },
 		"notification_scheduler": func(key string) error {
 			return out.Support().Release(ctx, "", notify.ArtifactNotificationScheduler, key, by)
 		},

@@ -32,7 +32,7 @@ func (m *moving) run(ctx context.Context, alive <-chan struct{}) {
 			_, _ = m.reminders.Ensure(ctx, m.wants[from:min(from+20, len(m.wants))]...)
 		case 1:
 			to := []automation.Owner{automation.OldScheduler, automation.AutomationScheduler}[m.rnd.IntN(2)]
-			_ = m.reminders.TransferOwnership(ctx, "", m.runs[m.rnd.IntN(len(m.runs))].key, to, mover)
+			_ = m.reminders.Rollout().TransferOwnership(ctx, "", m.runs[m.rnd.IntN(len(m.runs))].key, to, mover)
 		default:
 			m.move(ctx, all[m.rnd.IntN(len(all))])
 		}
@@ -46,7 +46,7 @@ func (m *moving) run(ctx context.Context, alive <-chan struct{}) {
 
 // move moves a part a step on, or back by any number.
 func (m *moving) move(ctx context.Context, part automation.RolloutPart) {
-	dry, err := m.reminders.MoveRollout(ctx, part, automation.StageDesign, mover, true)
+	dry, err := m.reminders.Rollout().MoveRollout(ctx, part, automation.StageDesign, mover, true)
 	if err != nil {
 		return
 	}
@@ -54,5 +54,5 @@ func (m *moving) move(ctx context.Context, part automation.RolloutPart) {
 	if m.rnd.IntN(6) == 0 {
 		to = automation.Stage(m.rnd.IntN(int(dry.From) + 1))
 	}
-	_, _ = m.reminders.MoveRollout(ctx, part, to, mover, false)
+	_, _ = m.reminders.Rollout().MoveRollout(ctx, part, to, mover, false)
 }

@@ -153,7 +153,7 @@ func (o *old) mail(ctx context.Context, r occasion) error {
 		return nil
 	}
 	defer func() { _ = tx.Rollback() }()
-	answers, err := o.guard.WithTx(o.join(tx)).DeliverForOldScheduler(ctx, "", automation.OldRun{Key: r.key, Type: r.kind, Coordinates: []byte(o.coordinates())})
+	answers, err := o.guard.WithTx(o.join(tx)).Rollout().DeliverForOldScheduler(ctx, "", automation.OldRun{Key: r.key, Type: r.kind, Coordinates: []byte(o.coordinates())})
 	if err != nil || !answers[0].Granted {
 		return nil
 	}

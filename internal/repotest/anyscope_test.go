@@ -17,11 +17,11 @@ const root = "../.."
 // ids that came from rows already held, and counts.
 var mayReadAcrossTenants = map[string]int{
 	"internal/work/pass.go": 1, // rows that this process holds, by id
-	"automation/retain.go":  2, // old rows of all scopes, to delete
+	"automation/retention.go":  2, // old rows of all scopes, to delete
 	"automation/health.go":  3, // counts; what other scopes have is left out of the answer
-	"automation/pause.go":   1, // the poll asks what is paused
+	"automation/support.go":   1, // the poll asks what is paused
 
-	"automation/seriesmissing.go": 1, // for Health, which looks at all tenants
+	"automation/missing.go": 1, // for Health, which looks at all tenants
 	"notify/tracker.go":           1, // messages that a callback or a link names, by their unguessable ids
 	"notify/pause.go":             1, // the poll asks what is paused
 	"survey/unserved.go":          1, // the sweep looks for due sends that nobody serves

@@ -40,7 +40,7 @@ func TestGuardAListOfRunsIsCheapHoweverManyRunsThereAre(t *testing.T) {
 		list := func() statement {
 			return r.during(t, "SELECT", func() {
 				var err error
-				if rows, next, err = work.ReportRuns(t.Context(), "tenant", of); err != nil {
+				if rows, next, err = work.Support().ReportRuns(t.Context(), "tenant", of); err != nil {
 					t.Fatal(err)
 				}
 			})[0]

@@ -25,7 +25,7 @@ func TestGuardAStepOfRetentionIsCheapHoweverManyRowsThereAre(t *testing.T) {
 	var report automation.RetentionReport
 	statements := r.during(t, "SELECT", func() {
 		var err error
-		if report, err = work.Retain(t.Context()); err != nil {
+		if report, err = work.Upkeep().Retain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	})
