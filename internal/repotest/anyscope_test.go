@@ -16,16 +16,16 @@ const root = "../.."
 // mayReadAcrossTenants lists the places, with how often they do it: look-ups by
 // ids that came from rows already held, and counts.
 var mayReadAcrossTenants = map[string]int{
-	"internal/work/pass.go": 1, // rows that this process holds, by id
-	"automation/retention.go":  2, // old rows of all scopes, to delete
-	"automation/health.go":  3, // counts; what other scopes have is left out of the answer
+	"internal/work/pass.go":   1, // rows that this process holds, by id
+	"automation/retention.go": 2, // old rows of all scopes, to delete
+	"automation/health.go":    3, // counts; what other scopes have is left out of the answer
 	"automation/support.go":   1, // the poll asks what is paused
 
 	"automation/missing.go": 1, // for Health, which looks at all tenants
-	"notify/tracker.go":           1, // messages that a callback or a link names, by their unguessable ids
-	"notify/pause.go":             1, // the poll asks what is paused
-	"survey/unserved.go":          1, // the sweep looks for due sends that nobody serves
-	"survey/instances.go":         1, // the instance of a link, by the hash of its unguessable token
+	"notify/tracker.go":     1, // messages that a callback or a link names, by their unguessable ids
+	"notify/pause.go":       1, // the poll asks what is paused
+	"survey/unserved.go":    1, // the sweep looks for due sends that nobody serves
+	"survey/instances.go":   1, // the instance of a link, by the hash of its unguessable token
 }
 
 // Tenants: nothing but the listed places reads without a scope. An adapter has
