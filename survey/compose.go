@@ -20,7 +20,7 @@ import (
 
 // compose makes the messages at once: the address, the link and the text. What
 // fails here has called nobody.
-func (s *Service) compose(items []*sending) (open []*sending) {
+func (s asker) compose(items []*sending) (open []*sending) {
 	each(items, func(it *sending) { it.composed = s.composeOne(it.Ctx, it) })
 	for _, it := range items {
 		if it.composed {
@@ -30,7 +30,7 @@ func (s *Service) compose(items []*sending) (open []*sending) {
 	return open
 }
 
-func (s *Service) composeOne(ctx context.Context, it *sending) bool {
+func (s asker) composeOne(ctx context.Context, it *sending) bool {
 	r := it.Row
 	if it.trigger == nil {
 		return s.untried(it, ReasonVersion, nil)
@@ -61,7 +61,7 @@ func (s *Service) composeOne(ctx context.Context, it *sending) bool {
 
 // untried settles a send that did not come to a call: a permanent error stops the
 // schedule, another one is tried again. It returns false, for the step to pass on.
-func (s *Service) untried(it *sending, reason string, err error) bool {
+func (s asker) untried(it *sending, reason string, err error) bool {
 	now := storage.Now(s.store)
 	var e *notify.SendError
 	switch {
@@ -78,7 +78,7 @@ func (s *Service) untried(it *sending, reason string, err error) bool {
 
 // render asks the host's renderer, or else takes the texts of the definition or
 // those that come with the package.
-func (s *Service) render(ctx context.Context, it *sending, link string) (parts Parts, err error) {
+func (s asker) render(ctx context.Context, it *sending, link string) (parts Parts, err error) {
 	data := linkData(it.Row, it.version.Name, link, it.message.Attempt)
 	err = work.Guard(func() (err error) {
 		if s.options.Renderer != nil {
@@ -132,7 +132,7 @@ func messageID(r *Instance) string {
 
 // logUncomposed tells support why there is no message, beside the reason that the
 // instance has.
-func (s *Service) logUncomposed(ctx context.Context, r *Instance, text string, why ...slog.Attr) {
+func (s asker) logUncomposed(ctx context.Context, r *Instance, text string, why ...slog.Attr) {
 	if ctx.Err() != nil { // it was cut off, which says nothing
 		return
 	}
@@ -142,7 +142,7 @@ func (s *Service) logUncomposed(ctx context.Context, r *Instance, text string, w
 	s.options.Logger.LogAttrs(ctx, slog.LevelError, "belfry: "+text, append(where, why...)...)
 }
 
-func (s *Service) logRender(ctx context.Context, r *Instance, err error) {
+func (s asker) logRender(ctx context.Context, r *Instance, err error) {
 	if p := (*work.PanicError)(nil); errors.As(err, &p) { // told, with its stack
 		return
 	}

@@ -51,11 +51,11 @@ func ExampleService_Complete() {
 	if err := belfry.NewPoller(store, nil, s).Drain(ctx); err != nil {
 		fmt.Println(err)
 	}
-	for _, d := range must(s.Event(ctx, "", publicID)).Deliveries {
+	for _, d := range must(s.Support().Event(ctx, "", publicID)).Deliveries {
 		fmt.Println(d.Subscriber, d.Status)
 	}
 	var export bytes.Buffer
-	must(s.ExportCSV(ctx, "", &export, survey.ResponseQuery{SurveyID: 4523}))
+	must(s.Responses().ExportCSV(ctx, "", &export, survey.ResponseQuery{SurveyID: 4523}))
 	line := strings.Split(export.String(), "\r\n")[1]
 	fmt.Println(strings.Replace(line, publicID, "8f3a1c4e-…", 1))
 	// Output:

@@ -104,7 +104,7 @@ const maxHistory = 100
 // Explain tells the story of a link and what would happen next. It asks no gate and
 // renders nothing. The error wraps storage.ErrNotFound where scope has no such
 // instance.
-func (s *Service) Explain(ctx context.Context, scope Scope, publicID string) (Explanation, error) {
+func (s Support) Explain(ctx context.Context, scope Scope, publicID string) (Explanation, error) {
 	var e Explanation
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
 		e, err = s.explain(ctx, tx, scope, publicID)
@@ -116,7 +116,7 @@ func (s *Service) Explain(ctx context.Context, scope Scope, publicID string) (Ex
 	return e, nil
 }
 
-func (s *Service) explain(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (e Explanation, err error) {
+func (s Support) explain(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (e Explanation, err error) {
 	if e.Instance, err = instanceByPublicID(ctx, tx, scope, publicID); err != nil {
 		return e, err
 	}
@@ -153,7 +153,7 @@ func (s *Service) explain(ctx context.Context, tx storage.Tx, scope Scope, publi
 }
 
 // prospect says what would happen next.
-func (s *Service) prospect(e Explanation, t *Trigger, served string) string {
+func (s Support) prospect(e Explanation, t *Trigger, served string) string {
 	i, now := e.Instance, storage.Now(s.store)
 	switch {
 	case !i.isOpen():
@@ -189,7 +189,7 @@ func (s *Service) prospect(e Explanation, t *Trigger, served string) string {
 	return b.String()
 }
 
-func (s *Service) ends(e Explanation, now time.Time) string {
+func (s Support) ends(e Explanation, now time.Time) string {
 	why := "every send was made"
 	if e.Instance.ReasonCode != "" {
 		why = "the sends have stopped (" + e.Instance.ReasonCode + ")"
@@ -201,7 +201,7 @@ func (s *Service) ends(e Explanation, now time.Time) string {
 }
 
 // servedBy says who has the channel, if that is in doubt.
-func (s *Service) servedBy(ctx context.Context, tx storage.Tx, channel string) (string, error) {
+func (s Support) servedBy(ctx context.Context, tx storage.Tx, channel string) (string, error) {
 	if s.channels[channel] != nil {
 		return "", nil
 	}

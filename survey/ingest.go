@@ -42,7 +42,7 @@ type Recipient struct {
 	// Locale is that of the text, a BCP 47 tag of at most 64 bytes. It may be empty.
 	Locale string `json:"locale,omitempty"`
 	// CustomerRef is the host's id of the customer, in at most 200 bytes. Without
-	// one the customer's data is not found by [Service.Erase].
+	// one the customer's data is not found by [Support.Erase].
 	CustomerRef string `json:"customerRef,omitempty"`
 }
 
@@ -203,7 +203,7 @@ func (s *Service) ingest(ctx context.Context, b *Batch, chunk []Item) ([]ItemRep
 	}
 	var done []ItemReport
 	err = s.inTx(ctx, func(tx storage.Tx) error {
-		in := &intake{s: s, tx: tx, batch: b, link: link, now: storage.Now(s.store), reports: make([]ItemReport, len(chunk))}
+		in := &intake{s: s.core, tx: tx, batch: b, link: link, now: storage.Now(s.store), reports: make([]ItemReport, len(chunk))}
 		if err := in.listen(ctx); err != nil {
 			return err
 		}

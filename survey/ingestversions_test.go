@@ -102,9 +102,9 @@ func TestALinkThatWasTakenBackAnswersLikeAnUnknownOne(t *testing.T) {
 			links = append(links, token(h.t, h.link(ids[len(ids)-1])))
 		}
 		if err := errors.Join(
-			h.survey.Delete(h.t.Context(), "", ids[0], support, nil),
-			h.survey.Delete(h.t.Context(), "", ids[1], support, &survey.DeleteOptions{Forget: true}),
-			last(h.survey.Erase(h.t.Context(), "", "cust-123", support)),
+			h.survey.Support().Delete(h.t.Context(), "", ids[0], support, nil),
+			h.survey.Support().Delete(h.t.Context(), "", ids[1], support, &survey.DeleteOptions{Forget: true}),
+			last(h.survey.Support().Erase(h.t.Context(), "", "cust-123", support)),
 		); err != nil {
 			h.t.Fatal(err)
 		}

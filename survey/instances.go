@@ -23,7 +23,7 @@ type Selection struct {
 // Instances lists the instances of a customer or a survey in the order of their
 // keys, deleted ones too; Page.After is the Key of the last one of the page before.
 // It shows personal data.
-func (s *Service) Instances(ctx context.Context, scope Scope, of Selection, p Page) ([]Instance, error) {
+func (s Support) Instances(ctx context.Context, scope Scope, of Selection, p Page) ([]Instance, error) {
 	where, err := of.where()
 	if err == nil {
 		err = checkScope(scope)
@@ -69,7 +69,7 @@ func ofSurvey(id int64) []storage.Cond {
 // Instance gives an instance with the log of its sends, the oldest of them first,
 // at most 1000. The error wraps storage.ErrNotFound where scope has none with that
 // PublicID. It shows personal data.
-func (s *Service) Instance(ctx context.Context, scope Scope, publicID string) (Instance, []Delivery, error) {
+func (s Support) Instance(ctx context.Context, scope Scope, publicID string) (Instance, []Delivery, error) {
 	var row *Instance
 	var log []Delivery
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
@@ -118,7 +118,7 @@ type Tally struct {
 
 // Tally counts the instances of a survey by status, for dashboards. It looks at
 // 10,000 of them at most, however many there are.
-func (s *Service) Tally(ctx context.Context, scope Scope, surveyID int64) (Tally, error) {
+func (s Responses) Tally(ctx context.Context, scope Scope, surveyID int64) (Tally, error) {
 	if err := checkScope(scope); err != nil {
 		return Tally{}, fmt.Errorf("survey: Tally: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 
 // intake makes the instances of some items in one transaction.
 type intake struct {
-	s     *Service
+	s     *core
 	tx    storage.Tx
 	batch *Batch
 	link  keys.LinkKey

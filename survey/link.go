@@ -41,7 +41,7 @@ func (s *Service) Link(ctx context.Context, scope Scope, publicID string) (strin
 
 // linkOf is the address of the form of an instance. It is not called inside a
 // transaction other than the bound one.
-func (s *Service) linkOf(ctx context.Context, row *Instance) (string, error) {
+func (s *core) linkOf(ctx context.Context, row *Instance) (string, error) {
 	if s.options.SurveyURL == "" {
 		return "", errNoSurveyURL
 	}
@@ -130,7 +130,7 @@ func newLinkKeyring(o *Options) *linkKeyring {
 }
 
 // linkKeyFor is the key for new instances of a tenant. It is made if there is none.
-func (s *Service) linkKeyFor(ctx context.Context, scope Scope) (keys.LinkKey, error) {
+func (s *core) linkKeyFor(ctx context.Context, scope Scope) (keys.LinkKey, error) {
 	if s.links.own != nil {
 		return *s.links.own, nil
 	}
@@ -140,7 +140,7 @@ func (s *Service) linkKeyFor(ctx context.Context, scope Scope) (keys.LinkKey, er
 // storedLinkKey reads a tenant's key, and makes it if asked to; without one it
 // returns the zero value. What a bound transaction reads is not remembered: it
 // may be rolled back.
-func (s *Service) storedLinkKey(ctx context.Context, scope Scope, create bool) (keys.LinkKey, error) {
+func (s *core) storedLinkKey(ctx context.Context, scope Scope, create bool) (keys.LinkKey, error) {
 	s.links.mu.Lock()
 	known, ok := s.links.stored[scope]
 	s.links.mu.Unlock()
@@ -184,7 +184,7 @@ func makeLinkKey(ctx context.Context, tx storage.Tx, scope Scope) (*linkKeyRow, 
 }
 
 // linkKey is the key with that id.
-func (s *Service) linkKey(ctx context.Context, scope Scope, id string) (keys.LinkKey, error) {
+func (s *core) linkKey(ctx context.Context, scope Scope, id string) (keys.LinkKey, error) {
 	if key, ok := s.links.given[id]; ok {
 		return key, nil
 	}

@@ -44,7 +44,7 @@ func TestSurveysThatNobodyHasParsedAreReadInPieces(t *testing.T) {
 		})
 		inTransaction(t, fresh, func(tx storage.Tx) {
 			largest := &largestTx{Tx: tx}
-			in := &intake{s: fresh, tx: largest, batch: &Batch{EventKind: "visit"}}
+			in := &intake{s: fresh.core, tx: largest, batch: &Batch{EventKind: "visit"}}
 			if err := in.listen(t.Context()); err != nil {
 				t.Fatal(err)
 			}

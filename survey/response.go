@@ -109,7 +109,7 @@ const maxPage = 1000
 
 // Responses lists responses in the order in which they were submitted. However many
 // there are, it reads only those of its page.
-func (s *Service) Responses(ctx context.Context, scope Scope, q ResponseQuery) (out []StoredResponse, err error) {
+func (s Responses) List(ctx context.Context, scope Scope, q ResponseQuery) (out []StoredResponse, err error) {
 	err = s.inTx(ctx, func(tx storage.Tx) error {
 		rows, err := q.find(ctx, tx, scope)
 		out = make([]StoredResponse, len(rows))
@@ -122,7 +122,7 @@ func (s *Service) Responses(ctx context.Context, scope Scope, q ResponseQuery) (
 }
 
 // Response is the response to an instance, or [storage.ErrNotFound].
-func (s *Service) Response(ctx context.Context, scope Scope, publicID string) (out StoredResponse, err error) {
+func (s Responses) Get(ctx context.Context, scope Scope, publicID string) (out StoredResponse, err error) {
 	if scope == storage.AnyScope {
 		return out, errAnyScope
 	}

@@ -53,7 +53,7 @@ func TestACallThatWasNotMadeLeavesNoDoubt(t *testing.T) {
 	mine := &Instance{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at}
 	for _, held := range []bool{true, false} {
 		stored := *called
-		if changed := new(Service).mergeSent(&stored, mine, held); changed != held || stored.CallStartedOn.IsZero() != held {
+		if changed := new(Service).asker().mergeSent(&stored, mine, held); changed != held || stored.CallStartedOn.IsZero() != held {
 			t.Errorf("held %v: changed %v: %+v", held, changed, stored)
 		}
 	}

@@ -25,7 +25,7 @@ func TestI23_AResponseEndsItsInstanceAndMakesOneEvent(t *testing.T) {
 		h.same("moments", []time.Time{{}, {}, start.Add(time.Minute), start.Add(time.Hour), start.Add(time.Hour), start.Add(time.Hour)},
 			[]time.Time{r.DueOn, r.NextSendOn, r.CompletedOn, r.EndedOn, r.StoppedOn, r.OpenedOn})
 		h.same("responses, answers, events", [3]int{1, 3, 1}, h.counts())
-		stored, err := h.survey.Response(t.Context(), "", "id-one")
+		stored, err := h.survey.Responses().Get(t.Context(), "", "id-one")
 		stored.Position = ""
 		h.same("error", error(nil), err)
 		h.same("response", survey.StoredResponse{

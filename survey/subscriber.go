@@ -119,7 +119,7 @@ func subscriberOf(key string) string { return strings.TrimPrefix(key, outboxKey(
 
 // emit stores the event of a response, with a delivery for each subscriber that
 // the routing selects.
-func (s *Service) emit(ctx context.Context, tx storage.Tx, row *Instance, v *version, r *responseRow, a *answerSet) error {
+func (s *core) emit(ctx context.Context, tx storage.Tx, row *Instance, v *version, r *responseRow, a *answerSet) error {
 	payload, err := json.Marshal(ResponseCompleted{
 		EventID: eventID(row.PublicID), EventType: EventResponseCompleted, Scope: row.Scope,
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, SurveyIntegrationID: v.IntegrationID, BusinessUnit: row.BusinessUnit,
@@ -142,7 +142,7 @@ func (s *Service) emit(ctx context.Context, tx storage.Tx, row *Instance, v *ver
 // route names the subscribers that a response is for: those of the trigger whose
 // filters its answers match, and without any in the trigger everybody who is
 // registered, here or in another process, or expected.
-func (s *Service) route(ctx context.Context, tx storage.Tx, t *Trigger, a *answerSet) ([]string, error) {
+func (s *core) route(ctx context.Context, tx storage.Tx, t *Trigger, a *answerSet) ([]string, error) {
 	if t != nil && len(t.Subscribers) > 0 {
 		var to []string
 		for _, r := range t.Subscribers {

@@ -24,14 +24,14 @@ var ErrActionRefused = audit.ErrRefused
 // Like the other actions it writes who did it and why into the audit, in the same
 // transaction, and returns storage.ErrNotFound where scope has no such instance,
 // and [ErrActionRefused] where the action makes no sense.
-func (s *Service) Hold(ctx context.Context, scope Scope, publicID string, by By) error {
+func (s Support) Hold(ctx context.Context, scope Scope, publicID string, by By) error {
 	return s.act(ctx, scope, publicID, "Hold", by, (*Instance).supportHold)
 }
 
 // Release ends a hold. What came due meanwhile goes out at once, or expires if its
 // grace is over. A send that was held in doubt is taken for made; Retry sends it
 // once more.
-func (s *Service) Release(ctx context.Context, scope Scope, publicID string, by By) error {
+func (s Support) Release(ctx context.Context, scope Scope, publicID string, by By) error {
 	return s.actWith(ctx, scope, publicID, "Release", by, func(i *Instance, now time.Time, reminders []Duration) string {
 		return i.supportRelease(now, reminders)
 	})
@@ -41,19 +41,19 @@ func (s *Service) Release(ctx context.Context, scope Scope, publicID string, by 
 // with its tries counted from zero, and ends a hold. A schedule that was stopped
 // goes on from there. For a link that was sent as often as planned there is
 // SendAgain.
-func (s *Service) Retry(ctx context.Context, scope Scope, publicID string, by By) error {
+func (s Support) Retry(ctx context.Context, scope Scope, publicID string, by By) error {
 	return s.act(ctx, scope, publicID, "Retry", by, (*Instance).supportRetry)
 }
 
 // SendAgain sends the link once more, beside what is planned: reminders that are
 // still to come are counted from this send.
-func (s *Service) SendAgain(ctx context.Context, scope Scope, publicID string, by By) error {
+func (s Support) SendAgain(ctx context.Context, scope Scope, publicID string, by By) error {
 	return s.act(ctx, scope, publicID, "SendAgain", by, (*Instance).supportSendAgain)
 }
 
 // Stop ends the sends for good. The link stays open until it expires, the grace
 // after its last send.
-func (s *Service) Stop(ctx context.Context, scope Scope, publicID string, by By) error {
+func (s Support) Stop(ctx context.Context, scope Scope, publicID string, by By) error {
 	return s.act(ctx, scope, publicID, "Stop", by, (*Instance).supportStop)
 }
 
@@ -150,12 +150,12 @@ func (i *Instance) state() string {
 	return i.Status
 }
 
-func (s *Service) act(ctx context.Context, scope Scope, publicID, action string, by By, change func(*Instance, time.Time) string) error {
+func (s Support) act(ctx context.Context, scope Scope, publicID, action string, by By, change func(*Instance, time.Time) string) error {
 	return s.actWith(ctx, scope, publicID, action, by, func(i *Instance, now time.Time, _ []Duration) string { return change(i, now) })
 }
 
 // actWith changes one instance and writes the audit beside it.
-func (s *Service) actWith(ctx context.Context, scope Scope, publicID, action string, by By, change func(*Instance, time.Time, []Duration) string) error {
+func (s Support) actWith(ctx context.Context, scope Scope, publicID, action string, by By, change func(*Instance, time.Time, []Duration) string) error {
 	if err := by.Check(); err != nil {
 		return fmt.Errorf("survey: %s: %w", action, err)
 	}
@@ -188,7 +188,7 @@ func clearDeadLease(i *Instance, now time.Time) {
 	}
 }
 
-func (s *Service) remindersOf(ctx context.Context, tx storage.Tx, row *Instance) ([]Duration, error) {
+func (s Support) remindersOf(ctx context.Context, tx storage.Tx, row *Instance) ([]Duration, error) {
 	v, err := s.versionOf(ctx, tx, row.Scope, row.SurveyID, row.SurveyVersion)
 	if err != nil {
 		return nil, fmt.Errorf("its version: %w", err)

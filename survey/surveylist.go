@@ -24,7 +24,7 @@ type Survey struct {
 // Surveys lists the surveys of a scope in the order of their ids, and says where the
 // next page begins; empty after the last.
 func (s *Service) Surveys(ctx context.Context, scope Scope, p Page) (list []Survey, next string, err error) {
-	rows, next, err := listRows(ctx, s, surveys, scope, p, storage.Query{})
+	rows, next, err := listRows(ctx, s.core, surveys, scope, p, storage.Query{})
 	for _, r := range rows {
 		list = append(list, Survey{
 			Scope: r.Scope, ID: r.SurveyID, Name: r.Name, IntegrationID: r.IntegrationID, BusinessUnit: r.BusinessUnit,
@@ -46,7 +46,7 @@ type VersionInfo struct {
 // Versions lists the versions of a survey, the newest first, and says where the next
 // page begins; empty after the last.
 func (s *Service) Versions(ctx context.Context, scope Scope, surveyID int64, p Page) (list []VersionInfo, next string, err error) {
-	rows, next, err := listRows(ctx, s, versions, scope, p, storage.Query{
+	rows, next, err := listRows(ctx, s.core, versions, scope, p, storage.Query{
 		Columns: []string{"survey_id", "number", "name", "integration_id", "business_unit", "content_hash", "published_on"},
 		Where:   []storage.Cond{storage.Greater("key", surveyKey(surveyID)+":"), storage.Less("key", surveyKey(surveyID)+";")},
 		Desc:    true,
@@ -95,7 +95,7 @@ func oneVersion(ctx context.Context, tx storage.Tx, scope Scope, surveyID, numbe
 }
 
 // listRows reads a page of rows in the order of their keys.
-func listRows[R any](ctx context.Context, s *Service, t *storage.Table[R], scope Scope, p Page, q storage.Query) (rows []*R, next string, err error) {
+func listRows[R any](ctx context.Context, s *core, t *storage.Table[R], scope Scope, p Page, q storage.Query) (rows []*R, next string, err error) {
 	if err := checkScope(scope); err != nil || !storable.Text(p.After) {
 		return nil, "", errNoRow
 	}

@@ -153,7 +153,7 @@ type version struct {
 
 // versionOf is the version with that number; its error is storage.ErrNotFound if
 // there is none.
-func (s *Service) versionOf(ctx context.Context, tx storage.Tx, scope Scope, surveyID, number int64) (*version, error) {
+func (s *core) versionOf(ctx context.Context, tx storage.Tx, scope Scope, surveyID, number int64) (*version, error) {
 	ref := versionRef{Scope: scope, SurveyID: surveyID, Number: number}
 	set, err := s.versionsOf(ctx, tx, ref)
 	if err != nil {
@@ -188,7 +188,7 @@ const versionsAtOnce = 50
 // versionsOf is versionOf for at most versionsAtOnce. Versions that this process has parsed are not read
 // again if the references have their hashes; of others only the hashes are read. Each
 // takes one statement a scope.
-func (s *Service) versionsOf(ctx context.Context, tx storage.Tx, refs ...versionRef) (versionSet, error) {
+func (s *core) versionsOf(ctx context.Context, tx storage.Tx, refs ...versionRef) (versionSet, error) {
 	hashes, err := hashesOf(ctx, tx, refs)
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (s *Service) versionsOf(ctx context.Context, tx storage.Tx, refs ...version
 }
 
 // load reads and parses versions by their scopes and keys.
-func (s *Service) load(ctx context.Context, tx storage.Tx, keys map[Scope][]string) (versionSet, error) {
+func (s *core) load(ctx context.Context, tx storage.Tx, keys map[Scope][]string) (versionSet, error) {
 	out := versionSet{}
 	for scope, keys := range keys {
 		rows, err := versions.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
