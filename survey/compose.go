@@ -15,7 +15,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // compose makes the messages at once: the address, the link and the text. What
@@ -62,7 +62,7 @@ func (s asker) composeOne(ctx context.Context, it *sending) bool {
 // untried settles a send that did not come to a call: a permanent error stops the
 // schedule, another one is tried again. It returns false, for the step to pass on.
 func (s asker) untried(it *sending, reason string, err error) bool {
-	now := storage.Now(s.store)
+	now := driver.Now(s.store)
 	var e *notify.SendError
 	switch {
 	case it.Ctx.Err() != nil: // as if it had not been claimed

@@ -14,6 +14,7 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Batch is what [Service.Ingest] takes: events of one kind.
@@ -85,7 +86,7 @@ func newEvent(item *Item) (*event, error) {
 	if err := item.Recipient.check(); err != nil {
 		return nil, err
 	}
-	on := storage.Time(item.OccurredOn)
+	on := driver.Time(item.OccurredOn)
 	if !on.IsZero() && (on.Year() < 1970 || on.Year() > 9000) {
 		return nil, fmt.Errorf("occurredOn: the year %d is none of 1970 to 9000", on.Year())
 	}
@@ -203,7 +204,7 @@ func (s *Service) ingest(ctx context.Context, b *Batch, chunk []Item) ([]ItemRep
 	}
 	var done []ItemReport
 	err = s.inTx(ctx, func(tx storage.Tx) error {
-		in := &intake{s: s.core, tx: tx, batch: b, link: link, now: storage.Now(s.store), reports: make([]ItemReport, len(chunk))}
+		in := &intake{s: s.core, tx: tx, batch: b, link: link, now: driver.Now(s.store), reports: make([]ItemReport, len(chunk))}
 		if err := in.listen(ctx); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Instance is one link that is offered to one customer (Triggers & Scheduler, "The
@@ -89,7 +90,7 @@ type Instance struct {
 // fits into one outbox event.
 const maxMetadata = 24 << 10
 
-var instances = storage.Define[Instance]("survey_instance").Limit(maxMetadata + 8<<10).Deciding("public_id")
+var instances = driver.Define[Instance]("survey_instance").Limit(maxMetadata + 8<<10).Deciding("public_id")
 
 // The states of an [Instance] (Triggers & Scheduler, "SurveyInstance state
 // machine"). A claim does not change them: the lease alone says that it is held.
@@ -176,7 +177,7 @@ func (i *Instance) failed(now time.Time, reason string, retryAfter time.Duration
 		i.stop(now, reason)
 		return
 	}
-	i.NextTryOn = storage.Time(now.Add(max(wait, min(retryAfter, maxRetryAfter))))
+	i.NextTryOn = driver.Time(now.Add(max(wait, min(retryAfter, maxRetryAfter))))
 }
 
 // stop ends the schedule before its time. The row expires later.
@@ -303,7 +304,7 @@ func (i *Instance) due(grace time.Duration) (on time.Time, channel string) {
 // plan sets when the row is due next, and for whom.
 func (i *Instance) plan(grace time.Duration) {
 	on, channel := i.due(grace)
-	i.DueOn, i.Type = storage.Time(on), channel
+	i.DueOn, i.Type = driver.Time(on), channel
 }
 
 // lookAgain makes the row due at once, for a pass that plans it: who calls this

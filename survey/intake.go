@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // intake makes the instances of some items in one transaction.
@@ -97,7 +98,7 @@ func (l *listener) find(v *version) {
 // triggers reads the rows of the batch's kind.
 func (in *intake) triggers(ctx context.Context) (rows []*triggerRow, err error) {
 	const page = 1000
-	q := storage.Query{Where: []storage.Cond{storage.Eq("event_kind", in.batch.EventKind)}, Limit: page}
+	q := driver.Query{Where: []driver.Cond{driver.Eq("event_kind", in.batch.EventKind)}, Limit: page}
 	for {
 		found, err := triggers.Find(ctx, in.tx, in.batch.Scope, q)
 		if err != nil {
@@ -106,7 +107,7 @@ func (in *intake) triggers(ctx context.Context) (rows []*triggerRow, err error) 
 		if rows = append(rows, found...); len(found) < page {
 			return rows, nil
 		}
-		q.After = &storage.Position{ID: found[page-1].ID}
+		q.After = &driver.Position{ID: found[page-1].ID}
 	}
 }
 

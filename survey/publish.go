@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/strictjson"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Published is what [Service.Publish] answers.
@@ -150,7 +151,7 @@ func (p *publication) insert(ctx context.Context, tx storage.Tx, number int64) e
 	inserted, err := versions.Insert(ctx, tx, &versionRow{
 		Record: storage.Record{Scope: p.Scope, Key: versionKey(p.SurveyID, number)}, SurveyID: p.SurveyID, Number: number,
 		Name: p.Name, IntegrationID: p.IntegrationID, BusinessUnit: p.BusinessUnit,
-		ContentHash: p.hash, Definition: p.Definition, PublishedOn: storage.Now(tx.Store()),
+		ContentHash: p.hash, Definition: p.Definition, PublishedOn: driver.Now(tx.Store()),
 	})
 	if err == nil && !inserted[0] {
 		return fmt.Errorf("version %d is there already: %w", number, storage.ErrStale)
@@ -186,7 +187,7 @@ func changeSurvey(ctx context.Context, tx storage.Tx, scope Scope, surveyID int6
 		if write, err := change(row); err != nil || !write {
 			return nil, err
 		}
-		row.SavedOn = storage.Now(tx.Store())
+		row.SavedOn = driver.Now(tx.Store())
 		if written, err := writeSurvey(ctx, tx, row); err != nil || written {
 			return row, err
 		}
@@ -221,10 +222,10 @@ func setTriggers(ctx context.Context, tx storage.Tx, scope Scope, surveyID int64
 		missing[w.Key] = w
 	}
 	survey := strconv.FormatInt(surveyID, 10)
-	stored, err := triggers.Find(ctx, tx, scope, storage.Query{
-		Where: []storage.Cond{
-			storage.Greater("key", survey+"\x1f"), storage.Less("key", survey+"\x20"),
-			storage.Any(storage.Greater("event_kind", ""), storage.In("key", slices.Sorted(maps.Keys(missing)))),
+	stored, err := triggers.Find(ctx, tx, scope, driver.Query{
+		Where: []driver.Cond{
+			driver.Greater("key", survey+"\x1f"), driver.Less("key", survey+"\x20"),
+			driver.Any(driver.Greater("event_kind", ""), driver.In("key", slices.Sorted(maps.Keys(missing)))),
 		},
 		Limit: 2 * maxTriggers,
 	})

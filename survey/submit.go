@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Response is what a customer submits, or a host that keeps the form elsewhere.
@@ -84,7 +85,7 @@ func (s *Service) submitOnce(ctx context.Context, tx storage.Tx, find finder, r 
 	if err != nil {
 		return Receipt{}, err
 	}
-	now := storage.Now(s.store)
+	now := driver.Now(s.store)
 	if !row.answerable(now) {
 		return Receipt{}, ErrNoSurvey
 	}
@@ -174,7 +175,7 @@ func (r Response) check() error {
 // completedOn is never in the future, whatever the clock of the form says, nor in a
 // year that no database has.
 func (r Response) completedOn(now time.Time) time.Time {
-	on := storage.Time(cmp.Or(r.CompletedOn, now))
+	on := driver.Time(cmp.Or(r.CompletedOn, now))
 	if on.After(now) || on.Year() < 1 {
 		return now
 	}

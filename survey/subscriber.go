@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Subscriber is a system that hears of responses (Triggers & Scheduler, "Subscriber
@@ -69,7 +70,7 @@ func (s *Service) Subscribe(subs ...Subscriber) {
 				if err := json.Unmarshal(e.Payload, &c); err != nil {
 					return fmt.Errorf("%w: %w", ErrRefused, err)
 				}
-				c.DispatchedOn = storage.Now(s.store)
+				c.DispatchedOn = driver.Now(s.store)
 				return sub.Dispatch(ctx, c)
 			},
 		})

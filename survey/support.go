@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // By says who takes a support action and why: Actor, a person or program that can be
@@ -204,7 +205,7 @@ func instanceByPublicID(ctx context.Context, tx storage.Tx, scope Scope, publicI
 	if scope == storage.AnyScope {
 		return nil, storage.ErrNotFound
 	}
-	rows, err := instances.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("public_id", publicID)}, Limit: 1})
+	rows, err := instances.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Version is what [Service.Publish] takes: a survey with its definition.
@@ -42,7 +43,7 @@ type surveyRow struct {
 	SavedOn          time.Time `db:"saved_on"`
 }
 
-var surveys = storage.Define[surveyRow]("survey")
+var surveys = driver.Define[surveyRow]("survey")
 
 // surveyKey is the key of a survey's row: in the order of the ids.
 func surveyKey(surveyID int64) string { return fmt.Sprintf("%019d", surveyID) }
@@ -61,7 +62,7 @@ type versionRow struct {
 	PublishedOn   time.Time       `db:"published_on,fixed"`
 }
 
-var versions = storage.Define[versionRow]("survey_version").Limit(maxDefinition + 8<<10)
+var versions = driver.Define[versionRow]("survey_version").Limit(maxDefinition + 8<<10)
 
 // maxDefinition bounds a definition in bytes, as it is stored.
 const maxDefinition = 256 << 10
@@ -85,7 +86,7 @@ type triggerRow struct {
 	ContentHash   string `db:"content_hash"`
 }
 
-var triggers = storage.Define[triggerRow]("survey_trigger")
+var triggers = driver.Define[triggerRow]("survey_trigger")
 
 // versionRef names a version. ContentHash is that of its row, and may be empty where
 // the caller does not know it.
@@ -130,9 +131,9 @@ func hashesOf(ctx context.Context, tx storage.Tx, refs []versionRef) (hashes, er
 	}
 	out := hashes{}
 	for scope, keys := range keys {
-		rows, err := versions.Find(ctx, tx, scope, storage.Query{
+		rows, err := versions.Find(ctx, tx, scope, driver.Query{
 			Columns: []string{"survey_id", "number", "content_hash"},
-			Where:   []storage.Cond{storage.In("key", keys)}, Limit: len(keys),
+			Where:   []driver.Cond{driver.In("key", keys)}, Limit: len(keys),
 		})
 		if err != nil {
 			return nil, err
@@ -217,7 +218,7 @@ func (s *core) versionsOf(ctx context.Context, tx storage.Tx, refs ...versionRef
 func (s *core) load(ctx context.Context, tx storage.Tx, keys map[Scope][]string) (versionSet, error) {
 	out := versionSet{}
 	for scope, keys := range keys {
-		rows, err := versions.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+		rows, err := versions.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 		if err != nil {
 			return nil, err
 		}

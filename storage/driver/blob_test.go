@@ -1,4 +1,4 @@
-package storage_test
+package driver_test
 
 import (
 	"bytes"
@@ -12,12 +12,12 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // readAll opens a blob and reads it.
-func readAll(ctx context.Context, b storage.Blobs, ref storage.Ref, offset int64) (string, error) {
+func readAll(ctx context.Context, b driver.Blobs, ref driver.Ref, offset int64) (string, error) {
 	r, err := b.Open(ctx, ref, offset)
 	if err != nil {
 		return "", err
@@ -29,7 +29,7 @@ func readAll(ctx context.Context, b storage.Blobs, ref storage.Ref, offset int64
 func TestAnInterruptedRemovalIsFinishedByCollect(t *testing.T) {
 	t.Parallel()
 	store := &breaking{Store: memory.New(nil)}
-	blobs, err := storage.NewBlobs(store, "")
+	blobs, err := driver.NewBlobs(store, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,18 +42,18 @@ func TestAnInterruptedRemovalIsFinishedByCollect(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 	store.left = 1000
-	if _, err := blobs.Open(t.Context(), ref, 0); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := blobs.Open(t.Context(), ref, 0); !errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("Open: %v", err)
 	}
-	err = store.Store.InTx(t.Context(), func(tx storage.Tx) error { return store.Store.Blobs().Keep(t.Context(), tx, ref) })
-	if !errors.Is(err, storage.ErrNotFound) {
+	err = store.Store.InTx(t.Context(), func(tx driver.Tx) error { return store.Store.Blobs().Keep(t.Context(), tx, ref) })
+	if !errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("Keep: %v", err)
 	}
 	if n, err := blobs.Collect(t.Context(), 10); n != 1 || err != nil {
 		t.Errorf("collected %d; %v", n, err)
 	}
-	for _, s := range storage.Schemas() {
-		inStore(t, store, func(tx storage.Tx) error {
+	for _, s := range driver.Schemas() {
+		inStore(t, store, func(tx driver.Tx) error {
 			n, err := tx.Count(t.Context(), s, "", nil, 10)
 			if n != 0 {
 				t.Errorf("%d rows are left in %s", n, s.Name)
@@ -70,16 +70,16 @@ func TestAChunkThatIsGoneIsNotTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks := storage.Schemas()[1]
-	inStore(t, store, func(tx storage.Tx) error {
-		rows, err := tx.Select(t.Context(), chunks, "", storage.Query{OrderBy: "key", Limit: 10})
+	chunks := driver.Schemas()[1]
+	inStore(t, store, func(tx driver.Tx) error {
+		rows, err := tx.Select(t.Context(), chunks, "", driver.Query{OrderBy: "key", Limit: 10})
 		if err != nil {
 			return err
 		}
 		_, err = tx.Delete(t.Context(), chunks, rows[1:2])
 		return err
 	})
-	if _, err := readAll(t.Context(), store.Blobs(), ref, 0); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := readAll(t.Context(), store.Blobs(), ref, 0); !errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -91,7 +91,7 @@ func TestKeepRefusesATransactionOfAnotherStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inStore(t, other, func(tx storage.Tx) error {
+	inStore(t, other, func(tx driver.Tx) error {
 		err := one.Blobs().Keep(t.Context(), tx, ref)
 		if err == nil || !strings.Contains(err.Error(), "belongs to another store") {
 			t.Errorf("error is %v", err)
@@ -132,7 +132,7 @@ type breaking struct {
 	left int
 }
 
-func (b *breaking) InTx(ctx context.Context, f func(storage.Tx) error) error {
+func (b *breaking) InTx(ctx context.Context, f func(driver.Tx) error) error {
 	if b.left == 1 {
 		return errBroken
 	}
@@ -140,7 +140,7 @@ func (b *breaking) InTx(ctx context.Context, f func(storage.Tx) error) error {
 	return b.Store.InTx(ctx, f)
 }
 
-func inStore(t *testing.T, store storage.Store, f func(tx storage.Tx) error) {
+func inStore(t *testing.T, store driver.Store, f func(tx driver.Tx) error) {
 	t.Helper()
 	if err := store.InTx(t.Context(), f); err != nil {
 		t.Error(err)
@@ -154,9 +154,9 @@ func TestAChunkThatIsCutOffIsNotTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks := storage.Schemas()[1]
-	inStore(t, store, func(tx storage.Tx) error {
-		rows, err := tx.Select(t.Context(), chunks, "", storage.Query{OrderBy: "key", Limit: 10})
+	chunks := driver.Schemas()[1]
+	inStore(t, store, func(tx driver.Tx) error {
+		rows, err := tx.Select(t.Context(), chunks, "", driver.Query{OrderBy: "key", Limit: 10})
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ type hooked struct {
 	hook  map[int]func() // by the number of the transaction
 }
 
-func (h *hooked) InTx(ctx context.Context, f func(storage.Tx) error) error {
+func (h *hooked) InTx(ctx context.Context, f func(driver.Tx) error) error {
 	h.calls++
 	if hook := h.hook[h.calls]; hook != nil {
 		hook()
@@ -189,7 +189,7 @@ func TestABlobIsCollectedByOneOfTwo(t *testing.T) {
 	t.Parallel()
 	mock := clock.NewMock()
 	store := &hooked{Store: memory.New(&memory.Options{Clock: mock})}
-	blobs, err := storage.NewBlobs(store, "")
+	blobs, err := driver.NewBlobs(store, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,8 +218,8 @@ func TestKeepGoesOnWhenAnotherKeptTheSameBlob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	headers := storage.Schemas()[0]
-	inStore(t, store, func(tx storage.Tx) error {
+	headers := driver.Schemas()[0]
+	inStore(t, store, func(tx driver.Tx) error {
 		x := &interfering{Tx: tx, beforeUpdate: func() {
 			if err := store.Blobs().Keep(ctx, tx, ref); err != nil {
 				t.Error(err)
@@ -228,9 +228,9 @@ func TestKeepGoesOnWhenAnotherKeptTheSameBlob(t *testing.T) {
 		if err := store.Blobs().Keep(ctx, x, ref); err != nil {
 			return err
 		}
-		rows, err := tx.Select(ctx, headers, "", storage.Query{Limit: 1})
-		if err == nil && storage.RecordOf(rows[0]).Version != 3 { // inserted, completed, kept once
-			t.Errorf("header has version %d", storage.RecordOf(rows[0]).Version)
+		rows, err := tx.Select(ctx, headers, "", driver.Query{Limit: 1})
+		if err == nil && driver.RecordOf(rows[0]).Version != 3 { // inserted, completed, kept once
+			t.Errorf("header has version %d", driver.RecordOf(rows[0]).Version)
 		}
 		return err
 	})

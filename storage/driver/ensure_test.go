@@ -1,4 +1,4 @@
-package storage_test
+package driver_test
 
 import (
 	"context"
@@ -9,31 +9,31 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 func booking(key string, guests int) *visit {
-	return &visit{Record: storage.Record{Key: key}, Guests: guests, Picture: []byte{}}
+	return &visit{Record: driver.Record{Key: key}, Guests: guests, Picture: []byte{}}
 }
 
 // more keeps the larger number of guests.
-func more(stored, want *visit) (storage.Outcome, bool) {
+func more(stored, want *visit) (driver.Outcome, bool) {
 	if stored.Guests >= want.Guests {
-		return storage.Unchanged, false
+		return driver.Unchanged, false
 	}
 	stored.Guests = want.Guests
-	return storage.Updated, true
+	return driver.Updated, true
 }
 
 // interfering is a transaction into which others write between its statements.
 type interfering struct {
-	storage.Tx
+	driver.Tx
 	beforeSelect, beforeUpdate func()
 	selects                    int
 }
 
-func (x *interfering) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (x *interfering) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
 	x.selects++
 	if x.beforeSelect != nil {
 		x.beforeSelect()
@@ -41,7 +41,7 @@ func (x *interfering) Select(ctx context.Context, s *storage.Schema, scope stora
 	return x.Tx.Select(ctx, s, scope, q)
 }
 
-func (x *interfering) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (x *interfering) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if f := x.beforeUpdate; f != nil {
 		x.beforeUpdate = nil
 		f()
@@ -52,7 +52,7 @@ func (x *interfering) Update(ctx context.Context, s *storage.Schema, rows []stor
 func TestEnsureDecidesAgainAboutARowThatOthersWrote(t *testing.T) {
 	t.Parallel()
 	ctx, table := t.Context(), visits()
-	inTx(t, func(tx storage.Tx) error {
+	inTx(t, func(tx driver.Tx) error {
 		if _, err := table.Insert(ctx, tx, booking("a", 1)); err != nil {
 			return err
 		}
@@ -67,8 +67,8 @@ func TestEnsureDecidesAgainAboutARowThatOthersWrote(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		outcomes := []storage.Outcome{got[0].Outcome, got[1].Outcome}
-		if diff := cmp.Diff([]storage.Outcome{storage.Unchanged, storage.Created}, outcomes); diff != "" {
+		outcomes := []driver.Outcome{got[0].Outcome, got[1].Outcome}
+		if diff := cmp.Diff([]driver.Outcome{driver.Unchanged, driver.Created}, outcomes); diff != "" {
 			t.Errorf("outcomes (-want +got):\n%s", diff)
 		}
 		if got[0].Row.Guests != 4 {
@@ -81,10 +81,10 @@ func TestEnsureDecidesAgainAboutARowThatOthersWrote(t *testing.T) {
 func TestEnsureGivesUpOnARowThatComesAndGoes(t *testing.T) {
 	t.Parallel()
 	ctx, table := t.Context(), visits()
-	inTx(t, func(tx storage.Tx) error {
+	inTx(t, func(tx driver.Tx) error {
 		blocked := &vanishing{interfering: &interfering{Tx: tx}}
 		_, err := table.Ensure(ctx, blocked, more, booking("a", 1))
-		if !errors.Is(err, storage.ErrBusy) {
+		if !errors.Is(err, driver.ErrBusy) {
 			t.Errorf("error is %v", err)
 		}
 		if blocked.selects != 10 {
@@ -97,13 +97,13 @@ func TestEnsureGivesUpOnARowThatComesAndGoes(t *testing.T) {
 // vanishing says that every key is taken, and finds none of them.
 type vanishing struct{ *interfering }
 
-func (x *vanishing) Insert(_ context.Context, _ *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (x *vanishing) Insert(_ context.Context, _ *driver.Schema, rows []driver.Row) ([]bool, error) {
 	return make([]bool, len(rows)), nil
 }
 
 func TestEnsureOfNothingIsNothing(t *testing.T) {
 	t.Parallel()
-	inTx(t, func(tx storage.Tx) error {
+	inTx(t, func(tx driver.Tx) error {
 		got, err := visits().Ensure(t.Context(), tx, more)
 		if len(got) != 0 {
 			t.Errorf("%d results", len(got))
@@ -115,14 +115,14 @@ func TestEnsureOfNothingIsNothing(t *testing.T) {
 func TestEnsureReportsWhatItsDecisionSays(t *testing.T) {
 	t.Parallel()
 	ctx, table := t.Context(), visits()
-	says := func(o storage.Outcome) storage.Decide[visit] {
-		return func(_, _ *visit) (storage.Outcome, bool) { return o, false }
+	says := func(o driver.Outcome) driver.Decide[visit] {
+		return func(_, _ *visit) (driver.Outcome, bool) { return o, false }
 	}
-	inTx(t, func(tx storage.Tx) error {
+	inTx(t, func(tx driver.Tx) error {
 		if _, err := table.Insert(ctx, tx, booking("a", 1)); err != nil {
 			return err
 		}
-		for _, want := range []storage.Outcome{storage.Reactivated, storage.InFlight, storage.Conflict} {
+		for _, want := range []driver.Outcome{driver.Reactivated, driver.InFlight, driver.Conflict} {
 			got, err := table.Ensure(ctx, tx, says(want), booking("a", 2))
 			if err != nil {
 				return err
@@ -136,7 +136,7 @@ func TestEnsureReportsWhatItsDecisionSays(t *testing.T) {
 }
 
 // inTx runs f in a transaction of a new store, and wants it to succeed.
-func inTx(t *testing.T, f func(tx storage.Tx) error) {
+func inTx(t *testing.T, f func(tx driver.Tx) error) {
 	t.Helper()
 	if err := memory.New(nil).InTx(t.Context(), f); err != nil {
 		t.Error(err)
@@ -145,13 +145,13 @@ func inTx(t *testing.T, f func(tx storage.Tx) error) {
 
 // recording notes the keys in the order of Insert.
 type recording struct {
-	storage.Tx
+	driver.Tx
 	keys []string
 }
 
-func (r *recording) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (r *recording) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	for _, row := range rows {
-		rec := storage.RecordOf(row)
+		rec := driver.RecordOf(row)
 		r.keys = append(r.keys, string(rec.Scope)+"/"+rec.Key)
 	}
 	return r.Tx.Insert(ctx, s, rows)
@@ -159,7 +159,7 @@ func (r *recording) Insert(ctx context.Context, s *storage.Schema, rows []storag
 
 func TestEnsureTakesLocksInTheOrderOfTheKeys(t *testing.T) {
 	t.Parallel()
-	inTx(t, func(tx storage.Tx) error {
+	inTx(t, func(tx driver.Tx) error {
 		r := &recording{Tx: tx}
 		other := booking("a", 1)
 		other.Scope = "s"
@@ -176,7 +176,7 @@ func TestEnsureTakesLocksInTheOrderOfTheKeys(t *testing.T) {
 func TestEnsureReadsDecidingColumnsUntilItWrites(t *testing.T) {
 	t.Parallel()
 	ctx, table := t.Context(), visits().Deciding("guests")
-	inTx(t, func(tx storage.Tx) error {
+	inTx(t, func(tx driver.Tx) error {
 		a, b := booking("a", 1), booking("b", 1)
 		a.Status, b.Status = "kept", "kept"
 		if _, err := table.Insert(ctx, tx, a, b); err != nil {
@@ -190,10 +190,10 @@ func TestEnsureReadsDecidingColumnsUntilItWrites(t *testing.T) {
 		if diff := cmp.Diff([]string{"guests", ""}, reads.columns); diff != "" {
 			t.Errorf("columns read (-want +got):\n%s", diff)
 		}
-		for i, want := range []storage.Ensured[visit]{
-			{Outcome: storage.Unchanged, Row: &visit{Record: storage.Record{ID: a.ID, Key: "a"}, Guests: 1}},
-			{Outcome: storage.Updated, Row: &visit{Record: storage.Record{ID: b.ID, Key: "b", Status: "kept", Version: 2}, Guests: 2, Picture: []byte{}}},
-			{Outcome: storage.Created, Row: got[2].Row},
+		for i, want := range []driver.Ensured[visit]{
+			{Outcome: driver.Unchanged, Row: &visit{Record: driver.Record{ID: a.ID, Key: "a"}, Guests: 1}},
+			{Outcome: driver.Updated, Row: &visit{Record: driver.Record{ID: b.ID, Key: "b", Status: "kept", Version: 2}, Guests: 2, Picture: []byte{}}},
+			{Outcome: driver.Created, Row: got[2].Row},
 		} {
 			if diff := cmp.Diff(want, got[i]); diff != "" {
 				t.Errorf("row %d (-want +got):\n%s", i, diff)
@@ -209,11 +209,11 @@ func TestEnsureReadsDecidingColumnsUntilItWrites(t *testing.T) {
 
 // readings notes which columns each Select asks for.
 type readings struct {
-	storage.Tx
+	driver.Tx
 	columns []string
 }
 
-func (r *readings) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (r *readings) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
 	r.columns = append(r.columns, strings.Join(q.Columns, ","))
 	return r.Tx.Select(ctx, s, scope, q)
 }
@@ -239,16 +239,16 @@ func TestEnsureOfABadRowAmongManyDecidesAndWritesNothing(t *testing.T) {
 		}
 		return all
 	}
-	inTx(t, func(tx storage.Tx) error {
+	inTx(t, func(tx driver.Tx) error {
 		for _, when := range []string{"they are new", "they were inserted", "they were found"} {
 			bad := bookings(2)
 			bad[150].Note = "a\x00b"
 			x := &writes{Tx: tx}
-			_, err := table.Ensure(ctx, x, func(stored, _ *visit) (storage.Outcome, bool) {
+			_, err := table.Ensure(ctx, x, func(stored, _ *visit) (driver.Outcome, bool) {
 				t.Errorf("when %s: %s was decided on", when, stored.Key)
-				return storage.Unchanged, false
+				return driver.Unchanged, false
 			}, bad...)
-			if refused := (*storage.ValueError)(nil); !errors.As(err, &refused) || refused.Column != "note" || x.writes > 0 {
+			if refused := (*driver.ValueError)(nil); !errors.As(err, &refused) || refused.Column != "note" || x.writes > 0 {
 				t.Errorf("when %s: %d writes: %v", when, x.writes, err)
 			}
 			if _, err := table.Ensure(ctx, tx, more, bookings(1)...); err != nil {
@@ -261,16 +261,16 @@ func TestEnsureOfABadRowAmongManyDecidesAndWritesNothing(t *testing.T) {
 
 // writes counts what changes rows.
 type writes struct {
-	storage.Tx
+	driver.Tx
 	writes int
 }
 
-func (x *writes) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (x *writes) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	x.writes++
 	return x.Tx.Insert(ctx, s, rows)
 }
 
-func (x *writes) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (x *writes) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	x.writes++
 	return x.Tx.Update(ctx, s, rows)
 }
@@ -278,25 +278,25 @@ func (x *writes) Update(ctx context.Context, s *storage.Schema, rows []storage.R
 // A host's own JSON type may panic.
 func TestAPanicWhileManyRowsAreCheckedComesBack(t *testing.T) {
 	t.Parallel()
-	table := storage.Define[explosive]("explosive")
+	table := driver.Define[explosive]("explosive")
 	rows := make([]*explosive, 200)
 	for i := range rows {
-		rows[i] = &explosive{Record: storage.Record{Key: fmt.Sprint(i)}}
+		rows[i] = &explosive{Record: driver.Record{Key: fmt.Sprint(i)}}
 	}
-	inTx(t, func(tx storage.Tx) error {
+	inTx(t, func(tx driver.Tx) error {
 		defer func() {
 			if r := recover(); r != "it went off" {
 				t.Errorf("recovered %v", r)
 			}
 		}()
-		_, err := table.Ensure(t.Context(), tx, func(_, _ *explosive) (storage.Outcome, bool) { return storage.Unchanged, false }, rows...)
+		_, err := table.Ensure(t.Context(), tx, func(_, _ *explosive) (driver.Outcome, bool) { return driver.Unchanged, false }, rows...)
 		t.Errorf("it returned: %v", err)
 		return nil
 	})
 }
 
 type explosive struct {
-	storage.Record
+	driver.Record
 	Bomb bomb `db:"bomb,json"`
 }
 

@@ -1,4 +1,4 @@
-package storage_test
+package driver_test
 
 import (
 	"context"
@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // Task is what a domain stores: the shared columns, and its own.
 type Task struct {
-	storage.Record
+	driver.Record
 	Title  string   `db:"title"`
 	Owner  string   `db:"owner,fixed"`      // written once, hence it may be indexed
 	Labels []string `db:"labels,json,null"` // nil is NULL
@@ -22,10 +22,10 @@ type Task struct {
 }
 
 // tasks is the table; its CREATE TABLE is in the migrations of each database.
-var tasks = storage.Define[Task]("task").Limit(8 << 10)
+var tasks = driver.Define[Task]("task").Limit(8 << 10)
 
 func task(key, title string, due time.Time) *Task {
-	return &Task{Record: storage.Record{Key: key, Status: "Pending", DueOn: due}, Title: title}
+	return &Task{Record: driver.Record{Key: key, Status: "Pending", DueOn: due}, Title: title}
 }
 
 func ExampleDefine() {
@@ -41,15 +41,15 @@ func ExampleDefine() {
 
 func ExampleTable_Ensure() {
 	ctx, store := context.Background(), memory.New(nil)
-	rename := func(stored, want *Task) (storage.Outcome, bool) {
+	rename := func(stored, want *Task) (driver.Outcome, bool) {
 		if stored.Title == want.Title {
-			return storage.Unchanged, false
+			return driver.Unchanged, false
 		}
 		stored.Title = want.Title
-		return storage.Updated, true
+		return driver.Updated, true
 	}
 	for _, title := range []string{"Ring the bell", "Ring the bell", "Ring both bells"} {
-		err := store.InTx(ctx, func(tx storage.Tx) error {
+		err := store.InTx(ctx, func(tx driver.Tx) error {
 			got, err := tasks.Ensure(ctx, tx, rename, task("bell:noon", title, time.Time{}))
 			if err == nil {
 				fmt.Println(got[0].Outcome, got[0].Row.Version)
@@ -69,7 +69,7 @@ func ExampleTable_Ensure() {
 func ExampleTable_Claim() {
 	ctx, store := context.Background(), memory.New(nil)
 	eight := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
-	err := store.InTx(ctx, func(tx storage.Tx) error {
+	err := store.InTx(ctx, func(tx driver.Tx) error {
 		_, err := tasks.Insert(ctx, tx,
 			task("noon", "Ring twelve times", eight.Add(4*time.Hour)),
 			task("eight", "Ring eight times", eight),
@@ -77,10 +77,10 @@ func ExampleTable_Claim() {
 		return err
 	})
 	var held []*Task
-	err = errors.Join(err, store.InTx(ctx, func(tx storage.Tx) (err error) {
-		held, err = tasks.Claim(ctx, tx, storage.Claim{
+	err = errors.Join(err, store.InTx(ctx, func(tx driver.Tx) (err error) {
+		held, err = tasks.Claim(ctx, tx, driver.Claim{
 			Statuses: []string{"Pending"}, Busy: "Running",
-			Lanes: []storage.LaneClaim{{Lane: storage.LaneUrgent, Limit: 10}, {Lane: storage.LaneNormal, Limit: 10}},
+			Lanes: []driver.LaneClaim{{Lane: driver.LaneUrgent, Limit: 10}, {Lane: driver.LaneNormal, Limit: 10}},
 			Now:   eight, LeaseUntil: eight.Add(time.Minute), Token: "fresh and random",
 		})
 		return err
@@ -98,8 +98,8 @@ func ExampleTable_Claim() {
 func ExampleTable_Save() {
 	ctx, store := context.Background(), memory.New(nil)
 	mine := task("bell", "Ring the bell", time.Time{})
-	write := func(f func(tx storage.Tx) error) error { return store.InTx(ctx, f) }
-	err := write(func(tx storage.Tx) error {
+	write := func(f func(tx driver.Tx) error) error { return store.InTx(ctx, f) }
+	err := write(func(tx driver.Tx) error {
 		_, err := tasks.Insert(ctx, tx, mine)
 		return err
 	})
@@ -107,11 +107,11 @@ func ExampleTable_Save() {
 
 	theirs := *mine // somebody else read the row, too, and is first
 	theirs.Title = "Polish the bell"
-	fmt.Println(write(func(tx storage.Tx) error { return tasks.Save(ctx, tx, &theirs) }))
+	fmt.Println(write(func(tx driver.Tx) error { return tasks.Save(ctx, tx, &theirs) }))
 
 	mine.Status = "Completed"
-	err = write(func(tx storage.Tx) error { return tasks.Save(ctx, tx, mine) })
-	fmt.Println(errors.Is(err, storage.ErrStale), err)
+	err = write(func(tx driver.Tx) error { return tasks.Save(ctx, tx, mine) })
+	fmt.Println(errors.Is(err, driver.ErrStale), err)
 	// Output:
 	// <nil>
 	// <nil>
@@ -122,7 +122,7 @@ func ExampleBlobs() {
 	ctx, store := context.Background(), memory.New(nil)
 	ref, err := store.Blobs().Put(ctx, strings.NewReader("a long list of recipients"))
 	fmt.Println(ref.Size, err)
-	err = store.InTx(ctx, func(tx storage.Tx) error { // of the row that names it
+	err = store.InTx(ctx, func(tx driver.Tx) error { // of the row that names it
 		return store.Blobs().Keep(ctx, tx, ref)
 	})
 	fmt.Println(err)

@@ -1,4 +1,4 @@
-package storage_test
+package driver_test
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package storage_test
+package driver_test
 
 import (
 	"context"
@@ -7,53 +7,53 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // order is a row with a fingerprint.
 type order struct {
-	storage.Record
+	driver.Record
 	Guests int    `db:"guests"`
 	Note   string `db:"note"`
 	Print  int64  `db:"print,fixed"`
 }
 
-func orders() *storage.Table[order] {
-	return storage.Define[order]("orders").Deciding("guests").Fingerprint("print")
+func orders() *driver.Table[order] {
+	return driver.Define[order]("orders").Deciding("guests").Fingerprint("print")
 }
 
 // many are orders of one guest each, more than are worth a goroutine.
 func many(n int) []*order {
 	out := make([]*order, n)
 	for i := range out {
-		out[i] = &order{Record: storage.Record{Key: fmt.Sprintf("k%03d", i)}, Guests: 1}
+		out[i] = &order{Record: driver.Record{Key: fmt.Sprintf("k%03d", i)}, Guests: 1}
 	}
 	return out
 }
 
 // moreGuests keeps the larger number of guests.
-func moreGuests(stored, want *order) (storage.Outcome, bool) {
+func moreGuests(stored, want *order) (driver.Outcome, bool) {
 	if stored.Guests >= want.Guests {
-		return storage.Unchanged, false
+		return driver.Unchanged, false
 	}
 	stored.Guests = want.Guests
-	return storage.Updated, true
+	return driver.Updated, true
 }
 
 // looking notes which keys are read, and how often untouched rows are asked for.
 type looking struct {
-	storage.Tx
+	driver.Tx
 	read  []string
 	asked int
 }
 
-func (x *looking) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (x *looking) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
 	x.read = append(x.read, q.Where[0].Value.([]string)...)
 	return x.Tx.Select(ctx, s, scope, q)
 }
 
-func (x *looking) Untouched(ctx context.Context, s *storage.Schema, scope storage.Scope, keys []string) ([]int64, error) {
+func (x *looking) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) ([]int64, error) {
 	x.asked++
 	return x.Tx.Untouched(ctx, s, scope, keys)
 }
@@ -62,7 +62,7 @@ func (x *looking) Untouched(ctx context.Context, s *storage.Schema, scope storag
 type desk struct {
 	*testing.T
 	store *memory.Store
-	table *storage.Table[order]
+	table *driver.Table[order]
 }
 
 func newDesk(t *testing.T, stored ...*order) *desk {
@@ -73,9 +73,9 @@ func newDesk(t *testing.T, stored ...*order) *desk {
 	return d
 }
 
-func (d *desk) ensure(decide storage.Decide[order], want ...*order) (got []storage.Ensured[order], x *looking) {
+func (d *desk) ensure(decide driver.Decide[order], want ...*order) (got []driver.Ensured[order], x *looking) {
 	d.Helper()
-	d.tx(func(tx storage.Tx) (err error) {
+	d.tx(func(tx driver.Tx) (err error) {
 		x = &looking{Tx: tx}
 		got, err = d.table.Ensure(d.Context(), x, decide, want...)
 		return err
@@ -83,7 +83,7 @@ func (d *desk) ensure(decide storage.Decide[order], want ...*order) (got []stora
 	return got, x
 }
 
-func (d *desk) tx(f func(tx storage.Tx) error) {
+func (d *desk) tx(f func(tx driver.Tx) error) {
 	d.Helper()
 	if err := d.store.InTx(d.Context(), f); err != nil {
 		d.Fatal(err)
@@ -93,7 +93,7 @@ func (d *desk) tx(f func(tx storage.Tx) error) {
 // write saves the row of a key as others would.
 func (d *desk) write(key string, change func(*order)) {
 	d.Helper()
-	d.tx(func(tx storage.Tx) error {
+	d.tx(func(tx driver.Tx) error {
 		row, err := d.table.Get(d.Context(), tx, "", key)
 		if err != nil {
 			return err
@@ -110,8 +110,8 @@ func (d *desk) same(what string, want, got any) {
 	}
 }
 
-func tallyOf(got []storage.Ensured[order]) map[storage.Outcome]int {
-	out := map[storage.Outcome]int{}
+func tallyOf(got []driver.Ensured[order]) map[driver.Outcome]int {
+	out := map[driver.Outcome]int{}
 	for _, g := range got {
 		out[g.Outcome]++
 	}
@@ -122,7 +122,7 @@ func TestEnsureReadsNoRowThatItKnows(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, many(100)...)
 	got, x := d.ensure(moreGuests, many(100)...)
-	d.same("outcomes", map[storage.Outcome]int{storage.Unchanged: 100}, tallyOf(got))
+	d.same("outcomes", map[driver.Outcome]int{driver.Unchanged: 100}, tallyOf(got))
 	d.same("rows read", []string(nil), x.read)
 	for i, g := range got {
 		if g.Row.Key != many(100)[i].Key || g.Row.Guests != 1 {
@@ -139,10 +139,10 @@ func TestEnsureReadsWhatItDoesNotKnow(t *testing.T) {
 	want := many(101)
 	want[9].Guests = 2
 	got, x := d.ensure(moreGuests, want...)
-	d.same("outcomes", map[storage.Outcome]int{storage.Unchanged: 99, storage.Updated: 1, storage.Created: 1}, tallyOf(got))
+	d.same("outcomes", map[driver.Outcome]int{driver.Unchanged: 99, driver.Updated: 1, driver.Created: 1}, tallyOf(got))
 	d.same("rows read, and one of them again to be written", []string{"k007", "k008", "k009", "k100", "k009"}, x.read)
 	d.same("guests as others wrote them", 5, got[8].Row.Guests)
-	d.same("updated", storage.Updated, got[9].Outcome)
+	d.same("updated", driver.Updated, got[9].Outcome)
 }
 
 // What is to be written is read first, although it is known: what Ensure was
@@ -155,11 +155,11 @@ func TestAKnownRowThatIsToBeWrittenIsRead(t *testing.T) {
 	}
 	d := newDesk(t, first...)
 	want := many(100)
-	got, x := d.ensure(func(stored, _ *order) (storage.Outcome, bool) {
+	got, x := d.ensure(func(stored, _ *order) (driver.Outcome, bool) {
 		stored.Guests++
-		return storage.Updated, true
+		return driver.Updated, true
 	}, want...)
-	d.same("outcomes", map[storage.Outcome]int{storage.Updated: 100}, tallyOf(got))
+	d.same("outcomes", map[driver.Outcome]int{driver.Updated: 100}, tallyOf(got))
 	d.same("asked", 1, x.asked)
 	d.same("the wanted row", 1, want[3].Guests)
 	d.same("the row", []any{2, "kept", int64(2)}, []any{got[3].Row.Guests, got[3].Row.Note, got[3].Row.Version})

@@ -1,4 +1,4 @@
-package storage_test
+package driver_test
 
 import (
 	"encoding/json"
@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // visit has a column of every kind, and a field that is none.
 type visit struct {
-	storage.Record
+	driver.Record
 	Place   string            `db:"place,fixed"`
 	Note    string            `db:"note,null"`
 	Guests  int               `db:"guests"`
@@ -29,7 +29,7 @@ type visit struct {
 	Scratch string
 }
 
-func visits() *storage.Table[visit] { return storage.Define[visit]("visit") }
+func visits() *driver.Table[visit] { return driver.Define[visit]("visit") }
 
 func TestDefineMakesColumnsFromTags(t *testing.T) {
 	t.Parallel()
@@ -53,22 +53,22 @@ func TestDefineMakesColumnsFromTags(t *testing.T) {
 func TestDefinePanicsOnAFieldWithoutAKind(t *testing.T) {
 	t.Parallel()
 	type price struct {
-		storage.Record
+		driver.Record
 		Amount float64 `db:"amount"`
 	}
-	panics(t, "storage: price.amount: no column kind for float64", func() { storage.Define[price]("price") })
+	panics(t, "storage: price.amount: no column kind for float64", func() { driver.Define[price]("price") })
 	type tagged struct {
-		storage.Record
+		driver.Record
 		Tags []string `db:"tags"`
 	}
-	panics(t, "storage: tagged.tags: no column kind for []string", func() { storage.Define[tagged]("tagged") })
+	panics(t, "storage: tagged.tags: no column kind for []string", func() { driver.Define[tagged]("tagged") })
 }
 
 func TestColumnPanicsOnAnUnknownName(t *testing.T) {
 	t.Parallel()
 	table := visits()
 	panics(t, `storage: table visit has no column "colour"`, func() { table.Column("colour") })
-	if got := table.Column("guests").Kind; got != storage.Int {
+	if got := table.Column("guests").Kind; got != driver.Int {
 		t.Errorf("kind is %d", got)
 	}
 }
@@ -76,7 +76,7 @@ func TestColumnPanicsOnAnUnknownName(t *testing.T) {
 func TestSchemasAreThoseOfEveryStore(t *testing.T) {
 	t.Parallel()
 	var names []string
-	for _, s := range storage.Schemas() {
+	for _, s := range driver.Schemas() {
 		names = append(names, s.Name)
 	}
 	if diff := cmp.Diff([]string{"blob", "blob_chunk", "store_identity"}, names); diff != "" {

@@ -1,4 +1,4 @@
-package storage_test
+package driver_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -18,7 +18,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // full has a value in every column.
 func full() *visit {
 	return &visit{
-		Record: storage.Record{
+		Record: driver.Record{
 			ID: 1, Scope: "s", Key: "k", Type: "t", Status: "S", Version: 2, Lane: -1,
 			DueOn: noon, LeaseExpiresOn: noon, ClaimToken: "c", Abandoned: true,
 		},
@@ -113,10 +113,10 @@ func TestValueRefusesWhatDatabasesDisagreeAbout(t *testing.T) {
 		"note":   {Note: "a\x00"},
 		"place":  {Place: "\xc3\x28"},
 		"form":   {Form: json.RawMessage(`{`)},
-		"status": {Record: storage.Record{Status: "\x00"}},
+		"status": {Record: driver.Record{Status: "\x00"}},
 	} {
 		_, err := visits().Column(column).Value(r)
-		refused := (*storage.ValueError)(nil)
+		refused := (*driver.ValueError)(nil)
 		if !errors.As(err, &refused) || refused.Table != "visit" || refused.Column != column || refused.Problem == "" {
 			t.Errorf("%s: error is %v", column, err)
 		}
@@ -130,15 +130,15 @@ func TestTimeIsUTCAndCutOff(t *testing.T) {
 		micro := rapid.Int64Range(-6e16, math.MaxInt64/1000).Draw(t, "micro")
 		zone := time.FixedZone("", rapid.IntRange(-12*3600, 14*3600).Draw(t, "zone"))
 		given := time.UnixMicro(micro).Add(time.Duration(nano)).In(zone)
-		got := storage.Time(given)
+		got := driver.Time(given)
 		if got.Location() != time.UTC || got.UnixMicro() != micro || got.Nanosecond()%1000 != 0 {
 			t.Fatalf("%v became %v", given, got)
 		}
-		if !storage.Time(got).Equal(got) {
+		if !driver.Time(got).Equal(got) {
 			t.Fatalf("%v is not its own canonical form", got)
 		}
 	})
-	if got := storage.Time(time.Time{}.In(time.FixedZone("", 3600))); got != (time.Time{}) {
+	if got := driver.Time(time.Time{}.In(time.FixedZone("", 3600))); got != (time.Time{}) {
 		t.Errorf("zero became %v", got)
 	}
 }

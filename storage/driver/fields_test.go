@@ -1,16 +1,16 @@
-package storage_test
+package driver_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
-type other struct{ storage.Record }
+type other struct{ driver.Record }
 
-type pointed struct{ *storage.Record }
+type pointed struct{ *driver.Record }
 
 // A field is found by its distance from the start of its row, so a row of
 // another type must never be taken for one.
@@ -18,9 +18,9 @@ func TestFieldsRefuseWhatIsNotTheirs(t *testing.T) {
 	t.Parallel()
 	status := visits().Column("status")
 	for want, call := range map[string]func(){
-		"a *storage_test.other": func() { status.Field(&other{}) },
-		"not of kind":           func() { status.Int(storage.FieldsOf(full())) },
-		"by pointer":            func() { storage.Define[pointed]("pointed") },
+		"a *driver_test.other": func() { status.Field(&other{}) },
+		"not of kind":           func() { status.Int(driver.FieldsOf(full())) },
+		"by pointer":            func() { driver.Define[pointed]("pointed") },
 	} {
 		func() {
 			defer func() {

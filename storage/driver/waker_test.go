@@ -1,15 +1,15 @@
-package storage_test
+package driver_test
 
 import (
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // hint takes what a signal was told: whether, and the earliest moment.
-func hint(s *storage.Signal) (woken bool, first time.Time) {
+func hint(s *driver.Signal) (woken bool, first time.Time) {
 	select {
 	case <-s.C():
 		return true, s.Take()
@@ -20,7 +20,7 @@ func hint(s *storage.Signal) (woken bool, first time.Time) {
 
 func TestHintsThatNobodyTookAreMerged(t *testing.T) {
 	t.Parallel()
-	var w storage.Waker
+	var w driver.Waker
 	s := w.Listen("visit")
 	defer s.Close()
 	w.Wake("visit", noon.Add(2))
@@ -40,37 +40,37 @@ func TestHintsThatNobodyTookAreMerged(t *testing.T) {
 
 func TestEveryListenerOfTheTableHears(t *testing.T) {
 	t.Parallel()
-	var w storage.Waker
+	var w driver.Waker
 	one, two, other, closed := w.Listen("visit"), w.Listen("visit"), w.Listen("meal"), w.Listen("visit")
 	closed.Close()
 	w.Wake("visit", noon)
 	for name, c := range map[string]struct {
-		s    *storage.Signal
+		s    *driver.Signal
 		want bool
 	}{"one": {one, true}, "two": {two, true}, "other": {other, false}, "closed": {closed, false}} {
 		if woken, _ := hint(c.s); woken != c.want {
 			t.Errorf("%s: woken %t", name, woken)
 		}
 	}
-	(&storage.Waker{}).Wake("visit", noon) // nobody listens
+	(&driver.Waker{}).Wake("visit", noon) // nobody listens
 }
 
 func TestHintsCollectTheEarliestOfEachTable(t *testing.T) {
 	t.Parallel()
 	table := visits()
-	var w storage.Waker
+	var w driver.Waker
 	s := w.Listen("visit")
-	var hints storage.Hints
+	var hints driver.Hints
 	hints.Send(&w)
-	hints.Add(&table.Schema, []storage.Row{&visit{}})
+	hints.Add(&table.Schema, []driver.Row{&visit{}})
 	hints.Send(&w)
 	if woken, _ := hint(s); woken {
 		t.Error("woken without a due row")
 	}
 	late, early := &visit{}, &visit{}
 	late.DueOn, early.DueOn = noon.Add(5), noon
-	hints.Add(&table.Schema, []storage.Row{late})
-	hints.Add(&table.Schema, []storage.Row{early, late, &visit{}})
+	hints.Add(&table.Schema, []driver.Row{late})
+	hints.Add(&table.Schema, []driver.Row{early, late, &visit{}})
 	hints.Send(&w)
 	if woken, first := hint(s); !woken || !first.Equal(noon) {
 		t.Errorf("woken %t for %v", woken, first)
@@ -79,7 +79,7 @@ func TestHintsCollectTheEarliestOfEachTable(t *testing.T) {
 
 func TestAWakerGoesWithAnyNumberOfGoroutines(t *testing.T) {
 	t.Parallel()
-	var w storage.Waker
+	var w driver.Waker
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {

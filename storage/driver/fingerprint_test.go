@@ -1,16 +1,16 @@
-package storage_test
+package driver_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // sealed has a deciding column of every kind.
 type sealed struct {
-	storage.Record
+	driver.Record
 	Place string    `db:"place"`
 	Room  string    `db:"room,null"`
 	Beds  int       `db:"beds"`
@@ -24,12 +24,12 @@ type sealed struct {
 
 func printOf(t *testing.T, r sealed) int64 {
 	t.Helper()
-	table := storage.Define[sealed]("sealed").Deciding("place", "room", "beds", "paid", "left_on", "meals", "stamp").Fingerprint("print")
+	table := driver.Define[sealed]("sealed").Deciding("place", "room", "beds", "paid", "left_on", "meals", "stamp").Fingerprint("print")
 	if r.Key == "" {
 		r.Key = "k"
 	}
-	err := memory.New(nil).InTx(t.Context(), func(tx storage.Tx) error {
-		_, err := table.Ensure(t.Context(), tx, func(_, _ *sealed) (storage.Outcome, bool) { return storage.Unchanged, false }, &r)
+	err := memory.New(nil).InTx(t.Context(), func(tx driver.Tx) error {
+		_, err := table.Ensure(t.Context(), tx, func(_, _ *sealed) (driver.Outcome, bool) { return driver.Unchanged, false }, &r)
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func TestFingerprintsTellRowsApart(t *testing.T) {
 	t.Parallel()
 	prints := map[int64]int{}
 	rows := []sealed{
-		{}, {Record: storage.Record{Scope: "s"}}, {Record: storage.Record{Key: "l"}},
+		{}, {Record: driver.Record{Scope: "s"}}, {Record: driver.Record{Key: "l"}},
 		{Place: "ab", Room: "c"}, {Place: "a", Room: "bc"}, {Place: "abc"}, {Room: "abc"},
 		{Place: "a\x01b", Room: "c"}, {Place: "a", Room: "b\x01c"},
 		{Beds: 1}, {Beds: -1}, {Paid: true}, {On: noon}, {On: noon.Add(time.Microsecond)},
@@ -74,10 +74,10 @@ func TestFingerprintsAreOfWhatDecidesAsItIsStored(t *testing.T) {
 func TestFingerprintRefusesOtherColumns(t *testing.T) {
 	t.Parallel()
 	for what, define := range map[string]func(){
-		"no deciding columns": func() { storage.Define[order]("o").Fingerprint("print") },
-		"a text":              func() { storage.Define[order]("o").Deciding("guests").Fingerprint("note") },
-		"one that changes":    func() { storage.Define[order]("o").Deciding("note").Fingerprint("guests") },
-		"no column":           func() { storage.Define[order]("o").Deciding("note").Fingerprint("prints") },
+		"no deciding columns": func() { driver.Define[order]("o").Fingerprint("print") },
+		"a text":              func() { driver.Define[order]("o").Deciding("guests").Fingerprint("note") },
+		"one that changes":    func() { driver.Define[order]("o").Deciding("note").Fingerprint("guests") },
+		"no column":           func() { driver.Define[order]("o").Deciding("note").Fingerprint("prints") },
 	} {
 		func() {
 			defer func() {

@@ -1,4 +1,4 @@
-// Package storage is the contract between Belfry's domains and a database:
+// Package driver is the contract between Belfry's domains and a database:
 // one mechanism for every table whose rows become due, are claimed by one
 // worker at a time, and are written back only by whoever still holds them.
 //
@@ -10,4 +10,4 @@
 //
 // All times are UTC and whole microseconds; a zero time.Time is NULL. Storage
 // never asks a database for the time: it is told.
-package storage
+package driver

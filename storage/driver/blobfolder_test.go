@@ -1,4 +1,4 @@
-package storage_test
+package driver_test
 
 import (
 	"context"
@@ -13,14 +13,14 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // shelf is a store whose blobs are kept in a folder.
 type shelf struct {
 	*memory.Store
-	storage.Blobs
+	driver.Blobs
 	dir   string
 	clock *clock.Mock
 }
@@ -29,7 +29,7 @@ func newShelf(t *testing.T) *shelf {
 	t.Helper()
 	s := &shelf{dir: filepath.Join(t.TempDir(), "made", "on", "demand"), clock: clock.NewMock()}
 	s.Store = memory.New(&memory.Options{Clock: s.clock})
-	blobs, err := storage.NewBlobs(s.Store, s.dir)
+	blobs, err := driver.NewBlobs(s.Store, s.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func newShelf(t *testing.T) *shelf {
 	return s
 }
 
-func (s *shelf) put(t *testing.T, content string) storage.Ref {
+func (s *shelf) put(t *testing.T, content string) driver.Ref {
 	t.Helper()
 	ref, err := s.Put(t.Context(), strings.NewReader(content))
 	if err != nil {
@@ -99,7 +99,7 @@ func TestAMissingFileIsErrNotFound(t *testing.T) {
 	if err := os.Remove(filepath.Join(s.dir, ref.Name)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Open(t.Context(), ref, 0); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := s.Open(t.Context(), ref, 0); !errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("error is %v", err)
 	}
 	if err := s.Delete(t.Context(), ref); err != nil {
@@ -130,7 +130,7 @@ func TestAFolderThatCannotBeOneIsRefused(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := storage.NewBlobs(memory.New(nil), file)
+	_, err := driver.NewBlobs(memory.New(nil), file)
 	if err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("error is %v", err)
 	}
@@ -172,7 +172,7 @@ func (e *endless) Read(p []byte) (int, error) {
 func TestAnUploadEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	for name, blobs := range map[string]storage.Blobs{"folder": s, "database": s.Store.Blobs()} {
+	for name, blobs := range map[string]driver.Blobs{"folder": s, "database": s.Store.Blobs()} {
 		ctx, end := context.WithCancel(t.Context())
 		if _, err := blobs.Put(ctx, &endless{end: end}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: error is %v", name, err)
