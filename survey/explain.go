@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Explanation is the story of one link: what it is, what was sent, what support did
@@ -154,7 +155,7 @@ func (s Support) explain(ctx context.Context, tx storage.Tx, scope Scope, public
 }
 
 // prospect says what would happen next.
-func (s Support) prospect(e Explanation, t *Trigger, served string) string {
+func (s Support) prospect(e Explanation, t *form.Trigger, served string) string {
 	i, now := e.Instance, driver.Now(s.store)
 	switch {
 	case !i.isOpen():

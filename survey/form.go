@@ -6,6 +6,7 @@ import (
 
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Form is what a page needs to draw the form behind a link.
@@ -20,7 +21,7 @@ type Form struct {
 	Locale string
 	State  FormState
 	// Definition is shared: do not change it.
-	Definition *Definition
+	Definition *form.Definition
 }
 
 // FormState says what there is to do behind a link.

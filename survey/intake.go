@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // intake makes the instances of some items in one transaction.
@@ -34,7 +35,7 @@ type intake struct {
 type listener struct {
 	row          *triggerRow
 	businessUnit string
-	trigger      *Trigger
+	trigger      *form.Trigger
 	err          error
 }
 
@@ -90,7 +91,7 @@ func (in *intake) hear(ctx context.Context, rows []*triggerRow) error {
 // find takes the trigger from its version.
 func (l *listener) find(v *version) {
 	l.businessUnit = v.BusinessUnit
-	if l.trigger = v.trigger(l.row.TriggerID); l.trigger == nil {
+	if l.trigger = v.Trigger(l.row.TriggerID); l.trigger == nil {
 		l.err = fmt.Errorf("survey: version %d of survey %d has no trigger %s", l.row.VersionNumber, l.row.SurveyID, l.row.TriggerID)
 	}
 }
@@ -148,7 +149,7 @@ func identify(e *event, l listener) (hash, key string, err error) {
 		return "", "", err
 	}
 	k := keys.SurveyInstance{Survey: l.row.SurveyID, Trigger: l.trigger.ID, Hash: hash}
-	if l.trigger.DedupScope == DedupSurvey {
+	if l.trigger.DedupScope == form.DedupSurvey {
 		k.Trigger = ""
 	}
 	key, err = k.Key()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // responseRow is the one response to an instance; Key is the instance's PublicID,
@@ -33,10 +34,7 @@ type responseRow struct {
 	SubmittedOn    time.Time       `db:"submitted_on,fixed"`
 }
 
-// maxAnswers bounds the answers of one response in bytes, as canonical JSON.
-const maxAnswers = 32 << 10
-
-var responses = driver.Define[responseRow]("survey_response").Limit(maxAnswers + 8<<10)
+var responses = driver.Define[responseRow]("survey_response").Limit(form.MaxAnswers + 8<<10)
 
 // answerRow is one answer, for a host's own SQL; Key is the PublicID and the
 // question. It is written once and never due.
@@ -48,23 +46,23 @@ type answerRow struct {
 	Value      json.RawMessage `db:"value,fixed,json"`
 }
 
-var answers = driver.Define[answerRow]("survey_answer").Limit(maxAnswers + 8<<10)
+var answers = driver.Define[answerRow]("survey_answer").Limit(form.MaxAnswers + 8<<10)
 
 // responseOf is the row of a response that was accepted just now.
-func responseOf(row *Instance, r Response, a *answerSet) *responseRow {
+func responseOf(row *Instance, r Response, a *form.Answers) *responseRow {
 	return &responseRow{
 		Record:   storage.Record{Scope: row.Scope, Key: row.PublicID},
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, TriggerID: row.TriggerID, BusinessUnit: row.BusinessUnit,
-		CustomerRef: row.CustomerRef, AgentID: r.AgentID, AnswersHash: a.hash, IdempotencyKey: r.keyHash(), Answers: a.json,
+		CustomerRef: row.CustomerRef, AgentID: r.AgentID, AnswersHash: a.Hash, IdempotencyKey: r.keyHash(), Answers: a.JSON,
 		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn,
 	}
 }
 
 // answersOf are the rows of its answers.
-func answersOf(r *responseRow, a *answerSet) []*answerRow {
-	rows := make([]*answerRow, len(a.order))
-	for i, id := range a.order {
-		value, _ := json.Marshal(a.values[id]) // it was written as JSON before
+func answersOf(r *responseRow, a *form.Answers) []*answerRow {
+	rows := make([]*answerRow, len(a.Order))
+	for i, id := range a.Order {
+		value, _ := json.Marshal(a.Values[id]) // it was written as JSON before
 		rows[i] = &answerRow{
 			Record:   storage.Record{Scope: r.Scope, Key: r.Key + "\x1f" + id},
 			PublicID: r.Key, SurveyID: r.SurveyID, QuestionID: id, Value: value,

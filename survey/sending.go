@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // nothing is what a handler decides whose rows say everything.
@@ -62,7 +63,7 @@ func (s *core) channelKeys() []string {
 type sending struct {
 	work.Item[Instance]
 	version *version
-	trigger *Trigger
+	trigger *form.Trigger
 	grace   time.Duration
 	channel notify.Channel
 	message notify.Message
@@ -199,15 +200,15 @@ func unreadable(err error) bool {
 	return errors.Is(err, storage.ErrNotFound) || errors.Is(err, errUnreadable)
 }
 
-func triggerOf(v *version, id string) *Trigger {
+func triggerOf(v *version, id string) *form.Trigger {
 	if v == nil {
 		return nil
 	}
-	return v.trigger(id)
+	return v.Trigger(id)
 }
 
 // graceOf is how long an instance of that trigger stays open after its last send.
-func (s *core) graceOf(t *Trigger) time.Duration {
+func (s *core) graceOf(t *form.Trigger) time.Duration {
 	if t != nil && t.ExpiryGrace != nil {
 		return time.Duration(*t.ExpiryGrace)
 	}

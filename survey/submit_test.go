@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 func TestI23_AResponseEndsItsInstanceAndMakesOneEvent(t *testing.T) {
@@ -167,7 +168,7 @@ func TestAnswersThatDoNotFitChangeNothing(t *testing.T) {
 			{Answers: json.RawMessage(content), IdempotencyKey: string(make([]byte, 201))},
 		} {
 			_, err := h.survey.Submit(t.Context(), token, r)
-			if faults := (*survey.AnswersError)(nil); !errors.As(err, &faults) {
+			if faults := (*form.AnswersError)(nil); !errors.As(err, &faults) {
 				t.Error(err)
 			}
 		}

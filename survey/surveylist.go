@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Survey is a survey as it is listed. What it is called is as in its latest version.
@@ -63,7 +64,7 @@ func (s *Service) Versions(ctx context.Context, scope Scope, surveyID int64, p P
 
 // Definition is the definition of a version; number zero means the published one. The
 // answer is the caller's own. What does not exist is storage.ErrNotFound.
-func (s *Service) Definition(ctx context.Context, scope Scope, surveyID, number int64) (Definition, error) {
+func (s *Service) Definition(ctx context.Context, scope Scope, surveyID, number int64) (form.Definition, error) {
 	var row *versionRow
 	err := checkScope(scope)
 	if err == nil {
@@ -73,11 +74,11 @@ func (s *Service) Definition(ctx context.Context, scope Scope, surveyID, number 
 		})
 	}
 	if err != nil {
-		return Definition{}, fmt.Errorf("survey: version %d of survey %d: %w", number, surveyID, err)
+		return form.Definition{}, fmt.Errorf("survey: version %d of survey %d: %w", number, surveyID, err)
 	}
 	v, err := row.parse()
 	if err != nil {
-		return Definition{}, err
+		return form.Definition{}, err
 	}
 	return v.Definition, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Version is what [Service.Publish] takes: a survey with its definition.
@@ -62,10 +63,7 @@ type versionRow struct {
 	PublishedOn   time.Time       `db:"published_on,fixed"`
 }
 
-var versions = driver.Define[versionRow]("survey_version").Limit(maxDefinition + 8<<10)
-
-// maxDefinition bounds a definition in bytes, as it is stored.
-const maxDefinition = 256 << 10
+var versions = driver.Define[versionRow]("survey_version").Limit(form.MaxDefinition + 8<<10)
 
 // versionKey is the key of a version's row: in the order of the numbers within a
 // survey.
@@ -149,7 +147,7 @@ func hashesOf(ctx context.Context, tx storage.Tx, refs []versionRef) (hashes, er
 // goroutines and never changed. The definition's text is not kept.
 type version struct {
 	*versionRow
-	Definition
+	form.Definition
 }
 
 // versionOf is the version with that number; its error is storage.ErrNotFound if
@@ -246,16 +244,6 @@ func (r *versionRow) parse() (*version, error) {
 	}
 	r.Definition = nil
 	return v, nil
-}
-
-// trigger is the trigger with that id, or nil.
-func (d *Definition) trigger(id string) *Trigger {
-	for i := range d.Triggers {
-		if d.Triggers[i].ID == id {
-			return &d.Triggers[i]
-		}
-	}
-	return nil
 }
 
 // maxCached bounds the versions that a process keeps parsed, by the bytes of their

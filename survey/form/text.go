@@ -1,14 +1,12 @@
-package survey
+package form
 
 import (
 	"bytes"
 	"encoding/json"
+	"github.com/belfry-go/belfry/internal/strictjson"
+	"golang.org/x/text/language"
 	"maps"
 	"slices"
-
-	"golang.org/x/text/language"
-
-	"github.com/belfry-go/belfry/internal/strictjson"
 )
 
 // Text is a text by locale (BCP 47), such as {"en": "How was it?", "ar": "…"}. The

@@ -1,4 +1,4 @@
-package survey
+package form
 
 import (
 	"bytes"
@@ -86,15 +86,22 @@ func Validate(definition json.RawMessage) (warnings []Fault, err error) {
 	if err := definitionError(faults); err != nil {
 		return nil, err
 	}
-	return d.warnings(), nil
+	return d.Warnings(), nil
+}
+
+// Parse reads a definition and lists what is wrong with it; with a fault the
+// definition is not to be used.
+func Parse(definition json.RawMessage) (Definition, []Fault) {
+	d, faults := readDefinition(definition)
+	return d, faultsOf(faults)
 }
 
 // readDefinition reads a definition and lists what is wrong with it.
 func readDefinition(text json.RawMessage) (Definition, strictjson.Faults) {
 	var d Definition
 	var faults strictjson.Faults
-	if n := len(text); n > 4*maxDefinition { // however much of it is space
-		faults.Add("", "has %d bytes, more than %d", n, 4*maxDefinition)
+	if n := len(text); n > 4*MaxDefinition { // however much of it is space
+		faults.Add("", "has %d bytes, more than %d", n, 4*MaxDefinition)
 		return d, faults
 	}
 	faults = strictjson.Decode(text, &d)
@@ -102,8 +109,8 @@ func readDefinition(text json.RawMessage) (Definition, strictjson.Faults) {
 	if c.told[""] {
 		return d, faults
 	}
-	if n := len(storedDefinition(text)); n > maxDefinition {
-		c.add("", "takes %d bytes when it is stored, more than %d", n, maxDefinition)
+	if n := len(Stored(text)); n > MaxDefinition {
+		c.add("", "takes %d bytes when it is stored, more than %d", n, MaxDefinition)
 	}
 	c.characters("$schema", d.Schema, maxLine, "")
 	c.text("title", d.Title, maxLine, "")
@@ -115,12 +122,36 @@ func readDefinition(text json.RawMessage) (Definition, strictjson.Faults) {
 	return d, c.faults
 }
 
-// storedDefinition is the text of a definition as every store keeps it: without
+// Stored is the text of a definition as every store keeps it: without
 // spaces.
-func storedDefinition(text json.RawMessage) json.RawMessage {
+func Stored(text json.RawMessage) json.RawMessage {
 	stored, err := json.Marshal(text)
 	if err != nil {
 		panic(err) // it has been read
 	}
 	return stored
+}
+
+// MaxDefinition bounds a definition in bytes, as it is stored.
+const MaxDefinition = 256 << 10
+
+// Trigger is the trigger with that id, or nil.
+func (d *Definition) Trigger(id string) *Trigger {
+	for i := range d.Triggers {
+		if d.Triggers[i].ID == id {
+			return &d.Triggers[i]
+		}
+	}
+	return nil
+}
+
+// Enabled are the triggers that are switched on.
+func (d *Definition) Enabled() []Trigger {
+	var out []Trigger
+	for _, t := range d.Triggers {
+		if t.Enabled {
+			out = append(out, t)
+		}
+	}
+	return out
 }

@@ -1,4 +1,4 @@
-package survey
+package form
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 func TestFlattenGivesValuesByTheirPaths(t *testing.T) {
 	t.Parallel()
-	values, objects, err := flatten(json.RawMessage(` {"wip":"40956","n":1.50,"big":12345678901234567890,"yes":true,"none":null,
+	values, objects, err := Flatten(json.RawMessage(` {"wip":"40956","n":1.50,"big":12345678901234567890,"yes":true,"none":null,
 		"car":{"VIN":"J","owner":{"name":"K"},"empty":{}},"lines":[1,"a",[true,null],{"b":2}]} `))
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestFlattenTakes32Levels(t *testing.T) {
 		`{"a":` + strings.Repeat(`[`, 31) + strings.Repeat(`]`, 31) + `}`,
 		strings.Repeat(`{"a":[`, 16) + `1` + strings.Repeat(`]}`, 16),
 	} {
-		if _, _, err := flatten(json.RawMessage(payload)); err != nil {
+		if _, _, err := Flatten(json.RawMessage(payload)); err != nil {
 			t.Errorf("%s: %v", payload, err)
 		}
 	}
@@ -53,7 +53,7 @@ func FuzzFlatten(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		values, objects, err := flatten(payload)
+		values, objects, err := Flatten(payload)
 		if err != nil {
 			if len(err.Error()) > 300 {
 				t.Fatalf("an error of %d bytes", len(err.Error()))

@@ -1,4 +1,4 @@
-package survey_test
+package form_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 const oneDay = 24 * time.Hour
@@ -24,7 +24,7 @@ func TestDurationsAreRead(t *testing.T) {
 		"1w2d3h4m": {9*oneDay + 3*time.Hour + 4*time.Minute, "9d3h4m"}, "0w0d0h0m": {0, "0d"}, "007d": {7 * oneDay, "7d"}, "1d0h5m": {oneDay + 5*time.Minute, "1d5m"},
 		"106751d23h47m": {106751*oneDay + 23*time.Hour + 47*time.Minute, "106751d23h47m"}, // the longest
 	} {
-		got, err := survey.ParseDuration(text)
+		got, err := form.ParseDuration(text)
 		if err != nil || time.Duration(got) != want.length || got.String() != want.canonical {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
@@ -35,7 +35,7 @@ func TestDurationsAreRefusedWithThePosition(t *testing.T) {
 	t.Parallel()
 	const order = "has its units not in the order w, d, h, m, each once"
 	const unit = "has a unit that is none of w, d, h and m"
-	for text, want := range map[string]survey.DurationError{
+	for text, want := range map[string]form.DurationError{
 		"": {Position: 1, Problem: "is empty"}, "d": {Position: 1, Problem: "has no number there"}, "-1d": {Position: 1, Problem: "has no number there"},
 		"+1d": {Position: 1, Problem: "has no number there"}, " 1d": {Position: 1, Problem: "has no number there"}, "1d-2h": {Position: 3, Problem: "has no number there"},
 		"1dh": {Position: 3, Problem: "has no number there"}, "1d 12h": {Position: 3, Problem: "has no number there"}, "٣d": {Position: 1, Problem: "has no number there"},
@@ -46,8 +46,8 @@ func TestDurationsAreRefusedWithThePosition(t *testing.T) {
 		"99999999999999999999d": {Position: 1, Problem: "is too long"}, "9223372036854775807m": {Position: 1, Problem: "is too long"}, "1d99999999999999999999h": {Position: 3, Problem: "is too long"},
 	} {
 		want.Text = text
-		_, err := survey.ParseDuration(text)
-		var got *survey.DurationError
+		_, err := form.ParseDuration(text)
+		var got *form.DurationError
 		if !errors.As(err, &got) {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -56,7 +56,7 @@ func TestDurationsAreRefusedWithThePosition(t *testing.T) {
 			t.Errorf("%q: %s", text, diff)
 		}
 	}
-	_, err := survey.ParseDuration("1h1d")
+	_, err := form.ParseDuration("1h1d")
 	if want := `survey: duration "1h1d" has its units not in the order w, d, h, m, each once (at position 4)`; err.Error() != want {
 		t.Error(err)
 	}
@@ -64,7 +64,7 @@ func TestDurationsAreRefusedWithThePosition(t *testing.T) {
 
 func TestDurationsInJSON(t *testing.T) {
 	t.Parallel()
-	read := survey.Schedule{}
+	read := form.Schedule{}
 	if err := json.Unmarshal([]byte(`{"initialDelay": "36h", "reminders": ["1w", "0d"]}`), &read); err != nil {
 		t.Fatal(err)
 	}
@@ -73,16 +73,16 @@ func TestDurationsInJSON(t *testing.T) {
 		t.Errorf("%s, %v", written, err)
 	}
 	for _, text := range []string{"null", "5", `["1d"]`, `""`, `"1x"`} {
-		d := survey.Duration(7)
+		d := form.Duration(7)
 		if err := json.Unmarshal([]byte(text), &d); err == nil && text != "null" || d != 7 {
 			t.Errorf("%s: %v, %v", text, d, err)
 		}
 	}
 	for _, d := range []time.Duration{-oneDay, time.Second, oneDay + 1} {
-		if text, err := json.Marshal(survey.Duration(d)); err == nil {
+		if text, err := json.Marshal(form.Duration(d)); err == nil {
 			t.Errorf("%v became %s", d, text)
 		}
-		if got := survey.Duration(d).String(); got != d.String() {
+		if got := form.Duration(d).String(); got != d.String() {
 			t.Errorf("%v is shown as %s", d, got)
 		}
 	}
@@ -94,15 +94,15 @@ func FuzzDuration(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		d, err := survey.ParseDuration(text)
+		d, err := form.ParseDuration(text)
 		if err != nil {
-			var fault *survey.DurationError
+			var fault *form.DurationError
 			if !errors.As(err, &fault) || fault.Position < 1 || fault.Position > len(text)+1 {
 				t.Fatalf("%q: %v", text, err)
 			}
 			return
 		}
-		again, err := survey.ParseDuration(d.String())
+		again, err := form.ParseDuration(d.String())
 		if err != nil || again != d || d < 0 || again.String() != d.String() {
 			t.Fatalf("%q is %v, which is %v, %v", text, d, again, err)
 		}

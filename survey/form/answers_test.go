@@ -1,4 +1,4 @@
-package survey
+package form
 
 import (
 	"encoding/json"
@@ -45,11 +45,11 @@ func TestAnswersHaveOneSpelling(t *testing.T) {
 		`{"car":"used","on":"2026-02-28"}`:      `{"car":"used","on":"2026-02-28"}`,
 		`{"name":"\u0627\u0628","story":"<&>"}`: `{"name":"اب","story":"\u003c\u0026\u003e"}`,
 	} {
-		a, err := allTypes().accept(json.RawMessage(given))
+		a, err := allTypes().Accept(json.RawMessage(given))
 		if err != nil {
 			t.Errorf("%s: %v", given, err)
-		} else if string(a.json) != want {
-			t.Errorf("%s: %s, want %s", given, a.json, want)
+		} else if string(a.JSON) != want {
+			t.Errorf("%s: %s, want %s", given, a.JSON, want)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func TestEveryFaultIsListedWithItsQuestion(t *testing.T) {
 		`{"name":"a\u0000b","story":"\u001b"}`:              {"name: character", "story: character"},
 		`{"name":"two\nlines"}`:                             {"name: character"},
 	} {
-		_, err := allTypes().accept(json.RawMessage(given))
+		_, err := allTypes().Accept(json.RawMessage(given))
 		var got []string
 		if refused := (*AnswersError)(nil); errors.As(err, &refused) {
 			for _, f := range refused.Faults {
@@ -95,7 +95,7 @@ func TestEveryFaultIsListedWithItsQuestion(t *testing.T) {
 
 func TestI29_AFaultDoesNotSayWhatWasAnswered(t *testing.T) {
 	t.Parallel()
-	_, err := allTypes().accept(json.RawMessage(`{"canary":"canary","name":"canary canary","km":"canary","car":"canary","extras":["canary"],"on":"canary"}`))
+	_, err := allTypes().Accept(json.RawMessage(`{"canary":"canary","name":"canary canary","km":"canary","car":"canary","extras":["canary"],"on":"canary"}`))
 	if err == nil || strings.Contains(err.Error(), "canary") {
 		t.Error(err)
 	}
@@ -114,7 +114,7 @@ func TestAnswersFitIntoTheirEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = d.accept(raw); err == nil || !strings.Contains(err.Error(), "more than 32768 bytes") {
+	if _, err = d.Accept(raw); err == nil || !strings.Contains(err.Error(), "more than 32768 bytes") {
 		t.Error(err)
 	}
 	many := map[string]string{}
@@ -124,7 +124,7 @@ func TestAnswersFitIntoTheirEvent(t *testing.T) {
 	if raw, err = json.Marshal(many); err != nil {
 		t.Fatal(err)
 	}
-	_, err = d.accept(raw)
+	_, err = d.Accept(raw)
 	if refused := (*AnswersError)(nil); !errors.As(err, &refused) || len(refused.Faults) != maxFaults {
 		t.Error(err)
 	}
@@ -139,19 +139,19 @@ func FuzzAnswers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		d := allTypes()
-		a, err := d.accept(raw)
+		a, err := d.Accept(raw)
 		if refused := (*AnswersError)(nil); err != nil {
 			if !errors.As(err, &refused) || len(refused.Faults) == 0 || len(refused.Faults) > maxFaults {
 				t.Fatal(err)
 			}
 			return
 		}
-		if len(a.json) > maxAnswers || len(a.values) != len(a.order) {
-			t.Fatalf("%d bytes, %d values, %d in order", len(a.json), len(a.values), len(a.order))
+		if len(a.JSON) > MaxAnswers || len(a.Values) != len(a.Order) {
+			t.Fatalf("%d bytes, %d values, %d in order", len(a.JSON), len(a.Values), len(a.Order))
 		}
-		b, err := d.accept(a.json)
-		if err != nil || b.hash != a.hash || string(b.json) != string(a.json) {
-			t.Fatalf("%s is not its own spelling: %v", a.json, err)
+		b, err := d.Accept(a.JSON)
+		if err != nil || b.Hash != a.Hash || string(b.JSON) != string(a.JSON) {
+			t.Fatalf("%s is not its own spelling: %v", a.JSON, err)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package survey
+package form
 
 import (
 	"bytes"
@@ -15,18 +15,18 @@ import (
 const maxDepth = 32
 
 var (
-	errObject = errors.New("is an object, which has no text; name a value inside it")
-	errArray  = errors.New("is an array, which has no text")
+	ErrObject = errors.New("is an object, which has no text; name a value inside it")
+	ErrArray  = errors.New("is an array, which has no text")
 )
 
-// flatten gives the values of a JSON object by their paths, and the paths at which
+// Flatten gives the values of a JSON object by their paths, and the paths at which
 // there are objects. Numbers stay as they are written. Two names for one path are
 // refused, also if they differ in case only: programs before and behind this one
 // would choose different ones.
-func flatten(payload json.RawMessage) (values map[string]any, objects map[string]bool, err error) {
+func Flatten(payload json.RawMessage) (values map[string]any, objects map[string]bool, err error) {
 	switch {
-	case len(payload) > maxMetadata:
-		return nil, nil, fmt.Errorf("%d bytes, more than %d", len(payload), maxMetadata)
+	case len(payload) > MaxMetadata:
+		return nil, nil, fmt.Errorf("%d bytes, more than %d", len(payload), MaxMetadata)
 	case !utf8.Valid(payload):
 		return nil, nil, errors.New("is not valid UTF-8")
 	case !json.Valid(payload):
@@ -151,3 +151,9 @@ func (f *flattener) skip(depth int) error {
 	}
 	return newFlattener(f.dec).object("", depth)
 }
+
+const candidatePath = "candidate."
+
+// MaxMetadata bounds the payload of an event in bytes. With the largest answers it
+// fits into one outbox event.
+const MaxMetadata = 24 << 10

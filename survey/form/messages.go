@@ -1,4 +1,4 @@
-package survey
+package form
 
 import (
 	"bytes"
@@ -12,14 +12,78 @@ import (
 	"strconv"
 	"strings"
 	"text/template"
+	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/internal/strictjson"
 	"github.com/belfry-go/belfry/notify"
 )
 
-// renderText makes the parts of a send from the definition's texts, or from those
+// LinkData is what the text of a send is made of. Templates of a definition have,
+// beside its fields, {{.Lang}} and {{.Dir}}: the locale of the text that was chosen
+// for the recipient, and "rtl" or "ltr".
+type LinkData struct {
+	// URL opens the form; PublicID is for correlation.
+	URL, PublicID string
+	Survey        string // its name
+	SurveyID      int64
+	Locale        string
+	// Ordinal is 0 for the initial send, 1 and up for the reminders. Attempt counts
+	// the calls of the channel, this one included.
+	Ordinal, Attempt int
+	CustomerRef      string
+	// Metadata is the payload of the event; see [LinkData.Value].
+	Metadata json.RawMessage
+}
+
+// Parts are the text of a send.
+type Parts struct {
+	Subject, Text, HTML string
+	// Template is set where the provider holds the text itself.
+	Template notify.ProviderTemplate
+}
+
+// Value is the value at a path of the event's payload, as it was written, such as
+// {{.Value "CustomerName"}} or {{.Value "vehicle.model"}}. It is empty where there
+// is none, and for an object or an array.
+func (d LinkData) Value(path string) string {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(d.Metadata))
+	dec.UseNumber() // an id beyond 2^53 stays what it is
+	if dec.Decode(&v) != nil {
+		return ""
+	}
+	for name := range strings.SplitSeq(path, ".") {
+		object, ok := v.(map[string]any)
+		if !ok {
+			return ""
+		}
+		v = object[name]
+	}
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number, bool:
+		return fmt.Sprint(v)
+	}
+	return ""
+}
+
+// Sendable refuses what no channel may send.
+func (p Parts) Sendable() bool {
+	for _, part := range []struct {
+		text  string
+		limit int
+	}{{p.Subject, notify.MaxSubject}, {p.Text, notify.MaxText}, {p.HTML, notify.MaxHTML}} {
+		if len(part.text) > part.limit || !utf8.ValidString(part.text) || strings.ContainsRune(part.text, 0) {
+			return false
+		}
+	}
+	return !strings.ContainsAny(p.Subject, "\r\n")
+}
+
+// Render makes the parts of a send from the definition's texts, or from those
 // that come with the package.
-func renderText(messages []MessageText, d LinkData) (p Parts, err error) {
+func Render(messages []MessageText, d LinkData) (p Parts, err error) {
 	m, ok := messageFor(messages, d.Ordinal)
 	if !ok {
 		m = defaultMessage(d.Ordinal)

@@ -1,4 +1,4 @@
-package survey
+package form
 
 import (
 	"bytes"
@@ -19,28 +19,28 @@ import (
 	"github.com/belfry-go/belfry/keys"
 )
 
-// answerSet are answers that were found right, in their one spelling: a text with
+// Answers are answers that were found right, in their one spelling: a text with
 // LF for line ends, a number as [keys.Decimal] writes it, options in the order of
 // the question. Two submissions that say the same have the same JSON.
-type answerSet struct {
-	values map[string]any // string, Number or []any of strings
-	json   json.RawMessage
-	hash   string   // lower-case hex of the SHA-256 of json
-	order  []string // the questions that have an answer, as they are asked
+type Answers struct {
+	Values map[string]any // string, Number or []any of strings
+	JSON   json.RawMessage
+	Hash   string   // lower-case hex of the SHA-256 of json
+	Order  []string // the questions that have an answer, as they are asked
 }
 
-// accept checks a submission, and drops the answers to questions that the answers
+// Accept checks a submission, and drops the answers to questions that the answers
 // before them hide. The error is an [*AnswersError] with every fault.
-func (d *Definition) accept(raw json.RawMessage) (*answerSet, error) {
+func (d *Definition) Accept(raw json.RawMessage) (*Answers, error) {
 	given, fault := readAnswers(raw)
 	if fault != nil {
 		return nil, &AnswersError{Faults: []AnswerFault{*fault}}
 	}
-	out := &answerSet{values: map[string]any{}}
+	out := &Answers{Values: map[string]any{}}
 	faults := d.unfit(given)
 	for i := range d.Questions {
 		q := &d.Questions[i]
-		if !q.When.Match(out.values) {
+		if !q.When.Match(out.Values) {
 			continue
 		}
 		value, fault := q.read(given.byQuestion[q.ID])
@@ -48,8 +48,8 @@ func (d *Definition) accept(raw json.RawMessage) (*answerSet, error) {
 		case fault != nil:
 			faults = append(faults, *fault)
 		case value != nil:
-			out.values[q.ID] = value
-			out.order = append(out.order, q.ID)
+			out.Values[q.ID] = value
+			out.Order = append(out.Order, q.ID)
 		case q.Required:
 			faults = append(faults, *q.fault(FaultRequired, "needs an answer"))
 		}
@@ -83,16 +83,16 @@ func (d *Definition) unfit(given submitted) (faults []AnswerFault) {
 }
 
 // seal writes the canonical JSON, whose object keys are sorted.
-func (a *answerSet) seal() []AnswerFault {
-	text, err := json.Marshal(a.values)
+func (a *Answers) seal() []AnswerFault {
+	text, err := json.Marshal(a.Values)
 	if err != nil { // strings and decimal numbers only
 		return []AnswerFault{{Code: FaultMalformed, Problem: "the answers cannot be written as JSON"}}
 	}
-	if len(text) > maxAnswers {
-		return []AnswerFault{{Code: FaultMalformed, Problem: fmt.Sprintf("the answers have more than %d bytes of JSON", maxAnswers)}}
+	if len(text) > MaxAnswers {
+		return []AnswerFault{{Code: FaultMalformed, Problem: fmt.Sprintf("the answers have more than %d bytes of JSON", MaxAnswers)}}
 	}
 	sum := sha256.Sum256(text)
-	a.json, a.hash = text, hex.EncodeToString(sum[:])
+	a.JSON, a.Hash = text, hex.EncodeToString(sum[:])
 	return nil
 }
 
@@ -348,3 +348,6 @@ func (d *Definition) Asked(answers json.RawMessage) []string {
 	}
 	return out
 }
+
+// MaxAnswers bounds the answers of one response in bytes, as canonical JSON.
+const MaxAnswers = 32 << 10

@@ -1,18 +1,17 @@
-package survey
+package form
 
 import (
 	"fmt"
+	"github.com/belfry-go/belfry/internal/filter"
+	"github.com/belfry-go/belfry/internal/strictjson"
 	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
-
-	"github.com/belfry-go/belfry/internal/filter"
-	"github.com/belfry-go/belfry/internal/strictjson"
 )
 
-// warnings are what is allowed in a definition and probably not meant.
-func (d *Definition) warnings() []Fault {
+// Warnings are what is allowed in a definition and probably not meant.
+func (d *Definition) Warnings() []Fault {
 	var f strictjson.Faults
 	for i, q := range d.Questions {
 		d.neverTrue(strictjson.Member(strictjson.Element("questions", i), "when"), q.When, &f)
@@ -39,7 +38,7 @@ func (d *Definition) warnings() []Fault {
 	return faultsOf(f)
 }
 
-// warnings are about the rule of thumb for recipes (Triggers & Scheduler, "Authoring
+// Warnings are about the rule of thumb for recipes (Triggers & Scheduler, "Authoring
 // rule of thumb").
 func (t *Trigger) warnings(at string, f *strictjson.Faults) {
 	path := strictjson.Member(at, "dedupRecipe")

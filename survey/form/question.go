@@ -1,13 +1,12 @@
-package survey
+package form
 
 import (
 	"encoding/json"
-	"strconv"
-	"strings"
-
 	"github.com/belfry-go/belfry/internal/filter"
 	"github.com/belfry-go/belfry/internal/strictjson"
 	"github.com/belfry-go/belfry/keys"
+	"strconv"
+	"strings"
 )
 
 // Question is one question of a form: enough to draw it and to validate its answer.

@@ -1,14 +1,13 @@
-package survey
+package form
 
 import (
 	"fmt"
+	"github.com/belfry-go/belfry/internal/strictjson"
+	"github.com/belfry-go/belfry/keys"
 	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/belfry-go/belfry/internal/strictjson"
-	"github.com/belfry-go/belfry/keys"
 )
 
 // Trigger produces an instance of its survey for events of one kind (Triggers &
@@ -66,7 +65,7 @@ type Route struct {
 const maxDelay = 5 * 366 * oneDay
 
 func (c *checker) triggers(d *Definition) {
-	c.length("triggers", len(d.Triggers), maxTriggers)
+	c.length("triggers", len(d.Triggers), MaxTriggers)
 	ids := c.once()
 	for i := range d.Triggers {
 		at := strictjson.Element("triggers", i)

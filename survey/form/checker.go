@@ -1,13 +1,12 @@
-package survey
+package form
 
 import (
 	"fmt"
+	"github.com/belfry-go/belfry/internal/strictjson"
 	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/belfry-go/belfry/internal/strictjson"
 )
 
 // Fault is one thing in a definition that is wrong, or allowed and probably not meant.
@@ -59,7 +58,7 @@ func faultsOf(found strictjson.Faults) []Fault {
 const (
 	maxQuestions   = 200
 	maxOptions     = 200
-	maxTriggers    = 50
+	MaxTriggers    = 50
 	maxRecipe      = 20
 	maxReminders   = 20
 	maxSubscribers = 20
@@ -125,6 +124,14 @@ func (c *checker) characters(path, text string, limit int, allowed string) {
 			return
 		}
 	}
+}
+
+// CheckName says what is wrong with a name beside a definition: a line of text at most
+// as long as those in a definition.
+func CheckName(path, text string) []Fault {
+	c := newChecker(nil)
+	c.characters(path, text, maxName, "")
+	return faultsOf(c.faults)
 }
 
 // length checks how many elements a list has.
