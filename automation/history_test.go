@@ -166,7 +166,7 @@ func TestAReleaseAtShutdownIsNoTransition(t *testing.T) {
 			if err := automation.Schedules.Save(w.ctx, tx, rows...); err != nil {
 				return err
 			}
-			return automation.SettledRows(w.s, w.ctx, tx, rows)
+			return automation.SettledRows(w.ctx, w.s, tx, rows)
 		})
 		if diff := cmp.Diff(before, w.story(certificateKey)); err != nil || diff != "" || len(before) != 2 {
 			w.t.Error(err, before, diff)

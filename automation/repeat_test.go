@@ -81,7 +81,7 @@ func TestATryThatFailsSinceItsContextEndedIsNotCounted(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.clk.Set(day(2026, 4, 1, 9))
 		rows := w.claim(time.Minute)
-		_, err := automation.HandleRows(w.s, w.ctx, itemsOf(ctx, rows))
+		_, err := automation.HandleRows(w.ctx, w.s, itemsOf(ctx, rows))
 		if row := rows[0]; err != nil || row.Status != automation.StatusPending || row.RetryCount != 0 || row.ReasonCode != "" {
 			w.t.Errorf("%v %+v", err, row)
 		}

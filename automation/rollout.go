@@ -100,7 +100,7 @@ type RolloutPart struct {
 	BusinessUnit, Setting, Source string
 }
 
-// Rollout is how far a part has come.
+// RolloutStatus is how far a part has come.
 type RolloutStatus struct {
 	RolloutPart
 	Stage Stage

@@ -43,12 +43,12 @@ type (
 	explainer struct{ *core } // says why
 )
 
-func (c *core) planner() planner     { return planner{c} }
-func (c *core) ensurer() ensurer     { return ensurer{c} }
-func (c *core) recurrer() recurrer   { return recurrer{c} }
-func (c *core) worker() worker       { return worker{c} }
-func (c *core) keeper() keeper       { return keeper{c} }
-func (c *core) explainer() explainer { return explainer{c} }
+func (s *core) planner() planner { return planner{s} }
+func (s *core) ensurer() ensurer { return ensurer{s} }
+func (s *core) recurrer() recurrer { return recurrer{s} }
+func (s *core) worker() worker { return worker{s} }
+func (s *core) keeper() keeper { return keeper{s} }
+func (s *core) explainer() explainer { return explainer{s} }
 
 // Support is what a support desk does with due work: look at it, and act on it by
 // audited actions. Its methods may be called from any number of goroutines.
@@ -63,7 +63,7 @@ func (s *Scheduler) Support() Support { return Support{s.core} }
 // number of goroutines.
 type Rollout struct{ *core }
 
-func (c *core) rollout() Rollout { return Rollout{c} }
+func (s *core) rollout() Rollout { return Rollout{s} }
 
 // Rollout gives the move from an old scheduler.
 func (s *Scheduler) Rollout() Rollout { return Rollout{s.core} }
@@ -100,9 +100,9 @@ func (s *Scheduler) WithTx(tx storage.Tx) *Scheduler {
 	return s.bound(tx)
 }
 
-// bound is a scheduler that shares all with c but the transaction.
-func (c *core) bound(tx storage.Tx) *Scheduler {
-	b := *c
+// bound is a scheduler that shares all with s but the transaction.
+func (s *core) bound(tx storage.Tx) *Scheduler {
+	b := *s
 	b.tx = tx
 	return &Scheduler{&b}
 }

@@ -47,7 +47,7 @@ type CampaignProgress struct {
 	StartedOn, EndedOn time.Time
 }
 
-// Campaign tells how far a campaign has come, in two statements whatever its
+// Progress tells how far a campaign has come, in two statements whatever its
 // size. The error wraps storage.ErrNotFound where scope has no such messaging job.
 func (n Campaigns) Progress(ctx context.Context, scope Scope, guid string) (p CampaignProgress, err error) {
 	within, err := under(guid)
@@ -119,7 +119,7 @@ type CampaignContent struct {
 	blob storage.Ref
 }
 
-// CampaignContent opens the payload of a campaign after allow has agreed; before
+// Content opens the payload of a campaign after allow has agreed; before
 // that, nothing of it is read. It panics without allow.
 func (n Campaigns) Content(ctx context.Context, scope Scope, guid string, allow Authorise) (*CampaignContent, error) {
 	if allow == nil {
@@ -165,7 +165,7 @@ func (c *CampaignContent) Recipients(ctx context.Context) iter.Seq2[Recipient, e
 	}
 }
 
-// PauseCampaign keeps a campaign from making more messages until it is resumed,
+// Pause keeps a campaign from making more messages until it is resumed,
 // also one whose schedule is not due yet. It works between two chunks; messages
 // that exist already are sent. guid is the messaging job's. Like the other
 // actions on campaigns it writes who did it and why into the audit, in the same
@@ -175,13 +175,13 @@ func (n Campaigns) Pause(ctx context.Context, scope Scope, guid string, by By) e
 	return act(ctx, n.core, messagingJobs, scope, guid, "PauseCampaign", by, (*MessagingJob).pause)
 }
 
-// ResumeCampaign lets a paused campaign go on where it was; nobody gets a second
+// Resume lets a paused campaign go on where it was; nobody gets a second
 // message by that. One that was paused before its schedule was due waits for it.
 func (n Campaigns) Resume(ctx context.Context, scope Scope, guid string, by By) error {
 	return act(ctx, n.core, messagingJobs, scope, guid, "ResumeCampaign", by, (*MessagingJob).resume)
 }
 
-// CancelCampaign ends a campaign for good: no more messages are made from now on,
+// Cancel ends a campaign for good: no more messages are made from now on,
 // and those that have not been sent are cancelled by the poller, a thousand in a
 // transaction. What a provider has already been given stays, and so do in-app
 // messages. A campaign all of whose messages are made can be cancelled as long as

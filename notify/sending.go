@@ -182,7 +182,7 @@ func (n sender) call(it sending, p parcel) {
 func (n sender) messageOf(row *OutgoingMessage, p parcel) Message {
 	m := row.message()
 	m.To = cmp.Or(p.to[row], m.To)
-	m.UnsubscribeURL = (Contacts{n.core}).unsubscribeURL(row)
+	m.UnsubscribeURL = n.contacts().unsubscribeURL(row)
 	m.Attachments = p.files.of(row)
 	return m
 }

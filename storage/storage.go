@@ -22,9 +22,10 @@ type (
 	Record = driver.Record
 	// Identity says which database this is, so that a copy is not taken for it.
 	Identity = driver.Identity
-	// Blobs keeps payloads that are too large for a row, and Ref names one.
+	// Blobs keeps payloads that are too large for a row.
 	Blobs = driver.Blobs
-	Ref   = driver.Ref
+	// Ref names a payload in [Blobs].
+	Ref = driver.Ref
 )
 
 // AnyScope reads across tenants. It is no tenant, and nothing can be stored under it.

@@ -182,7 +182,7 @@ func (s Support) ReplayEvent(ctx context.Context, scope Scope, publicID, subscri
 // at; zero: all. A dry run only counts.
 func (s Support) ReplayMissed(ctx context.Context, scope Scope, subscriber string, q ResponseQuery, by By, dryRun bool) (int, error) {
 	total := 0
-	_, err := (Responses{s.core}).walk(ctx, scope, q, []string{"survey_id"}, func(page []*responseRow) error {
+	_, err := s.responses().walk(ctx, scope, q, []string{"survey_id"}, func(page []*responseRow) error {
 		ids := make([]string, len(page))
 		for i, r := range page {
 			ids[i] = eventID(r.Key)

@@ -106,7 +106,7 @@ type ResponseQuery struct {
 // maxPage bounds what one call of a listing gives.
 const maxPage = 1000
 
-// Responses lists responses in the order in which they were submitted. However many
+// List lists responses in the order in which they were submitted. However many
 // there are, it reads only those of its page.
 func (s Responses) List(ctx context.Context, scope Scope, q ResponseQuery) (out []StoredResponse, err error) {
 	err = s.inTx(ctx, func(tx storage.Tx) error {
@@ -120,7 +120,7 @@ func (s Responses) List(ctx context.Context, scope Scope, q ResponseQuery) (out 
 	return out, err
 }
 
-// Response is the response to an instance, or [storage.ErrNotFound].
+// Get is the response to an instance, or [storage.ErrNotFound].
 func (s Responses) Get(ctx context.Context, scope Scope, publicID string) (out StoredResponse, err error) {
 	if scope == storage.AnyScope {
 		return out, errAnyScope

@@ -19,8 +19,8 @@ func TestFieldsRefuseWhatIsNotTheirs(t *testing.T) {
 	status := visits().Column("status")
 	for want, call := range map[string]func(){
 		"a *driver_test.other": func() { status.Field(&other{}) },
-		"not of kind":           func() { status.Int(driver.FieldsOf(full())) },
-		"by pointer":            func() { driver.Define[pointed]("pointed") },
+		"not of kind":          func() { status.Int(driver.FieldsOf(full())) },
+		"by pointer":           func() { driver.Define[pointed]("pointed") },
 	} {
 		func() {
 			defer func() {

@@ -14,6 +14,7 @@ import (
 // maxDepth bounds how deep the objects and arrays of a payload go.
 const maxDepth = 32
 
+// What has no text, where a text is asked for.
 var (
 	ErrObject = errors.New("is an object, which has no text; name a value inside it")
 	ErrArray  = errors.New("is an array, which has no text")
