@@ -43,11 +43,11 @@ type (
 	explainer struct{ *core } // says why
 )
 
-func (s *core) planner() planner { return planner{s} }
-func (s *core) ensurer() ensurer { return ensurer{s} }
-func (s *core) recurrer() recurrer { return recurrer{s} }
-func (s *core) worker() worker { return worker{s} }
-func (s *core) keeper() keeper { return keeper{s} }
+func (s *core) planner() planner     { return planner{s} }
+func (s *core) ensurer() ensurer     { return ensurer{s} }
+func (s *core) recurrer() recurrer   { return recurrer{s} }
+func (s *core) worker() worker       { return worker{s} }
+func (s *core) keeper() keeper       { return keeper{s} }
 func (s *core) explainer() explainer { return explainer{s} }
 
 // Support is what a support desk does with due work: look at it, and act on it by

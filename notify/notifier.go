@@ -106,11 +106,11 @@ type (
 )
 
 func (n *core) generator() generator { return generator{n} }
-func (n *core) sender() sender { return sender{n} }
-func (n *core) tracker() tracker { return tracker{n} }
-func (n *core) contacts() Contacts { return Contacts{n} }
+func (n *core) sender() sender       { return sender{n} }
+func (n *core) tracker() tracker     { return tracker{n} }
+func (n *core) contacts() Contacts   { return Contacts{n} }
 func (n *core) campaigns() Campaigns { return Campaigns{n} }
-func (n *core) support() Support { return Support{n} }
+func (n *core) support() Support     { return Support{n} }
 
 // Support is what a support desk does with messages and what leads to them: look, and
 // act by audited actions. Its methods may be called from any number of goroutines.

@@ -114,9 +114,9 @@ type core struct {
 // asker is the part of a Service that sends links and settles doubt.
 type asker struct{ *core }
 
-func (s *core) asker() asker { return asker{s} }
+func (s *core) asker() asker         { return asker{s} }
 func (s *core) responses() Responses { return Responses{s} }
-func (s *core) support() Support { return Support{s} }
+func (s *core) support() Support     { return Support{s} }
 
 // Responses reads what customers answered. Its methods may be called from any number
 // of goroutines.
