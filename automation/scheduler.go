@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Scheduler keeps due work and hands it to delivery. Its methods may be called
@@ -122,7 +123,7 @@ func (s *core) inTx(ctx context.Context, f func(storage.Tx) error) error {
 	return s.store.InTx(ctx, f)
 }
 
-func (s *core) now() time.Time { return storage.Now(s.store) }
+func (s *core) now() time.Time { return driver.Now(s.store) }
 
 // Passes is what a Poller runs: the pass over due rows of the types that are
 // registered here, the same for runs of reports, the one that reconciles the types
@@ -137,8 +138,8 @@ func States() []states.Machine { return []states.Machine{machine, ownershipMachi
 
 // Schemas lists the tables of this package, so that adapters' tests can compare
 // them with a live database.
-func Schemas() []*storage.Schema {
-	return []*storage.Schema{
+func Schemas() []*driver.Schema {
+	return []*driver.Schema{
 		&schedules.Schema, &sources.Schema, &seriesTable.Schema, &thresholdStates.Schema, &walks.Schema, &pauses.Schema,
 		&reconciliations.Schema, &ownerships.Schema, &rollouts.Schema, &audit.Table.Schema,
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Delivery is one entry in the log of an instance's sends (Triggers & Scheduler,
@@ -42,7 +43,7 @@ const (
 	DeliveryNoChannel = "no-channel" // nobody has the channel: the schedule stops
 )
 
-var deliveries = storage.Define[Delivery]("survey_delivery")
+var deliveries = driver.Define[Delivery]("survey_delivery")
 
 // logCall notes what came of the call under way, to be written with the row.
 func (i *Instance) logCall(now time.Time, status, providerID, reason string) {
@@ -106,7 +107,7 @@ func (s asker) startCalls(ctx context.Context, items []*sending) ([]*sending, er
 	if len(items) == 0 {
 		return nil, nil
 	}
-	now := storage.Now(s.store)
+	now := driver.Now(s.store)
 	rows := make([]*Instance, len(items))
 	for i, it := range items {
 		rows[i] = it.Row
@@ -144,7 +145,7 @@ func (s asker) callOne(it *sending) {
 		return err
 	})
 	s.logPanic("a channel panicked", err, slog.String("channel", it.Row.Channel))
-	it.Row.settled(storage.Now(s.store), it.trigger.Schedule.Reminders, receipt, err)
+	it.Row.settled(driver.Now(s.store), it.trigger.Schedule.Reminders, receipt, err)
 }
 
 // logPanic tells where a host's code panicked. The value of the panic is left out,
@@ -169,7 +170,7 @@ func (s asker) mergeSent(stored, mine *Instance, held bool) bool {
 	if !stored.CallStartedOn.IsZero() && stored.Calls == mine.Calls { // else somebody has settled this call
 		stored.takeCall(mine)
 	}
-	stored.lookAgain(storage.Now(s.store))
+	stored.lookAgain(driver.Now(s.store))
 	return true
 }
 
@@ -239,14 +240,14 @@ func (s asker) outsideQuarantine(ctx context.Context, items []*sending) (open []
 		if err == nil && verdicts[i].Action == notify.ActionProceed {
 			open = append(open, it)
 		} else {
-			it.Row.NextTryOn = storage.Now(s.store).Add(minDefer)
+			it.Row.NextTryOn = driver.Now(s.store).Add(minDefer)
 		}
 	}
 	return open
 }
 
 func (s asker) resolve(it *sending) {
-	r, now := it.Row, storage.Now(s.store)
+	r, now := it.Row, driver.Now(s.store)
 	switch {
 	case it.trigger == nil: // the schedule is not known: it stays in doubt
 		r.NextTryOn = now.Add(waits[0])
@@ -278,7 +279,7 @@ func (s asker) askProvider(it *sending) bool {
 		return err
 	})
 	s.logPanic("a status look-up panicked", err, slog.String("channel", r.Channel))
-	switch now := storage.Now(s.store); {
+	switch now := driver.Now(s.store); {
 	case err != nil:
 		return false
 	case answer.Status == notify.LookupAccepted:

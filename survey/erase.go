@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // DeleteOptions are the choices of [Support.Delete]; nil is the zero value.
@@ -138,8 +139,8 @@ func (s Support) Erase(ctx context.Context, scope Scope, customerRef string, by 
 func (s Support) erasePage(ctx context.Context, scope Scope, customerRef string, by By) (erased int, err error) {
 	var found []*Instance
 	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
-		found, err = instances.Find(ctx, tx, scope, storage.Query{
-			Columns: []string{"public_id"}, Where: []storage.Cond{storage.Eq("customer_ref", customerRef)}, Limit: erasePage,
+		found, err = instances.Find(ctx, tx, scope, driver.Query{
+			Columns: []string{"public_id"}, Where: []driver.Cond{driver.Eq("customer_ref", customerRef)}, Limit: erasePage,
 		})
 		return err
 	})
@@ -171,7 +172,7 @@ func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 	if err != nil {
 		return err
 	}
-	now := storage.Now(tx.Store())
+	now := driver.Now(tx.Store())
 	bare := row.erased(now)
 	if err := replace(ctx, tx, row, bare); err != nil {
 		return err
@@ -199,11 +200,11 @@ func (i *Instance) erased(now time.Time) *Instance {
 
 // eraseResponse deletes the response to an instance, if there is one.
 func eraseResponse(ctx context.Context, tx storage.Tx, scope Scope, publicID string) error {
-	given, err := responses.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("key", publicID)}, Limit: 1})
+	given, err := responses.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("key", publicID)}, Limit: 1})
 	if err != nil || len(given) == 0 {
 		return err
 	}
-	each, err := answers.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("public_id", publicID)}, Limit: maxErasedAnswers})
+	each, err := answers.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: maxErasedAnswers})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -24,8 +25,8 @@ func (h *host) everything() string {
 	var b strings.Builder
 	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
 		b.Reset()
-		for _, s := range slices.Concat(survey.Schemas(), outbox.Schemas(), []*storage.Schema{&audit.Table.Schema}) {
-			rows, err := tx.Select(h.t.Context(), s, storage.AnyScope, storage.Query{Limit: 10_000})
+		for _, s := range slices.Concat(survey.Schemas(), outbox.Schemas(), []*driver.Schema{&audit.Table.Schema}) {
+			rows, err := tx.Select(h.t.Context(), s, storage.AnyScope, driver.Query{Limit: 10_000})
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // A response becomes a complaint ticket, where its trigger routes it so, and is
@@ -38,7 +39,7 @@ func ExampleService_Complete() {
 
 	// The form is the host's own here; behind a link it is Submit.
 	_, err := s.Complete(ctx, "", publicID, survey.Response{Answers: json.RawMessage(`{"rate": 11, "colour": "red"}`)})
-	var faults *survey.AnswersError
+	var faults *form.AnswersError
 	if errors.As(err, &faults) {
 		for _, f := range faults.Faults {
 			fmt.Println(f.QuestionID, f.Code)

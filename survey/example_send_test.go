@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // demo is a program with one published survey: a link after an hour, and a reminder
@@ -89,8 +90,8 @@ func ExampleRenderer() {
 	d := newDemo()
 	s := survey.New(d.store, &survey.Options{
 		SurveyURL: "https://example.com/s/{token}",
-		Renderer: rendererFunc(func(l survey.LinkData) (survey.Parts, error) {
-			return survey.Parts{Subject: fmt.Sprintf("Your %s, send %d", l.Value("model"), l.Ordinal)}, nil
+		Renderer: rendererFunc(func(l form.LinkData) (form.Parts, error) {
+			return form.Parts{Subject: fmt.Sprintf("Your %s, send %d", l.Value("model"), l.Ordinal)}, nil
 		}),
 	}, notify.ChannelFunc("memory:default", d.print))
 	d.offer(s)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Explanation is the story of one link: what it is, what was sent, what support did
@@ -121,8 +123,8 @@ func (s Support) explain(ctx context.Context, tx storage.Tx, scope Scope, public
 		return e, err
 	}
 	i := e.Instance
-	e.Deliveries, err = deliveries.Find(ctx, tx, scope, storage.Query{
-		Where: []storage.Cond{storage.Eq("public_id", publicID)}, OrderBy: "id", Desc: true, Limit: maxHistory,
+	e.Deliveries, err = deliveries.Find(ctx, tx, scope, driver.Query{
+		Where: []driver.Cond{driver.Eq("public_id", publicID)}, OrderBy: "id", Desc: true, Limit: maxHistory,
 	})
 	if err != nil {
 		return e, err
@@ -153,8 +155,8 @@ func (s Support) explain(ctx context.Context, tx storage.Tx, scope Scope, public
 }
 
 // prospect says what would happen next.
-func (s Support) prospect(e Explanation, t *Trigger, served string) string {
-	i, now := e.Instance, storage.Now(s.store)
+func (s Support) prospect(e Explanation, t *form.Trigger, served string) string {
+	i, now := e.Instance, driver.Now(s.store)
 	switch {
 	case !i.isOpen():
 		return "nothing more"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var errNoSurveyURL = errors.New("survey: Options.SurveyURL is not set")
@@ -94,7 +95,7 @@ type linkKeyRow struct {
 	CreatedOn time.Time `db:"created_on,fixed"`
 }
 
-var linkKeys = storage.Define[linkKeyRow]("survey_link_key")
+var linkKeys = driver.Define[linkKeyRow]("survey_link_key")
 
 // storedLinkKey is the key of a tenant's only row, so that two processes that make
 // it at once make one.
@@ -175,7 +176,7 @@ func makeLinkKey(ctx context.Context, tx storage.Tx, scope Scope) (*linkKeyRow, 
 	if _, err := io.ReadFull(tx.Store().Rand(), secret); err != nil {
 		return nil, fmt.Errorf("no randomness for a link key: %w", err)
 	}
-	want := &linkKeyRow{Record: storage.Record{Scope: scope, Key: storedLinkKey}, Secret: secret, CreatedOn: storage.Now(tx.Store())}
+	want := &linkKeyRow{Record: storage.Record{Scope: scope, Key: storedLinkKey}, Secret: secret, CreatedOn: driver.Now(tx.Store())}
 	got, err := linkKeys.Ensure(ctx, tx, func(_, _ *linkKeyRow) (storage.Outcome, bool) { return storage.Unchanged, false }, want)
 	if err != nil {
 		return nil, err

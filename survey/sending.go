@@ -13,6 +13,8 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // nothing is what a handler decides whose rows say everything.
@@ -61,7 +63,7 @@ func (s *core) channelKeys() []string {
 type sending struct {
 	work.Item[Instance]
 	version *version
-	trigger *Trigger
+	trigger *form.Trigger
 	grace   time.Duration
 	channel notify.Channel
 	message notify.Message
@@ -127,7 +129,7 @@ func rowsOf(items []*sending) map[*Instance]bool {
 // wanted leaves out, and expires, what is not to be sent now.
 func (s asker) wanted(all []*sending) (open []*sending) {
 	for _, it := range all {
-		switch r, now := it.Row, storage.Now(s.store); {
+		switch r, now := it.Row, driver.Now(s.store); {
 		case !r.isOpen() || r.IsOnSupportHold:
 		case !now.Before(r.endsOn(it.grace)):
 			r.expire(now)
@@ -151,7 +153,7 @@ func (s asker) withChannel(items []*sending) (open []*sending) {
 		case it.channel != nil:
 			open = append(open, it)
 		case r.ReasonCode == ReasonNoChannel && r.Type == "":
-			now := storage.Now(s.store)
+			now := driver.Now(s.store)
 			r.logNoCall(now, DeliveryNoChannel, ReasonNoChannel)
 			r.stop(now, ReasonNoChannel)
 		}
@@ -198,15 +200,15 @@ func unreadable(err error) bool {
 	return errors.Is(err, storage.ErrNotFound) || errors.Is(err, errUnreadable)
 }
 
-func triggerOf(v *version, id string) *Trigger {
+func triggerOf(v *version, id string) *form.Trigger {
 	if v == nil {
 		return nil
 	}
-	return v.trigger(id)
+	return v.Trigger(id)
 }
 
 // graceOf is how long an instance of that trigger stays open after its last send.
-func (s *core) graceOf(t *Trigger) time.Duration {
+func (s *core) graceOf(t *form.Trigger) time.Duration {
 	if t != nil && t.ExpiryGrace != nil {
 		return time.Duration(*t.ExpiryGrace)
 	}
@@ -279,10 +281,10 @@ func (s asker) verdicts(ctx context.Context, g notify.Gate, a []notify.Attempt) 
 // apply reports whether the link may go out now. A wait counts no try, and is not
 // longer than the row's own limits; a skip stops the schedule.
 func (s asker) apply(it *sending, v notify.Verdict) bool {
-	r, now := it.Row, storage.Now(s.store)
+	r, now := it.Row, driver.Now(s.store)
 	switch v.Action {
 	case notify.ActionDefer:
-		r.NextTryOn = storage.Time(later(v.Until, now.Add(minDefer)))
+		r.NextTryOn = driver.Time(later(v.Until, now.Add(minDefer)))
 		r.ReasonCode = storable.Code(v.Reason)
 		return false
 	case notify.ActionSkip:
@@ -307,6 +309,6 @@ func (s asker) attempt(it *sending) notify.Attempt {
 		Scope: r.Scope, MessageID: it.message.ID, Number: it.message.Attempt,
 		NotificationType: NotificationType, BusinessUnit: r.BusinessUnit, Channel: r.Channel, Method: method,
 		RecipientRef: r.CustomerRef, RecipientHash: keys.RecipientHash(hashKey, r.CustomerRef, method, it.message.To),
-		Address: it.message.To, Lane: r.Lane, Urgent: r.Lane == storage.LaneUrgent, Now: storage.Now(s.store),
+		Address: it.message.To, Lane: r.Lane, Urgent: r.Lane == storage.LaneUrgent, Now: driver.Now(s.store),
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Scope keeps tenants apart; the empty one is that of a host with a single tenant.
@@ -273,8 +274,8 @@ func checkScope(scope Scope) error {
 
 // Schemas lists the tables of this package, so that adapters' tests can compare
 // them with a live database.
-func Schemas() []*storage.Schema {
-	return []*storage.Schema{
+func Schemas() []*driver.Schema {
+	return []*driver.Schema{
 		&surveys.Schema, &versions.Schema, &triggers.Schema, &instances.Schema,
 		&deliveries.Schema, &channelRows.Schema, &responses.Schema, &answers.Schema, &linkKeys.Schema,
 	}

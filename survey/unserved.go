@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // channelRow says who serves a channel, over all processes; Key is the channel. It
@@ -23,7 +24,7 @@ type channelRow struct {
 	MissedOn    time.Time `db:"missed_on"`
 }
 
-var channelRows = storage.Define[channelRow]("survey_channel")
+var channelRows = driver.Define[channelRow]("survey_channel")
 
 // serving tells the other processes which channels this one has.
 func (s *core) serving(ctx context.Context, tx storage.Tx, now time.Time) error {
@@ -98,7 +99,7 @@ func (r *servedRunner) sweepInTime(ctx context.Context) {
 		return
 	}
 	defer r.sweeping.Unlock()
-	now := storage.Now(r.s.store)
+	now := driver.Now(r.s.store)
 	if !r.sweptOn.IsZero() && now.Sub(r.sweptOn) < r.s.asker().sweepEvery() {
 		return
 	}
@@ -157,7 +158,7 @@ func (s asker) sweep(ctx context.Context) (err error) {
 }
 
 func (s asker) sweepOnce(ctx context.Context, tx storage.Tx) (more bool, err error) {
-	now := storage.Now(s.store)
+	now := driver.Now(s.store)
 	if err := s.serving(ctx, tx, now); err != nil {
 		return false, err
 	}
@@ -199,10 +200,10 @@ func (s asker) free(ctx context.Context, tx storage.Tx, rows []*Instance) (int, 
 // waiting are, by channel, the free sends among the oldest that are due whose
 // channel this process has not. Those behind a backlog have their turn later.
 func (s asker) waiting(ctx context.Context, tx storage.Tx, now time.Time) (map[string][]*Instance, error) {
-	rows, err := instances.Find(ctx, tx, storage.AnyScope, storage.Query{
-		Where: []storage.Cond{
-			storage.Eq("lane", int64(storage.LaneNormal)), storage.AtMost("due_on", now),
-			storage.Greater("type", ""), storage.Null("lease_expires_on"), storage.In("status", active),
+	rows, err := instances.Find(ctx, tx, storage.AnyScope, driver.Query{
+		Where: []driver.Cond{
+			driver.Eq("lane", int64(storage.LaneNormal)), driver.AtMost("due_on", now),
+			driver.Greater("type", ""), driver.Null("lease_expires_on"), driver.In("status", active),
 		},
 		OrderBy: "due_on", Limit: sweepPage,
 	})
