@@ -57,7 +57,7 @@ var surveyFaults = []fault{
 		Old: "race(func() (err error)", New: "func(f func() error) error { return f() }(func() (err error)",
 		Test: "./survey TestI25_ASubmit/memory"},
 	{Name: "I-25 other answers count as the same", In: "survey.Service.again",
-		Old: "err != nil || a.Hash != first.AnswersHash", New: `err != nil || a.hash == ""`,
+		Old: "err != nil || a.Hash != first.AnswersHash", New: `err != nil || a.Hash == ""`,
 		Test: "./survey TestTheSameSubmission/memory"},
 	{Name: "I-26 a call begins for a link that was answered", In: "survey.asker.startCalls",
 		Old: "err != nil || !ours[i] ||", New: "err != nil || i < 0 && ours[i] ||",
