@@ -61,7 +61,7 @@ var httpFaults = []fault{
 		Old: `httpapi.Guarded(mux, "a request of another origin")`, New: "http.NewCrossOriginProtection().Handler(mux)",
 		Test: "./survey/surveyhttp TestWhatTheAPIDoesNotDo"},
 	{Name: "surveyhttp: whoever is refused gets in", In: "httpapi.Known",
-		Old: "err != nil:", New: "err != nil && !may(caller):",
+		Old: "err != nil:", New: "err != nil && may(caller):",
 		Test: "./survey/surveyhttp TestNobodyGetsIn"},
 	{Name: "surveyhttp: a body has no end", In: "httpapi.RawBody",
 		Old: "http.MaxBytesReader(w, r.Body, limit)", New: "http.MaxBytesReader(w, r.Body, limit*10)",
