@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
+	"github.com/belfry-go/belfry/internal/httpapi"
 )
 
 // detail is a run with its story. Explanation tells all of it to people.
@@ -48,7 +49,7 @@ func (a *api) detail(w http.ResponseWriter, r *http.Request, c Caller) {
 		a.refuse(w, r, "a run of a report could not be read", err, problem{})
 		return
 	}
-	reply(w, http.StatusOK, detail{
+	httpapi.Reply(w, http.StatusOK, detail{
 		Run: runOf(found.RunState), History: historyOf(found.Story.History), Now: found.Story.Now, Explanation: found.Story.String(),
 	})
 }
@@ -57,7 +58,7 @@ func (a *api) detail(w http.ResponseWriter, r *http.Request, c Caller) {
 func (a *api) key(w http.ResponseWriter, r *http.Request) (string, bool) {
 	key, ok := keyOf(r.PathValue("guid"), r.PathValue("run"))
 	if !ok {
-		problem{Status: http.StatusNotFound, Title: "there is no such subscription or run"}.write(w)
+		httpapi.Fail(w, http.StatusNotFound, "there is no such subscription or run")
 	}
 	return key, ok
 }
@@ -97,7 +98,7 @@ func (a *api) ownership(w http.ResponseWriter, r *http.Request, c Caller) {
 		a.refuse(w, r, "the owner of a run could not be read", err, problem{})
 		return
 	}
-	reply(w, http.StatusOK, ownershipOf(found))
+	httpapi.Reply(w, http.StatusOK, ownershipOf(found))
 }
 
 // delivery is what a run led to, for finding it in the pipeline and in blobs. The
@@ -151,7 +152,7 @@ func (a *api) delivery(w http.ResponseWriter, r *http.Request, c Caller) {
 		return
 	}
 	if p.After, ok = cursorText(p.After); !ok {
-		problem{Status: http.StatusBadRequest, Title: `"after" is not the "next" of a page`}.write(w)
+		httpapi.Fail(w, http.StatusBadRequest, `"after" is not the "next" of a page`)
 		return
 	}
 	const failed = "the delivery of a run could not be read"
@@ -165,7 +166,7 @@ func (a *api) delivery(w http.ResponseWriter, r *http.Request, c Caller) {
 		a.refuse(w, r, failed, err, problem{})
 		return
 	}
-	reply(w, http.StatusOK, deliveryOf(found.RunState, sent, next))
+	httpapi.Reply(w, http.StatusOK, deliveryOf(found.RunState, sent, next))
 }
 
 func deliveryOf(s report.RunState, sent []report.Sent, next string) delivery {

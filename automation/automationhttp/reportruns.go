@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
+	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -69,11 +70,7 @@ func ReportRuns(s *report.Service, who Authorise, opts *Options) http.Handler {
 	if opts != nil && opts.Logger != nil {
 		a.logger = opts.Logger
 	}
-	guard := http.NewCrossOriginProtection()
-	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		problem{Status: http.StatusForbidden, Title: "not from another site"}.write(w)
-	}))
-	return guarded(guard.Handler(a.router()))
+	return httpapi.Guarded(a.router(), "not from another site")
 }
 
 type api struct {
@@ -82,31 +79,12 @@ type api struct {
 	logger *slog.Logger
 }
 
-// guarded sets what every answer has.
-func guarded(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		h.ServeHTTP(w, r)
-	})
-}
-
-type handler func(http.ResponseWriter, *http.Request, Caller)
+type handler = httpapi.Handler[Caller]
 
 // known asks who is calling before anything else. A host that names no tenant, or
 // nobody who could be asked why, lets nobody do anything.
 func (a *api) known(may func(Caller) bool, serve handler) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		caller, err := a.who(r)
-		switch {
-		case err != nil:
-			problem{Status: http.StatusUnauthorized, Title: "not signed in"}.write(w)
-		case !may(caller) || caller.Scope == storage.AnyScope:
-			problem{Status: http.StatusForbidden, Title: "not allowed"}.write(w)
-		default:
-			serve(w, r, caller)
-		}
-	}
+	return httpapi.Known(a.who, func(c Caller) bool { return may(c) && c.Scope != storage.AnyScope }, serve)
 }
 
 func mayRead(c Caller) bool { return c.Read }
@@ -147,7 +125,7 @@ func (a *api) router() http.Handler {
 		mux.HandleFunc(path, a.known(mayCall, otherMethod(methods[path])))
 	}
 	mux.HandleFunc("/", a.known(mayCall, func(w http.ResponseWriter, _ *http.Request, _ Caller) {
-		problem{Status: http.StatusNotFound, Title: "there is nothing here"}.write(w)
+		httpapi.Fail(w, http.StatusNotFound, "there is nothing here")
 	}))
 	return mux
 }
@@ -156,7 +134,7 @@ func otherMethod(allowed []string) handler {
 	allow := strings.Join(allowed, ", ")
 	return func(w http.ResponseWriter, _ *http.Request, _ Caller) {
 		w.Header().Set("Allow", allow)
-		problem{Status: http.StatusMethodNotAllowed, Title: "not with this method", Detail: "it takes " + allow}.write(w)
+		httpapi.Refuse(w, httpapi.Problem{Status: http.StatusMethodNotAllowed, Title: "not with this method", Detail: "it takes " + allow})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/belfry-go/belfry/automation/report"
+	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -105,7 +106,7 @@ func (a *api) page(w http.ResponseWriter, r *http.Request, list func(report.Page
 	for i, state := range runs {
 		out.Runs[i] = runOf(state)
 	}
-	reply(w, http.StatusOK, out)
+	httpapi.Reply(w, http.StatusOK, out)
 }
 
 // order is the body of run now.
@@ -134,7 +135,7 @@ func (a *api) runNow(w http.ResponseWriter, r *http.Request, c Caller) {
 	guid := r.PathValue("guid")
 	err := want.complete(r.Header.Values("Idempotency-Key"), c.Actor)
 	if err != nil {
-		problem{Status: http.StatusUnprocessableEntity, Title: err.Error()}.write(w)
+		httpapi.Fail(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
 	got, err := a.s.RunNow(r.Context(), c.Scope, guid, want.Manual, report.By{Actor: c.Actor, Reason: want.Reason})
@@ -152,7 +153,7 @@ func (a *api) runNow(w http.ResponseWriter, r *http.Request, c Caller) {
 	if got.Outcome == storage.Created {
 		status = http.StatusCreated
 	}
-	reply(w, status, out)
+	httpapi.Reply(w, status, out)
 }
 
 // complete gives the order the id of its run, if the caller has named one, and says

@@ -2,19 +2,16 @@ package automationhttp
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
+	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/internal/strictjson"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -27,41 +24,33 @@ const maxBody = 8 << 10
 // unless it is true.
 func readBody(w http.ResponseWriter, r *http.Request, v any) bool {
 	text, refused := bodyText(w, r)
-	if refused == nil {
-		faults := strictjson.Decode(text, v)
-		if len(faults) == 0 {
-			return true
-		}
-		refused = &problem{Status: http.StatusBadRequest, Title: "the body is not the JSON that is expected here"}
-		for _, f := range faults {
-			refused.Errors = append(refused.Errors, fault{f.Path, f.Problem})
-		}
+	if refused != nil {
+		httpapi.Refuse(w, refused)
+		return false
 	}
-	refused.write(w)
+	faults := strictjson.Decode(text, v)
+	if len(faults) == 0 {
+		return true
+	}
+	p := problem{Problem: httpapi.Problem{Status: http.StatusBadRequest, Title: "the body is not the JSON that is expected here"}}
+	for _, f := range faults {
+		p.Errors = append(p.Errors, fault{f.Path, f.Problem})
+	}
+	httpapi.Refuse(w, p)
 	return false
 }
 
-// bodyText reads a body of another media type as little as one of a form, which a
-// page of another site could send.
-func bodyText(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, &problem{Status: http.StatusUnsupportedMediaType, Title: "the body is not application/json"}
+// bodyText rejects all but application/json, so cross-site forms cannot post. A
+// Content-Encoding that is there and empty is rejected too.
+func bodyText(w http.ResponseWriter, r *http.Request) ([]byte, *httpapi.Problem) {
+	if httpapi.Media(r) != "application/json" {
+		return nil, &httpapi.Problem{Status: http.StatusUnsupportedMediaType, Title: "the body is not application/json"}
 	}
-	for _, coding := range r.Header.Values("Content-Encoding") {
-		if !strings.EqualFold(strings.TrimSpace(coding), "identity") {
-			w.Header().Set("Accept-Encoding", "identity")
-			return nil, &problem{Status: http.StatusUnsupportedMediaType, Title: "the body is compressed: send it as it is"}
-		}
+	if slices.Contains(r.Header.Values("Content-Encoding"), "") {
+		w.Header().Set("Accept-Encoding", "identity")
+		return nil, httpapi.Compressed
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return nil, &problem{Status: http.StatusRequestEntityTooLarge, Title: "the body is too large"}
-	case err != nil:
-		return nil, &problem{Status: http.StatusBadRequest, Title: "the body did not come through"}
-	}
-	return text, nil
+	return httpapi.PlainBody(w, r, maxBody)
 }
 
 const (
@@ -74,7 +63,7 @@ const (
 func page(w http.ResponseWriter, r *http.Request) (report.Page, bool) {
 	p := report.Page{Limit: defaultLimit}
 	wrong := func(text string) (report.Page, bool) {
-		problem{Status: http.StatusBadRequest, Title: text}.write(w)
+		httpapi.Fail(w, http.StatusBadRequest, text)
 		return p, false
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
@@ -119,11 +108,9 @@ func idempotent(actor, key string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:16])
 }
 
-// problem is a refusal as in RFC 9457, whose type is its status.
+// problem is a refusal with what only some of them have.
 type problem struct {
-	Title  string  `json:"title"`
-	Status int     `json:"status"`
-	Detail string  `json:"detail,omitempty"`
+	httpapi.Problem
 	Errors []fault `json:"errors,omitempty"` // of a body
 	Manual string  `json:"manualRunGuid,omitempty"`
 }
@@ -132,12 +119,6 @@ type problem struct {
 type fault struct {
 	Path    string `json:"path"`
 	Problem string `json:"problem"`
-}
-
-func (p problem) write(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // a client that is gone
 }
 
 // refuse answers a call that returned an error. Only what is our own failure is
@@ -152,16 +133,8 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, what string, err er
 	case errors.Is(err, automation.ErrPage):
 		p.Status, p.Title = http.StatusBadRequest, `"after" is not the "next" of a page`
 	default:
-		if r.Context().Err() == nil { // else the caller is gone
-			a.logger.ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
-		}
+		httpapi.LogFailure(r, a.logger, what, err)
 		p.Status, p.Title = http.StatusServiceUnavailable, "try again"
 	}
-	p.write(w)
-}
-
-func reply(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that is gone
+	httpapi.Refuse(w, p)
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -100,7 +101,7 @@ func (s campaigns) progress(w http.ResponseWriter, r *http.Request) {
 		unavailable(w, err)
 		return
 	}
-	reply(w, progress{
+	httpapi.Reply(w, http.StatusOK, progress{
 		Status: p.Status, Reason: p.Reason, Recipients: p.Recipients, Done: p.Done, Generated: p.Generated,
 		Skipped: p.Skipped, Repeated: p.Repeated, Cancelled: p.Cancelled, PerSecond: p.PerSecond, Left: p.Left.Seconds(),
 		Messages: p.Messages, Sampled: p.Sampled, StartedOn: p.StartedOn, EndedOn: p.EndedOn,

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 )
@@ -94,7 +94,7 @@ func (s inbox) list(w http.ResponseWriter, r *http.Request, o Owner) {
 	if len(rows) == limit {
 		out.Next = rows[limit-1].RowKey
 	}
-	reply(w, out)
+	httpapi.Reply(w, http.StatusOK, out)
 }
 
 func (s inbox) count(w http.ResponseWriter, r *http.Request, o Owner) {
@@ -103,7 +103,7 @@ func (s inbox) count(w http.ResponseWriter, r *http.Request, o Owner) {
 		unavailable(w, err)
 		return
 	}
-	reply(w, c)
+	httpapi.Reply(w, http.StatusOK, c)
 }
 
 // order is the body of a POST to /mark.
@@ -137,7 +137,7 @@ func (s inbox) mark(w http.ResponseWriter, r *http.Request, o Owner) {
 		unavailable(w, err)
 		return
 	}
-	reply(w, map[string]int{"changed": changed})
+	httpapi.Reply(w, http.StatusOK, map[string]int{"changed": changed})
 }
 
 // listing is a page of an inbox; Next goes into "after" of the next request.
@@ -169,7 +169,7 @@ func messageOf(m notify.UserMessage) message {
 // decode reads one JSON object without unknown members. Another media type is
 // refused, since a form of another site could send it.
 func decode(r *http.Request, into any) error {
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+	if httpapi.Media(r) != "application/json" {
 		return errors.New("the body is not application/json")
 	}
 	d := json.NewDecoder(r.Body)
@@ -183,15 +183,9 @@ func decode(r *http.Request, into any) error {
 	return nil
 }
 
-func reply(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // a client that is gone
-}
-
+// fail refuses in one member, since a browser's script shows it as it is.
 func fail(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": text})
+	httpapi.Reply(w, status, map[string]string{"error": text})
 }
 
 // unavailable answers a call that failed. Only a key that cannot be one is the

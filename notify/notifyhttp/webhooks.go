@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -16,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -163,14 +163,12 @@ func (s *hooks) take(ctx context.Context, hook notify.Webhook, w http.ResponseWr
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return notify.TrackReport{}, compressed
 	}
-	if r.ContentLength > s.o.MaxBody {
+	body, problem := httpapi.RawBody(w, r, s.o.MaxBody)
+	switch problem {
+	case nil:
+	case httpapi.TooLarge:
 		return notify.TrackReport{}, tooLarge
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.o.MaxBody))
-	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		return notify.TrackReport{}, tooLarge
-	}
-	if err != nil {
+	default:
 		return notify.TrackReport{}, interrupted
 	}
 	select {

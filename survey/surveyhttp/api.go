@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -65,32 +66,21 @@ func API(s *survey.Service, who Authorise, opts *APIOptions) http.Handler {
 	}
 	mux := http.NewServeMux()
 	for path, serve := range map[string]http.HandlerFunc{
-		"/api/Surveys/Triggers/ingest": a.known(func(c Caller) bool { return c.Ingest }, a.ingest),
-		"/api/Surveys/scheduler/tick":  a.known(func(c Caller) bool { return c.Tick }, a.tick),
+		"/api/Surveys/Triggers/ingest": httpapi.Known(a.who, func(c Caller) bool { return c.Ingest }, a.ingest),
+		"/api/Surveys/scheduler/tick":  httpapi.Known(a.who, func(c Caller) bool { return c.Tick }, a.tick),
 	} {
 		mux.HandleFunc("POST "+path, serve)
 		mux.HandleFunc(path, onlyPost)
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fail(w, http.StatusNotFound, "there is nothing here") })
-	protection := http.NewCrossOriginProtection()
-	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fail(w, http.StatusForbidden, "a request of another origin")
-	}))
-	return unstored(protection.Handler(mux))
-}
-
-// unstored sets what every answer has.
-func unstored(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		next.ServeHTTP(w, r)
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		httpapi.Fail(w, http.StatusNotFound, "there is nothing here")
 	})
+	return httpapi.Guarded(mux, "a request of another origin")
 }
 
 func onlyPost(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Allow", http.MethodPost)
-	fail(w, http.StatusMethodNotAllowed, "only POST")
+	httpapi.Fail(w, http.StatusMethodNotAllowed, "only POST")
 }
 
 type api struct {
@@ -100,27 +90,10 @@ type api struct {
 	logger *slog.Logger
 }
 
-// known asks who is calling before anything else.
-func (a *api) known(may func(Caller) bool, serve func(http.ResponseWriter, *http.Request, Caller)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		caller, err := a.who(r)
-		switch {
-		case err != nil:
-			fail(w, http.StatusUnauthorized, "not signed in")
-		case !may(caller):
-			fail(w, http.StatusForbidden, "not allowed")
-		default:
-			serve(w, r, caller)
-		}
-	}
-}
-
 // unavailable answers a call that failed on our side.
 func (a *api) unavailable(w http.ResponseWriter, r *http.Request, what string, err error) {
-	if r.Context().Err() == nil { // else the caller is gone
-		a.logger.ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
-	}
-	fail(w, http.StatusServiceUnavailable, "try again")
+	httpapi.LogFailure(r, a.logger, what, err)
+	httpapi.Fail(w, http.StatusServiceUnavailable, "try again")
 }
 
 const (
@@ -136,21 +109,21 @@ var (
 )
 
 func (a *api) ingest(w http.ResponseWriter, r *http.Request, c Caller) {
-	if media(r) != "application/json" {
-		refuse(w, errMedia)
+	if httpapi.Media(r) != "application/json" {
+		httpapi.Refuse(w, errMedia)
 		return
 	}
-	body, refused := readBody(w, r, maxIngestBody)
+	body, refused := httpapi.PlainBody(w, r, maxIngestBody)
 	if refused == nil {
 		body, refused = checkJSON(body)
 	}
 	if refused != nil {
-		refuse(w, refused)
+		httpapi.Refuse(w, refused)
 		return
 	}
 	kind, raw, err := readBatch(body)
 	if err != nil {
-		fail(w, http.StatusBadRequest, err.Error())
+		httpapi.Fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	batch := survey.Batch{Scope: c.Scope, EventKind: kind}
@@ -166,7 +139,7 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request, c Caller) {
 		a.unavailable(w, r, "an ingest failed", err)
 		return
 	}
-	reply(w, http.StatusOK, withFaults(report, faults))
+	httpapi.Reply(w, http.StatusOK, withFaults(report, faults))
 }
 
 // readBatch reads all but the items themselves.
@@ -265,5 +238,5 @@ func (a *api) tick(w http.ResponseWriter, r *http.Request, _ Caller) {
 		a.unavailable(w, r, "a tick failed", err)
 		return
 	}
-	reply(w, http.StatusOK, ticked{report.Processed})
+	httpapi.Reply(w, http.StatusOK, ticked{report.Processed})
 }

@@ -3,94 +3,30 @@ package surveyhttp
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
+	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/survey/form"
 )
 
-// refusal is a request that cannot be taken as it is.
-type refusal struct {
-	status int
-	text   string
-}
-
-func (e *refusal) Error() string { return e.text }
-
-var (
-	errCompressed  = &refusal{http.StatusUnsupportedMediaType, "the body is compressed: send it as it is"}
-	errMedia       = &refusal{http.StatusUnsupportedMediaType, "the body is of another media type than is expected here"}
-	errTooLarge    = &refusal{http.StatusRequestEntityTooLarge, "the body is too large"}
-	errInterrupted = &refusal{http.StatusBadRequest, "the body did not come through"}
-)
+var errMedia = &httpapi.Problem{Status: http.StatusUnsupportedMediaType, Title: "the body is of another media type than is expected here"}
 
 // unreadable is a body that is not what is expected.
-func unreadable(text string) *refusal { return &refusal{http.StatusBadRequest, text} }
-
-// media is the media type of a request.
-func media(r *http.Request) string {
-	m, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil {
-		return ""
-	}
-	return m
+func unreadable(text string) *httpapi.Problem {
+	return &httpapi.Problem{Status: http.StatusBadRequest, Title: text}
 }
 
-// readBody reads a body of at most limit bytes that is not compressed.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *refusal) {
-	for _, coding := range r.Header.Values("Content-Encoding") {
-		if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
-			w.Header().Set("Accept-Encoding", "identity")
-			return nil, errCompressed
-		}
-	}
-	if r.ContentLength > limit {
-		return nil, errTooLarge
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		return nil, errTooLarge
-	}
-	if err != nil {
-		return nil, errInterrupted
-	}
-	return body, nil
-}
-
-func reply(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that is gone
-}
-
-func fail(w http.ResponseWriter, status int, text string) {
-	problem{Title: text, Status: status}.write(w)
-}
-
-// refuse answers a request that cannot be taken.
-func refuse(w http.ResponseWriter, why *refusal) { fail(w, why.status, why.text) }
-
-// problem is an answer as in RFC 9457, whose type is its status.
-type problem struct {
-	Title  string             `json:"title"`
-	Status int                `json:"status"`
+// wrongAnswers is a refusal that lists what is wrong with the answers.
+type wrongAnswers struct {
+	httpapi.Problem
 	Errors []form.AnswerFault `json:"errors,omitempty"`
 }
 
-func (p problem) write(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // a client that is gone
-}
-
 // wantsJSON says whether whoever calls is a program.
-func wantsJSON(r *http.Request) bool { return media(r) == "application/json" }
+func wantsJSON(r *http.Request) bool { return httpapi.Media(r) == "application/json" }
 
 // answer answers without a form, a program as well as a customer.
 func (f *forms) answer(w http.ResponseWriter, r *http.Request, status int, state State) {
@@ -102,7 +38,7 @@ func (f *forms) answer(w http.ResponseWriter, r *http.Request, status int, state
 	if state == StateBusy {
 		title = "try again later"
 	}
-	problem{Status: status, Title: title}.write(w)
+	httpapi.Fail(w, status, title)
 }
 
 // maxDepth bounds how deep the objects and arrays of a body are nested.
@@ -110,7 +46,7 @@ const maxDepth = 32
 
 // checkJSON refuses what is not one JSON value in UTF-8 of a bounded depth, and
 // gives it without the space around it.
-func checkJSON(text []byte) ([]byte, *refusal) {
+func checkJSON(text []byte) ([]byte, *httpapi.Problem) {
 	if !utf8.Valid(text) || !json.Valid(text) {
 		return nil, unreadable("the body is not JSON")
 	}

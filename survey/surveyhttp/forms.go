@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -169,8 +170,6 @@ func (f *forms) failed(w http.ResponseWriter, r *http.Request, what string, err 
 		f.nothing(w, r)
 		return
 	}
-	if r.Context().Err() == nil { // else the customer is gone
-		f.o.Logger.ErrorContext(r.Context(), "belfry: "+what, slog.Any("error", err))
-	}
+	httpapi.LogFailure(r, f.o.Logger, what, err)
 	f.answer(w, r, http.StatusServiceUnavailable, StateBusy)
 }

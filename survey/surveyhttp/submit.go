@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -17,13 +18,13 @@ import (
 const maxFormBody = 128 << 10
 
 func (f *forms) submit(w http.ResponseWriter, r *http.Request) {
-	body, refused := readBody(w, r, maxFormBody)
+	body, refused := httpapi.PlainBody(w, r, maxFormBody)
 	switch {
 	case refused != nil:
 		f.unread(w, r, refused)
-	case media(r) == "application/json":
+	case httpapi.Media(r) == "application/json":
 		f.submitJSON(w, r, body)
-	case media(r) == "application/x-www-form-urlencoded":
+	case httpapi.Media(r) == "application/x-www-form-urlencoded":
 		f.submitForm(w, r, body)
 	default:
 		f.unread(w, r, errMedia)
@@ -77,12 +78,12 @@ func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, quest
 }
 
 // unread answers what could not be read.
-func (f *forms) unread(w http.ResponseWriter, r *http.Request, why *refusal) {
+func (f *forms) unread(w http.ResponseWriter, r *http.Request, why *httpapi.Problem) {
 	if wantsJSON(r) {
-		problem{Status: why.status, Title: why.text}.write(w)
+		httpapi.Refuse(w, why)
 		return
 	}
-	f.show(w, r, why.status, f.blank(r, StateUnread))
+	f.show(w, r, why.Status, f.blank(r, StateUnread))
 }
 
 // taken is the answer to a response that was taken.
@@ -102,11 +103,14 @@ func (f *forms) submitJSON(w http.ResponseWriter, r *http.Request, body []byte) 
 	wrong := (*form.AnswersError)(nil)
 	switch {
 	case err == nil:
-		reply(w, http.StatusOK, taken{receipt.PublicID, receipt.CompletedOn.UTC()})
+		httpapi.Reply(w, http.StatusOK, taken{receipt.PublicID, receipt.CompletedOn.UTC()})
 	case errors.As(err, &wrong):
-		problem{Status: http.StatusUnprocessableEntity, Title: "the answers do not fit the questions", Errors: wrong.Faults}.write(w)
+		httpapi.Refuse(w, wrongAnswers{
+			Problem: httpapi.Problem{Status: http.StatusUnprocessableEntity, Title: "the answers do not fit the questions"},
+			Errors:  wrong.Faults,
+		})
 	case errors.Is(err, survey.ErrAnswered):
-		problem{Status: http.StatusConflict, Title: "the survey has been answered before"}.write(w)
+		httpapi.Fail(w, http.StatusConflict, "the survey has been answered before")
 	default:
 		f.failed(w, r, "answers could not be stored", err)
 	}
@@ -114,7 +118,7 @@ func (f *forms) submitJSON(w http.ResponseWriter, r *http.Request, body []byte) 
 
 // readResponse reads the answers and who gave them when. What the answers say is
 // for the domain to judge.
-func readResponse(body []byte) (out survey.Response, refused *refusal) {
+func readResponse(body []byte) (out survey.Response, refused *httpapi.Problem) {
 	body, refused = checkJSON(body)
 	if refused != nil {
 		return out, refused
