@@ -99,7 +99,7 @@ func TestOnePollerDrivesAllDomainsBesideAnOutsideTimer(t *testing.T) {
 		}
 		clk.Add(30 * 24 * time.Hour)
 		together()
-		tally, err := s.Tally(t.Context(), "", 1)
+		tally, err := s.Responses().Tally(t.Context(), "", 1)
 		if err != nil || tally != (survey.Tally{Completed: 1, Expired: 29}) {
 			t.Error(tally, err)
 		}

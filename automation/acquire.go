@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // acquire is the guard of the due pass: whatever delivers marks its run as
@@ -86,7 +87,7 @@ func (a *acquiring) wanted(d work.Done[Schedule, *decision]) *ownership {
 // decideAcquireAt is the compare-and-swap of the guard: only from Owned by this
 // side does a run become delivered. One that this side has delivered already
 // under the same coordinates is a retry.
-func decideAcquireAt(now time.Time) storage.Decide[ownership] {
+func decideAcquireAt(now time.Time) driver.Decide[ownership] {
 	return func(stored, want *ownership) (storage.Outcome, bool) {
 		switch {
 		case want.Owner == OldScheduler:
@@ -109,7 +110,7 @@ func decideAcquireAt(now time.Time) storage.Decide[ownership] {
 }
 
 // settle puts rows on hold that lost, and gives back the others.
-func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []storage.Ensured[ownership]) ([]work.Done[Schedule, *decision], error) {
+func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensured[ownership]) ([]work.Done[Schedule, *decision], error) {
 	lost := map[int]bool{}
 	var held []*Schedule
 	var notes []note
@@ -258,7 +259,7 @@ func decideOldDelivery(stored, want *ownership) (storage.Outcome, bool) {
 }
 
 // forOld ensures rows of the guard in the name of the old scheduler.
-func (s Rollout) forOld(ctx context.Context, scope Scope, runs []OldRun, shape func(*ownership, time.Time), decide storage.Decide[ownership]) ([]OldAnswer, error) {
+func (s Rollout) forOld(ctx context.Context, scope Scope, runs []OldRun, shape func(*ownership, time.Time), decide driver.Decide[ownership]) ([]OldAnswer, error) {
 	var answers []OldAnswer
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		rows, err := s.oldRows(scope, runs, shape)
@@ -288,7 +289,7 @@ func (s Rollout) oldRows(scope Scope, runs []OldRun, shape func(*ownership, time
 		if err := run.check(); err != nil {
 			return nil, fmt.Errorf("run %d: %w", i, err)
 		}
-		on := storage.Time(run.RanOn)
+		on := driver.Time(run.RanOn)
 		if on.IsZero() {
 			on = s.now()
 		}
@@ -376,9 +377,9 @@ func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p notify.P
 	}
 	var out []ContestedRun
 	err := s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := schedules.Find(ctx, tx, scope, storage.Query{
-			Where: []storage.Cond{
-				storage.Eq("is_on_support_hold", true), storage.Eq("hold_reason", string(OwnershipConflict)), storage.Greater("key", p.After),
+		rows, err := schedules.Find(ctx, tx, scope, driver.Query{
+			Where: []driver.Cond{
+				driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", string(OwnershipConflict)), driver.Greater("key", p.After),
 			},
 			OrderBy: "key", Limit: pageLimit(p),
 		})
@@ -454,7 +455,7 @@ func (s Rollout) transfer(ctx context.Context, tx storage.Tx, scope Scope, key s
 	if now := *o; !now.give(to) { // before anything is written: a bound transaction may go on
 		return fmt.Errorf("%w: %s", ErrActionRefused, o.held())
 	}
-	rows, err := schedules.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("key", key)}, Limit: 1})
+	rows, err := schedules.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("key", key)}, Limit: 1})
 	if err != nil {
 		return err
 	}

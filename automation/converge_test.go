@@ -19,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -173,7 +174,7 @@ func (c *chaos) met(key string) {
 func (c *chaos) rows() map[string]automation.Schedule {
 	out := map[string]automation.Schedule{}
 	c.read(func(tx storage.Tx) error {
-		rows, err := automation.Schedules.Find(c.ctx, tx, c.host.scope, storage.Query{Limit: 1000})
+		rows, err := automation.Schedules.Find(c.ctx, tx, c.host.scope, driver.Query{Limit: 1000})
 		for _, r := range rows {
 			out[r.Key] = *r
 		}
@@ -190,7 +191,7 @@ func (c *chaos) delivered() map[string]int {
 			if s.Name != "notification_job" {
 				continue
 			}
-			rows, err := tx.Select(c.ctx, s, c.host.scope, storage.Query{Limit: 1000})
+			rows, err := tx.Select(c.ctx, s, c.host.scope, driver.Query{Limit: 1000})
 			for _, r := range rows {
 				out[r.(*notify.Job).SourceKey]++
 			}

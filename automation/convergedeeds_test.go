@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // deed is one thing that happens in a story. N and M say to whom and how.
@@ -197,11 +198,11 @@ func (c *chaos) poll(d deed) {
 
 // die claims like a worker that is never heard of again.
 func (c *chaos) die(d deed) {
-	now := storage.Now(c.store)
+	now := driver.Now(c.store)
 	err := c.store.InTx(c.ctx, func(tx storage.Tx) error {
-		_, err := automation.Schedules.Claim(c.ctx, tx, storage.Claim{
+		_, err := automation.Schedules.Claim(c.ctx, tx, driver.Claim{
 			Statuses: []string{automation.StatusPending}, Busy: automation.StatusProcessing, Types: slices.Sorted(maps.Keys(c.host.rules)),
-			Token: "dead", Lanes: []storage.LaneClaim{{Limit: 1 + d.N%4}}, Now: now, LeaseUntil: now.Add(time.Minute),
+			Token: "dead", Lanes: []driver.LaneClaim{{Limit: 1 + d.N%4}}, Now: now, LeaseUntil: now.Add(time.Minute),
 		})
 		return err
 	})

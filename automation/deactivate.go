@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/pause"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Deactivate ends the open rows of a setting for a source, and the series that
@@ -24,8 +25,8 @@ func (s *Scheduler) Deactivate(ctx context.Context, scope Scope, setting string,
 		return nil, errors.New("automation: Deactivate: setting, source and reason are required")
 	}
 	err = s.inTx(ctx, func(tx storage.Tx) error {
-		ended, err = s.ensurer().deactivate(ctx, tx, Event{Scope: scope, Source: source}, []storage.Cond{
-			storage.Eq("setting", setting), storage.Eq("source_type", source.Type), storage.Eq("source", source.ID),
+		ended, err = s.ensurer().deactivate(ctx, tx, Event{Scope: scope, Source: source}, []driver.Cond{
+			driver.Eq("setting", setting), driver.Eq("source_type", source.Type), driver.Eq("source", source.ID),
 		}, func(*Schedule) (Reason, bool) { return why, true })
 		return err
 	})
@@ -45,20 +46,20 @@ type Deactivation struct {
 }
 
 // open is the predicate of the index over the open rows of a source.
-func open() storage.Cond {
-	return storage.Any(storage.NotNull("due_on"), storage.Eq("is_on_support_hold", true))
+func open() driver.Cond {
+	return driver.Any(driver.NotNull("due_on"), driver.Eq("is_on_support_hold", true))
 }
 
 // deactivate ends the rows among the open ones that where describes for which
 // why gives a reason, and with them the series that they are occurrences of. A
 // row that a worker has is ended under it, and what the worker decides is dropped.
-func (s ensurer) deactivate(ctx context.Context, tx storage.Tx, e Event, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivate(ctx context.Context, tx storage.Tx, e Event, where []driver.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
 	return s.deactivateBy(ctx, tx, e, actor(e.Type, e.ID), where, why)
 }
 
 // deactivateBy is deactivate with the name of whoever ends the rows, for the
 // history.
-func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by string, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by string, where []driver.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
 	d, err := s.endRows(ctx, tx, e, by, where, why)
 	if err == nil {
 		err = d.stopSeries(ctx)
@@ -67,18 +68,18 @@ func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by st
 }
 
 // endRows is deactivateBy but for the series.
-func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by string, where []storage.Cond, why func(*Schedule) (Reason, bool)) (*ending, error) {
+func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by string, where []driver.Cond, why func(*Schedule) (Reason, bool)) (*ending, error) {
 	d := &ending{tx: tx, event: e, by: by, now: s.now(), why: why, was: map[*Schedule]past{}, series: map[string]Reason{}}
-	var after *storage.Position
+	var after *driver.Position
 	for {
-		rows, err := schedules.Find(ctx, tx, e.Scope, storage.Query{Where: append(where, open()), Limit: deactivatePage, After: after})
+		rows, err := schedules.Find(ctx, tx, e.Scope, driver.Query{Where: append(where, open()), Limit: deactivatePage, After: after})
 		if err != nil {
 			return d, err
 		}
 		if len(rows) == 0 {
 			return d, s.endShadows(ctx, d, where)
 		}
-		after = &storage.Position{ID: rows[len(rows)-1].ID}
+		after = &driver.Position{ID: rows[len(rows)-1].ID}
 		if err := d.end(ctx, rows); err != nil {
 			return d, err
 		}
@@ -162,7 +163,7 @@ func (d *ending) save(ctx context.Context, rows []*Schedule) ([]*Schedule, error
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return schedules.Find(ctx, d.tx, d.event.Scope, storage.Query{Where: []storage.Cond{storage.In("id", ids), open()}, Limit: len(ids)})
+	return schedules.Find(ctx, d.tx, d.event.Scope, driver.Query{Where: []driver.Cond{driver.In("id", ids), open()}, Limit: len(ids)})
 }
 
 // Extent is the part of the work that a pause concerns: one type or all of
@@ -249,8 +250,8 @@ type Selection struct {
 
 // query finds the rows in a fixed order. The error says what is
 // missing or too much.
-func (sel Selection) query() (storage.Query, error) {
-	q := storage.Query{Limit: sel.Limit}
+func (sel Selection) query() (driver.Query, error) {
+	q := driver.Query{Limit: sel.Limit}
 	if q.Limit == 0 {
 		q.Limit = maxSelected
 	}
@@ -271,25 +272,25 @@ func (sel Selection) query() (storage.Query, error) {
 		if err != nil {
 			return q, fmt.Errorf("the After %.40q is no Next of a report", sel.After)
 		}
-		q.After = &storage.Position{ID: id}
+		q.After = &driver.Position{ID: id}
 	}
 	q.Where = sel.conds()
 	return q, nil
 }
 
 // conds repeat the predicates of the indexes.
-func (sel Selection) conds() (where []storage.Cond) {
-	add := func(wanted bool, conds ...storage.Cond) {
+func (sel Selection) conds() (where []driver.Cond) {
+	add := func(wanted bool, conds ...driver.Cond) {
 		if wanted {
 			where = append(where, conds...)
 		}
 	}
-	add(len(sel.Keys) > 0, storage.In("key", sel.Keys))
-	add(sel.Setting != "", storage.Eq("setting", sel.Setting))
-	add(sel.HoldReason != "", storage.Eq("hold_reason", string(sel.HoldReason)), storage.Eq("is_on_support_hold", true))
+	add(len(sel.Keys) > 0, driver.In("key", sel.Keys))
+	add(sel.Setting != "", driver.Eq("setting", sel.Setting))
+	add(sel.HoldReason != "", driver.Eq("hold_reason", string(sel.HoldReason)), driver.Eq("is_on_support_hold", true))
 	add(len(sel.Keys) == 0 && sel.HoldReason == "", open())
-	add(sel.Source != (Source{}), storage.Eq("source_type", sel.Source.Type), storage.Eq("source", sel.Source.ID))
-	add(sel.Type != "", storage.Eq("type", sel.Type))
-	add(!sel.DueBefore.IsZero(), storage.Less("due_on", sel.DueBefore))
+	add(sel.Source != (Source{}), driver.Eq("source_type", sel.Source.Type), driver.Eq("source", sel.Source.ID))
+	add(sel.Type != "", driver.Eq("type", sel.Type))
+	add(!sel.DueBefore.IsZero(), driver.Less("due_on", sel.DueBefore))
 	return where
 }

@@ -141,7 +141,7 @@ func (t *try) settle(ctx context.Context, b *batch) *decision {
 // settled them: automation's own rows first, then each kind of artifact in one
 // call and always in the same order, so that passes do not lock each other out.
 func (s worker) dispatch(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) error {
-	done, err := (Rollout{s.core}).acquire(ctx, tx, done)
+	done, err := s.rollout().acquire(ctx, tx, done)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // EnsureOutcome is what an Ensure did for one candidate: storage.Created,
@@ -201,7 +202,7 @@ func passed(ctx context.Context, tx storage.Tx, now time.Time, plans []plan) (ma
 		}
 	}
 	for scope, keys := range keys {
-		rows, err := schedules.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+		rows, err := schedules.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 		if err != nil {
 			return nil, err
 		}
@@ -219,7 +220,7 @@ func passed(ctx context.Context, tx storage.Tx, now time.Time, plans []plan) (ma
 }
 
 // decideAt is the table of [Scheduler.Ensure] for a row that exists.
-func decideAt(now time.Time) storage.Decide[Schedule] {
+func decideAt(now time.Time) driver.Decide[Schedule] {
 	return func(stored, want *Schedule) (storage.Outcome, bool) {
 		// What support has stopped, and what was given up, waits for its release.
 		stopped := stored.IsOnSupportHold && (stored.Status == StatusFailed || stored.Status == StatusCancelled)
@@ -347,7 +348,7 @@ func (s ensurer) endUnmet(ctx context.Context, tx storage.Tx, plans []plan, by s
 }
 
 // rowsOf describes the rows of conditions of the settings and sources of plans.
-func rowsOf(plans []plan) []storage.Cond {
+func rowsOf(plans []plan) []driver.Cond {
 	column := func(of func(plan) string) []string {
 		out := make([]string, len(plans))
 		for i, p := range plans {
@@ -356,10 +357,10 @@ func rowsOf(plans []plan) []storage.Cond {
 		slices.Sort(out)
 		return slices.Compact(out)
 	}
-	return []storage.Cond{
-		storage.In("setting", column(func(p plan) string { return p.want.Setting })),
-		storage.In("source_type", column(func(p plan) string { return p.want.SourceType })),
-		storage.In("source", column(func(p plan) string { return p.want.Source })),
-		storage.Eq("trigger_type", ThresholdCondition),
+	return []driver.Cond{
+		driver.In("setting", column(func(p plan) string { return p.want.Setting })),
+		driver.In("source_type", column(func(p plan) string { return p.want.SourceType })),
+		driver.In("source", column(func(p plan) string { return p.want.Source })),
+		driver.Eq("trigger_type", ThresholdCondition),
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Event tells that something happened to an entity of the host.
@@ -292,9 +293,9 @@ func (s ensurer) applyEvent(ctx context.Context, tx storage.Tx, e Event, r route
 
 func (s ensurer) endInvalid(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) error {
 	for _, in := range p.invalid {
-		where := []storage.Cond{storage.Eq("setting", in.Setting)}
+		where := []driver.Cond{driver.Eq("setting", in.Setting)}
 		if in.Source != (Source{}) {
-			where = append(where, storage.Eq("source_type", in.Source.Type), storage.Eq("source", in.Source.ID))
+			where = append(where, driver.Eq("source_type", in.Source.Type), driver.Eq("source", in.Source.ID))
 		}
 		deactivate := s.deactivate
 		if len(in.Keys) > 0 {
@@ -317,7 +318,7 @@ func (s ensurer) endSuperseded(ctx context.Context, tx storage.Tx, e Event, p ev
 	if len(p.spoken) == 0 {
 		return nil
 	}
-	where := []storage.Cond{storage.In("setting", p.spoken), storage.Eq("source_type", e.Source.Type), storage.Eq("source", e.Source.ID)}
+	where := []driver.Cond{driver.In("setting", p.spoken), driver.Eq("source_type", e.Source.Type), driver.Eq("source", e.Source.ID)}
 	ended, err := s.deactivate(ctx, tx, e, where, p.superseded())
 	result.Deactivated = append(result.Deactivated, ended...)
 	return err

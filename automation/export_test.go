@@ -41,11 +41,11 @@ var (
 
 // Half of a poll: what a worker decides about claimed rows, and what is written
 // beside rows that are settled.
-func HandleRows(s *Scheduler, ctx context.Context, items []work.Item[Schedule]) ([]*decision, error) {
+func HandleRows(ctx context.Context, s *Scheduler, items []work.Item[Schedule]) ([]*decision, error) {
 	return s.worker().handle(ctx, items)
 }
 
-func SettledRows(s *Scheduler, ctx context.Context, tx storage.Tx, rows []*Schedule) error {
+func SettledRows(ctx context.Context, s *Scheduler, tx storage.Tx, rows []*Schedule) error {
 	return s.worker().settled(ctx, tx, rows)
 }
 

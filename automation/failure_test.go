@@ -10,7 +10,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 func itemsOf(ctx context.Context, rows []*automation.Schedule) []work.Item[automation.Schedule] {
@@ -27,7 +27,7 @@ func (w *world) waits(key string) []time.Duration {
 	w.t.Helper()
 	var out []time.Duration
 	for range 20 {
-		now := storage.Now(w.store)
+		now := driver.Now(w.store)
 		w.poll()
 		row := w.row(key)
 		if row.DueOn.IsZero() {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Health is how due work is doing at a moment. Counts are of the rows that
@@ -183,8 +184,8 @@ func (s explainer) lookAtDue(ctx context.Context, tx storage.Tx, h *Health) erro
 // firstLane finds the first lane, from that one on, that holds open rows, so
 // that rows of a lane that no poller lists are seen as well.
 func firstLane(ctx context.Context, tx storage.Tx, from int16) (lane int16, found bool, err error) {
-	got, err := schedules.Tally(ctx, tx, storage.AnyScope, storage.Tally{
-		By: []string{"lane"}, Where: []storage.Cond{storage.AtLeast("lane", from), storage.NotNull("due_on")},
+	got, err := schedules.Tally(ctx, tx, storage.AnyScope, driver.Tally{
+		By: []string{"lane"}, Where: []driver.Cond{driver.AtLeast("lane", from), driver.NotNull("due_on")},
 		OrderBy: "lane", Limit: 1,
 	})
 	if err != nil || len(got) == 0 {
@@ -196,9 +197,9 @@ func firstLane(ctx context.Context, tx storage.Tx, from int16) (lane int16, foun
 // lookAtLane counts the rows of a lane. Those of one claim share the end of
 // their lease, so that groups stay few.
 func (s explainer) lookAtLane(ctx context.Context, tx storage.Tx, h *Health, lane int16, byType map[string]*DueRows) error {
-	got, err := schedules.Tally(ctx, tx, storage.AnyScope, storage.Tally{
+	got, err := schedules.Tally(ctx, tx, storage.AnyScope, driver.Tally{
 		By:      []string{"scope", "type", "lease_expires_on"},
-		Where:   []storage.Cond{storage.Eq("lane", lane), storage.AtMost("due_on", h.On)},
+		Where:   []driver.Cond{driver.Eq("lane", lane), driver.AtMost("due_on", h.On)},
 		OrderBy: "due_on", Limit: healthLimit,
 	})
 	seen := 0
@@ -241,9 +242,9 @@ func earliest(a, b time.Time) time.Time {
 // lookAtHolds counts what waits for a person.
 func (s explainer) lookAtHolds(ctx context.Context, tx storage.Tx, h *Health) error {
 	for _, reason := range holdReasons {
-		got, err := schedules.Tally(ctx, tx, storage.AnyScope, storage.Tally{
+		got, err := schedules.Tally(ctx, tx, storage.AnyScope, driver.Tally{
 			By:      []string{"scope"},
-			Where:   []storage.Cond{storage.Eq("is_on_support_hold", true), storage.Eq("hold_reason", reason)},
+			Where:   []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", reason)},
 			OrderBy: "id", Limit: healthLimit,
 		})
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 func (w *world) health(scopes ...automation.Scope) automation.Health {
@@ -165,7 +166,7 @@ func TestHealthCountsNoFurtherThanItsLimit(t *testing.T) {
 func (w *world) hold(why automation.Reason) {
 	w.t.Helper()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		rows, err := automation.Schedules.Find(w.ctx, tx, "", storage.Query{Limit: 10000})
+		rows, err := automation.Schedules.Find(w.ctx, tx, "", driver.Query{Limit: 10000})
 		for _, r := range rows {
 			automation.HoldRow(r, why, "")
 		}

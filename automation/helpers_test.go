@@ -20,6 +20,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // start is where every clock begins: a Sunday, 1 March 2026, 08:00.
@@ -204,7 +205,7 @@ func (w *world) rows() map[string]automation.Schedule {
 	w.t.Helper()
 	out := map[string]automation.Schedule{}
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		rows, err := automation.Schedules.Find(w.ctx, tx, "", storage.Query{Limit: 10000})
+		rows, err := automation.Schedules.Find(w.ctx, tx, "", driver.Query{Limit: 10000})
 		for _, r := range rows {
 			out[r.Key] = *r
 		}
@@ -264,10 +265,10 @@ func (w *world) claim(lease time.Duration) (rows []*automation.Schedule) {
 
 func (w *world) claimIn(tx storage.Tx, lease time.Duration) []*automation.Schedule {
 	w.t.Helper()
-	now := storage.Now(w.store)
-	rows, err := automation.Schedules.Claim(w.ctx, tx, storage.Claim{
+	now := driver.Now(w.store)
+	rows, err := automation.Schedules.Claim(w.ctx, tx, driver.Claim{
 		Statuses: []string{automation.StatusPending}, Busy: automation.StatusProcessing, Types: nil, Token: fmt.Sprint("dead ", now.UnixNano()),
-		Lanes: []storage.LaneClaim{{Lane: 0, Limit: 100}, {Lane: -1, Limit: 100}}, Now: now, LeaseUntil: now.Add(lease),
+		Lanes: []driver.LaneClaim{{Lane: 0, Limit: 100}, {Lane: -1, Limit: 100}}, Now: now, LeaseUntil: now.Add(lease),
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // maxHistory is how much of a row's history Explain shows.
@@ -169,7 +170,7 @@ func tell(ctx context.Context, tx storage.Tx, by string, notes []note) error {
 	if len(notes) == 0 {
 		return nil
 	}
-	now := storage.Now(tx.Store())
+	now := driver.Now(tx.Store())
 	entries := make([]*audit.Entry, 0, len(notes))
 	for _, n := range notes {
 		if n.was.by != actor(n.row.EventType, n.row.EventID) {
@@ -181,7 +182,7 @@ func tell(ctx context.Context, tx storage.Tx, by string, notes []note) error {
 }
 
 // remember notes what the rows that decide changes were before.
-func remember(was map[*Schedule]past, decide storage.Decide[Schedule]) storage.Decide[Schedule] {
+func remember(was map[*Schedule]past, decide driver.Decide[Schedule]) driver.Decide[Schedule] {
 	return func(stored, want *Schedule) (storage.Outcome, bool) {
 		before := stored.past()
 		outcome, write := decide(stored, want)
@@ -193,7 +194,7 @@ func remember(was map[*Schedule]past, decide storage.Decide[Schedule]) storage.D
 }
 
 // ensuredNotes are the changes that an Ensure made to rows that existed.
-func ensuredNotes(got []storage.Ensured[Schedule], was map[*Schedule]past) []note {
+func ensuredNotes(got []driver.Ensured[Schedule], was map[*Schedule]past) []note {
 	var out []note
 	for _, g := range got {
 		before, changed := was[g.Row]

@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // story is the history of a row of the empty scope, a line for each transition,
@@ -160,12 +161,12 @@ func TestAReleaseAtShutdownIsNoTransition(t *testing.T) {
 		before := w.story(certificateKey)
 		rows := w.claim(time.Hour)
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			automation.GiveBackRow(rows[0], storage.Now(w.store))
+			automation.GiveBackRow(rows[0], driver.Now(w.store))
 			rows[0].LeaseExpiresOn = time.Time{}
 			if err := automation.Schedules.Save(w.ctx, tx, rows...); err != nil {
 				return err
 			}
-			return automation.SettledRows(w.s, w.ctx, tx, rows)
+			return automation.SettledRows(w.ctx, w.s, tx, rows)
 		})
 		if diff := cmp.Diff(before, w.story(certificateKey)); err != nil || diff != "" || len(before) != 2 {
 			w.t.Error(err, before, diff)
@@ -258,7 +259,7 @@ func TestNoPollScansTheTraces(t *testing.T) {
 			if u.Table != "automation_job" {
 				continue
 			}
-			byKey := slices.ContainsFunc(u.Where, func(c storage.Cond) bool { return c.Column == "key" && c.Op == storage.OpIn })
+			byKey := slices.ContainsFunc(u.Where, func(c driver.Cond) bool { return c.Column == "key" && c.Op == driver.OpIn })
 			switch {
 			case u.Verb == "insert":
 				written++

@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Immediate is a notification about an event itself, not scheduled ahead. It is
@@ -49,7 +50,7 @@ func (s planner) immediates(ctx context.Context, e Event, names []string) (Artif
 				return Artifacts{}, fmt.Errorf("automation: immediate notification %d of %s: %w", i, name, err)
 			}
 			out.Jobs = append(out.Jobs, job)
-			out.Schedules = append(out.Schedules, notify.ScheduleFor(job, storage.Time(n.On)))
+			out.Schedules = append(out.Schedules, notify.ScheduleFor(job, driver.Time(n.On)))
 		}
 	}
 	return out, nil

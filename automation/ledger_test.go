@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // ledger is a store that notes which verb touches which table, and how.
@@ -18,10 +19,10 @@ type ledger struct {
 // use is one statement.
 type use struct {
 	Verb, Table string
-	Where       []storage.Cond
+	Where       []driver.Cond
 }
 
-func (l *ledger) note(verb string, s *storage.Schema, where ...storage.Cond) {
+func (l *ledger) note(verb string, s *driver.Schema, where ...driver.Cond) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.used = append(l.used, use{verb, s.Name, where})
@@ -45,7 +46,7 @@ func verbs(used []use) []string {
 	return out
 }
 
-func (l *ledger) Next(ctx context.Context, s *storage.Schema, c storage.Claim, horizon time.Time) (time.Time, error) {
+func (l *ledger) Next(ctx context.Context, s *driver.Schema, c driver.Claim, horizon time.Time) (time.Time, error) {
 	l.note("next", s)
 	return l.Store.Next(ctx, s, c, horizon)
 }
@@ -61,37 +62,37 @@ type ledgerTx struct {
 
 func (t *ledgerTx) Store() storage.Store { return t.l }
 
-func (t *ledgerTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *ledgerTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	t.l.note("insert", s)
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t *ledgerTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (t *ledgerTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
 	t.l.note("select", s, q.Where...)
 	return t.Tx.Select(ctx, s, scope, q)
 }
 
-func (t *ledgerTx) Count(ctx context.Context, s *storage.Schema, scope storage.Scope, where []storage.Cond, limit int) (int, error) {
+func (t *ledgerTx) Count(ctx context.Context, s *driver.Schema, scope storage.Scope, where []driver.Cond, limit int) (int, error) {
 	t.l.note("count", s, where...)
 	return t.Tx.Count(ctx, s, scope, where, limit)
 }
 
-func (t *ledgerTx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+func (t *ledgerTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
 	t.l.note("claim", s)
 	return t.Tx.Claim(ctx, s, c)
 }
 
-func (t *ledgerTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *ledgerTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	t.l.note("update", s)
 	return t.Tx.Update(ctx, s, rows)
 }
 
-func (t *ledgerTx) Extend(ctx context.Context, s *storage.Schema, rows []storage.Row, until time.Time) ([]bool, error) {
+func (t *ledgerTx) Extend(ctx context.Context, s *driver.Schema, rows []driver.Row, until time.Time) ([]bool, error) {
 	t.l.note("extend", s)
 	return t.Tx.Extend(ctx, s, rows, until)
 }
 
-func (t *ledgerTx) Delete(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *ledgerTx) Delete(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	t.l.note("delete", s)
 	return t.Tx.Delete(ctx, s, rows)
 }

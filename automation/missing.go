@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Cause says why a row does not exist, or does not run any more.
@@ -179,8 +180,8 @@ func (a *Absence) read(ctx context.Context, tx storage.Tx) error {
 	default:
 		a.LastEvent = strings.TrimSpace(state.EventType + " " + state.EventID)
 	}
-	rows, err := schedules.Find(ctx, tx, a.Scope, storage.Query{Where: []storage.Cond{
-		storage.Eq("setting", a.Setting), storage.Eq("source_type", a.Source.Type), storage.Eq("source", a.Source.ID), open(),
+	rows, err := schedules.Find(ctx, tx, a.Scope, driver.Query{Where: []driver.Cond{
+		driver.Eq("setting", a.Setting), driver.Eq("source_type", a.Source.Type), driver.Eq("source", a.Source.ID), open(),
 	}, Limit: maxFindings})
 	for _, row := range rows {
 		a.Findings = append(a.Findings, row.finding(CauseExists))
@@ -411,10 +412,10 @@ func (a *Absence) refuse(err error) {
 // limit as missingSpan says.
 func missingSeries(ctx context.Context, tx storage.Tx, now time.Time, limit int) ([]*series, error) {
 	var out []*series
-	var after *storage.Position
+	var after *driver.Position
 	for range missingSpan {
-		page, err := seriesTable.Find(ctx, tx, storage.AnyScope, storage.Query{
-			Where: []storage.Cond{storage.Eq("active", true), storage.AtMost("next_on", now)}, OrderBy: "next_on", Limit: limit, After: after,
+		page, err := seriesTable.Find(ctx, tx, storage.AnyScope, driver.Query{
+			Where: []driver.Cond{driver.Eq("active", true), driver.AtMost("next_on", now)}, OrderBy: "next_on", Limit: limit, After: after,
 		})
 		if err != nil || len(page) == 0 {
 			return out, err
@@ -432,7 +433,7 @@ func missingSeries(ctx context.Context, tx storage.Tx, now time.Time, limit int)
 		if len(page) < limit || len(out) == limit {
 			return out, nil
 		}
-		after = &storage.Position{Value: last.NextOn, ID: last.ID}
+		after = &driver.Position{Value: last.NextOn, ID: last.ID}
 	}
 	return out, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // defaultCatchUp is how far in the past a new reminder may lie.
@@ -294,12 +295,12 @@ func (o overtaking) loadDated(ctx context.Context, tx storage.Tx, scope Scope, n
 	for _, t := range tries {
 		settings, sources = append(settings, t.row.Setting), append(sources, t.row.Source)
 	}
-	where := []storage.Cond{
-		storage.In("setting", settings), storage.In("source", sources),
-		storage.Eq("trigger_type", DateBased), storage.AtMost("scheduled_on", now), open(),
+	where := []driver.Cond{
+		driver.In("setting", settings), driver.In("source", sources),
+		driver.Eq("trigger_type", DateBased), driver.AtMost("scheduled_on", now), open(),
 	}
-	for after := (*storage.Position)(nil); ; {
-		rows, err := schedules.Find(ctx, tx, scope, storage.Query{Where: where, Limit: deactivatePage, After: after})
+	for after := (*driver.Position)(nil); ; {
+		rows, err := schedules.Find(ctx, tx, scope, driver.Query{Where: where, Limit: deactivatePage, After: after})
 		if err != nil {
 			return err
 		}
@@ -311,6 +312,6 @@ func (o overtaking) loadDated(ctx context.Context, tx storage.Tx, scope Scope, n
 		if len(rows) < deactivatePage {
 			return nil
 		}
-		after = &storage.Position{ID: rows[len(rows)-1].ID}
+		after = &driver.Position{ID: rows[len(rows)-1].ID}
 	}
 }

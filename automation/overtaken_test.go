@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // overtaken is a store on which by, if it is not nil, writes schedules just
@@ -34,7 +35,7 @@ type overtakenTx struct {
 
 func (t overtakenTx) Store() storage.Store { return t.s }
 
-func (t overtakenTx) Update(ctx context.Context, schema *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t overtakenTx) Update(ctx context.Context, schema *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if t.s.by != nil && schema == &automation.Schedules.Schema {
 		t.s.by(t.Tx)
 	}

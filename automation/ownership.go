@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Owner is a side of the ownership guard: who may create the delivery of a run
@@ -65,7 +66,7 @@ type ownership struct {
 }
 
 // ownerships is the table of the guard.
-var ownerships = storage.Define[ownership]("report_run_ownership").Limit(maxRow)
+var ownerships = driver.Define[ownership]("report_run_ownership").Limit(maxRow)
 
 // to changes the status, and what follows from it.
 func (o *ownership) to(now time.Time, status string) {
@@ -123,7 +124,7 @@ func (o *ownership) view() Ownership {
 // ensureRows is the Ensure of automation_scheduler. Rows of types under the
 // ownership guard are made in shadow where the old scheduler owns the run, and
 // get their row in the guard; without such a type it costs nothing.
-func (s ensurer) ensureRows(ctx context.Context, tx storage.Tx, decide storage.Decide[Schedule], wants ...*Schedule) ([]storage.Ensured[Schedule], error) {
+func (s ensurer) ensureRows(ctx context.Context, tx storage.Tx, decide driver.Decide[Schedule], wants ...*Schedule) ([]driver.Ensured[Schedule], error) {
 	guard, err := s.lookUpOwners(ctx, tx, wants)
 	if err != nil {
 		return nil, err
@@ -188,7 +189,7 @@ func ownerFor(stage Stage, known *ownership, w *Schedule, now time.Time) Owner {
 func findOwnerships(ctx context.Context, tx storage.Tx, keys map[Scope][]string) (map[statePlace]*ownership, error) {
 	out := map[statePlace]*ownership{}
 	for scope, keys := range keys {
-		found, err := ownerships.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+		found, err := ownerships.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 		if err != nil {
 			return nil, err
 		}
@@ -215,7 +216,7 @@ func (g guarding) shape(wants []*Schedule) {
 
 // write makes sure of the guard's rows, behind the rows of automation_scheduler:
 // everybody who takes both takes them in this order.
-func (g guarding) write(ctx context.Context, tx storage.Tx, wants []*Schedule, got []storage.Ensured[Schedule]) error {
+func (g guarding) write(ctx context.Context, tx storage.Tx, wants []*Schedule, got []driver.Ensured[Schedule]) error {
 	var rows []*ownership
 	for i, owner := range g.owners {
 		if o := wants[i].ownership(owner); o.settle(g.now, got[i]) {
@@ -228,7 +229,7 @@ func (g guarding) write(ctx context.Context, tx storage.Tx, wants []*Schedule, g
 
 // settle says what became of the run so far, and whether the guard has to know:
 // one that was completed before the guard was on is nobody's any more.
-func (o *ownership) settle(now time.Time, got storage.Ensured[Schedule]) bool {
+func (o *ownership) settle(now time.Time, got driver.Ensured[Schedule]) bool {
 	switch {
 	case got.Outcome == storage.Conflict || got.Outcome == storage.InFlight || got.Row.Status == StatusCancelled:
 		return false
@@ -250,7 +251,7 @@ func (r *Schedule) ownership(owner Owner) *ownership {
 
 // decideOwnedAt brings a known run up to date: the old scheduler knows less of
 // it. Only one that is Owned changes owner, and only to this side.
-func decideOwnedAt(now time.Time) storage.Decide[ownership] {
+func decideOwnedAt(now time.Time) driver.Decide[ownership] {
 	return func(stored, want *ownership) (storage.Outcome, bool) {
 		if want.Status != OwnershipOwned {
 			return storage.Unchanged, false
@@ -311,23 +312,23 @@ func decideShadow(now time.Time, stored, want *Schedule) (storage.Outcome, bool)
 }
 
 // endShadows ends rows in shadow as endRows does those that are open.
-func (s ensurer) endShadows(ctx context.Context, d *ending, where []storage.Cond) error {
+func (s ensurer) endShadows(ctx context.Context, d *ending, where []driver.Cond) error {
 	return s.eachShadow(ctx, d.tx, d.event.Scope, where, func(rows []*Schedule) error { return d.end(ctx, rows) })
 }
 
 // eachShadow visits the rows in shadow that where describes, page by page. The
 // guard knows where they are, for no index of automation_scheduler does; without
 // a type under the guard it costs nothing.
-func (s ensurer) eachShadow(ctx context.Context, tx storage.Tx, scope Scope, where []storage.Cond, visit func([]*Schedule) error) error {
+func (s ensurer) eachShadow(ctx context.Context, tx storage.Tx, scope Scope, where []driver.Cond, visit func([]*Schedule) error) error {
 	if !s.registry.guardsAny() {
 		return nil
 	}
-	guard := slices.DeleteFunc(slices.Clone(where), func(c storage.Cond) bool {
+	guard := slices.DeleteFunc(slices.Clone(where), func(c driver.Cond) bool {
 		return !slices.Contains([]string{"setting", "source_type", "source", "key"}, c.Column)
 	})
-	guard = append(guard, storage.Eq("owner_type", OldScheduler), storage.Null("ended_on"))
-	for after := (*storage.Position)(nil); ; {
-		found, err := ownerships.Find(ctx, tx, scope, storage.Query{Where: guard, Limit: deactivatePage, After: after})
+	guard = append(guard, driver.Eq("owner_type", OldScheduler), driver.Null("ended_on"))
+	for after := (*driver.Position)(nil); ; {
+		found, err := ownerships.Find(ctx, tx, scope, driver.Query{Where: guard, Limit: deactivatePage, After: after})
 		if err != nil || len(found) == 0 {
 			return err
 		}
@@ -338,18 +339,18 @@ func (s ensurer) eachShadow(ctx context.Context, tx storage.Tx, scope Scope, whe
 		if err != nil {
 			return err
 		}
-		after = &storage.Position{ID: found[len(found)-1].ID}
+		after = &driver.Position{ID: found[len(found)-1].ID}
 	}
 }
 
 // shadowsAmong are the rows in shadow that stand for runs, if where holds.
-func shadowsAmong(ctx context.Context, tx storage.Tx, scope Scope, of []*ownership, where ...storage.Cond) ([]*Schedule, error) {
+func shadowsAmong(ctx context.Context, tx storage.Tx, scope Scope, of []*ownership, where ...driver.Cond) ([]*Schedule, error) {
 	keys := make([]string, len(of))
 	for i, o := range of {
 		keys[i] = o.Key
 	}
-	where = append(slices.Clone(where), storage.In("key", keys), storage.Eq("status", StatusDeactivated), storage.Eq("reason_code", Shadow))
-	return schedules.Find(ctx, tx, scope, storage.Query{Where: where, Limit: len(keys)})
+	where = append(slices.Clone(where), driver.In("key", keys), driver.Eq("status", StatusDeactivated), driver.Eq("reason_code", Shadow))
+	return schedules.Find(ctx, tx, scope, driver.Query{Where: where, Limit: len(keys)})
 }
 
 // shadowSeries gives a copy of plans that says which of their series are the old

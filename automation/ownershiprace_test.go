@@ -19,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -218,10 +219,10 @@ func (r *race) die(*rand.Rand) {
 		return
 	}
 	err := r.flaky.InTx(r.ctx, func(tx storage.Tx) error {
-		now := storage.Now(r.store)
-		rows, err := automation.Schedules.Claim(r.ctx, tx, storage.Claim{
+		now := driver.Now(r.store)
+		rows, err := automation.Schedules.Claim(r.ctx, tx, driver.Claim{
 			Statuses: []string{automation.StatusPending}, Busy: automation.StatusProcessing, Token: fmt.Sprint("dead ", now.UnixMicro()),
-			Lanes: []storage.LaneClaim{{Limit: 3}}, Now: now, LeaseUntil: now.Add(2 * time.Minute),
+			Lanes: []driver.LaneClaim{{Limit: 3}}, Now: now, LeaseUntil: now.Add(2 * time.Minute),
 		})
 		if len(rows) > 0 {
 			r.saw("killed")
@@ -282,7 +283,7 @@ func (r *race) check() {
 			continue
 		}
 		err := r.store.InTx(r.ctx, func(tx storage.Tx) error {
-			rows, err := tx.Select(r.ctx, schema, "", storage.Query{Limit: 10000})
+			rows, err := tx.Select(r.ctx, schema, "", driver.Query{Limit: 10000})
 			for _, row := range rows {
 				job := row.(*notify.Job)
 				delivered[job.SourceKey]++

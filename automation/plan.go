@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // defaultTriggerKey is that of a candidate that names none.
@@ -132,7 +133,7 @@ func (p *plan) host(c Candidate) (field string, err error) {
 	}
 	c.Type, c.Setting = c.AutomationType, cmp.Or(c.Setting, c.AutomationType)
 	c.fill(&p.want, key, ScheduledRun, keys.Input{})
-	p.want.ScheduledOn = storage.Time(c.ScheduledOn)
+	p.want.ScheduledOn = driver.Time(c.ScheduledOn)
 	return "", nil
 }
 
@@ -231,7 +232,7 @@ func (s planner) planManual(ctx context.Context, c Candidate) (plan, string, err
 		return plan{}, "Zone", err
 	}
 	want := c.row(key, ManualRun, keys.Input{})
-	want.ScheduledOn = storage.Time(s.now())
+	want.ScheduledOn = driver.Time(s.now())
 	local := want.ScheduledOn.In(loc)
 	want.LocalDate, want.TimeZone = civil.DateOf(want.ScheduledOn, loc).String(), zone
 	want.SendAt = civil.TimeOfDay{Hour: local.Hour(), Minute: local.Minute(), Second: local.Second()}.String()

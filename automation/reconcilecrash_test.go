@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -69,7 +70,7 @@ func (w *world) committedBehindTheCursor() {
 	w.t.Helper()
 	rows := w.rows()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		found, err := automation.Reconciliations.Find(w.ctx, tx, "", storage.Query{Limit: 1})
+		found, err := automation.Reconciliations.Find(w.ctx, tx, "", driver.Query{Limit: 1})
 		for _, r := range found {
 			for i := range 5 {
 				id := fmt.Sprintf("%03d", i)

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // staff is what a host knows of its employees: a TriggerProvider with a scan.
@@ -192,7 +193,7 @@ func (w *world) everything() string {
 	var b strings.Builder
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 		for _, s := range automation.Schemas() {
-			rows, err := tx.Select(w.ctx, s, storage.AnyScope, storage.Query{Limit: 10000})
+			rows, err := tx.Select(w.ctx, s, storage.AnyScope, driver.Query{Limit: 10000})
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // watermarkOverlap is how far a watermark stays behind the start of its run: for
@@ -44,7 +45,7 @@ type reconciliation struct {
 	Diagnostics  string `db:"diagnostics"`
 }
 
-var reconciliations = storage.Define[reconciliation]("automation_reconciliation").Limit(maxRow)
+var reconciliations = driver.Define[reconciliation]("automation_reconciliation").Limit(maxRow)
 
 // period is the time from one run to the next.
 func (r *reconciliation) period(every time.Duration) time.Duration {
@@ -133,7 +134,7 @@ const maxReconciliations = 1000
 func (s Upkeep) Reconciliations(ctx context.Context, scope Scope) ([]ReconciliationState, error) {
 	var out []ReconciliationState
 	err := s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := reconciliations.Find(ctx, tx, scope, storage.Query{OrderBy: "key", Limit: maxReconciliations})
+		rows, err := reconciliations.Find(ctx, tx, scope, driver.Query{OrderBy: "key", Limit: maxReconciliations})
 		out = slices.Grow([]ReconciliationState(nil), len(rows))
 		for _, row := range rows {
 			out = append(out, row.state())

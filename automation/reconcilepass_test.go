@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -208,9 +209,9 @@ func TestALostRunnerIsReplaced(t *testing.T) {
 		w.scan()
 		before := w.state()
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			_, err := automation.Reconciliations.Claim(w.ctx, tx, storage.Claim{
-				Statuses: []string{automation.ReconcileReady}, Token: "dead", Lanes: []storage.LaneClaim{{Limit: 1}},
-				Now: storage.Now(w.store), LeaseUntil: w.clk.Now().Add(time.Minute),
+			_, err := automation.Reconciliations.Claim(w.ctx, tx, driver.Claim{
+				Statuses: []string{automation.ReconcileReady}, Token: "dead", Lanes: []driver.LaneClaim{{Limit: 1}},
+				Now: driver.Now(w.store), LeaseUntil: w.clk.Now().Add(time.Minute),
 			})
 			return err
 		})

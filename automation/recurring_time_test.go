@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // The occurrences of a week, with the local date and time that the host sees.
@@ -152,7 +153,7 @@ func TestACadenceThatCannotBeRead(t *testing.T) {
 		w.s.Register(certificates(nil))
 		w.ensure(daily(nil))
 		w.must(w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			all, err := automation.SeriesTable.Find(w.ctx, tx, "", storage.Query{Limit: 10})
+			all, err := automation.SeriesTable.Find(w.ctx, tx, "", driver.Query{Limit: 10})
 			if err != nil {
 				return err
 			}

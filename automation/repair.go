@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // repair brings the rows of sources to what they want, as HandleEvent does: it
@@ -83,7 +84,7 @@ func (p *scannedPage) end(ctx context.Context, tx storage.Tx, among []*scannedSo
 	if len(keys) == 0 {
 		return nil
 	}
-	_, err := p.s.ensurer().deactivate(ctx, tx, p.origin(), []storage.Cond{storage.In("key", keys)}, func(row *Schedule) (Reason, bool) {
+	_, err := p.s.ensurer().deactivate(ctx, tx, p.origin(), []driver.Cond{driver.In("key", keys)}, func(row *Schedule) (Reason, bool) {
 		return reasons[row.Key], true
 	})
 	return err
@@ -124,7 +125,7 @@ func (p *scannedPage) findStale(ctx context.Context, tx storage.Tx, among []*sca
 		}
 		keys[i], bySource[x.event.Source.ID] = state.Key, x
 	}
-	shown, err := sources.Find(ctx, tx, p.scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+	shown, err := sources.Find(ctx, tx, p.scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 	for _, state := range shown {
 		x := bySource[state.Source]
 		x.stale = x.event.Version != 0 && x.event.Version < state.SourceVersion
@@ -177,11 +178,11 @@ func (p *scannedPage) openRows(ctx context.Context, tx storage.Tx, among []*scan
 			settings[setting] = true
 		}
 	}
-	where := []storage.Cond{
-		storage.In("source", ids), storage.In("setting", slices.Sorted(maps.Keys(settings))),
-		storage.Eq("source_type", p.t.Scan.SourceType),
+	where := []driver.Cond{
+		driver.In("source", ids), driver.In("setting", slices.Sorted(maps.Keys(settings))),
+		driver.Eq("source_type", p.t.Scan.SourceType),
 	}
-	q := storage.Query{OrderBy: "source", Limit: compareChunk, Where: append(slices.Clone(where), open())}
+	q := driver.Query{OrderBy: "source", Limit: compareChunk, Where: append(slices.Clone(where), open())}
 	for {
 		rows, err := schedules.Find(ctx, tx, p.scope, q)
 		if err != nil {
@@ -195,7 +196,7 @@ func (p *scannedPage) openRows(ctx context.Context, tx storage.Tx, among []*scan
 			})
 		}
 		last := rows[len(rows)-1]
-		q.After = &storage.Position{Value: last.Source, ID: last.ID}
+		q.After = &driver.Position{Value: last.Source, ID: last.ID}
 	}
 }
 
@@ -211,7 +212,7 @@ func (p *scannedPage) otherRows(ctx context.Context, tx storage.Tx, among []*sca
 		}
 	}
 	for keys := range slices.Chunk(missing, compareChunk) {
-		found, err := schedules.Find(ctx, tx, p.scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Unordered: true, Limit: len(keys)})
+		found, err := schedules.Find(ctx, tx, p.scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Unordered: true, Limit: len(keys)})
 		if err != nil {
 			return err
 		}
@@ -263,7 +264,7 @@ func (p *scannedPage) measure(ctx context.Context, tx storage.Tx, among []*scann
 func (p *scannedPage) readings(ctx context.Context, tx storage.Tx, keys []string) (map[string]*thresholdState, error) {
 	stored := map[string]*thresholdState{}
 	for keys := range slices.Chunk(keys, compareChunk) {
-		states, err := thresholdStates.Find(ctx, tx, p.scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+		states, err := thresholdStates.Find(ctx, tx, p.scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 		if err != nil {
 			return nil, err
 		}

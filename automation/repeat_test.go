@@ -7,7 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // The process dies between any two steps, or the store refuses: what is done
@@ -61,7 +61,7 @@ func TestShutdownGivesRowsBackUncounted(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.clk.Set(day(2026, 4, 1, 9))
 		row := w.claim(time.Minute)[0]
-		automation.GiveBackRow(row, storage.Now(w.store))
+		automation.GiveBackRow(row, driver.Now(w.store))
 		row.LeaseExpiresOn = time.Time{}
 		if row.Status != automation.StatusPending || row.RetryCount != 0 || !row.DueOn.Equal(day(2026, 4, 1, 9)) || !row.NextRetryOn.IsZero() {
 			w.t.Errorf("%+v", row)
@@ -81,7 +81,7 @@ func TestATryThatFailsSinceItsContextEndedIsNotCounted(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.clk.Set(day(2026, 4, 1, 9))
 		rows := w.claim(time.Minute)
-		_, err := automation.HandleRows(w.s, w.ctx, itemsOf(ctx, rows))
+		_, err := automation.HandleRows(w.ctx, w.s, itemsOf(ctx, rows))
 		if row := rows[0]; err != nil || row.Status != automation.StatusPending || row.RetryCount != 0 || row.ReasonCode != "" {
 			w.t.Errorf("%v %+v", err, row)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // rerunMark stands in a TriggerKey between the host's own and the number of the
@@ -229,20 +230,20 @@ func (s Support) ReportRuns(ctx context.Context, scope Scope, of ReportRuns) (ru
 
 // query repeats the predicate of the indexes over runs of reports. That each has a
 // moment is said, since a database that puts those without one first would sort.
-func (of ReportRuns) query(now time.Time) (storage.Query, error) {
-	q := storage.Query{OrderBy: "scheduled_on", Desc: true, Limit: min(of.Limit, maxRuns)}
+func (of ReportRuns) query(now time.Time) (driver.Query, error) {
+	q := driver.Query{OrderBy: "scheduled_on", Desc: true, Limit: min(of.Limit, maxRuns)}
 	if q.Limit <= 0 {
 		q.Limit = 100
 	}
-	q.Where = []storage.Cond{storage.Eq("automation_type", TypeReportSubscription), storage.NotNull("scheduled_on")}
+	q.Where = []driver.Cond{driver.Eq("automation_type", TypeReportSubscription), driver.NotNull("scheduled_on")}
 	if of.Subscription != "" {
-		q.Where = append(q.Where, storage.Eq("source", of.Subscription))
+		q.Where = append(q.Where, driver.Eq("source", of.Subscription))
 	}
 	if of.Begun {
-		q.Where = append(q.Where, storage.AtMost("scheduled_on", now))
+		q.Where = append(q.Where, driver.AtMost("scheduled_on", now))
 	}
 	if of.Held {
-		q.Where = append(q.Where, storage.Eq("is_on_support_hold", true))
+		q.Where = append(q.Where, driver.Eq("is_on_support_hold", true))
 	}
 	var err error
 	q.After, err = parsePosition(of.After)
@@ -254,7 +255,7 @@ func positionText(r *Schedule) string {
 	return strconv.FormatInt(r.ScheduledOn.UnixMicro(), 36) + "." + strconv.FormatInt(r.ID, 36)
 }
 
-func parsePosition(text string) (*storage.Position, error) {
+func parsePosition(text string) (*driver.Position, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -264,7 +265,7 @@ func parsePosition(text string) (*storage.Position, error) {
 	if errors.Join(err, bad) != nil || micros < 0 {
 		return nil, fmt.Errorf("the After %.40q %w", text, ErrPage)
 	}
-	return &storage.Position{Value: time.UnixMicro(micros).UTC(), ID: id}, nil
+	return &driver.Position{Value: time.UnixMicro(micros).UTC(), ID: id}, nil
 }
 
 // reportPass is the due pass over runs of reports: one run in a group, so that

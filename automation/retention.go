@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // minRetention keeps rows for as long as messages may be on their way, since
@@ -192,15 +193,15 @@ func (s keeper) retainPage(ctx context.Context, after int64, now time.Time, type
 	}
 	err = s.store.InTx(ctx, func(tx storage.Tx) error {
 		rows, next = nil, 0
-		first, err := schedules.Find(ctx, tx, storage.AnyScope, storage.Query{Where: []storage.Cond{storage.Greater("id", after)}, Limit: 1})
+		first, err := schedules.Find(ctx, tx, storage.AnyScope, driver.Query{Where: []driver.Cond{driver.Greater("id", after)}, Limit: 1})
 		if err != nil || len(first) == 0 || first[0].CreatedOn.After(oldest) {
 			return err
 		}
 		next = first[0].ID + retainSpan - 1
-		rows, err = schedules.Find(ctx, tx, storage.AnyScope, storage.Query{
-			Where: []storage.Cond{
-				storage.AtLeast("id", first[0].ID), storage.AtMost("id", next),
-				storage.AtMost("ended_on", oldest), storage.Eq("is_on_support_hold", false), storage.In("type", names),
+		rows, err = schedules.Find(ctx, tx, storage.AnyScope, driver.Query{
+			Where: []driver.Cond{
+				driver.AtLeast("id", first[0].ID), driver.AtMost("id", next),
+				driver.AtMost("ended_on", oldest), driver.Eq("is_on_support_hold", false), driver.In("type", names),
 			},
 			Limit: retainPage,
 		})
@@ -355,7 +356,7 @@ func (s keeper) outrun(ctx context.Context, rows []*Schedule) (map[int64]bool, e
 			for name := range byState {
 				names = append(names, name)
 			}
-			states, err := thresholdStates.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", names)}, Limit: len(names)})
+			states, err := thresholdStates.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", names)}, Limit: len(names)})
 			if err != nil {
 				return err
 			}

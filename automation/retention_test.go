@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -104,12 +105,12 @@ func TestOpenRowsAndHoldsStayForEver(t *testing.T) {
 		w.pollAt(day(2026, 4, 1, 9)) // Failed, and on hold
 		w.change(certificateKey, func(r *automation.Schedule) {
 			r.IsOnSupportHold = false
-			automation.EndRow(r, storage.Now(w.store), automation.Superseded)
+			automation.EndRow(r, driver.Now(w.store), automation.Superseded)
 			automation.HoldRow(r, automation.HeldBySupport, "")
 		})
 		w.change("reminder:certificate:employee:7:1:2026-05-01:30", func(r *automation.Schedule) {
 			r.IsOnSupportHold = false
-			automation.MoveRow(r, storage.Now(w.store), automation.StatusCancelled)
+			automation.MoveRow(r, driver.Now(w.store), automation.StatusCancelled)
 		})
 		before := w.statuses()
 		w.clk.Set(day(2028, 4, 1, 9))
@@ -128,7 +129,7 @@ func (w *world) ended(key string, err error) string {
 	w.t.Helper()
 	if err == nil {
 		err = w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			now := storage.Now(w.store)
+			now := driver.Now(w.store)
 			_, err := automation.Schedules.Insert(w.ctx, tx, &automation.Schedule{
 				Record: storage.Record{Key: key, Type: "certificate", Status: automation.StatusCompleted}, CreatedOn: now, ScheduledOn: now, EndedOn: now,
 			})

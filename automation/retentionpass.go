@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // How often all rows are walked, how soon a step that failed is tried again, and
@@ -27,7 +28,7 @@ type walk struct {
 	After int64 `db:"after_id"` // it goes on behind this id
 }
 
-var walks = storage.Define[walk]("automation_retention").Limit(maxRow)
+var walks = driver.Define[walk]("automation_retention").Limit(maxRow)
 
 // walking is the status of a walk; whether one is under way, the lease says.
 const walking = "Ready"

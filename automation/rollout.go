@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Stage is how far a part of the work has moved from an old scheduler to this
@@ -99,7 +100,7 @@ type RolloutPart struct {
 	BusinessUnit, Setting, Source string
 }
 
-// Rollout is how far a part has come.
+// RolloutStatus is how far a part has come.
 type RolloutStatus struct {
 	RolloutPart
 	Stage Stage
@@ -128,7 +129,7 @@ type rollout struct {
 	ChangedOn    time.Time `db:"changed_on"`
 }
 
-var rollouts = storage.Define[rollout]("automation_rollout").Limit(maxRow)
+var rollouts = driver.Define[rollout]("automation_rollout").Limit(maxRow)
 
 func (r *rollout) view() RolloutStatus {
 	return RolloutStatus{
@@ -214,7 +215,7 @@ func loadStages(ctx context.Context, tx storage.Tx, parts []RolloutPart) (stages
 	out := stages{}
 	for scope, keys := range wanted {
 		for some := range slices.Chunk(slices.Sorted(maps.Keys(keys)), compareChunk) {
-			found, err := rollouts.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", some)}, Limit: len(some)})
+			found, err := rollouts.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", some)}, Limit: len(some)})
 			if err != nil {
 				return nil, err
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // maxCompared bounds the runs that one comparison or report looks at.
@@ -21,7 +22,7 @@ type Window struct{ From, Until time.Time }
 
 // check completes the window.
 func (w Window) check(now time.Time) (Window, error) {
-	w.From, w.Until = storage.Time(w.From), storage.Time(w.Until)
+	w.From, w.Until = driver.Time(w.From), driver.Time(w.Until)
 	if w.Until.IsZero() || w.Until.After(now) {
 		w.Until = now
 	}
@@ -36,10 +37,10 @@ func (w Window) holds(on time.Time) bool { return !on.Before(w.From) && on.Befor
 // eachRun visits the runs of a part whose moment is in the window, with their
 // rows (nil: there is none), and tells whether there were more than it looks at.
 func eachRun(ctx context.Context, tx storage.Tx, part RolloutPart, w Window, visit func(*ownership, *Schedule)) (capped bool, err error) {
-	where := []storage.Cond{storage.Eq("type", part.Type), storage.AtLeast("run_on", w.From), storage.Less("run_on", w.Until)}
+	where := []driver.Cond{driver.Eq("type", part.Type), driver.AtLeast("run_on", w.From), driver.Less("run_on", w.Until)}
 	seen := 0
-	for after := (*storage.Position)(nil); ; {
-		page, err := ownerships.Find(ctx, tx, part.Scope, storage.Query{Where: where, OrderBy: "run_on", Limit: compareChunk, After: after})
+	for after := (*driver.Position)(nil); ; {
+		page, err := ownerships.Find(ctx, tx, part.Scope, driver.Query{Where: where, OrderBy: "run_on", Limit: compareChunk, After: after})
 		if err != nil {
 			return false, err
 		}
@@ -58,7 +59,7 @@ func eachRun(ctx context.Context, tx storage.Tx, part RolloutPart, w Window, vis
 		if seen += len(page); len(page) < compareChunk || seen >= maxCompared {
 			return len(page) == compareChunk, nil
 		}
-		after = &storage.Position{Value: page[len(page)-1].RunOn, ID: page[len(page)-1].ID}
+		after = &driver.Position{Value: page[len(page)-1].RunOn, ID: page[len(page)-1].ID}
 	}
 }
 
@@ -72,7 +73,7 @@ func rowsOfRuns(ctx context.Context, tx storage.Tx, scope Scope, runs []*ownersh
 	if len(keys) == 0 {
 		return out, nil
 	}
-	found, err := schedules.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+	found, err := schedules.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 	for _, row := range found {
 		out[row.Key] = row
 	}
@@ -183,7 +184,7 @@ func expected(row *Schedule) bool {
 // readSeries adds the occurrences that never had a row, since nothing moves a
 // series on in shadow.
 func (c *comparing) readSeries(ctx context.Context, tx storage.Tx) error {
-	for after := (*storage.Position)(nil); ; {
+	for after := (*driver.Position)(nil); ; {
 		page, err := c.part.series(ctx, tx, after)
 		if err != nil || len(page) == 0 {
 			return err
@@ -195,7 +196,7 @@ func (c *comparing) readSeries(ctx context.Context, tx storage.Tx) error {
 		if err := c.addMissing(ctx, tx, missing); err != nil {
 			return err
 		}
-		after = &storage.Position{Value: page[len(page)-1].Key, ID: page[len(page)-1].ID}
+		after = &driver.Position{Value: page[len(page)-1].Key, ID: page[len(page)-1].ID}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // maxMoved is how many runs a [RolloutMove] names.
@@ -139,15 +140,15 @@ func (s Rollout) Rollouts(ctx context.Context, scope Scope) ([]RolloutStatus, er
 	var out []RolloutStatus
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		out = nil
-		for after := (*storage.Position)(nil); ; {
-			page, err := rollouts.Find(ctx, tx, scope, storage.Query{Limit: compareChunk, After: after})
+		for after := (*driver.Position)(nil); ; {
+			page, err := rollouts.Find(ctx, tx, scope, driver.Query{Limit: compareChunk, After: after})
 			for _, r := range page {
 				out = append(out, r.view())
 			}
 			if err != nil || len(page) < compareChunk {
 				return err
 			}
-			after = &storage.Position{ID: page[len(page)-1].ID}
+			after = &driver.Position{ID: page[len(page)-1].ID}
 		}
 	})
 	if err != nil {
@@ -159,19 +160,19 @@ func (s Rollout) Rollouts(ctx context.Context, scope Scope) ([]RolloutStatus, er
 // moveRuns gives the runs of the part to the side that their stage names. What
 // has come is not taken from the old scheduler.
 func (m *moving) moveRuns(ctx context.Context) error {
-	if err := m.moveFrom(ctx, storage.Eq("owner_type", string(AutomationScheduler))); err != nil {
+	if err := m.moveFrom(ctx, driver.Eq("owner_type", string(AutomationScheduler))); err != nil {
 		return err
 	}
-	return m.moveFrom(ctx, storage.Eq("owner_type", string(OldScheduler)), storage.Greater("scheduled_on", m.now))
+	return m.moveFrom(ctx, driver.Eq("owner_type", string(OldScheduler)), driver.Greater("scheduled_on", m.now))
 }
 
-func (m *moving) moveFrom(ctx context.Context, from ...storage.Cond) error {
+func (m *moving) moveFrom(ctx context.Context, from ...driver.Cond) error {
 	where := append(m.where(), from...)
-	for after := (*storage.Position)(nil); ; {
+	for after := (*driver.Position)(nil); ; {
 		var page []*ownership
 		var moved []MovedRun
 		err := m.s.rollout().again(ctx, func(tx storage.Tx) (err error) {
-			page, err = ownerships.Find(ctx, tx, m.report.Part.Scope, storage.Query{Where: where, Limit: movePage, After: after})
+			page, err = ownerships.Find(ctx, tx, m.report.Part.Scope, driver.Query{Where: where, Limit: movePage, After: after})
 			if err == nil {
 				moved, err = m.movePage(ctx, tx, page)
 			}
@@ -181,7 +182,7 @@ func (m *moving) moveFrom(ctx context.Context, from ...storage.Cond) error {
 			return err
 		}
 		m.count(moved)
-		after = &storage.Position{ID: page[len(page)-1].ID}
+		after = &driver.Position{ID: page[len(page)-1].ID}
 	}
 }
 
@@ -197,14 +198,14 @@ func (s Rollout) again(ctx context.Context, f func(storage.Tx) error) (err error
 
 // where describes the runs of the part that no side has delivered, by the index
 // over those of a source.
-func (m *moving) where() []storage.Cond {
+func (m *moving) where() []driver.Cond {
 	p := m.report.Part
-	out := []storage.Cond{storage.Eq("type", p.Type), storage.Eq("status", OwnershipOwned), storage.Null("ended_on")}
+	out := []driver.Cond{driver.Eq("type", p.Type), driver.Eq("status", OwnershipOwned), driver.Null("ended_on")}
 	for _, narrow := range []struct{ column, text string }{
 		{"setting", p.Setting}, {"source", p.Source}, {"business_unit", p.BusinessUnit},
 	} {
 		if narrow.text != "" {
-			out = append(out, storage.Eq(narrow.column, narrow.text))
+			out = append(out, driver.Eq(narrow.column, narrow.text))
 		}
 	}
 	return out
@@ -276,7 +277,7 @@ func (m *moving) rowsOf(ctx context.Context, tx storage.Tx, page []*ownership) (
 	for i, o := range page {
 		keys[i] = o.Key
 	}
-	found, err := schedules.Find(ctx, tx, m.report.Part.Scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+	found, err := schedules.Find(ctx, tx, m.report.Part.Scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 	out := map[string]*Schedule{}
 	for _, row := range found {
 		out[row.Key] = row
@@ -322,9 +323,9 @@ func (m *moving) countLeft(ctx context.Context) error {
 	if m.report.To < StageRunNow {
 		return nil
 	}
-	where := append(m.where(), storage.Eq("owner_type", string(OldScheduler)), storage.AtMost("scheduled_on", m.now))
+	where := append(m.where(), driver.Eq("owner_type", string(OldScheduler)), driver.AtMost("scheduled_on", m.now))
 	return m.s.inTx(ctx, func(tx storage.Tx) error {
-		page, err := ownerships.Find(ctx, tx, m.report.Part.Scope, storage.Query{Where: where, Limit: maxMoved})
+		page, err := ownerships.Find(ctx, tx, m.report.Part.Scope, driver.Query{Where: where, Limit: maxMoved})
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // RolloutReport says how the runs of a part did, stage by stage.
@@ -208,7 +209,7 @@ func (o *ownership) reported(want *ownership) (storage.Outcome, bool) {
 	return storage.Updated, true
 }
 
-func (r *OldReport) count(g storage.Ensured[ownership], was ownership, known bool) {
+func (r *OldReport) count(g driver.Ensured[ownership], was ownership, known bool) {
 	switch {
 	case known && was.ran(AutomationScheduler):
 		r.Doubled = append(r.Doubled, g.Row.Key)
@@ -228,7 +229,7 @@ func (m *moving) wakeSeries(ctx context.Context) error {
 	if m.report.DryRun || !m.report.To.runs("") {
 		return nil
 	}
-	for after := (*storage.Position)(nil); ; {
+	for after := (*driver.Position)(nil); ; {
 		var page []*series
 		err := m.s.inTx(ctx, func(tx storage.Tx) (err error) {
 			if page, err = m.report.Part.series(ctx, tx, after); err != nil {
@@ -239,19 +240,19 @@ func (m *moving) wakeSeries(ctx context.Context) error {
 		if err != nil || len(page) == 0 {
 			return err
 		}
-		after = &storage.Position{Value: page[len(page)-1].Key, ID: page[len(page)-1].ID}
+		after = &driver.Position{Value: page[len(page)-1].Key, ID: page[len(page)-1].ID}
 	}
 }
 
 // series reads a page of active series that may belong to the part, in the order
 // of their keys.
-func (p RolloutPart) series(ctx context.Context, tx storage.Tx, after *storage.Position) ([]*series, error) {
-	where := []storage.Cond{storage.Eq("type", p.Type), storage.Eq("active", true)}
+func (p RolloutPart) series(ctx context.Context, tx storage.Tx, after *driver.Position) ([]*series, error) {
+	where := []driver.Cond{driver.Eq("type", p.Type), driver.Eq("active", true)}
 	if p.BusinessUnit != "" {
-		where = append(where, storage.Eq("business_unit", p.BusinessUnit))
+		where = append(where, driver.Eq("business_unit", p.BusinessUnit))
 	}
 	if p.Source != "" {
-		where = append(where, storage.Eq("source", p.Source))
+		where = append(where, driver.Eq("source", p.Source))
 	}
 	if p.Setting != "" { // the beginning of the key
 		automationType := TypeReminder
@@ -259,9 +260,9 @@ func (p RolloutPart) series(ctx context.Context, tx storage.Tx, after *storage.P
 			automationType = TypeReportSubscription
 		}
 		prefix := strings.Join([]string{automationType, p.Setting, ""}, "\x1f")
-		where = append(where, storage.Eq("setting", p.Setting), storage.Greater("key", prefix), storage.Less("key", prefix+"\U0010ffff"))
+		where = append(where, driver.Eq("setting", p.Setting), driver.Greater("key", prefix), driver.Less("key", prefix+"\U0010ffff"))
 	}
-	return seriesTable.Find(ctx, tx, p.Scope, storage.Query{Where: where, OrderBy: "key", Limit: movePage, After: after})
+	return seriesTable.Find(ctx, tx, p.Scope, driver.Query{Where: where, OrderBy: "key", Limit: movePage, After: after})
 }
 
 // advanceShadows moves series on whose current occurrence has come in shadow, or was

@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Schedule is a row of automation_scheduler: one piece of work that has to
@@ -31,7 +32,7 @@ type Schedule struct {
 	// InputHash is what the row stands for; see keys.Input. The same key with
 	// another hash is a conflict.
 	InputHash string `db:"input_hash,fixed"`
-	// Fingerprint is a digest of the row as it was ensured; see storage.Table.Fingerprint.
+	// Fingerprint is a digest of the row as it was ensured; see driver.Table.Fingerprint.
 	Fingerprint int64     `db:"fingerprint,fixed"`
 	CreatedOn   time.Time `db:"created_on,fixed,unclaimed"`
 
@@ -76,7 +77,7 @@ var deciding = []string{
 }
 
 // schedules is the table of due work.
-var schedules = storage.Define[Schedule]("automation_scheduler").Limit(maxRow).Deciding(deciding...).Fingerprint("fingerprint")
+var schedules = driver.Define[Schedule]("automation_scheduler").Limit(maxRow).Deciding(deciding...).Fingerprint("fingerprint")
 
 // Dispatched decodes DispatchResult. Without one it is the zero value.
 func (r *Schedule) Dispatched() (notify.DispatchResult, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Scheduler keeps due work and hands it to delivery. Its methods may be called
@@ -42,12 +43,12 @@ type (
 	explainer struct{ *core } // says why
 )
 
-func (c *core) planner() planner     { return planner{c} }
-func (c *core) ensurer() ensurer     { return ensurer{c} }
-func (c *core) recurrer() recurrer   { return recurrer{c} }
-func (c *core) worker() worker       { return worker{c} }
-func (c *core) keeper() keeper       { return keeper{c} }
-func (c *core) explainer() explainer { return explainer{c} }
+func (s *core) planner() planner     { return planner{s} }
+func (s *core) ensurer() ensurer     { return ensurer{s} }
+func (s *core) recurrer() recurrer   { return recurrer{s} }
+func (s *core) worker() worker       { return worker{s} }
+func (s *core) keeper() keeper       { return keeper{s} }
+func (s *core) explainer() explainer { return explainer{s} }
 
 // Support is what a support desk does with due work: look at it, and act on it by
 // audited actions. Its methods may be called from any number of goroutines.
@@ -62,7 +63,7 @@ func (s *Scheduler) Support() Support { return Support{s.core} }
 // number of goroutines.
 type Rollout struct{ *core }
 
-func (c *core) rollout() Rollout { return Rollout{c} }
+func (s *core) rollout() Rollout { return Rollout{s} }
 
 // Rollout gives the move from an old scheduler.
 func (s *Scheduler) Rollout() Rollout { return Rollout{s.core} }
@@ -99,9 +100,9 @@ func (s *Scheduler) WithTx(tx storage.Tx) *Scheduler {
 	return s.bound(tx)
 }
 
-// bound is a scheduler that shares all with c but the transaction.
-func (c *core) bound(tx storage.Tx) *Scheduler {
-	b := *c
+// bound is a scheduler that shares all with s but the transaction.
+func (s *core) bound(tx storage.Tx) *Scheduler {
+	b := *s
 	b.tx = tx
 	return &Scheduler{&b}
 }
@@ -122,7 +123,7 @@ func (s *core) inTx(ctx context.Context, f func(storage.Tx) error) error {
 	return s.store.InTx(ctx, f)
 }
 
-func (s *core) now() time.Time { return storage.Now(s.store) }
+func (s *core) now() time.Time { return driver.Now(s.store) }
 
 // Passes is what a Poller runs: the pass over due rows of the types that are
 // registered here, the same for runs of reports, the one that reconciles the types
@@ -137,8 +138,8 @@ func States() []states.Machine { return []states.Machine{machine, ownershipMachi
 
 // Schemas lists the tables of this package, so that adapters' tests can compare
 // them with a live database.
-func Schemas() []*storage.Schema {
-	return []*storage.Schema{
+func Schemas() []*driver.Schema {
+	return []*driver.Schema{
 		&schedules.Schema, &sources.Schema, &seriesTable.Schema, &thresholdStates.Schema, &walks.Schema, &pauses.Schema,
 		&reconciliations.Schema, &ownerships.Schema, &rollouts.Schema, &audit.Table.Schema,
 	}

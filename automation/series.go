@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/recur"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // series is a row of automation_series: what recurs, and which occurrence of it
@@ -52,7 +53,7 @@ type series struct {
 	EventID   string `db:"event_id"`
 }
 
-var seriesTable = storage.Define[series]("automation_series").Limit(maxRow)
+var seriesTable = driver.Define[series]("automation_series").Limit(maxRow)
 
 // seriesKey is the identity of a series. The parts have passed a key's checks.
 func seriesKey(automationType, setting string, source Source, triggerKey string) string {
@@ -194,14 +195,14 @@ func findSeries[V any](ctx context.Context, tx storage.Tx, scope Scope, byKey ma
 	for key := range byKey {
 		keys = append(keys, key)
 	}
-	return seriesTable.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+	return seriesTable.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 }
 
 // runs reports whether a row is on its way: due some day, or held by a worker.
 func runs(r *Schedule) bool { return r.IsOpen() && !r.IsOnSupportHold }
 
 // currentRows gives the rows of current occurrences, by the id of the series.
-func currentRows(ctx context.Context, tx storage.Tx, got []storage.Ensured[series]) (map[int64]*Schedule, error) {
+func currentRows(ctx context.Context, tx storage.Tx, got []driver.Ensured[series]) (map[int64]*Schedule, error) {
 	var stored []*series
 	for _, g := range got {
 		if g.Outcome != storage.Created {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Everybody at once: two who disagree about the cadence, pollers, and support.
@@ -105,7 +106,7 @@ func (w *world) oneRunningRowEach(series int) {
 		}
 	}
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		stored, err := automation.SeriesTable.Find(w.ctx, tx, "", storage.Query{Limit: 100})
+		stored, err := automation.SeriesTable.Find(w.ctx, tx, "", driver.Query{Limit: 100})
 		for _, d := range stored {
 			if got := running[d.Key]; !d.Active || len(got) != 1 || !got[0].Equal(d.NextOn) {
 				w.t.Errorf("%s is active %v and names %v; running: %v", d.TriggerKey, d.Active, d.NextOn, got)

@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/recur"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // gone is an occurrence whose row ended or was put on hold.
@@ -50,7 +51,7 @@ func (r *Schedule) gone() gone {
 // goneAmong lists what was ensured and found to be ended or on hold, or put on
 // hold for a conflict. Of a row that was found only some columns are read, so
 // the wanted one says what it stands for.
-func goneAmong(ctx context.Context, tx storage.Tx, wants []*Schedule, got []storage.Ensured[Schedule]) ([]gone, error) {
+func goneAmong(ctx context.Context, tx storage.Tx, wants []*Schedule, got []driver.Ensured[Schedule]) ([]gone, error) {
 	out, err := passedOver(ctx, tx, wants)
 	for i, g := range got {
 		if wants[i].recurs() && !runs(g.Row) && !wants[i].inShadow() {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // takeSeries makes sure of the series that plans ask for, and returns the plans
@@ -200,7 +201,7 @@ func asFound(row *Schedule) Ensured {
 // decideSeriesAt is decideAt, except that an occurrence that a series moves to is
 // written even if it runs already: whoever ends or holds it at this moment has
 // not seen that it is the current one, and looks again.
-func decideSeriesAt(now time.Time) storage.Decide[Schedule] {
+func decideSeriesAt(now time.Time) driver.Decide[Schedule] {
 	decide := decideAt(now)
 	return func(stored, want *Schedule) (storage.Outcome, bool) {
 		outcome, write := decide(stored, want)
@@ -252,7 +253,7 @@ func (d *ending) endCurrent(ctx context.Context, stopped []*series) error {
 
 // deactivateOnly ends rows and nothing else: the series of an occurrence that
 // ends goes on behind it.
-func (s ensurer) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, where []storage.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, where []driver.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
 	d, err := s.endRows(ctx, tx, e, actor(e.Type, e.ID), where, why)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // sourceState is a row of automation_source: how far the events of an entity
@@ -20,7 +21,7 @@ type sourceState struct {
 	EventID       string `db:"event_id"`
 }
 
-var sources = storage.Define[sourceState]("automation_source").Limit(maxRow)
+var sources = driver.Define[sourceState]("automation_source").Limit(maxRow)
 
 // newSourceState is the row that an event asks for. The error is a
 // *keys.PartError.

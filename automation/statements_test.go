@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -29,22 +30,22 @@ type countingTx struct {
 
 func (t *countingTx) Store() storage.Store { return t.s }
 
-func (t *countingTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *countingTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	t.s.verbs++
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t *countingTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (t *countingTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
 	t.s.verbs++
 	return t.Tx.Select(ctx, s, scope, q)
 }
 
-func (t *countingTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *countingTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	t.s.verbs++
 	return t.Tx.Update(ctx, s, rows)
 }
 
-func (t *countingTx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+func (t *countingTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
 	t.s.verbs++
 	return t.Tx.Claim(ctx, s, c)
 }

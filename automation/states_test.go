@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -67,40 +68,40 @@ type historyTx struct {
 func (t *historyTx) Store() storage.Store { return t.s }
 
 // statuses are those of the stored rows, by id.
-func (t *historyTx) statuses(ctx context.Context, s *storage.Schema) (map[int64]string, error) {
+func (t *historyTx) statuses(ctx context.Context, s *driver.Schema) (map[int64]string, error) {
 	out := map[int64]string{}
 	if s.Name != automation.Schedules.Name {
 		return out, nil
 	}
-	rows, err := t.Tx.Select(ctx, s, storage.AnyScope, storage.Query{Limit: 10000})
+	rows, err := t.Tx.Select(ctx, s, storage.AnyScope, driver.Query{Limit: 10000})
 	for _, r := range rows {
-		out[storage.RecordOf(r).ID] = storage.RecordOf(r).Status
+		out[driver.RecordOf(r).ID] = driver.RecordOf(r).Status
 	}
 	return out, err
 }
 
-func (t *historyTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *historyTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	before, err := t.statuses(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	stale, err := t.Tx.Update(ctx, s, rows)
 	for i, r := range rows {
-		if rec := storage.RecordOf(r); err == nil && !stale[i] && s.Name == automation.Schedules.Name {
+		if rec := driver.RecordOf(r); err == nil && !stale[i] && s.Name == automation.Schedules.Name {
 			*t.seen = append(*t.seen, states.Edge{From: before[rec.ID], To: rec.Status})
 		}
 	}
 	return stale, err
 }
 
-func (t *historyTx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+func (t *historyTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
 	before, err := t.statuses(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := t.Tx.Claim(ctx, s, c)
 	for _, r := range rows {
-		if rec := storage.RecordOf(r); s.Name == automation.Schedules.Name {
+		if rec := driver.RecordOf(r); s.Name == automation.Schedules.Name {
 			*t.seen = append(*t.seen, states.Edge{From: before[rec.ID], To: rec.Status})
 		}
 	}
@@ -152,7 +153,7 @@ func (p *player) tell(wanted bool) {
 // due moves the clock to where the row is due and polls.
 func (p *player) due() {
 	p.t.Helper()
-	if row := p.row(certificateKey); row.DueOn.After(storage.Now(p.store)) {
+	if row := p.row(certificateKey); row.DueOn.After(driver.Now(p.store)) {
 		p.clk.Set(row.DueOn)
 	}
 	p.poll()

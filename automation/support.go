@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pause"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // ErrActionRefused says that a support action makes no sense for a row as it is
@@ -252,7 +253,7 @@ func again(ctx context.Context, tx storage.Tx, rows []*Schedule, ids []int64) ([
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return schedules.Find(ctx, tx, rows[0].Scope, storage.Query{Where: []storage.Cond{storage.In("id", ids)}, Limit: len(ids)})
+	return schedules.Find(ctx, tx, rows[0].Scope, driver.Query{Where: []driver.Cond{driver.In("id", ids)}, Limit: len(ids)})
 }
 
 // BulkReport is what a support action did to a page of rows, or would do.
@@ -321,7 +322,7 @@ type Pause struct {
 }
 
 // pauses has one row for each Extent that was ever paused.
-var pauses = storage.Define[pause.Row]("automation_pause").Limit(maxRow)
+var pauses = driver.Define[pause.Row]("automation_pause").Limit(maxRow)
 
 // Pause keeps the due work of e from being begun, in every process from its next
 // poll on, until it is resumed or until has come; a zero until is never. Rows are
@@ -333,7 +334,7 @@ var pauses = storage.Define[pause.Row]("automation_pause").Limit(maxRow)
 // A pause that exists gets the new end, or is refused ([ErrActionRefused]) if
 // that is the one it has. It is audited in the same transaction, as Resume is.
 func (s Support) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
-	if until = storage.Time(until); !until.IsZero() && !until.After(s.now()) {
+	if until = driver.Time(until); !until.IsZero() && !until.After(s.now()) {
 		return fmt.Errorf("automation: Pause: until %s has passed", stampText(until))
 	}
 	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.Begin(ctx, tx, pauses, e.row(), until, by) })
@@ -376,11 +377,11 @@ func (s Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
 
 // pausesOf reads what Pauses lists.
 func pausesOf(ctx context.Context, tx storage.Tx, scope Scope) ([]Pause, error) {
-	everywhere, err := pause.InForce(ctx, tx, pauses, "", storage.Eq("everywhere", true))
+	everywhere, err := pause.InForce(ctx, tx, pauses, "", driver.Eq("everywhere", true))
 	if err != nil {
 		return nil, err
 	}
-	here, err := pause.InForce(ctx, tx, pauses, scope, storage.Eq("everywhere", false))
+	here, err := pause.InForce(ctx, tx, pauses, scope, driver.Eq("everywhere", false))
 	var out []Pause
 	for _, p := range slices.Concat(everywhere, here) {
 		out = append(out, Pause{Extent: extentOf(p), By: p.By(), Since: p.PausedOn, Until: p.PausedUntil})
@@ -401,7 +402,7 @@ func (s worker) paused(ctx context.Context, tx storage.Tx) (work.Except, error) 
 		case p.PausedType == "":
 			e.Scopes = append(e.Scopes, p.Scope)
 		default:
-			e.Scoped = append(e.Scoped, storage.ScopedType{Scope: p.Scope, Type: p.PausedType})
+			e.Scoped = append(e.Scoped, driver.ScopedType{Scope: p.Scope, Type: p.PausedType})
 		}
 	}
 	return e, err

@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // thresholdState is a row of threshold_state: what the last reading of a
@@ -27,7 +28,7 @@ type thresholdState struct {
 	Reading       string     `db:"reading"`
 }
 
-var thresholdStates = storage.Define[thresholdState]("threshold_state").Limit(maxRow)
+var thresholdStates = driver.Define[thresholdState]("threshold_state").Limit(maxRow)
 
 // state is the row that the plan's reading makes where there is none.
 func (p plan) state() *thresholdState {
@@ -306,7 +307,7 @@ func (b *batch) inTx(ctx context.Context, f func(storage.Tx) error) error {
 
 func readingsInto(ctx context.Context, tx storage.Tx, keys map[Scope][]string, tries map[statePlace][]*try) error {
 	for scope, keys := range keys {
-		states, err := thresholdStates.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+		states, err := thresholdStates.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 		if err != nil {
 			return err
 		}

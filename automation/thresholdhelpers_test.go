@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // policies in the order of their letters in the stories below.
@@ -89,7 +90,7 @@ func (w *world) conditions() map[string]automation.ThresholdState {
 	w.t.Helper()
 	out := map[string]automation.ThresholdState{}
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-		states, err := automation.ThresholdStates.Find(w.ctx, tx, "", storage.Query{Limit: 10000})
+		states, err := automation.ThresholdStates.Find(w.ctx, tx, "", driver.Query{Limit: 10000})
 		for _, s := range states {
 			parts, _ := keys.Split(s.Key)
 			out[strings.Join(parts[4:], " ")] = *s

@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Validator loads the source of a due row again and says whether the row is
@@ -146,5 +147,5 @@ func findKeys(ctx context.Context, tx storage.Tx, scope Scope, places map[string
 	for key := range places {
 		keys = append(keys, key)
 	}
-	return schedules.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+	return schedules.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 }

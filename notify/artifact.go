@@ -9,7 +9,7 @@ import (
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Artifact names a kind of record that a dispatch makes sure of.
@@ -58,8 +58,8 @@ func States() []states.Machine {
 
 // Schemas lists the tables of this package, so that adapters' tests can
 // compare them with a live database.
-func Schemas() []*storage.Schema {
-	return []*storage.Schema{
+func Schemas() []*driver.Schema {
+	return []*driver.Schema{
 		&automationJobs.Schema, &jobs.Schema, &messagingJobs.Schema, &schedules.Schema,
 		&userMessages.Schema, &outgoingMessages.Schema, &conflicts.Schema,
 		&pauses.Schema, &preferences.Schema, &frequencies.Schema, &rateBuckets.Schema, &rateReservations.Schema, &hashKeys.Schema,
@@ -255,7 +255,7 @@ func (t *Tries) failed(now time.Time, key, reason string) (next time.Time, ok bo
 		t.NextRetryOn = time.Time{}
 		return time.Time{}, false
 	}
-	t.NextRetryOn = storage.Time(now.Add(wait))
+	t.NextRetryOn = driver.Time(now.Add(wait))
 	return t.NextRetryOn, true
 }
 

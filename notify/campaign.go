@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // maxTallied is how many messages of a campaign are counted by status.
@@ -46,7 +47,7 @@ type CampaignProgress struct {
 	StartedOn, EndedOn time.Time
 }
 
-// Campaign tells how far a campaign has come, in two statements whatever its
+// Progress tells how far a campaign has come, in two statements whatever its
 // size. The error wraps storage.ErrNotFound where scope has no such messaging job.
 func (n Campaigns) Progress(ctx context.Context, scope Scope, guid string) (p CampaignProgress, err error) {
 	within, err := under(guid)
@@ -90,8 +91,8 @@ func (j *MessagingJob) progress() CampaignProgress {
 }
 
 // tally counts the messages by status, up to the cap.
-func (p *CampaignProgress) tally(ctx context.Context, tx storage.Tx, within []storage.Cond) error {
-	groups, err := outgoingMessages.Tally(ctx, tx, p.Scope, storage.Tally{
+func (p *CampaignProgress) tally(ctx context.Context, tx storage.Tx, within []driver.Cond) error {
+	groups, err := outgoingMessages.Tally(ctx, tx, p.Scope, driver.Tally{
 		By: []string{"status"}, Where: within, OrderBy: "key", Limit: maxTallied,
 	})
 	p.Messages = map[string]int{}
@@ -118,7 +119,7 @@ type CampaignContent struct {
 	blob storage.Ref
 }
 
-// CampaignContent opens the payload of a campaign after allow has agreed; before
+// Content opens the payload of a campaign after allow has agreed; before
 // that, nothing of it is read. It panics without allow.
 func (n Campaigns) Content(ctx context.Context, scope Scope, guid string, allow Authorise) (*CampaignContent, error) {
 	if allow == nil {
@@ -164,7 +165,7 @@ func (c *CampaignContent) Recipients(ctx context.Context) iter.Seq2[Recipient, e
 	}
 }
 
-// PauseCampaign keeps a campaign from making more messages until it is resumed,
+// Pause keeps a campaign from making more messages until it is resumed,
 // also one whose schedule is not due yet. It works between two chunks; messages
 // that exist already are sent. guid is the messaging job's. Like the other
 // actions on campaigns it writes who did it and why into the audit, in the same
@@ -174,13 +175,13 @@ func (n Campaigns) Pause(ctx context.Context, scope Scope, guid string, by By) e
 	return act(ctx, n.core, messagingJobs, scope, guid, "PauseCampaign", by, (*MessagingJob).pause)
 }
 
-// ResumeCampaign lets a paused campaign go on where it was; nobody gets a second
+// Resume lets a paused campaign go on where it was; nobody gets a second
 // message by that. One that was paused before its schedule was due waits for it.
 func (n Campaigns) Resume(ctx context.Context, scope Scope, guid string, by By) error {
 	return act(ctx, n.core, messagingJobs, scope, guid, "ResumeCampaign", by, (*MessagingJob).resume)
 }
 
-// CancelCampaign ends a campaign for good: no more messages are made from now on,
+// Cancel ends a campaign for good: no more messages are made from now on,
 // and those that have not been sent are cancelled by the poller, a thousand in a
 // transaction. What a provider has already been given stays, and so do in-app
 // messages. A campaign all of whose messages are made can be cancelled as long as
@@ -241,7 +242,7 @@ func (n sender) cancelMessages(ctx context.Context, tx storage.Tx, j *MessagingJ
 	}
 	j.Cancelled += len(waiting) - lost
 	j.InFlight += lost
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	if len(page) == size {
 		j.CancelledUpTo, j.DueOn = page[size-1].Key, now
 	} else {
@@ -258,9 +259,9 @@ func messageStates(ctx context.Context, tx storage.Tx, j *MessagingJob, size int
 		return nil, err
 	}
 	if j.CancelledUpTo != "" {
-		where = append(where, storage.Greater("key", j.CancelledUpTo))
+		where = append(where, driver.Greater("key", j.CancelledUpTo))
 	}
-	return outgoingMessages.Find(ctx, tx, j.Scope, storage.Query{
+	return outgoingMessages.Find(ctx, tx, j.Scope, driver.Query{
 		Columns: []string{"status", "is_on_support_hold"}, Where: where, OrderBy: "key", Limit: size,
 	})
 }
@@ -270,11 +271,11 @@ func cancelAll(ctx context.Context, tx storage.Tx, j *MessagingJob, ids []int64)
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	rows, err := outgoingMessages.Find(ctx, tx, j.Scope, storage.Query{Where: []storage.Cond{storage.In("id", ids)}, Limit: len(ids)})
+	rows, err := outgoingMessages.Find(ctx, tx, j.Scope, driver.Query{Where: []driver.Cond{driver.In("id", ids)}, Limit: len(ids)})
 	if err != nil {
 		return 0, err
 	}
-	found, now := len(rows), storage.Now(tx.Store())
+	found, now := len(rows), driver.Now(tx.Store())
 	rows = slices.DeleteFunc(rows, func(m *OutgoingMessage) bool { return m.Status != StatusCreated && m.Status != StatusRetryReady })
 	lost = found - len(rows)
 	for _, m := range rows {
@@ -293,7 +294,7 @@ func cancelAll(ctx context.Context, tx storage.Tx, j *MessagingJob, ids []int64)
 func (j *MessagingJob) roundEnds(now time.Time) {
 	j.CancelledUpTo, j.DueOn = "", time.Time{}
 	if j.InFlight > 0 && j.Rounds < cancelRounds {
-		j.DueOn = storage.Time(now.Add(time.Minute << j.Rounds))
+		j.DueOn = driver.Time(now.Add(time.Minute << j.Rounds))
 		j.Rounds++
 	}
 	j.InFlight = 0
@@ -301,5 +302,5 @@ func (j *MessagingJob) roundEnds(now time.Time) {
 
 // cancelLater is a page that could not be stored.
 func (j *MessagingJob) cancelLater(now time.Time) {
-	j.DueOn = storage.Time(now.Add(time.Minute))
+	j.DueOn = driver.Time(now.Add(time.Minute))
 }

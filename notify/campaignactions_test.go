@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 func TestAPausedCampaignMakesNothingUntilItIsResumed(t *testing.T) {
@@ -133,7 +134,7 @@ func TestWhatACancelledCampaignHasNotSentIsCancelledPageByPage(t *testing.T) {
 			t.Fatal("claimed")
 		}
 		h.inOne(func(tx storage.Tx) error {
-			rows, err := notify.Messages.Find(t.Context(), tx, "tenant", storage.Query{OrderBy: "key", Limit: 3})
+			rows, err := notify.Messages.Find(t.Context(), tx, "tenant", driver.Query{OrderBy: "key", Limit: 3})
 			if err != nil {
 				return err
 			}

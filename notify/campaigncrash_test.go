@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // At each point where a transaction of a campaign can be lost, or only the reply
@@ -44,11 +45,11 @@ func TestACampaignMayLoseAnyCommit(t *testing.T) {
 // killed is a worker that claims the campaign and dies.
 func (h *host) killed(guid string) {
 	h.t.Helper()
-	now := storage.Now(h.store)
+	now := driver.Now(h.store)
 	h.inOne(func(tx storage.Tx) error {
-		rows, err := notify.MessagingJobs.Claim(h.t.Context(), tx, storage.Claim{
+		rows, err := notify.MessagingJobs.Claim(h.t.Context(), tx, driver.Claim{
 			Statuses: []string{notify.StatusReady}, Busy: notify.StatusGenerating, Now: now, LeaseUntil: now.Add(lease), Token: "dead",
-			Lanes: []storage.LaneClaim{{Lane: storage.LaneNormal, Limit: 10}},
+			Lanes: []driver.LaneClaim{{Lane: storage.LaneNormal, Limit: 10}},
 		})
 		if err == nil && (len(rows) != 1 || rows[0].GUID != guid) {
 			err = fmt.Errorf("claimed %d", len(rows))
@@ -117,7 +118,7 @@ type refusingTx struct {
 
 func (t refusingTx) Store() storage.Store { return t.r }
 
-func (t refusingTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t refusingTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if s.Name == notify.Messages.Name {
 		return nil, errors.New("disk full")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // verbCount counts the verbs that reach a store.
@@ -34,22 +35,22 @@ type verbTx struct {
 
 func (t verbTx) Store() storage.Store { return t.c }
 
-func (t verbTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t verbTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	t.c.verbs.Add(1)
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t verbTx) Select(ctx context.Context, s *storage.Schema, scope notify.Scope, q storage.Query) ([]storage.Row, error) {
+func (t verbTx) Select(ctx context.Context, s *driver.Schema, scope notify.Scope, q driver.Query) ([]driver.Row, error) {
 	t.c.verbs.Add(1)
 	return t.Tx.Select(ctx, s, scope, q)
 }
 
-func (t verbTx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+func (t verbTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
 	t.c.verbs.Add(1)
 	return t.Tx.Claim(ctx, s, c)
 }
 
-func (t verbTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t verbTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	t.c.verbs.Add(1)
 	return t.Tx.Update(ctx, s, rows)
 }

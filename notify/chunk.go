@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // chunkSize is how many recipients the campaigns of one group move on together:
@@ -68,7 +69,7 @@ func (j *MessagingJob) share(most int) int {
 
 // chunkFailed settles a campaign whose chunk could not be made.
 func (n generator) chunkFailed(it work.Item[MessagingJob], err error) {
-	j, now := it.Row, storage.Now(n.store)
+	j, now := it.Row, driver.Now(n.store)
 	var unrendered *unrenderedError
 	switch {
 	case it.Ctx.Err() != nil:
@@ -208,7 +209,7 @@ func (m *chunkMaker) addressee(ctx context.Context, r Recipient) (a addressee, e
 	rows.PartitionKey = "" // a messaging job has no partition of its own
 	if d.Recipient.Inbox != "" {
 		a.user = d.userMessage(&rows)
-		if err := fillUserMessage(m.n, storage.Now(m.n.store), a.user); err != nil {
+		if err := fillUserMessage(m.n, driver.Now(m.n.store), a.user); err != nil {
 			return a, err
 		}
 	}
@@ -265,7 +266,7 @@ func (n generator) dispatchChunks(ctx context.Context, tx storage.Tx, done []wor
 	if err != nil {
 		return err
 	}
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	for i, j := range rows {
 		if !b.conflicts(chunks[i]) {
 			b.advance(j, chunks[i], now)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Limits in bytes of the parts of a message.
@@ -237,9 +238,9 @@ func (n sender) loadAttachments(ctx context.Context, items []sending) ([]sending
 		case err == nil:
 			open = append(open, it)
 		case it.Ctx.Err() != nil:
-			it.Row.released(storage.Now(n.store))
+			it.Row.released(driver.Now(n.store))
 		default:
-			it.Row.unasked(storage.Now(n.store), ReasonAttachment)
+			it.Row.unasked(driver.Now(n.store), ReasonAttachment)
 		}
 	}
 	return open, found

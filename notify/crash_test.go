@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // crash is a way in which a process is lost at a transaction.
@@ -52,7 +53,7 @@ func (f *flakyStore) InTx(ctx context.Context, work func(storage.Tx) error) erro
 
 // Blobs are on the flaky store too.
 func (f *flakyStore) Blobs() storage.Blobs {
-	b, err := storage.NewBlobs(f, "")
+	b, err := driver.NewBlobs(f, "")
 	if err != nil {
 		panic(err) // there is no folder that could be unusable
 	}

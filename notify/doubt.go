@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 func (m *OutgoingMessage) resolved(now time.Time, how Resolution) {
@@ -58,7 +58,7 @@ func (m *OutgoingMessage) sendAgain(now time.Time, how Resolution) {
 func (m *OutgoingMessage) inWindow(now time.Time, window time.Duration) bool {
 	until := m.IdempotentUntil
 	if until.IsZero() {
-		until = storage.Time(m.CallStartedOn.Add(window))
+		until = driver.Time(m.CallStartedOn.Add(window))
 	}
 	if !now.Before(until) {
 		return false
@@ -117,7 +117,7 @@ func (n sender) resolveSpec() work.Spec[OutgoingMessage, nothing] {
 
 // resolveAll lands each message as soon as its provider has answered.
 func (n sender) resolveAll(ctx context.Context, items []sending, land func(*OutgoingMessage, nothing)) error {
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	copied, err := n.environment.copied(ctx)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (n sender) resolve(it sending, c Channel) {
 func (n sender) askProvider(it sending, l StatusLookup) {
 	m := it.Row
 	answer, err := n.lookUp(it, l)
-	switch now := storage.Now(n.store); {
+	switch now := driver.Now(n.store); {
 	case it.Ctx.Err() != nil:
 		m.DueOn = now // as if it had not been claimed
 	case err == nil && answer.Status == LookupAccepted:
@@ -186,7 +186,7 @@ func (n sender) lookUp(it sending, l StatusLookup) (answer LookupResult, err err
 
 // resolveUnasked is what remains when the provider cannot tell.
 func (n sender) resolveUnasked(m *OutgoingMessage, c Channel) {
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	if s, ok := c.(IdempotentSend); ok && m.inWindow(now, s.IdempotencyWindow()) {
 		m.sendAgain(now, ResolvedByIdempotency)
 		return
@@ -207,7 +207,7 @@ func (n sender) resolveUnasked(m *OutgoingMessage, c Channel) {
 // wrote meanwhile, as a webhook would: it is never dropped, and no status goes
 // backwards.
 func (n sender) mergeSent(stored, mine *OutgoingMessage, held bool) bool {
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	if held && stored.Status == StatusSending {
 		stored.take(mine) // the other writer did not decide anything
 		return true
@@ -230,7 +230,7 @@ func (n sender) mergeResolved(stored, mine *OutgoingMessage, held bool) bool {
 		stored.take(mine)
 		return true
 	case mine.Status == StatusSentToProvider && mine.Resolution == ResolvedByLookup:
-		return stored.lateAcceptance(storage.Now(n.store), mine)
+		return stored.lateAcceptance(driver.Now(n.store), mine)
 	}
 	return false
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // knowing is a provider that can be asked afterwards.
@@ -318,7 +318,7 @@ func TestAnInterruptedLookupIsNotCounted(t *testing.T) {
 		if err := h.ResolveAll(t.Context(), notify.Sending{Row: m, Ctx: ended, Lease: lease}); err != nil {
 			t.Fatal(err)
 		}
-		if m.Lookups != 0 || !m.DueOn.Equal(storage.Now(h.store)) {
+		if m.Lookups != 0 || !m.DueOn.Equal(driver.Now(h.store)) {
 			t.Errorf("message is %+v", m)
 		}
 	})

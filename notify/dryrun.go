@@ -113,7 +113,7 @@ type CampaignForecast struct {
 	Samples []OutgoingMessage
 }
 
-// DryRunCampaign renders the whole audience of a messaging job, which need not
+// DryRun renders the whole audience of a messaging job, which need not
 // exist, and writes nothing. It gives at most so many samples. An audience of a
 // million takes as long as its renderings do, and about 40 MB of memory to find
 // those who are in it twice. The gates are not asked: [Notifier.DryRun] asks them

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // readOnly is a store that refuses to write.
@@ -30,14 +31,14 @@ type readOnlyTx struct {
 
 func (t readOnlyTx) Store() storage.Store { return t.s }
 
-func (t readOnlyTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t readOnlyTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if t.s.armed && len(rows) > 0 {
 		return nil, errors.New("an insert into " + s.Name)
 	}
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t readOnlyTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t readOnlyTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if t.s.armed && len(rows) > 0 {
 		return nil, errors.New("an update of " + s.Name)
 	}

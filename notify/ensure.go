@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // DeliveryDispatcher makes sure that the records of a delivery exist
@@ -152,7 +153,7 @@ type Ensured struct {
 // the same for all of them.
 type kind[R any] struct {
 	artifact Artifact
-	table    *storage.Table[R]
+	table    *driver.Table[R]
 	// fill checks a wanted row, derives its key and its defaults, and clears
 	// what belongs to the pipeline.
 	fill func(n *core, now time.Time, r *R) error
@@ -186,7 +187,7 @@ func ensure[R any](ctx context.Context, n *core, tx storage.Tx, k *kind[R], want
 }
 
 func (k *kind[R]) prepare(n *core, want []R) ([]R, error) {
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	rows := make([]R, len(want))
 	for i := range want {
 		rows[i] = want[i]
@@ -229,7 +230,7 @@ func (k *kind[R]) ensureIn(ctx context.Context, tx storage.Tx, want []*R) ([]Ens
 
 // keepBlobs says that the blobs of new rows are referenced; those that repeats
 // brought are collected in their time.
-func (k *kind[R]) keepBlobs(ctx context.Context, tx storage.Tx, found []storage.Ensured[R]) error {
+func (k *kind[R]) keepBlobs(ctx context.Context, tx storage.Tx, found []driver.Ensured[R]) error {
 	if k.blobs == nil {
 		return nil
 	}
@@ -266,7 +267,7 @@ func (k *kind[R]) conflict(stored, want *R) *ConflictError {
 	return nil
 }
 
-func (k *kind[R]) ensured(f storage.Ensured[R]) Ensured {
+func (k *kind[R]) ensured(f driver.Ensured[R]) Ensured {
 	rec := k.table.Record(f.Row)
 	at, id := k.answer(f.Row)
 	return Ensured{
@@ -325,14 +326,14 @@ type conflict struct {
 	CreatedOn    time.Time `db:"created_on,fixed"`
 }
 
-var conflicts = storage.Define[conflict]("notification_conflict")
+var conflicts = driver.Define[conflict]("notification_conflict")
 
 // recordConflicts stores the conflicts among the answers, in their transaction.
 func recordConflicts(ctx context.Context, tx storage.Tx, all []Ensured) error {
 	var rows []*conflict
 	for _, e := range all {
 		if e.Conflict != nil {
-			rows = append(rows, newConflict(storage.Now(tx.Store()), e))
+			rows = append(rows, newConflict(driver.Now(tx.Store()), e))
 		}
 	}
 	if len(rows) == 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // method is one Ensure method: how to call it for the artifact n, and for one
@@ -23,7 +24,7 @@ type method struct {
 	count  func(h *host) int
 }
 
-func methodOf[R any](name notify.Artifact, table *storage.Table[R], call func(*host) func(context.Context, storage.Tx, ...R) ([]notify.Ensured, error), make func(id string, different bool) R) method {
+func methodOf[R any](name notify.Artifact, table *driver.Table[R], call func(*host) func(context.Context, storage.Tx, ...R) ([]notify.Ensured, error), make func(id string, different bool) R) method {
 	return method{name,
 		func(h *host, ctx context.Context, tx storage.Tx, different bool, ns ...int) ([]notify.Ensured, error) {
 			var want []R

@@ -6,6 +6,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // This file is what the stories in notify_test reach of the package and no host
@@ -93,7 +94,7 @@ func (n *Notifier) TrackStale(ctx context.Context, tx storage.Tx, e StatusEvent)
 	}
 	seen := found[e.MessageID]
 	seen.Version--
-	row, err := e.row(storage.Now(n.store))
+	row, err := e.row(driver.Now(n.store))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // FrequencyCap bounds how many messages a recipient gets, by whichever producer
@@ -34,7 +35,7 @@ type counted struct {
 	On time.Time `json:"on"`
 }
 
-var frequencies = storage.Define[frequencyRow]("recipient_frequency").Limit(256 << 10)
+var frequencies = driver.Define[frequencyRow]("recipient_frequency").Limit(256 << 10)
 
 // count lets a message through and notes it, or says from when on it may go. It
 // counts once, at the latest time that it was let through.
@@ -177,7 +178,7 @@ func counting(ctx context.Context, store storage.Store, f func(storage.Tx) error
 // upsert writes rows that were loaded, and those that were not there then. It
 // returns errOvertaken, which undoes the transaction, if somebody else was first
 // with one of them.
-func upsert[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], rows []*R) error {
+func upsert[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], rows []*R) error {
 	var old, add []*R
 	for _, r := range rows {
 		if t.Record(r).ID == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Gate is asked about messages after their claim and before their provider is
@@ -202,9 +203,9 @@ func (n sender) askGate(ctx context.Context, g Gate, items []sending, to *redire
 			}
 			open = append(open, it)
 		case it.Ctx.Err() != nil || ctx.Err() != nil:
-			it.Row.released(storage.Now(n.store))
+			it.Row.released(driver.Now(n.store))
 		default:
-			it.Row.unasked(storage.Now(n.store), ReasonGateFailed)
+			it.Row.unasked(driver.Now(n.store), ReasonGateFailed)
 		}
 	}
 	return open
@@ -253,7 +254,7 @@ func (n sender) attempt(m *OutgoingMessage) Attempt {
 		Scope: m.Scope, MessageID: m.MessageID, Number: m.Calls + 1,
 		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Channel: m.Type, Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Zone: m.Zone,
-		Lane: m.Lane, Mandatory: m.Mandatory || t.Mandatory, Urgent: t.Urgent || m.Lane == storage.LaneUrgent, Now: storage.Now(n.store),
+		Lane: m.Lane, Mandatory: m.Mandatory || t.Mandatory, Urgent: t.Urgent || m.Lane == storage.LaneUrgent, Now: driver.Now(n.store),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -39,22 +40,22 @@ type tallyTx struct {
 
 func (t *tallyTx) Store() storage.Store { return t.s }
 
-func (t *tallyTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *tallyTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	t.s.count()
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t *tallyTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (t *tallyTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
 	t.s.count()
 	return t.Tx.Select(ctx, s, scope, q)
 }
 
-func (t *tallyTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *tallyTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	t.s.count()
 	return t.Tx.Update(ctx, s, rows)
 }
 
-func (t *tallyTx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+func (t *tallyTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
 	t.s.count()
 	return t.Tx.Claim(ctx, s, c)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // generated is the decision about one job: the messages to ensure, and the
@@ -65,7 +66,7 @@ func (n generator) generateAll(ctx context.Context, items []work.Item[Job], land
 // generateFailed settles a job whose generation ended in an error. One that
 // failed only since its context ended is given back uncounted.
 func (n generator) generateFailed(it work.Item[Job], err error) {
-	j, now := it.Row, storage.Now(n.store)
+	j, now := it.Row, driver.Now(n.store)
 	j.Status = StatusGenerating
 	switch {
 	case it.Ctx.Err() != nil:
@@ -93,7 +94,7 @@ func (n generator) generate(ctx context.Context, j *Job, subscribers []Recipient
 		return generated{}, err
 	}
 	out.keep = j.Frozen.Blob
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	if len(out.users)+len(out.outgoing) == 0 {
 		j.skipped(now, cmp.Or(f.problem(), ReasonNoRecipients))
 		return out, nil
@@ -335,7 +336,7 @@ func (n generator) messagesOf(j *Job, f frozen) (generated, error) {
 	for _, d := range f.Deliveries {
 		if d.Recipient.Inbox != "" {
 			m := d.userMessage(j)
-			if err := fillUserMessage(n.core, storage.Now(n.store), m); err != nil {
+			if err := fillUserMessage(n.core, driver.Now(n.store), m); err != nil {
 				return generated{}, err
 			}
 			out.users = append(out.users, m)
@@ -372,7 +373,7 @@ func (n generator) outgoing(j *Job, f frozen, d delivery) (*OutgoingMessage, err
 		RecipientRef: d.Recipient.Ref, RecipientHash: d.Hash, HashKey: f.HashKey,
 		RecipientName: d.Recipient.Name, Address: d.Recipient.Address, Zone: d.Recipient.Zone,
 		Content: d.Content, InputHash: j.InputHash,
-		InDoubt: t.InDoubt, Mandatory: t.Mandatory, CreatedOn: storage.Now(n.store),
+		InDoubt: t.InDoubt, Mandatory: t.Mandatory, CreatedOn: driver.Now(n.store),
 	}
 	status := StatusCreated
 	if d.Problem != "" {

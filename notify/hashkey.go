@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // ErrHashKey says that Options.HashKey is not the key under which this database
@@ -28,7 +29,7 @@ type hashKeyRow struct {
 	Former []string `db:"former,json"`
 }
 
-var hashKeys = storage.Define[hashKeyRow]("recipient_hash_key")
+var hashKeys = driver.Define[hashKeyRow]("recipient_hash_key")
 
 const hashKeyKey = "recipients"
 

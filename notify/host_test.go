@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -144,18 +145,18 @@ func (h *host) run(name string) int {
 }
 
 // all reads every row of a table.
-func all[R any](h *host, table *storage.Table[R]) []*R {
+func all[R any](h *host, table *driver.Table[R]) []*R {
 	h.t.Helper()
 	var out []*R
 	h.inOne(func(tx storage.Tx) (err error) {
-		out, err = table.Find(h.t.Context(), tx, storage.AnyScope, storage.Query{Limit: 10_000})
+		out, err = table.Find(h.t.Context(), tx, storage.AnyScope, driver.Query{Limit: 10_000})
 		return err
 	})
 	return out
 }
 
 // only is the single row of a table.
-func only[R any](h *host, table *storage.Table[R]) *R {
+func only[R any](h *host, table *driver.Table[R]) *R {
 	h.t.Helper()
 	rows := all(h, table)
 	if len(rows) != 1 {
@@ -165,7 +166,7 @@ func only[R any](h *host, table *storage.Table[R]) *R {
 }
 
 // edit changes the single row of a table, as another writer would.
-func edit[R any](h *host, table *storage.Table[R], change func(*R)) {
+func edit[R any](h *host, table *driver.Table[R], change func(*R)) {
 	h.t.Helper()
 	r := only(h, table)
 	change(r)
@@ -182,12 +183,12 @@ func (h *host) inOne(f func(storage.Tx) error) {
 // claim is a worker that takes the due messages and then dies.
 func (h *host) claim(statuses []string, busy string) []*notify.OutgoingMessage {
 	h.t.Helper()
-	now := storage.Now(h.store)
+	now := driver.Now(h.store)
 	var rows []*notify.OutgoingMessage
 	h.inOne(func(tx storage.Tx) (err error) {
-		rows, err = notify.Messages.Claim(h.t.Context(), tx, storage.Claim{
+		rows, err = notify.Messages.Claim(h.t.Context(), tx, driver.Claim{
 			Statuses: statuses, Busy: busy, Types: []string{channelKey}, Now: now, LeaseUntil: now.Add(lease), Token: "dead",
-			Lanes: []storage.LaneClaim{{Lane: storage.LaneUrgent, Limit: 10}, {Lane: storage.LaneNormal, Limit: 10}},
+			Lanes: []driver.LaneClaim{{Lane: storage.LaneUrgent, Limit: 10}, {Lane: storage.LaneNormal, Limit: 10}},
 		})
 		return err
 	})
@@ -204,7 +205,7 @@ func (h *host) dieCalling() *notify.OutgoingMessage {
 	if len(rows) != 1 {
 		h.t.Fatalf("claimed %d messages, want one", len(rows))
 	}
-	now := storage.Now(h.store)
+	now := driver.Now(h.store)
 	rows[0].Calling(now)
 	ours, err := work.Start(h.t.Context(), h.store, notify.Messages, now.Add(lease), rows)
 	if err != nil || !ours[0] {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // UserMessage is one message in an inbox of the host's own application. It is
@@ -43,7 +44,7 @@ type UserMessage struct {
 	ArchivedOn time.Time `db:"archived_on"`
 }
 
-var userMessages = storage.Define[UserMessage]("user_message")
+var userMessages = driver.Define[UserMessage]("user_message")
 
 // EnsureUserMessage makes sure of in-app messages; see [DeliveryDispatcher].
 // Immutable are the job, the recipient, the type and the InputHash, and the
@@ -99,15 +100,15 @@ func isInbox(partition string) bool {
 // Inbox lists the in-app messages of one inbox ("user:{id}" or
 // "employee:{guid}") that are not archived, newest first.
 func (n *Notifier) Inbox(ctx context.Context, scope Scope, inbox string, p Page) ([]UserMessage, error) {
-	return n.inbox(ctx, scope, inbox, p, storage.Null("archived_on"))
+	return n.inbox(ctx, scope, inbox, p, driver.Null("archived_on"))
 }
 
 // Archived lists the archived messages of an inbox, newest first.
 func (n *Notifier) Archived(ctx context.Context, scope Scope, inbox string, p Page) ([]UserMessage, error) {
-	return n.inbox(ctx, scope, inbox, p, storage.NotNull("archived_on"))
+	return n.inbox(ctx, scope, inbox, p, driver.NotNull("archived_on"))
 }
 
-func (n *Notifier) inbox(ctx context.Context, scope Scope, inbox string, p Page, which storage.Cond) ([]UserMessage, error) {
+func (n *Notifier) inbox(ctx context.Context, scope Scope, inbox string, p Page, which driver.Cond) ([]UserMessage, error) {
 	within, err := under(inbox)
 	if err != nil {
 		return nil, err
@@ -135,12 +136,12 @@ func (n *Notifier) CountInbox(ctx context.Context, scope Scope, inbox string) (c
 	if scope == storage.AnyScope {
 		return c, errAnyScope
 	}
-	unread := append(within, storage.Null("read_on"), storage.Null("archived_on"))
+	unread := append(within, driver.Null("read_on"), driver.Null("archived_on"))
 	err = n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
 		if c.Unread, err = userMessages.Count(ctx, tx, scope, MaxInboxCount, unread...); err != nil {
 			return err
 		}
-		c.Unseen, err = userMessages.Count(ctx, tx, scope, MaxInboxCount, append(unread, storage.Null("seen_on"))...)
+		c.Unseen, err = userMessages.Count(ctx, tx, scope, MaxInboxCount, append(unread, driver.Null("seen_on"))...)
 		return err
 	})
 	return c, err
@@ -169,7 +170,7 @@ func (n *Notifier) MarkInbox(ctx context.Context, scope Scope, inbox string, mar
 	if len(wanted) > maxPage {
 		return 0, fmt.Errorf("notify: %d messages to mark at once, more than %d", len(wanted), maxPage)
 	}
-	return n.mark(ctx, scope, mark, len(wanted), storage.In("key", wanted))
+	return n.mark(ctx, scope, mark, len(wanted), driver.In("key", wanted))
 }
 
 // MarkInboxUpTo marks the unread messages of an inbox from the one with that
@@ -184,9 +185,9 @@ func (n *Notifier) MarkInboxUpTo(ctx context.Context, scope Scope, inbox string,
 	if err != nil {
 		return 0, err
 	}
-	open := append(within, storage.AtLeast("key", newest), storage.Null("archived_on"), storage.Null("read_on"))
+	open := append(within, driver.AtLeast("key", newest), driver.Null("archived_on"), driver.Null("read_on"))
 	if mark == MarkSeen {
-		open = append(open, storage.Null("seen_on"))
+		open = append(open, driver.Null("seen_on"))
 	}
 	for {
 		n, err := n.mark(ctx, scope, mark, maxPage, open...)
@@ -198,7 +199,7 @@ func (n *Notifier) MarkInboxUpTo(ctx context.Context, scope Scope, inbox string,
 }
 
 // mark changes at most limit rows in one transaction.
-func (n *Notifier) mark(ctx context.Context, scope Scope, mark InboxMark, limit int, which ...storage.Cond) (changed int, err error) {
+func (n *Notifier) mark(ctx context.Context, scope Scope, mark InboxMark, limit int, which ...driver.Cond) (changed int, err error) {
 	if scope == storage.AnyScope {
 		return 0, errAnyScope
 	}
@@ -210,13 +211,13 @@ func (n *Notifier) mark(ctx context.Context, scope Scope, mark InboxMark, limit 
 	}
 	for range 3 { // another device of the user may mark the same
 		err = n.inTx(ctx, nil, func(tx storage.Tx) error {
-			rows, err := userMessages.Find(ctx, tx, scope, storage.Query{Where: which, Limit: limit})
+			rows, err := userMessages.Find(ctx, tx, scope, driver.Query{Where: which, Limit: limit})
 			if err != nil {
 				return err
 			}
 			var save []*UserMessage
 			for _, m := range rows {
-				if m.mark(storage.Now(n.store), mark) {
+				if m.mark(driver.Now(n.store), mark) {
 					save = append(save, m)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // MaxEventData bounds a job's EventData in bytes; larger inputs are loaded by
@@ -60,7 +61,7 @@ type Job struct {
 }
 
 // A job of very many people is a campaign, whose recipients are in a blob.
-var jobs = storage.Define[Job]("notification_job").Limit(1 << 20)
+var jobs = driver.Define[Job]("notification_job").Limit(1 << 20)
 
 // Coordinates are where the job is found.
 func (j *Job) Coordinates() Coordinates { return Coordinates{j.PartitionKey, j.RowKey} }
@@ -211,7 +212,7 @@ type AutomationJob struct {
 	CreatedOn time.Time `db:"created_on,fixed"`
 }
 
-var automationJobs = storage.Define[AutomationJob]("automation_job")
+var automationJobs = driver.Define[AutomationJob]("automation_job")
 
 // statusRecorded is the only state of rows that are written once.
 const statusRecorded = "Recorded"
@@ -261,5 +262,5 @@ func (n *Notifier) AutomationJobs(ctx context.Context, tx storage.Tx, scope Scop
 	if tx != nil {
 		n = n.WithTx(tx)
 	}
-	return list(ctx, n.core, automationJobs, scope, p, append(within, storage.Eq("source_type", sourceType)))
+	return list(ctx, n.core, automationJobs, scope, p, append(within, driver.Eq("source_type", sourceType)))
 }

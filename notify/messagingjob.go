@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // MessagingJob coordinates a campaign or a report whose recipients and payload
@@ -36,7 +37,7 @@ type MessagingJob struct {
 	SupportHold
 }
 
-var messagingJobs = storage.Define[MessagingJob]("messaging_job")
+var messagingJobs = driver.Define[MessagingJob]("messaging_job")
 
 // Generation is how far a campaign has come. It changes only in the
 // transactions that write a chunk of messages, or cancel some.

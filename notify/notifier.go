@@ -105,12 +105,12 @@ type (
 	tracker   struct{ *core } // takes what providers say afterwards
 )
 
-func (c *core) generator() generator { return generator{c} }
-func (c *core) sender() sender       { return sender{c} }
-func (c *core) tracker() tracker     { return tracker{c} }
-func (c *core) contacts() Contacts   { return Contacts{c} }
-func (c *core) campaigns() Campaigns { return Campaigns{c} }
-func (c *core) support() Support     { return Support{c} }
+func (n *core) generator() generator { return generator{n} }
+func (n *core) sender() sender       { return sender{n} }
+func (n *core) tracker() tracker     { return tracker{n} }
+func (n *core) contacts() Contacts   { return Contacts{n} }
+func (n *core) campaigns() Campaigns { return Campaigns{n} }
+func (n *core) support() Support     { return Support{n} }
 
 // Support is what a support desk does with messages and what leads to them: look, and
 // act by audited actions. Its methods may be called from any number of goroutines.

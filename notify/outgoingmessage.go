@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // OutgoingMessage is one message to one recipient by one method, claimed
@@ -65,7 +66,7 @@ type OutgoingMessage struct {
 	SupportHold
 }
 
-var outgoingMessages = storage.Define[OutgoingMessage]("outgoing_message")
+var outgoingMessages = driver.Define[OutgoingMessage]("outgoing_message")
 
 // Progress is what calls of the provider and doubts about them have led to.
 type Progress struct {
@@ -165,7 +166,7 @@ func (m *OutgoingMessage) refused(now time.Time, e *SendError) {
 		m.refusedForGood(now, storable.Code(e.Code))
 		return
 	}
-	asked := storage.Time(now.Add(min(e.RetryAfter, maxRetryAfter)))
+	asked := driver.Time(now.Add(min(e.RetryAfter, maxRetryAfter)))
 	m.retryOn(later(asked, next))
 }
 
@@ -219,7 +220,7 @@ func (m *OutgoingMessage) skip(now time.Time, reason string) {
 // deferTo makes the message wait; no try is counted.
 func (m *OutgoingMessage) deferTo(until time.Time, reason string) {
 	m.ReasonCode = storable.Code(reason)
-	m.retryOn(storage.Time(until))
+	m.retryOn(driver.Time(until))
 }
 
 // unasked is a try that did not come to a provider's answer: the message could
@@ -345,7 +346,7 @@ func (n *core) recipientHash(ref, method, address string) string {
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
-		return storage.Time(a)
+		return driver.Time(a)
 	}
 	return b
 }

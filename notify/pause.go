@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Extent is the part of the sending that a [Pause] concerns: a type of
@@ -71,7 +72,7 @@ type Pause struct {
 }
 
 // pauses has one row for each Extent that was ever paused. Its Type is the channel.
-var pauses = storage.Define[pause.Row]("notification_pause").Limit(4 << 10)
+var pauses = driver.Define[pause.Row]("notification_pause").Limit(4 << 10)
 
 // Pause keeps the messages of e from being sent, in every process from its next
 // poll on, until it is resumed or until has come; a zero until is never. Messages
@@ -81,7 +82,7 @@ var pauses = storage.Define[pause.Row]("notification_pause").Limit(4 << 10)
 // A pause that exists gets the new end, or is refused ([ErrActionRefused]) if
 // that is the one it has. It is audited in the same transaction, as Resume is.
 func (n Support) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
-	if until = storage.Time(until); !until.IsZero() && !until.After(storage.Now(n.store)) {
+	if until = driver.Time(until); !until.IsZero() && !until.After(driver.Now(n.store)) {
 		return fmt.Errorf("notify: Pause: until %s has passed", until.Format(time.RFC3339))
 	}
 	return n.changePause(ctx, e, by, func(tx storage.Tx, row pause.Row) error { return pause.Begin(ctx, tx, pauses, row, until, by) })
@@ -114,10 +115,10 @@ func (n Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
 	}
 	var rows []*pause.Row
 	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		if rows, err = pause.InForce(ctx, tx, pauses, "", storage.Eq("everywhere", true)); err != nil {
+		if rows, err = pause.InForce(ctx, tx, pauses, "", driver.Eq("everywhere", true)); err != nil {
 			return err
 		}
-		here, err := pause.InForce(ctx, tx, pauses, scope, storage.Eq("everywhere", false))
+		here, err := pause.InForce(ctx, tx, pauses, scope, driver.Eq("everywhere", false))
 		rows = append(rows, here...)
 		return err
 	})
@@ -153,11 +154,11 @@ func (n *core) notNow(ctx context.Context, tx storage.Tx) (work.Except, error) {
 		case e.Type != "" && e.Everywhere:
 			out.Kinds.Names = append(out.Kinds.Names, e.Type)
 		case e.Type != "":
-			out.Kinds.Scoped = append(out.Kinds.Scoped, storage.ScopedType{Scope: e.Scope, Type: e.Type})
+			out.Kinds.Scoped = append(out.Kinds.Scoped, driver.ScopedType{Scope: e.Scope, Type: e.Type})
 		case e.Channel != "" && e.Everywhere:
 			out.Types = append(out.Types, e.Channel)
 		case e.Channel != "":
-			out.Scoped = append(out.Scoped, storage.ScopedType{Scope: e.Scope, Type: e.Channel})
+			out.Scoped = append(out.Scoped, driver.ScopedType{Scope: e.Scope, Type: e.Channel})
 		case e.Everywhere:
 			out.All = true
 		default:

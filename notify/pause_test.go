@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 func (h *host) pause(e notify.Extent) {
@@ -194,7 +195,7 @@ func TestPausesAreListedAuditedAndRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		now := storage.Now(h.store)
+		now := driver.Now(h.store)
 		h.same("pauses", []notify.Pause{
 			{Extent: notify.Extent{Everywhere: true, Type: "offer"}, By: support, Since: now},
 			{Extent: notify.Extent{Scope: "tenant", Channel: channelKey}, By: support, Since: now, Until: until},

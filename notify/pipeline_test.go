@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 func TestADirectReminderArrivesOnceAtEachRecipient(t *testing.T) {
@@ -92,7 +93,7 @@ func (h *host) generateAndDie() {
 func (h *host) regenerate() {
 	h.t.Helper()
 	edit(h, notify.Jobs, func(j *notify.Job) {
-		j.Status, j.DueOn, j.EndedOn = notify.StatusReady, storage.Now(h.store), time.Time{}
+		j.Status, j.DueOn, j.EndedOn = notify.StatusReady, driver.Now(h.store), time.Time{}
 	})
 	if n := h.run("notify.generator"); n != 1 {
 		h.t.Fatalf("generated %d jobs", n)
@@ -105,7 +106,7 @@ func TestDuplicateDistributorMessageDoesNotCallTheProviderASecondTime(t *testing
 		h.dispatch(visit("7", person("sam")))
 		h.drain()
 		for _, status := range []string{notify.StatusSending, notify.StatusSentToProvider, notify.StatusDelivered, notify.StatusOpened, notify.StatusFailedFinal} {
-			edit(h, notify.Messages, func(m *notify.OutgoingMessage) { m.Status, m.DueOn = status, storage.Now(h.store) })
+			edit(h, notify.Messages, func(m *notify.OutgoingMessage) { m.Status, m.DueOn = status, driver.Now(h.store) })
 			if n := h.run("notify.distributor"); n != 0 {
 				t.Errorf("a message in %s was claimed", status)
 			}

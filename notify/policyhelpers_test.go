@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -80,10 +81,10 @@ func (h *policies) through(g Gate, a []Attempt) (n int, until []time.Time) {
 }
 
 // all reads every row of a table.
-func all[R any](h *policies, table *storage.Table[R]) (out []*R) {
+func all[R any](h *policies, table *driver.Table[R]) (out []*R) {
 	h.t.Helper()
 	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) (err error) {
-		out, err = table.Find(h.t.Context(), tx, storage.AnyScope, storage.Query{Limit: 10_000})
+		out, err = table.Find(h.t.Context(), tx, storage.AnyScope, driver.Query{Limit: 10_000})
 		return err
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Preference says whether a recipient wants messages of a type by a method. The
@@ -39,7 +40,7 @@ type preferenceRow struct {
 	MessageID        string    `db:"message_id"` // whose link said so; empty: the host
 }
 
-var preferences = storage.Define[preferenceRow]("recipient_preference").Limit(8 << 10)
+var preferences = driver.Define[preferenceRow]("recipient_preference").Limit(8 << 10)
 
 // preferenceKey is the key of a recipient's row. Empty means all of them.
 func preferenceKey(recipient, method, notificationType string) string {
@@ -57,7 +58,7 @@ func preferenceKey(recipient, method, notificationType string) string {
 func (n Contacts) SetPreferences(ctx context.Context, want ...Preference) error {
 	rows := make([]preferenceRow, len(want))
 	for i, p := range want {
-		row, err := p.row(storage.Now(n.store))
+		row, err := p.row(driver.Now(n.store))
 		if err != nil {
 			return fmt.Errorf("notify: SetPreferences, argument %d: %w", i+1, err)
 		}
@@ -241,7 +242,7 @@ func (n Contacts) Unsubscribe(ctx context.Context, token string, all bool) error
 	row := preferenceRow{
 		Record:       storage.Record{Scope: m.Scope},
 		RecipientRef: m.RecipientRef, NotificationType: m.NotificationType, Method: m.Method,
-		OptedOut: true, ChangedOn: storage.Now(n.store), MessageID: m.MessageID,
+		OptedOut: true, ChangedOn: driver.Now(n.store), MessageID: m.MessageID,
 	}
 	if all {
 		row.NotificationType = ""

@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // environment is the gate that keeps a copy of a database from sending. It is
@@ -32,7 +33,7 @@ func (*environment) name() string { return "environment" }
 func (e *environment) copied(ctx context.Context) (bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := storage.Now(e.store)
+	now := driver.Now(e.store)
 	if age := now.Sub(e.readOn); !e.readOn.IsZero() && age >= 0 && age < identityAge {
 		return e.id.Copied(), nil
 	}
@@ -61,7 +62,7 @@ func (e *environment) quarantined(ctx context.Context, tx storage.Tx) (bool, err
 	case !e.id.Copied():
 		return false, nil
 	}
-	stored, err := storage.StoredIdentity(ctx, tx)
+	stored, err := driver.StoredIdentity(ctx, tx)
 	if err != nil {
 		return true, err
 	}
@@ -116,14 +117,14 @@ func (n Support) ReleaseQuarantine(ctx context.Context, by By) error {
 		return fmt.Errorf("notify: ReleaseQuarantine: %w: the database is no copy", ErrActionRefused)
 	}
 	err = n.store.InTx(ctx, func(tx storage.Tx) error {
-		row, err := storage.Adopt(ctx, tx, id)
+		row, err := driver.Adopt(ctx, tx, id)
 		if err != nil {
 			return err
 		}
 		return audit.Write(ctx, tx, &audit.Entry{
 			Subject: "store_identity", SubjectKey: row.Key, SubjectID: row.ID, SubjectVersion: row.Version,
 			Action: "ReleaseQuarantine", Actor: by.Actor, Reason: by.Reason,
-			From: id.Environment + "@" + id.System, To: id.Given + "@" + id.Present, On: storage.Now(n.store),
+			From: id.Environment + "@" + id.System, To: id.Given + "@" + id.Present, On: driver.Now(n.store),
 		})
 	})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/storage/postgres"
 	"github.com/belfry-go/belfry/storage/sqlite"
@@ -209,7 +210,7 @@ func (m *moved) Identity(ctx context.Context) (storage.Identity, error) {
 	if m.broken != nil {
 		return storage.Identity{}, m.broken
 	}
-	return storage.LoadIdentity(ctx, m.Store, "", m.system)
+	return driver.LoadIdentity(ctx, m.Store, "", m.system)
 }
 
 func (m *moved) InTx(ctx context.Context, f func(storage.Tx) error) error {

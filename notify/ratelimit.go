@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // RateLimit bounds how fast a channel is used by all processes together: Limit
@@ -56,7 +57,7 @@ type rateBucket struct {
 	PromisedUntil time.Time `db:"promised_until"`
 }
 
-var rateBuckets = storage.Define[rateBucket]("rate_bucket")
+var rateBuckets = driver.Define[rateBucket]("rate_bucket")
 
 // take lets one call through, or says that there are too many.
 func (b *rateBucket) take(l RateLimit, now time.Time, urgent bool) bool {
@@ -81,7 +82,7 @@ const maxPromise = time.Hour
 func (b *rateBucket) promise(l RateLimit, now time.Time, id string) time.Time {
 	next := later(b.PromisedUntil, later(b.TakenUntil.Add(-l.cost(l.Burst)), now)).Add(l.cost(1))
 	if next.Sub(now) > maxPromise {
-		return storage.Time(now.Add(maxPromise/2 + spread(id, maxPromise/2)))
+		return driver.Time(now.Add(maxPromise/2 + spread(id, maxPromise/2)))
 	}
 	b.PromisedUntil = next
 	return next
@@ -94,7 +95,7 @@ type rateReservation struct {
 	ReservedOn     time.Time `db:"reserved_on,fixed"`
 }
 
-var rateReservations = storage.Define[rateReservation]("rate_reservation")
+var rateReservations = driver.Define[rateReservation]("rate_reservation")
 
 // rateGate keeps the rate limits. In one process one group counts at a time, so
 // that a bucket is contended by processes only.
@@ -243,8 +244,8 @@ const (
 func (g *rateGate) sweep(ctx context.Context, made []*rateReservation) {
 	for _, scope := range g.owing(made) {
 		_ = g.store.InTx(ctx, func(tx storage.Tx) error {
-			old, err := rateReservations.Find(ctx, tx, scope, storage.Query{
-				Columns: []string{"version"}, Where: []storage.Cond{storage.Less("reserved_on", storage.Now(g.store).Add(-reservationAge))},
+			old, err := rateReservations.Find(ctx, tx, scope, driver.Query{
+				Columns: []string{"version"}, Where: []driver.Cond{driver.Less("reserved_on", driver.Now(g.store).Add(-reservationAge))},
 				OrderBy: "reserved_on", Limit: 2 * sweepAfter,
 			})
 			if err != nil {

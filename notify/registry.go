@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Type is a type of notification, known by its name to every process that
@@ -253,7 +254,7 @@ func (n generator) choose(ctx context.Context, scope Scope, key string, own Chan
 
 // unserved settles a message whose channel could not be found.
 func (n generator) unserved(it sending) {
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	if it.Ctx.Err() != nil {
 		it.Row.released(now)
 		return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Failures says which messages support means. Keys or Channel is required; whatever
@@ -26,8 +27,8 @@ type Failures struct {
 	After string
 }
 
-func (f Failures) query() (storage.Query, error) {
-	q := storage.Query{Limit: f.Limit, Desc: true}
+func (f Failures) query() (driver.Query, error) {
+	q := driver.Query{Limit: f.Limit, Desc: true}
 	if q.Limit == 0 {
 		q.Limit = maxPage
 	}
@@ -44,26 +45,26 @@ func (f Failures) query() (storage.Query, error) {
 		if err != nil {
 			return q, fmt.Errorf("the After %.40q is no Next of a report", f.After)
 		}
-		q.After = &storage.Position{ID: id}
+		q.After = &driver.Position{ID: id}
 	}
 	q.Where = f.conds()
 	return q, nil
 }
 
-func (f Failures) conds() (where []storage.Cond) {
+func (f Failures) conds() (where []driver.Cond) {
 	if len(f.Keys) > 0 {
-		where = append(where, storage.In("key", f.Keys))
+		where = append(where, driver.In("key", f.Keys))
 	} else {
-		where = append(where, storage.Eq("status", StatusFailedFinal))
+		where = append(where, driver.Eq("status", StatusFailedFinal))
 	}
 	if f.Channel != "" {
-		where = append(where, storage.Eq("type", f.Channel))
+		where = append(where, driver.Eq("type", f.Channel))
 	}
 	if f.Reason != "" {
-		where = append(where, storage.Eq("reason_code", f.Reason))
+		where = append(where, driver.Eq("reason_code", f.Reason))
 	}
 	if !f.Since.IsZero() {
-		where = append(where, storage.AtLeast("ended_on", f.Since))
+		where = append(where, driver.AtLeast("ended_on", f.Since))
 	}
 	return where
 }
@@ -158,7 +159,7 @@ const (
 )
 
 // retryPage makes the next attempts of one page of failed messages.
-func (n Support) retryPage(ctx context.Context, tx storage.Tx, scope Scope, q storage.Query, r retrying) (out []Retried, after string, err error) {
+func (n Support) retryPage(ctx context.Context, tx storage.Tx, scope Scope, q driver.Query, r retrying) (out []Retried, after string, err error) {
 	rows, err := outgoingMessages.Find(ctx, tx, scope, q)
 	if err != nil || len(rows) == 0 {
 		return nil, "", err
@@ -178,7 +179,7 @@ func (n Support) retryPage(ctx context.Context, tx storage.Tx, scope Scope, q st
 
 // nextAttempts are what would be sent, with an answer for each.
 func (n Support) nextAttempts(rows []*OutgoingMessage) ([]*OutgoingMessage, []Retried, error) {
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	next, out := make([]*OutgoingMessage, len(rows)), make([]Retried, len(rows))
 	for i, m := range rows {
 		again := *m
@@ -255,7 +256,7 @@ func (n Support) makeAttempts(ctx context.Context, tx storage.Tx, rows, next []*
 		wanted = append(wanted, next[i])
 		entries = append(entries, &audit.Entry{
 			Record: storage.Record{Scope: m.Scope}, Subject: outgoingMessages.Name, SubjectKey: m.Key, SubjectID: m.ID, SubjectVersion: m.Version,
-			Action: "Retry", Actor: by.Actor, Reason: by.Reason, From: m.Status, To: m.Status, On: storage.Now(n.store),
+			Action: "Retry", Actor: by.Actor, Reason: by.Reason, From: m.Status, To: m.Status, On: driver.Now(n.store),
 		})
 	}
 	if len(wanted) == 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // outage has a provider refuse until its messages have failed for good.
@@ -131,7 +132,7 @@ func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
 		if err != nil || !dry.DryRun || dry.Retried != 2 || dry.Next == "" || len(all(h, notify.Messages)) != 11 {
 			t.Fatalf("%+v, %v", dry, err)
 		}
-		before := storage.Now(h.store)
+		before := driver.Now(h.store)
 		var retried int
 		for page := f; ; {
 			report, err := h.Support().RetryFailed(t.Context(), "tenant", page, support, false)

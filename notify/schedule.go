@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Schedule is a NotificationScheduler row: when an artifact is to be looked
@@ -41,7 +42,7 @@ type Schedule struct {
 	SupportHold
 }
 
-var schedules = storage.Define[Schedule]("notification_scheduler")
+var schedules = driver.Define[Schedule]("notification_scheduler")
 
 // ScheduleFor is the schedule of j at a moment; zero means at once.
 func ScheduleFor(j Job, on time.Time) Schedule {
@@ -168,7 +169,7 @@ func fillSchedule(n *core, now time.Time, s *Schedule) error {
 	}
 	s.Record = fresh(s.Record, key, StatusReady)
 	s.Lane = n.registry.lane(s.Type, s.Lane)
-	s.ScheduledOn = storage.Time(s.ScheduledOn)
+	s.ScheduledOn = driver.Time(s.ScheduledOn)
 	s.DueOn = s.ScheduledOn
 	s.CreatedOn, s.Tries, s.SupportHold = now, Tries{}, SupportHold{}
 	return nil
@@ -212,7 +213,7 @@ func (n generator) schedule(ctx context.Context, items []work.Item[Schedule]) ([
 	if err != nil {
 		return nil, err
 	}
-	now, out := storage.Now(n.store), make([]woken, len(items))
+	now, out := driver.Now(n.store), make([]woken, len(items))
 	for i, it := range items {
 		out[i], _ = named.find(it.Row)
 	}
@@ -304,8 +305,8 @@ func wakeJobs(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, wok
 
 // wakeAll saves the rows that are still Created. One that somebody wrote since
 // it was loaded is loaded again.
-func wakeAll[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], wake func(*R, time.Time) bool, loaded []*R) error {
-	now := storage.Now(tx.Store())
+func wakeAll[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], wake func(*R, time.Time) bool, loaded []*R) error {
+	now := driver.Now(tx.Store())
 	for round := 0; len(loaded) > 0; round++ {
 		var save []*R
 		for _, r := range loaded {
@@ -326,7 +327,7 @@ func wakeAll[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], wak
 	return nil
 }
 
-func reload[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], rows []*R, which []int) ([]*R, error) {
+func reload[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], rows []*R, which []int) ([]*R, error) {
 	places := make([]place, len(which))
 	for i, n := range which {
 		rec := t.Record(rows[n])
@@ -341,14 +342,14 @@ func reload[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], rows
 }
 
 // loadPlaces reads rows by scope and key, one statement for each scope.
-func loadPlaces[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], places []place) (map[place]*R, error) {
+func loadPlaces[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], places []place) (map[place]*R, error) {
 	byScope := map[Scope][]string{}
 	for _, p := range places {
 		byScope[p.scope] = append(byScope[p.scope], p.key)
 	}
 	found := make(map[place]*R, len(places))
 	for scope, wanted := range byScope {
-		rows, err := t.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", wanted)}, Unordered: true, Limit: len(wanted)})
+		rows, err := t.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", wanted)}, Unordered: true, Limit: len(wanted)})
 		if err != nil {
 			return nil, err
 		}

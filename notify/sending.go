@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // nothing is what a handler decides whose rows say everything.
@@ -113,7 +114,7 @@ func (n sender) send(ctx context.Context, open []sending, call func(sending)) er
 // unstarted settles messages whose calls did not begin, since the write before
 // them failed, or since the process stops.
 func (n sender) unstarted(items []sending, err error) {
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	for _, it := range items {
 		if err == nil {
 			it.Row.released(now)
@@ -126,7 +127,7 @@ func (n sender) unstarted(items []sending, err error) {
 // inWindow leaves out messages that may be sent again only within the window
 // of their provider's idempotency, if that is over: they are in doubt again.
 func (n sender) inWindow(items []sending) []sending {
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	var open []sending
 	for _, it := range items {
 		if until := it.Row.IdempotentUntil; !until.IsZero() && !now.Before(until) {
@@ -145,7 +146,7 @@ func (n sender) startCalls(ctx context.Context, items []sending) ([]sending, err
 	if len(items) == 0 {
 		return nil, nil
 	}
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	rows := make([]*OutgoingMessage, len(items))
 	for i, it := range items {
 		rows[i] = it.Row
@@ -174,14 +175,14 @@ func (n sender) call(it sending, p parcel) {
 		return err
 	})
 	n.logPanic("a channel panicked", err, slog.String("channel", it.Row.Type))
-	it.Row.settled(storage.Now(n.store), receipt, err)
+	it.Row.settled(driver.Now(n.store), receipt, err)
 }
 
 // messageOf is what the channel gets for this call.
 func (n sender) messageOf(row *OutgoingMessage, p parcel) Message {
 	m := row.message()
 	m.To = cmp.Or(p.to[row], m.To)
-	m.UnsubscribeURL = (Contacts{n.core}).unsubscribeURL(row)
+	m.UnsubscribeURL = n.contacts().unsubscribeURL(row)
 	m.Attachments = p.files.of(row)
 	return m
 }
@@ -217,7 +218,7 @@ type sending = work.Item[OutgoingMessage]
 // the call-started write, so that a crash here leaves nothing in doubt.
 func (n sender) revalidate(ctx context.Context, items []sending) ([]sending, error) {
 	var open []sending
-	waited, now := map[string][]sending{}, storage.Now(n.store)
+	waited, now := map[string][]sending{}, driver.Now(n.store)
 	for _, it := range items {
 		if name := it.Row.NotificationType; it.Row.waited(now) && n.registry.lookup(name).Revalidator != nil {
 			waited[name] = append(waited[name], it)
@@ -283,7 +284,7 @@ func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found 
 	for _, it := range group {
 		j := found[it.Row.job()]
 		if j == nil {
-			it.Row.unasked(storage.Now(n.store), ReasonRevalidation)
+			it.Row.unasked(driver.Now(n.store), ReasonRevalidation)
 			continue
 		}
 		asked, waiting = append(asked, *j), append(waiting, it)
@@ -299,9 +300,9 @@ func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found 
 				open = append(open, it)
 			}
 		case it.Ctx.Err() != nil:
-			it.Row.released(storage.Now(n.store))
+			it.Row.released(driver.Now(n.store))
 		default:
-			it.Row.unasked(storage.Now(n.store), ReasonRevalidation)
+			it.Row.unasked(driver.Now(n.store), ReasonRevalidation)
 		}
 	}
 	return open
@@ -323,13 +324,13 @@ func (n sender) ask(ctx context.Context, t Type, asked []Job) (verdicts []Verdic
 func (n sender) apply(m *OutgoingMessage, v Verdict) bool {
 	switch v.Action {
 	case ActionSkip:
-		m.skip(storage.Now(n.store), v.Reason)
+		m.skip(driver.Now(n.store), v.Reason)
 	case ActionDefer:
-		m.deferTo(later(v.Until, storage.Now(n.store)), v.Reason)
+		m.deferTo(later(v.Until, driver.Now(n.store)), v.Reason)
 	case ActionProceed:
 		return true
 	default: // fail closed
-		m.unasked(storage.Now(n.store), ReasonRevalidation)
+		m.unasked(driver.Now(n.store), ReasonRevalidation)
 	}
 	return false
 }

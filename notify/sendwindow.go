@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // SendWindow keeps quiet hours: messages go out from From until To by the clock of
@@ -76,7 +76,7 @@ func (g *windowGate) Ask(_ context.Context, a []Attempt) ([]Verdict, error) {
 		}
 		if opens.After(a[i].Now) {
 			wait := spread(a[i].MessageID, min(g.spread, closes.Sub(opens)))
-			out[i] = Defer(storage.Time(opens.Add(wait)), ReasonQuietHours)
+			out[i] = Defer(driver.Time(opens.Add(wait)), ReasonQuietHours)
 		}
 	}
 	return out, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // StatusChange tells the host what became of a message: the end of its way, or a
@@ -119,7 +120,7 @@ func (n *core) tell(ctx context.Context, tx storage.Tx, rows []*OutgoingMessage)
 	var changes []StatusChange
 	for _, m := range rows {
 		if kind, ok := changeOf(m); ok {
-			changes = append(changes, m.change(kind, storage.Now(n.store)))
+			changes = append(changes, m.change(kind, driver.Now(n.store)))
 		}
 	}
 	return emitChanges(ctx, tx, changes)

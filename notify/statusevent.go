@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // StatusEvent is what a provider's callback says about one message. Events may
@@ -98,7 +99,7 @@ var (
 // do not stop the others. A panic of w is an error, which holds nothing of the
 // callback, as no error of Receive does.
 func (n *Notifier) Receive(ctx context.Context, w Webhook, r WebhookRequest) (TrackReport, error) {
-	r.Now = storage.Now(n.store)
+	r.Now = driver.Now(n.store)
 	var events []StatusEvent
 	err := work.Guard(func() (err error) {
 		events, err = w.Events(r)
@@ -144,7 +145,7 @@ type deliveryEvent struct {
 	Tries             int        `db:"tries"` // how often its message was looked for in vain
 }
 
-var deliveryEvents = storage.Define[deliveryEvent]("delivery_event")
+var deliveryEvents = driver.Define[deliveryEvent]("delivery_event")
 
 // matchWaits are the pauses before an event's message is looked for again.
 var matchWaits = [...]time.Duration{time.Minute, 5 * time.Minute, time.Hour, 24 * time.Hour}
@@ -191,7 +192,7 @@ func (e StatusEvent) row(now time.Time) (*deliveryEvent, error) {
 	if err != nil {
 		return nil, err
 	}
-	on := cmp.Or(storage.Time(e.On), now)
+	on := cmp.Or(driver.Time(e.On), now)
 	if on.After(now) || on.Year() < 2000 {
 		on = now // a clock that is not to be believed
 	}
@@ -241,7 +242,7 @@ type DeliveryFact struct {
 	On             time.Time `db:"happened_on,fixed"`
 }
 
-var deliveryFacts = storage.Define[DeliveryFact]("delivery_fact")
+var deliveryFacts = driver.Define[DeliveryFact]("delivery_fact")
 
 // Kind is KindBounced, KindComplained or KindUnsubscribed.
 func (f DeliveryFact) Kind() StatusKind { return StatusKind(f.Type) }

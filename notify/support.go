@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // By says who takes a support action and why: Actor, a person or program that can be
@@ -118,7 +119,7 @@ func (m *OutgoingMessage) releaseHold(now time.Time) string {
 func (t *Tries) afresh() { t.RetryCount, t.NextRetryOn = 0, time.Time{} }
 
 // act is one audited change of one row.
-func act[R any](ctx context.Context, n *core, t *storage.Table[R], scope Scope, key, action string, by By,
+func act[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, key, action string, by By,
 	change func(row *R, now time.Time) (refused string)) error {
 	return n.inTx(ctx, nil, func(tx storage.Tx) error {
 		return audit.Change(ctx, tx, t, scope, key, action, by, change)
@@ -148,8 +149,8 @@ func (n Support) HeldCampaigns(ctx context.Context, scope Scope, reason string, 
 }
 
 // held repeats the predicate of the indexes of what is on hold.
-func held(reason string) []storage.Cond {
-	return []storage.Cond{storage.Eq("is_on_support_hold", true), storage.Eq("hold_reason", reason)}
+func held(reason string) []driver.Cond {
+	return []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", reason)}
 }
 
 // Cancel ends for good what still waits: a schedule or a notification job of which

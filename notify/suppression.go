@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // SuppressionReason says why an address gets no more messages.
@@ -52,7 +53,7 @@ type Suppression struct {
 // SourceSupport is the Source of what a person has suppressed.
 const SourceSupport = "Support"
 
-var suppressions = storage.Define[Suppression]("suppression")
+var suppressions = driver.Define[Suppression]("suppression")
 
 // addressHash stands for an address in the suppression list. It is not that of
 // message keys, which says something of the recipient too.
@@ -196,7 +197,7 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 // their keys. What is stored under another key than Options.HashKey and
 // Options.FormerHashKeys is not among them: it matches nobody.
 func (n Contacts) Suppressed(ctx context.Context, scope Scope, p Page) ([]Suppression, error) {
-	return list(ctx, n.core, suppressions, scope, p, []storage.Cond{storage.Eq("status", StatusActive), storage.In("hash_key", n.fingerprints)})
+	return list(ctx, n.core, suppressions, scope, p, []driver.Cond{driver.Eq("status", StatusActive), driver.In("hash_key", n.fingerprints)})
 }
 
 func (s *Suppression) lift(time.Time) (refused string) {
@@ -240,7 +241,7 @@ func (n Contacts) Suppress(ctx context.Context, scope Scope, reason SuppressionR
 }
 
 func (n Contacts) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, reason SuppressionReason, by By, list []Destination) error {
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	rows := make([]*Suppression, len(list))
 	for i, d := range list {
 		rows[i] = n.suppression(scope, d, reason, now, SourceSupport, "")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Trace is what exists of one notification job. Job is nil where there is none.
@@ -110,28 +111,28 @@ func (n Support) AllMessages(ctx context.Context, scope Scope, p Page) ([]Outgoi
 
 // under is the range of the keys whose first parts are these: keys.Join puts
 // U+001F between parts, and no part holds it.
-func under(parts ...string) ([]storage.Cond, error) {
+func under(parts ...string) ([]driver.Cond, error) {
 	prefix, err := keys.Join(parts...)
 	if err != nil {
 		return nil, err
 	}
-	return []storage.Cond{storage.Greater("key", prefix+"\x1f"), storage.Less("key", prefix+"\x20")}, nil
+	return []driver.Cond{driver.Greater("key", prefix+"\x1f"), driver.Less("key", prefix+"\x20")}, nil
 }
 
 // list reads a page of rows in the order of their keys.
-func list[R any](ctx context.Context, n *core, t *storage.Table[R], scope Scope, p Page, where []storage.Cond) ([]R, error) {
+func list[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, p Page, where []driver.Cond) ([]R, error) {
 	if scope == storage.AnyScope {
 		return nil, errAnyScope
 	}
 	if p.After != "" {
-		where = append(where, storage.Greater("key", p.After))
+		where = append(where, driver.Greater("key", p.After))
 	}
 	if p.Limit <= 0 || p.Limit > maxPage {
 		p.Limit = maxPage
 	}
 	var out []R
 	err := n.inTx(ctx, nil, func(tx storage.Tx) error {
-		rows, err := t.Find(ctx, tx, scope, storage.Query{Where: where, OrderBy: "key", Limit: p.Limit})
+		rows, err := t.Find(ctx, tx, scope, driver.Query{Where: where, OrderBy: "key", Limit: p.Limit})
 		out = make([]R, len(rows))
 		for i, r := range rows {
 			out[i] = *r

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // TrackReport says what became of status events.
@@ -39,7 +40,7 @@ const maxTrack = 1000
 // An event that says too little is an [ErrStatusEvent], and nothing is written.
 // More than 1000 events take several transactions; after an error repeat the call.
 func (n *Notifier) Track(ctx context.Context, events ...StatusEvent) (rep TrackReport, err error) {
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	rows := make([]deliveryEvent, len(events))
 	for i, e := range events {
 		if err := e.check(); err != nil {
@@ -158,7 +159,7 @@ func (n tracker) raise(ctx context.Context, tx storage.Tx, all []*reports) (chan
 }
 
 func (n tracker) raiseOnce(ctx context.Context, tx storage.Tx, all []*reports) (told []StatusChange, again []*reports, err error) {
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	var save []*OutgoingMessage
 	var saved []*reports
 	var news [][]StatusChange

@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // about is an event of the provider "test" about a message.
@@ -337,17 +338,17 @@ type verbsTx struct {
 
 func (t *verbsTx) Store() storage.Store { return t.s }
 
-func (t *verbsTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *verbsTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	t.s.count++
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t *verbsTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (t *verbsTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
 	t.s.count++
 	return t.Tx.Select(ctx, s, scope, q)
 }
 
-func (t *verbsTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *verbsTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	t.s.count++
 	return t.Tx.Update(ctx, s, rows)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // looked is what the tracker decided about a row: events whose message is known
@@ -34,7 +35,7 @@ func (n tracker) trackerPass() work.Pass {
 // lookAgain gets rows of one type: the sweep, or events of one provider.
 func (n tracker) lookAgain(ctx context.Context, items []work.Item[deliveryEvent]) (out []looked, err error) {
 	out = make([]looked, len(items))
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	if items[0].Row.Status == statusSweep {
 		out[0], err = n.findOld(ctx, now, items[0].Row)
 		return out, err
@@ -106,7 +107,7 @@ const (
 func (n tracker) prepareSweep(ctx context.Context) error {
 	return n.store.InTx(ctx, func(tx storage.Tx) error {
 		_, err := deliveryEvents.Insert(ctx, tx, &deliveryEvent{
-			Record: storage.Record{Key: statusSweep, Status: statusSweep, DueOn: storage.Now(n.store).Add(sweepEvery)},
+			Record: storage.Record{Key: statusSweep, Status: statusSweep, DueOn: driver.Now(n.store).Add(sweepEvery)},
 		})
 		return err
 	})
@@ -135,8 +136,8 @@ func (n tracker) findOld(ctx context.Context, now time.Time, sweep *deliveryEven
 
 // oldest reads the first rows of a table, which were inserted first or nearly so,
 // and gives those that may go: no index on a time is needed for it.
-func oldest[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], on string, gone func(*R) bool) ([]*R, error) {
-	rows, err := t.Find(ctx, tx, "", storage.Query{Columns: []string{"version", "status", "due_on", on}, Limit: sweepBatch})
+func oldest[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], on string, gone func(*R) bool) ([]*R, error) {
+	rows, err := t.Find(ctx, tx, "", driver.Query{Columns: []string{"version", "status", "due_on", on}, Limit: sweepBatch})
 	var old []*R
 	for _, r := range rows {
 		if gone(r) {
@@ -176,7 +177,7 @@ type messageReceipt struct {
 	CreatedOn time.Time `db:"created_on,fixed"`
 }
 
-var messageReceipts = storage.Define[messageReceipt]("message_receipt")
+var messageReceipts = driver.Define[messageReceipt]("message_receipt")
 
 func receiptKey(provider, id string) (string, error) {
 	return keys.Join(provider, hashOf("belfry-receipt-1", id))
@@ -185,7 +186,7 @@ func receiptKey(provider, id string) (string, error) {
 // keepReceipts keeps the providers' ids of messages, where callbacks need them, in
 // the transaction that has settled the messages.
 func (n tracker) keepReceipts(ctx context.Context, tx storage.Tx, rows []*OutgoingMessage) error {
-	now := storage.Now(n.store)
+	now := driver.Now(n.store)
 	var keep []*messageReceipt
 	for _, m := range rows {
 		c, ok := n.registry.channels[m.Type].(StatusByReceipt)
@@ -225,7 +226,7 @@ func namedByReceipts(ctx context.Context, tx storage.Tx, events []*deliveryEvent
 	if len(list) == 0 {
 		return named, nil
 	}
-	rows, err := messageReceipts.Find(ctx, tx, "", storage.Query{Where: []storage.Cond{storage.In("key", list)}, Limit: len(list)})
+	rows, err := messageReceipts.Find(ctx, tx, "", driver.Query{Where: []driver.Cond{driver.In("key", list)}, Limit: len(list)})
 	for _, r := range rows {
 		for _, e := range wanted[r.Key] {
 			named[e] = r.MessageID
@@ -282,8 +283,8 @@ func messagesByID(ctx context.Context, tx storage.Tx, ids []string) (map[string]
 	if len(ids) == 0 {
 		return found, nil
 	}
-	rows, err := outgoingMessages.Find(ctx, tx, storage.AnyScope, storage.Query{
-		Columns: tracking, Where: []storage.Cond{storage.In("message_id", ids)}, Limit: len(ids),
+	rows, err := outgoingMessages.Find(ctx, tx, storage.AnyScope, driver.Query{
+		Columns: tracking, Where: []driver.Cond{driver.In("message_id", ids)}, Limit: len(ids),
 	})
 	for _, m := range rows {
 		found[m.MessageID] = m

@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // byReceipt is a provider whose callbacks bring only its own ids.
@@ -145,16 +146,16 @@ func TestATrackerThatDiesIsFollowedByAnother(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		row.DueOn = storage.Now(h.store)
+		row.DueOn = driver.Now(h.store)
 		h.inOne(func(tx storage.Tx) error {
 			row := *row
 			_, err := notify.DeliveryEvents.Insert(t.Context(), tx, &row)
 			return err
 		})
 		h.inOne(func(tx storage.Tx) error {
-			_, err := notify.DeliveryEvents.Claim(t.Context(), tx, storage.Claim{
-				Statuses: []string{notify.StatusWaiting}, Now: storage.Now(h.store), LeaseUntil: storage.Now(h.store).Add(lease), Token: "dead",
-				Lanes: []storage.LaneClaim{{Lane: storage.LaneNormal, Limit: 10}},
+			_, err := notify.DeliveryEvents.Claim(t.Context(), tx, driver.Claim{
+				Statuses: []string{notify.StatusWaiting}, Now: driver.Now(h.store), LeaseUntil: driver.Now(h.store).Add(lease), Token: "dead",
+				Lanes: []driver.LaneClaim{{Lane: storage.LaneNormal, Limit: 10}},
 			})
 			return err
 		})

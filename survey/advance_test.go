@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/survey/form"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -22,7 +23,7 @@ type step struct {
 }
 
 // walk makes every send of a schedule on time.
-func walk(reminders []Duration, first time.Time) (steps []step) {
+func walk(reminders []form.Duration, first time.Time) (steps []step) {
 	i := &Instance{NextSendOn: first, RemindersRemaining: len(reminders)}
 	i.Status = StatusPending
 	for !i.NextSendOn.IsZero() && len(steps) <= len(reminders)+1 {
@@ -47,7 +48,7 @@ func TestTheArithmeticOfTheLongSchedule(t *testing.T) {
 		{on(75), 1, on(90), 0, 2, 3, StatusSent, false},
 		{on(90), 0, time.Time{}, 0, 3, 4, StatusSent, true},
 	}
-	reminders := []Duration{Duration(5 * aDay), Duration(10 * aDay), Duration(15 * aDay)}
+	reminders := []form.Duration{form.Duration(5 * aDay), form.Duration(10 * aDay), form.Duration(15 * aDay)}
 	if diff := cmp.Diff(want, walk(reminders, on(60))); diff != "" {
 		t.Error(diff)
 	}
@@ -58,9 +59,9 @@ func TestTheArithmeticOfTheLongSchedule(t *testing.T) {
 func TestTheArithmeticOfAnySchedule(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var reminders []Duration
+		var reminders []form.Duration
 		for _, hours := range rapid.SliceOfN(rapid.IntRange(0, 24*400), 0, 12).Draw(t, "reminders") {
-			reminders = append(reminders, Duration(time.Duration(hours)*time.Hour))
+			reminders = append(reminders, form.Duration(time.Duration(hours)*time.Hour))
 		}
 		first := time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC)
 		steps := walk(reminders, first)
@@ -86,7 +87,7 @@ func TestTheArithmeticOfAnySchedule(t *testing.T) {
 func TestACountBeyondTheScheduleEndsIt(t *testing.T) {
 	t.Parallel()
 	for _, remaining := range []int{-1, 3} {
-		if next, left := advance([]Duration{Duration(aDay)}, remaining, time.Unix(0, 0)); !next.IsZero() || left != 0 {
+		if next, left := advance([]form.Duration{form.Duration(aDay)}, remaining, time.Unix(0, 0)); !next.IsZero() || left != 0 {
 			t.Errorf("with %d left the next send is on %v", remaining, next)
 		}
 	}

@@ -7,14 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // What is asked follows from the answers before it, and from no answer that is wrong
 // or that nobody was asked for.
 func TestWhatIsAskedFollowsFromTheAnswersBefore(t *testing.T) {
 	t.Parallel()
-	var d survey.Definition
+	var d form.Definition
 	if err := json.Unmarshal([]byte(`{"questions": [
 		{"id": "late", "type": "text", "when": {"questionId": "rate", "op": "exists"}},
 		{"id": "rate", "type": "rating"},
@@ -44,7 +44,7 @@ func TestWhatIsAskedFollowsFromTheAnswersBefore(t *testing.T) {
 
 // A page of a host's own asks for more where an answer calls for it.
 func ExampleDefinition_Asked() {
-	var d survey.Definition
+	var d form.Definition
 	if err := json.Unmarshal([]byte(`{"questions": [
 		{"id": "has-a-complaint", "type": "yesNo"},
 		{"id": "complaint", "type": "longText", "when": {"questionId": "has-a-complaint", "op": "==", "value": "yes"}}

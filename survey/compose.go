@@ -10,17 +10,17 @@ import (
 	"strings"
 	"text/template"
 	"time"
-	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // compose makes the messages at once: the address, the link and the text. What
 // fails here has called nobody.
-func (s *Service) compose(items []*sending) (open []*sending) {
+func (s asker) compose(items []*sending) (open []*sending) {
 	each(items, func(it *sending) { it.composed = s.composeOne(it.Ctx, it) })
 	for _, it := range items {
 		if it.composed {
@@ -30,7 +30,7 @@ func (s *Service) compose(items []*sending) (open []*sending) {
 	return open
 }
 
-func (s *Service) composeOne(ctx context.Context, it *sending) bool {
+func (s asker) composeOne(ctx context.Context, it *sending) bool {
 	r := it.Row
 	if it.trigger == nil {
 		return s.untried(it, ReasonVersion, nil)
@@ -51,7 +51,7 @@ func (s *Service) composeOne(ctx context.Context, it *sending) bool {
 		s.logRender(ctx, r, err)
 		return s.untried(it, ReasonRenderFailed, err)
 	}
-	if !parts.sendable() {
+	if !parts.Sendable() {
 		return s.untried(it, ReasonContent, notify.Permanent(ReasonContent, nil))
 	}
 	it.message.Subject, it.message.Text, it.message.HTML, it.message.Template = parts.Subject, parts.Text, parts.HTML, parts.Template
@@ -61,8 +61,8 @@ func (s *Service) composeOne(ctx context.Context, it *sending) bool {
 
 // untried settles a send that did not come to a call: a permanent error stops the
 // schedule, another one is tried again. It returns false, for the step to pass on.
-func (s *Service) untried(it *sending, reason string, err error) bool {
-	now := storage.Now(s.store)
+func (s asker) untried(it *sending, reason string, err error) bool {
+	now := driver.Now(s.store)
 	var e *notify.SendError
 	switch {
 	case it.Ctx.Err() != nil: // as if it had not been claimed
@@ -78,31 +78,18 @@ func (s *Service) untried(it *sending, reason string, err error) bool {
 
 // render asks the host's renderer, or else takes the texts of the definition or
 // those that come with the package.
-func (s *Service) render(ctx context.Context, it *sending, link string) (parts Parts, err error) {
+func (s asker) render(ctx context.Context, it *sending, link string) (parts form.Parts, err error) {
 	data := linkData(it.Row, it.version.Name, link, it.message.Attempt)
 	err = work.Guard(func() (err error) {
 		if s.options.Renderer != nil {
 			parts, err = s.options.Renderer.Render(ctx, data)
 		} else {
-			parts, err = renderText(it.version.Messages, data)
+			parts, err = form.Render(it.version.Messages, data)
 		}
 		return err
 	})
 	s.logPanic("a renderer panicked", err, slog.Int64("survey", it.Row.SurveyID))
 	return parts, err
-}
-
-// sendable refuses what no channel may send.
-func (p Parts) sendable() bool {
-	for _, part := range []struct {
-		text  string
-		limit int
-	}{{p.Subject, notify.MaxSubject}, {p.Text, notify.MaxText}, {p.HTML, notify.MaxHTML}} {
-		if len(part.text) > part.limit || !utf8.ValidString(part.text) || strings.ContainsRune(part.text, 0) {
-			return false
-		}
-	}
-	return !strings.ContainsAny(p.Subject, "\r\n")
 }
 
 // messageOf is what the channel gets beside the text (Triggers & Scheduler, "What
@@ -132,7 +119,7 @@ func messageID(r *Instance) string {
 
 // logUncomposed tells support why there is no message, beside the reason that the
 // instance has.
-func (s *Service) logUncomposed(ctx context.Context, r *Instance, text string, why ...slog.Attr) {
+func (s asker) logUncomposed(ctx context.Context, r *Instance, text string, why ...slog.Attr) {
 	if ctx.Err() != nil { // it was cut off, which says nothing
 		return
 	}
@@ -142,7 +129,7 @@ func (s *Service) logUncomposed(ctx context.Context, r *Instance, text string, w
 	s.options.Logger.LogAttrs(ctx, slog.LevelError, "belfry: "+text, append(where, why...)...)
 }
 
-func (s *Service) logRender(ctx context.Context, r *Instance, err error) {
+func (s asker) logRender(ctx context.Context, r *Instance, err error) {
 	if p := (*work.PanicError)(nil); errors.As(err, &p) { // told, with its stack
 		return
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Support reads in the log why there is no message: where a text fails, or of what
@@ -17,7 +18,7 @@ func TestTheLogSaysWhyThereIsNoMessage(t *testing.T) {
 	templated := strings.Replace(csiGR, `"questions"`, `"messages": [{"ordinal": 0, "text": "{{.URL}} {{if ne (.Value \"name\") \"\"}}{{slice (.Value \"name\") 50}}{{end}}"}], "questions"`, 1)
 	ranged := strings.Replace(csiGR, `"questions"`, `"messages": [{"ordinal": 0, "text": "{{.URL}} {{if eq (.Value \"name\") \"planted-name\"}}{{range $.Value \"name\"}}{{end}}{{end}}"}], "questions"`, 1)
 	fails := func(err error) survey.Renderer {
-		return rendererFunc(func(survey.LinkData) (survey.Parts, error) { return survey.Parts{}, err })
+		return rendererFunc(func(form.LinkData) (form.Parts, error) { return form.Parts{}, err })
 	}
 	key := []byte(strings.Repeat("k", 32))
 	for name, c := range map[string]struct {

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // wantConsistent: what Validate accepts the JSON Schema accepts, and it is written and
 // read back as the same; what it refuses has faults to show.
 func wantConsistent(t *testing.T, definition string) {
 	t.Helper()
-	_, err := survey.Validate(json.RawMessage(definition))
+	_, err := form.Validate(json.RawMessage(definition))
 	if err != nil {
-		var listed *survey.DefinitionError
+		var listed *form.DefinitionError
 		if !errors.As(err, &listed) || len(listed.Faults) == 0 || err.Error() == "" {
 			t.Fatalf("%q: %v", definition, err)
 		}
@@ -23,7 +23,7 @@ func wantConsistent(t *testing.T, definition string) {
 	if err := schemaRefuses(definition); err != nil {
 		t.Fatalf("%s is accepted, but not by the schema: %v", definition, err)
 	}
-	var d survey.Definition
+	var d form.Definition
 	if err := json.Unmarshal([]byte(definition), &d); err != nil {
 		t.Fatalf("%s: %v", definition, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -168,7 +169,7 @@ type countingTx struct {
 	reads []string
 }
 
-func (t *countingTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (t *countingTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
 	t.reads = append(t.reads, s.Name+" "+strings.Join(q.Columns, ","))
 	return t.Tx.Select(ctx, s, scope, q)
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/belfry-go/belfry/internal/strictjson"
-	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // compiledSchema is the JSON Schema as an editor sees it.
 var compiledSchema = sync.OnceValue(func() *jsonschema.Schema {
-	text, err := jsonschema.UnmarshalJSON(bytes.NewReader(survey.DefinitionSchema()))
+	text, err := jsonschema.UnmarshalJSON(bytes.NewReader(form.DefinitionSchema()))
 	if err != nil {
 		panic(err)
 	}
@@ -59,14 +59,14 @@ func TestTheSchemaAgreesWithValidate(t *testing.T) {
 
 // The objects of a definition and where the schema has them.
 var schemaObjects = map[string]reflect.Type{
-	"":         reflect.TypeFor[survey.Definition](),
-	"question": reflect.TypeFor[survey.Question](),
-	"choice":   reflect.TypeFor[survey.Choice](),
-	"trigger":  reflect.TypeFor[survey.Trigger](),
-	"schedule": reflect.TypeFor[survey.Schedule](),
-	"route":    reflect.TypeFor[survey.Route](),
-	"message":  reflect.TypeFor[survey.MessageText](),
-	"filter":   reflect.TypeFor[survey.Filter](),
+	"":         reflect.TypeFor[form.Definition](),
+	"question": reflect.TypeFor[form.Question](),
+	"choice":   reflect.TypeFor[form.Choice](),
+	"trigger":  reflect.TypeFor[form.Trigger](),
+	"schedule": reflect.TypeFor[form.Schedule](),
+	"route":    reflect.TypeFor[form.Route](),
+	"message":  reflect.TypeFor[form.MessageText](),
+	"filter":   reflect.TypeFor[form.Filter](),
 }
 
 type objectSchema struct {
@@ -89,7 +89,7 @@ func readSchema(t *testing.T, text []byte) (s objectSchema) {
 // fails here.
 func TestEveryFieldIsInTheSchema(t *testing.T) {
 	t.Parallel()
-	root := readSchema(t, survey.DefinitionSchema())
+	root := readSchema(t, form.DefinitionSchema())
 	for name, object := range schemaObjects {
 		s := root
 		if name != "" {
@@ -131,7 +131,7 @@ func TestEveryStructIsInTheSchema(t *testing.T) {
 			if !listed[at] {
 				t.Errorf("%s is not", at)
 			}
-			if at == reflect.TypeFor[survey.Filter]() {
+			if at == reflect.TypeFor[form.Filter]() {
 				return // holds itself
 			}
 			for _, f := range strictjson.Fields(at) {
@@ -139,13 +139,13 @@ func TestEveryStructIsInTheSchema(t *testing.T) {
 			}
 		}
 	}
-	visit(reflect.TypeFor[survey.Definition]())
+	visit(reflect.TypeFor[form.Definition]())
 }
 
 func TestTheSchemaIsTheCallersOwn(t *testing.T) {
 	t.Parallel()
-	survey.DefinitionSchema()[0] = 'x'
-	if got := survey.DefinitionSchema()[0]; got != '{' {
+	form.DefinitionSchema()[0] = 'x'
+	if got := form.DefinitionSchema()[0]; got != '{' {
 		t.Errorf("it begins with %q", got)
 	}
 }

@@ -38,7 +38,7 @@ func TestADeletedInstanceIsNeverSent(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
 		id := h.ingest().Items[0].Instances[0].PublicID
-		if err := h.survey.Delete(h.t.Context(), "", id, support, nil); err != nil {
+		if err := h.survey.Support().Delete(h.t.Context(), "", id, support, nil); err != nil {
 			h.t.Fatal(err)
 		}
 		if row := h.instance(id); !row.DueOn.IsZero() || !row.NextSendOn.IsZero() || row.Type != "" {
@@ -70,14 +70,14 @@ func TestADeletedInstanceMayBeForgotten(t *testing.T) {
 		h.publish(csiGR)
 		forget := &survey.DeleteOptions{Forget: true}
 		first := h.ingest().Items[0].Instances[0].PublicID
-		if err := h.survey.Delete(h.t.Context(), "", first, support, nil); err != nil {
+		if err := h.survey.Support().Delete(h.t.Context(), "", first, support, nil); err != nil {
 			h.t.Fatal(err)
 		}
-		if err := h.survey.Delete(h.t.Context(), "", first, support, forget); err != nil {
+		if err := h.survey.Support().Delete(h.t.Context(), "", first, support, forget); err != nil {
 			h.t.Fatal(err)
 		}
 		second := h.ingest().Items[0]
-		if err := h.survey.Delete(h.t.Context(), "", second.Instances[0].PublicID, support, forget); err != nil {
+		if err := h.survey.Support().Delete(h.t.Context(), "", second.Instances[0].PublicID, support, forget); err != nil {
 			h.t.Fatal(err)
 		}
 		third := h.ingest().Items[0]
@@ -104,19 +104,19 @@ func TestADeletionThatMakesNoSense(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
 		ctx, id := h.t.Context(), h.ingest().Items[0].Instances[0].PublicID
-		if err := h.survey.Delete(ctx, "", id, survey.By{Actor: "kim"}, nil); err == nil {
+		if err := h.survey.Support().Delete(ctx, "", id, survey.By{Actor: "kim"}, nil); err == nil {
 			h.t.Error("no reason was given")
 		}
-		if err := h.survey.Delete(ctx, "", "unknown", support, nil); !errors.Is(err, storage.ErrNotFound) {
+		if err := h.survey.Support().Delete(ctx, "", "unknown", support, nil); !errors.Is(err, storage.ErrNotFound) {
 			h.t.Errorf("an unknown one: %v", err)
 		}
 		for i, want := range []error{nil, survey.ErrActionRefused} {
-			if err := h.survey.Delete(ctx, "", id, support, nil); !errors.Is(err, want) {
+			if err := h.survey.Support().Delete(ctx, "", id, support, nil); !errors.Is(err, want) {
 				h.t.Errorf("deletion %d: %v", i, err)
 			}
 		}
 		for i, want := range []error{nil, survey.ErrActionRefused} {
-			if err := h.survey.Delete(ctx, "", id, support, &survey.DeleteOptions{Forget: true}); !errors.Is(err, want) {
+			if err := h.survey.Support().Delete(ctx, "", id, support, &survey.DeleteOptions{Forget: true}); !errors.Is(err, want) {
 				h.t.Errorf("forgetting %d: %v", i, err)
 			}
 		}
@@ -134,7 +134,7 @@ func TestADeletionWhileTheLinkIsSent(t *testing.T) {
 				h.publish(csiGR)
 				id := h.ingest().Items[0].Instances[0].PublicID
 				h.channel(func(ctx context.Context, m notify.Message) error {
-					return h.survey.Delete(ctx, "", m.ID, support, o)
+					return h.survey.Support().Delete(ctx, "", m.ID, support, o)
 				})
 				for range 5 {
 					h.drain()

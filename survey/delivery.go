@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Delivery is one entry in the log of an instance's sends (Triggers & Scheduler,
@@ -42,7 +43,7 @@ const (
 	DeliveryNoChannel = "no-channel" // nobody has the channel: the schedule stops
 )
 
-var deliveries = storage.Define[Delivery]("survey_delivery")
+var deliveries = driver.Define[Delivery]("survey_delivery")
 
 // logCall notes what came of the call under way, to be written with the row.
 func (i *Instance) logCall(now time.Time, status, providerID, reason string) {
@@ -74,7 +75,7 @@ func (i *Instance) called() bool {
 }
 
 // writeLog adds the entries of rows that were just saved, in their transaction.
-func (s *Service) writeLog(ctx context.Context, tx storage.Tx, rows []*Instance) error {
+func (s *core) writeLog(ctx context.Context, tx storage.Tx, rows []*Instance) error {
 	var entries []*Delivery
 	for _, r := range rows {
 		for n, e := range r.Log {
@@ -92,7 +93,7 @@ func (s *Service) writeLog(ctx context.Context, tx storage.Tx, rows []*Instance)
 
 // call makes the calls of a group at once, after one write that says that they
 // begin, and waits for them.
-func (s *Service) call(ctx context.Context, items []*sending, one func(*sending)) error {
+func (s asker) call(ctx context.Context, items []*sending, one func(*sending)) error {
 	started, err := s.startCalls(ctx, items)
 	each(started, one)
 	return err
@@ -102,11 +103,11 @@ func (s *Service) call(ctx context.Context, items []*sending, one func(*sending)
 // about to begin. After a crash only these sends are in doubt. It returns those
 // that are still ours: a row that was completed, stopped or held since its claim is
 // not.
-func (s *Service) startCalls(ctx context.Context, items []*sending) ([]*sending, error) {
+func (s asker) startCalls(ctx context.Context, items []*sending) ([]*sending, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
-	now := storage.Now(s.store)
+	now := driver.Now(s.store)
 	rows := make([]*Instance, len(items))
 	for i, it := range items {
 		rows[i] = it.Row
@@ -135,7 +136,7 @@ func each(items []*sending, f func(*sending)) {
 }
 
 // callOne is the one call of a claim.
-func (s *Service) callOne(it *sending) {
+func (s asker) callOne(it *sending) {
 	ctx, cancel := context.WithTimeout(it.Ctx, s.options.CallTimeout)
 	defer cancel()
 	var receipt notify.Receipt
@@ -144,12 +145,12 @@ func (s *Service) callOne(it *sending) {
 		return err
 	})
 	s.logPanic("a channel panicked", err, slog.String("channel", it.Row.Channel))
-	it.Row.settled(storage.Now(s.store), it.trigger.Schedule.Reminders, receipt, err)
+	it.Row.settled(driver.Now(s.store), it.trigger.Schedule.Reminders, receipt, err)
 }
 
 // logPanic tells where a host's code panicked. The value of the panic is left out,
 // since it may be personal.
-func (s *Service) logPanic(text string, err error, where slog.Attr) {
+func (s *core) logPanic(text string, err error, where slog.Attr) {
 	var p *work.PanicError
 	if errors.As(err, &p) {
 		s.options.Logger.Error("belfry: "+text, where, slog.String("stack", string(p.Stack)))
@@ -160,7 +161,7 @@ func (s *Service) logPanic(text string, err error, where slog.Attr) {
 // meanwhile (the beacon of an opened form, a submission, support): the call is
 // never forgotten, and no status goes backwards. What was decided without a call is
 // dropped, and decided anew if the row is still due.
-func (s *Service) mergeSent(stored, mine *Instance, held bool) bool {
+func (s asker) mergeSent(stored, mine *Instance, held bool) bool {
 	if !mine.called() {
 		return held && stored.uncall()
 	}
@@ -169,7 +170,7 @@ func (s *Service) mergeSent(stored, mine *Instance, held bool) bool {
 	if !stored.CallStartedOn.IsZero() && stored.Calls == mine.Calls { // else somebody has settled this call
 		stored.takeCall(mine)
 	}
-	stored.lookAgain(storage.Now(s.store))
+	stored.lookAgain(driver.Now(s.store))
 	return true
 }
 
@@ -210,7 +211,7 @@ func (i *Instance) uncall() bool {
 // resolveDoubts settles the sends of which nobody knows whether they were made, and
 // returns the others: the provider is asked if it can tell, once, and else the
 // policy decides. In a copy of the database they stay as they are.
-func (s *Service) resolveDoubts(ctx context.Context, items []*sending) (open []*sending) {
+func (s asker) resolveDoubts(ctx context.Context, items []*sending) (open []*sending) {
 	var doubts []*sending
 	for _, it := range items {
 		if it.Row.InDoubt {
@@ -225,7 +226,7 @@ func (s *Service) resolveDoubts(ctx context.Context, items []*sending) (open []*
 
 // outsideQuarantine leaves out doubts that the first of the gates, which knows
 // whether the database is a copy, does not let anybody ask about.
-func (s *Service) outsideQuarantine(ctx context.Context, items []*sending) (open []*sending) {
+func (s asker) outsideQuarantine(ctx context.Context, items []*sending) (open []*sending) {
 	if len(items) == 0 {
 		return nil
 	}
@@ -239,14 +240,14 @@ func (s *Service) outsideQuarantine(ctx context.Context, items []*sending) (open
 		if err == nil && verdicts[i].Action == notify.ActionProceed {
 			open = append(open, it)
 		} else {
-			it.Row.NextTryOn = storage.Now(s.store).Add(minDefer)
+			it.Row.NextTryOn = driver.Now(s.store).Add(minDefer)
 		}
 	}
 	return open
 }
 
-func (s *Service) resolve(it *sending) {
-	r, now := it.Row, storage.Now(s.store)
+func (s asker) resolve(it *sending) {
+	r, now := it.Row, driver.Now(s.store)
 	switch {
 	case it.trigger == nil: // the schedule is not known: it stays in doubt
 		r.NextTryOn = now.Add(waits[0])
@@ -262,7 +263,7 @@ func (s *Service) resolve(it *sending) {
 }
 
 // askProvider reports whether the provider could tell.
-func (s *Service) askProvider(it *sending) bool {
+func (s asker) askProvider(it *sending) bool {
 	l, ok := it.channel.(notify.StatusLookup)
 	if !ok {
 		return false
@@ -278,7 +279,7 @@ func (s *Service) askProvider(it *sending) bool {
 		return err
 	})
 	s.logPanic("a status look-up panicked", err, slog.String("channel", r.Channel))
-	switch now := storage.Now(s.store); {
+	switch now := driver.Now(s.store); {
 	case err != nil:
 		return false
 	case answer.Status == notify.LookupAccepted:

@@ -11,9 +11,10 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// DeleteOptions are the choices of [Service.Delete]; nil is the zero value.
+// DeleteOptions are the choices of [Support.Delete]; nil is the zero value.
 type DeleteOptions struct {
 	// Forget lets the event make a new instance when it is told again, as deleted
 	// rows do in (Triggers & Scheduler, "About UniqueHash"). It also forgets an
@@ -27,7 +28,7 @@ type DeleteOptions struct {
 // did it and why is written into the audit, in the same transaction. The error
 // wraps [ErrActionRefused] where there is nothing left to delete, and
 // storage.ErrNotFound where scope has no such instance.
-func (s *Service) Delete(ctx context.Context, scope Scope, publicID string, by By, opts *DeleteOptions) error {
+func (s Support) Delete(ctx context.Context, scope Scope, publicID string, by By, opts *DeleteOptions) error {
 	forget := opts != nil && opts.Forget
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		row, err := readInstance(ctx, tx, scope, publicID)
@@ -112,13 +113,13 @@ const erasePage = 100
 // Erase removes what is personal about a customer in scope: the addresses,
 // references, locales and event payloads of the instances, and their responses with
 // the answers and the events that carry them, those that wait for a subscriber too.
-// What is left of an instance is deleted (see [Service.Delete]): its key and hash,
+// What is left of an instance is deleted (see [Support.Delete]): its key and hash,
 // so that its event makes no new one, its log and its dates. What subscribers and
 // providers got before is theirs to erase, and by is kept, so it names no customer.
 //
 // It returns how many instances there were. Each is erased in a transaction of its
 // own, so that after an error the call is repeated and goes on where it ended.
-func (s *Service) Erase(ctx context.Context, scope Scope, customerRef string, by By) (erased int, err error) {
+func (s Support) Erase(ctx context.Context, scope Scope, customerRef string, by By) (erased int, err error) {
 	if err = errors.Join(checkScope(scope), by.Check()); err == nil && customerRef == "" {
 		err = errors.New("no customer is named")
 	}
@@ -135,11 +136,11 @@ func (s *Service) Erase(ctx context.Context, scope Scope, customerRef string, by
 }
 
 // erasePage erases the next instances of the customer.
-func (s *Service) erasePage(ctx context.Context, scope Scope, customerRef string, by By) (erased int, err error) {
+func (s Support) erasePage(ctx context.Context, scope Scope, customerRef string, by By) (erased int, err error) {
 	var found []*Instance
 	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
-		found, err = instances.Find(ctx, tx, scope, storage.Query{
-			Columns: []string{"public_id"}, Where: []storage.Cond{storage.Eq("customer_ref", customerRef)}, Limit: erasePage,
+		found, err = instances.Find(ctx, tx, scope, driver.Query{
+			Columns: []string{"public_id"}, Where: []driver.Cond{driver.Eq("customer_ref", customerRef)}, Limit: erasePage,
 		})
 		return err
 	})
@@ -156,7 +157,7 @@ func (s *Service) erasePage(ctx context.Context, scope Scope, customerRef string
 }
 
 // eraseInstance repeats while a send or a beacon comes between.
-func (s *Service) eraseInstance(ctx context.Context, scope Scope, publicID string, by By) (err error) {
+func (s Support) eraseInstance(ctx context.Context, scope Scope, publicID string, by By) (err error) {
 	for range 5 {
 		err = s.inTx(ctx, func(tx storage.Tx) error { return eraseInstance(ctx, tx, scope, publicID, by) })
 		if !errors.Is(err, storage.ErrStale) {
@@ -171,7 +172,7 @@ func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 	if err != nil {
 		return err
 	}
-	now := storage.Now(tx.Store())
+	now := driver.Now(tx.Store())
 	bare := row.erased(now)
 	if err := replace(ctx, tx, row, bare); err != nil {
 		return err
@@ -199,11 +200,11 @@ func (i *Instance) erased(now time.Time) *Instance {
 
 // eraseResponse deletes the response to an instance, if there is one.
 func eraseResponse(ctx context.Context, tx storage.Tx, scope Scope, publicID string) error {
-	given, err := responses.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("key", publicID)}, Limit: 1})
+	given, err := responses.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("key", publicID)}, Limit: 1})
 	if err != nil || len(given) == 0 {
 		return err
 	}
-	each, err := answers.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("public_id", publicID)}, Limit: maxErasedAnswers})
+	each, err := answers.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: maxErasedAnswers})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -24,8 +25,8 @@ func (h *host) everything() string {
 	var b strings.Builder
 	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
 		b.Reset()
-		for _, s := range slices.Concat(survey.Schemas(), outbox.Schemas(), []*storage.Schema{&audit.Table.Schema}) {
-			rows, err := tx.Select(h.t.Context(), s, storage.AnyScope, storage.Query{Limit: 10_000})
+		for _, s := range slices.Concat(survey.Schemas(), outbox.Schemas(), []*driver.Schema{&audit.Table.Schema}) {
+			rows, err := tx.Select(h.t.Context(), s, storage.AnyScope, driver.Query{Limit: 10_000})
 			if err != nil {
 				return err
 			}
@@ -84,7 +85,7 @@ func TestACustomerIsErased(t *testing.T) {
 				h.t.Fatalf("%s is not stored to begin with", canary)
 			}
 		}
-		if n, err := h.survey.Erase(h.t.Context(), "", canaries[1], support); n != 2 || err != nil {
+		if n, err := h.survey.Support().Erase(h.t.Context(), "", canaries[1], support); n != 2 || err != nil {
 			h.t.Fatalf("%d erased, %v", n, err)
 		}
 		for _, canary := range canaries {
@@ -92,7 +93,7 @@ func TestACustomerIsErased(t *testing.T) {
 				h.t.Errorf("%s is left:\n%s", canary, h.everything())
 			}
 		}
-		if n, err := h.survey.Erase(h.t.Context(), "", canaries[1], support); n != 0 || err != nil {
+		if n, err := h.survey.Support().Erase(h.t.Context(), "", canaries[1], support); n != 0 || err != nil {
 			h.t.Errorf("erased again: %d, %v", n, err)
 		}
 		b := batch(`{"jobType":"GR","wip":1}`, `{"jobType":"GR","wip":2}`)
@@ -136,7 +137,7 @@ func TestAnErasureIsRepeatedAfterAnyCrash(t *testing.T) {
 		h.answeredCustomer()
 		for n := int64(1); ; n++ {
 			f := &faulty{Store: h.store, crash: n}
-			if _, err := survey.New(f, nil).Erase(h.t.Context(), "", canaries[1], support); !errors.Is(err, errCrash) {
+			if _, err := survey.New(f, nil).Support().Erase(h.t.Context(), "", canaries[1], support); !errors.Is(err, errCrash) {
 				if err != nil || n < 5 {
 					h.t.Errorf("ended at statement %d: %v", n, err)
 				}
@@ -158,10 +159,10 @@ func TestAnErasureNeedsACustomerAndAReason(t *testing.T) {
 		b := batch(visit)
 		b.Items[0].Recipient.CustomerRef = ""
 		id := h.take(b).Items[0].Instances[0].PublicID
-		if _, err := h.survey.Erase(h.t.Context(), "", "", support); err == nil || !strings.Contains(err.Error(), "no customer is named") {
+		if _, err := h.survey.Support().Erase(h.t.Context(), "", "", support); err == nil || !strings.Contains(err.Error(), "no customer is named") {
 			h.t.Errorf("nobody: %v", err)
 		}
-		if _, err := h.survey.Erase(h.t.Context(), "", "cust-123", survey.By{Actor: "kim"}); err == nil {
+		if _, err := h.survey.Support().Erase(h.t.Context(), "", "cust-123", survey.By{Actor: "kim"}); err == nil {
 			h.t.Error("no reason was given")
 		}
 		if row := h.instance(id); row.RecipientAddress == "" {

@@ -79,18 +79,18 @@ func ExampleService_Link() {
 }
 
 // What a host shows of a survey, and of a customer.
-func ExampleService_Instances() {
+func ExampleSupport_Instances() {
 	ctx, s := context.Background(), published()
 	if _, err := s.Ingest(ctx, closed()); err != nil {
 		panic(err)
 	}
-	tally, err := s.Tally(ctx, "", 4523)
+	tally, err := s.Responses().Tally(ctx, "", 4523)
 	fmt.Println(tally.Pending, tally.Completed, err)
-	list, err := s.Instances(ctx, "", survey.Selection{CustomerRef: "cust-123"}, survey.Page{})
+	list, err := s.Support().Instances(ctx, "", survey.Selection{CustomerRef: "cust-123"}, survey.Page{})
 	if err != nil {
 		panic(err)
 	}
-	instance, log, err := s.Instance(ctx, "", list[0].PublicID)
+	instance, log, err := s.Support().Instance(ctx, "", list[0].PublicID)
 	fmt.Println(instance.Status, instance.NextSendOn, len(log), err)
 	// Output:
 	// 1 0 <nil>
@@ -98,7 +98,7 @@ func ExampleService_Instances() {
 }
 
 // A link is taken back. Its event makes a new one only if that is asked for.
-func ExampleService_Delete() {
+func ExampleSupport_Delete() {
 	ctx, s := context.Background(), published()
 	by := survey.By{Actor: "kim", Reason: "the visit was booked by mistake"}
 	report, err := s.Ingest(ctx, closed())
@@ -106,10 +106,10 @@ func ExampleService_Delete() {
 		panic(err)
 	}
 	id := report.Items[0].Instances[0].PublicID
-	fmt.Println(s.Delete(ctx, "", id, by, nil))
+	fmt.Println(s.Support().Delete(ctx, "", id, by, nil))
 	again, err := s.Ingest(ctx, closed())
 	fmt.Println(again.Items[0].Outcome, err)
-	fmt.Println(s.Delete(ctx, "", id, by, &survey.DeleteOptions{Forget: true}))
+	fmt.Println(s.Support().Delete(ctx, "", id, by, &survey.DeleteOptions{Forget: true}))
 	again, err = s.Ingest(ctx, closed())
 	fmt.Println(again.Items[0].Outcome, err)
 	// Output:
@@ -120,15 +120,15 @@ func ExampleService_Delete() {
 }
 
 // A customer asks to be forgotten.
-func ExampleService_Erase() {
+func ExampleSupport_Erase() {
 	ctx, s := context.Background(), published()
 	report, err := s.Ingest(ctx, closed())
 	if err != nil {
 		panic(err)
 	}
-	n, err := s.Erase(ctx, "", "cust-123", survey.By{Actor: "kim", Reason: "request 17"})
+	n, err := s.Support().Erase(ctx, "", "cust-123", survey.By{Actor: "kim", Reason: "request 17"})
 	fmt.Println(n, err)
-	instance, _, err := s.Instance(ctx, "", report.Items[0].Instances[0].PublicID)
+	instance, _, err := s.Support().Instance(ctx, "", report.Items[0].Instances[0].PublicID)
 	fmt.Printf("%q %s %v\n", instance.RecipientAddress, instance.Metadata, err)
 	// Output:
 	// 1 <nil>

@@ -67,7 +67,7 @@ func ExampleService_WithTx() {
 	surveys := survey.New(store, nil)
 	must(surveys.Publish(ctx, survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(csiGR)}))
 	fmt.Println(closeVisit(ctx, store, surveys, "40956"))
-	fmt.Println(must(surveys.Tally(ctx, "", 4523)).Pending)
+	fmt.Println(must(surveys.Responses().Tally(ctx, "", 4523)).Pending)
 	// Output:
 	// <nil>
 	// 1
@@ -88,7 +88,7 @@ func answeredOnce(subscribers ...survey.Subscriber) (storage.Store, *survey.Serv
 }
 
 // A subscriber that was added later gets the responses from before by a replay.
-func ExampleService_ReplayMissed() {
+func ExampleSupport_ReplayMissed() {
 	ctx := context.Background()
 	store, surveys := answeredOnce()
 	surveys.Subscribe(survey.SubscriberFunc("bi", func(_ context.Context, e survey.ResponseCompleted) error {
@@ -96,9 +96,9 @@ func ExampleService_ReplayMissed() {
 		return nil
 	}))
 	by := survey.By{Actor: "sam", Reason: "the warehouse is new"}
-	n, err := surveys.ReplayMissed(ctx, "", "bi", survey.ResponseQuery{SurveyID: 4523}, by, true) // a dry run
+	n, err := surveys.Support().ReplayMissed(ctx, "", "bi", survey.ResponseQuery{SurveyID: 4523}, by, true) // a dry run
 	fmt.Println(n, err)
-	n, err = surveys.ReplayMissed(ctx, "", "bi", survey.ResponseQuery{SurveyID: 4523}, by, false)
+	n, err = surveys.Support().ReplayMissed(ctx, "", "bi", survey.ResponseQuery{SurveyID: 4523}, by, false)
 	fmt.Println(n, err)
 	fmt.Println(belfry.NewPoller(store, nil, surveys).Drain(ctx))
 	// Output:
@@ -109,7 +109,7 @@ func ExampleService_ReplayMissed() {
 }
 
 // What a subscriber refuses is a dead letter, which somebody looks at and replays.
-func ExampleService_DeadLetters() {
+func ExampleSupport_DeadLetters() {
 	ctx, broken := context.Background(), true
 	store, surveys := answeredOnce(survey.SubscriberFunc("tickets", func(context.Context, survey.ResponseCompleted) error {
 		if broken {
@@ -119,15 +119,15 @@ func ExampleService_DeadLetters() {
 	}))
 	poller := belfry.NewPoller(store, nil, surveys)
 	orPanicked(poller.Drain(ctx))
-	letters, err := surveys.DeadLetters(ctx, "", "tickets", 0)
+	letters, err := surveys.Support().DeadLetters(ctx, "", "tickets", 0)
 	fmt.Println(len(letters), letters[0].LastError, err)
 
 	broken = false
 	by := survey.By{Actor: "sam", Reason: "the project is there"}
-	n, err := surveys.ReplayDeadLetters(ctx, "", "tickets", by, false)
+	n, err := surveys.Support().ReplayDeadLetters(ctx, "", "tickets", by, false)
 	fmt.Println(n, err)
 	orPanicked(poller.Drain(ctx))
-	letters, err = surveys.DeadLetters(ctx, "", "tickets", 0)
+	letters, err = surveys.Support().DeadLetters(ctx, "", "tickets", 0)
 	fmt.Println(len(letters), err)
 	// Output:
 	// 1 no such project: outbox: refused for good <nil>

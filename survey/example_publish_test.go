@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // A survey is published, corrected and withdrawn. Saying the same again changes
@@ -65,7 +66,7 @@ func ExampleService_Publish() {
 
 // All that is wrong is listed, before anything is published.
 func ExampleValidate() {
-	_, err := survey.Validate(json.RawMessage(`{
+	_, err := form.Validate(json.RawMessage(`{
 		"questions": [{"id": "rate", "type": "stars"}],
 		"triggers": [{
 			"id": "visit", "enabled": true, "eventKind": "service-visit-closed",
@@ -75,7 +76,7 @@ func ExampleValidate() {
 			"channel": "sms:twilio", "expiresAfter": "12h"
 		}]
 	}`))
-	var refused *survey.DefinitionError
+	var refused *form.DefinitionError
 	if errors.As(err, &refused) {
 		for _, f := range refused.Faults {
 			fmt.Println(f)
@@ -91,7 +92,7 @@ func ExampleValidate() {
 
 func ExampleParseDuration() {
 	for _, text := range []string{"1w", "36h", "0d", "1d2d"} {
-		d, err := survey.ParseDuration(text)
+		d, err := form.ParseDuration(text)
 		fmt.Println(d, time.Duration(d), err)
 	}
 	// Output:

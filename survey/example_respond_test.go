@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // A response becomes a complaint ticket, where its trigger routes it so, and is
@@ -38,7 +39,7 @@ func ExampleService_Complete() {
 
 	// The form is the host's own here; behind a link it is Submit.
 	_, err := s.Complete(ctx, "", publicID, survey.Response{Answers: json.RawMessage(`{"rate": 11, "colour": "red"}`)})
-	var faults *survey.AnswersError
+	var faults *form.AnswersError
 	if errors.As(err, &faults) {
 		for _, f := range faults.Faults {
 			fmt.Println(f.QuestionID, f.Code)
@@ -51,11 +52,11 @@ func ExampleService_Complete() {
 	if err := belfry.NewPoller(store, nil, s).Drain(ctx); err != nil {
 		fmt.Println(err)
 	}
-	for _, d := range must(s.Event(ctx, "", publicID)).Deliveries {
+	for _, d := range must(s.Support().Event(ctx, "", publicID)).Deliveries {
 		fmt.Println(d.Subscriber, d.Status)
 	}
 	var export bytes.Buffer
-	must(s.ExportCSV(ctx, "", &export, survey.ResponseQuery{SurveyID: 4523}))
+	must(s.Responses().ExportCSV(ctx, "", &export, survey.ResponseQuery{SurveyID: 4523}))
 	line := strings.Split(export.String(), "\r\n")[1]
 	fmt.Println(strings.Replace(line, publicID, "8f3a1c4e-…", 1))
 	// Output:

@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // demo is a program with one published survey: a link after an hour, and a reminder
@@ -70,7 +71,7 @@ func ExampleService_PollOnce() {
 		d.clock.Add(after)
 		report, err := s.PollOnce(d.ctx, 100)
 		mustSend(err)
-		e, err := s.Explain(d.ctx, "", id)
+		e, err := s.Support().Explain(d.ctx, "", id)
 		mustSend(err)
 		fmt.Println(report.Processed, e.Instance.Status)
 	}
@@ -89,8 +90,8 @@ func ExampleRenderer() {
 	d := newDemo()
 	s := survey.New(d.store, &survey.Options{
 		SurveyURL: "https://example.com/s/{token}",
-		Renderer: rendererFunc(func(l survey.LinkData) (survey.Parts, error) {
-			return survey.Parts{Subject: fmt.Sprintf("Your %s, send %d", l.Value("model"), l.Ordinal)}, nil
+		Renderer: rendererFunc(func(l form.LinkData) (form.Parts, error) {
+			return form.Parts{Subject: fmt.Sprintf("Your %s, send %d", l.Value("model"), l.Ordinal)}, nil
 		}),
 	}, notify.ChannelFunc("memory:default", d.print))
 	d.offer(s)
@@ -102,7 +103,7 @@ func ExampleRenderer() {
 }
 
 // Support finds out why a link was not sent, and has it sent now.
-func ExampleService_Explain() {
+func ExampleSupport_Explain() {
 	d := newDemo()
 	away := true
 	s := survey.New(d.store, &survey.Options{SurveyURL: "https://example.com/s/{token}"}, notify.ChannelFunc("memory:default", func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
@@ -114,7 +115,7 @@ func ExampleService_Explain() {
 	id := d.offer(s)
 	d.tick(s, time.Hour)
 	tell := func() {
-		e, err := s.Explain(d.ctx, "", id)
+		e, err := s.Support().Explain(d.ctx, "", id)
 		mustSend(err)
 		for _, entry := range e.Deliveries {
 			fmt.Println(entry)
@@ -123,7 +124,7 @@ func ExampleService_Explain() {
 	}
 	tell()
 	away = false
-	mustSend(s.Retry(d.ctx, "", id, survey.By{Actor: "sam", Reason: "the provider is back"}))
+	mustSend(s.Support().Retry(d.ctx, "", id, survey.By{Actor: "sam", Reason: "the provider is back"}))
 	d.tick(s, 0)
 	tell()
 	// Output:
@@ -136,12 +137,12 @@ func ExampleService_Explain() {
 }
 
 // A customer has lost the link: it is sent once more, beside what is planned.
-func ExampleService_SendAgain() {
+func ExampleSupport_SendAgain() {
 	d := newDemo()
 	s := survey.New(d.store, &survey.Options{SurveyURL: "https://example.com/s/{token}"}, notify.ChannelFunc("memory:default", d.print))
 	id := d.offer(s)
 	d.tick(s, time.Hour)
-	mustSend(s.SendAgain(d.ctx, "", id, survey.By{Actor: "sam", Reason: "the customer lost it"}))
+	mustSend(s.Support().SendAgain(d.ctx, "", id, survey.By{Actor: "sam", Reason: "the customer lost it"}))
 	d.tick(s, 24*time.Hour)
 	d.tick(s, 48*time.Hour)
 	// Output:

@@ -10,6 +10,8 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Explanation is the story of one link: what it is, what was sent, what support did
@@ -104,7 +106,7 @@ const maxHistory = 100
 // Explain tells the story of a link and what would happen next. It asks no gate and
 // renders nothing. The error wraps storage.ErrNotFound where scope has no such
 // instance.
-func (s *Service) Explain(ctx context.Context, scope Scope, publicID string) (Explanation, error) {
+func (s Support) Explain(ctx context.Context, scope Scope, publicID string) (Explanation, error) {
 	var e Explanation
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
 		e, err = s.explain(ctx, tx, scope, publicID)
@@ -116,13 +118,13 @@ func (s *Service) Explain(ctx context.Context, scope Scope, publicID string) (Ex
 	return e, nil
 }
 
-func (s *Service) explain(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (e Explanation, err error) {
+func (s Support) explain(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (e Explanation, err error) {
 	if e.Instance, err = instanceByPublicID(ctx, tx, scope, publicID); err != nil {
 		return e, err
 	}
 	i := e.Instance
-	e.Deliveries, err = deliveries.Find(ctx, tx, scope, storage.Query{
-		Where: []storage.Cond{storage.Eq("public_id", publicID)}, OrderBy: "id", Desc: true, Limit: maxHistory,
+	e.Deliveries, err = deliveries.Find(ctx, tx, scope, driver.Query{
+		Where: []driver.Cond{driver.Eq("public_id", publicID)}, OrderBy: "id", Desc: true, Limit: maxHistory,
 	})
 	if err != nil {
 		return e, err
@@ -153,8 +155,8 @@ func (s *Service) explain(ctx context.Context, tx storage.Tx, scope Scope, publi
 }
 
 // prospect says what would happen next.
-func (s *Service) prospect(e Explanation, t *Trigger, served string) string {
-	i, now := e.Instance, storage.Now(s.store)
+func (s Support) prospect(e Explanation, t *form.Trigger, served string) string {
+	i, now := e.Instance, driver.Now(s.store)
 	switch {
 	case !i.isOpen():
 		return "nothing more"
@@ -189,7 +191,7 @@ func (s *Service) prospect(e Explanation, t *Trigger, served string) string {
 	return b.String()
 }
 
-func (s *Service) ends(e Explanation, now time.Time) string {
+func (s Support) ends(e Explanation, now time.Time) string {
 	why := "every send was made"
 	if e.Instance.ReasonCode != "" {
 		why = "the sends have stopped (" + e.Instance.ReasonCode + ")"
@@ -201,7 +203,7 @@ func (s *Service) ends(e Explanation, now time.Time) string {
 }
 
 // servedBy says who has the channel, if that is in doubt.
-func (s *Service) servedBy(ctx context.Context, tx storage.Tx, channel string) (string, error) {
+func (s Support) servedBy(ctx context.Context, tx storage.Tx, channel string) (string, error) {
 	if s.channels[channel] != nil {
 		return "", nil
 	}

@@ -24,7 +24,7 @@ const exportPage = 100
 // ExportJSONLines writes the responses that q selects as JSON, one [StoredResponse]
 // a line, and says how many. It reads page by page, holds one page, and keeps no
 // transaction open while w takes it. Limit bounds the whole; zero: all.
-func (s *Service) ExportJSONLines(ctx context.Context, scope Scope, w io.Writer, q ResponseQuery) (int, error) {
+func (s Responses) ExportJSONLines(ctx context.Context, scope Scope, w io.Writer, q ResponseQuery) (int, error) {
 	buffered := bufio.NewWriter(w)
 	lines := json.NewEncoder(buffered)
 	lines.SetEscapeHTML(false)
@@ -41,7 +41,7 @@ func (s *Service) ExportJSONLines(ctx context.Context, scope Scope, w io.Writer,
 
 // walk passes the responses on page by page, each read in a transaction of its own,
 // and says how many.
-func (s *Service) walk(ctx context.Context, scope Scope, q ResponseQuery, columns []string, visit func([]*responseRow) error) (int, error) {
+func (s Responses) walk(ctx context.Context, scope Scope, q ResponseQuery, columns []string, visit func([]*responseRow) error) (int, error) {
 	total, most := 0, q.Limit
 	for {
 		q.Limit = exportPage
@@ -82,8 +82,8 @@ var errNewVersion = errors.New("survey: a response to another version came while
 //
 // A spreadsheet would run a text that begins like a formula. So a text that begins
 // with =, +, -, @, a tab or a line break gets an apostrophe before it; numbers stay
-// as they are. Like [Service.ExportJSONLines] it holds one page of responses.
-func (s *Service) ExportCSV(ctx context.Context, scope Scope, w io.Writer, q ResponseQuery) (int, error) {
+// as they are. Like [Responses.ExportJSONLines] it holds one page of responses.
+func (s Responses) ExportCSV(ctx context.Context, scope Scope, w io.Writer, q ResponseQuery) (int, error) {
 	numbers, err := s.versionsAmong(ctx, scope, q)
 	if err != nil {
 		return 0, err
@@ -118,7 +118,7 @@ func (s *Service) ExportCSV(ctx context.Context, scope Scope, w io.Writer, q Res
 }
 
 // versionsAmong are the versions that the selected responses answer, in order.
-func (s *Service) versionsAmong(ctx context.Context, scope Scope, q ResponseQuery) ([]int64, error) {
+func (s Responses) versionsAmong(ctx context.Context, scope Scope, q ResponseQuery) ([]int64, error) {
 	seen := map[int64]bool{}
 	_, err := s.walk(ctx, scope, q, []string{"survey_version"}, func(page []*responseRow) error {
 		for _, r := range page {
@@ -130,7 +130,7 @@ func (s *Service) versionsAmong(ctx context.Context, scope Scope, q ResponseQuer
 }
 
 // questionsOf are the questions of some versions, each once.
-func (s *Service) questionsOf(ctx context.Context, scope Scope, surveyID int64, numbers []int64) (ids []string, err error) {
+func (s Responses) questionsOf(ctx context.Context, scope Scope, surveyID int64, numbers []int64) (ids []string, err error) {
 	seen := map[string]bool{}
 	for _, n := range numbers {
 		var v *version

@@ -33,7 +33,7 @@ func (h *host) twoAnswers() {
 func (h *host) csv(q survey.ResponseQuery) string {
 	h.t.Helper()
 	var out bytes.Buffer
-	if _, err := h.survey.ExportCSV(h.t.Context(), "", &out, q); err != nil {
+	if _, err := h.survey.Responses().ExportCSV(h.t.Context(), "", &out, q); err != nil {
 		h.t.Fatal(err)
 	}
 	return out.String()
@@ -84,7 +84,7 @@ func TestAnExportAsJSONLinesSaysAll(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.twoAnswers()
 		var out bytes.Buffer
-		n, err := h.survey.ExportJSONLines(t.Context(), "", &out, survey.ResponseQuery{SurveyID: 4523, Until: start.Add(oneDay)})
+		n, err := h.survey.Responses().ExportJSONLines(t.Context(), "", &out, survey.ResponseQuery{SurveyID: 4523, Until: start.Add(oneDay)})
 		h.same("error", error(nil), err)
 		h.same("responses", 1, n)
 		h.same("line", `{"publicId":"id-one","surveyId":4523,"surveyVersion":1,"triggerId":"csi-gr-trigger","businessUnit":"erbil","customerRef":"@cmd",`+
@@ -118,7 +118,7 @@ func TestAnExportGoesPageByPage(t *testing.T) {
 		reader, writer := io.Pipe()
 		done := make(chan error, 1)
 		go func() {
-			n, err := h.survey.ExportCSV(t.Context(), "", writer, survey.ResponseQuery{SurveyID: 4523})
+			n, err := h.survey.Responses().ExportCSV(t.Context(), "", writer, survey.ResponseQuery{SurveyID: 4523})
 			if n != all+1 {
 				t.Errorf("%d responses", n)
 			}
@@ -148,18 +148,22 @@ func TestAnExportSaysThatItsWriterFailed(t *testing.T) {
 		h.twoAnswers()
 		full := errors.New("disk full")
 		q := survey.ResponseQuery{SurveyID: 4523}
-		_, err := h.survey.ExportCSV(t.Context(), "", failing{full}, q)
+		_, err := h.survey.Responses().ExportCSV(t.Context(), "", failing{full}, q)
 		h.same("CSV", true, errors.Is(err, full))
-		_, err = h.survey.ExportJSONLines(t.Context(), "", failing{full}, q)
+		_, err = h.survey.Responses().ExportJSONLines(t.Context(), "", failing{full}, q)
 		h.same("JSON lines", true, errors.Is(err, full))
 		for _, export := range []func() (int, error){
-			func() (int, error) { return h.survey.ExportCSV(t.Context(), storage.AnyScope, io.Discard, q) },
-			func() (int, error) { return h.survey.ExportJSONLines(t.Context(), storage.AnyScope, io.Discard, q) },
+			func() (int, error) {
+				return h.survey.Responses().ExportCSV(t.Context(), storage.AnyScope, io.Discard, q)
+			},
+			func() (int, error) {
+				return h.survey.Responses().ExportJSONLines(t.Context(), storage.AnyScope, io.Discard, q)
+			},
 		} {
 			n, err := export()
 			h.same("across tenants", []any{0, true}, []any{n, err != nil})
 		}
-		n, err := h.survey.ExportCSV(t.Context(), "south", io.Discard, q)
+		n, err := h.survey.Responses().ExportCSV(t.Context(), "south", io.Discard, q)
 		h.same("of another tenant", []any{0, error(nil)}, []any{n, err})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var errCrash = errors.New("the process died here")
@@ -42,28 +43,28 @@ type faultyTx struct {
 
 func (t *faultyTx) Store() storage.Store { return t.s }
 
-func (t *faultyTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *faultyTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if err := t.s.step(); err != nil {
 		return nil, err
 	}
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t *faultyTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (t *faultyTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
 	if err := t.s.step(); err != nil {
 		return nil, err
 	}
 	return t.Tx.Select(ctx, s, scope, q)
 }
 
-func (t *faultyTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *faultyTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if err := t.s.step(); err != nil {
 		return nil, err
 	}
 	return t.Tx.Update(ctx, s, rows)
 }
 
-func (t *faultyTx) Delete(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *faultyTx) Delete(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if err := t.s.step(); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Form is what a page needs to draw the form behind a link.
@@ -19,7 +21,7 @@ type Form struct {
 	Locale string
 	State  FormState
 	// Definition is shared: do not change it.
-	Definition *Definition
+	Definition *form.Definition
 }
 
 // FormState says what there is to do behind a link.
@@ -40,7 +42,7 @@ func (s *Service) Form(ctx context.Context, token string) (out Form, err error) 
 		if err != nil {
 			return err
 		}
-		if !row.answerable(storage.Now(s.store)) {
+		if !row.answerable(driver.Now(s.store)) {
 			return ErrNoSurvey
 		}
 		v, err := s.versionOf(ctx, tx, row.Scope, row.SurveyID, row.SurveyVersion)
@@ -71,7 +73,7 @@ func (s *Service) Opened(ctx context.Context, token string) error {
 			if err != nil {
 				return err
 			}
-			now := storage.Now(s.store)
+			now := driver.Now(s.store)
 			if !row.answerable(now) {
 				return ErrNoSurvey
 			}

@@ -37,6 +37,8 @@ const csiGR = `{
 // visit is the document's event.
 const visit = `{"wip":"40956","dealerId":"1","jobType":"GR","VIN":"JTMABBBJ2N4024400","CustomerName":"planted-name"}`
 
+const oneDay = 24 * time.Hour
+
 // host is a program that embeds the library, on one store with a mock clock.
 type host struct {
 	t      *testing.T

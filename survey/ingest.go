@@ -14,6 +14,8 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Batch is what [Service.Ingest] takes: events of one kind.
@@ -42,7 +44,7 @@ type Recipient struct {
 	// Locale is that of the text, a BCP 47 tag of at most 64 bytes. It may be empty.
 	Locale string `json:"locale,omitempty"`
 	// CustomerRef is the host's id of the customer, in at most 200 bytes. Without
-	// one the customer's data is not found by [Service.Erase].
+	// one the customer's data is not found by [Support.Erase].
 	CustomerRef string `json:"customerRef,omitempty"`
 }
 
@@ -60,11 +62,10 @@ func (b *Batch) check() error {
 // The paths of an event that are no part of its payload (Triggers & Scheduler,
 // "Step 3 — building the evaluation context").
 const (
-	templatePath  = "templateId"
-	addressPath   = "recipient.address"
-	localePath    = "recipient.locale"
-	customerPath  = "recipient.customerRef"
-	candidatePath = "candidate."
+	templatePath = "templateId"
+	addressPath  = "recipient.address"
+	localePath   = "recipient.locale"
+	customerPath = "recipient.customerRef"
 )
 
 // event is an item that can be ingested.
@@ -85,11 +86,11 @@ func newEvent(item *Item) (*event, error) {
 	if err := item.Recipient.check(); err != nil {
 		return nil, err
 	}
-	on := storage.Time(item.OccurredOn)
+	on := driver.Time(item.OccurredOn)
 	if !on.IsZero() && (on.Year() < 1970 || on.Year() > 9000) {
 		return nil, fmt.Errorf("occurredOn: the year %d is none of 1970 to 9000", on.Year())
 	}
-	values, objects, err := flatten(item.Payload)
+	values, objects, err := form.Flatten(item.Payload)
 	if err != nil {
 		return nil, fmt.Errorf("payload: %w", err)
 	}
@@ -97,8 +98,8 @@ func newEvent(item *Item) (*event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("payload: %w", err)
 	}
-	if len(payload) > maxMetadata {
-		return nil, fmt.Errorf("payload: %d bytes as it is stored, more than %d", len(payload), maxMetadata)
+	if len(payload) > form.MaxMetadata {
+		return nil, fmt.Errorf("payload: %d bytes as it is stored, more than %d", len(payload), form.MaxMetadata)
 	}
 	values[addressPath], values[localePath], values[customerPath] = item.Recipient.Address, item.Recipient.Locale, item.Recipient.CustomerRef
 	return &event{Recipient: item.Recipient, payload: payload, occurredOn: on, values: values, objects: objects}, nil
@@ -142,7 +143,7 @@ func (e *event) hash(recipe []string) (string, error) {
 // text is the value at a path as a recipe takes it: empty where there is none.
 func (e *event) text(path string) (string, error) {
 	if e.objects[path] {
-		return "", errObject
+		return "", form.ErrObject
 	}
 	switch v := e.values[path].(type) {
 	case string:
@@ -152,7 +153,7 @@ func (e *event) text(path string) (string, error) {
 	case bool:
 		return strconv.FormatBool(v), nil
 	case []any:
-		return "", errArray
+		return "", form.ErrArray
 	}
 	return "", nil
 }
@@ -203,7 +204,7 @@ func (s *Service) ingest(ctx context.Context, b *Batch, chunk []Item) ([]ItemRep
 	}
 	var done []ItemReport
 	err = s.inTx(ctx, func(tx storage.Tx) error {
-		in := &intake{s: s, tx: tx, batch: b, link: link, now: storage.Now(s.store), reports: make([]ItemReport, len(chunk))}
+		in := &intake{s: s.core, tx: tx, batch: b, link: link, now: driver.Now(s.store), reports: make([]ItemReport, len(chunk))}
 		if err := in.listen(ctx); err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (h *host) take(b survey.Batch) survey.IngestReport {
 // instance reads an instance of the only tenant.
 func (h *host) instance(publicID string) survey.Instance {
 	h.t.Helper()
-	got, _, err := h.survey.Instance(h.t.Context(), "", publicID)
+	got, _, err := h.survey.Support().Instance(h.t.Context(), "", publicID)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func (h *host) instance(publicID string) survey.Instance {
 // all lists the instances of the document's survey.
 func (h *host) all() []survey.Instance {
 	h.t.Helper()
-	got, err := h.survey.Instances(h.t.Context(), "", survey.Selection{SurveyID: 4523}, survey.Page{})
+	got, err := h.survey.Support().Instances(h.t.Context(), "", survey.Selection{SurveyID: 4523}, survey.Page{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -230,31 +230,31 @@ func TestI28_TenantsDoNotSeeEachOthersEvents(t *testing.T) {
 		}
 		id := got["north"].Items[0].Instances[0].PublicID
 		for name, err := range map[string]error{
-			"Instance": failureOf(h.survey.Instance(ctx, "south", id)),
+			"Instance": failureOf(h.survey.Support().Instance(ctx, "south", id)),
 			"Link":     last(h.survey.Link(ctx, "south", id)),
-			"Delete":   h.survey.Delete(ctx, "south", id, support, nil),
+			"Delete":   h.survey.Support().Delete(ctx, "south", id, support, nil),
 		} {
 			if !errors.Is(err, storage.ErrNotFound) {
 				h.t.Errorf("%s of another tenant's: %v", name, err)
 			}
 		}
 		for name, err := range map[string]error{
-			"Instance":  failureOf(h.survey.Instance(ctx, storage.AnyScope, id)),
-			"Instances": last(h.survey.Instances(ctx, storage.AnyScope, survey.Selection{SurveyID: 4523}, survey.Page{})),
+			"Instance":  failureOf(h.survey.Support().Instance(ctx, storage.AnyScope, id)),
+			"Instances": last(h.survey.Support().Instances(ctx, storage.AnyScope, survey.Selection{SurveyID: 4523}, survey.Page{})),
 			"Link":      last(h.survey.Link(ctx, storage.AnyScope, id)),
-			"Tally":     last(h.survey.Tally(ctx, storage.AnyScope, 4523)),
-			"Delete":    h.survey.Delete(ctx, storage.AnyScope, id, support, nil),
-			"Erase":     last(h.survey.Erase(ctx, storage.AnyScope, "cust-123", support)),
+			"Tally":     last(h.survey.Responses().Tally(ctx, storage.AnyScope, 4523)),
+			"Delete":    h.survey.Support().Delete(ctx, storage.AnyScope, id, support, nil),
+			"Erase":     last(h.survey.Support().Erase(ctx, storage.AnyScope, "cust-123", support)),
 		} {
 			if err == nil {
 				h.t.Errorf("%s works across tenants", name)
 			}
 		}
-		n, err := h.survey.Erase(ctx, "south", "cust-123", support)
+		n, err := h.survey.Support().Erase(ctx, "south", "cust-123", support)
 		if err != nil || n != 1 {
 			h.t.Errorf("%d, %v", n, err)
 		}
-		north, _, err := h.survey.Instance(ctx, "north", id)
+		north, _, err := h.survey.Support().Instance(ctx, "north", id)
 		if diff := cmp.Diff("cust-123", north.CustomerRef); err != nil || diff != "" {
 			h.t.Error(err, diff)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -65,14 +66,14 @@ func TestASurveyThatCannotBeReadFailsAlone(t *testing.T) {
 // rewrite changes the stored definition of the first version of a survey.
 func (h *host) rewrite(id int64, definition string) {
 	h.t.Helper()
-	var schema *storage.Schema
+	var schema *driver.Schema
 	for _, s := range survey.Schemas() {
 		if s.Name == "survey_version" {
 			schema = s
 		}
 	}
 	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
-		rows, err := tx.Select(h.t.Context(), schema, "", storage.Query{Where: []storage.Cond{storage.Eq("survey_id", id)}, Limit: 1})
+		rows, err := tx.Select(h.t.Context(), schema, "", driver.Query{Where: []driver.Cond{driver.Eq("survey_id", id)}, Limit: 1})
 		if err != nil {
 			return err
 		}
@@ -102,9 +103,9 @@ func TestALinkThatWasTakenBackAnswersLikeAnUnknownOne(t *testing.T) {
 			links = append(links, token(h.t, h.link(ids[len(ids)-1])))
 		}
 		if err := errors.Join(
-			h.survey.Delete(h.t.Context(), "", ids[0], support, nil),
-			h.survey.Delete(h.t.Context(), "", ids[1], support, &survey.DeleteOptions{Forget: true}),
-			last(h.survey.Erase(h.t.Context(), "", "cust-123", support)),
+			h.survey.Support().Delete(h.t.Context(), "", ids[0], support, nil),
+			h.survey.Support().Delete(h.t.Context(), "", ids[1], support, &survey.DeleteOptions{Forget: true}),
+			last(h.survey.Support().Erase(h.t.Context(), "", "cust-123", support)),
 		); err != nil {
 			h.t.Fatal(err)
 		}

@@ -13,6 +13,8 @@ import (
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Instance is one link that is offered to one customer (Triggers & Scheduler, "The
@@ -85,11 +87,7 @@ type Instance struct {
 	Log []*Delivery
 }
 
-// maxMetadata bounds the payload of an event in bytes. With the largest answers it
-// fits into one outbox event.
-const maxMetadata = 24 << 10
-
-var instances = storage.Define[Instance]("survey_instance").Limit(maxMetadata + 8<<10).Deciding("public_id")
+var instances = driver.Define[Instance]("survey_instance").Limit(form.MaxMetadata + 8<<10).Deciding("public_id")
 
 // The states of an [Instance] (Triggers & Scheduler, "SurveyInstance state
 // machine"). A claim does not change them: the lease alone says that it is held.
@@ -146,7 +144,7 @@ func (i *Instance) uncalled() {
 }
 
 // sent advances the schedule behind a send that was made, or is taken for made.
-func (i *Instance) sent(on time.Time, reminders []Duration) {
+func (i *Instance) sent(on time.Time, reminders []form.Duration) {
 	if i.Status == StatusPending {
 		i.become(StatusSent)
 	}
@@ -176,7 +174,7 @@ func (i *Instance) failed(now time.Time, reason string, retryAfter time.Duration
 		i.stop(now, reason)
 		return
 	}
-	i.NextTryOn = storage.Time(now.Add(max(wait, min(retryAfter, maxRetryAfter))))
+	i.NextTryOn = driver.Time(now.Add(max(wait, min(retryAfter, maxRetryAfter))))
 }
 
 // stop ends the schedule before its time. The row expires later.
@@ -186,7 +184,7 @@ func (i *Instance) stop(now time.Time, reason string) {
 }
 
 // settled applies the result of a call and logs it.
-func (i *Instance) settled(now time.Time, reminders []Duration, r notify.Receipt, err error) {
+func (i *Instance) settled(now time.Time, reminders []form.Duration, r notify.Receipt, err error) {
 	e := notify.Classify(err)
 	switch {
 	case e == nil:
@@ -303,7 +301,7 @@ func (i *Instance) due(grace time.Duration) (on time.Time, channel string) {
 // plan sets when the row is due next, and for whom.
 func (i *Instance) plan(grace time.Duration) {
 	on, channel := i.due(grace)
-	i.DueOn, i.Type = storage.Time(on), channel
+	i.DueOn, i.Type = driver.Time(on), channel
 }
 
 // lookAgain makes the row due at once, for a pass that plans it: who calls this
@@ -329,7 +327,7 @@ func later(a, b time.Time) time.Time {
 // advance says what follows a send (Triggers & Scheduler, "What advance NextSendAt
 // actually does"): when the next one is due, and how many reminders are left to be
 // scheduled after it; the zero time if that was the last one.
-func advance(reminders []Duration, remaining int, sentOn time.Time) (next time.Time, left int) {
+func advance(reminders []form.Duration, remaining int, sentOn time.Time) (next time.Time, left int) {
 	index := len(reminders) - remaining
 	if index < 0 || index >= len(reminders) {
 		return time.Time{}, 0

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // maxLog bounds how much of the log of an instance is read.
@@ -23,7 +24,7 @@ type Selection struct {
 // Instances lists the instances of a customer or a survey in the order of their
 // keys, deleted ones too; Page.After is the Key of the last one of the page before.
 // It shows personal data.
-func (s *Service) Instances(ctx context.Context, scope Scope, of Selection, p Page) ([]Instance, error) {
+func (s Support) Instances(ctx context.Context, scope Scope, of Selection, p Page) ([]Instance, error) {
 	where, err := of.where()
 	if err == nil {
 		err = checkScope(scope)
@@ -32,11 +33,11 @@ func (s *Service) Instances(ctx context.Context, scope Scope, of Selection, p Pa
 		return nil, fmt.Errorf("survey: Instances: %w", err)
 	}
 	if p.After != "" {
-		where = append(where, storage.Greater("key", p.After))
+		where = append(where, driver.Greater("key", p.After))
 	}
 	var out []Instance
 	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := instances.Find(ctx, tx, scope, storage.Query{Where: where, OrderBy: "key", Limit: p.limit()})
+		rows, err := instances.Find(ctx, tx, scope, driver.Query{Where: where, OrderBy: "key", Limit: p.limit()})
 		out = make([]Instance, len(rows))
 		for i, r := range rows {
 			out[i] = *r
@@ -46,12 +47,12 @@ func (s *Service) Instances(ctx context.Context, scope Scope, of Selection, p Pa
 	return out, err
 }
 
-func (of Selection) where() (where []storage.Cond, err error) {
+func (of Selection) where() (where []driver.Cond, err error) {
 	if of.CustomerRef == "" && of.SurveyID == 0 {
 		return nil, errors.New("neither a customer nor a survey is named")
 	}
 	if of.CustomerRef != "" {
-		where = append(where, storage.Eq("customer_ref", of.CustomerRef))
+		where = append(where, driver.Eq("customer_ref", of.CustomerRef))
 	}
 	if of.SurveyID != 0 {
 		where = append(where, ofSurvey(of.SurveyID)...)
@@ -61,22 +62,22 @@ func (of Selection) where() (where []storage.Cond, err error) {
 
 // ofSurvey is the range of the keys of a survey's instances; keys that were
 // forgotten are not among them.
-func ofSurvey(id int64) []storage.Cond {
+func ofSurvey(id int64) []driver.Cond {
 	prefix := "survey:" + strconv.FormatInt(id, 10)
-	return []storage.Cond{storage.Greater("key", prefix+":"), storage.Less("key", prefix+";")} // ';' follows ':'
+	return []driver.Cond{driver.Greater("key", prefix+":"), driver.Less("key", prefix+";")} // ';' follows ':'
 }
 
 // Instance gives an instance with the log of its sends, the oldest of them first,
 // at most 1000. The error wraps storage.ErrNotFound where scope has none with that
 // PublicID. It shows personal data.
-func (s *Service) Instance(ctx context.Context, scope Scope, publicID string) (Instance, []Delivery, error) {
+func (s Support) Instance(ctx context.Context, scope Scope, publicID string) (Instance, []Delivery, error) {
 	var row *Instance
 	var log []Delivery
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
 		if row, err = readInstance(ctx, tx, scope, publicID); err != nil {
 			return err
 		}
-		rows, err := deliveries.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("public_id", publicID)}, Limit: maxLog})
+		rows, err := deliveries.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: maxLog})
 		log = make([]Delivery, len(rows))
 		for i, d := range rows {
 			log[i] = *d
@@ -94,7 +95,7 @@ func readInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID stri
 	if err := checkScope(scope); err != nil {
 		return nil, err
 	}
-	rows, err := instances.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("public_id", publicID)}, Limit: 1})
+	rows, err := instances.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -118,14 +119,14 @@ type Tally struct {
 
 // Tally counts the instances of a survey by status, for dashboards. It looks at
 // 10,000 of them at most, however many there are.
-func (s *Service) Tally(ctx context.Context, scope Scope, surveyID int64) (Tally, error) {
+func (s Responses) Tally(ctx context.Context, scope Scope, surveyID int64) (Tally, error) {
 	if err := checkScope(scope); err != nil {
 		return Tally{}, fmt.Errorf("survey: Tally: %w", err)
 	}
 	var out Tally
 	err := s.inTx(ctx, func(tx storage.Tx) error {
-		groups, err := instances.Tally(ctx, tx, scope, storage.Tally{
-			By: []string{"status"}, Where: append(ofSurvey(surveyID), storage.Null("deleted_on")), OrderBy: "key", Limit: tallyLimit,
+		groups, err := instances.Tally(ctx, tx, scope, driver.Tally{
+			By: []string{"status"}, Where: append(ofSurvey(surveyID), driver.Null("deleted_on")), OrderBy: "key", Limit: tallyLimit,
 		})
 		out = Tally{}
 		seen := 0
@@ -165,7 +166,7 @@ type finder func(ctx context.Context, tx storage.Tx) (*Instance, error)
 func byToken(token string) finder {
 	hash := linkHash(token)
 	return func(ctx context.Context, tx storage.Tx) (*Instance, error) {
-		return findInstance(ctx, tx, storage.AnyScope, storage.Eq("link_hash", hash))
+		return findInstance(ctx, tx, storage.AnyScope, driver.Eq("link_hash", hash))
 	}
 }
 
@@ -174,12 +175,12 @@ func byPublicID(scope Scope, publicID string) finder {
 		if scope == storage.AnyScope {
 			return nil, errAnyScope
 		}
-		return findInstance(ctx, tx, scope, storage.Eq("public_id", publicID))
+		return findInstance(ctx, tx, scope, driver.Eq("public_id", publicID))
 	}
 }
 
-func findInstance(ctx context.Context, tx storage.Tx, scope Scope, is storage.Cond) (*Instance, error) {
-	found, err := instances.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{is}, Limit: 1})
+func findInstance(ctx context.Context, tx storage.Tx, scope Scope, is driver.Cond) (*Instance, error) {
+	found, err := instances.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{is}, Limit: 1})
 	if err != nil {
 		return nil, err
 	}

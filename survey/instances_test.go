@@ -33,7 +33,7 @@ func TestInstancesAreListedInPages(t *testing.T) {
 		} {
 			seen, pages := map[string]bool{}, 0
 			for p := (survey.Page{Limit: 2}); ; pages++ {
-				page, err := h.survey.Instances(h.t.Context(), "", c.of, p)
+				page, err := h.survey.Support().Instances(h.t.Context(), "", c.of, p)
 				if err != nil {
 					h.t.Fatal(err)
 				}
@@ -51,7 +51,7 @@ func TestInstancesAreListedInPages(t *testing.T) {
 				h.t.Errorf("%+v: %d instances in %d whole pages, want %d", c.of, len(seen), pages, c.want)
 			}
 		}
-		if _, err := h.survey.Instances(h.t.Context(), "", survey.Selection{}, survey.Page{}); err == nil {
+		if _, err := h.survey.Support().Instances(h.t.Context(), "", survey.Selection{}, survey.Page{}); err == nil {
 			h.t.Error("a listing of everything is none")
 		}
 	})
@@ -64,7 +64,7 @@ func TestAnInstanceHasItsDeliveryLog(t *testing.T) {
 		report := h.take(visits(0, 2))
 		id := report.Items[0].Instances[0].PublicID
 		h.drain()
-		row, log, err := h.survey.Instance(h.t.Context(), "", id)
+		row, log, err := h.survey.Support().Instance(h.t.Context(), "", id)
 		if err != nil || row.PublicID != id || row.Status != survey.StatusSent {
 			h.t.Errorf("%+v, %v", row, err)
 		}
@@ -83,7 +83,7 @@ func TestATallyCountsByStatus(t *testing.T) {
 		sent := h.take(visits(0, 4))
 		h.drain()
 		h.take(visits(10, 3))
-		if err := h.survey.Delete(h.t.Context(), "", sent.Items[0].Instances[0].PublicID, support, nil); err != nil {
+		if err := h.survey.Support().Delete(h.t.Context(), "", sent.Items[0].Instances[0].PublicID, support, nil); err != nil {
 			h.t.Fatal(err)
 		}
 		answers := []byte(`{"rate": 9, "has-a-complaint": "no"}`)
@@ -91,7 +91,7 @@ func TestATallyCountsByStatus(t *testing.T) {
 			h.t.Fatal(err)
 		}
 		for id, want := range map[int64]survey.Tally{4523: {Pending: 3, Sent: 2, Completed: 1}, 452: {}} {
-			got, err := h.survey.Tally(h.t.Context(), "", id)
+			got, err := h.survey.Responses().Tally(h.t.Context(), "", id)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				h.t.Errorf("survey %d: %v %s", id, err, diff)
 			}

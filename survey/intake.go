@@ -11,11 +11,13 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // intake makes the instances of some items in one transaction.
 type intake struct {
-	s     *Service
+	s     *core
 	tx    storage.Tx
 	batch *Batch
 	link  keys.LinkKey
@@ -33,7 +35,7 @@ type intake struct {
 type listener struct {
 	row          *triggerRow
 	businessUnit string
-	trigger      *Trigger
+	trigger      *form.Trigger
 	err          error
 }
 
@@ -89,7 +91,7 @@ func (in *intake) hear(ctx context.Context, rows []*triggerRow) error {
 // find takes the trigger from its version.
 func (l *listener) find(v *version) {
 	l.businessUnit = v.BusinessUnit
-	if l.trigger = v.trigger(l.row.TriggerID); l.trigger == nil {
+	if l.trigger = v.Trigger(l.row.TriggerID); l.trigger == nil {
 		l.err = fmt.Errorf("survey: version %d of survey %d has no trigger %s", l.row.VersionNumber, l.row.SurveyID, l.row.TriggerID)
 	}
 }
@@ -97,7 +99,7 @@ func (l *listener) find(v *version) {
 // triggers reads the rows of the batch's kind.
 func (in *intake) triggers(ctx context.Context) (rows []*triggerRow, err error) {
 	const page = 1000
-	q := storage.Query{Where: []storage.Cond{storage.Eq("event_kind", in.batch.EventKind)}, Limit: page}
+	q := driver.Query{Where: []driver.Cond{driver.Eq("event_kind", in.batch.EventKind)}, Limit: page}
 	for {
 		found, err := triggers.Find(ctx, in.tx, in.batch.Scope, q)
 		if err != nil {
@@ -106,7 +108,7 @@ func (in *intake) triggers(ctx context.Context) (rows []*triggerRow, err error) 
 		if rows = append(rows, found...); len(found) < page {
 			return rows, nil
 		}
-		q.After = &storage.Position{ID: found[page-1].ID}
+		q.After = &driver.Position{ID: found[page-1].ID}
 	}
 }
 
@@ -147,7 +149,7 @@ func identify(e *event, l listener) (hash, key string, err error) {
 		return "", "", err
 	}
 	k := keys.SurveyInstance{Survey: l.row.SurveyID, Trigger: l.trigger.ID, Hash: hash}
-	if l.trigger.DedupScope == DedupSurvey {
+	if l.trigger.DedupScope == form.DedupSurvey {
 		k.Trigger = ""
 	}
 	key, err = k.Key()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var errNoSurveyURL = errors.New("survey: Options.SurveyURL is not set")
@@ -41,7 +42,7 @@ func (s *Service) Link(ctx context.Context, scope Scope, publicID string) (strin
 
 // linkOf is the address of the form of an instance. It is not called inside a
 // transaction other than the bound one.
-func (s *Service) linkOf(ctx context.Context, row *Instance) (string, error) {
+func (s *core) linkOf(ctx context.Context, row *Instance) (string, error) {
 	if s.options.SurveyURL == "" {
 		return "", errNoSurveyURL
 	}
@@ -94,7 +95,7 @@ type linkKeyRow struct {
 	CreatedOn time.Time `db:"created_on,fixed"`
 }
 
-var linkKeys = storage.Define[linkKeyRow]("survey_link_key")
+var linkKeys = driver.Define[linkKeyRow]("survey_link_key")
 
 // storedLinkKey is the key of a tenant's only row, so that two processes that make
 // it at once make one.
@@ -130,7 +131,7 @@ func newLinkKeyring(o *Options) *linkKeyring {
 }
 
 // linkKeyFor is the key for new instances of a tenant. It is made if there is none.
-func (s *Service) linkKeyFor(ctx context.Context, scope Scope) (keys.LinkKey, error) {
+func (s *core) linkKeyFor(ctx context.Context, scope Scope) (keys.LinkKey, error) {
 	if s.links.own != nil {
 		return *s.links.own, nil
 	}
@@ -140,7 +141,7 @@ func (s *Service) linkKeyFor(ctx context.Context, scope Scope) (keys.LinkKey, er
 // storedLinkKey reads a tenant's key, and makes it if asked to; without one it
 // returns the zero value. What a bound transaction reads is not remembered: it
 // may be rolled back.
-func (s *Service) storedLinkKey(ctx context.Context, scope Scope, create bool) (keys.LinkKey, error) {
+func (s *core) storedLinkKey(ctx context.Context, scope Scope, create bool) (keys.LinkKey, error) {
 	s.links.mu.Lock()
 	known, ok := s.links.stored[scope]
 	s.links.mu.Unlock()
@@ -175,7 +176,7 @@ func makeLinkKey(ctx context.Context, tx storage.Tx, scope Scope) (*linkKeyRow, 
 	if _, err := io.ReadFull(tx.Store().Rand(), secret); err != nil {
 		return nil, fmt.Errorf("no randomness for a link key: %w", err)
 	}
-	want := &linkKeyRow{Record: storage.Record{Scope: scope, Key: storedLinkKey}, Secret: secret, CreatedOn: storage.Now(tx.Store())}
+	want := &linkKeyRow{Record: storage.Record{Scope: scope, Key: storedLinkKey}, Secret: secret, CreatedOn: driver.Now(tx.Store())}
 	got, err := linkKeys.Ensure(ctx, tx, func(_, _ *linkKeyRow) (storage.Outcome, bool) { return storage.Unchanged, false }, want)
 	if err != nil {
 		return nil, err
@@ -184,7 +185,7 @@ func makeLinkKey(ctx context.Context, tx storage.Tx, scope Scope) (*linkKeyRow, 
 }
 
 // linkKey is the key with that id.
-func (s *Service) linkKey(ctx context.Context, scope Scope, id string) (keys.LinkKey, error) {
+func (s *core) linkKey(ctx context.Context, scope Scope, id string) (keys.LinkKey, error) {
 	if key, ok := s.links.given[id]; ok {
 		return key, nil
 	}

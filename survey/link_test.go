@@ -124,7 +124,7 @@ func TestTheStoreHasOneLinkKeyForATenant(t *testing.T) {
 		for scope, reports := range got {
 			for _, r := range reports {
 				id := r.Items[0].Instances[0].PublicID
-				row, _, err := h.survey.Instance(h.t.Context(), scope, id)
+				row, _, err := h.survey.Support().Instance(h.t.Context(), scope, id)
 				if err != nil {
 					h.t.Fatal(err)
 				}

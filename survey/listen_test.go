@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // largestTx remembers the most versions that one statement read.
@@ -18,7 +19,7 @@ type largestTx struct {
 	most int
 }
 
-func (t *largestTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (t *largestTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
 	rows, err := t.Tx.Select(ctx, s, scope, q)
 	if s.Name == versions.Name {
 		t.most = max(t.most, len(rows))
@@ -44,7 +45,7 @@ func TestSurveysThatNobodyHasParsedAreReadInPieces(t *testing.T) {
 		})
 		inTransaction(t, fresh, func(tx storage.Tx) {
 			largest := &largestTx{Tx: tx}
-			in := &intake{s: fresh, tx: largest, batch: &Batch{EventKind: "visit"}}
+			in := &intake{s: fresh.core, tx: largest, batch: &Batch{EventKind: "visit"}}
 			if err := in.listen(t.Context()); err != nil {
 				t.Fatal(err)
 			}

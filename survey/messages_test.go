@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // The texts that come with the package speak the customer's language, from right
@@ -79,7 +80,7 @@ func TestADefinitionHasItsOwnTexts(t *testing.T) {
 // A mail has the language of its form, whichever way there leads from the customer's
 // locale to a text.
 func TestAMailHasTheLanguageOfItsForm(t *testing.T) {
-	texts := survey.Text{"ar": "ar", "en": "en", "zh-Hant": "zh-Hant", "pt": "pt"}
+	texts := form.Text{"ar": "ar", "en": "en", "zh-Hant": "zh-Hant", "pt": "pt"}
 	for _, locale := range []string{"zh-TW", "pt_BR", "en-GB", "ar-IQ", "fr", "no locale", ""} {
 		t.Run(locale, func(t *testing.T) {
 			inMemory(t, nil, func(h *host) {
@@ -104,10 +105,10 @@ func TestAMailHasTheLanguageOfItsForm(t *testing.T) {
 // A host's renderer takes the place of all texts, and knows what the send is.
 func TestAHostHasItsOwnRenderer(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		var seen survey.LinkData
-		h.use(survey.Options{Renderer: rendererFunc(func(d survey.LinkData) (survey.Parts, error) {
+		var seen form.LinkData
+		h.use(survey.Options{Renderer: rendererFunc(func(d form.LinkData) (form.Parts, error) {
 			seen = d
-			return survey.Parts{Template: notify.ProviderTemplate{Name: "visit", Params: []string{d.URL}}}, nil
+			return form.Parts{Template: notify.ProviderTemplate{Name: "visit", Params: []string{d.URL}}}, nil
 		})}, h.memory())
 		id := h.linked(csiGR)
 		h.at(0)

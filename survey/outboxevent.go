@@ -53,7 +53,7 @@ type EventDelivery struct {
 
 // Events lists the events of the responses that q selects, in the order in which
 // they were submitted; zero, or more than 100, for Limit means 100.
-func (s *Service) Events(ctx context.Context, scope Scope, q ResponseQuery) (out []OutboxEvent, err error) {
+func (s Support) Events(ctx context.Context, scope Scope, q ResponseQuery) (out []OutboxEvent, err error) {
 	if q.Limit <= 0 || q.Limit > exportPage {
 		q.Limit = exportPage
 	}
@@ -74,7 +74,7 @@ func (s *Service) Events(ctx context.Context, scope Scope, q ResponseQuery) (out
 }
 
 // Event is the event of the response to an instance, or [storage.ErrNotFound].
-func (s *Service) Event(ctx context.Context, scope Scope, publicID string) (out OutboxEvent, err error) {
+func (s Support) Event(ctx context.Context, scope Scope, publicID string) (out OutboxEvent, err error) {
 	if scope == storage.AnyScope {
 		return out, errAnyScope
 	}
@@ -122,7 +122,7 @@ type DeadLetter struct {
 
 // DeadLetters lists what was given up for a subscriber, the oldest first. after is
 // the ID of the last one of the page before; at most 1000 come at once.
-func (s *Service) DeadLetters(ctx context.Context, scope Scope, subscriber string, after int64) (out []DeadLetter, err error) {
+func (s Support) DeadLetters(ctx context.Context, scope Scope, subscriber string, after int64) (out []DeadLetter, err error) {
 	if scope == storage.AnyScope {
 		return nil, errAnyScope
 	}
@@ -140,7 +140,7 @@ func (s *Service) DeadLetters(ctx context.Context, scope Scope, subscriber strin
 // ReplayDeadLetters has a subscriber called again for what was given up, at most a
 // thousand of them, and says how many. They are due at once, with their attempts
 // counted from zero, and the audit says who asked for it. A dry run only counts.
-func (s *Service) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, dryRun bool) (n int, err error) {
+func (s Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, dryRun bool) (n int, err error) {
 	if scope == storage.AnyScope {
 		return 0, errAnyScope
 	}
@@ -155,7 +155,7 @@ func (s *Service) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber
 // called before, or the response was for it. One that waits for its call, or is
 // under way, is refused with [ErrActionRefused]; a response that does not exist is
 // [storage.ErrNotFound]. The audit says who asked for it.
-func (s *Service) ReplayEvent(ctx context.Context, scope Scope, publicID, subscriber string, by By) error {
+func (s Support) ReplayEvent(ctx context.Context, scope Scope, publicID, subscriber string, by By) error {
 	if scope == storage.AnyScope {
 		return errAnyScope
 	}
@@ -180,9 +180,9 @@ func (s *Service) ReplayEvent(ctx context.Context, scope Scope, publicID, subscr
 // pages of transactions. What it was called for, or waits for it, stays as it is, so
 // that a call that was broken off is simply repeated. Limit counts responses looked
 // at; zero: all. A dry run only counts.
-func (s *Service) ReplayMissed(ctx context.Context, scope Scope, subscriber string, q ResponseQuery, by By, dryRun bool) (int, error) {
+func (s Support) ReplayMissed(ctx context.Context, scope Scope, subscriber string, q ResponseQuery, by By, dryRun bool) (int, error) {
 	total := 0
-	_, err := s.walk(ctx, scope, q, []string{"survey_id"}, func(page []*responseRow) error {
+	_, err := s.responses().walk(ctx, scope, q, []string{"survey_id"}, func(page []*responseRow) error {
 		ids := make([]string, len(page))
 		for i, r := range page {
 			ids[i] = eventID(r.Key)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -32,7 +33,7 @@ func (s *outrunStore) InTx(ctx context.Context, f func(storage.Tx) error) error 
 
 func (t *outrunTx) Store() storage.Store { return t.store }
 
-func (t *outrunTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *outrunTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if s.Name != "survey_instance" {
 		return t.Tx.Update(ctx, s, rows)
 	}

@@ -10,9 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/belfry-go/belfry/internal/strictjson"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Published is what [Service.Publish] answers.
@@ -24,7 +25,7 @@ type Published struct {
 	// Repeated says that the version was there already.
 	Repeated bool
 	// Warnings are what is allowed and probably not meant.
-	Warnings []Fault
+	Warnings []form.Fault
 }
 
 // Publish stores a version, and makes it the one whose triggers ingest uses. A
@@ -39,13 +40,13 @@ type Published struct {
 // is then a storage.ErrStale, or, if the version of that number says the same, its
 // repetition.
 func (s *Service) Publish(ctx context.Context, v Version) (Published, error) {
-	d, faults := readDefinition(v.Definition)
-	if err := definitionError(append(v.faults(), faults...)); err != nil {
-		return Published{}, err
+	d, faults := form.Parse(v.Definition)
+	if faults = append(v.faults(), faults...); len(faults) > 0 {
+		return Published{}, &form.DefinitionError{Faults: faults}
 	}
-	v.Definition = storedDefinition(v.Definition)
-	p := publication{Version: v, enabled: d.enabled(), hash: v.contentHash()}
-	out := Published{ContentHash: p.hash, Warnings: d.warnings()}
+	v.Definition = form.Stored(v.Definition)
+	p := publication{Version: v, enabled: d.Enabled(), hash: v.contentHash()}
+	out := Published{ContentHash: p.hash, Warnings: d.Warnings()}
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
 		out.Number, out.Repeated, err = p.run(ctx, tx)
 		return err
@@ -63,40 +64,27 @@ func (v *Version) contentHash() string {
 }
 
 // faults are what is wrong beside the definition.
-func (v *Version) faults() strictjson.Faults {
-	c := newChecker(nil)
+func (v *Version) faults() (found []form.Fault) {
 	if v.SurveyID < 1 {
-		c.add("SurveyID", "is %d, not above zero", v.SurveyID)
+		found = append(found, form.Fault{Path: "SurveyID", Problem: fmt.Sprintf("is %d, not above zero", v.SurveyID)})
 	}
 	if v.Number < 0 {
-		c.add("Number", "is %d, below zero", v.Number)
+		found = append(found, form.Fault{Path: "Number", Problem: fmt.Sprintf("is %d, below zero", v.Number)})
 	}
 	if v.Scope == storage.AnyScope {
-		c.add("Scope", "is for reading only")
+		found = append(found, form.Fault{Path: "Scope", Problem: "is for reading only"})
 	} else {
-		c.characters("Scope", string(v.Scope), maxName, "")
+		found = append(found, form.CheckName("Scope", string(v.Scope))...)
 	}
-	c.characters("Name", v.Name, maxName, "")
-	c.characters("IntegrationID", v.IntegrationID, maxName, "")
-	c.characters("BusinessUnit", v.BusinessUnit, maxName, "")
-	return c.faults
-}
-
-// enabled are the triggers that are switched on.
-func (d *Definition) enabled() []Trigger {
-	var out []Trigger
-	for _, t := range d.Triggers {
-		if t.Enabled {
-			out = append(out, t)
-		}
-	}
-	return out
+	found = append(found, form.CheckName("Name", v.Name)...)
+	found = append(found, form.CheckName("IntegrationID", v.IntegrationID)...)
+	return append(found, form.CheckName("BusinessUnit", v.BusinessUnit)...)
 }
 
 // publication is one call of Publish.
 type publication struct {
 	Version
-	enabled []Trigger
+	enabled []form.Trigger
 	hash    string
 }
 
@@ -150,7 +138,7 @@ func (p *publication) insert(ctx context.Context, tx storage.Tx, number int64) e
 	inserted, err := versions.Insert(ctx, tx, &versionRow{
 		Record: storage.Record{Scope: p.Scope, Key: versionKey(p.SurveyID, number)}, SurveyID: p.SurveyID, Number: number,
 		Name: p.Name, IntegrationID: p.IntegrationID, BusinessUnit: p.BusinessUnit,
-		ContentHash: p.hash, Definition: p.Definition, PublishedOn: storage.Now(tx.Store()),
+		ContentHash: p.hash, Definition: p.Definition, PublishedOn: driver.Now(tx.Store()),
 	})
 	if err == nil && !inserted[0] {
 		return fmt.Errorf("version %d is there already: %w", number, storage.ErrStale)
@@ -186,7 +174,7 @@ func changeSurvey(ctx context.Context, tx storage.Tx, scope Scope, surveyID int6
 		if write, err := change(row); err != nil || !write {
 			return nil, err
 		}
-		row.SavedOn = storage.Now(tx.Store())
+		row.SavedOn = driver.Now(tx.Store())
 		if written, err := writeSurvey(ctx, tx, row); err != nil || written {
 			return row, err
 		}
@@ -221,12 +209,12 @@ func setTriggers(ctx context.Context, tx storage.Tx, scope Scope, surveyID int64
 		missing[w.Key] = w
 	}
 	survey := strconv.FormatInt(surveyID, 10)
-	stored, err := triggers.Find(ctx, tx, scope, storage.Query{
-		Where: []storage.Cond{
-			storage.Greater("key", survey+"\x1f"), storage.Less("key", survey+"\x20"),
-			storage.Any(storage.Greater("event_kind", ""), storage.In("key", slices.Sorted(maps.Keys(missing)))),
+	stored, err := triggers.Find(ctx, tx, scope, driver.Query{
+		Where: []driver.Cond{
+			driver.Greater("key", survey+"\x1f"), driver.Less("key", survey+"\x20"),
+			driver.Any(driver.Greater("event_kind", ""), driver.In("key", slices.Sorted(maps.Keys(missing)))),
 		},
-		Limit: 2 * maxTriggers,
+		Limit: 2 * form.MaxTriggers,
 	})
 	if err != nil {
 		return err

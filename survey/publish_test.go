@@ -16,6 +16,7 @@ import (
 
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // asVersion is survey 4523 with a definition.
@@ -301,9 +302,9 @@ func TestWhatIsValidIsPublished(t *testing.T) {
 
 // wantSameDefinition compares a definition with what its text says, and writes it out
 // and reads it again.
-func wantSameDefinition(t *testing.T, text string, got survey.Definition) {
+func wantSameDefinition(t *testing.T, text string, got form.Definition) {
 	t.Helper()
-	var want survey.Definition
+	var want form.Definition
 	if err := json.Unmarshal([]byte(text), &want); err != nil {
 		t.Fatal(err)
 	}
@@ -311,14 +312,14 @@ func wantSameDefinition(t *testing.T, text string, got survey.Definition) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := survey.Validate(written); err != nil {
+	if _, err := form.Validate(written); err != nil {
 		t.Errorf("%s: %v", written, err)
 	}
-	var again survey.Definition
+	var again form.Definition
 	if err := json.Unmarshal(written, &again); err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range []survey.Definition{got, again} {
+	for _, d := range []form.Definition{got, again} {
 		if diff := cmp.Diff(want, d, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%.300s: %s", text, diff)
 		}

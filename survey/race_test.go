@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -29,7 +30,7 @@ type busyTx struct {
 
 func (t *busyTx) Store() storage.Store { return t.store }
 
-func (t *busyTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *busyTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if s.Name == "survey_instance" && t.store.times > 0 {
 		t.store.times--
 		mine := rows[0].(*survey.Instance)

@@ -11,11 +11,12 @@ import (
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
 )
 
 // instanceTable is the package's own, to see what is stored.
-var instanceTable = storage.Define[survey.Instance]("survey_instance")
+var instanceTable = driver.Define[survey.Instance]("survey_instance")
 
 // tickets adds routing to the document's trigger.
 var tickets = strings.Replace(csiGR, `"channel": "memory:default"`, `"channel": "memory:default",
@@ -58,7 +59,7 @@ func (h *host) tx(f func(tx storage.Tx) error) {
 func (h *host) row(token string) (row *survey.Instance) {
 	h.t.Helper()
 	h.tx(func(tx storage.Tx) error {
-		found, err := instanceTable.Find(h.t.Context(), tx, storage.AnyScope, storage.Query{Where: []storage.Cond{storage.Eq("link_hash", survey.LinkHash(token))}, Limit: 2})
+		found, err := instanceTable.Find(h.t.Context(), tx, storage.AnyScope, driver.Query{Where: []driver.Cond{driver.Eq("link_hash", survey.LinkHash(token))}, Limit: 2})
 		if err == nil {
 			row = found[0]
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // responseRow is the one response to an instance; Key is the instance's PublicID,
@@ -32,10 +34,7 @@ type responseRow struct {
 	SubmittedOn    time.Time       `db:"submitted_on,fixed"`
 }
 
-// maxAnswers bounds the answers of one response in bytes, as canonical JSON.
-const maxAnswers = 32 << 10
-
-var responses = storage.Define[responseRow]("survey_response").Limit(maxAnswers + 8<<10)
+var responses = driver.Define[responseRow]("survey_response").Limit(form.MaxAnswers + 8<<10)
 
 // answerRow is one answer, for a host's own SQL; Key is the PublicID and the
 // question. It is written once and never due.
@@ -47,23 +46,23 @@ type answerRow struct {
 	Value      json.RawMessage `db:"value,fixed,json"`
 }
 
-var answers = storage.Define[answerRow]("survey_answer").Limit(maxAnswers + 8<<10)
+var answers = driver.Define[answerRow]("survey_answer").Limit(form.MaxAnswers + 8<<10)
 
 // responseOf is the row of a response that was accepted just now.
-func responseOf(row *Instance, r Response, a *answerSet) *responseRow {
+func responseOf(row *Instance, r Response, a *form.Answers) *responseRow {
 	return &responseRow{
 		Record:   storage.Record{Scope: row.Scope, Key: row.PublicID},
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, TriggerID: row.TriggerID, BusinessUnit: row.BusinessUnit,
-		CustomerRef: row.CustomerRef, AgentID: r.AgentID, AnswersHash: a.hash, IdempotencyKey: r.keyHash(), Answers: a.json,
+		CustomerRef: row.CustomerRef, AgentID: r.AgentID, AnswersHash: a.Hash, IdempotencyKey: r.keyHash(), Answers: a.JSON,
 		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn,
 	}
 }
 
 // answersOf are the rows of its answers.
-func answersOf(r *responseRow, a *answerSet) []*answerRow {
-	rows := make([]*answerRow, len(a.order))
-	for i, id := range a.order {
-		value, _ := json.Marshal(a.values[id]) // it was written as JSON before
+func answersOf(r *responseRow, a *form.Answers) []*answerRow {
+	rows := make([]*answerRow, len(a.Order))
+	for i, id := range a.Order {
+		value, _ := json.Marshal(a.Values[id]) // it was written as JSON before
 		rows[i] = &answerRow{
 			Record:   storage.Record{Scope: r.Scope, Key: r.Key + "\x1f" + id},
 			PublicID: r.Key, SurveyID: r.SurveyID, QuestionID: id, Value: value,
@@ -107,9 +106,9 @@ type ResponseQuery struct {
 // maxPage bounds what one call of a listing gives.
 const maxPage = 1000
 
-// Responses lists responses in the order in which they were submitted. However many
+// List lists responses in the order in which they were submitted. However many
 // there are, it reads only those of its page.
-func (s *Service) Responses(ctx context.Context, scope Scope, q ResponseQuery) (out []StoredResponse, err error) {
+func (s Responses) List(ctx context.Context, scope Scope, q ResponseQuery) (out []StoredResponse, err error) {
 	err = s.inTx(ctx, func(tx storage.Tx) error {
 		rows, err := q.find(ctx, tx, scope)
 		out = make([]StoredResponse, len(rows))
@@ -121,8 +120,8 @@ func (s *Service) Responses(ctx context.Context, scope Scope, q ResponseQuery) (
 	return out, err
 }
 
-// Response is the response to an instance, or [storage.ErrNotFound].
-func (s *Service) Response(ctx context.Context, scope Scope, publicID string) (out StoredResponse, err error) {
+// Get is the response to an instance, or [storage.ErrNotFound].
+func (s Responses) Get(ctx context.Context, scope Scope, publicID string) (out StoredResponse, err error) {
 	if scope == storage.AnyScope {
 		return out, errAnyScope
 	}
@@ -145,7 +144,7 @@ func (q ResponseQuery) find(ctx context.Context, tx storage.Tx, scope Scope, col
 	if err != nil {
 		return nil, err
 	}
-	query := storage.Query{Columns: columns, Where: where, OrderBy: "submitted_on", Limit: q.Limit, After: after}
+	query := driver.Query{Columns: columns, Where: where, OrderBy: "submitted_on", Limit: q.Limit, After: after}
 	if len(columns) > 0 {
 		query.Columns = append(slices.Clone(columns), "submitted_on") // a part of the position
 	}
@@ -157,24 +156,24 @@ func (q ResponseQuery) find(ctx context.Context, tx storage.Tx, scope Scope, col
 
 // span says which part of the index is read. It begins behind After or at Since, but
 // with one of the two: of two beginnings a database may choose the wrong one.
-func (q ResponseQuery) span() (where []storage.Cond, after *storage.Position, err error) {
-	where = []storage.Cond{storage.Eq("survey_id", q.SurveyID)}
+func (q ResponseQuery) span() (where []driver.Cond, after *driver.Position, err error) {
+	where = []driver.Cond{driver.Eq("survey_id", q.SurveyID)}
 	if q.BusinessUnits != nil {
-		where = append(where, storage.In("business_unit", q.BusinessUnits))
+		where = append(where, driver.In("business_unit", q.BusinessUnits))
 	}
 	if !q.Until.IsZero() {
-		where = append(where, storage.Less("submitted_on", q.Until))
+		where = append(where, driver.Less("submitted_on", q.Until))
 	}
 	on, id, err := parsePosition(q.After)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case q.After != "" && !on.Before(q.Since):
-		return where, &storage.Position{Value: on, ID: id}, nil
+		return where, &driver.Position{Value: on, ID: id}, nil
 	case !q.Since.IsZero():
-		return append(where, storage.AtLeast("submitted_on", q.Since)), nil, nil
+		return append(where, driver.AtLeast("submitted_on", q.Since)), nil, nil
 	}
-	return append(where, storage.NotNull("submitted_on")), nil, nil
+	return append(where, driver.NotNull("submitted_on")), nil, nil
 }
 
 func (r *responseRow) stored() StoredResponse {

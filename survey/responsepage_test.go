@@ -13,7 +13,7 @@ func (h *host) paged(q survey.ResponseQuery) (responses, events []string) {
 	h.t.Helper()
 	const enough = 10 // the pages do not end
 	for p := q; len(responses) < enough; {
-		page, err := h.survey.Responses(h.t.Context(), "", p)
+		page, err := h.survey.Responses().List(h.t.Context(), "", p)
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -25,7 +25,7 @@ func (h *host) paged(q survey.ResponseQuery) (responses, events []string) {
 		}
 	}
 	for p := q; len(events) < enough; {
-		page, err := h.survey.Events(h.t.Context(), "", p)
+		page, err := h.survey.Support().Events(h.t.Context(), "", p)
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestAPageBeginsAtTheLaterOfItsTwoBeginnings(t *testing.T) {
 			h.submit(h.invite(fmt.Sprint(i)), content)
 			h.clock.Add(time.Hour)
 		}
-		page, err := h.survey.Responses(t.Context(), "", survey.ResponseQuery{SurveyID: 4523, Limit: 1})
+		page, err := h.survey.Responses().List(t.Context(), "", survey.ResponseQuery{SurveyID: 4523, Limit: 1})
 		if err == nil {
 			first = page[0].Position
 		}
@@ -83,7 +83,7 @@ func TestAPageBeginsAtTheLaterOfItsTwoBeginnings(t *testing.T) {
 		got, _ := h.paged(survey.ResponseQuery{SurveyID: 4523, After: first, Since: start.Add(2 * time.Hour), Limit: 3})
 		h.same("a later Since", []string{"id-2"}, got)
 		for _, bad := range []string{"12", "x.y.z", ".", "1.", "-.1"} {
-			_, err := h.survey.Responses(t.Context(), "", survey.ResponseQuery{SurveyID: 4523, After: bad})
+			_, err := h.survey.Responses().List(t.Context(), "", survey.ResponseQuery{SurveyID: 4523, After: bad})
 			h.same("refused: "+bad, true, err != nil)
 		}
 	})

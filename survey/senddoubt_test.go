@@ -69,9 +69,9 @@ func TestASendInDoubtWaitsForAPersonIfTheHostSaysSo(t *testing.T) {
 		decide func(*host, string) error
 		calls  int
 	}{
-		"it was made":  {func(h *host, id string) error { return h.survey.Release(h.t.Context(), "", id, someone) }, 1},
-		"it was not":   {func(h *host, id string) error { return h.survey.Retry(h.t.Context(), "", id, someone) }, 2},
-		"it is enough": {func(h *host, id string) error { return h.survey.Stop(h.t.Context(), "", id, someone) }, 1},
+		"it was made":  {func(h *host, id string) error { return h.survey.Support().Release(h.t.Context(), "", id, someone) }, 1},
+		"it was not":   {func(h *host, id string) error { return h.survey.Support().Retry(h.t.Context(), "", id, someone) }, 2},
+		"it is enough": {func(h *host, id string) error { return h.survey.Support().Stop(h.t.Context(), "", id, someone) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachHost(t, &survey.Options{InDoubt: survey.Hold}, func(h *host) {

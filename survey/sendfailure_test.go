@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // A first try that fails is made again as the initial send, not as a reminder.
@@ -88,14 +89,14 @@ func TestARefusalForGoodStopsTheSchedule(t *testing.T) {
 	}{
 		"the provider": {answer: notify.Permanent("550", nil), log: "0/1 refused 550"},
 		"the renderer": {
-			opts: survey.Options{Renderer: rendererFunc(func(survey.LinkData) (survey.Parts, error) {
-				return survey.Parts{}, fmt.Errorf("no text: %w", notify.Permanent("", nil))
+			opts: survey.Options{Renderer: rendererFunc(func(form.LinkData) (form.Parts, error) {
+				return form.Parts{}, fmt.Errorf("no text: %w", notify.Permanent("", nil))
 			})},
 			log: "0/0 refused RenderFailed",
 		},
 		"a subject of two lines": {
-			opts: survey.Options{Renderer: rendererFunc(func(survey.LinkData) (survey.Parts, error) {
-				return survey.Parts{Subject: "a\r\nBcc: b", Text: "c"}, nil
+			opts: survey.Options{Renderer: rendererFunc(func(form.LinkData) (form.Parts, error) {
+				return form.Parts{Subject: "a\r\nBcc: b", Text: "c"}, nil
 			})},
 			log: "0/0 refused ContentRefused",
 		},
@@ -123,11 +124,11 @@ func TestARefusalForGoodStopsTheSchedule(t *testing.T) {
 // Code of the host that panics fails its own row, and no other.
 func TestAPanicFailsItsOwnRow(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{Logger: quiet(), Renderer: rendererFunc(func(d survey.LinkData) (survey.Parts, error) {
+		h.use(survey.Options{Logger: quiet(), Renderer: rendererFunc(func(d form.LinkData) (form.Parts, error) {
 			if d.Value("wip") == "1" {
 				panic("a renderer")
 			}
-			return survey.Parts{Text: d.URL}, nil
+			return form.Parts{Text: d.URL}, nil
 		})}, channel(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
 			if m.Metadata["candidateMetadata"] == `{"wip":"2"}` {
 				panic("a channel")
@@ -146,6 +147,6 @@ func TestAPanicFailsItsOwnRow(t *testing.T) {
 	})
 }
 
-type rendererFunc func(survey.LinkData) (survey.Parts, error)
+type rendererFunc func(form.LinkData) (form.Parts, error)
 
-func (f rendererFunc) Render(_ context.Context, d survey.LinkData) (survey.Parts, error) { return f(d) }
+func (f rendererFunc) Render(_ context.Context, d form.LinkData) (form.Parts, error) { return f(d) }

@@ -66,7 +66,7 @@ func (h *host) linked(definition string) string {
 // explain is the story of a link.
 func (h *host) explain(id string) survey.Explanation {
 	h.t.Helper()
-	e, err := h.survey.Explain(h.t.Context(), "", id)
+	e, err := h.survey.Support().Explain(h.t.Context(), "", id)
 	if err != nil {
 		h.t.Fatal(err)
 	}

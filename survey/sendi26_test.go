@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // rated is a response to the surveys of definition.
@@ -18,13 +19,13 @@ var rated = survey.Response{Answers: json.RawMessage(`{"rate": 9}`)}
 // another one: the row is stale when the call is about to begin.
 func TestI26_WhoAnswersAfterTheClaimIsNotSentToAnyMore(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{Renderer: rendererFunc(func(d survey.LinkData) (survey.Parts, error) {
+		h.use(survey.Options{Renderer: rendererFunc(func(d form.LinkData) (form.Parts, error) {
 			if d.Ordinal == 1 {
 				if _, err := h.survey.Submit(context.Background(), tokenOf(d.URL), rated); err != nil {
-					return survey.Parts{}, err
+					return form.Parts{}, err
 				}
 			}
-			return survey.Parts{Text: d.URL}, nil
+			return form.Parts{Text: d.URL}, nil
 		})}, h.memory())
 		id := h.linked(definition("0d", []string{"1d", "1d"}))
 		h.drain()

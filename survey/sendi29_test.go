@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // buffer is a log that several goroutines write.
@@ -32,11 +33,11 @@ func TestI29_TheLogHoldsNothingOfTheCustomer(t *testing.T) {
 	const canary = "+964 770 000 0001"
 	for name, fault := range map[string]func(*survey.Options) notify.Channel{
 		"a renderer that panics": func(o *survey.Options) notify.Channel {
-			o.Renderer = rendererFunc(func(survey.LinkData) (survey.Parts, error) { panic(canary) })
+			o.Renderer = rendererFunc(func(form.LinkData) (form.Parts, error) { panic(canary) })
 			return channel(nothingSent)
 		},
 		"a renderer that fails": func(o *survey.Options) notify.Channel {
-			o.Renderer = rendererFunc(func(survey.LinkData) (survey.Parts, error) { return survey.Parts{}, errors.New(canary) })
+			o.Renderer = rendererFunc(func(form.LinkData) (form.Parts, error) { return form.Parts{}, errors.New(canary) })
 			return channel(nothingSent)
 		},
 		"a gate that fails": func(o *survey.Options) notify.Channel {

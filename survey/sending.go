@@ -13,6 +13,8 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // nothing is what a handler decides whose rows say everything.
@@ -22,8 +24,8 @@ type nothing = struct{}
 // commits before anything is called, and leaves the status alone: a customer may
 // open and answer the form meanwhile. A process claims only sends whose channel it
 // has, and every expiry.
-func (s *Service) sendPass() work.Pass {
-	return servedPass{s: s, Pass: work.New(s.store, work.Spec[Instance, nothing]{
+func (s asker) sendPass() work.Pass {
+	return servedPass{s: s.core, Pass: work.New(s.store, work.Spec[Instance, nothing]{
 		Name: "survey.send", Table: instances, Claimable: active, Types: s.channelKeys, Group: s.options.Concurrency,
 		Stream:  s.send,
 		Fail:    func(now time.Time, r *Instance, _ error) { r.passFailed(now) },
@@ -35,7 +37,7 @@ func (s *Service) sendPass() work.Pass {
 }
 
 // checkSending panics on options that no program can mean.
-func (s *Service) checkSending() {
+func (s asker) checkSending() {
 	for i, g := range s.gates {
 		if g == nil {
 			panic(fmt.Sprintf("survey: New: gate %d is nil", i+1))
@@ -49,7 +51,7 @@ func (s *Service) checkSending() {
 }
 
 // channelKeys are the channels of this process.
-func (s *Service) channelKeys() []string {
+func (s *core) channelKeys() []string {
 	out := make([]string, 0, len(s.channels))
 	for key := range s.channels {
 		out = append(out, key)
@@ -61,7 +63,7 @@ func (s *Service) channelKeys() []string {
 type sending struct {
 	work.Item[Instance]
 	version *version
-	trigger *Trigger
+	trigger *form.Trigger
 	grace   time.Duration
 	channel notify.Channel
 	message notify.Message
@@ -75,7 +77,7 @@ type sending struct {
 // send takes a group through the steps. Each step settles those that end there
 // and returns the others; whoever gets through is called. Rows land when they are
 // settled, whatever the others do.
-func (s *Service) send(ctx context.Context, items []work.Item[Instance], land func(*Instance, nothing)) error {
+func (s asker) send(ctx context.Context, items []work.Item[Instance], land func(*Instance, nothing)) error {
 	all, err := s.pinned(ctx, items)
 	if err != nil {
 		return err
@@ -125,9 +127,9 @@ func rowsOf(items []*sending) map[*Instance]bool {
 }
 
 // wanted leaves out, and expires, what is not to be sent now.
-func (s *Service) wanted(all []*sending) (open []*sending) {
+func (s asker) wanted(all []*sending) (open []*sending) {
 	for _, it := range all {
-		switch r, now := it.Row, storage.Now(s.store); {
+		switch r, now := it.Row, driver.Now(s.store); {
 		case !r.isOpen() || r.IsOnSupportHold:
 		case !now.Before(r.endsOn(it.grace)):
 			r.expire(now)
@@ -143,7 +145,7 @@ func (s *Service) wanted(all []*sending) (open []*sending) {
 // process cannot serve came here without a type, because the sweep found that
 // nobody does, or because its grace has changed; then whoever has the channel gets
 // it.
-func (s *Service) withChannel(items []*sending) (open []*sending) {
+func (s asker) withChannel(items []*sending) (open []*sending) {
 	for _, it := range items {
 		r := it.Row
 		it.channel = s.channels[r.Channel]
@@ -151,7 +153,7 @@ func (s *Service) withChannel(items []*sending) (open []*sending) {
 		case it.channel != nil:
 			open = append(open, it)
 		case r.ReasonCode == ReasonNoChannel && r.Type == "":
-			now := storage.Now(s.store)
+			now := driver.Now(s.store)
 			r.logNoCall(now, DeliveryNoChannel, ReasonNoChannel)
 			r.stop(now, ReasonNoChannel)
 		}
@@ -168,7 +170,7 @@ type versionID struct {
 
 // pinned finds the version and the trigger that each row is pinned to. A row
 // without them can still expire.
-func (s *Service) pinned(ctx context.Context, items []work.Item[Instance]) ([]*sending, error) {
+func (s *core) pinned(ctx context.Context, items []work.Item[Instance]) ([]*sending, error) {
 	out := make([]*sending, len(items))
 	err := s.store.InTx(ctx, func(tx storage.Tx) error {
 		found := map[versionID]*version{}
@@ -198,15 +200,15 @@ func unreadable(err error) bool {
 	return errors.Is(err, storage.ErrNotFound) || errors.Is(err, errUnreadable)
 }
 
-func triggerOf(v *version, id string) *Trigger {
+func triggerOf(v *version, id string) *form.Trigger {
 	if v == nil {
 		return nil
 	}
-	return v.trigger(id)
+	return v.Trigger(id)
 }
 
 // graceOf is how long an instance of that trigger stays open after its last send.
-func (s *Service) graceOf(t *Trigger) time.Duration {
+func (s *core) graceOf(t *form.Trigger) time.Duration {
 	if t != nil && t.ExpiryGrace != nil {
 		return time.Duration(*t.ExpiryGrace)
 	}
@@ -224,7 +226,7 @@ const minDefer = time.Minute
 // askGates asks the gates in order, each about what those before it let through.
 // It comes before the call-started write, so that a crash here leaves nothing in
 // doubt.
-func (s *Service) askGates(ctx context.Context, items []*sending) []*sending {
+func (s asker) askGates(ctx context.Context, items []*sending) []*sending {
 	for _, g := range s.gates {
 		if len(items) > 0 {
 			items = s.askGate(ctx, g, items)
@@ -233,7 +235,7 @@ func (s *Service) askGates(ctx context.Context, items []*sending) []*sending {
 	return items
 }
 
-func (s *Service) askGate(ctx context.Context, g notify.Gate, items []*sending) (open []*sending) {
+func (s asker) askGate(ctx context.Context, g notify.Gate, items []*sending) (open []*sending) {
 	attempts := make([]notify.Attempt, len(items))
 	for i, it := range items {
 		attempts[i] = s.attempt(it)
@@ -254,7 +256,7 @@ func (s *Service) askGate(ctx context.Context, g notify.Gate, items []*sending) 
 
 // verdicts asks one gate. Anything but one verdict that means something for each
 // attempt is an error, which is not logged: it may hold personal data.
-func (s *Service) verdicts(ctx context.Context, g notify.Gate, a []notify.Attempt) (verdicts []notify.Verdict, err error) {
+func (s asker) verdicts(ctx context.Context, g notify.Gate, a []notify.Attempt) (verdicts []notify.Verdict, err error) {
 	err = work.Guard(func() (err error) {
 		verdicts, err = g.Ask(ctx, a)
 		return err
@@ -278,11 +280,11 @@ func (s *Service) verdicts(ctx context.Context, g notify.Gate, a []notify.Attemp
 
 // apply reports whether the link may go out now. A wait counts no try, and is not
 // longer than the row's own limits; a skip stops the schedule.
-func (s *Service) apply(it *sending, v notify.Verdict) bool {
-	r, now := it.Row, storage.Now(s.store)
+func (s asker) apply(it *sending, v notify.Verdict) bool {
+	r, now := it.Row, driver.Now(s.store)
 	switch v.Action {
 	case notify.ActionDefer:
-		r.NextTryOn = storage.Time(later(v.Until, now.Add(minDefer)))
+		r.NextTryOn = driver.Time(later(v.Until, now.Add(minDefer)))
 		r.ReasonCode = storable.Code(v.Reason)
 		return false
 	case notify.ActionSkip:
@@ -297,7 +299,7 @@ func (s *Service) apply(it *sending, v notify.Verdict) bool {
 
 // attempt is what gates are told. They know a recipient by the customer reference
 // over all that the host sends, or else by method and address.
-func (s *Service) attempt(it *sending) notify.Attempt {
+func (s asker) attempt(it *sending) notify.Attempt {
 	r, method := it.Row, notify.Method(it.Row.Channel)
 	var hashKey []byte
 	if s.options.Gates != nil {
@@ -307,6 +309,6 @@ func (s *Service) attempt(it *sending) notify.Attempt {
 		Scope: r.Scope, MessageID: it.message.ID, Number: it.message.Attempt,
 		NotificationType: NotificationType, BusinessUnit: r.BusinessUnit, Channel: r.Channel, Method: method,
 		RecipientRef: r.CustomerRef, RecipientHash: keys.RecipientHash(hashKey, r.CustomerRef, method, it.message.To),
-		Address: it.message.To, Lane: r.Lane, Urgent: r.Lane == storage.LaneUrgent, Now: storage.Now(s.store),
+		Address: it.message.To, Lane: r.Lane, Urgent: r.Lane == storage.LaneUrgent, Now: driver.Now(s.store),
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // A process that stalls before its call is taken over, which counts as a try, since
@@ -18,10 +19,10 @@ import (
 func TestI26_WhoLostItsLeaseBeforeTheCallMakesNone(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		begun, goOn := make(chan struct{}), make(chan struct{})
-		h.use(survey.Options{Renderer: rendererFunc(func(d survey.LinkData) (survey.Parts, error) {
+		h.use(survey.Options{Renderer: rendererFunc(func(d form.LinkData) (form.Parts, error) {
 			close(begun)
 			<-goOn
-			return survey.Parts{Text: d.URL}, nil
+			return form.Parts{Text: d.URL}, nil
 		})}, h.memory())
 		id := h.linked(csiGR)
 		slow, done := h.survey, make(chan error)

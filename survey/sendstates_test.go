@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // I-16: a transition that is not in the table is a programmer's error.
@@ -37,7 +38,7 @@ func TestACallUnderWayDoesNotUndoABeacon(t *testing.T) {
 	stored := &Instance{Record: storage.Record{Status: StatusOpened}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at, OpenedOn: at}
 	mine := &Instance{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at}
 	mine.logCall(at, DeliveryDelivered, "", "")
-	mine.sent(at, []Duration{Duration(aDay)})
+	mine.sent(at, []form.Duration{form.Duration(aDay)})
 	stored.takeCall(mine)
 	if stored.Status != StatusOpened || !stored.NextSendOn.Equal(at.Add(aDay)) || stored.SendOrdinal != 1 || !stored.CallStartedOn.IsZero() {
 		t.Errorf("the row is %+v", stored)
@@ -53,7 +54,7 @@ func TestACallThatWasNotMadeLeavesNoDoubt(t *testing.T) {
 	mine := &Instance{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at}
 	for _, held := range []bool{true, false} {
 		stored := *called
-		if changed := new(Service).mergeSent(&stored, mine, held); changed != held || stored.CallStartedOn.IsZero() != held {
+		if changed := new(Service).asker().mergeSent(&stored, mine, held); changed != held || stored.CallStartedOn.IsZero() != held {
 			t.Errorf("held %v: changed %v: %+v", held, changed, stored)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Scope keeps tenants apart; the empty one is that of a host with a single tenant.
@@ -94,7 +95,11 @@ func (o *Options) withDefaults() Options {
 // expires them and passes responses on when a poller runs its passes. Its methods
 // may be called from any number of goroutines, those of a bound copy (see WithTx)
 // from one.
-type Service struct {
+type Service struct{ *core }
+
+// core is what the parts of a Service share. Each part is a value over it, with the
+// methods of one subject.
+type core struct {
 	store    storage.Store
 	tx       storage.Tx // of a bound copy
 	options  Options
@@ -105,6 +110,27 @@ type Service struct {
 	parsed   *versionCache
 	polls    *polls // of PollOnce
 }
+
+// asker is the part of a Service that sends links and settles doubt.
+type asker struct{ *core }
+
+func (s *core) asker() asker         { return asker{s} }
+func (s *core) responses() Responses { return Responses{s} }
+func (s *core) support() Support     { return Support{s} }
+
+// Responses reads what customers answered. Its methods may be called from any number
+// of goroutines.
+type Responses struct{ *core }
+
+// Responses gives what customers answered.
+func (s *Service) Responses() Responses { return s.responses() }
+
+// Support is what a support desk does with links and with what subscribers hear: look,
+// act, and forget a customer. Its methods may be called from any number of goroutines.
+type Support struct{ *core }
+
+// Support gives the actions of a support desk.
+func (s *Service) Support() Support { return s.support() }
 
 // errForeignTx is a transaction of another store than the service's.
 var errForeignTx = errors.New("survey: the transaction belongs to another store")
@@ -118,7 +144,7 @@ func New(store storage.Store, opts *Options, channels ...notify.Channel) *Servic
 	if store == nil {
 		panic("survey: New needs a store")
 	}
-	s := &Service{store: store, options: opts.withDefaults(), channels: map[string]notify.Channel{}}
+	s := &Service{&core{store: store, options: opts.withDefaults(), channels: map[string]notify.Channel{}}}
 	s.links = newLinkKeyring(&s.options)
 	if url := s.options.SurveyURL; url != "" || len(channels) > 0 {
 		if err := checkSurveyURL(url); err != nil {
@@ -135,7 +161,7 @@ func New(store storage.Store, opts *Options, channels ...notify.Channel) *Servic
 		s.channels[c.Key()] = c
 	}
 	s.gates = append(notify.Gates(store, s.options.Gates), s.options.HostGates...)
-	s.checkSending()
+	s.asker().checkSending()
 	s.box = outbox.New(store, "survey.outbox", s.options.Logger)
 	s.parsed = newVersionCache()
 	s.polls = &polls{}
@@ -152,13 +178,13 @@ func (s *Service) WithTx(tx storage.Tx) *Service {
 	if tx.Store() != s.store {
 		panic(errForeignTx.Error())
 	}
-	bound := *s
+	bound := *s.core
 	bound.tx = tx
-	return &bound
+	return &Service{&bound}
 }
 
 // inTx runs f in the bound transaction, else in one of its own.
-func (s *Service) inTx(ctx context.Context, f func(storage.Tx) error) error {
+func (s *core) inTx(ctx context.Context, f func(storage.Tx) error) error {
 	if s.tx != nil {
 		return f(s.tx)
 	}
@@ -167,7 +193,7 @@ func (s *Service) inTx(ctx context.Context, f func(storage.Tx) error) error {
 
 // Passes are the passes over the tables of this package, for a poller.
 func (s *Service) Passes() []work.Pass {
-	return []work.Pass{s.sendPass(), s.box.Pass()}
+	return []work.Pass{s.asker().sendPass(), s.box.Pass()}
 }
 
 // Report counts what a poll did.
@@ -223,7 +249,7 @@ func (s *Service) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 // Page is a part of a list.
 type Page struct {
 	// After is where the page before ended: what its call returned beside the rows, or,
-	// of [Service.Instances], the Key of the last one. Empty begins at the beginning.
+	// of [Support.Instances], the Key of the last one. Empty begins at the beginning.
 	After string
 	// Limit is at most so many; default 100, at most 1000.
 	Limit int
@@ -248,8 +274,8 @@ func checkScope(scope Scope) error {
 
 // Schemas lists the tables of this package, so that adapters' tests can compare
 // them with a live database.
-func Schemas() []*storage.Schema {
-	return []*storage.Schema{
+func Schemas() []*driver.Schema {
+	return []*driver.Schema{
 		&surveys.Schema, &versions.Schema, &triggers.Schema, &instances.Schema,
 		&deliveries.Schema, &channelRows.Schema, &responses.Schema, &answers.Schema, &linkKeys.Schema,
 	}

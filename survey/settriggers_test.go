@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // The rows of a survey's triggers name the published version and its hash; those of
@@ -41,7 +42,7 @@ func TestTheRowsOfTriggersFollowTheVersion(t *testing.T) {
 			{45, "t", "visit", left, 1}, {452, "a", "", "", 1}, {452, "new", "visit", hash, 2}, {452, "z.9_-", "visit", hash, 2}, {4523, "t", "visit", right, 1},
 		}
 		inTransaction(t, s, func(tx storage.Tx) {
-			rows, err := triggers.Find(t.Context(), tx, "", storage.Query{OrderBy: "key", Limit: 10})
+			rows, err := triggers.Find(t.Context(), tx, "", driver.Query{OrderBy: "key", Limit: 10})
 			var got []row
 			for _, r := range rows {
 				if r.EventKind == "" {

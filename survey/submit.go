@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Response is what a customer submits, or a host that keeps the form elsewhere.
@@ -84,7 +86,7 @@ func (s *Service) submitOnce(ctx context.Context, tx storage.Tx, find finder, r 
 	if err != nil {
 		return Receipt{}, err
 	}
-	now := storage.Now(s.store)
+	now := driver.Now(s.store)
 	if !row.answerable(now) {
 		return Receipt{}, ErrNoSurvey
 	}
@@ -95,7 +97,7 @@ func (s *Service) submitOnce(ctx context.Context, tx storage.Tx, find finder, r 
 	if row.Status == StatusCompleted {
 		return s.again(ctx, tx, row, v, r)
 	}
-	a, err := v.accept(r.Answers)
+	a, err := v.Accept(r.Answers)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -122,7 +124,7 @@ func (i *Instance) complete(now, completedOn time.Time, shown bool) {
 
 // keep writes the response and what it causes. The unique key decides a race that
 // the instance has not decided.
-func (s *Service) keep(ctx context.Context, tx storage.Tx, row *Instance, v *version, r Response, a *answerSet) (Receipt, error) {
+func (s *Service) keep(ctx context.Context, tx storage.Tx, row *Instance, v *version, r Response, a *form.Answers) (Receipt, error) {
 	stored := responseOf(row, r, a)
 	isNew, err := responses.Insert(ctx, tx, stored)
 	if err != nil {
@@ -153,7 +155,7 @@ func (s *Service) again(ctx context.Context, tx storage.Tx, row *Instance, v *ve
 	if key := r.keyHash(); key != "" && key == first.IdempotencyKey {
 		return out, nil
 	}
-	if a, err := v.accept(r.Answers); err != nil || a.hash != first.AnswersHash {
+	if a, err := v.Accept(r.Answers); err != nil || a.Hash != first.AnswersHash {
 		return Receipt{}, ErrAnswered
 	}
 	return out, nil
@@ -165,7 +167,7 @@ const maxAgent = 200
 func (r Response) check() error {
 	for field, text := range map[string]string{"AgentID": r.AgentID, "IdempotencyKey": r.IdempotencyKey} {
 		if len(text) > maxAgent || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
-			return &AnswersError{Faults: []AnswerFault{{Code: FaultMalformed, Problem: field + " is not a text of at most 200 bytes without control characters"}}}
+			return &form.AnswersError{Faults: []form.AnswerFault{{Code: form.FaultMalformed, Problem: field + " is not a text of at most 200 bytes without control characters"}}}
 		}
 	}
 	return nil
@@ -174,7 +176,7 @@ func (r Response) check() error {
 // completedOn is never in the future, whatever the clock of the form says, nor in a
 // year that no database has.
 func (r Response) completedOn(now time.Time) time.Time {
-	on := storage.Time(cmp.Or(r.CompletedOn, now))
+	on := driver.Time(cmp.Or(r.CompletedOn, now))
 	if on.After(now) || on.Year() < 1 {
 		return now
 	}

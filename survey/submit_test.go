@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 func TestI23_AResponseEndsItsInstanceAndMakesOneEvent(t *testing.T) {
@@ -25,7 +27,7 @@ func TestI23_AResponseEndsItsInstanceAndMakesOneEvent(t *testing.T) {
 		h.same("moments", []time.Time{{}, {}, start.Add(time.Minute), start.Add(time.Hour), start.Add(time.Hour), start.Add(time.Hour)},
 			[]time.Time{r.DueOn, r.NextSendOn, r.CompletedOn, r.EndedOn, r.StoppedOn, r.OpenedOn})
 		h.same("responses, answers, events", [3]int{1, 3, 1}, h.counts())
-		stored, err := h.survey.Response(t.Context(), "", "id-one")
+		stored, err := h.survey.Responses().Get(t.Context(), "", "id-one")
 		stored.Position = ""
 		h.same("error", error(nil), err)
 		h.same("response", survey.StoredResponse{
@@ -67,8 +69,8 @@ func TestI25_OfTwoHundredSubmitsOneWinsWhileASenderHoldsTheRow(t *testing.T) {
 		token := h.invite("one", func(r *survey.Instance) { r.DueOn = start })
 		var held []*survey.Instance
 		h.tx(func(tx storage.Tx) (err error) {
-			held, err = instanceTable.Claim(t.Context(), tx, storage.Claim{
-				Statuses: []string{survey.StatusSent}, Types: []string{"memory:default"}, Lanes: []storage.LaneClaim{{Lane: 0, Limit: 1}},
+			held, err = instanceTable.Claim(t.Context(), tx, driver.Claim{
+				Statuses: []string{survey.StatusSent}, Types: []string{"memory:default"}, Lanes: []driver.LaneClaim{{Lane: 0, Limit: 1}},
 				Now: start, LeaseUntil: start.Add(time.Hour), Token: "sender",
 			})
 			return err
@@ -166,7 +168,7 @@ func TestAnswersThatDoNotFitChangeNothing(t *testing.T) {
 			{Answers: json.RawMessage(content), IdempotencyKey: string(make([]byte, 201))},
 		} {
 			_, err := h.survey.Submit(t.Context(), token, r)
-			if faults := (*survey.AnswersError)(nil); !errors.As(err, &faults) {
+			if faults := (*form.AnswersError)(nil); !errors.As(err, &faults) {
 				t.Error(err)
 			}
 		}

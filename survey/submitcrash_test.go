@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -48,21 +49,21 @@ type cutTx struct {
 
 func (t *cutTx) Store() storage.Store { return t.store }
 
-func (t *cutTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (t *cutTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
 	if err := t.store.verb(); err != nil {
 		return nil, err
 	}
 	return t.Tx.Select(ctx, s, scope, q)
 }
 
-func (t *cutTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *cutTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if err := t.store.verb(); err != nil {
 		return nil, err
 	}
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t *cutTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *cutTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if err := t.store.verb(); err != nil {
 		return nil, err
 	}

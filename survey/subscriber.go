@@ -10,6 +10,8 @@ import (
 
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Subscriber is a system that hears of responses (Triggers & Scheduler, "Subscriber
@@ -69,7 +71,7 @@ func (s *Service) Subscribe(subs ...Subscriber) {
 				if err := json.Unmarshal(e.Payload, &c); err != nil {
 					return fmt.Errorf("%w: %w", ErrRefused, err)
 				}
-				c.DispatchedOn = storage.Now(s.store)
+				c.DispatchedOn = driver.Now(s.store)
 				return sub.Dispatch(ctx, c)
 			},
 		})
@@ -119,18 +121,18 @@ func subscriberOf(key string) string { return strings.TrimPrefix(key, outboxKey(
 
 // emit stores the event of a response, with a delivery for each subscriber that
 // the routing selects.
-func (s *Service) emit(ctx context.Context, tx storage.Tx, row *Instance, v *version, r *responseRow, a *answerSet) error {
+func (s *core) emit(ctx context.Context, tx storage.Tx, row *Instance, v *version, r *responseRow, a *form.Answers) error {
 	payload, err := json.Marshal(ResponseCompleted{
 		EventID: eventID(row.PublicID), EventType: EventResponseCompleted, Scope: row.Scope,
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, SurveyIntegrationID: v.IntegrationID, BusinessUnit: row.BusinessUnit,
 		InstancePublicID: row.PublicID, TriggerID: row.TriggerID, CustomerRef: row.CustomerRef,
 		RecipientAddress: row.RecipientAddress, RecipientLocale: row.RecipientLocale,
-		CompletedOn: r.CompletedOn, AgentID: r.AgentID, Answers: a.json, CandidateMetadata: row.Metadata,
+		CompletedOn: r.CompletedOn, AgentID: r.AgentID, Answers: a.JSON, CandidateMetadata: row.Metadata,
 	})
 	if err != nil {
 		return err
 	}
-	to, err := s.route(ctx, tx, v.trigger(row.TriggerID), a)
+	to, err := s.route(ctx, tx, v.Trigger(row.TriggerID), a)
 	if err != nil {
 		return err
 	}
@@ -142,11 +144,11 @@ func (s *Service) emit(ctx context.Context, tx storage.Tx, row *Instance, v *ver
 // route names the subscribers that a response is for: those of the trigger whose
 // filters its answers match, and without any in the trigger everybody who is
 // registered, here or in another process, or expected.
-func (s *Service) route(ctx context.Context, tx storage.Tx, t *Trigger, a *answerSet) ([]string, error) {
+func (s *core) route(ctx context.Context, tx storage.Tx, t *form.Trigger, a *form.Answers) ([]string, error) {
 	if t != nil && len(t.Subscribers) > 0 {
 		var to []string
 		for _, r := range t.Subscribers {
-			if r.Filter.Match(a.values) {
+			if r.Filter.Match(a.Values) {
 				to = append(to, outboxKey(r.Key))
 			}
 		}

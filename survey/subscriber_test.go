@@ -54,7 +54,7 @@ func (e *ears) hear() []string {
 // event is "status: subscriber status attempts, ..." of a response.
 func (h *host) event(publicID string) string {
 	h.t.Helper()
-	e, err := h.survey.Event(h.t.Context(), "", publicID)
+	e, err := h.survey.Support().Event(h.t.Context(), "", publicID)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -144,13 +144,13 @@ func TestASubscriberThatComesLaterGetsOlderResponsesByReplay(t *testing.T) {
 
 		q := survey.ResponseQuery{SurveyID: 4523, Since: start.Add(oneDay)}
 		for i, want := range []int{1, 1, 0} { // a dry run, in earnest, again
-			n, err := h.survey.ReplayMissed(t.Context(), "", "bi", q, sam, i == 0)
+			n, err := h.survey.Support().ReplayMissed(t.Context(), "", "bi", q, sam, i == 0)
 			h.same("error", error(nil), err)
 			h.same("replayed", want, n)
 		}
 		drain()
 		h.same("heard", []string{"bi id-two"}, e.hear())
-		_, err := h.survey.ReplayMissed(t.Context(), "", "bi", q, survey.By{}, false)
+		_, err := h.survey.Support().ReplayMissed(t.Context(), "", "bi", q, survey.By{}, false)
 		h.same("nobody's", true, err != nil)
 	})
 }
@@ -177,13 +177,13 @@ func TestI24_AFailureIsTriedAgainThenADeadLetterThenReplayed(t *testing.T) {
 		h.clock.Add(300 * oneDay)
 		h.drain()
 		h.same("calls", 10, len(e.hear()))
-		dead, err := h.survey.DeadLetters(t.Context(), "", "bi", 0)
+		dead, err := h.survey.Support().DeadLetters(t.Context(), "", "bi", 0)
 		h.same("error", error(nil), err)
 		h.same("dead letters", 1, len(dead))
 		h.same("its response", []any{"id-one", 9, "down"}, []any{dead[0].PublicID, dead[0].Attempts, dead[0].LastError})
 		e.fail = nil
 		for i, want := range []int{1, 1, 0} { // a dry run, in earnest, again
-			n, err := h.survey.ReplayDeadLetters(t.Context(), "", "bi", sam, i == 0)
+			n, err := h.survey.Support().ReplayDeadLetters(t.Context(), "", "bi", sam, i == 0)
 			h.same("error", error(nil), err)
 			h.same("replayed", want, n)
 		}
@@ -200,7 +200,7 @@ func TestI24_OneResponseIsReplayedToOneSubscriber(t *testing.T) {
 		h.invite("one")
 		h.submit("one", content)
 		replay := func(publicID, subscriber string) error {
-			return h.survey.ReplayEvent(t.Context(), "", publicID, subscriber, sam)
+			return h.survey.Support().ReplayEvent(t.Context(), "", publicID, subscriber, sam)
 		}
 		h.same("it waits anyway", true, errors.Is(replay("id-one", "bi"), survey.ErrActionRefused))
 		h.drain()
@@ -247,7 +247,7 @@ func TestASubscriberMayAskForAPause(t *testing.T) {
 		h.clock.Add(2 * time.Minute)
 		h.drain()
 		h.same("heard", []string{"bi id-one"}, e.hear())
-		last, err := h.survey.Event(t.Context(), "", "id-one")
+		last, err := h.survey.Support().Event(t.Context(), "", "id-one")
 		h.same("error", error(nil), err)
 		h.same("last error", "busy", last.Deliveries[0].LastError)
 	})
@@ -306,38 +306,46 @@ func TestI28_EventsAndDeadLettersAreOfOneScope(t *testing.T) {
 		h.submit("one", content)
 		h.drain()
 		for scope, want := range map[survey.Scope]int{"": 1, "south": 0} {
-			dead, err := h.survey.DeadLetters(t.Context(), scope, "bi", 0)
+			dead, err := h.survey.Support().DeadLetters(t.Context(), scope, "bi", 0)
 			h.same("error", error(nil), err)
-			events, err := h.survey.Events(t.Context(), scope, survey.ResponseQuery{SurveyID: 4523})
+			events, err := h.survey.Support().Events(t.Context(), scope, survey.ResponseQuery{SurveyID: 4523})
 			h.same("error", error(nil), err)
-			list, err := h.survey.Responses(t.Context(), scope, survey.ResponseQuery{SurveyID: 4523})
+			list, err := h.survey.Responses().List(t.Context(), scope, survey.ResponseQuery{SurveyID: 4523})
 			h.same("error", error(nil), err)
-			n, err := h.survey.ReplayDeadLetters(t.Context(), scope, "bi", sam, true)
+			n, err := h.survey.Support().ReplayDeadLetters(t.Context(), scope, "bi", sam, true)
 			h.same("error", error(nil), err)
 			h.same("of "+string(scope), []int{want, want, want, want}, []int{len(dead), len(events), len(list), n})
 		}
-		_, err := h.survey.Response(t.Context(), "south", "id-one")
+		_, err := h.survey.Responses().Get(t.Context(), "south", "id-one")
 		h.same("absent", true, errors.Is(err, storage.ErrNotFound))
-		h.same("absent", true, errors.Is(h.survey.ReplayEvent(t.Context(), "south", "id-one", "bi", sam), storage.ErrNotFound))
+		h.same("absent", true, errors.Is(h.survey.Support().ReplayEvent(t.Context(), "south", "id-one", "bi", sam), storage.ErrNotFound))
 		for what, call := range map[string]func() error{
-			"Response": func() error { _, err := h.survey.Response(t.Context(), storage.AnyScope, "id-one"); return err },
+			"Response": func() error {
+				_, err := h.survey.Responses().Get(t.Context(), storage.AnyScope, "id-one")
+				return err
+			},
 			"Responses": func() error {
-				_, err := h.survey.Responses(t.Context(), storage.AnyScope, survey.ResponseQuery{})
+				_, err := h.survey.Responses().List(t.Context(), storage.AnyScope, survey.ResponseQuery{})
 				return err
 			},
-			"Event": func() error { _, err := h.survey.Event(t.Context(), storage.AnyScope, "id-one"); return err },
+			"Event": func() error { _, err := h.survey.Support().Event(t.Context(), storage.AnyScope, "id-one"); return err },
 			"Events": func() error {
-				_, err := h.survey.Events(t.Context(), storage.AnyScope, survey.ResponseQuery{})
+				_, err := h.survey.Support().Events(t.Context(), storage.AnyScope, survey.ResponseQuery{})
 				return err
 			},
-			"DeadLetters": func() error { _, err := h.survey.DeadLetters(t.Context(), storage.AnyScope, "bi", 0); return err },
+			"DeadLetters": func() error {
+				_, err := h.survey.Support().DeadLetters(t.Context(), storage.AnyScope, "bi", 0)
+				return err
+			},
 			"ReplayDead": func() error {
-				_, err := h.survey.ReplayDeadLetters(t.Context(), storage.AnyScope, "bi", sam, true)
+				_, err := h.survey.Support().ReplayDeadLetters(t.Context(), storage.AnyScope, "bi", sam, true)
 				return err
 			},
-			"ReplayOne": func() error { return h.survey.ReplayEvent(t.Context(), storage.AnyScope, "id-one", "bi", sam) },
+			"ReplayOne": func() error {
+				return h.survey.Support().ReplayEvent(t.Context(), storage.AnyScope, "id-one", "bi", sam)
+			},
 			"Missed": func() error {
-				_, err := h.survey.ReplayMissed(t.Context(), storage.AnyScope, "bi", survey.ResponseQuery{}, sam, true)
+				_, err := h.survey.Support().ReplayMissed(t.Context(), storage.AnyScope, "bi", survey.ResponseQuery{}, sam, true)
 				return err
 			},
 		} {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // By says who takes a support action and why: Actor, a person or program that can be
@@ -24,15 +26,15 @@ var ErrActionRefused = audit.ErrRefused
 // Like the other actions it writes who did it and why into the audit, in the same
 // transaction, and returns storage.ErrNotFound where scope has no such instance,
 // and [ErrActionRefused] where the action makes no sense.
-func (s *Service) Hold(ctx context.Context, scope Scope, publicID string, by By) error {
+func (s Support) Hold(ctx context.Context, scope Scope, publicID string, by By) error {
 	return s.act(ctx, scope, publicID, "Hold", by, (*Instance).supportHold)
 }
 
 // Release ends a hold. What came due meanwhile goes out at once, or expires if its
 // grace is over. A send that was held in doubt is taken for made; Retry sends it
 // once more.
-func (s *Service) Release(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.actWith(ctx, scope, publicID, "Release", by, func(i *Instance, now time.Time, reminders []Duration) string {
+func (s Support) Release(ctx context.Context, scope Scope, publicID string, by By) error {
+	return s.actWith(ctx, scope, publicID, "Release", by, func(i *Instance, now time.Time, reminders []form.Duration) string {
 		return i.supportRelease(now, reminders)
 	})
 }
@@ -41,19 +43,19 @@ func (s *Service) Release(ctx context.Context, scope Scope, publicID string, by 
 // with its tries counted from zero, and ends a hold. A schedule that was stopped
 // goes on from there. For a link that was sent as often as planned there is
 // SendAgain.
-func (s *Service) Retry(ctx context.Context, scope Scope, publicID string, by By) error {
+func (s Support) Retry(ctx context.Context, scope Scope, publicID string, by By) error {
 	return s.act(ctx, scope, publicID, "Retry", by, (*Instance).supportRetry)
 }
 
 // SendAgain sends the link once more, beside what is planned: reminders that are
 // still to come are counted from this send.
-func (s *Service) SendAgain(ctx context.Context, scope Scope, publicID string, by By) error {
+func (s Support) SendAgain(ctx context.Context, scope Scope, publicID string, by By) error {
 	return s.act(ctx, scope, publicID, "SendAgain", by, (*Instance).supportSendAgain)
 }
 
 // Stop ends the sends for good. The link stays open until it expires, the grace
 // after its last send.
-func (s *Service) Stop(ctx context.Context, scope Scope, publicID string, by By) error {
+func (s Support) Stop(ctx context.Context, scope Scope, publicID string, by By) error {
 	return s.act(ctx, scope, publicID, "Stop", by, (*Instance).supportStop)
 }
 
@@ -69,7 +71,7 @@ func (i *Instance) supportHold(now time.Time) string {
 	return ""
 }
 
-func (i *Instance) supportRelease(now time.Time, reminders []Duration) string {
+func (i *Instance) supportRelease(now time.Time, reminders []form.Duration) string {
 	if !i.IsOnSupportHold {
 		return "it is not on hold"
 	}
@@ -150,12 +152,12 @@ func (i *Instance) state() string {
 	return i.Status
 }
 
-func (s *Service) act(ctx context.Context, scope Scope, publicID, action string, by By, change func(*Instance, time.Time) string) error {
-	return s.actWith(ctx, scope, publicID, action, by, func(i *Instance, now time.Time, _ []Duration) string { return change(i, now) })
+func (s Support) act(ctx context.Context, scope Scope, publicID, action string, by By, change func(*Instance, time.Time) string) error {
+	return s.actWith(ctx, scope, publicID, action, by, func(i *Instance, now time.Time, _ []form.Duration) string { return change(i, now) })
 }
 
 // actWith changes one instance and writes the audit beside it.
-func (s *Service) actWith(ctx context.Context, scope Scope, publicID, action string, by By, change func(*Instance, time.Time, []Duration) string) error {
+func (s Support) actWith(ctx context.Context, scope Scope, publicID, action string, by By, change func(*Instance, time.Time, []form.Duration) string) error {
 	if err := by.Check(); err != nil {
 		return fmt.Errorf("survey: %s: %w", action, err)
 	}
@@ -188,12 +190,12 @@ func clearDeadLease(i *Instance, now time.Time) {
 	}
 }
 
-func (s *Service) remindersOf(ctx context.Context, tx storage.Tx, row *Instance) ([]Duration, error) {
+func (s Support) remindersOf(ctx context.Context, tx storage.Tx, row *Instance) ([]form.Duration, error) {
 	v, err := s.versionOf(ctx, tx, row.Scope, row.SurveyID, row.SurveyVersion)
 	if err != nil {
 		return nil, fmt.Errorf("its version: %w", err)
 	}
-	if t := v.trigger(row.TriggerID); t != nil {
+	if t := v.Trigger(row.TriggerID); t != nil {
 		return t.Schedule.Reminders, nil
 	}
 	return nil, nil
@@ -204,7 +206,7 @@ func instanceByPublicID(ctx context.Context, tx storage.Tx, scope Scope, publicI
 	if scope == storage.AnyScope {
 		return nil, storage.ErrNotFound
 	}
-	rows, err := instances.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("public_id", publicID)}, Limit: 1})
+	rows, err := instances.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Survey is a survey as it is listed. What it is called is as in its latest version.
@@ -24,7 +26,7 @@ type Survey struct {
 // Surveys lists the surveys of a scope in the order of their ids, and says where the
 // next page begins; empty after the last.
 func (s *Service) Surveys(ctx context.Context, scope Scope, p Page) (list []Survey, next string, err error) {
-	rows, next, err := listRows(ctx, s, surveys, scope, p, storage.Query{})
+	rows, next, err := listRows(ctx, s.core, surveys, scope, p, driver.Query{})
 	for _, r := range rows {
 		list = append(list, Survey{
 			Scope: r.Scope, ID: r.SurveyID, Name: r.Name, IntegrationID: r.IntegrationID, BusinessUnit: r.BusinessUnit,
@@ -46,9 +48,9 @@ type VersionInfo struct {
 // Versions lists the versions of a survey, the newest first, and says where the next
 // page begins; empty after the last.
 func (s *Service) Versions(ctx context.Context, scope Scope, surveyID int64, p Page) (list []VersionInfo, next string, err error) {
-	rows, next, err := listRows(ctx, s, versions, scope, p, storage.Query{
+	rows, next, err := listRows(ctx, s.core, versions, scope, p, driver.Query{
 		Columns: []string{"survey_id", "number", "name", "integration_id", "business_unit", "content_hash", "published_on"},
-		Where:   []storage.Cond{storage.Greater("key", surveyKey(surveyID)+":"), storage.Less("key", surveyKey(surveyID)+";")},
+		Where:   []driver.Cond{driver.Greater("key", surveyKey(surveyID)+":"), driver.Less("key", surveyKey(surveyID)+";")},
 		Desc:    true,
 	})
 	for _, r := range rows {
@@ -62,7 +64,7 @@ func (s *Service) Versions(ctx context.Context, scope Scope, surveyID int64, p P
 
 // Definition is the definition of a version; number zero means the published one. The
 // answer is the caller's own. What does not exist is storage.ErrNotFound.
-func (s *Service) Definition(ctx context.Context, scope Scope, surveyID, number int64) (Definition, error) {
+func (s *Service) Definition(ctx context.Context, scope Scope, surveyID, number int64) (form.Definition, error) {
 	var row *versionRow
 	err := checkScope(scope)
 	if err == nil {
@@ -72,11 +74,11 @@ func (s *Service) Definition(ctx context.Context, scope Scope, surveyID, number 
 		})
 	}
 	if err != nil {
-		return Definition{}, fmt.Errorf("survey: version %d of survey %d: %w", number, surveyID, err)
+		return form.Definition{}, fmt.Errorf("survey: version %d of survey %d: %w", number, surveyID, err)
 	}
 	v, err := row.parse()
 	if err != nil {
-		return Definition{}, err
+		return form.Definition{}, err
 	}
 	return v.Definition, nil
 }
@@ -95,16 +97,16 @@ func oneVersion(ctx context.Context, tx storage.Tx, scope Scope, surveyID, numbe
 }
 
 // listRows reads a page of rows in the order of their keys.
-func listRows[R any](ctx context.Context, s *Service, t *storage.Table[R], scope Scope, p Page, q storage.Query) (rows []*R, next string, err error) {
+func listRows[R any](ctx context.Context, s *core, t *driver.Table[R], scope Scope, p Page, q driver.Query) (rows []*R, next string, err error) {
 	if err := checkScope(scope); err != nil || !storable.Text(p.After) {
 		return nil, "", errNoRow
 	}
 	q.OrderBy, q.Limit = "key", p.limit()
 	switch {
 	case p.After != "" && q.Desc:
-		q.Where = append(q.Where, storage.Less("key", p.After))
+		q.Where = append(q.Where, driver.Less("key", p.After))
 	case p.After != "":
-		q.Where = append(q.Where, storage.Greater("key", p.After))
+		q.Where = append(q.Where, driver.Greater("key", p.After))
 	}
 	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
 		rows, err = t.Find(ctx, tx, scope, q)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // channelRow says who serves a channel, over all processes; Key is the channel. It
@@ -23,10 +24,10 @@ type channelRow struct {
 	MissedOn    time.Time `db:"missed_on"`
 }
 
-var channelRows = storage.Define[channelRow]("survey_channel")
+var channelRows = driver.Define[channelRow]("survey_channel")
 
 // serving tells the other processes which channels this one has.
-func (s *Service) serving(ctx context.Context, tx storage.Tx, now time.Time) error {
+func (s *core) serving(ctx context.Context, tx storage.Tx, now time.Time) error {
 	var rows []*channelRow
 	for key := range s.channels {
 		rows = append(rows, &channelRow{Record: storage.Record{Key: key}, ServedOn: now})
@@ -40,7 +41,7 @@ func (s *Service) serving(ctx context.Context, tx storage.Tx, now time.Time) err
 
 // missed notes that sends wait for channels that this process has not, and returns
 // those that nobody has had for so long that their sends are to stop.
-func (s *Service) missed(ctx context.Context, tx storage.Tx, now time.Time, keys []string) (gone map[string]bool, err error) {
+func (s *core) missed(ctx context.Context, tx storage.Tx, now time.Time, keys []string) (gone map[string]bool, err error) {
 	patience := s.options.UnclaimedAfter
 	rows := make([]*channelRow, len(keys))
 	for i, key := range keys {
@@ -68,7 +69,7 @@ func (s *Service) missed(ctx context.Context, tx storage.Tx, now time.Time, keys
 // servedPass sweeps from time to time beside the pass.
 type servedPass struct {
 	work.Pass
-	s *Service
+	s *core
 }
 
 func (p servedPass) Runner(o work.Options) work.Runner {
@@ -77,14 +78,14 @@ func (p servedPass) Runner(o work.Options) work.Runner {
 
 type servedRunner struct {
 	work.Runner
-	s *Service
+	s *core
 
 	sweeping sync.Mutex // held by the one who sweeps
 	sweptOn  time.Time
 }
 
 // sweepEvery is often enough for a channel to be told from one that nobody has.
-func (s *Service) sweepEvery() time.Duration { return s.options.UnclaimedAfter / 4 }
+func (s asker) sweepEvery() time.Duration { return s.options.UnclaimedAfter / 4 }
 
 // Poll sweeps first if it is time. A sweep that fails does not stop the pass.
 func (r *servedRunner) Poll(ctx context.Context, batch int) (work.Report, error) {
@@ -98,8 +99,8 @@ func (r *servedRunner) sweepInTime(ctx context.Context) {
 		return
 	}
 	defer r.sweeping.Unlock()
-	now := storage.Now(r.s.store)
-	if !r.sweptOn.IsZero() && now.Sub(r.sweptOn) < r.s.sweepEvery() {
+	now := driver.Now(r.s.store)
+	if !r.sweptOn.IsZero() && now.Sub(r.sweptOn) < r.s.asker().sweepEvery() {
 		return
 	}
 	if r.sweep(ctx) {
@@ -119,7 +120,7 @@ func (r *servedRunner) Run(ctx context.Context) error {
 }
 
 func (r *servedRunner) sweepUntil(ctx context.Context) {
-	tick := r.s.store.Clock().Ticker(r.s.sweepEvery())
+	tick := r.s.store.Clock().Ticker(r.s.asker().sweepEvery())
 	defer tick.Stop()
 	for {
 		r.sweep(ctx)
@@ -132,7 +133,7 @@ func (r *servedRunner) sweepUntil(ctx context.Context) {
 }
 
 func (r *servedRunner) sweep(ctx context.Context) bool {
-	err := r.s.sweep(ctx)
+	err := r.s.asker().sweep(ctx)
 	if err != nil && ctx.Err() == nil {
 		r.s.options.Logger.WarnContext(ctx, "belfry: sends that nobody serves could not be looked for", "pass", "survey.send", "error", err)
 	}
@@ -146,7 +147,7 @@ const sweepPage = 1000
 // that nobody has had for [Options.UnclaimedAfter]: without a type they are claimed
 // by any process, which stops them, or sends them if it has the channel after all.
 // Any number of processes may do it at once.
-func (s *Service) sweep(ctx context.Context) (err error) {
+func (s asker) sweep(ctx context.Context) (err error) {
 	for more := true; more && err == nil; {
 		err = s.store.InTx(ctx, func(tx storage.Tx) (err error) {
 			more, err = s.sweepOnce(ctx, tx)
@@ -156,8 +157,8 @@ func (s *Service) sweep(ctx context.Context) (err error) {
 	return err
 }
 
-func (s *Service) sweepOnce(ctx context.Context, tx storage.Tx) (more bool, err error) {
-	now := storage.Now(s.store)
+func (s asker) sweepOnce(ctx context.Context, tx storage.Tx) (more bool, err error) {
+	now := driver.Now(s.store)
 	if err := s.serving(ctx, tx, now); err != nil {
 		return false, err
 	}
@@ -188,7 +189,7 @@ func (s *Service) sweepOnce(ctx context.Context, tx storage.Tx) (more bool, err 
 
 // free saves what it can and says how many: a stale row was taken by somebody, all the
 // better.
-func (s *Service) free(ctx context.Context, tx storage.Tx, rows []*Instance) (int, error) {
+func (s asker) free(ctx context.Context, tx storage.Tx, rows []*Instance) (int, error) {
 	err := instances.Save(ctx, tx, rows...)
 	if stale := (*storage.StaleError)(nil); errors.As(err, &stale) {
 		return len(rows) - len(stale.Rows), nil
@@ -198,11 +199,11 @@ func (s *Service) free(ctx context.Context, tx storage.Tx, rows []*Instance) (in
 
 // waiting are, by channel, the free sends among the oldest that are due whose
 // channel this process has not. Those behind a backlog have their turn later.
-func (s *Service) waiting(ctx context.Context, tx storage.Tx, now time.Time) (map[string][]*Instance, error) {
-	rows, err := instances.Find(ctx, tx, storage.AnyScope, storage.Query{
-		Where: []storage.Cond{
-			storage.Eq("lane", int64(storage.LaneNormal)), storage.AtMost("due_on", now),
-			storage.Greater("type", ""), storage.Null("lease_expires_on"), storage.In("status", active),
+func (s asker) waiting(ctx context.Context, tx storage.Tx, now time.Time) (map[string][]*Instance, error) {
+	rows, err := instances.Find(ctx, tx, storage.AnyScope, driver.Query{
+		Where: []driver.Cond{
+			driver.Eq("lane", int64(storage.LaneNormal)), driver.AtMost("due_on", now),
+			driver.Greater("type", ""), driver.Null("lease_expires_on"), driver.In("status", active),
 		},
 		OrderBy: "due_on", Limit: sweepPage,
 	})

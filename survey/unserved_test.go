@@ -71,7 +71,7 @@ func TestASendThatWasStoppedGoesOnByRetry(t *testing.T) {
 		if i := h.status(id, survey.StatusPending); i.ReasonCode != survey.ReasonNoChannel {
 			h.t.Fatalf("the row is %+v", i)
 		}
-		if err := h.survey.Retry(h.t.Context(), "", id, someone); err != nil {
+		if err := h.survey.Support().Retry(h.t.Context(), "", id, someone); err != nil {
 			h.t.Fatal(err)
 		}
 		h.use(survey.Options{}, h.memory())

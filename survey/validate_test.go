@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // eachDefinition runs a test on every case.
@@ -30,14 +30,14 @@ func faultsOf(t testing.TB, err error) []string {
 	if err == nil {
 		return nil
 	}
-	var listed *survey.DefinitionError
+	var listed *form.DefinitionError
 	if !errors.As(err, &listed) {
 		t.Fatal(err)
 	}
 	return faultTexts(listed.Faults)
 }
 
-func faultTexts(faults []survey.Fault) (out []string) {
+func faultTexts(faults []form.Fault) (out []string) {
 	for _, f := range faults {
 		out = append(out, f.String())
 	}
@@ -47,7 +47,7 @@ func faultTexts(faults []survey.Fault) (out []string) {
 func TestEverythingThatIsWrongIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	eachDefinition(t, func(t *testing.T, c definitionCase) {
-		_, err := survey.Validate(json.RawMessage(c.definition))
+		_, err := form.Validate(json.RawMessage(c.definition))
 		if diff := cmp.Diff(c.faults, faultsOf(t, err)); diff != "" {
 			t.Errorf("%.300s (-want +got):\n%s", c.definition, diff)
 		}
@@ -56,7 +56,7 @@ func TestEverythingThatIsWrongIsReportedAtOnce(t *testing.T) {
 
 func TestAnErrorShowsTheFirstFaults(t *testing.T) {
 	t.Parallel()
-	_, err := survey.Validate(json.RawMessage(questionsJSON(times(12, func(int) string { return `{"id": "q", "type": "date"}` })...)))
+	_, err := form.Validate(json.RawMessage(questionsJSON(times(12, func(int) string { return `{"id": "q", "type": "date"}` })...)))
 	got := err.Error()
 	if !strings.HasPrefix(got, "survey: definition: questions[1].id: is the same as questions[0].id; ") || !strings.HasSuffix(got, "questions[10].id: is the same as questions[0].id; and 1 more") {
 		t.Error(got)
@@ -93,7 +93,7 @@ func TestWarnings(t *testing.T) {
 		triggerJSON(`"dedupRecipe": ["candidate.wip"]`):                   {"triggers[0].dedupRecipe: lacks templateId, which every recipe should have", "triggers[0].dedupRecipe: lacks recipient.address, which every recipe should have"},
 		triggerJSON(`"dedupRecipe": ["templateId", "recipient.address"]`): {"triggers[0].dedupRecipe: has nothing that identifies the event: a recipient is asked once and never again"},
 	} {
-		warnings, err := survey.Validate(json.RawMessage(definition))
+		warnings, err := form.Validate(json.RawMessage(definition))
 		if diff := cmp.Diff(want, faultTexts(warnings)); diff != "" || err != nil {
 			t.Error(err, definition, diff)
 		}

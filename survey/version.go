@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Version is what [Service.Publish] takes: a survey with its definition.
@@ -42,7 +44,7 @@ type surveyRow struct {
 	SavedOn          time.Time `db:"saved_on"`
 }
 
-var surveys = storage.Define[surveyRow]("survey")
+var surveys = driver.Define[surveyRow]("survey")
 
 // surveyKey is the key of a survey's row: in the order of the ids.
 func surveyKey(surveyID int64) string { return fmt.Sprintf("%019d", surveyID) }
@@ -61,10 +63,7 @@ type versionRow struct {
 	PublishedOn   time.Time       `db:"published_on,fixed"`
 }
 
-var versions = storage.Define[versionRow]("survey_version").Limit(maxDefinition + 8<<10)
-
-// maxDefinition bounds a definition in bytes, as it is stored.
-const maxDefinition = 256 << 10
+var versions = driver.Define[versionRow]("survey_version").Limit(form.MaxDefinition + 8<<10)
 
 // versionKey is the key of a version's row: in the order of the numbers within a
 // survey.
@@ -85,7 +84,7 @@ type triggerRow struct {
 	ContentHash   string `db:"content_hash"`
 }
 
-var triggers = storage.Define[triggerRow]("survey_trigger")
+var triggers = driver.Define[triggerRow]("survey_trigger")
 
 // versionRef names a version. ContentHash is that of its row, and may be empty where
 // the caller does not know it.
@@ -130,9 +129,9 @@ func hashesOf(ctx context.Context, tx storage.Tx, refs []versionRef) (hashes, er
 	}
 	out := hashes{}
 	for scope, keys := range keys {
-		rows, err := versions.Find(ctx, tx, scope, storage.Query{
+		rows, err := versions.Find(ctx, tx, scope, driver.Query{
 			Columns: []string{"survey_id", "number", "content_hash"},
-			Where:   []storage.Cond{storage.In("key", keys)}, Limit: len(keys),
+			Where:   []driver.Cond{driver.In("key", keys)}, Limit: len(keys),
 		})
 		if err != nil {
 			return nil, err
@@ -148,12 +147,12 @@ func hashesOf(ctx context.Context, tx storage.Tx, refs []versionRef) (hashes, er
 // goroutines and never changed. The definition's text is not kept.
 type version struct {
 	*versionRow
-	Definition
+	form.Definition
 }
 
 // versionOf is the version with that number; its error is storage.ErrNotFound if
 // there is none.
-func (s *Service) versionOf(ctx context.Context, tx storage.Tx, scope Scope, surveyID, number int64) (*version, error) {
+func (s *core) versionOf(ctx context.Context, tx storage.Tx, scope Scope, surveyID, number int64) (*version, error) {
 	ref := versionRef{Scope: scope, SurveyID: surveyID, Number: number}
 	set, err := s.versionsOf(ctx, tx, ref)
 	if err != nil {
@@ -188,7 +187,7 @@ const versionsAtOnce = 50
 // versionsOf is versionOf for at most versionsAtOnce. Versions that this process has parsed are not read
 // again if the references have their hashes; of others only the hashes are read. Each
 // takes one statement a scope.
-func (s *Service) versionsOf(ctx context.Context, tx storage.Tx, refs ...versionRef) (versionSet, error) {
+func (s *core) versionsOf(ctx context.Context, tx storage.Tx, refs ...versionRef) (versionSet, error) {
 	hashes, err := hashesOf(ctx, tx, refs)
 	if err != nil {
 		return nil, err
@@ -214,10 +213,10 @@ func (s *Service) versionsOf(ctx context.Context, tx storage.Tx, refs ...version
 }
 
 // load reads and parses versions by their scopes and keys.
-func (s *Service) load(ctx context.Context, tx storage.Tx, keys map[Scope][]string) (versionSet, error) {
+func (s *core) load(ctx context.Context, tx storage.Tx, keys map[Scope][]string) (versionSet, error) {
 	out := versionSet{}
 	for scope, keys := range keys {
-		rows, err := versions.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+		rows, err := versions.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 		if err != nil {
 			return nil, err
 		}
@@ -245,16 +244,6 @@ func (r *versionRow) parse() (*version, error) {
 	}
 	r.Definition = nil
 	return v, nil
-}
-
-// trigger is the trigger with that id, or nil.
-func (d *Definition) trigger(id string) *Trigger {
-	for i := range d.Triggers {
-		if d.Triggers[i].ID == id {
-			return &d.Triggers[i]
-		}
-	}
-	return nil
 }
 
 // maxCached bounds the versions that a process keeps parsed, by the bytes of their

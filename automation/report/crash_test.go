@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -38,7 +39,7 @@ func (c *crashing) InTx(ctx context.Context, f func(storage.Tx) error) error {
 	return err
 }
 
-func (c *crashing) Next(ctx context.Context, s *storage.Schema, q storage.Claim, until time.Time) (time.Time, error) {
+func (c *crashing) Next(ctx context.Context, s *driver.Schema, q driver.Claim, until time.Time) (time.Time, error) {
 	if c.left <= 0 {
 		return time.Time{}, errCrash
 	}

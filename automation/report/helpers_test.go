@@ -22,6 +22,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -242,7 +243,7 @@ func (w *world) blobs() int {
 	w.Helper()
 	n := 0
 	w.must(w.store.InTx(w.ctx, func(tx storage.Tx) (err error) {
-		n, err = tx.Count(w.ctx, storage.Schemas()[0], "", nil, 1000)
+		n, err = tx.Count(w.ctx, driver.Schemas()[0], "", nil, 1000)
 		return err
 	}))
 	return n

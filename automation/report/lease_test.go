@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -32,7 +33,7 @@ type beating struct {
 func newBeating(t *testing.T, inner storage.Store) *beating {
 	b := &beating{Store: inner, done: make(chan struct{}, 1)}
 	var err error
-	if b.blobs, err = storage.NewBlobs(b, ""); err != nil {
+	if b.blobs, err = driver.NewBlobs(b, ""); err != nil {
 		t.Fatal(err)
 	}
 	return b

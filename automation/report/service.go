@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Service keeps subscriptions and serves their runs. Its methods may be called
@@ -90,14 +91,14 @@ func (s *Service) inTx(ctx context.Context, f func(s *Service) error) error {
 	})
 }
 
-func (s *Service) now() time.Time { return storage.Now(s.store) }
+func (s *Service) now() time.Time { return driver.Now(s.store) }
 
 // States gives the state machines of this package, for the documentation.
 func States() []states.Machine { return []states.Machine{machine} }
 
 // Schemas lists the tables of this package, so that adapters' tests can compare
 // them with a live database.
-func Schemas() []*storage.Schema { return []*storage.Schema{&subscriptions.Schema} }
+func Schemas() []*driver.Schema { return []*driver.Schema{&subscriptions.Schema} }
 
 // NewGUID makes an id for a subscription or for a run that a person asks for: a
 // UUID of version 7 from the store's clock and randomness, so that ids sort by

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Subscription says which report is built when, and who gets it how. All but the
@@ -122,7 +123,7 @@ type document struct {
 // maxRow bounds a subscription with its recipients.
 const maxRow = 64 << 10
 
-var subscriptions = storage.Define[row]("report_subscription").Limit(maxRow)
+var subscriptions = driver.Define[row]("report_subscription").Limit(maxRow)
 
 func (s Subscription) row(now time.Time) *row {
 	return &row{
@@ -205,9 +206,9 @@ func (s *Service) Subscriptions(ctx context.Context, scope automation.Scope, p P
 		return nil, "", errors.New("report: Subscriptions: a scope or page that no row has")
 	}
 	err = s.inTx(ctx, func(s *Service) error {
-		q := storage.Query{OrderBy: "key", Limit: p.limit()}
+		q := driver.Query{OrderBy: "key", Limit: p.limit()}
 		if p.After != "" {
-			q.Where = append(q.Where, storage.Greater("key", p.After))
+			q.Where = append(q.Where, driver.Greater("key", p.After))
 		}
 		rows, err := subscriptions.Find(ctx, s.tx, scope, q)
 		out, next = make([]Subscription, len(rows)), ""

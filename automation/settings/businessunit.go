@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // BusinessUnit is a part of a tenant with a zone and a calendar of its own.
@@ -123,7 +124,7 @@ type unitRow struct {
 	SavedOn  time.Time `db:"saved_on"`
 }
 
-var units = storage.Define[unitRow]("business_unit").Limit(maxRow)
+var units = driver.Define[unitRow]("business_unit").Limit(maxRow)
 
 func (u BusinessUnit) row(now time.Time) *unitRow {
 	return &unitRow{
@@ -156,7 +157,7 @@ func (s *Settings) SaveBusinessUnit(ctx context.Context, want BusinessUnit) (Bus
 		if err != nil {
 			return err
 		}
-		row := want.row(storage.Now(tx.Store()))
+		row := want.row(driver.Now(tx.Store()))
 		if stored != nil && stored.says(row) {
 			saved = stored.unit()
 			return nil

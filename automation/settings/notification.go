@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // NotificationSetting says whether a business unit wants a type of notification
@@ -80,7 +81,7 @@ type notificationDocument struct {
 	Template    string   `json:"template,omitempty"`
 }
 
-var notifications = storage.Define[notificationRow]("notification_setting").Limit(maxRow)
+var notifications = driver.Define[notificationRow]("notification_setting").Limit(maxRow)
 
 func (n NotificationSetting) row(now time.Time) *notificationRow {
 	return &notificationRow{
@@ -128,7 +129,7 @@ func saveNotification(ctx context.Context, tx storage.Tx, want NotificationSetti
 	if err := f.err("notification setting", want.Type); err != nil {
 		return NotificationSetting{}, err
 	}
-	row := want.row(storage.Now(tx.Store()))
+	row := want.row(driver.Now(tx.Store()))
 	stored, err := find(ctx, tx, notifications, want.Scope, row.Key)
 	if err != nil {
 		return NotificationSetting{}, err

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/recur"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // ReminderSetting says when and how to remind of one kind of thing. Several
@@ -185,7 +186,7 @@ type reminderDocument struct {
 // maxRow bounds a row of any table here.
 const maxRow = 64 << 10
 
-var reminders = storage.Define[reminderRow]("reminder_setting").Limit(maxRow)
+var reminders = driver.Define[reminderRow]("reminder_setting").Limit(maxRow)
 
 func (r ReminderSetting) row(now time.Time) *reminderRow {
 	return &reminderRow{
@@ -244,7 +245,7 @@ func saveReminder(ctx context.Context, tx storage.Tx, want ReminderSetting, f fa
 	if err := f.err("reminder setting", want.ID); err != nil {
 		return ReminderSetting{}, err
 	}
-	row := want.row(storage.Now(tx.Store()))
+	row := want.row(driver.Now(tx.Store()))
 	if stored != nil && stored.says(row) {
 		return stored.setting(), nil
 	}
@@ -298,7 +299,7 @@ func (s *Settings) DeactivateReminder(ctx context.Context, scope automation.Scop
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		return rewrite(ctx, tx, reminders, scope, id, func(r *reminderRow) bool {
 			was := r.Active
-			r.Active, r.SavedOn = false, storage.Now(tx.Store())
+			r.Active, r.SavedOn = false, driver.Now(tx.Store())
 			return was
 		})
 	})

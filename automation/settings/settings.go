@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Settings reads and writes settings in a store. Its methods may be called from
@@ -71,8 +72,8 @@ func (s *Settings) inTx(ctx context.Context, f func(storage.Tx) error) error {
 
 // Schemas lists the tables of this package, so that adapters' tests can compare
 // them with a live database.
-func Schemas() []*storage.Schema {
-	return []*storage.Schema{&reminders.Schema, &notifications.Schema, &units.Schema}
+func Schemas() []*driver.Schema {
+	return []*driver.Schema{&reminders.Schema, &notifications.Schema, &units.Schema}
 }
 
 // Setting returns the reminder setting with that id as a scheduler sees it: Data
@@ -149,18 +150,18 @@ func (p Page) limit() int {
 
 // listRows returns a page of rows, and where the next one begins: empty after the
 // last.
-func listRows[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope storage.Scope, rowType string, p Page) ([]*R, string, error) {
+func listRows[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, rowType string, p Page) ([]*R, string, error) {
 	if !storable.Text(string(scope)) || !storable.Text(rowType) || !storable.Text(p.After) {
 		return nil, "", errors.New("settings: list: a scope, type or page that no row has")
 	}
-	var where []storage.Cond
+	var where []driver.Cond
 	if rowType != "" {
-		where = append(where, storage.Eq("type", rowType))
+		where = append(where, driver.Eq("type", rowType))
 	}
 	if p.After != "" {
-		where = append(where, storage.Greater("key", p.After))
+		where = append(where, driver.Greater("key", p.After))
 	}
-	rows, err := t.Find(ctx, tx, scope, storage.Query{Where: where, OrderBy: "key", Limit: p.limit()})
+	rows, err := t.Find(ctx, tx, scope, driver.Query{Where: where, OrderBy: "key", Limit: p.limit()})
 	if err != nil || len(rows) < p.limit() {
 		return rows, "", err
 	}
@@ -169,7 +170,7 @@ func listRows[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], sc
 
 // find returns the row with that key, or nil. A key that no row can have is not
 // asked for.
-func find[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope storage.Scope, key string) (*R, error) {
+func find[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, key string) (*R, error) {
 	if !storable.Text(string(scope)) || !storable.Text(key) {
 		return nil, nil
 	}
@@ -181,12 +182,12 @@ func find[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope 
 }
 
 // findAll returns the rows that there are, by key, in one statement.
-func findAll[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope storage.Scope, keys []string) (map[string]*R, error) {
+func findAll[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, keys []string) (map[string]*R, error) {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "" || !storable.Text(k) })
 	if len(keys) == 0 || !storable.Text(string(scope)) {
 		return nil, nil
 	}
-	rows, err := t.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+	rows, err := t.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 	out := map[string]*R{}
 	for _, r := range rows {
 		out[t.Record(r).Key] = r
@@ -196,7 +197,7 @@ func findAll[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], sco
 
 // put inserts want where nothing is stored, and otherwise writes it over stored,
 // if that is what the caller read.
-func put[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], stored, want *R, version int64) error {
+func put[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], stored, want *R, version int64) error {
 	rec := t.Record(want)
 	if stored == nil {
 		if version != 0 {
@@ -227,7 +228,7 @@ func wrap(kind, id string, err error) error {
 
 // rewrite changes a stored row, again if somebody else writes it meanwhile.
 // change reports whether there is something to write.
-func rewrite[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope storage.Scope, key string, change func(*R) bool) error {
+func rewrite[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, key string, change func(*R) bool) error {
 	for range 5 {
 		row, err := find(ctx, tx, t, scope, key)
 		if err != nil {

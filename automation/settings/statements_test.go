@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -31,7 +32,7 @@ type countingTx struct {
 
 func (t *countingTx) Store() storage.Store { return t.s }
 
-func (t *countingTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (t *countingTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
 	t.s.reads[s.Name]++
 	return t.Tx.Select(ctx, s, scope, q)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/contender"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -22,7 +23,7 @@ type row struct {
 // verbs claims and saves rows of the memory adapter, batch after batch, until
 // each row was settled ten times; what is settled goes to the end of the order.
 func verbs(ctx context.Context, run *contender.Run, t contender.Task) (contender.Result, error) {
-	store, rows, now := memory.New(nil), storage.Define[row]("bench"), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	store, rows, now := memory.New(nil), driver.Define[row]("bench"), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for n := 0; n < t.Rows; n += 1000 {
 		err := store.InTx(ctx, func(tx storage.Tx) error {
 			_, err := rows.Insert(ctx, tx, fresh(now, n, 1000)...)
@@ -36,8 +37,8 @@ func verbs(ctx context.Context, run *contender.Run, t contender.Task) (contender
 	if err != nil {
 		return contender.Result{}, err
 	}
-	c := storage.Claim{
-		Statuses: []string{"Pending"}, Busy: "Processing", Lanes: []storage.LaneClaim{{Limit: 500}},
+	c := driver.Claim{
+		Statuses: []string{"Pending"}, Busy: "Processing", Lanes: []driver.LaneClaim{{Limit: 500}},
 		Now: now.AddDate(10, 0, 0), LeaseUntil: now.AddDate(10, 0, 1), Token: "token",
 	}
 	done := 0

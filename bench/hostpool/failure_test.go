@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/faultnet"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/postgres"
 	"github.com/belfry-go/belfry/storage/storagetest"
 )
@@ -20,7 +21,7 @@ import (
 // task is the smallest table.
 type task struct{ storage.Record }
 
-var tasks = storage.Define[task]("task")
+var tasks = driver.Define[task]("task")
 
 // viaProxy is a store with the table of tasks, whose network can be disturbed.
 func viaProxy(t *testing.T) (*postgres.Store, *faultnet.Proxy) {

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/postgres"
 	"github.com/belfry-go/belfry/storage/storagetest"
 )
@@ -67,7 +68,7 @@ func (w way) harness() storagetest.Harness {
 			s := w.store(t, dsn, o)
 			return &storagetest.Instance{
 				Store: s,
-				CreateTable: func(ctx context.Context, schema *storage.Schema) error {
+				CreateTable: func(ctx context.Context, schema *driver.Schema) error {
 					return createTable(ctx, s, w.opts, schema)
 				},
 				Second: func(t testing.TB, environment string) storage.Store {

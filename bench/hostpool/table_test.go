@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
 
-var kinds = map[storage.Kind]string{
-	storage.Text: `text COLLATE "C"`, storage.Int: "bigint", storage.Bool: "boolean",
-	storage.Instant: "timestamptz", storage.JSON: "json", storage.Bytes: "bytea",
+var kinds = map[driver.Kind]string{
+	driver.Text: `text COLLATE "C"`, driver.Int: "bigint", driver.Bool: "boolean",
+	driver.Instant: "timestamptz", driver.JSON: "json", driver.Bytes: "bytea",
 }
 
 // createTable makes a table of the suite as a migration would, and lets the
 // store compare it with what it needs.
-func createTable(ctx context.Context, s *postgres.Store, opts postgres.Options, schema *storage.Schema) error {
+func createTable(ctx context.Context, s *postgres.Store, opts postgres.Options, schema *driver.Schema) error {
 	columns := make([]string, len(schema.Columns))
 	for i := range schema.Columns {
 		columns[i] = column(&schema.Columns[i])
@@ -40,7 +40,7 @@ func createTable(ctx context.Context, s *postgres.Store, opts postgres.Options, 
 	return s.CheckTables(ctx, schema)
 }
 
-func column(c *storage.Column) string {
+func column(c *driver.Column) string {
 	text := fmt.Sprintf("%q %s", c.Name, kinds[c.Kind])
 	switch c.Name {
 	case "id":

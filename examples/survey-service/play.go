@@ -97,7 +97,7 @@ func play(ctx context.Context) {
 	expired, never := t.call(t.customer, http.MethodGet, t.links[silent], ""), t.call(t.customer, http.MethodGet, "/s/no-such-link", "")
 	t.say("%.3s, the same: %t; a late answer: %.3s", expired, expired == never, t.fill(silent, "q.rate=5&q.has-a-complaint=no"))
 
-	tally := must(t.surveys.Tally(ctx, "", surveyID))
+	tally := must(t.surveys.Responses().Tally(ctx, "", surveyID))
 	tickets, stored := must(filepath.Glob(t.path("tickets/*"))), must(filepath.Glob(t.path(warehouseFolder+"/*")))
 	rows := strings.Count(t.call(t.program, http.MethodGet, "/admin/responses.csv", ""), "\n") // below the header
 	t.say("%d answered, %d expired; %d ticket, %d in the warehouse, %d rows exported.", tally.Completed, tally.Expired, len(tickets), len(stored), rows)

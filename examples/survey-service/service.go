@@ -170,11 +170,11 @@ func (g *garage) admin(f func(w http.ResponseWriter, r *http.Request) error) htt
 
 // explain tells what is known of a link, and which subscribers have its response.
 func (g *garage) explain(w http.ResponseWriter, r *http.Request) error {
-	e, err := g.surveys.Explain(r.Context(), "", r.PathValue("publicId"))
+	e, err := g.surveys.Support().Explain(r.Context(), "", r.PathValue("publicId"))
 	if err != nil {
 		return err
 	}
-	event, err := g.surveys.Event(r.Context(), "", e.Instance.PublicID)
+	event, err := g.surveys.Support().Event(r.Context(), "", e.Instance.PublicID)
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return err
 	}
@@ -190,14 +190,14 @@ func (g *garage) explain(w http.ResponseWriter, r *http.Request) error {
 
 func (g *garage) export(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	_, err := g.surveys.ExportCSV(r.Context(), "", w, survey.ResponseQuery{SurveyID: surveyID})
+	_, err := g.surveys.Responses().ExportCSV(r.Context(), "", w, survey.ResponseQuery{SurveyID: surveyID})
 	return err
 }
 
 // replay has a subscriber called again for what it was not able to take.
 func (g *garage) replay(w http.ResponseWriter, r *http.Request) error {
 	by := survey.By{Actor: "the administrator", Reason: r.FormValue("reason")}
-	n, err := g.surveys.ReplayDeadLetters(r.Context(), "", r.PathValue("subscriber"), by, r.FormValue("dryRun") != "")
+	n, err := g.surveys.Support().ReplayDeadLetters(r.Context(), "", r.PathValue("subscriber"), by, r.FormValue("dryRun") != "")
 	if err == nil {
 		fmt.Fprintf(w, "%d replayed\n", n)
 	}

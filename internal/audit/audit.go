@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Entry is one change that somebody made to one row. It is never due, claimed or
@@ -41,7 +42,7 @@ type Entry struct {
 const FirstVersion = 1
 
 // Table is where entries are kept. Nothing but Write inserts into it.
-var Table = storage.Define[Entry]("audit_entry").Limit(8 << 10)
+var Table = driver.Define[Entry]("audit_entry").Limit(8 << 10)
 
 // Write inserts entries. Each has its Scope, Subject, SubjectKey, SubjectID and
 // SubjectVersion, which make its key: one version of a row has one entry, and
@@ -71,10 +72,10 @@ func rowPrefix(subject, subjectKey string) string { return subject + "\x1f" + su
 // first.
 func History(ctx context.Context, tx storage.Tx, scope storage.Scope, subject, subjectKey string, limit int) ([]*Entry, error) {
 	prefix := rowPrefix(subject, subjectKey)
-	last, err := Table.Find(ctx, tx, scope, storage.Query{
-		Where: []storage.Cond{
-			storage.Greater("key", prefix), storage.Less("key", prefix+":"), // ':' follows the digits
-			storage.Eq("subject_key", subjectKey), // another key may go on where this one ends
+	last, err := Table.Find(ctx, tx, scope, driver.Query{
+		Where: []driver.Cond{
+			driver.Greater("key", prefix), driver.Less("key", prefix+":"), // ':' follows the digits
+			driver.Eq("subject_key", subjectKey), // another key may go on where this one ends
 		},
 		OrderBy: "key", Desc: true, Limit: limit,
 	})
@@ -112,7 +113,7 @@ var ErrRefused = errors.New("support action refused")
 // Change lets somebody change one row, and writes the audit beside it. change
 // returns why it refuses, or nothing. The error wraps [ErrRefused], or
 // storage.ErrNotFound where scope has no such key.
-func Change[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope storage.Scope, key, action string, by By,
+func Change[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, key, action string, by By,
 	change func(row *R, now time.Time) (refused string)) error {
 	if err := by.Check(); err != nil {
 		return err
@@ -126,14 +127,14 @@ func Change[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scop
 	return fmt.Errorf("%s of %s: the row kept changing: %w", action, key, storage.ErrBusy)
 }
 
-func changeOnce[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], scope storage.Scope, key, action string, by By,
+func changeOnce[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, key, action string, by By,
 	change func(*R, time.Time) string) error {
 	row, err := t.Get(ctx, tx, scope, key)
 	if err != nil {
 		return fmt.Errorf("%s of %s: %w", action, key, err)
 	}
 	rec := t.Record(row)
-	now, from := storage.Now(tx.Store()), rec.Status
+	now, from := driver.Now(tx.Store()), rec.Status
 	if refused := change(row, now); refused != "" {
 		return fmt.Errorf("%w: %s of %s: %s", ErrRefused, action, key, refused)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // size is how many messages flow and how often a worker is killed.
@@ -85,7 +86,7 @@ func (p *posting) with(do func(context.Context, *automation.Scheduler, *notify.N
 	}
 	defer store.Close()
 	reminders, out := post(store, p.provider.URL)
-	p.today.Year, p.today.Month, p.today.Day = storage.Now(store).UTC().Date()
+	p.today.Year, p.today.Month, p.today.Day = driver.Now(store).UTC().Date()
 	if err := do(p.t.Context(), reminders, out, store.(interface{ DB() *sql.DB }).DB()); err != nil {
 		p.t.Fatal(err)
 	}

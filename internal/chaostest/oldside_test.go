@@ -17,6 +17,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/postgres"
 	"github.com/belfry-go/belfry/storage/sqlite"
 )
@@ -87,7 +88,7 @@ func beside(ctx context.Context, role string, store closableStore) error {
 
 // run does the runs of its period, in any order, and then those that it has missed.
 func (o *old) run(ctx context.Context, alive <-chan struct{}) error {
-	period := o.due(storage.Now(o.store).Add(-pastEverything))
+	period := o.due(driver.Now(o.store).Add(-pastEverything))
 	for {
 		if err := o.pass(ctx, period); err != nil {
 			return err
@@ -103,7 +104,7 @@ func (o *old) run(ctx context.Context, alive <-chan struct{}) error {
 
 // due are the runs of the calendar whose moment has come since.
 func (o *old) due(since time.Time) []occasion {
-	now := storage.Now(o.store)
+	now := driver.Now(o.store)
 	out := slices.DeleteFunc(slices.Clone(o.runs), func(r occasion) bool { return r.at.Before(since) || r.at.After(now) })
 	o.rnd.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out
@@ -227,7 +228,7 @@ var placeholder = regexp.MustCompile(`:(\w+)`)
 
 // ask runs a published statement and returns the first column of its rows.
 func (o *old) ask(ctx context.Context, db querier, name string, r occasion) (out []string, err error) {
-	now := storage.Now(o.store)
+	now := driver.Now(o.store)
 	values := map[string]any{
 		"scope": "", "key": r.key, "type": r.kind, "setting": r.kind, "unit": r.unit, "coordinates": o.coordinates(), "now": now,
 	}

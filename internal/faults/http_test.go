@@ -52,7 +52,7 @@ var httpFaults = []fault{
 		Old: `one + "/{run}/ownership"`, New: `one + "/{run}/owner"`,
 		Test: "./automation/automationhttp TestTheOpenAPIFileHasEveryRoute"},
 	{Name: "gates: a link that is opened unsubscribes", In: "notifyhttp.unsubscriber.ask",
-		Old: "s.n.CheckUnsubscribe(r.Context(), tokenIn(r))", New: "s.n.Unsubscribe(r.Context(), tokenIn(r), true)",
+		Old: "s.n.Contacts().CheckUnsubscribe(r.Context(), tokenIn(r))", New: "s.n.Contacts().Unsubscribe(r.Context(), tokenIn(r), true)",
 		Test: "./notify/notifyhttp TestAnUnsubscribeLinkThatIsOpened/memory"},
 	{Name: "survey: each tick takes all that is due", In: "surveyhttp.api.tick",
 		Old: "a.s.PollOnce(r.Context(), a.batch)", New: "a.s.PollOnce(r.Context(), 1000)",

@@ -21,6 +21,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Subscriber is somebody outside who hears of events.
@@ -244,7 +245,7 @@ func (b *Box) deliver(ctx context.Context, items []work.Item[Delivery]) ([]nothi
 func (b *Box) call(it work.Item[Delivery], s Subscriber, found map[place]*Event) {
 	d := it.Row
 	e := found[place{d.Scope, d.EventKey}]
-	now := func() time.Time { return storage.Now(b.store) }
+	now := func() time.Time { return driver.Now(b.store) }
 	if e == nil {
 		d.failed(now(), "the event is gone", true)
 		return
@@ -287,7 +288,7 @@ func (b *Box) load(ctx context.Context, items []work.Item[Delivery]) (found map[
 	err = b.store.InTx(ctx, func(tx storage.Tx) error {
 		found = map[place]*Event{}
 		for scope, keys := range wanted {
-			rows, err := events.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: len(keys)})
+			rows, err := events.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // MaxPayload bounds the payload of an event in bytes.
@@ -26,7 +27,7 @@ type Event struct {
 	CreatedOn time.Time       `db:"created_on,fixed"`
 }
 
-var events = storage.Define[Event]("outbox_event").Limit(MaxPayload + 8<<10)
+var events = driver.Define[Event]("outbox_event").Limit(MaxPayload + 8<<10)
 
 // subscription says that a subscriber wants a topic. The rows are the same for
 // all tenants, so their scope is empty. It is never due.
@@ -35,7 +36,7 @@ type subscription struct {
 	Topic          string `db:"topic,fixed"`
 }
 
-var subscriptions = storage.Define[subscription]("outbox_subscription")
+var subscriptions = driver.Define[subscription]("outbox_subscription")
 
 // Delivery is an event on its way to one subscriber. Its Type is the subscriber's
 // key, so that only a process that has the subscriber claims it.
@@ -51,11 +52,11 @@ type Delivery struct {
 	DeadOn       time.Time `db:"dead_on"` // zero unless it is a dead letter
 }
 
-var deliveries = storage.Define[Delivery]("outbox_delivery")
+var deliveries = driver.Define[Delivery]("outbox_delivery")
 
 // Schemas lists the tables of this package.
-func Schemas() []*storage.Schema {
-	return []*storage.Schema{&events.Schema, &subscriptions.Schema, &deliveries.Schema}
+func Schemas() []*driver.Schema {
+	return []*driver.Schema{&events.Schema, &subscriptions.Schema, &deliveries.Schema}
 }
 
 // The states of a [Delivery].
@@ -108,7 +109,7 @@ func (d *Delivery) failed(now time.Time, text string, forGood bool) {
 		return
 	}
 	d.become(StatusPending)
-	d.DueOn = storage.Time(now.Add(wait))
+	d.DueOn = driver.Time(now.Add(wait))
 }
 
 // postpone grants the pause that a subscriber asks for.
@@ -117,7 +118,7 @@ func (d *Delivery) postpone(now time.Time, err error) {
 	if d.DueOn.IsZero() || !errors.As(err, &asked) {
 		return
 	}
-	if until := storage.Time(now.Add(min(asked.Wait, maxWait))); until.After(d.DueOn) {
+	if until := driver.Time(now.Add(min(asked.Wait, maxWait))); until.After(d.DueOn) {
 		d.DueOn = until
 	}
 }
@@ -186,7 +187,7 @@ func EmitTo(ctx context.Context, tx storage.Tx, e Event, subscribers ...string) 
 
 // insert stores events and tells which were new.
 func insert(ctx context.Context, tx storage.Tx, want []Event) ([]*Event, []bool, error) {
-	now := storage.Now(tx.Store())
+	now := driver.Now(tx.Store())
 	rows := make([]*Event, len(want))
 	for i, e := range want {
 		if len(e.Payload) > MaxPayload {
@@ -246,8 +247,8 @@ func listeners(ctx context.Context, tx storage.Tx, rows []*Event) (map[string][]
 			seen[e.Type], topics = true, append(topics, e.Type)
 		}
 	}
-	found, err := subscriptions.Find(ctx, tx, "", storage.Query{
-		Where: []storage.Cond{storage.In("topic", topics)}, OrderBy: "key", Limit: maxSubscriptions,
+	found, err := subscriptions.Find(ctx, tx, "", driver.Query{
+		Where: []driver.Cond{driver.In("topic", topics)}, OrderBy: "key", Limit: maxSubscriptions,
 	})
 	out := map[string][]string{}
 	for _, s := range found {

@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // maxReplay bounds one call of Replay and of DeadLetters.
@@ -19,17 +20,17 @@ func DeadLetters(ctx context.Context, tx storage.Tx, scope storage.Scope, subscr
 	if limit <= 0 || limit > maxReplay {
 		limit = maxReplay
 	}
-	q := storage.Query{Where: []storage.Cond{storage.NotNull("dead_on"), storage.Eq("type", subscriber)}, Limit: limit}
+	q := driver.Query{Where: []driver.Cond{driver.NotNull("dead_on"), driver.Eq("type", subscriber)}, Limit: limit}
 	if after != 0 {
-		q.After = &storage.Position{ID: after}
+		q.After = &driver.Position{ID: after}
 	}
 	return deliveries.Find(ctx, tx, scope, q)
 }
 
 // Deliveries are those of one event.
 func Deliveries(ctx context.Context, tx storage.Tx, scope storage.Scope, eventKey string) ([]*Delivery, error) {
-	return deliveries.Find(ctx, tx, scope, storage.Query{
-		Where:   []storage.Cond{storage.Greater("key", eventKey+"\x1f"), storage.Less("key", eventKey+"\x20")},
+	return deliveries.Find(ctx, tx, scope, driver.Query{
+		Where:   []driver.Cond{driver.Greater("key", eventKey+"\x1f"), driver.Less("key", eventKey+"\x20")},
 		OrderBy: "key", Limit: maxReplay,
 	})
 }
@@ -57,7 +58,7 @@ func ReplayDead(ctx context.Context, tx storage.Tx, scope storage.Scope, subscri
 	if err != nil || dryRun || len(dead) == 0 {
 		return len(dead), err
 	}
-	now := storage.Now(tx.Store())
+	now := driver.Now(tx.Store())
 	for _, d := range dead {
 		d.replayed(now)
 	}
@@ -80,7 +81,7 @@ func Events(ctx context.Context, tx storage.Tx, scope storage.Scope, keys ...str
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	return events.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.In("key", keys)}, OrderBy: "key", Limit: len(keys)})
+	return events.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, OrderBy: "key", Limit: len(keys)})
 }
 
 // Readdress has events delivered to a subscriber that they were not addressed to,
@@ -95,7 +96,7 @@ func Readdress(ctx context.Context, tx storage.Tx, scope storage.Scope, subscrib
 	if err != nil || dryRun || len(missing) == 0 {
 		return len(missing), err
 	}
-	now := storage.Now(tx.Store())
+	now := driver.Now(tx.Store())
 	for _, d := range missing {
 		d.DueOn = now
 	}
@@ -134,7 +135,7 @@ func unaddressed(ctx context.Context, tx storage.Tx, scope storage.Scope, subscr
 	if len(want) == 0 {
 		return nil, nil
 	}
-	have, err := deliveries.Find(ctx, tx, scope, storage.Query{Columns: []string{"status"}, Where: []storage.Cond{storage.In("key", known)}, Limit: len(known)})
+	have, err := deliveries.Find(ctx, tx, scope, driver.Query{Columns: []string{"status"}, Where: []driver.Cond{driver.In("key", known)}, Limit: len(known)})
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +163,8 @@ func Erase(ctx context.Context, tx storage.Tx, scope storage.Scope, eventKey str
 	if err != nil {
 		return err
 	}
-	sent, err := deliveries.Find(ctx, tx, scope, storage.Query{
-		Where: []storage.Cond{storage.Greater("key", prefix+"\x1f"), storage.Less("key", prefix+"\x20")}, Limit: maxErased,
+	sent, err := deliveries.Find(ctx, tx, scope, driver.Query{
+		Where: []driver.Cond{driver.Greater("key", prefix+"\x1f"), driver.Less("key", prefix+"\x20")}, Limit: maxErased,
 	})
 	if err != nil {
 		return err
@@ -171,7 +172,7 @@ func Erase(ctx context.Context, tx storage.Tx, scope storage.Scope, eventKey str
 	if err := deliveries.Delete(ctx, tx, sent...); err != nil {
 		return err
 	}
-	found, err := events.Find(ctx, tx, scope, storage.Query{Where: []storage.Cond{storage.Eq("key", eventKey)}, Limit: 1})
+	found, err := events.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("key", eventKey)}, Limit: 1})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // The statuses of a Row.
@@ -63,17 +64,17 @@ func (p *Row) resume(now time.Time) string {
 // Begin pauses a part, which part names by its Scope, Key and fixed columns, until
 // a moment; zero is until somebody resumes it. One that is paused gets the new
 // end, or is refused if that is the one it has. It is audited.
-func Begin(ctx context.Context, tx storage.Tx, t *storage.Table[Row], part Row, until time.Time, by audit.By) error {
+func Begin(ctx context.Context, tx storage.Tx, t *driver.Table[Row], part Row, until time.Time, by audit.By) error {
 	return change(ctx, tx, t, part, "Pause", by, func(p *Row, now time.Time) string { return p.pause(now, until, by) })
 }
 
 // End resumes a part, and is refused if that is not paused. It is audited.
-func End(ctx context.Context, tx storage.Tx, t *storage.Table[Row], part Row, by audit.By) error {
+func End(ctx context.Context, tx storage.Tx, t *driver.Table[Row], part Row, by audit.By) error {
 	return change(ctx, tx, t, part, "Resume", by, func(p *Row, now time.Time) string { return p.resume(now) })
 }
 
 // change changes the row of part, which it makes if there never was one.
-func change(ctx context.Context, tx storage.Tx, t *storage.Table[Row], part Row, action string, by audit.By, f func(*Row, time.Time) string) error {
+func change(ctx context.Context, tx storage.Tx, t *driver.Table[Row], part Row, action string, by audit.By, f func(*Row, time.Time) string) error {
 	part.Status = StatusResumed
 	if _, err := t.Insert(ctx, tx, &part); err != nil {
 		return err
@@ -85,15 +86,15 @@ func change(ctx context.Context, tx storage.Tx, t *storage.Table[Row], part Row,
 const page = 1000
 
 // InForce reads the pauses of a scope that meet where and hold now.
-func InForce(ctx context.Context, tx storage.Tx, t *storage.Table[Row], scope storage.Scope, where ...storage.Cond) (out []*Row, err error) {
-	where = append(where, storage.Eq("status", StatusPaused),
-		storage.Any(storage.Null("paused_until"), storage.Greater("paused_until", storage.Now(tx.Store()))))
-	var after *storage.Position
+func InForce(ctx context.Context, tx storage.Tx, t *driver.Table[Row], scope storage.Scope, where ...driver.Cond) (out []*Row, err error) {
+	where = append(where, driver.Eq("status", StatusPaused),
+		driver.Any(driver.Null("paused_until"), driver.Greater("paused_until", driver.Now(tx.Store()))))
+	var after *driver.Position
 	for {
-		rows, err := t.Find(ctx, tx, scope, storage.Query{Where: where, Limit: page, After: after})
+		rows, err := t.Find(ctx, tx, scope, driver.Query{Where: where, Limit: page, After: after})
 		if out = append(out, rows...); err != nil || len(rows) < page {
 			return out, err
 		}
-		after = &storage.Position{ID: rows[len(rows)-1].ID}
+		after = &driver.Position{ID: rows[len(rows)-1].ID}
 	}
 }

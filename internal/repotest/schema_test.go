@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -25,14 +26,14 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // claim would have to write.
 func TestTheMigrationsMakeTheTablesOfAllDomains(t *testing.T) {
 	t.Parallel()
-	schemas := slices.Concat(storage.Schemas(), notify.Schemas(), automation.Schemas(), settings.Schemas(), report.Schemas(), outbox.Schemas(), survey.Schemas())
+	schemas := slices.Concat(driver.Schemas(), notify.Schemas(), automation.Schemas(), settings.Schemas(), report.Schemas(), outbox.Schemas(), survey.Schemas())
 	for name, open := range map[string]func(testing.TB, clock.Clock) storage.Store{
 		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := open(t, clock.NewMock()).(interface {
-				CheckTables(context.Context, ...*storage.Schema) error
+				CheckTables(context.Context, ...*driver.Schema) error
 			})
 			if err := store.CheckTables(t.Context(), schemas...); err != nil {
 				t.Error(err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
@@ -48,7 +48,7 @@ func TestTheDefinitionInThePageIsValid(t *testing.T) {
 	if len(blocks) != 1 {
 		t.Fatalf("%d definitions", len(blocks))
 	}
-	warnings, err := survey.Validate(json.RawMessage(blocks[0][1]))
+	warnings, err := form.Validate(json.RawMessage(blocks[0][1]))
 	if err != nil || len(warnings) > 0 {
 		t.Error(warnings, err)
 	}

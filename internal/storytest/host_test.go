@@ -16,6 +16,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -144,7 +145,7 @@ func (s *mortal) InTx(ctx context.Context, work func(storage.Tx) error) error {
 
 // Blobs are on the mortal store too.
 func (s *mortal) Blobs() storage.Blobs {
-	b, err := storage.NewBlobs(s, "")
+	b, err := driver.NewBlobs(s, "")
 	if err != nil {
 		panic(err) // there is no folder that could be unusable
 	}

@@ -63,7 +63,7 @@ func (w *world) answers(s *survey.Service, publicID string) {
 
 func (w *world) tally(s *survey.Service, want survey.Tally) {
 	w.Helper()
-	if got, err := s.Tally(w.Context(), "", 1); err != nil || got != want {
+	if got, err := s.Responses().Tally(w.Context(), "", 1); err != nil || got != want {
 		w.Errorf("%+v %v, want %+v", got, err, want)
 	}
 }
@@ -110,7 +110,7 @@ func TestALinkInDoubtIsAskedAbout(t *testing.T) {
 			w.drain(s)
 		}
 		w.calls(1)
-		story, err := s.Explain(w.Context(), "", id)
+		story, err := s.Support().Explain(w.Context(), "", id)
 		if err != nil || len(story.Deliveries) != 2 {
 			w.Fatal(story, err)
 		}

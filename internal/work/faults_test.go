@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // flaky answers the transactions of a store with errors, by their order: those
@@ -51,7 +52,7 @@ func pollFlaky(b *bench, before, after map[int]error) (work.Report, int) {
 	rep := b.poll(b.runner(), 10)
 	b.store = inner
 	err := inner.InTx(b.t.Context(), func(tx storage.Tx) (err error) {
-		dispatched, err = b.table.Count(b.t.Context(), tx, "", 100, storage.Greater("key", "artifact"))
+		dispatched, err = b.table.Count(b.t.Context(), tx, "", 100, driver.Greater("key", "artifact"))
 		return err
 	})
 	if err != nil {

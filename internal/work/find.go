@@ -12,6 +12,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // find claims at most n rows. When it finds none it tells the next due moment
@@ -40,7 +41,7 @@ func (r *runner[R, A]) find(ctx context.Context, n int, forced bool) (rows []*R,
 			return nil, next, err
 		}
 	}
-	fromStart := r.lanes.furthest() == storage.Cursor{}
+	fromStart := r.lanes.furthest() == driver.Cursor{}
 	ahead, err := r.forward(ctx, n-len(rows), forced)
 	rows = append(rows, ahead...)
 	if err != nil {
@@ -112,8 +113,8 @@ func (r *runner[R, A]) forward(ctx context.Context, n int, forced bool) ([]*R, e
 }
 
 // advance moves the cursors behind rows and returns the lanes that may have more.
-func (r *runner[R, A]) advance(open lanes, asked []storage.LaneClaim, rows []*R) lanes {
-	got := r.count(rows, func(l *lane, c storage.Cursor) { l.at = c })
+func (r *runner[R, A]) advance(open lanes, asked []driver.LaneClaim, rows []*R) lanes {
+	got := r.count(rows, func(l *lane, c driver.Cursor) { l.at = c })
 	var more lanes
 	for _, l := range open {
 		quota := limitOf(asked, l.number)
@@ -138,8 +139,8 @@ func (r *runner[R, A]) lookBack(ctx context.Context, n int) (rows []*R, err erro
 	if err != nil {
 		return nil, err
 	}
-	last := map[int16]storage.Cursor{}
-	got := r.count(rows, func(l *lane, c storage.Cursor) { last[l.number] = c })
+	last := map[int16]driver.Cursor{}
+	got := r.count(rows, func(l *lane, c driver.Cursor) { last[l.number] = c })
 	for lane, c := range last {
 		if l := r.lanes.get(lane); got[lane] == limitOf(asked, lane) && c.Before(l.at.DueOn, l.at.ID) {
 			l.at = c
@@ -150,19 +151,19 @@ func (r *runner[R, A]) lookBack(ctx context.Context, n int) (rows []*R, err erro
 }
 
 // count counts rows by lane and passes the place of each to see.
-func (r *runner[R, A]) count(rows []*R, see func(*lane, storage.Cursor)) map[int16]int {
+func (r *runner[R, A]) count(rows []*R, see func(*lane, driver.Cursor)) map[int16]int {
 	got := map[int16]int{}
 	for _, row := range rows {
 		rec := r.rec(row)
 		got[rec.Lane]++
 		if l := r.lanes.get(rec.Lane); l != nil {
-			see(l, storage.Cursor{DueOn: rec.DueOn, ID: rec.ID})
+			see(l, driver.Cursor{DueOn: rec.DueOn, ID: rec.ID})
 		}
 	}
 	return got
 }
 
-func limitOf(asked []storage.LaneClaim, lane int16) int {
+func limitOf(asked []driver.LaneClaim, lane int16) int {
 	for _, a := range asked {
 		if a.Lane == lane {
 			return a.Limit
@@ -172,7 +173,7 @@ func limitOf(asked []storage.LaneClaim, lane int16) int {
 }
 
 // take commits one claim; only then does the work start.
-func (r *runner[R, A]) take(ctx context.Context, asked []storage.LaneClaim) (rows []*R, err error) {
+func (r *runner[R, A]) take(ctx context.Context, asked []driver.LaneClaim) (rows []*R, err error) {
 	c := r.claim(r.now(), asked)
 	if c.Token, err = token(r.store.Rand()); err != nil {
 		return nil, err
@@ -208,10 +209,10 @@ func (r *runner[R, A]) won(ctx context.Context, rows []*R) (won []*R, err error)
 	return won, err
 }
 
-func (r *runner[R, A]) claim(now time.Time, asked []storage.LaneClaim) storage.Claim {
-	return storage.Claim{
+func (r *runner[R, A]) claim(now time.Time, asked []driver.LaneClaim) driver.Claim {
+	return driver.Claim{
 		Statuses: r.spec.Claimable, Busy: r.spec.Busy, Types: r.types(), Lanes: asked,
-		Now: now, LeaseUntil: storage.Time(now.Add(r.o.Lease)),
+		Now: now, LeaseUntil: driver.Time(now.Add(r.o.Lease)),
 	}
 }
 
@@ -280,8 +281,8 @@ type Except struct {
 	All    bool            // every row
 	Types  []string        // in every scope; only of a Spec with Types
 	Scopes []storage.Scope // with all their types
-	Scoped []storage.ScopedType
-	Kinds  storage.Kinds // by another column than the type; the zero value: none
+	Scoped []driver.ScopedType
+	Kinds  driver.Kinds // by another column than the type; the zero value: none
 }
 
 func (e Except) empty() bool {
@@ -289,7 +290,7 @@ func (e Except) empty() bool {
 }
 
 // from is the claim c without what is left out.
-func (e Except) from(c storage.Claim) storage.Claim {
+func (e Except) from(c driver.Claim) driver.Claim {
 	switch {
 	case e.All:
 		c.Types = []string{}

@@ -3,7 +3,7 @@ package work
 import (
 	"slices"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // lane is one lane of a runner: its weight and its forward cursor.
@@ -13,7 +13,7 @@ type lane struct {
 	credit int
 	got    int  // rows of the last claim
 	short  bool // that were fewer than it asked for
-	at     storage.Cursor
+	at     driver.Cursor
 }
 
 type lanes []*lane
@@ -40,7 +40,7 @@ func (l *lane) expected(n int) int {
 // share divides n slots among the lanes by smooth weighted round robin: any n,
 // however small, comes to every lane in the long run, and urgent ones come
 // first. What exceeds the expectation of all goes to those that had rows.
-func (ls lanes) share(n int) []storage.LaneClaim {
+func (ls lanes) share(n int) []driver.LaneClaim {
 	quota := make([]int, len(ls))
 	for range n {
 		best := ls.next(func(i int) bool { return quota[i] < ls[i].expected(n) })
@@ -52,10 +52,10 @@ func (ls lanes) share(n int) []storage.LaneClaim {
 		}
 		quota[best]++
 	}
-	var claims []storage.LaneClaim
+	var claims []driver.LaneClaim
 	for i, l := range ls {
 		if quota[i] > 0 {
-			claims = append(claims, storage.LaneClaim{Lane: l.number, Limit: quota[i]})
+			claims = append(claims, driver.LaneClaim{Lane: l.number, Limit: quota[i]})
 		}
 	}
 	return claims
@@ -82,10 +82,10 @@ func (ls lanes) next(may func(int) bool) int {
 }
 
 // all asks every lane, for a peek.
-func (ls lanes) all(cursors bool) []storage.LaneClaim {
-	claims := make([]storage.LaneClaim, len(ls))
+func (ls lanes) all(cursors bool) []driver.LaneClaim {
+	claims := make([]driver.LaneClaim, len(ls))
 	for i, l := range ls {
-		claims[i] = storage.LaneClaim{Lane: l.number, Limit: 1}
+		claims[i] = driver.LaneClaim{Lane: l.number, Limit: 1}
 		if cursors {
 			claims[i].After = l.at
 		}
@@ -103,8 +103,8 @@ func (ls lanes) get(number int16) *lane {
 }
 
 // furthest is the latest of the cursors.
-func (ls lanes) furthest() storage.Cursor {
-	var c storage.Cursor
+func (ls lanes) furthest() driver.Cursor {
+	var c driver.Cursor
 	for _, l := range ls {
 		if c.Before(l.at.DueOn, l.at.ID) {
 			c = l.at

@@ -8,18 +8,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 func threeLanes() lanes { return newLanes(map[int16]int{-1: 8, 0: 4, 1: 1}) }
 
 func TestShareGivesTheBatchByWeightUrgentFirst(t *testing.T) {
 	t.Parallel()
-	want := []storage.LaneClaim{{Lane: -1, Limit: 80}, {Lane: 0, Limit: 40}, {Lane: 1, Limit: 10}}
+	want := []driver.LaneClaim{{Lane: -1, Limit: 80}, {Lane: 0, Limit: 40}, {Lane: 1, Limit: 10}}
 	if diff := cmp.Diff(want, threeLanes().share(130)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]storage.LaneClaim{{Lane: -1, Limit: 1}}, threeLanes().share(1)); diff != "" {
+	if diff := cmp.Diff([]driver.LaneClaim{{Lane: -1, Limit: 1}}, threeLanes().share(1)); diff != "" {
 		t.Error(diff)
 	}
 }

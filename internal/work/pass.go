@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // realClock paces what a mock clock must not stop: heartbeats, look-backs, the
@@ -65,7 +66,7 @@ type runner[R, A any] struct {
 	scratches sync.Pool // of *copies[R]
 }
 
-func (r *runner[R, A]) now() time.Time { return storage.Now(r.store) }
+func (r *runner[R, A]) now() time.Time { return driver.Now(r.store) }
 
 func (r *runner[R, A]) rec(row *R) *storage.Record { return r.spec.Table.Record(row) }
 
@@ -110,11 +111,11 @@ func (o Options) withDefaults() Options {
 // call-started write): one batched write, fenced by the version, that renews the
 // lease until then. It tells which rows are ours to go on with; a row that
 // somebody else wrote meanwhile is not, and none is after an error.
-func Start[R any](ctx context.Context, store storage.Store, t *storage.Table[R], until time.Time, rows []*R) ([]bool, error) {
+func Start[R any](ctx context.Context, store storage.Store, t *driver.Table[R], until time.Time, rows []*R) ([]bool, error) {
 	before := make([]int64, len(rows))
 	for i, row := range rows {
 		before[i] = t.Record(row).Version
-		t.Record(row).LeaseExpiresOn = storage.Time(until)
+		t.Record(row).LeaseExpiresOn = driver.Time(until)
 	}
 	started := make([]bool, len(rows))
 	err := store.InTx(ctx, func(tx storage.Tx) error {
@@ -144,7 +145,7 @@ func Start[R any](ctx context.Context, store storage.Store, t *storage.Table[R],
 
 // committed reads back which of the rows have the version that one write of ours
 // gives, under our claim.
-func committed[R any](ctx context.Context, store storage.Store, t *storage.Table[R], before []int64, rows []*R) ([]bool, error) {
+func committed[R any](ctx context.Context, store storage.Store, t *driver.Table[R], before []int64, rows []*R) ([]bool, error) {
 	var stored map[int64]*R
 	err := store.InTx(ctx, func(tx storage.Tx) (err error) {
 		stored, err = load(ctx, tx, t, rows)
@@ -163,12 +164,12 @@ func committed[R any](ctx context.Context, store storage.Store, t *storage.Table
 
 // load reads rows again by id. The ids come from rows that this process holds,
 // so the look-up goes across scopes.
-func load[R any](ctx context.Context, tx storage.Tx, t *storage.Table[R], rows []*R) (map[int64]*R, error) {
+func load[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], rows []*R) (map[int64]*R, error) {
 	ids := make([]int64, len(rows))
 	for i, row := range rows {
 		ids[i] = t.Record(row).ID
 	}
-	found, err := t.Find(ctx, tx, storage.AnyScope, storage.Query{Where: []storage.Cond{storage.In("id", ids)}, Limit: len(ids)})
+	found, err := t.Find(ctx, tx, storage.AnyScope, driver.Query{Where: []driver.Cond{driver.In("id", ids)}, Limit: len(ids)})
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // slack is how long after its context a call may go on to write down what it did.
@@ -170,7 +170,7 @@ func (r *runner[R, A]) waitFreed(ctx context.Context) {
 }
 
 // heed notes whether a row was saved at or before the cursor since the last poll.
-func (r *runner[R, A]) heed(signal *storage.Signal) {
+func (r *runner[R, A]) heed(signal *driver.Signal) {
 	first := signal.Take()
 	if first.IsZero() {
 		return
@@ -183,7 +183,7 @@ func (r *runner[R, A]) heed(signal *storage.Signal) {
 }
 
 // sleep waits for the next due moment, a hint, or the polling interval.
-func (r *runner[R, A]) sleep(ctx context.Context, signal *storage.Signal, next time.Time) {
+func (r *runner[R, A]) sleep(ctx context.Context, signal *driver.Signal, next time.Time) {
 	d := r.o.Interval
 	if !next.IsZero() {
 		d = min(d, max(next.Sub(r.now()), time.Millisecond))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -196,7 +197,7 @@ type countingStore struct {
 	peeks, transactions atomic.Int64
 }
 
-func (c *countingStore) Next(ctx context.Context, s *storage.Schema, cl storage.Claim, h time.Time) (time.Time, error) {
+func (c *countingStore) Next(ctx context.Context, s *driver.Schema, cl driver.Claim, h time.Time) (time.Time, error) {
 	c.peeks.Add(1)
 	return c.Store.Next(ctx, s, cl, h)
 }
@@ -234,7 +235,7 @@ func TestAnIdlePollerDoesNotSpin(t *testing.T) {
 // slowPeeks is a store whose peeks cost something, as those of a database do.
 type slowPeeks struct{ storage.Store }
 
-func (s slowPeeks) Next(ctx context.Context, t *storage.Schema, c storage.Claim, h time.Time) (time.Time, error) {
+func (s slowPeeks) Next(ctx context.Context, t *driver.Schema, c driver.Claim, h time.Time) (time.Time, error) {
 	pass(5 * time.Millisecond)
 	return s.Store.Next(ctx, t, c, h)
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -36,7 +37,7 @@ func TestMoreThanABatchIsSettledInSeveral(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const many = 3*maxSettle + 500
-		store, table := memory.New(nil), storage.Define[parcel]("parcel")
+		store, table := memory.New(nil), driver.Define[parcel]("parcel")
 		rows := make([]*parcel, many)
 		outcomes := make([]settled[parcel, struct{}], many)
 		for i := range rows {

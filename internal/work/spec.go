@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Spec is what a domain says about the pass over one of its tables. R is the
@@ -17,7 +18,7 @@ import (
 type Spec[R, A any] struct {
 	// Name appears in logs, metrics and reports: "automation", "notify.send".
 	Name  string
-	Table *storage.Table[R]
+	Table *driver.Table[R]
 	// Claimable are the statuses that a claim takes, Busy the one it gives ("":
 	// the lease alone says that a row is held).
 	Claimable []string

@@ -21,6 +21,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // canary is in whatever a tenant or a host says.
@@ -160,7 +161,7 @@ func TestAHandlersCallsBelongToItsSpan(t *testing.T) {
 // unreachable is a store that cannot be looked into.
 type unreachable struct{ storage.Store }
 
-func (unreachable) Next(context.Context, *storage.Schema, storage.Claim, time.Time) (time.Time, error) {
+func (unreachable) Next(context.Context, *driver.Schema, driver.Claim, time.Time) (time.Time, error) {
 	return time.Time{}, errors.New(canary)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -29,7 +30,7 @@ type bench struct {
 	t      *testing.T
 	store  storage.Store
 	clk    *clock.Mock
-	table  *storage.Table[task]
+	table  *driver.Table[task]
 	mu     sync.Mutex
 	seen   []string
 	handle func(ctx context.Context, it work.Item[task]) error
@@ -39,7 +40,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	clk := clock.NewMock()
 	clk.Set(start)
-	b := &bench{t: t, clk: clk, store: memory.New(&memory.Options{Clock: clk}), table: storage.Define[task]("task")}
+	b := &bench{t: t, clk: clk, store: memory.New(&memory.Options{Clock: clk}), table: driver.Define[task]("task")}
 	b.spec = work.Spec[task, string]{
 		Name: "task", Table: b.table, Claimable: []string{"Ready"}, Busy: "Busy",
 		Handle: b.handleGroup,

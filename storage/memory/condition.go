@@ -7,20 +7,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // test says whether something holds for a row.
-type test func(storage.Row) bool
+type test func(driver.Row) bool
 
 // compile joins conditions by AND. It refuses a value that its column cannot be
 // compared with, as a database would.
-func compile(s *storage.Schema, where []storage.Cond) (test, error) {
+func compile(s *driver.Schema, where []driver.Cond) (test, error) {
 	tests, err := compileEach(s, where)
 	if err != nil {
 		return nil, err
 	}
-	return func(r storage.Row) bool {
+	return func(r driver.Row) bool {
 		for _, holds := range tests {
 			if !holds(r) {
 				return false
@@ -30,7 +30,7 @@ func compile(s *storage.Schema, where []storage.Cond) (test, error) {
 	}, nil
 }
 
-func compileEach(s *storage.Schema, conds []storage.Cond) ([]test, error) {
+func compileEach(s *driver.Schema, conds []driver.Cond) ([]test, error) {
 	tests := make([]test, len(conds))
 	for i, c := range conds {
 		holds, err := compileOne(s, c)
@@ -42,36 +42,36 @@ func compileEach(s *storage.Schema, conds []storage.Cond) ([]test, error) {
 	return tests, nil
 }
 
-func compileOne(s *storage.Schema, c storage.Cond) (test, error) {
-	if c.Op == storage.OpAny {
+func compileOne(s *driver.Schema, c driver.Cond) (test, error) {
+	if c.Op == driver.OpAny {
 		return compileAny(s, c.Conds)
 	}
 	col := s.Column(c.Column)
 	switch c.Op {
-	case storage.OpNull:
-		return func(r storage.Row) bool { return isNull(col, r) }, nil
-	case storage.OpNotNull:
-		return func(r storage.Row) bool { return !isNull(col, r) }, nil
-	case storage.OpIn:
+	case driver.OpNull:
+		return func(r driver.Row) bool { return isNull(col, r) }, nil
+	case driver.OpNotNull:
+		return func(r driver.Row) bool { return !isNull(col, r) }, nil
+	case driver.OpIn:
 		return compileIn(s, col, c.Value)
 	}
 	if !canCompare(col, c.Value) {
 		return nil, fmt.Errorf("memory: %s.%s cannot be compared with a %T", s.Name, col.Name, c.Value)
 	}
 	if t, ok := c.Value.(time.Time); ok && t.IsZero() {
-		return func(storage.Row) bool { return false }, nil // a comparison with NULL
+		return func(driver.Row) bool { return false }, nil // a comparison with NULL
 	}
-	return func(r storage.Row) bool {
+	return func(r driver.Row) bool {
 		return !isNull(col, r) && satisfies(c.Op, compareValue(col, r, c.Value))
 	}, nil
 }
 
-func compileAny(s *storage.Schema, conds []storage.Cond) (test, error) {
+func compileAny(s *driver.Schema, conds []driver.Cond) (test, error) {
 	tests, err := compileEach(s, conds)
 	if err != nil {
 		return nil, err
 	}
-	return func(r storage.Row) bool {
+	return func(r driver.Row) bool {
 		for _, holds := range tests {
 			if holds(r) {
 				return true
@@ -81,17 +81,17 @@ func compileAny(s *storage.Schema, conds []storage.Cond) (test, error) {
 	}, nil
 }
 
-func compileIn(s *storage.Schema, col *storage.Column, list any) (test, error) {
+func compileIn(s *driver.Schema, col *driver.Column, list any) (test, error) {
 	switch list := list.(type) {
 	case []string:
-		if col.Kind == storage.Text {
+		if col.Kind == driver.Text {
 			set := setOf(list)
-			return func(r storage.Row) bool { return !isNull(col, r) && set[col.Field(r).String()] }, nil
+			return func(r driver.Row) bool { return !isNull(col, r) && set[col.Field(r).String()] }, nil
 		}
 	case []int64:
-		if col.Kind == storage.Int {
+		if col.Kind == driver.Int {
 			set := setOf(list)
-			return func(r storage.Row) bool { return !isNull(col, r) && set[col.Field(r).Int()] }, nil
+			return func(r driver.Row) bool { return !isNull(col, r) && set[col.Field(r).Int()] }, nil
 		}
 	}
 	return nil, fmt.Errorf("memory: %s.%s cannot be in a %T", s.Name, col.Name, list)
@@ -105,39 +105,39 @@ func setOf[V int64 | string](list []V) map[V]bool {
 	return set
 }
 
-func satisfies(op storage.Op, order int) bool {
+func satisfies(op driver.Op, order int) bool {
 	switch op {
-	case storage.OpLess:
+	case driver.OpLess:
 		return order < 0
-	case storage.OpAtMost:
+	case driver.OpAtMost:
 		return order <= 0
-	case storage.OpGreater:
+	case driver.OpGreater:
 		return order > 0
-	case storage.OpAtLeast:
+	case driver.OpAtLeast:
 		return order >= 0
 	default:
 		return order == 0
 	}
 }
 
-func isNull(c *storage.Column, r storage.Row) bool { return c.Null && c.Field(r).IsZero() }
+func isNull(c *driver.Column, r driver.Row) bool { return c.Null && c.Field(r).IsZero() }
 
-func canCompare(c *storage.Column, v any) bool {
+func canCompare(c *driver.Column, v any) bool {
 	switch v.(type) {
 	case string:
-		return c.Kind == storage.Text
+		return c.Kind == driver.Text
 	case int64:
-		return c.Kind == storage.Int
+		return c.Kind == driver.Int
 	case bool:
-		return c.Kind == storage.Bool
+		return c.Kind == driver.Bool
 	case time.Time:
-		return c.Kind == storage.Instant
+		return c.Kind == driver.Instant
 	}
 	return false
 }
 
 // compareValue orders a column that is not NULL against a value of its kind.
-func compareValue(c *storage.Column, r storage.Row, v any) int {
+func compareValue(c *driver.Column, r driver.Row, v any) int {
 	f := c.Field(r)
 	switch v := v.(type) {
 	case int64:
@@ -165,26 +165,26 @@ func compareBool(a, b bool) int {
 
 // order is the order of a query's result and where its page begins.
 type order struct {
-	column *storage.Column // nil: by id alone
+	column *driver.Column // nil: by id alone
 	desc   bool
-	after  *storage.Position
+	after  *driver.Position
 	value  any // of after, canonical
 }
 
-func newOrder(s *storage.Schema, q storage.Query) (*order, error) {
+func newOrder(s *driver.Schema, q driver.Query) (*order, error) {
 	o := &order{desc: q.Desc, after: q.After}
 	if q.OrderBy == "" {
 		return o, nil
 	}
 	o.column = s.Column(q.OrderBy)
 	switch o.column.Kind {
-	case storage.JSON, storage.Bytes:
+	case driver.JSON, driver.Bytes:
 		return nil, fmt.Errorf("memory: %s.%s has no order", s.Name, q.OrderBy)
 	}
 	if q.After == nil {
 		return o, nil
 	}
-	o.value = storage.Eq(q.OrderBy, q.After.Value).Value
+	o.value = driver.Eq(q.OrderBy, q.After.Value).Value
 	if !canCompare(o.column, o.value) {
 		return nil, fmt.Errorf("memory: page of %s.%s begins at a %T", s.Name, q.OrderBy, q.After.Value)
 	}
@@ -223,17 +223,17 @@ func (o *order) behind(img *image) bool {
 }
 
 // compareColumn orders two rows by a column, NULL first.
-func compareColumn(c *storage.Column, a, b storage.Row) int {
+func compareColumn(c *driver.Column, a, b driver.Row) int {
 	if an, bn := isNull(c, a), isNull(c, b); an || bn {
 		return compareBool(!an, !bn)
 	}
 	fa, fb := c.Field(a), c.Field(b)
 	switch c.Kind {
-	case storage.Int:
+	case driver.Int:
 		return cmp.Compare(fa.Int(), fb.Int())
-	case storage.Bool:
+	case driver.Bool:
 		return compareBool(fa.Bool(), fb.Bool())
-	case storage.Instant:
+	case driver.Instant:
 		return instant(fa).Compare(*instant(fb))
 	default:
 		return strings.Compare(fa.String(), fb.String())

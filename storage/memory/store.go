@@ -17,7 +17,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Options are the choices of [New]. A nil *Options and the zero value are ready.
@@ -28,22 +28,22 @@ type Options struct {
 	// Rand gives tokens and generated names. Default: crypto/rand.
 	Rand io.Reader
 	// Environment is the name that the host gives this store; see
-	// [storage.Identity]. Empty: none.
+	// [driver.Identity]. Empty: none.
 	Environment string
 }
 
-// Store is a [storage.Store] in memory. Methods may be called from any number
+// Store is a [driver.Store] in memory. Methods may be called from any number
 // of goroutines. It needs no closing.
 type Store struct {
 	opts   Options
 	turn   chan struct{} // holds one element while nobody is inside
 	tables map[string]*table
 	calls  uint64 // of verbs, ever; see entry.call
-	blobs  storage.Blobs
-	waker  storage.Waker
+	blobs  driver.Blobs
+	waker  driver.Waker
 }
 
-var _ storage.Store = (*Store)(nil)
+var _ driver.Store = (*Store)(nil)
 
 // New returns an empty store.
 func New(opts *Options) *Store {
@@ -58,12 +58,12 @@ func New(opts *Options) *Store {
 	if s.opts.Rand == nil {
 		s.opts.Rand = rand.Reader
 	}
-	s.blobs, _ = storage.NewBlobs(s, "") // only a folder can fail
+	s.blobs, _ = driver.NewBlobs(s, "") // only a folder can fail
 	return s
 }
 
 // Blobs keeps payloads in the store itself.
-func (s *Store) Blobs() storage.Blobs { return s.blobs }
+func (s *Store) Blobs() driver.Blobs { return s.blobs }
 
 // Clock is Options.Clock.
 func (s *Store) Clock() clock.Clock { return s.opts.Clock }
@@ -72,15 +72,15 @@ func (s *Store) Clock() clock.Clock { return s.opts.Clock }
 func (s *Store) Rand() io.Reader { return s.opts.Rand }
 
 // Waker tells pollers of this process about rows that became due.
-func (s *Store) Waker() *storage.Waker { return &s.waker }
+func (s *Store) Waker() *driver.Waker { return &s.waker }
 
 // Identity has the environment's name and no system identifier.
-func (s *Store) Identity(ctx context.Context) (storage.Identity, error) {
-	return storage.LoadIdentity(ctx, s, s.opts.Environment, "")
+func (s *Store) Identity(ctx context.Context) (driver.Identity, error) {
+	return driver.LoadIdentity(ctx, s, s.opts.Environment, "")
 }
 
-// Next looks at the due order from each cursor on; see [storage.Store].
-func (s *Store) Next(ctx context.Context, schema *storage.Schema, c storage.Claim, horizon time.Time) (time.Time, error) {
+// Next looks at the due order from each cursor on; see [driver.Store].
+func (s *Store) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, horizon time.Time) (time.Time, error) {
 	if err := s.enter(ctx); err != nil {
 		return time.Time{}, err
 	}
@@ -89,7 +89,7 @@ func (s *Store) Next(ctx context.Context, schema *storage.Schema, c storage.Clai
 	if err != nil {
 		return time.Time{}, err
 	}
-	return t.next(c, storage.Time(horizon)), nil
+	return t.next(c, driver.Time(horizon)), nil
 }
 
 // enter waits for the turn of the caller, at most until ctx ends.
@@ -114,7 +114,7 @@ type tx struct {
 	store *Store
 	undo  []change
 	told  []mark
-	hints storage.Hints
+	hints driver.Hints
 	call  uint64 // the number of the verb under way
 	err   error  // set once a verb failed or the transaction is over
 }
@@ -128,15 +128,15 @@ type change struct {
 
 // mark is what a caller's struct said before a verb gave it a new id or version.
 type mark struct {
-	rec         *storage.Record
+	rec         *driver.Record
 	id, version int64
 }
 
-var _ storage.Tx = (*tx)(nil)
+var _ driver.Tx = (*tx)(nil)
 
 // InTx runs f once, alone. Everything it wrote is undone if it fails, panics, or
 // ctx has ended by then, and so are the ids and versions that it gave to structs.
-func (s *Store) InTx(ctx context.Context, f func(storage.Tx) error) error {
+func (s *Store) InTx(ctx context.Context, f func(driver.Tx) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *Store) InTx(ctx context.Context, f func(storage.Tx) error) error {
 }
 
 // run commits in the deferred call, which also sees a panic or a Goexit in f.
-func (t *tx) run(ctx context.Context, f func(storage.Tx) error) error {
+func (t *tx) run(ctx context.Context, f func(driver.Tx) error) error {
 	committed := false
 	defer func() {
 		if !committed {
@@ -183,10 +183,10 @@ func (t *tx) rollBack() {
 }
 
 // Store is the store that began the transaction.
-func (t *tx) Store() storage.Store { return t.store }
+func (t *tx) Store() driver.Store { return t.store }
 
 // table begins a verb: it refuses a transaction that has failed or is over.
-func (t *tx) table(ctx context.Context, s *storage.Schema) (*table, error) {
+func (t *tx) table(ctx context.Context, s *driver.Schema) (*table, error) {
 	if t.err != nil {
 		return nil, t.err
 	}
@@ -214,7 +214,7 @@ func (t *tx) write(tab *table, e *entry, img *image) {
 }
 
 // tell gives a caller's struct its id and version, until the transaction is undone.
-func (t *tx) tell(rec *storage.Record, id, version int64) {
+func (t *tx) tell(rec *driver.Record, id, version int64) {
 	t.told = append(t.told, mark{rec, rec.ID, rec.Version})
 	rec.ID, rec.Version = id, version
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // table holds the rows of one schema under the indexes that the verbs need.
@@ -22,7 +22,7 @@ type table struct {
 }
 
 type identity struct {
-	scope storage.Scope
+	scope driver.Scope
 	key   string
 }
 
@@ -37,7 +37,7 @@ type entry struct {
 
 const never = math.MinInt64
 
-func newTable(s *storage.Schema) *table {
+func newTable(s *driver.Schema) *table {
 	return &table{
 		shape: newShape(s),
 		byID:  map[int64]*entry{},
@@ -48,7 +48,7 @@ func newTable(s *storage.Schema) *table {
 
 // table finds a table by name and makes it on first use, which is all that a
 // migration is here.
-func (s *Store) table(schema *storage.Schema) (*table, error) {
+func (s *Store) table(schema *driver.Schema) (*table, error) {
 	if schema.Whole != nil {
 		schema = schema.Whole
 	}
@@ -112,38 +112,38 @@ func earlier(a, b *entry) bool {
 // image is one version of a row in the form a database gives it back. It shares
 // no memory with callers and is never changed.
 type image struct {
-	row  storage.Row
-	rec  *storage.Record
+	row  driver.Row
+	rec  *driver.Record
 	json []string // the texts of shape.json, empty for NULL
 }
 
 // shape knows which columns of a schema a plain copy of the struct leaves shared
 // or unlike what a database returns.
 type shape struct {
-	schema  *storage.Schema
+	schema  *driver.Schema
 	rowType reflect.Type
 	apart   bool    // columns are copied one by one, not the struct as a whole
 	blank   [][]int // fields that are not columns, which a copy of the whole clears
-	fixed   []*storage.Column
-	instant []*storage.Column
-	bytes   []*storage.Column
-	json    []*storage.Column
-	parts   map[*storage.Schema]*part
+	fixed   []*driver.Column
+	instant []*driver.Column
+	bytes   []*driver.Column
+	json    []*driver.Column
+	parts   map[*driver.Schema]*part
 }
 
-func newShape(s *storage.Schema) *shape {
-	p := &shape{schema: s, rowType: reflect.TypeOf(s.New()), parts: map[*storage.Schema]*part{}}
+func newShape(s *driver.Schema) *shape {
+	p := &shape{schema: s, rowType: reflect.TypeOf(s.New()), parts: map[*driver.Schema]*part{}}
 	for i := range s.Columns {
 		c := &s.Columns[i]
 		if c.Fixed {
 			p.fixed = append(p.fixed, c)
 		}
 		switch c.Kind {
-		case storage.Instant:
+		case driver.Instant:
 			p.instant = append(p.instant, c)
-		case storage.Bytes:
+		case driver.Bytes:
 			p.bytes = append(p.bytes, c)
-		case storage.JSON:
+		case driver.JSON:
 			p.json = append(p.json, c)
 		}
 	}
@@ -158,7 +158,7 @@ func newShape(s *storage.Schema) *shape {
 
 // copyRow copies the columns of a row and nothing else; slices, maps and
 // pointers stay shared.
-func (p *shape) copyRow(r storage.Row) storage.Row {
+func (p *shape) copyRow(r driver.Row) driver.Row {
 	out := p.schema.New()
 	if p.apart {
 		for i := range p.schema.Columns {
@@ -176,12 +176,12 @@ func (p *shape) copyRow(r storage.Row) storage.Row {
 }
 
 // image makes the stored form of r; fixed columns come from old if there is one.
-func (p *shape) image(r storage.Row, old *image) (*image, error) {
+func (p *shape) image(r driver.Row, old *image) (*image, error) {
 	row := p.copyRow(r)
-	img := &image{row: row, rec: storage.RecordOf(row)}
+	img := &image{row: row, rec: driver.RecordOf(row)}
 	for _, c := range p.instant {
 		t := c.Field(row).Addr().Interface().(*time.Time)
-		*t = storage.Time(*t)
+		*t = driver.Time(*t)
 	}
 	for _, c := range p.bytes {
 		if err := settle(c, row); err != nil {
@@ -198,7 +198,7 @@ func (p *shape) image(r storage.Row, old *image) (*image, error) {
 }
 
 // settle passes a column through its canonical form.
-func settle(c *storage.Column, row storage.Row) error {
+func settle(c *driver.Column, row driver.Row) error {
 	v, err := c.Value(row)
 	if err != nil {
 		return err
@@ -244,11 +244,11 @@ func (p *shape) keepFixed(img, old *image) {
 // next copies an image for a change of its Record.
 func (p *shape) next(old *image) *image {
 	row := p.copyRow(old.row)
-	return &image{row: row, rec: storage.RecordOf(row), json: old.json}
+	return &image{row: row, rec: driver.RecordOf(row), json: old.json}
 }
 
 // load makes the caller's own copy of an image.
-func (p *shape) load(img *image) (storage.Row, error) {
+func (p *shape) load(img *image) (driver.Row, error) {
 	row := p.copyRow(img.row)
 	for _, c := range p.bytes {
 		if f := c.Field(row); !f.IsNil() {
@@ -267,22 +267,22 @@ func (p *shape) load(img *image) (storage.Row, error) {
 }
 
 // part is what workers do not see of a table, by their schema; see
-// storage.Schema.Whole.
+// driver.Schema.Whole.
 type part struct {
-	kept   []*storage.Column // stay as they are stored, besides those that are fixed for all
-	json   []int             // those of them in shape.json
-	unread []*storage.Column
+	kept   []*driver.Column // stay as they are stored, besides those that are fixed for all
+	json   []int            // those of them in shape.json
+	unread []*driver.Column
 }
 
 // part compares s with the whole.
-func (p *shape) part(s *storage.Schema) *part {
+func (p *shape) part(s *driver.Schema) *part {
 	if known := p.parts[s]; known != nil {
 		return known
 	}
 	made := &part{}
 	for i := range p.schema.Columns {
 		c := &p.schema.Columns[i]
-		n := slices.IndexFunc(s.Columns, func(o storage.Column) bool { return o.Name == c.Name })
+		n := slices.IndexFunc(s.Columns, func(o driver.Column) bool { return o.Name == c.Name })
 		switch {
 		case n < 0:
 			made.unread = append(made.unread, c)
@@ -308,7 +308,7 @@ func (p *part) keep(img, old *image) {
 }
 
 // leaveOut clears what a worker does not read.
-func (p *part) leaveOut(r storage.Row) {
+func (p *part) leaveOut(r driver.Row) {
 	for _, c := range p.unread {
 		c.Field(r).SetZero()
 	}

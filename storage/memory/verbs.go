@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Select looks rows up by id or key where the query names them, and otherwise
 // looks at all rows of the table.
-func (t *tx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (t *tx) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (t *tx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope,
 	found = slices.DeleteFunc(found, func(img *image) bool { return !order.behind(img) })
 	slices.SortFunc(found, order.compare)
 	found = found[:min(len(found), max(q.Limit, 0))]
-	rows := make([]storage.Row, len(found))
+	rows := make([]driver.Row, len(found))
 	for i, img := range found {
 		if rows[i], err = tab.shape.load(img); err != nil {
 			return nil, t.fail(err)
@@ -38,12 +38,12 @@ func (t *tx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope,
 }
 
 // only leaves the columns that a query names, if it does, and the row's identity.
-func only(s *storage.Schema, columns []string, row storage.Row) storage.Row {
+func only(s *driver.Schema, columns []string, row driver.Row) driver.Row {
 	if len(columns) == 0 {
 		return row
 	}
 	out := s.New()
-	to, from := storage.RecordOf(out), storage.RecordOf(row)
+	to, from := driver.RecordOf(out), driver.RecordOf(row)
 	to.ID, to.Scope, to.Key = from.ID, from.Scope, from.Key
 	for _, name := range columns {
 		c := s.Column(name)
@@ -53,7 +53,7 @@ func only(s *storage.Schema, columns []string, row storage.Row) storage.Row {
 }
 
 // Count counts what Select would find, up to limit.
-func (t *tx) Count(ctx context.Context, s *storage.Schema, scope storage.Scope, where []storage.Cond, limit int) (int, error) {
+func (t *tx) Count(ctx context.Context, s *driver.Schema, scope driver.Scope, where []driver.Cond, limit int) (int, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return 0, err
@@ -66,14 +66,14 @@ func (t *tx) Count(ctx context.Context, s *storage.Schema, scope storage.Scope, 
 }
 
 // find returns the rows of scope for which all conditions hold, in no order.
-func (t *table) find(s *storage.Schema, scope storage.Scope, where []storage.Cond) ([]*image, error) {
+func (t *table) find(s *driver.Schema, scope driver.Scope, where []driver.Cond) ([]*image, error) {
 	holds, err := compile(s, where)
 	if err != nil {
 		return nil, err
 	}
 	var found []*image
 	add := func(e *entry) {
-		if (scope == storage.AnyScope || e.img.rec.Scope == scope) && holds(e.img.row) {
+		if (scope == driver.AnyScope || e.img.rec.Scope == scope) && holds(e.img.row) {
 			found = append(found, e.img)
 		}
 	}
@@ -90,22 +90,22 @@ func (t *table) find(s *storage.Schema, scope storage.Scope, where []storage.Con
 }
 
 // named returns the rows that a condition on id or key names, each once.
-func (t *table) named(scope storage.Scope, where []storage.Cond) ([]*entry, bool) {
+func (t *table) named(scope driver.Scope, where []driver.Cond) ([]*entry, bool) {
 	for _, c := range where {
-		if c.Op != storage.OpEq && c.Op != storage.OpIn {
+		if c.Op != driver.OpEq && c.Op != driver.OpIn {
 			continue
 		}
 		switch {
 		case c.Column == "id":
 			return lookUp(listed[int64](c), func(id int64) *entry { return t.byID[id] }), true
-		case c.Column == "key" && scope != storage.AnyScope:
+		case c.Column == "key" && scope != driver.AnyScope:
 			return lookUp(listed[string](c), func(key string) *entry { return t.byKey[identity{scope, key}] }), true
 		}
 	}
 	return nil, false
 }
 
-func listed[V any](c storage.Cond) []V {
+func listed[V any](c driver.Cond) []V {
 	if list, ok := c.Value.([]V); ok {
 		return list
 	}
@@ -125,7 +125,7 @@ func lookUp[V comparable](values []V, get func(V) *entry) []*entry {
 }
 
 // Untouched returns the fingerprints of rows that are as Insert wrote them.
-func (t *tx) Untouched(ctx context.Context, s *storage.Schema, scope storage.Scope, keys []string) ([]int64, error) {
+func (t *tx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) ([]int64, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return nil, err
@@ -134,14 +134,14 @@ func (t *tx) Untouched(ctx context.Context, s *storage.Schema, scope storage.Sco
 	var prints []int64
 	for _, e := range lookUp(keys, func(key string) *entry { return tab.byKey[identity{scope, key}] }) {
 		if e.img.rec.Version == 1 {
-			prints = append(prints, column.Int(storage.FieldsOf(e.img.row)))
+			prints = append(prints, column.Int(driver.FieldsOf(e.img.row)))
 		}
 	}
 	return prints, nil
 }
 
 // Tally counts what Select would find, up to q.Limit, by kind.
-func (t *tx) Tally(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Tally) ([]storage.Group, error) {
+func (t *tx) Tally(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Tally) ([]driver.Group, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (t *tx) Tally(ctx context.Context, s *storage.Schema, scope storage.Scope, 
 	}
 	found = slices.DeleteFunc(found, func(img *image) bool { return isNull(order, img.row) })
 	slices.SortFunc(found, func(a, b *image) int { return compareColumn(order, a.row, b.row) })
-	var groups []storage.Group
+	var groups []driver.Group
 	places := map[string]int{}
 	for _, img := range found[:min(len(found), max(q.Limit, 0))] {
 		row, kind, err := kindOf(s, columns, order, img.row)
@@ -167,7 +167,7 @@ func (t *tx) Tally(ctx context.Context, s *storage.Schema, scope storage.Scope, 
 		if !known {
 			at = len(groups)
 			places[kind] = at
-			groups = append(groups, storage.Group{Row: row}) // the first has the lowest value
+			groups = append(groups, driver.Group{Row: row}) // the first has the lowest value
 		}
 		groups[at].N++
 	}
@@ -175,17 +175,17 @@ func (t *tx) Tally(ctx context.Context, s *storage.Schema, scope storage.Scope, 
 }
 
 // tallied are the columns of a tally. It refuses what databases cannot do.
-func tallied(s *storage.Schema, q storage.Tally) (order *storage.Column, by []*storage.Column, err error) {
+func tallied(s *driver.Schema, q driver.Tally) (order *driver.Column, by []*driver.Column, err error) {
 	for _, name := range q.By {
 		column := s.Column(name)
-		if column.Kind == storage.JSON || column.Kind == storage.Bytes {
+		if column.Kind == driver.JSON || column.Kind == driver.Bytes {
 			return nil, nil, fmt.Errorf("memory: %s.%s has no kinds", s.Name, name)
 		}
 		by = append(by, column)
 	}
 	order = s.Column(q.OrderBy)
 	switch order.Kind {
-	case storage.JSON, storage.Bytes, storage.Bool:
+	case driver.JSON, driver.Bytes, driver.Bool:
 		return nil, nil, fmt.Errorf("memory: %s.%s has no order to tally by", s.Name, q.OrderBy)
 	}
 	return order, by, nil
@@ -193,7 +193,7 @@ func tallied(s *storage.Schema, q storage.Tally) (order *storage.Column, by []*s
 
 // kindOf is a row with nothing but the values that matter, and a text that is
 // the same for all rows of its kind.
-func kindOf(s *storage.Schema, by []*storage.Column, order *storage.Column, r storage.Row) (storage.Row, string, error) {
+func kindOf(s *driver.Schema, by []*driver.Column, order *driver.Column, r driver.Row) (driver.Row, string, error) {
 	out, kind := s.New(), ""
 	for _, c := range by {
 		v, err := c.Value(r)
@@ -213,12 +213,12 @@ func kindOf(s *storage.Schema, by []*storage.Column, order *storage.Column, r st
 }
 
 // Claim walks each lane's due order from its cursor until it has enough rows.
-func (t *tx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+func (t *tx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	c.Now, c.LeaseUntil = storage.Time(c.Now), storage.Time(c.LeaseUntil)
+	c.Now, c.LeaseUntil = driver.Time(c.Now), driver.Time(c.LeaseUntil)
 	var taken []*entry
 	for _, l := range c.Lanes {
 		want := len(taken) + l.Limit
@@ -233,7 +233,7 @@ func (t *tx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]s
 			return true
 		})
 	}
-	rows, part := make([]storage.Row, len(taken)), tab.shape.part(s)
+	rows, part := make([]driver.Row, len(taken)), tab.shape.part(s)
 	for i, e := range taken {
 		t.write(tab, e, tab.claimed(e.img, &c))
 		if rows[i], err = tab.shape.load(e.img); err != nil {
@@ -245,7 +245,7 @@ func (t *tx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]s
 }
 
 // claimed is the image of a row that c takes.
-func (t *table) claimed(old *image, c *storage.Claim) *image {
+func (t *table) claimed(old *image, c *driver.Claim) *image {
 	img := t.shape.next(old)
 	img.rec.Version++
 	img.rec.Abandoned = !old.rec.LeaseExpiresOn.IsZero()
@@ -259,7 +259,7 @@ func (t *table) claimed(old *image, c *storage.Claim) *image {
 
 // walk calls f for the rows of a lane behind its cursor that are due by now,
 // in order, until f returns false.
-func (t *table) walk(l storage.LaneClaim, now time.Time, f func(*entry) bool) {
+func (t *table) walk(l driver.LaneClaim, now time.Time, f func(*entry) bool) {
 	tree := t.due[l.Lane]
 	if tree == nil {
 		return
@@ -278,7 +278,7 @@ func (t *table) walk(l storage.LaneClaim, now time.Time, f func(*entry) bool) {
 }
 
 // claimable says whether c takes a due row at the moment now.
-func (t *table) claimable(img *image, c *storage.Claim, now time.Time) bool {
+func (t *table) claimable(img *image, c *driver.Claim, now time.Time) bool {
 	r := img.rec
 	if r.LeaseExpiresOn.IsZero() {
 		if !slices.Contains(c.Statuses, r.Status) {
@@ -291,21 +291,21 @@ func (t *table) claimable(img *image, c *storage.Claim, now time.Time) bool {
 		return false
 	}
 	return !slices.Contains(c.Except, r.Scope) &&
-		!slices.Contains(c.ExceptTypes, storage.ScopedType{Scope: r.Scope, Type: r.Type}) &&
+		!slices.Contains(c.ExceptTypes, driver.ScopedType{Scope: r.Scope, Type: r.Type}) &&
 		!t.isOf(img, c.ExceptKinds)
 }
 
 // isOf reports whether a row has one of the names.
-func (t *table) isOf(img *image, k storage.Kinds) bool {
+func (t *table) isOf(img *image, k driver.Kinds) bool {
 	if k.Column == "" {
 		return false
 	}
-	name := *t.shape.schema.Column(k.Column).Text(storage.FieldsOf(img.row))
-	return slices.Contains(k.Names, name) || slices.Contains(k.Scoped, storage.ScopedType{Scope: img.rec.Scope, Type: name})
+	name := *t.shape.schema.Column(k.Column).Text(driver.FieldsOf(img.row))
+	return slices.Contains(k.Names, name) || slices.Contains(k.Scoped, driver.ScopedType{Scope: img.rec.Scope, Type: name})
 }
 
 // next is the earliest DueOn that c would claim by the horizon.
-func (t *table) next(c storage.Claim, horizon time.Time) time.Time {
+func (t *table) next(c driver.Claim, horizon time.Time) time.Time {
 	var first time.Time
 	for _, l := range c.Lanes {
 		t.walk(l, horizon, func(e *entry) bool {
@@ -322,14 +322,14 @@ func (t *table) next(c storage.Claim, horizon time.Time) time.Time {
 }
 
 // Insert adds the rows whose scope and key are free.
-func (t *tx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *tx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	inserted := make([]bool, len(rows))
 	for i, r := range rows {
-		rec := storage.RecordOf(r)
+		rec := driver.RecordOf(r)
 		if tab.byKey[identity{rec.Scope, rec.Key}] != nil {
 			continue
 		}
@@ -349,7 +349,7 @@ func (t *tx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) 
 
 // Update swaps the rows whose version is still the stored one. Of a row given
 // twice only the first is written.
-func (t *tx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *tx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return nil, err
@@ -369,7 +369,7 @@ func (t *tx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) 
 		part.keep(img, e.img)
 		img.rec.Version++
 		t.write(tab, e, img)
-		t.tell(storage.RecordOf(r), e.id, img.rec.Version)
+		t.tell(driver.RecordOf(r), e.id, img.rec.Version)
 		t.hints.Add(s, rows[i:i+1])
 	}
 	return stale, nil
@@ -377,8 +377,8 @@ func (t *tx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) 
 
 // current returns the place of r if r is its stored version and this call did
 // not write it already.
-func (t *tx) current(tab *table, r storage.Row) *entry {
-	rec := storage.RecordOf(r)
+func (t *tx) current(tab *table, r driver.Row) *entry {
+	rec := driver.RecordOf(r)
 	e := tab.byID[rec.ID]
 	if e == nil || e.img.rec.Version != rec.Version || e.call == t.call {
 		return nil
@@ -388,15 +388,15 @@ func (t *tx) current(tab *table, r storage.Row) *entry {
 }
 
 // Extend moves leases and nothing else, neither the version nor the structs.
-func (t *tx) Extend(ctx context.Context, s *storage.Schema, rows []storage.Row, until time.Time) ([]bool, error) {
+func (t *tx) Extend(ctx context.Context, s *driver.Schema, rows []driver.Row, until time.Time) ([]bool, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	until = storage.Time(until)
+	until = driver.Time(until)
 	lost := make([]bool, len(rows))
 	for i, r := range rows {
-		rec := storage.RecordOf(r)
+		rec := driver.RecordOf(r)
 		e := tab.byID[rec.ID]
 		if e == nil || e.img.rec.LeaseExpiresOn.IsZero() || e.img.rec.ClaimToken != rec.ClaimToken {
 			lost[i] = true
@@ -410,7 +410,7 @@ func (t *tx) Extend(ctx context.Context, s *storage.Schema, rows []storage.Row, 
 }
 
 // Delete removes the rows whose version is still the stored one.
-func (t *tx) Delete(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (t *tx) Delete(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return nil, err

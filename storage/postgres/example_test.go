@@ -7,6 +7,7 @@ import (
 	"log"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
 
@@ -22,7 +23,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	defer store.Close()
-	fmt.Println(storage.Now(store)) // the server's time
+	fmt.Println(driver.Now(store)) // the server's time
 }
 
 // A store on the pool that the host has already (GORM, Bun and ent give theirs
@@ -46,7 +47,7 @@ type note struct {
 	Text string `db:"text"`
 }
 
-var notes = storage.Define[note]("note")
+var notes = driver.Define[note]("note")
 
 // What happens in the host's transaction is undone with it.
 func ExampleStore_Join() {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 const (
@@ -37,14 +37,14 @@ func (g *guarded) cheap(what string, s statement, n int) *plan {
 func TestGuardClaimTouchesFewBuffers(t *testing.T) {
 	t.Parallel()
 	small := newGuarded(t, emptyDSN(t))
-	small.fill(10_000, "served", storage.LaneNormal, noon, "")
-	few := small.cheap("a claim", small.claiming(small.claimOf(batch, storage.Cursor{})), batch)
+	small.fill(10_000, "served", driver.LaneNormal, noon, "")
+	few := small.cheap("a claim", small.claiming(small.claimOf(batch, driver.Cursor{})), batch)
 	if !testlevel.Has(t, testlevel.Full) {
 		return
 	}
 	large := newGuarded(t, emptyDSN(t))
-	large.fill(1_000_000, "served", storage.LaneNormal, noon, "")
-	many := large.cheap("a claim of a million", large.claiming(large.claimOf(batch, storage.Cursor{})), batch)
+	large.fill(1_000_000, "served", driver.LaneNormal, noon, "")
+	many := large.cheap("a claim of a million", large.claiming(large.claimOf(batch, driver.Cursor{})), batch)
 	if float64(many.buffers()) > 1.2*float64(few.buffers()) {
 		t.Errorf("%d buffers at a million rows, %d at ten thousand", many.buffers(), few.buffers())
 	}
@@ -53,10 +53,10 @@ func TestGuardClaimTouchesFewBuffers(t *testing.T) {
 func TestGuardTakeOverTouchesFewBuffers(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, emptyDSN(t))
-	g.fill(sized(t, 10_000, 1_000_000), "served", storage.LaneNormal, noon,
+	g.fill(sized(t, 10_000, 1_000_000), "served", driver.LaneNormal, noon,
 		"status = 'Busy', claim_token = 'dead', lease_expires_on = due_on + interval '1 minute'")
 	exec(t, g.DB(), "VACUUM FULL wide", "ANALYZE wide")
-	g.cheap("a take-over", g.claiming(g.claimOf(batch, storage.Cursor{})), batch)
+	g.cheap("a take-over", g.claiming(g.claimOf(batch, driver.Cursor{})), batch)
 }
 
 // Rows that nobody here serves lie in front of those that are.
@@ -64,27 +64,27 @@ func TestGuardUnservedRowsDoNotSlowAForwardClaim(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, emptyDSN(t))
 	n := sized(t, unservedQuick, unservedInFull)
-	g.fill(n, "unserved", storage.LaneNormal, noon, "")
-	g.fill(10_000, "served", storage.LaneNormal, noon.AddDate(0, 1, 0), "")
-	head := explained(t, g.DB(), g.claiming(g.claimOf(1, storage.Cursor{})))
+	g.fill(n, "unserved", driver.LaneNormal, noon, "")
+	g.fill(10_000, "served", driver.LaneNormal, noon.AddDate(0, 1, 0), "")
+	head := explained(t, g.DB(), g.claiming(g.claimOf(1, driver.Cursor{})))
 	if head.buffers() < n/30 {
 		t.Errorf("a claim from the start touched only %d buffers; this guard guards nothing", head.buffers())
 	}
-	first := g.mustClaim(t.Context(), g.claimOf(batch, storage.Cursor{}), batch)
+	first := g.mustClaim(t.Context(), g.claimOf(batch, driver.Cursor{}), batch)
 	last := first[len(first)-1]
-	g.cheap("a claim from the cursor", g.claiming(g.claimOf(batch, storage.Cursor{DueOn: last.DueOn, ID: last.ID})), batch)
+	g.cheap("a claim from the cursor", g.claiming(g.claimOf(batch, driver.Cursor{DueOn: last.DueOn, ID: last.ID})), batch)
 }
 
 // An urgent row is claimed with the next poll whatever waits in bulk.
 func TestGuardBulkDoesNotSlowAnUrgentClaim(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, emptyDSN(t))
-	g.fill(sized(t, 10_000, 1_000_000), "served", storage.LaneBulk, noon, "")
-	g.fill(1, "served", storage.LaneUrgent, noon.AddDate(0, 1, 0), "")
-	c := g.claimOf(0, storage.Cursor{})
-	c.Lanes = []storage.LaneClaim{{Lane: storage.LaneUrgent, Limit: 100}, {Lane: storage.LaneNormal, Limit: 100}, {Lane: storage.LaneBulk, Limit: 99}}
+	g.fill(sized(t, 10_000, 1_000_000), "served", driver.LaneBulk, noon, "")
+	g.fill(1, "served", driver.LaneUrgent, noon.AddDate(0, 1, 0), "")
+	c := g.claimOf(0, driver.Cursor{})
+	c.Lanes = []driver.LaneClaim{{Lane: driver.LaneUrgent, Limit: 100}, {Lane: driver.LaneNormal, Limit: 100}, {Lane: driver.LaneBulk, Limit: 99}}
 	g.cheap("a claim of all lanes", g.claiming(c), 100)
-	if rows := g.mustClaim(t.Context(), c, 100); rows[0].Lane != storage.LaneUrgent {
+	if rows := g.mustClaim(t.Context(), c, 100); rows[0].Lane != driver.LaneUrgent {
 		t.Errorf("the urgent row is not among those claimed")
 	}
 }
@@ -102,7 +102,7 @@ func TestGuardNoPassScansATable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newGuarded(t, emptyDSN(t))
-			g.fill(sized(t, 10_000, 1_000_000), "served", storage.LaneNormal, noon, change)
+			g.fill(sized(t, 10_000, 1_000_000), "served", driver.LaneNormal, noon, change)
 			for what, s := range g.pass() {
 				if p := explained(t, g.DB(), s); p.sequential() {
 					t.Errorf("%s scans %v", what, p.scans())
@@ -116,7 +116,7 @@ func TestGuardNoPassScansATable(t *testing.T) {
 func TestGuardNoPassScansANewTable(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, ownServer(t, &pgtest.Options{Settings: quiet}).Database(t))
-	g.load(10_000, "served", storage.LaneNormal, noon)
+	g.load(10_000, "served", driver.LaneNormal, noon)
 	for what, s := range g.pass() {
 		if p := explained(t, g.DB(), s); p.sequential() {
 			t.Errorf("%s scans %v", what, p.scans())
@@ -127,7 +127,7 @@ func TestGuardNoPassScansANewTable(t *testing.T) {
 func TestGuardSeesASequentialScan(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, emptyDSN(t))
-	g.fill(10_000, "served", storage.LaneNormal, noon, "")
+	g.fill(10_000, "served", driver.LaneNormal, noon, "")
 	exec(t, g.DB(), "DROP INDEX wide_due")
 	for what, s := range g.pass() {
 		sequential := explained(t, g.DB(), s).sequential()
@@ -143,21 +143,21 @@ func TestGuardSeesASequentialScan(t *testing.T) {
 func (g *guarded) pass() map[string]statement {
 	g.Helper()
 	rows := make([]*wide, 2000)
-	err := g.InTx(g.Context(), func(tx storage.Tx) (err error) {
-		rows, err = wides.Find(g.Context(), tx, "", storage.Query{Limit: len(rows)})
+	err := g.InTx(g.Context(), func(tx driver.Tx) (err error) {
+		rows, err = wides.Find(g.Context(), tx, "", driver.Query{Limit: len(rows)})
 		return err
 	})
 	if err != nil {
 		g.Fatal(err)
 	}
-	except := g.claimOf(batch, storage.Cursor{})
-	except.Except, except.ExceptTypes = []storage.Scope{"paused"}, []storage.ScopedType{{Scope: "other", Type: "paused"}}
-	except.ExceptKinds = storage.Kinds{Column: "key", Names: []string{"paused"}}
-	one := func(prefix string, f func(tx storage.Tx) error) statement {
+	except := g.claimOf(batch, driver.Cursor{})
+	except.Except, except.ExceptTypes = []driver.Scope{"paused"}, []driver.ScopedType{{Scope: "other", Type: "paused"}}
+	except.ExceptKinds = driver.Kinds{Column: "key", Names: []string{"paused"}}
+	one := func(prefix string, f func(tx driver.Tx) error) statement {
 		g.Helper()
 		return g.during(g, prefix, func() {
-			err := g.InTx(g.Context(), func(tx storage.Tx) error {
-				if err := f(tx); err != nil && !errors.Is(err, storage.ErrStale) {
+			err := g.InTx(g.Context(), func(tx driver.Tx) error {
+				if err := f(tx); err != nil && !errors.Is(err, driver.ErrStale) {
 					return err
 				}
 				return errTakeBack
@@ -167,21 +167,21 @@ func (g *guarded) pass() map[string]statement {
 	}
 	ctx := g.Context()
 	return map[string]statement{
-		"claim":                g.claiming(g.claimOf(batch, storage.Cursor{})),
-		"claim from a cursor":  g.claiming(g.claimOf(batch, storage.Cursor{DueOn: noon, ID: 1})),
+		"claim":                g.claiming(g.claimOf(batch, driver.Cursor{})),
+		"claim from a cursor":  g.claiming(g.claimOf(batch, driver.Cursor{DueOn: noon, ID: 1})),
 		"claim without scopes": g.claiming(except),
 		"next": g.during(g, "SELECT", func() {
-			if _, err := g.Next(ctx, &wides.Schema, g.claimOf(0, storage.Cursor{}), far); err != nil {
+			if _, err := g.Next(ctx, &wides.Schema, g.claimOf(0, driver.Cursor{}), far); err != nil {
 				g.Error(err)
 			}
 		})[0],
-		"save":   one("UPDATE", func(tx storage.Tx) error { return wides.Save(ctx, tx, rows...) }),
-		"delete": one("DELETE", func(tx storage.Tx) error { return wides.Delete(ctx, tx, rows...) }),
-		"extend": one("UPDATE", func(tx storage.Tx) error {
+		"save":   one("UPDATE", func(tx driver.Tx) error { return wides.Save(ctx, tx, rows...) }),
+		"delete": one("DELETE", func(tx driver.Tx) error { return wides.Delete(ctx, tx, rows...) }),
+		"extend": one("UPDATE", func(tx driver.Tx) error {
 			_, err := wides.Extend(ctx, tx, far, rows...)
 			return err
 		}),
 	}
 }
 
-func unchanged(_, _ *wide) (storage.Outcome, bool) { return storage.Unchanged, false }
+func unchanged(_, _ *wide) (driver.Outcome, bool) { return driver.Unchanged, false }

@@ -45,7 +45,7 @@ func TestGuardAPageOfResponsesIsCheapHoweverManyThereAre(t *testing.T) {
 			var got []survey.StoredResponse
 			seen := r.during(t, "SELECT", func() {
 				var err error
-				if got, err = surveys.Responses(t.Context(), "", q); err != nil || len(got) != page {
+				if got, err = surveys.Responses().List(t.Context(), "", q); err != nil || len(got) != page {
 					t.Fatal(len(got), err)
 				}
 			})

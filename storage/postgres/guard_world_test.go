@@ -9,7 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
@@ -18,7 +18,7 @@ import (
 
 // wide is a row as the domains have them: twenty columns, 300 to 400 bytes.
 type wide struct {
-	storage.Record
+	driver.Record
 	SettingID    string    `db:"setting_id"`
 	SourceType   string    `db:"source_type"`
 	SourceID     string    `db:"source_id"`
@@ -30,7 +30,7 @@ type wide struct {
 	Details      []string  `db:"details,json"`
 }
 
-var wides = storage.Define[wide]("wide")
+var wides = driver.Define[wide]("wide")
 
 // sized is how many rows a guard has, in the usual form and in the full one.
 func sized(t testing.TB, usual, long int) int {
@@ -83,7 +83,7 @@ func (g *guarded) load(n int, rowType string, lane int16, first time.Time) {
 var far = noon.AddDate(1, 0, 0)
 
 // claimOf is a claim of rows of the type served, when all are due.
-func (g *guarded) claimOf(n int, after storage.Cursor) storage.Claim {
+func (g *guarded) claimOf(n int, after driver.Cursor) driver.Claim {
 	c := claimOf("guard", n)
 	c.Types, c.Now, c.LeaseUntil = []string{"served", "another"}, far, far.Add(time.Minute)
 	c.Lanes[0].After = after
@@ -93,10 +93,10 @@ func (g *guarded) claimOf(n int, after storage.Cursor) storage.Claim {
 var errTakeBack = errors.New("take back")
 
 // claiming is the statement of a claim, which is taken back.
-func (g *guarded) claiming(c storage.Claim) statement {
+func (g *guarded) claiming(c driver.Claim) statement {
 	g.Helper()
 	seen := g.during(g, "UPDATE", func() {
-		err := g.InTx(g.Context(), func(tx storage.Tx) error {
+		err := g.InTx(g.Context(), func(tx driver.Tx) error {
 			if _, err := wides.Claim(g.Context(), tx, c); err != nil {
 				return err
 			}
@@ -109,9 +109,9 @@ func (g *guarded) claiming(c storage.Claim) statement {
 }
 
 // mustClaim claims n rows for good.
-func (g *guarded) mustClaim(ctx context.Context, c storage.Claim, n int) (rows []*wide) {
+func (g *guarded) mustClaim(ctx context.Context, c driver.Claim, n int) (rows []*wide) {
 	g.Helper()
-	err := g.InTx(ctx, func(tx storage.Tx) (err error) {
+	err := g.InTx(ctx, func(tx driver.Tx) (err error) {
 		rows, err = wides.Claim(ctx, tx, c)
 		return err
 	})

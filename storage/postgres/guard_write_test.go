@@ -6,14 +6,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // hot claims n rows, batch by batch, and returns the share of them that was
 // written without touching an index. It is taken back.
 func (g *guarded) hot(n int) float64 {
 	g.Helper()
-	s := g.claiming(g.claimOf(batch, storage.Cursor{}))
+	s := g.claiming(g.claimOf(batch, driver.Cursor{}))
 	tx, err := g.DB().BeginTx(g.Context(), nil)
 	if err != nil {
 		g.Fatal(err)
@@ -44,7 +44,7 @@ func (g *guarded) hot(n int) float64 {
 func TestGuardClaimsAreHOTUpdates(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, emptyDSN(t))
-	g.fill(sized(t, 10_000, 1_000_000), "served", storage.LaneNormal, noon, "")
+	g.fill(sized(t, 10_000, 1_000_000), "served", driver.LaneNormal, noon, "")
 	if share := g.hot(5000); share < 0.9 {
 		t.Errorf("%.0f %% of the claims are HOT", 100*share)
 	} else {
@@ -113,11 +113,11 @@ func TestGuardRepeatedEnsureWritesNothing(t *testing.T) {
 	for i, r := range dueTasks(len(rows)) {
 		rows[i] = &wide{Record: r.Record}
 	}
-	ensure := func(rows []*wide, want storage.Outcome) (wal int64) {
+	ensure := func(rows []*wide, want driver.Outcome) (wal int64) {
 		t.Helper()
 		const position = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
 		before := scan[int64](t, g.DB(), position)
-		err := g.InTx(t.Context(), func(tx storage.Tx) error {
+		err := g.InTx(t.Context(), func(tx driver.Tx) error {
 			ensured, err := wides.Ensure(t.Context(), tx, unchanged, rows...)
 			for _, e := range ensured {
 				if e.Outcome != want {
@@ -131,12 +131,12 @@ func TestGuardRepeatedEnsureWritesNothing(t *testing.T) {
 		}
 		return scan[int64](t, g.DB(), position) - before
 	}
-	if wal := ensure(rows, storage.Created); wal < 100_000 {
+	if wal := ensure(rows, driver.Created); wal < 100_000 {
 		t.Errorf("creating wrote %d bytes; this guard guards nothing", wal)
 	}
-	exec(t, g.DB(), "VACUUM wide")  // reading sets hint bits on pages else
-	ensure(rows, storage.Unchanged) // from now on it reads first
-	if wal := ensure(rows, storage.Unchanged); wal != 0 {
+	exec(t, g.DB(), "VACUUM wide") // reading sets hint bits on pages else
+	ensure(rows, driver.Unchanged) // from now on it reads first
+	if wal := ensure(rows, driver.Unchanged); wal != 0 {
 		t.Errorf("repeating wrote %d bytes", wal)
 	}
 }

@@ -17,17 +17,17 @@ import (
 	"github.com/belfry-go/belfry/internal/faultnet"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
 // task is the smallest table.
 type task struct {
-	storage.Record
+	driver.Record
 	Note string `db:"note"`
 }
 
-var tasks = storage.Define[task]("task")
+var tasks = driver.Define[task]("task")
 
 const (
 	ready = "Ready"
@@ -89,14 +89,14 @@ func viaProxy(t testing.TB, dsn string) (string, *faultnet.Proxy) {
 func dueTasks(n int) []*task {
 	out := make([]*task, n)
 	for i := range out {
-		out[i] = &task{Record: storage.Record{Key: fmt.Sprintf("task-%07d", i), Type: "test", Status: ready, DueOn: noon}}
+		out[i] = &task{Record: driver.Record{Key: fmt.Sprintf("task-%07d", i), Type: "test", Status: ready, DueOn: noon}}
 	}
 	return out
 }
 
 func insert(t testing.TB, s *Store, rows ...*task) {
 	t.Helper()
-	err := s.InTx(t.Context(), func(tx storage.Tx) error {
+	err := s.InTx(t.Context(), func(tx driver.Tx) error {
 		_, err := tasks.Insert(t.Context(), tx, rows...)
 		return err
 	})
@@ -106,26 +106,26 @@ func insert(t testing.TB, s *Store, rows ...*task) {
 }
 
 // claimOf takes up to n due tasks of the normal lane.
-func claimOf(token string, n int) storage.Claim {
-	return storage.Claim{
+func claimOf(token string, n int) driver.Claim {
+	return driver.Claim{
 		Statuses: []string{ready}, Busy: busy, Types: []string{"test"},
-		Lanes: []storage.LaneClaim{{Lane: storage.LaneNormal, Limit: n}},
+		Lanes: []driver.LaneClaim{{Lane: driver.LaneNormal, Limit: n}},
 		Now:   noon, LeaseUntil: noon.Add(time.Minute), Token: token,
 	}
 }
 
-func claim(ctx context.Context, s *Store, c storage.Claim) (rows []*task, err error) {
-	err = s.InTx(ctx, func(tx storage.Tx) error {
+func claim(ctx context.Context, s *Store, c driver.Claim) (rows []*task, err error) {
+	err = s.InTx(ctx, func(tx driver.Tx) error {
 		rows, err = tasks.Claim(ctx, tx, c)
 		return err
 	})
 	return rows, err
 }
 
-func count(t testing.TB, s *Store, where ...storage.Cond) (n int) {
+func count(t testing.TB, s *Store, where ...driver.Cond) (n int) {
 	t.Helper()
-	err := s.InTx(t.Context(), func(tx storage.Tx) (err error) {
-		n, err = tasks.Count(t.Context(), tx, storage.AnyScope, 1_000_000, where...)
+	err := s.InTx(t.Context(), func(tx driver.Tx) (err error) {
+		n, err = tasks.Count(t.Context(), tx, driver.AnyScope, 1_000_000, where...)
 		return err
 	})
 	if err != nil {

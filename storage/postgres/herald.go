@@ -11,7 +11,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 const (
@@ -37,17 +37,17 @@ type herald struct {
 	self   string // a store does not listen to itself
 	tables string // tells stores on other tables of the database apart
 	db     *sql.DB
-	waker  *storage.Waker
+	waker  *driver.Waker
 
 	fresh   chan struct{} // there is something to tell
 	mu      sync.Mutex
-	pending storage.Hints
+	pending driver.Hints
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
 
-func newHerald(db *sql.DB, tables string, waker *storage.Waker) *herald {
+func newHerald(db *sql.DB, tables string, waker *driver.Waker) *herald {
 	return &herald{self: rand.Text(), tables: tables, db: db, waker: waker, fresh: make(chan struct{}, 1)}
 }
 
@@ -67,11 +67,11 @@ func (h *herald) Close() {
 }
 
 // committed notes what a transaction made due.
-func (h *herald) committed(hints storage.Hints) {
+func (h *herald) committed(hints driver.Hints) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.pending == nil {
-		h.pending = storage.Hints{}
+		h.pending = driver.Hints{}
 	}
 	for table, due := range hints {
 		if first, ok := h.pending[table]; !ok || due.Before(first) {
@@ -84,7 +84,7 @@ func (h *herald) committed(hints storage.Hints) {
 	}
 }
 
-func (h *herald) take() storage.Hints {
+func (h *herald) take() driver.Hints {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	hints := h.pending
@@ -105,7 +105,7 @@ func (h *herald) tellAll(ctx context.Context) {
 	}
 }
 
-func (h *herald) tell(ctx context.Context, hints storage.Hints) error {
+func (h *herald) tell(ctx context.Context, hints driver.Hints) error {
 	if len(hints) == 0 {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 const listening = "SELECT count(*) = $1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
@@ -65,13 +65,13 @@ func TestAStoreThatClosesTellsWhatItMadeDue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := newHerald(pool, stays.news.Load().tables, &storage.Waker{})
+		h := newHerald(pool, stays.news.Load().tables, &driver.Waker{})
 		h.start(func(context.Context, func(string)) {})
-		h.committed(storage.Hints{"another": noon})
+		h.committed(driver.Hints{"another": noon})
 		for h.waiting() { // it has taken the hint and waits for the connection
 			runtime.Gosched()
 		}
-		h.committed(storage.Hints{"task": noon})
+		h.committed(driver.Hints{"task": noon})
 		h.stop()
 		if err := busy.Close(); err != nil {
 			t.Fatal(err)
@@ -112,20 +112,20 @@ func TestNotifyIsNotSentForAHostsTransaction(t *testing.T) {
 
 func TestHintsThatWaitAreMerged(t *testing.T) {
 	t.Parallel()
-	h := newHerald(nil, "", &storage.Waker{})
-	h.committed(storage.Hints{"a": noon, "b": far})
-	h.committed(storage.Hints{"a": far, "b": noon})
-	if diff := cmp.Diff(storage.Hints{"a": noon, "b": noon}, h.take()); diff != "" {
+	h := newHerald(nil, "", &driver.Waker{})
+	h.committed(driver.Hints{"a": noon, "b": far})
+	h.committed(driver.Hints{"a": far, "b": noon})
+	if diff := cmp.Diff(driver.Hints{"a": noon, "b": noon}, h.take()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(storage.Hints(nil), h.take()); diff != "" {
+	if diff := cmp.Diff(driver.Hints(nil), h.take()); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestHintsThatAreNotForThisStoreArePassedOver(t *testing.T) {
 	t.Parallel()
-	var waker storage.Waker
+	var waker driver.Waker
 	signal := waker.Listen("task")
 	defer signal.Close()
 	h := newHerald(nil, "a.b_", &waker)

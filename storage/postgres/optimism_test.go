@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
@@ -33,7 +33,7 @@ func TestALargeInsertExpectsWhatTheLastOnesMet(t *testing.T) {
 	w.is("asks asks asks asks expects expects", w.call(0), w.call(1), w.call(2), w.call(3), w.call(4), w.call(5))
 	runs := 0
 	taken := w.recorder.inserts(t, func() {
-		w.inTx(func(tx storage.Tx) error {
+		w.inTx(func(tx driver.Tx) error {
 			runs++
 			added, err := tasks.Insert(t.Context(), tx, numbered(5, 69, 140)...)
 			if err == nil && (slices.Index(added, false) != 0 || slices.Contains(added[1:], false)) {
@@ -58,13 +58,13 @@ func TestARunAfterATakenKeyAsks(t *testing.T) {
 	}
 	runs := 0
 	kinds := w.recorder.inserts(t, func() {
-		w.inTx(func(tx storage.Tx) error {
+		w.inTx(func(tx driver.Tx) error {
 			if runs++; runs == 3 {
 				t.Fatal("it expects again")
 			}
 			_, err := tasks.Insert(t.Context(), tx, numbered(4, 0, 70)...)
 			for call := 5; err != nil && call < 5+64; call++ {
-				w.inTx(func(tx storage.Tx) error {
+				w.inTx(func(tx driver.Tx) error {
 					_, err := tasks.Insert(t.Context(), tx, numbered(call, 0, 70)...)
 					return err
 				})
@@ -119,12 +119,12 @@ func newOptimist(t *testing.T) *optimist {
 func numbered(call, from, to int) []*task {
 	var rows []*task
 	for i := from; i < to; i++ {
-		rows = append(rows, &task{Record: storage.Record{Key: fmt.Sprintf("%d %03d", call, i), Status: ready}})
+		rows = append(rows, &task{Record: driver.Record{Key: fmt.Sprintf("%d %03d", call, i), Status: ready}})
 	}
 	return rows
 }
 
-func (w *optimist) inTx(f func(storage.Tx) error) {
+func (w *optimist) inTx(f func(driver.Tx) error) {
 	w.t.Helper()
 	if err := w.store.InTx(w.t.Context(), f); err != nil {
 		w.t.Fatal(err)
@@ -135,7 +135,7 @@ func (w *optimist) inTx(f func(storage.Tx) error) {
 func (w *optimist) call(call int) []string {
 	w.t.Helper()
 	return w.recorder.inserts(w.t, func() {
-		w.inTx(func(tx storage.Tx) error {
+		w.inTx(func(tx driver.Tx) error {
 			_, err := tasks.Insert(context.Background(), tx, numbered(call, 0, 70)...)
 			return err
 		})

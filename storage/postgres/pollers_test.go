@@ -13,7 +13,7 @@ import (
 	"github.com/lib/pq"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 const pollers = 8
@@ -89,7 +89,7 @@ func poll(ctx context.Context, s *Store, l *ledger, token string) error {
 			return err
 		}
 		l.note(l.held, rows)
-		err = s.InTx(ctx, func(tx storage.Tx) error {
+		err = s.InTx(ctx, func(tx driver.Tx) error {
 			_, err := tasks.Extend(ctx, tx, noon.Add(time.Hour), rows...)
 			return err
 		})
@@ -107,8 +107,8 @@ func poll(ctx context.Context, s *Store, l *ledger, token string) error {
 func ensureAgain(ctx context.Context, s *Store, all []*task) error {
 	for end := len(all); end > 0; end -= 500 {
 		again := dueTasks(end)[end-500:]
-		err := s.InTx(ctx, func(tx storage.Tx) error {
-			_, err := tasks.Ensure(ctx, tx, func(_, _ *task) (storage.Outcome, bool) { return storage.Unchanged, false }, again...)
+		err := s.InTx(ctx, func(tx driver.Tx) error {
+			_, err := tasks.Ensure(ctx, tx, func(_, _ *task) (driver.Outcome, bool) { return driver.Unchanged, false }, again...)
 			return err
 		})
 		if err != nil {
@@ -169,9 +169,9 @@ func TestI7_WorkerWhoseLeaseRanOutIsFencedOff(t *testing.T) {
 	if err := settle(t.Context(), two, second, "by the second"); err != nil {
 		t.Error(err)
 	}
-	wantErr(t, settle(t.Context(), one, first, "by the first"), storage.ErrStale)
+	wantErr(t, settle(t.Context(), one, first, "by the first"), driver.ErrStale)
 	var stored *task
-	err = one.InTx(t.Context(), func(tx storage.Tx) (err error) {
+	err = one.InTx(t.Context(), func(tx driver.Tx) (err error) {
 		stored, err = tasks.Get(t.Context(), tx, "", first[0].Key)
 		return err
 	})

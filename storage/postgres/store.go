@@ -13,7 +13,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/jmoiron/sqlx"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
@@ -166,7 +166,7 @@ func (d *dialer) patiently(bound time.Duration) func(migrate func() error) error
 	}
 }
 
-// Store is a storage.Store on PostgreSQL. Its methods may be called from any
+// Store is a driver.Store on PostgreSQL. Its methods may be called from any
 // number of goroutines, and any number of stores may work on one database.
 type Store struct {
 	*sqlstore.Store
@@ -257,7 +257,7 @@ func (s *Store) notify(ctx context.Context, o Options, dsn string) error {
 	return nil
 }
 
-func (s *Store) committed(hints storage.Hints) {
+func (s *Store) committed(hints driver.Hints) {
 	if h := s.news.Load(); h != nil {
 		h.committed(hints)
 	}

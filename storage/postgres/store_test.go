@@ -13,7 +13,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/faultnet"
 	"github.com/belfry-go/belfry/internal/pgtest"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // between fails the test unless the store's clock and the server's agree within
@@ -75,12 +75,12 @@ func TestClockIsReadAgainAfterAnErrorOfTheConnection(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	again := readings(proxy)
-	err = s.InTx(t.Context(), func(tx storage.Tx) error {
+	err = s.InTx(t.Context(), func(tx driver.Tx) error {
 		proxy.CutAll()
-		_, err := tasks.Find(t.Context(), tx, "", storage.Query{Limit: 1})
+		_, err := tasks.Find(t.Context(), tx, "", driver.Query{Limit: 1})
 		return err
 	})
-	wantErr(t, err, storage.ErrUnavailable)
+	wantErr(t, err, driver.ErrUnavailable)
 	reread(t, again)
 }
 

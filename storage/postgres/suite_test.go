@@ -11,7 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 	"github.com/belfry-go/belfry/storage/storagetest"
 )
@@ -97,15 +97,15 @@ func (w way) harness() storagetest.Harness {
 		s := w.store(t, at, o)
 		return &storagetest.Instance{
 			Store: s,
-			CreateTable: func(ctx context.Context, schema *storage.Schema) error {
+			CreateTable: func(ctx context.Context, schema *driver.Schema) error {
 				return sqlstore.CreateTable(ctx, s.Store, schema)
 			},
-			Second: func(t testing.TB, environment string) storage.Store {
+			Second: func(t testing.TB, environment string) driver.Store {
 				o.Environment = environment
 				return w.store(t, at, o)
 			},
 			Begin: func(t testing.TB) *storagetest.Host { return host(t, s) },
-			Inspect: func(ctx context.Context, schema *storage.Schema) (*storagetest.LiveTable, error) {
+			Inspect: func(ctx context.Context, schema *driver.Schema) (*storagetest.LiveTable, error) {
 				return inspect(ctx, s, schema)
 			},
 		}
@@ -139,7 +139,7 @@ func host(t testing.TB, s *Store) *storagetest.Host {
 	return &storagetest.Host{Tx: s.Join(tx), Commit: tx.Commit, Rollback: tx.Rollback}
 }
 
-func inspect(ctx context.Context, s *Store, schema *storage.Schema) (*storagetest.LiveTable, error) {
+func inspect(ctx context.Context, s *Store, schema *driver.Schema) (*storagetest.LiveTable, error) {
 	live, err := sqlstore.Inspect(ctx, s.Store, schema)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Trap 2: a context does not bound a call in a network black hole.
@@ -60,41 +60,41 @@ var calls = map[string]func(ctx context.Context, s *Store, hole func()) error{
 	},
 	"BEGIN": func(ctx context.Context, s *Store, hole func()) error {
 		hole()
-		return s.InTx(ctx, func(storage.Tx) error { return nil })
+		return s.InTx(ctx, func(driver.Tx) error { return nil })
 	},
 	"statement": func(ctx context.Context, s *Store, hole func()) error {
-		return s.InTx(ctx, func(tx storage.Tx) error {
+		return s.InTx(ctx, func(tx driver.Tx) error {
 			hole()
 			_, err := tasks.Insert(ctx, tx, dueTasks(1)...)
 			return err
 		})
 	},
 	"statement that is long": func(ctx context.Context, s *Store, hole func()) error {
-		return s.InTx(ctx, func(tx storage.Tx) error {
+		return s.InTx(ctx, func(tx driver.Tx) error {
 			hole()
 			_, err := tasks.Insert(ctx, tx, heavyTasks()...)
 			return err
 		})
 	},
 	"ROLLBACK": func(ctx context.Context, s *Store, hole func()) error {
-		return s.InTx(ctx, func(storage.Tx) error {
+		return s.InTx(ctx, func(driver.Tx) error {
 			hole()
 			return errMind
 		})
 	},
 	"COMMIT": func(ctx context.Context, s *Store, hole func()) error {
-		err := s.InTx(ctx, func(tx storage.Tx) error {
+		err := s.InTx(ctx, func(tx driver.Tx) error {
 			_, err := tasks.Insert(ctx, tx, dueTasks(1)...)
 			hole()
 			return err
 		})
-		if !errors.Is(err, storage.ErrOutcomeUnknown) {
+		if !errors.Is(err, driver.ErrOutcomeUnknown) {
 			return fmt.Errorf("COMMIT came to: %v", err)
 		}
 		return err
 	},
 	"new connection": func(ctx context.Context, s *Store, hole func()) error {
-		return s.InTx(ctx, func(storage.Tx) error { // takes the connection that is there
+		return s.InTx(ctx, func(driver.Tx) error { // takes the connection that is there
 			hole()
 			_, err := s.Next(ctx, &tasks.Schema, claimOf("", 1), noon) // dials another one
 			return err
@@ -157,12 +157,12 @@ func TestTrap2IOTimeoutEndsACallWithoutADeadline(t *testing.T) {
 	t.Parallel()
 	dsn, proxy := viaProxy(t, emptyDSN(t))
 	s := opened(t, dsn, &Options{IOTimeout: short})
-	err := s.InTx(t.Context(), func(tx storage.Tx) error {
+	err := s.InTx(t.Context(), func(tx driver.Tx) error {
 		proxy.Blackhole()
 		_, err := tasks.Insert(t.Context(), tx, dueTasks(1)...)
 		return err
 	})
-	wantErr(t, err, storage.ErrUnavailable)
+	wantErr(t, err, driver.ErrUnavailable)
 	proxy.Resume()
 	if n := count(t, s); n != 0 {
 		t.Errorf("%d rows", n)
@@ -176,7 +176,7 @@ func TestTrap2CancelledStatementsEndOnTheServer(t *testing.T) {
 	s := opened(t, emptyDSN(t), nil)
 	ctx, cancel := context.WithTimeout(t.Context(), short)
 	defer cancel()
-	err := s.InTx(ctx, func(storage.Tx) error {
+	err := s.InTx(ctx, func(driver.Tx) error {
 		_, err := s.DB().ExecContext(ctx, "SELECT pg_sleep(3600)")
 		return err
 	})

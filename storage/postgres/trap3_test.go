@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Trap 3: behind PgBouncer in transaction mode, lib/pq's default protocol runs
@@ -122,7 +122,7 @@ func TestTrap3ManyClientsShareAPoolerWithoutMixUp(t *testing.T) {
 
 // settle ends held tasks.
 func settle(ctx context.Context, s *Store, rows []*task, note string) error {
-	return s.InTx(ctx, func(tx storage.Tx) error {
+	return s.InTx(ctx, func(tx driver.Tx) error {
 		ended := make([]*task, len(rows))
 		for i, r := range rows {
 			end := *r

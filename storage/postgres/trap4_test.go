@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"testing"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Trap 4: a COMMIT that is cancelled while it waits for a synchronous standby
@@ -64,7 +64,7 @@ func committing(t *testing.T, meanwhile func(admin *sql.DB, cancel context.Cance
 	defer cancel()
 	result := make(chan error)
 	go func() {
-		result <- s.InTx(ctx, func(tx storage.Tx) error {
+		result <- s.InTx(ctx, func(tx driver.Tx) error {
 			_, err := tasks.Insert(ctx, tx, dueTasks(1)...)
 			return err
 		})
@@ -77,7 +77,7 @@ func committing(t *testing.T, meanwhile func(admin *sql.DB, cancel context.Cance
 func TestTrap4CancelledCommitIsAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	admin, err := committing(t, func(_ *sql.DB, cancel context.CancelFunc) { cancel() })
-	wantErr(t, err, storage.ErrOutcomeUnknown)
+	wantErr(t, err, driver.ErrOutcomeUnknown)
 	wantErr(t, err, context.Canceled)
 	// The server was told to stop waiting, so that no lock stays behind.
 	until(t, admin, "SELECT NOT ("+inSyncWait+")")
@@ -88,7 +88,7 @@ func TestTrap4CommitCancelledByAnOperatorIsAnUnknownOutcome(t *testing.T) {
 	_, err := committing(t, func(admin *sql.DB, _ context.CancelFunc) {
 		exec(t, admin, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
 	})
-	wantErr(t, err, storage.ErrOutcomeUnknown)
+	wantErr(t, err, driver.ErrOutcomeUnknown)
 	wantErr(t, err, errUnsynced)
 }
 
@@ -97,5 +97,5 @@ func TestTrap4CommitTerminatedByAnOperatorIsAnUnknownOutcome(t *testing.T) {
 	_, err := committing(t, func(admin *sql.DB, _ context.CancelFunc) {
 		exec(t, admin, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
 	})
-	wantErr(t, err, storage.ErrOutcomeUnknown)
+	wantErr(t, err, driver.ErrOutcomeUnknown)
 }

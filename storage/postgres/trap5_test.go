@@ -10,7 +10,7 @@ import (
 	"github.com/lib/pq"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Trap 5: a driver is content with a replica, on which every write fails.
@@ -70,8 +70,8 @@ func TestTrap5Replicas(t *testing.T) {
 		if err := primary.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		err := s.InTx(t.Context(), func(storage.Tx) error { return nil })
-		wantErr(t, err, storage.ErrUnavailable) // nobody was promoted yet
+		err := s.InTx(t.Context(), func(driver.Tx) error { return nil })
+		wantErr(t, err, driver.ErrUnavailable) // nobody was promoted yet
 		exec(t, rawPool(t, standby.DSN()), "SELECT pg_promote()")
 		if now := scan[int](t, s.DB(), "SELECT inet_server_port()"); now == port {
 			t.Error("still on the server that was stopped")

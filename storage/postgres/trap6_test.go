@@ -7,7 +7,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Trap 6: at REPEATABLE READ and above, a key that was committed after the
@@ -51,7 +51,7 @@ func TestTrap6JoinedInsertAsksTheHostToRepeat(t *testing.T) {
 	s := opened(t, emptyDSN(t), nil)
 	tx := behind(t, s, sql.LevelRepeatableRead)
 	_, err := tasks.Insert(t.Context(), s.Join(tx), dueTasks(1)...)
-	wantErr(t, err, storage.ErrRetryTx)
+	wantErr(t, err, driver.ErrRetryTx)
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
@@ -73,8 +73,8 @@ func TestTrap6OwnTransactionsAreReadCommittedWhateverTheDefault(t *testing.T) {
 	dsn := emptyDSN(t)
 	exec(t, rawPool(t, dsn), "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET default_transaction_isolation = serializable'; END $$")
 	s := opened(t, dsn, nil)
-	err := s.InTx(t.Context(), func(tx storage.Tx) error {
-		if _, err := tasks.Find(t.Context(), tx, "", storage.Query{Limit: 1}); err != nil {
+	err := s.InTx(t.Context(), func(tx driver.Tx) error {
+		if _, err := tasks.Find(t.Context(), tx, "", driver.Query{Limit: 1}); err != nil {
 			return err // the snapshot is taken
 		}
 		insert(t, s, dueTasks(1)...)

@@ -7,18 +7,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
 // stamped is a row with a fingerprint.
 type stamped struct {
-	storage.Record
+	driver.Record
 	Name  string `db:"name"`
 	Print int64  `db:"print,fixed"`
 }
 
-var stampeds = storage.Define[stamped]("stamped").Deciding("name").Fingerprint("print")
+var stampeds = driver.Define[stamped]("stamped").Deciding("name").Fingerprint("print")
 
 // newStamped is a store with n rows of which the fingerprint is the number.
 func newStamped(t *testing.T, n int) *guarded {
@@ -40,7 +40,7 @@ func (g *guarded) untouched(from, step, n int) (prints []int64, s statement) {
 		keys[i] = fmt.Sprintf("%060d", from+i*step)
 	}
 	seen := g.during(g, "SELECT array_agg", func() {
-		err := g.InTx(g.Context(), func(tx storage.Tx) (err error) {
+		err := g.InTx(g.Context(), func(tx driver.Tx) (err error) {
 			prints, err = tx.Untouched(g.Context(), &stampeds.Schema, "", keys)
 			return err
 		})

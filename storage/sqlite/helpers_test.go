@@ -10,18 +10,18 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
 // task is the smallest table.
 type task struct {
-	storage.Record
+	driver.Record
 	Note string `db:"note"`
 }
 
 var (
-	tasks = storage.Define[task]("task")
+	tasks = driver.Define[task]("task")
 	noon  = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	// realTime measures how long a call takes.
 	realTime = clock.New()
@@ -42,19 +42,19 @@ func onFile(t testing.TB, opts *Options) (*Store, string) {
 func dueTasks(n int) []*task {
 	out := make([]*task, n)
 	for i := range out {
-		out[i] = &task{Record: storage.Record{Key: fmt.Sprintf("task-%05d", i), Status: "Ready", DueOn: noon}}
+		out[i] = &task{Record: driver.Record{Key: fmt.Sprintf("task-%05d", i), Status: "Ready", DueOn: noon}}
 	}
 	return out
 }
 
-func claimOf(token string, n int) storage.Claim {
-	return storage.Claim{
-		Statuses: []string{"Ready"}, Busy: "Busy", Lanes: []storage.LaneClaim{{Limit: n}},
+func claimOf(token string, n int) driver.Claim {
+	return driver.Claim{
+		Statuses: []string{"Ready"}, Busy: "Busy", Lanes: []driver.LaneClaim{{Limit: n}},
 		Now: noon, LeaseUntil: noon.Add(time.Minute), Token: token,
 	}
 }
 
-func inTx(t testing.TB, s *Store, f func(tx storage.Tx) error) {
+func inTx(t testing.TB, s *Store, f func(tx driver.Tx) error) {
 	t.Helper()
 	if err := s.InTx(t.Context(), f); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func inTx(t testing.TB, s *Store, f func(tx storage.Tx) error) {
 
 func insert(t testing.TB, s *Store, rows ...*task) {
 	t.Helper()
-	inTx(t, s, func(tx storage.Tx) error {
+	inTx(t, s, func(tx driver.Tx) error {
 		_, err := tasks.Insert(t.Context(), tx, rows...)
 		return err
 	})

@@ -5,14 +5,14 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
@@ -68,7 +68,7 @@ func (s *Store) open(ctx context.Context, opts *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	return s.InTx(ctx, func(storage.Tx) error { return nil }) // the file can be written
+	return s.InTx(ctx, func(driver.Tx) error { return nil }) // the file can be written
 }
 
 // pool makes a handle with at most n connections, which it keeps.
@@ -107,10 +107,10 @@ type connector struct {
 }
 
 // Driver is mattn's, without hooks of our own.
-func (c *connector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
+func (c *connector) Driver() sqldriver.Driver { return &sqlite3.SQLiteDriver{} }
 
 // Connect opens a connection.
-func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+func (c *connector) Connect(ctx context.Context) (sqldriver.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func prepareWriter(c *sqlite3.SQLiteConn) error {
 		return err
 	}
 	defer func() { _ = rows.Close() }() // what was read stays read
-	mode := make([]driver.Value, 1)
+	mode := make([]sqldriver.Value, 1)
 	if err := rows.Next(mode); err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func prepareWriter(c *sqlite3.SQLiteConn) error {
 func classify(err error) sqlstore.Class {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
-		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
+		if errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
 			return sqlstore.Connection
 		}
 		return sqlstore.Unknown

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/internal/testlevel"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Several processes work on one file: each row is claimed by one of them.
@@ -61,7 +61,7 @@ func claimAll(ctx context.Context, path string) error {
 	}
 	defer s.Close()
 	for n := 1; n > 0; {
-		err := s.InTx(ctx, func(tx storage.Tx) error {
+		err := s.InTx(ctx, func(tx driver.Tx) error {
 			rows, err := tasks.Claim(ctx, tx, claimOf(fmt.Sprint(os.Getpid()), 7))
 			n = len(rows)
 			for _, r := range rows {
@@ -88,7 +88,7 @@ func TestProcessesOpenANewFileAtOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if err := s.CheckTables(t.Context(), storage.Schemas()...); err != nil {
+			if err := s.CheckTables(t.Context(), driver.Schemas()...); err != nil {
 				t.Error(err)
 			}
 			if err := s.Close(); err != nil {

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 	"github.com/belfry-go/belfry/storage/storagetest"
 )
@@ -16,7 +16,7 @@ func TestSuiteOnAFile(t *testing.T) {
 	storagetest.Run(t, storagetest.Harness{NoUntouched: unnoticed, Open: func(t testing.TB, o storagetest.Options) *storagetest.Instance {
 		path := filepath.Join(t.TempDir(), "belfry.db")
 		in := instance(opened(t, path, options(o)))
-		in.Second = func(t testing.TB, environment string) storage.Store {
+		in.Second = func(t testing.TB, environment string) driver.Store {
 			again := options(o)
 			again.Environment = environment
 			return opened(t, path, again)
@@ -59,7 +59,7 @@ func opened(t testing.TB, path string, o *Options) *Store {
 func instance(s *Store) *storagetest.Instance {
 	return &storagetest.Instance{
 		Store: s,
-		CreateTable: func(ctx context.Context, schema *storage.Schema) error {
+		CreateTable: func(ctx context.Context, schema *driver.Schema) error {
 			return sqlstore.CreateTable(ctx, s.Store, schema)
 		},
 		Begin: func(t testing.TB) *storagetest.Host {
@@ -69,7 +69,7 @@ func instance(s *Store) *storagetest.Instance {
 			}
 			return &storagetest.Host{Tx: s.Join(tx), Commit: tx.Commit, Rollback: tx.Rollback}
 		},
-		Inspect: func(ctx context.Context, schema *storage.Schema) (*storagetest.LiveTable, error) {
+		Inspect: func(ctx context.Context, schema *driver.Schema) (*storagetest.LiveTable, error) {
 			live, err := sqlstore.Inspect(ctx, s.Store, schema)
 			return liveTable(live), err
 		},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Trap 11: when fsync fails, COMMIT is an error, but the file may have the
@@ -57,7 +57,7 @@ func commitOnABadDisk(ctx context.Context, path string) error {
 	}
 	rows := dueTasks(2)
 	insert := func(row *task, last func() error) error {
-		return s.InTx(ctx, func(tx storage.Tx) error {
+		return s.InTx(ctx, func(tx driver.Tx) error {
 			_, err := tasks.Insert(ctx, tx, row)
 			return errors.Join(err, last())
 		})
@@ -66,7 +66,7 @@ func commitOnABadDisk(ctx context.Context, path string) error {
 		return err
 	}
 	err = insert(rows[1], func() error { return os.WriteFile(os.Getenv(badDisk), nil, 0o600) })
-	if e := (sqlite3.Error{}); errors.Is(err, storage.ErrOutcomeUnknown) && errors.As(err, &e) && e.Code == sqlite3.ErrIoErr {
+	if e := (sqlite3.Error{}); errors.Is(err, driver.ErrOutcomeUnknown) && errors.As(err, &e) && e.Code == sqlite3.ErrIoErr {
 		fmt.Print("unknown: I/O error")
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Trap 7: when the context of a statement ends while it runs, SQLite undoes the
@@ -79,7 +79,7 @@ func TestTrap7NothingIsCommittedOutsideOfACancelledTransaction(t *testing.T) {
 	t.Parallel()
 	s, ctx := cancelling(t)
 	rows := dueTasks(3)
-	err := s.InTx(ctx, func(tx storage.Tx) error {
+	err := s.InTx(ctx, func(tx driver.Tx) error {
 		if _, err := tasks.Insert(ctx, tx, rows[0]); err != nil {
 			t.Errorf("the statement that ran when the context ended: %v", err)
 		}

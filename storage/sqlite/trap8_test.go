@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Trap 8: SQLite's wait for a lock ignores the context.
@@ -45,7 +45,7 @@ func TestI30_TheWaitForALockEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	start := realTime.Now()
-	err = s.InTx(ctx, func(storage.Tx) error { t.Error("it ran beside another transaction"); return nil })
+	err = s.InTx(ctx, func(driver.Tx) error { t.Error("it ran beside another transaction"); return nil })
 	if waited := realTime.Since(start); waited > time.Second {
 		t.Errorf("it waited %v", waited)
 	}
@@ -55,7 +55,7 @@ func TestI30_TheWaitForALockEndsWithTheContext(t *testing.T) {
 	if err := held.Rollback(); err != nil {
 		t.Error(err)
 	}
-	inTx(t, s, func(storage.Tx) error { return nil })
+	inTx(t, s, func(driver.Tx) error { return nil })
 }
 
 // The wait is longer than SQLite's own if the context allows it.
@@ -69,7 +69,7 @@ func TestTrap8TheWaitIsRepeated(t *testing.T) {
 	}
 	timer := time.AfterFunc(400*time.Millisecond, func() { _ = held.Rollback() })
 	defer timer.Stop()
-	inTx(t, s, func(storage.Tx) error { return nil })
+	inTx(t, s, func(driver.Tx) error { return nil })
 	if got := scan[int](t, s.DB(), "PRAGMA busy_timeout"); got > 250 {
 		t.Errorf("busy_timeout is %d ms", got)
 	}
@@ -86,7 +86,7 @@ func TestI30_TheWaitForTheHostEndsWithTheContext(t *testing.T) {
 	defer held.Rollback()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if err := s.InTx(ctx, func(storage.Tx) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+	if err := s.InTx(ctx, func(driver.Tx) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 }

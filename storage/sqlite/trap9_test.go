@@ -10,7 +10,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Trap 9: settings belong to a connection, and most defaults are wrong here.
@@ -44,7 +44,7 @@ func TestTrap9WritersThatReadFirstAllSucceed(t *testing.T) {
 	for n := range 4 {
 		all.Go(func() {
 			for range each {
-				err := stores[n%2].InTx(t.Context(), func(tx storage.Tx) error {
+				err := stores[n%2].InTx(t.Context(), func(tx driver.Tx) error {
 					row, err := tasks.Get(t.Context(), tx, "", "task-00000")
 					if err != nil {
 						return err
@@ -110,7 +110,7 @@ func TestTrap9ReadersDoNotWaitForTheWriter(t *testing.T) {
 	t.Parallel()
 	s, _ := onFile(t, nil)
 	insert(t, s, dueTasks(1)...)
-	inTx(t, s, func(tx storage.Tx) error {
+	inTx(t, s, func(tx driver.Tx) error {
 		if _, err := tasks.Claim(t.Context(), tx, claimOf("t", 1)); err != nil {
 			return err
 		}

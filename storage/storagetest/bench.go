@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/testlevel"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Bench measures the verbs of the adapter behind h on tables of 10 thousand rows,
@@ -36,14 +36,14 @@ func Bench(b *testing.B, h Harness) {
 // settled goes to the end of the order, so that the table stays as it is.
 type workbench struct {
 	in     *Instance
-	things *storage.Table[thing]
+	things *driver.Table[thing]
 	size   int
 	keys   int // made so far
 	laps   int
 }
 
 func newWorkbench(b *testing.B, h Harness, size int) *workbench {
-	w := &workbench{in: h.open(b, Options{}), things: storage.Define[thing]("bench")}
+	w := &workbench{in: h.open(b, Options{}), things: driver.Define[thing]("bench")}
 	w.in.createTable(b, &w.things.Schema)
 	for w.size = 0; w.size < size; w.size += 1000 {
 		w.ensure(b, w.fresh(1000, base))
@@ -72,15 +72,15 @@ func (w *workbench) run(b *testing.B, n int, step func()) {
 	b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "rows/s")
 }
 
-func (w *workbench) tx(b *testing.B, f func(ctx context.Context, tx storage.Tx) error) {
+func (w *workbench) tx(b *testing.B, f func(ctx context.Context, tx driver.Tx) error) {
 	b.Helper()
-	if err := w.in.Store.InTx(b.Context(), func(tx storage.Tx) error { return f(b.Context(), tx) }); err != nil {
+	if err := w.in.Store.InTx(b.Context(), func(tx driver.Tx) error { return f(b.Context(), tx) }); err != nil {
 		b.Fatal(err)
 	}
 }
 
-func (w *workbench) ensure(b *testing.B, rows []*thing) (got []storage.Ensured[thing]) {
-	w.tx(b, func(ctx context.Context, tx storage.Tx) (err error) {
+func (w *workbench) ensure(b *testing.B, rows []*thing) (got []driver.Ensured[thing]) {
+	w.tx(b, func(ctx context.Context, tx driver.Tx) (err error) {
 		got, err = w.things.Ensure(ctx, tx, unchanged, rows...)
 		return err
 	})
@@ -95,7 +95,7 @@ func (w *workbench) ensureNew(b *testing.B) {
 		b.StartTimer()
 		w.ensure(b, rows)
 		b.StopTimer()
-		w.tx(b, func(ctx context.Context, tx storage.Tx) error { return w.things.Delete(ctx, tx, rows...) })
+		w.tx(b, func(ctx context.Context, tx driver.Tx) error { return w.things.Delete(ctx, tx, rows...) })
 		b.StartTimer()
 	})
 }
@@ -106,7 +106,7 @@ func (w *workbench) ensureExisting(b *testing.B) {
 	rows := w.fresh(1000, base)
 	w.keys = known
 	w.run(b, len(rows), func() {
-		if got := w.ensure(b, rows); got[0].Outcome != storage.Unchanged {
+		if got := w.ensure(b, rows); got[0].Outcome != driver.Unchanged {
 			b.Fatalf("outcome is %s", got[0].Outcome)
 		}
 	})
@@ -118,7 +118,7 @@ func (w *workbench) take(b *testing.B) (rows []*thing) {
 	c := due("token")
 	c.Lanes[0].Limit = claimed
 	c.Now, c.LeaseUntil = base.AddDate(50, 0, 0), base.AddDate(50, 0, 1)
-	w.tx(b, func(ctx context.Context, tx storage.Tx) (err error) {
+	w.tx(b, func(ctx context.Context, tx driver.Tx) (err error) {
 		rows, err = w.things.Claim(ctx, tx, c)
 		return err
 	})
@@ -137,7 +137,7 @@ func (w *workbench) release(rows []*thing) {
 }
 
 func (w *workbench) give(b *testing.B, rows []*thing) {
-	w.tx(b, func(ctx context.Context, tx storage.Tx) error { return w.things.Save(ctx, tx, rows...) })
+	w.tx(b, func(ctx context.Context, tx driver.Tx) error { return w.things.Save(ctx, tx, rows...) })
 }
 
 func (w *workbench) claim(b *testing.B) {
@@ -173,7 +173,7 @@ func (w *workbench) extend(b *testing.B) {
 	n := 0
 	w.run(b, claimed, func() {
 		n++
-		w.tx(b, func(ctx context.Context, tx storage.Tx) error {
+		w.tx(b, func(ctx context.Context, tx driver.Tx) error {
 			_, err := w.things.Extend(ctx, tx, base.AddDate(51, 0, n), rows...)
 			return err
 		})
@@ -188,8 +188,8 @@ func (w *workbench) find(b *testing.B) {
 	keys := keysOf(w.fresh(claimed, base))
 	w.keys = known
 	w.run(b, claimed, func() {
-		w.tx(b, func(ctx context.Context, tx storage.Tx) error {
-			rows, err := w.things.Find(ctx, tx, "", storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: claimed})
+		w.tx(b, func(ctx context.Context, tx driver.Tx) error {
+			rows, err := w.things.Find(ctx, tx, "", driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: claimed})
 			if len(rows) != claimed {
 				b.Fatalf("found %d rows", len(rows))
 			}

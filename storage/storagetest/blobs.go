@@ -14,7 +14,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var (
@@ -41,7 +41,7 @@ var blobSentences = []sentence{
 			content := pattern(size)
 			ref := w.put(content)
 			sum := sha256.Sum256([]byte(content))
-			w.same("ref", ref, storage.Ref{Name: ref.Name, Size: int64(size), SHA256: hex.EncodeToString(sum[:])})
+			w.same("ref", ref, driver.Ref{Name: ref.Name, Size: int64(size), SHA256: hex.EncodeToString(sum[:])})
 			w.same(fmt.Sprintf("content of %d bytes", size), w.read(ref, 0) == content, true)
 		}
 	}},
@@ -66,8 +66,8 @@ var blobSentences = []sentence{
 	}},
 	{"Open of what is not there is ErrNotFound", func(w *world) {
 		for _, name := range []string{"", strings.Repeat("0", 32), "../../etc/passwd", "a\x00", strings.Repeat("A", 32)} {
-			_, err := w.store.Blobs().Open(w.ctx, storage.Ref{Name: name}, 0)
-			w.is("Open "+name, err, storage.ErrNotFound)
+			_, err := w.store.Blobs().Open(w.ctx, driver.Ref{Name: name}, 0)
+			w.is("Open "+name, err, driver.ErrNotFound)
 		}
 	}},
 	{"names are generated", func(w *world) {
@@ -96,22 +96,22 @@ var blobSentences = []sentence{
 	}},
 	{"a blob that was kept stays", func(w *world) {
 		one, two := w.put("x"), w.put("y")
-		w.tx(func(tx storage.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, one, storage.Ref{}, two, one) })
-		w.tx(func(tx storage.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, two) })
+		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, one, driver.Ref{}, two, one) })
+		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, two) })
 		w.clock.Add(10 * day)
 		w.collected(0)
 		w.same("content", w.read(one, 0)+w.read(two, 0), "xy")
 	}},
 	{"a blob that was kept until a moment is collected then, and no sooner", func(w *world) {
 		one, two, three := w.put("x"), w.put("y"), w.put("z")
-		until := func(days int, refs ...storage.Ref) {
-			w.tx(func(tx storage.Tx) error {
+		until := func(days int, refs ...driver.Ref) {
+			w.tx(func(tx driver.Tx) error {
 				return w.store.Blobs().KeepUntil(w.ctx, tx, base.Add(time.Duration(days)*day), refs...)
 			})
 		}
 		until(3, one, two)
 		until(2, one, three)
-		w.tx(func(tx storage.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, three) })
+		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, three) })
 		until(1, three)
 		w.clock.Add(3*day - time.Microsecond)
 		w.collected(0)
@@ -122,7 +122,7 @@ var blobSentences = []sentence{
 	}},
 	{"Keep belongs to the transaction that names the blob", func(w *world) {
 		ref := w.put("x")
-		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+		err := w.store.InTx(w.ctx, func(tx driver.Tx) error {
 			return errors.Join(w.store.Blobs().Keep(w.ctx, tx, ref), errRefused)
 		})
 		w.is("InTx", err, errRefused)
@@ -132,20 +132,20 @@ var blobSentences = []sentence{
 	{"Keep of what is not there is ErrNotFound", func(w *world) {
 		ref := w.put("x")
 		w.is("Delete", w.store.Blobs().Delete(w.ctx, ref), nil)
-		for _, bad := range []storage.Ref{ref, {Name: "../x"}, {Name: strings.Repeat("0", 32)}} {
-			err := w.store.InTx(w.ctx, func(tx storage.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, bad) })
-			w.is("Keep", err, storage.ErrNotFound)
+		for _, bad := range []driver.Ref{ref, {Name: "../x"}, {Name: strings.Repeat("0", 32)}} {
+			err := w.store.InTx(w.ctx, func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, bad) })
+			w.is("Keep", err, driver.ErrNotFound)
 		}
 	}},
 	{"Delete removes a blob, kept or not, and one that is gone is no error", func(w *world) {
 		one, two := w.put(pattern(3<<20)), w.put("y")
-		w.tx(func(tx storage.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, one) })
+		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, one) })
 		for range 2 {
 			w.is("Delete", w.store.Blobs().Delete(w.ctx, one), nil)
 		}
 		w.gone(one)
 		w.same("the other's content", w.read(two, 0), "y")
-		w.is("Delete of no name", w.store.Blobs().Delete(w.ctx, storage.Ref{Name: "../x"}), nil)
+		w.is("Delete of no name", w.store.Blobs().Delete(w.ctx, driver.Ref{Name: "../x"}), nil)
 		w.is("Delete", w.store.Blobs().Delete(w.ctx, two), nil)
 		w.same("chunk rows", w.chunks(), 0)
 	}},
@@ -194,14 +194,14 @@ var patterned = sync.OnceValue(func() string {
 // pattern is so many bytes of patterned.
 func pattern(size int) string { return patterned()[:size] }
 
-func (w *world) put(content string) storage.Ref {
+func (w *world) put(content string) driver.Ref {
 	w.Helper()
 	ref, err := w.store.Blobs().Put(w.ctx, strings.NewReader(content))
 	w.is("Put", err, nil)
 	return ref
 }
 
-func (w *world) read(ref storage.Ref, offset int64) string {
+func (w *world) read(ref driver.Ref, offset int64) string {
 	w.Helper()
 	r, err := w.store.Blobs().Open(w.ctx, ref, offset)
 	if err != nil {
@@ -213,10 +213,10 @@ func (w *world) read(ref storage.Ref, offset int64) string {
 	return string(content)
 }
 
-func (w *world) gone(ref storage.Ref) {
+func (w *world) gone(ref driver.Ref) {
 	w.Helper()
 	_, err := w.store.Blobs().Open(w.ctx, ref, 0)
-	w.is("Open", err, storage.ErrNotFound)
+	w.is("Open", err, driver.ErrNotFound)
 }
 
 // collected wants Collect to remove so many blobs.
@@ -230,11 +230,11 @@ func (w *world) collected(want int) {
 // chunks counts the pieces of contents in the database.
 func (w *world) chunks() (n int) {
 	w.Helper()
-	for _, s := range storage.Schemas() {
+	for _, s := range driver.Schemas() {
 		if s.Name != "blob_chunk" {
 			continue
 		}
-		w.tx(func(tx storage.Tx) (err error) {
+		w.tx(func(tx driver.Tx) (err error) {
 			n, err = tx.Count(w.ctx, s, "", nil, 1000)
 			return err
 		})

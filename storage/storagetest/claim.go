@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var claimTheme = theme{name: "claim", sentences: []sentence{
@@ -51,14 +51,14 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 	{"Except leaves out the rows of these scopes", func(w *world) {
 		w.insert(scoped("", "a"), scoped("one", "a"), scoped("two", "a"))
 		c := due("t")
-		c.Except = []storage.Scope{"one", "", "three"}
+		c.Except = []driver.Scope{"one", "", "three"}
 		rows := w.claim(c)
 		if len(rows) != 1 || rows[0].Scope != "two" {
 			w.Errorf("claimed %d rows", len(rows))
 		}
 	}},
 	{"ExceptTypes leaves out the rows of one Type in one scope", func(w *world) {
-		for _, scope := range []storage.Scope{"", "one", "ÜÜ", "2"} {
+		for _, scope := range []driver.Scope{"", "one", "ÜÜ", "2"} {
 			for _, name := range []string{"", "a", "1:a", "Üa"} {
 				r := typed("key of "+name, name)
 				r.Scope = scope
@@ -66,12 +66,12 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 			}
 		}
 		c := due("t")
-		c.ExceptTypes = []storage.ScopedType{{Scope: "one", Type: "a"}, {Scope: "", Type: ""}, {Scope: "ÜÜ", Type: "a"}, {Scope: "2", Type: "gone"}}
+		c.ExceptTypes = []driver.ScopedType{{Scope: "one", Type: "a"}, {Scope: "", Type: ""}, {Scope: "ÜÜ", Type: "a"}, {Scope: "2", Type: "gone"}}
 		w.same("rows", len(w.claim(c)), 13)
 		w.same("the others", len(w.claim(due("u"))), 3)
 	}},
 	{"ExceptKinds leaves out rows by another column, in every scope or in one", func(w *world) {
-		for _, scope := range []storage.Scope{"", "one", "ÜÜ", "2"} {
+		for _, scope := range []driver.Scope{"", "one", "ÜÜ", "2"} {
 			for _, origin := range []string{"", "a", "1:a", "Üa"} {
 				r := scoped(scope, "key of "+origin)
 				r.Origin = origin
@@ -79,7 +79,7 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 			}
 		}
 		c := due("t")
-		c.ExceptKinds = storage.Kinds{Column: "origin", Names: []string{"1:a", "gone"}, Scoped: []storage.ScopedType{{Scope: "one", Type: "a"}, {Scope: "", Type: ""}, {Scope: "ÜÜ", Type: "a"}}}
+		c.ExceptKinds = driver.Kinds{Column: "origin", Names: []string{"1:a", "gone"}, Scoped: []driver.ScopedType{{Scope: "one", Type: "a"}, {Scope: "", Type: ""}, {Scope: "ÜÜ", Type: "a"}}}
 		w.same("rows", len(w.claim(c)), 9)
 		w.same("the others", len(w.claim(due("u"))), 7)
 	}},
@@ -195,11 +195,11 @@ var laneTheme = theme{name: "lanes", sentences: []sentence{
 }}
 
 // allDue is a claim a second after base in lanes, by default the normal one.
-func allDue(lanes ...int16) storage.Claim {
+func allDue(lanes ...int16) driver.Claim {
 	c := due("t")
 	c.Now = at(1_000_000)
 	for i, lane := range lanes {
-		c.Lanes = append(c.Lanes[:i], storage.LaneClaim{Lane: lane, Limit: 100})
+		c.Lanes = append(c.Lanes[:i], driver.LaneClaim{Lane: lane, Limit: 100})
 	}
 	return c
 }
@@ -220,13 +220,13 @@ func claimBehindCursor(w *world) {
 	rows := newThings("a", "b", "c", "d")
 	rows[2].DueOn = rows[1].DueOn // b and c tie
 	w.insert(rows...)
-	tied := w.find("", storage.Query{Where: []storage.Cond{storage.Eq("due_on", at(1))}, Limit: 10})
+	tied := w.find("", driver.Query{Where: []driver.Cond{driver.Eq("due_on", at(1))}, Limit: 10})
 	c := allDue()
-	c.Lanes[0].After = storage.Cursor{DueOn: at(1), ID: tied[0].ID}
+	c.Lanes[0].After = driver.Cursor{DueOn: at(1), ID: tied[0].ID}
 	w.same("behind the first of a tie", keysOf(w.claim(c)), []string{tied[1].Key, "d"})
-	c.Lanes[0].After = storage.Cursor{DueOn: at(0), ID: rows[0].ID}
+	c.Lanes[0].After = driver.Cursor{DueOn: at(0), ID: rows[0].ID}
 	w.same("behind the first row", keysOf(w.claim(c)), []string{tied[0].Key})
-	c.Lanes[0].After = storage.Cursor{}
+	c.Lanes[0].After = driver.Cursor{}
 	w.same("from the start", keysOf(w.claim(c)), []string{"a"})
 }
 
@@ -275,12 +275,12 @@ var takeOverTheme = theme{name: "take-over", sentences: []sentence{
 			held("a", func(*thing) {}),
 			held("b", func(r *thing) { r.Type = "two" }),
 			held("c", func(r *thing) { r.Scope = "paused" }),
-			held("d", func(r *thing) { r.Lane = storage.LaneBulk }),
+			held("d", func(r *thing) { r.Lane = driver.LaneBulk }),
 			held("e", func(r *thing) { r.DueOn = base.Add(time.Hour) }),
 			held("f", func(r *thing) { r.DueOn = time.Time{} }),
 		)
 		c := later("u")
-		c.Types, c.Except = []string{"one"}, []storage.Scope{"paused"}
+		c.Types, c.Except = []string{"one"}, []driver.Scope{"paused"}
 		w.same("keys", keysOf(w.claim(c)), []string{"a"})
 	}},
 	{"the worker whose lease ran out gets ErrStale, and what the other wrote stands", func(w *world) {
@@ -341,7 +341,7 @@ var exclusionTheme = theme{name: "exclusion", sentences: []sentence{
 	}},
 }}
 
-func (w *world) claimConcurrently(stores ...storage.Store) {
+func (w *world) claimConcurrently(stores ...driver.Store) {
 	const n = 240
 	rows := make([]*thing, n)
 	for i := range rows {
@@ -358,14 +358,14 @@ func (w *world) claimConcurrently(stores ...storage.Store) {
 
 // race claims with several workers, batch by batch, until nothing is left, and
 // gives the token under which each key was claimed.
-func (w *world) race(c storage.Claim, batch int, stores ...storage.Store) map[string]string {
+func (w *world) race(c driver.Claim, batch int, stores ...driver.Store) map[string]string {
 	var mu sync.Mutex
 	claims := map[string]string{}
 	var group sync.WaitGroup
 	for n := range 6 {
 		group.Go(func() {
 			mine := c
-			mine.Lanes = []storage.LaneClaim{{Limit: batch}}
+			mine.Lanes = []driver.LaneClaim{{Limit: batch}}
 			for round := 0; ; round++ {
 				mine.Token = fmt.Sprintf("%d/%d", n, round)
 				rows := w.on(stores[n%len(stores)]).claim(mine)

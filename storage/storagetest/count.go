@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var countTheme = theme{name: "count", sentences: []sentence{
@@ -12,8 +12,8 @@ var countTheme = theme{name: "count", sentences: []sentence{
 		w.insert(newThings("a", "b", "c")...)
 		w.insert(scoped("one", "a"))
 		w.same("all", w.count("", 10), 3)
-		w.same("from b on", w.count("", 10, storage.AtLeast("key", "b")), 2)
-		w.same("none", w.count("", 10, storage.Eq("key", "x")), 0)
+		w.same("from b on", w.count("", 10, driver.AtLeast("key", "b")), 2)
+		w.same("none", w.count("", 10, driver.Eq("key", "x")), 0)
 		w.same("of another scope", w.count("two", 10), 0)
 	}},
 	{"Count counts not further than limit", func(w *world) {
@@ -24,9 +24,9 @@ var countTheme = theme{name: "count", sentences: []sentence{
 	}},
 }}
 
-func (w *world) count(scope storage.Scope, limit int, where ...storage.Cond) (n int) {
+func (w *world) count(scope driver.Scope, limit int, where ...driver.Cond) (n int) {
 	w.Helper()
-	w.tx(func(tx storage.Tx) (err error) {
+	w.tx(func(tx driver.Tx) (err error) {
 		n, err = w.things.Count(w.ctx, tx, scope, limit, where...)
 		return err
 	})
@@ -37,22 +37,22 @@ var tallyTheme = theme{name: "tally", sentences: []sentence{
 	{"Tally counts rows of scope by kind", func(w *world) {
 		w.insert(grid()...)
 		w.insert(scoped("one", "x1"))
-		w.same("by name", w.tally("", storage.Tally{By: []string{"name"}, OrderBy: "id", Limit: 10}), []string{"x 2", "y 2"})
-		w.same("by two", w.tally("", storage.Tally{By: []string{"name", "ranking"}, OrderBy: "key", Limit: 10}),
+		w.same("by name", w.tally("", driver.Tally{By: []string{"name"}, OrderBy: "id", Limit: 10}), []string{"x 2", "y 2"})
+		w.same("by two", w.tally("", driver.Tally{By: []string{"name", "ranking"}, OrderBy: "key", Limit: 10}),
 			[]string{"x 1 1", "x 2 1", "y 1 1", "y 2 1"})
-		w.same("in all", w.tally("", storage.Tally{OrderBy: "id", Limit: 10}), []string{"4"})
-		w.same("of another scope", w.tally("two", storage.Tally{By: []string{"name"}, OrderBy: "id", Limit: 10}), []string{})
-		w.same("nothing in all", w.tally("two", storage.Tally{OrderBy: "id", Limit: 10}), []string{})
+		w.same("in all", w.tally("", driver.Tally{OrderBy: "id", Limit: 10}), []string{"4"})
+		w.same("of another scope", w.tally("two", driver.Tally{By: []string{"name"}, OrderBy: "id", Limit: 10}), []string{})
+		w.same("nothing in all", w.tally("two", driver.Tally{OrderBy: "id", Limit: 10}), []string{})
 	}},
 	{"it counts those for which all conditions hold", func(w *world) {
 		w.insert(grid()...)
-		q := storage.Tally{By: []string{"name"}, Where: []storage.Cond{storage.Greater("key", "x1")}, OrderBy: "id", Limit: 10}
+		q := driver.Tally{By: []string{"name"}, Where: []driver.Cond{driver.Greater("key", "x1")}, OrderBy: "id", Limit: 10}
 		w.same("behind x1", w.tally("", q), []string{"x 1", "y 2"})
 	}},
 	{"it tells scopes apart where they are named", func(w *world) {
 		w.insert(newThing("a"), scoped("one", "a"), scoped("one", "b"))
-		w.same("by scope", w.tally(storage.AnyScope, storage.Tally{By: []string{"scope"}, OrderBy: "id", Limit: 10}), []string{" 1", "one 2"})
-		w.same("together", w.tally(storage.AnyScope, storage.Tally{OrderBy: "id", Limit: 10}), []string{"3"})
+		w.same("by scope", w.tally(driver.AnyScope, driver.Tally{By: []string{"scope"}, OrderBy: "id", Limit: 10}), []string{" 1", "one 2"})
+		w.same("together", w.tally(driver.AnyScope, driver.Tally{OrderBy: "id", Limit: 10}), []string{"3"})
 	}},
 	{"it counts not further than limit, the lowest values first", func(w *world) {
 		rows := grid()
@@ -61,7 +61,7 @@ var tallyTheme = theme{name: "tally", sentences: []sentence{
 		}
 		w.insert(rows...)
 		by := func(order string, limit int) []string {
-			return w.tally("", storage.Tally{By: []string{"name"}, OrderBy: order, Limit: limit})
+			return w.tally("", driver.Tally{By: []string{"name"}, OrderBy: order, Limit: limit})
 		}
 		w.same("by key", by("key", 3), []string{"x 2", "y 1"})
 		w.same("by moment", by("due_on", 3), []string{"x 1", "y 2"})
@@ -74,33 +74,33 @@ var tallyTheme = theme{name: "tally", sentences: []sentence{
 			r.DueOn, r.Amount = at(-i), int64(i)
 		}
 		w.insert(rows...)
-		got := w.groups("", storage.Tally{By: []string{"name"}, OrderBy: "due_on", Limit: 10})
+		got := w.groups("", driver.Tally{By: []string{"name"}, OrderBy: "due_on", Limit: 10})
 		w.same("moments", []any{got[0].Row.Name, got[0].Row.DueOn, got[1].Row.Name, got[1].Row.DueOn}, []any{"x", at(-1), "y", at(-3)})
-		got = w.groups("", storage.Tally{By: []string{"name"}, OrderBy: "amount", Limit: 10})
+		got = w.groups("", driver.Tally{By: []string{"name"}, OrderBy: "amount", Limit: 10})
 		w.same("numbers", []any{got[0].Row.Amount, got[1].Row.Amount}, []any{int64(0), int64(2)})
-		got = w.groups("", storage.Tally{By: []string{"name"}, OrderBy: "key", Limit: 10})
+		got = w.groups("", driver.Tally{By: []string{"name"}, OrderBy: "key", Limit: 10})
 		w.same("texts", []any{got[0].Row.Key, got[1].Row.Key}, []any{"x1", "y1"})
 	}},
 	{"NULL is a kind, and not counted in the order", func(w *world) {
 		rows := grid()
 		rows[0].Note, rows[1].SeenOn = "seen", at(1)
 		w.insert(rows...)
-		w.same("a kind", w.tally("", storage.Tally{By: []string{"note"}, OrderBy: "id", Limit: 10}), []string{" 3", "seen 1"})
-		w.same("in the order", w.tally("", storage.Tally{By: []string{"name"}, OrderBy: "seen_on", Limit: 10}), []string{"x 1"})
+		w.same("a kind", w.tally("", driver.Tally{By: []string{"note"}, OrderBy: "id", Limit: 10}), []string{" 3", "seen 1"})
+		w.same("in the order", w.tally("", driver.Tally{By: []string{"name"}, OrderBy: "seen_on", Limit: 10}), []string{"x 1"})
 	}},
 	{"every kind of column can be counted by but JSON and bytes", func(w *world) {
 		rows := grid()
 		rows[0].Ready, rows[0].SeenOn, rows[0].Lane = true, at(5), 7
 		w.insert(rows...)
-		got := w.groups("", storage.Tally{By: []string{"is_ready", "seen_on", "lane"}, OrderBy: "id", Limit: 10})
-		slices.SortFunc(got, func(a, b storage.GroupOf[thing]) int { return a.N - b.N })
+		got := w.groups("", driver.Tally{By: []string{"is_ready", "seen_on", "lane"}, OrderBy: "id", Limit: 10})
+		slices.SortFunc(got, func(a, b driver.GroupOf[thing]) int { return a.N - b.N })
 		w.same("numbers", []int{got[0].N, got[1].N}, []int{1, 3})
 		w.same("values", []any{got[0].Row.Ready, got[0].Row.SeenOn, got[0].Row.Lane}, []any{true, at(5), int16(7)})
-		for _, q := range []storage.Tally{
+		for _, q := range []driver.Tally{
 			{By: []string{"tags"}, OrderBy: "id", Limit: 1}, {By: []string{"data"}, OrderBy: "id", Limit: 1},
 			{OrderBy: "tags", Limit: 1}, {OrderBy: "data", Limit: 1}, {OrderBy: "is_ready", Limit: 1},
 		} {
-			err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+			err := w.store.InTx(w.ctx, func(tx driver.Tx) error {
 				_, err := w.things.Tally(w.ctx, tx, "", q)
 				return err
 			})
@@ -111,20 +111,20 @@ var tallyTheme = theme{name: "tally", sentences: []sentence{
 	}},
 }}
 
-func (w *world) groups(scope storage.Scope, q storage.Tally) (out []storage.GroupOf[thing]) {
+func (w *world) groups(scope driver.Scope, q driver.Tally) (out []driver.GroupOf[thing]) {
 	w.Helper()
-	w.tx(func(tx storage.Tx) (err error) {
+	w.tx(func(tx driver.Tx) (err error) {
 		out, err = w.things.Tally(w.ctx, tx, scope, q)
 		return err
 	})
-	slices.SortFunc(out, func(a, b storage.GroupOf[thing]) int {
+	slices.SortFunc(out, func(a, b driver.GroupOf[thing]) int {
 		return slices.Compare(kind(a, q.By), kind(b, q.By))
 	})
 	return out
 }
 
 // tally tells of each kind its values and how many rows it has.
-func (w *world) tally(scope storage.Scope, q storage.Tally) []string {
+func (w *world) tally(scope driver.Scope, q driver.Tally) []string {
 	w.Helper()
 	out := []string{}
 	for _, g := range w.groups(scope, q) {
@@ -137,7 +137,7 @@ func (w *world) tally(scope storage.Scope, q storage.Tally) []string {
 	return out
 }
 
-func kind(g storage.GroupOf[thing], by []string) []string {
+func kind(g driver.GroupOf[thing], by []string) []string {
 	values := map[string]string{
 		"scope": string(g.Row.Scope), "name": g.Row.Name, "note": g.Row.Note, "ranking": fmt.Sprint(g.Row.Rank),
 	}

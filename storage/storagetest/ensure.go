@@ -6,26 +6,26 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // unchanged is the decision of a caller that leaves stored rows alone.
-func unchanged(_, _ *thing) (storage.Outcome, bool) { return storage.Unchanged, false }
+func unchanged(_, _ *thing) (driver.Outcome, bool) { return driver.Unchanged, false }
 
 // rename is the decision of a caller that gives stored rows the wanted name.
-func rename(stored, want *thing) (storage.Outcome, bool) {
+func rename(stored, want *thing) (driver.Outcome, bool) {
 	if stored.Name == want.Name {
-		return storage.Unchanged, false
+		return driver.Unchanged, false
 	}
 	stored.Name = want.Name
-	return storage.Updated, true
+	return driver.Updated, true
 }
 
 var ensureTheme = theme{name: "ensure", sentences: []sentence{
 	{"Ensure inserts a row that is not there", func(w *world) {
 		want := newThing("a")
 		got := w.ensure(unchanged, want)
-		w.same("outcome", outcomes(got), []storage.Outcome{storage.Created})
+		w.same("outcome", outcomes(got), []driver.Outcome{driver.Created})
 		w.same("row", got[0].Row, w.get("a"))
 	}},
 	{"Ensure asks decide about the stored row, and writes if it says so", ensureDecides},
@@ -34,7 +34,7 @@ var ensureTheme = theme{name: "ensure", sentences: []sentence{
 		before := w.all()
 		for range 3 {
 			got := w.ensure(rename, newThings("a", "b")...)
-			w.same("outcomes", outcomes(got), []storage.Outcome{storage.Unchanged, storage.Unchanged})
+			w.same("outcomes", outcomes(got), []driver.Outcome{driver.Unchanged, driver.Unchanged})
 		}
 		w.same("rows", w.all(), before)
 	}},
@@ -51,8 +51,8 @@ var ensureTheme = theme{name: "ensure", sentences: []sentence{
 	{"equal keys of two scopes are two rows", func(w *world) {
 		w.insert(scoped("one", "a"))
 		got := w.ensure(unchanged, scoped("two", "a"), scoped("one", "a"), scoped("", "a"))
-		w.same("outcomes", outcomes(got), []storage.Outcome{storage.Created, storage.Unchanged, storage.Created})
-		w.same("scope", got[1].Row.Scope, storage.Scope("one"))
+		w.same("outcomes", outcomes(got), []driver.Outcome{driver.Created, driver.Unchanged, driver.Created})
+		w.same("scope", got[1].Row.Scope, driver.Scope("one"))
 	}},
 	{"Ensure takes a constant number of statements", ensureIsConstant},
 	{"of concurrent Ensures of one key exactly one has Created (I-2)", func(w *world) {
@@ -66,9 +66,9 @@ var ensureTheme = theme{name: "ensure", sentences: []sentence{
 	}},
 }}
 
-func (w *world) ensure(decide storage.Decide[thing], rows ...*thing) (got []storage.Ensured[thing]) {
+func (w *world) ensure(decide driver.Decide[thing], rows ...*thing) (got []driver.Ensured[thing]) {
 	w.Helper()
-	w.tx(func(tx storage.Tx) (err error) {
+	w.tx(func(tx driver.Tx) (err error) {
 		got, err = w.things.Ensure(w.ctx, tx, decide, rows...)
 		return err
 	})
@@ -78,8 +78,8 @@ func (w *world) ensure(decide storage.Decide[thing], rows ...*thing) (got []stor
 	return got
 }
 
-func outcomes(ensured []storage.Ensured[thing]) []storage.Outcome {
-	out := make([]storage.Outcome, len(ensured))
+func outcomes(ensured []driver.Ensured[thing]) []driver.Outcome {
+	out := make([]driver.Outcome, len(ensured))
 	for i, e := range ensured {
 		out[i] = e.Outcome
 	}
@@ -93,7 +93,7 @@ func ensureDecides(w *world) {
 	want := newThing("a")
 	want.Name, want.Note = "new", "not looked at"
 	got := w.ensure(rename, want)
-	w.same("outcome", outcomes(got), []storage.Outcome{storage.Updated})
+	w.same("outcome", outcomes(got), []driver.Outcome{driver.Updated})
 	w.same("row", got[0].Row, w.get("a"))
 	w.same("name", got[0].Row.Name, "new")
 	w.same("note", got[0].Row.Note, "kept")
@@ -107,36 +107,36 @@ func ensureRepeats(w *world) {
 	}
 	rows[3].Name = "2"
 	got := w.ensure(rename, rows...)
-	w.same("outcomes", outcomes(got), []storage.Outcome{
-		storage.Created, storage.Created, storage.Updated, storage.Unchanged,
+	w.same("outcomes", outcomes(got), []driver.Outcome{
+		driver.Created, driver.Created, driver.Updated, driver.Unchanged,
 	})
 	w.same("name", w.get("a").Name, "2")
 }
 
 // countingTx counts the verbs of Ensure.
 type countingTx struct {
-	storage.Tx
+	driver.Tx
 	calls int
 }
 
-func (c *countingTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (c *countingTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	c.calls++
 	return c.Tx.Insert(ctx, s, rows)
 }
 
-func (c *countingTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (c *countingTx) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
 	c.calls++
 	return c.Tx.Select(ctx, s, scope, q)
 }
 
-func (c *countingTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (c *countingTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	c.calls++
 	return c.Tx.Update(ctx, s, rows)
 }
 
 func ensureIsConstant(w *world) {
-	count := func(decide storage.Decide[thing], rows []*thing) (calls int) {
-		w.tx(func(tx storage.Tx) error {
+	count := func(decide driver.Decide[thing], rows []*thing) (calls int) {
+		w.tx(func(tx driver.Tx) error {
 			counting := &countingTx{Tx: tx}
 			_, err := w.things.Ensure(w.ctx, counting, decide, rows...)
 			calls = counting.calls
@@ -160,7 +160,7 @@ func ensureIsConstant(w *world) {
 	w.same("all new as expected", count(unchanged, rows(2000)), 1)
 }
 
-func (w *world) ensureConcurrently(stores ...storage.Store) {
+func (w *world) ensureConcurrently(stores ...driver.Store) {
 	const workers, keys = 6, 40
 	var mu sync.Mutex
 	created := map[string]int{}
@@ -180,7 +180,7 @@ func (w *world) ensureConcurrently(stores ...storage.Store) {
 					ids[e.Row.Key] = map[int64]bool{}
 				}
 				ids[e.Row.Key][e.Row.ID] = true
-				if e.Outcome == storage.Created {
+				if e.Outcome == driver.Created {
 					created[e.Row.Key]++
 				}
 			}
@@ -197,7 +197,7 @@ func (w *world) ensureConcurrently(stores ...storage.Store) {
 
 // stamped is a row with a fingerprint.
 type stamped struct {
-	storage.Record
+	driver.Record
 	Name  string `db:"name"`
 	Print int64  `db:"print,fixed"`
 }
@@ -212,8 +212,8 @@ var untouchedTheme = theme{name: "untouched", sentences: []sentence{
 	{"a row that was saved or claimed since is none of them", func(w *world) {
 		s := w.stamps()
 		rows := s.insert("", "a", "b", "c", "d")
-		w.tx(func(tx storage.Tx) error { return s.table.Save(w.ctx, tx, rows[1]) })
-		w.tx(func(tx storage.Tx) error {
+		w.tx(func(tx driver.Tx) error { return s.table.Save(w.ctx, tx, rows[1]) })
+		w.tx(func(tx driver.Tx) error {
 			c := due("token")
 			c.Lanes[0].Limit = 1
 			claimed, err := s.table.Claim(w.ctx, tx, c)
@@ -225,7 +225,7 @@ var untouchedTheme = theme{name: "untouched", sentences: []sentence{
 	{"nor one that was saved where it was inserted", func(w *world) {
 		s := w.stamps()
 		rows := s.stamped("", "a", "b")
-		w.tx(func(tx storage.Tx) error {
+		w.tx(func(tx driver.Tx) error {
 			_, err := s.table.Ensure(w.ctx, tx, s.unchanged, rows...)
 			if err != nil {
 				return err
@@ -253,7 +253,7 @@ var untouchedTheme = theme{name: "untouched", sentences: []sentence{
 // stamps is a table of stamped rows.
 type stamps struct {
 	*world
-	table *storage.Table[stamped]
+	table *driver.Table[stamped]
 }
 
 func (w *world) stamps() *stamps {
@@ -266,34 +266,34 @@ func (w *world) stamps() *stamps {
 
 // restart is what a new process knows of the table.
 func (s *stamps) restart() {
-	s.table = storage.Define[stamped](s.things.Name + "_stamped").Deciding("name").Fingerprint("print")
+	s.table = driver.Define[stamped](s.things.Name + "_stamped").Deciding("name").Fingerprint("print")
 }
 
-func (s *stamps) unchanged(_, _ *stamped) (storage.Outcome, bool) { return storage.Unchanged, false }
+func (s *stamps) unchanged(_, _ *stamped) (driver.Outcome, bool) { return driver.Unchanged, false }
 
 // stamped are rows that are due at base.
-func (s *stamps) stamped(scope storage.Scope, keys ...string) []*stamped {
+func (s *stamps) stamped(scope driver.Scope, keys ...string) []*stamped {
 	rows := make([]*stamped, len(keys))
 	for i, key := range keys {
-		rows[i] = &stamped{Record: storage.Record{Scope: scope, Key: key, Status: ready, DueOn: at(i)}, Name: "first"}
+		rows[i] = &stamped{Record: driver.Record{Scope: scope, Key: key, Status: ready, DueOn: at(i)}, Name: "first"}
 	}
 	return rows
 }
 
 // insert ensures new rows.
-func (s *stamps) insert(scope storage.Scope, keys ...string) []*stamped {
+func (s *stamps) insert(scope driver.Scope, keys ...string) []*stamped {
 	s.Helper()
 	rows := s.stamped(scope, keys...)
-	s.tx(func(tx storage.Tx) error {
+	s.tx(func(tx driver.Tx) error {
 		_, err := s.table.Ensure(s.ctx, tx, s.unchanged, rows...)
 		return err
 	})
 	return rows
 }
 
-func (s *stamps) ask(scope storage.Scope, keys ...string) (prints []int64) {
+func (s *stamps) ask(scope driver.Scope, keys ...string) (prints []int64) {
 	s.Helper()
-	s.tx(func(tx storage.Tx) (err error) {
+	s.tx(func(tx driver.Tx) (err error) {
 		prints, err = tx.Untouched(s.ctx, &s.table.Schema, scope, keys)
 		return err
 	})
@@ -302,7 +302,7 @@ func (s *stamps) ask(scope storage.Scope, keys ...string) (prints []int64) {
 
 // told fails the test unless, of the rows asked about, those in want are told of;
 // an adapter that cannot tell says so, and tells of none.
-func (s *stamps) told(what string, scope storage.Scope, asked []*stamped, want ...*stamped) {
+func (s *stamps) told(what string, scope driver.Scope, asked []*stamped, want ...*stamped) {
 	s.Helper()
 	if s.h.NoUntouched != "" {
 		want = nil
@@ -339,29 +339,29 @@ func ensureOfKnown(w *world) {
 	}
 	rows := s.insert("", keys[:99]...)
 	rows[10].Name = "second"
-	w.tx(func(tx storage.Tx) error { return s.table.Save(w.ctx, tx, rows[10]) })
-	rename := func(stored, want *stamped) (storage.Outcome, bool) {
+	w.tx(func(tx driver.Tx) error { return s.table.Save(w.ctx, tx, rows[10]) })
+	rename := func(stored, want *stamped) (driver.Outcome, bool) {
 		if stored.Name == want.Name {
-			return storage.Unchanged, false
+			return driver.Unchanged, false
 		}
 		stored.Name = want.Name
-		return storage.Updated, true
+		return driver.Updated, true
 	}
 	s.restart()
 	want := s.stamped("", keys...)
 	want[20].Name = "third"
-	var got []storage.Ensured[stamped]
-	w.tx(func(tx storage.Tx) (err error) {
+	var got []driver.Ensured[stamped]
+	w.tx(func(tx driver.Tx) (err error) {
 		got, err = s.table.Ensure(w.ctx, tx, rename, want...)
 		return err
 	})
 	for i, g := range got {
-		outcome := storage.Unchanged
+		outcome := driver.Unchanged
 		switch i {
 		case 10, 20:
-			outcome = storage.Updated
+			outcome = driver.Updated
 		case 99:
-			outcome = storage.Created
+			outcome = driver.Created
 		}
 		w.same(keys[i], []any{g.Outcome, g.Row.Key, g.Row.Name}, []any{outcome, keys[i], want[i].Name})
 	}

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
-type claimFunc = func(context.Context, storage.Tx, *storage.Schema, storage.Claim) ([]storage.Row, error)
+type claimFunc = func(context.Context, driver.Tx, *driver.Schema, driver.Claim) ([]driver.Row, error)
 
 // asked is a store that claims something else than it was asked for.
-func asked(change func(c *storage.Claim)) claimFunc {
-	return func(ctx context.Context, tx storage.Tx, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+func asked(change func(c *driver.Claim)) claimFunc {
+	return func(ctx context.Context, tx driver.Tx, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
 		c.Lanes = slices.Clone(c.Lanes)
 		change(&c)
 		return tx.Claim(ctx, s, c)
@@ -20,8 +20,8 @@ func asked(change func(c *storage.Claim)) claimFunc {
 }
 
 // answered is a store that answers something else than it claimed.
-func answered(change func(rows []storage.Row)) claimFunc {
-	return func(ctx context.Context, tx storage.Tx, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+func answered(change func(rows []driver.Row)) claimFunc {
+	return func(ctx context.Context, tx driver.Tx, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
 		rows, err := tx.Claim(ctx, s, c)
 		change(rows)
 		return rows, err
@@ -30,10 +30,10 @@ func answered(change func(rows []storage.Row)) claimFunc {
 
 // leased is a store that moves the leases of the rows for which conds hold
 // before it claims.
-func leased(until func(c storage.Claim) time.Time, conds func(c storage.Claim) []storage.Cond) claimFunc {
-	return func(ctx context.Context, tx storage.Tx, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
-		rows, err := tx.Select(ctx, s, storage.AnyScope, storage.Query{
-			Where: append(conds(c), storage.NotNull("lease_expires_on")), Limit: 1000,
+func leased(until func(c driver.Claim) time.Time, conds func(c driver.Claim) []driver.Cond) claimFunc {
+	return func(ctx context.Context, tx driver.Tx, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
+		rows, err := tx.Select(ctx, s, driver.AnyScope, driver.Query{
+			Where: append(conds(c), driver.NotNull("lease_expires_on")), Limit: 1000,
 		})
 		if err != nil {
 			return nil, err
@@ -47,73 +47,73 @@ func leased(until func(c storage.Claim) time.Time, conds func(c storage.Claim) [
 
 var claimFaults = []fault{
 	{name: "claim ignores the status", theme: "claim",
-		claim: asked(func(c *storage.Claim) { c.Statuses = []string{ready, busy, done, "", "ready"} })},
-	{name: "claim ignores types", theme: "claim", claim: asked(func(c *storage.Claim) { c.Types = nil })},
-	{name: "claim takes no types for all types", theme: "claim", claim: asked(func(c *storage.Claim) {
+		claim: asked(func(c *driver.Claim) { c.Statuses = []string{ready, busy, done, "", "ready"} })},
+	{name: "claim ignores types", theme: "claim", claim: asked(func(c *driver.Claim) { c.Types = nil })},
+	{name: "claim takes no types for all types", theme: "claim", claim: asked(func(c *driver.Claim) {
 		if len(c.Types) == 0 {
 			c.Types = nil
 		}
 	})},
-	{name: "claim ignores paused scopes", theme: "claim", claim: asked(func(c *storage.Claim) { c.Except = nil })},
-	{name: "claim ignores paused types", theme: "claim", claim: asked(func(c *storage.Claim) { c.ExceptTypes = nil })},
+	{name: "claim ignores paused scopes", theme: "claim", claim: asked(func(c *driver.Claim) { c.Except = nil })},
+	{name: "claim ignores paused types", theme: "claim", claim: asked(func(c *driver.Claim) { c.ExceptTypes = nil })},
 	{name: "claim reads what nobody asks for", theme: "planned",
-		claim: func(ctx context.Context, tx storage.Tx, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+		claim: func(ctx context.Context, tx driver.Tx, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
 			return tx.Claim(ctx, wholeOf(s), c)
 		}},
-	{name: "claim ignores paused kinds", theme: "claim", claim: asked(func(c *storage.Claim) { c.ExceptKinds.Names = nil })},
-	{name: "claim ignores kinds paused in one scope", theme: "claim", claim: asked(func(c *storage.Claim) { c.ExceptKinds.Scoped = nil })},
-	{name: "claim leaves out a paused type everywhere", theme: "claim", claim: asked(func(c *storage.Claim) {
+	{name: "claim ignores paused kinds", theme: "claim", claim: asked(func(c *driver.Claim) { c.ExceptKinds.Names = nil })},
+	{name: "claim ignores kinds paused in one scope", theme: "claim", claim: asked(func(c *driver.Claim) { c.ExceptKinds.Scoped = nil })},
+	{name: "claim leaves out a paused type everywhere", theme: "claim", claim: asked(func(c *driver.Claim) {
 		for _, e := range c.ExceptTypes {
-			c.ExceptTypes = append(c.ExceptTypes, storage.ScopedType{Scope: "2", Type: e.Type})
+			c.ExceptTypes = append(c.ExceptTypes, driver.ScopedType{Scope: "2", Type: e.Type})
 		}
 	})},
-	{name: "claim never sets the status", theme: "claim", claim: asked(func(c *storage.Claim) { c.Busy = "" })},
-	{name: "claim sets no token", theme: "claim", claim: asked(func(c *storage.Claim) { c.Token = "" })},
+	{name: "claim never sets the status", theme: "claim", claim: asked(func(c *driver.Claim) { c.Busy = "" })},
+	{name: "claim sets no token", theme: "claim", claim: asked(func(c *driver.Claim) { c.Token = "" })},
 	{name: "claim takes rows that are due in a moment", theme: "claim",
-		claim: asked(func(c *storage.Claim) { c.Now = c.Now.Add(time.Microsecond) })},
+		claim: asked(func(c *driver.Claim) { c.Now = c.Now.Add(time.Microsecond) })},
 	{name: "claim leaves rows that are due now", theme: "claim",
-		claim: asked(func(c *storage.Claim) { c.Now = c.Now.Add(-time.Microsecond) })},
+		claim: asked(func(c *driver.Claim) { c.Now = c.Now.Add(-time.Microsecond) })},
 	{name: "claim takes held rows", theme: "claim", claim: leased(
-		func(c storage.Claim) time.Time { return c.Now },
-		func(storage.Claim) []storage.Cond { return nil },
+		func(c driver.Claim) time.Time { return c.Now },
+		func(driver.Claim) []driver.Cond { return nil },
 	)},
-	{name: "claim ignores a lane's limit", theme: "lanes", claim: asked(func(c *storage.Claim) {
+	{name: "claim ignores a lane's limit", theme: "lanes", claim: asked(func(c *driver.Claim) {
 		for i := range c.Lanes {
 			c.Lanes[i].Limit += 10
 		}
 	})},
-	{name: "claim ignores the cursor", theme: "lanes", claim: asked(func(c *storage.Claim) {
+	{name: "claim ignores the cursor", theme: "lanes", claim: asked(func(c *driver.Claim) {
 		for i := range c.Lanes {
-			c.Lanes[i].After = storage.Cursor{}
+			c.Lanes[i].After = driver.Cursor{}
 		}
 	})},
-	{name: "claim ignores the cursor's id", theme: "lanes", claim: asked(func(c *storage.Claim) {
+	{name: "claim ignores the cursor's id", theme: "lanes", claim: asked(func(c *driver.Claim) {
 		for i := range c.Lanes {
 			c.Lanes[i].After.ID = 0
 		}
 	})},
-	{name: "claim takes lanes in its own order", theme: "lanes", claim: asked(func(c *storage.Claim) {
-		slices.SortFunc(c.Lanes, func(a, b storage.LaneClaim) int { return int(a.Lane) - int(b.Lane) })
+	{name: "claim takes lanes in its own order", theme: "lanes", claim: asked(func(c *driver.Claim) {
+		slices.SortFunc(c.Lanes, func(a, b driver.LaneClaim) int { return int(a.Lane) - int(b.Lane) })
 	})},
-	{name: "claim is in the order of the database", theme: "lanes", claim: answered(slices.Reverse[[]storage.Row])},
+	{name: "claim is in the order of the database", theme: "lanes", claim: answered(slices.Reverse[[]driver.Row])},
 	{name: "a lease that ends now is not expired", theme: "take-over", claim: leased(
-		func(c storage.Claim) time.Time { return c.Now.Add(time.Microsecond) },
-		func(c storage.Claim) []storage.Cond { return []storage.Cond{storage.Eq("lease_expires_on", c.Now)} },
+		func(c driver.Claim) time.Time { return c.Now.Add(time.Microsecond) },
+		func(c driver.Claim) []driver.Cond { return []driver.Cond{driver.Eq("lease_expires_on", c.Now)} },
 	)},
 	{name: "a take-over looks at the status", theme: "take-over", claim: leased(
-		func(c storage.Claim) time.Time { return c.Now.Add(time.Hour) },
-		func(c storage.Claim) []storage.Cond {
-			return []storage.Cond{storage.Any(storage.Less("status", c.Busy), storage.Greater("status", c.Busy))}
+		func(c driver.Claim) time.Time { return c.Now.Add(time.Hour) },
+		func(c driver.Claim) []driver.Cond {
+			return []driver.Cond{driver.Any(driver.Less("status", c.Busy), driver.Greater("status", c.Busy))}
 		},
 	)},
-	{name: "a take-over is not told", theme: "take-over", claim: answered(func(rows []storage.Row) {
+	{name: "a take-over is not told", theme: "take-over", claim: answered(func(rows []driver.Row) {
 		for _, r := range rows {
-			storage.RecordOf(r).Abandoned = false
+			driver.RecordOf(r).Abandoned = false
 		}
 	})},
-	{name: "every claim is told as a take-over", theme: "take-over", claim: answered(func(rows []storage.Row) {
+	{name: "every claim is told as a take-over", theme: "take-over", claim: answered(func(rows []driver.Row) {
 		for _, r := range rows {
-			storage.RecordOf(r).Abandoned = true
+			driver.RecordOf(r).Abandoned = true
 		}
 	})},
 	{name: "a take-over does not raise the version", theme: "take-over", skew: true},

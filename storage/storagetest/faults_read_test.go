@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
-type findFunc = func(context.Context, storage.Tx, *storage.Schema, storage.Scope, storage.Query) ([]storage.Row, error)
+type findFunc = func(context.Context, driver.Tx, *driver.Schema, driver.Scope, driver.Query) ([]driver.Row, error)
 
 // sought is a store that looks for something else than it was asked for.
-func sought(change func(scope *storage.Scope, q *storage.Query)) findFunc {
-	return func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func sought(change func(scope *driver.Scope, q *driver.Query)) findFunc {
+	return func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
 		if q.After != nil {
 			after := *q.After
 			q.After = &after
@@ -27,7 +27,7 @@ func sought(change func(scope *storage.Scope, q *storage.Query)) findFunc {
 
 // read is a store that does not give back what it was given.
 func read(change func(r *thing)) findFunc {
-	return func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+	return func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
 		rows, err := tx.Select(ctx, s, scope, q)
 		for _, r := range rows {
 			if r, ok := r.(*thing); ok {
@@ -39,8 +39,8 @@ func read(change func(r *thing)) findFunc {
 }
 
 // rewritten replaces conditions, nested ones too.
-func rewritten(conds []storage.Cond, change func(storage.Cond) storage.Cond) []storage.Cond {
-	out := make([]storage.Cond, len(conds))
+func rewritten(conds []driver.Cond, change func(driver.Cond) driver.Cond) []driver.Cond {
+	out := make([]driver.Cond, len(conds))
 	for i, c := range conds {
 		c.Conds = rewritten(c.Conds, change)
 		out[i] = change(c)
@@ -49,9 +49,9 @@ func rewritten(conds []storage.Cond, change func(storage.Cond) storage.Cond) []s
 }
 
 // operator is a store that takes one comparison for another.
-func operator(from, to storage.Op) findFunc {
-	return sought(func(_ *storage.Scope, q *storage.Query) {
-		q.Where = rewritten(q.Where, func(c storage.Cond) storage.Cond {
+func operator(from, to driver.Op) findFunc {
+	return sought(func(_ *driver.Scope, q *driver.Query) {
+		q.Where = rewritten(q.Where, func(c driver.Cond) driver.Cond {
 			if c.Op == from {
 				c.Op = to
 			}
@@ -62,27 +62,27 @@ func operator(from, to storage.Op) findFunc {
 
 var readFaults = []fault{
 	{name: "select ignores the scope", theme: "scopes",
-		find: sought(func(scope *storage.Scope, _ *storage.Query) { *scope = storage.AnyScope })},
+		find: sought(func(scope *driver.Scope, _ *driver.Query) { *scope = driver.AnyScope })},
 	{name: "select takes AnyScope for a scope", theme: "scopes",
-		find: sought(func(scope *storage.Scope, _ *storage.Query) {
-			if *scope == storage.AnyScope {
+		find: sought(func(scope *driver.Scope, _ *driver.Query) {
+			if *scope == driver.AnyScope {
 				*scope = ""
 			}
 		})},
-	{name: "less is at most", theme: "conditions", find: operator(storage.OpLess, storage.OpAtMost)},
-	{name: "at least is greater", theme: "conditions", find: operator(storage.OpAtLeast, storage.OpGreater)},
+	{name: "less is at most", theme: "conditions", find: operator(driver.OpLess, driver.OpAtMost)},
+	{name: "at least is greater", theme: "conditions", find: operator(driver.OpAtLeast, driver.OpGreater)},
 	{name: "in nothing is anything", theme: "conditions",
-		find: sought(func(_ *storage.Scope, q *storage.Query) {
-			q.Where = slices.DeleteFunc(slices.Clone(q.Where), func(c storage.Cond) bool {
+		find: sought(func(_ *driver.Scope, q *driver.Query) {
+			q.Where = slices.DeleteFunc(slices.Clone(q.Where), func(c driver.Cond) bool {
 				list, ok := c.Value.([]string)
 				return ok && len(list) == 0
 			})
 		})},
 	{name: "any is all", theme: "conditions",
-		find: sought(func(_ *storage.Scope, q *storage.Query) {
-			var flat []storage.Cond
+		find: sought(func(_ *driver.Scope, q *driver.Query) {
+			var flat []driver.Cond
 			for _, c := range q.Where {
-				if c.Op == storage.OpAny {
+				if c.Op == driver.OpAny {
 					flat = append(flat, c.Conds...)
 				} else {
 					flat = append(flat, c)
@@ -91,39 +91,39 @@ var readFaults = []fault{
 			q.Where = flat
 		})},
 	{name: "a comparison with NULL is true", theme: "conditions",
-		find: sought(func(_ *storage.Scope, q *storage.Query) {
-			q.Where = rewritten(q.Where, func(c storage.Cond) storage.Cond {
-				if c.Column == "note" && c.Op == storage.OpLess {
-					return storage.Any(storage.Null("note"), c)
+		find: sought(func(_ *driver.Scope, q *driver.Query) {
+			q.Where = rewritten(q.Where, func(c driver.Cond) driver.Cond {
+				if c.Column == "note" && c.Op == driver.OpLess {
+					return driver.Any(driver.Null("note"), c)
 				}
 				return c
 			})
 		})},
 	{name: "a page ignores ties", theme: "paging",
-		find: sought(func(_ *storage.Scope, q *storage.Query) {
+		find: sought(func(_ *driver.Scope, q *driver.Query) {
 			if q.After != nil && q.OrderBy != "" {
 				q.After.ID = 1 << 60
 			}
 		})},
 	{name: "all columns are read", theme: "paging",
-		find: sought(func(_ *storage.Scope, q *storage.Query) { q.Columns = nil })},
+		find: sought(func(_ *driver.Scope, q *driver.Query) { q.Columns = nil })},
 	{name: "a page ignores where it begins", theme: "paging",
-		find: sought(func(_ *storage.Scope, q *storage.Query) { q.After = nil })},
+		find: sought(func(_ *driver.Scope, q *driver.Query) { q.After = nil })},
 	{name: "descending ties ascend", theme: "paging",
-		find: func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
 			rows, err := tx.Select(ctx, s, scope, q)
 			if q.Desc && q.OrderBy == "amount" {
-				slices.SortFunc(rows, func(a, b storage.Row) int {
+				slices.SortFunc(rows, func(a, b driver.Row) int {
 					return cmp.Or(cmp.Compare(b.(*thing).Amount, a.(*thing).Amount), cmp.Compare(a.(*thing).ID, b.(*thing).ID))
 				})
 			}
 			return rows, err
 		}},
 	{name: "NULLs sort last", theme: "paging",
-		find: func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
 			rows, err := tx.Select(ctx, s, scope, q)
 			if q.OrderBy == "note" && !q.Desc {
-				slices.SortStableFunc(rows, func(a, b storage.Row) int {
+				slices.SortStableFunc(rows, func(a, b driver.Row) int {
 					an, bn := a.(*thing).Note == "", b.(*thing).Note == ""
 					if an == bn {
 						return 0
@@ -137,7 +137,7 @@ var readFaults = []fault{
 			return rows, err
 		}},
 	{name: "the limit is not the first rows", theme: "paging",
-		find: func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
 			limit := q.Limit
 			q.Limit = 1000
 			rows, err := tx.Select(ctx, s, scope, q)

@@ -5,13 +5,13 @@ import (
 	"io"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // committing is a store that commits whatever its function says.
-func committing(ctx context.Context, s *faulty, f func(storage.Tx) error) (err error) {
-	committed := s.Store.InTx(ctx, func(tx storage.Tx) error {
+func committing(ctx context.Context, s *faulty, f func(driver.Tx) error) (err error) {
+	committed := s.Store.InTx(ctx, func(tx driver.Tx) error {
 		err = f(tx)
 		return nil
 	})
@@ -22,7 +22,7 @@ func committing(ctx context.Context, s *faulty, f func(storage.Tx) error) (err e
 }
 
 // twice runs the function once more after it has committed.
-func twice(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
+func twice(ctx context.Context, s *faulty, f func(driver.Tx) error) error {
 	if err := s.Store.InTx(ctx, f); err != nil {
 		return err
 	}
@@ -31,28 +31,28 @@ func twice(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
 
 // faultyBlobs replaces methods of sound blobs; what is nil stays sound.
 type faultyBlobs struct {
-	storage.Blobs
+	driver.Blobs
 	keep   func() error
 	until  func(time.Time) time.Time
 	offset func(int64) int64
 	limit  int
 }
 
-func (b faultyBlobs) Keep(ctx context.Context, tx storage.Tx, refs ...storage.Ref) error {
+func (b faultyBlobs) Keep(ctx context.Context, tx driver.Tx, refs ...driver.Ref) error {
 	if b.keep != nil {
 		return b.keep()
 	}
 	return b.Blobs.Keep(ctx, tx, refs...)
 }
 
-func (b faultyBlobs) KeepUntil(ctx context.Context, tx storage.Tx, until time.Time, refs ...storage.Ref) error {
+func (b faultyBlobs) KeepUntil(ctx context.Context, tx driver.Tx, until time.Time, refs ...driver.Ref) error {
 	if b.until != nil {
 		until = b.until(until)
 	}
 	return b.Blobs.KeepUntil(ctx, tx, until, refs...)
 }
 
-func (b faultyBlobs) Open(ctx context.Context, ref storage.Ref, offset int64) (io.ReadCloser, error) {
+func (b faultyBlobs) Open(ctx context.Context, ref driver.Ref, offset int64) (io.ReadCloser, error) {
 	if b.offset != nil {
 		offset = b.offset(offset)
 	}
@@ -67,16 +67,16 @@ func (b faultyBlobs) Collect(ctx context.Context, limit int) (int, error) {
 }
 
 // staying is a store that keeps the claims of a transaction that is rolled back.
-func staying(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
+func staying(ctx context.Context, s *faulty, f func(driver.Tx) error) error {
 	x := &remembering{}
-	err := s.Store.InTx(ctx, func(tx storage.Tx) error {
+	err := s.Store.InTx(ctx, func(tx driver.Tx) error {
 		x.Tx = tx
 		return f(x)
 	})
 	if err == nil {
 		return nil
 	}
-	_ = s.Store.InTx(ctx, func(tx storage.Tx) error {
+	_ = s.Store.InTx(ctx, func(tx driver.Tx) error {
 		for _, again := range x.claims {
 			again(tx)
 		}
@@ -87,9 +87,9 @@ func staying(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
 
 // leaving is a store whose structs keep the versions of a transaction that is
 // rolled back.
-func leaving(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
-	x := &remembering{versions: map[*storage.Record]int64{}}
-	err := s.Store.InTx(ctx, func(tx storage.Tx) error {
+func leaving(ctx context.Context, s *faulty, f func(driver.Tx) error) error {
+	x := &remembering{versions: map[*driver.Record]int64{}}
+	err := s.Store.InTx(ctx, func(tx driver.Tx) error {
 		x.Tx = tx
 		return f(x)
 	})
@@ -103,20 +103,20 @@ func leaving(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
 
 // remembering notes what a transaction claims, and the versions that it gives.
 type remembering struct {
-	storage.Tx
-	claims   []func(tx storage.Tx)
-	versions map[*storage.Record]int64
+	driver.Tx
+	claims   []func(tx driver.Tx)
+	versions map[*driver.Record]int64
 }
 
-func (r *remembering) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
-	r.claims = append(r.claims, func(tx storage.Tx) { _, _ = tx.Claim(ctx, s, c) })
+func (r *remembering) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
+	r.claims = append(r.claims, func(tx driver.Tx) { _, _ = tx.Claim(ctx, s, c) })
 	return r.Tx.Claim(ctx, s, c)
 }
 
-func (r *remembering) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (r *remembering) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	stale, err := r.Tx.Update(ctx, s, rows)
 	for _, row := range rows {
-		if rec := storage.RecordOf(row); r.versions != nil {
+		if rec := driver.RecordOf(row); r.versions != nil {
 			r.versions[rec] = rec.Version
 		}
 	}
@@ -127,7 +127,7 @@ var storeFaults = []fault{
 	{name: "a claim is not rolled back", theme: "transactions", inTx: staying},
 	{name: "a roll-back leaves versions in structs", theme: "transactions", inTx: leaving},
 	{name: "an error about a value is forgotten", theme: "transactions",
-		insert: func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+		insert: func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 			for _, r := range rows {
 				for i := range s.Columns {
 					if _, err := s.Columns[i].Value(r); err != nil {
@@ -138,9 +138,9 @@ var storeFaults = []fault{
 			return tx.Insert(ctx, s, rows)
 		}},
 	{name: "saved moments are rounded", theme: "times",
-		update: func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+		update: func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 			for _, r := range rows {
-				rec := storage.RecordOf(r)
+				rec := driver.RecordOf(r)
 				rec.DueOn = rec.DueOn.Round(time.Microsecond)
 			}
 			return tx.Update(ctx, s, rows)
@@ -148,9 +148,9 @@ var storeFaults = []fault{
 	{name: "a committed transaction runs again", theme: "exclusion", inTx: twice},
 	{name: "an error commits", theme: "transactions", inTx: committing},
 	{name: "a panic commits", theme: "transactions",
-		inTx: func(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
+		inTx: func(ctx context.Context, s *faulty, f func(driver.Tx) error) error {
 			var panicked any
-			err := s.Store.InTx(ctx, func(tx storage.Tx) error {
+			err := s.Store.InTx(ctx, func(tx driver.Tx) error {
 				defer func() { panicked = recover() }()
 				return f(tx)
 			})
@@ -160,12 +160,12 @@ var storeFaults = []fault{
 			return err
 		}},
 	{name: "a panic is swallowed", theme: "transactions",
-		inTx: func(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
+		inTx: func(ctx context.Context, s *faulty, f func(driver.Tx) error) error {
 			defer func() { _ = recover() }()
 			return s.Store.InTx(ctx, f)
 		}},
 	{name: "a verb's error is forgotten", theme: "transactions",
-		count: func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, where []storage.Cond, limit int) (int, error) {
+		count: func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, where []driver.Cond, limit int) (int, error) {
 			if err := ctx.Err(); err != nil {
 				return 0, err
 			}
@@ -173,49 +173,49 @@ var storeFaults = []fault{
 		}},
 	{name: "an uncommitted row is seen", theme: "isolation", inTx: committing},
 	{name: "contexts are ignored", theme: "contexts",
-		inTx: func(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
+		inTx: func(ctx context.Context, s *faulty, f func(driver.Tx) error) error {
 			return s.Store.InTx(context.WithoutCancel(ctx), f)
 		}},
-	{name: "nobody is woken", theme: "waking", waker: func(*memory.Store) *storage.Waker { return &storage.Waker{} }},
+	{name: "nobody is woken", theme: "waking", waker: func(*memory.Store) *driver.Waker { return &driver.Waker{} }},
 	{name: "a roll-back wakes", theme: "waking",
-		inTx: func(ctx context.Context, s *faulty, f func(storage.Tx) error) error {
-			var hints storage.Hints
-			err := s.Store.InTx(ctx, func(tx storage.Tx) error {
+		inTx: func(ctx context.Context, s *faulty, f func(driver.Tx) error) error {
+			var hints driver.Hints
+			err := s.Store.InTx(ctx, func(tx driver.Tx) error {
 				return f(hinting{tx, &hints})
 			})
 			hints.Send(s.Store.Waker())
 			return err
 		}},
 	{name: "next ignores the horizon", theme: "next",
-		next: func(ctx context.Context, s *memory.Store, schema *storage.Schema, c storage.Claim, horizon time.Time) (time.Time, error) {
+		next: func(ctx context.Context, s *memory.Store, schema *driver.Schema, c driver.Claim, horizon time.Time) (time.Time, error) {
 			return s.Next(ctx, schema, c, horizon.Add(time.Hour))
 		}},
 	{name: "next looks at rows of all types", theme: "next",
-		next: func(ctx context.Context, s *memory.Store, schema *storage.Schema, c storage.Claim, horizon time.Time) (time.Time, error) {
+		next: func(ctx context.Context, s *memory.Store, schema *driver.Schema, c driver.Claim, horizon time.Time) (time.Time, error) {
 			c.Types = nil
 			return s.Next(ctx, schema, c, horizon)
 		}},
 	{name: "blobs are not kept", theme: "blobs",
-		blobs: func(b storage.Blobs) storage.Blobs { return faultyBlobs{Blobs: b, keep: func() error { return nil }} }},
+		blobs: func(b driver.Blobs) driver.Blobs { return faultyBlobs{Blobs: b, keep: func() error { return nil }} }},
 	{name: "blobs are kept for ever", theme: "blobs",
-		blobs: func(b storage.Blobs) storage.Blobs {
+		blobs: func(b driver.Blobs) driver.Blobs {
 			return faultyBlobs{Blobs: b, until: func(time.Time) time.Time { return time.Time{} }}
 		}},
 	{name: "blobs are read from the start", theme: "blobs",
-		blobs: func(b storage.Blobs) storage.Blobs {
+		blobs: func(b driver.Blobs) driver.Blobs {
 			return faultyBlobs{Blobs: b, offset: func(int64) int64 { return 0 }}
 		}},
 	{name: "all blobs are collected at once", theme: "blobs",
-		blobs: func(b storage.Blobs) storage.Blobs { return faultyBlobs{Blobs: b, limit: 1000} }},
+		blobs: func(b driver.Blobs) driver.Blobs { return faultyBlobs{Blobs: b, limit: 1000} }},
 	{name: "blobs lose their last chunk", theme: "blobs",
-		insert: func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error) {
-			if s.Name == "blob_chunk" && storage.RecordOf(rows[0]).Key[33:] == "00000001" {
+		insert: func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error) {
+			if s.Name == "blob_chunk" && driver.RecordOf(rows[0]).Key[33:] == "00000001" {
 				return []bool{true}, nil
 			}
 			return tx.Insert(ctx, s, rows)
 		}},
 	{name: "the environment is not stored", theme: "environment",
-		insert: func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+		insert: func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 			if s.Name == "store_identity" {
 				return make([]bool, len(rows)), nil
 			}
@@ -225,11 +225,11 @@ var storeFaults = []fault{
 
 // hinting notes what is inserted, whether or not it will be there.
 type hinting struct {
-	storage.Tx
-	hints *storage.Hints
+	driver.Tx
+	hints *driver.Hints
 }
 
-func (h hinting) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (h hinting) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	h.hints.Add(s, rows)
 	return h.Tx.Insert(ctx, s, rows)
 }

@@ -5,12 +5,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // tallied is a store that counts something else than it was asked for.
-func tallied(change func(scope *storage.Scope, q *storage.Tally)) func(context.Context, storage.Tx, *storage.Schema, storage.Scope, storage.Tally) ([]storage.Group, error) {
-	return func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Tally) ([]storage.Group, error) {
+func tallied(change func(scope *driver.Scope, q *driver.Tally)) func(context.Context, driver.Tx, *driver.Schema, driver.Scope, driver.Tally) ([]driver.Group, error) {
+	return func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Tally) ([]driver.Group, error) {
 		q.By = slices.Clone(q.By)
 		change(&scope, &q)
 		return tx.Tally(ctx, s, scope, q)
@@ -18,9 +18,9 @@ func tallied(change func(scope *storage.Scope, q *storage.Tally)) func(context.C
 }
 
 var tallyFaults = []fault{
-	{name: "a tally has no limit", theme: "tally", tally: tallied(func(_ *storage.Scope, q *storage.Tally) { q.Limit = math.MaxInt })},
-	{name: "a tally is in any order", theme: "tally", tally: tallied(func(_ *storage.Scope, q *storage.Tally) { q.OrderBy = "id" })},
-	{name: "a tally ignores conditions", theme: "tally", tally: tallied(func(_ *storage.Scope, q *storage.Tally) { q.Where = nil })},
-	{name: "a tally ignores the scope", theme: "tally", tally: tallied(func(scope *storage.Scope, _ *storage.Tally) { *scope = storage.AnyScope })},
-	{name: "a tally knows one kind", theme: "tally", tally: tallied(func(_ *storage.Scope, q *storage.Tally) { q.By = q.By[:min(1, len(q.By))] })},
+	{name: "a tally has no limit", theme: "tally", tally: tallied(func(_ *driver.Scope, q *driver.Tally) { q.Limit = math.MaxInt })},
+	{name: "a tally is in any order", theme: "tally", tally: tallied(func(_ *driver.Scope, q *driver.Tally) { q.OrderBy = "id" })},
+	{name: "a tally ignores conditions", theme: "tally", tally: tallied(func(_ *driver.Scope, q *driver.Tally) { q.Where = nil })},
+	{name: "a tally ignores the scope", theme: "tally", tally: tallied(func(scope *driver.Scope, _ *driver.Tally) { *scope = driver.AnyScope })},
+	{name: "a tally knows one kind", theme: "tally", tally: tallied(func(_ *driver.Scope, q *driver.Tally) { q.By = q.By[:min(1, len(q.By))] })},
 }

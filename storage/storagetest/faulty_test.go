@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -13,19 +13,19 @@ import (
 type fault struct {
 	name, theme string // the theme that must notice it
 
-	inTx      func(ctx context.Context, s *faulty, f func(storage.Tx) error) error
-	insert    func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error)
-	find      func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error)
-	claim     func(ctx context.Context, tx storage.Tx, s *storage.Schema, c storage.Claim) ([]storage.Row, error)
-	update    func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error)
-	extend    func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row, until time.Time) ([]bool, error)
-	remove    func(ctx context.Context, tx storage.Tx, s *storage.Schema, rows []storage.Row) ([]bool, error)
-	count     func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, where []storage.Cond, limit int) (int, error)
-	tally     func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Tally) ([]storage.Group, error)
-	untouched func(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, keys []string) ([]int64, error)
-	next      func(ctx context.Context, s *memory.Store, schema *storage.Schema, c storage.Claim, horizon time.Time) (time.Time, error)
-	waker     func(s *memory.Store) *storage.Waker
-	blobs     func(b storage.Blobs) storage.Blobs
+	inTx      func(ctx context.Context, s *faulty, f func(driver.Tx) error) error
+	insert    func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error)
+	find      func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error)
+	claim     func(ctx context.Context, tx driver.Tx, s *driver.Schema, c driver.Claim) ([]driver.Row, error)
+	update    func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error)
+	extend    func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row, until time.Time) ([]bool, error)
+	remove    func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error)
+	count     func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, where []driver.Cond, limit int) (int, error)
+	tally     func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Tally) ([]driver.Group, error)
+	untouched func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, keys []string) ([]int64, error)
+	next      func(ctx context.Context, s *memory.Store, schema *driver.Schema, c driver.Claim, horizon time.Time) (time.Time, error)
+	waker     func(s *memory.Store) *driver.Waker
+	blobs     func(b driver.Blobs) driver.Blobs
 	// skew is what a take-over leaves out of the version.
 	skew bool
 }
@@ -34,7 +34,7 @@ type fault struct {
 type faulty struct {
 	*memory.Store
 	fault
-	blobs       storage.Blobs
+	blobs       driver.Blobs
 	environment string
 	skews       map[int64]int64 // by row: the stored version less the one that is told
 }
@@ -46,7 +46,7 @@ func newFaulty(t testing.TB, f fault, o Options) *faulty {
 		environment: o.Environment,
 		skews:       map[int64]int64{},
 	}
-	blobs, err := storage.NewBlobs(s, "")
+	blobs, err := driver.NewBlobs(s, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,28 +57,28 @@ func newFaulty(t testing.TB, f fault, o Options) *faulty {
 	return s
 }
 
-func (s *faulty) Blobs() storage.Blobs { return s.blobs }
+func (s *faulty) Blobs() driver.Blobs { return s.blobs }
 
-func (s *faulty) Identity(ctx context.Context) (storage.Identity, error) {
-	return storage.LoadIdentity(ctx, s, s.environment, "")
+func (s *faulty) Identity(ctx context.Context) (driver.Identity, error) {
+	return driver.LoadIdentity(ctx, s, s.environment, "")
 }
 
-func (s *faulty) Waker() *storage.Waker {
+func (s *faulty) Waker() *driver.Waker {
 	if s.waker != nil {
 		return s.waker(s.Store)
 	}
 	return s.Store.Waker()
 }
 
-func (s *faulty) Next(ctx context.Context, schema *storage.Schema, c storage.Claim, horizon time.Time) (time.Time, error) {
+func (s *faulty) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, horizon time.Time) (time.Time, error) {
 	if s.next != nil {
 		return s.next(ctx, s.Store, schema, c, horizon)
 	}
 	return s.Store.Next(ctx, schema, c, horizon)
 }
 
-func (s *faulty) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	wrapped := func(tx storage.Tx) error { return f(&faultyTx{tx, s}) }
+func (s *faulty) InTx(ctx context.Context, f func(driver.Tx) error) error {
+	wrapped := func(tx driver.Tx) error { return f(&faultyTx{tx, s}) }
 	if s.inTx != nil {
 		return s.inTx(ctx, s, wrapped)
 	}
@@ -86,20 +86,20 @@ func (s *faulty) InTx(ctx context.Context, f func(storage.Tx) error) error {
 }
 
 type faultyTx struct {
-	storage.Tx
+	driver.Tx
 	s *faulty
 }
 
-func (x *faultyTx) Store() storage.Store { return x.s }
+func (x *faultyTx) Store() driver.Store { return x.s }
 
-func (x *faultyTx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (x *faultyTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if x.s.insert != nil {
 		return x.s.insert(ctx, x.Tx, s, rows)
 	}
 	return x.Tx.Insert(ctx, s, rows)
 }
 
-func (x *faultyTx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func (x *faultyTx) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
 	find := x.s.find
 	if find == nil {
 		find = soundFind
@@ -109,14 +109,14 @@ func (x *faultyTx) Select(ctx context.Context, s *storage.Schema, scope storage.
 	return rows, err
 }
 
-func (x *faultyTx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+func (x *faultyTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
 	claim := x.s.claim
 	if claim == nil {
 		claim = soundClaim
 	}
 	rows, err := claim(ctx, x.Tx, s, c)
 	for _, r := range rows {
-		if rec := storage.RecordOf(r); x.s.skew && rec.Abandoned {
+		if rec := driver.RecordOf(r); x.s.skew && rec.Abandoned {
 			x.s.skews[rec.ID]++
 		}
 	}
@@ -125,22 +125,22 @@ func (x *faultyTx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim
 }
 
 // told takes the skews out of the versions of rows.
-func (s *faulty) told(rows []storage.Row) {
+func (s *faulty) told(rows []driver.Row) {
 	for _, r := range rows {
-		rec := storage.RecordOf(r)
+		rec := driver.RecordOf(r)
 		rec.Version -= s.skews[rec.ID]
 	}
 }
 
 // meant puts the skews into the versions of rows.
-func (s *faulty) meant(rows []storage.Row) {
+func (s *faulty) meant(rows []driver.Row) {
 	for _, r := range rows {
-		rec := storage.RecordOf(r)
+		rec := driver.RecordOf(r)
 		rec.Version += s.skews[rec.ID]
 	}
 }
 
-func (x *faultyTx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (x *faultyTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if x.s.update != nil {
 		return x.s.update(ctx, x.Tx, s, rows)
 	}
@@ -149,14 +149,14 @@ func (x *faultyTx) Update(ctx context.Context, s *storage.Schema, rows []storage
 	return x.Tx.Update(ctx, s, rows)
 }
 
-func (x *faultyTx) Extend(ctx context.Context, s *storage.Schema, rows []storage.Row, until time.Time) ([]bool, error) {
+func (x *faultyTx) Extend(ctx context.Context, s *driver.Schema, rows []driver.Row, until time.Time) ([]bool, error) {
 	if x.s.extend != nil {
 		return x.s.extend(ctx, x.Tx, s, rows, until)
 	}
 	return x.Tx.Extend(ctx, s, rows, until)
 }
 
-func (x *faultyTx) Delete(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (x *faultyTx) Delete(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if x.s.remove != nil {
 		return x.s.remove(ctx, x.Tx, s, rows)
 	}
@@ -165,31 +165,31 @@ func (x *faultyTx) Delete(ctx context.Context, s *storage.Schema, rows []storage
 	return x.Tx.Delete(ctx, s, rows)
 }
 
-func (x *faultyTx) Count(ctx context.Context, s *storage.Schema, scope storage.Scope, where []storage.Cond, limit int) (int, error) {
+func (x *faultyTx) Count(ctx context.Context, s *driver.Schema, scope driver.Scope, where []driver.Cond, limit int) (int, error) {
 	if x.s.count != nil {
 		return x.s.count(ctx, x.Tx, s, scope, where, limit)
 	}
 	return x.Tx.Count(ctx, s, scope, where, limit)
 }
 
-func (x *faultyTx) Tally(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Tally) ([]storage.Group, error) {
+func (x *faultyTx) Tally(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Tally) ([]driver.Group, error) {
 	if x.s.tally != nil {
 		return x.s.tally(ctx, x.Tx, s, scope, q)
 	}
 	return x.Tx.Tally(ctx, s, scope, q)
 }
 
-func (x *faultyTx) Untouched(ctx context.Context, s *storage.Schema, scope storage.Scope, keys []string) ([]int64, error) {
+func (x *faultyTx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) ([]int64, error) {
 	if x.s.untouched != nil {
 		return x.s.untouched(ctx, x.Tx, s, scope, keys)
 	}
 	return x.Tx.Untouched(ctx, s, scope, keys)
 }
 
-func soundFind(ctx context.Context, tx storage.Tx, s *storage.Schema, scope storage.Scope, q storage.Query) ([]storage.Row, error) {
+func soundFind(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
 	return tx.Select(ctx, s, scope, q)
 }
 
-func soundClaim(ctx context.Context, tx storage.Tx, s *storage.Schema, c storage.Claim) ([]storage.Row, error) {
+func soundClaim(ctx context.Context, tx driver.Tx, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
 	return tx.Claim(ctx, s, c)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Harness opens an adapter for the suite, and declares what it cannot do.
@@ -42,24 +42,24 @@ type Options struct {
 
 // Instance is one database with a store on it.
 type Instance struct {
-	Store storage.Store
+	Store driver.Store
 	// CreateTable makes the table of a schema of the suite, with the indexes that
 	// every table has: primary key, unique (scope, key) and (lane, due_on, id).
 	// Nil means that tables need no making.
-	CreateTable func(ctx context.Context, s *storage.Schema) error
+	CreateTable func(ctx context.Context, s *driver.Schema) error
 	// Second opens the same database once more, independently, as another process
 	// would, with the same options except for Environment, which is given.
-	Second func(t testing.TB, environment string) storage.Store
+	Second func(t testing.TB, environment string) driver.Store
 	// Begin begins a transaction of the host and joins it. It is called for one
 	// transaction at a time.
 	Begin func(t testing.TB) *Host
 	// Inspect tells what the database has for a table.
-	Inspect func(ctx context.Context, s *storage.Schema) (*LiveTable, error)
+	Inspect func(ctx context.Context, s *driver.Schema) (*LiveTable, error)
 }
 
 // Host is an open transaction of a host.
 type Host struct {
-	Tx       storage.Tx // joined
+	Tx       driver.Tx // joined
 	Commit   func() error
 	Rollback func() error
 }
@@ -74,7 +74,7 @@ type LiveTable struct {
 type LiveColumn struct {
 	Name string
 	// Kinds are those that a column of this type can hold.
-	Kinds []storage.Kind
+	Kinds []driver.Kind
 	// NotNull says that the column refuses NULL.
 	NotNull bool
 	// Generated says that the database gives a value where Insert gives none.
@@ -194,7 +194,7 @@ var base = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 func at(n int) time.Time { return base.Add(time.Duration(n) * time.Microsecond) }
 
 // createTable makes a table for the suite; the schema's name is new.
-func (in *Instance) createTable(t testing.TB, s *storage.Schema) {
+func (in *Instance) createTable(t testing.TB, s *driver.Schema) {
 	t.Helper()
 	if in.CreateTable == nil {
 		return

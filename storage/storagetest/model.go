@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // model is what a table has to contain, kept by the simplest means.
@@ -16,7 +16,7 @@ type model struct {
 	rows []*thing // by id
 }
 
-func (m *model) byKey(scope storage.Scope, key string) *thing {
+func (m *model) byKey(scope driver.Scope, key string) *thing {
 	for _, r := range m.rows {
 		if r.Scope == scope && r.Key == key {
 			return r
@@ -70,7 +70,7 @@ func (m *model) remove(r *thing) bool {
 	return true
 }
 
-func (m *model) claim(c storage.Claim) []*thing {
+func (m *model) claim(c driver.Claim) []*thing {
 	taken := []*thing{}
 	for _, lane := range c.Lanes {
 		for _, r := range m.claimable(c, lane) {
@@ -87,13 +87,13 @@ func (m *model) claim(c storage.Claim) []*thing {
 }
 
 // claimable gives the rows of one lane that c takes, in order.
-func (m *model) claimable(c storage.Claim, lane storage.LaneClaim) (rows []*thing) {
+func (m *model) claimable(c driver.Claim, lane driver.LaneClaim) (rows []*thing) {
 	for _, r := range m.rows {
 		free := r.LeaseExpiresOn.IsZero() && slices.Contains(c.Statuses, r.Status)
 		expired := !r.LeaseExpiresOn.IsZero() && !r.LeaseExpiresOn.After(c.Now)
 		if r.Lane == lane.Lane && !r.DueOn.IsZero() && !r.DueOn.After(c.Now) && (free || expired) &&
 			(c.Types == nil || slices.Contains(c.Types, r.Type)) && !slices.Contains(c.Except, r.Scope) &&
-			!slices.Contains(c.ExceptTypes, storage.ScopedType{Scope: r.Scope, Type: r.Type}) && !isOf(r, c.ExceptKinds) &&
+			!slices.Contains(c.ExceptTypes, driver.ScopedType{Scope: r.Scope, Type: r.Type}) && !isOf(r, c.ExceptKinds) &&
 			lane.After.Before(r.DueOn, r.ID) {
 			rows = append(rows, r)
 		}
@@ -103,7 +103,7 @@ func (m *model) claimable(c storage.Claim, lane storage.LaneClaim) (rows []*thin
 }
 
 // next is the earliest DueOn that c takes by the horizon.
-func (m *model) next(c storage.Claim, horizon time.Time) (first time.Time) {
+func (m *model) next(c driver.Claim, horizon time.Time) (first time.Time) {
 	c.Now = horizon
 	for _, lane := range c.Lanes {
 		lane.Limit = 1
@@ -118,15 +118,15 @@ func (m *model) next(c storage.Claim, horizon time.Time) (first time.Time) {
 
 // filter is a condition, and what it means in Go.
 type filter struct {
-	cond  storage.Cond
+	cond  driver.Cond
 	holds func(*thing) bool
 }
 
 // find gives the rows of scope for which all filters hold, in the order of q.
-func (m *model) find(scope storage.Scope, filters []filter, q storage.Query) []*thing {
+func (m *model) find(scope driver.Scope, filters []filter, q driver.Query) []*thing {
 	rows := []*thing{}
 	for _, r := range m.rows {
-		if (scope == storage.AnyScope || r.Scope == scope) &&
+		if (scope == driver.AnyScope || r.Scope == scope) &&
 			!slices.ContainsFunc(filters, func(f filter) bool { return !f.holds(r) }) {
 			rows = append(rows, r)
 		}
@@ -158,10 +158,10 @@ func compareThings(column string, a, b *thing) int {
 
 var (
 	someKeys     = rapid.SampledFrom([]string{"a", "B", "\u00e9", "d", "e'"})
-	someScopes   = rapid.SampledFrom([]storage.Scope{"", "one"})
+	someScopes   = rapid.SampledFrom([]driver.Scope{"", "one"})
 	someStatuses = rapid.SampledFrom([]string{ready, busy, done})
 	someTypes    = rapid.SampledFrom([]string{"", "x", "y"})
-	someLanes    = rapid.SampledFrom([]int16{storage.LaneUrgent, storage.LaneNormal, storage.LaneBulk})
+	someLanes    = rapid.SampledFrom([]int16{driver.LaneUrgent, driver.LaneNormal, driver.LaneBulk})
 	someNotes    = rapid.SampledFrom([]string{"", "n", "N", `\`, "{,\"}"})
 	someMoments  = rapid.Map(rapid.IntRange(0, 6), at)
 	orNever      = rapid.OneOf(rapid.Just(time.Time{}), someMoments)
@@ -172,28 +172,28 @@ func someFilters(t *rapid.T, depth int) filter {
 	switch rapid.IntRange(0, 6+depth).Draw(t, "condition") {
 	case 0:
 		v := someKeys.Draw(t, "key")
-		return filter{storage.AtMost("key", v), func(r *thing) bool { return r.Key <= v }}
+		return filter{driver.AtMost("key", v), func(r *thing) bool { return r.Key <= v }}
 	case 1:
 		v := someNotes.Draw(t, "note")
-		return filter{storage.Greater("note", v), func(r *thing) bool { return r.Note != "" && r.Note > v }}
+		return filter{driver.Greater("note", v), func(r *thing) bool { return r.Note != "" && r.Note > v }}
 	case 2:
 		v := someMoments.Draw(t, "moment")
-		return filter{storage.AtLeast("due_on", v), func(r *thing) bool { return !r.DueOn.IsZero() && !r.DueOn.Before(v) }}
+		return filter{driver.AtLeast("due_on", v), func(r *thing) bool { return !r.DueOn.IsZero() && !r.DueOn.Before(v) }}
 	case 3:
-		return filter{storage.Null("lease_expires_on"), func(r *thing) bool { return r.LeaseExpiresOn.IsZero() }}
+		return filter{driver.Null("lease_expires_on"), func(r *thing) bool { return r.LeaseExpiresOn.IsZero() }}
 	case 4:
 		v := rapid.SliceOfN(someStatuses, 0, 2).Draw(t, "statuses")
-		return filter{storage.In("status", v), func(r *thing) bool { return slices.Contains(v, r.Status) }}
+		return filter{driver.In("status", v), func(r *thing) bool { return slices.Contains(v, r.Status) }}
 	case 5:
 		v := rapid.Bool().Draw(t, "abandoned")
-		return filter{storage.Eq("abandoned", v), func(r *thing) bool { return r.Abandoned == v }}
+		return filter{driver.Eq("abandoned", v), func(r *thing) bool { return r.Abandoned == v }}
 	case 6:
 		v := someLanes.Draw(t, "lane")
-		return filter{storage.Less("lane", v), func(r *thing) bool { return r.Lane < v }}
+		return filter{driver.Less("lane", v), func(r *thing) bool { return r.Lane < v }}
 	}
 	parts := []filter{someFilters(t, depth-1), someFilters(t, depth-1)}
 	return filter{
-		storage.Any(parts[0].cond, parts[1].cond),
+		driver.Any(parts[0].cond, parts[1].cond),
 		func(r *thing) bool { return parts[0].holds(r) || parts[1].holds(r) },
 	}
 }
@@ -216,8 +216,8 @@ func change(t *rapid.T, r *thing) {
 	r.Note = someNotes.Draw(t, "note")
 }
 
-func someClaim(t *rapid.T, token int, hands []*thing) storage.Claim {
-	c := storage.Claim{
+func someClaim(t *rapid.T, token int, hands []*thing) driver.Claim {
+	c := driver.Claim{
 		Statuses:   rapid.SliceOfN(someStatuses, 0, 3).Draw(t, "statuses"),
 		Busy:       rapid.SampledFrom([]string{busy, ""}).Draw(t, "busy"),
 		Now:        someMoments.Draw(t, "now"),
@@ -228,26 +228,26 @@ func someClaim(t *rapid.T, token int, hands []*thing) storage.Claim {
 		c.Types = rapid.SliceOfNDistinct(someTypes, 0, 3, rapid.ID[string]).Draw(t, "types")
 	}
 	if rapid.Bool().Draw(t, "paused") {
-		c.Except = []storage.Scope{someScopes.Draw(t, "except")}
+		c.Except = []driver.Scope{someScopes.Draw(t, "except")}
 	}
 	if rapid.Bool().Draw(t, "types paused") {
-		c.ExceptTypes = []storage.ScopedType{{Scope: someScopes.Draw(t, "in"), Type: someTypes.Draw(t, "except type")}}
+		c.ExceptTypes = []driver.ScopedType{{Scope: someScopes.Draw(t, "in"), Type: someTypes.Draw(t, "except type")}}
 	}
 	if rapid.Bool().Draw(t, "kinds paused") {
 		names := []string{someNotes.Draw(t, "kind")}
-		c.ExceptKinds = storage.Kinds{Column: "origin", Names: names, Scoped: []storage.ScopedType{{Scope: someScopes.Draw(t, "of scope"), Type: someNotes.Draw(t, "kind there")}}}
+		c.ExceptKinds = driver.Kinds{Column: "origin", Names: names, Scoped: []driver.ScopedType{{Scope: someScopes.Draw(t, "of scope"), Type: someNotes.Draw(t, "kind there")}}}
 	}
 	for _, lane := range rapid.SliceOfNDistinct(someLanes, 0, 3, rapid.ID[int16]).Draw(t, "lanes") {
-		l := storage.LaneClaim{Lane: lane, Limit: rapid.IntRange(0, 3).Draw(t, "limit")}
+		l := driver.LaneClaim{Lane: lane, Limit: rapid.IntRange(0, 3).Draw(t, "limit")}
 		if len(hands) > 0 && rapid.Bool().Draw(t, "behind a cursor") {
 			r := rapid.SampledFrom(hands).Draw(t, "cursor")
-			l.After = storage.Cursor{DueOn: r.DueOn, ID: r.ID}
+			l.After = driver.Cursor{DueOn: r.DueOn, ID: r.ID}
 		}
 		c.Lanes = append(c.Lanes, l)
 	}
 	return c
 }
 
-func isOf(r *thing, k storage.Kinds) bool {
-	return k.Column != "" && (slices.Contains(k.Names, r.Origin) || slices.Contains(k.Scoped, storage.ScopedType{Scope: r.Scope, Type: r.Origin}))
+func isOf(r *thing, k driver.Kinds) bool {
+	return k.Column != "" && (slices.Contains(k.Names, r.Origin) || slices.Contains(k.Scoped, driver.ScopedType{Scope: r.Scope, Type: r.Origin}))
 }

@@ -7,7 +7,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var modelTheme = theme{name: "model", sentences: []sentence{
@@ -39,7 +39,7 @@ type machine struct {
 	tokens int
 }
 
-func (m *machine) tx(t *rapid.T, f func(tx storage.Tx) error) {
+func (m *machine) tx(t *rapid.T, f func(tx driver.Tx) error) {
 	t.Helper()
 	if err := m.w.store.InTx(m.w.ctx, f); err != nil {
 		t.Fatalf("InTx: %v", err)
@@ -56,7 +56,7 @@ func same(t *rapid.T, what string, got, want any) {
 func (m *machine) insert(t *rapid.T) {
 	rows := rapid.SliceOfN(rapid.Custom(someThing), 1, 4).Draw(t, "rows")
 	var got []bool
-	m.tx(t, func(tx storage.Tx) (err error) {
+	m.tx(t, func(tx driver.Tx) (err error) {
 		got, err = m.w.things.Insert(m.w.ctx, tx, rows...)
 		return err
 	})
@@ -78,7 +78,7 @@ func (m *machine) claim(t *rapid.T) {
 	m.tokens++
 	c := someClaim(t, m.tokens, m.hands)
 	var got []*thing
-	m.tx(t, func(tx storage.Tx) (err error) {
+	m.tx(t, func(tx driver.Tx) (err error) {
 		got, err = m.w.things.Claim(m.w.ctx, tx, c)
 		return err
 	})
@@ -108,7 +108,7 @@ func (m *machine) save(t *rapid.T) {
 		}
 	}
 	var stale []bool
-	m.tx(t, func(tx storage.Tx) (err error) {
+	m.tx(t, func(tx driver.Tx) (err error) {
 		stale, err = tx.Update(m.w.ctx, &m.w.things.Schema, m.w.rows(rows))
 		return err
 	})
@@ -122,7 +122,7 @@ func (m *machine) extend(t *rapid.T) {
 	rows := m.some(t)
 	until := someMoments.Draw(t, "until")
 	var lost []bool
-	m.tx(t, func(tx storage.Tx) (err error) {
+	m.tx(t, func(tx driver.Tx) (err error) {
 		lost, err = m.w.things.Extend(m.w.ctx, tx, until, rows...)
 		return err
 	})
@@ -134,7 +134,7 @@ func (m *machine) extend(t *rapid.T) {
 func (m *machine) remove(t *rapid.T) {
 	rows := m.some(t)
 	var stale []bool
-	m.tx(t, func(tx storage.Tx) (err error) {
+	m.tx(t, func(tx driver.Tx) (err error) {
 		stale, err = tx.Delete(m.w.ctx, &m.w.things.Schema, m.w.rows(rows))
 		return err
 	})
@@ -144,9 +144,9 @@ func (m *machine) remove(t *rapid.T) {
 }
 
 func (m *machine) find(t *rapid.T) {
-	scope := rapid.SampledFrom([]storage.Scope{"", "one", "two", storage.AnyScope}).Draw(t, "scope")
+	scope := rapid.SampledFrom([]driver.Scope{"", "one", "two", driver.AnyScope}).Draw(t, "scope")
 	filters := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) filter { return someFilters(t, 2) }), 0, 2).Draw(t, "filters")
-	q := storage.Query{
+	q := driver.Query{
 		OrderBy: rapid.SampledFrom([]string{"", "key", "due_on", "note", "lane"}).Draw(t, "order"),
 		Desc:    rapid.Bool().Draw(t, "desc"),
 		Limit:   rapid.IntRange(1, 5).Draw(t, "limit"),
@@ -156,7 +156,7 @@ func (m *machine) find(t *rapid.T) {
 	}
 	var rows []*thing
 	count := 0
-	m.tx(t, func(tx storage.Tx) (err error) {
+	m.tx(t, func(tx driver.Tx) (err error) {
 		rows, err = m.w.things.Find(m.w.ctx, tx, scope, q)
 		if err == nil {
 			count, err = m.w.things.Count(m.w.ctx, tx, scope, q.Limit, q.Where...)
@@ -190,14 +190,14 @@ func (m *machine) rollBack(t *rapid.T) {
 	for _, r := range m.hands[:min(len(m.hands), 3)] {
 		rows = append(rows, copyOf(r))
 	}
-	err := m.w.store.InTx(m.w.ctx, func(tx storage.Tx) error {
+	err := m.w.store.InTx(m.w.ctx, func(tx driver.Tx) error {
 		_, inserted := m.w.things.Insert(m.w.ctx, tx, copyOf(fresh))
 		_, claimed := m.w.things.Claim(m.w.ctx, tx, c)
 		_, saved := tx.Update(m.w.ctx, &m.w.things.Schema, m.w.rows(rows))
 		_, removed := tx.Delete(m.w.ctx, &m.w.things.Schema, m.w.rows(rows))
 		return errors.Join(inserted, claimed, saved, removed, errRefused)
 	})
-	if !errors.Is(err, errRefused) || errors.Is(err, storage.ErrBusy) {
+	if !errors.Is(err, errRefused) || errors.Is(err, driver.ErrBusy) {
 		t.Fatalf("InTx: %v", err)
 	}
 }
@@ -205,16 +205,16 @@ func (m *machine) rollBack(t *rapid.T) {
 // check compares the whole table.
 func (m *machine) check(t *rapid.T) {
 	var rows []*thing
-	m.tx(t, func(tx storage.Tx) (err error) {
-		rows, err = m.w.things.Find(m.w.ctx, tx, storage.AnyScope, storage.Query{Limit: 1000})
+	m.tx(t, func(tx driver.Tx) (err error) {
+		rows, err = m.w.things.Find(m.w.ctx, tx, driver.AnyScope, driver.Query{Limit: 1000})
 		return err
 	})
 	same(t, "rows", rows, append([]*thing{}, m.model.rows...))
 }
 
 // rows are things as a Tx takes them.
-func (w *world) rows(things []*thing) []storage.Row {
-	out := make([]storage.Row, len(things))
+func (w *world) rows(things []*thing) []driver.Row {
+	out := make([]driver.Row, len(things))
 	for i, r := range things {
 		out[i] = w.things.Row(r)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var conditionTheme = theme{name: "conditions", sentences: []sentence{
@@ -34,15 +34,15 @@ var conditionTheme = theme{name: "conditions", sentences: []sentence{
 		rows := newThings("a", "b")
 		rows[1].Ready = true
 		w.insert(rows...)
-		w.same("true", w.where(storage.Eq("is_ready", true)), []string{"b"})
-		w.same("false", w.where(storage.Eq("is_ready", false)), []string{"a"})
+		w.same("true", w.where(driver.Eq("is_ready", true)), []string{"b"})
+		w.same("false", w.where(driver.Eq("is_ready", false)), []string{"a"})
 	}},
 	{"they take named types", func(w *world) {
 		type name string
 		type number int32
 		w.insert(newThing("a"))
-		w.same("text", w.where(storage.Eq("key", name("a")), storage.In("status", []name{ready})), []string{"a"})
-		w.same("number", w.where(storage.AtMost("amount", number(0))), []string{"a"})
+		w.same("text", w.where(driver.Eq("key", name("a")), driver.In("status", []name{ready})), []string{"a"})
+		w.same("number", w.where(driver.AtMost("amount", number(0))), []string{"a"})
 	}},
 	{"a comparison with NULL is false", comparesNull},
 	{"Null and NotNull tell which columns are NULL", func(w *world) {
@@ -50,11 +50,11 @@ var conditionTheme = theme{name: "conditions", sentences: []sentence{
 		fill(rows[1])
 		w.insert(rows...)
 		for _, column := range []string{"note", "ranking", "is_checked", "seen_on", "labels", "raw", "seal", "lease_expires_on"} {
-			w.same(column+" is NULL", w.where(storage.Null(column)), []string{"a"})
-			w.same(column+" is not NULL", w.where(storage.NotNull(column)), []string{"b"})
+			w.same(column+" is NULL", w.where(driver.Null(column)), []string{"a"})
+			w.same(column+" is not NULL", w.where(driver.NotNull(column)), []string{"b"})
 		}
 		for _, column := range []string{"name", "amount", "is_ready", "tags", "data", "claim_token", "id"} {
-			w.same(column+" is NULL", w.where(storage.Null(column)), []string{})
+			w.same(column+" is NULL", w.where(driver.Null(column)), []string{})
 		}
 	}},
 	{"In holds where column equals one of values", func(w *world) {
@@ -63,17 +63,17 @@ var conditionTheme = theme{name: "conditions", sentences: []sentence{
 			r.Note, r.Rank, r.Amount = fmt.Sprint(i), int32(i), int64(i)
 		}
 		w.insert(rows...)
-		w.same("keys", w.where(storage.In("key", []string{"d", "b", "b", "x"})), []string{"b", "d"})
-		w.same("integers", w.where(storage.In("amount", []int64{2, 1, 9})), []string{"b", "c"})
-		w.same("ids", w.where(storage.In("id", []int64{rows[3].ID, rows[0].ID})), []string{"a", "d"})
-		w.same("NULL in text", w.where(storage.In("note", []string{"0", ""})), []string{"a"})
-		w.same("NULL in integers", w.where(storage.In("ranking", []int64{0, 1})), []string{"b"})
+		w.same("keys", w.where(driver.In("key", []string{"d", "b", "b", "x"})), []string{"b", "d"})
+		w.same("integers", w.where(driver.In("amount", []int64{2, 1, 9})), []string{"b", "c"})
+		w.same("ids", w.where(driver.In("id", []int64{rows[3].ID, rows[0].ID})), []string{"a", "d"})
+		w.same("NULL in text", w.where(driver.In("note", []string{"0", ""})), []string{"a"})
+		w.same("NULL in integers", w.where(driver.In("ranking", []int64{0, 1})), []string{"b"})
 	}},
 	{"In of no values never holds", func(w *world) {
 		w.insert(newThing("a"))
-		w.same("keys", w.where(storage.In("key", []string{})), []string{})
-		w.same("keys of nil", w.where(storage.In[string]("key", nil)), []string{})
-		w.same("ids", w.where(storage.In("id", []int64{})), []string{})
+		w.same("keys", w.where(driver.In("key", []string{})), []string{})
+		w.same("keys of nil", w.where(driver.In[string]("key", nil)), []string{})
+		w.same("ids", w.where(driver.In("id", []int64{})), []string{})
 	}},
 	{"In takes thousands of values", func(w *world) {
 		w.insert(newThings("3", "5000", "x")...)
@@ -81,22 +81,22 @@ var conditionTheme = theme{name: "conditions", sentences: []sentence{
 		for i := range keys {
 			keys[i] = fmt.Sprint(i)
 		}
-		w.same("keys", w.where(storage.In("key", keys)), []string{"3"})
+		w.same("keys", w.where(driver.In("key", keys)), []string{"3"})
 	}},
 	{"conditions are joined by AND, those of Any by OR", func(w *world) {
 		w.insert(grid()...)
-		name := func(v string) storage.Cond { return storage.Eq("name", v) }
-		rank := func(v int) storage.Cond { return storage.Eq("ranking", v) }
+		name := func(v string) driver.Cond { return driver.Eq("name", v) }
+		rank := func(v int) driver.Cond { return driver.Eq("ranking", v) }
 		w.same("and", w.where(name("x"), rank(1)), []string{"x1"})
-		w.same("or", w.where(storage.Any(name("x"), rank(1))), []string{"x1", "x2", "y1"})
-		w.same("nested", w.where(storage.Any(name("z"), storage.Any(rank(2), name("x")))), []string{"x1", "x2", "y2"})
-		w.same("or and", w.where(storage.Any(name("x"), rank(1)), storage.Any(name("y"), rank(2))), []string{"x2", "y1"})
-		w.same("around", w.where(name("x"), storage.Any(rank(2), rank(3)), storage.Eq("status", ready)), []string{"x2"})
+		w.same("or", w.where(driver.Any(name("x"), rank(1))), []string{"x1", "x2", "y1"})
+		w.same("nested", w.where(driver.Any(name("z"), driver.Any(rank(2), name("x")))), []string{"x1", "x2", "y2"})
+		w.same("or and", w.where(driver.Any(name("x"), rank(1)), driver.Any(name("y"), rank(2))), []string{"x2", "y1"})
+		w.same("around", w.where(name("x"), driver.Any(rank(2), rank(3)), driver.Eq("status", ready)), []string{"x2"})
 	}},
 	{"Any of no conditions never holds", func(w *world) {
 		w.insert(newThing("a"))
-		w.same("keys", w.where(storage.Any()), []string{})
-		w.same("beside another", w.where(storage.Any(storage.Any(), storage.Eq("key", "a"))), []string{"a"})
+		w.same("keys", w.where(driver.Any()), []string{})
+		w.same("beside another", w.where(driver.Any(driver.Any(), driver.Eq("key", "a"))), []string{"a"})
 	}},
 	{"without conditions all rows of the scope are found", func(w *world) {
 		w.insert(newThing("a"), scoped("one", "b"), newThing("c"))
@@ -117,16 +117,16 @@ func (w *world) compares(column string, values []any, set func(*thing, any)) {
 	for i, v := range values {
 		for _, c := range []struct {
 			name string
-			cond storage.Cond
+			cond driver.Cond
 			want []string
 		}{
-			{"Eq", storage.Eq(column, v), keys[i : i+1]},
-			{"Less", storage.Less(column, v), keys[:i]},
-			{"AtMost", storage.AtMost(column, v), keys[:i+1]},
-			{"Greater", storage.Greater(column, v), keys[i+1:]},
-			{"AtLeast", storage.AtLeast(column, v), keys[i:]},
+			{"Eq", driver.Eq(column, v), keys[i : i+1]},
+			{"Less", driver.Less(column, v), keys[:i]},
+			{"AtMost", driver.AtMost(column, v), keys[:i+1]},
+			{"Greater", driver.Greater(column, v), keys[i+1:]},
+			{"AtLeast", driver.AtLeast(column, v), keys[i:]},
 		} {
-			got := w.where(c.cond, storage.In("key", keys))
+			got := w.where(c.cond, driver.In("key", keys))
 			w.same(fmt.Sprintf("%s(%q, %v)", c.name, column, v), got, c.want)
 		}
 	}
@@ -134,7 +134,7 @@ func (w *world) compares(column string, values []any, set func(*thing, any)) {
 
 func comparesNull(w *world) {
 	w.insert(newThing("a"))
-	for _, conds := range [][]storage.Cond{
+	for _, conds := range [][]driver.Cond{
 		all("note", "x"), all("note", ""), all("ranking", 1), all("ranking", 0),
 		all("seen_on", base), all("is_checked", true), all("is_checked", false),
 	} {
@@ -142,15 +142,15 @@ func comparesNull(w *world) {
 			w.same(fmt.Sprintf("%s, operator %d, %v", c.Column, c.Op, c.Value), w.where(c), []string{})
 		}
 	}
-	w.same("NULL as the value", w.where(storage.Eq("due_on", time.Time{})), []string{})
-	w.same("NULL as a lower bound", w.where(storage.Greater("due_on", time.Time{})), []string{})
+	w.same("NULL as the value", w.where(driver.Eq("due_on", time.Time{})), []string{})
+	w.same("NULL as a lower bound", w.where(driver.Greater("due_on", time.Time{})), []string{})
 }
 
 // all is a column compared in every way.
-func all(column string, value any) []storage.Cond {
-	return []storage.Cond{
-		storage.Eq(column, value), storage.Less(column, value), storage.AtMost(column, value),
-		storage.Greater(column, value), storage.AtLeast(column, value),
+func all(column string, value any) []driver.Cond {
+	return []driver.Cond{
+		driver.Eq(column, value), driver.Less(column, value), driver.AtMost(column, value),
+		driver.Greater(column, value), driver.AtLeast(column, value),
 	}
 }
 
@@ -166,21 +166,21 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 	{"rows come by id, at most Limit of them", func(w *world) {
 		w.insert(newThings("c", "a", "b")...)
 		w.ascending(w.all())
-		w.same("rows", len(w.find("", storage.Query{Limit: 2})), 2)
-		w.same("rows of no limit", len(w.find("", storage.Query{})), 0)
+		w.same("rows", len(w.find("", driver.Query{Limit: 2})), 2)
+		w.same("rows of no limit", len(w.find("", driver.Query{})), 0)
 	}},
 	{"Columns are read beside id, scope and key, and no others", onlyColumns},
 	{"Unordered rows are the same rows, at most Limit of them", func(w *world) {
 		w.insert(newThings("c", "a", "b", "d")...)
-		some := []storage.Cond{storage.In("key", []string{"b", "c", "d", "nobody"})}
-		got := keysOf(w.find("", storage.Query{Where: some, Unordered: true, Limit: 9}))
+		some := []driver.Cond{driver.In("key", []string{"b", "c", "d", "nobody"})}
+		got := keysOf(w.find("", driver.Query{Where: some, Unordered: true, Limit: 9}))
 		slices.Sort(got)
 		w.same("keys", got, []string{"b", "c", "d"})
-		w.same("rows", len(w.find("", storage.Query{Where: some, Unordered: true, Limit: 2})), 2)
+		w.same("rows", len(w.find("", driver.Query{Where: some, Unordered: true, Limit: 2})), 2)
 	}},
 	{"Desc alone is by id backwards", func(w *world) {
 		w.insert(newThings("c", "a", "b")...)
-		rows := w.find("", storage.Query{Desc: true, Limit: 10})
+		rows := w.find("", driver.Query{Desc: true, Limit: 10})
 		w.same("rows", len(rows), 3)
 		slices.Reverse(rows)
 		w.ascending(rows)
@@ -188,7 +188,7 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 	{"OrderBy orders by a column, ties by id in the same direction", func(w *world) {
 		w.insert(ranked(3, 1, 2, 1, 3, 1)...)
 		for _, desc := range []bool{false, true} {
-			got := w.find("", storage.Query{OrderBy: "amount", Desc: desc, Limit: 10})
+			got := w.find("", driver.Query{OrderBy: "amount", Desc: desc, Limit: 10})
 			w.same("rows", len(got), 6)
 			if desc {
 				slices.Reverse(got)
@@ -202,26 +202,26 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 		rows[2].Note, rows[2].SeenOn, rows[2].Rank = "y", at(1), 1
 		w.insert(rows...)
 		for _, column := range []string{"note", "seen_on", "ranking"} {
-			up := keysOf(w.find("", storage.Query{OrderBy: column, Limit: 10}))
+			up := keysOf(w.find("", driver.Query{OrderBy: column, Limit: 10}))
 			w.same(column, up[2:], []string{"a", "c"})
-			down := keysOf(w.find("", storage.Query{OrderBy: column, Desc: true, Limit: 10}))
+			down := keysOf(w.find("", driver.Query{OrderBy: column, Desc: true, Limit: 10}))
 			w.same(column+" down", down[:2], []string{"c", "a"})
 		}
 	}},
 	{"Limit cuts what the order puts last", func(w *world) {
 		w.insert(ranked(3, 1, 2)...)
-		got := w.find("", storage.Query{OrderBy: "amount", Limit: 2})
+		got := w.find("", driver.Query{OrderBy: "amount", Limit: 2})
 		w.same("keys", keysOf(got), []string{"1", "2"})
 	}},
 	{"After continues behind the last row of the page before", func(w *world) {
 		w.insert(ranked(5, 1, 2, 1, 5, 1, 3, 1, 4, 2)...)
 		for _, desc := range []bool{false, true} {
 			for limit := 1; limit <= 4; limit++ {
-				w.pages(storage.Query{Desc: desc, Limit: limit}, func(*thing) any { return nil })
-				w.pages(storage.Query{OrderBy: "amount", Desc: desc, Limit: limit}, func(r *thing) any { return r.Amount })
-				w.pages(storage.Query{OrderBy: "due_on", Desc: desc, Limit: limit}, func(r *thing) any { return r.DueOn })
-				w.pages(storage.Query{OrderBy: "name", Desc: desc, Limit: limit}, func(r *thing) any { return r.Name })
-				w.pages(storage.Query{OrderBy: "ranking", Desc: desc, Limit: limit}, func(r *thing) any { return r.Rank })
+				w.pages(driver.Query{Desc: desc, Limit: limit}, func(*thing) any { return nil })
+				w.pages(driver.Query{OrderBy: "amount", Desc: desc, Limit: limit}, func(r *thing) any { return r.Amount })
+				w.pages(driver.Query{OrderBy: "due_on", Desc: desc, Limit: limit}, func(r *thing) any { return r.DueOn })
+				w.pages(driver.Query{OrderBy: "name", Desc: desc, Limit: limit}, func(r *thing) any { return r.Name })
+				w.pages(driver.Query{OrderBy: "ranking", Desc: desc, Limit: limit}, func(r *thing) any { return r.Rank })
 			}
 		}
 	}},
@@ -230,8 +230,8 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 		rows[0].Rank, rows[2].Rank = -5, 5
 		w.insert(rows...)
 		behind := func(r *thing, desc bool) []string {
-			return keysOf(w.find("", storage.Query{
-				OrderBy: "ranking", Desc: desc, Limit: 10, After: &storage.Position{Value: r.Rank, ID: r.ID},
+			return keysOf(w.find("", driver.Query{
+				OrderBy: "ranking", Desc: desc, Limit: 10, After: &driver.Position{Value: r.Rank, ID: r.ID},
 			}))
 		}
 		w.same("behind the highest", behind(rows[2], true), []string{"low", "none"})
@@ -241,18 +241,18 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 	{"After goes with conditions and scope", func(w *world) {
 		w.insert(ranked(1, 2, 3, 4)...)
 		w.insert(scoped("one", "x"))
-		got := w.find("", storage.Query{
-			Where: []storage.Cond{storage.Less("amount", 4)}, OrderBy: "amount", Limit: 10,
-			After: &storage.Position{Value: int64(1), ID: w.find("", storage.Query{Where: all("amount", 1)[:1], Limit: 1})[0].ID},
+		got := w.find("", driver.Query{
+			Where: []driver.Cond{driver.Less("amount", 4)}, OrderBy: "amount", Limit: 10,
+			After: &driver.Position{Value: int64(1), ID: w.find("", driver.Query{Where: all("amount", 1)[:1], Limit: 1})[0].ID},
 		})
 		w.same("amounts", amounts(got), []int64{2, 3})
 	}},
 	{"After takes named types and any zone", func(w *world) {
 		type number int16
 		w.insert(ranked(1, 2)...)
-		q := storage.Query{OrderBy: "amount", Limit: 10, After: &storage.Position{Value: number(1), ID: 1 << 40}}
+		q := driver.Query{OrderBy: "amount", Limit: 10, After: &driver.Position{Value: number(1), ID: 1 << 40}}
 		w.same("amounts", amounts(w.find("", q)), []int64{2})
-		q = storage.Query{OrderBy: "due_on", Limit: 10, After: &storage.Position{
+		q = driver.Query{OrderBy: "due_on", Limit: 10, After: &driver.Position{
 			Value: at(1).In(time.FixedZone("", -7200)), ID: 1 << 40,
 		}}
 		w.same("amounts", amounts(w.find("", q)), []int64{2})
@@ -261,7 +261,7 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 		rows := ranked(1, 2, 3)
 		w.insert(rows...)
 		w.remove(copyOf(rows[1]))
-		got := w.find("", storage.Query{OrderBy: "amount", Limit: 10, After: &storage.Position{Value: 2, ID: rows[1].ID}})
+		got := w.find("", driver.Query{OrderBy: "amount", Limit: 10, After: &driver.Position{Value: 2, ID: rows[1].ID}})
 		w.same("amounts", amounts(got), []int64{3})
 	}},
 }}
@@ -306,7 +306,7 @@ func (w *world) ascending(rows []*thing) {
 }
 
 // pages reads page by page and compares with the result in one piece.
-func (w *world) pages(q storage.Query, value func(*thing) any) {
+func (w *world) pages(q driver.Query, value func(*thing) any) {
 	w.Helper()
 	whole := q
 	whole.Limit = 100
@@ -319,7 +319,7 @@ func (w *world) pages(q storage.Query, value func(*thing) any) {
 			break
 		}
 		last := page[len(page)-1]
-		q.After = &storage.Position{Value: value(last), ID: last.ID}
+		q.After = &driver.Position{Value: value(last), ID: last.ID}
 	}
 	w.same(fmt.Sprintf("pages by %q, %d rows each, down %t", q.OrderBy, q.Limit, q.Desc), got, want)
 }
@@ -331,15 +331,15 @@ func onlyColumns(w *world) {
 	r.Scope, r.Type, r.Name, r.Note, r.Amount, r.Ready, r.SeenOn = "one", "served", "Ann", "hidden", 3, true, at(1)
 	r.Tags, r.Data, r.Seal, r.Origin = []string{"x"}, []byte("data"), []byte("seal"), "there"
 	w.insert(r)
-	got := w.find("one", storage.Query{Columns: []string{"key", "name", "amount", "is_ready", "seen_on", "tags", "seal"}, OrderBy: "note", Limit: 2})
+	got := w.find("one", driver.Query{Columns: []string{"key", "name", "amount", "is_ready", "seen_on", "tags", "seal"}, OrderBy: "note", Limit: 2})
 	want := thing{Name: r.Name, Amount: r.Amount, Ready: true, SeenOn: r.SeenOn, Tags: r.Tags, Seal: r.Seal}
 	want.ID, want.Scope, want.Key = r.ID, r.Scope, r.Key
 	w.same("rows", got, []*thing{&want})
 	var err error
-	w.tx(func(tx storage.Tx) error {
+	w.tx(func(tx driver.Tx) error {
 		err = w.things.Save(w.ctx, tx, got...)
 		return nil
 	})
-	w.same("is stale", errors.Is(err, storage.ErrStale), true)
-	w.same("row", w.find("one", storage.Query{Limit: 2}), []*thing{r})
+	w.same("is stale", errors.Is(err, driver.ErrStale), true)
+	w.same("row", w.find("one", driver.Query{Limit: 2}), []*thing{r})
 }

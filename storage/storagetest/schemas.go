@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var schemaTheme = theme{
 	name:    "schemas",
 	missing: func(h Harness) string { return h.NoInspect },
 	sentences: []sentence{
-		{"the tables of every store are there", func(w *world) { Schemas(w.T, w.in, storage.Schemas()...) }},
+		{"the tables of every store are there", func(w *world) { Schemas(w.T, w.in, driver.Schemas()...) }},
 		{"the tables of the suite are there", func(w *world) { Schemas(w.T, w.in, &w.things.Schema) }},
 	},
 }
@@ -24,7 +24,7 @@ var schemaTheme = theme{
 // Insert fail; the indexes that the verbs need are there, and none that a claim
 // would have to write. Columns and indexes beyond those are allowed, since the
 // database may be newer than the code.
-func Schemas(t *testing.T, in *Instance, schemas ...*storage.Schema) {
+func Schemas(t *testing.T, in *Instance, schemas ...*driver.Schema) {
 	t.Helper()
 	for _, s := range schemas {
 		live, err := in.Inspect(t.Context(), s)
@@ -38,7 +38,7 @@ func Schemas(t *testing.T, in *Instance, schemas ...*storage.Schema) {
 	}
 }
 
-func columnProblems(s *storage.Schema, live *LiveTable) (problems []string) {
+func columnProblems(s *driver.Schema, live *LiveTable) (problems []string) {
 	there := map[string]LiveColumn{}
 	for _, c := range live.Columns {
 		there[c.Name] = c
@@ -66,7 +66,7 @@ func columnProblems(s *storage.Schema, live *LiveTable) (problems []string) {
 // written by Claim and Extend, hence in no index
 var written = []string{"status", "version", "lease_expires_on", "claim_token", "abandoned"}
 
-func indexProblems(s *storage.Schema, live *LiveTable) (problems []string) {
+func indexProblems(s *driver.Schema, live *LiveTable) (problems []string) {
 	key, due := false, false
 	for _, x := range live.Indexes {
 		isKey := x.Unique && !x.Partial && slices.Equal(x.Columns, []string{"scope", "key"})
@@ -93,7 +93,7 @@ func indexProblems(s *storage.Schema, live *LiveTable) (problems []string) {
 
 // planned is a row of which workers see a part.
 type planned struct {
-	storage.Record
+	driver.Record
 	Name   string            `db:"name"`
 	Note   string            `db:"note,planned"`
 	SeenOn time.Time         `db:"seen_on,planned"`
@@ -123,7 +123,7 @@ var plannedTheme = theme{name: "planned", sentences: []sentence{
 			r.Name, r.Note, r.SeenOn, r.Labels = "settled", "other", at(9), map[string]string{"k": "other"}
 			r.Status, r.DueOn, r.LeaseExpiresOn = done, time.Time{}, time.Time{}
 		}
-		w.tx(func(tx storage.Tx) error { return p.table.Settle(w.ctx, tx, claimed...) })
+		w.tx(func(tx driver.Tx) error { return p.table.Settle(w.ctx, tx, claimed...) })
 		for i, r := range rows {
 			want := *claimed[i]
 			want.Version, want.Note, want.SeenOn, want.Labels, want.MadeOn, want.Origin = 3, r.Note, r.SeenOn, r.Labels, r.MadeOn, r.Origin
@@ -135,7 +135,7 @@ var plannedTheme = theme{name: "planned", sentences: []sentence{
 		row := p.insert(1)[0]
 		claimed := p.claim(1)[0]
 		claimed.Note, claimed.SeenOn, claimed.Labels = "other", at(9), map[string]string{"k": "other"}
-		w.tx(func(tx storage.Tx) error { return p.table.Save(w.ctx, tx, claimed) })
+		w.tx(func(tx driver.Tx) error { return p.table.Save(w.ctx, tx, claimed) })
 		want := *claimed
 		want.MadeOn, want.Origin = row.MadeOn, row.Origin
 		w.same("stored", p.stored(row.Key), &want)
@@ -145,20 +145,20 @@ var plannedTheme = theme{name: "planned", sentences: []sentence{
 		p.insert(2)
 		claimed := p.claim(2)
 		claimed[0].Version--
-		stale := w.swap(func(tx storage.Tx) error { return p.table.Settle(w.ctx, tx, claimed...) })
+		stale := w.swap(func(tx driver.Tx) error { return p.table.Settle(w.ctx, tx, claimed...) })
 		w.same("stale", stale, []int{0})
 	}},
 }}
 
 type plans struct {
 	*world
-	table *storage.Table[planned]
+	table *driver.Table[planned]
 }
 
 // plans is an empty table, of which the adapter sees a claim first.
 func (w *world) plans() *plans {
 	w.Helper()
-	p := &plans{w, storage.Define[planned](w.things.Name + "_planned")}
+	p := &plans{w, driver.Define[planned](w.things.Name + "_planned")}
 	w.in.createTable(w.T, &p.table.Schema)
 	w.same("rows of an empty table", len(p.claim(1)), 0)
 	return p
@@ -169,12 +169,12 @@ func (p *plans) insert(n int) []*planned {
 	rows := make([]*planned, n)
 	for i := range rows {
 		rows[i] = &planned{
-			Record: storage.Record{Key: fmt.Sprintf("%03d", i), Status: ready, DueOn: at(i)},
+			Record: driver.Record{Key: fmt.Sprintf("%03d", i), Status: ready, DueOn: at(i)},
 			Name:   "new", Note: fmt.Sprint(i), SeenOn: at(i), Labels: map[string]string{"k": fmt.Sprint(i)},
 			MadeOn: at(i), Origin: "suite",
 		}
 	}
-	p.tx(func(tx storage.Tx) error {
+	p.tx(func(tx driver.Tx) error {
 		_, err := p.table.Insert(p.ctx, tx, rows...)
 		return err
 	})
@@ -188,9 +188,9 @@ func (p *plans) claim(n int) []*planned {
 	return p.take(c)
 }
 
-func (p *plans) take(c storage.Claim) (rows []*planned) {
+func (p *plans) take(c driver.Claim) (rows []*planned) {
 	p.Helper()
-	p.tx(func(tx storage.Tx) (err error) {
+	p.tx(func(tx driver.Tx) (err error) {
 		rows, err = p.table.Claim(p.ctx, tx, c)
 		return err
 	})
@@ -199,7 +199,7 @@ func (p *plans) take(c storage.Claim) (rows []*planned) {
 
 func (p *plans) stored(key string) (row *planned) {
 	p.Helper()
-	p.tx(func(tx storage.Tx) (err error) {
+	p.tx(func(tx driver.Tx) (err error) {
 		row, err = p.table.Get(p.ctx, tx, "", key)
 		return err
 	})
@@ -231,7 +231,7 @@ var environmentTheme = theme{
 	},
 }
 
-func (w *world) identity(store storage.Store, environment, given string, copied bool) {
+func (w *world) identity(store driver.Store, environment, given string, copied bool) {
 	w.Helper()
 	id, err := store.Identity(w.ctx)
 	w.is("Identity", err, nil)

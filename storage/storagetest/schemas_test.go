@@ -7,18 +7,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // liveThing is a table as it should be, made from the struct.
-func liveThing(s *storage.Schema) *LiveTable {
+func liveThing(s *driver.Schema) *LiveTable {
 	t := &LiveTable{Indexes: []LiveIndex{
 		{Name: "id", Columns: []string{"id"}, Unique: true},
 		{Name: "key", Columns: []string{"scope", "key"}, Unique: true},
 		{Name: "due", Columns: []string{"lane", "due_on", "id"}, Partial: true},
 	}}
 	for _, c := range s.Columns {
-		t.Columns = append(t.Columns, LiveColumn{Name: c.Name, Kinds: []storage.Kind{c.Kind}, NotNull: !c.Null})
+		t.Columns = append(t.Columns, LiveColumn{Name: c.Name, Kinds: []driver.Kind{c.Kind}, NotNull: !c.Null})
 	}
 	return t
 }
@@ -38,7 +38,7 @@ func TestSchemaProblemsAreFound(t *testing.T) {
 			l.Indexes = append(l.Indexes, LiveIndex{Name: "more", Columns: []string{"origin"}})
 		}},
 		{"column id is missing", func(l *LiveTable) { l.Columns = l.Columns[1:] }},
-		{"column due_on cannot hold its kind", func(l *LiveTable) { column(l, "due_on").Kinds = []storage.Kind{storage.Text} }},
+		{"column due_on cannot hold its kind", func(l *LiveTable) { column(l, "due_on").Kinds = []driver.Kind{driver.Text} }},
 		{"column note is NOT NULL: true, nullable in the struct: true", func(l *LiveTable) { column(l, "note").NotNull = true }},
 		{"column name is NOT NULL: false, nullable in the struct: false", func(l *LiveTable) { column(l, "name").NotNull = false }},
 		{"column extra, which the struct lacks, makes every Insert fail", func(l *LiveTable) {
@@ -60,7 +60,7 @@ func TestSchemaProblemsAreFound(t *testing.T) {
 			l.Indexes = append(l.Indexes, LiveIndex{Name: "more", Columns: []string{"origin"}, Unique: true})
 		}},
 	} {
-		s := &storage.Define[thing]("things").Schema
+		s := &driver.Define[thing]("things").Schema
 		live := liveThing(s)
 		c.damage(live)
 		got := strings.Join(slices.Concat(columnProblems(s, live), indexProblems(s, live)), "; ")

@@ -6,14 +6,14 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var errRefused = errors.New("refused")
 
 var transactionTheme = theme{name: "transactions", sentences: []sentence{
 	{"InTx commits when its function returns nil", func(w *world) {
-		w.tx(func(tx storage.Tx) error {
+		w.tx(func(tx driver.Tx) error {
 			_, err := w.things.Insert(w.ctx, tx, newThings("a", "b")...)
 			return err
 		})
@@ -21,7 +21,7 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 	}},
 	{"a transaction sees what it wrote", func(w *world) {
 		w.insert(newThing("a"))
-		w.tx(func(tx storage.Tx) error {
+		w.tx(func(tx driver.Tx) error {
 			return errors.Join(w.writeAll(tx), func() error {
 				row, err := w.things.Get(w.ctx, tx, "", "a")
 				if err == nil {
@@ -33,7 +33,7 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 	}},
 	{"InTx returns the error of its function and rolls everything back", func(w *world) {
 		before := w.seed()
-		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+		err := w.store.InTx(w.ctx, func(tx driver.Tx) error {
 			return errors.Join(w.writeAll(tx), errRefused)
 		})
 		w.is("InTx", err, errRefused)
@@ -43,7 +43,7 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 		before := w.seed()
 		func() {
 			defer func() { w.same("panic", recover(), any("dropped")) }()
-			_ = w.store.InTx(w.ctx, func(tx storage.Tx) error {
+			_ = w.store.InTx(w.ctx, func(tx driver.Tx) error {
 				if err := w.writeAll(tx); err != nil {
 					w.Error(err)
 				}
@@ -55,7 +55,7 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 	{"what was rolled back can be done again", func(w *world) {
 		before := w.seed()
 		for range 2 {
-			_ = w.store.InTx(w.ctx, func(tx storage.Tx) error {
+			_ = w.store.InTx(w.ctx, func(tx driver.Tx) error {
 				return errors.Join(w.writeAll(tx), errRefused)
 			})
 		}
@@ -68,14 +68,14 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 		before := w.seed()
 		free, gone, held := copyOf(before[0]), copyOf(before[1]), copyOf(before[2])
 		free.Note = "written"
-		for verb, run := range map[string]func(tx storage.Tx) error{
-			"Insert": func(tx storage.Tx) error { _, err := w.things.Insert(w.ctx, tx, newThing("new")); return err },
-			"Save":   func(tx storage.Tx) error { return w.things.Save(w.ctx, tx, free) },
-			"Delete": func(tx storage.Tx) error { return w.things.Delete(w.ctx, tx, gone) },
-			"Extend": func(tx storage.Tx) error { _, err := w.things.Extend(w.ctx, tx, at(100), held); return err },
-			"Claim":  func(tx storage.Tx) error { _, err := w.things.Claim(w.ctx, tx, due("t")); return err },
+		for verb, run := range map[string]func(tx driver.Tx) error{
+			"Insert": func(tx driver.Tx) error { _, err := w.things.Insert(w.ctx, tx, newThing("new")); return err },
+			"Save":   func(tx driver.Tx) error { return w.things.Save(w.ctx, tx, free) },
+			"Delete": func(tx driver.Tx) error { return w.things.Delete(w.ctx, tx, gone) },
+			"Extend": func(tx driver.Tx) error { _, err := w.things.Extend(w.ctx, tx, at(100), held); return err },
+			"Claim":  func(tx driver.Tx) error { _, err := w.things.Claim(w.ctx, tx, due("t")); return err },
 		} {
-			err := w.store.InTx(w.ctx, func(tx storage.Tx) error { return errors.Join(run(tx), errRefused) })
+			err := w.store.InTx(w.ctx, func(tx driver.Tx) error { return errors.Join(run(tx), errRefused) })
 			w.is(verb, err, errRefused)
 			w.same("rows after "+verb, w.all(), before)
 			rows := w.claimInVain(due("u"))
@@ -86,18 +86,18 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 		w.insert(newThings("a", "b")...)
 		saved, claimed := w.get("a"), w.get("b")
 		made := newThing("new")
-		run := func(tx storage.Tx) error {
+		run := func(tx driver.Tx) error {
 			_, inserted := w.things.Insert(w.ctx, tx, made)
 			return errors.Join(inserted, w.things.Save(w.ctx, tx, saved, made, claimed), w.things.Save(w.ctx, tx, saved, made))
 		}
 		told := func() []int64 {
 			return []int64{made.ID, made.Version, saved.Version, claimed.Version}
 		}
-		w.is("InTx", w.store.InTx(w.ctx, func(tx storage.Tx) error { return errors.Join(run(tx), errRefused) }), errRefused)
+		w.is("InTx", w.store.InTx(w.ctx, func(tx driver.Tx) error { return errors.Join(run(tx), errRefused) }), errRefused)
 		w.same("after an error", told(), []int64{0, 0, 1, 1})
 		func() {
 			defer func() { _ = recover() }()
-			_ = w.store.InTx(w.ctx, func(tx storage.Tx) error {
+			_ = w.store.InTx(w.ctx, func(tx driver.Tx) error {
 				w.is("run", run(tx), nil)
 				panic("dropped")
 			})
@@ -115,17 +115,17 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 		bad.Raw = json.RawMessage("{") // is no JSON, and the verb has to say so
 		fresh := copyOf(bad)
 		fresh.Key = "bad"
-		for verb, run := range map[string]func(tx storage.Tx) error{
-			"Insert": func(tx storage.Tx) error {
+		for verb, run := range map[string]func(tx driver.Tx) error{
+			"Insert": func(tx driver.Tx) error {
 				_, err := tx.Insert(w.ctx, &w.things.Schema, w.rows([]*thing{fresh}))
 				return err
 			},
-			"Update": func(tx storage.Tx) error {
+			"Update": func(tx driver.Tx) error {
 				_, err := tx.Update(w.ctx, &w.things.Schema, w.rows([]*thing{bad}))
 				return err
 			},
 		} {
-			err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+			err := w.store.InTx(w.ctx, func(tx driver.Tx) error {
 				if _, err := w.things.Insert(w.ctx, tx, newThing("new")); err != nil {
 					return err
 				}
@@ -140,7 +140,7 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 	}},
 	{"an error of a verb ends the transaction", func(w *world) {
 		before := w.seed()
-		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+		err := w.store.InTx(w.ctx, func(tx driver.Tx) error {
 			if err := w.writeAll(tx); err != nil {
 				return err
 			}
@@ -157,24 +157,24 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 		w.untouched(before)
 	}},
 	{"a Tx works until its function returns", func(w *world) {
-		var kept storage.Tx
-		w.tx(func(tx storage.Tx) error { kept = tx; return nil })
+		var kept driver.Tx
+		w.tx(func(tx driver.Tx) error { kept = tx; return nil })
 		if _, err := w.things.Insert(w.ctx, kept, newThing("a")); err == nil {
 			w.Error("Insert after the end has no error")
 		}
 		w.same("rows", len(w.all()), 0)
 	}},
 	{"a Tx tells the store it belongs to", func(w *world) {
-		w.tx(func(tx storage.Tx) error {
+		w.tx(func(tx driver.Tx) error {
 			w.same("is the store", tx.Store() == w.store, true)
 			return nil
 		})
 	}},
 	{"rows of two tables are written together", func(w *world) {
-		other := storage.Define[thing](w.things.Name + "_other")
+		other := driver.Define[thing](w.things.Name + "_other")
 		w.in.createTable(w.T, &other.Schema)
 		for _, fail := range []error{errRefused, nil} {
-			err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+			err := w.store.InTx(w.ctx, func(tx driver.Tx) error {
 				_, here := w.things.Insert(w.ctx, tx, newThing("a"))
 				_, there := other.Insert(w.ctx, tx, newThing("a"), newThing("b"))
 				return errors.Join(here, there, fail)
@@ -197,8 +197,8 @@ func (w *world) seed() []*thing {
 }
 
 // writeAll does one of everything to what seed stored.
-func (w *world) writeAll(tx storage.Tx) error {
-	rows, err := w.things.Find(w.ctx, tx, "", storage.Query{OrderBy: "key", Limit: 3})
+func (w *world) writeAll(tx driver.Tx) error {
+	rows, err := w.things.Find(w.ctx, tx, "", driver.Query{OrderBy: "key", Limit: 3})
 	if err != nil || len(rows) == 0 {
 		return errors.Join(err, errors.New("nothing is there"))
 	}
@@ -222,9 +222,9 @@ func (w *world) untouched(before []*thing) {
 }
 
 // claimInVain tells what a claim would take, and leaves it as it was.
-func (w *world) claimInVain(c storage.Claim) (rows []*thing) {
+func (w *world) claimInVain(c driver.Claim) (rows []*thing) {
 	w.Helper()
-	err := w.store.InTx(w.ctx, func(tx storage.Tx) (err error) {
+	err := w.store.InTx(w.ctx, func(tx driver.Tx) (err error) {
 		rows, err = w.things.Claim(w.ctx, tx, c)
 		return errors.Join(err, errRefused)
 	})
@@ -251,7 +251,7 @@ var isolationTheme = theme{name: "isolation", sentences: []sentence{
 		w.same("rows in the end", w.on(second).count("", 10), 2)
 	}},
 	{"a committed row is seen by whoever begins afterwards", func(w *world) {
-		stores := []storage.Store{w.store}
+		stores := []driver.Store{w.store}
 		if w.h.NoSecondHandle == "" {
 			stores = append(stores, w.in.Second(w.T, ""))
 		}
@@ -273,11 +273,11 @@ func (w *world) firstOrNew() *thing {
 
 // beside counts rows through other while a transaction has written two and then
 // ends with err. A store that lets nobody in meanwhile counts afterwards.
-func (w *world) beside(other storage.Store, err error, check func(seen int)) {
+func (w *world) beside(other driver.Store, err error, check func(seen int)) {
 	w.Helper()
 	counted := make(chan int, 1)
 	begun := false
-	got := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+	got := w.store.InTx(w.ctx, func(tx driver.Tx) error {
 		_, inserted := w.things.Insert(w.ctx, tx, newThings("one", "two")...)
 		if !begun {
 			begun = true
@@ -316,7 +316,7 @@ var joinTheme = theme{
 			w.join(func(host *Host) {
 				got, err := w.things.Ensure(w.ctx, host.Tx, rename, newThings("b", "a", "b")...)
 				w.is("Ensure", err, nil)
-				w.same("outcomes", outcomes(got), []storage.Outcome{storage.Created, storage.Unchanged, storage.Unchanged})
+				w.same("outcomes", outcomes(got), []driver.Outcome{driver.Created, driver.Unchanged, driver.Unchanged})
 				w.is("Commit", host.Commit(), nil)
 			})
 			w.same("keys", keysOf(w.all()), []string{"a", "b"})
@@ -326,8 +326,8 @@ var joinTheme = theme{
 			w.insert(row)
 			w.save(copyOf(row))
 			w.join(func(host *Host) {
-				w.is("Save", w.things.Save(w.ctx, host.Tx, row), storage.ErrStale)
-				w.is("Delete", w.things.Delete(w.ctx, host.Tx, row), storage.ErrStale)
+				w.is("Save", w.things.Save(w.ctx, host.Tx, row), driver.ErrStale)
+				w.is("Delete", w.things.Delete(w.ctx, host.Tx, row), driver.ErrStale)
 				_, err := w.things.Insert(w.ctx, host.Tx, newThing("b"))
 				w.is("Insert", err, nil)
 				w.is("Commit", host.Commit(), nil)
@@ -340,12 +340,12 @@ var joinTheme = theme{
 			before := w.all()
 			w.join(func(host *Host) {
 				_, err := w.things.Claim(w.ctx, host.Tx, allDue())
-				w.is("Claim", err, storage.ErrJoined)
+				w.is("Claim", err, driver.ErrJoined)
 				w.is("end", errors.Join(host.Rollback()), nil)
 			})
 			w.join(func(host *Host) {
 				_, err := w.things.Extend(w.ctx, host.Tx, at(9), held...)
-				w.is("Extend", err, storage.ErrJoined)
+				w.is("Extend", err, driver.ErrJoined)
 				w.is("end", errors.Join(host.Rollback()), nil)
 			})
 			w.same("rows", w.all(), before)
@@ -388,12 +388,12 @@ func (w *world) join(f func(host *Host)) {
 }
 
 // verbs does everything that a joined Tx can to the rows a and b.
-func (w *world) verbs(tx storage.Tx) {
+func (w *world) verbs(tx driver.Tx) {
 	w.Helper()
 	inserted, err := w.things.Insert(w.ctx, tx, newThings("a", "c")...)
 	w.is("Insert", err, nil)
 	w.same("answers", inserted, []bool{false, true})
-	rows, err := w.things.Find(w.ctx, tx, "", storage.Query{OrderBy: "key", Limit: 10})
+	rows, err := w.things.Find(w.ctx, tx, "", driver.Query{OrderBy: "key", Limit: 10})
 	w.is("Select", err, nil)
 	w.same("keys", keysOf(rows), []string{"a", "b", "c"})
 	rows[0].Name = "joined"
@@ -408,7 +408,7 @@ var contextTheme = theme{name: "contexts", sentences: []sentence{
 	{"a context that has ended is refused everywhere", func(w *world) {
 		ended, end := context.WithCancel(w.ctx)
 		end()
-		err := w.store.InTx(ended, func(tx storage.Tx) error {
+		err := w.store.InTx(ended, func(tx driver.Tx) error {
 			_, err := w.things.Insert(w.ctx, tx, newThing("a"))
 			return err
 		})
@@ -424,7 +424,7 @@ var contextTheme = theme{name: "contexts", sentences: []sentence{
 	{"a context that ends inside a transaction rolls it back", func(w *world) {
 		before := w.seed()
 		ctx, end := context.WithCancel(w.ctx)
-		err := w.store.InTx(ctx, func(tx storage.Tx) error {
+		err := w.store.InTx(ctx, func(tx driver.Tx) error {
 			if err := w.writeAll(tx); err != nil {
 				return err
 			}
@@ -438,7 +438,7 @@ var contextTheme = theme{name: "contexts", sentences: []sentence{
 	{"when a context ends before the commit, the answer is what happened", func(w *world) {
 		for i, key := range []string{"before", "after"} {
 			ctx, end := context.WithCancel(w.ctx)
-			err := w.store.InTx(ctx, func(tx storage.Tx) error {
+			err := w.store.InTx(ctx, func(tx driver.Tx) error {
 				if i == 1 {
 					end()
 				}
@@ -446,8 +446,8 @@ var contextTheme = theme{name: "contexts", sentences: []sentence{
 				end()
 				return err
 			})
-			if !errors.Is(err, storage.ErrOutcomeUnknown) {
-				w.same("row is there", len(w.where(storage.Eq("key", key))) == 1, err == nil)
+			if !errors.Is(err, driver.ErrOutcomeUnknown) {
+				w.same("row is there", len(w.where(driver.Eq("key", key))) == 1, err == nil)
 			}
 		}
 	}},
@@ -456,7 +456,7 @@ var contextTheme = theme{name: "contexts", sentences: []sentence{
 		held, release := make(chan struct{}, 1), make(chan struct{})
 		finished := make(chan error, 1)
 		go func() {
-			finished <- w.store.InTx(w.ctx, func(tx storage.Tx) error {
+			finished <- w.store.InTx(w.ctx, func(tx driver.Tx) error {
 				err := w.touch(w.ctx, tx)
 				held <- struct{}{}
 				<-release
@@ -482,17 +482,17 @@ func (w *world) waitInVain() {
 	begun, answer := make(chan struct{}), make(chan error, 1)
 	go func() {
 		close(begun)
-		answer <- w.store.InTx(ctx, func(tx storage.Tx) error { return w.touch(ctx, tx) })
+		answer <- w.store.InTx(ctx, func(tx driver.Tx) error { return w.touch(ctx, tx) })
 	}()
 	<-begun
 	end()
-	if err := await(w, "answer after the end of its context", answer); !errors.Is(err, context.Canceled) && !errors.Is(err, storage.ErrBusy) {
+	if err := await(w, "answer after the end of its context", answer); !errors.Is(err, context.Canceled) && !errors.Is(err, driver.ErrBusy) {
 		w.Errorf("the waiting transaction answers %v", err)
 	}
 }
 
 // touch saves the row a.
-func (w *world) touch(ctx context.Context, tx storage.Tx) error {
+func (w *world) touch(ctx context.Context, tx driver.Tx) error {
 	row, err := w.things.Get(ctx, tx, "", "a")
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var valueTheme = theme{name: "values", sentences: []sentence{
@@ -161,22 +161,22 @@ var timeTheme = theme{name: "times", sentences: []sentence{
 			w.same("next after "+what, next, due)
 		}
 		r.DueOn, r.SeenOn = at(3).Add(999), at(4).Add(999)
-		w.tx(func(tx storage.Tx) error { return p.table.Save(w.ctx, tx, r) })
+		w.tx(func(tx driver.Tx) error { return p.table.Save(w.ctx, tx, r) })
 		cut("Save", at(3))
 		w.same("seen", p.stored(r.Key).SeenOn, at(4))
 
 		c := due("t")
 		c.Now = at(2).Add(999)
-		c.Lanes[0].After = storage.Cursor{DueOn: at(2).Add(999)}
+		c.Lanes[0].After = driver.Cursor{DueOn: at(2).Add(999)}
 		w.same("rows that are due", len(p.take(c)), 0)
 		c.Now = at(3)
 		taken := p.take(c)
 		w.same("rows that are due", len(taken), 1)
 		taken[0].Status, taken[0].DueOn, taken[0].LeaseExpiresOn = ready, at(5).Add(999), time.Time{}
-		w.tx(func(tx storage.Tx) error { return p.table.Settle(w.ctx, tx, taken...) })
+		w.tx(func(tx driver.Tx) error { return p.table.Settle(w.ctx, tx, taken...) })
 		cut("Settle", at(5))
 		c.Now, c.Token = at(5), "u"
-		c.Lanes[0].After = storage.Cursor{DueOn: at(5).Add(999), ID: r.ID - 1}
+		c.Lanes[0].After = driver.Cursor{DueOn: at(5).Add(999), ID: r.ID - 1}
 		w.same("rows behind the cursor", len(p.take(c)), 1)
 	}},
 	{"a time before 1970 is cut off towards the past too", func(w *world) {
@@ -191,7 +191,7 @@ var timeTheme = theme{name: "times", sentences: []sentence{
 		row.SeenOn = time.Time{}.In(time.FixedZone("", 3600))
 		w.insert(row)
 		w.same("zero", w.get("a").SeenOn.IsZero(), true)
-		w.same("NULL", w.where(storage.Null("seen_on")), []string{"a"})
+		w.same("NULL", w.where(driver.Null("seen_on")), []string{"a"})
 	}},
 	{"years 1 and 9999 are kept", func(w *world) {
 		w.keeps(func(r *thing) { r.SeenOn = time.Time{}.Add(time.Microsecond) })
@@ -205,7 +205,7 @@ var timeTheme = theme{name: "times", sentences: []sentence{
 		rows[1].SeenOn = base.Add(-time.Second).In(time.FixedZone("", -9*3600))
 		rows[2].SeenOn = base
 		w.insert(rows...)
-		w.same("keys", keysOf(w.find("", storage.Query{OrderBy: "seen_on", Limit: 10})), []string{"b", "c", "a"})
+		w.same("keys", keysOf(w.find("", driver.Query{OrderBy: "seen_on", Limit: 10})), []string{"b", "c", "a"})
 	}},
 	{"the moments of a claim are cut off like stored ones", func(w *world) {
 		w.insert(newThings("a", "b")...)
@@ -222,7 +222,7 @@ var timeTheme = theme{name: "times", sentences: []sentence{
 		zone := time.FixedZone("", 5*3600)
 		c := due("t")
 		c.Now, c.LeaseUntil = c.Now.In(zone), c.LeaseUntil.In(zone)
-		c.Lanes[0].After = storage.Cursor{DueOn: at(-1).In(zone)}
+		c.Lanes[0].After = driver.Cursor{DueOn: at(-1).In(zone)}
 		rows := w.claim(c)
 		w.same("keys", keysOf(rows), []string{"a"})
 		w.same("lease", rows[0].LeaseExpiresOn, base.Add(time.Minute))
@@ -274,9 +274,9 @@ var textTheme = theme{name: "text", sentences: []sentence{
 		w.things.Limit(100)
 		row := newThing("a")
 		row.Name = strings.Repeat("x", 101)
-		w.tx(func(tx storage.Tx) error {
+		w.tx(func(tx driver.Tx) error {
 			_, err := w.things.Insert(w.ctx, tx, newThing("b"), row)
-			if size := (*storage.RowSizeError)(nil); !errors.As(err, &size) {
+			if size := (*driver.RowSizeError)(nil); !errors.As(err, &size) {
 				w.Errorf("error is %v", err)
 			}
 			return nil
@@ -293,16 +293,16 @@ func (w *world) refuses(row *thing, column string) (message string) {
 	check := func(verb string, err error) error {
 		w.Helper()
 		message += fmt.Sprintln(err)
-		if refused := (*storage.ValueError)(nil); !errors.As(err, &refused) || refused.Column != column {
+		if refused := (*driver.ValueError)(nil); !errors.As(err, &refused) || refused.Column != column {
 			w.Errorf("%s: error is %v, want one about %s", verb, err, column)
 		}
 		return nil
 	}
-	w.tx(func(tx storage.Tx) error {
+	w.tx(func(tx driver.Tx) error {
 		_, err := w.things.Insert(w.ctx, tx, newThing("beside"), row)
 		return check("Insert", err)
 	})
-	w.tx(func(tx storage.Tx) error {
+	w.tx(func(tx driver.Tx) error {
 		_, err := w.things.Ensure(w.ctx, tx, unchanged, newThing("beside"), row)
 		return check("Ensure", err)
 	})
@@ -312,7 +312,7 @@ func (w *world) refuses(row *thing, column string) (message string) {
 	w.insert(stored)
 	changed := copyOf(stored)
 	changed.Name = "changed"
-	w.tx(func(tx storage.Tx) error {
+	w.tx(func(tx driver.Tx) error {
 		return check("Save", w.things.Save(w.ctx, tx, changed, row))
 	})
 	w.same("row after Save", w.get("stored"), stored)
@@ -369,16 +369,16 @@ var identityTheme = theme{name: "identity", sentences: []sentence{
 		}
 		for _, key := range spellings {
 			w.same("key", w.get(key).Key, key)
-			w.same("found", w.where(storage.In("key", []string{key})), []string{key})
+			w.same("found", w.where(driver.In("key", []string{key})), []string{key})
 		}
 	}},
 	{"keys are ordered byte by byte", func(w *world) {
 		w.insert(newThings(spellings...)...)
 		want := slices.Sorted(slices.Values(spellings))
-		got := keysOf(w.find("", storage.Query{OrderBy: "key", Limit: 100}))
+		got := keysOf(w.find("", driver.Query{OrderBy: "key", Limit: 100}))
 		w.same("order", got, want)
 		for i, key := range want {
-			w.same("keys below", len(w.where(storage.Less("key", key))), i)
+			w.same("keys below", len(w.where(driver.Less("key", key))), i)
 		}
 	}},
 	{"a key of a thousand bytes is as good as a short one", func(w *world) {
@@ -392,9 +392,9 @@ var identityTheme = theme{name: "identity", sentences: []sentence{
 	}},
 	{"Get of a key that nobody has is ErrNotFound", func(w *world) {
 		w.insert(newThing("a"))
-		w.tx(func(tx storage.Tx) error {
+		w.tx(func(tx driver.Tx) error {
 			_, err := w.things.Get(w.ctx, tx, "", "b")
-			w.is("Get", err, storage.ErrNotFound)
+			w.is("Get", err, driver.ErrNotFound)
 			return nil
 		})
 	}},
@@ -404,28 +404,28 @@ var scopeTheme = theme{name: "scopes", sentences: []sentence{
 	{"equal keys in two scopes never meet", scopesNeverMeet},
 	{"scopes are compared byte by byte", func(w *world) {
 		for _, scope := range spellings {
-			w.insert(scoped(storage.Scope(scope), "a"))
+			w.insert(scoped(driver.Scope(scope), "a"))
 		}
 		for _, scope := range spellings {
-			rows := w.find(storage.Scope(scope), storage.Query{Limit: 10})
-			if len(rows) != 1 || rows[0].Scope != storage.Scope(scope) {
+			rows := w.find(driver.Scope(scope), driver.Query{Limit: 10})
+			if len(rows) != 1 || rows[0].Scope != driver.Scope(scope) {
 				w.Errorf("scope %q has %d rows", scope, len(rows))
 			}
 		}
 	}},
 	{"AnyScope reads across tenants", func(w *world) {
 		w.insert(scoped("", "a"), scoped("one", "a"), scoped("two", "b"))
-		w.same("rows", len(w.find(storage.AnyScope, storage.Query{Limit: 10})), 3)
-		w.same("rows named a", len(w.find(storage.AnyScope, storage.Query{Where: []storage.Cond{storage.Eq("key", "a")}, Limit: 10})), 2)
-		w.same("count", w.count(storage.AnyScope, 10), 3)
+		w.same("rows", len(w.find(driver.AnyScope, driver.Query{Limit: 10})), 3)
+		w.same("rows named a", len(w.find(driver.AnyScope, driver.Query{Where: []driver.Cond{driver.Eq("key", "a")}, Limit: 10})), 2)
+		w.same("count", w.count(driver.AnyScope, 10), 3)
 		w.same("count of one", w.count("one", 10), 1)
 	}},
 	{"no row has AnyScope", func(w *world) {
-		w.refuses(scoped(storage.AnyScope, "a"), "scope")
+		w.refuses(scoped(driver.AnyScope, "a"), "scope")
 	}},
 }}
 
-func scoped(scope storage.Scope, key string) *thing {
+func scoped(scope driver.Scope, key string) *thing {
 	r := newThing(key)
 	r.Scope = scope
 	return r
@@ -433,7 +433,7 @@ func scoped(scope storage.Scope, key string) *thing {
 
 func scopesNeverMeet(w *world) {
 	w.insert(scoped("one", "a"), scoped("two", "a"), scoped("", "a"))
-	one := w.find("one", storage.Query{Where: []storage.Cond{storage.Eq("key", "a")}, Limit: 10})
+	one := w.find("one", driver.Query{Where: []driver.Cond{driver.Eq("key", "a")}, Limit: 10})
 	w.same("rows of one", len(one), 1)
 	one[0].Name = "changed"
 	w.same("stale", w.save(one...), []int(nil))

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var wakingTheme = theme{name: "waking", sentences: []sentence{
@@ -33,7 +33,7 @@ var wakingTheme = theme{name: "waking", sentences: []sentence{
 	}},
 	{"a roll-back wakes nobody", func(w *world) {
 		s := w.listen()
-		_ = w.store.InTx(w.ctx, func(tx storage.Tx) error {
+		_ = w.store.InTx(w.ctx, func(tx driver.Tx) error {
 			if _, err := w.things.Insert(w.ctx, tx, newThing("a")); err != nil {
 				return err
 			}
@@ -77,14 +77,14 @@ var wakingTheme = theme{name: "waking", sentences: []sentence{
 	}},
 }}
 
-func (w *world) listen() *storage.Signal {
+func (w *world) listen() *driver.Signal {
 	s := w.store.Waker().Listen(w.things.Name)
 	w.Cleanup(s.Close)
 	return s
 }
 
 // woken wants a hint, which has been given by the time a transaction returns.
-func (w *world) woken(s *storage.Signal, due time.Time) {
+func (w *world) woken(s *driver.Signal, due time.Time) {
 	w.Helper()
 	select {
 	case <-s.C():
@@ -94,7 +94,7 @@ func (w *world) woken(s *storage.Signal, due time.Time) {
 	}
 }
 
-func (w *world) asleep(s *storage.Signal) {
+func (w *world) asleep(s *driver.Signal) {
 	w.Helper()
 	select {
 	case <-s.C():
@@ -126,12 +126,12 @@ var nextTheme = theme{name: "next", sentences: []sentence{
 		w.save(rows...)
 		w.insert(scoped("paused", "g"))
 		c := due("t")
-		c.Types, c.Except = []string{""}, []storage.Scope{"paused"}
+		c.Types, c.Except = []string{""}, []driver.Scope{"paused"}
 		w.same("due", w.next(c, at(100)), at(3))
-		c.Lanes = append(c.Lanes, storage.LaneClaim{Lane: 7, Limit: 1})
-		c.Lanes[0].After = storage.Cursor{DueOn: at(3), ID: rows[3].ID}
+		c.Lanes = append(c.Lanes, driver.LaneClaim{Lane: 7, Limit: 1})
+		c.Lanes[0].After = driver.Cursor{DueOn: at(3), ID: rows[3].ID}
 		w.same("behind a cursor", w.next(c, at(100)), at(5))
-		c.Lanes = append(c.Lanes, storage.LaneClaim{Lane: 1, Limit: 1})
+		c.Lanes = append(c.Lanes, driver.LaneClaim{Lane: 1, Limit: 1})
 		w.same("in more lanes", w.next(c, at(100)), at(4))
 		slices.Reverse(c.Lanes)
 		w.same("in any order of lanes", w.next(c, at(100)), at(4))
@@ -153,7 +153,7 @@ var nextTheme = theme{name: "next", sentences: []sentence{
 	}},
 }}
 
-func (w *world) next(c storage.Claim, horizon time.Time) time.Time {
+func (w *world) next(c driver.Claim, horizon time.Time) time.Time {
 	w.Helper()
 	got, err := w.store.Next(w.ctx, &w.things.Schema, c, horizon)
 	w.is("Next", err, nil)

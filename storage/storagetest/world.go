@@ -10,7 +10,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // world is where a sentence is shown: an empty table of things on a store whose
@@ -20,9 +20,9 @@ type world struct {
 	h      Harness
 	in     *Instance
 	ctx    context.Context
-	store  storage.Store
+	store  driver.Store
 	clock  *clock.Mock
-	things *storage.Table[thing]
+	things *driver.Table[thing]
 }
 
 // with is w for a subtest, with a table of that name.
@@ -30,13 +30,13 @@ func (w *world) with(t *testing.T, table string) *world {
 	t.Helper()
 	own := *w
 	own.T, own.ctx = t, t.Context()
-	own.things = storage.Define[thing](table)
+	own.things = driver.Define[thing](table)
 	own.in.createTable(t, &own.things.Schema)
 	return &own
 }
 
 // on is the same table through another store.
-func (w *world) on(store storage.Store) *world {
+func (w *world) on(store driver.Store) *world {
 	other := *w
 	other.store = store
 	return &other
@@ -61,10 +61,10 @@ func await[T any](w *world, what string, c <-chan T) (v T) {
 
 // tx runs f in a transaction that must succeed. Waiting in vain for a lock is an
 // answer that a caller repeats after, and so does this one.
-func (w *world) tx(f func(tx storage.Tx) error) {
+func (w *world) tx(f func(tx driver.Tx) error) {
 	w.Helper()
 	err := w.store.InTx(w.ctx, f)
-	for errors.Is(err, storage.ErrBusy) {
+	for errors.Is(err, driver.ErrBusy) {
 		err = w.store.InTx(w.ctx, f)
 	}
 	if err != nil {
@@ -84,16 +84,16 @@ func (w *world) insert(rows ...*thing) {
 
 func (w *world) insertSome(rows ...*thing) (inserted []bool) {
 	w.Helper()
-	w.tx(func(tx storage.Tx) (err error) {
+	w.tx(func(tx driver.Tx) (err error) {
 		inserted, err = w.things.Insert(w.ctx, tx, rows...)
 		return err
 	})
 	return inserted
 }
 
-func (w *world) find(scope storage.Scope, q storage.Query) (rows []*thing) {
+func (w *world) find(scope driver.Scope, q driver.Query) (rows []*thing) {
 	w.Helper()
-	w.tx(func(tx storage.Tx) (err error) {
+	w.tx(func(tx driver.Tx) (err error) {
 		rows, err = w.things.Find(w.ctx, tx, scope, q)
 		return err
 	})
@@ -101,21 +101,21 @@ func (w *world) find(scope storage.Scope, q storage.Query) (rows []*thing) {
 }
 
 // where gives the keys of the rows for which all conditions hold, by id.
-func (w *world) where(conds ...storage.Cond) []string {
+func (w *world) where(conds ...driver.Cond) []string {
 	w.Helper()
-	return keysOf(w.find("", storage.Query{Where: conds, Limit: 100}))
+	return keysOf(w.find("", driver.Query{Where: conds, Limit: 100}))
 }
 
 // all gives the rows of all scopes by id.
 func (w *world) all() []*thing {
 	w.Helper()
-	return w.find(storage.AnyScope, storage.Query{Limit: 10000})
+	return w.find(driver.AnyScope, driver.Query{Limit: 10000})
 }
 
 // get gives the stored row of a key in the empty scope.
 func (w *world) get(key string) (row *thing) {
 	w.Helper()
-	w.tx(func(tx storage.Tx) (err error) {
+	w.tx(func(tx driver.Tx) (err error) {
 		row, err = w.things.Get(w.ctx, tx, "", key)
 		return err
 	})
@@ -126,11 +126,11 @@ func (w *world) get(key string) (row *thing) {
 }
 
 // due is a claim of ready rows at base, for a minute.
-func due(token string) storage.Claim {
-	return storage.Claim{
+func due(token string) driver.Claim {
+	return driver.Claim{
 		Statuses:   []string{ready},
 		Busy:       busy,
-		Lanes:      []storage.LaneClaim{{Lane: storage.LaneNormal, Limit: 100}},
+		Lanes:      []driver.LaneClaim{{Lane: driver.LaneNormal, Limit: 100}},
 		Now:        base,
 		LeaseUntil: base.Add(time.Minute),
 		Token:      token,
@@ -138,15 +138,15 @@ func due(token string) storage.Claim {
 }
 
 // later is a claim when the leases of due have expired.
-func later(token string) storage.Claim {
+func later(token string) driver.Claim {
 	c := due(token)
 	c.Now, c.LeaseUntil = base.Add(time.Minute), base.Add(2*time.Minute)
 	return c
 }
 
-func (w *world) claim(c storage.Claim) (rows []*thing) {
+func (w *world) claim(c driver.Claim) (rows []*thing) {
 	w.Helper()
-	w.tx(func(tx storage.Tx) (err error) {
+	w.tx(func(tx driver.Tx) (err error) {
 		rows, err = w.things.Claim(w.ctx, tx, c)
 		return err
 	})
@@ -156,20 +156,20 @@ func (w *world) claim(c storage.Claim) (rows []*thing) {
 // save writes rows and gives the indices of the stale ones.
 func (w *world) save(rows ...*thing) []int {
 	w.Helper()
-	return w.swap(func(tx storage.Tx) error { return w.things.Save(w.ctx, tx, rows...) })
+	return w.swap(func(tx driver.Tx) error { return w.things.Save(w.ctx, tx, rows...) })
 }
 
 // remove deletes rows and gives the indices of the stale ones.
 func (w *world) remove(rows ...*thing) []int {
 	w.Helper()
-	return w.swap(func(tx storage.Tx) error { return w.things.Delete(w.ctx, tx, rows...) })
+	return w.swap(func(tx driver.Tx) error { return w.things.Delete(w.ctx, tx, rows...) })
 }
 
-func (w *world) swap(f func(tx storage.Tx) error) (stale []int) {
+func (w *world) swap(f func(tx driver.Tx) error) (stale []int) {
 	w.Helper()
-	w.tx(func(tx storage.Tx) error {
+	w.tx(func(tx driver.Tx) error {
 		err := f(tx)
-		if e := (*storage.StaleError)(nil); errors.As(err, &e) {
+		if e := (*driver.StaleError)(nil); errors.As(err, &e) {
 			stale = e.Rows
 			return nil
 		}
@@ -181,7 +181,7 @@ func (w *world) swap(f func(tx storage.Tx) error) (stale []int) {
 
 func (w *world) extend(until time.Time, rows ...*thing) (lost []bool) {
 	w.Helper()
-	w.tx(func(tx storage.Tx) (err error) {
+	w.tx(func(tx driver.Tx) (err error) {
 		lost, err = w.things.Extend(w.ctx, tx, until, rows...)
 		return err
 	})
@@ -207,7 +207,7 @@ func (w *world) is(what string, err, want error) {
 // thing is the row of the suite's tables: every kind of column, nullable and not,
 // and a fixed one beside those of Record.
 type thing struct {
-	storage.Record
+	driver.Record
 	Name    string            `db:"name"`
 	Note    string            `db:"note,null"`
 	Origin  string            `db:"origin,fixed"`
@@ -234,7 +234,7 @@ const (
 // newThing is a free row that is due at base.
 func newThing(key string) *thing {
 	return &thing{
-		Record: storage.Record{Key: key, Status: ready, DueOn: base},
+		Record: driver.Record{Key: key, Status: ready, DueOn: base},
 		Data:   []byte{},
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var insertTheme = theme{name: "insert", sentences: []sentence{
@@ -34,7 +34,7 @@ var insertTheme = theme{name: "insert", sentences: []sentence{
 	}},
 	{"a taken key does not end the transaction", func(w *world) {
 		w.insert(newThing("a"))
-		w.tx(func(tx storage.Tx) error {
+		w.tx(func(tx driver.Tx) error {
 			if _, err := w.things.Insert(w.ctx, tx, newThing("a")); err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ var insertTheme = theme{name: "insert", sentences: []sentence{
 	{"large calls that met no taken key are no promise for the next", insertAfterStreak},
 	{"no rows are no work", func(w *world) {
 		w.same("answers", w.insertSome(), []bool(nil))
-		w.tx(func(tx storage.Tx) error {
+		w.tx(func(tx driver.Tx) error {
 			inserted, err := tx.Insert(w.ctx, &w.things.Schema, nil)
 			w.same("answers of the verb", len(inserted), 0)
 			return err
@@ -137,7 +137,7 @@ func insertAfterStreak(w *world) {
 	rows[7].Name = "other"
 	rows[9], want[9] = newThing(rows[8].Key), false
 	runs := 0
-	w.tx(func(tx storage.Tx) error {
+	w.tx(func(tx driver.Tx) error {
 		runs++
 		if _, err := w.things.Insert(w.ctx, tx, newThing("before")); err != nil {
 			return err
@@ -210,10 +210,10 @@ var saveTheme = theme{name: "save", sentences: []sentence{
 		row := newThing("a")
 		w.insert(row)
 		row.Version = 7
-		w.tx(func(tx storage.Tx) error {
+		w.tx(func(tx driver.Tx) error {
 			err := w.things.Save(w.ctx, tx, row)
-			w.is("Save", err, storage.ErrStale)
-			if e := (*storage.StaleError)(nil); !errors.As(err, &e) || e.Table != w.things.Name {
+			w.is("Save", err, driver.ErrStale)
+			if e := (*driver.StaleError)(nil); !errors.As(err, &e) || e.Table != w.things.Name {
 				w.Errorf("error is %v", err)
 			}
 			return nil
@@ -383,6 +383,6 @@ var deleteTheme = theme{name: "delete", sentences: []sentence{
 		w.insert(row)
 		w.remove(row)
 		w.same("rows", len(w.claim(due("t"))), 0)
-		w.same("rows found", w.count(storage.AnyScope, 10), 0)
+		w.same("rows found", w.count(driver.AnyScope, 10), 0)
 	}},
 }}

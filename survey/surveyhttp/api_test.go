@@ -84,7 +84,7 @@ func TestTheWorkedExampleOverHTTP(t *testing.T) {
 				h.Error(diff)
 			}
 		}
-		got, _, err := h.survey.Instance(h.Context(), "tenant", id)
+		got, _, err := h.survey.Support().Instance(h.Context(), "tenant", id)
 		if err != nil || got.RecipientAddress != "+964 770 000 0001" || got.RecipientLocale != "ar" || got.CustomerRef != "cust-123" || !got.TriggeredOn.Equal(start) {
 			h.Error(got, err)
 		}
@@ -135,7 +135,7 @@ func TestABadItemFailsAlone(t *testing.T) {
 		if report.Created != 3 || report.Skipped != 1 || report.Failed != 9 || report.NoMatch != 1 {
 			h.Error(report)
 		}
-		all, err := h.survey.Instances(h.Context(), "tenant", survey.Selection{SurveyID: 4523}, survey.Page{})
+		all, err := h.survey.Support().Instances(h.Context(), "tenant", survey.Selection{SurveyID: 4523}, survey.Page{})
 		if err != nil || len(all) != 3 {
 			h.Error(len(all), err)
 		}
@@ -168,7 +168,7 @@ func TestNobodyGetsInWithoutTheHost(t *testing.T) {
 	if resp := call(t, h.api, "GET", ingestPath, "", "Authorization", "Bearer both"); resp.Status != http.StatusMethodNotAllowed {
 		t.Error(resp.Status)
 	}
-	all, err := h.survey.Instances(t.Context(), "tenant", survey.Selection{SurveyID: 4523}, survey.Page{})
+	all, err := h.survey.Support().Instances(t.Context(), "tenant", survey.Selection{SurveyID: 4523}, survey.Page{})
 	if err != nil || len(all) > 0 {
 		t.Error(all, err)
 	}
@@ -187,7 +187,7 @@ func TestI28_ACallerTellsOfItsOwnTenant(t *testing.T) {
 	if _, text := h.tell(ingestPath, visit); !strings.Contains(text, "Created") {
 		t.Error(text)
 	}
-	if all, err := h.survey.Instances(t.Context(), "tenant", survey.Selection{SurveyID: 4523}, survey.Page{}); err != nil || len(all) != 1 {
+	if all, err := h.survey.Support().Instances(t.Context(), "tenant", survey.Selection{SurveyID: 4523}, survey.Page{}); err != nil || len(all) != 1 {
 		t.Error(all, err)
 	}
 }

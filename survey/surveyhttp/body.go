@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // refusal is a request that cannot be taken as it is.
@@ -78,9 +78,9 @@ func refuse(w http.ResponseWriter, why *refusal) { fail(w, why.status, why.text)
 
 // problem is an answer as in RFC 9457, whose type is its status.
 type problem struct {
-	Title  string               `json:"title"`
-	Status int                  `json:"status"`
-	Errors []survey.AnswerFault `json:"errors,omitempty"`
+	Title  string             `json:"title"`
+	Status int                `json:"status"`
+	Errors []form.AnswerFault `json:"errors,omitempty"`
 }
 
 func (p problem) write(w http.ResponseWriter) {

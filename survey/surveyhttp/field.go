@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // Field is a question as a page shows it.
@@ -15,7 +15,7 @@ type Field struct {
 	ID, Name string
 	// Question is the question's id, Type its type.
 	Question string
-	Type     survey.QuestionType
+	Type     form.QuestionType
 	Control  Control
 	// Label is the question itself. Hint says what an answer looks like.
 	Label, Help, Hint string
@@ -28,7 +28,7 @@ type Field struct {
 	// New says that the question was not there the last time.
 	New bool
 	// Hidden is a question that the answers so far do not ask; it is there for the
-	// script, which goes by When, a [survey.Filter] as JSON.
+	// script, which goes by When, a [form.Filter] as JSON.
 	Hidden bool
 	When   string
 	Texts  Texts // those of the page
@@ -80,7 +80,7 @@ func (f Field) First() string {
 }
 
 // fieldOf draws the n-th question, with what was given as its answer.
-func fieldOf(n int, q survey.Question, locale string, t Texts, given []string) Field {
+func fieldOf(n int, q form.Question, locale string, t Texts, given []string) Field {
 	f := Field{
 		ID: "q" + strconv.Itoa(n), Name: fieldName(q.ID), Question: q.ID, Type: q.Type,
 		Label: q.Label.For(locale), Help: q.Help.For(locale), Required: q.Required, Texts: t,
@@ -105,40 +105,40 @@ func fieldOf(n int, q survey.Question, locale string, t Texts, given []string) F
 }
 
 // draw chooses the control.
-func (f *Field) draw(q survey.Question, locale string, t Texts) {
+func (f *Field) draw(q form.Question, locale string, t Texts) {
 	if q.MaxLength > 0 {
 		f.Hint = withBounds(t.TooLong, q)
 	}
 	switch q.Type {
-	case survey.LongTextQuestion:
+	case form.LongTextQuestion:
 		f.Control = LinesControl
-	case survey.NumberQuestion:
+	case form.NumberQuestion:
 		f.Control = NumberControl
 		if q.Min != nil && q.Max != nil {
 			f.Hint = withBounds(t.Between, q)
 		}
-	case survey.RatingQuestion:
+	case form.RatingQuestion:
 		f.scale(q, t)
-	case survey.YesNoQuestion:
+	case form.YesNoQuestion:
 		f.Control = RadioControl
 		f.Options = []Option{{Value: "yes", Label: t.Yes}, {Value: "no", Label: t.No}}
-	case survey.ChoiceQuestion:
+	case form.ChoiceQuestion:
 		f.Control = RadioControl
 		if len(q.Options) > mostRadios {
 			f.Control = SelectControl
 		}
 		f.offer(q, locale)
-	case survey.MultipleQuestion:
+	case form.MultipleQuestion:
 		f.Control, f.Hint = CheckControl, t.AllApply
 		f.offer(q, locale)
-	case survey.DateQuestion:
+	case form.DateQuestion:
 		f.Control = DateControl
 	default:
 		f.Control = LineControl
 	}
 }
 
-func (f *Field) offer(q survey.Question, locale string) {
+func (f *Field) offer(q form.Question, locale string) {
 	for _, c := range q.Options {
 		label := c.Label.For(locale)
 		if label == "" {
@@ -149,7 +149,7 @@ func (f *Field) offer(q survey.Question, locale string) {
 }
 
 // scale draws a rating, as buttons where they find room.
-func (f *Field) scale(q survey.Question, t Texts) {
+func (f *Field) scale(q form.Question, t Texts) {
 	least, most := bounds(q)
 	low, err := strconv.Atoi(least)
 	high, err2 := strconv.Atoi(most)
@@ -164,11 +164,11 @@ func (f *Field) scale(q survey.Question, t Texts) {
 }
 
 // bounds are the bounds of a question as a customer reads them.
-func bounds(q survey.Question) (least, most string) {
+func bounds(q form.Question) (least, most string) {
 	switch q.Type {
-	case survey.RatingQuestion:
+	case form.RatingQuestion:
 		least, most = "1", "5"
-	case survey.TextQuestion, survey.LongTextQuestion:
+	case form.TextQuestion, form.LongTextQuestion:
 		most = "4000"
 		if q.MaxLength > 0 {
 			most = strconv.Itoa(q.MaxLength)
@@ -184,35 +184,35 @@ func bounds(q survey.Question) (least, most string) {
 }
 
 // withBounds puts the bounds of a question into a text.
-func withBounds(text string, q survey.Question) string {
+func withBounds(text string, q form.Question) string {
 	least, most := bounds(q)
 	return strings.NewReplacer("{min}", least, "{max}", most).Replace(text)
 }
 
 // faultText says in the customer's language what is wrong with an answer.
-func faultText(t Texts, q survey.Question, code survey.FaultCode) string {
-	multiple := q.Type == survey.MultipleQuestion
+func faultText(t Texts, q form.Question, code form.FaultCode) string {
+	multiple := q.Type == form.MultipleQuestion
 	text := t.Invalid
 	switch {
-	case code == survey.FaultRequired:
+	case code == form.FaultRequired:
 		text = t.Required
-	case code == survey.FaultOption:
+	case code == form.FaultOption:
 		text = t.NotOption
-	case code == survey.FaultLength:
+	case code == form.FaultLength:
 		text = t.TooLong
-	case code == survey.FaultMin && multiple:
+	case code == form.FaultMin && multiple:
 		text = t.TooFew
-	case code == survey.FaultMin:
+	case code == form.FaultMin:
 		text = t.TooSmall
-	case code == survey.FaultMax && multiple:
+	case code == form.FaultMax && multiple:
 		text = t.TooMany
-	case code == survey.FaultMax:
+	case code == form.FaultMax:
 		text = t.TooLarge
-	case code == survey.FaultType && q.Type == survey.NumberQuestion:
+	case code == form.FaultType && q.Type == form.NumberQuestion:
 		text = t.NotNumber
-	case code == survey.FaultType && q.Type == survey.RatingQuestion:
+	case code == form.FaultType && q.Type == form.RatingQuestion:
 		text = t.NotWhole
-	case code == survey.FaultType && q.Type == survey.DateQuestion:
+	case code == form.FaultType && q.Type == form.DateQuestion:
 		text = t.NotDate
 	}
 	return withBounds(text, q)

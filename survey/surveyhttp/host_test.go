@@ -178,7 +178,7 @@ func (h *host) drain() {
 // instance is the instance of the last visit.
 func (h *host) instance() survey.Instance {
 	h.Helper()
-	got, _, err := h.survey.Instance(h.Context(), "tenant", h.publicID)
+	got, _, err := h.survey.Support().Instance(h.Context(), "tenant", h.publicID)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func (h *host) logged() string {
 // answers are those that were taken, as JSON; empty if none were.
 func (h *host) answers() string {
 	h.Helper()
-	got, err := h.survey.Response(h.Context(), "tenant", h.publicID)
+	got, err := h.survey.Responses().Get(h.Context(), "tenant", h.publicID)
 	if errors.Is(err, storage.ErrNotFound) {
 		return ""
 	}

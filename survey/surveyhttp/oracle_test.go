@@ -26,7 +26,7 @@ func (h *host) none() (none []string, live string) {
 	h.clock.Add(72 * time.Hour)
 	h.drain()
 	deleted := h.visit("3", "vi")
-	if err := h.survey.Delete(h.Context(), "tenant", h.publicID, survey.By{Actor: "sam", Reason: "asked to"}, nil); err != nil {
+	if err := h.survey.Support().Delete(h.Context(), "tenant", h.publicID, survey.By{Actor: "sam", Reason: "asked to"}, nil); err != nil {
 		h.Fatal(err)
 	}
 	live = h.visit("4", "en")

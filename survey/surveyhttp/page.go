@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // State is what a page shows.
@@ -111,7 +112,7 @@ func (f *forms) page(r *http.Request, form survey.Form, state State) *Page {
 }
 
 // spoken is a text that says in which languages a survey is written.
-func spoken(d *survey.Definition) survey.Text {
+func spoken(d *form.Definition) form.Text {
 	for _, q := range d.Questions {
 		if len(q.Label) > 0 {
 			return q.Label
@@ -147,7 +148,7 @@ func (f *forms) show(w http.ResponseWriter, r *http.Request, status int, p *Page
 // ask draws the questions of a form with what was posted, which may be nothing. A
 // question that the answers bring up, and that was not on the page they come from,
 // is new: without JavaScript a customer has not seen it yet.
-func (p *Page) ask(d *survey.Definition, answers json.RawMessage, posted url.Values) {
+func (p *Page) ask(d *form.Definition, answers json.RawMessage, posted url.Values) {
 	asked := d.Asked(answers)
 	for i, q := range d.Questions {
 		f := fieldOf(i+1, q, p.Lang, p.Texts, posted[fieldName(q.ID)])
@@ -159,9 +160,9 @@ func (p *Page) ask(d *survey.Definition, answers json.RawMessage, posted url.Val
 }
 
 // mark says at the fields what is wrong. It reports whether it could say all of it.
-func (p *Page) mark(questions []survey.Question, faults []survey.AnswerFault) bool {
+func (p *Page) mark(questions []form.Question, faults []form.AnswerFault) bool {
 	for _, fault := range faults {
-		i := slices.IndexFunc(questions, func(q survey.Question) bool { return q.ID == fault.QuestionID })
+		i := slices.IndexFunc(questions, func(q form.Question) bool { return q.ID == fault.QuestionID })
 		if i < 0 || p.Fields[i].Hidden {
 			return false
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // maxFormBody bounds what a customer sends: a form spells a letter that is not
@@ -57,8 +58,8 @@ func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, body []byte) 
 }
 
 // submitted answers a form with a page.
-func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, questions []survey.Question, err error) {
-	wrong := (*survey.AnswersError)(nil)
+func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, questions []form.Question, err error) {
+	wrong := (*form.AnswersError)(nil)
 	switch {
 	case err == nil:
 		p.State = StateThanks
@@ -98,7 +99,7 @@ func (f *forms) submitJSON(w http.ResponseWriter, r *http.Request, body []byte) 
 	}
 	response.IdempotencyKey = r.Header.Get("Idempotency-Key")
 	receipt, err := f.s.Submit(r.Context(), r.PathValue("token"), response)
-	wrong := (*survey.AnswersError)(nil)
+	wrong := (*form.AnswersError)(nil)
 	switch {
 	case err == nil:
 		reply(w, http.StatusOK, taken{receipt.PublicID, receipt.CompletedOn.UTC()})
@@ -151,15 +152,15 @@ const shownName = "shown"
 
 // answersOf are the answers of a form as a JSON object of texts and lists of texts,
 // which [survey.Service.Submit] reads by the type of the question.
-func answersOf(questions []survey.Question, posted url.Values, locale string) (json.RawMessage, error) {
+func answersOf(questions []form.Question, posted url.Values, locale string) (json.RawMessage, error) {
 	out := map[string]any{}
 	for _, q := range questions {
 		given := posted[fieldName(q.ID)]
 		switch {
 		case len(given) == 0:
-		case q.Type == survey.MultipleQuestion:
+		case q.Type == form.MultipleQuestion:
 			out[q.ID] = given
-		case q.Type == survey.NumberQuestion || q.Type == survey.RatingQuestion:
+		case q.Type == form.NumberQuestion || q.Type == form.RatingQuestion:
 			out[q.ID] = number(given[0], locale)
 		default:
 			out[q.ID] = given[0]

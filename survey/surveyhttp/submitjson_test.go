@@ -22,7 +22,7 @@ func TestAProgramSubmitsJSON(t *testing.T) {
 		if status, got := h.post(token, `{"answers":{"rate":1,"has-a-complaint":"no"},"meta":null}`); status != 409 || got != `{"title":"the survey has been answered before","status":409}`+"\n" {
 			h.Error(status, got)
 		}
-		got, err := h.survey.Response(h.Context(), "tenant", h.publicID)
+		got, err := h.survey.Responses().Get(h.Context(), "tenant", h.publicID)
 		if err != nil || got.AgentID != "agent 7" {
 			h.Error(got, err)
 		}

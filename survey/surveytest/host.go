@@ -183,7 +183,7 @@ func (w *window) see(on time.Time) {
 // dueOf sees when the links of a survey, and its events, are due.
 func (h *Host) dueOf(ctx context.Context, surveyID int64, w *window) error {
 	for p := (survey.Page{Limit: 1000}); ; {
-		list, err := h.Surveys.Instances(ctx, h.scope, survey.Selection{SurveyID: surveyID}, p)
+		list, err := h.Surveys.Support().Instances(ctx, h.scope, survey.Selection{SurveyID: surveyID}, p)
 		if err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (h *Host) dueOf(ctx context.Context, surveyID int64, w *window) error {
 
 func (h *Host) dueEvents(ctx context.Context, surveyID int64, w *window) error {
 	for q := (survey.ResponseQuery{SurveyID: surveyID, Limit: 100}); ; {
-		list, err := h.Surveys.Events(ctx, h.scope, q)
+		list, err := h.Surveys.Support().Events(ctx, h.scope, q)
 		if err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func TestWhatBecomesDueHappensAtItsMoment(t *testing.T) {
 	if diff := cmp.Diff(want, story); diff != "" {
 		t.Error(diff)
 	}
-	all, err := h.Surveys.Instances(t.Context(), "", survey.Selection{SurveyID: 1}, survey.Page{})
+	all, err := h.Surveys.Support().Instances(t.Context(), "", survey.Selection{SurveyID: 1}, survey.Page{})
 	if err != nil || len(all) != 3 {
 		t.Fatal(all, err)
 	}

@@ -87,7 +87,7 @@ func (h *Host) Sent(t TB, n int) {
 // says what has happened to the link.
 func (l *Link) Is(t TB, status string) {
 	t.Helper()
-	story, err := l.h.Surveys.Explain(context.Background(), l.h.scope, l.PublicID)
+	story, err := l.h.Surveys.Support().Explain(context.Background(), l.h.scope, l.PublicID)
 	if err != nil {
 		t.Fatalf("surveytest: %v", err)
 		return
@@ -101,7 +101,7 @@ func (l *Link) Is(t TB, status string) {
 // was routed to them and to no other, and each has taken it.
 func (l *Link) Dispatched(t TB, subscribers ...string) {
 	t.Helper()
-	event, err := l.h.Surveys.Event(context.Background(), l.h.scope, l.PublicID)
+	event, err := l.h.Surveys.Support().Event(context.Background(), l.h.scope, l.PublicID)
 	if err != nil {
 		t.Fatalf("surveytest: the response of %s: %v", l.Message.To, err)
 		return

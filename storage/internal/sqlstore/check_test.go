@@ -5,17 +5,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
 type ring struct {
-	storage.Record
+	driver.Record
 	Bell  string `db:"bell"`
 	Times int64  `db:"times,null"`
 }
 
-var rings = storage.Define[ring]("ring")
+var rings = driver.Define[ring]("ring")
 
 func TestCreatedTablesPassTheCheck(t *testing.T) {
 	t.Parallel()
@@ -30,7 +30,7 @@ func TestCreatedTablesPassTheCheck(t *testing.T) {
 		if err := s.CheckTables(t.Context(), &rings.Schema); err != nil {
 			t.Error(err)
 		}
-		wantError(t, s.CheckTables(t.Context(), storage.Schemas()...), "blob: there is no such table", "store_identity")
+		wantError(t, s.CheckTables(t.Context(), driver.Schemas()...), "blob: there is no such table", "store_identity")
 	})
 }
 

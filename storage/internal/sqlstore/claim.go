@@ -9,14 +9,14 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Claim takes due rows. Databases promise no order of what a statement changed,
 // so the rows are put into it here.
-func (x *tx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) (rows []storage.Row, err error) {
+func (x *tx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) (rows []driver.Row, err error) {
 	if x.joined {
-		return nil, storage.ErrJoined
+		return nil, driver.ErrJoined
 	}
 	limit := 0
 	for _, l := range c.Lanes {
@@ -30,20 +30,20 @@ func (x *tx) Claim(ctx context.Context, s *storage.Schema, c storage.Claim) (row
 		return nil, x.fail(ctx, "claim from "+s.Name, err)
 	}
 	for _, r := range rows { // what the claim has just written
-		rec := storage.RecordOf(r)
-		rec.LeaseExpiresOn, rec.ClaimToken = storage.Time(c.LeaseUntil), c.Token
+		rec := driver.RecordOf(r)
+		rec.LeaseExpiresOn, rec.ClaimToken = driver.Time(c.LeaseUntil), c.Token
 	}
 	slices.SortFunc(rows, inClaimOrder(c.Lanes))
 	return rows, nil
 }
 
 // inClaimOrder compares by lane as asked, then due moment and id.
-func inClaimOrder(lanes []storage.LaneClaim) func(a, b storage.Row) int {
+func inClaimOrder(lanes []driver.LaneClaim) func(a, b driver.Row) int {
 	place := func(lane int16) int {
-		return slices.IndexFunc(lanes, func(l storage.LaneClaim) bool { return l.Lane == lane })
+		return slices.IndexFunc(lanes, func(l driver.LaneClaim) bool { return l.Lane == lane })
 	}
-	return func(a, b storage.Row) int {
-		ra, rb := storage.RecordOf(a), storage.RecordOf(b)
+	return func(a, b driver.Row) int {
+		ra, rb := driver.RecordOf(a), driver.RecordOf(b)
 		if ra.Lane != rb.Lane {
 			return cmp.Compare(place(ra.Lane), place(rb.Lane))
 		}
@@ -53,7 +53,7 @@ func inClaimOrder(lanes []storage.LaneClaim) func(a, b storage.Row) int {
 
 // Next looks for the earliest due moment with one SELECT outside of any
 // transaction; the limits of the lanes do not matter.
-func (s *Store) Next(ctx context.Context, schema *storage.Schema, c storage.Claim, horizon time.Time) (next time.Time, err error) {
+func (s *Store) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, horizon time.Time) (next time.Time, err error) {
 	if len(c.Lanes) == 0 {
 		return next, ctx.Err()
 	}
@@ -114,26 +114,26 @@ func scoped(column string) string {
 func (t *table) due(s shape) string {
 	in := t.dialect.verbs.in
 	text := `t."due_on" <= ? AND CASE WHEN (t."lease_expires_on" <= ?` +
-		` OR t."lease_expires_on" IS NULL AND ` + in(`t."status"`, storage.Text) + `)`
+		` OR t."lease_expires_on" IS NULL AND ` + in(`t."status"`, driver.Text) + `)`
 	if s.types {
-		text += " AND " + in(`t."type"`, storage.Text)
+		text += " AND " + in(`t."type"`, driver.Text)
 	}
 	if s.except {
-		text += " AND NOT " + in(`t."scope"`, storage.Text)
+		text += " AND NOT " + in(`t."scope"`, driver.Text)
 	}
 	if s.exceptTypes {
-		text += " AND NOT " + in(scoped("type"), storage.Text)
+		text += " AND NOT " + in(scoped("type"), driver.Text)
 	}
 	if s.kinds != "" {
-		text += " AND NOT " + in("t."+quote(s.kinds), storage.Text) + " AND NOT " + in(scoped(s.kinds), storage.Text)
+		text += " AND NOT " + in("t."+quote(s.kinds), driver.Text) + " AND NOT " + in(scoped(s.kinds), driver.Text)
 	}
 	return text + " THEN TRUE ELSE FALSE END"
 }
 
 // dueArgs are the parameters of due at a moment.
-func (t *table) dueArgs(c *storage.Claim, at time.Time) []any {
+func (t *table) dueArgs(c *driver.Claim, at time.Time) []any {
 	v := t.dialect.verbs.value
-	args := []any{v(storage.Time(at)), v(storage.Time(at)), v(c.Statuses)}
+	args := []any{v(driver.Time(at)), v(driver.Time(at)), v(c.Statuses)}
 	if c.Types != nil {
 		args = append(args, v(c.Types))
 	}
@@ -154,7 +154,7 @@ func (t *table) dueArgs(c *storage.Claim, at time.Time) []any {
 }
 
 // pairs are the texts of scoped.
-func pairs(all []storage.ScopedType) []string {
+func pairs(all []driver.ScopedType) []string {
 	out := make([]string, len(all))
 	for i, e := range all {
 		out[i] = fmt.Sprint(utf8.RuneCountInString(string(e.Scope)), ":", e.Scope, e.Type)
@@ -163,10 +163,10 @@ func pairs(all []storage.ScopedType) []string {
 }
 
 // setArgs are the parameters of claimSet.
-func (t *table) setArgs(c *storage.Claim) []any {
+func (t *table) setArgs(c *driver.Claim) []any {
 	var busy any
 	if c.Busy != "" {
 		busy = c.Busy
 	}
-	return []any{busy, t.dialect.verbs.value(storage.Time(c.LeaseUntil)), c.Token}
+	return []any{busy, t.dialect.verbs.value(driver.Time(c.LeaseUntil)), c.Token}
 }

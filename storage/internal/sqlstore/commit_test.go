@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // A COMMIT whose answer is lost may have happened (driver traps 1 and 11).
@@ -16,7 +16,7 @@ func TestLostAnswerToCommitIsAnUnknownOutcome(t *testing.T) {
 	for _, lost := range []error{errGone, errOdd} {
 		f, runs := &fake{answer: first("COMMIT", lost)}, 0
 		err := look(t.Context(), f.store(t, nil), &runs)
-		if !errors.Is(err, storage.ErrOutcomeUnknown) || !errors.Is(err, lost) {
+		if !errors.Is(err, driver.ErrOutcomeUnknown) || !errors.Is(err, lost) {
 			t.Errorf("got %v", err)
 		}
 		if runs != 1 || f.closes() != 1 || f.log() != "BEGIN SELECT COMMIT" {
@@ -33,7 +33,7 @@ func TestDoubtOfTheAdapterIsAnUnknownOutcome(t *testing.T) {
 		c.Watch = func(context.Context, any) func() error { return func() error { return errOdd } }
 	})
 	err := look(t.Context(), s, &runs)
-	if !errors.Is(err, storage.ErrOutcomeUnknown) || !errors.Is(err, errOdd) {
+	if !errors.Is(err, driver.ErrOutcomeUnknown) || !errors.Is(err, errOdd) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -54,7 +54,7 @@ func TestI30_CommitIsLeftAloneAfterTheGrace(t *testing.T) {
 		return commit.Err()
 	}
 	err := look(ctx, f.store(t, func(c *Config) { c.Grace = time.Nanosecond }), &runs)
-	if !errors.Is(err, storage.ErrOutcomeUnknown) || runs != 1 {
+	if !errors.Is(err, driver.ErrOutcomeUnknown) || runs != 1 {
 		t.Errorf("%d runs: %v", runs, err)
 	}
 	if err := <-left; err != nil {

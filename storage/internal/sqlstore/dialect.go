@@ -8,7 +8,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Dialect is what differs between databases. There are two, [PostgreSQL] and
@@ -36,17 +36,17 @@ type verbs interface {
 	statements(t *table)
 	// insert adds rows whose scope and key are free, in their order, and calls
 	// done for each of those.
-	insert(ctx context.Context, x *tx, t *table, rows []storage.Row, done inserted) error
+	insert(ctx context.Context, x *tx, t *table, rows []driver.Row, done inserted) error
 	// swap runs a statement that changes rows which still are what the caller
 	// saw, in their order, and tells which were.
-	swap(ctx context.Context, x *tx, s *swap, lead []any, rows []storage.Row) (hits []bool, err error)
+	swap(ctx context.Context, x *tx, s *swap, lead []any, rows []driver.Row) (hits []bool, err error)
 	// claim takes due rows, in any order. What it gives all of them alike, lease
 	// and token, it need not tell.
-	claim(ctx context.Context, x *tx, t *table, c *storage.Claim) ([]storage.Row, error)
+	claim(ctx context.Context, x *tx, t *table, c *driver.Claim) ([]driver.Row, error)
 	// next is the text and the arguments of a look at the next due moment.
-	next(t *table, c *storage.Claim) (string, []any)
+	next(t *table, c *driver.Claim) (string, []any)
 	// in says that column, of that kind, is one of the values of one parameter.
-	in(column string, kind storage.Kind) string
+	in(column string, kind driver.Kind) string
 	// value is a parameter from a canonical value; lists are []string and []int64.
 	value(v any) any
 }
@@ -66,7 +66,7 @@ type catalog interface {
 }
 
 // inserted is told the id that a row of that scope and key got.
-type inserted func(id int64, scope storage.Scope, key string) error
+type inserted func(id int64, scope driver.Scope, key string) error
 
 // PostgreSQL is the dialect of PostgreSQL 13 and later.
 var PostgreSQL = &Dialect{

@@ -3,7 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"io"
 	"strings"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // What the fake database can say; classifyFake knows what it means.
@@ -43,7 +43,7 @@ type fake struct {
 	// answer is asked about each statement; nil: all succeed, with no rows.
 	answer func(ctx context.Context, text string) error
 	// rows gives the answer to a query.
-	rows func(text string) [][]driver.Value
+	rows func(text string) [][]sqldriver.Value
 }
 
 // store is a store of the PostgreSQL dialect on the fake.
@@ -65,9 +65,9 @@ func (f *fake) store(t *testing.T, change func(*Config)) *Store {
 	return s
 }
 
-func (f *fake) Connect(context.Context) (driver.Conn, error) { return &fakeConn{f}, nil }
+func (f *fake) Connect(context.Context) (sqldriver.Conn, error) { return &fakeConn{f}, nil }
 
-func (f *fake) Driver() driver.Driver { return nil }
+func (f *fake) Driver() sqldriver.Driver { return nil }
 
 func (f *fake) said(ctx context.Context, text string) error {
 	f.mu.Lock()
@@ -98,11 +98,11 @@ func (f *fake) closes() int {
 
 type fakeConn struct{ f *fake }
 
-func (c *fakeConn) Prepare(string) (driver.Stmt, error) {
+func (c *fakeConn) Prepare(string) (sqldriver.Stmt, error) {
 	return nil, errors.New("nothing is prepared")
 }
 
-func (c *fakeConn) Begin() (driver.Tx, error) {
+func (c *fakeConn) Begin() (sqldriver.Tx, error) {
 	return nil, errors.New("transactions begin with BEGIN")
 }
 
@@ -113,11 +113,11 @@ func (c *fakeConn) Close() error {
 	return nil
 }
 
-func (c *fakeConn) ExecContext(ctx context.Context, text string, _ []driver.NamedValue) (driver.Result, error) {
-	return driver.RowsAffected(1), c.f.said(ctx, text)
+func (c *fakeConn) ExecContext(ctx context.Context, text string, _ []sqldriver.NamedValue) (sqldriver.Result, error) {
+	return sqldriver.RowsAffected(1), c.f.said(ctx, text)
 }
 
-func (c *fakeConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *fakeConn) QueryContext(ctx context.Context, text string, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
 	c.f.mu.Lock()
 	c.f.params = append(c.f.params, len(args))
 	c.f.mu.Unlock()
@@ -131,7 +131,7 @@ func (c *fakeConn) QueryContext(ctx context.Context, text string, args []driver.
 	return r, nil
 }
 
-type fakeRows struct{ left [][]driver.Value }
+type fakeRows struct{ left [][]sqldriver.Value }
 
 func (r *fakeRows) Columns() []string {
 	if len(r.left) == 0 {
@@ -142,7 +142,7 @@ func (r *fakeRows) Columns() []string {
 
 func (r *fakeRows) Close() error { return nil }
 
-func (r *fakeRows) Next(dest []driver.Value) error {
+func (r *fakeRows) Next(dest []sqldriver.Value) error {
 	if len(r.left) == 0 {
 		return io.EOF
 	}
@@ -153,15 +153,15 @@ func (r *fakeRows) Next(dest []driver.Value) error {
 
 // job is a small row.
 type job struct {
-	storage.Record
+	driver.Record
 	Note string `db:"note"`
 }
 
-var jobs = storage.Define[job]("job")
+var jobs = driver.Define[job]("job")
 
 // look is a transaction of one harmless verb.
 func look(ctx context.Context, s *Store, runs *int) error {
-	return s.InTx(ctx, func(tx storage.Tx) error {
+	return s.InTx(ctx, func(tx driver.Tx) error {
 		*runs++
 		_, err := jobs.Count(ctx, tx, "", 1)
 		return err

@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
 type counter struct {
-	storage.Record
+	driver.Record
 }
 
-var counters = storage.Define[counter]("counter")
+var counters = driver.Define[counter]("counter")
 
 // process is one handle on a SQLite file. wait, if it is not nil, replaces the
 // pause before a transaction that found the file locked is begun again.
@@ -35,7 +35,7 @@ func process(t *testing.T, path string, wait func(context.Context, time.Duration
 // raise reads the only counter and writes it, and counts its runs. between is
 // called after the first run has read.
 func raise(t *testing.T, store *sqlstore.Store, runs *int, between func()) error {
-	return store.InTx(t.Context(), func(tx storage.Tx) error {
+	return store.InTx(t.Context(), func(tx driver.Tx) error {
 		row, err := counters.Get(t.Context(), tx, "", "a")
 		if err != nil {
 			return err
@@ -60,8 +60,8 @@ func TestSQLiteTransactionsThatReadFirstRunOnce(t *testing.T) {
 	if err := sqlstore.CreateTable(t.Context(), first, &counters.Schema); err != nil {
 		t.Fatal(err)
 	}
-	err := first.InTx(t.Context(), func(tx storage.Tx) error {
-		_, err := counters.Insert(t.Context(), tx, &counter{storage.Record{Key: "a"}})
+	err := first.InTx(t.Context(), func(tx driver.Tx) error {
+		_, err := counters.Insert(t.Context(), tx, &counter{driver.Record{Key: "a"}})
 		return err
 	})
 	if err != nil {

@@ -2,7 +2,7 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"runtime"
 	"strings"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 func TestInTxRunsAgainAfterASerializationFailure(t *testing.T) {
@@ -42,7 +42,7 @@ func TestInTxGivesUpAfterThreeLockTimeOuts(t *testing.T) {
 		return nil
 	}}, 0
 	err := look(t.Context(), f.store(t, nil), &runs)
-	if !errors.Is(err, storage.ErrBusy) || runs != 3 {
+	if !errors.Is(err, driver.ErrBusy) || runs != 3 {
 		t.Errorf("after %d runs: %v, want ErrBusy after 3", runs, err)
 	}
 }
@@ -61,7 +61,7 @@ func TestInTxCountsLockTimeOutsAlone(t *testing.T) {
 		return errLock
 	}}, 0
 	err := look(t.Context(), f.store(t, nil), &runs)
-	if !errors.Is(err, storage.ErrBusy) || runs != 6 {
+	if !errors.Is(err, driver.ErrBusy) || runs != 6 {
 		t.Errorf("after %d runs: %v, want ErrBusy after 6", runs, err)
 	}
 }
@@ -88,7 +88,7 @@ func TestInTxWaitsForABusyDatabaseUntilItsContextEnds(t *testing.T) {
 func TestInTxDoesNotRunAgainForErrorsFromElsewhere(t *testing.T) {
 	t.Parallel()
 	f, runs := &fake{}, 0
-	err := f.store(t, nil).InTx(t.Context(), func(storage.Tx) error {
+	err := f.store(t, nil).InTx(t.Context(), func(driver.Tx) error {
 		runs++
 		return errSerial // of another database, say
 	})
@@ -98,11 +98,11 @@ func TestInTxDoesNotRunAgainForErrorsFromElsewhere(t *testing.T) {
 }
 
 // PostgreSQL answers COMMIT of a failed transaction with a ROLLBACK that is no
-// error to the driver.
+// error to the sqldriver.
 func TestInTxNeverCommitsAfterAVerbFailed(t *testing.T) {
 	t.Parallel()
 	f := &fake{answer: first("SELECT", errOdd)}
-	err := f.store(t, nil).InTx(t.Context(), func(tx storage.Tx) error {
+	err := f.store(t, nil).InTx(t.Context(), func(tx driver.Tx) error {
 		_, _ = jobs.Count(t.Context(), tx, "", 1) // its error is forgotten
 		if _, err := jobs.Count(t.Context(), tx, "", 1); !errors.Is(err, errOdd) {
 			t.Errorf("the second verb: %v", err)
@@ -122,7 +122,7 @@ func TestInTxRollsBackAfterAPanic(t *testing.T) {
 		var g sync.WaitGroup
 		g.Go(func() {
 			defer func() { _ = recover() }()
-			_ = s.InTx(t.Context(), func(storage.Tx) error { end(); return nil })
+			_ = s.InTx(t.Context(), func(driver.Tx) error { end(); return nil })
 		})
 		g.Wait()
 		if f.log() != "BEGIN ROLLBACK" {
@@ -138,7 +138,7 @@ func TestInTxDoesNotCommitWhenItsContextHasEnded(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	f := &fake{}
-	err := f.store(t, nil).InTx(ctx, func(storage.Tx) error { cancel(); return nil })
+	err := f.store(t, nil).InTx(ctx, func(driver.Tx) error { cancel(); return nil })
 	if !errors.Is(err, context.Canceled) || f.log() != "BEGIN ROLLBACK" {
 		t.Errorf("%s: %v", f.log(), err)
 	}
@@ -147,8 +147,8 @@ func TestInTxDoesNotCommitWhenItsContextHasEnded(t *testing.T) {
 func TestTxIsOverWhenItsFunctionHasReturned(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
-	var kept storage.Tx
-	if err := f.store(t, nil).InTx(t.Context(), func(tx storage.Tx) error { kept = tx; return nil }); err != nil {
+	var kept driver.Tx
+	if err := f.store(t, nil).InTx(t.Context(), func(tx driver.Tx) error { kept = tx; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := jobs.Count(t.Context(), kept, "", 1); !errors.Is(err, errOver) {
@@ -161,15 +161,15 @@ func TestTxIsOverWhenItsFunctionHasReturned(t *testing.T) {
 // what somebody else wrote in between.
 func TestI5_ASecondRunSavesTheVersionThatWasRead(t *testing.T) {
 	t.Parallel()
-	f := &fake{answer: first("COMMIT", errSerial), rows: func(text string) [][]driver.Value {
+	f := &fake{answer: first("COMMIT", errSerial), rows: func(text string) [][]sqldriver.Value {
 		if strings.HasPrefix(text, "UPDATE") {
-			return [][]driver.Value{{int64(1)}}
+			return [][]sqldriver.Value{{int64(1)}}
 		}
 		return nil
 	}}
-	row := &job{Record: storage.Record{ID: 7, Key: "a", Version: 3}}
+	row := &job{Record: driver.Record{ID: 7, Key: "a", Version: 3}}
 	var read []int64
-	err := f.store(t, nil).InTx(t.Context(), func(tx storage.Tx) error {
+	err := f.store(t, nil).InTx(t.Context(), func(tx driver.Tx) error {
 		read = append(read, row.Version)
 		return jobs.Save(t.Context(), tx, row)
 	})
@@ -195,30 +195,30 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 	t.Parallel()
 	f, runs := &fake{answer: first("SELECT", errGone)}, 0
 	err := look(t.Context(), f.store(t, nil), &runs)
-	if !errors.Is(err, storage.ErrUnavailable) || runs != 1 {
+	if !errors.Is(err, driver.ErrUnavailable) || runs != 1 {
 		t.Errorf("%d runs: %v", runs, err)
 	}
 }
 
 func TestWakingWaitsForTheCommit(t *testing.T) {
 	t.Parallel()
-	f := &fake{rows: func(text string) [][]driver.Value {
+	f := &fake{rows: func(text string) [][]sqldriver.Value {
 		if strings.HasPrefix(text, "INSERT") {
-			return [][]driver.Value{{int64(1), "", "a"}}
+			return [][]sqldriver.Value{{int64(1), "", "a"}}
 		}
 		return nil
 	}}
 	s := f.store(t, nil)
 	signal := s.Waker().Listen("job")
 	defer signal.Close()
-	insert := func(tx storage.Tx) error {
-		_, err := jobs.Insert(t.Context(), tx, &job{Record: storage.Record{Key: "a", DueOn: storage.Now(s)}})
+	insert := func(tx driver.Tx) error {
+		_, err := jobs.Insert(t.Context(), tx, &job{Record: driver.Record{Key: "a", DueOn: driver.Now(s)}})
 		if len(signal.C()) != 0 {
 			t.Error("a hint came before the commit")
 		}
 		return err
 	}
-	_ = s.InTx(t.Context(), func(tx storage.Tx) error { return errors.Join(insert(tx), errOdd) })
+	_ = s.InTx(t.Context(), func(tx driver.Tx) error { return errors.Join(insert(tx), errOdd) })
 	if len(signal.C()) != 0 {
 		t.Error("a hint came after a roll-back")
 	}

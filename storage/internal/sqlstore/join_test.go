@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 func TestJoinedTransactionsNeitherClaimNorExtend(t *testing.T) {
@@ -13,14 +13,14 @@ func TestJoinedTransactionsNeitherClaimNorExtend(t *testing.T) {
 	f := &fake{}
 	s := f.store(t, nil)
 	tx := s.Join(s.cfg.Writer)
-	_, err := jobs.Claim(t.Context(), tx, storage.Claim{Lanes: []storage.LaneClaim{{Limit: 1}}})
-	if !errors.Is(err, storage.ErrJoined) {
+	_, err := jobs.Claim(t.Context(), tx, driver.Claim{Lanes: []driver.LaneClaim{{Limit: 1}}})
+	if !errors.Is(err, driver.ErrJoined) {
 		t.Errorf("Claim: %v", err)
 	}
-	if _, err := jobs.Extend(t.Context(), tx, time.Time{}, &job{}); !errors.Is(err, storage.ErrJoined) {
+	if _, err := jobs.Extend(t.Context(), tx, time.Time{}, &job{}); !errors.Is(err, driver.ErrJoined) {
 		t.Errorf("Extend: %v", err)
 	}
-	if f.log() != "" || tx.Store() != storage.Store(s) {
+	if f.log() != "" || tx.Store() != driver.Store(s) {
 		t.Errorf("statements %q, store %v", f.log(), tx.Store())
 	}
 }
@@ -28,7 +28,7 @@ func TestJoinedTransactionsNeitherClaimNorExtend(t *testing.T) {
 // Only the host can repeat its transaction, as a whole.
 func TestJoinedTransactionsAskTheHostToRepeat(t *testing.T) {
 	t.Parallel()
-	for said, want := range map[error]error{errSerial: storage.ErrRetryTx, errBusy: storage.ErrBusy, errGone: storage.ErrUnavailable} {
+	for said, want := range map[error]error{errSerial: driver.ErrRetryTx, errBusy: driver.ErrBusy, errGone: driver.ErrUnavailable} {
 		f := &fake{answer: first("SELECT", said)}
 		s := f.store(t, nil)
 		tx := s.Join(s.cfg.Writer)

@@ -8,7 +8,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	_ "github.com/mattn/go-sqlite3" // the driver
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Polls walk the due index and touch nothing else of a table, with statistics or
@@ -25,21 +25,21 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 		db.MustExec(text)
 	}
 	table := newTable(SQLite, `"job"`, &jobs.Schema)
-	c := &storage.Claim{
-		Statuses: []string{"Ready"}, Types: []string{"a"}, Except: []storage.Scope{"b"},
-		ExceptTypes: []storage.ScopedType{{Scope: "c", Type: "a"}},
-		ExceptKinds: storage.Kinds{Column: "key", Names: []string{"k"}},
-		Lanes:       []storage.LaneClaim{{Lane: -1, Limit: 1}, {Lane: 0, Limit: 1}, {Lane: 1, Limit: 1}},
+	c := &driver.Claim{
+		Statuses: []string{"Ready"}, Types: []string{"a"}, Except: []driver.Scope{"b"},
+		ExceptTypes: []driver.ScopedType{{Scope: "c", Type: "a"}},
+		ExceptKinds: driver.Kinds{Column: "key", Names: []string{"k"}},
+		Lanes:       []driver.LaneClaim{{Lane: -1, Limit: 1}, {Lane: 0, Limit: 1}, {Lane: 1, Limit: 1}},
 	}
 	next, nextArgs := SQLite.verbs.next(table, c)
 	keys := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
-	if err := keys.where("north", []storage.Cond{storage.In("key", []string{"a", "b"})}); err != nil {
+	if err := keys.where("north", []driver.Cond{driver.In("key", []string{"a", "b"})}); err != nil {
 		t.Fatal(err)
 	}
 	db.MustExec(`CREATE INDEX job_held ON job (note, id) WHERE due_on IS NOT NULL OR abandoned`)
 	held := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
-	err = held.where("north", []storage.Cond{
-		storage.Eq("note", "a"), storage.Any(storage.NotNull("due_on"), storage.Eq("abandoned", true)),
+	err = held.where("north", []driver.Cond{
+		driver.Eq("note", "a"), driver.Any(driver.NotNull("due_on"), driver.Eq("abandoned", true)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -29,7 +29,7 @@ func responseTable(t *testing.T) (*sqlx.DB, *table) {
 	}
 	db.MustExec(regexp.MustCompile(`\{(?:index:)?(\w+)\}`).ReplaceAllString(string(migration), `"$1"`))
 	all := survey.Schemas()
-	i := slices.IndexFunc(all, func(s *storage.Schema) bool { return s.Name == "survey_response" })
+	i := slices.IndexFunc(all, func(s *driver.Schema) bool { return s.Name == "survey_response" })
 	return db, newTable(SQLite, `"survey_response"`, all[i])
 }
 
@@ -39,23 +39,23 @@ func TestSQLiteReadsAPageOfResponsesFromItsBeginning(t *testing.T) {
 	t.Parallel()
 	db, table := responseTable(t)
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	after := &storage.Position{Value: noon, ID: 7}
+	after := &driver.Position{Value: noon, ID: 7}
 	check := func(when string) {
 		for name, c := range map[string]struct {
-			bound []storage.Cond
-			after *storage.Position
+			bound []driver.Cond
+			after *driver.Position
 			index string
 		}{
-			"the first":       {bound: []storage.Cond{storage.NotNull("submitted_on")}},
-			"until":           {bound: []storage.Cond{storage.Less("submitted_on", noon), storage.NotNull("submitted_on")}, index: " AND submitted_on>? AND submitted_on<?"},
-			"since":           {bound: []storage.Cond{storage.AtLeast("submitted_on", noon)}, index: " AND submitted_on>?"},
+			"the first":       {bound: []driver.Cond{driver.NotNull("submitted_on")}},
+			"until":           {bound: []driver.Cond{driver.Less("submitted_on", noon), driver.NotNull("submitted_on")}, index: " AND submitted_on>? AND submitted_on<?"},
+			"since":           {bound: []driver.Cond{driver.AtLeast("submitted_on", noon)}, index: " AND submitted_on>?"},
 			"the next":        {after: after, index: " AND submitted_on>?"},
-			"the next, until": {bound: []storage.Cond{storage.Less("submitted_on", noon)}, after: after, index: " AND submitted_on>? AND submitted_on<?"},
+			"the next, until": {bound: []driver.Cond{driver.Less("submitted_on", noon)}, after: after, index: " AND submitted_on>? AND submitted_on<?"},
 		} {
 			b := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
-			err := b.where("north", append([]storage.Cond{storage.Eq("survey_id", int64(1))}, c.bound...))
+			err := b.where("north", append([]driver.Cond{driver.Eq("survey_id", int64(1))}, c.bound...))
 			if err == nil {
-				err = b.order(&storage.Query{OrderBy: "submitted_on", Where: c.bound, After: c.after})
+				err = b.order(&driver.Query{OrderBy: "submitted_on", Where: c.bound, After: c.after})
 			}
 			if err != nil {
 				t.Fatal(err)

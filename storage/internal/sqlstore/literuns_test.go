@@ -10,7 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var runIndex = regexp.MustCompile(`(?s)CREATE INDEX \{index:(automation_scheduler_\w+)\} ON \{automation_scheduler\} (.*?);`)
@@ -26,16 +26,16 @@ func TestSQLiteListsRunsByPartialIndexes(t *testing.T) {
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	table := schedulerTable(t, db)
-	is := func(more ...storage.Cond) []storage.Cond {
-		return append([]storage.Cond{storage.Eq("automation_type", automation.TypeReportSubscription), storage.NotNull("scheduled_on")}, more...)
+	is := func(more ...driver.Cond) []driver.Cond {
+		return append([]driver.Cond{driver.Eq("automation_type", automation.TypeReportSubscription), driver.NotNull("scheduled_on")}, more...)
 	}
 	lists := map[string]struct {
 		index string
-		where []storage.Cond
+		where []driver.Cond
 	}{
-		"failed":              {"INDEX automation_scheduler_failed (scope=?", is(storage.Eq("is_on_support_hold", true))},
+		"failed":              {"INDEX automation_scheduler_failed (scope=?", is(driver.Eq("is_on_support_hold", true))},
 		"recent":              {"INDEX automation_scheduler_recent (scope=? AND scheduled_on", is()},
-		"of one subscription": {"INDEX automation_scheduler_runs (scope=? AND source=?", is(storage.Eq("source", "7"))},
+		"of one subscription": {"INDEX automation_scheduler_runs (scope=? AND source=?", is(driver.Eq("source", "7"))},
 	}
 	check := func(when string) {
 		for name, list := range lists {
@@ -43,7 +43,7 @@ func TestSQLiteListsRunsByPartialIndexes(t *testing.T) {
 			if err := b.where("tenant", list.where); err != nil {
 				t.Fatal(err)
 			}
-			if err := b.order(&storage.Query{Where: list.where, OrderBy: "scheduled_on", Desc: true, After: &storage.Position{Value: time.Unix(1000, 0), ID: 7}}); err != nil {
+			if err := b.order(&driver.Query{Where: list.where, OrderBy: "scheduled_on", Desc: true, After: &driver.Position{Value: time.Unix(1000, 0), ID: 7}}); err != nil {
 				t.Fatal(err)
 			}
 			b.write(" LIMIT ?", int64(100))

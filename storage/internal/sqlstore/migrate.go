@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // migration is one file: a step of the tables' history, forward only.
@@ -166,7 +166,7 @@ func (s *Store) applyOne(ctx context.Context, db *session, m migration, text str
 		return err
 	}
 	record := s.cfg.Dialect.rebind("INSERT INTO " + history + " VALUES (?, ?, ?, ?)")
-	now := s.cfg.Dialect.verbs.value(storage.Time(s.cfg.Clock.Now()))
+	now := s.cfg.Dialect.verbs.value(driver.Time(s.cfg.Clock.Now()))
 	if _, err := db.ExecContext(s.inside(ctx), record, m.number, m.file, m.sum, now); err != nil {
 		return s.failed(ctx, "record "+m.file, err)
 	}
@@ -188,7 +188,7 @@ const historyTable = "schema_migration"
 
 func (n names) createHistory() string {
 	kinds := n.dialect.ddl.kinds
-	number, text, instant := kinds[storage.Int], kinds[storage.Text], kinds[storage.Instant]
+	number, text, instant := kinds[driver.Int], kinds[driver.Text], kinds[driver.Instant]
 	return "CREATE TABLE IF NOT EXISTS " + n.table(historyTable) + ` ("number" ` + number + ` PRIMARY KEY, "file" ` + text +
 		` NOT NULL, "checksum" ` + text + ` NOT NULL, "applied_on" ` + instant + `) ` + n.dialect.ddl.strict +
 		`; INSERT INTO ` + n.table(historyTable) + ` VALUES (0, 'lock', '', NULL) ON CONFLICT ("number") DO NOTHING`

@@ -6,11 +6,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 type kinds struct {
-	storage.Record
+	driver.Record
 	Text  string    `db:"text"`
 	Maybe string    `db:"maybe,null"`
 	Int   int32     `db:"number"`
@@ -20,14 +20,14 @@ type kinds struct {
 	Bytes []byte    `db:"bytes"`
 }
 
-var kindsTable = storage.Define[kinds]("kinds")
+var kindsTable = driver.Define[kinds]("kinds")
 
 // pq.Array makes NULL of a nil slice, \x of a nil element and the year 1 of a
 // zero time; these literals keep what the columns say (driver trap 3).
 func TestArraysKeepEveryValue(t *testing.T) {
 	t.Parallel()
 	west := time.FixedZone("", -5*3600)
-	rows := []storage.Row{
+	rows := []driver.Row{
 		&kinds{},
 		&kinds{
 			Text: `a "b" \ {c}, ü`, Maybe: "NULL", Int: -7, Bool: true,
@@ -35,9 +35,9 @@ func TestArraysKeepEveryValue(t *testing.T) {
 		},
 		&kinds{Time: time.Time{}.In(west), JSON: []string{}, Bytes: []byte{}},
 	}
-	var fields []storage.Fields
+	var fields []driver.Fields
 	for _, r := range rows {
-		fields = append(fields, storage.FieldsOf(r))
+		fields = append(fields, driver.FieldsOf(r))
 	}
 	want := map[string]string{
 		"text":    `{"","a \"b\" \\ {c}, ü",""}`,
@@ -60,7 +60,7 @@ func TestArraysKeepEveryValue(t *testing.T) {
 // statement expects.
 func TestNoParameterIsASliceOfBytes(t *testing.T) {
 	t.Parallel()
-	_, args, err := newTable(PostgreSQL, "kinds", &kindsTable.Schema).insertion.statement(nil, []storage.Row{&kinds{Bytes: []byte("x")}})
+	_, args, err := newTable(PostgreSQL, "kinds", &kindsTable.Schema).insertion.statement(nil, []driver.Row{&kinds{Bytes: []byte("x")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,16 +75,16 @@ func TestNoParameterIsASliceOfBytes(t *testing.T) {
 // array is empty; the first column is always an array.
 func TestAColumnThatIsTheSameForAllRowsIsOneValue(t *testing.T) {
 	t.Parallel()
-	columns := []*storage.Column{kindsTable.Column("id"), kindsTable.Column("type"), kindsTable.Column("status"), kindsTable.Column("due_on")}
-	row := func(id int64, status string) storage.Row {
-		return &kinds{Record: storage.Record{ID: id, Type: "a", Status: status}}
+	columns := []*driver.Column{kindsTable.Column("id"), kindsTable.Column("type"), kindsTable.Column("status"), kindsTable.Column("due_on")}
+	row := func(id int64, status string) driver.Row {
+		return &kinds{Record: driver.Record{ID: id, Type: "a", Status: status}}
 	}
 	for _, test := range []struct {
-		rows []storage.Row
+		rows []driver.Row
 		want []any
 	}{
-		{[]storage.Row{row(7, "x"), row(7, "y")}, []any{"lead", "a", nil, nil, "{7,7}", "{}", `{"x","y"}`, "{}"}},
-		{[]storage.Row{row(8, "x")}, []any{"lead", "a", "x", nil, "{8}", "{}", "{}", "{}"}},
+		{[]driver.Row{row(7, "x"), row(7, "y")}, []any{"lead", "a", nil, nil, "{7,7}", "{}", `{"x","y"}`, "{}"}},
+		{[]driver.Row{row(8, "x")}, []any{"lead", "a", "x", nil, "{8}", "{}", "{}", "{}"}},
 	} {
 		f := newFrame("", columns, "")
 		_, got, err := f.statement([]any{"lead"}, test.rows)
@@ -98,15 +98,15 @@ func TestAColumnThatIsTheSameForAllRowsIsOneValue(t *testing.T) {
 // row has twice is passed once.
 func TestTheTextForManyRowsSaysWhatTheyShare(t *testing.T) {
 	t.Parallel()
-	var columns []*storage.Column
+	var columns []*driver.Column
 	for _, name := range []string{"id", "type", "status", "due_on", "instant", "lease_expires_on"} {
 		columns = append(columns, kindsTable.Column(name))
 	}
 	f := newFrame("SELECT ? FROM ", columns, " WHERE true")
-	rows := make([]storage.Row, many)
+	rows := make([]driver.Row, many)
 	for i := range rows {
 		on := time.Unix(int64(i), 0)
-		rows[i] = &kinds{Time: on, Record: storage.Record{
+		rows[i] = &kinds{Time: on, Record: driver.Record{
 			ID: int64(i), Type: "a", Status: on.UTC().Format(time.RFC3339Nano), DueOn: on, LeaseExpiresOn: on.Add(time.Hour),
 		}}
 	}

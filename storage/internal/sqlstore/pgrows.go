@@ -10,7 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Many rows are passed as a table c of their columns: each column is one array,
@@ -29,11 +29,11 @@ const many = 64
 // frame is a statement but for its rows, which come between its two halves.
 type frame struct {
 	before, after string
-	columns       []*storage.Column
+	columns       []*driver.Column
 	general       string // the statement for few rows
 }
 
-func newFrame(before string, columns []*storage.Column, after string) frame {
+func newFrame(before string, columns []*driver.Column, after string) frame {
 	f := frame{before: before, columns: columns, after: after}
 	var c composer
 	for i, column := range columns {
@@ -53,7 +53,7 @@ func (f *frame) around(c *composer) string {
 
 // statement is the text for rows, and its parameters after those that lead: the
 // values, then the arrays.
-func (f *frame) statement(lead []any, rows []storage.Row) (string, []any, error) {
+func (f *frame) statement(lead []any, rows []driver.Row) (string, []any, error) {
 	all, err := pass(f.columns, rows)
 	if err != nil {
 		return "", nil, err
@@ -105,9 +105,9 @@ func (f *frame) specific(lead []any, all []passed) (string, []any) {
 // twin is an earlier column that holds the same moments: the moment when a new row
 // is due is that for which it is scheduled. Of all kinds, moments take the server
 // longest to read.
-func (f *frame) twin(earlier []passed, p passed, kind storage.Kind) *storage.Column {
+func (f *frame) twin(earlier []passed, p passed, kind driver.Kind) *driver.Column {
 	for i, e := range earlier {
-		if kind == storage.Instant && f.columns[i].Kind == kind && !e.uniform && e.array == p.array {
+		if kind == driver.Instant && f.columns[i].Kind == kind && !e.uniform && e.array == p.array {
 			return f.columns[i]
 		}
 	}
@@ -117,31 +117,31 @@ func (f *frame) twin(earlier []passed, p passed, kind storage.Kind) *storage.Col
 // composer writes the table c, column by column.
 type composer struct{ values, names, arrays []string }
 
-func (c *composer) add(column *storage.Column, value string) {
+func (c *composer) add(column *driver.Column, value string) {
 	c.values = append(c.values, value+" AS "+quote(column.Name))
 }
 
 // value adds a column that is one value.
-func (c *composer) value(column *storage.Column) {
+func (c *composer) value(column *driver.Column) {
 	c.add(column, "?::"+postgresDDL.kinds[column.Kind])
 }
 
 // array adds a column that is an array.
-func (c *composer) array(column *storage.Column) {
+func (c *composer) array(column *driver.Column) {
 	c.unnest(column)
 	c.add(column, "u."+quote(column.Name))
 }
 
 // again adds a column whose array an earlier one has.
-func (c *composer) again(column, earlier *storage.Column) { c.add(column, "u."+quote(earlier.Name)) }
+func (c *composer) again(column, earlier *driver.Column) { c.add(column, "u."+quote(earlier.Name)) }
 
 // either adds a column that is an array or, beside an empty one, a value.
-func (c *composer) either(column *storage.Column) {
+func (c *composer) either(column *driver.Column) {
 	c.unnest(column)
 	c.add(column, "coalesce(u."+quote(column.Name)+", ?::"+postgresDDL.kinds[column.Kind]+")")
 }
 
-func (c *composer) unnest(column *storage.Column) {
+func (c *composer) unnest(column *driver.Column) {
 	c.names = append(c.names, quote(column.Name))
 	c.arrays = append(c.arrays, "(SELECT ?::"+postgresDDL.kinds[column.Kind]+"[])")
 }
@@ -159,10 +159,10 @@ type passed struct {
 	array   string
 }
 
-func pass(columns []*storage.Column, rows []storage.Row) ([]passed, error) {
-	fields := make([]storage.Fields, len(rows))
+func pass(columns []*driver.Column, rows []driver.Row) ([]passed, error) {
+	fields := make([]driver.Fields, len(rows))
 	for i, r := range rows {
-		fields[i] = storage.FieldsOf(r)
+		fields[i] = driver.FieldsOf(r)
 	}
 	all := make([]passed, len(columns))
 	for i, c := range columns {
@@ -181,26 +181,26 @@ func pass(columns []*storage.Column, rows []storage.Row) ([]passed, error) {
 }
 
 // uniform says whether a column is surely the same for all rows.
-func uniform(c *storage.Column, rows []storage.Fields) bool {
+func uniform(c *driver.Column, rows []driver.Fields) bool {
 	for _, r := range rows[1:] {
 		if !same(c, rows[0], r) {
 			return false
 		}
 	}
-	return c.Kind != storage.Bytes
+	return c.Kind != driver.Bytes
 }
 
-func same(c *storage.Column, a, b storage.Fields) bool {
+func same(c *driver.Column, a, b driver.Fields) bool {
 	switch c.Kind {
-	case storage.Text:
+	case driver.Text:
 		return *c.Text(a) == *c.Text(b)
-	case storage.Int:
+	case driver.Int:
 		return c.Int(a) == c.Int(b)
-	case storage.Bool:
+	case driver.Bool:
 		return *c.Bool(a) == *c.Bool(b)
-	case storage.Instant:
+	case driver.Instant:
 		return c.Instant(a).Equal(*c.Instant(b))
-	case storage.JSON:
+	case driver.JSON:
 		return c.In(a).IsZero() && c.In(b).IsZero()
 	}
 	return false
@@ -211,33 +211,33 @@ func same(c *storage.Column, a, b storage.Fields) bool {
 // binary, and pq.Array makes NULL of a nil slice.
 
 // columnArray is the array literal of a column of rows.
-func columnArray(c *storage.Column, rows []storage.Fields) (array string, err error) {
-	array = arrayOf(rows, func(b *strings.Builder, r storage.Fields) {
+func columnArray(c *driver.Column, rows []driver.Fields) (array string, err error) {
+	array = arrayOf(rows, func(b *strings.Builder, r driver.Fields) {
 		err = cmp.Or(err, writeElement(b, c, r))
 	})
 	return array, err
 }
 
-func writeElement(b *strings.Builder, c *storage.Column, r storage.Fields) error {
+func writeElement(b *strings.Builder, c *driver.Column, r driver.Fields) error {
 	if c.IsNull(r) {
 		b.WriteString("NULL")
 		return nil
 	}
 	switch c.Kind {
-	case storage.Int:
+	case driver.Int:
 		writeInt(b, c.Int(r))
-	case storage.Bool:
+	case driver.Bool:
 		b.WriteString(strconv.FormatBool(*c.Bool(r)))
-	case storage.Instant: // zero in a zone is zero too
-		t := storage.Time(*c.Instant(r))
+	case driver.Instant: // zero in a zone is zero too
+		t := driver.Time(*c.Instant(r))
 		if t.IsZero() {
 			b.WriteString("NULL")
 			return nil
 		}
 		writeInstant(b, t)
-	case storage.Bytes:
+	case driver.Bytes:
 		fmt.Fprintf(b, `"\\x%x"`, c.In(r).Bytes())
-	case storage.JSON:
+	case driver.JSON:
 		text, err := json.Marshal(c.In(r).Interface())
 		writeQuoted(b, string(text))
 		return err
@@ -291,17 +291,17 @@ func arrayOf[V any](list []V, write func(*strings.Builder, V)) string {
 }
 
 // laneArrays are the lanes of a claim, their cursors and, if asked, limits.
-func laneArrays(lanes []storage.LaneClaim, limits bool) []any {
-	number := func(get func(storage.LaneClaim) int64) string {
-		return arrayOf(lanes, func(b *strings.Builder, l storage.LaneClaim) { writeInt(b, get(l)) })
+func laneArrays(lanes []driver.LaneClaim, limits bool) []any {
+	number := func(get func(driver.LaneClaim) int64) string {
+		return arrayOf(lanes, func(b *strings.Builder, l driver.LaneClaim) { writeInt(b, get(l)) })
 	}
 	args := []any{
-		number(func(l storage.LaneClaim) int64 { return int64(l.Lane) }),
-		arrayOf(lanes, func(b *strings.Builder, l storage.LaneClaim) { writeInstant(b, storage.Time(l.After.DueOn)) }),
-		number(func(l storage.LaneClaim) int64 { return l.After.ID }),
+		number(func(l driver.LaneClaim) int64 { return int64(l.Lane) }),
+		arrayOf(lanes, func(b *strings.Builder, l driver.LaneClaim) { writeInstant(b, driver.Time(l.After.DueOn)) }),
+		number(func(l driver.LaneClaim) int64 { return l.After.ID }),
 	}
 	if limits {
-		args = append(args, number(func(l storage.LaneClaim) int64 { return int64(max(l.Limit, 0)) }))
+		args = append(args, number(func(l driver.LaneClaim) int64 { return int64(max(l.Limit, 0)) }))
 	}
 	return args
 }

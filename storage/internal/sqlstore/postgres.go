@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // postgres writes many rows with one statement; frame says how they are passed.
@@ -21,7 +21,7 @@ func (postgres) statements(t *table) {
 	t.optimistic.after = answer
 
 	id, version, token := t.schema.Column("id"), t.schema.Column("version"), t.schema.Column("claim_token")
-	seen := []*storage.Column{id, version}
+	seen := []*driver.Column{id, version}
 	sets := make([]string, len(t.mutable))
 	for i, c := range t.mutable {
 		sets[i] = quote(c.Name) + " = c." + quote(c.Name)
@@ -29,17 +29,17 @@ func (postgres) statements(t *table) {
 	t.update.frame = pgSwap("UPDATE "+t.name+` AS t SET "version" = t."version" + 1, `+strings.Join(sets, ", ")+" FROM ",
 		append(seen[:2:2], t.mutable...), `t."version" = c."version"`)
 	t.remove.frame = pgSwap("DELETE FROM "+t.name+" AS t USING ", seen, `t."version" = c."version"`)
-	t.extend.frame = pgSwap("UPDATE "+t.name+` AS t SET "lease_expires_on" = ? FROM `, []*storage.Column{id, token},
+	t.extend.frame = pgSwap("UPDATE "+t.name+` AS t SET "lease_expires_on" = ? FROM `, []*driver.Column{id, token},
 		`t."claim_token" = c."claim_token" AND t."lease_expires_on" IS NOT NULL`)
 }
 
 // pgSwap is a statement that changes t by the rows of c and answers the
 // places of those that were hit.
-func pgSwap(head string, columns []*storage.Column, guard string) frame {
+func pgSwap(head string, columns []*driver.Column, guard string) frame {
 	return newFrame(head, columns, ` WHERE t."id" = c."id" AND `+guard+" RETURNING c.n")
 }
 
-func (postgres) insert(ctx context.Context, x *tx, t *table, rows []storage.Row, done inserted) error {
+func (postgres) insert(ctx context.Context, x *tx, t *table, rows []driver.Row, done inserted) error {
 	large := len(rows) >= many
 	if large && !x.joined && !x.again && t.optimism.expects() {
 		err := insertBy(ctx, x, &t.optimistic, rows, done)
@@ -47,10 +47,10 @@ func (postgres) insert(ctx context.Context, x *tx, t *table, rows []storage.Row,
 			return err
 		}
 		t.optimism.fail()
-		return &failure{op: "insert into " + t.schema.Name, class: Serialization, means: storage.ErrBusy, cause: err}
+		return &failure{op: "insert into " + t.schema.Name, class: Serialization, means: driver.ErrBusy, cause: err}
 	}
 	added := 0
-	err := insertBy(ctx, x, &t.insertion, rows, func(id int64, scope storage.Scope, key string) error {
+	err := insertBy(ctx, x, &t.insertion, rows, func(id int64, scope driver.Scope, key string) error {
 		added++
 		return done(id, scope, key)
 	})
@@ -60,7 +60,7 @@ func (postgres) insert(ctx context.Context, x *tx, t *table, rows []storage.Row,
 	return err
 }
 
-func insertBy(ctx context.Context, x *tx, f *frame, rows []storage.Row, done inserted) error {
+func insertBy(ctx context.Context, x *tx, f *frame, rows []driver.Row, done inserted) error {
 	text, args, err := f.statement(nil, rows)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func insertBy(ctx context.Context, x *tx, f *frame, rows []storage.Row, done ins
 	return x.query(ctx, text, args, scanInserted(done))
 }
 
-func (postgres) swap(ctx context.Context, x *tx, s *swap, lead []any, rows []storage.Row) ([]bool, error) {
+func (postgres) swap(ctx context.Context, x *tx, s *swap, lead []any, rows []driver.Row) ([]bool, error) {
 	text, args, err := s.statement(lead, rows)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (postgres) swap(ctx context.Context, x *tx, s *swap, lead []any, rows []sto
 
 // in hides how long a list of keys or ids is: for long ones the planner would read
 // all rows of the scope, if it has no statistics.
-func (postgres) in(column string, kind storage.Kind) string {
+func (postgres) in(column string, kind driver.Kind) string {
 	array := "?::" + postgresDDL.kinds[kind] + "[]"
 	if column == `"key"` || column == `"id"` {
 		return column + " = ANY((SELECT " + array + ")::" + postgresDDL.kinds[kind] + "[])"
@@ -113,7 +113,7 @@ func (postgres) value(v any) any {
 // claim takes from each lane along the due index. The ARRAY keeps the planner
 // from a join that flips to a sequential scan. A row that is locked stays where
 // it is, so it is updated by its place, without another look into an index.
-func (postgres) claim(ctx context.Context, x *tx, t *table, c *storage.Claim) ([]storage.Row, error) {
+func (postgres) claim(ctx context.Context, x *tx, t *table, c *driver.Claim) ([]driver.Row, error) {
 	text := t.shaped(shapeOf(c), func(t *table, s shape) string {
 		return "UPDATE " + t.name + claimSet + ` WHERE ctid = ANY(ARRAY(SELECT c.ctid` +
 			" FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[], ?::bigint[]) AS l(lane, due, id, n)," +
@@ -123,7 +123,7 @@ func (postgres) claim(ctx context.Context, x *tx, t *table, c *storage.Claim) ([
 	return x.rows(ctx, text, append(args, t.dueArgs(c, c.Now)...), t, t.claimed)
 }
 
-func (postgres) next(t *table, c *storage.Claim) (string, []any) {
+func (postgres) next(t *table, c *driver.Claim) (string, []any) {
 	s := shapeOf(c)
 	s.peek = true
 	text := t.shaped(s, func(t *table, s shape) string {

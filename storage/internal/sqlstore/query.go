@@ -11,7 +11,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // builder writes a statement about one table whose shape depends on a query.
@@ -38,8 +38,8 @@ func (b *builder) sql() string { return sqlx.Rebind(b.dialect.bindType, b.b.Stri
 func (b *builder) value(v any) any { return b.dialect.verbs.value(v) }
 
 // where writes the scope and the conditions.
-func (b *builder) where(scope storage.Scope, conds []storage.Cond) error {
-	if scope == storage.AnyScope {
+func (b *builder) where(scope driver.Scope, conds []driver.Cond) error {
+	if scope == driver.AnyScope {
 		b.write("TRUE")
 	} else {
 		b.write(`"scope" = ?`, string(scope))
@@ -53,38 +53,38 @@ func (b *builder) where(scope storage.Scope, conds []storage.Cond) error {
 	return nil
 }
 
-var comparisons = map[storage.Op]string{
-	storage.OpEq: " = ?", storage.OpLess: " < ?", storage.OpAtMost: " <= ?",
-	storage.OpGreater: " > ?", storage.OpAtLeast: " >= ?",
+var comparisons = map[driver.Op]string{
+	driver.OpEq: " = ?", driver.OpLess: " < ?", driver.OpAtMost: " <= ?",
+	driver.OpGreater: " > ?", driver.OpAtLeast: " >= ?",
 }
 
-func (b *builder) cond(c *storage.Cond) error {
-	if c.Op == storage.OpAny {
+func (b *builder) cond(c *driver.Cond) error {
+	if c.Op == driver.OpAny {
 		return b.oneOf(c.Conds)
 	}
 	column := b.schema.Column(c.Column)
 	name := quote(column.Name)
 	switch c.Op {
-	case storage.OpNull:
+	case driver.OpNull:
 		b.write(name + " IS NULL")
 		return nil
-	case storage.OpNotNull:
+	case driver.OpNotNull:
 		b.write(name + " IS NOT NULL")
 		return nil
-	case storage.OpIn:
+	case driver.OpIn:
 		return b.in(column, c.Value)
 	}
 	if err := b.fits(column, c.Value); err != nil {
 		return err
 	}
 	if s, ok := c.Value.(string); ok && !storable(s) {
-		if c.Op == storage.OpEq {
+		if c.Op == driver.OpEq {
 			b.write("FALSE")
 			return nil
 		}
-		return &storage.ValueError{Table: b.schema.Name, Column: c.Column, Problem: "compared with text that cannot be stored"}
+		return &driver.ValueError{Table: b.schema.Name, Column: c.Column, Problem: "compared with text that cannot be stored"}
 	}
-	if is, ok := c.Value.(bool); ok && c.Op == storage.OpEq {
+	if is, ok := c.Value.(bool); ok && c.Op == driver.OpEq {
 		// The bare column, since that is how partial indexes say it: SQLite does not
 		// see that a parameter implies their predicate.
 		if !is {
@@ -93,14 +93,14 @@ func (b *builder) cond(c *storage.Cond) error {
 		b.write(name)
 		return nil
 	}
-	if c.Op != storage.OpEq {
+	if c.Op != driver.OpEq {
 		name, _ = b.ordered(column)
 	}
 	b.write(name+comparisons[c.Op], b.value(c.Value))
 	return nil
 }
 
-func (b *builder) oneOf(conds []storage.Cond) error {
+func (b *builder) oneOf(conds []driver.Cond) error {
 	if len(conds) == 0 {
 		b.write("FALSE")
 		return nil
@@ -116,10 +116,10 @@ func (b *builder) oneOf(conds []storage.Cond) error {
 }
 
 // in leaves out texts that no row can have and a database would refuse.
-func (b *builder) in(c *storage.Column, list any) error {
+func (b *builder) in(c *driver.Column, list any) error {
 	switch l := list.(type) {
 	case []string:
-		if c.Kind == storage.Text {
+		if c.Kind == driver.Text {
 			keep := make([]string, 0, len(l))
 			for _, s := range l {
 				if storable(s) {
@@ -130,7 +130,7 @@ func (b *builder) in(c *storage.Column, list any) error {
 			return nil
 		}
 	case []int64:
-		if c.Kind == storage.Int {
+		if c.Kind == driver.Int {
 			b.write(b.dialect.verbs.in(quote(c.Name), c.Kind), b.value(l))
 			return nil
 		}
@@ -144,17 +144,17 @@ func storable(s string) bool {
 
 // fits refuses a value that the column cannot be compared with: SQLite would
 // answer that nothing is equal, PostgreSQL with an error.
-func (b *builder) fits(c *storage.Column, v any) error {
+func (b *builder) fits(c *driver.Column, v any) error {
 	ok := false
 	switch v.(type) {
 	case string:
-		ok = c.Kind == storage.Text
+		ok = c.Kind == driver.Text
 	case int64:
-		ok = c.Kind == storage.Int
+		ok = c.Kind == driver.Int
 	case bool:
-		ok = c.Kind == storage.Bool
+		ok = c.Kind == driver.Bool
 	case time.Time:
-		ok = c.Kind == storage.Instant
+		ok = c.Kind == driver.Instant
 	}
 	if !ok {
 		return fmt.Errorf("%s cannot be compared with a %T", c.Name, v)
@@ -163,18 +163,18 @@ func (b *builder) fits(c *storage.Column, v any) error {
 }
 
 // ordered is the column as it is ordered: text byte by byte.
-func (b *builder) ordered(c *storage.Column) (string, error) {
+func (b *builder) ordered(c *driver.Column) (string, error) {
 	switch c.Kind {
-	case storage.JSON, storage.Bytes:
+	case driver.JSON, driver.Bytes:
 		return "", fmt.Errorf("%s has no order", c.Name)
-	case storage.Text:
+	case driver.Text:
 		return quote(c.Name) + b.dialect.bytewise, nil
 	}
 	return quote(c.Name), nil
 }
 
 // Select returns the rows of scope that q describes.
-func (x *tx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Query) (rows []storage.Row, err error) {
+func (x *tx) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Query) (rows []driver.Row, err error) {
 	if q.Limit <= 0 {
 		return nil, x.usable(ctx)
 	}
@@ -196,7 +196,7 @@ func (x *tx) Select(ctx context.Context, s *storage.Schema, scope storage.Scope,
 }
 
 // Count counts rows of scope, but reads no more than limit of them.
-func (x *tx) Count(ctx context.Context, s *storage.Schema, scope storage.Scope, where []storage.Cond, limit int) (n int, err error) {
+func (x *tx) Count(ctx context.Context, s *driver.Schema, scope driver.Scope, where []driver.Cond, limit int) (n int, err error) {
 	if limit <= 0 {
 		return 0, x.usable(ctx)
 	}
@@ -220,7 +220,7 @@ func (x *tx) Count(ctx context.Context, s *storage.Schema, scope storage.Scope, 
 }
 
 // order writes the place behind which to go on, and the order.
-func (b *builder) order(q *storage.Query) error {
+func (b *builder) order(q *driver.Query) error {
 	direction, comparison := "", ">"
 	if q.Desc {
 		direction, comparison = " DESC", "<"
@@ -251,8 +251,8 @@ func (b *builder) order(q *storage.Query) error {
 }
 
 // behind writes the condition of keyset paging.
-func (b *builder) behind(q *storage.Query, c *storage.Column, comparison string, orNull bool) error {
-	value := storage.Eq(c.Name, q.After.Value).Value // canonical
+func (b *builder) behind(q *driver.Query, c *driver.Column, comparison string, orNull bool) error {
+	value := driver.Eq(c.Name, q.After.Value).Value // canonical
 	if err := b.fits(c, value); err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
@@ -278,9 +278,9 @@ func (b *builder) nulls(possible, desc bool) string {
 }
 
 // excludesNull reports whether one of the conditions is false for NULL.
-func excludesNull(where []storage.Cond, column string) bool {
+func excludesNull(where []driver.Cond, column string) bool {
 	for _, c := range where {
-		if c.Column == column && c.Op != storage.OpNull && c.Op != storage.OpAny {
+		if c.Column == column && c.Op != driver.OpNull && c.Op != driver.OpAny {
 			return true
 		}
 	}
@@ -288,7 +288,7 @@ func excludesNull(where []storage.Cond, column string) bool {
 }
 
 // Tally counts rows of scope by kind, but reads no more than q.Limit of them.
-func (x *tx) Tally(ctx context.Context, s *storage.Schema, scope storage.Scope, q storage.Tally) (groups []storage.Group, err error) {
+func (x *tx) Tally(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Tally) (groups []driver.Group, err error) {
 	if q.Limit <= 0 {
 		return nil, x.usable(ctx)
 	}
@@ -307,11 +307,11 @@ func (x *tx) Tally(ctx context.Context, s *storage.Schema, scope storage.Scope, 
 }
 
 // tally is the statement, and the columns that it answers with before the count.
-func (t *table) tally(scope storage.Scope, q storage.Tally) (text string, args []any, columns []*storage.Column, err error) {
+func (t *table) tally(scope driver.Scope, q driver.Tally) (text string, args []any, columns []*driver.Column, err error) {
 	by := make([]string, len(q.By))
 	for i, name := range q.By {
 		column := t.schema.Column(name)
-		if column.Kind == storage.JSON || column.Kind == storage.Bytes {
+		if column.Kind == driver.JSON || column.Kind == driver.Bytes {
 			return "", nil, nil, fmt.Errorf("%s has no kinds", name)
 		}
 		by[i], columns = quote(name), append(columns, column)
@@ -319,7 +319,7 @@ func (t *table) tally(scope storage.Scope, q storage.Tally) (text string, args [
 	order := t.schema.Column(q.OrderBy)
 	b := newBuilder(t, "")
 	name, err := b.ordered(order)
-	if err == nil && order.Kind == storage.Bool {
+	if err == nil && order.Kind == driver.Bool {
 		err = fmt.Errorf("%s has no lowest value", q.OrderBy)
 	}
 	if err != nil {
@@ -344,14 +344,14 @@ func (t *table) tally(scope storage.Scope, q storage.Tally) (text string, args [
 }
 
 // readGroups reads rows that end with a count; nothing counted is no group.
-func readGroups(s *storage.Schema, columns []*storage.Column, rows *sql.Rows) ([]storage.Group, error) {
+func readGroups(s *driver.Schema, columns []*driver.Column, rows *sql.Rows) ([]driver.Group, error) {
 	r := newReader(s, columns)
 	var n int
 	dest := append(slices.Clone(r.dest), &n)
-	var out []storage.Group
+	var out []driver.Group
 	for rows.Next() {
 		row := s.New()
-		fields := storage.FieldsOf(row)
+		fields := driver.FieldsOf(row)
 		for i := range r.cells {
 			r.cells[i].fields = fields
 		}
@@ -359,7 +359,7 @@ func readGroups(s *storage.Schema, columns []*storage.Column, rows *sql.Rows) ([
 			return nil, err
 		}
 		if n > 0 {
-			out = append(out, storage.Group{Row: row, N: n})
+			out = append(out, driver.Group{Row: row, N: n})
 		}
 	}
 	return out, nil

@@ -6,7 +6,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // session is one connection of a pool while a transaction or a read has it.
@@ -51,7 +51,7 @@ func (s *Store) open(ctx context.Context, db *sqlx.DB) (*session, error) {
 func (x *session) release(broken bool) error {
 	err := x.done()
 	if broken {
-		_ = x.Raw(func(any) error { return driver.ErrBadConn })
+		_ = x.Raw(func(any) error { return sqldriver.ErrBadConn })
 	}
 	_ = x.Close()
 	return err
@@ -90,7 +90,7 @@ func (x *session) rollback(ctx context.Context) {
 }
 
 // commit makes the writes of the transaction last. An answer that does not tell
-// whether it happened is [storage.ErrOutcomeUnknown].
+// whether it happened is [driver.ErrOutcomeUnknown].
 func (x *session) commit(ctx context.Context) error {
 	return x.bounded(ctx, func(ctx context.Context) error {
 		_, err := x.ExecContext(ctx, "COMMIT")
@@ -112,7 +112,7 @@ func unknown(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: commit: %w", storage.ErrOutcomeUnknown, err)
+	return fmt.Errorf("%w: commit: %w", driver.ErrOutcomeUnknown, err)
 }
 
 // bounded runs the end of a transaction with a context that is not cancelled:
@@ -156,12 +156,12 @@ const lockTries = 3
 // InTx runs f in a transaction of its own. It runs f again after a serialization
 // failure, a deadlock, a key that was taken although none was expected to be, or a
 // busy database until ctx ends, and at most twice more after a lock time-out; all
-// then give [storage.ErrBusy]. A panic in f rolls
+// then give [driver.ErrBusy]. A panic in f rolls
 // back. Structs whose id or version a run changed are as before it unless it was
 // committed, or may have been. When COMMIT has not been answered within a second
 // after the end of ctx, or its answer is lost, the error is
-// [storage.ErrOutcomeUnknown].
-func (s *Store) InTx(ctx context.Context, f func(storage.Tx) error) error {
+// [driver.ErrOutcomeUnknown].
+func (s *Store) InTx(ctx context.Context, f func(driver.Tx) error) error {
 	again := false
 	return s.repeat(ctx, lockTries, func() (Class, error) {
 		x := &tx{store: s, again: again}
@@ -216,7 +216,7 @@ func wait(ctx context.Context, d time.Duration) error {
 
 // once runs f in one transaction. The class is that of the transaction's own
 // failure, never of an error that f got elsewhere.
-func (s *Store) once(ctx context.Context, x *tx, f func(storage.Tx) error) (Class, error) {
+func (s *Store) once(ctx context.Context, x *tx, f func(driver.Tx) error) (Class, error) {
 	conn, err := s.begin(ctx)
 	if err != nil {
 		return classOf(err), err
@@ -240,7 +240,7 @@ func (s *Store) once(ctx context.Context, x *tx, f func(storage.Tx) error) (Clas
 	}
 	x.err = errOver
 	if err := conn.commit(ctx); err != nil {
-		if !errors.Is(err, storage.ErrOutcomeUnknown) {
+		if !errors.Is(err, driver.ErrOutcomeUnknown) {
 			x.restore()
 		}
 		return classOf(err), err
@@ -313,9 +313,9 @@ func (s *Store) failed(ctx context.Context, op string, err error) *failure {
 	f := &failure{op: op, class: s.cfg.Classify(err), cause: err}
 	switch f.class {
 	case Busy, LockTimeout, Serialization:
-		f.means = storage.ErrBusy
+		f.means = driver.ErrBusy
 	case Connection:
-		f.means = storage.ErrUnavailable
+		f.means = driver.ErrUnavailable
 	}
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		f.means = cause

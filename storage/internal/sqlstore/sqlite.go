@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // sqlite writes row by row, or many rows of VALUES: the database is in the
@@ -31,16 +31,16 @@ func (sqlite) statements(t *table) {
 
 	// Whoever sees it fail rolls back, so SQLite need not keep the pages of the
 	// rows before, in a file, to undo the statement alone.
-	t.hold = "UPDATE OR FAIL " + t.name + claimSet + " WHERE " + sqlite{}.in(`"id"`, storage.Int)
+	t.hold = "UPDATE OR FAIL " + t.name + claimSet + " WHERE " + sqlite{}.in(`"id"`, driver.Int)
 
-	t.remove.columns = []*storage.Column{id, version}
+	t.remove.columns = []*driver.Column{id, version}
 	t.remove.text = "DELETE FROM " + t.name + where + `"version" = ?`
 
-	t.extend.columns = []*storage.Column{id, token}
+	t.extend.columns = []*driver.Column{id, token}
 	t.extend.text = "UPDATE " + t.name + ` SET "lease_expires_on" = ?` + where + `"claim_token" = ? AND "lease_expires_on" IS NOT NULL`
 }
 
-func (sqlite) insert(ctx context.Context, x *tx, t *table, rows []storage.Row, done inserted) error {
+func (sqlite) insert(ctx context.Context, x *tx, t *table, rows []driver.Row, done inserted) error {
 	for i, n := range chunks {
 		for ; len(rows) >= n; rows = rows[n:] {
 			args, err := rowArgs(make([]any, 0, n*len(t.insertable)), t.insertable, rows[:n]...)
@@ -55,13 +55,13 @@ func (sqlite) insert(ctx context.Context, x *tx, t *table, rows []storage.Row, d
 	return nil
 }
 
-func (sqlite) swap(ctx context.Context, x *tx, s *swap, lead []any, rows []storage.Row) ([]bool, error) {
+func (sqlite) swap(ctx context.Context, x *tx, s *swap, lead []any, rows []driver.Row) ([]bool, error) {
 	hits := make([]bool, len(rows))
 	args := make([]any, 0, len(lead)+len(s.columns))
 	var last int64 // hit: of a row given twice only the first is written
 	err := x.each(ctx, s.text, func(exec func([]any) (int64, error)) error {
 		for i, r := range rows {
-			id := storage.RecordOf(r).ID
+			id := driver.RecordOf(r).ID
 			if id == last {
 				continue
 			}
@@ -83,9 +83,9 @@ func (sqlite) swap(ctx context.Context, x *tx, s *swap, lead []any, rows []stora
 }
 
 // rowArgs appends the parameters of rows.
-func rowArgs(args []any, columns []*storage.Column, rows ...storage.Row) ([]any, error) {
+func rowArgs(args []any, columns []*driver.Column, rows ...driver.Row) ([]any, error) {
 	for _, r := range rows {
-		fields := storage.FieldsOf(r)
+		fields := driver.FieldsOf(r)
 		for _, c := range columns {
 			v, err := c.ValueIn(fields)
 			if err != nil {
@@ -97,7 +97,7 @@ func rowArgs(args []any, columns []*storage.Column, rows ...storage.Row) ([]any,
 	return args, nil
 }
 
-func (sqlite) in(column string, _ storage.Kind) string {
+func (sqlite) in(column string, _ driver.Kind) string {
 	return column + " IN (SELECT value FROM json_each(?))"
 }
 
@@ -118,7 +118,7 @@ func (sqlite) value(v any) any {
 // claim finds the rows of each lane and marks them. Nothing comes in between,
 // since the transaction is the one that writes. RETURNING would put each row
 // through a temporary table, which costs more than to look it up again.
-func (sqlite) claim(ctx context.Context, x *tx, t *table, c *storage.Claim) (rows []storage.Row, err error) {
+func (sqlite) claim(ctx context.Context, x *tx, t *table, c *driver.Claim) (rows []driver.Row, err error) {
 	s := shapeOf(c)
 	for _, l := range c.Lanes {
 		found, err := x.rows(ctx, t.lane(s), t.laneArgs(nil, l, c, max(l.Limit, 0)), t, t.all)
@@ -134,13 +134,13 @@ func (sqlite) claim(ctx context.Context, x *tx, t *table, c *storage.Claim) (row
 }
 
 // hold claims rows that were found.
-func hold(ctx context.Context, x *tx, t *table, c *storage.Claim, rows []storage.Row) error {
+func hold(ctx context.Context, x *tx, t *table, c *driver.Claim, rows []driver.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	ids := make([]int64, len(rows))
 	for i, r := range rows {
-		rec := storage.RecordOf(r)
+		rec := driver.RecordOf(r)
 		ids[i] = rec.ID
 		rec.Version++
 		rec.Abandoned = !rec.LeaseExpiresOn.IsZero()
@@ -152,7 +152,7 @@ func hold(ctx context.Context, x *tx, t *table, c *storage.Claim, rows []storage
 	return err
 }
 
-func (sqlite) next(t *table, c *storage.Claim) (string, []any) {
+func (sqlite) next(t *table, c *driver.Claim) (string, []any) {
 	s := shapeOf(c)
 	s.lanes, s.peek = len(c.Lanes), true
 	text := t.shaped(s, func(t *table, s shape) string {
@@ -182,8 +182,8 @@ func (t *table) lane(s shape) string {
 	})
 }
 
-func (t *table) laneArgs(args []any, l storage.LaneClaim, c *storage.Claim, limit int) []any {
-	args = append(args, int64(l.Lane), storage.Time(l.After.DueOn).UnixMicro(), l.After.ID)
+func (t *table) laneArgs(args []any, l driver.LaneClaim, c *driver.Claim, limit int) []any {
+	args = append(args, int64(l.Lane), driver.Time(l.After.DueOn).UnixMicro(), l.After.ID)
 	return append(append(args, t.dueArgs(c, c.Now)...), int64(limit))
 }
 

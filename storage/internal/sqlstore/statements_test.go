@@ -2,7 +2,7 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jmoiron/sqlx"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // verbs runs each writing verb for n rows.
@@ -21,14 +21,14 @@ func allVerbs(t *testing.T, s *Store, n int) {
 	t.Helper()
 	rows := make([]*job, n)
 	for i := range rows {
-		rows[i] = &job{Record: storage.Record{ID: int64(i + 1), Key: fmt.Sprint(i), Version: 1}}
+		rows[i] = &job{Record: driver.Record{ID: int64(i + 1), Key: fmt.Sprint(i), Version: 1}}
 	}
 	keys := make([]string, n)
-	err := s.InTx(t.Context(), func(tx storage.Tx) error {
+	err := s.InTx(t.Context(), func(tx driver.Tx) error {
 		if _, err := jobs.Insert(t.Context(), tx, rows...); err != nil {
 			return err
 		}
-		c := storage.Claim{Statuses: keys, Lanes: []storage.LaneClaim{{Limit: n}}}
+		c := driver.Claim{Statuses: keys, Lanes: []driver.LaneClaim{{Limit: n}}}
 		if _, err := jobs.Claim(t.Context(), tx, c); err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func allVerbs(t *testing.T, s *Store, n int) {
 		if _, err := jobs.Extend(t.Context(), tx, time.Time{}, rows...); err != nil {
 			return err
 		}
-		_, err := jobs.Find(t.Context(), tx, "", storage.Query{Where: []storage.Cond{storage.In("key", keys)}, Limit: n})
+		_, err := jobs.Find(t.Context(), tx, "", driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: n})
 		return err
 	})
 	if err != nil {
@@ -98,8 +98,8 @@ func TestI30_SQLiteWritesNoRowAfterTheContext(t *testing.T) {
 		return nil
 	}}
 	s := f.store(t, func(c *Config) { c.Dialect = SQLite })
-	err := s.InTx(ctx, func(tx storage.Tx) error {
-		return jobs.Save(ctx, tx, &job{Record: storage.Record{ID: 1, Key: "a"}}, &job{Record: storage.Record{ID: 2, Key: "b"}})
+	err := s.InTx(ctx, func(tx driver.Tx) error {
+		return jobs.Save(ctx, tx, &job{Record: driver.Record{ID: 1, Key: "a"}}, &job{Record: driver.Record{ID: 2, Key: "b"}})
 	})
 	if log := f.log(); !errors.Is(err, context.Canceled) || log != "BEGIN UPDATE ROLLBACK" {
 		t.Errorf("%s: %v", log, err)
@@ -113,10 +113,10 @@ func TestI28_EveryReadFiltersItsScope(t *testing.T) {
 	for _, d := range []*Dialect{PostgreSQL, SQLite} {
 		f := &fake{}
 		s := f.store(t, func(c *Config) { c.Dialect = d })
-		read := func(scope storage.Scope) {
+		read := func(scope driver.Scope) {
 			f.texts = nil
-			err := s.InTx(t.Context(), func(tx storage.Tx) error {
-				if _, err := jobs.Find(t.Context(), tx, scope, storage.Query{Limit: 1}); err != nil {
+			err := s.InTx(t.Context(), func(tx driver.Tx) error {
+				if _, err := jobs.Find(t.Context(), tx, scope, driver.Query{Limit: 1}); err != nil {
 					return err
 				}
 				_, err := jobs.Count(t.Context(), tx, scope, 1)
@@ -130,7 +130,7 @@ func TestI28_EveryReadFiltersItsScope(t *testing.T) {
 		if read("north"); !slices.ContainsFunc(f.texts[1:2], filtered) || !slices.ContainsFunc(f.texts[2:3], filtered) {
 			t.Errorf("no scope in %q", f.texts[1:3])
 		}
-		if read(storage.AnyScope); slices.ContainsFunc(f.texts, filtered) {
+		if read(driver.AnyScope); slices.ContainsFunc(f.texts, filtered) {
 			t.Errorf("a scope in %q", f.texts)
 		}
 	}
@@ -139,9 +139,9 @@ func TestI28_EveryReadFiltersItsScope(t *testing.T) {
 // A row that was not sent cannot be answered for.
 func TestInsertRefusesAnAnswerAboutAnotherRow(t *testing.T) {
 	t.Parallel()
-	f := &fake{rows: func(string) [][]driver.Value { return [][]driver.Value{{int64(1), "", "foreign"}} }}
-	err := f.store(t, nil).InTx(t.Context(), func(tx storage.Tx) error {
-		_, err := jobs.Insert(t.Context(), tx, &job{Record: storage.Record{Key: "own"}})
+	f := &fake{rows: func(string) [][]sqldriver.Value { return [][]sqldriver.Value{{int64(1), "", "foreign"}} }}
+	err := f.store(t, nil).InTx(t.Context(), func(tx driver.Tx) error {
+		_, err := jobs.Insert(t.Context(), tx, &job{Record: driver.Record{Key: "own"}})
 		return err
 	})
 	if err == nil || !strings.Contains(err.Error(), "not asked about") {
@@ -158,14 +158,14 @@ func TestEveryParameterHasItsPlace(t *testing.T) {
 	}
 	f := &fake{}
 	odd := []string{"?", "'?", "$1", `"`}
-	err := f.store(t, nil).InTx(t.Context(), func(tx storage.Tx) error {
+	err := f.store(t, nil).InTx(t.Context(), func(tx driver.Tx) error {
 		for _, v := range odd {
-			where := []storage.Cond{
-				storage.Eq("note", v), storage.Less("note", v), storage.In("note", odd),
-				storage.Any(storage.Eq("key", v), storage.Null("due_on")),
+			where := []driver.Cond{
+				driver.Eq("note", v), driver.Less("note", v), driver.In("note", odd),
+				driver.Any(driver.Eq("key", v), driver.Null("due_on")),
 			}
-			q := storage.Query{Where: where, OrderBy: "note", After: &storage.Position{Value: v}, Limit: 1}
-			if _, err := jobs.Find(t.Context(), tx, storage.Scope(v), q); err != nil {
+			q := driver.Query{Where: where, OrderBy: "note", After: &driver.Position{Value: v}, Limit: 1}
+			if _, err := jobs.Find(t.Context(), tx, driver.Scope(v), q); err != nil {
 				return err
 			}
 		}

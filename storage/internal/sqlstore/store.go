@@ -12,7 +12,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/jmoiron/sqlx"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // DBTX is a host's open transaction: *sql.Tx, *sqlx.Tx, *sql.Conn, and what
@@ -39,7 +39,7 @@ type Config struct {
 	Dialect *Dialect // PostgreSQL or SQLite
 	// Outer is the value that hosts hold, an adapter's type that embeds the
 	// Store; Tx.Store answers it. Nil: the Store itself.
-	Outer storage.Store
+	Outer driver.Store
 	// Writer runs transactions. Reader runs Next outside of them; nil: Writer.
 	Writer, Reader *sqlx.DB
 	// Classify says what an error of the driver means.
@@ -68,7 +68,7 @@ type Config struct {
 
 	// Committed, if not nil, is told what each committed transaction made due, as
 	// the Waker is. It must not wait.
-	Committed func(storage.Hints)
+	Committed func(driver.Hints)
 
 	// Grace is how long a COMMIT may go on after its context ended; zero: 1 s.
 	Grace time.Duration
@@ -77,17 +77,17 @@ type Config struct {
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
-// Store is a storage.Store over database/sql. Adapters embed it. Its methods
+// Store is a driver.Store over database/sql. Adapters embed it. Its methods
 // may be called from any number of goroutines.
 type Store struct {
 	cfg    Config
 	names  names
-	tables sync.Map // *storage.Schema to *table
-	blobs  storage.Blobs
-	waker  storage.Waker
+	tables sync.Map // *driver.Schema to *table
+	blobs  driver.Blobs
+	waker  driver.Waker
 }
 
-var _ storage.Store = (*Store)(nil)
+var _ driver.Store = (*Store)(nil)
 
 // New checks cfg, treats the migrations as cfg.Migrate says, and returns the
 // store. It does not own the handles: the adapter closes them, also if New fails.
@@ -101,7 +101,7 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	if err := s.migrate(ctx); err != nil {
 		return nil, err
 	}
-	blobs, err := storage.NewBlobs(s.cfg.Outer, cfg.BlobDir)
+	blobs, err := driver.NewBlobs(s.cfg.Outer, cfg.BlobDir)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *sharedReader) Read(p []byte) (int, error) {
 }
 
 // Blobs keeps payloads in the database, or in the folder of Options.BlobDir.
-func (s *Store) Blobs() storage.Blobs { return s.blobs }
+func (s *Store) Blobs() driver.Blobs { return s.blobs }
 
 // Clock is Options.Clock.
 func (s *Store) Clock() clock.Clock { return s.cfg.Clock }
@@ -155,16 +155,16 @@ func (s *Store) Clock() clock.Clock { return s.cfg.Clock }
 func (s *Store) Rand() io.Reader { return s.cfg.Rand }
 
 // Waker tells pollers of this process about rows that became due.
-func (s *Store) Waker() *storage.Waker { return &s.waker }
+func (s *Store) Waker() *driver.Waker { return &s.waker }
 
-// Identity reads the stored identity and the present one; see [storage.Identity].
-func (s *Store) Identity(ctx context.Context) (storage.Identity, error) {
+// Identity reads the stored identity and the present one; see [driver.Identity].
+func (s *Store) Identity(ctx context.Context) (driver.Identity, error) {
 	present := ""
 	if s.cfg.SystemIdentifier != nil {
 		var err error
 		if present, err = s.cfg.SystemIdentifier(ctx); err != nil {
-			return storage.Identity{}, s.failed(ctx, "system identifier", err)
+			return driver.Identity{}, s.failed(ctx, "system identifier", err)
 		}
 	}
-	return storage.LoadIdentity(ctx, s.cfg.Outer, s.cfg.Environment, present)
+	return driver.LoadIdentity(ctx, s.cfg.Outer, s.cfg.Environment, present)
 }

@@ -12,24 +12,24 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // table is what is known of one schema: its statements are made once.
 type table struct {
-	schema  *storage.Schema
+	schema  *driver.Schema
 	dialect *Dialect
 	name    string // qualified and quoted
-	all     []*storage.Column
+	all     []*driver.Column
 	columns string // all of them, quoted
 	// PostgreSQL: claimed are the columns that a claim has to read back; unknown
 	// lists them.
-	claimed []*storage.Column
+	claimed []*driver.Column
 	unknown string
 	hold    string // SQLite: claims rows by id
 	// insertable are all columns but id and version; mutable all that are not
 	// fixed but version.
-	insertable, mutable []*storage.Column
+	insertable, mutable []*driver.Column
 	insertion           frame    // PostgreSQL: leaves out rows whose keys are taken
 	optimistic          frame    // PostgreSQL: fails if one is
 	optimism            optimism // PostgreSQL: which of them
@@ -49,7 +49,7 @@ type swap struct {
 }
 
 // table returns the statements of a schema.
-func (s *Store) table(schema *storage.Schema) *table {
+func (s *Store) table(schema *driver.Schema) *table {
 	if t, ok := s.tables.Load(schema); ok {
 		return t.(*table)
 	}
@@ -57,7 +57,7 @@ func (s *Store) table(schema *storage.Schema) *table {
 	return t.(*table)
 }
 
-func newTable(d *Dialect, name string, schema *storage.Schema) *table {
+func newTable(d *Dialect, name string, schema *driver.Schema) *table {
 	t := &table{schema: schema, dialect: d, name: name}
 	for i := range schema.Columns {
 		c := &schema.Columns[i]
@@ -79,11 +79,11 @@ func newTable(d *Dialect, name string, schema *storage.Schema) *table {
 }
 
 // read are the columns of a query, and their list.
-func (t *table) read(named []string) ([]*storage.Column, string) {
+func (t *table) read(named []string) ([]*driver.Column, string) {
 	if len(named) == 0 {
 		return t.all, t.columns
 	}
-	var columns []*storage.Column
+	var columns []*driver.Column
 	for _, name := range append([]string{"id", "scope", "key"}, named...) {
 		if c := t.schema.Column(name); !slices.Contains(columns, c) {
 			columns = append(columns, c)
@@ -93,7 +93,7 @@ func (t *table) read(named []string) ([]*storage.Column, string) {
 }
 
 // list joins the quoted names of columns, each between two texts.
-func list(columns []*storage.Column, before, after string) string {
+func list(columns []*driver.Column, before, after string) string {
 	parts := make([]string, len(columns))
 	for i, c := range columns {
 		parts[i] = before + quote(c.Name) + after
@@ -110,7 +110,7 @@ type shape struct {
 	kinds                      string // the column of Claim.ExceptKinds
 }
 
-func shapeOf(c *storage.Claim) shape {
+func shapeOf(c *driver.Claim) shape {
 	return shape{types: c.Types != nil, except: len(c.Except) > 0, exceptTypes: len(c.ExceptTypes) > 0, kinds: c.ExceptKinds.Column}
 }
 
@@ -126,12 +126,12 @@ func (t *table) shaped(s shape, make func(*table, shape) string) string {
 // reader turns rows of some columns of a table into structs. Its cells are made
 // once for all rows.
 type reader struct {
-	schema *storage.Schema
+	schema *driver.Schema
 	cells  []cell
 	dest   []any
 }
 
-func newReader(s *storage.Schema, columns []*storage.Column) *reader {
+func newReader(s *driver.Schema, columns []*driver.Column) *reader {
 	r := &reader{schema: s, cells: make([]cell, len(columns)), dest: make([]any, len(columns))}
 	for i := range r.cells {
 		r.cells[i].column = columns[i]
@@ -141,7 +141,7 @@ func newReader(s *storage.Schema, columns []*storage.Column) *reader {
 }
 
 // rows runs a statement that answers with some columns of rows of a table.
-func (x *tx) rows(ctx context.Context, text string, args []any, t *table, columns []*storage.Column) (rows []storage.Row, err error) {
+func (x *tx) rows(ctx context.Context, text string, args []any, t *table, columns []*driver.Column) (rows []driver.Row, err error) {
 	err = x.query(ctx, text, args, func(r *sql.Rows) (err error) {
 		rows, err = newReader(t.schema, columns).all(r)
 		return err
@@ -150,11 +150,11 @@ func (x *tx) rows(ctx context.Context, text string, args []any, t *table, column
 }
 
 // all reads what is left of rows.
-func (r *reader) all(rows *sql.Rows) ([]storage.Row, error) {
-	var out []storage.Row
+func (r *reader) all(rows *sql.Rows) ([]driver.Row, error) {
+	var out []driver.Row
 	for rows.Next() {
 		row := r.schema.New()
-		fields := storage.FieldsOf(row)
+		fields := driver.FieldsOf(row)
 		for i := range r.cells {
 			r.cells[i].fields = fields
 		}
@@ -168,8 +168,8 @@ func (r *reader) all(rows *sql.Rows) ([]storage.Row, error) {
 
 // cell is a sql.Scanner that puts a column into the row that is being read.
 type cell struct {
-	column *storage.Column
-	fields storage.Fields
+	column *driver.Column
+	fields driver.Fields
 }
 
 // Scan takes what any driver gives for the kind of the column; a new row is
@@ -179,12 +179,12 @@ func (c *cell) Scan(v any) error {
 		return nil
 	}
 	switch c.column.Kind {
-	case storage.Int:
+	case driver.Int:
 		if n, ok := v.(int64); ok {
 			c.column.In(c.fields).SetInt(n)
 			return nil
 		}
-	case storage.Bool:
+	case driver.Bool:
 		switch b := v.(type) {
 		case bool:
 			*c.column.Bool(c.fields) = b
@@ -193,19 +193,19 @@ func (c *cell) Scan(v any) error {
 			*c.column.Bool(c.fields) = b != 0
 			return nil
 		}
-	case storage.Instant:
+	case driver.Instant:
 		if t, ok := instant(v); ok {
 			*c.column.Instant(c.fields) = t
 			return nil
 		}
-	case storage.Bytes:
+	case driver.Bytes:
 		if b, ok := v.([]byte); ok {
 			c.column.In(c.fields).SetBytes(append([]byte{}, b...))
 			return nil
 		}
 	default:
 		if text, ok := asText(v); ok {
-			if c.column.Kind == storage.JSON {
+			if c.column.Kind == driver.JSON {
 				return json.Unmarshal([]byte(text), c.column.In(c.fields).Addr().Interface())
 			}
 			*c.column.Text(c.fields) = text
@@ -219,7 +219,7 @@ func (c *cell) Scan(v any) error {
 func instant(v any) (time.Time, bool) {
 	switch v := v.(type) {
 	case time.Time:
-		return storage.Time(v), true
+		return driver.Time(v), true
 	case int64:
 		return time.UnixMicro(v).UTC(), true
 	}

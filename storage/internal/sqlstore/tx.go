@@ -3,10 +3,10 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 var (
@@ -21,18 +21,18 @@ type tx struct {
 	joined bool
 	again  bool  // a run before it came to nothing
 	err    error // set once a verb failed or the transaction is over
-	hints  storage.Hints
+	hints  driver.Hints
 	before []mark
 }
 
 // mark is what a struct said before a verb changed it.
 type mark struct {
-	record      *storage.Record
+	record      *driver.Record
 	id, version int64
 }
 
 // changed notes a struct that is about to be given its new id or version.
-func (x *tx) changed(r *storage.Record) {
+func (x *tx) changed(r *driver.Record) {
 	x.before = append(x.before, mark{r, r.ID, r.Version})
 }
 
@@ -46,16 +46,16 @@ func (x *tx) restore() {
 	}
 }
 
-var _ storage.Tx = (*tx)(nil)
+var _ driver.Tx = (*tx)(nil)
 
 // Join binds a host's open transaction. Claim and Extend return ErrJoined;
-// [storage.ErrRetryTx] means that the host has to repeat its transaction. After
+// [driver.ErrRetryTx] means that the host has to repeat its transaction. After
 // an error, and when a context has ended inside a call, the host rolls back.
 // Pollers hear of what was ensured with their next poll.
-func (s *Store) Join(host DBTX) storage.Tx { return &tx{store: s, db: host, joined: true} }
+func (s *Store) Join(host DBTX) driver.Tx { return &tx{store: s, db: host, joined: true} }
 
 // Store is the store that the transaction belongs to.
-func (x *tx) Store() storage.Store { return x.store.cfg.Outer }
+func (x *tx) Store() driver.Store { return x.store.cfg.Outer }
 
 // usable refuses a transaction that has failed or is over, or whose context has
 // ended: SQLite would begin the next statement outside of it.
@@ -76,7 +76,7 @@ func (x *tx) fail(ctx context.Context, op string, err error) error {
 	}
 	f := x.store.failed(ctx, op, err)
 	if x.joined && f.class == Serialization {
-		f.means = storage.ErrRetryTx
+		f.means = driver.ErrRetryTx
 	}
 	x.err = f
 	return f
@@ -130,16 +130,16 @@ func (x *tx) each(ctx context.Context, text string, run func(exec func(args []an
 		return run(func(args []any) (int64, error) { return x.exec(ctx, text, args) })
 	}
 	return own.Raw(func(c any) error {
-		var named []driver.NamedValue
+		var named []sqldriver.NamedValue
 		return run(func(args []any) (int64, error) {
 			if err := x.usable(ctx); err != nil {
 				return 0, err
 			}
 			named = named[:0]
 			for i, v := range args {
-				named = append(named, driver.NamedValue{Ordinal: i + 1, Value: v})
+				named = append(named, sqldriver.NamedValue{Ordinal: i + 1, Value: v})
 			}
-			res, err := c.(driver.ExecerContext).ExecContext(x.store.inside(ctx), text, named)
+			res, err := c.(sqldriver.ExecerContext).ExecContext(x.store.inside(ctx), text, named)
 			if err != nil {
 				return 0, err
 			}

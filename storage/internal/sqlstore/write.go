@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Insert adds the rows whose scope and key are free, in the order of their keys,
 // so that concurrent batches take their locks in one order.
-func (x *tx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (x *tx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	added := make([]bool, len(rows))
 	if len(rows) == 0 {
 		return added, x.usable(ctx)
@@ -23,11 +23,11 @@ func (x *tx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) 
 	order := sorted(rows, byKey)
 	at := 0 // rows come back in the order they were sent, or nearly so
 	err := x.store.cfg.Dialect.verbs.insert(ctx, x, x.store.table(s), pick(rows, order),
-		func(id int64, scope storage.Scope, key string) error {
+		func(id int64, scope driver.Scope, key string) error {
 			for range rows {
 				i := order[at]
 				at = (at + 1) % len(order)
-				rec := storage.RecordOf(rows[i])
+				rec := driver.RecordOf(rows[i])
 				if !added[i] && rec.Key == key && rec.Scope == scope {
 					x.changed(rec)
 					added[i], rec.ID, rec.Version = true, id, 1
@@ -43,24 +43,24 @@ func (x *tx) Insert(ctx context.Context, s *storage.Schema, rows []storage.Row) 
 	return added, nil
 }
 
-func byKey(a, b *storage.Record) int {
+func byKey(a, b *driver.Record) int {
 	return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Key, b.Key))
 }
 
 // sorted returns the indices of rows in an order; equal ones stay as they are.
-func sorted(rows []storage.Row, order func(a, b *storage.Record) int) []int {
+func sorted(rows []driver.Row, order func(a, b *driver.Record) int) []int {
 	index := make([]int, len(rows))
 	for i := range index {
 		index[i] = i
 	}
 	slices.SortStableFunc(index, func(a, b int) int {
-		return order(storage.RecordOf(rows[a]), storage.RecordOf(rows[b]))
+		return order(driver.RecordOf(rows[a]), driver.RecordOf(rows[b]))
 	})
 	return index
 }
 
-func pick(rows []storage.Row, index []int) []storage.Row {
-	out := make([]storage.Row, len(index))
+func pick(rows []driver.Row, index []int) []driver.Row {
+	out := make([]driver.Row, len(index))
 	for n, i := range index {
 		out[n] = rows[i]
 	}
@@ -71,7 +71,7 @@ func pick(rows []storage.Row, index []int) []storage.Row {
 func scanInserted(done inserted) func(*sql.Rows) error {
 	return func(r *sql.Rows) error {
 		var id int64
-		var scope storage.Scope
+		var scope driver.Scope
 		var key string
 		for r.Next() {
 			if err := r.Scan(&id, &scope, &key); err != nil {
@@ -98,7 +98,7 @@ const stretch = 4
 // apart it finds few. The bounds are hidden from the planner, so that it expects
 // few rows and takes the index for the order. On SQLite it tells nothing, since
 // a row that was written by hand would not be noticed there.
-func (x *tx) Untouched(ctx context.Context, s *storage.Schema, scope storage.Scope, keys []string) (prints []int64, err error) {
+func (x *tx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) (prints []int64, err error) {
 	t := x.store.table(s)
 	if t.dialect != PostgreSQL || len(keys) == 0 || !storable(keys[0]) || !storable(keys[len(keys)-1]) {
 		return nil, x.usable(ctx)
@@ -177,11 +177,11 @@ func (o *optimism) fail() { o.streak.Store(disappointed) }
 
 // Update writes the mutable columns of rows, ordered by id. Of a row given twice
 // only the first is written.
-func (x *tx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (x *tx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	stale, err := x.swap(ctx, "update ", s, &x.store.table(s).update, nil, rows, byVersion)
 	for i, r := range rows {
 		if err == nil && !stale[i] {
-			rec := storage.RecordOf(r)
+			rec := driver.RecordOf(r)
 			x.changed(rec)
 			rec.Version++
 			x.hints.Add(s, rows[i:i+1])
@@ -191,40 +191,40 @@ func (x *tx) Update(ctx context.Context, s *storage.Schema, rows []storage.Row) 
 }
 
 // Delete removes rows, ordered by id.
-func (x *tx) Delete(ctx context.Context, s *storage.Schema, rows []storage.Row) ([]bool, error) {
+func (x *tx) Delete(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	return x.swap(ctx, "delete from ", s, &x.store.table(s).remove, nil, rows, byVersion)
 }
 
 // Extend moves leases and nothing else, neither the version nor the structs.
-func (x *tx) Extend(ctx context.Context, s *storage.Schema, rows []storage.Row, until time.Time) ([]bool, error) {
+func (x *tx) Extend(ctx context.Context, s *driver.Schema, rows []driver.Row, until time.Time) ([]bool, error) {
 	if x.joined {
-		return nil, storage.ErrJoined
+		return nil, driver.ErrJoined
 	}
-	lead := []any{x.store.cfg.Dialect.verbs.value(storage.Time(until))}
+	lead := []any{x.store.cfg.Dialect.verbs.value(driver.Time(until))}
 	return x.swap(ctx, "extend ", s, &x.store.table(s).extend, lead, rows, byToken)
 }
 
-func byVersion(a, b *storage.Record) int {
+func byVersion(a, b *driver.Record) int {
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Version, b.Version))
 }
 
-func byToken(a, b *storage.Record) int {
+func byToken(a, b *driver.Record) int {
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.ClaimToken, b.ClaimToken))
 }
 
 // swap runs a statement for rows in an order that begins with the id, so that
 // concurrent batches take their locks in one order, and tells which were missed.
-func (x *tx) swap(ctx context.Context, verb string, s *storage.Schema, w *swap, lead []any, rows []storage.Row,
-	order func(a, b *storage.Record) int) ([]bool, error) {
+func (x *tx) swap(ctx context.Context, verb string, s *driver.Schema, w *swap, lead []any, rows []driver.Row,
+	order func(a, b *driver.Record) int) ([]bool, error) {
 	missed := make([]bool, len(rows))
 	if len(rows) == 0 {
 		return missed, x.usable(ctx)
 	}
 	index := sorted(rows, order)
-	sent := make([]storage.Row, 0, len(rows))
+	sent := make([]driver.Row, 0, len(rows))
 	repeated := make([]bool, len(rows)) // equal to the one before, by order
 	for n, i := range index {
-		repeated[n] = n > 0 && order(storage.RecordOf(rows[index[n-1]]), storage.RecordOf(rows[i])) == 0
+		repeated[n] = n > 0 && order(driver.RecordOf(rows[index[n-1]]), driver.RecordOf(rows[i])) == 0
 		if !repeated[n] {
 			sent = append(sent, rows[i])
 		}

@@ -124,7 +124,7 @@ func (h *host) drain() {
 // event is where the response is on its way.
 func (h *host) event() survey.OutboxEvent {
 	h.t.Helper()
-	e, err := h.survey.Event(h.t.Context(), "", h.publicID)
+	e, err := h.survey.Support().Event(h.t.Context(), "", h.publicID)
 	h.must(err)
 	return e
 }
@@ -161,7 +161,7 @@ func TestJetStreamHoldsAnEventOnceHoweverOftenItIsPublished(t *testing.T) {
 		t.Error(diff)
 	}
 	for range 3 {
-		h.must(h.survey.ReplayEvent(t.Context(), "", h.publicID, "nats:surveys", survey.By{Actor: "sam", Reason: "they lost it"}))
+		h.must(h.survey.Support().ReplayEvent(t.Context(), "", h.publicID, "nats:surveys", survey.By{Actor: "sam", Reason: "they lost it"}))
 		h.drain()
 		if e := h.event(); e.Status != survey.EventDispatched {
 			t.Errorf("%+v", e)

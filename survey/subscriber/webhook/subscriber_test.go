@@ -212,7 +212,7 @@ func TestAReceiverIsObeyed(t *testing.T) {
 		t.Error("it is enabled after a 410")
 	}
 	s.Enable()
-	n, err := h.survey.ReplayDeadLetters(t.Context(), "", s.Key(), survey.By{Actor: "sam", Reason: "they are back"}, false)
+	n, err := h.survey.Support().ReplayDeadLetters(t.Context(), "", s.Key(), survey.By{Actor: "sam", Reason: "they are back"}, false)
 	if err != nil || n != 2 {
 		t.Error(n, err)
 	}
@@ -255,7 +255,7 @@ func (h *host) respond(wip string) string {
 func (h *host) want(publicID, delivery string, r *receiver, requests int) {
 	h.t.Helper()
 	h.must(h.poller.Drain(h.t.Context()))
-	e, err := h.survey.Event(h.t.Context(), "", publicID)
+	e, err := h.survey.Support().Event(h.t.Context(), "", publicID)
 	h.must(err)
 	d := e.Deliveries[0]
 	if n, _ := r.seen(); d.Status+" "+string(rune('0'+d.Attempts)) != delivery || n != requests {

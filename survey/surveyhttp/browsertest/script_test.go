@@ -9,7 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // filters are conditions on the first five questions of a form, and one on another
@@ -49,7 +49,7 @@ func conditional(t *testing.T) string {
 func TestTheScriptAsksWhatTheServerAsks(t *testing.T) {
 	t.Parallel()
 	definition := conditional(t)
-	var d survey.Definition
+	var d form.Definition
 	if err := json.Unmarshal([]byte(definition), &d); err != nil {
 		t.Fatal(err)
 	}

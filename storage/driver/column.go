@@ -1,0 +1,322 @@
+package driver
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// Value returns the column of r in its canonical form: string (Text, JSON),
+// int64, bool, time.Time (UTC, whole microseconds), []byte, or nil for NULL.
+// Text with a NUL or invalid UTF-8, and a value that does not marshal, is a
+// [*ValueError]: databases disagree about those.
+func (c *Column) Value(r Row) (any, error) { return c.ValueIn(FieldsOf(r)) }
+
+// ValueIn is Value of the row whose fields are given.
+func (c *Column) ValueIn(fields Fields) (any, error) {
+	if c.IsNull(fields) {
+		return nil, nil
+	}
+	switch c.Kind {
+	case Int:
+		return c.Int(fields), nil
+	case Bool:
+		return *c.Bool(fields), nil
+	case Instant:
+		if t := Time(*c.Instant(fields)); !t.IsZero() {
+			return t, nil
+		}
+		return nil, nil // a moment of the first microsecond is cut off to zero
+	case Bytes:
+		return append([]byte{}, c.In(fields).Bytes()...), nil // NULL needs the tag, never a nil slice
+	case JSON:
+		b, err := json.Marshal(c.In(fields).Interface())
+		if err != nil {
+			return nil, &ValueError{Table: c.table, Column: c.Name, Problem: err.Error()}
+		}
+		return string(b), nil
+	default:
+		s := *c.Text(fields)
+		if problem := textProblem(s); problem != "" {
+			return nil, &ValueError{Table: c.table, Column: c.Name, Problem: problem}
+		}
+		return s, nil
+	}
+}
+
+func textProblem(s string) string {
+	switch {
+	case strings.IndexByte(s, 0) >= 0:
+		return "text holds a NUL character"
+	case !utf8.ValidString(s):
+		return "text is not valid UTF-8"
+	}
+	return ""
+}
+
+// Set stores a canonical value, as Value gives it, into the column of r.
+func (c *Column) Set(r Row, v any) error {
+	f := c.Field(r)
+	if v == nil {
+		f.SetZero()
+		return nil
+	}
+	switch v := v.(type) {
+	case int64:
+		f.SetInt(v)
+	case bool:
+		f.SetBool(v)
+	case time.Time:
+		f.Set(reflect.ValueOf(Time(v)))
+	case []byte:
+		f.SetBytes(append([]byte{}, v...))
+	case string:
+		if c.Kind == JSON {
+			f.SetZero()
+			if err := json.Unmarshal([]byte(v), f.Addr().Interface()); err != nil {
+				return fmt.Errorf("storage: %s.%s: %w", c.table, c.Name, err)
+			}
+			return nil
+		}
+		f.SetString(v)
+	default:
+		return fmt.Errorf("storage: %s.%s: unexpected %T", c.table, c.Name, v)
+	}
+	return nil
+}
+
+// Time returns t as it is stored, hashed and compared: UTC, whole microseconds,
+// without a monotonic reading. The zero time stays zero.
+func Time(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Microsecond)
+}
+
+// size counts the bytes of text, JSON and bytes, and refuses what Value refuses,
+// without making a value.
+func (c *Column) size(fields Fields) (int, error) {
+	switch c.Kind {
+	case Text:
+		s := *c.Text(fields)
+		if s == "" { // most are
+			return 0, nil
+		}
+		if problem := textProblem(s); problem != "" {
+			return 0, &ValueError{Table: c.table, Column: c.Name, Problem: problem}
+		}
+		return len(s), nil
+	case Bytes:
+		return c.In(fields).Len(), nil
+	case JSON:
+		v, err := c.ValueIn(fields)
+		s, _ := v.(string) // NULL has no bytes
+		return len(s), err
+	}
+	return 0, nil
+}
+
+// check refuses what no adapter could store faithfully.
+func (s *Schema) check(r Row) error {
+	size, fields := 0, FieldsOf(r)
+	for i := range s.Columns {
+		n, err := s.Columns[i].size(fields)
+		if err != nil {
+			return err
+		}
+		size += n
+	}
+	if s.MaxRow > 0 && size > s.MaxRow {
+		return &RowSizeError{Table: s.Name, Size: size, Limit: s.MaxRow}
+	}
+	return s.checkName(r)
+}
+
+// checkName refuses what no row is called.
+func (s *Schema) checkName(r Row) error {
+	switch rec := r.record(); {
+	case rec.Scope == AnyScope:
+		return &ValueError{Table: s.Name, Column: "scope", Problem: "AnyScope is for reading only"}
+	case rec.Key == "":
+		return &ValueError{Table: s.Name, Column: "key", Problem: "empty"}
+	}
+	return nil
+}
+
+// Fields are the fields of one row, for who handles many columns of many rows.
+// A column finds its field at a fixed distance from the row's start, which is
+// several times as fast as reflection.
+type Fields struct {
+	of   Row
+	row  unsafe.Pointer // the struct
+	kind typeWord
+}
+
+// typeWord is the address of a type: types are told apart in one comparison.
+type typeWord unsafe.Pointer
+
+// FieldsOf returns the fields of r.
+func FieldsOf(r Row) Fields {
+	v := reflect.ValueOf(r)
+	return Fields{r, v.UnsafePointer(), wordOf(v.Type())}
+}
+
+func wordOf(t reflect.Type) typeWord { return typeWord(reflect.ValueOf(t).UnsafePointer()) }
+
+// at is where the column's field lies. It panics on a row of another table.
+func (c *Column) at(f Fields) unsafe.Pointer {
+	if f.kind != c.row {
+		panic(c.foreign(f))
+	}
+	return unsafe.Add(f.row, c.offset)
+}
+
+// foreign is apart from at, and not inlined, so that at can be.
+//
+//go:noinline
+func (c *Column) foreign(f Fields) string {
+	return fmt.Sprintf("storage: column %s.%s of a %T", c.table, c.Name, f.of)
+}
+
+// Text is the field of a Text column, whatever its string type is named.
+func (c *Column) Text(f Fields) *string { return (*string)(c.mustBe(Text, f)) }
+
+// Bool is the field of a Bool column.
+func (c *Column) Bool(f Fields) *bool { return (*bool)(c.mustBe(Bool, f)) }
+
+// Instant is the field of an Instant column.
+func (c *Column) Instant(f Fields) *time.Time { return (*time.Time)(c.mustBe(Instant, f)) }
+
+// Int is the value of an Int column.
+func (c *Column) Int(f Fields) int64 {
+	switch p := c.mustBe(Int, f); c.field.Size() {
+	case 2:
+		return int64(*(*int16)(p))
+	case 4:
+		return int64(*(*int32)(p))
+	default:
+		return *(*int64)(p)
+	}
+}
+
+func (c *Column) mustBe(kind Kind, f Fields) unsafe.Pointer {
+	if c.Kind != kind {
+		panic(c.unkind(kind))
+	}
+	return c.at(f)
+}
+
+//go:noinline
+func (c *Column) unkind(kind Kind) string {
+	return fmt.Sprintf("storage: column %s.%s is not of kind %d", c.table, c.Name, kind)
+}
+
+// In returns the addressable field of any column.
+func (c *Column) In(f Fields) reflect.Value { return reflect.NewAt(c.field, c.at(f)).Elem() }
+
+// Field returns the addressable field of r that holds the column.
+func (c *Column) Field(r Row) reflect.Value { return c.In(FieldsOf(r)) }
+
+// IsNull reports whether the column is stored as NULL.
+func (c *Column) IsNull(f Fields) bool {
+	switch {
+	case !c.Null:
+		return false
+	case c.Kind == Text:
+		return *c.Text(f) == ""
+	case c.Kind == Instant:
+		return c.Instant(f).IsZero()
+	}
+	return c.In(f).IsZero()
+}
+
+// place finds a field of a row: how far it lies from the start, and its type.
+func place(row reflect.Type, path []int) (offset uintptr, field reflect.Type) {
+	field = row
+	for i, n := range path {
+		if i > 0 && field.Kind() != reflect.Struct {
+			panic(fmt.Sprintf("storage: %v embeds %v by pointer, not by value", row, field))
+		}
+		f := field.Field(n)
+		offset, field = offset+f.Offset, f.Type
+	}
+	return offset, field
+}
+
+// Fingerprint names the fixed Int column that keeps a digest of each row as
+// Ensure inserted it: of its scope, its key and its deciding columns, which are
+// named before (see [Table.Deciding]). A row that nobody has written since then
+// is known again by it, and need not be read. Fingerprint returns t; it is called
+// once, beside Define.
+func (t *Table[R]) Fingerprint(column string) *Table[R] {
+	if c := t.Column(column); c.Kind != Int || !c.Fixed || t.deciding == nil {
+		panic("storage: " + t.Name + "." + column + ": a fingerprint is a fixed integer of the deciding columns")
+	}
+	t.Schema.Fingerprint = column
+	var names []byte
+	for _, name := range append([]string{"scope", "key"}, t.deciding...) {
+		t.printed = append(t.printed, t.Column(name))
+		names = appendText(names, name)
+	}
+	sum := sha256.Sum256(names)
+	t.layout = sum[:8]
+	return t
+}
+
+// print gives rows their fingerprints. They are SHA-256, cut to 64 bits: a row
+// that was changed is taken for the one that is stored once in 10^19 times.
+func (t *Table[R]) print(rows []Row) (err error) {
+	if t.Schema.Fingerprint == "" {
+		return nil
+	}
+	column := t.Column(t.Schema.Fingerprint)
+	text := make([]byte, 0, 512)
+	for _, r := range rows {
+		fields := FieldsOf(r)
+		text = append(text[:0], t.layout...)
+		for _, c := range t.printed {
+			if text, err = c.appendTo(text, fields); err != nil {
+				return err
+			}
+		}
+		sum := sha256.Sum256(text)
+		column.In(fields).SetInt(int64(binary.BigEndian.Uint64(sum[:])))
+	}
+	return nil
+}
+
+// appendTo appends the column's value, of which no other one is a beginning.
+func (c *Column) appendTo(b []byte, fields Fields) ([]byte, error) {
+	if c.IsNull(fields) {
+		return append(b, 0), nil
+	}
+	switch c.Kind {
+	case Int:
+		return binary.AppendVarint(append(b, 1), c.Int(fields)), nil
+	case Bool:
+		if *c.Bool(fields) {
+			return append(b, 2), nil
+		}
+		return append(b, 1), nil
+	case Instant:
+		return binary.AppendVarint(append(b, 1), Time(*c.Instant(fields)).UnixMicro()), nil
+	case Bytes:
+		return appendText(append(b, 1), c.In(fields).Bytes()), nil
+	case JSON:
+		v, err := c.ValueIn(fields)
+		text, _ := v.(string)
+		return appendText(append(b, 1), text), err
+	}
+	return appendText(append(b, 1), *c.Text(fields)), nil
+}
+
+func appendText[T string | []byte](b []byte, text T) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}

@@ -1,0 +1,75 @@
+package driver
+
+import "context"
+
+// storeIdentity is the one row that says which database this is.
+type storeIdentity struct {
+	Record
+	Environment string `db:"environment"`
+	System      string `db:"system"`
+}
+
+var identities = Define[storeIdentity]("store_identity")
+
+// Schemas lists the tables that every store has for itself, beside those of the
+// domains. An adapter's first migration creates them.
+func Schemas() []*Schema {
+	return []*Schema{&blobHeaders.Schema, &blobChunks.Schema, &identities.Schema}
+}
+
+// LoadIdentity is what adapters answer [Store.Identity] with. The first name that
+// is given for a database stays its environment, and the identifier of the system
+// that it was created on stays its system; given and present are what the host
+// and the server say now, empty where there is nothing to say.
+func LoadIdentity(ctx context.Context, store Store, given, present string) (Identity, error) {
+	id := Identity{Given: given, Present: present}
+	err := store.InTx(ctx, func(tx Tx) error {
+		want := &storeIdentity{Record: Record{Key: identityKey}, Environment: given, System: present}
+		got, err := identities.Ensure(ctx, tx, nameOnce, want)
+		if err != nil {
+			return err
+		}
+		id.Environment, id.System = got[0].Row.Environment, got[0].Row.System
+		return nil
+	})
+	return id, err
+}
+
+// StoredIdentity reads, in a transaction, what [Store.Identity] says is stored:
+// Environment and System.
+func StoredIdentity(ctx context.Context, tx Tx) (Identity, error) {
+	row, err := identities.Get(ctx, tx, "", identityKey)
+	if err != nil {
+		return Identity{}, err
+	}
+	return Identity{Environment: row.Environment, System: row.System}, nil
+}
+
+// Adopt makes a copy a database of its own: the name that the host gives, if it
+// gives one, and the system that it runs on now become the stored ones. It returns
+// the identity's row as it is then, for the audit. Everybody who opens the
+// database as before finds a copy from now on.
+func Adopt(ctx context.Context, tx Tx, id Identity) (Record, error) {
+	row, err := identities.Get(ctx, tx, "", identityKey)
+	if err != nil {
+		return Record{}, err
+	}
+	row.System = id.Present
+	if id.Given != "" {
+		row.Environment = id.Given
+	}
+	err = identities.Save(ctx, tx, row)
+	return row.Record, err
+}
+
+// identityKey is the key of the only row.
+const identityKey = "store"
+
+// nameOnce gives a database that has no name yet the wanted one.
+func nameOnce(stored, want *storeIdentity) (Outcome, bool) {
+	if stored.Environment != "" || want.Environment == "" {
+		return Unchanged, false
+	}
+	stored.Environment = want.Environment
+	return Updated, true
+}

@@ -1,0 +1,232 @@
+package driver
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Scope keeps tenants apart: it is part of every unique key and an argument of
+// every read. The empty Scope is that of a host with a single tenant.
+type Scope string
+
+// AnyScope reads across tenants. Only look-ups by an unguessable value (a token
+// hash, a message id), polls, retention and health counts may use it. No row has
+// it.
+const AnyScope Scope = "\x00any"
+
+// Record is what every table has in common: how a row is found, held and
+// written back. Structs embed it by value and add their business columns.
+type Record struct {
+	// ID breaks ties. It is not shown outside and promises no order of insertion.
+	ID int64 `db:"id,fixed"`
+	// Scope is the tenant.
+	Scope Scope `db:"scope,fixed"`
+	// Key is the business identity, unique within Scope and compared byte by byte.
+	Key string `db:"key,fixed"`
+	// Type is the registered name that serves the row. Every process serves rows
+	// whose Type is empty: passes ask for them beside the types they know.
+	Type string `db:"type"`
+	// Status belongs to the owning package.
+	Status string `db:"status"`
+	// Version grows by one with every write except Extend. It is 1 after Insert.
+	Version int64 `db:"version"`
+	// Lane orders kinds of work: LaneUrgent, LaneNormal, LaneBulk or a host's own.
+	Lane int16 `db:"lane,fixed"`
+	// DueOn is the next moment anybody should look; zero means never.
+	DueOn time.Time `db:"due_on"`
+	// LeaseExpiresOn is zero unless the row is held. It protects against a crash
+	// and never says which worker holds the row.
+	LeaseExpiresOn time.Time `db:"lease_expires_on"`
+	// ClaimToken is fresh for every claim and kept when the row is settled, so
+	// that a worker whose reply was lost can tell whether its claim won.
+	ClaimToken string `db:"claim_token"`
+	// Abandoned is set by a claim that took over an expired lease.
+	Abandoned bool `db:"abandoned"`
+}
+
+// The lanes that every table knows; hosts may add their own numbers.
+const (
+	LaneUrgent int16 = -1
+	LaneNormal int16 = 0
+	LaneBulk   int16 = 1
+)
+
+func (r *Record) record() *Record { return r }
+
+// Row is a pointer to a struct that embeds [Record]. It is sealed: embedding
+// Record is the only way to implement it.
+type Row interface{ record() *Record }
+
+// RecordOf returns the shared columns of r, for adapters and passes.
+func RecordOf(r Row) *Record { return r.record() }
+
+// Kind is the closed set of column types; an adapter maps each of them once.
+type Kind int
+
+// The kinds of column, with the Go types that have them.
+const (
+	Text    Kind = iota // string
+	Int                 // int64, int32, int16, int
+	Bool                // bool
+	Instant             // time.Time
+	JSON                // any type, with the tag option "json"
+	Bytes               // []byte
+)
+
+// Column is one column of a table, derived from a struct field by [Define].
+type Column struct {
+	Name string
+	Kind Kind
+	// Fixed columns are written by Insert only, hence they may be indexed; in a part
+	// of a table (see Schema.Whole) planned ones are fixed, too.
+	Fixed bool
+	// Null columns store the Go zero value as NULL.
+	Null bool
+
+	planned, unclaimed bool // tag options; see Define
+
+	table  string
+	row    typeWord // of a pointer to the struct
+	field  reflect.Type
+	offset uintptr // of the field in the struct
+}
+
+// Schema is all that an adapter sees of a table.
+type Schema struct {
+	Name    string
+	Columns []Column
+	// New returns a pointer to a zero row.
+	New func() Row
+	// MaxRow bounds the bytes of text, JSON and bytes in a row; zero is no bound.
+	MaxRow int
+	// Fingerprint is the column by which [Tx.Untouched] tells rows; empty: none.
+	Fingerprint string
+	// Whole is the schema of the whole table, if this one says what workers see of
+	// it: Claim and Update get such a one. A column that it lacks is zero in a
+	// claimed row, and stays as it is stored.
+	Whole *Schema
+}
+
+// Column returns the column of that name. It panics on an unknown one: names
+// of columns come from code, never from data.
+func (s *Schema) Column(name string) *Column {
+	for i := range s.Columns {
+		if s.Columns[i].Name == name {
+			return &s.Columns[i]
+		}
+	}
+	panic(fmt.Sprintf("storage: table %s has no column %q", s.Name, name))
+}
+
+// Table is the typed front of a schema: its verbs take and give []*R.
+type Table[R any] struct {
+	Schema
+	row         func(*R) Row
+	deciding    []string     // see Deciding
+	printed     []*Column    // the columns of a fingerprint
+	layout      []byte       // stands for their names in it
+	insertFirst atomic.Bool  // the last Ensure found few of its rows
+	strangers   atomic.Int32 // Ensures to come that recognize nothing; see recognizable
+	once        sync.Once    // makes part
+	part        *Schema      // see worked
+}
+
+// Row returns r as an adapter sees it.
+func (t *Table[R]) Row(r *R) Row { return t.row(r) }
+
+// Record returns the shared columns of r.
+func (t *Table[R]) Record(r *R) *Record { return t.row(r).record() }
+
+// Limit refuses rows whose text, JSON and bytes exceed n bytes with a
+// [*RowSizeError], and returns t. It is called once, beside Define.
+func (t *Table[R]) Limit(n int) *Table[R] {
+	t.MaxRow = n
+	return t
+}
+
+// Deciding names the columns that Ensure's decisions depend on, and returns t. It
+// then reads no others of a stored row unless the row is to be written, since
+// most are not. It is called once, beside Define.
+func (t *Table[R]) Deciding(columns ...string) *Table[R] {
+	for _, name := range columns {
+		t.Column(name) // panics
+	}
+	t.deciding = columns
+	return t
+}
+
+// Define describes the table name by the struct R, which must embed [Record].
+// A field becomes a column by its tag `db:"column[,option]..."`:
+//
+//	fixed      Insert writes it, nothing else does
+//	null       its zero value is stored as NULL; times are always nullable
+//	json       a field of any type, stored as JSON
+//	planned    Settle does not write it
+//	unclaimed  Claim does not read it, so that it is zero in a claimed row; fixed
+//
+// Define panics on a field that has no column kind or options that do not go
+// together, since only a programmer can cause that.
+func Define[R any, P interface {
+	*R
+	Row
+}](name string) *Table[R] {
+	t := &Table[R]{
+		Schema: Schema{Name: name, New: func() Row { return P(new(R)) }},
+		row:    func(r *R) Row { return P(r) },
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[R]()) {
+		column, options, _ := strings.Cut(f.Tag.Get("db"), ",")
+		if column == "" {
+			continue
+		}
+		kind, ok := kindOf(f.Type, options)
+		if !ok {
+			panic(fmt.Sprintf("storage: %s.%s: no column kind for %s", name, column, f.Type))
+		}
+		fixed, unclaimed := hasOption(options, "fixed"), hasOption(options, "unclaimed")
+		if unclaimed && !fixed {
+			panic(fmt.Sprintf("storage: %s.%s: Save would overwrite an unclaimed column that is not fixed", name, column))
+		}
+		offset, field := place(reflect.TypeFor[R](), f.Index)
+		t.Columns = append(t.Columns, Column{
+			Name: column, Kind: kind, table: name, row: wordOf(reflect.TypeFor[*R]()), field: field, offset: offset,
+			Fixed: fixed, planned: hasOption(options, "planned"), unclaimed: unclaimed,
+			Null: kind == Instant || hasOption(options, "null"),
+		})
+	}
+	return t
+}
+
+func hasOption(options, name string) bool {
+	for o := range strings.SplitSeq(options, ",") {
+		if o == name {
+			return true
+		}
+	}
+	return false
+}
+
+func kindOf(t reflect.Type, options string) (Kind, bool) {
+	if hasOption(options, "json") {
+		return JSON, true
+	}
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return Instant, true
+	case t == reflect.TypeFor[[]byte]():
+		return Bytes, true
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return Text, true
+	case reflect.Int64, reflect.Int32, reflect.Int16, reflect.Int:
+		return Int, true
+	case reflect.Bool:
+		return Bool, true
+	}
+	return 0, false
+}

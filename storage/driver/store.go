@@ -1,0 +1,91 @@
+package driver
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/benbjohnson/clock"
+)
+
+// Store is a database as the domains see it. Adapters implement it; its methods
+// may be called from any number of goroutines and return within their context
+// plus one second.
+type Store interface {
+	// InTx runs f in one transaction and commits it when f returns nil. It runs f
+	// again after a serialization failure, a deadlock, a lock time-out or a key that
+	// was taken meanwhile, so f has no effects outside the transaction. Structs to
+	// which a run gave an id or a version are as before it, unless it was
+	// committed or may have been. [ErrOutcomeUnknown] means that the reply to
+	// COMMIT was lost. Do not call it inside f, nor beside a transaction that the
+	// same goroutine holds open.
+	InTx(ctx context.Context, f func(Tx) error) error
+	// Next returns the earliest DueOn, at or before horizon, among the rows that
+	// c would claim by then, and the zero time if there is none. It is one
+	// SELECT without a transaction, for idle pollers.
+	Next(ctx context.Context, s *Schema, c Claim, horizon time.Time) (time.Time, error)
+	// Blobs keeps payloads that are too large for a row.
+	Blobs() Blobs
+	// Clock is the only source of time for everything that works on this store.
+	Clock() clock.Clock
+	// Rand is the only source of randomness: tokens, generated names, public ids.
+	Rand() io.Reader
+	// Identity tells which database this is, so that a copy can be told from it.
+	Identity(ctx context.Context) (Identity, error)
+	// Waker tells pollers in this process about rows that became due.
+	Waker() *Waker
+}
+
+// Tx is one transaction: nine verbs over rows of any schema. It is used by one
+// goroutine at a time and only until its function returns. An error of a verb
+// ends the transaction; "not inserted" and "stale" are answers, not errors.
+type Tx interface {
+	// Insert adds rows and tells which were new: false means that the scope and
+	// key exist. A new row gets its ID, and Version 1.
+	Insert(ctx context.Context, s *Schema, rows []Row) ([]bool, error)
+	// Select returns the rows of scope that q describes.
+	Select(ctx context.Context, s *Schema, scope Scope, q Query) ([]Row, error)
+	// Untouched returns the fingerprints of rows of scope that nobody has written
+	// since Insert, in any order: those of the rows under keys, which are sorted. It
+	// may leave out any, and tell of others. Who writes to a database by hand need
+	// not raise Version; an adapter that would not notice tells of none. See
+	// [Table.Fingerprint].
+	Untouched(ctx context.Context, s *Schema, scope Scope, keys []string) ([]int64, error)
+	// Claim takes due rows, ordered by lane as asked, then DueOn and ID.
+	Claim(ctx context.Context, s *Schema, c Claim) ([]Row, error)
+	// Update writes all columns that are not fixed of rows whose stored version is the row's,
+	// raises Version by one in the database and in the row, and tells which were
+	// stale; stale ones are left as they are in both.
+	Update(ctx context.Context, s *Schema, rows []Row) (stale []bool, err error)
+	// Extend moves the lease of rows to until, if they are still held under the
+	// row's ClaimToken, and tells which were lost. The version stays.
+	Extend(ctx context.Context, s *Schema, rows []Row, until time.Time) (lost []bool, err error)
+	// Delete removes rows whose stored version is the row's and tells which were
+	// stale or gone.
+	Delete(ctx context.Context, s *Schema, rows []Row) (stale []bool, err error)
+	// Count counts rows of scope, but not further than limit.
+	Count(ctx context.Context, s *Schema, scope Scope, where []Cond, limit int) (int, error)
+	// Tally counts rows of scope by kind, but not further than q.Limit.
+	Tally(ctx context.Context, s *Schema, scope Scope, q Tally) ([]Group, error)
+	// Store is the store that this transaction belongs to.
+	Store() Store
+}
+
+// Identity is what a store knows about its database. A field is empty where
+// there is nothing to know.
+type Identity struct {
+	// Environment is the stored name, Given the one that the host opened it with.
+	Environment, Given string
+	// System is the stored identifier of the database system, Present that of
+	// the one it runs on now (PostgreSQL only).
+	System, Present string
+}
+
+// Copied reports whether the database was opened under another environment's
+// name than its own, or found on another database system.
+func (i Identity) Copied() bool {
+	return i.Given != "" && i.Given != i.Environment || i.Present != i.System
+}
+
+// Now is the store's time as it is stored and compared.
+func Now(s Store) time.Time { return Time(s.Clock().Now()) }

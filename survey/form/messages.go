@@ -1,0 +1,324 @@
+package form
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	htmltemplate "html/template"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+	"unicode/utf8"
+
+	"github.com/belfry-go/belfry/internal/strictjson"
+	"github.com/belfry-go/belfry/notify"
+)
+
+// LinkData is what the text of a send is made of. Templates of a definition have,
+// beside its fields, {{.Lang}} and {{.Dir}}: the locale of the text that was chosen
+// for the recipient, and "rtl" or "ltr".
+type LinkData struct {
+	// URL opens the form; PublicID is for correlation.
+	URL, PublicID string
+	Survey        string // its name
+	SurveyID      int64
+	Locale        string
+	// Ordinal is 0 for the initial send, 1 and up for the reminders. Attempt counts
+	// the calls of the channel, this one included.
+	Ordinal, Attempt int
+	CustomerRef      string
+	// Metadata is the payload of the event; see [LinkData.Value].
+	Metadata json.RawMessage
+}
+
+// Parts are the text of a send.
+type Parts struct {
+	Subject, Text, HTML string
+	// Template is set where the provider holds the text itself.
+	Template notify.ProviderTemplate
+}
+
+// Value is the value at a path of the event's payload, as it was written, such as
+// {{.Value "CustomerName"}} or {{.Value "vehicle.model"}}. It is empty where there
+// is none, and for an object or an array.
+func (d LinkData) Value(path string) string {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(d.Metadata))
+	dec.UseNumber() // an id beyond 2^53 stays what it is
+	if dec.Decode(&v) != nil {
+		return ""
+	}
+	for name := range strings.SplitSeq(path, ".") {
+		object, ok := v.(map[string]any)
+		if !ok {
+			return ""
+		}
+		v = object[name]
+	}
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number, bool:
+		return fmt.Sprint(v)
+	}
+	return ""
+}
+
+// Sendable refuses what no channel may send.
+func (p Parts) Sendable() bool {
+	for _, part := range []struct {
+		text  string
+		limit int
+	}{{p.Subject, notify.MaxSubject}, {p.Text, notify.MaxText}, {p.HTML, notify.MaxHTML}} {
+		if len(part.text) > part.limit || !utf8.ValidString(part.text) || strings.ContainsRune(part.text, 0) {
+			return false
+		}
+	}
+	return !strings.ContainsAny(p.Subject, "\r\n")
+}
+
+// Render makes the parts of a send from the definition's texts, or from those
+// that come with the package.
+func Render(messages []MessageText, d LinkData) (p Parts, err error) {
+	m, ok := messageFor(messages, d.Ordinal)
+	if !ok {
+		m = defaultMessage(d.Ordinal)
+	}
+	locale := m.HTML.Locale(d.Locale)
+	if locale == "" { // a text for everybody
+		locale = d.Locale
+	}
+	data := textData{LinkData: d, Lang: locale, Dir: direction(locale)}
+	if p.Subject, err = execute("subject", m.Subject.For(d.Locale), data, notify.MaxSubject); err != nil {
+		return p, err
+	}
+	p.Subject = strings.Join(strings.Fields(p.Subject), " ") // a value of two lines is no second header
+	if p.Text, err = execute("text", m.Text.For(d.Locale), data, notify.MaxText); err != nil {
+		return p, err
+	}
+	p.HTML, err = executeHTML(m.HTML.For(d.Locale), data)
+	return p, err
+}
+
+// textData is what templates see: the fields of [LinkData], and the language and
+// direction of the text that was chosen.
+type textData struct {
+	LinkData
+	Lang, Dir string
+}
+
+// messageFor takes the text of that send, or else that of the one before it.
+func messageFor(messages []MessageText, ordinal int) (best MessageText, found bool) {
+	for _, m := range messages {
+		if m.Ordinal <= ordinal && (!found || m.Ordinal > best.Ordinal) {
+			best, found = m, true
+		}
+	}
+	return best, found
+}
+
+// direction is that of the script, as HTML's dir.
+func direction(locale string) string {
+	language, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(locale, "_", "-")), "-")
+	switch language {
+	case "ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "syr", "ug", "ur", "yi":
+		return "rtl"
+	}
+	return "ltr"
+}
+
+func execute(name, text string, data any, limit int) (string, error) {
+	t, err := template.New(name).Option("missingkey=error").Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("survey: template: %w", err)
+	}
+	return run(t, data, limit)
+}
+
+func executeHTML(text string, data any) (string, error) {
+	t, err := htmltemplate.New("html").Option("missingkey=error").Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("survey: template: %w", err)
+	}
+	return run(t, data, notify.MaxHTML)
+}
+
+func run(t interface{ Execute(io.Writer, any) error }, data any, limit int) (string, error) {
+	w := &capped{limit: limit}
+	if err := t.Execute(w, data); err != nil {
+		return "", fmt.Errorf("survey: template: %w", err)
+	}
+	return w.String(), nil
+}
+
+// capped refuses output beyond its limit, so that a template that loops ends early.
+type capped struct {
+	bytes.Buffer
+	limit int
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	if c.Len()+len(p) > c.limit {
+		return 0, fmt.Errorf("the output exceeds %d bytes", c.limit)
+	}
+	return c.Buffer.Write(p)
+}
+
+func (c *checker) messages(messages []MessageText) {
+	c.length("messages", len(messages), maxReminders+1)
+	ordinals := c.once()
+	for i, m := range messages {
+		at := strictjson.Element("messages", i)
+		if m.Ordinal < 0 || m.Ordinal > maxReminders {
+			c.add(strictjson.Member(at, "ordinal"), "is not from 0 to %d", maxReminders)
+		}
+		ordinals.say(strictjson.Member(at, "ordinal"), strconv.Itoa(m.Ordinal))
+		c.template(at, "subject", m.Subject, maxLine, "", parseText, sampleText)
+		c.template(at, "text", m.Text, maxProse, lineBreaks, parseText, sampleText)
+		c.template(at, "html", m.HTML, maxHTML, lineBreaks, parseHTML, sampleHTML)
+	}
+}
+
+// maxHTML bounds an HTML template in characters.
+const maxHTML = 100_000
+
+// template checks a member of a message whose locales are templates.
+func (c *checker) template(at, name string, t Text, limit int, allowed string, parse func(name, text string) error, sample func(name, text string) (string, error)) {
+	path := strictjson.Member(at, name)
+	c.text(path, t, limit, allowed)
+	for _, locale := range slices.Sorted(maps.Keys(t)) {
+		if err := parse(name, t[locale]); err != nil {
+			c.add(t.path(path, locale), "is no template: %v", err)
+		} else if err := endless(name, t[locale]); err != nil {
+			c.add(t.path(path, locale), "cannot be run: %v", err)
+		} else if _, err := sample(name, t[locale]); err != nil {
+			c.add(t.path(path, locale), "cannot be run: %v", errors.Unwrap(err))
+		}
+	}
+}
+
+func parseText(name, text string) error {
+	_, err := template.New(name).Parse(text)
+	return err
+}
+
+func parseHTML(name, text string) error {
+	_, err := htmltemplate.New(name).Parse(text)
+	return err
+}
+
+// defaultMessage is the text of a survey whose definition and host have none.
+func defaultMessage(ordinal int) MessageText {
+	if ordinal == 0 {
+		return initialText
+	}
+	return reminderText
+}
+
+var initialText = MessageText{
+	Subject: Text{
+		"en": `How was it? {{.Survey}}`,
+		"ar": `كيف كانت تجربتك؟ {{.Survey}}`,
+		"de": `Wie war es? {{.Survey}}`,
+		"es": `¿Qué tal fue? {{.Survey}}`,
+		"fr": `Comment cela s’est-il passé ? {{.Survey}}`,
+	},
+	Text: Text{
+		"en": "We would like to know how it was. It takes a minute or two:\n\n{{.URL}}\n",
+		"ar": "نودّ أن نعرف رأيك. لن يستغرق الأمر سوى دقيقة أو دقيقتين:\n\n{{.URL}}\n",
+		"de": "Wir möchten gern wissen, wie es war. Es dauert ein, zwei Minuten:\n\n{{.URL}}\n",
+		"es": "Nos gustaría saber qué tal fue. Solo lleva uno o dos minutos:\n\n{{.URL}}\n",
+		"fr": "Nous aimerions savoir comment cela s’est passé. Une ou deux minutes suffisent :\n\n{{.URL}}\n",
+	},
+	HTML: Text{
+		"en": page(`We would like to know how it was. It takes a minute or two.`, `Open the form`),
+		"ar": page(`نودّ أن نعرف رأيك. لن يستغرق الأمر سوى دقيقة أو دقيقتين.`, `افتح الاستبيان`),
+		"de": page(`Wir möchten gern wissen, wie es war. Es dauert ein, zwei Minuten.`, `Zum Fragebogen`),
+		"es": page(`Nos gustaría saber qué tal fue. Solo lleva uno o dos minutos.`, `Abrir el formulario`),
+		"fr": page(`Nous aimerions savoir comment cela s’est passé. Une ou deux minutes suffisent.`, `Ouvrir le questionnaire`),
+	},
+}
+
+var reminderText = MessageText{
+	Ordinal: 1,
+	Subject: Text{
+		"en": `A reminder: {{.Survey}}`,
+		"ar": `تذكير: {{.Survey}}`,
+		"de": `Zur Erinnerung: {{.Survey}}`,
+		"es": `Recordatorio: {{.Survey}}`,
+		"fr": `Rappel : {{.Survey}}`,
+	},
+	Text: Text{
+		"en": "We have not heard from you yet, and your opinion counts:\n\n{{.URL}}\n",
+		"ar": "لم يصلنا ردّك بعد، ورأيك يهمّنا:\n\n{{.URL}}\n",
+		"de": "Wir haben noch nichts von Ihnen gehört, und Ihre Meinung zählt:\n\n{{.URL}}\n",
+		"es": "Aún no hemos recibido su respuesta, y su opinión cuenta:\n\n{{.URL}}\n",
+		"fr": "Nous n’avons pas encore reçu votre réponse, et votre avis compte :\n\n{{.URL}}\n",
+	},
+	HTML: Text{
+		"en": page(`We have not heard from you yet, and your opinion counts.`, `Open the form`),
+		"ar": page(`لم يصلنا ردّك بعد، ورأيك يهمّنا.`, `افتح الاستبيان`),
+		"de": page(`Wir haben noch nichts von Ihnen gehört, und Ihre Meinung zählt.`, `Zum Fragebogen`),
+		"es": page(`Aún no hemos recibido su respuesta, y su opinión cuenta.`, `Abrir el formulario`),
+		"fr": page(`Nous n’avons pas encore reçu votre réponse, et votre avis compte.`, `Ouvrir le questionnaire`),
+	},
+}
+
+// page is a mail of one sentence and one link.
+func page(sentence, link string) string {
+	return `<!DOCTYPE html>
+<html lang="{{.Lang}}" dir="{{.Dir}}">
+<head><meta charset="utf-8"><title>{{.Survey}}</title></head>
+<body style="font-family: sans-serif; font-size: 16px; line-height: 1.5">
+<p>` + sentence + `</p>
+<p><a href="{{.URL}}">` + link + `</a></p>
+</body>
+</html>
+`
+}
+
+// sample is what templates are tried on. The event has a value at every path, long
+// enough for a template that takes parts of it.
+type sample struct{ textData }
+
+// Value is in the place of [LinkData.Value].
+func (sample) Value(string) string { return strings.Repeat("0123456789", 10) }
+
+const sampleURL = "https://host.example/s/sample"
+
+func sampleData() sample {
+	return sample{textData{
+		LinkData: LinkData{
+			URL: sampleURL, PublicID: "SAMPLE0123456789SAMPLE0123456789", Survey: "Sample survey", SurveyID: 1, Locale: "en-GB",
+			Attempt: 1, CustomerRef: "sample-0123456789", Metadata: json.RawMessage(`{}`),
+		},
+		Lang: "en-GB", Dir: "ltr",
+	}}
+}
+
+func sampleText(name, text string) (string, error) {
+	return execute(name, text, sampleData(), notify.MaxText)
+}
+
+func sampleHTML(_, text string) (string, error) { return executeHTML(text, sampleData()) }
+
+// withoutLink warns of messages in which there is no link.
+func (d *Definition) withoutLink(f *strictjson.Faults) {
+	for i, m := range d.Messages {
+		at := strictjson.Element("messages", i)
+		m.Text.withoutLink(at, "text", sampleText, f)
+		m.HTML.withoutLink(at, "html", sampleHTML, f)
+	}
+}
+
+func (t Text) withoutLink(at, name string, sample func(name, text string) (string, error), f *strictjson.Faults) {
+	for _, locale := range slices.Sorted(maps.Keys(t)) {
+		if text, _ := sample(name, t[locale]); !strings.Contains(text, sampleURL) {
+			f.Add(t.path(strictjson.Member(at, name), locale), "has no {{.URL}}: customers get no link")
+		}
+	}
+}

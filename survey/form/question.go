@@ -1,0 +1,213 @@
+package form
+
+import (
+	"encoding/json"
+	"github.com/belfry-go/belfry/internal/filter"
+	"github.com/belfry-go/belfry/internal/strictjson"
+	"github.com/belfry-go/belfry/keys"
+	"strconv"
+	"strings"
+)
+
+// Question is one question of a form: enough to draw it and to validate its answer.
+type Question struct {
+	// ID is what answers, filters and exports call it by.
+	ID       string       `json:"id"`
+	Type     QuestionType `json:"type"`
+	Label    Text         `json:"label,omitzero"`
+	Help     Text         `json:"help,omitzero"`
+	Required bool         `json:"required,omitempty"`
+	// Options are those of a choice.
+	Options []Choice `json:"options,omitempty"`
+	// Min and Max bound a number, a rating (1 to 5 unless stated), and the count of
+	// options that a multiple choice takes.
+	Min *Number `json:"min,omitempty"`
+	Max *Number `json:"max,omitempty"`
+	// MaxLength bounds a text in characters; default 4000, which is also the most.
+	MaxLength int `json:"maxLength,omitempty"`
+	// When hides the question unless the answers so far match. An answer to a
+	// hidden question is dropped.
+	When *Filter `json:"when,omitempty"`
+}
+
+// QuestionType says what an answer looks like.
+type QuestionType string
+
+// The types of question.
+const (
+	TextQuestion     QuestionType = "text"     // a line; a string
+	LongTextQuestion QuestionType = "longText" // several lines; a string
+	NumberQuestion   QuestionType = "number"   // a decimal number
+	RatingQuestion   QuestionType = "rating"   // a whole number from Min to Max
+	YesNoQuestion    QuestionType = "yesNo"    // "yes" or "no"
+	ChoiceQuestion   QuestionType = "choice"   // the value of one option
+	MultipleQuestion QuestionType = "multiple" // values of options, each once
+	DateQuestion     QuestionType = "date"     // 2006-01-02
+)
+
+// Choice is one option of a choice.
+type Choice struct {
+	Value string `json:"value"`
+	Label Text   `json:"label,omitzero"` // empty: the value
+}
+
+// limits are the least and the most that a number, a rating, and the count of options
+// of a multiple choice may be, as decimals; empty: none.
+func (q *Question) limits() (least, most string) {
+	switch q.Type {
+	case RatingQuestion:
+		least, most = "1", "5"
+	case MultipleQuestion:
+		least, most = "0", strconv.Itoa(len(q.Options))
+	}
+	if q.Min != nil {
+		least = q.Min.String()
+	}
+	if q.Max != nil {
+		most = q.Max.String()
+	}
+	return least, most
+}
+
+// question is the question with that id, or nil.
+func (d *Definition) question(id string) *Question {
+	for i := range d.Questions {
+		if d.Questions[i].ID == id {
+			return &d.Questions[i]
+		}
+	}
+	return nil
+}
+
+// Number is a decimal number as it is written, never a float. In a definition it is
+// one that [keys.Decimal] takes.
+type Number = json.Number
+
+// wholeNumber is the value of a number without a fraction, of at most nine digits.
+func wholeNumber(n Number) (value int64, ok bool) {
+	canonical, err := keys.Decimal(n.String())
+	if err != nil || len(strings.TrimPrefix(canonical, "-")) > 9 {
+		return 0, false
+	}
+	value, err = strconv.ParseInt(canonical, 10, 64)
+	return value, err == nil
+}
+
+// settings says which settings questions of a type have.
+type settings struct{ options, bounds, length bool }
+
+var settingsOf = map[QuestionType]settings{
+	TextQuestion:     {length: true},
+	LongTextQuestion: {length: true},
+	NumberQuestion:   {bounds: true},
+	RatingQuestion:   {bounds: true},
+	YesNoQuestion:    {},
+	ChoiceQuestion:   {options: true},
+	MultipleQuestion: {options: true, bounds: true},
+	DateQuestion:     {},
+}
+
+func (c *checker) questions(questions []Question) {
+	c.length("questions", len(questions), maxQuestions)
+	ids := c.once()
+	for i := range questions {
+		q, at := &questions[i], strictjson.Element("questions", i)
+		c.id(strictjson.Member(at, "id"), q.ID)
+		c.filter(strictjson.Member(at, "when"), q.When, func(id string) string {
+			if _, asked := ids.first[id]; !asked {
+				return "is no question before this one"
+			}
+			return ""
+		})
+		ids.say(strictjson.Member(at, "id"), q.ID)
+		c.question(at, q)
+	}
+}
+
+func (c *checker) question(at string, q *Question) {
+	c.text(strictjson.Member(at, "label"), q.Label, maxLine, "")
+	c.text(strictjson.Member(at, "help"), q.Help, maxProse, lineBreaks)
+	has, known := settingsOf[q.Type]
+	if !known {
+		c.add(strictjson.Member(at, "type"), "%.40q is no type of question", q.Type)
+		return
+	}
+	c.options(strictjson.Member(at, "options"), q, has.options)
+	c.bounds(at, q, has.bounds)
+	path := strictjson.Member(at, "maxLength")
+	if q.MaxLength != 0 && !has.length {
+		c.add(path, "is for questions of text only")
+	} else if q.MaxLength < 0 || q.MaxLength > maxAnswer {
+		c.add(path, "is not from 1 to %d", maxAnswer)
+	}
+}
+
+func (c *checker) options(path string, q *Question, wanted bool) {
+	if !wanted {
+		if q.Options != nil {
+			c.add(path, "are for choice and multiple only")
+		}
+		return
+	}
+	if len(q.Options) == 0 {
+		c.add(path, "is empty: there is nothing to choose from")
+	}
+	c.length(path, len(q.Options), maxOptions)
+	values := c.once()
+	for i, o := range q.Options {
+		at := strictjson.Element(path, i)
+		c.line(strictjson.Member(at, "value"), o.Value, maxName)
+		c.text(strictjson.Member(at, "label"), o.Label, maxLine, "")
+		values.say(strictjson.Member(at, "value"), o.Value)
+	}
+}
+
+// bounds checks min and max.
+func (c *checker) bounds(at string, q *Question, wanted bool) {
+	low := c.bound(strictjson.Member(at, "min"), q, q.Min, wanted)
+	high := c.bound(strictjson.Member(at, "max"), q, q.Max, wanted)
+	if !low || !high || !wanted {
+		return
+	}
+	least, most := q.limits()
+	n, ok := filter.CompareNumbers(least, most)
+	switch {
+	case !ok: // one of them is open
+	case q.Type == RatingQuestion && n >= 0:
+		c.add(strictjson.Member(at, "min"), "is %s, not below max, which is %s", least, most)
+	case n > 0:
+		c.add(strictjson.Member(at, "min"), "is %s, above max, which is %s", least, most)
+	case q.Type == RatingQuestion:
+		from, _ := wholeNumber(Number(least))
+		if to, _ := wholeNumber(Number(most)); to-from >= maxScale {
+			c.add(strictjson.Member(at, "max"), "makes a scale of more than %d steps", maxScale)
+		}
+	}
+}
+
+// bound checks one of min and max, and reports whether it can be compared.
+func (c *checker) bound(path string, q *Question, n *Number, wanted bool) bool {
+	if n == nil {
+		return true
+	}
+	if !wanted {
+		c.add(path, "is for number, rating and multiple only")
+		return false
+	}
+	if _, err := keys.Decimal(n.String()); err != nil {
+		c.add(path, "is beyond what a number may be: 64 digits, an exponent of 100")
+		return false
+	}
+	if q.Type == NumberQuestion {
+		return true
+	}
+	whole, ok := wholeNumber(*n)
+	switch {
+	case !ok:
+		c.add(path, "is no whole number of at most 9 digits")
+	case q.Type == MultipleQuestion && (whole < 0 || whole > int64(len(q.Options))):
+		c.add(path, "is not from 0 to the number of options, %d", len(q.Options))
+		return false
+	}
+	return ok
+}

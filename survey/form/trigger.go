@@ -1,0 +1,214 @@
+package form
+
+import (
+	"fmt"
+	"github.com/belfry-go/belfry/internal/strictjson"
+	"github.com/belfry-go/belfry/keys"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Trigger produces an instance of its survey for events of one kind (Triggers &
+// Scheduler, "What each field controls").
+type Trigger struct {
+	// ID is stable within the survey.
+	ID string `json:"id"`
+	// Enabled is the off-switch without removing the trigger.
+	Enabled bool `json:"enabled"`
+	// EventKind is that of the ingest calls which the trigger answers.
+	EventKind string `json:"eventKind"`
+	// Filter says which events of that kind produce an instance; nil: all. Its
+	// paths are templateId, recipient.* and candidate.*.
+	Filter *Filter `json:"filter,omitempty"`
+	// DedupRecipe lists the paths whose values tell one event from another.
+	DedupRecipe []string   `json:"dedupRecipe"`
+	DedupScope  DedupScope `json:"dedupScope,omitempty"`
+	Schedule    Schedule   `json:"schedule"`
+	// Channel is the key of the channel, resolved when the link is sent.
+	Channel string `json:"channel"`
+	// ExpiresAfter is the absolute limit of an instance, from its event on; nil: none.
+	ExpiresAfter *Duration `json:"expiresAfter,omitempty"`
+	// ExpiryGrace is how long an instance stays open after its last send; nil:
+	// that of [Options].
+	ExpiryGrace *Duration `json:"expiryGrace,omitempty"`
+	// Subscribers route the response; none: every registered subscriber gets it.
+	Subscribers []Route `json:"subscribers,omitempty"`
+}
+
+// DedupScope says within what a duplicate is one.
+type DedupScope string
+
+// The scopes of a dedup recipe.
+const (
+	DedupTrigger DedupScope = "trigger" // the default: two triggers do not swallow each other's events
+	DedupSurvey  DedupScope = "survey"  // as in the document: the survey's triggers share one set of hashes
+)
+
+// Schedule says when a link is sent.
+type Schedule struct {
+	// InitialDelay is from the event to the first send.
+	InitialDelay Duration `json:"initialDelay"`
+	// Reminders are the delays of further sends, each since the one before.
+	Reminders []Duration `json:"reminders,omitempty"`
+}
+
+// Route sends a response to one subscriber.
+type Route struct {
+	Key string `json:"key"`
+	// Filter is evaluated over the answers by question id; nil: always.
+	Filter *Filter `json:"filter,omitempty"`
+}
+
+// maxDelay bounds every length of time in a trigger, and the whole schedule.
+const maxDelay = 5 * 366 * oneDay
+
+func (c *checker) triggers(d *Definition) {
+	c.length("triggers", len(d.Triggers), MaxTriggers)
+	ids := c.once()
+	for i := range d.Triggers {
+		at := strictjson.Element("triggers", i)
+		ids.say(strictjson.Member(at, "id"), d.Triggers[i].ID)
+		c.trigger(at, &d.Triggers[i])
+		c.subscribers(strictjson.Member(at, "subscribers"), d, d.Triggers[i].Subscribers)
+	}
+}
+
+func (c *checker) trigger(at string, t *Trigger) {
+	c.id(strictjson.Member(at, "id"), t.ID)
+	c.line(strictjson.Member(at, "eventKind"), t.EventKind, maxName)
+	c.filter(strictjson.Member(at, "filter"), t.Filter, pathProblem)
+	c.recipe(strictjson.Member(at, "dedupRecipe"), t.DedupRecipe)
+	if t.DedupScope != "" && t.DedupScope != DedupTrigger && t.DedupScope != DedupSurvey {
+		c.add(strictjson.Member(at, "dedupScope"), "%.40q is neither trigger nor survey", t.DedupScope)
+	}
+	c.schedule(at, t)
+	c.channel(strictjson.Member(at, "channel"), t.Channel)
+}
+
+func (c *checker) recipe(path string, recipe []string) {
+	if len(recipe) == 0 {
+		c.add(path, "is empty: every event would be the same")
+	}
+	c.length(path, len(recipe), maxRecipe)
+	paths := c.once()
+	for i, p := range recipe {
+		at := strictjson.Element(path, i)
+		if problem := pathProblem(p); problem != "" {
+			c.add(at, "%s", problem)
+		}
+		if strings.Contains(p, "=") {
+			c.add(at, "holds an equals sign, which stands between path and value in what is hashed")
+		}
+		c.characters(at, p, maxName, "")
+		paths.say(at, p)
+	}
+}
+
+// eventPath are the paths that an event has values at.
+var eventPath = regexp.MustCompile(`^(templateId|recipient\.(address|locale|customerRef)|candidate\.(?s:.)+)$`)
+
+// pathProblem says why no event has anything at a path. A path of the payload may be
+// misspelt all the same: what is in payloads is not known.
+func pathProblem(path string) string {
+	switch {
+	case !eventPath.MatchString(path):
+		return "is none of templateId, recipient.address, recipient.locale, recipient.customerRef and candidate.…"
+	case strings.HasSuffix(path, "."):
+		return "ends with a dot, as no path of an event does"
+	case len(path) > keys.MaxPartLen && utf8.RuneCountInString(path) <= maxName:
+		return fmt.Sprintf("has %d bytes, more than the %d of the longest path of an event", len(path), keys.MaxPartLen)
+	}
+	return ""
+}
+
+// schedule checks the lengths of time of a trigger.
+func (c *checker) schedule(at string, t *Trigger) {
+	path := strictjson.Member(at, "schedule")
+	c.delay(strictjson.Member(path, "initialDelay"), t.Schedule.InitialDelay, 0)
+	reminders := strictjson.Member(path, "reminders")
+	c.length(reminders, len(t.Schedule.Reminders), maxReminders)
+	for i, r := range t.Schedule.Reminders {
+		c.delay(strictjson.Element(reminders, i), r, time.Minute)
+	}
+	if t.ExpiryGrace != nil {
+		c.delay(strictjson.Member(at, "expiryGrace"), *t.ExpiryGrace, time.Minute)
+	}
+	whole, ok := t.Schedule.length()
+	if !ok {
+		c.add(path, "is longer than %d days altogether", maxDelay/oneDay)
+	}
+	if t.ExpiresAfter == nil {
+		return
+	}
+	path = strictjson.Member(at, "expiresAfter")
+	c.delay(path, *t.ExpiresAfter, time.Minute)
+	if ok && *t.ExpiresAfter < whole {
+		c.add(path, "is %v, shorter than initialDelay and all reminders together, %v", *t.ExpiresAfter, whole)
+	}
+}
+
+// length is the time from an event to the last reminder; ok is false if it is longer
+// than maxDelay.
+func (s Schedule) length() (sum Duration, ok bool) {
+	sum = s.InitialDelay
+	for _, r := range s.Reminders {
+		if sum > Duration(maxDelay) || r > Duration(maxDelay) {
+			return 0, false
+		}
+		sum += r
+	}
+	return sum, sum <= Duration(maxDelay)
+}
+
+func (c *checker) delay(path string, d Duration, least time.Duration) {
+	switch {
+	case d < Duration(least):
+		c.add(path, "is %v, less than %v", d, Duration(least))
+	case d > Duration(maxDelay):
+		c.add(path, "is %v, more than %d days", d, maxDelay/oneDay)
+	}
+}
+
+var channelKey = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,49}:[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$`)
+
+func (c *checker) channel(path, key string) {
+	if !channelKey.MatchString(key) {
+		c.add(path, `%.40q is no key of a channel, such as "email:smtp": the delivery method, a colon, the transport`, key)
+	}
+}
+
+func (c *checker) subscribers(path string, d *Definition, routes []Route) {
+	c.length(path, len(routes), maxSubscribers)
+	subscribers := c.once()
+	for i, r := range routes {
+		at := strictjson.Element(path, i)
+		c.line(strictjson.Member(at, "key"), r.Key, maxName)
+		subscribers.say(strictjson.Member(at, "key"), r.Key)
+		c.filter(strictjson.Member(at, "filter"), r.Filter, func(id string) string {
+			if d.question(id) == nil {
+				return "is no question of this survey"
+			}
+			return ""
+		})
+	}
+}
+
+// filter checks a filter and that there is something at its paths.
+func (c *checker) filter(path string, f *Filter, problem func(questionID string) string) {
+	if f == nil || c.told[path] {
+		return
+	}
+	if faults := f.Validate(); len(faults) > 0 {
+		for _, fault := range faults {
+			c.add(strictjson.Below(path, fault.Path), "%s", fault.Problem)
+		}
+		return
+	}
+	for at, condition := range f.Conditions() {
+		if p := problem(condition.QuestionID); p != "" {
+			c.add(strictjson.Below(path, strictjson.Member(at, "questionId")), "%s", p)
+		}
+	}
+}
