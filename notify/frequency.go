@@ -93,7 +93,7 @@ func newFrequencyGate(store storage.Store, caps []FrequencyCap) *frequencyGate {
 	return &frequencyGate{store, caps}
 }
 
-func (*frequencyGate) name() string { return "frequency" }
+func (*frequencyGate) Name() string { return "frequency" }
 
 func (g *frequencyGate) Ask(ctx context.Context, a []Attempt) (out []Verdict, err error) {
 	err = counting(ctx, g.store, func(tx storage.Tx) error {
@@ -158,7 +158,7 @@ func frequencyRows(ctx context.Context, tx storage.Tx, a []Attempt) (map[place]*
 }
 
 // placeOf is where a recipient's row is.
-func placeOf(a *Attempt) place { return place{a.Scope, a.recipient()} }
+func placeOf(a *Attempt) place { return place{a.Scope, a.Recipient()} }
 
 // errOvertaken says that somebody else has counted in between.
 var errOvertaken = errors.New("notify: a count was overtaken")

@@ -1,6 +1,10 @@
 package notify
 
-import "github.com/belfry-go/belfry/storage"
+import (
+	"slices"
+
+	"github.com/belfry-go/belfry/storage"
+)
 
 // GateOptions choose what the built-in gates do; nil and every zero value leave
 // out what needs a choice.
@@ -37,12 +41,10 @@ func Gates(store storage.Store, opts *GateOptions) []Gate {
 	if opts != nil {
 		o = *opts
 	}
-	gates := []Gate{&environment{store: store}}
+	gates := OwnGates(store, o.HashKey, o.FormerHashKeys...)
 	if o.Recipients != nil {
-		gates = append(gates, newRecipientGate(*o.Recipients))
+		gates = slices.Insert(gates, 1, Gate(newRecipientGate(*o.Recipients)))
 	}
-	known := New(store, &Options{HashKey: o.HashKey, FormerHashKeys: o.FormerHashKeys})
-	gates = append(gates, pauseGate{store}, suppressionGate{known.core}, preferenceGate{known.core})
 	if len(o.Caps) > 0 {
 		gates = append(gates, newFrequencyGate(store, o.Caps))
 	}

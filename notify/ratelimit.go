@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"strconv"
 	"sync"
 	"time"
 
@@ -120,7 +119,7 @@ func newRateGate(store storage.Store, limits []RateLimit) *rateGate {
 	return g
 }
 
-func (*rateGate) name() string { return "rate" }
+func (*rateGate) Name() string { return "rate" }
 
 func (g *rateGate) Ask(ctx context.Context, a []Attempt) (out []Verdict, err error) {
 	out = make([]Verdict, len(a))
@@ -183,8 +182,7 @@ type rateRound struct {
 func (r *rateRound) load(ctx context.Context, tx storage.Tx, a []Attempt, limited []int) (err error) {
 	var buckets []place
 	for _, i := range limited {
-		key := joined(keyPart(a[i].Channel), keyPart(a[i].MessageID), strconv.Itoa(a[i].Number))
-		r.attempts = append(r.attempts, place{a[i].Scope, key})
+		r.attempts = append(r.attempts, place{a[i].Scope, a[i].Key()})
 		buckets = append(buckets, r.bucketOf(&a[i]))
 	}
 	if r.reserved, err = loadPlaces(ctx, tx, rateReservations, r.attempts); err != nil {

@@ -34,7 +34,7 @@ func newRecipientGate(g RecipientGuard) *recipientGate {
 		out.allow = append(out.allow, entry)
 	}
 	for method, address := range g.Redirect {
-		clean, err := normalise(method, address)
+		clean, err := NormaliseAddress(method, address)
 		if err != nil {
 			panic(fmt.Sprintf("notify: Gates: Recipients.Redirect of %q: %v", method, err))
 		}
@@ -43,7 +43,7 @@ func newRecipientGate(g RecipientGuard) *recipientGate {
 	return out
 }
 
-func (*recipientGate) name() string { return "recipients" }
+func (*recipientGate) Name() string { return "recipients" }
 
 func (g *recipientGate) Ask(_ context.Context, a []Attempt) ([]Verdict, error) {
 	out := make([]Verdict, len(a))

@@ -62,7 +62,7 @@ func set[V any](to *V, parse func(string) (V, error), text string) (err error) {
 	return err
 }
 
-func (*windowGate) name() string { return "send window" }
+func (*windowGate) Name() string { return "send window" }
 
 func (g *windowGate) Ask(_ context.Context, a []Attempt) ([]Verdict, error) {
 	out := make([]Verdict, len(a))
