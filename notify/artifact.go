@@ -62,7 +62,7 @@ func Schemas() []*driver.Schema {
 	return []*driver.Schema{
 		&automationJobs.Schema, &jobs.Schema, &messagingJobs.Schema, &schedules.Schema,
 		&userMessages.Schema, &outgoingMessages.Schema, &conflicts.Schema,
-		&pauses.Schema, &preferences.Schema, &frequencies.Schema, &rateBuckets.Schema, &rateReservations.Schema, &hashKeys.Schema,
+		&pauses.Schema, &preferences.Schema, &hashKeys.Schema,
 		&deliveryEvents.Schema, &messageReceipts.Schema, &deliveryFacts.Schema, &suppressions.Schema,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
@@ -76,11 +77,11 @@ func (s *crashStory) person(who string) notify.Recipient { return person(who + "
 
 // process is one that works on the flaky store.
 func (s *crashStory) process() *host {
-	n := notify.New(s.flaky, &notify.Options{Logger: quiet, Gates: notify.Gates(s.flaky, &notify.GateOptions{
-		Recipients: &notify.RecipientGuard{Allow: []string{"@example.com"}},
-		Caps:       []notify.FrequencyCap{{Limit: 1, Per: time.Hour}},
-		Window:     &notify.SendWindow{From: "07:00", To: "21:00"},
-		Rates:      []notify.RateLimit{{Channel: channelKey, Limit: 1, Per: time.Second, Burst: 2}},
+	n := notify.New(s.flaky, &notify.Options{Logger: quiet, Gates: gate.New(s.flaky, &gate.Options{
+		Guard:  &gate.Guard{Allow: []string{"@example.com"}},
+		Caps:   []gate.Cap{{Limit: 1, Per: time.Hour}},
+		Window: &gate.Window{From: "07:00", To: "21:00"},
+		Rates:  []gate.Rate{{Channel: channelKey, Limit: 1, Per: time.Second, Burst: 2}},
 	})}, mortal{s.provider, s.flaky})
 	n.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 	n.SetChunk(2)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -49,11 +50,11 @@ func TestADryRunSaysWhoWouldGetWhatAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, inner storage.Store, clk *clock.Mock) {
 		store := &readOnly{Store: inner}
-		h := newGated(t, store, clk, &notify.Options{Gates: notify.Gates(store, &notify.GateOptions{
-			Recipients: &notify.RecipientGuard{Allow: []string{"@example.com"}, Redirect: map[string]string{"sms": "+4915112345678"}},
-			Caps:       []notify.FrequencyCap{{Limit: 2, Per: time.Hour}},
-			Window:     &notify.SendWindow{From: "07:00", To: "20:00"},
-			Rates:      []notify.RateLimit{{Channel: channelKey, Limit: 4, Per: time.Hour, Burst: 4}},
+		h := newGated(t, store, clk, &notify.Options{Gates: gate.New(store, &gate.Options{
+			Guard:  &gate.Guard{Allow: []string{"@example.com"}, Redirect: map[string]string{"sms": "+4915112345678"}},
+			Caps:   []gate.Cap{{Limit: 2, Per: time.Hour}},
+			Window: &gate.Window{From: "07:00", To: "20:00"},
+			Rates:  []gate.Rate{{Channel: channelKey, Limit: 4, Per: time.Hour, Burst: 4}},
 		})})
 		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "out", OptedOut: true})
 		h.pause(notify.Extent{Scope: "tenant", Type: "paused"})

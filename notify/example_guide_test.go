@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/notify/notifytest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/sqlite"
@@ -221,12 +222,12 @@ func ExampleGateFunc() {
 	ctx := context.Background()
 	store, _ := newStore()
 	hashKey := []byte("0123456789abcdef0123456789abcdef") // from the environment
-	gates := notify.Gates(store, &notify.GateOptions{
-		HashKey:    hashKey,
-		Recipients: &notify.RecipientGuard{Allow: []string{"@school.example"}, Redirect: map[string]string{"email": "qa@school.example"}},
-		Caps:       []notify.FrequencyCap{{Limit: 3, Per: 24 * time.Hour}},
-		Window:     &notify.SendWindow{From: "08:00", To: "21:00", Zone: "Europe/Dublin"},
-		Rates:      []notify.RateLimit{{Channel: "email:sendgrid", Limit: 100, Per: time.Second}},
+	gates := gate.New(store, &gate.Options{
+		HashKey: hashKey,
+		Guard:   &gate.Guard{Allow: []string{"@school.example"}, Redirect: map[string]string{"email": "qa@school.example"}},
+		Caps:    []gate.Cap{{Limit: 3, Per: 24 * time.Hour}},
+		Window:  &gate.Window{From: "08:00", To: "21:00", Zone: "Europe/Dublin"},
+		Rates:   []gate.Rate{{Channel: "email:sendgrid", Limit: 100, Per: time.Second}},
 	})
 	gates = append(gates, notify.GateFunc(func(_ context.Context, a notify.Attempt) (notify.Verdict, error) {
 		if a.NotificationType == "offer" && a.Now.Weekday() == time.Sunday {
@@ -278,4 +279,10 @@ func ExampleNotifier_Subscribe() {
 	// Failed 17 550
 	// 0 <nil>
 	// 0 <nil>
+}
+
+func orPanic(err error) {
+	if err != nil {
+		panic(err)
+	}
 }

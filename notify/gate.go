@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,8 @@ import (
 // asked about again, after a crash or after another gate let it wait, and counts
 // once. Where DryRun is set it only says what it would say, and counts and writes
 // nothing.
+//
+// One that has a method Name() string is called by that name in logs and errors.
 type Gate interface {
 	Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 }
@@ -72,12 +75,19 @@ type Attempt struct {
 	DryRun            bool
 }
 
-// recipient tells people apart over all methods, as far as the host does.
-func (a *Attempt) recipient() string {
+// Recipient tells people apart over all methods, as far as the host does. It fits
+// the key of a row.
+func (a *Attempt) Recipient() string {
 	if a.RecipientRef == "" {
 		return "hash:" + a.RecipientHash
 	}
 	return recipientOf(a.RecipientRef)
+}
+
+// Key tells a call from all others: that of its channel, message and number. It fits
+// the key of a row, and is what a gate counts once.
+func (a *Attempt) Key() string {
+	return joined(keyPart(a.Channel), keyPart(a.MessageID), strconv.Itoa(a.Number))
 }
 
 func recipientOf(ref string) string { return "ref:" + keyPart(ref) }
@@ -131,6 +141,18 @@ func Defer(until time.Time, reason string) Verdict {
 // Skip ends a message unsent.
 func Skip(reason string) Verdict { return Verdict{Action: ActionSkip, Reason: reason} }
 
+// OwnGates makes the gates that this package has of its own, in the order in which
+// they are asked: whether the database is a copy, what is paused, which addresses
+// are suppressed, what recipients have opted out of. The list of suppressed
+// addresses knows them under the hash key, which is that of [Options], as the former
+// ones are; only package survey needs those here. With another key the gate lets
+// nothing through, and New panics. Without one, and as long as nothing has been
+// hashed, the list is empty and everybody gets through.
+func OwnGates(store storage.Store, hashKey []byte, former ...[]byte) []Gate {
+	known := New(store, &Options{HashKey: hashKey, FormerHashKeys: former})
+	return []Gate{&environment{store: store}, pauseGate{store}, suppressionGate{known.core}, preferenceGate{known.core}}
+}
+
 // withOwnGates puts in front what is asked in every process, whether the host
 // configures gates or not: whether the database is a copy, which addresses are
 // suppressed, what recipients have opted out of. Where one of the gates asks that,
@@ -147,7 +169,7 @@ func (n sender) withOwnGates(gates []Gate) []Gate {
 			continue
 		case suppressionGate:
 			if g.n.hashKey != n.hashKey {
-				panic("notify: New: GateOptions.HashKey is not Options.HashKey")
+				panic("notify: New: the HashKey of the gates is not Options.HashKey")
 			}
 			suppression = true
 			others = append(others, suppressionGate{n.core})
@@ -242,8 +264,8 @@ func (n sender) answers(ctx context.Context, g Gate, a []Attempt) (verdicts []Ve
 
 // gateName is what a person may know a gate by.
 func gateName(g Gate) string {
-	if named, ok := g.(interface{ name() string }); ok {
-		return named.name()
+	if named, ok := g.(interface{ Name() string }); ok {
+		return named.Name()
 	}
 	return fmt.Sprintf("%T", g)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -127,14 +128,14 @@ func TestAGateIsAskedOnlyAboutWhatThoseBeforeItLetThrough(t *testing.T) {
 func TestTheBuiltInGatesStandInTheirOrder(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		var names []string
-		for _, g := range notify.Gates(h.store, &notify.GateOptions{
-			Recipients: &notify.RecipientGuard{}, Caps: []notify.FrequencyCap{{Limit: 1, Per: time.Hour}},
-			Window: &notify.SendWindow{From: "08:00", To: "20:00"}, Rates: []notify.RateLimit{{Channel: channelKey, Limit: 1, Per: time.Second}},
+		for _, g := range gate.New(h.store, &gate.Options{
+			Guard: &gate.Guard{}, Caps: []gate.Cap{{Limit: 1, Per: time.Hour}},
+			Window: &gate.Window{From: "08:00", To: "20:00"}, Rates: []gate.Rate{{Channel: channelKey, Limit: 1, Per: time.Second}},
 		}) {
 			names = append(names, notify.GateName(g))
 		}
 		h.same("gates", "environment, recipients, pauses, suppression, preferences, frequency, send window, rate", strings.Join(names, ", "))
-		h.same("without options", 4, len(notify.Gates(h.store, nil)))
+		h.same("without options", 4, len(gate.New(h.store, nil)))
 	})
 }
 
@@ -169,7 +170,7 @@ func TestAnAttemptSaysWhatTheGateHasToKnow(t *testing.T) {
 // I-10: a worker that dies in a gate, or between the gates and the call, leaves
 // nothing in doubt, and what was reserved counts once.
 func TestI10_ACrashBeforeTheCallIsNeverInDoubtAndCountsOnce(t *testing.T) {
-	limits := notify.GateOptions{Caps: []notify.FrequencyCap{{Limit: 1, Per: 24 * time.Hour}}, Rates: []notify.RateLimit{{Channel: channelKey, Limit: 1, Per: time.Hour}}}
+	limits := gate.Options{Caps: []gate.Cap{{Limit: 1, Per: 24 * time.Hour}}, Rates: []gate.Rate{{Channel: channelKey, Limit: 1, Per: time.Hour}}}
 	for name, reserved := range map[string]int{"before the gates": 0, "between two gates": 5, "after the gates": 6} {
 		t.Run(name, func(t *testing.T) {
 			gated(t, with(limits), func(t *testing.T, h *host) {

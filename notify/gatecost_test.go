@@ -11,6 +11,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -83,9 +84,9 @@ func statementsOf(t *testing.T, n int, options func(storage.Store) *notify.Optio
 
 func TestTheStatementsOfAGroupDoNotGrowWithItsMessages(t *testing.T) {
 	t.Parallel()
-	gates := with(notify.GateOptions{
-		Recipients: &notify.RecipientGuard{Allow: []string{"@example.com"}}, Caps: []notify.FrequencyCap{{Limit: 2, Per: time.Hour}},
-		Window: &notify.SendWindow{From: "07:00", To: "20:00"}, Rates: []notify.RateLimit{{Channel: channelKey, Limit: 1000, Per: time.Second}},
+	gates := with(gate.Options{
+		Guard: &gate.Guard{Allow: []string{"@example.com"}}, Caps: []gate.Cap{{Limit: 2, Per: time.Hour}},
+		Window: &gate.Window{From: "07:00", To: "20:00"}, Rates: []gate.Rate{{Channel: channelKey, Limit: 1000, Per: time.Second}},
 	})
 	none := func(storage.Store) *notify.Options { return &notify.Options{} }
 	for name, c := range map[string]struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -41,8 +42,8 @@ func newGated(t *testing.T, store storage.Store, clk *clock.Mock, o *notify.Opti
 }
 
 // with makes options with the built-in gates.
-func with(o notify.GateOptions) func(storage.Store) *notify.Options {
-	return func(store storage.Store) *notify.Options { return &notify.Options{Gates: notify.Gates(store, &o)} }
+func with(o gate.Options) func(storage.Store) *notify.Options {
+	return func(store storage.Store) *notify.Options { return &notify.Options{Gates: gate.New(store, &o)} }
 }
 
 // letter is one that EnsureOutgoingMessage takes.

@@ -3,6 +3,7 @@ package notify_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -252,7 +254,7 @@ func latest(a, b time.Time) time.Time {
 // rows counts those of a table by its name.
 func (h *host) rows(table string) (n int) {
 	h.t.Helper()
-	for _, s := range notify.Schemas() {
+	for _, s := range slices.Concat(notify.Schemas(), gate.Schemas()) {
 		if s.Name != table {
 			continue
 		}

@@ -43,7 +43,7 @@ type Options struct {
 	// bound.
 	ChannelConcurrency map[string]int
 	// Gates are asked, in order, about every message after its claim and before its
-	// call: those of [Gates], and the host's own. Whatever they are, a copied database,
+	// call: those of package gate, and the host's own. Whatever they are, a copied database,
 	// a [Pause], suppressions and preferences keep messages back; they are asked before
 	// the others, or where the gates have them.
 	Gates []Gate

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -19,8 +20,8 @@ func TestSuppressionsAndOptOutsHoldWithoutAnyGates(t *testing.T) {
 		"a host's own": func(storage.Store) []notify.Gate {
 			return []notify.Gate{notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) { return notify.Proceed(), nil })}
 		},
-		"a part": func(s storage.Store) []notify.Gate { return notify.Gates(s, nil)[3:] },
-		"all":    func(s storage.Store) []notify.Gate { return notify.Gates(s, nil) },
+		"a part": func(s storage.Store) []notify.Gate { return gate.New(s, nil)[3:] },
+		"all":    func(s storage.Store) []notify.Gate { return gate.New(s, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

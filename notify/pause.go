@@ -175,7 +175,7 @@ func (n *core) notNow(ctx context.Context, tx storage.Tx) (work.Except, error) {
 // again when the pause is over.
 type pauseGate struct{ store storage.Store }
 
-func (pauseGate) name() string { return "pauses" }
+func (pauseGate) Name() string { return "pauses" }
 
 func (g pauseGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
 	var paused []Extent

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -139,7 +140,7 @@ func TestAPauseIsEffectiveWithinOnePollOfEveryProcess(t *testing.T) {
 // What was claimed before the pause, and not called yet, is given back by the gate.
 func TestAPauseStopsWhatIsClaimedAndNotCalled(t *testing.T) {
 	gated(t, func(store storage.Store) *notify.Options {
-		return &notify.Options{Gates: notify.Gates(store, nil)}
+		return &notify.Options{Gates: gate.New(store, nil)}
 	}, func(t *testing.T, other *host) {
 		pauses := true
 		mine := newGated(t, other.store, other.clk, &notify.Options{Gates: append([]notify.Gate{notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) {
@@ -147,7 +148,7 @@ func TestAPauseStopsWhatIsClaimedAndNotCalled(t *testing.T) {
 				return notify.Proceed(), nil
 			}
 			return notify.Proceed(), other.Support().Pause(t.Context(), notify.Extent{Scope: "tenant", Channel: channelKey}, time.Time{}, support)
-		})}, notify.Gates(other.store, nil)...)})
+		})}, gate.New(other.store, nil)...)})
 		mine.ensure(letter("a", "sam"))
 		mine.drain()
 		if m := mine.row("a"); m.ReasonCode != notify.ReasonPaused || m.Status != notify.StatusRetryReady || len(mine.sent()) != 0 {

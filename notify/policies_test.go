@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 )
 
 // The whole way: a backlog leaves at the rate, and none of it is lost.
 func TestABacklogLeavesAtTheRate(t *testing.T) {
-	gated(t, with(notify.GateOptions{Rates: []notify.RateLimit{{Channel: channelKey, Limit: 4, Per: time.Second, Burst: 4}}}), func(t *testing.T, h *host) {
+	gated(t, with(gate.Options{Rates: []gate.Rate{{Channel: channelKey, Limit: 4, Per: time.Second, Burst: 4}}}), func(t *testing.T, h *host) {
 		for i := range 40 {
 			h.ensure(letter(fmt.Sprint(i), fmt.Sprint("r", i)))
 		}
@@ -29,8 +30,8 @@ func TestABacklogLeavesAtTheRate(t *testing.T) {
 }
 
 func TestACapCountsOverAllProducersAndLetsTheRestWait(t *testing.T) {
-	gated(t, with(notify.GateOptions{Caps: []notify.FrequencyCap{{Limit: 2, Per: 24 * time.Hour}}}), func(t *testing.T, h *host) {
-		survey := notify.Gates(h.store, &notify.GateOptions{Caps: []notify.FrequencyCap{{Limit: 2, Per: 24 * time.Hour}}})
+	gated(t, with(gate.Options{Caps: []gate.Cap{{Limit: 2, Per: 24 * time.Hour}}}), func(t *testing.T, h *host) {
+		survey := gate.New(h.store, &gate.Options{Caps: []gate.Cap{{Limit: 2, Per: 24 * time.Hour}}})
 		h.same("a survey", []string{""}, h.answersOf(survey[len(survey)-1], attemptOf("of a survey", "sam", h.clk.Now())))
 		h.clk.Add(time.Hour)
 		h.ensure(letter("a", "sam"))
@@ -50,8 +51,8 @@ func TestACapCountsOverAllProducersAndLetsTheRestWait(t *testing.T) {
 }
 
 func TestOnlyWhoIsAllowedGetsAnythingAndTheRestIsRedirectedOrSkipped(t *testing.T) {
-	guard := &notify.RecipientGuard{Allow: []string{"@Example.COM", "ann@else.where", "+4915112345678"}, Redirect: map[string]string{"email": "qa@Inside.example"}}
-	gated(t, with(notify.GateOptions{Recipients: guard}), func(t *testing.T, h *host) {
+	guard := &gate.Guard{Allow: []string{"@Example.COM", "ann@else.where", "+4915112345678"}, Redirect: map[string]string{"email": "qa@Inside.example"}}
+	gated(t, with(gate.Options{Guard: guard}), func(t *testing.T, h *host) {
 		to := func(address string) func(*notify.OutgoingMessage) {
 			return func(m *notify.OutgoingMessage) { m.Address = address }
 		}
@@ -66,22 +67,22 @@ func TestOnlyWhoIsAllowedGetsAnythingAndTheRestIsRedirectedOrSkipped(t *testing.
 		h.same("went to", map[string]string{"domain": "sam@example.com", "address": "Ann@else.where", "elsewhere": qa, "subdomain": qa, "lookalike": qa}, got)
 		h.same("stored", "eve@else.where", h.row("elsewhere").Address)
 
-		guarding := func(g *notify.RecipientGuard) notify.Gate {
-			return notify.Gates(h.store, &notify.GateOptions{Recipients: g})[1]
+		guarding := func(g *gate.Guard) notify.Gate {
+			return gate.New(h.store, &gate.Options{Guard: g})[1]
 		}
 		sms := attemptOf("id", "eve", h.clk.Now())
 		sms.Method, sms.Address = "sms", "+4915187654321"
 		allowed := sms
 		allowed.Address = "+4915112345678"
 		h.same("by another method", []string{"Skip " + notify.ReasonNotAllowed, ""}, h.answersOf(guarding(guard), sms, allowed))
-		h.same("nobody is allowed", []string{"Skip " + notify.ReasonNotAllowed}, h.answersOf(guarding(&notify.RecipientGuard{}), sms))
+		h.same("nobody is allowed", []string{"Skip " + notify.ReasonNotAllowed}, h.answersOf(guarding(&gate.Guard{}), sms))
 	})
 }
 
 // Those that waited do not come all at once, each comes at the same moment however
 // often it is asked about, and all of them when the window is open.
 func TestWhatWaitedForTheWindowIsSpread(t *testing.T) {
-	gated(t, with(notify.GateOptions{Window: &notify.SendWindow{From: "10:00", To: "10:20", Spread: time.Hour}}), func(t *testing.T, h *host) {
+	gated(t, with(gate.Options{Window: &gate.Window{From: "10:00", To: "10:20", Spread: time.Hour}}), func(t *testing.T, h *host) {
 		for i := range 20 {
 			h.ensure(letter(string(rune('a'+i)), "sam"))
 		}

@@ -107,7 +107,7 @@ func (n Contacts) Preferences(ctx context.Context, scope Scope, recipientRef str
 // those without a Ref are known, and does nothing else.
 type preferenceGate struct{ n *core }
 
-func (preferenceGate) name() string { return "preferences" }
+func (preferenceGate) Name() string { return "preferences" }
 
 // Ask answers with one statement a scope.
 func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
@@ -152,7 +152,7 @@ func (n Contacts) wishes(a *Attempt) (out []place) {
 // namesOf are those under which a recipient may be known. One without a Ref is known
 // by hashes, which a rotation of the key changes.
 func (n Contacts) namesOf(a *Attempt) []string {
-	names := []string{a.recipient()}
+	names := []string{a.Recipient()}
 	if a.RecipientRef != "" {
 		return names
 	}
@@ -247,7 +247,7 @@ func (n Contacts) Unsubscribe(ctx context.Context, token string, all bool) error
 	if all {
 		row.NotificationType = ""
 	}
-	row.Key = preferenceKey(a.recipient(), row.Method, row.NotificationType)
+	row.Key = preferenceKey(a.Recipient(), row.Method, row.NotificationType)
 	return n.inTx(ctx, nil, func(tx storage.Tx) error {
 		row := row // the transaction may run again
 		return savePreferences(ctx, tx, &row)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -36,7 +37,7 @@ func (h *host) answersOf(g notify.Gate, a ...notify.Attempt) []string {
 
 func TestTheMostParticularPreferenceDecides(t *testing.T) {
 	const stopped = "Skip " + notify.ReasonOptedOut
-	gated(t, with(notify.GateOptions{}), func(t *testing.T, h *host) {
+	gated(t, with(gate.Options{}), func(t *testing.T, h *host) {
 		out, in := true, false
 		h.prefers(
 			notify.Preference{Scope: "tenant", RecipientRef: "everything", OptedOut: out},
@@ -71,7 +72,7 @@ func TestTheMostParticularPreferenceDecides(t *testing.T) {
 
 // A strange message does not stop those beside it.
 func TestStrangeNamesHaveKeysToo(t *testing.T) {
-	gated(t, with(notify.GateOptions{}), func(t *testing.T, h *host) {
+	gated(t, with(gate.Options{}), func(t *testing.T, h *host) {
 		long := strings.Repeat("x", 3000)
 		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: long, Type: "a\x1fb", OptedOut: true})
 		a, b := attemptOf("id", long, h.clk.Now()), attemptOf("id", "sam", h.clk.Now())
@@ -96,7 +97,7 @@ var unsubscribe = &notify.UnsubscribeOptions{URL: "https://example.com/u/", Key:
 
 // unsubscribing has the gates, and links in its messages.
 func unsubscribing(store storage.Store) *notify.Options {
-	return &notify.Options{Gates: notify.Gates(store, nil), Unsubscribe: unsubscribe}
+	return &notify.Options{Gates: gate.New(store, nil), Unsubscribe: unsubscribe}
 }
 
 // tokens are those of the links that were sent, by the text of the message.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -33,7 +34,7 @@ func TestProgrammersErrorsPanicWithAClearMessage(t *testing.T) {
 		"WithTx needs a transaction":    func() { n.WithTx(nil) },
 		"gate 2 is nil":                 func() { notify.New(store, &notify.Options{Gates: []notify.Gate{silentGate{}, nil}}) },
 		"is not Options.HashKey": func() {
-			notify.New(store, &notify.Options{HashKey: []byte("one"), Gates: notify.Gates(store, &notify.GateOptions{HashKey: []byte("another")})})
+			notify.New(store, &notify.Options{HashKey: []byte("one"), Gates: gate.New(store, &gate.Options{HashKey: []byte("another")})})
 		},
 		"no https address": func() {
 			notify.New(store, &notify.Options{Unsubscribe: &notify.UnsubscribeOptions{URL: "http://x.y", Key: make([]byte, 32)}})
@@ -41,28 +42,28 @@ func TestProgrammersErrorsPanicWithAClearMessage(t *testing.T) {
 		"Key needs 32": func() {
 			notify.New(store, &notify.Options{Unsubscribe: &notify.UnsubscribeOptions{URL: "https://x.y"}})
 		},
-		"Gates needs a store": func() { notify.Gates(nil, nil) },
+		"gate: New needs a store": func() { gate.New(nil, nil) },
 		"From is To": func() {
-			notify.Gates(store, &notify.GateOptions{Window: &notify.SendWindow{From: "08:00", To: "08:00"}})
+			gate.New(store, &gate.Options{Window: &gate.Window{From: "08:00", To: "08:00"}})
 		},
 		`"8:00" is not written`: func() {
-			notify.Gates(store, &notify.GateOptions{Window: &notify.SendWindow{From: "8:00", To: "20:00"}})
+			gate.New(store, &gate.Options{Window: &gate.Window{From: "8:00", To: "20:00"}})
 		},
 		"is not an IANA name": func() {
-			notify.Gates(store, &notify.GateOptions{Window: &notify.SendWindow{From: "08:00", To: "20:00", Zone: "!"}})
+			gate.New(store, &gate.Options{Window: &gate.Window{From: "08:00", To: "20:00", Zone: "!"}})
 		},
-		"a cap of 0 messages": func() { notify.Gates(store, &notify.GateOptions{Caps: []notify.FrequencyCap{{Per: time.Hour}}}) },
+		"a cap of 0 messages": func() { gate.New(store, &gate.Options{Caps: []gate.Cap{{Per: time.Hour}}}) },
 		"a rate of 0 calls": func() {
-			notify.Gates(store, &notify.GateOptions{Rates: []notify.RateLimit{{Channel: "sms", Per: time.Hour}}})
+			gate.New(store, &gate.Options{Rates: []gate.Rate{{Channel: "sms", Per: time.Hour}}})
 		},
 		"two rates of channel": func() {
-			notify.Gates(store, &notify.GateOptions{Rates: []notify.RateLimit{{Channel: "sms", Limit: 1, Per: time.Hour}, {Channel: "sms", Limit: 1, Per: time.Hour}}})
+			gate.New(store, &gate.Options{Rates: []gate.Rate{{Channel: "sms", Limit: 1, Per: time.Hour}, {Channel: "sms", Limit: 1, Per: time.Hour}}})
 		},
 		"holds an empty entry": func() {
-			notify.Gates(store, &notify.GateOptions{Recipients: &notify.RecipientGuard{Allow: []string{" "}}})
+			gate.New(store, &gate.Options{Guard: &gate.Guard{Allow: []string{" "}}})
 		},
 		`Redirect of "email"`: func() {
-			notify.Gates(store, &notify.GateOptions{Recipients: &notify.RecipientGuard{Redirect: map[string]string{"email": "nobody"}}})
+			gate.New(store, &gate.Options{Guard: &gate.Guard{Redirect: map[string]string{"email": "nobody"}}})
 		},
 		"belongs to another store": func() {
 			_ = memory.New(nil).InTx(t.Context(), func(tx storage.Tx) error { n.WithTx(tx); return nil })

@@ -26,7 +26,7 @@ type environment struct {
 // replaced under a running process.
 const identityAge = time.Minute
 
-func (*environment) name() string { return "environment" }
+func (*environment) Name() string { return "environment" }
 
 // copied reports whether the database is a copy, from a reading that is no older
 // than identityAge.

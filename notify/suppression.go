@@ -164,7 +164,7 @@ func strongestOf(found map[place]*Suppression, asked []place) SuppressionReason 
 // the list knows addresses, and does nothing else.
 type suppressionGate struct{ n *core }
 
-func (suppressionGate) name() string { return "suppression" }
+func (suppressionGate) Name() string { return "suppression" }
 
 // Ask answers with one statement a scope. With another key than the list's it would
 // find nobody in it, so it answers nothing then.

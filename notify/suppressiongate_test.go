@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 )
 
 func TestASuppressedAddressGetsNothingOrOnlyWhatIsMandatory(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	gated(t, func(store storage.Store) *notify.Options {
-		return &notify.Options{HashKey: key, Gates: notify.Gates(store, &notify.GateOptions{HashKey: key})}
+		return &notify.Options{HashKey: key, Gates: gate.New(store, &gate.Options{HashKey: key})}
 	}, func(t *testing.T, h *host) {
 		h.Register(notify.Type{Name: "reset", Mandatory: true})
 		mandatory := func(m *notify.OutgoingMessage) { m.NotificationType = "reset" }

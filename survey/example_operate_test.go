@@ -13,6 +13,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/storage/sqlite"
@@ -26,10 +27,10 @@ func ExampleOptions() {
 	surveys := survey.New(store, &survey.Options{
 		SurveyURL: "https://visits.example/s/{token}",
 		LinkKey:   linkKey, OldLinkKeys: [][]byte{lastYears},
-		Gates: &notify.GateOptions{
+		Gates: &gate.Options{
 			HashKey: hashKey,
-			Caps:    []notify.FrequencyCap{{Limit: 2, Per: 24 * time.Hour}},
-			Window:  &notify.SendWindow{From: "09:00", To: "20:00", Zone: "Asia/Baghdad"},
+			Caps:    []gate.Cap{{Limit: 2, Per: 24 * time.Hour}},
+			Window:  &gate.Window{From: "09:00", To: "20:00", Zone: "Asia/Baghdad"},
 		},
 	}, texts)
 	fmt.Println(len(surveys.Passes()))

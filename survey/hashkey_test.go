@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -18,11 +19,11 @@ func TestLinksWithoutAHashKeyLeaveTheChoice(t *testing.T) {
 		first := h.linked(csiGR)
 		h.drain()
 		h.status(first, survey.StatusSent)
-		h.use(survey.Options{Gates: &notify.GateOptions{HashKey: hashKeyOfHost}}, h.memory())
+		h.use(survey.Options{Gates: &gate.Options{HashKey: hashKeyOfHost}}, h.memory())
 		second := h.ingest(strings.Replace(visit, "40956", "40957", 1)).Items[0].Instances[0].PublicID
 		h.drain()
 		h.status(second, survey.StatusSent)
-		out := notify.New(h.store, &notify.Options{HashKey: hashKeyOfHost, Gates: notify.Gates(h.store, &notify.GateOptions{HashKey: hashKeyOfHost})},
+		out := notify.New(h.store, &notify.Options{HashKey: hashKeyOfHost, Gates: gate.New(h.store, &gate.Options{HashKey: hashKeyOfHost})},
 			notify.ChannelFunc("memory:default", h.send))
 		_, err := out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
 			Record: storage.Record{Type: "memory:default"}, PartitionKey: "a", NotificationType: "visit",

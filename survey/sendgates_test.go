@@ -10,17 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/survey"
 )
 
-// gate answers the same to all, and remembers what it was asked.
-type gate struct {
+// hostGate answers the same to all, and remembers what it was asked.
+type hostGate struct {
 	verdict notify.Verdict
 	err     error
 	asked   []notify.Attempt
 }
 
-func (g *gate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdict, error) {
+func (g *hostGate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdict, error) {
 	g.asked = append(g.asked, a...)
 	out := make([]notify.Verdict, len(a))
 	for i := range out {
@@ -32,7 +33,7 @@ func (g *gate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdict, err
 // A send that is told to wait is due again then, and no try is counted.
 func TestAGateLetsASendWait(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		g := &gate{verdict: notify.Defer(start.Add(3*time.Hour), "Busy")}
+		g := &hostGate{verdict: notify.Defer(start.Add(3*time.Hour), "Busy")}
 		h.use(survey.Options{HostGates: []notify.Gate{g}}, h.memory())
 		id := h.linked(csiGR)
 		h.at(0)
@@ -54,7 +55,7 @@ func TestAGateLetsASendWait(t *testing.T) {
 // A send that is put off for longer than its grace expires unsent.
 func TestASendThatWaitsForTooLongExpires(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		g := &gate{verdict: notify.Defer(start.Add(40*day), "Busy")}
+		g := &hostGate{verdict: notify.Defer(start.Add(40*day), "Busy")}
 		h.use(survey.Options{HostGates: []notify.Gate{g}}, h.memory())
 		id := h.linked(csiGR)
 		h.at(0)
@@ -68,7 +69,7 @@ func TestASendThatWaitsForTooLongExpires(t *testing.T) {
 // A send that is skipped is logged, stops the schedule, and expires later.
 func TestAGateSkipsASend(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{HostGates: []notify.Gate{&gate{verdict: notify.Skip("NotNow")}}}, h.memory())
+		h.use(survey.Options{HostGates: []notify.Gate{&hostGate{verdict: notify.Skip("NotNow")}}}, h.memory())
 		id := h.linked(csiGR)
 		h.at(0)
 		h.at(day)
@@ -84,8 +85,8 @@ func TestAGateSkipsASend(t *testing.T) {
 // A gate that fails lets nothing through.
 func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
 	for name, g := range map[string]notify.Gate{
-		"an error":          &gate{err: errors.New("away")},
-		"an unknown action": &gate{verdict: notify.Verdict{Action: "Perhaps"}},
+		"an error":          &hostGate{err: errors.New("away")},
+		"an unknown action": &hostGate{verdict: notify.Verdict{Action: "Perhaps"}},
 		"a panic":           notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) { panic("a gate") }),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,8 +106,8 @@ func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
 // what it says.
 func TestPausesAndRedirectionsOfNotifyHold(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.use(survey.Options{Gates: &notify.GateOptions{
-			Recipients: &notify.RecipientGuard{Redirect: map[string]string{"memory": "the desk"}},
+		h.use(survey.Options{Gates: &gate.Options{
+			Guard: &gate.Guard{Redirect: map[string]string{"memory": "the desk"}},
 		}}, h.memory())
 		support := notify.New(h.store, nil)
 		extent := notify.Extent{Type: survey.NotificationType}

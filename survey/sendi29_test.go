@@ -41,7 +41,7 @@ func TestI29_TheLogHoldsNothingOfTheCustomer(t *testing.T) {
 			return channel(nothingSent)
 		},
 		"a gate that fails": func(o *survey.Options) notify.Channel {
-			o.HostGates = []notify.Gate{&gate{err: errors.New(canary)}}
+			o.HostGates = []notify.Gate{&hostGate{err: errors.New(canary)}}
 			return channel(nothingSent)
 		},
 		"a channel that panics": func(*survey.Options) notify.Channel {

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -55,7 +56,7 @@ type Options struct {
 	CallTimeout time.Duration
 	// Gates choose what the built-in gates of package notify do about links; nil:
 	// those that need no choice. HostGates are asked after them.
-	Gates     *notify.GateOptions
+	Gates     *gate.Options
 	HostGates []notify.Gate
 	// ExpectedSubscribers are keys of subscribers that get responses even if no
 	// process that has them has run yet: what is for them waits, and is listed.
@@ -160,7 +161,7 @@ func New(store storage.Store, opts *Options, channels ...notify.Channel) *Servic
 		}
 		s.channels[c.Key()] = c
 	}
-	s.gates = append(notify.Gates(store, s.options.Gates), s.options.HostGates...)
+	s.gates = append(gate.New(store, s.options.Gates), s.options.HostGates...)
 	s.asker().checkSending()
 	s.box = outbox.New(store, "survey.outbox", s.options.Logger)
 	s.parsed = newVersionCache()

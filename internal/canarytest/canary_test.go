@@ -28,6 +28,7 @@ import (
 	"github.com/belfry-go/belfry/notify/channel/smtp"
 	"github.com/belfry-go/belfry/notify/channel/twilio"
 	"github.com/belfry-go/belfry/notify/channel/webhook"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -143,7 +144,7 @@ func (s *story) destinations() map[string]string {
 // open makes the host's program.
 func (s *story) open(store storage.Store) {
 	log, channels := s.ears.logger(), s.channels()
-	gates := append(notify.Gates(store, nil), notify.GateFunc(s.gate))
+	gates := append(gate.New(store, nil), notify.GateFunc(s.gate))
 	s.out = notify.New(store, &notify.Options{Gates: gates, Logger: log}, channels...)
 	s.out.Register(notify.Type{Name: "news", InDoubt: notify.Resend, Renderer: notify.Template{Subject: "{{.Recipient.Name}}", Text: "zinnober-text {{.Code}}"}})
 	s.out.Register(notify.Type{Name: "fails", Renderer: notify.RendererFunc(func(_ context.Context, _ notify.Job, r notify.Recipient) (notify.Content, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -22,11 +23,11 @@ func (d deaf) Send(ctx context.Context, m notify.Message) (notify.Receipt, error
 
 // postGates are all gates that there are, and each has something to say.
 func postGates(store storage.Store) []notify.Gate {
-	return notify.Gates(store, &notify.GateOptions{
-		Recipients: &notify.RecipientGuard{Allow: []string{"@example.com"}},
-		Caps:       []notify.FrequencyCap{{Limit: 1, Per: 10 * time.Minute}},
-		Window:     &notify.SendWindow{From: "00:30", To: "23:30", Spread: time.Minute},
-		Rates:      []notify.RateLimit{{Channel: channelKey, Limit: 1000, Per: time.Second, Burst: 400}},
+	return gate.New(store, &gate.Options{
+		Guard:  &gate.Guard{Allow: []string{"@example.com"}},
+		Caps:   []gate.Cap{{Limit: 1, Per: 10 * time.Minute}},
+		Window: &gate.Window{From: "00:30", To: "23:30", Spread: time.Minute},
+		Rates:  []gate.Rate{{Channel: channelKey, Limit: 1000, Per: time.Second, Burst: 400}},
 	})
 }
 

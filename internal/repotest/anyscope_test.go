@@ -68,7 +68,7 @@ func uses(path string) (n int, err error) {
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		code, _, _ := strings.Cut(lines.Text(), "//")
-		if strings.Contains(code, "storage.AnyScope") && !strings.Contains(code, "== storage.AnyScope") {
+		if strings.Contains(code, "storage.AnyScope") && !strings.Contains(code, "= storage.AnyScope") {
 			n++
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // claim would have to write.
 func TestTheMigrationsMakeTheTablesOfAllDomains(t *testing.T) {
 	t.Parallel()
-	schemas := slices.Concat(driver.Schemas(), notify.Schemas(), automation.Schemas(), settings.Schemas(), report.Schemas(), outbox.Schemas(), survey.Schemas())
+	schemas := slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), automation.Schemas(), settings.Schemas(), report.Schemas(), outbox.Schemas(), survey.Schemas())
 	for name, open := range map[string]func(testing.TB, clock.Clock) storage.Store{
 		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
 	} {

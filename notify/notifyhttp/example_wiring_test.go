@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/channel/sendgrid"
 	"github.com/belfry-go/belfry/notify/channel/twilio"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -34,7 +35,7 @@ func wire(store storage.Store, s secrets) (*notify.Notifier, http.Handler, error
 	}
 	out := notify.New(store, &notify.Options{
 		HashKey:     s.HashKey,
-		Gates:       notify.Gates(store, &notify.GateOptions{HashKey: s.HashKey}),
+		Gates:       gate.New(store, &gate.Options{HashKey: s.HashKey}),
 		Unsubscribe: &notify.UnsubscribeOptions{URL: "https://school.example/unsubscribe", Key: s.LinkKey},
 	}, mails, texts)
 

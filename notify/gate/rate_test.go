@@ -1,4 +1,4 @@
-package notify
+package gate
 
 import (
 	"fmt"
@@ -6,10 +6,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/belfry-go/belfry/notify"
 )
 
 // attempts makes n of them, numbered from first on.
-func attempts(first, n int, now time.Time) (out []Attempt) {
+func attempts(first, n int, now time.Time) (out []notify.Attempt) {
 	for i := range n {
 		out = append(out, attemptOf(fmt.Sprintf("id %04d", first+i), "sam", now))
 	}
@@ -18,7 +20,7 @@ func attempts(first, n int, now time.Time) (out []Attempt) {
 
 func TestARateLetsItsBurstThroughAndLinesUpTheRest(t *testing.T) {
 	asked(t, func(t *testing.T, h *policies) {
-		g, start := newRateGate(h.store, []RateLimit{{Channel: channelKey, Limit: 2, Per: time.Second, Burst: 5}}), h.clk.Now()
+		g, start := newRateGate(h.store, []Rate{{Channel: channelKey, Limit: 2, Per: time.Second, Burst: 5}}), h.clk.Now()
 		at := func(halves ...int) (out []time.Time) {
 			for _, n := range halves {
 				out = append(out, start.Add(time.Duration(n)*time.Second/2))
@@ -41,7 +43,7 @@ func TestARateLetsItsBurstThroughAndLinesUpTheRest(t *testing.T) {
 
 func TestAnAttemptCountsOnceInARateAndTheNextOneAgain(t *testing.T) {
 	asked(t, func(t *testing.T, h *policies) {
-		g, now := newRateGate(h.store, []RateLimit{{Channel: channelKey, Limit: 1, Per: time.Hour, Burst: 2}}), h.clk.Now()
+		g, now := newRateGate(h.store, []Rate{{Channel: channelKey, Limit: 1, Per: time.Hour, Burst: 2}}), h.clk.Now()
 		for range 3 {
 			n, _ := h.through(g, attempts(0, 1, now))
 			h.same("the same attempt", 1, n)
@@ -58,7 +60,7 @@ func TestAnAttemptCountsOnceInARateAndTheNextOneAgain(t *testing.T) {
 // A tenth is left to urgent messages, and other channels are not concerned.
 func TestUrgentMessagesHaveAPartOfTheRate(t *testing.T) {
 	asked(t, func(t *testing.T, h *policies) {
-		g, now := newRateGate(h.store, []RateLimit{{Channel: channelKey, Limit: 1, Per: time.Hour, Burst: 20}}), h.clk.Now()
+		g, now := newRateGate(h.store, []Rate{{Channel: channelKey, Limit: 1, Per: time.Hour, Burst: 20}}), h.clk.Now()
 		n, _ := h.through(g, attempts(0, 30, now))
 		h.same("at once", 18, n)
 		urgent := attempts(50, 3, now)
@@ -83,7 +85,7 @@ func TestScopesShareARateOrHaveTheirOwn(t *testing.T) {
 	}{"shared": {false, 2}, "of their own": {true, 4}} {
 		t.Run(name, func(t *testing.T) {
 			asked(t, func(t *testing.T, h *policies) {
-				g := newRateGate(h.store, []RateLimit{{Channel: channelKey, Limit: 1, Per: time.Hour, Burst: 2, PerScope: c.perScope}})
+				g := newRateGate(h.store, []Rate{{Channel: channelKey, Limit: 1, Per: time.Hour, Burst: 2, PerScope: c.perScope}})
 				all := append(attempts(0, 3, h.clk.Now()), attempts(0, 3, h.clk.Now())...)
 				for i := range 3 {
 					all[i].Scope = "another"
@@ -103,7 +105,7 @@ func TestTwoProcessesShareARate(t *testing.T) {
 		total := 0
 		var wg sync.WaitGroup
 		for p := range 2 {
-			g := newRateGate(h.store, []RateLimit{{Channel: channelKey, Limit: 10, Per: time.Hour, Burst: 50}})
+			g := newRateGate(h.store, []Rate{{Channel: channelKey, Limit: 10, Per: time.Hour, Burst: 50}})
 			for group := range 4 {
 				wg.Go(func() {
 					verdicts, err := g.Ask(t.Context(), attempts(p*1000+group*100, 16, h.clk.Now()))
@@ -113,7 +115,7 @@ func TestTwoProcessesShareARate(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					for _, v := range verdicts {
-						if v.Action == ActionProceed {
+						if v.Action == notify.ActionProceed {
 							total++
 						}
 					}
@@ -129,7 +131,7 @@ func TestTwoProcessesShareARate(t *testing.T) {
 // Whoever waits longer than an hour comes back before, and lines up anew.
 func TestNobodyWaitsBehindAPromiseForMoreThanAnHour(t *testing.T) {
 	h := inMemory(t)
-	g, now := newRateGate(h.store, []RateLimit{{Channel: channelKey, Limit: 1, Per: 20 * time.Minute}}), h.clk.Now()
+	g, now := newRateGate(h.store, []Rate{{Channel: channelKey, Limit: 1, Per: 20 * time.Minute}}), h.clk.Now()
 	_, until := h.through(g, attempts(0, 40, now))
 	for i, at := range until {
 		if wait := at.Sub(now); wait > time.Hour || i < 3 && wait != time.Duration(i+1)*20*time.Minute || i >= 3 && wait < 30*time.Minute {
@@ -143,7 +145,7 @@ func TestNobodyWaitsBehindAPromiseForMoreThanAnHour(t *testing.T) {
 
 func TestOldReservationsAreDeleted(t *testing.T) {
 	asked(t, func(t *testing.T, h *policies) {
-		g := newRateGate(h.store, []RateLimit{{Channel: channelKey, Limit: 10_000, Per: time.Second}})
+		g := newRateGate(h.store, []Rate{{Channel: channelKey, Limit: 10_000, Per: time.Second}})
 		start := h.clk.Now()
 		h.through(g, attempts(0, sweepAfter, start))
 		h.clk.Add(reservationAge + time.Second)

@@ -1,18 +1,20 @@
-package notify
+package gate
 
 import (
 	"fmt"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/belfry-go/belfry/notify"
 )
 
 func TestAMandatoryMessagePassesTheCapUncounted(t *testing.T) {
 	asked(t, func(t *testing.T, h *policies) {
-		g := newFrequencyGate(h.store, []FrequencyCap{{Limit: 1, Per: time.Hour, Skip: true}})
+		g := newCapGate(h.store, []Cap{{Limit: 1, Per: time.Hour, Skip: true}})
 		reset := attemptOf("reset", "sam", h.clk.Now())
 		reset.Mandatory = true
-		h.same("in one group", []string{"", "", "Skip " + ReasonFrequencyCap}, h.answersOf(g, reset, attemptOf("a", "sam", h.clk.Now()), attemptOf("b", "sam", h.clk.Now())))
+		h.same("in one group", []string{"", "", "Skip " + notify.ReasonFrequencyCap}, h.answersOf(g, reset, attemptOf("a", "sam", h.clk.Now()), attemptOf("b", "sam", h.clk.Now())))
 		h.same("behind it", []string{"", ""}, h.answersOf(g, reset, attemptOf("a", "sam", h.clk.Now())))
 	})
 }
@@ -21,11 +23,11 @@ func TestAMandatoryMessagePassesTheCapUncounted(t *testing.T) {
 // which it was let through last.
 func TestAMessageCountsOnceInACap(t *testing.T) {
 	asked(t, func(t *testing.T, h *policies) {
-		g, start := newFrequencyGate(h.store, []FrequencyCap{{Limit: 1, Per: 24 * time.Hour}}), h.clk.Now()
+		g, start := newCapGate(h.store, []Cap{{Limit: 1, Per: 24 * time.Hour}}), h.clk.Now()
 		for _, at := range []time.Duration{0, time.Minute, 10 * time.Hour} {
 			h.same("again", []string{""}, h.answersOf(g, attemptOf("a", "sam", start.Add(at))))
 		}
-		over, err := g.Ask(t.Context(), []Attempt{attemptOf("b", "sam", start.Add(11*time.Hour))})
+		over, err := g.Ask(t.Context(), []notify.Attempt{attemptOf("b", "sam", start.Add(11*time.Hour))})
 		if err != nil || !over[0].Until.Equal(start.Add(34*time.Hour)) {
 			t.Errorf("another: %+v, %v", over, err)
 		}
@@ -44,7 +46,7 @@ func TestAMessageCountsOnceInACap(t *testing.T) {
 // All caps hold: the latest moment counts.
 func TestAllCapsHold(t *testing.T) {
 	t.Parallel()
-	caps := []FrequencyCap{{Limit: 1, Per: time.Hour}, {Limit: 3, Per: 24 * time.Hour}}
+	caps := []Cap{{Limit: 1, Per: time.Hour}, {Limit: 3, Per: 24 * time.Hour}}
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	var r frequencyRow
 	for i := range 3 {
@@ -61,15 +63,15 @@ func TestAllCapsHold(t *testing.T) {
 // Two processes ask at once, about the same recipients for the first time.
 func TestTwoProcessesShareACap(t *testing.T) {
 	asked(t, func(t *testing.T, h *policies) {
-		caps := []FrequencyCap{{Limit: 3, Per: time.Hour}}
+		caps := []Cap{{Limit: 3, Per: time.Hour}}
 		var mu sync.Mutex
 		through := map[string]int{}
 		var wg sync.WaitGroup
 		for p := range 2 {
-			g := newFrequencyGate(h.store, caps)
+			g := newCapGate(h.store, caps)
 			for n := range 4 {
 				wg.Go(func() {
-					attempts := []Attempt{}
+					attempts := []notify.Attempt{}
 					for _, who := range []string{"sam", "kim", "ann"} {
 						attempts = append(attempts, attemptOf(fmt.Sprint(p, n, who), who, h.clk.Now()))
 					}
@@ -81,7 +83,7 @@ func TestTwoProcessesShareACap(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					for i, v := range verdicts {
-						if v.Action == ActionProceed {
+						if v.Action == notify.ActionProceed {
 							through[attempts[i].RecipientRef]++
 						}
 					}

@@ -1,4 +1,4 @@
-package notify
+package gate
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -40,15 +41,15 @@ func inMemory(t *testing.T) *policies {
 	return &policies{t, memory.New(&memory.Options{Clock: clk}), clk}
 }
 
-func attemptOf(id, recipient string, now time.Time) Attempt {
-	return Attempt{
+func attemptOf(id, recipient string, now time.Time) notify.Attempt {
+	return notify.Attempt{
 		Scope: "tenant", MessageID: id, Number: 1, NotificationType: "visit", Channel: channelKey, Method: "email",
 		RecipientRef: recipient, RecipientHash: "hash of " + recipient, Address: recipient + "@example.com", Now: now,
 	}
 }
 
 // answersOf asks a gate about attempts and gives the reasons, empty for Proceed.
-func (h *policies) answersOf(g Gate, a ...Attempt) []string {
+func (h *policies) answersOf(g notify.Gate, a ...notify.Attempt) []string {
 	h.t.Helper()
 	verdicts, err := g.Ask(h.t.Context(), a)
 	if err != nil {
@@ -56,7 +57,7 @@ func (h *policies) answersOf(g Gate, a ...Attempt) []string {
 	}
 	out := make([]string, len(verdicts))
 	for i, v := range verdicts {
-		if v.Action != ActionProceed {
+		if v.Action != notify.ActionProceed {
 			out[i] = string(v.Action) + " " + v.Reason
 		}
 	}
@@ -64,14 +65,14 @@ func (h *policies) answersOf(g Gate, a ...Attempt) []string {
 }
 
 // through counts what was let through, and gives the moments of the rest.
-func (h *policies) through(g Gate, a []Attempt) (n int, until []time.Time) {
+func (h *policies) through(g notify.Gate, a []notify.Attempt) (n int, until []time.Time) {
 	h.t.Helper()
 	verdicts, err := g.Ask(h.t.Context(), a)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	for _, v := range verdicts {
-		if v.Action == ActionProceed {
+		if v.Action == notify.ActionProceed {
 			n++
 		} else {
 			until = append(until, v.Until)

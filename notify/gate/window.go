@@ -1,4 +1,4 @@
-package notify
+package gate
 
 import (
 	"context"
@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// SendWindow keeps quiet hours: messages go out from From until To by the clock of
+// Window keeps quiet hours: messages go out from From until To by the clock of
 // their recipient, and others wait for the next From. Urgent types are exempt.
-type SendWindow struct {
+type Window struct {
 	// From and To are local times, "08:00" and "21:00", both required. With To
 	// before From the window goes on past midnight. The times that a change of the
 	// clocks leaves out or repeats are taken as a person would: 02:30 that does not
@@ -27,7 +28,7 @@ type SendWindow struct {
 	Spread time.Duration
 }
 
-// windowGate is a [SendWindow] at work.
+// windowGate is a [Window] at work.
 type windowGate struct {
 	from, to civil.TimeOfDay
 	zone     *time.Location
@@ -36,7 +37,7 @@ type windowGate struct {
 }
 
 // newWindowGate panics on times and zones that are none.
-func newWindowGate(w SendWindow) *windowGate {
+func newWindowGate(w Window) *windowGate {
 	g := &windowGate{methods: w.Methods, spread: w.Spread}
 	if w.Zone == "" {
 		w.Zone = "UTC"
@@ -48,11 +49,11 @@ func newWindowGate(w SendWindow) *windowGate {
 		set(&g.from, civil.ParseTimeOfDay, w.From), set(&g.to, civil.ParseTimeOfDay, w.To), set(&g.zone, civil.LoadZone, w.Zone),
 	} {
 		if err != nil {
-			panic(fmt.Sprintf("notify: Gates: Window: %v", err))
+			panic(fmt.Sprintf("gate: New: Window: %v", err))
 		}
 	}
 	if g.from == g.to {
-		panic("notify: Gates: Window: From is To, which leaves no time or all of it")
+		panic("gate: New: Window: From is To, which leaves no time or all of it")
 	}
 	return g
 }
@@ -62,10 +63,10 @@ func set[V any](to *V, parse func(string) (V, error), text string) (err error) {
 	return err
 }
 
-func (*windowGate) name() string { return "send window" }
+func (*windowGate) Name() string { return "send window" }
 
-func (g *windowGate) Ask(_ context.Context, a []Attempt) ([]Verdict, error) {
-	out := make([]Verdict, len(a))
+func (g *windowGate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdict, error) {
+	out := make([]notify.Verdict, len(a))
 	for i := range a {
 		if a[i].Urgent || len(g.methods) > 0 && !slices.Contains(g.methods, a[i].Method) {
 			continue
@@ -76,14 +77,14 @@ func (g *windowGate) Ask(_ context.Context, a []Attempt) ([]Verdict, error) {
 		}
 		if opens.After(a[i].Now) {
 			wait := spread(a[i].MessageID, min(g.spread, closes.Sub(opens)))
-			out[i] = Defer(driver.Time(opens.Add(wait)), ReasonQuietHours)
+			out[i] = notify.Defer(driver.Time(opens.Add(wait)), notify.ReasonQuietHours)
 		}
 	}
 	return out, nil
 }
 
 // zoneOf is the recipient's zone. One that is not known here is none.
-func (g *windowGate) zoneOf(a *Attempt) *time.Location {
+func (g *windowGate) zoneOf(a *notify.Attempt) *time.Location {
 	if a.Zone == "" {
 		return g.zone
 	}
@@ -106,7 +107,7 @@ func (g *windowGate) next(now time.Time, loc *time.Location) (opens, closes time
 			return opens, closes, nil
 		}
 	}
-	return opens, closes, fmt.Errorf("notify: no send window within days in zone %v", loc)
+	return opens, closes, fmt.Errorf("gate: no send window within days in zone %v", loc)
 }
 
 // on is the window that opens on d.

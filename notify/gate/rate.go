@@ -1,22 +1,22 @@
-package notify
+package gate
 
 import (
 	"context"
 	"fmt"
 	"hash/fnv"
 	"io"
-	"strconv"
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// RateLimit bounds how fast a channel is used by all processes together: Limit
+// Rate bounds how fast a channel is used by all processes together: Limit
 // calls per Per in the long run, and Burst at once. Messages that are too many
 // wait for about as long as it takes.
-type RateLimit struct {
+type Rate struct {
 	Channel string        // the key: "sms:twilio"; required
 	Limit   int           // 1 to 10,000
 	Per     time.Duration // a millisecond to a day
@@ -29,9 +29,9 @@ type RateLimit struct {
 }
 
 // check returns the limit as it is used, and panics on one that is none.
-func (l RateLimit) check() RateLimit {
+func (l Rate) check() Rate {
 	if l.Channel == "" || l.Limit < 1 || l.Limit > 10_000 || l.Per < time.Millisecond || l.Per > 24*time.Hour || l.Burst < 0 || l.Burst > 10_000 {
-		panic(fmt.Sprintf("notify: Gates: a rate of %d calls per %v, burst %d, of channel %q: see RateLimit", l.Limit, l.Per, l.Burst, l.Channel))
+		panic(fmt.Sprintf("gate: New: a rate of %d calls per %v, burst %d, of channel %q: see Rate", l.Limit, l.Per, l.Burst, l.Channel))
 	}
 	if l.Burst == 0 {
 		l.Burst = min(max(int(time.Duration(l.Limit)*time.Second/l.Per), 1), 10_000)
@@ -41,7 +41,7 @@ func (l RateLimit) check() RateLimit {
 
 // cost is how long it takes until n more calls are allowed. One takes whole
 // microseconds, which is what is stored, rounded up.
-func (l RateLimit) cost(n int) time.Duration {
+func (l Rate) cost(n int) time.Duration {
 	micros := (l.Per + time.Duration(l.Limit)*time.Microsecond - 1) / (time.Duration(l.Limit) * time.Microsecond)
 	return time.Duration(n) * micros * time.Microsecond
 }
@@ -60,7 +60,7 @@ type rateBucket struct {
 var rateBuckets = driver.Define[rateBucket]("rate_bucket")
 
 // take lets one call through, or says that there are too many.
-func (b *rateBucket) take(l RateLimit, now time.Time, urgent bool) bool {
+func (b *rateBucket) take(l Rate, now time.Time, urgent bool) bool {
 	taken := later(b.TakenUntil, now).Add(l.cost(1))
 	room := l.Burst
 	if !urgent {
@@ -79,7 +79,7 @@ const maxPromise = time.Hour
 
 // promise is when a message that is too many comes back: behind those that have
 // been told so before.
-func (b *rateBucket) promise(l RateLimit, now time.Time, id string) time.Time {
+func (b *rateBucket) promise(l Rate, now time.Time, id string) time.Time {
 	next := later(b.PromisedUntil, later(b.TakenUntil.Add(-l.cost(l.Burst)), now)).Add(l.cost(1))
 	if next.Sub(now) > maxPromise {
 		return driver.Time(now.Add(maxPromise/2 + spread(id, maxPromise/2)))
@@ -101,29 +101,29 @@ var rateReservations = driver.Define[rateReservation]("rate_reservation")
 // that a bucket is contended by processes only.
 type rateGate struct {
 	store  storage.Store
-	limits map[string]RateLimit // by channel
+	limits map[string]Rate // by channel
 	turn   chan struct{}
 
 	mu   sync.Mutex
-	owed map[Scope]int // reservations made since the last sweep
+	owed map[storage.Scope]int // reservations made since the last sweep
 }
 
 // newRateGate panics on a limit that is none, and on two of one channel.
-func newRateGate(store storage.Store, limits []RateLimit) *rateGate {
-	g := &rateGate{store: store, limits: map[string]RateLimit{}, turn: make(chan struct{}, 1), owed: map[Scope]int{}}
+func newRateGate(store storage.Store, limits []Rate) *rateGate {
+	g := &rateGate{store: store, limits: map[string]Rate{}, turn: make(chan struct{}, 1), owed: map[storage.Scope]int{}}
 	for _, l := range limits {
 		if _, taken := g.limits[l.Channel]; taken {
-			panic(fmt.Sprintf("notify: Gates: two rates of channel %q", l.Channel))
+			panic(fmt.Sprintf("gate: New: two rates of channel %q", l.Channel))
 		}
 		g.limits[l.Channel] = l.check()
 	}
 	return g
 }
 
-func (*rateGate) name() string { return "rate" }
+func (*rateGate) Name() string { return "rate" }
 
-func (g *rateGate) Ask(ctx context.Context, a []Attempt) (out []Verdict, err error) {
-	out = make([]Verdict, len(a))
+func (g *rateGate) Ask(ctx context.Context, a []notify.Attempt) (out []notify.Verdict, err error) {
+	out = make([]notify.Verdict, len(a))
 	var limited []int
 	for i := range a {
 		if _, ok := g.limits[a[i].Channel]; ok {
@@ -152,7 +152,7 @@ func (g *rateGate) Ask(ctx context.Context, a []Attempt) (out []Verdict, err err
 
 // count answers in one transaction, with two statements a scope for what is known
 // and three for what is new.
-func (g *rateGate) count(ctx context.Context, tx storage.Tx, a []Attempt, limited []int, out []Verdict) ([]*rateReservation, error) {
+func (g *rateGate) count(ctx context.Context, tx storage.Tx, a []notify.Attempt, limited []int, out []notify.Verdict) ([]*rateReservation, error) {
 	round := &rateRound{limits: g.limits}
 	if err := round.load(ctx, tx, a, limited); err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (g *rateGate) count(ctx context.Context, tx storage.Tx, a []Attempt, limite
 
 // rateRound is one transaction of counting.
 type rateRound struct {
-	limits   map[string]RateLimit
+	limits   map[string]Rate
 	attempts []place // of the reservations, in the order of the attempts
 	reserved map[place]*rateReservation
 	buckets  map[place]*rateBucket
@@ -180,11 +180,10 @@ type rateRound struct {
 	made     []*rateReservation
 }
 
-func (r *rateRound) load(ctx context.Context, tx storage.Tx, a []Attempt, limited []int) (err error) {
+func (r *rateRound) load(ctx context.Context, tx storage.Tx, a []notify.Attempt, limited []int) (err error) {
 	var buckets []place
 	for _, i := range limited {
-		key := joined(keyPart(a[i].Channel), keyPart(a[i].MessageID), strconv.Itoa(a[i].Number))
-		r.attempts = append(r.attempts, place{a[i].Scope, key})
+		r.attempts = append(r.attempts, place{a[i].Scope, a[i].Key()})
 		buckets = append(buckets, r.bucketOf(&a[i]))
 	}
 	if r.reserved, err = loadPlaces(ctx, tx, rateReservations, r.attempts); err != nil {
@@ -203,25 +202,25 @@ func (r *rateRound) load(ctx context.Context, tx storage.Tx, a []Attempt, limite
 }
 
 // bucketOf is where the bucket of an attempt is.
-func (r *rateRound) bucketOf(a *Attempt) place {
+func (r *rateRound) bucketOf(a *notify.Attempt) place {
 	if r.limits[a.Channel].PerScope {
 		return place{a.Scope, a.Channel}
 	}
 	return place{"", a.Channel}
 }
 
-func (r *rateRound) answer(a *Attempt, at place) Verdict {
+func (r *rateRound) answer(a *notify.Attempt, at place) notify.Verdict {
 	if r.reserved[at] != nil {
-		return Proceed()
+		return notify.Proceed()
 	}
 	l, b := r.limits[a.Channel], r.buckets[r.bucketOf(a)]
 	r.touched[b] = true
 	if !b.take(l, a.Now, a.Urgent) {
-		return Defer(b.promise(l, a.Now, a.MessageID), ReasonRateLimit)
+		return notify.Defer(b.promise(l, a.Now, a.MessageID), notify.ReasonRateLimit)
 	}
 	made := &rateReservation{Record: storage.Record{Scope: at.scope, Key: at.key}, ReservedOn: a.Now}
 	r.reserved[at], r.made = made, append(r.made, made)
-	return Proceed()
+	return notify.Proceed()
 }
 
 func (r *rateRound) changed() []*rateBucket {
@@ -257,7 +256,7 @@ func (g *rateGate) sweep(ctx context.Context, made []*rateReservation) {
 }
 
 // owing counts what was made and tells which scopes are to be swept.
-func (g *rateGate) owing(made []*rateReservation) (scopes []Scope) {
+func (g *rateGate) owing(made []*rateReservation) (scopes []storage.Scope) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, r := range made {
@@ -274,4 +273,11 @@ func spread(text string, limit time.Duration) time.Duration {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, text) // a hash never fails
 	return time.Duration(h.Sum64() % uint64(max(limit, 1)))
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return driver.Time(a)
+	}
+	return b
 }

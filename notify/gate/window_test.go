@@ -1,8 +1,10 @@
-package notify
+package gate
 
 import (
 	"testing"
 	"time"
+
+	"github.com/belfry-go/belfry/notify"
 )
 
 func mustTime(t *testing.T, text string) time.Time {
@@ -16,12 +18,12 @@ func mustTime(t *testing.T, text string) time.Time {
 
 func TestTheSendWindowOpensByTheRecipientsClock(t *testing.T) {
 	t.Parallel()
-	day := SendWindow{From: "08:00", To: "21:00"}
-	night := SendWindow{From: "22:00", To: "06:00", Zone: "Europe/Berlin"}
-	early := SendWindow{From: "02:30", To: "12:00"}
-	gone := SendWindow{From: "02:10", To: "02:40"}
+	day := Window{From: "08:00", To: "21:00"}
+	night := Window{From: "22:00", To: "06:00", Zone: "Europe/Berlin"}
+	early := Window{From: "02:30", To: "12:00"}
+	gone := Window{From: "02:10", To: "02:40"}
 	for name, c := range map[string]struct {
-		w         SendWindow
+		w         Window
 		zone      string
 		now, want string // want: empty if the window is open
 	}{
@@ -47,18 +49,18 @@ func TestTheSendWindowOpensByTheRecipientsClock(t *testing.T) {
 	} {
 		a := attemptOf("id", "sam", mustTime(t, c.now))
 		a.Zone = c.zone
-		v, err := newWindowGate(c.w).Ask(t.Context(), []Attempt{a})
+		v, err := newWindowGate(c.w).Ask(t.Context(), []notify.Attempt{a})
 		if err != nil {
 			t.Fatal(name, err)
 		}
 		if c.want == "" {
-			if v[0].Action != ActionProceed {
+			if v[0].Action != notify.ActionProceed {
 				t.Errorf("%s: %+v", name, v[0])
 			}
 			continue
 		}
 		opens := mustTime(t, c.want)
-		if v[0].Reason != ReasonQuietHours || v[0].Until.Before(opens) || v[0].Until.After(opens.Add(10*time.Minute)) {
+		if v[0].Reason != notify.ReasonQuietHours || v[0].Until.Before(opens) || v[0].Until.After(opens.Add(10*time.Minute)) {
 			t.Errorf("%s: %+v, want %v", name, v[0], opens)
 		}
 	}
@@ -66,8 +68,8 @@ func TestTheSendWindowOpensByTheRecipientsClock(t *testing.T) {
 
 func TestUrgentMessagesAndOtherMethodsHaveNoQuietHours(t *testing.T) {
 	h := inMemory(t)
-	g := newWindowGate(SendWindow{From: "10:00", To: "21:00", Methods: []string{"email"}})
+	g := newWindowGate(Window{From: "10:00", To: "21:00", Methods: []string{"email"}})
 	urgent, sms := attemptOf("a", "sam", h.clk.Now()), attemptOf("b", "sam", h.clk.Now())
 	urgent.Urgent, sms.Method = true, "sms"
-	h.same("answers", []string{"", "", "Defer " + ReasonQuietHours}, h.answersOf(g, urgent, sms, attemptOf("c", "sam", h.clk.Now())))
+	h.same("answers", []string{"", "", "Defer " + notify.ReasonQuietHours}, h.answersOf(g, urgent, sms, attemptOf("c", "sam", h.clk.Now())))
 }

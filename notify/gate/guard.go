@@ -1,16 +1,18 @@
-package notify
+package gate
 
 import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/belfry-go/belfry/notify"
 )
 
-// RecipientGuard is for environments in which no customer may get anything:
+// Guard is for environments in which no customer may get anything:
 // staging, a rehearsal. Only who is allowed gets messages; those of others go to
-// the redirection of their method, or are skipped with ReasonNotAllowed. The zero
+// the redirection of their method, or are skipped with [notify.ReasonNotAllowed]. The zero
 // value allows nobody.
-type RecipientGuard struct {
+type Guard struct {
 	// Allow lists addresses, and mail domains with an @ before them:
 	// "ann@example.com", "+4915112345678", "@example.com". Case is ignored.
 	Allow []string
@@ -18,51 +20,51 @@ type RecipientGuard struct {
 	Redirect map[string]string
 }
 
-// recipientGate is a [RecipientGuard] at work.
-type recipientGate struct {
+// guardGate is a [Guard] at work.
+type guardGate struct {
 	allow    []string
 	redirect map[string]string
 }
 
-// newRecipientGate panics on an address that is none.
-func newRecipientGate(g RecipientGuard) *recipientGate {
-	out := &recipientGate{redirect: map[string]string{}}
+// newGuardGate panics on an address that is none.
+func newGuardGate(g Guard) *guardGate {
+	out := &guardGate{redirect: map[string]string{}}
 	for _, entry := range g.Allow {
 		if entry = strings.TrimSpace(entry); entry == "" {
-			panic("notify: Gates: Recipients.Allow holds an empty entry")
+			panic("gate: New: Guard.Allow holds an empty entry")
 		}
 		out.allow = append(out.allow, entry)
 	}
 	for method, address := range g.Redirect {
-		clean, err := normalise(method, address)
+		clean, err := notify.NormaliseAddress(method, address)
 		if err != nil {
-			panic(fmt.Sprintf("notify: Gates: Recipients.Redirect of %q: %v", method, err))
+			panic(fmt.Sprintf("gate: New: Guard.Redirect of %q: %v", method, err))
 		}
 		out.redirect[method] = clean
 	}
 	return out
 }
 
-func (*recipientGate) name() string { return "recipients" }
+func (*guardGate) Name() string { return "recipients" }
 
-func (g *recipientGate) Ask(_ context.Context, a []Attempt) ([]Verdict, error) {
-	out := make([]Verdict, len(a))
+func (g *guardGate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdict, error) {
+	out := make([]notify.Verdict, len(a))
 	for i := range a {
 		out[i] = g.about(&a[i])
 	}
 	return out, nil
 }
 
-func (g *recipientGate) about(a *Attempt) Verdict {
+func (g *guardGate) about(a *notify.Attempt) notify.Verdict {
 	for _, entry := range g.allow {
 		if matches(entry, a.Address) {
-			return Proceed()
+			return notify.Proceed()
 		}
 	}
 	if to := g.redirect[a.Method]; to != "" {
-		return Verdict{To: to}
+		return notify.Verdict{To: to}
 	}
-	return Skip(ReasonNotAllowed)
+	return notify.Skip(notify.ReasonNotAllowed)
 }
 
 func matches(entry, address string) bool {

@@ -1,4 +1,4 @@
-package notify
+package gate
 
 import (
 	"cmp"
@@ -8,14 +8,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// FrequencyCap bounds how many messages a recipient gets, by whichever producer
+// Cap bounds how many messages a recipient gets, by whichever producer
 // and method: at most Limit in any period of Per. A message that is one too many
 // waits until it is none. Mandatory types pass and are not counted.
-type FrequencyCap struct {
+type Cap struct {
 	Limit int           // at least 1, at most 1000
 	Per   time.Duration // at least a minute
 	// Skip ends a message that is one too many, instead of letting it wait.
@@ -39,7 +40,7 @@ var frequencies = driver.Define[frequencyRow]("recipient_frequency").Limit(256 <
 
 // count lets a message through and notes it, or says from when on it may go. It
 // counts once, at the latest time that it was let through.
-func (r *frequencyRow) count(caps []FrequencyCap, id string, now time.Time) (next time.Time, over *FrequencyCap) {
+func (r *frequencyRow) count(caps []Cap, id string, now time.Time) (next time.Time, over *Cap) {
 	others := slices.DeleteFunc(slices.Clone(r.Messages), func(c counted) bool { return c.ID == id })
 	for i := range caps {
 		if at := caps[i].free(others, now); at.After(now) && at.After(next) {
@@ -55,7 +56,7 @@ func (r *frequencyRow) count(caps []FrequencyCap, id string, now time.Time) (nex
 
 // free is when a cap has room for one more; now or before is at once. messages
 // are in the order of their times.
-func (c FrequencyCap) free(messages []counted, now time.Time) time.Time {
+func (c Cap) free(messages []counted, now time.Time) time.Time {
 	within := 0
 	for _, m := range messages {
 		if m.On.Add(c.Per).After(now) {
@@ -69,7 +70,7 @@ func (c FrequencyCap) free(messages []counted, now time.Time) time.Time {
 }
 
 // forget drops what no cap looks at any more.
-func (r *frequencyRow) forget(caps []FrequencyCap, now time.Time) {
+func (r *frequencyRow) forget(caps []Cap, now time.Time) {
 	longest := time.Duration(0)
 	for _, c := range caps {
 		longest = max(longest, c.Per)
@@ -77,27 +78,27 @@ func (r *frequencyRow) forget(caps []FrequencyCap, now time.Time) {
 	r.Messages = slices.DeleteFunc(r.Messages, func(c counted) bool { return !c.On.Add(longest).After(now) })
 }
 
-// frequencyGate keeps the caps.
-type frequencyGate struct {
+// capGate keeps the caps.
+type capGate struct {
 	store storage.Store
-	caps  []FrequencyCap
+	caps  []Cap
 }
 
-// newFrequencyGate panics on a cap that bounds nothing.
-func newFrequencyGate(store storage.Store, caps []FrequencyCap) *frequencyGate {
+// newCapGate panics on a cap that bounds nothing.
+func newCapGate(store storage.Store, caps []Cap) *capGate {
 	for _, c := range caps {
 		if c.Limit < 1 || c.Limit > 1000 || c.Per < time.Minute {
-			panic(fmt.Sprintf("notify: Gates: a cap of %d messages per %v: it takes 1 to 1000, and a minute or more", c.Limit, c.Per))
+			panic(fmt.Sprintf("gate: New: a cap of %d messages per %v: it takes 1 to 1000, and a minute or more", c.Limit, c.Per))
 		}
 	}
-	return &frequencyGate{store, caps}
+	return &capGate{store, caps}
 }
 
-func (*frequencyGate) name() string { return "frequency" }
+func (*capGate) Name() string { return "frequency" }
 
-func (g *frequencyGate) Ask(ctx context.Context, a []Attempt) (out []Verdict, err error) {
+func (g *capGate) Ask(ctx context.Context, a []notify.Attempt) (out []notify.Verdict, err error) {
 	err = counting(ctx, g.store, func(tx storage.Tx) error {
-		out = make([]Verdict, len(a))
+		out = make([]notify.Verdict, len(a))
 		return g.count(ctx, tx, a, out)
 	})
 	return out, err
@@ -105,7 +106,7 @@ func (g *frequencyGate) Ask(ctx context.Context, a []Attempt) (out []Verdict, er
 
 // count answers in one transaction, with one statement a scope for what is known
 // and two for all that is new or changed.
-func (g *frequencyGate) count(ctx context.Context, tx storage.Tx, a []Attempt, out []Verdict) error {
+func (g *capGate) count(ctx context.Context, tx storage.Tx, a []notify.Attempt, out []notify.Verdict) error {
 	rows, err := frequencyRows(ctx, tx, a)
 	if err != nil {
 		return err
@@ -121,9 +122,9 @@ func (g *frequencyGate) count(ctx context.Context, tx storage.Tx, a []Attempt, o
 		case over == nil:
 			changed[r] = true
 		case over.Skip:
-			out[i] = Skip(ReasonFrequencyCap)
+			out[i] = notify.Skip(notify.ReasonFrequencyCap)
 		default:
-			out[i] = Defer(next, ReasonFrequencyCap)
+			out[i] = notify.Defer(next, notify.ReasonFrequencyCap)
 		}
 	}
 	if a[0].DryRun {
@@ -138,7 +139,7 @@ func (g *frequencyGate) count(ctx context.Context, tx storage.Tx, a []Attempt, o
 }
 
 // frequencyRows loads the recipients' rows; those that have none get a new one.
-func frequencyRows(ctx context.Context, tx storage.Tx, a []Attempt) (map[place]*frequencyRow, error) {
+func frequencyRows(ctx context.Context, tx storage.Tx, a []notify.Attempt) (map[place]*frequencyRow, error) {
 	var places []place
 	for i := range a {
 		if !a[i].Mandatory {
@@ -158,10 +159,10 @@ func frequencyRows(ctx context.Context, tx storage.Tx, a []Attempt) (map[place]*
 }
 
 // placeOf is where a recipient's row is.
-func placeOf(a *Attempt) place { return place{a.Scope, a.recipient()} }
+func placeOf(a *notify.Attempt) place { return place{a.Scope, a.Recipient()} }
 
 // errOvertaken says that somebody else has counted in between.
-var errOvertaken = errors.New("notify: a count was overtaken")
+var errOvertaken = errors.New("gate: a count was overtaken")
 
 // counting runs f in a transaction until nobody else counts in between. Each time
 // one of those who count together gets on, so that a few times are enough.

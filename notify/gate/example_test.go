@@ -1,4 +1,4 @@
-package notify_test
+package gate_test
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // Three messages in the evening: one recipient sleeps, one has opted out, and one
 // gets it. A dry run says so beforehand.
-func ExampleGates() {
+func ExampleNew() {
 	ctx, clk := context.Background(), clock.NewMock()
 	clk.Set(time.Date(2026, 3, 2, 20, 0, 0, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: clk})
@@ -23,10 +24,10 @@ func ExampleGates() {
 		fmt.Println(clk.Now().Format("15:04"), "sent to", m.To)
 		return notify.Receipt{}, nil
 	})
-	n := notify.New(store, &notify.Options{Gates: notify.Gates(store, &notify.GateOptions{
-		Window: &notify.SendWindow{From: "08:00", To: "21:00", Spread: time.Minute},
-		Caps:   []notify.FrequencyCap{{Limit: 3, Per: 24 * time.Hour}},
-		Rates:  []notify.RateLimit{{Channel: "email:demo", Limit: 10, Per: time.Second}},
+	n := notify.New(store, &notify.Options{Gates: gate.New(store, &gate.Options{
+		Window: &gate.Window{From: "08:00", To: "21:00", Spread: time.Minute},
+		Caps:   []gate.Cap{{Limit: 3, Per: 24 * time.Hour}},
+		Rates:  []gate.Rate{{Channel: "email:demo", Limit: 10, Per: time.Second}},
 	})}, mail)
 
 	letter := func(to, zone string) notify.OutgoingMessage {

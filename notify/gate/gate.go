@@ -1,0 +1,98 @@
+// Package gate has the gates that are policies: how many messages a recipient gets,
+// at what hours, how fast channels are used, and who may get anything at all. They
+// stand beside those that package notify asks in any case, and work for every
+// producer that asks a [notify.Gate]: notify itself, and package survey.
+package gate
+
+import (
+	"context"
+	"slices"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// Options choose what the built-in gates do; nil and every zero value leave
+// out what needs a choice.
+type Options struct {
+	// HashKey is that of [notify.Options]: the list of suppressed addresses knows them under
+	// it. With another one the gate lets nothing through, and [notify.New] panics. Without one,
+	// and as long as nothing has been hashed, the list is empty and everybody gets through.
+	HashKey []byte
+	// FormerHashKeys are those of [notify.Options]; only package survey needs them here.
+	FormerHashKeys [][]byte
+	// Guard is for environments in which no customer may get anything; nil:
+	// everybody may.
+	Guard *Guard
+	// Caps bound how many messages a recipient gets, over all producers and
+	// methods. All of them hold.
+	Caps []Cap
+	// Window keeps quiet hours; nil: there are none.
+	Window *Window
+	// Rates bound how fast channels are used, one for each channel.
+	Rates []Rate
+}
+
+// New makes all built-in gates, in the order in which they are asked: whether the
+// database is a copy, who may get anything here, and then the others of
+// [notify.OwnGates] (what is paused, which addresses are suppressed, what recipients
+// have opted out of), the frequency caps, the send window, the rates. Their state is
+// in the store, which all processes share, so give all of them the same options. A
+// host appends its own, or puts them between. It panics on options that no program
+// can mean.
+func New(store storage.Store, opts *Options) []notify.Gate {
+	if store == nil {
+		panic("gate: New needs a store")
+	}
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	gates := notify.OwnGates(store, o.HashKey, o.FormerHashKeys...)
+	if o.Guard != nil {
+		gates = slices.Insert(gates, 1, notify.Gate(newGuardGate(*o.Guard)))
+	}
+	if len(o.Caps) > 0 {
+		gates = append(gates, newCapGate(store, o.Caps))
+	}
+	if o.Window != nil {
+		gates = append(gates, newWindowGate(*o.Window))
+	}
+	if len(o.Rates) > 0 {
+		gates = append(gates, newRateGate(store, o.Rates))
+	}
+	return gates
+}
+
+// Schemas lists the tables of this package, so that adapters' tests can
+// compare them with a live database.
+func Schemas() []*driver.Schema {
+	return []*driver.Schema{&frequencies.Schema, &rateBuckets.Schema, &rateReservations.Schema}
+}
+
+// place is the scope and the key of a row.
+type place struct {
+	scope storage.Scope
+	key   string
+}
+
+// loadPlaces reads rows by scope and key, one statement for each scope.
+func loadPlaces[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], places []place) (map[place]*R, error) {
+	byScope := map[storage.Scope][]string{}
+	for _, p := range places {
+		byScope[p.scope] = append(byScope[p.scope], p.key)
+	}
+	found := make(map[place]*R, len(places))
+	for scope, wanted := range byScope {
+		rows, err := t.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", wanted)}, Unordered: true, Limit: len(wanted)})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			rec := t.Record(r)
+			found[place{rec.Scope, rec.Key}] = r
+		}
+	}
+	return found, nil
+}
