@@ -105,10 +105,10 @@ func (p *CampaignProgress) tally(ctx context.Context, tx storage.Tx, within []dr
 	return err
 }
 
-// Authorise is the host's word on whether the caller may see who a campaign is
+// AllowCampaign is the host's word on whether the caller may see who a campaign is
 // for and what it says (Communication - Codebase flow, "Campaign"). An error
 // refuses, and is that of the call.
-type Authorise func(ctx context.Context, c CampaignProgress) error
+type AllowCampaign func(ctx context.Context, c CampaignProgress) error
 
 // CampaignContent is the payload of a campaign.
 type CampaignContent struct {
@@ -121,9 +121,9 @@ type CampaignContent struct {
 
 // Content opens the payload of a campaign after allow has agreed; before
 // that, nothing of it is read. It panics without allow.
-func (n Campaigns) Content(ctx context.Context, scope Scope, guid string, allow Authorise) (*CampaignContent, error) {
+func (n Campaigns) Content(ctx context.Context, scope Scope, guid string, allow AllowCampaign) (*CampaignContent, error) {
 	if allow == nil {
-		panic("notify: CampaignContent needs an Authorise")
+		panic("notify: CampaignContent needs an AllowCampaign")
 	}
 	var j *MessagingJob
 	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {

@@ -54,7 +54,7 @@ type Options struct {
 	// CallTimeout bounds one call of a channel or a subscriber, in real time; default
 	// 1 min.
 	CallTimeout time.Duration
-	// Gates choose what the built-in gates of package notify do about links; nil:
+	// Gates choose what the gates of package gate do about links; nil:
 	// those that need no choice. HostGates are asked after them.
 	Gates     *gate.Options
 	HostGates []notify.Gate

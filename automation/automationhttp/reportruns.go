@@ -84,8 +84,10 @@ type handler = httpapi.Handler[Caller]
 // known asks who is calling before anything else. A host that names no tenant, or
 // nobody who could be asked why, lets nobody do anything.
 func (a *api) known(may func(Caller) bool, serve handler) http.HandlerFunc {
-	return httpapi.Known(a.who, func(c Caller) bool { return may(c) && c.Scope != storage.AnyScope }, serve)
+	return httpapi.Known(a.who, func(c Caller) bool { return may(c) && !noTenant(c) }, serve)
 }
+
+func noTenant(c Caller) bool { return c.Scope == storage.AnyScope }
 
 func mayRead(c Caller) bool { return c.Read }
 

@@ -101,13 +101,13 @@ func (f *faults) calendar(c Calendar) {
 			f.Add(fmt.Sprintf("Calendar.Weekend[%d]", i), "%d is not from 0 (Sunday) to 6 (Saturday)", int(day))
 		}
 	}
-	list(f, "Calendar.Weekend", c.Weekend, 6)
+	distinct(f, "Calendar.Weekend", c.Weekend, 6)
 	for i, day := range c.Holidays {
 		if !day.Valid() {
 			f.Add(fmt.Sprintf("Calendar.Holidays[%d]", i), "%s does not exist", day)
 		}
 	}
-	list(f, "Calendar.Holidays", c.Holidays, maxHolidays)
+	distinct(f, "Calendar.Holidays", c.Holidays, maxHolidays)
 	switch c.Shift {
 	case ShiftNone, ShiftNext, ShiftPrevious:
 	default:
@@ -157,13 +157,10 @@ func (s *Settings) SaveBusinessUnit(ctx context.Context, want BusinessUnit) (Bus
 		if err != nil {
 			return err
 		}
-		row := want.row(driver.Now(tx.Store()))
-		if stored != nil && stored.says(row) {
-			saved = stored.unit()
-			return nil
+		row, err := put(ctx, tx, units, stored, want.row(driver.Now(tx.Store())), want.Version)
+		if err == nil {
+			saved = row.unit()
 		}
-		err = put(ctx, tx, units, stored, row, want.Version)
-		saved = row.unit()
 		return err
 	})
 	if err != nil {
@@ -195,17 +192,7 @@ func (s *Settings) unit(ctx context.Context, scope automation.Scope, id string) 
 // BusinessUnits lists the units of a scope, and says where the next page begins;
 // empty after the last.
 func (s *Settings) BusinessUnits(ctx context.Context, scope automation.Scope, p Page) ([]BusinessUnit, string, error) {
-	var out []BusinessUnit
-	var next string
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		rows, after, err := listRows(ctx, tx, units, scope, "", p)
-		out, next = nil, after
-		for _, r := range rows {
-			out = append(out, r.unit())
-		}
-		return err
-	})
-	return out, next, err
+	return list(ctx, s, units, scope, "", p, (*unitRow).unit)
 }
 
 // unit checks that a business unit that a setting names exists.

@@ -53,8 +53,8 @@ func (f *faults) text(path, text string, limit int) {
 	}
 }
 
-// list checks how long a list is, and that no two entries are the same.
-func list[T comparable](f *faults, path string, entries []T, limit int) {
+// distinct checks how long a list is, and that no two entries are the same.
+func distinct[T comparable](f *faults, path string, entries []T, limit int) {
 	if len(entries) > limit {
 		f.Add(path, "has %d entries, more than %d", len(entries), limit)
 	}
@@ -77,5 +77,5 @@ func (f *faults) names(path string, names []string, limit int) {
 		}
 		f.text(at, name, maxName)
 	}
-	list(f, path, names, limit)
+	distinct(f, path, names, limit)
 }

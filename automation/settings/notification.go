@@ -134,10 +134,7 @@ func saveNotification(ctx context.Context, tx storage.Tx, want NotificationSetti
 	if err != nil {
 		return NotificationSetting{}, err
 	}
-	if stored != nil && stored.says(row) {
-		return stored.setting(), nil
-	}
-	if err := put(ctx, tx, notifications, stored, row, want.Version); err != nil {
+	if row, err = put(ctx, tx, notifications, stored, row, want.Version); err != nil {
 		return NotificationSetting{}, err
 	}
 	return row.setting(), nil
@@ -183,17 +180,7 @@ func (s *Settings) NotificationsFor(ctx context.Context, scope automation.Scope,
 // Notifications lists the settings of a notification type, of all types if it is
 // empty, and says where the next page begins; empty after the last.
 func (s *Settings) Notifications(ctx context.Context, scope automation.Scope, notificationType string, p Page) ([]NotificationSetting, string, error) {
-	var out []NotificationSetting
-	var next string
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		rows, after, err := listRows(ctx, tx, notifications, scope, notificationType, p)
-		out, next = nil, after
-		for _, r := range rows {
-			out = append(out, r.setting())
-		}
-		return err
-	})
-	return out, next, err
+	return list(ctx, s, notifications, scope, notificationType, p, (*notificationRow).setting)
 }
 
 // KeepChannels is an automation.DeliveryPolicyFunc: it leaves to recipients the

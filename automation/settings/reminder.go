@@ -80,7 +80,7 @@ func (r ReminderSetting) faults() faults {
 			f.Add(fmt.Sprintf("Offsets[%d]", i), "%d days is more than ten years", days)
 		}
 	}
-	list(&f, "Offsets", r.Offsets, maxList)
+	distinct(&f, "Offsets", r.Offsets, maxList)
 	if r.SendAt != "" {
 		_, err := civil.ParseTimeOfDay(r.SendAt)
 		f.Because("SendAt", err)
@@ -129,7 +129,7 @@ func (f *faults) thresholds(all []Threshold) {
 		}
 		canonical[i] = Threshold{Metric: t.Metric, Value: value, Policy: t.Policy}
 	}
-	list(f, "Thresholds", canonical, maxList)
+	distinct(f, "Thresholds", canonical, maxList)
 }
 
 // Cadence is the rule of recurring reminders: a cron expression or an RRULE, on
@@ -245,11 +245,8 @@ func saveReminder(ctx context.Context, tx storage.Tx, want ReminderSetting, f fa
 	if err := f.err("reminder setting", want.ID); err != nil {
 		return ReminderSetting{}, err
 	}
-	row := want.row(driver.Now(tx.Store()))
-	if stored != nil && stored.says(row) {
-		return stored.setting(), nil
-	}
-	if err := put(ctx, tx, reminders, stored, row, want.Version); err != nil {
+	row, err := put(ctx, tx, reminders, stored, want.row(driver.Now(tx.Store())), want.Version)
+	if err != nil {
 		return ReminderSetting{}, err
 	}
 	return row.setting(), nil
@@ -280,17 +277,7 @@ func (s *Settings) Reminder(ctx context.Context, scope automation.Scope, id stri
 // Reminders lists the settings of a reminder type, of all types if it is empty,
 // and says where the next page begins; empty after the last.
 func (s *Settings) Reminders(ctx context.Context, scope automation.Scope, reminderType string, p Page) ([]ReminderSetting, string, error) {
-	var out []ReminderSetting
-	var next string
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		rows, after, err := listRows(ctx, tx, reminders, scope, reminderType, p)
-		out, next = nil, after
-		for _, r := range rows {
-			out = append(out, r.setting())
-		}
-		return err
-	})
-	return out, next, err
+	return list(ctx, s, reminders, scope, reminderType, p, (*reminderRow).setting)
 }
 
 // DeactivateReminder switches a setting off, whoever wrote it last. One that is

@@ -148,6 +148,20 @@ func (p Page) limit() int {
 	return min(p.Limit, 1000)
 }
 
+// list returns a page of rows as what they say, and where the next page begins:
+// empty after the last.
+func list[R, T any](ctx context.Context, s *Settings, t *driver.Table[R], scope storage.Scope, rowType string, p Page, of func(*R) T) (out []T, next string, err error) {
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		rows, after, err := listRows(ctx, tx, t, scope, rowType, p)
+		out, next = nil, after
+		for _, r := range rows {
+			out = append(out, of(r))
+		}
+		return err
+	})
+	return out, next, err
+}
+
 // listRows returns a page of rows, and where the next one begins: empty after the
 // last.
 func listRows[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, rowType string, p Page) ([]*R, string, error) {
@@ -195,9 +209,23 @@ func findAll[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scop
 	return out, err
 }
 
-// put inserts want where nothing is stored, and otherwise writes it over stored,
-// if that is what the caller read.
-func put[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], stored, want *R, version int64) error {
+// sayer is a row that knows whether another one says the same.
+type sayer[R any] interface {
+	*R
+	says(other *R) bool
+}
+
+// put returns the row that is stored then: stored, if it says what is wanted, and
+// else want, which is inserted where nothing is stored, and otherwise written over
+// stored, if that is what the caller read.
+func put[R any, P sayer[R]](ctx context.Context, tx storage.Tx, t *driver.Table[R], stored, want *R, version int64) (*R, error) {
+	if stored != nil && P(stored).says(want) {
+		return stored, nil
+	}
+	return want, write(ctx, tx, t, stored, want, version)
+}
+
+func write[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], stored, want *R, version int64) error {
 	rec := t.Record(want)
 	if stored == nil {
 		if version != 0 {

@@ -40,12 +40,12 @@ func (rooms) Notifications(_ context.Context, e automation.Event) ([]automation.
 func nobody(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil }
 
 // signedIn is where a real application looks at its session.
-func signedIn(r *http.Request) (notifyhttp.Owner, error) {
+func signedIn(r *http.Request) (notifyhttp.Caller, error) {
 	user, _, ok := r.BasicAuth()
 	if !ok {
-		return notifyhttp.Owner{}, errors.New("nobody is signed in")
+		return notifyhttp.Caller{}, errors.New("nobody is signed in")
 	}
-	return notifyhttp.Owner{Inbox: "user:" + user}, nil
+	return notifyhttp.Caller{Inbox: "user:" + user}, nil
 }
 
 func main() {

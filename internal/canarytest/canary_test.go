@@ -303,8 +303,8 @@ func (s *story) call() {
 		s.request(hooks, "POST", "/"+w.Provider())
 	}
 	for path, h := range map[string]http.Handler{
-		"/":                notifyhttp.Inbox(s.out, func(*http.Request) (notifyhttp.Owner, error) { return notifyhttp.Owner{}, deny }),
-		"/zinnober-guid":   notifyhttp.Campaigns(s.out, func(*http.Request) (notifyhttp.CampaignCaller, error) { return notifyhttp.CampaignCaller{}, deny }),
+		"/":                notifyhttp.Inbox(s.out, func(*http.Request) (notifyhttp.Caller, error) { return notifyhttp.Caller{}, deny }),
+		"/zinnober-guid":   notifyhttp.Campaigns(s.out, func(*http.Request) (notifyhttp.Caller, error) { return notifyhttp.Caller{}, deny }),
 		"/zinnober-token":  notifyhttp.Unsubscribe(s.out),
 		"/s/zinnober-link": surveyhttp.Forms(s.surveys, &surveyhttp.FormOptions{Logger: log}),
 		"/api/Surveys/Triggers/ingest": surveyhttp.API(s.surveys, func(*http.Request) (surveyhttp.Caller, error) {

@@ -34,7 +34,7 @@ var automationFaults = []fault{
 		Old:  "err := schedules.Delete(ctx, tx, rows...)",
 		New:  "for _, r := range rows { r.Version++ }; err := schedules.Delete(ctx, tx, rows...)",
 		Test: "./automation TestARowThatSomebodyWritesMeanwhileStays/memory"},
-	{Name: "I-5 a lost update of a setting is accepted", In: "settings.put",
+	{Name: "I-5 a lost update of a setting is accepted", In: "settings.write",
 		Old: "found.Version != version", New: "false", Test: "./automation/settings TestALostUpdateIsStale/memory"},
 	{Name: "I-6 a support action ends a worker's lease", In: "automation.Schedule.dropExpiredLease",
 		Old: "!r.LeaseExpiresOn.After(now)", New: "true", Test: "./automation TestABulkUnderAWorker/.*/memory"},

@@ -30,7 +30,7 @@ var channelFaults = []fault{
 	{Name: "attachments: boundaries differ each time", In: "mail.write",
 		Old: "replace(all, random, boundary(sum, n))", New: "_, _ = random, boundary(sum, n)",
 		Test: "./notify/channel/internal/mail TestPartsAreWhereReadersLookForThem"},
-	{Name: "attachments: WhatsApp loses them", In: "dialog360.Channel.check",
+	{Name: "attachments: WhatsApp loses them", In: "rest.CheckPhone",
 		Old: "len(m.Attachments) > 0", New: "false",
 		Test: "./notify/channel/dialog360 TestMessageThatCannotBeSentIsRefusedUnsent"},
 	{Name: "security: a file name makes a header", In: "mail.checkAttachments",

@@ -12,19 +12,6 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// CampaignCaller is who asks about campaigns.
-type CampaignCaller struct {
-	Scope notify.Scope
-	// Allow is asked about each campaign before anything of it is shown, its
-	// progress included. Nil allows nothing.
-	Allow notify.Authorise
-}
-
-// IdentifyCaller says who is calling, from the host's session. An error refuses
-// the request with 401; its text is not shown. It is called from several
-// goroutines.
-type IdentifyCaller func(r *http.Request) (CampaignCaller, error)
-
 // Campaigns shows campaigns to those whom the host allows to see them:
 //
 //	GET /{guid}            {"status": "Ready", "recipients": 100000, "done": 4000, ...}
@@ -33,9 +20,9 @@ type IdentifyCaller func(r *http.Request) (CampaignCaller, error)
 // A campaign that the caller may not see is not found. Mount it with
 // http.StripPrefix; nothing can be changed through it. It panics without a
 // notifier or without who.
-func Campaigns(n *notify.Notifier, who IdentifyCaller) http.Handler {
+func Campaigns(n *notify.Notifier, who Authorise) http.Handler {
 	if n == nil || who == nil {
-		panic("notifyhttp: Campaigns needs a notifier and an IdentifyCaller")
+		panic("notifyhttp: Campaigns needs a notifier and an Authorise")
 	}
 	s := campaigns{n, who}
 	mux := http.NewServeMux()
@@ -46,7 +33,7 @@ func Campaigns(n *notify.Notifier, who IdentifyCaller) http.Handler {
 
 type campaigns struct {
 	n   *notify.Notifier
-	who IdentifyCaller
+	who Authorise
 }
 
 // open answers for itself unless it returns the content.

@@ -17,12 +17,12 @@ import (
 )
 
 // editor may see the campaigns of the business unit in a header.
-func editor(r *http.Request) (notifyhttp.CampaignCaller, error) {
+func editor(r *http.Request) (notifyhttp.Caller, error) {
 	user := r.Header.Get("User")
 	if user == "" {
-		return notifyhttp.CampaignCaller{}, errors.New("nobody")
+		return notifyhttp.Caller{}, errors.New("nobody")
 	}
-	return notifyhttp.CampaignCaller{Scope: "tenant", Allow: func(_ context.Context, c notify.CampaignProgress) error {
+	return notifyhttp.Caller{Scope: "tenant", Allow: func(_ context.Context, c notify.CampaignProgress) error {
 		if c.BusinessUnit != user {
 			return errors.New("not theirs")
 		}

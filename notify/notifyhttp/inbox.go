@@ -13,16 +13,22 @@ import (
 	"github.com/belfry-go/belfry/notify"
 )
 
-// Owner is whose inbox a request is about.
-type Owner struct {
+// Caller is somebody whom the host has let in, and what they may see. The zero value
+// sees nothing.
+type Caller struct {
+	// Scope is whose inboxes and campaigns they are. Nothing in a request can name
+	// another.
 	Scope notify.Scope
-	Inbox string // "user:{id}" or "employee:{guid}"
+	// Inbox is the one that [Inbox] shows: "user:{id}" or "employee:{guid}".
+	Inbox string
+	// Allow is asked by [Campaigns] about each campaign before anything of it is
+	// shown, its progress included. Nil allows none.
+	Allow notify.AllowCampaign
 }
 
-// Identify says whose inbox a request may see, from the host's session. An error
-// refuses the request with 401; its text is not shown. It is called from several
-// goroutines.
-type Identify func(r *http.Request) (Owner, error)
+// Authorise says who is calling, from the host's session. An error refuses the
+// request with 401; its text is not shown. It is called from several goroutines.
+type Authorise func(r *http.Request) (Caller, error)
 
 // maxBody bounds what a client may send.
 const maxBody = 64 << 10
@@ -38,9 +44,9 @@ const maxBody = 64 << 10
 // Mount it with http.StripPrefix. A GET changes nothing. Requests of other
 // origins that would change something are refused. It panics without a notifier
 // or without who.
-func Inbox(n *notify.Notifier, who Identify) http.Handler {
+func Inbox(n *notify.Notifier, who Authorise) http.Handler {
 	if n == nil || who == nil {
-		panic("notifyhttp: Inbox needs a notifier and an Identify")
+		panic("notifyhttp: Inbox needs a notifier and an Authorise")
 	}
 	s := inbox{n, who}
 	mux := http.NewServeMux()
@@ -52,37 +58,37 @@ func Inbox(n *notify.Notifier, who Identify) http.Handler {
 
 type inbox struct {
 	n   *notify.Notifier
-	who Identify
+	who Authorise
 }
 
 // owned asks who is calling before anything else.
-func (s inbox) owned(serve func(http.ResponseWriter, *http.Request, Owner)) http.HandlerFunc {
+func (s inbox) owned(serve func(http.ResponseWriter, *http.Request, Caller)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		owner, err := s.who(r)
-		if err != nil || owner.Inbox == "" {
+		caller, err := s.who(r)
+		if err != nil || caller.Inbox == "" {
 			fail(w, http.StatusUnauthorized, "not signed in")
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		w.Header().Set("Cache-Control", "no-store")
-		serve(w, r, owner)
+		serve(w, r, caller)
 	}
 }
 
-func (s inbox) list(w http.ResponseWriter, r *http.Request, o Owner) {
+func (s inbox) list(w http.ResponseWriter, r *http.Request, c Caller) {
 	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
 	if err != nil || limit < 1 || limit > 100 {
 		limit = 50
 	}
 	page := notify.Page{Limit: limit}
 	if after := r.URL.Query().Get("after"); after != "" {
-		page.After = o.Inbox + "\x1f" + after
+		page.After = c.Inbox + "\x1f" + after
 	}
 	read := s.n.Inbox
 	if r.URL.Query().Get("archived") != "" {
 		read = s.n.Archived
 	}
-	rows, err := read(r.Context(), o.Scope, o.Inbox, page)
+	rows, err := read(r.Context(), c.Scope, c.Inbox, page)
 	if err != nil {
 		unavailable(w, err)
 		return
@@ -97,13 +103,13 @@ func (s inbox) list(w http.ResponseWriter, r *http.Request, o Owner) {
 	httpapi.Reply(w, http.StatusOK, out)
 }
 
-func (s inbox) count(w http.ResponseWriter, r *http.Request, o Owner) {
-	c, err := s.n.CountInbox(r.Context(), o.Scope, o.Inbox)
+func (s inbox) count(w http.ResponseWriter, r *http.Request, c Caller) {
+	counts, err := s.n.CountInbox(r.Context(), c.Scope, c.Inbox)
 	if err != nil {
 		unavailable(w, err)
 		return
 	}
-	httpapi.Reply(w, http.StatusOK, c)
+	httpapi.Reply(w, http.StatusOK, counts)
 }
 
 // order is the body of a POST to /mark.
@@ -113,7 +119,7 @@ type order struct {
 	UpTo string           `json:"upTo"`
 }
 
-func (s inbox) mark(w http.ResponseWriter, r *http.Request, o Owner) {
+func (s inbox) mark(w http.ResponseWriter, r *http.Request, c Caller) {
 	var want order
 	if err := decode(r, &want); err != nil {
 		fail(w, http.StatusBadRequest, err.Error())
@@ -129,9 +135,9 @@ func (s inbox) mark(w http.ResponseWriter, r *http.Request, o Owner) {
 		fail(w, http.StatusUnprocessableEntity, `give "ids" or "upTo"`)
 		return
 	case want.UpTo != "":
-		changed, err = s.n.MarkInboxUpTo(r.Context(), o.Scope, o.Inbox, want.As, want.UpTo)
+		changed, err = s.n.MarkInboxUpTo(r.Context(), c.Scope, c.Inbox, want.As, want.UpTo)
 	default:
-		changed, err = s.n.MarkInbox(r.Context(), o.Scope, o.Inbox, want.As, want.IDs...)
+		changed, err = s.n.MarkInbox(r.Context(), c.Scope, c.Inbox, want.As, want.IDs...)
 	}
 	if err != nil {
 		unavailable(w, err)

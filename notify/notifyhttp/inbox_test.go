@@ -24,12 +24,12 @@ import (
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // who takes the user from a header, as a host takes it from its session.
-func who(r *http.Request) (notifyhttp.Owner, error) {
+func who(r *http.Request) (notifyhttp.Caller, error) {
 	user := r.Header.Get("User")
 	if user == "" {
-		return notifyhttp.Owner{}, errors.New("nobody")
+		return notifyhttp.Caller{}, errors.New("nobody")
 	}
-	return notifyhttp.Owner{Scope: "tenant", Inbox: "user:" + user}, nil
+	return notifyhttp.Caller{Scope: "tenant", Inbox: "user:" + user}, nil
 }
 
 // app is a host's application with three messages for Sam.

@@ -5,13 +5,10 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -200,42 +197,34 @@ func refusal(a *rest.Answer) *notify.SendError {
 // "Text messages").
 const maxText = 4096
 
-var e164 = regexp.MustCompile(`^\+[1-9][0-9]{4,14}$`)
-
 // check refuses what WhatsApp would refuse too, without asking it.
 func (c *Channel) check(m notify.Message) error {
+	if err := rest.CheckPhone("dialog360", m); err != nil {
+		return err
+	}
 	t := m.Template
 	switch {
-	case rest.MessageID(m.ID) == "":
-		return permanent("id", "message id is not 1 to 64 of a-z, 0-9, - and _")
-	case !e164.MatchString(m.To):
-		return permanent("address", "recipient is no number in E.164 form")
-	case len(m.Attachments) > 0:
-		return permanent("attachments", "a message with attachments cannot be sent")
 	case t.Name == "" && m.Text == "":
 		return permanent("empty", "message without text and template")
 	case t.Name == "" && utf8.RuneCountInString(m.Text) > maxText:
 		return permanent("text", "text is longer than 4096 characters")
-	case strings.Trim(t.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
-		return permanent("template", "template's name is not of a-z, 0-9 and _")
-	case slices.Contains(t.Params, ""):
-		return permanent("template", "a parameter of the template is empty")
-	case t.Name != "" && !language.MatchString(c.languageOf(m)):
+	}
+	if err := rest.CheckTemplate("dialog360", t); err != nil {
+		return err
+	}
+	if t.Name != "" && !language.MatchString(c.languageOf(m)) {
 		return permanent("language", "Locale is no language of a template, such as en or pt-BR")
 	}
 	return nil
 }
 
 func permanent(code, why string) error {
-	return notify.Permanent(code, errors.New("dialog360: "+why))
+	return rest.Unsendable("dialog360", code, why)
 }
 
 // languageOf is how WhatsApp writes the message's locale.
 func (c *Channel) languageOf(m notify.Message) string {
-	if m.Locale == "" {
-		return c.language
-	}
-	return strings.ReplaceAll(m.Locale, "-", "_")
+	return rest.TemplateLanguage(m, c.language)
 }
 
 // These are the body of a request to send a message, as far as it is used

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +39,6 @@ type Options struct {
 }
 
 var (
-	e164     = regexp.MustCompile(`^\+[1-9][0-9]{4,14}$`)
 	sender   = regexp.MustCompile(`^[A-Za-z0-9 ._&-]{1,16}$`) // for SMS
 	language = regexp.MustCompile(`^[a-z]{2,3}([_-][A-Za-z]{2,4})?$`)
 )
@@ -53,7 +51,7 @@ func (o Options) withDefaults(method string) Options {
 
 // check notes what is wrong with o, for a channel of that method.
 func (o Options) check(f *rest.Faults, method string) {
-	number := e164.MatchString(o.From)
+	number := rest.E164(o.From)
 	switch {
 	case o.From == "":
 		f.Add(true, "From is required")
@@ -225,36 +223,32 @@ func verdict(logs []sent, m notify.Message) (r notify.LookupResult) {
 
 // check refuses what Infobip would refuse too, without asking it.
 func (c *Channel) check(m notify.Message) error {
+	if err := rest.CheckPhone("infobip", m); err != nil {
+		return err
+	}
 	t := m.Template
-	switch {
-	case rest.MessageID(m.ID) == "":
-		return permanent("id", "message id is not 1 to 64 of a-z, 0-9, - and _")
-	case !e164.MatchString(m.To):
-		return permanent("address", "recipient is no number in E.164 form")
-	case len(m.Attachments) > 0:
-		return permanent("attachments", "a message with attachments cannot be sent")
-	case m.Text == "" && (t.Name == "" || !c.medium.template):
+	if m.Text == "" && (t.Name == "" || !c.medium.template) {
 		return permanent("empty", "message without text and template")
-	case c.medium.template && strings.Trim(t.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
-		return permanent("template", "template's name is not of a-z, 0-9 and _")
-	case c.medium.template && slices.Contains(t.Params, ""):
-		return permanent("template", "a parameter of the template is empty")
-	case c.medium.template && t.Name != "" && !language.MatchString(c.languageOf(m)):
+	}
+	if !c.medium.template {
+		return nil
+	}
+	if err := rest.CheckTemplate("infobip", t); err != nil {
+		return err
+	}
+	if t.Name != "" && !language.MatchString(c.languageOf(m)) {
 		return permanent("language", "Locale is no language of a template, such as en or en_GB")
 	}
 	return nil
 }
 
 func permanent(code, why string) error {
-	return notify.Permanent(code, errors.New("infobip: "+why))
+	return rest.Unsendable("infobip", code, why)
 }
 
 // languageOf is how WhatsApp writes the message's locale.
 func (c *Channel) languageOf(m notify.Message) string {
-	if m.Locale == "" {
-		return c.language
-	}
-	return strings.ReplaceAll(m.Locale, "-", "_")
+	return rest.TemplateLanguage(m, c.language)
 }
 
 // number is one in the international form without its plus, as Infobip writes it.

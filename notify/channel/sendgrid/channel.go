@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/mail"
 	"net/url"
@@ -157,9 +156,10 @@ func untilReset(h http.Header) time.Duration {
 // check refuses what no mail can be made of. SendGrid would refuse most of it
 // too; what ends up in a header is not left to it.
 func check(m notify.Message) error {
+	if err := rest.CheckID("sendgrid", m); err != nil {
+		return err
+	}
 	switch {
-	case rest.MessageID(m.ID) == "":
-		return permanent("id", "message id is not 1 to 64 of a-z, 0-9, - and _")
 	case !isAddress(m.To):
 		return permanent("address", "recipient is no mail address")
 	case strings.ContainsAny(m.Subject+m.Name, "\r\n\x00"):
@@ -183,7 +183,7 @@ func check(m notify.Message) error {
 }
 
 func permanent(code, why string) error {
-	return notify.Permanent(code, errors.New("sendgrid: "+why))
+	return rest.Unsendable("sendgrid", code, why)
 }
 
 // isAddress accepts a bare address and nothing around it.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -55,7 +54,6 @@ var (
 	keySID     = regexp.MustCompile(`^SK[0-9a-f]{32}$`)
 	messageSID = regexp.MustCompile(`^(SM|MM)[0-9a-f]{32}$`)
 	contentSID = regexp.MustCompile(`^HX[0-9a-f]{32}$`)
-	e164       = regexp.MustCompile(`^\+[1-9][0-9]{4,14}$`)
 	shortCode  = regexp.MustCompile(`^[0-9]{3,8}$`)
 	senderID   = regexp.MustCompile(`^[A-Za-z0-9 +_&-]{1,11}$`) // with a letter
 	letter     = regexp.MustCompile(`[A-Za-z]`)
@@ -68,7 +66,7 @@ func (o Options) check(f *rest.Faults, method string) {
 	f.Add(o.From != "" && service != "", "only one of From and MessagingServiceSID can be set")
 	f.Add(service != "" && !serviceSID.MatchString(service), "MessagingServiceSID is not MG and 32 hex digits")
 	f.Add(o.APIKeySID != "" && !keySID.MatchString(o.APIKeySID), "APIKeySID is not SK and 32 hex digits")
-	if o.From != "" && !e164.MatchString(o.From) {
+	if o.From != "" && !rest.E164(o.From) {
 		f.Add(method == "whatsapp", "From is no number in E.164 form, such as +14155238886")
 		named := senderID.MatchString(o.From) && letter.MatchString(o.From)
 		f.Add(method == "sms" && !named && !shortCode.MatchString(o.From), "From is no number in E.164 form, short code or sender id")
@@ -212,13 +210,10 @@ func (c *Channel) form(m notify.Message) (url.Values, error) {
 }
 
 func check(m notify.Message) error {
+	if err := rest.CheckPhone("twilio", m); err != nil {
+		return err
+	}
 	switch {
-	case rest.MessageID(m.ID) == "":
-		return permanent("id", "message id is not 1 to 64 of a-z, 0-9, - and _")
-	case !e164.MatchString(m.To):
-		return permanent("address", "recipient is no number in E.164 form")
-	case len(m.Attachments) > 0:
-		return permanent("attachments", "a message with attachments cannot be sent")
 	case m.Template.Name != "" && !contentSID.MatchString(m.Template.Name):
 		return permanent("template", "template is not a Content SID, HX and 32 hex digits")
 	case m.Template.Name == "" && m.Text == "":
@@ -228,7 +223,7 @@ func check(m notify.Message) error {
 }
 
 func permanent(code, why string) error {
-	return notify.Permanent(code, errors.New("twilio: "+why))
+	return rest.Unsendable("twilio", code, why)
 }
 
 // address is a number as the channel's medium writes it.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
 // server speaks the Messages API: it validates as Twilio does, accepts or answers
@@ -79,7 +80,7 @@ func invalid(form url.Values) (code int, why string) {
 	switch {
 	case to == "":
 		return 21604, "'To' phone number is required to send a Message"
-	case !e164.MatchString(to):
+	case !rest.E164(to):
 		return 21211, "Invalid 'To' Phone Number: " + to
 	case form.Get("From") == "" && form.Get("MessagingServiceSid") == "":
 		return 21603, "A 'From' phone number is required"
