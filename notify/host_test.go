@@ -236,12 +236,17 @@ func (h *host) same(what string, want, got any, opts ...cmp.Option) {
 func visitsInMemory(t *testing.T, test func(h *host)) {
 	t.Helper()
 	t.Parallel()
+	test(hostInMemory(t))
+}
+
+func hostInMemory(t *testing.T) *host {
+	t.Helper()
 	clk := clock.NewMock()
 	clk.Set(storetest.Start)
 	p := &provider{}
 	h := newHost(t, memory.New(&memory.Options{Clock: clk}), clk, p, p)
 	h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
-	test(h)
+	return h
 }
 
 func latest(a, b time.Time) time.Time {
