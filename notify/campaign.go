@@ -123,7 +123,7 @@ type CampaignContent struct {
 // that, nothing of it is read. It panics without allow.
 func (n Campaigns) Content(ctx context.Context, scope Scope, guid string, allow AllowCampaign) (*CampaignContent, error) {
 	if allow == nil {
-		panic("notify: CampaignContent needs an AllowCampaign")
+		panic("notify: Campaigns.Content needs an AllowCampaign")
 	}
 	var j *MessagingJob
 	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
