@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/backoff"
+	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 )
@@ -330,7 +331,7 @@ func (r *Schedule) fail(now time.Time, err error, longRunning bool) {
 		r.ReasonCode = HandlerPanicked
 	}
 	r.Status = StatusProcessing
-	if isPermanent(err) {
+	if permanent.Is(err) {
 		r.RetryCount++
 		r.giveUp(now, PermanentFailure)
 		return

@@ -109,7 +109,7 @@ func (s *core) bound(tx storage.Tx) *Scheduler {
 
 // InTx runs f with a copy of s that is bound to a transaction: the one that s is
 // bound to, or one of its own, which commits if f returns nil. f may run again.
-func (s *Scheduler) InTx(ctx context.Context, f func(bound *Scheduler, tx storage.Tx) error) error {
+func (s *Scheduler) InHostTx(ctx context.Context, f func(bound *Scheduler, tx storage.Tx) error) error {
 	return s.inTx(ctx, func(tx storage.Tx) error {
 		return f(s.bound(tx), tx)
 	})

@@ -32,7 +32,7 @@ func TestPlansOfAnOpenTransactionAreNotUsedAgain(t *testing.T) {
 		undo := errors.New("undo")
 		for range 20 { // a pool forgets now and then, and other tests use it
 			var others []plan
-			err := s.InTx(t.Context(), func(bound *Scheduler, _ storage.Tx) error {
+			err := s.InHostTx(t.Context(), func(bound *Scheduler, _ storage.Tx) error {
 				if _, err := bound.Ensure(t.Context(), about("a")...); err != nil {
 					return err
 				}

@@ -17,7 +17,7 @@ import (
 
 // ErrActionRefused says that a support action makes no sense for a row as it is
 // now; the text says why. Nothing was written.
-var ErrActionRefused = audit.ErrRefused
+var ErrActionRefused = audit.ErrActionRefused
 
 // Hold keeps a row from being due until it is released. Completed rows are
 // refused, and rows that are on hold already. What a worker decides about it at

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/backoff"
+	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
@@ -264,9 +265,8 @@ func (h *SupportHold) put(reason string) { h.IsOnSupportHold, h.HoldReason = tru
 
 // forGood reports errors that another try would meet again.
 func forGood(err error) bool {
-	var e *SendError
 	var part *keys.PartError
-	return errors.Is(err, ErrContent) || errors.As(err, &part) || errors.As(err, &e) && e.Class == ClassPermanent
+	return errors.Is(err, ErrContent) || errors.As(err, &part) || permanent.Is(err)
 }
 
 // reasonOf is the code that an error is remembered by; its text may be personal.

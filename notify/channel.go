@@ -191,6 +191,9 @@ func (e *SendError) Error() string {
 // Unwrap returns the cause.
 func (e *SendError) Unwrap() error { return e.Err }
 
+// Permanent reports whether no retry will mend the error.
+func (e *SendError) Permanent() bool { return e.Class == ClassPermanent }
+
 // Permanent says that the provider refused the message and would refuse it
 // again: a bad address, a blocked sender. cause may be nil.
 func Permanent(code string, cause error) *SendError {

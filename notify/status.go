@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -86,7 +86,7 @@ func (n *Notifier) Subscribe(subs ...StatusSubscriber) {
 			Dispatch: func(ctx context.Context, e outbox.Event) error {
 				var c StatusChange
 				if err := json.Unmarshal(e.Payload, &c); err != nil {
-					return fmt.Errorf("%w: %w", outbox.ErrPermanent, err)
+					return permanent.Mark(err)
 				}
 				return s.Status(ctx, c)
 			},

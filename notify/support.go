@@ -17,7 +17,7 @@ type By = audit.By
 
 // ErrActionRefused says that a support action makes no sense for a row as it is
 // now; the text says why. Nothing was written.
-var ErrActionRefused = audit.ErrRefused
+var ErrActionRefused = audit.ErrActionRefused
 
 // Decision is what a person decides about a message in doubt.
 type Decision string

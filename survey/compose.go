@@ -11,6 +11,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
@@ -63,10 +64,9 @@ func (s asker) composeOne(ctx context.Context, it *sending) bool {
 // schedule, another one is tried again. It returns false, for the step to pass on.
 func (s asker) untried(it *sending, reason string, err error) bool {
 	now := driver.Now(s.store)
-	var e *notify.SendError
 	switch {
 	case it.Ctx.Err() != nil: // as if it had not been claimed
-	case errors.As(err, &e) && e.Class == notify.ClassPermanent:
+	case permanent.Is(err):
 		it.Row.logNoCall(now, DeliveryRefused, reason)
 		it.Row.stop(now, reason)
 	default:

@@ -253,9 +253,9 @@ func (s asker) resolve(it *sending) {
 		r.NextTryOn = now.Add(waits[0])
 	case s.askProvider(it):
 	case it.Ctx.Err() != nil: // as if it had not been claimed
-	case s.options.InDoubt == Hold:
+	case s.options.InDoubt == notify.Hold:
 		r.hold(ReasonInDoubt)
-	case s.options.InDoubt == Retry:
+	case s.options.InDoubt == notify.Resend:
 		r.failed(now, ReasonInDoubt, 0)
 	default:
 		r.sent(r.CallStartedOn, it.trigger.Schedule.Reminders)

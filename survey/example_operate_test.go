@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -114,7 +115,7 @@ func ExampleSupport_DeadLetters() {
 	ctx, broken := context.Background(), true
 	store, surveys := answeredOnce(survey.SubscriberFunc("tickets", func(context.Context, survey.ResponseCompleted) error {
 		if broken {
-			return fmt.Errorf("no such project: %w", survey.ErrRefused)
+			return survey.Permanent(errors.New("no such project"))
 		}
 		return nil
 	}))
@@ -131,7 +132,7 @@ func ExampleSupport_DeadLetters() {
 	letters, err = surveys.Support().DeadLetters(ctx, "", "tickets", 0)
 	fmt.Println(len(letters), err)
 	// Output:
-	// 1 no such project: outbox: refused for good <nil>
+	// 1 no such project <nil>
 	// 1 <nil>
 	// 0 <nil>
 }

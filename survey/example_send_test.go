@@ -137,12 +137,12 @@ func ExampleSupport_Explain() {
 }
 
 // A customer has lost the link: it is sent once more, beside what is planned.
-func ExampleSupport_SendAgain() {
+func ExampleSupport_Rerun() {
 	d := newDemo()
 	s := survey.New(d.store, &survey.Options{SurveyURL: "https://example.com/s/{token}"}, notify.ChannelFunc("memory:default", d.print))
 	id := d.offer(s)
 	d.tick(s, time.Hour)
-	mustSend(s.Support().SendAgain(d.ctx, "", id, survey.By{Actor: "sam", Reason: "the customer lost it"}))
+	mustSend(s.Support().Rerun(d.ctx, "", id, survey.By{Actor: "sam", Reason: "the customer lost it"}))
 	d.tick(s, 24*time.Hour)
 	d.tick(s, 48*time.Hour)
 	// Output:

@@ -6,9 +6,8 @@ import (
 	"github.com/belfry-go/belfry/survey/form"
 )
 
-// Renderer makes the text of a send. It is called from several goroutines. An error
-// that [notify.Permanent] is in the chain of stops the schedule, another one has
-// the send tried again.
+// Renderer makes the text of a send. It is called from several goroutines. A
+// [Permanent] error stops the schedule; after another one the send is tried again.
 type Renderer interface {
 	Render(ctx context.Context, d form.LinkData) (form.Parts, error)
 }

@@ -33,7 +33,7 @@ func TestASendInDoubtIsTakenForMade(t *testing.T) {
 }
 
 func TestASendInDoubtIsRepeatedIfTheHostSaysSo(t *testing.T) {
-	eachHost(t, &survey.Options{InDoubt: survey.Retry}, func(h *host) {
+	eachHost(t, &survey.Options{InDoubt: notify.Resend}, func(h *host) {
 		h.fails(notify.Unknown("", io.EOF))
 		id := h.linked(csiGR)
 		h.drain()
@@ -52,7 +52,7 @@ func TestASendInDoubtIsRepeatedIfTheHostSaysSo(t *testing.T) {
 
 // A provider that never answers is not called without end.
 func TestRepeatsOfASendInDoubtAreLimited(t *testing.T) {
-	eachHost(t, &survey.Options{InDoubt: survey.Retry}, func(h *host) {
+	eachHost(t, &survey.Options{InDoubt: notify.Resend}, func(h *host) {
 		h.fails(notify.Unknown("", io.EOF))
 		id := h.linked(csiGR)
 		for _, after := range []time.Duration{0, 6 * time.Minute, 23 * time.Minute, 90 * time.Minute, 9 * time.Hour, 36 * time.Hour, 5 * day} {
@@ -71,10 +71,10 @@ func TestASendInDoubtWaitsForAPersonIfTheHostSaysSo(t *testing.T) {
 	}{
 		"it was made":  {func(h *host, id string) error { return h.survey.Support().Release(h.t.Context(), "", id, someone) }, 1},
 		"it was not":   {func(h *host, id string) error { return h.survey.Support().Retry(h.t.Context(), "", id, someone) }, 2},
-		"it is enough": {func(h *host, id string) error { return h.survey.Support().Stop(h.t.Context(), "", id, someone) }, 1},
+		"it is enough": {func(h *host, id string) error { return h.survey.Support().Cancel(h.t.Context(), "", id, someone) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachHost(t, &survey.Options{InDoubt: survey.Hold}, func(h *host) {
+			eachHost(t, &survey.Options{InDoubt: notify.Hold}, func(h *host) {
 				h.fails(notify.Unknown("", io.EOF))
 				id := h.linked(csiGR)
 				h.drain()
@@ -142,15 +142,15 @@ func TestAProviderThatCanTellSettlesADoubt(t *testing.T) {
 // slow, settles the doubt without another call.
 func TestI9_ACallThatOutlivesItsLeaseIsNotRepeated(t *testing.T) {
 	for name, c := range map[string]struct {
-		policy survey.InDoubt
+		policy notify.InDoubt
 		answer error
 		log    []string
 		sent   bool
 	}{
-		"held, then accepted":  {survey.Hold, nil, []string{"0/1 unknown LeaseLost", "0/1 delivered"}, true},
-		"assumed and accepted": {survey.Advance, nil, []string{"0/1 unknown LeaseLost", "0/1 delivered"}, true},
-		"assumed and refused":  {survey.Advance, notify.Permanent("550", nil), []string{"0/1 unknown LeaseLost", "0/1 refused 550"}, true},
-		"held, then refused":   {survey.Hold, notify.Permanent("550", nil), []string{"0/1 unknown LeaseLost", "0/1 refused 550"}, false},
+		"held, then accepted":  {notify.Hold, nil, []string{"0/1 unknown LeaseLost", "0/1 delivered"}, true},
+		"assumed and accepted": {notify.AssumeSent, nil, []string{"0/1 unknown LeaseLost", "0/1 delivered"}, true},
+		"assumed and refused":  {notify.AssumeSent, notify.Permanent("550", nil), []string{"0/1 unknown LeaseLost", "0/1 refused 550"}, true},
+		"held, then refused":   {notify.Hold, notify.Permanent("550", nil), []string{"0/1 unknown LeaseLost", "0/1 refused 550"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachHost(t, nil, func(h *host) {

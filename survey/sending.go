@@ -44,7 +44,7 @@ func (s asker) checkSending() {
 		}
 	}
 	switch s.options.InDoubt {
-	case Advance, Retry, Hold:
+	case notify.AssumeSent, notify.Resend, notify.Hold:
 	default:
 		panic(fmt.Sprintf("survey: New: %q is no policy for a send in doubt", string(s.options.InDoubt)))
 	}

@@ -47,8 +47,8 @@ type Options struct {
 	// stops.
 	UnclaimedAfter time.Duration
 	// InDoubt says what becomes of a send of which nobody knows whether it happened.
-	// Default [Advance].
-	InDoubt InDoubt
+	// Default [notify.AssumeSent]: a customer rather misses one reminder than gets it twice.
+	InDoubt notify.InDoubt
 	// Concurrency is how many calls one group of sends makes at once; default 16.
 	Concurrency int
 	// CallTimeout bounds one call of a channel or a subscriber, in real time; default
@@ -66,16 +66,6 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// InDoubt is the policy for a send whose call began and whose end is not known.
-type InDoubt string
-
-// The policies of a send in doubt.
-const (
-	Advance InDoubt = "Advance" // takes it for sent: a customer rather misses one reminder than gets it twice
-	Retry   InDoubt = "Retry"   // sends it again
-	Hold    InDoubt = "Hold"    // waits for a person
-)
-
 func (o *Options) withDefaults() Options {
 	var out Options
 	if o != nil {
@@ -83,7 +73,7 @@ func (o *Options) withDefaults() Options {
 	}
 	out.ExpiryGrace = cmp.Or(max(out.ExpiryGrace, 0), 30*24*time.Hour)
 	out.UnclaimedAfter = cmp.Or(max(out.UnclaimedAfter, 0), time.Hour)
-	out.InDoubt = cmp.Or(out.InDoubt, Advance)
+	out.InDoubt = cmp.Or(out.InDoubt, notify.AssumeSent)
 	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 16)
 	out.CallTimeout = cmp.Or(max(out.CallTimeout, 0), time.Minute)
 	if out.Logger == nil {

@@ -3,12 +3,12 @@ package survey
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
@@ -17,9 +17,8 @@ import (
 // Subscriber is a system that hears of responses (Triggers & Scheduler, "Subscriber
 // wire-up"). It is called from several goroutines, at least once for each response,
 // and again until it returns nil: after waits that grow from a minute to a day,
-// eight times, and then no more until somebody replays the dead letter. An error
-// that [ErrRefused] is in the chain of is a dead letter at once; see [RetryAfter]
-// too. One that takes long, or panics, delays no other.
+// eight times, and then no more until somebody replays the dead letter. A
+// [Permanent] error makes it a dead letter at once; see [RetryAfter] too. One that takes long, or panics, delays no other.
 type Subscriber interface {
 	// Key names the subscriber for ever, such as "servicebus:csi-tickets": events
 	// wait for it under this name.
@@ -29,9 +28,9 @@ type Subscriber interface {
 	Dispatch(ctx context.Context, e ResponseCompleted) error
 }
 
-// ErrRefused in the chain of a subscriber's error says that the event would be
-// refused again: it is a dead letter at once.
-var ErrRefused = outbox.ErrPermanent
+// Permanent marks an error of a subscriber as one that no retry will mend: the event
+// is a dead letter at once. It returns nil for nil.
+func Permanent(err error) error { return permanent.Mark(err) }
 
 // RetryAfter makes an error after which a subscriber is left alone with the event
 // for some time, a day at most. It is never asked sooner than it would be without.
@@ -69,7 +68,7 @@ func (s *Service) Subscribe(subs ...Subscriber) {
 			Dispatch: func(ctx context.Context, e outbox.Event) error {
 				var c ResponseCompleted
 				if err := json.Unmarshal(e.Payload, &c); err != nil {
-					return fmt.Errorf("%w: %w", ErrRefused, err)
+					return Permanent(err)
 				}
 				c.DispatchedOn = driver.Now(s.store)
 				return sub.Dispatch(ctx, c)

@@ -217,7 +217,7 @@ func TestI24_OneResponseIsReplayedToOneSubscriber(t *testing.T) {
 func TestWhatASubscriberRefusesIsADeadLetterAtOnce(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		e := listen(h.survey, "bi")
-		e.fail = func(string) error { return fmt.Errorf("no such ticket: %w", survey.ErrRefused) }
+		e.fail = func(string) error { return survey.Permanent(errors.New("no such ticket")) }
 		h.publish(csiGR)
 		h.invite("one")
 		h.submit("one", content)
@@ -300,7 +300,7 @@ func TestSubscribersOfBothDomainsMayHaveOneKey(t *testing.T) {
 func TestI28_EventsAndDeadLettersAreOfOneScope(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		e := listen(h.survey, "bi")
-		e.fail = func(string) error { return survey.ErrRefused }
+		e.fail = func(string) error { return survey.Permanent(errors.New("no such ticket")) }
 		h.publish(csiGR)
 		h.invite("one")
 		h.submit("one", content)

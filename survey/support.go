@@ -17,7 +17,7 @@ type By = audit.By
 
 // ErrActionRefused says that a support action makes no sense for a row as it is
 // now; the text says why. Nothing was written.
-var ErrActionRefused = audit.ErrRefused
+var ErrActionRefused = audit.ErrActionRefused
 
 // Hold keeps an instance from being sent and from expiring until it is released;
 // the customer may still answer. A call that is under way at this moment cannot be
@@ -42,21 +42,21 @@ func (s Support) Release(ctx context.Context, scope Scope, publicID string, by B
 // Retry makes the send at once that failed, was stopped, or waits for its moment,
 // with its tries counted from zero, and ends a hold. A schedule that was stopped
 // goes on from there. For a link that was sent as often as planned there is
-// SendAgain.
+// Rerun.
 func (s Support) Retry(ctx context.Context, scope Scope, publicID string, by By) error {
 	return s.act(ctx, scope, publicID, "Retry", by, (*Instance).supportRetry)
 }
 
-// SendAgain sends the link once more, beside what is planned: reminders that are
+// Rerun sends the link once more, beside what is planned: reminders that are
 // still to come are counted from this send.
-func (s Support) SendAgain(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.act(ctx, scope, publicID, "SendAgain", by, (*Instance).supportSendAgain)
+func (s Support) Rerun(ctx context.Context, scope Scope, publicID string, by By) error {
+	return s.act(ctx, scope, publicID, "Rerun", by, (*Instance).supportRerun)
 }
 
-// Stop ends the sends for good. The link stays open until it expires, the grace
+// Cancel ends the sends for good. The link stays open until it expires, the grace
 // after its last send.
-func (s Support) Stop(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.act(ctx, scope, publicID, "Stop", by, (*Instance).supportStop)
+func (s Support) Cancel(ctx context.Context, scope Scope, publicID string, by By) error {
+	return s.act(ctx, scope, publicID, "Cancel", by, (*Instance).supportCancel)
 }
 
 func (i *Instance) supportHold(now time.Time) string {
@@ -96,7 +96,7 @@ func (i *Instance) supportRetry(now time.Time) string {
 	return ""
 }
 
-func (i *Instance) supportSendAgain(now time.Time) string {
+func (i *Instance) supportRerun(now time.Time) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
@@ -112,7 +112,7 @@ func (i *Instance) supportSendAgain(now time.Time) string {
 	return ""
 }
 
-func (i *Instance) supportStop(now time.Time) string {
+func (i *Instance) supportCancel(now time.Time) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()

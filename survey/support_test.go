@@ -86,10 +86,10 @@ func TestSupportRetriesASend(t *testing.T) {
 func TestSupportSendsALinkAgain(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("0d", []string{"5d", "10d"}))
-		h.refused(h.survey.Support().SendAgain, id, "not been sent yet")
+		h.refused(h.survey.Support().Rerun, id, "not been sent yet")
 		h.at(0)
 		h.at(3 * day)
-		h.must(h.survey.Support().SendAgain, id)
+		h.must(h.survey.Support().Rerun, id)
 		h.drain()
 		if i := h.status(id, survey.StatusSent); len(h.sent()) != 2 || i.RemindersRemaining != 1 || !i.NextSendOn.Equal(start.Add(8*day)) {
 			h.t.Fatalf("%d calls: %+v", len(h.sent()), i)
@@ -100,7 +100,7 @@ func TestSupportSendsALinkAgain(t *testing.T) {
 		if n := len(h.sent()); n != 4 {
 			h.t.Fatalf("%d sends, want the three planned and the extra one", n)
 		}
-		h.must(h.survey.Support().SendAgain, id) // after the last one as well
+		h.must(h.survey.Support().Rerun, id) // after the last one as well
 		h.drain()
 		if i := h.status(id, survey.StatusSent); len(h.sent()) != 5 || !i.NextSendOn.IsZero() {
 			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
@@ -120,8 +120,8 @@ func TestSupportStopsTheSends(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("0d", []string{"5d", "5d"}))
 		h.at(0)
-		h.must(h.survey.Support().Stop, id)
-		h.refused(h.survey.Support().Stop, id, "nothing more is to be sent")
+		h.must(h.survey.Support().Cancel, id)
+		h.refused(h.survey.Support().Cancel, id, "nothing more is to be sent")
 		h.at(5 * day)
 		h.at(30*day - time.Second)
 		if i := h.status(id, survey.StatusSent); len(h.sent()) != 1 || i.ReasonCode != survey.ReasonStoppedBySupport {
@@ -129,7 +129,7 @@ func TestSupportStopsTheSends(t *testing.T) {
 		}
 		h.at(30 * day)
 		h.status(id, survey.StatusExpired)
-		for _, a := range []action{h.survey.Support().Hold, h.survey.Support().Retry, h.survey.Support().SendAgain, h.survey.Support().Stop} {
+		for _, a := range []action{h.survey.Support().Hold, h.survey.Support().Retry, h.survey.Support().Rerun, h.survey.Support().Cancel} {
 			h.refused(a, id, "it is Expired")
 		}
 	})
@@ -139,15 +139,15 @@ func TestSupportStopsTheSends(t *testing.T) {
 // the call itself is not undone, and not made twice.
 func TestSupportActsWhileTheChannelIsCalled(t *testing.T) {
 	for name, act := range map[string]func(*host, string){
-		"stop": func(h *host, id string) { h.must(h.survey.Support().Stop, id) },
+		"stop": func(h *host, id string) { h.must(h.survey.Support().Cancel, id) },
 		"hold": func(h *host, id string) { h.must(h.survey.Support().Hold, id) },
 		"retry": func(h *host, id string) {
 			h.refused(h.survey.Support().Retry, id, "at this moment")
 			h.must(h.survey.Support().Hold, id)
 		},
 		"send again": func(h *host, id string) {
-			h.refused(h.survey.Support().SendAgain, id, "at this moment")
-			h.must(h.survey.Support().Stop, id)
+			h.refused(h.survey.Support().Rerun, id, "at this moment")
+			h.must(h.survey.Support().Cancel, id)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,14 +178,14 @@ func TestSupportNeedsAScopeAndAReason(t *testing.T) {
 		id := h.linked(csiGR)
 		ctx := h.t.Context()
 		for _, scope := range []survey.Scope{"another", storage.AnyScope} {
-			if err := h.survey.Support().Stop(ctx, scope, id, someone); !errors.Is(err, storage.ErrNotFound) {
+			if err := h.survey.Support().Cancel(ctx, scope, id, someone); !errors.Is(err, storage.ErrNotFound) {
 				h.t.Errorf("in scope %q: %v", scope, err)
 			}
 			if _, err := h.survey.Support().Explain(ctx, scope, id); !errors.Is(err, storage.ErrNotFound) {
 				h.t.Errorf("in scope %q: %v", scope, err)
 			}
 		}
-		if err := h.survey.Support().Stop(ctx, "", id, survey.By{Actor: "ann"}); err == nil {
+		if err := h.survey.Support().Cancel(ctx, "", id, survey.By{Actor: "ann"}); err == nil {
 			h.t.Error("an action without a reason")
 		}
 		h.drain()

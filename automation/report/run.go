@@ -284,7 +284,7 @@ func (s *Service) runNow(ctx context.Context, scope automation.Scope, guid, run 
 	case row == nil:
 		return automation.Ensured{}, storage.ErrNotFound
 	case row.Status == StatusDeactivated:
-		return automation.Ensured{}, fmt.Errorf("%w: it is %s", ErrRefused, row.Status)
+		return automation.Ensured{}, fmt.Errorf("%w: it is %s", ErrActionRefused, row.Status)
 	}
 	return s.scheduler.Support().RunReport(ctx, row.subscription().manual(run), by)
 }

@@ -64,7 +64,7 @@ func TestTheIdOfARunComesWithItsError(t *testing.T) {
 		}
 		w.create(weekly(nil))
 		w.must(w.reports.Deactivate(w.ctx, "", "g-1", support))
-		if _, err := w.reports.RunNow(w.ctx, "", "g-1", "", support); !errors.Is(err, report.ErrRefused) {
+		if _, err := w.reports.RunNow(w.ctx, "", "g-1", "", support); !errors.Is(err, report.ErrActionRefused) {
 			w.Error(err)
 		}
 	})

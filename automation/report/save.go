@@ -247,7 +247,7 @@ func (s *Service) put(ctx context.Context, sub Subscription, f faults) (*row, er
 	case stored.Version != sub.Version:
 		return nil, fmt.Errorf("read with version %d, stored with %d: %w", sub.Version, stored.Version, storage.ErrStale)
 	case stored.Status == StatusDeactivated:
-		return nil, fmt.Errorf("%w: it is %s", audit.ErrRefused, stored.Status)
+		return nil, fmt.Errorf("%w: it is %s", audit.ErrActionRefused, stored.Status)
 	}
 	stored.Type, stored.Name, stored.Document, stored.SavedOn = want.Type, want.Name, want.Document, want.SavedOn
 	return stored, subscriptions.Save(ctx, s.tx, stored)

@@ -84,7 +84,7 @@ func (s *Service) WithTx(tx storage.Tx) *Service {
 // inTx runs f with a copy of s that is bound to the transaction, or to one of its
 // own. f may run again.
 func (s *Service) inTx(ctx context.Context, f func(s *Service) error) error {
-	return s.scheduler.InTx(ctx, func(scheduler *automation.Scheduler, tx storage.Tx) error {
+	return s.scheduler.InHostTx(ctx, func(scheduler *automation.Scheduler, tx storage.Tx) error {
 		bound := *s
 		bound.tx, bound.scheduler = tx, scheduler
 		return f(&bound)

@@ -253,7 +253,7 @@ type By = audit.By
 
 // ErrRefused says that an action makes no sense for a subscription as it is now;
 // the text says why. Nothing was written.
-var ErrRefused = audit.ErrRefused
+var ErrActionRefused = audit.ErrActionRefused
 
 // Pause ends the runs that wait, [SubscriptionInactive], and keeps others from
 // being made, until it is resumed. Runs that have completed stay, and a run that a

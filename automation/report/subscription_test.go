@@ -96,7 +96,7 @@ func TestPendingRunsEndAndCompletedOnesStay(t *testing.T) {
 		if got := w.pollAt(at(3, 9, 9, 0)); len(got) != 0 {
 			w.Errorf("paused, and sent %v", subjects(got))
 		}
-		if err := w.reports.Pause(w.ctx, "", "g-1", support); !errors.Is(err, report.ErrRefused) {
+		if err := w.reports.Pause(w.ctx, "", "g-1", support); !errors.Is(err, report.ErrActionRefused) {
 			w.Error(err)
 		}
 		paused := w.get("g-1")
@@ -115,7 +115,7 @@ func TestPendingRunsEndAndCompletedOnesStay(t *testing.T) {
 		gone := w.get("g-1")
 		gone.Name = "Again"
 		_, changed := w.reports.Update(w.ctx, gone)
-		if err := w.reports.Resume(w.ctx, "", "g-1", support); !errors.Is(err, report.ErrRefused) || !errors.Is(changed, report.ErrRefused) {
+		if err := w.reports.Resume(w.ctx, "", "g-1", support); !errors.Is(err, report.ErrActionRefused) || !errors.Is(changed, report.ErrActionRefused) {
 			w.Error(err, changed)
 		}
 		w.must(w.reports.Delete(w.ctx, "", "g-1", support))

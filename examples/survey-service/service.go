@@ -106,7 +106,7 @@ func (g *garage) openTicket(_ context.Context, e survey.ResponseCompleted) error
 	}
 	var visit struct{ WIP string }
 	if err := errors.Join(json.Unmarshal(e.Answers, &answers), json.Unmarshal(e.CandidateMetadata, &visit)); err != nil {
-		return fmt.Errorf("%w: %w", survey.ErrRefused, err) // it would not be better the next time
+		return survey.Permanent(err) // it would not be better the next time
 	}
 	text := fmt.Sprintf("Complaint of %s about order %s, rated %s of 10: %s", e.CustomerRef, visit.WIP, answers.Rate, answers.Complaint)
 	if err := os.WriteFile(g.path("tickets/"+e.InstancePublicID+".txt"), []byte(text), 0o600); err != nil {

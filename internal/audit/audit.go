@@ -107,11 +107,11 @@ func check(field, text string, most int) error {
 	return nil
 }
 
-// ErrRefused says that an action makes no sense for a row as it is now.
-var ErrRefused = errors.New("support action refused")
+// ErrActionRefused says that an action makes no sense for a row as it is now.
+var ErrActionRefused = errors.New("support action refused")
 
 // Change lets somebody change one row, and writes the audit beside it. change
-// returns why it refuses, or nothing. The error wraps [ErrRefused], or
+// returns why it refuses, or nothing. The error wraps [ErrActionRefused], or
 // storage.ErrNotFound where scope has no such key.
 func Change[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, key, action string, by By,
 	change func(row *R, now time.Time) (refused string)) error {
@@ -136,7 +136,7 @@ func changeOnce[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], s
 	rec := t.Record(row)
 	now, from := driver.Now(tx.Store()), rec.Status
 	if refused := change(row, now); refused != "" {
-		return fmt.Errorf("%w: %s of %s: %s", ErrRefused, action, key, refused)
+		return fmt.Errorf("%w: %s of %s: %s", ErrActionRefused, action, key, refused)
 	}
 	if err := t.Save(ctx, tx, row); err != nil {
 		return err

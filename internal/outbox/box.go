@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -32,15 +33,11 @@ type Subscriber struct {
 	// Timeout bounds one call of Dispatch, in real time; zero: nothing does.
 	Timeout time.Duration
 	// Dispatch hands one event over. It is called from several goroutines, and
-	// again until it returns nil or an error that [ErrPermanent] is in the chain
-	// of. A [*WaitError] there says how long to wait at least. ctx ends when the
+	// again until it returns nil or an error that is permanent (package permanent).
+	// A [*WaitError] in the chain says how long to wait at least. ctx ends when the
 	// claim is lost.
 	Dispatch func(ctx context.Context, e Event) error
 }
-
-// ErrPermanent in the chain of a subscriber's error says that another try would
-// fail in the same way.
-var ErrPermanent = errors.New("outbox: refused for good")
 
 // maxWait bounds what a WaitError may ask for.
 const maxWait = 24 * time.Hour
@@ -257,7 +254,7 @@ func (b *Box) call(it work.Item[Delivery], s Subscriber, found map[place]*Event)
 	case it.Ctx.Err() != nil:
 		d.released(now()) // shutdown: the call counts for nothing
 	default:
-		d.failed(now(), err.Error(), errors.Is(err, ErrPermanent))
+		d.failed(now(), err.Error(), permanent.Is(err))
 		d.postpone(now(), err)
 		// The error's text may hold personal data, so it stays in the row.
 		b.logger.WarnContext(it.Ctx, "belfry: a subscriber failed", "pass", b.name, "subscriber", s.Key, "id", d.ID, "attempts", d.Attempts, "status", d.Status)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
@@ -226,7 +227,7 @@ func (w *world) replay(want int, dryRun bool) {
 
 func TestAPermanentErrorIsADeadLetterAtOnce(t *testing.T) {
 	worlds(t, []string{"crm"}, func(w *world) {
-		w.fail = func(string, outbox.Event) error { return fmt.Errorf("no such ticket: %w", outbox.ErrPermanent) }
+		w.fail = func(string, outbox.Event) error { return permanent.Mark(errors.New("no such ticket")) }
 		w.emit("e1")
 		w.drain()
 		w.want("e1", "crm DeadLetter 1")
@@ -271,7 +272,7 @@ func TestI24_NoSuccessIsReplayedButByAPerson(t *testing.T) {
 		err := w.store.InTx(w.t.Context(), func(tx storage.Tx) error {
 			return outbox.Replay(w.t.Context(), tx, "north", "e1\x1fcrm", by)
 		})
-		if !errors.Is(err, audit.ErrRefused) {
+		if !errors.Is(err, audit.ErrActionRefused) {
 			w.t.Error(err)
 		}
 		w.drain()
@@ -281,7 +282,7 @@ func TestI24_NoSuccessIsReplayedButByAPerson(t *testing.T) {
 
 func TestI28_DeadLettersAreOfOneScope(t *testing.T) {
 	worlds(t, []string{"crm"}, func(w *world) {
-		w.fail = func(string, outbox.Event) error { return outbox.ErrPermanent }
+		w.fail = func(string, outbox.Event) error { return permanent.Mark(errors.New("no such ticket")) }
 		w.emit("e1")
 		w.drain()
 		for scope, want := range map[storage.Scope]int{"north": 1, "south": 0} {

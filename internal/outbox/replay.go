@@ -37,7 +37,7 @@ func Deliveries(ctx context.Context, tx storage.Tx, scope storage.Scope, eventKe
 
 // Replay makes one delivery due again, with its attempts counted from zero, and
 // writes who asked for it and why. One that is under way, or waits anyway, is
-// refused with an error that wraps audit.ErrRefused.
+// refused with an error that wraps audit.ErrActionRefused.
 func Replay(ctx context.Context, tx storage.Tx, scope storage.Scope, key string, by audit.By) error {
 	return audit.Change(ctx, tx, deliveries, scope, key, "Replay", by, func(d *Delivery, now time.Time) string {
 		if d.Status != StatusDeadLetter && d.Status != StatusDispatched {

@@ -40,7 +40,7 @@ func TestDispatchedComparesAllSubscribers(t *testing.T) {
 	var j judge
 	h := visited(t, nil)
 	h.Surveys.Subscribe(survey.SubscriberFunc("tickets", func(context.Context, survey.ResponseCompleted) error {
-		return errors.Join(survey.ErrRefused, errors.New("no such queue"))
+		return survey.Permanent(errors.New("no such queue"))
 	}))
 	h.Advance(t, 0)
 	link := h.Link(t, address)

@@ -46,7 +46,7 @@ func (s *Subscriber) Key() string { return s.key }
 func (s *Subscriber) Dispatch(ctx context.Context, e survey.ResponseCompleted) error {
 	payload, err := json.Marshal(e)
 	if err != nil {
-		return fmt.Errorf("%w: %w", survey.ErrRefused, err)
+		return survey.Permanent(err)
 	}
 	m := message.NewMessageWithContext(ctx, e.EventID, payload)
 	m.Metadata.Set(MetadataEventType, e.EventType)

@@ -134,17 +134,17 @@ type body struct {
 // errors hold neither the URL nor what the receiver wrote.
 func (s *Subscriber) Dispatch(ctx context.Context, e survey.ResponseCompleted) error {
 	if s.Disabled() {
-		return fmt.Errorf("webhook: disabled since the receiver answered 410: %w", survey.ErrRefused)
+		return survey.Permanent(errors.New("webhook: disabled since the receiver answered 410"))
 	}
 	text, err := json.Marshal(body{EventType, e.CompletedOn, e})
 	if err != nil {
-		return fmt.Errorf("%w: %w", survey.ErrRefused, err)
+		return survey.Permanent(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url(), bytes.NewReader(text))
 	if err != nil { // whose text holds the URL
-		return fmt.Errorf("webhook: no request can be made: %w", survey.ErrRefused)
+		return survey.Permanent(errors.New("webhook: no request can be made"))
 	}
 	request.Header = s.sign(e.EventID, e.DispatchedOn, text)
 	request.Header.Set("Content-Type", "application/json")
@@ -164,7 +164,7 @@ func (s *Subscriber) judge(r *http.Response) error {
 		return nil
 	case r.StatusCode == http.StatusGone:
 		s.gone.Store(true)
-		return fmt.Errorf("webhook: the receiver wants no more: answer 410: %w", survey.ErrRefused)
+		return survey.Permanent(errors.New("webhook: the receiver wants no more: answer 410"))
 	}
 	err := fmt.Errorf("webhook: answer %d", r.StatusCode)
 	if wait := standardwebhooks.RetryAfter(r.Header); wait > 0 {
@@ -176,7 +176,7 @@ func (s *Subscriber) judge(r *http.Response) error {
 // unanswered keeps of an error only its kind: names and addresses stand in it.
 func unanswered(err error) error {
 	if errors.Is(err, safedial.ErrForbidden) {
-		return fmt.Errorf("webhook: %w: %w", safedial.ErrForbidden, survey.ErrRefused)
+		return survey.Permanent(fmt.Errorf("webhook: %w", safedial.ErrForbidden))
 	}
 	if cause := safedial.Cause(err); cause != "" {
 		return errors.New("webhook: no connection: " + cause)

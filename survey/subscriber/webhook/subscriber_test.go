@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"io"
 	"log"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
@@ -149,7 +149,7 @@ func TestAnAnswerThatIsNoYesIsTriedAgain(t *testing.T) {
 	s := open(t, r, nil)
 	for _, status := range []int{301, 307, 400, 401, 404, 408, 409, 429, 500, 503} {
 		r.says(status, "Location", "https://127.0.0.1/canary")
-		if err := refused(t, s); errors.Is(err, survey.ErrRefused) {
+		if err := refused(t, s); permanent.Is(err) {
 			t.Errorf("%d: %v", status, err)
 		}
 	}
@@ -172,7 +172,7 @@ func TestAnAnswerThatIsLateOrBreaksOffIsTriedAgain(t *testing.T) {
 		open(t, broken, func(o *webhook.Options) { o.URL = "https://canary.invalid/" }),
 		open(t, broken, func(o *webhook.Options) { o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} }),
 	} {
-		if err := refused(t, s); errors.Is(err, survey.ErrRefused) {
+		if err := refused(t, s); permanent.Is(err) {
 			t.Error(err)
 		}
 	}
@@ -278,7 +278,7 @@ func TestNoURLReachesThisMachineOrItsNetwork(t *testing.T) {
 		s := open(t, r, func(o *webhook.Options) {
 			o.URL, o.Trusted = strings.Replace(r.url, "127.0.0.1", name, 1), []string{"hooks.internal"}
 		})
-		if err := s.Dispatch(t.Context(), event()); !errors.Is(err, survey.ErrRefused) {
+		if err := s.Dispatch(t.Context(), event()); !permanent.Is(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
