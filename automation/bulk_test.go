@@ -20,7 +20,7 @@ import (
 
 func (w *world) bulk(action automation.Action, sel automation.Selection, dryRun bool) automation.BulkReport {
 	w.t.Helper()
-	report, err := w.s.Support().Bulk(w.ctx, "", action, sel, ann, dryRun)
+	report, err := w.s.Support().Bulk(w.ctx, "", action, sel, ann, &automation.ActionOptions{DryRun: dryRun})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestASelectionIsBoundedAndOnAnIndex(t *testing.T) {
 		w.ensure(candidate(nil))
 		before := w.row(certificateKey)
 		bulk := func(action automation.Action, sel automation.Selection, by automation.By) error {
-			_, err := w.s.Support().Bulk(w.ctx, "", action, sel, by, false)
+			_, err := w.s.Support().Bulk(w.ctx, "", action, sel, by, nil)
 			return err
 		}
 		setting := automation.Selection{Setting: "certificate"}
@@ -283,10 +283,10 @@ func TestASelectionIsBoundedAndOnAnIndex(t *testing.T) {
 				w.t.Errorf("%v, want %q", err, want)
 			}
 		}
-		if _, err := w.s.Support().Bulk(w.ctx, storage.AnyScope, automation.ActionHold, setting, ann, false); err == nil {
+		if _, err := w.s.Support().Bulk(w.ctx, storage.AnyScope, automation.ActionHold, setting, ann, nil); err == nil {
 			w.t.Error("rows of all tenants")
 		}
-		if report, err := w.s.Support().Bulk(w.ctx, "other", automation.ActionHold, setting, ann, false); err != nil || len(report.Rows) != 0 {
+		if report, err := w.s.Support().Bulk(w.ctx, "other", automation.ActionHold, setting, ann, nil); err != nil || len(report.Rows) != 0 {
 			w.t.Errorf("%+v %v", report, err)
 		}
 		if diff := cmp.Diff(before, w.row(certificateKey)); diff != "" {

@@ -46,6 +46,10 @@ const (
 // found again, in at most 200 bytes, and Reason, in at most 1000. Both are required.
 type By = audit.By
 
+// ActionOptions change how a support action works: DryRun has it answer the same and
+// write nothing. Nil is the zero value.
+type ActionOptions = audit.Options
+
 // Source is the entity that due work is about: its kind and its id in the
 // host's own words, such as "employee" and "4711". Neither may be empty or hold
 // a colon or a control character.

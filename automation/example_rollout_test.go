@@ -61,7 +61,7 @@ func ExampleRollout_MoveRollout() {
 	ctx := context.Background()
 	_, reminders, tick, _ := migration(ctx)
 	move := func(to automation.Stage, dryRun bool) {
-		move, err := reminders.Rollout().MoveRollout(ctx, part, to, by, dryRun)
+		move, err := reminders.Rollout().MoveRollout(ctx, part, to, by, &automation.ActionOptions{DryRun: dryRun})
 		fmt.Printf("to %v: taken %d, returned %d, left %d %v\n", to, move.Taken, move.Returned, move.Left, err)
 	}
 	move(automation.StageShadow, false)
@@ -92,8 +92,8 @@ func ExampleRollout_Compare() {
 	ctx := context.Background()
 	_, reminders, tick, keys := migration(ctx)
 	part := automation.RolloutPart{Type: "certificate", BusinessUnit: "dublin"}
-	dryRun, since, ranOn := false, due.Add(-24*time.Hour), due.Add(20*time.Minute)
-	move, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
+	opts, since, ranOn := &automation.ActionOptions{DryRun: false}, due.Add(-24*time.Hour), due.Add(20*time.Minute)
+	move, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageShadow, by, opts)
 	fmt.Println(move.To, err)
 	tick(due.Add(time.Hour))
 	for _, key := range keys[:2] { // the old job forgot one
@@ -136,7 +136,7 @@ func ExampleRollout_DeliverForOldScheduler() {
 	fmt.Println("granted:", asked[0].Granted, err)
 	fmt.Println(deliver(keys[0]))
 	for stage := automation.StageShadow; stage <= automation.StageScheduled; stage++ {
-		if _, err := reminders.Rollout().MoveRollout(ctx, part, stage, by, false); err != nil {
+		if _, err := reminders.Rollout().MoveRollout(ctx, part, stage, by, nil); err != nil {
 			panic(err)
 		}
 	}
@@ -157,7 +157,7 @@ func ExampleRollout_TransferOwnership() {
 	_, reminders, tick, keys := migration(ctx)
 	key := keys[0]
 	for stage := automation.StageShadow; stage <= automation.StageRunNow; stage++ {
-		if _, err := reminders.Rollout().MoveRollout(ctx, part, stage, by, false); err != nil {
+		if _, err := reminders.Rollout().MoveRollout(ctx, part, stage, by, nil); err != nil {
 			panic(err)
 		}
 	}
@@ -179,12 +179,12 @@ func ExampleRollout_TransferOwnership() {
 func ExampleRollout_RolloutReport() {
 	ctx := context.Background()
 	_, reminders, tick, _ := migration(ctx)
-	since, dryRun := due, false
-	move, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
+	since, opts := due, &automation.ActionOptions{DryRun: false}
+	move, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageShadow, by, opts)
 	fmt.Println(move.To, err)
-	picked, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageRunNow, by, dryRun)
+	picked, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageRunNow, by, opts)
 	fmt.Println(picked.To, err)
-	taken, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageScheduled, by, dryRun)
+	taken, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageScheduled, by, opts)
 	fmt.Println(taken.To, "taken:", taken.Taken, err)
 	tick(due.Add(2 * time.Minute))
 	health, err := reminders.Rollout().RolloutReport(ctx, part, automation.Window{From: since})
@@ -193,9 +193,9 @@ func ExampleRollout_RolloutReport() {
 	}
 	conflicts, err2 := reminders.Rollout().OwnershipConflicts(ctx, "", notify.Page{})
 	fmt.Println(len(conflicts), err, err2)
-	left, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageCutOver, by, dryRun)
+	left, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageCutOver, by, opts)
 	fmt.Println(left.To, "left:", left.Left, err)
-	returned, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageShadow, by, dryRun)
+	returned, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageShadow, by, opts)
 	fmt.Println(returned.To, "returned:", returned.Returned, err)
 	// Output:
 	// 1 Shadow <nil>
@@ -215,11 +215,11 @@ func ExampleRollout_Rollouts() {
 	ctx := context.Background()
 	_, reminders, _, _ := migration(ctx)
 	for _, p := range []automation.RolloutPart{{Type: "certificate"}, part} {
-		if _, err := reminders.Rollout().MoveRollout(ctx, p, automation.StageShadow, by, false); err != nil {
+		if _, err := reminders.Rollout().MoveRollout(ctx, p, automation.StageShadow, by, nil); err != nil {
 			panic(err)
 		}
 	}
-	if _, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageRunNow, by, false); err != nil {
+	if _, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageRunNow, by, nil); err != nil {
 		panic(err)
 	}
 	all, err := reminders.Rollout().Rollouts(ctx, "")

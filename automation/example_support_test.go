@@ -36,7 +36,7 @@ func ExampleSupport_Bulk() {
 	fmt.Println(reminders.Support().Hold(ctx, "", got[1].Key, support))
 	selection := automation.Selection{Setting: "certificate"}
 	for _, dryRun := range []bool{true, false} {
-		report, err := reminders.Support().Bulk(ctx, "", automation.ActionHold, selection, support, dryRun)
+		report, err := reminders.Support().Bulk(ctx, "", automation.ActionHold, selection, support, &automation.ActionOptions{DryRun: dryRun})
 		fmt.Println("dry run:", report.DryRun, "changed:", report.Changed, "refused:", report.Refused, err)
 		for _, row := range report.Rows {
 			if row.Refused != "" {

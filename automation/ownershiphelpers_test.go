@@ -24,9 +24,9 @@ func (w *world) guardCertificates(change func(*automation.ReminderType)) {
 // to moves a part to a stage, forward step by step.
 func (w *world) to(part automation.RolloutPart, stage automation.Stage) (last automation.RolloutMove) {
 	w.t.Helper()
-	now, err := w.s.Rollout().MoveRollout(w.ctx, part, automation.StageDesign, ann, true)
+	now, err := w.s.Rollout().MoveRollout(w.ctx, part, automation.StageDesign, ann, &automation.ActionOptions{DryRun: true})
 	for next := min(now.From+1, stage); err == nil && next <= stage; next++ {
-		last, err = w.s.Rollout().MoveRollout(w.ctx, part, next, ann, false)
+		last, err = w.s.Rollout().MoveRollout(w.ctx, part, next, ann, nil)
 	}
 	if err != nil {
 		w.t.Fatal(err)

@@ -185,7 +185,7 @@ func (r *race) moveOne(rnd *rand.Rand) {
 	part := automation.RolloutPart{Type: "certificate", Setting: fmt.Sprint("s", rnd.IntN(raceSettings))}
 	s := r.procs[rnd.IntN(len(r.procs))]
 	for range 3 {
-		dry, err := s.Rollout().MoveRollout(r.ctx, part, automation.StageDesign, ann, true)
+		dry, err := s.Rollout().MoveRollout(r.ctx, part, automation.StageDesign, ann, &automation.ActionOptions{DryRun: true})
 		if err != nil {
 			r.saw("move failed")
 			return
@@ -194,7 +194,7 @@ func (r *race) moveOne(rnd *rand.Rand) {
 		if rnd.IntN(4) == 0 {
 			to = automation.Stage(rnd.IntN(int(dry.From) + 1))
 		}
-		m, err := s.Rollout().MoveRollout(r.ctx, part, to, ann, false)
+		m, err := s.Rollout().MoveRollout(r.ctx, part, to, ann, nil)
 		if err != nil && !errors.Is(err, automation.ErrActionRefused) {
 			r.saw("move failed")
 		}
@@ -265,7 +265,7 @@ func (r *race) bring(part automation.RolloutPart, stage automation.Stage) {
 		}
 	}
 	if now.Moving {
-		if _, err := r.s.Rollout().MoveRollout(r.ctx, part, now.Stage, ann, false); err != nil {
+		if _, err := r.s.Rollout().MoveRollout(r.ctx, part, now.Stage, ann, nil); err != nil {
 			r.t.Fatal(err)
 		}
 	}

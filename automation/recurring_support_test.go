@@ -118,7 +118,7 @@ func TestSupportInBulkMovesSeriesOn(t *testing.T) {
 		for n := range 5 {
 			keys = append(keys, w.ensure(daily(func(c *automation.Candidate) { c.TriggerKey = fmt.Sprint(n) }))[0].Key)
 		}
-		if _, err := w.s.Support().Bulk(w.ctx, "", automation.ActionCancel, automation.Selection{Keys: keys}, ann, false); err != nil {
+		if _, err := w.s.Support().Bulk(w.ctx, "", automation.ActionCancel, automation.Selection{Keys: keys}, ann, nil); err != nil {
 			w.t.Fatal(err)
 		}
 		w.oneRunningRowEach(5)

@@ -118,7 +118,7 @@ func TestAPartMovesForthAndBack(t *testing.T) {
 			Part: certificatesPart, From: automation.StageRunNow, To: automation.StageScheduled, DryRun: true, Taken: 1,
 			Runs: []automation.MovedRun{{Key: certificateKey, Owner: automation.AutomationScheduler, ScheduledOn: whenDue}},
 		}
-		dry, err := w.s.Rollout().MoveRollout(w.ctx, certificatesPart, automation.StageScheduled, ann, true)
+		dry, err := w.s.Rollout().MoveRollout(w.ctx, certificatesPart, automation.StageScheduled, ann, &automation.ActionOptions{DryRun: true})
 		if diff := cmp.Diff(want, dry); diff != "" || err != nil {
 			w.t.Error(diff, err)
 		}
@@ -237,9 +237,9 @@ func TestAMoveIsFinishedByRepeatingIt(t *testing.T) {
 				w.ensure(candidate(nil), of("", "certificate", 1))
 				w.to(certificatesPart, way.from)
 				faulty.arm(at, lost)
-				_, _ = w.s.Rollout().MoveRollout(w.ctx, certificatesPart, way.to, ann, false)
+				_, _ = w.s.Rollout().MoveRollout(w.ctx, certificatesPart, way.to, ann, nil)
 				faulty.arm(0, false)
-				if _, err := w.s.Rollout().MoveRollout(w.ctx, certificatesPart, way.to, ann, false); err != nil && !errors.Is(err, automation.ErrActionRefused) {
+				if _, err := w.s.Rollout().MoveRollout(w.ctx, certificatesPart, way.to, ann, nil); err != nil && !errors.Is(err, automation.ErrActionRefused) {
 					t.Fatal(err)
 				}
 				status := "Pending Shadow"
@@ -263,7 +263,7 @@ func TestAMoveRefusesWhatMakesNoSense(t *testing.T) {
 	w := newWorld(t, memory.New(&memory.Options{Clock: clk}), clk, nil)
 	w.guardCertificates(nil)
 	move := func(part automation.RolloutPart, to automation.Stage, by automation.By) error {
-		_, err := w.s.Rollout().MoveRollout(w.ctx, part, to, by, false)
+		_, err := w.s.Rollout().MoveRollout(w.ctx, part, to, by, nil)
 		return err
 	}
 	for want, err := range map[string]error{

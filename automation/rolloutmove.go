@@ -57,11 +57,11 @@ type MovedRun struct {
 // same stage, which finishes it, while runs that nobody moved stay with the owner
 // they have. A finished move to the stage that the part has is refused with
 // [ErrActionRefused].
-func (s Rollout) MoveRollout(ctx context.Context, part RolloutPart, to Stage, by By, dryRun bool) (RolloutMove, error) {
+func (s Rollout) MoveRollout(ctx context.Context, part RolloutPart, to Stage, by By, opts *ActionOptions) (RolloutMove, error) {
 	if err := errors.Join(part.check(), to.check(), by.Check()); err != nil {
 		return RolloutMove{}, fmt.Errorf("automation: MoveRollout: %w", err)
 	}
-	m := &moving{s: s.core, report: RolloutMove{Part: part, To: to, DryRun: dryRun}, by: by, now: s.now()}
+	m := &moving{s: s.core, report: RolloutMove{Part: part, To: to, DryRun: audit.IsDry(opts)}, by: by, now: s.now()}
 	err := s.inTx(ctx, func(tx storage.Tx) error { return m.begin(ctx, tx) })
 	for _, step := range []func(context.Context) error{m.moveRuns, m.countLeft, m.wakeSeries, m.end} {
 		if err == nil {

@@ -275,7 +275,7 @@ type BulkReport struct {
 //
 // An error means that nothing of the call was written. It is safe to repeat:
 // what was done is refused the second time.
-func (s Support) Bulk(ctx context.Context, scope Scope, action Action, sel Selection, by By, dryRun bool) (BulkReport, error) {
+func (s Support) Bulk(ctx context.Context, scope Scope, action Action, sel Selection, by By, opts *ActionOptions) (BulkReport, error) {
 	q, err := sel.query()
 	switch {
 	case err != nil:
@@ -288,7 +288,7 @@ func (s Support) Bulk(ctx context.Context, scope Scope, action Action, sel Selec
 	if err := by.Check(); err != nil {
 		return BulkReport{}, fmt.Errorf("automation: Bulk: %w", err)
 	}
-	report := BulkReport{DryRun: dryRun}
+	report := BulkReport{DryRun: audit.IsDry(opts)}
 	err = s.inTx(ctx, func(tx storage.Tx) error {
 		rows, err := schedules.Find(ctx, tx, scope, q)
 		if err != nil {
@@ -298,7 +298,7 @@ func (s Support) Bulk(ctx context.Context, scope Scope, action Action, sel Selec
 		if len(rows) == q.Limit {
 			report.Next = strconv.FormatInt(rows[len(rows)-1].ID, 36)
 		}
-		report.Rows, err = s.actOn(ctx, tx, rows, acting{action, by, dryRun})
+		report.Rows, err = s.actOn(ctx, tx, rows, acting{action, by, report.DryRun})
 		return err
 	})
 	if err != nil {

@@ -273,7 +273,7 @@ func ExampleNotifier_Subscribe() {
 	orPanic(poller.Drain(ctx))
 	list, err := out.Support().DeadLetters(ctx, "", "crm", 0)
 	fmt.Println(len(list), err)
-	n, err := out.Support().ReplayDeadLetters(ctx, "", "crm", notify.By{Actor: "sam", Reason: "the CRM is back"}, true)
+	n, err := out.Support().ReplayDeadLetters(ctx, "", "crm", notify.By{Actor: "sam", Reason: "the CRM is back"}, &notify.ActionOptions{DryRun: true})
 	fmt.Println(n, err)
 	// Output:
 	// Failed 17 550

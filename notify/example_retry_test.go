@@ -38,7 +38,7 @@ func ExampleSupport_RetryFailed() {
 	by := notify.By{Actor: "kim", Reason: "the provider is back"}
 	failed := notify.Failures{Channel: mails.Key(), Reason: "503"}
 	for _, dryRun := range []bool{true, false, false} {
-		report, err := out.Support().RetryFailed(ctx, "", failed, by, dryRun)
+		report, err := out.Support().RetryFailed(ctx, "", failed, by, &notify.ActionOptions{DryRun: dryRun})
 		fmt.Println(report.Retried, report.Refused, err)
 	}
 	fmt.Println(poller.Drain(ctx))

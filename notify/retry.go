@@ -80,7 +80,7 @@ func (f Failures) conds() (where []driver.Cond) {
 // key. It is refused ([ErrActionRefused]) for a message that has not failed, that has
 // its next attempt already, or whose campaign was cancelled.
 func (n Support) Retry(ctx context.Context, scope Scope, key string, by By) (Retried, error) {
-	report, err := n.RetryFailed(ctx, scope, Failures{Keys: []string{key}}, by, false)
+	report, err := n.RetryFailed(ctx, scope, Failures{Keys: []string{key}}, by, nil)
 	switch {
 	case err != nil:
 		return Retried{}, err
@@ -119,7 +119,7 @@ type Retried struct {
 // stop the others; its answer says why. A dry run answers the same and writes nothing.
 // An error means that nothing of the call was written. It is safe to repeat: what
 // has its next attempt is refused the second time.
-func (n Support) RetryFailed(ctx context.Context, scope Scope, f Failures, by By, dryRun bool) (RetryReport, error) {
+func (n Support) RetryFailed(ctx context.Context, scope Scope, f Failures, by By, opts *ActionOptions) (RetryReport, error) {
 	q, err := f.query()
 	if err == nil && scope == storage.AnyScope {
 		err = errAnyScope
@@ -130,9 +130,9 @@ func (n Support) RetryFailed(ctx context.Context, scope Scope, f Failures, by By
 	if err != nil {
 		return RetryReport{}, fmt.Errorf("notify: RetryFailed: %w", err)
 	}
-	report := RetryReport{DryRun: dryRun}
+	report := RetryReport{DryRun: audit.IsDry(opts)}
 	err = n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		report.Messages, report.Next, err = n.retryPage(ctx, tx, scope, q, retrying{by, dryRun})
+		report.Messages, report.Next, err = n.retryPage(ctx, tx, scope, q, retrying{by, report.DryRun})
 		return err
 	})
 	if err != nil {

@@ -128,14 +128,14 @@ func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
 			return "503"
 		})
 		f := notify.Failures{Channel: channelKey, Reason: "401", Limit: 2}
-		dry, err := h.Support().RetryFailed(t.Context(), "tenant", f, support, true)
+		dry, err := h.Support().RetryFailed(t.Context(), "tenant", f, support, &notify.ActionOptions{DryRun: true})
 		if err != nil || !dry.DryRun || dry.Retried != 2 || dry.Next == "" || len(all(h, notify.Messages)) != 11 {
 			t.Fatalf("%+v, %v", dry, err)
 		}
 		before := driver.Now(h.store)
 		var retried int
 		for page := f; ; {
-			report, err := h.Support().RetryFailed(t.Context(), "tenant", page, support, false)
+			report, err := h.Support().RetryFailed(t.Context(), "tenant", page, support, nil)
 			if err != nil || report.Refused != 0 {
 				t.Fatal(report, err)
 			}
@@ -151,21 +151,21 @@ func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
 			want[fmt.Sprint(i)] = 1
 		}
 		h.same("sent", want, h.texts())
-		again, err := h.Support().RetryFailed(t.Context(), "tenant", f, support, false)
+		again, err := h.Support().RetryFailed(t.Context(), "tenant", f, support, nil)
 		if err != nil || again.Retried != 0 || again.Refused != 2 {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 		f.Since = before
-		if late, err := h.Support().RetryFailed(t.Context(), "tenant", f, support, true); err != nil || len(late.Messages) != 0 {
+		if late, err := h.Support().RetryFailed(t.Context(), "tenant", f, support, &notify.ActionOptions{DryRun: true}); err != nil || len(late.Messages) != 0 {
 			t.Errorf("since: %+v, %v", late, err)
 		}
 		h.same("audit", 5, len(all(h, audit.Table)))
 		for _, bad := range []notify.Failures{{}, {Channel: "a", Limit: 1001}, {Channel: "a", After: "!"}, {Keys: make([]string, 1001)}} {
-			if _, err := h.Support().RetryFailed(t.Context(), "tenant", bad, support, true); err == nil {
+			if _, err := h.Support().RetryFailed(t.Context(), "tenant", bad, support, &notify.ActionOptions{DryRun: true}); err == nil {
 				t.Errorf("%.80v is taken", bad)
 			}
 		}
-		if _, err := h.Support().RetryFailed(t.Context(), storage.AnyScope, f, support, true); err == nil {
+		if _, err := h.Support().RetryFailed(t.Context(), storage.AnyScope, f, support, &notify.ActionOptions{DryRun: true}); err == nil {
 			t.Error("all tenants at once")
 		}
 	})

@@ -142,13 +142,13 @@ func TestADeadLetterIsListedAndReplayed(t *testing.T) {
 			h.t.Fatalf("%+v, %v", dead, err)
 		}
 		for scope, want := range map[notify.Scope]int{"elsewhere": 0, "tenant": 1} {
-			if n, err := h.Support().ReplayDeadLetters(h.t.Context(), scope, "crm", by, true); err != nil || n != want {
+			if n, err := h.Support().ReplayDeadLetters(h.t.Context(), scope, "crm", by, &notify.ActionOptions{DryRun: true}); err != nil || n != want {
 				h.t.Errorf("%s: %d, %v", scope, n, err)
 			}
 		}
 		calls := len(c.heard)
 		c.fail = nil
-		if n, err := h.Support().ReplayDeadLetters(h.t.Context(), "tenant", "crm", by, false); err != nil || n != 1 {
+		if n, err := h.Support().ReplayDeadLetters(h.t.Context(), "tenant", "crm", by, nil); err != nil || n != 1 {
 			h.t.Errorf("%d, %v", n, err)
 		}
 		h.drain()

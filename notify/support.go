@@ -15,6 +15,10 @@ import (
 // found again, in at most 200 bytes, and Reason, in at most 1000. Both are required.
 type By = audit.By
 
+// ActionOptions change how a support action works: DryRun has it answer the same and
+// write nothing. Nil is the zero value.
+type ActionOptions = audit.Options
+
 // ErrActionRefused says that a support action makes no sense for a row as it is
 // now; the text says why. Nothing was written.
 var ErrActionRefused = audit.ErrActionRefused
@@ -240,13 +244,13 @@ func (n Support) DeadLetters(ctx context.Context, scope Scope, subscriber string
 // ReplayDeadLetters tells a subscriber again what was given up, at most a
 // thousand of them, and says how many. They are due at once, with their attempts
 // counted from zero, and the audit says who asked for it. A dry run only counts.
-func (n Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, dryRun bool) (int, error) {
+func (n Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, opts *ActionOptions) (int, error) {
 	if scope == storage.AnyScope {
 		return 0, errAnyScope
 	}
 	replayed := 0
 	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		replayed, err = outbox.ReplayDead(ctx, tx, scope, subscriber, 0, by, dryRun)
+		replayed, err = outbox.ReplayDead(ctx, tx, scope, subscriber, 0, by, audit.IsDry(opts))
 		return err
 	})
 	if err != nil {

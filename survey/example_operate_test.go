@@ -98,9 +98,9 @@ func ExampleSupport_ReplayMissed() {
 		return nil
 	}))
 	by := survey.By{Actor: "sam", Reason: "the warehouse is new"}
-	n, err := surveys.Support().ReplayMissed(ctx, "", "bi", survey.ResponseQuery{SurveyID: 4523}, by, true) // a dry run
+	n, err := surveys.Support().ReplayMissed(ctx, "", "bi", survey.ResponseQuery{SurveyID: 4523}, by, &survey.ActionOptions{DryRun: true}) // a dry run
 	fmt.Println(n, err)
-	n, err = surveys.Support().ReplayMissed(ctx, "", "bi", survey.ResponseQuery{SurveyID: 4523}, by, false)
+	n, err = surveys.Support().ReplayMissed(ctx, "", "bi", survey.ResponseQuery{SurveyID: 4523}, by, nil)
 	fmt.Println(n, err)
 	fmt.Println(belfry.NewPoller(store, nil, surveys).Drain(ctx))
 	// Output:
@@ -126,7 +126,7 @@ func ExampleSupport_DeadLetters() {
 
 	broken = false
 	by := survey.By{Actor: "sam", Reason: "the project is there"}
-	n, err := surveys.Support().ReplayDeadLetters(ctx, "", "tickets", by, false)
+	n, err := surveys.Support().ReplayDeadLetters(ctx, "", "tickets", by, nil)
 	fmt.Println(n, err)
 	orPanicked(poller.Drain(ctx))
 	letters, err = surveys.Support().DeadLetters(ctx, "", "tickets", 0)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -140,12 +141,12 @@ func (s Support) DeadLetters(ctx context.Context, scope Scope, subscriber string
 // ReplayDeadLetters has a subscriber called again for what was given up, at most a
 // thousand of them, and says how many. They are due at once, with their attempts
 // counted from zero, and the audit says who asked for it. A dry run only counts.
-func (s Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, dryRun bool) (n int, err error) {
+func (s Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, opts *ActionOptions) (n int, err error) {
 	if scope == storage.AnyScope {
 		return 0, errAnyScope
 	}
 	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
-		n, err = outbox.ReplayDead(ctx, tx, scope, outboxKey(subscriber), maxPage, by, dryRun)
+		n, err = outbox.ReplayDead(ctx, tx, scope, outboxKey(subscriber), maxPage, by, audit.IsDry(opts))
 		return err
 	})
 	return n, err
@@ -180,7 +181,7 @@ func (s Support) ReplayEvent(ctx context.Context, scope Scope, publicID, subscri
 // pages of transactions. What it was called for, or waits for it, stays as it is, so
 // that a call that was broken off is simply repeated. Limit counts responses looked
 // at; zero: all. A dry run only counts.
-func (s Support) ReplayMissed(ctx context.Context, scope Scope, subscriber string, q ResponseQuery, by By, dryRun bool) (int, error) {
+func (s Support) ReplayMissed(ctx context.Context, scope Scope, subscriber string, q ResponseQuery, by By, opts *ActionOptions) (int, error) {
 	total := 0
 	_, err := s.responses().walk(ctx, scope, q, []string{"survey_id"}, func(page []*responseRow) error {
 		ids := make([]string, len(page))
@@ -189,7 +190,7 @@ func (s Support) ReplayMissed(ctx context.Context, scope Scope, subscriber strin
 		}
 		n := 0
 		err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-			n, err = outbox.Readdress(ctx, tx, scope, outboxKey(subscriber), ids, by, dryRun)
+			n, err = outbox.Readdress(ctx, tx, scope, outboxKey(subscriber), ids, by, audit.IsDry(opts))
 			return err
 		})
 		total += n

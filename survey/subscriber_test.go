@@ -144,13 +144,13 @@ func TestASubscriberThatComesLaterGetsOlderResponsesByReplay(t *testing.T) {
 
 		q := survey.ResponseQuery{SurveyID: 4523, Since: start.Add(oneDay)}
 		for i, want := range []int{1, 1, 0} { // a dry run, in earnest, again
-			n, err := h.survey.Support().ReplayMissed(t.Context(), "", "bi", q, sam, i == 0)
+			n, err := h.survey.Support().ReplayMissed(t.Context(), "", "bi", q, sam, &survey.ActionOptions{DryRun: i == 0})
 			h.same("error", error(nil), err)
 			h.same("replayed", want, n)
 		}
 		drain()
 		h.same("heard", []string{"bi id-two"}, e.hear())
-		_, err := h.survey.Support().ReplayMissed(t.Context(), "", "bi", q, survey.By{}, false)
+		_, err := h.survey.Support().ReplayMissed(t.Context(), "", "bi", q, survey.By{}, nil)
 		h.same("nobody's", true, err != nil)
 	})
 }
@@ -183,7 +183,7 @@ func TestI24_AFailureIsTriedAgainThenADeadLetterThenReplayed(t *testing.T) {
 		h.same("its response", []any{"id-one", 9, "down"}, []any{dead[0].PublicID, dead[0].Attempts, dead[0].LastError})
 		e.fail = nil
 		for i, want := range []int{1, 1, 0} { // a dry run, in earnest, again
-			n, err := h.survey.Support().ReplayDeadLetters(t.Context(), "", "bi", sam, i == 0)
+			n, err := h.survey.Support().ReplayDeadLetters(t.Context(), "", "bi", sam, &survey.ActionOptions{DryRun: i == 0})
 			h.same("error", error(nil), err)
 			h.same("replayed", want, n)
 		}
@@ -312,7 +312,7 @@ func TestI28_EventsAndDeadLettersAreOfOneScope(t *testing.T) {
 			h.same("error", error(nil), err)
 			list, err := h.survey.Responses().List(t.Context(), scope, survey.ResponseQuery{SurveyID: 4523})
 			h.same("error", error(nil), err)
-			n, err := h.survey.Support().ReplayDeadLetters(t.Context(), scope, "bi", sam, true)
+			n, err := h.survey.Support().ReplayDeadLetters(t.Context(), scope, "bi", sam, &survey.ActionOptions{DryRun: true})
 			h.same("error", error(nil), err)
 			h.same("of "+string(scope), []int{want, want, want, want}, []int{len(dead), len(events), len(list), n})
 		}
@@ -338,14 +338,14 @@ func TestI28_EventsAndDeadLettersAreOfOneScope(t *testing.T) {
 				return err
 			},
 			"ReplayDead": func() error {
-				_, err := h.survey.Support().ReplayDeadLetters(t.Context(), storage.AnyScope, "bi", sam, true)
+				_, err := h.survey.Support().ReplayDeadLetters(t.Context(), storage.AnyScope, "bi", sam, &survey.ActionOptions{DryRun: true})
 				return err
 			},
 			"ReplayOne": func() error {
 				return h.survey.Support().ReplayEvent(t.Context(), storage.AnyScope, "id-one", "bi", sam)
 			},
 			"Missed": func() error {
-				_, err := h.survey.Support().ReplayMissed(t.Context(), storage.AnyScope, "bi", survey.ResponseQuery{}, sam, true)
+				_, err := h.survey.Support().ReplayMissed(t.Context(), storage.AnyScope, "bi", survey.ResponseQuery{}, sam, &survey.ActionOptions{DryRun: true})
 				return err
 			},
 		} {

@@ -15,6 +15,10 @@ import (
 // found again, in at most 200 bytes, and Reason, in at most 1000. Both are required.
 type By = audit.By
 
+// ActionOptions change how a support action works: DryRun has it answer the same and
+// write nothing. Nil is the zero value.
+type ActionOptions = audit.Options
+
 // ErrActionRefused says that a support action makes no sense for a row as it is
 // now; the text says why. Nothing was written.
 var ErrActionRefused = audit.ErrActionRefused

@@ -155,7 +155,7 @@ func TestI22_ARunSaysWhoOwnsIt(t *testing.T) {
 		by := automation.By{Actor: "sam", Reason: "the roll-out"}
 		part := automation.RolloutPart{Scope: "tenant", Type: "sales"}
 		for _, stage := range []automation.Stage{automation.StageShadow, automation.StageRunNow, automation.StageScheduled} {
-			if _, err := h.work.Rollout().MoveRollout(h.Context(), part, stage, by, false); err != nil {
+			if _, err := h.work.Rollout().MoveRollout(h.Context(), part, stage, by, nil); err != nil {
 				h.Fatal(err)
 			}
 		}

@@ -21,7 +21,7 @@ func TestI22_AGuardedReportIsDeliveredByItsOwnerOnly(t *testing.T) {
 		part := automation.RolloutPart{Type: "sales", Source: "g-1"}
 		move := func(to automation.Stage) {
 			t.Helper()
-			if _, err := w.work.Rollout().MoveRollout(w.ctx, part, to, automation.By(support), false); err != nil {
+			if _, err := w.work.Rollout().MoveRollout(w.ctx, part, to, automation.By(support), nil); err != nil {
 				t.Fatal(to, err)
 			}
 		}

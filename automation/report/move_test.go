@@ -94,9 +94,9 @@ type firm struct {
 // move makes a move as its dry run foretells it.
 func (f *firm) move(unit string, to automation.Stage) automation.RolloutMove {
 	f.Helper()
-	planned, err := f.work.Rollout().MoveRollout(f.ctx, part(unit), to, automation.By(support), true)
+	planned, err := f.work.Rollout().MoveRollout(f.ctx, part(unit), to, automation.By(support), &automation.ActionOptions{DryRun: true})
 	f.must(err)
-	done, err := f.work.Rollout().MoveRollout(f.ctx, part(unit), to, automation.By(support), false)
+	done, err := f.work.Rollout().MoveRollout(f.ctx, part(unit), to, automation.By(support), nil)
 	f.must(err)
 	if planned.Taken != done.Taken || planned.Returned != done.Returned || planned.Left != done.Left {
 		f.Errorf("the dry run foretold %+v, the move did %+v", planned, done)

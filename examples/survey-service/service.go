@@ -197,7 +197,7 @@ func (g *garage) export(w http.ResponseWriter, r *http.Request) error {
 // replay has a subscriber called again for what it was not able to take.
 func (g *garage) replay(w http.ResponseWriter, r *http.Request) error {
 	by := survey.By{Actor: "the administrator", Reason: r.FormValue("reason")}
-	n, err := g.surveys.Support().ReplayDeadLetters(r.Context(), "", r.PathValue("subscriber"), by, r.FormValue("dryRun") != "")
+	n, err := g.surveys.Support().ReplayDeadLetters(r.Context(), "", r.PathValue("subscriber"), by, &survey.ActionOptions{DryRun: r.FormValue("dryRun") != ""})
 	if err == nil {
 		fmt.Fprintf(w, "%d replayed\n", n)
 	}

@@ -95,7 +95,7 @@ func main() {
 	subscribe("dublin", "stock", "0 17 * * THU")
 	for week, stage := range []automation.Stage{automation.StageDesign, automation.StageShadow, automation.StageRunNow, automation.StageScheduled} {
 		if stage > automation.StageDesign {
-			must(work.Rollout().MoveRollout(ctx, automation.RolloutPart{Type: "stock"}, stage, by, false))
+			must(work.Rollout().MoveRollout(ctx, automation.RolloutPart{Type: "stock"}, stage, by, nil))
 		}
 		on := at(4, 2+7*week, 16) // 17:00 in Dublin
 		until(on)

@@ -65,6 +65,15 @@ func Write(ctx context.Context, tx storage.Tx, entries ...*Entry) error {
 	return nil
 }
 
+// Options change how a support action works.
+type Options struct {
+	// DryRun answers the same and writes nothing.
+	DryRun bool
+}
+
+// IsDry reports whether o asks for a dry run; nil does not.
+func IsDry(o *Options) bool { return o != nil && o.DryRun }
+
 // rowPrefix begins the keys of a row's entries.
 func rowPrefix(subject, subjectKey string) string { return subject + "\x1f" + subjectKey + "\x1f" }
 

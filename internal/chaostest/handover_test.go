@@ -178,7 +178,7 @@ func (h *changing) bring() {
 		}
 		for _, at := range list {
 			if at.Moving {
-				if _, err := reminders.Rollout().MoveRollout(ctx, at.RolloutPart, at.Stage, mover, false); err != nil {
+				if _, err := reminders.Rollout().MoveRollout(ctx, at.RolloutPart, at.Stage, mover, nil); err != nil {
 					return err
 				}
 			}
@@ -198,10 +198,10 @@ func final(i int) automation.Stage {
 }
 
 func bring(ctx context.Context, reminders *automation.Scheduler, part automation.RolloutPart, stage automation.Stage) error {
-	now, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageDesign, mover, true)
+	now, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageDesign, mover, &automation.ActionOptions{DryRun: true})
 	for at := now.From; err == nil && at != stage; {
 		at = min(at+1, stage)
-		_, err = reminders.Rollout().MoveRollout(ctx, part, at, mover, false)
+		_, err = reminders.Rollout().MoveRollout(ctx, part, at, mover, nil)
 	}
 	return err
 }

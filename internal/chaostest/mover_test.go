@@ -46,7 +46,7 @@ func (m *moving) run(ctx context.Context, alive <-chan struct{}) {
 
 // move moves a part a step on, or back by any number.
 func (m *moving) move(ctx context.Context, part automation.RolloutPart) {
-	dry, err := m.reminders.Rollout().MoveRollout(ctx, part, automation.StageDesign, mover, true)
+	dry, err := m.reminders.Rollout().MoveRollout(ctx, part, automation.StageDesign, mover, &automation.ActionOptions{DryRun: true})
 	if err != nil {
 		return
 	}
@@ -54,5 +54,5 @@ func (m *moving) move(ctx context.Context, part automation.RolloutPart) {
 	if m.rnd.IntN(6) == 0 {
 		to = automation.Stage(m.rnd.IntN(int(dry.From) + 1))
 	}
-	_, _ = m.reminders.Rollout().MoveRollout(ctx, part, to, mover, false)
+	_, _ = m.reminders.Rollout().MoveRollout(ctx, part, to, mover, nil)
 }

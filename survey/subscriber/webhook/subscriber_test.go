@@ -212,7 +212,7 @@ func TestAReceiverIsObeyed(t *testing.T) {
 		t.Error("it is enabled after a 410")
 	}
 	s.Enable()
-	n, err := h.survey.Support().ReplayDeadLetters(t.Context(), "", s.Key(), survey.By{Actor: "sam", Reason: "they are back"}, false)
+	n, err := h.survey.Support().ReplayDeadLetters(t.Context(), "", s.Key(), survey.By{Actor: "sam", Reason: "they are back"}, nil)
 	if err != nil || n != 2 {
 		t.Error(n, err)
 	}
