@@ -281,9 +281,6 @@ func (s Rollout) forOld(ctx context.Context, scope Scope, runs []OldRun, shape f
 
 // oldRows checks runs and makes the rows that stand for them.
 func (s Rollout) oldRows(scope Scope, runs []OldRun, shape func(*ownership, time.Time)) ([]*ownership, error) {
-	if scope == storage.AnyScope {
-		return nil, errAnyScope
-	}
 	rows := make([]*ownership, len(runs))
 	for i, run := range runs {
 		if err := run.check(); err != nil {
@@ -342,9 +339,6 @@ func (r OldRun) check() error {
 // Ownership tells which side delivers a run. The error is storage.ErrNotFound
 // where the guard of scope knows no such key.
 func (s Rollout) Ownership(ctx context.Context, scope Scope, key string) (Ownership, error) {
-	if scope == storage.AnyScope {
-		return Ownership{}, errAnyScope
-	}
 	var out Ownership
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		o, err := ownerships.Get(ctx, tx, scope, key)
@@ -372,9 +366,6 @@ type ContestedRun struct {
 // [OwnershipConflict], by their keys; p.After is the Key of the last one. What is
 // to be done about one is written at the reason.
 func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p notify.Page) ([]ContestedRun, error) {
-	if scope == storage.AnyScope {
-		return nil, errAnyScope
-	}
 	var out []ContestedRun
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		rows, err := schedules.Find(ctx, tx, scope, driver.Query{
@@ -425,9 +416,6 @@ func pageLimit(p notify.Page) int {
 func (s Rollout) TransferOwnership(ctx context.Context, scope Scope, key string, to Owner, by By) error {
 	if to != OldScheduler && to != AutomationScheduler {
 		return fmt.Errorf("automation: TransferOwnership: %.40q is no side", string(to))
-	}
-	if scope == storage.AnyScope {
-		return errAnyScope
 	}
 	if err := by.Check(); err != nil {
 		return fmt.Errorf("automation: TransferOwnership: %w", err)

@@ -283,8 +283,8 @@ func TestASelectionIsBoundedAndOnAnIndex(t *testing.T) {
 				w.t.Errorf("%v, want %q", err, want)
 			}
 		}
-		if _, err := w.s.Support().Bulk(w.ctx, storage.AnyScope, automation.ActionHold, setting, ann, nil); err == nil {
-			w.t.Error("rows of all tenants")
+		if _, err := w.s.Support().Bulk(w.ctx, "\x00any", automation.ActionHold, setting, ann, nil); err == nil {
+			w.t.Error("rows of no tenant")
 		}
 		if report, err := w.s.Support().Bulk(w.ctx, "other", automation.ActionHold, setting, ann, nil); err != nil || len(report.Rows) != 0 {
 			w.t.Errorf("%+v %v", report, err)

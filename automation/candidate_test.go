@@ -34,7 +34,7 @@ func TestABadCandidateIsNamedAndNothingIsWritten(t *testing.T) {
 		"no zone":              {func(c *automation.Candidate) { c.Zone = "" }, "Zone: is not set"},
 		"unknown zone":         {func(c *automation.Candidate) { c.Zone = "Mars/Olympus" }, `Zone: time zone "Mars/Olympus" is unknown`},
 		"unknown gap policy":   {func(c *automation.Candidate) { c.Gap = "jump" }, `gap policy "jump"`},
-		"scope of all":         {func(c *automation.Candidate) { c.Scope = storage.AnyScope }, "Scope: "},
+		"scope of all":         {func(c *automation.Candidate) { c.Scope = "\x00any" }, "Scope: "},
 		"endless scope":        {func(c *automation.Candidate) { c.Scope = automation.Scope(strings.Repeat("s", 201)) }, "Scope: is too long"},
 		"business unit":        {func(c *automation.Candidate) { c.BusinessUnit = "a\x00" }, "BusinessUnit: "},
 		"an instant":           {func(c *automation.Candidate) { c.ScheduledOn = start }, "ScheduledOn: is for types that hosts add"},

@@ -191,7 +191,7 @@ func (c *chaos) delivered() map[string]int {
 			if s.Name != "notification_job" {
 				continue
 			}
-			rows, err := tx.Select(c.ctx, s, c.host.scope, driver.Query{Limit: 1000})
+			rows, err := tx.Select(c.ctx, s, driver.Within(c.host.scope), driver.Query{Limit: 1000})
 			for _, r := range rows {
 				out[r.(*notify.Job).SourceKey]++
 			}

@@ -18,10 +18,7 @@ import (
 // of what the worker decides is dispatched. Completed rows stay, and to ensure a
 // candidate again brings its row back. No open row is no error.
 func (s *Scheduler) Deactivate(ctx context.Context, scope Scope, setting string, source Source, why Reason) (ended []Deactivation, err error) {
-	switch {
-	case scope == storage.AnyScope:
-		return nil, errAnyScope
-	case setting == "" || source.Type == "" || source.ID == "" || why == "":
+	if setting == "" || source.Type == "" || source.ID == "" || why == "" {
 		return nil, errors.New("automation: Deactivate: setting, source and reason are required")
 	}
 	err = s.inTx(ctx, func(tx storage.Tx) error {
@@ -178,15 +175,10 @@ type Extent struct {
 	Type string
 }
 
-var errAnyScope = errors.New("automation: support works in the scope of one tenant")
-
 // check refuses what no pause can stand for.
 func (e Extent) check() error {
-	switch {
-	case e.Everywhere && e.Scope != "":
+	if e.Everywhere && e.Scope != "" {
 		return errors.New("automation: Extent: a Scope, and Everywhere")
-	case e.Scope == storage.AnyScope:
-		return errAnyScope
 	}
 	if field, err := checkTenancy(e.Scope, ""); err != nil {
 		return fmt.Errorf("automation: Extent: %s %w", field, err)

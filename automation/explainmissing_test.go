@@ -129,7 +129,7 @@ func TestExplainMissingNeedsATenantASettingAndASource(t *testing.T) {
 			return err
 		}
 		for want, err := range map[string]error{
-			"the scope of one tenant": explain(storage.AnyScope, "certificate", seven),
+			"scope: text holds a NUL": explain("\x00any", "certificate", seven),
 			"no setting":              explain("", "", seven),
 			"Source: keys":            explain("", "certificate", automation.Source{"employee", ""}),
 		} {

@@ -138,6 +138,11 @@ const healthLimit = 1000
 // all. It writes nothing.
 func (s *Scheduler) Health(ctx context.Context, scopes ...Scope) (Health, error) {
 	var h Health
+	for _, scope := range scopes {
+		if err := schedules.CheckScope(scope); err != nil {
+			return h, fmt.Errorf("automation: Health: %w", err)
+		}
+	}
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		h = Health{On: s.now(), Scopes: slices.Clone(scopes), LeaseLosses: s.registry.leaseLosses.Load()}
 		for _, look := range []func(context.Context, storage.Tx, *Health) error{s.explainer().lookAtDue, s.explainer().lookAtHolds, s.explainer().lookAtSeries} {
@@ -184,7 +189,7 @@ func (s explainer) lookAtDue(ctx context.Context, tx storage.Tx, h *Health) erro
 // firstLane finds the first lane, from that one on, that holds open rows, so
 // that rows of a lane that no poller lists are seen as well.
 func firstLane(ctx context.Context, tx storage.Tx, from int16) (lane int16, found bool, err error) {
-	got, err := schedules.Tally(ctx, tx, storage.AnyScope, driver.Tally{
+	got, err := schedules.Everywhere().Tally(ctx, tx, driver.Tally{
 		By: []string{"lane"}, Where: []driver.Cond{driver.AtLeast("lane", from), driver.NotNull("due_on")},
 		OrderBy: "lane", Limit: 1,
 	})
@@ -197,7 +202,7 @@ func firstLane(ctx context.Context, tx storage.Tx, from int16) (lane int16, foun
 // lookAtLane counts the rows of a lane. Those of one claim share the end of
 // their lease, so that groups stay few.
 func (s explainer) lookAtLane(ctx context.Context, tx storage.Tx, h *Health, lane int16, byType map[string]*DueRows) error {
-	got, err := schedules.Tally(ctx, tx, storage.AnyScope, driver.Tally{
+	got, err := schedules.Everywhere().Tally(ctx, tx, driver.Tally{
 		By:      []string{"scope", "type", "lease_expires_on"},
 		Where:   []driver.Cond{driver.Eq("lane", lane), driver.AtMost("due_on", h.On)},
 		OrderBy: "due_on", Limit: healthLimit,
@@ -242,7 +247,7 @@ func earliest(a, b time.Time) time.Time {
 // lookAtHolds counts what waits for a person.
 func (s explainer) lookAtHolds(ctx context.Context, tx storage.Tx, h *Health) error {
 	for _, reason := range holdReasons {
-		got, err := schedules.Tally(ctx, tx, storage.AnyScope, driver.Tally{
+		got, err := schedules.Everywhere().Tally(ctx, tx, driver.Tally{
 			By:      []string{"scope"},
 			Where:   []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", reason)},
 			OrderBy: "id", Limit: healthLimit,

@@ -217,8 +217,8 @@ func TestTheRunsOfASourceAreListed(t *testing.T) {
 		if err != nil {
 			w.t.Error(err)
 		}
-		if _, err := w.s.Support().History(w.ctx, storage.AnyScope, automation.Source{"employee", "7"}, notify.Page{}); err == nil {
-			w.t.Error("runs of all tenants")
+		if _, err := w.s.Support().History(w.ctx, "\x00any", automation.Source{"employee", "7"}, notify.Page{}); err == nil {
+			w.t.Error("runs of no tenant")
 		}
 		bare := automation.New(w.store, struct{ notify.DeliveryDispatcher }{w.out}, nil)
 		if _, err := bare.Support().History(w.ctx, "", automation.Source{"employee", "7"}, notify.Page{}); err == nil || !strings.Contains(err.Error(), "keeps no traces") {

@@ -67,14 +67,14 @@ func (t *ledgerTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.R
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t *ledgerTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
+func (t *ledgerTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	t.l.note("select", s, q.Where...)
-	return t.Tx.Select(ctx, s, scope, q)
+	return t.Tx.Select(ctx, s, reach, q)
 }
 
-func (t *ledgerTx) Count(ctx context.Context, s *driver.Schema, scope storage.Scope, where []driver.Cond, limit int) (int, error) {
+func (t *ledgerTx) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, where []driver.Cond, limit int) (int, error) {
 	t.l.note("count", s, where...)
-	return t.Tx.Count(ctx, s, scope, where, limit)
+	return t.Tx.Count(ctx, s, reach, where, limit)
 }
 
 func (t *ledgerTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {

@@ -145,9 +145,6 @@ const maxFindings = 100
 // It writes nothing. The error is for what could not be read.
 func (s *Scheduler) ExplainMissing(ctx context.Context, scope Scope, setting string, source Source) (Absence, error) {
 	a := Absence{Scope: scope, Setting: setting, Source: source}
-	if scope == storage.AnyScope {
-		return a, errAnyScope
-	}
 	if setting == "" {
 		return a, errors.New("automation: ExplainMissing: no setting")
 	}
@@ -414,7 +411,7 @@ func missingSeries(ctx context.Context, tx storage.Tx, now time.Time, limit int)
 	var out []*series
 	var after *driver.Position
 	for range missingSpan {
-		page, err := seriesTable.Find(ctx, tx, storage.AnyScope, driver.Query{
+		page, err := seriesTable.Everywhere().Find(ctx, tx, driver.Query{
 			Where: []driver.Cond{driver.Eq("active", true), driver.AtMost("next_on", now)}, OrderBy: "next_on", Limit: limit, After: after,
 		})
 		if err != nil || len(page) == 0 {

@@ -306,9 +306,9 @@ func TestTheGuardRefusesWhatIsNoRun(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		second(w.s.Rollout().AcquireForOldScheduler(w.ctx, storage.AnyScope, certificateKey)), second(w.s.Rollout().Ownership(w.ctx, storage.AnyScope, certificateKey)),
-		second(w.s.Rollout().OwnershipConflicts(w.ctx, storage.AnyScope, notify.Page{})), second(w.s.Rollout().Rollouts(w.ctx, storage.AnyScope)),
-		w.s.Rollout().TransferOwnership(w.ctx, storage.AnyScope, certificateKey, automation.OldScheduler, ann),
+		second(w.s.Rollout().AcquireForOldScheduler(w.ctx, "\x00any", certificateKey)), second(w.s.Rollout().Ownership(w.ctx, "\x00any", certificateKey)),
+		second(w.s.Rollout().OwnershipConflicts(w.ctx, "\x00any", notify.Page{})), second(w.s.Rollout().Rollouts(w.ctx, "\x00any")),
+		w.s.Rollout().TransferOwnership(w.ctx, "\x00any", certificateKey, automation.OldScheduler, ann),
 		w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, "me", ann), second(w.s.Rollout().Ownership(w.ctx, "", certificateKey)),
 	} {
 		if err == nil {

@@ -283,7 +283,7 @@ func (r *race) check() {
 			continue
 		}
 		err := r.store.InTx(r.ctx, func(tx storage.Tx) error {
-			rows, err := tx.Select(r.ctx, schema, "", driver.Query{Limit: 10000})
+			rows, err := tx.Select(r.ctx, schema, driver.Within(""), driver.Query{Limit: 10000})
 			for _, row := range rows {
 				job := row.(*notify.Job)
 				delivered[job.SourceKey]++

@@ -270,7 +270,7 @@ func TestAPauseNeedsAnExtentAnEndToComeAndSomebodyWithAReason(t *testing.T) {
 		before := time.Time{}
 		for want, err := range map[string]error{
 			"Scope, and Everywhere":            w.s.Support().Pause(w.ctx, automation.Extent{Scope: "north", Everywhere: true}, before, ann),
-			"the scope of one tenant":          w.s.Support().Pause(w.ctx, automation.Extent{Scope: storage.AnyScope}, before, ann),
+			"Scope keys: identity: part 1":     w.s.Support().Pause(w.ctx, automation.Extent{Scope: "\x00any"}, before, ann),
 			"Type: the name":                   w.s.Support().Pause(w.ctx, automation.Extent{Type: "a:b"}, before, ann),
 			"Scope keys: ":                     w.s.Support().Pause(w.ctx, automation.Extent{Scope: "a\x1fb"}, before, ann),
 			"2026-03-01T08:00:00Z has passed":  w.s.Support().Pause(w.ctx, automation.Extent{}, start, ann),
@@ -287,8 +287,8 @@ func TestAPauseNeedsAnExtentAnEndToComeAndSomebodyWithAReason(t *testing.T) {
 		if err := w.s.Support().Resume(w.ctx, automation.Extent{}, ann); !errors.Is(err, automation.ErrActionRefused) {
 			w.t.Error(err)
 		}
-		if _, err := w.s.Support().Pauses(w.ctx, storage.AnyScope); err == nil {
-			w.t.Error("pauses of all tenants")
+		if _, err := w.s.Support().Pauses(w.ctx, "\x00any"); err == nil {
+			w.t.Error("pauses of no tenant")
 		}
 		w.listed("north", automation.Pause{automation.Extent{Scope: "north"}, ann, start, time.Time{}})
 		w.listed("")

@@ -193,7 +193,7 @@ func (w *world) everything() string {
 	var b strings.Builder
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 		for _, s := range automation.Schemas() {
-			rows, err := tx.Select(w.ctx, s, storage.AnyScope, driver.Query{Limit: 10000})
+			rows, err := tx.Select(w.ctx, s, driver.Everywhere(), driver.Query{Limit: 10000})
 			if err != nil {
 				return err
 			}

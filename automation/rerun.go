@@ -204,9 +204,6 @@ type ReportRuns struct {
 // moves while somebody pages may be missed or come twice. An After of the caller's
 // own making is [ErrPage].
 func (s Support) ReportRuns(ctx context.Context, scope Scope, of ReportRuns) (runs []Schedule, next string, err error) {
-	if scope == storage.AnyScope {
-		return nil, "", errAnyScope
-	}
 	q, err := of.query(s.now())
 	if err != nil {
 		return nil, "", fmt.Errorf("automation: ReportRuns: %w", err)

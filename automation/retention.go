@@ -193,12 +193,12 @@ func (s keeper) retainPage(ctx context.Context, after int64, now time.Time, type
 	}
 	err = s.store.InTx(ctx, func(tx storage.Tx) error {
 		rows, next = nil, 0
-		first, err := schedules.Find(ctx, tx, storage.AnyScope, driver.Query{Where: []driver.Cond{driver.Greater("id", after)}, Limit: 1})
+		first, err := schedules.Everywhere().Find(ctx, tx, driver.Query{Where: []driver.Cond{driver.Greater("id", after)}, Limit: 1})
 		if err != nil || len(first) == 0 || first[0].CreatedOn.After(oldest) {
 			return err
 		}
 		next = first[0].ID + retainSpan - 1
-		rows, err = schedules.Find(ctx, tx, storage.AnyScope, driver.Query{
+		rows, err = schedules.Everywhere().Find(ctx, tx, driver.Query{
 			Where: []driver.Cond{
 				driver.AtLeast("id", first[0].ID), driver.AtMost("id", next),
 				driver.AtMost("ended_on", oldest), driver.Eq("is_on_support_hold", false), driver.In("type", names),

@@ -144,9 +144,6 @@ func (p RolloutPart) key() string {
 }
 
 func (p RolloutPart) check() error {
-	if p.Scope == storage.AnyScope {
-		return errAnyScope
-	}
 	if p.Type == "" {
 		return errors.New("automation: RolloutPart: Type is not set")
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -271,7 +270,7 @@ func TestAMoveRefusesWhatMakesNoSense(t *testing.T) {
 		"not one of 0 to 4":    move(certificatesPart, 5, ann),
 		"no actor":             move(certificatesPart, automation.StageShadow, automation.By{Reason: "r"}),
 		"Type is not set":      move(automation.RolloutPart{}, automation.StageShadow, ann),
-		"one tenant":           move(automation.RolloutPart{Scope: storage.AnyScope, Type: "certificate"}, automation.StageShadow, ann),
+		"RolloutPart: Scope":   move(automation.RolloutPart{Scope: "\x00any", Type: "certificate"}, automation.StageShadow, ann),
 		"Setting":              move(automation.RolloutPart{Type: "certificate", Setting: "a\x1fb"}, automation.StageShadow, ann),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

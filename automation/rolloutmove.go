@@ -134,9 +134,6 @@ func (m *moving) end(ctx context.Context) error {
 // Rollouts lists the parts of a scope that were ever moved, in the order of their
 // first move.
 func (s Rollout) Rollouts(ctx context.Context, scope Scope) ([]RolloutStatus, error) {
-	if scope == storage.AnyScope {
-		return nil, errAnyScope
-	}
 	var out []RolloutStatus
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		out = nil

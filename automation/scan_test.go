@@ -40,7 +40,7 @@ func TestAScanWithoutBoundsCannotBeRegistered(t *testing.T) {
 		"the Scan's SourceType: the name is empty":                func(t *automation.ReminderType) { t.Scan.SourceType = "" },
 		"the Scan's SourceType: the name holds ':'":               func(t *automation.ReminderType) { t.Scan.SourceType = "a:b" },
 		"the Scan's Scope 1 is named twice":                       func(t *automation.ReminderType) { t.Scan.Scopes = []automation.Scope{"a", "a"} },
-		"the Scan's Scope 0 is named twice or cannot be one":      func(t *automation.ReminderType) { t.Scan.Scopes = []automation.Scope{storage.AnyScope} },
+		"the Scan's Scope 0 is named twice or cannot be one":      func(t *automation.ReminderType) { t.Scan.Scopes = []automation.Scope{"\x00any"} },
 		"the Scan's BusinessUnit 1 cannot be one":                 func(t *automation.ReminderType) { t.Scan.BusinessUnits = []string{"a", ""} },
 		"the Scan's BusinessUnit 0 cannot be one: keys: identity": func(t *automation.ReminderType) { t.Scan.BusinessUnits = []string{"\n"} },
 	} {

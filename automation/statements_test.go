@@ -35,9 +35,9 @@ func (t *countingTx) Insert(ctx context.Context, s *driver.Schema, rows []driver
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t *countingTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
+func (t *countingTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	t.s.verbs++
-	return t.Tx.Select(ctx, s, scope, q)
+	return t.Tx.Select(ctx, s, reach, q)
 }
 
 func (t *countingTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {

@@ -73,7 +73,7 @@ func (t *historyTx) statuses(ctx context.Context, s *driver.Schema) (map[int64]s
 	if s.Name != automation.Schedules.Name {
 		return out, nil
 	}
-	rows, err := t.Tx.Select(ctx, s, storage.AnyScope, driver.Query{Limit: 10000})
+	rows, err := t.Tx.Select(ctx, s, driver.Everywhere(), driver.Query{Limit: 10000})
 	for _, r := range rows {
 		out[driver.RecordOf(r).ID] = driver.RecordOf(r).Status
 	}

@@ -280,8 +280,6 @@ func (s Support) Bulk(ctx context.Context, scope Scope, action Action, sel Selec
 	switch {
 	case err != nil:
 		return BulkReport{}, fmt.Errorf("automation: Bulk: Selection: %w", err)
-	case scope == storage.AnyScope:
-		return BulkReport{}, errAnyScope
 	case supportActions[action] == nil:
 		return BulkReport{}, fmt.Errorf("automation: Bulk: %.40q is not Hold, Release, Retry or Cancel", string(action))
 	}
@@ -361,9 +359,6 @@ func (s Support) changePause(ctx context.Context, e Extent, by By, change func(s
 
 // Pauses lists the pauses that hold in a scope now, those everywhere first.
 func (s Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
-	if scope == storage.AnyScope {
-		return nil, errAnyScope
-	}
 	var out []Pause
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
 		out, err = pausesOf(ctx, tx, scope)
@@ -392,7 +387,7 @@ func pausesOf(ctx context.Context, tx storage.Tx, scope Scope) ([]Pause, error) 
 // paused tells the due pass what to leave alone, in all scopes.
 func (s worker) paused(ctx context.Context, tx storage.Tx) (work.Except, error) {
 	var e work.Except
-	rows, err := pause.InForce(ctx, tx, pauses, storage.AnyScope)
+	rows, err := pause.InForceEverywhere(ctx, tx, pauses)
 	for _, p := range rows {
 		switch {
 		case p.Everywhere && p.PausedType == "":

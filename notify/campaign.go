@@ -66,9 +66,6 @@ func (n Campaigns) Progress(ctx context.Context, scope Scope, guid string) (p Ca
 }
 
 func campaign(ctx context.Context, tx storage.Tx, scope Scope, guid string) (*MessagingJob, error) {
-	if scope == storage.AnyScope {
-		return nil, errAnyScope
-	}
 	j, err := messagingJobs.Get(ctx, tx, scope, guid)
 	if err != nil {
 		return nil, fmt.Errorf("notify: campaign %s: %w", guid, err)

@@ -40,9 +40,9 @@ func (t verbTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row)
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t verbTx) Select(ctx context.Context, s *driver.Schema, scope notify.Scope, q driver.Query) ([]driver.Row, error) {
+func (t verbTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	t.c.verbs.Add(1)
-	return t.Tx.Select(ctx, s, scope, q)
+	return t.Tx.Select(ctx, s, reach, q)
 }
 
 func (t verbTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {

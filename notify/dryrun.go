@@ -119,6 +119,9 @@ type CampaignForecast struct {
 // those who are in it twice. The gates are not asked: [Notifier.DryRun] asks them
 // about the samples. The error wraps [ErrPayload] for a blob that is no audience.
 func (n Campaigns) DryRun(ctx context.Context, j MessagingJob, samples int) (f CampaignForecast, err error) {
+	if err := messagingJobs.CheckScope(j.Scope); err != nil {
+		return f, err
+	}
 	if err := fillMessagingJob(n.core, j.CreatedOn, &j); err != nil {
 		return f, fmt.Errorf("notify: DryRunCampaign: %w", err)
 	}
@@ -201,6 +204,9 @@ func (s *seenKeys) note(key string) bool {
 // the content by name and blob; one that the renderer made for this is removed
 // after a day. The type has to be registered here. A content that no message may have is an [ErrContent].
 func (n *Notifier) Preview(ctx context.Context, j Job, r Recipient) (c Content, err error) {
+	if err := jobs.CheckScope(j.Scope); err != nil {
+		return c, err
+	}
 	renderer := n.registry.lookup(j.Type).Renderer
 	if renderer == nil {
 		return c, fmt.Errorf("notify: type %q has no renderer here", j.Type)

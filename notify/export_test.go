@@ -40,7 +40,6 @@ const StatusSweep = statusSweep
 
 // Errors that hosts cannot tell from others by more than their text.
 var (
-	ErrAnyScope  = errAnyScope
 	ErrForeignTx = errForeignTx
 	ErrNoType    = errNoType
 )

@@ -46,9 +46,9 @@ func (t *tallyTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Ro
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t *tallyTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
+func (t *tallyTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	t.s.count()
-	return t.Tx.Select(ctx, s, scope, q)
+	return t.Tx.Select(ctx, s, reach, q)
 }
 
 func (t *tallyTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {

@@ -151,7 +151,7 @@ func all[R any](h *host, table *driver.Table[R]) []*R {
 	h.t.Helper()
 	var out []*R
 	h.inOne(func(tx storage.Tx) (err error) {
-		out, err = table.Find(h.t.Context(), tx, storage.AnyScope, driver.Query{Limit: 10_000})
+		out, err = table.Everywhere().Find(h.t.Context(), tx, driver.Query{Limit: 10_000})
 		return err
 	})
 	return out
@@ -264,7 +264,7 @@ func (h *host) rows(table string) (n int) {
 			continue
 		}
 		h.inOne(func(tx storage.Tx) (err error) {
-			n, err = tx.Count(h.t.Context(), s, storage.AnyScope, nil, 10_000)
+			n, err = tx.Count(h.t.Context(), s, driver.Everywhere(), nil, 10_000)
 			return err
 		})
 		return n

@@ -133,9 +133,6 @@ func (n *Notifier) CountInbox(ctx context.Context, scope Scope, inbox string) (c
 	if err != nil {
 		return c, err
 	}
-	if scope == storage.AnyScope {
-		return c, errAnyScope
-	}
 	unread := append(within, driver.Null("read_on"), driver.Null("archived_on"))
 	err = n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
 		if c.Unread, err = userMessages.Count(ctx, tx, scope, MaxInboxCount, unread...); err != nil {
@@ -200,9 +197,6 @@ func (n *Notifier) MarkInboxUpTo(ctx context.Context, scope Scope, inbox string,
 
 // mark changes at most limit rows in one transaction.
 func (n *Notifier) mark(ctx context.Context, scope Scope, mark InboxMark, limit int, which ...driver.Cond) (changed int, err error) {
-	if scope == storage.AnyScope {
-		return 0, errAnyScope
-	}
 	if mark != MarkSeen && mark != MarkRead && mark != MarkArchived {
 		return 0, fmt.Errorf("notify: unknown mark %q", mark)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
 )
 
 // mails puts messages into Sam's inbox, the oldest first, and one into another.
@@ -107,8 +106,8 @@ func TestI28_MarksStayInTheirInbox(t *testing.T) {
 			t.Errorf("%+v, %v", other, err)
 		}
 		for _, err := range []error{
-			second(h.MarkInbox(t.Context(), storage.AnyScope, "user:sam", notify.MarkRead, rows...)),
-			second(h.CountInbox(t.Context(), storage.AnyScope, "user:sam")),
+			second(h.MarkInbox(t.Context(), "\x00any", "user:sam", notify.MarkRead, rows...)),
+			second(h.CountInbox(t.Context(), "\x00any", "user:sam")),
 			second(h.MarkInbox(t.Context(), "tenant", "user:sam", "Burnt", rows...)),
 			second(h.MarkInbox(t.Context(), "tenant", "user:sam", notify.MarkRead, make([]string, 1001)...)),
 		} {

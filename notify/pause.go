@@ -32,8 +32,6 @@ func (e Extent) row() (pause.Row, error) {
 	switch {
 	case e.Everywhere && e.Scope != "":
 		return pause.Row{}, errors.New("notify: Extent: a Scope, and Everywhere")
-	case e.Scope == storage.AnyScope:
-		return pause.Row{}, errAnyScope
 	case e.Type != "" && e.Channel != "":
 		return pause.Row{}, errors.New("notify: Extent: a Type, and a Channel")
 	case e.Type != "":
@@ -110,9 +108,6 @@ func (n Support) changePause(ctx context.Context, e Extent, by By, change func(s
 
 // Pauses lists the pauses that hold in a scope now, those everywhere first.
 func (n Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
-	if scope == storage.AnyScope {
-		return nil, errAnyScope
-	}
 	var rows []*pause.Row
 	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
 		if rows, err = pause.InForce(ctx, tx, pauses, "", driver.Eq("everywhere", true)); err != nil {
@@ -134,7 +129,7 @@ func (n Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
 
 // pausedIn reads what is paused, in all scopes.
 func pausedIn(ctx context.Context, tx storage.Tx) ([]Extent, error) {
-	rows, err := pause.InForce(ctx, tx, pauses, storage.AnyScope)
+	rows, err := pause.InForceEverywhere(ctx, tx, pauses)
 	out := make([]Extent, len(rows))
 	for i, p := range rows {
 		out[i] = extentOf(p)

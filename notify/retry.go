@@ -121,9 +121,6 @@ type Retried struct {
 // has its next attempt is refused the second time.
 func (n Support) RetryFailed(ctx context.Context, scope Scope, f Failures, by By, opts *ActionOptions) (RetryReport, error) {
 	q, err := f.query()
-	if err == nil && scope == storage.AnyScope {
-		err = errAnyScope
-	}
 	if err == nil {
 		err = by.Check()
 	}

@@ -226,9 +226,6 @@ type DeadLetter struct {
 // DeadLetters lists what was given up for a status subscriber, the oldest first.
 // after is the ID of the last one of the page before; at most 1000 come at once.
 func (n Support) DeadLetters(ctx context.Context, scope Scope, subscriber string, after int64) ([]DeadLetter, error) {
-	if scope == storage.AnyScope {
-		return nil, errAnyScope
-	}
 	var out []DeadLetter
 	err := n.inTx(ctx, nil, func(tx storage.Tx) error {
 		rows, err := outbox.DeadLetters(ctx, tx, scope, subscriber, after, 0)
@@ -245,9 +242,6 @@ func (n Support) DeadLetters(ctx context.Context, scope Scope, subscriber string
 // thousand of them, and says how many. They are due at once, with their attempts
 // counted from zero, and the audit says who asked for it. A dry run only counts.
 func (n Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, opts *ActionOptions) (int, error) {
-	if scope == storage.AnyScope {
-		return 0, errAnyScope
-	}
 	replayed := 0
 	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
 		replayed, err = outbox.ReplayDead(ctx, tx, scope, subscriber, 0, by, audit.IsDry(opts))

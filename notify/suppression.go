@@ -218,9 +218,6 @@ func (n Contacts) Suppress(ctx context.Context, scope Scope, reason SuppressionR
 	if err := by.Check(); err != nil {
 		return err
 	}
-	if scope == storage.AnyScope {
-		return errAnyScope
-	}
 	if !slices.Contains(strongest, reason) {
 		return fmt.Errorf("notify: %q is no reason to suppress an address", string(reason))
 	}
@@ -278,9 +275,6 @@ func (n Contacts) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, re
 // provider's own list is not changed by it. An address that is not suppressed is
 // an [ErrActionRefused].
 func (n Contacts) Unsuppress(ctx context.Context, scope Scope, to Destination, by By) error {
-	if scope == storage.AnyScope {
-		return errAnyScope
-	}
 	address, err := normalise(to.Method, to.Address)
 	if err != nil {
 		return fmt.Errorf("notify: Unsuppress: %w", err)

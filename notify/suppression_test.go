@@ -107,7 +107,7 @@ func TestWhatCannotBeSuppressedIsRefused(t *testing.T) {
 			"Suppress, destination 2: the address": h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, support, sam, notify.Destination{"email", "canary"}),
 			"is no reason":                         h.Contacts().Suppress(t.Context(), "tenant", "Dislike", support, sam),
 			"no actor":                             h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, notify.By{Reason: "x"}, sam),
-			"scope of one tenant":                  h.Contacts().Suppress(t.Context(), storage.AnyScope, notify.Complaint, support, sam),
+			"scope: text holds a NUL character":    h.Contacts().Suppress(t.Context(), "\x00any", notify.Complaint, support, sam),
 			"more than 1000":                       h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, support, make([]notify.Destination, 1001)...),
 			"Unsuppress: the address":              h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{"email", "canary"}, support),
 		} {

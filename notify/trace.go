@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"errors"
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -51,9 +50,6 @@ func (n *Notifier) follow(ctx context.Context, t *Trace) error {
 }
 
 func (n *Notifier) job(ctx context.Context, tx storage.Tx, at place) (*Job, error) {
-	if at.scope == storage.AnyScope {
-		return nil, errAnyScope
-	}
 	found, err := loadPlaces(ctx, tx, jobs, []place{at})
 	return found[at], err
 }
@@ -80,8 +76,6 @@ func (j *Job) userMessages(ctx context.Context, tx storage.Tx) ([]UserMessage, e
 	}
 	return out, err
 }
-
-var errAnyScope = errors.New("notify: a listing needs the scope of one tenant")
 
 // maxPage bounds what one call of a listing gives.
 const maxPage = 1000
@@ -121,9 +115,6 @@ func under(parts ...string) ([]driver.Cond, error) {
 
 // list reads a page of rows in the order of their keys.
 func list[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, p Page, where []driver.Cond) ([]R, error) {
-	if scope == storage.AnyScope {
-		return nil, errAnyScope
-	}
 	if p.After != "" {
 		where = append(where, driver.Greater("key", p.After))
 	}
@@ -149,9 +140,6 @@ func (n *Notifier) CountMessages(ctx context.Context, tx storage.Tx, scope Scope
 	within, err := under(jobRowKey)
 	if err != nil {
 		return 0, err
-	}
-	if scope == storage.AnyScope {
-		return 0, errAnyScope
 	}
 	err = n.inTx(ctx, tx, func(tx storage.Tx) (err error) {
 		count, err = outgoingMessages.Count(ctx, tx, scope, maxPage, within...)

@@ -283,7 +283,7 @@ func messagesByID(ctx context.Context, tx storage.Tx, ids []string) (map[string]
 	if len(ids) == 0 {
 		return found, nil
 	}
-	rows, err := outgoingMessages.Find(ctx, tx, storage.AnyScope, driver.Query{
+	rows, err := outgoingMessages.Everywhere().Find(ctx, tx, driver.Query{
 		Columns: tracking, Where: []driver.Cond{driver.In("message_id", ids)}, Limit: len(ids),
 	})
 	for _, m := range rows {

@@ -28,9 +28,6 @@ type (
 	Ref = driver.Ref
 )
 
-// AnyScope reads across tenants. It is no tenant, and nothing can be stored under it.
-const AnyScope = driver.AnyScope
-
 // The lanes; a host may use numbers of its own.
 const (
 	LaneUrgent = driver.LaneUrgent

@@ -169,9 +169,9 @@ type countingTx struct {
 	reads []string
 }
 
-func (t *countingTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
+func (t *countingTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	t.reads = append(t.reads, s.Name+" "+strings.Join(q.Columns, ","))
-	return t.Tx.Select(ctx, s, scope, q)
+	return t.Tx.Select(ctx, s, reach, q)
 }
 
 func TestParsedVersionsAreNotReadAgain(t *testing.T) {

@@ -26,7 +26,7 @@ func (h *host) everything() string {
 	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
 		b.Reset()
 		for _, s := range slices.Concat(survey.Schemas(), outbox.Schemas(), []*driver.Schema{&audit.Table.Schema}) {
-			rows, err := tx.Select(h.t.Context(), s, storage.AnyScope, driver.Query{Limit: 10_000})
+			rows, err := tx.Select(h.t.Context(), s, driver.Everywhere(), driver.Query{Limit: 10_000})
 			if err != nil {
 				return err
 			}

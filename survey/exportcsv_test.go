@@ -154,10 +154,10 @@ func TestAnExportSaysThatItsWriterFailed(t *testing.T) {
 		h.same("JSON lines", true, errors.Is(err, full))
 		for _, export := range []func() (int, error){
 			func() (int, error) {
-				return h.survey.Responses().ExportCSV(t.Context(), storage.AnyScope, io.Discard, q)
+				return h.survey.Responses().ExportCSV(t.Context(), "\x00any", io.Discard, q)
 			},
 			func() (int, error) {
-				return h.survey.Responses().ExportJSONLines(t.Context(), storage.AnyScope, io.Discard, q)
+				return h.survey.Responses().ExportJSONLines(t.Context(), "\x00any", io.Discard, q)
 			},
 		} {
 			n, err := export()

@@ -50,11 +50,11 @@ func (t *faultyTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.R
 	return t.Tx.Insert(ctx, s, rows)
 }
 
-func (t *faultyTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
+func (t *faultyTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	if err := t.s.step(); err != nil {
 		return nil, err
 	}
-	return t.Tx.Select(ctx, s, scope, q)
+	return t.Tx.Select(ctx, s, reach, q)
 }
 
 func (t *faultyTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {

@@ -50,7 +50,7 @@ type Recipient struct {
 
 // check refuses what makes no batch at all.
 func (b *Batch) check() error {
-	if err := checkScope(b.Scope); err != nil {
+	if err := triggers.CheckScope(b.Scope); err != nil {
 		return err
 	}
 	if _, err := keys.Join(b.EventKind); err != nil || len(b.EventKind) > keys.MaxPartLen {

@@ -239,12 +239,12 @@ func TestI28_TenantsDoNotSeeEachOthersEvents(t *testing.T) {
 			}
 		}
 		for name, err := range map[string]error{
-			"Instance":  failureOf(h.survey.Support().Instance(ctx, storage.AnyScope, id)),
-			"Instances": last(h.survey.Support().Instances(ctx, storage.AnyScope, survey.Selection{SurveyID: 4523}, survey.Page{})),
-			"Link":      last(h.survey.Link(ctx, storage.AnyScope, id)),
-			"Tally":     last(h.survey.Responses().Tally(ctx, storage.AnyScope, 4523)),
-			"Delete":    h.survey.Support().Delete(ctx, storage.AnyScope, id, support, nil),
-			"Erase":     last(h.survey.Support().Erase(ctx, storage.AnyScope, "cust-123", support)),
+			"Instance":  failureOf(h.survey.Support().Instance(ctx, "\x00any", id)),
+			"Instances": last(h.survey.Support().Instances(ctx, "\x00any", survey.Selection{SurveyID: 4523}, survey.Page{})),
+			"Link":      last(h.survey.Link(ctx, "\x00any", id)),
+			"Tally":     last(h.survey.Responses().Tally(ctx, "\x00any", 4523)),
+			"Delete":    h.survey.Support().Delete(ctx, "\x00any", id, support, nil),
+			"Erase":     last(h.survey.Support().Erase(ctx, "\x00any", "cust-123", support)),
 		} {
 			if err == nil {
 				h.t.Errorf("%s works across tenants", name)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -15,7 +14,7 @@ func TestABatchThatMakesNoSense(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
 		for want, change := range map[string]func(*survey.Batch){
-			"survey: Ingest: survey: a scope or page":         func(b *survey.Batch) { b.Scope = storage.AnyScope },
+			"survey: Ingest: storage: survey_trigger.scope: ": func(b *survey.Batch) { b.Scope = "\x00any" },
 			"survey: Ingest: the event kind has to have":      func(b *survey.Batch) { b.EventKind = "" },
 			"survey: Ingest: the event kind has to have 1":    func(b *survey.Batch) { b.EventKind = "a\x1f" },
 			"survey: Ingest: the event kind has to have 1 to": func(b *survey.Batch) { b.EventKind = strings.Repeat("a", 201) },

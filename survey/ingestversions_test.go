@@ -73,7 +73,7 @@ func (h *host) rewrite(id int64, definition string) {
 		}
 	}
 	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
-		rows, err := tx.Select(h.t.Context(), schema, "", driver.Query{Where: []driver.Cond{driver.Eq("survey_id", id)}, Limit: 1})
+		rows, err := tx.Select(h.t.Context(), schema, driver.Within(""), driver.Query{Where: []driver.Cond{driver.Eq("survey_id", id)}, Limit: 1})
 		if err != nil {
 			return err
 		}

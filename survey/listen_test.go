@@ -19,8 +19,8 @@ type largestTx struct {
 	most int
 }
 
-func (t *largestTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
-	rows, err := t.Tx.Select(ctx, s, scope, q)
+func (t *largestTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
+	rows, err := t.Tx.Select(ctx, s, reach, q)
 	if s.Name == versions.Name {
 		t.most = max(t.most, len(rows))
 	}

@@ -76,9 +76,6 @@ func (s Support) Events(ctx context.Context, scope Scope, q ResponseQuery) (out 
 
 // Event is the event of the response to an instance, or [storage.ErrNotFound].
 func (s Support) Event(ctx context.Context, scope Scope, publicID string) (out OutboxEvent, err error) {
-	if scope == storage.AnyScope {
-		return out, errAnyScope
-	}
 	err = s.inTx(ctx, func(tx storage.Tx) error {
 		row, err := responses.Get(ctx, tx, scope, publicID)
 		if err != nil {
@@ -124,9 +121,6 @@ type DeadLetter struct {
 // DeadLetters lists what was given up for a subscriber, the oldest first. after is
 // the ID of the last one of the page before; at most 1000 come at once.
 func (s Support) DeadLetters(ctx context.Context, scope Scope, subscriber string, after int64) (out []DeadLetter, err error) {
-	if scope == storage.AnyScope {
-		return nil, errAnyScope
-	}
 	err = s.inTx(ctx, func(tx storage.Tx) error {
 		rows, err := outbox.DeadLetters(ctx, tx, scope, outboxKey(subscriber), after, maxPage)
 		out = make([]DeadLetter, len(rows))
@@ -142,9 +136,6 @@ func (s Support) DeadLetters(ctx context.Context, scope Scope, subscriber string
 // thousand of them, and says how many. They are due at once, with their attempts
 // counted from zero, and the audit says who asked for it. A dry run only counts.
 func (s Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, opts *ActionOptions) (n int, err error) {
-	if scope == storage.AnyScope {
-		return 0, errAnyScope
-	}
 	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
 		n, err = outbox.ReplayDead(ctx, tx, scope, outboxKey(subscriber), maxPage, by, audit.IsDry(opts))
 		return err
@@ -157,9 +148,6 @@ func (s Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber 
 // under way, is refused with [ErrActionRefused]; a response that does not exist is
 // [storage.ErrNotFound]. The audit says who asked for it.
 func (s Support) ReplayEvent(ctx context.Context, scope Scope, publicID, subscriber string, by By) error {
-	if scope == storage.AnyScope {
-		return errAnyScope
-	}
 	return s.inTx(ctx, func(tx storage.Tx) error {
 		if _, err := responses.Get(ctx, tx, scope, publicID); err != nil {
 			return err

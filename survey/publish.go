@@ -71,11 +71,7 @@ func (v *Version) faults() (found []form.Fault) {
 	if v.Number < 0 {
 		found = append(found, form.Fault{Path: "Number", Problem: fmt.Sprintf("is %d, below zero", v.Number)})
 	}
-	if v.Scope == storage.AnyScope {
-		found = append(found, form.Fault{Path: "Scope", Problem: "is for reading only"})
-	} else {
-		found = append(found, form.CheckName("Scope", string(v.Scope))...)
-	}
+	found = append(found, form.CheckName("Scope", string(v.Scope))...)
 	found = append(found, form.CheckName("Name", v.Name)...)
 	found = append(found, form.CheckName("IntegrationID", v.IntegrationID)...)
 	return append(found, form.CheckName("BusinessUnit", v.BusinessUnit)...)
@@ -242,9 +238,6 @@ func byKey(a, b *triggerRow) int { return strings.Compare(a.Key, b.Key) }
 // it. A survey that is not published stays so; one that does not exist is
 // storage.ErrNotFound.
 func (s *Service) Unpublish(ctx context.Context, scope Scope, surveyID int64) error {
-	if err := checkScope(scope); err != nil {
-		return err
-	}
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		row, err := changeSurvey(ctx, tx, scope, surveyID, func(row *surveyRow) (write bool, err error) {
 			if row.Version == 0 {

@@ -253,10 +253,10 @@ func TestAnUnpublishedSurveyGetsNoInstancesAndItsOwnGoOn(t *testing.T) {
 func TestARefusedVersionLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
-		bad := survey.Version{Scope: storage.AnyScope, SurveyID: 0, Number: -1, Name: "a\nb", IntegrationID: "\xff", BusinessUnit: strings.Repeat("x", 201), Definition: json.RawMessage(`{"title": 5}`)}
+		bad := survey.Version{Scope: "\x00any", SurveyID: 0, Number: -1, Name: "a\nb", IntegrationID: "\xff", BusinessUnit: strings.Repeat("x", 201), Definition: json.RawMessage(`{"title": 5}`)}
 		_, err := h.survey.Publish(h.t.Context(), bad)
 		want := []string{
-			"SurveyID: is 0, not above zero", "Number: is -1, below zero", "Scope: is for reading only", "Name: holds the control character U+000A",
+			"SurveyID: is 0, not above zero", "Number: is -1, below zero", "Scope: holds the control character U+0000", "Name: holds the control character U+000A",
 			"IntegrationID: is not valid UTF-8", "BusinessUnit: has 201 characters, more than 200", "title: is neither a text nor an object of texts by locale",
 		}
 		if diff := cmp.Diff(want, faultsOf(h.t, err)); diff != "" {

@@ -59,7 +59,7 @@ func (h *host) tx(f func(tx storage.Tx) error) {
 func (h *host) row(token string) (row *survey.Instance) {
 	h.t.Helper()
 	h.tx(func(tx storage.Tx) error {
-		found, err := instanceTable.Find(h.t.Context(), tx, storage.AnyScope, driver.Query{Where: []driver.Cond{driver.Eq("link_hash", survey.LinkHash(token))}, Limit: 2})
+		found, err := instanceTable.Everywhere().Find(h.t.Context(), tx, driver.Query{Where: []driver.Cond{driver.Eq("link_hash", survey.LinkHash(token))}, Limit: 2})
 		if err == nil {
 			row = found[0]
 		}
@@ -77,7 +77,7 @@ func (h *host) counts() (out [3]int) {
 			if i < 0 || err != nil {
 				continue
 			}
-			out[i], err = tx.Count(h.t.Context(), schema, storage.AnyScope, nil, 1000)
+			out[i], err = tx.Count(h.t.Context(), schema, driver.Everywhere(), nil, 1000)
 		}
 		return err
 	})

@@ -122,9 +122,6 @@ func (s Responses) List(ctx context.Context, scope Scope, q ResponseQuery) (out 
 
 // Get is the response to an instance, or [storage.ErrNotFound].
 func (s Responses) Get(ctx context.Context, scope Scope, publicID string) (out StoredResponse, err error) {
-	if scope == storage.AnyScope {
-		return out, errAnyScope
-	}
 	err = s.inTx(ctx, func(tx storage.Tx) error {
 		row, err := responses.Get(ctx, tx, scope, publicID)
 		if err != nil {
@@ -137,9 +134,6 @@ func (s Responses) Get(ctx context.Context, scope Scope, publicID string) (out S
 }
 
 func (q ResponseQuery) find(ctx context.Context, tx storage.Tx, scope Scope, columns ...string) ([]*responseRow, error) {
-	if scope == storage.AnyScope {
-		return nil, errAnyScope
-	}
 	where, after, err := q.span()
 	if err != nil {
 		return nil, err

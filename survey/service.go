@@ -11,7 +11,6 @@ import (
 
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/states"
-	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/gate"
@@ -253,15 +252,7 @@ func (p Page) limit() int {
 	return min(p.Limit, 1000)
 }
 
-var errNoRow = errors.New("survey: a scope or page that no row has")
-
-// checkScope refuses what is no scope of one tenant.
-func checkScope(scope Scope) error {
-	if scope == storage.AnyScope || !storable.Text(string(scope)) {
-		return errNoRow
-	}
-	return nil
-}
+var errNoRow = errors.New("survey: a page that no row has")
 
 // Schemas lists the tables of this package, so that adapters' tests can compare
 // them with a live database.

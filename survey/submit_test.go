@@ -211,7 +211,7 @@ func TestAHostCompletesAnInstanceWhoseFormIsElsewhere(t *testing.T) {
 		r := survey.Response{Answers: json.RawMessage(content)}
 		_, err := h.survey.Complete(t.Context(), "south", "id-one", r)
 		h.same("another tenant's", true, errors.Is(err, survey.ErrNoSurvey))
-		_, err = h.survey.Complete(t.Context(), storage.AnyScope, "id-one", r)
+		_, err = h.survey.Complete(t.Context(), "\x00any", "id-one", r)
 		h.same("no tenant's", true, err != nil)
 		_, err = h.survey.Complete(t.Context(), "", "id-two", r)
 		h.same("nobody's", true, errors.Is(err, survey.ErrNoSurvey))

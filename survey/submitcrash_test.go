@@ -49,11 +49,11 @@ type cutTx struct {
 
 func (t *cutTx) Store() storage.Store { return t.store }
 
-func (t *cutTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
+func (t *cutTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	if err := t.store.verb(); err != nil {
 		return nil, err
 	}
-	return t.Tx.Select(ctx, s, scope, q)
+	return t.Tx.Select(ctx, s, reach, q)
 }
 
 func (t *cutTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {

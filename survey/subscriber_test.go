@@ -321,31 +321,31 @@ func TestI28_EventsAndDeadLettersAreOfOneScope(t *testing.T) {
 		h.same("absent", true, errors.Is(h.survey.Support().ReplayEvent(t.Context(), "south", "id-one", "bi", sam), storage.ErrNotFound))
 		for what, call := range map[string]func() error{
 			"Response": func() error {
-				_, err := h.survey.Responses().Get(t.Context(), storage.AnyScope, "id-one")
+				_, err := h.survey.Responses().Get(t.Context(), "\x00any", "id-one")
 				return err
 			},
 			"Responses": func() error {
-				_, err := h.survey.Responses().List(t.Context(), storage.AnyScope, survey.ResponseQuery{})
+				_, err := h.survey.Responses().List(t.Context(), "\x00any", survey.ResponseQuery{})
 				return err
 			},
-			"Event": func() error { _, err := h.survey.Support().Event(t.Context(), storage.AnyScope, "id-one"); return err },
+			"Event": func() error { _, err := h.survey.Support().Event(t.Context(), "\x00any", "id-one"); return err },
 			"Events": func() error {
-				_, err := h.survey.Support().Events(t.Context(), storage.AnyScope, survey.ResponseQuery{})
+				_, err := h.survey.Support().Events(t.Context(), "\x00any", survey.ResponseQuery{})
 				return err
 			},
 			"DeadLetters": func() error {
-				_, err := h.survey.Support().DeadLetters(t.Context(), storage.AnyScope, "bi", 0)
+				_, err := h.survey.Support().DeadLetters(t.Context(), "\x00any", "bi", 0)
 				return err
 			},
 			"ReplayDead": func() error {
-				_, err := h.survey.Support().ReplayDeadLetters(t.Context(), storage.AnyScope, "bi", sam, &survey.ActionOptions{DryRun: true})
+				_, err := h.survey.Support().ReplayDeadLetters(t.Context(), "\x00any", "bi", sam, &survey.ActionOptions{DryRun: true})
 				return err
 			},
 			"ReplayOne": func() error {
-				return h.survey.Support().ReplayEvent(t.Context(), storage.AnyScope, "id-one", "bi", sam)
+				return h.survey.Support().ReplayEvent(t.Context(), "\x00any", "id-one", "bi", sam)
 			},
 			"Missed": func() error {
-				_, err := h.survey.Support().ReplayMissed(t.Context(), storage.AnyScope, "bi", survey.ResponseQuery{}, sam, &survey.ActionOptions{DryRun: true})
+				_, err := h.survey.Support().ReplayMissed(t.Context(), "\x00any", "bi", survey.ResponseQuery{}, sam, &survey.ActionOptions{DryRun: true})
 				return err
 			},
 		} {

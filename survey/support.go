@@ -207,9 +207,6 @@ func (s Support) remindersOf(ctx context.Context, tx storage.Tx, row *Instance) 
 
 // instanceByPublicID is the instance of a scope, or storage.ErrNotFound.
 func instanceByPublicID(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (*Instance, error) {
-	if scope == storage.AnyScope {
-		return nil, storage.ErrNotFound
-	}
 	rows, err := instances.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: 1})
 	if err != nil {
 		return nil, err

@@ -177,13 +177,18 @@ func TestSupportNeedsAScopeAndAReason(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(csiGR)
 		ctx := h.t.Context()
-		for _, scope := range []survey.Scope{"another", storage.AnyScope} {
-			if err := h.survey.Support().Cancel(ctx, scope, id, someone); !errors.Is(err, storage.ErrNotFound) {
-				h.t.Errorf("in scope %q: %v", scope, err)
-			}
-			if _, err := h.survey.Support().Explain(ctx, scope, id); !errors.Is(err, storage.ErrNotFound) {
-				h.t.Errorf("in scope %q: %v", scope, err)
-			}
+		if err := h.survey.Support().Cancel(ctx, "another", id, someone); !errors.Is(err, storage.ErrNotFound) {
+			h.t.Error(err)
+		}
+		if _, err := h.survey.Support().Explain(ctx, "another", id); !errors.Is(err, storage.ErrNotFound) {
+			h.t.Error(err)
+		}
+		refused := (*storage.ValueError)(nil)
+		if err := h.survey.Support().Cancel(ctx, "\x00any", id, someone); !errors.As(err, &refused) {
+			h.t.Error(err)
+		}
+		if _, err := h.survey.Support().Explain(ctx, "\x00any", id); !errors.As(err, &refused) {
+			h.t.Error(err)
 		}
 		if err := h.survey.Support().Cancel(ctx, "", id, survey.By{Actor: "ann"}); err == nil {
 			h.t.Error("an action without a reason")

@@ -102,10 +102,10 @@ func TestI28_SurveysAndVersionsOfAnotherScopeAreNotSeen(t *testing.T) {
 		h.wantMatched("visit") // the trigger is the north's
 
 		for name, err := range map[string]error{
-			"surveys":    errOf2(h.survey.Surveys(h.t.Context(), storage.AnyScope, survey.Page{})),
-			"versions":   errOf2(h.survey.Versions(h.t.Context(), storage.AnyScope, 1, survey.Page{})),
-			"definition": errOf(h.survey.Definition(h.t.Context(), storage.AnyScope, 1, 1)),
-			"unpublish":  h.survey.Unpublish(h.t.Context(), storage.AnyScope, 1),
+			"surveys":    errOf2(h.survey.Surveys(h.t.Context(), "\x00any", survey.Page{})),
+			"versions":   errOf2(h.survey.Versions(h.t.Context(), "\x00any", 1, survey.Page{})),
+			"definition": errOf(h.survey.Definition(h.t.Context(), "\x00any", 1, 1)),
+			"unpublish":  h.survey.Unpublish(h.t.Context(), "\x00any", 1),
 		} {
 			if err == nil {
 				h.t.Error(name, "goes across tenants")

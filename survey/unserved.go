@@ -200,7 +200,7 @@ func (s asker) free(ctx context.Context, tx storage.Tx, rows []*Instance) (int, 
 // waiting are, by channel, the free sends among the oldest that are due whose
 // channel this process has not. Those behind a backlog have their turn later.
 func (s asker) waiting(ctx context.Context, tx storage.Tx, now time.Time) (map[string][]*Instance, error) {
-	rows, err := instances.Find(ctx, tx, storage.AnyScope, driver.Query{
+	rows, err := instances.Everywhere().Find(ctx, tx, driver.Query{
 		Where: []driver.Cond{
 			driver.Eq("lane", int64(storage.LaneNormal)), driver.AtMost("due_on", now),
 			driver.Greater("type", ""), driver.Null("lease_expires_on"), driver.In("status", active),

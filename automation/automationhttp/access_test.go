@@ -56,7 +56,7 @@ func TestNobodyGetsInWhomTheHostDoesNotKnow(t *testing.T) {
 	reads := []string{all, all + "/failed", ofWeekly, run, run + "/delivery"}
 	for as, want := range map[string][2]int{ // reading, running
 		"": {401, 401}, "neither": {403, 403}, "read": {200, 403}, "run": {403, 201}, "nobody to ask": {403, 403},
-		"every tenant": {403, 403}, "both": {200, 201}, "weekly only": {200, 403},
+		"no tenant": {403, 403}, "both": {200, 201}, "weekly only": {200, 403},
 	} {
 		for _, path := range reads {
 			status := want[0]

@@ -58,8 +58,8 @@ func letIn(r *http.Request) (automationhttp.Caller, error) {
 		c.Run, c.Actor = true, ""
 	case "other tenant":
 		c.Read, c.Run, c.Scope = true, true, "other"
-	case "every tenant":
-		c.Read, c.Run, c.Scope = true, true, storage.AnyScope
+	case "no tenant":
+		c.Read, c.Run, c.Scope = true, true, "\x00any"
 	case "weekly only":
 		c.Read = r.PathValue("guid") == "weekly"
 	case "neither":

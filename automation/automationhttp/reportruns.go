@@ -12,7 +12,6 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/httpapi"
-	"github.com/belfry-go/belfry/storage"
 )
 
 // Caller is somebody whom the host has let in, and what they may do.
@@ -81,13 +80,10 @@ type api struct {
 
 type handler = httpapi.Handler[Caller]
 
-// known asks who is calling before anything else. A host that names no tenant, or
-// nobody who could be asked why, lets nobody do anything.
+// known asks who is calling before anything else.
 func (a *api) known(may func(Caller) bool, serve handler) http.HandlerFunc {
-	return httpapi.Known(a.who, func(c Caller) bool { return may(c) && !noTenant(c) }, serve)
+	return httpapi.Known(a.who, may, serve)
 }
-
-func noTenant(c Caller) bool { return c.Scope == storage.AnyScope }
 
 func mayRead(c Caller) bool { return c.Read }
 

@@ -125,7 +125,10 @@ type fault struct {
 // logged.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, what string, err error, p problem) {
 	var part *keys.PartError // there can be no such one
+	var value *storage.ValueError
 	switch {
+	case errors.As(err, &value) && value.Column == "scope": // the host names no tenant
+		p.Status, p.Title = http.StatusForbidden, "not allowed"
 	case errors.Is(err, storage.ErrNotFound), errors.As(err, &part):
 		p.Status, p.Title = http.StatusNotFound, "there is no such subscription or run"
 	case errors.Is(err, report.ErrActionRefused):

@@ -243,7 +243,7 @@ func (w *world) blobs() int {
 	w.Helper()
 	n := 0
 	w.must(w.store.InTx(w.ctx, func(tx storage.Tx) (err error) {
-		n, err = tx.Count(w.ctx, driver.Schemas()[0], "", nil, 1000)
+		n, err = tx.Count(w.ctx, driver.Schemas()[0], driver.Within(""), nil, 1000)
 		return err
 	}))
 	return n

@@ -26,9 +26,6 @@ func (s *Service) Run(ctx context.Context, scope automation.Scope, key string) (
 	if err := reportKey(key); err != nil {
 		return RunDetail{}, err
 	}
-	if scope == storage.AnyScope {
-		return RunDetail{}, errAnyScope
-	}
 	story, err := s.scheduler.Explain(ctx, scope, key)
 	if err != nil {
 		return RunDetail{}, fmt.Errorf("report: Run: %w", err)
@@ -192,8 +189,8 @@ func (s *Service) FailedRuns(ctx context.Context, scope automation.Scope, p Page
 }
 
 func (s *Service) runs(ctx context.Context, scope automation.Scope, of automation.ReportRuns) ([]RunState, string, error) {
-	if !storable.Text(string(scope)) || !storable.Text(of.Subscription) {
-		return nil, "", fmt.Errorf("report: a scope or subscription that no row has: %w", storage.ErrNotFound)
+	if !storable.Text(of.Subscription) {
+		return nil, "", fmt.Errorf("report: a subscription that no row has: %w", storage.ErrNotFound)
 	}
 	rows, next, err := s.scheduler.Support().ReportRuns(ctx, scope, of)
 	out := make([]RunState, len(rows))
@@ -254,9 +251,6 @@ type Asked struct {
 // deactivated is [ErrRefused]. A run that this call made is audited.
 func (s *Service) RunNow(ctx context.Context, scope automation.Scope, guid, run string, by By) (Asked, error) {
 	asked := Asked{Run: run}
-	if scope == storage.AnyScope {
-		return asked, errAnyScope
-	}
 	if err := by.Check(); err != nil {
 		return asked, fmt.Errorf("report: RunNow: %w", err)
 	}

@@ -256,8 +256,8 @@ func (s *Service) put(ctx context.Context, sub Subscription, f faults) (*row, er
 // find returns the row with that guid, or nil. A guid that no row can have is not
 // asked for.
 func find(ctx context.Context, tx storage.Tx, scope storage.Scope, guid string) (*row, error) {
-	if !storable.Text(string(scope)) || !storable.Text(guid) {
-		return nil, nil
+	if !storable.Text(guid) {
+		return nil, subscriptions.CheckScope(scope)
 	}
 	found, err := subscriptions.Get(ctx, tx, scope, guid)
 	if errors.Is(err, storage.ErrNotFound) {

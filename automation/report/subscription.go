@@ -180,9 +180,6 @@ func (p Page) limit() int {
 
 // Subscription returns the subscription with that guid, or storage.ErrNotFound.
 func (s *Service) Subscription(ctx context.Context, scope automation.Scope, guid string) (sub Subscription, err error) {
-	if scope == storage.AnyScope {
-		return Subscription{}, errAnyScope
-	}
 	err = s.inTx(ctx, func(s *Service) error {
 		found, err := find(ctx, s.tx, scope, guid)
 		if err == nil && found == nil {
@@ -199,11 +196,8 @@ func (s *Service) Subscription(ctx context.Context, scope automation.Scope, guid
 // Subscriptions lists the subscriptions of a scope in the order of their guids,
 // and says where the next page begins; empty after the last.
 func (s *Service) Subscriptions(ctx context.Context, scope automation.Scope, p Page) (out []Subscription, next string, err error) {
-	if scope == storage.AnyScope {
-		return nil, "", errAnyScope
-	}
-	if !storable.Text(string(scope)) || !storable.Text(p.After) {
-		return nil, "", errors.New("report: Subscriptions: a scope or page that no row has")
+	if !storable.Text(p.After) {
+		return nil, "", errors.New("report: Subscriptions: a page that no row has")
 	}
 	err = s.inTx(ctx, func(s *Service) error {
 		q := driver.Query{OrderBy: "key", Limit: p.limit()}
@@ -278,9 +272,6 @@ func (s *Service) Deactivate(ctx context.Context, scope automation.Scope, guid s
 
 // turn changes the status of a subscription, and what follows from it.
 func (s *Service) turn(ctx context.Context, scope automation.Scope, guid, action, to string, by By) error {
-	if scope == storage.AnyScope {
-		return errAnyScope
-	}
 	err := s.inTx(ctx, func(s *Service) error {
 		var changed row
 		err := audit.Change(ctx, s.tx, subscriptions, scope, guid, action, by, func(r *row, now time.Time) string {
@@ -307,9 +298,6 @@ func (s *Service) turn(ctx context.Context, scope automation.Scope, guid, action
 // subscription with its recipients. The rows of runs that have ended stay, so that
 // one that is created with the same GUID repeats none of them.
 func (s *Service) Delete(ctx context.Context, scope automation.Scope, guid string, by By) error {
-	if scope == storage.AnyScope {
-		return errAnyScope
-	}
 	err := s.inTx(ctx, func(s *Service) error {
 		err := audit.Change(ctx, s.tx, subscriptions, scope, guid, "Delete", by, func(*row, time.Time) string { return "" })
 		if err != nil {
@@ -332,5 +320,3 @@ func (s *Service) endRuns(ctx context.Context, scope automation.Scope, guid stri
 	_, err := s.scheduler.Deactivate(ctx, scope, automation.TypeReportSubscription, source(guid), why)
 	return err
 }
-
-var errAnyScope = errors.New("report: a subscription belongs to the scope of one tenant")

@@ -174,7 +174,7 @@ func TestASubscriptionIsSavedOrRefusedWithEveryFault(t *testing.T) {
 			"Zone":          func(s *report.Subscription) { s.Zone = "Mars/Olympus" },
 			"Gap, Overlap":  func(s *report.Subscription) { s.Gap = "sideways" },
 			"GUID":          func(s *report.Subscription) { s.GUID = "a:b" },
-			"Scope":         func(s *report.Subscription) { s.Scope = storage.AnyScope },
+			"Scope":         func(s *report.Subscription) { s.Scope = "\x00any" },
 			"Type":          func(s *report.Subscription) { s.Type = "" },
 			"Recipients":    func(s *report.Subscription) { s.Recipients = nil },
 			"BusinessUnit":  func(s *report.Subscription) { s.BusinessUnit = "\x01" },
@@ -247,17 +247,17 @@ func TestI28_SubscriptionsAndRunsBelongToTheirScope(t *testing.T) {
 			}
 		}
 		for name, err := range map[string]error{
-			"Subscription": second(w.reports.Subscription(w.ctx, storage.AnyScope, "g-1")),
-			"Run":          second(w.reports.Run(w.ctx, storage.AnyScope, key)),
-			"Pause":        w.reports.Pause(w.ctx, storage.AnyScope, "g-1", support),
-			"Delete":       w.reports.Delete(w.ctx, storage.AnyScope, "g-1", support),
-			"RunNow":       second(w.reports.RunNow(w.ctx, storage.AnyScope, "g-1", "", support)),
+			"Subscription": second(w.reports.Subscription(w.ctx, "\x00any", "g-1")),
+			"Run":          second(w.reports.Run(w.ctx, "\x00any", key)),
+			"Pause":        w.reports.Pause(w.ctx, "\x00any", "g-1", support),
+			"Delete":       w.reports.Delete(w.ctx, "\x00any", "g-1", support),
+			"RunNow":       second(w.reports.RunNow(w.ctx, "\x00any", "g-1", "", support)),
 		} {
 			if err == nil {
 				w.Errorf("%s works in all scopes", name)
 			}
 		}
-		if _, _, err := w.reports.RecentRuns(w.ctx, storage.AnyScope, report.Page{}); err == nil {
+		if _, _, err := w.reports.RecentRuns(w.ctx, "\x00any", report.Page{}); err == nil {
 			w.Error("RecentRuns works in all scopes")
 		}
 	})

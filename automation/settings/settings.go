@@ -165,8 +165,8 @@ func list[R, T any](ctx context.Context, s *Settings, t *driver.Table[R], scope 
 // listRows returns a page of rows, and where the next one begins: empty after the
 // last.
 func listRows[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, rowType string, p Page) ([]*R, string, error) {
-	if !storable.Text(string(scope)) || !storable.Text(rowType) || !storable.Text(p.After) {
-		return nil, "", errors.New("settings: list: a scope, type or page that no row has")
+	if !storable.Text(rowType) || !storable.Text(p.After) {
+		return nil, "", errors.New("settings: list: a type or page that no row has")
 	}
 	var where []driver.Cond
 	if rowType != "" {
@@ -185,8 +185,8 @@ func listRows[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], sco
 // find returns the row with that key, or nil. A key that no row can have is not
 // asked for.
 func find[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, key string) (*R, error) {
-	if !storable.Text(string(scope)) || !storable.Text(key) {
-		return nil, nil
+	if !storable.Text(key) {
+		return nil, t.CheckScope(scope)
 	}
 	row, err := t.Get(ctx, tx, scope, key)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -198,8 +198,8 @@ func find[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope s
 // findAll returns the rows that there are, by key, in one statement.
 func findAll[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, keys []string) (map[string]*R, error) {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "" || !storable.Text(k) })
-	if len(keys) == 0 || !storable.Text(string(scope)) {
-		return nil, nil
+	if len(keys) == 0 {
+		return nil, t.CheckScope(scope)
 	}
 	rows, err := t.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 	out := map[string]*R{}

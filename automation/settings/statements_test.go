@@ -32,9 +32,9 @@ type countingTx struct {
 
 func (t *countingTx) Store() storage.Store { return t.s }
 
-func (t *countingTx) Select(ctx context.Context, s *driver.Schema, scope storage.Scope, q driver.Query) ([]driver.Row, error) {
+func (t *countingTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	t.s.reads[s.Name]++
-	return t.Tx.Select(ctx, s, scope, q)
+	return t.Tx.Select(ctx, s, reach, q)
 }
 
 // Settings are read three times for an event however many there are, and once

@@ -9,13 +9,12 @@ import (
 	"github.com/belfry-go/belfry/internal/check"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/recur"
-	"github.com/belfry-go/belfry/storage"
 )
 
 func TestAllThatIsWrongIsSaidInOrder(t *testing.T) {
 	t.Parallel()
 	var f check.Faults
-	f.Scope(storage.AnyScope)
+	f.Scope("\x00any")
 	f.Scope("a:b")
 	f.Scope("")
 	f.Part("ID", "")
@@ -25,7 +24,7 @@ func TestAllThatIsWrongIsSaidInOrder(t *testing.T) {
 	f.Because("Zone", nil)
 	f.Because("SendAt", errors.New("100% wrong"))
 	f.Add("Offsets[3]", "%d days is too much", 9999)
-	want := "Scope: is for reading only; Scope: holds ':' at byte 1; ID: is empty; " +
+	want := "Scope: holds the control character U+0000 at byte 0; Scope: holds ':' at byte 1; ID: is empty; " +
 		"Team: holds the control character U+0000 at byte 1; SendAt: 100% wrong; Offsets[3]: 9999 days is too much"
 	if diff := cmp.Diff(want, f.String()); diff != "" {
 		t.Error(diff)

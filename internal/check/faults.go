@@ -68,10 +68,6 @@ func (f *Faults) Optional(path, text string) {
 
 // Scope checks the field of that name.
 func (f *Faults) Scope(scope storage.Scope) {
-	if scope == storage.AnyScope {
-		f.Add("Scope", "is for reading only")
-		return
-	}
 	f.Optional("Scope", string(scope))
 }
 

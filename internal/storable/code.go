@@ -25,5 +25,5 @@ func Code(text string) string {
 	return clean
 }
 
-// Text reports whether a column can hold a text; none holds storage.AnyScope.
+// Text reports whether a column can hold a text.
 func Text(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/internal/storable"
-	"github.com/belfry-go/belfry/storage"
 )
 
 func TestACodeIsShortAndPrintable(t *testing.T) {
@@ -29,7 +28,7 @@ func TestACodeIsShortAndPrintable(t *testing.T) {
 func TestATextIsValidAndHoldsNoNUL(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"": true, "a\r\n\x7f é": true, "a\x00": false, "a\xff": false, string(storage.AnyScope): false,
+		"": true, "a\r\n\x7f é": true, "a\x00": false, "a\xff": false,
 	} {
 		if got := storable.Text(text); got != want {
 			t.Errorf("%q: %t", text, got)

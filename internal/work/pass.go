@@ -169,7 +169,7 @@ func load[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], rows []
 	for i, row := range rows {
 		ids[i] = t.Record(row).ID
 	}
-	found, err := t.Find(ctx, tx, storage.AnyScope, driver.Query{Where: []driver.Cond{driver.In("id", ids)}, Limit: len(ids)})
+	found, err := t.Everywhere().Find(ctx, tx, driver.Query{Where: []driver.Cond{driver.In("id", ids)}, Limit: len(ids)})
 	if err != nil {
 		return nil, err
 	}

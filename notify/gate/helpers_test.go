@@ -85,7 +85,7 @@ func (h *policies) through(g notify.Gate, a []notify.Attempt) (n int, until []ti
 func all[R any](h *policies, table *driver.Table[R]) (out []*R) {
 	h.t.Helper()
 	err := h.store.InTx(h.t.Context(), func(tx storage.Tx) (err error) {
-		out, err = table.Find(h.t.Context(), tx, storage.AnyScope, driver.Query{Limit: 10_000})
+		out, err = table.Everywhere().Find(h.t.Context(), tx, driver.Query{Limit: 10_000})
 		return err
 	})
 	if err != nil {

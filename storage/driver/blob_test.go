@@ -54,7 +54,7 @@ func TestAnInterruptedRemovalIsFinishedByCollect(t *testing.T) {
 	}
 	for _, s := range driver.Schemas() {
 		inStore(t, store, func(tx driver.Tx) error {
-			n, err := tx.Count(t.Context(), s, "", nil, 10)
+			n, err := tx.Count(t.Context(), s, driver.Within(""), nil, 10)
 			if n != 0 {
 				t.Errorf("%d rows are left in %s", n, s.Name)
 			}
@@ -72,7 +72,7 @@ func TestAChunkThatIsGoneIsNotTheEnd(t *testing.T) {
 	}
 	chunks := driver.Schemas()[1]
 	inStore(t, store, func(tx driver.Tx) error {
-		rows, err := tx.Select(t.Context(), chunks, "", driver.Query{OrderBy: "key", Limit: 10})
+		rows, err := tx.Select(t.Context(), chunks, driver.Within(""), driver.Query{OrderBy: "key", Limit: 10})
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func TestAChunkThatIsCutOffIsNotTheEnd(t *testing.T) {
 	}
 	chunks := driver.Schemas()[1]
 	inStore(t, store, func(tx driver.Tx) error {
-		rows, err := tx.Select(t.Context(), chunks, "", driver.Query{OrderBy: "key", Limit: 10})
+		rows, err := tx.Select(t.Context(), chunks, driver.Within(""), driver.Query{OrderBy: "key", Limit: 10})
 		if err != nil {
 			return err
 		}
@@ -228,7 +228,7 @@ func TestKeepGoesOnWhenAnotherKeptTheSameBlob(t *testing.T) {
 		if err := store.Blobs().Keep(ctx, x, ref); err != nil {
 			return err
 		}
-		rows, err := tx.Select(ctx, headers, "", driver.Query{Limit: 1})
+		rows, err := tx.Select(ctx, headers, driver.Within(""), driver.Query{Limit: 1})
 		if err == nil && driver.RecordOf(rows[0]).Version != 3 { // inserted, completed, kept once
 			t.Errorf("header has version %d", driver.RecordOf(rows[0]).Version)
 		}

@@ -136,15 +136,12 @@ func (s *Schema) check(r Row) error {
 	if s.MaxRow > 0 && size > s.MaxRow {
 		return &RowSizeError{Table: s.Name, Size: size, Limit: s.MaxRow}
 	}
-	return s.checkName(r)
+	return s.checkKey(r)
 }
 
-// checkName refuses what no row is called.
-func (s *Schema) checkName(r Row) error {
-	switch rec := r.record(); {
-	case rec.Scope == AnyScope:
-		return &ValueError{Table: s.Name, Column: "scope", Problem: "AnyScope is for reading only"}
-	case rec.Key == "":
+// checkKey refuses a row without a key.
+func (s *Schema) checkKey(r Row) error {
+	if r.record().Key == "" {
 		return &ValueError{Table: s.Name, Column: "key", Problem: "empty"}
 	}
 	return nil

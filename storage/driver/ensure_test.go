@@ -33,12 +33,12 @@ type interfering struct {
 	selects                    int
 }
 
-func (x *interfering) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
+func (x *interfering) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	x.selects++
 	if x.beforeSelect != nil {
 		x.beforeSelect()
 	}
-	return x.Tx.Select(ctx, s, scope, q)
+	return x.Tx.Select(ctx, s, reach, q)
 }
 
 func (x *interfering) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
@@ -213,9 +213,9 @@ type readings struct {
 	columns []string
 }
 
-func (r *readings) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
+func (r *readings) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	r.columns = append(r.columns, strings.Join(q.Columns, ","))
-	return r.Tx.Select(ctx, s, scope, q)
+	return r.Tx.Select(ctx, s, reach, q)
 }
 
 func TestDecidingColumnsExist(t *testing.T) {

@@ -66,6 +66,32 @@ func ExampleTable_Ensure() {
 	// Updated 2
 }
 
+// A scope is one tenant, whatever it says; all of them are said otherwise.
+func ExampleTable_Everywhere() {
+	ctx, store := context.Background(), memory.New(nil)
+	north, south := task("bell:noon", "Ring the bell", time.Time{}), task("bell:noon", "Ring both bells", time.Time{})
+	north.Scope, south.Scope = "north", "south"
+	err := store.InTx(ctx, func(tx driver.Tx) error {
+		if _, err := tasks.Insert(ctx, tx, north, south); err != nil {
+			return err
+		}
+		n, err := tasks.Count(ctx, tx, "north", 10)
+		fmt.Println(n, err)
+		n, err = tasks.Everywhere().Count(ctx, tx, 10)
+		fmt.Println(n, err)
+		_, err = tasks.Count(ctx, tx, "\x00any", 10)
+		fmt.Println(err)
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	// Output:
+	// 1 <nil>
+	// 2 <nil>
+	// storage: task.scope: text holds a NUL character
+}
+
 func ExampleTable_Claim() {
 	ctx, store := context.Background(), memory.New(nil)
 	eight := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)

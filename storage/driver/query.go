@@ -188,7 +188,7 @@ func (c Cursor) Before(dueOn time.Time, id int64) bool {
 // Tally asks how many rows there are of each kind.
 type Tally struct {
 	// By are the columns whose values tell the kinds apart; JSON and bytes have
-	// none. Under [AnyScope] the scope is one only if it is named here.
+	// none, and the scope is one only if it is named here.
 	By    []string
 	Where []Cond
 	// OrderBy is the column whose lowest values are counted first; which of
@@ -214,7 +214,14 @@ type GroupOf[R any] struct {
 
 // Tally counts rows of scope by kind, in no particular order.
 func (t *Table[R]) Tally(ctx context.Context, tx Tx, scope Scope, q Tally) ([]GroupOf[R], error) {
-	groups, err := tx.Tally(ctx, &t.Schema, scope, q)
+	if err := t.CheckScope(scope); err != nil {
+		return nil, err
+	}
+	return t.tally(ctx, tx, Within(scope), q)
+}
+
+func (t *Table[R]) tally(ctx context.Context, tx Tx, reach Reach, q Tally) ([]GroupOf[R], error) {
+	groups, err := tx.Tally(ctx, &t.Schema, reach, q)
 	out := make([]GroupOf[R], len(groups))
 	for i, g := range groups {
 		out[i] = GroupOf[R]{any(g.Row).(*R), g.N}

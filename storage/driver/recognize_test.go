@@ -48,9 +48,9 @@ type looking struct {
 	asked int
 }
 
-func (x *looking) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
+func (x *looking) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	x.read = append(x.read, q.Where[0].Value.([]string)...)
-	return x.Tx.Select(ctx, s, scope, q)
+	return x.Tx.Select(ctx, s, reach, q)
 }
 
 func (x *looking) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) ([]int64, error) {

@@ -13,11 +13,6 @@ import (
 // every read. The empty Scope is that of a host with a single tenant.
 type Scope string
 
-// AnyScope reads across tenants. Only look-ups by an unguessable value (a token
-// hash, a message id), polls, retention and health counts may use it. No row has
-// it.
-const AnyScope Scope = "\x00any"
-
 // Record is what every table has in common: how a row is found, held and
 // written back. Structs embed it by value and add their business columns.
 type Record struct {

@@ -43,8 +43,8 @@ type Tx interface {
 	// Insert adds rows and tells which were new: false means that the scope and
 	// key exist. A new row gets its ID, and Version 1.
 	Insert(ctx context.Context, s *Schema, rows []Row) ([]bool, error)
-	// Select returns the rows of scope that q describes.
-	Select(ctx context.Context, s *Schema, scope Scope, q Query) ([]Row, error)
+	// Select returns the rows within reach that q describes.
+	Select(ctx context.Context, s *Schema, reach Reach, q Query) ([]Row, error)
 	// Untouched returns the fingerprints of rows of scope that nobody has written
 	// since Insert, in any order: those of the rows under keys, which are sorted. It
 	// may leave out any, and tell of others. Who writes to a database by hand need
@@ -63,10 +63,10 @@ type Tx interface {
 	// Delete removes rows whose stored version is the row's and tells which were
 	// stale or gone.
 	Delete(ctx context.Context, s *Schema, rows []Row) (stale []bool, err error)
-	// Count counts rows of scope, but not further than limit.
-	Count(ctx context.Context, s *Schema, scope Scope, where []Cond, limit int) (int, error)
-	// Tally counts rows of scope by kind, but not further than q.Limit.
-	Tally(ctx context.Context, s *Schema, scope Scope, q Tally) ([]Group, error)
+	// Count counts rows within reach, but not further than limit.
+	Count(ctx context.Context, s *Schema, reach Reach, where []Cond, limit int) (int, error)
+	// Tally counts rows within reach by kind, but not further than q.Limit.
+	Tally(ctx context.Context, s *Schema, reach Reach, q Tally) ([]Group, error)
 	// Store is the store that this transaction belongs to.
 	Store() Store
 }

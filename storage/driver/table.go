@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -45,9 +46,10 @@ func (t *Table[R]) checkAll(rows []Row) error {
 	return nil
 }
 
+// checkNames refuses what no row is called.
 func (t *Table[R]) checkNames(rows []Row) error {
 	for _, r := range rows {
-		if err := t.checkName(r); err != nil {
+		if err := cmp.Or(t.CheckScope(r.record().Scope), t.checkKey(r)); err != nil {
 			return err
 		}
 	}
@@ -56,7 +58,14 @@ func (t *Table[R]) checkNames(rows []Row) error {
 
 // Find returns the rows of scope that q describes.
 func (t *Table[R]) Find(ctx context.Context, tx Tx, scope Scope, q Query) ([]*R, error) {
-	rows, err := tx.Select(ctx, &t.Schema, scope, q)
+	if err := t.CheckScope(scope); err != nil {
+		return nil, err
+	}
+	return t.find(ctx, tx, Within(scope), q)
+}
+
+func (t *Table[R]) find(ctx context.Context, tx Tx, reach Reach, q Query) ([]*R, error) {
+	rows, err := tx.Select(ctx, &t.Schema, reach, q)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +142,10 @@ func (t *Table[R]) Delete(ctx context.Context, tx Tx, rows ...*R) error {
 
 // Count counts rows of scope, but not further than limit.
 func (t *Table[R]) Count(ctx context.Context, tx Tx, scope Scope, limit int, where ...Cond) (int, error) {
-	return tx.Count(ctx, &t.Schema, scope, where, limit)
+	if err := t.CheckScope(scope); err != nil {
+		return 0, err
+	}
+	return tx.Count(ctx, &t.Schema, Within(scope), where, limit)
 }
 
 func staleError(table string, stale []bool) error {

@@ -11,12 +11,12 @@ import (
 
 // Select looks rows up by id or key where the query names them, and otherwise
 // looks at all rows of the table.
-func (t *tx) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
+func (t *tx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	found, err := tab.find(s, scope, q.Where)
+	found, err := tab.find(s, reach, q.Where)
 	if err != nil {
 		return nil, t.fail(err)
 	}
@@ -53,31 +53,32 @@ func only(s *driver.Schema, columns []string, row driver.Row) driver.Row {
 }
 
 // Count counts what Select would find, up to limit.
-func (t *tx) Count(ctx context.Context, s *driver.Schema, scope driver.Scope, where []driver.Cond, limit int) (int, error) {
+func (t *tx) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, where []driver.Cond, limit int) (int, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return 0, err
 	}
-	found, err := tab.find(s, scope, where)
+	found, err := tab.find(s, reach, where)
 	if err != nil {
 		return 0, t.fail(err)
 	}
 	return min(len(found), max(limit, 0)), nil
 }
 
-// find returns the rows of scope for which all conditions hold, in no order.
-func (t *table) find(s *driver.Schema, scope driver.Scope, where []driver.Cond) ([]*image, error) {
+// find returns the rows within reach for which all conditions hold, in no order.
+func (t *table) find(s *driver.Schema, reach driver.Reach, where []driver.Cond) ([]*image, error) {
 	holds, err := compile(s, where)
 	if err != nil {
 		return nil, err
 	}
+	scope, one := reach.Scope()
 	var found []*image
 	add := func(e *entry) {
-		if (scope == driver.AnyScope || e.img.rec.Scope == scope) && holds(e.img.row) {
+		if (!one || e.img.rec.Scope == scope) && holds(e.img.row) {
 			found = append(found, e.img)
 		}
 	}
-	if named, ok := t.named(scope, where); ok {
+	if named, ok := t.named(reach, where); ok {
 		for _, e := range named {
 			add(e)
 		}
@@ -90,7 +91,8 @@ func (t *table) find(s *driver.Schema, scope driver.Scope, where []driver.Cond) 
 }
 
 // named returns the rows that a condition on id or key names, each once.
-func (t *table) named(scope driver.Scope, where []driver.Cond) ([]*entry, bool) {
+func (t *table) named(reach driver.Reach, where []driver.Cond) ([]*entry, bool) {
+	scope, one := reach.Scope()
 	for _, c := range where {
 		if c.Op != driver.OpEq && c.Op != driver.OpIn {
 			continue
@@ -98,7 +100,7 @@ func (t *table) named(scope driver.Scope, where []driver.Cond) ([]*entry, bool) 
 		switch {
 		case c.Column == "id":
 			return lookUp(listed[int64](c), func(id int64) *entry { return t.byID[id] }), true
-		case c.Column == "key" && scope != driver.AnyScope:
+		case c.Column == "key" && one:
 			return lookUp(listed[string](c), func(key string) *entry { return t.byKey[identity{scope, key}] }), true
 		}
 	}
@@ -141,7 +143,7 @@ func (t *tx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope
 }
 
 // Tally counts what Select would find, up to q.Limit, by kind.
-func (t *tx) Tally(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Tally) ([]driver.Group, error) {
+func (t *tx) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Tally) ([]driver.Group, error) {
 	tab, err := t.table(ctx, s)
 	if err != nil {
 		return nil, err
@@ -150,7 +152,7 @@ func (t *tx) Tally(ctx context.Context, s *driver.Schema, scope driver.Scope, q 
 	if err != nil {
 		return nil, t.fail(err)
 	}
-	found, err := tab.find(s, scope, q.Where)
+	found, err := tab.find(s, reach, q.Where)
 	if err != nil {
 		return nil, t.fail(err)
 	}

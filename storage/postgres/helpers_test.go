@@ -125,7 +125,7 @@ func claim(ctx context.Context, s *Store, c driver.Claim) (rows []*task, err err
 func count(t testing.TB, s *Store, where ...driver.Cond) (n int) {
 	t.Helper()
 	err := s.InTx(t.Context(), func(tx driver.Tx) (err error) {
-		n, err = tasks.Count(t.Context(), tx, driver.AnyScope, 1_000_000, where...)
+		n, err = tasks.Everywhere().Count(t.Context(), tx, 1_000_000, where...)
 		return err
 	})
 	if err != nil {

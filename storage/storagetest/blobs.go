@@ -235,7 +235,7 @@ func (w *world) chunks() (n int) {
 			continue
 		}
 		w.tx(func(tx driver.Tx) (err error) {
-			n, err = tx.Count(w.ctx, s, "", nil, 1000)
+			n, err = tx.Count(w.ctx, s, driver.Within(""), nil, 1000)
 			return err
 		})
 	}

@@ -33,6 +33,15 @@ func (w *world) count(scope driver.Scope, limit int, where ...driver.Cond) (n in
 	return n
 }
 
+func (w *world) countEverywhere(limit int) (n int) {
+	w.Helper()
+	w.tx(func(tx driver.Tx) (err error) {
+		n, err = w.things.Everywhere().Count(w.ctx, tx, limit)
+		return err
+	})
+	return n
+}
+
 var tallyTheme = theme{name: "tally", sentences: []sentence{
 	{"Tally counts rows of scope by kind", func(w *world) {
 		w.insert(grid()...)
@@ -51,8 +60,8 @@ var tallyTheme = theme{name: "tally", sentences: []sentence{
 	}},
 	{"it tells scopes apart where they are named", func(w *world) {
 		w.insert(newThing("a"), scoped("one", "a"), scoped("one", "b"))
-		w.same("by scope", w.tally(driver.AnyScope, driver.Tally{By: []string{"scope"}, OrderBy: "id", Limit: 10}), []string{" 1", "one 2"})
-		w.same("together", w.tally(driver.AnyScope, driver.Tally{OrderBy: "id", Limit: 10}), []string{"3"})
+		w.same("by scope", w.tallyEverywhere(driver.Tally{By: []string{"scope"}, OrderBy: "id", Limit: 10}), []string{" 1", "one 2"})
+		w.same("together", w.tallyEverywhere(driver.Tally{OrderBy: "id", Limit: 10}), []string{"3"})
 	}},
 	{"it counts not further than limit, the lowest values first", func(w *world) {
 		rows := grid()
@@ -117,6 +126,10 @@ func (w *world) groups(scope driver.Scope, q driver.Tally) (out []driver.GroupOf
 		out, err = w.things.Tally(w.ctx, tx, scope, q)
 		return err
 	})
+	return sorted(out, q)
+}
+
+func sorted(out []driver.GroupOf[thing], q driver.Tally) []driver.GroupOf[thing] {
 	slices.SortFunc(out, func(a, b driver.GroupOf[thing]) int {
 		return slices.Compare(kind(a, q.By), kind(b, q.By))
 	})
@@ -126,8 +139,22 @@ func (w *world) groups(scope driver.Scope, q driver.Tally) (out []driver.GroupOf
 // tally tells of each kind its values and how many rows it has.
 func (w *world) tally(scope driver.Scope, q driver.Tally) []string {
 	w.Helper()
+	return told(w.groups(scope, q), q)
+}
+
+func (w *world) tallyEverywhere(q driver.Tally) []string {
+	w.Helper()
+	var out []driver.GroupOf[thing]
+	w.tx(func(tx driver.Tx) (err error) {
+		out, err = w.things.Everywhere().Tally(w.ctx, tx, q)
+		return err
+	})
+	return told(sorted(out, q), q)
+}
+
+func told(groups []driver.GroupOf[thing], q driver.Tally) []string {
 	out := []string{}
-	for _, g := range w.groups(scope, q) {
+	for _, g := range groups {
 		text := ""
 		for _, v := range kind(g, q.By) {
 			text += v + " "

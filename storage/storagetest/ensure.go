@@ -124,9 +124,9 @@ func (c *countingTx) Insert(ctx context.Context, s *driver.Schema, rows []driver
 	return c.Tx.Insert(ctx, s, rows)
 }
 
-func (c *countingTx) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
+func (c *countingTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	c.calls++
-	return c.Tx.Select(ctx, s, scope, q)
+	return c.Tx.Select(ctx, s, reach, q)
 }
 
 func (c *countingTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {

@@ -32,7 +32,7 @@ func answered(change func(rows []driver.Row)) claimFunc {
 // before it claims.
 func leased(until func(c driver.Claim) time.Time, conds func(c driver.Claim) []driver.Cond) claimFunc {
 	return func(ctx context.Context, tx driver.Tx, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
-		rows, err := tx.Select(ctx, s, driver.AnyScope, driver.Query{
+		rows, err := tx.Select(ctx, s, driver.Everywhere(), driver.Query{
 			Where: append(conds(c), driver.NotNull("lease_expires_on")), Limit: 1000,
 		})
 		if err != nil {

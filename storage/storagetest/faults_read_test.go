@@ -11,24 +11,24 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-type findFunc = func(context.Context, driver.Tx, *driver.Schema, driver.Scope, driver.Query) ([]driver.Row, error)
+type findFunc = func(context.Context, driver.Tx, *driver.Schema, driver.Reach, driver.Query) ([]driver.Row, error)
 
 // sought is a store that looks for something else than it was asked for.
-func sought(change func(scope *driver.Scope, q *driver.Query)) findFunc {
-	return func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
+func sought(change func(reach *driver.Reach, q *driver.Query)) findFunc {
+	return func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 		if q.After != nil {
 			after := *q.After
 			q.After = &after
 		}
-		change(&scope, &q)
-		return tx.Select(ctx, s, scope, q)
+		change(&reach, &q)
+		return tx.Select(ctx, s, reach, q)
 	}
 }
 
 // read is a store that does not give back what it was given.
 func read(change func(r *thing)) findFunc {
-	return func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
-		rows, err := tx.Select(ctx, s, scope, q)
+	return func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
+		rows, err := tx.Select(ctx, s, reach, q)
 		for _, r := range rows {
 			if r, ok := r.(*thing); ok {
 				change(r)
@@ -50,7 +50,7 @@ func rewritten(conds []driver.Cond, change func(driver.Cond) driver.Cond) []driv
 
 // operator is a store that takes one comparison for another.
 func operator(from, to driver.Op) findFunc {
-	return sought(func(_ *driver.Scope, q *driver.Query) {
+	return sought(func(_ *driver.Reach, q *driver.Query) {
 		q.Where = rewritten(q.Where, func(c driver.Cond) driver.Cond {
 			if c.Op == from {
 				c.Op = to
@@ -62,24 +62,24 @@ func operator(from, to driver.Op) findFunc {
 
 var readFaults = []fault{
 	{name: "select ignores the scope", theme: "scopes",
-		find: sought(func(scope *driver.Scope, _ *driver.Query) { *scope = driver.AnyScope })},
-	{name: "select takes AnyScope for a scope", theme: "scopes",
-		find: sought(func(scope *driver.Scope, _ *driver.Query) {
-			if *scope == driver.AnyScope {
-				*scope = ""
+		find: sought(func(reach *driver.Reach, _ *driver.Query) { *reach = driver.Everywhere() })},
+	{name: "select takes everywhere for the empty scope", theme: "scopes",
+		find: sought(func(reach *driver.Reach, _ *driver.Query) {
+			if *reach == driver.Everywhere() {
+				*reach = driver.Within("")
 			}
 		})},
 	{name: "less is at most", theme: "conditions", find: operator(driver.OpLess, driver.OpAtMost)},
 	{name: "at least is greater", theme: "conditions", find: operator(driver.OpAtLeast, driver.OpGreater)},
 	{name: "in nothing is anything", theme: "conditions",
-		find: sought(func(_ *driver.Scope, q *driver.Query) {
+		find: sought(func(_ *driver.Reach, q *driver.Query) {
 			q.Where = slices.DeleteFunc(slices.Clone(q.Where), func(c driver.Cond) bool {
 				list, ok := c.Value.([]string)
 				return ok && len(list) == 0
 			})
 		})},
 	{name: "any is all", theme: "conditions",
-		find: sought(func(_ *driver.Scope, q *driver.Query) {
+		find: sought(func(_ *driver.Reach, q *driver.Query) {
 			var flat []driver.Cond
 			for _, c := range q.Where {
 				if c.Op == driver.OpAny {
@@ -91,7 +91,7 @@ var readFaults = []fault{
 			q.Where = flat
 		})},
 	{name: "a comparison with NULL is true", theme: "conditions",
-		find: sought(func(_ *driver.Scope, q *driver.Query) {
+		find: sought(func(_ *driver.Reach, q *driver.Query) {
 			q.Where = rewritten(q.Where, func(c driver.Cond) driver.Cond {
 				if c.Column == "note" && c.Op == driver.OpLess {
 					return driver.Any(driver.Null("note"), c)
@@ -100,18 +100,18 @@ var readFaults = []fault{
 			})
 		})},
 	{name: "a page ignores ties", theme: "paging",
-		find: sought(func(_ *driver.Scope, q *driver.Query) {
+		find: sought(func(_ *driver.Reach, q *driver.Query) {
 			if q.After != nil && q.OrderBy != "" {
 				q.After.ID = 1 << 60
 			}
 		})},
 	{name: "all columns are read", theme: "paging",
-		find: sought(func(_ *driver.Scope, q *driver.Query) { q.Columns = nil })},
+		find: sought(func(_ *driver.Reach, q *driver.Query) { q.Columns = nil })},
 	{name: "a page ignores where it begins", theme: "paging",
-		find: sought(func(_ *driver.Scope, q *driver.Query) { q.After = nil })},
+		find: sought(func(_ *driver.Reach, q *driver.Query) { q.After = nil })},
 	{name: "descending ties ascend", theme: "paging",
-		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
-			rows, err := tx.Select(ctx, s, scope, q)
+		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
+			rows, err := tx.Select(ctx, s, reach, q)
 			if q.Desc && q.OrderBy == "amount" {
 				slices.SortFunc(rows, func(a, b driver.Row) int {
 					return cmp.Or(cmp.Compare(b.(*thing).Amount, a.(*thing).Amount), cmp.Compare(a.(*thing).ID, b.(*thing).ID))
@@ -120,8 +120,8 @@ var readFaults = []fault{
 			return rows, err
 		}},
 	{name: "NULLs sort last", theme: "paging",
-		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
-			rows, err := tx.Select(ctx, s, scope, q)
+		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
+			rows, err := tx.Select(ctx, s, reach, q)
 			if q.OrderBy == "note" && !q.Desc {
 				slices.SortStableFunc(rows, func(a, b driver.Row) int {
 					an, bn := a.(*thing).Note == "", b.(*thing).Note == ""
@@ -137,10 +137,10 @@ var readFaults = []fault{
 			return rows, err
 		}},
 	{name: "the limit is not the first rows", theme: "paging",
-		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
+		find: func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 			limit := q.Limit
 			q.Limit = 1000
-			rows, err := tx.Select(ctx, s, scope, q)
+			rows, err := tx.Select(ctx, s, reach, q)
 			return rows[max(0, len(rows)-limit):], err
 		}},
 	{name: "the model is off by a version", theme: "model", find: read(func(r *thing) {

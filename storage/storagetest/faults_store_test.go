@@ -165,11 +165,11 @@ var storeFaults = []fault{
 			return s.Store.InTx(ctx, f)
 		}},
 	{name: "a verb's error is forgotten", theme: "transactions",
-		count: func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, where []driver.Cond, limit int) (int, error) {
+		count: func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, where []driver.Cond, limit int) (int, error) {
 			if err := ctx.Err(); err != nil {
 				return 0, err
 			}
-			return tx.Count(ctx, s, scope, where, limit)
+			return tx.Count(ctx, s, reach, where, limit)
 		}},
 	{name: "an uncommitted row is seen", theme: "isolation", inTx: committing},
 	{name: "contexts are ignored", theme: "contexts",

@@ -10,7 +10,7 @@ import (
 
 // stored loads the row with the id of r.
 func stored(ctx context.Context, tx driver.Tx, s *driver.Schema, r driver.Row) *driver.Record {
-	rows, err := tx.Select(ctx, s, driver.AnyScope, driver.Query{
+	rows, err := tx.Select(ctx, s, driver.Everywhere(), driver.Query{
 		Where: []driver.Cond{driver.Eq("id", driver.RecordOf(r).ID)}, Limit: 1,
 	})
 	if err != nil || len(rows) == 0 {
@@ -53,7 +53,7 @@ var writeFaults = []fault{
 					continue
 				}
 				rec := driver.RecordOf(r)
-				there, err := tx.Select(ctx, s, rec.Scope, driver.Query{Where: []driver.Cond{driver.Eq("key", rec.Key)}, Limit: 1})
+				there, err := tx.Select(ctx, s, driver.Within(rec.Scope), driver.Query{Where: []driver.Cond{driver.Eq("key", rec.Key)}, Limit: 1})
 				if err != nil {
 					return nil, err
 				}
@@ -127,7 +127,7 @@ var writeFaults = []fault{
 				return nil, err
 			}
 			for i, r := range rows {
-				there, err := tx.Select(ctx, s, driver.AnyScope, driver.Query{Where: []driver.Cond{driver.Eq("id", driver.RecordOf(r).ID)}, Limit: 1})
+				there, err := tx.Select(ctx, s, driver.Everywhere(), driver.Query{Where: []driver.Cond{driver.Eq("id", driver.RecordOf(r).ID)}, Limit: 1})
 				if err != nil || lost[i] {
 					continue
 				}
@@ -177,11 +177,11 @@ var writeFaults = []fault{
 			return make([]bool, len(rows)), nil
 		}},
 	{name: "count has no limit", theme: "count",
-		count: func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, where []driver.Cond, _ int) (int, error) {
-			return tx.Count(ctx, s, scope, where, math.MaxInt)
+		count: func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, where []driver.Cond, _ int) (int, error) {
+			return tx.Count(ctx, s, reach, where, math.MaxInt)
 		}},
 	{name: "count ignores conditions", theme: "count",
-		count: func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, _ []driver.Cond, limit int) (int, error) {
-			return tx.Count(ctx, s, scope, nil, limit)
+		count: func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, _ []driver.Cond, limit int) (int, error) {
+			return tx.Count(ctx, s, reach, nil, limit)
 		}},
 }

@@ -15,13 +15,13 @@ type fault struct {
 
 	inTx      func(ctx context.Context, s *faulty, f func(driver.Tx) error) error
 	insert    func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error)
-	find      func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error)
+	find      func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error)
 	claim     func(ctx context.Context, tx driver.Tx, s *driver.Schema, c driver.Claim) ([]driver.Row, error)
 	update    func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error)
 	extend    func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row, until time.Time) ([]bool, error)
 	remove    func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error)
-	count     func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, where []driver.Cond, limit int) (int, error)
-	tally     func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Tally) ([]driver.Group, error)
+	count     func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, where []driver.Cond, limit int) (int, error)
+	tally     func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Tally) ([]driver.Group, error)
 	untouched func(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, keys []string) ([]int64, error)
 	next      func(ctx context.Context, s *memory.Store, schema *driver.Schema, c driver.Claim, horizon time.Time) (time.Time, error)
 	waker     func(s *memory.Store) *driver.Waker
@@ -99,12 +99,12 @@ func (x *faultyTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.R
 	return x.Tx.Insert(ctx, s, rows)
 }
 
-func (x *faultyTx) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
+func (x *faultyTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	find := x.s.find
 	if find == nil {
 		find = soundFind
 	}
-	rows, err := find(ctx, x.Tx, s, scope, q)
+	rows, err := find(ctx, x.Tx, s, reach, q)
 	x.s.told(rows)
 	return rows, err
 }
@@ -165,18 +165,18 @@ func (x *faultyTx) Delete(ctx context.Context, s *driver.Schema, rows []driver.R
 	return x.Tx.Delete(ctx, s, rows)
 }
 
-func (x *faultyTx) Count(ctx context.Context, s *driver.Schema, scope driver.Scope, where []driver.Cond, limit int) (int, error) {
+func (x *faultyTx) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, where []driver.Cond, limit int) (int, error) {
 	if x.s.count != nil {
-		return x.s.count(ctx, x.Tx, s, scope, where, limit)
+		return x.s.count(ctx, x.Tx, s, reach, where, limit)
 	}
-	return x.Tx.Count(ctx, s, scope, where, limit)
+	return x.Tx.Count(ctx, s, reach, where, limit)
 }
 
-func (x *faultyTx) Tally(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Tally) ([]driver.Group, error) {
+func (x *faultyTx) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Tally) ([]driver.Group, error) {
 	if x.s.tally != nil {
-		return x.s.tally(ctx, x.Tx, s, scope, q)
+		return x.s.tally(ctx, x.Tx, s, reach, q)
 	}
-	return x.Tx.Tally(ctx, s, scope, q)
+	return x.Tx.Tally(ctx, s, reach, q)
 }
 
 func (x *faultyTx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) ([]int64, error) {
@@ -186,8 +186,8 @@ func (x *faultyTx) Untouched(ctx context.Context, s *driver.Schema, scope driver
 	return x.Tx.Untouched(ctx, s, scope, keys)
 }
 
-func soundFind(ctx context.Context, tx driver.Tx, s *driver.Schema, scope driver.Scope, q driver.Query) ([]driver.Row, error) {
-	return tx.Select(ctx, s, scope, q)
+func soundFind(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
+	return tx.Select(ctx, s, reach, q)
 }
 
 func soundClaim(ctx context.Context, tx driver.Tx, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {

@@ -122,11 +122,12 @@ type filter struct {
 	holds func(*thing) bool
 }
 
-// find gives the rows of scope for which all filters hold, in the order of q.
-func (m *model) find(scope driver.Scope, filters []filter, q driver.Query) []*thing {
+// find gives the rows within reach for which all filters hold, in the order of q.
+func (m *model) find(reach driver.Reach, filters []filter, q driver.Query) []*thing {
+	scope, one := reach.Scope()
 	rows := []*thing{}
 	for _, r := range m.rows {
-		if (scope == driver.AnyScope || r.Scope == scope) &&
+		if (!one || r.Scope == scope) &&
 			!slices.ContainsFunc(filters, func(f filter) bool { return !f.holds(r) }) {
 			rows = append(rows, r)
 		}

@@ -144,7 +144,9 @@ func (m *machine) remove(t *rapid.T) {
 }
 
 func (m *machine) find(t *rapid.T) {
-	scope := rapid.SampledFrom([]driver.Scope{"", "one", "two", driver.AnyScope}).Draw(t, "scope")
+	reach := rapid.SampledFrom([]driver.Reach{
+		driver.Within(""), driver.Within("one"), driver.Within("two"), driver.Everywhere(),
+	}).Draw(t, "reach")
 	filters := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) filter { return someFilters(t, 2) }), 0, 2).Draw(t, "filters")
 	q := driver.Query{
 		OrderBy: rapid.SampledFrom([]string{"", "key", "due_on", "note", "lane"}).Draw(t, "order"),
@@ -157,16 +159,28 @@ func (m *machine) find(t *rapid.T) {
 	var rows []*thing
 	count := 0
 	m.tx(t, func(tx driver.Tx) (err error) {
-		rows, err = m.w.things.Find(m.w.ctx, tx, scope, q)
-		if err == nil {
-			count, err = m.w.things.Count(m.w.ctx, tx, scope, q.Limit, q.Where...)
-		}
+		rows, count, err = m.read(tx, reach, q)
 		return err
 	})
-	want := m.model.find(scope, filters, q)
+	want := m.model.find(reach, filters, q)
 	same(t, "found", rows, want)
 	same(t, "count", count, len(want))
 	m.hands = append(m.hands, rows...)
+}
+
+// read finds and counts.
+func (m *machine) read(tx driver.Tx, reach driver.Reach, q driver.Query) (rows []*thing, n int, err error) {
+	ctx, things := m.w.ctx, m.w.things
+	if scope, one := reach.Scope(); one {
+		if rows, err = things.Find(ctx, tx, scope, q); err == nil {
+			n, err = things.Count(ctx, tx, scope, q.Limit, q.Where...)
+		}
+		return rows, n, err
+	}
+	if rows, err = things.Everywhere().Find(ctx, tx, q); err == nil {
+		n, err = things.Everywhere().Count(ctx, tx, q.Limit, q.Where...)
+	}
+	return rows, n, err
 }
 
 func (m *machine) next(t *rapid.T) {
@@ -206,7 +220,7 @@ func (m *machine) rollBack(t *rapid.T) {
 func (m *machine) check(t *rapid.T) {
 	var rows []*thing
 	m.tx(t, func(tx driver.Tx) (err error) {
-		rows, err = m.w.things.Find(m.w.ctx, tx, driver.AnyScope, driver.Query{Limit: 1000})
+		rows, err = m.w.things.Everywhere().Find(m.w.ctx, tx, driver.Query{Limit: 1000})
 		return err
 	})
 	same(t, "rows", rows, append([]*thing{}, m.model.rows...))

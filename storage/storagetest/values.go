@@ -413,17 +413,40 @@ var scopeTheme = theme{name: "scopes", sentences: []sentence{
 			}
 		}
 	}},
-	{"AnyScope reads across tenants", func(w *world) {
+	{"Everywhere reads across tenants", func(w *world) {
 		w.insert(scoped("", "a"), scoped("one", "a"), scoped("two", "b"))
-		w.same("rows", len(w.find(driver.AnyScope, driver.Query{Limit: 10})), 3)
-		w.same("rows named a", len(w.find(driver.AnyScope, driver.Query{Where: []driver.Cond{driver.Eq("key", "a")}, Limit: 10})), 2)
-		w.same("count", w.count(driver.AnyScope, 10), 3)
+		w.same("rows", len(w.findEverywhere(driver.Query{Limit: 10})), 3)
+		w.same("rows named a", len(w.findEverywhere(driver.Query{Where: []driver.Cond{driver.Eq("key", "a")}, Limit: 10})), 2)
+		w.same("count", w.countEverywhere(10), 3)
 		w.same("count of one", w.count("one", 10), 1)
 	}},
-	{"no row has AnyScope", func(w *world) {
-		w.refuses(scoped(driver.AnyScope, "a"), "scope")
+	{"a row is not written to a scope that cannot be stored", func(w *world) {
+		w.refuses(scoped("\x00any", "a"), "scope")
 	}},
+	{"such a scope is not read either, and the transaction goes on", noSuchScope},
 }}
+
+// noSuchScope reads scopes with which a statement would fail on PostgreSQL, and
+// would end the transaction.
+func noSuchScope(w *world) {
+	w.insert(scoped("", "a"), scoped("one", "a"))
+	for _, scope := range []driver.Scope{"\x00", "\x00any", "one\x00", "\xff"} {
+		w.tx(func(tx driver.Tx) error {
+			_, found := w.things.Find(w.ctx, tx, scope, driver.Query{Limit: 10})
+			_, got := w.things.Get(w.ctx, tx, scope, "a")
+			_, counted := w.things.Count(w.ctx, tx, scope, 10)
+			_, tallied := w.things.Tally(w.ctx, tx, scope, driver.Tally{OrderBy: "id", Limit: 10})
+			for what, err := range map[string]error{"Find": found, "Get": got, "Count": counted, "Tally": tallied} {
+				refused := (*driver.ValueError)(nil)
+				if !errors.As(err, &refused) || refused.Column != "scope" {
+					w.Errorf("%s in %q: %v", what, scope, err)
+				}
+			}
+			_, err := w.things.Get(w.ctx, tx, "one", "a")
+			return err
+		})
+	}
+}
 
 func scoped(scope driver.Scope, key string) *thing {
 	r := newThing(key)

@@ -100,6 +100,15 @@ func (w *world) find(scope driver.Scope, q driver.Query) (rows []*thing) {
 	return rows
 }
 
+func (w *world) findEverywhere(q driver.Query) (rows []*thing) {
+	w.Helper()
+	w.tx(func(tx driver.Tx) (err error) {
+		rows, err = w.things.Everywhere().Find(w.ctx, tx, q)
+		return err
+	})
+	return rows
+}
+
 // where gives the keys of the rows for which all conditions hold, by id.
 func (w *world) where(conds ...driver.Cond) []string {
 	w.Helper()
@@ -109,7 +118,7 @@ func (w *world) where(conds ...driver.Cond) []string {
 // all gives the rows of all scopes by id.
 func (w *world) all() []*thing {
 	w.Helper()
-	return w.find(driver.AnyScope, driver.Query{Limit: 10000})
+	return w.findEverywhere(driver.Query{Limit: 10000})
 }
 
 // get gives the stored row of a key in the empty scope.

@@ -383,6 +383,6 @@ var deleteTheme = theme{name: "delete", sentences: []sentence{
 		w.insert(row)
 		w.remove(row)
 		w.same("rows", len(w.claim(due("t"))), 0)
-		w.same("rows found", w.count(driver.AnyScope, 10), 0)
+		w.same("rows found", w.countEverywhere(10), 0)
 	}},
 }}

@@ -33,12 +33,12 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 	}
 	next, nextArgs := SQLite.verbs.next(table, c)
 	keys := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
-	if err := keys.where("north", []driver.Cond{driver.In("key", []string{"a", "b"})}); err != nil {
+	if err := keys.where(driver.Within("north"), []driver.Cond{driver.In("key", []string{"a", "b"})}); err != nil {
 		t.Fatal(err)
 	}
 	db.MustExec(`CREATE INDEX job_held ON job (note, id) WHERE due_on IS NOT NULL OR abandoned`)
 	held := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
-	err = held.where("north", []driver.Cond{
+	err = held.where(driver.Within("north"), []driver.Cond{
 		driver.Eq("note", "a"), driver.Any(driver.NotNull("due_on"), driver.Eq("abandoned", true)),
 	})
 	if err != nil {

@@ -53,7 +53,7 @@ func TestSQLiteReadsAPageOfResponsesFromItsBeginning(t *testing.T) {
 			"the next, until": {bound: []driver.Cond{driver.Less("submitted_on", noon)}, after: after, index: " AND submitted_on>? AND submitted_on<?"},
 		} {
 			b := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
-			err := b.where("north", append([]driver.Cond{driver.Eq("survey_id", int64(1))}, c.bound...))
+			err := b.where(driver.Within("north"), append([]driver.Cond{driver.Eq("survey_id", int64(1))}, c.bound...))
 			if err == nil {
 				err = b.order(&driver.Query{OrderBy: "submitted_on", Where: c.bound, After: c.after})
 			}

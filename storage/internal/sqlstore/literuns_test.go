@@ -40,7 +40,7 @@ func TestSQLiteListsRunsByPartialIndexes(t *testing.T) {
 	check := func(when string) {
 		for name, list := range lists {
 			b := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
-			if err := b.where("tenant", list.where); err != nil {
+			if err := b.where(driver.Within("tenant"), list.where); err != nil {
 				t.Fatal(err)
 			}
 			if err := b.order(&driver.Query{Where: list.where, OrderBy: "scheduled_on", Desc: true, After: &driver.Position{Value: time.Unix(1000, 0), ID: 7}}); err != nil {

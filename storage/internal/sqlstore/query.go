@@ -37,12 +37,12 @@ func (b *builder) sql() string { return sqlx.Rebind(b.dialect.bindType, b.b.Stri
 
 func (b *builder) value(v any) any { return b.dialect.verbs.value(v) }
 
-// where writes the scope and the conditions.
-func (b *builder) where(scope driver.Scope, conds []driver.Cond) error {
-	if scope == driver.AnyScope {
-		b.write("TRUE")
-	} else {
+// where writes the reach and the conditions.
+func (b *builder) where(reach driver.Reach, conds []driver.Cond) error {
+	if scope, one := reach.Scope(); one {
 		b.write(`"scope" = ?`, string(scope))
+	} else {
+		b.write("TRUE")
 	}
 	for i := range conds {
 		b.write(" AND ")
@@ -173,15 +173,15 @@ func (b *builder) ordered(c *driver.Column) (string, error) {
 	return quote(c.Name), nil
 }
 
-// Select returns the rows of scope that q describes.
-func (x *tx) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Query) (rows []driver.Row, err error) {
+// Select returns the rows within reach that q describes.
+func (x *tx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) (rows []driver.Row, err error) {
 	if q.Limit <= 0 {
 		return nil, x.usable(ctx)
 	}
 	t := x.store.table(s)
 	columns, names := t.read(q.Columns)
 	b := newBuilder(t, "SELECT "+names+" FROM "+t.name+" WHERE ")
-	err = b.where(scope, q.Where)
+	err = b.where(reach, q.Where)
 	if err == nil {
 		err = b.order(&q)
 	}
@@ -195,14 +195,14 @@ func (x *tx) Select(ctx context.Context, s *driver.Schema, scope driver.Scope, q
 	return rows, nil
 }
 
-// Count counts rows of scope, but reads no more than limit of them.
-func (x *tx) Count(ctx context.Context, s *driver.Schema, scope driver.Scope, where []driver.Cond, limit int) (n int, err error) {
+// Count counts rows within reach, but reads no more than limit of them.
+func (x *tx) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, where []driver.Cond, limit int) (n int, err error) {
 	if limit <= 0 {
 		return 0, x.usable(ctx)
 	}
 	t := x.store.table(s)
 	b := newBuilder(t, "SELECT count(*) FROM (SELECT 1 FROM "+t.name+" WHERE ")
-	if err = b.where(scope, where); err == nil {
+	if err = b.where(reach, where); err == nil {
 		b.write(" LIMIT ?) AS c", int64(limit))
 		err = x.query(ctx, b.sql(), b.args, func(r *sql.Rows) error {
 			for r.Next() {
@@ -287,13 +287,13 @@ func excludesNull(where []driver.Cond, column string) bool {
 	return false
 }
 
-// Tally counts rows of scope by kind, but reads no more than q.Limit of them.
-func (x *tx) Tally(ctx context.Context, s *driver.Schema, scope driver.Scope, q driver.Tally) (groups []driver.Group, err error) {
+// Tally counts rows within reach by kind, but reads no more than q.Limit of them.
+func (x *tx) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Tally) (groups []driver.Group, err error) {
 	if q.Limit <= 0 {
 		return nil, x.usable(ctx)
 	}
 	t := x.store.table(s)
-	text, args, columns, err := t.tally(scope, q)
+	text, args, columns, err := t.tally(reach, q)
 	if err == nil {
 		err = x.query(ctx, text, args, func(r *sql.Rows) (err error) {
 			groups, err = readGroups(s, columns, r)
@@ -307,7 +307,7 @@ func (x *tx) Tally(ctx context.Context, s *driver.Schema, scope driver.Scope, q 
 }
 
 // tally is the statement, and the columns that it answers with before the count.
-func (t *table) tally(scope driver.Scope, q driver.Tally) (text string, args []any, columns []*driver.Column, err error) {
+func (t *table) tally(reach driver.Reach, q driver.Tally) (text string, args []any, columns []*driver.Column, err error) {
 	by := make([]string, len(q.By))
 	for i, name := range q.By {
 		column := t.schema.Column(name)
@@ -330,7 +330,7 @@ func (t *table) tally(scope driver.Scope, q driver.Tally) (text string, args []a
 		inner, outer, columns = append(inner, quote(q.OrderBy)), append(outer, "min("+name+")"), append(columns, order)
 	}
 	b.write("SELECT " + strings.Join(append(outer, "count(*)"), ", ") + " FROM (SELECT " + strings.Join(inner, ", ") + " FROM " + t.name + " WHERE ")
-	if err := b.where(scope, q.Where); err != nil {
+	if err := b.where(reach, q.Where); err != nil {
 		return "", nil, nil, err
 	}
 	if order.Null && !excludesNull(q.Where, q.OrderBy) {

@@ -113,13 +113,13 @@ func TestI28_EveryReadFiltersItsScope(t *testing.T) {
 	for _, d := range []*Dialect{PostgreSQL, SQLite} {
 		f := &fake{}
 		s := f.store(t, func(c *Config) { c.Dialect = d })
-		read := func(scope driver.Scope) {
+		read := func(reach driver.Reach) {
 			f.texts = nil
 			err := s.InTx(t.Context(), func(tx driver.Tx) error {
-				if _, err := jobs.Find(t.Context(), tx, scope, driver.Query{Limit: 1}); err != nil {
+				if _, err := tx.Select(t.Context(), &jobs.Schema, reach, driver.Query{Limit: 1}); err != nil {
 					return err
 				}
-				_, err := jobs.Count(t.Context(), tx, scope, 1)
+				_, err := tx.Count(t.Context(), &jobs.Schema, reach, nil, 1)
 				return err
 			})
 			if err != nil {
@@ -127,10 +127,10 @@ func TestI28_EveryReadFiltersItsScope(t *testing.T) {
 			}
 		}
 		filtered := func(text string) bool { return strings.Contains(text, `WHERE "scope" = `) }
-		if read("north"); !slices.ContainsFunc(f.texts[1:2], filtered) || !slices.ContainsFunc(f.texts[2:3], filtered) {
+		if read(driver.Within("north")); !slices.ContainsFunc(f.texts[1:2], filtered) || !slices.ContainsFunc(f.texts[2:3], filtered) {
 			t.Errorf("no scope in %q", f.texts[1:3])
 		}
-		if read(driver.AnyScope); slices.ContainsFunc(f.texts, filtered) {
+		if read(driver.Everywhere()); slices.ContainsFunc(f.texts, filtered) {
 			t.Errorf("a scope in %q", f.texts)
 		}
 	}

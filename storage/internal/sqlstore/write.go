@@ -105,7 +105,7 @@ func (x *tx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope
 	}
 	b := newBuilder(t, "SELECT array_agg(r.print)::text FROM (SELECT "+quote(s.Fingerprint)+` AS print, "version", `+insertedBy+
 		", xmin AS written_by FROM "+t.name+" WHERE ")
-	if err = b.where(scope, nil); err == nil {
+	if err = b.where(driver.Within(scope), nil); err == nil {
 		b.write(` AND "key" >= (SELECT ?::text) AND "key" <= (SELECT ?::text) ORDER BY "scope", "key" LIMIT ?) AS r`,
 			keys[0], keys[len(keys)-1], int64(stretch*len(keys)))
 		b.write(` WHERE r."version" = 1 AND r.` + insertedBy + ` = r.written_by`)

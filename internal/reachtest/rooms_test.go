@@ -1,0 +1,433 @@
+package reachtest
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/report"
+	"github.com/belfry-go/belfry/automation/settings"
+	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/storage/memory"
+	"github.com/belfry-go/belfry/survey"
+)
+
+// world is a program with one tenant, the north, that has a row of everything.
+type world struct {
+	*testing.T
+	store    storage.Store
+	work     *automation.Scheduler
+	out      *notify.Notifier
+	reports  *report.Service
+	surveys  *survey.Service
+	settings *settings.Settings
+
+	reminder, instance string // keys
+}
+
+const visits = `{
+	"questions": [{"id": "rate", "type": "rating"}],
+	"triggers": [{"id": "visits", "enabled": true, "eventKind": "visit-closed", "dedupRecipe": ["templateId", "recipient.address"],
+		"schedule": {"initialDelay": "0d"}, "channel": "email:test"}]
+}`
+
+var (
+	by       = automation.By{Actor: "ann", Reason: "a call"}
+	employee = automation.Source{Type: "employee", ID: "7"}
+	sam      = notify.Destination{Method: "email", Address: "sam@example.com"}
+)
+
+func newWorld(t *testing.T) *world {
+	clk := clock.NewMock()
+	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
+	w := &world{T: t, store: memory.New(&memory.Options{Clock: clk})}
+	channel := notify.ChannelFunc("email:test", func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, nil })
+	w.out = notify.New(w.store, nil, channel)
+	w.out.Register(notify.Type{Name: "visit", Renderer: notify.Template{Subject: "A visit"}})
+	w.work = automation.New(w.store, w.out, nil)
+	w.work.Register(automation.ReminderType{
+		Name: "certificate", SendAt: "09:00", Zone: "UTC", Template: notify.Template{Subject: "It expires"},
+		Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil }),
+		Scan: &automation.Scan{SourceType: "employee", Window: 30, Scopes: []automation.Scope{"north"}, Read: func(context.Context, automation.ScanRequest) (automation.ScanPage, error) {
+			return automation.ScanPage{}, nil
+		}},
+		Triggers: none{},
+	})
+	w.reports = report.New(w.store, w.work, w.out, nil)
+	w.reports.Register(report.Type{Name: "sales", Template: notify.Template{Subject: "Sales"}, Builder: report.BuilderFunc(
+		func(context.Context, report.Run) (report.Report, error) { return report.Report{}, nil })})
+	w.surveys = survey.New(w.store, &survey.Options{SurveyURL: "https://host.example/s/{token}"}, channel)
+	w.surveys.Subscribe(survey.SubscriberFunc("bi", func(context.Context, survey.ResponseCompleted) error { return nil }))
+	w.settings = settings.New(w.store, nil)
+	w.fill()
+	return w
+}
+
+// none asks for nothing.
+type none struct{}
+
+func (none) EventTypes() []string { return []string{"changed"} }
+
+func (none) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
+	return nil, nil
+}
+
+func (w *world) fill() {
+	ctx := w.Context()
+	ensured, err := w.work.Ensure(ctx, candidate("north"))
+	w.must(err)
+	w.reminder = ensured[0].Key
+	_, err = w.out.Notify(ctx, job("north"), time.Time{})
+	w.must(err)
+	_, err = w.out.EnsureOutgoingMessage(ctx, nil, message("north"))
+	w.must(err)
+	w.must(w.out.Contacts().Suppress(ctx, "north", notify.Complaint, by, sam))
+	_, err = w.surveys.Publish(ctx, version("north"))
+	w.must(err)
+	got, err := w.surveys.Ingest(ctx, batch("north"))
+	w.must(err)
+	w.instance = got.Items[0].Instances[0].PublicID
+	_, err = w.reports.Create(ctx, subscription("north"))
+	w.must(err)
+	_, err = w.settings.SaveReminder(ctx, expiry("north"))
+	w.must(err)
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func candidate(scope storage.Scope) automation.Candidate {
+	return automation.Candidate{Scope: scope, Type: "certificate", Source: employee, TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30}
+}
+
+func job(scope storage.Scope) notify.Job {
+	return notify.Job{
+		Record: storage.Record{Scope: scope, Type: "visit"}, PartitionKey: "customer-17", RowKey: keys.AutomationRowKey("visit"),
+		EventData: json.RawMessage(`{}`), Recipients: []notify.Recipient{{Ref: "17", Channel: "email:test", Address: "sam@example.com", Inbox: "user:sam"}},
+	}
+}
+
+// ofReminder is the job that the reminder would lead to.
+func (w *world) ofReminder(scope storage.Scope) notify.Job {
+	j := job(scope)
+	j.SourceKey = w.reminder
+	return j
+}
+
+func message(scope storage.Scope) notify.OutgoingMessage {
+	return notify.OutgoingMessage{
+		Record: storage.Record{Scope: scope, Type: "email:test"}, PartitionKey: "visit-1", RowKey: "1", NotificationType: "visit",
+		Method: "email", Address: "sam@example.com", Content: notify.Content{Subject: "A visit"},
+	}
+}
+
+func version(scope storage.Scope) survey.Version {
+	return survey.Version{Scope: scope, SurveyID: 1, Name: "Visits", Definition: json.RawMessage(visits)}
+}
+
+func batch(scope storage.Scope) survey.Batch {
+	return survey.Batch{Scope: scope, EventKind: "visit-closed", Items: []survey.Item{{
+		Payload: json.RawMessage("{}"), Recipient: survey.Recipient{Address: "sam@example.com", CustomerRef: "17"},
+	}}}
+}
+
+func subscription(scope storage.Scope) report.Subscription {
+	return report.Subscription{
+		Scope: scope, GUID: "weekly", Type: "sales", Name: "Sales", Zone: "UTC", Cadence: automation.Recurrence{Cron: "0 9 * * *"},
+		Recipients: []notify.Recipient{{Ref: "17", Channel: "email:test", Address: "sam@example.com"}},
+	}
+}
+
+func expiry(scope storage.Scope) settings.ReminderSetting {
+	return settings.ReminderSetting{Scope: scope, ID: "expiry", Type: "certificate", Active: true, Offsets: []int{30}}
+}
+
+func schemas() []*driver.Schema {
+	var all []*driver.Schema
+	for _, some := range [][]*driver.Schema{
+		automation.Schemas(), report.Schemas(), settings.Schemas(), notify.Schemas(), gate.Schemas(), survey.Schemas(), outbox.Schemas(),
+	} {
+		all = append(all, some...)
+	}
+	return all
+}
+
+// read copies what the rows hold, the parts of a row that are not stored left out.
+func read(ctx context.Context, tx storage.Tx, s *driver.Schema) ([]any, error) {
+	rows, err := tx.Select(ctx, s, driver.Everywhere(), driver.Query{Limit: 1000})
+	var out []any
+	for _, r := range rows {
+		for i := range s.Columns {
+			v, err := s.Columns[i].Value(r)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, v)
+		}
+	}
+	return out, err
+}
+
+func second[A any](_ A, err error) error { return err }
+
+func third[A, B any](_ A, _ B, err error) error { return err }
+
+// rooms are the methods that take a scope, called with that one and what else
+// finds the rows of the north.
+func (w *world) rooms(ctx context.Context, scope storage.Scope) []room {
+	return append(append(w.automation(ctx, scope), w.notify(ctx, scope)...), w.survey(ctx, scope)...)
+}
+
+func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
+	s, support, rollout, upkeep := w.work, w.work.Support(), w.work.Rollout(), w.work.Upkeep()
+	part := automation.RolloutPart{Scope: scope, Type: "certificate"}
+	window := automation.Window{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC)}
+	return []room{
+		{s, map[string]func() error{
+			"Deactivate":     func() error { return second(s.Deactivate(ctx, scope, "certificate", employee, "Gone")) },
+			"Ensure":         func() error { return second(s.Ensure(ctx, candidate(scope))) },
+			"Explain":        func() error { return second(s.Explain(ctx, scope, w.reminder)) },
+			"ExplainMissing": func() error { return second(s.ExplainMissing(ctx, scope, "certificate", employee)) },
+			"HandleEvent": func() error {
+				return second(s.HandleEvent(ctx, automation.Event{Scope: scope, ID: "1", Type: "changed", Source: employee, Version: 1}))
+			},
+			"Health":  func() error { return second(s.Health(ctx, "north", scope)) },
+			"Preview": func() error { return second(s.Preview(ctx, candidate(scope), 1)) },
+		}},
+		{support, map[string]func() error{
+			"Bulk": func() error {
+				return second(support.Bulk(ctx, scope, automation.ActionCancel, automation.Selection{Setting: "certificate"}, by, nil))
+			},
+			"Cancel":     func() error { return support.Cancel(ctx, scope, w.reminder, by) },
+			"History":    func() error { return second(support.History(ctx, scope, employee, notify.Page{})) },
+			"Hold":       func() error { return support.Hold(ctx, scope, w.reminder, by) },
+			"Pause":      func() error { return support.Pause(ctx, automation.Extent{Scope: scope}, time.Time{}, by) },
+			"Pauses":     func() error { return second(support.Pauses(ctx, scope)) },
+			"Release":    func() error { return support.Release(ctx, scope, w.reminder, by) },
+			"ReportRuns": func() error { return third(support.ReportRuns(ctx, scope, automation.ReportRuns{})) },
+			"Rerun":      func() error { return second(support.Rerun(ctx, scope, w.reminder, by)) },
+			"Resume":     func() error { return support.Resume(ctx, automation.Extent{Scope: scope}, by) },
+			"Retry":      func() error { return support.Retry(ctx, scope, w.reminder, by) },
+			"RunReport": func() error {
+				return second(support.RunReport(ctx, automation.Candidate{
+					Scope: scope, AutomationType: automation.TypeReportSubscription, Type: "sales", Run: "r-1",
+					Source: automation.Source{Type: automation.TypeReportSubscription, ID: "weekly"}, Zone: "UTC",
+				}, by))
+			},
+			"Trace": func() error { return second(support.Trace(ctx, scope, w.reminder)) },
+		}},
+		{rollout, map[string]func() error{
+			"AcquireForOldScheduler": func() error { return second(rollout.AcquireForOldScheduler(ctx, scope, w.reminder)) },
+			"Compare":                func() error { return second(rollout.Compare(ctx, part, window, time.Minute)) },
+			"DeliverForOldScheduler": func() error {
+				return second(rollout.DeliverForOldScheduler(ctx, scope, automation.OldRun{Key: w.reminder}))
+			},
+			"MoveRollout":        func() error { return second(rollout.MoveRollout(ctx, part, automation.StageShadow, by, nil)) },
+			"Ownership":          func() error { return second(rollout.Ownership(ctx, scope, w.reminder)) },
+			"OwnershipConflicts": func() error { return second(rollout.OwnershipConflicts(ctx, scope, notify.Page{})) },
+			"ReportOldRun":       func() error { return second(rollout.ReportOldRun(ctx, part, automation.OldRun{Key: w.reminder})) },
+			"RolloutReport":      func() error { return second(rollout.RolloutReport(ctx, part, window)) },
+			"Rollouts":           func() error { return second(rollout.Rollouts(ctx, scope)) },
+			"TransferOwnership":  func() error { return rollout.TransferOwnership(ctx, scope, w.reminder, automation.OldScheduler, by) },
+		}},
+		{upkeep, map[string]func() error{
+			"Reconcile":       func() error { return second(upkeep.Reconcile(ctx, scope, "certificate", nil)) },
+			"Reconciliations": func() error { return second(upkeep.Reconciliations(ctx, scope)) },
+		}},
+		{s.Revalidator(), map[string]func() error{
+			"Revalidate": func() error { return second(s.Revalidator().Revalidate(ctx, []notify.Job{w.ofReminder(scope)})) },
+		}},
+		w.ofReports(ctx, scope), w.ofSettings(ctx, scope),
+	}
+}
+
+func (w *world) ofReports(ctx context.Context, scope storage.Scope) room {
+	s, run := w.reports, "report-subscription:weekly:scheduled:2026-03-01T09:00:00Z"
+	return room{s, map[string]func() error{
+		"Create":        func() error { return second(s.Create(ctx, subscription(scope))) },
+		"Deactivate":    func() error { return s.Deactivate(ctx, scope, "weekly", by) },
+		"Delete":        func() error { return s.Delete(ctx, scope, "weekly", by) },
+		"FailedRuns":    func() error { return third(s.FailedRuns(ctx, scope, report.Page{})) },
+		"Messages":      func() error { return third(s.Messages(ctx, scope, run, report.Page{})) },
+		"OpenFile":      func() error { return third(s.OpenFile(ctx, scope, run, "sales.csv")) },
+		"Ownership":     func() error { return second(s.Ownership(ctx, scope, run)) },
+		"Pause":         func() error { return s.Pause(ctx, scope, "weekly", by) },
+		"Preview":       func() error { return second(s.Preview(ctx, subscription(scope), 1)) },
+		"RecentRuns":    func() error { return third(s.RecentRuns(ctx, scope, report.Page{})) },
+		"Refresh":       func() error { return second(s.Refresh(ctx, scope, report.Page{})) },
+		"Resume":        func() error { return s.Resume(ctx, scope, "weekly", by) },
+		"Run":           func() error { return second(s.Run(ctx, scope, run)) },
+		"RunNow":        func() error { return second(s.RunNow(ctx, scope, "weekly", "", by)) },
+		"Runs":          func() error { return third(s.Runs(ctx, scope, "weekly", report.Page{})) },
+		"Subscription":  func() error { return second(s.Subscription(ctx, scope, "weekly")) },
+		"Subscriptions": func() error { return third(s.Subscriptions(ctx, scope, report.Page{})) },
+		"Validate":      func() error { return s.Validate(ctx, subscription(scope)) },
+		"Update": func() error {
+			sub := subscription(scope)
+			sub.Version = 1
+			return second(s.Update(ctx, sub))
+		},
+	}}
+}
+
+func (w *world) ofSettings(ctx context.Context, scope storage.Scope) room {
+	s := w.settings
+	return room{s, map[string]func() error{
+		"BusinessDay": func() error {
+			return second(s.BusinessDay(ctx, scope, "office", automation.Date{Year: 2026, Month: 5, Day: 1}))
+		},
+		"BusinessUnit":       func() error { return second(s.BusinessUnit(ctx, scope, "office")) },
+		"BusinessUnits":      func() error { return third(s.BusinessUnits(ctx, scope, settings.Page{})) },
+		"DeactivateReminder": func() error { return s.DeactivateReminder(ctx, scope, "expiry") },
+		"Notification":       func() error { return second(s.Notification(ctx, scope, "visit", "")) },
+		"Notifications":      func() error { return third(s.Notifications(ctx, scope, "visit", settings.Page{})) },
+		"NotificationsFor":   func() error { return second(s.NotificationsFor(ctx, scope, "", "visit")) },
+		"Reminder":           func() error { return second(s.Reminder(ctx, scope, "expiry")) },
+		"Reminders":          func() error { return third(s.Reminders(ctx, scope, "", settings.Page{})) },
+		"SaveBusinessUnit": func() error {
+			return second(s.SaveBusinessUnit(ctx, settings.BusinessUnit{Scope: scope, ID: "office", Zone: "UTC"}))
+		},
+		"SaveNotification": func() error {
+			return second(s.SaveNotification(ctx, settings.NotificationSetting{Scope: scope, Type: "visit", Enabled: true}))
+		},
+		"SaveReminder": func() error { return second(s.SaveReminder(ctx, expiry(scope))) },
+		"Setting":      func() error { return second(s.Setting(ctx, scope, "expiry")) },
+		"Settings":     func() error { return second(s.Settings(ctx, scope, []string{"expiry"})) },
+		"Zone":         func() error { return second(s.Zone(ctx, scope, "office")) },
+	}}
+}
+
+func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
+	n, support, campaigns, contacts := w.out, w.out.Support(), w.out.Campaigns(), w.out.Contacts()
+	campaign := notify.MessagingJob{Record: storage.Record{Scope: scope, Type: "visit"}, GUID: "spring"}
+	j, m := job(scope), message(scope)
+	key, err := keys.Join(m.PartitionKey, m.RowKey)
+	w.must(err)
+	return []room{
+		{n, map[string]func() error{
+			"Archived":       func() error { return second(n.Archived(ctx, scope, "user:sam", notify.Page{})) },
+			"AutomationJobs": func() error { return second(n.AutomationJobs(ctx, nil, scope, "employee", "7", notify.Page{})) },
+			"CountInbox":     func() error { return second(n.CountInbox(ctx, scope, "user:sam")) },
+			"CountMessages":  func() error { return second(n.CountMessages(ctx, nil, scope, j.RowKey)) },
+			"DryRun":         func() error { return second(n.DryRun(ctx, m)) },
+			"EnsureAutomationJob": func() error {
+				return second(n.EnsureAutomationJob(ctx, nil, notify.AutomationJob{Record: storage.Record{Scope: scope, Type: "certificate"}, PartitionKey: "a", RowKey: "b"}))
+			},
+			"EnsureMessagingJob":    func() error { return second(n.EnsureMessagingJob(ctx, nil, campaign)) },
+			"EnsureNotificationJob": func() error { return second(n.EnsureNotificationJob(ctx, nil, j)) },
+			"EnsureNotificationScheduler": func() error {
+				return second(n.EnsureNotificationScheduler(ctx, nil, notify.Schedule{
+					Record: storage.Record{Scope: scope, Type: "visit"}, ArtifactType: notify.ArtifactNotificationJob, ArtifactPartitionKey: j.PartitionKey, ArtifactRowKey: j.RowKey,
+				}))
+			},
+			"EnsureOutgoingMessage": func() error { return second(n.EnsureOutgoingMessage(ctx, nil, m)) },
+			"EnsureUserMessage": func() error {
+				return second(n.EnsureUserMessage(ctx, nil, notify.UserMessage{Record: storage.Record{Scope: scope, Type: "visit"}, PartitionKey: "user:sam", RowKey: "1"}))
+			},
+			"Inbox":         func() error { return second(n.Inbox(ctx, scope, "user:sam", notify.Page{})) },
+			"MarkInbox":     func() error { return second(n.MarkInbox(ctx, scope, "user:sam", notify.MarkRead, "1")) },
+			"MarkInboxUpTo": func() error { return second(n.MarkInboxUpTo(ctx, scope, "user:sam", notify.MarkRead, "1")) },
+			"Notify":        func() error { return second(n.Notify(ctx, j, time.Time{})) },
+			"Preview":       func() error { return second(n.Preview(ctx, j, j.Recipients[0])) },
+			"Trace":         func() error { return second(n.Trace(ctx, scope, j.Coordinates())) },
+		}},
+		{support, map[string]func() error{
+			"AllMessages":       func() error { return second(support.AllMessages(ctx, scope, notify.Page{})) },
+			"Cancel":            func() error { return support.Cancel(ctx, scope, notify.ArtifactOutgoingMessage, key, by) },
+			"DeadLetters":       func() error { return second(support.DeadLetters(ctx, scope, "crm", 0)) },
+			"DeliveryFacts":     func() error { return second(support.DeliveryFacts(ctx, scope, "m-1")) },
+			"Held":              func() error { return second(support.Held(ctx, scope, "", notify.Page{})) },
+			"HeldCampaigns":     func() error { return second(support.HeldCampaigns(ctx, scope, "", notify.Page{})) },
+			"HeldJobs":          func() error { return second(support.HeldJobs(ctx, scope, "", notify.Page{})) },
+			"HeldSchedules":     func() error { return second(support.HeldSchedules(ctx, scope, "", notify.Page{})) },
+			"Messages":          func() error { return second(support.Messages(ctx, scope, j.RowKey, notify.Page{})) },
+			"Pause":             func() error { return support.Pause(ctx, notify.Extent{Scope: scope}, time.Time{}, by) },
+			"Pauses":            func() error { return second(support.Pauses(ctx, scope)) },
+			"Release":           func() error { return support.Release(ctx, scope, notify.ArtifactOutgoingMessage, key, by) },
+			"ReplayDeadLetters": func() error { return second(support.ReplayDeadLetters(ctx, scope, "crm", by, nil)) },
+			"Resolve":           func() error { return support.Resolve(ctx, scope, key, notify.DecideSent, by) },
+			"Resume":            func() error { return support.Resume(ctx, notify.Extent{Scope: scope}, by) },
+			"Retry":             func() error { return second(support.Retry(ctx, scope, key, by)) },
+			"RetryFailed": func() error {
+				return second(support.RetryFailed(ctx, scope, notify.Failures{Keys: []string{key}}, by, nil))
+			},
+		}},
+		{campaigns, map[string]func() error{
+			"Cancel": func() error { return campaigns.Cancel(ctx, scope, "spring", by) },
+			"Content": func() error {
+				return second(campaigns.Content(ctx, scope, "spring", func(context.Context, notify.CampaignProgress) error { return nil }))
+			},
+			"DryRun":   func() error { return second(campaigns.DryRun(ctx, campaign, 1)) },
+			"Pause":    func() error { return campaigns.Pause(ctx, scope, "spring", by) },
+			"Progress": func() error { return second(campaigns.Progress(ctx, scope, "spring")) },
+			"Resume":   func() error { return campaigns.Resume(ctx, scope, "spring", by) },
+		}},
+		{contacts, map[string]func() error{
+			"Preferences": func() error { return second(contacts.Preferences(ctx, scope, "17")) },
+			"SetPreferences": func() error {
+				return contacts.SetPreferences(ctx, notify.Preference{Scope: scope, RecipientRef: "17", OptedOut: true})
+			},
+			"Suppress":   func() error { return contacts.Suppress(ctx, scope, notify.Complaint, by, sam) },
+			"Suppressed": func() error { return second(contacts.Suppressed(ctx, scope, notify.Page{})) },
+			"Unsuppress": func() error { return contacts.Unsuppress(ctx, scope, sam, by) },
+		}},
+	}
+}
+
+func (w *world) survey(ctx context.Context, scope storage.Scope) []room {
+	s, support, responses := w.surveys, w.surveys.Support(), w.surveys.Responses()
+	answers, of := survey.Response{Answers: json.RawMessage(`{"rate": 5}`)}, survey.ResponseQuery{SurveyID: 1}
+	return []room{
+		{s, map[string]func() error{
+			"Complete":   func() error { return second(s.Complete(ctx, scope, w.instance, answers)) },
+			"Definition": func() error { return second(s.Definition(ctx, scope, 1, 0)) },
+			"Ingest":     func() error { return second(s.Ingest(ctx, batch(scope))) },
+			"Link":       func() error { return second(s.Link(ctx, scope, w.instance)) },
+			"Publish":    func() error { return second(s.Publish(ctx, version(scope))) },
+			"Surveys":    func() error { return third(s.Surveys(ctx, scope, survey.Page{})) },
+			"Unpublish":  func() error { return s.Unpublish(ctx, scope, 1) },
+			"Versions":   func() error { return third(s.Versions(ctx, scope, 1, survey.Page{})) },
+		}},
+		{support, map[string]func() error{
+			"DeadLetters": func() error { return second(support.DeadLetters(ctx, scope, "bi", 0)) },
+			"Delete":      func() error { return support.Delete(ctx, scope, w.instance, by, nil) },
+			"Erase":       func() error { return second(support.Erase(ctx, scope, "17", by)) },
+			"Event":       func() error { return second(support.Event(ctx, scope, w.instance)) },
+			"Events":      func() error { return second(support.Events(ctx, scope, of)) },
+			"Explain":     func() error { return second(support.Explain(ctx, scope, w.instance)) },
+			"Hold":        func() error { return support.Hold(ctx, scope, w.instance, by) },
+			"Instance":    func() error { return third(support.Instance(ctx, scope, w.instance)) },
+			"Instances": func() error {
+				return second(support.Instances(ctx, scope, survey.Selection{SurveyID: 1}, survey.Page{}))
+			},
+			"Release":           func() error { return support.Release(ctx, scope, w.instance, by) },
+			"ReplayDeadLetters": func() error { return second(support.ReplayDeadLetters(ctx, scope, "bi", by, nil)) },
+			"ReplayEvent":       func() error { return support.ReplayEvent(ctx, scope, w.instance, "bi", by) },
+			"ReplayMissed":      func() error { return second(support.ReplayMissed(ctx, scope, "bi", of, by, nil)) },
+			"Retry":             func() error { return support.Retry(ctx, scope, w.instance, by) },
+			"Rerun":             func() error { return support.Rerun(ctx, scope, w.instance, by) },
+			"Cancel":            func() error { return support.Cancel(ctx, scope, w.instance, by) },
+		}},
+		{responses, map[string]func() error{
+			"ExportCSV":       func() error { return second(responses.ExportCSV(ctx, scope, io.Discard, of)) },
+			"ExportJSONLines": func() error { return second(responses.ExportJSONLines(ctx, scope, io.Discard, of)) },
+			"Get":             func() error { return second(responses.Get(ctx, scope, w.instance)) },
+			"List":            func() error { return second(responses.List(ctx, scope, of)) },
+			"Tally":           func() error { return second(responses.Tally(ctx, scope, 1)) },
+		}},
+	}
+}
