@@ -363,16 +363,12 @@ type ContestedRun struct {
 }
 
 // OwnershipConflicts lists the rows of a scope that are on hold for an
-// [OwnershipConflict], by their keys; p.After is the Key of the last one. What is
-// to be done about one is written at the reason.
-func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p notify.Page) ([]ContestedRun, error) {
-	var out []ContestedRun
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := schedules.Find(ctx, tx, scope, driver.Query{
-			Where: []driver.Cond{
-				driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", string(OwnershipConflict)), driver.Greater("key", p.After),
-			},
-			OrderBy: "key", Limit: pageLimit(p),
+// [OwnershipConflict], by their keys, and says where the next page begins; empty after
+// the last. What is to be done about one is written at the reason.
+func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.Page) (out []ContestedRun, next string, err error) {
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		rows, after, err := schedules.Page(ctx, tx, scope, p, driver.Query{
+			Where: []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", string(OwnershipConflict))},
 		})
 		if err != nil {
 			return err
@@ -382,7 +378,7 @@ func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p notify.P
 			keys[i] = r.Key
 		}
 		known, err := findOwnerships(ctx, tx, map[Scope][]string{scope: keys})
-		out = make([]ContestedRun, len(rows))
+		out, next = make([]ContestedRun, len(rows)), after
 		for i, r := range rows {
 			out[i] = ContestedRun{Key: r.Key, Type: r.Type, ScheduledOn: r.ScheduledOn, Detail: r.HoldDetail}
 			if o := known[statePlace{scope, r.Key}]; o != nil {
@@ -392,16 +388,9 @@ func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p notify.P
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("automation: OwnershipConflicts: %w", err)
+		return nil, "", fmt.Errorf("automation: OwnershipConflicts: %w", err)
 	}
-	return out, nil
-}
-
-func pageLimit(p notify.Page) int {
-	if p.Limit < 1 || p.Limit > maxSelected {
-		return maxSelected
-	}
-	return p.Limit
+	return out, next, nil
 }
 
 // TransferOwnership gives one run to a side, and takes its row out of shadow or

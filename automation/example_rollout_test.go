@@ -191,7 +191,7 @@ func ExampleRollout_RolloutReport() {
 	for _, s := range health.Stages {
 		fmt.Printf("%v: delivered %d of %d, conflicts %d, half of them within %v\n", s.Stage, s.Delivered, s.Runs, s.Conflicts, s.LatencyMedian)
 	}
-	conflicts, err2 := reminders.Rollout().OwnershipConflicts(ctx, "", notify.Page{})
+	conflicts, _, err2 := reminders.Rollout().OwnershipConflicts(ctx, "", storage.Page{})
 	fmt.Println(len(conflicts), err, err2)
 	left, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageCutOver, by, opts)
 	fmt.Println(left.To, "left:", left.Left, err)

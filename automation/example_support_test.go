@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // expiring are candidates of three employees.
@@ -111,7 +112,7 @@ func ExampleSupport_Rerun() {
 	for _, t := range story.History {
 		fmt.Println(t)
 	}
-	runs, _ := reminders.Support().History(ctx, "", automation.Source{Type: "employee", ID: "7"}, notify.Page{})
+	runs, _, _ := reminders.Support().History(ctx, "", automation.Source{Type: "employee", ID: "7"}, storage.Page{})
 	fmt.Println("runs:", len(runs), err)
 	// Output:
 	// sam@example.com - Your certificate expires on 2026-05-01

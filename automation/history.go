@@ -250,23 +250,24 @@ func (n *note) settled(now time.Time) bool {
 // historian is a dispatcher that keeps the traces of runs, such as
 // *notify.Notifier.
 type historian interface {
-	AutomationJobs(ctx context.Context, tx storage.Tx, scope Scope, sourceType, source string, p notify.Page) ([]notify.AutomationJob, error)
+	AutomationJobs(ctx context.Context, tx storage.Tx, scope Scope, sourceType, source string, p storage.Page) ([]notify.AutomationJob, string, error)
 }
 
 // History lists the runs of due work about a source that led to a delivery: one
 // trace for each, written once when it was dispatched (Automation & Reminders,
 // "AutomationJob"). It goes on after the row of a run was archived. Pages are in
-// the order of keys, which is not that of time; After is the Key of the last one.
+// the order of keys, which is not that of time, and it says where the next one
+// begins; empty after the last.
 // Explain tells the story of a single row. The error says so if the dispatcher
 // keeps no traces.
-func (s Support) History(ctx context.Context, scope Scope, source Source, p notify.Page) ([]notify.AutomationJob, error) {
+func (s Support) History(ctx context.Context, scope Scope, source Source, p storage.Page) ([]notify.AutomationJob, string, error) {
 	out, ok := s.out.(historian)
 	if !ok {
-		return nil, errors.New("automation: History: the dispatcher keeps no traces of runs")
+		return nil, "", errors.New("automation: History: the dispatcher keeps no traces of runs")
 	}
-	jobs, err := out.AutomationJobs(ctx, s.tx, scope, source.Type, source.ID, p)
+	jobs, next, err := out.AutomationJobs(ctx, s.tx, scope, source.Type, source.ID, p)
 	if err != nil {
-		return nil, fmt.Errorf("automation: History: %w", err)
+		return nil, "", fmt.Errorf("automation: History: %w", err)
 	}
-	return jobs, nil
+	return jobs, next, nil
 }

@@ -189,9 +189,9 @@ func TestTheRunsOfASourceAreListed(t *testing.T) {
 			candidate(func(c *automation.Candidate) { c.Source.ID = "77" }), candidate(func(c *automation.Candidate) { c.DaysBefore = 1 }))
 		w.pollAt(day(2026, 4, 1, 9))
 		var got []string
-		var page notify.Page
+		var page storage.Page
 		for page.Limit = 2; ; {
-			jobs, err := w.s.Support().History(w.ctx, "", automation.Source{"employee", "7"}, page)
+			jobs, _, err := w.s.Support().History(w.ctx, "", automation.Source{"employee", "7"}, page)
 			if err != nil {
 				w.t.Fatal(err)
 			}
@@ -208,7 +208,7 @@ func TestTheRunsOfASourceAreListed(t *testing.T) {
 			w.t.Error(diff)
 		}
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
-			jobs, err := w.s.WithTx(tx).Support().History(w.ctx, "north", automation.Source{"employee", "7"}, notify.Page{})
+			jobs, _, err := w.s.WithTx(tx).Support().History(w.ctx, "north", automation.Source{"employee", "7"}, storage.Page{})
 			if len(jobs) != 1 || jobs[0].Scope != "north" {
 				w.t.Errorf("%+v", jobs)
 			}
@@ -217,11 +217,11 @@ func TestTheRunsOfASourceAreListed(t *testing.T) {
 		if err != nil {
 			w.t.Error(err)
 		}
-		if _, err := w.s.Support().History(w.ctx, "\x00any", automation.Source{"employee", "7"}, notify.Page{}); err == nil {
-			w.t.Error("runs of no tenant")
+		if _, _, err := w.s.Support().History(w.ctx, "\x00any", automation.Source{"employee", "7"}, storage.Page{}); err == nil {
+			w.t.Error("runs of all tenants")
 		}
 		bare := automation.New(w.store, struct{ notify.DeliveryDispatcher }{w.out}, nil)
-		if _, err := bare.Support().History(w.ctx, "", automation.Source{"employee", "7"}, notify.Page{}); err == nil || !strings.Contains(err.Error(), "keeps no traces") {
+		if _, _, err := bare.Support().History(w.ctx, "", automation.Source{"employee", "7"}, storage.Page{}); err == nil || !strings.Contains(err.Error(), "keeps no traces") {
 			w.t.Error(err)
 		}
 	})

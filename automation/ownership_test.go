@@ -69,11 +69,11 @@ func TestI22_ARunThatTheOldSchedulerDeliveredIsHeld(t *testing.T) {
 		if got := w.out.dispatched(); len(got) != 0 {
 			w.t.Error("a second delivery", got)
 		}
-		conflicts, err := w.s.Rollout().OwnershipConflicts(w.ctx, "", notify.Page{})
+		conflicts, _, err := w.s.Rollout().OwnershipConflicts(w.ctx, "", storage.Page{})
 		if err != nil || len(conflicts) != 1 || conflicts[0].Key != certificateKey || !strings.Contains(string(conflicts[0].Ownership.Coordinates), "m-1") {
 			w.t.Errorf("%+v %v", conflicts, err)
 		}
-		if others, err := w.s.Rollout().OwnershipConflicts(w.ctx, "north", notify.Page{}); err != nil || len(others) != 0 {
+		if others, _, err := w.s.Rollout().OwnershipConflicts(w.ctx, "north", storage.Page{}); err != nil || len(others) != 0 {
 			w.t.Errorf("another tenant sees %+v %v", others, err)
 		}
 	})
@@ -307,7 +307,7 @@ func TestTheGuardRefusesWhatIsNoRun(t *testing.T) {
 	}
 	for _, err := range []error{
 		second(w.s.Rollout().AcquireForOldScheduler(w.ctx, "\x00any", certificateKey)), second(w.s.Rollout().Ownership(w.ctx, "\x00any", certificateKey)),
-		second(w.s.Rollout().OwnershipConflicts(w.ctx, "\x00any", notify.Page{})), second(w.s.Rollout().Rollouts(w.ctx, "\x00any")),
+		third(w.s.Rollout().OwnershipConflicts(w.ctx, "\x00any", storage.Page{})), second(w.s.Rollout().Rollouts(w.ctx, "\x00any")),
 		w.s.Rollout().TransferOwnership(w.ctx, "\x00any", certificateKey, automation.OldScheduler, ann),
 		w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, "me", ann), second(w.s.Rollout().Ownership(w.ctx, "", certificateKey)),
 	} {
@@ -318,6 +318,8 @@ func TestTheGuardRefusesWhatIsNoRun(t *testing.T) {
 }
 
 func second[V any](_ V, err error) error { return err }
+
+func third[V, N any](_ V, _ N, err error) error { return err }
 
 // I-28: the guard of one tenant knows nothing of another's.
 func TestI28_TheGuardKeepsTenantsApart(t *testing.T) {

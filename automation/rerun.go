@@ -181,41 +181,26 @@ func (s Support) RunReport(ctx context.Context, c Candidate, by By) (out Ensured
 	return out, nil
 }
 
-// ErrPage says that an After is none that a page returned.
-var ErrPage = errors.New("is none that a page returned")
-
-// maxRuns bounds a page of runs.
-const maxRuns = 1000
-
 // ReportRuns says which runs of reports to list. The zero value is all of a
 // scope, scheduled ones to come included.
 type ReportRuns struct {
 	Subscription string // only those of one
 	Begun        bool   // only those whose moment has come
 	Held         bool   // only those that wait for a person
-	// Limit is at most so many; default 100, at most 1000.
-	Limit int
-	// After continues behind a page; it is what the call for that page returned.
-	After string
+	storage.Page
 }
 
 // ReportRuns lists runs of reports as they are stored, the latest moment first,
 // and says where the next page begins: empty after the last. A row that is new or
 // moves while somebody pages may be missed or come twice. An After of the caller's
-// own making is [ErrPage].
+// own making is [storage.ErrPage].
 func (s Support) ReportRuns(ctx context.Context, scope Scope, of ReportRuns) (runs []Schedule, next string, err error) {
-	q, err := of.query(s.now())
-	if err != nil {
-		return nil, "", fmt.Errorf("automation: ReportRuns: %w", err)
-	}
+	q := of.query(s.now())
 	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := schedules.Find(ctx, tx, scope, q)
-		runs, next = make([]Schedule, len(rows)), ""
+		rows, after, err := schedules.Page(ctx, tx, scope, of.Page, q)
+		runs, next = make([]Schedule, len(rows)), after
 		for i, r := range rows {
 			runs[i] = *r
-		}
-		if len(rows) == q.Limit {
-			next = positionText(rows[len(rows)-1])
 		}
 		return err
 	})
@@ -227,11 +212,8 @@ func (s Support) ReportRuns(ctx context.Context, scope Scope, of ReportRuns) (ru
 
 // query repeats the predicate of the indexes over runs of reports. That each has a
 // moment is said, since a database that puts those without one first would sort.
-func (of ReportRuns) query(now time.Time) (driver.Query, error) {
-	q := driver.Query{OrderBy: "scheduled_on", Desc: true, Limit: min(of.Limit, maxRuns)}
-	if q.Limit <= 0 {
-		q.Limit = 100
-	}
+func (of ReportRuns) query(now time.Time) driver.Query {
+	q := driver.Query{OrderBy: "scheduled_on", Desc: true}
 	q.Where = []driver.Cond{driver.Eq("automation_type", TypeReportSubscription), driver.NotNull("scheduled_on")}
 	if of.Subscription != "" {
 		q.Where = append(q.Where, driver.Eq("source", of.Subscription))
@@ -242,27 +224,7 @@ func (of ReportRuns) query(now time.Time) (driver.Query, error) {
 	if of.Held {
 		q.Where = append(q.Where, driver.Eq("is_on_support_hold", true))
 	}
-	var err error
-	q.After, err = parsePosition(of.After)
-	return q, err
-}
-
-// positionText is the place of a row in a list by its moment.
-func positionText(r *Schedule) string {
-	return strconv.FormatInt(r.ScheduledOn.UnixMicro(), 36) + "." + strconv.FormatInt(r.ID, 36)
-}
-
-func parsePosition(text string) (*driver.Position, error) {
-	if text == "" {
-		return nil, nil
-	}
-	moment, row, _ := strings.Cut(text, ".")
-	micros, err := strconv.ParseInt(moment, 36, 64)
-	id, bad := strconv.ParseInt(row, 36, 64)
-	if errors.Join(err, bad) != nil || micros < 0 {
-		return nil, fmt.Errorf("the After %.40q %w", text, ErrPage)
-	}
-	return &driver.Position{Value: time.UnixMicro(micros).UTC(), ID: id}, nil
+	return q
 }
 
 // reportPass is the due pass over runs of reports: one run in a group, so that

@@ -146,7 +146,7 @@ func TestAMessageIsInThePartitionOfItsJob(t *testing.T) {
 		c.send(c.mailing("spring"))
 		c.drain()
 		got := map[string][]string{}
-		all, err := c.Support().AllMessages(c.Context(), "tenant", notify.Page{})
+		all, _, err := c.Support().AllMessages(c.Context(), "tenant", storage.Page{})
 		c.must(err)
 		for _, m := range all {
 			key, err := keys.Join(m.PartitionKey, m.RowKey)
@@ -185,7 +185,7 @@ func TestAnInboxIsInTheOrderOfTheOccasions(t *testing.T) {
 				c.Errorf("%s is of %v: %+v", v.id, trace.Job.SourceOn, trace.UserMessages)
 			}
 		}
-		inbox, err := c.Inbox(c.Context(), "tenant", "user:sam", notify.Page{})
+		inbox, _, err := c.Inbox(c.Context(), "tenant", "user:sam", storage.Page{})
 		c.must(err)
 		var order []string
 		for _, m := range inbox {
@@ -324,22 +324,22 @@ func TestI17_WhatIsGivenUpIsHeld(t *testing.T) {
 		}
 		held := map[string][]string{}
 		for _, reason := range []string{notify.HoldRetries, notify.HoldRefused} {
-			schedules, err := c.Support().HeldSchedules(c.Context(), "tenant", reason, notify.Page{})
+			schedules, _, err := c.Support().HeldSchedules(c.Context(), "tenant", reason, storage.Page{})
 			c.must(err)
 			for _, r := range schedules {
 				held[reason] = append(held[reason], "schedule of "+r.ArtifactPartitionKey+" "+r.Status)
 			}
-			jobs, err := c.Support().HeldJobs(c.Context(), "tenant", reason, notify.Page{})
+			jobs, _, err := c.Support().HeldJobs(c.Context(), "tenant", reason, storage.Page{})
 			c.must(err)
 			for _, r := range jobs {
 				held[reason] = append(held[reason], "job "+r.Type+" "+r.Status)
 			}
-			campaigns, err := c.Support().HeldCampaigns(c.Context(), "tenant", reason, notify.Page{})
+			campaigns, _, err := c.Support().HeldCampaigns(c.Context(), "tenant", reason, storage.Page{})
 			c.must(err)
 			for _, r := range campaigns {
 				held[reason] = append(held[reason], "campaign "+r.Type+" "+r.Status)
 			}
-			messages, err := c.Support().Held(c.Context(), "tenant", reason, notify.Page{})
+			messages, _, err := c.Support().Held(c.Context(), "tenant", reason, storage.Page{})
 			c.must(err)
 			for _, r := range messages {
 				held[reason] = append(held[reason], "message "+r.NotificationType+" "+r.Status)

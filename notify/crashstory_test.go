@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
@@ -192,7 +193,7 @@ func (s *crashStory) check() {
 	if j := s.campaign("spring" + s.name); j.Status != notify.StatusGenerated || j.Generated != 4 || j.Repeated != 0 {
 		s.t.Errorf("point %s: campaign is %s, %d made, %d twice", s.name, j.Status, j.Generated, j.Repeated)
 	}
-	inApp, err := s.Inbox(s.t.Context(), "tenant", "user:sam-"+s.name, notify.Page{})
+	inApp, _, err := s.Inbox(s.t.Context(), "tenant", "user:sam-"+s.name, storage.Page{})
 	if err != nil || len(inApp) != 1 {
 		s.t.Errorf("point %s: in-app messages %v, %v", s.name, inApp, err)
 	}

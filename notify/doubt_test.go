@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -76,7 +77,7 @@ func TestI12_WhatIsInDoubtIsVisibleAndThenHeldAndListed(t *testing.T) {
 		if !m.DueOn.IsZero() || m.Resolution != notify.ResolvedByHold {
 			t.Errorf("message is %+v", m)
 		}
-		held, err := h.Support().Held(t.Context(), "tenant", notify.HoldInDoubt, notify.Page{})
+		held, _, err := h.Support().Held(t.Context(), "tenant", notify.HoldInDoubt, storage.Page{})
 		if err != nil || len(held) != 1 || held[0].MessageID != m.MessageID {
 			t.Errorf("held: %v, %v", held, err)
 		}

@@ -271,7 +271,7 @@ func ExampleNotifier_Subscribe() {
 	})
 	orPanic(err)
 	orPanic(poller.Drain(ctx))
-	list, err := out.Support().DeadLetters(ctx, "", "crm", 0)
+	list, _, err := out.Support().DeadLetters(ctx, "", "crm", storage.Page{})
 	fmt.Println(len(list), err)
 	n, err := out.Support().ReplayDeadLetters(ctx, "", "crm", notify.By{Actor: "sam", Reason: "the CRM is back"}, &notify.ActionOptions{DryRun: true})
 	fmt.Println(n, err)

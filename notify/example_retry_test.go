@@ -42,7 +42,7 @@ func ExampleSupport_RetryFailed() {
 		fmt.Println(report.Retried, report.Refused, err)
 	}
 	fmt.Println(poller.Drain(ctx))
-	messages, err := out.Support().Messages(ctx, "", "made", notify.Page{})
+	messages, _, err := out.Support().Messages(ctx, "", "made", storage.Page{})
 	if err != nil {
 		panic(err)
 	}
@@ -77,7 +77,7 @@ func ExampleSupport_Cancel() {
 	fmt.Println(out.Support().Cancel(ctx, "", notify.ArtifactNotificationJob, asked.Key, by))
 	clk.Add(48 * time.Hour)
 	fmt.Println(belfry.NewPoller(store, nil, out).Drain(ctx))
-	messages, err := out.Support().Messages(ctx, "", "tomorrow", notify.Page{})
+	messages, _, err := out.Support().Messages(ctx, "", "tomorrow", storage.Page{})
 	fmt.Println(len(messages), err)
 	// Output:
 	// <nil>

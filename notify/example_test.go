@@ -107,7 +107,7 @@ func ExampleNotifier_MarkInbox() {
 			fmt.Println(err)
 		}
 	}
-	rows, _ := out.Inbox(ctx, "", "user:ada", notify.Page{})
+	rows, _, _ := out.Inbox(ctx, "", "user:ada", storage.Page{})
 	fmt.Println(rows[0].Content.Subject)
 	fmt.Println(out.MarkInbox(ctx, "", "user:ada", notify.MarkRead, rows[0].RowKey))
 	fmt.Println(out.CountInbox(ctx, "", "user:ada"))

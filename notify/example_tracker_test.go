@@ -30,7 +30,7 @@ func ExampleNotifier_Track() {
 		rep, err := out.Track(ctx, notify.StatusEvent{
 			Provider: "post", EventID: id, Kind: kind, MessageID: "1f0c9d", Code: "550", Lasting: true,
 		})
-		messages, _ := out.Support().AllMessages(ctx, "", notify.Page{})
+		messages, _, _ := out.Support().AllMessages(ctx, "", storage.Page{})
 		fmt.Println(kind, "->", messages[0].Status, rep.Applied, rep.Repeated, err)
 	}
 	says("e2", notify.KindOpened)
@@ -40,12 +40,12 @@ func ExampleNotifier_Track() {
 
 	facts, err := out.Support().DeliveryFacts(ctx, "", "1f0c9d")
 	fmt.Println(facts[0].Kind(), facts[0].Code, err)
-	list, err := out.Contacts().Suppressed(ctx, "", notify.Page{})
+	list, _, err := out.Contacts().Suppressed(ctx, "", storage.Page{})
 	fmt.Println(len(list), list[0].Reason, err)
 
 	by := notify.By{Actor: "support", Reason: "the mailbox exists again"}
 	fmt.Println(out.Contacts().Unsuppress(ctx, "", notify.Destination{Method: "email", Address: "sam@example.com"}, by))
-	list, err = out.Contacts().Suppressed(ctx, "", notify.Page{})
+	list, _, err = out.Contacts().Suppressed(ctx, "", storage.Page{})
 	fmt.Println(len(list), err)
 	// Output:
 	// Opened -> Opened 1 0 <nil>

@@ -121,7 +121,7 @@ func TestHashMismatchStopsTheSend(t *testing.T) {
 		if j.ReasonCode != notify.ReasonConflict {
 			t.Errorf("reason is %s", j.ReasonCode)
 		}
-		held, err := h.Support().Held(t.Context(), "tenant", notify.HoldConflict, notify.Page{})
+		held, _, err := h.Support().Held(t.Context(), "tenant", notify.HoldConflict, storage.Page{})
 		if err != nil || len(held) != 1 || held[0].RecipientRef != "kim" {
 			t.Errorf("held messages are %v, %v", held, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // Everything that waits for a person is found, and released by the Key found.
@@ -34,9 +35,9 @@ func TestWhateverIsHeldIsListedAndReleased(t *testing.T) {
 		}
 		found := func(scope notify.Scope) (keys [3][]string) {
 			ctx := t.Context()
-			of, err1 := h.Support().HeldSchedules(ctx, scope, notify.HoldRetries, notify.Page{})
-			jobs, err2 := h.Support().HeldJobs(ctx, scope, notify.HoldRetries, notify.Page{})
-			campaigns, err3 := h.Support().HeldCampaigns(ctx, scope, notify.HoldRetries, notify.Page{})
+			of, _, err1 := h.Support().HeldSchedules(ctx, scope, notify.HoldRetries, storage.Page{})
+			jobs, _, err2 := h.Support().HeldJobs(ctx, scope, notify.HoldRetries, storage.Page{})
+			campaigns, _, err3 := h.Support().HeldCampaigns(ctx, scope, notify.HoldRetries, storage.Page{})
 			if err1 != nil || err2 != nil || err3 != nil {
 				t.Fatal(err1, err2, err3)
 			}

@@ -98,20 +98,21 @@ func isInbox(partition string) bool {
 }
 
 // Inbox lists the in-app messages of one inbox ("user:{id}" or
-// "employee:{guid}") that are not archived, newest first.
-func (n *Notifier) Inbox(ctx context.Context, scope Scope, inbox string, p Page) ([]UserMessage, error) {
+// "employee:{guid}") that are not archived, newest first, and says where the next
+// page begins; empty after the last.
+func (n *Notifier) Inbox(ctx context.Context, scope Scope, inbox string, p storage.Page) ([]UserMessage, string, error) {
 	return n.inbox(ctx, scope, inbox, p, driver.Null("archived_on"))
 }
 
 // Archived lists the archived messages of an inbox, newest first.
-func (n *Notifier) Archived(ctx context.Context, scope Scope, inbox string, p Page) ([]UserMessage, error) {
+func (n *Notifier) Archived(ctx context.Context, scope Scope, inbox string, p storage.Page) ([]UserMessage, string, error) {
 	return n.inbox(ctx, scope, inbox, p, driver.NotNull("archived_on"))
 }
 
-func (n *Notifier) inbox(ctx context.Context, scope Scope, inbox string, p Page, which driver.Cond) ([]UserMessage, error) {
+func (n *Notifier) inbox(ctx context.Context, scope Scope, inbox string, p storage.Page, which driver.Cond) ([]UserMessage, string, error) {
 	within, err := under(inbox)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	return list(ctx, n.core, userMessages, scope, p, append(within, which))
 }

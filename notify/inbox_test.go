@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // mails puts messages into Sam's inbox, the oldest first, and one into another.
@@ -26,7 +27,7 @@ func (h *host) mails(subjects ...string) {
 // read lists Sam's inbox as "subject status", newest first.
 func (h *host) read() (lines, rowKeys []string) {
 	h.t.Helper()
-	rows, err := h.Inbox(h.t.Context(), "tenant", "user:sam", notify.Page{})
+	rows, _, err := h.Inbox(h.t.Context(), "tenant", "user:sam", storage.Page{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func TestAnInboxIsSeenReadAndArchived(t *testing.T) {
 		h.same("count", notify.InboxCount{Unread: 1}, h.count())
 		lines, _ := h.read()
 		h.same("inbox", []string{"c Seen", "b Read"}, lines)
-		old, err := h.Archived(t.Context(), "tenant", "user:sam", notify.Page{})
+		old, _, err := h.Archived(t.Context(), "tenant", "user:sam", storage.Page{})
 		if err != nil || len(old) != 1 || !old[0].ArchivedOn.Equal(storetest.Start) || !old[0].ReadOn.IsZero() {
 			t.Errorf("archived: %+v, %v", old, err)
 		}
@@ -101,7 +102,7 @@ func TestI28_MarksStayInTheirInbox(t *testing.T) {
 		h.marked(0)(h.MarkInbox(t.Context(), "elsewhere", "user:sam", notify.MarkRead, rows...))
 		h.marked(0)(h.MarkInboxUpTo(t.Context(), "elsewhere", "user:sam", notify.MarkRead, rows[0]))
 		h.marked(1)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", notify.MarkRead, rows[0]))
-		other, err := h.Inbox(t.Context(), "tenant", "user:sammy", notify.Page{})
+		other, _, err := h.Inbox(t.Context(), "tenant", "user:sammy", storage.Page{})
 		if err != nil || len(other) != 1 || other[0].Status != notify.StatusUnseen {
 			t.Errorf("%+v, %v", other, err)
 		}

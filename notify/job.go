@@ -254,10 +254,10 @@ func fillAutomationJob(_ *core, now time.Time, j *AutomationJob) error {
 // their keys, which is not the order of time: a page is sorted by whoever shows
 // it. With a transaction it reads there, with nil in the bound one or in one of
 // its own.
-func (n *Notifier) AutomationJobs(ctx context.Context, tx storage.Tx, scope Scope, sourceType, source string, p Page) ([]AutomationJob, error) {
+func (n *Notifier) AutomationJobs(ctx context.Context, tx storage.Tx, scope Scope, sourceType, source string, p storage.Page) ([]AutomationJob, string, error) {
 	within, err := under(source)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if tx != nil {
 		n = n.WithTx(tx)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 )
 
 func TestAnInboxIsListedNewestFirstPageByPage(t *testing.T) {
@@ -19,18 +20,17 @@ func TestAnInboxIsListedNewestFirstPageByPage(t *testing.T) {
 		}
 		h.drain()
 		var got []string
-		for p := (notify.Page{Limit: 2}); ; {
-			rows, err := h.Inbox(t.Context(), "tenant", "user:sam", p)
+		for p := (storage.Page{Limit: 2}); ; {
+			rows, next, err := h.Inbox(t.Context(), "tenant", "user:sam", p)
 			if err != nil {
 				t.Fatal(err)
-			}
-			if len(rows) == 0 {
-				break
 			}
 			for _, m := range rows {
 				got = append(got, m.Content.Subject[:1])
 			}
-			p.After = rows[len(rows)-1].Key
+			if p.After = next; next == "" {
+				break
+			}
 		}
 		h.same("messages", []string{"4", "3", "2", "1", "0"}, got)
 	})
@@ -63,9 +63,9 @@ func TestI28_AListingShowsOneScopeOnly(t *testing.T) {
 		h.drain()
 		ctx := t.Context()
 		for _, scope := range []notify.Scope{"", "tenan", "another"} {
-			inbox, err1 := h.Inbox(ctx, scope, "user:sam", notify.Page{})
-			messages, err2 := h.Support().Messages(ctx, scope, job.RowKey, notify.Page{})
-			every, err3 := h.Support().AllMessages(ctx, scope, notify.Page{})
+			inbox, _, err1 := h.Inbox(ctx, scope, "user:sam", storage.Page{})
+			messages, _, err2 := h.Support().Messages(ctx, scope, job.RowKey, storage.Page{})
+			every, _, err3 := h.Support().AllMessages(ctx, scope, storage.Page{})
 			trace, err4 := h.Trace(ctx, scope, job.Coordinates())
 			if err := errors.Join(err1, err2, err3, err4); err != nil {
 				t.Fatal(err)
@@ -74,12 +74,12 @@ func TestI28_AListingShowsOneScopeOnly(t *testing.T) {
 				t.Errorf("scope %q sees %d rows of another", scope, n)
 			}
 		}
-		_, err1 := h.Support().AllMessages(ctx, "\x00any", notify.Page{})
+		_, _, err1 := h.Support().AllMessages(ctx, "\x00any", storage.Page{})
 		_, err2 := h.Trace(ctx, "\x00any", job.Coordinates())
 		if err1 == nil || err2 == nil {
 			t.Error("a listing of a scope that no row can have")
 		}
-		if all, err := h.Support().AllMessages(ctx, "tenant", notify.Page{}); err != nil || len(all) != 1 {
+		if all, _, err := h.Support().AllMessages(ctx, "tenant", storage.Page{}); err != nil || len(all) != 1 {
 			t.Errorf("%v, %v", all, err)
 		}
 	})

@@ -83,7 +83,7 @@ func TestAPreviewStoresNothing(t *testing.T) {
 	if _, err := out.Preview(t.Context(), notify.Job{}, notify.Recipient{}); err == nil || !strings.Contains(err.Error(), "no renderer here") {
 		t.Error(err)
 	}
-	if all, err := out.Support().AllMessages(t.Context(), "", notify.Page{}); err != nil || len(all) != 0 {
+	if all, _, err := out.Support().AllMessages(t.Context(), "", storage.Page{}); err != nil || len(all) != 0 {
 		t.Error(all, err)
 	}
 }

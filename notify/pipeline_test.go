@@ -126,7 +126,7 @@ func TestUIOnlyReminderMakesAUserMessageAndNoOutgoingMessage(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", inbox("sam")))
 		h.drain()
-		got, err := h.Inbox(t.Context(), "tenant", "user:sam", notify.Page{})
+		got, _, err := h.Inbox(t.Context(), "tenant", "user:sam", storage.Page{})
 		if err != nil || len(got) != 1 {
 			t.Fatal(got, err)
 		}
@@ -348,7 +348,7 @@ func TestTenantsWithEqualKeysNeverMeet(t *testing.T) {
 		h.dispatch(visit("7", person("sam")), other)
 		h.drain()
 		for scope, want := range map[notify.Scope]string{"tenant": "7 on 2026-05-01", "another": "other car on 2026-06-01"} {
-			got, err := h.Support().Messages(t.Context(), scope, other.RowKey, notify.Page{})
+			got, _, err := h.Support().Messages(t.Context(), scope, other.RowKey, storage.Page{})
 			if err != nil || len(got) != 1 || got[0].Content.Subject != want {
 				t.Errorf("tenant %q has %v, %v", scope, got, err)
 			}

@@ -95,7 +95,7 @@ func (n Contacts) Preferences(ctx context.Context, scope Scope, recipientRef str
 	if err != nil {
 		return nil, err
 	}
-	rows, err := list(ctx, n.core, preferences, scope, Page{}, within)
+	rows, err := all(ctx, n.core, preferences, scope, within)
 	out := make([]Preference, len(rows))
 	for i, r := range rows {
 		out[i] = Preference{r.Scope, r.RecipientRef, r.NotificationType, r.Method, r.OptedOut, r.ChangedOn}

@@ -55,7 +55,7 @@ func TestAMessageThatHasFailedIsSentAgainAsTheNextAttempt(t *testing.T) {
 		if len(sent) != 1 || sent[0].ID == failed.MessageID || sent[0].Subject != "7 on 2026-05-01" || sent[0].To != failed.Address {
 			t.Fatalf("sent %+v", sent)
 		}
-		messages, err := h.Support().Messages(t.Context(), "tenant", failed.PartitionKey, notify.Page{})
+		messages, _, err := h.Support().Messages(t.Context(), "tenant", failed.PartitionKey, storage.Page{})
 		if err != nil || len(messages) != 2 || messages[0].Status != notify.StatusFailedFinal || messages[1].Status != notify.StatusSentToProvider {
 			t.Errorf("%v: %+v", err, messages)
 		}

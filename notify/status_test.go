@@ -137,7 +137,7 @@ func TestADeadLetterIsListedAndReplayed(t *testing.T) {
 			h.clk.Add(30 * time.Hour)
 		}
 		by := notify.By{Actor: "sam", Reason: "it is up again"}
-		dead, err := h.Support().DeadLetters(h.t.Context(), "tenant", "crm", 0)
+		dead, _, err := h.Support().DeadLetters(h.t.Context(), "tenant", "crm", storage.Page{})
 		if err != nil || len(dead) != 1 || dead[0].LastError != "down" || dead[0].Attempts != 9 {
 			h.t.Fatalf("%+v, %v", dead, err)
 		}

@@ -255,7 +255,7 @@ func (n Support) DeliveryFacts(ctx context.Context, scope Scope, messageID strin
 	if err != nil {
 		return nil, err
 	}
-	return list(ctx, n.core, deliveryFacts, scope, Page{}, within)
+	return all(ctx, n.core, deliveryFacts, scope, within)
 }
 
 // newFact is a fact that was not known before.

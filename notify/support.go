@@ -133,22 +133,22 @@ func act[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, k
 // Held lists the outgoing messages of a scope that wait for a person, for one
 // of the Hold… reasons; those in doubt are held for HoldInDoubt. See Resolve and
 // Release.
-func (n Support) Held(ctx context.Context, scope Scope, reason string, p Page) ([]OutgoingMessage, error) {
+func (n Support) Held(ctx context.Context, scope Scope, reason string, p storage.Page) ([]OutgoingMessage, string, error) {
 	return list(ctx, n.core, outgoingMessages, scope, p, held(reason))
 }
 
 // HeldSchedules lists schedules as Held does messages.
-func (n Support) HeldSchedules(ctx context.Context, scope Scope, reason string, p Page) ([]Schedule, error) {
+func (n Support) HeldSchedules(ctx context.Context, scope Scope, reason string, p storage.Page) ([]Schedule, string, error) {
 	return list(ctx, n.core, schedules, scope, p, held(reason))
 }
 
 // HeldJobs lists notification jobs as Held does messages.
-func (n Support) HeldJobs(ctx context.Context, scope Scope, reason string, p Page) ([]Job, error) {
+func (n Support) HeldJobs(ctx context.Context, scope Scope, reason string, p storage.Page) ([]Job, string, error) {
 	return list(ctx, n.core, jobs, scope, p, held(reason))
 }
 
 // HeldCampaigns lists messaging jobs as Held does messages.
-func (n Support) HeldCampaigns(ctx context.Context, scope Scope, reason string, p Page) ([]MessagingJob, error) {
+func (n Support) HeldCampaigns(ctx context.Context, scope Scope, reason string, p storage.Page) ([]MessagingJob, string, error) {
 	return list(ctx, n.core, messagingJobs, scope, p, held(reason))
 }
 
@@ -215,27 +215,16 @@ func (m *OutgoingMessage) cancel(now time.Time) string {
 }
 
 // DeadLetter is a change that a [StatusSubscriber] was not able to take.
-type DeadLetter struct {
-	// ID is where the next page goes on.
-	ID        int64
-	Attempts  int
-	LastError string    // of the subscriber, at most 500 bytes
-	On, Since time.Time // when it was given up, and when the change happened
-}
+type DeadLetter = outbox.DeadLetter
 
-// DeadLetters lists what was given up for a status subscriber, the oldest first.
-// after is the ID of the last one of the page before; at most 1000 come at once.
-func (n Support) DeadLetters(ctx context.Context, scope Scope, subscriber string, after int64) ([]DeadLetter, error) {
-	var out []DeadLetter
-	err := n.inTx(ctx, nil, func(tx storage.Tx) error {
-		rows, err := outbox.DeadLetters(ctx, tx, scope, subscriber, after, 0)
-		out = make([]DeadLetter, len(rows))
-		for i, d := range rows {
-			out[i] = DeadLetter{ID: d.ID, Attempts: d.Attempts, LastError: d.Diagnostics, On: d.DeadOn, Since: d.CreatedOn}
-		}
+// DeadLetters lists what was given up for a status subscriber, the oldest first, and
+// says where the next page begins; empty after the last.
+func (n Support) DeadLetters(ctx context.Context, scope Scope, subscriber string, p storage.Page) (out []DeadLetter, next string, err error) {
+	err = n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
+		out, next, err = outbox.DeadLetters(ctx, tx, scope, subscriber, p)
 		return err
 	})
-	return out, err
+	return out, next, err
 }
 
 // ReplayDeadLetters tells a subscriber again what was given up, at most a
@@ -244,7 +233,7 @@ func (n Support) DeadLetters(ctx context.Context, scope Scope, subscriber string
 func (n Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, opts *ActionOptions) (int, error) {
 	replayed := 0
 	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		replayed, err = outbox.ReplayDead(ctx, tx, scope, subscriber, 0, by, audit.IsDry(opts))
+		replayed, err = outbox.ReplayDead(ctx, tx, scope, subscriber, by, opts)
 		return err
 	})
 	if err != nil {

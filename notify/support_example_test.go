@@ -32,7 +32,7 @@ func ExampleSupport_Resolve() {
 	if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {
 		panic(err)
 	}
-	held, err := out.Support().Held(ctx, "", notify.HoldInDoubt, notify.Page{})
+	held, _, err := out.Support().Held(ctx, "", notify.HoldInDoubt, storage.Page{})
 	if err != nil {
 		panic(err)
 	}
@@ -40,7 +40,7 @@ func ExampleSupport_Resolve() {
 
 	by := notify.By{Actor: "support", Reason: "the provider's own log has it"}
 	fmt.Println(out.Support().Resolve(ctx, "", held[0].Key, notify.DecideSent, by))
-	messages, err := out.Support().Messages(ctx, "", job.RowKey, notify.Page{})
+	messages, _, err := out.Support().Messages(ctx, "", job.RowKey, storage.Page{})
 	fmt.Println(messages[0].Status, messages[0].Resolution, err)
 	// Output:
 	// OutcomeUnknown reply-lost

@@ -196,7 +196,7 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 // Suppressed lists the suppressions of a scope that are in force, in the order of
 // their keys. What is stored under another key than Options.HashKey and
 // Options.FormerHashKeys is not among them: it matches nobody.
-func (n Contacts) Suppressed(ctx context.Context, scope Scope, p Page) ([]Suppression, error) {
+func (n Contacts) Suppressed(ctx context.Context, scope Scope, p storage.Page) ([]Suppression, string, error) {
 	return list(ctx, n.core, suppressions, scope, p, []driver.Cond{driver.Eq("status", StatusActive), driver.In("hash_key", n.fingerprints)})
 }
 

@@ -14,7 +14,7 @@ import (
 // suppressions lists those of a scope as "reason source", in the order of reasons.
 func (h *host) suppressions(scope notify.Scope) (out []string) {
 	h.t.Helper()
-	rows, err := h.Contacts().Suppressed(h.t.Context(), scope, notify.Page{})
+	rows, _, err := h.Contacts().Suppressed(h.t.Context(), scope, storage.Page{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -144,8 +144,8 @@ func TestTheSuppressionListIsReadPageByPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen := map[string]bool{}
-		for page := (notify.Page{Limit: 2}); ; {
-			rows, err := h.Contacts().Suppressed(t.Context(), "tenant", page)
+		for page := (storage.Page{Limit: 2}); ; {
+			rows, _, err := h.Contacts().Suppressed(t.Context(), "tenant", page)
 			if err != nil {
 				t.Fatal(err)
 			}

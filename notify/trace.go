@@ -39,10 +39,10 @@ func (n *Notifier) follow(ctx context.Context, t *Trace) error {
 	if err != nil {
 		return err
 	}
-	if t.Schedules, err = list(ctx, n.core, schedules, j.Scope, Page{}, guard); err != nil {
+	if t.Schedules, err = all(ctx, n.core, schedules, j.Scope, guard); err != nil {
 		return err
 	}
-	if t.OutgoingMessages, err = n.Support().Messages(ctx, j.Scope, j.RowKey, Page{}); err != nil {
+	if t.OutgoingMessages, _, err = n.Support().Messages(ctx, j.Scope, j.RowKey, storage.Page{Limit: maxPage}); err != nil {
 		return err
 	}
 	t.UserMessages, err = j.userMessages(ctx, n.tx)
@@ -80,26 +80,19 @@ func (j *Job) userMessages(ctx context.Context, tx storage.Tx) ([]UserMessage, e
 // maxPage bounds what one call of a listing gives.
 const maxPage = 1000
 
-// Page says where a listing goes on, and how far. The zero value is its start.
-type Page struct {
-	// After is the Key of the last row of the page before.
-	After string
-	// Limit is how many rows come back at most; zero, or more, means 1000.
-	Limit int
-}
-
 // Messages lists the outgoing messages of a notification job by its row key, or
-// of a messaging job by its GUID, in the order of their keys.
-func (n Support) Messages(ctx context.Context, scope Scope, jobRowKey string, p Page) ([]OutgoingMessage, error) {
+// of a messaging job by its GUID, in the order of their keys, and says where the
+// next page begins; empty after the last.
+func (n Support) Messages(ctx context.Context, scope Scope, jobRowKey string, p storage.Page) ([]OutgoingMessage, string, error) {
 	within, err := under(jobRowKey)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	return list(ctx, n.core, outgoingMessages, scope, p, within)
 }
 
 // AllMessages lists the outgoing messages of a scope in the order of their keys.
-func (n Support) AllMessages(ctx context.Context, scope Scope, p Page) ([]OutgoingMessage, error) {
+func (n Support) AllMessages(ctx context.Context, scope Scope, p storage.Page) ([]OutgoingMessage, string, error) {
 	return list(ctx, n.core, outgoingMessages, scope, p, nil)
 }
 
@@ -113,24 +106,24 @@ func under(parts ...string) ([]driver.Cond, error) {
 	return []driver.Cond{driver.Greater("key", prefix+"\x1f"), driver.Less("key", prefix+"\x20")}, nil
 }
 
-// list reads a page of rows in the order of their keys.
-func list[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, p Page, where []driver.Cond) ([]R, error) {
-	if p.After != "" {
-		where = append(where, driver.Greater("key", p.After))
-	}
-	if p.Limit <= 0 || p.Limit > maxPage {
-		p.Limit = maxPage
-	}
-	var out []R
-	err := n.inTx(ctx, nil, func(tx storage.Tx) error {
-		rows, err := t.Find(ctx, tx, scope, driver.Query{Where: where, OrderBy: "key", Limit: p.Limit})
-		out = make([]R, len(rows))
+// list reads a page of rows in the order of their keys, and says where the next
+// one begins.
+func list[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, p storage.Page, where []driver.Cond) (out []R, next string, err error) {
+	err = n.inTx(ctx, nil, func(tx storage.Tx) error {
+		rows, after, err := t.Page(ctx, tx, scope, p, driver.Query{Where: where})
+		out, next = make([]R, len(rows)), after
 		for i, r := range rows {
 			out[i] = *r
 		}
 		return err
 	})
-	return out, err
+	return out, next, err
+}
+
+// all reads the first maxPage rows, where nobody has more.
+func all[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, where []driver.Cond) ([]R, error) {
+	rows, _, err := list(ctx, n, t, scope, storage.Page{Limit: maxPage}, where)
+	return rows, err
 }
 
 // CountMessages counts the outgoing messages of a notification job by its row

@@ -53,7 +53,7 @@ func i27Round(h *host, round int) {
 	h.dispatch(job)
 	h.run("notify.scheduler")
 	h.run("notify.generator")
-	messages, err := h.Support().Messages(h.t.Context(), "tenant", job.RowKey, notify.Page{})
+	messages, _, err := h.Support().Messages(h.t.Context(), "tenant", job.RowKey, storage.Page{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func i27Round(h *host, round int) {
 	h.atOnce(round, messages, events)
 	h.clk.Add(48 * time.Hour)
 	h.drain()
-	messages, err = h.Support().Messages(h.t.Context(), "tenant", job.RowKey, notify.Page{})
+	messages, _, err = h.Support().Messages(h.t.Context(), "tenant", job.RowKey, storage.Page{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -18,6 +18,8 @@ type (
 	// Scope is a tenant. It is part of every key and of every read; empty is the one
 	// tenant of a program that has one.
 	Scope = driver.Scope
+	// Page says which part of a list is wanted.
+	Page = driver.Page
 	// Record is what every row has.
 	Record = driver.Record
 	// Identity says which database this is, so that a copy is not taken for it.
@@ -52,6 +54,8 @@ const (
 var (
 	// ErrNotFound: no row of that scope has that key.
 	ErrNotFound = driver.ErrNotFound
+	// ErrPage: a [Page].After is none that a call returned.
+	ErrPage = driver.ErrPage
 	// ErrStale: the row was written by somebody else since it was read.
 	ErrStale = driver.ErrStale
 	// ErrJoined: Claim and Extend do not work inside a host's transaction.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -86,7 +87,7 @@ func ExampleSupport_Instances() {
 	}
 	tally, err := s.Responses().Tally(ctx, "", 4523)
 	fmt.Println(tally.Pending, tally.Completed, err)
-	list, err := s.Support().Instances(ctx, "", survey.Selection{CustomerRef: "cust-123"}, survey.Page{})
+	list, _, err := s.Support().Instances(ctx, "", survey.Selection{CustomerRef: "cust-123"}, storage.Page{})
 	if err != nil {
 		panic(err)
 	}

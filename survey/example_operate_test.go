@@ -121,7 +121,7 @@ func ExampleSupport_DeadLetters() {
 	}))
 	poller := belfry.NewPoller(store, nil, surveys)
 	orPanicked(poller.Drain(ctx))
-	letters, err := surveys.Support().DeadLetters(ctx, "", "tickets", 0)
+	letters, _, err := surveys.Support().DeadLetters(ctx, "", "tickets", storage.Page{})
 	fmt.Println(len(letters), letters[0].LastError, err)
 
 	broken = false
@@ -129,7 +129,7 @@ func ExampleSupport_DeadLetters() {
 	n, err := surveys.Support().ReplayDeadLetters(ctx, "", "tickets", by, nil)
 	fmt.Println(n, err)
 	orPanicked(poller.Drain(ctx))
-	letters, err = surveys.Support().DeadLetters(ctx, "", "tickets", 0)
+	letters, _, err = surveys.Support().DeadLetters(ctx, "", "tickets", storage.Page{})
 	fmt.Println(len(letters), err)
 	// Output:
 	// 1 no such project <nil>

@@ -9,6 +9,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
@@ -44,7 +45,7 @@ func ExampleService_Publish() {
 	if err := s.Unpublish(ctx, "", 4523); err != nil {
 		panic(err)
 	}
-	list, _, err := s.Surveys(ctx, "", survey.Page{})
+	list, _, err := s.Surveys(ctx, "", storage.Page{})
 	if err != nil {
 		panic(err)
 	}

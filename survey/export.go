@@ -49,23 +49,24 @@ func (s Responses) walk(ctx context.Context, scope Scope, q ResponseQuery, colum
 			q.Limit = min(exportPage, most-total)
 		}
 		var page []*responseRow
+		var next string
 		err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-			page, err = q.find(ctx, tx, scope, columns...)
+			page, next, err = q.find(ctx, tx, scope, columns...)
 			return err
 		})
 		if err != nil {
 			return total, err
 		}
 		if len(page) > 0 {
-			q.After = page[len(page)-1].position()
 			if err := visit(page); err != nil {
 				return total, err
 			}
 		}
 		total += len(page)
-		if len(page) < q.Limit || total == most {
+		if next == "" || total == most {
 			return total, nil
 		}
+		q.After = next
 	}
 }
 

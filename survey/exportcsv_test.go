@@ -63,7 +63,7 @@ func TestAnExportIsOfItsRange(t *testing.T) {
 			"until":       {survey.ResponseQuery{SurveyID: 4523, Until: start.Add(oneDay)}, "id-one", 12},
 			"one unit":    {survey.ResponseQuery{SurveyID: 4523, BusinessUnits: []string{"erbil"}}, "id-one", 12},
 			"no unit":     {survey.ResponseQuery{SurveyID: 4523, BusinessUnits: []string{}}, "", 9},
-			"the first":   {survey.ResponseQuery{SurveyID: 4523, Limit: 1}, "id-one", 12},
+			"the first":   {survey.ResponseQuery{SurveyID: 4523, Page: storage.Page{Limit: 1}}, "id-one", 12},
 			"another one": {survey.ResponseQuery{SurveyID: 4524}, "", 9},
 			"nothing yet": {survey.ResponseQuery{SurveyID: 4523, Since: start.Add(2 * oneDay)}, "", 9},
 		} {

@@ -53,7 +53,7 @@ func (h *host) instance(publicID string) survey.Instance {
 // all lists the instances of the document's survey.
 func (h *host) all() []survey.Instance {
 	h.t.Helper()
-	got, err := h.survey.Support().Instances(h.t.Context(), "", survey.Selection{SurveyID: 4523}, survey.Page{})
+	got, _, err := h.survey.Support().Instances(h.t.Context(), "", survey.Selection{SurveyID: 4523}, storage.Page{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -240,7 +240,7 @@ func TestI28_TenantsDoNotSeeEachOthersEvents(t *testing.T) {
 		}
 		for name, err := range map[string]error{
 			"Instance":  failureOf(h.survey.Support().Instance(ctx, "\x00any", id)),
-			"Instances": last(h.survey.Support().Instances(ctx, "\x00any", survey.Selection{SurveyID: 4523}, survey.Page{})),
+			"Instances": errOf2(h.survey.Support().Instances(ctx, "\x00any", survey.Selection{SurveyID: 4523}, storage.Page{})),
 			"Link":      last(h.survey.Link(ctx, "\x00any", id)),
 			"Tally":     last(h.survey.Responses().Tally(ctx, "\x00any", 4523)),
 			"Delete":    h.survey.Support().Delete(ctx, "\x00any", id, support, nil),

@@ -22,26 +22,19 @@ type Selection struct {
 }
 
 // Instances lists the instances of a customer or a survey in the order of their
-// keys, deleted ones too; Page.After is the Key of the last one of the page before.
+// keys, deleted ones too, and says where the next page begins; empty after the last.
 // It shows personal data.
-func (s Support) Instances(ctx context.Context, scope Scope, of Selection, p Page) ([]Instance, error) {
+func (s Support) Instances(ctx context.Context, scope Scope, of Selection, p storage.Page) ([]Instance, string, error) {
 	where, err := of.where()
 	if err != nil {
-		return nil, fmt.Errorf("survey: Instances: %w", err)
+		return nil, "", fmt.Errorf("survey: Instances: %w", err)
 	}
-	if p.After != "" {
-		where = append(where, driver.Greater("key", p.After))
+	rows, next, err := listRows(ctx, s.core, instances, scope, p, driver.Query{Where: where})
+	out := make([]Instance, len(rows))
+	for i, r := range rows {
+		out[i] = *r
 	}
-	var out []Instance
-	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := instances.Find(ctx, tx, scope, driver.Query{Where: where, OrderBy: "key", Limit: p.limit()})
-		out = make([]Instance, len(rows))
-		for i, r := range rows {
-			out[i] = *r
-		}
-		return err
-	})
-	return out, err
+	return out, next, err
 }
 
 func (of Selection) where() (where []driver.Cond, err error) {

@@ -15,8 +15,6 @@ import (
 // OutboxEvent is the event of one response on its way to its subscribers (Triggers
 // & Scheduler, "SurveyOutboxEvent state machine").
 type OutboxEvent struct {
-	// Position is where the next page goes on: see [ResponseQuery].
-	Position  string
 	EventID   string
 	EventType string
 	PublicID  string // of the instance
@@ -54,16 +52,16 @@ type EventDelivery struct {
 
 // Events lists the events of the responses that q selects, in the order in which
 // they were submitted; zero, or more than 100, for Limit means 100.
-func (s Support) Events(ctx context.Context, scope Scope, q ResponseQuery) (out []OutboxEvent, err error) {
+func (s Support) Events(ctx context.Context, scope Scope, q ResponseQuery) (out []OutboxEvent, next string, err error) {
 	if q.Limit <= 0 || q.Limit > exportPage {
 		q.Limit = exportPage
 	}
 	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := q.find(ctx, tx, scope, "survey_id")
+		rows, after, err := q.find(ctx, tx, scope, "survey_id")
 		if err != nil {
 			return err
 		}
-		out = make([]OutboxEvent, len(rows))
+		out, next = make([]OutboxEvent, len(rows)), after
 		for i, r := range rows {
 			if out[i], err = eventOf(ctx, tx, r); err != nil {
 				return err
@@ -71,7 +69,7 @@ func (s Support) Events(ctx context.Context, scope Scope, q ResponseQuery) (out 
 		}
 		return nil
 	})
-	return out, err
+	return out, next, err
 }
 
 // Event is the event of the response to an instance, or [storage.ErrNotFound].
@@ -89,7 +87,7 @@ func (s Support) Event(ctx context.Context, scope Scope, publicID string) (out O
 
 func eventOf(ctx context.Context, tx storage.Tx, r *responseRow) (OutboxEvent, error) {
 	e := OutboxEvent{
-		Position: r.position(), EventID: eventID(r.Key), EventType: EventResponseCompleted, PublicID: r.Key, SurveyID: r.SurveyID,
+		EventID: eventID(r.Key), EventType: EventResponseCompleted, PublicID: r.Key, SurveyID: r.SurveyID,
 		CreatedOn: r.SubmittedOn, Status: EventDispatched,
 	}
 	rows, err := outbox.Deliveries(ctx, tx, r.Scope, e.EventID)
@@ -108,28 +106,21 @@ func eventOf(ctx context.Context, tx storage.Tx, r *responseRow) (OutboxEvent, e
 	return e, err
 }
 
-// DeadLetter is a response that a [Subscriber] was not able to take.
-type DeadLetter struct {
-	// ID is where the next page goes on.
-	ID        int64
-	PublicID  string // of the instance
-	Attempts  int
-	LastError string    // of the subscriber, at most 500 bytes
-	On, Since time.Time // when it was given up, and when the response came
-}
+// DeadLetter is a response that a [Subscriber] was not able to take; Event is the
+// PublicID of its instance.
+type DeadLetter = outbox.DeadLetter
 
-// DeadLetters lists what was given up for a subscriber, the oldest first. after is
-// the ID of the last one of the page before; at most 1000 come at once.
-func (s Support) DeadLetters(ctx context.Context, scope Scope, subscriber string, after int64) (out []DeadLetter, err error) {
-	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := outbox.DeadLetters(ctx, tx, scope, outboxKey(subscriber), after, maxPage)
-		out = make([]DeadLetter, len(rows))
-		for i, d := range rows {
-			out[i] = DeadLetter{ID: d.ID, PublicID: strings.TrimPrefix(d.EventKey, eventID("")), Attempts: d.Attempts, LastError: d.Diagnostics, On: d.DeadOn, Since: d.CreatedOn}
-		}
+// DeadLetters lists what was given up for a subscriber, the oldest first, and says
+// where the next page begins; empty after the last.
+func (s Support) DeadLetters(ctx context.Context, scope Scope, subscriber string, p storage.Page) (out []DeadLetter, next string, err error) {
+	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
+		out, next, err = outbox.DeadLetters(ctx, tx, scope, outboxKey(subscriber), p)
 		return err
 	})
-	return out, err
+	for i := range out {
+		out[i].Event = strings.TrimPrefix(out[i].Event, eventID(""))
+	}
+	return out, next, err
 }
 
 // ReplayDeadLetters has a subscriber called again for what was given up, at most a
@@ -137,7 +128,7 @@ func (s Support) DeadLetters(ctx context.Context, scope Scope, subscriber string
 // counted from zero, and the audit says who asked for it. A dry run only counts.
 func (s Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber string, by By, opts *ActionOptions) (n int, err error) {
 	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
-		n, err = outbox.ReplayDead(ctx, tx, scope, outboxKey(subscriber), maxPage, by, audit.IsDry(opts))
+		n, err = outbox.ReplayDead(ctx, tx, scope, outboxKey(subscriber), by, opts)
 		return err
 	})
 	return n, err

@@ -43,7 +43,7 @@ func (h *host) wantPublished(v survey.Version, want string) {
 // state is what is listed of survey 4523: the published and the latest version.
 func (h *host) state() string {
 	h.t.Helper()
-	list, _, err := h.survey.Surveys(h.t.Context(), "", survey.Page{})
+	list, _, err := h.survey.Surveys(h.t.Context(), "", storage.Page{})
 	if err != nil || len(list) > 1 {
 		h.t.Fatal(list, err)
 	}
@@ -94,12 +94,12 @@ func TestAPublishedVersionIsUsedAndListed(t *testing.T) {
 		}
 		h.wantMatched("service-visit-closed", "csi-gr-trigger")
 		h.wantMatched("vehicle-sold")
-		list, next, err := h.survey.Surveys(h.t.Context(), "", survey.Page{})
+		list, next, err := h.survey.Surveys(h.t.Context(), "", storage.Page{})
 		want := []survey.Survey{{ID: 4523, Name: "E2E CSI-GR", IntegrationID: "csi-gr", PublishedVersion: 1, LatestVersion: 1, SavedOn: start}}
 		if diff := cmp.Diff(want, list); diff != "" || next != "" || err != nil {
 			h.t.Error(next, err, diff)
 		}
-		versions, next, err := h.survey.Versions(h.t.Context(), "", 4523, survey.Page{})
+		versions, next, err := h.survey.Versions(h.t.Context(), "", 4523, storage.Page{})
 		wantVersions := []survey.VersionInfo{{SurveyID: 4523, Number: 1, Name: "E2E CSI-GR", IntegrationID: "csi-gr", ContentHash: got.ContentHash, PublishedOn: start}}
 		if diff := cmp.Diff(wantVersions, versions); diff != "" || next != "" || err != nil {
 			h.t.Error(next, err, diff)

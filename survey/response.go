@@ -3,11 +3,7 @@ package survey
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
@@ -73,8 +69,6 @@ func answersOf(r *responseRow, a *form.Answers) []*answerRow {
 
 // StoredResponse is a response as it was taken.
 type StoredResponse struct {
-	// Position is where the next page goes on: see [ResponseQuery].
-	Position      string    `json:"-"`
 	PublicID      string    `json:"publicId"` // of its instance
 	SurveyID      int64     `json:"surveyId"`
 	SurveyVersion int64     `json:"surveyVersion"`
@@ -96,28 +90,25 @@ type ResponseQuery struct {
 	// Since and Until bound when responses were submitted: from Since on, before
 	// Until. Zero: unbounded.
 	Since, Until time.Time
-	// After is the Position of the last response of the page before. Empty begins at
-	// the beginning.
-	After string
-	// Limit is how many come back at most; zero, or more, means 1000.
-	Limit int
+	storage.Page
 }
 
 // maxPage bounds what one call of a listing gives.
 const maxPage = 1000
 
-// List lists responses in the order in which they were submitted. However many
-// there are, it reads only those of its page.
-func (s Responses) List(ctx context.Context, scope Scope, q ResponseQuery) (out []StoredResponse, err error) {
+// List lists responses in the order in which they were submitted, and says where the
+// next page begins; empty after the last. However many there are, it reads only those
+// of its page.
+func (s Responses) List(ctx context.Context, scope Scope, q ResponseQuery) (out []StoredResponse, next string, err error) {
 	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := q.find(ctx, tx, scope)
-		out = make([]StoredResponse, len(rows))
+		rows, after, err := q.find(ctx, tx, scope)
+		out, next = make([]StoredResponse, len(rows)), after
 		for i, r := range rows {
 			out[i] = r.stored()
 		}
 		return err
 	})
-	return out, err
+	return out, next, err
 }
 
 // Get is the response to an instance, or [storage.ErrNotFound].
@@ -133,24 +124,22 @@ func (s Responses) Get(ctx context.Context, scope Scope, publicID string) (out S
 	return out, err
 }
 
-func (q ResponseQuery) find(ctx context.Context, tx storage.Tx, scope Scope, columns ...string) ([]*responseRow, error) {
-	where, after, err := q.span()
+// find reads the page, and says where the next one begins.
+func (q ResponseQuery) find(ctx context.Context, tx storage.Tx, scope Scope, columns ...string) ([]*responseRow, string, error) {
+	where, p, err := q.span()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	query := driver.Query{Columns: columns, Where: where, OrderBy: "submitted_on", Limit: q.Limit, After: after}
+	query := driver.Query{Columns: columns, Where: where, OrderBy: "submitted_on"}
 	if len(columns) > 0 {
 		query.Columns = append(slices.Clone(columns), "submitted_on") // a part of the position
 	}
-	if q.Limit <= 0 || q.Limit > maxPage {
-		query.Limit = maxPage
-	}
-	return responses.Find(ctx, tx, scope, query)
+	return responses.Page(ctx, tx, scope, p, query)
 }
 
 // span says which part of the index is read. It begins behind After or at Since, but
 // with one of the two: of two beginnings a database may choose the wrong one.
-func (q ResponseQuery) span() (where []driver.Cond, after *driver.Position, err error) {
+func (q ResponseQuery) span() (where []driver.Cond, p storage.Page, err error) {
 	where = []driver.Cond{driver.Eq("survey_id", q.SurveyID)}
 	if q.BusinessUnits != nil {
 		where = append(where, driver.In("business_unit", q.BusinessUnits))
@@ -158,41 +147,28 @@ func (q ResponseQuery) span() (where []driver.Cond, after *driver.Position, err 
 	if !q.Until.IsZero() {
 		where = append(where, driver.Less("submitted_on", q.Until))
 	}
-	on, id, err := parsePosition(q.After)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case q.After != "" && !on.Before(q.Since):
-		return where, &driver.Position{Value: on, ID: id}, nil
-	case !q.Since.IsZero():
-		return append(where, driver.AtLeast("submitted_on", q.Since)), nil, nil
+	after, err := driver.ParsePosition(q.After)
+	if err != nil {
+		return nil, p, err
 	}
-	return append(where, driver.NotNull("submitted_on")), nil, nil
+	if after != nil {
+		if on, dated := after.Value.(time.Time); dated && on.Before(q.Since) {
+			q.After = ""
+		}
+	}
+	switch {
+	case q.After != "":
+		return where, q.Page, nil
+	case !q.Since.IsZero():
+		return append(where, driver.AtLeast("submitted_on", q.Since)), q.Page, nil
+	}
+	return append(where, driver.NotNull("submitted_on")), q.Page, nil
 }
 
 func (r *responseRow) stored() StoredResponse {
 	return StoredResponse{
-		Position: r.position(), PublicID: r.Key, SurveyID: r.SurveyID, SurveyVersion: r.SurveyVersion, TriggerID: r.TriggerID,
+		PublicID: r.Key, SurveyID: r.SurveyID, SurveyVersion: r.SurveyVersion, TriggerID: r.TriggerID,
 		BusinessUnit: r.BusinessUnit, CustomerRef: r.CustomerRef, AgentID: r.AgentID,
 		CompletedOn: r.CompletedOn, SubmittedOn: r.SubmittedOn, Answers: r.Answers,
 	}
-}
-
-// position is the place of a response in the order of their moments.
-func (r *responseRow) position() string {
-	return strconv.FormatInt(r.SubmittedOn.UnixMicro(), 36) + "." + strconv.FormatInt(r.ID, 36)
-}
-
-// parsePosition reads a position; an empty one is at the beginning.
-func parsePosition(text string) (on time.Time, id int64, err error) {
-	if text == "" {
-		return time.Time{}, 0, nil
-	}
-	moment, row, _ := strings.Cut(text, ".")
-	micros, err := strconv.ParseInt(moment, 36, 64)
-	id, bad := strconv.ParseInt(row, 36, 64)
-	if errors.Join(err, bad) != nil {
-		return time.Time{}, 0, fmt.Errorf("%w: the After %.40q", errNoRow, text)
-	}
-	return time.UnixMicro(micros).UTC(), id, nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -13,26 +14,26 @@ func (h *host) paged(q survey.ResponseQuery) (responses, events []string) {
 	h.t.Helper()
 	const enough = 10 // the pages do not end
 	for p := q; len(responses) < enough; {
-		page, err := h.survey.Responses().List(h.t.Context(), "", p)
+		page, next, err := h.survey.Responses().List(h.t.Context(), "", p)
 		if err != nil {
 			h.t.Fatal(err)
 		}
 		for _, r := range page {
-			responses, p.After = append(responses, r.PublicID), r.Position
+			responses = append(responses, r.PublicID)
 		}
-		if len(page) < q.Limit {
+		if p.After = next; next == "" {
 			break
 		}
 	}
 	for p := q; len(events) < enough; {
-		page, err := h.survey.Support().Events(h.t.Context(), "", p)
+		page, next, err := h.survey.Support().Events(h.t.Context(), "", p)
 		if err != nil {
 			h.t.Fatal(err)
 		}
 		for _, e := range page {
-			events, p.After = append(events, e.PublicID), e.Position
+			events = append(events, e.PublicID)
 		}
-		if len(page) < q.Limit {
+		if p.After = next; next == "" {
 			break
 		}
 	}
@@ -58,7 +59,7 @@ func TestResponsesComeInTheOrderOfTheirMoments(t *testing.T) {
 			"none":  {since: hour.Add(2 * time.Hour)},
 		} {
 			for limit := 1; limit <= 3; limit++ {
-				responses, events := h.paged(survey.ResponseQuery{SurveyID: 4523, Since: c.since, Until: c.until, Limit: limit})
+				responses, events := h.paged(survey.ResponseQuery{SurveyID: 4523, Since: c.since, Until: c.until, Page: storage.Page{Limit: limit}})
 				h.same(fmt.Sprint("responses ", name, limit), c.want, responses)
 				h.same(fmt.Sprint("events ", name, limit), c.want, events)
 			}
@@ -75,15 +76,15 @@ func TestAPageBeginsAtTheLaterOfItsTwoBeginnings(t *testing.T) {
 			h.submit(h.invite(fmt.Sprint(i)), content)
 			h.clock.Add(time.Hour)
 		}
-		page, err := h.survey.Responses().List(t.Context(), "", survey.ResponseQuery{SurveyID: 4523, Limit: 1})
+		_, next, err := h.survey.Responses().List(t.Context(), "", survey.ResponseQuery{SurveyID: 4523, Page: storage.Page{Limit: 1}})
 		if err == nil {
-			first = page[0].Position
+			first = next
 		}
 		h.same("error", error(nil), err)
-		got, _ := h.paged(survey.ResponseQuery{SurveyID: 4523, After: first, Since: start.Add(2 * time.Hour), Limit: 3})
+		got, _ := h.paged(survey.ResponseQuery{SurveyID: 4523, Page: storage.Page{After: first, Limit: 3}, Since: start.Add(2 * time.Hour)})
 		h.same("a later Since", []string{"id-2"}, got)
 		for _, bad := range []string{"12", "x.y.z", ".", "1.", "-.1"} {
-			_, err := h.survey.Responses().List(t.Context(), "", survey.ResponseQuery{SurveyID: 4523, After: bad})
+			_, _, err := h.survey.Responses().List(t.Context(), "", survey.ResponseQuery{SurveyID: 4523, Page: storage.Page{After: bad}})
 			h.same("refused: "+bad, true, err != nil)
 		}
 	})

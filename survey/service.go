@@ -236,24 +236,6 @@ func (s *Service) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 	return Report{Processed: sum.Claimed, Abandoned: sum.Abandoned, Stale: sum.Stale, Failed: sum.Failed}, errors.Join(errs...)
 }
 
-// Page is a part of a list.
-type Page struct {
-	// After is where the page before ended: what its call returned beside the rows, or,
-	// of [Support.Instances], the Key of the last one. Empty begins at the beginning.
-	After string
-	// Limit is at most so many; default 100, at most 1000.
-	Limit int
-}
-
-func (p Page) limit() int {
-	if p.Limit <= 0 {
-		return 100
-	}
-	return min(p.Limit, 1000)
-}
-
-var errNoRow = errors.New("survey: a page that no row has")
-
 // Schemas lists the tables of this package, so that adapters' tests can compare
 // them with a live database.
 func Schemas() []*driver.Schema {

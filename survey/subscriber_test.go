@@ -177,10 +177,10 @@ func TestI24_AFailureIsTriedAgainThenADeadLetterThenReplayed(t *testing.T) {
 		h.clock.Add(300 * oneDay)
 		h.drain()
 		h.same("calls", 10, len(e.hear()))
-		dead, err := h.survey.Support().DeadLetters(t.Context(), "", "bi", 0)
+		dead, _, err := h.survey.Support().DeadLetters(t.Context(), "", "bi", storage.Page{})
 		h.same("error", error(nil), err)
 		h.same("dead letters", 1, len(dead))
-		h.same("its response", []any{"id-one", 9, "down"}, []any{dead[0].PublicID, dead[0].Attempts, dead[0].LastError})
+		h.same("its response", []any{"id-one", 9, "down"}, []any{dead[0].Event, dead[0].Attempts, dead[0].LastError})
 		e.fail = nil
 		for i, want := range []int{1, 1, 0} { // a dry run, in earnest, again
 			n, err := h.survey.Support().ReplayDeadLetters(t.Context(), "", "bi", sam, &survey.ActionOptions{DryRun: i == 0})
@@ -306,11 +306,11 @@ func TestI28_EventsAndDeadLettersAreOfOneScope(t *testing.T) {
 		h.submit("one", content)
 		h.drain()
 		for scope, want := range map[survey.Scope]int{"": 1, "south": 0} {
-			dead, err := h.survey.Support().DeadLetters(t.Context(), scope, "bi", 0)
+			dead, _, err := h.survey.Support().DeadLetters(t.Context(), scope, "bi", storage.Page{})
 			h.same("error", error(nil), err)
-			events, err := h.survey.Support().Events(t.Context(), scope, survey.ResponseQuery{SurveyID: 4523})
+			events, _, err := h.survey.Support().Events(t.Context(), scope, survey.ResponseQuery{SurveyID: 4523})
 			h.same("error", error(nil), err)
-			list, err := h.survey.Responses().List(t.Context(), scope, survey.ResponseQuery{SurveyID: 4523})
+			list, _, err := h.survey.Responses().List(t.Context(), scope, survey.ResponseQuery{SurveyID: 4523})
 			h.same("error", error(nil), err)
 			n, err := h.survey.Support().ReplayDeadLetters(t.Context(), scope, "bi", sam, &survey.ActionOptions{DryRun: true})
 			h.same("error", error(nil), err)
@@ -325,16 +325,16 @@ func TestI28_EventsAndDeadLettersAreOfOneScope(t *testing.T) {
 				return err
 			},
 			"Responses": func() error {
-				_, err := h.survey.Responses().List(t.Context(), "\x00any", survey.ResponseQuery{})
+				_, _, err := h.survey.Responses().List(t.Context(), "\x00any", survey.ResponseQuery{})
 				return err
 			},
 			"Event": func() error { _, err := h.survey.Support().Event(t.Context(), "\x00any", "id-one"); return err },
 			"Events": func() error {
-				_, err := h.survey.Support().Events(t.Context(), "\x00any", survey.ResponseQuery{})
+				_, _, err := h.survey.Support().Events(t.Context(), "\x00any", survey.ResponseQuery{})
 				return err
 			},
 			"DeadLetters": func() error {
-				_, err := h.survey.Support().DeadLetters(t.Context(), "\x00any", "bi", 0)
+				_, _, err := h.survey.Support().DeadLetters(t.Context(), "\x00any", "bi", storage.Page{})
 				return err
 			},
 			"ReplayDead": func() error {

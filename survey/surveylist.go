@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
@@ -25,7 +24,7 @@ type Survey struct {
 
 // Surveys lists the surveys of a scope in the order of their ids, and says where the
 // next page begins; empty after the last.
-func (s *Service) Surveys(ctx context.Context, scope Scope, p Page) (list []Survey, next string, err error) {
+func (s *Service) Surveys(ctx context.Context, scope Scope, p storage.Page) (list []Survey, next string, err error) {
 	rows, next, err := listRows(ctx, s.core, surveys, scope, p, driver.Query{})
 	for _, r := range rows {
 		list = append(list, Survey{
@@ -47,7 +46,7 @@ type VersionInfo struct {
 
 // Versions lists the versions of a survey, the newest first, and says where the next
 // page begins; empty after the last.
-func (s *Service) Versions(ctx context.Context, scope Scope, surveyID int64, p Page) (list []VersionInfo, next string, err error) {
+func (s *Service) Versions(ctx context.Context, scope Scope, surveyID int64, p storage.Page) (list []VersionInfo, next string, err error) {
 	rows, next, err := listRows(ctx, s.core, versions, scope, p, driver.Query{
 		Columns: []string{"survey_id", "number", "name", "integration_id", "business_unit", "content_hash", "published_on"},
 		Where:   []driver.Cond{driver.Greater("key", surveyKey(surveyID)+":"), driver.Less("key", surveyKey(surveyID)+";")},
@@ -94,23 +93,10 @@ func oneVersion(ctx context.Context, tx storage.Tx, scope Scope, surveyID, numbe
 }
 
 // listRows reads a page of rows in the order of their keys.
-func listRows[R any](ctx context.Context, s *core, t *driver.Table[R], scope Scope, p Page, q driver.Query) (rows []*R, next string, err error) {
-	if !storable.Text(p.After) {
-		return nil, "", errNoRow
-	}
-	q.OrderBy, q.Limit = "key", p.limit()
-	switch {
-	case p.After != "" && q.Desc:
-		q.Where = append(q.Where, driver.Less("key", p.After))
-	case p.After != "":
-		q.Where = append(q.Where, driver.Greater("key", p.After))
-	}
+func listRows[R any](ctx context.Context, s *core, t *driver.Table[R], scope Scope, p storage.Page, q driver.Query) (rows []*R, next string, err error) {
 	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
-		rows, err = t.Find(ctx, tx, scope, q)
+		rows, next, err = t.Page(ctx, tx, scope, p, q)
 		return err
 	})
-	if err == nil && len(rows) == q.Limit {
-		next = t.Record(rows[len(rows)-1]).Key
-	}
 	return rows, next, err
 }

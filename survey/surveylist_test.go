@@ -28,7 +28,7 @@ func TestListsAreReadInPages(t *testing.T) {
 		}
 		var surveys []int64
 		pages := 0
-		for p := (survey.Page{Limit: 2}); p.After != "" || pages == 0; pages++ {
+		for p := (storage.Page{Limit: 2}); p.After != "" || pages == 0; pages++ {
 			list, next, err := h.survey.Surveys(h.t.Context(), "", p)
 			if err != nil {
 				h.t.Fatal(err)
@@ -42,14 +42,14 @@ func TestListsAreReadInPages(t *testing.T) {
 			h.t.Error(pages, diff)
 		}
 
-		if list, _, err := h.survey.Versions(h.t.Context(), "", 1<<63-1, survey.Page{}); err != nil || len(list) != 1 {
+		if list, _, err := h.survey.Versions(h.t.Context(), "", 1<<63-1, storage.Page{}); err != nil || len(list) != 1 {
 			h.t.Error(list, err)
 		}
 		for i := range 11 {
 			h.publishAs("", 9, fmt.Sprintf(`{"title": "%d"}`, i))
 		}
 		var numbers []int64
-		for p := (survey.Page{Limit: 4}); p.After != "" || len(numbers) == 0; {
+		for p := (storage.Page{Limit: 4}); p.After != "" || len(numbers) == 0; {
 			list, next, err := h.survey.Versions(h.t.Context(), "", 9, p)
 			if err != nil {
 				h.t.Fatal(err)
@@ -62,7 +62,7 @@ func TestListsAreReadInPages(t *testing.T) {
 		if diff := cmp.Diff([]int64{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, numbers); diff != "" {
 			h.t.Error(diff)
 		}
-		for _, p := range []survey.Page{{After: "\x00"}, {After: "\xff"}} {
+		for _, p := range []storage.Page{{After: "\x00"}, {After: "\xff"}} {
 			if _, _, err := h.survey.Surveys(h.t.Context(), "", p); err == nil {
 				h.t.Errorf("%+v was read", p)
 			}
@@ -79,10 +79,10 @@ func TestI28_SurveysAndVersionsOfAnotherScopeAreNotSeen(t *testing.T) {
 		h.publishAs("south", 1, `{"title": "south"}`)
 
 		for _, scope := range []survey.Scope{"", "south"} {
-			if list, _, err := h.survey.Surveys(h.t.Context(), scope, survey.Page{}); err != nil || scope == "" && len(list) != 0 || scope == "south" && len(list) != 1 {
+			if list, _, err := h.survey.Surveys(h.t.Context(), scope, storage.Page{}); err != nil || scope == "" && len(list) != 0 || scope == "south" && len(list) != 1 {
 				h.t.Error(scope, list, err)
 			}
-			if list, _, err := h.survey.Versions(h.t.Context(), scope, 2, survey.Page{}); err != nil || len(list) != 0 {
+			if list, _, err := h.survey.Versions(h.t.Context(), scope, 2, storage.Page{}); err != nil || len(list) != 0 {
 				h.t.Error(scope, list, err)
 			}
 			for _, number := range []int64{0, 1} {
@@ -102,8 +102,8 @@ func TestI28_SurveysAndVersionsOfAnotherScopeAreNotSeen(t *testing.T) {
 		h.wantMatched("visit") // the trigger is the north's
 
 		for name, err := range map[string]error{
-			"surveys":    errOf2(h.survey.Surveys(h.t.Context(), "\x00any", survey.Page{})),
-			"versions":   errOf2(h.survey.Versions(h.t.Context(), "\x00any", 1, survey.Page{})),
+			"surveys":    errOf2(h.survey.Surveys(h.t.Context(), "\x00any", storage.Page{})),
+			"versions":   errOf2(h.survey.Versions(h.t.Context(), "\x00any", 1, storage.Page{})),
 			"definition": errOf(h.survey.Definition(h.t.Context(), "\x00any", 1, 1)),
 			"unpublish":  h.survey.Unpublish(h.t.Context(), "\x00any", 1),
 		} {

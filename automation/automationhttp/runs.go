@@ -75,24 +75,24 @@ type runPage struct {
 }
 
 func (a *api) list(w http.ResponseWriter, r *http.Request, c Caller) {
-	a.page(w, r, func(p report.Page) ([]report.RunState, string, error) {
+	a.page(w, r, func(p storage.Page) ([]report.RunState, string, error) {
 		return a.s.Runs(r.Context(), c.Scope, r.PathValue("guid"), p)
 	})
 }
 
 func (a *api) recent(w http.ResponseWriter, r *http.Request, c Caller) {
-	a.page(w, r, func(p report.Page) ([]report.RunState, string, error) {
+	a.page(w, r, func(p storage.Page) ([]report.RunState, string, error) {
 		return a.s.RecentRuns(r.Context(), c.Scope, p)
 	})
 }
 
 func (a *api) failed(w http.ResponseWriter, r *http.Request, c Caller) {
-	a.page(w, r, func(p report.Page) ([]report.RunState, string, error) {
+	a.page(w, r, func(p storage.Page) ([]report.RunState, string, error) {
 		return a.s.FailedRuns(r.Context(), c.Scope, p)
 	})
 }
 
-func (a *api) page(w http.ResponseWriter, r *http.Request, list func(report.Page) ([]report.RunState, string, error)) {
+func (a *api) page(w http.ResponseWriter, r *http.Request, list func(storage.Page) ([]report.RunState, string, error)) {
 	p, ok := page(w, r)
 	if !ok {
 		return

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/internal/strictjson"
@@ -60,9 +59,9 @@ const (
 
 // page reads which part of a list is wanted. It answers for itself unless it is
 // true.
-func page(w http.ResponseWriter, r *http.Request) (report.Page, bool) {
-	p := report.Page{Limit: defaultLimit}
-	wrong := func(text string) (report.Page, bool) {
+func page(w http.ResponseWriter, r *http.Request) (storage.Page, bool) {
+	p := storage.Page{Limit: defaultLimit}
+	wrong := func(text string) (storage.Page, bool) {
 		httpapi.Fail(w, http.StatusBadRequest, text)
 		return p, false
 	}
@@ -133,7 +132,7 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, what string, err er
 		p.Status, p.Title = http.StatusNotFound, "there is no such subscription or run"
 	case errors.Is(err, report.ErrActionRefused):
 		p.Status, p.Title = http.StatusConflict, "the subscription is deactivated"
-	case errors.Is(err, automation.ErrPage):
+	case errors.Is(err, storage.ErrPage):
 		p.Status, p.Title = http.StatusBadRequest, `"after" is not the "next" of a page`
 	default:
 		httpapi.LogFailure(r, a.logger, what, err)

@@ -171,7 +171,7 @@ func TestI17_LongReportsAreTriedAgainDaily(t *testing.T) {
 			if diff := cmp.Diff(want, waits); diff != "" {
 				w.Error(diff)
 			}
-			all, _, err := w.reports.Runs(w.ctx, scope, "g-1", report.Page{})
+			all, _, err := w.reports.Runs(w.ctx, scope, "g-1", storage.Page{})
 			if err != nil || len(all) != 2 || !all[0].ScheduledOn.Equal(time.Date(2027, 3, 2, 9, 0, 0, 0, time.UTC)) || all[1].HoldReason != automation.RetriesExhausted {
 				w.Errorf("%+v %v", all, err)
 			}

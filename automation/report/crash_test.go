@@ -110,7 +110,7 @@ func crashAt(t *testing.T, n int, behind, bulk bool) (through bool) {
 	if runs := other.runs("g-1"); len(runs) != 2 || runs[1][:len("scheduled:2026-03-02T09:00:00Z Completed")] != "scheduled:2026-03-02T09:00:00Z Completed" {
 		t.Fatalf("crash %d: %v", n, runs)
 	}
-	messages, _, found := other.reports.Messages(other.ctx, "", monday, report.Page{})
+	messages, _, found := other.reports.Messages(other.ctx, "", monday, storage.Page{})
 	if found != nil || len(messages) != 1 {
 		t.Fatalf("crash %d: %+v %v", n, messages, found)
 	}

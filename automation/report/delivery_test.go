@@ -40,12 +40,12 @@ func TestI19_ArtifactsAreGroupedByTheHashOfTheKey(t *testing.T) {
 			w.Errorf("%+v", bulk)
 		}
 		for _, k := range []string{monday, key} {
-			sent, next, err := w.reports.Messages(w.ctx, "", k, report.Page{})
+			sent, next, err := w.reports.Messages(w.ctx, "", k, storage.Page{})
 			if err != nil || next != "" || len(sent) != 1 || sent[0].Status != notify.StatusSentToProvider || sent[0].RecipientRef != "sam" {
 				w.Error(k, sent, next, err)
 			}
 		}
-		jobs, err := w.out.AutomationJobs(w.ctx, nil, "", automation.TypeReportSubscription, "g-1", notify.Page{})
+		jobs, _, err := w.out.AutomationJobs(w.ctx, nil, "", automation.TypeReportSubscription, "g-1", storage.Page{})
 		if err != nil || len(jobs) != 1 || jobs[0].SchedulerKey != monday || jobs[0].TriggerType != "ScheduledRun" {
 			w.Errorf("%+v %v", jobs, err)
 		}
@@ -168,7 +168,7 @@ func TestAReportForNobodyIsNotBuilt(t *testing.T) {
 			clk.Set(storetest.Start)
 			w.create(weekly(func(s *report.Subscription) { s.Scope, s.Type, s.Recipients = scope, fmt.Sprint("sales-", n), nil }))
 			sent := w.pollAt(at(3, 2, 9, 0))
-			all, _, err := w.reports.Runs(w.ctx, scope, "g-1", report.Page{})
+			all, _, err := w.reports.Runs(w.ctx, scope, "g-1", storage.Page{})
 			if err != nil || len(all) != 2 || (all[1].Status + " " + string(all[1].Reason))[:len(want)] != want || len(sent) != n || (len(w.built) > 0) != (n > 0) {
 				w.Errorf("%d: %+v %v, sent %d, built %d", n, all, err, len(sent), len(w.built))
 			}
@@ -198,7 +198,7 @@ func TestAMessageThatFailedIsAskedAboutAgain(t *testing.T) {
 				w.refuse = nil
 				w.clk.Add(time.Hour)
 				sent := len(w.pollAt(time.Time{}))
-				messages, _, err := w.reports.Messages(w.ctx, "", asked.Key, report.Page{})
+				messages, _, err := w.reports.Messages(w.ctx, "", asked.Key, storage.Page{})
 				if err != nil || len(messages) != 1 {
 					w.Fatal(messages, err)
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -48,7 +49,7 @@ func ExampleService_FailedRuns() {
 	}
 	mended = true
 	by := automation.By{Actor: "sam@support", Reason: "the table is back"}
-	failed, next, err := reports.FailedRuns(ctx, "", report.Page{Limit: 20})
+	failed, next, err := reports.FailedRuns(ctx, "", storage.Page{Limit: 20})
 	for _, run := range failed {
 		fmt.Println(run.Key, run.HoldReason, run.Diagnostics)
 		err = errors.Join(err, work.Support().Retry(ctx, "", run.Key, by))
@@ -79,7 +80,7 @@ func ExampleService_Update() {
 	clk.Add(26 * time.Hour)
 	fmt.Println(poller.Drain(ctx))
 	fmt.Println(reports.Pause(ctx, "", "8f14", by)) // ends the run that waits
-	runs, _, err := reports.Runs(ctx, "", "8f14", report.Page{})
+	runs, _, err := reports.Runs(ctx, "", "8f14", storage.Page{})
 	for _, r := range runs {
 		fmt.Printf("%s %s %q\n", r.LocalDate, r.Status, r.Reason)
 	}

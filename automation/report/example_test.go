@@ -72,7 +72,7 @@ func Example() {
 			panic(err)
 		}
 	}
-	runs, _, err := reports.Runs(ctx, "", "8f14", report.Page{})
+	runs, _, err := reports.Runs(ctx, "", "8f14", storage.Page{})
 	for _, r := range runs {
 		fmt.Printf("%s %s %q\n", r.LocalDate, r.Status, r.Delivery.Summary)
 	}

@@ -184,7 +184,7 @@ func (w *world) pollAt(on time.Time) []notify.Message {
 // runs tells of each run of a subscription how it stands, the latest first.
 func (w *world) runs(guid string) []string {
 	w.Helper()
-	all, next, err := w.reports.Runs(w.ctx, "", guid, report.Page{})
+	all, next, err := w.reports.Runs(w.ctx, "", guid, storage.Page{})
 	if err != nil || next != "" {
 		w.Fatal(err, next)
 	}

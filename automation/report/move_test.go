@@ -235,7 +235,7 @@ func (f *firm) belfry() {
 
 func (f *firm) contests() []automation.ContestedRun {
 	f.Helper()
-	got, err := f.work.Rollout().OwnershipConflicts(f.ctx, "", notify.Page{})
+	got, _, err := f.work.Rollout().OwnershipConflicts(f.ctx, "", storage.Page{})
 	f.must(err)
 	return got
 }
@@ -346,7 +346,7 @@ func TestI22_ReportsMoveThroughAllStagesAndNoneIsDoubledOrMissed(t *testing.T) {
 func (f *firm) design() {
 	f.look()
 	for _, j := range f.jobs {
-		runs, _, err := f.reports.Runs(f.ctx, "", j.guid(), report.Page{})
+		runs, _, err := f.reports.Runs(f.ctx, "", j.guid(), storage.Page{})
 		f.must(err)
 		f.is("in shadow", len(runs) > 0 && !slices.ContainsFunc(runs, func(r report.RunState) bool { return r.Reason != automation.Shadow }), true)
 	}
@@ -369,7 +369,7 @@ func (f *firm) forward() {
 	f.move("dublin", automation.StageRunNow)
 	f.must(second(f.reports.RunNow(f.ctx, "", "dublin-sales", "", support)))
 	f.wanted["dublin-sales of 2026-03-15, asked for"] = f.stages["dublin"]
-	f.must(second(f.reports.Refresh(f.ctx, "", report.Page{})))
+	f.must(second(f.reports.Refresh(f.ctx, "", storage.Page{})))
 	picked := "report-subscription:dublin-sales:scheduled:2026-03-16T09:00:00Z"
 	f.must(f.work.Rollout().TransferOwnership(f.ctx, "", picked, automation.AutomationScheduler, automation.By(support)))
 	f.until(3, 22, 0)

@@ -73,7 +73,7 @@ type Sent struct {
 // Messages lists the outgoing messages of a run in the order of their keys, and
 // says where the next page begins; empty after the last. While the run is not
 // Completed, or nothing was rendered yet, there are none.
-func (s *Service) Messages(ctx context.Context, scope automation.Scope, key string, p Page) ([]Sent, string, error) {
+func (s *Service) Messages(ctx context.Context, scope automation.Scope, key string, p storage.Page) ([]Sent, string, error) {
 	detail, err := s.Run(ctx, scope, key)
 	if err != nil {
 		return nil, "", err
@@ -85,16 +85,13 @@ func (s *Service) Messages(ctx context.Context, scope automation.Scope, key stri
 	if in == "" {
 		return nil, "", nil
 	}
-	rows, err := s.out.Support().Messages(ctx, scope, in, notify.Page{After: p.After, Limit: p.limit()})
+	rows, next, err := s.out.Support().Messages(ctx, scope, in, p)
 	if err != nil {
 		return nil, "", fmt.Errorf("report: Messages: %w", err)
 	}
-	out, next := make([]Sent, len(rows)), ""
+	out := make([]Sent, len(rows))
 	for i, m := range rows {
 		out[i] = Sent{m.Coordinates(), m.MessageID, m.RecipientRef, m.Type, m.Status, m.ReasonCode}
-	}
-	if len(rows) == p.limit() {
-		next = rows[len(rows)-1].Key
 	}
 	return out, next, nil
 }
@@ -167,25 +164,25 @@ func stateOf(r *automation.Schedule) RunState {
 // those that have ended, and those that people asked for. Those of a subscription
 // that was deleted are there, too. Like the other lists it says where the next
 // page begins; empty after the last. An After of the caller's own making is
-// automation.ErrPage.
-func (s *Service) Runs(ctx context.Context, scope automation.Scope, guid string, p Page) ([]RunState, string, error) {
+// storage.ErrPage.
+func (s *Service) Runs(ctx context.Context, scope automation.Scope, guid string, p storage.Page) ([]RunState, string, error) {
 	if guid == "" {
 		return nil, "", fmt.Errorf("report: Runs: no subscription: %w", storage.ErrNotFound)
 	}
-	return s.runs(ctx, scope, automation.ReportRuns{Subscription: guid, Limit: p.limit(), After: p.After})
+	return s.runs(ctx, scope, automation.ReportRuns{Subscription: guid, Page: p})
 }
 
 // RecentRuns lists the runs of all subscriptions of a scope whose moment has come,
 // the latest first.
-func (s *Service) RecentRuns(ctx context.Context, scope automation.Scope, p Page) ([]RunState, string, error) {
-	return s.runs(ctx, scope, automation.ReportRuns{Begun: true, Limit: p.limit(), After: p.After})
+func (s *Service) RecentRuns(ctx context.Context, scope automation.Scope, p storage.Page) ([]RunState, string, error) {
+	return s.runs(ctx, scope, automation.ReportRuns{Begun: true, Page: p})
 }
 
 // FailedRuns lists the runs of a scope that wait for a person, the latest first.
 // automation.Scheduler's Retry, Release and Cancel decide about them by their
 // keys, or Bulk about many.
-func (s *Service) FailedRuns(ctx context.Context, scope automation.Scope, p Page) ([]RunState, string, error) {
-	return s.runs(ctx, scope, automation.ReportRuns{Held: true, Limit: p.limit(), After: p.After})
+func (s *Service) FailedRuns(ctx context.Context, scope automation.Scope, p storage.Page) ([]RunState, string, error) {
+	return s.runs(ctx, scope, automation.ReportRuns{Held: true, Page: p})
 }
 
 func (s *Service) runs(ctx context.Context, scope automation.Scope, of automation.ReportRuns) ([]RunState, string, error) {

@@ -10,12 +10,13 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // pages lists keys page by page, two at a time.
-func (w *world) pages(list func(p report.Page) ([]report.RunState, string, error)) (out [][]string) {
+func (w *world) pages(list func(p storage.Page) ([]report.RunState, string, error)) (out [][]string) {
 	w.Helper()
-	for p := (report.Page{Limit: 2}); ; {
+	for p := (storage.Page{Limit: 2}); ; {
 		runs, next, err := list(p)
 		w.must(err)
 		var keys []string
@@ -49,20 +50,20 @@ func TestRunsAreListedTheLatestFirst(t *testing.T) {
 		w.must(err)
 		w.pollAt(at(3, 2, 9, 0))
 
-		ofA := w.pages(func(p report.Page) ([]report.RunState, string, error) { return w.reports.Runs(w.ctx, "", "a", p) })
-		want := [][]string{{"a:scheduled:2026-03-03T09:00:00Z", "a:scheduled:2026-03-02T09:00:00Z"}, {"a:manual:asked", "a:scheduled:2026-03-01T09:00:00Z"}, nil}
+		ofA := w.pages(func(p storage.Page) ([]report.RunState, string, error) { return w.reports.Runs(w.ctx, "", "a", p) })
+		want := [][]string{{"a:scheduled:2026-03-03T09:00:00Z", "a:scheduled:2026-03-02T09:00:00Z"}, {"a:manual:asked", "a:scheduled:2026-03-01T09:00:00Z"}}
 		if diff := cmp.Diff(want, ofA); diff != "" {
 			w.Error(diff)
 		}
-		recent := w.pages(func(p report.Page) ([]report.RunState, string, error) { return w.reports.RecentRuns(w.ctx, "", p) })
+		recent := w.pages(func(p storage.Page) ([]report.RunState, string, error) { return w.reports.RecentRuns(w.ctx, "", p) })
 		if len(recent) != 3 || len(recent[0])+len(recent[1])+len(recent[2]) != 5 || recent[1][0] != "a:manual:asked" {
 			w.Error(recent)
 		}
-		failed := w.pages(func(p report.Page) ([]report.RunState, string, error) { return w.reports.FailedRuns(w.ctx, "", p) })
-		if diff := cmp.Diff([][]string{{"bad:scheduled:2026-03-02T09:00:00Z", "bad:scheduled:2026-03-01T09:00:00Z"}, nil}, failed); diff != "" {
+		failed := w.pages(func(p storage.Page) ([]report.RunState, string, error) { return w.reports.FailedRuns(w.ctx, "", p) })
+		if diff := cmp.Diff([][]string{{"bad:scheduled:2026-03-02T09:00:00Z", "bad:scheduled:2026-03-01T09:00:00Z"}}, failed); diff != "" {
 			w.Error(diff)
 		}
-		if _, _, err := w.reports.Runs(w.ctx, "", "a", report.Page{After: "x"}); !errors.Is(err, automation.ErrPage) {
+		if _, _, err := w.reports.Runs(w.ctx, "", "a", storage.Page{After: "x"}); !errors.Is(err, storage.ErrPage) {
 			w.Error("a page after what no page returned:", err)
 		}
 		w.repaired("report-subscription:bad:scheduled:2026-03-01T09:00:00Z")
@@ -84,7 +85,7 @@ func (w *world) repaired(key string) {
 	if sent := w.pollAt(at(3, 2, 9, 1)); len(sent) != 1 || w.run(key).Status != "Completed" {
 		w.Errorf("%v %+v", subjects(sent), w.run(key).RunState)
 	}
-	failed, _, err := w.reports.FailedRuns(w.ctx, "", report.Page{})
+	failed, _, err := w.reports.FailedRuns(w.ctx, "", storage.Page{})
 	if err != nil || len(failed) != 1 {
 		w.Error(failed, err)
 	}
@@ -97,7 +98,7 @@ func TestSubscriptionsAreListedByGUID(t *testing.T) {
 			w.create(weekly(func(s *report.Subscription) { s.GUID = fmt.Sprint("g-", n) }))
 		}
 		var got []string
-		for p := (report.Page{Limit: 2}); ; {
+		for p := (storage.Page{Limit: 2}); ; {
 			all, next, err := w.reports.Subscriptions(w.ctx, "", p)
 			w.must(err)
 			for _, s := range all {

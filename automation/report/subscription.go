@@ -3,13 +3,11 @@ package report
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/states"
-	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -162,22 +160,6 @@ func mustJSON(v any) []byte {
 	return text
 }
 
-// Page is a part of a list.
-type Page struct {
-	// After is where the page before ended: what its call returned beside the
-	// rows. Empty begins at the beginning.
-	After string
-	// Limit is at most so many; default 100, at most 1000.
-	Limit int
-}
-
-func (p Page) limit() int {
-	if p.Limit <= 0 {
-		return 100
-	}
-	return min(p.Limit, 1000)
-}
-
 // Subscription returns the subscription with that guid, or storage.ErrNotFound.
 func (s *Service) Subscription(ctx context.Context, scope automation.Scope, guid string) (sub Subscription, err error) {
 	err = s.inTx(ctx, func(s *Service) error {
@@ -195,22 +177,12 @@ func (s *Service) Subscription(ctx context.Context, scope automation.Scope, guid
 
 // Subscriptions lists the subscriptions of a scope in the order of their guids,
 // and says where the next page begins; empty after the last.
-func (s *Service) Subscriptions(ctx context.Context, scope automation.Scope, p Page) (out []Subscription, next string, err error) {
-	if !storable.Text(p.After) {
-		return nil, "", errors.New("report: Subscriptions: a page that no row has")
-	}
+func (s *Service) Subscriptions(ctx context.Context, scope automation.Scope, p storage.Page) (out []Subscription, next string, err error) {
 	err = s.inTx(ctx, func(s *Service) error {
-		q := driver.Query{OrderBy: "key", Limit: p.limit()}
-		if p.After != "" {
-			q.Where = append(q.Where, driver.Greater("key", p.After))
-		}
-		rows, err := subscriptions.Find(ctx, s.tx, scope, q)
-		out, next = make([]Subscription, len(rows)), ""
+		rows, after, err := subscriptions.Page(ctx, s.tx, scope, p, driver.Query{})
+		out, next = make([]Subscription, len(rows)), after
 		for i, r := range rows {
 			out[i] = r.subscription()
-		}
-		if len(rows) == q.Limit {
-			next = rows[len(rows)-1].Key
 		}
 		return err
 	})
@@ -221,7 +193,7 @@ func (s *Service) Subscriptions(ctx context.Context, scope automation.Scope, p P
 // the next page begins; empty after the last. It moves runs after the zone of a
 // business unit has changed, and restores the run of a subscription that lost it
 // (automation's Health lists those). It writes nothing where nothing has changed.
-func (s *Service) Refresh(ctx context.Context, scope automation.Scope, p Page) (next string, err error) {
+func (s *Service) Refresh(ctx context.Context, scope automation.Scope, p storage.Page) (next string, err error) {
 	err = s.inTx(ctx, func(s *Service) error {
 		all, after, err := s.Subscriptions(ctx, scope, p)
 		if err != nil {

@@ -188,7 +188,7 @@ func TestASubscriptionIsSavedOrRefusedWithEveryFault(t *testing.T) {
 				w.Errorf("Preview, %s: %v", path, err)
 			}
 		}
-		if all, _, err := w.reports.Subscriptions(w.ctx, "", report.Page{}); len(all) != 0 || err != nil {
+		if all, _, err := w.reports.Subscriptions(w.ctx, "", storage.Page{}); len(all) != 0 || err != nil {
 			w.Error(all, err)
 		}
 	})
@@ -241,7 +241,7 @@ func TestI28_SubscriptionsAndRunsBelongToTheirScope(t *testing.T) {
 		}
 		w.must(w.reports.Pause(w.ctx, "a", "g-1", support))
 		for scope, status := range map[automation.Scope]string{"a": "Deactivated", "b": "Pending"} {
-			all, _, err := w.reports.Runs(w.ctx, scope, "g-1", report.Page{})
+			all, _, err := w.reports.Runs(w.ctx, scope, "g-1", storage.Page{})
 			if err != nil || len(all) != 1 || all[0].Status != status {
 				w.Error(scope, all, err)
 			}
@@ -257,7 +257,7 @@ func TestI28_SubscriptionsAndRunsBelongToTheirScope(t *testing.T) {
 				w.Errorf("%s works in all scopes", name)
 			}
 		}
-		if _, _, err := w.reports.RecentRuns(w.ctx, "\x00any", report.Page{}); err == nil {
+		if _, _, err := w.reports.RecentRuns(w.ctx, "\x00any", storage.Page{}); err == nil {
 			w.Error("RecentRuns works in all scopes")
 		}
 	})
@@ -292,7 +292,7 @@ func TestRefreshMovesRunsToANewZone(t *testing.T) {
 		w.create(weekly(func(s *report.Subscription) { s.GUID = "g-2" }))
 		w.must(w.reports.Pause(w.ctx, "", "g-2", support))
 		w.unit = "America/New_York"
-		next, err := w.reports.Refresh(w.ctx, "", report.Page{Limit: 1})
+		next, err := w.reports.Refresh(w.ctx, "", storage.Page{Limit: 1})
 		if err != nil || next != "g-1" {
 			w.Error(next, err)
 		}
@@ -300,7 +300,7 @@ func TestRefreshMovesRunsToANewZone(t *testing.T) {
 		if diff := cmp.Diff(want, w.runs("g-1")); diff != "" {
 			w.Error(diff)
 		}
-		if next, err := w.reports.Refresh(w.ctx, "", report.Page{After: next}); next != "" || err != nil || len(w.runs("g-2")) != 1 {
+		if next, err := w.reports.Refresh(w.ctx, "", storage.Page{After: next}); next != "" || err != nil || len(w.runs("g-2")) != 1 {
 			w.Error(next, err, w.runs("g-2"))
 		}
 	})

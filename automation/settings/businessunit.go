@@ -191,7 +191,7 @@ func (s *Settings) unit(ctx context.Context, scope automation.Scope, id string) 
 
 // BusinessUnits lists the units of a scope, and says where the next page begins;
 // empty after the last.
-func (s *Settings) BusinessUnits(ctx context.Context, scope automation.Scope, p Page) ([]BusinessUnit, string, error) {
+func (s *Settings) BusinessUnits(ctx context.Context, scope automation.Scope, p storage.Page) ([]BusinessUnit, string, error) {
 	return list(ctx, s, units, scope, "", p, (*unitRow).unit)
 }
 

@@ -28,14 +28,14 @@ func TestListsComeInPagesInTheOrderOfTheIds(t *testing.T) {
 		if diff := cmp.Diff([][]string{{"id-0", "id-1"}, {"id-2", "id-3"}, {"id-4"}}, w.pages("")); diff != "" {
 			w.Error(diff)
 		}
-		if diff := cmp.Diff([][]string{{"id-0", "id-1"}, {"id-3", "id-4"}, nil}, w.pages("certificate")); diff != "" {
+		if diff := cmp.Diff([][]string{{"id-0", "id-1"}, {"id-3", "id-4"}}, w.pages("certificate")); diff != "" {
 			w.Error(diff)
 		}
-		all, next, err := w.settings.BusinessUnits(w.ctx, "", settings.Page{After: "unit-2"})
+		all, next, err := w.settings.BusinessUnits(w.ctx, "", storage.Page{After: "unit-2"})
 		if err != nil || next != "" || len(all) != 2 || all[0].ID != "unit-3" {
 			w.Errorf("%+v %q %v", all, next, err)
 		}
-		if _, _, err := w.settings.BusinessUnits(w.ctx, "", settings.Page{After: "\xff"}); err == nil {
+		if _, _, err := w.settings.BusinessUnits(w.ctx, "", storage.Page{After: "\xff"}); err == nil {
 			w.Error("a page after what no id can be")
 		}
 	})
@@ -43,7 +43,7 @@ func TestListsComeInPagesInTheOrderOfTheIds(t *testing.T) {
 
 // pages lists the ids, two at a time.
 func (w *world) pages(reminderType string) (out [][]string) {
-	for p := (settings.Page{Limit: 2}); ; {
+	for p := (storage.Page{Limit: 2}); ; {
 		rows, next, err := w.settings.Reminders(w.ctx, "", reminderType, p)
 		if err != nil {
 			w.Fatal(err)
@@ -96,7 +96,7 @@ func TestNotificationSettingsOfAUnit(t *testing.T) {
 		if _, err := w.settings.Notification(w.ctx, "other", "welcome", "north"); !errors.Is(err, storage.ErrNotFound) {
 			w.Error(err)
 		}
-		all, next, err := w.settings.Notifications(w.ctx, "", "welcome", settings.Page{})
+		all, next, err := w.settings.Notifications(w.ctx, "", "welcome", storage.Page{})
 		if err != nil || next != "" || len(all) != 2 || all[0].BusinessUnit != "" || all[1].BusinessUnit != "north" {
 			w.Errorf("%+v %q %v", all, next, err)
 		}

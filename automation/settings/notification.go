@@ -179,7 +179,7 @@ func (s *Settings) NotificationsFor(ctx context.Context, scope automation.Scope,
 
 // Notifications lists the settings of a notification type, of all types if it is
 // empty, and says where the next page begins; empty after the last.
-func (s *Settings) Notifications(ctx context.Context, scope automation.Scope, notificationType string, p Page) ([]NotificationSetting, string, error) {
+func (s *Settings) Notifications(ctx context.Context, scope automation.Scope, notificationType string, p storage.Page) ([]NotificationSetting, string, error) {
 	return list(ctx, s, notifications, scope, notificationType, p, (*notificationRow).setting)
 }
 

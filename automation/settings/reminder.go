@@ -276,7 +276,7 @@ func (s *Settings) Reminder(ctx context.Context, scope automation.Scope, id stri
 
 // Reminders lists the settings of a reminder type, of all types if it is empty,
 // and says where the next page begins; empty after the last.
-func (s *Settings) Reminders(ctx context.Context, scope automation.Scope, reminderType string, p Page) ([]ReminderSetting, string, error) {
+func (s *Settings) Reminders(ctx context.Context, scope automation.Scope, reminderType string, p storage.Page) ([]ReminderSetting, string, error) {
 	return list(ctx, s, reminders, scope, reminderType, p, (*reminderRow).setting)
 }
 

@@ -132,25 +132,9 @@ func (s *Settings) BusinessDay(ctx context.Context, scope automation.Scope, busi
 	return moved, nil
 }
 
-// Page is a part of a list, in the order of the ids.
-type Page struct {
-	// After is where the page before ended: what its call returned beside the
-	// rows. Empty begins at the beginning.
-	After string
-	// Limit is at most so many; default 100, at most 1000.
-	Limit int
-}
-
-func (p Page) limit() int {
-	if p.Limit <= 0 {
-		return 100
-	}
-	return min(p.Limit, 1000)
-}
-
 // list returns a page of rows as what they say, and where the next page begins:
 // empty after the last.
-func list[R, T any](ctx context.Context, s *Settings, t *driver.Table[R], scope storage.Scope, rowType string, p Page, of func(*R) T) (out []T, next string, err error) {
+func list[R, T any](ctx context.Context, s *Settings, t *driver.Table[R], scope storage.Scope, rowType string, p storage.Page, of func(*R) T) (out []T, next string, err error) {
 	err = s.inTx(ctx, func(tx storage.Tx) error {
 		rows, after, err := listRows(ctx, tx, t, scope, rowType, p)
 		out, next = nil, after
@@ -164,22 +148,15 @@ func list[R, T any](ctx context.Context, s *Settings, t *driver.Table[R], scope 
 
 // listRows returns a page of rows, and where the next one begins: empty after the
 // last.
-func listRows[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, rowType string, p Page) ([]*R, string, error) {
-	if !storable.Text(rowType) || !storable.Text(p.After) {
-		return nil, "", errors.New("settings: list: a type or page that no row has")
+func listRows[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, rowType string, p storage.Page) ([]*R, string, error) {
+	if !storable.Text(rowType) {
+		return nil, "", errors.New("settings: list: a type that no row has")
 	}
 	var where []driver.Cond
 	if rowType != "" {
 		where = append(where, driver.Eq("type", rowType))
 	}
-	if p.After != "" {
-		where = append(where, driver.Greater("key", p.After))
-	}
-	rows, err := t.Find(ctx, tx, scope, driver.Query{Where: where, OrderBy: "key", Limit: p.limit()})
-	if err != nil || len(rows) < p.limit() {
-		return rows, "", err
-	}
-	return rows, t.Record(rows[len(rows)-1]).Key, nil
+	return t.Page(ctx, tx, scope, p, driver.Query{Where: where})
 }
 
 // find returns the row with that key, or nil. A key that no row can have is not

@@ -98,7 +98,7 @@ func TestI28_SettingsAndUnitsOfAnotherScopeAreNotSeen(t *testing.T) {
 		if _, err := w.settings.BusinessUnit(w.ctx, "", "office"); !errors.Is(err, storage.ErrNotFound) {
 			w.Error(err)
 		}
-		if all, _, err := w.settings.Reminders(w.ctx, "", "", settings.Page{}); err != nil || len(all) != 0 {
+		if all, _, err := w.settings.Reminders(w.ctx, "", "", storage.Page{}); err != nil || len(all) != 0 {
 			w.Errorf("%+v %v", all, err)
 		}
 		if err := w.settings.DeactivateReminder(w.ctx, "", "expiry"); !errors.Is(err, storage.ErrNotFound) {
@@ -127,7 +127,7 @@ func TestI28_NothingReadsAcrossScopes(t *testing.T) {
 		if zone, err := w.settings.Zone(w.ctx, "\x00any", "office"); err == nil || zone != "" {
 			w.Errorf("%q %v", zone, err)
 		}
-		if got, _, err := w.settings.Reminders(w.ctx, "\x00any", "", settings.Page{}); err == nil {
+		if got, _, err := w.settings.Reminders(w.ctx, "\x00any", "", storage.Page{}); err == nil {
 			w.Errorf("%+v", got)
 		}
 		if _, err := w.settings.SaveReminder(w.ctx, expiry(func(r *settings.ReminderSetting) { r.Scope = "\x00any" })); err == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // TargetsFunc loads the dates that the source of an event has now. It may be
@@ -69,7 +70,7 @@ func (s *Settings) ofType(ctx context.Context, scope automation.Scope, reminderT
 	var out []ReminderSetting
 	err := s.inTx(ctx, func(tx storage.Tx) error {
 		out = nil
-		for p := (Page{Limit: 1000}); ; {
+		for p := (storage.Page{Limit: driver.MaxPage}); ; {
 			rows, next, err := listRows(ctx, tx, reminders, scope, reminderType, p)
 			for _, r := range rows {
 				out = append(out, r.setting())

@@ -114,7 +114,7 @@ func main() {
 
 // show prints what has become of the messages.
 func show(ctx context.Context, out *notify.Notifier) []notify.OutgoingMessage {
-	all, err := out.Support().AllMessages(ctx, "", notify.Page{})
+	all, _, err := out.Support().AllMessages(ctx, "", storage.Page{})
 	check(err)
 	slices.SortFunc(all, func(a, b notify.OutgoingMessage) int { return strings.Compare(a.Address, b.Address) })
 	for _, m := range all {

@@ -29,6 +29,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -107,7 +108,7 @@ func (g *garage) begin(ctx context.Context, site string) error {
 	}
 	g.tell("%d visits posted from %s to %s: %d created, %d known already, %d failed, %d that no trigger wants.\n\nOpen these in a browser:",
 		len(report.Items), g.path(visitFile), site, report.Created, report.Skipped, report.Failed, report.NoMatch)
-	all, err := g.surveys.Support().Instances(ctx, "", survey.Selection{SurveyID: surveyID}, survey.Page{})
+	all, _, err := g.surveys.Support().Instances(ctx, "", survey.Selection{SurveyID: surveyID}, storage.Page{})
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func main() {
 	until(at(3, 10, 0))
 	must(reports.RunNow(ctx, "", "dublin-sales", "no-17", by))
 	until(at(3, 31, 0))
-	runs, _, err := reports.Runs(ctx, "", "dublin-sales", report.Page{})
+	runs, _, err := reports.Runs(ctx, "", "dublin-sales", storage.Page{})
 	for _, r := range must(runs, err) {
 		fmt.Println(r.Key, r.Status)
 	}

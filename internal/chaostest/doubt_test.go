@@ -230,7 +230,7 @@ func (p *posting) checkDoubts() map[string]bool {
 		want[id] = true
 	}
 	p.with(func(ctx context.Context, _ *automation.Scheduler, out *notify.Notifier, _ *sql.DB) error {
-		held, err := out.Support().Held(ctx, "", notify.HoldInDoubt, notify.Page{})
+		held, _, err := out.Support().Held(ctx, "", notify.HoldInDoubt, storage.Page{})
 		for _, m := range held {
 			listed[m.MessageID] = m.Status == "OutcomeUnknown"
 		}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/testlevel"
-	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // handoverSize is how many visits there are, and how many rounds of kills.
@@ -210,7 +210,7 @@ func bring(ctx context.Context, reminders *automation.Scheduler, part automation
 // deliver, and ensure again what Health says is lost.
 func (h *changing) decide() {
 	h.with(func(ctx context.Context, reminders *automation.Scheduler, _ *sql.DB) error {
-		list, err := reminders.Rollout().OwnershipConflicts(ctx, "", notify.Page{})
+		list, _, err := reminders.Rollout().OwnershipConflicts(ctx, "", storage.Page{})
 		for _, c := range list {
 			if err := reminders.Support().Cancel(ctx, "", c.Key, mover); err != nil {
 				return err

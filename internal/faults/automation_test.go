@@ -178,7 +178,7 @@ var automationFaults = []fault{
 		Test: "./automation TestProvidersKnow/memory"},
 	{Name: "automation: plans of an open transaction are used again", In: "automation.Scheduler.Ensure",
 		Old: "s.tx == nil", New: "true", Test: "./automation TestPlansOfAnOpenTransactionAreNotUsedAgain/sqlite"},
-	{Name: "automationhttp: a page from before all time", In: "automation.parsePosition",
+	{Name: "automationhttp: a page from before all time", In: "driver.ParsePosition",
 		Old: "|| micros < 0", New: "", Test: "./automation/automationhttp TestAPageThatIsNone/memory"},
 	{Name: "report: a pause leaves the run that waits", In: "report.Service.turn",
 		Old: "s.endRuns(ctx, scope, guid, SubscriptionInactive)", New: "nil",

@@ -217,7 +217,7 @@ func TestI24_AFailureIsTriedAgainThenADeadLetterThenReplayed(t *testing.T) {
 func (w *world) replay(want int, dryRun bool) {
 	w.t.Helper()
 	w.tx(func(tx storage.Tx) error {
-		n, err := outbox.ReplayDead(w.t.Context(), tx, "north", "crm", 10, audit.By{Actor: "sam", Reason: "it is up again"}, dryRun)
+		n, err := outbox.ReplayDead(w.t.Context(), tx, "north", "crm", audit.By{Actor: "sam", Reason: "it is up again"}, &audit.Options{DryRun: dryRun})
 		if n != want {
 			w.t.Errorf("%d replayed, want %d", n, want)
 		}
@@ -287,7 +287,7 @@ func TestI28_DeadLettersAreOfOneScope(t *testing.T) {
 		w.drain()
 		for scope, want := range map[storage.Scope]int{"north": 1, "south": 0} {
 			w.tx(func(tx storage.Tx) error {
-				dead, err := outbox.DeadLetters(w.t.Context(), tx, scope, "crm", 0, 0)
+				dead, _, err := outbox.DeadLetters(w.t.Context(), tx, scope, "crm", storage.Page{})
 				if len(dead) != want {
 					w.t.Errorf("%s: %d", scope, len(dead))
 				}

@@ -11,20 +11,32 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// maxReplay bounds one call of Replay and of DeadLetters.
+// maxReplay bounds one call of ReplayDead and of Deliveries.
 const maxReplay = 1000
 
+// DeadLetter is an event that a subscriber was not able to take.
+type DeadLetter struct {
+	Event     string // which one: its id
+	Attempts  int
+	LastError string    // of the subscriber, at most 500 bytes
+	On, Since time.Time // when it was given up, and when the event happened
+}
+
 // DeadLetters lists what was given up for a subscriber of a scope, the oldest
-// first. after is the ID of the last row of the page before.
-func DeadLetters(ctx context.Context, tx storage.Tx, scope storage.Scope, subscriber string, after int64, limit int) ([]*Delivery, error) {
-	if limit <= 0 || limit > maxReplay {
-		limit = maxReplay
+// first, and says where the next page begins; empty after the last.
+func DeadLetters(ctx context.Context, tx storage.Tx, scope storage.Scope, subscriber string, p storage.Page) ([]DeadLetter, string, error) {
+	rows, next, err := dead(ctx, tx, scope, subscriber, p)
+	out := make([]DeadLetter, len(rows))
+	for i, d := range rows {
+		out[i] = DeadLetter{Event: d.EventKey, Attempts: d.Attempts, LastError: d.Diagnostics, On: d.DeadOn, Since: d.CreatedOn}
 	}
-	q := driver.Query{Where: []driver.Cond{driver.NotNull("dead_on"), driver.Eq("type", subscriber)}, Limit: limit}
-	if after != 0 {
-		q.After = &driver.Position{ID: after}
-	}
-	return deliveries.Find(ctx, tx, scope, q)
+	return out, next, err
+}
+
+func dead(ctx context.Context, tx storage.Tx, scope storage.Scope, subscriber string, p storage.Page) ([]*Delivery, string, error) {
+	return deliveries.Page(ctx, tx, scope, p, driver.Query{
+		Where: []driver.Cond{driver.NotNull("dead_on"), driver.Eq("type", subscriber)}, OrderBy: "id",
+	})
 }
 
 // Deliveries are those of one event.
@@ -48,14 +60,14 @@ func Replay(ctx context.Context, tx storage.Tx, scope storage.Scope, key string,
 	})
 }
 
-// ReplayDead makes the dead letters of a subscriber due again, at most limit of
-// them in one transaction, and says how many. A dry run only counts.
-func ReplayDead(ctx context.Context, tx storage.Tx, scope storage.Scope, subscriber string, limit int, by audit.By, dryRun bool) (int, error) {
+// ReplayDead makes the dead letters of a subscriber due again, at most a thousand
+// of them in one transaction, and says how many. A dry run only counts.
+func ReplayDead(ctx context.Context, tx storage.Tx, scope storage.Scope, subscriber string, by audit.By, o *audit.Options) (int, error) {
 	if err := by.Check(); err != nil {
 		return 0, err
 	}
-	dead, err := DeadLetters(ctx, tx, scope, subscriber, 0, limit)
-	if err != nil || dryRun || len(dead) == 0 {
+	dead, _, err := dead(ctx, tx, scope, subscriber, storage.Page{Limit: maxReplay})
+	if err != nil || audit.IsDry(o) || len(dead) == 0 {
 		return len(dead), err
 	}
 	now := driver.Now(tx.Store())

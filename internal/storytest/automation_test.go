@@ -86,7 +86,7 @@ func TestAReminderOutlivesTheProcessThatDied(t *testing.T) {
 			w.clk.Add(24 * time.Hour)
 			w.drain(s, out)
 		}
-		if held, err := out.Support().Held(w.Context(), "", notify.HoldInDoubt, notify.Page{}); err != nil || len(held) != 0 {
+		if held, _, err := out.Support().Held(w.Context(), "", notify.HoldInDoubt, storage.Page{}); err != nil || len(held) != 0 {
 			w.Errorf("%d messages wait for a person: %v", len(held), err)
 		}
 	})

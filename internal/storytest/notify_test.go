@@ -50,7 +50,7 @@ func TestAPersonSettlesWhatAKilledProcessLeftInDoubt(t *testing.T) {
 		w.inCall = nil
 		w.clk.Add(lease)
 		w.drain(n)
-		held, err := n.Support().Held(w.Context(), "", notify.HoldInDoubt, notify.Page{})
+		held, _, err := n.Support().Held(w.Context(), "", notify.HoldInDoubt, storage.Page{})
 		if err != nil || len(held) != 1 || held[0].Status != notify.StatusOutcomeUnknown || held[0].MessageID != w.ids[0] {
 			w.Fatal(held, err)
 		}
@@ -65,7 +65,7 @@ func TestAPersonSettlesWhatAKilledProcessLeftInDoubt(t *testing.T) {
 		if len(w.ids) != 2 || w.ids[0] != w.ids[1] {
 			w.Errorf("called under %v", w.ids)
 		}
-		if held, err := n.Support().Held(w.Context(), "", notify.HoldInDoubt, notify.Page{}); err != nil || len(held) != 0 {
+		if held, _, err := n.Support().Held(w.Context(), "", notify.HoldInDoubt, storage.Page{}); err != nil || len(held) != 0 {
 			w.Error(held, err)
 		}
 	})
@@ -85,7 +85,7 @@ func TestACallbackSettlesADoubt(t *testing.T) {
 		}
 		w.drain(n)
 		w.answer = nil
-		rows, err := n.Support().Messages(w.Context(), "", "114", notify.Page{})
+		rows, _, err := n.Support().Messages(w.Context(), "", "114", storage.Page{})
 		if err != nil || len(rows) != 2 {
 			w.Fatal(rows, err)
 		}
@@ -97,7 +97,7 @@ func TestACallbackSettlesADoubt(t *testing.T) {
 		}
 		w.clk.Add(lease)
 		w.drain(n)
-		rows, err = n.Support().Messages(w.Context(), "", "114", notify.Page{})
+		rows, _, err = n.Support().Messages(w.Context(), "", "114", storage.Page{})
 		if err != nil || len(rows) != 2 || rows[0].Status != notify.StatusDelivered || rows[1].Status != notify.StatusDelivered {
 			w.Fatal(rows, err)
 		}

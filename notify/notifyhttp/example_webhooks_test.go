@@ -72,7 +72,7 @@ func ExampleWebhooks() {
 		r.Header.Set("Signature", signature)
 		w := httptest.NewRecorder()
 		site.ServeHTTP(w, r)
-		messages, err := out.Support().AllMessages(ctx, "", notify.Page{})
+		messages, _, err := out.Support().AllMessages(ctx, "", storage.Page{})
 		fmt.Println(w.Code, messages[0].Status, err)
 	}
 	delivered := `{"ID":"e1","Message":"1f0c9d","What":"delivered"}`
@@ -82,7 +82,7 @@ func ExampleWebhooks() {
 	call(provider.sign(spam), spam)
 	call(provider.sign(spam), spam) // said twice
 
-	list, err := out.Contacts().Suppressed(ctx, "", notify.Page{})
+	list, _, err := out.Contacts().Suppressed(ctx, "", storage.Page{})
 	fmt.Println(len(list), list[0].Reason, list[0].Source, err)
 	// Output:
 	// 403 SentToProvider <nil>

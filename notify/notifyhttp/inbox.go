@@ -6,11 +6,13 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // Caller is somebody whom the host has let in, and what they may see. The zero value
@@ -80,7 +82,7 @@ func (s inbox) list(w http.ResponseWriter, r *http.Request, c Caller) {
 	if err != nil || limit < 1 || limit > 100 {
 		limit = 50
 	}
-	page := notify.Page{Limit: limit}
+	page := storage.Page{Limit: limit}
 	if after := r.URL.Query().Get("after"); after != "" {
 		page.After = c.Inbox + "\x1f" + after
 	}
@@ -88,17 +90,14 @@ func (s inbox) list(w http.ResponseWriter, r *http.Request, c Caller) {
 	if r.URL.Query().Get("archived") != "" {
 		read = s.n.Archived
 	}
-	rows, err := read(r.Context(), c.Scope, c.Inbox, page)
+	rows, next, err := read(r.Context(), c.Scope, c.Inbox, page)
 	if err != nil {
 		unavailable(w, err)
 		return
 	}
-	out := listing{Messages: make([]message, len(rows))}
+	out := listing{Messages: make([]message, len(rows)), Next: strings.TrimPrefix(next, c.Inbox+"\x1f")}
 	for i, m := range rows {
 		out.Messages[i] = messageOf(m)
-	}
-	if len(rows) == limit {
-		out.Next = rows[limit-1].RowKey
 	}
 	httpapi.Reply(w, http.StatusOK, out)
 }

@@ -92,7 +92,7 @@ func newSite(t *testing.T, store storage.Store, clk *clock.Mock, opts notifyhttp
 
 func (s *site) stored() notify.OutgoingMessage {
 	s.t.Helper()
-	all, err := s.n.Support().AllMessages(s.t.Context(), "tenant", notify.Page{})
+	all, _, err := s.n.Support().AllMessages(s.t.Context(), "tenant", storage.Page{})
 	if err != nil || len(all) != 1 {
 		s.t.Fatal(all, err)
 	}
@@ -159,7 +159,7 @@ func TestACallbackIsTracked(t *testing.T) {
 	sites(t, notifyhttp.WebhookOptions{}, func(s *site) {
 		s.post(s.signed(s.events(notify.KindDelivered, notify.KindComplained)), 204)
 		s.status(notify.StatusDelivered)
-		rows, err := s.n.Contacts().Suppressed(s.t.Context(), "tenant", notify.Page{})
+		rows, _, err := s.n.Contacts().Suppressed(s.t.Context(), "tenant", storage.Page{})
 		if err != nil || len(rows) != 1 || rows[0].Source != "acme" {
 			s.t.Error(rows, err)
 		}
@@ -224,7 +224,7 @@ func TestAReplayedCallbackChangesNothing(t *testing.T) {
 		before := s.stored()
 		s.clk.Add(24 * time.Hour)
 		s.post(s.signed(body), 204)
-		rows, err := s.n.Contacts().Suppressed(s.t.Context(), "tenant", notify.Page{})
+		rows, _, err := s.n.Contacts().Suppressed(s.t.Context(), "tenant", storage.Page{})
 		if err != nil || len(rows) != 0 {
 			s.t.Error(rows, err)
 		}

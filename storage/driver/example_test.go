@@ -92,6 +92,28 @@ func ExampleTable_Everywhere() {
 	// storage: task.scope: text holds a NUL character
 }
 
+func ExampleTable_Page() {
+	ctx, store := context.Background(), memory.New(nil)
+	err := store.InTx(ctx, func(tx driver.Tx) error {
+		_, err := tasks.Insert(ctx, tx, task("a", "Ring", time.Time{}), task("b", "Sweep", time.Time{}), task("c", "Lock up", time.Time{}))
+		return err
+	})
+	for p := (driver.Page{Limit: 2}); err == nil; {
+		var rows []*Task
+		err = store.InTx(ctx, func(tx driver.Tx) (err error) {
+			rows, p.After, err = tasks.Page(ctx, tx, "", p, driver.Query{})
+			return err
+		})
+		fmt.Println(len(rows), "next:", p.After)
+		if p.After == "" {
+			break
+		}
+	}
+	// Output:
+	// 2 next: b
+	// 1 next:
+}
+
 func ExampleTable_Claim() {
 	ctx, store := context.Background(), memory.New(nil)
 	eight := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)

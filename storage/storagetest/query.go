@@ -257,6 +257,37 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 		}}
 		w.same("amounts", amounts(w.find("", q)), []int64{2})
 	}},
+	{"Page lists all rows once, and says where there is no more", func(w *world) {
+		w.insert(ranked(3, 1, 2, 1, 3, 1)...)
+		w.insert(scoped("one", "x"))
+		for _, q := range []driver.Query{{}, {Desc: true}, {OrderBy: "id"}, {OrderBy: "due_on"}, {OrderBy: "due_on", Desc: true}} {
+			for limit := 1; limit <= 7; limit++ {
+				pages, got := 0, map[string]bool{}
+				for p := (driver.Page{Limit: limit}); pages == 0 || p.After != ""; pages++ {
+					var rows []*thing
+					w.tx(func(tx driver.Tx) (err error) {
+						rows, p.After, err = w.things.Page(w.ctx, tx, "", p, q)
+						return err
+					})
+					for _, r := range rows {
+						got[r.Key] = true
+					}
+				}
+				w.same("rows", len(got), 6)
+				w.same("pages", pages, (6+limit-1)/limit)
+			}
+		}
+	}},
+	{"Page refuses a place that it never named", func(w *world) {
+		w.insert(ranked(1)...)
+		for _, c := range []struct{ orderBy, after string }{{"", "\xff"}, {"", "\x00"}, {"id", "1.2"}, {"id", "?"}, {"due_on", "1"}, {"due_on", "-1.2"}} {
+			err := w.store.InTx(w.ctx, func(tx driver.Tx) error {
+				_, _, err := w.things.Page(w.ctx, tx, "", driver.Page{After: c.after}, driver.Query{OrderBy: c.orderBy})
+				return err
+			})
+			w.is(c.orderBy+" after "+fmt.Sprintf("%q", c.after), err, driver.ErrPage)
+		}
+	}},
 	{"a page may begin at a row that is gone", func(w *world) {
 		rows := ranked(1, 2, 3)
 		w.insert(rows...)

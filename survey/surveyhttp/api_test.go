@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -135,7 +136,7 @@ func TestABadItemFailsAlone(t *testing.T) {
 		if report.Created != 3 || report.Skipped != 1 || report.Failed != 9 || report.NoMatch != 1 {
 			h.Error(report)
 		}
-		all, err := h.survey.Support().Instances(h.Context(), "tenant", survey.Selection{SurveyID: 4523}, survey.Page{})
+		all, _, err := h.survey.Support().Instances(h.Context(), "tenant", survey.Selection{SurveyID: 4523}, storage.Page{})
 		if err != nil || len(all) != 3 {
 			h.Error(len(all), err)
 		}
@@ -168,7 +169,7 @@ func TestNobodyGetsInWithoutTheHost(t *testing.T) {
 	if resp := call(t, h.api, "GET", ingestPath, "", "Authorization", "Bearer both"); resp.Status != http.StatusMethodNotAllowed {
 		t.Error(resp.Status)
 	}
-	all, err := h.survey.Support().Instances(t.Context(), "tenant", survey.Selection{SurveyID: 4523}, survey.Page{})
+	all, _, err := h.survey.Support().Instances(t.Context(), "tenant", survey.Selection{SurveyID: 4523}, storage.Page{})
 	if err != nil || len(all) > 0 {
 		t.Error(all, err)
 	}
@@ -187,7 +188,7 @@ func TestI28_ACallerTellsOfItsOwnTenant(t *testing.T) {
 	if _, text := h.tell(ingestPath, visit); !strings.Contains(text, "Created") {
 		t.Error(text)
 	}
-	if all, err := h.survey.Support().Instances(t.Context(), "tenant", survey.Selection{SurveyID: 4523}, survey.Page{}); err != nil || len(all) != 1 {
+	if all, _, err := h.survey.Support().Instances(t.Context(), "tenant", survey.Selection{SurveyID: 4523}, storage.Page{}); err != nil || len(all) != 1 {
 		t.Error(all, err)
 	}
 }

@@ -154,7 +154,7 @@ func (h *Host) run(ctx context.Context, end time.Time) (time.Time, error) {
 		}
 	}
 	w := window{after: h.Clock.Now(), until: end}
-	for p := (survey.Page{}); ; {
+	for p := (storage.Page{}); ; {
 		list, next, err := h.Surveys.Surveys(ctx, h.scope, p)
 		if err != nil {
 			return time.Time{}, err
@@ -182,24 +182,24 @@ func (w *window) see(on time.Time) {
 
 // dueOf sees when the links of a survey, and its events, are due.
 func (h *Host) dueOf(ctx context.Context, surveyID int64, w *window) error {
-	for p := (survey.Page{Limit: 1000}); ; {
-		list, err := h.Surveys.Support().Instances(ctx, h.scope, survey.Selection{SurveyID: surveyID}, p)
+	for p := (storage.Page{Limit: 1000}); ; {
+		list, next, err := h.Surveys.Support().Instances(ctx, h.scope, survey.Selection{SurveyID: surveyID}, p)
 		if err != nil {
 			return err
 		}
 		for _, i := range list {
 			w.see(i.DueOn)
-			p.After = i.Key
 		}
-		if len(list) < p.Limit {
+		if next == "" {
 			return h.dueEvents(ctx, surveyID, w)
 		}
+		p.After = next
 	}
 }
 
 func (h *Host) dueEvents(ctx context.Context, surveyID int64, w *window) error {
-	for q := (survey.ResponseQuery{SurveyID: surveyID, Limit: 100}); ; {
-		list, err := h.Surveys.Support().Events(ctx, h.scope, q)
+	for q := (survey.ResponseQuery{SurveyID: surveyID}); ; {
+		list, next, err := h.Surveys.Support().Events(ctx, h.scope, q)
 		if err != nil {
 			return err
 		}
@@ -207,9 +207,8 @@ func (h *Host) dueEvents(ctx context.Context, surveyID int64, w *window) error {
 			for _, d := range e.Deliveries {
 				w.see(d.DueOn)
 			}
-			q.After = e.Position
 		}
-		if len(list) < q.Limit {
+		if q.After = next; next == "" {
 			return nil
 		}
 	}

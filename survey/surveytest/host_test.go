@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/notifytest"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/surveytest"
 )
@@ -85,7 +86,7 @@ func TestWhatBecomesDueHappensAtItsMoment(t *testing.T) {
 	if diff := cmp.Diff(want, story); diff != "" {
 		t.Error(diff)
 	}
-	all, err := h.Surveys.Support().Instances(t.Context(), "", survey.Selection{SurveyID: 1}, survey.Page{})
+	all, _, err := h.Surveys.Support().Instances(t.Context(), "", survey.Selection{SurveyID: 1}, storage.Page{})
 	if err != nil || len(all) != 3 {
 		t.Fatal(all, err)
 	}

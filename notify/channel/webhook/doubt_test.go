@@ -46,7 +46,7 @@ func TestI10_MessageInDoubtIsRepeatedOnlyToReceiversThatKnowItsID(t *testing.T) 
 			}
 			clk.Add(time.Minute)
 		}
-		all, err := n.Support().AllMessages(t.Context(), "", notify.Page{})
+		all, _, err := n.Support().AllMessages(t.Context(), "", storage.Page{})
 		requests, _, bodies := s.seen()
 		if err != nil || len(all) != 1 || all[0].Status != c.status || requests != c.requests || len(bodies) != 1 {
 			t.Errorf("window %v: %v, %d requests for %d messages, %+v", c.window, err, requests, len(bodies), all)
