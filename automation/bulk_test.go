@@ -44,8 +44,8 @@ func numberedKey(i int) string {
 func TestOneRowThatIsRefusedDoesNotStopTheRest(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		l := &ledger{Store: store}
-		w := newWorld(t, l, clk, nil)
+		spy, calls := storetest.Counting(store)
+		w := newWorld(t, spy, clk, nil)
 		w.s.Register(certificates(nil))
 		w.ensure(numbered(1)...)
 		w.pollAt(day(2026, 4, 1, 9))
@@ -55,9 +55,9 @@ func TestOneRowThatIsRefusedDoesNotStopTheRest(t *testing.T) {
 		}
 		before := w.rows()
 		sel := automation.Selection{Keys: []string{numberedKey(0), numberedKey(1), numberedKey(2), numberedKey(3), "unknown"}}
-		l.take()
+		calls.Take()
 		dry := w.bulk(automation.ActionHold, sel, true)
-		if diff := cmp.Diff([]string{"select automation_scheduler"}, verbs(l.take())); diff != "" {
+		if diff := cmp.Diff([]string{"select automation_scheduler"}, calls.Verbs()); diff != "" {
 			t.Error("a dry run:", diff)
 		}
 		if diff := cmp.Diff(before, w.rows()); diff != "" {
@@ -161,15 +161,15 @@ func TestABulkGoesOnPageByPage(t *testing.T) {
 
 func TestABulkOfAnySizeTakesThreeStatements(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		l := &ledger{Store: w.store}
-		w = newWorld(w.t, l, w.clk, nil)
+		spy, calls := storetest.Counting(w.store)
+		w = newWorld(w.t, spy, w.clk, nil)
 		w.ensure(numbered(300)...)
-		l.take()
+		calls.Take()
 		if report := w.bulk(automation.ActionHold, automation.Selection{Setting: "certificate"}, false); report.Changed != 300 {
 			w.t.Errorf("%d", report.Changed)
 		}
 		want := []string{"select automation_scheduler", "update automation_scheduler", "insert audit_entry"}
-		if diff := cmp.Diff(want, verbs(l.take())); diff != "" {
+		if diff := cmp.Diff(want, calls.Verbs()); diff != "" {
 			w.t.Error(diff)
 		}
 	})
@@ -235,17 +235,17 @@ func TestABulkDecidesAgainAboutRowsThatAWorkerClaimsMeanwhile(t *testing.T) {
 
 func actsOnClaimedRows(t *testing.T, store storage.Store, clk *clock.Mock, claim func(*world, storage.Tx, time.Duration) []*automation.Schedule) {
 	t.Helper()
-	s := &overtaken{Store: store}
+	s := &storetest.Spy{Store: store}
 	w := newWorld(t, s, clk, nil)
 	w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failing(errBoom) }))
 	w.ensure(numbered(2)...)
 	w.ensure(candidate(func(c *automation.Candidate) { c.TargetDate = date(2026, 6, 1) }))
 	w.pollAt(day(2026, 4, 1, 9))
 	clk.Add(time.Hour)
-	s.by = func(tx storage.Tx) {
-		s.by = nil // once
+	s.SetHook(overtaken(func(tx storage.Tx) {
+		s.SetHook(nil) // once
 		claim(w, tx, time.Minute)
-	}
+	}))
 	report := w.bulk(automation.ActionRetry, automation.Selection{Setting: "certificate"}, false)
 	want := []automation.Acted{
 		{Key: numberedKey(0), From: "Processing", To: "Processing", Refused: "it is Processing"},
@@ -299,10 +299,10 @@ func TestASelectionIsBoundedAndOnAnIndex(t *testing.T) {
 func TestARowThatKeepsChangingIsGivenUp(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		s := &overtaken{Store: store}
+		s := &storetest.Spy{Store: store}
 		w := newWorld(t, s, clk, nil)
 		w.ensure(candidate(nil))
-		s.by = func(tx storage.Tx) {
+		s.SetHook(overtaken(func(tx storage.Tx) {
 			row, err := automation.Schedules.Get(w.ctx, tx, "", certificateKey)
 			if err == nil {
 				err = automation.Schedules.Save(w.ctx, tx, row)
@@ -310,7 +310,7 @@ func TestARowThatKeepsChangingIsGivenUp(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		}
+		}))
 		if err := w.s.Support().Hold(w.ctx, "", certificateKey, ann); !errors.Is(err, storage.ErrBusy) || !strings.Contains(err.Error(), "Hold of "+certificateKey) {
 			t.Error(err)
 		}
@@ -318,7 +318,7 @@ func TestARowThatKeepsChangingIsGivenUp(t *testing.T) {
 		if report.Refused != 1 || report.Rows[0].Refused != "it keeps changing" {
 			t.Errorf("%+v", report)
 		}
-		s.by = nil
+		s.SetHook(nil)
 		if row := w.row(certificateKey); row.IsOnSupportHold || len(w.audited("automation_scheduler", certificateKey)) != 0 {
 			t.Errorf("%+v", row)
 		}

@@ -95,7 +95,7 @@ var quiet = slog.New(slog.DiscardHandler)
 type chaos struct {
 	ctx   context.Context
 	clk   *handClock
-	store *faultyStore
+	store *storetest.Spy
 	host  *school
 	two   [2]process
 
@@ -118,7 +118,7 @@ type process struct {
 
 func newChaos(ctx context.Context, store storage.Store, clk *handClock, n int) *chaos {
 	c := &chaos{
-		ctx: ctx, clk: clk, store: &faultyStore{Store: store},
+		ctx: ctx, clk: clk, store: &storetest.Spy{Store: store},
 		stopped: map[string]automation.Reason{}, told: map[string]int64{}, revived: map[string]bool{}, ended: map[string]bool{}, done: map[string]automation.Schedule{},
 	}
 	exam, bus := fmt.Sprint("exam", n), fmt.Sprint("bus", n)

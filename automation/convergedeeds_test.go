@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -61,11 +62,13 @@ var evenly = rapid.Custom(func(t *rapid.T) (n int) {
 
 // happen does d under its fault.
 func (c *chaos) happen(d deed) {
-	c.store.arm(d.Fault, d.Lost)
+	if d.Fault > 0 {
+		c.store.SetHook(storetest.Lose(c.store.Begun()+d.Fault, d.Lost))
+	}
 	c.then = d.Then
 	c.do(d)
 	c.then = nil
-	c.store.arm(0, false)
+	c.store.SetHook(nil)
 	c.look()
 }
 
@@ -233,7 +236,7 @@ func (c *chaos) pause(deed) {
 	}
 	err := act(c.ctx, automation.Extent{Scope: c.host.scope}, ann)
 	if err != nil { // support looks whether it was done
-		c.store.arm(0, false)
+		c.store.SetHook(nil)
 		held, lookErr := c.process(0).s.Support().Pauses(c.ctx, c.host.scope)
 		c.mayFail("a look at pauses", lookErr)
 		c.paused = len(held) > 0
@@ -254,7 +257,7 @@ func (c *chaos) support(d deed) {
 	if !errors.Is(err, automation.ErrActionRefused) {
 		c.mayFail("support", err)
 	}
-	c.store.arm(0, false)
+	c.store.SetHook(nil)
 	row := c.rows()[key]
 	if delete(c.stopped, key); row.HoldReason == automation.HeldBySupport || row.HoldReason == automation.CancelledBySupport {
 		c.stopped[key] = row.HoldReason

@@ -1,9 +1,7 @@
 package automation_test
 
 import (
-	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -11,62 +9,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage/memory"
 )
-
-// faultyStore spoils one transaction: it does not happen, or it happens and the
-// answer is lost.
-type faultyStore struct {
-	storage.Store
-	mu    sync.Mutex
-	calls int
-	at    int
-	lost  bool // the answer, after the commit
-}
-
-// arm spoils the transaction of that number from now on; zero: none.
-func (s *faultyStore) arm(at int, lost bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls, s.at, s.lost = 0, at, lost
-}
-
-func (s *faultyStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	s.mu.Lock()
-	s.calls++
-	spoil := s.calls == s.at
-	s.mu.Unlock()
-	if spoil && !s.lost {
-		return fmt.Errorf("crash before: %w", storage.ErrUnavailable)
-	}
-	err := s.Store.InTx(ctx, func(tx storage.Tx) error { return f(faultyTx{tx, s}) })
-	if spoil && err == nil {
-		return fmt.Errorf("crash after: %w", storage.ErrOutcomeUnknown)
-	}
-	return err
-}
-
-type faultyTx struct {
-	storage.Tx
-	s *faultyStore
-}
-
-func (t faultyTx) Store() storage.Store { return t.s }
 
 // The story of a renewed certificate, with a fault in any one transaction: the
 // caller repeats what it was not sure of, pollers go on, and the end is the same.
 func TestAFaultInAnyOneTransactionChangesNothingInTheEnd(t *testing.T) {
 	t.Parallel()
-	want := renewal(t, &faultyStore{})
+	want := renewal(t, &storetest.Spy{})
 	for at := 1; ; at++ {
 		reached := false
 		for _, lost := range []bool{false, true} {
-			faulty := &faultyStore{at: at, lost: lost}
+			faulty := &storetest.Spy{Hook: storetest.Lose(at, lost)}
 			if diff := cmp.Diff(want, renewal(t, faulty)); diff != "" {
 				t.Errorf("fault %d, answer lost %v: %s", at, lost, diff)
 			}
-			reached = faulty.calls >= at
+			reached = faulty.Begun() >= at
 		}
 		if !reached {
 			return
@@ -74,7 +33,7 @@ func TestAFaultInAnyOneTransactionChangesNothingInTheEnd(t *testing.T) {
 	}
 }
 
-func renewal(t *testing.T, store *faultyStore) map[string]string {
+func renewal(t *testing.T, store *storetest.Spy) map[string]string {
 	clk := clock.NewMock()
 	clk.Set(start)
 	store.Store = memory.New(&memory.Options{Clock: clk})

@@ -6,6 +6,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -14,7 +15,7 @@ import (
 func explained(t *testing.T, actions int) (statements, told int) {
 	clk := clock.NewMock()
 	clk.Set(start)
-	store := &countingStore{Store: memory.New(&memory.Options{Clock: clk})}
+	store, calls := storetest.Counting(memory.New(&memory.Options{Clock: clk}))
 	w := newWorld(t, store, clk, nil)
 	w.s.Register(certificates(nil))
 	w.ensure(candidate(nil))
@@ -27,12 +28,12 @@ func explained(t *testing.T, actions int) (statements, told int) {
 			t.Fatal(err)
 		}
 	}
-	before := store.verbs
+	calls.Take()
 	e, err := w.s.Explain(w.ctx, "", certificateKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store.verbs - before, len(e.History)
+	return calls.Count(), len(e.History)
 }
 
 // A row that people fought over for years is explained as quickly as

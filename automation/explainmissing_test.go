@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -42,9 +43,9 @@ func (w *world) because(setting string, want automation.Cause, details ...string
 func TestEachCauseOfAnAbsence(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		l := &ledger{Store: store}
+		spy, calls := storetest.Counting(store)
 		settings, to := settingsMap{"certificate": true, "special": true}, []notify.Recipient{sam}
-		w := newWorld(t, l, clk, &automation.Options{Settings: settings})
+		w := newWorld(t, spy, clk, &automation.Options{Settings: settings})
 		w.because("certificate", automation.CauseNoSuchType, "no event of the source was ever handled")
 		p := w.withTriggers(func(t *automation.ReminderType) {
 			t.Gap = automation.GapSkip
@@ -80,9 +81,9 @@ func TestEachCauseOfAnAbsence(t *testing.T) {
 		p.set(automation.Candidate{TargetDate: date(2026, 3, 29), SendAt: "01:30", Zone: "Europe/London"})
 		w.because("certificate", automation.CauseTimeSkipped)
 
-		for _, u := range l.take() {
-			if u.Verb != "select" {
-				t.Errorf("ExplainMissing did %+v", u)
+		for _, c := range calls.Take() {
+			if c.Verb != storetest.Select {
+				t.Errorf("ExplainMissing did %+v", c)
 			}
 		}
 		p.set(offsets(date(2026, 5, 1), 30)...)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -109,12 +110,21 @@ func TestAnOlderEventCannotUndoANewerOne(t *testing.T) {
 func TestASourceWithoutVersionsIsLoadedInsideTheTransaction(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		watched := &watchedStore{Store: store}
-		w := newWorld(t, watched, clk, nil)
+		began, ended := 0, 0
+		spy := &storetest.Spy{Store: store, Hook: func(c storetest.Call) error {
+			switch c.Verb {
+			case storetest.Begin:
+				began++
+			case storetest.Committed:
+				ended++
+			}
+			return nil
+		}}
+		w := newWorld(t, spy, clk, nil)
 		var inside []bool
 		w.s.Register(certificates(func(t *automation.ReminderType) {
 			t.Triggers = triggerFunc(func() []automation.Candidate {
-				inside = append(inside, watched.inside)
+				inside = append(inside, began > ended)
 				return offsets(date(2026, 5, 1), 30)
 			})
 		}))
@@ -133,27 +143,6 @@ func (f triggerFunc) EventTypes() []string { return []string{"certificate-change
 func (f triggerFunc) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
 	return f(), nil
 }
-
-// watchedStore knows whether a transaction has read or written something.
-type watchedStore struct {
-	storage.Store
-	inside bool
-}
-
-func (s *watchedStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	return s.Store.InTx(ctx, func(tx storage.Tx) error {
-		s.inside = true
-		defer func() { s.inside = false }()
-		return f(watchedTx{tx, s})
-	})
-}
-
-type watchedTx struct {
-	storage.Tx
-	s *watchedStore
-}
-
-func (t watchedTx) Store() storage.Store { return t.s }
 
 // An event deactivates a row while its handler runs: nothing is dispatched.
 func TestARowThatAnEventEndsUnderItsHandlerDispatchesNothing(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -41,14 +42,14 @@ func (w *world) story(key string) []string {
 func TestTheUsualWayWritesNoHistory(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		l := &ledger{Store: store}
-		w := newWorld(t, l, clk, nil)
+		spy, calls := storetest.Counting(store)
+		w := newWorld(t, spy, clk, nil)
 		p := w.withTriggers(nil)
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
 		w.handle(changed(1))
 		w.pollAt(day(2026, 4, 1, 9))
-		if used := verbs(l.take()); slices.Contains(used, "insert audit_entry") {
+		if used := calls.Verbs(); slices.Contains(used, "insert audit_entry") {
 			t.Error(used)
 		}
 		want := []string{
@@ -232,14 +233,14 @@ func TestTheRunsOfASourceAreListed(t *testing.T) {
 func TestNoPollScansTheTraces(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		l := &ledger{Store: store}
-		w := newWorld(t, l, clk, nil)
+		spy, calls := storetest.Counting(store)
+		w := newWorld(t, spy, clk, nil)
 		w.s.Register(certificates(nil))
 		for n := range 50 {
 			w.ensure(candidate(func(c *automation.Candidate) { c.TriggerKey = fmt.Sprint(n) }))
 		}
 		clk.Set(day(2026, 4, 1, 9))
-		l.take()
+		calls.Take()
 		var runners []work.Runner
 		for _, pass := range append(w.s.Passes(), w.out.Passes()...) {
 			runners = append(runners, pass.Runner(work.Options{Logger: w.opts.Logger}))
@@ -255,16 +256,16 @@ func TestNoPollScansTheTraces(t *testing.T) {
 			}
 		}
 		written := 0
-		for _, u := range l.take() {
-			if u.Table != "automation_job" {
+		for _, c := range calls.Take() {
+			if c.Table != "automation_job" {
 				continue
 			}
-			byKey := slices.ContainsFunc(u.Where, func(c driver.Cond) bool { return c.Column == "key" && c.Op == driver.OpIn })
+			byKey := slices.ContainsFunc(c.Where, func(c driver.Cond) bool { return c.Column == "key" && c.Op == driver.OpIn })
 			switch {
-			case u.Verb == "insert":
+			case c.Verb == storetest.Insert:
 				written++
-			case u.Verb != "select" || !byKey:
-				t.Errorf("%+v", u)
+			case c.Verb != storetest.Select || !byKey:
+				t.Errorf("%+v", c)
 			}
 		}
 		if written == 0 {

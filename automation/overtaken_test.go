@@ -1,7 +1,6 @@
 package automation_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -14,32 +13,17 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// overtaken is a store on which by, if it is not nil, writes schedules just
-// before a transaction saves some. It is given that transaction.
-type overtaken struct {
-	storage.Store
-	by func(storage.Tx)
-}
-
-func (s *overtaken) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(overtakenTx{tx, s}) })
-}
-
-type overtakenTx struct {
-	storage.Tx
-	s *overtaken
-}
-
-func (t overtakenTx) Store() storage.Store { return t.s }
-
-func (t overtakenTx) Update(ctx context.Context, schema *driver.Schema, rows []driver.Row) ([]bool, error) {
-	if t.s.by != nil && schema == &automation.Schedules.Schema {
-		t.s.by(t.Tx)
+// overtaken has by write schedules just before a transaction saves some. It is
+// given that transaction.
+func overtaken(by func(storage.Tx)) func(storetest.Call) error {
+	return func(c storetest.Call) error {
+		if c.Verb == storetest.Update && c.Table == automation.Schedules.Name {
+			by(c.Tx)
+		}
+		return nil
 	}
-	return t.Tx.Update(ctx, schema, rows)
 }
 
 // Between the moment at which an event reads its rows and the one at which it
@@ -63,17 +47,17 @@ func TestI18_AnEventEndsARowThatAWorkerClaimsMeanwhile(t *testing.T) {
 
 func endsAClaimedRow(t *testing.T, store storage.Store, clk *clock.Mock, claim func(*world, storage.Tx, time.Duration) []*automation.Schedule) {
 	t.Helper()
-	s := &overtaken{Store: store}
+	s := &storetest.Spy{Store: store}
 	w := newWorld(t, s, clk, nil)
 	p := w.withTriggers(nil)
 	p.set(offsets(date(2026, 5, 1), 30, 7)...)
 	w.handle(changed(1))
 	clk.Set(day(2026, 4, 1, 9))
 	var claimed []*automation.Schedule
-	s.by = func(tx storage.Tx) {
-		s.by = nil // once
+	s.SetHook(overtaken(func(tx storage.Tx) {
+		s.SetHook(nil) // once
 		claimed = claim(w, tx, time.Minute)
-	}
+	}))
 	p.set()
 	got := w.handle(changed(2)).Deactivated
 	if len(claimed) != 1 || claimed[0].Key != key("2026-05-01", "30") {
@@ -99,14 +83,14 @@ func endsAClaimedRow(t *testing.T, store storage.Store, clk *clock.Mock, claim f
 func TestAnEventGivesUpOnRowsThatKeepChanging(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		s := &overtaken{Store: store}
+		s := &storetest.Spy{Store: store}
 		w := newWorld(t, s, clk, nil)
 		p := w.withTriggers(nil)
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
 		before := w.rows()
 		times := 0
-		s.by = func(tx storage.Tx) {
+		s.SetHook(overtaken(func(tx storage.Tx) {
 			times++
 			row, err := automation.Schedules.Get(w.ctx, tx, "", certificateKey)
 			if err == nil {
@@ -115,7 +99,7 @@ func TestAnEventGivesUpOnRowsThatKeepChanging(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		}
+		}))
 		p.set()
 		if _, err := w.s.HandleEvent(w.ctx, changed(2)); !errors.Is(err, storage.ErrBusy) || times != 5 {
 			t.Errorf("%v after %d times", err, times)

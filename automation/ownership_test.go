@@ -9,6 +9,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -345,7 +346,7 @@ func TestWithoutTheGuardNothingIsAsked(t *testing.T) {
 	run := func(guarded bool) int {
 		clk := clock.NewMock()
 		clk.Set(start)
-		store := &countingStore{Store: memory.New(&memory.Options{Clock: clk})}
+		store, calls := storetest.Counting(memory.New(&memory.Options{Clock: clk}))
 		w := newWorld(t, store, clk, nil)
 		w.s.Register(certificates(nil))
 		if guarded {
@@ -353,7 +354,7 @@ func TestWithoutTheGuardNothingIsAsked(t *testing.T) {
 		}
 		w.ensure(candidate(nil))
 		w.pollAt(whenDue)
-		return store.verbs
+		return calls.Count()
 	}
 	if without, beside := run(false), run(true); without != beside || without == 0 {
 		t.Errorf("%d statements without the guard, %d beside a guarded type", without, beside)

@@ -2,7 +2,6 @@ package automation_test
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -56,7 +55,8 @@ func TestI22_TheOldSchedulerAndPollersRaceForEachRun(t *testing.T) {
 type race struct {
 	*world
 	hand  *handClock
-	flaky *flakyStore
+	flaky *flaky
+	spy   *storetest.Spy // whose transactions are flaky
 	procs []*automation.Scheduler
 	out   *notify.Notifier // of the first of them
 	wants []automation.Candidate
@@ -72,12 +72,13 @@ type race struct {
 const raceSettings = 5
 
 func newRace(t *testing.T, store storage.Store, clk *handClock, n int) *race {
-	r := &race{hand: clk, flaky: &flakyStore{Store: store}, when: map[string]time.Time{}, done: map[string]bool{}, kept: map[string]int{}, wild: true}
+	r := &race{hand: clk, flaky: &flaky{drawn: map[int]int{}}, when: map[string]time.Time{}, done: map[string]bool{}, kept: map[string]int{}, wild: true}
+	r.spy = &storetest.Spy{Store: store, Hook: r.flaky.hook}
 	r.world = &world{t: t, ctx: t.Context(), store: store}
 	for range 3 {
-		out := notify.New(r.flaky, nil)
+		out := notify.New(r.spy, nil)
 		r.out = cmp.Or(r.out, out)
-		s := automation.New(r.flaky, out, &automation.Options{Logger: quiet})
+		s := automation.New(r.spy, out, &automation.Options{Logger: quiet})
 		s.Register(certificates(func(t *automation.ReminderType) { t.Guarded = true }))
 		r.procs = append(r.procs, s)
 	}
@@ -161,7 +162,7 @@ func (r *race) over(key string) {
 // it dies in between.
 func (r *race) oldDelivers(key string, dies bool) {
 	s := r.procs[0]
-	err := r.flaky.InTx(r.ctx, func(tx storage.Tx) error {
+	err := r.spy.InTx(r.ctx, func(tx storage.Tx) error {
 		got, err := s.WithTx(tx).Rollout().DeliverForOldScheduler(r.ctx, "", automation.OldRun{Key: key, Coordinates: []byte(`{"old":true}`)})
 		switch {
 		case err != nil || !got[0].Granted:
@@ -218,7 +219,7 @@ func (r *race) die(*rand.Rand) {
 	if !r.wild {
 		return
 	}
-	err := r.flaky.InTx(r.ctx, func(tx storage.Tx) error {
+	err := r.spy.InTx(r.ctx, func(tx storage.Tx) error {
 		now := driver.Now(r.store)
 		rows, err := automation.Schedules.Claim(r.ctx, tx, driver.Claim{
 			Statuses: []string{automation.StatusPending}, Busy: automation.StatusProcessing, Token: fmt.Sprint("dead ", now.UnixMicro()),
@@ -319,47 +320,34 @@ func (r *race) check() {
 	}
 }
 
-// flakyStore fails one transaction in forty before it begins, and loses the reply
-// of one in forty, while it is armed.
-type flakyStore struct {
-	storage.Store
-	mu  sync.Mutex
-	rnd *rand.Rand
+// flaky fails one transaction in forty before it begins, and loses the reply of
+// one in forty, while it is armed.
+type flaky struct {
+	mu    sync.Mutex
+	rnd   *rand.Rand
+	drawn map[int]int // by transaction
 }
 
-func (s *flakyStore) arm(on bool, seed uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rnd = nil
-	if on {
-		s.rnd = rand.New(rand.NewPCG(seed, 77)) //nolint:gosec // a story that can be repeated
-	}
-}
-
-func (s *flakyStore) draw() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.rnd == nil {
-		return -1
-	}
-	return s.rnd.IntN(40)
-}
-
-func (s *flakyStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	spoil := s.draw()
-	if spoil == 0 {
-		return fmt.Errorf("crash before: %w", storage.ErrUnavailable)
-	}
-	err := s.Store.InTx(ctx, func(tx storage.Tx) error { return f(flakyTx{tx, s}) })
-	if spoil == 1 && err == nil {
+func (f *flaky) hook(c storetest.Call) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case c.Verb == storetest.Begin && f.rnd != nil:
+		f.drawn[c.Number] = 1 + f.rnd.IntN(40)
+		if f.drawn[c.Number] == 1 {
+			return fmt.Errorf("crash before: %w", storage.ErrUnavailable)
+		}
+	case c.Verb == storetest.Committed && f.drawn[c.Number] == 2:
 		return fmt.Errorf("crash after: %w", storage.ErrOutcomeUnknown)
 	}
-	return err
+	return nil
 }
 
-type flakyTx struct {
-	storage.Tx
-	s *flakyStore
+func (f *flaky) arm(on bool, seed uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rnd = nil
+	if on {
+		f.rnd = rand.New(rand.NewPCG(seed, 77)) //nolint:gosec // a story that can be repeated
+	}
 }
-
-func (t flakyTx) Store() storage.Store { return t.s }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -161,19 +162,19 @@ func TestAPauseLeavesAloneWhatAWorkerHas(t *testing.T) {
 func TestAPausedBacklogCostsAPollThreeStatements(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		l := &ledger{Store: store}
-		w := newWorld(t, l, clk, nil)
+		spy, calls := storetest.Counting(store)
+		w := newWorld(t, spy, clk, nil)
 		w.s.Register(certificates(nil))
 		w.s.Register(visits())
 		const idle = "next automation_scheduler"
 		runner := w.runner()
 		poll := func(settled int) []string {
 			t.Helper()
-			l.take()
+			calls.Take()
 			if report, err := runner.Poll(w.ctx, 1000); err != nil || report.Settled != settled {
 				t.Errorf("%+v %v, want %d", report, err, settled)
 			}
-			return verbs(l.take())
+			return calls.Verbs()
 		}
 		var many []automation.Candidate
 		for n := range 10_000 {

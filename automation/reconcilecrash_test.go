@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -19,15 +20,15 @@ import (
 // is the same.
 func TestI21_AFaultInAnyOneTransactionLeavesNothingBehindTheCursor(t *testing.T) {
 	t.Parallel()
-	want := scanStory(t, &faultyStore{})
+	want := scanStory(t, &storetest.Spy{})
 	for at := 1; ; at++ {
 		reached := false
 		for _, lost := range []bool{false, true} {
-			faulty := &faultyStore{at: at, lost: lost}
+			faulty := &storetest.Spy{Hook: storetest.Lose(at, lost)}
 			if diff := cmp.Diff(want, scanStory(t, faulty)); diff != "" {
 				t.Errorf("fault %d, answer lost %v: %s", at, lost, diff)
 			}
-			reached = faulty.calls >= at
+			reached = faulty.Begun() >= at
 		}
 		if !reached {
 			return
@@ -35,7 +36,7 @@ func TestI21_AFaultInAnyOneTransactionLeavesNothingBehindTheCursor(t *testing.T)
 	}
 }
 
-func scanStory(t *testing.T, store *faultyStore) map[string]string {
+func scanStory(t *testing.T, store *storetest.Spy) map[string]string {
 	clk := clock.NewMock()
 	clk.Set(start)
 	store.Store = memory.New(&memory.Options{Clock: clk})

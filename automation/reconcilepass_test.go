@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -340,7 +341,7 @@ func TestRunWaitsForAScan(t *testing.T) {
 	t.Parallel()
 	clk := clock.NewMock()
 	clk.Set(start)
-	faulty := &faultyStore{Store: memory.New(&memory.Options{Clock: clk}), at: 1} // the first try fails
+	faulty := &storetest.Spy{Store: memory.New(&memory.Options{Clock: clk}), Hook: storetest.Lose(1, false)} // the first try fails
 	w := newWorld(t, faulty, clk, nil)
 	made := w.store.Waker().Listen(automation.Reconciliations.Name)
 	defer made.Close()

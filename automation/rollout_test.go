@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -230,14 +231,14 @@ func TestAMoveIsFinishedByRepeatingIt(t *testing.T) {
 			for _, lost := range []bool{false, true} {
 				clk := clock.NewMock()
 				clk.Set(start)
-				faulty := &faultyStore{Store: memory.New(&memory.Options{Clock: clk})}
+				faulty := &storetest.Spy{Store: memory.New(&memory.Options{Clock: clk})}
 				w := newWorld(t, faulty, clk, nil)
 				w.guardCertificates(nil)
 				w.ensure(candidate(nil), of("", "certificate", 1))
 				w.to(certificatesPart, way.from)
-				faulty.arm(at, lost)
+				faulty.SetHook(storetest.Lose(faulty.Begun()+at, lost))
 				_, _ = w.s.Rollout().MoveRollout(w.ctx, certificatesPart, way.to, ann, nil)
-				faulty.arm(0, false)
+				faulty.SetHook(nil)
 				if _, err := w.s.Rollout().MoveRollout(w.ctx, certificatesPart, way.to, ann, nil); err != nil && !errors.Is(err, automation.ErrActionRefused) {
 					t.Fatal(err)
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -237,7 +238,7 @@ func TestASettingThatIsOffReachesEverySourceByAScan(t *testing.T) {
 func TestAPageTakesFewStatements(t *testing.T) {
 	clk := clock.NewMock()
 	clk.Set(start)
-	store := &countingStore{Store: memory.New(&memory.Options{Clock: clk})}
+	store, calls := storetest.Counting(memory.New(&memory.Options{Clock: clk}))
 	w := newWorld(t, store, clk, nil)
 	s := w.withStaff(func(c *automation.Scan) { c.Batch = 450 })
 	w.hire(s, 450)
@@ -251,9 +252,9 @@ func TestAPageTakesFewStatements(t *testing.T) {
 		{"all move", 15, func() { s.offsets = []int{29} }},
 	} {
 		step.do()
-		before := store.verbs
+		calls.Take()
 		r := w.reconcile(automation.ReconcileOptions{FromStart: true})
-		if used := store.verbs - before; used > step.most || r.Pages != 1 {
+		if used := calls.Count(); used > step.most || r.Pages != 1 {
 			t.Errorf("%s: %d statements, more than %d; %+v", step.name, used, step.most, counts(r))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -16,15 +17,15 @@ import (
 // on, with a fault in any one transaction: the end is always the same.
 func TestAFaultInAnyOneTransactionNeitherEndsNorDoublesASeries(t *testing.T) {
 	t.Parallel()
-	want := seriesStory(t, &faultyStore{})
+	want := seriesStory(t, &storetest.Spy{})
 	for at := 1; ; at++ {
 		reached := false
 		for _, lost := range []bool{false, true} {
-			faulty := &faultyStore{at: at, lost: lost}
+			faulty := &storetest.Spy{Hook: storetest.Lose(at, lost)}
 			if diff := cmp.Diff(want, seriesStory(t, faulty)); diff != "" {
 				t.Errorf("fault %d, answer lost %v: %s", at, lost, diff)
 			}
-			reached = faulty.calls >= at
+			reached = faulty.Begun() >= at
 		}
 		if !reached {
 			return
@@ -32,7 +33,7 @@ func TestAFaultInAnyOneTransactionNeitherEndsNorDoublesASeries(t *testing.T) {
 	}
 }
 
-func seriesStory(t *testing.T, store *faultyStore) []string {
+func seriesStory(t *testing.T, store *storetest.Spy) []string {
 	clk := clock.NewMock()
 	clk.Set(start)
 	store.Store = memory.New(&memory.Options{Clock: clk})

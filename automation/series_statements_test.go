@@ -7,6 +7,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -16,7 +17,7 @@ import (
 func seriesStatements(t *testing.T, n int) (out [4]int) {
 	clk := clock.NewMock()
 	clk.Set(start)
-	store := &countingStore{Store: memory.New(&memory.Options{Clock: clk})}
+	store, calls := storetest.Counting(memory.New(&memory.Options{Clock: clk}))
 	w := newWorld(t, store, clk, nil)
 	w.s.Register(certificates(func(t *automation.ReminderType) { t.Lateness.OnlyLatest = true }))
 	var many []automation.Candidate
@@ -41,9 +42,9 @@ func seriesStatements(t *testing.T, n int) (out [4]int) {
 			}
 		},
 	} {
-		before := store.verbs
+		calls.Take()
 		step()
-		out[i] = store.verbs - before
+		out[i] = calls.Count()
 	}
 	return out
 }

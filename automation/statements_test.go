@@ -1,61 +1,22 @@
 package automation_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage/memory"
 )
-
-// countingStore counts the verbs of transactions, each of which is a statement.
-type countingStore struct {
-	storage.Store
-	verbs int
-}
-
-func (s *countingStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(&countingTx{tx, s}) })
-}
-
-type countingTx struct {
-	storage.Tx
-	s *countingStore
-}
-
-func (t *countingTx) Store() storage.Store { return t.s }
-
-func (t *countingTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	t.s.verbs++
-	return t.Tx.Insert(ctx, s, rows)
-}
-
-func (t *countingTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
-	t.s.verbs++
-	return t.Tx.Select(ctx, s, reach, q)
-}
-
-func (t *countingTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	t.s.verbs++
-	return t.Tx.Update(ctx, s, rows)
-}
-
-func (t *countingTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
-	t.s.verbs++
-	return t.Tx.Claim(ctx, s, c)
-}
 
 // statements says how many statements it takes to make n rows, to say the same
 // again, to move them by an event, and to run them when they are due.
 func statements(t *testing.T, n int) (out [4]int) {
 	clk := clock.NewMock()
 	clk.Set(start)
-	store := &countingStore{Store: memory.New(&memory.Options{Clock: clk})}
+	store, calls := storetest.Counting(memory.New(&memory.Options{Clock: clk}))
 	w := newWorld(t, store, clk, nil)
 	p := w.withTriggers(nil)
 	var many []automation.Candidate
@@ -81,9 +42,9 @@ func statements(t *testing.T, n int) (out [4]int) {
 			}
 		},
 	} {
-		before := store.verbs
+		calls.Take()
 		step()
-		out[i] = store.verbs - before
+		out[i] = calls.Count()
 	}
 	return out
 }

@@ -13,45 +13,62 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
-// historyStore notes every change of a status in automation_scheduler that was
+// auditor notes every change of a status in automation_scheduler that was
 // committed, as an audit trigger would.
-type historyStore struct {
-	storage.Store
+type auditor struct {
+	t     *testing.T
 	mu    sync.Mutex
+	last  map[int]map[int64]string // by transaction and id
+	seen  map[int][]states.Edge    // by transaction
 	edges []states.Edge
 }
 
-func (s *historyStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	var seen []states.Edge
-	err := s.Store.InTx(ctx, func(tx storage.Tx) error {
-		seen = nil
-		return f(&historyTx{tx, s, &seen})
-	})
-	if err == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.edges = append(s.edges, seen...)
+// look is the hook of a store.
+func (a *auditor) look(c storetest.Call) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case c.Tx != nil:
+		a.compare(c)
+	case c.Verb == storetest.Committed:
+		a.edges = append(a.edges, a.seen[c.Number]...)
 	}
-	return err
+	return nil
+}
+
+// compare notes what the verb before has changed.
+func (a *auditor) compare(c storetest.Call) {
+	rows, err := automation.Schedules.Everywhere().Find(a.t.Context(), c.Tx, driver.Query{Limit: 10000})
+	if err != nil {
+		a.t.Error(err)
+	}
+	now := map[int64]string{}
+	for _, r := range rows {
+		now[r.ID] = r.Status
+		if from, known := a.last[c.Number][r.ID]; known {
+			a.seen[c.Number] = append(a.seen[c.Number], states.Edge{From: from, To: r.Status})
+		}
+	}
+	a.last[c.Number] = now
 }
 
 // illegal lists what happened and is not in the table.
-func (s *historyStore) illegal() []states.Edge {
-	return slices.DeleteFunc(s.taken(), func(e states.Edge) bool { return automation.States()[0].Legal(e.From, e.To) })
+func (a *auditor) illegal() []states.Edge {
+	return slices.DeleteFunc(a.taken(), func(e states.Edge) bool { return automation.States()[0].Legal(e.From, e.To) })
 }
 
 // taken lists what happened, each edge once.
-func (s *historyStore) taken() []states.Edge {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (a *auditor) taken() []states.Edge {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	var out []states.Edge
-	for _, e := range s.edges {
+	for _, e := range a.edges {
 		if e.From != e.To && !slices.Contains(out, e) {
 			out = append(out, e)
 		}
@@ -59,59 +76,10 @@ func (s *historyStore) taken() []states.Edge {
 	return out
 }
 
-type historyTx struct {
-	storage.Tx
-	s    *historyStore
-	seen *[]states.Edge
-}
-
-func (t *historyTx) Store() storage.Store { return t.s }
-
-// statuses are those of the stored rows, by id.
-func (t *historyTx) statuses(ctx context.Context, s *driver.Schema) (map[int64]string, error) {
-	out := map[int64]string{}
-	if s.Name != automation.Schedules.Name {
-		return out, nil
-	}
-	rows, err := t.Tx.Select(ctx, s, driver.Everywhere(), driver.Query{Limit: 10000})
-	for _, r := range rows {
-		out[driver.RecordOf(r).ID] = driver.RecordOf(r).Status
-	}
-	return out, err
-}
-
-func (t *historyTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	before, err := t.statuses(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	stale, err := t.Tx.Update(ctx, s, rows)
-	for i, r := range rows {
-		if rec := driver.RecordOf(r); err == nil && !stale[i] && s.Name == automation.Schedules.Name {
-			*t.seen = append(*t.seen, states.Edge{From: before[rec.ID], To: rec.Status})
-		}
-	}
-	return stale, err
-}
-
-func (t *historyTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
-	before, err := t.statuses(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := t.Tx.Claim(ctx, s, c)
-	for _, r := range rows {
-		if rec := driver.RecordOf(r); s.Name == automation.Schedules.Name {
-			*t.seen = append(*t.seen, states.Edge{From: before[rec.ID], To: rec.Status})
-		}
-	}
-	return rows, err
-}
-
 // player is a world whose recipients, source and setting do what a story says.
 type player struct {
 	*world
-	history *historyStore
+	history *auditor
 	triggers
 	during func()       // runs while a worker has the row
 	to     func() error // the error of resolving recipients
@@ -122,8 +90,9 @@ type player struct {
 func newPlayer(t *testing.T) *player {
 	clk := clock.NewMock()
 	clk.Set(start)
-	history := &historyStore{Store: memory.New(&memory.Options{Clock: clk})}
-	p := &player{world: newWorld(t, history, clk, nil), history: history, valid: true}
+	history := &auditor{t: t, last: map[int]map[int64]string{}, seen: map[int][]states.Edge{}}
+	spy := &storetest.Spy{Store: memory.New(&memory.Options{Clock: clk}), Hook: history.look}
+	p := &player{world: newWorld(t, spy, clk, nil), history: history, valid: true}
 	p.s.Register(certificates(func(t *automation.ReminderType) {
 		t.Triggers = p
 		t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) { return validIf(p.valid), nil })

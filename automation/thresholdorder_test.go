@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -127,18 +128,18 @@ func TestConcurrentReadingsEndAsTheNewest(t *testing.T) {
 func TestAFaultInAnyOneTransactionCountsNoRiseTwice(t *testing.T) {
 	t.Parallel()
 	for name, version := range map[string]int64{"with versions": 1, "without": 0} {
-		want := capacityStory(t, &faultyStore{}, version)
+		want := capacityStory(t, &storetest.Spy{}, version)
 		if want["jobs"] != "7" {
 			t.Error(name, want)
 		}
 		for at := 1; ; at++ {
 			reached := false
 			for _, lost := range []bool{false, true} {
-				faulty := &faultyStore{at: at, lost: lost}
+				faulty := &storetest.Spy{Hook: storetest.Lose(at, lost)}
 				if diff := cmp.Diff(want, capacityStory(t, faulty, version)); diff != "" {
 					t.Errorf("%s, fault %d, answer lost %v: %s", name, at, lost, diff)
 				}
-				reached = faulty.calls >= at
+				reached = faulty.Begun() >= at
 			}
 			if !reached {
 				break
@@ -147,7 +148,7 @@ func TestAFaultInAnyOneTransactionCountsNoRiseTwice(t *testing.T) {
 	}
 }
 
-func capacityStory(t *testing.T, store *faultyStore, version int64) map[string]string {
+func capacityStory(t *testing.T, store *storetest.Spy, version int64) map[string]string {
 	clk := clock.NewMock()
 	clk.Set(start)
 	store.Store = memory.New(&memory.Options{Clock: clk})

@@ -7,6 +7,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -16,7 +17,7 @@ import (
 func thresholdStatements(t *testing.T, n int) (out [5]int) {
 	clk := clock.NewMock()
 	clk.Set(start)
-	store := &countingStore{Store: memory.New(&memory.Options{Clock: clk})}
+	store, calls := storetest.Counting(memory.New(&memory.Options{Clock: clk}))
 	w := newWorld(t, store, clk, nil)
 	m := w.withMeter(nil)
 	measure := func(low, high string) {
@@ -39,9 +40,9 @@ func thresholdStatements(t *testing.T, n int) (out [5]int) {
 			}
 		},
 	} {
-		before := store.verbs
+		calls.Take()
 		step()
-		out[i] = store.verbs - before
+		out[i] = calls.Count()
 	}
 	return out
 }

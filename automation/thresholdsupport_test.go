@@ -8,6 +8,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -52,8 +53,8 @@ func TestARerunOfAThresholdIsOneOfItsCondition(t *testing.T) {
 func TestAThresholdThatIsNotMetExplainsAnAbsence(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		l := &ledger{Store: store}
-		w := newWorld(t, l, clk, nil)
+		spy, calls := storetest.Counting(store)
+		w := newWorld(t, spy, clk, nil)
 		m := w.withMeter(nil)
 		because := func(reading string, want automation.Cause, key string) {
 			t.Helper()
@@ -71,12 +72,12 @@ func TestAThresholdThatIsNotMetExplainsAnAbsence(t *testing.T) {
 		because("12", automation.CauseEnded, "10:FalseToTrue:source@1")
 		because("3", automation.CauseThresholdNotMet, "10:FalseToTrue:source@1")
 		w.handle(booked(2))
-		l.take()
+		calls.Take()
 		clk.Add(time.Hour)
 		because("12", automation.CauseNotAskedYet, "10:FalseToTrue:source@2")
-		for _, u := range l.take() {
-			if u.Verb != "select" {
-				t.Errorf("ExplainMissing did %+v", u)
+		for _, c := range calls.Take() {
+			if c.Verb != storetest.Select {
+				t.Errorf("ExplainMissing did %+v", c)
 			}
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -20,9 +21,10 @@ func TestACampaignMayLoseAnyCommit(t *testing.T) {
 		for point := range 24 {
 			guid := fmt.Sprint("spring", point)
 			h.begin(guid, crowd(7)...)
-			flaky := &flakyStore{Store: h.store, failAt: point / 2, crash: crash{after: point%2 == 1}, armed: true}
+			flaky := newFlaky(h.store, point/2, crash{after: point%2 == 1})
+			flaky.armed = true
 			mine, before := h.Notifier, len(h.sent())
-			h.Notifier = notify.New(flaky, &notify.Options{Logger: quiet}, h.provider)
+			h.Notifier = notify.New(flaky.Spy, &notify.Options{Logger: quiet}, h.provider)
 			h.Register(notify.Type{Name: "visit", Renderer: visitTemplate, InDoubt: notify.Resend})
 			h.SetChunk(3)
 			for range 6 {
@@ -87,7 +89,13 @@ func TestACursorDoesNotMoveWithoutItsMessages(t *testing.T) {
 		h.begin("spring", crowd(7)...)
 		h.run("notify.campaign")
 		mine := h.Notifier
-		h.Notifier = notify.New(&refusing{h.store}, &notify.Options{Logger: quiet}, h.provider)
+		refusing := &storetest.Spy{Store: h.store, Hook: func(c storetest.Call) error {
+			if c.Verb == storetest.Insert && c.Table == notify.Messages.Name {
+				return errors.New("disk full")
+			}
+			return nil
+		}}
+		h.Notifier = notify.New(refusing, &notify.Options{Logger: quiet}, h.provider)
 		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 		h.SetChunk(3)
 		h.run("notify.campaign")
@@ -102,27 +110,6 @@ func TestACursorDoesNotMoveWithoutItsMessages(t *testing.T) {
 			t.Errorf("%d calls", n)
 		}
 	})
-}
-
-// refusing is a store that takes no outgoing message.
-type refusing struct{ storage.Store }
-
-func (r *refusing) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	return r.Store.InTx(ctx, func(tx storage.Tx) error { return f(refusingTx{tx, r}) })
-}
-
-type refusingTx struct {
-	storage.Tx
-	r *refusing
-}
-
-func (t refusingTx) Store() storage.Store { return t.r }
-
-func (t refusingTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	if s.Name == notify.Messages.Name {
-		return nil, errors.New("disk full")
-	}
-	return t.Tx.Insert(ctx, s, rows)
 }
 
 // Two processes have the same chunk, since the first was taken for dead: only one

@@ -10,7 +10,6 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // crash is a way in which a process is lost at a transaction.
@@ -19,75 +18,60 @@ type crash struct {
 	dies  bool // and the process with it: it writes nothing more, and calls nobody
 }
 
-// flakyStore loses one transaction.
-type flakyStore struct {
-	storage.Store
+// flaky is a process whose store loses one transaction.
+type flaky struct {
+	*storetest.Spy
 	armed  bool
 	failAt int
 	crash
 
 	mu   sync.Mutex
 	seen int
+	lost int // the number of the transaction that is lost
 	dead bool
 }
 
 var errLost = errors.New("disk full")
 
-func (f *flakyStore) InTx(ctx context.Context, work func(storage.Tx) error) error {
-	lost, dead := f.next()
-	if dead && !lost {
-		return errLost
-	}
-	if lost && f.after {
-		err := f.Store.InTx(ctx, func(tx storage.Tx) error { return work(flakyTx{tx, f}) })
-		return errors.Join(err, storage.ErrOutcomeUnknown)
-	}
-	return f.Store.InTx(ctx, func(tx storage.Tx) error {
-		err := work(flakyTx{tx, f})
-		if err == nil && lost {
-			return errLost
-		}
-		return err
-	})
+func newFlaky(store storage.Store, failAt int, how crash) *flaky {
+	f := &flaky{failAt: failAt, crash: how}
+	f.Spy = &storetest.Spy{Store: store, Hook: f.hook}
+	return f
 }
 
-// Blobs are on the flaky store too.
-func (f *flakyStore) Blobs() storage.Blobs {
-	b, err := driver.NewBlobs(f, "")
-	if err != nil {
-		panic(err) // there is no folder that could be unusable
-	}
-	return b
-}
-
-// next counts a transaction.
-func (f *flakyStore) next() (lost, dead bool) {
+func (f *flaky) hook(c storetest.Call) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.armed && !f.dead {
-		f.seen++
-		lost = f.seen == f.failAt
-		f.dead = lost && f.dies
+	if c.Verb == storetest.Begin {
+		f.count(c.Number)
 	}
-	return lost, f.dead
+	switch lost := f.lost == c.Number; {
+	case c.Verb == storetest.Begin && f.dead && !lost, c.Verb == storetest.Commit && lost && !f.after:
+		return errLost
+	case c.Verb == storetest.Committed && lost: // since it is lost after its commit
+		return storage.ErrOutcomeUnknown
+	}
+	return nil
+}
+
+// count counts a transaction.
+func (f *flaky) count(number int) {
+	if !f.armed || f.dead {
+		return
+	}
+	if f.seen++; f.seen == f.failAt {
+		f.lost, f.dead = number, f.dies
+	}
 }
 
 // revive starts a process again, or says that it need not be.
-func (f *flakyStore) revive() bool {
+func (f *flaky) revive() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	was := f.dead
 	f.dead = false
 	return was
 }
-
-// flakyTx belongs to the flaky store.
-type flakyTx struct {
-	storage.Tx
-	f *flakyStore
-}
-
-func (t flakyTx) Store() storage.Store { return t.f }
 
 // The job is written by somebody else between the scheduler's look and its
 // commit: it is looked at again, in the same transaction.

@@ -59,12 +59,12 @@ func everyNth(h *host) int {
 // All gates are asked, and the provider calls back.
 type crashStory struct {
 	*host
-	flaky *flakyStore
+	flaky *flaky
 	name  string
 }
 
 func newCrashStory(h *host, how crash, point int) *crashStory {
-	s := &crashStory{host: h, flaky: &flakyStore{Store: h.store, crash: how, failAt: point}, name: fmt.Sprint(point)}
+	s := &crashStory{host: h, flaky: newFlaky(h.store, point, how), name: fmt.Sprint(point)}
 	if err := h.Contacts().Suppress(h.t.Context(), "tenant", notify.Complaint, support, notify.Destination{"email", s.person("kim").Address}); err != nil {
 		h.t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func (s *crashStory) person(who string) notify.Recipient { return person(who + "
 
 // process is one that works on the flaky store.
 func (s *crashStory) process() *host {
-	n := notify.New(s.flaky, &notify.Options{Logger: quiet, Gates: gate.New(s.flaky, &gate.Options{
+	n := notify.New(s.flaky.Spy, &notify.Options{Logger: quiet, Gates: gate.New(s.flaky.Spy, &gate.Options{
 		Guard:  &gate.Guard{Allow: []string{"@example.com"}},
 		Caps:   []gate.Cap{{Limit: 1, Per: time.Hour}},
 		Window: &gate.Window{From: "07:00", To: "21:00"},
@@ -86,13 +86,13 @@ func (s *crashStory) process() *host {
 	})}, mortal{s.provider, s.flaky})
 	n.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
 	n.SetChunk(2)
-	return &host{Notifier: n, store: s.flaky, t: s.t, clk: s.clk, provider: s.provider}
+	return &host{Notifier: n, store: s.flaky.Spy, t: s.t, clk: s.clk, provider: s.provider}
 }
 
 // mortal is a channel whose process may be dead.
 type mortal struct {
 	*provider
-	flaky *flakyStore
+	flaky *flaky
 }
 
 func (m mortal) Send(ctx context.Context, msg notify.Message) (notify.Receipt, error) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -45,13 +46,13 @@ func (n *Notifier) DryRun(ctx context.Context, want ...OutgoingMessage) ([]Forec
 
 // forecasts puts stored messages in the place of those that exist.
 func (n *Notifier) forecasts(ctx context.Context, rows []OutgoingMessage) ([]Forecast, error) {
-	places := make([]place, len(rows))
+	places := make([]place.At, len(rows))
 	for i, m := range rows {
-		places[i] = place{m.Scope, m.Key}
+		places[i] = place.At{Scope: m.Scope, Key: m.Key}
 	}
-	var stored map[place]*OutgoingMessage
+	var stored map[place.At]*OutgoingMessage
 	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		stored, err = loadPlaces(ctx, tx, outgoingMessages, places)
+		stored, err = place.Load(ctx, tx, outgoingMessages, places)
 		return err
 	})
 	out := make([]Forecast, len(rows))

@@ -1,7 +1,6 @@
 package notify_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -12,44 +11,20 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// readOnly is a store that refuses to write.
-type readOnly struct {
-	storage.Store
-	armed bool
-}
-
-func (s *readOnly) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(readOnlyTx{tx, s}) })
-}
-
-type readOnlyTx struct {
-	storage.Tx
-	s *readOnly
-}
-
-func (t readOnlyTx) Store() storage.Store { return t.s }
-
-func (t readOnlyTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	if t.s.armed && len(rows) > 0 {
-		return nil, errors.New("an insert into " + s.Name)
+// readOnly refuses to write.
+func readOnly(c storetest.Call) error {
+	if (c.Verb == storetest.Insert || c.Verb == storetest.Update) && len(c.Rows) > 0 {
+		return errors.New("an " + c.Verb + " of " + c.Table)
 	}
-	return t.Tx.Insert(ctx, s, rows)
-}
-
-func (t readOnlyTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	if t.s.armed && len(rows) > 0 {
-		return nil, errors.New("an update of " + s.Name)
-	}
-	return t.Tx.Update(ctx, s, rows)
+	return nil
 }
 
 func TestADryRunSaysWhoWouldGetWhatAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, inner storage.Store, clk *clock.Mock) {
-		store := &readOnly{Store: inner}
+		store := &storetest.Spy{Store: inner}
 		h := newGated(t, store, clk, &notify.Options{Gates: gate.New(store, &gate.Options{
 			Guard:  &gate.Guard{Allow: []string{"@example.com"}, Redirect: map[string]string{"sms": "+4915112345678"}},
 			Caps:   []gate.Cap{{Limit: 2, Per: time.Hour}},
@@ -70,7 +45,7 @@ func TestADryRunSaysWhoWouldGetWhatAndWritesNothing(t *testing.T) {
 			letter("asleep", "ann", func(m *notify.OutgoingMessage) { m.Zone = "Pacific/Auckland" }),
 			letter("fourth", "uma"), letter("fifth", "ida"),
 		}
-		store.armed = true
+		store.SetHook(readOnly)
 		for range 2 {
 			got, err := h.DryRun(t.Context(), want...)
 			if err != nil {
@@ -85,7 +60,7 @@ func TestADryRunSaysWhoWouldGetWhatAndWritesNothing(t *testing.T) {
 				"out": "SkipOptedOut", "second": "", "third": "DeferFrequencyCap", "asleep": "DeferQuietHours", "fourth": "", "fifth": "DeferRateLimit",
 			}, reasons)
 		}
-		store.armed = false
+		store.SetHook(nil)
 		h.same("messages", 2, len(all(h, notify.Messages)))
 		h.same("reservations", 1, h.rows("rate_reservation"))
 		h.drain()

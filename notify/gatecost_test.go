@@ -1,9 +1,7 @@
 package notify_test
 
 import (
-	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,59 +11,14 @@ import (
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
-
-// tally counts the verbs of transactions, each of which is a statement.
-type tally struct {
-	storage.Store
-	mu    sync.Mutex
-	verbs int
-}
-
-func (s *tally) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(&tallyTx{tx, s}) })
-}
-
-func (s *tally) count() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.verbs++
-}
-
-type tallyTx struct {
-	storage.Tx
-	s *tally
-}
-
-func (t *tallyTx) Store() storage.Store { return t.s }
-
-func (t *tallyTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	t.s.count()
-	return t.Tx.Insert(ctx, s, rows)
-}
-
-func (t *tallyTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
-	t.s.count()
-	return t.Tx.Select(ctx, s, reach, q)
-}
-
-func (t *tallyTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	t.s.count()
-	return t.Tx.Update(ctx, s, rows)
-}
-
-func (t *tallyTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
-	t.s.count()
-	return t.Tx.Claim(ctx, s, c)
-}
 
 // statementsOf says how many statements it takes to send n messages as one group.
 func statementsOf(t *testing.T, n int, options func(storage.Store) *notify.Options) int {
 	clk := clock.NewMock()
 	clk.Set(storetest.Start)
-	store := &tally{Store: memory.New(&memory.Options{Clock: clk})}
+	store, calls := storetest.Counting(memory.New(&memory.Options{Clock: clk}))
 	o := options(store)
 	o.Concurrency = 200
 	h := newGated(t, store, clk, o)
@@ -75,11 +28,11 @@ func statementsOf(t *testing.T, n int, options func(storage.Store) *notify.Optio
 	for i := range n {
 		h.ensure(letter(fmt.Sprint(i), fmt.Sprint("r", i)))
 	}
-	before := store.verbs
+	calls.Take()
 	if got := poll(); got != n {
 		t.Fatalf("claimed %d", got)
 	}
-	return store.verbs - before
+	return calls.Count()
 }
 
 func TestTheStatementsOfAGroupDoNotGrowWithItsMessages(t *testing.T) {

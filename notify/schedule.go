@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -239,18 +240,12 @@ func (w woken) empty() bool { return w.job == nil && w.messaging == nil }
 
 // artifacts are the jobs that a group of schedules names.
 type artifacts struct {
-	jobs      map[place]*Job
-	messaging map[place]*MessagingJob
-}
-
-// place is the identity of a row across scopes.
-type place struct {
-	scope Scope
-	key   string
+	jobs      map[place.At]*Job
+	messaging map[place.At]*MessagingJob
 }
 
 func (a artifacts) find(s *Schedule) (woken, bool) {
-	at := place{s.Scope, artifactKey(s)}
+	at := place.At{Scope: s.Scope, Key: artifactKey(s)}
 	if s.ArtifactType == ArtifactMessagingJob {
 		j := a.messaging[at]
 		return woken{messaging: j}, j != nil
@@ -260,9 +255,9 @@ func (a artifacts) find(s *Schedule) (woken, bool) {
 }
 
 func (n generator) loadArtifacts(ctx context.Context, items []work.Item[Schedule]) (found artifacts, err error) {
-	var ofJobs, ofMessaging []place
+	var ofJobs, ofMessaging []place.At
 	for _, it := range items {
-		at := place{it.Row.Scope, artifactKey(it.Row)}
+		at := place.At{Scope: it.Row.Scope, Key: artifactKey(it.Row)}
 		if it.Row.ArtifactType == ArtifactMessagingJob {
 			ofMessaging = append(ofMessaging, at)
 		} else {
@@ -270,10 +265,10 @@ func (n generator) loadArtifacts(ctx context.Context, items []work.Item[Schedule
 		}
 	}
 	err = n.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		if found.jobs, err = loadPlaces(ctx, tx, jobs, ofJobs); err != nil {
+		if found.jobs, err = place.Load(ctx, tx, jobs, ofJobs); err != nil {
 			return err
 		}
-		found.messaging, err = loadPlaces(ctx, tx, messagingJobs, ofMessaging)
+		found.messaging, err = place.Load(ctx, tx, messagingJobs, ofMessaging)
 		return err
 	})
 	return found, err
@@ -328,37 +323,17 @@ func wakeAll[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], wake
 }
 
 func reload[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], rows []*R, which []int) ([]*R, error) {
-	places := make([]place, len(which))
+	places := make([]place.At, len(which))
 	for i, n := range which {
 		rec := t.Record(rows[n])
-		places[i] = place{rec.Scope, rec.Key}
+		places[i] = place.At{Scope: rec.Scope, Key: rec.Key}
 	}
-	found, err := loadPlaces(ctx, tx, t, places)
+	found, err := place.Load(ctx, tx, t, places)
 	again := make([]*R, 0, len(found))
 	for _, r := range found {
 		again = append(again, r)
 	}
 	return again, err
-}
-
-// loadPlaces reads rows by scope and key, one statement for each scope.
-func loadPlaces[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], places []place) (map[place]*R, error) {
-	byScope := map[Scope][]string{}
-	for _, p := range places {
-		byScope[p.scope] = append(byScope[p.scope], p.key)
-	}
-	found := make(map[place]*R, len(places))
-	for scope, wanted := range byScope {
-		rows, err := t.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", wanted)}, Unordered: true, Limit: len(wanted)})
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			rec := t.Record(r)
-			found[place{rec.Scope, rec.Key}] = r
-		}
-	}
-	return found, nil
 }
 
 // artifactKey is the key of the row that a schedule's guard names. The guard

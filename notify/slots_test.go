@@ -72,8 +72,8 @@ func TestAMessageThatWaitsForASlotIsGivenBackAtTheEnd(t *testing.T) {
 func TestCallsThatWereMadeStandThoughTheNextOnesFail(t *testing.T) {
 	t.Parallel()
 	clk := mockClock()
-	flaky := &flakyStore{Store: memory.New(&memory.Options{Clock: clk}), failAt: 4}
-	h := newGated(t, flaky, clk, &notify.Options{ChannelConcurrency: map[string]int{channelKey: 1}})
+	flaky := newFlaky(memory.New(&memory.Options{Clock: clk}), 4, crash{})
+	h := newGated(t, flaky.Spy, clk, &notify.Options{ChannelConcurrency: map[string]int{channelKey: 1}})
 	h.ensure(letter("a", "sam"), letter("b", "kim"))
 	var items []notify.Sending
 	for _, m := range h.claim([]string{notify.StatusCreated}, notify.StatusSending) {

@@ -13,7 +13,6 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // about is an event of the provider "test" about a message.
@@ -311,45 +310,13 @@ func TestACallbackTakesAConstantNumberOfStatements(t *testing.T) {
 				events = append(events, about(m, notify.KindDelivered), e)
 			}
 		}
-		store := &verbs{Store: h.store}
+		store, calls := storetest.Counting(h.store)
 		n2 := notify.New(store, &notify.Options{Logger: quiet})
 		rep, err := n2.Track(h.t.Context(), events[:n]...)
 		if err != nil || rep.Applied != n {
 			h.t.Fatal(rep, err)
 		}
-		counts[n] = store.count
+		counts[n] = calls.Count()
 	}
 	h.same("statements", counts[10], counts[1000])
-}
-
-// verbs counts the verbs of transactions, each of which is a statement.
-type verbs struct {
-	storage.Store
-	count int
-}
-
-func (s *verbs) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(&verbsTx{tx, s}) })
-}
-
-type verbsTx struct {
-	storage.Tx
-	s *verbs
-}
-
-func (t *verbsTx) Store() storage.Store { return t.s }
-
-func (t *verbsTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	t.s.count++
-	return t.Tx.Insert(ctx, s, rows)
-}
-
-func (t *verbsTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
-	t.s.count++
-	return t.Tx.Select(ctx, s, reach, q)
-}
-
-func (t *verbsTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	t.s.count++
-	return t.Tx.Update(ctx, s, rows)
 }

@@ -1,7 +1,6 @@
 package survey
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -163,20 +161,10 @@ func TestAVersionOfALaterReleaseHarmsNoOther(t *testing.T) {
 	})
 }
 
-// countingTx counts what is read.
-type countingTx struct {
-	storage.Tx
-	reads []string
-}
-
-func (t *countingTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
-	t.reads = append(t.reads, s.Name+" "+strings.Join(q.Columns, ","))
-	return t.Tx.Select(ctx, s, reach, q)
-}
-
 func TestParsedVersionsAreNotReadAgain(t *testing.T) {
 	t.Parallel()
-	s := New(memory.New(nil), nil)
+	store, calls := storetest.Counting(memory.New(nil))
+	s := New(store, nil)
 	refs := make([]versionRef, 50)
 	for i := range refs {
 		refs[i] = titled(t, s, "", int64(i+1), "a")
@@ -193,9 +181,13 @@ func TestParsedVersionsAreNotReadAgain(t *testing.T) {
 		{"none", nil, nil},
 	} {
 		inTransaction(t, s, func(tx storage.Tx) {
-			counting := &countingTx{Tx: tx}
-			set, err := s.versionsOf(t.Context(), counting, step.refs...)
-			if diff := cmp.Diff(step.want, counting.reads); diff != "" || err != nil || len(set) != len(step.refs) {
+			calls.Take()
+			set, err := s.versionsOf(t.Context(), tx, step.refs...)
+			var reads []string
+			for _, c := range calls.Take() {
+				reads = append(reads, c.Table+" "+strings.Join(c.Columns, ","))
+			}
+			if diff := cmp.Diff(step.want, reads); diff != "" || err != nil || len(set) != len(step.refs) {
 				t.Error(step.name, err, diff)
 			}
 		})

@@ -136,8 +136,8 @@ func TestAnErasureIsRepeatedAfterAnyCrash(t *testing.T) {
 		h.publish(csiGR)
 		h.answeredCustomer()
 		for n := int64(1); ; n++ {
-			f := &faulty{Store: h.store, crash: n}
-			if _, err := survey.New(f, nil).Support().Erase(h.t.Context(), "", canaries[1], support); !errors.Is(err, errCrash) {
+			f := newFaulty(h.store, n)
+			if _, err := survey.New(f.Spy, nil).Support().Erase(h.t.Context(), "", canaries[1], support); !errors.Is(err, errCrash) {
 				if err != nil || n < 5 {
 					h.t.Errorf("ended at statement %d: %v", n, err)
 				}

@@ -1,34 +1,23 @@
 package survey_test
 
 import (
-	"context"
 	"sync"
-	"sync/atomic"
 	"testing"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/internal/storetest"
 )
-
-// heldStore keeps its first transaction waiting.
-type heldStore struct {
-	storage.Store
-	held       atomic.Bool
-	begun, let chan struct{}
-}
-
-func (s *heldStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	if s.held.CompareAndSwap(false, true) {
-		close(s.begun)
-		<-s.let
-	}
-	return s.Store.InTx(ctx, f)
-}
 
 func TestAPollDoesNotWaitForTheSweepOfAnother(t *testing.T) {
 	inMemory(t, nil, func(h *host) {
 		h.linked(definition("0d", nil))
-		held := &heldStore{Store: h.store, begun: make(chan struct{}), let: make(chan struct{})}
-		h.store = held
+		begun, let := make(chan struct{}), make(chan struct{})
+		h.store = &storetest.Spy{Store: h.store, Hook: func(c storetest.Call) error {
+			if c.Verb == storetest.Begin && c.Number == 1 {
+				close(begun)
+				<-let
+			}
+			return nil
+		}}
 		s := h.service(nil)
 		var both sync.WaitGroup
 		poll := func() {
@@ -37,12 +26,12 @@ func TestAPollDoesNotWaitForTheSweepOfAnother(t *testing.T) {
 			}
 		}
 		both.Go(poll)
-		<-held.begun
+		<-begun
 		poll() // ends
 		if len(h.sent()) != 1 {
 			t.Error("nothing was sent while another swept")
 		}
-		close(held.let)
+		close(let)
 		both.Wait()
 	})
 }

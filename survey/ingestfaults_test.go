@@ -35,8 +35,8 @@ func TestTheStatementsOfABatchDoNotGrowWithItsItems(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
-		f := &faulty{Store: h.store}
-		h.survey = survey.New(f, nil)
+		f := newFaulty(h.store, 0)
+		h.survey = survey.New(f.Spy, nil)
 		h.take(visits(0, 1)) // the link key
 		var created, skipped [2]int64
 		for i, n := range []int{20, 499} {
@@ -59,8 +59,8 @@ func TestRepeatsInABatchCostNoStatements(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
-		f := &faulty{Store: h.store}
-		h.survey = survey.New(f, nil)
+		f := newFaulty(h.store, 0)
+		h.survey = survey.New(f.Spy, nil)
 		h.take(visits(0, 1))
 		b := batch()
 		for range 499 {
@@ -135,9 +135,9 @@ func TestABatchIsRepeatedAfterAnyCrash(t *testing.T) {
 		h.publish(twoTriggers(t, "trigger"))
 		crashes := 0
 		for n := int64(1); ; n++ {
-			f := &faulty{Store: h.store, crash: n}
+			f := newFaulty(h.store, n)
 			b := visits(100*int(n), 3)
-			first, err := survey.New(f, nil).Ingest(h.t.Context(), b)
+			first, err := survey.New(f.Spy, nil).Ingest(h.t.Context(), b)
 			if err == nil {
 				if first.Created != 3 {
 					h.t.Errorf("without a crash: %+v", first)
@@ -155,8 +155,8 @@ func TestABatchIsRepeatedAfterAnyCrash(t *testing.T) {
 		if crashes < 4 {
 			h.t.Errorf("died %d times", crashes)
 		}
-		f := &faulty{Store: h.store}
-		process := survey.New(f, nil)
+		f := newFaulty(h.store, 0)
+		process := survey.New(f.Spy, nil)
 		if _, err := process.Ingest(h.t.Context(), visits(0, 1)); err != nil {
 			h.t.Fatal(err)
 		}

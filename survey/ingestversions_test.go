@@ -14,8 +14,8 @@ import (
 func TestTheStatementsOfABatchDoNotGrowWithTheSurveys(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
-		f := &faulty{Store: h.store}
-		h.survey = survey.New(f, nil)
+		f := newFaulty(h.store, 0)
+		h.survey = survey.New(f.Spy, nil)
 		var got [2]int64
 		for i, id := range []int64{4523, 1} {
 			for range 20 {

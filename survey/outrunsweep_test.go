@@ -1,47 +1,40 @@
 package survey_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/survey"
 )
 
-// outrunStore has others write every instance before its transactions can.
-type outrunStore struct {
-	storage.Store
-	sweeps int
-}
-
-type outrunTx struct {
-	storage.Tx
-	store *outrunStore
-}
-
 var errSpins = errors.New("the sweep begins again and again")
 
-func (s *outrunStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	if s.sweeps++; s.sweeps > 3 {
+// outrun has others write every instance just before a sweep can.
+func (h *host) outrun(c storetest.Call) error {
+	switch {
+	case c.Verb == storetest.Begin && c.Number > 3:
 		return errSpins
+	case c.Verb == storetest.Update && c.Table == "survey_instance":
+		return h.rewritten(c)
 	}
-	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(&outrunTx{tx, s}) })
+	return nil
 }
 
-func (t *outrunTx) Store() storage.Store { return t.store }
-
-func (t *outrunTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	if s.Name != "survey_instance" {
-		return t.Tx.Update(ctx, s, rows)
+// rewritten writes the rows of a call as they are stored.
+func (h *host) rewritten(c storetest.Call) error {
+	for _, r := range c.Rows {
+		mine := r.(*survey.Instance)
+		stored, err := instanceTable.Get(h.t.Context(), c.Tx, mine.Scope, mine.Key)
+		if err == nil {
+			err = instanceTable.Save(h.t.Context(), c.Tx, stored)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	stale := make([]bool, len(rows))
-	for i := range stale {
-		stale[i] = true
-	}
-	return stale, nil
+	return nil
 }
 
 // Where others are quicker with a whole page, the sweep leaves the rest to them.
@@ -56,9 +49,9 @@ func TestASweepThatFreedNothingEnds(t *testing.T) {
 			}
 			h.clock.Add(50 * time.Minute)
 		}
-		outrun := &outrunStore{Store: h.store}
-		if err := survey.New(outrun, nil).Sweep(t.Context()); err != nil || outrun.sweeps != 1 {
-			t.Errorf("%v after %d transactions", err, outrun.sweeps)
+		outrun := &storetest.Spy{Store: h.store, Hook: h.outrun}
+		if err := survey.New(outrun, nil).Sweep(t.Context()); err != nil || outrun.Begun() != 1 {
+			t.Errorf("%v after %d transactions", err, outrun.Begun())
 		}
 	})
 }

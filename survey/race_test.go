@@ -1,60 +1,36 @@
 package survey_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"testing"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
 )
 
 // busyStore lets others write an instance between every read and write of it, so
-// many times as it is told.
-type busyStore struct {
-	storage.Store
-	times int
-	write func(tx storage.Tx, r *survey.Instance) error
-}
-
-func (s *busyStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(&busyTx{tx, s}) })
-}
-
-type busyTx struct {
-	storage.Tx
-	store *busyStore
-}
-
-func (t *busyTx) Store() storage.Store { return t.store }
-
-func (t *busyTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	if s.Name == "survey_instance" && t.store.times > 0 {
-		t.store.times--
-		mine := rows[0].(*survey.Instance)
-		now, err := instanceTable.Get(ctx, t.Tx, mine.Scope, mine.Key)
-		if err == nil {
-			err = t.store.write(t.Tx, now)
+// many times.
+func (h *host) busyStore(times int, write func(r *survey.Instance)) *storetest.Spy {
+	return &storetest.Spy{Store: h.store, Hook: func(c storetest.Call) error {
+		if c.Verb != storetest.Update || c.Table != "survey_instance" || times == 0 {
+			return nil
 		}
+		times--
+		mine := c.Rows[0].(*survey.Instance)
+		stored, err := instanceTable.Get(h.t.Context(), c.Tx, mine.Scope, mine.Key)
 		if err != nil {
-			return nil, err
+			return err
 		}
-	}
-	return t.Tx.Update(ctx, s, rows)
+		write(stored)
+		return instanceTable.Save(h.t.Context(), c.Tx, stored)
+	}}
 }
 
 // busy is a service on the host's store while others write.
 func (h *host) busy(times int, write func(r *survey.Instance)) *survey.Service {
 	return survey.New(h.busyStore(times, write), nil)
-}
-
-func (h *host) busyStore(times int, write func(r *survey.Instance)) *busyStore {
-	return &busyStore{Store: h.store, times: times, write: func(tx storage.Tx, r *survey.Instance) error {
-		write(r)
-		return instanceTable.Save(h.t.Context(), tx, r)
-	}}
 }
 
 func TestI25_ASubmitIsRepeatedWhileClaimsAndBeaconsMoveTheVersion(t *testing.T) {
@@ -75,12 +51,12 @@ func TestI4_ASubmitThatLosesToTheExpiryLeavesNothing(t *testing.T) {
 		h.publish(csiGR)
 		token := h.invite("one")
 		store := h.busyStore(1, func(r *survey.Instance) { r.Status = survey.StatusExpired })
-		h.tx(func(tx storage.Tx) error { // of a host that commits whatever the answer
-			bound := survey.New(store, nil).WithTx(&busyTx{tx, store})
-			_, err := bound.Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(content)})
+		err := store.InTx(t.Context(), func(tx storage.Tx) error { // of a host that commits whatever the answer
+			_, err := survey.New(store, nil).WithTx(tx).Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(content)})
 			h.same("submitted", true, errors.Is(err, survey.ErrNoSurvey))
 			return nil
 		})
+		h.same("committed", error(nil), err)
 		h.same("status", survey.StatusExpired, h.row(token).Status)
 		h.same("responses, answers, events", [3]int{}, h.counts())
 	})

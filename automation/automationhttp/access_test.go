@@ -1,13 +1,11 @@
 package automationhttp_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/benbjohnson/clock"
@@ -18,31 +16,20 @@ import (
 	"github.com/belfry-go/belfry/automation/report"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 var by = report.By{Actor: "kim@host", Reason: "a test"}
 
-// away is a store whose database may be away.
-type away struct {
-	storage.Store
-	is atomic.Bool
-}
-
-func (s *away) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	if s.is.Load() {
-		return errors.New("the database is away")
-	}
-	return s.Store.InTx(ctx, f)
-}
+// away is the hook of a store whose database is away.
+func away(storetest.Call) error { return errors.New("the database is away") }
 
 // memoryHost is a host in memory, for what no adapter has a part in.
-func memoryHost(t *testing.T) (*host, *away) {
+func memoryHost(t *testing.T) (*host, *storetest.Spy) {
 	t.Helper()
 	clk := clock.NewMock()
 	clk.Set(storetest.Start)
-	store := &away{Store: memory.New(&memory.Options{Clock: clk})}
+	store := &storetest.Spy{Store: memory.New(&memory.Options{Clock: clk})}
 	h := newHost(t, store, clk, false)
 	h.subscribe("tenant", "weekly")
 	return h, store
@@ -126,7 +113,7 @@ func TestAnAddressThatIsNone(t *testing.T) {
 func TestOurFailureIsLoggedAndCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	h, store := memoryHost(t)
-	store.is.Store(true)
+	store.SetHook(away)
 	const run, canary = ofWeekly + "/scheduled:2026-03-01T09:00:00Z", "a reason that is nobody's business"
 	for _, path := range []string{all, all + "/failed", ofWeekly, run, run + "/delivery", run + "/ownership"} {
 		if a := h.ask("both", "GET", path, ""); a.Body != `{"title":"try again","status":503}`+"\n" {
@@ -141,7 +128,7 @@ func TestOurFailureIsLoggedAndCanBeRepeated(t *testing.T) {
 	if text := h.logged(); strings.Count(text, "level=ERROR") != 7 || strings.Contains(text, canary) {
 		t.Error(text)
 	}
-	store.is.Store(false)
+	store.SetHook(nil)
 	a, again := h.runNow("both", `{"reason":"again","manualRunGuid":"`+made.ManualRunGUID+`"}`)
 	if diff := cmp.Diff(asked{made.ManualRunGUID, "manual:" + made.ManualRunGUID, "Created", "Pending"}, again); diff != "" || a.Status != http.StatusCreated {
 		t.Error(a.Status, diff)

@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -22,56 +20,26 @@ var errCrash = errors.New("the process is gone")
 // crashing is the store of a process that ends at a transaction, before or behind
 // its commit.
 type crashing struct {
-	storage.Store
+	*storetest.Spy
 	left   int // transactions until then
 	behind bool
 }
 
-func (c *crashing) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	c.left--
-	if c.left < 0 || c.left == 0 && !c.behind {
+func newCrashing(inner storage.Store, left int, behind bool) *crashing {
+	c := &crashing{left: left, behind: behind}
+	c.Spy = &storetest.Spy{Store: inner, Hook: c.hook}
+	return c
+}
+
+func (c *crashing) hook(call storetest.Call) error {
+	if call.Verb == storetest.Begin {
+		c.left--
+	}
+	switch gone := c.left < 0 || c.left == 0 && !c.behind; {
+	case call.Verb == storetest.Begin && gone, call.Verb == storetest.Committed && c.left == 0, call.Verb == storetest.Next && c.left <= 0:
 		return errCrash
 	}
-	err := c.Store.InTx(ctx, func(tx storage.Tx) error { return f(crashingTx{tx, c}) })
-	if c.left == 0 {
-		return errCrash
-	}
-	return err
-}
-
-func (c *crashing) Next(ctx context.Context, s *driver.Schema, q driver.Claim, until time.Time) (time.Time, error) {
-	if c.left <= 0 {
-		return time.Time{}, errCrash
-	}
-	return c.Store.Next(ctx, s, q, until)
-}
-
-func (c *crashing) Blobs() storage.Blobs { return crashingBlobs{c.Store.Blobs()} }
-
-// crashingTx belongs to the crashing store.
-type crashingTx struct {
-	storage.Tx
-	c *crashing
-}
-
-func (t crashingTx) Store() storage.Store { return t.c }
-
-// crashingBlobs know their own transactions.
-type crashingBlobs struct{ storage.Blobs }
-
-func (b crashingBlobs) Keep(ctx context.Context, tx storage.Tx, refs ...storage.Ref) error {
-	return b.Blobs.Keep(ctx, own(tx), refs...)
-}
-
-func (b crashingBlobs) KeepUntil(ctx context.Context, tx storage.Tx, until time.Time, refs ...storage.Ref) error {
-	return b.Blobs.KeepUntil(ctx, own(tx), until, refs...)
-}
-
-func own(tx storage.Tx) storage.Tx {
-	if t, ok := tx.(crashingTx); ok {
-		return t.Tx
-	}
-	return tx
+	return nil
 }
 
 // I-10: wherever the process ends that runs a report, another one finishes it: one
@@ -100,8 +68,8 @@ func crashAt(t *testing.T, n int, behind, bulk bool) (through bool) {
 	inner := memory.New(&memory.Options{Clock: clk})
 	other := newWorld(t, inner, clk, nil)
 	other.create(weekly(func(s *report.Subscription) { s.Delivery.Bulk = bulk }))
-	store := &crashing{Store: inner, left: n, behind: behind}
-	w := newWorld(t, store, clk, nil)
+	store := newCrashing(inner, n, behind)
+	w := newWorld(t, store.Spy, clk, nil)
 	clk.Set(at(3, 2, 9, 0))
 	err := w.newPoller(50 * time.Millisecond).Drain(w.ctx)
 	for range 12 {

@@ -18,45 +18,23 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // beating tells of the transactions of a store: while a builder works they are the
 // heartbeats of its pass.
-type beating struct {
-	storage.Store
-	blobs storage.Blobs
-	done  chan struct{}
+func beating(inner storage.Store) (store *storetest.Spy, beats chan struct{}) {
+	beats = make(chan struct{}, 1)
+	return &storetest.Spy{Store: inner, Hook: func(c storetest.Call) error {
+		if c.Verb == storetest.Committed {
+			select {
+			case beats <- struct{}{}:
+			default:
+			}
+		}
+		return nil
+	}}, beats
 }
-
-func newBeating(t *testing.T, inner storage.Store) *beating {
-	b := &beating{Store: inner, done: make(chan struct{}, 1)}
-	var err error
-	if b.blobs, err = driver.NewBlobs(b, ""); err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func (b *beating) Blobs() storage.Blobs { return b.blobs }
-
-func (b *beating) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	err := b.Store.InTx(ctx, func(tx storage.Tx) error { return f(beatingTx{tx, b}) })
-	select {
-	case b.done <- struct{}{}:
-	default:
-	}
-	return err
-}
-
-// beatingTx is a transaction of the store that services know.
-type beatingTx struct {
-	storage.Tx
-	store *beating
-}
-
-func (t beatingTx) Store() storage.Store { return t.store }
 
 // I-6: a builder keeps its run for as long as it works, many leases long: another
 // process finds nothing to take over, and the report goes out once.
@@ -64,17 +42,17 @@ func TestI6_ABuilderKeepsItsRunThroughManyLeases(t *testing.T) {
 	t.Parallel()
 	const lease = 400 * time.Millisecond
 	storetest.Each(t, func(t *testing.T, inner storage.Store, clk *clock.Mock) {
-		store := newBeating(t, inner)
+		store, beats := beating(inner)
 		w := newWorld(t, store, clk, nil)
 		other := newWorld(t, inner, clk, nil)
 		w.poller = w.newPoller(lease)
 		w.build = func(ctx context.Context, run report.Run) (report.Report, error) {
 			for range 20 {
 				clk.Add(lease / 4) // less than the lease, which the next beat renews
-				for len(store.done) > 0 {
-					<-store.done
+				for len(beats) > 0 {
+					<-beats
 				}
-				<-store.done
+				<-beats
 				if ctx.Err() != nil {
 					return report.Report{}, ctx.Err()
 				}

@@ -245,7 +245,7 @@ type Asked struct {
 // that an earlier call returned, or one from [Service.NewGUID] that the caller has
 // kept; empty: one is made. A repeated call with the same id makes no second run,
 // whatever became of the first. A paused subscription can be run, one that is
-// deactivated is [ErrRefused]. A run that this call made is audited.
+// deactivated is [ErrActionRefused]. A run that this call made is audited.
 func (s *Service) RunNow(ctx context.Context, scope automation.Scope, guid, run string, by By) (Asked, error) {
 	asked := Asked{Run: run}
 	if err := by.Check(); err != nil {

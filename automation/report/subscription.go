@@ -217,7 +217,7 @@ func (s *Service) Refresh(ctx context.Context, scope automation.Scope, p storage
 // Both are required.
 type By = audit.By
 
-// ErrRefused says that an action makes no sense for a subscription as it is now;
+// ErrActionRefused says that an action makes no sense for a subscription as it is now;
 // the text says why. Nothing was written.
 var ErrActionRefused = audit.ErrActionRefused
 

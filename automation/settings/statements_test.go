@@ -1,8 +1,8 @@
 package settings_test
 
 import (
-	"context"
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/benbjohnson/clock"
@@ -10,31 +10,18 @@ import (
 
 	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/internal/storetest"
-	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
-// countingStore counts reads by table.
-type countingStore struct {
-	storage.Store
-	reads map[string]int
-}
-
-func (s *countingStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(&countingTx{tx, s}) })
-}
-
-type countingTx struct {
-	storage.Tx
-	s *countingStore
-}
-
-func (t *countingTx) Store() storage.Store { return t.s }
-
-func (t *countingTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
-	t.s.reads[s.Name]++
-	return t.Tx.Select(ctx, s, reach, q)
+// reads counts them by table.
+func reads(calls *storetest.Calls) map[string]int {
+	out := map[string]int{}
+	for _, c := range calls.Take() {
+		if c.Verb == storetest.Select {
+			out[c.Table]++
+		}
+	}
+	return out
 }
 
 // Settings are read three times for an event however many there are, and once
@@ -44,21 +31,22 @@ func TestSettingsAreReadInBatches(t *testing.T) {
 	for _, n := range []int{1, 50} {
 		clk := clock.NewMock()
 		clk.Set(storetest.Start)
-		store := &countingStore{memory.New(&memory.Options{Clock: clk}), map[string]int{}}
+		store, calls := storetest.Counting(memory.New(&memory.Options{Clock: clk}))
 		w := newWorld(t, store, clk)
 		w.saveUnit(unit("office", "UTC"))
 		for i := range n {
 			w.save(expiry(func(r *settings.ReminderSetting) { r.ID, r.Offsets = fmt.Sprint("id", i), []int{7} }))
 		}
 		w.targets = []settings.Target{{Date: firstOfMay, BusinessUnit: "office"}}
-		clear(store.reads)
+		calls.Take()
 		w.changeReachesSources()
 		want := map[string]int{"reminder_setting": 3, "business_unit": 2 * n}
-		got := map[string]int{"reminder_setting": store.reads["reminder_setting"], "business_unit": store.reads["business_unit"]}
+		got := reads(calls)
+		maps.DeleteFunc(got, func(table string, _ int) bool { return want[table] == 0 })
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%d settings: an event: %s", n, diff)
 		}
-		clear(store.reads)
+		calls.Take()
 		if _, err := w.poller.PollOnce(w.ctx, 100); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +54,7 @@ func TestSettingsAreReadInBatches(t *testing.T) {
 		if _, err := w.poller.PollOnce(w.ctx, 100); err != nil {
 			t.Fatal(err)
 		}
-		if got := store.reads["reminder_setting"]; got != 1 || len(w.due) != n {
+		if got := reads(calls)["reminder_setting"]; got != 1 || len(w.due) != n {
 			t.Errorf("%d settings: %d reads for %d due rows", n, got, len(w.due))
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/permanent"
+	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -239,9 +240,9 @@ func (b *Box) deliver(ctx context.Context, items []work.Item[Delivery]) ([]nothi
 	return make([]nothing, len(items)), nil
 }
 
-func (b *Box) call(it work.Item[Delivery], s Subscriber, found map[place]*Event) {
+func (b *Box) call(it work.Item[Delivery], s Subscriber, found map[place.At]*Event) {
 	d := it.Row
-	e := found[place{d.Scope, d.EventKey}]
+	e := found[place.At{Scope: d.Scope, Key: d.EventKey}]
 	now := func() time.Time { return driver.Now(b.store) }
 	if e == nil {
 		d.failed(now(), "the event is gone", true)
@@ -271,29 +272,15 @@ func (s Subscriber) call(ctx context.Context, e Event) error {
 	return work.Guard(func() error { return s.Dispatch(ctx, e) })
 }
 
-type place struct {
-	scope storage.Scope
-	key   string
-}
-
 // load reads the events of a group, one statement a scope.
-func (b *Box) load(ctx context.Context, items []work.Item[Delivery]) (found map[place]*Event, err error) {
-	wanted := map[storage.Scope][]string{}
-	for _, it := range items {
-		wanted[it.Row.Scope] = append(wanted[it.Row.Scope], it.Row.EventKey)
+func (b *Box) load(ctx context.Context, items []work.Item[Delivery]) (found map[place.At]*Event, err error) {
+	places := make([]place.At, len(items))
+	for i, it := range items {
+		places[i] = place.At{Scope: it.Row.Scope, Key: it.Row.EventKey}
 	}
-	err = b.store.InTx(ctx, func(tx storage.Tx) error {
-		found = map[place]*Event{}
-		for scope, keys := range wanted {
-			rows, err := events.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
-			if err != nil {
-				return err
-			}
-			for _, e := range rows {
-				found[place{scope, e.Key}] = e
-			}
-		}
-		return nil
+	err = b.store.InTx(ctx, func(tx storage.Tx) (err error) {
+		found, err = place.Load(ctx, tx, events, places)
+		return err
 	})
 	return found, err
 }

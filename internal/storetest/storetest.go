@@ -1,7 +1,8 @@
 // Package storetest runs a domain's tests on every adapter: memory, SQLite as a
 // file, and PostgreSQL through a database of its own. A quick run takes memory
 // only (see package testlevel); what it says about the other adapters it says
-// in the conformance suite and in internal/storytest. Only tests import it.
+// in the conformance suite and in internal/storytest. A [Spy] counts calls of a store,
+// fails one, or acts between two. Only tests import it.
 //
 // A package that uses it has one TestMain:
 //

@@ -65,9 +65,9 @@ func TestAReminderOutlivesTheProcessThatDied(t *testing.T) {
 				w.Fatal(got, err)
 			}
 			w.clk.Set(due)
-			dying := &mortal{Store: w.store, dieAt: death}
-			inProcess, itsOut := w.office(dying, nil)
-			w.killed(dying, inProcess, itsOut)
+			dying := newMortal(w.store, death)
+			inProcess, itsOut := w.office(dying.Spy, nil)
+			w.killed(dying.Spy, inProcess, itsOut)
 			survived = !dying.isDead()
 			if !survived && len(w.ids) == death {
 				interrupted++

@@ -16,7 +16,6 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -119,7 +118,7 @@ func (p telling) Lookup(_ context.Context, m notify.Message) (notify.LookupResul
 // mortal is the store of a process that dies: at the transaction dieAt, which is
 // not committed, or when kill is called. It writes nothing more.
 type mortal struct {
-	storage.Store
+	*storetest.Spy
 	mu    sync.Mutex
 	dieAt int // counted from one; zero is never
 	seen  int
@@ -128,54 +127,33 @@ type mortal struct {
 
 var errDead = errors.New("the process was killed")
 
-func (s *mortal) InTx(ctx context.Context, work func(storage.Tx) error) error {
-	if s.isDead() {
+func newMortal(store storage.Store, dieAt int) *mortal {
+	m := &mortal{dieAt: dieAt}
+	m.Spy = &storetest.Spy{Store: store, Hook: m.hook}
+	return m
+}
+
+func (m *mortal) hook(c storetest.Call) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c.Verb == storetest.Commit {
+		m.seen++
+		m.dead = m.dead || m.seen == m.dieAt
+	}
+	if m.dead && (c.Verb == storetest.Begin || c.Verb == storetest.Commit) {
 		return errDead
 	}
-	return s.Store.InTx(ctx, func(tx storage.Tx) error {
-		if err := work(mortalTx{tx, s}); err != nil {
-			return err
-		}
-		if s.dies() {
-			return errDead
-		}
-		return nil
-	})
+	return nil
 }
 
-// Blobs are on the mortal store too.
-func (s *mortal) Blobs() storage.Blobs {
-	b, err := driver.NewBlobs(s, "")
-	if err != nil {
-		panic(err) // there is no folder that could be unusable
-	}
-	return b
+func (m *mortal) isDead() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dead
 }
 
-func (s *mortal) isDead() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.dead
+func (m *mortal) kill() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dead = true
 }
-
-// dies counts a transaction that is about to be committed.
-func (s *mortal) dies() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.seen++
-	s.dead = s.dead || s.seen == s.dieAt
-	return s.dead
-}
-
-func (s *mortal) kill() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dead = true
-}
-
-type mortalTx struct {
-	storage.Tx
-	s *mortal
-}
-
-func (t mortalTx) Store() storage.Store { return t.s }

@@ -44,9 +44,9 @@ func TestAPersonSettlesWhatAKilledProcessLeftInDoubt(t *testing.T) {
 	each(t, func(w *world) {
 		n := w.desk(w.store)
 		w.notify(n, invoice("sam"), storage.Created)
-		dying := &mortal{Store: w.store}
+		dying := newMortal(w.store, 0)
 		w.inCall = dying.kill
-		w.killed(dying, w.desk(dying))
+		w.killed(dying.Spy, w.desk(dying.Spy))
 		w.inCall = nil
 		w.clk.Add(lease)
 		w.drain(n)

@@ -100,9 +100,9 @@ func TestALinkInDoubtIsAskedAbout(t *testing.T) {
 	each(t, func(w *world) {
 		s := w.garage(w.store, telling{&w.provider}, map[string]int{})
 		id := w.visited(s, 1, "sam")[0]
-		dying := &mortal{Store: w.store}
+		dying := newMortal(w.store, 0)
 		w.inCall = dying.kill
-		w.killed(dying, w.garage(dying, telling{&w.provider}, nil))
+		w.killed(dying.Spy, w.garage(dying.Spy, telling{&w.provider}, nil))
 		w.inCall = nil
 		w.calls(1)
 		for range 3 {
@@ -133,10 +133,10 @@ func TestAResponseOutlivesTheProcessThatTookIt(t *testing.T) {
 		s := w.garage(w.store, &w.provider, heard)
 		id := w.visited(s, 1, "sam")[0]
 		w.drain(s)
-		dying := &mortal{Store: w.store, dieAt: 2}
-		its := w.garage(dying, &w.provider, map[string]int{})
+		dying := newMortal(w.store, 2)
+		its := w.garage(dying.Spy, &w.provider, map[string]int{})
 		w.answers(its, id)
-		w.killed(dying, its)
+		w.killed(dying.Spy, its)
 		if !dying.isDead() {
 			w.Fatal("the process lives")
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -15,21 +16,16 @@ import (
 
 // flaky answers the transactions of a store with errors, by their order: those
 // in before fail unexecuted, those in after are executed first.
-type flaky struct {
-	storage.Store
-	n             int
-	before, after map[int]error
-}
-
-func (f *flaky) InTx(ctx context.Context, run func(storage.Tx) error) error {
-	f.n++
-	if err := f.before[f.n]; err != nil {
-		return err
-	}
-	if err := f.Store.InTx(ctx, run); err != nil {
-		return err
-	}
-	return f.after[f.n]
+func flaky(store storage.Store, before, after map[int]error) *storetest.Spy {
+	return &storetest.Spy{Store: store, Hook: func(c storetest.Call) error {
+		switch c.Verb {
+		case storetest.Begin:
+			return before[c.Number]
+		case storetest.Committed:
+			return after[c.Number]
+		}
+		return nil
+	}}
 }
 
 // pollFlaky runs one poll over a row, with faults in the transactions: 1 is the
@@ -48,7 +44,7 @@ func pollFlaky(b *bench, before, after map[int]error) (work.Report, int) {
 		}
 		return nil
 	}
-	b.store = &flaky{Store: inner, before: before, after: after}
+	b.store = flaky(inner, before, after)
 	rep := b.poll(b.runner(), 10)
 	b.store = inner
 	err := inner.InTx(b.t.Context(), func(tx storage.Tx) (err error) {
@@ -117,7 +113,7 @@ func TestStartTellsWhichRowsMayGoOn(t *testing.T) {
 		b.add("a")
 		row := b.get("a")
 		before := row.Version
-		ok, err := work.Start(t.Context(), &flaky{Store: b.store, before: c.before, after: c.after}, b.table, start, []*task{row})
+		ok, err := work.Start(t.Context(), flaky(b.store, c.before, c.after), b.table, start, []*task{row})
 		if ok[0] != c.started || (err != nil) != c.failed {
 			t.Errorf("%s: started %v, %v", name, ok, err)
 		}

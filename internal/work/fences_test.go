@@ -11,22 +11,11 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
-
-// hooked answers a transaction of a store as a function says, which is given its
-// number and how to run it.
-type hooked struct {
-	storage.Store
-	n  atomic.Int32
-	in func(n int, run func() error) error
-}
-
-func (h *hooked) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	return h.in(int(h.n.Add(1)), func() error { return h.Store.InTx(ctx, f) })
-}
 
 // taken makes another worker the holder of a row.
 func (b *bench) taken(key string) {
@@ -41,10 +30,9 @@ func TestAClaimWithALostReplyReadsTheTokenAgain(t *testing.T) {
 	b := newBench(t)
 	b.add("a")
 	inner := b.store
-	b.store = &hooked{Store: inner, in: func(n int, run func() error) error {
-		err := run()
-		if n != 1 {
-			return err
+	b.store = &storetest.Spy{Store: inner, Hook: func(c storetest.Call) error {
+		if c.Number != 1 || c.Verb != storetest.Committed {
+			return nil
 		}
 		b.taken("a")
 		return storage.ErrOutcomeUnknown
@@ -63,9 +51,9 @@ func TestStartReadsTheTokenAgain(t *testing.T) {
 	b := newBench(t)
 	b.add("a")
 	row := b.get("a")
-	store := &hooked{Store: b.store, in: func(n int, run func() error) error {
-		if n != 1 {
-			return run()
+	store := &storetest.Spy{Store: b.store, Hook: func(c storetest.Call) error {
+		if c.Number != 1 || c.Verb != storetest.Begin {
+			return nil
 		}
 		b.taken("a")
 		return storage.ErrOutcomeUnknown
@@ -148,11 +136,11 @@ func TestALeaseThatCannotBeRenewedEndsItsHandler(t *testing.T) {
 		b.insert(b.ready("a", b.store.Clock().Now()))
 		inner := b.store
 		var down atomic.Bool
-		b.store = &hooked{Store: inner, in: func(_ int, run func() error) error {
-			if down.Load() {
+		b.store = &storetest.Spy{Store: inner, Hook: func(c storetest.Call) error {
+			if c.Verb == storetest.Begin && down.Load() {
 				return storage.ErrUnavailable
 			}
-			return run()
+			return nil
 		}}
 		var after time.Duration
 		b.handle = func(ctx context.Context, it work.Item[task]) error {

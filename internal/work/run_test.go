@@ -11,9 +11,9 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -191,22 +191,6 @@ func TestRunHandlesManyRowsOnceBesideAnotherRunner(t *testing.T) {
 	})
 }
 
-// countingStore counts the statements of a poller.
-type countingStore struct {
-	storage.Store
-	peeks, transactions atomic.Int64
-}
-
-func (c *countingStore) Next(ctx context.Context, s *driver.Schema, cl driver.Claim, h time.Time) (time.Time, error) {
-	c.peeks.Add(1)
-	return c.Store.Next(ctx, s, cl, h)
-}
-
-func (c *countingStore) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	c.transactions.Add(1)
-	return c.Store.InTx(ctx, f)
-}
-
 // An idle poller makes one SELECT an interval, also while another holds a row
 // whose lease ends soon.
 func TestAnIdlePollerDoesNotSpin(t *testing.T) {
@@ -217,27 +201,25 @@ func TestAnIdlePollerDoesNotSpin(t *testing.T) {
 		held := b.ready("held", now)
 		held.Status, held.ClaimToken, held.LeaseExpiresOn = "Busy", "another's", now.Add(20*time.Second)
 		b.insert(held)
-		counting := &countingStore{Store: b.store}
+		var peeks atomic.Int64
+		counting := &storetest.Spy{Store: b.store, Hook: func(c storetest.Call) error {
+			if c.Verb == storetest.Next {
+				peeks.Add(1)
+			}
+			return nil
+		}}
 		b.store = counting
 		stop := b.run(work.Options{})
 		pass(19 * time.Second)
 		synctest.Wait()
-		if n := counting.peeks.Load(); n < 15 || n > 21 {
+		if n := peeks.Load(); n < 15 || n > 21 {
 			t.Errorf("%d peeks in 19 seconds", n)
 		}
-		if n := counting.transactions.Load(); n > 4 {
+		if n := counting.Begun(); n > 4 {
 			t.Errorf("%d transactions, and there is nothing to claim", n)
 		}
 		_ = stop()
 	})
-}
-
-// slowPeeks is a store whose peeks cost something, as those of a database do.
-type slowPeeks struct{ storage.Store }
-
-func (s slowPeeks) Next(ctx context.Context, t *driver.Schema, c driver.Claim, h time.Time) (time.Time, error) {
-	pass(5 * time.Millisecond)
-	return s.Store.Next(ctx, t, c, h)
 }
 
 // I-14: a row behind the cursor whose worker died is taken over by a poller that
@@ -251,7 +233,12 @@ func TestI14_ARunningPollerTakesOverWhatLiesBehindItsCursor(t *testing.T) {
 		held.Status, held.ClaimToken, held.LeaseExpiresOn = "Busy", "dead", now.Add(10*time.Second)
 		b.insert(held, b.ready("first", now))
 		inner := b.store
-		b.store = slowPeeks{inner}
+		b.store = &storetest.Spy{Store: inner, Hook: func(c storetest.Call) error {
+			if c.Verb == storetest.Next { // costs something, as those of a database do
+				pass(5 * time.Millisecond)
+			}
+			return nil
+		}}
 		stop := b.run(work.Options{})
 		b.store = inner
 		pass(5 * time.Second)

@@ -19,9 +19,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // canary is in whatever a tenant or a host says.
@@ -158,18 +158,11 @@ func TestAHandlersCallsBelongToItsSpan(t *testing.T) {
 	}
 }
 
-// unreachable is a store that cannot be looked into.
-type unreachable struct{ storage.Store }
-
-func (unreachable) Next(context.Context, *driver.Schema, driver.Claim, time.Time) (time.Time, error) {
-	return time.Time{}, errors.New(canary)
-}
-
 func TestI29_PollsThatFailAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		i, b := newInstruments(), newLive(t)
-		b.store = unreachable{b.store}
+		b.store = &storetest.Spy{Store: b.store, Hook: func(storetest.Call) error { return errors.New(canary) }}
 		o := i.options()
 		o.Interval = time.Second
 		stop := b.run(o)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -139,27 +140,27 @@ func (g *capGate) count(ctx context.Context, tx storage.Tx, a []notify.Attempt, 
 }
 
 // frequencyRows loads the recipients' rows; those that have none get a new one.
-func frequencyRows(ctx context.Context, tx storage.Tx, a []notify.Attempt) (map[place]*frequencyRow, error) {
-	var places []place
+func frequencyRows(ctx context.Context, tx storage.Tx, a []notify.Attempt) (map[place.At]*frequencyRow, error) {
+	var places []place.At
 	for i := range a {
 		if !a[i].Mandatory {
 			places = append(places, placeOf(&a[i]))
 		}
 	}
-	rows, err := loadPlaces(ctx, tx, frequencies, places)
+	rows, err := place.Load(ctx, tx, frequencies, places)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range places {
 		if rows[p] == nil {
-			rows[p] = &frequencyRow{Record: storage.Record{Scope: p.scope, Key: p.key}}
+			rows[p] = &frequencyRow{Record: storage.Record{Scope: p.Scope, Key: p.Key}}
 		}
 	}
 	return rows, nil
 }
 
 // placeOf is where a recipient's row is.
-func placeOf(a *notify.Attempt) place { return place{a.Scope, a.Recipient()} }
+func placeOf(a *notify.Attempt) place.At { return place.At{Scope: a.Scope, Key: a.Recipient()} }
 
 // errOvertaken says that somebody else has counted in between.
 var errOvertaken = errors.New("gate: a count was overtaken")

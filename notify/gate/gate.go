@@ -5,7 +5,6 @@
 package gate
 
 import (
-	"context"
 	"slices"
 
 	"github.com/belfry-go/belfry/notify"
@@ -69,30 +68,4 @@ func New(store storage.Store, opts *Options) []notify.Gate {
 // compare them with a live database.
 func Schemas() []*driver.Schema {
 	return []*driver.Schema{&frequencies.Schema, &rateBuckets.Schema, &rateReservations.Schema}
-}
-
-// place is the scope and the key of a row.
-type place struct {
-	scope storage.Scope
-	key   string
-}
-
-// loadPlaces reads rows by scope and key, one statement for each scope.
-func loadPlaces[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], places []place) (map[place]*R, error) {
-	byScope := map[storage.Scope][]string{}
-	for _, p := range places {
-		byScope[p.scope] = append(byScope[p.scope], p.key)
-	}
-	found := make(map[place]*R, len(places))
-	for scope, wanted := range byScope {
-		rows, err := t.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", wanted)}, Unordered: true, Limit: len(wanted)})
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			rec := t.Record(r)
-			found[place{rec.Scope, rec.Key}] = r
-		}
-	}
-	return found, nil
 }

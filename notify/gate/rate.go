@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -173,43 +174,43 @@ func (g *rateGate) count(ctx context.Context, tx storage.Tx, a []notify.Attempt,
 // rateRound is one transaction of counting.
 type rateRound struct {
 	limits   map[string]Rate
-	attempts []place // of the reservations, in the order of the attempts
-	reserved map[place]*rateReservation
-	buckets  map[place]*rateBucket
+	attempts []place.At // of the reservations, in the order of the attempts
+	reserved map[place.At]*rateReservation
+	buckets  map[place.At]*rateBucket
 	touched  map[*rateBucket]bool
 	made     []*rateReservation
 }
 
 func (r *rateRound) load(ctx context.Context, tx storage.Tx, a []notify.Attempt, limited []int) (err error) {
-	var buckets []place
+	var buckets []place.At
 	for _, i := range limited {
-		r.attempts = append(r.attempts, place{a[i].Scope, a[i].Key()})
+		r.attempts = append(r.attempts, place.At{Scope: a[i].Scope, Key: a[i].Key()})
 		buckets = append(buckets, r.bucketOf(&a[i]))
 	}
-	if r.reserved, err = loadPlaces(ctx, tx, rateReservations, r.attempts); err != nil {
+	if r.reserved, err = place.Load(ctx, tx, rateReservations, r.attempts); err != nil {
 		return err
 	}
-	if r.buckets, err = loadPlaces(ctx, tx, rateBuckets, buckets); err != nil {
+	if r.buckets, err = place.Load(ctx, tx, rateBuckets, buckets); err != nil {
 		return err
 	}
 	r.touched = map[*rateBucket]bool{}
 	for _, p := range buckets {
 		if r.buckets[p] == nil {
-			r.buckets[p] = &rateBucket{Record: storage.Record{Scope: p.scope, Key: p.key}}
+			r.buckets[p] = &rateBucket{Record: storage.Record{Scope: p.Scope, Key: p.Key}}
 		}
 	}
 	return nil
 }
 
 // bucketOf is where the bucket of an attempt is.
-func (r *rateRound) bucketOf(a *notify.Attempt) place {
+func (r *rateRound) bucketOf(a *notify.Attempt) place.At {
 	if r.limits[a.Channel].PerScope {
-		return place{a.Scope, a.Channel}
+		return place.At{Scope: a.Scope, Key: a.Channel}
 	}
-	return place{"", a.Channel}
+	return place.At{Scope: "", Key: a.Channel}
 }
 
-func (r *rateRound) answer(a *notify.Attempt, at place) notify.Verdict {
+func (r *rateRound) answer(a *notify.Attempt, at place.At) notify.Verdict {
 	if r.reserved[at] != nil {
 		return notify.Proceed()
 	}
@@ -218,7 +219,7 @@ func (r *rateRound) answer(a *notify.Attempt, at place) notify.Verdict {
 	if !b.take(l, a.Now, a.Urgent) {
 		return notify.Defer(b.promise(l, a.Now, a.MessageID), notify.ReasonRateLimit)
 	}
-	made := &rateReservation{Record: storage.Record{Scope: at.scope, Key: at.key}, ReservedOn: a.Now}
+	made := &rateReservation{Record: storage.Record{Scope: at.Scope, Key: at.Key}, ReservedOn: a.Now}
 	r.reserved[at], r.made = made, append(r.made, made)
 	return notify.Proceed()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -294,7 +295,7 @@ func TestAProgramHearsToTryAgain(t *testing.T) {
 	h := memoryHost(t)
 	h.publish(csiGR)
 	h.tell(ingestPath, visit)
-	h.store.(*away).is.Store(true)
+	h.store.(*storetest.Spy).SetHook(away)
 	for _, path := range []string{ingestPath, tickPath} {
 		if status, text := h.tell(path, visit); status != 503 || text != `{"title":"try again","status":503}`+"\n" {
 			t.Error(status, text)

@@ -1,18 +1,16 @@
 package surveyhttp_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/surveyhttp"
@@ -23,21 +21,11 @@ func memoryHost(t *testing.T) *host {
 	t.Helper()
 	mock := clock.NewMock()
 	mock.Set(start)
-	return newHost(t, &away{Store: memory.New(&memory.Options{Clock: mock})}, mock)
+	return newHost(t, &storetest.Spy{Store: memory.New(&memory.Options{Clock: mock})}, mock)
 }
 
-// away is a store whose database may be away.
-type away struct {
-	storage.Store
-	is atomic.Bool
-}
-
-func (s *away) InTx(ctx context.Context, f func(storage.Tx) error) error {
-	if s.is.Load() {
-		return errors.New("the database is away")
-	}
-	return s.Store.InTx(ctx, f)
-}
+// away is the hook of a store whose database is away.
+func away(storetest.Call) error { return errors.New("the database is away") }
 
 // Every answer forbids what a page of a secret address must not do: be kept, be
 // framed, tell its address, run or load what is not its own.
@@ -133,7 +121,7 @@ func TestTheLimiterIsAskedFirst(t *testing.T) {
 	t.Parallel()
 	h := memoryHost(t)
 	token := h.link("en")
-	h.store.(*away).is.Store(true)
+	h.store.(*storetest.Spy).SetHook(away)
 	var asked []string
 	h.forms = surveyhttp.Forms(h.survey, &surveyhttp.FormOptions{Limit: func(r *http.Request) error {
 		asked = append(asked, r.Method)
@@ -158,7 +146,7 @@ func TestAFailureIsLoggedWithoutTheLink(t *testing.T) {
 	t.Parallel()
 	h := memoryHost(t)
 	token := h.link("en")
-	h.store.(*away).is.Store(true)
+	h.store.(*storetest.Spy).SetHook(away)
 	const canary = "canary-in-the-answers"
 	if status, page := h.get("/s/" + token); status != 503 || !strings.Contains(page, "Please try again") {
 		t.Error(status, page)
