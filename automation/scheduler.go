@@ -107,7 +107,7 @@ func (s *core) bound(tx storage.Tx) *Scheduler {
 	return &Scheduler{&b}
 }
 
-// InTx runs f with a copy of s that is bound to a transaction: the one that s is
+// InHostTx runs f with a copy of s that is bound to a transaction: the one that s is
 // bound to, or one of its own, which commits if f returns nil. f may run again.
 func (s *Scheduler) InHostTx(ctx context.Context, f func(bound *Scheduler, tx storage.Tx) error) error {
 	return s.inTx(ctx, func(tx storage.Tx) error {
