@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/belfry-go/belfry/internal/storable"
 )
 
 // Page says which part of a list is wanted. The zero value is its first 100 rows.
@@ -75,7 +73,7 @@ func (p Page) behindKey(q Query) (Query, error) {
 	switch {
 	case p.After == "":
 		return q, nil
-	case !storable.Text(p.After):
+	case textProblem(p.After) != "":
 		return q, fmt.Errorf("%w: no key has it", ErrPage)
 	}
 	behind := Greater
