@@ -103,7 +103,7 @@ type Schema struct {
 	New func() Row
 	// MaxRow bounds the bytes of text, JSON and bytes in a row; zero is no bound.
 	MaxRow int
-	// Fingerprint is the column by which [Tx.Untouched] tells rows; empty: none.
+	// Fingerprint is the column by which a [Recognizer] tells rows; empty: none.
 	Fingerprint string
 	// Whole is the schema of the whole table, if this one says what workers see of
 	// it: Claim and Update get such a one. A column that it lacks is zero in a

@@ -36,7 +36,7 @@ type Store interface {
 	Waker() *Waker
 }
 
-// Tx is one transaction: nine verbs over rows of any schema. It is used by one
+// Tx is one transaction: eight verbs over rows of any schema. It is used by one
 // goroutine at a time and only until its function returns. An error of a verb
 // ends the transaction; "not inserted" and "stale" are answers, not errors.
 type Tx interface {
@@ -45,12 +45,6 @@ type Tx interface {
 	Insert(ctx context.Context, s *Schema, rows []Row) ([]bool, error)
 	// Select returns the rows of scope that q describes.
 	Select(ctx context.Context, s *Schema, scope Scope, q Query) ([]Row, error)
-	// Untouched returns the fingerprints of rows of scope that nobody has written
-	// since Insert, in any order: those of the rows under keys, which are sorted. It
-	// may leave out any, and tell of others. Who writes to a database by hand need
-	// not raise Version; an adapter that would not notice tells of none. See
-	// [Table.Fingerprint].
-	Untouched(ctx context.Context, s *Schema, scope Scope, keys []string) ([]int64, error)
 	// Claim takes due rows, ordered by lane as asked, then DueOn and ID.
 	Claim(ctx context.Context, s *Schema, c Claim) ([]Row, error)
 	// Update writes all columns that are not fixed of rows whose stored version is the row's,
@@ -69,6 +63,16 @@ type Tx interface {
 	Tally(ctx context.Context, s *Schema, scope Scope, q Tally) ([]Group, error)
 	// Store is the store that this transaction belongs to.
 	Store() Store
+}
+
+// Recognizer is a Tx that can tell which rows are as Insert wrote them, which spares
+// [Table.Ensure] reading those. It is optional: where a row that was written by hand,
+// without raising Version, would not be noticed, a Tx is none.
+type Recognizer interface {
+	// Untouched returns the fingerprints of rows of scope that nobody has written
+	// since Insert, in any order: those of the rows under keys, which are sorted. It
+	// may leave out any, and tell of others. See [Table.Fingerprint].
+	Untouched(ctx context.Context, s *Schema, scope Scope, keys []string) ([]int64, error)
 }
 
 // Identity is what a store knows about its database. A field is empty where

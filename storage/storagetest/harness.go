@@ -25,7 +25,7 @@ type Harness struct {
 	NoSecondHandle string
 	// NoInspect is the reason why there is no live schema to look at.
 	NoInspect string
-	// NoUntouched is the reason why Untouched tells of no rows.
+	// NoUntouched is the reason why a Tx is no [driver.Recognizer].
 	NoUntouched string
 	// NoFolder is the reason why blobs cannot be kept in a folder.
 	NoFolder string

@@ -15,14 +15,16 @@ type Dialect struct {
 	// its statements ends, so contexts are looked at between statements only.
 	detached bool
 	table    func(n sqltext.Names, s *driver.Schema) table
+	// able is a transaction with what only this dialect can do.
+	able func(*tx) driver.Tx
 }
 
 // The dialects.
 var (
 	// PostgreSQL is the dialect of PostgreSQL 13 and later.
-	PostgreSQL = &Dialect{Dialect: sqltext.PostgreSQL, table: newPostgres}
+	PostgreSQL = &Dialect{Dialect: sqltext.PostgreSQL, table: newPostgres, able: func(x *tx) driver.Tx { return postgresTx{x} }}
 	// SQLite is the dialect of SQLite 3.51.3 and later.
-	SQLite = &Dialect{Dialect: sqltext.SQLite, table: newSQLite, detached: true}
+	SQLite = &Dialect{Dialect: sqltext.SQLite, table: newSQLite, able: func(x *tx) driver.Tx { return x }, detached: true}
 )
 
 // table runs the statements of one table.
@@ -35,8 +37,6 @@ type table interface {
 	// change changes rows which still are what the caller saw, in their order, and
 	// tells which were.
 	change(ctx context.Context, x *tx, change sqltext.Change, lead []any, rows []driver.Row) (hits []bool, err error)
-	// untouched is what Untouched answers.
-	untouched(ctx context.Context, x *tx, scope driver.Scope, keys []string) ([]int64, error)
 	// claim takes due rows, in any order. What it gives all of them alike, lease
 	// and token, it need not tell.
 	claim(ctx context.Context, x *tx, c *driver.Claim) ([]driver.Row, error)

@@ -70,21 +70,33 @@ func (t *postgres) change(ctx context.Context, x *tx, change sqltext.Change, lea
 	})
 }
 
-func (t *postgres) untouched(ctx context.Context, x *tx, scope driver.Scope, keys []string) (prints []int64, err error) {
-	s, ok, err := t.Untouched(scope, keys)
-	if err != nil || !ok {
-		return nil, err
+// postgresTx is a transaction that tells rows by their fingerprints.
+type postgresTx struct{ *tx }
+
+var _ driver.Recognizer = postgresTx{}
+
+// Untouched walks the rows between the first key and the last.
+func (x postgresTx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) (prints []int64, err error) {
+	q, ok, err := x.store.table(s).(*postgres).Untouched(scope, keys)
+	if err == nil && !ok {
+		return nil, x.usable(ctx)
 	}
-	return prints, x.query(ctx, s, func(r *sql.Rows) error {
-		var array sql.NullString
-		for r.Next() {
-			if err := r.Scan(&array); err != nil {
-				return err
+	if err == nil {
+		err = x.query(ctx, q, func(r *sql.Rows) (err error) {
+			var array sql.NullString
+			for r.Next() {
+				if err := r.Scan(&array); err != nil {
+					return err
+				}
 			}
-		}
-		prints, err = integers(array.String)
-		return err
-	})
+			prints, err = integers(array.String)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, x.fail(ctx, "untouched rows of "+s.Name, err)
+	}
+	return prints, nil
 }
 
 // integers are those of an array literal; nothing is none.

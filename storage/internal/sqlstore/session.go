@@ -229,7 +229,7 @@ func (s *Store) once(ctx context.Context, x *tx, f func(driver.Tx) error) (sqlte
 			x.rollback(ctx, conn)
 		}
 	}()
-	err = f(x)
+	err = f(s.cfg.Dialect.able(x))
 	returned = true
 	if err == nil {
 		err = x.usable(ctx)

@@ -53,7 +53,9 @@ var _ driver.Tx = (*tx)(nil)
 // [driver.ErrRetryTx] means that the host has to repeat its transaction. After
 // an error, and when a context has ended inside a call, the host rolls back.
 // Pollers hear of what was ensured with their next poll.
-func (s *Store) Join(host DBTX) driver.Tx { return &tx{store: s, db: host, joined: true} }
+func (s *Store) Join(host DBTX) driver.Tx {
+	return s.cfg.Dialect.able(&tx{store: s, db: host, joined: true})
+}
 
 // Store is the store that the transaction belongs to.
 func (x *tx) Store() driver.Store { return x.store.cfg.Outer }

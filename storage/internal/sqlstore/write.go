@@ -83,19 +83,6 @@ func scanInserted(done inserted) func(*sql.Rows) error {
 	}
 }
 
-// Untouched is an answer only where who wrote a row is told: on SQLite it tells
-// nothing, since a row that was written by hand would not be noticed there.
-func (x *tx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) ([]int64, error) {
-	prints, err := x.store.table(s).untouched(ctx, x, scope, keys)
-	if err == nil && prints == nil {
-		err = x.usable(ctx)
-	}
-	if err != nil {
-		return nil, x.fail(ctx, "untouched rows of "+s.Name, err)
-	}
-	return prints, nil
-}
-
 // Update writes the mutable columns of rows, ordered by id. Of a row given twice
 // only the first is written.
 func (x *tx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
