@@ -306,9 +306,7 @@ func (r *reconcileRunner) keepRows(ctx context.Context) {
 func (r *reconcileRunner) wait(ctx context.Context, added <-chan struct{}) {
 	var again <-chan time.Time
 	if added == nil {
-		timer := r.s.store.Clock().Timer(rowsRetry)
-		defer timer.Stop()
-		again = timer.C
+		again = r.s.store.Clock().After(rowsRetry)
 	}
 	select {
 	case <-ctx.Done():

@@ -97,13 +97,11 @@ func (r *retentionRunner) Poll(ctx context.Context, _ int) (work.Report, error) 
 // Run looks once a minute and then goes on for as long as there is something to
 // do.
 func (r *retentionRunner) Run(ctx context.Context) error {
-	tick := r.s.store.Clock().Ticker(retainLook)
-	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-tick.C:
+		case <-r.s.store.Clock().After(retainLook):
 		}
 		for {
 			report, err := r.Poll(ctx, anyLane)

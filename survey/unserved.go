@@ -120,14 +120,12 @@ func (r *servedRunner) Run(ctx context.Context) error {
 }
 
 func (r *servedRunner) sweepUntil(ctx context.Context) {
-	tick := r.s.store.Clock().Ticker(r.s.asker().sweepEvery())
-	defer tick.Stop()
 	for {
 		r.sweep(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-r.s.store.Clock().After(r.s.asker().sweepEvery()):
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"io"
 	"time"
-
-	"github.com/benbjohnson/clock"
 )
 
 // Store is a database as the domains see it. Adapters implement it; its methods
@@ -27,13 +25,23 @@ type Store interface {
 	// Blobs keeps payloads that are too large for a row.
 	Blobs() Blobs
 	// Clock is the only source of time for everything that works on this store.
-	Clock() clock.Clock
+	Clock() Clock
 	// Rand is the only source of randomness: tokens, generated names, public ids.
 	Rand() io.Reader
 	// Identity tells which database this is, so that a copy can be told from it.
 	Identity(ctx context.Context) (Identity, error)
 	// Waker tells pollers in this process about rows that became due.
 	Waker() *Waker
+}
+
+// Clock tells the time, and when some of it has passed. The clocks of
+// github.com/benbjohnson/clock are such, the mock too. Methods may be called from
+// any number of goroutines.
+type Clock interface {
+	// Now is the time. It need not be UTC.
+	Now() time.Time
+	// After sends once, when d has passed.
+	After(d time.Duration) <-chan time.Time
 }
 
 // Tx is one transaction: eight verbs over rows of any schema. It is used by one

@@ -23,7 +23,7 @@ type Options struct {
 	// Clock is the store's time. Nil follows the server's clock, so that processes
 	// on machines with skewed clocks agree about leases; that clock has a method
 	// Uncertainty() time.Duration, how far it may be off.
-	Clock clock.Clock
+	Clock driver.Clock
 	// Rand is the store's randomness; nil is crypto/rand.
 	Rand io.Reader
 	// Environment names the environment that the host is in, for example

@@ -34,7 +34,7 @@ type Harness struct {
 // Options are what the suite asks of a store that it opens: each field is given
 // to the adapter's option of the same name. Zero values ask for the default.
 type Options struct {
-	Clock       clock.Clock
+	Clock       driver.Clock
 	Rand        io.Reader
 	Environment string
 	BlobDir     string

@@ -46,10 +46,10 @@ type Config struct {
 	// Classify says what an error of the driver means.
 	Classify func(error) sqltext.Class
 
-	Clock       clock.Clock // nil: the machine's clock
-	Rand        io.Reader   // nil: crypto/rand; reads of another one are serialized
-	Environment string      // name of the environment the host says it is in
-	BlobDir     string      // empty: blobs are kept in the database
+	Clock       driver.Clock // nil: the machine's clock
+	Rand        io.Reader    // nil: crypto/rand; reads of another one are serialized
+	Environment string       // name of the environment the host says it is in
+	BlobDir     string       // empty: blobs are kept in the database
 
 	// Schema (PostgreSQL only; empty: the search path) and Prefix qualify table
 	// names. Both match ^[a-z_][a-z0-9_]{0,40}$ or are empty.
@@ -150,7 +150,7 @@ func (s *sharedReader) Read(p []byte) (int, error) {
 func (s *Store) Blobs() driver.Blobs { return s.blobs }
 
 // Clock is Options.Clock.
-func (s *Store) Clock() clock.Clock { return s.cfg.Clock }
+func (s *Store) Clock() driver.Clock { return s.cfg.Clock }
 
 // Rand is Options.Rand.
 func (s *Store) Rand() io.Reader { return s.cfg.Rand }
