@@ -3,6 +3,7 @@ package driver
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -169,7 +170,8 @@ func (t *Table[R]) Deciding(columns ...string) *Table[R] {
 //	unclaimed  Claim does not read it, so that it is zero in a claimed row; fixed
 //
 // Define panics on a field that has no column kind or options that do not go
-// together, since only a programmer can cause that.
+// together, on one that another field hides, and on two with one column, since only
+// a programmer can cause that.
 func Define[R any, P interface {
 	*R
 	Row
@@ -178,11 +180,8 @@ func Define[R any, P interface {
 		Schema: Schema{Name: name, New: func() Row { return P(new(R)) }},
 		row:    func(r *R) Row { return P(r) },
 	}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[R]()) {
+	for _, f := range columnFields(name, reflect.TypeFor[R]()) {
 		column, options, _ := strings.Cut(f.Tag.Get("db"), ",")
-		if column == "" {
-			continue
-		}
 		kind, ok := kindOf(f.Type, options)
 		if !ok {
 			panic(fmt.Sprintf("storage: %s.%s: no column kind for %s", name, column, f.Type))
@@ -197,6 +196,46 @@ func Define[R any, P interface {
 			Fixed: fixed, planned: hasOption(options, "planned"), unclaimed: unclaimed,
 			Null: kind == Instant || hasOption(options, "null"),
 		})
+	}
+	return t
+}
+
+// columnFields returns the fields of a row that are columns, those of embedded
+// structs among them, and refuses any that would be lost.
+func columnFields(table string, row reflect.Type) (fields []reflect.StructField) {
+	named := map[string]string{}
+	var walk func(t reflect.Type, path []int, name string)
+	walk = func(t reflect.Type, path []int, name string) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			f.Index = append(slices.Clone(path), i)
+			column, _, _ := strings.Cut(f.Tag.Get("db"), ",")
+			if column != "" {
+				if seen, ok := row.FieldByName(f.Name); !ok || !slices.Equal(seen.Index, f.Index) {
+					panic(fmt.Sprintf("storage: %s.%s: the field %s is hidden by another %s", table, column, name+f.Name, f.Name))
+				}
+				if first, ok := named[column]; ok {
+					panic(fmt.Sprintf("storage: %s.%s: the column of two fields, %s and %s", table, column, first, name+f.Name))
+				}
+				named[column] = name + f.Name
+				fields = append(fields, f)
+			}
+			if inner := structOf(f.Type); f.Anonymous && inner != nil {
+				walk(inner, f.Index, name+f.Name+".")
+			}
+		}
+	}
+	walk(row, nil, "")
+	return fields
+}
+
+// structOf is t, or what it points to, if that is a struct.
+func structOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
 	}
 	return t
 }
