@@ -23,7 +23,7 @@ func responseTable(t *testing.T) (*sqlx.DB, *SQLiteTable) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(1)
-	migration, err := os.ReadFile("../../sqlite/migrations/0013_survey.sql")
+	migration, err := os.ReadFile("../../sqlite/migrations/0004_survey.sql")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,15 +89,13 @@ func schedulerTable(t *testing.T, db *sqlx.DB) *SQLiteTable {
 		for _, text := range (Names{Dialect: SQLite}).CreateTable(schema) {
 			db.MustExec(text)
 		}
-		for _, name := range []string{"0003_automation", "0014_report"} {
-			text, err := os.ReadFile("../../sqlite/migrations/" + name + ".sql")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, index := range runIndex.FindAllStringSubmatch(string(text), -1) {
-				if index[1] != "automation_scheduler_due" { // it is there already
-					db.MustExec("CREATE INDEX " + index[1] + " ON automation_scheduler " + index[2])
-				}
+		text, err := os.ReadFile("../../sqlite/migrations/0003_automation.sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, index := range runIndex.FindAllStringSubmatch(string(text), -1) {
+			if index[1] != "automation_scheduler_due" { // it is there already
+				db.MustExec("CREATE INDEX " + index[1] + " ON automation_scheduler " + index[2])
 			}
 		}
 		return NewSQLiteTable(Names{Dialect: SQLite}, schema)
