@@ -28,7 +28,7 @@ type walk struct {
 	After int64 `db:"after_id"` // it goes on behind this id
 }
 
-var walks = driver.Define[walk]("automation_retention").Limit(maxRow)
+var walks = driver.Define[walk]("automation_retention").Grows(driver.Bounded).Limit(maxRow)
 
 // walking is the status of a walk; whether one is under way, the lease says.
 const walking = "Ready"

@@ -24,7 +24,7 @@ type channelRow struct {
 	MissedOn    time.Time `db:"missed_on"`
 }
 
-var channelRows = driver.Define[channelRow]("survey_channel")
+var channelRows = driver.Define[channelRow]("survey_channel").Grows(driver.Bounded)
 
 // serving tells the other processes which channels this one has.
 func (s *core) serving(ctx context.Context, tx storage.Tx, now time.Time) error {

@@ -87,6 +87,8 @@ type Column struct {
 	Fixed bool
 	// Null columns store the Go zero value as NULL.
 	Null bool
+	// Data says what the column tells about people; empty: nobody has said.
+	Data Data
 
 	planned, unclaimed bool // tag options; see Define
 
@@ -96,9 +98,34 @@ type Column struct {
 	offset uintptr // of the field in the struct
 }
 
+// Data is what a column tells about people, for whoever erases or exports what is
+// known of one. A field declares it by a tag option; see [Define].
+type Data string
+
+// The kinds of data. Numbers, truths and moments need none.
+const (
+	Plain   Data = "plain"   // nothing: codes, settings, ids of what is no person
+	Person  Data = "person"  // who it is: an id, a reference, a name, a hash of one
+	Address Data = "address" // how to reach them: mail, phone, the link that they got
+	Content Data = "content" // what was said or done: texts, payloads, answers
+	Secret  Data = "secret"  // keys and tokens: nothing to export, ever
+)
+
+// Growth is with what a table gets more rows, for whoever plans how long they stay.
+type Growth string
+
+// The kinds of growth; see [Table.Grows].
+const (
+	Bounded      Growth = "bounded"  // not: as many as people configure, or one
+	WithEntities Growth = "entities" // one or a few for each person or thing of the host
+	WithWork     Growth = "work"     // with each event, run, message or answer
+)
+
 // Schema is all that an adapter sees of a table.
 type Schema struct {
-	Name    string
+	Name string
+	// Growth is what the table has declared by Grows; empty: nothing.
+	Growth  Growth
 	Columns []Column
 	// New returns a pointer to a zero row.
 	New func() Row
@@ -149,6 +176,13 @@ func (t *Table[R]) Limit(n int) *Table[R] {
 	return t
 }
 
+// Grows declares with what the table grows, and returns t. It is called once, beside
+// Define.
+func (t *Table[R]) Grows(with Growth) *Table[R] {
+	t.Growth = with
+	return t
+}
+
 // Deciding names the columns that Ensure's decisions depend on, and returns t. It
 // then reads no others of a stored row unless the row is to be written, since
 // most are not. It is called once, beside Define.
@@ -168,6 +202,8 @@ func (t *Table[R]) Deciding(columns ...string) *Table[R] {
 //	json       a field of any type, stored as JSON
 //	planned    Settle does not write it
 //	unclaimed  Claim does not read it, so that it is zero in a claimed row; fixed
+//	plain, person, address, content, secret
+//	           what it tells about people; see [Data]
 //
 // Define panics on a field that has no column kind or options that do not go
 // together, on one that another field hides, and on two with one column, since only
@@ -194,7 +230,7 @@ func Define[R any, P interface {
 		t.Columns = append(t.Columns, Column{
 			Name: column, Kind: kind, table: name, row: wordOf(reflect.TypeFor[*R]()), field: field, offset: offset,
 			Fixed: fixed, planned: hasOption(options, "planned"), unclaimed: unclaimed,
-			Null: kind == Instant || hasOption(options, "null"),
+			Null: kind == Instant || hasOption(options, "null"), Data: dataOf(options),
 		})
 	}
 	return t
@@ -247,6 +283,15 @@ func hasOption(options, name string) bool {
 		}
 	}
 	return false
+}
+
+func dataOf(options string) Data {
+	for _, d := range []Data{Plain, Person, Address, Content, Secret} {
+		if hasOption(options, string(d)) {
+			return d
+		}
+	}
+	return ""
 }
 
 func kindOf(t reflect.Type, options string) (Kind, bool) {
