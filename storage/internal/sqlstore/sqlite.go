@@ -57,10 +57,6 @@ func (t sqlite) change(ctx context.Context, x *tx, change sqltext.Change, lead [
 	return hits, err
 }
 
-func (sqlite) untouched(context.Context, *tx, driver.Scope, []string) ([]int64, error) {
-	return nil, nil
-}
-
 // claim finds the rows of each lane and marks them.
 func (t sqlite) claim(ctx context.Context, x *tx, c *driver.Claim) (rows []driver.Row, err error) {
 	for _, l := range c.Lanes {
