@@ -93,13 +93,11 @@ func (p *Poller) Run(ctx context.Context) error {
 // collect removes payloads that no row came to name, or whose time is over, once
 // an hour.
 func (p *Poller) collect(ctx context.Context) error {
-	tick := p.store.Clock().Ticker(time.Hour)
-	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-tick.C:
+		case <-p.store.Clock().After(time.Hour):
 			if err := p.collectAll(ctx); err != nil && ctx.Err() == nil {
 				p.logger.WarnContext(ctx, "belfry: blobs that nobody needs could not be removed", "error", err)
 			}

@@ -183,15 +183,14 @@ func lateness(t *testing.T, store storage.Store) {
 	w, clk := newWard(t, store), store.Clock()
 	stop := w.run()
 	w.harm(clk.Now().UTC().Truncate(time.Second))
-	slow := clk.Timer(10 * time.Second)
-	defer slow.Stop()
-	tick := clk.Ticker(200 * time.Millisecond)
+	slow := clk.After(10 * time.Second)
+	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	var worst, sum time.Duration
 	n := 0
 	for over := false; !over; {
 		select {
-		case <-slow.C:
+		case <-slow:
 			over = true
 		case <-tick.C:
 			asked := clk.Now()
@@ -199,7 +198,7 @@ func lateness(t *testing.T, store storage.Store) {
 			for range 10 {
 				<-w.arrived
 			}
-			late := clk.Since(asked)
+			late := clk.Now().Sub(asked)
 			worst, sum, n = max(worst, late), sum+late, n+1
 		}
 	}

@@ -49,14 +49,14 @@ var ownershipMachine = states.Machine{
 type ownership struct {
 	storage.Record
 
-	Owner        Owner           `db:"owner_type"`
+	Owner        Owner           `db:"owner_type,plain"`
 	OwnerVersion int64           `db:"owner_version"` // grows whenever the owner changes
-	Coordinates  json.RawMessage `db:"coordinates,json,null"`
+	Coordinates  json.RawMessage `db:"coordinates,json,null,person"`
 
-	BusinessUnit string `db:"business_unit"`
-	Setting      string `db:"setting"`
-	SourceType   string `db:"source_type"`
-	Source       string `db:"source"`
+	BusinessUnit string `db:"business_unit,plain"`
+	Setting      string `db:"setting,plain"`
+	SourceType   string `db:"source_type,plain"`
+	Source       string `db:"source,person"`
 
 	ScheduledOn time.Time `db:"scheduled_on"` // zero: the run was never ensured here
 	OldRanOn    time.Time `db:"old_ran_on"`   // when the old scheduler delivered it, or says so
@@ -66,7 +66,7 @@ type ownership struct {
 }
 
 // ownerships is the table of the guard.
-var ownerships = driver.Define[ownership]("report_run_ownership").Limit(maxRow)
+var ownerships = driver.Define[ownership]("report_run_ownership").Grows(driver.WithWork).Limit(maxRow)
 
 // to changes the status, and what follows from it.
 func (o *ownership) to(now time.Time, status string) {

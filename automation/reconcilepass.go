@@ -34,18 +34,18 @@ type reconciliation struct {
 	// Watermark and CoveredUntil say what completed runs have seen: changes before
 	// the one, due days up to the other.
 	Watermark    time.Time `db:"watermark"`
-	CoveredUntil string    `db:"covered_until"` // 2006-01-02; empty before the first
+	CoveredUntil string    `db:"covered_until,plain"` // 2006-01-02; empty before the first
 	// Cursor is where the run under way goes on, Run its counts so far.
-	Cursor string           `db:"scan_cursor"`
-	Run    *ReconcileReport `db:"run_report,json,null"`  // nil between two runs
-	Last   *ReconcileReport `db:"last_report,json,null"` // the last completed run
+	Cursor string           `db:"scan_cursor,person"`
+	Run    *ReconcileReport `db:"run_report,json,null,content"`  // nil between two runs
+	Last   *ReconcileReport `db:"last_report,json,null,content"` // the last completed run
 	// FailureCount counts the pages that failed since the last good one.
 	FailureCount int    `db:"failure_count"`
-	ReasonCode   Reason `db:"reason_code"` // of the last failure; empty after a run without one
-	Diagnostics  string `db:"diagnostics"`
+	ReasonCode   Reason `db:"reason_code,plain"` // of the last failure; empty after a run without one
+	Diagnostics  string `db:"diagnostics,content"`
 }
 
-var reconciliations = driver.Define[reconciliation]("automation_reconciliation").Limit(maxRow)
+var reconciliations = driver.Define[reconciliation]("automation_reconciliation").Grows(driver.Bounded).Limit(maxRow)
 
 // period is the time from one run to the next.
 func (r *reconciliation) period(every time.Duration) time.Duration {
@@ -306,9 +306,7 @@ func (r *reconcileRunner) keepRows(ctx context.Context) {
 func (r *reconcileRunner) wait(ctx context.Context, added <-chan struct{}) {
 	var again <-chan time.Time
 	if added == nil {
-		timer := r.s.store.Clock().Timer(rowsRetry)
-		defer timer.Stop()
-		again = timer.C
+		again = r.s.store.Clock().After(rowsRetry)
 	}
 	select {
 	case <-ctx.Done():

@@ -28,7 +28,7 @@ type walk struct {
 	After int64 `db:"after_id"` // it goes on behind this id
 }
 
-var walks = driver.Define[walk]("automation_retention").Limit(maxRow)
+var walks = driver.Define[walk]("automation_retention").Grows(driver.Bounded).Limit(maxRow)
 
 // walking is the status of a walk; whether one is under way, the lease says.
 const walking = "Ready"
@@ -97,13 +97,11 @@ func (r *retentionRunner) Poll(ctx context.Context, _ int) (work.Report, error) 
 // Run looks once a minute and then goes on for as long as there is something to
 // do.
 func (r *retentionRunner) Run(ctx context.Context) error {
-	tick := r.s.store.Clock().Ticker(retainLook)
-	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-tick.C:
+		case <-r.s.store.Clock().After(retainLook):
 		}
 		for {
 			report, err := r.Poll(ctx, anyLane)

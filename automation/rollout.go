@@ -120,16 +120,16 @@ const (
 // rollout is a row of automation_rollout. It is never due; Type is the part's.
 type rollout struct {
 	storage.Record
-	BusinessUnit string    `db:"business_unit,fixed"`
-	Setting      string    `db:"setting,fixed"`
-	Source       string    `db:"source,fixed"`
+	BusinessUnit string    `db:"business_unit,fixed,plain"`
+	Setting      string    `db:"setting,fixed,plain"`
+	Source       string    `db:"source,fixed,person"`
 	Stage        Stage     `db:"stage"`
-	ChangedBy    string    `db:"changed_by"`
-	Reason       string    `db:"reason"`
+	ChangedBy    string    `db:"changed_by,person"`
+	Reason       string    `db:"reason,content"`
 	ChangedOn    time.Time `db:"changed_on"`
 }
 
-var rollouts = driver.Define[rollout]("automation_rollout").Limit(maxRow)
+var rollouts = driver.Define[rollout]("automation_rollout").Grows(driver.Bounded).Limit(maxRow)
 
 func (r *rollout) view() RolloutStatus {
 	return RolloutStatus{

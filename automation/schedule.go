@@ -20,29 +20,29 @@ import (
 type Schedule struct {
 	storage.Record
 
-	AutomationType string      `db:"automation_type,fixed"`
-	TriggerType    TriggerType `db:"trigger_type,fixed"`
-	BusinessUnit   string      `db:"business_unit,fixed"`
-	Setting        string      `db:"setting,fixed"`
-	SourceType     string      `db:"source_type,fixed"`
-	Source         string      `db:"source,fixed"`
-	TriggerKey     string      `db:"trigger_key,fixed"`
-	TargetDate     string      `db:"target_date,fixed"` // 2006-01-02; empty unless DateBased
-	DaysBefore     int         `db:"days_before,fixed"` // negative: after the date
+	AutomationType string      `db:"automation_type,fixed,plain"`
+	TriggerType    TriggerType `db:"trigger_type,fixed,plain"`
+	BusinessUnit   string      `db:"business_unit,fixed,plain"`
+	Setting        string      `db:"setting,fixed,plain"`
+	SourceType     string      `db:"source_type,fixed,plain"`
+	Source         string      `db:"source,fixed,person"`
+	TriggerKey     string      `db:"trigger_key,fixed,plain"`
+	TargetDate     string      `db:"target_date,fixed,plain"` // 2006-01-02; empty unless DateBased
+	DaysBefore     int         `db:"days_before,fixed"`       // negative: after the date
 	// InputHash is what the row stands for; see keys.Input. The same key with
 	// another hash is a conflict.
-	InputHash string `db:"input_hash,fixed"`
+	InputHash string `db:"input_hash,fixed,plain"`
 	// Fingerprint is a digest of the row as it was ensured; see driver.Table.Fingerprint.
 	Fingerprint int64     `db:"fingerprint,fixed"`
 	CreatedOn   time.Time `db:"created_on,fixed,unclaimed"`
 
 	// ScheduledOn is the moment in UTC; the five below say how it came about.
 	ScheduledOn   time.Time     `db:"scheduled_on,planned"`
-	LocalDate     string        `db:"scheduled_local_date,planned"`
-	SendAt        string        `db:"send_at,planned"`
-	TimeZone      string        `db:"time_zone,planned"`
-	GapPolicy     GapPolicy     `db:"gap_policy,planned"`
-	OverlapPolicy OverlapPolicy `db:"overlap_policy,planned"`
+	LocalDate     string        `db:"scheduled_local_date,planned,plain"`
+	SendAt        string        `db:"send_at,planned,plain"`
+	TimeZone      string        `db:"time_zone,planned,plain"`
+	GapPolicy     GapPolicy     `db:"gap_policy,planned,plain"`
+	OverlapPolicy OverlapPolicy `db:"overlap_policy,planned,plain"`
 
 	NextRetryOn    time.Time `db:"next_retry_on"` // zero unless a retry waits
 	RetryCount     int       `db:"retry_count"`
@@ -50,21 +50,21 @@ type Schedule struct {
 	EndedOn        time.Time `db:"ended_on"` // zero while the row is open
 	// ReasonCode says why the row last failed or ended; it stays when the row is
 	// ensured again.
-	ReasonCode  Reason `db:"reason_code"`
-	Diagnostics string `db:"diagnostics"` // the last error, cut to 500 bytes
+	ReasonCode  Reason `db:"reason_code,plain"`
+	Diagnostics string `db:"diagnostics,content"` // the last error, cut to 500 bytes
 
 	IsOnSupportHold bool   `db:"is_on_support_hold"`
-	HoldReason      Reason `db:"hold_reason"`
-	HoldDetail      string `db:"hold_detail"`
+	HoldReason      Reason `db:"hold_reason,plain"`
+	HoldDetail      string `db:"hold_detail,content"`
 
 	// EventType and EventID name the event that last wrote the row; both are empty
 	// if the host ensured it directly.
-	EventType string `db:"event_type,planned"`
-	EventID   string `db:"event_id,planned"`
+	EventType string `db:"event_type,planned,plain"`
+	EventID   string `db:"event_id,planned,plain"`
 
 	// DispatchResult holds the coordinates of what was dispatched; see Dispatched.
-	DispatchResult json.RawMessage `db:"dispatch_result,json,null"`
-	TraceBlobName  string          `db:"trace_blob_name"`
+	DispatchResult json.RawMessage `db:"dispatch_result,json,null,content"`
+	TraceBlobName  string          `db:"trace_blob_name,plain"`
 }
 
 // maxRow bounds a row; the documents ask for a small coordinator.
@@ -77,7 +77,7 @@ var deciding = []string{
 }
 
 // schedules is the table of due work.
-var schedules = driver.Define[Schedule]("automation_scheduler").Limit(maxRow).Deciding(deciding...).Fingerprint("fingerprint")
+var schedules = driver.Define[Schedule]("automation_scheduler").Grows(driver.WithWork).Limit(maxRow).Deciding(deciding...).Fingerprint("fingerprint")
 
 // Dispatched decodes DispatchResult. Without one it is the zero value.
 func (r *Schedule) Dispatched() (notify.DispatchResult, error) {

@@ -24,36 +24,36 @@ import (
 type series struct {
 	storage.Record
 
-	AutomationType string    `db:"automation_type,fixed"`
-	Setting        string    `db:"setting,fixed"`
-	SourceType     string    `db:"source_type,fixed"`
-	Source         string    `db:"source,fixed"`
-	TriggerKey     string    `db:"trigger_key,fixed"`
+	AutomationType string    `db:"automation_type,fixed,plain"`
+	Setting        string    `db:"setting,fixed,plain"`
+	SourceType     string    `db:"source_type,fixed,plain"`
+	Source         string    `db:"source,fixed,person"`
+	TriggerKey     string    `db:"trigger_key,fixed,plain"`
 	CreatedOn      time.Time `db:"created_on,fixed"`
 
-	BusinessUnit string `db:"business_unit"`
-	InputHash    string `db:"input_hash"` // of the occurrences to come
+	BusinessUnit string `db:"business_unit,plain"`
+	InputHash    string `db:"input_hash,plain"` // of the occurrences to come
 
-	Cron          string        `db:"cron"`
-	RRule         string        `db:"rrule"`
-	StartDate     string        `db:"start_date"` // 2006-01-02; empty: none
-	EndDate       string        `db:"end_date"`
-	StartTime     string        `db:"start_time"` // 15:04; empty with cron
-	TimeZone      string        `db:"time_zone"`
-	GapPolicy     GapPolicy     `db:"gap_policy"`
-	OverlapPolicy OverlapPolicy `db:"overlap_policy"`
+	Cron          string        `db:"cron,plain"`
+	RRule         string        `db:"rrule,plain"`
+	StartDate     string        `db:"start_date,plain"` // 2006-01-02; empty: none
+	EndDate       string        `db:"end_date,plain"`
+	StartTime     string        `db:"start_time,plain"` // 15:04; empty with cron
+	TimeZone      string        `db:"time_zone,plain"`
+	GapPolicy     GapPolicy     `db:"gap_policy,plain"`
+	OverlapPolicy OverlapPolicy `db:"overlap_policy,plain"`
 
 	// Active series have a current occurrence.
 	Active        bool      `db:"active"`
-	NextOn        time.Time `db:"next_on"`         // the current occurrence, in UTC; zero: it has ended
-	NextLocalDate string    `db:"next_local_date"` // what the cadence says for it
-	NextLocalTime string    `db:"next_local_time"`
+	NextOn        time.Time `db:"next_on"`               // the current occurrence, in UTC; zero: it has ended
+	NextLocalDate string    `db:"next_local_date,plain"` // what the cadence says for it
+	NextLocalTime string    `db:"next_local_time,plain"`
 
-	EventType string `db:"event_type"` // the event that last wrote the row; empty: the host
-	EventID   string `db:"event_id"`
+	EventType string `db:"event_type,plain"` // the event that last wrote the row; empty: the host
+	EventID   string `db:"event_id,plain"`
 }
 
-var seriesTable = driver.Define[series]("automation_series").Limit(maxRow)
+var seriesTable = driver.Define[series]("automation_series").Grows(driver.WithEntities).Limit(maxRow)
 
 // seriesKey is the identity of a series. The parts have passed a key's checks.
 func seriesKey(automationType, setting string, source Source, triggerKey string) string {

@@ -14,14 +14,14 @@ import (
 // due.
 type sourceState struct {
 	storage.Record
-	SourceType    string `db:"source_type,fixed"`
-	Source        string `db:"source,fixed"`
+	SourceType    string `db:"source_type,fixed,plain"`
+	Source        string `db:"source,fixed,person"`
 	SourceVersion int64  `db:"source_version"` // zero: without versions
-	EventType     string `db:"event_type"`
-	EventID       string `db:"event_id"`
+	EventType     string `db:"event_type,plain"`
+	EventID       string `db:"event_id,plain"`
 }
 
-var sources = driver.Define[sourceState]("automation_source").Limit(maxRow)
+var sources = driver.Define[sourceState]("automation_source").Grows(driver.WithEntities).Limit(maxRow)
 
 // newSourceState is the row that an event asks for. The error is a
 // *keys.PartError.

@@ -320,7 +320,7 @@ type Pause struct {
 }
 
 // pauses has one row for each Extent that was ever paused.
-var pauses = driver.Define[pause.Row]("automation_pause").Limit(maxRow)
+var pauses = driver.Define[pause.Row]("automation_pause").Grows(driver.Bounded).Limit(maxRow)
 
 // Pause keeps the due work of e from being begun, in every process from its next
 // poll on, until it is resumed or until has come; a zero until is never. Rows are

@@ -23,12 +23,12 @@ type thresholdState struct {
 	Met           bool       `db:"met"`
 	Rises         int64      `db:"rises"`
 	SourceVersion int64      `db:"source_version"` // of the reading; zero: without versions
-	Comparison    Comparison `db:"comparison"`
-	Value         string     `db:"value"` // what the reading was compared with
-	Reading       string     `db:"reading"`
+	Comparison    Comparison `db:"comparison,plain"`
+	Value         string     `db:"value,plain"` // what the reading was compared with
+	Reading       string     `db:"reading,plain"`
 }
 
-var thresholdStates = driver.Define[thresholdState]("threshold_state").Limit(maxRow)
+var thresholdStates = driver.Define[thresholdState]("threshold_state").Grows(driver.WithEntities).Limit(maxRow)
 
 // state is the row that the plan's reading makes where there is none.
 func (p plan) state() *thresholdState {

@@ -40,16 +40,16 @@ func (c Coordinates) IsZero() bool { return c == Coordinates{} }
 // is never due; only an audited release makes it so again.
 type SupportHold struct {
 	IsOnSupportHold bool   `db:"is_on_support_hold"`
-	HoldReason      string `db:"hold_reason"` // one of the Hold… codes; empty without a hold
+	HoldReason      string `db:"hold_reason,plain"` // one of the Hold… codes; empty without a hold
 }
 
 // Tries counts what went wrong with a row so far.
 type Tries struct {
-	RetryCount     int       `db:"retry_count"`      // failures in a row
-	LeaseLossCount int       `db:"lease_loss_count"` // of a worker that held the row
-	NextRetryOn    time.Time `db:"next_retry_on"`    // zero unless a retry waits
-	ReasonCode     string    `db:"reason_code"`      // of the last failure or the end
-	EndedOn        time.Time `db:"ended_on"`         // when nothing was left to do
+	RetryCount     int       `db:"retry_count"`       // failures in a row
+	LeaseLossCount int       `db:"lease_loss_count"`  // of a worker that held the row
+	NextRetryOn    time.Time `db:"next_retry_on"`     // zero unless a retry waits
+	ReasonCode     string    `db:"reason_code,plain"` // of the last failure or the end
+	EndedOn        time.Time `db:"ended_on"`          // when nothing was left to do
 }
 
 // States gives the state machines of this package, for the documentation.

@@ -317,16 +317,16 @@ func (e *ConflictError) Error() string {
 // is repeated.
 type conflict struct {
 	storage.Record
-	Artifact     Artifact  `db:"artifact,fixed"`
-	PartitionKey string    `db:"partition_key,fixed"`
-	RowKey       string    `db:"row_key,fixed"`
-	Field        string    `db:"field,fixed"`
-	Stored       string    `db:"stored,fixed"`
-	Wanted       string    `db:"wanted,fixed"`
+	Artifact     Artifact  `db:"artifact,fixed,plain"`
+	PartitionKey string    `db:"partition_key,fixed,person"`
+	RowKey       string    `db:"row_key,fixed,person"`
+	Field        string    `db:"field,fixed,plain"`
+	Stored       string    `db:"stored,fixed,content"`
+	Wanted       string    `db:"wanted,fixed,content"`
 	CreatedOn    time.Time `db:"created_on,fixed"`
 }
 
-var conflicts = driver.Define[conflict]("notification_conflict")
+var conflicts = driver.Define[conflict]("notification_conflict").Grows(driver.WithWork)
 
 // recordConflicts stores the conflicts among the answers, in their transaction.
 func recordConflicts(ctx context.Context, tx storage.Tx, all []Ensured) error {

@@ -24,12 +24,12 @@ var ErrHashKey = errors.New("notify: Options.HashKey is not the key that this da
 // never due.
 type hashKeyRow struct {
 	storage.Record
-	Fingerprint string `db:"fingerprint"` // empty: none, a plain hash
+	Fingerprint string `db:"fingerprint,plain"` // empty: none, a plain hash
 	// Former are the fingerprints of the keys under which something is still known.
-	Former []string `db:"former,json"`
+	Former []string `db:"former,json,plain"`
 }
 
-var hashKeys = driver.Define[hashKeyRow]("recipient_hash_key")
+var hashKeys = driver.Define[hashKeyRow]("recipient_hash_key").Grows(driver.Bounded)
 
 const hashKeyKey = "recipients"
 

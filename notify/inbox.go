@@ -19,21 +19,21 @@ import (
 type UserMessage struct {
 	storage.Record
 	// PartitionKey is the inbox: keys.UserPartition or keys.EmployeePartition.
-	PartitionKey string `db:"partition_key,fixed"`
+	PartitionKey string `db:"partition_key,fixed,person"`
 	// RowKey sorts the newest first; empty means keys.UserMessageRow of SourceOn
 	// and JobRowKey.
-	RowKey string `db:"row_key,fixed"`
+	RowKey string `db:"row_key,fixed,person"`
 	// JobPartitionKey and JobRowKey are the notification job's coordinates.
-	JobPartitionKey string `db:"job_partition_key,fixed"`
-	JobRowKey       string `db:"job_row_key,fixed"`
-	BusinessUnit    string `db:"business_unit,fixed"`
-	RecipientRef    string `db:"recipient_ref,fixed"`
+	JobPartitionKey string `db:"job_partition_key,fixed,person"`
+	JobRowKey       string `db:"job_row_key,fixed,person"`
+	BusinessUnit    string `db:"business_unit,fixed,plain"`
+	RecipientRef    string `db:"recipient_ref,fixed,person"`
 	// Content is what the first call says; later ones find it as it is.
-	Content Content `db:"content,fixed,json"`
+	Content Content `db:"content,fixed,json,content"`
 	// ContentHash is set where the caller supplies the content itself; another
 	// one is a conflict then.
-	ContentHash string `db:"content_hash,fixed"`
-	InputHash   string `db:"input_hash,fixed"`
+	ContentHash string `db:"content_hash,fixed,plain"`
+	InputHash   string `db:"input_hash,fixed,plain"`
 	// SourceOn is the stable time of the occasion, never the moment of writing,
 	// or a repeat would make a second message.
 	SourceOn time.Time `db:"source_on,fixed"`
@@ -44,7 +44,7 @@ type UserMessage struct {
 	ArchivedOn time.Time `db:"archived_on"`
 }
 
-var userMessages = driver.Define[UserMessage]("user_message")
+var userMessages = driver.Define[UserMessage]("user_message").Grows(driver.WithWork)
 
 // EnsureUserMessage makes sure of in-app messages; see [DeliveryDispatcher].
 // Immutable are the job, the recipient, the type and the InputHash, and the

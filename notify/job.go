@@ -29,25 +29,25 @@ type Job struct {
 	// keys.NotificationEvent. Both are required and kept as they are. A RowKey is
 	// unique in its scope and not only in its partition, since messages are under it
 	// alone: two jobs with the same one and the same recipient are a conflict.
-	PartitionKey string `db:"partition_key,fixed"`
-	RowKey       string `db:"row_key,fixed"`
-	BusinessUnit string `db:"business_unit,fixed"`
+	PartitionKey string `db:"partition_key,fixed,person"`
+	RowKey       string `db:"row_key,fixed,person"`
+	BusinessUnit string `db:"business_unit,fixed,plain"`
 	// EntityType and Entity name the primary entity.
-	EntityType string `db:"entity_type,fixed"`
-	Entity     string `db:"entity,fixed"`
+	EntityType string `db:"entity_type,fixed,plain"`
+	Entity     string `db:"entity,fixed,person"`
 	// EventData is what the renderer works on: JSON of at most MaxEventData
 	// bytes, an entity id in the common case.
-	EventData json.RawMessage `db:"event_data,fixed,json"`
+	EventData json.RawMessage `db:"event_data,fixed,json,content"`
 	// Recipients are those that the caller resolved. A repeat of the call may
 	// resolve others: the first ones stand.
-	Recipients []Recipient `db:"recipients,fixed,json"`
+	Recipients []Recipient `db:"recipients,fixed,json,address"`
 	// InputHash says what the job stands for, 64 hex digits; another one under
 	// the same key is a conflict. Empty: it is computed from the type, business
 	// unit, entity and EventData.
-	InputHash string `db:"input_hash,fixed"`
+	InputHash string `db:"input_hash,fixed,plain"`
 	// SourceKey is the scheduler key of the work that asked for the job; empty
 	// for manual ones.
-	SourceKey string `db:"source_key,fixed"`
+	SourceKey string `db:"source_key,fixed,person"`
 	// SourceOn is the stable time of the occasion, which in-app messages are
 	// sorted by; it must be equal in every repeat. Zero: the moment at which the
 	// job was first stored.
@@ -55,13 +55,13 @@ type Job struct {
 
 	CreatedOn time.Time `db:"created_on,fixed"`
 	// Frozen is what the first run of the generator made; later runs use it.
-	Frozen frozenRef `db:"frozen,json"`
+	Frozen frozenRef `db:"frozen,json,content"`
 	Tries
 	SupportHold
 }
 
 // A job of very many people is a campaign, whose recipients are in a blob.
-var jobs = driver.Define[Job]("notification_job").Limit(1 << 20)
+var jobs = driver.Define[Job]("notification_job").Grows(driver.WithWork).Limit(1 << 20)
 
 // Coordinates are where the job is found.
 func (j *Job) Coordinates() Coordinates { return Coordinates{j.PartitionKey, j.RowKey} }
@@ -196,23 +196,23 @@ func compactJSON(data json.RawMessage) (json.RawMessage, error) {
 type AutomationJob struct {
 	storage.Record
 	// PartitionKey is the source entity, RowKey keys.AutomationRowKey.
-	PartitionKey string `db:"partition_key,fixed"`
-	RowKey       string `db:"row_key,fixed"`
-	SchedulerKey string `db:"scheduler_key,fixed"`
-	TriggerType  string `db:"trigger_type,fixed"`
-	BusinessUnit string `db:"business_unit,fixed"`
-	SourceType   string `db:"source_type,fixed"`
-	Source       string `db:"source,fixed"`
-	Setting      string `db:"setting,fixed"`
-	InputHash    string `db:"input_hash,fixed"`
+	PartitionKey string `db:"partition_key,fixed,person"`
+	RowKey       string `db:"row_key,fixed,person"`
+	SchedulerKey string `db:"scheduler_key,fixed,person"`
+	TriggerType  string `db:"trigger_type,fixed,plain"`
+	BusinessUnit string `db:"business_unit,fixed,plain"`
+	SourceType   string `db:"source_type,fixed,plain"`
+	Source       string `db:"source,fixed,person"`
+	Setting      string `db:"setting,fixed,plain"`
+	InputHash    string `db:"input_hash,fixed,plain"`
 	// Result is what the run led to.
-	Result      DispatchResult `db:"result,fixed,json"`
+	Result      DispatchResult `db:"result,fixed,json,content"`
 	ScheduledOn time.Time      `db:"scheduled_on,fixed"`
 
 	CreatedOn time.Time `db:"created_on,fixed"`
 }
 
-var automationJobs = driver.Define[AutomationJob]("automation_job")
+var automationJobs = driver.Define[AutomationJob]("automation_job").Grows(driver.WithWork)
 
 // statusRecorded is the only state of rows that are written once.
 const statusRecorded = "Recorded"

@@ -18,15 +18,15 @@ import (
 type MessagingJob struct {
 	storage.Record
 	// GUID is the identity: keys.MessagingJobGUID for a report.
-	GUID         string `db:"guid,fixed"`
-	BusinessUnit string `db:"business_unit,fixed"`
+	GUID         string `db:"guid,fixed,plain"`
+	BusinessUnit string `db:"business_unit,fixed,plain"`
 	// Blob names the payload. A retry whose payload has the same content uses
 	// the stored blob; another content is a conflict.
-	Blob storage.Ref `db:"blob,fixed,json"`
+	Blob storage.Ref `db:"blob,fixed,json,address"`
 	// ContentHash is the payload's; empty means the blob's SHA-256.
-	ContentHash string `db:"content_hash,fixed"`
+	ContentHash string `db:"content_hash,fixed,plain"`
 	// InputHash says what the job stands for; empty means the content alone does.
-	InputHash string `db:"input_hash,fixed"`
+	InputHash string `db:"input_hash,fixed,plain"`
 	// AudienceSize is how many recipients the payload has, as PutAudience tells.
 	// Zero means that nobody knows; then no time left is estimated.
 	AudienceSize int `db:"audience_size,fixed"`
@@ -37,7 +37,7 @@ type MessagingJob struct {
 	SupportHold
 }
 
-var messagingJobs = driver.Define[MessagingJob]("messaging_job")
+var messagingJobs = driver.Define[MessagingJob]("messaging_job").Grows(driver.WithWork)
 
 // Generation is how far a campaign has come. It changes only in the
 // transactions that write a chunk of messages, or cancel some.
@@ -45,7 +45,7 @@ type Generation struct {
 	StartedOn time.Time `db:"started_on"` // when its schedule fell due
 	// HashKey is the fingerprint of the key that hashes the recipients, from the
 	// first chunk on: under another one nobody could tell who had a message.
-	HashKey string `db:"hash_key"`
+	HashKey string `db:"hash_key,plain"`
 	// Offset is the cursor: so many bytes of the payload are done. The recipients
 	// in front of it are Done, and each of them is Generated, Skipped or Repeated.
 	Offset    int64 `db:"payload_offset"`
@@ -61,7 +61,7 @@ type Generation struct {
 	// CancelledUpTo is the key up to which a cancelled campaign's messages were
 	// looked at in this round, InFlight how many of them were with a provider just
 	// then, Rounds how many rounds came before.
-	CancelledUpTo string `db:"cancelled_up_to"`
+	CancelledUpTo string `db:"cancelled_up_to,plain"`
 	InFlight      int    `db:"in_flight"`
 	Rounds        int    `db:"cancel_rounds"`
 	Cancelled     int    `db:"messages_cancelled"`

@@ -21,36 +21,36 @@ type OutgoingMessage struct {
 	storage.Record
 	// PartitionKey is the notification job's row key, or the messaging job's
 	// GUID.
-	PartitionKey string `db:"partition_key,fixed"`
+	PartitionKey string `db:"partition_key,fixed,person"`
 	// RowKey is keys.OutgoingMessageRow; empty means that of RecipientHash.
-	RowKey string `db:"row_key,fixed"`
+	RowKey string `db:"row_key,fixed,person"`
 	// JobPartitionKey is the notification job's partition key; empty for a
 	// messaging job's messages.
-	JobPartitionKey  string `db:"job_partition_key,fixed"`
-	NotificationType string `db:"notification_type,fixed"`
-	BusinessUnit     string `db:"business_unit,fixed"`
+	JobPartitionKey  string `db:"job_partition_key,fixed,person"`
+	NotificationType string `db:"notification_type,fixed,plain"`
+	BusinessUnit     string `db:"business_unit,fixed,plain"`
 	// Method is the delivery method; empty means that of the channel key.
-	Method string `db:"method,fixed"`
+	Method string `db:"method,fixed,plain"`
 	// RecipientRef is the host's id. RecipientHash is the RecipientKeyHash of it,
 	// the method and the normalised address, which is made if it is empty, under
 	// the host's key with the fingerprint HashKey.
-	RecipientRef  string `db:"recipient_ref,fixed"`
-	RecipientHash string `db:"recipient_hash,fixed"`
-	HashKey       string `db:"hash_key,fixed"`
-	RecipientName string `db:"recipient_name,fixed"`
-	Address       string `db:"address,fixed"`
-	Zone          string `db:"zone,fixed"`
+	RecipientRef  string `db:"recipient_ref,fixed,person"`
+	RecipientHash string `db:"recipient_hash,fixed,person"`
+	HashKey       string `db:"hash_key,fixed,plain"`
+	RecipientName string `db:"recipient_name,fixed,person"`
+	Address       string `db:"address,fixed,address"`
+	Zone          string `db:"zone,fixed,person"`
 	// AttemptNo is 0, or counts the new attempts that somebody intended; a retry
 	// uses the row again.
 	AttemptNo int `db:"attempt_no,fixed"`
 	// Content is what the first call says; later ones find it as it is.
-	Content Content `db:"content,fixed,json"`
+	Content Content `db:"content,fixed,json,content"`
 	// ContentHash is set where the caller supplies the content itself; another
 	// one is a conflict then.
-	ContentHash string `db:"content_hash,fixed"`
-	InputHash   string `db:"input_hash,fixed"`
+	ContentHash string `db:"content_hash,fixed,plain"`
+	InputHash   string `db:"input_hash,fixed,plain"`
 	// InDoubt is the policy of the type; empty means the registered one's.
-	InDoubt InDoubt `db:"in_doubt,fixed"`
+	InDoubt InDoubt `db:"in_doubt,fixed,plain"`
 	// Mandatory is that of the type; false means the registered one's. It is kept here
 	// since the process that sends need not have registered the type.
 	Mandatory bool `db:"mandatory,fixed"`
@@ -59,14 +59,14 @@ type OutgoingMessage struct {
 	ScheduledOn time.Time `db:"scheduled_on,fixed"`
 
 	// MessageID is random and what providers see. It finds the row of a webhook.
-	MessageID string    `db:"message_id,fixed"`
+	MessageID string    `db:"message_id,fixed,plain"`
 	CreatedOn time.Time `db:"created_on,fixed"`
 	Progress
 	Tries
 	SupportHold
 }
 
-var outgoingMessages = driver.Define[OutgoingMessage]("outgoing_message")
+var outgoingMessages = driver.Define[OutgoingMessage]("outgoing_message").Grows(driver.WithWork)
 
 // Progress is what calls of the provider and doubts about them have led to.
 type Progress struct {
@@ -77,13 +77,13 @@ type Progress struct {
 	CallStartedOn time.Time `db:"call_started_on"`
 	SentOn        time.Time `db:"sent_on"` // accepted by the provider, or assumed so
 	// ProviderMessageID is the provider's id of the message.
-	ProviderMessageID string `db:"provider_message_id"`
+	ProviderMessageID string `db:"provider_message_id,plain"`
 	// Doubts counts how often the message came into doubt, Lookups how often a
 	// provider was asked about the present one.
 	Doubts  int `db:"doubts"`
 	Lookups int `db:"lookups"`
 	// Resolution says how the last doubt was settled, and ResolvedOn when.
-	Resolution Resolution `db:"resolution"`
+	Resolution Resolution `db:"resolution,plain"`
 	ResolvedOn time.Time  `db:"resolved_on"`
 	// IdempotentUntil ends the window in which the provider accepts a repeat only
 	// once. It is set when a repeat relies on that; after it nothing is repeated.

@@ -33,15 +33,15 @@ type Preference struct {
 // id are known by the hash of their address. It is never due.
 type preferenceRow struct {
 	storage.Record             // Key: recipient, method, type
-	RecipientRef     string    `db:"recipient_ref,fixed"` // empty: known by a hash
-	NotificationType string    `db:"notification_type,fixed"`
-	Method           string    `db:"method,fixed"`
+	RecipientRef     string    `db:"recipient_ref,fixed,person"` // empty: known by a hash
+	NotificationType string    `db:"notification_type,fixed,plain"`
+	Method           string    `db:"method,fixed,plain"`
 	OptedOut         bool      `db:"opted_out"`
 	ChangedOn        time.Time `db:"changed_on"`
-	MessageID        string    `db:"message_id"` // whose link said so; empty: the host
+	MessageID        string    `db:"message_id,plain"` // whose link said so; empty: the host
 }
 
-var preferences = driver.Define[preferenceRow]("recipient_preference").Limit(8 << 10)
+var preferences = driver.Define[preferenceRow]("recipient_preference").Grows(driver.WithEntities).Limit(8 << 10)
 
 // preferenceKey is the key of a recipient's row. Empty means all of them.
 func preferenceKey(recipient, method, notificationType string) string {

@@ -25,15 +25,15 @@ type Schedule struct {
 	// ArtifactType is ArtifactNotificationJob (also if empty) or
 	// ArtifactMessagingJob. The partition key of a messaging job is its GUID,
 	// and so is its row key.
-	ArtifactType         Artifact `db:"artifact_type,fixed"`
-	ArtifactPartitionKey string   `db:"artifact_partition_key,fixed"`
-	ArtifactRowKey       string   `db:"artifact_row_key,fixed"`
+	ArtifactType         Artifact `db:"artifact_type,fixed,plain"`
+	ArtifactPartitionKey string   `db:"artifact_partition_key,fixed,person"`
+	ArtifactRowKey       string   `db:"artifact_row_key,fixed,person"`
 	// EventType is the NotificationEventType; empty means the notification type.
 	// It is mapped here, and never assumed to equal an entity event's type.
-	EventType    string `db:"event_type,fixed"`
-	BusinessUnit string `db:"business_unit,fixed"`
+	EventType    string `db:"event_type,fixed,plain"`
+	BusinessUnit string `db:"business_unit,fixed,plain"`
 	// InputHash is checked if both sides have one.
-	InputHash string `db:"input_hash,fixed"`
+	InputHash string `db:"input_hash,fixed,plain"`
 	// ScheduledOn is when the schedule is due; zero means at once. The first one
 	// stands.
 	ScheduledOn time.Time `db:"scheduled_on,fixed"`
@@ -43,7 +43,7 @@ type Schedule struct {
 	SupportHold
 }
 
-var schedules = driver.Define[Schedule]("notification_scheduler")
+var schedules = driver.Define[Schedule]("notification_scheduler").Grows(driver.WithWork)
 
 // ScheduleFor is the schedule of j at a moment; zero means at once.
 func ScheduleFor(j Job, on time.Time) Schedule {

@@ -135,17 +135,17 @@ func (n *Notifier) Receive(ctx context.Context, w Webhook, r WebhookRequest) (Tr
 // message is found; the message says the tenant.
 type deliveryEvent struct {
 	storage.Record
-	Kind              StatusKind `db:"kind,fixed"`
-	MessageID         string     `db:"message_id,fixed"`
-	ProviderMessageID string     `db:"provider_message_id,fixed"`
-	Code              string     `db:"code,fixed"`
+	Kind              StatusKind `db:"kind,fixed,plain"`
+	MessageID         string     `db:"message_id,fixed,plain"`
+	ProviderMessageID string     `db:"provider_message_id,fixed,plain"`
+	Code              string     `db:"code,fixed,plain"`
 	Lasting           bool       `db:"lasting,fixed"`
 	On                time.Time  `db:"happened_on,fixed"`
 	ReceivedOn        time.Time  `db:"received_on,fixed"`
 	Tries             int        `db:"tries"` // how often its message was looked for in vain
 }
 
-var deliveryEvents = driver.Define[deliveryEvent]("delivery_event")
+var deliveryEvents = driver.Define[deliveryEvent]("delivery_event").Grows(driver.WithWork)
 
 // matchWaits are the pauses before an event's message is looked for again.
 var matchWaits = [...]time.Duration{time.Minute, 5 * time.Minute, time.Hour, 24 * time.Hour}
@@ -236,13 +236,13 @@ func (e *deliveryEvent) unmatched(now time.Time) {
 // once and kept as long as the message.
 type DeliveryFact struct {
 	storage.Record           // Type: the kind
-	Provider       string    `db:"provider,fixed"`
-	Code           string    `db:"code,fixed"`    // the provider's, if it gave one
-	Lasting        bool      `db:"lasting,fixed"` // of a bounce: the address does not exist
+	Provider       string    `db:"provider,fixed,plain"`
+	Code           string    `db:"code,fixed,plain"` // the provider's, if it gave one
+	Lasting        bool      `db:"lasting,fixed"`    // of a bounce: the address does not exist
 	On             time.Time `db:"happened_on,fixed"`
 }
 
-var deliveryFacts = driver.Define[DeliveryFact]("delivery_fact")
+var deliveryFacts = driver.Define[DeliveryFact]("delivery_fact").Grows(driver.WithWork)
 
 // Kind is KindBounced, KindComplained or KindUnsubscribed.
 func (f DeliveryFact) Kind() StatusKind { return StatusKind(f.Type) }

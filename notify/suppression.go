@@ -41,20 +41,20 @@ type Suppression struct {
 	storage.Record // Type: the delivery method
 	// AddressHash is a hash of method and normalised address, under the host's key
 	// with the fingerprint HashKey.
-	AddressHash string            `db:"address_hash,fixed"`
-	HashKey     string            `db:"hash_key,fixed"`
-	Reason      SuppressionReason `db:"reason,fixed"`
+	AddressHash string            `db:"address_hash,fixed,person"`
+	HashKey     string            `db:"hash_key,fixed,plain"`
+	Reason      SuppressionReason `db:"reason,fixed,plain"`
 	Since       time.Time         `db:"since"`
 	// Source is the provider that reported it, or SourceSupport.
-	Source string `db:"source"`
+	Source string `db:"source,plain"`
 	// MessageID is the message that it was reported about; empty for SourceSupport.
-	MessageID string `db:"message_id"`
+	MessageID string `db:"message_id,plain"`
 }
 
 // SourceSupport is the Source of what a person has suppressed.
 const SourceSupport = "Support"
 
-var suppressions = driver.Define[Suppression]("suppression")
+var suppressions = driver.Define[Suppression]("suppression").Grows(driver.WithEntities)
 
 // addressHash stands for an address in the suppression list. It is not that of
 // message keys, which says something of the recipient too.

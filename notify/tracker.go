@@ -172,12 +172,12 @@ type StatusByReceipt interface {
 // provider gave the id, so the Scope is empty.
 type messageReceipt struct {
 	storage.Record        // Type: the provider
-	MessageID      string `db:"message_id,fixed"`
+	MessageID      string `db:"message_id,fixed,plain"`
 	// CreatedOn says when the row may be deleted.
 	CreatedOn time.Time `db:"created_on,fixed"`
 }
 
-var messageReceipts = driver.Define[messageReceipt]("message_receipt")
+var messageReceipts = driver.Define[messageReceipt]("message_receipt").Grows(driver.WithWork)
 
 func receiptKey(provider, id string) (string, error) {
 	return keys.Join(provider, hashOf("belfry-receipt-1", id))

@@ -18,6 +18,8 @@ type (
 	// Scope is a tenant. It is part of every key and of every read; empty is the one
 	// tenant of a program that has one.
 	Scope = driver.Scope
+	// Clock is a store's only source of time; see the Options of its adapter.
+	Clock = driver.Clock
 	// Page says which part of a list is wanted.
 	Page = driver.Page
 	// Record is what every row has.

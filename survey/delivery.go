@@ -22,15 +22,15 @@ import (
 // Status what came of it.
 type Delivery struct {
 	storage.Record
-	PublicID string `db:"public_id,fixed"`
+	PublicID string `db:"public_id,fixed,plain"`
 	// Attempt counts the calls of the channel; 0 for an entry without a call.
 	Attempt int `db:"attempt,fixed"`
 	// Ordinal is 0 for the initial send, 1 and up for the reminders.
 	Ordinal           int       `db:"ordinal,fixed"`
 	StartedOn         time.Time `db:"started_on,fixed"` // zero without a call
 	On                time.Time `db:"at,fixed"`
-	ProviderMessageID string    `db:"provider_message_id,fixed"`
-	ReasonCode        string    `db:"reason_code,fixed"`
+	ProviderMessageID string    `db:"provider_message_id,fixed,plain"`
+	ReasonCode        string    `db:"reason_code,fixed,plain"`
 }
 
 // What came of a send.
@@ -43,7 +43,7 @@ const (
 	DeliveryNoChannel = "no-channel" // nobody has the channel: the schedule stops
 )
 
-var deliveries = driver.Define[Delivery]("survey_delivery")
+var deliveries = driver.Define[Delivery]("survey_delivery").Grows(driver.WithWork)
 
 // logCall notes what came of the call under way, to be written with the row.
 func (i *Instance) logCall(now time.Time, status, providerID, reason string) {

@@ -25,29 +25,29 @@ import (
 type Instance struct {
 	storage.Record
 	// PublicID is a random UUID for correlation; it opens nothing.
-	PublicID string `db:"public_id,fixed"`
+	PublicID string `db:"public_id,fixed,plain"`
 	// LinkKey is the id of the key that the link's token is made with, and LinkHash
 	// what a token is looked up by.
-	LinkKey  string `db:"link_key,fixed"`
-	LinkHash string `db:"link_hash,fixed"`
+	LinkKey  string `db:"link_key,fixed,plain"`
+	LinkHash string `db:"link_hash,fixed,secret"`
 
 	SurveyID int64 `db:"survey_id,fixed"`
 	// SurveyVersion is the number of the version that the instance is pinned to.
 	SurveyVersion int64  `db:"survey_version,fixed"`
-	BusinessUnit  string `db:"business_unit,fixed"`
-	TriggerID     string `db:"trigger_id,fixed"`
+	BusinessUnit  string `db:"business_unit,fixed,plain"`
+	TriggerID     string `db:"trigger_id,fixed,plain"`
 	// TriggeredOn is the moment of the event, TriggeredBy "event:" and its kind.
 	TriggeredOn time.Time `db:"triggered_on,fixed"`
-	TriggeredBy string    `db:"triggered_by,fixed"`
+	TriggeredBy string    `db:"triggered_by,fixed,plain"`
 	// Metadata is the payload of the event as it came.
-	Metadata    json.RawMessage `db:"metadata,fixed,json"`
-	CustomerRef string          `db:"customer_ref,fixed"`
+	Metadata    json.RawMessage `db:"metadata,fixed,json,content"`
+	CustomerRef string          `db:"customer_ref,fixed,person"`
 	// Channel is the key of the channel at the time of the event.
-	Channel          string `db:"channel,fixed"`
-	RecipientAddress string `db:"recipient_address,fixed"`
-	RecipientLocale  string `db:"recipient_locale,fixed"`
+	Channel          string `db:"channel,fixed,plain"`
+	RecipientAddress string `db:"recipient_address,fixed,address"`
+	RecipientLocale  string `db:"recipient_locale,fixed,person"`
 	// UniqueHash is the lower-case hex of the recipe's SHA-256.
-	UniqueHash string    `db:"unique_hash,fixed"`
+	UniqueHash string    `db:"unique_hash,fixed,plain"`
 	CreatedOn  time.Time `db:"created_on,fixed"`
 
 	// NextSendOn is when the next send is due by the schedule; zero: no more.
@@ -80,14 +80,14 @@ type Instance struct {
 	DeletedOn   time.Time `db:"deleted_on"` // by support; the row stays, so that its event makes no new one
 
 	// ReasonCode says why the last send failed or the schedule stopped.
-	ReasonCode      string `db:"reason_code"`
+	ReasonCode      string `db:"reason_code,plain"`
 	IsOnSupportHold bool   `db:"is_on_support_hold"`
 
 	// Log has the entries that the row is saved with, in the send pass; no column.
 	Log []*Delivery
 }
 
-var instances = driver.Define[Instance]("survey_instance").Limit(form.MaxMetadata + 8<<10).Deciding("public_id")
+var instances = driver.Define[Instance]("survey_instance").Grows(driver.WithWork).Limit(form.MaxMetadata + 8<<10).Deciding("public_id")
 
 // The states of an [Instance] (Triggers & Scheduler, "SurveyInstance state
 // machine"). A claim does not change them: the lease alone says that it is held.

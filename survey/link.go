@@ -91,11 +91,11 @@ const minLinkKey = 32
 // keeps none of its own. It is never due.
 type linkKeyRow struct {
 	storage.Record
-	Secret    []byte    `db:"secret,fixed"`
+	Secret    []byte    `db:"secret,fixed,secret"`
 	CreatedOn time.Time `db:"created_on,fixed"`
 }
 
-var linkKeys = driver.Define[linkKeyRow]("survey_link_key")
+var linkKeys = driver.Define[linkKeyRow]("survey_link_key").Grows(driver.Bounded)
 
 // storedLinkKey is the key of a tenant's only row, so that two processes that make
 // it at once make one.

@@ -18,31 +18,31 @@ type responseRow struct {
 	storage.Record
 	SurveyID      int64  `db:"survey_id,fixed"`
 	SurveyVersion int64  `db:"survey_version,fixed"`
-	TriggerID     string `db:"trigger_id,fixed"`
-	BusinessUnit  string `db:"business_unit,fixed"`
-	CustomerRef   string `db:"customer_ref,fixed"`
-	AgentID       string `db:"agent_id,fixed"`
+	TriggerID     string `db:"trigger_id,fixed,plain"`
+	BusinessUnit  string `db:"business_unit,fixed,plain"`
+	CustomerRef   string `db:"customer_ref,fixed,person"`
+	AgentID       string `db:"agent_id,fixed,person"`
 	// AnswersHash and IdempotencyKey (hashed) tell a repeat from another response.
-	AnswersHash    string          `db:"answers_hash,fixed"`
-	IdempotencyKey string          `db:"idempotency_key,fixed"`
-	Answers        json.RawMessage `db:"answers,fixed,json"`
+	AnswersHash    string          `db:"answers_hash,fixed,plain"`
+	IdempotencyKey string          `db:"idempotency_key,fixed,plain"`
+	Answers        json.RawMessage `db:"answers,fixed,json,content"`
 	CompletedOn    time.Time       `db:"completed_on,fixed"`
 	SubmittedOn    time.Time       `db:"submitted_on,fixed"`
 }
 
-var responses = driver.Define[responseRow]("survey_response").Limit(form.MaxAnswers + 8<<10)
+var responses = driver.Define[responseRow]("survey_response").Grows(driver.WithWork).Limit(form.MaxAnswers + 8<<10)
 
 // answerRow is one answer, for a host's own SQL; Key is the PublicID and the
 // question. It is written once and never due.
 type answerRow struct {
 	storage.Record
-	PublicID   string          `db:"public_id,fixed"`
+	PublicID   string          `db:"public_id,fixed,plain"`
 	SurveyID   int64           `db:"survey_id,fixed"`
-	QuestionID string          `db:"question_id,fixed"`
-	Value      json.RawMessage `db:"value,fixed,json"`
+	QuestionID string          `db:"question_id,fixed,plain"`
+	Value      json.RawMessage `db:"value,fixed,json,content"`
 }
 
-var answers = driver.Define[answerRow]("survey_answer").Limit(form.MaxAnswers + 8<<10)
+var answers = driver.Define[answerRow]("survey_answer").Grows(driver.WithWork).Limit(form.MaxAnswers + 8<<10)
 
 // responseOf is the row of a response that was accepted just now.
 func responseOf(row *Instance, r Response, a *form.Answers) *responseRow {

@@ -24,7 +24,7 @@ type channelRow struct {
 	MissedOn    time.Time `db:"missed_on"`
 }
 
-var channelRows = driver.Define[channelRow]("survey_channel")
+var channelRows = driver.Define[channelRow]("survey_channel").Grows(driver.Bounded)
 
 // serving tells the other processes which channels this one has.
 func (s *core) serving(ctx context.Context, tx storage.Tx, now time.Time) error {
@@ -120,14 +120,12 @@ func (r *servedRunner) Run(ctx context.Context) error {
 }
 
 func (r *servedRunner) sweepUntil(ctx context.Context) {
-	tick := r.s.store.Clock().Ticker(r.s.asker().sweepEvery())
-	defer tick.Stop()
 	for {
 		r.sweep(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-r.s.store.Clock().After(r.s.asker().sweepEvery()):
 		}
 	}
 }

@@ -33,18 +33,18 @@ type Version struct {
 type surveyRow struct {
 	storage.Record
 	SurveyID      int64  `db:"survey_id,fixed"`
-	Name          string `db:"name"`
-	IntegrationID string `db:"integration_id"`
-	BusinessUnit  string `db:"business_unit"`
+	Name          string `db:"name,plain"`
+	IntegrationID string `db:"integration_id,plain"`
+	BusinessUnit  string `db:"business_unit,plain"`
 	// LatestVersion is the highest number so far, and ContentHash that version's.
 	LatestVersion int64  `db:"latest_version"`
-	ContentHash   string `db:"content_hash"`
+	ContentHash   string `db:"content_hash,plain"`
 	// PublishedVersion is the number of the version that ingest uses; zero: none.
 	PublishedVersion int64     `db:"published_version"`
 	SavedOn          time.Time `db:"saved_on"`
 }
 
-var surveys = driver.Define[surveyRow]("survey")
+var surveys = driver.Define[surveyRow]("survey").Grows(driver.Bounded)
 
 // surveyKey is the key of a survey's row: in the order of the ids.
 func surveyKey(surveyID int64) string { return fmt.Sprintf("%019d", surveyID) }
@@ -55,15 +55,15 @@ type versionRow struct {
 	storage.Record
 	SurveyID      int64           `db:"survey_id,fixed"`
 	Number        int64           `db:"number,fixed"`
-	Name          string          `db:"name,fixed"`
-	IntegrationID string          `db:"integration_id,fixed"`
-	BusinessUnit  string          `db:"business_unit,fixed"`
-	ContentHash   string          `db:"content_hash,fixed"`
-	Definition    json.RawMessage `db:"definition,fixed,json"`
+	Name          string          `db:"name,fixed,plain"`
+	IntegrationID string          `db:"integration_id,fixed,plain"`
+	BusinessUnit  string          `db:"business_unit,fixed,plain"`
+	ContentHash   string          `db:"content_hash,fixed,plain"`
+	Definition    json.RawMessage `db:"definition,fixed,json,plain"`
 	PublishedOn   time.Time       `db:"published_on,fixed"`
 }
 
-var versions = driver.Define[versionRow]("survey_version").Limit(form.MaxDefinition + 8<<10)
+var versions = driver.Define[versionRow]("survey_version").Grows(driver.Bounded).Limit(form.MaxDefinition + 8<<10)
 
 // versionKey is the key of a version's row: in the order of the numbers within a
 // survey.
@@ -76,15 +76,15 @@ func versionKey(surveyID, number int64) string {
 type triggerRow struct {
 	storage.Record
 	SurveyID  int64  `db:"survey_id,fixed"`
-	TriggerID string `db:"trigger_id,fixed"`
+	TriggerID string `db:"trigger_id,fixed,plain"`
 	// EventKind is empty while the trigger is none of the published version, or is
 	// switched off.
-	EventKind     string `db:"event_kind"`
+	EventKind     string `db:"event_kind,plain"`
 	VersionNumber int64  `db:"version_number"`
-	ContentHash   string `db:"content_hash"`
+	ContentHash   string `db:"content_hash,plain"`
 }
 
-var triggers = driver.Define[triggerRow]("survey_trigger")
+var triggers = driver.Define[triggerRow]("survey_trigger").Grows(driver.Bounded)
 
 // versionRef names a version. ContentHash is that of its row, and may be empty where
 // the caller does not know it.

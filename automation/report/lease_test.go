@@ -86,7 +86,7 @@ func TestAnHourOfBuildingHoldsNobodyUp(t *testing.T) {
 		var short time.Duration // after which the handler of another type ran
 		begun := store.Clock().Now()
 		work.Handle("short", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
-			short = store.Clock().Since(begun)
+			short = store.Clock().Now().Sub(begun)
 			return make([]automation.Outcome, len(due)), nil
 		}))
 		reports := report.New(store, work, out, nil)
@@ -94,11 +94,11 @@ func TestAnHourOfBuildingHoldsNobodyUp(t *testing.T) {
 			tries.Add(1)
 			part := text("sales.csv", "text/csv", "7")
 			part.Write = func(ctx context.Context, w io.Writer) error {
-				hour := store.Clock().Timer(time.Hour)
+				hour := store.Clock().After(time.Hour)
 				select {
 				case <-ctx.Done():
 					return ctx.Err()
-				case <-hour.C:
+				case <-hour:
 				}
 				_, err := io.WriteString(w, "7")
 				return err
@@ -124,8 +124,8 @@ func TestAnHourOfBuildingHoldsNobodyUp(t *testing.T) {
 		ended := make(chan error, 1)
 		poller := belfry.NewPoller(store, &belfry.Options{Logger: quiet}, work, out)
 		go func() { ended <- poller.Run(ctx) }()
-		pass := store.Clock().Timer(2*time.Hour + 10*time.Minute)
-		<-pass.C
+		pass := store.Clock().After(2*time.Hour + 10*time.Minute)
+		<-pass
 		synctest.Wait()
 		if sent.Load() != 12 || tries.Load() != 12 || short > 2*time.Minute {
 			t.Errorf("sent %d, built %d times, the other type after %v", sent.Load(), tries.Load(), short)

@@ -95,10 +95,10 @@ var machine = states.Machine{
 // report. It is never due.
 type row struct {
 	storage.Record
-	BusinessUnit string    `db:"business_unit,fixed"`
+	BusinessUnit string    `db:"business_unit,fixed,plain"`
 	CreatedOn    time.Time `db:"created_on,fixed"`
-	Name         string    `db:"name"`
-	Document     document  `db:"document,json"`
+	Name         string    `db:"name,plain"`
+	Document     document  `db:"document,json,address"`
 	SavedOn      time.Time `db:"saved_on"`
 }
 
@@ -121,7 +121,7 @@ type document struct {
 // maxRow bounds a subscription with its recipients.
 const maxRow = 64 << 10
 
-var subscriptions = driver.Define[row]("report_subscription").Limit(maxRow)
+var subscriptions = driver.Define[row]("report_subscription").Grows(driver.Bounded).Limit(maxRow)
 
 func (s Subscription) row(now time.Time) *row {
 	return &row{

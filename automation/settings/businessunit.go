@@ -118,13 +118,13 @@ func (f *faults) calendar(c Calendar) {
 // unitRow is a row of business_unit. Its key is the unit's id. It is never due.
 type unitRow struct {
 	storage.Record
-	Name     string    `db:"name"`
-	Zone     string    `db:"time_zone"`
-	Calendar Calendar  `db:"calendar,json"`
+	Name     string    `db:"name,plain"`
+	Zone     string    `db:"time_zone,plain"`
+	Calendar Calendar  `db:"calendar,json,plain"`
 	SavedOn  time.Time `db:"saved_on"`
 }
 
-var units = driver.Define[unitRow]("business_unit").Limit(maxRow)
+var units = driver.Define[unitRow]("business_unit").Grows(driver.Bounded).Limit(maxRow)
 
 func (u BusinessUnit) row(now time.Time) *unitRow {
 	return &unitRow{

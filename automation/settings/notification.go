@@ -68,9 +68,9 @@ func notificationKey(notificationType, businessUnit string) string {
 // type. It is never due.
 type notificationRow struct {
 	storage.Record
-	BusinessUnit string               `db:"business_unit,fixed"`
+	BusinessUnit string               `db:"business_unit,fixed,plain"`
 	Enabled      bool                 `db:"enabled"`
-	Document     notificationDocument `db:"document,json"`
+	Document     notificationDocument `db:"document,json,address"`
 	SavedOn      time.Time            `db:"saved_on"`
 }
 
@@ -81,7 +81,7 @@ type notificationDocument struct {
 	Template    string   `json:"template,omitempty"`
 }
 
-var notifications = driver.Define[notificationRow]("notification_setting").Limit(maxRow)
+var notifications = driver.Define[notificationRow]("notification_setting").Grows(driver.Bounded).Limit(maxRow)
 
 func (n NotificationSetting) row(now time.Time) *notificationRow {
 	return &notificationRow{

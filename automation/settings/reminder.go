@@ -166,10 +166,10 @@ func (f *faults) cadence(c Cadence, sendAt string) {
 // type the reminder type. It is never due.
 type reminderRow struct {
 	storage.Record
-	Name         string           `db:"name"`
+	Name         string           `db:"name,plain"`
 	Active       bool             `db:"active"`
-	BusinessUnit string           `db:"business_unit"`
-	Document     reminderDocument `db:"document,json"`
+	BusinessUnit string           `db:"business_unit,plain"`
+	Document     reminderDocument `db:"document,json,plain"`
 	SavedOn      time.Time        `db:"saved_on"`
 }
 
@@ -186,7 +186,7 @@ type reminderDocument struct {
 // maxRow bounds a row of any table here.
 const maxRow = 64 << 10
 
-var reminders = driver.Define[reminderRow]("reminder_setting").Limit(maxRow)
+var reminders = driver.Define[reminderRow]("reminder_setting").Grows(driver.Bounded).Limit(maxRow)
 
 func (r ReminderSetting) row(now time.Time) *reminderRow {
 	return &reminderRow{

@@ -21,20 +21,20 @@ import (
 type Entry struct {
 	storage.Record
 	// Subject is the table, SubjectKey the key of the row that was changed.
-	Subject    string `db:"subject,fixed"`
-	SubjectKey string `db:"subject_key,fixed"`
+	Subject    string `db:"subject,fixed,plain"`
+	SubjectKey string `db:"subject_key,fixed,person"`
 	// SubjectID is the row's ID, which is a part of the entry's key only: a row that
 	// was deleted and made again begins with its versions anew. Not read back.
 	SubjectID int64
 	// SubjectVersion is the version that the change gave to the row.
 	SubjectVersion int64 `db:"subject_version,fixed"`
 	// Action is what was done: "Hold", "Deactivated".
-	Action string `db:"action,fixed"`
-	Actor  string `db:"actor,fixed"`
-	Reason string `db:"reason,fixed"`
+	Action string `db:"action,fixed,plain"`
+	Actor  string `db:"actor,fixed,person"`
+	Reason string `db:"reason,fixed,content"`
 	// From and To are the statuses before and after.
-	From string    `db:"from_status,fixed"`
-	To   string    `db:"to_status,fixed"`
+	From string    `db:"from_status,fixed,plain"`
+	To   string    `db:"to_status,fixed,plain"`
 	On   time.Time `db:"done_on,fixed"`
 }
 
@@ -42,7 +42,7 @@ type Entry struct {
 const FirstVersion = 1
 
 // Table is where entries are kept. Nothing but Write inserts into it.
-var Table = driver.Define[Entry]("audit_entry").Limit(8 << 10)
+var Table = driver.Define[Entry]("audit_entry").Grows(driver.WithWork).Limit(8 << 10)
 
 // Write inserts entries. Each has its Scope, Subject, SubjectKey, SubjectID and
 // SubjectVersion, which make its key: one version of a row has one entry, and

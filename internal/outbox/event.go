@@ -23,36 +23,36 @@ const MaxPayload = 64 << 10
 // and never due.
 type Event struct {
 	storage.Record
-	Payload   json.RawMessage `db:"payload,fixed,json"`
+	Payload   json.RawMessage `db:"payload,fixed,json,content"`
 	CreatedOn time.Time       `db:"created_on,fixed"`
 }
 
-var events = driver.Define[Event]("outbox_event").Limit(MaxPayload + 8<<10)
+var events = driver.Define[Event]("outbox_event").Grows(driver.WithWork).Limit(MaxPayload + 8<<10)
 
 // subscription says that a subscriber wants a topic. The rows are the same for
 // all tenants, so their scope is empty. It is never due.
 type subscription struct {
 	storage.Record        // Key: topic and subscriber; Type: the subscriber
-	Topic          string `db:"topic,fixed"`
+	Topic          string `db:"topic,fixed,plain"`
 }
 
-var subscriptions = driver.Define[subscription]("outbox_subscription")
+var subscriptions = driver.Define[subscription]("outbox_subscription").Grows(driver.Bounded)
 
 // Delivery is an event on its way to one subscriber. Its Type is the subscriber's
 // key, so that only a process that has the subscriber claims it.
 type Delivery struct {
 	storage.Record
-	EventKey  string    `db:"event_key,fixed"`
-	Topic     string    `db:"topic,fixed"`
+	EventKey  string    `db:"event_key,fixed,plain"`
+	Topic     string    `db:"topic,fixed,plain"`
 	CreatedOn time.Time `db:"created_on,fixed"`
 	Attempts  int       `db:"attempts"` // calls that failed, and lost leases, since the last replay
 	// Diagnostics is the last error, at most 500 bytes.
-	Diagnostics  string    `db:"diagnostics"`
+	Diagnostics  string    `db:"diagnostics,content"`
 	DispatchedOn time.Time `db:"dispatched_on"`
 	DeadOn       time.Time `db:"dead_on"` // zero unless it is a dead letter
 }
 
-var deliveries = driver.Define[Delivery]("outbox_delivery")
+var deliveries = driver.Define[Delivery]("outbox_delivery").Grows(driver.WithWork)
 
 // Schemas lists the tables of this package.
 func Schemas() []*driver.Schema {

@@ -25,9 +25,9 @@ const (
 type Row struct {
 	storage.Record
 	Everywhere  bool      `db:"everywhere,fixed"`
-	PausedType  string    `db:"paused_type,fixed"`
-	PausedBy    string    `db:"paused_by"`
-	Reason      string    `db:"reason"`
+	PausedType  string    `db:"paused_type,fixed,plain"`
+	PausedBy    string    `db:"paused_by,person"`
+	Reason      string    `db:"reason,content"`
 	PausedOn    time.Time `db:"paused_on"`
 	PausedUntil time.Time `db:"paused_until"` // zero: until somebody resumes it
 }

@@ -22,12 +22,16 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
+// schemas are those of all tables.
+func schemas() []*driver.Schema {
+	return slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), automation.Schemas(), settings.Schemas(), report.Schemas(), outbox.Schemas(), survey.Schemas())
+}
+
 // Every table of every domain is in the migrations of every dialect, with its
 // columns, their types, and the indexes that the verbs need and no others that a
 // claim would have to write.
 func TestTheMigrationsMakeTheTablesOfAllDomains(t *testing.T) {
 	t.Parallel()
-	schemas := slices.Concat(driver.Schemas(), notify.Schemas(), gate.Schemas(), automation.Schemas(), settings.Schemas(), report.Schemas(), outbox.Schemas(), survey.Schemas())
 	for name, open := range map[string]func(testing.TB, clock.Clock) storage.Store{
 		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
 	} {
@@ -36,7 +40,7 @@ func TestTheMigrationsMakeTheTablesOfAllDomains(t *testing.T) {
 			store := open(t, clock.NewMock()).(interface {
 				CheckTables(context.Context, ...*driver.Schema) error
 			})
-			if err := store.CheckTables(t.Context(), schemas...); err != nil {
+			if err := store.CheckTables(t.Context(), schemas()...); err != nil {
 				t.Error(err)
 			}
 		})

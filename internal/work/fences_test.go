@@ -148,7 +148,7 @@ func TestALeaseThatCannotBeRenewedEndsItsHandler(t *testing.T) {
 			begun := inner.Clock().Now()
 			<-it.Ctx.Done()
 			if after == 0 { // the row may be taken over, and handled once more
-				after = inner.Clock().Since(begun)
+				after = inner.Clock().Now().Sub(begun)
 			}
 			down.Store(false)
 			return nil
@@ -190,7 +190,7 @@ func TestI30_AHandlerThatIgnoresItsContextHoldsNobodyUp(t *testing.T) {
 				cancel()
 				ended := b.store.Clock().Now()
 				err := <-returned
-				if took := b.store.Clock().Since(ended); took > 3*time.Second || !errors.Is(err, context.Canceled) {
+				if took := b.store.Clock().Now().Sub(ended); took > 3*time.Second || !errors.Is(err, context.Canceled) {
 					t.Errorf("returned after %v with %v", took, err)
 				}
 				if name == "Run" && !strings.Contains(err.Error(), "ignore") {

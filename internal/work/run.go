@@ -188,12 +188,10 @@ func (r *runner[R, A]) sleep(ctx context.Context, signal *driver.Signal, next ti
 	if !next.IsZero() {
 		d = min(d, max(next.Sub(r.now()), time.Millisecond))
 	}
-	t := r.store.Clock().Timer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 	case <-signal.C():
-	case <-t.C:
+	case <-r.store.Clock().After(d):
 	}
 }
 

@@ -149,7 +149,7 @@ func TestALostLeaseEndsItsRowsContextOnly(t *testing.T) {
 			defer b.mu.Unlock()
 			ended[it.Row.Key] = it.Ctx.Err()
 			if it.Row.Key == "lost" && lostAfter == 0 { // it comes again once it was taken over
-				lostAfter = b.store.Clock().Since(now)
+				lostAfter = b.store.Clock().Now().Sub(now)
 			}
 			return nil
 		}

@@ -28,7 +28,7 @@ type Cap struct {
 // never due.
 type frequencyRow struct {
 	storage.Record
-	Messages []counted `db:"messages,json"`
+	Messages []counted `db:"messages,json,content"`
 }
 
 // counted is one message, at the moment at which it was last let through.
@@ -37,7 +37,7 @@ type counted struct {
 	On time.Time `json:"on"`
 }
 
-var frequencies = driver.Define[frequencyRow]("recipient_frequency").Limit(256 << 10)
+var frequencies = driver.Define[frequencyRow]("recipient_frequency").Grows(driver.WithEntities).Limit(256 << 10)
 
 // count lets a message through and notes it, or says from when on it may go. It
 // counts once, at the latest time that it was let through.

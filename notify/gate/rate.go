@@ -58,7 +58,7 @@ type rateBucket struct {
 	PromisedUntil time.Time `db:"promised_until"`
 }
 
-var rateBuckets = driver.Define[rateBucket]("rate_bucket")
+var rateBuckets = driver.Define[rateBucket]("rate_bucket").Grows(driver.Bounded)
 
 // take lets one call through, or says that there are too many.
 func (b *rateBucket) take(l Rate, now time.Time, urgent bool) bool {
@@ -96,7 +96,7 @@ type rateReservation struct {
 	ReservedOn     time.Time `db:"reserved_on,fixed"`
 }
 
-var rateReservations = driver.Define[rateReservation]("rate_reservation")
+var rateReservations = driver.Define[rateReservation]("rate_reservation").Grows(driver.WithWork)
 
 // rateGate keeps the rate limits. In one process one group counts at a time, so
 // that a bucket is contended by processes only.

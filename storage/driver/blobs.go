@@ -48,19 +48,19 @@ func (r Ref) IsZero() bool { return r.Name == "" }
 type blobHeader struct {
 	Record
 	Size     int64  `db:"size"`
-	SHA256   string `db:"sha256"`
+	SHA256   string `db:"sha256,plain"`
 	Complete bool   `db:"complete"`
 }
 
 // blobChunk is one piece of a blob's content; its key is made by chunkKey.
 type blobChunk struct {
 	Record
-	Data []byte `db:"data,fixed"`
+	Data []byte `db:"data,fixed,content"`
 }
 
 var (
-	blobHeaders = Define[blobHeader]("blob")
-	blobChunks  = Define[blobChunk]("blob_chunk")
+	blobHeaders = Define[blobHeader]("blob").Grows(WithWork)
+	blobChunks  = Define[blobChunk]("blob_chunk").Grows(WithWork)
 )
 
 const (

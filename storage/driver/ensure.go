@@ -271,14 +271,15 @@ const aloof = 15
 // recognize settles the rows of round that are stored as they are wanted, by
 // their fingerprints and without reading them, and returns the other indices.
 func (e *ensuring[R]) recognize(ctx context.Context, round []int) ([]int, error) {
-	if !e.recognizable(round) {
+	tx, ok := e.tx.(Recognizer)
+	if !ok || !e.recognizable(round) {
 		return round, nil
 	}
 	keys := make([]string, len(round))
 	for i, n := range round {
 		keys[i] = e.Record(e.want[n]).Key
 	}
-	prints, err := e.tx.Untouched(ctx, &e.Schema, e.Record(e.want[round[0]]).Scope, keys)
+	prints, err := tx.Untouched(ctx, &e.Schema, e.Record(e.want[round[0]]).Scope, keys)
 	if err != nil {
 		return nil, err
 	}

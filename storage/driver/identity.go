@@ -5,11 +5,11 @@ import "context"
 // storeIdentity is the one row that says which database this is.
 type storeIdentity struct {
 	Record
-	Environment string `db:"environment"`
-	System      string `db:"system"`
+	Environment string `db:"environment,plain"`
+	System      string `db:"system,plain"`
 }
 
-var identities = Define[storeIdentity]("store_identity")
+var identities = Define[storeIdentity]("store_identity").Grows(Bounded)
 
 // Schemas lists the tables that every store has for itself, beside those of the
 // domains. An adapter's first migration creates them.

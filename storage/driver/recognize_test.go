@@ -55,7 +55,7 @@ func (x *looking) Select(ctx context.Context, s *driver.Schema, reach driver.Rea
 
 func (x *looking) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) ([]int64, error) {
 	x.asked++
-	return x.Tx.Untouched(ctx, s, scope, keys)
+	return x.Tx.(driver.Recognizer).Untouched(ctx, s, scope, keys)
 }
 
 // desk is a table of orders that a new process ensures.
@@ -197,4 +197,24 @@ func TestEnsureAsksAboutManyRowsOfOneScope(t *testing.T) {
 		_, x := d.ensure(moreGuests, c.want...)
 		d.same(c.what, c.asked, x.asked)
 	}
+}
+
+// unable hides what a Tx can do beside its verbs.
+type unable struct{ driver.Tx }
+
+func TestEnsureReadsRowsThatATxCannotRecognize(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, many(100)...)
+	d.tx(func(tx driver.Tx) error {
+		got, err := d.table.Ensure(d.Context(), unable{tx}, moreGuests, many(101)...)
+		if err != nil {
+			return err
+		}
+		d.same("a stored row", driver.Unchanged, got[99].Outcome)
+		d.same("a new one", driver.Created, got[100].Outcome)
+		if got[0].Row.ID == 0 {
+			d.Error("a row was not read")
+		}
+		return nil
+	})
 }

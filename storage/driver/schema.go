@@ -3,6 +3,7 @@ package driver
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -81,6 +82,8 @@ type Column struct {
 	Fixed bool
 	// Null columns store the Go zero value as NULL.
 	Null bool
+	// Data says what the column tells about people; empty: nobody has said.
+	Data Data
 
 	planned, unclaimed bool // tag options; see Define
 
@@ -90,15 +93,40 @@ type Column struct {
 	offset uintptr // of the field in the struct
 }
 
+// Data is what a column tells about people, for whoever erases or exports what is
+// known of one. A field declares it by a tag option; see [Define].
+type Data string
+
+// The kinds of data. Numbers, truths and moments need none.
+const (
+	Plain   Data = "plain"   // nothing: codes, settings, ids of what is no person
+	Person  Data = "person"  // who it is: an id, a reference, a name, a hash of one
+	Address Data = "address" // how to reach them: mail, phone, the link that they got
+	Content Data = "content" // what was said or done: texts, payloads, answers
+	Secret  Data = "secret"  // keys and tokens: nothing to export, ever
+)
+
+// Growth is with what a table gets more rows, for whoever plans how long they stay.
+type Growth string
+
+// The kinds of growth; see [Table.Grows].
+const (
+	Bounded      Growth = "bounded"  // not: as many as people configure, or one
+	WithEntities Growth = "entities" // one or a few for each person or thing of the host
+	WithWork     Growth = "work"     // with each event, run, message or answer
+)
+
 // Schema is all that an adapter sees of a table.
 type Schema struct {
-	Name    string
+	Name string
+	// Growth is what the table has declared by Grows; empty: nothing.
+	Growth  Growth
 	Columns []Column
 	// New returns a pointer to a zero row.
 	New func() Row
 	// MaxRow bounds the bytes of text, JSON and bytes in a row; zero is no bound.
 	MaxRow int
-	// Fingerprint is the column by which [Tx.Untouched] tells rows; empty: none.
+	// Fingerprint is the column by which a [Recognizer] tells rows; empty: none.
 	Fingerprint string
 	// Whole is the schema of the whole table, if this one says what workers see of
 	// it: Claim and Update get such a one. A column that it lacks is zero in a
@@ -143,6 +171,13 @@ func (t *Table[R]) Limit(n int) *Table[R] {
 	return t
 }
 
+// Grows declares with what the table grows, and returns t. It is called once, beside
+// Define.
+func (t *Table[R]) Grows(with Growth) *Table[R] {
+	t.Growth = with
+	return t
+}
+
 // Deciding names the columns that Ensure's decisions depend on, and returns t. It
 // then reads no others of a stored row unless the row is to be written, since
 // most are not. It is called once, beside Define.
@@ -162,9 +197,12 @@ func (t *Table[R]) Deciding(columns ...string) *Table[R] {
 //	json       a field of any type, stored as JSON
 //	planned    Settle does not write it
 //	unclaimed  Claim does not read it, so that it is zero in a claimed row; fixed
+//	plain, person, address, content, secret
+//	           what it tells about people; see [Data]
 //
 // Define panics on a field that has no column kind or options that do not go
-// together, since only a programmer can cause that.
+// together, on one that another field hides, and on two with one column, since only
+// a programmer can cause that.
 func Define[R any, P interface {
 	*R
 	Row
@@ -173,11 +211,8 @@ func Define[R any, P interface {
 		Schema: Schema{Name: name, New: func() Row { return P(new(R)) }},
 		row:    func(r *R) Row { return P(r) },
 	}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[R]()) {
+	for _, f := range columnFields(name, reflect.TypeFor[R]()) {
 		column, options, _ := strings.Cut(f.Tag.Get("db"), ",")
-		if column == "" {
-			continue
-		}
 		kind, ok := kindOf(f.Type, options)
 		if !ok {
 			panic(fmt.Sprintf("storage: %s.%s: no column kind for %s", name, column, f.Type))
@@ -190,8 +225,48 @@ func Define[R any, P interface {
 		t.Columns = append(t.Columns, Column{
 			Name: column, Kind: kind, table: name, row: wordOf(reflect.TypeFor[*R]()), field: field, offset: offset,
 			Fixed: fixed, planned: hasOption(options, "planned"), unclaimed: unclaimed,
-			Null: kind == Instant || hasOption(options, "null"),
+			Null: kind == Instant || hasOption(options, "null"), Data: dataOf(options),
 		})
+	}
+	return t
+}
+
+// columnFields returns the fields of a row that are columns, those of embedded
+// structs among them, and refuses any that would be lost.
+func columnFields(table string, row reflect.Type) (fields []reflect.StructField) {
+	named := map[string]string{}
+	var walk func(t reflect.Type, path []int, name string)
+	walk = func(t reflect.Type, path []int, name string) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			f.Index = append(slices.Clone(path), i)
+			column, _, _ := strings.Cut(f.Tag.Get("db"), ",")
+			if column != "" {
+				if seen, ok := row.FieldByName(f.Name); !ok || !slices.Equal(seen.Index, f.Index) {
+					panic(fmt.Sprintf("storage: %s.%s: the field %s is hidden by another %s", table, column, name+f.Name, f.Name))
+				}
+				if first, ok := named[column]; ok {
+					panic(fmt.Sprintf("storage: %s.%s: the column of two fields, %s and %s", table, column, first, name+f.Name))
+				}
+				named[column] = name + f.Name
+				fields = append(fields, f)
+			}
+			if inner := structOf(f.Type); f.Anonymous && inner != nil {
+				walk(inner, f.Index, name+f.Name+".")
+			}
+		}
+	}
+	walk(row, nil, "")
+	return fields
+}
+
+// structOf is t, or what it points to, if that is a struct.
+func structOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
 	}
 	return t
 }
@@ -203,6 +278,15 @@ func hasOption(options, name string) bool {
 		}
 	}
 	return false
+}
+
+func dataOf(options string) Data {
+	for _, d := range []Data{Plain, Person, Address, Content, Secret} {
+		if hasOption(options, string(d)) {
+			return d
+		}
+	}
+	return ""
 }
 
 func kindOf(t reflect.Type, options string) (Kind, bool) {

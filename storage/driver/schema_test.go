@@ -95,3 +95,36 @@ func panics(t *testing.T, want string, f func()) {
 	}()
 	f()
 }
+
+// origin has fields of the same names as Record.
+type origin struct {
+	Scope string `db:"origin_scope"`
+	Type  string `db:"origin_type"`
+}
+
+// Go lets neither of two promoted fields of one name be seen, nor one behind a
+// field of the struct itself: their columns would be lost.
+func TestDefinePanicsOnAColumnThatWouldBeLost(t *testing.T) {
+	t.Parallel()
+	type beside struct {
+		driver.Record
+		origin
+	}
+	panics(t, "storage: beside.scope: the field Record.Scope is hidden", func() { driver.Define[beside]("beside") })
+	type before struct {
+		driver.Record
+		Status string `db:"own_status"`
+	}
+	panics(t, "storage: before.status: the field Record.Status is hidden", func() { driver.Define[before]("before") })
+	type twice struct {
+		driver.Record
+		Note string `db:"note"`
+		More string `db:"note"`
+	}
+	panics(t, "storage: twice.note: the column of two fields, Note and More", func() { driver.Define[twice]("twice") })
+	type again struct {
+		driver.Record
+		Kind string `db:"type"`
+	}
+	panics(t, "storage: again.type: the column of two fields, Record.Type and Kind", func() { driver.Define[again]("again") })
+}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"io"
 	"time"
-
-	"github.com/benbjohnson/clock"
 )
 
 // Store is a database as the domains see it. Adapters implement it; its methods
@@ -27,7 +25,7 @@ type Store interface {
 	// Blobs keeps payloads that are too large for a row.
 	Blobs() Blobs
 	// Clock is the only source of time for everything that works on this store.
-	Clock() clock.Clock
+	Clock() Clock
 	// Rand is the only source of randomness: tokens, generated names, public ids.
 	Rand() io.Reader
 	// Identity tells which database this is, so that a copy can be told from it.
@@ -36,7 +34,17 @@ type Store interface {
 	Waker() *Waker
 }
 
-// Tx is one transaction: nine verbs over rows of any schema. It is used by one
+// Clock tells the time, and when some of it has passed. The clocks of
+// github.com/benbjohnson/clock are such, the mock too. Methods may be called from
+// any number of goroutines.
+type Clock interface {
+	// Now is the time. It need not be UTC.
+	Now() time.Time
+	// After sends once, when d has passed.
+	After(d time.Duration) <-chan time.Time
+}
+
+// Tx is one transaction: eight verbs over rows of any schema. It is used by one
 // goroutine at a time and only until its function returns. An error of a verb
 // ends the transaction; "not inserted" and "stale" are answers, not errors.
 type Tx interface {
@@ -45,12 +53,6 @@ type Tx interface {
 	Insert(ctx context.Context, s *Schema, rows []Row) ([]bool, error)
 	// Select returns the rows within reach that q describes.
 	Select(ctx context.Context, s *Schema, reach Reach, q Query) ([]Row, error)
-	// Untouched returns the fingerprints of rows of scope that nobody has written
-	// since Insert, in any order: those of the rows under keys, which are sorted. It
-	// may leave out any, and tell of others. Who writes to a database by hand need
-	// not raise Version; an adapter that would not notice tells of none. See
-	// [Table.Fingerprint].
-	Untouched(ctx context.Context, s *Schema, scope Scope, keys []string) ([]int64, error)
 	// Claim takes due rows, ordered by lane as asked, then DueOn and ID.
 	Claim(ctx context.Context, s *Schema, c Claim) ([]Row, error)
 	// Update writes all columns that are not fixed of rows whose stored version is the row's,
@@ -69,6 +71,16 @@ type Tx interface {
 	Tally(ctx context.Context, s *Schema, reach Reach, q Tally) ([]Group, error)
 	// Store is the store that this transaction belongs to.
 	Store() Store
+}
+
+// Recognizer is a Tx that can tell which rows are as Insert wrote them, which spares
+// [Table.Ensure] reading those. It is optional: where a row that was written by hand,
+// without raising Version, would not be noticed, a Tx is none.
+type Recognizer interface {
+	// Untouched returns the fingerprints of rows of scope that nobody has written
+	// since Insert, in any order: those of the rows under keys, which are sorted. It
+	// may leave out any, and tell of others. See [Table.Fingerprint].
+	Untouched(ctx context.Context, s *Schema, scope Scope, keys []string) ([]int64, error)
 }
 
 // Identity is what a store knows about its database. A field is empty where

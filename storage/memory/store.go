@@ -24,7 +24,7 @@ import (
 type Options struct {
 	// Clock is the time of everything that works on the store. Default: the
 	// machine's clock. Tests give a mock.
-	Clock clock.Clock
+	Clock driver.Clock
 	// Rand gives tokens and generated names. Default: crypto/rand.
 	Rand io.Reader
 	// Environment is the name that the host gives this store; see
@@ -66,7 +66,7 @@ func New(opts *Options) *Store {
 func (s *Store) Blobs() driver.Blobs { return s.blobs }
 
 // Clock is Options.Clock.
-func (s *Store) Clock() clock.Clock { return s.opts.Clock }
+func (s *Store) Clock() driver.Clock { return s.opts.Clock }
 
 // Rand is Options.Rand.
 func (s *Store) Rand() io.Reader { return s.opts.Rand }

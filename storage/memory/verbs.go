@@ -126,6 +126,8 @@ func lookUp[V comparable](values []V, get func(V) *entry) []*entry {
 	return found
 }
 
+var _ driver.Recognizer = (*tx)(nil)
+
 // Untouched returns the fingerprints of rows that are as Insert wrote them.
 func (t *tx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) ([]int64, error) {
 	tab, err := t.table(ctx, s)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"github.com/belfry-go/belfry/storage/internal/sqlstore"
+	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // A call may go on for a second after its context has ended. A COMMIT is given
@@ -151,7 +151,7 @@ func watch(ctx context.Context, driverConn any) (done func() error) {
 func onConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
 	for idle := db.Stats().OpenConnections; ; idle-- {
 		err := onConnOnce(ctx, db, f)
-		if classify(err) != sqlstore.Connection || ctx.Err() != nil || idle <= 0 {
+		if classify(err) != sqltext.Connection || ctx.Err() != nil || idle <= 0 {
 			return err
 		}
 	}
@@ -173,7 +173,7 @@ func onConnOnce(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error 
 	}
 	err = f(c)
 	_ = done() // nothing was committed
-	if classify(err) == sqlstore.Connection {
+	if classify(err) == sqltext.Connection {
 		_ = c.Raw(func(any) error { return driver.ErrBadConn }) // not to be used again
 	}
 	return err

@@ -8,10 +8,9 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/storage/internal/sqlstore"
+	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // systemIdentifier is the number that initdb gave to the database cluster and
@@ -170,37 +169,15 @@ func speaksTwoStep(ctx context.Context, db *sql.DB) (twoStep bool, err error) {
 	return twoStep, err
 }
 
-// states maps SQLSTATE codes to what they mean to a transaction; the source is
-// "PostgreSQL Error Codes" in PostgreSQL's manual.
-var states = map[string]sqlstore.Class{
-	"23505": sqlstore.Unique,        // unique_violation
-	"55P03": sqlstore.LockTimeout,   // lock_not_available
-	"40001": sqlstore.Serialization, // serialization_failure
-	"40P01": sqlstore.Serialization, // deadlock_detected
-	"25006": sqlstore.ReadOnly,      // read_only_sql_transaction
-	"53100": sqlstore.DiskFull,      // disk_full
-	"40003": sqlstore.Connection,    // statement_completion_unknown
-	"57P01": sqlstore.Connection,    // admin_shutdown
-	"57P02": sqlstore.Connection,    // crash_shutdown
-	"57P03": sqlstore.Connection,    // cannot_connect_now
-	"57P04": sqlstore.Connection,    // database_dropped
-	"57P05": sqlstore.Connection,    // idle_session_timeout
-	"25P03": sqlstore.Connection,    // idle_in_transaction_session_timeout
-	"25P04": sqlstore.Connection,    // transaction_timeout
-}
-
 // classify says what an error of lib/pq, or of pgx through database/sql, means.
-func classify(err error) sqlstore.Class {
+func classify(err error) sqltext.Class {
 	if state, ok := sqlState(err); ok {
-		if strings.HasPrefix(state, "08") {
-			return sqlstore.Connection
-		}
-		return states[state]
+		return sqltext.OfState(state)
 	}
 	if connectionLost(err) {
-		return sqlstore.Connection
+		return sqltext.Connection
 	}
-	return sqlstore.Unknown
+	return sqltext.Unknown
 }
 
 // sqlState finds the code that the server gave; *pq.Error and pgx's *PgError

@@ -15,6 +15,7 @@ import (
 
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
+	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // Options tune a store; nil is the same as the zero Options.
@@ -22,7 +23,7 @@ type Options struct {
 	// Clock is the store's time. Nil follows the server's clock, so that processes
 	// on machines with skewed clocks agree about leases; that clock has a method
 	// Uncertainty() time.Duration, how far it may be off.
-	Clock clock.Clock
+	Clock driver.Clock
 	// Rand is the store's randomness; nil is crypto/rand.
 	Rand io.Reader
 	// Environment names the environment that the host is in, for example
@@ -232,9 +233,9 @@ func (s *Store) check(ctx context.Context) error {
 
 // classify looks at the clock again after a connection was lost: what comes
 // next may be another server.
-func (s *Store) classify(err error) sqlstore.Class {
+func (s *Store) classify(err error) sqltext.Class {
 	class := classify(err)
-	if class == sqlstore.Connection {
+	if class == sqltext.Connection {
 		s.reconnected()
 	}
 	return class

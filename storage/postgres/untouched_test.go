@@ -41,7 +41,7 @@ func (g *guarded) untouched(from, step, n int) (prints []int64, s statement) {
 	}
 	seen := g.during(g, "SELECT array_agg", func() {
 		err := g.InTx(g.Context(), func(tx driver.Tx) (err error) {
-			prints, err = tx.Untouched(g.Context(), &stampeds.Schema, "", keys)
+			prints, err = tx.(driver.Recognizer).Untouched(g.Context(), &stampeds.Schema, "", keys)
 			return err
 		})
 		if err != nil {

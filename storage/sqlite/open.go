@@ -14,6 +14,7 @@ import (
 
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
+	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // readers is how many connections read while the writer writes.
@@ -143,35 +144,17 @@ func prepareWriter(c *sqlite3.SQLiteConn) error {
 	return nil
 }
 
-// classify says what an error of the driver means. After an I/O error the file
-// may hold what was reported as failed, so it counts as a lost connection.
-func classify(err error) sqlstore.Class {
+// classify says what an error of the driver means.
+func classify(err error) sqltext.Class {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
 		if errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
-			return sqlstore.Connection
+			return sqltext.Connection
 		}
-		return sqlstore.Unknown
+		return sqltext.Unknown
 	}
-	switch e.Code {
-	case sqlite3.ErrBusy:
-		if e.ExtendedCode == sqlite3.ErrBusySnapshot {
-			return sqlstore.Serialization
-		}
-		return sqlstore.Busy
-	case sqlite3.ErrLocked, sqlite3.ErrProtocol:
-		return sqlstore.Busy
-	case sqlite3.ErrConstraint:
-		switch e.ExtendedCode {
-		case sqlite3.ErrConstraintUnique, sqlite3.ErrConstraintPrimaryKey, sqlite3.ErrConstraintRowID:
-			return sqlstore.Unique
-		}
-	case sqlite3.ErrReadonly:
-		return sqlstore.ReadOnly
-	case sqlite3.ErrFull:
-		return sqlstore.DiskFull
-	case sqlite3.ErrIoErr, sqlite3.ErrCantOpen:
-		return sqlstore.Connection
+	if e.ExtendedCode != 0 {
+		return sqltext.OfCode(int(e.ExtendedCode))
 	}
-	return sqlstore.Unknown
+	return sqltext.OfCode(int(e.Code))
 }

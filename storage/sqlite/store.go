@@ -22,16 +22,16 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/benbjohnson/clock"
 	"github.com/jmoiron/sqlx"
 
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
 // Options tune a store; nil is the same as the zero Options.
 type Options struct {
 	// Clock is the store's time; nil is the machine's clock.
-	Clock clock.Clock
+	Clock driver.Clock
 	// Rand is the store's randomness; nil is crypto/rand.
 	Rand io.Reader
 	// Environment names the environment that the host is in, for example

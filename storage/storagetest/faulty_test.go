@@ -183,7 +183,7 @@ func (x *faultyTx) Untouched(ctx context.Context, s *driver.Schema, scope driver
 	if x.s.untouched != nil {
 		return x.s.untouched(ctx, x.Tx, s, scope, keys)
 	}
-	return x.Tx.Untouched(ctx, s, scope, keys)
+	return x.Tx.(driver.Recognizer).Untouched(ctx, s, scope, keys)
 }
 
 func soundFind(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {

@@ -25,7 +25,7 @@ type Harness struct {
 	NoSecondHandle string
 	// NoInspect is the reason why there is no live schema to look at.
 	NoInspect string
-	// NoUntouched is the reason why Untouched tells of no rows.
+	// NoUntouched is the reason why a Tx is no [driver.Recognizer].
 	NoUntouched string
 	// NoFolder is the reason why blobs cannot be kept in a folder.
 	NoFolder string
@@ -34,7 +34,7 @@ type Harness struct {
 // Options are what the suite asks of a store that it opens: each field is given
 // to the adapter's option of the same name. Zero values ask for the default.
 type Options struct {
-	Clock       clock.Clock
+	Clock       driver.Clock
 	Rand        io.Reader
 	Environment string
 	BlobDir     string

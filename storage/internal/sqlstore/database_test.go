@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
+	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // database is an empty database of one dialect. handle opens it as one process
@@ -76,19 +77,19 @@ func (d database) exec(t testing.TB, db *sqlx.DB, texts ...string) {
 }
 
 // classify knows what these tests meet; the adapters know more.
-func classify(err error) sqlstore.Class {
+func classify(err error) sqltext.Class {
 	if e := (*pq.Error)(nil); errors.As(err, &e) {
 		switch e.Code {
 		case "40001", "40P01":
-			return sqlstore.Serialization
+			return sqltext.Serialization
 		case "55P03":
-			return sqlstore.LockTimeout
+			return sqltext.LockTimeout
 		}
 	}
 	if e := (sqlite3.Error{}); errors.As(err, &e) && e.Code == sqlite3.ErrBusy {
-		return sqlstore.Busy
+		return sqltext.Busy
 	}
-	return sqlstore.Unknown
+	return sqltext.Unknown
 }
 
 func scan[V any](t testing.TB, db *sqlx.DB, query string) (v V) {

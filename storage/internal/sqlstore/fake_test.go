@@ -14,6 +14,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // What the fake database can say; classifyFake knows what it means.
@@ -25,13 +26,13 @@ var (
 	errOdd    = errors.New("something odd")
 )
 
-func classifyFake(err error) Class {
-	for e, class := range map[error]Class{errSerial: Serialization, errLock: LockTimeout, errBusy: Busy, errGone: Connection} {
+func classifyFake(err error) sqltext.Class {
+	for e, class := range map[error]sqltext.Class{errSerial: sqltext.Serialization, errLock: sqltext.LockTimeout, errBusy: sqltext.Busy, errGone: sqltext.Connection} {
 		if errors.Is(err, e) {
 			return class
 		}
 	}
-	return Unknown
+	return sqltext.Unknown
 }
 
 // fake is a database that records statements and answers as a test says.

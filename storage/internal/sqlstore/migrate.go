@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // migration is one file: a step of the tables' history, forward only.
@@ -54,24 +55,24 @@ func loadMigrations(files fs.FS) ([]migration, error) {
 // Export writes all migrations as SQL, for a host that runs them with its own
 // tool; a store that is then opened with MigrateVerify finds them recorded.
 func Export(w io.Writer, d *Dialect, schema, prefix string, files fs.FS) error {
-	n := names{dialect: d, schema: schema, prefix: prefix}
-	if err := n.check(); err != nil {
+	n := sqltext.Names{Dialect: d.Dialect, Schema: schema, Prefix: prefix}
+	if err := n.Check(); err != nil {
 		return err
 	}
 	all, err := loadMigrations(files)
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "%s;\n", n.createHistory()); err != nil {
+	if _, err := fmt.Fprintf(w, "%s;\n", n.CreateHistory()); err != nil {
 		return err
 	}
 	for _, m := range all {
-		text, err := n.expand(m.text)
+		text, err := n.Expand(m.text)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w, "\n-- %s\n\n%s\nINSERT INTO %s VALUES (%d, '%s', '%s', NULL);\n",
-			m.file, text, n.table(historyTable), m.number, m.file, m.sum)
+		_, err = fmt.Fprintf(w, "\n-- %s\n\n%s\n%s(%d, '%s', '%s', NULL);\n",
+			m.file, text, n.Record(), m.number, m.file, m.sum)
 		if err != nil {
 			return err
 		}
@@ -117,7 +118,7 @@ func files(all []migration) string {
 // transact runs f in a transaction of the store without a bound on lock
 // time-outs: processes that start at once wait for each other until ctx ends.
 func (s *Store) transact(ctx context.Context, f func(*session) error) error {
-	return s.repeat(ctx, 0, func() (Class, error) {
+	return s.repeat(ctx, 0, func() (sqltext.Class, error) {
 		conn, err := s.begin(ctx)
 		if err != nil {
 			return classOf(err), err
@@ -135,13 +136,13 @@ func (s *Store) transact(ctx context.Context, f func(*session) error) error {
 // the lock row, so that it happens wholly and once.
 func (s *Store) apply(ctx context.Context, all []migration) error {
 	err := s.transact(ctx, func(db *session) error {
-		return s.execAll(ctx, db, "create "+historyTable, append(s.cfg.Dialect.catalog.setUp(s.names), s.names.createHistory()))
+		return s.execAll(ctx, db, "create "+sqltext.HistoryTable, s.names.SetUp())
 	})
 	if err != nil {
 		return err
 	}
 	for _, m := range all {
-		text, err := s.names.expand(m.text)
+		text, err := s.names.Expand(m.text)
 		if err != nil {
 			return err
 		}
@@ -154,8 +155,7 @@ func (s *Store) apply(ctx context.Context, all []migration) error {
 }
 
 func (s *Store) applyOne(ctx context.Context, db *session, m migration, text string) error {
-	history := s.names.table(historyTable)
-	if err := s.execAll(ctx, db, "lock "+historyTable, s.cfg.Dialect.catalog.lockHistory(history)); err != nil {
+	if err := s.execAll(ctx, db, "lock "+sqltext.HistoryTable, s.names.LockHistory()); err != nil {
 		return err
 	}
 	missing, err := s.missing(ctx, db, []migration{m})
@@ -165,9 +165,8 @@ func (s *Store) applyOne(ctx context.Context, db *session, m migration, text str
 	if err := s.execAll(ctx, db, "migration "+m.file, []string{text}); err != nil {
 		return err
 	}
-	record := s.cfg.Dialect.rebind("INSERT INTO " + history + " VALUES (?, ?, ?, ?)")
-	now := s.cfg.Dialect.verbs.value(driver.Time(s.cfg.Clock.Now()))
-	if _, err := db.ExecContext(s.inside(ctx), record, m.number, m.file, m.sum, now); err != nil {
+	record := s.names.Applied(m.number, m.file, m.sum, driver.Time(s.cfg.Clock.Now()))
+	if _, err := db.ExecContext(s.inside(ctx), record.Text, record.Args...); err != nil {
 		return s.failed(ctx, "record "+m.file, err)
 	}
 	return nil
@@ -180,18 +179,6 @@ func (s *Store) execAll(ctx context.Context, db *session, op string, texts []str
 		}
 	}
 	return nil
-}
-
-// historyTable records which migrations were applied. Its row 0 is the lock
-// under which they run. A migration that the host's own tool applied has no time.
-const historyTable = "schema_migration"
-
-func (n names) createHistory() string {
-	kinds := n.dialect.ddl.kinds
-	number, text, instant := kinds[driver.Int], kinds[driver.Text], kinds[driver.Instant]
-	return "CREATE TABLE IF NOT EXISTS " + n.table(historyTable) + ` ("number" ` + number + ` PRIMARY KEY, "file" ` + text +
-		` NOT NULL, "checksum" ` + text + ` NOT NULL, "applied_on" ` + instant + `) ` + n.dialect.ddl.strict +
-		`; INSERT INTO ` + n.table(historyTable) + ` VALUES (0, 'lock', '', NULL) ON CONFLICT ("number") DO NOTHING`
 }
 
 // missing returns which of all are not recorded, and refuses those that are with
@@ -219,8 +206,7 @@ func (s *Store) missing(ctx context.Context, db *session, all []migration) ([]mi
 func (s *Store) applied(ctx context.Context, db *session) (map[int]string, error) {
 	sums := map[int]string{}
 	found := false
-	exists := s.cfg.Dialect.rebind(s.cfg.Dialect.catalog.exists())
-	err := query(s.inside(ctx), db, exists, []any{s.names.live(historyTable)}, func(r *sql.Rows) error {
+	err := query(s.inside(ctx), db, s.names.HasHistory(), func(r *sql.Rows) error {
 		for r.Next() {
 			if err := r.Scan(&found); err != nil {
 				return err
@@ -229,8 +215,7 @@ func (s *Store) applied(ctx context.Context, db *session) (map[int]string, error
 		return nil
 	})
 	if err == nil && found {
-		text := `SELECT "number", "checksum" FROM ` + s.names.table(historyTable)
-		err = query(s.inside(ctx), db, text, nil, func(r *sql.Rows) error {
+		err = query(s.inside(ctx), db, sqltext.Statement{Text: s.names.History()}, func(r *sql.Rows) error {
 			var number int
 			var sum string
 			for r.Next() {
@@ -243,7 +228,7 @@ func (s *Store) applied(ctx context.Context, db *session) (map[int]string, error
 		})
 	}
 	if err != nil {
-		return nil, s.failed(ctx, "read "+historyTable, err)
+		return nil, s.failed(ctx, "read "+sqltext.HistoryTable, err)
 	}
 	return sums, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // session is one connection of a pool while a transaction or a read has it.
@@ -65,13 +66,13 @@ func (s *Store) begin(ctx context.Context) (*session, error) {
 		if err != nil {
 			return nil, err
 		}
-		_, err = x.ExecContext(s.inside(ctx), s.cfg.Dialect.begin)
+		_, err = x.ExecContext(s.inside(ctx), s.cfg.Dialect.Begin)
 		if err == nil {
 			return x, nil
 		}
 		f := s.failed(ctx, "begin", err)
 		x.rollback(ctx)
-		if f.class != Connection || ctx.Err() != nil || idle <= 0 {
+		if f.class != sqltext.Connection || ctx.Err() != nil || idle <= 0 {
 			return nil, f
 		}
 	}
@@ -99,7 +100,7 @@ func (x *session) commit(ctx context.Context) error {
 		}
 		f := x.store.failed(context.Background(), "commit", err)
 		switch f.class {
-		case Unique, Busy, LockTimeout, Serialization, ReadOnly:
+		case sqltext.Unique, sqltext.Busy, sqltext.LockTimeout, sqltext.Serialization, sqltext.ReadOnly:
 			x.rollback(context.Background())
 			return f
 		}
@@ -163,7 +164,7 @@ const lockTries = 3
 // [driver.ErrOutcomeUnknown].
 func (s *Store) InTx(ctx context.Context, f func(driver.Tx) error) error {
 	again := false
-	return s.repeat(ctx, lockTries, func() (Class, error) {
+	return s.repeat(ctx, lockTries, func() (sqltext.Class, error) {
 		x := &tx{store: s, again: again}
 		again = true
 		return s.once(ctx, x, f)
@@ -172,18 +173,18 @@ func (s *Store) InTx(ctx context.Context, f func(driver.Tx) error) error {
 
 // repeat calls f until it succeeds or its class says that trying again is of no
 // use. tries bounds lock time-outs; zero: no bound.
-func (s *Store) repeat(ctx context.Context, tries int, f func() (Class, error)) error {
+func (s *Store) repeat(ctx context.Context, tries int, f func() (sqltext.Class, error)) error {
 	for try, waits := 1, 0; ; try++ {
 		class, err := f()
-		if class == LockTimeout {
+		if class == sqltext.LockTimeout {
 			waits++
 		}
 		switch {
 		case err == nil:
 			return nil
-		case class == LockTimeout && waits == tries:
+		case class == sqltext.LockTimeout && waits == tries:
 			return err
-		case class != LockTimeout && class != Busy && class != Serialization:
+		case class != sqltext.LockTimeout && class != sqltext.Busy && class != sqltext.Serialization:
 			return err
 		}
 		if ended := s.pause(ctx, try); ended != nil {
@@ -216,7 +217,7 @@ func wait(ctx context.Context, d time.Duration) error {
 
 // once runs f in one transaction. The class is that of the transaction's own
 // failure, never of an error that f got elsewhere.
-func (s *Store) once(ctx context.Context, x *tx, f func(driver.Tx) error) (Class, error) {
+func (s *Store) once(ctx context.Context, x *tx, f func(driver.Tx) error) (sqltext.Class, error) {
 	conn, err := s.begin(ctx)
 	if err != nil {
 		return classOf(err), err
@@ -228,7 +229,7 @@ func (s *Store) once(ctx context.Context, x *tx, f func(driver.Tx) error) (Class
 			x.rollback(ctx, conn)
 		}
 	}()
-	err = f(x)
+	err = f(s.cfg.Dialect.able(x))
 	returned = true
 	if err == nil {
 		err = x.usable(ctx)
@@ -249,7 +250,7 @@ func (s *Store) once(ctx context.Context, x *tx, f func(driver.Tx) error) (Class
 	if s.cfg.Committed != nil && len(x.hints) > 0 {
 		s.cfg.Committed(x.hints)
 	}
-	return Unknown, nil
+	return sqltext.Unknown, nil
 }
 
 func (x *tx) rollback(ctx context.Context, conn *session) {
@@ -258,34 +259,18 @@ func (x *tx) rollback(ctx context.Context, conn *session) {
 	x.restore()
 }
 
-func classOf(err error) Class {
+func classOf(err error) sqltext.Class {
 	if f, ok := err.(*failure); ok {
 		return f.class
 	}
-	return Unknown
+	return sqltext.Unknown
 }
-
-// Class is what a driver's error means to the transaction loop. Each dialect
-// classifies the errors of its driver in one function.
-type Class int
-
-// The classes of driver errors.
-const (
-	Unknown       Class = iota // not recognised: reported as it is
-	Unique                     // a unique constraint
-	Busy                       // SQLITE_BUSY, SQLITE_LOCKED: run again
-	LockTimeout                // 55P03: run again with half the batch
-	Serialization              // 40001, 40P01, SQLITE_BUSY_SNAPSHOT: run again
-	ReadOnly                   // a replica or a read-only file
-	DiskFull
-	Connection // the connection is gone: the outcome of a COMMIT is unknown
-)
 
 // failure is an error of the database: what was under way, what it means to
 // callers (nil: nothing in particular), and what the driver said.
 type failure struct {
 	op    string
-	class Class
+	class sqltext.Class
 	means error
 	cause error
 }
@@ -312,9 +297,9 @@ func (s *Store) failed(ctx context.Context, op string, err error) *failure {
 	}
 	f := &failure{op: op, class: s.cfg.Classify(err), cause: err}
 	switch f.class {
-	case Busy, LockTimeout, Serialization:
+	case sqltext.Busy, sqltext.LockTimeout, sqltext.Serialization:
 		f.means = driver.ErrBusy
-	case Connection:
+	case sqltext.Connection:
 		f.means = driver.ErrUnavailable
 	}
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {

@@ -13,6 +13,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // DBTX is a host's open transaction: *sql.Tx, *sqlx.Tx, *sql.Conn, and what
@@ -43,12 +44,12 @@ type Config struct {
 	// Writer runs transactions. Reader runs Next outside of them; nil: Writer.
 	Writer, Reader *sqlx.DB
 	// Classify says what an error of the driver means.
-	Classify func(error) Class
+	Classify func(error) sqltext.Class
 
-	Clock       clock.Clock // nil: the machine's clock
-	Rand        io.Reader   // nil: crypto/rand; reads of another one are serialized
-	Environment string      // name of the environment the host says it is in
-	BlobDir     string      // empty: blobs are kept in the database
+	Clock       driver.Clock // nil: the machine's clock
+	Rand        io.Reader    // nil: crypto/rand; reads of another one are serialized
+	Environment string       // name of the environment the host says it is in
+	BlobDir     string       // empty: blobs are kept in the database
 
 	// Schema (PostgreSQL only; empty: the search path) and Prefix qualify table
 	// names. Both match ^[a-z_][a-z0-9_]{0,40}$ or are empty.
@@ -81,8 +82,8 @@ type Config struct {
 // may be called from any number of goroutines.
 type Store struct {
 	cfg    Config
-	names  names
-	tables sync.Map // *driver.Schema to *table
+	names  sqltext.Names
+	tables sync.Map // *driver.Schema to table
 	blobs  driver.Blobs
 	waker  driver.Waker
 }
@@ -92,8 +93,8 @@ var _ driver.Store = (*Store)(nil)
 // New checks cfg, treats the migrations as cfg.Migrate says, and returns the
 // store. It does not own the handles: the adapter closes them, also if New fails.
 func New(ctx context.Context, cfg Config) (*Store, error) {
-	names := names{dialect: cfg.Dialect, schema: cfg.Schema, prefix: cfg.Prefix}
-	if err := names.check(); err != nil {
+	names := sqltext.Names{Dialect: cfg.Dialect.Dialect, Schema: cfg.Schema, Prefix: cfg.Prefix}
+	if err := names.Check(); err != nil {
 		return nil, err
 	}
 	s := &Store{cfg: cfg, names: names}
@@ -149,7 +150,7 @@ func (s *sharedReader) Read(p []byte) (int, error) {
 func (s *Store) Blobs() driver.Blobs { return s.blobs }
 
 // Clock is Options.Clock.
-func (s *Store) Clock() clock.Clock { return s.cfg.Clock }
+func (s *Store) Clock() driver.Clock { return s.cfg.Clock }
 
 // Rand is Options.Rand.
 func (s *Store) Rand() io.Reader { return s.cfg.Rand }

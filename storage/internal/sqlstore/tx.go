@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 var (
@@ -52,7 +53,9 @@ var _ driver.Tx = (*tx)(nil)
 // [driver.ErrRetryTx] means that the host has to repeat its transaction. After
 // an error, and when a context has ended inside a call, the host rolls back.
 // Pollers hear of what was ensured with their next poll.
-func (s *Store) Join(host DBTX) driver.Tx { return &tx{store: s, db: host, joined: true} }
+func (s *Store) Join(host DBTX) driver.Tx {
+	return s.cfg.Dialect.able(&tx{store: s, db: host, joined: true})
+}
 
 // Store is the store that the transaction belongs to.
 func (x *tx) Store() driver.Store { return x.store.cfg.Outer }
@@ -75,7 +78,7 @@ func (x *tx) fail(ctx context.Context, op string, err error) error {
 		return x.err
 	}
 	f := x.store.failed(ctx, op, err)
-	if x.joined && f.class == Serialization {
+	if x.joined && f.class == sqltext.Serialization {
 		f.means = driver.ErrRetryTx
 	}
 	x.err = f
@@ -83,19 +86,19 @@ func (x *tx) fail(ctx context.Context, op string, err error) error {
 }
 
 // query runs a statement and lets read take its rows.
-func (x *tx) query(ctx context.Context, text string, args []any, read func(*sql.Rows) error) error {
+func (x *tx) query(ctx context.Context, q sqltext.Statement, read func(*sql.Rows) error) error {
 	if err := x.usable(ctx); err != nil {
 		return err
 	}
-	return query(x.store.inside(ctx), x.db, text, args, read)
+	return query(x.store.inside(ctx), x.db, q, read)
 }
 
 // exec runs a statement and tells how many rows it changed.
-func (x *tx) exec(ctx context.Context, text string, args []any) (int64, error) {
+func (x *tx) exec(ctx context.Context, q sqltext.Statement) (int64, error) {
 	if err := x.usable(ctx); err != nil {
 		return 0, err
 	}
-	res, err := x.db.ExecContext(x.store.inside(ctx), text, args...)
+	res, err := x.db.ExecContext(x.store.inside(ctx), q.Text, q.Args...)
 	if err != nil {
 		return 0, err
 	}
@@ -111,8 +114,8 @@ func (s *Store) inside(ctx context.Context) context.Context {
 }
 
 // query runs a statement and lets read take its rows, which it need not close.
-func query(ctx context.Context, db DBTX, text string, args []any, read func(*sql.Rows) error) error {
-	rows, err := db.QueryContext(ctx, text, args...)
+func query(ctx context.Context, db DBTX, q sqltext.Statement, read func(*sql.Rows) error) error {
+	rows, err := db.QueryContext(ctx, q.Text, q.Args...)
 	if err != nil {
 		return err
 	}
@@ -127,7 +130,7 @@ func query(ctx context.Context, db DBTX, text string, args []any, read func(*sql
 func (x *tx) each(ctx context.Context, text string, run func(exec func(args []any) (int64, error)) error) error {
 	own, ok := x.db.(*session)
 	if !ok {
-		return run(func(args []any) (int64, error) { return x.exec(ctx, text, args) })
+		return run(func(args []any) (int64, error) { return x.exec(ctx, sqltext.Statement{Text: text, Args: args}) })
 	}
 	return own.Raw(func(c any) error {
 		var named []sqldriver.NamedValue

@@ -5,12 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"slices"
-	"strconv"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // Insert adds the rows whose scope and key are free, in the order of their keys,
@@ -22,7 +20,7 @@ func (x *tx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 	}
 	order := sorted(rows, byKey)
 	at := 0 // rows come back in the order they were sent, or nearly so
-	err := x.store.cfg.Dialect.verbs.insert(ctx, x, x.store.table(s), pick(rows, order),
+	err := x.store.table(s).insert(ctx, x, pick(rows, order),
 		func(id int64, scope driver.Scope, key string) error {
 			for range rows {
 				i := order[at]
@@ -85,100 +83,10 @@ func scanInserted(done inserted) func(*sql.Rows) error {
 	}
 }
 
-// insertedBy is a column of PostgreSQL's tables that have fingerprints: the
-// transaction that inserted the row. While it is the one that wrote the row's
-// present version, nobody else has written it, by whatever means.
-const insertedBy = `"inserted_by"`
-
-// stretch is how many rows are walked for each key, at most.
-const stretch = 4
-
-// Untouched walks the rows from the first key to the last along their index,
-// which takes a third of the time of looking up each key. Of keys that lie far
-// apart it finds few. The bounds are hidden from the planner, so that it expects
-// few rows and takes the index for the order. On SQLite it tells nothing, since
-// a row that was written by hand would not be noticed there.
-func (x *tx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) (prints []int64, err error) {
-	t := x.store.table(s)
-	if t.dialect != PostgreSQL || len(keys) == 0 || !storable(keys[0]) || !storable(keys[len(keys)-1]) {
-		return nil, x.usable(ctx)
-	}
-	b := newBuilder(t, "SELECT array_agg(r.print)::text FROM (SELECT "+quote(s.Fingerprint)+` AS print, "version", `+insertedBy+
-		", xmin AS written_by FROM "+t.name+" WHERE ")
-	if err = b.where(driver.Within(scope), nil); err == nil {
-		b.write(` AND "key" >= (SELECT ?::text) AND "key" <= (SELECT ?::text) ORDER BY "scope", "key" LIMIT ?) AS r`,
-			keys[0], keys[len(keys)-1], int64(stretch*len(keys)))
-		b.write(` WHERE r."version" = 1 AND r.` + insertedBy + ` = r.written_by`)
-		err = x.query(ctx, b.sql(), b.args, func(r *sql.Rows) error {
-			var array sql.NullString
-			for r.Next() {
-				if err := r.Scan(&array); err != nil {
-					return err
-				}
-			}
-			prints, err = integers(array.String)
-			return err
-		})
-	}
-	if err != nil {
-		return nil, x.fail(ctx, "untouched rows of "+s.Name, err)
-	}
-	return prints, nil
-}
-
-// integers are those of an array literal; nothing is none.
-func integers(array string) ([]int64, error) {
-	array = strings.Trim(array, "{}")
-	if array == "" {
-		return nil, nil
-	}
-	out := make([]int64, 0, strings.Count(array, ",")+1)
-	for text := range strings.SplitSeq(array, ",") {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, n)
-	}
-	return out, nil
-}
-
-// optimism says whether a large INSERT into a table is expected to meet no row
-// that has one of its keys. PostgreSQL then need not look for each key before it
-// inserts the row, nor mark the row until it has: an eighth of what an Ensure of
-// new rows takes. If a key is taken after all, the statement fails and the store
-// runs its transaction again, asking; so a host's transaction is never an optimist.
-//
-// The zero value is no optimist yet. It is used by many goroutines.
-type optimism struct{ streak atomic.Int32 }
-
-const (
-	// convinced is how many large INSERTs in a row met no taken key.
-	convinced = 4
-	// disappointed is where the count begins after one that failed, since the
-	// server has written an error into its log.
-	disappointed = convinced - 64
-)
-
-func (o *optimism) expects() bool { return o.streak.Load() >= convinced }
-
-// learn takes in whether a large INSERT met no taken key.
-func (o *optimism) learn(none bool) {
-	switch streak := o.streak.Load(); { // who loses a swap has learned from another
-	case none && streak < convinced:
-		o.streak.CompareAndSwap(streak, streak+1)
-	case !none && streak > 0:
-		o.streak.CompareAndSwap(streak, 0)
-	}
-}
-
-// fail takes in that a statement failed which expected none.
-func (o *optimism) fail() { o.streak.Store(disappointed) }
-
 // Update writes the mutable columns of rows, ordered by id. Of a row given twice
 // only the first is written.
 func (x *tx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	stale, err := x.swap(ctx, "update ", s, &x.store.table(s).update, nil, rows, byVersion)
+	stale, err := x.change(ctx, "update ", s, sqltext.Update, nil, rows)
 	for i, r := range rows {
 		if err == nil && !stale[i] {
 			rec := driver.RecordOf(r)
@@ -192,7 +100,7 @@ func (x *tx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 
 // Delete removes rows, ordered by id.
 func (x *tx) Delete(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
-	return x.swap(ctx, "delete from ", s, &x.store.table(s).remove, nil, rows, byVersion)
+	return x.change(ctx, "delete from ", s, sqltext.Delete, nil, rows)
 }
 
 // Extend moves leases and nothing else, neither the version nor the structs.
@@ -200,8 +108,8 @@ func (x *tx) Extend(ctx context.Context, s *driver.Schema, rows []driver.Row, un
 	if x.joined {
 		return nil, driver.ErrJoined
 	}
-	lead := []any{x.store.cfg.Dialect.verbs.value(driver.Time(until))}
-	return x.swap(ctx, "extend ", s, &x.store.table(s).extend, lead, rows, byToken)
+	lead := []any{x.store.cfg.Dialect.Value(driver.Time(until))}
+	return x.change(ctx, "extend ", s, sqltext.Extend, lead, rows)
 }
 
 func byVersion(a, b *driver.Record) int {
@@ -212,13 +120,17 @@ func byToken(a, b *driver.Record) int {
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.ClaimToken, b.ClaimToken))
 }
 
-// swap runs a statement for rows in an order that begins with the id, so that
-// concurrent batches take their locks in one order, and tells which were missed.
-func (x *tx) swap(ctx context.Context, verb string, s *driver.Schema, w *swap, lead []any, rows []driver.Row,
-	order func(a, b *driver.Record) int) ([]bool, error) {
+// change runs a statement for rows in an order that begins with the id, so that
+// concurrent batches take their locks in one order, and tells which were missed. A
+// row that is given twice is changed once: only Extend does not miss it the second time.
+func (x *tx) change(ctx context.Context, verb string, s *driver.Schema, change sqltext.Change, lead []any, rows []driver.Row) ([]bool, error) {
 	missed := make([]bool, len(rows))
 	if len(rows) == 0 {
 		return missed, x.usable(ctx)
+	}
+	order := byVersion
+	if change == sqltext.Extend {
+		order = byToken
 	}
 	index := sorted(rows, order)
 	sent := make([]driver.Row, 0, len(rows))
@@ -229,7 +141,7 @@ func (x *tx) swap(ctx context.Context, verb string, s *driver.Schema, w *swap, l
 			sent = append(sent, rows[i])
 		}
 	}
-	hits, err := x.store.cfg.Dialect.verbs.swap(ctx, x, w, lead, sent)
+	hits, err := x.store.table(s).change(ctx, x, change, lead, sent)
 	if err != nil {
 		return nil, x.fail(ctx, verb+s.Name, err)
 	}
@@ -238,7 +150,7 @@ func (x *tx) swap(ctx context.Context, verb string, s *driver.Schema, w *swap, l
 		if !repeated[n] {
 			place++
 		}
-		missed[i] = !hits[place] || repeated[n] && w.once
+		missed[i] = !hits[place] || repeated[n] && change != sqltext.Extend
 	}
 	return missed, nil
 }

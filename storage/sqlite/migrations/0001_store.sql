@@ -80,3 +80,104 @@ CREATE TABLE {store_identity} (
 
 -- Never due; every table has it.
 CREATE INDEX {index:store_identity_due} ON {store_identity} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What people did to rows of any table, and why. Insert only. The entries of a
+-- row are a range of the unique key, in the order of the row's versions.
+CREATE TABLE {audit_entry} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- subject, its key and version, joined by U+001F
+	type             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	subject          TEXT NOT NULL, -- the table of the row that was changed
+	subject_key      TEXT NOT NULL, -- its key
+	subject_version  INTEGER NOT NULL, -- the version that the change gave it
+	action           TEXT NOT NULL, -- Hold, Release, Retry, Cancel
+	actor            TEXT NOT NULL,
+	reason           TEXT NOT NULL,
+	from_status      TEXT NOT NULL,
+	to_status        TEXT NOT NULL,
+	done_on          INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:audit_entry_due} ON {audit_entry} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- Events on their way to subscribers outside.
+
+-- Something that has happened: written once, never due.
+CREATE TABLE {outbox_event} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- the event's id
+	type             TEXT NOT NULL, -- the topic
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	payload          TEXT NOT NULL,
+	created_on       INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:outbox_event_due} ON {outbox_event} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- Who wants which topic, for all tenants. A handful of rows.
+CREATE TABLE {outbox_subscription} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- topic and subscriber, joined by U+001F
+	type             TEXT NOT NULL, -- the subscriber
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	topic            TEXT NOT NULL,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:outbox_subscription_due} ON {outbox_subscription} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- One event on its way to one subscriber. Hot: polled, claimed and settled.
+CREATE TABLE {outbox_delivery} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- event and subscriber, joined by U+001F
+	type             TEXT NOT NULL, -- the subscriber
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	event_key        TEXT NOT NULL,
+	topic            TEXT NOT NULL,
+	created_on       INTEGER,
+	attempts         INTEGER NOT NULL,
+	diagnostics      TEXT NOT NULL, -- the last error, at most 500 bytes
+	dispatched_on    INTEGER,
+	dead_on          INTEGER, -- NULL unless it is a dead letter
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Polls walk it; what is done leaves it, since its due_on is NULL.
+CREATE INDEX {index:outbox_delivery_due} ON {outbox_delivery} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- The dead letters, which people list and replay.
+CREATE INDEX {index:outbox_delivery_dead} ON {outbox_delivery} (scope, id) WHERE dead_on IS NOT NULL;

@@ -285,3 +285,257 @@ CREATE TABLE {notification_conflict} (
 
 -- Never due, so it stays empty; every table has it.
 CREATE INDEX {index:notification_conflict_due} ON {notification_conflict} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What providers report about messages, and whom nothing more is sent to.
+
+-- A callback finds its message by the id that we gave it.
+CREATE INDEX {index:outgoing_message_message_id} ON {outgoing_message} (message_id);
+
+-- What providers reported about messages: each event once, also those whose message
+-- is not known yet, which are due until it is. Rows are the memory by which a
+-- repeated callback is known, and are deleted a month after they came. An event
+-- belongs to no tenant until its message is found, so the scope is empty. One more
+-- row, with the status Sweep, is due each hour and deletes what is old.
+CREATE TABLE {delivery_event} (
+	id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope               TEXT NOT NULL,
+	key                 TEXT NOT NULL, -- provider and a hash of its event id
+	type                TEXT NOT NULL, -- the provider
+	status              TEXT NOT NULL, -- Matched, Waiting, Orphan; Sweep
+	version             INTEGER NOT NULL,
+	lane                INTEGER NOT NULL,
+	due_on              INTEGER,
+	lease_expires_on    INTEGER,
+	claim_token         TEXT NOT NULL,
+	abandoned           INTEGER NOT NULL,
+	kind                TEXT NOT NULL, -- Accepted, Failed, Delivered, ...
+	message_id          TEXT NOT NULL, -- ours, where the provider gave it back
+	provider_message_id TEXT NOT NULL,
+	code                TEXT NOT NULL, -- the provider's, of a failure
+	lasting             INTEGER NOT NULL,
+	happened_on         INTEGER,
+	received_on         INTEGER,
+	tries               INTEGER NOT NULL, -- how often its message was looked for in vain
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Polls walk it: events whose message is not known yet, and the hourly sweep.
+CREATE INDEX {index:delivery_event_due} ON {delivery_event} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- By which id a provider knows a message, for channels whose callbacks do not bring
+-- our own id back. Insert only; deleted like delivery_event. The id was handed out
+-- by the provider, so the scope is empty.
+CREATE TABLE {message_receipt} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- provider and a hash of its message id
+	type             TEXT NOT NULL, -- the provider
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	message_id       TEXT NOT NULL, -- of outgoing_message
+	created_on       INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:message_receipt_due} ON {message_receipt} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What happened to a message beside its status: it bounced, its recipient complained
+-- or unsubscribed. Insert only, and kept as long as the message. The key begins with
+-- the message's id, so that its facts are one range.
+CREATE TABLE {delivery_fact} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- message id, provider and a hash of its event id
+	type             TEXT NOT NULL, -- the kind: Bounced, Complained, Unsubscribed
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	provider         TEXT NOT NULL,
+	code             TEXT NOT NULL,
+	lasting          INTEGER NOT NULL,
+	happened_on      INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:delivery_fact_due} ON {delivery_fact} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- Addresses to which nothing more is sent, or nothing but what is mandatory. There is
+-- no address here, only its hash under the host's key.
+CREATE TABLE {suppression} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- address hash and reason
+	type             TEXT NOT NULL, -- the delivery method
+	status           TEXT NOT NULL, -- Active, or Lifted by a person
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	address_hash     TEXT NOT NULL,
+	hash_key         TEXT NOT NULL, -- fingerprint of the key that it was made with
+	reason           TEXT NOT NULL, -- HardBounce, Complaint, Unsubscribe
+	since            INTEGER,
+	source           TEXT NOT NULL, -- the provider that said so, or Support
+	message_id       TEXT NOT NULL, -- that it was said about
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:suppression_due} ON {suppression} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What the gates before a provider call know: what is paused, what recipients want,
+-- what was counted; and the key under which recipients are hashed.
+
+-- One row for each part of the sending that was ever paused, resumed ones included,
+-- so that its versions go on and the audit tells of each. Every claim of messages
+-- reads those that are in force: there are a handful.
+CREATE TABLE {notification_pause} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL, -- empty as well if it is everywhere
+	key              TEXT NOT NULL, -- all, type:X, channel:X; everywhere: before it
+	type             TEXT NOT NULL, -- the channel; empty: all
+	status           TEXT NOT NULL, -- Paused, Resumed
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	everywhere       INTEGER NOT NULL, -- in every scope
+	paused_type      TEXT NOT NULL, -- of notification; empty: all
+	paused_by        TEXT NOT NULL,
+	reason           TEXT NOT NULL,
+	paused_on        INTEGER,
+	paused_until     INTEGER, -- NULL: until somebody resumes it
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:notification_pause_due} ON {notification_pause} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What recipients want, and do not want, by type and method. A recipient's rows are a
+-- range of the unique key.
+CREATE TABLE {recipient_preference} (
+	id                INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope             TEXT NOT NULL,
+	key               TEXT NOT NULL, -- recipient, method and type, joined by U+001F
+	type              TEXT NOT NULL,
+	status            TEXT NOT NULL,
+	version           INTEGER NOT NULL,
+	lane              INTEGER NOT NULL,
+	due_on            INTEGER,
+	lease_expires_on  INTEGER,
+	claim_token       TEXT NOT NULL,
+	abandoned         INTEGER NOT NULL,
+	recipient_ref     TEXT NOT NULL, -- the host's id; empty: the key has a hash of the address
+	notification_type TEXT NOT NULL, -- empty: all
+	method            TEXT NOT NULL, -- empty: all
+	opted_out         INTEGER NOT NULL,
+	changed_on        INTEGER,
+	message_id        TEXT NOT NULL, -- whose unsubscribe link said so; empty: the host
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:recipient_preference_due} ON {recipient_preference} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What each recipient has got of late, as far as a frequency cap looks: one row that
+-- every message to the recipient writes, and nothing reads but by its key.
+CREATE TABLE {recipient_frequency} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- the recipient
+	type             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	messages         TEXT NOT NULL, -- ids and times, the oldest first
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:recipient_frequency_due} ON {recipient_frequency} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What was taken of the rate of a channel, for all processes: the row that every group
+-- of messages of that channel writes.
+CREATE TABLE {rate_bucket} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL, -- empty: all scopes share it
+	key              TEXT NOT NULL, -- the channel
+	type             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	taken_until      INTEGER, -- when the bucket is full again
+	promised_until   INTEGER, -- when the last message that waits comes back
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:rate_bucket_due} ON {rate_bucket} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- Attempts that a rate has let through, so that one that is asked about again, after a
+-- crash, is not counted again. Insert only; deleted after an hour.
+CREATE TABLE {rate_reservation} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- channel, message id and number of the attempt, joined by U+001F
+	type             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	reserved_on      INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:rate_reservation_due} ON {rate_reservation} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What is old enough to be deleted.
+CREATE INDEX {index:rate_reservation_reserved} ON {rate_reservation} (scope, reserved_on);
+
+-- Under which key recipients are hashed: one row.
+CREATE TABLE {recipient_hash_key} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL,
+	type             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	fingerprint      TEXT NOT NULL, -- of the key; empty: a plain hash
+	former           TEXT NOT NULL, -- fingerprints that lists are still known under
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:recipient_hash_key_due} ON {recipient_hash_key} (lane, due_on, id) WHERE due_on IS NOT NULL;

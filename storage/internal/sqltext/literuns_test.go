@@ -1,4 +1,4 @@
-package sqlstore
+package sqltext
 
 import (
 	"os"
@@ -39,15 +39,13 @@ func TestSQLiteListsRunsByPartialIndexes(t *testing.T) {
 	}
 	check := func(when string) {
 		for name, list := range lists {
-			b := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
-			if err := b.where(driver.Within("tenant"), list.where); err != nil {
+			s, _, err := table.Select(driver.Within("tenant"), driver.Query{
+				Where: list.where, OrderBy: "scheduled_on", Desc: true, After: &driver.Position{Value: time.Unix(1000, 0), ID: 7}, Limit: 100,
+			})
+			if err != nil {
 				t.Fatal(err)
 			}
-			if err := b.order(&driver.Query{Where: list.where, OrderBy: "scheduled_on", Desc: true, After: &driver.Position{Value: time.Unix(1000, 0), ID: 7}}); err != nil {
-				t.Fatal(err)
-			}
-			b.write(" LIMIT ?", int64(100))
-			plan := explain(t, db, b.sql(), b.args)
+			plan := explain(t, db, s)
 			if !strings.Contains(plan, list.index) || strings.Contains(plan, "TEMP B-TREE") {
 				t.Errorf("%s %s does not walk %s:\n%s", name, when, list.index, plan)
 			}
@@ -82,27 +80,25 @@ func fillScheduler(db *sqlx.DB) {
 }
 
 // schedulerTable makes automation_scheduler with the indexes that a host has.
-func schedulerTable(t *testing.T, db *sqlx.DB) *table {
+func schedulerTable(t *testing.T, db *sqlx.DB) *SQLiteTable {
 	t.Helper()
 	for _, schema := range automation.Schemas() {
 		if schema.Name != "automation_scheduler" {
 			continue
 		}
-		for _, text := range CreateTableSQL(SQLite, schema) {
+		for _, text := range (Names{Dialect: SQLite}).CreateTable(schema) {
 			db.MustExec(text)
 		}
-		for _, name := range []string{"0003_automation", "0014_report"} {
-			text, err := os.ReadFile("../../sqlite/migrations/" + name + ".sql")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, index := range runIndex.FindAllStringSubmatch(string(text), -1) {
-				if index[1] != "automation_scheduler_due" { // it is there already
-					db.MustExec("CREATE INDEX " + index[1] + " ON automation_scheduler " + index[2])
-				}
+		text, err := os.ReadFile("../../sqlite/migrations/0003_automation.sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, index := range runIndex.FindAllStringSubmatch(string(text), -1) {
+			if index[1] != "automation_scheduler_due" { // it is there already
+				db.MustExec("CREATE INDEX " + index[1] + " ON automation_scheduler " + index[2])
 			}
 		}
-		return newTable(SQLite, `"automation_scheduler"`, schema)
+		return NewSQLiteTable(Names{Dialect: SQLite}, schema)
 	}
 	t.Fatal("no table automation_scheduler")
 	return nil

@@ -1,4 +1,4 @@
-package sqlstore
+package sqltext
 
 import (
 	"testing"
@@ -60,11 +60,11 @@ func TestArraysKeepEveryValue(t *testing.T) {
 // statement expects.
 func TestNoParameterIsASliceOfBytes(t *testing.T) {
 	t.Parallel()
-	_, args, err := newTable(PostgreSQL, "kinds", &kindsTable.Schema).insertion.statement(nil, []driver.Row{&kinds{Bytes: []byte("x")}})
+	s, err := NewPostgresTable(Names{Dialect: PostgreSQL}, &kindsTable.Schema).Insert([]driver.Row{&kinds{Bytes: []byte("x")}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, a := range args {
+	for i, a := range s.Args {
 		if _, ok := a.([]byte); ok {
 			t.Errorf("parameter %d is a []byte", i+1)
 		}
@@ -87,8 +87,8 @@ func TestAColumnThatIsTheSameForAllRowsIsOneValue(t *testing.T) {
 		{[]driver.Row{row(8, "x")}, []any{"lead", "a", "x", nil, "{8}", "{}", "{}", "{}"}},
 	} {
 		f := newFrame("", columns, "")
-		_, got, err := f.statement([]any{"lead"}, test.rows)
-		if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
+		got, err := f.statement([]any{"lead"}, test.rows)
+		if diff := cmp.Diff(test.want, got.Args); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	}
@@ -103,26 +103,44 @@ func TestTheTextForManyRowsSaysWhatTheyShare(t *testing.T) {
 		columns = append(columns, kindsTable.Column(name))
 	}
 	f := newFrame("SELECT ? FROM ", columns, " WHERE true")
-	rows := make([]driver.Row, many)
+	rows := make([]driver.Row, Many)
 	for i := range rows {
 		on := time.Unix(int64(i), 0)
 		rows[i] = &kinds{Time: on, Record: driver.Record{
 			ID: int64(i), Type: "a", Status: on.UTC().Format(time.RFC3339Nano), DueOn: on, LeaseExpiresOn: on.Add(time.Hour),
 		}}
 	}
-	text, args, err := f.statement([]any{"lead"}, rows)
+	got, err := f.statement([]any{"lead"}, rows)
 	want := `SELECT $1 FROM (SELECT u."id" AS "id", $2::text AS "type", u."status" AS "status", u."due_on" AS "due_on", u."due_on" AS "instant", ` +
 		`u."lease_expires_on" AS "lease_expires_on", u.n FROM unnest((SELECT $3::bigint[]), (SELECT $4::text[]), (SELECT $5::timestamptz[]), ` +
 		`(SELECT $6::timestamptz[])) WITH ORDINALITY AS u("id", "status", "due_on", "lease_expires_on", n)) AS c WHERE true`
-	if diff := cmp.Diff(want, text); err != nil || diff != "" {
+	if diff := cmp.Diff(want, got.Text); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if len(args) != 6 || args[0] != "lead" || args[1] != "a" {
-		t.Errorf("arguments: %v", args)
+	if len(got.Args) != 6 || got.Args[0] != "lead" || got.Args[1] != "a" {
+		t.Errorf("arguments: %v", got.Args)
 	}
 
-	few, _, err := f.statement([]any{"lead"}, rows[:many-1])
-	if other, _, _ := f.statement([]any{"lead"}, rows[:1]); err != nil || few != other {
-		t.Errorf("%v: the text of few rows depends on them:\n%s\n%s", err, few, other)
+	few, err := f.statement([]any{"lead"}, rows[:Many-1])
+	if other, _ := f.statement([]any{"lead"}, rows[:1]); err != nil || few.Text != other.Text {
+		t.Errorf("%v: the text of few rows depends on them:\n%s\n%s", err, few.Text, other.Text)
+	}
+}
+
+// Also one in a literal: no value may be in a text, nor an operator with a question
+// mark.
+func TestEveryQuestionMarkIsAParameter(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"SELECT '?', a ? 'b'": "SELECT '$1', a $2 'b'",
+		"???????????":         "$1$2$3$4$5$6$7$8$9$10$11",
+		"SELECT 1":            "SELECT 1",
+	} {
+		if got := PostgreSQL.rebind(text); got != want {
+			t.Errorf("%s: %s", text, got)
+		}
+		if got := SQLite.rebind(text); got != text {
+			t.Errorf("SQLite: %s", got)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package sqlstore
+package sqltext
 
 import (
 	"cmp"
@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/jmoiron/sqlx"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -21,10 +19,10 @@ import (
 // around an array hides its length from the planner, which would otherwise turn to
 // sequential scans for large batches.
 
-// many is from how many rows on the text of a statement follows from what its rows
+// Many is from how many rows on the text of a statement follows from what its rows
 // share. For fewer there is one text, so that the server's statistics of statements
 // stay few; see [frame.general].
-const many = 64
+const Many = 64
 
 // frame is a statement but for its rows, which come between its two halves.
 type frame struct {
@@ -48,21 +46,20 @@ func newFrame(before string, columns []*driver.Column, after string) frame {
 }
 
 func (f *frame) around(c *composer) string {
-	return sqlx.Rebind(sqlx.DOLLAR, f.before+c.table()+f.after)
+	return numbered(f.before + c.table() + f.after)
 }
 
 // statement is the text for rows, and its parameters after those that lead: the
 // values, then the arrays.
-func (f *frame) statement(lead []any, rows []driver.Row) (string, []any, error) {
+func (f *frame) statement(lead []any, rows []driver.Row) (Statement, error) {
 	all, err := pass(f.columns, rows)
 	if err != nil {
-		return "", nil, err
+		return Statement{}, err
 	}
-	if len(rows) < many {
-		return f.general, generalArgs(lead, all), nil
+	if len(rows) < Many {
+		return Statement{f.general, generalArgs(lead, all)}, nil
 	}
-	text, args := f.specific(lead, all)
-	return text, args, nil
+	return f.specific(lead, all), nil
 }
 
 // generalArgs are those of the general text, where a column has both a value and
@@ -82,7 +79,7 @@ func generalArgs(lead []any, all []passed) []any {
 }
 
 // specific writes the text for what these rows share.
-func (f *frame) specific(lead []any, all []passed) (string, []any) {
+func (f *frame) specific(lead []any, all []passed) Statement {
 	var c composer
 	args := append(make([]any, 0, len(lead)+len(all)), lead...)
 	var arrays []any
@@ -99,7 +96,7 @@ func (f *frame) specific(lead []any, all []passed) (string, []any) {
 			arrays = append(arrays, p.array)
 		}
 	}
-	return f.around(&c), append(args, arrays...)
+	return Statement{f.around(&c), append(args, arrays...)}
 }
 
 // twin is an earlier column that holds the same moments: the moment when a new row

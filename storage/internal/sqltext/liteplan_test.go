@@ -1,7 +1,6 @@
-package sqlstore
+package sqltext
 
 import (
-	"database/sql"
 	"strings"
 	"testing"
 
@@ -21,43 +20,42 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	for _, text := range CreateTableSQL(SQLite, &jobs.Schema) {
+	names := Names{Dialect: SQLite}
+	for _, text := range names.CreateTable(&jobs.Schema) {
 		db.MustExec(text)
 	}
-	table := newTable(SQLite, `"job"`, &jobs.Schema)
+	table := NewSQLiteTable(names, &jobs.Schema)
 	c := &driver.Claim{
 		Statuses: []string{"Ready"}, Types: []string{"a"}, Except: []driver.Scope{"b"},
 		ExceptTypes: []driver.ScopedType{{Scope: "c", Type: "a"}},
 		ExceptKinds: driver.Kinds{Column: "key", Names: []string{"k"}},
 		Lanes:       []driver.LaneClaim{{Lane: -1, Limit: 1}, {Lane: 0, Limit: 1}, {Lane: 1, Limit: 1}},
 	}
-	next, nextArgs := SQLite.verbs.next(table, c)
-	keys := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
-	if err := keys.where(driver.Within("north"), []driver.Cond{driver.In("key", []string{"a", "b"})}); err != nil {
-		t.Fatal(err)
+	due, _ := table.Due(c.Lanes[0], c)
+	update, params := table.Change(Update)
+	sel := func(where ...driver.Cond) Statement {
+		s, _, err := table.Select(driver.Within("north"), driver.Query{Where: where, Unordered: true, Limit: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
 	}
 	db.MustExec(`CREATE INDEX job_held ON job (note, id) WHERE due_on IS NOT NULL OR abandoned`)
-	held := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
-	err = held.where(driver.Within("north"), []driver.Cond{
-		driver.Eq("note", "a"), driver.Any(driver.NotNull("due_on"), driver.Eq("abandoned", true)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	statements := map[string]struct {
-		text, index string
-		args        []any
+		Statement
+		index string
 	}{
-		"claim":  {table.lane(shapeOf(c)), "INDEX job_due (lane=? AND due_on", table.laneArgs(nil, c.Lanes[0], c, 1)},
-		"hold":   {table.hold, "PRIMARY KEY", append(table.setArgs(c), "[1]")},
-		"next":   {next, "INDEX job_due (lane=? AND due_on", nextArgs},
-		"update": {table.update.text, "PRIMARY KEY", make([]any, len(table.update.columns))},
-		"keys":   {keys.sql(), "(scope=? AND key=?)", keys.args},
-		"held":   {held.sql(), "INDEX job_held (note=?", held.args}, // the predicate of a partial index, repeated
+		"claim":  {due, "INDEX job_due (lane=? AND due_on"},
+		"hold":   {table.Hold(c, []int64{1}), "PRIMARY KEY"},
+		"next":   {table.Next(c), "INDEX job_due (lane=? AND due_on"},
+		"update": {Statement{update, make([]any, params)}, "PRIMARY KEY"},
+		"keys":   {sel(driver.In("key", []string{"a", "b"})), "(scope=? AND key=?)"},
+		// the predicate of a partial index, repeated
+		"held": {sel(driver.Eq("note", "a"), driver.Any(driver.NotNull("due_on"), driver.Eq("abandoned", true))), "INDEX job_held (note=?"},
 	}
 	check := func(when string) {
 		for name, s := range statements {
-			plan := explain(t, db, s.text, s.args)
+			plan := explain(t, db, s.Statement)
 			if strings.Contains(plan, "SCAN t\n") || strings.Contains(plan, "SCAN job") || strings.Contains(plan, "TEMP B-TREE") {
 				t.Errorf("%s %s reads or sorts all rows:\n%s", name, when, plan)
 			}
@@ -75,22 +73,26 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 	check("with statistics")
 }
 
-func explain(t *testing.T, db *sqlx.DB, text string, args []any) string {
+func explain(t *testing.T, db *sqlx.DB, s Statement) string {
 	t.Helper()
+	var steps []struct {
+		ID, Parent, NotUsed int
+		Detail              string
+	}
+	if err := db.Select(&steps, "EXPLAIN QUERY PLAN "+s.Text, s.Args...); err != nil {
+		t.Fatal(s.Text, err)
+	}
 	var plan strings.Builder
-	err := query(t.Context(), db, "EXPLAIN QUERY PLAN "+text, args, func(r *sql.Rows) error {
-		for r.Next() {
-			var id, parent, unused int
-			var detail string
-			if err := r.Scan(&id, &parent, &unused, &detail); err != nil {
-				return err
-			}
-			plan.WriteString(detail + "\n")
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(text, err)
+	for _, step := range steps {
+		plan.WriteString(step.Detail + "\n")
 	}
 	return plan.String()
 }
+
+// job is a small row.
+type job struct {
+	driver.Record
+	Note string `db:"note"`
+}
+
+var jobs = driver.Define[job]("job")

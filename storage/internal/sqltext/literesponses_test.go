@@ -1,4 +1,4 @@
-package sqlstore
+package sqltext
 
 import (
 	"os"
@@ -15,7 +15,7 @@ import (
 )
 
 // responseTable is the table of responses as it is migrated.
-func responseTable(t *testing.T) (*sqlx.DB, *table) {
+func responseTable(t *testing.T) (*sqlx.DB, *SQLiteTable) {
 	t.Helper()
 	db, err := sqlx.Open("sqlite3", ":memory:")
 	if err != nil {
@@ -23,14 +23,14 @@ func responseTable(t *testing.T) (*sqlx.DB, *table) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(1)
-	migration, err := os.ReadFile("../../sqlite/migrations/0013_survey.sql")
+	migration, err := os.ReadFile("../../sqlite/migrations/0004_survey.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
 	db.MustExec(regexp.MustCompile(`\{(?:index:)?(\w+)\}`).ReplaceAllString(string(migration), `"$1"`))
 	all := survey.Schemas()
 	i := slices.IndexFunc(all, func(s *driver.Schema) bool { return s.Name == "survey_response" })
-	return db, newTable(SQLite, `"survey_response"`, all[i])
+	return db, NewSQLiteTable(Names{Dialect: SQLite}, all[i])
 }
 
 // SQLite reads a page of the responses to a survey from where it begins in their
@@ -52,15 +52,12 @@ func TestSQLiteReadsAPageOfResponsesFromItsBeginning(t *testing.T) {
 			"the next":        {after: after, index: " AND submitted_on>?"},
 			"the next, until": {bound: []driver.Cond{driver.Less("submitted_on", noon)}, after: after, index: " AND submitted_on>? AND submitted_on<?"},
 		} {
-			b := newBuilder(table, "SELECT "+table.columns+" FROM "+table.name+" WHERE ")
-			err := b.where(driver.Within("north"), append([]driver.Cond{driver.Eq("survey_id", int64(1))}, c.bound...))
-			if err == nil {
-				err = b.order(&driver.Query{OrderBy: "submitted_on", Where: c.bound, After: c.after})
-			}
+			where := append([]driver.Cond{driver.Eq("survey_id", int64(1))}, c.bound...)
+			s, _, err := table.Select(driver.Within("north"), driver.Query{OrderBy: "submitted_on", Where: where, After: c.after, Limit: 100})
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan := explain(t, db, b.sql()+" LIMIT 100", b.args)
+			plan := explain(t, db, s)
 			if !strings.Contains(plan, "survey_response_survey (scope=? AND survey_id=?"+c.index) || strings.Contains(plan, "TEMP B-TREE") {
 				t.Errorf("%s %s:\n%s", name, when, plan)
 			}

@@ -1,0 +1,190 @@
+package sqltext
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// PostgresTable is a table of PostgreSQL. It writes many rows with one statement;
+// frame says how they are passed.
+type PostgresTable struct {
+	Table
+	// claimed are the columns that a claim has to read back; unknown lists them.
+	claimed    []*driver.Column
+	unknown    string
+	insertion  frame // leaves out rows whose keys are taken
+	optimistic frame // fails if one is
+	changes    [3]frame
+}
+
+// NewPostgresTable writes down what follows from the schema.
+func NewPostgresTable(n Names, schema *driver.Schema) *PostgresTable {
+	t := &PostgresTable{}
+	t.fill(n, schema)
+	for _, c := range t.all {
+		if c.Name != "lease_expires_on" && c.Name != "claim_token" {
+			t.claimed = append(t.claimed, c)
+		}
+	}
+	t.unknown = list(t.claimed, "", "")
+
+	insert := "INSERT INTO " + t.name + " (" + list(t.insertable, "", "") + `, "version") SELECT ` + list(t.insertable, "c.", "") + ", 1 FROM "
+	answer := ` RETURNING "id", "scope", "key"`
+	t.insertion = newFrame(insert, t.insertable, ` ON CONFLICT ("scope", "key") DO NOTHING`+answer)
+	t.optimistic = t.insertion
+	t.optimistic.after = answer
+
+	id, version, token := schema.Column("id"), schema.Column("version"), schema.Column("claim_token")
+	seen := []*driver.Column{id, version}
+	sets := make([]string, len(t.mutable))
+	for i, c := range t.mutable {
+		sets[i] = quote(c.Name) + " = c." + quote(c.Name)
+	}
+	t.changes[Update] = pgChange("UPDATE "+t.name+` AS t SET "version" = t."version" + 1, `+strings.Join(sets, ", ")+" FROM ",
+		append(seen[:2:2], t.mutable...), `t."version" = c."version"`)
+	t.changes[Delete] = pgChange("DELETE FROM "+t.name+" AS t USING ", seen, `t."version" = c."version"`)
+	t.changes[Extend] = pgChange("UPDATE "+t.name+` AS t SET "lease_expires_on" = ? FROM `, []*driver.Column{id, token},
+		`t."claim_token" = c."claim_token" AND t."lease_expires_on" IS NOT NULL`)
+	return t
+}
+
+// pgChange is a statement that changes t by the rows of c and answers the
+// places of those that were hit.
+func pgChange(head string, columns []*driver.Column, guard string) frame {
+	return newFrame(head, columns, ` WHERE t."id" = c."id" AND `+guard+" RETURNING c.n")
+}
+
+// Insert adds the rows whose scope and key are free, in their order, and answers
+// with id, scope and key of each of those. An optimistic one fails if a key is
+// taken; it must be of [Many] rows.
+func (t *PostgresTable) Insert(rows []driver.Row, optimistic bool) (Statement, error) {
+	if optimistic {
+		return t.optimistic.statement(nil, rows)
+	}
+	return t.insertion.statement(nil, rows)
+}
+
+// Change changes rows that still are what the caller saw, in their order, and
+// answers with the places of those, from 1.
+func (t *PostgresTable) Change(change Change, lead []any, rows []driver.Row) (Statement, error) {
+	return t.changes[change].statement(lead, rows)
+}
+
+// stretch is how many rows are walked for each key, at most.
+const stretch = 4
+
+// insertedBy is a column of PostgreSQL's tables that have fingerprints: the
+// transaction that inserted the row. While it is the one that wrote the row's
+// present version, nobody else has written it, by whatever means.
+const insertedBy = `"inserted_by"`
+
+// Untouched walks the rows from the first key to the last along their index,
+// which takes a third of the time of looking up each key. Of keys that lie far
+// apart it finds few. The bounds are hidden from the planner, so that it expects
+// few rows and takes the index for the order. It answers with one array literal,
+// or NULL. There is nothing to ask (ok is false) about keys that no row can have.
+func (t *PostgresTable) Untouched(scope driver.Scope, keys []string) (s Statement, ok bool, err error) {
+	if len(keys) == 0 || !storable(keys[0]) || !storable(keys[len(keys)-1]) {
+		return s, false, nil
+	}
+	b := newBuilder(&t.Table, "SELECT array_agg(r.print)::text FROM (SELECT "+quote(t.schema.Fingerprint)+` AS print, "version", `+insertedBy+
+		", xmin AS written_by FROM "+t.name+" WHERE ")
+	if err := b.where(driver.Within(scope), nil); err != nil {
+		return s, false, err
+	}
+	b.write(` AND "key" >= (SELECT ?::text) AND "key" <= (SELECT ?::text) ORDER BY "scope", "key" LIMIT ?) AS r`,
+		keys[0], keys[len(keys)-1], int64(stretch*len(keys)))
+	b.write(` WHERE r."version" = 1 AND r.` + insertedBy + ` = r.written_by`)
+	return b.statement(), true, nil
+}
+
+// Claim takes due rows and answers with columns of them, in any order. It takes
+// from each lane along the due index. The ARRAY keeps the planner
+// from a join that flips to a sequential scan. A row that is locked stays where
+// it is, so it is updated by its place, without another look into an index. Lease
+// and token are alike for all rows, and not told.
+func (t *PostgresTable) Claim(c *driver.Claim) (Statement, []*driver.Column) {
+	text := t.shaped(shapeOf(c), func(s shape) string {
+		return "UPDATE " + t.name + claimSet + ` WHERE ctid = ANY(ARRAY(SELECT c.ctid` +
+			" FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[], ?::bigint[]) AS l(lane, due, id, n)," +
+			fmt.Sprintf(pgLane, "ctid", t.name, t.due(s), "l.n FOR UPDATE SKIP LOCKED") + ")) RETURNING " + t.unknown
+	})
+	args := append(t.setArgs(c), laneArrays(c.Lanes, true)...)
+	return Statement{text, append(args, t.dueArgs(c, c.Now)...)}, t.claimed
+}
+
+// Next answers with the earliest moment at which c would claim a row by its Now.
+func (t *PostgresTable) Next(c *driver.Claim) Statement {
+	s := shapeOf(c)
+	s.peek = true
+	text := t.shaped(s, func(s shape) string {
+		return `SELECT min(c."due_on") FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[]) AS l(lane, due, id),` +
+			fmt.Sprintf(pgLane, `"due_on"`, t.name, t.due(s), "1")
+	})
+	return Statement{text, append(laneArrays(c.Lanes, false), t.dueArgs(c, c.Now)...)}
+}
+
+// pgLane walks the due order of one lane l.
+const pgLane = ` LATERAL (SELECT t.%s FROM %s AS t WHERE t."lane" = l.lane` +
+	` AND (t."due_on", t."id") > (l.due, l.id) AND %s ORDER BY t."due_on", t."id" LIMIT %s) AS c`
+
+// postgres is what PostgreSQL has its own words for.
+type postgres struct{}
+
+// in hides how long a list of keys or ids is: for long ones the planner would read
+// all rows of the scope, if it has no statistics.
+func (postgres) in(column string, kind driver.Kind) string {
+	array := "?::" + postgresDDL.kinds[kind] + "[]"
+	if column == `"key"` || column == `"id"` {
+		return column + " = ANY((SELECT " + array + ")::" + postgresDDL.kinds[kind] + "[])"
+	}
+	return column + " = ANY(" + array + ")"
+}
+
+func (postgres) value(v any) any {
+	switch v := v.(type) {
+	case []string:
+		return textArray(v)
+	case []int64:
+		return intArray(v)
+	case time.Time:
+		if v.IsZero() {
+			return nil
+		}
+	}
+	return v
+}
+
+// setUp needs no right to create a schema that exists. The lock ends with its
+// transaction, so it is safe behind a pooler.
+func (postgres) setUp(n Names) []string {
+	texts := []string{"SELECT pg_advisory_xact_lock(hashtext('belfry " + HistoryTable + "'))"}
+	if n.Schema != "" {
+		texts = append(texts, "DO $$ BEGIN IF to_regnamespace('"+quote(n.Schema)+"') IS NULL THEN CREATE SCHEMA "+
+			quote(n.Schema)+"; END IF; END $$")
+	}
+	return texts
+}
+
+func (postgres) lockHistory(table string) []string {
+	return []string{"SELECT 1 FROM " + table + ` WHERE "number" = 0 FOR UPDATE`}
+}
+
+func (postgres) exists() string { return "SELECT to_regclass(?) IS NOT NULL" }
+
+func (postgres) columns() string {
+	return `SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+	a.atthasdef OR a.attidentity <> '', COALESCE(c.collname, '')
+FROM pg_attribute AS a LEFT JOIN pg_collation AS c ON c.oid = a.attcollation
+WHERE a.attrelid = to_regclass(?) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
+}
+
+func (postgres) indexes() string {
+	return `SELECT i.relname, x.indisunique, pg_get_indexdef(x.indexrelid), COALESCE((
+	SELECT string_agg(a.attname, ',' ORDER BY k.n) FROM unnest(x.indkey::int2[]) WITH ORDINALITY AS k(att, n)
+	JOIN pg_attribute AS a ON a.attrelid = x.indrelid AND a.attnum = k.att WHERE k.n <= x.indnkeyatts), '')
+FROM pg_index AS x JOIN pg_class AS i ON i.oid = x.indexrelid WHERE x.indrelid = to_regclass(?) ORDER BY i.relname`
+}

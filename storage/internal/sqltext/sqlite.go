@@ -1,0 +1,184 @@
+package sqltext
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// SQLiteTable is a table of SQLite. It writes row by row, or many rows of VALUES:
+// the database is in the process, so a statement costs no round trip, and the driver
+// keeps it prepared.
+type SQLiteTable struct {
+	Table
+	hold    string   // claims rows by id
+	inserts []string // one of each of chunks
+	changes [3]rowChange
+}
+
+// rowChange changes one row.
+type rowChange struct {
+	text    string
+	columns []*driver.Column
+}
+
+// chunks are the numbers of rows that one INSERT may have, so that its texts
+// stay few and its parameters under SQLite's limit of 32,766 up to 127 columns.
+var chunks = []int{256, 32, 4, 1}
+
+// NewSQLiteTable writes down what follows from the schema.
+func NewSQLiteTable(n Names, schema *driver.Schema) *SQLiteTable {
+	t := &SQLiteTable{}
+	t.fill(n, schema)
+	row := "(" + strings.Repeat("?, ", len(t.insertable)) + "1)"
+	for _, n := range chunks {
+		t.inserts = append(t.inserts, "INSERT INTO "+t.name+" ("+list(t.insertable, "", "")+`, "version") VALUES `+
+			row+strings.Repeat(", "+row, n-1)+` ON CONFLICT ("scope", "key") DO NOTHING RETURNING "id", "scope", "key"`)
+	}
+
+	id, version, token := schema.Column("id"), schema.Column("version"), schema.Column("claim_token")
+	const where = ` WHERE "id" = ? AND `
+	t.changes[Update] = rowChange{
+		"UPDATE " + t.name + ` SET "version" = "version" + 1, ` + list(t.mutable, "", " = ?") + where + `"version" = ?`,
+		append(t.mutable[:len(t.mutable):len(t.mutable)], id, version),
+	}
+	t.changes[Delete] = rowChange{"DELETE FROM " + t.name + where + `"version" = ?`, []*driver.Column{id, version}}
+	t.changes[Extend] = rowChange{
+		"UPDATE " + t.name + ` SET "lease_expires_on" = ?` + where + `"claim_token" = ? AND "lease_expires_on" IS NOT NULL`,
+		[]*driver.Column{id, token},
+	}
+
+	// Whoever sees it fail rolls back, so SQLite need not keep the pages of the
+	// rows before, in a file, to undo the statement alone.
+	t.hold = "UPDATE OR FAIL " + t.name + claimSet + " WHERE " + sqlite{}.in(`"id"`, driver.Int)
+	return t
+}
+
+// Insert adds the first ones of rows, of those whose scope and key are free, and
+// answers with id, scope and key of each that it added; rest is for further calls.
+func (t *SQLiteTable) Insert(rows []driver.Row) (s Statement, rest []driver.Row, err error) {
+	for i, n := range chunks {
+		if len(rows) >= n {
+			args, err := rowArgs(make([]any, 0, n*len(t.insertable)), t.insertable, rows[:n]...)
+			return Statement{t.inserts[i], args}, rows[n:], err
+		}
+	}
+	return s, nil, nil
+}
+
+// Change changes one row, if it still is what the caller saw. Its parameters are
+// those that lead and as many as it says, which ChangeArgs appends.
+func (t *SQLiteTable) Change(change Change) (text string, params int) {
+	return t.changes[change].text, len(t.changes[change].columns)
+}
+
+// ChangeArgs appends the parameters of Change for a row.
+func (t *SQLiteTable) ChangeArgs(change Change, args []any, r driver.Row) ([]any, error) {
+	return rowArgs(args, t.changes[change].columns, r)
+}
+
+// rowArgs appends the parameters of rows.
+func rowArgs(args []any, columns []*driver.Column, rows ...driver.Row) ([]any, error) {
+	for _, r := range rows {
+		fields := driver.FieldsOf(r)
+		for _, c := range columns {
+			v, err := c.ValueIn(fields)
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, sqlite{}.value(v))
+		}
+	}
+	return args, nil
+}
+
+// Due reads all columns of the rows of one lane that c takes. RETURNING would put each row
+// through a temporary table, which costs more than to look it up again: Hold marks them.
+func (t *SQLiteTable) Due(l driver.LaneClaim, c *driver.Claim) (Statement, []*driver.Column) {
+	return Statement{t.lane(shapeOf(c)), t.laneArgs(nil, l, c, max(l.Limit, 0))}, t.all
+}
+
+// Hold claims rows by id. Nothing comes in between, since the transaction is the
+// one that writes.
+func (t *SQLiteTable) Hold(c *driver.Claim, ids []int64) Statement {
+	return Statement{t.hold, append(t.setArgs(c), sqlite{}.value(ids))}
+}
+
+// Next answers with the earliest moment at which c would claim a row by its Now.
+func (t *SQLiteTable) Next(c *driver.Claim) Statement {
+	s := shapeOf(c)
+	s.lanes, s.peek = len(c.Lanes), true
+	text := t.shaped(s, func(s shape) string {
+		lane := "SELECT * FROM (" + t.lane(s) + ")"
+		return `SELECT min("due_on") FROM (` + lane + strings.Repeat(" UNION ALL "+lane, s.lanes-1) + ")"
+	})
+	var args []any
+	for _, l := range c.Lanes {
+		args = t.laneArgs(args, l, c, 1)
+	}
+	return Statement{text, args}
+}
+
+// lane walks the due order of a lane behind a cursor. Of the cursor SQLite takes
+// only the moment for a range of the index, and passes over the rows of the same
+// moment. Two ranges would be exact, but with statistics its planner may walk the
+// table by id for the first of them.
+func (t *SQLiteTable) lane(s shape) string {
+	s.lanes = 0
+	return t.shaped(s, func(s shape) string {
+		columns := t.columns
+		if s.peek {
+			columns = `t."due_on"`
+		}
+		return "SELECT " + columns + " FROM " + t.name + ` AS t WHERE t."lane" = ? AND (t."due_on", t."id") > (?, ?)` +
+			" AND " + t.due(s) + ` ORDER BY t."due_on", t."id" LIMIT ?`
+	})
+}
+
+func (t *SQLiteTable) laneArgs(args []any, l driver.LaneClaim, c *driver.Claim, limit int) []any {
+	args = append(args, int64(l.Lane), driver.Time(l.After.DueOn).UnixMicro(), l.After.ID)
+	return append(append(args, t.dueArgs(c, c.Now)...), int64(limit))
+}
+
+// sqlite is what SQLite has its own words for.
+type sqlite struct{}
+
+func (sqlite) in(column string, _ driver.Kind) string {
+	return column + " IN (SELECT value FROM json_each(?))"
+}
+
+func (sqlite) value(v any) any {
+	switch v := v.(type) {
+	case []string, []int64:
+		text, _ := json.Marshal(v) // strings and numbers always marshal
+		return string(text)
+	case time.Time:
+		if v.IsZero() {
+			return nil
+		}
+		return v.UnixMicro()
+	}
+	return v
+}
+
+// A writing transaction is alone from its beginning, so there is nothing to lock.
+
+func (sqlite) setUp(Names) []string { return nil }
+
+func (sqlite) lockHistory(string) []string { return nil }
+
+func (sqlite) exists() string {
+	return "SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?"
+}
+
+func (sqlite) columns() string {
+	return `SELECT name, type, "notnull" OR pk, dflt_value IS NOT NULL OR pk, '' FROM pragma_table_info(?)`
+}
+
+func (sqlite) indexes() string {
+	return `SELECT l.name, l."unique", COALESCE(m.sql, ''), COALESCE((
+	SELECT group_concat(x.name, ',') FROM pragma_index_xinfo(l.name) AS x WHERE x.key AND x.name IS NOT NULL), '')
+FROM pragma_index_list(?) AS l LEFT JOIN sqlite_master AS m ON m.type = 'index' AND m.name = l.name ORDER BY l.name`
+}

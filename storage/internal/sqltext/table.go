@@ -1,0 +1,98 @@
+package sqltext
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// Table is what both dialects say alike about one table. What depends on the
+// schema alone is written once.
+type Table struct {
+	schema  *driver.Schema
+	dialect *Dialect
+	name    string // qualified and quoted
+	all     []*driver.Column
+	columns string // all of them, quoted
+	// insertable are all columns but id and version; mutable all that are not
+	// fixed but version.
+	insertable, mutable []*driver.Column
+	shapes              sync.Map // shape to string
+}
+
+// Change is a verb that changes rows by id, if a second column still is what the
+// caller saw: the version, for Extend the claim token.
+type Change int
+
+// The changes. Extend has one parameter that leads: the end of the lease.
+const (
+	Update Change = iota
+	Delete
+	Extend
+)
+
+// fill describes the table of a schema.
+func (t *Table) fill(n Names, schema *driver.Schema) {
+	t.schema, t.dialect, t.name = schema, n.Dialect, n.table(schema.Name)
+	for i := range schema.Columns {
+		c := &schema.Columns[i]
+		t.all = append(t.all, c)
+		if c.Name != "id" && c.Name != "version" {
+			t.insertable = append(t.insertable, c)
+		}
+		if !c.Fixed && c.Name != "version" {
+			t.mutable = append(t.mutable, c)
+		}
+	}
+	t.columns = list(t.all, "", "")
+}
+
+// Schema is that of the table.
+func (t *Table) Schema() *driver.Schema { return t.schema }
+
+// read are the columns of a query, and their list.
+func (t *Table) read(named []string) ([]*driver.Column, string) {
+	if len(named) == 0 {
+		return t.all, t.columns
+	}
+	var columns []*driver.Column
+	for _, name := range append([]string{"id", "scope", "key"}, named...) {
+		if c := t.schema.Column(name); !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		}
+	}
+	return columns, list(columns, "", "")
+}
+
+// list joins the quoted names of columns, each between two texts.
+func list(columns []*driver.Column, before, after string) string {
+	parts := make([]string, len(columns))
+	for i, c := range columns {
+		parts[i] = before + quote(c.Name) + after
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shape is what the text of a claim depends on besides its table.
+type shape struct {
+	peek  bool // the next due moment only
+	lanes int  // of a peek on SQLite
+
+	types, except, exceptTypes bool
+	kinds                      string // the column of Claim.ExceptKinds
+}
+
+func shapeOf(c *driver.Claim) shape {
+	return shape{types: c.Types != nil, except: len(c.Except) > 0, exceptTypes: len(c.ExceptTypes) > 0, kinds: c.ExceptKinds.Column}
+}
+
+// shaped returns the text of a shape, which write makes with ? for parameters.
+func (t *Table) shaped(s shape, write func(shape) string) string {
+	if text, ok := t.shapes.Load(s); ok {
+		return text.(string)
+	}
+	text, _ := t.shapes.LoadOrStore(s, t.dialect.rebind(write(s)))
+	return text.(string)
+}
