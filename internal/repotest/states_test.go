@@ -72,10 +72,10 @@ func printMachine(b *strings.Builder, m states.Machine) {
 	}
 	b.WriteString("\n")
 	if len(m.Edges) > 0 {
-		b.WriteString("\n| from | to | when |\n| --- | --- | --- |\n")
+		b.WriteString("\n")
 	}
 	for _, e := range grouped(m.Edges) {
-		fmt.Fprintf(b, "| %s | %s | %s |\n", e.From, e.To, e.Event)
+		fmt.Fprintf(b, "- %s to %s: %s\n", e.From, e.To, e.Event)
 	}
 }
 
