@@ -13,6 +13,8 @@ import (
 
 // Dialect is what differs between databases. There are two, [PostgreSQL] and
 // [SQLite].
+//
+//spec:t-049
 type Dialect struct {
 	bindType int // of sqlx
 	maxName  int // bytes of a table's name that are told apart
