@@ -43,6 +43,8 @@ type Report struct {
 // Poller claims due rows for its services and settles them. Any number of
 // pollers, in any number of processes, may work on one store; each row is in the
 // hands of one of them. Its methods may be called from any number of goroutines.
+//
+//spec:t-006 t-075
 type Poller struct {
 	batch   int
 	runners []work.Runner
@@ -81,6 +83,8 @@ const defaultBatch = 1000
 // Run polls until ctx ends; then it claims nothing more, finishes what runs
 // (see Options.Grace), and gives the rest back. It returns ctx's error. Run goes
 // with a real clock: a program that moves a mock clock uses PollOnce or Drain.
+//
+//spec:t-071
 func (p *Poller) Run(ctx context.Context) error {
 	var g errgroup.Group
 	for _, r := range p.runners {

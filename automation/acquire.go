@@ -154,6 +154,8 @@ func conflictText(want, stored *ownership) string {
 
 // deliver reports whether anything of it reaches people; rows of this package
 // and traces do not.
+//
+//spec:r-026
 func (a *Artifacts) deliver() bool {
 	return len(a.Jobs)+len(a.MessagingJobs)+len(a.Schedules)+len(a.UserMessages)+len(a.OutgoingMessages) > 0
 }
@@ -246,6 +248,8 @@ func (o *ownership) delivered(on time.Time) {
 func keepAsIs(*ownership, *ownership) (storage.Outcome, bool) { return storage.Unchanged, false }
 
 // decideOldDelivery is the compare-and-swap of the old side.
+//
+//spec:r-028
 func decideOldDelivery(stored, want *ownership) (storage.Outcome, bool) {
 	switch {
 	case stored.ran(OldScheduler) && len(want.Coordinates) > 0 && bytes.Equal(stored.Coordinates, want.Coordinates):
@@ -365,6 +369,8 @@ type ContestedRun struct {
 // OwnershipConflicts lists the rows of a scope that are on hold for an
 // [OwnershipConflict], by their keys, and says where the next page begins; empty after
 // the last. What is to be done about one is written at the reason.
+//
+//spec:r-029
 func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.Page) (out []ContestedRun, next string, err error) {
 	err = s.inTx(ctx, func(tx storage.Tx) error {
 		rows, after, err := schedules.Page(ctx, tx, scope, p, driver.Query{
@@ -402,6 +408,8 @@ func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.
 // The error wraps [ErrActionRefused] unless the run is Owned by the other side,
 // and, towards this side, where the part is at a stage before StageRunNow; it is
 // storage.ErrNotFound where the guard of scope knows no such key.
+//
+//spec:r-033
 func (s Rollout) TransferOwnership(ctx context.Context, scope Scope, key string, to Owner, by By) error {
 	if to != OldScheduler && to != AutomationScheduler {
 		return fmt.Errorf("automation: TransferOwnership: %.40q is no side", string(to))

@@ -77,6 +77,7 @@ func TestEveryBadCandidateOfACallIsNamed(t *testing.T) {
 	})
 }
 
+//spec:a-031
 func TestARowBeyondItsLimitIsRefusedWhole(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := &triggers{}

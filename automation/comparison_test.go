@@ -2,6 +2,7 @@ package automation
 
 import "testing"
 
+//spec:a-078
 func TestComparisonsAreExact(t *testing.T) {
 	t.Parallel()
 	const nearly = "0.90000000000000000000000000000000000000000000000000001"

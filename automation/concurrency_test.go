@@ -11,6 +11,8 @@ import (
 )
 
 // n callers want the same thing at once.
+//
+//spec:a-020 a-040
 func TestI2_ConcurrentEnsuresAgreeAndOneCreates(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		const n = 16
@@ -52,6 +54,8 @@ func TestI2_ConcurrentEnsuresAgreeAndOneCreates(t *testing.T) {
 }
 
 // Two workers take turns on the due rows; each is dispatched once.
+//
+//spec:a-003 a-048
 func TestConcurrentPollersDispatchEachRowOnce(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))

@@ -225,6 +225,8 @@ const maxSelected = 1000
 // required, since an index finds the rows by it; whatever else is set narrows
 // them down. A Selection without Keys finds open rows and rows on hold, never
 // ones that have ended.
+//
+//spec:a-112
 type Selection struct {
 	Keys       []string // at most 1000, in any state
 	Setting    string

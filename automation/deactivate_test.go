@@ -11,6 +11,8 @@ import (
 )
 
 // "Old" are the open rows of the setting and source of the candidates only.
+//
+//spec:a-062
 func TestOnlyRowsOfTheSettingAndSourceAreSuperseded(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(nil)
@@ -33,6 +35,7 @@ func TestOnlyRowsOfTheSettingAndSourceAreSuperseded(t *testing.T) {
 	})
 }
 
+//spec:a-069
 func TestInvalidationsEndRowsBySettingSourceAndKey(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var ask []automation.Invalidation

@@ -15,6 +15,8 @@ var start = storetest.Start
 
 // Ensure decides on the deciding columns of what is stored, and answers with
 // them; both must be as if it had read the row whole.
+//
+//spec:a-030
 func TestOnlyDecidingColumnsDecide(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{StatusPending, StatusProcessing, StatusCompleted, StatusFailed, StatusDeactivated, StatusCancelled} {

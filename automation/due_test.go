@@ -17,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
+//spec:a-003 a-005 a-010 a-012 a-047 f-013 f-042 n-001 n-002 n-007 n-030 n-033
 func TestADueReminderQueuesItsDelivery(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var due automation.Due
@@ -63,6 +64,8 @@ func TestADueReminderQueuesItsDelivery(t *testing.T) {
 
 // What is no longer valid is an outcome: Deactivated with its reason, and no try
 // is counted.
+//
+//spec:a-055 a-096 f-044 n-011
 func TestI18_WhatIsNoLongerValidIsDeactivatedAndNoFailure(t *testing.T) {
 	for want, change := range map[automation.Reason]func(*automation.ReminderType){
 		automation.SourceNoLongerValid: func(t *automation.ReminderType) {
@@ -112,6 +115,7 @@ func (w *world) checkEnded(key string, why automation.Reason) {
 	}
 }
 
+//spec:a-095
 func TestAChangedSourceIsAskedForWhatItWantsNow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		now := automation.AsksFor(0, offsets(date(2026, 6, 1), 30, 60)...)
@@ -135,6 +139,7 @@ func TestAChangedSourceIsAskedForWhatItWantsNow(t *testing.T) {
 	})
 }
 
+//spec:a-095
 func TestAChangedInputUnderTheSameKeyIsHeldAndNeverOverwritten(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		c := offsets(date(2026, 5, 1), 30)
@@ -174,6 +179,7 @@ func TestCandidatesOfAnOldStateAreNotEnsuredAtDueTime(t *testing.T) {
 	})
 }
 
+//spec:a-072 n-008
 func TestThePolicyHasTheLastWordAndSeesTheSetting(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
@@ -244,6 +250,7 @@ func (b batchRecipients) RecipientsOf(_ context.Context, due []automation.Due) (
 	return out, nil
 }
 
+//spec:a-071
 func TestABatchOfRecipientsIsAskedForOnceUnlessARowSpoilsIt(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var calls []int
@@ -285,6 +292,8 @@ func TestWhatIsNotRegisteredHereIsLeftToOthers(t *testing.T) {
 
 // The delivery artifact stands for something else: the row is on hold, and the
 // rest of the batch goes out.
+//
+//spec:f-044 n-062
 func TestAConflictOfDeliveryHoldsItsRowOnly(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))

@@ -15,6 +15,8 @@ import (
 )
 
 // duePass is what a Poller runs over automation_scheduler.
+//
+//spec:a-003 f-013
 func (s worker) duePass() work.Pass {
 	return work.New(s.store, s.dueSpec("automation", 0, s.registry.ordinaryTypes))
 }
@@ -56,6 +58,8 @@ type step struct {
 
 // reminderSteps are what a due reminder goes through (Automation & Reminders,
 // "Execution-time revalidation").
+//
+//spec:a-090
 var reminderSteps = []step{
 	{"decode", (*batch).decode},
 	{"rollout", (*batch).checkRollout},
@@ -353,6 +357,7 @@ func (r *Schedule) undecodable(now time.Time, err error) {
 	r.giveUp(now, Undecodable)
 }
 
+//spec:a-053
 func (r *Schedule) retry(now time.Time, longRunning bool) {
 	r.RetryCount++
 	wait, more := retryAfter(r.Key, r.RetryCount, longRunning)

@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
+//spec:a-002 a-040
 func TestEnsureInsertsWhatIsMissing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		got := w.ensure(candidate(nil))
@@ -26,6 +27,7 @@ func TestEnsureInsertsWhatIsMissing(t *testing.T) {
 	})
 }
 
+//spec:a-046
 func TestEnsureChangesNothingUnderAWorker(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.ensure(candidate(nil))
@@ -46,6 +48,7 @@ func TestEnsureChangesNothingUnderAWorker(t *testing.T) {
 	})
 }
 
+//spec:a-042
 func TestI4_ACompletedRowIsNeverSentAgain(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
@@ -74,6 +77,7 @@ func TestI4_ACompletedRowIsNeverSentAgain(t *testing.T) {
 	})
 }
 
+//spec:a-045
 func TestI3_AnotherInputIsAConflictAndOverwritesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.ensure(candidate(nil))
@@ -114,6 +118,7 @@ func TestARepeatWritesNothingAndResetsNoBackOff(t *testing.T) {
 	})
 }
 
+//spec:a-041
 func TestAnotherTimeOfSendingMovesThePendingRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(func(t *automation.ReminderType) { t.Recipients = failing(errBoom) }))
@@ -130,6 +135,7 @@ func TestAnotherTimeOfSendingMovesThePendingRow(t *testing.T) {
 	})
 }
 
+//spec:a-041
 func TestEnsureReactivatesWhatEnded(t *testing.T) {
 	for _, status := range []string{automation.StatusFailed, automation.StatusDeactivated, automation.StatusCancelled} {
 		t.Run(status, func(t *testing.T) {
@@ -215,6 +221,7 @@ func TestTheSameCandidateTwiceInOneCallIsOneRow(t *testing.T) {
 	})
 }
 
+//spec:a-020
 func TestEqualKeysInTwoScopesNeverMeet(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))

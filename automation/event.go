@@ -12,6 +12,8 @@ import (
 )
 
 // Event tells that something happened to an entity of the host.
+//
+//spec:a-056
 type Event struct {
 	Scope Scope
 	// ID is the event's own id, the same when it is delivered again. It is required
@@ -45,6 +47,8 @@ func (e Event) check() error {
 
 // EventHandler is what a host's event pipeline calls after the host's own change
 // (Automation & Reminders, "Provider contracts"). *[Scheduler] is one.
+//
+//spec:a-073
 type EventHandler interface {
 	HandleEvent(ctx context.Context, e Event) (EventResult, error)
 }
@@ -208,6 +212,8 @@ const (
 )
 
 // EventResult is what an event led to.
+//
+//spec:a-062 a-063 a-064
 type EventResult struct {
 	Outcome EventOutcome
 	// SourceVersion is the newest version that the source has shown.
@@ -231,6 +237,8 @@ type EventResult struct {
 // reported as by [Scheduler.Ensure], beside a complete result; after any other
 // error nothing was written. Outside a bound transaction, call it after the
 // host's own change has committed.
+//
+//spec:a-002
 func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, error) {
 	if err := e.check(); err != nil {
 		return EventResult{}, err
@@ -314,6 +322,8 @@ func (s ensurer) endInvalid(ctx context.Context, tx storage.Tx, e Event, p event
 
 // endSuperseded ends the open rows of the source, of the settings that were
 // spoken for, that no candidate asks for.
+//
+//spec:a-087
 func (s ensurer) endSuperseded(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) error {
 	if len(p.spoken) == 0 {
 		return nil

@@ -138,6 +138,8 @@ func (losses) Notifications(context.Context, automation.Event) ([]automation.Imm
 // An immediate notification is a job and its schedule: without the schedule it
 // would be in the history and never go out. It has its own moment, and a repeated
 // event sends nothing more.
+//
+//spec:a-064
 func TestAnImmediateNotificationGoesOutAtItsMoment(t *testing.T) {
 	eachAcademy(t, func(r *automation.ReminderType) { r.Immediate = losses{} }, func(s *academy) {
 		s.messages.Register(notify.Type{Name: "noon", Renderer: notify.Template{Subject: "It is noon"}})
@@ -165,6 +167,8 @@ func TestAnImmediateNotificationGoesOutAtItsMoment(t *testing.T) {
 
 // Whatever is given up waits for a person: it is on hold with its reason, and a
 // release takes it up again.
+//
+//spec:a-053
 func TestI17_WhatIsGivenUpWaitsForAPersonAndGoesOn(t *testing.T) {
 	faults := map[string]error{"7": errors.New("no connection"), "8": automation.Permanent(errors.New("no such table"))}
 	fails := automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) { return nil, faults[d.Source.ID] })

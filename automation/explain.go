@@ -15,6 +15,8 @@ import (
 
 // Explanation is the story of one key: who asked for the work, what happened to
 // it, and what would happen now. String tells it to people.
+//
+//spec:n-013
 type Explanation struct {
 	Scope Scope
 	Key   string
@@ -123,6 +125,8 @@ func (r *Schedule) offset() string {
 // reminder that is registered here it asks settings, validator, recipients and
 // policy as the due pass would, and writes nothing. A key without a row is
 // explained as well; the error is for what could not be read.
+//
+//spec:a-114
 func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Explanation, error) {
 	e := Explanation{Scope: scope, Key: key}
 	err := s.inTx(ctx, func(tx storage.Tx) error {

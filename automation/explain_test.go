@@ -80,6 +80,7 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 	})
 }
 
+//spec:a-114 n-013
 func TestExplainTellsTheWholeStory(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(func(t *automation.ReminderType) { t.Recipients = failing(errBoom) })

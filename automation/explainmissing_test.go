@@ -40,6 +40,8 @@ func (w *world) because(setting string, want automation.Cause, details ...string
 }
 
 // One story goes through all that can keep a row from existing.
+//
+//spec:a-115
 func TestEachCauseOfAnAbsence(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {

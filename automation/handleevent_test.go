@@ -42,6 +42,8 @@ func outcomes(r automation.EventResult) []automation.EnsureOutcome {
 
 // A certificate is issued, its first reminder goes out, it is renewed, and the
 // event is delivered again.
+//
+//spec:a-002 a-062 a-063
 func TestARenewedCertificateLosesItsLaterReminders(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(nil)
@@ -84,6 +86,7 @@ func TestARenewedCertificateLosesItsLaterReminders(t *testing.T) {
 	})
 }
 
+//spec:a-057
 func TestAnOlderEventCannotUndoANewerOne(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(nil)
@@ -107,6 +110,8 @@ func TestAnOlderEventCannotUndoANewerOne(t *testing.T) {
 }
 
 // Without versions the source is loaded behind the row that orders its events.
+//
+//spec:a-057
 func TestASourceWithoutVersionsIsLoadedInsideTheTransaction(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
@@ -145,6 +150,8 @@ func (f triggerFunc) Candidates(context.Context, automation.Event) ([]automation
 }
 
 // An event deactivates a row while its handler runs: nothing is dispatched.
+//
+//spec:a-050
 func TestARowThatAnEventEndsUnderItsHandlerDispatchesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var p *triggers
@@ -201,6 +208,7 @@ func TestARowThatIsWantedAgainUnderItsHandlerIsTakenUpAgain(t *testing.T) {
 	})
 }
 
+//spec:a-001 a-064 a-070 n-006 n-035 n-056
 func TestAnEventMakesItsImmediateNotificationOnce(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(func(t *automation.ReminderType) {
@@ -234,6 +242,7 @@ func (f immediates) Notifications(_ context.Context, e automation.Event) ([]auto
 	return f(e), nil
 }
 
+//spec:a-066
 func TestAnEventThatNobodyHearsWritesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		if got := w.handle(automation.Event{Type: "unheard", Source: automation.Source{"a", "b"}}); got.Outcome != automation.EventIgnored {
@@ -242,6 +251,7 @@ func TestAnEventThatNobodyHearsWritesNothing(t *testing.T) {
 	})
 }
 
+//spec:a-056
 func TestABadEventIsRefusedAndWritesNothing(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(nil)

@@ -20,6 +20,8 @@ import (
 //
 // Handlers decide, the pass writes: a handler writes nothing to the store but
 // blobs. What it wants to exist it returns.
+//
+//spec:a-014
 type Handler interface {
 	Handle(ctx context.Context, due []Due) ([]Outcome, error)
 }
@@ -47,6 +49,8 @@ func (l longRunning) unwrap() Handler { return l.Handler }
 // serves its rows, which [Scheduler.Ensure] makes of candidates with that
 // AutomationType. It panics on a nil handler, a name that no key can hold, that
 // is taken, or that the documents reserve.
+//
+//spec:a-014
 func (s *Scheduler) Handle(automationType string, h Handler) {
 	switch {
 	case h == nil:
@@ -62,6 +66,8 @@ func (s *Scheduler) Handle(automationType string, h Handler) {
 // are handled one by one and by a pass of their own, so that one that takes long
 // keeps neither reminders nor other reports waiting. It panics on a nil handler, a
 // name that no key can hold or that is taken, or a negative Lateness.
+//
+//spec:r-003
 func (s *Scheduler) HandleReports(name string, h Handler, l Lateness) {
 	switch {
 	case h == nil:

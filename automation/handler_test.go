@@ -21,6 +21,8 @@ func export(id string) automation.Candidate {
 func exportKey(id string) string { return "host:export:file:" + id + ":default" }
 
 // A host's own type: one row for each verdict that its handler can give.
+//
+//spec:a-014
 func TestAHostsHandlerDecidesAboutEachRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
@@ -120,6 +122,7 @@ func TestAHandlersArtifactsAreEnsuredWithItsRow(t *testing.T) {
 	})
 }
 
+//spec:a-018
 func TestAHostsRowMovesInPlace(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.ensure(export("1"))

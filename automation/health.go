@@ -136,6 +136,8 @@ const healthLimit = 1000
 // no more than the thousand of each lane that are due for longest, and a
 // thousand holds of each reason, over all scopes, and says where that was not
 // all. It writes nothing.
+//
+//spec:a-116
 func (s *Scheduler) Health(ctx context.Context, scopes ...Scope) (Health, error) {
 	var h Health
 	for _, scope := range scopes {

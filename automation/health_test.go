@@ -40,6 +40,7 @@ func TestHealthOfNothingIsGood(t *testing.T) {
 	})
 }
 
+//spec:a-116
 func TestHealthCountsWhatIsDueAndServedByNobody(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
@@ -142,6 +143,7 @@ func brief(h automation.Health) string {
 	return fmt.Sprint(due, " ", held)
 }
 
+//spec:a-116
 func TestHealthCountsNoFurtherThanItsLimit(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		var many []automation.Candidate

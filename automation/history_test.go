@@ -63,6 +63,8 @@ func TestTheUsualWayWritesNoHistory(t *testing.T) {
 }
 
 // Everything that can happen to one row, and who did it and why.
+//
+//spec:a-114
 func TestTheHistoryTellsEachTransition(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		fail := error(nil)
@@ -177,6 +179,8 @@ func TestAReleaseAtShutdownIsNoTransition(t *testing.T) {
 
 // The runs about an entity are listed from their traces, page by page, and stay
 // with their tenant and their kind of entity.
+//
+//spec:a-008
 func TestTheRunsOfASourceAreListed(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
@@ -230,6 +234,8 @@ func TestTheRunsOfASourceAreListed(t *testing.T) {
 
 // The traces are for people: no poll looks for work in them, and what is written
 // into them is found by its key.
+//
+//spec:a-008 a-011
 func TestNoPollScansTheTraces(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {

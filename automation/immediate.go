@@ -15,6 +15,8 @@ import (
 // Immediate is a notification about an event itself, not scheduled ahead. It is
 // made once for each event id and notification type, however often the event is
 // delivered; the first one stands.
+//
+//spec:a-070
 type Immediate struct {
 	// Type is the notification type; default that of the reminder type whose
 	// provider asks for it.

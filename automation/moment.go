@@ -18,6 +18,8 @@ const defaultCatchUp = 24 * time.Hour
 // resolve computes when a date-based row is due: so many days before its date,
 // at a time of day in a zone, and from there to UTC (Automation & Reminders,
 // "Two trigger types"). It returns the field at fault beside an error.
+//
+//spec:a-093
 func (s planner) resolve(ctx context.Context, want *Schedule, c Candidate, t ReminderType) (string, error) {
 	local := c.TargetDate.AddDays(-c.DaysBefore)
 	if local.IsZero() {
@@ -180,6 +182,8 @@ func (p *seriesPlan) preview(s *core, n int) ([]Occurrence, error) {
 // because no process ran or an earlier one took long. The zero value runs each
 // one however late; the occurrences of a series run one after the other, never
 // two at once.
+//
+//spec:a-085
 type Lateness struct {
 	// Window is how late a row may be; a later one ends as Deactivated, TooLate.
 	// Zero means that there is no limit. A series goes on with the first

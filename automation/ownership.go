@@ -17,13 +17,17 @@ type Owner string
 
 // The two sides.
 const (
-	OldScheduler        Owner = "OldScheduler"        // what did the work before
+	//spec:r-024
+	OldScheduler Owner = "OldScheduler" // what did the work before
+	//spec:r-024
 	AutomationScheduler Owner = "AutomationScheduler" // this package
 )
 
 // The statuses of an [Ownership].
 const (
-	OwnershipOwned           = "Owned"           // its owner may deliver; only now may it change owner
+	//spec:r-025
+	OwnershipOwned = "Owned" // its owner may deliver; only now may it change owner
+	//spec:r-025
 	OwnershipDeliveryCreated = "DeliveryCreated" // its owner has created the delivery; for ever
 	OwnershipCancelled       = "Cancelled"       // its owner has found that there is nothing to deliver
 )
@@ -93,6 +97,8 @@ func (o *ownership) ran(side Owner) bool {
 }
 
 // Ownership says which side delivers a run.
+//
+//spec:r-023
 type Ownership struct {
 	Scope  Scope
 	Key    string

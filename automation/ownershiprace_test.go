@@ -26,6 +26,8 @@ import (
 // settings move forth and back, processes die with their leases, transactions
 // fail or lose their replies, and the host says again what it wants. Each run is
 // delivered by exactly one side; by neither only if it is on hold, with a reason.
+//
+//spec:r-022
 func TestI22_TheOldSchedulerAndPollersRaceForEachRun(t *testing.T) {
 	t.Parallel()
 	runs := map[string]int{"memory": 2000, "sqlite": 150, "postgres": 150}

@@ -241,6 +241,8 @@ func (s planner) planManual(ctx context.Context, c Candidate) (plan, string, err
 
 // planThreshold checks a candidate with a threshold. Which row it asks for is
 // known once the reading is compared with those before; see measure.
+//
+//spec:a-088
 func (s planner) planThreshold(ctx context.Context, c Candidate, t ReminderType) (plan, string, error) {
 	if field := c.dated(); field != "" {
 		return plan{}, field, errors.New("is not for candidates with a Threshold, which are due at once")
@@ -358,6 +360,7 @@ func (b *batch) makeArtifacts(context.Context) {
 	})
 }
 
+//spec:f-048
 func (t *try) job(notificationType string) (notify.Job, error) {
 	row := t.row
 	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key, t.due.occurrenceData(), t.due.thresholdData()})

@@ -109,6 +109,8 @@ func NewProcessors(opts *ProcessorsOptions) *Processors {
 
 // Register adds processors. It panics on what only a programmer can get wrong:
 // no name or one that is taken, no handler.
+//
+//spec:a-108
 func (p *Processors) Register(add ...Processor) {
 	p.all.mu.Lock()
 	defer p.all.mu.Unlock()

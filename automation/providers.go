@@ -13,6 +13,8 @@ import (
 // inside the transaction: there they read through connections of their own,
 // through the host's transaction in Event.Data, or through [TxOf], and call
 // nothing else of this store.
+//
+//spec:a-057 a-067 a-068
 type TriggerProvider interface {
 	// EventTypes lists the events that Candidates understands. It is asked once,
 	// by Register.
@@ -28,6 +30,8 @@ type TriggerProvider interface {
 // SettingLister is for a [TriggerProvider] whose reminders have settings of
 // their own: rows of a setting for which it gives no candidate any more have to
 // go as well.
+//
+//spec:a-068
 type SettingLister interface {
 	// Settings lists the settings that Candidates speaks for on this event.
 	Settings(ctx context.Context, e Event) ([]string, error)
@@ -36,6 +40,8 @@ type SettingLister interface {
 // InvalidationProvider says which rows an event ends (Automation & Reminders,
 // "Provider contracts"): the source was deleted, a setting was switched off.
 // Its methods may be called from several goroutines and change nothing.
+//
+//spec:a-069
 type InvalidationProvider interface {
 	// EventTypes is asked once, by Register.
 	EventTypes() []string
@@ -43,6 +49,8 @@ type InvalidationProvider interface {
 }
 
 // Invalidation names open rows to deactivate. Completed rows always stay.
+//
+//spec:a-069
 type Invalidation struct {
 	// Setting is required; for rows of candidates that named none it is the type's
 	// Name.
@@ -58,6 +66,8 @@ type Invalidation struct {
 // ImmediateNotificationProvider says what to send at once about an event
 // (Automation & Reminders, "Provider contracts"). Its methods may be called from
 // several goroutines, and again for the same event, and change nothing.
+//
+//spec:a-070 n-006
 type ImmediateNotificationProvider interface {
 	// EventTypes is asked once, by Register.
 	EventTypes() []string
@@ -68,6 +78,8 @@ type ImmediateNotificationProvider interface {
 // rows stay as they are when configuration changes. It may be called from
 // several goroutines and again for the same row, and changes nothing. The
 // context ends when the row's lease is lost.
+//
+//spec:a-071
 type RecipientProvider interface {
 	Recipients(ctx context.Context, d Due) ([]notify.Recipient, error)
 }
@@ -79,6 +91,8 @@ type BatchRecipientProvider interface {
 }
 
 // RecipientFunc is a RecipientProvider made of a function.
+//
+//spec:a-071
 type RecipientFunc func(ctx context.Context, d Due) ([]notify.Recipient, error)
 
 // Recipients calls f.
@@ -89,11 +103,15 @@ func (f RecipientFunc) Recipients(ctx context.Context, d Due) ([]notify.Recipien
 // DeliveryPolicy decides how, at the moment the row is due: it may choose other
 // channels, add inboxes, and leave recipients out. Nobody left over ends the row
 // as Deactivated, SkippedByPolicy. Otherwise it is as RecipientProvider.
+//
+//spec:a-072
 type DeliveryPolicy interface {
 	Deliver(ctx context.Context, d Due, to []notify.Recipient) ([]notify.Recipient, error)
 }
 
 // DeliveryPolicyFunc is a DeliveryPolicy made of a function.
+//
+//spec:a-072
 type DeliveryPolicyFunc func(ctx context.Context, d Due, to []notify.Recipient) ([]notify.Recipient, error)
 
 // Deliver calls f.
@@ -102,6 +120,8 @@ func (f DeliveryPolicyFunc) Deliver(ctx context.Context, d Due, to []notify.Reci
 }
 
 // Setting is what the host's reminder setting says now.
+//
+//spec:a-059
 type Setting struct {
 	ID string
 	// Active is false for a setting that is off or does not exist: its rows end as
@@ -116,6 +136,8 @@ type Setting struct {
 // rows are due. It may be called from several goroutines. Without one, every
 // type is its own active setting. One that keeps its settings in the scheduler's
 // own store reads through [TxOf]; package automation/settings is one.
+//
+//spec:a-059
 type SettingsSource interface {
 	// Setting returns the setting with that id; one that does not exist is not
 	// Active, which is no error.

@@ -2,58 +2,62 @@ package automation
 
 // Reason is a short code that says why a row is in its state or on hold. Codes
 // are stored and never change; hosts may add their own.
+//
+//spec:a-026 a-096
 type Reason string
 
 // Reasons of rows that are no longer wanted. None of them counts as a failure.
 const (
-	// SourceNoLongerValid: at its moment the [Validator] knew the source no more.
-	// Nothing is to be done.
+	// SourceNoLongerValid: the [Validator] no longer recognised the source. No
+	// action needed.
+	//spec:a-055
 	SourceNoLongerValid Reason = "SourceNoLongerValid"
-	// ReminderSettingInactive: the [SettingsSource] says that the setting is off or
-	// gone. Switch it on and tell of the source's event again to have it back.
+	// ReminderSettingInactive: the setting is off or gone. Switch it on and tell the
+	// source's event again to have the row back.
+	//spec:a-055 a-091
 	ReminderSettingInactive Reason = "ReminderSettingInactive"
-	// InputChanged: at its moment the source asked for something else. What it asks
-	// for now was ensured in the same transaction.
+	// InputChanged: the source now asks for something else, which was ensured in the
+	// same transaction.
+	//spec:a-095
 	InputChanged Reason = "InputChanged"
-	// Superseded: an event of the source no longer asked for this row. Nothing is to
-	// be done; an event that asks for it again brings it back.
+	// Superseded: an event of the source no longer asked for this row. No action
+	// needed; asking again brings it back.
+	//spec:a-062 a-086
 	Superseded Reason = "Superseded"
-	// ThresholdNoLongerMet: an event, an Ensure or the [Validator] came with a
-	// reading that no longer meets the [Threshold] of the row. Nothing is to be
-	// done; a later reading that meets it makes the row Pending again, or another
-	// one, as the firing policy says.
+	// ThresholdNoLongerMet: a newer reading no longer meets the [Threshold]. No
+	// action needed; a later reading that does brings the row back, or makes
+	// another, by the firing policy.
+	//spec:a-079
 	ThresholdNoLongerMet Reason = "ThresholdNoLongerMet"
-	// Invalidated: an [InvalidationProvider] ended the row without giving a reason.
-	// Nothing is to be done; give a reason there to tell the cases apart.
+	// Invalidated: an [InvalidationProvider] ended the row and gave no reason. No
+	// action needed.
 	Invalidated Reason = "Invalidated"
-	// TooLate: its moment had passed by more than [Lateness] allows. Nothing is to
-	// be done; if it happens often, processes are down for too long.
+	// TooLate: the row was later than [Lateness] allows. If it happens often,
+	// processes are down for too long.
 	TooLate Reason = "TooLate"
-	// Overtaken: when its moment was looked at, a later occurrence of the series,
-	// or a later offset of the same occasion, was due as well, and [Lateness] runs
-	// only the latest. Nothing is to be done; if it happens often, processes are
-	// down for too long, or the cadence is too dense for the work.
+	// Overtaken: a later occurrence or offset was due too, and [Lateness] runs only
+	// the latest. If it happens often, processes are down for too long, or the
+	// cadence is too dense.
 	Overtaken Reason = "Overtaken"
-	// Shadow: the old scheduler owns the run and does it. Nothing is to be done; a
-	// move of the roll-out makes the row Pending, if its moment lies ahead.
+	// Shadow: the old scheduler owns the run and does it. No action needed; a move
+	// of the roll-out makes a future row Pending.
+	//spec:r-027
 	Shadow Reason = "Shadow"
-	// NoRecipients: the [RecipientProvider] named nobody. Mend the data and let
-	// support retry the row.
-	NoRecipients Reason = "NoRecipients"
-	// SkippedByPolicy: the [DeliveryPolicy] left nobody over. Nothing is to be done;
-	// if somebody should have heard of it, mend the policy and let support retry
+	// NoRecipients: the [RecipientProvider] named nobody. Mend the data, then retry
 	// the row.
+	NoRecipients Reason = "NoRecipients"
+	// SkippedByPolicy: the [DeliveryPolicy] left nobody over. No action needed,
+	// unless the policy is wrong: mend it, then retry the row.
 	SkippedByPolicy Reason = "SkippedByPolicy"
 )
 
 // Reasons of failures; Diagnostics has the details.
 const (
-	// HandlerFailed: a provider, policy or handler of the host returned an error,
-	// or what it decided could not be stored. It is tried again; mend the cause if
-	// it stays.
+	// HandlerFailed: your provider, policy or handler returned an error, or its
+	// decision could not be stored. It is tried again; mend the cause if it stays.
 	HandlerFailed Reason = "HandlerFailed"
-	// HandlerPanicked: a provider, policy or handler of the host panicked. It is
-	// tried again; mend the code.
+	// HandlerPanicked: your provider, policy or handler panicked. It is tried again;
+	// mend the code.
 	HandlerPanicked Reason = "HandlerPanicked"
 	// LeaseExpired: a worker died, or stalled for longer than its lease. The row is
 	// tried again; if it happens often, processes are killed or paused, or one row
@@ -64,34 +68,33 @@ const (
 // Reasons of support holds. A held row is never due; an audited
 // [Support.Release], [Support.Retry] or [Support.Cancel] decides about it.
 const (
-	// InputConflict: the same key was asked for with another input, which
-	// HoldDetail names. Find out which is right: release the row as it is, or
-	// cancel it and use another trigger key for the other input.
+	// InputConflict: the same key was asked for with another input (HoldDetail). If
+	// the row is right, release it; else cancel it and give the other input another
+	// trigger key.
 	InputConflict Reason = "InputConflict"
-	// DeliveryConflict: a delivery artifact exists under the row's identity and
-	// stands for something else. Nothing was sent for the row and never will be;
-	// find out which of the two is right, and cancel the row.
+	// DeliveryConflict: another delivery exists under the row's identity. Nothing
+	// was or will be sent for the row: find out which is right, and cancel the row.
+	//spec:n-062
 	DeliveryConflict Reason = "DeliveryConflict"
-	// OwnershipConflict: when the delivery was to be created, the run was the old
-	// scheduler's, or was delivered under other coordinates; HoldDetail names both
-	// sides. Nothing was sent for the row. If the old scheduler has delivered the
-	// run, cancel the row; if it never will, [Rollout.TransferOwnership], then
-	// release.
+	// OwnershipConflict: the old scheduler owns or has delivered the run
+	// (HoldDetail). Nothing was sent for the row. If it has delivered, cancel the
+	// row; if it never will, [Rollout.TransferOwnership], then release.
+	//spec:r-029
 	OwnershipConflict Reason = "OwnershipConflict"
-	// RetriesExhausted: the last try allowed has failed. Mend the cause that
-	// Diagnostics names, then release.
+	// RetriesExhausted: the last try failed. Mend the cause in Diagnostics, then
+	// release.
 	RetriesExhausted Reason = "RetriesExhausted"
-	// PermanentFailure: a provider, policy or handler returned a [Permanent] error.
-	// Mend its cause, then release.
+	// PermanentFailure: your code returned a [Permanent] error. Mend its cause, then
+	// release.
 	PermanentFailure Reason = "PermanentFailure"
-	// Undecodable: a column holds what this version cannot read, such as an unknown
-	// zone. Mend the row or the deployment, then release.
+	// Undecodable: this version cannot read a column, such as an unknown zone. Mend
+	// the row or the deployment, then release.
 	Undecodable Reason = "Undecodable"
-	// HeldBySupport: a person put the row on hold; the audit says who and why.
-	// Release it when that is over.
+	// HeldBySupport: a person put the row on hold (see the audit). Release it when
+	// that is over.
 	HeldBySupport Reason = "HeldBySupport"
-	// CancelledBySupport: a person stopped the row for good; the audit says who and
-	// why. Only Release or Retry brings it back.
+	// CancelledBySupport: a person stopped the row for good (see the audit). Only
+	// Release or Retry brings it back.
 	CancelledBySupport Reason = "CancelledBySupport"
 )
 

@@ -12,6 +12,8 @@ import (
 )
 
 // Every code in the group of holds is one that Health counts.
+//
+//spec:a-026
 func TestHealthKnowsEveryReasonOfAHold(t *testing.T) {
 	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, parser.ParseComments)

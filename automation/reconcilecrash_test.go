@@ -18,6 +18,8 @@ import (
 // The story of a scan in three pages, with a fault in any one transaction: at
 // every moment what the cursor and the watermark passed is repaired, and the end
 // is the same.
+//
+//spec:a-106
 func TestI21_AFaultInAnyOneTransactionLeavesNothingBehindTheCursor(t *testing.T) {
 	t.Parallel()
 	want := scanStory(t, &storetest.Spy{})

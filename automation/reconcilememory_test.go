@@ -32,6 +32,8 @@ func heapGrowth(t *testing.T, n int) int64 {
 }
 
 // A run holds one page at a time. Not parallel: it measures the whole process.
+//
+//spec:a-108
 func TestI21_TheMemoryOfARunDoesNotGrowWithItsSources(t *testing.T) {
 	for _, n := range []int{1_000, 20_000} {
 		if more := heapGrowth(t, n); more > 1<<20 {

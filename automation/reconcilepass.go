@@ -67,6 +67,8 @@ func begin(now time.Time, scope Scope, t ReminderType, since time.Time, coveredU
 }
 
 // turn is the row's next state after a page that was committed.
+//
+//spec:a-106
 func (r *reconciliation) turn(now time.Time, run ReconcileReport, p *scannedPage) {
 	r.FailureCount = 0
 	if run.Failed > 0 {
@@ -107,6 +109,8 @@ func (r *reconciliation) off() {
 
 // ReconciliationState says how far the background runs of a reminder type have
 // come in a scope.
+//
+//spec:a-101
 type ReconciliationState struct {
 	Scope Scope
 	Type  string

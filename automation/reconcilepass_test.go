@@ -28,6 +28,7 @@ func (w *world) due() {
 	}
 }
 
+//spec:a-104
 func TestI21_APollReadsOneBatchAndTheWatermarkWaitsForTheLast(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(nil)
@@ -76,6 +77,8 @@ func TestI21_APollReadsOneBatchAndTheWatermarkWaitsForTheLast(t *testing.T) {
 }
 
 // The second run looks at what changed, and at what is new in the window.
+//
+//spec:a-101
 func TestARunLooksAtChangesAndAtWhatIsNewInTheWindow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(nil)
@@ -145,6 +148,8 @@ func TestI21_AFailedPageMovesNothingAndAfterFourTriesTheNextRunBeginsAnew(t *tes
 
 // A poisoned source does not keep the others from their repair, but the
 // watermark.
+//
+//spec:a-106
 func TestI21_ASourceThatFailsKeepsTheWatermarkOnly(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(nil)
@@ -173,6 +178,8 @@ func TestI21_ASourceThatFailsKeepsTheWatermarkOnly(t *testing.T) {
 }
 
 // Two processes: while one reads, the other finds nothing to claim.
+//
+//spec:a-105
 func TestOneRunnerAtATimeReadsAScan(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		other := newWorld(w.t, w.store, w.clk, nil)
@@ -262,6 +269,8 @@ func TestAScanThatFailsDelaysNobody(t *testing.T) {
 }
 
 // A tenant that is taken off the list is not scanned any more, until it is back.
+//
+//spec:a-103
 func TestAScopeThatIsNotAllowedAnyMoreIsLeftAlone(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(func(c *automation.Scan) { c.Scopes = []automation.Scope{"", "east"} })

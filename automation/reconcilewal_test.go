@@ -12,6 +12,8 @@ import (
 )
 
 // Where all is as wanted, a whole run writes nothing to the log of the database.
+//
+//spec:a-109
 func TestReconcilingWhatIsRightWritesNoWAL(t *testing.T) {
 	t.Parallel()
 	testlevel.Need(t, testlevel.All)

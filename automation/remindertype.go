@@ -17,6 +17,8 @@ import (
 
 // ReminderType is a kind of reminder and all that the host's code says about it
 // (Automation & Reminders, "Reminders"). Only Name and Recipients are required.
+//
+//spec:a-001 a-054 a-099
 type ReminderType struct {
 	// Name is stored with every row and must be the same in every process. It may
 	// not be empty or hold a colon or a control character.
@@ -241,6 +243,8 @@ func (r *registry) handler(name string) (Handler, bool) {
 }
 
 // route gives the listeners of an event type, and false if there are none.
+//
+//spec:a-066
 func (r *registry) route(eventType string) (route, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -301,6 +305,8 @@ func (r *registry) listen(t ReminderType) {
 
 // Guarded marks a handler whose runs an old scheduler may do as well; see
 // [ReminderType].Guarded. It panics on a nil handler.
+//
+//spec:r-022
 func Guarded(h Handler) Handler {
 	if h == nil {
 		panic("automation: Guarded without a handler")

@@ -32,6 +32,7 @@ func TestATryThatCouldNotBeStoredIsRepeatedWithoutASecondDelivery(t *testing.T) 
 	})
 }
 
+//spec:a-024
 func TestAWorkerThatDiesAfterItsClaimIsFollowedByAnother(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))

@@ -34,6 +34,8 @@ const rerunMark = "~"
 // this call made it). To send yet again, name the key of the last rerun. It is
 // audited on both rows. The error wraps [ErrActionRefused] unless the row is
 // Completed, and storage.ErrNotFound where scope has no such key.
+//
+//spec:a-044
 func (s Support) Rerun(ctx context.Context, scope Scope, key string, by By) (out Ensured, err error) {
 	if err := by.Check(); err != nil {
 		return Ensured{}, fmt.Errorf("automation: %w", err)

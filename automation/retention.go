@@ -36,6 +36,8 @@ const minRetention = 24 * time.Hour
 //
 // CatchUp counts as a day where it is shorter. One that is made longer later
 // than rows were deleted asks for them again.
+//
+//spec:a-117
 type Retention struct {
 	// After is how long a row stays after its end, at least a day. Zero: for ever.
 	After time.Duration
@@ -105,6 +107,8 @@ var errBound = errors.New("not in a bound transaction")
 // this is for whoever does not want to wait, and may run at any time beside it.
 // The report tells what was done also where there is an error: that of an
 // Archive, or one that ended the walk.
+//
+//spec:a-117
 func (s Upkeep) Retain(ctx context.Context) (sum RetentionReport, err error) {
 	if s.tx != nil {
 		return sum, fmt.Errorf("automation: Retain: %w", errBound)

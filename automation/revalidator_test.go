@@ -39,6 +39,7 @@ func TestARowThatCannotBeReadIsHeldAtOnceAndBlocksNoOther(t *testing.T) {
 	}
 }
 
+//spec:a-097
 func TestAMessageThatWaitedIsRevalidated(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		valid, err := true, error(nil)

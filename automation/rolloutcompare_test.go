@@ -41,6 +41,8 @@ func (w *world) ran(part automation.RolloutPart, on time.Time, keys ...string) a
 }
 
 // What only one side knows, and what it knows for another moment.
+//
+//spec:r-032
 func TestAComparisonNamesWhatDiffers(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := &triggers{}
@@ -87,6 +89,8 @@ func TestAComparisonNamesWhatDiffers(t *testing.T) {
 
 // In shadow nothing moves a series on: each of its occurrences is compared all
 // the same, and a cut-over goes on with the next one.
+//
+//spec:r-032 r-036
 func TestASeriesInShadowIsComparedAndCutOver(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
@@ -126,6 +130,8 @@ func TestASeriesInShadowIsComparedAndCutOver(t *testing.T) {
 
 // A series whose occurrence lies ahead at the cut-over: an event reactivates it,
 // and so does the move itself.
+//
+//spec:r-036
 func TestAnEnsureAfterTheCutOverReactivates(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
@@ -165,6 +171,8 @@ func TestAReportTellsWhereTheOldSchedulerTrespassed(t *testing.T) {
 }
 
 // What to watch while a stage lasts: conflicts, failures, latency.
+//
+//spec:r-035
 func TestAReportCountsByStage(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		broken := map[string]error{"3": errBoom, "4": automation.Permanent(errBoom)}

@@ -48,6 +48,8 @@ type StageReport struct {
 
 // RolloutReport counts the runs of a part whose moment is in the window: what to
 // watch while a stage lasts. It writes nothing.
+//
+//spec:r-035
 func (s Rollout) RolloutReport(ctx context.Context, part RolloutPart, w Window) (RolloutReport, error) {
 	w, err := w.check(s.now())
 	if err == nil {
@@ -155,6 +157,8 @@ type OldReport struct {
 // at it, and a run that was reported is never delivered here. Runs that are not
 // known here belong to part for the comparison, whose Type is required. It is
 // safe to repeat; the first report of a run stands.
+//
+//spec:r-032
 func (s Rollout) ReportOldRun(ctx context.Context, part RolloutPart, runs ...OldRun) (OldReport, error) {
 	if err := part.check(); err != nil {
 		return OldReport{}, err

@@ -68,6 +68,8 @@ func (h measuring) Record(_ context.Context, value float64, opts ...metric.Recor
 
 // Conflicts, deliveries and latency are measured by stage, and nothing of what
 // they are about is.
+//
+//spec:r-035
 func TestRunsUnderTheGuardAreMeasuredByStage(t *testing.T) {
 	t.Parallel()
 	clk := clock.NewMock()

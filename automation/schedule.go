@@ -17,6 +17,8 @@ import (
 // truth"). Its Key is the SchedulerKey, and its Type the reminder type or the
 // host's automation type that serves it. It stays small; whatever is large
 // belongs into a blob.
+//
+//spec:a-009 a-021 a-022 a-025 a-026 a-027 a-028 a-029 a-052 f-042 r-011 r-014
 type Schedule struct {
 	storage.Record
 
@@ -112,6 +114,8 @@ func (r *Schedule) IsOpen() bool {
 }
 
 // dueOn is the next moment anybody should look at the row.
+//
+//spec:a-047
 func (r *Schedule) dueOn() time.Time {
 	switch {
 	case !r.IsOpen() || r.IsOnSupportHold:
@@ -124,8 +128,10 @@ func (r *Schedule) dueOn() time.Time {
 
 // The statuses of a [Schedule].
 const (
-	StatusPending     = "Pending"     // waits for its moment, or for its next try
-	StatusProcessing  = "Processing"  // held by a worker
+	//spec:a-023
+	StatusPending    = "Pending"    // waits for its moment, or for its next try
+	StatusProcessing = "Processing" // held by a worker
+	//spec:a-005 a-092
 	StatusCompleted   = "Completed"   // delivery work is queued, which does not say that it arrived
 	StatusFailed      = "Failed"      // tried in vain, on support hold
 	StatusDeactivated = "Deactivated" // no longer wanted; see ReasonCode

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
+//spec:a-009
 func TestTheMigrationsMakeTheTablesOfThisPackage(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {

@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
+//spec:a-068
 func TestSettingsChanges(t *testing.T) {
 	first := offsets(date(2026, 5, 1), 30)
 	for name, c := range map[string]struct {
@@ -57,6 +58,8 @@ func TestSettingsChanges(t *testing.T) {
 }
 
 // Template and recipients may change as they like: they are read when due.
+//
+//spec:a-039
 func TestAChangedTemplateLeavesThePendingRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(nil)
@@ -81,6 +84,7 @@ func TestAChangedTemplateLeavesThePendingRow(t *testing.T) {
 	})
 }
 
+//spec:a-092
 func TestASettingThatIsOffEndsItsRowsAndKeepsTheCompletedOnes(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {

@@ -53,6 +53,8 @@ func statements(t *testing.T, n int) (out [4]int) {
 // first, by what it found last, which makes the difference of a statement, and
 // reads rows that change twice, in part and whole; their history is one more. Not
 // parallel: what it found last is remembered for the whole process.
+//
+//spec:a-067
 func TestTheNumberOfStatementsDoesNotGrowWithTheRows(t *testing.T) {
 	for _, n := range []int{20, 499} {
 		got := statements(t, n)

@@ -26,12 +26,16 @@ var ErrActionRefused = audit.ErrActionRefused
 // Like Release, Retry and Cancel it writes who did it and why into the audit, in
 // the same transaction, and returns storage.ErrNotFound where scope has no such
 // key.
+//
+//spec:a-111
 func (s Support) Hold(ctx context.Context, scope Scope, key string, by By) error {
 	return s.act(ctx, scope, key, ActionHold, by)
 }
 
 // Release ends a hold. A row that is Failed or Cancelled becomes Pending with
 // its tries counted from zero, any other stays what it is.
+//
+//spec:a-111
 func (s Support) Release(ctx context.Context, scope Scope, key string, by By) error {
 	return s.act(ctx, scope, key, ActionRelease, by)
 }
@@ -275,6 +279,8 @@ type BulkReport struct {
 //
 // An error means that nothing of the call was written. It is safe to repeat:
 // what was done is refused the second time.
+//
+//spec:a-112
 func (s Support) Bulk(ctx context.Context, scope Scope, action Action, sel Selection, by By, opts *ActionOptions) (BulkReport, error) {
 	q, err := sel.query()
 	switch {
@@ -331,6 +337,8 @@ var pauses = driver.Define[pause.Row]("automation_pause").Grows(driver.Bounded).
 //
 // A pause that exists gets the new end, or is refused ([ErrActionRefused]) if
 // that is the one it has. It is audited in the same transaction, as Resume is.
+//
+//spec:a-113
 func (s Support) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
 	if until = driver.Time(until); !until.IsZero() && !until.After(s.now()) {
 		return fmt.Errorf("automation: Pause: until %s has passed", stampText(until))
@@ -340,6 +348,8 @@ func (s Support) Pause(ctx context.Context, e Extent, until time.Time, by By) er
 
 // Resume ends the pause of exactly this extent. The error wraps
 // [ErrActionRefused] if there is none.
+//
+//spec:a-113
 func (s Support) Resume(ctx context.Context, e Extent, by By) error {
 	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.End(ctx, tx, pauses, e.row(), by) })
 }

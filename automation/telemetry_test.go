@@ -4,6 +4,8 @@ import "testing"
 
 // A metric's attribute has few values and holds no data, so a host's own reason
 // does not become one.
+//
+//spec:a-065
 func TestAHostsReasonIsNoAttribute(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[Reason]string{

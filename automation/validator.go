@@ -15,12 +15,16 @@ import (
 // still wanted (Automation & Reminders, "Execution-time revalidation"). It may
 // be called from several goroutines and again for the same row, and changes
 // nothing. Without one a source counts as valid.
+//
+//spec:a-094 a-097
 type Validator interface {
 	Validate(ctx context.Context, d Due) (Validity, error)
 }
 
 // Validity is a Validator's answer: [StillValid], [NoLongerValid] or [AsksFor].
 // The zero value is NoLongerValid without a reason of its own.
+//
+//spec:a-094
 type Validity struct {
 	valid      bool
 	reason     Reason
@@ -42,6 +46,8 @@ func NoLongerValid(reason Reason) Validity { return Validity{reason: reason} }
 // same transaction; without any it ends as by NoLongerValid. The version is the
 // source's, as in [Event]: candidates of an older one than an event has shown
 // already are not ensured. Zero: there are no versions.
+//
+//spec:a-095
 func AsksFor(version int64, c ...Candidate) Validity {
 	return Validity{valid: len(c) > 0, candidates: slices.Clone(c), version: version}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 )
 
+//spec:a-094
 func TestI18_EveryAnswerOfAValidatorSaysWhatBecomesOfTheRow(t *testing.T) {
 	for name, story := range map[string]struct {
 		says automation.Validity

@@ -17,6 +17,8 @@ const MaxOffsetDays = 36525
 //
 // A target date or an offset that changes makes another occasion, so both are
 // part of it; the time of sending is not.
+//
+//spec:a-033
 type Reminder struct {
 	Setting    string // the reminder setting, usually its GUID
 	SourceType string // the kind of entity, such as "employee"
@@ -66,6 +68,8 @@ func parseReminder(key string) (Parsed, error) {
 // Value and ScopeKey follow from the policy and are best made by
 // [Firing.Parts]; Key refuses a pair that Parts would not have made, so that
 // 0.9 and 0.90 cannot become two reminders.
+//
+//spec:a-034 a-080
 type Threshold struct {
 	Setting    string       // the reminder setting, usually its GUID
 	SourceType string       // the kind of aggregate, such as "class"
@@ -132,10 +136,14 @@ type FiringPolicy string
 
 // The policies. Each fires once for:
 const (
-	OncePerSource    FiringPolicy = "OncePerSource"    // the source and metric, whatever threshold is crossed
+	//spec:a-081
+	OncePerSource FiringPolicy = "OncePerSource" // the source and metric, whatever threshold is crossed
+	//spec:a-082
 	OncePerThreshold FiringPolicy = "OncePerThreshold" // each threshold value in each scope
-	OncePerDay       FiringPolicy = "OncePerDay"       // each local date on which it is met
-	FalseToTrue      FiringPolicy = "FalseToTrue"      // each rise from not met to met
+	//spec:a-083
+	OncePerDay FiringPolicy = "OncePerDay" // each local date on which it is met
+	//spec:a-084
+	FalseToTrue FiringPolicy = "FalseToTrue" // each rise from not met to met
 )
 
 // What stands in the key of a policy that looks at neither value nor scope.
@@ -155,6 +163,8 @@ const (
 //
 // Fields that the policy does not use are ignored, so a caller may fill in
 // all of them.
+//
+//spec:a-080
 type Firing struct {
 	Policy    FiringPolicy
 	Value     string // the threshold as somebody wrote it; see Decimal
@@ -235,6 +245,8 @@ func thresholdError(part, value, problem string) *PartError {
 // format of Belfry's own, since the documents have none:
 //
 //	reminder:{setting}:{sourceType}:{source}:{triggerKey}:recurring:{occurrence}
+//
+//spec:a-037
 type Recurring struct {
 	Setting    string    // the reminder setting, usually its GUID
 	SourceType string    // the kind of entity, such as "class"
@@ -271,6 +283,8 @@ func parseRecurring(c []string) (Parsed, error) {
 // Which of the two instants it is belongs to the subscription and never
 // changes: the start of the period if the report's cadence has one, so that a
 // moved time of sending makes no second run, else the time of the schedule.
+//
+//spec:a-035 r-004 r-015
 type ReportRun struct {
 	Subscription string    // the report subscription, usually its GUID
 	On           time.Time // set, in whole seconds; any zone, written in UTC
@@ -313,6 +327,8 @@ func parseReport(key string) (Parsed, error) {
 //
 // Run is the only random id in any key. It is made before the first insert,
 // returned to the caller, and used again by every retry.
+//
+//spec:a-036 r-016
 type ManualReportRun struct {
 	Subscription string // the report subscription, usually its GUID
 	Run          string // the run's id, usually a GUID
@@ -333,6 +349,8 @@ func (ManualReportRun) parsed() {}
 // Belfry's own:
 //
 //	host:{type}:{sourceType}:{source}:{triggerKey}
+//
+//spec:a-037
 type Host struct {
 	Type       string // the automation type as the host registered it
 	SourceType string // the kind of entity

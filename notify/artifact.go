@@ -28,6 +28,8 @@ const (
 
 // Coordinates say where an artifact is found. They are deterministic, so they
 // are known before it exists.
+//
+//spec:n-024
 type Coordinates struct {
 	PartitionKey string `json:"pk,omitempty"`
 	RowKey       string `json:"rk,omitempty"`
@@ -71,17 +73,19 @@ func Schemas() []*driver.Schema {
 // The states of rows, as they are stored. Jobs, messaging jobs, schedules and
 // messages each have some of them; see the tables in the documentation.
 const (
-	StatusCreated        = "Created"
-	StatusReady          = "Ready"
-	StatusProcessing     = "Processing"
-	StatusDispatched     = "Dispatched"
-	StatusGenerating     = "Generating"
-	StatusGenerated      = "Generated"
-	StatusSkipped        = "Skipped"
-	StatusFailed         = "Failed"
-	StatusRetryReady     = "RetryReady"
-	StatusSending        = "Sending"
+	StatusCreated    = "Created"
+	StatusReady      = "Ready"
+	StatusProcessing = "Processing"
+	StatusDispatched = "Dispatched"
+	StatusGenerating = "Generating"
+	StatusGenerated  = "Generated"
+	StatusSkipped    = "Skipped"
+	StatusFailed     = "Failed"
+	StatusRetryReady = "RetryReady"
+	StatusSending    = "Sending"
+	//spec:n-052
 	StatusOutcomeUnknown = "OutcomeUnknown"
+	//spec:n-049
 	StatusSentToProvider = "SentToProvider"
 	StatusDelivered      = "Delivered"
 	StatusOpened         = "Opened"
@@ -183,6 +187,7 @@ var userStates = states.Machine{
 	Terminal: []string{StatusArchived},
 }
 
+//spec:n-048
 var outgoingStates = states.Machine{
 	Name:  string(ArtifactOutgoingMessage),
 	Start: []string{StatusCreated, StatusSkipped},

@@ -59,6 +59,8 @@ func (h *host) to() (names []string) {
 
 // Communication - Codebase flow, "What Notification Settings control": types that
 // are not seeded, or have no subscriber, are skipped gracefully.
+//
+//spec:a-060 f-003 f-039 f-041 n-012
 func TestWhatNobodyWantsIsSkippedWithAReason(t *testing.T) {
 	units := map[string]notify.NotificationOption{"off": {Seeded: true}, "lonely": {Seeded: true, Enabled: true}}
 	shelves(t, units, func(h *host, _ *shelf) {
@@ -85,6 +87,7 @@ func TestWhatNobodyWantsIsSkippedWithAReason(t *testing.T) {
 
 func coordinates(j notify.Job) notify.Coordinates { return j.Coordinates() }
 
+//spec:f-017 f-040
 func TestSubscribersHearBesideThoseWhomTheJobNames(t *testing.T) {
 	subscribed := notify.NotificationOption{Seeded: true, Enabled: true, Subscribers: []notify.Recipient{person("boss"), person("sam")}}
 	shelves(t, map[string]notify.NotificationOption{"north": subscribed}, func(h *host, s *shelf) {
@@ -103,6 +106,8 @@ func TestSubscribersHearBesideThoseWhomTheJobNames(t *testing.T) {
 }
 
 // Whom a job is for is decided once: a repeat of the generator asks nobody.
+//
+//spec:f-017
 func TestSubscribersAreFrozenByTheFirstRun(t *testing.T) {
 	units := map[string]notify.NotificationOption{"north": {Seeded: true, Enabled: true, Subscribers: []notify.Recipient{person("sam")}}}
 	shelves(t, units, func(h *host, s *shelf) {
@@ -115,6 +120,7 @@ func TestSubscribersAreFrozenByTheFirstRun(t *testing.T) {
 	})
 }
 
+//spec:f-003
 func TestACatalogueThatFailsIsAskedAgain(t *testing.T) {
 	units := map[string]notify.NotificationOption{"north": {Seeded: true, Enabled: true}}
 	shelves(t, units, func(h *host, s *shelf) {

@@ -34,6 +34,8 @@ import (
 // ECONNRESET or EPIPE: those leave the outcome unknown. Failures to dial, to
 // resolve a name and to shake hands for TLS are Transient even then, since
 // nothing was sent. A panic is Unknown.
+//
+//spec:n-002 t-007
 type Channel interface {
 	// Key names the channel: the delivery method, and behind a colon the
 	// transport: "email:smtp", "sms:twilio". It never changes.
@@ -109,6 +111,8 @@ func Method(channelKey string) string {
 
 // Message is what a [Channel] sends: finished parts for one recipient. A
 // channel adds nothing to them but what its transport needs.
+//
+//spec:t-064
 type Message struct {
 	// ID is random, stable over all attempts, and never a sequence, so it may be
 	// shown to providers. It is the idempotency key and the file name, where a
@@ -148,6 +152,8 @@ type ProviderTemplate struct {
 }
 
 // Receipt is the provider's acceptance of a message.
+//
+//spec:t-065
 type Receipt struct {
 	// ID is the provider's id of the message; empty where there is none.
 	ID string
@@ -165,6 +171,8 @@ const (
 
 // SendError is an error of a provider call with its class. Channels make one
 // with [Permanent], [Transient] or [Unknown].
+//
+//spec:t-065
 type SendError struct {
 	Class SendClass
 	// Code is the provider's short code, such as "550" or "throttled". It is
@@ -196,12 +204,16 @@ func (e *SendError) Permanent() bool { return e.Class == ClassPermanent }
 
 // Permanent says that the provider refused the message and would refuse it
 // again: a bad address, a blocked sender. cause may be nil.
+//
+//spec:f-022
 func Permanent(code string, cause error) *SendError {
 	return &SendError{Class: ClassPermanent, Code: code, Err: cause}
 }
 
 // Transient says that the message was definitely not accepted and may be tried
 // again, not before retryAfter has passed if that is set. cause may be nil.
+//
+//spec:f-022
 func Transient(code string, retryAfter time.Duration, cause error) *SendError {
 	return &SendError{Class: ClassTransient, Code: code, RetryAfter: retryAfter, Err: cause}
 }

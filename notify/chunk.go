@@ -22,6 +22,8 @@ const chunkSize = 1000
 // of the audience, and the transaction that stores its messages moves the
 // cursor. So a crash repeats nothing, and a person's word counts between two
 // chunks.
+//
+//spec:f-002
 func (n generator) campaignSpec() work.Spec[MessagingJob, chunk] {
 	return work.Spec[MessagingJob, chunk]{
 		Name: "notify.campaign", Table: messagingJobs,
@@ -37,6 +39,8 @@ func (n generator) campaignSpec() work.Spec[MessagingJob, chunk] {
 
 // generateChunks decides about a group. The rows stay as they are: only the
 // transaction that stores a chunk says that it is done.
+//
+//spec:f-029
 func (n generator) generateChunks(_ context.Context, items []work.Item[MessagingJob]) ([]chunk, error) {
 	out := make([]chunk, len(items))
 	for i, it := range items {

@@ -75,6 +75,8 @@ func (f *flaky) revive() bool {
 
 // The job is written by somebody else between the scheduler's look and its
 // commit: it is looked at again, in the same transaction.
+//
+//spec:f-004
 func TestAJobThatChangesUnderTheSchedulerIsLoadedAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", person("sam")))

@@ -20,6 +20,8 @@ import (
 // which a transaction can be lost, of producers, passes, gates and callbacks, alone
 // or with its process, the next run finishes the work. Nobody is called twice, and
 // what nobody was called for waits in doubt, if its call had begun.
+//
+//spec:n-004 n-063
 func TestEveryPassMayLoseItsCommit(t *testing.T) {
 	t.Parallel()
 	for i, how := range []crash{{}, {after: true}, {dies: true}, {after: true, dies: true}} {

@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 )
 
+//spec:a-029 f-043 f-046
 func TestADispatchResultIsMergedAndNothingOfItIsLost(t *testing.T) {
 	t.Parallel()
 	first := notify.DispatchResult{
@@ -30,6 +31,7 @@ func TestADispatchResultIsMergedAndNothingOfItIsLost(t *testing.T) {
 	}
 }
 
+//spec:f-045
 func TestADispatchResultStaysCompact(t *testing.T) {
 	t.Parallel()
 	var r notify.DispatchResult

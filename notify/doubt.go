@@ -146,6 +146,8 @@ func (n sender) resolveAll(ctx context.Context, items []sending, land func(*Outg
 }
 
 // resolve takes the steps in their order; the first that answers settles.
+//
+//spec:n-052
 func (n sender) resolve(it sending, c Channel) {
 	m := it.Row
 	if l, ok := c.(StatusLookup); ok && m.Lookups <= len(lookupWaits) {

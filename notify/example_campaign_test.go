@@ -21,6 +21,8 @@ const membersCSV = `id,email,name,code
 
 // A campaign goes to the members in a file: each once, each with a code of their
 // own.
+//
+//spec:n-010
 func ExampleCampaigns_PutAudience() {
 	ctx := context.Background()
 	store, _ := newStore()

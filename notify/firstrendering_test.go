@@ -13,6 +13,8 @@ import (
 
 // First rendering wins: the template, the address and the hash key all change
 // between a run of the generator and its repeat.
+//
+//spec:n-025 n-046
 func TestTheFirstRenderingWins(t *testing.T) {
 	for name, text := range map[string]string{"in the row": "short", "in a blob": strings.Repeat("long ", 1000)} {
 		t.Run(name, func(t *testing.T) {
@@ -55,6 +57,7 @@ func renders(text string) notify.Renderer {
 	})
 }
 
+//spec:n-022
 func TestContentHashIsCheckedOnlyWhereTheCallerSuppliesTheContent(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		ensure := func(text, hash string) error {
@@ -101,6 +104,8 @@ func TestAManualMessageWithOtherContentIsAConflict(t *testing.T) {
 
 // Communication - System architecture, "Partial failure handling": any key hash
 // mismatch stops the send. Another producer has taken the job's message key.
+//
+//spec:f-054 n-062
 func TestHashMismatchStopsTheSend(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"), person("kim"), inbox("kim"))

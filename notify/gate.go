@@ -31,6 +31,8 @@ import (
 // nothing.
 //
 // One that has a method Name() string is called by that name in logs and errors.
+//
+//spec:f-021
 type Gate interface {
 	Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 }

@@ -70,6 +70,7 @@ func TestADeferredMessageGoesOutOnlyIfItIsStillWanted(t *testing.T) {
 	})
 }
 
+//spec:f-021
 func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
 	for name, g := range map[string]notify.Gate{
 		"an error": notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) {
@@ -125,6 +126,7 @@ func TestAGateIsAskedOnlyAboutWhatThoseBeforeItLetThrough(t *testing.T) {
 	})
 }
 
+//spec:f-021
 func TestTheBuiltInGatesStandInTheirOrder(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		var names []string

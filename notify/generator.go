@@ -27,6 +27,8 @@ type generated struct {
 
 // generatorSpec is the generator pass: it renders a job once for each
 // recipient. It may be repeated at any point.
+//
+//spec:f-005 n-004
 func (n generator) generatorSpec() work.Spec[Job, generated] {
 	return work.Spec[Job, generated]{
 		Name: "notify.generator", Table: jobs,
@@ -129,6 +131,8 @@ func (f frozen) problem() string {
 
 // dispatchMessages ensures the messages of settled jobs, in bulk, and puts a
 // job on hold whose messages stand for something else.
+//
+//spec:n-059
 func (n generator) dispatchMessages(ctx context.Context, tx storage.Tx, done []work.Done[Job, generated]) error {
 	var b batch
 	for _, d := range done {
@@ -253,6 +257,8 @@ type frozenRef struct {
 func (r frozenRef) isZero() bool { return len(r.Inline) == 0 && r.Blob.IsZero() }
 
 // freeze puts f where it belongs.
+//
+//spec:n-046
 func freeze(ctx context.Context, blobs storage.Blobs, f frozen) (frozenRef, error) {
 	text := mustJSON(f)
 	if len(text) <= maxInline {
@@ -353,6 +359,7 @@ func (n generator) messagesOf(j *Job, f frozen) (generated, error) {
 	return out, nil
 }
 
+//spec:f-051
 func (d delivery) userMessage(j *Job) *UserMessage {
 	return &UserMessage{
 		Record:       storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane},
@@ -364,6 +371,8 @@ func (d delivery) userMessage(j *Job) *UserMessage {
 
 // outgoing is the message of d; one that has a problem is kept as skipped, so
 // that support sees who was not reached.
+//
+//spec:f-049
 func (n generator) outgoing(j *Job, f frozen, d delivery) (*OutgoingMessage, error) {
 	t := n.registry.lookup(j.Type)
 	m := &OutgoingMessage{

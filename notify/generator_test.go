@@ -8,6 +8,8 @@ import (
 )
 
 // The generator fails for a while; the job waits and then arrives.
+//
+//spec:f-005
 func TestARendererThatFailsIsTriedAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		broken := true
@@ -49,6 +51,7 @@ func TestContentThatNoChannelMaySendFailsAtOnce(t *testing.T) {
 	})
 }
 
+//spec:f-041 n-012
 func TestAJobForNobodyIsSkippedWithAReason(t *testing.T) {
 	for reason, people := range map[string][]notify.Recipient{
 		notify.ReasonNoRecipients:  nil,

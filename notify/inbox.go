@@ -16,6 +16,8 @@ import (
 // never sent and never due. A caller of EnsureUserMessage fills in the fields
 // down to SourceOn, with Scope and Type (the notification type, required) of
 // the Record.
+//
+//spec:a-007 n-036 n-039
 type UserMessage struct {
 	storage.Record
 	// PartitionKey is the inbox: keys.UserPartition or keys.EmployeePartition.
@@ -49,6 +51,8 @@ var userMessages = driver.Define[UserMessage]("user_message").Grows(driver.WithW
 // EnsureUserMessage makes sure of in-app messages; see [DeliveryDispatcher].
 // Immutable are the job, the recipient, the type and the InputHash, and the
 // ContentHash if both sides have one: the first rendering wins.
+//
+//spec:n-018
 func (n *Notifier) EnsureUserMessage(ctx context.Context, tx storage.Tx, want ...UserMessage) ([]Ensured, error) {
 	return ensure(ctx, n.core, tx, userKind, want)
 }
@@ -100,6 +104,8 @@ func isInbox(partition string) bool {
 // Inbox lists the in-app messages of one inbox ("user:{id}" or
 // "employee:{guid}") that are not archived, newest first, and says where the next
 // page begins; empty after the last.
+//
+//spec:f-038
 func (n *Notifier) Inbox(ctx context.Context, scope Scope, inbox string, p storage.Page) ([]UserMessage, string, error) {
 	return n.inbox(ctx, scope, inbox, p, driver.Null("archived_on"))
 }
@@ -129,6 +135,8 @@ type InboxCount struct {
 
 // CountInbox counts an inbox. Its cost depends on what is unread, and not on the
 // size of the inbox.
+//
+//spec:f-038
 func (n *Notifier) CountInbox(ctx context.Context, scope Scope, inbox string) (c InboxCount, err error) {
 	within, err := under(inbox)
 	if err != nil {

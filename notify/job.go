@@ -15,6 +15,8 @@ import (
 
 // MaxEventData bounds a job's EventData in bytes; larger inputs are loaded by
 // the renderer.
+//
+//spec:f-015
 const MaxEventData = 4 << 10
 
 // Job is a NotificationJob: one occasion to notify somebody, in the history of
@@ -22,6 +24,8 @@ const MaxEventData = 4 << 10
 // fields down to SourceOn, with Scope, Type (the notification type, required)
 // and Lane of the Record; the others belong to the pipeline. All of them are
 // written once.
+//
+//spec:f-015 f-017 f-037 n-028 n-032 n-033 n-034 n-039 r-021
 type Job struct {
 	storage.Record
 	// PartitionKey is the entity where a person opens the history, RowKey the
@@ -124,6 +128,8 @@ func (j *Job) conflicted() {
 // EnsureNotificationJob makes sure of jobs; see [DeliveryDispatcher]. A new job
 // waits until its [Schedule] is due. Immutable are its type, business unit,
 // entity and InputHash.
+//
+//spec:n-016
 func (n *Notifier) EnsureNotificationJob(ctx context.Context, tx storage.Tx, want ...Job) ([]Ensured, error) {
 	return ensure(ctx, n.core, tx, jobKind, want)
 }
@@ -193,6 +199,8 @@ func compactJSON(data json.RawMessage) (json.RawMessage, error) {
 // source (Automation & Reminders). It is written once and never scanned for
 // work. A caller of EnsureAutomationJob fills in the fields down to
 // ScheduledOn, with Scope and Type (the automation type) of the Record.
+//
+//spec:a-008 f-043
 type AutomationJob struct {
 	storage.Record
 	// PartitionKey is the source entity, RowKey keys.AutomationRowKey.
@@ -219,6 +227,8 @@ const statusRecorded = "Recorded"
 
 // EnsureAutomationJob makes sure of traces; see [DeliveryDispatcher]. The first
 // one stands. Immutable are the type, the scheduler key and the InputHash.
+//
+//spec:n-015
 func (n *Notifier) EnsureAutomationJob(ctx context.Context, tx storage.Tx, want ...AutomationJob) ([]Ensured, error) {
 	return ensure(ctx, n.core, tx, automationKind, want)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
+//spec:f-038
 func TestAnInboxIsListedNewestFirstPageByPage(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		for i := range 5 {
@@ -36,6 +37,7 @@ func TestAnInboxIsListedNewestFirstPageByPage(t *testing.T) {
 	})
 }
 
+//spec:n-013 n-033
 func TestATraceFollowsAJob(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"), inbox("kim"), inbox("kim"))

@@ -26,6 +26,7 @@ var greetings = map[string]string{
 	"subject.de-CH.tmpl": "Grüezi", "html.de-CH.tmpl": "<b>{{.On}}</b>",
 }
 
+//spec:f-018
 func TestARecipientGetsTheNearestLocale(t *testing.T) {
 	t.Parallel()
 	l, err := notify.ParseLocalized(folder(greetings), "mails/visit", "en")
@@ -66,6 +67,7 @@ func TestEveryFaultOfATemplateFolderIsListed(t *testing.T) {
 	}
 }
 
+//spec:f-018
 func TestAPreviewStoresNothing(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()

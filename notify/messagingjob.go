@@ -15,6 +15,8 @@ import (
 // "Campaign"). A caller of EnsureMessagingJob fills in the fields down to
 // AudienceSize, with Scope, Type (the notification type, required) and Lane of
 // the Record.
+//
+//spec:f-025 f-026 n-061
 type MessagingJob struct {
 	storage.Record
 	// GUID is the identity: keys.MessagingJobGUID for a report.
@@ -41,6 +43,8 @@ var messagingJobs = driver.Define[MessagingJob]("messaging_job").Grows(driver.Wi
 
 // Generation is how far a campaign has come. It changes only in the
 // transactions that write a chunk of messages, or cancel some.
+//
+//spec:f-025
 type Generation struct {
 	StartedOn time.Time `db:"started_on"` // when its schedule fell due
 	// HashKey is the fingerprint of the key that hashes the recipients, from the
@@ -264,6 +268,8 @@ func (m *OutgoingMessage) cancelled(now time.Time, reason string) {
 // The payload's blob is complete before the call; the stored job keeps the
 // first one. Immutable are the type, the business unit, the InputHash and the
 // ContentHash.
+//
+//spec:f-056 n-017
 func (n *Notifier) EnsureMessagingJob(ctx context.Context, tx storage.Tx, want ...MessagingJob) ([]Ensured, error) {
 	return ensure(ctx, n.core, tx, messagingKind, want)
 }

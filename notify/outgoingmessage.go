@@ -17,6 +17,8 @@ import (
 // "OutgoingMessage + send claim"). A caller of EnsureOutgoingMessage fills in
 // the fields down to ScheduledOn, with Scope, Type (the channel key, required)
 // and Lane of the Record; the others belong to the pipeline.
+//
+//spec:n-040 n-041 n-042 n-043
 type OutgoingMessage struct {
 	storage.Record
 	// PartitionKey is the notification job's row key, or the messaging job's
@@ -69,6 +71,8 @@ type OutgoingMessage struct {
 var outgoingMessages = driver.Define[OutgoingMessage]("outgoing_message").Grows(driver.WithWork)
 
 // Progress is what calls of the provider and doubts about them have led to.
+//
+//spec:n-049
 type Progress struct {
 	// Calls counts provider calls that were started.
 	Calls int `db:"calls"`
@@ -137,6 +141,8 @@ func (m *OutgoingMessage) released(now time.Time) {
 }
 
 // accepted is the provider's receipt.
+//
+//spec:f-023
 func (m *OutgoingMessage) accepted(on time.Time, r Receipt) {
 	m.become(StatusSentToProvider)
 	m.SentOn, m.ProviderMessageID = on, storable.Code(r.ID)
@@ -252,6 +258,8 @@ func (m *OutgoingMessage) unhold() { m.IsOnSupportHold, m.HoldReason = false, ""
 // Immutable are the job, the recipient, the method, the type and the
 // InputHash, and the ContentHash if both sides have one: the first rendering
 // wins, and the send claim decides whether a provider is called.
+//
+//spec:n-019
 func (n *Notifier) EnsureOutgoingMessage(ctx context.Context, tx storage.Tx, want ...OutgoingMessage) ([]Ensured, error) {
 	if err := n.rightHashKey(ctx, tx); err != nil {
 		return nil, err

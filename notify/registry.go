@@ -16,6 +16,8 @@ import (
 
 // Type is a type of notification, known by its name to every process that
 // serves it. A job of a type that a process does not know is left to others.
+//
+//spec:f-014
 type Type struct {
 	// Name is stored with jobs and messages; it is required.
 	Name string
@@ -42,6 +44,7 @@ type InDoubt string
 // The policies of a message in doubt. Nothing is sent again without one that
 // says so.
 const (
+	//spec:t-086
 	Hold       InDoubt = "Hold"       // a person decides; the default
 	AssumeSent InDoubt = "AssumeSent" // a lost message is better than a second one
 	Resend     InDoubt = "Resend"     // a second message is better than a lost one
@@ -180,6 +183,8 @@ func (r *registry) typesWhere(want func(Type) bool) []string {
 // ChannelSource chooses the channel for each scope: with its own credentials, From
 // and Reply-To. It is called from several goroutines, for each group of messages,
 // so it keeps the channels that it has made.
+//
+//spec:f-010
 type ChannelSource interface {
 	// Keys are the keys that it has channels for. This process claims messages of
 	// these beside those of its own channels. It is asked before each claim and may

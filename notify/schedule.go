@@ -20,6 +20,8 @@ import (
 // guard"). A caller of EnsureNotificationScheduler fills in the fields down to
 // ScheduledOn, with Scope, Type (the notification type, required) and Lane of
 // the Record; the others belong to the pipeline.
+//
+//spec:n-053 n-056
 type Schedule struct {
 	storage.Record
 	// ArtifactType is ArtifactNotificationJob (also if empty) or
@@ -46,6 +48,8 @@ type Schedule struct {
 var schedules = driver.Define[Schedule]("notification_scheduler").Grows(driver.WithWork)
 
 // ScheduleFor is the schedule of j at a moment; zero means at once.
+//
+//spec:n-006
 func ScheduleFor(j Job, on time.Time) Schedule {
 	return Schedule{
 		Record:       storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane},
@@ -56,6 +60,8 @@ func ScheduleFor(j Job, on time.Time) Schedule {
 
 // Guard is the key of the row: the four parts of the dispatch guard, joined.
 // The error is a *keys.PartError.
+//
+//spec:n-054 r-006
 func (s *Schedule) Guard() (string, error) {
 	artifact := cmp.Or(s.ArtifactType, ArtifactNotificationJob)
 	return keys.Join(string(artifact), s.ArtifactPartitionKey, s.ArtifactRowKey, cmp.Or(s.EventType, s.Type))
@@ -112,6 +118,8 @@ func (s *Schedule) released(time.Time) { s.become(StatusReady) }
 
 // wake makes the job of a due schedule ready, or skips it for a reason; one past
 // Created is left alone.
+//
+//spec:f-004
 func (j *Job) wake(now time.Time, skip string) bool {
 	if skip != "" && j.Status == StatusCreated {
 		j.skipped(now, skip)
@@ -132,6 +140,8 @@ func wake(r *storage.Record, now time.Time) bool {
 // [DeliveryDispatcher]. The dispatch guard is the key: one schedule for an
 // artifact and event type. Immutable are the type, the business unit and the
 // InputHash, if both sides have one.
+//
+//spec:f-053 n-003 n-020 n-057
 func (n *Notifier) EnsureNotificationScheduler(ctx context.Context, tx storage.Tx, want ...Schedule) ([]Ensured, error) {
 	return ensure(ctx, n.core, tx, scheduleKind, want)
 }
@@ -194,6 +204,8 @@ type woken struct {
 
 // schedulerSpec is the scheduler pass: a due schedule makes the artifact that
 // its guard names ready and due now.
+//
+//spec:f-001 n-004
 func (n generator) schedulerSpec() work.Spec[Schedule, woken] {
 	return work.Spec[Schedule, woken]{
 		Name: "notify.scheduler", Table: schedules,
@@ -209,6 +221,8 @@ func (n generator) schedulerSpec() work.Spec[Schedule, woken] {
 
 // schedule decides about a group: an artifact that is missing is a failure with
 // back-off, since its producer may still be about to commit it.
+//
+//spec:n-058
 func (n generator) schedule(ctx context.Context, items []work.Item[Schedule]) ([]woken, error) {
 	named, err := n.loadArtifacts(ctx, items)
 	if err != nil {

@@ -25,6 +25,7 @@ func failing(err error) func(context.Context, notify.Message) (notify.Receipt, e
 	return func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, err }
 }
 
+//spec:f-019 n-047 r-007
 func TestI8_AClaimAndItsCallStartCommitBeforeTheProviderIsCalled(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
@@ -40,6 +41,7 @@ func TestI8_AClaimAndItsCallStartCommitBeforeTheProviderIsCalled(t *testing.T) {
 	})
 }
 
+//spec:f-007 n-047
 func TestI9_AtMostOneProviderCallPerClaim(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
@@ -123,6 +125,8 @@ func TestAPermanentRefusalIsFinalAtOnce(t *testing.T) {
 }
 
 // What a provider answers is never a reason to lose its acceptance.
+//
+//spec:n-049
 func TestAnAcceptanceWithAnUnstorableReceiptIsKept(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
@@ -185,6 +189,8 @@ func TestAMessageThatWasNotCalledIsGivenBackUncounted(t *testing.T) {
 
 // The call-started write is fenced: an event that ended the message meanwhile
 // stands, and nobody is called.
+//
+//spec:n-048
 func TestI26_NoCallStartsAfterTheMessageHasEnded(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
@@ -220,6 +226,7 @@ func TestAClaimThatDiedBeforeItsCallGoesBackByItself(t *testing.T) {
 	})
 }
 
+//spec:f-007
 func TestCallsOfAGroupRunAtOnce(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		h.dispatch(visit("7", person("sam"), person("kim"), person("lou")))

@@ -21,6 +21,8 @@ type nothing = struct{}
 
 // distributorSpec is the send pass. A claim commits before anything is called,
 // and a process claims only messages whose channel it has.
+//
+//spec:f-007 n-004 n-047 r-007
 func (n sender) distributorSpec() work.Spec[OutgoingMessage, nothing] {
 	return work.Spec[OutgoingMessage, nothing]{
 		Name: "notify.distributor", Table: outgoingMessages,
@@ -143,6 +145,8 @@ func (n sender) inWindow(items []sending) []sending {
 // startCalls commits, in one write fenced by the versions, that the calls are
 // about to begin. After a crash only these messages are in doubt. It returns
 // those that are still ours.
+//
+//spec:f-020 f-050 n-047
 func (n sender) startCalls(ctx context.Context, items []sending) ([]sending, error) {
 	if len(items) == 0 {
 		return nil, nil

@@ -50,6 +50,7 @@ func heard(t *testing.T, story func(h *host, c *crm)) {
 	})
 }
 
+//spec:f-047
 func TestTheHostHearsWhatBecameOfMessages(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		h.answer = func(_ context.Context, m notify.Message) (notify.Receipt, error) {
@@ -125,6 +126,7 @@ func TestAChangeThatIsRolledBackIsNotTold(t *testing.T) {
 	})
 }
 
+//spec:f-047
 func TestADeadLetterIsListedAndReplayed(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {

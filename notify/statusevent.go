@@ -57,6 +57,8 @@ const (
 
 // Webhook understands the callbacks of one provider. Its methods may be called
 // from any number of goroutines.
+//
+//spec:f-011 n-005
 type Webhook interface {
 	// Provider names it: "sendgrid". It never changes.
 	Provider() string
@@ -98,6 +100,8 @@ var (
 // request is the store's. Events that say too little are counted as refused, and
 // do not stop the others. A panic of w is an error, which holds nothing of the
 // callback, as no error of Receive does.
+//
+//spec:n-005
 func (n *Notifier) Receive(ctx context.Context, w Webhook, r WebhookRequest) (TrackReport, error) {
 	r.Now = driver.Now(n.store)
 	var events []StatusEvent

@@ -66,6 +66,7 @@ func TestAPersonDecidesThatAMessageArrived(t *testing.T) {
 	})
 }
 
+//spec:n-051
 func TestAPersonDecidesToSendAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()
@@ -80,6 +81,7 @@ func TestAPersonDecidesToSendAgain(t *testing.T) {
 	})
 }
 
+//spec:n-051
 func TestSupportActionsRefuseWhatMakesNoSense(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()

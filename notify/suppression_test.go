@@ -40,6 +40,7 @@ func (h *host) stopped(scope notify.Scope, addresses ...string) (out []notify.Su
 	return out
 }
 
+//spec:f-012
 func TestBouncesComplaintsAndUnsubscribesSuppress(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()

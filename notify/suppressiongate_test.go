@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
+//spec:f-012
 func TestASuppressedAddressGetsNothingOrOnlyWhatIsMandatory(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	gated(t, func(store storage.Store) *notify.Options {

@@ -25,6 +25,8 @@ type Renderer interface {
 }
 
 // RendererFunc is a Renderer made of a function.
+//
+//spec:f-014
 type RendererFunc func(ctx context.Context, j Job, r Recipient) (Content, error)
 
 // Render calls f.
@@ -183,6 +185,8 @@ type Localized struct {
 // otherwise is the locale of those for whom nothing nearer is there, and of
 // those whose locale is unknown; it must be among the files. Every fault in the
 // folder is listed.
+//
+//spec:f-018
 func ParseLocalized(files fs.FS, dir, otherwise string) (*Localized, error) {
 	names, err := fs.Glob(files, path.Join(dir, "*.tmpl"))
 	if err != nil {

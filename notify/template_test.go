@@ -17,6 +17,7 @@ func render(t *testing.T, tmpl notify.Template, event string) (notify.Content, e
 	return tmpl.Render(t.Context(), notify.Job{EventData: []byte(event)}, notify.Recipient{Name: "O'Neil <sam>", Locale: "de-AT"})
 }
 
+//spec:f-014
 func TestTemplatesRenderTheMembersOfEventData(t *testing.T) {
 	t.Parallel()
 	got, err := render(t, notify.Template{
@@ -55,6 +56,7 @@ func TestTemplateInjectionIsText(t *testing.T) {
 	}
 }
 
+//spec:f-015
 func TestAnEntityIDIsEventData(t *testing.T) {
 	t.Parallel()
 	for event, want := range map[string]string{`42`: "42", `"car-7"`: "car-7", `null`: "<no value>", ``: "<no value>"} {

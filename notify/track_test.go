@@ -38,6 +38,7 @@ func (h *host) accepted() *notify.OutgoingMessage {
 	return h.status(notify.StatusSentToProvider)
 }
 
+//spec:f-011
 func TestACallbackSettlesADoubtAndEndsTheHold(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.inDoubt()
@@ -135,6 +136,7 @@ func TestACallbackStopsACallThatHasNotStarted(t *testing.T) {
 	})
 }
 
+//spec:n-050
 func TestARepeatedCallbackChangesNothing(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		m := h.accepted()

@@ -84,6 +84,8 @@ func TestAnEventWithoutAMessageIsLookedForFourTimes(t *testing.T) {
 }
 
 // A message that is restored, or committed, after its callback came.
+//
+//spec:f-011
 func TestAnEarlyEventIsAppliedOnceTheMessageIsThere(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		e := notify.StatusEvent{Provider: "test", EventID: "1", Kind: notify.KindDelivered, MessageID: "m1"}

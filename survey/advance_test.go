@@ -38,6 +38,8 @@ func walk(reminders []form.Duration, first time.Time) (steps []step) {
 
 // The document's table of the standard cadence for new vehicles: 60 days, then
 // reminders after 5, 10 and 15 days.
+//
+//spec:t-038
 func TestTheArithmeticOfTheLongSchedule(t *testing.T) {
 	t.Parallel()
 	event := time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC)
@@ -56,6 +58,8 @@ func TestTheArithmeticOfTheLongSchedule(t *testing.T) {
 
 // The same arithmetic for any list of reminders, zero included: one send more than
 // reminders, each after its own delay, counted down to none.
+//
+//spec:t-036
 func TestTheArithmeticOfAnySchedule(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -84,6 +88,8 @@ func TestTheArithmeticOfAnySchedule(t *testing.T) {
 }
 
 // A count that fits no schedule ends it, rather than panic or send for ever.
+//
+//spec:t-036
 func TestACountBeyondTheScheduleEndsIt(t *testing.T) {
 	t.Parallel()
 	for _, remaining := range []int{-1, 3} {

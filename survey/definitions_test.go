@@ -39,6 +39,7 @@ func inTransaction(t *testing.T, s *Service, f func(storage.Tx)) {
 	}
 }
 
+//spec:t-082
 func TestAVersionIsParsedOnceAndSharedByBoundCopies(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
@@ -194,6 +195,7 @@ func TestParsedVersionsAreNotReadAgain(t *testing.T) {
 	}
 }
 
+//spec:t-082
 func TestTheCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	c := newVersionCache()

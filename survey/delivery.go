@@ -20,6 +20,8 @@ import (
 // "DeliveryLogJson"): written once, never due. Its Key is the instance's PublicID
 // and the version that the instance was saved with, its Type the channel, its
 // Status what came of it.
+//
+//spec:t-025 t-026 t-070
 type Delivery struct {
 	storage.Record
 	PublicID string `db:"public_id,fixed,plain"`
@@ -35,11 +37,15 @@ type Delivery struct {
 
 // What came of a send.
 const (
-	DeliveryDelivered = "delivered"  // the channel has accepted it
-	DeliveryFailed    = "failed"     // not accepted, or not even tried; it is tried again, or the schedule stops
-	DeliveryRefused   = "refused"    // refused for good: the schedule stops
-	DeliveryUnknown   = "unknown"    // nobody knows whether it was sent
-	DeliverySkipped   = "skipped"    // a gate does not let it out: the schedule stops
+	//spec:t-069
+	DeliveryDelivered = "delivered" // the channel has accepted it
+	//spec:t-068
+	DeliveryFailed = "failed" // not accepted, or not even tried; it is tried again, or the schedule stops
+	//spec:t-068
+	DeliveryRefused = "refused" // refused for good: the schedule stops
+	DeliveryUnknown = "unknown" // nobody knows whether it was sent
+	DeliverySkipped = "skipped" // a gate does not let it out: the schedule stops
+	//spec:t-066
 	DeliveryNoChannel = "no-channel" // nobody has the channel: the schedule stops
 )
 

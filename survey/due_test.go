@@ -8,6 +8,8 @@ import (
 )
 
 // When a row is due, and for whom, follows from the row and the grace alone.
+//
+//spec:t-034 t-041
 func TestWhenARowIsDue(t *testing.T) {
 	t.Parallel()
 	event := time.Date(2026, 5, 14, 0, 0, 0, 0, time.UTC)

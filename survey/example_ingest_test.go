@@ -99,6 +99,8 @@ func ExampleSupport_Instances() {
 }
 
 // A link is taken back. Its event makes a new one only if that is asked for.
+//
+//spec:t-028
 func ExampleSupport_Delete() {
 	ctx, s := context.Background(), published()
 	by := survey.By{Actor: "kim", Reason: "the visit was booked by mistake"}

@@ -17,6 +17,8 @@ import (
 
 // A survey is published, corrected and withdrawn. Saying the same again changes
 // nothing.
+//
+//spec:t-019
 func ExampleService_Publish() {
 	ctx, clk := context.Background(), clock.NewMock()
 	clk.Set(time.Date(2026, 5, 14, 5, 0, 0, 0, time.UTC))

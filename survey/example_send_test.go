@@ -63,6 +63,8 @@ func (d demo) print(_ context.Context, m notify.Message) (notify.Receipt, error)
 }
 
 // A host with a timer of its own ticks: the link, its reminder, and the end.
+//
+//spec:t-006
 func ExampleService_PollOnce() {
 	d := newDemo()
 	s := survey.New(d.store, &survey.Options{SurveyURL: "https://example.com/s/{token}"}, notify.ChannelFunc("memory:default", d.print))

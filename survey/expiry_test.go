@@ -12,6 +12,8 @@ import (
 
 // The document's first lifecycle: the customer never responds after the last
 // reminder.
+//
+//spec:t-042 t-046
 func TestALinkWithoutAResponseExpiresAfterItsGrace(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(csiGR)
@@ -28,6 +30,8 @@ func TestALinkWithoutAResponseExpiresAfterItsGrace(t *testing.T) {
 }
 
 // The second: nobody has the channel.
+//
+//spec:t-043 t-066
 func TestALinkWhoseChannelNobodyHasExpires(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.use(survey.Options{})
@@ -52,6 +56,8 @@ func TestALinkWhoseChannelNobodyHasExpires(t *testing.T) {
 
 // The third: the tickers were down for longer than the grace. It is not sent after
 // all.
+//
+//spec:t-044
 func TestALinkThatNobodyGotToExpiresUnsent(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("2d", nil))
@@ -92,6 +98,8 @@ func TestAScheduleLongerThanTheGraceIsNotCutOff(t *testing.T) {
 }
 
 // A trigger has its own grace.
+//
+//spec:t-080
 func TestATriggerHasItsOwnGrace(t *testing.T) {
 	for name, c := range map[string]struct {
 		more   string
@@ -118,6 +126,8 @@ func TestATriggerHasItsOwnGrace(t *testing.T) {
 }
 
 // The absolute limit of an instance comes before its grace, and before its sends.
+//
+//spec:t-080
 func TestTheAbsoluteLimitComesFirst(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("0d", []string{"5d"}))
@@ -137,6 +147,8 @@ func TestTheAbsoluteLimitComesFirst(t *testing.T) {
 }
 
 // A changed grace applies to rows that are saved afterwards.
+//
+//spec:t-041
 func TestAChangedGraceAppliesToWhatIsSavedAfterwards(t *testing.T) {
 	eachHost(t, &survey.Options{ExpiryGrace: 10 * day}, func(h *host) {
 		before := h.linked(definition("0d", []string{"5d"}))

@@ -11,6 +11,8 @@ import (
 
 // Explain says what would happen next, and why not more, and nothing of the
 // customer.
+//
+//spec:t-086
 func TestExplainTellsTheStoryOfALink(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("1h", []string{"1d"}))

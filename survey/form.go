@@ -65,6 +65,8 @@ func (s *Service) Form(ctx context.Context, token string) (out Form, err error) 
 // beacon tells it: who only fetches the link, as mail scanners do, has not opened
 // it. Reminders stay scheduled. It changes nothing the second time, nor after the
 // response; a link that does not lead to a survey gets [ErrNoSurvey].
+//
+//spec:t-047
 func (s *Service) Opened(ctx context.Context, token string) error {
 	find := byToken(token)
 	return s.inTx(ctx, func(tx storage.Tx) error {

@@ -19,6 +19,8 @@ import (
 )
 
 // Batch is what [Service.Ingest] takes: events of one kind.
+//
+//spec:t-003 t-014
 type Batch struct {
 	Scope     Scope  `json:"-"` // the host's to say, never the caller's
 	EventKind string `json:"eventKind"`
@@ -27,6 +29,8 @@ type Batch struct {
 }
 
 // Item is one event and who is asked about it.
+//
+//spec:t-021
 type Item struct {
 	// Payload is a JSON object of at most 24 KiB and 32 levels; its values are the
 	// paths candidate.*, those of objects inside it with dots: candidate.car.vin.
@@ -37,6 +41,8 @@ type Item struct {
 }
 
 // Recipient is who gets the link. No field holds control characters.
+//
+//spec:t-021
 type Recipient struct {
 	// Address is what the channel sends to, in at most 320 bytes, kept as it is
 	// written: a recipe tells "+964 770" from "+964770".
@@ -174,6 +180,8 @@ const (
 //
 // The error is about the batch as a whole, or the store's. It may be ingested
 // again after that, and after any crash: what was made already is Skipped.
+//
+//spec:t-002
 func (s *Service) Ingest(ctx context.Context, b Batch) (IngestReport, error) {
 	if err := b.check(); err != nil {
 		return IngestReport{}, fmt.Errorf("survey: Ingest: %w", err)
@@ -227,6 +235,8 @@ func (s *Service) ingest(ctx context.Context, b *Batch, chunk []Item) ([]ItemRep
 // many had which outcome: the four counts add up to the items. As JSON it is the
 // answer of (Triggers & Scheduler, "Step 6 — the response"), where what the
 // document does not have is left out if it says nothing.
+//
+//spec:t-029
 type IngestReport struct {
 	Created int          `json:"created"`
 	Skipped int          `json:"skipped"`
@@ -237,6 +247,8 @@ type IngestReport struct {
 
 // ItemReport is what became of one item: Failed if it or an instance failed,
 // Created if an instance was, Skipped if all were, else NoMatch.
+//
+//spec:t-029
 type ItemReport struct {
 	Outcome   Outcome          `json:"outcome"`
 	Instances []InstanceReport `json:"instances"` // by survey and trigger
@@ -262,6 +274,7 @@ type Outcome string
 const (
 	Created Outcome = "Created"
 	Skipped Outcome = "Skipped" // the event has an instance already
+	//spec:t-032
 	Failed  Outcome = "Failed"
 	NoMatch Outcome = "NoMatch" // no trigger wants the event
 )

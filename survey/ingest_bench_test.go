@@ -20,6 +20,8 @@ import (
 // number of published surveys that want other kinds of event, and of stored
 // instances: neither makes it dearer. BELFRY_TEST=full has 10,000 surveys and a million
 // instances (a hundred thousand in memory).
+//
+//spec:t-081
 func BenchmarkIngest(b *testing.B) {
 	full := testlevel.Has(b, testlevel.Full)
 	for _, adapter := range []struct {

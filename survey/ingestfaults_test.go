@@ -31,6 +31,8 @@ func (f *faulty) statements(do func()) int64 {
 
 // Items cost no statements of their own, new or known ones, up to what one
 // transaction takes.
+//
+//spec:t-081
 func TestTheStatementsOfABatchDoNotGrowWithItsItems(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -74,6 +76,8 @@ func TestRepeatsInABatchCostNoStatements(t *testing.T) {
 }
 
 // More than one transaction takes, and more rows than one statement does.
+//
+//spec:t-003
 func TestABatchOfAnySize(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -100,6 +104,8 @@ func TestABatchOfAnySize(t *testing.T) {
 }
 
 // One event, told at once by many: one of them has made the instance.
+//
+//spec:t-030
 func TestI2_ManyTellOfOneEventAtOnce(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -129,6 +135,8 @@ func TestI2_ManyTellOfOneEventAtOnce(t *testing.T) {
 
 // Wherever a process dies, the batch is told again and is whole then, and nothing
 // is there twice.
+//
+//spec:t-003
 func TestABatchIsRepeatedAfterAnyCrash(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {

@@ -32,6 +32,8 @@ func TestABatchThatMakesNoSense(t *testing.T) {
 }
 
 // Reasons are for logs and answers: they name paths and hold no values.
+//
+//spec:t-032
 func TestI29_ReasonsHoldNoValues(t *testing.T) {
 	t.Parallel()
 	const canary = "sam@example.com"

@@ -22,6 +22,8 @@ import (
 // UniqueHash, so that an event that is told twice has one. Its Type is the channel
 // key while a send is scheduled, so that only a process that has the channel claims
 // it, and empty when the schedule has stopped, so that any process expires it.
+//
+//spec:t-005 t-025 t-040 t-064
 type Instance struct {
 	storage.Record
 	// PublicID is a random UUID for correlation; it opens nothing.
@@ -92,6 +94,7 @@ var instances = driver.Define[Instance]("survey_instance").Grows(driver.WithWork
 // The states of an [Instance] (Triggers & Scheduler, "SurveyInstance state
 // machine"). A claim does not change them: the lease alone says that it is held.
 const (
+	//spec:t-046
 	StatusPending   = "Pending"   // created, not sent yet
 	StatusSent      = "Sent"      // at least one send succeeded
 	StatusOpened    = "Opened"    // the customer's browser has shown the form
@@ -159,12 +162,16 @@ func (i *Instance) sent(on time.Time, reminders []form.Duration) {
 }
 
 // settleCall ends the call under way, and whatever held the send up.
+//
+//spec:t-037
 func (i *Instance) settleCall() {
 	i.CallStartedOn, i.InDoubt, i.NextTryOn = time.Time{}, false, time.Time{}
 }
 
 // failed is a try that came to nothing: back-off, at least as long as the provider
 // asks for; the last one stops the schedule.
+//
+//spec:t-045 t-067
 func (i *Instance) failed(now time.Time, reason string, retryAfter time.Duration) {
 	i.settleCall()
 	i.Tries++
@@ -178,6 +185,8 @@ func (i *Instance) failed(now time.Time, reason string, retryAfter time.Duration
 }
 
 // stop ends the schedule before its time. The row expires later.
+//
+//spec:t-043
 func (i *Instance) stop(now time.Time, reason string) {
 	i.settleCall()
 	i.NextSendOn, i.StoppedOn, i.ReasonCode = time.Time{}, now, reason
@@ -244,6 +253,8 @@ func (i *Instance) hold(reason string) {
 }
 
 // expire ends the instance. What was still to be sent is not.
+//
+//spec:t-042
 func (i *Instance) expire(now time.Time) {
 	switch {
 	case !i.ExpiresOn.IsZero() && !now.Before(i.ExpiresOn):
@@ -327,6 +338,8 @@ func later(a, b time.Time) time.Time {
 // advance says what follows a send (Triggers & Scheduler, "What advance NextSendAt
 // actually does"): when the next one is due, and how many reminders are left to be
 // scheduled after it; the zero time if that was the last one.
+//
+//spec:t-036 t-038 t-039
 func advance(reminders []form.Duration, remaining int, sentOn time.Time) (next time.Time, left int) {
 	index := len(reminders) - remaining
 	if index < 0 || index >= len(reminders) {

@@ -58,6 +58,7 @@ func TestInstancesAreListedInPages(t *testing.T) {
 	})
 }
 
+//spec:t-026 t-070
 func TestAnInstanceHasItsDeliveryLog(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {

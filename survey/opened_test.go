@@ -8,6 +8,7 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
+//spec:t-047
 func TestAnOpenedInstanceKeepsItsReminders(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)

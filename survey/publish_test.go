@@ -85,6 +85,7 @@ func (h *host) wantMatched(kind string, want ...string) {
 	}
 }
 
+//spec:t-004 t-020
 func TestAPublishedVersionIsUsedAndListed(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -204,6 +205,7 @@ func TestANumberThatIsExpectedMustBeTheNext(t *testing.T) {
 	})
 }
 
+//spec:t-022
 func TestIngestUsesTheTriggersOfThePublishedVersionOnly(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
@@ -269,6 +271,8 @@ func TestARefusedVersionLeavesNothingBehind(t *testing.T) {
 }
 
 // A definition as large as may be is stored, and every case that Validate accepts.
+//
+//spec:t-009
 func TestWhatIsValidIsPublished(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {

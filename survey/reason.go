@@ -3,56 +3,56 @@ package survey
 // Reasons of instances and of entries in their delivery logs, beside the codes
 // that channels and gates give.
 const (
-	// ReasonNoChannel: no process has had the channel of the trigger for
-	// [Options.UnclaimedAfter]. The schedule has stopped; run a process that has the
-	// channel, then let support retry.
+	// ReasonNoChannel: no process has had the trigger's channel for
+	// [Options.UnclaimedAfter]. The sends have stopped; run a process that has it,
+	// then retry.
+	//spec:t-066
 	ReasonNoChannel = "NoChannel"
-	// ReasonBadAddress: the channel cannot deliver to the recipient's address. The
-	// schedule has stopped; mend the address in the host's own data, for what comes.
+	// ReasonBadAddress: the channel cannot deliver to the address. The sends have
+	// stopped; mend the address in your data.
 	ReasonBadAddress = "BadAddress"
-	// ReasonRefused: the provider refused the link and gave no code. What it said is
-	// in its own log.
+	// ReasonRefused: the provider refused the link and gave no code. Its own log may
+	// say why.
 	ReasonRefused = "Refused"
 	// ReasonRenderFailed: the renderer, or a text of the definition, failed. It is
-	// tried again; the log of that time says where. Mend the text and let support
-	// retry if the schedule has stopped.
+	// tried again; the log says where. Mend the text, and retry if the sends have
+	// stopped.
 	ReasonRenderFailed = "RenderFailed"
-	// ReasonContent: what the renderer made cannot be sent: a subject of two lines,
-	// a part that is too long. The schedule has stopped; mend the text and let
-	// support retry.
+	// ReasonContent: what the renderer made cannot be sent, such as a subject of two
+	// lines. The sends have stopped; mend the text, then retry.
 	ReasonContent = "ContentRefused"
-	// ReasonLink: the link could not be made, since its key is missing or could not
-	// be read; the log of that time has the error. It is tried again; give the process
-	// the key.
+	// ReasonLink: the link's key is missing or could not be read; the log has the
+	// error. It is tried again; give the process the key.
 	ReasonLink = "LinkFailed"
-	// ReasonVersion: the version that the instance is pinned to could not be read, or
-	// has no such trigger. It is tried again.
+	// ReasonVersion: the pinned version could not be read, or has no such trigger.
+	// It is tried again.
 	ReasonVersion = "VersionUnreadable"
-	// ReasonGateFailed: a gate returned an error or panicked, so nothing went out. It
-	// is asked again; the log of that time says which one.
+	// ReasonGateFailed: a gate failed, so nothing went out. It is asked again; the
+	// log says which one.
 	ReasonGateFailed = "GateFailed"
 	// ReasonPassFailed: the row could not be handled or stored. It is tried again;
-	// the log of that time has the error.
+	// the log has the error.
 	ReasonPassFailed = "PassFailed"
-	// ReasonLeaseLost: a worker died, or stalled for longer than its lease, before it
-	// called the channel. It is tried again; if it happens often, processes are
-	// killed or paused, or one row brings them down.
+	// ReasonLeaseLost: a worker died or stalled before it called the channel. It is
+	// tried again; if it happens often, processes are killed or paused, or one row
+	// brings them down.
 	ReasonLeaseLost = "LeaseLost"
-	// ReasonInDoubt: a call ended without an answer, so nobody knows whether the link
-	// was sent. [Options.InDoubt] or a person decides.
+	// ReasonInDoubt: a call ended without an answer. [Options.InDoubt] or a person
+	// decides.
 	ReasonInDoubt = "InDoubt"
-	// ReasonAbsent: the provider was asked and does not have the message, so it is
-	// sent again. Nothing is to be done.
+	// ReasonAbsent: the provider does not have the message, so it is sent again. No
+	// action needed.
 	ReasonAbsent = "Absent"
-	// ReasonTooLate: a send was due, and nobody got to it before its grace was over,
-	// so it expired unsent. If it happens often, processes are down for too long.
+	// ReasonTooLate: nobody got to a send within its grace, so the link expired
+	// unsent. If it happens often, processes are down for too long.
+	//spec:t-044
 	ReasonTooLate = "TooLate"
-	// ReasonLimit: the trigger's expiresAfter was over. Nothing is to be done.
+	// ReasonLimit: the trigger's expiresAfter was over. No action needed.
 	ReasonLimit = "ExpiresAfter"
-	// ReasonHeldBySupport: a person put the instance on hold; the audit says who and
-	// why. Release it when that is over.
+	// ReasonHeldBySupport: a person put the instance on hold (see the audit).
+	// Release it when that is over.
 	ReasonHeldBySupport = "HeldBySupport"
-	// ReasonStoppedBySupport: a person stopped the sends; the audit says who and why.
-	// Only Retry goes on with them; the link stays open until it expires.
+	// ReasonStoppedBySupport: a person stopped the sends (see the audit). Only Retry
+	// goes on; the link stays open until it expires.
 	ReasonStoppedBySupport = "StoppedBySupport"
 )

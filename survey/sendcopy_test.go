@@ -90,6 +90,8 @@ func copyOfLinks(t *testing.T, open func(mock clock.Clock, environment string) (
 }
 
 // Options that no program can mean are found when it starts.
+//
+//spec:t-063
 func TestNewPanicsOnWhatOnlyAProgrammerGetsWrong(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]*survey.Options{

@@ -17,6 +17,8 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // A send of which nobody knows whether it happened: by default it is taken for
 // made, so that nobody gets it twice.
+//
+//spec:t-067
 func TestASendInDoubtIsTakenForMade(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.fails(notify.Unknown("", io.EOF))

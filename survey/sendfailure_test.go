@@ -15,6 +15,8 @@ import (
 )
 
 // A first try that fails is made again as the initial send, not as a reminder.
+//
+//spec:t-035 t-040
 func TestAFailedFirstTryIsNoReminder(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.fails(errors.New("away"))
@@ -42,6 +44,8 @@ func TestAFailedFirstTryIsNoReminder(t *testing.T) {
 
 // A channel that always fails is given up, and its rows expire. The document's
 // query would have missed them.
+//
+//spec:t-045 t-068
 func TestAChannelThatAlwaysFailsIsGivenUpAndExpires(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.fails(errors.New("away"))
@@ -81,6 +85,8 @@ func TestAProviderMayAskForALongerPause(t *testing.T) {
 }
 
 // What would fail in the same way again stops the schedule at once.
+//
+//spec:t-068
 func TestARefusalForGoodStopsTheSchedule(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts   survey.Options
@@ -122,6 +128,8 @@ func TestARefusalForGoodStopsTheSchedule(t *testing.T) {
 }
 
 // Code of the host that panics fails its own row, and no other.
+//
+//spec:t-067
 func TestAPanicFailsItsOwnRow(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.use(survey.Options{Logger: quiet(), Renderer: rendererFunc(func(d form.LinkData) (form.Parts, error) {

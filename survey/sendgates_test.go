@@ -104,6 +104,8 @@ func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
 
 // A pause of package notify holds for links too, and a gate's other address gets
 // what it says.
+//
+//spec:t-085
 func TestPausesAndRedirectionsOfNotifyHold(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.use(survey.Options{Gates: &gate.Options{
@@ -133,6 +135,8 @@ func TestPausesAndRedirectionsOfNotifyHold(t *testing.T) {
 
 // An address that notify knows to be suppressed gets no link, however the event
 // has spelt it.
+//
+//spec:t-085
 func TestASuppressedAddressGetsNoLink(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.use(survey.Options{}, notify.ChannelFunc("sms:test", h.send))

@@ -69,6 +69,8 @@ func TestACallUnderWayDoesNotUndoAnAnswer(t *testing.T) {
 }
 
 // Nobody who has answered before the first send gets one.
+//
+//spec:t-048
 func TestWhoHasAnsweredIsNotSentTo(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("0d", []string{"1d"}))

@@ -16,6 +16,8 @@ import (
 
 // A process that stalls before its call is taken over, which counts as a try, since
 // a row may bring down whoever takes it; when it goes on it makes no call.
+//
+//spec:t-073
 func TestI26_WhoLostItsLeaseBeforeTheCallMakesNone(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		begun, goOn := make(chan struct{}), make(chan struct{})

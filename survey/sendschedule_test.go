@@ -25,6 +25,8 @@ func (h *host) scheduled(id string) scheduled {
 }
 
 // The document's walk: one reminder after a day.
+//
+//spec:t-037 t-065 t-069
 func TestTheScheduleWithOneReminder(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(csiGR)
@@ -57,6 +59,8 @@ func TestTheScheduleWithOneReminder(t *testing.T) {
 }
 
 // The cadence of new vehicles, through the pass.
+//
+//spec:t-038
 func TestTheLongScheduleIsSentOnItsDays(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("60d", []string{"5d", "10d", "15d"}))
@@ -75,6 +79,7 @@ func TestTheLongScheduleIsSentOnItsDays(t *testing.T) {
 	})
 }
 
+//spec:t-039
 func TestAScheduleWithoutReminders(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("15m", nil))

@@ -9,6 +9,8 @@ import (
 )
 
 // I-16: a transition that is not in the table is a programmer's error.
+//
+//spec:t-046
 func TestI16_NothingLeavesAnEnd(t *testing.T) {
 	t.Parallel()
 	for _, end := range machine.Terminal {

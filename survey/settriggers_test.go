@@ -15,6 +15,8 @@ import (
 
 // The rows of a survey's triggers name the published version and its hash; those of
 // its neighbours are not touched. A row that is in use no more stays, without a kind.
+//
+//spec:t-012
 func TestTheRowsOfTriggersFollowTheVersion(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {

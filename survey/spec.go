@@ -4,8 +4,12 @@ import "github.com/belfry-go/belfry/notify"
 
 // ISurveyChannel is the specification's name for the transport of a survey
 // link: one concept serves notifications and surveys.
+//
+//spec:t-007
 type ISurveyChannel = notify.Channel
 
 // ISurveyResponseSubscriber is the specification's name for a system that hears
 // of responses.
+//
+//spec:t-059
 type ISurveyResponseSubscriber = Subscriber

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/survey/form"
 )
 
+//spec:t-051
 func TestI23_AResponseEndsItsInstanceAndMakesOneEvent(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
@@ -62,6 +63,8 @@ func TestI23_WhatIsRolledBackLeavesNothing(t *testing.T) {
 
 // Somebody holds the row all the time, writes it and gives it back, and browsers
 // tell that they show it.
+//
+//spec:t-052
 func TestI25_OfTwoHundredSubmitsOneWinsWhileASenderHoldsTheRow(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
@@ -124,6 +127,7 @@ func (h *host) hold(token string) {
 	}
 }
 
+//spec:t-052
 func TestTheSameSubmissionGetsTheFirstReceipt(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
@@ -156,6 +160,7 @@ func TestTheSameSubmissionGetsTheFirstReceipt(t *testing.T) {
 	})
 }
 
+//spec:t-050
 func TestAnswersThatDoNotFitChangeNothing(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
@@ -203,6 +208,7 @@ func TestALinkThatDoesNotLeadToASurveySaysNothing(t *testing.T) {
 	})
 }
 
+//spec:t-053
 func TestAHostCompletesAnInstanceWhoseFormIsElsewhere(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)

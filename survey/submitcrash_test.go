@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/survey"
 )
 
+//spec:t-051
 func TestI23_ASubmitThatFailsAnywhereIsAllOrNothingAndMayBeRepeated(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)

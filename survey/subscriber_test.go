@@ -67,6 +67,7 @@ func (h *host) event(publicID string) string {
 
 var sam = survey.By{Actor: "sam", Reason: "it is up again"}
 
+//spec:t-054 t-056 t-060
 func TestI24_EverySubscriberHearsOfAResponseOnce(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		e := listen(h.survey, "bi", "tickets") // has never polled
@@ -90,6 +91,7 @@ func TestI24_EverySubscriberHearsOfAResponseOnce(t *testing.T) {
 	})
 }
 
+//spec:t-061 t-079
 func TestATriggerRoutesByTheAnswers(t *testing.T) {
 	eachHost(t, &survey.Options{ExpectedSubscribers: []string{"elsewhere"}}, func(h *host) {
 		e := listen(h.survey, "bi", "tickets", "other")
@@ -104,6 +106,7 @@ func TestATriggerRoutesByTheAnswers(t *testing.T) {
 	})
 }
 
+//spec:t-057
 func TestAResponseWaitsVisiblyForItsSubscriber(t *testing.T) {
 	eachHost(t, &survey.Options{ExpectedSubscribers: []string{"bi", "bi"}}, func(h *host) {
 		h.publish(csiGR)
@@ -155,6 +158,7 @@ func TestASubscriberThatComesLaterGetsOlderResponsesByReplay(t *testing.T) {
 	})
 }
 
+//spec:t-057 t-058 t-062
 func TestI24_AFailureIsTriedAgainThenADeadLetterThenReplayed(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		e := listen(h.survey, "bi", "tickets")
@@ -193,6 +197,7 @@ func TestI24_AFailureIsTriedAgainThenADeadLetterThenReplayed(t *testing.T) {
 	})
 }
 
+//spec:t-062
 func TestI24_OneResponseIsReplayedToOneSubscriber(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		e := listen(h.survey, "bi")
@@ -214,6 +219,7 @@ func TestI24_OneResponseIsReplayedToOneSubscriber(t *testing.T) {
 	})
 }
 
+//spec:t-059
 func TestWhatASubscriberRefusesIsADeadLetterAtOnce(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		e := listen(h.survey, "bi")
@@ -226,6 +232,7 @@ func TestWhatASubscriberRefusesIsADeadLetterAtOnce(t *testing.T) {
 	})
 }
 
+//spec:t-059
 func TestASubscriberMayAskForAPause(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		e := listen(h.survey, "bi")
@@ -282,6 +289,8 @@ func TestNoSubscriberDelaysAnother(t *testing.T) {
 }
 
 // The other domain's subscribers share the tables.
+//
+//spec:t-055
 func TestSubscribersOfBothDomainsMayHaveOneKey(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		out := h.notifier()
@@ -354,6 +363,7 @@ func TestI28_EventsAndDeadLettersAreOfOneScope(t *testing.T) {
 	})
 }
 
+//spec:t-055
 func TestSubscribePanicsOnWhatOnlyAProgrammerCanCause(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		for name, sub := range map[string]survey.Subscriber{

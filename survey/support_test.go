@@ -66,6 +66,8 @@ func TestSupportHoldsALink(t *testing.T) {
 }
 
 // What waits for its next try is tried now, with its tries counted from zero.
+//
+//spec:t-086
 func TestSupportRetriesASend(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.fails(errors.New("away"))

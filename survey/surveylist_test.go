@@ -20,6 +20,7 @@ func (h *host) publishAs(scope survey.Scope, id int64, definition string) {
 	}
 }
 
+//spec:t-020
 func TestListsAreReadInPages(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {

@@ -8,6 +8,8 @@ import (
 )
 
 // A rolling deployment: for a while only processes without the channel run.
+//
+//spec:t-018 t-063
 func TestASendWaitsForAProcessThatHasItsChannel(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.use(survey.Options{})
@@ -23,6 +25,8 @@ func TestASendWaitsForAProcessThatHasItsChannel(t *testing.T) {
 
 // After an outage the first process to come back may have no channel: nobody could
 // take the send, so that is no reason to stop it.
+//
+//spec:t-066
 func TestAnOutageStopsNoSend(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.drain() // the channel has been seen

@@ -44,6 +44,7 @@ func faultTexts(faults []form.Fault) (out []string) {
 	return out
 }
 
+//spec:t-010
 func TestEverythingThatIsWrongIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	eachDefinition(t, func(t *testing.T, c definitionCase) {
@@ -63,6 +64,7 @@ func TestAnErrorShowsTheFirstFaults(t *testing.T) {
 	}
 }
 
+//spec:t-010 t-019 t-031
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	const nobody = "triggers: has none that is enabled: no event produces an instance"

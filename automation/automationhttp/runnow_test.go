@@ -28,6 +28,8 @@ func (h *host) runNow(as, body string, header ...string) (answer, asked) {
 
 // I-1: however often a request is repeated, by the id or by the header, there is one
 // run.
+//
+//spec:r-048
 func TestI1_ARunThatIsAskedForTwiceRunsOnce(t *testing.T) {
 	eachHost(t, false, func(h *host) {
 		h.subscribe("tenant", "weekly")
@@ -80,6 +82,8 @@ func (h *host) found(run, oddRun string) {
 }
 
 // I-2: the same request from many at once makes one run.
+//
+//spec:r-048
 func TestI2_ConcurrentRequestsMakeOneRun(t *testing.T) {
 	eachHost(t, false, func(h *host) {
 		h.subscribe("tenant", "weekly")

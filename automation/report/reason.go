@@ -7,9 +7,9 @@ import "github.com/belfry-go/belfry/automation"
 // automation.NoRecipients.
 const (
 	// SubscriptionInactive: the subscription was paused or deactivated. Resume it;
-	// what was missed in between is not made up for.
+	// missed runs are not made up for.
 	SubscriptionInactive automation.Reason = "SubscriptionInactive"
 	// ReportEmpty: the report had nothing to say, and the subscription does not send
-	// such reports. Nothing is to be done.
+	// such reports. No action needed.
 	ReportEmpty automation.Reason = "ReportEmpty"
 )

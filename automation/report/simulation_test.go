@@ -139,6 +139,8 @@ func (s simulated) expected(shown map[string]time.Time, from, until time.Time) m
 // A month of reports from hourly to monthly in ten zones whose clocks change:
 // each run that the wall clocks ask for happens once, at its moment, and none
 // beside. With BELFRY_TEST=full it is 10,000 subscriptions.
+//
+//spec:r-002
 func TestI13_AMonthOfReportsRunsOnceEachAtItsLocalTime(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {

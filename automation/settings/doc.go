@@ -25,4 +25,6 @@
 // rows and make new ones, a time of sending or a zone moves them in place, and
 // template and channels are read when a row is due (Automation & Reminders,
 // "When settings change").
+//
+//spec:a-061
 package settings

@@ -1,6 +1,7 @@
 // Command apilist prints every exported name of the module's public packages
 // with its type, one per line and in a fixed order, so that a change of the API
-// shows as a changed line in docs/api.txt. Packages under internal or examples,
+// shows as a changed line in docs/api.txt. Before them come the names that a host
+// meets first. Packages under internal or examples,
 // commands and nested modules are not public. Run it in the module's root.
 package main
 
@@ -32,11 +33,17 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(os.Stdout)
+	var listing []string
 	for _, p := range packages {
-		for _, line := range list(p) {
-			fmt.Fprintln(out, line)
-		}
+		listing = append(listing, list(p)...)
+	}
+	page, err := introduced(listing, first)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(os.Stdout)
+	for _, line := range page {
+		fmt.Fprintln(out, line)
 	}
 	return out.Flush()
 }

@@ -97,6 +97,21 @@ func TestTheListingHasEveryExportedNameOfPublicPackages(t *testing.T) {
 	}
 }
 
+func TestTheNamesThatAHostMeetsFirstComeFirst(t *testing.T) {
+	t.Parallel()
+	listing := []string{module + "/bell: func Open()", module + "/bell: func Ring()", module + "/bell: func RingTwice()"}
+	got, err := introduced(listing, []string{"/bell: func Ring("})
+	want := append([]string{"What a host meets first:", "", listing[1], "", "All exported names:", ""}, listing...)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	for _, wrong := range []string{"/bell: func Strike(", "/bell: func Ring"} {
+		if _, err := introduced(listing, []string{wrong}); err == nil || !strings.Contains(err.Error(), wrong) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}
+
 func TestAPackageThatDoesNotCompileIsAnError(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,6 +17,8 @@ type Steps []time.Duration
 var usual = Steps{5 * time.Minute, 15 * time.Minute, time.Hour}
 
 // After is that of the usual steps.
+//
+//spec:a-053
 func After(key string, failures int) (time.Duration, bool) { return usual.After(key, failures) }
 
 // After returns how long to wait after so many failures in a row, and false if

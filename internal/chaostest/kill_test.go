@@ -31,6 +31,8 @@ const (
 // I-8, I-9, I-12, I-13: workers are killed at random moments, twenty times at
 // least, while two thousand deliveries flow. Each arrives once, since this
 // provider can tell what it has accepted; and no claim makes two calls.
+//
+//spec:a-051 f-050
 func TestKilledWorkersLoseNothingAndDoubleNothing(t *testing.T) {
 	t.Parallel()
 	onEach(t, chaos)

@@ -28,6 +28,8 @@ func links(t testing.TB) int {
 // moments while customers answer. Each send is made once, since this provider can
 // tell what it has accepted; no claim makes two calls; and no call begins for a
 // link that has been answered.
+//
+//spec:t-034 t-073
 func TestKilledTickersSendEachLinkOnce(t *testing.T) {
 	t.Parallel()
 	onEach(t, ticking)

@@ -16,6 +16,7 @@ type outcome struct {
 	How, HowOpposite  Resolution
 }
 
+//spec:a-076
 func TestResolveAgreesWithAScanOfEverySecond(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

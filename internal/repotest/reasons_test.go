@@ -44,9 +44,9 @@ func reasonPage(t *testing.T) string {
 	} {
 		fmt.Fprintf(&b, "\n## Package %s\n", of.name)
 		for _, group := range reasonsIn(t, root+"/"+of.file) {
-			fmt.Fprintf(&b, "\n%s\n\n| code | means |\n| --- | --- |\n", group.about)
+			fmt.Fprintf(&b, "\n%s\n\n", group.about)
 			for _, r := range group.reasons {
-				fmt.Fprintf(&b, "| `%s` | %s |\n", r.code, r.means)
+				fmt.Fprintf(&b, "- `%s`: %s\n", r.code, r.means)
 			}
 		}
 	}

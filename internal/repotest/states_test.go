@@ -72,11 +72,26 @@ func printMachine(b *strings.Builder, m states.Machine) {
 	}
 	b.WriteString("\n")
 	if len(m.Edges) > 0 {
-		b.WriteString("\n| from | to | when |\n| --- | --- | --- |\n")
+		b.WriteString("\n")
 	}
-	for _, e := range m.Edges {
-		fmt.Fprintf(b, "| %s | %s | %s |\n", e.From, e.To, e.Event)
+	for _, e := range grouped(m.Edges) {
+		fmt.Fprintf(b, "- %s to %s: %s\n", e.From, e.To, e.Event)
 	}
+}
+
+// grouped are the edges with one line for all that share their end and their
+// event; From names every beginning.
+func grouped(edges []states.Edge) []states.Edge {
+	var lines []states.Edge
+	for _, e := range edges {
+		i := slices.IndexFunc(lines, func(l states.Edge) bool { return l.To == e.To && l.Event == e.Event })
+		if i < 0 {
+			lines = append(lines, e)
+			continue
+		}
+		lines[i].From += ", " + e.From
+	}
+	return lines
 }
 
 // I-15: from every state something terminal or a hold can be reached; what has

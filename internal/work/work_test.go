@@ -154,6 +154,7 @@ func TestPollHandlesWhatIsDueOnce(t *testing.T) {
 	}
 }
 
+//spec:a-050
 func TestDispatchRunsInTheSettlingTransactionForFreshRowsOnly(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -240,6 +241,7 @@ func TestAbandonedRowIsSettledWithoutItsHandler(t *testing.T) {
 	}
 }
 
+//spec:a-011
 func TestOnlyTypesServedHereAreClaimed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -155,6 +155,7 @@ func (s *site) same(want, got any) {
 	}
 }
 
+//spec:n-005
 func TestACallbackIsTracked(t *testing.T) {
 	sites(t, notifyhttp.WebhookOptions{}, func(s *site) {
 		s.post(s.signed(s.events(notify.KindDelivered, notify.KindComplained)), 204)
@@ -166,6 +167,7 @@ func TestACallbackIsTracked(t *testing.T) {
 	})
 }
 
+//spec:n-005
 func TestAForgedCallbackIsRefused(t *testing.T) {
 	sites(t, notifyhttp.WebhookOptions{}, func(s *site) {
 		body := s.events(notify.KindDelivered)

@@ -54,6 +54,7 @@ func TestAnswersHaveOneSpelling(t *testing.T) {
 	}
 }
 
+//spec:t-050
 func TestEveryFaultIsListedWithItsQuestion(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string][]string{
@@ -102,6 +103,8 @@ func TestI29_AFaultDoesNotSayWhatWasAnswered(t *testing.T) {
 }
 
 // What customers write has no bound but that of the submission; what is kept has.
+//
+//spec:t-056
 func TestAnswersFitIntoTheirEvent(t *testing.T) {
 	t.Parallel()
 	d := &Definition{}

@@ -49,6 +49,8 @@ func (h *host) tell(path, body string) (int, string) {
 
 // The document's worked example, byte for byte: the response, and the response to the
 // same event posted twice.
+//
+//spec:t-002 t-021
 func TestTheWorkedExampleOverHTTP(t *testing.T) {
 	eachHost(t, func(h *host) {
 		h.publish(csiGR)
@@ -150,6 +152,8 @@ func TestABadItemFailsAlone(t *testing.T) {
 }
 
 // Nothing works for whom the host has not let in, and nothing is said about why.
+//
+//spec:t-021
 func TestNobodyGetsInWithoutTheHost(t *testing.T) {
 	t.Parallel()
 	h := memoryHost(t)
@@ -194,6 +198,7 @@ func TestI28_ACallerTellsOfItsOwnTenant(t *testing.T) {
 	}
 }
 
+//spec:t-002
 func TestAnIngestHasItsLimits(t *testing.T) {
 	t.Parallel()
 	h := memoryHost(t)
@@ -273,6 +278,8 @@ func TestWhatTheAPIDoesNotDoIsAProblem(t *testing.T) {
 }
 
 // A timer outside of the host's processes turns the clock.
+//
+//spec:t-033 t-075
 func TestATickSendsWhatIsDue(t *testing.T) {
 	eachHost(t, func(h *host) {
 		h.publish(csiGR)

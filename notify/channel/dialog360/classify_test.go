@@ -86,6 +86,8 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 }
 
 // TestOneRequestPerSend lets the connection die that the first Send has left.
+//
+//spec:t-076
 func TestOneRequestPerSend(t *testing.T) {
 	t.Parallel()
 	var s *server

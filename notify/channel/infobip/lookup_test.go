@@ -45,6 +45,7 @@ func TestLogsTellWhatBecameOfACall(t *testing.T) {
 	}
 }
 
+//spec:f-010
 func TestLostAnswerIsFoundInTheLogs(t *testing.T) {
 	t.Parallel()
 	var s *server

@@ -83,6 +83,7 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 	}
 }
 
+//spec:f-008
 func TestOneRequestForEachSendAlsoWhenAKeptConnectionDies(t *testing.T) {
 	t.Parallel()
 	drops := make(chan bool, 2)

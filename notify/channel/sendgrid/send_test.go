@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 )
 
+//spec:f-008
 func TestMailArrivesAsItWasGiven(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)

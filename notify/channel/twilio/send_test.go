@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/notify"
 )
 
+//spec:f-009
 func TestTextArrivesAsItWasGiven(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -39,6 +40,7 @@ func TestMessagingServiceChoosesTheSender(t *testing.T) {
 	}
 }
 
+//spec:f-009
 func TestWhatsAppSendsTemplatesAndText(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)

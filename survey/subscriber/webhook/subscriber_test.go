@@ -124,6 +124,7 @@ func refused(t *testing.T, s *webhook.Subscriber) error {
 	return err
 }
 
+//spec:t-077
 func TestAResponseIsPostedSignedAndTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	r := receive(t, nil)
@@ -271,6 +272,8 @@ func (h *host) must(err error) {
 }
 
 // A server on this machine stands for all that a URL must not reach.
+//
+//spec:t-077
 func TestNoURLReachesThisMachineOrItsNetwork(t *testing.T) {
 	t.Parallel()
 	r := receive(t, nil)
