@@ -24,7 +24,7 @@ func TestExplainTellsTheStoryOfALink(t *testing.T) {
 					h.t.Errorf("missing %q in:\n%s", w, text)
 				}
 			}
-			for _, personal := range []string{"964", "cust-123", "planted-name", "40956"} {
+			for _, personal := range []string{"+964", "cust-123", "planted-name", "40956"} {
 				if strings.Contains(text, personal) {
 					h.t.Errorf("%q in:\n%s", personal, text)
 				}

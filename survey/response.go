@@ -93,9 +93,6 @@ type ResponseQuery struct {
 	storage.Page
 }
 
-// maxPage bounds what one call of a listing gives.
-const maxPage = 1000
-
 // List lists responses in the order in which they were submitted, and says where the
 // next page begins; empty after the last. However many there are, it reads only those
 // of its page.
