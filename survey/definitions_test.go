@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -234,4 +236,87 @@ func TestReadersAtOnceShareOneVersion(t *testing.T) {
 			t.Fatal("two versions are in use")
 		}
 	}
+}
+
+// A process of an earlier release takes a group in which one row's version has a
+// filter, a duration or a text that it does not know: the others are sent all the
+// same, instead of failing with it.
+func TestAVersionOfALaterReleaseHarmsNoOtherSend(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
+		s := New(store, nil)
+		good := titled(t, s, "", 1, "good")
+		items := []work.Item[Instance]{{Row: &Instance{SurveyID: 1, SurveyVersion: good.Number}}}
+		inTransaction(t, s, func(tx storage.Tx) {
+			for i, definition := range []string{
+				`{"questions": [{"id": "q", "type": "date", "when": {"questionId": "p", "op": "soundsLike", "value": "a"}}]}`,
+				`{"triggers": [{"id": "t", "expiryGrace": "1 moon"}]}`,
+				`{"title": 7}`,
+			} {
+				number := int64(7 + i)
+				row := &versionRow{Record: storage.Record{Key: versionKey(1, number)}, SurveyID: 1, Number: number, ContentHash: "h", Definition: json.RawMessage(definition)}
+				if _, err := versions.Insert(t.Context(), tx, row); err != nil {
+					t.Error(err)
+				}
+				items = append(items, work.Item[Instance]{Row: &Instance{SurveyID: 1, SurveyVersion: number}})
+			}
+		})
+		got, err := s.pinned(t.Context(), items)
+		if err != nil {
+			t.Fatal("the whole group fails:", err)
+		}
+		for i, it := range got {
+			if (it.version != nil) != (i == 0) {
+				t.Errorf("row %d has the version %v", i, it.version)
+			}
+		}
+	})
+}
+
+// The rows of a survey's triggers name the published version and its hash; those of
+// its neighbours are not touched. A row that is in use no more stays, without a kind.
+//
+//spec:t-012
+func TestTheRowsOfTriggersFollowTheVersion(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
+		s := New(store, nil)
+		publish := func(id int64, triggers string) string {
+			got, err := s.Publish(t.Context(), Version{SurveyID: id, Definition: json.RawMessage(`{"triggers": [` + triggers + `]}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got.ContentHash
+		}
+		trigger := func(id string, enabled bool) string {
+			return fmt.Sprintf(`{"id": %q, "enabled": %v, "eventKind": "visit", "dedupRecipe": ["templateId"], "schedule": {"initialDelay": "0d"}, "channel": "a:b"}`, id, enabled)
+		}
+		left, right := publish(45, trigger("t", true)), publish(4523, trigger("t", true))
+		publish(452, trigger("a", true)+","+trigger("z.9_-", true)+","+trigger("off", false))
+		hash := publish(452, trigger("z.9_-", true)+","+trigger("new", true))
+
+		type row struct {
+			Survey            int64
+			ID, Kind, Content string
+			Version           int64
+		}
+		want := []row{
+			{45, "t", "visit", left, 1}, {452, "a", "", "", 1}, {452, "new", "visit", hash, 2}, {452, "z.9_-", "visit", hash, 2}, {4523, "t", "visit", right, 1},
+		}
+		inTransaction(t, s, func(tx storage.Tx) {
+			rows, err := triggers.Find(t.Context(), tx, "", driver.Query{OrderBy: "key", Limit: 10})
+			var got []row
+			for _, r := range rows {
+				if r.EventKind == "" {
+					r.ContentHash = "" // of whichever version it was in
+				} else if v, err := s.versionsOf(t.Context(), tx, r.ref()); err != nil || v[r.ref()].version == nil {
+					t.Error(r.TriggerID, err)
+				}
+				got = append(got, row{r.SurveyID, r.TriggerID, r.EventKind, r.ContentHash, r.VersionNumber})
+			}
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Error(err, diff)
+			}
+		})
+	})
 }

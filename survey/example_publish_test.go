@@ -104,3 +104,128 @@ func ExampleParseDuration() {
 	// 0d 0s <nil>
 	// 0d 0s survey: duration "1d2d" has its units not in the order w, d, h, m, each once (at position 4)
 }
+
+// published is a service with the document's survey, on a store in memory.
+func published() *survey.Service {
+	clk := clock.NewMock()
+	clk.Set(time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC))
+	s := survey.New(memory.New(&memory.Options{Clock: clk}), &survey.Options{SurveyURL: "https://host.example/s/{token}"})
+	_, err := s.Publish(context.Background(), survey.Version{
+		SurveyID: 4523, Name: "E2E CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(csiGR),
+	})
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// closed is the document's event.
+func closed() survey.Batch {
+	return survey.Batch{EventKind: "service-visit-closed", Items: []survey.Item{{
+		Payload:   json.RawMessage(`{"wip":"40956","dealerId":"1","jobType":"GR"}`),
+		Recipient: survey.Recipient{Address: "+964 770 000 0001", Locale: "ar", CustomerRef: "cust-123"},
+	}}}
+}
+
+// An event that is told twice makes one instance, and the repeat hears of it.
+func ExampleService_Ingest() {
+	ctx, s := context.Background(), published()
+	first, err := s.Ingest(ctx, closed())
+	fmt.Println(first.Items[0].Outcome, err)
+	again, err := s.Ingest(ctx, closed())
+	fmt.Println(again.Items[0].Outcome, err)
+	fmt.Println(first.Items[0].Instances[0].PublicID == again.Items[0].Instances[0].PublicID)
+	// Output:
+	// Created <nil>
+	// Skipped <nil>
+	// true
+}
+
+// One item that cannot be taken says why, and stops no other.
+func ExampleIngestReport() {
+	b := closed()
+	b.Items = append(b.Items, survey.Item{
+		Payload:   json.RawMessage(`{"wip":["40956","40957"],"dealerId":"1","jobType":"GR"}`),
+		Recipient: survey.Recipient{Address: "+964 770 000 0001"},
+	})
+	report, err := published().Ingest(context.Background(), b)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(report.Created, report.Failed)
+	fmt.Println(report.Items[1].Instances[0].Reason)
+	// Output:
+	// 1 1
+	// dedupRecipe: candidate.wip: is an array, which has no text
+}
+
+// Support sends a link by hand.
+func ExampleService_Link() {
+	ctx, s := context.Background(), published()
+	report, err := s.Ingest(ctx, closed())
+	if err != nil {
+		panic(err)
+	}
+	link, err := s.Link(ctx, "", report.Items[0].Instances[0].PublicID)
+	fmt.Println(link[:len("https://host.example/s/")], len(link)-len("https://host.example/s/"), err)
+	// Output: https://host.example/s/ 40 <nil>
+}
+
+// What a host shows of a survey, and of a customer.
+func ExampleSupport_Instances() {
+	ctx, s := context.Background(), published()
+	if _, err := s.Ingest(ctx, closed()); err != nil {
+		panic(err)
+	}
+	tally, err := s.Responses().Tally(ctx, "", 4523)
+	fmt.Println(tally.Pending, tally.Completed, err)
+	list, _, err := s.Support().Instances(ctx, "", survey.Selection{CustomerRef: "cust-123"}, storage.Page{})
+	if err != nil {
+		panic(err)
+	}
+	instance, log, err := s.Support().Instance(ctx, "", list[0].PublicID)
+	fmt.Println(instance.Status, instance.NextSendOn, len(log), err)
+	// Output:
+	// 1 0 <nil>
+	// Pending 2026-05-14 05:12:34 +0000 UTC 0 <nil>
+}
+
+// A link is taken back. Its event makes a new one only if that is asked for.
+//
+//spec:t-028
+func ExampleSupport_Delete() {
+	ctx, s := context.Background(), published()
+	by := survey.By{Actor: "kim", Reason: "the visit was booked by mistake"}
+	report, err := s.Ingest(ctx, closed())
+	if err != nil {
+		panic(err)
+	}
+	id := report.Items[0].Instances[0].PublicID
+	fmt.Println(s.Support().Delete(ctx, "", id, by, nil))
+	again, err := s.Ingest(ctx, closed())
+	fmt.Println(again.Items[0].Outcome, err)
+	fmt.Println(s.Support().Delete(ctx, "", id, by, &survey.DeleteOptions{Forget: true}))
+	again, err = s.Ingest(ctx, closed())
+	fmt.Println(again.Items[0].Outcome, err)
+	// Output:
+	// <nil>
+	// Skipped <nil>
+	// <nil>
+	// Created <nil>
+}
+
+// A customer asks to be forgotten.
+func ExampleSupport_Erase() {
+	ctx, s := context.Background(), published()
+	report, err := s.Ingest(ctx, closed())
+	if err != nil {
+		panic(err)
+	}
+	n, err := s.Support().Erase(ctx, "", "cust-123", survey.By{Actor: "kim", Reason: "request 17"})
+	fmt.Println(n, err)
+	instance, _, err := s.Support().Instance(ctx, "", report.Items[0].Instances[0].PublicID)
+	fmt.Printf("%q %s %v\n", instance.RecipientAddress, instance.Metadata, err)
+	// Output:
+	// 1 <nil>
+	// "" {} <nil>
+}

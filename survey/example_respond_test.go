@@ -3,16 +3,23 @@ package survey_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
+	"github.com/belfry-go/belfry/storage/sqlite"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -78,4 +85,126 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// The gates of package notify hold for links as well. Give them what notify.New has.
+func ExampleOptions() {
+	store, hashKey, linkKey, lastYears := memory.New(nil), make([]byte, 32), make([]byte, 32), make([]byte, 32)
+	texts := notify.ChannelFunc("sms:twilio", func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, nil })
+	surveys := survey.New(store, &survey.Options{
+		SurveyURL: "https://visits.example/s/{token}",
+		LinkKey:   linkKey, OldLinkKeys: [][]byte{lastYears},
+		Gates: &gate.Options{
+			HashKey: hashKey,
+			Caps:    []gate.Cap{{Limit: 2, Per: 24 * time.Hour}},
+			Window:  &gate.Window{From: "09:00", To: "20:00", Zone: "Asia/Baghdad"},
+		},
+	}, texts)
+	fmt.Println(len(surveys.Passes()))
+	// Output: 2
+}
+
+// closeVisit is a host's own transaction: the visit is closed and its customer will
+// be asked, or neither.
+func closeVisit(ctx context.Context, store *sqlite.Store, surveys *survey.Service, wip string) error {
+	tx, err := store.DB().BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // after a commit it does nothing
+	if _, err := tx.ExecContext(ctx, "UPDATE visit SET closed = 1 WHERE wip = ?", wip); err != nil {
+		return err
+	}
+	report, err := surveys.WithTx(store.Join(tx)).Ingest(ctx, closed())
+	if err != nil {
+		return err
+	}
+	if report.Failed > 0 {
+		return fmt.Errorf("visit %s: %v", wip, report.Items)
+	}
+	return tx.Commit()
+}
+
+func ExampleService_WithTx() {
+	dir := must(os.MkdirTemp("", "belfry"))
+	defer func() { _ = os.RemoveAll(dir) }()
+	ctx := context.Background()
+	store := must(sqlite.Open(ctx, filepath.Join(dir, "visits.db"), nil))
+	defer store.Close()
+	must[sql.Result](store.DB().ExecContext(ctx, "CREATE TABLE visit (wip TEXT PRIMARY KEY, closed INTEGER)"))
+	surveys := survey.New(store, nil)
+	must(surveys.Publish(ctx, survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(csiGR)}))
+	fmt.Println(closeVisit(ctx, store, surveys, "40956"))
+	fmt.Println(must(surveys.Responses().Tally(ctx, "", 4523)).Pending)
+	// Output:
+	// <nil>
+	// 1
+}
+
+// answeredOnce is a program with one response, whose event is for subscribers that are
+// registered.
+func answeredOnce(subscribers ...survey.Subscriber) (storage.Store, *survey.Service) {
+	ctx, clk := context.Background(), clock.NewMock()
+	clk.Set(start)
+	store := memory.New(&memory.Options{Clock: clk})
+	surveys := survey.New(store, nil)
+	surveys.Subscribe(subscribers...)
+	must(surveys.Publish(ctx, survey.Version{SurveyID: 4523, Name: "CSI-GR", IntegrationID: "csi-gr", Definition: json.RawMessage(csiGR)}))
+	publicID := must(surveys.Ingest(ctx, closed())).Items[0].Instances[0].PublicID
+	must(surveys.Complete(ctx, "", publicID, survey.Response{Answers: json.RawMessage(content)}))
+	return store, surveys
+}
+
+// A subscriber that was added later gets the responses from before by a replay.
+func ExampleSupport_ReplayMissed() {
+	ctx := context.Background()
+	store, surveys := answeredOnce()
+	surveys.Subscribe(survey.SubscriberFunc("bi", func(_ context.Context, e survey.ResponseCompleted) error {
+		fmt.Println("bi has", string(e.Answers))
+		return nil
+	}))
+	by := survey.By{Actor: "sam", Reason: "the warehouse is new"}
+	n, err := surveys.Support().ReplayMissed(ctx, "", "bi", survey.ResponseQuery{SurveyID: 4523}, by, &survey.ActionOptions{DryRun: true}) // a dry run
+	fmt.Println(n, err)
+	n, err = surveys.Support().ReplayMissed(ctx, "", "bi", survey.ResponseQuery{SurveyID: 4523}, by, nil)
+	fmt.Println(n, err)
+	fmt.Println(belfry.NewPoller(store, nil, surveys).Drain(ctx))
+	// Output:
+	// 1 <nil>
+	// 1 <nil>
+	// bi has {"has-a-complaint":"no","rate":9}
+	// <nil>
+}
+
+// What a subscriber refuses is a dead letter, which somebody looks at and replays.
+func ExampleSupport_DeadLetters() {
+	ctx, broken := context.Background(), true
+	store, surveys := answeredOnce(survey.SubscriberFunc("tickets", func(context.Context, survey.ResponseCompleted) error {
+		if broken {
+			return survey.Permanent(errors.New("no such project"))
+		}
+		return nil
+	}))
+	poller := belfry.NewPoller(store, nil, surveys)
+	orPanicked(poller.Drain(ctx))
+	letters, _, err := surveys.Support().DeadLetters(ctx, "", "tickets", storage.Page{})
+	fmt.Println(len(letters), letters[0].LastError, err)
+
+	broken = false
+	by := survey.By{Actor: "sam", Reason: "the project is there"}
+	n, err := surveys.Support().ReplayDeadLetters(ctx, "", "tickets", by, nil)
+	fmt.Println(n, err)
+	orPanicked(poller.Drain(ctx))
+	letters, _, err = surveys.Support().DeadLetters(ctx, "", "tickets", storage.Page{})
+	fmt.Println(len(letters), err)
+	// Output:
+	// 1 no such project <nil>
+	// 1 <nil>
+	// 0 <nil>
+}
+
+func orPanicked(err error) {
+	if err != nil {
+		panic(err)
+	}
 }

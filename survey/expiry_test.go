@@ -2,11 +2,13 @@ package survey_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -164,5 +166,160 @@ func TestAChangedGraceAppliesToWhatIsSavedAfterwards(t *testing.T) {
 		}
 		h.at(25 * day)
 		h.status(before, survey.StatusExpired)
+	})
+}
+
+// A rolling deployment: for a while only processes without the channel run.
+//
+//spec:t-018 t-063
+func TestASendWaitsForAProcessThatHasItsChannel(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.use(survey.Options{})
+		id := h.linked(csiGR)
+		for _, after := range []time.Duration{0, 20 * time.Minute, 40 * time.Minute, 55 * time.Minute} {
+			h.at(after)
+		}
+		h.use(survey.Options{}, h.memory())
+		h.at(56 * time.Minute)
+		h.status(id, survey.StatusSent)
+	})
+}
+
+// After an outage the first process to come back may have no channel: nobody could
+// take the send, so that is no reason to stop it.
+//
+//spec:t-066
+func TestAnOutageStopsNoSend(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.drain() // the channel has been seen
+		h.use(survey.Options{})
+		id := h.linked(csiGR)
+		h.at(0)
+		h.at(5 * time.Hour)
+		h.at(5*time.Hour + 20*time.Minute)
+		if i := h.status(id, survey.StatusPending); i.NextSendOn.IsZero() {
+			h.t.Fatalf("stopped: %+v", i)
+		}
+		h.use(survey.Options{}, h.memory())
+		h.at(5*time.Hour + 21*time.Minute)
+		h.status(id, survey.StatusSent)
+	})
+}
+
+// A process that has the channel and is slow keeps its sends from being stopped by
+// one that has not.
+func TestABacklogOfAServedChannelIsNotStopped(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.use(survey.Options{})
+		id := h.linked(csiGR)
+		slow := h.service(nil)
+		for after := time.Duration(0); after < 4*time.Hour; after += 15 * time.Minute {
+			h.clock.Set(start.Add(after))
+			if err := slow.Sweep(h.t.Context()); err != nil { // it polls, and has not got to this one
+				h.t.Fatal(err)
+			}
+			h.drain()
+		}
+		if i := h.status(id, survey.StatusPending); i.NextSendOn.IsZero() {
+			h.t.Errorf("stopped: %+v", i)
+		}
+	})
+}
+
+// What was stopped goes on when support says so and the channel is back.
+func TestASendThatWasStoppedGoesOnByRetry(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.use(survey.Options{})
+		id := h.linked(csiGR)
+		h.at(0)
+		h.at(50 * time.Minute)
+		h.at(100 * time.Minute)
+		if i := h.status(id, survey.StatusPending); i.ReasonCode != survey.ReasonNoChannel {
+			h.t.Fatalf("the row is %+v", i)
+		}
+		if err := h.survey.Support().Retry(h.t.Context(), "", id, someone); err != nil {
+			h.t.Fatal(err)
+		}
+		h.use(survey.Options{}, h.memory())
+		h.drain()
+		if i := h.status(id, survey.StatusSent); !i.NextSendOn.Equal(h.clock.Now().Add(day)) {
+			h.t.Errorf("the row is %+v", i)
+		}
+	})
+}
+
+func TestAPollDoesNotWaitForTheSweepOfAnother(t *testing.T) {
+	inMemory(t, nil, func(h *host) {
+		h.linked(definition("0d", nil))
+		begun, let := make(chan struct{}), make(chan struct{})
+		h.store = &storetest.Spy{Store: h.store, Hook: func(c storetest.Call) error {
+			if c.Verb == storetest.Begin && c.Number == 1 {
+				close(begun)
+				<-let
+			}
+			return nil
+		}}
+		s := h.service(nil)
+		var both sync.WaitGroup
+		poll := func() {
+			if _, err := s.PollOnce(t.Context(), 10); err != nil {
+				t.Error(err)
+			}
+		}
+		both.Go(poll)
+		<-begun
+		poll() // ends
+		if len(h.sent()) != 1 {
+			t.Error("nothing was sent while another swept")
+		}
+		close(let)
+		both.Wait()
+	})
+}
+
+var errSpins = errors.New("the sweep begins again and again")
+
+// outrun has others write every instance just before a sweep can.
+func (h *host) outrun(c storetest.Call) error {
+	switch {
+	case c.Verb == storetest.Begin && c.Number > 3:
+		return errSpins
+	case c.Verb == storetest.Update && c.Table == "survey_instance":
+		return h.rewritten(c)
+	}
+	return nil
+}
+
+// rewritten writes the rows of a call as they are stored.
+func (h *host) rewritten(c storetest.Call) error {
+	for _, r := range c.Rows {
+		mine := r.(*survey.Instance)
+		stored, err := instanceTable.Get(h.t.Context(), c.Tx, mine.Scope, mine.Key)
+		if err == nil {
+			err = instanceTable.Save(h.t.Context(), c.Tx, stored)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Where others are quicker with a whole page, the sweep leaves the rest to them.
+func TestASweepThatFreedNothingEnds(t *testing.T) {
+	inMemory(t, nil, func(h *host) {
+		h.publish(definition("0d", nil))
+		h.take(visits(0, 1000))
+		h.use(survey.Options{}) // no channels
+		for range 2 {
+			if err := h.survey.Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			h.clock.Add(50 * time.Minute)
+		}
+		outrun := &storetest.Spy{Store: h.store, Hook: h.outrun}
+		if err := survey.New(outrun, nil).Sweep(t.Context()); err != nil || outrun.Begun() != 1 {
+			t.Errorf("%v after %d transactions", err, outrun.Begun())
+		}
 	})
 }

@@ -3,6 +3,8 @@ package survey_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -10,9 +12,11 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -134,3 +138,130 @@ func (h *host) sent() []notify.Message {
 	defer h.mu.Unlock()
 	return append([]notify.Message(nil), h.calls...)
 }
+
+const day = 24 * time.Hour
+
+// definition is a survey with one trigger, which has that schedule and whatever
+// more is given, as members of its JSON.
+func definition(initialDelay string, reminders []string, more ...string) string {
+	quoted := make([]string, len(reminders))
+	for i, r := range reminders {
+		quoted[i] = fmt.Sprintf("%q", r)
+	}
+	extra := ""
+	for _, m := range more {
+		extra += ", " + m
+	}
+	return fmt.Sprintf(`{
+		"questions": [{"id": "rate", "type": "rating", "min": 1, "max": 10, "required": true}],
+		"triggers": [{
+			"id": "visit", "enabled": true, "eventKind": "service-visit-closed",
+			"dedupRecipe": ["templateId", "recipient.address", "candidate.wip"],
+			"schedule": {"initialDelay": %q, "reminders": [%s]},
+			"channel": "memory:default"%s
+		}]
+	}`, initialDelay, strings.Join(quoted, ", "), extra)
+}
+
+// inMemory runs test on a host in memory only, where the store has no part in what
+// is shown.
+func inMemory(t *testing.T, opts *survey.Options, test func(*host)) {
+	t.Parallel()
+	mock := clock.NewMock()
+	mock.Set(start)
+	h := &host{t: t, clock: mock, store: memory.New(&memory.Options{Clock: mock})}
+	h.survey = h.service(opts)
+	h.poller = belfry.NewPoller(h.store, nil, h.survey)
+	test(h)
+}
+
+// linked publishes a definition, tells of the document's event, and returns the
+// link's public id.
+func (h *host) linked(definition string) string {
+	h.t.Helper()
+	h.publish(definition)
+	got := h.ingest()
+	if len(got.Items) != 1 || len(got.Items[0].Instances) != 1 || got.Items[0].Instances[0].Outcome != survey.Created {
+		h.t.Fatalf("ingest: %+v", got)
+	}
+	return got.Items[0].Instances[0].PublicID
+}
+
+// explain is the story of a link.
+func (h *host) explain(id string) survey.Explanation {
+	h.t.Helper()
+	e, err := h.survey.Support().Explain(h.t.Context(), "", id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return e
+}
+
+// status fails unless the link has that status, and returns its row.
+func (h *host) status(id, want string) *survey.Instance {
+	h.t.Helper()
+	e := h.explain(id)
+	if e.Instance.Status != want {
+		h.t.Fatalf("the link is %s, want %s:\n%s", e.Instance.Status, want, e)
+	}
+	return e.Instance
+}
+
+// log is what came of the sends so far, in a line each.
+func (h *host) log(id string) []string {
+	h.t.Helper()
+	var out []string
+	for _, d := range h.explain(id).Deliveries {
+		line := fmt.Sprintf("%d/%d %s", d.Ordinal, d.Attempt, d.Status)
+		if d.ReasonCode != "" {
+			line += " " + d.ReasonCode
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// fails sets what memory:default answers.
+func (h *host) fails(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.fail = err
+}
+
+// use has the host be a process with these options and channels.
+func (h *host) use(opts survey.Options, channels ...notify.Channel) {
+	if opts.SurveyURL == "" {
+		opts.SurveyURL = "https://host.example/s/{token}?i={publicId}"
+	}
+	h.survey = survey.New(h.store, &opts, channels...)
+	h.poller = belfry.NewPoller(h.store, nil, h.survey)
+}
+
+// memory is the host's usual channel.
+func (h *host) memory() notify.Channel { return notify.ChannelFunc("memory:default", h.send) }
+
+// channel is memory:default with another manner of sending.
+func channel(send func(context.Context, notify.Message) (notify.Receipt, error)) notify.Channel {
+	return notify.ChannelFunc("memory:default", send)
+}
+
+// at moves the clock to so long after the event, and drains.
+func (h *host) at(after time.Duration) {
+	h.t.Helper()
+	h.clock.Set(start.Add(after))
+	h.drain()
+}
+
+// tokenOf is that of a link.
+func tokenOf(url string) string {
+	_, rest, _ := strings.Cut(url, "/s/")
+	token, _, _ := strings.Cut(rest, "?")
+	return token
+}
+
+// linkIn is the link of a message.
+func linkIn(m notify.Message) string { return m.Metadata["surveyUrl"] }
+
+var someone = survey.By{Actor: "ann", Reason: "the customer asked"}
+
+func TestMain(m *testing.M) { pgtest.Main(m) }

@@ -2,8 +2,11 @@ package survey_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -186,4 +190,154 @@ func TestI9_ACallThatOutlivesItsLeaseIsNotRepeated(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A process that stalls before its call is taken over, which counts as a try, since
+// a row may bring down whoever takes it; when it goes on it makes no call.
+//
+//spec:t-073
+func TestI26_WhoLostItsLeaseBeforeTheCallMakesNone(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		begun, goOn := make(chan struct{}), make(chan struct{})
+		h.use(survey.Options{Renderer: rendererFunc(func(d form.LinkData) (form.Parts, error) {
+			close(begun)
+			<-goOn
+			return form.Parts{Text: d.URL}, nil
+		})}, h.memory())
+		id := h.linked(csiGR)
+		slow, done := h.survey, make(chan error)
+		go func() {
+			_, err := slow.PollOnce(h.t.Context(), 10)
+			done <- err
+		}()
+		<-begun
+		h.use(survey.Options{}, h.memory())
+		h.at(2 * time.Minute) // the lease is over
+		i := h.status(id, survey.StatusPending)
+		if i.Tries != 1 || i.ReasonCode != survey.ReasonLeaseLost || i.Calls != 0 {
+			h.t.Fatalf("the row is %+v", i)
+		}
+		close(goOn)
+		if err := <-done; err != nil {
+			h.t.Fatal(err)
+		}
+		if n := len(h.sent()); n != 0 {
+			h.t.Fatalf("%d calls by the slow one", n)
+		}
+		h.at(10 * time.Minute)
+		if diff := cmp.Diff([]string{"0/1 delivered"}, h.log(id)); diff != "" {
+			h.t.Error(diff)
+		}
+		h.status(id, survey.StatusSent)
+	})
+}
+
+// One slow call holds up no result of the others in its group.
+func TestAResultIsKeptWhileAnotherCallGoesOn(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		slow, answer := make(chan struct{}, 1), make(chan struct{})
+		slow <- struct{}{}
+		h.use(survey.Options{}, channel(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+			select {
+			case <-slow: // the first
+				<-answer
+			default:
+			}
+			return h.send(ctx, m)
+		}))
+		h.publish(csiGR)
+		report := h.ingest(visit, strings.Replace(visit, "40956", "40957", 1))
+		settled := h.store.Waker().Listen("survey_instance")
+		defer settled.Close()
+		ctx, stop := context.WithCancel(h.t.Context())
+		done := make(chan error, 1)
+		go func() { done <- h.poller.Run(ctx) }()
+		<-settled.C() // its reminder is due some day
+		statuses := map[string]int{}
+		for _, it := range report.Items {
+			statuses[h.explain(it.Instances[0].PublicID).Instance.Status]++
+		}
+		if diff := cmp.Diff(map[string]int{survey.StatusSent: 1, survey.StatusPending: 1}, statuses); diff != "" {
+			h.t.Error(diff)
+		}
+		close(answer)
+		stop()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			h.t.Error(err)
+		}
+	})
+}
+
+// rated is a response to the surveys of definition.
+var rated = survey.Response{Answers: json.RawMessage(`{"rate": 9}`)}
+
+// I-26: a customer who answers after the claim, by a link of before, is not sent
+// another one: the row is stale when the call is about to begin.
+func TestI26_WhoAnswersAfterTheClaimIsNotSentToAnyMore(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.use(survey.Options{Renderer: rendererFunc(func(d form.LinkData) (form.Parts, error) {
+			if d.Ordinal == 1 {
+				if _, err := h.survey.Submit(context.Background(), tokenOf(d.URL), rated); err != nil {
+					return form.Parts{}, err
+				}
+			}
+			return form.Parts{Text: d.URL}, nil
+		})}, h.memory())
+		id := h.linked(definition("0d", []string{"1d", "1d"}))
+		h.drain()
+		h.clock.Add(day)
+		got, err := h.survey.PollOnce(h.t.Context(), 10)
+		if err != nil || got.Stale != 1 {
+			h.t.Fatalf("%+v, %v", got, err)
+		}
+		h.at(10 * day)
+		i := h.status(id, survey.StatusCompleted)
+		if n := len(h.sent()); n != 1 || i.Calls != 1 || !i.CallStartedOn.IsZero() || !i.LeaseExpiresOn.IsZero() {
+			h.t.Errorf("%d calls: %+v", n, i)
+		}
+	})
+}
+
+// A customer who answers while the reminder is with the provider: the answer
+// stands, and the send is in the log.
+func TestACallUnderWayDoesNotUndoAnAnswer(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.use(survey.Options{}, channel(func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+			if m.Attempt == 2 {
+				if _, err := h.survey.Submit(ctx, tokenOf(linkIn(m)), rated); err != nil {
+					h.t.Error(err)
+				}
+			}
+			return h.send(ctx, m)
+		}))
+		id := h.linked(definition("0d", []string{"1d", "1d"}))
+		h.drain()
+		h.at(day)
+		h.at(10 * day)
+		i := h.status(id, survey.StatusCompleted)
+		if diff := cmp.Diff([]string{"0/1 delivered", "1/2 delivered"}, h.log(id)); diff != "" {
+			h.t.Error(diff)
+		}
+		if !i.LastSentOn.Equal(start.Add(day)) || !i.CallStartedOn.IsZero() || len(h.sent()) != 2 {
+			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
+		}
+	})
+}
+
+// Nobody who has answered before the first send gets one.
+//
+//spec:t-048
+func TestWhoHasAnsweredIsNotSentTo(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		id := h.linked(definition("0d", []string{"1d"}))
+		h.drain()
+		if _, err := h.survey.Submit(h.t.Context(), tokenOf(linkIn(h.sent()[0])), rated); err != nil {
+			h.t.Fatal(err)
+		}
+		h.at(day)
+		h.at(60 * day)
+		if h.status(id, survey.StatusCompleted); len(h.sent()) != 1 {
+			h.t.Errorf("%d calls", len(h.sent()))
+		}
+	})
 }

@@ -1,15 +1,20 @@
 package survey_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -158,3 +163,207 @@ func TestAPanicFailsItsOwnRow(t *testing.T) {
 type rendererFunc func(form.LinkData) (form.Parts, error)
 
 func (f rendererFunc) Render(_ context.Context, d form.LinkData) (form.Parts, error) { return f(d) }
+
+// hostGate answers the same to all, and remembers what it was asked.
+type hostGate struct {
+	verdict notify.Verdict
+	err     error
+	asked   []notify.Attempt
+}
+
+func (g *hostGate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdict, error) {
+	g.asked = append(g.asked, a...)
+	out := make([]notify.Verdict, len(a))
+	for i := range out {
+		out[i] = g.verdict
+	}
+	return out, g.err
+}
+
+// A send that is told to wait is due again then, and no try is counted.
+func TestAGateLetsASendWait(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		g := &hostGate{verdict: notify.Defer(start.Add(3*time.Hour), "Busy")}
+		h.use(survey.Options{HostGates: []notify.Gate{g}}, h.memory())
+		id := h.linked(csiGR)
+		h.at(0)
+		h.at(3*time.Hour - time.Second)
+		i := h.status(id, survey.StatusPending)
+		if i.Tries != 0 || i.Calls != 0 || i.ReasonCode != "Busy" || !i.DueOn.Equal(start.Add(3*time.Hour)) || len(g.asked) != 1 {
+			h.t.Fatalf("asked %d times: %+v", len(g.asked), i)
+		}
+		g.verdict = notify.Proceed()
+		h.at(3 * time.Hour)
+		h.status(id, survey.StatusSent)
+		a := g.asked[1]
+		if a.Number != 1 || a.NotificationType != survey.NotificationType || a.RecipientRef != "cust-123" || a.MessageID != h.sent()[0].ID {
+			h.t.Errorf("asked about %+v", a)
+		}
+	})
+}
+
+// A send that is put off for longer than its grace expires unsent.
+func TestASendThatWaitsForTooLongExpires(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		g := &hostGate{verdict: notify.Defer(start.Add(40*day), "Busy")}
+		h.use(survey.Options{HostGates: []notify.Gate{g}}, h.memory())
+		id := h.linked(csiGR)
+		h.at(0)
+		h.at(30 * day)
+		if i := h.status(id, survey.StatusExpired); len(h.sent()) != 0 || i.ReasonCode != survey.ReasonTooLate {
+			h.t.Errorf("the row is %+v", i)
+		}
+	})
+}
+
+// A send that is skipped is logged, stops the schedule, and expires later.
+func TestAGateSkipsASend(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.use(survey.Options{HostGates: []notify.Gate{&hostGate{verdict: notify.Skip("NotNow")}}}, h.memory())
+		id := h.linked(csiGR)
+		h.at(0)
+		h.at(day)
+		i := h.status(id, survey.StatusPending)
+		if diff := cmp.Diff([]string{"0/0 skipped NotNow"}, h.log(id)); diff != "" || !i.NextSendOn.IsZero() {
+			h.t.Errorf("%s\n%+v", diff, i)
+		}
+		h.at(30 * day)
+		h.status(id, survey.StatusExpired)
+	})
+}
+
+// A gate that fails lets nothing through.
+func TestAGateThatFailsLetsNothingThrough(t *testing.T) {
+	for name, g := range map[string]notify.Gate{
+		"an error":          &hostGate{err: errors.New("away")},
+		"an unknown action": &hostGate{verdict: notify.Verdict{Action: "Perhaps"}},
+		"a panic":           notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) { panic("a gate") }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, nil, func(h *host) {
+				h.use(survey.Options{HostGates: []notify.Gate{g}, Logger: quiet()}, h.memory())
+				id := h.linked(csiGR)
+				h.drain()
+				if i := h.status(id, survey.StatusPending); len(h.sent()) != 0 || i.Tries != 1 || i.ReasonCode != survey.ReasonGateFailed {
+					h.t.Errorf("%d calls: %+v", len(h.sent()), i)
+				}
+			})
+		})
+	}
+}
+
+// A pause of package notify holds for links too, and a gate's other address gets
+// what it says.
+//
+//spec:t-085
+func TestPausesAndRedirectionsOfNotifyHold(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.use(survey.Options{Gates: &gate.Options{
+			Guard: &gate.Guard{Redirect: map[string]string{"memory": "the desk"}},
+		}}, h.memory())
+		support := notify.New(h.store, nil)
+		extent := notify.Extent{Type: survey.NotificationType}
+		if err := support.Support().Pause(h.t.Context(), extent, time.Time{}, someone); err != nil {
+			h.t.Fatal(err)
+		}
+		id := h.linked(csiGR)
+		h.at(0)
+		h.at(time.Hour)
+		if i := h.status(id, survey.StatusPending); i.Tries != 0 || i.ReasonCode != notify.ReasonPaused {
+			h.t.Fatalf("the row is %+v", i)
+		}
+		if err := support.Support().Resume(h.t.Context(), extent, someone); err != nil {
+			h.t.Fatal(err)
+		}
+		h.at(time.Hour + 2*time.Minute)
+		if sent := h.sent(); len(sent) != 1 || sent[0].To != "the desk" {
+			h.t.Errorf("sent %v", sent)
+		}
+		h.status(id, survey.StatusSent)
+	})
+}
+
+// An address that notify knows to be suppressed gets no link, however the event
+// has spelt it.
+//
+//spec:t-085
+func TestASuppressedAddressGetsNoLink(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.use(survey.Options{}, notify.ChannelFunc("sms:test", h.send))
+		support := notify.New(h.store, nil)
+		err := support.Contacts().Suppress(h.t.Context(), "", notify.Unsubscribe, someone, notify.Destination{Method: "sms", Address: "+9647700000001"})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		id := h.linked(strings.Replace(definition("0d", nil), "memory:default", "sms:test", 1))
+		h.drain()
+		if i := h.status(id, survey.StatusPending); len(h.sent()) != 0 || i.ReasonCode != notify.ReasonSuppressed {
+			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
+		}
+	})
+}
+
+// buffer is a log that several goroutines write.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// I-29: whatever fails, and whatever it says, the log holds nothing of the
+// customer.
+func TestI29_TheLogHoldsNothingOfTheCustomer(t *testing.T) {
+	const canary = "+964 770 000 0001"
+	for name, fault := range map[string]func(*survey.Options) notify.Channel{
+		"a renderer that panics": func(o *survey.Options) notify.Channel {
+			o.Renderer = rendererFunc(func(form.LinkData) (form.Parts, error) { panic(canary) })
+			return channel(nothingSent)
+		},
+		"a renderer that fails": func(o *survey.Options) notify.Channel {
+			o.Renderer = rendererFunc(func(form.LinkData) (form.Parts, error) { return form.Parts{}, errors.New(canary) })
+			return channel(nothingSent)
+		},
+		"a gate that fails": func(o *survey.Options) notify.Channel {
+			o.HostGates = []notify.Gate{&hostGate{err: errors.New(canary)}}
+			return channel(nothingSent)
+		},
+		"a channel that panics": func(*survey.Options) notify.Channel {
+			return channel(func(context.Context, notify.Message) (notify.Receipt, error) { panic(canary) })
+		},
+		"a channel that fails": func(*survey.Options) notify.Channel {
+			return channel(func(context.Context, notify.Message) (notify.Receipt, error) {
+				return notify.Receipt{}, notify.Transient("550", 0, errors.New(canary))
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, nil, func(h *host) {
+				var log buffer
+				o := survey.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+				c := fault(&o)
+				h.use(o, c)
+				h.linked(csiGR)
+				for n := range 3 {
+					h.clock.Set(start.Add(time.Duration(n) * time.Hour))
+					if _, err := h.survey.PollOnce(h.t.Context(), 10); err != nil {
+						h.t.Fatal(err)
+					}
+				}
+				for _, personal := range []string{canary, "cust-123", "planted-name"} {
+					if strings.Contains(log.text.String(), personal) {
+						h.t.Errorf("%q in %s", personal, log.text.String())
+					}
+				}
+			})
+		})
+	}
+}
+
+func nothingSent(context.Context, notify.Message) (notify.Receipt, error) {
+	return notify.Receipt{}, errors.New("not to be called")
+}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey"
@@ -245,4 +247,66 @@ func TestAFormBeforeAllYearsIsCompletedNow(t *testing.T) {
 		h.same("error", error(nil), err)
 		h.same("completed", start, got.CompletedOn)
 	})
+}
+
+//spec:t-051
+func TestI23_ASubmitThatFailsAnywhereIsAllOrNothingAndMayBeRepeated(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.publish(csiGR)
+		r := survey.Response{Answers: json.RawMessage(content)}
+		for at, verbs := int64(0), int64(1); at <= verbs; at++ { // 0: the reply to the commit is lost
+			token := h.invite(fmt.Sprint(at))
+			store := newFaulty(h.store, at)
+			store.commit = at == 0
+			s := survey.New(store.Spy, &survey.Options{ExpectedSubscribers: []string{"bi"}})
+			before := h.counts()
+			_, err := s.Submit(t.Context(), token, r)
+			want := before
+			switch {
+			case at == 0:
+				h.same("unknown", true, errors.Is(err, storage.ErrOutcomeUnknown))
+				want = [3]int{before[0] + 1, before[1] + 2, before[2] + 1}
+				verbs = store.verbs.Load()
+			case !errors.Is(err, errCrash):
+				t.Fatalf("verb %d: %v", at, err)
+			}
+			h.same("responses, answers, events", want, h.counts())
+			if got := h.row(token).Status == survey.StatusCompleted; got != (at == 0) {
+				t.Errorf("verb %d: completed: %v", at, got)
+			}
+			got, err := s.Submit(t.Context(), token, r)
+			h.same("error", error(nil), err)
+			h.same("receipt", survey.Receipt{PublicID: "id-" + token, CompletedOn: start, Repeated: at == 0}, got)
+			h.same("responses, answers, events", [3]int{before[0] + 1, before[1] + 2, before[2] + 1}, h.counts())
+			h.same("event", "Pending: bi Pending 0", h.event("id-"+token))
+		}
+	})
+}
+
+var errCrash = errors.New("the process died here")
+
+// faulty is a store that counts the verbs of transactions, each of which is a
+// statement, and dies at one of them.
+type faulty struct {
+	*storetest.Spy
+	verbs  atomic.Int64
+	crash  int64 // the verb that fails, from 1; zero: none
+	commit bool  // the reply to the first COMMIT is lost
+}
+
+func newFaulty(store storage.Store, crash int64) *faulty {
+	f := &faulty{crash: crash}
+	f.Spy = &storetest.Spy{Store: store, Hook: f.hook}
+	return f
+}
+
+func (f *faulty) hook(c storetest.Call) error {
+	switch {
+	case c.Verb == storetest.Committed && f.commit:
+		f.commit = false
+		return storage.ErrOutcomeUnknown
+	case c.Tx != nil && c.Table != "" && f.verbs.Add(1) == f.crash:
+		return errCrash
+	}
+	return nil
 }

@@ -1,8 +1,90 @@
 package survey_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/belfry-go/belfry/internal/strictjson"
+	"github.com/belfry-go/belfry/survey/form"
+)
+
+// definitionCase is a definition and what is wrong with it.
+type definitionCase struct {
+	definition string
+	faults     []string // none: it is valid
+	// blind says that a JSON Schema cannot see the fault.
+	blind bool
+}
+
+const (
+	rateJSON = `{"id": "rate", "type": "rating"}`
+	askJSON  = `{"id": "ask", "type": "yesNo"}`
+)
+
+// questionsJSON is a definition with those questions.
+func questionsJSON(list ...string) string { return `{"questions": [` + strings.Join(list, ", ") + `]}` }
+
+// questionJSON is a definition with one question q and more members.
+func questionJSON(kind, more string) string {
+	if more != "" {
+		more = ", " + more
+	}
+	return questionsJSON(fmt.Sprintf(`{"id": "q", "type": %q%s}`, kind, more))
+}
+
+// oneTrigger is a trigger whose members are replaced by those given; null leaves one out.
+func oneTrigger(replace string) string {
+	members := map[string]json.RawMessage{}
+	for _, text := range []string{`{"id": "t", "enabled": true, "eventKind": "visit", "dedupRecipe": ["templateId", "recipient.address", "candidate.wip"],
+		"schedule": {"initialDelay": "0d"}, "channel": "memory:default"}`, "{" + replace + "}"} {
+		if err := json.Unmarshal([]byte(text), &members); err != nil {
+			panic(err)
+		}
+	}
+	for name, value := range members {
+		if string(value) == "null" {
+			delete(members, name)
+		}
+	}
+	out, err := json.Marshal(members)
+	if err != nil {
+		panic(err)
+	}
+	return string(out)
+}
+
+// triggersJSON is a definition with the question rate and those triggers.
+func triggersJSON(list ...string) string {
+	return `{"questions": [` + rateJSON + `], "triggers": [` + strings.Join(list, ", ") + `]}`
+}
+
+func triggerJSON(replace string) string { return triggersJSON(oneTrigger(replace)) }
+
+func messageJSON(members string) string { return `{"messages": [{` + members + `}]}` }
+
+func times(n int, f func(i int) string) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = f(i)
+	}
+	return out
+}
+
+const (
+	visible = "1 to 100 of A-Z a-z 0-9 _ . -, the first a letter or digit"
+	nowhere = "is none of templateId, recipient.address, recipient.locale, recipient.customerRef and candidate.…"
+	noKey   = `is no key of a channel, such as "email:smtp": the delivery method, a colon, the transport`
 )
 
 // definitionCases are what Validate, the JSON Schema and Publish agree about.
@@ -88,3 +170,195 @@ var doubling = func() string {
 	}
 	return text
 }()
+
+// compiledSchema is the JSON Schema as an editor sees it.
+var compiledSchema = sync.OnceValue(func() *jsonschema.Schema {
+	text, err := jsonschema.UnmarshalJSON(bytes.NewReader(form.DefinitionSchema()))
+	if err != nil {
+		panic(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("definition.json", text); err != nil {
+		panic(err)
+	}
+	return c.MustCompile("definition.json")
+})
+
+// schemaRefuses is what the JSON Schema has against a definition; nil: nothing.
+func schemaRefuses(definition string) error {
+	instance, err := jsonschema.UnmarshalJSON(strings.NewReader(definition))
+	if err != nil {
+		return err
+	}
+	return compiledSchema().Validate(instance)
+}
+
+// The schema refuses what Validate refuses, and nothing else, unless a schema cannot
+// see it.
+//
+//spec:t-011
+func TestTheSchemaAgreesWithValidate(t *testing.T) {
+	t.Parallel()
+	eachDefinition(t, func(t *testing.T, c definitionCase) {
+		if c.blind && len(c.faults) == 0 {
+			t.Fatal("there is nothing to be blind for")
+		}
+		if c.blind && !json.Valid([]byte(c.definition)) || strings.Contains(c.definition, "e999999999") {
+			return // no instance of anything, and a number that the checker would write out
+		}
+		err := schemaRefuses(c.definition)
+		if want := len(c.faults) > 0 && !c.blind; (err != nil) != want {
+			t.Errorf("%.300s: %v", c.definition, err)
+		}
+	})
+}
+
+// The objects of a definition and where the schema has them.
+var schemaObjects = map[string]reflect.Type{
+	"":         reflect.TypeFor[form.Definition](),
+	"question": reflect.TypeFor[form.Question](),
+	"choice":   reflect.TypeFor[form.Choice](),
+	"trigger":  reflect.TypeFor[form.Trigger](),
+	"schedule": reflect.TypeFor[form.Schedule](),
+	"route":    reflect.TypeFor[form.Route](),
+	"message":  reflect.TypeFor[form.MessageText](),
+	"filter":   reflect.TypeFor[form.Filter](),
+}
+
+type objectSchema struct {
+	Type                 string
+	AdditionalProperties *bool
+	Required             []string
+	Properties           map[string]json.RawMessage
+	Defs                 map[string]json.RawMessage `json:"$defs"`
+}
+
+func readSchema(t *testing.T, text []byte) (s objectSchema) {
+	t.Helper()
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A field that is added to a struct and not to the schema, or the other way round,
+// fails here.
+//
+//spec:t-011
+func TestEveryFieldIsInTheSchema(t *testing.T) {
+	t.Parallel()
+	root := readSchema(t, form.DefinitionSchema())
+	for name, object := range schemaObjects {
+		s := root
+		if name != "" {
+			s = readSchema(t, root.Defs[name])
+		}
+		var members, required []string
+		for _, f := range strictjson.Fields(object) {
+			members = append(members, f.Name)
+			if f.Required {
+				required = append(required, f.Name)
+			}
+		}
+		slices.Sort(members)
+		if diff := cmp.Diff(members, slices.Sorted(maps.Keys(s.Properties))); diff != "" {
+			t.Errorf("%s: members (-struct +schema):\n%s", object, diff)
+		}
+		if diff := cmp.Diff(required, s.Required); diff != "" {
+			t.Errorf("%s: required (-struct +schema):\n%s", object, diff)
+		}
+		if s.Type != "object" || s.AdditionalProperties == nil || *s.AdditionalProperties {
+			t.Errorf("%s: the schema lets other members through", object)
+		}
+	}
+}
+
+// Every struct that a definition consists of is among schemaObjects.
+func TestEveryStructIsInTheSchema(t *testing.T) {
+	t.Parallel()
+	listed := map[reflect.Type]bool{}
+	for _, object := range schemaObjects {
+		listed[object] = true
+	}
+	var visit func(reflect.Type)
+	visit = func(at reflect.Type) {
+		switch at.Kind() {
+		case reflect.Pointer, reflect.Slice:
+			visit(at.Elem())
+		case reflect.Struct:
+			if !listed[at] {
+				t.Errorf("%s is not", at)
+			}
+			if at == reflect.TypeFor[form.Filter]() {
+				return // holds itself
+			}
+			for _, f := range strictjson.Fields(at) {
+				visit(f.Type)
+			}
+		}
+	}
+	visit(reflect.TypeFor[form.Definition]())
+}
+
+func TestTheSchemaIsTheCallersOwn(t *testing.T) {
+	t.Parallel()
+	form.DefinitionSchema()[0] = 'x'
+	if got := form.DefinitionSchema()[0]; got != '{' {
+		t.Errorf("it begins with %q", got)
+	}
+}
+
+// wantConsistent: what Validate accepts the JSON Schema accepts, and it is written and
+// read back as the same; what it refuses has faults to show.
+func wantConsistent(t *testing.T, definition string) {
+	t.Helper()
+	_, err := form.Validate(json.RawMessage(definition))
+	if err != nil {
+		var listed *form.DefinitionError
+		if !errors.As(err, &listed) || len(listed.Faults) == 0 || err.Error() == "" {
+			t.Fatalf("%q: %v", definition, err)
+		}
+		return
+	}
+	if err := schemaRefuses(definition); err != nil {
+		t.Fatalf("%s is accepted, but not by the schema: %v", definition, err)
+	}
+	var d form.Definition
+	if err := json.Unmarshal([]byte(definition), &d); err != nil {
+		t.Fatalf("%s: %v", definition, err)
+	}
+	wantSameDefinition(t, definition, d)
+}
+
+func FuzzDefinition(f *testing.F) {
+	f.Add(csiGR)
+	for _, c := range definitionCases {
+		if len(c.definition) < 2000 {
+			f.Add(c.definition)
+		}
+	}
+	f.Fuzz(wantConsistent)
+}
+
+// One trigger, in a survey with one question.
+func FuzzTrigger(f *testing.F) {
+	f.Add(oneTrigger(``))
+	f.Add(oneTrigger(`"filter": {"not": {"questionId": "candidate.a", "op": "in", "value": ["x", 1e2]}}, "expiresAfter": "1w", "expiryGrace": "1m"`))
+	f.Add(oneTrigger(`"schedule": {"initialDelay": "60d", "reminders": ["5d", "10d", "15d"]}, "subscribers": [{"key": "a", "filter": {"questionId": "rate", "op": "<", "value": 3}}]`))
+	f.Add(oneTrigger(`"dedupRecipe": ["candidate.\u001f", "candidate.\u0085", "templateId"]`))
+	f.Fuzz(func(t *testing.T, trigger string) { wantConsistent(t, triggersJSON(trigger)) })
+}
+
+// A recipe: nothing but paths of an event, each once.
+func FuzzRecipe(f *testing.F) {
+	for _, path := range []string{"templateId", "recipient.address", "candidate.wip", "candidate.", "candidate.a\x1fb", "candidate.\u2028", "wip", "candidate.é", "recipient.locale\n"} {
+		f.Add(path, "templateId")
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		recipe, err := json.Marshal([]string{a, b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantConsistent(t, triggerJSON(`"dedupRecipe": `+string(recipe)))
+	})
+}

@@ -20,3 +20,7 @@ func (s *Service) Write(ctx context.Context, publicID string, change func(*Insta
 		return instances.Save(ctx, tx, row)
 	})
 }
+
+// LinkHash is what a link's token is looked up by, for tests that make instances
+// without sending them.
+var LinkHash = linkHash

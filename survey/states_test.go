@@ -1,0 +1,197 @@
+package survey
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey/form"
+)
+
+const aDay = 24 * time.Hour
+
+// step is one send of a schedule.
+type step struct {
+	On                time.Time // when it was sent
+	RemainingBefore   int
+	Next              time.Time
+	RemainingAfter    int
+	Ordinal, Sends    int
+	StatusAfter       string
+	StoppedAfterwards bool
+}
+
+// walk makes every send of a schedule on time.
+func walk(reminders []form.Duration, first time.Time) (steps []step) {
+	i := &Instance{NextSendOn: first, RemindersRemaining: len(reminders)}
+	i.Status = StatusPending
+	for !i.NextSendOn.IsZero() && len(steps) <= len(reminders)+1 {
+		s := step{On: i.NextSendOn, RemainingBefore: i.RemindersRemaining, Ordinal: i.SendOrdinal}
+		i.sent(i.NextSendOn, reminders)
+		s.Next, s.RemainingAfter, s.Sends = i.NextSendOn, i.RemindersRemaining, i.SendOrdinal
+		s.StatusAfter, s.StoppedAfterwards = i.Status, !i.StoppedOn.IsZero()
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// The document's table of the standard cadence for new vehicles: 60 days, then
+// reminders after 5, 10 and 15 days.
+//
+//spec:t-038
+func TestTheArithmeticOfTheLongSchedule(t *testing.T) {
+	t.Parallel()
+	event := time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC)
+	on := func(days int) time.Time { return event.Add(time.Duration(days) * aDay) }
+	want := []step{
+		{on(60), 3, on(65), 2, 0, 1, StatusSent, false},
+		{on(65), 2, on(75), 1, 1, 2, StatusSent, false},
+		{on(75), 1, on(90), 0, 2, 3, StatusSent, false},
+		{on(90), 0, time.Time{}, 0, 3, 4, StatusSent, true},
+	}
+	reminders := []form.Duration{form.Duration(5 * aDay), form.Duration(10 * aDay), form.Duration(15 * aDay)}
+	if diff := cmp.Diff(want, walk(reminders, on(60))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The same arithmetic for any list of reminders, zero included: one send more than
+// reminders, each after its own delay, counted down to none.
+//
+//spec:t-036
+func TestTheArithmeticOfAnySchedule(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var reminders []form.Duration
+		for _, hours := range rapid.SliceOfN(rapid.IntRange(0, 24*400), 0, 12).Draw(t, "reminders") {
+			reminders = append(reminders, form.Duration(time.Duration(hours)*time.Hour))
+		}
+		first := time.Date(2026, 5, 14, 5, 12, 34, 0, time.UTC)
+		steps := walk(reminders, first)
+		if len(steps) != len(reminders)+1 {
+			t.Fatalf("%d sends for %d reminders", len(steps), len(reminders))
+		}
+		on := first
+		for n, s := range steps {
+			if !s.On.Equal(on) || s.Ordinal != n || s.RemainingBefore != len(reminders)-n {
+				t.Fatalf("send %d is %+v, want it on %v", n, s, on)
+			}
+			if last := n == len(reminders); last != s.Next.IsZero() || last != s.StoppedAfterwards {
+				t.Fatalf("send %d of %d: %+v", n, len(steps), s)
+			}
+			if n < len(reminders) {
+				on = on.Add(time.Duration(reminders[n]))
+			}
+		}
+	})
+}
+
+// A count that fits no schedule ends it, rather than panic or send for ever.
+//
+//spec:t-036
+func TestACountBeyondTheScheduleEndsIt(t *testing.T) {
+	t.Parallel()
+	for _, remaining := range []int{-1, 3} {
+		if next, left := advance([]form.Duration{form.Duration(aDay)}, remaining, time.Unix(0, 0)); !next.IsZero() || left != 0 {
+			t.Errorf("with %d left the next send is on %v", remaining, next)
+		}
+	}
+}
+
+// When a row is due, and for whom, follows from the row and the grace alone.
+//
+//spec:t-034 t-041
+func TestWhenARowIsDue(t *testing.T) {
+	t.Parallel()
+	event := time.Date(2026, 5, 14, 0, 0, 0, 0, time.UTC)
+	on := func(days int) time.Time { return event.Add(time.Duration(days) * aDay) }
+	const grace = 30 * aDay
+	for name, c := range map[string]struct {
+		row     Instance
+		status  string
+		on      time.Time
+		channel string
+	}{
+		"the initial send":                       {Instance{NextSendOn: on(2)}, StatusPending, on(2), "c"},
+		"a reminder":                             {Instance{NextSendOn: on(60), LastSentOn: on(2)}, StatusSent, on(60), "c"},
+		"a reminder of an opened form":           {Instance{NextSendOn: on(3), LastSentOn: on(2)}, StatusOpened, on(3), "c"},
+		"a try that failed":                      {Instance{NextSendOn: on(2), NextTryOn: on(3)}, StatusPending, on(3), "c"},
+		"a send put off beyond its grace":        {Instance{NextSendOn: on(2), NextTryOn: on(40)}, StatusPending, on(32), ""},
+		"a send beyond the absolute limit":       {Instance{NextSendOn: on(5), ExpiresOn: on(4)}, StatusPending, on(4), ""},
+		"after the last send":                    {Instance{LastSentOn: on(4), StoppedOn: on(4)}, StatusSent, on(34), ""},
+		"after a reminder that failed for good":  {Instance{LastSentOn: on(4), StoppedOn: on(10)}, StatusSent, on(34), ""},
+		"never sent":                             {Instance{StoppedOn: on(1)}, StatusPending, on(30), ""},
+		"never sent, stopped late":               {Instance{StoppedOn: on(61)}, StatusPending, on(61), ""},
+		"the absolute limit after the last send": {Instance{LastSentOn: on(4), StoppedOn: on(4), ExpiresOn: on(9)}, StatusSent, on(9), ""},
+		"on hold":                                {Instance{NextSendOn: on(2), IsOnSupportHold: true}, StatusPending, time.Time{}, ""},
+		"completed":                              {Instance{NextSendOn: on(2)}, StatusCompleted, time.Time{}, ""},
+		"expired":                                {Instance{LastSentOn: on(2)}, StatusExpired, time.Time{}, ""},
+		"deleted":                                {Instance{NextSendOn: on(2), DeletedOn: on(1)}, StatusPending, time.Time{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := c.row
+			r.Record, r.Channel, r.TriggeredOn = storage.Record{Status: c.status}, "c", event
+			if on, channel := r.due(grace); !on.Equal(c.on) || channel != c.channel {
+				t.Errorf("due on %v for %q, want %v for %q", on, channel, c.on, c.channel)
+			}
+		})
+	}
+}
+
+// I-16: a transition that is not in the table is a programmer's error.
+//
+//spec:t-046
+func TestI16_NothingLeavesAnEnd(t *testing.T) {
+	t.Parallel()
+	for _, end := range machine.Terminal {
+		for name, leave := range map[string]func(*Instance){
+			"expire": func(i *Instance) { i.expire(time.Unix(1, 0)) },
+			"become": func(i *Instance) { i.become(StatusSent) },
+		} {
+			t.Run(end+" "+name, func(t *testing.T) {
+				t.Parallel()
+				i := &Instance{Record: storage.Record{Status: end}}
+				defer func() {
+					if recover() == nil && i.Status != end {
+						t.Errorf("it is %s now", i.Status)
+					}
+				}()
+				leave(i)
+			})
+		}
+	}
+}
+
+// The beacon of an opened form comes while the channel is called: the form stays
+// opened, and keeps its reminders.
+func TestACallUnderWayDoesNotUndoABeacon(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1000, 0)
+	stored := &Instance{Record: storage.Record{Status: StatusOpened}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at, OpenedOn: at}
+	mine := &Instance{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at}
+	mine.logCall(at, DeliveryDelivered, "", "")
+	mine.sent(at, []form.Duration{form.Duration(aDay)})
+	stored.takeCall(mine)
+	if stored.Status != StatusOpened || !stored.NextSendOn.Equal(at.Add(aDay)) || stored.SendOrdinal != 1 || !stored.CallStartedOn.IsZero() {
+		t.Errorf("the row is %+v", stored)
+	}
+}
+
+// The write before a call was committed, its reply was lost, and it could not be
+// read back: no call was made, and the row does not say that one was.
+func TestACallThatWasNotMadeLeavesNoDoubt(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1000, 0)
+	called := &Instance{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at, Calls: 1, CallStartedOn: at}
+	mine := &Instance{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at}
+	for _, held := range []bool{true, false} {
+		stored := *called
+		if changed := new(Service).asker().mergeSent(&stored, mine, held); changed != held || stored.CallStartedOn.IsZero() != held {
+			t.Errorf("held %v: changed %v: %+v", held, changed, stored)
+		}
+	}
+}
