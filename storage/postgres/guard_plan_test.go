@@ -1,7 +1,10 @@
 package postgres
 
 import (
+	"database/sql"
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -185,3 +188,94 @@ func (g *guarded) pass() map[string]statement {
 }
 
 func unchanged(_, _ *wide) (driver.Outcome, bool) { return driver.Unchanged, false }
+
+// plan is a node of what EXPLAIN (ANALYZE, BUFFERS, WAL, FORMAT JSON) says.
+type plan struct {
+	Type     string  `json:"Node Type"`
+	Relation string  `json:"Relation Name"`
+	Rows     float64 `json:"Actual Rows"`
+	Hit      int     `json:"Shared Hit Blocks"`
+	Read     int     `json:"Shared Read Blocks"`
+	Plans    []*plan `json:"Plans"`
+}
+
+// buffers is how many pages the statement touched.
+func (p *plan) buffers() int { return p.Hit + p.Read }
+
+// scans are the types of the nodes that read a table.
+func (p *plan) scans() (types []string) {
+	if p.Relation != "" && p.Type != "ModifyTable" {
+		types = append(types, p.Type)
+	}
+	for _, child := range p.Plans {
+		types = append(types, child.scans()...)
+	}
+	return types
+}
+
+func (p *plan) sequential() bool { return slices.Contains(p.scans(), "Seq Scan") }
+
+// explained runs a statement and takes back what it did.
+func explained(t testing.TB, db *sql.DB, s statement) *plan {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	var text string
+	row := tx.QueryRowContext(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+s.text, s.args...)
+	if err := row.Scan(&text); err != nil {
+		t.Fatal(s.text, err)
+	}
+	var plans []struct{ Plan *plan }
+	if err := json.Unmarshal([]byte(text), &plans); err != nil {
+		t.Fatal(err)
+	}
+	return plans[0].Plan
+}
+
+// For each version of a row PostgreSQL compares the columns of all indexes, their
+// predicates included, to see whether it can be a HOT update. What lies behind texts
+// has to be counted to, so indexed columns come before texts that are not.
+func TestIndexedColumnsOfClaimedTablesComeFirst(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, emptyDSN(t))
+	rows, err := g.DB().QueryContext(t.Context(), `
+		WITH claimed AS (
+			SELECT c.oid AS t FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE c.relkind = 'r' AND n.nspname = current_schema() AND c.relname <> 'wide'
+				AND c.reloptions @> '{fillfactor=50,autovacuum_vacuum_cost_delay=0}'
+		), indexed AS (
+			SELECT DISTINCT c.t, d.refobjsubid AS place FROM claimed c
+			JOIN pg_index i ON i.indrelid = c.t
+			LEFT JOIN pg_constraint k ON k.conindid = i.indexrelid
+			JOIN pg_depend d ON d.objid IN (i.indexrelid, k.oid) AND d.refobjid = c.t AND d.refobjsubid > 0
+		)
+		SELECT c.t::regclass || '.' || a.attname FROM claimed c
+		JOIN pg_attribute a ON a.attrelid = c.t AND a.attnum > 0
+		JOIN indexed x ON x.t = c.t AND x.place = a.attnum
+		WHERE EXISTS (
+			SELECT 1 FROM pg_attribute b WHERE b.attrelid = c.t AND b.attnum BETWEEN 1 AND a.attnum - 1 AND b.attlen < 0
+				AND NOT EXISTS (SELECT 1 FROM indexed y WHERE y.t = c.t AND y.place = b.attnum)
+		)
+		ORDER BY 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var behind []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		behind = append(behind, name)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if len(behind) > 0 {
+		t.Errorf("indexed columns behind texts that are not: %s", strings.Join(behind, ", "))
+	}
+}

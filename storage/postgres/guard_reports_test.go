@@ -1,10 +1,15 @@
 package postgres
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/survey"
 )
 
 // runsBuffers bounds the pages that a list of a hundred runs touches: each row on a
@@ -54,4 +59,174 @@ func TestGuardAListOfRunsIsCheapHoweverManyRunsThereAre(t *testing.T) {
 			of.After = next
 		}
 	}
+}
+
+// responsesOf loads n responses to a survey, a minute apart from noon on, in an order
+// that is not that of their moments.
+func responsesOf(t testing.TB, s *Store, surveyID, n int) {
+	t.Helper()
+	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO survey_response (scope, key, type, status, version, lane, claim_token, abandoned,
+			survey_id, survey_version, trigger_id, business_unit, customer_ref, agent_id, answers_hash, idempotency_key, answers,
+			completed_on, submitted_on)
+		SELECT '', '%[1]d-' || g, '', '', 1, 0, '', false, %[1]d, 1, 'trigger', 'unit', g::text, '', md5(g::text), '', '{"rate":9}',
+			m.at, m.at
+		FROM generate_series(0, %[2]d - 1) AS g, LATERAL (SELECT '%[3]s'::timestamptz + (g * 7919 %% %[2]d) * interval '1 minute' AS at) AS m`,
+		surveyID, n, noon.Format(time.RFC3339)))
+}
+
+// A page of responses costs what it holds, wherever in the time of a survey it lies.
+func TestGuardAPageOfResponsesIsCheapHoweverManyThereAre(t *testing.T) {
+	t.Parallel()
+	s, r := recorded(t, emptyDSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
+	const page = 100
+	n := sized(t, 40_000, 1_000_000)
+	responsesOf(t, s, 1, n)
+	responsesOf(t, s, 2, n/10)
+	exec(t, s.DB(), "VACUUM (ANALYZE) survey_response")
+	surveys := survey.New(s, nil)
+	middle, end := noon.Add(time.Duration(n/2)*time.Minute), noon.Add(time.Duration(n)*time.Minute)
+	for name, q := range map[string]survey.ResponseQuery{
+		"the first":           {},
+		"in the middle":       {Since: middle, Until: middle.Add(24 * time.Hour)},
+		"the last hours":      {Since: end.Add(-10 * time.Hour)},
+		"until the middle":    {Until: middle},
+		"all from the middle": {Since: middle},
+	} {
+		q.SurveyID, q.Limit = 1, page
+		for number := range 2 {
+			var got []survey.StoredResponse
+			var next string
+			seen := r.during(t, "SELECT", func() {
+				var err error
+				if got, next, err = surveys.Responses().List(t.Context(), "", q); err != nil || len(got) != page {
+					t.Fatal(len(got), err)
+				}
+			})
+			q.After = next
+			for _, statement := range seen {
+				if !strings.Contains(statement.text, "survey_response") {
+					continue
+				}
+				p := explained(t, s.DB(), statement)
+				if p.sequential() || p.buffers() > 3*page {
+					t.Errorf("%s, page %d: %d buffers, %v", name, number+1, p.buffers(), p.scans())
+				}
+				t.Logf("%s, page %d: %d buffers, %v", name, number+1, p.buffers(), p.scans())
+			}
+		}
+	}
+}
+
+// retainBuffers bounds the pages that one step of a walk over all rows touches:
+// it looks at 5000 rows of the primary key's order, which lie side by side.
+const retainBuffers = 6000
+
+func TestGuardAStepOfRetentionIsCheapHoweverManyRowsThereAre(t *testing.T) {
+	t.Parallel()
+	s, r := busyTable(t)
+	work := automation.New(s, notify.New(s, nil), nil)
+	done := automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil })
+	for _, name := range []string{"held", "due"} { // nothing of theirs may go, so the walk sees every row
+		work.Handle(name, automation.Retained(done, automation.Retention{After: 24 * time.Hour}))
+	}
+	var report automation.RetentionReport
+	statements := r.during(t, "SELECT", func() {
+		var err error
+		if report, err = work.Upkeep().Retain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	rows := scan[int](t, s.DB(), "SELECT count(*) FROM automation_scheduler")
+	worst, sum := 0, 0
+	for i, statement := range statements {
+		if !strings.Contains(statement.text, "automation_scheduler") || i > 100 && i < len(statements)-20 {
+			continue
+		}
+		p := explained(t, s.DB(), statement)
+		if p.sequential() {
+			t.Errorf("scans %v: %s", p.scans(), statement.text)
+		}
+		worst, sum = max(worst, p.buffers()), sum+1
+	}
+	if worst > retainBuffers || len(statements) > 3+rows/1500 {
+		t.Errorf("%d buffers, %d statements", worst, len(statements))
+	}
+	t.Logf("%d rows: %d statements, at most %d buffers (of %d looked at), %+v", rows, len(statements), worst, sum, report)
+}
+
+// healthBuffers bounds the pages that all statements of one Health touch. They
+// look at no more than a thousand rows of each of three lanes and three holds,
+// each on a page of its own at worst.
+const healthBuffers = 10_000
+
+// scheduled loads n rows of automation_scheduler whose due order is not that of
+// the pages. set is SQL for due_on, lane, type and the hold.
+func scheduled(t testing.TB, s *Store, n int, name, due, lane, held, reason string) {
+	t.Helper()
+	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO automation_scheduler (version, lane, abandoned, is_on_support_hold, due_on, scope, key,
+			source_type, source, setting, type, status, claim_token, automation_type, trigger_type, business_unit, trigger_key,
+			target_date, days_before, input_hash, created_on, scheduled_on, scheduled_local_date, send_at, time_zone, gap_policy,
+			overlap_policy, retry_count, lease_loss_count, ended_on, reason_code, diagnostics, hold_reason, hold_detail,
+			event_type, event_id, trace_blob_name)
+		SELECT 1, %[4]s, false, %[5]s, %[3]s, 'tenant-' || g %% 20, '%[2]s-' || rpad(g::text, 100, 'x'), 'employee', g::text, 'setting',
+			'%[2]s', 'Completed', '', 'Reminder', 'ScheduledRun', '', 'default', '', 0, md5(g::text) || md5(g::text), '%[7]s', '%[7]s',
+			'', '', '', '', '', 0, 0, '%[7]s'::timestamptz + g * interval '1 second', '', '', '%[6]s', '', '', '', ''
+		FROM generate_series(1, %[1]d) AS g`, n, name, due, lane, held, reason, noon.Format(time.RFC3339)))
+}
+
+// busyTable is a table as it is after a year: most rows have ended, many wait
+// for their moment, and of every lane and hold there are more than are counted.
+func busyTable(t *testing.T) (*Store, *recorder) {
+	t.Helper()
+	s, r := recorded(t, emptyDSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
+	n := sized(t, 40_000, 1_000_000) / 10
+	const past = "'2025-03-01'::timestamptz + (g * 7919 % 100003) * interval '1 second'"
+	scheduled(t, s, 6*n, "ended", "NULL", "0", "false", "")
+	scheduled(t, s, n, "due", past, "g % 3 - 1", "false", "")
+	scheduled(t, s, n, "later", "'2999-03-01'::timestamptz + g * interval '1 second'", "g % 2 * 7", "false", "")
+	scheduled(t, s, n, "held", "NULL", "0", "true", "RetriesExhausted")
+	scheduled(t, s, n, "cancelled", "NULL", "0", "true", "CancelledBySupport")
+	series(t, s, n)
+	exec(t, s.DB(), "VACUUM (ANALYZE) automation_scheduler, automation_series")
+	return s, r
+}
+
+// series loads n active series whose occurrences are still to come.
+func series(t testing.TB, s *Store, n int) {
+	t.Helper()
+	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO automation_series (scope, key, type, status, version, lane, claim_token, abandoned,
+			automation_type, setting, source_type, source, trigger_key, business_unit, input_hash, cron, rrule, start_date, end_date,
+			start_time, time_zone, gap_policy, overlap_policy, active, next_on, next_local_date, next_local_time, event_type, event_id)
+		SELECT 'tenant-' || g %% 20, 'series-' || g, 'digest', '', 1, 0, '', false, 'Reminder', 'digest', 'team', g::text, 'default', '',
+			md5(g::text), '0 9 * * 1', '', '', '', '', 'UTC', 'forward', 'first', true,
+			'2999-03-01'::timestamptz + g * interval '1 second', '2999-03-01', '09:00', '', ''
+		FROM generate_series(1, %d) AS g`, n))
+}
+
+func TestGuardHealthIsCheapHoweverManyRowsThereAre(t *testing.T) {
+	t.Parallel()
+	s, r := busyTable(t)
+	work := automation.New(s, notify.New(s, nil), nil)
+	var h automation.Health
+	statements := r.during(t, "SELECT", func() {
+		var err error
+		if h, err = work.Health(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if !h.DueCapped || len(h.Holds) != 2 || len(h.Unserved()) != 1 {
+		t.Fatalf("this guard guards nothing: %s", h)
+	}
+	sum := 0
+	for _, statement := range statements {
+		p := explained(t, s.DB(), statement)
+		if p.sequential() {
+			t.Errorf("scans %v: %s", p.scans(), statement.text)
+		}
+		sum += p.buffers()
+	}
+	if sum > healthBuffers {
+		t.Errorf("%d buffers", sum)
+	}
+	t.Logf("%d statements, %d buffers, %s", len(statements), sum, h)
 }

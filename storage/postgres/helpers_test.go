@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
+	"go.uber.org/goleak"
 
 	"github.com/belfry-go/belfry/internal/faultnet"
 	"github.com/belfry-go/belfry/internal/pgtest"
@@ -189,3 +190,5 @@ func wantErr(t testing.TB, err, want error) {
 		t.Errorf("got %v, want %v", err, want)
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Wrap(m)) }

@@ -2,9 +2,12 @@ package sqlite
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/belfry-go/belfry/internal/testlevel"
 )
 
 func TestUnsafeParametersAreRefused(t *testing.T) {
@@ -87,6 +90,29 @@ func TestPathsThatCannotBeOpenedAreNamed(t *testing.T) {
 		_, err := Open(t.Context(), path, &Options{Migrate: MigrateOff})
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q: %v, want %q", path, err, part)
+		}
+	}
+}
+
+// Trap 12: built without cgo the driver is a stub, whose error says nothing of
+// what to do about it.
+func TestTrap12OpenWithoutCgoSaysWhatToInstall(t *testing.T) {
+	t.Parallel()
+	testlevel.Need(t, testlevel.All)
+	cmd := exec.CommandContext(t.Context(), "go", "run", "./testdata/nocgo")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver, ours, _ := strings.Cut(string(out), "\n")
+	if !strings.Contains(driver, "requires cgo") {
+		t.Errorf("the driver is no stub: %s", driver)
+	}
+	for _, part := range []string{"built without cgo", "install a C compiler", "gcc", "CGO_ENABLED=1"} {
+		if !strings.Contains(ours, part) {
+			t.Errorf("the error lacks %q: %s", part, ours)
 		}
 	}
 }

@@ -1,8 +1,11 @@
 package dialog360
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -64,5 +67,137 @@ func TestMessageThatCannotBeSentIsRefusedUnsent(t *testing.T) {
 	m.Text = strings.Repeat("ü", 4096)
 	if _, err := c.Send(t.Context(), m); err != nil {
 		t.Error(err)
+	}
+}
+
+// sendOutcome is what a Send error comes to.
+type sendOutcome struct {
+	Class      notify.SendClass
+	Code       string
+	RetryAfter time.Duration
+}
+
+type script = func(http.ResponseWriter, *http.Request) bool
+
+// says is the script that answers with that text.
+func says(status int, body string, retryAfter ...string) script {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		if retryAfter != nil {
+			w.Header().Set("Retry-After", retryAfter[0])
+		}
+		write(w, status, body)
+		return true
+	}
+}
+
+func TestAnswersHaveTheirClass(t *testing.T) {
+	t.Parallel()
+	const permanent, transient, unknown = notify.ClassPermanent, notify.ClassTransient, notify.ClassUnknown
+	for name, c := range map[string]struct {
+		script script
+		want   sendOutcome
+	}{
+		"own: rate":         {says(400, `{"meta":{"http_code":400,"developer_message":"You have exceeded the endpoint rate limit."}}`), sendOutcome{transient, "400", 0}},
+		"own: not paid":     {says(400, `{"error":"Could not send message due to lack of payment: +41793026727"}`), sendOutcome{transient, "400", 0}},
+		"own: wrong key":    {says(401, `{"error":"Invalid api_key"}`), sendOutcome{transient, "401", 0}},
+		"own: blocked":      {says(403, `{"error":"The endpoint is blocked"}`), sendOutcome{transient, "403", 0}},
+		"own: failed":       {says(500, `{"error":"Internal server error"}`), sendOutcome{unknown, "500", 0}},
+		"own: no WhatsApp":  {says(502, `<html>+41793026727`), sendOutcome{unknown, "502", 0}},
+		"too many":          {says(429, fault(80007), "7"), sendOutcome{transient, "429 80007", 7 * time.Second}},
+		"unavailable":       {says(503, fault(2), "9"), sendOutcome{transient, "503 2", 9 * time.Second}},
+		"service down":      {says(500, fault(131016)), sendOutcome{transient, "500 131016", 0}},
+		"went wrong":        {says(500, fault(131000)), sendOutcome{unknown, "500 131000", 0}},
+		"unknown with 400":  {says(400, fault(1)), sendOutcome{unknown, "400 1", 0}},
+		"number rate":       {says(400, fault(130429), "3"), sendOutcome{transient, "400 130429", 3 * time.Second}},
+		"pair rate":         {says(400, fault(131056)), sendOutcome{transient, "400 131056", 0}},
+		"token expired":     {says(401, fault(190)), sendOutcome{transient, "401 190", 0}},
+		"auth":              {says(400, fault(0)), sendOutcome{transient, "400 0", 0}},
+		"permission":        {says(400, fault(200)), sendOutcome{transient, "400 200", 0}},
+		"last permission":   {says(400, fault(299)), sendOutcome{transient, "400 299", 0}},
+		"behind permission": {says(400, fault(300)), sendOutcome{permanent, "400 300", 0}},
+		"template paused":   {says(400, fault(132015)), sendOutcome{transient, "400 132015", 0}},
+		"account locked":    {says(403, fault(131031)), sendOutcome{transient, "403 131031", 0}},
+		"country":           {says(403, fault(130497)), sendOutcome{permanent, "403 130497", 0}},
+		"bad parameter":     {says(400, fault(100)), sendOutcome{permanent, "400 100", 0}},
+		"undeliverable":     {says(400, fault(131026)), sendOutcome{permanent, "400 131026", 0}},
+		"a day has passed":  {says(400, fault(131047)), sendOutcome{permanent, "400 131047", 0}},
+		"no such template":  {says(404, fault(132001)), sendOutcome{permanent, "404 132001", 0}},
+		"moved":             {says(302, ""), sendOutcome{transient, "302", 0}},
+		"no id":             {says(200, `{"messages":[]}`), sendOutcome{unknown, "200 no-id", 0}},
+		"two ids":           {says(200, `{"messages":[{"id":"a"},{"id":"b"}]}`), sendOutcome{unknown, "200 no-id", 0}},
+		"strange page":      {says(200, `<html>+41793026727`), sendOutcome{unknown, "200 no-id", 0}},
+		"huge":              {says(200, strings.Repeat(" ", 1<<20)), sendOutcome{unknown, "no whole answer", 0}},
+		"drops the request": {func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, sendOutcome{unknown, "no answer", 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, c.script)
+			err := refuse(t, open(t, s, Options{}), message())
+			if diff := cmp.Diff(c.want, sendOutcome{err.Class, err.Code, err.RetryAfter}); diff != "" {
+				t.Error(err, diff)
+			}
+			if requests, _ := s.seen(); requests != 1 {
+				t.Errorf("%d requests for one Send", requests)
+			}
+		})
+	}
+}
+
+// TestOneRequestPerSend lets the connection die that the first Send has left.
+//
+//spec:t-076
+func TestOneRequestPerSend(t *testing.T) {
+	t.Parallel()
+	var s *server
+	s = serve(t, func(http.ResponseWriter, *http.Request) bool {
+		if n, _ := s.seen(); n == 2 {
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	})
+	c := open(t, s, Options{})
+	if _, err := c.Send(t.Context(), message()); err != nil {
+		t.Fatal(err)
+	}
+	if err := refuse(t, c, message()); err.Class != notify.ClassUnknown {
+		t.Error(err)
+	}
+	if requests, _ := s.seen(); requests != 2 {
+		t.Errorf("%d requests for two Sends", requests)
+	}
+}
+
+func TestWrongKeyIsTransient(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nil)
+	c, err := New("canary", &Options{BaseURL: s.url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if err := refuse(t, c, message()); err.Class != notify.ClassTransient || err.Code != "401" {
+		t.Error(err)
+	}
+}
+
+func TestNewListsEveryFault(t *testing.T) {
+	t.Parallel()
+	_, err := New("canary key", &Options{BaseURL: "http://api.example", Language: "en-US", Timeout: -1, MaxConns: -1})
+	for _, want := range []string{"apiKey", "BaseURL", "Language", "Timeout", "MaxConns"} {
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v says nothing about %s", err, want)
+		}
+	}
+	if strings.Contains(fmt.Sprint(err), "canary") {
+		t.Error("the error holds the key:", err)
+	}
+	c, err := New("canary", nil)
+	if err != nil || c.Key() != "whatsapp:dialog360" {
+		t.Fatal(c, err)
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v"} {
+		if text := fmt.Sprintf(verb, c); strings.Contains(text, "canary") {
+			t.Error(verb, text)
+		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -126,3 +128,5 @@ func refuse(t *testing.T, c *Channel, m notify.Message) *notify.SendError {
 	}
 	return typed
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

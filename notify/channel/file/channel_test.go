@@ -1,16 +1,20 @@
 package file
 
 import (
+	"context"
+	"errors"
 	"io/fs"
 	netmail "net/mail"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	"github.com/belfry-go/belfry/notify"
 )
@@ -154,3 +158,103 @@ func TestWriterThatComesSecondLeavesTheFirstFile(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+func TestFileHoldsEveryPartAndIsTheSameEachTime(t *testing.T) {
+	t.Parallel()
+	m := message()
+	m.HTML = "<img src=cid:logo>"
+	m.Attachments = []notify.Attachment{
+		{Name: "certificate.pdf", MediaType: "application/pdf", Data: []byte("%PDF")},
+		{Name: "logo.png", MediaType: "image/png", ContentID: "logo", Data: []byte("png")},
+	}
+	var texts []string
+	for range 2 {
+		dir := t.TempDir()
+		send(t, New(dir, nil), m)
+		text, err := os.ReadFile(filepath.Join(dir, id+".eml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	for _, want := range []string{
+		"multipart/mixed", "multipart/related", "multipart/alternative",
+		"Content-Disposition: attachment; filename=certificate.pdf", "JVBERg==", // %PDF
+		"Content-Disposition: inline; filename=logo.png", "Content-Id: <logo>", "cG5n",
+	} {
+		if !strings.Contains(texts[0], want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if texts[0] != texts[1] {
+		t.Error("the same message makes two files")
+	}
+}
+
+func TestErrorsHaveTheirClass(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	taken := t.TempDir()
+	if err := os.Mkdir(filepath.Join(taken, id+".eml"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx    context.Context
+		dir    string
+		change func(*notify.Message)
+		want   notify.SendClass
+	}{
+		"folder is a file":     {t.Context(), file, func(*notify.Message) {}, notify.ClassTransient},
+		"folder has that name": {t.Context(), taken, func(*notify.Message) {}, notify.ClassTransient},
+		"context has ended":    {cancelled, t.TempDir(), func(*notify.Message) {}, notify.ClassTransient},
+		"no address":           {t.Context(), t.TempDir(), func(m *notify.Message) { m.To = "sam" }, notify.ClassPermanent},
+		"header injection":     {t.Context(), t.TempDir(), func(m *notify.Message) { m.Subject = "a\r\nBcc: b@c.d" }, notify.ClassPermanent},
+		"path as id":           {t.Context(), t.TempDir(), func(m *notify.Message) { m.ID = "../" + id }, notify.ClassPermanent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := message()
+			c.change(&m)
+			_, err := New(c.dir, nil).Send(c.ctx, m)
+			var typed *notify.SendError
+			if !errors.As(err, &typed) || typed.Class != c.want {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestFullDiskIsTransient(t *testing.T) {
+	t.Parallel()
+	for cause, code := range map[error]string{syscall.ENOSPC: "disk-full", syscall.EACCES: "permission", syscall.EIO: "file"} {
+		got := notify.Classify(refused(&fs.PathError{Op: "write", Path: "x", Err: cause}))
+		if got.Class != notify.ClassTransient || got.Code != code {
+			t.Errorf("%v: %+v", cause, got)
+		}
+	}
+}
+
+func TestNewPanicsOnProgrammerErrors(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		dir  string
+		opts Options
+	}{"no folder": {"", Options{}}, "bad From": {"mail", Options{From: "school"}}, "bad ReplyTo": {"mail", Options{ReplyTo: "a@b\r\nX: y"}}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			defer func() {
+				if text, _ := recover().(string); !strings.HasPrefix(text, "file: ") {
+					t.Errorf("panic %q", text)
+				}
+			}()
+			New(c.dir, &c.opts)
+		})
+	}
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

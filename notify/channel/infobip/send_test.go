@@ -1,8 +1,12 @@
 package infobip
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -96,5 +100,197 @@ func TestRepeatIsKnown(t *testing.T) {
 	}
 	if got, err := c.Lookup(t.Context(), m); err != nil || got.Status != notify.LookupAccepted || got.Receipt.ID != id {
 		t.Error(got, err)
+	}
+}
+
+// sendOutcome is what a Send error comes to.
+type sendOutcome struct {
+	Class      notify.SendClass
+	Code       string
+	RetryAfter time.Duration
+}
+
+type script = func(http.ResponseWriter, *http.Request) bool
+
+// says is the script that answers with a documented error.
+func says(status int, messageID string, retryAfter ...string) script {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		if retryAfter != nil {
+			w.Header().Set("Retry-After", retryAfter[0])
+		}
+		fault(w, status, messageID, "about +41793026727")
+		return true
+	}
+}
+
+// status200 is the script that answers with a status of the message.
+func status200(group, name string) script {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		write(w, http.StatusOK, map[string]any{"messages": []any{answered(id, "41793026727", group, name)}})
+		return true
+	}
+}
+
+// raw is the script that answers with that text.
+func raw(status int, text string) script {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text)
+		return true
+	}
+}
+
+func TestAnswersHaveTheirClass(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script script
+		want   sendOutcome
+	}{
+		"bad request":       {says(400, "BAD_REQUEST"), sendOutcome{notify.ClassPermanent, "400 BAD_REQUEST", 0}},
+		"bad request, new":  {raw(400, `{"errorCode":"E400","description":"+41793026727","action":"Check","violations":[],"resources":[]}`), sendOutcome{notify.ClassPermanent, "400 E400", 0}},
+		"wrong key":         {says(401, "UNAUTHORIZED"), sendOutcome{notify.ClassTransient, "401 UNAUTHORIZED", 0}},
+		"no scope":          {says(403, "FORBIDDEN"), sendOutcome{notify.ClassTransient, "403 FORBIDDEN", 0}},
+		"too many":          {says(429, "TOO_MANY_REQUESTS", "3"), sendOutcome{notify.ClassTransient, "429 TOO_MANY_REQUESTS", 3 * time.Second}},
+		"fails":             {says(500, "GENERAL_ERROR"), sendOutcome{notify.ClassUnknown, "500 GENERAL_ERROR", 0}},
+		"gateway fails":     {raw(502, "<html>+41793026727"), sendOutcome{notify.ClassUnknown, "502", 0}},
+		"not available":     {says(503, "SERVICE_UNAVAILABLE", "9"), sendOutcome{notify.ClassTransient, "503 SERVICE_UNAVAILABLE", 9 * time.Second}},
+		"moved":             {raw(302, ""), sendOutcome{notify.ClassTransient, "302", 0}},
+		"no credits":        {status200(rejected, "REJECTED_NOT_ENOUGH_CREDITS"), sendOutcome{notify.ClassTransient, "200 REJECTED_NOT_ENOUGH_CREDITS", 0}},
+		"package expired":   {status200(rejected, "REJECTED_PREPAID_PACKAGE_EXPIRED"), sendOutcome{notify.ClassTransient, "200 REJECTED_PREPAID_PACKAGE_EXPIRED", 0}},
+		"flooding":          {status200(rejected, "REJECTED_FLOODING_FILTER"), sendOutcome{notify.ClassTransient, "200 REJECTED_FLOODING_FILTER", 0}},
+		"system error":      {status200(rejected, "REJECTED_SYSTEM_ERROR"), sendOutcome{notify.ClassTransient, "200 REJECTED_SYSTEM_ERROR", 0}},
+		"bad destination":   {status200(rejected, "REJECTED_DESTINATION"), sendOutcome{notify.ClassPermanent, "200 REJECTED_DESTINATION", 0}},
+		"undeliverable":     {status200(undeliverable, "UNDELIVERABLE_REJECTED_OPERATOR"), sendOutcome{notify.ClassPermanent, "200 UNDELIVERABLE_REJECTED_OPERATOR", 0}},
+		"expired":           {status200(expired, "EXPIRED_EXPIRED"), sendOutcome{notify.ClassPermanent, "200 EXPIRED_EXPIRED", 0}},
+		"duplicate":         {status200(rejected, duplicate), sendOutcome{notify.ClassUnknown, "200 REJECTED_DUPLICATE_MESSAGE_ID", 0}},
+		"new group":         {status200("QUEUED", "QUEUED_+41793026727"), sendOutcome{notify.ClassUnknown, "200", 0}},
+		"strange page":      {raw(200, "<html>+41793026727"), sendOutcome{notify.ClassUnknown, "200 no-status", 0}},
+		"no message":        {raw(200, `{"messages":[]}`), sendOutcome{notify.ClassUnknown, "200 no-status", 0}},
+		"half a JSON":       {raw(200, `{"messages":[{"status":{"groupName":"PENDING"`), sendOutcome{notify.ClassUnknown, "200 no-status", 0}},
+		"drops the request": {func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, sendOutcome{notify.ClassUnknown, "no answer", 0}},
+		"breaks off": {func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Content-Length", "100")
+			return true
+		}, sendOutcome{notify.ClassUnknown, "no whole answer", 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, c.script)
+			err := refuse(t, sms(t, s, Options{}), message())
+			if diff := cmp.Diff(c.want, sendOutcome{err.Class, err.Code, err.RetryAfter}); diff != "" {
+				t.Errorf("%v: %s", err, diff)
+			}
+			if text := err.Error(); strings.Contains(text, "41793026727") || strings.Contains(text, apiKey) {
+				t.Error("personal data in the error:", err)
+			}
+			if requests, _ := s.seen(); requests != 1 {
+				t.Errorf("%d requests", requests)
+			}
+		})
+	}
+}
+
+func TestDeliveredAtOnceIsAccepted(t *testing.T) {
+	t.Parallel()
+	s := serve(t, status200(delivered, "DELIVERED_TO_HANDSET"))
+	if _, err := sms(t, s, Options{}).Send(t.Context(), message()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOneRequestForEachSendAlsoWhenAKeptConnectionDies(t *testing.T) {
+	t.Parallel()
+	drops := make(chan bool, 2)
+	s := serve(t, func(http.ResponseWriter, *http.Request) bool {
+		if <-drops {
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	})
+	c := sms(t, s, Options{})
+	drops <- false
+	if _, err := c.Send(t.Context(), message()); err != nil {
+		t.Fatal(err)
+	}
+	drops <- true
+	if err := refuse(t, c, message()); err.Class != notify.ClassUnknown {
+		t.Error(err)
+	}
+	if requests, _ := s.seen(); requests != 2 {
+		t.Errorf("%d requests for 2 Sends", requests)
+	}
+}
+
+func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) bool {
+		<-r.Context().Done()
+		return true
+	})
+	if err := refuse(t, sms(t, s, Options{Timeout: time.Second / 10}), message()); err.Class != notify.ClassUnknown {
+		t.Error(err)
+	}
+}
+
+func TestNewListsEveryFault(t *testing.T) {
+	t.Parallel()
+	_, err := NewSMS("http://canary.example", "canary key", &Options{From: "canary@school!", Language: "English", Timeout: -time.Second, MaxConns: -1})
+	for _, want := range []string{"baseURL", "apiKey", "From is no number", "Language", "Timeout", "MaxConns"} {
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v says nothing about %s", err, want)
+		}
+	}
+	if strings.Contains(fmt.Sprint(err), "canary") {
+		t.Error("the error holds a setting that may be a credential:", err)
+	}
+	if _, err := NewSMS("", "", nil); err == nil || !strings.Contains(err.Error(), "From is required") {
+		t.Error(err)
+	}
+}
+
+func TestSenders(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[string]struct{ sms, whatsApp bool }{
+		"+447860099299": {true, true},
+		"School":        {true, false},
+		"55155":         {true, false},
+		"a\nb":          {false, false},
+	} {
+		_, err := NewSMS("https://x.api.infobip.com", apiKey, &Options{From: from})
+		_, err2 := NewWhatsApp("https://x.api.infobip.com", apiKey, &Options{From: from})
+		if (err == nil) != want.sms || (err2 == nil) != want.whatsApp {
+			t.Errorf("%s: %v; %v", from, err, err2)
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	o := &Options{From: "+447860099299"}
+	text, err := NewSMS("https://x.api.infobip.com", apiKey, o)
+	if err != nil || text.Key() != "sms:infobip" {
+		t.Error(text, err)
+	}
+	chat, err := NewWhatsApp("https://x.api.infobip.com", apiKey, o)
+	if err != nil || chat.Key() != "whatsapp:infobip" {
+		t.Error(chat, err)
+	}
+	o.Key = "sms:backup"
+	if text, err = NewSMS("https://x.api.infobip.com", apiKey, o); err != nil || text.Key() != "sms:backup" {
+		t.Error(text, err)
+	}
+}
+
+func TestNothingPrintedShowsACredential(t *testing.T) {
+	t.Parallel()
+	c, err := NewSMS("https://x.api.infobip.com", "canary", &Options{From: "School"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := webhook(t, WebhookOptions{Username: "u", Password: "canary", HMACKey: "canary", HMACHeader: "X-Signature"})
+	for _, verb := range []string{"%v", "%+v", "%#v"} {
+		if text := fmt.Sprintf(verb+verb, c, w); strings.Contains(text, "canary") {
+			t.Error(verb, text)
+		}
 	}
 }
