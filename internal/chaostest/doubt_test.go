@@ -230,11 +230,15 @@ func (p *posting) checkDoubts() map[string]bool {
 		want[id] = true
 	}
 	p.with(func(ctx context.Context, _ *automation.Scheduler, out *notify.Notifier, _ *sql.DB) error {
-		held, _, err := out.Support().Held(ctx, "", notify.HoldInDoubt, storage.Page{})
-		for _, m := range held {
-			listed[m.MessageID] = m.Status == "OutcomeUnknown"
+		for p := (storage.Page{}); ; {
+			held, next, err := out.Support().Held(ctx, "", notify.HoldInDoubt, p)
+			for _, m := range held {
+				listed[m.MessageID] = m.Status == "OutcomeUnknown"
+			}
+			if p.After = next; err != nil || next == "" {
+				return err
+			}
 		}
-		return err
 	})
 	if diff := cmp.Diff(want, listed); diff != "" || len(listed) == 0 {
 		p.t.Errorf("%d in doubt (-the calls without an end +listed):\n%s", len(listed), diff)

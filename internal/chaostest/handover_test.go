@@ -210,7 +210,7 @@ func bring(ctx context.Context, reminders *automation.Scheduler, part automation
 // deliver, and ensure again what Health says is lost.
 func (h *changing) decide() {
 	h.with(func(ctx context.Context, reminders *automation.Scheduler, _ *sql.DB) error {
-		list, _, err := reminders.Rollout().OwnershipConflicts(ctx, "", storage.Page{})
+		list, _, err := reminders.Rollout().OwnershipConflicts(ctx, "", storage.Page{Limit: 1000})
 		for _, c := range list {
 			if err := reminders.Support().Cancel(ctx, "", c.Key, mover); err != nil {
 				return err
