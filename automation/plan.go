@@ -362,7 +362,7 @@ func (t *try) job(notificationType string) (notify.Job, error) {
 	row := t.row
 	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key, t.due.occurrenceData(), t.due.thresholdData()})
 	return notify.Job{
-		Record:       storage.Record{Scope: row.Scope, Type: notificationType, Lane: row.Lane},
+		Scope: row.Scope, Type: notificationType, Lane: row.Lane,
 		PartitionKey: row.Source, RowKey: keys.AutomationRowKey(row.Key), BusinessUnit: row.BusinessUnit,
 		EntityType: row.SourceType, Entity: row.Source, EventData: data, Recipients: t.to,
 		InputHash: row.InputHash, SourceKey: row.Key, SourceOn: row.ScheduledOn,

@@ -67,7 +67,7 @@ func (c *clinic) drain() {
 // appointment is a job that tells sam of a visit, by mail and in the inbox.
 func appointment(id string) notify.Job {
 	return notify.Job{
-		Record:       storage.Record{Scope: "tenant", Type: "visit"},
+		Scope: "tenant", Type: "visit",
 		PartitionKey: "car-" + id, RowKey: keys.AutomationRowKey("visit:" + id), BusinessUnit: "north",
 		EntityType: "car", Entity: id, EventData: json.RawMessage(`{}`), InputHash: "hash",
 		Recipients: []notify.Recipient{{Ref: "sam", Name: "Sam", Channel: "email:test", Address: "sam@example.com", Inbox: "user:sam"}},

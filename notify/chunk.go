@@ -161,7 +161,8 @@ func (n generator) makeChunk(ctx context.Context, j *MessagingJob, size int) (ch
 // chunkMaker makes the messages of recipients of one campaign.
 type chunkMaker struct {
 	n        *core
-	view     Job // what the renderer sees
+	job      jobRow
+	view     Job // of the job, for the renderer
 	renderer Renderer
 	bytes    int // of content so far
 	asked    int // renderings
@@ -170,11 +171,12 @@ type chunkMaker struct {
 }
 
 func (n generator) newChunkMaker(j *MessagingJob, h payloadHeader) *chunkMaker {
-	return &chunkMaker{n: n.core, view: j.view(h), renderer: n.registry.lookup(j.Type).Renderer}
+	job := j.asJob(h)
+	return &chunkMaker{n: n.core, job: job, view: job.view(), renderer: n.registry.lookup(j.Type).Renderer}
 }
 
-// view is the campaign as a renderer sees it.
-func (j *MessagingJob) view(h payloadHeader) Job {
+// asJob is the campaign as the job that its renderer sees.
+func (j *MessagingJob) asJob(h payloadHeader) jobRow {
 	partition, err := keys.CampaignPartition(j.BusinessUnit)
 	if err != nil {
 		partition = j.GUID // without a business unit that can be part of a key
@@ -183,7 +185,7 @@ func (j *MessagingJob) view(h payloadHeader) Job {
 	if lane == storage.LaneNormal {
 		lane = storage.LaneBulk
 	}
-	return Job{
+	return jobRow{
 		Record:       storage.Record{Scope: j.Scope, Key: j.Key, Type: j.Type, Lane: lane},
 		PartitionKey: partition, RowKey: j.GUID, BusinessUnit: j.BusinessUnit,
 		EntityType: string(PathCampaign), Entity: j.GUID, EventData: h.EventData,
@@ -205,7 +207,7 @@ func (m *chunkMaker) addressee(ctx context.Context, r Recipient) (a addressee, e
 		m.bytes += len(d.Content.Subject) + len(d.Content.Text) + len(d.Content.HTML)
 	}
 	a.problem = d.Problem
-	rows := m.view
+	rows := m.job
 	rows.PartitionKey = "" // a messaging job has no partition of its own
 	if d.Recipient.Inbox != "" {
 		a.user = d.userMessage(&rows)

@@ -28,7 +28,7 @@ type Forecast struct {
 // they exist or not; one that has been sent, or ended otherwise, has ReasonExists.
 // An error of a gate is that of DryRun.
 func (n *Notifier) DryRun(ctx context.Context, want ...OutgoingMessage) ([]Forecast, error) {
-	rows, err := outgoingKind.prepare(n.core, want)
+	rows, err := prepare(n.core, outgoingKind, want, asIs)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

@@ -24,10 +24,10 @@ type method struct {
 	count  func(h *host) int
 }
 
-func methodOf[R any](name notify.Artifact, table *driver.Table[R], call func(*host) func(context.Context, storage.Tx, ...R) ([]notify.Ensured, error), make func(id string, different bool) R) method {
+func methodOf[P, R any](name notify.Artifact, table *driver.Table[R], call func(*host) func(context.Context, storage.Tx, ...P) ([]notify.Ensured, error), make func(id string, different bool) P) method {
 	return method{name,
 		func(h *host, ctx context.Context, tx storage.Tx, different bool, ns ...int) ([]notify.Ensured, error) {
-			var want []R
+			var want []P
 			for _, n := range ns {
 				want = append(want, make(fmt.Sprint(n), different))
 			}
@@ -270,8 +270,9 @@ func TestStorageAdaptersPreserveKeysSuppliedByTheCaller(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.same("coordinates", job.Coordinates(), got[0].Coordinates)
-		h.same("stored coordinates", job.Coordinates(), only(h, notify.Jobs).Coordinates())
-		h.same("key", job.PartitionKey+"\x1f"+job.RowKey, only(h, notify.Jobs).Key)
+		stored := only(h, notify.Jobs)
+		h.same("stored coordinates", job.Coordinates(), notify.Coordinates{PartitionKey: stored.PartitionKey, RowKey: stored.RowKey})
+		h.same("key", job.PartitionKey+"\x1f"+job.RowKey, stored.Key)
 	})
 }
 

@@ -50,7 +50,7 @@ var userMessages = driver.Define[UserMessage]("user_message")
 // Immutable are the job, the recipient, the type and the InputHash, and the
 // ContentHash if both sides have one: the first rendering wins.
 func (n *Notifier) EnsureUserMessage(ctx context.Context, tx storage.Tx, want ...UserMessage) ([]Ensured, error) {
-	return ensure(ctx, n.core, tx, userKind, want)
+	return ensure(ctx, n.core, tx, userKind, want, asIs)
 }
 
 var userKind = &kind[UserMessage]{
@@ -114,7 +114,7 @@ func (n *Notifier) inbox(ctx context.Context, scope Scope, inbox string, p stora
 	if err != nil {
 		return nil, "", err
 	}
-	return list(ctx, n.core, userMessages, scope, p, append(within, which))
+	return list(ctx, n.core, userMessages, scope, p, append(within, which), asIs)
 }
 
 // MaxInboxCount is as far as an inbox is counted: beyond it people read "more".

@@ -19,39 +19,71 @@ const MaxEventData = 4 << 10
 
 // Job is a NotificationJob: one occasion to notify somebody, in the history of
 // the entity that it is about. A caller of EnsureNotificationJob fills in the
-// fields down to SourceOn, with Scope, Type (the notification type, required)
-// and Lane of the Record; the others belong to the pipeline. All of them are
+// fields down to SourceOn, of which Type, PartitionKey and RowKey are required;
+// the others are the answer of a list and ignored. All that a caller fills in is
 // written once.
 type Job struct {
-	storage.Record
+	Scope Scope
+	// Type is the notification type.
+	Type string
+	// Lane orders it among other work; zero leaves it to the type.
+	Lane int16
 	// PartitionKey is the entity where a person opens the history, RowKey the
 	// job in it: keys.AutomationRowKey, keys.JobRow or a
-	// keys.NotificationEvent. Both are required and kept as they are. A RowKey is
+	// keys.NotificationEvent. Both are kept as they are. A RowKey is
 	// unique in its scope and not only in its partition, since messages are under it
 	// alone: two jobs with the same one and the same recipient are a conflict.
-	PartitionKey string `db:"partition_key,fixed"`
-	RowKey       string `db:"row_key,fixed"`
-	BusinessUnit string `db:"business_unit,fixed"`
+	PartitionKey string
+	RowKey       string
+	BusinessUnit string
 	// EntityType and Entity name the primary entity.
-	EntityType string `db:"entity_type,fixed"`
-	Entity     string `db:"entity,fixed"`
+	EntityType string
+	Entity     string
 	// EventData is what the renderer works on: JSON of at most MaxEventData
 	// bytes, an entity id in the common case.
-	EventData json.RawMessage `db:"event_data,fixed,json"`
+	EventData json.RawMessage
 	// Recipients are those that the caller resolved. A repeat of the call may
 	// resolve others: the first ones stand.
-	Recipients []Recipient `db:"recipients,fixed,json"`
+	Recipients []Recipient
 	// InputHash says what the job stands for, 64 hex digits; another one under
 	// the same key is a conflict. Empty: it is computed from the type, business
 	// unit, entity and EventData.
-	InputHash string `db:"input_hash,fixed"`
+	InputHash string
 	// SourceKey is the scheduler key of the work that asked for the job; empty
 	// for manual ones.
-	SourceKey string `db:"source_key,fixed"`
+	SourceKey string
 	// SourceOn is the stable time of the occasion, which in-app messages are
 	// sorted by; it must be equal in every repeat. Zero: the moment at which the
 	// job was first stored.
-	SourceOn time.Time `db:"source_on,fixed"`
+	SourceOn time.Time
+
+	// Key is the stored identity, which Release and Cancel take.
+	Key string
+	// Status is one of the Status… constants.
+	Status string
+	// DueOn is when the generator looks at the job; zero: it does not.
+	DueOn     time.Time
+	CreatedOn time.Time
+	Tries
+	SupportHold
+}
+
+// Coordinates are where the job is found.
+func (j *Job) Coordinates() Coordinates { return Coordinates{j.PartitionKey, j.RowKey} }
+
+// jobRow has the columns of a [Job].
+type jobRow struct {
+	storage.Record
+	PartitionKey string          `db:"partition_key,fixed"`
+	RowKey       string          `db:"row_key,fixed"`
+	BusinessUnit string          `db:"business_unit,fixed"`
+	EntityType   string          `db:"entity_type,fixed"`
+	Entity       string          `db:"entity,fixed"`
+	EventData    json.RawMessage `db:"event_data,fixed,json"`
+	Recipients   []Recipient     `db:"recipients,fixed,json"`
+	InputHash    string          `db:"input_hash,fixed"`
+	SourceKey    string          `db:"source_key,fixed"`
+	SourceOn     time.Time       `db:"source_on,fixed"`
 
 	CreatedOn time.Time `db:"created_on,fixed"`
 	// Frozen is what the first run of the generator made; later runs use it.
@@ -61,30 +93,47 @@ type Job struct {
 }
 
 // A job of very many people is a campaign, whose recipients are in a blob.
-var jobs = driver.Define[Job]("notification_job").Limit(1 << 20)
+var jobs = driver.Define[jobRow]("notification_job").Limit(1 << 20)
 
-// Coordinates are where the job is found.
-func (j *Job) Coordinates() Coordinates { return Coordinates{j.PartitionKey, j.RowKey} }
+// row has what a caller chooses.
+func (j *Job) row() jobRow {
+	return jobRow{
+		Record:       storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane},
+		PartitionKey: j.PartitionKey, RowKey: j.RowKey, BusinessUnit: j.BusinessUnit,
+		EntityType: j.EntityType, Entity: j.Entity, EventData: j.EventData, Recipients: j.Recipients,
+		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn,
+	}
+}
 
-func (j *Job) become(status string) {
+func (j *jobRow) view() Job {
+	return Job{
+		Scope: j.Scope, Type: j.Type, Lane: j.Lane,
+		PartitionKey: j.PartitionKey, RowKey: j.RowKey, BusinessUnit: j.BusinessUnit,
+		EntityType: j.EntityType, Entity: j.Entity, EventData: j.EventData, Recipients: j.Recipients,
+		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn,
+		Key: j.Key, Status: j.Status, DueOn: j.DueOn, CreatedOn: j.CreatedOn, Tries: j.Tries, SupportHold: j.SupportHold,
+	}
+}
+
+func (j *jobRow) become(status string) {
 	jobStates.Must(j.Status, status)
 	j.Status = status
 }
 
-func (j *Job) generated(now time.Time) { j.end(now, StatusGenerated) }
+func (j *jobRow) generated(now time.Time) { j.end(now, StatusGenerated) }
 
-func (j *Job) skipped(now time.Time, reason string) {
+func (j *jobRow) skipped(now time.Time, reason string) {
 	j.end(now, StatusSkipped)
 	j.ReasonCode = reason
 }
 
-func (j *Job) end(now time.Time, status string) {
+func (j *jobRow) end(now time.Time, status string) {
 	j.become(status)
 	j.DueOn, j.NextRetryOn, j.EndedOn = time.Time{}, time.Time{}, now
 }
 
 // failed is the end of a try, whatever that try had already decided.
-func (j *Job) failed(now time.Time, reason string) {
+func (j *jobRow) failed(now time.Time, reason string) {
 	j.Status, j.EndedOn = StatusGenerating, time.Time{}
 	next, ok := j.Tries.failed(now, j.Key, reason)
 	j.DueOn = next
@@ -96,27 +145,27 @@ func (j *Job) failed(now time.Time, reason string) {
 }
 
 // refused is a failure that another try would meet again.
-func (j *Job) refused(now time.Time, reason string) {
+func (j *jobRow) refused(now time.Time, reason string) {
 	j.Status = StatusGenerating
 	j.RetryCount++
 	j.ReasonCode = reason
 	j.hold(now, HoldRefused)
 }
 
-func (j *Job) hold(now time.Time, reason string) {
+func (j *jobRow) hold(now time.Time, reason string) {
 	j.end(now, StatusFailed)
 	j.put(reason)
 }
 
-func (j *Job) abandoned(now time.Time) {
+func (j *jobRow) abandoned(now time.Time) {
 	j.LeaseLossCount++
 	j.failed(now, ReasonLeaseLost)
 }
 
-func (j *Job) released(time.Time) { j.become(StatusReady) }
+func (j *jobRow) released(time.Time) { j.become(StatusReady) }
 
 // conflicted stops a job whose messages stand for something else.
-func (j *Job) conflicted() {
+func (j *jobRow) conflicted() {
 	j.ReasonCode = ReasonConflict
 	j.put(HoldConflict)
 }
@@ -125,14 +174,14 @@ func (j *Job) conflicted() {
 // waits until its [Schedule] is due. Immutable are its type, business unit,
 // entity and InputHash.
 func (n *Notifier) EnsureNotificationJob(ctx context.Context, tx storage.Tx, want ...Job) ([]Ensured, error) {
-	return ensure(ctx, n.core, tx, jobKind, want)
+	return ensure(ctx, n.core, tx, jobKind, want, (*Job).row)
 }
 
-var jobKind = &kind[Job]{
+var jobKind = &kind[jobRow]{
 	artifact: ArtifactNotificationJob,
 	table:    jobs,
 	fill:     fillJob,
-	immutable: func(s, w *Job) []field {
+	immutable: func(s, w *jobRow) []field {
 		return []field{
 			{"Type", s.Type, w.Type},
 			{"BusinessUnit", s.BusinessUnit, w.BusinessUnit},
@@ -141,10 +190,10 @@ var jobKind = &kind[Job]{
 			{"InputHash", s.InputHash, w.InputHash},
 		}
 	},
-	answer: func(j *Job) (Coordinates, string) { return j.Coordinates(), "" },
+	answer: func(j *jobRow) (Coordinates, string) { return Coordinates{j.PartitionKey, j.RowKey}, "" },
 }
 
-func fillJob(n *core, now time.Time, j *Job) error {
+func fillJob(n *core, now time.Time, j *jobRow) error {
 	key, err := keys.Join(j.PartitionKey, j.RowKey)
 	if err != nil {
 		return err
@@ -169,7 +218,7 @@ func fillJob(n *core, now time.Time, j *Job) error {
 	if j.SourceOn.IsZero() {
 		j.SourceOn = now
 	}
-	j.CreatedOn, j.Frozen, j.Tries, j.SupportHold = now, frozenRef{}, Tries{}, SupportHold{}
+	j.CreatedOn = now
 	return nil
 }
 
@@ -220,7 +269,7 @@ const statusRecorded = "Recorded"
 // EnsureAutomationJob makes sure of traces; see [DeliveryDispatcher]. The first
 // one stands. Immutable are the type, the scheduler key and the InputHash.
 func (n *Notifier) EnsureAutomationJob(ctx context.Context, tx storage.Tx, want ...AutomationJob) ([]Ensured, error) {
-	return ensure(ctx, n.core, tx, automationKind, want)
+	return ensure(ctx, n.core, tx, automationKind, want, asIs)
 }
 
 var automationKind = &kind[AutomationJob]{
@@ -262,5 +311,5 @@ func (n *Notifier) AutomationJobs(ctx context.Context, tx storage.Tx, scope Scop
 	if tx != nil {
 		n = n.WithTx(tx)
 	}
-	return list(ctx, n.core, automationJobs, scope, p, append(within, driver.Eq("source_type", sourceType)))
+	return list(ctx, n.core, automationJobs, scope, p, append(within, driver.Eq("source_type", sourceType)), asIs)
 }

@@ -265,7 +265,7 @@ func (m *OutgoingMessage) cancelled(now time.Time, reason string) {
 // first one. Immutable are the type, the business unit, the InputHash and the
 // ContentHash.
 func (n *Notifier) EnsureMessagingJob(ctx context.Context, tx storage.Tx, want ...MessagingJob) ([]Ensured, error) {
-	return ensure(ctx, n.core, tx, messagingKind, want)
+	return ensure(ctx, n.core, tx, messagingKind, want, asIs)
 }
 
 var messagingKind = &kind[MessagingJob]{

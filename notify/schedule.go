@@ -112,7 +112,7 @@ func (s *Schedule) released(time.Time) { s.become(StatusReady) }
 
 // wake makes the job of a due schedule ready, or skips it for a reason; one past
 // Created is left alone.
-func (j *Job) wake(now time.Time, skip string) bool {
+func (j *jobRow) wake(now time.Time, skip string) bool {
 	if skip != "" && j.Status == StatusCreated {
 		j.skipped(now, skip)
 		return true
@@ -133,7 +133,7 @@ func wake(r *storage.Record, now time.Time) bool {
 // artifact and event type. Immutable are the type, the business unit and the
 // InputHash, if both sides have one.
 func (n *Notifier) EnsureNotificationScheduler(ctx context.Context, tx storage.Tx, want ...Schedule) ([]Ensured, error) {
-	return ensure(ctx, n.core, tx, scheduleKind, want)
+	return ensure(ctx, n.core, tx, scheduleKind, want, asIs)
 }
 
 var scheduleKind = &kind[Schedule]{
@@ -187,7 +187,7 @@ func bothOrNone(name, stored, wanted string) []field {
 // woken is the decision about one schedule: the job to make ready, if any, or to
 // skip for a reason.
 type woken struct {
-	job       *Job
+	job       *jobRow
 	messaging *MessagingJob
 	skip      string
 }
@@ -240,7 +240,7 @@ func (w woken) empty() bool { return w.job == nil && w.messaging == nil }
 
 // artifacts are the jobs that a group of schedules names.
 type artifacts struct {
-	jobs      map[place.At]*Job
+	jobs      map[place.At]*jobRow
 	messaging map[place.At]*MessagingJob
 }
 
@@ -277,7 +277,7 @@ func (n generator) loadArtifacts(ctx context.Context, items []work.Item[Schedule
 // wakeJobs makes the artifacts ready, or skips them, in the transaction that has
 // settled their schedules.
 func wakeJobs(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, woken]) error {
-	var ofJobs []*Job
+	var ofJobs []*jobRow
 	var ofMessaging []*MessagingJob
 	reasons := map[int64]string{} // of jobs, by id
 	unwanted := map[int64]string{}
@@ -291,7 +291,7 @@ func wakeJobs(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, wok
 			unwanted[j.ID] = d.Result.skip
 		}
 	}
-	err := wakeAll(ctx, tx, jobs, func(j *Job, now time.Time) bool { return j.wake(now, reasons[j.ID]) }, ofJobs)
+	err := wakeAll(ctx, tx, jobs, func(j *jobRow, now time.Time) bool { return j.wake(now, reasons[j.ID]) }, ofJobs)
 	if err != nil {
 		return err
 	}

@@ -66,18 +66,18 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 	), StatusProcessing)
 
 	sameEdges(t, jobStates, taken(jobStates,
-		func(s string) *Job { r := &Job{}; r.Status = s; return r },
-		func(r *Job) string { return r.Status },
-		func(r *Job) { r.wake(now, "") },
-		func(r *Job) { r.wake(now, "x") },
-		func(r *Job) { r.generated(now) },
-		func(r *Job) { r.skipped(now, "x") },
-		inJobState(func(r *Job) { r.failed(now, "x") }),
-		inJobState(func(r *Job) { r.refused(now, "x") }),
-		inJobState(func(r *Job) { r.abandoned(now) }),
-		inJobState(func(r *Job) { r.released(now) }),
-		func(r *Job) { r.IsOnSupportHold = true; r.releaseHold(now) },
-		func(r *Job) { r.cancel(now) },
+		func(s string) *jobRow { r := &jobRow{}; r.Status = s; return r },
+		func(r *jobRow) string { return r.Status },
+		func(r *jobRow) { r.wake(now, "") },
+		func(r *jobRow) { r.wake(now, "x") },
+		func(r *jobRow) { r.generated(now) },
+		func(r *jobRow) { r.skipped(now, "x") },
+		inJobState(func(r *jobRow) { r.failed(now, "x") }),
+		inJobState(func(r *jobRow) { r.refused(now, "x") }),
+		inJobState(func(r *jobRow) { r.abandoned(now) }),
+		inJobState(func(r *jobRow) { r.released(now) }),
+		func(r *jobRow) { r.IsOnSupportHold = true; r.releaseHold(now) },
+		func(r *jobRow) { r.cancel(now) },
 	), StatusGenerating)
 
 	sameEdges(t, messagingStates, taken(messagingStates,
@@ -121,8 +121,8 @@ func inState(busy string, f func(*Schedule)) func(*Schedule) {
 	}
 }
 
-func inJobState(f func(*Job)) func(*Job) {
-	return func(r *Job) {
+func inJobState(f func(*jobRow)) func(*jobRow) {
+	return func(r *jobRow) {
 		if r.Status == StatusGenerating {
 			f(r)
 		}
@@ -230,7 +230,7 @@ func reaches(m states.Machine, from string, ends, seen []string) bool {
 // I-17, and: an expired lease counts once.
 func TestI17_BackOffIsFiveMinutesFifteenMinutesAnHourThenHold(t *testing.T) {
 	t.Parallel()
-	s, j := &Schedule{}, &Job{}
+	s, j := &Schedule{}, &jobRow{}
 	for i, least := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour} {
 		s.Status, j.Status = StatusProcessing, StatusGenerating
 		s.abandoned(now)
@@ -262,7 +262,7 @@ func TestI16_AnIllegalTransitionPanics(t *testing.T) {
 			t.Errorf("accepted in %s leads to %s", from, m.Status)
 		}
 	}
-	j := &Job{}
+	j := &jobRow{}
 	j.Status = StatusGenerated
 	if !panics(func() { j.released(now) }) || j.Status != StatusGenerated {
 		t.Errorf("a generated job is given back: %s", j.Status)

@@ -67,7 +67,7 @@ func (n Support) Release(ctx context.Context, scope Scope, a Artifact, key strin
 	case ArtifactNotificationScheduler:
 		return act(ctx, n.core, schedules, scope, key, "Release", by, (*Schedule).releaseHold)
 	case ArtifactNotificationJob:
-		return act(ctx, n.core, jobs, scope, key, "Release", by, (*Job).releaseHold)
+		return act(ctx, n.core, jobs, scope, key, "Release", by, (*jobRow).releaseHold)
 	case ArtifactMessagingJob:
 		return act(ctx, n.core, messagingJobs, scope, key, "Release", by, (*MessagingJob).releaseHold)
 	case ArtifactOutgoingMessage:
@@ -91,7 +91,7 @@ func (s *Schedule) releaseHold(now time.Time) string {
 	return ""
 }
 
-func (j *Job) releaseHold(now time.Time) string {
+func (j *jobRow) releaseHold(now time.Time) string {
 	if !j.IsOnSupportHold {
 		return notHeld
 	}
@@ -134,22 +134,22 @@ func act[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, k
 // of the Hold… reasons; those in doubt are held for HoldInDoubt. See Resolve and
 // Release.
 func (n Support) Held(ctx context.Context, scope Scope, reason string, p storage.Page) ([]OutgoingMessage, string, error) {
-	return list(ctx, n.core, outgoingMessages, scope, p, held(reason))
+	return list(ctx, n.core, outgoingMessages, scope, p, held(reason), asIs)
 }
 
 // HeldSchedules lists schedules as Held does messages.
 func (n Support) HeldSchedules(ctx context.Context, scope Scope, reason string, p storage.Page) ([]Schedule, string, error) {
-	return list(ctx, n.core, schedules, scope, p, held(reason))
+	return list(ctx, n.core, schedules, scope, p, held(reason), asIs)
 }
 
 // HeldJobs lists notification jobs as Held does messages.
 func (n Support) HeldJobs(ctx context.Context, scope Scope, reason string, p storage.Page) ([]Job, string, error) {
-	return list(ctx, n.core, jobs, scope, p, held(reason))
+	return list(ctx, n.core, jobs, scope, p, held(reason), (*jobRow).view)
 }
 
 // HeldCampaigns lists messaging jobs as Held does messages.
 func (n Support) HeldCampaigns(ctx context.Context, scope Scope, reason string, p storage.Page) ([]MessagingJob, string, error) {
-	return list(ctx, n.core, messagingJobs, scope, p, held(reason))
+	return list(ctx, n.core, messagingJobs, scope, p, held(reason), asIs)
 }
 
 // held repeats the predicate of the indexes of what is on hold.
@@ -172,7 +172,7 @@ func (n Support) Cancel(ctx context.Context, scope Scope, a Artifact, key string
 	case ArtifactNotificationScheduler:
 		return act(ctx, n.core, schedules, scope, key, "Cancel", by, (*Schedule).cancel)
 	case ArtifactNotificationJob:
-		return act(ctx, n.core, jobs, scope, key, "Cancel", by, (*Job).cancel)
+		return act(ctx, n.core, jobs, scope, key, "Cancel", by, (*jobRow).cancel)
 	case ArtifactOutgoingMessage:
 		return act(ctx, n.core, outgoingMessages, scope, key, "Cancel", by, (*OutgoingMessage).cancel)
 	}
@@ -190,7 +190,7 @@ func (s *Schedule) cancel(now time.Time) string {
 	return ""
 }
 
-func (j *Job) cancel(now time.Time) string {
+func (j *jobRow) cancel(now time.Time) string {
 	if !jobStates.Legal(j.Status, StatusCancelled) || j.Status == StatusCancelled {
 		return "it is " + j.Status
 	}

@@ -70,7 +70,7 @@ func (d delivery) summary() string {
 // throughJob is the path of a report that few get: Job, Schedule, OutgoingMessage.
 func (d delivery) throughJob(data json.RawMessage, out *automation.Outcome) error {
 	job := notify.Job{
-		Record:       storage.Record{Scope: d.due.Scope, Type: d.due.Type},
+		Scope: d.due.Scope, Type: d.due.Type,
 		PartitionKey: d.due.Source.ID, RowKey: keys.AutomationRowKey(d.due.Key), BusinessUnit: d.due.BusinessUnit,
 		EntityType: d.due.Source.Type, Entity: d.due.Source.ID, EventData: data, Recipients: d.to,
 		InputHash: d.due.InputHash, SourceKey: d.due.Key, SourceOn: d.due.ScheduledOn,

@@ -114,7 +114,7 @@ func main() {
 		check(err)
 	}
 	_, err = out.Notify(ctx, notify.Job{
-		Record: storage.Record{Type: "alarm"}, PartitionKey: "sauna", RowKey: "fire-1", EventData: json.RawMessage(`{"Room":"sauna"}`),
+		Type: "alarm", PartitionKey: "sauna", RowKey: "fire-1", EventData: json.RawMessage(`{"Room":"sauna"}`),
 		Recipients: []notify.Recipient{{Ref: "warden", Channel: "email:count", Address: "warden@club.example"}},
 	}, time.Time{})
 	check(err)

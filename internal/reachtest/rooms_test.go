@@ -116,7 +116,7 @@ func candidate(scope storage.Scope) automation.Candidate {
 
 func job(scope storage.Scope) notify.Job {
 	return notify.Job{
-		Record: storage.Record{Scope: scope, Type: "visit"}, PartitionKey: "customer-17", RowKey: keys.AutomationRowKey("visit"),
+		Scope: scope, Type: "visit", PartitionKey: "customer-17", RowKey: keys.AutomationRowKey("visit"),
 		EventData: json.RawMessage(`{}`), Recipients: []notify.Recipient{{Ref: "17", Channel: "email:test", Address: "sam@example.com", Inbox: "user:sam"}},
 	}
 }

@@ -1,0 +1,81 @@
+package notify
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// answers are the fields that hosts get and do not give.
+var answers = []string{"Key", "Status", "DueOn", "CreatedOn", "Tries", "SupportHold"}
+
+// sameFields compares what a host gives and gets with the row: whatever is given is
+// kept, whatever is an answer is ignored on the way in, and every answer comes from
+// the row.
+func sameFields[P, R any](t *testing.T, row func(*P) R, view func(*R) P) {
+	t.Helper()
+	var given P
+	of := reflect.ValueOf(&given).Elem()
+	for i := range of.NumField() {
+		fill(t, of.Field(i))
+	}
+	stored := row(&given)
+	for i := range of.NumField() {
+		if slices.Contains(answers, of.Type().Field(i).Name) {
+			of.Field(i).SetZero()
+		}
+	}
+	if diff := cmp.Diff(given, view(&stored)); diff != "" {
+		t.Errorf("%T: given and got (-given +got):\n%s", given, diff)
+	}
+	full := reflect.ValueOf(&stored).Elem()
+	for i := range full.NumField() {
+		fill(t, full.Field(i))
+	}
+	got := reflect.ValueOf(view(&stored))
+	for i := range got.NumField() {
+		if got.Field(i).IsZero() {
+			t.Errorf("%T: no row shows its %s", given, got.Type().Field(i).Name)
+		}
+	}
+}
+
+// fill gives a field, and those in it, something that is not zero.
+func fill(t *testing.T, v reflect.Value) {
+	t.Helper()
+	switch v.Interface().(type) {
+	case time.Time:
+		v.Set(reflect.ValueOf(now))
+		return
+	case json.RawMessage:
+		v.SetBytes([]byte("{}"))
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("text")
+	case reflect.Int, reflect.Int16, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(t, v.Field(i))
+			}
+		}
+	default:
+		t.Fatalf("no value for %s", v.Type())
+	}
+}
+
+func TestWhatAHostGivesIsWhatItGetsBack(t *testing.T) {
+	t.Parallel()
+	sameFields(t, (*Job).row, (*jobRow).view)
+}
