@@ -86,7 +86,7 @@ func (c *clinic) mailing(guid string) notify.MessagingJob {
 	}), nil)
 	c.must(err)
 	return notify.MessagingJob{
-		Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: guid, BusinessUnit: "north",
+		Scope: "tenant", Type: "visit", GUID: guid, BusinessUnit: "north",
 		Blob: p.Blob, AudienceSize: p.Recipients, InputHash: "hash",
 	}
 }

@@ -22,22 +22,22 @@ const chunkSize = 1000
 // of the audience, and the transaction that stores its messages moves the
 // cursor. So a crash repeats nothing, and a person's word counts between two
 // chunks.
-func (n generator) campaignSpec() work.Spec[MessagingJob, chunk] {
-	return work.Spec[MessagingJob, chunk]{
+func (n generator) campaignSpec() work.Spec[messagingJobRow, chunk] {
+	return work.Spec[messagingJobRow, chunk]{
 		Name: "notify.campaign", Table: messagingJobs,
 		Claimable: []string{StatusReady}, Busy: StatusGenerating,
 		Types:    n.registry.rendered,
 		Handle:   n.generateChunks,
 		Dispatch: n.dispatchChunks,
-		Fail:     func(now time.Time, j *MessagingJob, _ error) { j.failed(now, ReasonPassFailed) },
-		Abandon:  func(now time.Time, j *MessagingJob) { j.abandoned(now) },
-		Release:  func(now time.Time, j *MessagingJob) { j.released(now) },
+		Fail:     func(now time.Time, j *messagingJobRow, _ error) { j.failed(now, ReasonPassFailed) },
+		Abandon:  func(now time.Time, j *messagingJobRow) { j.abandoned(now) },
+		Release:  func(now time.Time, j *messagingJobRow) { j.released(now) },
 	}
 }
 
 // generateChunks decides about a group. The rows stay as they are: only the
 // transaction that stores a chunk says that it is done.
-func (n generator) generateChunks(_ context.Context, items []work.Item[MessagingJob]) ([]chunk, error) {
+func (n generator) generateChunks(_ context.Context, items []work.Item[messagingJobRow]) ([]chunk, error) {
 	out := make([]chunk, len(items))
 	for i, it := range items {
 		err := work.Guard(func() (err error) {
@@ -57,7 +57,7 @@ func (n generator) generateChunks(_ context.Context, items []work.Item[Messaging
 
 // share divides what is left into chunks of about one size, at most most, so
 // that the last one is not judged by a single recipient.
-func (j *MessagingJob) share(most int) int {
+func (j *messagingJobRow) share(most int) int {
 	most = max(most, 1)
 	left := j.AudienceSize - j.Done
 	if left <= most {
@@ -68,7 +68,7 @@ func (j *MessagingJob) share(most int) int {
 }
 
 // chunkFailed settles a campaign whose chunk could not be made.
-func (n generator) chunkFailed(it work.Item[MessagingJob], err error) {
+func (n generator) chunkFailed(it work.Item[messagingJobRow], err error) {
 	j, now := it.Row, driver.Now(n.store)
 	var unrendered *unrenderedError
 	switch {
@@ -128,7 +128,7 @@ func (e *unrenderedError) Unwrap() error { return e.first }
 
 // makeChunk renders the next recipients, size of them at most. One of them who
 // cannot be rendered does not stop the others.
-func (n generator) makeChunk(ctx context.Context, j *MessagingJob, size int) (chunk, error) {
+func (n generator) makeChunk(ctx context.Context, j *messagingJobRow, size int) (chunk, error) {
 	if j.Offset > 0 && j.HashKey != n.hashKey && j.HashKey != anyHashKey {
 		return chunk{}, errHashKey
 	}
@@ -170,13 +170,13 @@ type chunkMaker struct {
 	first    error
 }
 
-func (n generator) newChunkMaker(j *MessagingJob, h payloadHeader) *chunkMaker {
+func (n generator) newChunkMaker(j *messagingJobRow, h payloadHeader) *chunkMaker {
 	job := j.asJob(h)
 	return &chunkMaker{n: n.core, job: job, view: job.view(), renderer: n.registry.lookup(j.Type).Renderer}
 }
 
 // asJob is the campaign as the job that its renderer sees.
-func (j *MessagingJob) asJob(h payloadHeader) jobRow {
+func (j *messagingJobRow) asJob(h payloadHeader) jobRow {
 	partition, err := keys.CampaignPartition(j.BusinessUnit)
 	if err != nil {
 		partition = j.GUID // without a business unit that can be part of a key
@@ -253,8 +253,8 @@ type chunkBatch struct {
 
 // dispatchChunks stores the messages of chunks and moves the cursors behind them,
 // in the transaction that has just settled the rows: their versions fence it.
-func (n generator) dispatchChunks(ctx context.Context, tx storage.Tx, done []work.Done[MessagingJob, chunk]) error {
-	var rows []*MessagingJob
+func (n generator) dispatchChunks(ctx context.Context, tx storage.Tx, done []work.Done[messagingJobRow, chunk]) error {
+	var rows []*messagingJobRow
 	var chunks []chunk
 	for _, d := range done {
 		if d.Result.next > 0 {
@@ -344,9 +344,9 @@ func (b *chunkBatch) conflicts(c chunk) bool {
 func (b *chunkBatch) outcome(m any) storage.Outcome { return b.answers[m].Outcome }
 
 // advance counts the chunk, and makes its campaign due for the next one or ends it.
-func (b *chunkBatch) advance(j *MessagingJob, c chunk, now time.Time) {
+func (b *chunkBatch) advance(j *messagingJobRow, c chunk, now time.Time) {
 	generated, skipped, repeated, why := b.count(c)
-	j.Generation.advance(now, c.next, generated, skipped, repeated)
+	j.generation.advance(now, c.next, generated, skipped, repeated)
 	j.HashKey = c.hashes
 	switch {
 	case !c.last:

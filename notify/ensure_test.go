@@ -66,7 +66,7 @@ var methods = []method{
 			return h.EnsureMessagingJob
 		},
 		func(id string, different bool) notify.MessagingJob {
-			return notify.MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: id, ContentHash: hash(different)}
+			return notify.MessagingJob{Scope: "tenant", Type: "visit", GUID: id, ContentHash: hash(different)}
 		}),
 	methodOf(notify.ArtifactNotificationScheduler, notify.Schedules,
 		func(h *host) func(context.Context, storage.Tx, ...notify.Schedule) ([]notify.Ensured, error) {
@@ -284,7 +284,7 @@ func TestCampaignRetryReusesACompatibleMessagingJobAndItsBlob(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return notify.MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: "campaign", Blob: ref}
+			return notify.MessagingJob{Scope: "tenant", Type: "visit", GUID: "campaign", Blob: ref}
 		}
 		first := put("audience")
 		for _, job := range []notify.MessagingJob{first, put("audience")} {
@@ -312,10 +312,10 @@ func TestCampaignRetryReusesACompatibleMessagingJobAndItsBlob(t *testing.T) {
 
 func TestAScheduleOfAMessagingJobMakesItReady(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		if _, err := h.EnsureMessagingJob(t.Context(), nil, notify.MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: "campaign"}); err != nil {
+		if _, err := h.EnsureMessagingJob(t.Context(), nil, notify.MessagingJob{Scope: "tenant", Type: "visit", GUID: "campaign"}); err != nil {
 			t.Fatal(err)
 		}
-		plan := notify.Schedule{Record: storage.Record{Scope: "tenant", Type: "visit"}, ArtifactType: notify.ArtifactMessagingJob, ArtifactPartitionKey: "campaign", ArtifactRowKey: "campaign"}
+		plan := notify.Schedule{Scope: "tenant", Type: "visit", ArtifactType: notify.ArtifactMessagingJob, ArtifactPartitionKey: "campaign", ArtifactRowKey: "campaign"}
 		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, plan); err != nil {
 			t.Fatal(err)
 		}

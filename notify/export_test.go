@@ -29,8 +29,11 @@ var (
 	MessageReceipts = messageReceipts
 )
 
-// JobRow is a row of Jobs.
-type JobRow = jobRow
+// The rows of Jobs and MessagingJobs.
+type (
+	JobRow          = jobRow
+	MessagingJobRow = messagingJobRow
+)
 
 // Sending is what a worker is handed of a message.
 type Sending = sending
@@ -78,7 +81,7 @@ func (n *Notifier) WakeJob(ctx context.Context, tx storage.Tx, read *jobRow) err
 
 // CancelMessages cancels a campaign's messages in pages of a size, since those of
 // the pass are too large for a story.
-func (n *Notifier) CancelMessages(ctx context.Context, tx storage.Tx, j *MessagingJob, size int) error {
+func (n *Notifier) CancelMessages(ctx context.Context, tx storage.Tx, j *messagingJobRow, size int) error {
 	return n.sender().cancelMessages(ctx, tx, j, size)
 }
 

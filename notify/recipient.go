@@ -204,7 +204,7 @@ func (n *core) subscribers(ctx context.Context, items []work.Item[jobRow]) (map[
 func (j *jobRow) question() Question { return Question{j.Scope, j.Type, j.BusinessUnit} }
 
 // unwanted says which of the schedules are for nobody, and why.
-func (n generator) unwanted(ctx context.Context, items []work.Item[Schedule], found []woken) (map[int]string, error) {
+func (n generator) unwanted(ctx context.Context, items []work.Item[scheduleRow], found []woken) (map[int]string, error) {
 	if n.options.Catalogue == nil {
 		return nil, nil
 	}

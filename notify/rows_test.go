@@ -20,9 +20,7 @@ func sameFields[P, R any](t *testing.T, row func(*P) R, view func(*R) P) {
 	t.Helper()
 	var given P
 	of := reflect.ValueOf(&given).Elem()
-	for i := range of.NumField() {
-		fill(t, of.Field(i))
-	}
+	fill(t, of)
 	stored := row(&given)
 	for i := range of.NumField() {
 		if slices.Contains(answers, of.Type().Field(i).Name) {
@@ -32,10 +30,7 @@ func sameFields[P, R any](t *testing.T, row func(*P) R, view func(*R) P) {
 	if diff := cmp.Diff(given, view(&stored)); diff != "" {
 		t.Errorf("%T: given and got (-given +got):\n%s", given, diff)
 	}
-	full := reflect.ValueOf(&stored).Elem()
-	for i := range full.NumField() {
-		fill(t, full.Field(i))
-	}
+	fill(t, reflect.ValueOf(&stored).Elem())
 	got := reflect.ValueOf(view(&stored))
 	for i := range got.NumField() {
 		if got.Field(i).IsZero() {
@@ -47,11 +42,11 @@ func sameFields[P, R any](t *testing.T, row func(*P) R, view func(*R) P) {
 // fill gives a field, and those in it, something that is not zero.
 func fill(t *testing.T, v reflect.Value) {
 	t.Helper()
-	switch v.Interface().(type) {
-	case time.Time:
+	switch v.Type() {
+	case reflect.TypeFor[time.Time]():
 		v.Set(reflect.ValueOf(now))
 		return
-	case json.RawMessage:
+	case reflect.TypeFor[json.RawMessage]():
 		v.SetBytes([]byte("{}"))
 		return
 	}
@@ -66,7 +61,7 @@ func fill(t *testing.T, v reflect.Value) {
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
+			if f := v.Type().Field(i); f.IsExported() || f.Anonymous {
 				fill(t, v.Field(i))
 			}
 		}
@@ -78,4 +73,6 @@ func fill(t *testing.T, v reflect.Value) {
 func TestWhatAHostGivesIsWhatItGetsBack(t *testing.T) {
 	t.Parallel()
 	sameFields(t, (*Job).row, (*jobRow).view)
+	sameFields(t, (*Schedule).row, (*scheduleRow).view)
+	sameFields(t, (*MessagingJob).row, (*messagingJobRow).view)
 }

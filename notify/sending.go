@@ -350,7 +350,7 @@ func (n sender) addCampaigns(ctx context.Context, waited map[string][]sending, f
 	if len(places) == 0 {
 		return nil
 	}
-	var campaigns map[place.At]*MessagingJob
+	var campaigns map[place.At]*messagingJobRow
 	err := n.store.InTx(ctx, func(tx storage.Tx) (err error) {
 		campaigns, err = place.Load(ctx, tx, messagingJobs, places)
 		return err
@@ -368,7 +368,7 @@ func (n sender) addCampaigns(ctx context.Context, waited map[string][]sending, f
 }
 
 // viewOf is nil for a messaging job whose payload is none of ours.
-func (n sender) viewOf(ctx context.Context, j *MessagingJob) (*jobRow, error) {
+func (n sender) viewOf(ctx context.Context, j *messagingJobRow) (*jobRow, error) {
 	p, err := openPayload(ctx, n.store.Blobs(), j.Blob, 0)
 	if errors.Is(err, ErrPayload) || errors.Is(err, storage.ErrNotFound) {
 		return nil, nil

@@ -54,15 +54,15 @@ func sameEdges(t *testing.T, m states.Machine, got map[states.Edge]bool, busy st
 func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 	t.Parallel()
 	sameEdges(t, scheduleStates, taken(scheduleStates,
-		func(s string) *Schedule { r := &Schedule{}; r.Status = s; return r },
-		func(r *Schedule) string { return r.Status },
-		func(r *Schedule) { r.dispatched(now) },
-		func(r *Schedule) { r.skipped(now, "x") },
-		inState(StatusProcessing, func(r *Schedule) { r.failed(now, "x") }),
-		inState(StatusProcessing, func(r *Schedule) { r.RetryCount = 3; r.abandoned(now) }),
-		func(r *Schedule) { r.released(now) },
-		func(r *Schedule) { r.IsOnSupportHold = true; r.releaseHold(now) },
-		func(r *Schedule) { r.cancel(now) },
+		func(s string) *scheduleRow { r := &scheduleRow{}; r.Status = s; return r },
+		func(r *scheduleRow) string { return r.Status },
+		func(r *scheduleRow) { r.dispatched(now) },
+		func(r *scheduleRow) { r.skipped(now, "x") },
+		inState(StatusProcessing, func(r *scheduleRow) { r.failed(now, "x") }),
+		inState(StatusProcessing, func(r *scheduleRow) { r.RetryCount = 3; r.abandoned(now) }),
+		func(r *scheduleRow) { r.released(now) },
+		func(r *scheduleRow) { r.IsOnSupportHold = true; r.releaseHold(now) },
+		func(r *scheduleRow) { r.cancel(now) },
 	), StatusProcessing)
 
 	sameEdges(t, jobStates, taken(jobStates,
@@ -81,23 +81,23 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 	), StatusGenerating)
 
 	sameEdges(t, messagingStates, taken(messagingStates,
-		func(s string) *MessagingJob { r := &MessagingJob{}; r.Status = s; return r },
-		func(r *MessagingJob) string { return r.Status },
-		func(r *MessagingJob) { r.wake(now, "") },
-		func(r *MessagingJob) { r.wake(now, "x") },
-		inCampaignState(func(r *MessagingJob) { r.goOn(now) }),
-		inCampaignState(func(r *MessagingJob) { r.generated(now) }),
-		inCampaignState(func(r *MessagingJob) { r.skipped(now, "x") }),
-		inCampaignState(func(r *MessagingJob) { r.stopped(now, "x") }),
-		inCampaignState(func(r *MessagingJob) { r.refused(now, "x") }),
-		inCampaignState(func(r *MessagingJob) { r.abandoned(now) }),
-		inCampaignState(func(r *MessagingJob) { r.CancelledOn = now; r.abandoned(now) }),
-		func(r *MessagingJob) { r.released(now) },
-		func(r *MessagingJob) { r.pause(now) },
-		func(r *MessagingJob) { r.resume(now) },
-		func(r *MessagingJob) { r.StartedOn = now; r.resume(now) },
-		func(r *MessagingJob) { r.cancel(now) },
-		func(r *MessagingJob) {
+		func(s string) *messagingJobRow { r := &messagingJobRow{}; r.Status = s; return r },
+		func(r *messagingJobRow) string { return r.Status },
+		func(r *messagingJobRow) { r.wake(now, "") },
+		func(r *messagingJobRow) { r.wake(now, "x") },
+		inCampaignState(func(r *messagingJobRow) { r.goOn(now) }),
+		inCampaignState(func(r *messagingJobRow) { r.generated(now) }),
+		inCampaignState(func(r *messagingJobRow) { r.skipped(now, "x") }),
+		inCampaignState(func(r *messagingJobRow) { r.stopped(now, "x") }),
+		inCampaignState(func(r *messagingJobRow) { r.refused(now, "x") }),
+		inCampaignState(func(r *messagingJobRow) { r.abandoned(now) }),
+		inCampaignState(func(r *messagingJobRow) { r.CancelledOn = now; r.abandoned(now) }),
+		func(r *messagingJobRow) { r.released(now) },
+		func(r *messagingJobRow) { r.pause(now) },
+		func(r *messagingJobRow) { r.resume(now) },
+		func(r *messagingJobRow) { r.StartedOn = now; r.resume(now) },
+		func(r *messagingJobRow) { r.cancel(now) },
+		func(r *messagingJobRow) {
 			r.IsOnSupportHold = r.Status == StatusFailed || r.Status == StatusStopped
 			r.releaseHold(now)
 		},
@@ -113,8 +113,8 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 }
 
 // inState runs f only where its pass runs it: on a row that was claimed.
-func inState(busy string, f func(*Schedule)) func(*Schedule) {
-	return func(r *Schedule) {
+func inState(busy string, f func(*scheduleRow)) func(*scheduleRow) {
+	return func(r *scheduleRow) {
 		if r.Status == busy {
 			f(r)
 		}
@@ -129,8 +129,8 @@ func inJobState(f func(*jobRow)) func(*jobRow) {
 	}
 }
 
-func inCampaignState(f func(*MessagingJob)) func(*MessagingJob) {
-	return func(r *MessagingJob) {
+func inCampaignState(f func(*messagingJobRow)) func(*messagingJobRow) {
+	return func(r *messagingJobRow) {
 		if r.Status == StatusGenerating {
 			f(r)
 		}
@@ -230,7 +230,7 @@ func reaches(m states.Machine, from string, ends, seen []string) bool {
 // I-17, and: an expired lease counts once.
 func TestI17_BackOffIsFiveMinutesFifteenMinutesAnHourThenHold(t *testing.T) {
 	t.Parallel()
-	s, j := &Schedule{}, &jobRow{}
+	s, j := &scheduleRow{}, &jobRow{}
 	for i, least := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour} {
 		s.Status, j.Status = StatusProcessing, StatusGenerating
 		s.abandoned(now)

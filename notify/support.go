@@ -65,11 +65,11 @@ func (n Support) Resolve(ctx context.Context, scope Scope, key string, d Decisio
 func (n Support) Release(ctx context.Context, scope Scope, a Artifact, key string, by By) error {
 	switch a {
 	case ArtifactNotificationScheduler:
-		return act(ctx, n.core, schedules, scope, key, "Release", by, (*Schedule).releaseHold)
+		return act(ctx, n.core, schedules, scope, key, "Release", by, (*scheduleRow).releaseHold)
 	case ArtifactNotificationJob:
 		return act(ctx, n.core, jobs, scope, key, "Release", by, (*jobRow).releaseHold)
 	case ArtifactMessagingJob:
-		return act(ctx, n.core, messagingJobs, scope, key, "Release", by, (*MessagingJob).releaseHold)
+		return act(ctx, n.core, messagingJobs, scope, key, "Release", by, (*messagingJobRow).releaseHold)
 	case ArtifactOutgoingMessage:
 		return act(ctx, n.core, outgoingMessages, scope, key, "Release", by, (*OutgoingMessage).releaseHold)
 	}
@@ -78,7 +78,7 @@ func (n Support) Release(ctx context.Context, scope Scope, a Artifact, key strin
 
 const notHeld = "it is not on hold"
 
-func (s *Schedule) releaseHold(now time.Time) string {
+func (s *scheduleRow) releaseHold(now time.Time) string {
 	if !s.IsOnSupportHold {
 		return notHeld
 	}
@@ -139,7 +139,7 @@ func (n Support) Held(ctx context.Context, scope Scope, reason string, p storage
 
 // HeldSchedules lists schedules as Held does messages.
 func (n Support) HeldSchedules(ctx context.Context, scope Scope, reason string, p storage.Page) ([]Schedule, string, error) {
-	return list(ctx, n.core, schedules, scope, p, held(reason), asIs)
+	return list(ctx, n.core, schedules, scope, p, held(reason), (*scheduleRow).view)
 }
 
 // HeldJobs lists notification jobs as Held does messages.
@@ -149,7 +149,7 @@ func (n Support) HeldJobs(ctx context.Context, scope Scope, reason string, p sto
 
 // HeldCampaigns lists messaging jobs as Held does messages.
 func (n Support) HeldCampaigns(ctx context.Context, scope Scope, reason string, p storage.Page) ([]MessagingJob, string, error) {
-	return list(ctx, n.core, messagingJobs, scope, p, held(reason), asIs)
+	return list(ctx, n.core, messagingJobs, scope, p, held(reason), (*messagingJobRow).view)
 }
 
 // held repeats the predicate of the indexes of what is on hold.
@@ -170,7 +170,7 @@ func held(reason string) []driver.Cond {
 func (n Support) Cancel(ctx context.Context, scope Scope, a Artifact, key string, by By) error {
 	switch a {
 	case ArtifactNotificationScheduler:
-		return act(ctx, n.core, schedules, scope, key, "Cancel", by, (*Schedule).cancel)
+		return act(ctx, n.core, schedules, scope, key, "Cancel", by, (*scheduleRow).cancel)
 	case ArtifactNotificationJob:
 		return act(ctx, n.core, jobs, scope, key, "Cancel", by, (*jobRow).cancel)
 	case ArtifactOutgoingMessage:
@@ -179,7 +179,7 @@ func (n Support) Cancel(ctx context.Context, scope Scope, a Artifact, key string
 	return fmt.Errorf("%w: %s cannot be cancelled here", ErrActionRefused, a)
 }
 
-func (s *Schedule) cancel(now time.Time) string {
+func (s *scheduleRow) cancel(now time.Time) string {
 	if !scheduleStates.Legal(s.Status, StatusCancelled) || s.Status == StatusCancelled {
 		return "it is " + s.Status
 	}

@@ -45,7 +45,7 @@ func (n *Notifier) follow(ctx context.Context, j *jobRow, t *Trace) error {
 	if err != nil {
 		return err
 	}
-	if t.Schedules, err = all(ctx, n.core, schedules, j.Scope, guard, asIs); err != nil {
+	if t.Schedules, err = all(ctx, n.core, schedules, j.Scope, guard, (*scheduleRow).view); err != nil {
 		return err
 	}
 	if t.OutgoingMessages, _, err = n.Support().Messages(ctx, j.Scope, j.RowKey, storage.Page{Limit: maxPage}); err != nil {

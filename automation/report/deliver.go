@@ -10,7 +10,6 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
 )
 
 // maxNamed is how many recipients a notification job names itself.
@@ -91,8 +90,8 @@ func (s *Service) throughMessagingJob(ctx context.Context, d delivery, data json
 		return err
 	}
 	job := notify.MessagingJob{
-		Record: storage.Record{Scope: d.due.Scope, Type: d.due.Type},
-		GUID:   keys.MessagingJobGUID(d.due.Key), BusinessUnit: d.due.BusinessUnit,
+		Scope: d.due.Scope, Type: d.due.Type,
+		GUID: keys.MessagingJobGUID(d.due.Key), BusinessUnit: d.due.BusinessUnit,
 		Blob: payload.Blob, AudienceSize: payload.Recipients, InputHash: d.due.InputHash,
 	}
 	schedule := notify.ScheduleForCampaign(job, d.due.ScheduledOn)

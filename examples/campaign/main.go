@@ -75,7 +75,7 @@ func plan(ctx context.Context, store storage.Store, out *notify.Notifier, n int)
 	})
 	check(err)
 	job := notify.MessagingJob{
-		Record: storage.Record{Type: "voucher"}, GUID: "spring-2026", BusinessUnit: "club",
+		Type: "voucher", GUID: "spring-2026", BusinessUnit: "club",
 		Blob: payload.Blob, AudienceSize: payload.Recipients,
 	}
 	check(store.InTx(ctx, func(tx storage.Tx) error {

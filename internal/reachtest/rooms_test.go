@@ -313,7 +313,7 @@ func (w *world) ofSettings(ctx context.Context, scope storage.Scope) room {
 
 func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 	n, support, campaigns, contacts := w.out, w.out.Support(), w.out.Campaigns(), w.out.Contacts()
-	campaign := notify.MessagingJob{Record: storage.Record{Scope: scope, Type: "visit"}, GUID: "spring"}
+	campaign := notify.MessagingJob{Scope: scope, Type: "visit", GUID: "spring"}
 	j, m := job(scope), message(scope)
 	key, err := keys.Join(m.PartitionKey, m.RowKey)
 	w.must(err)
@@ -331,7 +331,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"EnsureNotificationJob": func() error { return second(n.EnsureNotificationJob(ctx, nil, j)) },
 			"EnsureNotificationScheduler": func() error {
 				return second(n.EnsureNotificationScheduler(ctx, nil, notify.Schedule{
-					Record: storage.Record{Scope: scope, Type: "visit"}, ArtifactType: notify.ArtifactNotificationJob, ArtifactPartitionKey: j.PartitionKey, ArtifactRowKey: j.RowKey,
+					Scope: scope, Type: "visit", ArtifactType: notify.ArtifactNotificationJob, ArtifactPartitionKey: j.PartitionKey, ArtifactRowKey: j.RowKey,
 				}))
 			},
 			"EnsureOutgoingMessage": func() error { return second(n.EnsureOutgoingMessage(ctx, nil, m)) },
