@@ -186,7 +186,7 @@ func (j *messagingJobRow) asJob(h payloadHeader) jobRow {
 		lane = storage.LaneBulk
 	}
 	return jobRow{
-		Record:       storage.Record{Scope: j.Scope, Key: j.Key, Type: j.Type, Lane: lane},
+		tried:        tried[ofJobs]{Record: storage.Record{Scope: j.Scope, Key: j.Key, Type: j.Type, Lane: lane}},
 		PartitionKey: partition, RowKey: j.GUID, BusinessUnit: j.BusinessUnit,
 		EntityType: string(PathCampaign), Entity: j.GUID, EventData: h.EventData,
 		InputHash: j.InputHash, SourceOn: j.CreatedOn, CreatedOn: j.CreatedOn,

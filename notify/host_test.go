@@ -227,6 +227,7 @@ func (h *host) status(want string) *notify.OutgoingMessage {
 
 func (h *host) same(what string, want, got any, opts ...cmp.Option) {
 	h.t.Helper()
+	opts = append(opts, cmp.AllowUnexported(notify.JobRow{}))
 	if diff := cmp.Diff(want, got, opts...); diff != "" {
 		h.t.Errorf("%s (-want +got):\n%s", what, diff)
 	}

@@ -73,7 +73,7 @@ func (j *Job) Coordinates() Coordinates { return Coordinates{j.PartitionKey, j.R
 
 // jobRow has the columns of a [Job].
 type jobRow struct {
-	storage.Record
+	tried[ofJobs]
 	PartitionKey string          `db:"partition_key,fixed"`
 	RowKey       string          `db:"row_key,fixed"`
 	BusinessUnit string          `db:"business_unit,fixed"`
@@ -88,8 +88,6 @@ type jobRow struct {
 	CreatedOn time.Time `db:"created_on,fixed"`
 	// Frozen is what the first run of the generator made; later runs use it.
 	Frozen frozenRef `db:"frozen,json"`
-	Tries
-	SupportHold
 }
 
 // A job of very many people is a campaign, whose recipients are in a blob.
@@ -98,7 +96,7 @@ var jobs = driver.Define[jobRow]("notification_job").Limit(1 << 20)
 // row has what a caller chooses.
 func (j *Job) row() jobRow {
 	return jobRow{
-		Record:       storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane},
+		tried:        tried[ofJobs]{Record: storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane}},
 		PartitionKey: j.PartitionKey, RowKey: j.RowKey, BusinessUnit: j.BusinessUnit,
 		EntityType: j.EntityType, Entity: j.Entity, EventData: j.EventData, Recipients: j.Recipients,
 		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn,
@@ -115,54 +113,7 @@ func (j *jobRow) view() Job {
 	}
 }
 
-func (j *jobRow) become(status string) {
-	jobStates.Must(j.Status, status)
-	j.Status = status
-}
-
 func (j *jobRow) generated(now time.Time) { j.end(now, StatusGenerated) }
-
-func (j *jobRow) skipped(now time.Time, reason string) {
-	j.end(now, StatusSkipped)
-	j.ReasonCode = reason
-}
-
-func (j *jobRow) end(now time.Time, status string) {
-	j.become(status)
-	j.DueOn, j.NextRetryOn, j.EndedOn = time.Time{}, time.Time{}, now
-}
-
-// failed is the end of a try, whatever that try had already decided.
-func (j *jobRow) failed(now time.Time, reason string) {
-	j.Status, j.EndedOn = StatusGenerating, time.Time{}
-	next, ok := j.Tries.failed(now, j.Key, reason)
-	j.DueOn = next
-	if ok {
-		j.become(StatusReady)
-		return
-	}
-	j.hold(now, HoldRetries)
-}
-
-// refused is a failure that another try would meet again.
-func (j *jobRow) refused(now time.Time, reason string) {
-	j.Status = StatusGenerating
-	j.RetryCount++
-	j.ReasonCode = reason
-	j.hold(now, HoldRefused)
-}
-
-func (j *jobRow) hold(now time.Time, reason string) {
-	j.end(now, StatusFailed)
-	j.put(reason)
-}
-
-func (j *jobRow) abandoned(now time.Time) {
-	j.LeaseLossCount++
-	j.failed(now, ReasonLeaseLost)
-}
-
-func (j *jobRow) released(time.Time) { j.become(StatusReady) }
 
 // conflicted stops a job whose messages stand for something else.
 func (j *jobRow) conflicted() {

@@ -48,7 +48,7 @@ type MessagingJob struct {
 
 // messagingJobRow has the columns of a [MessagingJob].
 type messagingJobRow struct {
-	storage.Record
+	tried[ofMessagingJobs]
 	GUID         string      `db:"guid,fixed"`
 	BusinessUnit string      `db:"business_unit,fixed"`
 	Blob         storage.Ref `db:"blob,fixed,json"`
@@ -58,8 +58,6 @@ type messagingJobRow struct {
 
 	CreatedOn time.Time `db:"created_on,fixed"`
 	generation
-	Tries
-	SupportHold
 }
 
 var messagingJobs = driver.Define[messagingJobRow]("messaging_job")
@@ -67,8 +65,8 @@ var messagingJobs = driver.Define[messagingJobRow]("messaging_job")
 // row has what a caller chooses.
 func (j *MessagingJob) row() messagingJobRow {
 	return messagingJobRow{
-		Record: storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane},
-		GUID:   j.GUID, BusinessUnit: j.BusinessUnit, Blob: j.Blob,
+		tried: tried[ofMessagingJobs]{Record: storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane}},
+		GUID:  j.GUID, BusinessUnit: j.BusinessUnit, Blob: j.Blob,
 		ContentHash: j.ContentHash, InputHash: j.InputHash, AudienceSize: j.AudienceSize,
 	}
 }
@@ -140,11 +138,6 @@ func (g *generation) left(size int) time.Duration {
 	return time.Duration(float64(size-g.Done) / float64(g.Hourly) * float64(time.Hour)).Round(time.Second)
 }
 
-func (j *messagingJobRow) become(status string) {
-	messagingStates.Must(j.Status, status)
-	j.Status = status
-}
-
 // wake is as that of a [Job]. One that is paused stays so, and goes on when it is
 // resumed.
 func (j *messagingJobRow) wake(now time.Time, skip string) bool {
@@ -177,42 +170,15 @@ func (j *messagingJobRow) generated(now time.Time) {
 	j.ReasonCode = ""
 }
 
-func (j *messagingJobRow) skipped(now time.Time, reason string) {
-	j.end(now, StatusSkipped)
-	j.ReasonCode = reason
-}
-
-func (j *messagingJobRow) end(now time.Time, status string) {
-	j.become(status)
-	j.DueOn, j.NextRetryOn, j.EndedOn = time.Time{}, time.Time{}, now
-}
-
-// failed is the end of a try, whatever that try had already decided. The cursor
-// stays in front of the chunk.
+// failed leaves the cursor in front of the chunk.
 func (j *messagingJobRow) failed(now time.Time, reason string) {
-	j.Status, j.EndedOn = StatusGenerating, time.Time{}
-	next, ok := j.Tries.failed(now, j.Key, reason)
-	j.DueOn, j.ChunkOn = next, time.Time{}
-	if ok {
-		j.become(StatusReady)
-		return
-	}
-	j.end(now, StatusFailed)
-	j.put(HoldRetries)
-}
-
-// refused is a failure that another try would meet again.
-func (j *messagingJobRow) refused(now time.Time, reason string) {
-	j.Status = StatusGenerating
-	j.RetryCount++
-	j.end(now, StatusFailed)
-	j.ReasonCode = reason
-	j.put(HoldRefused)
+	j.tried.failed(now, reason)
+	j.ChunkOn = time.Time{}
 }
 
 // stopped ends a campaign whose payload or messages stand for something else.
 func (j *messagingJobRow) stopped(now time.Time, reason string) {
-	j.Status = StatusGenerating
+	j.busy()
 	j.end(now, StatusStopped)
 	j.ReasonCode = reason
 	j.put(HoldConflict)
@@ -244,7 +210,7 @@ func (j *messagingJobRow) pause(time.Time) string {
 	}
 	j.become(StatusPaused)
 	j.DueOn, j.ChunkOn = time.Time{}, time.Time{}
-	j.dropLease()
+	dropLease(&j.Record)
 	return ""
 }
 
@@ -253,7 +219,7 @@ func (j *messagingJobRow) resume(now time.Time) string {
 	if j.Status != StatusPaused {
 		return "it is " + j.Status + ", not paused"
 	}
-	j.dropLease()
+	dropLease(&j.Record)
 	if j.StartedOn.IsZero() {
 		j.become(StatusCreated)
 		return ""
@@ -264,17 +230,13 @@ func (j *messagingJobRow) resume(now time.Time) string {
 
 // cancel is for good. It is due until its messages are cancelled too.
 func (j *messagingJobRow) cancel(now time.Time) string {
-	if !messagingStates.Legal(j.Status, StatusCancelled) || j.Status == StatusCancelled {
-		return "it is " + j.Status
+	if refused := j.tried.cancel(now); refused != "" {
+		return refused
 	}
-	j.end(now, StatusCancelled)
-	j.CancelledOn = now
-	j.ReasonCode = ReasonCampaignCancelled
-	j.SupportHold = SupportHold{}
+	j.CancelledOn, j.ReasonCode = now, ReasonCampaignCancelled
 	if !j.StartedOn.IsZero() {
 		j.DueOn = now
 	}
-	j.dropLease()
 	return ""
 }
 
@@ -289,10 +251,6 @@ func (j *messagingJobRow) releaseHold(now time.Time) string {
 	j.goOn(now)
 	return ""
 }
-
-// dropLease takes the row from the worker that has it: its chunk is stale by the
-// row's version, and whoever comes next need not wait for the end of its lease.
-func (j *messagingJobRow) dropLease() { j.LeaseExpiresOn, j.Abandoned = time.Time{}, false }
 
 // cancelled ends a message that has not been sent.
 func (m *OutgoingMessage) cancelled(now time.Time, reason string) {

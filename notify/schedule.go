@@ -55,7 +55,7 @@ type Schedule struct {
 
 // scheduleRow has the columns of a [Schedule].
 type scheduleRow struct {
-	storage.Record
+	tried[ofSchedules]
 	ArtifactType         Artifact  `db:"artifact_type,fixed"`
 	ArtifactPartitionKey string    `db:"artifact_partition_key,fixed"`
 	ArtifactRowKey       string    `db:"artifact_row_key,fixed"`
@@ -65,8 +65,6 @@ type scheduleRow struct {
 	ScheduledOn          time.Time `db:"scheduled_on,fixed"`
 
 	CreatedOn time.Time `db:"created_on,fixed"`
-	Tries
-	SupportHold
 }
 
 var schedules = driver.Define[scheduleRow]("notification_scheduler")
@@ -74,7 +72,7 @@ var schedules = driver.Define[scheduleRow]("notification_scheduler")
 // row has what a caller chooses.
 func (s *Schedule) row() scheduleRow {
 	return scheduleRow{
-		Record:       storage.Record{Scope: s.Scope, Type: s.Type, Lane: s.Lane},
+		tried:        tried[ofSchedules]{Record: storage.Record{Scope: s.Scope, Type: s.Type, Lane: s.Lane}},
 		ArtifactType: s.ArtifactType, ArtifactPartitionKey: s.ArtifactPartitionKey, ArtifactRowKey: s.ArtifactRowKey,
 		EventType: s.EventType, BusinessUnit: s.BusinessUnit, InputHash: s.InputHash, ScheduledOn: s.ScheduledOn,
 	}
@@ -114,45 +112,6 @@ func (s *Schedule) Guard() (string, error) {
 	artifact := cmp.Or(s.ArtifactType, ArtifactNotificationJob)
 	return keys.Join(string(artifact), s.ArtifactPartitionKey, s.ArtifactRowKey, cmp.Or(s.EventType, s.Type))
 }
-
-func (s *scheduleRow) become(status string) {
-	scheduleStates.Must(s.Status, status)
-	s.Status = status
-}
-
-func (s *scheduleRow) dispatched(now time.Time) {
-	s.become(StatusDispatched)
-	s.DueOn, s.NextRetryOn, s.EndedOn = time.Time{}, time.Time{}, now
-}
-
-// skipped ends the schedule of what nobody wants.
-func (s *scheduleRow) skipped(now time.Time, reason string) {
-	s.become(StatusSkipped)
-	s.ReasonCode = reason
-	s.DueOn, s.NextRetryOn, s.EndedOn = time.Time{}, time.Time{}, now
-}
-
-// failed is the end of a try, whatever that try had already decided.
-func (s *scheduleRow) failed(now time.Time, reason string) {
-	s.Status, s.EndedOn = StatusProcessing, time.Time{}
-	next, ok := s.Tries.failed(now, s.Key, reason)
-	s.DueOn = next
-	if ok {
-		s.become(StatusReady)
-		return
-	}
-	s.become(StatusFailed)
-	s.EndedOn = now
-	s.put(HoldRetries)
-}
-
-// abandoned is a claim whose lease ran out.
-func (s *scheduleRow) abandoned(now time.Time) {
-	s.LeaseLossCount++
-	s.failed(now, ReasonLeaseLost)
-}
-
-func (s *scheduleRow) released(time.Time) { s.become(StatusReady) }
 
 // wake makes the job of a due schedule ready, or skips it for a reason; one past
 // Created is left alone.
@@ -275,7 +234,7 @@ func (n generator) schedule(ctx context.Context, items []work.Item[scheduleRow])
 			out[i].skip = unwanted[i]
 			it.Row.skipped(now, unwanted[i])
 		default:
-			it.Row.dispatched(now)
+			it.Row.end(now, StatusDispatched)
 		}
 	}
 	return out, nil

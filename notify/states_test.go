@@ -56,7 +56,7 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 	sameEdges(t, scheduleStates, taken(scheduleStates,
 		func(s string) *scheduleRow { r := &scheduleRow{}; r.Status = s; return r },
 		func(r *scheduleRow) string { return r.Status },
-		func(r *scheduleRow) { r.dispatched(now) },
+		func(r *scheduleRow) { r.end(now, StatusDispatched) },
 		func(r *scheduleRow) { r.skipped(now, "x") },
 		inState(StatusProcessing, func(r *scheduleRow) { r.failed(now, "x") }),
 		inState(StatusProcessing, func(r *scheduleRow) { r.RetryCount = 3; r.abandoned(now) }),

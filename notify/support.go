@@ -76,34 +76,6 @@ func (n Support) Release(ctx context.Context, scope Scope, a Artifact, key strin
 	return fmt.Errorf("%w: %s is never on hold", ErrActionRefused, a)
 }
 
-const notHeld = "it is not on hold"
-
-func (s *scheduleRow) releaseHold(now time.Time) string {
-	if !s.IsOnSupportHold {
-		return notHeld
-	}
-	if s.Status == StatusFailed {
-		s.become(StatusReady)
-		s.DueOn, s.EndedOn = now, time.Time{}
-	}
-	s.afresh()
-	s.SupportHold = SupportHold{}
-	return ""
-}
-
-func (j *jobRow) releaseHold(now time.Time) string {
-	if !j.IsOnSupportHold {
-		return notHeld
-	}
-	if j.Status == StatusFailed {
-		j.become(StatusReady)
-		j.DueOn, j.EndedOn = now, time.Time{}
-	}
-	j.afresh()
-	j.SupportHold = SupportHold{}
-	return ""
-}
-
 func (m *OutgoingMessage) releaseHold(now time.Time) string {
 	switch {
 	case !m.IsOnSupportHold:
@@ -118,9 +90,6 @@ func (m *OutgoingMessage) releaseHold(now time.Time) string {
 	}
 	return ""
 }
-
-// afresh counts tries from zero.
-func (t *Tries) afresh() { t.RetryCount, t.NextRetryOn = 0, time.Time{} }
 
 // act is one audited change of one row.
 func act[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, key, action string, by By,
@@ -179,27 +148,6 @@ func (n Support) Cancel(ctx context.Context, scope Scope, a Artifact, key string
 	return fmt.Errorf("%w: %s cannot be cancelled here", ErrActionRefused, a)
 }
 
-func (s *scheduleRow) cancel(now time.Time) string {
-	if !scheduleStates.Legal(s.Status, StatusCancelled) || s.Status == StatusCancelled {
-		return "it is " + s.Status
-	}
-	s.become(StatusCancelled)
-	s.DueOn, s.NextRetryOn, s.EndedOn = time.Time{}, time.Time{}, now
-	s.ReasonCode, s.SupportHold = ReasonCancelled, SupportHold{}
-	s.LeaseExpiresOn, s.Abandoned = time.Time{}, false
-	return ""
-}
-
-func (j *jobRow) cancel(now time.Time) string {
-	if !jobStates.Legal(j.Status, StatusCancelled) || j.Status == StatusCancelled {
-		return "it is " + j.Status
-	}
-	j.end(now, StatusCancelled)
-	j.ReasonCode, j.SupportHold = ReasonCancelled, SupportHold{}
-	j.LeaseExpiresOn, j.Abandoned = time.Time{}, false
-	return ""
-}
-
 // cancel is possible between a claim and its call-started write, which is fenced
 // by the version.
 func (m *OutgoingMessage) cancel(now time.Time) string {
@@ -210,7 +158,7 @@ func (m *OutgoingMessage) cancel(now time.Time) string {
 		return "its provider is being called"
 	}
 	m.cancelled(now, ReasonCancelled)
-	m.LeaseExpiresOn, m.Abandoned = time.Time{}, false
+	dropLease(&m.Record)
 	return ""
 }
 
