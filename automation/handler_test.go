@@ -103,7 +103,7 @@ func TestAHandlersArtifactsAreEnsuredWithItsRow(t *testing.T) {
 		job := notify.Job{Type: "report", PartitionKey: "f", RowKey: "j"}
 		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 			return []automation.Outcome{{Artifacts: automation.Artifacts{
-				AutomationJobs: []notify.AutomationJob{{Record: storage.Record{Type: "export"}, PartitionKey: "f", RowKey: "j", SchedulerKey: due[0].Key}},
+				AutomationJobs: []notify.AutomationJob{{Type: "export", PartitionKey: "f", RowKey: "j", SchedulerKey: due[0].Key}},
 				Jobs:           []notify.Job{job},
 				Schedules:      []notify.Schedule{notify.ScheduleFor(job, start)},
 			}}}, nil

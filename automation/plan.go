@@ -373,7 +373,7 @@ func (t *try) job(notificationType string) (notify.Job, error) {
 func (t *try) mirror() notify.AutomationJob {
 	row := t.row
 	return notify.AutomationJob{
-		Record:       storage.Record{Scope: row.Scope, Type: row.AutomationType, Lane: row.Lane},
+		Scope: row.Scope, Type: row.AutomationType, Lane: row.Lane,
 		PartitionKey: row.Source, RowKey: keys.AutomationRowKey(row.Key), SchedulerKey: row.Key,
 		TriggerType: string(row.TriggerType), BusinessUnit: row.BusinessUnit, SourceType: row.SourceType,
 		Source: row.Source, Setting: row.Setting, InputHash: row.InputHash, Result: t.result, ScheduledOn: row.ScheduledOn,

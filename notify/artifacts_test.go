@@ -230,9 +230,8 @@ func (i immutables[R]) conflict(c *clinic) {
 
 func TestI3_EachImmutableFieldThatDiffersIsAConflict(t *testing.T) {
 	eachClinic(t, notify.Options{}, func(c *clinic) {
-		record := storage.Record{Scope: "tenant", Type: "visit"}
 		immutables[notify.AutomationJob]{
-			notify.AutomationJob{Record: record, PartitionKey: "car", RowKey: "7", SchedulerKey: "key", InputHash: "hash"}, c.EnsureAutomationJob,
+			notify.AutomationJob{Scope: "tenant", Type: "visit", PartitionKey: "car", RowKey: "7", SchedulerKey: "key", InputHash: "hash"}, c.EnsureAutomationJob,
 			map[string]func(*notify.AutomationJob){
 				"Type":         func(j *notify.AutomationJob) { j.Type = "other" },
 				"SchedulerKey": func(j *notify.AutomationJob) { j.SchedulerKey = "other" },
@@ -261,7 +260,7 @@ func TestI3_EachImmutableFieldThatDiffersIsAConflict(t *testing.T) {
 		}}.conflict(c)
 		immutables[notify.UserMessage]{
 			notify.UserMessage{
-				Record: record, PartitionKey: "user:sam", RowKey: "7", JobPartitionKey: "car", JobRowKey: "7",
+				Scope: "tenant", Type: "visit", PartitionKey: "user:sam", RowKey: "7", JobPartitionKey: "car", JobRowKey: "7",
 				RecipientRef: "sam", InputHash: "hash", ContentHash: "content",
 			}, c.EnsureUserMessage,
 			map[string]func(*notify.UserMessage){

@@ -105,7 +105,7 @@ type chunk struct {
 
 // addressee is what one recipient gets: one of the two, both, or nothing.
 type addressee struct {
-	user     *UserMessage
+	user     *userMessageRow
 	outgoing *OutgoingMessage
 	problem  string // reason code of what is not sent
 }
@@ -245,7 +245,7 @@ func (m *chunkMaker) judge() error {
 // chunkBatch collects the messages of chunks, so that ensuring them takes few
 // statements.
 type chunkBatch struct {
-	users    []*UserMessage
+	users    []*userMessageRow
 	outgoing []*OutgoingMessage
 	answers  map[any]Ensured // by the message as it was wanted
 	stored   map[*OutgoingMessage]*OutgoingMessage

@@ -50,7 +50,7 @@ var methods = []method{
 			return h.EnsureAutomationJob
 		},
 		func(id string, different bool) notify.AutomationJob {
-			return notify.AutomationJob{Record: storage.Record{Scope: "tenant", Type: "Reminder"}, PartitionKey: "car", RowKey: id, SchedulerKey: id, InputHash: hash(different)}
+			return notify.AutomationJob{Scope: "tenant", Type: "Reminder", PartitionKey: "car", RowKey: id, SchedulerKey: id, InputHash: hash(different)}
 		}),
 	methodOf(notify.ArtifactNotificationJob, notify.Jobs,
 		func(h *host) func(context.Context, storage.Tx, ...notify.Job) ([]notify.Ensured, error) {
@@ -82,7 +82,7 @@ var methods = []method{
 			return h.EnsureUserMessage
 		},
 		func(id string, different bool) notify.UserMessage {
-			return notify.UserMessage{Record: storage.Record{Scope: "tenant", Type: "visit"}, PartitionKey: "user:sam", JobPartitionKey: "car", JobRowKey: id,
+			return notify.UserMessage{Scope: "tenant", Type: "visit", PartitionKey: "user:sam", JobPartitionKey: "car", JobRowKey: id,
 				SourceOn: storetest.Start, InputHash: hash(different)}
 		}),
 	methodOf(notify.ArtifactOutgoingMessage, notify.Messages,

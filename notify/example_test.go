@@ -100,7 +100,7 @@ func ExampleNotifier_MarkInbox() {
 	out := notify.New(memory.New(nil), nil)
 	for day := 1; day <= 2; day++ {
 		_, err := out.EnsureUserMessage(ctx, nil, notify.UserMessage{
-			Record: storage.Record{Type: "room"}, PartitionKey: "user:ada", JobPartitionKey: "class", JobRowKey: fmt.Sprint(day),
+			Type: "room", PartitionKey: "user:ada", JobPartitionKey: "class", JobRowKey: fmt.Sprint(day),
 			Content: notify.Content{Subject: fmt.Sprint("Day ", day)}, SourceOn: time.Date(2026, 3, day, 9, 0, 0, 0, time.UTC),
 		})
 		if err != nil {

@@ -20,7 +20,7 @@ import (
 // generated is the decision about one job: the messages to ensure, and the
 // blob that its row names from now on.
 type generated struct {
-	users    []*UserMessage
+	users    []*userMessageRow
 	outgoing []*OutgoingMessage
 	keep     storage.Ref
 }
@@ -174,7 +174,7 @@ func (n *core) logPanic(text string, err error, where slog.Attr) {
 // batch collects the messages of many jobs, so that ensuring them takes few
 // statements. owners has the job of each user message, then of each outgoing one.
 type batch struct {
-	users      []*UserMessage
+	users      []*userMessageRow
 	outgoing   []*OutgoingMessage
 	usersOf    []*jobRow
 	outgoingOf []*jobRow
@@ -353,8 +353,8 @@ func (n generator) messagesOf(j *jobRow, f frozen) (generated, error) {
 	return out, nil
 }
 
-func (d delivery) userMessage(j *jobRow) *UserMessage {
-	return &UserMessage{
+func (d delivery) userMessage(j *jobRow) *userMessageRow {
+	return &userMessageRow{
 		Record:       storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane},
 		PartitionKey: d.Recipient.Inbox, JobPartitionKey: j.PartitionKey, JobRowKey: j.RowKey,
 		BusinessUnit: j.BusinessUnit, RecipientRef: d.Recipient.Ref,

@@ -192,27 +192,71 @@ func compactJSON(data json.RawMessage) (json.RawMessage, error) {
 // AutomationJob is the thin trace of one run of due work in the history of its
 // source (Automation & Reminders). It is written once and never scanned for
 // work. A caller of EnsureAutomationJob fills in the fields down to
-// ScheduledOn, with Scope and Type (the automation type) of the Record.
+// ScheduledOn, of which Type, PartitionKey and RowKey are required; the others are
+// the answer of a list and ignored.
 type AutomationJob struct {
-	storage.Record
+	Scope Scope
+	// Type is the automation type.
+	Type string
+	// Lane is that of the work.
+	Lane int16
 	// PartitionKey is the source entity, RowKey keys.AutomationRowKey.
-	PartitionKey string `db:"partition_key,fixed"`
-	RowKey       string `db:"row_key,fixed"`
-	SchedulerKey string `db:"scheduler_key,fixed"`
-	TriggerType  string `db:"trigger_type,fixed"`
-	BusinessUnit string `db:"business_unit,fixed"`
-	SourceType   string `db:"source_type,fixed"`
-	Source       string `db:"source,fixed"`
-	Setting      string `db:"setting,fixed"`
-	InputHash    string `db:"input_hash,fixed"`
+	PartitionKey string
+	RowKey       string
+	SchedulerKey string
+	TriggerType  string
+	BusinessUnit string
+	SourceType   string
+	Source       string
+	Setting      string
+	InputHash    string
 	// Result is what the run led to.
-	Result      DispatchResult `db:"result,fixed,json"`
-	ScheduledOn time.Time      `db:"scheduled_on,fixed"`
+	Result      DispatchResult
+	ScheduledOn time.Time
+
+	Key       string // the stored identity
+	CreatedOn time.Time
+}
+
+// automationJobRow has the columns of an [AutomationJob].
+type automationJobRow struct {
+	storage.Record
+	PartitionKey string         `db:"partition_key,fixed"`
+	RowKey       string         `db:"row_key,fixed"`
+	SchedulerKey string         `db:"scheduler_key,fixed"`
+	TriggerType  string         `db:"trigger_type,fixed"`
+	BusinessUnit string         `db:"business_unit,fixed"`
+	SourceType   string         `db:"source_type,fixed"`
+	Source       string         `db:"source,fixed"`
+	Setting      string         `db:"setting,fixed"`
+	InputHash    string         `db:"input_hash,fixed"`
+	Result       DispatchResult `db:"result,fixed,json"`
+	ScheduledOn  time.Time      `db:"scheduled_on,fixed"`
 
 	CreatedOn time.Time `db:"created_on,fixed"`
 }
 
-var automationJobs = driver.Define[AutomationJob]("automation_job")
+var automationJobs = driver.Define[automationJobRow]("automation_job")
+
+// row has what a caller chooses.
+func (j *AutomationJob) row() automationJobRow {
+	return automationJobRow{
+		Record:       storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane},
+		PartitionKey: j.PartitionKey, RowKey: j.RowKey, SchedulerKey: j.SchedulerKey, TriggerType: j.TriggerType,
+		BusinessUnit: j.BusinessUnit, SourceType: j.SourceType, Source: j.Source, Setting: j.Setting,
+		InputHash: j.InputHash, Result: j.Result, ScheduledOn: j.ScheduledOn,
+	}
+}
+
+func (j *automationJobRow) view() AutomationJob {
+	return AutomationJob{
+		Scope: j.Scope, Type: j.Type, Lane: j.Lane,
+		PartitionKey: j.PartitionKey, RowKey: j.RowKey, SchedulerKey: j.SchedulerKey, TriggerType: j.TriggerType,
+		BusinessUnit: j.BusinessUnit, SourceType: j.SourceType, Source: j.Source, Setting: j.Setting,
+		InputHash: j.InputHash, Result: j.Result, ScheduledOn: j.ScheduledOn,
+		Key: j.Key, CreatedOn: j.CreatedOn,
+	}
+}
 
 // statusRecorded is the only state of rows that are written once.
 const statusRecorded = "Recorded"
@@ -220,24 +264,24 @@ const statusRecorded = "Recorded"
 // EnsureAutomationJob makes sure of traces; see [DeliveryDispatcher]. The first
 // one stands. Immutable are the type, the scheduler key and the InputHash.
 func (n *Notifier) EnsureAutomationJob(ctx context.Context, tx storage.Tx, want ...AutomationJob) ([]Ensured, error) {
-	return ensure(ctx, n.core, tx, automationKind, want, asIs)
+	return ensure(ctx, n.core, tx, automationKind, want, (*AutomationJob).row)
 }
 
-var automationKind = &kind[AutomationJob]{
+var automationKind = &kind[automationJobRow]{
 	artifact: ArtifactAutomationJob,
 	table:    automationJobs,
 	fill:     fillAutomationJob,
-	immutable: func(s, w *AutomationJob) []field {
+	immutable: func(s, w *automationJobRow) []field {
 		return []field{
 			{"Type", s.Type, w.Type},
 			{"SchedulerKey", s.SchedulerKey, w.SchedulerKey},
 			{"InputHash", s.InputHash, w.InputHash},
 		}
 	},
-	answer: func(j *AutomationJob) (Coordinates, string) { return Coordinates{j.PartitionKey, j.RowKey}, "" },
+	answer: func(j *automationJobRow) (Coordinates, string) { return Coordinates{j.PartitionKey, j.RowKey}, "" },
 }
 
-func fillAutomationJob(_ *core, now time.Time, j *AutomationJob) error {
+func fillAutomationJob(_ *core, now time.Time, j *automationJobRow) error {
 	key, err := keys.Join(j.PartitionKey, j.RowKey)
 	if err != nil {
 		return err
@@ -262,5 +306,5 @@ func (n *Notifier) AutomationJobs(ctx context.Context, tx storage.Tx, scope Scop
 	if tx != nil {
 		n = n.WithTx(tx)
 	}
-	return list(ctx, n.core, automationJobs, scope, p, append(within, driver.Eq("source_type", sourceType)), asIs)
+	return list(ctx, n.core, automationJobs, scope, p, append(within, driver.Eq("source_type", sourceType)), (*automationJobRow).view)
 }

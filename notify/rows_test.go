@@ -11,7 +11,7 @@ import (
 )
 
 // answers are the fields that hosts get and do not give.
-var answers = []string{"Key", "Status", "DueOn", "CreatedOn", "Tries", "SupportHold"}
+var answers = []string{"Key", "Status", "DueOn", "CreatedOn", "Tries", "SupportHold", "SeenOn", "ReadOn", "ArchivedOn"}
 
 // sameFields compares what a host gives and gets with the row: whatever is given is
 // kept, whatever is an answer is ignored on the way in, and every answer comes from
@@ -59,6 +59,10 @@ func fill(t *testing.T, v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() || f.Anonymous {
@@ -75,4 +79,6 @@ func TestWhatAHostGivesIsWhatItGetsBack(t *testing.T) {
 	sameFields(t, (*Job).row, (*jobRow).view)
 	sameFields(t, (*Schedule).row, (*scheduleRow).view)
 	sameFields(t, (*MessagingJob).row, (*messagingJobRow).view)
+	sameFields(t, (*AutomationJob).row, (*automationJobRow).view)
+	sameFields(t, (*UserMessage).row, (*userMessageRow).view)
 }

@@ -104,11 +104,11 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 	), StatusGenerating)
 
 	sameEdges(t, userStates, taken(userStates,
-		func(s string) *UserMessage { r := &UserMessage{}; r.Status = s; return r },
-		func(r *UserMessage) string { return r.Status },
-		func(r *UserMessage) { r.mark(now, MarkSeen) },
-		func(r *UserMessage) { r.mark(now, MarkRead) },
-		func(r *UserMessage) { r.mark(now, MarkArchived) },
+		func(s string) *userMessageRow { r := &userMessageRow{}; r.Status = s; return r },
+		func(r *userMessageRow) string { return r.Status },
+		func(r *userMessageRow) { r.mark(now, MarkSeen) },
+		func(r *userMessageRow) { r.mark(now, MarkRead) },
+		func(r *userMessageRow) { r.mark(now, MarkArchived) },
 	), "")
 }
 

@@ -71,7 +71,7 @@ func (j *jobRow) userMessages(ctx context.Context, tx storage.Tx) ([]UserMessage
 	out := make([]UserMessage, 0, len(found))
 	for _, at := range places {
 		if m := found[at]; m != nil {
-			out = append(out, *m)
+			out = append(out, m.view())
 			delete(found, at)
 		}
 	}

@@ -325,7 +325,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"CountMessages":  func() error { return second(n.CountMessages(ctx, nil, scope, j.RowKey)) },
 			"DryRun":         func() error { return second(n.DryRun(ctx, m)) },
 			"EnsureAutomationJob": func() error {
-				return second(n.EnsureAutomationJob(ctx, nil, notify.AutomationJob{Record: storage.Record{Scope: scope, Type: "certificate"}, PartitionKey: "a", RowKey: "b"}))
+				return second(n.EnsureAutomationJob(ctx, nil, notify.AutomationJob{Scope: scope, Type: "certificate", PartitionKey: "a", RowKey: "b"}))
 			},
 			"EnsureMessagingJob":    func() error { return second(n.EnsureMessagingJob(ctx, nil, campaign)) },
 			"EnsureNotificationJob": func() error { return second(n.EnsureNotificationJob(ctx, nil, j)) },
@@ -336,7 +336,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			},
 			"EnsureOutgoingMessage": func() error { return second(n.EnsureOutgoingMessage(ctx, nil, m)) },
 			"EnsureUserMessage": func() error {
-				return second(n.EnsureUserMessage(ctx, nil, notify.UserMessage{Record: storage.Record{Scope: scope, Type: "visit"}, PartitionKey: "user:sam", RowKey: "1"}))
+				return second(n.EnsureUserMessage(ctx, nil, notify.UserMessage{Scope: scope, Type: "visit", PartitionKey: "user:sam", RowKey: "1"}))
 			},
 			"Inbox":         func() error { return third(n.Inbox(ctx, scope, "user:sam", storage.Page{})) },
 			"MarkInbox":     func() error { return second(n.MarkInbox(ctx, scope, "user:sam", notify.MarkRead, "1")) },
