@@ -83,7 +83,7 @@ func (p *pipeline) ensure(b *testing.B, n, recipients int) {
 		var jobs []notify.Job
 		var schedules []notify.Schedule
 		for i := first; i < min(first+1000, n); i++ {
-			j := notify.Job{Record: storage.Record{Scope: "tenant", Type: "visit"}, PartitionKey: fmt.Sprint("car", i), RowKey: "visit", Entity: fmt.Sprint("car", i)}
+			j := notify.Job{Scope: "tenant", Type: "visit", PartitionKey: fmt.Sprint("car", i), RowKey: "visit", Entity: fmt.Sprint("car", i)}
 			for k := range recipients {
 				ref := fmt.Sprintf("%d-%d", i, k)
 				j.Recipients = append(j.Recipients, notify.Recipient{Ref: ref, Name: "customer", Channel: channelKey, Address: "c" + ref + "@example.com"})

@@ -193,7 +193,7 @@ func (c *chaos) delivered() map[string]int {
 			}
 			rows, err := tx.Select(c.ctx, s, driver.Within(c.host.scope), driver.Query{Limit: 1000})
 			for _, r := range rows {
-				out[r.(*notify.Job).SourceKey]++
+				out[textOf(s, r, "source_key")]++
 			}
 			return err
 		}

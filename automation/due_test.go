@@ -299,7 +299,7 @@ func TestAConflictOfDeliveryHoldsItsRowOnly(t *testing.T) {
 		w.s.Register(certificates(nil))
 		w.ensure(candidate(nil), candidate(func(c *automation.Candidate) { c.Source.ID = "8" }))
 		_, err := w.out.Notifier.EnsureNotificationJob(w.ctx, nil, notify.Job{
-			Record: storage.Record{Type: "certificate"}, PartitionKey: "7", RowKey: keys.AutomationRowKey(certificateKey), InputHash: "another",
+			Type: "certificate", PartitionKey: "7", RowKey: keys.AutomationRowKey(certificateKey), InputHash: "another",
 		})
 		if err != nil {
 			w.t.Fatal(err)

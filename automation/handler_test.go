@@ -102,10 +102,10 @@ func TestAGroupThatFailsIsAskedAgainRowByRow(t *testing.T) {
 // All kinds of artifacts, in one handler.
 func TestAHandlersArtifactsAreEnsuredWithItsRow(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		job := notify.Job{Record: storage.Record{Type: "report"}, PartitionKey: "f", RowKey: "j"}
+		job := notify.Job{Type: "report", PartitionKey: "f", RowKey: "j"}
 		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
 			return []automation.Outcome{{Artifacts: automation.Artifacts{
-				AutomationJobs: []notify.AutomationJob{{Record: storage.Record{Type: "export"}, PartitionKey: "f", RowKey: "j", SchedulerKey: due[0].Key}},
+				AutomationJobs: []notify.AutomationJob{{Type: "export", PartitionKey: "f", RowKey: "j", SchedulerKey: due[0].Key}},
 				Jobs:           []notify.Job{job},
 				Schedules:      []notify.Schedule{notify.ScheduleFor(job, start)},
 			}}}, nil

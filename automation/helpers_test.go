@@ -353,3 +353,8 @@ func (w *world) drain(pass work.Pass) {
 		}
 	}
 }
+
+// textOf reads a column of a row whose type is another package's own.
+func textOf(s *driver.Schema, r driver.Row, column string) string {
+	return *s.Column(column).Text(driver.FieldsOf(r))
+}

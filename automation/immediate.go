@@ -8,7 +8,6 @@ import (
 
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -74,7 +73,7 @@ func (n Immediate) job(e Event) (notify.Job, error) {
 		return notify.Job{}, err
 	}
 	return notify.Job{
-		Record:       storage.Record{Scope: e.Scope, Type: n.Type, Lane: n.Lane},
+		Scope: e.Scope, Type: n.Type, Lane: n.Lane,
 		PartitionKey: e.Source.ID, RowKey: row, BusinessUnit: n.BusinessUnit,
 		EntityType: e.Source.Type, Entity: e.Source.ID, EventData: text, Recipients: n.Recipients,
 		InputHash: keys.Input{

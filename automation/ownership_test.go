@@ -169,7 +169,7 @@ func TestARetryIsTheSameDelivery(t *testing.T) {
 			for i := range due {
 				out[i].Deactivate = "again"
 				out[i].Jobs = []notify.Job{{
-					Record: storage.Record{Type: "export"}, PartitionKey: "p", RowKey: rowKey, EntityType: "file", Entity: "1", InputHash: "h",
+					Type: "export", PartitionKey: "p", RowKey: rowKey, EntityType: "file", Entity: "1", InputHash: "h",
 				}}
 			}
 			return out, nil

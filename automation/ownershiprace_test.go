@@ -173,7 +173,7 @@ func (r *race) oldDelivers(key string, dies bool) {
 			return errBoom
 		}
 		_, err = r.out.EnsureNotificationJob(r.ctx, tx, notify.Job{
-			Record: storage.Record{Type: "certificate"}, PartitionKey: "old", RowKey: key, EntityType: "run", Entity: "old", InputHash: "h", SourceKey: key,
+			Type: "certificate", PartitionKey: "old", RowKey: key, EntityType: "run", Entity: "old", InputHash: "h", SourceKey: key,
 		})
 		r.saw("old delivers")
 		return err
@@ -288,9 +288,8 @@ func (r *race) check() {
 		err := r.store.InTx(r.ctx, func(tx storage.Tx) error {
 			rows, err := tx.Select(r.ctx, schema, driver.Within(""), driver.Query{Limit: 10000})
 			for _, row := range rows {
-				job := row.(*notify.Job)
-				delivered[job.SourceKey]++
-				sides[map[bool]string{true: "old", false: "new"}[job.PartitionKey == "old"]]++
+				delivered[textOf(schema, row, "source_key")]++
+				sides[map[bool]string{true: "old", false: "new"}[textOf(schema, row, "partition_key") == "old"]]++
 			}
 			return err
 		})

@@ -365,7 +365,7 @@ func (t *try) job(notificationType string) (notify.Job, error) {
 	row := t.row
 	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key, t.due.occurrenceData(), t.due.thresholdData()})
 	return notify.Job{
-		Record:       storage.Record{Scope: row.Scope, Type: notificationType, Lane: row.Lane},
+		Scope: row.Scope, Type: notificationType, Lane: row.Lane,
 		PartitionKey: row.Source, RowKey: keys.AutomationRowKey(row.Key), BusinessUnit: row.BusinessUnit,
 		EntityType: row.SourceType, Entity: row.Source, EventData: data, Recipients: t.to,
 		InputHash: row.InputHash, SourceKey: row.Key, SourceOn: row.ScheduledOn,
@@ -376,7 +376,7 @@ func (t *try) job(notificationType string) (notify.Job, error) {
 func (t *try) mirror() notify.AutomationJob {
 	row := t.row
 	return notify.AutomationJob{
-		Record:       storage.Record{Scope: row.Scope, Type: row.AutomationType, Lane: row.Lane},
+		Scope: row.Scope, Type: row.AutomationType, Lane: row.Lane,
 		PartitionKey: row.Source, RowKey: keys.AutomationRowKey(row.Key), SchedulerKey: row.Key,
 		TriggerType: string(row.TriggerType), BusinessUnit: row.BusinessUnit, SourceType: row.SourceType,
 		Source: row.Source, Setting: row.Setting, InputHash: row.InputHash, Result: t.result, ScheduledOn: row.ScheduledOn,

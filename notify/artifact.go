@@ -3,9 +3,7 @@ package notify
 import (
 	"errors"
 	"slices"
-	"time"
 
-	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storable"
@@ -37,22 +35,6 @@ type Coordinates struct {
 
 // IsZero reports whether c names nothing.
 func (c Coordinates) IsZero() bool { return c == Coordinates{} }
-
-// SupportHold is in every row that a person may have to look at. A row on hold
-// is never due; only an audited release makes it so again.
-type SupportHold struct {
-	IsOnSupportHold bool   `db:"is_on_support_hold"`
-	HoldReason      string `db:"hold_reason,plain"` // one of the Hold… codes; empty without a hold
-}
-
-// Tries counts what went wrong with a row so far.
-type Tries struct {
-	RetryCount     int       `db:"retry_count"`       // failures in a row
-	LeaseLossCount int       `db:"lease_loss_count"`  // of a worker that held the row
-	NextRetryOn    time.Time `db:"next_retry_on"`     // zero unless a retry waits
-	ReasonCode     string    `db:"reason_code,plain"` // of the last failure or the end
-	EndedOn        time.Time `db:"ended_on"`          // when nothing was left to do
-}
 
 // States gives the state machines of this package, for the documentation.
 func States() []states.Machine {
@@ -250,23 +232,6 @@ var suppressionStates = states.Machine{
 	},
 	Terminal: []string{StatusActive},
 }
-
-// failed counts a failure and says when to try again, or false if that was the
-// last try.
-func (t *Tries) failed(now time.Time, key, reason string) (next time.Time, ok bool) {
-	t.RetryCount++
-	t.ReasonCode = reason
-	wait, ok := backoff.After(key, t.RetryCount)
-	if !ok {
-		t.NextRetryOn = time.Time{}
-		return time.Time{}, false
-	}
-	t.NextRetryOn = driver.Time(now.Add(wait))
-	return t.NextRetryOn, true
-}
-
-// put sets the hold; the caller clears DueOn.
-func (h *SupportHold) put(reason string) { h.IsOnSupportHold, h.HoldReason = true, reason }
 
 // forGood reports errors that another try would meet again.
 func forGood(err error) bool {

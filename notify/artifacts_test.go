@@ -67,7 +67,7 @@ func (c *clinic) drain() {
 // appointment is a job that tells sam of a visit, by mail and in the inbox.
 func appointment(id string) notify.Job {
 	return notify.Job{
-		Record:       storage.Record{Scope: "tenant", Type: "visit"},
+		Scope: "tenant", Type: "visit",
 		PartitionKey: "car-" + id, RowKey: keys.AutomationRowKey("visit:" + id), BusinessUnit: "north",
 		EntityType: "car", Entity: id, EventData: json.RawMessage(`{}`), InputHash: "hash",
 		Recipients: []notify.Recipient{{Ref: "sam", Name: "Sam", Channel: "email:test", Address: "sam@example.com", Inbox: "user:sam"}},
@@ -86,7 +86,7 @@ func (c *clinic) mailing(guid string) notify.MessagingJob {
 	}), nil)
 	c.must(err)
 	return notify.MessagingJob{
-		Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: guid, BusinessUnit: "north",
+		Scope: "tenant", Type: "visit", GUID: guid, BusinessUnit: "north",
 		Blob: p.Blob, AudienceSize: p.Recipients, InputHash: "hash",
 	}
 }
@@ -234,9 +234,8 @@ func (i immutables[R]) conflict(c *clinic) {
 
 func TestI3_EachImmutableFieldThatDiffersIsAConflict(t *testing.T) {
 	eachClinic(t, notify.Options{}, func(c *clinic) {
-		record := storage.Record{Scope: "tenant", Type: "visit"}
 		immutables[notify.AutomationJob]{
-			notify.AutomationJob{Record: record, PartitionKey: "car", RowKey: "7", SchedulerKey: "key", InputHash: "hash"}, c.EnsureAutomationJob,
+			notify.AutomationJob{Scope: "tenant", Type: "visit", PartitionKey: "car", RowKey: "7", SchedulerKey: "key", InputHash: "hash"}, c.EnsureAutomationJob,
 			map[string]func(*notify.AutomationJob){
 				"Type":         func(j *notify.AutomationJob) { j.Type = "other" },
 				"SchedulerKey": func(j *notify.AutomationJob) { j.SchedulerKey = "other" },
@@ -265,7 +264,7 @@ func TestI3_EachImmutableFieldThatDiffersIsAConflict(t *testing.T) {
 		}}.conflict(c)
 		immutables[notify.UserMessage]{
 			notify.UserMessage{
-				Record: record, PartitionKey: "user:sam", RowKey: "7", JobPartitionKey: "car", JobRowKey: "7",
+				Scope: "tenant", Type: "visit", PartitionKey: "user:sam", RowKey: "7", JobPartitionKey: "car", JobRowKey: "7",
 				RecipientRef: "sam", InputHash: "hash", ContentHash: "content",
 			}, c.EnsureUserMessage,
 			map[string]func(*notify.UserMessage){

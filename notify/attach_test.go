@@ -82,7 +82,7 @@ func TestABlobIsKeptWhileAMessageNamesIt(t *testing.T) {
 		h.run("notify.scheduler")
 		h.run("notify.generator")
 		if _, err := h.EnsureUserMessage(t.Context(), nil, notify.UserMessage{
-			Record: storage.Record{Scope: "tenant", Type: "note"}, PartitionKey: "user:sam", JobRowKey: "job", JobPartitionKey: "car",
+			Scope: "tenant", Type: "note", PartitionKey: "user:sam", JobRowKey: "job", JobPartitionKey: "car",
 			Content: notify.Content{Text: "enclosed", Attachments: []notify.AttachmentRef{inApp}}, SourceOn: storetest.Start,
 		}); err != nil {
 			t.Fatal(err)

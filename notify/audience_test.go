@@ -16,7 +16,6 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the host's own database
 
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
 )
 
 const peopleCSV = "\ufeffid;email;Name;language;code;internal\n" +
@@ -232,7 +231,7 @@ func TestADryRunOfACampaignCountsAndWritesNothing(t *testing.T) {
 		bad := person("kim")
 		bad.Address = "nowhere"
 		p := h.audience(append(crowd(6), crowd(2)[0], bad, notify.Recipient{Ref: "nobody"}, inbox("zoe"))...)
-		job := notify.MessagingJob{Record: storageRecord("moody"), GUID: "spring", Blob: p.Blob}
+		job := notify.MessagingJob{Scope: "tenant", Type: "moody", GUID: "spring", Blob: p.Blob}
 		f, err := h.Campaigns().DryRun(t.Context(), job, 2)
 		if err != nil {
 			t.Fatal(err)
@@ -251,9 +250,9 @@ func TestADryRunOfACampaignCountsAndWritesNothing(t *testing.T) {
 			t.Error("something was written")
 		}
 		for what, j := range map[string]notify.MessagingJob{
-			"GUID":     {Record: storageRecord("visit"), Blob: p.Blob},
-			"renderer": {Record: storageRecord("unknown"), GUID: "spring", Blob: p.Blob},
-			"no blob":  {Record: storageRecord("visit"), GUID: "spring"},
+			"GUID":     {Scope: "tenant", Type: "visit", Blob: p.Blob},
+			"renderer": {Scope: "tenant", Type: "unknown", GUID: "spring", Blob: p.Blob},
+			"no blob":  {Scope: "tenant", Type: "visit", GUID: "spring"},
 		} {
 			if _, err := h.Campaigns().DryRun(t.Context(), j, 2); err == nil {
 				t.Errorf("a dry run without a %s", what)
@@ -264,5 +263,3 @@ func TestADryRunOfACampaignCountsAndWritesNothing(t *testing.T) {
 		}
 	})
 }
-
-func storageRecord(typ string) storage.Record { return storage.Record{Scope: "tenant", Type: typ} }

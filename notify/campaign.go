@@ -69,7 +69,7 @@ func (n Campaigns) Progress(ctx context.Context, scope Scope, guid string) (p Ca
 	return p, err
 }
 
-func campaign(ctx context.Context, tx storage.Tx, scope Scope, guid string) (*MessagingJob, error) {
+func campaign(ctx context.Context, tx storage.Tx, scope Scope, guid string) (*messagingJobRow, error) {
 	j, err := messagingJobs.Get(ctx, tx, scope, guid)
 	if err != nil {
 		return nil, fmt.Errorf("notify: campaign %s: %w", guid, err)
@@ -77,7 +77,7 @@ func campaign(ctx context.Context, tx storage.Tx, scope Scope, guid string) (*Me
 	return j, nil
 }
 
-func (j *MessagingJob) progress() CampaignProgress {
+func (j *messagingJobRow) progress() CampaignProgress {
 	p := CampaignProgress{
 		Scope: j.Scope, GUID: j.GUID, Type: j.Type, BusinessUnit: j.BusinessUnit,
 		Status: j.Status, Reason: j.ReasonCode, SupportHold: j.SupportHold,
@@ -130,7 +130,7 @@ func (n Campaigns) Content(ctx context.Context, scope Scope, guid string, allow 
 	if allow == nil {
 		panic("notify: Campaigns.Content needs an AllowCampaign")
 	}
-	var j *MessagingJob
+	var j *messagingJobRow
 	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
 		j, err = campaign(ctx, tx, scope, guid)
 		return err
@@ -179,7 +179,7 @@ func (c *CampaignContent) Recipients(ctx context.Context) iter.Seq2[Recipient, e
 //
 //spec:f-032
 func (n Campaigns) Pause(ctx context.Context, scope Scope, guid string, by By) error {
-	return act(ctx, n.core, messagingJobs, scope, guid, "PauseCampaign", by, (*MessagingJob).pause)
+	return act(ctx, n.core, messagingJobs, scope, guid, "PauseCampaign", by, (*messagingJobRow).pause)
 }
 
 // Resume lets a paused campaign go on where it was; nobody gets a second
@@ -187,7 +187,7 @@ func (n Campaigns) Pause(ctx context.Context, scope Scope, guid string, by By) e
 //
 //spec:f-032
 func (n Campaigns) Resume(ctx context.Context, scope Scope, guid string, by By) error {
-	return act(ctx, n.core, messagingJobs, scope, guid, "ResumeCampaign", by, (*MessagingJob).resume)
+	return act(ctx, n.core, messagingJobs, scope, guid, "ResumeCampaign", by, (*messagingJobRow).resume)
 }
 
 // Cancel ends a campaign for good: no more messages are made from now on,
@@ -196,7 +196,7 @@ func (n Campaigns) Resume(ctx context.Context, scope Scope, guid string, by By) 
 // messages. A campaign all of whose messages are made can be cancelled as long as
 // they wait to be sent.
 func (n Campaigns) Cancel(ctx context.Context, scope Scope, guid string, by By) error {
-	return act(ctx, n.core, messagingJobs, scope, guid, "CancelCampaign", by, (*MessagingJob).cancel)
+	return act(ctx, n.core, messagingJobs, scope, guid, "CancelCampaign", by, (*messagingJobRow).cancel)
 }
 
 const (
@@ -207,14 +207,14 @@ const (
 // cancelSpec is the pass over cancelled campaigns: it cancels the messages that
 // wait to be sent, a page in each transaction. The status says Cancelled all the
 // while, so a claim does not change it.
-func (n sender) cancelSpec() work.Spec[MessagingJob, nothing] {
-	return work.Spec[MessagingJob, nothing]{
+func (n sender) cancelSpec() work.Spec[messagingJobRow, nothing] {
+	return work.Spec[messagingJobRow, nothing]{
 		Name: "notify.cancel", Table: messagingJobs,
 		Claimable: []string{StatusCancelled},
-		Handle: func(_ context.Context, items []work.Item[MessagingJob]) ([]nothing, error) {
+		Handle: func(_ context.Context, items []work.Item[messagingJobRow]) ([]nothing, error) {
 			return make([]nothing, len(items)), nil // the transaction decides what waits
 		},
-		Dispatch: func(ctx context.Context, tx storage.Tx, done []work.Done[MessagingJob, nothing]) error {
+		Dispatch: func(ctx context.Context, tx storage.Tx, done []work.Done[messagingJobRow, nothing]) error {
 			for _, d := range done {
 				if err := n.cancelMessages(ctx, tx, d.Row, max(cancelPage/len(done), 10)); err != nil {
 					return err
@@ -222,14 +222,14 @@ func (n sender) cancelSpec() work.Spec[MessagingJob, nothing] {
 			}
 			return nil
 		},
-		Fail:    func(now time.Time, j *MessagingJob, _ error) { j.cancelLater(now) },
-		Abandon: func(now time.Time, j *MessagingJob) { j.abandoned(now) },
-		Release: func(now time.Time, j *MessagingJob) { j.released(now) },
+		Fail:    func(now time.Time, j *messagingJobRow, _ error) { j.cancelLater(now) },
+		Abandon: func(now time.Time, j *messagingJobRow) { j.abandoned(now) },
+		Release: func(now time.Time, j *messagingJobRow) { j.released(now) },
 	}
 }
 
 // cancelMessages cancels what waits in the next page of a campaign's messages.
-func (n sender) cancelMessages(ctx context.Context, tx storage.Tx, j *MessagingJob, size int) error {
+func (n sender) cancelMessages(ctx context.Context, tx storage.Tx, j *messagingJobRow, size int) error {
 	page, err := messageStates(ctx, tx, j, size)
 	if err != nil {
 		return err
@@ -262,7 +262,7 @@ func (n sender) cancelMessages(ctx context.Context, tx storage.Tx, j *MessagingJ
 
 // messageStates reads little of the messages behind the cursor, in the order of
 // their keys.
-func messageStates(ctx context.Context, tx storage.Tx, j *MessagingJob, size int) ([]*OutgoingMessage, error) {
+func messageStates(ctx context.Context, tx storage.Tx, j *messagingJobRow, size int) ([]*OutgoingMessage, error) {
 	where, err := under(j.GUID)
 	if err != nil {
 		return nil, err
@@ -276,7 +276,7 @@ func messageStates(ctx context.Context, tx storage.Tx, j *MessagingJob, size int
 }
 
 // cancelAll cancels messages and says how many others have got hold of meanwhile.
-func cancelAll(ctx context.Context, tx storage.Tx, j *MessagingJob, ids []int64) (lost int, err error) {
+func cancelAll(ctx context.Context, tx storage.Tx, j *messagingJobRow, ids []int64) (lost int, err error) {
 	if len(ids) == 0 {
 		return 0, nil
 	}
@@ -300,7 +300,7 @@ func cancelAll(ctx context.Context, tx storage.Tx, j *MessagingJob, ids []int64)
 
 // roundEnds looks again later if a provider had some of the messages: what it
 // refuses for now would be sent again.
-func (j *MessagingJob) roundEnds(now time.Time) {
+func (j *messagingJobRow) roundEnds(now time.Time) {
 	j.CancelledUpTo, j.DueOn = "", time.Time{}
 	if j.InFlight > 0 && j.Rounds < cancelRounds {
 		j.DueOn = driver.Time(now.Add(time.Minute << j.Rounds))
@@ -310,6 +310,6 @@ func (j *MessagingJob) roundEnds(now time.Time) {
 }
 
 // cancelLater is a page that could not be stored.
-func (j *MessagingJob) cancelLater(now time.Time) {
+func (j *messagingJobRow) cancelLater(now time.Time) {
 	j.DueOn = driver.Time(now.Add(time.Minute))
 }

@@ -41,7 +41,7 @@ func (h *host) putAudience(people ...notify.Recipient) (notify.Payload, error) {
 func (h *host) plan(guid string, p notify.Payload) notify.MessagingJob {
 	h.t.Helper()
 	job := notify.MessagingJob{
-		Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: guid, BusinessUnit: "north",
+		Scope: "tenant", Type: "visit", GUID: guid, BusinessUnit: "north",
 		Blob: p.Blob, AudienceSize: p.Recipients,
 	}
 	if _, err := h.EnsureMessagingJob(h.t.Context(), nil, job); err != nil {
@@ -61,9 +61,9 @@ func (h *host) begin(guid string, people ...notify.Recipient) {
 	h.run("notify.scheduler")
 }
 
-func (h *host) campaign(guid string) *notify.MessagingJob {
+func (h *host) campaign(guid string) *notify.MessagingJobRow {
 	h.t.Helper()
-	var j *notify.MessagingJob
+	var j *notify.MessagingJobRow
 	h.inOne(func(tx storage.Tx) (err error) {
 		j, err = notify.MessagingJobs.Get(h.t.Context(), tx, "tenant", guid)
 		return err

@@ -188,7 +188,7 @@ func TestACampaignIsPausedBeforeItsScheduleIsDue(t *testing.T) {
 		due := h.clk.Now().Add(24 * time.Hour)
 		p := h.audience(crowd(2)...)
 		for _, guid := range []string{"resumed before", "resumed after", "cancelled"} {
-			job := notify.MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: guid, Blob: p.Blob}
+			job := notify.MessagingJob{Scope: "tenant", Type: "visit", GUID: guid, Blob: p.Blob}
 			if _, err := h.EnsureMessagingJob(t.Context(), nil, job); err != nil {
 				t.Fatal(err)
 			}
@@ -262,7 +262,7 @@ func TestACancellationWhoseWorkerDiedGoesOn(t *testing.T) {
 		if err := h.Campaigns().Cancel(t.Context(), "tenant", "spring", sam); err != nil {
 			t.Fatal(err)
 		}
-		edit(h, notify.MessagingJobs, func(j *notify.MessagingJob) { j.LeaseExpiresOn, j.ClaimToken = h.clk.Now().Add(lease), "dead" })
+		edit(h, notify.MessagingJobs, func(j *notify.MessagingJobRow) { j.LeaseExpiresOn, j.ClaimToken = h.clk.Now().Add(lease), "dead" })
 		h.clk.Add(2 * lease)
 		h.run("notify.campaign")
 		if j := h.campaign("spring"); j.Status != notify.StatusCancelled || !j.DueOn.Equal(h.clk.Now()) {

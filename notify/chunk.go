@@ -24,16 +24,16 @@ const chunkSize = 1000
 // chunks.
 //
 //spec:f-002
-func (n generator) campaignSpec() work.Spec[MessagingJob, chunk] {
-	return work.Spec[MessagingJob, chunk]{
+func (n generator) campaignSpec() work.Spec[messagingJobRow, chunk] {
+	return work.Spec[messagingJobRow, chunk]{
 		Name: "notify.campaign", Table: messagingJobs,
 		Claimable: []string{StatusReady}, Busy: StatusGenerating,
 		Types:    n.registry.rendered,
 		Handle:   n.generateChunks,
 		Dispatch: n.dispatchChunks,
-		Fail:     func(now time.Time, j *MessagingJob, _ error) { j.failed(now, ReasonPassFailed) },
-		Abandon:  func(now time.Time, j *MessagingJob) { j.abandoned(now) },
-		Release:  func(now time.Time, j *MessagingJob) { j.released(now) },
+		Fail:     func(now time.Time, j *messagingJobRow, _ error) { j.failed(now, ReasonPassFailed) },
+		Abandon:  func(now time.Time, j *messagingJobRow) { j.abandoned(now) },
+		Release:  func(now time.Time, j *messagingJobRow) { j.released(now) },
 	}
 }
 
@@ -41,7 +41,7 @@ func (n generator) campaignSpec() work.Spec[MessagingJob, chunk] {
 // transaction that stores a chunk says that it is done.
 //
 //spec:f-029
-func (n generator) generateChunks(_ context.Context, items []work.Item[MessagingJob]) ([]chunk, error) {
+func (n generator) generateChunks(_ context.Context, items []work.Item[messagingJobRow]) ([]chunk, error) {
 	out := make([]chunk, len(items))
 	for i, it := range items {
 		err := work.Guard(func() (err error) {
@@ -61,7 +61,7 @@ func (n generator) generateChunks(_ context.Context, items []work.Item[Messaging
 
 // share divides what is left into chunks of about one size, at most most, so
 // that the last one is not judged by a single recipient.
-func (j *MessagingJob) share(most int) int {
+func (j *messagingJobRow) share(most int) int {
 	most = max(most, 1)
 	left := j.AudienceSize - j.Done
 	if left <= most {
@@ -72,7 +72,7 @@ func (j *MessagingJob) share(most int) int {
 }
 
 // chunkFailed settles a campaign whose chunk could not be made.
-func (n generator) chunkFailed(it work.Item[MessagingJob], err error) {
+func (n generator) chunkFailed(it work.Item[messagingJobRow], err error) {
 	j, now := it.Row, driver.Now(n.store)
 	var unrendered *unrenderedError
 	switch {
@@ -109,7 +109,7 @@ type chunk struct {
 
 // addressee is what one recipient gets: one of the two, both, or nothing.
 type addressee struct {
-	user     *UserMessage
+	user     *userMessageRow
 	outgoing *OutgoingMessage
 	problem  string // reason code of what is not sent
 }
@@ -132,7 +132,7 @@ func (e *unrenderedError) Unwrap() error { return e.first }
 
 // makeChunk renders the next recipients, size of them at most. One of them who
 // cannot be rendered does not stop the others.
-func (n generator) makeChunk(ctx context.Context, j *MessagingJob, size int) (chunk, error) {
+func (n generator) makeChunk(ctx context.Context, j *messagingJobRow, size int) (chunk, error) {
 	if j.Offset > 0 && j.HashKey != n.hashKey && j.HashKey != anyHashKey {
 		return chunk{}, errHashKey
 	}
@@ -165,7 +165,8 @@ func (n generator) makeChunk(ctx context.Context, j *MessagingJob, size int) (ch
 // chunkMaker makes the messages of recipients of one campaign.
 type chunkMaker struct {
 	n        *core
-	view     Job // what the renderer sees
+	job      jobRow
+	view     Job // of the job, for the renderer
 	renderer Renderer
 	bytes    int // of content so far
 	asked    int // renderings
@@ -173,12 +174,13 @@ type chunkMaker struct {
 	first    error
 }
 
-func (n generator) newChunkMaker(j *MessagingJob, h payloadHeader) *chunkMaker {
-	return &chunkMaker{n: n.core, view: j.view(h), renderer: n.registry.lookup(j.Type).Renderer}
+func (n generator) newChunkMaker(j *messagingJobRow, h payloadHeader) *chunkMaker {
+	job := j.asJob(h)
+	return &chunkMaker{n: n.core, job: job, view: job.view(), renderer: n.registry.lookup(j.Type).Renderer}
 }
 
-// view is the campaign as a renderer sees it.
-func (j *MessagingJob) view(h payloadHeader) Job {
+// asJob is the campaign as the job that its renderer sees.
+func (j *messagingJobRow) asJob(h payloadHeader) jobRow {
 	partition, err := keys.CampaignPartition(j.BusinessUnit)
 	if err != nil {
 		partition = j.GUID // without a business unit that can be part of a key
@@ -187,8 +189,8 @@ func (j *MessagingJob) view(h payloadHeader) Job {
 	if lane == storage.LaneNormal {
 		lane = storage.LaneBulk
 	}
-	return Job{
-		Record:       storage.Record{Scope: j.Scope, Key: j.Key, Type: j.Type, Lane: lane},
+	return jobRow{
+		tried:        tried[ofJobs]{Record: storage.Record{Scope: j.Scope, Key: j.Key, Type: j.Type, Lane: lane}},
 		PartitionKey: partition, RowKey: j.GUID, BusinessUnit: j.BusinessUnit,
 		EntityType: string(PathCampaign), Entity: j.GUID, EventData: h.EventData,
 		InputHash: j.InputHash, SourceOn: j.CreatedOn, CreatedOn: j.CreatedOn,
@@ -209,7 +211,7 @@ func (m *chunkMaker) addressee(ctx context.Context, r Recipient) (a addressee, e
 		m.bytes += len(d.Content.Subject) + len(d.Content.Text) + len(d.Content.HTML)
 	}
 	a.problem = d.Problem
-	rows := m.view
+	rows := m.job
 	rows.PartitionKey = "" // a messaging job has no partition of its own
 	if d.Recipient.Inbox != "" {
 		a.user = d.userMessage(&rows)
@@ -247,7 +249,7 @@ func (m *chunkMaker) judge() error {
 // chunkBatch collects the messages of chunks, so that ensuring them takes few
 // statements.
 type chunkBatch struct {
-	users    []*UserMessage
+	users    []*userMessageRow
 	outgoing []*OutgoingMessage
 	answers  map[any]Ensured // by the message as it was wanted
 	stored   map[*OutgoingMessage]*OutgoingMessage
@@ -255,8 +257,8 @@ type chunkBatch struct {
 
 // dispatchChunks stores the messages of chunks and moves the cursors behind them,
 // in the transaction that has just settled the rows: their versions fence it.
-func (n generator) dispatchChunks(ctx context.Context, tx storage.Tx, done []work.Done[MessagingJob, chunk]) error {
-	var rows []*MessagingJob
+func (n generator) dispatchChunks(ctx context.Context, tx storage.Tx, done []work.Done[messagingJobRow, chunk]) error {
+	var rows []*messagingJobRow
 	var chunks []chunk
 	for _, d := range done {
 		if d.Result.next > 0 {
@@ -346,9 +348,9 @@ func (b *chunkBatch) conflicts(c chunk) bool {
 func (b *chunkBatch) outcome(m any) storage.Outcome { return b.answers[m].Outcome }
 
 // advance counts the chunk, and makes its campaign due for the next one or ends it.
-func (b *chunkBatch) advance(j *MessagingJob, c chunk, now time.Time) {
+func (b *chunkBatch) advance(j *messagingJobRow, c chunk, now time.Time) {
 	generated, skipped, repeated, why := b.count(c)
-	j.Generation.advance(now, c.next, generated, skipped, repeated)
+	j.generation.advance(now, c.next, generated, skipped, repeated)
 	j.HashKey = c.hashes
 	switch {
 	case !c.last:

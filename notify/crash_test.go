@@ -81,7 +81,7 @@ func TestAJobThatChangesUnderTheSchedulerIsLoadedAgain(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", person("sam")))
 		stale := only(h, notify.Jobs)
-		edit(h, notify.Jobs, func(*notify.Job) {})
+		edit(h, notify.Jobs, func(*notify.JobRow) {})
 		h.inOne(func(tx storage.Tx) error {
 			return h.WakeJob(t.Context(), tx, stale)
 		})
@@ -111,7 +111,7 @@ func TestARenderingThatWasInterruptedIsNotCounted(t *testing.T) {
 		j.Status = notify.StatusGenerating
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := h.GenerateAll(t.Context(), work.Item[notify.Job]{Row: j, Ctx: ended}); err != nil {
+		if err := h.GenerateAll(t.Context(), work.Item[notify.JobRow]{Row: j, Ctx: ended}); err != nil {
 			t.Fatal(err)
 		}
 		if j.Status != notify.StatusReady || j.RetryCount != 0 {

@@ -147,7 +147,7 @@ func (s *crashStory) produce(p *host) error {
 	if err != nil {
 		return err
 	}
-	campaign := notify.MessagingJob{Record: job.Record, GUID: "spring" + s.name, BusinessUnit: "north", Blob: payload.Blob, AudienceSize: payload.Recipients}
+	campaign := notify.MessagingJob{Scope: job.Scope, Type: job.Type, GUID: "spring" + s.name, BusinessUnit: "north", Blob: payload.Blob, AudienceSize: payload.Recipients}
 	if _, err := p.EnsureMessagingJob(ctx, nil, campaign); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type Forecast struct {
 // they exist or not; one that has been sent, or ended otherwise, has ReasonExists.
 // An error of a gate is that of DryRun.
 func (n *Notifier) DryRun(ctx context.Context, want ...OutgoingMessage) ([]Forecast, error) {
-	rows, err := outgoingKind.prepare(n.core, want)
+	rows, err := prepare(n.core, outgoingKind, want, asIs)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -123,7 +123,8 @@ func (n Campaigns) DryRun(ctx context.Context, j MessagingJob, samples int) (f C
 	if err := messagingJobs.CheckScope(j.Scope); err != nil {
 		return f, err
 	}
-	if err := fillMessagingJob(n.core, j.CreatedOn, &j); err != nil {
+	row := j.row()
+	if err := fillMessagingJob(n.core, j.CreatedOn, &row); err != nil {
 		return f, fmt.Errorf("notify: DryRunCampaign: %w", err)
 	}
 	if n.registry.lookup(j.Type).Renderer == nil {
@@ -135,7 +136,7 @@ func (n Campaigns) DryRun(ctx context.Context, j MessagingJob, samples int) (f C
 	}
 	defer p.close()
 	f.Skipped = map[string]int{}
-	m, seen := n.generator().newChunkMaker(&j, p.header), newSeenKeys()
+	m, seen := n.generator().newChunkMaker(&row, p.header), newSeenKeys()
 	for ctx.Err() == nil {
 		r, err := p.next()
 		if errors.Is(err, io.EOF) {

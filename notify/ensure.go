@@ -186,8 +186,8 @@ type kind[R any] struct {
 type field struct{ name, stored, wanted string }
 
 // ensure is every Ensure method: prepare, find or create, record conflicts.
-func ensure[R any](ctx context.Context, n *core, tx storage.Tx, k *kind[R], want []R) ([]Ensured, error) {
-	rows, err := k.prepare(n, want)
+func ensure[P, R any](ctx context.Context, n *core, tx storage.Tx, k *kind[R], want []P, row func(*P) R) ([]Ensured, error) {
+	rows, err := prepare(n, k, want, row)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -202,11 +202,12 @@ func ensure[R any](ctx context.Context, n *core, tx storage.Tx, k *kind[R], want
 	return out, joinConflicts(out)
 }
 
-func (k *kind[R]) prepare(n *core, want []R) ([]R, error) {
+// prepare makes complete rows of what a caller gives.
+func prepare[P, R any](n *core, k *kind[R], want []P, row func(*P) R) ([]R, error) {
 	now := driver.Now(n.store)
 	rows := make([]R, len(want))
 	for i := range want {
-		rows[i] = want[i]
+		rows[i] = row(&want[i])
 		if err := k.fill(n, now, &rows[i]); err != nil {
 			return nil, fmt.Errorf("notify: %s, argument %d: %w", k.artifact, i+1, err)
 		}

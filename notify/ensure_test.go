@@ -24,10 +24,10 @@ type method struct {
 	count  func(h *host) int
 }
 
-func methodOf[R any](name notify.Artifact, table *driver.Table[R], call func(*host) func(context.Context, storage.Tx, ...R) ([]notify.Ensured, error), make func(id string, different bool) R) method {
+func methodOf[P, R any](name notify.Artifact, table *driver.Table[R], call func(*host) func(context.Context, storage.Tx, ...P) ([]notify.Ensured, error), make func(id string, different bool) P) method {
 	return method{name,
 		func(h *host, ctx context.Context, tx storage.Tx, different bool, ns ...int) ([]notify.Ensured, error) {
-			var want []R
+			var want []P
 			for _, n := range ns {
 				want = append(want, make(fmt.Sprint(n), different))
 			}
@@ -50,7 +50,7 @@ var methods = []method{
 			return h.EnsureAutomationJob
 		},
 		func(id string, different bool) notify.AutomationJob {
-			return notify.AutomationJob{Record: storage.Record{Scope: "tenant", Type: "Reminder"}, PartitionKey: "car", RowKey: id, SchedulerKey: id, InputHash: hash(different)}
+			return notify.AutomationJob{Scope: "tenant", Type: "Reminder", PartitionKey: "car", RowKey: id, SchedulerKey: id, InputHash: hash(different)}
 		}),
 	methodOf(notify.ArtifactNotificationJob, notify.Jobs,
 		func(h *host) func(context.Context, storage.Tx, ...notify.Job) ([]notify.Ensured, error) {
@@ -66,7 +66,7 @@ var methods = []method{
 			return h.EnsureMessagingJob
 		},
 		func(id string, different bool) notify.MessagingJob {
-			return notify.MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: id, ContentHash: hash(different)}
+			return notify.MessagingJob{Scope: "tenant", Type: "visit", GUID: id, ContentHash: hash(different)}
 		}),
 	methodOf(notify.ArtifactNotificationScheduler, notify.Schedules,
 		func(h *host) func(context.Context, storage.Tx, ...notify.Schedule) ([]notify.Ensured, error) {
@@ -82,7 +82,7 @@ var methods = []method{
 			return h.EnsureUserMessage
 		},
 		func(id string, different bool) notify.UserMessage {
-			return notify.UserMessage{Record: storage.Record{Scope: "tenant", Type: "visit"}, PartitionKey: "user:sam", JobPartitionKey: "car", JobRowKey: id,
+			return notify.UserMessage{Scope: "tenant", Type: "visit", PartitionKey: "user:sam", JobPartitionKey: "car", JobRowKey: id,
 				SourceOn: storetest.Start, InputHash: hash(different)}
 		}),
 	methodOf(notify.ArtifactOutgoingMessage, notify.Messages,
@@ -280,8 +280,9 @@ func TestStorageAdaptersPreserveKeysSuppliedByTheCaller(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.same("coordinates", job.Coordinates(), got[0].Coordinates)
-		h.same("stored coordinates", job.Coordinates(), only(h, notify.Jobs).Coordinates())
-		h.same("key", job.PartitionKey+"\x1f"+job.RowKey, only(h, notify.Jobs).Key)
+		stored := only(h, notify.Jobs)
+		h.same("stored coordinates", job.Coordinates(), notify.Coordinates{PartitionKey: stored.PartitionKey, RowKey: stored.RowKey})
+		h.same("key", job.PartitionKey+"\x1f"+job.RowKey, stored.Key)
 	})
 }
 
@@ -295,7 +296,7 @@ func TestCampaignRetryReusesACompatibleMessagingJobAndItsBlob(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return notify.MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: "campaign", Blob: ref}
+			return notify.MessagingJob{Scope: "tenant", Type: "visit", GUID: "campaign", Blob: ref}
 		}
 		first := put("audience")
 		for _, job := range []notify.MessagingJob{first, put("audience")} {
@@ -324,10 +325,10 @@ func TestCampaignRetryReusesACompatibleMessagingJobAndItsBlob(t *testing.T) {
 //spec:f-002
 func TestAScheduleOfAMessagingJobMakesItReady(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
-		if _, err := h.EnsureMessagingJob(t.Context(), nil, notify.MessagingJob{Record: storage.Record{Scope: "tenant", Type: "visit"}, GUID: "campaign"}); err != nil {
+		if _, err := h.EnsureMessagingJob(t.Context(), nil, notify.MessagingJob{Scope: "tenant", Type: "visit", GUID: "campaign"}); err != nil {
 			t.Fatal(err)
 		}
-		plan := notify.Schedule{Record: storage.Record{Scope: "tenant", Type: "visit"}, ArtifactType: notify.ArtifactMessagingJob, ArtifactPartitionKey: "campaign", ArtifactRowKey: "campaign"}
+		plan := notify.Schedule{Scope: "tenant", Type: "visit", ArtifactType: notify.ArtifactMessagingJob, ArtifactPartitionKey: "campaign", ArtifactRowKey: "campaign"}
 		if _, err := h.EnsureNotificationScheduler(t.Context(), nil, plan); err != nil {
 			t.Fatal(err)
 		}

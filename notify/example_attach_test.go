@@ -8,7 +8,6 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
 )
 
 // A renderer makes a file for each recipient and attaches it.
@@ -28,7 +27,7 @@ func ExampleAttach() {
 	})})
 
 	job := notify.Job{
-		Record: storage.Record{Type: "grades"}, PartitionKey: "class-3b", RowKey: "2026-1",
+		Type: "grades", PartitionKey: "class-3b", RowKey: "2026-1",
 		Recipients: []notify.Recipient{{Ref: "17", Channel: "email:print", Address: "sam@example.com", Name: "Sam"}},
 	}
 	if _, err := out.Notify(ctx, job, time.Time{}); err != nil {

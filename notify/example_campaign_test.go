@@ -9,7 +9,6 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
 )
 
 const membersCSV = `id,email,name,code
@@ -44,7 +43,7 @@ func ExampleCampaigns_PutAudience() {
 	fmt.Println(payload.Recipients, "members, skipped:", payload.Skipped)
 
 	job := notify.MessagingJob{
-		Record: storage.Record{Type: "voucher"}, GUID: "spring-2026", BusinessUnit: "club",
+		Type: "voucher", GUID: "spring-2026", BusinessUnit: "club",
 		Blob: payload.Blob, AudienceSize: payload.Recipients,
 	}
 	if _, err := out.EnsureMessagingJob(ctx, nil, job); err != nil {
@@ -81,7 +80,7 @@ func ExampleCampaigns_Cancel() {
 	if err != nil {
 		panic(err)
 	}
-	job := notify.MessagingJob{Record: storage.Record{Type: "voucher"}, GUID: "spring-2026", Blob: payload.Blob}
+	job := notify.MessagingJob{Type: "voucher", GUID: "spring-2026", Blob: payload.Blob}
 	if _, err := out.EnsureMessagingJob(ctx, nil, job); err != nil {
 		panic(err)
 	}

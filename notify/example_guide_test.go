@@ -37,7 +37,7 @@ func confirm(ctx context.Context, out *notify.Notifier, booking string, c custom
 		return err
 	}
 	job := notify.Job{
-		Record:       storage.Record{Type: "booking-confirmed"},
+		Type:         "booking-confirmed",
 		PartitionKey: booking, RowKey: row, EntityType: "booking", Entity: booking, EventData: data,
 		Recipients: []notify.Recipient{{Ref: c.ID, Channel: "email:sendgrid", Address: c.Email, Name: c.Name}},
 	}
@@ -128,7 +128,7 @@ func TestWhatTheShadowHasIsNotSentAgain(t *testing.T) {
 	ask := func(booking, channel string) {
 		t.Helper()
 		job := notify.Job{
-			Record: storage.Record{Type: "booking-confirmed"}, PartitionKey: booking, RowKey: "made " + booking, EventData: json.RawMessage(booking),
+			Type: "booking-confirmed", PartitionKey: booking, RowKey: "made " + booking, EventData: json.RawMessage(booking),
 			Recipients: []notify.Recipient{{Ref: "17", Channel: channel, Address: "sam@example.com"}},
 		}
 		if _, err := out.Notify(ctx, job, time.Time{}); err != nil {
@@ -162,7 +162,7 @@ func ExampleParseLocalized() {
 	orPanic(err)
 	out.Register(notify.Type{Name: "visit", Renderer: visits})
 
-	job := notify.Job{Record: storage.Record{Type: "visit"}, EventData: json.RawMessage(`{"On":"2026-05-01"}`)}
+	job := notify.Job{Type: "visit", EventData: json.RawMessage(`{"On":"2026-05-01"}`)}
 	shown, err := out.Preview(ctx, job, notify.Recipient{Name: "Sam", Locale: "pt-BR"})
 	fmt.Println(shown.Subject, shown.Locale, shown.Missing, err)
 	// Output: Sua visita em 2026-05-01 pt [pt-BR] <nil>
@@ -207,7 +207,7 @@ func ExampleChannelSource() {
 	out.Register(notify.Type{Name: "incident", Renderer: notify.Template{Subject: "Incident {{.EventData}}"}})
 	for _, scope := range []notify.Scope{"acme", "other"} {
 		job := notify.Job{
-			Record: storage.Record{Scope: scope, Type: "incident"}, PartitionKey: "3", RowKey: "submitted",
+			Scope: scope, Type: "incident", PartitionKey: "3", RowKey: "submitted",
 			BusinessUnit: "north", EventData: json.RawMessage("3"),
 		}
 		_, err := out.Notify(ctx, job, time.Time{})

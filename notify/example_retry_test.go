@@ -22,7 +22,7 @@ func ExampleSupport_RetryFailed() {
 	out.Register(notify.Type{Name: "visit", Renderer: notify.Template{Subject: "Your visit"}})
 	poller := belfry.NewPoller(store, nil, out)
 	job := notify.Job{
-		Record: storage.Record{Type: "visit"}, PartitionKey: "visit-7", RowKey: "made",
+		Type: "visit", PartitionKey: "visit-7", RowKey: "made",
 		Recipients: []notify.Recipient{{Ref: "17", Channel: mails.Key(), Address: "sam@example.com"}},
 	}
 	if _, err := out.Notify(ctx, job, time.Time{}); err != nil {
@@ -66,7 +66,7 @@ func ExampleSupport_Cancel() {
 	out := notify.New(store, nil, mails)
 	out.Register(notify.Type{Name: "visit", Renderer: notify.Template{Subject: "Your visit"}})
 	job := notify.Job{
-		Record: storage.Record{Type: "visit"}, PartitionKey: "visit-7", RowKey: "tomorrow",
+		Type: "visit", PartitionKey: "visit-7", RowKey: "tomorrow",
 		Recipients: []notify.Recipient{{Ref: "17", Channel: mails.Key(), Address: "sam@example.com"}},
 	}
 	asked, err := out.Notify(ctx, job, clk.Now().Add(24*time.Hour))

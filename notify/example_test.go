@@ -37,7 +37,7 @@ func ExampleNotifier() {
 	out.Register(notify.Type{Name: "invoice-due", Renderer: notify.Template{Subject: "Invoice {{.Number}} is due"}})
 
 	job := notify.Job{
-		Record:       storage.Record{Type: "invoice-due"},
+		Type:         "invoice-due",
 		PartitionKey: "customer-17", RowKey: keys.AutomationRowKey("invoice 2026-114 is due"),
 		EventData:  json.RawMessage(`{"Number":"2026-114"}`),
 		Recipients: []notify.Recipient{{Ref: "17", Channel: "email:print", Address: "sam@example.com"}},
@@ -62,7 +62,7 @@ func ExampleConflictError() {
 	ctx := context.Background()
 	store, _ := newStore()
 	out := notify.New(store, nil)
-	job := notify.Job{Record: storage.Record{Type: "invoice-due"}, PartitionKey: "customer-17", RowKey: "114", Entity: "invoice 114"}
+	job := notify.Job{Type: "invoice-due", PartitionKey: "customer-17", RowKey: "114", Entity: "invoice 114"}
 	other := job
 	other.Entity = "invoice 115"
 	_, err := out.EnsureNotificationJob(ctx, nil, job)
@@ -102,7 +102,7 @@ func ExampleNotifier_MarkInbox() {
 	out := notify.New(memory.New(nil), nil)
 	for day := 1; day <= 2; day++ {
 		_, err := out.EnsureUserMessage(ctx, nil, notify.UserMessage{
-			Record: storage.Record{Type: "room"}, PartitionKey: "user:ada", JobPartitionKey: "class", JobRowKey: fmt.Sprint(day),
+			Type: "room", PartitionKey: "user:ada", JobPartitionKey: "class", JobRowKey: fmt.Sprint(day),
 			Content: notify.Content{Subject: fmt.Sprint("Day ", day)}, SourceOn: time.Date(2026, 3, day, 9, 0, 0, 0, time.UTC),
 		})
 		if err != nil {

@@ -29,6 +29,12 @@ var (
 	MessageReceipts = messageReceipts
 )
 
+// The rows of Jobs and MessagingJobs.
+type (
+	JobRow          = jobRow
+	MessagingJobRow = messagingJobRow
+)
+
 // Sending is what a worker is handed of a message.
 type Sending = sending
 
@@ -63,19 +69,19 @@ func (n *Notifier) ResolveAll(ctx context.Context, items ...Sending) error {
 }
 
 // GenerateAll is the generator, likewise; what it makes is not stored.
-func (n *Notifier) GenerateAll(ctx context.Context, items ...work.Item[Job]) error {
-	return n.generator().generateAll(ctx, items, func(*Job, generated) {})
+func (n *Notifier) GenerateAll(ctx context.Context, items ...work.Item[jobRow]) error {
+	return n.generator().generateAll(ctx, items, func(*jobRow, generated) {})
 }
 
 // WakeJob is the scheduler's write of a job that it read before, which somebody
 // else may have written since.
-func (n *Notifier) WakeJob(ctx context.Context, tx storage.Tx, read *Job) error {
-	return wakeAll(ctx, tx, jobs, func(j *Job, now time.Time) bool { return j.wake(now, "") }, []*Job{read})
+func (n *Notifier) WakeJob(ctx context.Context, tx storage.Tx, read *jobRow) error {
+	return wakeAll(ctx, tx, jobs, func(j *jobRow, now time.Time) bool { return j.wake(now, "") }, []*jobRow{read})
 }
 
 // CancelMessages cancels a campaign's messages in pages of a size, since those of
 // the pass are too large for a story.
-func (n *Notifier) CancelMessages(ctx context.Context, tx storage.Tx, j *MessagingJob, size int) error {
+func (n *Notifier) CancelMessages(ctx context.Context, tx storage.Tx, j *messagingJobRow, size int) error {
 	return n.sender().cancelMessages(ctx, tx, j, size)
 }
 

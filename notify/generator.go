@@ -20,7 +20,7 @@ import (
 // generated is the decision about one job: the messages to ensure, and the
 // blob that its row names from now on.
 type generated struct {
-	users    []*UserMessage
+	users    []*userMessageRow
 	outgoing []*OutgoingMessage
 	keep     storage.Ref
 }
@@ -29,23 +29,23 @@ type generated struct {
 // recipient. It may be repeated at any point.
 //
 //spec:f-005 n-004
-func (n generator) generatorSpec() work.Spec[Job, generated] {
-	return work.Spec[Job, generated]{
+func (n generator) generatorSpec() work.Spec[jobRow, generated] {
+	return work.Spec[jobRow, generated]{
 		Name: "notify.generator", Table: jobs,
 		Claimable: []string{StatusReady}, Busy: StatusGenerating,
 		Types:    n.registry.rendered,
 		Stream:   n.generateAll,
 		Weight:   func(g generated) int { return len(g.users) + len(g.outgoing) },
 		Dispatch: n.dispatchMessages,
-		Fail:     func(now time.Time, j *Job, _ error) { j.failed(now, ReasonPassFailed) },
-		Abandon:  func(now time.Time, j *Job) { j.abandoned(now) },
-		Release:  func(now time.Time, j *Job) { j.released(now) },
+		Fail:     func(now time.Time, j *jobRow, _ error) { j.failed(now, ReasonPassFailed) },
+		Abandon:  func(now time.Time, j *jobRow) { j.abandoned(now) },
+		Release:  func(now time.Time, j *jobRow) { j.released(now) },
 	}
 }
 
 // generateAll lands each job as soon as it is rendered: one may have thousands of
 // recipients, whose messages go out while the next is rendered.
-func (n generator) generateAll(ctx context.Context, items []work.Item[Job], land func(*Job, generated)) error {
+func (n generator) generateAll(ctx context.Context, items []work.Item[jobRow], land func(*jobRow, generated)) error {
 	subscribed, err := n.subscribers(ctx, items)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (n generator) generateAll(ctx context.Context, items []work.Item[Job], land
 
 // generateFailed settles a job whose generation ended in an error. One that
 // failed only since its context ended is given back uncounted.
-func (n generator) generateFailed(it work.Item[Job], err error) {
+func (n generator) generateFailed(it work.Item[jobRow], err error) {
 	j, now := it.Row, driver.Now(n.store)
 	j.Status = StatusGenerating
 	switch {
@@ -86,7 +86,7 @@ func (n generator) generateFailed(it work.Item[Job], err error) {
 }
 
 // generate freezes what the job means and says which messages that makes.
-func (n generator) generate(ctx context.Context, j *Job, subscribers []Recipient) (generated, error) {
+func (n generator) generate(ctx context.Context, j *jobRow, subscribers []Recipient) (generated, error) {
 	f, err := n.frozenOf(ctx, j, subscribers)
 	if err != nil {
 		return generated{}, err
@@ -107,7 +107,7 @@ func (n generator) generate(ctx context.Context, j *Job, subscribers []Recipient
 }
 
 // frozenOf is what the first run decided, or decides it now.
-func (n generator) frozenOf(ctx context.Context, j *Job, subscribers []Recipient) (frozen, error) {
+func (n generator) frozenOf(ctx context.Context, j *jobRow, subscribers []Recipient) (frozen, error) {
 	if !j.Frozen.isZero() {
 		return thaw(ctx, n.store.Blobs(), j.Frozen)
 	}
@@ -133,7 +133,7 @@ func (f frozen) problem() string {
 // job on hold whose messages stand for something else.
 //
 //spec:n-059
-func (n generator) dispatchMessages(ctx context.Context, tx storage.Tx, done []work.Done[Job, generated]) error {
+func (n generator) dispatchMessages(ctx context.Context, tx storage.Tx, done []work.Done[jobRow, generated]) error {
 	var b batch
 	for _, d := range done {
 		b.add(d)
@@ -178,14 +178,14 @@ func (n *core) logPanic(text string, err error, where slog.Attr) {
 // batch collects the messages of many jobs, so that ensuring them takes few
 // statements. owners has the job of each user message, then of each outgoing one.
 type batch struct {
-	users      []*UserMessage
+	users      []*userMessageRow
 	outgoing   []*OutgoingMessage
-	usersOf    []*Job
-	outgoingOf []*Job
+	usersOf    []*jobRow
+	outgoingOf []*jobRow
 	keep       []storage.Ref
 }
 
-func (b *batch) add(d work.Done[Job, generated]) {
+func (b *batch) add(d work.Done[jobRow, generated]) {
 	for _, m := range d.Result.users {
 		m := *m // the transaction may run again
 		b.users, b.usersOf = append(b.users, &m), append(b.usersOf, d.Row)
@@ -203,8 +203,8 @@ func (b *batch) add(d work.Done[Job, generated]) {
 // that this transaction has just created for them: nothing of such a job goes
 // out until a person has looked.
 func (b *batch) stopConflicts(ctx context.Context, tx storage.Tx, all []Ensured, stored []*OutgoingMessage) error {
-	stopped := map[*Job]bool{}
-	var held []*Job
+	stopped := map[*jobRow]bool{}
+	var held []*jobRow
 	for i, j := range append(b.usersOf, b.outgoingOf...) {
 		if all[i].Conflict != nil && !stopped[j] {
 			stopped[j], held = true, append(held, j)
@@ -293,7 +293,7 @@ func readBlob(ctx context.Context, blobs storage.Blobs, ref storage.Ref) ([]byte
 
 // render decides for each recipient where its message goes and what it says. One
 // who is named twice with the same destination gets one message.
-func (n generator) render(ctx context.Context, j *Job, to []Recipient) (frozen, error) {
+func (n generator) render(ctx context.Context, j *jobRow, to []Recipient) (frozen, error) {
 	renderer := n.registry.lookup(j.Type).Renderer
 	if renderer == nil {
 		return frozen{}, fmt.Errorf("notify: type %q has no renderer here", j.Type)
@@ -302,7 +302,7 @@ func (n generator) render(ctx context.Context, j *Job, to []Recipient) (frozen, 
 	for _, r := range to {
 		d := n.destination(r)
 		if d.Problem == "" || d.Recipient.Inbox != "" {
-			content, err := renderer.Render(ctx, *j, d.Recipient)
+			content, err := renderer.Render(ctx, j.view(), d.Recipient)
 			if err == nil {
 				err = content.check()
 			}
@@ -337,7 +337,7 @@ func (n generator) destination(r Recipient) delivery {
 }
 
 // messagesOf makes the rows of what was frozen.
-func (n generator) messagesOf(j *Job, f frozen) (generated, error) {
+func (n generator) messagesOf(j *jobRow, f frozen) (generated, error) {
 	var out generated
 	for _, d := range f.Deliveries {
 		if d.Recipient.Inbox != "" {
@@ -360,8 +360,8 @@ func (n generator) messagesOf(j *Job, f frozen) (generated, error) {
 }
 
 //spec:f-051
-func (d delivery) userMessage(j *Job) *UserMessage {
-	return &UserMessage{
+func (d delivery) userMessage(j *jobRow) *userMessageRow {
+	return &userMessageRow{
 		Record:       storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane},
 		PartitionKey: d.Recipient.Inbox, JobPartitionKey: j.PartitionKey, JobRowKey: j.RowKey,
 		BusinessUnit: j.BusinessUnit, RecipientRef: d.Recipient.Ref,
@@ -373,7 +373,7 @@ func (d delivery) userMessage(j *Job) *UserMessage {
 // that support sees who was not reached.
 //
 //spec:f-049
-func (n generator) outgoing(j *Job, f frozen, d delivery) (*OutgoingMessage, error) {
+func (n generator) outgoing(j *jobRow, f frozen, d delivery) (*OutgoingMessage, error) {
 	t := n.registry.lookup(j.Type)
 	m := &OutgoingMessage{
 		Record:       storage.Record{Scope: j.Scope, Type: d.Recipient.Channel, Lane: j.Lane},

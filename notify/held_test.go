@@ -28,7 +28,7 @@ func TestWhateverIsHeldIsListedAndReleased(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.begin("spring", person("lee"))
-		edit(h, notify.MessagingJobs, func(j *notify.MessagingJob) { j.Type = "broken" })
+		edit(h, notify.MessagingJobs, func(j *notify.MessagingJobRow) { j.Type = "broken" })
 		for range 5 {
 			h.drain()
 			h.clk.Add(2 * time.Hour)

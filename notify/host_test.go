@@ -88,7 +88,7 @@ func (h *host) rival(channels ...notify.Channel) *host {
 // visit is a direct reminder to people.
 func visit(id string, people ...notify.Recipient) notify.Job {
 	return notify.Job{
-		Record:       storage.Record{Scope: "tenant", Type: "visit"},
+		Scope: "tenant", Type: "visit",
 		PartitionKey: "car-" + id, RowKey: keys.AutomationRowKey("visit:" + id), BusinessUnit: "north",
 		EntityType: "car", Entity: id, EventData: json.RawMessage(`{"Source":"` + id + `","On":"2026-05-01"}`),
 		Recipients: people, SourceKey: "visit:" + id, SourceOn: storetest.Start,
@@ -227,6 +227,7 @@ func (h *host) status(want string) *notify.OutgoingMessage {
 
 func (h *host) same(what string, want, got any, opts ...cmp.Option) {
 	h.t.Helper()
+	opts = append(opts, cmp.AllowUnexported(notify.JobRow{}))
 	if diff := cmp.Diff(want, got, opts...); diff != "" {
 		h.t.Errorf("%s (-want +got):\n%s", what, diff)
 	}

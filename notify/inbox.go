@@ -14,31 +14,56 @@ import (
 
 // UserMessage is one message in an inbox of the host's own application. It is
 // never sent and never due. A caller of EnsureUserMessage fills in the fields
-// down to SourceOn, with Scope and Type (the notification type, required) of
-// the Record.
+// down to SourceOn, of which Type and PartitionKey are required; the others are the
+// answer of a list and ignored.
 //
 //spec:a-007 n-036 n-039
 type UserMessage struct {
-	storage.Record
+	Scope Scope
+	// Type is the notification type.
+	Type string
+	// Lane is that of the job.
+	Lane int16
 	// PartitionKey is the inbox: keys.UserPartition or keys.EmployeePartition.
-	PartitionKey string `db:"partition_key,fixed,person"`
+	PartitionKey string
 	// RowKey sorts the newest first; empty means keys.UserMessageRow of SourceOn
 	// and JobRowKey.
-	RowKey string `db:"row_key,fixed,person"`
+	RowKey string
 	// JobPartitionKey and JobRowKey are the notification job's coordinates.
-	JobPartitionKey string `db:"job_partition_key,fixed,person"`
-	JobRowKey       string `db:"job_row_key,fixed,person"`
-	BusinessUnit    string `db:"business_unit,fixed,plain"`
-	RecipientRef    string `db:"recipient_ref,fixed,person"`
+	JobPartitionKey string
+	JobRowKey       string
+	BusinessUnit    string
+	RecipientRef    string
 	// Content is what the first call says; later ones find it as it is.
-	Content Content `db:"content,fixed,json,content"`
+	Content Content
 	// ContentHash is set where the caller supplies the content itself; another
 	// one is a conflict then.
-	ContentHash string `db:"content_hash,fixed,plain"`
-	InputHash   string `db:"input_hash,fixed,plain"`
+	ContentHash string
+	InputHash   string
 	// SourceOn is the stable time of the occasion, never the moment of writing,
 	// or a repeat would make a second message.
-	SourceOn time.Time `db:"source_on,fixed"`
+	SourceOn time.Time
+
+	Key string // the stored identity
+	// Status is StatusUnseen, StatusSeen, StatusRead or StatusArchived.
+	Status                     string
+	CreatedOn                  time.Time
+	SeenOn, ReadOn, ArchivedOn time.Time
+}
+
+// userMessageRow has the columns of a [UserMessage].
+type userMessageRow struct {
+	storage.Record
+	PartitionKey    string    `db:"partition_key,fixed,person"`
+	RowKey          string    `db:"row_key,fixed,person"`
+	JobPartitionKey string    `db:"job_partition_key,fixed,person"`
+	JobRowKey       string    `db:"job_row_key,fixed,person"`
+	BusinessUnit    string    `db:"business_unit,fixed,plain"`
+	RecipientRef    string    `db:"recipient_ref,fixed,person"`
+	Content         Content   `db:"content,fixed,json,content"`
+	ContentHash     string    `db:"content_hash,fixed,plain"`
+	InputHash       string    `db:"input_hash,fixed,plain"`
+	SourceOn        time.Time `db:"source_on,fixed"`
 
 	CreatedOn  time.Time `db:"created_on,fixed"`
 	SeenOn     time.Time `db:"seen_on"`
@@ -46,7 +71,27 @@ type UserMessage struct {
 	ArchivedOn time.Time `db:"archived_on"`
 }
 
-var userMessages = driver.Define[UserMessage]("user_message").Grows(driver.WithWork)
+var userMessages = driver.Define[userMessageRow]("user_message").Grows(driver.WithWork)
+
+// row has what a caller chooses.
+func (m *UserMessage) row() userMessageRow {
+	return userMessageRow{
+		Record:       storage.Record{Scope: m.Scope, Type: m.Type, Lane: m.Lane},
+		PartitionKey: m.PartitionKey, RowKey: m.RowKey, JobPartitionKey: m.JobPartitionKey, JobRowKey: m.JobRowKey,
+		BusinessUnit: m.BusinessUnit, RecipientRef: m.RecipientRef, Content: m.Content, ContentHash: m.ContentHash,
+		InputHash: m.InputHash, SourceOn: m.SourceOn,
+	}
+}
+
+func (m *userMessageRow) view() UserMessage {
+	return UserMessage{
+		Scope: m.Scope, Type: m.Type, Lane: m.Lane,
+		PartitionKey: m.PartitionKey, RowKey: m.RowKey, JobPartitionKey: m.JobPartitionKey, JobRowKey: m.JobRowKey,
+		BusinessUnit: m.BusinessUnit, RecipientRef: m.RecipientRef, Content: m.Content, ContentHash: m.ContentHash,
+		InputHash: m.InputHash, SourceOn: m.SourceOn,
+		Key: m.Key, Status: m.Status, CreatedOn: m.CreatedOn, SeenOn: m.SeenOn, ReadOn: m.ReadOn, ArchivedOn: m.ArchivedOn,
+	}
+}
 
 // EnsureUserMessage makes sure of in-app messages; see [DeliveryDispatcher].
 // Immutable are the job, the recipient, the type and the InputHash, and the
@@ -54,14 +99,14 @@ var userMessages = driver.Define[UserMessage]("user_message").Grows(driver.WithW
 //
 //spec:n-018
 func (n *Notifier) EnsureUserMessage(ctx context.Context, tx storage.Tx, want ...UserMessage) ([]Ensured, error) {
-	return ensure(ctx, n.core, tx, userKind, want)
+	return ensure(ctx, n.core, tx, userKind, want, (*UserMessage).row)
 }
 
-var userKind = &kind[UserMessage]{
+var userKind = &kind[userMessageRow]{
 	artifact: ArtifactUserMessage,
 	table:    userMessages,
 	fill:     fillUserMessage,
-	immutable: func(s, w *UserMessage) []field {
+	immutable: func(s, w *userMessageRow) []field {
 		fields := []field{
 			{"Type", s.Type, w.Type},
 			{"JobPartitionKey", s.JobPartitionKey, w.JobPartitionKey},
@@ -71,11 +116,11 @@ var userKind = &kind[UserMessage]{
 		}
 		return append(fields, bothOrNone("ContentHash", s.ContentHash, w.ContentHash)...)
 	},
-	blobs:  func(m *UserMessage) []storage.Ref { return m.Content.blobs() },
-	answer: func(m *UserMessage) (Coordinates, string) { return Coordinates{m.PartitionKey, m.RowKey}, "" },
+	blobs:  func(m *userMessageRow) []storage.Ref { return m.Content.blobs() },
+	answer: func(m *userMessageRow) (Coordinates, string) { return Coordinates{m.PartitionKey, m.RowKey}, "" },
 }
 
-func fillUserMessage(_ *core, now time.Time, m *UserMessage) (err error) {
+func fillUserMessage(_ *core, now time.Time, m *userMessageRow) (err error) {
 	if !isInbox(m.PartitionKey) {
 		return errInbox
 	}
@@ -92,7 +137,7 @@ func fillUserMessage(_ *core, now time.Time, m *UserMessage) (err error) {
 		return err
 	}
 	m.Record = fresh(m.Record, key, StatusUnseen)
-	m.CreatedOn, m.SeenOn, m.ReadOn, m.ArchivedOn = now, time.Time{}, time.Time{}, time.Time{}
+	m.CreatedOn = now
 	return m.Content.check()
 }
 
@@ -120,7 +165,7 @@ func (n *Notifier) inbox(ctx context.Context, scope Scope, inbox string, p stora
 	if err != nil {
 		return nil, "", err
 	}
-	return list(ctx, n.core, userMessages, scope, p, append(within, which))
+	return list(ctx, n.core, userMessages, scope, p, append(within, which), (*userMessageRow).view)
 }
 
 // MaxInboxCount is as far as an inbox is counted: beyond it people read "more".
@@ -218,7 +263,7 @@ func (n *Notifier) mark(ctx context.Context, scope Scope, mark InboxMark, limit 
 			if err != nil {
 				return err
 			}
-			var save []*UserMessage
+			var save []*userMessageRow
 			for _, m := range rows {
 				if m.mark(driver.Now(n.store), mark) {
 					save = append(save, m)
@@ -235,7 +280,7 @@ func (n *Notifier) mark(ctx context.Context, scope Scope, mark InboxMark, limit 
 }
 
 // mark applies a mark and reports whether it changed anything.
-func (m *UserMessage) mark(now time.Time, mark InboxMark) bool {
+func (m *userMessageRow) mark(now time.Time, mark InboxMark) bool {
 	before := m.Status
 	switch {
 	case m.Status == StatusArchived:
@@ -256,7 +301,7 @@ func (m *UserMessage) mark(now time.Time, mark InboxMark) bool {
 	return m.Status != before
 }
 
-func (m *UserMessage) become(status string) {
+func (m *userMessageRow) become(status string) {
 	userStates.Must(m.Status, status)
 	m.Status = status
 }

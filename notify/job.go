@@ -21,106 +21,106 @@ const MaxEventData = 4 << 10
 
 // Job is a NotificationJob: one occasion to notify somebody, in the history of
 // the entity that it is about. A caller of EnsureNotificationJob fills in the
-// fields down to SourceOn, with Scope, Type (the notification type, required)
-// and Lane of the Record; the others belong to the pipeline. All of them are
+// fields down to SourceOn, of which Type, PartitionKey and RowKey are required;
+// the others are the answer of a list and ignored. All that a caller fills in is
 // written once.
 //
 //spec:f-015 f-017 f-037 n-028 n-032 n-033 n-034 n-039 r-021
 type Job struct {
-	storage.Record
+	Scope Scope
+	// Type is the notification type.
+	Type string
+	// Lane orders it among other work; zero leaves it to the type.
+	Lane int16
 	// PartitionKey is the entity where a person opens the history, RowKey the
 	// job in it: keys.AutomationRowKey, keys.JobRow or a
-	// keys.NotificationEvent. Both are required and kept as they are. A RowKey is
+	// keys.NotificationEvent. Both are kept as they are. A RowKey is
 	// unique in its scope and not only in its partition, since messages are under it
 	// alone: two jobs with the same one and the same recipient are a conflict.
-	PartitionKey string `db:"partition_key,fixed,person"`
-	RowKey       string `db:"row_key,fixed,person"`
-	BusinessUnit string `db:"business_unit,fixed,plain"`
+	PartitionKey string
+	RowKey       string
+	BusinessUnit string
 	// EntityType and Entity name the primary entity.
-	EntityType string `db:"entity_type,fixed,plain"`
-	Entity     string `db:"entity,fixed,person"`
+	EntityType string
+	Entity     string
 	// EventData is what the renderer works on: JSON of at most MaxEventData
 	// bytes, an entity id in the common case.
-	EventData json.RawMessage `db:"event_data,fixed,json,content"`
+	EventData json.RawMessage
 	// Recipients are those that the caller resolved. A repeat of the call may
 	// resolve others: the first ones stand.
-	Recipients []Recipient `db:"recipients,fixed,json,address"`
+	Recipients []Recipient
 	// InputHash says what the job stands for, 64 hex digits; another one under
 	// the same key is a conflict. Empty: it is computed from the type, business
 	// unit, entity and EventData.
-	InputHash string `db:"input_hash,fixed,plain"`
+	InputHash string
 	// SourceKey is the scheduler key of the work that asked for the job; empty
 	// for manual ones.
-	SourceKey string `db:"source_key,fixed,person"`
+	SourceKey string
 	// SourceOn is the stable time of the occasion, which in-app messages are
 	// sorted by; it must be equal in every repeat. Zero: the moment at which the
 	// job was first stored.
-	SourceOn time.Time `db:"source_on,fixed"`
+	SourceOn time.Time
 
-	CreatedOn time.Time `db:"created_on,fixed"`
-	// Frozen is what the first run of the generator made; later runs use it.
-	Frozen frozenRef `db:"frozen,json,content"`
+	// Key is the stored identity, which Release and Cancel take.
+	Key string
+	// Status is one of the Status… constants.
+	Status string
+	// DueOn is when the generator looks at the job; zero: it does not.
+	DueOn     time.Time
+	CreatedOn time.Time
 	Tries
 	SupportHold
 }
 
-// A job of very many people is a campaign, whose recipients are in a blob.
-var jobs = driver.Define[Job]("notification_job").Grows(driver.WithWork).Limit(1 << 20)
-
 // Coordinates are where the job is found.
 func (j *Job) Coordinates() Coordinates { return Coordinates{j.PartitionKey, j.RowKey} }
 
-func (j *Job) become(status string) {
-	jobStates.Must(j.Status, status)
-	j.Status = status
+// jobRow has the columns of a [Job].
+type jobRow struct {
+	tried[ofJobs]
+	PartitionKey string          `db:"partition_key,fixed,person"`
+	RowKey       string          `db:"row_key,fixed,person"`
+	BusinessUnit string          `db:"business_unit,fixed,plain"`
+	EntityType   string          `db:"entity_type,fixed,plain"`
+	Entity       string          `db:"entity,fixed,person"`
+	EventData    json.RawMessage `db:"event_data,fixed,json,content"`
+	Recipients   []Recipient     `db:"recipients,fixed,json,address"`
+	InputHash    string          `db:"input_hash,fixed,plain"`
+	SourceKey    string          `db:"source_key,fixed,person"`
+	SourceOn     time.Time       `db:"source_on,fixed"`
+
+	CreatedOn time.Time `db:"created_on,fixed"`
+	// Frozen is what the first run of the generator made; later runs use it.
+	Frozen frozenRef `db:"frozen,json,content"`
 }
 
-func (j *Job) generated(now time.Time) { j.end(now, StatusGenerated) }
+// A job of very many people is a campaign, whose recipients are in a blob.
+var jobs = driver.Define[jobRow]("notification_job").Grows(driver.WithWork).Limit(1 << 20)
 
-func (j *Job) skipped(now time.Time, reason string) {
-	j.end(now, StatusSkipped)
-	j.ReasonCode = reason
-}
-
-func (j *Job) end(now time.Time, status string) {
-	j.become(status)
-	j.DueOn, j.NextRetryOn, j.EndedOn = time.Time{}, time.Time{}, now
-}
-
-// failed is the end of a try, whatever that try had already decided.
-func (j *Job) failed(now time.Time, reason string) {
-	j.Status, j.EndedOn = StatusGenerating, time.Time{}
-	next, ok := j.Tries.failed(now, j.Key, reason)
-	j.DueOn = next
-	if ok {
-		j.become(StatusReady)
-		return
+// row has what a caller chooses.
+func (j *Job) row() jobRow {
+	return jobRow{
+		tried:        tried[ofJobs]{Record: storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane}},
+		PartitionKey: j.PartitionKey, RowKey: j.RowKey, BusinessUnit: j.BusinessUnit,
+		EntityType: j.EntityType, Entity: j.Entity, EventData: j.EventData, Recipients: j.Recipients,
+		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn,
 	}
-	j.hold(now, HoldRetries)
 }
 
-// refused is a failure that another try would meet again.
-func (j *Job) refused(now time.Time, reason string) {
-	j.Status = StatusGenerating
-	j.RetryCount++
-	j.ReasonCode = reason
-	j.hold(now, HoldRefused)
+func (j *jobRow) view() Job {
+	return Job{
+		Scope: j.Scope, Type: j.Type, Lane: j.Lane,
+		PartitionKey: j.PartitionKey, RowKey: j.RowKey, BusinessUnit: j.BusinessUnit,
+		EntityType: j.EntityType, Entity: j.Entity, EventData: j.EventData, Recipients: j.Recipients,
+		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn,
+		Key: j.Key, Status: j.Status, DueOn: j.DueOn, CreatedOn: j.CreatedOn, Tries: j.Tries, SupportHold: j.SupportHold,
+	}
 }
 
-func (j *Job) hold(now time.Time, reason string) {
-	j.end(now, StatusFailed)
-	j.put(reason)
-}
-
-func (j *Job) abandoned(now time.Time) {
-	j.LeaseLossCount++
-	j.failed(now, ReasonLeaseLost)
-}
-
-func (j *Job) released(time.Time) { j.become(StatusReady) }
+func (j *jobRow) generated(now time.Time) { j.end(now, StatusGenerated) }
 
 // conflicted stops a job whose messages stand for something else.
-func (j *Job) conflicted() {
+func (j *jobRow) conflicted() {
 	j.ReasonCode = ReasonConflict
 	j.put(HoldConflict)
 }
@@ -131,14 +131,14 @@ func (j *Job) conflicted() {
 //
 //spec:n-016
 func (n *Notifier) EnsureNotificationJob(ctx context.Context, tx storage.Tx, want ...Job) ([]Ensured, error) {
-	return ensure(ctx, n.core, tx, jobKind, want)
+	return ensure(ctx, n.core, tx, jobKind, want, (*Job).row)
 }
 
-var jobKind = &kind[Job]{
+var jobKind = &kind[jobRow]{
 	artifact: ArtifactNotificationJob,
 	table:    jobs,
 	fill:     fillJob,
-	immutable: func(s, w *Job) []field {
+	immutable: func(s, w *jobRow) []field {
 		return []field{
 			{"Type", s.Type, w.Type},
 			{"BusinessUnit", s.BusinessUnit, w.BusinessUnit},
@@ -147,10 +147,10 @@ var jobKind = &kind[Job]{
 			{"InputHash", s.InputHash, w.InputHash},
 		}
 	},
-	answer: func(j *Job) (Coordinates, string) { return j.Coordinates(), "" },
+	answer: func(j *jobRow) (Coordinates, string) { return Coordinates{j.PartitionKey, j.RowKey}, "" },
 }
 
-func fillJob(n *core, now time.Time, j *Job) error {
+func fillJob(n *core, now time.Time, j *jobRow) error {
 	key, err := keys.Join(j.PartitionKey, j.RowKey)
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func fillJob(n *core, now time.Time, j *Job) error {
 	if j.SourceOn.IsZero() {
 		j.SourceOn = now
 	}
-	j.CreatedOn, j.Frozen, j.Tries, j.SupportHold = now, frozenRef{}, Tries{}, SupportHold{}
+	j.CreatedOn = now
 	return nil
 }
 
@@ -198,29 +198,73 @@ func compactJSON(data json.RawMessage) (json.RawMessage, error) {
 // AutomationJob is the thin trace of one run of due work in the history of its
 // source (Automation & Reminders). It is written once and never scanned for
 // work. A caller of EnsureAutomationJob fills in the fields down to
-// ScheduledOn, with Scope and Type (the automation type) of the Record.
+// ScheduledOn, of which Type, PartitionKey and RowKey are required; the others are
+// the answer of a list and ignored.
 //
 //spec:a-008 f-043
 type AutomationJob struct {
-	storage.Record
+	Scope Scope
+	// Type is the automation type.
+	Type string
+	// Lane is that of the work.
+	Lane int16
 	// PartitionKey is the source entity, RowKey keys.AutomationRowKey.
-	PartitionKey string `db:"partition_key,fixed,person"`
-	RowKey       string `db:"row_key,fixed,person"`
-	SchedulerKey string `db:"scheduler_key,fixed,person"`
-	TriggerType  string `db:"trigger_type,fixed,plain"`
-	BusinessUnit string `db:"business_unit,fixed,plain"`
-	SourceType   string `db:"source_type,fixed,plain"`
-	Source       string `db:"source,fixed,person"`
-	Setting      string `db:"setting,fixed,plain"`
-	InputHash    string `db:"input_hash,fixed,plain"`
+	PartitionKey string
+	RowKey       string
+	SchedulerKey string
+	TriggerType  string
+	BusinessUnit string
+	SourceType   string
+	Source       string
+	Setting      string
+	InputHash    string
 	// Result is what the run led to.
-	Result      DispatchResult `db:"result,fixed,json,content"`
-	ScheduledOn time.Time      `db:"scheduled_on,fixed"`
+	Result      DispatchResult
+	ScheduledOn time.Time
+
+	Key       string // the stored identity
+	CreatedOn time.Time
+}
+
+// automationJobRow has the columns of an [AutomationJob].
+type automationJobRow struct {
+	storage.Record
+	PartitionKey string         `db:"partition_key,fixed,person"`
+	RowKey       string         `db:"row_key,fixed,person"`
+	SchedulerKey string         `db:"scheduler_key,fixed,person"`
+	TriggerType  string         `db:"trigger_type,fixed,plain"`
+	BusinessUnit string         `db:"business_unit,fixed,plain"`
+	SourceType   string         `db:"source_type,fixed,plain"`
+	Source       string         `db:"source,fixed,person"`
+	Setting      string         `db:"setting,fixed,plain"`
+	InputHash    string         `db:"input_hash,fixed,plain"`
+	Result       DispatchResult `db:"result,fixed,json,content"`
+	ScheduledOn  time.Time      `db:"scheduled_on,fixed"`
 
 	CreatedOn time.Time `db:"created_on,fixed"`
 }
 
-var automationJobs = driver.Define[AutomationJob]("automation_job").Grows(driver.WithWork)
+var automationJobs = driver.Define[automationJobRow]("automation_job").Grows(driver.WithWork)
+
+// row has what a caller chooses.
+func (j *AutomationJob) row() automationJobRow {
+	return automationJobRow{
+		Record:       storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane},
+		PartitionKey: j.PartitionKey, RowKey: j.RowKey, SchedulerKey: j.SchedulerKey, TriggerType: j.TriggerType,
+		BusinessUnit: j.BusinessUnit, SourceType: j.SourceType, Source: j.Source, Setting: j.Setting,
+		InputHash: j.InputHash, Result: j.Result, ScheduledOn: j.ScheduledOn,
+	}
+}
+
+func (j *automationJobRow) view() AutomationJob {
+	return AutomationJob{
+		Scope: j.Scope, Type: j.Type, Lane: j.Lane,
+		PartitionKey: j.PartitionKey, RowKey: j.RowKey, SchedulerKey: j.SchedulerKey, TriggerType: j.TriggerType,
+		BusinessUnit: j.BusinessUnit, SourceType: j.SourceType, Source: j.Source, Setting: j.Setting,
+		InputHash: j.InputHash, Result: j.Result, ScheduledOn: j.ScheduledOn,
+		Key: j.Key, CreatedOn: j.CreatedOn,
+	}
+}
 
 // statusRecorded is the only state of rows that are written once.
 const statusRecorded = "Recorded"
@@ -230,24 +274,24 @@ const statusRecorded = "Recorded"
 //
 //spec:n-015
 func (n *Notifier) EnsureAutomationJob(ctx context.Context, tx storage.Tx, want ...AutomationJob) ([]Ensured, error) {
-	return ensure(ctx, n.core, tx, automationKind, want)
+	return ensure(ctx, n.core, tx, automationKind, want, (*AutomationJob).row)
 }
 
-var automationKind = &kind[AutomationJob]{
+var automationKind = &kind[automationJobRow]{
 	artifact: ArtifactAutomationJob,
 	table:    automationJobs,
 	fill:     fillAutomationJob,
-	immutable: func(s, w *AutomationJob) []field {
+	immutable: func(s, w *automationJobRow) []field {
 		return []field{
 			{"Type", s.Type, w.Type},
 			{"SchedulerKey", s.SchedulerKey, w.SchedulerKey},
 			{"InputHash", s.InputHash, w.InputHash},
 		}
 	},
-	answer: func(j *AutomationJob) (Coordinates, string) { return Coordinates{j.PartitionKey, j.RowKey}, "" },
+	answer: func(j *automationJobRow) (Coordinates, string) { return Coordinates{j.PartitionKey, j.RowKey}, "" },
 }
 
-func fillAutomationJob(_ *core, now time.Time, j *AutomationJob) error {
+func fillAutomationJob(_ *core, now time.Time, j *automationJobRow) error {
 	key, err := keys.Join(j.PartitionKey, j.RowKey)
 	if err != nil {
 		return err
@@ -272,5 +316,5 @@ func (n *Notifier) AutomationJobs(ctx context.Context, tx storage.Tx, scope Scop
 	if tx != nil {
 		n = n.WithTx(tx)
 	}
-	return list(ctx, n.core, automationJobs, scope, p, append(within, driver.Eq("source_type", sourceType)))
+	return list(ctx, n.core, automationJobs, scope, p, append(within, driver.Eq("source_type", sourceType)), (*automationJobRow).view)
 }

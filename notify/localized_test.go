@@ -77,7 +77,7 @@ func TestAPreviewStoresNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.Register(notify.Type{Name: "visit", Renderer: l})
-	job := notify.Job{Record: storage.Record{Type: "visit"}, EventData: json.RawMessage(`{"On":"Monday"}`)}
+	job := notify.Job{Type: "visit", EventData: json.RawMessage(`{"On":"Monday"}`)}
 	got, err := out.Preview(t.Context(), job, notify.Recipient{Locale: "pt"})
 	if diff := cmp.Diff(notify.Content{Subject: "Bom dia", Locale: "pt"}, got); err != nil || diff != "" {
 		t.Error(err, diff)

@@ -13,39 +13,78 @@ import (
 // MessagingJob coordinates a campaign or a report whose recipients and payload
 // are in a blob, named and never embedded (Communication - Codebase flow,
 // "Campaign"). A caller of EnsureMessagingJob fills in the fields down to
-// AudienceSize, with Scope, Type (the notification type, required) and Lane of
-// the Record.
+// AudienceSize, of which Type and GUID are required; the others are the answer of
+// a list and ignored. How far it has come is its [CampaignProgress].
 //
 //spec:f-025 f-026 n-061
 type MessagingJob struct {
-	storage.Record
+	Scope Scope
+	// Type is the notification type.
+	Type string
+	// Lane orders it among other work; zero leaves it to the type.
+	Lane int16
 	// GUID is the identity: keys.MessagingJobGUID for a report.
-	GUID         string `db:"guid,fixed,plain"`
-	BusinessUnit string `db:"business_unit,fixed,plain"`
+	GUID         string
+	BusinessUnit string
 	// Blob names the payload. A retry whose payload has the same content uses
 	// the stored blob; another content is a conflict.
-	Blob storage.Ref `db:"blob,fixed,json,address"`
+	Blob storage.Ref
 	// ContentHash is the payload's; empty means the blob's SHA-256.
-	ContentHash string `db:"content_hash,fixed,plain"`
+	ContentHash string
 	// InputHash says what the job stands for; empty means the content alone does.
-	InputHash string `db:"input_hash,fixed,plain"`
+	InputHash string
 	// AudienceSize is how many recipients the payload has, as PutAudience tells.
 	// Zero means that nobody knows; then no time left is estimated.
-	AudienceSize int `db:"audience_size,fixed"`
+	AudienceSize int
 
-	CreatedOn time.Time `db:"created_on,fixed"`
-	Generation
+	// Key is the stored identity, which Release takes.
+	Key string
+	// Status is one of the Status… constants.
+	Status string
+	// DueOn is when the next chunk is made; zero: none is.
+	DueOn     time.Time
+	CreatedOn time.Time
 	Tries
 	SupportHold
 }
 
-var messagingJobs = driver.Define[MessagingJob]("messaging_job").Grows(driver.WithWork)
+// messagingJobRow has the columns of a [MessagingJob].
+type messagingJobRow struct {
+	tried[ofMessagingJobs]
+	GUID         string      `db:"guid,fixed,plain"`
+	BusinessUnit string      `db:"business_unit,fixed,plain"`
+	Blob         storage.Ref `db:"blob,fixed,json,address"`
+	ContentHash  string      `db:"content_hash,fixed,plain"`
+	InputHash    string      `db:"input_hash,fixed,plain"`
+	AudienceSize int         `db:"audience_size,fixed"`
 
-// Generation is how far a campaign has come. It changes only in the
+	CreatedOn time.Time `db:"created_on,fixed"`
+	generation
+}
+
+var messagingJobs = driver.Define[messagingJobRow]("messaging_job").Grows(driver.WithWork)
+
+// row has what a caller chooses.
+func (j *MessagingJob) row() messagingJobRow {
+	return messagingJobRow{
+		tried: tried[ofMessagingJobs]{Record: storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane}},
+		GUID:  j.GUID, BusinessUnit: j.BusinessUnit, Blob: j.Blob,
+		ContentHash: j.ContentHash, InputHash: j.InputHash, AudienceSize: j.AudienceSize,
+	}
+}
+
+func (j *messagingJobRow) view() MessagingJob {
+	return MessagingJob{
+		Scope: j.Scope, Type: j.Type, Lane: j.Lane,
+		GUID: j.GUID, BusinessUnit: j.BusinessUnit, Blob: j.Blob,
+		ContentHash: j.ContentHash, InputHash: j.InputHash, AudienceSize: j.AudienceSize,
+		Key: j.Key, Status: j.Status, DueOn: j.DueOn, CreatedOn: j.CreatedOn, Tries: j.Tries, SupportHold: j.SupportHold,
+	}
+}
+
+// generation is how far a campaign has come. It changes only in the
 // transactions that write a chunk of messages, or cancel some.
-//
-//spec:f-025
-type Generation struct {
+type generation struct {
 	StartedOn time.Time `db:"started_on"` // when its schedule fell due
 	// HashKey is the fingerprint of the key that hashes the recipients, from the
 	// first chunk on: under another one nobody could tell who had a message.
@@ -72,7 +111,7 @@ type Generation struct {
 }
 
 // advance moves the cursor behind a chunk and counts what became of it.
-func (g *Generation) advance(now time.Time, to int64, generated, skipped, repeated int) {
+func (g *generation) advance(now time.Time, to int64, generated, skipped, repeated int) {
 	n := generated + skipped + repeated
 	g.Offset = to
 	g.Done += n
@@ -94,21 +133,16 @@ func smoothed(before, last int) int {
 }
 
 // left is how long the rest takes at the present rate; zero: nobody knows.
-func (g *Generation) left(size int) time.Duration {
+func (g *generation) left(size int) time.Duration {
 	if g.Hourly == 0 || size <= g.Done {
 		return 0
 	}
 	return time.Duration(float64(size-g.Done) / float64(g.Hourly) * float64(time.Hour)).Round(time.Second)
 }
 
-func (j *MessagingJob) become(status string) {
-	messagingStates.Must(j.Status, status)
-	j.Status = status
-}
-
 // wake is as that of a [Job]. One that is paused stays so, and goes on when it is
 // resumed.
-func (j *MessagingJob) wake(now time.Time, skip string) bool {
+func (j *messagingJobRow) wake(now time.Time, skip string) bool {
 	waits := j.Status == StatusCreated || j.Status == StatusPaused && j.StartedOn.IsZero()
 	switch {
 	case !waits:
@@ -126,54 +160,27 @@ func (j *MessagingJob) wake(now time.Time, skip string) bool {
 }
 
 // goOn makes the job due for its next chunk.
-func (j *MessagingJob) goOn(now time.Time) {
+func (j *messagingJobRow) goOn(now time.Time) {
 	j.become(StatusReady)
 	j.afresh()
 	j.DueOn, j.ReasonCode = now, ""
 }
 
-func (j *MessagingJob) generated(now time.Time) {
+func (j *messagingJobRow) generated(now time.Time) {
 	j.end(now, StatusGenerated)
 	j.afresh()
 	j.ReasonCode = ""
 }
 
-func (j *MessagingJob) skipped(now time.Time, reason string) {
-	j.end(now, StatusSkipped)
-	j.ReasonCode = reason
-}
-
-func (j *MessagingJob) end(now time.Time, status string) {
-	j.become(status)
-	j.DueOn, j.NextRetryOn, j.EndedOn = time.Time{}, time.Time{}, now
-}
-
-// failed is the end of a try, whatever that try had already decided. The cursor
-// stays in front of the chunk.
-func (j *MessagingJob) failed(now time.Time, reason string) {
-	j.Status, j.EndedOn = StatusGenerating, time.Time{}
-	next, ok := j.Tries.failed(now, j.Key, reason)
-	j.DueOn, j.ChunkOn = next, time.Time{}
-	if ok {
-		j.become(StatusReady)
-		return
-	}
-	j.end(now, StatusFailed)
-	j.put(HoldRetries)
-}
-
-// refused is a failure that another try would meet again.
-func (j *MessagingJob) refused(now time.Time, reason string) {
-	j.Status = StatusGenerating
-	j.RetryCount++
-	j.end(now, StatusFailed)
-	j.ReasonCode = reason
-	j.put(HoldRefused)
+// failed leaves the cursor in front of the chunk.
+func (j *messagingJobRow) failed(now time.Time, reason string) {
+	j.tried.failed(now, reason)
+	j.ChunkOn = time.Time{}
 }
 
 // stopped ends a campaign whose payload or messages stand for something else.
-func (j *MessagingJob) stopped(now time.Time, reason string) {
-	j.Status = StatusGenerating
+func (j *messagingJobRow) stopped(now time.Time, reason string) {
+	j.busy()
 	j.end(now, StatusStopped)
 	j.ReasonCode = reason
 	j.put(HoldConflict)
@@ -182,7 +189,7 @@ func (j *MessagingJob) stopped(now time.Time, reason string) {
 // abandoned is a claim whose lease ran out. Both passes over campaigns may take
 // over from each other, and the one that makes messages has given the row its own
 // status then: a cancelled campaign goes back at once.
-func (j *MessagingJob) abandoned(now time.Time) {
+func (j *messagingJobRow) abandoned(now time.Time) {
 	j.LeaseLossCount++
 	if !j.CancelledOn.IsZero() {
 		j.become(StatusCancelled)
@@ -192,29 +199,29 @@ func (j *MessagingJob) abandoned(now time.Time) {
 	j.failed(now, ReasonLeaseLost)
 }
 
-func (j *MessagingJob) released(time.Time) {
+func (j *messagingJobRow) released(time.Time) {
 	if j.Status == StatusGenerating {
 		j.become(StatusReady)
 	}
 }
 
 // pause takes effect between two chunks: one that is under way is dropped.
-func (j *MessagingJob) pause(time.Time) string {
+func (j *messagingJobRow) pause(time.Time) string {
 	if !messagingStates.Legal(j.Status, StatusPaused) || j.Status == StatusPaused {
 		return "it is " + j.Status
 	}
 	j.become(StatusPaused)
 	j.DueOn, j.ChunkOn = time.Time{}, time.Time{}
-	j.dropLease()
+	dropLease(&j.Record)
 	return ""
 }
 
 // resume goes on where the campaign was, or waits for its schedule as before.
-func (j *MessagingJob) resume(now time.Time) string {
+func (j *messagingJobRow) resume(now time.Time) string {
 	if j.Status != StatusPaused {
 		return "it is " + j.Status + ", not paused"
 	}
-	j.dropLease()
+	dropLease(&j.Record)
 	if j.StartedOn.IsZero() {
 		j.become(StatusCreated)
 		return ""
@@ -224,22 +231,18 @@ func (j *MessagingJob) resume(now time.Time) string {
 }
 
 // cancel is for good. It is due until its messages are cancelled too.
-func (j *MessagingJob) cancel(now time.Time) string {
-	if !messagingStates.Legal(j.Status, StatusCancelled) || j.Status == StatusCancelled {
-		return "it is " + j.Status
+func (j *messagingJobRow) cancel(now time.Time) string {
+	if refused := j.tried.cancel(now); refused != "" {
+		return refused
 	}
-	j.end(now, StatusCancelled)
-	j.CancelledOn = now
-	j.ReasonCode = ReasonCampaignCancelled
-	j.SupportHold = SupportHold{}
+	j.CancelledOn, j.ReasonCode = now, ReasonCampaignCancelled
 	if !j.StartedOn.IsZero() {
 		j.DueOn = now
 	}
-	j.dropLease()
 	return ""
 }
 
-func (j *MessagingJob) releaseHold(now time.Time) string {
+func (j *messagingJobRow) releaseHold(now time.Time) string {
 	if !j.IsOnSupportHold {
 		return notHeld
 	}
@@ -250,10 +253,6 @@ func (j *MessagingJob) releaseHold(now time.Time) string {
 	j.goOn(now)
 	return ""
 }
-
-// dropLease takes the row from the worker that has it: its chunk is stale by the
-// row's version, and whoever comes next need not wait for the end of its lease.
-func (j *MessagingJob) dropLease() { j.LeaseExpiresOn, j.Abandoned = time.Time{}, false }
 
 // cancelled ends a message that has not been sent.
 func (m *OutgoingMessage) cancelled(now time.Time, reason string) {
@@ -271,14 +270,14 @@ func (m *OutgoingMessage) cancelled(now time.Time, reason string) {
 //
 //spec:f-056 n-017
 func (n *Notifier) EnsureMessagingJob(ctx context.Context, tx storage.Tx, want ...MessagingJob) ([]Ensured, error) {
-	return ensure(ctx, n.core, tx, messagingKind, want)
+	return ensure(ctx, n.core, tx, messagingKind, want, (*MessagingJob).row)
 }
 
-var messagingKind = &kind[MessagingJob]{
+var messagingKind = &kind[messagingJobRow]{
 	artifact: ArtifactMessagingJob,
 	table:    messagingJobs,
 	fill:     fillMessagingJob,
-	immutable: func(s, w *MessagingJob) []field {
+	immutable: func(s, w *messagingJobRow) []field {
 		return []field{
 			{"Type", s.Type, w.Type},
 			{"BusinessUnit", s.BusinessUnit, w.BusinessUnit},
@@ -286,11 +285,11 @@ var messagingKind = &kind[MessagingJob]{
 			{"ContentHash", s.ContentHash, w.ContentHash},
 		}
 	},
-	blobs:  func(j *MessagingJob) []storage.Ref { return []storage.Ref{j.Blob} },
-	answer: func(j *MessagingJob) (Coordinates, string) { return Coordinates{j.GUID, j.GUID}, "" },
+	blobs:  func(j *messagingJobRow) []storage.Ref { return []storage.Ref{j.Blob} },
+	answer: func(j *messagingJobRow) (Coordinates, string) { return Coordinates{j.GUID, j.GUID}, "" },
 }
 
-func fillMessagingJob(n *core, now time.Time, j *MessagingJob) error {
+func fillMessagingJob(n *core, now time.Time, j *messagingJobRow) error {
 	key, err := keys.Join(j.GUID)
 	if err != nil {
 		return err
@@ -302,6 +301,6 @@ func fillMessagingJob(n *core, now time.Time, j *MessagingJob) error {
 	j.Lane = n.registry.lane(j.Type, j.Lane)
 	j.ContentHash = cmp.Or(j.ContentHash, j.Blob.SHA256)
 	j.AudienceSize = max(j.AudienceSize, 0)
-	j.CreatedOn, j.Generation, j.Tries, j.SupportHold = now, Generation{}, Tries{}, SupportHold{}
+	j.CreatedOn = now
 	return nil
 }

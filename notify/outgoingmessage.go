@@ -264,7 +264,7 @@ func (n *Notifier) EnsureOutgoingMessage(ctx context.Context, tx storage.Tx, wan
 	if err := n.rightHashKey(ctx, tx); err != nil {
 		return nil, err
 	}
-	return ensure(ctx, n.core, tx, outgoingKind, want)
+	return ensure(ctx, n.core, tx, outgoingKind, want, asIs)
 }
 
 var outgoingKind = &kind[OutgoingMessage]{

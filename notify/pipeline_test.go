@@ -84,10 +84,10 @@ func TestGeneratorRetryMakesOneOutgoingMessagePerRecipientAndMethod(t *testing.T
 // generateAndDie handles the ready jobs and commits nothing.
 func (h *host) generateAndDie() {
 	h.t.Helper()
-	var items []work.Item[notify.Job]
+	var items []work.Item[notify.JobRow]
 	for _, j := range all(h, notify.Jobs) {
 		j.Status = notify.StatusGenerating
-		items = append(items, work.Item[notify.Job]{Row: j, Ctx: h.t.Context(), Lease: lease})
+		items = append(items, work.Item[notify.JobRow]{Row: j, Ctx: h.t.Context(), Lease: lease})
 	}
 	if err := h.GenerateAll(h.t.Context(), items...); err != nil {
 		h.t.Fatal(err)
@@ -97,7 +97,7 @@ func (h *host) generateAndDie() {
 // regenerate makes the only job ready once more, as support would.
 func (h *host) regenerate() {
 	h.t.Helper()
-	edit(h, notify.Jobs, func(j *notify.Job) {
+	edit(h, notify.Jobs, func(j *notify.JobRow) {
 		j.Status, j.DueOn, j.EndedOn = notify.StatusReady, driver.Now(h.store), time.Time{}
 	})
 	if n := h.run("notify.generator"); n != 1 {
@@ -248,14 +248,14 @@ func TestAScheduleThatNeverFindsItsJobEndsOnHold(t *testing.T) {
 //
 //spec:f-004
 func TestAScheduleOfAJobPastCreatedLeavesItAlone(t *testing.T) {
-	for name, past := range map[string]func(*notify.Job){
-		"in back-off": func(j *notify.Job) {
+	for name, past := range map[string]func(*notify.JobRow){
+		"in back-off": func(j *notify.JobRow) {
 			j.Status, j.DueOn, j.RetryCount = notify.StatusReady, storetest.Start.Add(time.Hour), 1
 		},
-		"generating": func(j *notify.Job) { j.Status = notify.StatusGenerating },
-		"generated":  func(j *notify.Job) { j.Status, j.EndedOn = notify.StatusGenerated, storetest.Start },
-		"skipped":    func(j *notify.Job) { j.Status, j.EndedOn = notify.StatusSkipped, storetest.Start },
-		"on hold": func(j *notify.Job) {
+		"generating": func(j *notify.JobRow) { j.Status = notify.StatusGenerating },
+		"generated":  func(j *notify.JobRow) { j.Status, j.EndedOn = notify.StatusGenerated, storetest.Start },
+		"skipped":    func(j *notify.JobRow) { j.Status, j.EndedOn = notify.StatusSkipped, storetest.Start },
+		"on hold": func(j *notify.JobRow) {
 			j.Status, j.SupportHold = notify.StatusFailed, notify.SupportHold{true, notify.HoldRetries}
 		},
 	} {

@@ -96,7 +96,7 @@ func (n Contacts) Preferences(ctx context.Context, scope Scope, recipientRef str
 	if err != nil {
 		return nil, err
 	}
-	rows, err := all(ctx, n.core, preferences, scope, within)
+	rows, err := all(ctx, n.core, preferences, scope, within, asIs)
 	out := make([]Preference, len(rows))
 	for i, r := range rows {
 		out[i] = Preference{r.Scope, r.RecipientRef, r.NotificationType, r.Method, r.OptedOut, r.ChangedOn}

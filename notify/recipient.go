@@ -194,7 +194,7 @@ func (n generator) catalogued(ctx context.Context, asked []Question) (map[Questi
 
 // subscribers gives the jobs of a group that were not rendered before those who
 // have subscribed.
-func (n *core) subscribers(ctx context.Context, items []work.Item[Job]) (map[Question]NotificationOption, error) {
+func (n *core) subscribers(ctx context.Context, items []work.Item[jobRow]) (map[Question]NotificationOption, error) {
 	var asked []Question
 	for _, it := range items {
 		if n.options.Catalogue != nil && it.Row.Frozen.isZero() {
@@ -207,12 +207,12 @@ func (n *core) subscribers(ctx context.Context, items []work.Item[Job]) (map[Que
 	return n.generator().catalogued(ctx, asked)
 }
 
-func (j *Job) question() Question { return Question{j.Scope, j.Type, j.BusinessUnit} }
+func (j *jobRow) question() Question { return Question{j.Scope, j.Type, j.BusinessUnit} }
 
 // unwanted says which of the schedules are for nobody, and why.
 //
 //spec:n-012
-func (n generator) unwanted(ctx context.Context, items []work.Item[Schedule], found []woken) (map[int]string, error) {
+func (n generator) unwanted(ctx context.Context, items []work.Item[scheduleRow], found []woken) (map[int]string, error) {
 	if n.options.Catalogue == nil {
 		return nil, nil
 	}

@@ -42,8 +42,8 @@ func TestBadInputIsRefusedWithWhatAndWhere(t *testing.T) {
 			_, err := h.EnsureOutgoingMessage(ctx, nil, m)
 			return err
 		}
-		_, errArtifact := h.EnsureNotificationScheduler(ctx, nil, notify.Schedule{Record: storage.Record{Type: "visit"}, ArtifactType: "Letter", ArtifactPartitionKey: "a", ArtifactRowKey: "b"})
-		_, errInboxKind := h.EnsureUserMessage(ctx, nil, notify.UserMessage{Record: storage.Record{Type: "visit"}, PartitionKey: "sam"})
+		_, errArtifact := h.EnsureNotificationScheduler(ctx, nil, notify.Schedule{Type: "visit", ArtifactType: "Letter", ArtifactPartitionKey: "a", ArtifactRowKey: "b"})
+		_, errInboxKind := h.EnsureUserMessage(ctx, nil, notify.UserMessage{Type: "visit", PartitionKey: "sam"})
 		_, errTrace := h.EnsureAutomationJob(ctx, nil, notify.AutomationJob{PartitionKey: "a", RowKey: "b"})
 		_, errGUID := h.EnsureMessagingJob(ctx, nil, notify.MessagingJob{})
 		for want, err := range map[string]error{

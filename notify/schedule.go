@@ -14,46 +14,98 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Schedule is a NotificationScheduler row: when an artifact is to be looked
+// Schedule is a NotificationScheduler: when an artifact is to be looked
 // at. At most one exists for an artifact and event type, which is the dispatch
 // guard (Communication - System architecture, "NotificationScheduler dispatch
 // guard"). A caller of EnsureNotificationScheduler fills in the fields down to
-// ScheduledOn, with Scope, Type (the notification type, required) and Lane of
-// the Record; the others belong to the pipeline.
+// ScheduledOn, of which Type and ArtifactRowKey with its partition are required;
+// the others are the answer of a list and ignored.
 //
 //spec:n-053 n-056
 type Schedule struct {
-	storage.Record
+	Scope Scope
+	// Type is the notification type.
+	Type string
+	// Lane orders it among other work; zero leaves it to the type.
+	Lane int16
 	// ArtifactType is ArtifactNotificationJob (also if empty) or
 	// ArtifactMessagingJob. The partition key of a messaging job is its GUID,
 	// and so is its row key.
-	ArtifactType         Artifact `db:"artifact_type,fixed,plain"`
-	ArtifactPartitionKey string   `db:"artifact_partition_key,fixed,person"`
-	ArtifactRowKey       string   `db:"artifact_row_key,fixed,person"`
+	ArtifactType         Artifact
+	ArtifactPartitionKey string
+	ArtifactRowKey       string
 	// EventType is the NotificationEventType; empty means the notification type.
 	// It is mapped here, and never assumed to equal an entity event's type.
-	EventType    string `db:"event_type,fixed,plain"`
-	BusinessUnit string `db:"business_unit,fixed,plain"`
+	EventType    string
+	BusinessUnit string
 	// InputHash is checked if both sides have one.
-	InputHash string `db:"input_hash,fixed,plain"`
+	InputHash string
 	// ScheduledOn is when the schedule is due; zero means at once. The first one
 	// stands.
-	ScheduledOn time.Time `db:"scheduled_on,fixed"`
+	ScheduledOn time.Time
 
-	CreatedOn time.Time `db:"created_on,fixed"`
+	// Key is the stored identity, which Release and Cancel take: see Guard.
+	Key string
+	// Status is one of the Status… constants.
+	Status string
+	// DueOn is when the scheduler looks at it; zero: it does not.
+	DueOn     time.Time
+	CreatedOn time.Time
 	Tries
 	SupportHold
 }
 
-var schedules = driver.Define[Schedule]("notification_scheduler").Grows(driver.WithWork)
+// scheduleRow has the columns of a [Schedule].
+type scheduleRow struct {
+	tried[ofSchedules]
+	ArtifactType         Artifact  `db:"artifact_type,fixed,plain"`
+	ArtifactPartitionKey string    `db:"artifact_partition_key,fixed,person"`
+	ArtifactRowKey       string    `db:"artifact_row_key,fixed,person"`
+	EventType            string    `db:"event_type,fixed,plain"`
+	BusinessUnit         string    `db:"business_unit,fixed,plain"`
+	InputHash            string    `db:"input_hash,fixed,plain"`
+	ScheduledOn          time.Time `db:"scheduled_on,fixed"`
+
+	CreatedOn time.Time `db:"created_on,fixed"`
+}
+
+var schedules = driver.Define[scheduleRow]("notification_scheduler").Grows(driver.WithWork)
+
+// row has what a caller chooses.
+func (s *Schedule) row() scheduleRow {
+	return scheduleRow{
+		tried:        tried[ofSchedules]{Record: storage.Record{Scope: s.Scope, Type: s.Type, Lane: s.Lane}},
+		ArtifactType: s.ArtifactType, ArtifactPartitionKey: s.ArtifactPartitionKey, ArtifactRowKey: s.ArtifactRowKey,
+		EventType: s.EventType, BusinessUnit: s.BusinessUnit, InputHash: s.InputHash, ScheduledOn: s.ScheduledOn,
+	}
+}
+
+func (s *scheduleRow) view() Schedule {
+	return Schedule{
+		Scope: s.Scope, Type: s.Type, Lane: s.Lane,
+		ArtifactType: s.ArtifactType, ArtifactPartitionKey: s.ArtifactPartitionKey, ArtifactRowKey: s.ArtifactRowKey,
+		EventType: s.EventType, BusinessUnit: s.BusinessUnit, InputHash: s.InputHash, ScheduledOn: s.ScheduledOn,
+		Key: s.Key, Status: s.Status, DueOn: s.DueOn, CreatedOn: s.CreatedOn, Tries: s.Tries, SupportHold: s.SupportHold,
+	}
+}
 
 // ScheduleFor is the schedule of j at a moment; zero means at once.
 //
 //spec:n-006
 func ScheduleFor(j Job, on time.Time) Schedule {
 	return Schedule{
-		Record:       storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane},
+		Scope: j.Scope, Type: j.Type, Lane: j.Lane,
 		ArtifactType: ArtifactNotificationJob, ArtifactPartitionKey: j.PartitionKey, ArtifactRowKey: j.RowKey,
+		BusinessUnit: j.BusinessUnit, InputHash: j.InputHash, ScheduledOn: on,
+	}
+}
+
+// ScheduleForCampaign is the schedule of a messaging job at a moment; zero means
+// at once.
+func ScheduleForCampaign(j MessagingJob, on time.Time) Schedule {
+	return Schedule{
+		Scope: j.Scope, Type: j.Type, Lane: j.Lane,
+		ArtifactType: ArtifactMessagingJob, ArtifactPartitionKey: j.GUID, ArtifactRowKey: j.GUID,
 		BusinessUnit: j.BusinessUnit, InputHash: j.InputHash, ScheduledOn: on,
 	}
 }
@@ -67,60 +119,11 @@ func (s *Schedule) Guard() (string, error) {
 	return keys.Join(string(artifact), s.ArtifactPartitionKey, s.ArtifactRowKey, cmp.Or(s.EventType, s.Type))
 }
 
-// ScheduleForCampaign is the schedule of a messaging job at a moment; zero means
-// at once.
-func ScheduleForCampaign(j MessagingJob, on time.Time) Schedule {
-	return Schedule{
-		Record:       storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane},
-		ArtifactType: ArtifactMessagingJob, ArtifactPartitionKey: j.GUID, ArtifactRowKey: j.GUID,
-		BusinessUnit: j.BusinessUnit, InputHash: j.InputHash, ScheduledOn: on,
-	}
-}
-
-func (s *Schedule) become(status string) {
-	scheduleStates.Must(s.Status, status)
-	s.Status = status
-}
-
-func (s *Schedule) dispatched(now time.Time) {
-	s.become(StatusDispatched)
-	s.DueOn, s.NextRetryOn, s.EndedOn = time.Time{}, time.Time{}, now
-}
-
-// skipped ends the schedule of what nobody wants.
-func (s *Schedule) skipped(now time.Time, reason string) {
-	s.become(StatusSkipped)
-	s.ReasonCode = reason
-	s.DueOn, s.NextRetryOn, s.EndedOn = time.Time{}, time.Time{}, now
-}
-
-// failed is the end of a try, whatever that try had already decided.
-func (s *Schedule) failed(now time.Time, reason string) {
-	s.Status, s.EndedOn = StatusProcessing, time.Time{}
-	next, ok := s.Tries.failed(now, s.Key, reason)
-	s.DueOn = next
-	if ok {
-		s.become(StatusReady)
-		return
-	}
-	s.become(StatusFailed)
-	s.EndedOn = now
-	s.put(HoldRetries)
-}
-
-// abandoned is a claim whose lease ran out.
-func (s *Schedule) abandoned(now time.Time) {
-	s.LeaseLossCount++
-	s.failed(now, ReasonLeaseLost)
-}
-
-func (s *Schedule) released(time.Time) { s.become(StatusReady) }
-
 // wake makes the job of a due schedule ready, or skips it for a reason; one past
 // Created is left alone.
 //
 //spec:f-004
-func (j *Job) wake(now time.Time, skip string) bool {
+func (j *jobRow) wake(now time.Time, skip string) bool {
 	if skip != "" && j.Status == StatusCreated {
 		j.skipped(now, skip)
 		return true
@@ -143,26 +146,26 @@ func wake(r *storage.Record, now time.Time) bool {
 //
 //spec:f-053 n-003 n-020 n-057
 func (n *Notifier) EnsureNotificationScheduler(ctx context.Context, tx storage.Tx, want ...Schedule) ([]Ensured, error) {
-	return ensure(ctx, n.core, tx, scheduleKind, want)
+	return ensure(ctx, n.core, tx, scheduleKind, want, (*Schedule).row)
 }
 
-var scheduleKind = &kind[Schedule]{
+var scheduleKind = &kind[scheduleRow]{
 	artifact: ArtifactNotificationScheduler,
 	table:    schedules,
 	fill:     fillSchedule,
-	immutable: func(s, w *Schedule) []field {
+	immutable: func(s, w *scheduleRow) []field {
 		fields := []field{
 			{"Type", s.Type, w.Type},
 			{"BusinessUnit", s.BusinessUnit, w.BusinessUnit},
 		}
 		return append(fields, bothOrNone("InputHash", s.InputHash, w.InputHash)...)
 	},
-	answer: func(s *Schedule) (Coordinates, string) {
+	answer: func(s *scheduleRow) (Coordinates, string) {
 		return Coordinates{s.ArtifactPartitionKey, s.ArtifactRowKey}, ""
 	},
 }
 
-func fillSchedule(n *core, now time.Time, s *Schedule) error {
+func fillSchedule(n *core, now time.Time, s *scheduleRow) error {
 	if s.Type == "" {
 		return errNoType
 	}
@@ -171,7 +174,8 @@ func fillSchedule(n *core, now time.Time, s *Schedule) error {
 		return fmt.Errorf("ArtifactType %q is neither %s nor %s", s.ArtifactType, ArtifactNotificationJob, ArtifactMessagingJob)
 	}
 	s.EventType = cmp.Or(s.EventType, s.Type)
-	key, err := s.Guard()
+	given := s.view()
+	key, err := given.Guard()
 	if err != nil {
 		return err
 	}
@@ -182,7 +186,7 @@ func fillSchedule(n *core, now time.Time, s *Schedule) error {
 	s.Lane = n.registry.lane(s.Type, s.Lane)
 	s.ScheduledOn = driver.Time(s.ScheduledOn)
 	s.DueOn = s.ScheduledOn
-	s.CreatedOn, s.Tries, s.SupportHold = now, Tries{}, SupportHold{}
+	s.CreatedOn = now
 	return nil
 }
 
@@ -197,8 +201,8 @@ func bothOrNone(name, stored, wanted string) []field {
 // woken is the decision about one schedule: the job to make ready, if any, or to
 // skip for a reason.
 type woken struct {
-	job       *Job
-	messaging *MessagingJob
+	job       *jobRow
+	messaging *messagingJobRow
 	skip      string
 }
 
@@ -206,16 +210,16 @@ type woken struct {
 // its guard names ready and due now.
 //
 //spec:f-001 n-004
-func (n generator) schedulerSpec() work.Spec[Schedule, woken] {
-	return work.Spec[Schedule, woken]{
+func (n generator) schedulerSpec() work.Spec[scheduleRow, woken] {
+	return work.Spec[scheduleRow, woken]{
 		Name: "notify.scheduler", Table: schedules,
 		Claimable: []string{StatusReady}, Busy: StatusProcessing,
 		Types: n.registry.typeNames, Group: 500,
 		Handle:   n.schedule,
 		Dispatch: wakeJobs,
-		Fail:     func(now time.Time, s *Schedule, _ error) { s.failed(now, ReasonPassFailed) },
-		Abandon:  func(now time.Time, s *Schedule) { s.abandoned(now) },
-		Release:  func(now time.Time, s *Schedule) { s.released(now) },
+		Fail:     func(now time.Time, s *scheduleRow, _ error) { s.failed(now, ReasonPassFailed) },
+		Abandon:  func(now time.Time, s *scheduleRow) { s.abandoned(now) },
+		Release:  func(now time.Time, s *scheduleRow) { s.released(now) },
 	}
 }
 
@@ -223,7 +227,7 @@ func (n generator) schedulerSpec() work.Spec[Schedule, woken] {
 // back-off, since its producer may still be about to commit it.
 //
 //spec:n-058
-func (n generator) schedule(ctx context.Context, items []work.Item[Schedule]) ([]woken, error) {
+func (n generator) schedule(ctx context.Context, items []work.Item[scheduleRow]) ([]woken, error) {
 	named, err := n.loadArtifacts(ctx, items)
 	if err != nil {
 		return nil, err
@@ -244,7 +248,7 @@ func (n generator) schedule(ctx context.Context, items []work.Item[Schedule]) ([
 			out[i].skip = unwanted[i]
 			it.Row.skipped(now, unwanted[i])
 		default:
-			it.Row.dispatched(now)
+			it.Row.end(now, StatusDispatched)
 		}
 	}
 	return out, nil
@@ -254,11 +258,11 @@ func (w woken) empty() bool { return w.job == nil && w.messaging == nil }
 
 // artifacts are the jobs that a group of schedules names.
 type artifacts struct {
-	jobs      map[place.At]*Job
-	messaging map[place.At]*MessagingJob
+	jobs      map[place.At]*jobRow
+	messaging map[place.At]*messagingJobRow
 }
 
-func (a artifacts) find(s *Schedule) (woken, bool) {
+func (a artifacts) find(s *scheduleRow) (woken, bool) {
 	at := place.At{Scope: s.Scope, Key: artifactKey(s)}
 	if s.ArtifactType == ArtifactMessagingJob {
 		j := a.messaging[at]
@@ -268,7 +272,7 @@ func (a artifacts) find(s *Schedule) (woken, bool) {
 	return woken{job: j}, j != nil
 }
 
-func (n generator) loadArtifacts(ctx context.Context, items []work.Item[Schedule]) (found artifacts, err error) {
+func (n generator) loadArtifacts(ctx context.Context, items []work.Item[scheduleRow]) (found artifacts, err error) {
 	var ofJobs, ofMessaging []place.At
 	for _, it := range items {
 		at := place.At{Scope: it.Row.Scope, Key: artifactKey(it.Row)}
@@ -290,9 +294,9 @@ func (n generator) loadArtifacts(ctx context.Context, items []work.Item[Schedule
 
 // wakeJobs makes the artifacts ready, or skips them, in the transaction that has
 // settled their schedules.
-func wakeJobs(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, woken]) error {
-	var ofJobs []*Job
-	var ofMessaging []*MessagingJob
+func wakeJobs(ctx context.Context, tx storage.Tx, done []work.Done[scheduleRow, woken]) error {
+	var ofJobs []*jobRow
+	var ofMessaging []*messagingJobRow
 	reasons := map[int64]string{} // of jobs, by id
 	unwanted := map[int64]string{}
 	for _, d := range done {
@@ -305,11 +309,11 @@ func wakeJobs(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, wok
 			unwanted[j.ID] = d.Result.skip
 		}
 	}
-	err := wakeAll(ctx, tx, jobs, func(j *Job, now time.Time) bool { return j.wake(now, reasons[j.ID]) }, ofJobs)
+	err := wakeAll(ctx, tx, jobs, func(j *jobRow, now time.Time) bool { return j.wake(now, reasons[j.ID]) }, ofJobs)
 	if err != nil {
 		return err
 	}
-	return wakeAll(ctx, tx, messagingJobs, func(j *MessagingJob, now time.Time) bool { return j.wake(now, unwanted[j.ID]) }, ofMessaging)
+	return wakeAll(ctx, tx, messagingJobs, func(j *messagingJobRow, now time.Time) bool { return j.wake(now, unwanted[j.ID]) }, ofMessaging)
 }
 
 // wakeAll saves the rows that are still Created. One that somebody wrote since
@@ -352,7 +356,7 @@ func reload[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], rows 
 
 // artifactKey is the key of the row that a schedule's guard names. The guard
 // was built from the same parts, so it cannot be refused here.
-func artifactKey(s *Schedule) string {
+func artifactKey(s *scheduleRow) string {
 	if s.ArtifactType == ArtifactMessagingJob {
 		return s.ArtifactPartitionKey
 	}

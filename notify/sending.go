@@ -255,7 +255,7 @@ func (m *OutgoingMessage) waited(now time.Time) bool {
 }
 
 // jobsOf loads the jobs of messages in one statement a scope.
-func (n sender) jobsOf(ctx context.Context, waited map[string][]sending) (found map[place.At]*Job, err error) {
+func (n sender) jobsOf(ctx context.Context, waited map[string][]sending) (found map[place.At]*jobRow, err error) {
 	var places []place.At
 	for _, group := range waited {
 		for _, it := range group {
@@ -283,7 +283,7 @@ func (m *OutgoingMessage) job() place.At {
 
 // stillWanted asks the type's revalidator about a group and applies the
 // answers. A message whose job is not there cannot be asked about.
-func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found map[place.At]*Job) (open []sending) {
+func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found map[place.At]*jobRow) (open []sending) {
 	var asked []Job
 	var waiting []sending
 	for _, it := range group {
@@ -292,7 +292,7 @@ func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found 
 			it.Row.unasked(driver.Now(n.store), ReasonRevalidation)
 			continue
 		}
-		asked, waiting = append(asked, *j), append(waiting, it)
+		asked, waiting = append(asked, j.view()), append(waiting, it)
 	}
 	if len(asked) == 0 {
 		return nil
@@ -342,7 +342,7 @@ func (n sender) apply(m *OutgoingMessage, v Verdict) bool {
 
 // addCampaigns adds what a revalidator is asked about in the place of the job of
 // a campaign's message: the campaign as its renderer saw it.
-func (n sender) addCampaigns(ctx context.Context, waited map[string][]sending, found map[place.At]*Job) error {
+func (n sender) addCampaigns(ctx context.Context, waited map[string][]sending, found map[place.At]*jobRow) error {
 	var places []place.At
 	for _, group := range waited {
 		for _, it := range group {
@@ -354,7 +354,7 @@ func (n sender) addCampaigns(ctx context.Context, waited map[string][]sending, f
 	if len(places) == 0 {
 		return nil
 	}
-	var campaigns map[place.At]*MessagingJob
+	var campaigns map[place.At]*messagingJobRow
 	err := n.store.InTx(ctx, func(tx storage.Tx) (err error) {
 		campaigns, err = place.Load(ctx, tx, messagingJobs, places)
 		return err
@@ -372,7 +372,7 @@ func (n sender) addCampaigns(ctx context.Context, waited map[string][]sending, f
 }
 
 // viewOf is nil for a messaging job whose payload is none of ours.
-func (n sender) viewOf(ctx context.Context, j *MessagingJob) (*Job, error) {
+func (n sender) viewOf(ctx context.Context, j *messagingJobRow) (*jobRow, error) {
 	p, err := openPayload(ctx, n.store.Blobs(), j.Blob, 0)
 	if errors.Is(err, ErrPayload) || errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
@@ -380,7 +380,7 @@ func (n sender) viewOf(ctx context.Context, j *MessagingJob) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := j.view(p.header)
+	job := j.asJob(p.header)
 	p.close()
-	return &view, nil
+	return &job, nil
 }

@@ -54,83 +54,83 @@ func sameEdges(t *testing.T, m states.Machine, got map[states.Edge]bool, busy st
 func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 	t.Parallel()
 	sameEdges(t, scheduleStates, taken(scheduleStates,
-		func(s string) *Schedule { r := &Schedule{}; r.Status = s; return r },
-		func(r *Schedule) string { return r.Status },
-		func(r *Schedule) { r.dispatched(now) },
-		func(r *Schedule) { r.skipped(now, "x") },
-		inState(StatusProcessing, func(r *Schedule) { r.failed(now, "x") }),
-		inState(StatusProcessing, func(r *Schedule) { r.RetryCount = 3; r.abandoned(now) }),
-		func(r *Schedule) { r.released(now) },
-		func(r *Schedule) { r.IsOnSupportHold = true; r.releaseHold(now) },
-		func(r *Schedule) { r.cancel(now) },
+		func(s string) *scheduleRow { r := &scheduleRow{}; r.Status = s; return r },
+		func(r *scheduleRow) string { return r.Status },
+		func(r *scheduleRow) { r.end(now, StatusDispatched) },
+		func(r *scheduleRow) { r.skipped(now, "x") },
+		inState(StatusProcessing, func(r *scheduleRow) { r.failed(now, "x") }),
+		inState(StatusProcessing, func(r *scheduleRow) { r.RetryCount = 3; r.abandoned(now) }),
+		func(r *scheduleRow) { r.released(now) },
+		func(r *scheduleRow) { r.IsOnSupportHold = true; r.releaseHold(now) },
+		func(r *scheduleRow) { r.cancel(now) },
 	), StatusProcessing)
 
 	sameEdges(t, jobStates, taken(jobStates,
-		func(s string) *Job { r := &Job{}; r.Status = s; return r },
-		func(r *Job) string { return r.Status },
-		func(r *Job) { r.wake(now, "") },
-		func(r *Job) { r.wake(now, "x") },
-		func(r *Job) { r.generated(now) },
-		func(r *Job) { r.skipped(now, "x") },
-		inJobState(func(r *Job) { r.failed(now, "x") }),
-		inJobState(func(r *Job) { r.refused(now, "x") }),
-		inJobState(func(r *Job) { r.abandoned(now) }),
-		inJobState(func(r *Job) { r.released(now) }),
-		func(r *Job) { r.IsOnSupportHold = true; r.releaseHold(now) },
-		func(r *Job) { r.cancel(now) },
+		func(s string) *jobRow { r := &jobRow{}; r.Status = s; return r },
+		func(r *jobRow) string { return r.Status },
+		func(r *jobRow) { r.wake(now, "") },
+		func(r *jobRow) { r.wake(now, "x") },
+		func(r *jobRow) { r.generated(now) },
+		func(r *jobRow) { r.skipped(now, "x") },
+		inJobState(func(r *jobRow) { r.failed(now, "x") }),
+		inJobState(func(r *jobRow) { r.refused(now, "x") }),
+		inJobState(func(r *jobRow) { r.abandoned(now) }),
+		inJobState(func(r *jobRow) { r.released(now) }),
+		func(r *jobRow) { r.IsOnSupportHold = true; r.releaseHold(now) },
+		func(r *jobRow) { r.cancel(now) },
 	), StatusGenerating)
 
 	sameEdges(t, messagingStates, taken(messagingStates,
-		func(s string) *MessagingJob { r := &MessagingJob{}; r.Status = s; return r },
-		func(r *MessagingJob) string { return r.Status },
-		func(r *MessagingJob) { r.wake(now, "") },
-		func(r *MessagingJob) { r.wake(now, "x") },
-		inCampaignState(func(r *MessagingJob) { r.goOn(now) }),
-		inCampaignState(func(r *MessagingJob) { r.generated(now) }),
-		inCampaignState(func(r *MessagingJob) { r.skipped(now, "x") }),
-		inCampaignState(func(r *MessagingJob) { r.stopped(now, "x") }),
-		inCampaignState(func(r *MessagingJob) { r.refused(now, "x") }),
-		inCampaignState(func(r *MessagingJob) { r.abandoned(now) }),
-		inCampaignState(func(r *MessagingJob) { r.CancelledOn = now; r.abandoned(now) }),
-		func(r *MessagingJob) { r.released(now) },
-		func(r *MessagingJob) { r.pause(now) },
-		func(r *MessagingJob) { r.resume(now) },
-		func(r *MessagingJob) { r.StartedOn = now; r.resume(now) },
-		func(r *MessagingJob) { r.cancel(now) },
-		func(r *MessagingJob) {
+		func(s string) *messagingJobRow { r := &messagingJobRow{}; r.Status = s; return r },
+		func(r *messagingJobRow) string { return r.Status },
+		func(r *messagingJobRow) { r.wake(now, "") },
+		func(r *messagingJobRow) { r.wake(now, "x") },
+		inCampaignState(func(r *messagingJobRow) { r.goOn(now) }),
+		inCampaignState(func(r *messagingJobRow) { r.generated(now) }),
+		inCampaignState(func(r *messagingJobRow) { r.skipped(now, "x") }),
+		inCampaignState(func(r *messagingJobRow) { r.stopped(now, "x") }),
+		inCampaignState(func(r *messagingJobRow) { r.refused(now, "x") }),
+		inCampaignState(func(r *messagingJobRow) { r.abandoned(now) }),
+		inCampaignState(func(r *messagingJobRow) { r.CancelledOn = now; r.abandoned(now) }),
+		func(r *messagingJobRow) { r.released(now) },
+		func(r *messagingJobRow) { r.pause(now) },
+		func(r *messagingJobRow) { r.resume(now) },
+		func(r *messagingJobRow) { r.StartedOn = now; r.resume(now) },
+		func(r *messagingJobRow) { r.cancel(now) },
+		func(r *messagingJobRow) {
 			r.IsOnSupportHold = r.Status == StatusFailed || r.Status == StatusStopped
 			r.releaseHold(now)
 		},
 	), StatusGenerating)
 
 	sameEdges(t, userStates, taken(userStates,
-		func(s string) *UserMessage { r := &UserMessage{}; r.Status = s; return r },
-		func(r *UserMessage) string { return r.Status },
-		func(r *UserMessage) { r.mark(now, MarkSeen) },
-		func(r *UserMessage) { r.mark(now, MarkRead) },
-		func(r *UserMessage) { r.mark(now, MarkArchived) },
+		func(s string) *userMessageRow { r := &userMessageRow{}; r.Status = s; return r },
+		func(r *userMessageRow) string { return r.Status },
+		func(r *userMessageRow) { r.mark(now, MarkSeen) },
+		func(r *userMessageRow) { r.mark(now, MarkRead) },
+		func(r *userMessageRow) { r.mark(now, MarkArchived) },
 	), "")
 }
 
 // inState runs f only where its pass runs it: on a row that was claimed.
-func inState(busy string, f func(*Schedule)) func(*Schedule) {
-	return func(r *Schedule) {
+func inState(busy string, f func(*scheduleRow)) func(*scheduleRow) {
+	return func(r *scheduleRow) {
 		if r.Status == busy {
 			f(r)
 		}
 	}
 }
 
-func inJobState(f func(*Job)) func(*Job) {
-	return func(r *Job) {
+func inJobState(f func(*jobRow)) func(*jobRow) {
+	return func(r *jobRow) {
 		if r.Status == StatusGenerating {
 			f(r)
 		}
 	}
 }
 
-func inCampaignState(f func(*MessagingJob)) func(*MessagingJob) {
-	return func(r *MessagingJob) {
+func inCampaignState(f func(*messagingJobRow)) func(*messagingJobRow) {
+	return func(r *messagingJobRow) {
 		if r.Status == StatusGenerating {
 			f(r)
 		}
@@ -232,7 +232,7 @@ func reaches(m states.Machine, from string, ends, seen []string) bool {
 //spec:f-022
 func TestI17_BackOffIsFiveMinutesFifteenMinutesAnHourThenHold(t *testing.T) {
 	t.Parallel()
-	s, j := &Schedule{}, &Job{}
+	s, j := &scheduleRow{}, &jobRow{}
 	for i, least := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour} {
 		s.Status, j.Status = StatusProcessing, StatusGenerating
 		s.abandoned(now)
@@ -264,7 +264,7 @@ func TestI16_AnIllegalTransitionPanics(t *testing.T) {
 			t.Errorf("accepted in %s leads to %s", from, m.Status)
 		}
 	}
-	j := &Job{}
+	j := &jobRow{}
 	j.Status = StatusGenerated
 	if !panics(func() { j.released(now) }) || j.Status != StatusGenerated {
 		t.Errorf("a generated job is given back: %s", j.Status)

@@ -259,7 +259,7 @@ func (n Support) DeliveryFacts(ctx context.Context, scope Scope, messageID strin
 	if err != nil {
 		return nil, err
 	}
-	return all(ctx, n.core, deliveryFacts, scope, within)
+	return all(ctx, n.core, deliveryFacts, scope, within, asIs)
 }
 
 // newFact is a fact that was not known before.

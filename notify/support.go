@@ -67,43 +67,15 @@ func (n Support) Resolve(ctx context.Context, scope Scope, key string, d Decisio
 func (n Support) Release(ctx context.Context, scope Scope, a Artifact, key string, by By) error {
 	switch a {
 	case ArtifactNotificationScheduler:
-		return act(ctx, n.core, schedules, scope, key, "Release", by, (*Schedule).releaseHold)
+		return act(ctx, n.core, schedules, scope, key, "Release", by, (*scheduleRow).releaseHold)
 	case ArtifactNotificationJob:
-		return act(ctx, n.core, jobs, scope, key, "Release", by, (*Job).releaseHold)
+		return act(ctx, n.core, jobs, scope, key, "Release", by, (*jobRow).releaseHold)
 	case ArtifactMessagingJob:
-		return act(ctx, n.core, messagingJobs, scope, key, "Release", by, (*MessagingJob).releaseHold)
+		return act(ctx, n.core, messagingJobs, scope, key, "Release", by, (*messagingJobRow).releaseHold)
 	case ArtifactOutgoingMessage:
 		return act(ctx, n.core, outgoingMessages, scope, key, "Release", by, (*OutgoingMessage).releaseHold)
 	}
 	return fmt.Errorf("%w: %s is never on hold", ErrActionRefused, a)
-}
-
-const notHeld = "it is not on hold"
-
-func (s *Schedule) releaseHold(now time.Time) string {
-	if !s.IsOnSupportHold {
-		return notHeld
-	}
-	if s.Status == StatusFailed {
-		s.become(StatusReady)
-		s.DueOn, s.EndedOn = now, time.Time{}
-	}
-	s.afresh()
-	s.SupportHold = SupportHold{}
-	return ""
-}
-
-func (j *Job) releaseHold(now time.Time) string {
-	if !j.IsOnSupportHold {
-		return notHeld
-	}
-	if j.Status == StatusFailed {
-		j.become(StatusReady)
-		j.DueOn, j.EndedOn = now, time.Time{}
-	}
-	j.afresh()
-	j.SupportHold = SupportHold{}
-	return ""
 }
 
 func (m *OutgoingMessage) releaseHold(now time.Time) string {
@@ -121,9 +93,6 @@ func (m *OutgoingMessage) releaseHold(now time.Time) string {
 	return ""
 }
 
-// afresh counts tries from zero.
-func (t *Tries) afresh() { t.RetryCount, t.NextRetryOn = 0, time.Time{} }
-
 // act is one audited change of one row.
 func act[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, key, action string, by By,
 	change func(row *R, now time.Time) (refused string)) error {
@@ -136,22 +105,22 @@ func act[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, k
 // of the Hold… reasons; those in doubt are held for HoldInDoubt. See Resolve and
 // Release.
 func (n Support) Held(ctx context.Context, scope Scope, reason string, p storage.Page) ([]OutgoingMessage, string, error) {
-	return list(ctx, n.core, outgoingMessages, scope, p, held(reason))
+	return list(ctx, n.core, outgoingMessages, scope, p, held(reason), asIs)
 }
 
 // HeldSchedules lists schedules as Held does messages.
 func (n Support) HeldSchedules(ctx context.Context, scope Scope, reason string, p storage.Page) ([]Schedule, string, error) {
-	return list(ctx, n.core, schedules, scope, p, held(reason))
+	return list(ctx, n.core, schedules, scope, p, held(reason), (*scheduleRow).view)
 }
 
 // HeldJobs lists notification jobs as Held does messages.
 func (n Support) HeldJobs(ctx context.Context, scope Scope, reason string, p storage.Page) ([]Job, string, error) {
-	return list(ctx, n.core, jobs, scope, p, held(reason))
+	return list(ctx, n.core, jobs, scope, p, held(reason), (*jobRow).view)
 }
 
 // HeldCampaigns lists messaging jobs as Held does messages.
 func (n Support) HeldCampaigns(ctx context.Context, scope Scope, reason string, p storage.Page) ([]MessagingJob, string, error) {
-	return list(ctx, n.core, messagingJobs, scope, p, held(reason))
+	return list(ctx, n.core, messagingJobs, scope, p, held(reason), (*messagingJobRow).view)
 }
 
 // held repeats the predicate of the indexes of what is on hold.
@@ -172,34 +141,13 @@ func held(reason string) []driver.Cond {
 func (n Support) Cancel(ctx context.Context, scope Scope, a Artifact, key string, by By) error {
 	switch a {
 	case ArtifactNotificationScheduler:
-		return act(ctx, n.core, schedules, scope, key, "Cancel", by, (*Schedule).cancel)
+		return act(ctx, n.core, schedules, scope, key, "Cancel", by, (*scheduleRow).cancel)
 	case ArtifactNotificationJob:
-		return act(ctx, n.core, jobs, scope, key, "Cancel", by, (*Job).cancel)
+		return act(ctx, n.core, jobs, scope, key, "Cancel", by, (*jobRow).cancel)
 	case ArtifactOutgoingMessage:
 		return act(ctx, n.core, outgoingMessages, scope, key, "Cancel", by, (*OutgoingMessage).cancel)
 	}
 	return fmt.Errorf("%w: %s cannot be cancelled here", ErrActionRefused, a)
-}
-
-func (s *Schedule) cancel(now time.Time) string {
-	if !scheduleStates.Legal(s.Status, StatusCancelled) || s.Status == StatusCancelled {
-		return "it is " + s.Status
-	}
-	s.become(StatusCancelled)
-	s.DueOn, s.NextRetryOn, s.EndedOn = time.Time{}, time.Time{}, now
-	s.ReasonCode, s.SupportHold = ReasonCancelled, SupportHold{}
-	s.LeaseExpiresOn, s.Abandoned = time.Time{}, false
-	return ""
-}
-
-func (j *Job) cancel(now time.Time) string {
-	if !jobStates.Legal(j.Status, StatusCancelled) || j.Status == StatusCancelled {
-		return "it is " + j.Status
-	}
-	j.end(now, StatusCancelled)
-	j.ReasonCode, j.SupportHold = ReasonCancelled, SupportHold{}
-	j.LeaseExpiresOn, j.Abandoned = time.Time{}, false
-	return ""
 }
 
 // cancel is possible between a claim and its call-started write, which is fenced
@@ -212,7 +160,7 @@ func (m *OutgoingMessage) cancel(now time.Time) string {
 		return "its provider is being called"
 	}
 	m.cancelled(now, ReasonCancelled)
-	m.LeaseExpiresOn, m.Abandoned = time.Time{}, false
+	dropLease(&m.Record)
 	return ""
 }
 

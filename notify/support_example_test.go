@@ -21,7 +21,7 @@ func ExampleSupport_Resolve() {
 	out := notify.New(store, nil, notifytest.Failing(notify.Unknown("reply-lost", errors.New("connection reset"))))
 	out.Register(notify.Type{Name: "invoice-due", Renderer: notify.Template{Subject: "Invoice {{.Number}} is due"}})
 	job := notify.Job{
-		Record:       storage.Record{Type: "invoice-due"},
+		Type:         "invoice-due",
 		PartitionKey: "customer-17", RowKey: keys.AutomationRowKey("invoice 2026-114 is due"),
 		EventData:  json.RawMessage(`{"Number":"2026-114"}`),
 		Recipients: []notify.Recipient{{Ref: "17", Channel: "email:test", Address: "sam@example.com"}},

@@ -200,7 +200,7 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 // their keys. What is stored under another key than Options.HashKey and
 // Options.FormerHashKeys is not among them: it matches nobody.
 func (n Contacts) Suppressed(ctx context.Context, scope Scope, p storage.Page) ([]Suppression, string, error) {
-	return list(ctx, n.core, suppressions, scope, p, []driver.Cond{driver.Eq("status", StatusActive), driver.In("hash_key", n.fingerprints)})
+	return list(ctx, n.core, suppressions, scope, p, []driver.Cond{driver.Eq("status", StatusActive), driver.In("hash_key", n.fingerprints)}, asIs)
 }
 
 func (s *Suppression) lift(time.Time) (refused string) {

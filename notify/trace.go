@@ -26,23 +26,28 @@ func (n *Notifier) Trace(ctx context.Context, scope Scope, at Coordinates) (t Tr
 	if err != nil {
 		return t, err
 	}
-	err = n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		if t.Job, err = n.job(ctx, tx, place.At{Scope: scope, Key: key}); err != nil || t.Job == nil {
+	job := place.At{Scope: scope, Key: key}
+	err = n.inTx(ctx, nil, func(tx storage.Tx) error {
+		t = Trace{} // the transaction may run again
+		found, err := place.Load(ctx, tx, jobs, []place.At{job})
+		j := found[job]
+		if err != nil || j == nil {
 			return err
 		}
-		return n.WithTx(tx).follow(ctx, &t)
+		view := j.view()
+		t.Job = &view
+		return n.WithTx(tx).follow(ctx, j, &t)
 	})
 	return t, err
 }
 
-// follow reads what the job of t led to, in the bound transaction.
-func (n *Notifier) follow(ctx context.Context, t *Trace) error {
-	j := t.Job
+// follow reads what the job led to, in the bound transaction.
+func (n *Notifier) follow(ctx context.Context, j *jobRow, t *Trace) error {
 	guard, err := under(string(ArtifactNotificationJob), j.PartitionKey, j.RowKey)
 	if err != nil {
 		return err
 	}
-	if t.Schedules, err = all(ctx, n.core, schedules, j.Scope, guard); err != nil {
+	if t.Schedules, err = all(ctx, n.core, schedules, j.Scope, guard, (*scheduleRow).view); err != nil {
 		return err
 	}
 	if t.OutgoingMessages, _, err = n.Support().Messages(ctx, j.Scope, j.RowKey, storage.Page{Limit: maxPage}); err != nil {
@@ -52,13 +57,8 @@ func (n *Notifier) follow(ctx context.Context, t *Trace) error {
 	return err
 }
 
-func (n *Notifier) job(ctx context.Context, tx storage.Tx, at place.At) (*Job, error) {
-	found, err := place.Load(ctx, tx, jobs, []place.At{at})
-	return found[at], err
-}
-
 // userMessages finds the job's messages by the inboxes of its recipients.
-func (j *Job) userMessages(ctx context.Context, tx storage.Tx) ([]UserMessage, error) {
+func (j *jobRow) userMessages(ctx context.Context, tx storage.Tx) ([]UserMessage, error) {
 	row, err := keys.UserMessageRow(j.SourceOn, j.RowKey)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (j *Job) userMessages(ctx context.Context, tx storage.Tx) ([]UserMessage, e
 	out := make([]UserMessage, 0, len(found))
 	for _, at := range places {
 		if m := found[at]; m != nil {
-			out = append(out, *m)
+			out = append(out, m.view())
 			delete(found, at)
 		}
 	}
@@ -91,12 +91,12 @@ func (n Support) Messages(ctx context.Context, scope Scope, jobRowKey string, p 
 	if err != nil {
 		return nil, "", err
 	}
-	return list(ctx, n.core, outgoingMessages, scope, p, within)
+	return list(ctx, n.core, outgoingMessages, scope, p, within, asIs)
 }
 
 // AllMessages lists the outgoing messages of a scope in the order of their keys.
 func (n Support) AllMessages(ctx context.Context, scope Scope, p storage.Page) ([]OutgoingMessage, string, error) {
-	return list(ctx, n.core, outgoingMessages, scope, p, nil)
+	return list(ctx, n.core, outgoingMessages, scope, p, nil, asIs)
 }
 
 // under is the range of the keys whose first parts are these: keys.Join puts
@@ -111,21 +111,24 @@ func under(parts ...string) ([]driver.Cond, error) {
 
 // list reads a page of rows in the order of their keys, and says where the next
 // one begins.
-func list[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, p storage.Page, where []driver.Cond) (out []R, next string, err error) {
+func list[P, R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, p storage.Page, where []driver.Cond, view func(*R) P) (out []P, next string, err error) {
 	err = n.inTx(ctx, nil, func(tx storage.Tx) error {
 		rows, after, err := t.Page(ctx, tx, scope, p, driver.Query{Where: where})
-		out, next = make([]R, len(rows)), after
+		out, next = make([]P, len(rows)), after
 		for i, r := range rows {
-			out[i] = *r
+			out[i] = view(r)
 		}
 		return err
 	})
 	return out, next, err
 }
 
+// asIs gives rows that hosts see as they are.
+func asIs[R any](r *R) R { return *r }
+
 // all reads the first maxPage rows, where nobody has more.
-func all[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, where []driver.Cond) ([]R, error) {
-	rows, _, err := list(ctx, n, t, scope, storage.Page{Limit: maxPage}, where)
+func all[P, R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, where []driver.Cond, view func(*R) P) ([]P, error) {
+	rows, _, err := list(ctx, n, t, scope, storage.Page{Limit: maxPage}, where, view)
 	return rows, err
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
 )
 
 // maxNamed is how many recipients a notification job names itself.
@@ -74,7 +73,7 @@ func (d delivery) summary() string {
 //spec:r-017
 func (d delivery) throughJob(data json.RawMessage, out *automation.Outcome) error {
 	job := notify.Job{
-		Record:       storage.Record{Scope: d.due.Scope, Type: d.due.Type},
+		Scope: d.due.Scope, Type: d.due.Type,
 		PartitionKey: d.due.Source.ID, RowKey: keys.AutomationRowKey(d.due.Key), BusinessUnit: d.due.BusinessUnit,
 		EntityType: d.due.Source.Type, Entity: d.due.Source.ID, EventData: data, Recipients: d.to,
 		InputHash: d.due.InputHash, SourceKey: d.due.Key, SourceOn: d.due.ScheduledOn,
@@ -95,8 +94,8 @@ func (s *Service) throughMessagingJob(ctx context.Context, d delivery, data json
 		return err
 	}
 	job := notify.MessagingJob{
-		Record: storage.Record{Scope: d.due.Scope, Type: d.due.Type},
-		GUID:   keys.MessagingJobGUID(d.due.Key), BusinessUnit: d.due.BusinessUnit,
+		Scope: d.due.Scope, Type: d.due.Type,
+		GUID: keys.MessagingJobGUID(d.due.Key), BusinessUnit: d.due.BusinessUnit,
 		Blob: payload.Blob, AudienceSize: payload.Recipients, InputHash: d.due.InputHash,
 	}
 	schedule := notify.ScheduleForCampaign(job, d.due.ScheduledOn)

@@ -75,7 +75,7 @@ func plan(ctx context.Context, store storage.Store, out *notify.Notifier, n int)
 	})
 	check(err)
 	job := notify.MessagingJob{
-		Record: storage.Record{Type: "voucher"}, GUID: "spring-2026", BusinessUnit: "club",
+		Type: "voucher", GUID: "spring-2026", BusinessUnit: "club",
 		Blob: payload.Blob, AudienceSize: payload.Recipients,
 	}
 	check(store.InTx(ctx, func(tx storage.Tx) error {
@@ -114,7 +114,7 @@ func main() {
 		check(err)
 	}
 	_, err = out.Notify(ctx, notify.Job{
-		Record: storage.Record{Type: "alarm"}, PartitionKey: "sauna", RowKey: "fire-1", EventData: json.RawMessage(`{"Room":"sauna"}`),
+		Type: "alarm", PartitionKey: "sauna", RowKey: "fire-1", EventData: json.RawMessage(`{"Room":"sauna"}`),
 		Recipients: []notify.Recipient{{Ref: "warden", Channel: "email:count", Address: "warden@club.example"}},
 	}, time.Time{})
 	check(err)

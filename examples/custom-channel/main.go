@@ -89,7 +89,7 @@ func main() {
 	out := notify.New(store, nil, birds)
 	out.Register(notify.Type{Name: "invitation", Renderer: notify.Template{Text: "Come at noon."}})
 	callbacks := serve(notifyhttp.Webhooks(out, nil, birds).ServeHTTP)
-	job := notify.Job{Record: storage.Record{Type: "invitation"}, PartitionKey: "party", RowKey: "1", EventData: []byte(`{}`)}
+	job := notify.Job{Type: "invitation", PartitionKey: "party", RowKey: "1", EventData: []byte(`{}`)}
 	for _, name := range []string{"the tower", "the storm", "nowhere"} {
 		job.Recipients = append(job.Recipients, notify.Recipient{Ref: name, Channel: "pigeon:loft", Address: name})
 	}

@@ -212,7 +212,7 @@ func (s *story) want() {
 	}
 	for _, name := range []string{"news", "fails", "panics"} {
 		job := notify.Job{
-			Record: storage.Record{Type: name}, PartitionKey: "car-7", RowKey: keys.AutomationRowKey(name + ":7"), EntityType: "car", Entity: "7",
+			Type: name, PartitionKey: "car-7", RowKey: keys.AutomationRowKey(name + ":7"), EntityType: "car", Entity: "7",
 			EventData: json.RawMessage(`{"Plate":"zinnober-plate"}`), Recipients: people, SourceKey: name + ":7", SourceOn: storetest.Start,
 		}
 		_, err := s.out.EnsureNotificationJob(ctx, nil, job)

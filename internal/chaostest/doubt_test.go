@@ -133,7 +133,7 @@ func (p *posting) campaign(ctx context.Context, out *notify.Notifier) error {
 	if err != nil {
 		return err
 	}
-	job := notify.MessagingJob{Record: storage.Record{Type: "voucher"}, GUID: "spring", Blob: payload.Blob, AudienceSize: payload.Recipients}
+	job := notify.MessagingJob{Type: "voucher", GUID: "spring", Blob: payload.Blob, AudienceSize: payload.Recipients}
 	if _, err := out.EnsureMessagingJob(ctx, nil, job); err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func candidate(scope storage.Scope) automation.Candidate {
 
 func job(scope storage.Scope) notify.Job {
 	return notify.Job{
-		Record: storage.Record{Scope: scope, Type: "visit"}, PartitionKey: "customer-17", RowKey: keys.AutomationRowKey("visit"),
+		Scope: scope, Type: "visit", PartitionKey: "customer-17", RowKey: keys.AutomationRowKey("visit"),
 		EventData: json.RawMessage(`{}`), Recipients: []notify.Recipient{{Ref: "17", Channel: "email:test", Address: "sam@example.com", Inbox: "user:sam"}},
 	}
 }
@@ -313,7 +313,7 @@ func (w *world) ofSettings(ctx context.Context, scope storage.Scope) room {
 
 func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 	n, support, campaigns, contacts := w.out, w.out.Support(), w.out.Campaigns(), w.out.Contacts()
-	campaign := notify.MessagingJob{Record: storage.Record{Scope: scope, Type: "visit"}, GUID: "spring"}
+	campaign := notify.MessagingJob{Scope: scope, Type: "visit", GUID: "spring"}
 	j, m := job(scope), message(scope)
 	key, err := keys.Join(m.PartitionKey, m.RowKey)
 	w.must(err)
@@ -325,18 +325,18 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"CountMessages":  func() error { return second(n.CountMessages(ctx, nil, scope, j.RowKey)) },
 			"DryRun":         func() error { return second(n.DryRun(ctx, m)) },
 			"EnsureAutomationJob": func() error {
-				return second(n.EnsureAutomationJob(ctx, nil, notify.AutomationJob{Record: storage.Record{Scope: scope, Type: "certificate"}, PartitionKey: "a", RowKey: "b"}))
+				return second(n.EnsureAutomationJob(ctx, nil, notify.AutomationJob{Scope: scope, Type: "certificate", PartitionKey: "a", RowKey: "b"}))
 			},
 			"EnsureMessagingJob":    func() error { return second(n.EnsureMessagingJob(ctx, nil, campaign)) },
 			"EnsureNotificationJob": func() error { return second(n.EnsureNotificationJob(ctx, nil, j)) },
 			"EnsureNotificationScheduler": func() error {
 				return second(n.EnsureNotificationScheduler(ctx, nil, notify.Schedule{
-					Record: storage.Record{Scope: scope, Type: "visit"}, ArtifactType: notify.ArtifactNotificationJob, ArtifactPartitionKey: j.PartitionKey, ArtifactRowKey: j.RowKey,
+					Scope: scope, Type: "visit", ArtifactType: notify.ArtifactNotificationJob, ArtifactPartitionKey: j.PartitionKey, ArtifactRowKey: j.RowKey,
 				}))
 			},
 			"EnsureOutgoingMessage": func() error { return second(n.EnsureOutgoingMessage(ctx, nil, m)) },
 			"EnsureUserMessage": func() error {
-				return second(n.EnsureUserMessage(ctx, nil, notify.UserMessage{Record: storage.Record{Scope: scope, Type: "visit"}, PartitionKey: "user:sam", RowKey: "1"}))
+				return second(n.EnsureUserMessage(ctx, nil, notify.UserMessage{Scope: scope, Type: "visit", PartitionKey: "user:sam", RowKey: "1"}))
 			},
 			"Inbox":         func() error { return third(n.Inbox(ctx, scope, "user:sam", storage.Page{})) },
 			"MarkInbox":     func() error { return second(n.MarkInbox(ctx, scope, "user:sam", notify.MarkRead, "1")) },

@@ -20,7 +20,7 @@ func (w *world) desk(store storage.Store) *notify.Notifier {
 
 func invoice(people ...string) notify.Job {
 	job := notify.Job{
-		Record: storage.Record{Type: "invoice"}, PartitionKey: "customer-17", RowKey: "114",
+		Type: "invoice", PartitionKey: "customer-17", RowKey: "114",
 		EventData: json.RawMessage(`{"Number":"114"}`), Entity: "invoice 114",
 	}
 	for _, p := range people {

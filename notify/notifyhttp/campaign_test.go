@@ -43,7 +43,7 @@ func TestACampaignIsShownToThoseWhomTheHostAllows(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = n.EnsureMessagingJob(t.Context(), nil, notify.MessagingJob{
-			Record: storage.Record{Scope: "tenant", Type: "offer"}, GUID: "spring", BusinessUnit: "north", Blob: p.Blob, AudienceSize: p.Recipients,
+			Scope: "tenant", Type: "offer", GUID: "spring", BusinessUnit: "north", Blob: p.Blob, AudienceSize: p.Recipients,
 		})
 		if err != nil {
 			t.Fatal(err)

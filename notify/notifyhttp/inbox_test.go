@@ -45,7 +45,7 @@ func apps(t *testing.T, test func(a app)) {
 		for i := range 3 {
 			at := storetest.Start.Add(time.Duration(i) * time.Minute)
 			_, err := n.EnsureUserMessage(t.Context(), nil, notify.UserMessage{
-				Record: storage.Record{Scope: "tenant", Type: "visit"}, PartitionKey: "user:sam", JobRowKey: fmt.Sprint("job", i),
+				Scope: "tenant", Type: "visit", PartitionKey: "user:sam", JobRowKey: fmt.Sprint("job", i),
 				JobPartitionKey: "car", Content: notify.Content{Subject: fmt.Sprint("m", i)}, SourceOn: at,
 			})
 			if err != nil {

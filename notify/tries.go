@@ -1,0 +1,156 @@
+package notify
+
+import (
+	"time"
+
+	"github.com/belfry-go/belfry/internal/backoff"
+	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// Tries counts what went wrong with a row so far.
+type Tries struct {
+	RetryCount     int       `db:"retry_count"`       // failures in a row
+	LeaseLossCount int       `db:"lease_loss_count"`  // of a worker that held the row
+	NextRetryOn    time.Time `db:"next_retry_on"`     // zero unless a retry waits
+	ReasonCode     string    `db:"reason_code,plain"` // of the last failure or the end
+	EndedOn        time.Time `db:"ended_on"`          // when nothing was left to do
+}
+
+// failed counts a failure and says when to try again, or false if that was the
+// last try.
+func (t *Tries) failed(now time.Time, key, reason string) (next time.Time, ok bool) {
+	t.RetryCount++
+	t.ReasonCode = reason
+	wait, ok := backoff.After(key, t.RetryCount)
+	if !ok {
+		t.NextRetryOn = time.Time{}
+		return time.Time{}, false
+	}
+	t.NextRetryOn = driver.Time(now.Add(wait))
+	return t.NextRetryOn, true
+}
+
+// afresh counts tries from zero.
+func (t *Tries) afresh() { t.RetryCount, t.NextRetryOn = 0, time.Time{} }
+
+// SupportHold is in every row that a person may have to look at. A row on hold
+// is never due; only an audited release makes it so again.
+type SupportHold struct {
+	IsOnSupportHold bool   `db:"is_on_support_hold"`
+	HoldReason      string `db:"hold_reason,plain"` // one of the Hold… codes; empty without a hold
+}
+
+// put sets the hold; the caller clears DueOn.
+func (h *SupportHold) put(reason string) { h.IsOnSupportHold, h.HoldReason = true, reason }
+
+const notHeld = "it is not on hold"
+
+// tried is a row that a pass works on until it succeeds, ends or is given up: a
+// schedule, a job or a messaging job, by the machine M.
+type tried[M machine] struct {
+	storage.Record
+	Tries
+	SupportHold
+}
+
+// machine says which states a row goes through, and which of them it has while a
+// worker holds it.
+type machine interface {
+	states() (m *states.Machine, busy string)
+}
+
+// The machines of rows that are tried.
+type (
+	ofSchedules     struct{}
+	ofJobs          struct{}
+	ofMessagingJobs struct{}
+)
+
+func (ofSchedules) states() (*states.Machine, string)     { return &scheduleStates, StatusProcessing }
+func (ofJobs) states() (*states.Machine, string)          { return &jobStates, StatusGenerating }
+func (ofMessagingJobs) states() (*states.Machine, string) { return &messagingStates, StatusGenerating }
+
+func (t *tried[M]) become(status string) {
+	var of M
+	m, _ := of.states()
+	m.Must(t.Status, status)
+	t.Status = status
+}
+
+// busy gives the row the state of one that is worked on, whatever the try under way
+// had already decided.
+func (t *tried[M]) busy() {
+	var of M
+	_, t.Status = of.states()
+}
+
+func (t *tried[M]) end(now time.Time, status string) {
+	t.become(status)
+	t.DueOn, t.NextRetryOn, t.EndedOn = time.Time{}, time.Time{}, now
+}
+
+func (t *tried[M]) skipped(now time.Time, reason string) {
+	t.end(now, StatusSkipped)
+	t.ReasonCode = reason
+}
+
+// failed is the end of a try: another one after a while, or a hold.
+func (t *tried[M]) failed(now time.Time, reason string) {
+	t.busy()
+	t.EndedOn = time.Time{}
+	next, ok := t.Tries.failed(now, t.Key, reason)
+	if ok {
+		t.become(StatusReady)
+		t.DueOn = next
+		return
+	}
+	t.end(now, StatusFailed)
+	t.put(HoldRetries)
+}
+
+// refused is a failure that another try would meet again.
+func (t *tried[M]) refused(now time.Time, reason string) {
+	t.busy()
+	t.RetryCount++
+	t.end(now, StatusFailed)
+	t.ReasonCode = reason
+	t.put(HoldRefused)
+}
+
+// abandoned is a claim whose lease ran out.
+func (t *tried[M]) abandoned(now time.Time) {
+	t.LeaseLossCount++
+	t.failed(now, ReasonLeaseLost)
+}
+
+func (t *tried[M]) released(time.Time) { t.become(StatusReady) }
+
+func (t *tried[M]) releaseHold(now time.Time) string {
+	if !t.IsOnSupportHold {
+		return notHeld
+	}
+	if t.Status == StatusFailed {
+		t.become(StatusReady)
+		t.DueOn, t.EndedOn = now, time.Time{}
+	}
+	t.afresh()
+	t.SupportHold = SupportHold{}
+	return ""
+}
+
+func (t *tried[M]) cancel(now time.Time) string {
+	var of M
+	if m, _ := of.states(); !m.Legal(t.Status, StatusCancelled) || t.Status == StatusCancelled {
+		return "it is " + t.Status
+	}
+	t.end(now, StatusCancelled)
+	t.ReasonCode, t.SupportHold = ReasonCancelled, SupportHold{}
+	dropLease(&t.Record)
+	return ""
+}
+
+// dropLease takes the row from the worker that has it: what that one decides is stale
+// by the row's version, and whoever comes next need not wait for the end of its lease.
+func dropLease(r *storage.Record) { r.LeaseExpiresOn, r.Abandoned = time.Time{}, false }
