@@ -18,6 +18,7 @@ const (
 
 	Insert = "insert"
 	Select = "select"
+	Get    = "get"
 	Claim  = "claim"
 	Update = "update"
 	Extend = "extend"
@@ -138,6 +139,14 @@ func (t spyTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach,
 		return nil, err
 	}
 	return t.Tx.Select(ctx, s, reach, q)
+}
+
+// Get tells the hook of columns, but not of places.
+func (t spyTx) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+	if err := t.at(Get, s, nil, driver.Query{Columns: columns}); err != nil {
+		return nil, err
+	}
+	return t.Tx.Get(ctx, s, places, columns)
 }
 
 // Untouched is passed on where the store beneath is able to. The hook is not told,

@@ -93,8 +93,8 @@ func (t *Table[R]) placeOf(r *R, orderBy string) (string, error) {
 	case "":
 		return Position{ID: rec.ID}.String(), nil
 	}
-	moment, err := t.Column(orderBy).Value(t.row(r))
-	return Position{Value: moment, ID: rec.ID}.String(), err
+	p, err := t.position(r, orderBy)
+	return p.String(), err
 }
 
 // String is the position as a [Page].After: of a list by a column with instants, or

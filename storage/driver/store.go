@@ -44,7 +44,7 @@ type Clock interface {
 	After(d time.Duration) <-chan time.Time
 }
 
-// Tx is one transaction: eight verbs over rows of any schema. It is used by one
+// Tx is one transaction: nine verbs over rows of any schema. It is used by one
 // goroutine at a time and only until its function returns. An error of a verb
 // ends the transaction; "not inserted" and "stale" are answers, not errors.
 type Tx interface {
@@ -53,6 +53,9 @@ type Tx interface {
 	Insert(ctx context.Context, s *Schema, rows []Row) ([]bool, error)
 	// Select returns the rows within reach that q describes.
 	Select(ctx context.Context, s *Schema, reach Reach, q Query) ([]Row, error)
+	// Get returns the rows at places, of any scopes, in any order. Places are all
+	// different. Columns are as those of a [Query].
+	Get(ctx context.Context, s *Schema, places []Place, columns []string) ([]Row, error)
 	// Claim takes due rows, ordered by lane as asked, then DueOn and ID.
 	Claim(ctx context.Context, s *Schema, c Claim) ([]Row, error)
 	// Update writes all columns that are not fixed of rows whose stored version is the row's,

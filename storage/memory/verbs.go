@@ -37,6 +37,27 @@ func (t *tx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q
 	return rows, nil
 }
 
+// Get looks rows up by scope and key.
+func (t *tx) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+	tab, err := t.table(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	var rows []driver.Row
+	for _, p := range places {
+		e := tab.byKey[p]
+		if e == nil {
+			continue
+		}
+		row, err := tab.shape.load(e.img)
+		if err != nil {
+			return nil, t.fail(err)
+		}
+		rows = append(rows, only(s, columns, row))
+	}
+	return rows, nil
+}
+
 // only leaves the columns that a query names, if it does, and the row's identity.
 func only(s *driver.Schema, columns []string, row driver.Row) driver.Row {
 	if len(columns) == 0 {
@@ -101,7 +122,7 @@ func (t *table) named(reach driver.Reach, where []driver.Cond) ([]*entry, bool) 
 		case c.Column == "id":
 			return lookUp(listed[int64](c), func(id int64) *entry { return t.byID[id] }), true
 		case c.Column == "key" && one:
-			return lookUp(listed[string](c), func(key string) *entry { return t.byKey[identity{scope, key}] }), true
+			return lookUp(listed[string](c), func(key string) *entry { return t.byKey[driver.Place{Scope: scope, Key: key}] }), true
 		}
 	}
 	return nil, false
@@ -136,7 +157,7 @@ func (t *tx) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope
 	}
 	column := s.Column(s.Fingerprint)
 	var prints []int64
-	for _, e := range lookUp(keys, func(key string) *entry { return tab.byKey[identity{scope, key}] }) {
+	for _, e := range lookUp(keys, func(key string) *entry { return tab.byKey[driver.Place{Scope: scope, Key: key}] }) {
 		if e.img.rec.Version == 1 {
 			prints = append(prints, column.Int(driver.FieldsOf(e.img.row)))
 		}
@@ -334,7 +355,7 @@ func (t *tx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 	inserted := make([]bool, len(rows))
 	for i, r := range rows {
 		rec := driver.RecordOf(r)
-		if tab.byKey[identity{rec.Scope, rec.Key}] != nil {
+		if tab.byKey[driver.Place{Scope: rec.Scope, Key: rec.Key}] != nil {
 			continue
 		}
 		img, err := tab.shape.image(r, nil)

@@ -178,6 +178,17 @@ func (g *guarded) pass() map[string]statement {
 				g.Error(err)
 			}
 		})[0],
+		"get": one("SELECT", func(tx driver.Tx) error {
+			places := []driver.Place{{Scope: "elsewhere", Key: "a"}}
+			for _, r := range rows {
+				places = append(places, wides.PlaceOf(r))
+			}
+			found, err := wides.GetMany(ctx, tx, places)
+			if len(found) != len(rows) {
+				g.Errorf("%d rows, not %d", len(found), len(rows))
+			}
+			return err
+		}),
 		"save":   one("UPDATE", func(tx driver.Tx) error { return wides.Save(ctx, tx, rows...) }),
 		"delete": one("DELETE", func(tx driver.Tx) error { return wides.Delete(ctx, tx, rows...) }),
 		"extend": one("UPDATE", func(tx driver.Tx) error {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -69,6 +70,24 @@ var readFaults = []fault{
 				*reach = driver.Within("")
 			}
 		})},
+	{name: "get takes each scope with each key", theme: "scopes",
+		get: func(ctx context.Context, tx driver.Tx, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+			crossed := map[driver.Place]bool{}
+			for _, a := range places {
+				for _, b := range places {
+					crossed[driver.Place{Scope: a.Scope, Key: b.Key}] = true
+				}
+			}
+			return tx.Get(ctx, s, slices.Collect(maps.Keys(crossed)), columns)
+		}},
+	{name: "get reads all columns", theme: "scopes",
+		get: func(ctx context.Context, tx driver.Tx, s *driver.Schema, places []driver.Place, _ []string) ([]driver.Row, error) {
+			return tx.Get(ctx, s, places, nil)
+		}},
+	{name: "get takes rows of one scope only", theme: "scopes",
+		get: func(ctx context.Context, tx driver.Tx, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+			return tx.Get(ctx, s, slices.DeleteFunc(slices.Clone(places), func(p driver.Place) bool { return p.Scope != places[0].Scope }), columns)
+		}},
 	{name: "less is at most", theme: "conditions", find: operator(driver.OpLess, driver.OpAtMost)},
 	{name: "at least is greater", theme: "conditions", find: operator(driver.OpAtLeast, driver.OpGreater)},
 	{name: "in nothing is anything", theme: "conditions",

@@ -16,6 +16,7 @@ type fault struct {
 	inTx      func(ctx context.Context, s *faulty, f func(driver.Tx) error) error
 	insert    func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error)
 	find      func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error)
+	get       func(ctx context.Context, tx driver.Tx, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error)
 	claim     func(ctx context.Context, tx driver.Tx, s *driver.Schema, c driver.Claim) ([]driver.Row, error)
 	update    func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error)
 	extend    func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row, until time.Time) ([]bool, error)
@@ -109,6 +110,16 @@ func (x *faultyTx) Select(ctx context.Context, s *driver.Schema, reach driver.Re
 	return rows, err
 }
 
+func (x *faultyTx) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+	get := x.s.get
+	if get == nil {
+		get = soundGet
+	}
+	rows, err := get(ctx, x.Tx, s, places, columns)
+	x.s.told(rows)
+	return rows, err
+}
+
 func (x *faultyTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
 	claim := x.s.claim
 	if claim == nil {
@@ -188,6 +199,10 @@ func (x *faultyTx) Untouched(ctx context.Context, s *driver.Schema, scope driver
 
 func soundFind(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	return tx.Select(ctx, s, reach, q)
+}
+
+func soundGet(ctx context.Context, tx driver.Tx, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+	return tx.Get(ctx, s, places, columns)
 }
 
 func soundClaim(ctx context.Context, tx driver.Tx, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {

@@ -257,6 +257,31 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 		}}
 		w.same("amounts", amounts(w.find("", q)), []int64{2})
 	}},
+	{"Walk visits all rows once, in order", func(w *world) {
+		w.insert(ranked(3, 1, 2, 1, 3, 1)...)
+		w.insert(scoped("one", "x"))
+		for _, q := range []driver.Query{{}, {Desc: true}, {OrderBy: "amount"}, {OrderBy: "ranking", Desc: true}, {OrderBy: "key"}, {OrderBy: "due_on"}} {
+			for q.Limit = 1; q.Limit <= 7; q.Limit++ {
+				w.walks(q)
+			}
+		}
+	}},
+	{"Walk goes on behind rows that a visit has changed, and ends with its first error", func(w *world) {
+		w.insert(ranked(1, 2, 3, 4)...)
+		visits := 0
+		err := w.store.InTx(w.ctx, func(tx driver.Tx) error {
+			visits = 0
+			return w.things.Walk(w.ctx, tx, "", driver.Query{OrderBy: "amount", Limit: 1}, func(page []*thing) error {
+				if visits++; visits == 3 {
+					return errStop
+				}
+				page[0].Amount -= 10
+				return w.things.Save(w.ctx, tx, page...)
+			})
+		})
+		w.is("Walk", err, errStop)
+		w.same("visits", visits, 3)
+	}},
 	{"Page lists all rows once, and says where there is no more", func(w *world) {
 		w.insert(ranked(3, 1, 2, 1, 3, 1)...)
 		w.insert(scoped("one", "x"))
@@ -296,6 +321,28 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 		w.same("amounts", amounts(got), []int64{3})
 	}},
 }}
+
+var errStop = errors.New("enough")
+
+// walks compares a walk with the result in one piece.
+func (w *world) walks(q driver.Query) {
+	w.Helper()
+	whole := q
+	whole.Limit = 100
+	want := keysOf(w.find("", whole))
+	var got []string
+	w.tx(func(tx driver.Tx) error {
+		got = nil
+		return w.things.Walk(w.ctx, tx, "", q, func(page []*thing) error {
+			w.same("page", len(page) > 0 && len(page) <= q.Limit, true)
+			if got = append(got, keysOf(page)...); len(got) > len(want) {
+				return errStop
+			}
+			return nil
+		})
+	})
+	w.same(fmt.Sprintf("walk by %q, %d rows a page, down %t", q.OrderBy, q.Limit, q.Desc), got, want)
+}
 
 // ranked makes rows of those amounts, whose names and due moments go the same way.
 func ranked(amounts ...int) []*thing {

@@ -39,40 +39,37 @@ func TestDoubtOfTheAdapterIsAnUnknownOutcome(t *testing.T) {
 }
 
 // The context of the caller must not cancel a COMMIT, which may have happened by
-// then; but a call does not wait for it longer than the grace (traps 2 and 4).
-func TestI30_CommitIsLeftAloneAfterTheGrace(t *testing.T) {
+// then (traps 2 and 4).
+func TestI10_CommitOutlivesTheContextOfItsCaller(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	f, runs, left := &fake{}, 0, make(chan error, 1)
+	f, runs := &fake{}, 0
 	f.answer = func(commit context.Context, text string) error {
 		if !strings.HasPrefix(text, "COMMIT") {
 			return nil
 		}
 		cancel()
-		left <- commit.Err()
+		return commit.Err()
+	}
+	if err := look(ctx, f.store(t, func(c *Config) { c.Grace = time.Hour }), &runs); err != nil || runs != 1 {
+		t.Errorf("%d runs: %v", runs, err)
+	}
+}
+
+func TestI30_CommitIsLeftAloneAfterTheGrace(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	f, runs := &fake{}, 0
+	f.answer = func(commit context.Context, text string) error {
+		if !strings.HasPrefix(text, "COMMIT") {
+			return nil
+		}
+		cancel()
 		<-commit.Done() // as if the network had gone silent
 		return commit.Err()
 	}
 	err := look(ctx, f.store(t, func(c *Config) { c.Grace = time.Nanosecond }), &runs)
 	if !errors.Is(err, driver.ErrOutcomeUnknown) || runs != 1 {
 		t.Errorf("%d runs: %v", runs, err)
-	}
-	if err := <-left; err != nil {
-		t.Errorf("the end of the caller's context reached COMMIT: %v", err)
-	}
-}
-
-func TestCommitThatIsAnsweredWithinTheGraceIsASuccess(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	f, runs := &fake{}, 0
-	f.answer = func(_ context.Context, text string) error {
-		if strings.HasPrefix(text, "COMMIT") {
-			cancel()
-		}
-		return nil
-	}
-	if err := look(ctx, f.store(t, func(c *Config) { c.Grace = time.Hour }), &runs); err != nil {
-		t.Error(err)
 	}
 }

@@ -22,6 +22,21 @@ func (x *tx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q
 	return rows, nil
 }
 
+// Get returns the rows at places.
+func (x *tx) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) (rows []driver.Row, err error) {
+	if len(places) == 0 {
+		return nil, x.usable(ctx)
+	}
+	text, read, err := x.store.table(s).text().Get(places, columns)
+	if err == nil {
+		rows, err = x.rows(ctx, text, s, read)
+	}
+	if err != nil {
+		return nil, x.fail(ctx, "get from "+s.Name, err)
+	}
+	return rows, nil
+}
+
 // Count counts rows within reach, but reads no more than limit of them.
 func (x *tx) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, where []driver.Cond, limit int) (n int, err error) {
 	if limit <= 0 {

@@ -40,6 +40,13 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 		}
 		return s
 	}
+	get := func(places ...driver.Place) Statement {
+		s, _, err := table.Get(places, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
 	db.MustExec(`CREATE INDEX job_held ON job (note, id) WHERE due_on IS NOT NULL OR abandoned`)
 	statements := map[string]struct {
 		Statement
@@ -50,6 +57,7 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 		"next":   {table.Next(c), "INDEX job_due (lane=? AND due_on"},
 		"update": {Statement{update, make([]any, params)}, "PRIMARY KEY"},
 		"keys":   {sel(driver.In("key", []string{"a", "b"})), "(scope=? AND key=?)"},
+		"places": {get(driver.Place{Scope: "a", Key: "b"}, driver.Place{Scope: "b", Key: "a"}), "(scope=? AND key=?)"},
 		// the predicate of a partial index, repeated
 		"held": {sel(driver.Eq("note", "a"), driver.Any(driver.NotNull("due_on"), driver.Eq("abandoned", true))), "INDEX job_held (note=?"},
 	}

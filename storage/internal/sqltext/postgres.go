@@ -144,6 +144,17 @@ func (postgres) in(column string, kind driver.Kind) string {
 	return column + " = ANY(" + array + ")"
 }
 
+// at looks each row up by itself: the LIMIT keeps the planner from a join that reads
+// the whole table, and the SELECT hides how many there are.
+func (postgres) at(table, columns string, places []driver.Place) (text string, args []any) {
+	scopes, keys := make([]string, len(places)), make([]string, len(places))
+	for i, p := range places {
+		scopes[i], keys[i] = string(p.Scope), p.Key
+	}
+	return "SELECT r.* FROM unnest((SELECT ?::text[]), (SELECT ?::text[])) AS p(scope, key), LATERAL (SELECT " + columns +
+		" FROM " + table + ` AS t WHERE t."scope" = p.scope AND t."key" = p.key LIMIT 1) AS r`, []any{textArray(scopes), textArray(keys)}
+}
+
 func (postgres) value(v any) any {
 	switch v := v.(type) {
 	case []string:

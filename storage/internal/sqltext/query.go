@@ -184,6 +184,26 @@ func (t *Table) Select(reach driver.Reach, q driver.Query) (s Statement, columns
 	return b.statement(), columns, nil
 }
 
+// Get reads the rows at places, which are some, and says which columns of them. Those
+// of one scope are selected like any others by their keys.
+func (t *Table) Get(places []driver.Place, columns []string) (Statement, []*driver.Column, error) {
+	scope := places[0].Scope
+	if !slices.ContainsFunc(places, func(p driver.Place) bool { return p.Scope != scope }) {
+		keys := make([]string, len(places))
+		for i, p := range places {
+			keys[i] = p.Key
+		}
+		return t.Select(driver.Within(scope), driver.Query{
+			Columns: columns, Where: []driver.Cond{driver.In("key", keys)}, Unordered: true, Limit: len(keys),
+		})
+	}
+	read, names := t.read(columns)
+	b := newBuilder(t, "")
+	text, args := t.dialect.words.at(t.name, names, places)
+	b.write(text, args...)
+	return b.statement(), read, nil
+}
+
 // Count counts rows within reach, but reads no more than limit of them.
 func (t *Table) Count(reach driver.Reach, where []driver.Cond, limit int) (Statement, error) {
 	b := newBuilder(t, "SELECT count(*) FROM (SELECT 1 FROM "+t.name+" WHERE ")

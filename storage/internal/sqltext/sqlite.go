@@ -149,6 +149,16 @@ func (sqlite) in(column string, _ driver.Kind) string {
 	return column + " IN (SELECT value FROM json_each(?))"
 }
 
+func (sqlite) at(table, columns string, places []driver.Place) (text string, args []any) {
+	pairs := make([][2]string, len(places))
+	for i, p := range places {
+		pairs[i] = [2]string{string(p.Scope), p.Key}
+	}
+	list, _ := json.Marshal(pairs) // strings always marshal
+	return "SELECT " + columns + " FROM " + table + ` WHERE ("scope", "key") IN` +
+		" (SELECT value ->> 0, value ->> 1 FROM json_each(?))", []any{string(list)}
+}
+
 func (sqlite) value(v any) any {
 	switch v := v.(type) {
 	case []string, []int64:

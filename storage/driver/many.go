@@ -1,0 +1,81 @@
+package driver
+
+import "context"
+
+// Place is where a row is: its scope and its key.
+type Place struct {
+	Scope Scope
+	Key   string
+}
+
+// PlaceOf is where r is.
+func (t *Table[R]) PlaceOf(r *R) Place {
+	rec := t.Record(r)
+	return Place{rec.Scope, rec.Key}
+}
+
+// GetMany reads the rows at places, of any scopes, in one statement, or in none for
+// no places. Places without a row are left out of the answer, and a place may be given
+// twice. Of the rows only columns are read, if any are named; see [Query]. A scope that
+// no row can have is refused with a [*ValueError].
+func (t *Table[R]) GetMany(ctx context.Context, tx Tx, places []Place, columns ...string) (map[Place]*R, error) {
+	wanted, err := t.distinct(places)
+	if err != nil || len(wanted) == 0 {
+		return nil, err
+	}
+	rows, err := tx.Get(ctx, &t.Schema, wanted, columns)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[Place]*R, len(rows))
+	for _, r := range typed[R](rows) {
+		found[t.PlaceOf(r)] = r
+	}
+	return found, nil
+}
+
+// distinct leaves out keys that no row can have, and what comes again.
+func (s *Schema) distinct(places []Place) ([]Place, error) {
+	seen := make(map[Place]bool, len(places))
+	out := make([]Place, 0, len(places))
+	for _, p := range places {
+		if err := s.CheckScope(p.Scope); err != nil {
+			return nil, err
+		}
+		if !seen[p] && textProblem(p.Key) == "" {
+			seen[p] = true
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// Walk visits the rows of scope that q describes, in its order, in pages of q.Limit
+// rows, none of which is empty. If q names columns the one of its OrderBy is among
+// them. A visit may write its rows. The first error ends the walk.
+func (t *Table[R]) Walk(ctx context.Context, tx Tx, scope Scope, q Query, visit func(page []*R) error) error {
+	q.Unordered = false
+	for {
+		page, err := t.Find(ctx, tx, scope, q)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		next, err := t.position(page[len(page)-1], q.OrderBy) // before a visit changes the row
+		if err != nil {
+			return err
+		}
+		if err := visit(page); err != nil || len(page) < q.Limit {
+			return err
+		}
+		q.After = next
+	}
+}
+
+// position is where a list that is ordered by a column, or by id, goes on behind r.
+func (t *Table[R]) position(r *R, orderBy string) (p *Position, err error) {
+	p = &Position{ID: t.Record(r).ID}
+	if orderBy != "" {
+		p.Value, err = t.Column(orderBy).Value(t.row(r))
+	}
+	return p, err
+}
