@@ -3,7 +3,6 @@ package notify
 import (
 	"context"
 
-	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -27,7 +26,7 @@ func (n *Notifier) Trace(ctx context.Context, scope Scope, at Coordinates) (t Tr
 		return t, err
 	}
 	err = n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		if t.Job, err = n.job(ctx, tx, place.At{Scope: scope, Key: key}); err != nil || t.Job == nil {
+		if t.Job, err = n.job(ctx, tx, driver.Place{Scope: scope, Key: key}); err != nil || t.Job == nil {
 			return err
 		}
 		return n.WithTx(tx).follow(ctx, &t)
@@ -52,8 +51,8 @@ func (n *Notifier) follow(ctx context.Context, t *Trace) error {
 	return err
 }
 
-func (n *Notifier) job(ctx context.Context, tx storage.Tx, at place.At) (*Job, error) {
-	found, err := place.Load(ctx, tx, jobs, []place.At{at})
+func (n *Notifier) job(ctx context.Context, tx storage.Tx, at driver.Place) (*Job, error) {
+	found, err := jobs.GetMany(ctx, tx, []driver.Place{at})
 	return found[at], err
 }
 
@@ -63,13 +62,13 @@ func (j *Job) userMessages(ctx context.Context, tx storage.Tx) ([]UserMessage, e
 	if err != nil {
 		return nil, err
 	}
-	var places []place.At
+	var places []driver.Place
 	for _, r := range j.Recipients {
 		if key, err := keys.Join(r.Inbox, row); err == nil {
-			places = append(places, place.At{Scope: j.Scope, Key: key})
+			places = append(places, driver.Place{Scope: j.Scope, Key: key})
 		}
 	}
-	found, err := place.Load(ctx, tx, userMessages, places)
+	found, err := userMessages.GetMany(ctx, tx, places)
 	out := make([]UserMessage, 0, len(found))
 	for _, at := range places {
 		if m := found[at]; m != nil {
