@@ -379,15 +379,15 @@ func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.
 		if err != nil {
 			return err
 		}
-		keys := make([]string, len(rows))
+		places := make([]driver.Place, len(rows))
 		for i, r := range rows {
-			keys[i] = r.Key
+			places[i] = schedules.PlaceOf(r)
 		}
-		known, err := findOwnerships(ctx, tx, map[Scope][]string{scope: keys})
+		known, err := ownerships.GetMany(ctx, tx, places)
 		out, next = make([]ContestedRun, len(rows)), after
 		for i, r := range rows {
 			out[i] = ContestedRun{Key: r.Key, Type: r.Type, ScheduledOn: r.ScheduledOn, Detail: r.HoldDetail}
-			if o := known[statePlace{scope, r.Key}]; o != nil {
+			if o := known[places[i]]; o != nil {
 				out[i].Ownership = o.view()
 			}
 		}

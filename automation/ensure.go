@@ -199,29 +199,20 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 // that exist are left to their type's Lateness.
 func passed(ctx context.Context, tx storage.Tx, now time.Time, plans []plan) (map[int]bool, error) {
 	late := map[int]bool{}
-	keys := map[Scope][]string{}
+	var places []driver.Place
 	for i, p := range plans {
 		if p.passed(now) {
 			late[i] = true
-			keys[p.want.Scope] = append(keys[p.want.Scope], p.want.Key)
+			places = append(places, schedules.PlaceOf(&p.want))
 		}
 	}
-	for scope, keys := range keys {
-		rows, err := schedules.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
-		if err != nil {
-			return nil, err
-		}
-		exists := map[string]bool{}
-		for _, row := range rows {
-			exists[row.Key] = true
-		}
-		for i := range late {
-			if want := &plans[i].want; want.Scope == scope && exists[want.Key] {
-				delete(late, i)
-			}
+	exist, err := schedules.GetMany(ctx, tx, places, "key")
+	for i := range late {
+		if exist[schedules.PlaceOf(&plans[i].want)] != nil {
+			delete(late, i)
 		}
 	}
-	return late, nil
+	return late, err
 }
 
 // decideAt is the table of [Scheduler.Ensure] for a row that exists.

@@ -219,7 +219,7 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 
 // explainPlans says of each row that should exist why it does not.
 func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) error {
-	late, stored := map[int]bool{}, map[string]*Schedule{}
+	late, stored := map[int]bool{}, map[driver.Place]*Schedule(nil)
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
 		if plans, err = s.foresee(ctx, tx, plans); err != nil {
 			return err
@@ -227,24 +227,21 @@ func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) e
 		if plans, err = foreseeSeries(ctx, tx, s.now(), plans); err != nil {
 			return err
 		}
-		places := map[string]int{}
-		for i, p := range plans {
-			places[p.want.Key] = i
-		}
 		if late, err = passed(ctx, tx, s.now(), plans); err != nil {
 			return err
 		}
-		rows, err := findKeys(ctx, tx, a.Scope, places)
-		for _, row := range rows {
-			stored[row.Key] = row
+		places := make([]driver.Place, len(plans))
+		for i := range plans {
+			places[i] = schedules.PlaceOf(&plans[i].want)
 		}
+		stored, err = schedules.GetMany(ctx, tx, places)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	for i, p := range plans {
-		a.Findings = append(a.Findings, s.findMissing(ctx, p, stored[p.want.Key], late[i]))
+		a.Findings = append(a.Findings, s.findMissing(ctx, p, stored[schedules.PlaceOf(&p.want)], late[i]))
 	}
 	slices.SortStableFunc(a.Findings, func(x, y Finding) int { return cmp.Compare(nearness(x.Cause), nearness(y.Cause)) })
 	return nil
@@ -259,7 +256,7 @@ func (s explainer) foresee(ctx context.Context, tx storage.Tx, plans []plan) ([]
 			continue
 		}
 		place, state := p.condition.place(), p.state()
-		stored, err := thresholdStates.Get(ctx, tx, place.scope, place.key)
+		stored, err := thresholdStates.Get(ctx, tx, place.Scope, place.Key)
 		switch {
 		case err == nil:
 			decideReading(stored, state)

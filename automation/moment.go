@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
@@ -261,29 +263,24 @@ func (o overtaking) overtaken(now time.Time, r *Schedule) bool {
 	return ok && !next.On.After(now)
 }
 
-// loadOvertaking takes a statement for each scope and kind.
+// loadOvertaking takes a statement for all series, and one for each scope with dates.
 func loadOvertaking(ctx context.Context, tx storage.Tx, now time.Time, tries []*try) (overtaking, error) {
 	o := overtaking{series: map[occasion]*series{}, latest: map[occasion]time.Time{}}
-	recurring, dated := map[Scope]map[string]*try{}, map[Scope][]*try{}
+	recurring, dated := map[driver.Place]*try{}, map[Scope][]*try{}
 	for _, t := range tries {
 		scope := t.row.Scope
 		if t.row.TriggerType == DateBased {
 			dated[scope] = append(dated[scope], t)
 		} else if key := t.row.seriesKey(); key != "" {
-			if recurring[scope] == nil {
-				recurring[scope] = map[string]*try{}
-			}
-			recurring[scope][key] = t
+			recurring[driver.Place{Scope: scope, Key: key}] = t
 		}
 	}
-	for scope, byKey := range recurring {
-		found, err := findSeries(ctx, tx, scope, byKey)
-		if err != nil {
-			return o, err
-		}
-		for _, d := range found {
-			o.series[byKey[d.Key].row.occasion()] = d
-		}
+	found, err := seriesTable.GetMany(ctx, tx, slices.Collect(maps.Keys(recurring)))
+	if err != nil {
+		return o, err
+	}
+	for place, d := range found {
+		o.series[recurring[place].row.occasion()] = d
 	}
 	for scope, tries := range dated {
 		if err := o.loadDated(ctx, tx, scope, now, tries); err != nil {

@@ -157,12 +157,12 @@ func (s ensurer) lookUpOwners(ctx context.Context, tx storage.Tx, wants []*Sched
 		return g, nil
 	}
 	var parts []RolloutPart
-	keys := map[Scope][]string{}
+	var places []driver.Place
 	g.owners = map[int]Owner{}
 	for i, w := range wants {
 		if s.registry.guards(w.Type) {
 			parts = append(parts, w.rolloutPart())
-			keys[w.Scope] = append(keys[w.Scope], w.Key)
+			places = append(places, schedules.PlaceOf(w))
 			g.owners[i] = ""
 		}
 	}
@@ -170,10 +170,10 @@ func (s ensurer) lookUpOwners(ctx context.Context, tx storage.Tx, wants []*Sched
 	if err != nil {
 		return g, err
 	}
-	known, err := findOwnerships(ctx, tx, keys)
+	known, err := ownerships.GetMany(ctx, tx, places)
 	for i := range g.owners {
 		w := wants[i]
-		g.owners[i] = ownerFor(stages.of(w.rolloutPart()), known[statePlace{w.Scope, w.Key}], w, g.now)
+		g.owners[i] = ownerFor(stages.of(w.rolloutPart()), known[schedules.PlaceOf(w)], w, g.now)
 	}
 	return g, err
 }
@@ -189,21 +189,6 @@ func ownerFor(stage Stage, known *ownership, w *Schedule, now time.Time) Owner {
 		return AutomationScheduler
 	}
 	return known.Owner
-}
-
-// findOwnerships reads the guard's rows of keys: a statement for each scope.
-func findOwnerships(ctx context.Context, tx storage.Tx, keys map[Scope][]string) (map[statePlace]*ownership, error) {
-	out := map[statePlace]*ownership{}
-	for scope, keys := range keys {
-		found, err := ownerships.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range found {
-			out[statePlace{o.Scope, o.Key}] = o
-		}
-	}
-	return out, nil
 }
 
 // shape puts wanted rows into shadow whose runs the old scheduler owns. The

@@ -231,13 +231,13 @@ func (p *scannedPage) otherRows(ctx context.Context, tx storage.Tx, among []*sca
 // event would, from the recorded readings and those of now. It writes nothing,
 // and tells which sources have a reading to record.
 func (p *scannedPage) measure(ctx context.Context, tx storage.Tx, among []*scannedSource) (map[*scannedSource]bool, error) {
-	wants := make([]map[statePlace]*thresholdState, len(among))
+	wants := make([]map[driver.Place]*thresholdState, len(among))
 	var keys []string
 	for i, x := range among {
 		x.asked = readAt(x.event.Version, x.plan.plans)
 		wants[i] = readingsOf(x.asked)
 		for place := range wants[i] {
-			keys = append(keys, place.key)
+			keys = append(keys, place.Key)
 		}
 	}
 	stored, err := p.readings(ctx, tx, keys)
@@ -247,7 +247,7 @@ func (p *scannedPage) measure(ctx context.Context, tx storage.Tx, among []*scann
 	moved := map[*scannedSource]bool{}
 	for i, x := range among {
 		for place, want := range wants[i] {
-			state, known := stored[place.key]
+			state, known := stored[place.Key]
 			if !known {
 				moved[x] = true
 				continue

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -339,38 +341,27 @@ func (s keeper) outrun(ctx context.Context, rows []*Schedule) (map[int64]bool, e
 		row *Schedule
 		n   int64
 	}
-	byScope := map[Scope]map[string][]rise{}
+	rises := map[driver.Place][]rise{}
 	for _, row := range rows {
 		id, key, ok := conditionOf(row)
 		if !ok || id.policy != FalseToTrue {
 			continue
 		}
-		if byScope[id.scope] == nil {
-			byScope[id.scope] = map[string][]rise{}
-		}
-		byScope[id.scope][id.state] = append(byScope[id.scope][id.state], rise{row, key.Firing().Rises})
+		place := driver.Place{Scope: id.scope, Key: id.state}
+		rises[place] = append(rises[place], rise{row, key.Firing().Rises})
 	}
-	if len(byScope) == 0 {
+	if len(rises) == 0 {
 		return nil, nil
 	}
 	out := map[int64]bool{}
 	err := s.store.InTx(ctx, func(tx storage.Tx) error {
-		for scope, byState := range byScope {
-			names := make([]string, 0, len(byState))
-			for name := range byState {
-				names = append(names, name)
-			}
-			states, err := thresholdStates.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", names)}, Limit: len(names)})
-			if err != nil {
-				return err
-			}
-			for _, state := range states {
-				for _, r := range byState[state.Key] {
-					out[r.row.ID] = state.Rises > r.n
-				}
+		states, err := thresholdStates.GetMany(ctx, tx, slices.Collect(maps.Keys(rises)))
+		for place, state := range states {
+			for _, r := range rises[place] {
+				out[r.row.ID] = state.Rises > r.n
 			}
 		}
-		return nil
+		return err
 	})
 	return out, err
 }

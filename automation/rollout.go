@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -204,31 +203,20 @@ func (st stages) of(p RolloutPart) Stage {
 	return StageDesign
 }
 
-// loadStages reads what decides about runs of the parts: a statement for each
-// scope.
+// loadStages reads what decides about runs of the parts.
 func loadStages(ctx context.Context, tx storage.Tx, parts []RolloutPart) (stages, error) {
-	wanted := map[Scope]map[string]bool{}
+	var wanted []driver.Place
 	for _, p := range parts {
-		if wanted[p.Scope] == nil {
-			wanted[p.Scope] = map[string]bool{}
-		}
 		for _, wider := range p.wider() {
-			wanted[p.Scope][wider.key()] = true
+			wanted = append(wanted, driver.Place{Scope: p.Scope, Key: wider.key()})
 		}
 	}
+	found, err := rollouts.GetMany(ctx, tx, wanted)
 	out := stages{}
-	for scope, keys := range wanted {
-		for some := range slices.Chunk(slices.Sorted(maps.Keys(keys)), compareChunk) {
-			found, err := rollouts.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", some)}, Limit: len(some)})
-			if err != nil {
-				return nil, err
-			}
-			for _, r := range found {
-				out[r.view().RolloutPart] = r.Stage
-			}
-		}
+	for _, r := range found {
+		out[r.view().RolloutPart] = r.Stage
 	}
-	return out, nil
+	return out, err
 }
 
 // checkRollout ends rows whose runs are the old scheduler's at the stage of
@@ -263,18 +251,18 @@ func allowedAmong(ctx context.Context, tx storage.Tx, tries []*try) (map[*try]bo
 		return nil, err
 	}
 	allowed := map[*try]bool{}
-	picked := map[Scope][]string{}
+	var picked []driver.Place
 	for i, t := range tries {
 		switch stage := stages.of(parts[i]); {
 		case stage.runs(t.row.Key):
 			allowed[t] = true
 		case stage == StageRunNow:
-			picked[t.row.Scope] = append(picked[t.row.Scope], t.row.Key)
+			picked = append(picked, schedules.PlaceOf(t.row))
 		}
 	}
-	known, err := findOwnerships(ctx, tx, picked)
+	known, err := ownerships.GetMany(ctx, tx, picked)
 	for _, t := range tries {
-		if o := known[statePlace{t.row.Scope, t.row.Key}]; o != nil && o.Owner == AutomationScheduler {
+		if o := known[schedules.PlaceOf(t.row)]; o != nil && o.Owner == AutomationScheduler {
 			allowed[t] = true
 		}
 	}

@@ -230,19 +230,18 @@ func (c *comparing) occurrences(d *series, missing map[string]time.Time) {
 // addMissing adds occurrences; the old scheduler may have run some of them
 // outside of the window.
 func (c *comparing) addMissing(ctx context.Context, tx storage.Tx, missing map[string]time.Time) error {
-	all := make([]string, 0, len(missing))
+	all := make([]driver.Place, 0, len(missing))
 	for key, on := range missing {
 		c.runs[key] = &ComparedRun{Key: key, ScheduledOn: on}
-		all = append(all, key)
+		all = append(all, driver.Place{Scope: c.part.Scope, Key: key})
 	}
-	slices.Sort(all)
 	for some := range slices.Chunk(all, compareChunk) {
-		known, err := findOwnerships(ctx, tx, map[Scope][]string{c.part.Scope: some})
+		known, err := ownerships.GetMany(ctx, tx, some)
 		if err != nil {
 			return err
 		}
 		for place, o := range known {
-			c.runs[place.key].OldRanOn = o.OldRanOn
+			c.runs[place.Key].OldRanOn = o.OldRanOn
 		}
 	}
 	return nil

@@ -294,17 +294,17 @@ func (s Rollout) advanceShadows(ctx context.Context, tx storage.Tx, page []*seri
 // deliveredAhead says of which series the old scheduler has delivered the current
 // occurrence whose moment lies ahead here: it ran early, or its clock is fast.
 func (s Rollout) deliveredAhead(ctx context.Context, tx storage.Tx, page []*series, rows map[int64]*Schedule) (map[int64]bool, error) {
-	keys := map[Scope][]string{}
+	var places []driver.Place
 	for _, d := range page {
 		if row := rows[d.ID]; row != nil && row.inShadow() && d.NextOn.After(s.now()) {
-			keys[d.Scope] = append(keys[d.Scope], row.Key)
+			places = append(places, schedules.PlaceOf(row))
 		}
 	}
-	known, err := findOwnerships(ctx, tx, keys)
+	known, err := ownerships.GetMany(ctx, tx, places)
 	out := map[int64]bool{}
 	for _, d := range page {
 		if row := rows[d.ID]; row != nil {
-			o := known[statePlace{d.Scope, row.Key}]
+			o := known[schedules.PlaceOf(row)]
 			out[d.ID] = o != nil && o.ran(OldScheduler)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
@@ -190,14 +192,6 @@ func (d *series) occurrence(now time.Time) (*Schedule, error) {
 	return r, err
 }
 
-func findSeries[V any](ctx context.Context, tx storage.Tx, scope Scope, byKey map[string]V) ([]*series, error) {
-	keys := make([]string, 0, len(byKey))
-	for key := range byKey {
-		keys = append(keys, key)
-	}
-	return seriesTable.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
-}
-
 // runs reports whether a row is on its way: due some day, or held by a worker.
 func runs(r *Schedule) bool { return r.IsOpen() && !r.IsOnSupportHold }
 
@@ -212,12 +206,10 @@ func currentRows(ctx context.Context, tx storage.Tx, got []driver.Ensured[series
 	return occurrencesOf(ctx, tx, stored)
 }
 
-// occurrencesOf gives the rows of current occurrences, by the id of the series: one
-// statement for each scope.
+// occurrencesOf gives the rows of current occurrences, by the id of the series.
 func occurrencesOf(ctx context.Context, tx storage.Tx, stored []*series) (map[int64]*Schedule, error) {
-	places := map[Scope]map[string]int{}
-	ids := map[Scope]map[string]int64{}
-	for i, d := range stored {
+	ids := map[driver.Place]int64{}
+	for _, d := range stored {
 		if d.NextOn.IsZero() {
 			continue
 		}
@@ -225,22 +217,14 @@ func occurrencesOf(ctx context.Context, tx storage.Tx, stored []*series) (map[in
 		if err != nil {
 			return nil, err
 		}
-		if places[d.Scope] == nil {
-			places[d.Scope], ids[d.Scope] = map[string]int{}, map[string]int64{}
-		}
-		places[d.Scope][key], ids[d.Scope][key] = i, d.ID
+		ids[driver.Place{Scope: d.Scope, Key: key}] = d.ID
 	}
+	found, err := schedules.GetMany(ctx, tx, slices.Collect(maps.Keys(ids)))
 	out := map[int64]*Schedule{}
-	for scope, keys := range places {
-		found, err := findKeys(ctx, tx, scope, keys)
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range found {
-			out[ids[scope][row.Key]] = row
-		}
+	for place, row := range found {
+		out[ids[place]] = row
 	}
-	return out, nil
+	return out, err
 }
 
 // seriesPlan is the series that a candidate asks for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -167,28 +168,21 @@ func (s recurrer) moveSeries(ctx context.Context, tx storage.Tx, left []gone) (m
 
 // stillCurrent loads the active series whose current occurrence is gone.
 func stillCurrent(ctx context.Context, tx storage.Tx, left []gone) (map[*series]gone, error) {
-	byScope := map[Scope]map[string][]gone{}
+	of := map[driver.Place][]gone{}
 	for _, g := range left {
-		if byScope[g.scope] == nil {
-			byScope[g.scope] = map[string][]gone{}
-		}
-		byScope[g.scope][g.series] = append(byScope[g.scope][g.series], g)
+		place := driver.Place{Scope: g.scope, Key: g.series}
+		of[place] = append(of[place], g)
 	}
+	found, err := seriesTable.GetMany(ctx, tx, slices.Collect(maps.Keys(of)))
 	out := map[*series]gone{}
-	for scope, of := range byScope {
-		found, err := findSeries(ctx, tx, scope, of)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range found {
-			for _, g := range of[d.Key] {
-				if d.Active && d.NextOn.Equal(g.on) {
-					out[d] = g
-				}
+	for place, d := range found {
+		for _, g := range of[place] {
+			if d.Active && d.NextOn.Equal(g.on) {
+				out[d] = g
 			}
 		}
 	}
-	return out, nil
+	return out, err
 }
 
 // move takes a series to its next occurrence. A cadence that cannot be read here
@@ -238,37 +232,22 @@ func later(a, b time.Time) time.Time {
 // writes nothing: p.found is an occurrence that is and stays, p.moves says that
 // the series has to be written, p.ends the occurrence that would end.
 func foreseeSeries(ctx context.Context, tx storage.Tx, now time.Time, plans []plan) ([]plan, error) {
-	byScope := map[Scope]map[string]bool{}
+	var places []driver.Place
 	for _, p := range plans {
-		if p.series == nil {
-			continue
+		if p.series != nil {
+			places = append(places, p.seriesPlace())
 		}
-		if byScope[p.want.Scope] == nil {
-			byScope[p.want.Scope] = map[string]bool{}
-		}
-		byScope[p.want.Scope][p.series.want.Key] = true
 	}
-	if len(byScope) == 0 {
+	if len(places) == 0 {
 		return plans, nil
 	}
-	stored := map[Scope]map[string]*series{}
-	rows := map[int64]*Schedule{}
-	for scope, keys := range byScope {
-		found, err := findSeries(ctx, tx, scope, keys)
-		if err != nil {
-			return nil, err
-		}
-		stored[scope] = map[string]*series{}
-		for _, d := range found {
-			stored[scope][d.Key] = d
-		}
-		of, err := occurrencesOf(ctx, tx, found)
-		if err != nil {
-			return nil, err
-		}
-		for id, row := range of {
-			rows[id] = row
-		}
+	stored, err := seriesTable.GetMany(ctx, tx, places)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := occurrencesOf(ctx, tx, slices.Collect(maps.Values(stored)))
+	if err != nil {
+		return nil, err
 	}
 	t := taking{now: now, plans: slices.Clone(plans)}
 	for i := range t.plans {
@@ -276,11 +255,15 @@ func foreseeSeries(ctx context.Context, tx storage.Tx, now time.Time, plans []pl
 		if p.series == nil {
 			continue
 		}
-		if err := t.foresee(p, stored[p.want.Scope][p.series.want.Key], rows); err != nil {
+		if err := t.foresee(p, stored[p.seriesPlace()], rows); err != nil {
 			return nil, err
 		}
 	}
 	return t.plans, nil
+}
+
+func (p *plan) seriesPlace() driver.Place {
+	return driver.Place{Scope: p.want.Scope, Key: p.series.want.Key}
 }
 
 // foresee looks at one series; stored is nil if there is none.

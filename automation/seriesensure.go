@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -216,7 +217,9 @@ func (d *ending) stopSeries(ctx context.Context) error {
 		if len(d.series) == 0 {
 			return nil
 		}
-		found, err := findSeries(ctx, d.tx, d.event.Scope, d.series)
+		found, err := seriesTable.Find(ctx, d.tx, d.event.Scope, driver.Query{
+			Where: []driver.Cond{driver.In("key", slices.Collect(maps.Keys(d.series)))}, Limit: len(d.series),
+		})
 		if err != nil {
 			return err
 		}

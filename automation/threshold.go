@@ -188,7 +188,7 @@ func (s ensurer) measure(ctx context.Context, tx storage.Tx, plans []plan) ([]pl
 }
 
 // fireAll gives the plans with the rows that they ask for in those states.
-func fireAll(plans []plan, states map[statePlace]*thresholdState, now time.Time) (out []plan, err error) {
+func fireAll(plans []plan, states map[driver.Place]*thresholdState, now time.Time) (out []plan, err error) {
 	if len(states) == 0 {
 		return plans, nil
 	}
@@ -204,31 +204,26 @@ func fireAll(plans []plan, states map[statePlace]*thresholdState, now time.Time)
 	return out, nil
 }
 
-// statePlace is where the state of a condition is.
-type statePlace struct {
-	scope Scope
-	key   string
-}
-
-func (k *condition) place() statePlace { return statePlace{k.candidate.Scope, k.state} }
+// place is where the state of a condition is.
+func (k *condition) place() driver.Place { return driver.Place{Scope: k.candidate.Scope, Key: k.state} }
 
 // recordReadings writes what is new.
-func recordReadings(ctx context.Context, tx storage.Tx, plans []plan) (map[statePlace]*thresholdState, error) {
+func recordReadings(ctx context.Context, tx storage.Tx, plans []plan) (map[driver.Place]*thresholdState, error) {
 	wants := readingsOf(plans)
 	if len(wants) == 0 {
 		return nil, nil
 	}
 	got, err := thresholdStates.Ensure(ctx, tx, decideReading, slices.Collect(maps.Values(wants))...)
 	for _, g := range got {
-		wants[statePlace{g.Row.Scope, g.Row.Key}] = g.Row
+		wants[thresholdStates.PlaceOf(g.Row)] = g.Row
 	}
 	return wants, err
 }
 
 // readingsOf are the states that the plans ask for. Readings that share a row
 // are one: the newest counts, and of several of one version any that is met.
-func readingsOf(plans []plan) map[statePlace]*thresholdState {
-	wants := map[statePlace]*thresholdState{}
+func readingsOf(plans []plan) map[driver.Place]*thresholdState {
+	wants := map[driver.Place]*thresholdState{}
 	for _, p := range plans {
 		if p.condition == nil {
 			continue
@@ -277,18 +272,14 @@ func (b *batch) loadReadings(ctx context.Context) {
 	if !slices.ContainsFunc(b.tries, func(t *try) bool { return t.row.TriggerType == ThresholdCondition }) {
 		return
 	}
-	tries := map[statePlace][]*try{}
-	keys := map[Scope][]string{}
+	tries := map[driver.Place][]*try{}
 	for _, t := range b.open() {
 		if id, _, ok := conditionOf(t.row); ok {
-			place := statePlace{id.scope, id.state}
-			if tries[place] == nil {
-				keys[place.scope] = append(keys[place.scope], place.key)
-			}
+			place := driver.Place{Scope: id.scope, Key: id.state}
 			tries[place] = append(tries[place], t)
 		}
 	}
-	read := func(tx storage.Tx) error { return readingsInto(ctx, tx, keys, tries) }
+	read := func(tx storage.Tx) error { return readingsInto(ctx, tx, tries) }
 	err := b.inTx(ctx, read)
 	for _, of := range tries {
 		for _, t := range of {
@@ -305,19 +296,14 @@ func (b *batch) inTx(ctx context.Context, f func(storage.Tx) error) error {
 	return b.s.store.InTx(ctx, f)
 }
 
-func readingsInto(ctx context.Context, tx storage.Tx, keys map[Scope][]string, tries map[statePlace][]*try) error {
-	for scope, keys := range keys {
-		states, err := thresholdStates.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
-		if err != nil {
-			return err
-		}
-		for _, state := range states {
-			for _, t := range tries[statePlace{scope, state.Key}] {
-				t.due.read(state.Comparison, state.Value, state.Reading)
-			}
+func readingsInto(ctx context.Context, tx storage.Tx, tries map[driver.Place][]*try) error {
+	states, err := thresholdStates.GetMany(ctx, tx, slices.Collect(maps.Keys(tries)))
+	for place, state := range states {
+		for _, t := range tries[place] {
+			t.due.read(state.Comparison, state.Value, state.Reading)
 		}
 	}
-	return nil
+	return err
 }
 
 // measured takes over the reading of a plan that stands for the row.

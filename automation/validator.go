@@ -3,6 +3,7 @@ package automation
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/belfry-go/belfry/internal/work"
@@ -122,36 +123,19 @@ func (v revalidator) Revalidate(ctx context.Context, jobs []notify.Job) ([]notif
 
 // rows gives the row behind each job, nil where there is none.
 func (v revalidator) rows(ctx context.Context, jobs []notify.Job) ([]*Schedule, error) {
-	byScope := map[Scope]map[string]int{}
+	places := map[driver.Place]int{}
 	for i, j := range jobs {
-		if j.SourceKey == "" {
-			continue
+		if j.SourceKey != "" {
+			places[driver.Place{Scope: j.Scope, Key: j.SourceKey}] = i
 		}
-		if byScope[j.Scope] == nil {
-			byScope[j.Scope] = map[string]int{}
-		}
-		byScope[j.Scope][j.SourceKey] = i
 	}
 	out := make([]*Schedule, len(jobs))
 	err := v.s.store.InTx(ctx, func(tx storage.Tx) error {
-		for scope, places := range byScope {
-			found, err := findKeys(ctx, tx, scope, places)
-			if err != nil {
-				return err
-			}
-			for _, row := range found {
-				out[places[row.Key]] = row
-			}
+		found, err := schedules.GetMany(ctx, tx, slices.Collect(maps.Keys(places)))
+		for place, row := range found {
+			out[places[place]] = row
 		}
-		return nil
+		return err
 	})
 	return out, err
-}
-
-func findKeys(ctx context.Context, tx storage.Tx, scope Scope, places map[string]int) ([]*Schedule, error) {
-	keys := make([]string, 0, len(places))
-	for key := range places {
-		keys = append(keys, key)
-	}
-	return schedules.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 }

@@ -8,9 +8,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Forecast is what would become of a message now.
@@ -46,13 +46,13 @@ func (n *Notifier) DryRun(ctx context.Context, want ...OutgoingMessage) ([]Forec
 
 // forecasts puts stored messages in the place of those that exist.
 func (n *Notifier) forecasts(ctx context.Context, rows []OutgoingMessage) ([]Forecast, error) {
-	places := make([]place.At, len(rows))
+	places := make([]driver.Place, len(rows))
 	for i, m := range rows {
-		places[i] = place.At{Scope: m.Scope, Key: m.Key}
+		places[i] = driver.Place{Scope: m.Scope, Key: m.Key}
 	}
-	var stored map[place.At]*OutgoingMessage
+	var stored map[driver.Place]*OutgoingMessage
 	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		stored, err = place.Load(ctx, tx, outgoingMessages, places)
+		stored, err = outgoingMessages.GetMany(ctx, tx, places)
 		return err
 	})
 	out := make([]Forecast, len(rows))

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -112,8 +111,8 @@ func (preferenceGate) Name() string { return "preferences" }
 
 // Ask answers with one statement a scope.
 func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
-	asked := make([][]place.At, len(a))
-	var all []place.At
+	asked := make([][]driver.Place, len(a))
+	var all []driver.Place
 	for i := range a {
 		if a[i].Mandatory {
 			continue
@@ -125,9 +124,9 @@ func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 	if len(all) == 0 {
 		return out, nil
 	}
-	var known map[place.At]*preferenceRow
+	var known map[driver.Place]*preferenceRow
 	err := g.n.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		known, err = place.Load(ctx, tx, preferences, all)
+		known, err = preferences.GetMany(ctx, tx, all)
 		return err
 	})
 	for i := range a {
@@ -140,11 +139,11 @@ func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 
 // wishes are where the preferences about an attempt would be, the most particular
 // first.
-func (n Contacts) wishes(a *Attempt) (out []place.At) {
+func (n Contacts) wishes(a *Attempt) (out []driver.Place) {
 	who := n.namesOf(a)
 	for _, about := range [4][2]string{{a.Method, a.NotificationType}, {"", a.NotificationType}, {a.Method, ""}, {"", ""}} {
 		for _, name := range who {
-			out = append(out, place.At{Scope: a.Scope, Key: preferenceKey(name, about[0], about[1])})
+			out = append(out, driver.Place{Scope: a.Scope, Key: preferenceKey(name, about[0], about[1])})
 		}
 	}
 	return out
@@ -165,7 +164,7 @@ func (n Contacts) namesOf(a *Attempt) []string {
 	return names
 }
 
-func optedOut(known map[place.At]*preferenceRow, asked []place.At) bool {
+func optedOut(known map[driver.Place]*preferenceRow, asked []driver.Place) bool {
 	for _, at := range asked {
 		if p := known[at]; p != nil {
 			return p.OptedOut

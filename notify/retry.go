@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -195,18 +194,18 @@ func (n Support) nextAttempts(rows []*OutgoingMessage) ([]*OutgoingMessage, []Re
 
 // refuseRetries says which messages are not to be sent again.
 func refuseRetries(ctx context.Context, tx storage.Tx, rows, next []*OutgoingMessage, out []Retried) error {
-	var campaigns, attempts []place.At
+	var campaigns, attempts []driver.Place
 	for i, m := range rows {
-		attempts = append(attempts, place.At{Scope: m.Scope, Key: next[i].Key})
+		attempts = append(attempts, driver.Place{Scope: m.Scope, Key: next[i].Key})
 		if m.JobPartitionKey == "" {
 			campaigns = append(campaigns, m.job())
 		}
 	}
-	exist, err := place.Load(ctx, tx, outgoingMessages, attempts)
+	exist, err := outgoingMessages.GetMany(ctx, tx, attempts)
 	if err != nil {
 		return err
 	}
-	of, err := place.Load(ctx, tx, messagingJobs, campaigns)
+	of, err := messagingJobs.GetMany(ctx, tx, campaigns)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -258,12 +257,12 @@ func (w woken) empty() bool { return w.job == nil && w.messaging == nil }
 
 // artifacts are the jobs that a group of schedules names.
 type artifacts struct {
-	jobs      map[place.At]*jobRow
-	messaging map[place.At]*messagingJobRow
+	jobs      map[driver.Place]*jobRow
+	messaging map[driver.Place]*messagingJobRow
 }
 
 func (a artifacts) find(s *scheduleRow) (woken, bool) {
-	at := place.At{Scope: s.Scope, Key: artifactKey(s)}
+	at := driver.Place{Scope: s.Scope, Key: artifactKey(s)}
 	if s.ArtifactType == ArtifactMessagingJob {
 		j := a.messaging[at]
 		return woken{messaging: j}, j != nil
@@ -273,9 +272,9 @@ func (a artifacts) find(s *scheduleRow) (woken, bool) {
 }
 
 func (n generator) loadArtifacts(ctx context.Context, items []work.Item[scheduleRow]) (found artifacts, err error) {
-	var ofJobs, ofMessaging []place.At
+	var ofJobs, ofMessaging []driver.Place
 	for _, it := range items {
-		at := place.At{Scope: it.Row.Scope, Key: artifactKey(it.Row)}
+		at := driver.Place{Scope: it.Row.Scope, Key: artifactKey(it.Row)}
 		if it.Row.ArtifactType == ArtifactMessagingJob {
 			ofMessaging = append(ofMessaging, at)
 		} else {
@@ -283,10 +282,10 @@ func (n generator) loadArtifacts(ctx context.Context, items []work.Item[schedule
 		}
 	}
 	err = n.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		if found.jobs, err = place.Load(ctx, tx, jobs, ofJobs); err != nil {
+		if found.jobs, err = jobs.GetMany(ctx, tx, ofJobs); err != nil {
 			return err
 		}
-		found.messaging, err = place.Load(ctx, tx, messagingJobs, ofMessaging)
+		found.messaging, err = messagingJobs.GetMany(ctx, tx, ofMessaging)
 		return err
 	})
 	return found, err
@@ -341,12 +340,12 @@ func wakeAll[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], wake
 }
 
 func reload[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], rows []*R, which []int) ([]*R, error) {
-	places := make([]place.At, len(which))
+	places := make([]driver.Place, len(which))
 	for i, n := range which {
 		rec := t.Record(rows[n])
-		places[i] = place.At{Scope: rec.Scope, Key: rec.Key}
+		places[i] = driver.Place{Scope: rec.Scope, Key: rec.Key}
 	}
-	found, err := place.Load(ctx, tx, t, places)
+	found, err := t.GetMany(ctx, tx, places)
 	again := make([]*R, 0, len(found))
 	for _, r := range found {
 		again = append(again, r)

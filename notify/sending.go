@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -255,15 +254,15 @@ func (m *OutgoingMessage) waited(now time.Time) bool {
 }
 
 // jobsOf loads the jobs of messages in one statement a scope.
-func (n sender) jobsOf(ctx context.Context, waited map[string][]sending) (found map[place.At]*jobRow, err error) {
-	var places []place.At
+func (n sender) jobsOf(ctx context.Context, waited map[string][]sending) (found map[driver.Place]*jobRow, err error) {
+	var places []driver.Place
 	for _, group := range waited {
 		for _, it := range group {
 			places = append(places, it.Row.job())
 		}
 	}
 	err = n.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		found, err = place.Load(ctx, tx, jobs, places)
+		found, err = jobs.GetMany(ctx, tx, places)
 		return err
 	})
 	if err != nil {
@@ -273,17 +272,17 @@ func (n sender) jobsOf(ctx context.Context, waited map[string][]sending) (found 
 }
 
 // job is where the message's notification job is, or its messaging job.
-func (m *OutgoingMessage) job() place.At {
+func (m *OutgoingMessage) job() driver.Place {
 	if m.JobPartitionKey == "" {
-		return place.At{Scope: m.Scope, Key: m.PartitionKey}
+		return driver.Place{Scope: m.Scope, Key: m.PartitionKey}
 	}
 	key, _ := keys.Join(m.JobPartitionKey, m.PartitionKey)
-	return place.At{Scope: m.Scope, Key: key}
+	return driver.Place{Scope: m.Scope, Key: key}
 }
 
 // stillWanted asks the type's revalidator about a group and applies the
 // answers. A message whose job is not there cannot be asked about.
-func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found map[place.At]*jobRow) (open []sending) {
+func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found map[driver.Place]*jobRow) (open []sending) {
 	var asked []Job
 	var waiting []sending
 	for _, it := range group {
@@ -342,8 +341,8 @@ func (n sender) apply(m *OutgoingMessage, v Verdict) bool {
 
 // addCampaigns adds what a revalidator is asked about in the place of the job of
 // a campaign's message: the campaign as its renderer saw it.
-func (n sender) addCampaigns(ctx context.Context, waited map[string][]sending, found map[place.At]*jobRow) error {
-	var places []place.At
+func (n sender) addCampaigns(ctx context.Context, waited map[string][]sending, found map[driver.Place]*jobRow) error {
+	var places []driver.Place
 	for _, group := range waited {
 		for _, it := range group {
 			if it.Row.JobPartitionKey == "" {
@@ -354,9 +353,9 @@ func (n sender) addCampaigns(ctx context.Context, waited map[string][]sending, f
 	if len(places) == 0 {
 		return nil
 	}
-	var campaigns map[place.At]*messagingJobRow
+	var campaigns map[driver.Place]*messagingJobRow
 	err := n.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		campaigns, err = place.Load(ctx, tx, messagingJobs, places)
+		campaigns, err = messagingJobs.GetMany(ctx, tx, places)
 		return err
 	})
 	for at, j := range campaigns {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -127,13 +126,13 @@ func (e *deliveryEvent) suppresses() SuppressionReason {
 // suppressed gives for each message the reason that stops most, or none, in one
 // statement for each scope.
 func (n Contacts) suppressed(ctx context.Context, tx storage.Tx, messages []*OutgoingMessage) ([]SuppressionReason, error) {
-	places := make([]place.At, 0, len(messages)*len(strongest))
-	asked := make([][]place.At, len(messages))
+	places := make([]driver.Place, 0, len(messages)*len(strongest))
+	asked := make([][]driver.Place, len(messages))
 	for i, m := range messages {
 		asked[i] = n.suppressionsOf(m.Scope, m.Method, m.Address)
 		places = append(places, asked[i]...)
 	}
-	found, err := place.Load(ctx, tx, suppressions, places)
+	found, err := suppressions.GetMany(ctx, tx, places)
 	out := make([]SuppressionReason, len(messages))
 	for i := range messages {
 		out[i] = strongestOf(found, asked[i])
@@ -143,17 +142,17 @@ func (n Contacts) suppressed(ctx context.Context, tx storage.Tx, messages []*Out
 
 // suppressionsOf are where those of an address would be, the one that stops most
 // first.
-func (n Contacts) suppressionsOf(scope Scope, method, address string) (out []place.At) {
+func (n Contacts) suppressionsOf(scope Scope, method, address string) (out []driver.Place) {
 	hashes := n.addressHashes(method, address)
 	for _, r := range strongest {
 		for _, hash := range hashes {
-			out = append(out, place.At{Scope: scope, Key: suppressionKey(hash, r)})
+			out = append(out, driver.Place{Scope: scope, Key: suppressionKey(hash, r)})
 		}
 	}
 	return out
 }
 
-func strongestOf(found map[place.At]*Suppression, asked []place.At) SuppressionReason {
+func strongestOf(found map[driver.Place]*Suppression, asked []driver.Place) SuppressionReason {
 	for _, at := range asked {
 		if s := found[at]; s != nil && s.Status == StatusActive {
 			return s.Reason
@@ -290,8 +289,8 @@ func (n Contacts) Unsuppress(ctx context.Context, scope Scope, to Destination, b
 	})
 }
 
-func lift(ctx context.Context, tx storage.Tx, scope Scope, places []place.At, by By) error {
-	found, err := place.Load(ctx, tx, suppressions, places)
+func lift(ctx context.Context, tx storage.Tx, scope Scope, places []driver.Place, by By) error {
+	found, err := suppressions.GetMany(ctx, tx, places)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package notify
 import (
 	"context"
 
-	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -26,10 +25,10 @@ func (n *Notifier) Trace(ctx context.Context, scope Scope, at Coordinates) (t Tr
 	if err != nil {
 		return t, err
 	}
-	job := place.At{Scope: scope, Key: key}
+	job := driver.Place{Scope: scope, Key: key}
 	err = n.inTx(ctx, nil, func(tx storage.Tx) error {
 		t = Trace{} // the transaction may run again
-		found, err := place.Load(ctx, tx, jobs, []place.At{job})
+		found, err := jobs.GetMany(ctx, tx, []driver.Place{job})
 		j := found[job]
 		if err != nil || j == nil {
 			return err
@@ -63,13 +62,13 @@ func (j *jobRow) userMessages(ctx context.Context, tx storage.Tx) ([]UserMessage
 	if err != nil {
 		return nil, err
 	}
-	var places []place.At
+	var places []driver.Place
 	for _, r := range j.Recipients {
 		if key, err := keys.Join(r.Inbox, row); err == nil {
-			places = append(places, place.At{Scope: j.Scope, Key: key})
+			places = append(places, driver.Place{Scope: j.Scope, Key: key})
 		}
 	}
-	found, err := place.Load(ctx, tx, userMessages, places)
+	found, err := userMessages.GetMany(ctx, tx, places)
 	out := make([]UserMessage, 0, len(found))
 	for _, at := range places {
 		if m := found[at]; m != nil {

@@ -19,8 +19,8 @@ type largestTx struct {
 	most int
 }
 
-func (t *largestTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
-	rows, err := t.Tx.Select(ctx, s, reach, q)
+func (t *largestTx) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+	rows, err := t.Tx.Get(ctx, s, places, columns)
 	if s.Name == versions.Name {
 		t.most = max(t.most, len(rows))
 	}

@@ -123,26 +123,23 @@ func (h hashes) complete(ref versionRef) versionRef {
 
 // hashesOf reads the hashes of those references that have none.
 func hashesOf(ctx context.Context, tx storage.Tx, refs []versionRef) (hashes, error) {
-	keys := map[Scope][]string{}
+	var places []driver.Place
 	for _, ref := range refs {
 		if ref.ContentHash == "" {
-			keys[ref.Scope] = append(keys[ref.Scope], versionKey(ref.SurveyID, ref.Number))
+			places = append(places, ref.place())
 		}
 	}
+	rows, err := versions.GetMany(ctx, tx, places, "survey_id", "number", "content_hash")
 	out := hashes{}
-	for scope, keys := range keys {
-		rows, err := versions.Find(ctx, tx, scope, driver.Query{
-			Columns: []string{"survey_id", "number", "content_hash"},
-			Where:   []driver.Cond{driver.In("key", keys)}, Limit: len(keys),
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			out[versionRef{Scope: r.Scope, SurveyID: r.SurveyID, Number: r.Number}] = r.ContentHash
-		}
+	for _, r := range rows {
+		out[versionRef{Scope: r.Scope, SurveyID: r.SurveyID, Number: r.Number}] = r.ContentHash
 	}
-	return out, nil
+	return out, err
+}
+
+// place is where the version's row is.
+func (r versionRef) place() driver.Place {
+	return driver.Place{Scope: r.Scope, Key: versionKey(r.SurveyID, r.Number)}
 }
 
 // version is a published version with its parsed definition. It is shared by
@@ -188,18 +185,18 @@ const versionsAtOnce = 50
 
 // versionsOf is versionOf for at most versionsAtOnce. Versions that this process has parsed are not read
 // again if the references have their hashes; of others only the hashes are read. Each
-// takes one statement a scope.
+// takes one statement.
 func (s *core) versionsOf(ctx context.Context, tx storage.Tx, refs ...versionRef) (versionSet, error) {
 	hashes, err := hashesOf(ctx, tx, refs)
 	if err != nil {
 		return nil, err
 	}
-	out, missing := versionSet{}, map[Scope][]string{}
+	out, missing := versionSet{}, []driver.Place(nil)
 	for _, asked := range refs {
 		if v := s.parsed.get(hashes.complete(asked)); v != nil {
 			out[asked] = parsedVersion{version: v}
 		} else {
-			missing[asked.Scope] = append(missing[asked.Scope], versionKey(asked.SurveyID, asked.Number))
+			missing = append(missing, asked.place())
 		}
 	}
 	loaded, err := s.load(ctx, tx, missing)
@@ -214,24 +211,19 @@ func (s *core) versionsOf(ctx context.Context, tx storage.Tx, refs ...versionRef
 	return out, nil
 }
 
-// load reads and parses versions by their scopes and keys.
-func (s *core) load(ctx context.Context, tx storage.Tx, keys map[Scope][]string) (versionSet, error) {
+// load reads and parses versions.
+func (s *core) load(ctx context.Context, tx storage.Tx, places []driver.Place) (versionSet, error) {
+	rows, err := versions.GetMany(ctx, tx, places)
 	out := versionSet{}
-	for scope, keys := range keys {
-		rows, err := versions.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
-		if err != nil {
-			return nil, err
+	for _, row := range rows {
+		size := len(row.Definition)
+		v, err := row.parse()
+		if err == nil {
+			v = s.parsed.add(row.ref(), v, size)
 		}
-		for _, row := range rows {
-			size := len(row.Definition)
-			v, err := row.parse()
-			if err == nil {
-				v = s.parsed.add(row.ref(), v, size)
-			}
-			out[row.ref()] = parsedVersion{v, err}
-		}
+		out[row.ref()] = parsedVersion{v, err}
 	}
-	return out, nil
+	return out, err
 }
 
 // errUnreadable is in the chain of an error about one version, which harms no other.

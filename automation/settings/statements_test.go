@@ -17,7 +17,7 @@ import (
 func reads(calls *storetest.Calls) map[string]int {
 	out := map[string]int{}
 	for _, c := range calls.Take() {
-		if c.Verb == storetest.Select {
+		if c.Verb == storetest.Select || c.Verb == storetest.Get {
 			out[c.Table]++
 		}
 	}

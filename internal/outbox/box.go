@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/permanent"
-	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -244,9 +243,9 @@ func (b *Box) deliver(ctx context.Context, items []work.Item[Delivery]) ([]nothi
 	return make([]nothing, len(items)), nil
 }
 
-func (b *Box) call(it work.Item[Delivery], s Subscriber, found map[place.At]*Event) {
+func (b *Box) call(it work.Item[Delivery], s Subscriber, found map[driver.Place]*Event) {
 	d := it.Row
-	e := found[place.At{Scope: d.Scope, Key: d.EventKey}]
+	e := found[driver.Place{Scope: d.Scope, Key: d.EventKey}]
 	now := func() time.Time { return driver.Now(b.store) }
 	if e == nil {
 		d.failed(now(), "the event is gone", true)
@@ -276,14 +275,14 @@ func (s Subscriber) call(ctx context.Context, e Event) error {
 	return work.Guard(func() error { return s.Dispatch(ctx, e) })
 }
 
-// load reads the events of a group, one statement a scope.
-func (b *Box) load(ctx context.Context, items []work.Item[Delivery]) (found map[place.At]*Event, err error) {
-	places := make([]place.At, len(items))
+// load reads the events of a group.
+func (b *Box) load(ctx context.Context, items []work.Item[Delivery]) (found map[driver.Place]*Event, err error) {
+	places := make([]driver.Place, len(items))
 	for i, it := range items {
-		places[i] = place.At{Scope: it.Row.Scope, Key: it.Row.EventKey}
+		places[i] = driver.Place{Scope: it.Row.Scope, Key: it.Row.EventKey}
 	}
 	err = b.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		found, err = place.Load(ctx, tx, events, places)
+		found, err = events.GetMany(ctx, tx, places)
 		return err
 	})
 	return found, err

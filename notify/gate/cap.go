@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -140,14 +139,14 @@ func (g *capGate) count(ctx context.Context, tx storage.Tx, a []notify.Attempt, 
 }
 
 // frequencyRows loads the recipients' rows; those that have none get a new one.
-func frequencyRows(ctx context.Context, tx storage.Tx, a []notify.Attempt) (map[place.At]*frequencyRow, error) {
-	var places []place.At
+func frequencyRows(ctx context.Context, tx storage.Tx, a []notify.Attempt) (map[driver.Place]*frequencyRow, error) {
+	var places []driver.Place
 	for i := range a {
 		if !a[i].Mandatory {
 			places = append(places, placeOf(&a[i]))
 		}
 	}
-	rows, err := place.Load(ctx, tx, frequencies, places)
+	rows, err := frequencies.GetMany(ctx, tx, places)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +159,7 @@ func frequencyRows(ctx context.Context, tx storage.Tx, a []notify.Attempt) (map[
 }
 
 // placeOf is where a recipient's row is.
-func placeOf(a *notify.Attempt) place.At { return place.At{Scope: a.Scope, Key: a.Recipient()} }
+func placeOf(a *notify.Attempt) driver.Place { return driver.Place{Scope: a.Scope, Key: a.Recipient()} }
 
 // errOvertaken says that somebody else has counted in between.
 var errOvertaken = errors.New("gate: a count was overtaken")

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/place"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -174,23 +173,23 @@ func (g *rateGate) count(ctx context.Context, tx storage.Tx, a []notify.Attempt,
 // rateRound is one transaction of counting.
 type rateRound struct {
 	limits   map[string]Rate
-	attempts []place.At // of the reservations, in the order of the attempts
-	reserved map[place.At]*rateReservation
-	buckets  map[place.At]*rateBucket
+	attempts []driver.Place // of the reservations, in the order of the attempts
+	reserved map[driver.Place]*rateReservation
+	buckets  map[driver.Place]*rateBucket
 	touched  map[*rateBucket]bool
 	made     []*rateReservation
 }
 
 func (r *rateRound) load(ctx context.Context, tx storage.Tx, a []notify.Attempt, limited []int) (err error) {
-	var buckets []place.At
+	var buckets []driver.Place
 	for _, i := range limited {
-		r.attempts = append(r.attempts, place.At{Scope: a[i].Scope, Key: a[i].Key()})
+		r.attempts = append(r.attempts, driver.Place{Scope: a[i].Scope, Key: a[i].Key()})
 		buckets = append(buckets, r.bucketOf(&a[i]))
 	}
-	if r.reserved, err = place.Load(ctx, tx, rateReservations, r.attempts); err != nil {
+	if r.reserved, err = rateReservations.GetMany(ctx, tx, r.attempts); err != nil {
 		return err
 	}
-	if r.buckets, err = place.Load(ctx, tx, rateBuckets, buckets); err != nil {
+	if r.buckets, err = rateBuckets.GetMany(ctx, tx, buckets); err != nil {
 		return err
 	}
 	r.touched = map[*rateBucket]bool{}
@@ -203,14 +202,14 @@ func (r *rateRound) load(ctx context.Context, tx storage.Tx, a []notify.Attempt,
 }
 
 // bucketOf is where the bucket of an attempt is.
-func (r *rateRound) bucketOf(a *notify.Attempt) place.At {
+func (r *rateRound) bucketOf(a *notify.Attempt) driver.Place {
 	if r.limits[a.Channel].PerScope {
-		return place.At{Scope: a.Scope, Key: a.Channel}
+		return driver.Place{Scope: a.Scope, Key: a.Channel}
 	}
-	return place.At{Scope: "", Key: a.Channel}
+	return driver.Place{Scope: "", Key: a.Channel}
 }
 
-func (r *rateRound) answer(a *notify.Attempt, at place.At) notify.Verdict {
+func (r *rateRound) answer(a *notify.Attempt, at driver.Place) notify.Verdict {
 	if r.reserved[at] != nil {
 		return notify.Proceed()
 	}
