@@ -1,7 +1,10 @@
 package automation_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 //spec:a-002 a-040
@@ -237,6 +241,131 @@ func TestEqualKeysInTwoScopesNeverMeet(t *testing.T) {
 		w.poll()
 		if a, b := w.rowIn("a", certificateKey), w.rowIn("b", certificateKey); a.Status != automation.StatusCancelled || b.Status != automation.StatusCompleted {
 			w.t.Error(a.Status, b.Status)
+		}
+	})
+}
+
+// Rows of a large call are not read if they are as they were inserted. Nobody can
+// tell by the answers.
+func TestManyKnownCandidatesAreAnsweredAsIfAskedOneByOne(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		about := func(n int) automation.Candidate {
+			return candidate(func(c *automation.Candidate) { c.Source.ID = fmt.Sprintf("c%03d", n) })
+		}
+		var all []automation.Candidate
+		for n := range 120 {
+			all = append(all, about(n))
+		}
+		created := w.ensure(all...)
+		for range 20 { // behind a batch of new rows Ensure does not ask for a while
+			w.ensure(all...)
+		}
+		w.change(created[3].Key, func(r *automation.Schedule) { automation.HoldRow(r, automation.HeldBySupport, "") })
+		w.change(created[4].Key, func(r *automation.Schedule) { r.Status, r.EndedOn = automation.StatusCompleted, start })
+		w.change(created[5].Key, func(r *automation.Schedule) { r.SendAt = "08:00" })
+
+		fresh := slices.Clone(all)
+		fresh[6].SendAt = "17:00"
+		fresh = append(fresh, about(500), fresh[7])
+		want := map[int]storage.Outcome{4: storage.Unchanged, 5: storage.Updated, 6: storage.Updated, 120: storage.Created}
+		got := w.ensure(fresh...)
+		for i, e := range got {
+			outcome, named := want[i]
+			if !named {
+				outcome = storage.Unchanged
+			}
+			if e.Outcome != outcome {
+				w.t.Errorf("candidate %d: %s instead of %s", i, e.Outcome, outcome)
+			}
+		}
+		for i, c := range fresh {
+			one := w.ensure(c)[0]
+			if one.Outcome != storage.Unchanged {
+				w.t.Errorf("candidate %d is %s when asked again", i, one.Outcome)
+			}
+			one.Outcome = got[i].Outcome
+			if diff := cmp.Diff(one, got[i]); diff != "" {
+				w.t.Errorf("candidate %d (-alone +among many):\n%s", i, diff)
+			}
+		}
+	})
+}
+
+// The process dies between any two steps, or the store refuses: what is done
+// twice is done once.
+func TestATryThatCouldNotBeStoredIsRepeatedWithoutASecondDelivery(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		w.ensure(candidate(nil))
+		w.out.fail = errBoom // the dispatch is rolled back with the settling
+		w.pollAt(day(2026, 4, 1, 9))
+		row := w.row(certificateKey)
+		if row.Status != automation.StatusPending || row.RetryCount != 1 || row.Diagnostics != "boom" || !row.EndedOn.IsZero() {
+			w.t.Fatalf("%+v", row)
+		}
+		w.out.fail = nil
+		w.pollAt(row.NextRetryOn)
+		w.claim(time.Minute) // nothing is left to claim
+		row = w.row(certificateKey)
+		if row.Status != automation.StatusCompleted || len(w.out.dispatched()) != 1 {
+			w.t.Errorf("%+v %v", row, w.out.dispatched())
+		}
+	})
+}
+
+//spec:a-024
+func TestAWorkerThatDiesAfterItsClaimIsFollowedByAnother(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		w.ensure(candidate(nil))
+		w.clk.Set(day(2026, 4, 1, 9))
+		w.claim(time.Minute)
+		if report := w.poll(); report.Claimed != 0 {
+			w.t.Errorf("the lease stands: %+v", report)
+		}
+		if report := w.pollAt(day(2026, 4, 1, 9).Add(time.Minute)); report.Abandoned != 1 || len(w.out.dispatched()) != 0 {
+			w.t.Errorf("an abandoned row is not handled: %+v", report)
+		}
+		row := w.row(certificateKey)
+		if row.Status != automation.StatusPending || row.RetryCount != 1 || row.LeaseLossCount != 1 || row.ReasonCode != automation.LeaseExpired {
+			w.t.Errorf("%+v", row)
+		}
+		w.pollAt(row.NextRetryOn)
+		if row := w.row(certificateKey); row.Status != automation.StatusCompleted || row.LeaseLossCount != 1 {
+			w.t.Errorf("%+v", row)
+		}
+	})
+}
+
+func TestShutdownGivesRowsBackUncounted(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		w.ensure(candidate(nil))
+		w.clk.Set(day(2026, 4, 1, 9))
+		row := w.claim(time.Minute)[0]
+		automation.GiveBackRow(row, driver.Now(w.store))
+		row.LeaseExpiresOn = time.Time{}
+		if row.Status != automation.StatusPending || row.RetryCount != 0 || !row.DueOn.Equal(day(2026, 4, 1, 9)) || !row.NextRetryOn.IsZero() {
+			w.t.Errorf("%+v", row)
+		}
+	})
+}
+
+func TestATryThatFailsSinceItsContextEndedIsNotCounted(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		ctx, cancel := context.WithCancel(w.ctx)
+		w.s.Register(certificates(func(t *automation.ReminderType) {
+			t.Recipients = automation.RecipientFunc(func(ctx context.Context, _ automation.Due) ([]notify.Recipient, error) {
+				cancel()
+				return nil, ctx.Err()
+			})
+		}))
+		w.ensure(candidate(nil))
+		w.clk.Set(day(2026, 4, 1, 9))
+		rows := w.claim(time.Minute)
+		_, err := automation.HandleRows(w.ctx, w.s, itemsOf(ctx, rows))
+		if row := rows[0]; err != nil || row.Status != automation.StatusPending || row.RetryCount != 0 || row.ReasonCode != "" {
+			w.t.Errorf("%v %+v", err, row)
 		}
 	})
 }

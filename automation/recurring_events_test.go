@@ -2,6 +2,7 @@ package automation_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -97,4 +98,119 @@ func TestAnInvalidationEndsASeriesOrOneOccurrence(t *testing.T) {
 			})
 		})
 	}
+}
+
+// routine is one employee with a cadence, that a scan finds.
+type routine struct{ asks []automation.Candidate }
+
+func (*routine) EventTypes() []string { return []string{"certificate-changed"} }
+
+func (r *routine) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
+	return r.asks, nil
+}
+
+func (r *routine) read(context.Context, automation.ScanRequest) (automation.ScanPage, error) {
+	return automation.ScanPage{Sources: []automation.ScannedSource{{Source: seven, Version: 1}}, Next: "7", Done: true}, nil
+}
+
+func (w *world) withRoutine(c ...automation.Candidate) *routine {
+	r := &routine{asks: c}
+	w.s.Register(certificates(func(t *automation.ReminderType) {
+		t.Triggers, t.Scan = r, &automation.Scan{Read: r.read, SourceType: "employee", Window: 100, Scopes: []automation.Scope{""}}
+	}))
+	return r
+}
+
+// differs compares what a dry run says with what a run does.
+func (w *world) differs(want ...string) {
+	w.t.Helper()
+	for _, dry := range []bool{true, false} {
+		var got []string
+		for _, d := range w.reconcile(automation.ReconcileOptions{DryRun: dry, FromStart: true}).Differences {
+			got = append(got, fmt.Sprint(d.Kind, " ", d.Key[len(d.Key)-15:len(d.Key)-4]))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			w.t.Errorf("dry run %v: %s", dry, diff)
+		}
+	}
+}
+
+func TestReconciliationOfASeries(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		r := w.withRoutine(daily(nil))
+		w.differs("WouldCreate 03-01T09:00")
+		w.differs()
+		w.clk.Set(day(2026, 3, 1, 12))
+		w.differs() // it is late, and the current one all the same
+		w.runAll()
+		w.differs()
+		w.change(on(day(2026, 3, 2, 9)), func(r *automation.Schedule) { automation.EndRow(r, w.clk.Now(), "ByHand") }) // a row is lost
+		w.differs("WouldReactivate 03-02T09:00")
+		r.asks = []automation.Candidate{cron("0 18 * * *")}
+		w.differs("WouldDeactivate 03-02T09:00", "WouldCreate 03-01T18:00")
+		w.differs()
+		r.asks = []automation.Candidate{cron("0 18 * * SUN-TUE")} // as before, for now
+		w.differs("WouldUpdate 03-01T18:00")
+		w.differs()
+		r.asks = nil
+		w.differs("WouldDeactivate 03-01T18:00")
+		w.differs()
+		w.wantShort("03-01T09:00 Completed", "03-01T18:00 Deactivated Superseded", "03-02T09:00 Deactivated Superseded")
+		w.clk.Set(day(2026, 3, 9, 12))
+		if len(w.lost()) != 0 {
+			w.t.Error("the series goes on")
+		}
+	})
+}
+
+func TestWhyASeriesHasNoRow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		r := w.withRoutine(daily(nil))
+		w.because("certificate", automation.CauseNotAskedYet, "03-01T09:00")
+		w.ensure(daily(nil))
+		w.because("certificate", automation.CauseExists, "03-01T09:00")
+		once := &automation.Recurrence{RRule: "FREQ=DAILY;COUNT=1", Start: date(2026, 3, 1)}
+		r.asks = []automation.Candidate{daily(func(c *automation.Candidate) { c.SendAt, c.Recurrence = "09:00", once })}
+		w.ensure(r.asks...)
+		w.clk.Set(day(2026, 3, 1, 12))
+		w.runAll()
+		w.because("certificate", automation.CauseSeriesEnded)
+	})
+}
+
+// A rerun is a delivery beside the series, about the same occurrence.
+func TestARerunOfAnOccurrence(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		r := w.withRoutine(daily(nil))
+		w.ensure(daily(nil))
+		w.pollAt(day(2026, 3, 1, 9))
+		w.clk.Set(day(2026, 3, 1, 15))
+		again := w.rerun(on(day(2026, 3, 1, 9)))
+		w.handle(changed(2))
+		w.runAll()
+		row := w.row(again.Key)
+		due, err := automation.RowDue(&row)
+		if err != nil || row.Status != automation.StatusCompleted || !due.Occurrence.On.Equal(day(2026, 3, 1, 9)) {
+			w.t.Errorf("%+v %v", row, err)
+		}
+		if same, err := automation.CandidateAsksFor(w.ctx, w.s, r.asks[0], &row); err != nil || !same {
+			w.t.Error("the series does not ask for it", err)
+		}
+		w.oneRunningRowEach(1)
+	})
+}
+
+// Support in bulk moves each series on.
+func TestSupportInBulkMovesSeriesOn(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		var keys []string
+		for n := range 5 {
+			keys = append(keys, w.ensure(daily(func(c *automation.Candidate) { c.TriggerKey = fmt.Sprint(n) }))[0].Key)
+		}
+		if _, err := w.s.Support().Bulk(w.ctx, "", automation.ActionCancel, automation.Selection{Keys: keys}, ann, nil); err != nil {
+			w.t.Fatal(err)
+		}
+		w.oneRunningRowEach(5)
+	})
 }

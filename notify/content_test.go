@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -53,4 +55,87 @@ func FuzzTheSubjectIsOneLineOrRefused(f *testing.F) {
 			t.Errorf("%q was accepted", subject)
 		}
 	})
+}
+
+//spec:n-044
+func TestAddressesHaveOneSpelling(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][3]string{
+		{"email", " Sam.Miller@EXAMPLE.Com ", "Sam.Miller@example.com"},
+		{"email", "sam+tag@example.com", "sam+tag@example.com"},
+		{"sms", "+353 87 123 4567", "+353871234567"},
+		{"whatsapp", "+353-(0)87-1234567", "+353871234567"},
+		{"webhook", " https://example.com/Path ", "https://example.com/Path"},
+	} {
+		got, err := normalise(c[0], c[1])
+		if err != nil || got != c[2] {
+			t.Errorf("%s %q: %q, %v", c[0], c[1], got, err)
+		}
+	}
+}
+
+func TestAddressesThatCannotBeReachedAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{
+		{"email", ""}, {"email", "  "}, {"email", "sam"}, {"email", "sam@"}, {"email", "Sam <sam@example.com>"},
+		{"email", "sam@example.com, kim@example.com"}, {"email", "sam@example.com\r\nBcc: kim@example.com"},
+		{"sms", "087 123 4567"}, {"sms", "+1"}, {"sms", "call me"}, {"webhook", "a\nb"},
+	} {
+		got, err := normalise(c[0], c[1])
+		if err == nil {
+			t.Errorf("%s %q: accepted as %q", c[0], c[1], got)
+		} else if c[1] != "" && strings.Contains(err.Error(), c[1]) {
+			t.Errorf("the error shows the address: %v", err)
+		}
+	}
+}
+
+var kinds = []StatusKind{KindAccepted, KindFailed, KindDelivered, KindOpened, KindBounced, KindComplained, KindUnsubscribed}
+
+// highest is the model: what remains of reports in whatever order.
+func highest(kinds []StatusKind) string {
+	for _, k := range []StatusKind{KindOpened, KindDelivered, KindFailed} {
+		for _, got := range kinds {
+			if got == k {
+				return statusOf[k]
+			}
+		}
+	}
+	return StatusSentToProvider
+}
+
+//spec:f-024 n-050
+func TestI27_CallbacksInAnyOrderAndMultiplicityGiveTheSameStatus(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		from := rapid.SampledFrom(outgoingStates.States()).Draw(t, "from")
+		some := rapid.SliceOfN(rapid.SampledFrom(kinds), 1, 6).Draw(t, "reports")
+		other := rapid.Permutation(append(some, rapid.SliceOf(rapid.SampledFrom(some)).Draw(t, "again")...)).Draw(t, "other order")
+		one, two := message(from), message(from)
+		for _, k := range some {
+			before := heights[one.Status]
+			one.reported(now, &deliveryEvent{Kind: k, On: now})
+			if heights[one.Status] < before || !one.DueOn.IsZero() {
+				t.Fatalf("%s went down to %s", from, one.Status)
+			}
+		}
+		for _, k := range other {
+			two.reported(now, &deliveryEvent{Kind: k, On: now})
+		}
+		if one.Status != two.Status {
+			t.Errorf("from %s: %v give %s, %v give %s", from, some, one.Status, other, two.Status)
+		}
+		if heights[from] == 0 && one.Status != highest(some) {
+			t.Errorf("from %s: %v give %s", from, some, one.Status)
+		}
+	})
+}
+
+func TestMandatoryMessagesPassAComplaintButNoHardBounce(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[SuppressionReason][2]bool{"": {}, HardBounce: {true, true}, Complaint: {true, false}, Unsubscribe: {true, false}} {
+		if got := [2]bool{reason.stops(false), reason.stops(true)}; got != want {
+			t.Errorf("%q stops %v, want %v", reason, got, want)
+		}
+	}
 }

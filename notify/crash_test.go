@@ -3,13 +3,20 @@ package notify_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+	"github.com/belfry-go/belfry/storage/postgres"
 )
 
 // crash is a way in which a process is lost at a transaction.
@@ -118,4 +125,189 @@ func TestARenderingThatWasInterruptedIsNotCounted(t *testing.T) {
 			t.Errorf("job is %s after %d failures", j.Status, j.RetryCount)
 		}
 	})
+}
+
+// Communication - System architecture, "Partial failure handling": at each point at
+// which a transaction can be lost, of producers, passes, gates and callbacks, alone
+// or with its process, the next run finishes the work. Nobody is called twice, and
+// what nobody was called for waits in doubt, if its call had begun.
+//
+//spec:n-004 n-063
+func TestEveryPassMayLoseItsCommit(t *testing.T) {
+	t.Parallel()
+	for i, how := range []crash{{}, {after: true}, {dies: true}, {after: true, dies: true}} {
+		t.Run(fmt.Sprintf("after_%v_dies_%v", how.after, how.dies), func(t *testing.T) {
+			visits(t, func(t *testing.T, h *host) {
+				step := everyNth(h)
+				for point := 1 + i*step/4; ; point += step {
+					s := newCrashStory(h, how, point)
+					s.tell()
+					s.check()
+					if s.flaky.seen < point {
+						t.Logf("%d points", s.flaky.seen)
+						break
+					}
+				}
+			})
+		})
+	}
+}
+
+// everyNth is 1 where each of the four ways is tried at every point, 4 where they
+// share the points, and 12 where that takes minutes.
+func everyNth(h *host) int {
+	switch h.store.(type) {
+	case *memory.Store:
+		return 1
+	case *postgres.Store:
+		if !testlevel.Has(h.t, testlevel.Full) {
+			return 12
+		}
+	}
+	return 4
+}
+
+// crashStory is a reminder to two people and an inbox, and a campaign for four: one
+// who got the reminder, one who is suppressed, one who has opted out, and one more.
+// All gates are asked, and the provider calls back.
+type crashStory struct {
+	*host
+	flaky *flaky
+	name  string
+}
+
+func newCrashStory(h *host, how crash, point int) *crashStory {
+	s := &crashStory{host: h, flaky: newFlaky(h.store, point, how), name: fmt.Sprint(point)}
+	if err := h.Contacts().Suppress(h.t.Context(), "tenant", notify.Complaint, support, notify.Destination{"email", s.person("kim").Address}); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := h.Contacts().SetPreferences(h.t.Context(), notify.Preference{Scope: "tenant", RecipientRef: s.person("pat").Ref, OptedOut: true}); err != nil {
+		h.t.Fatal(err)
+	}
+	return s
+}
+
+func (s *crashStory) person(who string) notify.Recipient { return person(who + "-" + s.name) }
+
+// process is one that works on the flaky store.
+func (s *crashStory) process() *host {
+	n := notify.New(s.flaky.Spy, &notify.Options{Logger: quiet, Gates: gate.New(s.flaky.Spy, &gate.Options{
+		Guard:  &gate.Guard{Allow: []string{"@example.com"}},
+		Caps:   []gate.Cap{{Limit: 1, Per: time.Hour}},
+		Window: &gate.Window{From: "07:00", To: "21:00"},
+		Rates:  []gate.Rate{{Channel: channelKey, Limit: 1, Per: time.Second, Burst: 2}},
+	})}, mortal{s.provider, s.flaky})
+	n.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
+	n.SetChunk(2)
+	return &host{Notifier: n, store: s.flaky.Spy, t: s.t, clk: s.clk, provider: s.provider}
+}
+
+// mortal is a channel whose process may be dead.
+type mortal struct {
+	*provider
+	flaky *flaky
+}
+
+func (m mortal) Send(ctx context.Context, msg notify.Message) (notify.Receipt, error) {
+	m.flaky.mu.Lock()
+	defer m.flaky.mu.Unlock()
+	if m.flaky.dead {
+		return notify.Receipt{}, errLost
+	}
+	return m.provider.Send(ctx, msg)
+}
+
+// tell has a process do everything again and again, and replaces it once it is
+// dead. At last nothing fails.
+func (s *crashStory) tell() {
+	p := s.process()
+	for round := range 15 {
+		s.flaky.armed = round < 6
+		s.repeated(s.produce(p))
+		for _, pass := range p.Passes() {
+			_, _ = pass.Runner(work.Options{Logger: quiet, Lease: time.Second}).Poll(s.t.Context(), 100)
+		}
+		if round%3 == 2 { // the provider is slow to tell
+			s.repeated(s.callBack(p))
+		}
+		if s.flaky.revive() {
+			p = s.process()
+		}
+		s.clk.Add(2 * time.Hour)
+	}
+}
+
+// repeated is what is done again after an error, which there is for a reason.
+func (s *crashStory) repeated(err error) {
+	if err != nil && !s.flaky.armed {
+		s.t.Fatal(err)
+	}
+}
+
+// produce wants the same things each time.
+func (s *crashStory) produce(p *host) error {
+	ctx := s.t.Context()
+	job := visit(s.name, s.person("sam"), s.person("ann"), inbox("sam-"+s.name))
+	if _, err := p.EnsureNotificationJob(ctx, nil, job); err != nil {
+		return err
+	}
+	if _, err := p.EnsureNotificationScheduler(ctx, nil, notify.ScheduleFor(job, time.Time{})); err != nil {
+		return err
+	}
+	payload, err := p.putAudience(s.person("sam"), s.person("kim"), s.person("pat"), s.person("lou"))
+	if err != nil {
+		return err
+	}
+	campaign := notify.MessagingJob{Scope: job.Scope, Type: job.Type, GUID: "spring" + s.name, BusinessUnit: "north", Blob: payload.Blob, AudienceSize: payload.Recipients}
+	if _, err := p.EnsureMessagingJob(ctx, nil, campaign); err != nil {
+		return err
+	}
+	_, err = p.EnsureNotificationScheduler(ctx, nil, notify.ScheduleForCampaign(campaign, time.Time{}))
+	return err
+}
+
+// callBack tells that all that was sent is delivered.
+func (s *crashStory) callBack(p *host) error {
+	var events []notify.StatusEvent
+	for _, m := range s.sent() {
+		if strings.HasSuffix(m.To, "-"+s.name+"@example.com") {
+			events = append(events, notify.StatusEvent{Provider: "test", EventID: m.ID, Kind: notify.KindDelivered, MessageID: m.ID})
+		}
+	}
+	_, err := p.Track(s.t.Context(), events...)
+	return err
+}
+
+// check accounts for everything that the story wanted.
+func (s *crashStory) check() {
+	s.t.Helper()
+	calls, got := map[string]int{}, map[string]int{}
+	for _, m := range s.sent() {
+		calls[m.ID]++
+	}
+	for _, m := range all(s.host, notify.Messages) {
+		who, story, _ := strings.Cut(m.RecipientRef, "-")
+		if story != s.name {
+			continue
+		}
+		got[who]++
+		want, held := notify.StatusDelivered, false
+		switch {
+		case who == "kim" || who == "pat":
+			want = notify.StatusSkipped
+		case calls[m.MessageID] == 0 && s.flaky.crash != crash{}:
+			want, held = notify.StatusOutcomeUnknown, true
+		}
+		if m.Status != want || m.IsOnSupportHold != held || !m.DueOn.IsZero() || calls[m.MessageID] > 1 {
+			s.t.Errorf("point %s, %+v: %s is %s (%s) after %d calls, due %v, hold %q", s.name, s.flaky.crash, who, m.Status, m.ReasonCode, calls[m.MessageID], m.DueOn, m.HoldReason)
+		}
+	}
+	s.same("messages of point "+s.name, map[string]int{"sam": 2, "ann": 1, "kim": 1, "pat": 1, "lou": 1}, got)
+	if j := s.campaign("spring" + s.name); j.Status != notify.StatusGenerated || j.Generated != 4 || j.Repeated != 0 {
+		s.t.Errorf("point %s: campaign is %s, %d made, %d twice", s.name, j.Status, j.Generated, j.Repeated)
+	}
+	inApp, _, err := s.Inbox(s.t.Context(), "tenant", "user:sam-"+s.name, storage.Page{})
+	if err != nil || len(inApp) != 1 {
+		s.t.Errorf("point %s: in-app messages %v, %v", s.name, inApp, err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -12,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/notifytest"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -117,4 +119,117 @@ func ExampleNotifier_MarkInbox() {
 	// Day 2
 	// 1 <nil>
 	// {1 1} <nil>
+}
+
+// The provider's answer is lost: nobody can tell whether the message went out.
+// It waits on hold, until a person has looked and decides.
+func ExampleSupport_Resolve() {
+	ctx := context.Background()
+	store, clk := newStore()
+	out := notify.New(store, nil, notifytest.Failing(notify.Unknown("reply-lost", errors.New("connection reset"))))
+	out.Register(notify.Type{Name: "invoice-due", Renderer: notify.Template{Subject: "Invoice {{.Number}} is due"}})
+	job := notify.Job{
+		Type:         "invoice-due",
+		PartitionKey: "customer-17", RowKey: keys.AutomationRowKey("invoice 2026-114 is due"),
+		EventData:  json.RawMessage(`{"Number":"2026-114"}`),
+		Recipients: []notify.Recipient{{Ref: "17", Channel: "email:test", Address: "sam@example.com"}},
+	}
+	if _, err := out.Notify(ctx, job, clk.Now()); err != nil {
+		panic(err)
+	}
+	if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {
+		panic(err)
+	}
+	held, _, err := out.Support().Held(ctx, "", notify.HoldInDoubt, storage.Page{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(held[0].Status, held[0].ReasonCode)
+
+	by := notify.By{Actor: "support", Reason: "the provider's own log has it"}
+	fmt.Println(out.Support().Resolve(ctx, "", held[0].Key, notify.DecideSent, by))
+	messages, _, err := out.Support().Messages(ctx, "", job.RowKey, storage.Page{})
+	fmt.Println(messages[0].Status, messages[0].Resolution, err)
+	// Output:
+	// OutcomeUnknown reply-lost
+	// <nil>
+	// SentToProvider Support <nil>
+}
+
+// A renderer makes a file for each recipient and attaches it.
+func ExampleAttach() {
+	ctx := context.Background()
+	store, _ := newStore()
+	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		for _, a := range m.Attachments {
+			fmt.Printf("%s: %s (%s): %s\n", m.To, a.Name, a.MediaType, a.Data)
+		}
+		return notify.Receipt{}, nil
+	}))
+	out.Register(notify.Type{Name: "grades", Renderer: notify.RendererFunc(func(ctx context.Context, _ notify.Job, to notify.Recipient) (notify.Content, error) {
+		file := strings.NewReader("name,grade\n" + to.Name + ",A")
+		grades, err := notify.Attach(ctx, store.Blobs(), "grades.csv", "text/csv", "", file)
+		return notify.Content{Subject: "Your grades", Text: "Enclosed.", Attachments: []notify.AttachmentRef{grades}}, err
+	})})
+
+	job := notify.Job{
+		Type: "grades", PartitionKey: "class-3b", RowKey: "2026-1",
+		Recipients: []notify.Recipient{{Ref: "17", Channel: "email:print", Address: "sam@example.com", Name: "Sam"}},
+	}
+	if _, err := out.Notify(ctx, job, time.Time{}); err != nil {
+		panic(err)
+	}
+	fmt.Println(belfry.NewPoller(store, nil, out).Drain(ctx))
+	// Output:
+	// sam@example.com: grades.csv (text/csv): name,grade
+	// Sam,A
+	// <nil>
+}
+
+// Reports of a provider come in any order and more than once. A bounce that lasts
+// suppresses the address, until a person lifts that.
+func ExampleNotifier_Track() {
+	ctx := context.Background()
+	store, _ := newStore()
+	out := notify.New(store, nil, notifytest.NewRecorder())
+	_, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
+		Record: storage.Record{Type: "email:test"}, PartitionKey: "invoices", NotificationType: "invoice-due",
+		RecipientRef: "17", Address: "sam@example.com", MessageID: "1f0c9d",
+	})
+	if err != nil {
+		panic(err)
+	}
+	if err := belfry.NewPoller(store, nil, out).Drain(ctx); err != nil {
+		panic(err)
+	}
+	says := func(id string, kind notify.StatusKind) {
+		rep, err := out.Track(ctx, notify.StatusEvent{
+			Provider: "post", EventID: id, Kind: kind, MessageID: "1f0c9d", Code: "550", Lasting: true,
+		})
+		messages, _, _ := out.Support().AllMessages(ctx, "", storage.Page{})
+		fmt.Println(kind, "->", messages[0].Status, rep.Applied, rep.Repeated, err)
+	}
+	says("e2", notify.KindOpened)
+	says("e1", notify.KindDelivered)
+	says("e3", notify.KindBounced)
+	says("e3", notify.KindBounced)
+
+	facts, err := out.Support().DeliveryFacts(ctx, "", "1f0c9d")
+	fmt.Println(facts[0].Kind(), facts[0].Code, err)
+	list, _, err := out.Contacts().Suppressed(ctx, "", storage.Page{})
+	fmt.Println(len(list), list[0].Reason, err)
+
+	by := notify.By{Actor: "support", Reason: "the mailbox exists again"}
+	fmt.Println(out.Contacts().Unsuppress(ctx, "", notify.Destination{Method: "email", Address: "sam@example.com"}, by))
+	list, _, err = out.Contacts().Suppressed(ctx, "", storage.Page{})
+	fmt.Println(len(list), err)
+	// Output:
+	// Opened -> Opened 1 0 <nil>
+	// Delivered -> Opened 1 0 <nil>
+	// Bounced -> Opened 1 0 <nil>
+	// Bounced -> Opened 0 1 <nil>
+	// Bounced 550 <nil>
+	// 1 HardBounce <nil>
+	// <nil>
+	// 0 <nil>
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -273,3 +274,5 @@ func (h *host) rows(table string) (n int) {
 	h.t.Fatalf("no table %s", table)
 	return 0
 }
+
+func TestMain(m *testing.M) { pgtest.Main(m) }

@@ -2,6 +2,7 @@ package notify_test
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -222,3 +223,8 @@ func TestPausesAreListedAuditedAndRefused(t *testing.T) {
 		}
 	})
 }
+
+// quiet drops what a test provokes.
+var quiet = slog.New(slog.DiscardHandler)
+
+var workOptions = work.Options{Logger: quiet}

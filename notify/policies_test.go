@@ -1,12 +1,19 @@
 package notify_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // The whole way: a backlog leaves at the rate, and none of it is lost.
@@ -102,4 +109,131 @@ func TestWhatWaitedForTheWindowIsSpread(t *testing.T) {
 		h.drain()
 		h.same("sent", 20, len(h.texts()))
 	})
+}
+
+// statementsOf says how many statements it takes to send n messages as one group.
+func statementsOf(t *testing.T, n int, options func(storage.Store) *notify.Options) int {
+	clk := clock.NewMock()
+	clk.Set(storetest.Start)
+	store, calls := storetest.Counting(memory.New(&memory.Options{Clock: clk}))
+	o := options(store)
+	o.Concurrency = 200
+	h := newGated(t, store, clk, o)
+	poll := h.distributor()
+	h.ensure(letter("first", "somebody")) // what is done once is done
+	poll()
+	for i := range n {
+		h.ensure(letter(fmt.Sprint(i), fmt.Sprint("r", i)))
+	}
+	calls.Take()
+	if got := poll(); got != n {
+		t.Fatalf("claimed %d", got)
+	}
+	return calls.Count()
+}
+
+func TestTheStatementsOfAGroupDoNotGrowWithItsMessages(t *testing.T) {
+	t.Parallel()
+	gates := with(gate.Options{
+		Guard: &gate.Guard{Allow: []string{"@example.com"}}, Caps: []gate.Cap{{Limit: 2, Per: time.Hour}},
+		Window: &gate.Window{From: "07:00", To: "20:00"}, Rates: []gate.Rate{{Channel: channelKey, Limit: 1000, Per: time.Second}},
+	})
+	none := func(storage.Store) *notify.Options { return &notify.Options{} }
+	for name, c := range map[string]struct {
+		options func(storage.Store) *notify.Options
+		most    int
+	}{
+		// What is paused, two claims until there are no more, suppression, preferences,
+		// call-started write, settle.
+		"no gates": {none, 7},
+		// And pauses; one to read and two to write the caps; two to read
+		// and three to write the rate.
+		"all gates": {gates, 7 + 1 + 3 + 5},
+	} {
+		few, many := statementsOf(t, 2, c.options), statementsOf(t, 150, c.options)
+		if few != many || many > c.most {
+			t.Errorf("%s: %d statements for 2 messages, %d for 150, at most %d", name, few, many, c.most)
+		}
+	}
+}
+
+func TestProgrammersErrorsPanicWithAClearMessage(t *testing.T) {
+	t.Parallel()
+	send := func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, nil }
+	channel := func(key string) notify.Channel { return notify.ChannelFunc(key, send) }
+	store := memory.New(nil)
+	n := notify.New(store, nil)
+	n.Register(notify.Type{Name: "visit"})
+	for want, f := range map[string]func(){
+		"New needs a store":             func() { notify.New(nil, nil) },
+		"channel 2 is nil":              func() { notify.New(store, nil, channel("email:a"), nil) },
+		`two channels have the key "`:   func() { notify.New(store, nil, channel("email:a"), channel("email:a")) },
+		`channel key "E-Mail"`:          func() { notify.New(store, nil, channel("E-Mail")) },
+		"ChannelFunc needs":             func() { notify.ChannelFunc("email", nil) },
+		"ChannelFunc needs a key":       func() { notify.ChannelFunc("", send) },
+		"a type needs a name":           func() { n.Register(notify.Type{}) },
+		"is registered already":         func() { n.Register(notify.Type{Name: "visit"}) },
+		`unknown InDoubt policy "Pray"`: func() { n.Register(notify.Type{Name: "a", InDoubt: "Pray"}) },
+		"unclosed action":               func() { n.Register(notify.Type{Name: "a", Renderer: notify.Template{Subject: "{{"}}) },
+		"WithTx needs a transaction":    func() { n.WithTx(nil) },
+		"gate 2 is nil":                 func() { notify.New(store, &notify.Options{Gates: []notify.Gate{silentGate{}, nil}}) },
+		"is not Options.HashKey": func() {
+			notify.New(store, &notify.Options{HashKey: []byte("one"), Gates: gate.New(store, &gate.Options{HashKey: []byte("another")})})
+		},
+		"no https address": func() {
+			notify.New(store, &notify.Options{Unsubscribe: &notify.UnsubscribeOptions{URL: "http://x.y", Key: make([]byte, 32)}})
+		},
+		"Key needs 32": func() {
+			notify.New(store, &notify.Options{Unsubscribe: &notify.UnsubscribeOptions{URL: "https://x.y"}})
+		},
+		"gate: New needs a store": func() { gate.New(nil, nil) },
+		"From is To": func() {
+			gate.New(store, &gate.Options{Window: &gate.Window{From: "08:00", To: "08:00"}})
+		},
+		`"8:00" is not written`: func() {
+			gate.New(store, &gate.Options{Window: &gate.Window{From: "8:00", To: "20:00"}})
+		},
+		"is not an IANA name": func() {
+			gate.New(store, &gate.Options{Window: &gate.Window{From: "08:00", To: "20:00", Zone: "!"}})
+		},
+		"a cap of 0 messages": func() { gate.New(store, &gate.Options{Caps: []gate.Cap{{Per: time.Hour}}}) },
+		"a rate of 0 calls": func() {
+			gate.New(store, &gate.Options{Rates: []gate.Rate{{Channel: "sms", Per: time.Hour}}})
+		},
+		"two rates of channel": func() {
+			gate.New(store, &gate.Options{Rates: []gate.Rate{{Channel: "sms", Limit: 1, Per: time.Hour}, {Channel: "sms", Limit: 1, Per: time.Hour}}})
+		},
+		"holds an empty entry": func() {
+			gate.New(store, &gate.Options{Guard: &gate.Guard{Allow: []string{" "}}})
+		},
+		`Redirect of "email"`: func() {
+			gate.New(store, &gate.Options{Guard: &gate.Guard{Redirect: map[string]string{"email": "nobody"}}})
+		},
+		"belongs to another store": func() {
+			_ = memory.New(nil).InTx(t.Context(), func(tx storage.Tx) error { n.WithTx(tx); return nil })
+		},
+	} {
+		if got := panicOf(f); !strings.Contains(got, want) {
+			t.Errorf("want a panic with %q, got %q", want, got)
+		}
+	}
+}
+
+func panicOf(f func()) (text string) {
+	defer func() {
+		if v := recover(); v != nil {
+			text = fmt.Sprint(v)
+		}
+	}()
+	f()
+	return ""
+}
+
+func TestMethodIsWhatStandsBeforeTheColon(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{"email:smtp": "email", "sms": "sms", "sms:a:b": "sms", "": ""} {
+		if got := notify.Method(key); got != want {
+			t.Errorf("%q: %q", key, got)
+		}
+	}
 }

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // outage has a provider refuse until its messages have failed for good.
@@ -168,5 +171,173 @@ func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
 		if _, err := h.Support().RetryFailed(t.Context(), "\x00any", f, support, &notify.ActionOptions{DryRun: true}); err == nil {
 			t.Error("all tenants at once")
 		}
+	})
+}
+
+func TestNothingIsWrittenIfOneArgumentIsRefused(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		bad := visit("8", person("sam"))
+		bad.RowKey = "two\x1fparts"
+		_, err := h.EnsureNotificationJob(t.Context(), nil, visit("7", person("sam")), bad)
+		var part *keys.PartError
+		if !errors.As(err, &part) || !strings.Contains(err.Error(), "argument 2") {
+			t.Errorf("error is %v", err)
+		}
+		if n := len(all(h, notify.Jobs)); n != 0 {
+			t.Errorf("%d jobs", n)
+		}
+	})
+}
+
+//spec:n-037
+func TestBadInputIsRefusedWithWhatAndWhere(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		ctx := t.Context()
+		job := func(change func(*notify.Job)) error {
+			j := visit("7", person("sam"))
+			change(&j)
+			_, err := h.EnsureNotificationJob(ctx, nil, j)
+			return err
+		}
+		message := func(change func(*notify.OutgoingMessage)) error {
+			m := notify.OutgoingMessage{Record: storage.Record{Type: channelKey}, PartitionKey: "job", NotificationType: "visit", Address: "sam@example.com"}
+			change(&m)
+			_, err := h.EnsureOutgoingMessage(ctx, nil, m)
+			return err
+		}
+		_, errArtifact := h.EnsureNotificationScheduler(ctx, nil, notify.Schedule{Type: "visit", ArtifactType: "Letter", ArtifactPartitionKey: "a", ArtifactRowKey: "b"})
+		_, errInboxKind := h.EnsureUserMessage(ctx, nil, notify.UserMessage{Type: "visit", PartitionKey: "sam"})
+		_, errTrace := h.EnsureAutomationJob(ctx, nil, notify.AutomationJob{PartitionKey: "a", RowKey: "b"})
+		_, errGUID := h.EnsureMessagingJob(ctx, nil, notify.MessagingJob{})
+		for want, err := range map[string]error{
+			"Type is empty":              job(func(j *notify.Job) { j.Type = "" }),
+			"part 1: is empty":           job(func(j *notify.Job) { j.PartitionKey = "" }),
+			"EventData: unexpected end":  job(func(j *notify.Job) { j.EventData = []byte("{") }),
+			"EventData has":              job(func(j *notify.Job) { j.EventData = []byte(`"` + strings.Repeat("x", notify.MaxEventData) + `"`) }),
+			"recipient 1: the inbox":     job(func(j *notify.Job) { j.Recipients[0].Inbox = "sam" }),
+			"recipient 1: holds a NUL":   job(func(j *notify.Job) { j.Recipients[0].Name = "\x00" }),
+			`method "Mail"`:              job(func(j *notify.Job) { j.Recipients[0].Channel = "Mail" }),
+			"channel key, is empty":      message(func(m *notify.OutgoingMessage) { m.Type = "" }),
+			"NotificationType is empty":  message(func(m *notify.OutgoingMessage) { m.NotificationType = "" }),
+			"address":                    message(func(m *notify.OutgoingMessage) { m.Address = "nobody" }),
+			"subject holds a line break": message(func(m *notify.OutgoingMessage) { m.Content.Subject = "a\nb" }),
+			"text has 65537 bytes":       message(func(m *notify.OutgoingMessage) { m.Content.Text = strings.Repeat("x", notify.MaxText+1) }),
+			"HTML holds a NUL":           message(func(m *notify.OutgoingMessage) { m.Content.HTML = "\x00" }),
+			"metadata have": message(func(m *notify.OutgoingMessage) {
+				m.Content.Metadata = map[string]string{"a": strings.Repeat("x", 9000)}
+			}),
+			`ArtifactType "Letter"`:        errArtifact,
+			"neither":                      errInboxKind,
+			"AutomationJob, argument 1":    errTrace,
+			"MessagingJob, argument 1":     errGUID,
+			"NotificationJob, argument 1:": job(func(j *notify.Job) { j.RowKey = "" }),
+		} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("want %q, error is %v", want, err)
+			}
+		}
+		if n := len(all(h, notify.Jobs)) + len(all(h, notify.Messages)) + len(all(h, notify.UserMessages)) + len(all(h, notify.Schedules)); n != 0 {
+			t.Errorf("%d rows were written", n)
+		}
+	})
+}
+
+func TestATransactionOfAnotherStoreIsRefused(t *testing.T) {
+	visitsInMemory(t, func(h *host) {
+		err := memory.New(nil).InTx(t.Context(), func(tx storage.Tx) error {
+			_, err := h.EnsureNotificationJob(t.Context(), tx, visit("7"))
+			return err
+		})
+		if !errors.Is(err, notify.ErrForeignTx) {
+			t.Errorf("error is %v", err)
+		}
+	})
+}
+
+func TestWhatIsCancelledInTimeIsNotSent(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		ctx, later := t.Context(), h.clk.Now().Add(time.Hour)
+		byJob, bySchedule := visit("7", person("sam")), visit("8", person("kim"))
+		for _, j := range []notify.Job{byJob, bySchedule} {
+			if _, err := h.Notify(ctx, j, later); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.ensure(letter("a", "lee", func(m *notify.OutgoingMessage) { m.ScheduledOn = later }))
+		plan := notify.ScheduleFor(bySchedule, later)
+		guard, err := plan.Guard()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for a, key := range map[notify.Artifact]string{
+			notify.ArtifactNotificationJob: jobKey(byJob), notify.ArtifactNotificationScheduler: guard, notify.ArtifactOutgoingMessage: h.row("a").Key,
+		} {
+			if err := h.Support().Cancel(ctx, "another", a, key, support); !errors.Is(err, storage.ErrNotFound) {
+				t.Errorf("another tenant: %v", err)
+			}
+			if err := h.Support().Cancel(ctx, "tenant", a, key, support); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Support().Cancel(ctx, "tenant", a, key, support); !errors.Is(err, notify.ErrActionRefused) {
+				t.Errorf("%s twice: %v", a, err)
+			}
+		}
+		for range 2 { // also when it is asked for once more
+			h.clk.Add(2 * time.Hour)
+			h.drain()
+			h.ensure(letter("a", "lee", func(m *notify.OutgoingMessage) { m.ScheduledOn = later }))
+			if _, err := h.Notify(ctx, byJob, later); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.same("sent", 0, len(h.sent()))
+		h.same("message", [2]string{notify.StatusCancelled, notify.ReasonCancelled}, [2]string{h.row("a").Status, h.row("a").ReasonCode})
+		h.same("audit", []string{"Cancel by kim: Created to Cancelled"}, h.actions("notification_job", jobKey(byJob)))
+	})
+}
+
+func jobKey(j notify.Job) string { return j.PartitionKey + "\x1f" + j.RowKey }
+
+func TestAMessageWhoseCallHasBegunIsNotCancelled(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		cancel := func() error {
+			return h.Support().Cancel(t.Context(), "tenant", notify.ArtifactOutgoingMessage, only(h, notify.Messages).Key, support)
+		}
+		h.waiting()
+		h.dieCalling()
+		if err := cancel(); !errors.Is(err, notify.ErrActionRefused) {
+			t.Errorf("while it is called: %v", err)
+		}
+		h.clk.Add(lease)
+		h.run("notify.distributor")
+		h.status(notify.StatusOutcomeUnknown)
+		if err := cancel(); !errors.Is(err, notify.ErrActionRefused) {
+			t.Errorf("in doubt: %v", err)
+		}
+		job := only(h, notify.Jobs)
+		if err := h.Support().Cancel(t.Context(), "tenant", notify.ArtifactNotificationJob, job.Key, support); !errors.Is(err, notify.ErrActionRefused) {
+			t.Errorf("a job whose messages are made: %v", err)
+		}
+		if err := h.Support().Cancel(t.Context(), "tenant", notify.ArtifactMessagingJob, "spring", support); !errors.Is(err, notify.ErrActionRefused) {
+			t.Errorf("a campaign: %v", err)
+		}
+	})
+}
+
+// A cancellation comes between the claim and the write before the call.
+func TestI26_NoCallStartsForWhatWasCancelledAfterItsClaim(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.waiting()
+		row := h.claim([]string{notify.StatusCreated}, notify.StatusSending)[0]
+		if err := h.Support().Cancel(t.Context(), "tenant", notify.ArtifactOutgoingMessage, row.Key, support); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Distribute(t.Context(), notify.Sending{Row: row, Ctx: t.Context(), Lease: lease}); err != nil {
+			t.Fatal(err)
+		}
+		h.clk.Add(time.Hour)
+		h.drain()
+		h.status(notify.StatusCancelled)
+		h.same("calls", 0, len(h.sent()))
 	})
 }

@@ -1,15 +1,22 @@
 package notify_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"html"
 	"strings"
 	"testing"
+	"testing/fstest"
+	"time"
 
+	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 )
 
 func render(t *testing.T, tmpl notify.Template, event string) (notify.Content, error) {
@@ -109,4 +116,202 @@ func TestNumbersOfTheDataAreNumbers(t *testing.T) {
 	if want := "after 3 two 92233720368547758070 1.50"; err != nil || got.Text != want {
 		t.Errorf("%q, %v, want %q", got.Text, err, want)
 	}
+}
+
+func folder(files map[string]string) fstest.MapFS {
+	out := fstest.MapFS{}
+	for name, text := range files {
+		out["mails/visit/"+name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return out
+}
+
+var greetings = map[string]string{
+	"subject.en.tmpl": "Hello\n", "text.en.tmpl": "{{.On}}", "subject.pt.tmpl": "Bom dia", "subject.zh-Hant.tmpl": "你好",
+	"subject.de-CH.tmpl": "Grüezi", "html.de-CH.tmpl": "<b>{{.On}}</b>",
+}
+
+//spec:f-018
+func TestARecipientGetsTheNearestLocale(t *testing.T) {
+	t.Parallel()
+	l, err := notify.ParseLocalized(folder(greetings), "mails/visit", "en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for asked, want := range map[string]string{
+		"pt-BR": "Bom dia, pt after [pt-BR]", "zh-TW": "你好, zh-Hant after [zh-TW]", "de-CH": "Grüezi, de-CH after []",
+		"de": "Hello, en after [de]", "": "Hello, en after []", "not a tag": "Hello, en after []", "en-GB": "Hello, en after [en-GB en-001]",
+	} {
+		got, err := l.Render(context.Background(), notify.Job{EventData: json.RawMessage(`{"On":"1 < 2"}`)}, notify.Recipient{Locale: asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := got.Subject + ", " + got.Locale + " after [" + strings.Join(got.Missing, " ") + "]"
+		if diff := cmp.Diff(want, line); diff != "" {
+			t.Errorf("%q: %s", asked, diff)
+		}
+		if asked == "de-CH" && got.HTML != "<b>1 &lt; 2</b>" {
+			t.Error(got.HTML)
+		}
+	}
+}
+
+func TestEveryFaultOfATemplateFolderIsListed(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"subject.en.tmpl": "{{.On", "body.en.tmpl": "x", "subject.klingon-!.tmpl": "x", "subject.tmpl": "x",
+	}
+	_, err := notify.ParseLocalized(folder(files), "mails/visit", "fr")
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"body.en.tmpl", "klingon", "subject.tmpl: it is not named", "in en: notify: template", "no template in mails/visit for fr"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+}
+
+//spec:f-018
+func TestAPreviewStoresNothing(t *testing.T) {
+	t.Parallel()
+	store, _ := newStore()
+	out := notify.New(store, nil)
+	l, err := notify.ParseLocalized(folder(greetings), "mails/visit", "en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Register(notify.Type{Name: "visit", Renderer: l})
+	job := notify.Job{Type: "visit", EventData: json.RawMessage(`{"On":"Monday"}`)}
+	got, err := out.Preview(t.Context(), job, notify.Recipient{Locale: "pt"})
+	if diff := cmp.Diff(notify.Content{Subject: "Bom dia", Locale: "pt"}, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if _, err := out.Preview(t.Context(), notify.Job{}, notify.Recipient{}); err == nil || !strings.Contains(err.Error(), "no renderer here") {
+		t.Error(err)
+	}
+	if all, _, err := out.Support().AllMessages(t.Context(), "", storage.Page{}); err != nil || len(all) != 0 {
+		t.Error(all, err)
+	}
+}
+
+// shelf is a catalogue by business unit.
+type shelf struct {
+	units map[string]notify.NotificationOption
+	asked int
+	fail  error
+}
+
+func (s *shelf) Options(_ context.Context, asked []notify.Question) ([]notify.NotificationOption, error) {
+	s.asked++
+	out := make([]notify.NotificationOption, len(asked))
+	for i, q := range asked {
+		out[i] = s.units[q.BusinessUnit]
+	}
+	return out, s.fail
+}
+
+// shelves runs a story on every adapter with a host that has a catalogue.
+func shelves(t *testing.T, units map[string]notify.NotificationOption, story func(h *host, s *shelf)) {
+	t.Helper()
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		p, s := &provider{}, &shelf{units: units}
+		h := &host{Notifier: notify.New(store, &notify.Options{Logger: quiet, Catalogue: s}, p), store: store, t: t, clk: clk, provider: p}
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
+		story(h, s)
+	})
+}
+
+func (h *host) in(unit, id string, people ...notify.Recipient) {
+	h.t.Helper()
+	j := visit(id, people...)
+	j.BusinessUnit = unit
+	h.dispatch(j)
+}
+
+// to are the names of those who were sent something.
+func (h *host) to() (names []string) {
+	for _, m := range h.sent() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// Communication - Codebase flow, "What Notification Settings control": types that
+// are not seeded, or have no subscriber, are skipped gracefully.
+//
+//spec:a-060 f-003 f-039 f-041 n-012
+func TestWhatNobodyWantsIsSkippedWithAReason(t *testing.T) {
+	units := map[string]notify.NotificationOption{"off": {Seeded: true}, "lonely": {Seeded: true, Enabled: true}}
+	shelves(t, units, func(h *host, _ *shelf) {
+		h.in("unknown", "1", person("sam"))
+		h.in("off", "2", person("sam"))
+		h.in("lonely", "3")
+		h.in("lonely", "4", person("kim")) // names somebody, so it needs no subscriber
+		h.drain()
+		h.same("sent", []string{"kim"}, h.to())
+		got := map[string]string{}
+		for i := range 4 {
+			trace, err := h.Trace(h.t.Context(), "tenant", coordinates(visit(fmt.Sprint(i+1))))
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			got[trace.Job.Entity] = trace.Job.Status + " " + trace.Job.ReasonCode + ", " + trace.Schedules[0].Status
+		}
+		h.same("jobs", map[string]string{
+			"1": "Skipped NotSeeded, Skipped", "2": "Skipped Disabled, Skipped",
+			"3": "Skipped NoSubscribers, Skipped", "4": "Generated , Dispatched",
+		}, got)
+	})
+}
+
+func coordinates(j notify.Job) notify.Coordinates { return j.Coordinates() }
+
+//spec:f-017 f-040
+func TestSubscribersHearBesideThoseWhomTheJobNames(t *testing.T) {
+	subscribed := notify.NotificationOption{Seeded: true, Enabled: true, Subscribers: []notify.Recipient{person("boss"), person("sam")}}
+	shelves(t, map[string]notify.NotificationOption{"north": subscribed}, func(h *host, s *shelf) {
+		h.in("north", "1", person("sam"))
+		h.in("north", "2")
+		h.drain()
+		count := map[string]int{}
+		for _, name := range h.to() {
+			count[name]++
+		}
+		h.same("sent", map[string]int{"boss": 2, "sam": 2}, count)
+		if s.asked > 2 {
+			h.t.Errorf("the catalogue was asked %d times for two passes", s.asked)
+		}
+	})
+}
+
+// Whom a job is for is decided once: a repeat of the generator asks nobody.
+//
+//spec:f-017
+func TestSubscribersAreFrozenByTheFirstRun(t *testing.T) {
+	units := map[string]notify.NotificationOption{"north": {Seeded: true, Enabled: true, Subscribers: []notify.Recipient{person("sam")}}}
+	shelves(t, units, func(h *host, s *shelf) {
+		h.in("north", "1")
+		h.drain()
+		s.units = map[string]notify.NotificationOption{"north": {Seeded: true, Enabled: true, Subscribers: []notify.Recipient{person("kim")}}}
+		h.regenerate()
+		h.drain()
+		h.same("sent", []string{"sam"}, h.to())
+	})
+}
+
+//spec:f-003
+func TestACatalogueThatFailsIsAskedAgain(t *testing.T) {
+	units := map[string]notify.NotificationOption{"north": {Seeded: true, Enabled: true}}
+	shelves(t, units, func(h *host, s *shelf) {
+		s.fail = errors.New("away")
+		h.in("north", "1", person("sam"))
+		h.drain()
+		h.same("sent", 0, len(h.sent()))
+		s.fail = nil
+		h.clk.Add(6 * time.Minute)
+		h.drain()
+		h.same("sent", []string{"sam"}, h.to())
+	})
 }

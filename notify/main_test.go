@@ -1,9 +1,0 @@
-package notify_test
-
-import (
-	"testing"
-
-	"github.com/belfry-go/belfry/internal/pgtest"
-)
-
-func TestMain(m *testing.M) { pgtest.Main(m) }
