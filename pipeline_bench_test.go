@@ -105,7 +105,7 @@ func (p *pipeline) put(b *testing.B, n int) {
 		var batch []notify.OutgoingMessage
 		for i := first; i < min(first+1000, n); i++ {
 			batch = append(batch, notify.OutgoingMessage{
-				Record: storage.Record{Scope: "tenant", Type: channelKey}, PartitionKey: "job", NotificationType: "visit",
+				Record: storage.Record{Scope: "tenant", Kind: channelKey}, PartitionKey: "job", NotificationType: "visit",
 				RecipientRef: fmt.Sprint(i), Address: fmt.Sprintf("c%d@example.com", i), Content: notify.Content{Text: "Dear customer"},
 			})
 		}

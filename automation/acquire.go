@@ -51,7 +51,7 @@ type acquiring struct {
 func (a *acquiring) want(ctx context.Context, tx storage.Tx) error {
 	var parts []RolloutPart
 	for i, d := range a.done {
-		if !a.s.registry.guards(d.Row.Type) {
+		if !a.s.registry.guards(d.Row.Kind) {
 			continue
 		}
 		if o := a.wanted(d); o != nil {
@@ -318,13 +318,13 @@ func (o *ownership) read(named string) {
 	case keys.Recurring:
 		o.Setting, o.SourceType, o.Source = k.Setting, k.SourceType, k.Source
 	case keys.Host:
-		o.Type, o.Setting, o.SourceType, o.Source = k.Type, k.Type, k.SourceType, k.Source
+		o.Kind, o.Setting, o.SourceType, o.Source = k.Type, k.Type, k.SourceType, k.Source
 	case keys.ReportRun:
 		o.Setting, o.SourceType, o.Source = TypeReportSubscription, TypeReportSubscription, k.Subscription
 	case keys.ManualReportRun:
 		o.Setting, o.SourceType, o.Source = TypeReportSubscription, TypeReportSubscription, k.Subscription
 	}
-	o.Type = cmp.Or(o.Type, named, o.Setting)
+	o.Kind = cmp.Or(o.Kind, named, o.Setting)
 }
 
 func (r OldRun) check() error {
@@ -386,7 +386,7 @@ func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.
 		known, err := ownerships.GetMany(ctx, tx, places)
 		out, next = make([]ContestedRun, len(rows)), after
 		for i, r := range rows {
-			out[i] = ContestedRun{Key: r.Key, Type: r.Type, ScheduledOn: r.ScheduledOn, Detail: r.HoldDetail}
+			out[i] = ContestedRun{Key: r.Key, Type: r.Kind, ScheduledOn: r.ScheduledOn, Detail: r.HoldDetail}
 			if o := known[places[i]]; o != nil {
 				out[i].Ownership = o.view()
 			}

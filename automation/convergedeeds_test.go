@@ -204,7 +204,7 @@ func (c *chaos) die(d deed) {
 	now := driver.Now(c.store)
 	err := c.store.InTx(c.ctx, func(tx storage.Tx) error {
 		_, err := automation.Schedules.Claim(c.ctx, tx, driver.Claim{
-			Statuses: []string{automation.StatusPending}, Busy: automation.StatusProcessing, Types: slices.Sorted(maps.Keys(c.host.rules)),
+			Statuses: []string{automation.StatusPending}, Busy: automation.StatusProcessing, Kinds: slices.Sorted(maps.Keys(c.host.rules)),
 			Token: "dead", Lanes: []driver.LaneClaim{{Limit: 1 + d.N%4}}, Now: now, LeaseUntil: now.Add(time.Minute),
 		})
 		return err

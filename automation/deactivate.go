@@ -284,7 +284,7 @@ func (sel Selection) conds() (where []driver.Cond) {
 	add(sel.HoldReason != "", driver.Eq("hold_reason", string(sel.HoldReason)), driver.Eq("is_on_support_hold", true))
 	add(len(sel.Keys) == 0 && sel.HoldReason == "", open())
 	add(sel.Source != (Source{}), driver.Eq("source_type", sel.Source.Type), driver.Eq("source", sel.Source.ID))
-	add(sel.Type != "", driver.Eq("type", sel.Type))
+	add(sel.Type != "", driver.Eq("kind", sel.Type))
 	add(!sel.DueBefore.IsZero(), driver.Less("due_on", sel.DueBefore))
 	return where
 }

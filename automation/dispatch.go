@@ -54,7 +54,7 @@ type decision struct {
 }
 
 func (s worker) newBatch(items []work.Item[Schedule]) *batch {
-	name := items[0].Row.Type
+	name := items[0].Row.Kind
 	b := &batch{s: s.core, now: s.now(), steps: hostSteps, lateness: s.registry.lateness(name)}
 	if t, ok := s.registry.reminder(name); ok {
 		b.reminder, b.steps = t, reminderSteps
@@ -122,7 +122,7 @@ func (t *try) settle(ctx context.Context, b *batch) *decision {
 	case t.broken:
 		t.row.undecodable(b.now, t.err)
 	case t.err != nil:
-		t.row.fail(b.now, t.err, b.s.registry.longRunning(t.row.Type))
+		t.row.fail(b.now, t.err, b.s.registry.longRunning(t.row.Kind))
 	case t.stop != "":
 		t.row.mergeResult(t.result)
 		t.row.skip(b.now, t.stop)
@@ -132,7 +132,7 @@ func (t *try) settle(ctx context.Context, b *batch) *decision {
 		return t.decision
 	}
 	// The error's text may hold personal data, so it stays in the row.
-	b.s.opts.Logger.WarnContext(ctx, "belfry: due work failed", "type", t.row.Type, "id", t.row.ID,
+	b.s.opts.Logger.WarnContext(ctx, "belfry: due work failed", "type", t.row.Kind, "id", t.row.ID,
 		"step", t.at, "reason", t.row.ReasonCode, "status", t.row.Status, "retries", t.row.RetryCount)
 	return nil
 }

@@ -27,10 +27,10 @@ func (s worker) dueSpec(name string, group int, types func() []string) work.Spec
 		Name: name, Table: schedules, Group: group,
 		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: types, Except: s.paused,
 		Handle: s.handle, Settled: s.settled, Dispatch: s.dispatch,
-		Fail: func(now time.Time, r *Schedule, err error) { r.fail(now, err, s.registry.longRunning(r.Type)) },
+		Fail: func(now time.Time, r *Schedule, err error) { r.fail(now, err, s.registry.longRunning(r.Kind)) },
 		Abandon: func(now time.Time, r *Schedule) {
 			s.registry.leaseLosses.Add(1)
-			r.lose(now, s.registry.longRunning(r.Type))
+			r.lose(now, s.registry.longRunning(r.Kind))
 		},
 		Release: func(now time.Time, r *Schedule) { r.giveBack(now) },
 	}
@@ -182,7 +182,7 @@ func (b *batch) revalidate(context.Context) {
 // compare ends a row that the source's candidates of now do not ask for, or
 // whose condition they no longer meet, and asks for them.
 func (b *batch) compare(t *try, v Validity) error {
-	plans, err := b.s.planner().plansOf(t.ctx, t.row.Type, t.row.Scope, t.due.Source, v.candidates)
+	plans, err := b.s.planner().plansOf(t.ctx, t.row.Kind, t.row.Scope, t.due.Source, v.candidates)
 	if err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (b *batch) askTogether(ctx context.Context, tries []*try) {
 	err := work.Guard(func() (err error) {
 		outcomes, err = b.handler.Handle(ctx, due)
 		if err == nil && len(outcomes) != len(due) {
-			err = fmt.Errorf("automation: the handler of %s gave %d outcomes for %d rows", tries[0].row.Type, len(outcomes), len(due))
+			err = fmt.Errorf("automation: the handler of %s gave %d outcomes for %d rows", tries[0].row.Kind, len(outcomes), len(due))
 		}
 		return err
 	})

@@ -248,17 +248,17 @@ func decideAt(now time.Time) driver.Decide[Schedule] {
 // sameMoment reports whether nothing that may change under the same key differs.
 func (r *Schedule) sameMoment(want *Schedule) bool {
 	if want.TriggerType == ManualRun { // its moment is when it was first asked for
-		return r.Type == want.Type
+		return r.Kind == want.Kind
 	}
 	// A condition's moment is when it was first met.
 	return (r.ScheduledOn.Equal(want.ScheduledOn) || r.TriggerType == ThresholdCondition) && r.LocalDate == want.LocalDate && r.SendAt == want.SendAt &&
-		r.TimeZone == want.TimeZone && r.GapPolicy == want.GapPolicy && r.OverlapPolicy == want.OverlapPolicy && r.Type == want.Type
+		r.TimeZone == want.TimeZone && r.GapPolicy == want.GapPolicy && r.OverlapPolicy == want.OverlapPolicy && r.Kind == want.Kind
 }
 
 // moveTo takes over what may change under the same key, and who asked for it.
 func (r *Schedule) moveTo(want *Schedule) {
 	r.ScheduledOn, r.LocalDate, r.SendAt = want.ScheduledOn, want.LocalDate, want.SendAt
-	r.TimeZone, r.GapPolicy, r.OverlapPolicy, r.Type = want.TimeZone, want.GapPolicy, want.OverlapPolicy, want.Type
+	r.TimeZone, r.GapPolicy, r.OverlapPolicy, r.Kind = want.TimeZone, want.GapPolicy, want.OverlapPolicy, want.Kind
 	r.EventType, r.EventID = want.EventType, want.EventID
 }
 

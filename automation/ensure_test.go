@@ -25,7 +25,7 @@ func TestEnsureInsertsWhatIsMissing(t *testing.T) {
 			w.t.Error(diff)
 		}
 		row := w.row(certificateKey)
-		if !row.DueOn.Equal(day(2026, 4, 1, 9)) || row.LocalDate != "2026-04-01" || row.Type != "certificate" || row.Version != 1 {
+		if !row.DueOn.Equal(day(2026, 4, 1, 9)) || row.LocalDate != "2026-04-01" || row.Kind != "certificate" || row.Version != 1 {
 			w.t.Errorf("%+v", row)
 		}
 	})

@@ -60,7 +60,7 @@ func (e Explanation) String() string {
 // origin says what the work is about and who asked for it.
 func (e Explanation) origin(b *strings.Builder) {
 	r := e.Schedule
-	fmt.Fprintf(b, "  %s for %s %s", r.Type, r.SourceType, r.Source)
+	fmt.Fprintf(b, "  %s for %s %s", r.Kind, r.SourceType, r.Source)
 	if r.TriggerType == DateBased {
 		fmt.Fprintf(b, ", %s %s, at %s %s", r.offset(), r.TargetDate, r.SendAt, r.TimeZone)
 	}
@@ -71,7 +71,7 @@ func (e Explanation) origin(b *strings.Builder) {
 	if r.baseKey() != r.Key {
 		fmt.Fprintf(b, "  a rerun of %s\n", r.baseKey())
 	}
-	if r.Setting != r.Type {
+	if r.Setting != r.Kind {
 		fmt.Fprintf(b, "  by setting %s\n", r.Setting)
 	}
 }
@@ -199,10 +199,10 @@ func wait(d time.Duration) string {
 
 // rehearse takes a copy of the row through the steps of the due pass.
 func (s explainer) rehearse(ctx context.Context, row *Schedule) string {
-	if _, ok := s.registry.handler(row.Type); ok {
+	if _, ok := s.registry.handler(row.Kind); ok {
 		return "; its handler is asked then"
 	}
-	if _, ok := s.registry.reminder(row.Type); !ok {
+	if _, ok := s.registry.reminder(row.Kind); !ok {
 		return "; no process like this one serves it, since its type is not registered here"
 	}
 	r := *row

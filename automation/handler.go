@@ -159,7 +159,7 @@ type Due struct {
 // due decodes the row. The error says which column cannot be read.
 func (r *Schedule) due() (Due, error) {
 	d := Due{
-		Scope: r.Scope, Key: r.Key, AutomationType: r.AutomationType, Type: r.Type, TriggerType: r.TriggerType,
+		Scope: r.Scope, Key: r.Key, AutomationType: r.AutomationType, Type: r.Kind, TriggerType: r.TriggerType,
 		BusinessUnit: r.BusinessUnit, Setting: Setting{ID: r.Setting, Active: true}, Source: Source{r.SourceType, r.Source},
 		DaysBefore: r.DaysBefore, ScheduledOn: r.ScheduledOn, Zone: r.TimeZone, InputHash: r.InputHash,
 		Attempt: r.RetryCount + 1,

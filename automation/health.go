@@ -205,7 +205,7 @@ func firstLane(ctx context.Context, tx storage.Tx, from int16) (lane int16, foun
 // their lease, so that groups stay few.
 func (s explainer) lookAtLane(ctx context.Context, tx storage.Tx, h *Health, lane int16, byType map[string]*DueRows) error {
 	got, err := schedules.Everywhere().Tally(ctx, tx, driver.Tally{
-		By:      []string{"scope", "type", "lease_expires_on"},
+		By:      []string{"scope", "kind", "lease_expires_on"},
 		Where:   []driver.Cond{driver.Eq("lane", lane), driver.AtMost("due_on", h.On)},
 		OrderBy: "due_on", Limit: healthLimit,
 	})
@@ -213,7 +213,7 @@ func (s explainer) lookAtLane(ctx context.Context, tx storage.Tx, h *Health, lan
 	for _, g := range got {
 		seen += g.N
 		if h.covers(g.Row.Scope) {
-			h.add(byType, g.Row, g.N, s.registry.serves(g.Row.Type))
+			h.add(byType, g.Row, g.N, s.registry.serves(g.Row.Kind))
 		}
 	}
 	h.DueCapped = h.DueCapped || seen == healthLimit
@@ -222,10 +222,10 @@ func (s explainer) lookAtLane(ctx context.Context, tx storage.Tx, h *Health, lan
 
 // add counts n rows like one, which is the one due for longest.
 func (h *Health) add(byType map[string]*DueRows, row *Schedule, n int, served bool) {
-	d := byType[row.Type]
+	d := byType[row.Kind]
 	if d == nil {
-		d = &DueRows{Type: row.Type, Served: served}
-		byType[row.Type] = d
+		d = &DueRows{Type: row.Kind, Served: served}
+		byType[row.Kind] = d
 	}
 	switch {
 	case row.LeaseExpiresOn.After(h.On):
@@ -297,7 +297,7 @@ func (s explainer) lookAtSeries(ctx context.Context, tx storage.Tx, h *Health) e
 			return err
 		}
 		if h.covers(d.Scope) {
-			h.Lost = append(h.Lost, LostSeries{d.Scope, key, d.Type, d.NextOn})
+			h.Lost = append(h.Lost, LostSeries{d.Scope, key, d.Kind, d.NextOn})
 		}
 	}
 	return nil

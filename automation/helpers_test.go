@@ -267,7 +267,7 @@ func (w *world) claimIn(tx storage.Tx, lease time.Duration) []*automation.Schedu
 	w.t.Helper()
 	now := driver.Now(w.store)
 	rows, err := automation.Schedules.Claim(w.ctx, tx, driver.Claim{
-		Statuses: []string{automation.StatusPending}, Busy: automation.StatusProcessing, Types: nil, Token: fmt.Sprint("dead ", now.UnixNano()),
+		Statuses: []string{automation.StatusPending}, Busy: automation.StatusProcessing, Kinds: nil, Token: fmt.Sprint("dead ", now.UnixNano()),
 		Lanes: []driver.LaneClaim{{Lane: 0, Limit: 100}, {Lane: -1, Limit: 100}}, Now: now, LeaseUntil: now.Add(lease),
 	})
 	if err != nil {

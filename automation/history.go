@@ -63,7 +63,7 @@ func (s explainer) tellStory(ctx context.Context, tx storage.Tx, e *Explanation)
 	}
 	all, err := pausesOf(ctx, tx, row.Scope)
 	for _, p := range all {
-		if p.covers(row.Scope, row.Type) {
+		if p.covers(row.Scope, row.Kind) {
 			e.Pauses = append(e.Pauses, p)
 		}
 	}

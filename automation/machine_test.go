@@ -136,7 +136,7 @@ func TestOnlyDecidingColumnsDecide(t *testing.T) {
 			func(r *Schedule) { r.TimeZone = "Europe/Paris" },
 			func(r *Schedule) { r.GapPolicy = GapSkip },
 			func(r *Schedule) { r.OverlapPolicy = OverlapFirst },
-			func(r *Schedule) { r.Type = "other" },
+			func(r *Schedule) { r.Kind = "other" },
 		} {
 			for _, held := range []bool{false, true} {
 				whole := everything()
@@ -199,7 +199,7 @@ func TestAnUntouchedRowIsDecidedOnByTheWantedOne(t *testing.T) {
 func everything() *Schedule {
 	return &Schedule{
 		Record: storage.Record{
-			ID: 1, Scope: "s", Key: "k", Type: "t", Status: "S", Version: 2, Lane: -1,
+			ID: 1, Scope: "s", Key: "k", Kind: "t", Status: "S", Version: 2, Lane: -1,
 			DueOn: start, LeaseExpiresOn: start.Add(time.Minute), ClaimToken: "c", Abandoned: true,
 		},
 		AutomationType: "a", TriggerType: DateBased, BusinessUnit: "north", Setting: "set", SourceType: "course", Source: "1",

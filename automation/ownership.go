@@ -122,7 +122,7 @@ type Ownership struct {
 func (o *ownership) view() Ownership {
 	return Ownership{
 		Scope: o.Scope, Key: o.Key, Owner: o.Owner, Status: o.Status, Version: o.OwnerVersion, Coordinates: o.Coordinates,
-		Type: o.Type, BusinessUnit: o.BusinessUnit, Setting: o.Setting, Source: Source{o.SourceType, o.Source},
+		Type: o.Kind, BusinessUnit: o.BusinessUnit, Setting: o.Setting, Source: Source{o.SourceType, o.Source},
 		ScheduledOn: o.ScheduledOn, OldRanOn: o.OldRanOn, EndedOn: o.EndedOn, Stage: o.Stage,
 	}
 }
@@ -160,7 +160,7 @@ func (s ensurer) lookUpOwners(ctx context.Context, tx storage.Tx, wants []*Sched
 	var places []driver.Place
 	g.owners = map[int]Owner{}
 	for i, w := range wants {
-		if s.registry.guards(w.Type) {
+		if s.registry.guards(w.Kind) {
 			parts = append(parts, w.rolloutPart())
 			places = append(places, schedules.PlaceOf(w))
 			g.owners[i] = ""
@@ -233,7 +233,7 @@ func (o *ownership) settle(now time.Time, got driver.Ensured[Schedule]) bool {
 // ownership is the guard's row of a run that is asked for.
 func (r *Schedule) ownership(owner Owner) *ownership {
 	return &ownership{
-		Record: storage.Record{Scope: r.Scope, Key: r.Key, Type: r.Type, Status: OwnershipOwned},
+		Record: storage.Record{Scope: r.Scope, Key: r.Key, Kind: r.Kind, Status: OwnershipOwned},
 		Owner:  owner, OwnerVersion: 1,
 		BusinessUnit: r.BusinessUnit, Setting: r.Setting, SourceType: r.SourceType, Source: r.Source,
 		ScheduledOn: r.ScheduledOn, RunOn: r.ScheduledOn,
@@ -268,12 +268,12 @@ func (o *ownership) adopt(want *ownership) bool {
 		return false
 	}
 	was := *o
-	o.Type, o.BusinessUnit, o.Setting = want.Type, want.BusinessUnit, want.Setting
+	o.Kind, o.BusinessUnit, o.Setting = want.Kind, want.BusinessUnit, want.Setting
 	o.SourceType, o.Source, o.ScheduledOn = want.SourceType, want.Source, want.ScheduledOn
 	if !want.ScheduledOn.IsZero() {
 		o.RunOn = want.ScheduledOn
 	}
-	return o.Type != was.Type || o.BusinessUnit != was.BusinessUnit || o.Setting != was.Setting ||
+	return o.Kind != was.Kind || o.BusinessUnit != was.BusinessUnit || o.Setting != was.Setting ||
 		o.SourceType != was.SourceType || o.Source != was.Source || !o.ScheduledOn.Equal(was.ScheduledOn)
 }
 
@@ -350,14 +350,14 @@ func (s ensurer) shadowSeries(ctx context.Context, tx storage.Tx, plans []plan) 
 	out := slices.Clone(plans)
 	var parts []RolloutPart
 	for _, p := range out {
-		if p.series != nil && s.registry.guards(p.want.Type) {
+		if p.series != nil && s.registry.guards(p.want.Kind) {
 			parts = append(parts, p.want.rolloutPart())
 		}
 	}
 	stages, err := loadStages(ctx, tx, parts)
 	for i := range out {
 		p := &out[i]
-		p.shadow = p.series != nil && s.registry.guards(p.want.Type) && !stages.of(p.want.rolloutPart()).runs(p.want.Key)
+		p.shadow = p.series != nil && s.registry.guards(p.want.Kind) && !stages.of(p.want.rolloutPart()).runs(p.want.Key)
 	}
 	return out, err
 }

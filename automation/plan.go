@@ -177,7 +177,7 @@ func (c *Candidate) fill(r *Schedule, key string, trigger TriggerType, in keys.I
 	in.BusinessUnit, in.SourceType, in.Source = c.BusinessUnit, c.Source.Type, c.Source.ID
 	in.Setting, in.TriggerType, in.TriggerKey = c.Setting, string(trigger), c.TriggerKey
 	in.Identity = c.Identity
-	r.Scope, r.Key, r.Type, r.Status, r.Lane = c.Scope, key, c.Type, StatusPending, c.Lane
+	r.Scope, r.Key, r.Kind, r.Status, r.Lane = c.Scope, key, c.Type, StatusPending, c.Lane
 	r.AutomationType, r.TriggerType, r.BusinessUnit, r.Setting = c.AutomationType, trigger, c.BusinessUnit, c.Setting
 	r.SourceType, r.Source, r.TriggerKey, r.DaysBefore = c.Source.Type, c.Source.ID, c.TriggerKey, c.DaysBefore
 	r.InputHash = in.Hash()

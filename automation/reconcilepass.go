@@ -154,7 +154,7 @@ func (s Upkeep) Reconciliations(ctx context.Context, scope Scope) ([]Reconciliat
 func (r *reconciliation) state() ReconciliationState {
 	covered, _ := ParseDate(r.CoveredUntil) // empty: none
 	return ReconciliationState{
-		Scope: r.Scope, Type: r.Type, Off: r.Status == reconcileOff, Watermark: r.Watermark, CoveredUntil: covered,
+		Scope: r.Scope, Type: r.Kind, Off: r.Status == reconcileOff, Watermark: r.Watermark, CoveredUntil: covered,
 		NextOn: r.DueOn, Current: r.Run, Last: r.Last, Failures: r.FailureCount, ReasonCode: r.ReasonCode, Diagnostics: r.Diagnostics,
 	}
 }
@@ -175,7 +175,7 @@ func (p reconcilePass) Runner(o work.Options) work.Runner {
 		},
 		Handle:  s.keeper().reconcileAll,
 		Fail:    func(now time.Time, r *reconciliation, err error) { s.keeper().scanFailed(now, r, err) },
-		Abandon: func(now time.Time, r *reconciliation) { r.fail(now, LeaseExpired, "", s.keeper().every(r.Type)) },
+		Abandon: func(now time.Time, r *reconciliation) { r.fail(now, LeaseExpired, "", s.keeper().every(r.Kind)) },
 		Release: func(time.Time, *reconciliation) {}, // it is due as it was
 	})
 	return &reconcileRunner{inner: inner.Runner(o), s: s, known: map[place]bool{}}
@@ -189,7 +189,7 @@ func (s keeper) reconcileAll(ctx context.Context, items []work.Item[reconciliati
 		if err := s.reconcileNext(it.Ctx, it.Row); err != nil && ctx.Err() == nil && it.Ctx.Err() == nil {
 			s.scanFailed(s.now(), it.Row, err)
 			// The error's text may hold personal data, so it stays in the row.
-			s.opts.Logger.WarnContext(ctx, "belfry: reconciliation failed", "type", it.Row.Type, "id", it.Row.ID,
+			s.opts.Logger.WarnContext(ctx, "belfry: reconciliation failed", "type", it.Row.Kind, "id", it.Row.ID,
 				"reason", it.Row.ReasonCode, "failures", it.Row.FailureCount)
 		}
 	}
@@ -198,7 +198,7 @@ func (s keeper) reconcileAll(ctx context.Context, items []work.Item[reconciliati
 
 // reconcileNext does the next page of a row; after an error the row is as it was.
 func (s keeper) reconcileNext(ctx context.Context, row *reconciliation) error {
-	t, _ := s.registry.reminder(row.Type)
+	t, _ := s.registry.reminder(row.Kind)
 	if t.Scan == nil || !t.Scan.allows(row.Scope) {
 		row.off()
 		return nil
@@ -227,7 +227,7 @@ func (s keeper) scanFailed(now time.Time, r *reconciliation, err error) {
 	if isPanic(err) {
 		why = HandlerPanicked
 	}
-	r.fail(now, why, err.Error(), s.every(r.Type))
+	r.fail(now, why, err.Error(), s.every(r.Kind))
 }
 
 // every is the rhythm of a type's runs.
@@ -351,7 +351,7 @@ func (r *reconcileRunner) missing() (rows []reconciliation) {
 			if r.known[place{scope, name}] {
 				continue
 			}
-			row := reconciliation{Record: storage.Record{Scope: scope, Key: name, Type: name, Status: reconcileReady}}
+			row := reconciliation{Record: storage.Record{Scope: scope, Key: name, Kind: name, Status: reconcileReady}}
 			row.DueOn = r.s.now().Add(row.period(t.Scan.Every) - t.Scan.Every)
 			rows = append(rows, row)
 		}

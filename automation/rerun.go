@@ -94,7 +94,7 @@ func (r *Schedule) rerun(now time.Time) (next *Schedule, refused string) {
 		return nil, err.Error()
 	}
 	again := *r
-	again.Record = storage.Record{Scope: r.Scope, Key: key, Type: r.Type, Status: StatusPending, Lane: r.Lane, DueOn: now}
+	again.Record = storage.Record{Scope: r.Scope, Key: key, Kind: r.Kind, Status: StatusPending, Lane: r.Lane, DueOn: now}
 	again.TriggerKey = triggerKey
 	again.CreatedOn, again.ScheduledOn, again.EndedOn, again.NextRetryOn = now, now, time.Time{}, time.Time{}
 	again.RetryCount, again.LeaseLossCount = 0, 0

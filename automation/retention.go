@@ -165,10 +165,10 @@ func (s keeper) retain(ctx context.Context, after int64) (retention, error) {
 	step := retention{next: next}
 	byType := map[string][]*Schedule{}
 	for _, row := range rows {
-		switch m := types[row.Type]; {
+		switch m := types[row.Kind]; {
 		case !m.old(row, now):
 		case m.forgotten(row, now) || outrun[row.ID]:
-			byType[row.Type] = append(byType[row.Type], row)
+			byType[row.Kind] = append(byType[row.Kind], row)
 		default:
 			step.report.Remembered++
 		}
@@ -207,7 +207,7 @@ func (s keeper) retainPage(ctx context.Context, after int64, now time.Time, type
 		rows, err = schedules.Everywhere().Find(ctx, tx, driver.Query{
 			Where: []driver.Cond{
 				driver.AtLeast("id", first[0].ID), driver.AtMost("id", next),
-				driver.AtMost("ended_on", oldest), driver.Eq("is_on_support_hold", false), driver.In("type", names),
+				driver.AtMost("ended_on", oldest), driver.Eq("is_on_support_hold", false), driver.In("kind", names),
 			},
 			Limit: retainPage,
 		})

@@ -134,7 +134,7 @@ func (w *world) ended(key string, err error) string {
 		err = w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			now := driver.Now(w.store)
 			_, err := automation.Schedules.Insert(w.ctx, tx, &automation.Schedule{
-				Record: storage.Record{Key: key, Type: "certificate", Status: automation.StatusCompleted}, CreatedOn: now, ScheduledOn: now, EndedOn: now,
+				Record: storage.Record{Key: key, Kind: "certificate", Status: automation.StatusCompleted}, CreatedOn: now, ScheduledOn: now, EndedOn: now,
 			})
 			return err
 		})

@@ -139,7 +139,7 @@ var rollouts = driver.Define[rollout]("automation_rollout").Grows(driver.Bounded
 
 func (r *rollout) view() RolloutStatus {
 	return RolloutStatus{
-		RolloutPart: RolloutPart{Scope: r.Scope, Type: r.Type, BusinessUnit: r.BusinessUnit, Setting: r.Setting, Source: r.Source},
+		RolloutPart: RolloutPart{Scope: r.Scope, Type: r.Kind, BusinessUnit: r.BusinessUnit, Setting: r.Setting, Source: r.Source},
 		Stage:       r.Stage, Moving: r.Status == rolloutMoving, By: By{Actor: r.ChangedBy, Reason: r.Reason}, On: r.ChangedOn,
 	}
 }
@@ -165,7 +165,7 @@ func (p RolloutPart) check() error {
 
 // covers reports whether a run belongs to the part, as far as is known.
 func (p RolloutPart) covers(o *ownership) bool {
-	return p.Type == o.Type && (p.BusinessUnit == "" || p.BusinessUnit == o.BusinessUnit) &&
+	return p.Type == o.Kind && (p.BusinessUnit == "" || p.BusinessUnit == o.BusinessUnit) &&
 		(p.Setting == "" || p.Setting == o.Setting) && (p.Source == "" || p.Source == o.Source)
 }
 
@@ -183,11 +183,11 @@ func (p RolloutPart) wider() []RolloutPart {
 }
 
 func (r *Schedule) rolloutPart() RolloutPart {
-	return RolloutPart{Scope: r.Scope, Type: r.Type, BusinessUnit: r.BusinessUnit, Setting: r.Setting, Source: r.Source}
+	return RolloutPart{Scope: r.Scope, Type: r.Kind, BusinessUnit: r.BusinessUnit, Setting: r.Setting, Source: r.Source}
 }
 
 func (o *ownership) rolloutPart() RolloutPart {
-	return RolloutPart{Scope: o.Scope, Type: o.Type, BusinessUnit: o.BusinessUnit, Setting: o.Setting, Source: o.Source}
+	return RolloutPart{Scope: o.Scope, Type: o.Kind, BusinessUnit: o.BusinessUnit, Setting: o.Setting, Source: o.Source}
 }
 
 // stages are those of parts that were moved.
@@ -224,7 +224,7 @@ func loadStages(ctx context.Context, tx storage.Tx, parts []RolloutPart) (stages
 // the end, when the row is settled.
 func (b *batch) checkRollout(ctx context.Context) {
 	tries := b.open()
-	if len(tries) == 0 || !b.s.registry.guards(tries[0].row.Type) {
+	if len(tries) == 0 || !b.s.registry.guards(tries[0].row.Kind) {
 		return
 	}
 	var allowed map[*try]bool

@@ -37,7 +37,7 @@ func (w Window) holds(on time.Time) bool { return !on.Before(w.From) && on.Befor
 // eachRun visits the runs of a part whose moment is in the window, with their
 // rows (nil: there is none), and tells whether there were more than it looks at.
 func eachRun(ctx context.Context, tx storage.Tx, part RolloutPart, w Window, visit func(*ownership, *Schedule)) (capped bool, err error) {
-	where := []driver.Cond{driver.Eq("type", part.Type), driver.AtLeast("run_on", w.From), driver.Less("run_on", w.Until)}
+	where := []driver.Cond{driver.Eq("kind", part.Type), driver.AtLeast("run_on", w.From), driver.Less("run_on", w.Until)}
 	seen := 0
 	for after := (*driver.Position)(nil); ; {
 		page, err := ownerships.Find(ctx, tx, part.Scope, driver.Query{Where: where, OrderBy: "run_on", Limit: compareChunk, After: after})
@@ -50,7 +50,7 @@ func eachRun(ctx context.Context, tx storage.Tx, part RolloutPart, w Window, vis
 		}
 		for _, o := range page {
 			if o.SourceType == "" {
-				o.read(o.Type) // the old scheduler's own SQL leaves it to the key
+				o.read(o.Kind) // the old scheduler's own SQL leaves it to the key
 			}
 			if part.covers(o) {
 				visit(o, rows[o.Key])

@@ -96,7 +96,7 @@ func (m *moving) begin(ctx context.Context, tx storage.Tx) error {
 		return fmt.Errorf("%w: from stage %s it goes to the next one, not to %s", ErrActionRefused, m.report.From, to)
 	}
 	row := &rollout{
-		Record:       storage.Record{Scope: part.Scope, Key: part.key(), Type: part.Type, Status: rolloutSettled},
+		Record:       storage.Record{Scope: part.Scope, Key: part.key(), Kind: part.Type, Status: rolloutSettled},
 		BusinessUnit: part.BusinessUnit, Setting: part.Setting, Source: part.Source, Stage: m.report.From,
 	}
 	if m.report.DryRun {
@@ -199,7 +199,7 @@ func (s Rollout) again(ctx context.Context, f func(storage.Tx) error) (err error
 // over those of a source.
 func (m *moving) where() []driver.Cond {
 	p := m.report.Part
-	out := []driver.Cond{driver.Eq("type", p.Type), driver.Eq("status", OwnershipOwned), driver.Null("ended_on")}
+	out := []driver.Cond{driver.Eq("kind", p.Type), driver.Eq("status", OwnershipOwned), driver.Null("ended_on")}
 	for _, narrow := range []struct{ column, text string }{
 		{"setting", p.Setting}, {"source", p.Source}, {"business_unit", p.BusinessUnit},
 	} {

@@ -251,7 +251,7 @@ func (m *moving) wakeSeries(ctx context.Context) error {
 // series reads a page of active series that may belong to the part, in the order
 // of their keys.
 func (p RolloutPart) series(ctx context.Context, tx storage.Tx, after *driver.Position) ([]*series, error) {
-	where := []driver.Cond{driver.Eq("type", p.Type), driver.Eq("active", true)}
+	where := []driver.Cond{driver.Eq("kind", p.Type), driver.Eq("active", true)}
 	if p.BusinessUnit != "" {
 		where = append(where, driver.Eq("business_unit", p.BusinessUnit))
 	}

@@ -117,12 +117,12 @@ func (d *series) sameCadence(want *series) bool {
 
 // sameRest reports whether nothing else of the definition differs.
 func (d *series) sameRest(want *series) bool {
-	return d.Type == want.Type && d.BusinessUnit == want.BusinessUnit && d.InputHash == want.InputHash
+	return d.Kind == want.Kind && d.BusinessUnit == want.BusinessUnit && d.InputHash == want.InputHash
 }
 
 // adopt takes over the definition, and who asked for it.
 func (d *series) adopt(want *series, origin Event) {
-	d.Type, d.BusinessUnit, d.InputHash = want.Type, want.BusinessUnit, want.InputHash
+	d.Kind, d.BusinessUnit, d.InputHash = want.Kind, want.BusinessUnit, want.InputHash
 	d.Cron, d.RRule, d.StartDate, d.EndDate, d.StartTime = want.Cron, want.RRule, want.StartDate, want.EndDate, want.StartTime
 	d.TimeZone, d.GapPolicy, d.OverlapPolicy = want.TimeZone, want.GapPolicy, want.OverlapPolicy
 	d.EventType, d.EventID = origin.Type, origin.ID
@@ -181,7 +181,7 @@ func (d *series) triggerType() TriggerType {
 func (d *series) occurrence(now time.Time) (*Schedule, error) {
 	key, err := d.key(d.NextOn)
 	r := &Schedule{
-		Record:         storage.Record{Scope: d.Scope, Key: key, Type: d.Type, Status: StatusPending, Lane: d.Lane},
+		Record:         storage.Record{Scope: d.Scope, Key: key, Kind: d.Kind, Status: StatusPending, Lane: d.Lane},
 		AutomationType: d.AutomationType, TriggerType: d.triggerType(), BusinessUnit: d.BusinessUnit, Setting: d.Setting,
 		SourceType: d.SourceType, Source: d.Source, TriggerKey: d.TriggerKey, InputHash: d.InputHash, CreatedOn: now,
 		ScheduledOn: d.NextOn, LocalDate: d.NextLocalDate, SendAt: d.NextLocalTime,
@@ -252,7 +252,7 @@ func (s planner) planRecurring(ctx context.Context, c Candidate, t ReminderType)
 func (s planner) planSeries(ctx context.Context, c Candidate, t ReminderType, trigger TriggerType) (plan, string, error) {
 	row := c.row("", trigger, keys.Input{})
 	want := series{
-		Record:         storage.Record{Scope: c.Scope, Type: c.Type, Lane: c.Lane},
+		Record:         storage.Record{Scope: c.Scope, Kind: c.Type, Lane: c.Lane},
 		AutomationType: row.AutomationType, Setting: row.Setting, SourceType: row.SourceType, Source: row.Source,
 		TriggerKey: row.TriggerKey, BusinessUnit: row.BusinessUnit, InputHash: row.InputHash,
 	}

@@ -194,7 +194,7 @@ func (s recurrer) move(ctx context.Context, d *series, g gone) bool {
 	}
 	line, err := d.timeline()
 	if err != nil {
-		s.opts.Logger.ErrorContext(ctx, "belfry: a series cannot go on", "type", d.Type, "id", d.ID, "error", err)
+		s.opts.Logger.ErrorContext(ctx, "belfry: a series cannot go on", "type", d.Kind, "id", d.ID, "error", err)
 		return false
 	}
 	d.moveTo(s.successor(d, line, g))
@@ -204,7 +204,7 @@ func (s recurrer) move(ctx context.Context, d *series, g gone) bool {
 // successor is the occurrence behind one that is gone, as the type's [Lateness]
 // has it. Where none of the process' types serves the row, every one runs.
 func (s recurrer) successor(d *series, line recur.Timeline, g gone) (recur.Occurrence, bool) {
-	lateness := s.registry.lateness(d.Type)
+	lateness := s.registry.lateness(d.Kind)
 	from, now := g.on, s.now()
 	switch {
 	case g.reason == Overtaken:

@@ -69,7 +69,7 @@ func (t *taking) begin() (places []int, err error) {
 			continue
 		}
 		if other := &t.plans[n].series.want; !other.sameCadence(&p.series.want) || !other.sameRest(&p.series.want) {
-			return nil, &CandidateError{Index: i, Type: p.want.Type, Field: "Recurrence", Err: errors.New("another candidate of the call says otherwise")}
+			return nil, &CandidateError{Index: i, Type: p.want.Kind, Field: "Recurrence", Err: errors.New("another candidate of the call says otherwise")}
 		}
 		t.again[i] = n
 	}

@@ -407,7 +407,7 @@ func (s worker) paused(ctx context.Context, tx storage.Tx) (work.Except, error) 
 		case p.PausedType == "":
 			e.Scopes = append(e.Scopes, p.Scope)
 		default:
-			e.Scoped = append(e.Scoped, driver.ScopedType{Scope: p.Scope, Type: p.PausedType})
+			e.Scoped = append(e.Scoped, driver.ScopedKind{Scope: p.Scope, Kind: p.PausedType})
 		}
 	}
 	return e, err

@@ -72,7 +72,7 @@ type TraceStep struct {
 func (t *try) trace(b *batch, hashKey []byte) Trace {
 	r := t.row
 	out := Trace{
-		Scope: r.Scope, Key: r.Key, AutomationType: r.AutomationType, Type: r.Type, TriggerType: r.TriggerType,
+		Scope: r.Scope, Key: r.Key, AutomationType: r.AutomationType, Type: r.Kind, TriggerType: r.TriggerType,
 		BusinessUnit: r.BusinessUnit, Source: Source{r.SourceType, r.Source}, TriggerKey: r.TriggerKey,
 		TargetDate: r.TargetDate, DaysBefore: r.DaysBefore, InputHash: r.InputHash, ScheduledOn: r.ScheduledOn,
 		Attempt: t.due.Attempt, Setting: r.Setting, SettingActive: t.due.Setting.Active,

@@ -101,7 +101,7 @@ func (v revalidator) Revalidate(ctx context.Context, jobs []notify.Job) ([]notif
 	places := map[*Schedule]int{}
 	for i, row := range rows {
 		if row != nil {
-			items[row.Type] = append(items[row.Type], work.Item[Schedule]{Row: row, Ctx: ctx})
+			items[row.Kind] = append(items[row.Kind], work.Item[Schedule]{Row: row, Ctx: ctx})
 			places[row] = i
 		}
 	}

@@ -140,7 +140,7 @@ func TestAContentThatNamesNoBlobStopsItsJobOnly(t *testing.T) {
 			t.Errorf("%d messages went out", len(all))
 		}
 		for _, j := range all(h, notify.Jobs) {
-			if j.Type == "note" && (j.Status != notify.StatusReady || j.RetryCount != 1) {
+			if j.Kind == "note" && (j.Status != notify.StatusReady || j.RetryCount != 1) {
 				t.Errorf("job is %s after %d failures", j.Status, j.RetryCount)
 			}
 		}

@@ -79,7 +79,7 @@ func campaign(ctx context.Context, tx storage.Tx, scope Scope, guid string) (*me
 
 func (j *messagingJobRow) progress() CampaignProgress {
 	p := CampaignProgress{
-		Scope: j.Scope, GUID: j.GUID, Type: j.Type, BusinessUnit: j.BusinessUnit,
+		Scope: j.Scope, GUID: j.GUID, Type: j.Kind, BusinessUnit: j.BusinessUnit,
 		Status: j.Status, Reason: j.ReasonCode, SupportHold: j.SupportHold,
 		Recipients: j.AudienceSize, Done: j.Done, Generated: j.Generated, Skipped: j.Skipped, Repeated: j.Repeated,
 		Cancelled: j.Cancelled, StartedOn: j.StartedOn, EndedOn: j.EndedOn,

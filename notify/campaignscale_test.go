@@ -323,7 +323,7 @@ func (h *host) moody(refs ...string) (mend func()) {
 
 // retype gives the single campaign another type.
 func (h *host) retype(name string) {
-	edit(h, notify.MessagingJobs, func(j *notify.MessagingJobRow) { j.Type = name })
+	edit(h, notify.MessagingJobs, func(j *notify.MessagingJobRow) { j.Kind = name })
 }
 
 func TestAChunkOfWhichNobodyCanBeRenderedIsTriedAgainThenHeld(t *testing.T) {

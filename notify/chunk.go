@@ -92,7 +92,7 @@ func (n generator) chunkFailed(it work.Item[messagingJobRow], err error) {
 	default:
 		j.failed(now, reasonOf(err, ReasonRenderFailed))
 	}
-	n.options.Logger.Warn("belfry: a chunk of a campaign failed", "type", j.Type, "status", j.Status, "reason", j.ReasonCode)
+	n.options.Logger.Warn("belfry: a chunk of a campaign failed", "type", j.Kind, "status", j.Status, "reason", j.ReasonCode)
 }
 
 // maxChunkContent ends a chunk early whose messages are long, in bytes.
@@ -157,7 +157,7 @@ func (n generator) makeChunk(ctx context.Context, j *messagingJobRow, size int) 
 		}
 		c.people = append(c.people, a)
 	}
-	n.logPanic("a renderer panicked", m.first, slog.String("type", j.Type))
+	n.logPanic("a renderer panicked", m.first, slog.String("type", j.Kind))
 	c.next, c.last = p.offset, p.done()
 	return c, m.judge()
 }
@@ -176,7 +176,7 @@ type chunkMaker struct {
 
 func (n generator) newChunkMaker(j *messagingJobRow, h payloadHeader) *chunkMaker {
 	job := j.asJob(h)
-	return &chunkMaker{n: n.core, job: job, view: job.view(), renderer: n.registry.lookup(j.Type).Renderer}
+	return &chunkMaker{n: n.core, job: job, view: job.view(), renderer: n.registry.lookup(j.Kind).Renderer}
 }
 
 // asJob is the campaign as the job that its renderer sees.
@@ -190,7 +190,7 @@ func (j *messagingJobRow) asJob(h payloadHeader) jobRow {
 		lane = storage.LaneBulk
 	}
 	return jobRow{
-		tried:        tried[ofJobs]{Record: storage.Record{Scope: j.Scope, Key: j.Key, Type: j.Type, Lane: lane}},
+		tried:        tried[ofJobs]{Record: storage.Record{Scope: j.Scope, Key: j.Key, Kind: j.Kind, Lane: lane}},
 		PartitionKey: partition, RowKey: j.GUID, BusinessUnit: j.BusinessUnit,
 		EntityType: string(PathCampaign), Entity: j.GUID, EventData: h.EventData,
 		InputHash: j.InputHash, SourceOn: j.CreatedOn, CreatedOn: j.CreatedOn,

@@ -114,13 +114,13 @@ func TestI27_CallbacksInAnyOrderAndMultiplicityGiveTheSameStatus(t *testing.T) {
 		one, two := message(from), message(from)
 		for _, k := range some {
 			before := heights[one.Status]
-			one.reported(now, &deliveryEvent{Kind: k, On: now})
+			one.reported(now, &deliveryEvent{StatusKind: k, On: now})
 			if heights[one.Status] < before || !one.DueOn.IsZero() {
 				t.Fatalf("%s went down to %s", from, one.Status)
 			}
 		}
 		for _, k := range other {
-			two.reported(now, &deliveryEvent{Kind: k, On: now})
+			two.reported(now, &deliveryEvent{StatusKind: k, On: now})
 		}
 		if one.Status != two.Status {
 			t.Errorf("from %s: %v give %s, %v give %s", from, some, one.Status, other, two.Status)

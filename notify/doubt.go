@@ -182,7 +182,7 @@ func (n sender) lookUp(it sending, l StatusLookup) (answer LookupResult, err err
 		answer, err = l.Lookup(ctx, it.Row.message())
 		return err
 	})
-	n.logPanic("a status look-up panicked", err, slog.String("channel", it.Row.Type))
+	n.logPanic("a status look-up panicked", err, slog.String("channel", it.Row.Kind))
 	return answer, err
 }
 

@@ -307,7 +307,7 @@ func joinConflicts(all []Ensured) error {
 
 // fresh is the Record of a wanted row: only what its caller may choose of it.
 func fresh(r storage.Record, key, status string) storage.Record {
-	return storage.Record{Scope: r.Scope, Key: key, Type: r.Type, Status: status, Lane: r.Lane}
+	return storage.Record{Scope: r.Scope, Key: key, Kind: r.Kind, Status: status, Lane: r.Lane}
 }
 
 var errNoType = errors.New("Type is empty")

@@ -193,7 +193,7 @@ func ExampleNotifier_Track() {
 	store, _ := newStore()
 	out := notify.New(store, nil, notifytest.NewRecorder())
 	_, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
-		Record: storage.Record{Type: "email:test"}, PartitionKey: "invoices", NotificationType: "invoice-due",
+		Record: storage.Record{Kind: "email:test"}, PartitionKey: "invoices", NotificationType: "invoice-due",
 		RecipientRef: "17", Address: "sam@example.com", MessageID: "1f0c9d",
 	})
 	if err != nil {
@@ -215,7 +215,7 @@ func ExampleNotifier_Track() {
 	says("e3", notify.KindBounced)
 
 	facts, err := out.Support().DeliveryFacts(ctx, "", "1f0c9d")
-	fmt.Println(facts[0].Kind(), facts[0].Code, err)
+	fmt.Println(facts[0].StatusKind(), facts[0].Code, err)
 	list, _, err := out.Contacts().Suppressed(ctx, "", storage.Page{})
 	fmt.Println(len(list), list[0].Reason, err)
 

@@ -276,7 +276,7 @@ func (n sender) attempt(m *OutgoingMessage) Attempt {
 	t := n.registry.lookup(m.NotificationType)
 	return Attempt{
 		Scope: m.Scope, MessageID: m.MessageID, Number: m.Calls + 1,
-		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Channel: m.Type, Method: m.Method,
+		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Channel: m.Kind, Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Zone: m.Zone,
 		Lane: m.Lane, Mandatory: m.Mandatory || t.Mandatory, Urgent: t.Urgent || m.Lane == storage.LaneUrgent, Now: driver.Now(n.store),
 	}

@@ -271,7 +271,7 @@ func with(o gate.Options) func(storage.Store) *notify.Options {
 // letter is one that EnsureOutgoingMessage takes.
 func letter(id, recipient string, change ...func(*notify.OutgoingMessage)) notify.OutgoingMessage {
 	m := notify.OutgoingMessage{
-		Record: storage.Record{Scope: "tenant", Type: channelKey}, PartitionKey: id, NotificationType: "visit",
+		Record: storage.Record{Scope: "tenant", Kind: channelKey}, PartitionKey: id, NotificationType: "visit",
 		RecipientRef: recipient, Address: recipient + "@example.com", Content: notify.Content{Text: id},
 	}
 	for _, c := range change {

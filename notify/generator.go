@@ -79,9 +79,9 @@ func (n generator) generateFailed(it work.Item[jobRow], err error) {
 	default:
 		j.failed(now, reasonOf(err, ReasonRenderFailed))
 	}
-	n.logPanic("a renderer panicked", err, slog.String("type", j.Type))
+	n.logPanic("a renderer panicked", err, slog.String("type", j.Kind))
 	// The error's text may hold personal data.
-	n.options.Logger.Warn("belfry: a job could not be rendered", slog.String("type", j.Type), slog.Int64("id", j.ID),
+	n.options.Logger.Warn("belfry: a job could not be rendered", slog.String("type", j.Kind), slog.Int64("id", j.ID),
 		slog.String("reason", j.ReasonCode), slog.String("status", j.Status))
 }
 
@@ -294,9 +294,9 @@ func readBlob(ctx context.Context, blobs storage.Blobs, ref storage.Ref) ([]byte
 // render decides for each recipient where its message goes and what it says. One
 // who is named twice with the same destination gets one message.
 func (n generator) render(ctx context.Context, j *jobRow, to []Recipient) (frozen, error) {
-	renderer := n.registry.lookup(j.Type).Renderer
+	renderer := n.registry.lookup(j.Kind).Renderer
 	if renderer == nil {
-		return frozen{}, fmt.Errorf("notify: type %q has no renderer here", j.Type)
+		return frozen{}, fmt.Errorf("notify: type %q has no renderer here", j.Kind)
 	}
 	f := frozen{HashKey: n.hashKey, Deliveries: make([]delivery, 0, len(to))}
 	for _, r := range to {
@@ -362,7 +362,7 @@ func (n generator) messagesOf(j *jobRow, f frozen) (generated, error) {
 //spec:f-051
 func (d delivery) userMessage(j *jobRow) *userMessageRow {
 	return &userMessageRow{
-		Record:       storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane},
+		Record:       storage.Record{Scope: j.Scope, Kind: j.Kind, Lane: j.Lane},
 		PartitionKey: d.Recipient.Inbox, JobPartitionKey: j.PartitionKey, JobRowKey: j.RowKey,
 		BusinessUnit: j.BusinessUnit, RecipientRef: d.Recipient.Ref,
 		Content: d.Content, InputHash: j.InputHash, SourceOn: j.SourceOn,
@@ -374,11 +374,11 @@ func (d delivery) userMessage(j *jobRow) *userMessageRow {
 //
 //spec:f-049
 func (n generator) outgoing(j *jobRow, f frozen, d delivery) (*OutgoingMessage, error) {
-	t := n.registry.lookup(j.Type)
+	t := n.registry.lookup(j.Kind)
 	m := &OutgoingMessage{
-		Record:       storage.Record{Scope: j.Scope, Type: d.Recipient.Channel, Lane: j.Lane},
+		Record:       storage.Record{Scope: j.Scope, Kind: d.Recipient.Channel, Lane: j.Lane},
 		PartitionKey: j.RowKey, JobPartitionKey: j.PartitionKey,
-		NotificationType: j.Type, BusinessUnit: j.BusinessUnit, Method: Method(d.Recipient.Channel),
+		NotificationType: j.Kind, BusinessUnit: j.BusinessUnit, Method: Method(d.Recipient.Channel),
 		RecipientRef: d.Recipient.Ref, RecipientHash: d.Hash, HashKey: f.HashKey,
 		RecipientName: d.Recipient.Name, Address: d.Recipient.Address, Zone: d.Recipient.Zone,
 		Content: d.Content, InputHash: j.InputHash,

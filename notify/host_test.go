@@ -190,7 +190,7 @@ func (h *host) claim(statuses []string, busy string) []*notify.OutgoingMessage {
 	var rows []*notify.OutgoingMessage
 	h.inOne(func(tx storage.Tx) (err error) {
 		rows, err = notify.Messages.Claim(h.t.Context(), tx, driver.Claim{
-			Statuses: statuses, Busy: busy, Types: []string{channelKey}, Now: now, LeaseUntil: now.Add(lease), Token: "dead",
+			Statuses: statuses, Busy: busy, Kinds: []string{channelKey}, Now: now, LeaseUntil: now.Add(lease), Token: "dead",
 			Lanes: []driver.LaneClaim{{Lane: storage.LaneUrgent, Limit: 10}, {Lane: storage.LaneNormal, Limit: 10}},
 		})
 		return err

@@ -76,7 +76,7 @@ var userMessages = driver.Define[userMessageRow]("user_message").Grows(driver.Wi
 // row has what a caller chooses.
 func (m *UserMessage) row() userMessageRow {
 	return userMessageRow{
-		Record:       storage.Record{Scope: m.Scope, Type: m.Type, Lane: m.Lane},
+		Record:       storage.Record{Scope: m.Scope, Kind: m.Type, Lane: m.Lane},
 		PartitionKey: m.PartitionKey, RowKey: m.RowKey, JobPartitionKey: m.JobPartitionKey, JobRowKey: m.JobRowKey,
 		BusinessUnit: m.BusinessUnit, RecipientRef: m.RecipientRef, Content: m.Content, ContentHash: m.ContentHash,
 		InputHash: m.InputHash, SourceOn: m.SourceOn,
@@ -85,7 +85,7 @@ func (m *UserMessage) row() userMessageRow {
 
 func (m *userMessageRow) view() UserMessage {
 	return UserMessage{
-		Scope: m.Scope, Type: m.Type, Lane: m.Lane,
+		Scope: m.Scope, Type: m.Kind, Lane: m.Lane,
 		PartitionKey: m.PartitionKey, RowKey: m.RowKey, JobPartitionKey: m.JobPartitionKey, JobRowKey: m.JobRowKey,
 		BusinessUnit: m.BusinessUnit, RecipientRef: m.RecipientRef, Content: m.Content, ContentHash: m.ContentHash,
 		InputHash: m.InputHash, SourceOn: m.SourceOn,
@@ -108,7 +108,7 @@ var userKind = &kind[userMessageRow]{
 	fill:     fillUserMessage,
 	immutable: func(s, w *userMessageRow) []field {
 		fields := []field{
-			{"Type", s.Type, w.Type},
+			{"Type", s.Kind, w.Kind},
 			{"JobPartitionKey", s.JobPartitionKey, w.JobPartitionKey},
 			{"JobRowKey", s.JobRowKey, w.JobRowKey},
 			{"RecipientRef", redacted(s.RecipientRef), redacted(w.RecipientRef)},
@@ -124,7 +124,7 @@ func fillUserMessage(_ *core, now time.Time, m *userMessageRow) (err error) {
 	if !isInbox(m.PartitionKey) {
 		return errInbox
 	}
-	if m.Type == "" {
+	if m.Kind == "" {
 		return errNoType
 	}
 	if m.RowKey == "" {

@@ -100,7 +100,7 @@ var jobs = driver.Define[jobRow]("notification_job").Grows(driver.WithWork).Limi
 // row has what a caller chooses.
 func (j *Job) row() jobRow {
 	return jobRow{
-		tried:        tried[ofJobs]{Record: storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane}},
+		tried:        tried[ofJobs]{Record: storage.Record{Scope: j.Scope, Kind: j.Type, Lane: j.Lane}},
 		PartitionKey: j.PartitionKey, RowKey: j.RowKey, BusinessUnit: j.BusinessUnit,
 		EntityType: j.EntityType, Entity: j.Entity, EventData: j.EventData, Recipients: j.Recipients,
 		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn,
@@ -109,7 +109,7 @@ func (j *Job) row() jobRow {
 
 func (j *jobRow) view() Job {
 	return Job{
-		Scope: j.Scope, Type: j.Type, Lane: j.Lane,
+		Scope: j.Scope, Type: j.Kind, Lane: j.Lane,
 		PartitionKey: j.PartitionKey, RowKey: j.RowKey, BusinessUnit: j.BusinessUnit,
 		EntityType: j.EntityType, Entity: j.Entity, EventData: j.EventData, Recipients: j.Recipients,
 		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn,
@@ -140,7 +140,7 @@ var jobKind = &kind[jobRow]{
 	fill:     fillJob,
 	immutable: func(s, w *jobRow) []field {
 		return []field{
-			{"Type", s.Type, w.Type},
+			{"Type", s.Kind, w.Kind},
 			{"BusinessUnit", s.BusinessUnit, w.BusinessUnit},
 			{"EntityType", s.EntityType, w.EntityType},
 			{"Entity", s.Entity, w.Entity},
@@ -155,7 +155,7 @@ func fillJob(n *core, now time.Time, j *jobRow) error {
 	if err != nil {
 		return err
 	}
-	if j.Type == "" {
+	if j.Kind == "" {
 		return errNoType
 	}
 	if j.EventData, err = compactJSON(j.EventData); err != nil {
@@ -167,9 +167,9 @@ func fillJob(n *core, now time.Time, j *jobRow) error {
 		}
 	}
 	j.Record = fresh(j.Record, key, StatusCreated)
-	j.Lane = n.registry.lane(j.Type, j.Lane)
+	j.Lane = n.registry.lane(j.Kind, j.Lane)
 	if j.InputHash == "" {
-		sum := keys.Sum("belfry-job-1", j.Type, j.BusinessUnit, j.EntityType, j.Entity, string(j.EventData))
+		sum := keys.Sum("belfry-job-1", j.Kind, j.BusinessUnit, j.EntityType, j.Entity, string(j.EventData))
 		j.InputHash = hex.EncodeToString(sum[:])
 	}
 	if j.SourceOn.IsZero() {
@@ -249,7 +249,7 @@ var automationJobs = driver.Define[automationJobRow]("automation_job").Grows(dri
 // row has what a caller chooses.
 func (j *AutomationJob) row() automationJobRow {
 	return automationJobRow{
-		Record:       storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane},
+		Record:       storage.Record{Scope: j.Scope, Kind: j.Type, Lane: j.Lane},
 		PartitionKey: j.PartitionKey, RowKey: j.RowKey, SchedulerKey: j.SchedulerKey, TriggerType: j.TriggerType,
 		BusinessUnit: j.BusinessUnit, SourceType: j.SourceType, Source: j.Source, Setting: j.Setting,
 		InputHash: j.InputHash, Result: j.Result, ScheduledOn: j.ScheduledOn,
@@ -258,7 +258,7 @@ func (j *AutomationJob) row() automationJobRow {
 
 func (j *automationJobRow) view() AutomationJob {
 	return AutomationJob{
-		Scope: j.Scope, Type: j.Type, Lane: j.Lane,
+		Scope: j.Scope, Type: j.Kind, Lane: j.Lane,
 		PartitionKey: j.PartitionKey, RowKey: j.RowKey, SchedulerKey: j.SchedulerKey, TriggerType: j.TriggerType,
 		BusinessUnit: j.BusinessUnit, SourceType: j.SourceType, Source: j.Source, Setting: j.Setting,
 		InputHash: j.InputHash, Result: j.Result, ScheduledOn: j.ScheduledOn,
@@ -283,7 +283,7 @@ var automationKind = &kind[automationJobRow]{
 	fill:     fillAutomationJob,
 	immutable: func(s, w *automationJobRow) []field {
 		return []field{
-			{"Type", s.Type, w.Type},
+			{"Type", s.Kind, w.Kind},
 			{"SchedulerKey", s.SchedulerKey, w.SchedulerKey},
 			{"InputHash", s.InputHash, w.InputHash},
 		}
@@ -296,7 +296,7 @@ func fillAutomationJob(_ *core, now time.Time, j *automationJobRow) error {
 	if err != nil {
 		return err
 	}
-	if j.Type == "" {
+	if j.Kind == "" {
 		return errNoType
 	}
 	j.Record = fresh(j.Record, key, statusRecorded)

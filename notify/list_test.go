@@ -110,7 +110,7 @@ func TestWhateverIsHeldIsListedAndReleased(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.begin("spring", person("lee"))
-		edit(h, notify.MessagingJobs, func(j *notify.MessagingJobRow) { j.Type = "broken" })
+		edit(h, notify.MessagingJobs, func(j *notify.MessagingJobRow) { j.Kind = "broken" })
 		for range 5 {
 			h.drain()
 			h.clk.Add(2 * time.Hour)
@@ -178,7 +178,7 @@ func TestADryRunSaysWhoWouldGetWhatAndWritesNothing(t *testing.T) {
 		want := []notify.OutgoingMessage{
 			letter("sent", "sam"), letter("waiting", "kim"),
 			letter("elsewhere", "eve", func(m *notify.OutgoingMessage) { m.Address = "eve@else.where" }),
-			letter("redirected", "eve", func(m *notify.OutgoingMessage) { m.Type, m.Address = "sms:test", "+4915187654321" }),
+			letter("redirected", "eve", func(m *notify.OutgoingMessage) { m.Kind, m.Address = "sms:test", "+4915187654321" }),
 			letter("paused", "eve", func(m *notify.OutgoingMessage) { m.NotificationType = "paused" }),
 			letter("out", "out"), letter("second", "sam"), letter("third", "sam"),
 			letter("asleep", "ann", func(m *notify.OutgoingMessage) { m.Zone = "Pacific/Auckland" }),

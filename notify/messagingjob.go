@@ -67,7 +67,7 @@ var messagingJobs = driver.Define[messagingJobRow]("messaging_job").Grows(driver
 // row has what a caller chooses.
 func (j *MessagingJob) row() messagingJobRow {
 	return messagingJobRow{
-		tried: tried[ofMessagingJobs]{Record: storage.Record{Scope: j.Scope, Type: j.Type, Lane: j.Lane}},
+		tried: tried[ofMessagingJobs]{Record: storage.Record{Scope: j.Scope, Kind: j.Type, Lane: j.Lane}},
 		GUID:  j.GUID, BusinessUnit: j.BusinessUnit, Blob: j.Blob,
 		ContentHash: j.ContentHash, InputHash: j.InputHash, AudienceSize: j.AudienceSize,
 	}
@@ -75,7 +75,7 @@ func (j *MessagingJob) row() messagingJobRow {
 
 func (j *messagingJobRow) view() MessagingJob {
 	return MessagingJob{
-		Scope: j.Scope, Type: j.Type, Lane: j.Lane,
+		Scope: j.Scope, Type: j.Kind, Lane: j.Lane,
 		GUID: j.GUID, BusinessUnit: j.BusinessUnit, Blob: j.Blob,
 		ContentHash: j.ContentHash, InputHash: j.InputHash, AudienceSize: j.AudienceSize,
 		Key: j.Key, Status: j.Status, DueOn: j.DueOn, CreatedOn: j.CreatedOn, Tries: j.Tries, SupportHold: j.SupportHold,
@@ -279,7 +279,7 @@ var messagingKind = &kind[messagingJobRow]{
 	fill:     fillMessagingJob,
 	immutable: func(s, w *messagingJobRow) []field {
 		return []field{
-			{"Type", s.Type, w.Type},
+			{"Type", s.Kind, w.Kind},
 			{"BusinessUnit", s.BusinessUnit, w.BusinessUnit},
 			{"InputHash", s.InputHash, w.InputHash},
 			{"ContentHash", s.ContentHash, w.ContentHash},
@@ -294,11 +294,11 @@ func fillMessagingJob(n *core, now time.Time, j *messagingJobRow) error {
 	if err != nil {
 		return err
 	}
-	if j.Type == "" {
+	if j.Kind == "" {
 		return errNoType
 	}
 	j.Record = fresh(j.Record, key, StatusCreated)
-	j.Lane = n.registry.lane(j.Type, j.Lane)
+	j.Lane = n.registry.lane(j.Kind, j.Lane)
 	j.ContentHash = cmp.Or(j.ContentHash, j.Blob.SHA256)
 	j.AudienceSize = max(j.AudienceSize, 0)
 	j.CreatedOn = now

@@ -295,12 +295,12 @@ var (
 // what it froze.
 func fillOutgoing(n *core, now time.Time, m *OutgoingMessage) (err error) {
 	switch {
-	case m.Type == "":
+	case m.Kind == "":
 		return errNoChannel
 	case m.NotificationType == "":
 		return errNoNotificationType
 	}
-	m.Method = cmp.Or(m.Method, Method(m.Type))
+	m.Method = cmp.Or(m.Method, Method(m.Kind))
 	if m.Address, err = normalise(m.Method, m.Address); err != nil {
 		return err
 	}

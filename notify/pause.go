@@ -46,13 +46,13 @@ func (e Extent) row() (pause.Row, error) {
 		return pause.Row{}, fmt.Errorf("notify: Extent: %w", err)
 	}
 	return pause.Row{
-		Record:     storage.Record{Scope: e.Scope, Key: key, Type: e.Channel},
+		Record:     storage.Record{Scope: e.Scope, Key: key, Kind: e.Channel},
 		Everywhere: e.Everywhere, PausedType: e.Type,
 	}, nil
 }
 
 func extentOf(p *pause.Row) Extent {
-	return Extent{Scope: p.Scope, Everywhere: p.Everywhere, Type: p.PausedType, Channel: p.Type}
+	return Extent{Scope: p.Scope, Everywhere: p.Everywhere, Type: p.PausedType, Channel: p.Kind}
 }
 
 // covers reports whether the message of an attempt belongs to e.
@@ -149,11 +149,11 @@ func (n *core) notNow(ctx context.Context, tx storage.Tx) (work.Except, error) {
 		case e.Type != "" && e.Everywhere:
 			out.Kinds.Names = append(out.Kinds.Names, e.Type)
 		case e.Type != "":
-			out.Kinds.Scoped = append(out.Kinds.Scoped, driver.ScopedType{Scope: e.Scope, Type: e.Type})
+			out.Kinds.Scoped = append(out.Kinds.Scoped, driver.ScopedKind{Scope: e.Scope, Kind: e.Type})
 		case e.Channel != "" && e.Everywhere:
 			out.Types = append(out.Types, e.Channel)
 		case e.Channel != "":
-			out.Scoped = append(out.Scoped, driver.ScopedType{Scope: e.Scope, Type: e.Channel})
+			out.Scoped = append(out.Scoped, driver.ScopedKind{Scope: e.Scope, Kind: e.Channel})
 		case e.Everywhere:
 			out.All = true
 		default:

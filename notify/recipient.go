@@ -207,7 +207,7 @@ func (n *core) subscribers(ctx context.Context, items []work.Item[jobRow]) (map[
 	return n.generator().catalogued(ctx, asked)
 }
 
-func (j *jobRow) question() Question { return Question{j.Scope, j.Type, j.BusinessUnit} }
+func (j *jobRow) question() Question { return Question{j.Scope, j.Kind, j.BusinessUnit} }
 
 // unwanted says which of the schedules are for nobody, and why.
 //
@@ -218,7 +218,7 @@ func (n generator) unwanted(ctx context.Context, items []work.Item[scheduleRow],
 	}
 	asked := make([]Question, len(items))
 	for i, it := range items {
-		asked[i] = Question{it.Row.Scope, it.Row.Type, it.Row.BusinessUnit}
+		asked[i] = Question{it.Row.Scope, it.Row.Kind, it.Row.BusinessUnit}
 	}
 	options, err := n.catalogued(ctx, asked)
 	if err != nil {

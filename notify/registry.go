@@ -213,7 +213,7 @@ func (c channels) of(m *OutgoingMessage) Channel {
 // channelsOf finds the channels for a group, whose messages have one key. For those
 // that cannot be found, failed settles the message.
 func (n generator) channelsOf(ctx context.Context, items []sending, failed func(sending)) ([]sending, channels, error) {
-	key := items[0].Row.Type
+	key := items[0].Row.Kind
 	out := channels{own: n.registry.channels[key]}
 	if n.options.Channels == nil {
 		if out.own == nil {

@@ -58,7 +58,7 @@ func (f Failures) conds() (where []driver.Cond) {
 		where = append(where, driver.Eq("status", StatusFailedFinal))
 	}
 	if f.Channel != "" {
-		where = append(where, driver.Eq("type", f.Channel))
+		where = append(where, driver.Eq("kind", f.Channel))
 	}
 	if f.Reason != "" {
 		where = append(where, driver.Eq("reason_code", f.Reason))

@@ -73,7 +73,7 @@ var schedules = driver.Define[scheduleRow]("notification_scheduler").Grows(drive
 // row has what a caller chooses.
 func (s *Schedule) row() scheduleRow {
 	return scheduleRow{
-		tried:        tried[ofSchedules]{Record: storage.Record{Scope: s.Scope, Type: s.Type, Lane: s.Lane}},
+		tried:        tried[ofSchedules]{Record: storage.Record{Scope: s.Scope, Kind: s.Type, Lane: s.Lane}},
 		ArtifactType: s.ArtifactType, ArtifactPartitionKey: s.ArtifactPartitionKey, ArtifactRowKey: s.ArtifactRowKey,
 		EventType: s.EventType, BusinessUnit: s.BusinessUnit, InputHash: s.InputHash, ScheduledOn: s.ScheduledOn,
 	}
@@ -81,7 +81,7 @@ func (s *Schedule) row() scheduleRow {
 
 func (s *scheduleRow) view() Schedule {
 	return Schedule{
-		Scope: s.Scope, Type: s.Type, Lane: s.Lane,
+		Scope: s.Scope, Type: s.Kind, Lane: s.Lane,
 		ArtifactType: s.ArtifactType, ArtifactPartitionKey: s.ArtifactPartitionKey, ArtifactRowKey: s.ArtifactRowKey,
 		EventType: s.EventType, BusinessUnit: s.BusinessUnit, InputHash: s.InputHash, ScheduledOn: s.ScheduledOn,
 		Key: s.Key, Status: s.Status, DueOn: s.DueOn, CreatedOn: s.CreatedOn, Tries: s.Tries, SupportHold: s.SupportHold,
@@ -154,7 +154,7 @@ var scheduleKind = &kind[scheduleRow]{
 	fill:     fillSchedule,
 	immutable: func(s, w *scheduleRow) []field {
 		fields := []field{
-			{"Type", s.Type, w.Type},
+			{"Type", s.Kind, w.Kind},
 			{"BusinessUnit", s.BusinessUnit, w.BusinessUnit},
 		}
 		return append(fields, bothOrNone("InputHash", s.InputHash, w.InputHash)...)
@@ -165,14 +165,14 @@ var scheduleKind = &kind[scheduleRow]{
 }
 
 func fillSchedule(n *core, now time.Time, s *scheduleRow) error {
-	if s.Type == "" {
+	if s.Kind == "" {
 		return errNoType
 	}
 	s.ArtifactType = cmp.Or(s.ArtifactType, ArtifactNotificationJob)
 	if s.ArtifactType != ArtifactNotificationJob && s.ArtifactType != ArtifactMessagingJob {
 		return fmt.Errorf("ArtifactType %q is neither %s nor %s", s.ArtifactType, ArtifactNotificationJob, ArtifactMessagingJob)
 	}
-	s.EventType = cmp.Or(s.EventType, s.Type)
+	s.EventType = cmp.Or(s.EventType, s.Kind)
 	given := s.view()
 	key, err := given.Guard()
 	if err != nil {
@@ -182,7 +182,7 @@ func fillSchedule(n *core, now time.Time, s *scheduleRow) error {
 		s.ScheduledOn = now
 	}
 	s.Record = fresh(s.Record, key, StatusReady)
-	s.Lane = n.registry.lane(s.Type, s.Lane)
+	s.Lane = n.registry.lane(s.Kind, s.Lane)
 	s.ScheduledOn = driver.Time(s.ScheduledOn)
 	s.DueOn = s.ScheduledOn
 	s.CreatedOn = now

@@ -88,7 +88,7 @@ func (n sender) send(ctx context.Context, open []sending, call func(sending)) er
 	if len(open) == 0 {
 		return nil
 	}
-	free := n.slots[open[0].Row.Type]
+	free := n.slots[open[0].Row.Kind]
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	for first := 0; first < len(open); {
@@ -178,7 +178,7 @@ func (n sender) call(it sending, p parcel) {
 		receipt, err = c.Send(ctx, m)
 		return err
 	})
-	n.logPanic("a channel panicked", err, slog.String("channel", it.Row.Type))
+	n.logPanic("a channel panicked", err, slog.String("channel", it.Row.Kind))
 	it.Row.settled(driver.Now(n.store), receipt, err)
 }
 
@@ -194,7 +194,7 @@ func (n sender) messageOf(row *OutgoingMessage, p parcel) Message {
 // message is what is stored of it.
 func (m *OutgoingMessage) message() Message {
 	return Message{
-		ID: m.MessageID, Channel: m.Type, To: m.Address, Name: m.RecipientName,
+		ID: m.MessageID, Channel: m.Kind, To: m.Address, Name: m.RecipientName,
 		Subject: m.Content.Subject, Text: m.Content.Text, HTML: m.Content.HTML,
 		Locale: m.Content.Locale, Attempt: m.Calls, On: m.CallStartedOn,
 		Template: m.Content.Template, Metadata: m.Content.Metadata,

@@ -179,7 +179,7 @@ func TestI16_MessagesTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 }
 
 func reportedAs(k StatusKind) func(*OutgoingMessage) {
-	return func(m *OutgoingMessage) { m.reported(now, &deliveryEvent{Kind: k, On: now}) }
+	return func(m *OutgoingMessage) { m.reported(now, &deliveryEvent{StatusKind: k, On: now}) }
 }
 
 func TestI16_EventsAndSuppressionsTakeTheEdgesOfTheirTables(t *testing.T) {

@@ -137,7 +137,7 @@ func (m *OutgoingMessage) change(kind ChangeKind, now time.Time) StatusChange {
 	}
 	return StatusChange{
 		ID: id, Kind: kind, Scope: m.Scope, MessageID: m.MessageID, NotificationType: m.NotificationType,
-		BusinessUnit: m.BusinessUnit, Channel: m.Type, RecipientRef: m.RecipientRef,
+		BusinessUnit: m.BusinessUnit, Channel: m.Kind, RecipientRef: m.RecipientRef,
 		Job:               Coordinates{cmp.Or(m.JobPartitionKey, m.PartitionKey), m.PartitionKey},
 		ProviderMessageID: m.ProviderMessageID, Reason: m.ReasonCode, On: now,
 	}
@@ -178,7 +178,7 @@ func emitChanges(ctx context.Context, tx storage.Tx, changes []StatusChange) err
 		if err != nil {
 			return err
 		}
-		all[i] = outbox.Event{Record: storage.Record{Scope: c.Scope, Key: key, Type: topicStatus}, Payload: mustJSON(c)}
+		all[i] = outbox.Event{Record: storage.Record{Scope: c.Scope, Key: key, Kind: topicStatus}, Payload: mustJSON(c)}
 	}
 	return outbox.Emit(ctx, tx, all...)
 }

@@ -139,7 +139,7 @@ func (n *Notifier) Receive(ctx context.Context, w Webhook, r WebhookRequest) (Tr
 // message is found; the message says the tenant.
 type deliveryEvent struct {
 	storage.Record
-	Kind              StatusKind `db:"kind,fixed,plain"`
+	StatusKind        StatusKind `db:"status_kind,fixed,plain"`
 	MessageID         string     `db:"message_id,fixed,plain"`
 	ProviderMessageID string     `db:"provider_message_id,fixed,plain"`
 	Code              string     `db:"code,fixed,plain"`
@@ -201,8 +201,8 @@ func (e StatusEvent) row(now time.Time) (*deliveryEvent, error) {
 		on = now // a clock that is not to be believed
 	}
 	return &deliveryEvent{
-		Record: storage.Record{Key: key, Type: e.Provider, Status: StatusWaiting, DueOn: now.Add(matchWaits[0])},
-		Kind:   e.Kind, MessageID: e.MessageID, ProviderMessageID: e.ProviderMessageID,
+		Record:     storage.Record{Key: key, Kind: e.Provider, Status: StatusWaiting, DueOn: now.Add(matchWaits[0])},
+		StatusKind: e.Kind, MessageID: e.MessageID, ProviderMessageID: e.ProviderMessageID,
 		Code: storable.Code(e.Code), Lasting: e.Lasting, On: on, ReceivedOn: now,
 	}, nil
 }
@@ -248,8 +248,8 @@ type DeliveryFact struct {
 
 var deliveryFacts = driver.Define[DeliveryFact]("delivery_fact").Grows(driver.WithWork)
 
-// Kind is KindBounced, KindComplained or KindUnsubscribed.
-func (f DeliveryFact) Kind() StatusKind { return StatusKind(f.Type) }
+// StatusKind is KindBounced, KindComplained or KindUnsubscribed.
+func (f DeliveryFact) StatusKind() StatusKind { return StatusKind(f.Kind) }
 
 // DeliveryFacts lists what was reported about a message of scope, by its
 // MessageID, in no promised order. A message of which nothing was reported, and
@@ -274,13 +274,13 @@ func keepFacts(ctx context.Context, tx storage.Tx, events []*deliveryEvent, foun
 	var rows []*DeliveryFact
 	var facts []newFact
 	for _, e := range events {
-		if e.Kind != KindBounced && e.Kind != KindComplained && e.Kind != KindUnsubscribed {
+		if e.StatusKind != KindBounced && e.StatusKind != KindComplained && e.StatusKind != KindUnsubscribed {
 			continue
 		}
 		m := found[e]
 		rows = append(rows, &DeliveryFact{
-			Record:   storage.Record{Scope: m.Scope, Key: m.MessageID + "\x1f" + e.Key, Type: string(e.Kind)},
-			Provider: e.Type, Code: e.Code, Lasting: e.Lasting, On: e.On,
+			Record:   storage.Record{Scope: m.Scope, Key: m.MessageID + "\x1f" + e.Key, Kind: string(e.StatusKind)},
+			Provider: e.Kind, Code: e.Code, Lasting: e.Lasting, On: e.On,
 		})
 		facts = append(facts, newFact{e, m})
 	}

@@ -78,7 +78,7 @@ func suppressionKey(hash string, r SuppressionReason) string { return hash + "\x
 func (n *core) suppression(scope Scope, to Destination, r SuppressionReason, since time.Time, source, messageID string) *Suppression {
 	hash := n.addressHash(to.Method, to.Address)
 	return &Suppression{
-		Record:      storage.Record{Scope: scope, Key: suppressionKey(hash, r), Type: to.Method, Status: StatusActive},
+		Record:      storage.Record{Scope: scope, Key: suppressionKey(hash, r), Kind: to.Method, Status: StatusActive},
 		AddressHash: hash, HashKey: n.hashKey, Reason: r, Since: since, Source: source, MessageID: messageID,
 	}
 }
@@ -100,7 +100,7 @@ func (n tracker) suppressFacts(ctx context.Context, tx storage.Tx, facts []newFa
 	for _, f := range facts {
 		if r := f.event.suppresses(); r != "" {
 			m := f.message
-			rows = append(rows, n.suppression(m.Scope, Destination{m.Method, m.Address}, r, f.event.On, f.event.Type, m.MessageID))
+			rows = append(rows, n.suppression(m.Scope, Destination{m.Method, m.Address}, r, f.event.On, f.event.Kind, m.MessageID))
 		}
 	}
 	if len(rows) == 0 {
@@ -113,11 +113,11 @@ func (n tracker) suppressFacts(ctx context.Context, tx storage.Tx, facts []newFa
 // suppresses is what an event says against its address, if anything.
 func (e *deliveryEvent) suppresses() SuppressionReason {
 	switch {
-	case e.Kind == KindBounced && e.Lasting:
+	case e.StatusKind == KindBounced && e.Lasting:
 		return HardBounce
-	case e.Kind == KindComplained:
+	case e.StatusKind == KindComplained:
 		return Complaint
-	case e.Kind == KindUnsubscribed:
+	case e.StatusKind == KindUnsubscribed:
 		return Unsubscribe
 	}
 	return ""

@@ -66,7 +66,7 @@ func TestBouncesComplaintsAndUnsubscribesSuppress(t *testing.T) {
 			t.Errorf("facts: %+v, %v", facts, err)
 		}
 		for _, f := range facts {
-			h.same("lasting", f.Kind() == notify.KindBounced && f.Code == "550", f.Lasting)
+			h.same("lasting", f.StatusKind() == notify.KindBounced && f.Code == "550", f.Lasting)
 		}
 	})
 }

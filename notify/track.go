@@ -118,7 +118,7 @@ func (n tracker) applyEvents(ctx context.Context, tx storage.Tx, events []*deliv
 		return err
 	}
 	for _, f := range facts {
-		if f.event.Kind == KindBounced {
+		if f.event.StatusKind == KindBounced {
 			changes = append(changes, f.message.bounced(f.event))
 		}
 	}
@@ -251,7 +251,7 @@ func (m *OutgoingMessage) reported(now time.Time, e *deliveryEvent) bool {
 	if named {
 		m.ProviderMessageID = e.ProviderMessageID
 	}
-	to := raised(m.Status, e.Kind)
+	to := raised(m.Status, e.StatusKind)
 	if to == m.Status {
 		return named
 	}

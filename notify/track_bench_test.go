@@ -66,7 +66,7 @@ func trackedMessages(b *testing.B, n int) (*notify.Notifier, []string) {
 		var batch []notify.OutgoingMessage
 		for i := range 1000 {
 			batch = append(batch, notify.OutgoingMessage{
-				Record: storage.Record{Scope: "tenant", Type: channelKey}, PartitionKey: fmt.Sprint("job", at), NotificationType: "visit",
+				Record: storage.Record{Scope: "tenant", Kind: channelKey}, PartitionKey: fmt.Sprint("job", at), NotificationType: "visit",
 				RecipientRef: fmt.Sprint(i), Address: fmt.Sprintf("p%d@example.com", i), Content: notify.Content{Text: letter},
 			})
 		}

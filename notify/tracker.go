@@ -189,7 +189,7 @@ func (n tracker) keepReceipts(ctx context.Context, tx storage.Tx, rows []*Outgoi
 	now := driver.Now(n.store)
 	var keep []*messageReceipt
 	for _, m := range rows {
-		c, ok := n.registry.channels[m.Type].(StatusByReceipt)
+		c, ok := n.registry.channels[m.Kind].(StatusByReceipt)
 		if !ok || m.ProviderMessageID == "" {
 			continue
 		}
@@ -198,7 +198,7 @@ func (n tracker) keepReceipts(ctx context.Context, tx storage.Tx, rows []*Outgoi
 			return err
 		}
 		keep = append(keep, &messageReceipt{
-			Record: storage.Record{Key: key, Type: c.StatusProvider()}, MessageID: m.MessageID, CreatedOn: now,
+			Record: storage.Record{Key: key, Kind: c.StatusProvider()}, MessageID: m.MessageID, CreatedOn: now,
 		})
 	}
 	_, err := messageReceipts.Insert(ctx, tx, keep...)
@@ -214,7 +214,7 @@ func namedByReceipts(ctx context.Context, tx storage.Tx, events []*deliveryEvent
 		if e.MessageID != "" {
 			continue
 		}
-		key, err := receiptKey(e.Type, e.ProviderMessageID)
+		key, err := receiptKey(e.Kind, e.ProviderMessageID)
 		if err != nil {
 			return nil, err
 		}

@@ -99,7 +99,7 @@ func TestAnEarlyEventIsAppliedOnceTheMessageIsThere(t *testing.T) {
 		e := notify.StatusEvent{Provider: "test", EventID: "1", Kind: notify.KindDelivered, MessageID: "m1"}
 		h.same("report", notify.TrackReport{Waiting: 1}, h.track(e))
 		m := notify.OutgoingMessage{
-			Record: storage.Record{Scope: "tenant", Type: channelKey}, PartitionKey: "job", NotificationType: "visit",
+			Record: storage.Record{Scope: "tenant", Kind: channelKey}, PartitionKey: "job", NotificationType: "visit",
 			RecipientRef: "sam", Address: "sam@example.com", MessageID: "m1", ScheduledOn: h.clk.Now().Add(time.Hour),
 		}
 		if _, err := h.EnsureOutgoingMessage(h.t.Context(), nil, m); err != nil {
@@ -136,7 +136,7 @@ func TestOldEventsAreForgottenAndFactsAreNot(t *testing.T) {
 		h.track(late)
 		h.clk.Add(2 * 24 * time.Hour)
 		h.drain()
-		h.same("after 31 days", notify.KindOpened, h.event().Kind)
+		h.same("after 31 days", notify.KindOpened, h.event().StatusKind)
 		h.same("receipts", 0, len(all(h, notify.MessageReceipts)))
 		// Even if it is replayed then, it has no consequences for the second time.
 		if err := h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{"email", "sam@example.com"}, support); err != nil {
@@ -337,7 +337,7 @@ func TestReceiveTracksWhatTheWebhookReads(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		h.same("provider", "test", h.event().Type)
+		h.same("provider", "test", h.event().Kind)
 		h.status(notify.StatusDelivered)
 	})
 }

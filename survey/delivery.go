@@ -65,7 +65,7 @@ func (i *Instance) logNoCall(now time.Time, status, reason string) {
 
 func (i *Instance) entry(now time.Time, status, reason string) *Delivery {
 	return &Delivery{
-		Record:   storage.Record{Scope: i.Scope, Type: i.Channel, Status: status},
+		Record:   storage.Record{Scope: i.Scope, Kind: i.Channel, Status: status},
 		PublicID: i.PublicID, Ordinal: i.SendOrdinal, On: now, ReasonCode: reason,
 	}
 }

@@ -74,7 +74,7 @@ func (i *Instance) deleteAgain(now time.Time) string {
 
 // takeBack ends the schedule, whatever holds the row.
 func (i *Instance) takeBack(now time.Time) {
-	i.DueOn, i.NextSendOn, i.Type, i.IsOnSupportHold = time.Time{}, time.Time{}, "", false
+	i.DueOn, i.NextSendOn, i.Kind, i.IsOnSupportHold = time.Time{}, time.Time{}, "", false
 	if i.StoppedOn.IsZero() {
 		i.StoppedOn = now
 	}

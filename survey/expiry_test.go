@@ -40,12 +40,12 @@ func TestALinkWhoseChannelNobodyHasExpires(t *testing.T) {
 		id := h.linked(csiGR)
 		h.at(0)
 		h.at(59 * time.Minute)
-		if i := h.status(id, survey.StatusPending); i.Type != "memory:default" || i.NextSendOn.IsZero() {
+		if i := h.status(id, survey.StatusPending); i.Kind != "memory:default" || i.NextSendOn.IsZero() {
 			h.t.Fatalf("stopped too early: %+v", i)
 		}
 		h.at(80 * time.Minute)
 		i := h.status(id, survey.StatusPending)
-		if i.ReasonCode != survey.ReasonNoChannel || !i.NextSendOn.IsZero() || i.Type != "" {
+		if i.ReasonCode != survey.ReasonNoChannel || !i.NextSendOn.IsZero() || i.Kind != "" {
 			h.t.Fatalf("the row is %+v", i)
 		}
 		if diff := cmp.Diff([]string{"0/0 no-channel NoChannel"}, h.log(id)); diff != "" {
@@ -137,8 +137,8 @@ func TestTheAbsoluteLimitComesFirst(t *testing.T) {
 			h.t.Fatal(err)
 		}
 		h.at(0)
-		if i := h.status(id, survey.StatusSent); !i.DueOn.Equal(start.Add(4*day)) || i.Type != "" {
-			h.t.Fatalf("due on %v for %q", i.DueOn, i.Type)
+		if i := h.status(id, survey.StatusSent); !i.DueOn.Equal(start.Add(4*day)) || i.Kind != "" {
+			h.t.Fatalf("due on %v for %q", i.DueOn, i.Kind)
 		}
 		h.use(survey.Options{}) // any process expires it
 		h.at(4 * day)

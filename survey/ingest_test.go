@@ -97,7 +97,7 @@ func TestTheDocumentsEventMakesTheDocumentsRow(t *testing.T) {
 		}
 		want := survey.Instance{
 			Record: storage.Record{
-				Key: "survey:4523:csi-gr-trigger:" + documentsHash, Type: "memory:default", Status: survey.StatusPending, Version: 1, DueOn: start,
+				Key: "survey:4523:csi-gr-trigger:" + documentsHash, Kind: "memory:default", Status: survey.StatusPending, Version: 1, DueOn: start,
 			},
 			PublicID: id, SurveyID: 4523, SurveyVersion: 1, TriggerID: "csi-gr-trigger",
 			TriggeredOn: start, TriggeredBy: "event:service-visit-closed", Metadata: json.RawMessage(visit), CustomerRef: "cust-123",

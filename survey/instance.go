@@ -312,18 +312,18 @@ func (i *Instance) due(grace time.Duration) (on time.Time, channel string) {
 // plan sets when the row is due next, and for whom.
 func (i *Instance) plan(grace time.Duration) {
 	on, channel := i.due(grace)
-	i.DueOn, i.Type = driver.Time(on), channel
+	i.DueOn, i.Kind = driver.Time(on), channel
 }
 
 // lookAgain makes the row due at once, for a pass that plans it: who calls this
 // does not know the grace.
 func (i *Instance) lookAgain(now time.Time) {
-	i.DueOn, i.Type = now, ""
+	i.DueOn, i.Kind = now, ""
 	switch {
 	case !i.isOpen() || i.IsOnSupportHold:
 		i.DueOn = time.Time{}
 	case !i.NextSendOn.IsZero():
-		i.Type = i.Channel
+		i.Kind = i.Channel
 		i.DueOn = later(now, i.NextTryOn)
 	}
 }

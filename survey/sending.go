@@ -156,7 +156,7 @@ func (s asker) withChannel(items []*sending) (open []*sending) {
 		switch {
 		case it.channel != nil:
 			open = append(open, it)
-		case r.ReasonCode == ReasonNoChannel && r.Type == "":
+		case r.ReasonCode == ReasonNoChannel && r.Kind == "":
 			now := driver.Now(s.store)
 			r.logNoCall(now, DeliveryNoChannel, ReasonNoChannel)
 			r.stop(now, ReasonNoChannel)

@@ -74,7 +74,7 @@ func TestI25_OfTwoHundredSubmitsOneWinsWhileASenderHoldsTheRow(t *testing.T) {
 		var held []*survey.Instance
 		h.tx(func(tx storage.Tx) (err error) {
 			held, err = instanceTable.Claim(t.Context(), tx, driver.Claim{
-				Statuses: []string{survey.StatusSent}, Types: []string{"memory:default"}, Lanes: []driver.LaneClaim{{Lane: 0, Limit: 1}},
+				Statuses: []string{survey.StatusSent}, Kinds: []string{"memory:default"}, Lanes: []driver.LaneClaim{{Lane: 0, Limit: 1}},
 				Now: start, LeaseUntil: start.Add(time.Hour), Token: "sender",
 			})
 			return err

@@ -144,7 +144,7 @@ func (s *core) emit(ctx context.Context, tx storage.Tx, row *Instance, v *versio
 		return err
 	}
 	return outbox.EmitTo(ctx, tx, outbox.Event{
-		Record: storage.Record{Scope: row.Scope, Key: eventID(row.PublicID), Type: topicCompleted}, Payload: payload,
+		Record: storage.Record{Scope: row.Scope, Key: eventID(row.PublicID), Kind: topicCompleted}, Payload: payload,
 	}, to...)
 }
 

@@ -176,7 +176,7 @@ func (s asker) sweepOnce(ctx context.Context, tx storage.Tx) (more bool, err err
 	for key := range gone {
 		for _, r := range waiting[key] {
 			if !r.DueOn.After(now.Add(-s.options.UnclaimedAfter)) {
-				r.Type, r.ReasonCode = "", ReasonNoChannel
+				r.Kind, r.ReasonCode = "", ReasonNoChannel
 				free = append(free, r)
 			}
 		}
@@ -201,14 +201,14 @@ func (s asker) waiting(ctx context.Context, tx storage.Tx, now time.Time) (map[s
 	rows, err := instances.Everywhere().Find(ctx, tx, driver.Query{
 		Where: []driver.Cond{
 			driver.Eq("lane", int64(storage.LaneNormal)), driver.AtMost("due_on", now),
-			driver.Greater("type", ""), driver.Null("lease_expires_on"), driver.In("status", active),
+			driver.Greater("kind", ""), driver.Null("lease_expires_on"), driver.In("status", active),
 		},
 		OrderBy: "due_on", Limit: sweepPage,
 	})
 	out := map[string][]*Instance{}
 	for _, r := range rows {
-		if s.channels[r.Type] == nil {
-			out[r.Type] = append(out[r.Type], r)
+		if s.channels[r.Kind] == nil {
+			out[r.Kind] = append(out[r.Kind], r)
 		}
 	}
 	return out, err

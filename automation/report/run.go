@@ -97,7 +97,7 @@ func (s *Service) Messages(ctx context.Context, scope automation.Scope, key stri
 	}
 	out := make([]Sent, len(rows))
 	for i, m := range rows {
-		out[i] = Sent{m.Coordinates(), m.MessageID, m.RecipientRef, m.Type, m.Status, m.ReasonCode}
+		out[i] = Sent{m.Coordinates(), m.MessageID, m.RecipientRef, m.Kind, m.Status, m.ReasonCode}
 	}
 	return out, next, nil
 }
@@ -154,7 +154,7 @@ type RunState struct {
 func stateOf(r *automation.Schedule) RunState {
 	delivered, _ := r.Dispatched() // undecodable: nothing to tell
 	state := RunState{
-		Key: r.Key, Subscription: r.Source, Type: r.Type,
+		Key: r.Key, Subscription: r.Source, Type: r.Kind,
 		ScheduledOn: r.ScheduledOn, LocalDate: r.LocalDate, LocalTime: r.SendAt, Zone: r.TimeZone,
 		Status: r.Status, Reason: r.ReasonCode, EndedOn: r.EndedOn, Failures: r.RetryCount, NextRetryOn: r.NextRetryOn,
 		Diagnostics: r.Diagnostics, IsOnSupportHold: r.IsOnSupportHold, HoldReason: r.HoldReason, HoldDetail: r.HoldDetail,

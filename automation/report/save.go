@@ -253,7 +253,7 @@ func (s *Service) put(ctx context.Context, sub Subscription, f faults) (*row, er
 	case stored.Status == StatusDeactivated:
 		return nil, fmt.Errorf("%w: it is %s", audit.ErrActionRefused, stored.Status)
 	}
-	stored.Type, stored.Name, stored.Document, stored.SavedOn = want.Type, want.Name, want.Document, want.SavedOn
+	stored.Kind, stored.Name, stored.Document, stored.SavedOn = want.Kind, want.Name, want.Document, want.SavedOn
 	return stored, subscriptions.Save(ctx, s.tx, stored)
 }
 

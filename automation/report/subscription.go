@@ -129,7 +129,7 @@ var subscriptions = driver.Define[row]("report_subscription").Grows(driver.Bound
 
 func (s Subscription) row(now time.Time) *row {
 	return &row{
-		Record:       storage.Record{Scope: s.Scope, Key: s.GUID, Type: s.Type, Status: StatusActive},
+		Record:       storage.Record{Scope: s.Scope, Key: s.GUID, Kind: s.Type, Status: StatusActive},
 		BusinessUnit: s.BusinessUnit, CreatedOn: now, Name: s.Name, SavedOn: now,
 		Document: document{
 			Cron: s.Cadence.Cron, RRule: s.Cadence.RRule, Start: s.Cadence.Start, End: s.Cadence.End,
@@ -142,7 +142,7 @@ func (s Subscription) row(now time.Time) *row {
 func (r *row) subscription() Subscription {
 	d := r.Document
 	return Subscription{
-		Scope: r.Scope, GUID: r.Key, Type: r.Type, Name: r.Name, BusinessUnit: r.BusinessUnit,
+		Scope: r.Scope, GUID: r.Key, Type: r.Kind, Name: r.Name, BusinessUnit: r.BusinessUnit,
 		Cadence: automation.Recurrence{Cron: d.Cron, RRule: d.RRule, Start: d.Start, End: d.End},
 		SendAt:  d.SendAt, Zone: d.Zone, Gap: d.Gap, Overlap: d.Overlap,
 		Recipients: d.Recipients, Template: d.Template, Delivery: d.Delivery, Parameters: d.Parameters,
@@ -152,7 +152,7 @@ func (r *row) subscription() Subscription {
 
 // says reports whether two rows hold the same subscription.
 func (r *row) says(other *row) bool {
-	return r.Type == other.Type && r.Name == other.Name && r.BusinessUnit == other.BusinessUnit &&
+	return r.Kind == other.Kind && r.Name == other.Name && r.BusinessUnit == other.BusinessUnit &&
 		string(mustJSON(r.Document)) == string(mustJSON(other.Document))
 }
 

@@ -87,7 +87,7 @@ var notifications = driver.Define[notificationRow]("notification_setting").Grows
 
 func (n NotificationSetting) row(now time.Time) *notificationRow {
 	return &notificationRow{
-		Record:       storage.Record{Scope: n.Scope, Key: notificationKey(n.Type, n.BusinessUnit), Type: n.Type},
+		Record:       storage.Record{Scope: n.Scope, Key: notificationKey(n.Type, n.BusinessUnit), Kind: n.Type},
 		BusinessUnit: n.BusinessUnit, Enabled: n.Enabled,
 		Document: notificationDocument{n.Subscribers, n.Channels, n.Template}, SavedOn: now,
 	}
@@ -95,7 +95,7 @@ func (n NotificationSetting) row(now time.Time) *notificationRow {
 
 func (r *notificationRow) setting() NotificationSetting {
 	return NotificationSetting{
-		Scope: r.Scope, Type: r.Type, BusinessUnit: r.BusinessUnit, Enabled: r.Enabled,
+		Scope: r.Scope, Type: r.Kind, BusinessUnit: r.BusinessUnit, Enabled: r.Enabled,
 		Subscribers: r.Document.Subscribers, Channels: r.Document.Channels, Template: r.Document.Template,
 		Version: r.Version, SavedOn: r.SavedOn,
 	}
@@ -169,7 +169,7 @@ func (s *Settings) NotificationsFor(ctx context.Context, scope automation.Scope,
 		clear(out)
 		for _, t := range types {
 			for _, key := range []string{t, notificationKey(t, businessUnit)} { // its own comes last
-				if r, ok := rows[key]; ok && r.Type == t {
+				if r, ok := rows[key]; ok && r.Kind == t {
 					out[t] = r.setting()
 				}
 			}

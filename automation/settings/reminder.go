@@ -190,7 +190,7 @@ var reminders = driver.Define[reminderRow]("reminder_setting").Grows(driver.Boun
 
 func (r ReminderSetting) row(now time.Time) *reminderRow {
 	return &reminderRow{
-		Record: storage.Record{Scope: r.Scope, Key: r.ID, Type: r.Type},
+		Record: storage.Record{Scope: r.Scope, Key: r.ID, Kind: r.Type},
 		Name:   r.Name, Active: r.Active, BusinessUnit: r.BusinessUnit,
 		Document: reminderDocument{r.Offsets, r.SendAt, r.Thresholds, r.Cadence, r.Template, r.Channels},
 		SavedOn:  now,
@@ -200,7 +200,7 @@ func (r ReminderSetting) row(now time.Time) *reminderRow {
 func (r *reminderRow) setting() ReminderSetting {
 	d := r.Document
 	return ReminderSetting{
-		Scope: r.Scope, ID: r.Key, Type: r.Type, Name: r.Name, Active: r.Active, BusinessUnit: r.BusinessUnit,
+		Scope: r.Scope, ID: r.Key, Type: r.Kind, Name: r.Name, Active: r.Active, BusinessUnit: r.BusinessUnit,
 		Offsets: d.Offsets, SendAt: d.SendAt, Thresholds: d.Thresholds, Cadence: d.Cadence,
 		Template: d.Template, Channels: d.Channels, Version: r.Version, SavedOn: r.SavedOn,
 	}
@@ -236,8 +236,8 @@ func saveReminder(ctx context.Context, tx storage.Tx, want ReminderSetting, f fa
 	if err != nil {
 		return ReminderSetting{}, err
 	}
-	if stored != nil && stored.Type != want.Type {
-		f.Add("Type", "is %.40q and cannot change: rows of it are under way", stored.Type)
+	if stored != nil && stored.Kind != want.Type {
+		f.Add("Type", "is %.40q and cannot change: rows of it are under way", stored.Kind)
 	}
 	if err := f.unit(ctx, tx, want.Scope, want.BusinessUnit); err != nil {
 		return ReminderSetting{}, err
@@ -254,7 +254,7 @@ func saveReminder(ctx context.Context, tx storage.Tx, want ReminderSetting, f fa
 
 // says reports whether two rows hold the same setting.
 func (r *reminderRow) says(other *reminderRow) bool {
-	return r.Type == other.Type && r.Name == other.Name && r.Active == other.Active &&
+	return r.Kind == other.Kind && r.Name == other.Name && r.Active == other.Active &&
 		r.BusinessUnit == other.BusinessUnit && sameDocument(r.Document, other.Document)
 }
 

@@ -156,7 +156,7 @@ func listRows[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], sco
 	}
 	var where []driver.Cond
 	if rowType != "" {
-		where = append(where, driver.Eq("type", rowType))
+		where = append(where, driver.Eq("kind", rowType))
 	}
 	return t.Page(ctx, tx, scope, p, driver.Query{Where: where})
 }

@@ -65,7 +65,7 @@ func fresh(start time.Time, from, n int) []*row {
 	rows := make([]*row, n)
 	for i := range rows {
 		rows[i] = &row{Name: "certificate", Record: storage.Record{
-			Key: fmt.Sprintf("reminder:certificate:employee:%032x:default:2026-05-01", from+i), Type: "certificate",
+			Key: fmt.Sprintf("reminder:certificate:employee:%032x:default:2026-05-01", from+i), Kind: "certificate",
 			Status: "Pending", DueOn: start.Add(time.Duration(from+i) * time.Millisecond),
 		}}
 	}

@@ -57,7 +57,7 @@ func (h *changing) account() {
 
 // accountSeries sees that each series goes on here that was cut over.
 func (h *changing) accountSeries() {
-	ahead := h.query("SELECT source, count(*) FROM automation_scheduler WHERE type = 'round' AND status = 'Pending' GROUP BY source")
+	ahead := h.query("SELECT source, count(*) FROM automation_scheduler WHERE kind = 'round' AND status = 'Pending' GROUP BY source")
 	stages := map[string]automation.Stage{}
 	for i, part := range parts() {
 		if part.Type == "round" {

@@ -78,7 +78,7 @@ var automationFaults = []fault{
 		Old: "firstLane(ctx, tx, lane+1)", New: "func() (int16, bool, error) { return 0, false, nil }()",
 		Test: "./automation TestHealthCountsWhatIsDue/memory"},
 	{Name: "I-14 a pause of one scope is one of all", In: "automation.worker.paused",
-		Old:  "e.Scoped = append(e.Scoped, driver.ScopedType{Scope: p.Scope, Type: p.PausedType})",
+		Old:  "e.Scoped = append(e.Scoped, driver.ScopedKind{Scope: p.Scope, Kind: p.PausedType})",
 		New:  "e.Types = append(e.Types, p.PausedType)",
 		Test: "./automation TestAPauseStops/.*/memory"},
 	{Name: "I-15 an edge of the table is never taken", In: "automation.machine",

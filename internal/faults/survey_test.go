@@ -104,7 +104,7 @@ var surveyFaults = []fault{
 		Old: "ring.given[key.ID()] = key", New: "if i == 0 { ring.given[key.ID()] = key }",
 		Test: "./survey TestALinkOutlives/memory"},
 	{Name: "survey: a deleted link is sent", In: "survey.Instance.takeBack",
-		Old: `i.DueOn, i.NextSendOn, i.Type, i.IsOnSupportHold = time.Time{}, time.Time{}, "", false`, New: "",
+		Old: `i.DueOn, i.NextSendOn, i.Kind, i.IsOnSupportHold = time.Time{}, time.Time{}, "", false`, New: "",
 		Test: "./survey TestADeletedInstanceIsNeverSent/memory"},
 	{Name: "survey: a forgotten key is kept", In: "survey.forgetKey",
 		Old: "moved.Key = forgotten + publicID", New: "", Test: "./survey TestADeletedInstanceMayBeForgotten/memory"},

@@ -109,7 +109,7 @@ func (b *Box) prepare(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			want = append(want, &subscription{Record: storage.Record{Key: row, Type: key}, Topic: topic})
+			want = append(want, &subscription{Record: storage.Record{Key: row, Kind: key}, Topic: topic})
 		}
 	}
 	if len(want) == 0 {
@@ -227,9 +227,9 @@ func (b *Box) of(subscriber string) work.Pass {
 //
 //spec:t-078
 func (b *Box) deliver(ctx context.Context, items []work.Item[Delivery]) ([]nothing, error) {
-	s, ok := b.subscriber(items[0].Row.Type)
+	s, ok := b.subscriber(items[0].Row.Kind)
 	if !ok {
-		return nil, fmt.Errorf("outbox: no subscriber %q here", items[0].Row.Type)
+		return nil, fmt.Errorf("outbox: no subscriber %q here", items[0].Row.Kind)
 	}
 	found, err := b.load(ctx, items)
 	if err != nil {

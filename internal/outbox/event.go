@@ -161,7 +161,7 @@ func Emit(ctx context.Context, tx storage.Tx, want ...Event) error {
 	var out []*Delivery
 	for i, e := range rows {
 		if isNew[i] {
-			if out, err = addressed(out, e, listening[e.Type]); err != nil {
+			if out, err = addressed(out, e, listening[e.Kind]); err != nil {
 				return err
 			}
 		}
@@ -191,7 +191,7 @@ func insert(ctx context.Context, tx storage.Tx, want []Event) ([]*Event, []bool,
 	rows := make([]*Event, len(want))
 	for i, e := range want {
 		if len(e.Payload) > MaxPayload {
-			return nil, nil, fmt.Errorf("outbox: event %s: a payload of %d bytes, more than %d", e.Type, len(e.Payload), MaxPayload)
+			return nil, nil, fmt.Errorf("outbox: event %s: a payload of %d bytes, more than %d", e.Kind, len(e.Payload), MaxPayload)
 		}
 		e.CreatedOn = now
 		rows[i] = &e
@@ -208,8 +208,8 @@ func addressed(out []*Delivery, e *Event, subscribers []string) ([]*Delivery, er
 			return nil, err
 		}
 		out = append(out, &Delivery{
-			Record:   storage.Record{Scope: e.Scope, Key: key, Type: subscriber, Status: StatusPending, Lane: e.Lane, DueOn: e.CreatedOn},
-			EventKey: e.Key, Topic: e.Type, CreatedOn: e.CreatedOn,
+			Record:   storage.Record{Scope: e.Scope, Key: key, Kind: subscriber, Status: StatusPending, Lane: e.Lane, DueOn: e.CreatedOn},
+			EventKey: e.Key, Topic: e.Kind, CreatedOn: e.CreatedOn,
 		})
 	}
 	return out, nil
@@ -217,7 +217,7 @@ func addressed(out []*Delivery, e *Event, subscribers []string) ([]*Delivery, er
 
 // Listeners are those who have subscribed to a topic so far.
 func Listeners(ctx context.Context, tx storage.Tx, topic string) ([]string, error) {
-	found, err := listeners(ctx, tx, []*Event{{Record: storage.Record{Type: topic}}})
+	found, err := listeners(ctx, tx, []*Event{{Record: storage.Record{Kind: topic}}})
 	return found[topic], err
 }
 
@@ -225,7 +225,7 @@ func Listeners(ctx context.Context, tx storage.Tx, topic string) ([]string, erro
 func Wanted(ctx context.Context, tx storage.Tx, topics ...string) (map[string]bool, error) {
 	rows := make([]*Event, len(topics))
 	for i, t := range topics {
-		rows[i] = &Event{Record: storage.Record{Type: t}}
+		rows[i] = &Event{Record: storage.Record{Kind: t}}
 	}
 	listening, err := listeners(ctx, tx, rows)
 	out := map[string]bool{}
@@ -243,8 +243,8 @@ func listeners(ctx context.Context, tx storage.Tx, rows []*Event) (map[string][]
 	seen := map[string]bool{}
 	var topics []string
 	for _, e := range rows {
-		if !seen[e.Type] {
-			seen[e.Type], topics = true, append(topics, e.Type)
+		if !seen[e.Kind] {
+			seen[e.Kind], topics = true, append(topics, e.Kind)
 		}
 	}
 	found, err := subscriptions.Find(ctx, tx, "", driver.Query{
@@ -252,7 +252,7 @@ func listeners(ctx context.Context, tx storage.Tx, rows []*Event) (map[string][]
 	})
 	out := map[string][]string{}
 	for _, s := range found {
-		out[s.Topic] = append(out[s.Topic], s.Type)
+		out[s.Topic] = append(out[s.Topic], s.Kind)
 	}
 	return out, err
 }

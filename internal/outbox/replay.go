@@ -35,7 +35,7 @@ func DeadLetters(ctx context.Context, tx storage.Tx, scope storage.Scope, subscr
 
 func dead(ctx context.Context, tx storage.Tx, scope storage.Scope, subscriber string, p storage.Page) ([]*Delivery, string, error) {
 	return deliveries.Page(ctx, tx, scope, p, driver.Query{
-		Where: []driver.Cond{driver.NotNull("dead_on"), driver.Eq("type", subscriber)}, OrderBy: "id",
+		Where: []driver.Cond{driver.NotNull("dead_on"), driver.Eq("kind", subscriber)}, OrderBy: "id",
 	})
 }
 

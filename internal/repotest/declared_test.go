@@ -23,7 +23,7 @@ func TestEveryTableSaysHowItGrowsAndWhatItKnowsOfPeople(t *testing.T) {
 			t.Errorf("%s does not say how it grows: Grows beside its Define", s.Name)
 		}
 		for _, c := range s.Columns {
-			words := c.Kind == driver.Text || c.Kind == driver.JSON || c.Kind == driver.Bytes
+			words := c.Type == driver.Text || c.Type == driver.JSON || c.Type == driver.Bytes
 			if words && !shared[c.Name] && c.Data == "" {
 				t.Errorf("%s.%s does not say what it tells about people: see driver.Data", s.Name, c.Name)
 			}

@@ -211,7 +211,7 @@ func (r *runner[R, A]) won(ctx context.Context, rows []*R) (won []*R, err error)
 
 func (r *runner[R, A]) claim(now time.Time, asked []driver.LaneClaim) driver.Claim {
 	return driver.Claim{
-		Statuses: r.spec.Claimable, Busy: r.spec.Busy, Types: r.types(), Lanes: asked,
+		Statuses: r.spec.Claimable, Busy: r.spec.Busy, Kinds: r.types(), Lanes: asked,
 		Now: now, LeaseUntil: driver.Time(now.Add(r.o.Lease)),
 	}
 }
@@ -281,8 +281,8 @@ type Except struct {
 	All    bool            // every row
 	Types  []string        // in every scope; only of a Spec with Types
 	Scopes []storage.Scope // with all their types
-	Scoped []driver.ScopedType
-	Kinds  driver.Kinds // by another column than the type; the zero value: none
+	Scoped []driver.ScopedKind
+	Kinds  driver.Names // by another column than the type; the zero value: none
 }
 
 func (e Except) empty() bool {
@@ -293,11 +293,11 @@ func (e Except) empty() bool {
 func (e Except) from(c driver.Claim) driver.Claim {
 	switch {
 	case e.All:
-		c.Types = []string{}
+		c.Kinds = []string{}
 	case len(e.Types) > 0:
-		c.Types = slices.DeleteFunc(slices.Clone(c.Types), func(name string) bool { return slices.Contains(e.Types, name) })
+		c.Kinds = slices.DeleteFunc(slices.Clone(c.Kinds), func(name string) bool { return slices.Contains(e.Types, name) })
 	}
-	c.Except, c.ExceptTypes, c.ExceptKinds = e.Scopes, e.Scoped, e.Kinds
+	c.Except, c.ExceptKinds, c.ExceptNames = e.Scopes, e.Scoped, e.Kinds
 	return c
 }
 

@@ -103,10 +103,10 @@ func (r *runner[R, A]) split(rows []*R, rep *Report) (abandoned []settled[R, A],
 			abandoned = append(abandoned, settled[R, A]{row: row})
 			continue
 		}
-		i, ok := open[rec.Type]
+		i, ok := open[rec.Kind]
 		if !ok || len(groups[i]) == r.spec.Group {
 			i = len(groups)
-			groups, open[rec.Type] = append(groups, nil), i
+			groups, open[rec.Kind] = append(groups, nil), i
 		}
 		groups[i] = append(groups[i], row)
 	}

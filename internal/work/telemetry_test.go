@@ -29,7 +29,7 @@ const canary = "canary"
 
 func secret(typ string, due time.Time) task {
 	return task{
-		Record: storage.Record{Scope: "tenant " + canary, Key: typ + canary, Type: typ, Status: "Ready", DueOn: due},
+		Record: storage.Record{Scope: "tenant " + canary, Key: typ + canary, Kind: typ, Status: "Ready", DueOn: due},
 		Note:   canary,
 	}
 }
@@ -78,10 +78,10 @@ func TestI29_APollIsMeasuredByNamesFromCode(t *testing.T) {
 		second.Key += "2"
 		dead.Status, dead.ClaimToken, dead.LeaseExpiresOn = "Busy", "dead", now
 		loses := b.ready("loses", now)
-		loses.Type = "loses"
+		loses.Kind = "loses"
 		b.insert(secret("done", now.Add(-90*time.Second)), second, secret("fails", now), secret("panics", now), dead, loses)
 		b.handle = func(_ context.Context, it work.Item[task]) error {
-			switch it.Row.Type {
+			switch it.Row.Kind {
 			case "fails":
 				return errors.New(canary)
 			case "panics":

@@ -246,7 +246,7 @@ func TestOnlyTypesServedHereAreClaimed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for _, typ := range []string{"mine", "theirs", ""} {
-		b.insert(task{Record: storage.Record{Key: "k" + typ, Type: typ, Status: "Ready", DueOn: start}})
+		b.insert(task{Record: storage.Record{Key: "k" + typ, Kind: typ, Status: "Ready", DueOn: start}})
 	}
 	b.spec.Types = func() []string { return []string{"mine"} }
 	b.poll(b.runner(), 10)

@@ -77,7 +77,7 @@ func newSite(t *testing.T, store storage.Store, clk *clock.Mock, opts notifyhttp
 	opts.MeterProvider = s.counted
 	s.n = notify.New(store, &notify.Options{Logger: opts.Logger})
 	_, err := s.n.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
-		Record: storage.Record{Scope: "tenant", Type: "email:acme"}, PartitionKey: "job", NotificationType: "visit",
+		Record: storage.Record{Scope: "tenant", Kind: "email:acme"}, PartitionKey: "job", NotificationType: "visit",
 		RecipientRef: "sam", Address: "canary@example.com", MessageID: "0123456789abcdef",
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ func (c *Column) ValueIn(fields Fields) (any, error) {
 	if c.IsNull(fields) {
 		return nil, nil
 	}
-	switch c.Kind {
+	switch c.Type {
 	case Int:
 		return c.Int(fields), nil
 	case Bool:
@@ -77,7 +77,7 @@ func (c *Column) Set(r Row, v any) error {
 	case []byte:
 		f.SetBytes(append([]byte{}, v...))
 	case string:
-		if c.Kind == JSON {
+		if c.Type == JSON {
 			f.SetZero()
 			if err := json.Unmarshal([]byte(v), f.Addr().Interface()); err != nil {
 				return fmt.Errorf("storage: %s.%s: %w", c.table, c.Name, err)
@@ -103,7 +103,7 @@ func Time(t time.Time) time.Time {
 // size counts the bytes of text, JSON and bytes, and refuses what Value refuses,
 // without making a value.
 func (c *Column) size(fields Fields) (int, error) {
-	switch c.Kind {
+	switch c.Type {
 	case Text:
 		s := *c.Text(fields)
 		if s == "" { // most are
@@ -203,15 +203,15 @@ func (c *Column) Int(f Fields) int64 {
 	}
 }
 
-func (c *Column) mustBe(kind Kind, f Fields) unsafe.Pointer {
-	if c.Kind != kind {
+func (c *Column) mustBe(kind ColumnType, f Fields) unsafe.Pointer {
+	if c.Type != kind {
 		panic(c.unkind(kind))
 	}
 	return c.at(f)
 }
 
 //go:noinline
-func (c *Column) unkind(kind Kind) string {
+func (c *Column) unkind(kind ColumnType) string {
 	return fmt.Sprintf("storage: column %s.%s is not of kind %d", c.table, c.Name, kind)
 }
 
@@ -226,9 +226,9 @@ func (c *Column) IsNull(f Fields) bool {
 	switch {
 	case !c.Null:
 		return false
-	case c.Kind == Text:
+	case c.Type == Text:
 		return *c.Text(f) == ""
-	case c.Kind == Instant:
+	case c.Type == Instant:
 		return c.Instant(f).IsZero()
 	}
 	return c.In(f).IsZero()
@@ -253,7 +253,7 @@ func place(row reflect.Type, path []int) (offset uintptr, field reflect.Type) {
 // is known again by it, and need not be read. Fingerprint returns t; it is called
 // once, beside Define.
 func (t *Table[R]) Fingerprint(column string) *Table[R] {
-	if c := t.Column(column); c.Kind != Int || !c.Fixed || t.deciding == nil {
+	if c := t.Column(column); c.Type != Int || !c.Fixed || t.deciding == nil {
 		panic("storage: " + t.Name + "." + column + ": a fingerprint is a fixed integer of the deciding columns")
 	}
 	t.Schema.Fingerprint = column
@@ -294,7 +294,7 @@ func (c *Column) appendTo(b []byte, fields Fields) ([]byte, error) {
 	if c.IsNull(fields) {
 		return append(b, 0), nil
 	}
-	switch c.Kind {
+	switch c.Type {
 	case Int:
 		return binary.AppendVarint(append(b, 1), c.Int(fields)), nil
 	case Bool:

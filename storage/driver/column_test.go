@@ -19,7 +19,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func full() *visit {
 	return &visit{
 		Record: driver.Record{
-			ID: 1, Scope: "s", Key: "k", Type: "t", Status: "S", Version: 2, Lane: -1,
+			ID: 1, Scope: "s", Key: "k", Kind: "t", Status: "S", Version: 2, Lane: -1,
 			DueOn: noon, LeaseExpiresOn: noon, ClaimToken: "c", Abandoned: true,
 		},
 		Place: "p", Note: "n", Guests: 3, Rooms: 4, Paid: true, LeftOn: noon,
@@ -45,7 +45,7 @@ func values(t *testing.T, r *visit) map[string]any {
 func TestValueIsCanonical(t *testing.T) {
 	t.Parallel()
 	want := map[string]any{
-		"id": int64(1), "scope": "s", "key": "k", "type": "t", "status": "S", "version": int64(2), "lane": int64(-1),
+		"id": int64(1), "scope": "s", "key": "k", "kind": "t", "status": "S", "version": int64(2), "lane": int64(-1),
 		"due_on": noon, "lease_expires_on": noon, "claim_token": "c", "abandoned": true,
 		"place": "p", "note": "n", "guests": int64(3), "rooms": int64(4), "paid": true, "left_on": noon,
 		"wishes": `{"view":"sea"}`, "meals": `["tea"]`, "form": `{"b":1,"a":2}`,
@@ -59,7 +59,7 @@ func TestValueIsCanonical(t *testing.T) {
 func TestZeroValuesAreNullWhereTheyMayBe(t *testing.T) {
 	t.Parallel()
 	want := map[string]any{
-		"id": int64(0), "scope": "", "key": "", "type": "", "status": "", "version": int64(0), "lane": int64(0),
+		"id": int64(0), "scope": "", "key": "", "kind": "", "status": "", "version": int64(0), "lane": int64(0),
 		"due_on": nil, "lease_expires_on": nil, "claim_token": "", "abandoned": false,
 		"place": "", "note": nil, "guests": int64(0), "rooms": nil, "paid": false, "left_on": nil,
 		"wishes": nil, "meals": "null", "form": nil, "picture": []byte{}, "stamp": nil,

@@ -125,7 +125,7 @@ type Position struct {
 }
 
 // Claim asks for rows that are due. It takes rows with DueOn at or before Now,
-// of one of Types, that are free (no lease, and a claimable status) or whose
+// of one of Kinds, that are free (no lease, and a claimable status) or whose
 // lease has expired, whatever their status. Each gets Version+1, the lease, the
 // token and the busy status; Abandoned says that an expired lease was taken over.
 //
@@ -135,34 +135,34 @@ type Claim struct {
 	Statuses []string
 	// Busy is the status that a claimed row gets; empty leaves the status alone.
 	Busy string
-	// Types are the registered names served here; nil means all of them.
-	Types []string
+	// Kinds are the registered names served here; nil means all of them.
+	Kinds []string
 	// Lanes says where to look, and how much to take from each.
 	Lanes []LaneClaim
-	// Except leaves out the rows of these scopes, and ExceptTypes the rows of one
-	// Type in one scope (paused ones).
+	// Except leaves out the rows of these scopes, and ExceptKinds the rows of one
+	// Kind in one scope (paused ones).
 	Except      []Scope
-	ExceptTypes []ScopedType
-	// ExceptKinds leaves out rows by another name than their Type.
-	ExceptKinds Kinds
+	ExceptKinds []ScopedKind
+	// ExceptNames leaves out rows by another name than their Kind.
+	ExceptNames Names
 	// Now is the moment of the claim; LeaseUntil is when its lease expires.
 	Now, LeaseUntil time.Time
 	// Token is fresh for every claim; see Record.ClaimToken.
 	Token string
 }
 
-// ScopedType is a registered name in one scope.
-type ScopedType struct {
+// ScopedKind is a registered name in one scope.
+type ScopedKind struct {
 	Scope Scope
-	Type  string
+	Kind  string
 }
 
-// Kinds are names in a text column of a table's own, such as the type of
+// Names are those in a text column of a table's own, such as the type of
 // notification that a message is of.
-type Kinds struct {
+type Names struct {
 	Column string // empty: none
 	Names  []string
-	Scoped []ScopedType // a name in one scope: its Type is the text in Column
+	Scoped []ScopedKind // a name in one scope: its Kind is the text in Column
 }
 
 // LaneClaim takes at most Limit rows of one lane, oldest first (ties by id),

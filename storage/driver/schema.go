@@ -25,9 +25,10 @@ type Record struct {
 	Scope Scope `db:"scope,fixed"`
 	// Key is the business identity, unique within Scope and compared byte by byte.
 	Key string `db:"key,fixed"`
-	// Type is the registered name that serves the row. Every process serves rows
-	// whose Type is empty: passes ask for them beside the types they know.
-	Type string `db:"type"`
+	// Kind is the registered name that serves the row, such as a reminder type or a
+	// channel. Every process serves rows whose Kind is empty: passes ask for them beside
+	// the kinds they know.
+	Kind string `db:"kind"`
 	// Status belongs to the owning package.
 	Status string `db:"status"`
 	// Version grows by one with every write except Extend. It is 1 after Insert.
@@ -62,23 +63,23 @@ type Row interface{ record() *Record }
 // RecordOf returns the shared columns of r, for adapters and passes.
 func RecordOf(r Row) *Record { return r.record() }
 
-// Kind is the closed set of column types; an adapter maps each of them once.
-type Kind int
+// ColumnType is what a column holds; an adapter maps each of them once.
+type ColumnType int
 
 // The kinds of column, with the Go types that have them.
 const (
-	Text    Kind = iota // string
-	Int                 // int64, int32, int16, int
-	Bool                // bool
-	Instant             // time.Time
-	JSON                // any type, with the tag option "json"
-	Bytes               // []byte
+	Text    ColumnType = iota // string
+	Int                       // int64, int32, int16, int
+	Bool                      // bool
+	Instant                   // time.Time
+	JSON                      // any type, with the tag option "json"
+	Bytes                     // []byte
 )
 
 // Column is one column of a table, derived from a struct field by [Define].
 type Column struct {
 	Name string
-	Kind Kind
+	Type ColumnType
 	// Fixed columns are written by Insert only, hence they may be indexed; in a part
 	// of a table (see Schema.Whole) planned ones are fixed, too.
 	Fixed bool
@@ -225,7 +226,7 @@ func Define[R any, P interface {
 		}
 		offset, field := place(reflect.TypeFor[R](), f.Index)
 		t.Columns = append(t.Columns, Column{
-			Name: column, Kind: kind, table: name, row: wordOf(reflect.TypeFor[*R]()), field: field, offset: offset,
+			Name: column, Type: kind, table: name, row: wordOf(reflect.TypeFor[*R]()), field: field, offset: offset,
 			Fixed: fixed, planned: hasOption(options, "planned"), unclaimed: unclaimed,
 			Null: kind == Instant || hasOption(options, "null"), Data: dataOf(options),
 		})
@@ -291,7 +292,7 @@ func dataOf(options string) Data {
 	return ""
 }
 
-func kindOf(t reflect.Type, options string) (Kind, bool) {
+func kindOf(t reflect.Type, options string) (ColumnType, bool) {
 	if hasOption(options, "json") {
 		return JSON, true
 	}

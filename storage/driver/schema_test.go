@@ -35,10 +35,10 @@ func TestDefineMakesColumnsFromTags(t *testing.T) {
 	t.Parallel()
 	var got []string
 	for _, c := range visits().Columns {
-		got = append(got, fmt.Sprintf("%s %d %t %t", c.Name, c.Kind, c.Fixed, c.Null))
+		got = append(got, fmt.Sprintf("%s %d %t %t", c.Name, c.Type, c.Fixed, c.Null))
 	}
 	want := []string{
-		"id 1 true false", "scope 0 true false", "key 0 true false", "type 0 false false", "status 0 false false",
+		"id 1 true false", "scope 0 true false", "key 0 true false", "kind 0 false false", "status 0 false false",
 		"version 1 false false", "lane 1 true false", "due_on 3 false true", "lease_expires_on 3 false true",
 		"claim_token 0 false false", "abandoned 2 false false",
 		"place 0 true false", "note 0 false true", "guests 1 false false", "rooms 1 false true", "paid 2 false false",
@@ -68,7 +68,7 @@ func TestColumnPanicsOnAnUnknownName(t *testing.T) {
 	t.Parallel()
 	table := visits()
 	panics(t, `storage: table visit has no column "colour"`, func() { table.Column("colour") })
-	if got := table.Column("guests").Kind; got != driver.Int {
+	if got := table.Column("guests").Type; got != driver.Int {
 		t.Errorf("kind is %d", got)
 	}
 }
@@ -124,7 +124,7 @@ func TestDefinePanicsOnAColumnThatWouldBeLost(t *testing.T) {
 	panics(t, "storage: twice.note: the column of two fields, Note and More", func() { driver.Define[twice]("twice") })
 	type again struct {
 		driver.Record
-		Kind string `db:"type"`
+		Type string `db:"kind"`
 	}
-	panics(t, "storage: again.type: the column of two fields, Record.Type and Kind", func() { driver.Define[again]("again") })
+	panics(t, "storage: again.kind: the column of two fields, Record.Kind and Type", func() { driver.Define[again]("again") })
 }

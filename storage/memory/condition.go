@@ -84,12 +84,12 @@ func compileAny(s *driver.Schema, conds []driver.Cond) (test, error) {
 func compileIn(s *driver.Schema, col *driver.Column, list any) (test, error) {
 	switch list := list.(type) {
 	case []string:
-		if col.Kind == driver.Text {
+		if col.Type == driver.Text {
 			set := setOf(list)
 			return func(r driver.Row) bool { return !isNull(col, r) && set[col.Field(r).String()] }, nil
 		}
 	case []int64:
-		if col.Kind == driver.Int {
+		if col.Type == driver.Int {
 			set := setOf(list)
 			return func(r driver.Row) bool { return !isNull(col, r) && set[col.Field(r).Int()] }, nil
 		}
@@ -125,13 +125,13 @@ func isNull(c *driver.Column, r driver.Row) bool { return c.Null && c.Field(r).I
 func canCompare(c *driver.Column, v any) bool {
 	switch v.(type) {
 	case string:
-		return c.Kind == driver.Text
+		return c.Type == driver.Text
 	case int64:
-		return c.Kind == driver.Int
+		return c.Type == driver.Int
 	case bool:
-		return c.Kind == driver.Bool
+		return c.Type == driver.Bool
 	case time.Time:
-		return c.Kind == driver.Instant
+		return c.Type == driver.Instant
 	}
 	return false
 }
@@ -177,7 +177,7 @@ func newOrder(s *driver.Schema, q driver.Query) (*order, error) {
 		return o, nil
 	}
 	o.column = s.Column(q.OrderBy)
-	switch o.column.Kind {
+	switch o.column.Type {
 	case driver.JSON, driver.Bytes:
 		return nil, fmt.Errorf("memory: %s.%s has no order", s.Name, q.OrderBy)
 	}
@@ -228,7 +228,7 @@ func compareColumn(c *driver.Column, a, b driver.Row) int {
 		return compareBool(!an, !bn)
 	}
 	fa, fb := c.Field(a), c.Field(b)
-	switch c.Kind {
+	switch c.Type {
 	case driver.Int:
 		return cmp.Compare(fa.Int(), fb.Int())
 	case driver.Bool:

@@ -133,7 +133,7 @@ func newShape(s *driver.Schema) *shape {
 		if c.Fixed {
 			p.fixed = append(p.fixed, c)
 		}
-		switch c.Kind {
+		switch c.Type {
 		case driver.Instant:
 			p.instant = append(p.instant, c)
 		case driver.Bytes:

@@ -203,13 +203,13 @@ func (t *tx) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q 
 func tallied(s *driver.Schema, q driver.Tally) (order *driver.Column, by []*driver.Column, err error) {
 	for _, name := range q.By {
 		column := s.Column(name)
-		if column.Kind == driver.JSON || column.Kind == driver.Bytes {
+		if column.Type == driver.JSON || column.Type == driver.Bytes {
 			return nil, nil, fmt.Errorf("memory: %s.%s has no kinds", s.Name, name)
 		}
 		by = append(by, column)
 	}
 	order = s.Column(q.OrderBy)
-	switch order.Kind {
+	switch order.Type {
 	case driver.JSON, driver.Bytes, driver.Bool:
 		return nil, nil, fmt.Errorf("memory: %s.%s has no order to tally by", s.Name, q.OrderBy)
 	}
@@ -312,21 +312,21 @@ func (t *table) claimable(img *image, c *driver.Claim, now time.Time) bool {
 	} else if r.LeaseExpiresOn.After(now) {
 		return false
 	}
-	if c.Types != nil && !slices.Contains(c.Types, r.Type) {
+	if c.Kinds != nil && !slices.Contains(c.Kinds, r.Kind) {
 		return false
 	}
 	return !slices.Contains(c.Except, r.Scope) &&
-		!slices.Contains(c.ExceptTypes, driver.ScopedType{Scope: r.Scope, Type: r.Type}) &&
-		!t.isOf(img, c.ExceptKinds)
+		!slices.Contains(c.ExceptKinds, driver.ScopedKind{Scope: r.Scope, Kind: r.Kind}) &&
+		!t.isOf(img, c.ExceptNames)
 }
 
 // isOf reports whether a row has one of the names.
-func (t *table) isOf(img *image, k driver.Kinds) bool {
+func (t *table) isOf(img *image, k driver.Names) bool {
 	if k.Column == "" {
 		return false
 	}
 	name := *t.shape.schema.Column(k.Column).Text(driver.FieldsOf(img.row))
-	return slices.Contains(k.Names, name) || slices.Contains(k.Scoped, driver.ScopedType{Scope: img.rec.Scope, Type: name})
+	return slices.Contains(k.Names, name) || slices.Contains(k.Scoped, driver.ScopedKind{Scope: img.rec.Scope, Kind: name})
 }
 
 // next is the earliest DueOn that c would claim by the horizon.

@@ -154,8 +154,8 @@ func (g *guarded) pass() map[string]statement {
 		g.Fatal(err)
 	}
 	except := g.claimOf(batch, driver.Cursor{})
-	except.Except, except.ExceptTypes = []driver.Scope{"paused"}, []driver.ScopedType{{Scope: "other", Type: "paused"}}
-	except.ExceptKinds = driver.Kinds{Column: "key", Names: []string{"paused"}}
+	except.Except, except.ExceptKinds = []driver.Scope{"paused"}, []driver.ScopedKind{{Scope: "other", Kind: "paused"}}
+	except.ExceptNames = driver.Names{Column: "key", Names: []string{"paused"}}
 	one := func(prefix string, f func(tx driver.Tx) error) statement {
 		g.Helper()
 		return g.during(g, prefix, func() {

@@ -28,7 +28,7 @@ func reportTable(t *testing.T) (*Store, *recorder) {
 		source = (id % 50)::text, scheduled_on = '2025-03-01'::timestamptz + id * interval '1 second'`)
 	scheduled(t, s, n/10, "reminder", "NULL", "0", "true", "RetriesExhausted")
 	scheduled(t, s, n/10, "later", "'2999-03-01'::timestamptz", "0", "false", "")
-	exec(t, s.DB(), "UPDATE automation_scheduler SET scope = 'tenant' WHERE type = 'later'")
+	exec(t, s.DB(), "UPDATE automation_scheduler SET scope = 'tenant' WHERE kind = 'later'")
 	exec(t, s.DB(), "VACUUM (ANALYZE) automation_scheduler")
 	return s, r
 }
@@ -65,7 +65,7 @@ func TestGuardAListOfRunsIsCheapHoweverManyRunsThereAre(t *testing.T) {
 // that is not that of their moments.
 func responsesOf(t testing.TB, s *Store, surveyID, n int) {
 	t.Helper()
-	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO survey_response (scope, key, type, status, version, lane, claim_token, abandoned,
+	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO survey_response (scope, key, kind, status, version, lane, claim_token, abandoned,
 			survey_id, survey_version, trigger_id, business_unit, customer_ref, agent_id, answers_hash, idempotency_key, answers,
 			completed_on, submitted_on)
 		SELECT '', '%[1]d-' || g, '', '', 1, 0, '', false, %[1]d, 1, 'trigger', 'unit', g::text, '', md5(g::text), '', '{"rate":9}',
@@ -164,7 +164,7 @@ const healthBuffers = 10_000
 func scheduled(t testing.TB, s *Store, n int, name, due, lane, held, reason string) {
 	t.Helper()
 	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO automation_scheduler (version, lane, abandoned, is_on_support_hold, due_on, scope, key,
-			source_type, source, setting, type, status, claim_token, automation_type, trigger_type, business_unit, trigger_key,
+			source_type, source, setting, kind, status, claim_token, automation_type, trigger_type, business_unit, trigger_key,
 			target_date, days_before, input_hash, created_on, scheduled_on, scheduled_local_date, send_at, time_zone, gap_policy,
 			overlap_policy, retry_count, lease_loss_count, ended_on, reason_code, diagnostics, hold_reason, hold_detail,
 			event_type, event_id, trace_blob_name)
@@ -194,7 +194,7 @@ func busyTable(t *testing.T) (*Store, *recorder) {
 // series loads n active series whose occurrences are still to come.
 func series(t testing.TB, s *Store, n int) {
 	t.Helper()
-	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO automation_series (scope, key, type, status, version, lane, claim_token, abandoned,
+	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO automation_series (scope, key, kind, status, version, lane, claim_token, abandoned,
 			automation_type, setting, source_type, source, trigger_key, business_unit, input_hash, cron, rrule, start_date, end_date,
 			start_time, time_zone, gap_policy, overlap_policy, active, next_on, next_local_date, next_local_time, event_type, event_id)
 		SELECT 'tenant-' || g %% 20, 'series-' || g, 'digest', '', 1, 0, '', false, 'Reminder', 'digest', 'team', g::text, 'default', '',

@@ -198,7 +198,7 @@ func (g *guarded) fill(n int, rowType string, lane int16, first time.Time, chang
 	g.Helper()
 	g.load(n, rowType, lane, first)
 	if change != "" {
-		exec(g, g.DB(), fmt.Sprintf("UPDATE wide SET %s WHERE type = '%s' AND lane = %d", change, rowType, lane))
+		exec(g, g.DB(), fmt.Sprintf("UPDATE wide SET %s WHERE kind = '%s' AND lane = %d", change, rowType, lane))
 	}
 	exec(g, g.DB(), "VACUUM (ANALYZE) wide")
 }
@@ -207,7 +207,7 @@ func (g *guarded) fill(n int, rowType string, lane int16, first time.Time, chang
 // on, with keys of 120 characters.
 func (g *guarded) load(n int, rowType string, lane int16, first time.Time) {
 	g.Helper()
-	exec(g, g.DB(), fmt.Sprintf(`INSERT INTO wide (scope, key, type, status, version, lane, due_on, claim_token, abandoned,
+	exec(g, g.DB(), fmt.Sprintf(`INSERT INTO wide (scope, key, kind, status, version, lane, due_on, claim_token, abandoned,
 			setting_id, source_type, source_id, input_hash, business_unit, retry_count, scheduled_on, details)
 		SELECT '', rpad('%[2]s-%[3]d-' || g, 120, 'x'), '%[2]s', 'Ready', 1, %[3]d, '%[4]s'::timestamptz + g * interval '1 second', '', false,
 			'setting', 'employee', g::text, md5(g::text) || md5(g::text), 'unit', 0, '%[4]s'::timestamptz, '["a"]'
@@ -220,7 +220,7 @@ var far = noon.AddDate(1, 0, 0)
 // claimOf is a claim of rows of the type served, when all are due.
 func (g *guarded) claimOf(n int, after driver.Cursor) driver.Claim {
 	c := claimOf("guard", n)
-	c.Types, c.Now, c.LeaseUntil = []string{"served", "another"}, far, far.Add(time.Minute)
+	c.Kinds, c.Now, c.LeaseUntil = []string{"served", "another"}, far, far.Add(time.Minute)
 	c.Lanes[0].After = after
 	return c
 }

@@ -90,7 +90,7 @@ func viaProxy(t testing.TB, dsn string) (string, *faultnet.Proxy) {
 func dueTasks(n int) []*task {
 	out := make([]*task, n)
 	for i := range out {
-		out[i] = &task{Record: driver.Record{Key: fmt.Sprintf("task-%07d", i), Type: "test", Status: ready, DueOn: noon}}
+		out[i] = &task{Record: driver.Record{Key: fmt.Sprintf("task-%07d", i), Kind: "test", Status: ready, DueOn: noon}}
 	}
 	return out
 }
@@ -109,7 +109,7 @@ func insert(t testing.TB, s *Store, rows ...*task) {
 // claimOf takes up to n due tasks of the normal lane.
 func claimOf(token string, n int) driver.Claim {
 	return driver.Claim{
-		Statuses: []string{ready}, Busy: busy, Types: []string{"test"},
+		Statuses: []string{ready}, Busy: busy, Kinds: []string{"test"},
 		Lanes: []driver.LaneClaim{{Lane: driver.LaneNormal, Limit: n}},
 		Now:   noon, LeaseUntil: noon.Add(time.Minute), Token: token,
 	}

@@ -38,7 +38,7 @@ func TestTrap6DriverReportsASerializationFailureForAKnownKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err) // the snapshot does not have it
 	}
-	_, err = tx.ExecContext(t.Context(), `INSERT INTO task (scope, key, type, status, version, lane, claim_token, abandoned, note)
+	_, err = tx.ExecContext(t.Context(), `INSERT INTO task (scope, key, kind, status, version, lane, claim_token, abandoned, note)
 		VALUES ('', 'task-0000000', '', '', 1, 0, '', false, '') ON CONFLICT DO NOTHING`)
 	var failed *pq.Error
 	if !errors.As(err, &failed) || failed.Code != "40001" {

@@ -27,7 +27,7 @@ func newStamped(t *testing.T, n int) *guarded {
 	if err := sqlstore.CreateTable(t.Context(), g.Store.Store, &stampeds.Schema); err != nil {
 		t.Fatal(err)
 	}
-	exec(t, g.DB(), fmt.Sprintf(`INSERT INTO stamped (scope, key, type, status, version, lane, claim_token, abandoned, name, print)
+	exec(t, g.DB(), fmt.Sprintf(`INSERT INTO stamped (scope, key, kind, status, version, lane, claim_token, abandoned, name, print)
 		SELECT '', lpad(g::text, 60, '0'), '', '', 1, 0, '', false, '', g FROM generate_series(1, %d) AS g`, n))
 	return g
 }

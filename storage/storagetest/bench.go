@@ -58,7 +58,7 @@ func (w *workbench) fresh(n int, from time.Time) []*thing {
 		w.keys++
 		rows[i] = newThing(fmt.Sprintf("reminder:certificate:employee:%032x:default:2026-05-01:%d", w.keys, w.keys%90))
 		rows[i].DueOn = from.Add(time.Duration(w.keys) * time.Millisecond)
-		rows[i].Name, rows[i].Type, rows[i].SeenOn = "certificate", "certificate", base
+		rows[i].Name, rows[i].Kind, rows[i].SeenOn = "certificate", "certificate", base
 	}
 	return rows
 }

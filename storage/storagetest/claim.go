@@ -35,7 +35,7 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 	{"Claim takes rows of one of Types", func(w *world) {
 		w.insert(typed("a", "one"), typed("b", "two"), typed("c", "One"), typed("d", "three"))
 		c := due("t")
-		c.Types = []string{"one", "three"}
+		c.Kinds = []string{"one", "three"}
 		w.same("keys", keysOf(w.claim(c)), []string{"a", "d"})
 	}},
 	{"nil Types means all of them", func(w *world) {
@@ -45,7 +45,7 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 	{"no Types means none of them", func(w *world) {
 		w.insert(typed("a", "one"))
 		c := due("t")
-		c.Types = []string{}
+		c.Kinds = []string{}
 		w.same("keys", keysOf(w.claim(c)), []string{})
 	}},
 	{"Except leaves out the rows of these scopes", func(w *world) {
@@ -57,7 +57,7 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 			w.Errorf("claimed %d rows", len(rows))
 		}
 	}},
-	{"ExceptTypes leaves out the rows of one Type in one scope", func(w *world) {
+	{"ExceptKinds leaves out the rows of one Kind in one scope", func(w *world) {
 		for _, scope := range []driver.Scope{"", "one", "ÜÜ", "2"} {
 			for _, name := range []string{"", "a", "1:a", "Üa"} {
 				r := typed("key of "+name, name)
@@ -66,11 +66,11 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 			}
 		}
 		c := due("t")
-		c.ExceptTypes = []driver.ScopedType{{Scope: "one", Type: "a"}, {Scope: "", Type: ""}, {Scope: "ÜÜ", Type: "a"}, {Scope: "2", Type: "gone"}}
+		c.ExceptKinds = []driver.ScopedKind{{Scope: "one", Kind: "a"}, {Scope: "", Kind: ""}, {Scope: "ÜÜ", Kind: "a"}, {Scope: "2", Kind: "gone"}}
 		w.same("rows", len(w.claim(c)), 13)
 		w.same("the others", len(w.claim(due("u"))), 3)
 	}},
-	{"ExceptKinds leaves out rows by another column, in every scope or in one", func(w *world) {
+	{"ExceptNames leaves out rows by another column, in every scope or in one", func(w *world) {
 		for _, scope := range []driver.Scope{"", "one", "ÜÜ", "2"} {
 			for _, origin := range []string{"", "a", "1:a", "Üa"} {
 				r := scoped(scope, "key of "+origin)
@@ -79,7 +79,7 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 			}
 		}
 		c := due("t")
-		c.ExceptKinds = driver.Kinds{Column: "origin", Names: []string{"1:a", "gone"}, Scoped: []driver.ScopedType{{Scope: "one", Type: "a"}, {Scope: "", Type: ""}, {Scope: "ÜÜ", Type: "a"}}}
+		c.ExceptNames = driver.Names{Column: "origin", Names: []string{"1:a", "gone"}, Scoped: []driver.ScopedKind{{Scope: "one", Kind: "a"}, {Scope: "", Kind: ""}, {Scope: "ÜÜ", Kind: "a"}}}
 		w.same("rows", len(w.claim(c)), 9)
 		w.same("the others", len(w.claim(due("u"))), 7)
 	}},
@@ -117,7 +117,7 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 
 func typed(key, name string) *thing {
 	r := newThing(key)
-	r.Type = name
+	r.Kind = name
 	return r
 }
 
@@ -267,20 +267,20 @@ var takeOverTheme = theme{name: "take-over", sentences: []sentence{
 	{"a take-over looks at Types, Except, lanes and DueOn too", func(w *world) {
 		held := func(key string, change func(*thing)) *thing {
 			row := newThing(key)
-			row.LeaseExpiresOn, row.Type = base, "one"
+			row.LeaseExpiresOn, row.Kind = base, "one"
 			change(row)
 			return row
 		}
 		w.insert(
 			held("a", func(*thing) {}),
-			held("b", func(r *thing) { r.Type = "two" }),
+			held("b", func(r *thing) { r.Kind = "two" }),
 			held("c", func(r *thing) { r.Scope = "paused" }),
 			held("d", func(r *thing) { r.Lane = driver.LaneBulk }),
 			held("e", func(r *thing) { r.DueOn = base.Add(time.Hour) }),
 			held("f", func(r *thing) { r.DueOn = time.Time{} }),
 		)
 		c := later("u")
-		c.Types, c.Except = []string{"one"}, []driver.Scope{"paused"}
+		c.Kinds, c.Except = []string{"one"}, []driver.Scope{"paused"}
 		w.same("keys", keysOf(w.claim(c)), []string{"a"})
 	}},
 	{"the worker whose lease ran out gets ErrStale, and what the other wrote stands", func(w *world) {

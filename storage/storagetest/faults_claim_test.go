@@ -48,23 +48,23 @@ func leased(until func(c driver.Claim) time.Time, conds func(c driver.Claim) []d
 var claimFaults = []fault{
 	{name: "claim ignores the status", theme: "claim",
 		claim: asked(func(c *driver.Claim) { c.Statuses = []string{ready, busy, done, "", "ready"} })},
-	{name: "claim ignores types", theme: "claim", claim: asked(func(c *driver.Claim) { c.Types = nil })},
+	{name: "claim ignores types", theme: "claim", claim: asked(func(c *driver.Claim) { c.Kinds = nil })},
 	{name: "claim takes no types for all types", theme: "claim", claim: asked(func(c *driver.Claim) {
-		if len(c.Types) == 0 {
-			c.Types = nil
+		if len(c.Kinds) == 0 {
+			c.Kinds = nil
 		}
 	})},
 	{name: "claim ignores paused scopes", theme: "claim", claim: asked(func(c *driver.Claim) { c.Except = nil })},
-	{name: "claim ignores paused types", theme: "claim", claim: asked(func(c *driver.Claim) { c.ExceptTypes = nil })},
+	{name: "claim ignores paused types", theme: "claim", claim: asked(func(c *driver.Claim) { c.ExceptKinds = nil })},
 	{name: "claim reads what nobody asks for", theme: "planned",
 		claim: func(ctx context.Context, tx driver.Tx, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
 			return tx.Claim(ctx, wholeOf(s), c)
 		}},
-	{name: "claim ignores paused kinds", theme: "claim", claim: asked(func(c *driver.Claim) { c.ExceptKinds.Names = nil })},
-	{name: "claim ignores kinds paused in one scope", theme: "claim", claim: asked(func(c *driver.Claim) { c.ExceptKinds.Scoped = nil })},
+	{name: "claim ignores paused kinds", theme: "claim", claim: asked(func(c *driver.Claim) { c.ExceptNames.Names = nil })},
+	{name: "claim ignores kinds paused in one scope", theme: "claim", claim: asked(func(c *driver.Claim) { c.ExceptNames.Scoped = nil })},
 	{name: "claim leaves out a paused type everywhere", theme: "claim", claim: asked(func(c *driver.Claim) {
-		for _, e := range c.ExceptTypes {
-			c.ExceptTypes = append(c.ExceptTypes, driver.ScopedType{Scope: "2", Type: e.Type})
+		for _, e := range c.ExceptKinds {
+			c.ExceptKinds = append(c.ExceptKinds, driver.ScopedKind{Scope: "2", Kind: e.Kind})
 		}
 	})},
 	{name: "claim never sets the status", theme: "claim", claim: asked(func(c *driver.Claim) { c.Busy = "" })},

@@ -192,7 +192,7 @@ var storeFaults = []fault{
 		}},
 	{name: "next looks at rows of all types", theme: "next",
 		next: func(ctx context.Context, s *memory.Store, schema *driver.Schema, c driver.Claim, horizon time.Time) (time.Time, error) {
-			c.Types = nil
+			c.Kinds = nil
 			return s.Next(ctx, schema, c, horizon)
 		}},
 	{name: "blobs are not kept", theme: "blobs",

@@ -74,7 +74,7 @@ type LiveTable struct {
 type LiveColumn struct {
 	Name string
 	// Kinds are those that a column of this type can hold.
-	Kinds []driver.Kind
+	Kinds []driver.ColumnType
 	// NotNull says that the column refuses NULL.
 	NotNull bool
 	// Generated says that the database gives a value where Insert gives none.

@@ -92,8 +92,8 @@ func (m *model) claimable(c driver.Claim, lane driver.LaneClaim) (rows []*thing)
 		free := r.LeaseExpiresOn.IsZero() && slices.Contains(c.Statuses, r.Status)
 		expired := !r.LeaseExpiresOn.IsZero() && !r.LeaseExpiresOn.After(c.Now)
 		if r.Lane == lane.Lane && !r.DueOn.IsZero() && !r.DueOn.After(c.Now) && (free || expired) &&
-			(c.Types == nil || slices.Contains(c.Types, r.Type)) && !slices.Contains(c.Except, r.Scope) &&
-			!slices.Contains(c.ExceptTypes, driver.ScopedType{Scope: r.Scope, Type: r.Type}) && !isOf(r, c.ExceptKinds) &&
+			(c.Kinds == nil || slices.Contains(c.Kinds, r.Kind)) && !slices.Contains(c.Except, r.Scope) &&
+			!slices.Contains(c.ExceptKinds, driver.ScopedKind{Scope: r.Scope, Kind: r.Kind}) && !isOf(r, c.ExceptNames) &&
 			lane.After.Before(r.DueOn, r.ID) {
 			rows = append(rows, r)
 		}
@@ -211,7 +211,7 @@ func someThing(t *rapid.T) *thing {
 // change draws new values of what a writer changes.
 func change(t *rapid.T, r *thing) {
 	r.Status = someStatuses.Draw(t, "status")
-	r.Type = someTypes.Draw(t, "type")
+	r.Kind = someTypes.Draw(t, "type")
 	r.DueOn = orNever.Draw(t, "due")
 	r.LeaseExpiresOn = orNever.Draw(t, "lease")
 	r.Note = someNotes.Draw(t, "note")
@@ -226,17 +226,17 @@ func someClaim(t *rapid.T, token int, hands []*thing) driver.Claim {
 		Token:      fmt.Sprint("token ", token),
 	}
 	if rapid.Bool().Draw(t, "of types") {
-		c.Types = rapid.SliceOfNDistinct(someTypes, 0, 3, rapid.ID[string]).Draw(t, "types")
+		c.Kinds = rapid.SliceOfNDistinct(someTypes, 0, 3, rapid.ID[string]).Draw(t, "types")
 	}
 	if rapid.Bool().Draw(t, "paused") {
 		c.Except = []driver.Scope{someScopes.Draw(t, "except")}
 	}
 	if rapid.Bool().Draw(t, "types paused") {
-		c.ExceptTypes = []driver.ScopedType{{Scope: someScopes.Draw(t, "in"), Type: someTypes.Draw(t, "except type")}}
+		c.ExceptKinds = []driver.ScopedKind{{Scope: someScopes.Draw(t, "in"), Kind: someTypes.Draw(t, "except type")}}
 	}
 	if rapid.Bool().Draw(t, "kinds paused") {
 		names := []string{someNotes.Draw(t, "kind")}
-		c.ExceptKinds = driver.Kinds{Column: "origin", Names: names, Scoped: []driver.ScopedType{{Scope: someScopes.Draw(t, "of scope"), Type: someNotes.Draw(t, "kind there")}}}
+		c.ExceptNames = driver.Names{Column: "origin", Names: names, Scoped: []driver.ScopedKind{{Scope: someScopes.Draw(t, "of scope"), Kind: someNotes.Draw(t, "kind there")}}}
 	}
 	for _, lane := range rapid.SliceOfNDistinct(someLanes, 0, 3, rapid.ID[int16]).Draw(t, "lanes") {
 		l := driver.LaneClaim{Lane: lane, Limit: rapid.IntRange(0, 3).Draw(t, "limit")}
@@ -249,6 +249,6 @@ func someClaim(t *rapid.T, token int, hands []*thing) driver.Claim {
 	return c
 }
 
-func isOf(r *thing, k driver.Kinds) bool {
-	return k.Column != "" && (slices.Contains(k.Names, r.Origin) || slices.Contains(k.Scoped, driver.ScopedType{Scope: r.Scope, Type: r.Origin}))
+func isOf(r *thing, k driver.Names) bool {
+	return k.Column != "" && (slices.Contains(k.Names, r.Origin) || slices.Contains(k.Scoped, driver.ScopedKind{Scope: r.Scope, Kind: r.Origin}))
 }

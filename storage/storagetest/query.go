@@ -406,7 +406,7 @@ func (w *world) pages(q driver.Query, value func(*thing) any) {
 // stale.
 func onlyColumns(w *world) {
 	r := newThing("a")
-	r.Scope, r.Type, r.Name, r.Note, r.Amount, r.Ready, r.SeenOn = "one", "served", "Ann", "hidden", 3, true, at(1)
+	r.Scope, r.Kind, r.Name, r.Note, r.Amount, r.Ready, r.SeenOn = "one", "served", "Ann", "hidden", 3, true, at(1)
 	r.Tags, r.Data, r.Seal, r.Origin = []string{"x"}, []byte("data"), []byte("seal"), "there"
 	w.insert(r)
 	got := w.find("one", driver.Query{Columns: []string{"key", "name", "amount", "is_ready", "seen_on", "tags", "seal"}, OrderBy: "note", Limit: 2})

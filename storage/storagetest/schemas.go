@@ -49,7 +49,7 @@ func columnProblems(s *driver.Schema, live *LiveTable) (problems []string) {
 		switch {
 		case !ok:
 			problems = append(problems, fmt.Sprintf("column %s is missing", c.Name))
-		case !slices.Contains(l.Kinds, c.Kind):
+		case !slices.Contains(l.Kinds, c.Type):
 			problems = append(problems, fmt.Sprintf("column %s cannot hold its kind", c.Name))
 		case l.NotNull == c.Null:
 			problems = append(problems, fmt.Sprintf("column %s is NOT NULL: %t, nullable in the struct: %t", c.Name, l.NotNull, c.Null))

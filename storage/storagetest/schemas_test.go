@@ -18,7 +18,7 @@ func liveThing(s *driver.Schema) *LiveTable {
 		{Name: "due", Columns: []string{"lane", "due_on", "id"}, Partial: true},
 	}}
 	for _, c := range s.Columns {
-		t.Columns = append(t.Columns, LiveColumn{Name: c.Name, Kinds: []driver.Kind{c.Kind}, NotNull: !c.Null})
+		t.Columns = append(t.Columns, LiveColumn{Name: c.Name, Kinds: []driver.ColumnType{c.Type}, NotNull: !c.Null})
 	}
 	return t
 }
@@ -38,7 +38,7 @@ func TestSchemaProblemsAreFound(t *testing.T) {
 			l.Indexes = append(l.Indexes, LiveIndex{Name: "more", Columns: []string{"origin"}})
 		}},
 		{"column id is missing", func(l *LiveTable) { l.Columns = l.Columns[1:] }},
-		{"column due_on cannot hold its kind", func(l *LiveTable) { column(l, "due_on").Kinds = []driver.Kind{driver.Text} }},
+		{"column due_on cannot hold its kind", func(l *LiveTable) { column(l, "due_on").Kinds = []driver.ColumnType{driver.Text} }},
 		{"column note is NOT NULL: true, nullable in the struct: true", func(l *LiveTable) { column(l, "note").NotNull = true }},
 		{"column name is NOT NULL: false, nullable in the struct: false", func(l *LiveTable) { column(l, "name").NotNull = false }},
 		{"column extra, which the struct lacks, makes every Insert fail", func(l *LiveTable) {

@@ -233,12 +233,12 @@ var textTheme = theme{name: "text", sentences: []sentence{
 	{"text comes back byte by byte", func(w *world) {
 		rows := newThings(spellings...)
 		for i, text := range append(spellings[1:], "") {
-			rows[i].Name, rows[i].Note, rows[i].Origin, rows[i].Type = text, text, text, text
+			rows[i].Name, rows[i].Note, rows[i].Origin, rows[i].Kind = text, text, text, text
 		}
 		w.insert(rows...)
 		for _, r := range rows {
 			w.same("inserted", w.get(r.Key), r)
-			r.Name, r.Note, r.Type = r.Note+r.Key, r.Key, ""
+			r.Name, r.Note, r.Kind = r.Note+r.Key, r.Key, ""
 		}
 		w.same("stale", w.save(rows...), []int(nil))
 		for _, r := range rows {

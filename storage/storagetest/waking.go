@@ -122,11 +122,11 @@ var nextTheme = theme{name: "next", sentences: []sentence{
 	{"Next looks at rows that the claim would take", func(w *world) {
 		w.insert(inLanes("a0 b0 c0 d0 e1 f0")...)
 		rows := w.all()
-		rows[0].Status, rows[1].Type, rows[2].LeaseExpiresOn = done, "unknown", at(1000)
+		rows[0].Status, rows[1].Kind, rows[2].LeaseExpiresOn = done, "unknown", at(1000)
 		w.save(rows...)
 		w.insert(scoped("paused", "g"))
 		c := due("t")
-		c.Types, c.Except = []string{""}, []driver.Scope{"paused"}
+		c.Kinds, c.Except = []string{""}, []driver.Scope{"paused"}
 		w.same("due", w.next(c, at(100)), at(3))
 		c.Lanes = append(c.Lanes, driver.LaneClaim{Lane: 7, Limit: 1})
 		c.Lanes[0].After = driver.Cursor{DueOn: at(3), ID: rows[3].ID}

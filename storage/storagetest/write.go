@@ -229,7 +229,7 @@ var saveTheme = theme{name: "save", sentences: []sentence{
 
 // fill gives every mutable column a value that is not its zero.
 func fill(r *thing) {
-	r.Type, r.Status, r.DueOn, r.LeaseExpiresOn = "type", done, at(3), at(4)
+	r.Kind, r.Status, r.DueOn, r.LeaseExpiresOn = "type", done, at(3), at(4)
 	r.ClaimToken, r.Abandoned = "token", true
 	r.Name, r.Note, r.Amount, r.Rank = "name", "note", -5, 9
 	r.Ready, r.Checked, r.SeenOn = true, true, at(5)

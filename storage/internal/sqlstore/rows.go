@@ -67,7 +67,7 @@ func (c *cell) Scan(v any) error {
 	if v == nil {
 		return nil
 	}
-	switch c.column.Kind {
+	switch c.column.Type {
 	case driver.Int:
 		if n, ok := v.(int64); ok {
 			c.column.In(c.fields).SetInt(n)
@@ -94,7 +94,7 @@ func (c *cell) Scan(v any) error {
 		}
 	default:
 		if text, ok := asText(v); ok {
-			if c.column.Kind == driver.JSON {
+			if c.column.Type == driver.JSON {
 				return json.Unmarshal([]byte(text), c.column.In(c.fields).Addr().Interface())
 			}
 			*c.column.Text(c.fields) = text

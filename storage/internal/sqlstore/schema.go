@@ -38,7 +38,7 @@ type LiveTable struct {
 // LiveColumn is a column of a LiveTable.
 type LiveColumn struct {
 	Name, Type, Collation string
-	Kinds                 []driver.Kind // those that a column of this type can hold
+	Kinds                 []driver.ColumnType // those that a column of this type can hold
 	NotNull               bool
 	Generated             bool // the database gives a value where an INSERT gives none
 }
@@ -154,7 +154,7 @@ func checkColumns(schema *driver.Schema, live *LiveTable) (problems []string) {
 			continue
 		}
 		l := live.Columns[at]
-		if !slices.Contains(l.Kinds, c.Kind) {
+		if !slices.Contains(l.Kinds, c.Type) {
 			problems = append(problems, "column "+c.Name+" has the type "+l.Type)
 		}
 		if l.NotNull == c.Null {

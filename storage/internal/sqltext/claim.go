@@ -27,17 +27,17 @@ func (t *Table) due(s shape) string {
 	in := t.dialect.words.in
 	text := `t."due_on" <= ? AND CASE WHEN (t."lease_expires_on" <= ?` +
 		` OR t."lease_expires_on" IS NULL AND ` + in(`t."status"`, driver.Text) + `)`
-	if s.types {
-		text += " AND " + in(`t."type"`, driver.Text)
+	if s.kinds {
+		text += " AND " + in(`t."kind"`, driver.Text)
 	}
 	if s.except {
 		text += " AND NOT " + in(`t."scope"`, driver.Text)
 	}
-	if s.exceptTypes {
-		text += " AND NOT " + in(scoped("type"), driver.Text)
+	if s.exceptKinds {
+		text += " AND NOT " + in(scoped("kind"), driver.Text)
 	}
-	if s.kinds != "" {
-		text += " AND NOT " + in("t."+quote(s.kinds), driver.Text) + " AND NOT " + in(scoped(s.kinds), driver.Text)
+	if s.names != "" {
+		text += " AND NOT " + in("t."+quote(s.names), driver.Text) + " AND NOT " + in(scoped(s.names), driver.Text)
 	}
 	return text + " THEN TRUE ELSE FALSE END"
 }
@@ -46,8 +46,8 @@ func (t *Table) due(s shape) string {
 func (t *Table) dueArgs(c *driver.Claim, at time.Time) []any {
 	v := t.dialect.words.value
 	args := []any{v(driver.Time(at)), v(driver.Time(at)), v(c.Statuses)}
-	if c.Types != nil {
-		args = append(args, v(c.Types))
+	if c.Kinds != nil {
+		args = append(args, v(c.Kinds))
 	}
 	if len(c.Except) > 0 {
 		scopes := make([]string, len(c.Except))
@@ -56,20 +56,20 @@ func (t *Table) dueArgs(c *driver.Claim, at time.Time) []any {
 		}
 		args = append(args, v(scopes))
 	}
-	if len(c.ExceptTypes) > 0 {
-		args = append(args, v(pairs(c.ExceptTypes)))
+	if len(c.ExceptKinds) > 0 {
+		args = append(args, v(pairs(c.ExceptKinds)))
 	}
-	if k := c.ExceptKinds; k.Column != "" {
+	if k := c.ExceptNames; k.Column != "" {
 		args = append(args, v(append([]string{}, k.Names...)), v(pairs(k.Scoped)))
 	}
 	return args
 }
 
 // pairs are the texts of scoped.
-func pairs(all []driver.ScopedType) []string {
+func pairs(all []driver.ScopedKind) []string {
 	out := make([]string, len(all))
 	for i, e := range all {
-		out[i] = fmt.Sprint(utf8.RuneCountInString(string(e.Scope)), ":", e.Scope, e.Type)
+		out[i] = fmt.Sprint(utf8.RuneCountInString(string(e.Scope)), ":", e.Scope, e.Kind)
 	}
 	return out
 }

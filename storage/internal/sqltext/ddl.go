@@ -9,7 +9,7 @@ import (
 
 // ddl is how a dialect defines tables.
 type ddl struct {
-	kinds   [6]string   // types by driver.Kind
+	kinds   [6]string   // types by driver.ColumnType
 	live    [6][]string // names of these types in the catalog, and others that do
 	lane    string      // type of the lane
 	id      string      // definition of the primary key
@@ -72,13 +72,13 @@ func (n Names) CreateTable(s *driver.Schema) []string {
 }
 
 func (d ddl) column(c *driver.Column) string {
-	text := d.kinds[c.Kind]
+	text := d.kinds[c.Type]
 	switch {
 	case c.Name == "id":
 		return d.id
 	case c.Name == "lane":
 		text = d.lane
-	case c.Kind == driver.Text:
+	case c.Type == driver.Text:
 		text += d.text
 	}
 	if c.Null {
@@ -88,10 +88,10 @@ func (d ddl) column(c *driver.Column) string {
 }
 
 // Holds returns the kinds whose columns may have a type.
-func (d *Dialect) Holds(kind string) (kinds []driver.Kind) {
+func (d *Dialect) Holds(kind string) (kinds []driver.ColumnType) {
 	for k, types := range d.ddl.live {
 		if slices.Contains(types, kind) {
-			kinds = append(kinds, driver.Kind(k))
+			kinds = append(kinds, driver.ColumnType(k))
 		}
 	}
 	return kinds

@@ -38,7 +38,7 @@ type Dialect struct {
 // words is what dialects say in different words.
 type words interface {
 	// in says that column, of that kind, is one of the values of one parameter.
-	in(column string, kind driver.Kind) string
+	in(column string, kind driver.ColumnType) string
 	// at reads columns of the rows of a table that are at places.
 	at(table, columns string, places []driver.Place) (text string, args []any)
 	// value is a parameter from a canonical value; lists are []string and []int64.

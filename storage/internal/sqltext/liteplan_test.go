@@ -26,9 +26,9 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 	}
 	table := NewSQLiteTable(names, &jobs.Schema)
 	c := &driver.Claim{
-		Statuses: []string{"Ready"}, Types: []string{"a"}, Except: []driver.Scope{"b"},
-		ExceptTypes: []driver.ScopedType{{Scope: "c", Type: "a"}},
-		ExceptKinds: driver.Kinds{Column: "key", Names: []string{"k"}},
+		Statuses: []string{"Ready"}, Kinds: []string{"a"}, Except: []driver.Scope{"b"},
+		ExceptKinds: []driver.ScopedKind{{Scope: "c", Kind: "a"}},
+		ExceptNames: driver.Names{Column: "key", Names: []string{"k"}},
 		Lanes:       []driver.LaneClaim{{Lane: -1, Limit: 1}, {Lane: 0, Limit: 1}, {Lane: 1, Limit: 1}},
 	}
 	due, _ := table.Due(c.Lanes[0], c)
@@ -74,7 +74,7 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 	}
 	check("without statistics")
 	// A campaign: all rows of one lane and one moment.
-	db.MustExec(`INSERT INTO job (scope, key, type, status, version, lane, due_on, claim_token, abandoned, note)
+	db.MustExec(`INSERT INTO job (scope, key, kind, status, version, lane, due_on, claim_token, abandoned, note)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
 		SELECT '', i, 'a', 'Ready', 1, 0, 7, '', 0, i FROM n`)
 	db.MustExec("ANALYZE")

@@ -75,9 +75,9 @@ func TestNoParameterIsASliceOfBytes(t *testing.T) {
 // array is empty; the first column is always an array.
 func TestAColumnThatIsTheSameForAllRowsIsOneValue(t *testing.T) {
 	t.Parallel()
-	columns := []*driver.Column{kindsTable.Column("id"), kindsTable.Column("type"), kindsTable.Column("status"), kindsTable.Column("due_on")}
+	columns := []*driver.Column{kindsTable.Column("id"), kindsTable.Column("kind"), kindsTable.Column("status"), kindsTable.Column("due_on")}
 	row := func(id int64, status string) driver.Row {
-		return &kinds{Record: driver.Record{ID: id, Type: "a", Status: status}}
+		return &kinds{Record: driver.Record{ID: id, Kind: "a", Status: status}}
 	}
 	for _, test := range []struct {
 		rows []driver.Row
@@ -99,7 +99,7 @@ func TestAColumnThatIsTheSameForAllRowsIsOneValue(t *testing.T) {
 func TestTheTextForManyRowsSaysWhatTheyShare(t *testing.T) {
 	t.Parallel()
 	var columns []*driver.Column
-	for _, name := range []string{"id", "type", "status", "due_on", "instant", "lease_expires_on"} {
+	for _, name := range []string{"id", "kind", "status", "due_on", "instant", "lease_expires_on"} {
 		columns = append(columns, kindsTable.Column(name))
 	}
 	f := newFrame("SELECT ? FROM ", columns, " WHERE true")
@@ -107,11 +107,11 @@ func TestTheTextForManyRowsSaysWhatTheyShare(t *testing.T) {
 	for i := range rows {
 		on := time.Unix(int64(i), 0)
 		rows[i] = &kinds{Time: on, Record: driver.Record{
-			ID: int64(i), Type: "a", Status: on.UTC().Format(time.RFC3339Nano), DueOn: on, LeaseExpiresOn: on.Add(time.Hour),
+			ID: int64(i), Kind: "a", Status: on.UTC().Format(time.RFC3339Nano), DueOn: on, LeaseExpiresOn: on.Add(time.Hour),
 		}}
 	}
 	got, err := f.statement([]any{"lead"}, rows)
-	want := `SELECT $1 FROM (SELECT u."id" AS "id", $2::text AS "type", u."status" AS "status", u."due_on" AS "due_on", u."due_on" AS "instant", ` +
+	want := `SELECT $1 FROM (SELECT u."id" AS "id", $2::text AS "kind", u."status" AS "status", u."due_on" AS "due_on", u."due_on" AS "instant", ` +
 		`u."lease_expires_on" AS "lease_expires_on", u.n FROM unnest((SELECT $3::bigint[]), (SELECT $4::text[]), (SELECT $5::timestamptz[]), ` +
 		`(SELECT $6::timestamptz[])) WITH ORDINALITY AS u("id", "status", "due_on", "lease_expires_on", n)) AS c WHERE true`
 	if diff := cmp.Diff(want, got.Text); err != nil || diff != "" {

@@ -85,7 +85,7 @@ func (f *frame) specific(lead []any, all []passed) Statement {
 	var arrays []any
 	for i, p := range all {
 		column := f.columns[i]
-		switch twin := f.twin(all[:i], p, column.Kind); {
+		switch twin := f.twin(all[:i], p, column.Type); {
 		case p.uniform:
 			c.value(column)
 			args = append(args, p.value)
@@ -102,9 +102,9 @@ func (f *frame) specific(lead []any, all []passed) Statement {
 // twin is an earlier column that holds the same moments: the moment when a new row
 // is due is that for which it is scheduled. Of all kinds, moments take the server
 // longest to read.
-func (f *frame) twin(earlier []passed, p passed, kind driver.Kind) *driver.Column {
+func (f *frame) twin(earlier []passed, p passed, kind driver.ColumnType) *driver.Column {
 	for i, e := range earlier {
-		if kind == driver.Instant && f.columns[i].Kind == kind && !e.uniform && e.array == p.array {
+		if kind == driver.Instant && f.columns[i].Type == kind && !e.uniform && e.array == p.array {
 			return f.columns[i]
 		}
 	}
@@ -120,7 +120,7 @@ func (c *composer) add(column *driver.Column, value string) {
 
 // value adds a column that is one value.
 func (c *composer) value(column *driver.Column) {
-	c.add(column, "?::"+postgresDDL.kinds[column.Kind])
+	c.add(column, "?::"+postgresDDL.kinds[column.Type])
 }
 
 // array adds a column that is an array.
@@ -135,12 +135,12 @@ func (c *composer) again(column, earlier *driver.Column) { c.add(column, "u."+qu
 // either adds a column that is an array or, beside an empty one, a value.
 func (c *composer) either(column *driver.Column) {
 	c.unnest(column)
-	c.add(column, "coalesce(u."+quote(column.Name)+", ?::"+postgresDDL.kinds[column.Kind]+")")
+	c.add(column, "coalesce(u."+quote(column.Name)+", ?::"+postgresDDL.kinds[column.Type]+")")
 }
 
 func (c *composer) unnest(column *driver.Column) {
 	c.names = append(c.names, quote(column.Name))
-	c.arrays = append(c.arrays, "(SELECT ?::"+postgresDDL.kinds[column.Kind]+"[])")
+	c.arrays = append(c.arrays, "(SELECT ?::"+postgresDDL.kinds[column.Type]+"[])")
 }
 
 func (c *composer) table() string {
@@ -184,11 +184,11 @@ func uniform(c *driver.Column, rows []driver.Fields) bool {
 			return false
 		}
 	}
-	return c.Kind != driver.Bytes
+	return c.Type != driver.Bytes
 }
 
 func same(c *driver.Column, a, b driver.Fields) bool {
-	switch c.Kind {
+	switch c.Type {
 	case driver.Text:
 		return *c.Text(a) == *c.Text(b)
 	case driver.Int:
@@ -220,7 +220,7 @@ func writeElement(b *strings.Builder, c *driver.Column, r driver.Fields) error {
 		b.WriteString("NULL")
 		return nil
 	}
-	switch c.Kind {
+	switch c.Type {
 	case driver.Int:
 		writeInt(b, c.Int(r))
 	case driver.Bool:

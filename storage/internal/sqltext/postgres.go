@@ -136,7 +136,7 @@ type postgres struct{}
 
 // in hides how long a list of keys or ids is: for long ones the planner would read
 // all rows of the scope, if it has no statistics.
-func (postgres) in(column string, kind driver.Kind) string {
+func (postgres) in(column string, kind driver.ColumnType) string {
 	array := "?::" + postgresDDL.kinds[kind] + "[]"
 	if column == `"key"` || column == `"id"` {
 		return column + " = ANY((SELECT " + array + ")::" + postgresDDL.kinds[kind] + "[])"

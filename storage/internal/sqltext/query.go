@@ -115,19 +115,19 @@ func (b *builder) oneOf(conds []driver.Cond) error {
 func (b *builder) in(c *driver.Column, list any) error {
 	switch l := list.(type) {
 	case []string:
-		if c.Kind == driver.Text {
+		if c.Type == driver.Text {
 			keep := make([]string, 0, len(l))
 			for _, s := range l {
 				if storable(s) {
 					keep = append(keep, s)
 				}
 			}
-			b.write(b.dialect.words.in(quote(c.Name), c.Kind), b.value(keep))
+			b.write(b.dialect.words.in(quote(c.Name), c.Type), b.value(keep))
 			return nil
 		}
 	case []int64:
-		if c.Kind == driver.Int {
-			b.write(b.dialect.words.in(quote(c.Name), c.Kind), b.value(l))
+		if c.Type == driver.Int {
+			b.write(b.dialect.words.in(quote(c.Name), c.Type), b.value(l))
 			return nil
 		}
 	}
@@ -144,13 +144,13 @@ func (b *builder) fits(c *driver.Column, v any) error {
 	ok := false
 	switch v.(type) {
 	case string:
-		ok = c.Kind == driver.Text
+		ok = c.Type == driver.Text
 	case int64:
-		ok = c.Kind == driver.Int
+		ok = c.Type == driver.Int
 	case bool:
-		ok = c.Kind == driver.Bool
+		ok = c.Type == driver.Bool
 	case time.Time:
-		ok = c.Kind == driver.Instant
+		ok = c.Type == driver.Instant
 	}
 	if !ok {
 		return fmt.Errorf("%s cannot be compared with a %T", c.Name, v)
@@ -160,7 +160,7 @@ func (b *builder) fits(c *driver.Column, v any) error {
 
 // ordered is the column as it is ordered: text byte by byte.
 func (b *builder) ordered(c *driver.Column) (string, error) {
-	switch c.Kind {
+	switch c.Type {
 	case driver.JSON, driver.Bytes:
 		return "", fmt.Errorf("%s has no order", c.Name)
 	case driver.Text:
@@ -288,7 +288,7 @@ func (t *Table) Tally(reach driver.Reach, q driver.Tally) (s Statement, columns 
 	by := make([]string, len(q.By))
 	for i, name := range q.By {
 		column := t.schema.Column(name)
-		if column.Kind == driver.JSON || column.Kind == driver.Bytes {
+		if column.Type == driver.JSON || column.Type == driver.Bytes {
 			return s, nil, fmt.Errorf("%s has no kinds", name)
 		}
 		by[i], columns = quote(name), append(columns, column)
@@ -296,7 +296,7 @@ func (t *Table) Tally(reach driver.Reach, q driver.Tally) (s Statement, columns 
 	order := t.schema.Column(q.OrderBy)
 	b := newBuilder(t, "")
 	name, err := b.ordered(order)
-	if err == nil && order.Kind == driver.Bool {
+	if err == nil && order.Type == driver.Bool {
 		err = fmt.Errorf("%s has no lowest value", q.OrderBy)
 	}
 	if err != nil {

@@ -145,7 +145,7 @@ func (t *SQLiteTable) laneArgs(args []any, l driver.LaneClaim, c *driver.Claim, 
 // sqlite is what SQLite has its own words for.
 type sqlite struct{}
 
-func (sqlite) in(column string, _ driver.Kind) string {
+func (sqlite) in(column string, _ driver.ColumnType) string {
 	return column + " IN (SELECT value FROM json_each(?))"
 }
 

@@ -22,7 +22,7 @@ CREATE TABLE {blob} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- generated name
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -45,7 +45,7 @@ CREATE TABLE {blob_chunk} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL,
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -65,7 +65,7 @@ CREATE TABLE {store_identity} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- always 'store'
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -87,7 +87,7 @@ CREATE TABLE {audit_entry} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- subject, its key and version, joined by U+001F
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -117,7 +117,7 @@ CREATE TABLE {outbox_event} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- the event's id
-	type             TEXT NOT NULL, -- the topic
+	kind             TEXT NOT NULL, -- the topic
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -138,7 +138,7 @@ CREATE TABLE {outbox_subscription} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- topic and subscriber, joined by U+001F
-	type             TEXT NOT NULL, -- the subscriber
+	kind             TEXT NOT NULL, -- the subscriber
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -158,7 +158,7 @@ CREATE TABLE {outbox_delivery} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- event and subscriber, joined by U+001F
-	type             TEXT NOT NULL, -- the subscriber
+	kind             TEXT NOT NULL, -- the subscriber
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,

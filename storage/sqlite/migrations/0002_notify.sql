@@ -7,7 +7,7 @@ CREATE TABLE {notification_job} (
 	id                 INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope              TEXT NOT NULL,
 	key                TEXT NOT NULL,
-	type               TEXT NOT NULL,
+	kind               TEXT NOT NULL,
 	status             TEXT NOT NULL,
 	version            INTEGER NOT NULL,
 	lane               INTEGER NOT NULL,
@@ -49,7 +49,7 @@ CREATE TABLE {notification_scheduler} (
 	id                     INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope                  TEXT NOT NULL,
 	key                    TEXT NOT NULL,
-	type                   TEXT NOT NULL,
+	kind                   TEXT NOT NULL,
 	status                 TEXT NOT NULL,
 	version                INTEGER NOT NULL,
 	lane                   INTEGER NOT NULL,
@@ -86,7 +86,7 @@ CREATE TABLE {messaging_job} (
 	id                   INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope                TEXT NOT NULL,
 	key                  TEXT NOT NULL,
-	type                 TEXT NOT NULL,
+	kind                 TEXT NOT NULL,
 	status               TEXT NOT NULL,
 	version              INTEGER NOT NULL,
 	lane                 INTEGER NOT NULL,
@@ -137,7 +137,7 @@ CREATE TABLE {outgoing_message} (
 	id                  INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope               TEXT NOT NULL,
 	key                 TEXT NOT NULL,
-	type                TEXT NOT NULL,
+	kind                TEXT NOT NULL,
 	status              TEXT NOT NULL,
 	version             INTEGER NOT NULL,
 	lane                INTEGER NOT NULL,
@@ -197,7 +197,7 @@ CREATE TABLE {user_message} (
 	id                INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope             TEXT NOT NULL,
 	key               TEXT NOT NULL,
-	type              TEXT NOT NULL,
+	kind              TEXT NOT NULL,
 	status            TEXT NOT NULL,
 	version           INTEGER NOT NULL,
 	lane              INTEGER NOT NULL,
@@ -234,7 +234,7 @@ CREATE TABLE {automation_job} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL,
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -265,7 +265,7 @@ CREATE TABLE {notification_conflict} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL,
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -300,7 +300,7 @@ CREATE TABLE {delivery_event} (
 	id                  INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope               TEXT NOT NULL,
 	key                 TEXT NOT NULL, -- provider and a hash of its event id
-	type                TEXT NOT NULL, -- the provider
+	kind                TEXT NOT NULL, -- the provider
 	status              TEXT NOT NULL, -- Matched, Waiting, Orphan; Sweep
 	version             INTEGER NOT NULL,
 	lane                INTEGER NOT NULL,
@@ -308,7 +308,7 @@ CREATE TABLE {delivery_event} (
 	lease_expires_on    INTEGER,
 	claim_token         TEXT NOT NULL,
 	abandoned           INTEGER NOT NULL,
-	kind                TEXT NOT NULL, -- Accepted, Failed, Delivered, ...
+	status_kind         TEXT NOT NULL, -- Accepted, Failed, Delivered, ...
 	message_id          TEXT NOT NULL, -- ours, where the provider gave it back
 	provider_message_id TEXT NOT NULL,
 	code                TEXT NOT NULL, -- the provider's, of a failure
@@ -329,7 +329,7 @@ CREATE TABLE {message_receipt} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- provider and a hash of its message id
-	type             TEXT NOT NULL, -- the provider
+	kind             TEXT NOT NULL, -- the provider
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -352,7 +352,7 @@ CREATE TABLE {delivery_fact} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- message id, provider and a hash of its event id
-	type             TEXT NOT NULL, -- the kind: Bounced, Complained, Unsubscribed
+	kind             TEXT NOT NULL, -- the kind: Bounced, Complained, Unsubscribed
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -376,7 +376,7 @@ CREATE TABLE {suppression} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- address hash and reason
-	type             TEXT NOT NULL, -- the delivery method
+	kind             TEXT NOT NULL, -- the delivery method
 	status           TEXT NOT NULL, -- Active, or Lifted by a person
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -406,7 +406,7 @@ CREATE TABLE {notification_pause} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL, -- empty as well if it is everywhere
 	key              TEXT NOT NULL, -- all, type:X, channel:X; everywhere: before it
-	type             TEXT NOT NULL, -- the channel; empty: all
+	kind             TEXT NOT NULL, -- the channel; empty: all
 	status           TEXT NOT NULL, -- Paused, Resumed
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -432,7 +432,7 @@ CREATE TABLE {recipient_preference} (
 	id                INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope             TEXT NOT NULL,
 	key               TEXT NOT NULL, -- recipient, method and type, joined by U+001F
-	type              TEXT NOT NULL,
+	kind              TEXT NOT NULL,
 	status            TEXT NOT NULL,
 	version           INTEGER NOT NULL,
 	lane              INTEGER NOT NULL,
@@ -458,7 +458,7 @@ CREATE TABLE {recipient_frequency} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- the recipient
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -479,7 +479,7 @@ CREATE TABLE {rate_bucket} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL, -- empty: all scopes share it
 	key              TEXT NOT NULL, -- the channel
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -501,7 +501,7 @@ CREATE TABLE {rate_reservation} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- channel, message id and number of the attempt, joined by U+001F
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -524,7 +524,7 @@ CREATE TABLE {recipient_hash_key} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL,
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,

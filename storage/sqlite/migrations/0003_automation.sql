@@ -8,7 +8,7 @@ CREATE TABLE {automation_scheduler} (
 	id                   INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope                TEXT NOT NULL,
 	key                  TEXT NOT NULL, -- the SchedulerKey
-	type                 TEXT NOT NULL, -- reminder type or automation type that serves it
+	kind                 TEXT NOT NULL, -- reminder type or automation type that serves it
 	status               TEXT NOT NULL,
 	version              INTEGER NOT NULL,
 	lane                 INTEGER NOT NULL,
@@ -67,7 +67,7 @@ CREATE TABLE {automation_source} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- source type and id, joined by U+001F
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -92,7 +92,7 @@ CREATE TABLE {automation_series} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- automation type, setting, source type, source, trigger key, joined by U+001F
-	type             TEXT NOT NULL, -- reminder type that serves the occurrences
+	kind             TEXT NOT NULL, -- reminder type that serves the occurrences
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL, -- of the occurrences
@@ -141,7 +141,7 @@ CREATE TABLE {threshold_state} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- setting, source type, source, trigger key, metric, value, scope, joined by U+001F
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -169,7 +169,7 @@ CREATE TABLE {automation_reconciliation} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- the reminder type's name
-	type             TEXT NOT NULL, -- the same
+	kind             TEXT NOT NULL, -- the same
 	status           TEXT NOT NULL, -- Ready, Off
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -200,7 +200,7 @@ CREATE TABLE {automation_pause} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL, -- empty as well if it is everywhere
 	key              TEXT NOT NULL, -- all, type:X, everywhere:all, everywhere:type:X
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL, -- Paused, Resumed
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -227,7 +227,7 @@ CREATE TABLE {automation_retention} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- walk
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -252,7 +252,7 @@ CREATE TABLE {reminder_setting} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL,
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -273,7 +273,7 @@ CREATE INDEX {index:reminder_setting_due} ON {reminder_setting} (lane, due_on, i
 
 -- All settings of a reminder type, which an event of its sources asks for, in the
 -- order of their ids.
-CREATE INDEX {index:reminder_setting_type} ON {reminder_setting} (scope, type, key);
+CREATE INDEX {index:reminder_setting_type} ON {reminder_setting} (scope, kind, key);
 
 -- Whether a business unit wants a type of notification, and who hears of it. The
 -- key is the notification type, for all units, or type and unit joined by U+001F.
@@ -281,7 +281,7 @@ CREATE TABLE {notification_setting} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL,
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -304,7 +304,7 @@ CREATE TABLE {business_unit} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL,
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -331,7 +331,7 @@ CREATE TABLE {report_subscription} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL,
-	type             TEXT NOT NULL, -- the type of report
+	kind             TEXT NOT NULL, -- the type of report
 	status           TEXT NOT NULL, -- Active, Paused, Deactivated
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -375,7 +375,7 @@ CREATE TABLE {report_run_ownership} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL,
-	type             TEXT NOT NULL, -- of the run: a reminder type, or a host's automation type
+	kind             TEXT NOT NULL, -- of the run: a reminder type, or a host's automation type
 	status           TEXT NOT NULL, -- Owned, DeliveryCreated, Cancelled
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -406,7 +406,7 @@ CREATE INDEX {index:report_run_ownership_due} ON {report_run_ownership} (lane, d
 CREATE INDEX {index:report_run_ownership_open} ON {report_run_ownership} (scope, setting, source_type, source) WHERE ended_on IS NULL;
 
 -- Comparisons and reports go through the runs of a type and a time.
-CREATE INDEX {index:report_run_ownership_run} ON {report_run_ownership} (scope, type, run_on, id);
+CREATE INDEX {index:report_run_ownership_run} ON {report_run_ownership} (scope, kind, run_on, id);
 
 -- One row for each part of the work that was ever moved. Read at each decision about
 -- a guarded run, by its key; rarely written.
@@ -414,7 +414,7 @@ CREATE TABLE {automation_rollout} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- type, business unit, setting and source, joined by U+001F
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL, -- Moving, Settled
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,

@@ -6,7 +6,7 @@ CREATE TABLE {survey} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- the host's id, in 19 digits
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -33,7 +33,7 @@ CREATE TABLE {survey_version} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- survey and number, each in 19 digits, joined by a colon
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -60,7 +60,7 @@ CREATE TABLE {survey_trigger} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- survey and trigger, joined by U+001F
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -87,7 +87,7 @@ CREATE TABLE {survey_instance} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- survey, trigger and unique_hash, joined by colons
-	type             TEXT NOT NULL, -- the channel while a send is scheduled, else empty
+	kind             TEXT NOT NULL, -- the channel while a send is scheduled, else empty
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -148,7 +148,7 @@ CREATE TABLE {survey_delivery} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- the instance's public id and the version it was saved with, joined by a colon
-	type             TEXT NOT NULL, -- the channel
+	kind             TEXT NOT NULL, -- the channel
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -177,7 +177,7 @@ CREATE TABLE {survey_channel} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- the channel
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -199,7 +199,7 @@ CREATE TABLE {survey_response} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- the instance's public id
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -232,7 +232,7 @@ CREATE TABLE {survey_answer} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- the instance's public id and the question, joined by U+001F
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
@@ -258,7 +258,7 @@ CREATE TABLE {survey_link_key} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- always the same
-	type             TEXT NOT NULL,
+	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
 	lane             INTEGER NOT NULL,
