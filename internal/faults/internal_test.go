@@ -55,7 +55,7 @@ var internalFaults = []fault{
 	{Name: "I-26 a row that somebody ended is started", In: "work.Start",
 		Old: "started[i] = false", New: "started[i] = true", Test: "./internal/work TestStartRefuses"},
 	{Name: "I-28 dead letters of every tenant", In: "driver.Table.Page",
-		Old: "t.Find(ctx, tx, scope, q)", New: "t.Everywhere().Find(ctx, tx, q)",
+		Old: "t.Find(ctx, from, scope, q)", New: "t.Everywhere().Find(ctx, from, q)",
 		Test: "./internal/outbox TestI28_/memory"},
 	{Name: "storage: a text with a NUL passes for storable", In: "storable.Text",
 		Old: `!strings.Contains(text, "\x00")`, New: `!strings.Contains(text, "\x01")`,

@@ -98,7 +98,7 @@ var notifyFaults = []fault{
 		Old: "messagingJobs.Get(ctx, tx, scope, guid)", New: `messagingJobs.Get(ctx, tx, "tenant", guid)`,
 		Test: "./notify TestTheProgressOfACampaign/memory"},
 	{Name: "I-28 a listing shows every tenant", In: "driver.Table.Page",
-		Old: "t.Find(ctx, tx, scope, q)", New: "t.Everywhere().Find(ctx, tx, q)",
+		Old: "t.Find(ctx, from, scope, q)", New: "t.Everywhere().Find(ctx, from, q)",
 		Test: "./notify TestI28_/memory"},
 	{Name: "I-28 the runs of another kind of entity are listed", In: "notify.Notifier.AutomationJobs",
 		Old: `append(within, driver.Eq("source_type", sourceType))`, New: "within",

@@ -71,7 +71,7 @@ var surveyFaults = []fault{
 		Old: "triggers.Find(ctx, in.tx, in.batch.Scope, q)", New: "triggers.Everywhere().Find(ctx, in.tx, q)",
 		Test: "./survey TestI28_TenantsDoNotSee/memory"},
 	{Name: "I-28 an export holds the responses of all tenants", In: "driver.Table.Page",
-		Old: "t.Find(ctx, tx, scope, q)", New: "t.Everywhere().Find(ctx, tx, q)",
+		Old: "t.Find(ctx, from, scope, q)", New: "t.Everywhere().Find(ctx, from, q)",
 		Test: "./survey TestAnExportSays/memory"},
 	{Name: "I-28 support acts on links of every tenant", In: "survey.instanceByPublicID",
 		Old: "instances.Find(ctx, tx, scope, driver.Query", New: "instances.Everywhere().Find(ctx, tx, driver.Query",

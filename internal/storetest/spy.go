@@ -75,7 +75,7 @@ func (s *Spy) InTx(ctx context.Context, f func(storage.Tx) error) error {
 	err := s.Store.InTx(ctx, func(inner storage.Tx) error {
 		of := call
 		of.Tx = inner
-		if err := f(spyTx{inner, s, of}); err != nil {
+		if err := f(spyTx{spyReader{inner, s, of}, inner}); err != nil {
 			return err
 		}
 		return s.at(Commit, of)
@@ -84,6 +84,15 @@ func (s *Spy) InTx(ctx context.Context, f func(storage.Tx) error) error {
 		return err
 	}
 	return s.at(Committed, call)
+}
+
+// View is a transaction that only reads, to the hook too.
+func (s *Spy) View(ctx context.Context, f func(driver.Reader) error) error {
+	call := Call{Number: int(s.begun.Add(1))}
+	if err := s.at(Begin, call); err != nil {
+		return err
+	}
+	return s.Store.View(ctx, func(inner driver.Reader) error { return f(spyReader{inner, s, call}) })
 }
 
 // Next tells the hook before it asks the store beneath.
@@ -112,16 +121,22 @@ func (s *Spy) at(verb string, c Call) error {
 	return hook(c)
 }
 
-// spyTx is a transaction of a Spy.
-type spyTx struct {
-	storage.Tx
+// spyReader reads for a Spy.
+type spyReader struct {
+	driver.Reader
 	spy  *Spy
 	call Call // what all calls of the transaction have in common
 }
 
-func (t spyTx) Store() storage.Store { return t.spy }
+func (t spyReader) Store() storage.Store { return t.spy }
 
-func (t spyTx) at(verb string, s *driver.Schema, rows []driver.Row, q driver.Query) error {
+// spyTx is a transaction of a Spy.
+type spyTx struct {
+	spyReader
+	tx storage.Tx
+}
+
+func (t spyReader) at(verb string, s *driver.Schema, rows []driver.Row, q driver.Query) error {
 	c := t.call
 	c.Table, c.Rows, c.Where, c.Columns = s.Name, rows, q.Where, q.Columns
 	return t.spy.at(verb, c)
@@ -131,28 +146,28 @@ func (t spyTx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) 
 	if err := t.at(Insert, s, rows, driver.Query{}); err != nil {
 		return nil, err
 	}
-	return t.Tx.Insert(ctx, s, rows)
+	return t.tx.Insert(ctx, s, rows)
 }
 
-func (t spyTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
+func (t spyReader) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
 	if err := t.at(Select, s, nil, q); err != nil {
 		return nil, err
 	}
-	return t.Tx.Select(ctx, s, reach, q)
+	return t.Reader.Select(ctx, s, reach, q)
 }
 
 // Get tells the hook of columns, but not of places.
-func (t spyTx) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+func (t spyReader) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
 	if err := t.at(Get, s, nil, driver.Query{Columns: columns}); err != nil {
 		return nil, err
 	}
-	return t.Tx.Get(ctx, s, places, columns)
+	return t.Reader.Get(ctx, s, places, columns)
 }
 
 // Untouched is passed on where the store beneath is able to. The hook is not told,
 // since another adapter may not be asked.
 func (t spyTx) Untouched(ctx context.Context, s *driver.Schema, scope storage.Scope, keys []string) ([]int64, error) {
-	able, ok := t.Tx.(interface {
+	able, ok := t.tx.(interface {
 		Untouched(context.Context, *driver.Schema, storage.Scope, []string) ([]int64, error)
 	})
 	if !ok {
@@ -165,42 +180,42 @@ func (t spyTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]d
 	if err := t.at(Claim, s, nil, driver.Query{}); err != nil {
 		return nil, err
 	}
-	return t.Tx.Claim(ctx, s, c)
+	return t.tx.Claim(ctx, s, c)
 }
 
 func (t spyTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if err := t.at(Update, s, rows, driver.Query{}); err != nil {
 		return nil, err
 	}
-	return t.Tx.Update(ctx, s, rows)
+	return t.tx.Update(ctx, s, rows)
 }
 
 func (t spyTx) Extend(ctx context.Context, s *driver.Schema, rows []driver.Row, until time.Time) ([]bool, error) {
 	if err := t.at(Extend, s, rows, driver.Query{}); err != nil {
 		return nil, err
 	}
-	return t.Tx.Extend(ctx, s, rows, until)
+	return t.tx.Extend(ctx, s, rows, until)
 }
 
 func (t spyTx) Delete(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
 	if err := t.at(Delete, s, rows, driver.Query{}); err != nil {
 		return nil, err
 	}
-	return t.Tx.Delete(ctx, s, rows)
+	return t.tx.Delete(ctx, s, rows)
 }
 
-func (t spyTx) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, where []driver.Cond, limit int) (int, error) {
+func (t spyReader) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, where []driver.Cond, limit int) (int, error) {
 	if err := t.at(Count, s, nil, driver.Query{Where: where}); err != nil {
 		return 0, err
 	}
-	return t.Tx.Count(ctx, s, reach, where, limit)
+	return t.Reader.Count(ctx, s, reach, where, limit)
 }
 
-func (t spyTx) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Tally) ([]driver.Group, error) {
+func (t spyReader) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Tally) ([]driver.Group, error) {
 	if err := t.at(Tally, s, nil, driver.Query{Where: q.Where}); err != nil {
 		return nil, err
 	}
-	return t.Tx.Tally(ctx, s, reach, q)
+	return t.Reader.Tally(ctx, s, reach, q)
 }
 
 // Calls are those of verbs that a Spy told of. They may be noted by many goroutines.

@@ -18,12 +18,12 @@ func (t *Table[R]) PlaceOf(r *R) Place {
 // no places. Places without a row are left out of the answer, and a place may be given
 // twice. Of the rows only columns are read, if any are named; see [Query]. A scope that
 // no row can have is refused with a [*ValueError].
-func (t *Table[R]) GetMany(ctx context.Context, tx Tx, places []Place, columns ...string) (map[Place]*R, error) {
+func (t *Table[R]) GetMany(ctx context.Context, from Reader, places []Place, columns ...string) (map[Place]*R, error) {
 	wanted, err := t.distinct(places)
 	if err != nil || len(wanted) == 0 {
 		return nil, err
 	}
-	rows, err := tx.Get(ctx, &t.Schema, wanted, columns)
+	rows, err := from.Get(ctx, &t.Schema, wanted, columns)
 	if err != nil {
 		return nil, err
 	}
@@ -53,10 +53,10 @@ func (s *Schema) distinct(places []Place) ([]Place, error) {
 // Walk visits the rows of scope that q describes, in its order, in pages of q.Limit
 // rows, none of which is empty. If q names columns the one of its OrderBy is among
 // them. A visit may write its rows. The first error ends the walk.
-func (t *Table[R]) Walk(ctx context.Context, tx Tx, scope Scope, q Query, visit func(page []*R) error) error {
+func (t *Table[R]) Walk(ctx context.Context, from Reader, scope Scope, q Query, visit func(page []*R) error) error {
 	q.Unordered = false
 	for {
-		page, err := t.Find(ctx, tx, scope, q)
+		page, err := t.Find(ctx, from, scope, q)
 		if err != nil || len(page) == 0 {
 			return err
 		}

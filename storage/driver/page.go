@@ -38,11 +38,11 @@ func (p Page) Size() int {
 // Page returns the rows of scope that q describes, and where the next page begins:
 // empty after the last. They are in the order of their keys, or by a column with
 // instants, or by "id", as q.OrderBy says; its Limit and After do not count.
-func (t *Table[R]) Page(ctx context.Context, tx Tx, scope Scope, p Page, q Query) (rows []*R, next string, err error) {
+func (t *Table[R]) Page(ctx context.Context, from Reader, scope Scope, p Page, q Query) (rows []*R, next string, err error) {
 	if q, err = p.of(q); err != nil {
 		return nil, "", err
 	}
-	rows, err = t.Find(ctx, tx, scope, q)
+	rows, err = t.Find(ctx, from, scope, q)
 	if err != nil || len(rows) < q.Limit {
 		return rows, "", err
 	}

@@ -215,15 +215,15 @@ type GroupOf[R any] struct {
 }
 
 // Tally counts rows of scope by kind, in no particular order.
-func (t *Table[R]) Tally(ctx context.Context, tx Tx, scope Scope, q Tally) ([]GroupOf[R], error) {
+func (t *Table[R]) Tally(ctx context.Context, from Reader, scope Scope, q Tally) ([]GroupOf[R], error) {
 	if err := t.CheckScope(scope); err != nil {
 		return nil, err
 	}
-	return t.tally(ctx, tx, Within(scope), q)
+	return t.tally(ctx, from, Within(scope), q)
 }
 
-func (t *Table[R]) tally(ctx context.Context, tx Tx, reach Reach, q Tally) ([]GroupOf[R], error) {
-	groups, err := tx.Tally(ctx, &t.Schema, reach, q)
+func (t *Table[R]) tally(ctx context.Context, from Reader, reach Reach, q Tally) ([]GroupOf[R], error) {
+	groups, err := from.Tally(ctx, &t.Schema, reach, q)
 	out := make([]GroupOf[R], len(groups))
 	for i, g := range groups {
 		out[i] = GroupOf[R]{any(g.Row).(*R), g.N}

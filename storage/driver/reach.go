@@ -36,17 +36,17 @@ func (t *Table[R]) Everywhere() EverywhereOf[R] { return EverywhereOf[R]{t} }
 type EverywhereOf[R any] struct{ t *Table[R] }
 
 // Find returns the rows that q describes.
-func (e EverywhereOf[R]) Find(ctx context.Context, tx Tx, q Query) ([]*R, error) {
-	return e.t.find(ctx, tx, Everywhere(), q)
+func (e EverywhereOf[R]) Find(ctx context.Context, from Reader, q Query) ([]*R, error) {
+	return e.t.find(ctx, from, Everywhere(), q)
 }
 
 // Count counts rows, but not further than limit.
-func (e EverywhereOf[R]) Count(ctx context.Context, tx Tx, limit int, where ...Cond) (int, error) {
-	return tx.Count(ctx, &e.t.Schema, Everywhere(), where, limit)
+func (e EverywhereOf[R]) Count(ctx context.Context, from Reader, limit int, where ...Cond) (int, error) {
+	return from.Count(ctx, &e.t.Schema, Everywhere(), where, limit)
 }
 
 // Tally counts rows by kind, in no particular order. The scope is one of the kinds
 // only if q names it.
-func (e EverywhereOf[R]) Tally(ctx context.Context, tx Tx, q Tally) ([]GroupOf[R], error) {
-	return e.t.tally(ctx, tx, Everywhere(), q)
+func (e EverywhereOf[R]) Tally(ctx context.Context, from Reader, q Tally) ([]GroupOf[R], error) {
+	return e.t.tally(ctx, from, Everywhere(), q)
 }

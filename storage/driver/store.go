@@ -18,6 +18,11 @@ type Store interface {
 	// COMMIT was lost. Do not call it inside f, nor beside a transaction that the
 	// same goroutine holds open.
 	InTx(ctx context.Context, f func(Tx) error) error
+	// View runs f over the committed rows of one moment, which does not wait for
+	// writers and holds none of them up. It is over after [ViewTime] at the latest,
+	// since a database keeps what it shows. It runs f again where InTx would. Do not
+	// call it inside InTx.
+	View(ctx context.Context, f func(Reader) error) error
 	// Next returns the earliest DueOn, at or before horizon, among the rows that
 	// c would claim by then, and the zero time if there is none. It is one
 	// SELECT without a transaction, for idle pollers.
@@ -44,18 +49,33 @@ type Clock interface {
 	After(d time.Duration) <-chan time.Time
 }
 
-// Tx is one transaction: nine verbs over rows of any schema. It is used by one
-// goroutine at a time and only until its function returns. An error of a verb
-// ends the transaction; "not inserted" and "stale" are answers, not errors.
-type Tx interface {
-	// Insert adds rows and tells which were new: false means that the scope and
-	// key exist. A new row gets its ID, and Version 1.
-	Insert(ctx context.Context, s *Schema, rows []Row) ([]bool, error)
+// ViewTime is how long a [Store].View may last, by the machine's clock.
+const ViewTime = 30 * time.Second
+
+// Reader reads rows of any schema: a transaction, or the view of one moment. It is
+// used by one goroutine at a time and only until its function returns. An error of a
+// verb ends it.
+type Reader interface {
 	// Select returns the rows within reach that q describes.
 	Select(ctx context.Context, s *Schema, reach Reach, q Query) ([]Row, error)
 	// Get returns the rows at places, of any scopes, in any order. Places are all
 	// different. Columns are as those of a [Query].
 	Get(ctx context.Context, s *Schema, places []Place, columns []string) ([]Row, error)
+	// Count counts rows within reach, but not further than limit.
+	Count(ctx context.Context, s *Schema, reach Reach, where []Cond, limit int) (int, error)
+	// Tally counts rows within reach by kind, but not further than q.Limit.
+	Tally(ctx context.Context, s *Schema, reach Reach, q Tally) ([]Group, error)
+	// Store is the store whose rows it reads.
+	Store() Store
+}
+
+// Tx is one transaction: what reads, and five verbs that write. "Not inserted" and
+// "stale" are answers, not errors.
+type Tx interface {
+	Reader
+	// Insert adds rows and tells which were new: false means that the scope and
+	// key exist. A new row gets its ID, and Version 1.
+	Insert(ctx context.Context, s *Schema, rows []Row) ([]bool, error)
 	// Claim takes due rows, ordered by lane as asked, then DueOn and ID.
 	Claim(ctx context.Context, s *Schema, c Claim) ([]Row, error)
 	// Update writes all columns that are not fixed of rows whose stored version is the row's,
@@ -68,12 +88,6 @@ type Tx interface {
 	// Delete removes rows whose stored version is the row's and tells which were
 	// stale or gone.
 	Delete(ctx context.Context, s *Schema, rows []Row) (stale []bool, err error)
-	// Count counts rows within reach, but not further than limit.
-	Count(ctx context.Context, s *Schema, reach Reach, where []Cond, limit int) (int, error)
-	// Tally counts rows within reach by kind, but not further than q.Limit.
-	Tally(ctx context.Context, s *Schema, reach Reach, q Tally) ([]Group, error)
-	// Store is the store that this transaction belongs to.
-	Store() Store
 }
 
 // Recognizer is a Tx that can tell which rows are as Insert wrote them, which spares

@@ -59,15 +59,15 @@ func (t *Table[R]) checkNames(rows []Row) error {
 }
 
 // Find returns the rows of scope that q describes.
-func (t *Table[R]) Find(ctx context.Context, tx Tx, scope Scope, q Query) ([]*R, error) {
+func (t *Table[R]) Find(ctx context.Context, from Reader, scope Scope, q Query) ([]*R, error) {
 	if err := t.CheckScope(scope); err != nil {
 		return nil, err
 	}
-	return t.find(ctx, tx, Within(scope), q)
+	return t.find(ctx, from, Within(scope), q)
 }
 
-func (t *Table[R]) find(ctx context.Context, tx Tx, reach Reach, q Query) ([]*R, error) {
-	rows, err := tx.Select(ctx, &t.Schema, reach, q)
+func (t *Table[R]) find(ctx context.Context, from Reader, reach Reach, q Query) ([]*R, error) {
+	rows, err := from.Select(ctx, &t.Schema, reach, q)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +75,8 @@ func (t *Table[R]) find(ctx context.Context, tx Tx, reach Reach, q Query) ([]*R,
 }
 
 // Get returns the row with that key, or [ErrNotFound].
-func (t *Table[R]) Get(ctx context.Context, tx Tx, scope Scope, key string) (*R, error) {
-	rows, err := t.Find(ctx, tx, scope, Query{Where: []Cond{Eq("key", key)}, Limit: 1})
+func (t *Table[R]) Get(ctx context.Context, from Reader, scope Scope, key string) (*R, error) {
+	rows, err := t.Find(ctx, from, scope, Query{Where: []Cond{Eq("key", key)}, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -143,11 +143,11 @@ func (t *Table[R]) Delete(ctx context.Context, tx Tx, rows ...*R) error {
 }
 
 // Count counts rows of scope, but not further than limit.
-func (t *Table[R]) Count(ctx context.Context, tx Tx, scope Scope, limit int, where ...Cond) (int, error) {
+func (t *Table[R]) Count(ctx context.Context, from Reader, scope Scope, limit int, where ...Cond) (int, error) {
 	if err := t.CheckScope(scope); err != nil {
 		return 0, err
 	}
-	return tx.Count(ctx, &t.Schema, Within(scope), where, limit)
+	return from.Count(ctx, &t.Schema, Within(scope), where, limit)
 }
 
 func staleError(table string, stale []bool) error {

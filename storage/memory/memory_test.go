@@ -17,6 +17,7 @@ func harness() storagetest.Harness {
 		NoJoin:         "a store in memory has no host transactions",
 		NoSecondHandle: "a store in memory is seen by its process only",
 		NoInspect:      "a store in memory makes tables from their structs",
+		Alone:          "one lock is for all",
 		NoFolder:       "a store in memory keeps contents in memory",
 	}
 }

@@ -148,6 +148,11 @@ func (s *Store) InTx(ctx context.Context, f func(driver.Tx) error) error {
 	return nil
 }
 
+// View runs f once, alone, as InTx does.
+func (s *Store) View(ctx context.Context, f func(driver.Reader) error) error {
+	return s.InTx(ctx, func(tx driver.Tx) error { return f(tx) })
+}
+
 // run commits in the deferred call, which also sees a panic or a Goexit in f.
 func (t *tx) run(ctx context.Context, f func(driver.Tx) error) error {
 	committed := false

@@ -36,6 +36,7 @@ func TestSuiteInMemory(t *testing.T) {
 	t.Parallel()
 	storagetest.Run(t, storagetest.Harness{
 		NoSecondHandle: "a database in memory is that of one store",
+		Alone:          "a database in memory has one connection",
 		NoUntouched:    unnoticed,
 		Open: func(t testing.TB, o storagetest.Options) *storagetest.Instance {
 			return instance(opened(t, ":memory:", options(o)))

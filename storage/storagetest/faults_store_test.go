@@ -21,6 +21,35 @@ func committing(ctx context.Context, s *faulty, f func(driver.Tx) error) (err er
 	return err
 }
 
+// ownMoments reads for each verb of a view anew.
+type ownMoments struct {
+	driver.Reader
+	s *faulty
+}
+
+func (r ownMoments) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, where []driver.Cond, limit int) (n int, err error) {
+	err = r.s.InTx(ctx, func(tx driver.Tx) error {
+		n, err = tx.Count(ctx, s, reach, where, limit)
+		return err
+	})
+	return n, err
+}
+
+func severalMoments(_ context.Context, s *faulty, f func(driver.Reader) error) error {
+	return f(ownMoments{s: s})
+}
+
+// waiting is a view that has its turn as a transaction does.
+func waiting(ctx context.Context, s *faulty, f func(driver.Reader) error) error {
+	return s.Store.View(ctx, func(from driver.Reader) error { return f(seen{from, s}) })
+}
+
+// silent is a view that keeps its function's error to itself.
+func silent(ctx context.Context, s *faulty, f func(driver.Reader) error) error {
+	_ = waiting(ctx, s, f)
+	return nil
+}
+
 // twice runs the function once more after it has committed.
 func twice(ctx context.Context, s *faulty, f func(driver.Tx) error) error {
 	if err := s.Store.InTx(ctx, f); err != nil {
@@ -172,6 +201,9 @@ var storeFaults = []fault{
 			return tx.Count(ctx, s, reach, where, limit)
 		}},
 	{name: "an uncommitted row is seen", theme: "isolation", inTx: committing},
+	{name: "a view shows several moments", theme: "views", view: severalMoments},
+	{name: "a view waits for its turn", theme: "views", view: waiting},
+	{name: "a view loses an error", theme: "views", view: silent},
 	{name: "contexts are ignored", theme: "contexts",
 		inTx: func(ctx context.Context, s *faulty, f func(driver.Tx) error) error {
 			return s.Store.InTx(context.WithoutCancel(ctx), f)

@@ -14,6 +14,7 @@ type fault struct {
 	name, theme string // the theme that must notice it
 
 	inTx      func(ctx context.Context, s *faulty, f func(driver.Tx) error) error
+	view      func(ctx context.Context, s *faulty, f func(driver.Reader) error) error
 	insert    func(ctx context.Context, tx driver.Tx, s *driver.Schema, rows []driver.Row) ([]bool, error)
 	find      func(ctx context.Context, tx driver.Tx, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error)
 	get       func(ctx context.Context, tx driver.Tx, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error)
@@ -85,6 +86,21 @@ func (s *faulty) InTx(ctx context.Context, f func(driver.Tx) error) error {
 	}
 	return s.Store.InTx(ctx, wrapped)
 }
+
+func (s *faulty) View(ctx context.Context, f func(driver.Reader) error) error {
+	if s.view != nil {
+		return s.view(ctx, s, f)
+	}
+	return s.Store.View(ctx, func(from driver.Reader) error { return f(seen{from, s}) })
+}
+
+// seen is a sound view of a faulty store.
+type seen struct {
+	driver.Reader
+	s *faulty
+}
+
+func (r seen) Store() driver.Store { return r.s }
 
 type faultyTx struct {
 	driver.Tx

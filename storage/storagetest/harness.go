@@ -27,6 +27,8 @@ type Harness struct {
 	NoInspect string
 	// NoUntouched is the reason why a Tx is no [driver.Recognizer].
 	NoUntouched string
+	// Alone is the reason why transactions and views run one after the other.
+	Alone string
 	// NoFolder is the reason why blobs cannot be kept in a folder.
 	NoFolder string
 }
@@ -136,7 +138,7 @@ func themes() []theme {
 		saveTheme, extendTheme, deleteTheme,
 		conditionTheme, pagingTheme, countTheme, tallyTheme, untouchedTheme, plannedTheme,
 		textTheme, valueTheme, timeTheme, jsonTheme,
-		transactionTheme, isolationTheme, contextTheme, joinTheme,
+		transactionTheme, isolationTheme, viewTheme, contextTheme, joinTheme,
 		wakingTheme, nextTheme,
 		blobTheme, folderTheme, environmentTheme,
 		schemaTheme, modelTheme,

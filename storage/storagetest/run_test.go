@@ -20,7 +20,7 @@ func TestUnderFault(t *testing.T) {
 		t.Skip("runs only in a process of TestFaultsAreNoticed")
 	}
 	h := Harness{
-		NoJoin: "memory", NoSecondHandle: "memory", NoInspect: "memory", NoFolder: "memory",
+		NoJoin: "memory", NoSecondHandle: "memory", NoInspect: "memory", NoFolder: "memory", Alone: "memory",
 		Open: func(t testing.TB, o Options) *Instance {
 			return &Instance{Store: newFaulty(t, faultNamed(name), o)}
 		},
@@ -30,6 +30,9 @@ func TestUnderFault(t *testing.T) {
 	}
 	if name == "an undeclared inability" {
 		h.NoJoin = ""
+	}
+	if view := faultNamed(name).view; view != nil && name != "a view loses an error" {
+		h.Alone = ""
 	}
 	Run(t, h)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -224,5 +225,22 @@ func TestWakingWaitsForTheCommit(t *testing.T) {
 	}
 	if err := s.InTx(t.Context(), insert); err != nil || len(signal.C()) != 1 {
 		t.Errorf("%d hints after the commit: %v", len(signal.C()), err)
+	}
+}
+
+// What a view shows the database keeps, so it does not last.
+func TestAViewIsOverInTime(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	s := f.store(t, func(c *Config) { c.ViewTime = time.Nanosecond })
+	err := s.View(t.Context(), func(from driver.Reader) error {
+		_, err := jobs.Count(t.Context(), from, "", 1)
+		return err
+	})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if log := f.log(); log != "BEGIN ROLLBACK" {
+		t.Errorf("said %s", log)
 	}
 }

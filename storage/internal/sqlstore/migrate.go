@@ -119,7 +119,7 @@ func files(all []migration) string {
 // time-outs: processes that start at once wait for each other until ctx ends.
 func (s *Store) transact(ctx context.Context, f func(*session) error) error {
 	return s.repeat(ctx, 0, func() (sqltext.Class, error) {
-		conn, err := s.begin(ctx)
+		conn, err := s.begin(ctx, s.cfg.Writer, s.cfg.Dialect.Begin)
 		if err != nil {
 			return classOf(err), err
 		}

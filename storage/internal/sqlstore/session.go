@@ -58,15 +58,15 @@ func (x *session) release(broken bool) error {
 	return err
 }
 
-// begin opens a transaction. A connection that broke while it lay idle in the
-// pool is replaced, as database/sql would do.
-func (s *Store) begin(ctx context.Context) (*session, error) {
-	for idle := s.cfg.Writer.Stats().OpenConnections; ; idle-- {
-		x, err := s.open(ctx, s.cfg.Writer)
+// begin opens a transaction by text. A connection that broke while it lay idle in
+// the pool is replaced, as database/sql would do.
+func (s *Store) begin(ctx context.Context, pool *sqlx.DB, text string) (*session, error) {
+	for idle := pool.Stats().OpenConnections; ; idle-- {
+		x, err := s.open(ctx, pool)
 		if err != nil {
 			return nil, err
 		}
-		_, err = x.ExecContext(s.inside(ctx), s.cfg.Dialect.Begin)
+		_, err = x.ExecContext(s.inside(ctx), text)
 		if err == nil {
 			return x, nil
 		}
@@ -171,6 +171,28 @@ func (s *Store) InTx(ctx context.Context, f func(driver.Tx) error) error {
 	})
 }
 
+// View runs f over one snapshot, on a connection that reads. It is over when ctx
+// ends, or after [driver.ViewTime].
+func (s *Store) View(ctx context.Context, f func(driver.Reader) error) error {
+	return s.repeat(ctx, lockTries, func() (sqltext.Class, error) {
+		conn, err := s.begin(ctx, s.cfg.Reader, s.cfg.Dialect.View)
+		if err != nil {
+			return classOf(err), err
+		}
+		life, end := context.WithTimeout(ctx, s.cfg.ViewTime)
+		x := &tx{store: s, db: conn, life: life}
+		defer func() {
+			end()
+			x.err = errOver
+			conn.rollback(ctx)
+		}()
+		if err := f(x); err != nil {
+			return classOf(x.err), err
+		}
+		return classOf(x.err), x.err
+	})
+}
+
 // repeat calls f until it succeeds or its class says that trying again is of no
 // use. tries bounds lock time-outs; zero: no bound.
 func (s *Store) repeat(ctx context.Context, tries int, f func() (sqltext.Class, error)) error {
@@ -218,7 +240,7 @@ func wait(ctx context.Context, d time.Duration) error {
 // once runs f in one transaction. The class is that of the transaction's own
 // failure, never of an error that f got elsewhere.
 func (s *Store) once(ctx context.Context, x *tx, f func(driver.Tx) error) (sqltext.Class, error) {
-	conn, err := s.begin(ctx)
+	conn, err := s.begin(ctx, s.cfg.Writer, s.cfg.Dialect.Begin)
 	if err != nil {
 		return classOf(err), err
 	}

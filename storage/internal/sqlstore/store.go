@@ -73,6 +73,8 @@ type Config struct {
 
 	// Grace is how long a COMMIT may go on after its context ended; zero: 1 s.
 	Grace time.Duration
+	// ViewTime is how long a View may last; zero: driver.ViewTime.
+	ViewTime time.Duration
 	// Wait pauses before a transaction runs again, in real time, since a mocked
 	// clock would stand still; nil: a timer.
 	Wait func(ctx context.Context, d time.Duration) error
@@ -128,6 +130,9 @@ func (s *Store) defaults() {
 	}
 	if c.Grace == 0 {
 		c.Grace = time.Second
+	}
+	if c.ViewTime == 0 {
+		c.ViewTime = driver.ViewTime
 	}
 	if c.Wait == nil {
 		c.Wait = wait

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	sqldriver "database/sql/driver"
 	"errors"
+	"fmt"
 
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
@@ -20,8 +21,9 @@ type tx struct {
 	store  *Store
 	db     DBTX
 	joined bool
-	again  bool  // a run before it came to nothing
-	err    error // set once a verb failed or the transaction is over
+	again  bool            // a run before it came to nothing
+	err    error           // set once a verb failed or the transaction is over
+	life   context.Context // of a view; nil: a transaction's is that of its calls
 	hints  driver.Hints
 	before []mark
 }
@@ -68,6 +70,9 @@ func (x *tx) usable(ctx context.Context) error {
 	}
 	if err := ctx.Err(); err != nil {
 		return x.fail(ctx, "transaction", err)
+	}
+	if x.life != nil && x.life.Err() != nil {
+		return x.fail(ctx, "view", fmt.Errorf("open for %s: %w", x.store.cfg.ViewTime, x.life.Err()))
 	}
 	return nil
 }

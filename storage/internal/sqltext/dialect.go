@@ -24,6 +24,8 @@ type Statement struct {
 type Dialect struct {
 	// Begin opens a transaction in one round trip.
 	Begin string
+	// View opens one that reads what was committed when it began.
+	View string
 
 	numbered bool // parameters are $1, $2, not ?
 	maxName  int  // bytes of a table's name that are told apart
@@ -58,7 +60,8 @@ type words interface {
 
 // PostgreSQL is the dialect of PostgreSQL 13 and later.
 var PostgreSQL = &Dialect{
-	Begin:      "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '500ms'",
+	Begin:      "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '500ms'; SET LOCAL jit = off",
+	View:       "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '30s'; SET LOCAL jit = off",
 	numbered:   true,
 	maxName:    63,
 	bytewise:   ` COLLATE "C"`,
@@ -71,6 +74,7 @@ var PostgreSQL = &Dialect{
 // SQLite is the dialect of SQLite 3.51.3 and later.
 var SQLite = &Dialect{
 	Begin:   "BEGIN IMMEDIATE",
+	View:    "BEGIN",
 	maxName: 1000,
 	ddl:     sqliteDDL,
 	words:   sqlite{},
