@@ -203,3 +203,28 @@ func TestI30_AHandlerThatIgnoresItsContextHoldsNobodyUp(t *testing.T) {
 		})
 	}
 }
+
+// A claim that waits for the lock takes its lease when it has it: otherwise a worker
+// loses leases to nobody's death.
+func TestALeaseBeginsWhenItsClaimHasTheLock(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.add("a")
+	const waits = 6 * time.Second
+	leased := time.Duration(0)
+	b.handle = func(ctx context.Context, it work.Item[task]) error {
+		leased = it.Row.LeaseExpiresOn.Sub(b.clk.Now())
+		return ctx.Err()
+	}
+	inner := b.store
+	b.store = &storetest.Spy{Store: inner, Hook: func(c storetest.Call) error {
+		if c.Verb == storetest.Begin && c.Number == 1 {
+			b.clk.Add(waits)
+		}
+		return nil
+	}}
+	rep := b.poll(work.New(b.store, b.spec).Runner(work.Options{Lease: 2 * time.Second}), 10)
+	if rep.Settled != 1 || leased != 2*time.Second {
+		t.Errorf("%+v, with a lease of %v", rep, leased)
+	}
+}

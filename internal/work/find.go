@@ -84,6 +84,7 @@ func (r *runner[R, A]) peek(ctx context.Context, everywhere bool) (next time.Tim
 	now := r.now()
 	look := func(cursors bool) error {
 		next, err = r.store.Next(ctx, &r.spec.Table.Schema, r.except.from(r.claim(now, r.lanes.all(cursors))), now.Add(r.o.Interval))
+		r.hear(err)
 		return err
 	}
 	if everywhere {
@@ -174,8 +175,8 @@ func limitOf(asked []driver.LaneClaim, lane int16) int {
 
 // take commits one claim; only then does the work start.
 func (r *runner[R, A]) take(ctx context.Context, asked []driver.LaneClaim) (rows []*R, err error) {
-	c := r.claim(r.now(), asked)
-	if c.Token, err = token(r.store.Rand()); err != nil {
+	claimToken, err := token(r.store.Rand())
+	if err != nil {
 		return nil, err
 	}
 	claimed := r.tel.claiming(ctx)
@@ -183,10 +184,13 @@ func (r *runner[R, A]) take(ctx context.Context, asked []driver.LaneClaim) (rows
 		if err := r.ask(ctx, tx); err != nil {
 			return err
 		}
+		c := r.claim(r.now(), asked) // not earlier: it may have waited for the lock
+		c.Token = claimToken
 		rows, err = r.spec.Table.Claim(ctx, tx, r.except.from(c))
 		return err
 	})
 	claimed()
+	r.hear(err)
 	if errors.Is(err, storage.ErrOutcomeUnknown) {
 		return r.won(ctx, rows)
 	}
@@ -212,7 +216,7 @@ func (r *runner[R, A]) won(ctx context.Context, rows []*R) (won []*R, err error)
 func (r *runner[R, A]) claim(now time.Time, asked []driver.LaneClaim) driver.Claim {
 	return driver.Claim{
 		Statuses: r.spec.Claimable, Busy: r.spec.Busy, Kinds: r.types(), Lanes: asked,
-		Now: now, LeaseUntil: driver.Time(now.Add(r.o.Lease)),
+		Now: now, LeaseUntil: driver.Time(now.Add(r.o.Lease)), Expired: r.expired(),
 	}
 }
 

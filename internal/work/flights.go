@@ -125,12 +125,14 @@ func (r *runner[R, A]) beat(ctx context.Context) error {
 		rec := r.rec(rows[i])
 		rec.ID, rec.ClaimToken = fl.id, fl.token
 	}
-	expires := r.mono.Now().Add(r.o.Lease)
+	var expires time.Time
 	var lost []bool
 	err := r.store.InTx(ctx, func(tx storage.Tx) (err error) {
+		expires = r.mono.Now().Add(r.o.Lease)
 		lost, err = r.spec.Table.Extend(ctx, tx, r.now().Add(r.o.Lease), rows...)
 		return err
 	})
+	r.hear(err)
 	if err != nil {
 		return err
 	}

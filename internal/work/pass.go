@@ -62,6 +62,7 @@ type runner[R, A any] struct {
 	asked  bool        // in this poll
 	hot    atomic.Bool // the last claim was full, so the next one needs no peek
 
+	outage    outage
 	flights   *flights[R]
 	scratches sync.Pool // of *copies[R]
 }

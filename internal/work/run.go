@@ -19,7 +19,6 @@ const slack = 900 * time.Millisecond
 // when it ends.
 func (r *runner[R, A]) Poll(ctx context.Context, batch int) (Report, error) {
 	var rep Report
-	claimedAt := r.mono.Now()
 	rows, _, err := r.find(ctx, batch, true)
 	if len(rows) == 0 {
 		return rep, err
@@ -35,7 +34,7 @@ func (r *runner[R, A]) Poll(ctx context.Context, batch int) (Report, error) {
 	s := r.session(ctx, ctx.Done())
 	defer close(s.closed)
 	for _, group := range groups {
-		s.launch(group, claimedAt)
+		s.launch(group)
 	}
 	ended := ctx.Done()
 	for open := len(groups); open > 0; {
@@ -116,7 +115,6 @@ func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan
 			continue
 		}
 		r.heed(signal)
-		claimedAt := r.mono.Now()
 		rows, next, err := r.find(ctx, n, false)
 		if err != nil && ctx.Err() == nil {
 			r.tel.pollFailed(ctx)
@@ -127,30 +125,30 @@ func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan
 			continue
 		}
 		r.tel.claimed(ctx, len(rows), r.lag(rows))
-		r.launchAll(s, rows, claimedAt, launched)
+		r.launchAll(s, rows, launched)
 	}
 }
 
-func (r *runner[R, A]) launchAll(s *session[R, A], rows []*R, claimedAt time.Time, launched chan<- int) {
+func (r *runner[R, A]) launchAll(s *session[R, A], rows []*R, launched chan<- int) {
 	var rep Report
 	abandoned, groups := r.split(rows, &rep)
 	if len(abandoned) > 0 {
 		launched <- 1
-		r.boardAbandoned(s, abandoned, claimedAt)
+		r.boardAbandoned(s, abandoned)
 		go s.report(outcome[R, A]{rows: abandoned})
 	}
 	launched <- len(groups)
 	for _, group := range groups {
-		s.launch(group, claimedAt)
+		s.launch(group)
 	}
 }
 
-func (r *runner[R, A]) boardAbandoned(s *session[R, A], abandoned []settled[R, A], claimedAt time.Time) {
+func (r *runner[R, A]) boardAbandoned(s *session[R, A], abandoned []settled[R, A]) {
 	rows := make([]*R, len(abandoned))
 	for i, a := range abandoned {
 		rows[i] = a.row
 	}
-	r.board(s.base, rows, claimedAt)
+	r.board(s.base, rows)
 }
 
 // room is how many rows the next claim may take: a whole batch or nothing, so

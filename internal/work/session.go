@@ -32,8 +32,8 @@ func (r *runner[R, A]) session(base context.Context, stop <-chan struct{}) *sess
 }
 
 // launch handles a group as soon as there is room, and reports it once.
-func (s *session[R, A]) launch(group []*R, claimedAt time.Time) {
-	flights := s.r.board(s.base, group, claimedAt)
+func (s *session[R, A]) launch(group []*R) {
+	flights := s.r.board(s.base, group)
 	go func() {
 		var o outcome[R, A]
 		select {
@@ -171,10 +171,12 @@ func (r *runner[R, A]) release(group []*R, rep *Report) []settled[R, A] {
 }
 
 // board begins the flights of claimed rows: from here on they are renewed.
-func (r *runner[R, A]) board(ctx context.Context, group []*R, claimedAt time.Time) []*flight {
+func (r *runner[R, A]) board(ctx context.Context, group []*R) []*flight {
 	flights := make([]*flight, len(group))
+	mono, now := r.mono.Now(), r.now()
 	for i, row := range group {
-		flights[i] = r.flights.add(ctx, r.rec(row), claimedAt.Add(r.o.Lease))
+		rec := r.rec(row)
+		flights[i] = r.flights.add(ctx, rec, mono.Add(rec.LeaseExpiresOn.Sub(now)))
 	}
 	return flights
 }

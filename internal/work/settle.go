@@ -41,8 +41,8 @@ func (r *runner[R, A]) fitting(batch []settled[R, A]) int {
 
 // settle writes handled rows back and dispatches what they decided. A batch that
 // the store refuses is halved until the row that cannot be stored stands alone;
-// while the database is away it is tried again for as long as a lease, since the
-// result of a finished call must not be dropped.
+// while the database is away it is tried again for as long as a lease, and for
+// keepResults at least, since the result of a finished call must not be dropped.
 //
 //spec:n-063
 func (r *runner[R, A]) settle(ctx context.Context, batch []settled[R, A], rep *Report) {
@@ -50,7 +50,7 @@ func (r *runner[R, A]) settle(ctx context.Context, batch []settled[R, A], rep *R
 		r.settle(ctx, batch[:n], rep)
 		batch = batch[n:]
 	}
-	deadline := r.mono.Now().Add(r.o.Lease)
+	deadline := r.mono.Now().Add(max(r.o.Lease, keepResults))
 	for wait := 10 * time.Millisecond; len(batch) > 0; wait = min(2*wait, time.Second) {
 		stale, err := r.settleOnce(ctx, batch)
 		if err == nil {

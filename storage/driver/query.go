@@ -147,8 +147,19 @@ type Claim struct {
 	ExceptNames Names
 	// Now is the moment of the claim; LeaseUntil is when its lease expires.
 	Now, LeaseUntil time.Time
+	// Expired bounds the leases that are taken over: those that ran out later are left
+	// alone, since their owners could not renew them. Zero: none is.
+	Expired time.Time
 	// Token is fresh for every claim; see Record.ClaimToken.
 	Token string
+}
+
+// ExpiredBy is the latest end of a lease that c takes over at a moment.
+func (c *Claim) ExpiredBy(at time.Time) time.Time {
+	if c.Expired.IsZero() || c.Expired.After(at) {
+		return at
+	}
+	return c.Expired
 }
 
 // ScopedKind is a registered name in one scope.

@@ -309,7 +309,7 @@ func (t *table) claimable(img *image, c *driver.Claim, now time.Time) bool {
 		if !slices.Contains(c.Statuses, r.Status) {
 			return false
 		}
-	} else if r.LeaseExpiresOn.After(now) {
+	} else if r.LeaseExpiresOn.After(driver.Time(c.ExpiredBy(now))) {
 		return false
 	}
 	if c.Kinds != nil && !slices.Contains(c.Kinds, r.Kind) {

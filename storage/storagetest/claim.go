@@ -245,6 +245,21 @@ var takeOverTheme = theme{name: "take-over", sentences: []sentence{
 		w.insert(row)
 		w.same("rows", len(w.claim(due("u"))), 1)
 	}},
+	{"a lease that ran out behind Expired is left alone, and is not the next", func(w *world) {
+		for key, lease := range map[string]int{"long ago": -2, "then": -1, "lately": 0} {
+			row := newThing(key)
+			row.Status, row.LeaseExpiresOn, row.ClaimToken = busy, base.Add(time.Duration(lease)*time.Hour), "t"
+			w.insert(row)
+		}
+		c := due("u")
+		c.Expired = base.Add(-time.Hour)
+		w.same("rows", len(w.claim(c)), 2)
+		next, err := w.store.Next(w.ctx, &w.things.Schema, c, base)
+		w.is("Next", err, nil)
+		w.same("next", next.IsZero(), true)
+		c.Expired = base.Add(time.Hour)
+		w.same("the last one", len(w.claim(c)), 1)
+	}},
 	{"Abandoned says that an expired lease was taken over", func(w *world) {
 		w.insert(newThing("a"))
 		w.same("abandoned at first", w.claim(due("t"))[0].Abandoned, false)

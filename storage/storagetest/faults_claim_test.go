@@ -54,6 +54,7 @@ var claimFaults = []fault{
 			c.Kinds = nil
 		}
 	})},
+	{name: "claim takes over what is spared", theme: "take-over", claim: asked(func(c *driver.Claim) { c.Expired = time.Time{} })},
 	{name: "claim ignores paused scopes", theme: "claim", claim: asked(func(c *driver.Claim) { c.Except = nil })},
 	{name: "claim ignores paused types", theme: "claim", claim: asked(func(c *driver.Claim) { c.ExceptKinds = nil })},
 	{name: "claim reads what nobody asks for", theme: "planned",

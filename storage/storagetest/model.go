@@ -90,7 +90,7 @@ func (m *model) claim(c driver.Claim) []*thing {
 func (m *model) claimable(c driver.Claim, lane driver.LaneClaim) (rows []*thing) {
 	for _, r := range m.rows {
 		free := r.LeaseExpiresOn.IsZero() && slices.Contains(c.Statuses, r.Status)
-		expired := !r.LeaseExpiresOn.IsZero() && !r.LeaseExpiresOn.After(c.Now)
+		expired := !r.LeaseExpiresOn.IsZero() && !r.LeaseExpiresOn.After(c.Now) && (c.Expired.IsZero() || !r.LeaseExpiresOn.After(c.Expired))
 		if r.Lane == lane.Lane && !r.DueOn.IsZero() && !r.DueOn.After(c.Now) && (free || expired) &&
 			(c.Kinds == nil || slices.Contains(c.Kinds, r.Kind)) && !slices.Contains(c.Except, r.Scope) &&
 			!slices.Contains(c.ExceptKinds, driver.ScopedKind{Scope: r.Scope, Kind: r.Kind}) && !isOf(r, c.ExceptNames) &&
@@ -224,6 +224,9 @@ func someClaim(t *rapid.T, token int, hands []*thing) driver.Claim {
 		Now:        someMoments.Draw(t, "now"),
 		LeaseUntil: at(rapid.IntRange(7, 9).Draw(t, "until")),
 		Token:      fmt.Sprint("token ", token),
+	}
+	if rapid.Bool().Draw(t, "leases are spared") {
+		c.Expired = orNever.Draw(t, "expired")
 	}
 	if rapid.Bool().Draw(t, "of types") {
 		c.Kinds = rapid.SliceOfNDistinct(someTypes, 0, 3, rapid.ID[string]).Draw(t, "types")

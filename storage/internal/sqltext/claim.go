@@ -45,7 +45,7 @@ func (t *Table) due(s shape) string {
 // dueArgs are the parameters of due at a moment.
 func (t *Table) dueArgs(c *driver.Claim, at time.Time) []any {
 	v := t.dialect.words.value
-	args := []any{v(driver.Time(at)), v(driver.Time(at)), v(c.Statuses)}
+	args := []any{v(driver.Time(at)), v(driver.Time(c.ExpiredBy(at))), v(c.Statuses)}
 	if c.Kinds != nil {
 		args = append(args, v(c.Kinds))
 	}

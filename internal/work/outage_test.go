@@ -1,0 +1,82 @@
+package work_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// away is a store that cannot be reached while down says so.
+func away(store storage.Store, down *atomic.Bool) *storetest.Spy {
+	return &storetest.Spy{Store: store, Hook: func(c storetest.Call) error {
+		if down.Load() && (c.Verb == storetest.Begin || c.Verb == storetest.Next) {
+			return storage.ErrUnavailable
+		}
+		return nil
+	}}
+}
+
+// I-10: what a finished call has come to outlives the lease: with it would go the
+// only knowledge of whether the provider has the message.
+func TestAResultIsKeptWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		b.insert(b.ready("a", b.store.Clock().Now()))
+		inner := b.store
+		var down atomic.Bool
+		b.store = away(inner, &down)
+		b.handle = func(context.Context, work.Item[task]) error {
+			down.Store(true)
+			return nil
+		}
+		stop := b.run(work.Options{Lease: time.Minute, Grace: time.Second})
+		b.store = inner
+		pass(14 * time.Minute)
+		down.Store(false)
+		pass(5 * time.Second)
+		_ = stop()
+		if got := b.get("a"); got.Status != "Done" || len(b.seen) != 1 {
+			t.Errorf("%s after %d calls: %s", got.Status, len(b.seen), got.Note)
+		}
+	})
+}
+
+// A lease that ran out while nobody could renew it says nothing about its owner, who
+// has one more to come back with what he knows. Others are taken over at once.
+func TestALeaseThatRanOutInAnOutageIsLeftToItsOwner(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		now := b.store.Clock().Now()
+		held := func(key string, lease time.Duration) task {
+			row := b.ready(key, now)
+			row.Status, row.ClaimToken, row.LeaseExpiresOn = "Busy", "another's", now.Add(lease)
+			return row
+		}
+		inner := b.store
+		var down atomic.Bool
+		b.store = away(inner, &down)
+		stop := b.run(work.Options{Lease: time.Minute})
+		b.store = inner
+		pass(10 * time.Second)
+		down.Store(true)
+		b.insert(held("in the outage", 30*time.Second), held("before it", 5*time.Second))
+		pass(5 * time.Minute)
+		down.Store(false)
+		pass(20 * time.Second)
+		b.must("before it", "Ready")
+		b.must("in the outage", "Busy")
+		pass(time.Minute)
+		_ = stop()
+		if got := b.get("in the outage"); got.Note != "abandoned" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
