@@ -26,7 +26,7 @@ func TestErrorsOfTheDriverHaveAClass(t *testing.T) {
 		{sqlite3.Error{Code: sqlite3.ErrConstraint, ExtendedCode: sqlite3.ErrConstraintPrimaryKey}, sqltext.Unique},
 		{sqlite3.Error{Code: sqlite3.ErrConstraint, ExtendedCode: sqlite3.ErrConstraintNotNull}, sqltext.Unknown},
 		{sqlite3.Error{Code: sqlite3.ErrReadonly}, sqltext.ReadOnly},
-		{sqlite3.Error{Code: sqlite3.ErrFull}, sqltext.DiskFull},
+		{sqlite3.Error{Code: sqlite3.ErrFull}, sqltext.NoRoom},
 		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrFsync}, sqltext.Connection},
 		{sqlite3.Error{Code: sqlite3.ErrCantOpen}, sqltext.Connection},
 		{sqlite3.Error{Code: sqlite3.ErrError}, sqltext.Unknown},
@@ -55,7 +55,7 @@ func TestErrorsOfTheLibraryHaveAClass(t *testing.T) {
 		}
 	}
 	execSQL(t, db, "PRAGMA max_page_count = 2")
-	if _, err := db.ExecContext(t.Context(), "CREATE TABLE u (n)"); classify(err) != sqltext.DiskFull {
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE u (n)"); classify(err) != sqltext.NoRoom {
 		t.Errorf("a full disk: %v", err)
 	}
 	execSQL(t, db, "PRAGMA query_only = 1")

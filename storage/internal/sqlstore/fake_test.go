@@ -41,6 +41,8 @@ type fake struct {
 	texts  []string
 	params []int // of the statements that have any
 	closed int
+	// refuses is what new connections come to; nil: they succeed.
+	refuses error
 	// answer is asked about each statement; nil: all succeed, with no rows.
 	answer func(ctx context.Context, text string) error
 	// rows gives the answer to a query.
@@ -66,7 +68,12 @@ func (f *fake) store(t *testing.T, change func(*Config)) *Store {
 	return s
 }
 
-func (f *fake) Connect(context.Context) (sqldriver.Conn, error) { return &fakeConn{f}, nil }
+func (f *fake) Connect(context.Context) (sqldriver.Conn, error) {
+	if f.refuses != nil {
+		return nil, f.refuses
+	}
+	return &fakeConn{f}, nil
+}
 
 func (f *fake) Driver() sqldriver.Driver { return nil }
 

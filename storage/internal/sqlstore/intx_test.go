@@ -244,3 +244,18 @@ func TestAViewIsOverInTime(t *testing.T) {
 		t.Errorf("said %s", log)
 	}
 }
+
+// Whatever keeps a connection from being made may pass: what was to be written can be
+// written later.
+func TestAFailedConnectIsPassing(t *testing.T) {
+	t.Parallel()
+	f, runs := &fake{refuses: errOdd}, 0
+	if err := look(t.Context(), f.store(t, nil), &runs); !errors.Is(err, driver.ErrUnavailable) || !errors.Is(err, errOdd) {
+		t.Errorf("got %v", err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	if err := look(ctx, f.store(t, nil), &runs); !errors.Is(err, context.Canceled) || errors.Is(err, driver.ErrUnavailable) {
+		t.Errorf("an ended context: %v", err)
+	}
+}

@@ -31,7 +31,7 @@ type session struct {
 func (s *Store) open(ctx context.Context, db *sqlx.DB) (*session, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		return nil, s.failed(ctx, "connect", err)
+		return nil, s.unconnected(ctx, err)
 	}
 	x := &session{Conn: conn, store: s, done: func() error { return nil }}
 	if s.cfg.Watch == nil {
@@ -43,9 +43,19 @@ func (s *Store) open(ctx context.Context, db *sqlx.DB) (*session, error) {
 	})
 	if err != nil {
 		_ = x.release(true)
-		return nil, s.failed(ctx, "connect", err)
+		return nil, s.unconnected(ctx, err)
 	}
 	return x, nil
+}
+
+// unconnected says that there is no connection, for whatever reason: a server that
+// starts, a password that is being changed, a proxy that gave up.
+func (s *Store) unconnected(ctx context.Context, err error) error {
+	f := s.failed(ctx, "connect", err)
+	if f.class == sqltext.Unknown && f.means == nil && ctx.Err() == nil {
+		f.class, f.means = sqltext.Connection, driver.ErrUnavailable
+	}
+	return f
 }
 
 // release gives the connection back, or closes it if it is broken.
@@ -100,7 +110,7 @@ func (x *session) commit(ctx context.Context) error {
 		}
 		f := x.store.failed(context.Background(), "commit", err)
 		switch f.class {
-		case sqltext.Unique, sqltext.Busy, sqltext.LockTimeout, sqltext.Serialization, sqltext.ReadOnly:
+		case sqltext.Unique, sqltext.Busy, sqltext.LockTimeout, sqltext.Serialization, sqltext.ReadOnly, sqltext.NoRoom:
 			x.rollback(context.Background())
 			return f
 		}
@@ -321,7 +331,7 @@ func (s *Store) failed(ctx context.Context, op string, err error) *failure {
 	switch f.class {
 	case sqltext.Busy, sqltext.LockTimeout, sqltext.Serialization:
 		f.means = driver.ErrBusy
-	case sqltext.Connection:
+	case sqltext.Connection, sqltext.NoRoom:
 		f.means = driver.ErrUnavailable
 	}
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {

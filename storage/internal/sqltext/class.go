@@ -1,7 +1,5 @@
 package sqltext
 
-import "strings"
-
 // Class is what an error of the database means to a transaction.
 type Class int
 
@@ -13,8 +11,8 @@ const (
 	LockTimeout                // 55P03: run again with half the batch
 	Serialization              // 40001, 40P01, SQLITE_BUSY_SNAPSHOT: run again
 	ReadOnly                   // a replica or a read-only file
-	DiskFull
-	Connection // the connection is gone: the outcome of a COMMIT is unknown
+	NoRoom                     // of connections, memory, disk: later it may have some
+	Connection                 // the connection is gone: the outcome of a COMMIT is unknown
 )
 
 // states maps SQLSTATE codes to what they mean to a transaction; the source is
@@ -25,7 +23,6 @@ var states = map[string]Class{
 	"40001": Serialization, // serialization_failure
 	"40P01": Serialization, // deadlock_detected
 	"25006": ReadOnly,      // read_only_sql_transaction
-	"53100": DiskFull,      // disk_full
 	"40003": Connection,    // statement_completion_unknown
 	"57P01": Connection,    // admin_shutdown
 	"57P02": Connection,    // crash_shutdown
@@ -36,12 +33,18 @@ var states = map[string]Class{
 	"25P04": Connection,    // transaction_timeout
 }
 
+// families are those of which all states mean the same.
+var families = map[string]Class{
+	"08": Connection, // connection_exception
+	"53": NoRoom,     // insufficient_resources: disk_full, out_of_memory, too_many_connections
+}
+
 // OfState is the class of a SQLSTATE.
 func OfState(state string) Class {
-	if strings.HasPrefix(state, "08") { // connection_exception
-		return Connection
+	if class, ok := states[state]; ok || len(state) < 2 {
+		return class
 	}
-	return states[state]
+	return families[state[:2]]
 }
 
 // codes maps SQLite's result codes; the source is "Result and Error Codes",
@@ -51,9 +54,10 @@ func OfState(state string) Class {
 var codes = map[int]Class{
 	5:                  Busy,       // SQLITE_BUSY
 	6:                  Busy,       // SQLITE_LOCKED
+	7:                  NoRoom,     // SQLITE_NOMEM
 	8:                  ReadOnly,   // SQLITE_READONLY
 	10:                 Connection, // SQLITE_IOERR
-	13:                 DiskFull,   // SQLITE_FULL
+	13:                 NoRoom,     // SQLITE_FULL
 	14:                 Connection, // SQLITE_CANTOPEN
 	15:                 Busy,       // SQLITE_PROTOCOL
 	busySnapshot:       Serialization,
