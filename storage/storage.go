@@ -77,8 +77,8 @@ var (
 	// ErrOutcomeUnknown: the connection was lost while a COMMIT was under way. Call
 	// again: everything in Belfry is safe to repeat.
 	ErrOutcomeUnknown = driver.ErrOutcomeUnknown
-	// ErrUnavailable: the database could not be reached, or has no room of connections,
-	// memory or disk; nothing was written.
+	// ErrUnavailable: the database could not be reached, cannot be written, or has no
+	// room of connections, memory or disk; nothing was written.
 	ErrUnavailable = driver.ErrUnavailable
 	// ErrBusy: a lock was not granted within the bound; nothing was written.
 	ErrBusy = driver.ErrBusy

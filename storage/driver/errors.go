@@ -21,8 +21,8 @@ var (
 	// the transaction may or may not have happened. Everything in Belfry is safe
 	// to repeat, so the answer is to call again.
 	ErrOutcomeUnknown = errors.New("storage: outcome unknown")
-	// ErrUnavailable: the database could not be reached, or has no room of connections,
-	// memory or disk; nothing was written.
+	// ErrUnavailable: the database could not be reached, cannot be written, or has no
+	// room of connections, memory or disk; nothing was written.
 	ErrUnavailable = errors.New("storage: unavailable")
 	// ErrBusy: a lock was not granted within the bound; nothing was written.
 	ErrBusy = errors.New("storage: busy")

@@ -12,7 +12,6 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
@@ -46,9 +45,18 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 		s.reader = pool(d.with(reading, ""), false, readers)
 	}
 	if err := s.open(ctx, opts); err != nil {
-		return nil, fmt.Errorf("sqlite: open %s: %w", path, errors.Join(err, s.Close()))
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, errors.Join(explained(err), s.Close()))
 	}
 	return s, nil
+}
+
+// explained says what SQLite leaves out when it cannot make or open the file.
+func explained(err error) error {
+	var e sqlite3.Error
+	if errors.As(err, &e) && e.Code == sqlite3.ErrCantOpen {
+		return fmt.Errorf("%w (is its folder there, and can it be written?)", err)
+	}
+	return err
 }
 
 func (s *Store) open(ctx context.Context, opts *Options) (err error) {
@@ -69,7 +77,8 @@ func (s *Store) open(ctx context.Context, opts *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	return s.InTx(ctx, func(driver.Tx) error { return nil }) // the file can be written
+	// A read-only file can be opened, and locked too. The version is the host's to use.
+	return s.Probe(ctx, "PRAGMA user_version = 1")
 }
 
 // pool makes a handle with at most n connections, which it keeps.
@@ -122,12 +131,14 @@ func (c *connector) Connect(ctx context.Context) (sqldriver.Conn, error) {
 	return d.Open(c.name)
 }
 
-// prepareWriter lets the log grow to 4,000 pages before it is copied back, and
-// refuses a file that SQLite will not keep in WAL mode, as on some network file
-// systems.
+// prepareWriter lets the log grow to 4,000 pages before it is copied back, cuts one
+// that grew behind a long reader to 64 MiB, and refuses a file that SQLite will not
+// keep in WAL mode, as on some network file systems.
 func prepareWriter(c *sqlite3.SQLiteConn) error {
-	if _, err := c.Exec("PRAGMA wal_autocheckpoint = 4000", nil); err != nil {
-		return err
+	for _, setting := range []string{"PRAGMA wal_autocheckpoint = 4000", "PRAGMA journal_size_limit = 67108864"} {
+		if _, err := c.Exec(setting, nil); err != nil {
+			return err
+		}
 	}
 	rows, err := c.Query("PRAGMA journal_mode", nil)
 	if err != nil {

@@ -181,3 +181,36 @@ func commitOnABadDisk(ctx context.Context, path string) error {
 	}
 	return fmt.Errorf("not an unknown outcome: %w", err)
 }
+
+// A log that grew behind a long reader is cut when the reader has gone.
+func TestTheLogIsBounded(t *testing.T) {
+	t.Parallel()
+	s, path := onFile(t, nil)
+	size := func() int64 {
+		info, err := os.Stat(path + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	write := func(n int) {
+		execSQL(t, s.DB(), fmt.Sprintf("INSERT INTO big SELECT randomblob(1000000) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i FROM n)", n))
+	}
+	execSQL(t, s.DB(), "CREATE TABLE big (b BLOB)")
+	err := s.View(t.Context(), func(from driver.Reader) error {
+		_, err := tasks.Count(t.Context(), from, "", 1)
+		write(70)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if grown := size(); grown < 70_000_000 {
+		t.Errorf("the log has %d bytes only, so this test shows nothing", grown)
+	}
+	write(1) // copies the log back
+	write(1) // begins it anew
+	if left := size(); left > 67_108_864 {
+		t.Errorf("the log still has %d bytes", left)
+	}
+}

@@ -203,6 +203,22 @@ func (s *Store) View(ctx context.Context, f func(driver.Reader) error) error {
 	})
 }
 
+// Probe runs text in a transaction that it takes back, to see whether it could.
+func (s *Store) Probe(ctx context.Context, text string) error {
+	return s.repeat(ctx, lockTries, func() (sqltext.Class, error) {
+		conn, err := s.begin(ctx, s.cfg.Writer, s.cfg.Dialect.Begin)
+		if err != nil {
+			return classOf(err), err
+		}
+		defer conn.rollback(ctx)
+		if _, err := conn.ExecContext(s.inside(ctx), text); err != nil {
+			f := s.failed(ctx, "write", err)
+			return f.class, f
+		}
+		return sqltext.Unknown, nil
+	})
+}
+
 // repeat calls f until it succeeds or its class says that trying again is of no
 // use. tries bounds lock time-outs; zero: no bound.
 func (s *Store) repeat(ctx context.Context, tries int, f func() (sqltext.Class, error)) error {
@@ -331,7 +347,7 @@ func (s *Store) failed(ctx context.Context, op string, err error) *failure {
 	switch f.class {
 	case sqltext.Busy, sqltext.LockTimeout, sqltext.Serialization:
 		f.means = driver.ErrBusy
-	case sqltext.Connection, sqltext.NoRoom:
+	case sqltext.Connection, sqltext.NoRoom, sqltext.ReadOnly:
 		f.means = driver.ErrUnavailable
 	}
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
