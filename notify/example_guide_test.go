@@ -2,6 +2,7 @@ package notify_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -47,18 +48,12 @@ func confirm(ctx context.Context, out *notify.Notifier, booking string, c custom
 
 // book is what a handler does: its own row and the mail, in one transaction.
 func book(ctx context.Context, store *sqlite.Store, out *notify.Notifier, booking string, c customer) error {
-	tx, err := store.DB().BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // after a commit it does nothing
-	if _, err := tx.ExecContext(ctx, "INSERT INTO booking VALUES (?, ?)", booking, c.ID); err != nil {
-		return err
-	}
-	if err := confirm(ctx, out.WithTx(store.Join(tx)), booking, c); err != nil {
-		return err
-	}
-	return tx.Commit()
+	return store.InHostTx(ctx, func(tx *sql.Tx, bound storage.Tx) error {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO booking VALUES (?, ?)", booking, c.ID); err != nil {
+			return err
+		}
+		return confirm(ctx, out.WithTx(bound), booking, c)
+	})
 }
 
 // A booking that is rolled back is not confirmed; one that is made is, once.

@@ -107,22 +107,19 @@ func ExampleOptions() {
 // closeVisit is a host's own transaction: the visit is closed and its customer will
 // be asked, or neither.
 func closeVisit(ctx context.Context, store *sqlite.Store, surveys *survey.Service, wip string) error {
-	tx, err := store.DB().BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // after a commit it does nothing
-	if _, err := tx.ExecContext(ctx, "UPDATE visit SET closed = 1 WHERE wip = ?", wip); err != nil {
-		return err
-	}
-	report, err := surveys.WithTx(store.Join(tx)).Ingest(ctx, closed())
-	if err != nil {
-		return err
-	}
-	if report.Failed > 0 {
-		return fmt.Errorf("visit %s: %v", wip, report.Items)
-	}
-	return tx.Commit()
+	return store.InHostTx(ctx, func(tx *sql.Tx, bound storage.Tx) error {
+		if _, err := tx.ExecContext(ctx, "UPDATE visit SET closed = 1 WHERE wip = ?", wip); err != nil {
+			return err
+		}
+		report, err := surveys.WithTx(bound).Ingest(ctx, closed())
+		if err != nil {
+			return err
+		}
+		if report.Failed > 0 {
+			return fmt.Errorf("visit %s: %v", wip, report.Items)
+		}
+		return nil
+	})
 }
 
 func ExampleService_WithTx() {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
 
@@ -52,11 +53,11 @@ func (a api) put(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 		return
 	}
-	err := a.inTx(r.Context(), func(tx *sql.Tx) error {
+	err := a.store.InHostTx(r.Context(), func(tx *sql.Tx, bound storage.Tx) error {
 		if err := b.save(r.Context(), tx); err != nil {
 			return err
 		}
-		if err := a.tell(r.Context(), tx, saved, b); err != nil {
+		if err := a.tell(r.Context(), bound, saved, b); err != nil {
 			return err
 		}
 		return checkSeats(r.Context(), tx)
@@ -67,7 +68,7 @@ func (a api) put(w http.ResponseWriter, r *http.Request) {
 // cancel takes a booking away, and its reminder with it.
 func (a api) cancel(w http.ResponseWriter, r *http.Request) {
 	var b booking
-	err := a.inTx(r.Context(), func(tx *sql.Tx) (err error) {
+	err := a.store.InHostTx(r.Context(), func(tx *sql.Tx, bound storage.Tx) (err error) {
 		if b, err = load(r.Context(), tx, r.PathValue("id")); err != nil {
 			return err
 		}
@@ -75,14 +76,14 @@ func (a api) cancel(w http.ResponseWriter, r *http.Request) {
 			return err
 		}
 		b.Version++
-		return a.tell(r.Context(), tx, cancelled, b)
+		return a.tell(r.Context(), bound, cancelled, b)
 	})
 	answer(w, b, err)
 }
 
 // tell is the one call that the service makes: inside its own transaction.
-func (a api) tell(ctx context.Context, tx *sql.Tx, what string, b booking) error {
-	_, err := a.reminders.WithTx(a.store.Join(tx)).HandleEvent(ctx, automation.Event{
+func (a api) tell(ctx context.Context, bound storage.Tx, what string, b booking) error {
+	_, err := a.reminders.WithTx(bound).HandleEvent(ctx, automation.Event{
 		Type: what, Source: automation.Source{Type: "booking", ID: b.ID}, Version: b.Version, Data: b,
 	})
 	return err

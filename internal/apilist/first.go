@@ -12,7 +12,7 @@ const module = "github.com/belfry-go/belfry"
 // docs/getting-started.md: package, and how the line begins.
 var first = []string{
 	"/storage/sqlite: func Open(",
-	"/storage/sqlite: method (Store) Join(",
+	"/storage/sqlite: method (Store) InHostTx(",
 	"/storage/postgres: func Open(",
 	"/storage/postgres: func New(",
 	"/storage/memory: func New(",

@@ -73,7 +73,7 @@ func TestErrorsOfTheConnectionAreClassified(t *testing.T) {
 		{refused(errors.New("server is in hot standby mode")), sqltext.Connection},
 		{context.DeadlineExceeded, sqltext.Unknown}, // also a net.Error
 		{context.Canceled, sqltext.Unknown},
-		{pq.ErrInFailedTransaction, sqltext.Unknown},
+		{pq.ErrInFailedTransaction, sqltext.Undone},
 		{errors.New("something else"), sqltext.Unknown},
 		{nil, sqltext.Unknown},
 	} {

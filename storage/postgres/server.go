@@ -10,6 +10,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/lib/pq"
+
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
@@ -173,6 +175,9 @@ func speaksTwoStep(ctx context.Context, db *sql.DB) (twoStep bool, err error) {
 func classify(err error) sqltext.Class {
 	if state, ok := sqlState(err); ok {
 		return sqltext.OfState(state)
+	}
+	if errors.Is(err, pq.ErrInFailedTransaction) {
+		return sqltext.Undone
 	}
 	if connectionLost(err) {
 		return sqltext.Connection

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/sqlite"
 )
 
@@ -40,7 +42,7 @@ func ExampleOpen() {
 
 // What is written through the bound transaction is committed with the host's own
 // rows, or not at all.
-func ExampleStore_Join() {
+func ExampleStore_InHostTx() {
 	inFolder(func(path string) error {
 		ctx := context.Background()
 		store, err := sqlite.Open(ctx, path, nil)
@@ -52,21 +54,16 @@ func ExampleStore_Join() {
 		if err != nil {
 			return err
 		}
-		tx, err := store.DB().BeginTx(ctx, nil)
+		err = store.InHostTx(ctx, func(tx *sql.Tx, bound storage.Tx) error {
+			if _, err := tx.ExecContext(ctx, "CREATE TABLE attachment (blob TEXT)"); err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, "INSERT INTO attachment VALUES (?)", letter.Name); err != nil {
+				return err
+			}
+			return store.Blobs().Keep(ctx, bound, letter)
+		})
 		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
-		if _, err := tx.ExecContext(ctx, "CREATE TABLE attachment (blob TEXT)"); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO attachment VALUES (?)", letter.Name); err != nil {
-			return err
-		}
-		if err := store.Blobs().Keep(ctx, store.Join(tx), letter); err != nil {
-			return err
-		}
-		if err := tx.Commit(); err != nil {
 			return err
 		}
 		body, err := store.Blobs().Open(ctx, letter, 5)

@@ -4,14 +4,8 @@
 //
 // The store owns its connections, since SQLite's settings belong to a connection
 // and a host's pool may have others: one connection writes, a few read. A host
-// that wants its own writes in the same transaction takes the writing handle from
-// [Store.DB], begins there, and binds the transaction with Join:
-//
-//	tx, err := store.DB().BeginTx(ctx, nil)
-//	bound := store.Join(tx)
-//
-// Until that transaction ends nothing else can be written, so it calls only what
-// is bound to it: InTx in the same goroutine would wait for itself.
+// that wants its own writes in the same transaction calls InHostTx. Until that
+// transaction ends nothing else can be written, so it calls only what is bound to it.
 package sqlite
 
 import (

@@ -111,8 +111,14 @@ func (c *fakeConn) Prepare(string) (sqldriver.Stmt, error) {
 }
 
 func (c *fakeConn) Begin() (sqldriver.Tx, error) {
-	return nil, errors.New("transactions begin with BEGIN")
+	return fakeTx{c}, c.f.said(context.Background(), "BEGIN")
 }
+
+// fakeTx is a transaction that a host holds.
+type fakeTx struct{ c *fakeConn }
+
+func (t fakeTx) Commit() error   { return t.c.f.said(context.Background(), "COMMIT") }
+func (t fakeTx) Rollback() error { return t.c.f.said(context.Background(), "ROLLBACK") }
 
 func (c *fakeConn) Close() error {
 	c.f.mu.Lock()

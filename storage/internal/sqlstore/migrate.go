@@ -127,7 +127,7 @@ func (s *Store) transact(ctx context.Context, f func(*session) error) error {
 			conn.rollback(ctx)
 			return classOf(err), err
 		}
-		err = conn.commit(ctx)
+		err = conn.commit(ctx, conn.sayCommit)
 		return classOf(err), err
 	})
 }

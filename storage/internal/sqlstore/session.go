@@ -71,6 +71,11 @@ func (x *session) release(broken bool) error {
 // begin opens a transaction by text. A connection that broke while it lay idle in
 // the pool is replaced, as database/sql would do.
 func (s *Store) begin(ctx context.Context, pool *sqlx.DB, text string) (*session, error) {
+	if pool == s.cfg.Writer {
+		if err := s.holder.refuse(); err != nil {
+			return nil, err
+		}
+	}
 	for idle := pool.Stats().OpenConnections; ; idle-- {
 		x, err := s.open(ctx, pool)
 		if err != nil {
@@ -100,17 +105,17 @@ func (x *session) rollback(ctx context.Context) {
 	})
 }
 
-// commit makes the writes of the transaction last. An answer that does not tell
-// whether it happened is [driver.ErrOutcomeUnknown].
-func (x *session) commit(ctx context.Context) error {
+// commit makes the writes of the transaction last, by what says so. An answer that does
+// not tell whether it happened is [driver.ErrOutcomeUnknown].
+func (x *session) commit(ctx context.Context, say func(context.Context) error) error {
 	return x.bounded(ctx, func(ctx context.Context) error {
-		_, err := x.ExecContext(ctx, "COMMIT")
+		err := say(ctx)
 		if err == nil {
 			return unknown(x.release(false))
 		}
 		f := x.store.failed(context.Background(), "commit", err)
 		switch f.class {
-		case sqltext.Unique, sqltext.Busy, sqltext.LockTimeout, sqltext.Serialization, sqltext.ReadOnly, sqltext.NoRoom:
+		case sqltext.Unique, sqltext.Busy, sqltext.LockTimeout, sqltext.Serialization, sqltext.ReadOnly, sqltext.NoRoom, sqltext.Undone:
 			x.rollback(context.Background())
 			return f
 		}
@@ -288,17 +293,27 @@ func (s *Store) once(ctx context.Context, x *tx, f func(driver.Tx) error) (sqlte
 		return class, err
 	}
 	x.err = errOver
-	if err := conn.commit(ctx); err != nil {
+	if err := conn.commit(ctx, conn.sayCommit); err != nil {
 		if !errors.Is(err, driver.ErrOutcomeUnknown) {
 			x.restore()
 		}
 		return classOf(err), err
 	}
+	s.committed(x)
+	return sqltext.Unknown, nil
+}
+
+func (x *session) sayCommit(ctx context.Context) error {
+	_, err := x.ExecContext(ctx, "COMMIT")
+	return err
+}
+
+// committed tells who waits for it what a transaction made due.
+func (s *Store) committed(x *tx) {
 	x.hints.Send(&s.waker)
 	if s.cfg.Committed != nil && len(x.hints) > 0 {
 		s.cfg.Committed(x.hints)
 	}
-	return sqltext.Unknown, nil
 }
 
 func (x *tx) rollback(ctx context.Context, conn *session) {

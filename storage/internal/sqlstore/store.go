@@ -88,6 +88,7 @@ type Store struct {
 	tables sync.Map // *driver.Schema to table
 	blobs  driver.Blobs
 	waker  driver.Waker
+	holder holder
 }
 
 var _ driver.Store = (*Store)(nil)

@@ -12,6 +12,7 @@ const (
 	Serialization              // 40001, 40P01, SQLITE_BUSY_SNAPSHOT: run again
 	ReadOnly                   // a replica or a read-only file
 	NoRoom                     // of connections, memory, disk: later it may have some
+	Undone                     // COMMIT of a transaction that had failed: it was rolled back
 	Connection                 // the connection is gone: the outcome of a COMMIT is unknown
 )
 

@@ -1,0 +1,114 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// write is a host's transaction with a statement of its own beside one of ours.
+func write(ctx context.Context, s *Store, runs *int) error {
+	return s.InHostTx(ctx, func(host *sql.Tx, bound driver.Tx) error {
+		*runs++
+		if _, err := host.ExecContext(ctx, "INSERT INTO booking"); err != nil {
+			return err
+		}
+		_, err := jobs.Count(ctx, bound, "", 1)
+		return err
+	})
+}
+
+// Whoever failed, and wherever: the whole is done again, and nobody has to know how.
+func TestInHostTxRunsAgainAsInTxDoes(t *testing.T) {
+	t.Parallel()
+	for where, log := range map[string]string{
+		"BEGIN":  "BEGIN BEGIN INSERT SELECT COMMIT",
+		"INSERT": "BEGIN INSERT ROLLBACK BEGIN INSERT SELECT COMMIT",
+		"SELECT": "BEGIN INSERT SELECT ROLLBACK BEGIN INSERT SELECT COMMIT",
+		"COMMIT": "BEGIN INSERT SELECT COMMIT ROLLBACK BEGIN INSERT SELECT COMMIT",
+	} {
+		for _, err := range []error{errSerial, errBusy, errLock} {
+			f, runs := &fake{answer: first(where, err)}, 0
+			if err := write(t.Context(), f.store(t, nil), &runs); err != nil {
+				t.Errorf("%v at %s: %v", err, where, err)
+			}
+			if diff := cmp.Diff(log, f.log()); diff != "" {
+				t.Errorf("%v at %s: statements (-want +got):\n%s", err, where, diff)
+			}
+		}
+	}
+}
+
+func TestInHostTxEndsWithItsFunction(t *testing.T) {
+	t.Parallel()
+	f, runs := &fake{answer: first("INSERT", errOdd)}, 0
+	if err := write(t.Context(), f.store(t, nil), &runs); !errors.Is(err, errOdd) || f.log() != "BEGIN INSERT ROLLBACK" || runs != 1 {
+		t.Errorf("%d runs: %s: %v", runs, f.log(), err)
+	}
+	f, runs = &fake{answer: first("COMMIT", errGone)}, 0
+	if err := write(t.Context(), f.store(t, nil), &runs); !errors.Is(err, driver.ErrOutcomeUnknown) || runs != 1 {
+		t.Errorf("a lost reply, %d runs: %v", runs, err)
+	}
+	f = &fake{}
+	s := f.store(t, nil)
+	var kept driver.Tx
+	func() {
+		defer func() { _ = recover() }()
+		_ = s.InHostTx(t.Context(), func(_ *sql.Tx, bound driver.Tx) error {
+			kept = bound
+			panic("the host's code")
+		})
+	}()
+	if _, err := jobs.Count(t.Context(), kept, "", 1); err == nil || f.log() != "BEGIN ROLLBACK" {
+		t.Errorf("after a panic: %s, and a verb gave %v", f.log(), err)
+	}
+}
+
+// The end of the caller's context rolls back before COMMIT, and waits for it after.
+func TestInHostTxEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"INSERT", "COMMIT"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		f, runs := &fake{}, 0
+		f.answer = func(_ context.Context, text string) error {
+			if strings.HasPrefix(text, at) {
+				cancel()
+			}
+			return nil
+		}
+		err := write(ctx, f.store(t, func(c *Config) { c.Grace = time.Hour }), &runs)
+		if at == "COMMIT" && err != nil || at == "INSERT" && !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+}
+
+// Who forgets WithTx would wait for himself until the deadline, where one connection
+// writes.
+func TestACallInsideInHostTxThatIsNotBoundIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	f, runs := &fake{}, 0
+	s := f.store(t, nil)
+	s.cfg.Writer.SetMaxOpenConns(1)
+	beside := make(chan error, 1)
+	err := s.InHostTx(t.Context(), func(*sql.Tx, driver.Tx) error {
+		go func() { beside <- look(t.Context(), s, new(int)) }() // may wait: it is another one
+		return look(t.Context(), s, &runs)
+	})
+	if !errors.Is(err, driver.ErrJoined) || runs != 0 {
+		t.Errorf("%d runs: %v", runs, err)
+	}
+	if err := <-beside; err != nil {
+		t.Errorf("another goroutine: %v", err)
+	}
+	if err := look(t.Context(), s, &runs); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
