@@ -116,6 +116,26 @@ func check(field, text string, most int) error {
 	return nil
 }
 
+// Rewrite writes rows with columns that are fixed otherwise, each with an entry of the
+// action beside it. It is the one way to do that.
+func Rewrite[R any](ctx context.Context, tx storage.Tx, w *driver.Rewriting[R], action string, by By, rows ...*R) error {
+	if err := by.Check(); err != nil {
+		return err
+	}
+	if err := w.Save(ctx, tx, rows...); err != nil {
+		return err
+	}
+	entries, now := make([]*Entry, len(rows)), driver.Now(tx.Store())
+	for i, row := range rows {
+		rec := w.Table().Record(row)
+		entries[i] = &Entry{
+			Record: storage.Record{Scope: rec.Scope}, Subject: w.Table().Name, SubjectKey: rec.Key, SubjectID: rec.ID,
+			SubjectVersion: rec.Version, Action: action, Actor: by.Actor, Reason: by.Reason, From: rec.Status, To: rec.Status, On: now,
+		}
+	}
+	return Write(ctx, tx, entries...)
+}
+
 // ErrActionRefused says that an action makes no sense for a row as it is now.
 var ErrActionRefused = errors.New("support action refused")
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -130,4 +131,49 @@ func TestByNamesWhatIsMissing(t *testing.T) {
 	if err := (audit.By{Actor: "a", Reason: "r"}).Check(); err != nil {
 		t.Error(err)
 	}
+}
+
+// parcel has a column that nobody changes in passing.
+type parcel struct {
+	storage.Record
+	Unit string `db:"unit,fixed"`
+}
+
+// A fixed column is rewritten with the reason beside it, or not at all.
+func TestARewriteIsAudited(t *testing.T) {
+	t.Parallel()
+	ctx, store := context.Background(), memory.New(nil)
+	parcels := driver.Define[parcel]("parcel")
+	moves := parcels.Rewriting("unit")
+	err := store.InTx(ctx, func(tx storage.Tx) error {
+		row := &parcel{Record: storage.Record{Scope: "north", Key: "a", Status: "Ready"}, Unit: "dublin"}
+		if _, err := parcels.Insert(ctx, tx, row); err != nil {
+			return err
+		}
+		row.Unit = "cork"
+		if err := audit.Rewrite(ctx, tx, moves, "Move", audit.By{Actor: "sam"}, row); err == nil || row.Version != 1 {
+			t.Errorf("without a reason: version %d, %v", row.Version, err)
+		}
+		if err := audit.Rewrite(ctx, tx, moves, "Move", audit.By{Actor: "sam", Reason: "they moved"}, row); err != nil {
+			return err
+		}
+		stored, err := parcels.Get(ctx, tx, "north", "a")
+		if err != nil || stored.Unit != "cork" {
+			t.Errorf("%+v, %v", stored, err)
+		}
+		history, err := audit.History(ctx, tx, "north", "parcel", "a", 10)
+		if len(history) != 1 || history[0].Action != "Move" || history[0].SubjectVersion != 2 || history[0].Reason != "they moved" {
+			t.Errorf("%+v", history)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a key can be rewritten")
+		}
+	}()
+	parcels.Rewriting("key")
 }

@@ -132,8 +132,8 @@ type Schema struct {
 	// Fingerprint is the column by which a [Recognizer] tells rows; empty: none.
 	Fingerprint string
 	// Whole is the schema of the whole table, if this one says what workers see of
-	// it: Claim and Update get such a one. A column that it lacks is zero in a
-	// claimed row, and stays as it is stored.
+	// it, or what is rewritten of it: Claim and Update get such a one. A column that it
+	// lacks is zero in a claimed row, and stays as it is stored.
 	Whole *Schema
 }
 

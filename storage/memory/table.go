@@ -170,8 +170,9 @@ func (p *shape) copyRow(r driver.Row) driver.Row {
 	return out
 }
 
-// image makes the stored form of r; fixed columns come from old if there is one.
-func (p *shape) image(r driver.Row, old *image) (*image, error) {
+// image makes the stored form of r; fixed columns come from old if there is one, but
+// for those that are rewritten.
+func (p *shape) image(r driver.Row, old *image, rewritten []*driver.Column) (*image, error) {
 	row := p.copyRow(r)
 	img := &image{row: row, rec: driver.RecordOf(row)}
 	for _, c := range p.instant {
@@ -187,7 +188,7 @@ func (p *shape) image(r driver.Row, old *image) (*image, error) {
 		return nil, err
 	}
 	if old != nil {
-		p.keepFixed(img, old)
+		p.keepFixed(img, old, rewritten)
 	}
 	return img, nil
 }
@@ -225,12 +226,14 @@ func (p *shape) settleJSON(img, old *image) error {
 	return nil
 }
 
-func (p *shape) keepFixed(img, old *image) {
+func (p *shape) keepFixed(img, old *image, rewritten []*driver.Column) {
 	for _, c := range p.fixed {
-		c.Field(img.row).Set(c.Field(old.row))
+		if !slices.Contains(rewritten, c) {
+			c.Field(img.row).Set(c.Field(old.row))
+		}
 	}
 	for i, c := range p.json {
-		if c.Fixed {
+		if c.Fixed && !slices.Contains(rewritten, c) {
 			img.json[i] = old.json[i]
 		}
 	}
@@ -261,12 +264,14 @@ func (p *shape) load(img *image) (driver.Row, error) {
 	return row, nil
 }
 
-// part is what workers do not see of a table, by their schema; see
+// part is what a schema sees of a table in another way than the whole; see
 // driver.Schema.Whole.
 type part struct {
 	kept   []*driver.Column // stay as they are stored, besides those that are fixed for all
 	json   []int            // those of them in shape.json
 	unread []*driver.Column
+	// rewritten are fixed for all but who has this part; see driver.Table.Rewriting.
+	rewritten []*driver.Column
 }
 
 // part compares s with the whole.
@@ -281,6 +286,8 @@ func (p *shape) part(s *driver.Schema) *part {
 		switch {
 		case n < 0:
 			made.unread = append(made.unread, c)
+		case !s.Columns[n].Fixed && c.Fixed:
+			made.rewritten = append(made.rewritten, c)
 		case s.Columns[n].Fixed && !c.Fixed:
 			made.kept = append(made.kept, c)
 			if j := slices.Index(p.json, c); j >= 0 {

@@ -358,7 +358,7 @@ func (t *tx) Insert(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 		if tab.byKey[driver.Place{Scope: rec.Scope, Key: rec.Key}] != nil {
 			continue
 		}
-		img, err := tab.shape.image(r, nil)
+		img, err := tab.shape.image(r, nil, nil)
 		if err != nil {
 			return nil, t.fail(err)
 		}
@@ -387,7 +387,7 @@ func (t *tx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([
 			stale[i] = true
 			continue
 		}
-		img, err := tab.shape.image(r, e.img)
+		img, err := tab.shape.image(r, e.img, part.rewritten)
 		if err != nil {
 			return nil, t.fail(err)
 		}

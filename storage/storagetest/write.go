@@ -179,6 +179,21 @@ var saveTheme = theme{name: "save", sentences: []sentence{
 		stored.Name, stored.Version = "new", 2
 		w.same("stored", got, stored)
 	}},
+	{"who rewrites a fixed column changes that one too, and no other", func(w *world) {
+		stored := newThing("a")
+		stored.Origin, stored.Scope, stored.Lane = "here", "one", 1
+		w.insert(stored)
+		row := copyOf(stored)
+		row.Origin, row.Scope, row.Key, row.Lane, row.Name = "there", "two", "b", 2, "new"
+		rewriting := w.things.Rewriting("origin")
+		w.same("stale", w.swap(func(tx driver.Tx) error { return rewriting.Save(w.ctx, tx, row) }), []int(nil))
+		stored.Origin, stored.Name, stored.Version = "there", "new", 2
+		w.same("stored", w.all()[0], stored)
+		stale := copyOf(stored)
+		stale.Origin, stale.Version = "elsewhere", 1
+		w.same("stale", w.swap(func(tx driver.Tx) error { return rewriting.Save(w.ctx, tx, stale) }), []int{0})
+		w.same("stored", w.all()[0], stored)
+	}},
 	{"Save raises Version by one in the database and in the row", func(w *world) {
 		row := newThing("a")
 		w.insert(row)
