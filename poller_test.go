@@ -244,3 +244,23 @@ func TestNewPollerRefusesWhatOnlyAProgrammerCanGetWrong(t *testing.T) {
 		}()
 	}
 }
+
+// decorated is a store as hosts wrap it, for measuring say: what they do not write
+// themselves is the inner one's. It is not comparable.
+type decorated struct {
+	storage.Store
+	labels map[string]string
+}
+
+// It is the same store, although its transactions say that they are the inner one's.
+func TestADecoratedStoreWorks(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, inner storage.Store, _ *clock.Mock) {
+		h := newHost(t, decorated{inner, map[string]string{"of": "the host"}}, reminder("visit"))
+		h.ensure(today("visit", 5)...)
+		h.drain()
+		if sent, people := h.mails(); sent != 5 || people != 5 {
+			t.Errorf("%d mails to %d people", sent, people)
+		}
+	})
+}

@@ -96,7 +96,7 @@ func New(store storage.Store, out notify.DeliveryDispatcher, opts *Options) *Sch
 // In a joined transaction of the host a [*notify.ConflictError] leaves the
 // transaction usable, and any other error means that it has to be rolled back.
 func (s *Scheduler) WithTx(tx storage.Tx) *Scheduler {
-	if tx == nil || tx.Store() != s.store {
+	if tx == nil || !driver.Same(tx.Store(), s.store) {
 		panic("automation: WithTx needs a transaction of the scheduler's own store")
 	}
 	return s.bound(tx)

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Scope is the tenant that a row belongs to; see [storage.Scope].
@@ -181,7 +182,7 @@ func (n *Notifier) WithTx(tx storage.Tx) *Notifier {
 	if tx == nil {
 		panic("notify: WithTx needs a transaction")
 	}
-	if tx.Store() != n.store {
+	if !driver.Same(tx.Store(), n.store) {
 		panic(errForeignTx.Error())
 	}
 	bound := *n.core
@@ -197,7 +198,7 @@ func (n *core) inTx(ctx context.Context, tx storage.Tx, f func(storage.Tx) error
 	switch {
 	case tx == nil:
 		return n.store.InTx(ctx, f)
-	case tx.Store() != n.store:
+	case !driver.Same(tx.Store(), n.store):
 		return errForeignTx
 	}
 	return f(tx)

@@ -169,7 +169,7 @@ func (s *Service) WithTx(tx storage.Tx) *Service {
 	if tx == nil {
 		panic("survey: WithTx needs a transaction")
 	}
-	if tx.Store() != s.store {
+	if !driver.Same(tx.Store(), s.store) {
 		panic(errForeignTx.Error())
 	}
 	bound := *s.core

@@ -73,7 +73,7 @@ func New(store storage.Store, s *automation.Scheduler, out *notify.Notifier, opt
 // transaction of the same store: they and their due work commit or vanish with
 // it. It panics on a transaction of another store.
 func (s *Service) WithTx(tx storage.Tx) *Service {
-	if tx == nil || tx.Store() != s.store {
+	if tx == nil || !driver.Same(tx.Store(), s.store) {
 		panic("report: WithTx needs a transaction of the service's own store")
 	}
 	bound := *s

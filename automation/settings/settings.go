@@ -50,7 +50,7 @@ func New(store storage.Store, opts *Options) *Settings {
 // the same store: what it saves commits or vanishes with it. It panics on a
 // transaction of another store.
 func (s *Settings) WithTx(tx storage.Tx) *Settings {
-	if tx == nil || tx.Store() != s.store {
+	if tx == nil || !driver.Same(tx.Store(), s.store) {
 		panic("settings: WithTx needs a transaction of the settings' own store")
 	}
 	bound := *s
@@ -64,7 +64,7 @@ func (s *Settings) inTx(ctx context.Context, f func(storage.Tx) error) error {
 	if s.tx != nil {
 		return f(s.tx)
 	}
-	if tx, ok := automation.TxOf(ctx); ok && tx.Store() == s.store {
+	if tx, ok := automation.TxOf(ctx); ok && driver.Same(tx.Store(), s.store) {
 		return f(tx)
 	}
 	return s.store.InTx(ctx, f)

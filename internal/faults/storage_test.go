@@ -12,6 +12,8 @@ var storageFaults = []fault{
 		Old: "families[state[:2]]", New: "map[string]Class{\"08\": Connection}[state[:2]]", Test: "./storage/internal/sqltext TestCodesHaveAClass"},
 	{Name: "I-10 a failed connect is no outage", In: "sqlstore.Store.unconnected",
 		Old: "f.class == sqltext.Unknown", New: "false", Test: "./storage/internal/sqlstore TestAFailedConnectIsPassing"},
+	{Name: "storage: a decorated store is another one", In: "driver.Same",
+		Old: "a.Waker() == b.Waker()", New: "a == b", Test: ". TestADecoratedStoreWorks/memory"},
 	{Name: "storage: a rewritten column stays as it is", In: "driver.Table.Rewriting",
 		Old: "c.Fixed && !slices.Contains(columns, c.Name)", New: "c.Fixed", Test: "./storage/memory TestContract/^save$"},
 	{Name: "storage: all fixed columns are rewritten", In: "memory.shape.keepFixed",

@@ -232,7 +232,7 @@ func (b *blobStore) Keep(ctx context.Context, tx Tx, refs ...Ref) error {
 
 // KeepUntil moves the moment of Collect when tx commits; the zero time is never.
 func (b *blobStore) KeepUntil(ctx context.Context, tx Tx, until time.Time, refs ...Ref) error {
-	if tx.Store() != b.store {
+	if !Same(tx.Store(), b.store) {
 		return errors.New("storage: keep blob: the transaction belongs to another store")
 	}
 	for range 3 { // another Keep or Collect may write the same headers

@@ -116,5 +116,9 @@ func (i Identity) Copied() bool {
 	return i.Given != "" && i.Given != i.Environment || i.Present != i.System
 }
 
+// Same reports whether two stores are one, however they are wrapped: a decorated store
+// whose transactions are the inner one's has its Waker, too.
+func Same(a, b Store) bool { return a.Waker() == b.Waker() }
+
 // Now is the store's time as it is stored and compared.
 func Now(s Store) time.Time { return Time(s.Clock().Now()) }
