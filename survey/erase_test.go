@@ -69,7 +69,7 @@ func (h *host) answeredCustomer() (open, done string) {
 		h.t.Fatal(err)
 	}
 	event := outbox.Event{
-		Record: storage.Record{Key: "survey-response-completed-" + done, Kind: "survey/response-completed"}, Payload: answers,
+		Key: "survey-response-completed-" + done, Topic: "survey/response-completed", Payload: answers,
 	}
 	if err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error { return outbox.Emit(h.t.Context(), tx, event) }); err != nil {
 		h.t.Fatal(err)

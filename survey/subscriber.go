@@ -144,7 +144,7 @@ func (s *core) emit(ctx context.Context, tx storage.Tx, row *Instance, v *versio
 		return err
 	}
 	return outbox.EmitTo(ctx, tx, outbox.Event{
-		Record: storage.Record{Scope: row.Scope, Key: eventID(row.PublicID), Kind: topicCompleted}, Payload: payload,
+		Scope: row.Scope, Key: eventID(row.PublicID), Topic: topicCompleted, Payload: payload,
 	}, to...)
 }
 
