@@ -198,7 +198,7 @@ func (h *host) explain(id string) survey.Explanation {
 }
 
 // status fails unless the link has that status, and returns its row.
-func (h *host) status(id, want string) *survey.Instance {
+func (h *host) status(id, want string) survey.Instance {
 	h.t.Helper()
 	e := h.explain(id)
 	if e.Instance.Status != want {
