@@ -178,7 +178,7 @@ func emitChanges(ctx context.Context, tx storage.Tx, changes []StatusChange) err
 		if err != nil {
 			return err
 		}
-		all[i] = outbox.Event{Record: storage.Record{Scope: c.Scope, Key: key, Kind: topicStatus}, Payload: mustJSON(c)}
+		all[i] = outbox.Event{Scope: c.Scope, Key: key, Topic: topicStatus, Payload: mustJSON(c)}
 	}
 	return outbox.Emit(ctx, tx, all...)
 }

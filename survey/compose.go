@@ -94,7 +94,7 @@ func (s asker) render(ctx context.Context, it *sending, link string) (parts form
 
 // messageOf is what the channel gets beside the text (Triggers & Scheduler, "What
 // gets passed to the channel").
-func messageOf(r *Instance, attempt int) notify.Message {
+func messageOf(r *instanceRow, attempt int) notify.Message {
 	return notify.Message{
 		ID: messageID(r), Channel: r.Channel, To: r.RecipientAddress, Locale: r.RecipientLocale, Attempt: attempt,
 		Metadata: map[string]string{
@@ -110,7 +110,7 @@ func messageOf(r *Instance, attempt int) notify.Message {
 // messageID is what providers and gates know a send by: the same for all its
 // tries, another one for each reminder, so that nobody takes a reminder for a
 // repeat.
-func messageID(r *Instance) string {
+func messageID(r *instanceRow) string {
 	if r.SendOrdinal == 0 {
 		return r.PublicID
 	}
@@ -119,7 +119,7 @@ func messageID(r *Instance) string {
 
 // logUncomposed tells support why there is no message, beside the reason that the
 // instance has.
-func (s asker) logUncomposed(ctx context.Context, r *Instance, text string, why ...slog.Attr) {
+func (s asker) logUncomposed(ctx context.Context, r *instanceRow, text string, why ...slog.Attr) {
 	if ctx.Err() != nil { // it was cut off, which says nothing
 		return
 	}
@@ -129,7 +129,7 @@ func (s asker) logUncomposed(ctx context.Context, r *Instance, text string, why 
 	s.options.Logger.LogAttrs(ctx, slog.LevelError, "belfry: "+text, append(where, why...)...)
 }
 
-func (s asker) logRender(ctx context.Context, r *Instance, err error) {
+func (s asker) logRender(ctx context.Context, r *instanceRow, err error) {
 	if p := (*work.PanicError)(nil); errors.As(err, &p) { // told, with its stack
 		return
 	}

@@ -64,7 +64,7 @@ func TestAVersionIsParsedOnceAndSharedByBoundCopies(t *testing.T) {
 			if v, err := set.of(two); err != nil || v.Title.For("") != "two" {
 				t.Error(v, err)
 			}
-			pinned := &Instance{SurveyID: 1, SurveyVersion: 1}
+			pinned := &instanceRow{SurveyID: 1, SurveyVersion: 1}
 			if v, err := set.of(pinned.ref()); err != nil || v != first {
 				t.Error(v, err)
 			}
@@ -246,7 +246,7 @@ func TestAVersionOfALaterReleaseHarmsNoOtherSend(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
 		s := New(store, nil)
 		good := titled(t, s, "", 1, "good")
-		items := []work.Item[Instance]{{Row: &Instance{SurveyID: 1, SurveyVersion: good.Number}}}
+		items := []work.Item[instanceRow]{{Row: &instanceRow{SurveyID: 1, SurveyVersion: good.Number}}}
 		inTransaction(t, s, func(tx storage.Tx) {
 			for i, definition := range []string{
 				`{"questions": [{"id": "q", "type": "date", "when": {"questionId": "p", "op": "soundsLike", "value": "a"}}]}`,
@@ -258,7 +258,7 @@ func TestAVersionOfALaterReleaseHarmsNoOtherSend(t *testing.T) {
 				if _, err := versions.Insert(t.Context(), tx, row); err != nil {
 					t.Error(err)
 				}
-				items = append(items, work.Item[Instance]{Row: &Instance{SurveyID: 1, SurveyVersion: number}})
+				items = append(items, work.Item[instanceRow]{Row: &instanceRow{SurveyID: 1, SurveyVersion: number}})
 			}
 		})
 		got, err := s.pinned(t.Context(), items)

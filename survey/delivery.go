@@ -17,19 +17,33 @@ import (
 )
 
 // Delivery is one entry in the log of an instance's sends (Triggers & Scheduler,
-// "DeliveryLogJson"): written once, never due. Its Key is the instance's PublicID
-// and the version that the instance was saved with, its Type the channel, its
-// Status what came of it.
+// "DeliveryLogJson").
 //
 //spec:t-025 t-026 t-070
 type Delivery struct {
-	storage.Record
-	PublicID string `db:"public_id,fixed,plain"`
+	PublicID string // of the instance
+	Channel  string
+	// Status is what came of it, one of the Delivery… constants.
+	Status string
 	// Attempt counts the calls of the channel; 0 for an entry without a call.
-	Attempt int `db:"attempt,fixed"`
+	Attempt int
 	// Ordinal is 0 for the initial send, 1 and up for the reminders.
+	Ordinal           int
+	StartedOn         time.Time // zero without a call
+	On                time.Time
+	ProviderMessageID string
+	ReasonCode        string
+}
+
+// deliveryRow has the columns of a [Delivery]. It is written once and never due. Its
+// Key is the instance's PublicID and the version that the instance was saved with,
+// its Kind the channel.
+type deliveryRow struct {
+	storage.Record
+	PublicID          string    `db:"public_id,fixed,plain"`
+	Attempt           int       `db:"attempt,fixed"`
 	Ordinal           int       `db:"ordinal,fixed"`
-	StartedOn         time.Time `db:"started_on,fixed"` // zero without a call
+	StartedOn         time.Time `db:"started_on,fixed"`
 	On                time.Time `db:"at,fixed"`
 	ProviderMessageID string    `db:"provider_message_id,fixed,plain"`
 	ReasonCode        string    `db:"reason_code,fixed,plain"`
@@ -49,29 +63,44 @@ const (
 	DeliveryNoChannel = "no-channel" // nobody has the channel: the schedule stops
 )
 
-var deliveries = driver.Define[Delivery]("survey_delivery").Grows(driver.WithWork)
+var deliveries = driver.Define[deliveryRow]("survey_delivery").Grows(driver.WithWork)
+
+func (d *deliveryRow) view() Delivery {
+	return Delivery{
+		PublicID: d.PublicID, Channel: d.Kind, Status: d.Status, Attempt: d.Attempt, Ordinal: d.Ordinal,
+		StartedOn: d.StartedOn, On: d.On, ProviderMessageID: d.ProviderMessageID, ReasonCode: d.ReasonCode,
+	}
+}
+
+func viewsOf(rows []*deliveryRow) []Delivery {
+	out := make([]Delivery, len(rows))
+	for i, d := range rows {
+		out[i] = d.view()
+	}
+	return out
+}
 
 // logCall notes what came of the call under way, to be written with the row.
-func (i *Instance) logCall(now time.Time, status, providerID, reason string) {
+func (i *instanceRow) logCall(now time.Time, status, providerID, reason string) {
 	e := i.entry(now, status, reason)
 	e.Attempt, e.StartedOn, e.ProviderMessageID = i.Calls, i.CallStartedOn, storable.Code(providerID)
 	i.Log = append(i.Log, e)
 }
 
 // logNoCall notes why no call was made.
-func (i *Instance) logNoCall(now time.Time, status, reason string) {
+func (i *instanceRow) logNoCall(now time.Time, status, reason string) {
 	i.Log = append(i.Log, i.entry(now, status, reason))
 }
 
-func (i *Instance) entry(now time.Time, status, reason string) *Delivery {
-	return &Delivery{
+func (i *instanceRow) entry(now time.Time, status, reason string) *deliveryRow {
+	return &deliveryRow{
 		Record:   storage.Record{Scope: i.Scope, Kind: i.Channel, Status: status},
 		PublicID: i.PublicID, Ordinal: i.SendOrdinal, On: now, ReasonCode: reason,
 	}
 }
 
 // called reports whether the row comes from a call, whatever came of it.
-func (i *Instance) called() bool {
+func (i *instanceRow) called() bool {
 	for _, e := range i.Log {
 		if e.Attempt > 0 {
 			return true
@@ -81,8 +110,8 @@ func (i *Instance) called() bool {
 }
 
 // writeLog adds the entries of rows that were just saved, in their transaction.
-func (s *core) writeLog(ctx context.Context, tx storage.Tx, rows []*Instance) error {
-	var entries []*Delivery
+func (s *core) writeLog(ctx context.Context, tx storage.Tx, rows []*instanceRow) error {
+	var entries []*deliveryRow
 	for _, r := range rows {
 		for n, e := range r.Log {
 			e := *e // the transaction may run again
@@ -114,7 +143,7 @@ func (s asker) startCalls(ctx context.Context, items []*sending) ([]*sending, er
 		return nil, nil
 	}
 	now := driver.Now(s.store)
-	rows := make([]*Instance, len(items))
+	rows := make([]*instanceRow, len(items))
 	for i, it := range items {
 		rows[i] = it.Row
 		it.Row.calling(now)
@@ -167,7 +196,7 @@ func (s *core) logPanic(text string, err error, where slog.Attr) {
 // meanwhile (the beacon of an opened form, a submission, support): the call is
 // never forgotten, and no status goes backwards. What was decided without a call is
 // dropped, and decided anew if the row is still due.
-func (s asker) mergeSent(stored, mine *Instance, held bool) bool {
+func (s asker) mergeSent(stored, mine *instanceRow, held bool) bool {
 	if !mine.called() {
 		return held && stored.uncall()
 	}
@@ -181,7 +210,7 @@ func (s asker) mergeSent(stored, mine *Instance, held bool) bool {
 }
 
 // takeCall is the end of the call that the row is about.
-func (i *Instance) takeCall(mine *Instance) {
+func (i *instanceRow) takeCall(mine *instanceRow) {
 	i.CallStartedOn = time.Time{}
 	if !i.isOpen() {
 		i.InDoubt = false
@@ -206,7 +235,7 @@ func (i *Instance) takeCall(mine *Instance) {
 
 // uncall ends a call that was recorded and is known not to have been made, and
 // reports whether there was one.
-func (i *Instance) uncall() bool {
+func (i *instanceRow) uncall() bool {
 	if i.CallStartedOn.IsZero() || i.InDoubt {
 		return false
 	}

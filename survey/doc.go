@@ -5,7 +5,7 @@
 //
 // # From an event to a response
 //
-// A host publishes definitions ([Service.Publish]; [Validate] says beforehand what is
+// A host publishes definitions ([Service.Publish]; form.Validate says beforehand what is
 // wrong with one) and tells of events ([Service.Ingest]). Each trigger that wants an
 // event makes one [Instance], the link of one customer, under a key that follows from
 // the values that the trigger's recipe names, so that an event which is told again

@@ -37,9 +37,9 @@ func (s Support) Delete(ctx context.Context, scope Scope, publicID string, by By
 		if err != nil {
 			return err
 		}
-		action, change := "Delete", (*Instance).delete
+		action, change := "Delete", (*instanceRow).delete
 		if forget {
-			action, change = "DeleteAndForget", (*Instance).deleteAgain
+			action, change = "DeleteAndForget", (*instanceRow).deleteAgain
 		}
 		if err := audit.Change(ctx, tx, instances, scope, row.Key, action, by, change); err != nil || !forget {
 			return err
@@ -52,7 +52,7 @@ func (s Support) Delete(ctx context.Context, scope Scope, publicID string, by By
 	return nil
 }
 
-func (i *Instance) delete(now time.Time) string {
+func (i *instanceRow) delete(now time.Time) string {
 	if !i.DeletedOn.IsZero() {
 		return "it is deleted already"
 	}
@@ -62,7 +62,7 @@ func (i *Instance) delete(now time.Time) string {
 }
 
 // deleteAgain is delete also of what is deleted, but not forgotten.
-func (i *Instance) deleteAgain(now time.Time) string {
+func (i *instanceRow) deleteAgain(now time.Time) string {
 	if strings.HasPrefix(i.Key, forgotten) {
 		return "it is deleted and forgotten already"
 	}
@@ -73,7 +73,7 @@ func (i *Instance) deleteAgain(now time.Time) string {
 }
 
 // takeBack ends the schedule, whatever holds the row.
-func (i *Instance) takeBack(now time.Time) {
+func (i *instanceRow) takeBack(now time.Time) {
 	i.DueOn, i.NextSendOn, i.Kind, i.IsOnSupportHold = time.Time{}, time.Time{}, "", false
 	if i.StoppedOn.IsZero() {
 		i.StoppedOn = now
@@ -97,7 +97,7 @@ func forgetKey(ctx context.Context, tx storage.Tx, scope Scope, publicID string)
 // replace puts a row in the place of another, for what Save does not write since
 // it never changes: writing that with every send would cost too much. Whoever holds
 // the old row loses it.
-func replace(ctx context.Context, tx storage.Tx, old, by *Instance) error {
+func replace(ctx context.Context, tx storage.Tx, old, by *instanceRow) error {
 	if err := instances.Delete(ctx, tx, old); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s Support) Erase(ctx context.Context, scope Scope, customerRef string, by 
 
 // erasePage erases the next instances of the customer.
 func (s Support) erasePage(ctx context.Context, scope Scope, customerRef string, by By) (erased int, err error) {
-	var found []*Instance
+	var found []*instanceRow
 	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
 		found, err = instances.Find(ctx, tx, scope, driver.Query{
 			Columns: []string{"public_id"}, Where: []driver.Cond{driver.Eq("customer_ref", customerRef)}, Limit: erasePage,
@@ -189,7 +189,7 @@ func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 }
 
 // erased is what may be left of an instance.
-func (i *Instance) erased(now time.Time) *Instance {
+func (i *instanceRow) erased(now time.Time) *instanceRow {
 	bare := *i
 	bare.RecipientAddress, bare.RecipientLocale, bare.CustomerRef = "", "", ""
 	bare.Metadata = json.RawMessage("{}")

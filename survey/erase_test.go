@@ -69,7 +69,7 @@ func (h *host) answeredCustomer() (open, done string) {
 		h.t.Fatal(err)
 	}
 	event := outbox.Event{
-		Record: storage.Record{Key: "survey-response-completed-" + done, Kind: "survey/response-completed"}, Payload: answers,
+		Key: "survey-response-completed-" + done, Topic: "survey/response-completed", Payload: answers,
 	}
 	if err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error { return outbox.Emit(h.t.Context(), tx, event) }); err != nil {
 		h.t.Fatal(err)
@@ -201,7 +201,7 @@ func TestADeletedInstanceIsNeverSent(t *testing.T) {
 		if err := h.survey.Support().Delete(h.t.Context(), "", id, support, nil); err != nil {
 			h.t.Fatal(err)
 		}
-		if row := h.instance(id); !row.DueOn.IsZero() || !row.NextSendOn.IsZero() || row.Kind != "" {
+		if row := h.instance(id); !row.DueOn.IsZero() || !row.NextSendOn.IsZero() || h.stored(id).Kind != "" {
 			h.t.Errorf("it waits for a send: %+v", row)
 		}
 		h.clock.Add(90 * 24 * time.Hour)

@@ -3,7 +3,6 @@ package survey_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/survey"
-	"github.com/belfry-go/belfry/survey/form"
 )
 
 // A survey is published, corrected and withdrawn. Saying the same again changes
@@ -65,44 +63,6 @@ func ExampleService_Publish() {
 	// warning: triggers[0].dedupRecipe: has nothing that identifies the event: a recipient is asked once and never again
 	// CSI, General Repair: version 0 of 2
 	// How was it? 1d12h
-}
-
-// All that is wrong is listed, before anything is published.
-func ExampleValidate() {
-	_, err := form.Validate(json.RawMessage(`{
-		"questions": [{"id": "rate", "type": "stars"}],
-		"triggers": [{
-			"id": "visit", "enabled": true, "eventKind": "service-visit-closed",
-			"filter": {"questionId": "jobType", "op": "==", "value": "GR"},
-			"dedupRecipe": ["templateId", "templateId"],
-			"schedule": {"initialDelay": "1d", "reminders": ["2 d"]},
-			"channel": "sms:twilio", "expiresAfter": "12h"
-		}]
-	}`))
-	var refused *form.DefinitionError
-	if errors.As(err, &refused) {
-		for _, f := range refused.Faults {
-			fmt.Println(f)
-		}
-	}
-	// Output:
-	// triggers[0].schedule.reminders[0]: "2 d" has a unit that is none of w, d, h and m (at position 2)
-	// questions[0].type: "stars" is no type of question
-	// triggers[0].filter.questionId: is none of templateId, recipient.address, recipient.locale, recipient.customerRef and candidate.…
-	// triggers[0].dedupRecipe[1]: is the same as triggers[0].dedupRecipe[0]
-	// triggers[0].expiresAfter: is 12h, shorter than initialDelay and all reminders together, 1d
-}
-
-func ExampleParseDuration() {
-	for _, text := range []string{"1w", "36h", "0d", "1d2d"} {
-		d, err := form.ParseDuration(text)
-		fmt.Println(d, time.Duration(d), err)
-	}
-	// Output:
-	// 7d 168h0m0s <nil>
-	// 1d12h 36h0m0s <nil>
-	// 0d 0s <nil>
-	// 0d 0s survey: duration "1d2d" has its units not in the order w, d, h, m, each once (at position 4)
 }
 
 // published is a service with the document's survey, on a store in memory.

@@ -40,12 +40,12 @@ func TestALinkWhoseChannelNobodyHasExpires(t *testing.T) {
 		id := h.linked(csiGR)
 		h.at(0)
 		h.at(59 * time.Minute)
-		if i := h.status(id, survey.StatusPending); i.Kind != "memory:default" || i.NextSendOn.IsZero() {
+		if i := h.status(id, survey.StatusPending); h.stored(id).Kind != "memory:default" || i.NextSendOn.IsZero() {
 			h.t.Fatalf("stopped too early: %+v", i)
 		}
 		h.at(80 * time.Minute)
 		i := h.status(id, survey.StatusPending)
-		if i.ReasonCode != survey.ReasonNoChannel || !i.NextSendOn.IsZero() || i.Kind != "" {
+		if i.ReasonCode != survey.ReasonNoChannel || !i.NextSendOn.IsZero() || h.stored(id).Kind != "" {
 			h.t.Fatalf("the row is %+v", i)
 		}
 		if diff := cmp.Diff([]string{"0/0 no-channel NoChannel"}, h.log(id)); diff != "" {
@@ -133,12 +133,12 @@ func TestATriggerHasItsOwnGrace(t *testing.T) {
 func TestTheAbsoluteLimitComesFirst(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		id := h.linked(definition("0d", []string{"5d"}))
-		if err := h.survey.Write(h.t.Context(), id, func(i *survey.Instance) { i.ExpiresOn = start.Add(4 * day) }); err != nil {
+		if err := h.survey.Write(h.t.Context(), id, func(i *survey.InstanceRow) { i.ExpiresOn = start.Add(4 * day) }); err != nil {
 			h.t.Fatal(err)
 		}
 		h.at(0)
-		if i := h.status(id, survey.StatusSent); !i.DueOn.Equal(start.Add(4*day)) || i.Kind != "" {
-			h.t.Fatalf("due on %v for %q", i.DueOn, i.Kind)
+		if i := h.status(id, survey.StatusSent); !i.DueOn.Equal(start.Add(4*day)) || h.stored(id).Kind != "" {
+			h.t.Fatalf("due on %v for %q", i.DueOn, h.stored(id).Kind)
 		}
 		h.use(survey.Options{}) // any process expires it
 		h.at(4 * day)
@@ -293,7 +293,7 @@ func (h *host) outrun(c storetest.Call) error {
 // rewritten writes the rows of a call as they are stored.
 func (h *host) rewritten(c storetest.Call) error {
 	for _, r := range c.Rows {
-		mine := r.(*survey.Instance)
+		mine := r.(*survey.InstanceRow)
 		stored, err := instanceTable.Get(h.t.Context(), c.Tx, mine.Scope, mine.Key)
 		if err == nil {
 			err = instanceTable.Save(h.t.Context(), c.Tx, stored)

@@ -18,9 +18,9 @@ import (
 // about it, and what would happen next. String tells it to people, without the
 // recipient's address and the event's payload.
 type Explanation struct {
-	Instance *Instance
+	Instance Instance
 	// Deliveries is the log of its sends, the oldest first, at most the last 100.
-	Deliveries []*Delivery
+	Deliveries []Delivery
 	// Actions are what support did, the oldest first, at most the last 100.
 	Actions []SupportAction
 	// NextSendOn is when the next send may be made, ExpiresOn when the instance
@@ -45,7 +45,7 @@ func (e Explanation) String() string {
 	i := e.Instance
 	fmt.Fprintf(&b, "%s\n  survey %d, version %d, %s, %s on %s, through %s\n",
 		i.PublicID, i.SurveyID, i.SurveyVersion, i.TriggerID, i.TriggeredBy, stamp(i.TriggeredOn), i.Channel)
-	fmt.Fprintf(&b, "  %s", i.state())
+	fmt.Fprintf(&b, "  %s", stateOf(i.Status, i.DeletedOn))
 	if !i.EndedOn.IsZero() {
 		fmt.Fprintf(&b, " on %s", stamp(i.EndedOn))
 	}
@@ -67,7 +67,7 @@ func (e Explanation) String() string {
 }
 
 // String is a line of text.
-func (d *Delivery) String() string {
+func (d Delivery) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", stamp(d.On), sendName(d.Ordinal))
 	if d.Attempt > 0 {
@@ -119,17 +119,19 @@ func (s Support) Explain(ctx context.Context, scope Scope, publicID string) (Exp
 }
 
 func (s Support) explain(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (e Explanation, err error) {
-	if e.Instance, err = instanceByPublicID(ctx, tx, scope, publicID); err != nil {
+	i, err := instanceByPublicID(ctx, tx, scope, publicID)
+	if err != nil {
 		return e, err
 	}
-	i := e.Instance
-	e.Deliveries, err = deliveries.Find(ctx, tx, scope, driver.Query{
+	e.Instance = i.view()
+	log, err := deliveries.Find(ctx, tx, scope, driver.Query{
 		Where: []driver.Cond{driver.Eq("public_id", publicID)}, OrderBy: "id", Desc: true, Limit: maxHistory,
 	})
 	if err != nil {
 		return e, err
 	}
-	slices.Reverse(e.Deliveries)
+	slices.Reverse(log)
+	e.Deliveries = viewsOf(log)
 	entries, err := audit.History(ctx, tx, scope, instances.Name, i.Key, maxHistory)
 	if err != nil {
 		return e, err
@@ -150,13 +152,13 @@ func (s Support) explain(ctx context.Context, tx storage.Tx, scope Scope, public
 		}
 	}
 	served, err := s.servedBy(ctx, tx, i.Channel)
-	e.Now = s.prospect(e, t, served)
+	e.Now = s.prospect(e, i, t, served)
 	return e, err
 }
 
 // prospect says what would happen next.
-func (s Support) prospect(e Explanation, t *form.Trigger, served string) string {
-	i, now := e.Instance, driver.Now(s.store)
+func (s Support) prospect(e Explanation, i *instanceRow, t *form.Trigger, served string) string {
+	now := driver.Now(s.store)
 	switch {
 	case !i.isOpen():
 		return "nothing more"

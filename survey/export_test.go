@@ -10,7 +10,7 @@ import (
 func (s *Service) Sweep(ctx context.Context) error { return s.asker().sweep(ctx) }
 
 // Write changes a row as another part of the package would.
-func (s *Service) Write(ctx context.Context, publicID string, change func(*Instance)) error {
+func (s *Service) Write(ctx context.Context, publicID string, change func(*instanceRow)) error {
 	return s.store.InTx(ctx, func(tx storage.Tx) error {
 		row, err := instanceByPublicID(ctx, tx, "", publicID)
 		if err != nil {
@@ -20,6 +20,9 @@ func (s *Service) Write(ctx context.Context, publicID string, change func(*Insta
 		return instances.Save(ctx, tx, row)
 	})
 }
+
+// InstanceRow is what is stored of an instance.
+type InstanceRow = instanceRow
 
 // LinkHash is what a link's token is looked up by, for tests that make instances
 // without sending them.

@@ -23,10 +23,10 @@ var csiGR2 = strings.Replace(csiGR,
 // twoAnswers publishes two versions with a response each.
 func (h *host) twoAnswers() {
 	h.publish(csiGR)
-	h.submit(h.invite("one", func(r *survey.Instance) { r.CustomerRef, r.BusinessUnit = "@cmd", "erbil" }), complains)
+	h.submit(h.invite("one", func(r *survey.InstanceRow) { r.CustomerRef, r.BusinessUnit = "@cmd", "erbil" }), complains)
 	h.publish(csiGR2)
 	h.clock.Add(oneDay)
-	h.submit(h.invite("two", func(r *survey.Instance) { r.SurveyVersion = 2 }),
+	h.submit(h.invite("two", func(r *survey.InstanceRow) { r.SurveyVersion = 2 }),
 		`{"rate": 9, "has-a-complaint": "no", "remark": "=HYPERLINK(\"http://x\")\nand \"more\", so", "extras": ["tyres", "-wash"], "delta": -5}`)
 }
 
@@ -104,7 +104,7 @@ func TestAnExportGoesPageByPage(t *testing.T) {
 		h.tx(func(tx storage.Tx) error {
 			bound := h.survey.WithTx(tx)
 			for i := range all {
-				r := &survey.Instance{
+				r := &survey.InstanceRow{
 					Record:   storage.Record{Key: fmt.Sprint("k", i), Status: survey.StatusSent},
 					PublicID: fmt.Sprint("id-", i), LinkHash: fmt.Sprint(i), SurveyID: 4523, SurveyVersion: 1, TriggerID: "csi-gr-trigger", Metadata: json.RawMessage(`{}`),
 				}

@@ -88,7 +88,7 @@ func (s *Service) Opened(ctx context.Context, token string) error {
 }
 
 // open reports whether there was anything to change.
-func (i *Instance) open(now time.Time) bool {
+func (i *instanceRow) open(now time.Time) bool {
 	if i.Status != StatusPending && i.Status != StatusSent {
 		return false
 	}

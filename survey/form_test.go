@@ -1,111 +1,16 @@
 package survey_test
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/form"
 )
-
-// eachDefinition runs a test on every case.
-func eachDefinition(t *testing.T, test func(t *testing.T, c definitionCase)) {
-	all := maps.Clone(definitionCases)
-	maps.Copy(all, triggerCases)
-	for name, c := range all {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, c)
-		})
-	}
-}
-
-// faultsOf are the faults that an error lists.
-func faultsOf(t testing.TB, err error) []string {
-	t.Helper()
-	if err == nil {
-		return nil
-	}
-	var listed *form.DefinitionError
-	if !errors.As(err, &listed) {
-		t.Fatal(err)
-	}
-	return faultTexts(listed.Faults)
-}
-
-func faultTexts(faults []form.Fault) (out []string) {
-	for _, f := range faults {
-		out = append(out, f.String())
-	}
-	return out
-}
-
-//spec:t-010
-func TestEverythingThatIsWrongIsReportedAtOnce(t *testing.T) {
-	t.Parallel()
-	eachDefinition(t, func(t *testing.T, c definitionCase) {
-		_, err := form.Validate(json.RawMessage(c.definition))
-		if diff := cmp.Diff(c.faults, faultsOf(t, err)); diff != "" {
-			t.Errorf("%.300s (-want +got):\n%s", c.definition, diff)
-		}
-	})
-}
-
-func TestAnErrorShowsTheFirstFaults(t *testing.T) {
-	t.Parallel()
-	_, err := form.Validate(json.RawMessage(questionsJSON(times(12, func(int) string { return `{"id": "q", "type": "date"}` })...)))
-	got := err.Error()
-	if !strings.HasPrefix(got, "survey: definition: questions[1].id: is the same as questions[0].id; ") || !strings.HasSuffix(got, "questions[10].id: is the same as questions[0].id; and 1 more") {
-		t.Error(got)
-	}
-}
-
-//spec:t-010 t-019 t-031
-func TestWarnings(t *testing.T) {
-	t.Parallel()
-	const nobody = "triggers: has none that is enabled: no event produces an instance"
-	const shared = "has the eventKind and the dedupRecipe of triggers[0]: one event produces an instance for each of them"
-	for definition, want := range map[string][]string{
-		csiGR:                           nil,
-		`{}`:                            {nobody},
-		triggerJSON(`"enabled": false`): {nobody},
-		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u"`)):                      {"triggers[1]: " + shared},
-		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "eventKind": "sale"`)): nil,
-		`{"questions": [` + askJSON + `, {"id": "n", "type": "choice", "options": [{"value": "1"}, {"value": "2"}]}, {"id": "m", "type": "multiple", "options": [{"value": "a"}]},
-			{"id": "x", "type": "date", "when": {"all": [{"questionId": "ask", "op": "==", "value": "Yes"}, {"questionId": "ask", "op": "!=", "value": "no"}, {"questionId": "n", "op": "in", "value": [1, "2", "3"]},
-				{"questionId": "m", "op": "==", "value": "a"}, {"questionId": "m", "op": "contains", "value": "b"}, {"questionId": "m", "op": "contains", "value": "a"}, {"questionId": "n", "op": "exists"}]}}],
-			"triggers": [` + oneTrigger(`"subscribers": [{"key": "k"}, {"key": "s", "filter": {"not": {"questionId": "ask", "op": "in", "value": [true]}}}]`) + `]}`: {
-			`questions[3].when.all[0].value: is no answer to ask: ["yes" "no"] are`, `questions[3].when.all[2].value[2]: is no answer to n: ["1" "2"] are`,
-			"questions[3].when.all[3].op: compares a list of options, which equals nothing; contains looks into it", `questions[3].when.all[4].value: is no answer to m: ["a"] are`,
-			`triggers[0].subscribers[1].filter.not.value[0]: is no answer to ask: ["yes" "no"] are`,
-		},
-		`{"triggers": [` + oneTrigger(``) + `], "messages": [{"ordinal": 0, "subject": "Hello", "text": {"en": "{{if .Value \"x\"}}{{.URL}}{{end}}", "ar": "a"}, "html": "<p>"}, {"ordinal": 1, "text": "b", "html": "<a href='{{.URL}}'>a</a>"}]}`: {
-			"messages[0].text.ar: has no {{.URL}}: customers get no link", "messages[0].html: has no {{.URL}}: customers get no link", "messages[1].text: has no {{.URL}}: customers get no link",
-		},
-		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "dedupRecipe": ["candidate.wip", "templateId", "recipient.address"]`)): {"triggers[1]: " + shared},
-		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "dedupRecipe": ["templateId", "recipient.address", "candidate.vin"]`)): nil,
-		triggerJSON(`"filter": {"any": [{"questionId": "candidate.jobtype", "op": "==", "value": "GR"}, {"questionId": "candidate.wip", "op": "exists"}, {"not": {"questionId": "candidate.WIP", "op": "exists"}}]},
-			"dedupRecipe": ["templateId", "recipient.address", "candidate.wip", "candidate.jobType"]`): {
-			"triggers[0].filter.any[0].questionId: differs from candidate.jobType in case only: no event has both", "triggers[0].filter.any[2].not.questionId: differs from candidate.wip in case only: no event has both",
-		},
-		triggerJSON(`"dedupRecipe": ["candidate.wip"]`):                   {"triggers[0].dedupRecipe: lacks templateId, which every recipe should have", "triggers[0].dedupRecipe: lacks recipient.address, which every recipe should have"},
-		triggerJSON(`"dedupRecipe": ["templateId", "recipient.address"]`): {"triggers[0].dedupRecipe: has nothing that identifies the event: a recipient is asked once and never again"},
-	} {
-		warnings, err := form.Validate(json.RawMessage(definition))
-		if diff := cmp.Diff(want, faultTexts(warnings)); diff != "" || err != nil {
-			t.Error(err, definition, diff)
-		}
-	}
-}
 
 // The texts that come with the package speak the customer's language, from right
 // to left where it is written so.
@@ -228,54 +133,6 @@ func TestAHostHasItsOwnRenderer(t *testing.T) {
 			}
 		}
 	})
-}
-
-// What is asked follows from the answers before it, and from no answer that is wrong
-// or that nobody was asked for.
-func TestWhatIsAskedFollowsFromTheAnswersBefore(t *testing.T) {
-	t.Parallel()
-	var d form.Definition
-	if err := json.Unmarshal([]byte(`{"questions": [
-		{"id": "late", "type": "text", "when": {"questionId": "rate", "op": "exists"}},
-		{"id": "rate", "type": "rating"},
-		{"id": "why", "type": "choice", "options": [{"value": "slow"}, {"value": "dear"}], "when": {"questionId": "rate", "op": "<", "value": 3}},
-		{"id": "how-slow", "type": "number", "when": {"questionId": "why", "op": "==", "value": "slow"}}
-	], "triggers": []}`), &d); err != nil {
-		t.Fatal(err)
-	}
-	for answers, want := range map[string][]string{
-		``:                                    {"rate"},
-		`{}`:                                  {"rate"},
-		`{"rate": 5}`:                         {"rate"},
-		`{"rate": "2"}`:                       {"rate", "why"},
-		`{"rate": 2.5, "why": "slow"}`:        {"rate"},
-		`{"rate": 2, "why": "slow"}`:          {"rate", "why", "how-slow"},
-		`{"rate": 2, "why": "far"}`:           {"rate", "why"},
-		`{"rate": 4, "why": "slow"}`:          {"rate"},
-		`{"rate": 9, "late": "x"}`:            {"rate"},
-		`[1]`:                                 {"rate"},
-		`{"rate": 1, "why": "dear", "x": {}}`: {"rate", "why"},
-	} {
-		if diff := cmp.Diff(want, d.Asked(json.RawMessage(answers))); diff != "" {
-			t.Errorf("%s: %s", answers, diff)
-		}
-	}
-}
-
-// A page of a host's own asks for more where an answer calls for it.
-func ExampleDefinition_Asked() {
-	var d form.Definition
-	if err := json.Unmarshal([]byte(`{"questions": [
-		{"id": "has-a-complaint", "type": "yesNo"},
-		{"id": "complaint", "type": "longText", "when": {"questionId": "has-a-complaint", "op": "==", "value": "yes"}}
-	], "triggers": []}`), &d); err != nil {
-		panic(err)
-	}
-	fmt.Println(d.Asked(nil))
-	fmt.Println(d.Asked(json.RawMessage(`{"has-a-complaint": "yes"}`)))
-	// Output:
-	// [has-a-complaint]
-	// [has-a-complaint complaint]
 }
 
 // Support reads in the log why there is no message: where a text fails, or of what

@@ -2,6 +2,7 @@ package survey_test
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -21,22 +22,9 @@ import (
 )
 
 // csiGR is the document's survey: General Repair, one reminder after a day.
-const csiGR = `{
-	"questions": [
-		{"id": "rate", "type": "rating", "min": 1, "max": 10, "required": true},
-		{"id": "has-a-complaint", "type": "yesNo", "required": true},
-		{"id": "complaint", "type": "longText", "when": {"questionId": "has-a-complaint", "op": "==", "value": "yes"}}
-	],
-	"triggers": [{
-		"id": "csi-gr-trigger",
-		"enabled": true,
-		"eventKind": "service-visit-closed",
-		"filter": {"questionId": "candidate.jobType", "op": "==", "value": "GR"},
-		"dedupRecipe": ["templateId", "recipient.address", "candidate.dealerId", "candidate.wip"],
-		"schedule": {"initialDelay": "0d", "reminders": ["1d"]},
-		"channel": "memory:default"
-	}]
-}`
+//
+//go:embed form/testdata/csi-gr.json
+var csiGR string
 
 // visit is the document's event.
 const visit = `{"wip":"40956","dealerId":"1","jobType":"GR","VIN":"JTMABBBJ2N4024400","CustomerName":"planted-name"}`
@@ -198,7 +186,7 @@ func (h *host) explain(id string) survey.Explanation {
 }
 
 // status fails unless the link has that status, and returns its row.
-func (h *host) status(id, want string) *survey.Instance {
+func (h *host) status(id, want string) survey.Instance {
 	h.t.Helper()
 	e := h.explain(id)
 	if e.Instance.Status != want {

@@ -146,10 +146,16 @@ func (e *event) hash(recipe []string) (string, error) {
 	return keys.RecipeHash(slots...)
 }
 
+// What has no text, where a text is asked for.
+var (
+	errObject = errors.New("is an object, which has no text; name a value inside it")
+	errArray  = errors.New("is an array, which has no text")
+)
+
 // text is the value at a path as a recipe takes it: empty where there is none.
 func (e *event) text(path string) (string, error) {
 	if e.objects[path] {
-		return "", form.ErrObject
+		return "", errObject
 	}
 	switch v := e.values[path].(type) {
 	case string:
@@ -159,7 +165,7 @@ func (e *event) text(path string) (string, error) {
 	case bool:
 		return strconv.FormatBool(v), nil
 	case []any:
-		return "", form.ErrArray
+		return "", errArray
 	}
 	return "", nil
 }

@@ -95,7 +95,7 @@ func TestTheDocumentsEventMakesTheDocumentsRow(t *testing.T) {
 		if !uuid.MatchString(id) {
 			h.t.Errorf("the public id is %q", id)
 		}
-		want := survey.Instance{
+		want := survey.InstanceRow{
 			Record: storage.Record{
 				Key: "survey:4523:csi-gr-trigger:" + documentsHash, Kind: "memory:default", Status: survey.StatusPending, Version: 1, DueOn: start,
 			},
@@ -104,8 +104,8 @@ func TestTheDocumentsEventMakesTheDocumentsRow(t *testing.T) {
 			Channel: "memory:default", RecipientAddress: "+964 770 000 0001", RecipientLocale: "ar", UniqueHash: documentsHash, CreatedOn: start,
 			NextSendOn: start, RemindersRemaining: 1,
 		}
-		got := h.instance(id)
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(survey.Instance{}, "ID", "LinkKey", "LinkHash")); diff != "" {
+		got := *h.stored(id)
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(survey.InstanceRow{}, "ID", "LinkKey", "LinkHash")); diff != "" {
 			h.t.Error(diff)
 		}
 	})
@@ -374,11 +374,11 @@ func TestTheScheduleBeginsAtTheEvent(t *testing.T) {
 		got := h.instance(h.take(b).Items[0].Instances[0].PublicID)
 		const day = 24 * time.Hour
 		want := survey.Instance{
-			Record:      storage.Record{DueOn: on.Add(60 * day)},
+			DueOn:       on.Add(60 * day),
 			TriggeredOn: on, CreatedOn: start, NextSendOn: on.Add(60 * day), ExpiresOn: on.Add(120 * day), RemindersRemaining: 3,
 		}
 		got = survey.Instance{
-			Record:      storage.Record{DueOn: got.DueOn},
+			DueOn:       got.DueOn,
 			TriggeredOn: got.TriggeredOn, CreatedOn: got.CreatedOn, NextSendOn: got.NextSendOn, ExpiresOn: got.ExpiresOn, RemindersRemaining: got.RemindersRemaining,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -18,78 +18,140 @@ import (
 )
 
 // Instance is one link that is offered to one customer (Triggers & Scheduler, "The
-// SurveyInstance row"). Its Key is derived from its survey, its trigger and
-// UniqueHash, so that an event that is told twice has one. Its Type is the channel
-// key while a send is scheduled, so that only a process that has the channel claims
-// it, and empty when the schedule has stopped, so that any process expires it.
+// SurveyInstance row").
 //
 //spec:t-005 t-025 t-040 t-064
 type Instance struct {
-	storage.Record
+	Scope Scope
+	// Key is derived from its survey, its trigger and UniqueHash, so that an event
+	// that is told twice has one.
+	Key string
 	// PublicID is a random UUID for correlation; it opens nothing.
-	PublicID string `db:"public_id,fixed,plain"`
-	// LinkKey is the id of the key that the link's token is made with, and LinkHash
-	// what a token is looked up by.
-	LinkKey  string `db:"link_key,fixed,plain"`
-	LinkHash string `db:"link_hash,fixed,secret"`
+	PublicID string
+	// LinkKey is the id of the key that the link's token is made with.
+	LinkKey string
+	// Status is one of the Status… constants.
+	Status string
+	// DueOn is when a poller looks at it next; zero: never.
+	DueOn time.Time
 
-	SurveyID int64 `db:"survey_id,fixed"`
+	SurveyID int64
 	// SurveyVersion is the number of the version that the instance is pinned to.
-	SurveyVersion int64  `db:"survey_version,fixed"`
-	BusinessUnit  string `db:"business_unit,fixed,plain"`
-	TriggerID     string `db:"trigger_id,fixed,plain"`
+	SurveyVersion int64
+	BusinessUnit  string
+	TriggerID     string
 	// TriggeredOn is the moment of the event, TriggeredBy "event:" and its kind.
-	TriggeredOn time.Time `db:"triggered_on,fixed"`
-	TriggeredBy string    `db:"triggered_by,fixed,plain"`
+	TriggeredOn time.Time
+	TriggeredBy string
 	// Metadata is the payload of the event as it came.
-	Metadata    json.RawMessage `db:"metadata,fixed,json,content"`
-	CustomerRef string          `db:"customer_ref,fixed,person"`
+	Metadata    json.RawMessage
+	CustomerRef string
 	// Channel is the key of the channel at the time of the event.
-	Channel          string `db:"channel,fixed,plain"`
-	RecipientAddress string `db:"recipient_address,fixed,address"`
-	RecipientLocale  string `db:"recipient_locale,fixed,person"`
+	Channel          string
+	RecipientAddress string
+	RecipientLocale  string
 	// UniqueHash is the lower-case hex of the recipe's SHA-256.
-	UniqueHash string    `db:"unique_hash,fixed,plain"`
-	CreatedOn  time.Time `db:"created_on,fixed"`
+	UniqueHash string
+	CreatedOn  time.Time
 
 	// NextSendOn is when the next send is due by the schedule; zero: no more.
-	NextSendOn time.Time `db:"next_send_on"`
+	NextSendOn time.Time
 	// NextTryOn is when a send that failed, or that a gate told to wait, is tried
 	// again; zero: nothing holds the present one up.
-	NextTryOn  time.Time `db:"next_try_on"`
-	LastSentOn time.Time `db:"last_sent_on"`
+	NextTryOn  time.Time
+	LastSentOn time.Time
 	// RemindersRemaining counts the reminders that are not scheduled yet.
-	RemindersRemaining int `db:"reminders_remaining"`
+	RemindersRemaining int
 	// SendOrdinal says what the next send is: 0 the initial one, 1 and up the
 	// reminders.
-	SendOrdinal int `db:"send_ordinal"`
+	SendOrdinal int
 	// Calls counts the calls of the channel that were started, Tries the failed ones
 	// of the present ordinal.
-	Calls int `db:"calls"`
-	Tries int `db:"tries"`
+	Calls int
+	Tries int
 	// CallStartedOn is set from before a call until it is settled.
-	CallStartedOn time.Time `db:"call_started_on"`
+	CallStartedOn time.Time
 	// InDoubt says that nobody knows whether that call sent the link.
-	InDoubt bool `db:"in_doubt"`
+	InDoubt bool
 	// StoppedOn is when the schedule ended, for whatever reason.
-	StoppedOn time.Time `db:"stopped_on"`
+	StoppedOn time.Time
 	// ExpiresOn is the absolute limit; zero: none.
-	ExpiresOn time.Time `db:"expires_on"`
+	ExpiresOn time.Time
+
+	OpenedOn    time.Time
+	CompletedOn time.Time
+	EndedOn     time.Time // completed or expired
+	DeletedOn   time.Time // by support; the row stays, so that its event makes no new one
+
+	// ReasonCode says why the last send failed or the schedule stopped.
+	ReasonCode      string
+	IsOnSupportHold bool
+}
+
+// instanceRow has the columns of an [Instance]. Its Kind is the channel key while a
+// send is scheduled, so that only a process that has the channel claims it, and empty
+// when the schedule has stopped, so that any process expires it.
+type instanceRow struct {
+	storage.Record
+	PublicID string `db:"public_id,fixed,plain"`
+	LinkKey  string `db:"link_key,fixed,plain"`
+	// LinkHash is what a token is looked up by.
+	LinkHash string `db:"link_hash,fixed,secret"`
+
+	SurveyID         int64           `db:"survey_id,fixed"`
+	SurveyVersion    int64           `db:"survey_version,fixed"`
+	BusinessUnit     string          `db:"business_unit,fixed,plain"`
+	TriggerID        string          `db:"trigger_id,fixed,plain"`
+	TriggeredOn      time.Time       `db:"triggered_on,fixed"`
+	TriggeredBy      string          `db:"triggered_by,fixed,plain"`
+	Metadata         json.RawMessage `db:"metadata,fixed,json,content"`
+	CustomerRef      string          `db:"customer_ref,fixed,person"`
+	Channel          string          `db:"channel,fixed,plain"`
+	RecipientAddress string          `db:"recipient_address,fixed,address"`
+	RecipientLocale  string          `db:"recipient_locale,fixed,person"`
+	UniqueHash       string          `db:"unique_hash,fixed,plain"`
+	CreatedOn        time.Time       `db:"created_on,fixed"`
+
+	NextSendOn         time.Time `db:"next_send_on"`
+	NextTryOn          time.Time `db:"next_try_on"`
+	LastSentOn         time.Time `db:"last_sent_on"`
+	RemindersRemaining int       `db:"reminders_remaining"`
+	SendOrdinal        int       `db:"send_ordinal"`
+	Calls              int       `db:"calls"`
+	Tries              int       `db:"tries"`
+	CallStartedOn      time.Time `db:"call_started_on"`
+	InDoubt            bool      `db:"in_doubt"`
+	StoppedOn          time.Time `db:"stopped_on"`
+	ExpiresOn          time.Time `db:"expires_on"`
 
 	OpenedOn    time.Time `db:"opened_on"`
 	CompletedOn time.Time `db:"completed_on"`
-	EndedOn     time.Time `db:"ended_on"`   // completed or expired
-	DeletedOn   time.Time `db:"deleted_on"` // by support; the row stays, so that its event makes no new one
+	EndedOn     time.Time `db:"ended_on"`
+	DeletedOn   time.Time `db:"deleted_on"`
 
-	// ReasonCode says why the last send failed or the schedule stopped.
 	ReasonCode      string `db:"reason_code,plain"`
 	IsOnSupportHold bool   `db:"is_on_support_hold"`
 
 	// Log has the entries that the row is saved with, in the send pass; no column.
-	Log []*Delivery
+	Log []*deliveryRow
 }
 
-var instances = driver.Define[Instance]("survey_instance").Grows(driver.WithWork).Limit(form.MaxMetadata + 8<<10).Deciding("public_id")
+var instances = driver.Define[instanceRow]("survey_instance").Grows(driver.WithWork).Limit(form.MaxMetadata + 8<<10).Deciding("public_id")
+
+func (i *instanceRow) view() Instance {
+	return Instance{
+		Scope: i.Scope, Key: i.Key, PublicID: i.PublicID, LinkKey: i.LinkKey, Status: i.Status, DueOn: i.DueOn,
+		SurveyID: i.SurveyID, SurveyVersion: i.SurveyVersion, BusinessUnit: i.BusinessUnit, TriggerID: i.TriggerID,
+		TriggeredOn: i.TriggeredOn, TriggeredBy: i.TriggeredBy, Metadata: i.Metadata, CustomerRef: i.CustomerRef,
+		Channel: i.Channel, RecipientAddress: i.RecipientAddress, RecipientLocale: i.RecipientLocale,
+		UniqueHash: i.UniqueHash, CreatedOn: i.CreatedOn,
+		NextSendOn: i.NextSendOn, NextTryOn: i.NextTryOn, LastSentOn: i.LastSentOn,
+		RemindersRemaining: i.RemindersRemaining, SendOrdinal: i.SendOrdinal, Calls: i.Calls, Tries: i.Tries,
+		CallStartedOn: i.CallStartedOn, InDoubt: i.InDoubt, StoppedOn: i.StoppedOn, ExpiresOn: i.ExpiresOn,
+		OpenedOn: i.OpenedOn, CompletedOn: i.CompletedOn, EndedOn: i.EndedOn, DeletedOn: i.DeletedOn,
+		ReasonCode: i.ReasonCode, IsOnSupportHold: i.IsOnSupportHold,
+	}
+}
 
 // The states of an [Instance] (Triggers & Scheduler, "SurveyInstance state
 // machine"). A claim does not change them: the lease alone says that it is held.
@@ -129,25 +191,25 @@ var waits = backoff.Steps{5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time
 // maxRetryAfter bounds how long a provider may have a send wait.
 const maxRetryAfter = 24 * time.Hour
 
-func (i *Instance) become(status string) {
+func (i *instanceRow) become(status string) {
 	machine.Must(i.Status, status)
 	i.Status = status
 }
 
 // calling is the state before a call of the channel; it is committed before it.
-func (i *Instance) calling(now time.Time) {
+func (i *instanceRow) calling(now time.Time) {
 	i.CallStartedOn = now
 	i.Calls++
 }
 
 // uncalled takes calling back, since the call was not made.
-func (i *Instance) uncalled() {
+func (i *instanceRow) uncalled() {
 	i.CallStartedOn = time.Time{}
 	i.Calls--
 }
 
 // sent advances the schedule behind a send that was made, or is taken for made.
-func (i *Instance) sent(on time.Time, reminders []form.Duration) {
+func (i *instanceRow) sent(on time.Time, reminders []form.Duration) {
 	if i.Status == StatusPending {
 		i.become(StatusSent)
 	}
@@ -164,7 +226,7 @@ func (i *Instance) sent(on time.Time, reminders []form.Duration) {
 // settleCall ends the call under way, and whatever held the send up.
 //
 //spec:t-037
-func (i *Instance) settleCall() {
+func (i *instanceRow) settleCall() {
 	i.CallStartedOn, i.InDoubt, i.NextTryOn = time.Time{}, false, time.Time{}
 }
 
@@ -172,7 +234,7 @@ func (i *Instance) settleCall() {
 // asks for; the last one stops the schedule.
 //
 //spec:t-045 t-067
-func (i *Instance) failed(now time.Time, reason string, retryAfter time.Duration) {
+func (i *instanceRow) failed(now time.Time, reason string, retryAfter time.Duration) {
 	i.settleCall()
 	i.Tries++
 	i.ReasonCode = reason
@@ -187,13 +249,13 @@ func (i *Instance) failed(now time.Time, reason string, retryAfter time.Duration
 // stop ends the schedule before its time. The row expires later.
 //
 //spec:t-043
-func (i *Instance) stop(now time.Time, reason string) {
+func (i *instanceRow) stop(now time.Time, reason string) {
 	i.settleCall()
 	i.NextSendOn, i.StoppedOn, i.ReasonCode = time.Time{}, now, reason
 }
 
 // settled applies the result of a call and logs it.
-func (i *Instance) settled(now time.Time, reminders []form.Duration, r notify.Receipt, err error) {
+func (i *instanceRow) settled(now time.Time, reminders []form.Duration, r notify.Receipt, err error) {
 	e := notify.Classify(err)
 	switch {
 	case e == nil:
@@ -213,14 +275,14 @@ func (i *Instance) settled(now time.Time, reminders []form.Duration, r notify.Re
 }
 
 // doubted is a call of which nobody knows whether it sent: the next claim decides.
-func (i *Instance) doubted(now time.Time, reason string) {
+func (i *instanceRow) doubted(now time.Time, reason string) {
 	i.logCall(now, DeliveryUnknown, "", cmp.Or(reason, ReasonInDoubt))
 	i.InDoubt, i.ReasonCode = true, cmp.Or(reason, ReasonInDoubt)
 }
 
 // abandoned is a claim whose lease ran out: in doubt if a call had started, else a
 // failed try, since one row may bring down whoever takes it.
-func (i *Instance) abandoned(now time.Time) {
+func (i *instanceRow) abandoned(now time.Time) {
 	switch {
 	case !i.isOpen():
 	case !i.CallStartedOn.IsZero() && !i.InDoubt:
@@ -233,7 +295,7 @@ func (i *Instance) abandoned(now time.Time) {
 
 // passFailed settles a row whose group failed, or whose result could not be stored
 // as it was: what was decided stands.
-func (i *Instance) passFailed(now time.Time) {
+func (i *instanceRow) passFailed(now time.Time) {
 	switch {
 	case !i.isOpen() || len(i.Log) > 0:
 	case !i.CallStartedOn.IsZero() && !i.InDoubt:
@@ -248,14 +310,14 @@ func (i *Instance) passFailed(now time.Time) {
 }
 
 // hold keeps the row from being due until a person decides.
-func (i *Instance) hold(reason string) {
+func (i *instanceRow) hold(reason string) {
 	i.IsOnSupportHold, i.ReasonCode = true, reason
 }
 
 // expire ends the instance. What was still to be sent is not.
 //
 //spec:t-042
-func (i *Instance) expire(now time.Time) {
+func (i *instanceRow) expire(now time.Time) {
 	switch {
 	case !i.ExpiresOn.IsZero() && !now.Before(i.ExpiresOn):
 		i.ReasonCode = ReasonLimit
@@ -271,16 +333,16 @@ func (i *Instance) expire(now time.Time) {
 }
 
 // isOpen says whether the link may still be sent, opened and answered.
-func (i *Instance) isOpen() bool { return slices.Contains(active, i.Status) && i.DeletedOn.IsZero() }
+func (i *instanceRow) isOpen() bool { return slices.Contains(active, i.Status) && i.DeletedOn.IsZero() }
 
 // sendOn is when the next send may be made; only of a schedule that runs.
-func (i *Instance) sendOn() time.Time { return later(i.NextSendOn, i.NextTryOn) }
+func (i *instanceRow) sendOn() time.Time { return later(i.NextSendOn, i.NextTryOn) }
 
 // endsOn is when the instance expires, as things are: after the grace since the
 // last send, or since the event if there was none, but not before the schedule
 // stopped. While a send is scheduled it is the moment from which on that is too
 // late to be made. The absolute limit comes before all.
-func (i *Instance) endsOn(grace time.Duration) time.Time {
+func (i *instanceRow) endsOn(grace time.Duration) time.Time {
 	var ends time.Time
 	switch {
 	case !i.NextSendOn.IsZero():
@@ -298,7 +360,7 @@ func (i *Instance) endsOn(grace time.Duration) time.Time {
 
 // due says when somebody has to look at the instance, zero being never, and which
 // channel that takes, if any.
-func (i *Instance) due(grace time.Duration) (on time.Time, channel string) {
+func (i *instanceRow) due(grace time.Duration) (on time.Time, channel string) {
 	if !i.isOpen() || i.IsOnSupportHold {
 		return time.Time{}, ""
 	}
@@ -310,14 +372,14 @@ func (i *Instance) due(grace time.Duration) (on time.Time, channel string) {
 }
 
 // plan sets when the row is due next, and for whom.
-func (i *Instance) plan(grace time.Duration) {
+func (i *instanceRow) plan(grace time.Duration) {
 	on, channel := i.due(grace)
 	i.DueOn, i.Kind = driver.Time(on), channel
 }
 
 // lookAgain makes the row due at once, for a pass that plans it: who calls this
 // does not know the grace.
-func (i *Instance) lookAgain(now time.Time) {
+func (i *instanceRow) lookAgain(now time.Time) {
 	i.DueOn, i.Kind = now, ""
 	switch {
 	case !i.isOpen() || i.IsOnSupportHold:

@@ -32,7 +32,7 @@ func (s Support) Instances(ctx context.Context, scope Scope, of Selection, p sto
 	rows, next, err := listRows(ctx, s.core, instances, scope, p, driver.Query{Where: where})
 	out := make([]Instance, len(rows))
 	for i, r := range rows {
-		out[i] = *r
+		out[i] = r.view()
 	}
 	return out, next, err
 }
@@ -61,27 +61,23 @@ func ofSurvey(id int64) []driver.Cond {
 // at most 1000. The error wraps storage.ErrNotFound where scope has none with that
 // PublicID. It shows personal data.
 func (s Support) Instance(ctx context.Context, scope Scope, publicID string) (Instance, []Delivery, error) {
-	var row *Instance
-	var log []Delivery
+	var row *instanceRow
+	var log []*deliveryRow
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
 		if row, err = readInstance(ctx, tx, scope, publicID); err != nil {
 			return err
 		}
-		rows, err := deliveries.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: maxLog})
-		log = make([]Delivery, len(rows))
-		for i, d := range rows {
-			log[i] = *d
-		}
+		log, err = deliveries.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: maxLog})
 		return err
 	})
 	if err != nil {
 		return Instance{}, nil, fmt.Errorf("survey: instance %s: %w", publicID, err)
 	}
-	return *row, log, nil
+	return row.view(), viewsOf(log), nil
 }
 
 // readInstance reads an instance, or returns storage.ErrNotFound.
-func readInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (*Instance, error) {
+func readInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (*instanceRow, error) {
 	rows, err := instances.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: 1})
 	if err != nil {
 		return nil, err
@@ -140,19 +136,19 @@ func (t *Tally) of(status string) *int {
 }
 
 // finder reads the instance that somebody speaks of, as it is now.
-type finder func(ctx context.Context, tx storage.Tx) (*Instance, error)
+type finder func(ctx context.Context, tx storage.Tx) (*instanceRow, error)
 
 // byToken finds the instance of a link, whose tenant nobody knows before. Whatever
 // is no link of ours is looked for all the same, so that it takes as long.
 func byToken(token string) finder {
 	hash := linkHash(token)
-	return func(ctx context.Context, tx storage.Tx) (*Instance, error) {
+	return func(ctx context.Context, tx storage.Tx) (*instanceRow, error) {
 		return theOne(instances.Everywhere().Find(ctx, tx, oneWhere("link_hash", hash)))
 	}
 }
 
 func byPublicID(scope Scope, publicID string) finder {
-	return func(ctx context.Context, tx storage.Tx) (*Instance, error) {
+	return func(ctx context.Context, tx storage.Tx) (*instanceRow, error) {
 		return theOne(instances.Find(ctx, tx, scope, oneWhere("public_id", publicID)))
 	}
 }
@@ -162,7 +158,7 @@ func oneWhere(column, is string) driver.Query {
 }
 
 // theOne is the instance that was found.
-func theOne(found []*Instance, err error) (*Instance, error) {
+func theOne(found []*instanceRow, err error) (*instanceRow, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +170,7 @@ func theOne(found []*Instance, err error) (*Instance, error) {
 
 // answerable says whether the instance still takes a response, or has it. The
 // absolute limit holds whether or not a poller has come by since.
-func (i *Instance) answerable(now time.Time) bool {
+func (i *instanceRow) answerable(now time.Time) bool {
 	switch {
 	case !i.DeletedOn.IsZero() || i.Status == StatusExpired:
 		return false

@@ -46,7 +46,7 @@ func (l *listener) wants(e *event) bool {
 
 // wanted is a row that is to be inserted, and where to report it.
 type wanted struct {
-	row            *Instance
+	row            *instanceRow
 	item, instance int
 }
 
@@ -160,7 +160,7 @@ func identify(e *event, l listener) (hash, key string, err error) {
 
 // instance is the row of an event for a trigger. Its first send is due after the
 // initial delay, as of the moment of the event.
-func (in *intake) instance(e *event, l listener, hash, key string) (*Instance, error) {
+func (in *intake) instance(e *event, l listener, hash, key string) (*instanceRow, error) {
 	id, err := newPublicID(in.s.store.Rand())
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (in *intake) instance(e *event, l listener, hash, key string) (*Instance, e
 		on = in.now
 	}
 	t := l.trigger
-	row := &Instance{
+	row := &instanceRow{
 		Record:   storage.Record{Scope: in.batch.Scope, Key: key, Kind: t.Channel, Status: StatusPending},
 		PublicID: id, LinkKey: in.link.ID(), LinkHash: linkHash(in.link.Token(id)),
 		SurveyID: l.row.SurveyID, SurveyVersion: l.row.VersionNumber, BusinessUnit: l.businessUnit, TriggerID: t.ID,
@@ -191,7 +191,7 @@ func (in *intake) instance(e *event, l listener, hash, key string) (*Instance, e
 //spec:t-081
 func (in *intake) flush(ctx context.Context) error {
 	first := map[string]int{}
-	var rows []*Instance
+	var rows []*instanceRow
 	for _, w := range in.pending {
 		if _, again := first[w.row.Key]; !again {
 			first[w.row.Key] = len(rows)
@@ -215,4 +215,4 @@ func (in *intake) flush(ctx context.Context) error {
 }
 
 // keepInstance leaves the first instance of an event as it is.
-func keepInstance(_, _ *Instance) (storage.Outcome, bool) { return storage.Unchanged, false }
+func keepInstance(_, _ *instanceRow) (storage.Outcome, bool) { return storage.Unchanged, false }

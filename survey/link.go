@@ -26,7 +26,7 @@ var errNoSurveyURL = errors.New("survey: Options.SurveyURL is not set")
 // storage.ErrNotFound where scope has no such instance or it was deleted, and
 // [ErrLinkKey].
 func (s *Service) Link(ctx context.Context, scope Scope, publicID string) (string, error) {
-	var row *Instance
+	var row *instanceRow
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
 		row, err = readInstance(ctx, tx, scope, publicID)
 		return err
@@ -42,7 +42,7 @@ func (s *Service) Link(ctx context.Context, scope Scope, publicID string) (strin
 
 // linkOf is the address of the form of an instance. It is not called inside a
 // transaction other than the bound one.
-func (s *core) linkOf(ctx context.Context, row *Instance) (string, error) {
+func (s *core) linkOf(ctx context.Context, row *instanceRow) (string, error) {
 	if s.options.SurveyURL == "" {
 		return "", errNoSurveyURL
 	}

@@ -48,7 +48,7 @@ func TestALinkIsMadeOfTheHostsKey(t *testing.T) {
 		if got := h.link(id); got != want {
 			h.t.Errorf("got %s, want %s", got, want)
 		}
-		row := h.instance(id)
+		row := h.stored(id)
 		sum := sha256.Sum256([]byte(keys.NewLinkKey(hostsKey).Token(id)))
 		if row.LinkKey != keys.NewLinkKey(hostsKey).ID() || row.LinkHash != hex.EncodeToString(sum[:]) {
 			h.t.Errorf("the row has %s %s", row.LinkKey, row.LinkHash)

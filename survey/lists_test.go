@@ -168,7 +168,7 @@ func TestI28_SurveysAndVersionsOfAnotherScopeAreNotSeen(t *testing.T) {
 	t.Parallel()
 	eachHost(t, nil, func(h *host) {
 		h.publishAs("north", 1, `{"title": "north"}`)
-		h.publishAs("north", 2, triggerJSON(``))
+		h.publishAs("north", 2, triggersJSON(oneTrigger("t", "visit", true)))
 		h.publishAs("south", 1, `{"title": "south"}`)
 
 		for _, scope := range []survey.Scope{"", "south"} {

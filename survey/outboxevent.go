@@ -99,7 +99,7 @@ func eventOf(ctx context.Context, tx storage.Tx, r *responseRow) (OutboxEvent, e
 	rows, err := outbox.Deliveries(ctx, tx, r.Scope, e.EventID)
 	for _, d := range rows {
 		e.Deliveries = append(e.Deliveries, EventDelivery{
-			Subscriber: subscriberOf(d.Kind), Status: d.Status, Attempts: d.Attempts, LastError: d.Diagnostics,
+			Subscriber: subscriberOf(d.Subscriber), Status: d.Status, Attempts: d.Attempts, LastError: d.Diagnostics,
 			DueOn: d.DueOn, DispatchedOn: d.DispatchedOn, DeadOn: d.DeadOn,
 		})
 		switch {

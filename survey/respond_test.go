@@ -21,7 +21,7 @@ import (
 )
 
 // instanceTable is the package's own, to see what is stored.
-var instanceTable = driver.Define[survey.Instance]("survey_instance")
+var instanceTable = driver.Define[survey.InstanceRow]("survey_instance")
 
 // tickets adds routing to the document's trigger.
 var tickets = strings.Replace(csiGR, `"channel": "memory:default"`, `"channel": "memory:default",
@@ -34,9 +34,9 @@ const (
 
 // invite makes a link of the published survey, as ingest and a send would, and gives
 // its token. The instance's PublicID is "id-" and the token.
-func (h *host) invite(token string, change ...func(*survey.Instance)) string {
+func (h *host) invite(token string, change ...func(*survey.InstanceRow)) string {
 	h.t.Helper()
-	r := &survey.Instance{
+	r := &survey.InstanceRow{
 		Record:   storage.Record{Key: "4523:csi-gr-trigger:" + token, Kind: "memory:default", Status: survey.StatusSent, DueOn: start.Add(oneDay)},
 		PublicID: "id-" + token, LinkHash: survey.LinkHash(token), SurveyID: 4523, SurveyVersion: 1, TriggerID: "csi-gr-trigger",
 		TriggeredOn: start, TriggeredBy: "event:service-visit-closed", Metadata: json.RawMessage(visit), CustomerRef: "cust-123",
@@ -61,10 +61,21 @@ func (h *host) tx(f func(tx storage.Tx) error) {
 }
 
 // row is the instance of a link as it is now.
-func (h *host) row(token string) (row *survey.Instance) {
+func (h *host) row(token string) *survey.InstanceRow {
+	h.t.Helper()
+	return h.rowWhere(driver.Eq("link_hash", survey.LinkHash(token)))
+}
+
+// stored is the row of an instance as it is now.
+func (h *host) stored(publicID string) *survey.InstanceRow {
+	h.t.Helper()
+	return h.rowWhere(driver.Eq("public_id", publicID))
+}
+
+func (h *host) rowWhere(is driver.Cond) (row *survey.InstanceRow) {
 	h.t.Helper()
 	h.tx(func(tx storage.Tx) error {
-		found, err := instanceTable.Everywhere().Find(h.t.Context(), tx, driver.Query{Where: []driver.Cond{driver.Eq("link_hash", survey.LinkHash(token))}, Limit: 2})
+		found, err := instanceTable.Everywhere().Find(h.t.Context(), tx, driver.Query{Where: []driver.Cond{is}, Limit: 2})
 		if err == nil {
 			row = found[0]
 		}
@@ -262,13 +273,13 @@ func TestAPageBeginsAtTheLaterOfItsTwoBeginnings(t *testing.T) {
 
 // busyStore lets others write an instance between every read and write of it, so
 // many times.
-func (h *host) busyStore(times int, write func(r *survey.Instance)) *storetest.Spy {
+func (h *host) busyStore(times int, write func(r *survey.InstanceRow)) *storetest.Spy {
 	return &storetest.Spy{Store: h.store, Hook: func(c storetest.Call) error {
 		if c.Verb != storetest.Update || c.Table != "survey_instance" || times == 0 {
 			return nil
 		}
 		times--
-		mine := c.Rows[0].(*survey.Instance)
+		mine := c.Rows[0].(*survey.InstanceRow)
 		stored, err := instanceTable.Get(h.t.Context(), c.Tx, mine.Scope, mine.Key)
 		if err != nil {
 			return err
@@ -279,7 +290,7 @@ func (h *host) busyStore(times int, write func(r *survey.Instance)) *storetest.S
 }
 
 // busy is a service on the host's store while others write.
-func (h *host) busy(times int, write func(r *survey.Instance)) *survey.Service {
+func (h *host) busy(times int, write func(r *survey.InstanceRow)) *survey.Service {
 	return survey.New(h.busyStore(times, write), nil)
 }
 
@@ -287,7 +298,7 @@ func TestI25_ASubmitIsRepeatedWhileClaimsAndBeaconsMoveTheVersion(t *testing.T) 
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
 		token := h.invite("one")
-		s := h.busy(5, func(r *survey.Instance) { r.Calls++ })
+		s := h.busy(5, func(r *survey.InstanceRow) { r.Calls++ })
 		got, err := s.Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(content)})
 		h.same("error", error(nil), err)
 		h.same("receipt", survey.Receipt{PublicID: "id-one", CompletedOn: start}, got)
@@ -300,7 +311,7 @@ func TestI4_ASubmitThatLosesToTheExpiryLeavesNothing(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
 		token := h.invite("one")
-		store := h.busyStore(1, func(r *survey.Instance) { r.Status = survey.StatusExpired })
+		store := h.busyStore(1, func(r *survey.InstanceRow) { r.Status = survey.StatusExpired })
 		err := store.InTx(t.Context(), func(tx storage.Tx) error { // of a host that commits whatever the answer
 			_, err := survey.New(store, nil).WithTx(tx).Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(content)})
 			h.same("submitted", true, errors.Is(err, survey.ErrNoSurvey))
@@ -316,13 +327,13 @@ func TestABeaconIsRepeatedAndGivesUpForTheEnd(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
 		token := h.invite("one")
-		h.same("opened", error(nil), h.busy(5, func(r *survey.Instance) { r.Calls++ }).Opened(t.Context(), token))
+		h.same("opened", error(nil), h.busy(5, func(r *survey.InstanceRow) { r.Calls++ }).Opened(t.Context(), token))
 		h.same("status", survey.StatusOpened, h.row(token).Status)
 		token = h.invite("two")
-		h.same("opened", error(nil), h.busy(1, func(r *survey.Instance) { r.Status = survey.StatusCompleted }).Opened(t.Context(), token))
+		h.same("opened", error(nil), h.busy(1, func(r *survey.InstanceRow) { r.Status = survey.StatusCompleted }).Opened(t.Context(), token))
 		h.same("status", survey.StatusCompleted, h.row(token).Status)
 		token = h.invite("three")
-		err := h.busy(1000, func(r *survey.Instance) { r.Calls++ }).Opened(t.Context(), token)
+		err := h.busy(1000, func(r *survey.InstanceRow) { r.Calls++ }).Opened(t.Context(), token)
 		h.same("it has an end", true, errors.Is(err, storage.ErrBusy))
 	})
 }

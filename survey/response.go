@@ -45,7 +45,7 @@ type answerRow struct {
 var answers = driver.Define[answerRow]("survey_answer").Grows(driver.WithWork).Limit(form.MaxAnswers + 8<<10)
 
 // responseOf is the row of a response that was accepted just now.
-func responseOf(row *Instance, r Response, a *form.Answers) *responseRow {
+func responseOf(row *instanceRow, r Response, a *form.Answers) *responseRow {
 	return &responseRow{
 		Record:   storage.Record{Scope: row.Scope, Key: row.PublicID},
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, TriggerID: row.TriggerID, BusinessUnit: row.BusinessUnit,

@@ -66,7 +66,7 @@ func TestAChannelThatAlwaysFailsIsGivenUpAndExpires(t *testing.T) {
 		if len(on) != 6 || len(h.sent()) != 6 {
 			h.t.Errorf("called after %v", on)
 		}
-		if i := h.status(id, survey.StatusPending); !i.NextSendOn.IsZero() || i.ReasonCode != "error" || i.Kind != "" {
+		if i := h.status(id, survey.StatusPending); !i.NextSendOn.IsZero() || i.ReasonCode != "error" || h.stored(id).Kind != "" {
 			h.t.Fatalf("the row is %+v", i)
 		}
 		h.at(30*day - time.Second)

@@ -27,12 +27,12 @@ type nothing = struct{}
 //
 //spec:t-034
 func (s asker) sendPass() work.Pass {
-	return servedPass{s: s.core, Pass: work.New(s.store, work.Spec[Instance, nothing]{
+	return servedPass{s: s.core, Pass: work.New(s.store, work.Spec[instanceRow, nothing]{
 		Name: "survey.send", Table: instances, Claimable: active, Types: s.channelKeys, Group: s.options.Concurrency,
 		Stream:  s.send,
-		Fail:    func(now time.Time, r *Instance, _ error) { r.passFailed(now) },
-		Abandon: func(now time.Time, r *Instance) { r.abandoned(now) },
-		Release: func(time.Time, *Instance) {}, // it is as due as it was
+		Fail:    func(now time.Time, r *instanceRow, _ error) { r.passFailed(now) },
+		Abandon: func(now time.Time, r *instanceRow) { r.abandoned(now) },
+		Release: func(time.Time, *instanceRow) {}, // it is as due as it was
 		Merge:   s.mergeSent,
 		Settled: s.writeLog,
 	})}
@@ -63,7 +63,7 @@ func (s *core) channelKeys() []string {
 
 // sending is an instance on its way through the steps of the pass.
 type sending struct {
-	work.Item[Instance]
+	work.Item[instanceRow]
 	version *version
 	trigger *form.Trigger
 	grace   time.Duration
@@ -79,7 +79,7 @@ type sending struct {
 // send takes a group through the steps. Each step settles those that end there
 // and returns the others; whoever gets through is called. Rows land when they are
 // settled, whatever the others do.
-func (s asker) send(ctx context.Context, items []work.Item[Instance], land func(*Instance, nothing)) error {
+func (s asker) send(ctx context.Context, items []work.Item[instanceRow], land func(*instanceRow, nothing)) error {
 	all, err := s.pinned(ctx, items)
 	if err != nil {
 		return err
@@ -120,8 +120,8 @@ func (s asker) send(ctx context.Context, items []work.Item[Instance], land func(
 	return nil
 }
 
-func rowsOf(items []*sending) map[*Instance]bool {
-	rows := make(map[*Instance]bool, len(items))
+func rowsOf(items []*sending) map[*instanceRow]bool {
+	rows := make(map[*instanceRow]bool, len(items))
 	for _, it := range items {
 		rows[it.Row] = true
 	}
@@ -174,7 +174,7 @@ type versionID struct {
 
 // pinned finds the version and the trigger that each row is pinned to. A row
 // without them can still expire.
-func (s *core) pinned(ctx context.Context, items []work.Item[Instance]) ([]*sending, error) {
+func (s *core) pinned(ctx context.Context, items []work.Item[instanceRow]) ([]*sending, error) {
 	out := make([]*sending, len(items))
 	err := s.store.InTx(ctx, func(tx storage.Tx) error {
 		found := map[versionID]*version{}

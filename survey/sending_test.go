@@ -97,7 +97,7 @@ func TestAScheduleWithoutReminders(t *testing.T) {
 			h.t.Fatalf("%d links before their time", n)
 		}
 		h.at(15 * time.Minute)
-		if i := h.status(id, survey.StatusSent); !i.NextSendOn.IsZero() || !i.StoppedOn.Equal(h.clock.Now()) || i.Kind != "" {
+		if i := h.status(id, survey.StatusSent); !i.NextSendOn.IsZero() || !i.StoppedOn.Equal(h.clock.Now()) || h.stored(id).Kind != "" {
 			h.t.Errorf("the row is %+v", i)
 		}
 	})

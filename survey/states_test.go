@@ -1,6 +1,9 @@
 package survey
 
 import (
+	"encoding/json"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,7 +29,7 @@ type step struct {
 
 // walk makes every send of a schedule on time.
 func walk(reminders []form.Duration, first time.Time) (steps []step) {
-	i := &Instance{NextSendOn: first, RemindersRemaining: len(reminders)}
+	i := &instanceRow{NextSendOn: first, RemindersRemaining: len(reminders)}
 	i.Status = StatusPending
 	for !i.NextSendOn.IsZero() && len(steps) <= len(reminders)+1 {
 		s := step{On: i.NextSendOn, RemainingBefore: i.RemindersRemaining, Ordinal: i.SendOrdinal}
@@ -110,26 +113,26 @@ func TestWhenARowIsDue(t *testing.T) {
 	on := func(days int) time.Time { return event.Add(time.Duration(days) * aDay) }
 	const grace = 30 * aDay
 	for name, c := range map[string]struct {
-		row     Instance
+		row     instanceRow
 		status  string
 		on      time.Time
 		channel string
 	}{
-		"the initial send":                       {Instance{NextSendOn: on(2)}, StatusPending, on(2), "c"},
-		"a reminder":                             {Instance{NextSendOn: on(60), LastSentOn: on(2)}, StatusSent, on(60), "c"},
-		"a reminder of an opened form":           {Instance{NextSendOn: on(3), LastSentOn: on(2)}, StatusOpened, on(3), "c"},
-		"a try that failed":                      {Instance{NextSendOn: on(2), NextTryOn: on(3)}, StatusPending, on(3), "c"},
-		"a send put off beyond its grace":        {Instance{NextSendOn: on(2), NextTryOn: on(40)}, StatusPending, on(32), ""},
-		"a send beyond the absolute limit":       {Instance{NextSendOn: on(5), ExpiresOn: on(4)}, StatusPending, on(4), ""},
-		"after the last send":                    {Instance{LastSentOn: on(4), StoppedOn: on(4)}, StatusSent, on(34), ""},
-		"after a reminder that failed for good":  {Instance{LastSentOn: on(4), StoppedOn: on(10)}, StatusSent, on(34), ""},
-		"never sent":                             {Instance{StoppedOn: on(1)}, StatusPending, on(30), ""},
-		"never sent, stopped late":               {Instance{StoppedOn: on(61)}, StatusPending, on(61), ""},
-		"the absolute limit after the last send": {Instance{LastSentOn: on(4), StoppedOn: on(4), ExpiresOn: on(9)}, StatusSent, on(9), ""},
-		"on hold":                                {Instance{NextSendOn: on(2), IsOnSupportHold: true}, StatusPending, time.Time{}, ""},
-		"completed":                              {Instance{NextSendOn: on(2)}, StatusCompleted, time.Time{}, ""},
-		"expired":                                {Instance{LastSentOn: on(2)}, StatusExpired, time.Time{}, ""},
-		"deleted":                                {Instance{NextSendOn: on(2), DeletedOn: on(1)}, StatusPending, time.Time{}, ""},
+		"the initial send":                       {instanceRow{NextSendOn: on(2)}, StatusPending, on(2), "c"},
+		"a reminder":                             {instanceRow{NextSendOn: on(60), LastSentOn: on(2)}, StatusSent, on(60), "c"},
+		"a reminder of an opened form":           {instanceRow{NextSendOn: on(3), LastSentOn: on(2)}, StatusOpened, on(3), "c"},
+		"a try that failed":                      {instanceRow{NextSendOn: on(2), NextTryOn: on(3)}, StatusPending, on(3), "c"},
+		"a send put off beyond its grace":        {instanceRow{NextSendOn: on(2), NextTryOn: on(40)}, StatusPending, on(32), ""},
+		"a send beyond the absolute limit":       {instanceRow{NextSendOn: on(5), ExpiresOn: on(4)}, StatusPending, on(4), ""},
+		"after the last send":                    {instanceRow{LastSentOn: on(4), StoppedOn: on(4)}, StatusSent, on(34), ""},
+		"after a reminder that failed for good":  {instanceRow{LastSentOn: on(4), StoppedOn: on(10)}, StatusSent, on(34), ""},
+		"never sent":                             {instanceRow{StoppedOn: on(1)}, StatusPending, on(30), ""},
+		"never sent, stopped late":               {instanceRow{StoppedOn: on(61)}, StatusPending, on(61), ""},
+		"the absolute limit after the last send": {instanceRow{LastSentOn: on(4), StoppedOn: on(4), ExpiresOn: on(9)}, StatusSent, on(9), ""},
+		"on hold":                                {instanceRow{NextSendOn: on(2), IsOnSupportHold: true}, StatusPending, time.Time{}, ""},
+		"completed":                              {instanceRow{NextSendOn: on(2)}, StatusCompleted, time.Time{}, ""},
+		"expired":                                {instanceRow{LastSentOn: on(2)}, StatusExpired, time.Time{}, ""},
+		"deleted":                                {instanceRow{NextSendOn: on(2), DeletedOn: on(1)}, StatusPending, time.Time{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,13 +151,13 @@ func TestWhenARowIsDue(t *testing.T) {
 func TestI16_NothingLeavesAnEnd(t *testing.T) {
 	t.Parallel()
 	for _, end := range machine.Terminal {
-		for name, leave := range map[string]func(*Instance){
-			"expire": func(i *Instance) { i.expire(time.Unix(1, 0)) },
-			"become": func(i *Instance) { i.become(StatusSent) },
+		for name, leave := range map[string]func(*instanceRow){
+			"expire": func(i *instanceRow) { i.expire(time.Unix(1, 0)) },
+			"become": func(i *instanceRow) { i.become(StatusSent) },
 		} {
 			t.Run(end+" "+name, func(t *testing.T) {
 				t.Parallel()
-				i := &Instance{Record: storage.Record{Status: end}}
+				i := &instanceRow{Record: storage.Record{Status: end}}
 				defer func() {
 					if recover() == nil && i.Status != end {
 						t.Errorf("it is %s now", i.Status)
@@ -171,8 +174,8 @@ func TestI16_NothingLeavesAnEnd(t *testing.T) {
 func TestACallUnderWayDoesNotUndoABeacon(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1000, 0)
-	stored := &Instance{Record: storage.Record{Status: StatusOpened}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at, OpenedOn: at}
-	mine := &Instance{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at}
+	stored := &instanceRow{Record: storage.Record{Status: StatusOpened}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at, OpenedOn: at}
+	mine := &instanceRow{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at, RemindersRemaining: 1, Calls: 1, CallStartedOn: at}
 	mine.logCall(at, DeliveryDelivered, "", "")
 	mine.sent(at, []form.Duration{form.Duration(aDay)})
 	stored.takeCall(mine)
@@ -186,12 +189,54 @@ func TestACallUnderWayDoesNotUndoABeacon(t *testing.T) {
 func TestACallThatWasNotMadeLeavesNoDoubt(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1000, 0)
-	called := &Instance{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at, Calls: 1, CallStartedOn: at}
-	mine := &Instance{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at}
+	called := &instanceRow{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at, Calls: 1, CallStartedOn: at}
+	mine := &instanceRow{Record: storage.Record{Status: StatusPending}, Channel: "c", NextSendOn: at}
 	for _, held := range []bool{true, false} {
 		stored := *called
 		if changed := new(Service).asker().mergeSent(&stored, mine, held); changed != held || stored.CallStartedOn.IsZero() != held {
 			t.Errorf("held %v: changed %v: %+v", held, changed, stored)
+		}
+	}
+}
+
+// Every field of what a host gets is that of the row: none is forgotten.
+func TestWhatAHostGetsIsTheRow(t *testing.T) {
+	t.Parallel()
+	instance := filled[instanceRow](t)
+	same(t, instance, instance.view())
+	entry := filled[deliveryRow](t)
+	view := entry.view()
+	if view.Channel != entry.Kind {
+		t.Errorf("the channel is %q, not %q", view.Channel, entry.Kind)
+	}
+	same(t, entry, view, "Channel")
+}
+
+// filled is a row with something in every field.
+func filled[R any](t *testing.T) *R {
+	t.Helper()
+	row := new(R)
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[R]()) {
+		switch at := reflect.ValueOf(row).Elem().FieldByIndex(f.Index); at.Interface().(type) {
+		case string, Scope, json.RawMessage:
+			at.Set(reflect.ValueOf(f.Name).Convert(at.Type()))
+		case int, int16, int64:
+			at.SetInt(int64(len(f.Name)))
+		case bool:
+			at.SetBool(true)
+		case time.Time:
+			at.Set(reflect.ValueOf(time.Unix(int64(len(f.Name)), 0)))
+		}
+	}
+	return row
+}
+
+func same(t *testing.T, row, view any, but ...string) {
+	t.Helper()
+	of, in := reflect.ValueOf(view), reflect.ValueOf(row).Elem()
+	for _, f := range reflect.VisibleFields(of.Type()) {
+		if got := of.FieldByIndex(f.Index); !slices.Contains(but, f.Name) && (got.IsZero() || !reflect.DeepEqual(got.Interface(), in.FieldByName(f.Name).Interface())) {
+			t.Errorf("%s is %v", f.Name, got)
 		}
 	}
 }

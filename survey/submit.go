@@ -117,7 +117,7 @@ func (s *Service) submitOnce(ctx context.Context, tx storage.Tx, find finder, r 
 }
 
 // complete ends the instance; a claim that holds it finds out when it writes.
-func (i *Instance) complete(now, completedOn time.Time, shown bool) {
+func (i *instanceRow) complete(now, completedOn time.Time, shown bool) {
 	machine.Must(i.Status, StatusCompleted)
 	i.Status, i.CompletedOn, i.EndedOn = StatusCompleted, completedOn, now
 	i.DueOn, i.NextSendOn = time.Time{}, time.Time{}
@@ -134,7 +134,7 @@ func (i *Instance) complete(now, completedOn time.Time, shown bool) {
 // the instance has not decided.
 //
 //spec:t-051
-func (s *Service) keep(ctx context.Context, tx storage.Tx, row *Instance, v *version, r Response, a *form.Answers) (Receipt, error) {
+func (s *Service) keep(ctx context.Context, tx storage.Tx, row *instanceRow, v *version, r Response, a *form.Answers) (Receipt, error) {
 	stored := responseOf(row, r, a)
 	isNew, err := responses.Insert(ctx, tx, stored)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Service) keep(ctx context.Context, tx storage.Tx, row *Instance, v *ver
 }
 
 // again answers a submission to an instance that has its response.
-func (s *Service) again(ctx context.Context, tx storage.Tx, row *Instance, v *version, r Response) (Receipt, error) {
+func (s *Service) again(ctx context.Context, tx storage.Tx, row *instanceRow, v *version, r Response) (Receipt, error) {
 	first, err := responses.Get(ctx, tx, row.Scope, row.PublicID)
 	if errors.Is(err, storage.ErrNotFound) {
 		return Receipt{}, ErrNoSurvey // erased

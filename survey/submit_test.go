@@ -70,8 +70,8 @@ func TestI23_WhatIsRolledBackLeavesNothing(t *testing.T) {
 func TestI25_OfTwoHundredSubmitsOneWinsWhileASenderHoldsTheRow(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
-		token := h.invite("one", func(r *survey.Instance) { r.DueOn = start })
-		var held []*survey.Instance
+		token := h.invite("one", func(r *survey.InstanceRow) { r.DueOn = start })
+		var held []*survey.InstanceRow
 		h.tx(func(tx storage.Tx) (err error) {
 			held, err = instanceTable.Claim(t.Context(), tx, driver.Claim{
 				Statuses: []string{survey.StatusSent}, Kinds: []string{"memory:default"}, Lanes: []driver.LaneClaim{{Lane: 0, Limit: 1}},
@@ -189,9 +189,9 @@ func TestALinkThatDoesNotLeadToASurveySaysNothing(t *testing.T) {
 		h.clock.Add(oneDay)
 		tokens := map[string]string{
 			"unknown": "unknown", "empty": "", "malformed": "\x00\xff' OR 1=1",
-			"expired": h.invite("expired", func(r *survey.Instance) { r.Status, r.DueOn = survey.StatusExpired, time.Time{} }),
-			"deleted": h.invite("deleted", func(r *survey.Instance) { r.DeletedOn = start }),
-			"late":    h.invite("late", func(r *survey.Instance) { r.ExpiresOn = start.Add(oneDay) }),
+			"expired": h.invite("expired", func(r *survey.InstanceRow) { r.Status, r.DueOn = survey.StatusExpired, time.Time{} }),
+			"deleted": h.invite("deleted", func(r *survey.InstanceRow) { r.DeletedOn = start }),
+			"late":    h.invite("late", func(r *survey.InstanceRow) { r.ExpiresOn = start.Add(oneDay) }),
 		}
 		for name, token := range tokens {
 			_, err := h.survey.Submit(t.Context(), token, survey.Response{Answers: json.RawMessage(content)})
@@ -214,7 +214,7 @@ func TestALinkThatDoesNotLeadToASurveySaysNothing(t *testing.T) {
 func TestAHostCompletesAnInstanceWhoseFormIsElsewhere(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
 		h.publish(csiGR)
-		h.invite("one", func(r *survey.Instance) { r.Status, r.LastSentOn = survey.StatusPending, time.Time{} })
+		h.invite("one", func(r *survey.InstanceRow) { r.Status, r.LastSentOn = survey.StatusPending, time.Time{} })
 		r := survey.Response{Answers: json.RawMessage(content)}
 		_, err := h.survey.Complete(t.Context(), "south", "id-one", r)
 		h.same("another tenant's", true, errors.Is(err, survey.ErrNoSurvey))

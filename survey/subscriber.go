@@ -128,7 +128,7 @@ func subscriberOf(key string) string { return strings.TrimPrefix(key, outboxKey(
 
 // emit stores the event of a response, with a delivery for each subscriber that
 // the routing selects.
-func (s *core) emit(ctx context.Context, tx storage.Tx, row *Instance, v *version, r *responseRow, a *form.Answers) error {
+func (s *core) emit(ctx context.Context, tx storage.Tx, row *instanceRow, v *version, r *responseRow, a *form.Answers) error {
 	payload, err := json.Marshal(ResponseCompleted{
 		EventID: eventID(row.PublicID), EventType: EventResponseCompleted, Scope: row.Scope,
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, SurveyIntegrationID: v.IntegrationID, BusinessUnit: row.BusinessUnit,
@@ -144,7 +144,7 @@ func (s *core) emit(ctx context.Context, tx storage.Tx, row *Instance, v *versio
 		return err
 	}
 	return outbox.EmitTo(ctx, tx, outbox.Event{
-		Record: storage.Record{Scope: row.Scope, Key: eventID(row.PublicID), Kind: topicCompleted}, Payload: payload,
+		Scope: row.Scope, Key: eventID(row.PublicID), Topic: topicCompleted, Payload: payload,
 	}, to...)
 }
 

@@ -31,7 +31,7 @@ var ErrActionRefused = audit.ErrActionRefused
 // transaction, and returns storage.ErrNotFound where scope has no such instance,
 // and [ErrActionRefused] where the action makes no sense.
 func (s Support) Hold(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.act(ctx, scope, publicID, "Hold", by, (*Instance).supportHold)
+	return s.act(ctx, scope, publicID, "Hold", by, (*instanceRow).supportHold)
 }
 
 // Release ends a hold. What came due meanwhile goes out at once, or expires if its
@@ -40,7 +40,7 @@ func (s Support) Hold(ctx context.Context, scope Scope, publicID string, by By) 
 //
 //spec:t-086
 func (s Support) Release(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.actWith(ctx, scope, publicID, "Release", by, func(i *Instance, now time.Time, reminders []form.Duration) string {
+	return s.actWith(ctx, scope, publicID, "Release", by, func(i *instanceRow, now time.Time, reminders []form.Duration) string {
 		return i.supportRelease(now, reminders)
 	})
 }
@@ -50,22 +50,22 @@ func (s Support) Release(ctx context.Context, scope Scope, publicID string, by B
 // goes on from there. For a link that was sent as often as planned there is
 // Rerun.
 func (s Support) Retry(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.act(ctx, scope, publicID, "Retry", by, (*Instance).supportRetry)
+	return s.act(ctx, scope, publicID, "Retry", by, (*instanceRow).supportRetry)
 }
 
 // Rerun sends the link once more, beside what is planned: reminders that are
 // still to come are counted from this send.
 func (s Support) Rerun(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.act(ctx, scope, publicID, "Rerun", by, (*Instance).supportRerun)
+	return s.act(ctx, scope, publicID, "Rerun", by, (*instanceRow).supportRerun)
 }
 
 // Cancel ends the sends for good. The link stays open until it expires, the grace
 // after its last send.
 func (s Support) Cancel(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.act(ctx, scope, publicID, "Cancel", by, (*Instance).supportCancel)
+	return s.act(ctx, scope, publicID, "Cancel", by, (*instanceRow).supportCancel)
 }
 
-func (i *Instance) supportHold(now time.Time) string {
+func (i *instanceRow) supportHold(now time.Time) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
@@ -77,7 +77,7 @@ func (i *Instance) supportHold(now time.Time) string {
 	return ""
 }
 
-func (i *Instance) supportRelease(now time.Time, reminders []form.Duration) string {
+func (i *instanceRow) supportRelease(now time.Time, reminders []form.Duration) string {
 	if !i.IsOnSupportHold {
 		return "it is not on hold"
 	}
@@ -89,7 +89,7 @@ func (i *Instance) supportRelease(now time.Time, reminders []form.Duration) stri
 	return ""
 }
 
-func (i *Instance) supportRetry(now time.Time) string {
+func (i *instanceRow) supportRetry(now time.Time) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
@@ -102,7 +102,7 @@ func (i *Instance) supportRetry(now time.Time) string {
 	return ""
 }
 
-func (i *Instance) supportRerun(now time.Time) string {
+func (i *instanceRow) supportRerun(now time.Time) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
@@ -118,7 +118,7 @@ func (i *Instance) supportRerun(now time.Time) string {
 	return ""
 }
 
-func (i *Instance) supportCancel(now time.Time) string {
+func (i *instanceRow) supportCancel(now time.Time) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
@@ -138,32 +138,34 @@ func (i *Instance) supportCancel(now time.Time) string {
 const callUnderWay = "it is being sent at this moment"
 
 // callUnderWay reports whether a worker that is alive has called the channel.
-func (i *Instance) callUnderWay(now time.Time) bool {
+func (i *instanceRow) callUnderWay(now time.Time) bool {
 	return !i.CallStartedOn.IsZero() && !i.InDoubt && i.LeaseExpiresOn.After(now)
 }
 
 // makeDue has the present send made at once, whatever held it up.
-func (i *Instance) makeDue(now time.Time) {
+func (i *instanceRow) makeDue(now time.Time) {
 	i.settleCall()
 	i.IsOnSupportHold, i.Tries, i.ReasonCode = false, 0, ""
 	i.NextSendOn, i.StoppedOn = now, time.Time{}
 	i.lookAgain(now)
 }
 
-// state is what an instance that has ended is.
-func (i *Instance) state() string {
-	if !i.DeletedOn.IsZero() {
+func (i *instanceRow) state() string { return stateOf(i.Status, i.DeletedOn) }
+
+// stateOf is what an instance that has ended is.
+func stateOf(status string, deletedOn time.Time) string {
+	if !deletedOn.IsZero() {
 		return "deleted"
 	}
-	return i.Status
+	return status
 }
 
-func (s Support) act(ctx context.Context, scope Scope, publicID, action string, by By, change func(*Instance, time.Time) string) error {
-	return s.actWith(ctx, scope, publicID, action, by, func(i *Instance, now time.Time, _ []form.Duration) string { return change(i, now) })
+func (s Support) act(ctx context.Context, scope Scope, publicID, action string, by By, change func(*instanceRow, time.Time) string) error {
+	return s.actWith(ctx, scope, publicID, action, by, func(i *instanceRow, now time.Time, _ []form.Duration) string { return change(i, now) })
 }
 
 // actWith changes one instance and writes the audit beside it.
-func (s Support) actWith(ctx context.Context, scope Scope, publicID, action string, by By, change func(*Instance, time.Time, []form.Duration) string) error {
+func (s Support) actWith(ctx context.Context, scope Scope, publicID, action string, by By, change func(*instanceRow, time.Time, []form.Duration) string) error {
 	if err := by.Check(); err != nil {
 		return fmt.Errorf("survey: %s: %w", action, err)
 	}
@@ -176,7 +178,7 @@ func (s Support) actWith(ctx context.Context, scope Scope, publicID, action stri
 		if err != nil {
 			return err
 		}
-		return audit.Change(ctx, tx, instances, scope, row.Key, action, by, func(i *Instance, now time.Time) string {
+		return audit.Change(ctx, tx, instances, scope, row.Key, action, by, func(i *instanceRow, now time.Time) string {
 			refused := change(i, now, reminders)
 			clearDeadLease(i, now)
 			return refused
@@ -190,13 +192,13 @@ func (s Support) actWith(ctx context.Context, scope Scope, publicID, action stri
 
 // clearDeadLease keeps the next claim from counting a loss that support has dealt
 // with. One that leaves a call without an end is still to be found.
-func clearDeadLease(i *Instance, now time.Time) {
+func clearDeadLease(i *instanceRow, now time.Time) {
 	if !i.LeaseExpiresOn.IsZero() && !i.LeaseExpiresOn.After(now) && i.CallStartedOn.IsZero() {
 		i.LeaseExpiresOn = time.Time{}
 	}
 }
 
-func (s Support) remindersOf(ctx context.Context, tx storage.Tx, row *Instance) ([]form.Duration, error) {
+func (s Support) remindersOf(ctx context.Context, tx storage.Tx, row *instanceRow) ([]form.Duration, error) {
 	v, err := s.versionOf(ctx, tx, row.Scope, row.SurveyID, row.SurveyVersion)
 	if err != nil {
 		return nil, fmt.Errorf("its version: %w", err)
@@ -208,7 +210,7 @@ func (s Support) remindersOf(ctx context.Context, tx storage.Tx, row *Instance) 
 }
 
 // instanceByPublicID is the instance of a scope, or storage.ErrNotFound.
-func instanceByPublicID(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (*Instance, error) {
+func instanceByPublicID(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (*instanceRow, error) {
 	rows, err := instances.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: 1})
 	if err != nil {
 		return nil, err

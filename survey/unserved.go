@@ -172,7 +172,7 @@ func (s asker) sweepOnce(ctx context.Context, tx storage.Tx) (more bool, err err
 	if err != nil {
 		return false, err
 	}
-	var free []*Instance
+	var free []*instanceRow
 	for key := range gone {
 		for _, r := range waiting[key] {
 			if !r.DueOn.After(now.Add(-s.options.UnclaimedAfter)) {
@@ -187,7 +187,7 @@ func (s asker) sweepOnce(ctx context.Context, tx storage.Tx) (more bool, err err
 
 // free saves what it can and says how many: a stale row was taken by somebody, all the
 // better.
-func (s asker) free(ctx context.Context, tx storage.Tx, rows []*Instance) (int, error) {
+func (s asker) free(ctx context.Context, tx storage.Tx, rows []*instanceRow) (int, error) {
 	err := instances.Save(ctx, tx, rows...)
 	if stale := (*storage.StaleError)(nil); errors.As(err, &stale) {
 		return len(rows) - len(stale.Rows), nil
@@ -197,7 +197,7 @@ func (s asker) free(ctx context.Context, tx storage.Tx, rows []*Instance) (int, 
 
 // waiting are, by channel, the free sends among the oldest that are due whose
 // channel this process has not. Those behind a backlog have their turn later.
-func (s asker) waiting(ctx context.Context, tx storage.Tx, now time.Time) (map[string][]*Instance, error) {
+func (s asker) waiting(ctx context.Context, tx storage.Tx, now time.Time) (map[string][]*instanceRow, error) {
 	rows, err := instances.Everywhere().Find(ctx, tx, driver.Query{
 		Where: []driver.Cond{
 			driver.Eq("lane", int64(storage.LaneNormal)), driver.AtMost("due_on", now),
@@ -205,7 +205,7 @@ func (s asker) waiting(ctx context.Context, tx storage.Tx, now time.Time) (map[s
 		},
 		OrderBy: "due_on", Limit: sweepPage,
 	})
-	out := map[string][]*Instance{}
+	out := map[string][]*instanceRow{}
 	for _, r := range rows {
 		if s.channels[r.Kind] == nil {
 			out[r.Kind] = append(out[r.Kind], r)

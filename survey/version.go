@@ -102,7 +102,7 @@ func (r *triggerRow) ref() versionRef {
 }
 
 // ref is the version that an instance is pinned to, without the hash.
-func (i *Instance) ref() versionRef {
+func (i *instanceRow) ref() versionRef {
 	return versionRef{Scope: i.Scope, SurveyID: i.SurveyID, Number: i.SurveyVersion}
 }
 

@@ -62,7 +62,7 @@ func TestAReportThatIsTooLargeIsStoppedAtItsLimit(t *testing.T) {
 		}
 		w.create(weekly(nil))
 		w.pollAt(at(3, 2, 9, 0))
-		if want := int64(report.DefaultMaxBytes); gave != want-1000+1 || !errors.Is(ended, notify.ErrContent) {
+		if want := int64(notify.MaxAttachments); gave != want-1000+1 || !errors.Is(ended, notify.ErrContent) {
 			w.Errorf("%d bytes were taken, then %v", gave, ended)
 		}
 		got := w.run(monday)

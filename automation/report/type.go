@@ -14,9 +14,6 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
-// DefaultMaxBytes bounds a report whose type says nothing else.
-const DefaultMaxBytes = notify.MaxAttachments
-
 // Type is a kind of report and all that the host's code says about it. Only Name
 // and Builder are required.
 //
@@ -41,8 +38,8 @@ type Type struct {
 	// the file, so it only names it.
 	Link func(ctx context.Context, run Run, file notify.AttachmentRef) (string, error)
 
-	// MaxBytes bounds the parts of a report together; default DefaultMaxBytes, which
-	// is the most that is attached to a message. A larger report is stopped at once
+	// MaxBytes bounds the parts of a report together; default notify.MaxAttachments,
+	// the most that is attached to a message. A larger report is stopped at once
 	// and waits for a person.
 	MaxBytes int64
 	// LongRunning types are tried again every 24 h after the usual steps, at most
@@ -72,7 +69,7 @@ func (s *Service) Register(t Type) {
 	if err != nil {
 		panic(fmt.Sprintf("report: Register(%q): %v", t.Name, err))
 	}
-	t.MaxBytes = cmp.Or(t.MaxBytes, DefaultMaxBytes)
+	t.MaxBytes = cmp.Or(t.MaxBytes, notify.MaxAttachments)
 	s.types.mu.Lock()
 	_, taken := s.types.byName[t.Name]
 	if !taken {

@@ -210,23 +210,23 @@ const group = 16
 // of is the pass over the deliveries to one subscriber.
 func (b *Box) of(subscriber string) work.Pass {
 	types := []string{subscriber}
-	return work.New(b.store, work.Spec[Delivery, nothing]{
+	return work.New(b.store, work.Spec[deliveryRow, nothing]{
 		Name: b.name, Table: deliveries,
 		Claimable: []string{StatusPending}, Busy: StatusDispatching,
 		Types: func() []string { return types }, Group: group,
 		Handle: b.deliver,
-		Fail:   func(now time.Time, d *Delivery, err error) { d.failed(now, err.Error(), false) },
-		Abandon: func(now time.Time, d *Delivery) {
+		Fail:   func(now time.Time, d *deliveryRow, err error) { d.failed(now, err.Error(), false) },
+		Abandon: func(now time.Time, d *deliveryRow) {
 			d.failed(now, "the process that called the subscriber is gone", false)
 		},
-		Release: func(now time.Time, d *Delivery) { d.released(now) },
+		Release: func(now time.Time, d *deliveryRow) { d.released(now) },
 	})
 }
 
 // deliver makes the calls of a group at once.
 //
 //spec:t-078
-func (b *Box) deliver(ctx context.Context, items []work.Item[Delivery]) ([]nothing, error) {
+func (b *Box) deliver(ctx context.Context, items []work.Item[deliveryRow]) ([]nothing, error) {
 	s, ok := b.subscriber(items[0].Row.Kind)
 	if !ok {
 		return nil, fmt.Errorf("outbox: no subscriber %q here", items[0].Row.Kind)
@@ -243,7 +243,7 @@ func (b *Box) deliver(ctx context.Context, items []work.Item[Delivery]) ([]nothi
 	return make([]nothing, len(items)), nil
 }
 
-func (b *Box) call(it work.Item[Delivery], s Subscriber, found map[driver.Place]*Event) {
+func (b *Box) call(it work.Item[deliveryRow], s Subscriber, found map[driver.Place]*eventRow) {
 	d := it.Row
 	e := found[driver.Place{Scope: d.Scope, Key: d.EventKey}]
 	now := func() time.Time { return driver.Now(b.store) }
@@ -251,7 +251,7 @@ func (b *Box) call(it work.Item[Delivery], s Subscriber, found map[driver.Place]
 		d.failed(now(), "the event is gone", true)
 		return
 	}
-	err := s.call(it.Ctx, *e)
+	err := s.call(it.Ctx, e.view())
 	switch {
 	case err == nil:
 		d.dispatched(now())
@@ -276,7 +276,7 @@ func (s Subscriber) call(ctx context.Context, e Event) error {
 }
 
 // load reads the events of a group.
-func (b *Box) load(ctx context.Context, items []work.Item[Delivery]) (found map[driver.Place]*Event, err error) {
+func (b *Box) load(ctx context.Context, items []work.Item[deliveryRow]) (found map[driver.Place]*eventRow, err error) {
 	places := make([]driver.Place, len(items))
 	for i, it := range items {
 		places[i] = driver.Place{Scope: it.Row.Scope, Key: it.Row.EventKey}

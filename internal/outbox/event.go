@@ -19,40 +19,74 @@ import (
 const MaxPayload = 64 << 10
 
 // Event is something that has happened. Its Key is its id, deterministic where
-// the same happening may be told twice; its Type is the topic. It is written once
-// and never due.
+// the same happening may be told twice. It is written once.
 type Event struct {
+	Scope   storage.Scope
+	Key     string
+	Topic   string
+	Payload json.RawMessage // at most MaxPayload bytes
+}
+
+// eventRow has the columns of an [Event]; its Kind is the topic. It is never due.
+type eventRow struct {
 	storage.Record
 	Payload   json.RawMessage `db:"payload,fixed,json,content"`
 	CreatedOn time.Time       `db:"created_on,fixed"`
 }
 
-var events = driver.Define[Event]("outbox_event").Grows(driver.WithWork).Limit(MaxPayload + 8<<10)
+var events = driver.Define[eventRow]("outbox_event").Grows(driver.WithWork).Limit(MaxPayload + 8<<10)
+
+// row has what an emitter chooses.
+func (e *Event) row() *eventRow {
+	return &eventRow{Record: storage.Record{Scope: e.Scope, Key: e.Key, Kind: e.Topic}, Payload: e.Payload}
+}
+
+func (e *eventRow) view() Event {
+	return Event{Scope: e.Scope, Key: e.Key, Topic: e.Kind, Payload: e.Payload}
+}
 
 // subscription says that a subscriber wants a topic. The rows are the same for
 // all tenants, so their scope is empty. It is never due.
 type subscription struct {
-	storage.Record        // Key: topic and subscriber; Type: the subscriber
+	storage.Record        // Key: topic and subscriber; Kind: the subscriber
 	Topic          string `db:"topic,fixed,plain"`
 }
 
 var subscriptions = driver.Define[subscription]("outbox_subscription").Grows(driver.Bounded)
 
-// Delivery is an event on its way to one subscriber. Its Type is the subscriber's
-// key, so that only a process that has the subscriber claims it.
+// Delivery is an event on its way to one subscriber.
 type Delivery struct {
-	storage.Record
-	EventKey  string    `db:"event_key,fixed,plain"`
-	Topic     string    `db:"topic,fixed,plain"`
-	CreatedOn time.Time `db:"created_on,fixed"`
-	Attempts  int       `db:"attempts"` // calls that failed, and lost leases, since the last replay
+	Subscriber string
+	Status     string    // one of the Status… constants
+	DueOn      time.Time // of the next call; zero: none
+	Attempts   int       // calls that failed, and lost leases, since the last replay
 	// Diagnostics is the last error, at most 500 bytes.
-	Diagnostics  string    `db:"diagnostics,content"`
-	DispatchedOn time.Time `db:"dispatched_on"`
-	DeadOn       time.Time `db:"dead_on"` // zero unless it is a dead letter
+	Diagnostics string
+	// DispatchedOn and DeadOn are when it ended; zero unless it did.
+	DispatchedOn, DeadOn time.Time
 }
 
-var deliveries = driver.Define[Delivery]("outbox_delivery").Grows(driver.WithWork)
+// deliveryRow has the columns of a [Delivery]. Its Kind is the subscriber's key, so
+// that only a process that has the subscriber claims it.
+type deliveryRow struct {
+	storage.Record
+	EventKey     string    `db:"event_key,fixed,plain"`
+	Topic        string    `db:"topic,fixed,plain"`
+	CreatedOn    time.Time `db:"created_on,fixed"`
+	Attempts     int       `db:"attempts"`
+	Diagnostics  string    `db:"diagnostics,content"`
+	DispatchedOn time.Time `db:"dispatched_on"`
+	DeadOn       time.Time `db:"dead_on"`
+}
+
+var deliveries = driver.Define[deliveryRow]("outbox_delivery").Grows(driver.WithWork)
+
+func (d *deliveryRow) view() Delivery {
+	return Delivery{
+		Subscriber: d.Kind, Status: d.Status, DueOn: d.DueOn, Attempts: d.Attempts,
+		Diagnostics: d.Diagnostics, DispatchedOn: d.DispatchedOn, DeadOn: d.DeadOn,
+	}
+}
 
 // Schemas lists the tables of this package.
 func Schemas() []*driver.Schema {
@@ -87,18 +121,18 @@ var waits = backoff.Steps{
 	time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-func (d *Delivery) become(status string) {
+func (d *deliveryRow) become(status string) {
 	Machine.Must(d.Status, status)
 	d.Status = status
 }
 
-func (d *Delivery) dispatched(now time.Time) {
+func (d *deliveryRow) dispatched(now time.Time) {
 	d.become(StatusDispatched)
 	d.DispatchedOn, d.DueOn, d.Diagnostics = now, time.Time{}, ""
 }
 
 // failed is a call that failed, whatever was decided before.
-func (d *Delivery) failed(now time.Time, text string, forGood bool) {
+func (d *deliveryRow) failed(now time.Time, text string, forGood bool) {
 	d.Status, d.DispatchedOn = StatusDispatching, time.Time{}
 	d.Attempts++
 	d.Diagnostics = storable(text)
@@ -113,7 +147,7 @@ func (d *Delivery) failed(now time.Time, text string, forGood bool) {
 }
 
 // postpone grants the pause that a subscriber asks for.
-func (d *Delivery) postpone(now time.Time, err error) {
+func (d *deliveryRow) postpone(now time.Time, err error) {
 	asked := (*WaitError)(nil)
 	if d.DueOn.IsZero() || !errors.As(err, &asked) {
 		return
@@ -123,13 +157,13 @@ func (d *Delivery) postpone(now time.Time, err error) {
 	}
 }
 
-func (d *Delivery) released(now time.Time) {
+func (d *deliveryRow) released(now time.Time) {
 	d.become(StatusPending)
 	d.DueOn = now
 }
 
 // replayed starts afresh.
-func (d *Delivery) replayed(now time.Time) {
+func (d *deliveryRow) replayed(now time.Time) {
 	d.become(StatusPending)
 	d.Attempts, d.DeadOn, d.DispatchedOn, d.DueOn = 0, time.Time{}, time.Time{}, now
 }
@@ -158,7 +192,7 @@ func Emit(ctx context.Context, tx storage.Tx, want ...Event) error {
 	if err != nil {
 		return err
 	}
-	var out []*Delivery
+	var out []*deliveryRow
 	for i, e := range rows {
 		if isNew[i] {
 			if out, err = addressed(out, e, listening[e.Kind]); err != nil {
@@ -186,28 +220,28 @@ func EmitTo(ctx context.Context, tx storage.Tx, e Event, subscribers ...string) 
 }
 
 // insert stores events and tells which were new.
-func insert(ctx context.Context, tx storage.Tx, want []Event) ([]*Event, []bool, error) {
+func insert(ctx context.Context, tx storage.Tx, want []Event) ([]*eventRow, []bool, error) {
 	now := driver.Now(tx.Store())
-	rows := make([]*Event, len(want))
+	rows := make([]*eventRow, len(want))
 	for i, e := range want {
 		if len(e.Payload) > MaxPayload {
-			return nil, nil, fmt.Errorf("outbox: event %s: a payload of %d bytes, more than %d", e.Kind, len(e.Payload), MaxPayload)
+			return nil, nil, fmt.Errorf("outbox: event %s: a payload of %d bytes, more than %d", e.Topic, len(e.Payload), MaxPayload)
 		}
-		e.CreatedOn = now
-		rows[i] = &e
+		rows[i] = e.row()
+		rows[i].CreatedOn = now
 	}
 	isNew, err := events.Insert(ctx, tx, rows...)
 	return rows, isNew, err
 }
 
 // addressed adds the deliveries of one event.
-func addressed(out []*Delivery, e *Event, subscribers []string) ([]*Delivery, error) {
+func addressed(out []*deliveryRow, e *eventRow, subscribers []string) ([]*deliveryRow, error) {
 	for _, subscriber := range subscribers {
 		key, err := keys.Join(e.Key, subscriber)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, &Delivery{
+		out = append(out, &deliveryRow{
 			Record:   storage.Record{Scope: e.Scope, Key: key, Kind: subscriber, Status: StatusPending, Lane: e.Lane, DueOn: e.CreatedOn},
 			EventKey: e.Key, Topic: e.Kind, CreatedOn: e.CreatedOn,
 		})
@@ -217,15 +251,15 @@ func addressed(out []*Delivery, e *Event, subscribers []string) ([]*Delivery, er
 
 // Listeners are those who have subscribed to a topic so far.
 func Listeners(ctx context.Context, tx storage.Tx, topic string) ([]string, error) {
-	found, err := listeners(ctx, tx, []*Event{{Record: storage.Record{Kind: topic}}})
+	found, err := listeners(ctx, tx, []*eventRow{{Record: storage.Record{Kind: topic}}})
 	return found[topic], err
 }
 
 // Wanted reports which of the topics somebody has subscribed to.
 func Wanted(ctx context.Context, tx storage.Tx, topics ...string) (map[string]bool, error) {
-	rows := make([]*Event, len(topics))
+	rows := make([]*eventRow, len(topics))
 	for i, t := range topics {
-		rows[i] = &Event{Record: storage.Record{Kind: t}}
+		rows[i] = &eventRow{Record: storage.Record{Kind: t}}
 	}
 	listening, err := listeners(ctx, tx, rows)
 	out := map[string]bool{}
@@ -236,7 +270,7 @@ func Wanted(ctx context.Context, tx storage.Tx, topics ...string) (map[string]bo
 }
 
 // listeners are the subscribers by topic.
-func listeners(ctx context.Context, tx storage.Tx, rows []*Event) (map[string][]string, error) {
+func listeners(ctx context.Context, tx storage.Tx, rows []*eventRow) (map[string][]string, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}

@@ -86,7 +86,7 @@ func (w *world) tx(f func(tx storage.Tx) error) {
 }
 
 func event(id string) outbox.Event {
-	return outbox.Event{Record: storage.Record{Scope: "north", Key: id, Kind: "sent"}, Payload: json.RawMessage(`{"n":1}`)}
+	return outbox.Event{Scope: "north", Key: id, Topic: "sent", Payload: json.RawMessage(`{"n":1}`)}
 }
 
 func (w *world) emit(ids ...string) {
@@ -124,7 +124,7 @@ func (w *world) states(id string) (out []string) {
 		rows, err := outbox.Deliveries(w.t.Context(), tx, "north", id)
 		out = nil
 		for _, d := range rows {
-			out = append(out, fmt.Sprint(d.Kind, " ", d.Status, " ", d.Attempts))
+			out = append(out, fmt.Sprint(d.Subscriber, " ", d.Status, " ", d.Attempts))
 		}
 		return err
 	})

@@ -33,25 +33,30 @@ func DeadLetters(ctx context.Context, tx storage.Tx, scope storage.Scope, subscr
 	return out, next, err
 }
 
-func dead(ctx context.Context, tx storage.Tx, scope storage.Scope, subscriber string, p storage.Page) ([]*Delivery, string, error) {
+func dead(ctx context.Context, tx storage.Tx, scope storage.Scope, subscriber string, p storage.Page) ([]*deliveryRow, string, error) {
 	return deliveries.Page(ctx, tx, scope, p, driver.Query{
 		Where: []driver.Cond{driver.NotNull("dead_on"), driver.Eq("kind", subscriber)}, OrderBy: "id",
 	})
 }
 
 // Deliveries are those of one event.
-func Deliveries(ctx context.Context, tx storage.Tx, scope storage.Scope, eventKey string) ([]*Delivery, error) {
-	return deliveries.Find(ctx, tx, scope, driver.Query{
+func Deliveries(ctx context.Context, tx storage.Tx, scope storage.Scope, eventKey string) ([]Delivery, error) {
+	rows, err := deliveries.Find(ctx, tx, scope, driver.Query{
 		Where:   []driver.Cond{driver.Greater("key", eventKey+"\x1f"), driver.Less("key", eventKey+"\x20")},
 		OrderBy: "key", Limit: maxReplay,
 	})
+	out := make([]Delivery, len(rows))
+	for i, d := range rows {
+		out[i] = d.view()
+	}
+	return out, err
 }
 
 // Replay makes one delivery due again, with its attempts counted from zero, and
 // writes who asked for it and why. One that is under way, or waits anyway, is
 // refused with an error that wraps audit.ErrActionRefused.
 func Replay(ctx context.Context, tx storage.Tx, scope storage.Scope, key string, by audit.By) error {
-	return audit.Change(ctx, tx, deliveries, scope, key, "Replay", by, func(d *Delivery, now time.Time) string {
+	return audit.Change(ctx, tx, deliveries, scope, key, "Replay", by, func(d *deliveryRow, now time.Time) string {
 		if d.Status != StatusDeadLetter && d.Status != StatusDispatched {
 			return "it is " + d.Status
 		}
@@ -88,8 +93,8 @@ func ReplayDead(ctx context.Context, tx storage.Tx, scope storage.Scope, subscri
 	return len(dead), audit.Write(ctx, tx, entries...)
 }
 
-// Events are those of a scope that have one of the keys.
-func Events(ctx context.Context, tx storage.Tx, scope storage.Scope, keys ...string) ([]*Event, error) {
+// eventsWith are those of a scope that have one of the keys.
+func eventsWith(ctx context.Context, tx storage.Tx, scope storage.Scope, keys ...string) ([]*eventRow, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
@@ -129,12 +134,12 @@ func Readdress(ctx context.Context, tx storage.Tx, scope storage.Scope, subscrib
 }
 
 // unaddressed are the deliveries that a subscriber lacks.
-func unaddressed(ctx context.Context, tx storage.Tx, scope storage.Scope, subscriber string, eventKeys []string) ([]*Delivery, error) {
-	found, err := Events(ctx, tx, scope, eventKeys...)
+func unaddressed(ctx context.Context, tx storage.Tx, scope storage.Scope, subscriber string, eventKeys []string) ([]*deliveryRow, error) {
+	found, err := eventsWith(ctx, tx, scope, eventKeys...)
 	if err != nil {
 		return nil, err
 	}
-	var want []*Delivery
+	var want []*deliveryRow
 	for _, e := range found {
 		if want, err = addressed(want, e, []string{subscriber}); err != nil {
 			return nil, err
@@ -155,7 +160,7 @@ func unaddressed(ctx context.Context, tx storage.Tx, scope storage.Scope, subscr
 	for _, d := range have {
 		there[d.Key] = true
 	}
-	var missing []*Delivery
+	var missing []*deliveryRow
 	for _, d := range want {
 		if !there[d.Key] {
 			missing = append(missing, d)

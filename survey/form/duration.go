@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/belfry-go/belfry/internal/strictjson"
 	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/belfry-go/belfry/internal/strictjson"
 )
 
 // Duration is a length of time in whole minutes, such as "0d", "15m", "4h", "2d",

@@ -3,6 +3,7 @@ package form_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -109,4 +110,16 @@ func FuzzDuration(f *testing.F) {
 			t.Fatalf("%q is %v, which is %v, %v", text, d, again, err)
 		}
 	})
+}
+
+func ExampleParseDuration() {
+	for _, text := range []string{"1w", "36h", "0d", "1d2d"} {
+		d, err := form.ParseDuration(text)
+		fmt.Println(d, time.Duration(d), err)
+	}
+	// Output:
+	// 7d 168h0m0s <nil>
+	// 1d12h 36h0m0s <nil>
+	// 0d 0s <nil>
+	// 0d 0s survey: duration "1d2d" has its units not in the order w, d, h, m, each once (at position 4)
 }

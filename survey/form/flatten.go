@@ -14,12 +14,6 @@ import (
 // maxDepth bounds how deep the objects and arrays of a payload go.
 const maxDepth = 32
 
-// What has no text, where a text is asked for.
-var (
-	ErrObject = errors.New("is an object, which has no text; name a value inside it")
-	ErrArray  = errors.New("is an array, which has no text")
-)
-
 // Flatten gives the values of a JSON object by their paths, and the paths at which
 // there are objects. Numbers stay as they are written. Two names for one path are
 // refused, also if they differ in case only: programs before and behind this one

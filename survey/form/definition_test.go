@@ -1,7 +1,8 @@
-package survey_test
+package form_test
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,11 @@ import (
 	"github.com/belfry-go/belfry/internal/strictjson"
 	"github.com/belfry-go/belfry/survey/form"
 )
+
+// csiGR is the document's survey: General Repair, one reminder after a day.
+//
+//go:embed testdata/csi-gr.json
+var csiGR string
 
 // definitionCase is a definition and what is wrong with it.
 type definitionCase struct {
@@ -42,34 +48,6 @@ func questionJSON(kind, more string) string {
 	}
 	return questionsJSON(fmt.Sprintf(`{"id": "q", "type": %q%s}`, kind, more))
 }
-
-// oneTrigger is a trigger whose members are replaced by those given; null leaves one out.
-func oneTrigger(replace string) string {
-	members := map[string]json.RawMessage{}
-	for _, text := range []string{`{"id": "t", "enabled": true, "eventKind": "visit", "dedupRecipe": ["templateId", "recipient.address", "candidate.wip"],
-		"schedule": {"initialDelay": "0d"}, "channel": "memory:default"}`, "{" + replace + "}"} {
-		if err := json.Unmarshal([]byte(text), &members); err != nil {
-			panic(err)
-		}
-	}
-	for name, value := range members {
-		if string(value) == "null" {
-			delete(members, name)
-		}
-	}
-	out, err := json.Marshal(members)
-	if err != nil {
-		panic(err)
-	}
-	return string(out)
-}
-
-// triggersJSON is a definition with the question rate and those triggers.
-func triggersJSON(list ...string) string {
-	return `{"questions": [` + rateJSON + `], "triggers": [` + strings.Join(list, ", ") + `]}`
-}
-
-func triggerJSON(replace string) string { return triggersJSON(oneTrigger(replace)) }
 
 func messageJSON(members string) string { return `{"messages": [{` + members + `}]}` }
 
@@ -338,27 +316,4 @@ func FuzzDefinition(f *testing.F) {
 		}
 	}
 	f.Fuzz(wantConsistent)
-}
-
-// One trigger, in a survey with one question.
-func FuzzTrigger(f *testing.F) {
-	f.Add(oneTrigger(``))
-	f.Add(oneTrigger(`"filter": {"not": {"questionId": "candidate.a", "op": "in", "value": ["x", 1e2]}}, "expiresAfter": "1w", "expiryGrace": "1m"`))
-	f.Add(oneTrigger(`"schedule": {"initialDelay": "60d", "reminders": ["5d", "10d", "15d"]}, "subscribers": [{"key": "a", "filter": {"questionId": "rate", "op": "<", "value": 3}}]`))
-	f.Add(oneTrigger(`"dedupRecipe": ["candidate.\u001f", "candidate.\u0085", "templateId"]`))
-	f.Fuzz(func(t *testing.T, trigger string) { wantConsistent(t, triggersJSON(trigger)) })
-}
-
-// A recipe: nothing but paths of an event, each once.
-func FuzzRecipe(f *testing.F) {
-	for _, path := range []string{"templateId", "recipient.address", "candidate.wip", "candidate.", "candidate.a\x1fb", "candidate.\u2028", "wip", "candidate.é", "recipient.locale\n"} {
-		f.Add(path, "templateId")
-	}
-	f.Fuzz(func(t *testing.T, a, b string) {
-		recipe, err := json.Marshal([]string{a, b})
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantConsistent(t, triggerJSON(`"dedupRecipe": `+string(recipe)))
-	})
 }
