@@ -159,14 +159,10 @@ func (s Support) erasePage(ctx context.Context, scope Scope, customerRef string,
 }
 
 // eraseInstance repeats while a send or a beacon comes between.
-func (s Support) eraseInstance(ctx context.Context, scope Scope, publicID string, by By) (err error) {
-	for range 5 {
-		err = s.inTx(ctx, func(tx storage.Tx) error { return eraseInstance(ctx, tx, scope, publicID, by) })
-		if !errors.Is(err, storage.ErrStale) {
-			return err
-		}
-	}
-	return fmt.Errorf("instance %s kept changing: %w", publicID, storage.ErrBusy)
+func (s Support) eraseInstance(ctx context.Context, scope Scope, publicID string, by By) error {
+	return driver.Again("instance "+publicID, func() error {
+		return s.inTx(ctx, func(tx storage.Tx) error { return eraseInstance(ctx, tx, scope, publicID, by) })
+	})
 }
 
 func eraseInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID string, by By) error {

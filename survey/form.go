@@ -70,7 +70,7 @@ func (s *Service) Form(ctx context.Context, token string) (out Form, err error) 
 func (s *Service) Opened(ctx context.Context, token string) error {
 	find := byToken(token)
 	return s.inTx(ctx, func(tx storage.Tx) error {
-		return race(func() error {
+		return driver.Again("the link", func() error {
 			row, err := find(ctx, tx)
 			if err != nil {
 				return err

@@ -179,17 +179,3 @@ func (i *instanceRow) answerable(now time.Time) bool {
 	}
 	return i.ExpiresOn.IsZero() || now.Before(i.ExpiresOn)
 }
-
-// maxRaces bounds how often one call begins again because claims, sends or beacons
-// came between.
-const maxRaces = 100
-
-// race repeats f, which reads a row and writes it back, while others write it.
-func race(f func() error) error {
-	for range maxRaces {
-		if err := f(); !errors.Is(err, storage.ErrStale) {
-			return err
-		}
-	}
-	return storage.ErrBusy
-}

@@ -236,22 +236,18 @@ func wrap(kind, id string, err error) error {
 // rewrite changes a stored row, again if somebody else writes it meanwhile.
 // change reports whether there is something to write.
 func rewrite[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, key string, change func(*R) bool) error {
-	for range 5 {
+	return driver.Again("the setting", func() error {
 		row, err := find(ctx, tx, t, scope, key)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if row == nil {
+		case row == nil:
 			return storage.ErrNotFound
-		}
-		if !change(row) {
+		case !change(row):
 			return nil
 		}
-		if err := t.Save(ctx, tx, row); !errors.Is(err, storage.ErrStale) {
-			return err
-		}
-	}
-	return storage.ErrBusy
+		return t.Save(ctx, tx, row)
+	})
 }
 
 // sameDocument reports whether two documents are stored as the same text.

@@ -147,13 +147,9 @@ func Change[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope
 	if err := by.Check(); err != nil {
 		return err
 	}
-	for range 5 { // a claim may come between
-		err := changeOnce(ctx, tx, t, scope, key, action, by, change)
-		if !errors.Is(err, storage.ErrStale) {
-			return err
-		}
-	}
-	return fmt.Errorf("%s of %s: the row kept changing: %w", action, key, storage.ErrBusy)
+	return driver.Again(action+" of "+key+": the row", func() error { // a claim may come between
+		return changeOnce(ctx, tx, t, scope, key, action, by, change)
+	})
 }
 
 func changeOnce[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, key, action string, by By,

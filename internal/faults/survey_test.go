@@ -54,7 +54,7 @@ var surveyFaults = []fault{
 	{Name: "I-24 the subscribers of two domains take each other's events", In: "survey.outboxKey",
 		Old: `"survey/" + subscriber`, New: "subscriber", Test: "./survey TestSubscribersOfBoth/memory"},
 	{Name: "I-25 a claim between makes a submit fail", In: "survey.Service.submit",
-		Old: "race(func() (err error)", New: "func(f func() error) error { return f() }(func() (err error)",
+		Old: `driver.Again("the link", func() (err error)`, New: "func(f func() error) error { return f() }(func() (err error)",
 		Test: "./survey TestI25_ASubmit/memory"},
 	{Name: "I-25 other answers count as the same", In: "survey.Service.again",
 		Old: "err != nil || a.Hash != first.AnswersHash", New: `err != nil || a.Hash == ""`,
