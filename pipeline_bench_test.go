@@ -12,7 +12,6 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
 )
 
 // BenchmarkPipeline takes jobs from Ensure to the channel, through all passes, on
@@ -105,7 +104,7 @@ func (p *pipeline) put(b *testing.B, n int) {
 		var batch []notify.OutgoingMessage
 		for i := first; i < min(first+1000, n); i++ {
 			batch = append(batch, notify.OutgoingMessage{
-				Record: storage.Record{Scope: "tenant", Kind: channelKey}, PartitionKey: "job", NotificationType: "visit",
+				Scope: "tenant", Channel: channelKey, PartitionKey: "job", NotificationType: "visit",
 				RecipientRef: fmt.Sprint(i), Address: fmt.Sprintf("c%d@example.com", i), Content: notify.Content{Text: "Dear customer"},
 			})
 		}

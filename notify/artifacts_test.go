@@ -278,7 +278,7 @@ func TestI3_EachImmutableFieldThatDiffersIsAConflict(t *testing.T) {
 		}.conflict(c)
 		immutables[notify.OutgoingMessage]{
 			notify.OutgoingMessage{
-				Record: storage.Record{Scope: "tenant", Kind: "email:test"}, PartitionKey: "7", RowKey: "sam", JobPartitionKey: "car", NotificationType: "visit",
+				Scope: "tenant", Channel: "email:test", PartitionKey: "7", RowKey: "sam", JobPartitionKey: "car", NotificationType: "visit",
 				RecipientRef: "sam", RecipientHash: "recipient", Address: "sam@example.com", InputHash: "hash", ContentHash: "content",
 			}, c.EnsureOutgoingMessage,
 			map[string]func(*notify.OutgoingMessage){

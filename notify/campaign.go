@@ -262,7 +262,7 @@ func (n sender) cancelMessages(ctx context.Context, tx storage.Tx, j *messagingJ
 
 // messageStates reads little of the messages behind the cursor, in the order of
 // their keys.
-func messageStates(ctx context.Context, tx storage.Tx, j *messagingJobRow, size int) ([]*OutgoingMessage, error) {
+func messageStates(ctx context.Context, tx storage.Tx, j *messagingJobRow, size int) ([]*messageRow, error) {
 	where, err := under(j.GUID)
 	if err != nil {
 		return nil, err
@@ -285,7 +285,7 @@ func cancelAll(ctx context.Context, tx storage.Tx, j *messagingJobRow, ids []int
 		return 0, err
 	}
 	found, now := len(rows), driver.Now(tx.Store())
-	rows = slices.DeleteFunc(rows, func(m *OutgoingMessage) bool { return m.Status != StatusCreated && m.Status != StatusRetryReady })
+	rows = slices.DeleteFunc(rows, func(m *messageRow) bool { return m.Status != StatusCreated && m.Status != StatusRetryReady })
 	lost = found - len(rows)
 	for _, m := range rows {
 		m.cancelled(now, ReasonCampaignCancelled)

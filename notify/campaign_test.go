@@ -254,7 +254,7 @@ func TestAConflictOfOneMessageStopsTheCampaign(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.begin("spring", crowd(6)...)
 		_, err := h.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
-			Record: storage.Record{Scope: "tenant", Kind: channelKey}, PartitionKey: "spring", NotificationType: "other",
+			Scope: "tenant", Channel: channelKey, PartitionKey: "spring", NotificationType: "other",
 			RecipientRef: "p004", Address: "p004@example.com", ScheduledOn: h.clk.Now().AddDate(1, 0, 0),
 		})
 		if err != nil {

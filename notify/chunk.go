@@ -110,7 +110,7 @@ type chunk struct {
 // addressee is what one recipient gets: one of the two, both, or nothing.
 type addressee struct {
 	user     *userMessageRow
-	outgoing *OutgoingMessage
+	outgoing *messageRow
 	problem  string // reason code of what is not sent
 }
 
@@ -250,9 +250,9 @@ func (m *chunkMaker) judge() error {
 // statements.
 type chunkBatch struct {
 	users    []*userMessageRow
-	outgoing []*OutgoingMessage
+	outgoing []*messageRow
 	answers  map[any]Ensured // by the message as it was wanted
-	stored   map[*OutgoingMessage]*OutgoingMessage
+	stored   map[*messageRow]*messageRow
 }
 
 // dispatchChunks stores the messages of chunks and moves the cursors behind them,
@@ -305,7 +305,7 @@ func (c chunk) copy() chunk {
 }
 
 func (n generator) ensureChunks(ctx context.Context, tx storage.Tx, chunks []chunk) (*chunkBatch, error) {
-	b := &chunkBatch{answers: map[any]Ensured{}, stored: map[*OutgoingMessage]*OutgoingMessage{}}
+	b := &chunkBatch{answers: map[any]Ensured{}, stored: map[*messageRow]*messageRow{}}
 	for _, c := range chunks {
 		for _, a := range c.people {
 			if a.user != nil {
@@ -387,7 +387,7 @@ func (b *chunkBatch) count(c chunk) (generated, skipped, repeated int, why strin
 // hold keeps from being sent what this transaction has just made for a campaign
 // that has a conflict.
 func (b *chunkBatch) hold(ctx context.Context, tx storage.Tx, c chunk) error {
-	var messages []*OutgoingMessage
+	var messages []*messageRow
 	for _, a := range c.people {
 		if b.outcome(a.outgoing) == storage.Created && a.outgoing.Status == StatusCreated {
 			m := b.stored[a.outgoing]

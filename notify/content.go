@@ -266,7 +266,7 @@ func (f files) load(ctx context.Context, blobs storage.Blobs, refs []storage.Ref
 }
 
 // of are the attachments of m as the channel gets them.
-func (f files) of(m *OutgoingMessage) []Attachment {
+func (f files) of(m *messageRow) []Attachment {
 	var out []Attachment
 	for _, a := range m.Content.Attachments {
 		out = append(out, Attachment{Name: a.Name, MediaType: a.MediaType, ContentID: a.ContentID, Data: f[a.Blob.Name]})

@@ -12,7 +12,7 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-func (m *OutgoingMessage) resolved(now time.Time, how Resolution) {
+func (m *messageRow) resolved(now time.Time, how Resolution) {
 	m.Resolution, m.ResolvedOn = how, now
 }
 
@@ -20,7 +20,7 @@ func (m *OutgoingMessage) resolved(now time.Time, how Resolution) {
 // the message is due at once; from then on it counts as a failed try. After the
 // last one it has failed, unless it was our workers that died: nobody has
 // refused the message then, so a person decides.
-func (m *OutgoingMessage) absent(now time.Time) {
+func (m *messageRow) absent(now time.Time) {
 	died := m.ReasonCode == ReasonLeaseLost
 	m.resolved(now, ResolvedByLookup)
 	m.ReasonCode = ReasonAbsent
@@ -38,7 +38,7 @@ func (m *OutgoingMessage) absent(now time.Time) {
 // due at once; from then on it counts as a failed try, since a provider that
 // never answers would otherwise be called without end, and after the last one
 // a person decides.
-func (m *OutgoingMessage) sendAgain(now time.Time, how Resolution) {
+func (m *messageRow) sendAgain(now time.Time, how Resolution) {
 	if m.Doubts <= 1 {
 		m.retryOn(now)
 		m.resolved(now, how)
@@ -55,7 +55,7 @@ func (m *OutgoingMessage) sendAgain(now time.Time, how Resolution) {
 
 // inWindow reports whether the provider still takes a repeat of the first call
 // for the same message. If so it notes until when, since the repeat may be late.
-func (m *OutgoingMessage) inWindow(now time.Time, window time.Duration) bool {
+func (m *messageRow) inWindow(now time.Time, window time.Duration) bool {
 	until := m.IdempotentUntil
 	if until.IsZero() {
 		until = driver.Time(m.CallStartedOn.Add(window))
@@ -68,11 +68,11 @@ func (m *OutgoingMessage) inWindow(now time.Time, window time.Duration) bool {
 }
 
 // calledOn is when the call in doubt began, as far as that is known.
-func (m *OutgoingMessage) calledOn(now time.Time) time.Time { return cmp.Or(m.CallStartedOn, now) }
+func (m *messageRow) calledOn(now time.Time) time.Time { return cmp.Or(m.CallStartedOn, now) }
 
 // askAgain waits for the provider to know more. After the last pause the next
 // claim does without its answer.
-func (m *OutgoingMessage) askAgain(now time.Time) {
+func (m *messageRow) askAgain(now time.Time) {
 	wait := time.Duration(0)
 	if m.Lookups < len(lookupWaits) {
 		wait = lookupWaits[m.Lookups]
@@ -82,7 +82,7 @@ func (m *OutgoingMessage) askAgain(now time.Time) {
 }
 
 // unresolved is a try to resolve that failed as a whole.
-func (m *OutgoingMessage) unresolved(now time.Time) {
+func (m *messageRow) unresolved(now time.Time) {
 	if m.Status == StatusOutcomeUnknown {
 		m.askAgain(now.Add(lookupWaits[0]))
 	}
@@ -90,7 +90,7 @@ func (m *OutgoingMessage) unresolved(now time.Time) {
 
 // holdInDoubt leaves the decision to a person: only a webhook or an audited
 // support decision goes on.
-func (m *OutgoingMessage) holdInDoubt(now time.Time) {
+func (m *messageRow) holdInDoubt(now time.Time) {
 	m.resolved(now, ResolvedByHold)
 	m.putOnHold(HoldInDoubt)
 }
@@ -101,22 +101,22 @@ var lookupWaits = [...]time.Duration{time.Minute, 5 * time.Minute, 15 * time.Min
 
 // resolveSpec is the pass over messages in doubt: ask the provider, else rely
 // on its idempotency, else do what the type's policy says. It never sends.
-func (n sender) resolveSpec() work.Spec[OutgoingMessage, nothing] {
-	return work.Spec[OutgoingMessage, nothing]{
+func (n sender) resolveSpec() work.Spec[messageRow, nothing] {
+	return work.Spec[messageRow, nothing]{
 		Name: "notify.resolve", Table: outgoingMessages,
 		Claimable: []string{StatusOutcomeUnknown},
 		Types:     n.channelKeys, Except: n.environment.except, Group: n.options.Concurrency,
 		Stream:  n.resolveAll,
-		Fail:    func(now time.Time, m *OutgoingMessage, _ error) { m.unresolved(now) },
-		Abandon: func(now time.Time, m *OutgoingMessage) { m.abandoned(now) },
-		Release: func(now time.Time, m *OutgoingMessage) { m.DueOn = now },
+		Fail:    func(now time.Time, m *messageRow, _ error) { m.unresolved(now) },
+		Abandon: func(now time.Time, m *messageRow) { m.abandoned(now) },
+		Release: func(now time.Time, m *messageRow) { m.DueOn = now },
 		Merge:   n.mergeResolved,
 		Settled: n.tell,
 	}
 }
 
 // resolveAll lands each message as soon as its provider has answered.
-func (n sender) resolveAll(ctx context.Context, items []sending, land func(*OutgoingMessage, nothing)) error {
+func (n sender) resolveAll(ctx context.Context, items []sending, land func(*messageRow, nothing)) error {
 	now := driver.Now(n.store)
 	copied, err := n.environment.copied(ctx)
 	if err != nil {
@@ -187,7 +187,7 @@ func (n sender) lookUp(it sending, l StatusLookup) (answer LookupResult, err err
 }
 
 // resolveUnasked is what remains when the provider cannot tell.
-func (n sender) resolveUnasked(m *OutgoingMessage, c Channel) {
+func (n sender) resolveUnasked(m *messageRow, c Channel) {
 	now := driver.Now(n.store)
 	if s, ok := c.(IdempotentSend); ok && m.inWindow(now, s.IdempotencyWindow()) {
 		m.sendAgain(now, ResolvedByIdempotency)
@@ -208,7 +208,7 @@ func (n sender) resolveUnasked(m *OutgoingMessage, c Channel) {
 // mergeSent brings the result of a finished call into a row that somebody else
 // wrote meanwhile, as a webhook would: it is never dropped, and no status goes
 // backwards.
-func (n sender) mergeSent(stored, mine *OutgoingMessage, held bool) bool {
+func (n sender) mergeSent(stored, mine *messageRow, held bool) bool {
 	now := driver.Now(n.store)
 	if held && stored.Status == StatusSending {
 		stored.take(mine) // the other writer did not decide anything
@@ -226,7 +226,7 @@ func (n sender) mergeSent(stored, mine *OutgoingMessage, held bool) bool {
 }
 
 // mergeResolved brings a resolver's decision, if nobody has decided meanwhile.
-func (n sender) mergeResolved(stored, mine *OutgoingMessage, held bool) bool {
+func (n sender) mergeResolved(stored, mine *messageRow, held bool) bool {
 	switch {
 	case held && stored.Status == StatusOutcomeUnknown && !stored.IsOnSupportHold:
 		stored.take(mine)
@@ -238,7 +238,7 @@ func (n sender) mergeResolved(stored, mine *OutgoingMessage, held bool) bool {
 }
 
 // take copies what the pipeline decided.
-func (m *OutgoingMessage) take(from *OutgoingMessage) {
+func (m *messageRow) take(from *messageRow) {
 	m.become(from.Status)
 	m.DueOn = from.DueOn
 	m.Progress, m.Tries, m.SupportHold = from.Progress, from.Tries, from.SupportHold
@@ -246,7 +246,7 @@ func (m *OutgoingMessage) take(from *OutgoingMessage) {
 
 // lateAcceptance applies a receipt. A message that has ended otherwise keeps
 // its status and gains the fact.
-func (m *OutgoingMessage) lateAcceptance(now time.Time, mine *OutgoingMessage) bool {
+func (m *messageRow) lateAcceptance(now time.Time, mine *messageRow) bool {
 	switch m.Status {
 	case StatusRetryReady, StatusSending, StatusOutcomeUnknown:
 		m.resolvedLate(now)
@@ -264,7 +264,7 @@ func (m *OutgoingMessage) lateAcceptance(now time.Time, mine *OutgoingMessage) b
 // lateRefusal applies a definite refusal, and the news that a call was not made,
 // where the stored row still depends on it. A message that was only assumed to
 // be sent fails, since now the provider has said so.
-func (m *OutgoingMessage) lateRefusal(now time.Time, mine *OutgoingMessage, open ...string) bool {
+func (m *messageRow) lateRefusal(now time.Time, mine *messageRow, open ...string) bool {
 	assumed := mine.Status == StatusFailedFinal && m.Status == StatusSentToProvider && m.Resolution == ResolvedByAssumption
 	if !assumed && !slices.Contains(open, m.Status) {
 		return false
@@ -282,7 +282,7 @@ func (m *OutgoingMessage) lateRefusal(now time.Time, mine *OutgoingMessage, open
 }
 
 // resolvedLate notes that the call's own answer settles a doubt.
-func (m *OutgoingMessage) resolvedLate(now time.Time) {
+func (m *messageRow) resolvedLate(now time.Time) {
 	if m.Doubts > 0 {
 		m.resolved(now, ResolvedByCall)
 	}

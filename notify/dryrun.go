@@ -28,7 +28,7 @@ type Forecast struct {
 // they exist or not; one that has been sent, or ended otherwise, has ReasonExists.
 // An error of a gate is that of DryRun.
 func (n *Notifier) DryRun(ctx context.Context, want ...OutgoingMessage) ([]Forecast, error) {
-	rows, err := prepare(n.core, outgoingKind, want, asIs)
+	rows, err := prepare(n.core, outgoingKind, want, (*OutgoingMessage).row)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -37,35 +37,34 @@ func (n *Notifier) DryRun(ctx context.Context, want ...OutgoingMessage) ([]Forec
 		return nil, fmt.Errorf("notify: DryRun: %w", err)
 	}
 	for _, g := range n.dryGates() {
-		if err := n.dryAsk(ctx, g, out); err != nil {
+		if err := n.dryAsk(ctx, g, rows, out); err != nil {
 			return nil, fmt.Errorf("notify: DryRun: gate %s: %w", gateName(g), err)
 		}
 	}
 	return out, nil
 }
 
-// forecasts puts stored messages in the place of those that exist.
-func (n *Notifier) forecasts(ctx context.Context, rows []OutgoingMessage) ([]Forecast, error) {
+// forecasts puts stored rows in the place of those that exist.
+func (n *Notifier) forecasts(ctx context.Context, rows []messageRow) ([]Forecast, error) {
 	places := make([]driver.Place, len(rows))
 	for i, m := range rows {
 		places[i] = driver.Place{Scope: m.Scope, Key: m.Key}
 	}
-	var stored map[driver.Place]*OutgoingMessage
+	var stored map[driver.Place]*messageRow
 	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
 		stored, err = outgoingMessages.GetMany(ctx, tx, places)
 		return err
 	})
 	out := make([]Forecast, len(rows))
-	for i, m := range rows {
-		out[i].Message = m
-		s := stored[places[i]]
-		if s == nil {
-			continue
+	for i := range rows {
+		m := &rows[i]
+		if s := stored[places[i]]; s != nil {
+			*m = *s
+			if m.DueOn.IsZero() || m.Status != StatusCreated && m.Status != StatusRetryReady {
+				out[i].Verdict = Skip(ReasonExists)
+			}
 		}
-		out[i].Message = *s
-		if s.DueOn.IsZero() || s.Status != StatusCreated && s.Status != StatusRetryReady {
-			out[i].Verdict = Skip(ReasonExists)
-		}
+		out[i].Message = m.view()
 	}
 	return out, err
 }
@@ -79,12 +78,12 @@ func (n *Notifier) dryGates() []Gate {
 }
 
 // dryAsk asks a gate about what those before it let through.
-func (n *Notifier) dryAsk(ctx context.Context, g Gate, all []Forecast) error {
+func (n *Notifier) dryAsk(ctx context.Context, g Gate, rows []messageRow, all []Forecast) error {
 	var asked []int
 	var attempts []Attempt
 	for i := range all {
 		if all[i].Verdict.Action == ActionProceed {
-			a := n.sender().attempt(&all[i].Message)
+			a := n.sender().attempt(&rows[i])
 			a.DryRun = true
 			asked, attempts = append(asked, i), append(attempts, a)
 		}
@@ -167,7 +166,7 @@ func (f *CampaignForecast) add(a addressee, seen *seenKeys, samples int) {
 	default:
 		f.Generated++
 		if a.outgoing != nil && a.outgoing.Status == StatusCreated && len(f.Samples) < samples {
-			f.Samples = append(f.Samples, *a.outgoing)
+			f.Samples = append(f.Samples, a.outgoing.view())
 		}
 	}
 }

@@ -90,7 +90,7 @@ var methods = []method{
 			return h.EnsureOutgoingMessage
 		},
 		func(id string, different bool) notify.OutgoingMessage {
-			return notify.OutgoingMessage{Record: storage.Record{Scope: "tenant", Kind: channelKey}, PartitionKey: id, NotificationType: "visit",
+			return notify.OutgoingMessage{Scope: "tenant", Channel: channelKey, PartitionKey: id, NotificationType: "visit",
 				RecipientRef: "sam", Address: "sam@example.com", InputHash: hash(different)}
 		}),
 }
@@ -252,7 +252,7 @@ func TestARolledBackTransactionLeavesNothing(t *testing.T) {
 func TestACallerCannotSayHowFarAnArtifactIs(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		m := notify.OutgoingMessage{
-			Record:       storage.Record{Kind: channelKey, ID: 9, Version: 9, Status: notify.StatusSentToProvider, ClaimToken: "mine", LeaseExpiresOn: storetest.Start},
+			Channel: channelKey, Key: "mine", Status: notify.StatusSentToProvider, DueOn: storetest.Start.Add(time.Hour),
 			PartitionKey: "job", NotificationType: "visit", Address: "sam@example.com", Progress: notify.Progress{Calls: 3, SentOn: storetest.Start},
 			SupportHold: notify.SupportHold{true, notify.HoldConflict}, Tries: notify.Tries{RetryCount: 3},
 		}
@@ -262,7 +262,7 @@ func TestACallerCannotSayHowFarAnArtifactIs(t *testing.T) {
 		got := h.status(notify.StatusCreated)
 		h.same("progress", notify.Progress{}, got.Progress)
 		h.same("hold", notify.SupportHold{}, got.SupportHold)
-		if got.Version != 1 || got.ClaimToken != "" || !got.LeaseExpiresOn.IsZero() || got.RetryCount != 0 {
+		if got.Version != 1 || got.ClaimToken != "" || !got.LeaseExpiresOn.IsZero() || got.RetryCount != 0 || got.Key == "mine" || !got.DueOn.Equal(storetest.Start) {
 			t.Errorf("message is %+v", got)
 		}
 	})

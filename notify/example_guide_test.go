@@ -235,7 +235,7 @@ func ExampleGateFunc() {
 	out := notify.New(store, &notify.Options{HashKey: hashKey, Gates: gates})
 
 	letter := notify.OutgoingMessage{ // 2026-03-01 is a Sunday
-		Record: storage.Record{Kind: "email:sendgrid"}, PartitionKey: "1", NotificationType: "news",
+		Channel: "email:sendgrid", PartitionKey: "1", NotificationType: "news",
 		RecipientRef: "17", Address: "sam@example.com",
 	}
 	offer := letter
@@ -263,7 +263,7 @@ func ExampleNotifier_Subscribe() {
 	orPanic(poller.Drain(ctx)) // from the first poll on changes are kept for it
 
 	_, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
-		Record: storage.Record{Kind: "email:test"}, PartitionKey: "1", NotificationType: "news",
+		Channel: "email:test", PartitionKey: "1", NotificationType: "news",
 		RecipientRef: "17", Address: "nobody@example.com",
 	})
 	orPanic(err)

@@ -33,6 +33,7 @@ var (
 type (
 	JobRow          = jobRow
 	MessagingJobRow = messagingJobRow
+	MessageRow      = messageRow
 )
 
 // Sending is what a worker is handed of a message.
@@ -60,12 +61,12 @@ func (n *Notifier) Occupy(channel string) { n.slots[channel] <- struct{}{} }
 // Distribute is the send pass on rows that were claimed before: something comes
 // between a claim and its call, and a pass that polls leaves no time for it.
 func (n *Notifier) Distribute(ctx context.Context, items ...Sending) error {
-	return n.sender().distribute(ctx, items, func(*OutgoingMessage, nothing) {})
+	return n.sender().distribute(ctx, items, func(*messageRow, nothing) {})
 }
 
 // ResolveAll is the pass that resolves doubts, likewise.
 func (n *Notifier) ResolveAll(ctx context.Context, items ...Sending) error {
-	return n.sender().resolveAll(ctx, items, func(*OutgoingMessage, nothing) {})
+	return n.sender().resolveAll(ctx, items, func(*messageRow, nothing) {})
 }
 
 // GenerateAll is the generator, likewise; what it makes is not stored.
@@ -86,7 +87,7 @@ func (n *Notifier) CancelMessages(ctx context.Context, tx storage.Tx, j *messagi
 }
 
 // Tell tells subscribers of messages in a transaction, which may roll back.
-func (n *Notifier) Tell(ctx context.Context, tx storage.Tx, rows ...*OutgoingMessage) error {
+func (n *Notifier) Tell(ctx context.Context, tx storage.Tx, rows ...*messageRow) error {
 	return n.tell(ctx, tx, rows)
 }
 
@@ -113,7 +114,7 @@ func (e StatusEvent) Row(now time.Time) (*DeliveryEvent, error) { return e.row(n
 
 // Calling records that the call of a claimed message starts; a worker that dies
 // then goes no further.
-func (m *OutgoingMessage) Calling(now time.Time) { m.calling(now) }
+func (m *messageRow) Calling(now time.Time) { m.calling(now) }
 
 // AskedGates are all that are asked, with the package's own.
 func (n *Notifier) AskedGates() []Gate { return n.gates }
@@ -125,10 +126,10 @@ func GateName(g Gate) string { return gateName(g) }
 func (n *Notifier) PreferenceGate() Gate { return preferenceGate{n.core} }
 
 // AttemptOf is what gates are asked about a message.
-func (n *Notifier) AttemptOf(m *OutgoingMessage) Attempt { return n.sender().attempt(m) }
+func (n *Notifier) AttemptOf(m *messageRow) Attempt { return n.sender().attempt(m) }
 
 // StoppedFor says why messages are stopped, which the verdict of the gate does not.
-func (n *Notifier) StoppedFor(ctx context.Context, tx storage.Tx, messages []*OutgoingMessage) ([]SuppressionReason, error) {
+func (n *Notifier) StoppedFor(ctx context.Context, tx storage.Tx, messages []*messageRow) ([]SuppressionReason, error) {
 	return n.Contacts().suppressed(ctx, tx, messages)
 }
 
@@ -138,4 +139,4 @@ func (n *Notifier) ContentOf(p Payload) *CampaignContent {
 }
 
 // Sign signs the link of a message, which with another key is a forgery.
-func (o *UnsubscribeOptions) Sign(m *OutgoingMessage) string { return o.sign(m) }
+func (o *UnsubscribeOptions) Sign(m *messageRow) string { return o.sign(m) }

@@ -192,7 +192,7 @@ func (n sender) withOwnGates(gates []Gate) []Gate {
 }
 
 // redirects are the addresses that gates gave instead of the messages' own.
-type redirects map[*OutgoingMessage]string
+type redirects map[*messageRow]string
 
 // askGates asks the gates in order, each about what those before it let through,
 // settles the messages that do not go out now, and returns the others. It comes
@@ -235,7 +235,7 @@ func (n sender) askGate(ctx context.Context, g Gate, items []sending, to *redire
 	return open
 }
 
-func (r *redirects) set(m *OutgoingMessage, address string) {
+func (r *redirects) set(m *messageRow, address string) {
 	if *r == nil {
 		*r = redirects{}
 	}
@@ -272,7 +272,7 @@ func gateName(g Gate) string {
 	return fmt.Sprintf("%T", g)
 }
 
-func (n sender) attempt(m *OutgoingMessage) Attempt {
+func (n sender) attempt(m *messageRow) Attempt {
 	t := n.registry.lookup(m.NotificationType)
 	return Attempt{
 		Scope: m.Scope, MessageID: m.MessageID, Number: m.Calls + 1,

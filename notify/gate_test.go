@@ -271,7 +271,7 @@ func with(o gate.Options) func(storage.Store) *notify.Options {
 // letter is one that EnsureOutgoingMessage takes.
 func letter(id, recipient string, change ...func(*notify.OutgoingMessage)) notify.OutgoingMessage {
 	m := notify.OutgoingMessage{
-		Record: storage.Record{Scope: "tenant", Kind: channelKey}, PartitionKey: id, NotificationType: "visit",
+		Scope: "tenant", Channel: channelKey, PartitionKey: id, NotificationType: "visit",
 		RecipientRef: recipient, Address: recipient + "@example.com", Content: notify.Content{Text: id},
 	}
 	for _, c := range change {
@@ -297,7 +297,7 @@ func (h *host) texts() map[string]int {
 }
 
 // row is the message with that text.
-func (h *host) row(text string) *notify.OutgoingMessage {
+func (h *host) row(text string) *notify.MessageRow {
 	h.t.Helper()
 	for _, m := range all(h, notify.Messages) {
 		if m.Content.Text == text {

@@ -21,7 +21,7 @@ import (
 // blob that its row names from now on.
 type generated struct {
 	users    []*userMessageRow
-	outgoing []*OutgoingMessage
+	outgoing []*messageRow
 	keep     storage.Ref
 }
 
@@ -158,7 +158,7 @@ func (n generator) dispatchMessages(ctx context.Context, tx storage.Tx, done []w
 }
 
 // created are the rows that are new.
-func created(answers []Ensured, rows []*OutgoingMessage) (out []*OutgoingMessage) {
+func created(answers []Ensured, rows []*messageRow) (out []*messageRow) {
 	for i, a := range answers {
 		if a.Outcome == storage.Created {
 			out = append(out, rows[i])
@@ -179,7 +179,7 @@ func (n *core) logPanic(text string, err error, where slog.Attr) {
 // statements. owners has the job of each user message, then of each outgoing one.
 type batch struct {
 	users      []*userMessageRow
-	outgoing   []*OutgoingMessage
+	outgoing   []*messageRow
 	usersOf    []*jobRow
 	outgoingOf []*jobRow
 	keep       []storage.Ref
@@ -202,7 +202,7 @@ func (b *batch) add(d work.Done[jobRow, generated]) {
 // stopConflicts puts jobs with a conflict on hold, and with them the messages
 // that this transaction has just created for them: nothing of such a job goes
 // out until a person has looked.
-func (b *batch) stopConflicts(ctx context.Context, tx storage.Tx, all []Ensured, stored []*OutgoingMessage) error {
+func (b *batch) stopConflicts(ctx context.Context, tx storage.Tx, all []Ensured, stored []*messageRow) error {
 	stopped := map[*jobRow]bool{}
 	var held []*jobRow
 	for i, j := range append(b.usersOf, b.outgoingOf...) {
@@ -217,7 +217,7 @@ func (b *batch) stopConflicts(ctx context.Context, tx storage.Tx, all []Ensured,
 	if err := jobs.Save(ctx, tx, held...); err != nil {
 		return err
 	}
-	var messages []*OutgoingMessage
+	var messages []*messageRow
 	for i, j := range b.outgoingOf {
 		if stopped[j] && all[len(b.users)+i].Outcome == storage.Created {
 			stored[i].conflicted()
@@ -373,9 +373,9 @@ func (d delivery) userMessage(j *jobRow) *userMessageRow {
 // that support sees who was not reached.
 //
 //spec:f-049
-func (n generator) outgoing(j *jobRow, f frozen, d delivery) (*OutgoingMessage, error) {
+func (n generator) outgoing(j *jobRow, f frozen, d delivery) (*messageRow, error) {
 	t := n.registry.lookup(j.Kind)
-	m := &OutgoingMessage{
+	m := &messageRow{
 		Record:       storage.Record{Scope: j.Scope, Kind: d.Recipient.Channel, Lane: j.Lane},
 		PartitionKey: j.RowKey, JobPartitionKey: j.PartitionKey,
 		NotificationType: j.Kind, BusinessUnit: j.BusinessUnit, Method: Method(d.Recipient.Channel),

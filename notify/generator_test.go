@@ -141,7 +141,7 @@ func TestContentHashIsCheckedOnlyWhereTheCallerSuppliesTheContent(t *testing.T) 
 	visitsInMemory(t, func(h *host) {
 		ensure := func(text, hash string) error {
 			_, err := h.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
-				Record: storage.Record{Kind: channelKey}, PartitionKey: "job", NotificationType: "visit",
+				Channel: channelKey, PartitionKey: "job", NotificationType: "visit",
 				Address: "sam@example.com", Content: notify.Content{Text: text}, ContentHash: hash,
 			})
 			return err
@@ -162,7 +162,7 @@ func TestAManualMessageWithOtherContentIsAConflict(t *testing.T) {
 		ensure := func(text string) error {
 			c := notify.Content{Text: text}
 			_, err := h.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
-				Record: storage.Record{Kind: channelKey}, PartitionKey: "job", NotificationType: "visit",
+				Channel: channelKey, PartitionKey: "job", NotificationType: "visit",
 				Address: "sam@example.com", Content: c, ContentHash: c.Hash(),
 			})
 			return err
@@ -189,7 +189,7 @@ func TestHashMismatchStopsTheSend(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		job := visit("7", person("sam"), person("kim"), inbox("kim"))
 		squatter := notify.OutgoingMessage{
-			Record: storage.Record{Scope: "tenant", Kind: channelKey}, PartitionKey: job.RowKey, JobPartitionKey: job.PartitionKey,
+			Scope: "tenant", Channel: channelKey, PartitionKey: job.RowKey, JobPartitionKey: job.PartitionKey,
 			NotificationType: "visit", RecipientRef: "sam", Address: "sam@example.com", InputHash: "another", ScheduledOn: h.clk.Now().Add(1e12),
 		}
 		if _, err := h.EnsureOutgoingMessage(t.Context(), nil, squatter); err != nil {

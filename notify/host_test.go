@@ -184,10 +184,10 @@ func (h *host) inOne(f func(storage.Tx) error) {
 }
 
 // claim is a worker that takes the due messages and then dies.
-func (h *host) claim(statuses []string, busy string) []*notify.OutgoingMessage {
+func (h *host) claim(statuses []string, busy string) []*notify.MessageRow {
 	h.t.Helper()
 	now := driver.Now(h.store)
-	var rows []*notify.OutgoingMessage
+	var rows []*notify.MessageRow
 	h.inOne(func(tx storage.Tx) (err error) {
 		rows, err = notify.Messages.Claim(h.t.Context(), tx, driver.Claim{
 			Statuses: statuses, Busy: busy, Kinds: []string{channelKey}, Now: now, LeaseUntil: now.Add(lease), Token: "dead",
@@ -202,7 +202,7 @@ const lease = time.Minute
 
 // dieCalling is a worker that claimed a message, recorded that its call starts,
 // and was killed; whether the provider got it is the test's to say.
-func (h *host) dieCalling() *notify.OutgoingMessage {
+func (h *host) dieCalling() *notify.MessageRow {
 	h.t.Helper()
 	rows := h.claim([]string{notify.StatusCreated, notify.StatusRetryReady}, notify.StatusSending)
 	if len(rows) != 1 {
@@ -217,7 +217,7 @@ func (h *host) dieCalling() *notify.OutgoingMessage {
 	return rows[0]
 }
 
-func (h *host) status(want string) *notify.OutgoingMessage {
+func (h *host) status(want string) *notify.MessageRow {
 	h.t.Helper()
 	m := only(h, notify.Messages)
 	if m.Status != want {

@@ -178,7 +178,7 @@ func TestADryRunSaysWhoWouldGetWhatAndWritesNothing(t *testing.T) {
 		want := []notify.OutgoingMessage{
 			letter("sent", "sam"), letter("waiting", "kim"),
 			letter("elsewhere", "eve", func(m *notify.OutgoingMessage) { m.Address = "eve@else.where" }),
-			letter("redirected", "eve", func(m *notify.OutgoingMessage) { m.Kind, m.Address = "sms:test", "+4915187654321" }),
+			letter("redirected", "eve", func(m *notify.OutgoingMessage) { m.Channel, m.Address = "sms:test", "+4915187654321" }),
 			letter("paused", "eve", func(m *notify.OutgoingMessage) { m.NotificationType = "paused" }),
 			letter("out", "out"), letter("second", "sam"), letter("third", "sam"),
 			letter("asleep", "ann", func(m *notify.OutgoingMessage) { m.Zone = "Pacific/Auckland" }),

@@ -104,7 +104,7 @@ func TestAnotherWriterDoesNotCostTheHolderItsResult(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
-			edit(h, notify.Messages, func(*notify.OutgoingMessage) {})
+			edit(h, notify.Messages, func(*notify.MessageRow) {})
 			return accepts()
 		}
 		h.run("notify.distributor")

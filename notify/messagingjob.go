@@ -255,7 +255,7 @@ func (j *messagingJobRow) releaseHold(now time.Time) string {
 }
 
 // cancelled ends a message that has not been sent.
-func (m *OutgoingMessage) cancelled(now time.Time, reason string) {
+func (m *messageRow) cancelled(now time.Time, reason string) {
 	m.become(StatusCancelled)
 	m.ReasonCode = reason
 	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now

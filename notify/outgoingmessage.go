@@ -15,52 +15,95 @@ import (
 // OutgoingMessage is one message to one recipient by one method, claimed
 // before its provider is called (Communication - System architecture,
 // "OutgoingMessage + send claim"). A caller of EnsureOutgoingMessage fills in
-// the fields down to ScheduledOn, with Scope, Type (the channel key, required)
-// and Lane of the Record; the others belong to the pipeline.
+// the fields down to ScheduledOn, of which Channel is required; the others are the
+// answer of a list and ignored.
 //
 //spec:n-040 n-041 n-042 n-043
 type OutgoingMessage struct {
-	storage.Record
+	Scope Scope
+	// Channel is the key of the one that sends it.
+	Channel string
+	// Lane orders it among other work; zero leaves it to the type.
+	Lane int16
 	// PartitionKey is the notification job's row key, or the messaging job's
 	// GUID.
-	PartitionKey string `db:"partition_key,fixed,person"`
+	PartitionKey string
 	// RowKey is keys.OutgoingMessageRow; empty means that of RecipientHash.
-	RowKey string `db:"row_key,fixed,person"`
+	RowKey string
 	// JobPartitionKey is the notification job's partition key; empty for a
 	// messaging job's messages.
-	JobPartitionKey  string `db:"job_partition_key,fixed,person"`
-	NotificationType string `db:"notification_type,fixed,plain"`
-	BusinessUnit     string `db:"business_unit,fixed,plain"`
+	JobPartitionKey  string
+	NotificationType string
+	BusinessUnit     string
 	// Method is the delivery method; empty means that of the channel key.
-	Method string `db:"method,fixed,plain"`
+	Method string
 	// RecipientRef is the host's id. RecipientHash is the RecipientKeyHash of it,
 	// the method and the normalised address, which is made if it is empty, under
 	// the host's key with the fingerprint HashKey.
-	RecipientRef  string `db:"recipient_ref,fixed,person"`
-	RecipientHash string `db:"recipient_hash,fixed,person"`
-	HashKey       string `db:"hash_key,fixed,plain"`
-	RecipientName string `db:"recipient_name,fixed,person"`
-	Address       string `db:"address,fixed,address"`
-	Zone          string `db:"zone,fixed,person"`
+	RecipientRef  string
+	RecipientHash string
+	HashKey       string
+	RecipientName string
+	Address       string
+	Zone          string
 	// AttemptNo is 0, or counts the new attempts that somebody intended; a retry
 	// uses the row again.
-	AttemptNo int `db:"attempt_no,fixed"`
+	AttemptNo int
 	// Content is what the first call says; later ones find it as it is.
-	Content Content `db:"content,fixed,json,content"`
+	Content Content
 	// ContentHash is set where the caller supplies the content itself; another
 	// one is a conflict then.
-	ContentHash string `db:"content_hash,fixed,plain"`
-	InputHash   string `db:"input_hash,fixed,plain"`
+	ContentHash string
+	InputHash   string
 	// InDoubt is the policy of the type; empty means the registered one's.
-	InDoubt InDoubt `db:"in_doubt,fixed,plain"`
+	InDoubt InDoubt
 	// Mandatory is that of the type; false means the registered one's. It is kept here
 	// since the process that sends need not have registered the type.
-	Mandatory bool `db:"mandatory,fixed"`
+	Mandatory bool
 	// ScheduledOn is the first moment at which the message may go out; zero
 	// means at once.
-	ScheduledOn time.Time `db:"scheduled_on,fixed"`
+	ScheduledOn time.Time
 
+	// Key is the stored identity, which Release, Cancel and Resolve take.
+	Key string
+	// Status is one of the Status… constants.
+	Status string
+	// DueOn is when the message is looked at next; zero: it is not.
+	DueOn time.Time
 	// MessageID is random and what providers see. It finds the row of a webhook.
+	MessageID string
+	CreatedOn time.Time
+	Progress
+	Tries
+	SupportHold
+}
+
+// Coordinates are where the message is found.
+func (m *OutgoingMessage) Coordinates() Coordinates { return Coordinates{m.PartitionKey, m.RowKey} }
+
+// messageRow has the columns of an [OutgoingMessage].
+type messageRow struct {
+	storage.Record
+	PartitionKey     string    `db:"partition_key,fixed,person"`
+	RowKey           string    `db:"row_key,fixed,person"`
+	JobPartitionKey  string    `db:"job_partition_key,fixed,person"`
+	NotificationType string    `db:"notification_type,fixed,plain"`
+	BusinessUnit     string    `db:"business_unit,fixed,plain"`
+	Method           string    `db:"method,fixed,plain"`
+	RecipientRef     string    `db:"recipient_ref,fixed,person"`
+	RecipientHash    string    `db:"recipient_hash,fixed,person"`
+	HashKey          string    `db:"hash_key,fixed,plain"`
+	RecipientName    string    `db:"recipient_name,fixed,person"`
+	Address          string    `db:"address,fixed,address"`
+	Zone             string    `db:"zone,fixed,person"`
+	AttemptNo        int       `db:"attempt_no,fixed"`
+	Content          Content   `db:"content,fixed,json,content"`
+	ContentHash      string    `db:"content_hash,fixed,plain"`
+	InputHash        string    `db:"input_hash,fixed,plain"`
+	InDoubt          InDoubt   `db:"in_doubt,fixed,plain"`
+	Mandatory        bool      `db:"mandatory,fixed"`
+	ScheduledOn      time.Time `db:"scheduled_on,fixed"`
+
 	MessageID string    `db:"message_id,fixed,plain"`
 	CreatedOn time.Time `db:"created_on,fixed"`
 	Progress
@@ -68,7 +111,33 @@ type OutgoingMessage struct {
 	SupportHold
 }
 
-var outgoingMessages = driver.Define[OutgoingMessage]("outgoing_message").Grows(driver.WithWork)
+// row has what a caller chooses.
+func (m *OutgoingMessage) row() messageRow {
+	return messageRow{
+		Record:       storage.Record{Scope: m.Scope, Kind: m.Channel, Lane: m.Lane},
+		PartitionKey: m.PartitionKey, RowKey: m.RowKey, JobPartitionKey: m.JobPartitionKey,
+		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Method: m.Method,
+		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, HashKey: m.HashKey, RecipientName: m.RecipientName,
+		Address: m.Address, Zone: m.Zone, AttemptNo: m.AttemptNo, Content: m.Content, ContentHash: m.ContentHash,
+		InputHash: m.InputHash, InDoubt: m.InDoubt, Mandatory: m.Mandatory, ScheduledOn: m.ScheduledOn,
+		MessageID: m.MessageID,
+	}
+}
+
+func (m *messageRow) view() OutgoingMessage {
+	return OutgoingMessage{
+		Scope: m.Scope, Channel: m.Kind, Lane: m.Lane,
+		PartitionKey: m.PartitionKey, RowKey: m.RowKey, JobPartitionKey: m.JobPartitionKey,
+		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Method: m.Method,
+		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, HashKey: m.HashKey, RecipientName: m.RecipientName,
+		Address: m.Address, Zone: m.Zone, AttemptNo: m.AttemptNo, Content: m.Content, ContentHash: m.ContentHash,
+		InputHash: m.InputHash, InDoubt: m.InDoubt, Mandatory: m.Mandatory, ScheduledOn: m.ScheduledOn,
+		Key: m.Key, Status: m.Status, DueOn: m.DueOn, MessageID: m.MessageID, CreatedOn: m.CreatedOn,
+		Progress: m.Progress, Tries: m.Tries, SupportHold: m.SupportHold,
+	}
+}
+
+var outgoingMessages = driver.Define[messageRow]("outgoing_message").Grows(driver.WithWork)
 
 // Progress is what calls of the provider and doubts about them have led to.
 //
@@ -95,7 +164,7 @@ type Progress struct {
 }
 
 // Coordinates are where the message is found.
-func (m *OutgoingMessage) Coordinates() Coordinates { return Coordinates{m.PartitionKey, m.RowKey} }
+func (m *messageRow) Coordinates() Coordinates { return Coordinates{m.PartitionKey, m.RowKey} }
 
 // Resolution is how a doubt was settled.
 type Resolution string
@@ -115,26 +184,26 @@ const (
 // maxRetryAfter bounds how long a provider may have a message wait.
 const maxRetryAfter = 24 * time.Hour
 
-func (m *OutgoingMessage) become(status string) {
+func (m *messageRow) become(status string) {
 	outgoingStates.Must(m.Status, status)
 	m.Status = status
 }
 
 // calling is the state before a provider call; it is committed before the call.
-func (m *OutgoingMessage) calling(now time.Time) {
+func (m *messageRow) calling(now time.Time) {
 	m.CallStartedOn = now
 	m.Calls++
 }
 
 // uncalled takes calling back, since the call was not made.
-func (m *OutgoingMessage) uncalled(now time.Time) {
+func (m *messageRow) uncalled(now time.Time) {
 	m.Calls--
 	m.released(now)
 }
 
 // released gives a claimed message back without counting a try: its call has
 // not started.
-func (m *OutgoingMessage) released(now time.Time) {
+func (m *messageRow) released(now time.Time) {
 	m.become(StatusRetryReady)
 	m.CallStartedOn = time.Time{}
 	m.DueOn = later(m.NextRetryOn, now)
@@ -143,7 +212,7 @@ func (m *OutgoingMessage) released(now time.Time) {
 // accepted is the provider's receipt.
 //
 //spec:f-023
-func (m *OutgoingMessage) accepted(on time.Time, r Receipt) {
+func (m *messageRow) accepted(on time.Time, r Receipt) {
 	m.become(StatusSentToProvider)
 	m.SentOn, m.ProviderMessageID = on, storable.Code(r.ID)
 	m.DueOn, m.NextRetryOn, m.ReasonCode = time.Time{}, time.Time{}, ""
@@ -151,7 +220,7 @@ func (m *OutgoingMessage) accepted(on time.Time, r Receipt) {
 }
 
 // settled applies the result of a call.
-func (m *OutgoingMessage) settled(now time.Time, r Receipt, err error) {
+func (m *messageRow) settled(now time.Time, r Receipt, err error) {
 	switch e := Classify(err); {
 	case e == nil:
 		m.accepted(now, r)
@@ -166,7 +235,7 @@ func (m *OutgoingMessage) settled(now time.Time, r Receipt, err error) {
 
 // refused is a definite refusal that may not last: back-off, at least as long
 // as the provider asks for, then FailedFinal.
-func (m *OutgoingMessage) refused(now time.Time, e *SendError) {
+func (m *messageRow) refused(now time.Time, e *SendError) {
 	next, ok := m.Tries.failed(now, m.Key, storable.Code(e.Code))
 	if !ok {
 		m.refusedForGood(now, storable.Code(e.Code))
@@ -176,7 +245,7 @@ func (m *OutgoingMessage) refused(now time.Time, e *SendError) {
 	m.retryOn(later(asked, next))
 }
 
-func (m *OutgoingMessage) refusedForGood(now time.Time, reason string) {
+func (m *messageRow) refusedForGood(now time.Time, reason string) {
 	m.become(StatusFailedFinal)
 	m.ReasonCode = cmp.Or(reason, ReasonRefused)
 	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
@@ -184,7 +253,7 @@ func (m *OutgoingMessage) refusedForGood(now time.Time, reason string) {
 }
 
 // retryOn makes the message due again for another call.
-func (m *OutgoingMessage) retryOn(next time.Time) {
+func (m *messageRow) retryOn(next time.Time) {
 	m.become(StatusRetryReady)
 	m.CallStartedOn = time.Time{}
 	m.DueOn, m.NextRetryOn = next, next
@@ -192,7 +261,7 @@ func (m *OutgoingMessage) retryOn(next time.Time) {
 
 // doubted is a call of which nobody knows whether it delivered: visible, due
 // now for the resolve pass, and not yet on hold.
-func (m *OutgoingMessage) doubted(now time.Time, reason string) {
+func (m *messageRow) doubted(now time.Time, reason string) {
 	m.become(StatusOutcomeUnknown)
 	m.Doubts++
 	m.Lookups, m.Resolution, m.ResolvedOn = 0, "", time.Time{}
@@ -203,7 +272,7 @@ func (m *OutgoingMessage) doubted(now time.Time, reason string) {
 // abandoned is a claim whose lease ran out: in doubt if a call had started,
 // else given back uncounted. A claim of the distributor may also take over a
 // row that a resolver held; that row is in doubt as before.
-func (m *OutgoingMessage) abandoned(now time.Time) {
+func (m *messageRow) abandoned(now time.Time) {
 	m.LeaseLossCount++
 	switch {
 	case m.Status == StatusOutcomeUnknown:
@@ -217,14 +286,14 @@ func (m *OutgoingMessage) abandoned(now time.Time) {
 }
 
 // skip ends a message that is no longer wanted.
-func (m *OutgoingMessage) skip(now time.Time, reason string) {
+func (m *messageRow) skip(now time.Time, reason string) {
 	m.become(StatusSkipped)
 	m.ReasonCode = storable.Code(reason)
 	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
 }
 
 // deferTo makes the message wait; no try is counted.
-func (m *OutgoingMessage) deferTo(until time.Time, reason string) {
+func (m *messageRow) deferTo(until time.Time, reason string) {
 	m.ReasonCode = storable.Code(reason)
 	m.retryOn(driver.Time(until))
 }
@@ -232,7 +301,7 @@ func (m *OutgoingMessage) deferTo(until time.Time, reason string) {
 // unasked is a try that did not come to a provider's answer: the message could
 // not be revalidated, or its calls never arrived. It is tried again with
 // back-off, then left to a person, since nothing refused it.
-func (m *OutgoingMessage) unasked(now time.Time, reason string) {
+func (m *messageRow) unasked(now time.Time, reason string) {
 	next, ok := m.Tries.failed(now, m.Key, reason)
 	m.retryOn(next)
 	if !ok {
@@ -240,18 +309,18 @@ func (m *OutgoingMessage) unasked(now time.Time, reason string) {
 	}
 }
 
-func (m *OutgoingMessage) putOnHold(reason string) {
+func (m *messageRow) putOnHold(reason string) {
 	m.DueOn = time.Time{}
 	m.put(reason)
 }
 
 // conflicted stops a message of a job whose messages stand for something else.
-func (m *OutgoingMessage) conflicted() {
+func (m *messageRow) conflicted() {
 	m.ReasonCode = ReasonConflict
 	m.putOnHold(HoldConflict)
 }
 
-func (m *OutgoingMessage) unhold() { m.IsOnSupportHold, m.HoldReason = false, "" }
+func (m *messageRow) unhold() { m.IsOnSupportHold, m.HoldReason = false, "" }
 
 // EnsureOutgoingMessage makes sure of messages to be sent; see
 // [DeliveryDispatcher]. An address that cannot be normalised is an error.
@@ -264,14 +333,14 @@ func (n *Notifier) EnsureOutgoingMessage(ctx context.Context, tx storage.Tx, wan
 	if err := n.rightHashKey(ctx, tx); err != nil {
 		return nil, err
 	}
-	return ensure(ctx, n.core, tx, outgoingKind, want, asIs)
+	return ensure(ctx, n.core, tx, outgoingKind, want, (*OutgoingMessage).row)
 }
 
-var outgoingKind = &kind[OutgoingMessage]{
+var outgoingKind = &kind[messageRow]{
 	artifact: ArtifactOutgoingMessage,
 	table:    outgoingMessages,
 	fill:     fillOutgoing,
-	immutable: func(s, w *OutgoingMessage) []field {
+	immutable: func(s, w *messageRow) []field {
 		fields := []field{
 			{"NotificationType", s.NotificationType, w.NotificationType},
 			{"JobPartitionKey", s.JobPartitionKey, w.JobPartitionKey},
@@ -282,18 +351,18 @@ var outgoingKind = &kind[OutgoingMessage]{
 		}
 		return append(fields, bothOrNone("ContentHash", s.ContentHash, w.ContentHash)...)
 	},
-	blobs:  func(m *OutgoingMessage) []storage.Ref { return m.Content.blobs() },
-	answer: func(m *OutgoingMessage) (Coordinates, string) { return m.Coordinates(), m.MessageID },
+	blobs:  func(m *messageRow) []storage.Ref { return m.Content.blobs() },
+	answer: func(m *messageRow) (Coordinates, string) { return m.Coordinates(), m.MessageID },
 }
 
 var (
-	errNoChannel          = errors.New("Type, the channel key, is empty")
+	errNoChannel          = errors.New("Channel is empty")
 	errNoNotificationType = errors.New("NotificationType is empty")
 )
 
 // fillOutgoing is for messages of any caller; the generator's are filled from
 // what it froze.
-func fillOutgoing(n *core, now time.Time, m *OutgoingMessage) (err error) {
+func fillOutgoing(n *core, now time.Time, m *messageRow) (err error) {
 	switch {
 	case m.Kind == "":
 		return errNoChannel
@@ -319,7 +388,7 @@ func fillOutgoing(n *core, now time.Time, m *OutgoingMessage) (err error) {
 }
 
 // begin gives a complete message its key, its id and its first state.
-func (n *core) begin(m *OutgoingMessage, status string) (err error) {
+func (n *core) begin(m *messageRow, status string) (err error) {
 	if m.RowKey == "" {
 		if m.RowKey, err = keys.OutgoingMessageRow(m.RecipientHash, m.Method, m.AttemptNo); err != nil {
 			return err
@@ -343,7 +412,7 @@ func (n *core) begin(m *OutgoingMessage, status string) (err error) {
 }
 
 // reset clears what belongs to the pipeline.
-func (m *OutgoingMessage) reset() {
+func (m *messageRow) reset() {
 	m.Progress = Progress{}
 	m.Tries, m.SupportHold = Tries{}, SupportHold{}
 }

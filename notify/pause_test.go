@@ -36,7 +36,7 @@ func (h *host) crowd() {
 			for _, channel := range []string{channelKey, "sms:test"} {
 				text := string(scope) + " " + kind + " " + notify.Method(channel)
 				h.ensure(letter(text, "sam", func(m *notify.OutgoingMessage) {
-					m.Scope, m.NotificationType, m.Kind = scope, kind, channel
+					m.Scope, m.NotificationType, m.Channel = scope, kind, channel
 					if channel != channelKey {
 						m.Address = "+4915112345678"
 					}

@@ -113,7 +113,7 @@ func TestDuplicateDistributorMessageDoesNotCallTheProviderASecondTime(t *testing
 		h.dispatch(visit("7", person("sam")))
 		h.drain()
 		for _, status := range []string{notify.StatusSending, notify.StatusSentToProvider, notify.StatusDelivered, notify.StatusOpened, notify.StatusFailedFinal} {
-			edit(h, notify.Messages, func(m *notify.OutgoingMessage) { m.Status, m.DueOn = status, driver.Now(h.store) })
+			edit(h, notify.Messages, func(m *notify.MessageRow) { m.Status, m.DueOn = status, driver.Now(h.store) })
 			if n := h.run("notify.distributor"); n != 0 {
 				t.Errorf("a message in %s was claimed", status)
 			}

@@ -205,7 +205,7 @@ func (o *UnsubscribeOptions) check() {
 
 // unsubscribeURL is the link of a message; of a mandatory type there is none, since
 // nobody can unsubscribe from it.
-func (n Contacts) unsubscribeURL(m *OutgoingMessage) string {
+func (n Contacts) unsubscribeURL(m *messageRow) string {
 	o := n.options.Unsubscribe
 	if o == nil || m.Mandatory || n.registry.lookup(m.NotificationType).Mandatory {
 		return ""
@@ -215,7 +215,7 @@ func (n Contacts) unsubscribeURL(m *OutgoingMessage) string {
 
 // sign makes the part of a token that nobody else can make. It covers all that
 // unsubscribing depends on.
-func (o *UnsubscribeOptions) sign(m *OutgoingMessage) string {
+func (o *UnsubscribeOptions) sign(m *messageRow) string {
 	mac := hmac.New(sha256.New, o.Key)
 	mac.Write(mustJSON([]string{"belfry-unsubscribe-1", string(m.Scope), m.MessageID, m.RecipientRef, m.RecipientHash, m.Method, m.NotificationType}))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
@@ -255,7 +255,7 @@ func (n Contacts) Unsubscribe(ctx context.Context, token string, all bool) error
 }
 
 // tokenOf is the message of a valid token.
-func (n Contacts) tokenOf(ctx context.Context, token string) (*OutgoingMessage, error) {
+func (n Contacts) tokenOf(ctx context.Context, token string) (*messageRow, error) {
 	if n.options.Unsubscribe == nil {
 		return nil, errors.New("notify: Options.Unsubscribe is not set")
 	}
@@ -275,7 +275,7 @@ func (n Contacts) tokenOf(ctx context.Context, token string) (*OutgoingMessage, 
 
 // messageByID finds a message by its id, which cannot be guessed; nil: there is
 // none.
-func (n Contacts) messageByID(ctx context.Context, id string) (m *OutgoingMessage, err error) {
+func (n Contacts) messageByID(ctx context.Context, id string) (m *messageRow, err error) {
 	err = n.inTx(ctx, nil, func(tx storage.Tx) error {
 		found, err := messagesByID(ctx, tx, []string{id})
 		m = found[id]

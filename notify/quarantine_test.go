@@ -111,7 +111,7 @@ func TestACopyOfADatabaseSendsNothingUntilItIsReleased(t *testing.T) {
 		original.ensure(letter("waiting", "sam"), letter("doubt", "kim"), letter("claimed", "ann"))
 		for _, m := range original.claim([]string{notify.StatusCreated}, notify.StatusSending) {
 			if m.Content.Text == "doubt" {
-				holding(original, m, func(m *notify.OutgoingMessage) { m.Calling(original.clk.Now()) })
+				holding(original, m, func(m *notify.MessageRow) { m.Calling(original.clk.Now()) })
 			}
 		}
 		copied := reopen("staging")
@@ -158,7 +158,7 @@ func TestACopyOfADatabaseSendsNothingUntilItIsReleased(t *testing.T) {
 }
 
 // holding changes a row and keeps its claim.
-func holding(h *host, m *notify.OutgoingMessage, change func(*notify.OutgoingMessage)) {
+func holding(h *host, m *notify.MessageRow, change func(*notify.MessageRow)) {
 	h.t.Helper()
 	change(m)
 	h.inOne(func(tx storage.Tx) error { return notify.Messages.Save(h.t.Context(), tx, m) })

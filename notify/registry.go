@@ -203,7 +203,7 @@ type channels struct {
 	byScope map[Scope]Channel // nil: all have the process's own
 }
 
-func (c channels) of(m *OutgoingMessage) Channel {
+func (c channels) of(m *messageRow) Channel {
 	if c.byScope == nil {
 		return c.own
 	}

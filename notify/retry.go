@@ -175,9 +175,9 @@ func (n Support) retryPage(ctx context.Context, tx storage.Tx, scope Scope, q dr
 }
 
 // nextAttempts are what would be sent, with an answer for each.
-func (n Support) nextAttempts(rows []*OutgoingMessage) ([]*OutgoingMessage, []Retried, error) {
+func (n Support) nextAttempts(rows []*messageRow) ([]*messageRow, []Retried, error) {
 	now := driver.Now(n.store)
-	next, out := make([]*OutgoingMessage, len(rows)), make([]Retried, len(rows))
+	next, out := make([]*messageRow, len(rows)), make([]Retried, len(rows))
 	for i, m := range rows {
 		again := *m
 		again.AttemptNo++
@@ -193,7 +193,7 @@ func (n Support) nextAttempts(rows []*OutgoingMessage) ([]*OutgoingMessage, []Re
 }
 
 // refuseRetries says which messages are not to be sent again.
-func refuseRetries(ctx context.Context, tx storage.Tx, rows, next []*OutgoingMessage, out []Retried) error {
+func refuseRetries(ctx context.Context, tx storage.Tx, rows, next []*messageRow, out []Retried) error {
 	var campaigns, attempts []driver.Place
 	for i, m := range rows {
 		attempts = append(attempts, driver.Place{Scope: m.Scope, Key: next[i].Key})
@@ -225,9 +225,9 @@ func refuseRetries(ctx context.Context, tx storage.Tx, rows, next []*OutgoingMes
 
 // makeAttempts stores what was not refused. Each failed message is written too, so
 // that a callback which comes between is not overlooked.
-func (n Support) makeAttempts(ctx context.Context, tx storage.Tx, rows, next []*OutgoingMessage, out []Retried, by By) error {
+func (n Support) makeAttempts(ctx context.Context, tx storage.Tx, rows, next []*messageRow, out []Retried, by By) error {
 	var chosen []int
-	var save []*OutgoingMessage
+	var save []*messageRow
 	for i := range rows {
 		if out[i].Refusal == "" {
 			chosen, save = append(chosen, i), append(save, rows[i])
@@ -243,7 +243,7 @@ func (n Support) makeAttempts(ctx context.Context, tx storage.Tx, rows, next []*
 	case err != nil:
 		return err
 	}
-	var wanted []*OutgoingMessage
+	var wanted []*messageRow
 	var entries []*audit.Entry
 	for _, i := range chosen {
 		if out[i].Refusal != "" {

@@ -200,7 +200,7 @@ func TestBadInputIsRefusedWithWhatAndWhere(t *testing.T) {
 			return err
 		}
 		message := func(change func(*notify.OutgoingMessage)) error {
-			m := notify.OutgoingMessage{Record: storage.Record{Kind: channelKey}, PartitionKey: "job", NotificationType: "visit", Address: "sam@example.com"}
+			m := notify.OutgoingMessage{Channel: channelKey, PartitionKey: "job", NotificationType: "visit", Address: "sam@example.com"}
 			change(&m)
 			_, err := h.EnsureOutgoingMessage(ctx, nil, m)
 			return err
@@ -217,7 +217,7 @@ func TestBadInputIsRefusedWithWhatAndWhere(t *testing.T) {
 			"recipient 1: the inbox":     job(func(j *notify.Job) { j.Recipients[0].Inbox = "sam" }),
 			"recipient 1: holds a NUL":   job(func(j *notify.Job) { j.Recipients[0].Name = "\x00" }),
 			`method "Mail"`:              job(func(j *notify.Job) { j.Recipients[0].Channel = "Mail" }),
-			"channel key, is empty":      message(func(m *notify.OutgoingMessage) { m.Kind = "" }),
+			"Channel is empty":           message(func(m *notify.OutgoingMessage) { m.Channel = "" }),
 			"NotificationType is empty":  message(func(m *notify.OutgoingMessage) { m.NotificationType = "" }),
 			"address":                    message(func(m *notify.OutgoingMessage) { m.Address = "nobody" }),
 			"subject holds a line break": message(func(m *notify.OutgoingMessage) { m.Content.Subject = "a\nb" }),

@@ -36,7 +36,7 @@ func failing(err error) func(context.Context, notify.Message) (notify.Receipt, e
 func TestI8_AClaimAndItsCallStartCommitBeforeTheProviderIsCalled(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
-		var during *notify.OutgoingMessage
+		var during *notify.MessageRow
 		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
 			during = only(h, notify.Messages)
 			return notify.Receipt{}, nil
@@ -202,7 +202,7 @@ func TestI26_NoCallStartsAfterTheMessageHasEnded(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.waiting()
 		rows := h.claim([]string{notify.StatusCreated}, notify.StatusSending)
-		edit(h, notify.Messages, func(m *notify.OutgoingMessage) { m.Status, m.DueOn = notify.StatusCancelled, time.Time{} })
+		edit(h, notify.Messages, func(m *notify.MessageRow) { m.Status, m.DueOn = notify.StatusCancelled, time.Time{} })
 		if err := h.Distribute(t.Context(), notify.Sending{Row: rows[0], Ctx: t.Context(), Lease: lease}); err != nil {
 			t.Fatal(err)
 		}

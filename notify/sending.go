@@ -22,15 +22,15 @@ type nothing = struct{}
 // and a process claims only messages whose channel it has.
 //
 //spec:f-007 n-004 n-047 r-007
-func (n sender) distributorSpec() work.Spec[OutgoingMessage, nothing] {
-	return work.Spec[OutgoingMessage, nothing]{
+func (n sender) distributorSpec() work.Spec[messageRow, nothing] {
+	return work.Spec[messageRow, nothing]{
 		Name: "notify.distributor", Table: outgoingMessages,
 		Claimable: []string{StatusCreated, StatusRetryReady}, Busy: StatusSending,
 		Types: n.channelKeys, Except: n.notNow, Group: n.options.Concurrency,
 		Stream:  n.distribute,
 		Fail:    sendFailed,
-		Abandon: func(now time.Time, m *OutgoingMessage) { m.abandoned(now) },
-		Release: func(now time.Time, m *OutgoingMessage) { m.released(now) },
+		Abandon: func(now time.Time, m *messageRow) { m.abandoned(now) },
+		Release: func(now time.Time, m *messageRow) { m.released(now) },
 		Merge:   n.mergeSent,
 		Settled: n.tell,
 	}
@@ -47,7 +47,7 @@ type parcel struct {
 // wanted, and whether they may go out now, record that they start, call, and note
 // what came of it. A message lands as soon as it is not called, or its call has
 // ended, whatever the others do.
-func (n sender) distribute(ctx context.Context, items []sending, land func(*OutgoingMessage, nothing)) error {
+func (n sender) distribute(ctx context.Context, items []sending, land func(*messageRow, nothing)) error {
 	var p parcel
 	open, err := n.revalidate(ctx, n.inWindow(items))
 	if err == nil && len(open) > 0 {
@@ -70,8 +70,8 @@ func (n sender) distribute(ctx context.Context, items []sending, land func(*Outg
 }
 
 // landOthers lands the items that are not among open.
-func landOthers(items, open []sending, land func(*OutgoingMessage, nothing)) {
-	goesOn := make(map[*OutgoingMessage]bool, len(open))
+func landOthers(items, open []sending, land func(*messageRow, nothing)) {
+	goesOn := make(map[*messageRow]bool, len(open))
 	for _, it := range open {
 		goesOn[it.Row] = true
 	}
@@ -151,7 +151,7 @@ func (n sender) startCalls(ctx context.Context, items []sending) ([]sending, err
 		return nil, nil
 	}
 	now := driver.Now(n.store)
-	rows := make([]*OutgoingMessage, len(items))
+	rows := make([]*messageRow, len(items))
 	for i, it := range items {
 		rows[i] = it.Row
 		it.Row.calling(now)
@@ -183,7 +183,7 @@ func (n sender) call(it sending, p parcel) {
 }
 
 // messageOf is what the channel gets for this call.
-func (n sender) messageOf(row *OutgoingMessage, p parcel) Message {
+func (n sender) messageOf(row *messageRow, p parcel) Message {
 	m := row.message()
 	m.To = cmp.Or(p.to[row], m.To)
 	m.UnsubscribeURL = n.contacts().unsubscribeURL(row)
@@ -192,7 +192,7 @@ func (n sender) messageOf(row *OutgoingMessage, p parcel) Message {
 }
 
 // message is what is stored of it.
-func (m *OutgoingMessage) message() Message {
+func (m *messageRow) message() Message {
 	return Message{
 		ID: m.MessageID, Channel: m.Kind, To: m.Address, Name: m.RecipientName,
 		Subject: m.Content.Subject, Text: m.Content.Text, HTML: m.Content.HTML,
@@ -203,7 +203,7 @@ func (m *OutgoingMessage) message() Message {
 
 // sendFailed settles a message whose group failed, or whose result could not be
 // stored as it was: what the call decided stands.
-func sendFailed(now time.Time, m *OutgoingMessage, _ error) {
+func sendFailed(now time.Time, m *messageRow, _ error) {
 	switch {
 	case m.Status == StatusSentToProvider:
 		m.ProviderMessageID = ""
@@ -215,7 +215,7 @@ func sendFailed(now time.Time, m *OutgoingMessage, _ error) {
 	}
 }
 
-type sending = work.Item[OutgoingMessage]
+type sending = work.Item[messageRow]
 
 // revalidate asks whether messages that were deferred or retried are still
 // wanted, settles those that are not, and returns the others. It comes before
@@ -249,7 +249,7 @@ const lateAfter = 15 * time.Minute
 
 // waited reports whether a claimed message was deferred or retried, or is late. A
 // campaign's message is not late for waiting behind the others.
-func (m *OutgoingMessage) waited(now time.Time) bool {
+func (m *messageRow) waited(now time.Time) bool {
 	return !m.NextRetryOn.IsZero() || m.JobPartitionKey != "" && now.Sub(m.DueOn) > lateAfter
 }
 
@@ -272,7 +272,7 @@ func (n sender) jobsOf(ctx context.Context, waited map[string][]sending) (found 
 }
 
 // job is where the message's notification job is, or its messaging job.
-func (m *OutgoingMessage) job() driver.Place {
+func (m *messageRow) job() driver.Place {
 	if m.JobPartitionKey == "" {
 		return driver.Place{Scope: m.Scope, Key: m.PartitionKey}
 	}
@@ -325,7 +325,7 @@ func (n sender) ask(ctx context.Context, t Type, asked []Job) (verdicts []Verdic
 }
 
 // apply settles a message that does not go out now, and reports whether it does.
-func (n sender) apply(m *OutgoingMessage, v Verdict) bool {
+func (n sender) apply(m *messageRow, v Verdict) bool {
 	switch v.Action {
 	case ActionSkip:
 		m.skip(driver.Now(n.store), v.Reason)

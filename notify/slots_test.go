@@ -210,7 +210,7 @@ func TestEachScopeSendsByItsOwnChannel(t *testing.T) {
 	gated(t, func(storage.Store) *notify.Options { return &notify.Options{} }, func(t *testing.T, h *host) {
 		source, providers := s()
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Channels: source}, h.provider)
-		own := func(m *notify.OutgoingMessage) { m.Kind = "email:own" }
+		own := func(m *notify.OutgoingMessage) { m.Channel = "email:own" }
 		source.broken["west"], source.broken["south"], source.broken["east"] = errors.New("no password"), nil, errLost
 		h.ensure(
 			letter("north", "sam", in("north")), letter("south", "sam", in("south"), own), letter("default", "sam"),

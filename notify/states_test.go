@@ -140,36 +140,36 @@ func inCampaignState(f func(*messagingJobRow)) func(*messagingJobRow) {
 func TestI16_MessagesTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 	t.Parallel()
 	n := Notifier{&core{store: memory.New(nil)}}
-	late := func(status string, r Resolution) func(*OutgoingMessage) {
-		return func(m *OutgoingMessage) {
+	late := func(status string, r Resolution) func(*messageRow) {
+		return func(m *messageRow) {
 			m.Resolution = r
 			mine := message(status)
 			n.sender().mergeSent(m, mine, false)
 		}
 	}
-	from := func(status string, f func(*OutgoingMessage)) func(*OutgoingMessage) {
-		return func(m *OutgoingMessage) {
+	from := func(status string, f func(*messageRow)) func(*messageRow) {
+		return func(m *messageRow) {
 			if m.Status == status {
 				f(m)
 			}
 		}
 	}
-	got := taken(outgoingStates, message, func(m *OutgoingMessage) string { return m.Status },
-		from(StatusSending, func(m *OutgoingMessage) { m.settled(now, Receipt{}, nil) }),
-		from(StatusSending, func(m *OutgoingMessage) { m.settled(now, Receipt{}, errors.New("x")) }),
-		from(StatusSending, func(m *OutgoingMessage) { m.settled(now, Receipt{}, Permanent("x", nil)) }),
-		from(StatusSending, func(m *OutgoingMessage) { m.settled(now, Receipt{}, Unknown("x", nil)) }),
-		from(StatusSending, func(m *OutgoingMessage) { m.skip(now, "x") }),
-		from(StatusSending, func(m *OutgoingMessage) { m.deferTo(now, "x") }),
-		from(StatusSending, func(m *OutgoingMessage) { m.unasked(now, "x") }),
-		from(StatusSending, func(m *OutgoingMessage) { m.released(now) }),
-		func(m *OutgoingMessage) { m.abandoned(now) },
-		from(StatusOutcomeUnknown, func(m *OutgoingMessage) { m.absent(now) }),
-		from(StatusOutcomeUnknown, func(m *OutgoingMessage) { m.Doubts, m.RetryCount = 2, 3; m.absent(now) }),
-		from(StatusOutcomeUnknown, func(m *OutgoingMessage) { m.sendAgain(now, ResolvedByResend) }),
+	got := taken(outgoingStates, message, func(m *messageRow) string { return m.Status },
+		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, nil) }),
+		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, errors.New("x")) }),
+		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, Permanent("x", nil)) }),
+		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, Unknown("x", nil)) }),
+		from(StatusSending, func(m *messageRow) { m.skip(now, "x") }),
+		from(StatusSending, func(m *messageRow) { m.deferTo(now, "x") }),
+		from(StatusSending, func(m *messageRow) { m.unasked(now, "x") }),
+		from(StatusSending, func(m *messageRow) { m.released(now) }),
+		func(m *messageRow) { m.abandoned(now) },
+		from(StatusOutcomeUnknown, func(m *messageRow) { m.absent(now) }),
+		from(StatusOutcomeUnknown, func(m *messageRow) { m.Doubts, m.RetryCount = 2, 3; m.absent(now) }),
+		from(StatusOutcomeUnknown, func(m *messageRow) { m.sendAgain(now, ResolvedByResend) }),
 		late(StatusSentToProvider, ""), late(StatusFailedFinal, ""), late(StatusRetryReady, ""), late(StatusOutcomeUnknown, ""),
 		late(StatusFailedFinal, ResolvedByAssumption),
-		func(m *OutgoingMessage) { m.CallStartedOn = time.Time{}; m.cancel(now) },
+		func(m *messageRow) { m.CallStartedOn = time.Time{}; m.cancel(now) },
 		reportedAs(KindAccepted), reportedAs(KindFailed), reportedAs(KindDelivered), reportedAs(KindOpened),
 		reportedAs(KindBounced), reportedAs(KindComplained), reportedAs(KindUnsubscribed),
 	)
@@ -178,8 +178,8 @@ func TestI16_MessagesTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 	sameEdges(t, outgoingStates, got, StatusSending)
 }
 
-func reportedAs(k StatusKind) func(*OutgoingMessage) {
-	return func(m *OutgoingMessage) { m.reported(now, &deliveryEvent{StatusKind: k, On: now}) }
+func reportedAs(k StatusKind) func(*messageRow) {
+	return func(m *messageRow) { m.reported(now, &deliveryEvent{StatusKind: k, On: now}) }
 }
 
 func TestI16_EventsAndSuppressionsTakeTheEdgesOfTheirTables(t *testing.T) {
@@ -199,8 +199,8 @@ func TestI16_EventsAndSuppressionsTakeTheEdgesOfTheirTables(t *testing.T) {
 	), "")
 }
 
-func message(status string) *OutgoingMessage {
-	m := &OutgoingMessage{}
+func message(status string) *messageRow {
+	m := &messageRow{}
 	m.Status, m.CallStartedOn, m.SentOn = status, now, now
 	return m
 }
@@ -275,7 +275,7 @@ func TestI16_AnIllegalTransitionPanics(t *testing.T) {
 // nothing has refused the message.
 func TestAGroupThatFailsBeforeItsCallsIsTriedAgainAndThenHeld(t *testing.T) {
 	t.Parallel()
-	m := &OutgoingMessage{}
+	m := &messageRow{}
 	for range 3 {
 		m.Status = StatusSending
 		sendFailed(storetest.Start, m, errors.New("database away"))
@@ -294,12 +294,12 @@ func TestAGroupThatFailsBeforeItsCallsIsTriedAgainAndThenHeld(t *testing.T) {
 func TestWhatACallDecidedStandsThoughItsGroupFails(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{StatusSentToProvider, StatusFailedFinal, StatusOutcomeUnknown, StatusSkipped} {
-		m := &OutgoingMessage{Record: storage.Record{Status: status}}
+		m := &messageRow{Record: storage.Record{Status: status}}
 		if sendFailed(storetest.Start, m, errors.New("refused by the store")); m.Status != status {
 			t.Errorf("%s became %s", status, m.Status)
 		}
 	}
-	m := &OutgoingMessage{Record: storage.Record{Status: StatusSending}, Progress: Progress{CallStartedOn: storetest.Start}}
+	m := &messageRow{Record: storage.Record{Status: StatusSending}, Progress: Progress{CallStartedOn: storetest.Start}}
 	if sendFailed(storetest.Start, m, nil); m.Status != StatusOutcomeUnknown {
 		t.Errorf("a started call became %s", m.Status)
 	}
@@ -309,9 +309,9 @@ func TestNoStatusGoesBackwards(t *testing.T) {
 	t.Parallel()
 	h := New(memory.New(nil), nil)
 	now := storetest.Start.Add(time.Hour)
-	sent := OutgoingMessage{Record: storage.Record{Status: StatusSentToProvider}, Progress: Progress{SentOn: storetest.Start, ProviderMessageID: "late", Calls: 1}}
+	sent := messageRow{Record: storage.Record{Status: StatusSentToProvider}, Progress: Progress{SentOn: storetest.Start, ProviderMessageID: "late", Calls: 1}}
 	for _, status := range []string{StatusDelivered, StatusOpened, StatusFailedFinal, StatusCancelled, StatusSkipped} {
-		m := OutgoingMessage{Record: storage.Record{Status: status}, Tries: Tries{EndedOn: now}}
+		m := messageRow{Record: storage.Record{Status: status}, Tries: Tries{EndedOn: now}}
 		for _, held := range []bool{true, false} {
 			h.sender().mergeSent(&m, &sent, held)
 		}
@@ -321,13 +321,13 @@ func TestNoStatusGoesBackwards(t *testing.T) {
 	}
 	for _, mine := range []string{StatusRetryReady, StatusFailedFinal, StatusOutcomeUnknown, StatusSkipped} {
 		m := sent
-		late := OutgoingMessage{Record: storage.Record{Status: mine, DueOn: now}}
+		late := messageRow{Record: storage.Record{Status: mine, DueOn: now}}
 		if h.sender().mergeSent(&m, &late, true) || m.Status != StatusSentToProvider {
 			t.Errorf("late %s made it %s", mine, m.Status)
 		}
 	}
-	second := OutgoingMessage{Record: storage.Record{Status: StatusRetryReady}, Progress: Progress{Calls: 2}}
-	first := OutgoingMessage{Record: storage.Record{Status: StatusFailedFinal}, Progress: Progress{Calls: 1}}
+	second := messageRow{Record: storage.Record{Status: StatusRetryReady}, Progress: Progress{Calls: 2}}
+	first := messageRow{Record: storage.Record{Status: StatusFailedFinal}, Progress: Progress{Calls: 1}}
 	if h.sender().mergeSent(&second, &first, false) {
 		t.Error("the refusal of an earlier call ended a later one")
 	}
@@ -336,8 +336,8 @@ func TestNoStatusGoesBackwards(t *testing.T) {
 func TestAResolversDecisionGivesWayToWhatOthersDecided(t *testing.T) {
 	t.Parallel()
 	h := New(memory.New(nil), nil)
-	decided := OutgoingMessage{Record: storage.Record{Status: StatusRetryReady}, Progress: Progress{Resolution: ResolvedByResend}}
-	open := OutgoingMessage{Record: storage.Record{Status: StatusOutcomeUnknown}}
+	decided := messageRow{Record: storage.Record{Status: StatusRetryReady}, Progress: Progress{Resolution: ResolvedByResend}}
+	open := messageRow{Record: storage.Record{Status: StatusOutcomeUnknown}}
 	if m := open; !h.sender().mergeResolved(&m, &decided, true) || m.Status != StatusRetryReady {
 		t.Errorf("held: %+v", m)
 	}
@@ -349,7 +349,7 @@ func TestAResolversDecisionGivesWayToWhatOthersDecided(t *testing.T) {
 	if h.sender().mergeResolved(&held, &decided, true) {
 		t.Errorf("on hold: %+v", held)
 	}
-	found := OutgoingMessage{Record: storage.Record{Status: StatusSentToProvider}, Progress: Progress{Resolution: ResolvedByLookup, ProviderMessageID: "p1", SentOn: storetest.Start}}
+	found := messageRow{Record: storage.Record{Status: StatusSentToProvider}, Progress: Progress{Resolution: ResolvedByLookup, ProviderMessageID: "p1", SentOn: storetest.Start}}
 	if !h.sender().mergeResolved(&held, &found, false) || held.Status != StatusSentToProvider || held.IsOnSupportHold {
 		t.Errorf("found by look-up: %+v", held)
 	}

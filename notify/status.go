@@ -101,7 +101,7 @@ func (n *Notifier) Subscribe(subs ...StatusSubscriber) {
 const topicStatus = "notify.status"
 
 // changeOf is what a row's state says, if it is something to tell.
-func changeOf(m *OutgoingMessage) (ChangeKind, bool) {
+func changeOf(m *messageRow) (ChangeKind, bool) {
 	switch m.Status {
 	case StatusDelivered:
 		return ChangeDelivered, true
@@ -117,7 +117,7 @@ func changeOf(m *OutgoingMessage) (ChangeKind, bool) {
 
 // tell emits what became of messages, in the transaction that has written them,
 // and keeps what later callbacks find them by.
-func (n *core) tell(ctx context.Context, tx storage.Tx, rows []*OutgoingMessage) error {
+func (n *core) tell(ctx context.Context, tx storage.Tx, rows []*messageRow) error {
 	if err := n.tracker().keepReceipts(ctx, tx, rows); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (n *core) tell(ctx context.Context, tx storage.Tx, rows []*OutgoingMessage)
 	return emitChanges(ctx, tx, changes)
 }
 
-func (m *OutgoingMessage) change(kind ChangeKind, now time.Time) StatusChange {
+func (m *messageRow) change(kind ChangeKind, now time.Time) StatusChange {
 	id := m.MessageID + ":" + string(kind)
 	if kind == ChangeInDoubt {
 		id += ":" + strconv.Itoa(m.Doubts) // each doubt is one of its own
@@ -145,7 +145,7 @@ func (m *OutgoingMessage) change(kind ChangeKind, now time.Time) StatusChange {
 
 // movedFrom is what a callback has made of a message that had another status:
 // whoever opened it got it.
-func (m *OutgoingMessage) movedFrom(before string, now time.Time) []StatusChange {
+func (m *messageRow) movedFrom(before string, now time.Time) []StatusChange {
 	delivered := heights[StatusDelivered]
 	switch {
 	case heights[before] < delivered && heights[m.Status] >= delivered:
@@ -157,7 +157,7 @@ func (m *OutgoingMessage) movedFrom(before string, now time.Time) []StatusChange
 }
 
 // bounced is the change that a bounce is told as, each bounce once.
-func (m *OutgoingMessage) bounced(e *deliveryEvent) StatusChange {
+func (m *messageRow) bounced(e *deliveryEvent) StatusChange {
 	c := m.change(ChangeBounced, e.On)
 	c.ID, c.Reason, c.Lasting = c.ID+":"+hashOf("belfry-bounce-1", e.Key), e.Code, e.Lasting
 	return c

@@ -113,7 +113,7 @@ func TestWithoutSubscribersNoChangeIsStored(t *testing.T) {
 func TestAChangeThatIsRolledBackIsNotTold(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
 		no := errors.New("no")
-		m := &notify.OutgoingMessage{MessageID: "m1"}
+		m := &notify.MessageRow{MessageID: "m1"}
 		m.Status = notify.StatusFailedFinal
 		err := h.store.InTx(h.t.Context(), func(tx storage.Tx) error {
 			return errors.Join(h.Tell(h.t.Context(), tx, m), no)

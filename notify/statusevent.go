@@ -265,12 +265,12 @@ func (n Support) DeliveryFacts(ctx context.Context, scope Scope, messageID strin
 // newFact is a fact that was not known before.
 type newFact struct {
 	event   *deliveryEvent
-	message *OutgoingMessage
+	message *messageRow
 }
 
 // keepFacts stores the facts among events and gives those that are new: an event
 // that comes again after it was forgotten has no consequences for the second time.
-func keepFacts(ctx context.Context, tx storage.Tx, events []*deliveryEvent, found map[*deliveryEvent]*OutgoingMessage) ([]newFact, error) {
+func keepFacts(ctx context.Context, tx storage.Tx, events []*deliveryEvent, found map[*deliveryEvent]*messageRow) ([]newFact, error) {
 	var rows []*DeliveryFact
 	var facts []newFact
 	for _, e := range events {

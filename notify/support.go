@@ -37,7 +37,7 @@ const (
 // who did it and why into the audit, in the same transaction, and returns
 // storage.ErrNotFound where scope has no such key.
 func (n Support) Resolve(ctx context.Context, scope Scope, key string, d Decision, by By) error {
-	return act(ctx, n.core, outgoingMessages, scope, key, "Resolve"+string(d), by, func(m *OutgoingMessage, now time.Time) string {
+	return act(ctx, n.core, outgoingMessages, scope, key, "Resolve"+string(d), by, func(m *messageRow, now time.Time) string {
 		if m.Status != StatusOutcomeUnknown {
 			return "it is " + m.Status + ", not in doubt"
 		}
@@ -73,12 +73,12 @@ func (n Support) Release(ctx context.Context, scope Scope, a Artifact, key strin
 	case ArtifactMessagingJob:
 		return act(ctx, n.core, messagingJobs, scope, key, "Release", by, (*messagingJobRow).releaseHold)
 	case ArtifactOutgoingMessage:
-		return act(ctx, n.core, outgoingMessages, scope, key, "Release", by, (*OutgoingMessage).releaseHold)
+		return act(ctx, n.core, outgoingMessages, scope, key, "Release", by, (*messageRow).releaseHold)
 	}
 	return fmt.Errorf("%w: %s is never on hold", ErrActionRefused, a)
 }
 
-func (m *OutgoingMessage) releaseHold(now time.Time) string {
+func (m *messageRow) releaseHold(now time.Time) string {
 	switch {
 	case !m.IsOnSupportHold:
 		return notHeld
@@ -105,7 +105,7 @@ func act[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, k
 // of the Hold… reasons; those in doubt are held for HoldInDoubt. See Resolve and
 // Release.
 func (n Support) Held(ctx context.Context, scope Scope, reason string, p storage.Page) ([]OutgoingMessage, string, error) {
-	return list(ctx, n.core, outgoingMessages, scope, p, held(reason), asIs)
+	return list(ctx, n.core, outgoingMessages, scope, p, held(reason), (*messageRow).view)
 }
 
 // HeldSchedules lists schedules as Held does messages.
@@ -145,14 +145,14 @@ func (n Support) Cancel(ctx context.Context, scope Scope, a Artifact, key string
 	case ArtifactNotificationJob:
 		return act(ctx, n.core, jobs, scope, key, "Cancel", by, (*jobRow).cancel)
 	case ArtifactOutgoingMessage:
-		return act(ctx, n.core, outgoingMessages, scope, key, "Cancel", by, (*OutgoingMessage).cancel)
+		return act(ctx, n.core, outgoingMessages, scope, key, "Cancel", by, (*messageRow).cancel)
 	}
 	return fmt.Errorf("%w: %s cannot be cancelled here", ErrActionRefused, a)
 }
 
 // cancel is possible between a claim and its call-started write, which is fenced
 // by the version.
-func (m *OutgoingMessage) cancel(now time.Time) string {
+func (m *messageRow) cancel(now time.Time) string {
 	switch {
 	case !outgoingStates.Legal(m.Status, StatusCancelled) || m.Status == StatusCancelled:
 		return "it is " + m.Status

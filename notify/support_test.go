@@ -15,7 +15,7 @@ import (
 var support = notify.By{Actor: "kim", Reason: "the provider's log says so"}
 
 // inDoubt leaves one message in doubt and on hold.
-func (h *host) inDoubt() *notify.OutgoingMessage {
+func (h *host) inDoubt() *notify.MessageRow {
 	h.t.Helper()
 	h.crashing("", h.provider)
 	h.drain()

@@ -125,7 +125,7 @@ func (e *deliveryEvent) suppresses() SuppressionReason {
 
 // suppressed gives for each message the reason that stops most, or none, in one
 // statement for each scope.
-func (n Contacts) suppressed(ctx context.Context, tx storage.Tx, messages []*OutgoingMessage) ([]SuppressionReason, error) {
+func (n Contacts) suppressed(ctx context.Context, tx storage.Tx, messages []*messageRow) ([]SuppressionReason, error) {
 	places := make([]driver.Place, 0, len(messages)*len(strongest))
 	asked := make([][]driver.Place, len(messages))
 	for i, m := range messages {
@@ -174,9 +174,9 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 	if err := g.n.prepareLookup(ctx); err != nil {
 		return nil, err
 	}
-	messages := make([]*OutgoingMessage, len(a))
+	messages := make([]*messageRow, len(a))
 	for i := range a {
-		messages[i] = &OutgoingMessage{Record: storage.Record{Scope: a[i].Scope}, Method: a[i].Method, Address: a[i].Address}
+		messages[i] = &messageRow{Record: storage.Record{Scope: a[i].Scope}, Method: a[i].Method, Address: a[i].Address}
 	}
 	var reasons []SuppressionReason
 	err := g.n.store.InTx(ctx, func(tx storage.Tx) (err error) {

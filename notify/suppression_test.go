@@ -28,9 +28,9 @@ func (h *host) suppressions(scope notify.Scope) (out []string) {
 // stopped is what the gate hears about messages to these addresses.
 func (h *host) stopped(scope notify.Scope, addresses ...string) (out []notify.SuppressionReason) {
 	h.t.Helper()
-	var messages []*notify.OutgoingMessage
+	var messages []*notify.MessageRow
 	for _, a := range addresses {
-		m := &notify.OutgoingMessage{Method: "email", Address: a}
+		m := &notify.MessageRow{Method: "email", Address: a}
 		m.Scope = scope
 		messages = append(messages, m)
 	}

@@ -90,12 +90,12 @@ func (n Support) Messages(ctx context.Context, scope Scope, jobRowKey string, p 
 	if err != nil {
 		return nil, "", err
 	}
-	return list(ctx, n.core, outgoingMessages, scope, p, within, asIs)
+	return list(ctx, n.core, outgoingMessages, scope, p, within, (*messageRow).view)
 }
 
 // AllMessages lists the outgoing messages of a scope in the order of their keys.
 func (n Support) AllMessages(ctx context.Context, scope Scope, p storage.Page) ([]OutgoingMessage, string, error) {
-	return list(ctx, n.core, outgoingMessages, scope, p, nil, asIs)
+	return list(ctx, n.core, outgoingMessages, scope, p, nil, (*messageRow).view)
 }
 
 // under is the range of the keys whose first parts are these: keys.Join puts

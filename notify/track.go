@@ -99,13 +99,13 @@ func (n tracker) trackIn(ctx context.Context, tx storage.Tx, events []*deliveryE
 
 // reports are the new events about one message.
 type reports struct {
-	message *OutgoingMessage
+	message *messageRow
 	events  []*deliveryEvent
 }
 
 // applyEvents brings new events into their messages, keeps the facts beside them,
 // suppresses addresses, and tells the host: all in tx.
-func (n tracker) applyEvents(ctx context.Context, tx storage.Tx, events []*deliveryEvent, found map[*deliveryEvent]*OutgoingMessage) error {
+func (n tracker) applyEvents(ctx context.Context, tx storage.Tx, events []*deliveryEvent, found map[*deliveryEvent]*messageRow) error {
 	if len(events) == 0 {
 		return nil
 	}
@@ -128,9 +128,9 @@ func (n tracker) applyEvents(ctx context.Context, tx storage.Tx, events []*deliv
 	return emitChanges(ctx, tx, changes)
 }
 
-func byMessage(events []*deliveryEvent, found map[*deliveryEvent]*OutgoingMessage) []*reports {
+func byMessage(events []*deliveryEvent, found map[*deliveryEvent]*messageRow) []*reports {
 	var all []*reports
-	at := map[*OutgoingMessage]*reports{}
+	at := map[*messageRow]*reports{}
 	for _, e := range events {
 		m := found[e]
 		if at[m] == nil {
@@ -160,7 +160,7 @@ func (n tracker) raise(ctx context.Context, tx storage.Tx, all []*reports) (chan
 
 func (n tracker) raiseOnce(ctx context.Context, tx storage.Tx, all []*reports) (told []StatusChange, again []*reports, err error) {
 	now := driver.Now(n.store)
-	var save []*OutgoingMessage
+	var save []*messageRow
 	var saved []*reports
 	var news [][]StatusChange
 	for _, r := range all {
@@ -246,7 +246,7 @@ func raised(status string, k StatusKind) string {
 // the message keeps its lease, and merges its result.
 //
 //spec:n-050
-func (m *OutgoingMessage) reported(now time.Time, e *deliveryEvent) bool {
+func (m *messageRow) reported(now time.Time, e *deliveryEvent) bool {
 	named := m.ProviderMessageID == "" && e.ProviderMessageID != ""
 	if named {
 		m.ProviderMessageID = e.ProviderMessageID
@@ -272,7 +272,7 @@ func (m *OutgoingMessage) reported(now time.Time, e *deliveryEvent) bool {
 }
 
 // confirmed notes that the provider settles a doubt, or an assumption.
-func (m *OutgoingMessage) confirmed(now time.Time) {
+func (m *messageRow) confirmed(now time.Time) {
 	if m.Doubts > 0 && heights[m.Status] == 0 || m.Resolution == ResolvedByAssumption {
 		m.resolved(now, ResolvedByCallback)
 	}

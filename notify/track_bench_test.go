@@ -9,7 +9,6 @@ import (
 
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
 )
 
 // BenchmarkTrack tracks callbacks of 1,000 events each on PostgreSQL: messages are
@@ -66,7 +65,7 @@ func trackedMessages(b *testing.B, n int) (*notify.Notifier, []string) {
 		var batch []notify.OutgoingMessage
 		for i := range 1000 {
 			batch = append(batch, notify.OutgoingMessage{
-				Record: storage.Record{Scope: "tenant", Kind: channelKey}, PartitionKey: fmt.Sprint("job", at), NotificationType: "visit",
+				Scope: "tenant", Channel: channelKey, PartitionKey: fmt.Sprint("job", at), NotificationType: "visit",
 				RecipientRef: fmt.Sprint(i), Address: fmt.Sprintf("p%d@example.com", i), Content: notify.Content{Text: letter},
 			})
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // about is an event of the provider "test" about a message.
-func about(m *notify.OutgoingMessage, k notify.StatusKind) notify.StatusEvent {
+func about(m *notify.MessageRow, k notify.StatusKind) notify.StatusEvent {
 	return notify.StatusEvent{Provider: "test", EventID: m.MessageID + string(k), Kind: k, MessageID: m.MessageID, On: storetest.Start.Add(-time.Second)}
 }
 
@@ -31,7 +31,7 @@ func (h *host) track(events ...notify.StatusEvent) notify.TrackReport {
 }
 
 // accepted has a message that the provider has taken.
-func (h *host) accepted() *notify.OutgoingMessage {
+func (h *host) accepted() *notify.MessageRow {
 	h.t.Helper()
 	h.dispatch(visit("7", person("sam")))
 	h.drain()

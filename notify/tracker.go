@@ -44,7 +44,7 @@ func (n tracker) lookAgain(ctx context.Context, items []work.Item[deliveryEvent]
 	for i, it := range items {
 		events[i] = it.Row
 	}
-	var found map[*deliveryEvent]*OutgoingMessage
+	var found map[*deliveryEvent]*messageRow
 	err = n.store.InTx(ctx, func(tx storage.Tx) error {
 		found, err = findMessages(ctx, tx, events)
 		return err
@@ -185,7 +185,7 @@ func receiptKey(provider, id string) (string, error) {
 
 // keepReceipts keeps the providers' ids of messages, where callbacks need them, in
 // the transaction that has settled the messages.
-func (n tracker) keepReceipts(ctx context.Context, tx storage.Tx, rows []*OutgoingMessage) error {
+func (n tracker) keepReceipts(ctx context.Context, tx storage.Tx, rows []*messageRow) error {
 	now := driver.Now(n.store)
 	var keep []*messageReceipt
 	for _, m := range rows {
@@ -238,7 +238,7 @@ func namedByReceipts(ctx context.Context, tx storage.Tx, events []*deliveryEvent
 // findMessages finds the messages that events are about: by our id, else by the
 // provider's, if the channel that sent it has left a receipt. Our ids cannot be
 // guessed, and are looked up across tenants, since a callback does not name one.
-func findMessages(ctx context.Context, tx storage.Tx, events []*deliveryEvent) (map[*deliveryEvent]*OutgoingMessage, error) {
+func findMessages(ctx context.Context, tx storage.Tx, events []*deliveryEvent) (map[*deliveryEvent]*messageRow, error) {
 	named, err := namedByReceipts(ctx, tx, events)
 	if err != nil {
 		return nil, err
@@ -257,7 +257,7 @@ func findMessages(ctx context.Context, tx storage.Tx, events []*deliveryEvent) (
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[*deliveryEvent]*OutgoingMessage, len(events))
+	found := make(map[*deliveryEvent]*messageRow, len(events))
 	for e, id := range named {
 		if m := messages[id]; m != nil {
 			found[e] = m
@@ -278,8 +278,8 @@ var tracking = func() (names []string) {
 }()
 
 // messagesByID reads messages by their MessageIDs, in one statement.
-func messagesByID(ctx context.Context, tx storage.Tx, ids []string) (map[string]*OutgoingMessage, error) {
-	found := make(map[string]*OutgoingMessage, len(ids))
+func messagesByID(ctx context.Context, tx storage.Tx, ids []string) (map[string]*messageRow, error) {
+	found := make(map[string]*messageRow, len(ids))
 	if len(ids) == 0 {
 		return found, nil
 	}

@@ -99,7 +99,7 @@ func TestAnEarlyEventIsAppliedOnceTheMessageIsThere(t *testing.T) {
 		e := notify.StatusEvent{Provider: "test", EventID: "1", Kind: notify.KindDelivered, MessageID: "m1"}
 		h.same("report", notify.TrackReport{Waiting: 1}, h.track(e))
 		m := notify.OutgoingMessage{
-			Record: storage.Record{Scope: "tenant", Kind: channelKey}, PartitionKey: "job", NotificationType: "visit",
+			Scope: "tenant", Channel: channelKey, PartitionKey: "job", NotificationType: "visit",
 			RecipientRef: "sam", Address: "sam@example.com", MessageID: "m1", ScheduledOn: h.clk.Now().Add(time.Hour),
 		}
 		if _, err := h.EnsureOutgoingMessage(h.t.Context(), nil, m); err != nil {
@@ -227,7 +227,7 @@ func i27Round(h *host, round int) {
 		for range 1 + rnd.IntN(4) {
 			k := kinds[rnd.IntN(len(kinds))]
 			some = append(some, k)
-			events = append(events, about(&m, k))
+			events = append(events, about(&notify.MessageRow{MessageID: m.MessageID}, k))
 		}
 		want[m.MessageID] = highest(some)
 	}

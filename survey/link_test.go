@@ -220,7 +220,7 @@ func TestLinksWithoutAHashKeyLeaveTheChoice(t *testing.T) {
 		out := notify.New(h.store, &notify.Options{HashKey: hashKeyOfHost, Gates: gate.New(h.store, &gate.Options{HashKey: hashKeyOfHost})},
 			notify.ChannelFunc("memory:default", h.send))
 		_, err := out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
-			Record: storage.Record{Kind: "memory:default"}, PartitionKey: "a", NotificationType: "visit",
+			Channel: "memory:default", PartitionKey: "a", NotificationType: "visit",
 			RecipientRef: "sam", Address: "sam", Content: notify.Content{Text: "hello"},
 		})
 		if err != nil {

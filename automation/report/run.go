@@ -97,7 +97,7 @@ func (s *Service) Messages(ctx context.Context, scope automation.Scope, key stri
 	}
 	out := make([]Sent, len(rows))
 	for i, m := range rows {
-		out[i] = Sent{m.Coordinates(), m.MessageID, m.RecipientRef, m.Kind, m.Status, m.ReasonCode}
+		out[i] = Sent{m.Coordinates(), m.MessageID, m.RecipientRef, m.Channel, m.Status, m.ReasonCode}
 	}
 	return out, next, nil
 }

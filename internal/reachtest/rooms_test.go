@@ -130,7 +130,7 @@ func (w *world) ofReminder(scope storage.Scope) notify.Job {
 
 func message(scope storage.Scope) notify.OutgoingMessage {
 	return notify.OutgoingMessage{
-		Record: storage.Record{Scope: scope, Kind: "email:test"}, PartitionKey: "visit-1", RowKey: "1", NotificationType: "visit",
+		Scope: scope, Channel: "email:test", PartitionKey: "visit-1", RowKey: "1", NotificationType: "visit",
 		Method: "email", Address: "sam@example.com", Content: notify.Content{Subject: "A visit"},
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/gate"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -32,7 +31,7 @@ func ExampleNew() {
 
 	letter := func(to, zone string) notify.OutgoingMessage {
 		return notify.OutgoingMessage{
-			Record: storage.Record{Kind: "email:demo"}, PartitionKey: "news", NotificationType: "news",
+			Channel: "email:demo", PartitionKey: "news", NotificationType: "news",
 			RecipientRef: to, Address: to + "@example.com", Zone: zone,
 		}
 	}
@@ -75,7 +74,7 @@ func ExampleSupport_Pause() {
 	orPanic(n.Support().Pause(ctx, offers, time.Time{}, notify.By{Actor: "ann", Reason: "the price list is wrong"}))
 
 	_, err := n.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
-		Record: storage.Record{Kind: "email:demo"}, PartitionKey: "spring", NotificationType: "offer", Address: "sam@example.com",
+		Channel: "email:demo", PartitionKey: "spring", NotificationType: "offer", Address: "sam@example.com",
 	})
 	orPanic(err)
 	orPanic(poller.Drain(ctx))

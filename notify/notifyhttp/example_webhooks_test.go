@@ -54,7 +54,7 @@ func ExampleWebhooks() {
 	store := memory.New(&memory.Options{Clock: clk})
 	out := notify.New(store, nil, notifytest.NewRecorder())
 	_, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
-		Record: storage.Record{Kind: "email:test"}, PartitionKey: "invoices", NotificationType: "invoice-due",
+		Channel: "email:test", PartitionKey: "invoices", NotificationType: "invoice-due",
 		RecipientRef: "17", Address: "sam@example.com", MessageID: "1f0c9d",
 	})
 	if err != nil {

@@ -45,7 +45,7 @@ func mailings(t *testing.T, test func(m mailing)) {
 		mux.Handle("/unsubscribe/", notifyhttp.Unsubscribe(m.n))
 		handler = mux
 		_, err := m.n.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
-			Record: storage.Record{Scope: "tenant", Kind: "email:test"}, PartitionKey: "job", NotificationType: "newsletter",
+			Scope: "tenant", Channel: "email:test", PartitionKey: "job", NotificationType: "newsletter",
 			RecipientRef: "sam", Address: "sam@example.com",
 		})
 		if err != nil {

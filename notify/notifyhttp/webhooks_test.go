@@ -77,7 +77,7 @@ func newSite(t *testing.T, store storage.Store, clk *clock.Mock, opts notifyhttp
 	opts.MeterProvider = s.counted
 	s.n = notify.New(store, &notify.Options{Logger: opts.Logger})
 	_, err := s.n.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
-		Record: storage.Record{Scope: "tenant", Kind: "email:acme"}, PartitionKey: "job", NotificationType: "visit",
+		Scope: "tenant", Channel: "email:acme", PartitionKey: "job", NotificationType: "visit",
 		RecipientRef: "sam", Address: "canary@example.com", MessageID: "0123456789abcdef",
 	})
 	if err != nil {
@@ -230,7 +230,7 @@ func TestAReplayedCallbackChangesNothing(t *testing.T) {
 		if err != nil || len(rows) != 0 {
 			s.t.Error(rows, err)
 		}
-		s.same(before.Version, s.stored().Version)
+		s.same(before, s.stored())
 		s.same(map[string]int64{"callbacks acme taken": 2, "events acme applied": 1, "events acme repeated": 1}, s.counted.all())
 	})
 }

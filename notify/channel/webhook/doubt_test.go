@@ -36,7 +36,7 @@ func TestI10_MessageInDoubtIsRepeatedOnlyToReceiversThatKnowItsID(t *testing.T) 
 		clk.Set(now)
 		store := memory.New(&memory.Options{Clock: clk})
 		n := notify.New(store, nil, open(t, s, Options{Deduplicates: c.window}))
-		if _, err := n.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{Record: storage.Record{Kind: "webhook:standard"},
+		if _, err := n.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{Channel: "webhook:standard",
 			PartitionKey: "job", NotificationType: "visit", Address: s.url, Content: notify.Content{Text: "hello"}}); err != nil {
 			t.Fatal(err)
 		}
