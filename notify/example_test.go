@@ -215,7 +215,7 @@ func ExampleNotifier_Track() {
 	says("e3", notify.KindBounced)
 
 	facts, err := out.Support().DeliveryFacts(ctx, "", "1f0c9d")
-	fmt.Println(facts[0].StatusKind(), facts[0].Code, err)
+	fmt.Println(facts[0].Kind, facts[0].Code, err)
 	list, _, err := out.Contacts().Suppressed(ctx, "", storage.Page{})
 	fmt.Println(len(list), list[0].Reason, err)
 

@@ -95,12 +95,11 @@ func (n Contacts) Preferences(ctx context.Context, scope Scope, recipientRef str
 	if err != nil {
 		return nil, err
 	}
-	rows, err := all(ctx, n.core, preferences, scope, within, asIs)
-	out := make([]Preference, len(rows))
-	for i, r := range rows {
-		out[i] = Preference{r.Scope, r.RecipientRef, r.NotificationType, r.Method, r.OptedOut, r.ChangedOn}
-	}
-	return out, err
+	return all(ctx, n.core, preferences, scope, within, (*preferenceRow).view)
+}
+
+func (p *preferenceRow) view() Preference {
+	return Preference{p.Scope, p.RecipientRef, p.NotificationType, p.Method, p.OptedOut, p.ChangedOn}
 }
 
 // preferenceGate keeps recipients' wishes. Its notifier has the keys under which

@@ -192,10 +192,10 @@ func TestI16_EventsAndSuppressionsTakeTheEdgesOfTheirTables(t *testing.T) {
 		func(e *deliveryEvent) { e.Tries = 3; e.unmatched(now) },
 	), "")
 	sameEdges(t, suppressionStates, taken(suppressionStates,
-		func(s string) *Suppression { r := &Suppression{}; r.Status = s; return r },
-		func(r *Suppression) string { return r.Status },
-		func(r *Suppression) { r.lift(now) },
-		func(r *Suppression) { renew(r, &Suppression{}) },
+		func(s string) *suppressionRow { r := &suppressionRow{}; r.Status = s; return r },
+		func(r *suppressionRow) string { return r.Status },
+		func(r *suppressionRow) { r.lift(now) },
+		func(r *suppressionRow) { renew(r, &suppressionRow{}) },
 	), "")
 }
 

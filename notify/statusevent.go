@@ -239,17 +239,27 @@ func (e *deliveryEvent) unmatched(now time.Time) {
 // that it bounced, that its recipient complained or unsubscribed. It is written
 // once and kept as long as the message.
 type DeliveryFact struct {
-	storage.Record           // Type: the kind
-	Provider       string    `db:"provider,fixed,plain"`
-	Code           string    `db:"code,fixed,plain"` // the provider's, if it gave one
-	Lasting        bool      `db:"lasting,fixed"`    // of a bounce: the address does not exist
-	On             time.Time `db:"happened_on,fixed"`
+	Kind     StatusKind // KindBounced, KindComplained or KindUnsubscribed
+	Provider string
+	Code     string // the provider's, if it gave one
+	Lasting  bool   // of a bounce: the address does not exist
+	On       time.Time
 }
 
-var deliveryFacts = driver.Define[DeliveryFact]("delivery_fact").Grows(driver.WithWork)
+// factRow has the columns of a [DeliveryFact].
+type factRow struct {
+	storage.Record
+	Provider string    `db:"provider,fixed,plain"`
+	Code     string    `db:"code,fixed,plain"`
+	Lasting  bool      `db:"lasting,fixed"`
+	On       time.Time `db:"happened_on,fixed"`
+}
 
-// StatusKind is KindBounced, KindComplained or KindUnsubscribed.
-func (f DeliveryFact) StatusKind() StatusKind { return StatusKind(f.Kind) }
+func (f *factRow) view() DeliveryFact {
+	return DeliveryFact{Kind: StatusKind(f.Kind), Provider: f.Provider, Code: f.Code, Lasting: f.Lasting, On: f.On}
+}
+
+var deliveryFacts = driver.Define[factRow]("delivery_fact").Grows(driver.WithWork)
 
 // DeliveryFacts lists what was reported about a message of scope, by its
 // MessageID, in no promised order. A message of which nothing was reported, and
@@ -259,7 +269,7 @@ func (n Support) DeliveryFacts(ctx context.Context, scope Scope, messageID strin
 	if err != nil {
 		return nil, err
 	}
-	return all(ctx, n.core, deliveryFacts, scope, within, asIs)
+	return all(ctx, n.core, deliveryFacts, scope, within, (*factRow).view)
 }
 
 // newFact is a fact that was not known before.
@@ -271,14 +281,14 @@ type newFact struct {
 // keepFacts stores the facts among events and gives those that are new: an event
 // that comes again after it was forgotten has no consequences for the second time.
 func keepFacts(ctx context.Context, tx storage.Tx, events []*deliveryEvent, found map[*deliveryEvent]*messageRow) ([]newFact, error) {
-	var rows []*DeliveryFact
+	var rows []*factRow
 	var facts []newFact
 	for _, e := range events {
 		if e.StatusKind != KindBounced && e.StatusKind != KindComplained && e.StatusKind != KindUnsubscribed {
 			continue
 		}
 		m := found[e]
-		rows = append(rows, &DeliveryFact{
+		rows = append(rows, &factRow{
 			Record:   storage.Record{Scope: m.Scope, Key: m.MessageID + "\x1f" + e.Key, Kind: string(e.StatusKind)},
 			Provider: e.Kind, Code: e.Code, Lasting: e.Lasting, On: e.On,
 		})

@@ -39,23 +39,42 @@ type Destination struct{ Method, Address string }
 //
 //spec:f-012
 type Suppression struct {
-	storage.Record // Type: the delivery method
+	Scope  Scope
+	Method string // the delivery method
 	// AddressHash is a hash of method and normalised address, under the host's key
 	// with the fingerprint HashKey.
+	AddressHash string
+	HashKey     string
+	Reason      SuppressionReason
+	Since       time.Time
+	// Source is the provider that reported it, or SourceSupport.
+	Source string
+	// MessageID is the message that it was reported about; empty for SourceSupport.
+	MessageID string
+}
+
+// suppressionRow has the columns of a [Suppression]; its Kind is the Method.
+type suppressionRow struct {
+	storage.Record
 	AddressHash string            `db:"address_hash,fixed,person"`
 	HashKey     string            `db:"hash_key,fixed,plain"`
 	Reason      SuppressionReason `db:"reason,fixed,plain"`
 	Since       time.Time         `db:"since"`
-	// Source is the provider that reported it, or SourceSupport.
-	Source string `db:"source,plain"`
-	// MessageID is the message that it was reported about; empty for SourceSupport.
-	MessageID string `db:"message_id,plain"`
+	Source      string            `db:"source,plain"`
+	MessageID   string            `db:"message_id,plain"`
+}
+
+func (s *suppressionRow) view() Suppression {
+	return Suppression{
+		Scope: s.Scope, Method: s.Kind, AddressHash: s.AddressHash, HashKey: s.HashKey,
+		Reason: s.Reason, Since: s.Since, Source: s.Source, MessageID: s.MessageID,
+	}
 }
 
 // SourceSupport is the Source of what a person has suppressed.
 const SourceSupport = "Support"
 
-var suppressions = driver.Define[Suppression]("suppression").Grows(driver.WithEntities)
+var suppressions = driver.Define[suppressionRow]("suppression").Grows(driver.WithEntities)
 
 // addressHash stands for an address in the suppression list. It is not that of
 // message keys, which says something of the recipient too.
@@ -75,16 +94,16 @@ func (n *core) addressHashes(method, address string) []string {
 func suppressionKey(hash string, r SuppressionReason) string { return hash + "\x1f" + string(r) }
 
 // suppression is a row for an address in its normal form.
-func (n *core) suppression(scope Scope, to Destination, r SuppressionReason, since time.Time, source, messageID string) *Suppression {
+func (n *core) suppression(scope Scope, to Destination, r SuppressionReason, since time.Time, source, messageID string) *suppressionRow {
 	hash := n.addressHash(to.Method, to.Address)
-	return &Suppression{
+	return &suppressionRow{
 		Record:      storage.Record{Scope: scope, Key: suppressionKey(hash, r), Kind: to.Method, Status: StatusActive},
 		AddressHash: hash, HashKey: n.hashKey, Reason: r, Since: since, Source: source, MessageID: messageID,
 	}
 }
 
 // renew suppresses again what a person had lifted, and leaves the rest alone.
-func renew(stored, want *Suppression) (storage.Outcome, bool) {
+func renew(stored, want *suppressionRow) (storage.Outcome, bool) {
 	if stored.Status == StatusActive {
 		return storage.Unchanged, false
 	}
@@ -96,7 +115,7 @@ func renew(stored, want *Suppression) (storage.Outcome, bool) {
 
 // suppressFacts suppresses what new facts ask for, in their transaction.
 func (n tracker) suppressFacts(ctx context.Context, tx storage.Tx, facts []newFact) error {
-	var rows []*Suppression
+	var rows []*suppressionRow
 	for _, f := range facts {
 		if r := f.event.suppresses(); r != "" {
 			m := f.message
@@ -152,7 +171,7 @@ func (n Contacts) suppressionsOf(scope Scope, method, address string) (out []dri
 	return out
 }
 
-func strongestOf(found map[driver.Place]*Suppression, asked []driver.Place) SuppressionReason {
+func strongestOf(found map[driver.Place]*suppressionRow, asked []driver.Place) SuppressionReason {
 	for _, at := range asked {
 		if s := found[at]; s != nil && s.Status == StatusActive {
 			return s.Reason
@@ -199,10 +218,10 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 // their keys. What is stored under another key than Options.HashKey and
 // Options.FormerHashKeys is not among them: it matches nobody.
 func (n Contacts) Suppressed(ctx context.Context, scope Scope, p storage.Page) ([]Suppression, string, error) {
-	return list(ctx, n.core, suppressions, scope, p, []driver.Cond{driver.Eq("status", StatusActive), driver.In("hash_key", n.fingerprints)}, asIs)
+	return list(ctx, n.core, suppressions, scope, p, []driver.Cond{driver.Eq("status", StatusActive), driver.In("hash_key", n.fingerprints)}, (*suppressionRow).view)
 }
 
-func (s *Suppression) lift(time.Time) (refused string) {
+func (s *suppressionRow) lift(time.Time) (refused string) {
 	if s.Status != StatusActive {
 		return "it is not in force"
 	}
@@ -243,7 +262,7 @@ func (n Contacts) Suppress(ctx context.Context, scope Scope, reason SuppressionR
 
 func (n Contacts) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, reason SuppressionReason, by By, list []Destination) error {
 	now := driver.Now(n.store)
-	rows := make([]*Suppression, len(list))
+	rows := make([]*suppressionRow, len(list))
 	for i, d := range list {
 		rows[i] = n.suppression(scope, d, reason, now, SourceSupport, "")
 	}
@@ -299,7 +318,7 @@ func lift(ctx context.Context, tx storage.Tx, scope Scope, places []driver.Place
 		if s := found[p]; s == nil || s.Status != StatusActive {
 			continue
 		}
-		if err := audit.Change(ctx, tx, suppressions, scope, p.Key, "Unsuppress", by, (*Suppression).lift); err != nil {
+		if err := audit.Change(ctx, tx, suppressions, scope, p.Key, "Unsuppress", by, (*suppressionRow).lift); err != nil {
 			return err
 		}
 		lifted++

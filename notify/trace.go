@@ -122,9 +122,6 @@ func list[P, R any](ctx context.Context, n *core, t *driver.Table[R], scope Scop
 	return out, next, err
 }
 
-// asIs gives rows that hosts see as they are.
-func asIs[R any](r *R) R { return *r }
-
 // all reads the first maxPage rows, where nobody has more.
 func all[P, R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, where []driver.Cond, view func(*R) P) ([]P, error) {
 	rows, _, err := list(ctx, n, t, scope, storage.Page{Limit: maxPage}, where, view)
