@@ -189,7 +189,7 @@ func TestAnInboxIsInTheOrderOfTheOccasions(t *testing.T) {
 				c.Errorf("%s is of %v: %+v", v.id, trace.Job.SourceOn, trace.UserMessages)
 			}
 		}
-		inbox, _, err := c.Inbox(c.Context(), "tenant", "user:sam", storage.Page{})
+		inbox, _, err := c.Inbox("tenant", "user:sam").Messages(c.Context(), storage.Page{})
 		c.must(err)
 		var order []string
 		for _, m := range inbox {

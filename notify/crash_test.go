@@ -306,7 +306,7 @@ func (s *crashStory) check() {
 	if j := s.campaign("spring" + s.name); j.Status != notify.StatusGenerated || j.Generated != 4 || j.Repeated != 0 {
 		s.t.Errorf("point %s: campaign is %s, %d made, %d twice", s.name, j.Status, j.Generated, j.Repeated)
 	}
-	inApp, _, err := s.Inbox(s.t.Context(), "tenant", "user:sam-"+s.name, storage.Page{})
+	inApp, _, err := s.Inbox("tenant", "user:sam-"+s.name).Messages(s.t.Context(), storage.Page{})
 	if err != nil || len(inApp) != 1 {
 		s.t.Errorf("point %s: in-app messages %v, %v", s.name, inApp, err)
 	}

@@ -99,7 +99,7 @@ func ExampleTemplate() {
 }
 
 // An inbox is counted for the badge, and marked as its user reads.
-func ExampleNotifier_MarkInbox() {
+func ExampleInbox_Mark() {
 	ctx := context.Background()
 	out := notify.New(memory.New(nil), nil)
 	for day := 1; day <= 2; day++ {
@@ -111,10 +111,10 @@ func ExampleNotifier_MarkInbox() {
 			fmt.Println(err)
 		}
 	}
-	rows, _, _ := out.Inbox(ctx, "", "user:ada", storage.Page{})
+	rows, _, _ := out.Inbox("", "user:ada").Messages(ctx, storage.Page{})
 	fmt.Println(rows[0].Content.Subject)
-	fmt.Println(out.MarkInbox(ctx, "", "user:ada", notify.MarkRead, rows[0].RowKey))
-	fmt.Println(out.CountInbox(ctx, "", "user:ada"))
+	fmt.Println(out.Inbox("", "user:ada").Mark(ctx, notify.MarkRead, rows[0].RowKey))
+	fmt.Println(out.Inbox("", "user:ada").Count(ctx))
 	// Output:
 	// Day 2
 	// 1 <nil>

@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -146,26 +145,36 @@ func isInbox(partition string) bool {
 	return (kind == "user" || kind == "employee") && id != ""
 }
 
-// Inbox lists the in-app messages of one inbox ("user:{id}" or
-// "employee:{guid}") that are not archived, newest first, and says where the next
+// Inbox is what one person has of in-app messages. Its methods may be called from any
+// number of goroutines.
+type Inbox struct {
+	*core
+	scope  Scope
+	person string
+}
+
+// Inbox is that of a person: "user:{id}" or "employee:{guid}".
+func (n *Notifier) Inbox(scope Scope, person string) Inbox { return Inbox{n.core, scope, person} }
+
+// Messages lists those that are not archived, newest first, and says where the next
 // page begins; empty after the last.
 //
 //spec:f-038
-func (n *Notifier) Inbox(ctx context.Context, scope Scope, inbox string, p storage.Page) ([]UserMessage, string, error) {
-	return n.inbox(ctx, scope, inbox, p, driver.Null("archived_on"))
+func (i Inbox) Messages(ctx context.Context, p storage.Page) ([]UserMessage, string, error) {
+	return i.list(ctx, p, driver.Null("archived_on"))
 }
 
-// Archived lists the archived messages of an inbox, newest first.
-func (n *Notifier) Archived(ctx context.Context, scope Scope, inbox string, p storage.Page) ([]UserMessage, string, error) {
-	return n.inbox(ctx, scope, inbox, p, driver.NotNull("archived_on"))
+// Archived lists the archived messages, newest first.
+func (i Inbox) Archived(ctx context.Context, p storage.Page) ([]UserMessage, string, error) {
+	return i.list(ctx, p, driver.NotNull("archived_on"))
 }
 
-func (n *Notifier) inbox(ctx context.Context, scope Scope, inbox string, p storage.Page, which driver.Cond) ([]UserMessage, string, error) {
-	within, err := under(inbox)
+func (i Inbox) list(ctx context.Context, p storage.Page, which driver.Cond) ([]UserMessage, string, error) {
+	within, err := under(i.person)
 	if err != nil {
 		return nil, "", err
 	}
-	return list(ctx, n.core, userMessages, scope, p, append(within, which), (*userMessageRow).view)
+	return list(ctx, i.core, userMessages, i.scope, p, append(within, which), (*userMessageRow).view)
 }
 
 // MaxInboxCount is as far as an inbox is counted: beyond it people read "more".
@@ -178,21 +187,21 @@ type InboxCount struct {
 	Unread int `json:"unread"` // never opened
 }
 
-// CountInbox counts an inbox. Its cost depends on what is unread, and not on the
-// size of the inbox.
+// Count counts what is new. Its cost depends on what is unread, and not on the size of
+// the inbox.
 //
 //spec:f-038
-func (n *Notifier) CountInbox(ctx context.Context, scope Scope, inbox string) (c InboxCount, err error) {
-	within, err := under(inbox)
+func (i Inbox) Count(ctx context.Context) (c InboxCount, err error) {
+	within, err := under(i.person)
 	if err != nil {
 		return c, err
 	}
 	unread := append(within, driver.Null("read_on"), driver.Null("archived_on"))
-	err = n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		if c.Unread, err = userMessages.Count(ctx, tx, scope, MaxInboxCount, unread...); err != nil {
+	err = i.inTx(ctx, nil, func(tx storage.Tx) (err error) {
+		if c.Unread, err = userMessages.Count(ctx, tx, i.scope, MaxInboxCount, unread...); err != nil {
 			return err
 		}
-		c.Unseen, err = userMessages.Count(ctx, tx, scope, MaxInboxCount, append(unread, driver.Null("seen_on"))...)
+		c.Unseen, err = userMessages.Count(ctx, tx, i.scope, MaxInboxCount, append(unread, driver.Null("seen_on"))...)
 		return err
 	})
 	return c, err
@@ -208,31 +217,30 @@ const (
 	MarkArchived InboxMark = "Archived"
 )
 
-// MarkInbox marks messages of an inbox by their RowKeys, and says how many that
-// changed. Those that have the mark, or are not in this inbox, are passed over;
+// Mark marks messages by their RowKeys, and says how many that changed. Those that have the mark, or are not in this inbox, are passed over;
 // a mark is never taken back.
-func (n *Notifier) MarkInbox(ctx context.Context, scope Scope, inbox string, mark InboxMark, rowKeys ...string) (changed int, err error) {
+func (i Inbox) Mark(ctx context.Context, mark InboxMark, rowKeys ...string) (changed int, err error) {
 	wanted := make([]string, len(rowKeys))
-	for i, row := range rowKeys {
-		if wanted[i], err = keys.Join(inbox, row); err != nil {
+	for k, row := range rowKeys {
+		if wanted[k], err = keys.Join(i.person, row); err != nil {
 			return 0, err
 		}
 	}
 	if len(wanted) > maxPage {
 		return 0, fmt.Errorf("notify: %d messages to mark at once, more than %d", len(wanted), maxPage)
 	}
-	return n.mark(ctx, scope, mark, len(wanted), driver.In("key", wanted))
+	return i.mark(ctx, mark, len(wanted), driver.In("key", wanted))
 }
 
-// MarkInboxUpTo marks the unread messages of an inbox from the one with that
+// MarkUpTo marks the unread messages from the one with that
 // RowKey down to the oldest: what the user had before their eyes, and nothing
 // that came meanwhile. Very many are marked in several transactions.
-func (n *Notifier) MarkInboxUpTo(ctx context.Context, scope Scope, inbox string, mark InboxMark, rowKey string) (changed int, err error) {
-	newest, err := keys.Join(inbox, rowKey)
+func (i Inbox) MarkUpTo(ctx context.Context, mark InboxMark, rowKey string) (changed int, err error) {
+	newest, err := keys.Join(i.person, rowKey)
 	if err != nil {
 		return 0, err
 	}
-	within, err := under(inbox)
+	within, err := under(i.person)
 	if err != nil {
 		return 0, err
 	}
@@ -241,7 +249,7 @@ func (n *Notifier) MarkInboxUpTo(ctx context.Context, scope Scope, inbox string,
 		open = append(open, driver.Null("seen_on"))
 	}
 	for {
-		n, err := n.mark(ctx, scope, mark, maxPage, open...)
+		n, err := i.mark(ctx, mark, maxPage, open...)
 		changed += n
 		if err != nil || n < maxPage {
 			return changed, err
@@ -250,33 +258,33 @@ func (n *Notifier) MarkInboxUpTo(ctx context.Context, scope Scope, inbox string,
 }
 
 // mark changes at most limit rows in one transaction.
-func (n *Notifier) mark(ctx context.Context, scope Scope, mark InboxMark, limit int, which ...driver.Cond) (changed int, err error) {
+func (i Inbox) mark(ctx context.Context, mark InboxMark, limit int, which ...driver.Cond) (changed int, err error) {
 	if mark != MarkSeen && mark != MarkRead && mark != MarkArchived {
 		return 0, fmt.Errorf("notify: unknown mark %q", mark)
 	}
 	if limit == 0 {
 		return 0, nil
 	}
-	for range 3 { // another device of the user may mark the same
-		err = n.inTx(ctx, nil, func(tx storage.Tx) error {
-			rows, err := userMessages.Find(ctx, tx, scope, driver.Query{Where: which, Limit: limit})
+	err = driver.Again("the inbox", func() error { // another device may mark the same
+		return i.inTx(ctx, nil, func(tx storage.Tx) error {
+			rows, err := userMessages.Find(ctx, tx, i.scope, driver.Query{Where: which, Limit: limit})
 			if err != nil {
 				return err
 			}
 			var save []*userMessageRow
 			for _, m := range rows {
-				if m.mark(driver.Now(n.store), mark) {
+				if m.mark(driver.Now(i.store), mark) {
 					save = append(save, m)
 				}
 			}
 			changed = len(save)
 			return userMessages.Save(ctx, tx, save...)
 		})
-		if !errors.Is(err, storage.ErrStale) {
-			return changed, err
-		}
+	})
+	if err != nil {
+		return 0, err
 	}
-	return 0, err
+	return changed, nil
 }
 
 // mark applies a mark and reports whether it changed anything.

@@ -27,7 +27,7 @@ func (h *host) mails(subjects ...string) {
 // read lists Sam's inbox as "subject status", newest first.
 func (h *host) read() (lines, rowKeys []string) {
 	h.t.Helper()
-	rows, _, err := h.Inbox(h.t.Context(), "tenant", "user:sam", storage.Page{})
+	rows, _, err := h.Inbox("tenant", "user:sam").Messages(h.t.Context(), storage.Page{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func (h *host) read() (lines, rowKeys []string) {
 
 func (h *host) count() notify.InboxCount {
 	h.t.Helper()
-	c, err := h.CountInbox(h.t.Context(), "tenant", "user:sam")
+	c, err := h.Inbox("tenant", "user:sam").Count(h.t.Context())
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestAnInboxIsSeenReadAndArchived(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		mark := func(want int, mark notify.InboxMark, rows ...string) {
 			t.Helper()
-			h.marked(want)(h.MarkInbox(t.Context(), "tenant", "user:sam", mark, rows...))
+			h.marked(want)(h.Inbox("tenant", "user:sam").Mark(t.Context(), mark, rows...))
 		}
 		h.mails("a", "b", "c")
 		h.same("count", notify.InboxCount{Unseen: 3, Unread: 3}, h.count())
@@ -76,7 +76,7 @@ func TestAnInboxIsSeenReadAndArchived(t *testing.T) {
 		h.same("count", notify.InboxCount{Unread: 1}, h.count())
 		lines, _ := h.read()
 		h.same("inbox", []string{"c Seen", "b Read"}, lines)
-		old, _, err := h.Archived(t.Context(), "tenant", "user:sam", storage.Page{})
+		old, _, err := h.Inbox("tenant", "user:sam").Archived(t.Context(), storage.Page{})
 		if err != nil || len(old) != 1 || !old[0].ArchivedOn.Equal(storetest.Start) || !old[0].ReadOn.IsZero() {
 			t.Errorf("archived: %+v, %v", old, err)
 		}
@@ -87,11 +87,11 @@ func TestMarkingUpToAMessageLeavesWhatCameLater(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.mails("a", "b", "c", "d")
 		_, rows := h.read()
-		h.marked(3)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", notify.MarkSeen, rows[1]))
-		h.marked(1)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", notify.MarkRead, rows[3]))
+		h.marked(3)(h.Inbox("tenant", "user:sam").MarkUpTo(t.Context(), notify.MarkSeen, rows[1]))
+		h.marked(1)(h.Inbox("tenant", "user:sam").MarkUpTo(t.Context(), notify.MarkRead, rows[3]))
 		lines, _ := h.read()
 		h.same("inbox", []string{"d Unseen", "c Seen", "b Seen", "a Read"}, lines)
-		h.marked(0)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", notify.MarkSeen, rows[1]))
+		h.marked(0)(h.Inbox("tenant", "user:sam").MarkUpTo(t.Context(), notify.MarkSeen, rows[1]))
 	})
 }
 
@@ -100,18 +100,18 @@ func TestI28_MarksStayInTheirInbox(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.mails("a")
 		_, rows := h.read()
-		h.marked(0)(h.MarkInbox(t.Context(), "elsewhere", "user:sam", notify.MarkRead, rows...))
-		h.marked(0)(h.MarkInboxUpTo(t.Context(), "elsewhere", "user:sam", notify.MarkRead, rows[0]))
-		h.marked(1)(h.MarkInboxUpTo(t.Context(), "tenant", "user:sam", notify.MarkRead, rows[0]))
-		other, _, err := h.Inbox(t.Context(), "tenant", "user:sammy", storage.Page{})
+		h.marked(0)(h.Inbox("elsewhere", "user:sam").Mark(t.Context(), notify.MarkRead, rows...))
+		h.marked(0)(h.Inbox("elsewhere", "user:sam").MarkUpTo(t.Context(), notify.MarkRead, rows[0]))
+		h.marked(1)(h.Inbox("tenant", "user:sam").MarkUpTo(t.Context(), notify.MarkRead, rows[0]))
+		other, _, err := h.Inbox("tenant", "user:sammy").Messages(t.Context(), storage.Page{})
 		if err != nil || len(other) != 1 || other[0].Status != notify.StatusUnseen {
 			t.Errorf("%+v, %v", other, err)
 		}
 		for _, err := range []error{
-			second(h.MarkInbox(t.Context(), "\x00any", "user:sam", notify.MarkRead, rows...)),
-			second(h.CountInbox(t.Context(), "\x00any", "user:sam")),
-			second(h.MarkInbox(t.Context(), "tenant", "user:sam", "Burnt", rows...)),
-			second(h.MarkInbox(t.Context(), "tenant", "user:sam", notify.MarkRead, make([]string, 1001)...)),
+			second(h.Inbox("\x00any", "user:sam").Mark(t.Context(), notify.MarkRead, rows...)),
+			second(h.Inbox("\x00any", "user:sam").Count(t.Context())),
+			second(h.Inbox("tenant", "user:sam").Mark(t.Context(), "Burnt", rows...)),
+			second(h.Inbox("tenant", "user:sam").Mark(t.Context(), notify.MarkRead, make([]string, 1001)...)),
 		} {
 			if err == nil {
 				t.Error("nothing was refused")
@@ -134,7 +134,7 @@ func TestTwoDevicesMarkAtOnce(t *testing.T) {
 		answers := make(chan answer)
 		for range 4 {
 			go func() {
-				n, err := h.MarkInbox(t.Context(), "tenant", "user:sam", notify.MarkRead, rows...)
+				n, err := h.Inbox("tenant", "user:sam").Mark(t.Context(), notify.MarkRead, rows...)
 				answers <- answer{n, err}
 			}()
 		}

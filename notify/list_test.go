@@ -27,7 +27,7 @@ func TestAnInboxIsListedNewestFirstPageByPage(t *testing.T) {
 		h.drain()
 		var got []string
 		for p := (storage.Page{Limit: 2}); ; {
-			rows, next, err := h.Inbox(t.Context(), "tenant", "user:sam", p)
+			rows, next, err := h.Inbox("tenant", "user:sam").Messages(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestI28_AListingShowsOneScopeOnly(t *testing.T) {
 		h.drain()
 		ctx := t.Context()
 		for _, scope := range []notify.Scope{"", "tenan", "another"} {
-			inbox, _, err1 := h.Inbox(ctx, scope, "user:sam", storage.Page{})
+			inbox, _, err1 := h.Inbox(scope, "user:sam").Messages(ctx, storage.Page{})
 			messages, _, err2 := h.Support().Messages(ctx, scope, job.RowKey, storage.Page{})
 			every, _, err3 := h.Support().AllMessages(ctx, scope, storage.Page{})
 			trace, err4 := h.Trace(ctx, scope, job.Coordinates())

@@ -135,7 +135,7 @@ func TestUIOnlyReminderMakesAUserMessageAndNoOutgoingMessage(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.dispatch(visit("7", inbox("sam")))
 		h.drain()
-		got, _, err := h.Inbox(t.Context(), "tenant", "user:sam", storage.Page{})
+		got, _, err := h.Inbox("tenant", "user:sam").Messages(t.Context(), storage.Page{})
 		if err != nil || len(got) != 1 {
 			t.Fatal(got, err)
 		}

@@ -88,11 +88,12 @@ func (s inbox) list(w http.ResponseWriter, r *http.Request, c Caller) {
 	if after := r.URL.Query().Get("after"); after != "" {
 		page.After = c.Inbox + "\x1f" + after
 	}
-	read := s.n.Inbox
+	of := s.n.Inbox(c.Scope, c.Inbox)
+	read := of.Messages
 	if r.URL.Query().Get("archived") != "" {
-		read = s.n.Archived
+		read = of.Archived
 	}
-	rows, next, err := read(r.Context(), c.Scope, c.Inbox, page)
+	rows, next, err := read(r.Context(), page)
 	if err != nil {
 		unavailable(w, err)
 		return
@@ -105,7 +106,7 @@ func (s inbox) list(w http.ResponseWriter, r *http.Request, c Caller) {
 }
 
 func (s inbox) count(w http.ResponseWriter, r *http.Request, c Caller) {
-	counts, err := s.n.CountInbox(r.Context(), c.Scope, c.Inbox)
+	counts, err := s.n.Inbox(c.Scope, c.Inbox).Count(r.Context())
 	if err != nil {
 		unavailable(w, err)
 		return
@@ -136,9 +137,9 @@ func (s inbox) mark(w http.ResponseWriter, r *http.Request, c Caller) {
 		fail(w, http.StatusUnprocessableEntity, `give "ids" or "upTo"`)
 		return
 	case want.UpTo != "":
-		changed, err = s.n.MarkInboxUpTo(r.Context(), c.Scope, c.Inbox, want.As, want.UpTo)
+		changed, err = s.n.Inbox(c.Scope, c.Inbox).MarkUpTo(r.Context(), want.As, want.UpTo)
 	default:
-		changed, err = s.n.MarkInbox(r.Context(), c.Scope, c.Inbox, want.As, want.IDs...)
+		changed, err = s.n.Inbox(c.Scope, c.Inbox).Mark(r.Context(), want.As, want.IDs...)
 	}
 	if err != nil {
 		unavailable(w, err)
