@@ -23,7 +23,7 @@ import (
 // with nothing of it dispatched. Runs that ended with nothing to deliver are
 // marked too, so that neither side delivers them later. It gives back the rows
 // that may go on. Types that are not under the guard cost no statement.
-func (s Rollout) acquire(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) ([]work.Done[Schedule, *decision], error) {
+func (s Rollout) acquire(ctx context.Context, tx storage.Tx, done []work.Done[scheduleRow, *decision]) ([]work.Done[scheduleRow, *decision], error) {
 	if !s.registry.guardsAny() {
 		return done, nil
 	}
@@ -42,7 +42,7 @@ func (s Rollout) acquire(ctx context.Context, tx storage.Tx, done []work.Done[Sc
 type acquiring struct {
 	s      *core
 	now    time.Time
-	done   []work.Done[Schedule, *decision]
+	done   []work.Done[scheduleRow, *decision]
 	places []int        // in done, of
 	wants  []*ownership // what the rows ask of the guard
 }
@@ -67,7 +67,7 @@ func (a *acquiring) want(ctx context.Context, tx storage.Tx) error {
 }
 
 // wanted is the run as the row leaves it, and nil while it is under way.
-func (a *acquiring) wanted(d work.Done[Schedule, *decision]) *ownership {
+func (a *acquiring) wanted(d work.Done[scheduleRow, *decision]) *ownership {
 	o := d.Row.ownership(AutomationScheduler)
 	switch {
 	case d.Row.inShadow():
@@ -110,9 +110,9 @@ func decideAcquireAt(now time.Time) driver.Decide[ownership] {
 }
 
 // settle puts rows on hold that lost, and gives back the others.
-func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensured[ownership]) ([]work.Done[Schedule, *decision], error) {
+func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensured[ownership]) ([]work.Done[scheduleRow, *decision], error) {
 	lost := map[int]bool{}
-	var held []*Schedule
+	var held []*scheduleRow
 	var notes []note
 	for n, g := range got {
 		row, want := a.done[a.places[n]].Row, a.wants[n]
@@ -127,7 +127,7 @@ func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensu
 	if err := schedules.Save(ctx, tx, held...); err != nil {
 		return nil, err
 	}
-	out := make([]work.Done[Schedule, *decision], 0, len(a.done))
+	out := make([]work.Done[scheduleRow, *decision], 0, len(a.done))
 	for i, d := range a.done {
 		if !lost[i] {
 			out = append(out, d)
@@ -138,7 +138,7 @@ func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensu
 
 // yield puts a row on hold whose run is another's. What it was settled as was
 // never committed; nothing exists under the coordinates that it named.
-func (r *Schedule) yield(now time.Time, detail string) {
+func (r *scheduleRow) yield(now time.Time, detail string) {
 	r.Status = StatusProcessing
 	r.ReasonCode, r.Diagnostics, r.DispatchResult = OwnershipConflict, storable(detail), nil
 	r.mergeResult(notify.DispatchResult{ConflictReason: string(OwnershipConflict)})
@@ -447,7 +447,7 @@ func (s Rollout) transfer(ctx context.Context, tx storage.Tx, scope Scope, key s
 	for _, row := range rows {
 		if n, ok := s.follow(row, to); ok {
 			n.reason = by.Reason
-			if err := saveMoved(ctx, tx, by.Actor, []*Schedule{row}, []note{n}, nil); err != nil {
+			if err := saveMoved(ctx, tx, by.Actor, []*scheduleRow{row}, []note{n}, nil); err != nil {
 				return err
 			}
 		}

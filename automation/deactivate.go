@@ -24,7 +24,7 @@ func (s *Scheduler) Deactivate(ctx context.Context, scope Scope, setting string,
 	err = s.inTx(ctx, func(tx storage.Tx) error {
 		ended, err = s.ensurer().deactivate(ctx, tx, Event{Scope: scope, Source: source}, []driver.Cond{
 			driver.Eq("setting", setting), driver.Eq("source_type", source.Type), driver.Eq("source", source.ID),
-		}, func(*Schedule) (Reason, bool) { return why, true })
+		}, func(*scheduleRow) (Reason, bool) { return why, true })
 		return err
 	})
 	if err != nil {
@@ -50,13 +50,13 @@ func open() driver.Cond {
 // deactivate ends the rows among the open ones that where describes for which
 // why gives a reason, and with them the series that they are occurrences of. A
 // row that a worker has is ended under it, and what the worker decides is dropped.
-func (s ensurer) deactivate(ctx context.Context, tx storage.Tx, e Event, where []driver.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivate(ctx context.Context, tx storage.Tx, e Event, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
 	return s.deactivateBy(ctx, tx, e, actor(e.Type, e.ID), where, why)
 }
 
 // deactivateBy is deactivate with the name of whoever ends the rows, for the
 // history.
-func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by string, where []driver.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by string, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
 	d, err := s.endRows(ctx, tx, e, by, where, why)
 	if err == nil {
 		err = d.stopSeries(ctx)
@@ -65,8 +65,8 @@ func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by st
 }
 
 // endRows is deactivateBy but for the series.
-func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by string, where []driver.Cond, why func(*Schedule) (Reason, bool)) (*ending, error) {
-	d := &ending{tx: tx, event: e, by: by, now: s.now(), why: why, was: map[*Schedule]past{}, series: map[string]Reason{}}
+func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by string, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) (*ending, error) {
+	d := &ending{tx: tx, event: e, by: by, now: s.now(), why: why, was: map[*scheduleRow]past{}, series: map[string]Reason{}}
 	var after *driver.Position
 	for {
 		rows, err := schedules.Find(ctx, tx, e.Scope, driver.Query{Where: append(where, open()), Limit: deactivatePage, After: after})
@@ -89,14 +89,14 @@ type ending struct {
 	event  Event
 	by     string
 	now    time.Time
-	why    func(*Schedule) (Reason, bool)
-	was    map[*Schedule]past
+	why    func(*scheduleRow) (Reason, bool)
+	was    map[*scheduleRow]past
 	ended  []Deactivation
 	series map[string]Reason // of the rows that end, whether this call or a worker ended them
 }
 
 // end ends those of the rows for which there is a reason.
-func (d *ending) end(ctx context.Context, rows []*Schedule) (err error) {
+func (d *ending) end(ctx context.Context, rows []*scheduleRow) (err error) {
 	for tries := 0; len(rows) > 0; tries++ {
 		if tries == 5 {
 			return fmt.Errorf("automation: rows kept changing while an event ended them: %w", storage.ErrBusy)
@@ -109,8 +109,8 @@ func (d *ending) end(ctx context.Context, rows []*Schedule) (err error) {
 }
 
 // pick changes the rows that end, and returns them.
-func (d *ending) pick(rows []*Schedule) []*Schedule {
-	var out []*Schedule
+func (d *ending) pick(rows []*scheduleRow) []*scheduleRow {
+	var out []*scheduleRow
 	for _, row := range rows {
 		reason, ends := d.why(row)
 		if key := row.seriesKey(); ends && key != "" {
@@ -127,13 +127,13 @@ func (d *ending) pick(rows []*Schedule) []*Schedule {
 }
 
 // mayEnd reports whether an event may deactivate the row.
-func (r *Schedule) mayEnd() bool {
+func (r *scheduleRow) mayEnd() bool {
 	return r.inShadow() || r.Status != StatusDeactivated && machine.Legal(r.Status, StatusDeactivated)
 }
 
 // save writes rows and returns those to look at again, since somebody wrote them
 // meanwhile: a claim does not keep a row from an event.
-func (d *ending) save(ctx context.Context, rows []*Schedule) ([]*Schedule, error) {
+func (d *ending) save(ctx context.Context, rows []*scheduleRow) ([]*scheduleRow, error) {
 	err := schedules.Save(ctx, d.tx, rows...)
 	var stale *storage.StaleError
 	if err != nil && !errors.As(err, &stale) {

@@ -22,22 +22,22 @@ func (s worker) duePass() work.Pass {
 }
 
 // dueSpec is the due pass over rows of some types, a group of so many at once.
-func (s worker) dueSpec(name string, group int, types func() []string) work.Spec[Schedule, *decision] {
-	return work.Spec[Schedule, *decision]{
+func (s worker) dueSpec(name string, group int, types func() []string) work.Spec[scheduleRow, *decision] {
+	return work.Spec[scheduleRow, *decision]{
 		Name: name, Table: schedules, Group: group,
 		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: types, Except: s.paused,
 		Handle: s.handle, Settled: s.settled, Dispatch: s.dispatch,
-		Fail: func(now time.Time, r *Schedule, err error) { r.fail(now, err, s.registry.longRunning(r.Kind)) },
-		Abandon: func(now time.Time, r *Schedule) {
+		Fail: func(now time.Time, r *scheduleRow, err error) { r.fail(now, err, s.registry.longRunning(r.Kind)) },
+		Abandon: func(now time.Time, r *scheduleRow) {
 			s.registry.leaseLosses.Add(1)
 			r.lose(now, s.registry.longRunning(r.Kind))
 		},
-		Release: func(now time.Time, r *Schedule) { r.giveBack(now) },
+		Release: func(now time.Time, r *scheduleRow) { r.giveBack(now) },
 	}
 }
 
 // handle decides about a group of rows of one type.
-func (s worker) handle(ctx context.Context, items []work.Item[Schedule]) ([]*decision, error) {
+func (s worker) handle(ctx context.Context, items []work.Item[scheduleRow]) ([]*decision, error) {
 	b := s.newBatch(items)
 	b.run(ctx)
 	out := make([]*decision, len(b.tries))
@@ -328,7 +328,7 @@ const (
 // fail records a failed try: the next one after 5 minutes, 15 minutes and an
 // hour, then Failed and on hold (Automation & Reminders, "Processing"). The
 // stored row is Processing, whatever a handler made of this copy.
-func (r *Schedule) fail(now time.Time, err error, longRunning bool) {
+func (r *scheduleRow) fail(now time.Time, err error, longRunning bool) {
 	r.Diagnostics = storable(err.Error())
 	r.ReasonCode = HandlerFailed
 	if isPanic(err) {
@@ -344,21 +344,21 @@ func (r *Schedule) fail(now time.Time, err error, longRunning bool) {
 }
 
 // lose records that the lease ran out in somebody else's hands.
-func (r *Schedule) lose(now time.Time, longRunning bool) {
+func (r *scheduleRow) lose(now time.Time, longRunning bool) {
 	r.LeaseLossCount++
 	r.ReasonCode = LeaseExpired
 	r.retry(now, longRunning)
 }
 
 // undecodable gives up on a row that this version cannot read.
-func (r *Schedule) undecodable(now time.Time, err error) {
+func (r *scheduleRow) undecodable(now time.Time, err error) {
 	r.Diagnostics = storable(err.Error())
 	r.ReasonCode = Undecodable
 	r.giveUp(now, Undecodable)
 }
 
 //spec:a-053
-func (r *Schedule) retry(now time.Time, longRunning bool) {
+func (r *scheduleRow) retry(now time.Time, longRunning bool) {
 	r.RetryCount++
 	wait, more := retryAfter(r.Key, r.RetryCount, longRunning)
 	if !more {
@@ -369,7 +369,7 @@ func (r *Schedule) retry(now time.Time, longRunning bool) {
 	r.to(now, StatusPending)
 }
 
-func (r *Schedule) giveUp(now time.Time, why Reason) {
+func (r *scheduleRow) giveUp(now time.Time, why Reason) {
 	r.to(now, StatusFailed)
 	r.hold(why, r.Diagnostics)
 }

@@ -154,7 +154,7 @@ func (s planner) inactive(ctx context.Context, scope Scope, ids []string) (map[s
 }
 
 // superseded tells of an open row of the source whether it has to go, and why.
-func (p eventPlan) superseded() func(*Schedule) (Reason, bool) {
+func (p eventPlan) superseded() func(*scheduleRow) (Reason, bool) {
 	wanted := map[string]bool{}
 	for _, plan := range p.plans {
 		if !plan.skipped && !plan.unmet {
@@ -162,7 +162,7 @@ func (p eventPlan) superseded() func(*Schedule) (Reason, bool) {
 		}
 	}
 	conditions, series := demandOf(p.plans), p.series()
-	return func(row *Schedule) (Reason, bool) {
+	return func(row *scheduleRow) (Reason, bool) {
 		if p.off[row.Setting] {
 			return ReminderSettingInactive, true
 		}
@@ -309,7 +309,7 @@ func (s ensurer) endInvalid(ctx context.Context, tx storage.Tx, e Event, p event
 		if len(in.Keys) > 0 {
 			deactivate = s.deactivateOnly
 		}
-		ended, err := deactivate(ctx, tx, e, where, func(row *Schedule) (Reason, bool) {
+		ended, err := deactivate(ctx, tx, e, where, func(row *scheduleRow) (Reason, bool) {
 			return in.Reason, len(in.Keys) == 0 || slices.Contains(in.Keys, row.Key) || slices.Contains(in.Keys, row.baseKey())
 		})
 		if err != nil {

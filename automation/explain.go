@@ -60,7 +60,7 @@ func (e Explanation) String() string {
 // origin says what the work is about and who asked for it.
 func (e Explanation) origin(b *strings.Builder) {
 	r := e.Schedule
-	fmt.Fprintf(b, "  %s for %s %s", r.Kind, r.SourceType, r.Source)
+	fmt.Fprintf(b, "  %s for %s %s", r.Type, r.SourceType, r.Source)
 	if r.TriggerType == DateBased {
 		fmt.Fprintf(b, ", %s %s, at %s %s", r.offset(), r.TargetDate, r.SendAt, r.TimeZone)
 	}
@@ -68,10 +68,10 @@ func (e Explanation) origin(b *strings.Builder) {
 		fmt.Fprintf(b, ", %s", e.Condition)
 	}
 	fmt.Fprintf(b, ": %s\n", stampText(r.ScheduledOn))
-	if r.baseKey() != r.Key {
-		fmt.Fprintf(b, "  a rerun of %s\n", r.baseKey())
+	if first := baseKey(r.Key, r.TriggerKey); first != r.Key {
+		fmt.Fprintf(b, "  a rerun of %s\n", first)
 	}
-	if r.Setting != r.Kind {
+	if r.Setting != r.Type {
 		fmt.Fprintf(b, "  by setting %s\n", r.Setting)
 	}
 }
@@ -105,8 +105,8 @@ func (e Explanation) state(b *strings.Builder) {
 func stampText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // offset is the way from the date, as people say it.
-func (r *Schedule) offset() string {
-	switch days := r.DaysBefore; {
+func (s *Schedule) offset() string {
+	switch days := s.DaysBefore; {
 	case days == 0:
 		return "on"
 	case days == 1:
@@ -128,14 +128,14 @@ func (r *Schedule) offset() string {
 //
 //spec:a-114
 func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Explanation, error) {
-	e := Explanation{Scope: scope, Key: key}
-	err := s.inTx(ctx, func(tx storage.Tx) error {
+	var e Explanation
+	var row *scheduleRow
+	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
 		e = Explanation{Scope: scope, Key: key}
-		var err error
 		if e.Series, err = seriesState(ctx, tx, scope, key); err != nil {
 			return err
 		}
-		row, err := schedules.Get(ctx, tx, scope, key)
+		row, err = schedules.Get(ctx, tx, scope, key)
 		switch {
 		case errors.Is(err, storage.ErrNotFound):
 			e.Condition, err = loadCondition(ctx, tx, scope, key)
@@ -143,19 +143,17 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 		case err != nil:
 			return err
 		}
-		e.Schedule = row
-		return s.explainer().tellStory(ctx, tx, &e)
+		return s.explainer().tellStory(ctx, tx, row, &e)
 	})
 	if err != nil {
 		return Explanation{}, fmt.Errorf("automation: Explain: %w", err)
 	}
-	e.Now = s.explainer().prospect(within(ctx, s.tx), e)
+	e.Now = s.explainer().prospect(within(ctx, s.tx), e, row)
 	return e, nil
 }
 
 // prospect says what would happen to the row now.
-func (s explainer) prospect(ctx context.Context, e Explanation) string {
-	r := e.Schedule
+func (s explainer) prospect(ctx context.Context, e Explanation, r *scheduleRow) string {
 	if r == nil {
 		if why := e.Condition.missing(); why != "" {
 			return why
@@ -182,7 +180,7 @@ func (s explainer) prospect(ctx context.Context, e Explanation) string {
 	return s.when(r) + e.stopped() + s.rehearse(ctx, r)
 }
 
-func (s explainer) when(r *Schedule) string {
+func (s explainer) when(r *scheduleRow) string {
 	if now := s.now(); r.DueOn.After(now) {
 		return fmt.Sprintf("it waits until %s (%s more)", stampText(r.DueOn), wait(r.DueOn.Sub(now)))
 	}
@@ -198,7 +196,7 @@ func wait(d time.Duration) string {
 }
 
 // rehearse takes a copy of the row through the steps of the due pass.
-func (s explainer) rehearse(ctx context.Context, row *Schedule) string {
+func (s explainer) rehearse(ctx context.Context, row *scheduleRow) string {
 	if _, ok := s.registry.handler(row.Kind); ok {
 		return "; its handler is asked then"
 	}

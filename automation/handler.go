@@ -157,14 +157,14 @@ type Due struct {
 }
 
 // due decodes the row. The error says which column cannot be read.
-func (r *Schedule) due() (Due, error) {
+func (r *scheduleRow) due() (Due, error) {
 	d := Due{
 		Scope: r.Scope, Key: r.Key, AutomationType: r.AutomationType, Type: r.Kind, TriggerType: r.TriggerType,
 		BusinessUnit: r.BusinessUnit, Setting: Setting{ID: r.Setting, Active: true}, Source: Source{r.SourceType, r.Source},
 		DaysBefore: r.DaysBefore, ScheduledOn: r.ScheduledOn, Zone: r.TimeZone, InputHash: r.InputHash,
 		Attempt: r.RetryCount + 1,
 	}
-	d.TriggerKey, d.Rerun = r.baseTriggerKey()
+	d.TriggerKey, d.Rerun = baseTriggerKey(r.TriggerKey)
 	if _, err := r.Dispatched(); err != nil {
 		return Due{}, err
 	}
@@ -184,14 +184,14 @@ func (r *Schedule) due() (Due, error) {
 	return Due{}, fmt.Errorf("automation: trigger_type of %s: %.40q is unknown to this version", r.Key, r.TriggerType)
 }
 
-func (r *Schedule) dates(d *Due) (err error) {
+func (r *scheduleRow) dates(d *Due) (err error) {
 	if d.TargetDate, err = civil.ParseDate(r.TargetDate); err != nil {
 		return fmt.Errorf("automation: target_date of %s: %w", r.Key, err)
 	}
 	return r.local(d)
 }
 
-func (r *Schedule) recurring(d *Due) error {
+func (r *scheduleRow) recurring(d *Due) error {
 	if err := r.local(d); err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (r *Schedule) recurring(d *Due) error {
 	return nil
 }
 
-func (r *Schedule) manual(d *Due) error {
+func (r *scheduleRow) manual(d *Due) error {
 	parsed, err := keys.Parse(r.Key)
 	k, ok := parsed.(keys.ManualReportRun)
 	if !ok {
@@ -215,7 +215,7 @@ func (r *Schedule) manual(d *Due) error {
 	return r.local(d)
 }
 
-func (r *Schedule) local(d *Due) (err error) {
+func (r *scheduleRow) local(d *Due) (err error) {
 	if d.LocalDate, err = civil.ParseDate(r.LocalDate); err != nil {
 		return fmt.Errorf("automation: scheduled_local_date of %s: %w", r.Key, err)
 	}

@@ -221,7 +221,7 @@ func (s explainer) lookAtLane(ctx context.Context, tx storage.Tx, h *Health, lan
 }
 
 // add counts n rows like one, which is the one due for longest.
-func (h *Health) add(byType map[string]*DueRows, row *Schedule, n int, served bool) {
+func (h *Health) add(byType map[string]*DueRows, row *scheduleRow, n int, served bool) {
 	d := byType[row.Kind]
 	if d == nil {
 		d = &DueRows{Type: row.Kind, Served: served}

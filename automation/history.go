@@ -52,9 +52,10 @@ type messageCounter interface {
 	CountMessages(ctx context.Context, tx storage.Tx, scope Scope, jobRowKey string) (int, error)
 }
 
-// tellStory reads what happened to the row of e, and what stands in its way.
-func (s explainer) tellStory(ctx context.Context, tx storage.Tx, e *Explanation) (err error) {
-	row := e.Schedule
+// tellStory reads what happened to the row, and what stands in its way.
+func (s explainer) tellStory(ctx context.Context, tx storage.Tx, row *scheduleRow, e *Explanation) (err error) {
+	told := row.view()
+	e.Schedule = &told
 	if e.History, err = row.history(ctx, tx); err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (s explainer) tellStory(ctx context.Context, tx storage.Tx, e *Explanation)
 }
 
 // history is what was written about the row, with what it tells itself.
-func (r *Schedule) history(ctx context.Context, tx storage.Tx) ([]Transition, error) {
+func (r *scheduleRow) history(ctx context.Context, tx storage.Tx) ([]Transition, error) {
 	entries, err := audit.History(ctx, tx, r.Scope, schedules.Name, r.Key, maxHistory)
 	if err != nil {
 		return nil, err
@@ -140,11 +141,11 @@ func actor(eventType, eventID string) string {
 // past is what a row was before a change: its status, and who wrote it last.
 type past struct{ status, by string }
 
-func (r *Schedule) past() past { return past{r.Status, actor(r.EventType, r.EventID)} }
+func (r *scheduleRow) past() past { return past{r.Status, actor(r.EventType, r.EventID)} }
 
 // note is one change of a row, for its history.
 type note struct {
-	row    *Schedule // as it was saved
+	row    *scheduleRow // as it was saved
 	was    past
 	action Action
 	reason string // a reason code or a moment, never personal data
@@ -182,8 +183,8 @@ func tell(ctx context.Context, tx storage.Tx, by string, notes []note) error {
 }
 
 // remember notes what the rows that decide changes were before.
-func remember(was map[*Schedule]past, decide driver.Decide[Schedule]) driver.Decide[Schedule] {
-	return func(stored, want *Schedule) (storage.Outcome, bool) {
+func remember(was map[*scheduleRow]past, decide driver.Decide[scheduleRow]) driver.Decide[scheduleRow] {
+	return func(stored, want *scheduleRow) (storage.Outcome, bool) {
 		before := stored.past()
 		outcome, write := decide(stored, want)
 		if write {
@@ -194,7 +195,7 @@ func remember(was map[*Schedule]past, decide driver.Decide[Schedule]) driver.Dec
 }
 
 // ensuredNotes are the changes that an Ensure made to rows that existed.
-func ensuredNotes(got []driver.Ensured[Schedule], was map[*Schedule]past) []note {
+func ensuredNotes(got []driver.Ensured[scheduleRow], was map[*scheduleRow]past) []note {
 	var out []note
 	for _, g := range got {
 		before, changed := was[g.Row]
@@ -214,7 +215,7 @@ func ensuredNotes(got []driver.Ensured[Schedule], was map[*Schedule]past) []note
 }
 
 // tellSettled follows up on the due pass: what it did beside completing rows.
-func (s worker) tellSettled(ctx context.Context, tx storage.Tx, rows []*Schedule) error {
+func (s worker) tellSettled(ctx context.Context, tx storage.Tx, rows []*scheduleRow) error {
 	now := s.now()
 	var notes []note
 	for _, row := range rows {

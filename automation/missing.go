@@ -188,7 +188,7 @@ func (a *Absence) read(ctx context.Context, tx storage.Tx) error {
 	return err
 }
 
-func (r *Schedule) finding(why Cause) Finding {
+func (r *scheduleRow) finding(why Cause) Finding {
 	f := Finding{Key: r.Key, Cause: why, ScheduledOn: r.ScheduledOn, Status: r.Status, Reason: r.ReasonCode}
 	if r.IsOnSupportHold {
 		f.Reason = r.HoldReason
@@ -219,7 +219,7 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 
 // explainPlans says of each row that should exist why it does not.
 func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) error {
-	late, stored := map[int]bool{}, map[driver.Place]*Schedule(nil)
+	late, stored := map[int]bool{}, map[driver.Place]*scheduleRow(nil)
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
 		if plans, err = s.foresee(ctx, tx, plans); err != nil {
 			return err
@@ -277,7 +277,7 @@ func nearness(c Cause) int {
 }
 
 // findMissing says why the row of one plan is missing.
-func (s explainer) findMissing(ctx context.Context, p plan, row *Schedule, late bool) Finding {
+func (s explainer) findMissing(ctx context.Context, p plan, row *scheduleRow, late bool) Finding {
 	f := Finding{Key: p.want.Key, ScheduledOn: p.want.ScheduledOn}
 	switch {
 	case row != nil && (row.IsOpen() || row.IsOnSupportHold):
@@ -312,8 +312,8 @@ func (s explainer) findMissing(ctx context.Context, p plan, row *Schedule, late 
 }
 
 // tryOut takes a row through the steps of the due pass, and writes nothing.
-func (s explainer) tryOut(ctx context.Context, row *Schedule) *try {
-	b := s.worker().newBatch([]work.Item[Schedule]{{Row: row, Ctx: ctx}})
+func (s explainer) tryOut(ctx context.Context, row *scheduleRow) *try {
+	b := s.worker().newBatch([]work.Item[scheduleRow]{{Row: row, Ctx: ctx}})
 	b.tx = s.tx
 	b.run(ctx)
 	return b.tries[0]
@@ -436,7 +436,7 @@ func missingSeries(ctx context.Context, tx storage.Tx, now time.Time, limit int)
 
 // stuckAmong are the series without a row that could run. Those in shadow wait for
 // a move, unless their part is past the old scheduler.
-func stuckAmong(ctx context.Context, tx storage.Tx, page []*series, rows map[int64]*Schedule) (out []*series, err error) {
+func stuckAmong(ctx context.Context, tx storage.Tx, page []*series, rows map[int64]*scheduleRow) (out []*series, err error) {
 	awake, err := passedOver(ctx, tx, slices.Collect(maps.Values(rows)))
 	for _, d := range page {
 		switch row := rows[d.ID]; {

@@ -22,7 +22,7 @@ const defaultCatchUp = 24 * time.Hour
 // "Two trigger types"). It returns the field at fault beside an error.
 //
 //spec:a-093
-func (s planner) resolve(ctx context.Context, want *Schedule, c Candidate, t ReminderType) (string, error) {
+func (s planner) resolve(ctx context.Context, want *scheduleRow, c Candidate, t ReminderType) (string, error) {
 	local := c.TargetDate.AddDays(-c.DaysBefore)
 	if local.IsZero() {
 		return "DaysBefore", fmt.Errorf("%d days before %s is outside the years 1 to 9999", c.DaysBefore, c.TargetDate)
@@ -100,7 +100,7 @@ type Occurrence struct {
 }
 
 // occurrence is what a row of a series stands for.
-func (r *Schedule) occurrence(date Date, zone *time.Location) (*Occurrence, error) {
+func (r *scheduleRow) occurrence(date Date, zone *time.Location) (*Occurrence, error) {
 	at, err := civil.ParseTimeOfDay(r.SendAt)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (s *Scheduler) Preview(ctx context.Context, c Candidate, n int) ([]Occurren
 }
 
 // resolution says how the local time of a date-based row became its moment.
-func resolution(r *Schedule) (Date, Resolution, error) {
+func resolution(r *scheduleRow) (Date, Resolution, error) {
 	date, err := civil.ParseDate(r.LocalDate)
 	if err != nil {
 		return Date{}, "", err
@@ -243,11 +243,11 @@ type occasion struct {
 	automation, trigger string
 }
 
-func (r *Schedule) occasion() occasion {
+func (r *scheduleRow) occasion() occasion {
 	return occasion{r.Scope, r.Setting, Source{r.SourceType, r.Source}, r.AutomationType, r.TriggerKey}
 }
 
-func (o overtaking) overtaken(now time.Time, r *Schedule) bool {
+func (o overtaking) overtaken(now time.Time, r *scheduleRow) bool {
 	if r.TriggerType == DateBased {
 		return o.latest[r.occasion()].After(r.ScheduledOn)
 	}

@@ -130,7 +130,7 @@ func (o *ownership) view() Ownership {
 // ensureRows is the Ensure of automation_scheduler. Rows of types under the
 // ownership guard are made in shadow where the old scheduler owns the run, and
 // get their row in the guard; without such a type it costs nothing.
-func (s ensurer) ensureRows(ctx context.Context, tx storage.Tx, decide driver.Decide[Schedule], wants ...*Schedule) ([]driver.Ensured[Schedule], error) {
+func (s ensurer) ensureRows(ctx context.Context, tx storage.Tx, decide driver.Decide[scheduleRow], wants ...*scheduleRow) ([]driver.Ensured[scheduleRow], error) {
 	guard, err := s.lookUpOwners(ctx, tx, wants)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ type guarding struct {
 
 // lookUpOwners says who owns the runs of the rows, or will. What is read here
 // only decides which rows are in shadow; write is what counts.
-func (s ensurer) lookUpOwners(ctx context.Context, tx storage.Tx, wants []*Schedule) (guarding, error) {
+func (s ensurer) lookUpOwners(ctx context.Context, tx storage.Tx, wants []*scheduleRow) (guarding, error) {
 	g := guarding{now: s.now()}
 	if !s.registry.guardsAny() {
 		return g, nil
@@ -181,7 +181,7 @@ func (s ensurer) lookUpOwners(ctx context.Context, tx storage.Tx, wants []*Sched
 // ownerFor is who has to own the run of a wanted row. What the old scheduler
 // owns is taken from it while the moment lies ahead: a run that has come may be
 // in its hands.
-func ownerFor(stage Stage, known *ownership, w *Schedule, now time.Time) Owner {
+func ownerFor(stage Stage, known *ownership, w *scheduleRow, now time.Time) Owner {
 	if known == nil {
 		return stage.owner(w.Key)
 	}
@@ -193,7 +193,7 @@ func ownerFor(stage Stage, known *ownership, w *Schedule, now time.Time) Owner {
 
 // shape puts wanted rows into shadow whose runs the old scheduler owns. The
 // transaction may run again and find another owner.
-func (g guarding) shape(wants []*Schedule) {
+func (g guarding) shape(wants []*scheduleRow) {
 	for i, owner := range g.owners {
 		switch w := wants[i]; {
 		case owner == OldScheduler:
@@ -207,7 +207,7 @@ func (g guarding) shape(wants []*Schedule) {
 
 // write makes sure of the guard's rows, behind the rows of automation_scheduler:
 // everybody who takes both takes them in this order.
-func (g guarding) write(ctx context.Context, tx storage.Tx, wants []*Schedule, got []driver.Ensured[Schedule]) error {
+func (g guarding) write(ctx context.Context, tx storage.Tx, wants []*scheduleRow, got []driver.Ensured[scheduleRow]) error {
 	var rows []*ownership
 	for i, owner := range g.owners {
 		if o := wants[i].ownership(owner); o.settle(g.now, got[i]) {
@@ -220,7 +220,7 @@ func (g guarding) write(ctx context.Context, tx storage.Tx, wants []*Schedule, g
 
 // settle says what became of the run so far, and whether the guard has to know:
 // one that was completed before the guard was on is nobody's any more.
-func (o *ownership) settle(now time.Time, got driver.Ensured[Schedule]) bool {
+func (o *ownership) settle(now time.Time, got driver.Ensured[scheduleRow]) bool {
 	switch {
 	case got.Outcome == storage.Conflict || got.Outcome == storage.InFlight || got.Row.Status == StatusCancelled:
 		return false
@@ -231,7 +231,7 @@ func (o *ownership) settle(now time.Time, got driver.Ensured[Schedule]) bool {
 }
 
 // ownership is the guard's row of a run that is asked for.
-func (r *Schedule) ownership(owner Owner) *ownership {
+func (r *scheduleRow) ownership(owner Owner) *ownership {
 	return &ownership{
 		Record: storage.Record{Scope: r.Scope, Key: r.Key, Kind: r.Kind, Status: OwnershipOwned},
 		Owner:  owner, OwnerVersion: 1,
@@ -279,18 +279,18 @@ func (o *ownership) adopt(want *ownership) bool {
 
 // inShadow reports whether the row stands for a run that the old scheduler
 // does: it is never due.
-func (r *Schedule) inShadow() bool {
+func (r *scheduleRow) inShadow() bool {
 	return r.Status == StatusDeactivated && r.ReasonCode == Shadow
 }
 
 // shade makes a row that does not exist yet one in shadow.
-func (r *Schedule) shade(now time.Time) {
+func (r *scheduleRow) shade(now time.Time) {
 	r.Status, r.ReasonCode, r.EndedOn, r.DueOn = StatusDeactivated, Shadow, now, time.Time{}
 }
 
 // decideShadow is decideAt for a wanted row in shadow. What support stopped
 // stays stopped.
-func decideShadow(now time.Time, stored, want *Schedule) (storage.Outcome, bool) {
+func decideShadow(now time.Time, stored, want *scheduleRow) (storage.Outcome, bool) {
 	switch {
 	case stored.Status == StatusCancelled, stored.inShadow() && stored.sameMoment(want):
 		return storage.Unchanged, false
@@ -304,13 +304,13 @@ func decideShadow(now time.Time, stored, want *Schedule) (storage.Outcome, bool)
 
 // endShadows ends rows in shadow as endRows does those that are open.
 func (s ensurer) endShadows(ctx context.Context, d *ending, where []driver.Cond) error {
-	return s.eachShadow(ctx, d.tx, d.event.Scope, where, func(rows []*Schedule) error { return d.end(ctx, rows) })
+	return s.eachShadow(ctx, d.tx, d.event.Scope, where, func(rows []*scheduleRow) error { return d.end(ctx, rows) })
 }
 
 // eachShadow visits the rows in shadow that where describes, page by page. The
 // guard knows where they are, for no index of automation_scheduler does; without
 // a type under the guard it costs nothing.
-func (s ensurer) eachShadow(ctx context.Context, tx storage.Tx, scope Scope, where []driver.Cond, visit func([]*Schedule) error) error {
+func (s ensurer) eachShadow(ctx context.Context, tx storage.Tx, scope Scope, where []driver.Cond, visit func([]*scheduleRow) error) error {
 	if !s.registry.guardsAny() {
 		return nil
 	}
@@ -335,7 +335,7 @@ func (s ensurer) eachShadow(ctx context.Context, tx storage.Tx, scope Scope, whe
 }
 
 // shadowsAmong are the rows in shadow that stand for runs, if where holds.
-func shadowsAmong(ctx context.Context, tx storage.Tx, scope Scope, of []*ownership, where ...driver.Cond) ([]*Schedule, error) {
+func shadowsAmong(ctx context.Context, tx storage.Tx, scope Scope, of []*ownership, where ...driver.Cond) ([]*scheduleRow, error) {
 	keys := make([]string, len(of))
 	for i, o := range of {
 		keys[i] = o.Key
@@ -364,7 +364,7 @@ func (s ensurer) shadowSeries(ctx context.Context, tx storage.Tx, plans []plan) 
 
 // shade puts the wanted rows of a reconciliation into shadow where Ensure would.
 func (p *scannedPage) shade(ctx context.Context, tx storage.Tx, among []*scannedSource) error {
-	var wants []*Schedule
+	var wants []*scheduleRow
 	for _, x := range among {
 		x.asked = slices.Clone(x.asked)
 		for i := range x.asked {

@@ -24,14 +24,14 @@ const defaultTriggerKey = "default"
 
 // plan is a checked candidate: the row that it asks for.
 type plan struct {
-	want    Schedule
+	want    scheduleRow
 	catchUp time.Duration // zero: however long ago
 	skipped bool          // its local time does not exist, and the policy is GapSkip
 	series  *seriesPlan   // of a recurring candidate
 	ended   bool          // the series has no further occurrence
-	found   *Schedule     // the occurrence as it is and stays; nothing is written
+	found   *scheduleRow  // the occurrence as it is and stays; nothing is written
 	moves   bool          // only foreseen: the series would be written, and
-	ends    *Schedule     // this occurrence of it would end
+	ends    *scheduleRow  // this occurrence of it would end
 	shadow  bool          // the old scheduler does the series' runs
 
 	condition *condition // of a threshold; the row is complete once measured
@@ -166,14 +166,14 @@ func (s planner) planReminder(ctx context.Context, c Candidate, t ReminderType, 
 }
 
 // row is the row that the candidate asks for, without its moment.
-func (c *Candidate) row(key string, trigger TriggerType, in keys.Input) Schedule {
-	var r Schedule
+func (c *Candidate) row(key string, trigger TriggerType, in keys.Input) scheduleRow {
+	var r scheduleRow
 	c.fill(&r, key, trigger, in)
 	return r
 }
 
 // fill fills in what does not depend on the moment.
-func (c *Candidate) fill(r *Schedule, key string, trigger TriggerType, in keys.Input) {
+func (c *Candidate) fill(r *scheduleRow, key string, trigger TriggerType, in keys.Input) {
 	in.BusinessUnit, in.SourceType, in.Source = c.BusinessUnit, c.Source.Type, c.Source.ID
 	in.Setting, in.TriggerType, in.TriggerKey = c.Setting, string(trigger), c.TriggerKey
 	in.Identity = c.Identity

@@ -59,8 +59,8 @@ func (s Support) Rerun(ctx context.Context, scope Scope, key string, by By) (out
 }
 
 // ensureRerun makes next unless it exists, and writes into the history of both.
-func (s Support) ensureRerun(ctx context.Context, tx storage.Tx, row, next *Schedule, by By) (Ensured, error) {
-	got, err := schedules.Ensure(ctx, tx, func(*Schedule, *Schedule) (storage.Outcome, bool) { return storage.Unchanged, false }, next)
+func (s Support) ensureRerun(ctx context.Context, tx storage.Tx, row, next *scheduleRow, by By) (Ensured, error) {
+	got, err := schedules.Ensure(ctx, tx, func(*scheduleRow, *scheduleRow) (storage.Outcome, bool) { return storage.Unchanged, false }, next)
 	if err != nil {
 		return Ensured{}, err
 	}
@@ -80,16 +80,16 @@ func (s Support) ensureRerun(ctx context.Context, tx storage.Tx, row, next *Sche
 }
 
 // rerun is the row of the next run, or why there is none.
-func (r *Schedule) rerun(now time.Time) (next *Schedule, refused string) {
+func (r *scheduleRow) rerun(now time.Time) (next *scheduleRow, refused string) {
 	if r.AutomationType == TypeReportSubscription {
 		return nil, "a report is built once more by another run of it"
 	}
 	if r.Status != StatusCompleted {
 		return nil, "it is " + r.Status + "; what is not Completed is retried"
 	}
-	base, n := r.baseTriggerKey()
+	base, n := baseTriggerKey(r.TriggerKey)
 	triggerKey := base + rerunMark + strconv.Itoa(n+1)
-	key, err := r.keyWith(triggerKey)
+	key, err := keyWith(r.Key, r.TriggerKey, triggerKey)
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -106,49 +106,51 @@ func (r *Schedule) rerun(now time.Time) (next *Schedule, refused string) {
 }
 
 // relocate derives the local date of a date-based row from its moment.
-func (r *Schedule) relocate() {
+func (r *scheduleRow) relocate() {
 	if loc, err := civil.LoadZone(r.TimeZone); err == nil && r.TriggerType == DateBased {
 		r.LocalDate = r.ScheduledOn.In(loc).Format(time.DateOnly)
 	}
 }
 
-// baseTriggerKey is the host's own trigger key, and the number of the rerun: 0
-// for the row that the host asked for.
-func (r *Schedule) baseTriggerKey() (string, int) {
-	base, number, found := strings.Cut(r.TriggerKey, rerunMark)
+// baseTriggerKey is the host's own part of a trigger key, and the number of the
+// rerun: 0 for the row that the host asked for.
+func baseTriggerKey(triggerKey string) (string, int) {
+	base, number, found := strings.Cut(triggerKey, rerunMark)
 	if !found {
-		return r.TriggerKey, 0
+		return triggerKey, 0
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil {
-		return r.TriggerKey, 0
+		return triggerKey, 0
 	}
 	return base, n
 }
 
 // baseKey is the key of the row that the host asked for, which a rerun repeats.
-func (r *Schedule) baseKey() string {
-	base, n := r.baseTriggerKey()
+func (r *scheduleRow) baseKey() string { return baseKey(r.Key, r.TriggerKey) }
+
+func baseKey(key, triggerKey string) string {
+	base, n := baseTriggerKey(triggerKey)
 	if n == 0 {
-		return r.Key
+		return key
 	}
-	key, err := r.keyWith(base)
+	first, err := keyWith(key, triggerKey, base)
 	if err != nil {
-		return r.Key
+		return key
 	}
-	return key
+	return first
 }
 
-// keyWith is the row's key with another trigger key, which is the fifth component
-// of every key that has one.
-func (r *Schedule) keyWith(triggerKey string) (string, error) {
+// keyWith is a key with another trigger key, which is the fifth component of every
+// key that has one.
+func keyWith(key, was, is string) (string, error) {
 	const place = 4
-	parts := strings.SplitN(r.Key, ":", place+2)
-	if len(parts) <= place || parts[place] != r.TriggerKey {
+	parts := strings.SplitN(key, ":", place+2)
+	if len(parts) <= place || parts[place] != was {
 		return "", errors.New("its key has no trigger key")
 	}
-	parts[place] = triggerKey
-	key := strings.Join(parts, ":")
+	parts[place] = is
+	key = strings.Join(parts, ":")
 	_, err := keys.Parse(key)
 	return key, err
 }
@@ -200,10 +202,7 @@ func (s Support) ReportRuns(ctx context.Context, scope Scope, of ReportRuns) (ru
 	q := of.query(s.now())
 	err = s.inTx(ctx, func(tx storage.Tx) error {
 		rows, after, err := schedules.Page(ctx, tx, scope, of.Page, q)
-		runs, next = make([]Schedule, len(rows)), after
-		for i, r := range rows {
-			runs[i] = *r
-		}
+		runs, next = views(rows), after
 		return err
 	})
 	if err != nil {

@@ -142,7 +142,7 @@ func (r RetentionReport) add(o RetentionReport) RetentionReport {
 // retention is one step of a walk: what it found, and has archived.
 type retention struct {
 	next    int64 // the walk goes on behind this id; zero: it is over
-	expired []*Schedule
+	expired []*scheduleRow
 	report  RetentionReport // but for what is deleted
 	refused error           // by Archive
 }
@@ -163,7 +163,7 @@ func (s keeper) retain(ctx context.Context, after int64) (retention, error) {
 		return retention{}, err
 	}
 	step := retention{next: next}
-	byType := map[string][]*Schedule{}
+	byType := map[string][]*scheduleRow{}
 	for _, row := range rows {
 		switch m := types[row.Kind]; {
 		case !m.old(row, now):
@@ -188,7 +188,7 @@ func (s keeper) retain(ctx context.Context, after int64) (retention, error) {
 // is along the primary key, in which rows are about as old as their ids, and
 // ends at one that is too young: an index over ended rows would cost every
 // settling more than this costs in a day.
-func (s keeper) retainPage(ctx context.Context, after int64, now time.Time, types map[string]keeping) (rows []*Schedule, next int64, err error) {
+func (s keeper) retainPage(ctx context.Context, after int64, now time.Time, types map[string]keeping) (rows []*scheduleRow, next int64, err error) {
 	var names []string
 	oldest := time.Time{}
 	for name, m := range types {
@@ -220,20 +220,16 @@ func (s keeper) retainPage(ctx context.Context, after int64, now time.Time, type
 }
 
 // archive gives the host what will be deleted.
-func archive(ctx context.Context, to func(context.Context, []Schedule) error, rows []*Schedule) error {
+func archive(ctx context.Context, to func(context.Context, []Schedule) error, rows []*scheduleRow) error {
 	if to == nil {
 		return nil
 	}
-	values := make([]Schedule, len(rows))
-	for i, row := range rows {
-		values[i] = *row
-	}
-	return work.Guard(func() error { return to(ctx, values) })
+	return work.Guard(func() error { return to(ctx, views(rows)) })
 }
 
 // forget deletes rows, but for those that somebody wrote since they were read,
 // and tells how many are gone.
-func forget(ctx context.Context, tx storage.Tx, rows []*Schedule) (int, error) {
+func forget(ctx context.Context, tx storage.Tx, rows []*scheduleRow) (int, error) {
 	err := schedules.Delete(ctx, tx, rows...)
 	var stale *storage.StaleError
 	if errors.As(err, &stale) {
@@ -277,7 +273,7 @@ type keeping struct {
 
 // old reports whether a row ended so long ago that it may be deleted, unless its
 // key may still be asked for.
-func (m keeping) old(r *Schedule, now time.Time) bool {
+func (m keeping) old(r *scheduleRow, now time.Time) bool {
 	if m.After == 0 || r.IsOpen() || r.IsOnSupportHold || r.EndedOn.IsZero() {
 		return false
 	}
@@ -285,14 +281,14 @@ func (m keeping) old(r *Schedule, now time.Time) bool {
 }
 
 // forgotten reports whether nobody can ask for the row's key any more.
-func (m keeping) forgotten(r *Schedule, now time.Time) bool {
+func (m keeping) forgotten(r *scheduleRow, now time.Time) bool {
 	last, known := m.lastAsked(r)
 	return known && last.Before(now)
 }
 
 // lastAsked is the last moment at which anybody can ask for the row's key; not
 // known where that may happen at any time.
-func (m keeping) lastAsked(r *Schedule) (time.Time, bool) {
+func (m keeping) lastAsked(r *scheduleRow) (time.Time, bool) {
 	switch key, _ := keys.Parse(r.Key); k := key.(type) {
 	case keys.Reminder:
 		return m.lastOfDates(r)
@@ -312,7 +308,7 @@ func (m keeping) lastAsked(r *Schedule) (time.Time, bool) {
 
 // lastOfDates is that of a date-based row: for the day that its key stands for,
 // and the one that a calendar made of it.
-func (m keeping) lastOfDates(r *Schedule) (time.Time, bool) {
+func (m keeping) lastOfDates(r *scheduleRow) (time.Time, bool) {
 	target, known := m.lastOf(r.DaysBefore, r.TargetDate)
 	local, alsoKnown := m.lastOf(0, r.LocalDate)
 	if local.After(target) {
@@ -336,9 +332,9 @@ func (m keeping) lastOf(daysBefore int, date string) (time.Time, bool) {
 
 // outrun tells which rows stand for a rise of their condition that is not the
 // last one, by id: whoever asks for one now is given the number of a later rise.
-func (s keeper) outrun(ctx context.Context, rows []*Schedule) (map[int64]bool, error) {
+func (s keeper) outrun(ctx context.Context, rows []*scheduleRow) (map[int64]bool, error) {
 	type rise struct {
-		row *Schedule
+		row *scheduleRow
 		n   int64
 	}
 	rises := map[driver.Place][]rise{}

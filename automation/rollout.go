@@ -182,7 +182,7 @@ func (p RolloutPart) wider() []RolloutPart {
 	return out
 }
 
-func (r *Schedule) rolloutPart() RolloutPart {
+func (r *scheduleRow) rolloutPart() RolloutPart {
 	return RolloutPart{Scope: r.Scope, Type: r.Kind, BusinessUnit: r.BusinessUnit, Setting: r.Setting, Source: r.Source}
 }
 

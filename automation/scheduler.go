@@ -207,8 +207,8 @@ func within(ctx context.Context, tx storage.Tx) context.Context {
 
 // settled follows up on rows that the due pass has written, in the transaction
 // that wrote them, whatever became of them.
-func (s worker) settled(ctx context.Context, tx storage.Tx, rows []*Schedule) error {
-	for _, follow := range []func(context.Context, storage.Tx, []*Schedule) error{
+func (s worker) settled(ctx context.Context, tx storage.Tx, rows []*scheduleRow) error {
+	for _, follow := range []func(context.Context, storage.Tx, []*scheduleRow) error{
 		s.tellSettled, s.recurrer().followRecurring,
 	} {
 		if err := follow(ctx, tx, rows); err != nil {

@@ -55,14 +55,14 @@ func (s Support) Cancel(ctx context.Context, scope Scope, key string, by By) err
 }
 
 // supportActions change a row as support wants it, or return why they refuse.
-var supportActions = map[Action]func(r *Schedule, now time.Time, by By) (refused string){
-	ActionHold:    (*Schedule).supportHold,
-	ActionRelease: (*Schedule).supportRelease,
-	ActionRetry:   (*Schedule).supportRetry,
-	ActionCancel:  (*Schedule).supportCancel,
+var supportActions = map[Action]func(r *scheduleRow, now time.Time, by By) (refused string){
+	ActionHold:    (*scheduleRow).supportHold,
+	ActionRelease: (*scheduleRow).supportRelease,
+	ActionRetry:   (*scheduleRow).supportRetry,
+	ActionCancel:  (*scheduleRow).supportCancel,
 }
 
-func (r *Schedule) supportHold(now time.Time, by By) string {
+func (r *scheduleRow) supportHold(now time.Time, by By) string {
 	switch {
 	case r.Status == StatusCompleted:
 		return "it is Completed"
@@ -75,7 +75,7 @@ func (r *Schedule) supportHold(now time.Time, by By) string {
 	return ""
 }
 
-func (r *Schedule) supportRelease(now time.Time, _ By) string {
+func (r *scheduleRow) supportRelease(now time.Time, _ By) string {
 	if !r.IsOnSupportHold {
 		return "it is not on hold"
 	}
@@ -83,7 +83,7 @@ func (r *Schedule) supportRelease(now time.Time, _ By) string {
 	return ""
 }
 
-func (r *Schedule) supportRetry(now time.Time, _ By) string {
+func (r *scheduleRow) supportRetry(now time.Time, _ By) string {
 	switch {
 	case r.Status == StatusCompleted || r.Status == StatusProcessing:
 		return "it is " + r.Status
@@ -96,7 +96,7 @@ func (r *Schedule) supportRetry(now time.Time, _ By) string {
 	return ""
 }
 
-func (r *Schedule) supportCancel(now time.Time, by By) string {
+func (r *scheduleRow) supportCancel(now time.Time, by By) string {
 	if r.Status == StatusCompleted || r.Status == StatusCancelled {
 		return "it is " + r.Status
 	}
@@ -117,7 +117,7 @@ func (s Support) act(ctx context.Context, scope Scope, key string, action Action
 		if err != nil {
 			return fmt.Errorf("%s of %s: %w", action, key, err)
 		}
-		acted, err := s.actOn(ctx, tx, []*Schedule{row}, acting{action, by, false})
+		acted, err := s.actOn(ctx, tx, []*scheduleRow{row}, acting{action, by, false})
 		switch {
 		case err != nil:
 			return err
@@ -179,7 +179,7 @@ const keepsChanging = "it keeps changing"
 // actOn acts on rows of one scope, in few statements for any number of them, and
 // answers in their order. A row that somebody wrote since it was read (a claim
 // does) is read and decided about again; lease and token stay the worker's.
-func (s Support) actOn(ctx context.Context, tx storage.Tx, rows []*Schedule, a acting) ([]Acted, error) {
+func (s Support) actOn(ctx context.Context, tx storage.Tx, rows []*scheduleRow, a acting) ([]Acted, error) {
 	out := make([]Acted, len(rows))
 	places := map[int64]int{}
 	for i, row := range rows {
@@ -187,7 +187,7 @@ func (s Support) actOn(ctx context.Context, tx storage.Tx, rows []*Schedule, a a
 		out[i] = Acted{Key: row.Key, Refused: keepsChanging} // until it is decided
 	}
 	for tries := 0; tries < 5 && len(rows) > 0; tries++ {
-		notes := a.decide(rows, s.core, func(row *Schedule) *Acted { return &out[places[row.ID]] })
+		notes := a.decide(rows, s.core, func(row *scheduleRow) *Acted { return &out[places[row.ID]] })
 		if a.dryRun {
 			break
 		}
@@ -209,7 +209,7 @@ func (s Support) actOn(ctx context.Context, tx storage.Tx, rows []*Schedule, a a
 }
 
 // decide changes rows, answers for each, and returns what has to be saved.
-func (a acting) decide(rows []*Schedule, s *core, answer func(*Schedule) *Acted) []note {
+func (a acting) decide(rows []*scheduleRow, s *core, answer func(*scheduleRow) *Acted) []note {
 	now, change := s.now(), supportActions[a.action]
 	var notes []note
 	for _, row := range rows {
@@ -226,7 +226,7 @@ func (a acting) decide(rows []*Schedule, s *core, answer func(*Schedule) *Acted)
 // save writes what was decided with its audit, and returns the ids of the rows
 // that somebody else wrote meanwhile.
 func (a acting) save(ctx context.Context, tx storage.Tx, notes []note) ([]int64, error) {
-	rows := make([]*Schedule, len(notes))
+	rows := make([]*scheduleRow, len(notes))
 	for i, l := range notes {
 		rows[i] = l.row
 	}
@@ -253,7 +253,7 @@ func (a acting) save(ctx context.Context, tx storage.Tx, notes []note) ([]int64,
 }
 
 // again reads rows by their ids.
-func again(ctx context.Context, tx storage.Tx, rows []*Schedule, ids []int64) ([]*Schedule, error) {
+func again(ctx context.Context, tx storage.Tx, rows []*scheduleRow, ids []int64) ([]*scheduleRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}

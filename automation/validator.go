@@ -97,11 +97,11 @@ func (v revalidator) Revalidate(ctx context.Context, jobs []notify.Job) ([]notif
 		return nil, err
 	}
 	out := make([]notify.Verdict, len(jobs))
-	items := map[string][]work.Item[Schedule]{} // by type
-	places := map[*Schedule]int{}
+	items := map[string][]work.Item[scheduleRow]{} // by type
+	places := map[*scheduleRow]int{}
 	for i, row := range rows {
 		if row != nil {
-			items[row.Kind] = append(items[row.Kind], work.Item[Schedule]{Row: row, Ctx: ctx})
+			items[row.Kind] = append(items[row.Kind], work.Item[scheduleRow]{Row: row, Ctx: ctx})
 			places[row] = i
 		}
 	}
@@ -122,14 +122,14 @@ func (v revalidator) Revalidate(ctx context.Context, jobs []notify.Job) ([]notif
 }
 
 // rows gives the row behind each job, nil where there is none.
-func (v revalidator) rows(ctx context.Context, jobs []notify.Job) ([]*Schedule, error) {
+func (v revalidator) rows(ctx context.Context, jobs []notify.Job) ([]*scheduleRow, error) {
 	places := map[driver.Place]int{}
 	for i, j := range jobs {
 		if j.SourceKey != "" {
 			places[driver.Place{Scope: j.Scope, Key: j.SourceKey}] = i
 		}
 	}
-	out := make([]*Schedule, len(jobs))
+	out := make([]*scheduleRow, len(jobs))
 	err := v.s.store.InTx(ctx, func(tx storage.Tx) error {
 		found, err := schedules.GetMany(ctx, tx, slices.Collect(maps.Keys(places)))
 		for place, row := range found {
