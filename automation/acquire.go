@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
@@ -150,39 +149,6 @@ func (r *scheduleRow) yield(now time.Time, detail string) {
 func conflictText(want, stored *ownership) string {
 	return fmt.Sprintf("%s wanted to deliver as %s; %s has it: %s, owner version %d, coordinates %s",
 		want.Owner, cut(string(want.Coordinates), 150), stored.Owner, stored.Status, stored.OwnerVersion, cut(string(stored.Coordinates), 150))
-}
-
-// deliver reports whether anything of it reaches people; rows of this package
-// and traces do not.
-//
-//spec:r-026
-func (a *Artifacts) deliver() bool {
-	return len(a.Jobs)+len(a.MessagingJobs)+len(a.Schedules)+len(a.UserMessages)+len(a.OutgoingMessages) > 0
-}
-
-// coordinates name the delivery, the same on each try: the first artifact of the
-// kinds that group others, or of the others.
-func (a *Artifacts) coordinates() json.RawMessage {
-	var d notify.DispatchResult
-	for _, j := range slices.Clone(a.Jobs[:min(1, len(a.Jobs))]) {
-		d.Notification = j.Coordinates()
-	}
-	for _, j := range a.MessagingJobs[:min(1, len(a.MessagingJobs))] {
-		d.MessagingJob = j.GUID
-	}
-	if d.IsZero() {
-		for _, m := range a.UserMessages[:min(1, len(a.UserMessages))] {
-			d.UserMessages = []notify.Coordinates{{PartitionKey: m.PartitionKey, RowKey: m.RowKey}}
-		}
-		for _, m := range slices.Clone(a.OutgoingMessages[:min(1, len(a.OutgoingMessages))]) {
-			d.OutgoingMessages = []notify.Coordinates{m.Coordinates()}
-		}
-	}
-	text, err := json.Marshal(d)
-	if err != nil {
-		panic(err) // it consists of texts
-	}
-	return text
 }
 
 // OldRun is a run as the old scheduler knows it.
@@ -338,65 +304,6 @@ func (r OldRun) check() error {
 		return errors.New("its Coordinates are no JSON")
 	}
 	return nil
-}
-
-// Ownership tells which side delivers a run. The error is storage.ErrNotFound
-// where the guard of scope knows no such key.
-func (s Rollout) Ownership(ctx context.Context, scope Scope, key string) (Ownership, error) {
-	var out Ownership
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		o, err := ownerships.Get(ctx, tx, scope, key)
-		if err == nil {
-			out = o.view()
-		}
-		return err
-	})
-	if err != nil {
-		return Ownership{}, fmt.Errorf("automation: Ownership: %w", err)
-	}
-	return out, nil
-}
-
-// ContestedRun is a run on support hold that both sides wanted.
-type ContestedRun struct {
-	Key         string
-	Type        string
-	ScheduledOn time.Time
-	Detail      string // names both sides
-	Ownership   Ownership
-}
-
-// OwnershipConflicts lists the rows of a scope that are on hold for an
-// [OwnershipConflict], by their keys, and says where the next page begins; empty after
-// the last. What is to be done about one is written at the reason.
-//
-//spec:r-029
-func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.Page) (out []ContestedRun, next string, err error) {
-	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, after, err := schedules.Page(ctx, tx, scope, p, driver.Query{
-			Where: []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", string(OwnershipConflict))},
-		})
-		if err != nil {
-			return err
-		}
-		places := make([]driver.Place, len(rows))
-		for i, r := range rows {
-			places[i] = schedules.PlaceOf(r)
-		}
-		known, err := ownerships.GetMany(ctx, tx, places)
-		out, next = make([]ContestedRun, len(rows)), after
-		for i, r := range rows {
-			out[i] = ContestedRun{Key: r.Key, Type: r.Kind, ScheduledOn: r.ScheduledOn, Detail: r.HoldDetail}
-			if o := known[places[i]]; o != nil {
-				out[i].Ownership = o.view()
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return nil, "", fmt.Errorf("automation: OwnershipConflicts: %w", err)
-	}
-	return out, next, nil
 }
 
 // TransferOwnership gives one run to a side, and takes its row out of shadow or

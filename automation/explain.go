@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -152,6 +153,35 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 	return e, nil
 }
 
+// messageCounter is a dispatcher that knows how many messages a job led to, such
+// as *notify.Notifier.
+type messageCounter interface {
+	CountMessages(ctx context.Context, tx storage.Tx, scope Scope, jobRowKey string) (int, error)
+}
+
+// tellStory reads what happened to the row, and what stands in its way.
+func (s explainer) tellStory(ctx context.Context, tx storage.Tx, row *scheduleRow, e *Explanation) (err error) {
+	told := row.view()
+	e.Schedule = &told
+	if e.History, err = row.history(ctx, tx); err != nil {
+		return err
+	}
+	if e.Condition, err = loadCondition(ctx, tx, row.Scope, row.baseKey()); err != nil {
+		return err
+	}
+	all, err := pausesOf(ctx, tx, row.Scope)
+	for _, p := range all {
+		if p.covers(row.Scope, row.Kind) {
+			e.Pauses = append(e.Pauses, p)
+		}
+	}
+	e.Dispatched, _ = row.Dispatched() // undecodable: Now says so
+	if counter, ok := s.out.(messageCounter); ok && err == nil && !e.Dispatched.Notification.IsZero() {
+		e.Messages, err = counter.CountMessages(ctx, tx, row.Scope, e.Dispatched.Notification.RowKey)
+	}
+	return err
+}
+
 // prospect says what would happen to the row now.
 func (s explainer) prospect(ctx context.Context, e Explanation, r *scheduleRow) string {
 	if r == nil {
@@ -187,6 +217,19 @@ func (s explainer) when(r *scheduleRow) string {
 	return "it is due"
 }
 
+// stopped says what keeps the row from being claimed.
+func (e Explanation) stopped() string {
+	var b strings.Builder
+	for _, p := range e.Pauses {
+		fmt.Fprintf(&b, "; paused by %s since %s", p.By.Actor, stampText(p.Since))
+		if !p.Until.IsZero() {
+			fmt.Fprintf(&b, " until %s", stampText(p.Until))
+		}
+		fmt.Fprintf(&b, ": %s", p.By.Reason)
+	}
+	return b.String()
+}
+
 // wait is a duration as people say it.
 func wait(d time.Duration) string {
 	if days := int(d.Hours() / 24); days >= 2 {
@@ -212,6 +255,14 @@ func (s explainer) rehearse(ctx context.Context, row *scheduleRow) string {
 	default:
 		return fmt.Sprintf("; as things are, delivery would be queued (recipients: %d)", len(t.to))
 	}
+}
+
+// tryOut takes a row through the steps of the due pass, and writes nothing.
+func (s explainer) tryOut(ctx context.Context, row *scheduleRow) *try {
+	b := s.worker().newBatch([]work.Item[scheduleRow]{{Row: row, Ctx: ctx}})
+	b.tx = s.tx
+	b.run(ctx)
+	return b.tries[0]
 }
 
 // Condition is what is known of the condition that a threshold's key stands for.

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -315,4 +317,48 @@ func (o overtaking) loadDated(ctx context.Context, tx storage.Tx, scope Scope, n
 		}
 		after = &driver.Position{ID: rows[len(rows)-1].ID}
 	}
+}
+
+// lastAsked is the last moment at which anybody can ask for the row's key; not
+// known where that may happen at any time.
+func (m keeping) lastAsked(r *scheduleRow) (time.Time, bool) {
+	switch key, _ := keys.Parse(r.Key); k := key.(type) {
+	case keys.Reminder:
+		return m.lastOfDates(r)
+	case keys.Recurring:
+		return k.Occurrence.Add(m.catchUp), true
+	case keys.ReportRun:
+		return r.ScheduledOn.Add(m.catchUp), true
+	case keys.ManualReportRun:
+		return r.EndedOn.Add(m.catchUp), true
+	case keys.Threshold:
+		if _, day, ok := strings.Cut(k.ScopeKey, "@"); ok && k.Policy == keys.OncePerDay {
+			return m.lastOf(0, day)
+		}
+	}
+	return r.EndedOn.Add(m.ForgetAfter), m.ForgetAfter > 0
+}
+
+// lastOfDates is that of a date-based row: for the day that its key stands for,
+// and the one that a calendar made of it.
+func (m keeping) lastOfDates(r *scheduleRow) (time.Time, bool) {
+	target, known := m.lastOf(r.DaysBefore, r.TargetDate)
+	local, alsoKnown := m.lastOf(0, r.LocalDate)
+	if local.After(target) {
+		target = local
+	}
+	if m.shifted {
+		target = target.Add(businessDays)
+	}
+	return target, known && alsoKnown
+}
+
+// lastOf is the last moment for a date, so many days before another.
+func (m keeping) lastOf(daysBefore int, date string) (time.Time, bool) {
+	parsed, err := civil.ParseDate(date)
+	if err != nil {
+		return time.Time{}, false
+	}
+	day := parsed.AddDays(-daysBefore)
+	return time.Date(day.Year, day.Month, day.Day, 0, 0, 0, 0, time.UTC).Add(anywhere + m.catchUp), !day.IsZero()
 }

@@ -2,11 +2,14 @@ package automation
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/backoff"
+	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -325,15 +328,71 @@ func (r *scheduleRow) unhold(now time.Time) {
 	r.DueOn = r.dueOn()
 }
 
-// storable makes a text that every database takes, of at most 500 bytes.
-func storable(s string) string {
-	return cut(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "?"), 500)
+// Long-running types go on once a day after the usual steps, so many times.
+const (
+	dailyRetry   = 24 * time.Hour
+	dailyRetries = 7
+)
+
+// fail records a failed try: the next one after 5 minutes, 15 minutes and an
+// hour, then Failed and on hold (Automation & Reminders, "Processing"). The
+// stored row is Processing, whatever a handler made of this copy.
+func (r *scheduleRow) fail(now time.Time, err error, longRunning bool) {
+	r.Diagnostics = storable(err.Error())
+	r.ReasonCode = HandlerFailed
+	if isPanic(err) {
+		r.ReasonCode = HandlerPanicked
+	}
+	r.Status = StatusProcessing
+	if permanent.Is(err) {
+		r.RetryCount++
+		r.giveUp(now, PermanentFailure)
+		return
+	}
+	r.retry(now, longRunning)
 }
 
-// cut leaves at most n bytes of s, and whole characters.
-func cut(s string, n int) string {
-	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "")
+// lose records that the lease ran out in somebody else's hands.
+func (r *scheduleRow) lose(now time.Time, longRunning bool) {
+	r.LeaseLossCount++
+	r.ReasonCode = LeaseExpired
+	r.retry(now, longRunning)
+}
+
+// undecodable gives up on a row that this version cannot read.
+func (r *scheduleRow) undecodable(now time.Time, err error) {
+	r.Diagnostics = storable(err.Error())
+	r.ReasonCode = Undecodable
+	r.giveUp(now, Undecodable)
+}
+
+//spec:a-053
+func (r *scheduleRow) retry(now time.Time, longRunning bool) {
+	r.RetryCount++
+	wait, more := retryAfter(r.Key, r.RetryCount, longRunning)
+	if !more {
+		r.giveUp(now, RetriesExhausted)
+		return
 	}
-	return s
+	r.NextRetryOn = now.Add(wait)
+	r.to(now, StatusPending)
+}
+
+func (r *scheduleRow) giveUp(now time.Time, why Reason) {
+	r.to(now, StatusFailed)
+	r.hold(why, r.Diagnostics)
+}
+
+func retryAfter(key string, failures int, longRunning bool) (time.Duration, bool) {
+	wait, more := backoff.After(key, failures)
+	if more || !longRunning {
+		return wait, more
+	}
+	_, usual := backoff.After(key, failures-dailyRetries)
+	return dailyRetry, usual
+}
+
+func isPanic(err error) bool {
+	var p *work.PanicError
+	return errors.As(err, &p)
 }

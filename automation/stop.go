@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/pause"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -287,4 +289,100 @@ func (sel Selection) conds() (where []driver.Cond) {
 	add(sel.Type != "", driver.Eq("kind", sel.Type))
 	add(!sel.DueBefore.IsZero(), driver.Less("due_on", sel.DueBefore))
 	return where
+}
+
+// Pause says that the due work of an Extent is not begun at present.
+type Pause struct {
+	Extent
+	By    By        // who paused it, and why
+	Since time.Time // UTC
+	Until time.Time // UTC, when it ends by itself; zero: when somebody resumes it
+}
+
+// pauses has one row for each Extent that was ever paused.
+var pauses = driver.Define[pause.Row]("automation_pause").Grows(driver.Bounded).Limit(maxRow)
+
+// Pause keeps the due work of e from being begun, in every process from its next
+// poll on, until it is resumed or until has come; a zero until is never. Rows are
+// made, moved and ended as before, and those that fall due wait: what they find
+// when the pause is over is up to their type's [Lateness]. What a worker has
+// already is finished, and what was handed to delivery goes out. Several pauses
+// may cover a row; it runs when none does.
+//
+// A pause that exists gets the new end, or is refused ([ErrActionRefused]) if
+// that is the one it has. It is audited in the same transaction, as Resume is.
+//
+//spec:a-113
+func (s Support) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
+	if until = driver.Time(until); !until.IsZero() && !until.After(s.now()) {
+		return fmt.Errorf("automation: Pause: until %s has passed", stampText(until))
+	}
+	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.Begin(ctx, tx, pauses, e.row(), until, by) })
+}
+
+// Resume ends the pause of exactly this extent. The error wraps
+// [ErrActionRefused] if there is none.
+//
+//spec:a-113
+func (s Support) Resume(ctx context.Context, e Extent, by By) error {
+	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.End(ctx, tx, pauses, e.row(), by) })
+}
+
+func (s Support) changePause(ctx context.Context, e Extent, by By, change func(storage.Tx) error) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	if err := by.Check(); err != nil {
+		return fmt.Errorf("automation: %w", err)
+	}
+	if err := s.inTx(ctx, change); err != nil {
+		return fmt.Errorf("automation: %w", err)
+	}
+	return nil
+}
+
+// Pauses lists the pauses that hold in a scope now, those everywhere first.
+func (s Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
+	var out []Pause
+	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+		out, err = pausesOf(ctx, tx, scope)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("automation: Pauses: %w", err)
+	}
+	return out, nil
+}
+
+// pausesOf reads what Pauses lists.
+func pausesOf(ctx context.Context, tx storage.Tx, scope Scope) ([]Pause, error) {
+	everywhere, err := pause.InForce(ctx, tx, pauses, "", driver.Eq("everywhere", true))
+	if err != nil {
+		return nil, err
+	}
+	here, err := pause.InForce(ctx, tx, pauses, scope, driver.Eq("everywhere", false))
+	var out []Pause
+	for _, p := range slices.Concat(everywhere, here) {
+		out = append(out, Pause{Extent: extentOf(p), By: p.By(), Since: p.PausedOn, Until: p.PausedUntil})
+	}
+	return out, err
+}
+
+// paused tells the due pass what to leave alone, in all scopes.
+func (s worker) paused(ctx context.Context, tx storage.Tx) (work.Except, error) {
+	var e work.Except
+	rows, err := pause.InForceEverywhere(ctx, tx, pauses)
+	for _, p := range rows {
+		switch {
+		case p.Everywhere && p.PausedType == "":
+			e.All = true
+		case p.Everywhere:
+			e.Types = append(e.Types, p.PausedType)
+		case p.PausedType == "":
+			e.Scopes = append(e.Scopes, p.Scope)
+		default:
+			e.Scoped = append(e.Scoped, driver.ScopedKind{Scope: p.Scope, Kind: p.PausedType})
+		}
+	}
+	return e, err
 }
