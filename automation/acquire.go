@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
@@ -23,7 +22,7 @@ import (
 // with nothing of it dispatched. Runs that ended with nothing to deliver are
 // marked too, so that neither side delivers them later. It gives back the rows
 // that may go on. Types that are not under the guard cost no statement.
-func (s Rollout) acquire(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) ([]work.Done[Schedule, *decision], error) {
+func (s Rollout) acquire(ctx context.Context, tx storage.Tx, done []work.Done[scheduleRow, *decision]) ([]work.Done[scheduleRow, *decision], error) {
 	if !s.registry.guardsAny() {
 		return done, nil
 	}
@@ -42,7 +41,7 @@ func (s Rollout) acquire(ctx context.Context, tx storage.Tx, done []work.Done[Sc
 type acquiring struct {
 	s      *core
 	now    time.Time
-	done   []work.Done[Schedule, *decision]
+	done   []work.Done[scheduleRow, *decision]
 	places []int        // in done, of
 	wants  []*ownership // what the rows ask of the guard
 }
@@ -67,7 +66,7 @@ func (a *acquiring) want(ctx context.Context, tx storage.Tx) error {
 }
 
 // wanted is the run as the row leaves it, and nil while it is under way.
-func (a *acquiring) wanted(d work.Done[Schedule, *decision]) *ownership {
+func (a *acquiring) wanted(d work.Done[scheduleRow, *decision]) *ownership {
 	o := d.Row.ownership(AutomationScheduler)
 	switch {
 	case d.Row.inShadow():
@@ -110,9 +109,9 @@ func decideAcquireAt(now time.Time) driver.Decide[ownership] {
 }
 
 // settle puts rows on hold that lost, and gives back the others.
-func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensured[ownership]) ([]work.Done[Schedule, *decision], error) {
+func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensured[ownership]) ([]work.Done[scheduleRow, *decision], error) {
 	lost := map[int]bool{}
-	var held []*Schedule
+	var held []*scheduleRow
 	var notes []note
 	for n, g := range got {
 		row, want := a.done[a.places[n]].Row, a.wants[n]
@@ -127,7 +126,7 @@ func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensu
 	if err := schedules.Save(ctx, tx, held...); err != nil {
 		return nil, err
 	}
-	out := make([]work.Done[Schedule, *decision], 0, len(a.done))
+	out := make([]work.Done[scheduleRow, *decision], 0, len(a.done))
 	for i, d := range a.done {
 		if !lost[i] {
 			out = append(out, d)
@@ -138,7 +137,7 @@ func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensu
 
 // yield puts a row on hold whose run is another's. What it was settled as was
 // never committed; nothing exists under the coordinates that it named.
-func (r *Schedule) yield(now time.Time, detail string) {
+func (r *scheduleRow) yield(now time.Time, detail string) {
 	r.Status = StatusProcessing
 	r.ReasonCode, r.Diagnostics, r.DispatchResult = OwnershipConflict, storable(detail), nil
 	r.mergeResult(notify.DispatchResult{ConflictReason: string(OwnershipConflict)})
@@ -150,39 +149,6 @@ func (r *Schedule) yield(now time.Time, detail string) {
 func conflictText(want, stored *ownership) string {
 	return fmt.Sprintf("%s wanted to deliver as %s; %s has it: %s, owner version %d, coordinates %s",
 		want.Owner, cut(string(want.Coordinates), 150), stored.Owner, stored.Status, stored.OwnerVersion, cut(string(stored.Coordinates), 150))
-}
-
-// deliver reports whether anything of it reaches people; rows of this package
-// and traces do not.
-//
-//spec:r-026
-func (a *Artifacts) deliver() bool {
-	return len(a.Jobs)+len(a.MessagingJobs)+len(a.Schedules)+len(a.UserMessages)+len(a.OutgoingMessages) > 0
-}
-
-// coordinates name the delivery, the same on each try: the first artifact of the
-// kinds that group others, or of the others.
-func (a *Artifacts) coordinates() json.RawMessage {
-	var d notify.DispatchResult
-	for _, j := range slices.Clone(a.Jobs[:min(1, len(a.Jobs))]) {
-		d.Notification = j.Coordinates()
-	}
-	for _, j := range a.MessagingJobs[:min(1, len(a.MessagingJobs))] {
-		d.MessagingJob = j.GUID
-	}
-	if d.IsZero() {
-		for _, m := range a.UserMessages[:min(1, len(a.UserMessages))] {
-			d.UserMessages = []notify.Coordinates{{PartitionKey: m.PartitionKey, RowKey: m.RowKey}}
-		}
-		for _, m := range slices.Clone(a.OutgoingMessages[:min(1, len(a.OutgoingMessages))]) {
-			d.OutgoingMessages = []notify.Coordinates{m.Coordinates()}
-		}
-	}
-	text, err := json.Marshal(d)
-	if err != nil {
-		panic(err) // it consists of texts
-	}
-	return text
 }
 
 // OldRun is a run as the old scheduler knows it.
@@ -340,65 +306,6 @@ func (r OldRun) check() error {
 	return nil
 }
 
-// Ownership tells which side delivers a run. The error is storage.ErrNotFound
-// where the guard of scope knows no such key.
-func (s Rollout) Ownership(ctx context.Context, scope Scope, key string) (Ownership, error) {
-	var out Ownership
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		o, err := ownerships.Get(ctx, tx, scope, key)
-		if err == nil {
-			out = o.view()
-		}
-		return err
-	})
-	if err != nil {
-		return Ownership{}, fmt.Errorf("automation: Ownership: %w", err)
-	}
-	return out, nil
-}
-
-// ContestedRun is a run on support hold that both sides wanted.
-type ContestedRun struct {
-	Key         string
-	Type        string
-	ScheduledOn time.Time
-	Detail      string // names both sides
-	Ownership   Ownership
-}
-
-// OwnershipConflicts lists the rows of a scope that are on hold for an
-// [OwnershipConflict], by their keys, and says where the next page begins; empty after
-// the last. What is to be done about one is written at the reason.
-//
-//spec:r-029
-func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.Page) (out []ContestedRun, next string, err error) {
-	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, after, err := schedules.Page(ctx, tx, scope, p, driver.Query{
-			Where: []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", string(OwnershipConflict))},
-		})
-		if err != nil {
-			return err
-		}
-		places := make([]driver.Place, len(rows))
-		for i, r := range rows {
-			places[i] = schedules.PlaceOf(r)
-		}
-		known, err := ownerships.GetMany(ctx, tx, places)
-		out, next = make([]ContestedRun, len(rows)), after
-		for i, r := range rows {
-			out[i] = ContestedRun{Key: r.Key, Type: r.Kind, ScheduledOn: r.ScheduledOn, Detail: r.HoldDetail}
-			if o := known[places[i]]; o != nil {
-				out[i].Ownership = o.view()
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return nil, "", fmt.Errorf("automation: OwnershipConflicts: %w", err)
-	}
-	return out, next, nil
-}
-
 // TransferOwnership gives one run to a side, and takes its row out of shadow or
 // puts it there: the way to pick single runs in [StageRunNow], to do what the old
 // scheduler will not do, or to give back what this side should not, and then a series
@@ -447,7 +354,7 @@ func (s Rollout) transfer(ctx context.Context, tx storage.Tx, scope Scope, key s
 	for _, row := range rows {
 		if n, ok := s.follow(row, to); ok {
 			n.reason = by.Reason
-			if err := saveMoved(ctx, tx, by.Actor, []*Schedule{row}, []note{n}, nil); err != nil {
+			if err := saveMoved(ctx, tx, by.Actor, []*scheduleRow{row}, []note{n}, nil); err != nil {
 				return err
 			}
 		}

@@ -106,7 +106,7 @@ func TestEachWayToSelectFindsItsRows(t *testing.T) {
 		if err := w.s.Support().Hold(w.ctx, "", numberedKey(1), ann); err != nil {
 			w.t.Fatal(err)
 		}
-		w.change(key("2026-06-01", "30"), func(r *automation.Schedule) { automation.EndRow(r, start, automation.Superseded) })
+		w.change(key("2026-06-01", "30"), func(r *automation.ScheduleRow) { automation.EndRow(r, start, automation.Superseded) })
 		eight := strings.Replace(certificateKey, ":7:", ":8:", 1)
 		for name, c := range map[string]struct {
 			sel  automation.Selection
@@ -231,13 +231,13 @@ func TestABulkDecidesAgainAboutRowsThatAWorkerClaimsMeanwhile(t *testing.T) {
 		t.Parallel()
 		clk := clock.NewMock()
 		clk.Set(start)
-		actsOnClaimedRows(t, storetest.Postgres(t, clk), clk, func(w *world, _ storage.Tx, lease time.Duration) []*automation.Schedule {
+		actsOnClaimedRows(t, storetest.Postgres(t, clk), clk, func(w *world, _ storage.Tx, lease time.Duration) []*automation.ScheduleRow {
 			return w.claim(lease)
 		})
 	})
 }
 
-func actsOnClaimedRows(t *testing.T, store storage.Store, clk *clock.Mock, claim func(*world, storage.Tx, time.Duration) []*automation.Schedule) {
+func actsOnClaimedRows(t *testing.T, store storage.Store, clk *clock.Mock, claim func(*world, storage.Tx, time.Duration) []*automation.ScheduleRow) {
 	t.Helper()
 	s := &storetest.Spy{Store: store}
 	w := newWorld(t, s, clk, nil)

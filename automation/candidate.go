@@ -1,8 +1,11 @@
 package automation
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
@@ -326,4 +329,51 @@ func rational(decimal string) *big.Rat {
 		panic("automation: " + decimal + " is not what keys.Decimal gives")
 	}
 	return r
+}
+
+// rerunMark stands in a TriggerKey between the host's own and the number of the
+// run that support asked for. No candidate may hold it.
+const rerunMark = "~"
+
+// baseTriggerKey is the host's own part of a trigger key, and the number of the
+// rerun: 0 for the row that the host asked for.
+func baseTriggerKey(triggerKey string) (string, int) {
+	base, number, found := strings.Cut(triggerKey, rerunMark)
+	if !found {
+		return triggerKey, 0
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return triggerKey, 0
+	}
+	return base, n
+}
+
+// baseKey is the key of the row that the host asked for, which a rerun repeats.
+func (r *scheduleRow) baseKey() string { return baseKey(r.Key, r.TriggerKey) }
+
+func baseKey(key, triggerKey string) string {
+	base, n := baseTriggerKey(triggerKey)
+	if n == 0 {
+		return key
+	}
+	first, err := keyWith(key, triggerKey, base)
+	if err != nil {
+		return key
+	}
+	return first
+}
+
+// keyWith is a key with another trigger key, which is the fifth component of every
+// key that has one.
+func keyWith(key, was, is string) (string, error) {
+	const place = 4
+	parts := strings.SplitN(key, ":", place+2)
+	if len(parts) <= place || parts[place] != was {
+		return "", errors.New("its key has no trigger key")
+	}
+	parts[place] = is
+	key = strings.Join(parts, ":")
+	_, err := keys.Parse(key)
+	return key, err
 }

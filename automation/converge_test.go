@@ -101,12 +101,12 @@ type chaos struct {
 
 	events  []automation.Event
 	paused  bool
-	stopped map[string]automation.Reason   // what support holds or has cancelled
-	told    map[string]int64               // the newest version of each pupil that an event told
-	revived map[string]bool                // what support released or retried
-	ended   map[string]bool                // what events ended since the poll under way began
-	done    map[string]automation.Schedule // completed rows as they were first seen
-	then    []deed                         // what happens in the handler of this poll
+	stopped map[string]automation.Reason      // what support holds or has cancelled
+	told    map[string]int64                  // the newest version of each pupil that an event told
+	revived map[string]bool                   // what support released or retried
+	ended   map[string]bool                   // what events ended since the poll under way began
+	done    map[string]automation.ScheduleRow // completed rows as they were first seen
+	then    []deed                            // what happens in the handler of this poll
 	faults  []string
 }
 
@@ -119,7 +119,7 @@ type process struct {
 func newChaos(ctx context.Context, store storage.Store, clk *handClock, n int) *chaos {
 	c := &chaos{
 		ctx: ctx, clk: clk, store: &storetest.Spy{Store: store},
-		stopped: map[string]automation.Reason{}, told: map[string]int64{}, revived: map[string]bool{}, ended: map[string]bool{}, done: map[string]automation.Schedule{},
+		stopped: map[string]automation.Reason{}, told: map[string]int64{}, revived: map[string]bool{}, ended: map[string]bool{}, done: map[string]automation.ScheduleRow{},
 	}
 	exam, bus := fmt.Sprint("exam", n), fmt.Sprint("bus", n)
 	c.host = &school{
@@ -171,8 +171,8 @@ func (c *chaos) met(key string) {
 }
 
 // rows are those of the host.
-func (c *chaos) rows() map[string]automation.Schedule {
-	out := map[string]automation.Schedule{}
+func (c *chaos) rows() map[string]automation.ScheduleRow {
+	out := map[string]automation.ScheduleRow{}
 	c.read(func(tx storage.Tx) error {
 		rows, err := automation.Schedules.Find(c.ctx, tx, c.host.scope, driver.Query{Limit: 1000})
 		for _, r := range rows {

@@ -152,7 +152,9 @@ func (c *chaos) asWanted(id string) {
 
 // tried rows keep a moment that has come: one that was with a worker when the
 // host changed its mind about the time is left alone by whoever tells of it.
-func (c *chaos) tried(row automation.Schedule) bool { return row.RetryCount > 0 || c.revived[row.Key] }
+func (c *chaos) tried(row automation.ScheduleRow) bool {
+	return row.RetryCount > 0 || c.revived[row.Key]
+}
 
 // unseen is a difference that no scan is told of, since the source has not
 // changed: of a row that support made due although nobody asks for it, which ends

@@ -1,8 +1,12 @@
 package automation
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -32,7 +36,7 @@ func TestRetentionHasTwoGuardsBeforeAHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	clk.Set(time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC))
-	var row *Schedule
+	var row *scheduleRow
 	err = s.store.InTx(t.Context(), func(tx storage.Tx) (err error) {
 		if row, err = schedules.Get(t.Context(), tx, "", made[0].Key); err != nil {
 			return err
@@ -133,4 +137,53 @@ func TestAHostsReasonIsNoAttribute(t *testing.T) {
 			t.Errorf("%q is counted as %q, not %q", reason, got, want)
 		}
 	}
+}
+
+// A host sees each column of a row in the field of its name, but for what belongs to
+// a claim and to the store.
+func TestAHostSeesARowWithoutItsClaim(t *testing.T) {
+	t.Parallel()
+	var r scheduleRow
+	row := reflect.ValueOf(&r).Elem()
+	fields := reflect.VisibleFields(row.Type())
+	for i, f := range fields {
+		if !f.Anonymous && f.IsExported() {
+			row.FieldByIndex(f.Index).Set(sample(f, i))
+		}
+	}
+	ours := []string{"ID", "Version", "LeaseExpiresOn", "ClaimToken", "Abandoned", "Fingerprint"}
+	got := reflect.ValueOf(r.view())
+	for _, f := range fields {
+		name := f.Name
+		if name == "Kind" {
+			name = "Type"
+		}
+		seen := got.FieldByName(name)
+		switch {
+		case f.Anonymous || !f.IsExported():
+		case slices.Contains(ours, name) == seen.IsValid():
+			t.Errorf("%s: seen %v", name, seen.IsValid())
+		case seen.IsValid() && !reflect.DeepEqual(seen.Interface(), row.FieldByIndex(f.Index).Interface()):
+			t.Errorf("%s is %v", name, seen)
+		}
+	}
+}
+
+// sample is a value that no other field has.
+func sample(f reflect.StructField, i int) reflect.Value {
+	v := reflect.New(f.Type).Elem()
+	switch v.Interface().(type) {
+	case time.Time:
+		return reflect.ValueOf(time.Unix(int64(i), 0))
+	case json.RawMessage:
+		return reflect.ValueOf(json.RawMessage(strconv.Itoa(i)))
+	case bool:
+		return reflect.ValueOf(true)
+	}
+	if v.CanInt() {
+		v.SetInt(int64(i))
+		return v
+	}
+	v.SetString(f.Name)
+	return v
 }

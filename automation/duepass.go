@@ -1,15 +1,13 @@
 package automation
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/backoff"
-	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 )
@@ -22,22 +20,22 @@ func (s worker) duePass() work.Pass {
 }
 
 // dueSpec is the due pass over rows of some types, a group of so many at once.
-func (s worker) dueSpec(name string, group int, types func() []string) work.Spec[Schedule, *decision] {
-	return work.Spec[Schedule, *decision]{
+func (s worker) dueSpec(name string, group int, types func() []string) work.Spec[scheduleRow, *decision] {
+	return work.Spec[scheduleRow, *decision]{
 		Name: name, Table: schedules, Group: group,
 		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: types, Except: s.paused,
 		Handle: s.handle, Settled: s.settled, Dispatch: s.dispatch,
-		Fail: func(now time.Time, r *Schedule, err error) { r.fail(now, err, s.registry.longRunning(r.Kind)) },
-		Abandon: func(now time.Time, r *Schedule) {
+		Fail: func(now time.Time, r *scheduleRow, err error) { r.fail(now, err, s.registry.longRunning(r.Kind)) },
+		Abandon: func(now time.Time, r *scheduleRow) {
 			s.registry.leaseLosses.Add(1)
 			r.lose(now, s.registry.longRunning(r.Kind))
 		},
-		Release: func(now time.Time, r *Schedule) { r.giveBack(now) },
+		Release: func(now time.Time, r *scheduleRow) { r.giveBack(now) },
 	}
 }
 
 // handle decides about a group of rows of one type.
-func (s worker) handle(ctx context.Context, items []work.Item[Schedule]) ([]*decision, error) {
+func (s worker) handle(ctx context.Context, items []work.Item[scheduleRow]) ([]*decision, error) {
 	b := s.newBatch(items)
 	b.run(ctx)
 	out := make([]*decision, len(b.tries))
@@ -319,71 +317,45 @@ func (t *try) take(ctx context.Context, s *core, o Outcome) {
 	}
 }
 
-// Long-running types go on once a day after the usual steps, so many times.
-const (
-	dailyRetry   = 24 * time.Hour
-	dailyRetries = 7
-)
+// reportPass is the due pass over runs of reports: one run in a group, so that
+// each is settled when it is done, and few of them claimed ahead, so that other
+// processes find some as well. It rests while no type of report is registered.
+type reportPass struct{ s *core }
 
-// fail records a failed try: the next one after 5 minutes, 15 minutes and an
-// hour, then Failed and on hold (Automation & Reminders, "Processing"). The
-// stored row is Processing, whatever a handler made of this copy.
-func (r *Schedule) fail(now time.Time, err error, longRunning bool) {
-	r.Diagnostics = storable(err.Error())
-	r.ReasonCode = HandlerFailed
-	if isPanic(err) {
-		r.ReasonCode = HandlerPanicked
+func (p reportPass) Name() string { return "automation.report" }
+
+// defaultBuilds is how many reports a poller builds at once, unless it says so.
+const defaultBuilds = 8
+
+func (p reportPass) Runner(o work.Options) work.Runner {
+	o.Batch = min(cmp.Or(o.Batch, defaultBuilds), cmp.Or(o.Concurrency, defaultBuilds))
+	o.InFlight = 2 * o.Batch
+	pass := work.New(p.s.store, p.s.worker().dueSpec(p.Name(), 1, func() []string {
+		names, _ := p.s.registry.reportTypes()
+		return names
+	}))
+	return &reportRunner{inner: pass.Runner(o), s: p.s}
+}
+
+type reportRunner struct {
+	inner work.Runner
+	s     *core
+}
+
+func (r *reportRunner) Poll(ctx context.Context, batch int) (work.Report, error) {
+	if names, _ := r.s.registry.reportTypes(); len(names) == 0 {
+		return work.Report{}, nil
 	}
-	r.Status = StatusProcessing
-	if permanent.Is(err) {
-		r.RetryCount++
-		r.giveUp(now, PermanentFailure)
-		return
+	return r.inner.Poll(ctx, batch)
+}
+
+func (r *reportRunner) Run(ctx context.Context) error {
+	for names, added := r.s.registry.reportTypes(); len(names) == 0; names, added = r.s.registry.reportTypes() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-added:
+		}
 	}
-	r.retry(now, longRunning)
-}
-
-// lose records that the lease ran out in somebody else's hands.
-func (r *Schedule) lose(now time.Time, longRunning bool) {
-	r.LeaseLossCount++
-	r.ReasonCode = LeaseExpired
-	r.retry(now, longRunning)
-}
-
-// undecodable gives up on a row that this version cannot read.
-func (r *Schedule) undecodable(now time.Time, err error) {
-	r.Diagnostics = storable(err.Error())
-	r.ReasonCode = Undecodable
-	r.giveUp(now, Undecodable)
-}
-
-//spec:a-053
-func (r *Schedule) retry(now time.Time, longRunning bool) {
-	r.RetryCount++
-	wait, more := retryAfter(r.Key, r.RetryCount, longRunning)
-	if !more {
-		r.giveUp(now, RetriesExhausted)
-		return
-	}
-	r.NextRetryOn = now.Add(wait)
-	r.to(now, StatusPending)
-}
-
-func (r *Schedule) giveUp(now time.Time, why Reason) {
-	r.to(now, StatusFailed)
-	r.hold(why, r.Diagnostics)
-}
-
-func retryAfter(key string, failures int, longRunning bool) (time.Duration, bool) {
-	wait, more := backoff.After(key, failures)
-	if more || !longRunning {
-		return wait, more
-	}
-	_, usual := backoff.After(key, failures-dailyRetries)
-	return dailyRetry, usual
-}
-
-func isPanic(err error) bool {
-	var p *work.PanicError
-	return errors.As(err, &p)
+	return r.inner.Run(ctx)
 }

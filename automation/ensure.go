@@ -58,7 +58,7 @@ type Ensured struct {
 const artifactSchedule notify.Artifact = "AutomationScheduler"
 
 // answer describes the stored row; want is what was asked for.
-func answer(outcome EnsureOutcome, row, want *Schedule) Ensured {
+func answer(outcome EnsureOutcome, row, want *scheduleRow) Ensured {
 	dispatched, _ := row.Dispatched() // undecodable: nothing to tell
 	e := Ensured{
 		Outcome: outcome, Scope: row.Scope, Key: row.Key, Status: row.Status, ScheduledOn: row.ScheduledOn,
@@ -157,7 +157,7 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 	if err != nil {
 		return nil, err
 	}
-	wants, places := make([]*Schedule, 0, len(plans)), make([]int, 0, len(plans))
+	wants, places := make([]*scheduleRow, 0, len(plans)), make([]int, 0, len(plans))
 	for i := range plans {
 		p, want := &plans[i], &plans[i].want
 		switch {
@@ -177,7 +177,7 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 			wants, places = append(wants, want), append(places, i)
 		}
 	}
-	was := map[*Schedule]past{}
+	was := map[*scheduleRow]past{}
 	got, err := s.ensureRows(ctx, tx, remember(was, decideSeriesAt(now)), wants...)
 	if err != nil {
 		return nil, err
@@ -216,8 +216,8 @@ func passed(ctx context.Context, tx storage.Tx, now time.Time, plans []plan) (ma
 }
 
 // decideAt is the table of [Scheduler.Ensure] for a row that exists.
-func decideAt(now time.Time) driver.Decide[Schedule] {
-	return func(stored, want *Schedule) (storage.Outcome, bool) {
+func decideAt(now time.Time) driver.Decide[scheduleRow] {
+	return func(stored, want *scheduleRow) (storage.Outcome, bool) {
 		// What support has stopped, and what was given up, waits for its release.
 		stopped := stored.IsOnSupportHold && (stored.Status == StatusFailed || stored.Status == StatusCancelled)
 		switch {
@@ -246,7 +246,7 @@ func decideAt(now time.Time) driver.Decide[Schedule] {
 }
 
 // sameMoment reports whether nothing that may change under the same key differs.
-func (r *Schedule) sameMoment(want *Schedule) bool {
+func (r *scheduleRow) sameMoment(want *scheduleRow) bool {
 	if want.TriggerType == ManualRun { // its moment is when it was first asked for
 		return r.Kind == want.Kind
 	}
@@ -256,7 +256,7 @@ func (r *Schedule) sameMoment(want *Schedule) bool {
 }
 
 // moveTo takes over what may change under the same key, and who asked for it.
-func (r *Schedule) moveTo(want *Schedule) {
+func (r *scheduleRow) moveTo(want *scheduleRow) {
 	r.ScheduledOn, r.LocalDate, r.SendAt = want.ScheduledOn, want.LocalDate, want.SendAt
 	r.TimeZone, r.GapPolicy, r.OverlapPolicy, r.Kind = want.TimeZone, want.GapPolicy, want.OverlapPolicy, want.Kind
 	r.EventType, r.EventID = want.EventType, want.EventID
@@ -278,7 +278,7 @@ func demandOf(plans []plan) demand {
 
 // of finds the plans that a row stands for: whether there are any, and whether
 // one of them is met, which is then given.
-func (d demand) of(row *Schedule) (p plan, known, met bool) {
+func (d demand) of(row *scheduleRow) (p plan, known, met bool) {
 	id, key, ok := conditionOf(row)
 	if !ok {
 		return plan{}, false, false
@@ -296,7 +296,7 @@ func (d demand) of(row *Schedule) (p plan, known, met bool) {
 
 // lookUp finds the plans that a row of any trigger stands for: whether there are
 // any, and whether one of them wants it, which is then given.
-func lookUp(plans []plan, row *Schedule) (p plan, known, wanted bool) {
+func lookUp(plans []plan, row *scheduleRow) (p plan, known, wanted bool) {
 	if row.TriggerType == ThresholdCondition {
 		return demandOf(plans).of(row)
 	}
@@ -310,7 +310,7 @@ func lookUp(plans []plan, row *Schedule) (p plan, known, wanted bool) {
 
 // ending says why a row that no plan names ends. One of an earlier day stays
 // while its condition is met.
-func (d demand) ending(row *Schedule) (Reason, bool) {
+func (d demand) ending(row *scheduleRow) (Reason, bool) {
 	_, known, met := d.of(row)
 	switch {
 	case met:
@@ -332,7 +332,7 @@ func (s ensurer) endUnmet(ctx context.Context, tx storage.Tx, plans []plan, by s
 	}
 	d := demandOf(plans)
 	for scope, some := range unmet {
-		_, err := s.deactivateBy(ctx, tx, Event{Scope: scope}, by, rowsOf(some), func(row *Schedule) (Reason, bool) {
+		_, err := s.deactivateBy(ctx, tx, Event{Scope: scope}, by, rowsOf(some), func(row *scheduleRow) (Reason, bool) {
 			_, known, met := d.of(row)
 			return ThresholdNoLongerMet, known && !met
 		})

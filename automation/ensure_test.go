@@ -145,7 +145,7 @@ func TestEnsureReactivatesWhatEnded(t *testing.T) {
 		t.Run(status, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				w.ensure(candidate(nil))
-				w.change(certificateKey, func(r *automation.Schedule) {
+				w.change(certificateKey, func(r *automation.ScheduleRow) {
 					r.Status, r.ReasonCode, r.Diagnostics, r.RetryCount, r.EndedOn = status, automation.HandlerFailed, "boom", 2, start
 					r.DispatchResult = []byte(`{"scheduler":"guard"}`)
 				})
@@ -175,7 +175,10 @@ func TestEnsureNeverClearsAHold(t *testing.T) {
 		t.Run(c.status, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				w.ensure(candidate(nil))
-				w.change(certificateKey, func(r *automation.Schedule) { r.Status = c.status; automation.HoldRow(r, automation.HeldBySupport, "") })
+				w.change(certificateKey, func(r *automation.ScheduleRow) {
+					r.Status = c.status
+					automation.HoldRow(r, automation.HeldBySupport, "")
+				})
 				got := w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "17:00" }))[0]
 				row := w.row(certificateKey)
 				if got.Outcome != c.outcome || row.Status != c.after || row.SendAt != "17:00" {
@@ -260,9 +263,9 @@ func TestManyKnownCandidatesAreAnsweredAsIfAskedOneByOne(t *testing.T) {
 		for range 20 { // behind a batch of new rows Ensure does not ask for a while
 			w.ensure(all...)
 		}
-		w.change(created[3].Key, func(r *automation.Schedule) { automation.HoldRow(r, automation.HeldBySupport, "") })
-		w.change(created[4].Key, func(r *automation.Schedule) { r.Status, r.EndedOn = automation.StatusCompleted, start })
-		w.change(created[5].Key, func(r *automation.Schedule) { r.SendAt = "08:00" })
+		w.change(created[3].Key, func(r *automation.ScheduleRow) { automation.HoldRow(r, automation.HeldBySupport, "") })
+		w.change(created[4].Key, func(r *automation.ScheduleRow) { r.Status, r.EndedOn = automation.StatusCompleted, start })
+		w.change(created[5].Key, func(r *automation.ScheduleRow) { r.SendAt = "08:00" })
 
 		fresh := slices.Clone(all)
 		fresh[6].SendAt = "17:00"

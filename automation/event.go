@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -43,24 +44,6 @@ func (e Event) check() error {
 		return errors.New("automation: event " + e.Type + ": negative Version")
 	}
 	return nil
-}
-
-// EventHandler is what a host's event pipeline calls after the host's own change
-// (Automation & Reminders, "Provider contracts"). *[Scheduler] is one.
-//
-//spec:a-073
-type EventHandler interface {
-	HandleEvent(ctx context.Context, e Event) (EventResult, error)
-}
-
-var _ EventHandler = (*Scheduler)(nil)
-
-// EventHandlerFunc is an EventHandler made of a function.
-type EventHandlerFunc func(ctx context.Context, e Event) (EventResult, error)
-
-// HandleEvent calls f.
-func (f EventHandlerFunc) HandleEvent(ctx context.Context, e Event) (EventResult, error) {
-	return f(ctx, e)
 }
 
 // eventPlan is all that providers and settings say about one event.
@@ -154,7 +137,7 @@ func (s planner) inactive(ctx context.Context, scope Scope, ids []string) (map[s
 }
 
 // superseded tells of an open row of the source whether it has to go, and why.
-func (p eventPlan) superseded() func(*Schedule) (Reason, bool) {
+func (p eventPlan) superseded() func(*scheduleRow) (Reason, bool) {
 	wanted := map[string]bool{}
 	for _, plan := range p.plans {
 		if !plan.skipped && !plan.unmet {
@@ -162,7 +145,7 @@ func (p eventPlan) superseded() func(*Schedule) (Reason, bool) {
 		}
 	}
 	conditions, series := demandOf(p.plans), p.series()
-	return func(row *Schedule) (Reason, bool) {
+	return func(row *scheduleRow) (Reason, bool) {
 		if p.off[row.Setting] {
 			return ReminderSettingInactive, true
 		}
@@ -172,31 +155,6 @@ func (p eventPlan) superseded() func(*Schedule) (Reason, bool) {
 		reason, ends := conditions.ending(row)
 		return reason, ends && (reason != Superseded || row.baseKey() == row.Key) // a rerun is support's
 	}
-}
-
-func (s planner) planInvalidations(ctx context.Context, e Event, r route, p *eventPlan) error {
-	for _, name := range r.invalidations {
-		t, _ := s.registry.reminder(name)
-		invalid, err := t.Invalidations.Invalidations(ctx, e)
-		if err != nil {
-			return fmt.Errorf("automation: invalidations of %s: %w", name, err)
-		}
-		for i, in := range invalid {
-			if in.Setting == "" {
-				return fmt.Errorf("automation: invalidation %d of %s: no Setting", i, name)
-			}
-			if in.Reason == "" {
-				in.Reason = Invalidated
-			}
-			p.invalid = append(p.invalid, in)
-		}
-	}
-	return nil
-}
-
-func (s planner) planImmediates(ctx context.Context, e Event, r route, p *eventPlan) (err error) {
-	p.immediate, err = s.immediates(ctx, e, r.immediate)
-	return err
 }
 
 // EventOutcome is what became of an event as a whole.
@@ -309,7 +267,7 @@ func (s ensurer) endInvalid(ctx context.Context, tx storage.Tx, e Event, p event
 		if len(in.Keys) > 0 {
 			deactivate = s.deactivateOnly
 		}
-		ended, err := deactivate(ctx, tx, e, where, func(row *Schedule) (Reason, bool) {
+		ended, err := deactivate(ctx, tx, e, where, func(row *scheduleRow) (Reason, bool) {
 			return in.Reason, len(in.Keys) == 0 || slices.Contains(in.Keys, row.Key) || slices.Contains(in.Keys, row.baseKey())
 		})
 		if err != nil {
@@ -352,29 +310,6 @@ func (s ensurer) ensureCandidates(ctx context.Context, tx storage.Tx, e Event, p
 	return err
 }
 
-// ensureImmediate leaves a conflict with its answer: it concerns no row here.
-func (s ensurer) ensureImmediate(ctx context.Context, tx storage.Tx, _ Event, p eventPlan, result *EventResult) error {
-	if len(p.immediate.Jobs) == 0 {
-		return nil
-	}
-	jobs, err := s.out.EnsureNotificationJob(ctx, tx, p.immediate.Jobs...)
-	if jobs == nil && err != nil {
-		return err
-	}
-	result.Immediate = jobs
-	var schedules []notify.Schedule
-	for i, job := range jobs {
-		if job.Conflict == nil {
-			schedules = append(schedules, p.immediate.Schedules[i])
-		}
-	}
-	answers, err := s.out.EnsureNotificationScheduler(ctx, tx, schedules...)
-	if answers == nil {
-		return err
-	}
-	return nil // a conflict is in the answers, and recorded by the dispatcher
-}
-
 // conflicts joins what every answer says.
 func (r EventResult) conflicts() error {
 	all := []error{conflicts(r.Ensured)}
@@ -384,4 +319,67 @@ func (r EventResult) conflicts() error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+// sourceState is a row of automation_source: how far the events of an entity
+// have come. Whoever derives rows from the state of an entity writes it first,
+// so that an event that loaded an old state cannot undo a newer one. It is never
+// due.
+type sourceState struct {
+	storage.Record
+	SourceType    string `db:"source_type,fixed,plain"`
+	Source        string `db:"source,fixed,person"`
+	SourceVersion int64  `db:"source_version"` // zero: without versions
+	EventType     string `db:"event_type,plain"`
+	EventID       string `db:"event_id,plain"`
+}
+
+var sources = driver.Define[sourceState]("automation_source").Grows(driver.WithEntities).Limit(maxRow)
+
+// newSourceState is the row that an event asks for. The error is a
+// *keys.PartError.
+func newSourceState(e Event) (*sourceState, error) {
+	key, err := keys.Join(e.Source.Type, e.Source.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &sourceState{
+		Record: storage.Record{Scope: e.Scope, Key: key}, SourceType: e.Source.Type, Source: e.Source.ID,
+		SourceVersion: e.Version, EventType: e.Type, EventID: e.ID,
+	}, nil
+}
+
+// stamped is the answer of stamp: the newest version that the source has shown,
+// and whether the event is not older.
+type stamped struct {
+	version int64
+	fresh   bool
+}
+
+// stamp takes the sources' rows for events until the transaction ends. An older
+// event does not get its row; one without a version does, and leaves the version.
+func stamp(ctx context.Context, tx storage.Tx, events ...Event) ([]stamped, error) {
+	wants := make([]*sourceState, len(events))
+	older := map[*sourceState]bool{}
+	for i, e := range events {
+		want, err := newSourceState(e)
+		if err != nil {
+			return nil, err
+		}
+		wants[i] = want
+	}
+	got, err := sources.Ensure(ctx, tx, func(stored, want *sourceState) (storage.Outcome, bool) {
+		older[want] = want.SourceVersion != 0 && want.SourceVersion < stored.SourceVersion
+		if older[want] {
+			return storage.Unchanged, false
+		}
+		stored.SourceVersion = max(stored.SourceVersion, want.SourceVersion)
+		stored.EventType, stored.EventID = want.EventType, want.EventID
+		return storage.Updated, true
+	}, wants...)
+	out := make([]stamped, len(got))
+	for i, g := range got {
+		out[i] = stamped{g.Row.SourceVersion, !older[wants[i]]}
+	}
+	return out, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -60,7 +61,7 @@ func (e Explanation) String() string {
 // origin says what the work is about and who asked for it.
 func (e Explanation) origin(b *strings.Builder) {
 	r := e.Schedule
-	fmt.Fprintf(b, "  %s for %s %s", r.Kind, r.SourceType, r.Source)
+	fmt.Fprintf(b, "  %s for %s %s", r.Type, r.SourceType, r.Source)
 	if r.TriggerType == DateBased {
 		fmt.Fprintf(b, ", %s %s, at %s %s", r.offset(), r.TargetDate, r.SendAt, r.TimeZone)
 	}
@@ -68,10 +69,10 @@ func (e Explanation) origin(b *strings.Builder) {
 		fmt.Fprintf(b, ", %s", e.Condition)
 	}
 	fmt.Fprintf(b, ": %s\n", stampText(r.ScheduledOn))
-	if r.baseKey() != r.Key {
-		fmt.Fprintf(b, "  a rerun of %s\n", r.baseKey())
+	if first := baseKey(r.Key, r.TriggerKey); first != r.Key {
+		fmt.Fprintf(b, "  a rerun of %s\n", first)
 	}
-	if r.Setting != r.Kind {
+	if r.Setting != r.Type {
 		fmt.Fprintf(b, "  by setting %s\n", r.Setting)
 	}
 }
@@ -105,8 +106,8 @@ func (e Explanation) state(b *strings.Builder) {
 func stampText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // offset is the way from the date, as people say it.
-func (r *Schedule) offset() string {
-	switch days := r.DaysBefore; {
+func (s *Schedule) offset() string {
+	switch days := s.DaysBefore; {
 	case days == 0:
 		return "on"
 	case days == 1:
@@ -128,14 +129,14 @@ func (r *Schedule) offset() string {
 //
 //spec:a-114
 func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Explanation, error) {
-	e := Explanation{Scope: scope, Key: key}
-	err := s.inTx(ctx, func(tx storage.Tx) error {
+	var e Explanation
+	var row *scheduleRow
+	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
 		e = Explanation{Scope: scope, Key: key}
-		var err error
 		if e.Series, err = seriesState(ctx, tx, scope, key); err != nil {
 			return err
 		}
-		row, err := schedules.Get(ctx, tx, scope, key)
+		row, err = schedules.Get(ctx, tx, scope, key)
 		switch {
 		case errors.Is(err, storage.ErrNotFound):
 			e.Condition, err = loadCondition(ctx, tx, scope, key)
@@ -143,19 +144,46 @@ func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Expla
 		case err != nil:
 			return err
 		}
-		e.Schedule = row
-		return s.explainer().tellStory(ctx, tx, &e)
+		return s.explainer().tellStory(ctx, tx, row, &e)
 	})
 	if err != nil {
 		return Explanation{}, fmt.Errorf("automation: Explain: %w", err)
 	}
-	e.Now = s.explainer().prospect(within(ctx, s.tx), e)
+	e.Now = s.explainer().prospect(within(ctx, s.tx), e, row)
 	return e, nil
 }
 
+// messageCounter is a dispatcher that knows how many messages a job led to, such
+// as *notify.Notifier.
+type messageCounter interface {
+	CountMessages(ctx context.Context, tx storage.Tx, scope Scope, jobRowKey string) (int, error)
+}
+
+// tellStory reads what happened to the row, and what stands in its way.
+func (s explainer) tellStory(ctx context.Context, tx storage.Tx, row *scheduleRow, e *Explanation) (err error) {
+	told := row.view()
+	e.Schedule = &told
+	if e.History, err = row.history(ctx, tx); err != nil {
+		return err
+	}
+	if e.Condition, err = loadCondition(ctx, tx, row.Scope, row.baseKey()); err != nil {
+		return err
+	}
+	all, err := pausesOf(ctx, tx, row.Scope)
+	for _, p := range all {
+		if p.covers(row.Scope, row.Kind) {
+			e.Pauses = append(e.Pauses, p)
+		}
+	}
+	e.Dispatched, _ = row.Dispatched() // undecodable: Now says so
+	if counter, ok := s.out.(messageCounter); ok && err == nil && !e.Dispatched.Notification.IsZero() {
+		e.Messages, err = counter.CountMessages(ctx, tx, row.Scope, e.Dispatched.Notification.RowKey)
+	}
+	return err
+}
+
 // prospect says what would happen to the row now.
-func (s explainer) prospect(ctx context.Context, e Explanation) string {
-	r := e.Schedule
+func (s explainer) prospect(ctx context.Context, e Explanation, r *scheduleRow) string {
 	if r == nil {
 		if why := e.Condition.missing(); why != "" {
 			return why
@@ -182,11 +210,24 @@ func (s explainer) prospect(ctx context.Context, e Explanation) string {
 	return s.when(r) + e.stopped() + s.rehearse(ctx, r)
 }
 
-func (s explainer) when(r *Schedule) string {
+func (s explainer) when(r *scheduleRow) string {
 	if now := s.now(); r.DueOn.After(now) {
 		return fmt.Sprintf("it waits until %s (%s more)", stampText(r.DueOn), wait(r.DueOn.Sub(now)))
 	}
 	return "it is due"
+}
+
+// stopped says what keeps the row from being claimed.
+func (e Explanation) stopped() string {
+	var b strings.Builder
+	for _, p := range e.Pauses {
+		fmt.Fprintf(&b, "; paused by %s since %s", p.By.Actor, stampText(p.Since))
+		if !p.Until.IsZero() {
+			fmt.Fprintf(&b, " until %s", stampText(p.Until))
+		}
+		fmt.Fprintf(&b, ": %s", p.By.Reason)
+	}
+	return b.String()
 }
 
 // wait is a duration as people say it.
@@ -198,7 +239,7 @@ func wait(d time.Duration) string {
 }
 
 // rehearse takes a copy of the row through the steps of the due pass.
-func (s explainer) rehearse(ctx context.Context, row *Schedule) string {
+func (s explainer) rehearse(ctx context.Context, row *scheduleRow) string {
 	if _, ok := s.registry.handler(row.Kind); ok {
 		return "; its handler is asked then"
 	}
@@ -214,6 +255,14 @@ func (s explainer) rehearse(ctx context.Context, row *Schedule) string {
 	default:
 		return fmt.Sprintf("; as things are, delivery would be queued (recipients: %d)", len(t.to))
 	}
+}
+
+// tryOut takes a row through the steps of the due pass, and writes nothing.
+func (s explainer) tryOut(ctx context.Context, row *scheduleRow) *try {
+	b := s.worker().newBatch([]work.Item[scheduleRow]{{Row: row, Ctx: ctx}})
+	b.tx = s.tx
+	b.run(ctx)
+	return b.tries[0]
 }
 
 // Condition is what is known of the condition that a threshold's key stands for.

@@ -78,7 +78,7 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 		if got := w.now(exportKey("1")); got != "it is due; its handler is asked then" {
 			t.Error(got)
 		}
-		w.change(exportKey("1"), func(r *automation.Schedule) { automation.EndRow(r, start, automation.Superseded) })
+		w.change(exportKey("1"), func(r *automation.ScheduleRow) { automation.EndRow(r, start, automation.Superseded) })
 		w.says(exportKey("1"), "nothing, unless it is asked for again")
 	})
 }

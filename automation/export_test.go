@@ -22,30 +22,32 @@ var (
 
 // Rows that stories hold in their hands.
 type (
+	ScheduleRow    = scheduleRow
 	ThresholdState = thresholdState
 	OwnershipRow   = ownership
 )
 
 // What was done to a row, where a story begins after it.
 var (
-	EndRow       = (*Schedule).deactivate
-	HoldRow      = (*Schedule).hold
-	GiveBackRow  = (*Schedule).giveBack
-	MoveRow      = (*Schedule).to
+	EndRow       = (*scheduleRow).deactivate
+	HoldRow      = (*scheduleRow).hold
+	ViewRow      = (*scheduleRow).view
+	GiveBackRow  = (*scheduleRow).giveBack
+	MoveRow      = (*scheduleRow).to
 	GiveOwner    = (*ownership).give
 	MoveOwner    = (*ownership).to
-	RowDueOn     = (*Schedule).dueOn
-	RowSeriesKey = (*Schedule).seriesKey
-	RowDue       = (*Schedule).due
+	RowDueOn     = (*scheduleRow).dueOn
+	RowSeriesKey = (*scheduleRow).seriesKey
+	RowDue       = (*scheduleRow).due
 )
 
 // Half of a poll: what a worker decides about claimed rows, and what is written
 // beside rows that are settled.
-func HandleRows(ctx context.Context, s *Scheduler, items []work.Item[Schedule]) ([]*decision, error) {
+func HandleRows(ctx context.Context, s *Scheduler, items []work.Item[scheduleRow]) ([]*decision, error) {
 	return s.worker().handle(ctx, items)
 }
 
-func SettledRows(ctx context.Context, s *Scheduler, tx storage.Tx, rows []*Schedule) error {
+func SettledRows(ctx context.Context, s *Scheduler, tx storage.Tx, rows []*scheduleRow) error {
 	return s.worker().settled(ctx, tx, rows)
 }
 
@@ -72,12 +74,12 @@ var ErrBound = errBound
 var ImmediateJob = Immediate.job
 
 // ReminderJob is the job of a reminder's row, likewise.
-func ReminderJob(row *Schedule, notificationType string) (notify.Job, error) {
+func ReminderJob(row *scheduleRow, notificationType string) (notify.Job, error) {
 	return (&try{row: row, due: Due{Source: Source{row.SourceType, row.Source}}}).job(notificationType)
 }
 
 // CandidateAsksFor reports whether a candidate asks for the very row.
-func CandidateAsksFor(ctx context.Context, s *Scheduler, c Candidate, row *Schedule) (bool, error) {
+func CandidateAsksFor(ctx context.Context, s *Scheduler, c Candidate, row *scheduleRow) (bool, error) {
 	plans, err := s.planner().plans(ctx, []Candidate{c})
 	return err == nil && plans[0].asksFor(row), err
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-func itemsOf(ctx context.Context, rows []*automation.Schedule) []work.Item[automation.Schedule] {
-	var out []work.Item[automation.Schedule]
+func itemsOf(ctx context.Context, rows []*automation.ScheduleRow) []work.Item[automation.ScheduleRow] {
+	var out []work.Item[automation.ScheduleRow]
 	for _, r := range rows {
-		out = append(out, work.Item[automation.Schedule]{Row: r, Ctx: ctx})
+		out = append(out, work.Item[automation.ScheduleRow]{Row: r, Ctx: ctx})
 	}
 	return out
 }

@@ -182,14 +182,14 @@ func (w *world) pollAt(on time.Time) work.Report {
 	return w.poll()
 }
 
-func (w *world) row(key string) automation.Schedule {
+func (w *world) row(key string) automation.ScheduleRow {
 	w.t.Helper()
 	return w.rowIn("", key)
 }
 
-func (w *world) rowIn(scope automation.Scope, key string) automation.Schedule {
+func (w *world) rowIn(scope automation.Scope, key string) automation.ScheduleRow {
 	w.t.Helper()
-	var row *automation.Schedule
+	var row *automation.ScheduleRow
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) (err error) {
 		row, err = automation.Schedules.Get(w.ctx, tx, scope, key)
 		return err
@@ -201,9 +201,9 @@ func (w *world) rowIn(scope automation.Scope, key string) automation.Schedule {
 }
 
 // rows are all rows of the empty scope, by key.
-func (w *world) rows() map[string]automation.Schedule {
+func (w *world) rows() map[string]automation.ScheduleRow {
 	w.t.Helper()
-	out := map[string]automation.Schedule{}
+	out := map[string]automation.ScheduleRow{}
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 		rows, err := automation.Schedules.Find(w.ctx, tx, "", driver.Query{Limit: 10000})
 		for _, r := range rows {
@@ -234,7 +234,7 @@ func (w *world) statuses() map[string]string {
 }
 
 // change writes a row as a test wants to find it.
-func (w *world) change(key string, f func(*automation.Schedule)) {
+func (w *world) change(key string, f func(*automation.ScheduleRow)) {
 	w.t.Helper()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 		row, err := automation.Schedules.Get(w.ctx, tx, "", key)
@@ -251,7 +251,7 @@ func (w *world) change(key string, f func(*automation.Schedule)) {
 }
 
 // claim takes the due rows like a worker that then dies or stalls.
-func (w *world) claim(lease time.Duration) (rows []*automation.Schedule) {
+func (w *world) claim(lease time.Duration) (rows []*automation.ScheduleRow) {
 	w.t.Helper()
 	err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 		rows = w.claimIn(tx, lease)
@@ -263,7 +263,7 @@ func (w *world) claim(lease time.Duration) (rows []*automation.Schedule) {
 	return rows
 }
 
-func (w *world) claimIn(tx storage.Tx, lease time.Duration) []*automation.Schedule {
+func (w *world) claimIn(tx storage.Tx, lease time.Duration) []*automation.ScheduleRow {
 	w.t.Helper()
 	now := driver.Now(w.store)
 	rows, err := automation.Schedules.Claim(w.ctx, tx, driver.Claim{

@@ -18,6 +18,30 @@ import (
 // maxHistory is how much of a row's history Explain shows.
 const maxHistory = 100
 
+// Action is what was done to a row, as its history tells it.
+type Action string
+
+// What support does; the first four can be done in bulk.
+const (
+	ActionHold    Action = "Hold"
+	ActionRelease Action = "Release"
+	ActionRetry   Action = "Retry"
+	ActionCancel  Action = "Cancel"
+	ActionRerun   Action = "Rerun"
+)
+
+// What programs do.
+const (
+	ActionCreated     Action = "Created"
+	ActionCompleted   Action = "Completed"   // delivery work is queued
+	ActionUpdated     Action = "Updated"     // it was asked for again, at another moment or for another type
+	ActionReactivated Action = "Reactivated" // it was asked for again after it had ended
+	ActionDeactivated Action = "Deactivated" // no longer wanted, by an event or at its moment
+	ActionHeld        Action = "Held"        // on hold for a conflict
+	ActionTryFailed   Action = "TryFailed"   // the last one puts the row on hold
+	ActionLeaseLost   Action = "LeaseLost"   // a worker died or stalled, which counts as a try
+)
+
 // Transition is one thing that happened to a row.
 type Transition struct {
 	On     time.Time
@@ -46,36 +70,8 @@ func (t Transition) String() string {
 	return b.String()
 }
 
-// messageCounter is a dispatcher that knows how many messages a job led to, such
-// as *notify.Notifier.
-type messageCounter interface {
-	CountMessages(ctx context.Context, tx storage.Tx, scope Scope, jobRowKey string) (int, error)
-}
-
-// tellStory reads what happened to the row of e, and what stands in its way.
-func (s explainer) tellStory(ctx context.Context, tx storage.Tx, e *Explanation) (err error) {
-	row := e.Schedule
-	if e.History, err = row.history(ctx, tx); err != nil {
-		return err
-	}
-	if e.Condition, err = loadCondition(ctx, tx, row.Scope, row.baseKey()); err != nil {
-		return err
-	}
-	all, err := pausesOf(ctx, tx, row.Scope)
-	for _, p := range all {
-		if p.covers(row.Scope, row.Kind) {
-			e.Pauses = append(e.Pauses, p)
-		}
-	}
-	e.Dispatched, _ = row.Dispatched() // undecodable: Now says so
-	if counter, ok := s.out.(messageCounter); ok && err == nil && !e.Dispatched.Notification.IsZero() {
-		e.Messages, err = counter.CountMessages(ctx, tx, row.Scope, e.Dispatched.Notification.RowKey)
-	}
-	return err
-}
-
 // history is what was written about the row, with what it tells itself.
-func (r *Schedule) history(ctx context.Context, tx storage.Tx) ([]Transition, error) {
+func (r *scheduleRow) history(ctx context.Context, tx storage.Tx) ([]Transition, error) {
 	entries, err := audit.History(ctx, tx, r.Scope, schedules.Name, r.Key, maxHistory)
 	if err != nil {
 		return nil, err
@@ -105,19 +101,6 @@ func (r *Schedule) history(ctx context.Context, tx storage.Tx) ([]Transition, er
 	return out, nil
 }
 
-// stopped says what keeps the row from being claimed.
-func (e Explanation) stopped() string {
-	var b strings.Builder
-	for _, p := range e.Pauses {
-		fmt.Fprintf(&b, "; paused by %s since %s", p.By.Actor, stampText(p.Since))
-		if !p.Until.IsZero() {
-			fmt.Fprintf(&b, " until %s", stampText(p.Until))
-		}
-		fmt.Fprintf(&b, ": %s", p.By.Reason)
-	}
-	return b.String()
-}
-
 // The actors of a history that are no event and no person.
 const (
 	actorHost    = "host"
@@ -140,11 +123,11 @@ func actor(eventType, eventID string) string {
 // past is what a row was before a change: its status, and who wrote it last.
 type past struct{ status, by string }
 
-func (r *Schedule) past() past { return past{r.Status, actor(r.EventType, r.EventID)} }
+func (r *scheduleRow) past() past { return past{r.Status, actor(r.EventType, r.EventID)} }
 
 // note is one change of a row, for its history.
 type note struct {
-	row    *Schedule // as it was saved
+	row    *scheduleRow // as it was saved
 	was    past
 	action Action
 	reason string // a reason code or a moment, never personal data
@@ -182,8 +165,8 @@ func tell(ctx context.Context, tx storage.Tx, by string, notes []note) error {
 }
 
 // remember notes what the rows that decide changes were before.
-func remember(was map[*Schedule]past, decide driver.Decide[Schedule]) driver.Decide[Schedule] {
-	return func(stored, want *Schedule) (storage.Outcome, bool) {
+func remember(was map[*scheduleRow]past, decide driver.Decide[scheduleRow]) driver.Decide[scheduleRow] {
+	return func(stored, want *scheduleRow) (storage.Outcome, bool) {
 		before := stored.past()
 		outcome, write := decide(stored, want)
 		if write {
@@ -194,7 +177,7 @@ func remember(was map[*Schedule]past, decide driver.Decide[Schedule]) driver.Dec
 }
 
 // ensuredNotes are the changes that an Ensure made to rows that existed.
-func ensuredNotes(got []driver.Ensured[Schedule], was map[*Schedule]past) []note {
+func ensuredNotes(got []driver.Ensured[scheduleRow], was map[*scheduleRow]past) []note {
 	var out []note
 	for _, g := range got {
 		before, changed := was[g.Row]
@@ -214,7 +197,7 @@ func ensuredNotes(got []driver.Ensured[Schedule], was map[*Schedule]past) []note
 }
 
 // tellSettled follows up on the due pass: what it did beside completing rows.
-func (s worker) tellSettled(ctx context.Context, tx storage.Tx, rows []*Schedule) error {
+func (s worker) tellSettled(ctx context.Context, tx storage.Tx, rows []*scheduleRow) error {
 	now := s.now()
 	var notes []note
 	for _, row := range rows {
@@ -247,6 +230,19 @@ func (n *note) settled(now time.Time) bool {
 	return true
 }
 
+// storable makes a text that every database takes, of at most 500 bytes.
+func storable(s string) string {
+	return cut(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "?"), 500)
+}
+
+// cut leaves at most n bytes of s, and whole characters.
+func cut(s string, n int) string {
+	if len(s) > n {
+		s = strings.ToValidUTF8(s[:n], "")
+	}
+	return s
+}
+
 // historian is a dispatcher that keeps the traces of runs, such as
 // *notify.Notifier.
 type historian interface {
@@ -272,4 +268,77 @@ func (s Support) History(ctx context.Context, scope Scope, source Source, p stor
 		return nil, "", fmt.Errorf("automation: History: %w", err)
 	}
 	return jobs, next, nil
+}
+
+// RunReport is Ensure for a candidate with a Run, and tells the history who asked
+// for it and why. A row that exists already stays whoever's it is.
+func (s Support) RunReport(ctx context.Context, c Candidate, by By) (out Ensured, err error) {
+	if err := by.Check(); err != nil {
+		return Ensured{}, fmt.Errorf("automation: RunReport: %w", err)
+	}
+	if c.Run == "" {
+		return Ensured{}, errors.New("automation: RunReport: a candidate without a Run")
+	}
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		got, err := s.bound(tx).Ensure(ctx, c)
+		if err != nil {
+			return err
+		}
+		if out = got[0]; out.Outcome != storage.Created {
+			return nil
+		}
+		row, err := schedules.Get(ctx, tx, out.Scope, out.Key)
+		if err != nil {
+			return err
+		}
+		made := note{row, past{by: by.Actor}, ActionCreated, by.Reason}
+		return audit.Write(ctx, tx, made.entry(by.Actor, row.CreatedOn))
+	})
+	if err != nil {
+		return Ensured{}, fmt.Errorf("automation: RunReport: %w", err)
+	}
+	return out, nil
+}
+
+// ReportRuns says which runs of reports to list. The zero value is all of a
+// scope, scheduled ones to come included.
+type ReportRuns struct {
+	Subscription string // only those of one
+	Begun        bool   // only those whose moment has come
+	Held         bool   // only those that wait for a person
+	storage.Page
+}
+
+// ReportRuns lists runs of reports as they are stored, the latest moment first,
+// and says where the next page begins: empty after the last. A row that is new or
+// moves while somebody pages may be missed or come twice. An After of the caller's
+// own making is [storage.ErrPage].
+func (s Support) ReportRuns(ctx context.Context, scope Scope, of ReportRuns) (runs []Schedule, next string, err error) {
+	q := of.query(s.now())
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		rows, after, err := schedules.Page(ctx, tx, scope, of.Page, q)
+		runs, next = views(rows), after
+		return err
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("automation: ReportRuns: %w", err)
+	}
+	return runs, next, nil
+}
+
+// query repeats the predicate of the indexes over runs of reports. That each has a
+// moment is said, since a database that puts those without one first would sort.
+func (of ReportRuns) query(now time.Time) driver.Query {
+	q := driver.Query{OrderBy: "scheduled_on", Desc: true}
+	q.Where = []driver.Cond{driver.Eq("automation_type", TypeReportSubscription), driver.NotNull("scheduled_on")}
+	if of.Subscription != "" {
+		q.Where = append(q.Where, driver.Eq("source", of.Subscription))
+	}
+	if of.Begun {
+		q.Where = append(q.Where, driver.AtMost("scheduled_on", now))
+	}
+	if of.Held {
+		q.Where = append(q.Where, driver.Eq("is_on_support_hold", true))
+	}
+	return q
 }

@@ -143,13 +143,13 @@ func TestI18_AnEventEndsARowThatAWorkerClaimsMeanwhile(t *testing.T) {
 		t.Parallel()
 		clk := clock.NewMock()
 		clk.Set(start)
-		endsAClaimedRow(t, storetest.Postgres(t, clk), clk, func(w *world, _ storage.Tx, lease time.Duration) []*automation.Schedule {
+		endsAClaimedRow(t, storetest.Postgres(t, clk), clk, func(w *world, _ storage.Tx, lease time.Duration) []*automation.ScheduleRow {
 			return w.claim(lease)
 		})
 	})
 }
 
-func endsAClaimedRow(t *testing.T, store storage.Store, clk *clock.Mock, claim func(*world, storage.Tx, time.Duration) []*automation.Schedule) {
+func endsAClaimedRow(t *testing.T, store storage.Store, clk *clock.Mock, claim func(*world, storage.Tx, time.Duration) []*automation.ScheduleRow) {
 	t.Helper()
 	s := &storetest.Spy{Store: store}
 	w := newWorld(t, s, clk, nil)
@@ -157,7 +157,7 @@ func endsAClaimedRow(t *testing.T, store storage.Store, clk *clock.Mock, claim f
 	p.set(offsets(date(2026, 5, 1), 30, 7)...)
 	w.handle(changed(1))
 	clk.Set(day(2026, 4, 1, 9))
-	var claimed []*automation.Schedule
+	var claimed []*automation.ScheduleRow
 	s.SetHook(overtaken(func(tx storage.Tx) {
 		s.SetHook(nil) // once
 		claimed = claim(w, tx, time.Minute)

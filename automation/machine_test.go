@@ -50,7 +50,7 @@ func TestI16_ATransitionThatIsNotInTheTablePanics(t *testing.T) {
 	t.Parallel()
 	for _, from := range machine.States() {
 		for _, to := range machine.States() {
-			r := &Schedule{}
+			r := &scheduleRow{}
 			r.Status = from
 			got := panics(t, func() { r.to(start, to) })
 			if legal := machine.Legal(from, to); legal != (got == "" || got == "<nil>") {
@@ -127,16 +127,16 @@ var start = storetest.Start
 func TestOnlyDecidingColumnsDecide(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{StatusPending, StatusProcessing, StatusCompleted, StatusFailed, StatusDeactivated, StatusCancelled} {
-		for _, change := range []func(stored *Schedule){
-			func(*Schedule) {},
-			func(r *Schedule) { r.InputHash = "other" },
-			func(r *Schedule) { r.ScheduledOn = start.Add(time.Hour) },
-			func(r *Schedule) { r.LocalDate = "2026-03-02" },
-			func(r *Schedule) { r.SendAt = "17:00" },
-			func(r *Schedule) { r.TimeZone = "Europe/Paris" },
-			func(r *Schedule) { r.GapPolicy = GapSkip },
-			func(r *Schedule) { r.OverlapPolicy = OverlapFirst },
-			func(r *Schedule) { r.Kind = "other" },
+		for _, change := range []func(stored *scheduleRow){
+			func(*scheduleRow) {},
+			func(r *scheduleRow) { r.InputHash = "other" },
+			func(r *scheduleRow) { r.ScheduledOn = start.Add(time.Hour) },
+			func(r *scheduleRow) { r.LocalDate = "2026-03-02" },
+			func(r *scheduleRow) { r.SendAt = "17:00" },
+			func(r *scheduleRow) { r.TimeZone = "Europe/Paris" },
+			func(r *scheduleRow) { r.GapPolicy = GapSkip },
+			func(r *scheduleRow) { r.OverlapPolicy = OverlapFirst },
+			func(r *scheduleRow) { r.Kind = "other" },
 		} {
 			for _, held := range []bool{false, true} {
 				whole := everything()
@@ -148,9 +148,9 @@ func TestOnlyDecidingColumnsDecide(t *testing.T) {
 	}
 }
 
-func decidesAlike(t *testing.T, whole *Schedule) {
+func decidesAlike(t *testing.T, whole *scheduleRow) {
 	t.Helper()
-	part := &Schedule{Record: storage.Record{ID: whole.ID, Scope: whole.Scope, Key: whole.Key}}
+	part := &scheduleRow{Record: storage.Record{ID: whole.ID, Scope: whole.Scope, Key: whole.Key}}
 	for _, name := range deciding {
 		c := schedules.Column(name)
 		c.Field(part).Set(c.Field(whole))
@@ -170,14 +170,14 @@ func decidesAlike(t *testing.T, whole *Schedule) {
 // row, if that has its deciding columns.
 func TestAnUntouchedRowIsDecidedOnByTheWantedOne(t *testing.T) {
 	t.Parallel()
-	for what, shape := range map[string]func(*Schedule){
-		"Pending":     func(r *Schedule) { r.Status, r.ReasonCode = StatusPending, "" },
-		"in shadow":   func(r *Schedule) { r.shade(start) },
-		"a condition": func(r *Schedule) { r.Status, r.TriggerType = StatusPending, ThresholdCondition },
-		"by hand":     func(r *Schedule) { r.Status, r.TriggerType = StatusPending, ManualRun },
+	for what, shape := range map[string]func(*scheduleRow){
+		"Pending":     func(r *scheduleRow) { r.Status, r.ReasonCode = StatusPending, "" },
+		"in shadow":   func(r *scheduleRow) { r.shade(start) },
+		"a condition": func(r *scheduleRow) { r.Status, r.TriggerType = StatusPending, ThresholdCondition },
+		"by hand":     func(r *scheduleRow) { r.Status, r.TriggerType = StatusPending, ManualRun },
 	} {
 		stored, want := everything(), everything()
-		for _, r := range []*Schedule{stored, want} {
+		for _, r := range []*scheduleRow{stored, want} {
 			shape(r)
 			r.IsOnSupportHold, r.HoldReason, r.DispatchResult = false, "", nil
 		}
@@ -196,8 +196,8 @@ func TestAnUntouchedRowIsDecidedOnByTheWantedOne(t *testing.T) {
 }
 
 // everything is a row with a value in every column.
-func everything() *Schedule {
-	return &Schedule{
+func everything() *scheduleRow {
+	return &scheduleRow{
 		Record: storage.Record{
 			ID: 1, Scope: "s", Key: "k", Kind: "t", Status: "S", Version: 2, Lane: -1,
 			DueOn: start, LeaseExpiresOn: start.Add(time.Minute), ClaimToken: "c", Abandoned: true,
@@ -217,17 +217,17 @@ func everything() *Schedule {
 func TestHandlingChangesNothingThatWasPlanned(t *testing.T) {
 	t.Parallel()
 	later := start.Add(time.Hour)
-	for name, change := range map[string]func(r *Schedule){
-		"complete":        func(r *Schedule) { r.complete(later, notify.DispatchResult{Scheduler: "other"}) },
-		"skip":            func(r *Schedule) { r.skip(later, TooLate) },
-		"give back":       func(r *Schedule) { r.giveBack(later) },
-		"fail":            func(r *Schedule) { r.fail(later, errors.New("boom"), false) },
-		"fail for good":   func(r *Schedule) { r.fail(later, Permanent(errors.New("boom")), true) },
-		"lose":            func(r *Schedule) { r.lose(later, false) },
-		"not be decoded":  func(r *Schedule) { r.undecodable(later, errors.New("boom")) },
-		"give up":         func(r *Schedule) { r.giveUp(later, DeliveryConflict) },
-		"yield":           func(r *Schedule) { r.yield(later, "owned by the old side") },
-		"follow the plan": func(r *Schedule) { r.ScheduledOn = later },
+	for name, change := range map[string]func(r *scheduleRow){
+		"complete":        func(r *scheduleRow) { r.complete(later, notify.DispatchResult{Scheduler: "other"}) },
+		"skip":            func(r *scheduleRow) { r.skip(later, TooLate) },
+		"give back":       func(r *scheduleRow) { r.giveBack(later) },
+		"fail":            func(r *scheduleRow) { r.fail(later, errors.New("boom"), false) },
+		"fail for good":   func(r *scheduleRow) { r.fail(later, Permanent(errors.New("boom")), true) },
+		"lose":            func(r *scheduleRow) { r.lose(later, false) },
+		"not be decoded":  func(r *scheduleRow) { r.undecodable(later, errors.New("boom")) },
+		"give up":         func(r *scheduleRow) { r.giveUp(later, DeliveryConflict) },
+		"yield":           func(r *scheduleRow) { r.yield(later, "owned by the old side") },
+		"follow the plan": func(r *scheduleRow) { r.ScheduledOn = later },
 	} {
 		before, row := everything(), everything()
 		before.Status, row.Status = StatusProcessing, StatusProcessing
@@ -241,7 +241,7 @@ func TestHandlingChangesNothingThatWasPlanned(t *testing.T) {
 	}
 }
 
-func plannedDiffer(a, b *Schedule) (differ bool) {
+func plannedDiffer(a, b *scheduleRow) (differ bool) {
 	va, vb := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
 	for _, f := range reflect.VisibleFields(va.Type()) {
 		if strings.Contains(f.Tag.Get("db"), ",planned") {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -188,7 +187,7 @@ func (a *Absence) read(ctx context.Context, tx storage.Tx) error {
 	return err
 }
 
-func (r *Schedule) finding(why Cause) Finding {
+func (r *scheduleRow) finding(why Cause) Finding {
 	f := Finding{Key: r.Key, Cause: why, ScheduledOn: r.ScheduledOn, Status: r.Status, Reason: r.ReasonCode}
 	if r.IsOnSupportHold {
 		f.Reason = r.HoldReason
@@ -219,7 +218,7 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 
 // explainPlans says of each row that should exist why it does not.
 func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) error {
-	late, stored := map[int]bool{}, map[driver.Place]*Schedule(nil)
+	late, stored := map[int]bool{}, map[driver.Place]*scheduleRow(nil)
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
 		if plans, err = s.foresee(ctx, tx, plans); err != nil {
 			return err
@@ -277,7 +276,7 @@ func nearness(c Cause) int {
 }
 
 // findMissing says why the row of one plan is missing.
-func (s explainer) findMissing(ctx context.Context, p plan, row *Schedule, late bool) Finding {
+func (s explainer) findMissing(ctx context.Context, p plan, row *scheduleRow, late bool) Finding {
 	f := Finding{Key: p.want.Key, ScheduledOn: p.want.ScheduledOn}
 	switch {
 	case row != nil && (row.IsOpen() || row.IsOnSupportHold):
@@ -309,14 +308,6 @@ func (s explainer) findMissing(ctx context.Context, p plan, row *Schedule, late 
 		f.Detail = fmt.Sprintf("it would end as Deactivated, %s", t.stop)
 	}
 	return f
-}
-
-// tryOut takes a row through the steps of the due pass, and writes nothing.
-func (s explainer) tryOut(ctx context.Context, row *Schedule) *try {
-	b := s.worker().newBatch([]work.Item[Schedule]{{Row: row, Ctx: ctx}})
-	b.tx = s.tx
-	b.run(ctx)
-	return b.tries[0]
 }
 
 // servedBy finds the reminder type that serves the setting of a: the one of that
@@ -398,60 +389,3 @@ func (a *Absence) refuse(err error) {
 		a.Cause = CauseZoneUnknown
 	}
 }
-
-// missingSeries lists active series whose current occurrence has come and has no
-// row that could run: nothing of them would ever happen again. There are none
-// unless a process of a version without series settled such a row, somebody
-// wrote to the tables, the cadence cannot be read, or an occurrence was made in shadow
-// while its part moved on. To ensure the candidate
-// again repairs it. It looks at the longest waiting ones, at most so many times
-// limit as missingSpan says.
-func missingSeries(ctx context.Context, tx storage.Tx, now time.Time, limit int) ([]*series, error) {
-	var out []*series
-	var after *driver.Position
-	for range missingSpan {
-		page, err := seriesTable.Everywhere().Find(ctx, tx, driver.Query{
-			Where: []driver.Cond{driver.Eq("active", true), driver.AtMost("next_on", now)}, OrderBy: "next_on", Limit: limit, After: after,
-		})
-		if err != nil || len(page) == 0 {
-			return out, err
-		}
-		rows, err := occurrencesOf(ctx, tx, page)
-		if err != nil {
-			return nil, err
-		}
-		stuck, err := stuckAmong(ctx, tx, page, rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, stuck[:min(len(stuck), limit-len(out))]...)
-		last := page[len(page)-1]
-		if len(page) < limit || len(out) == limit {
-			return out, nil
-		}
-		after = &driver.Position{Value: last.NextOn, ID: last.ID}
-	}
-	return out, nil
-}
-
-// stuckAmong are the series without a row that could run. Those in shadow wait for
-// a move, unless their part is past the old scheduler.
-func stuckAmong(ctx context.Context, tx storage.Tx, page []*series, rows map[int64]*Schedule) (out []*series, err error) {
-	awake, err := passedOver(ctx, tx, slices.Collect(maps.Values(rows)))
-	for _, d := range page {
-		switch row := rows[d.ID]; {
-		case row == nil:
-			out = append(out, d)
-		case row.inShadow():
-			if slices.ContainsFunc(awake, func(g gone) bool { return g.scope == d.Scope && g.series == d.Key }) {
-				out = append(out, d)
-			}
-		case !runs(row):
-			out = append(out, d)
-		}
-	}
-	return out, err
-}
-
-// missingSpan is how many pages of late series missingSeries looks at.
-const missingSpan = 3

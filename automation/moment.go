@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -22,7 +24,7 @@ const defaultCatchUp = 24 * time.Hour
 // "Two trigger types"). It returns the field at fault beside an error.
 //
 //spec:a-093
-func (s planner) resolve(ctx context.Context, want *Schedule, c Candidate, t ReminderType) (string, error) {
+func (s planner) resolve(ctx context.Context, want *scheduleRow, c Candidate, t ReminderType) (string, error) {
 	local := c.TargetDate.AddDays(-c.DaysBefore)
 	if local.IsZero() {
 		return "DaysBefore", fmt.Errorf("%d days before %s is outside the years 1 to 9999", c.DaysBefore, c.TargetDate)
@@ -100,7 +102,7 @@ type Occurrence struct {
 }
 
 // occurrence is what a row of a series stands for.
-func (r *Schedule) occurrence(date Date, zone *time.Location) (*Occurrence, error) {
+func (r *scheduleRow) occurrence(date Date, zone *time.Location) (*Occurrence, error) {
 	at, err := civil.ParseTimeOfDay(r.SendAt)
 	if err != nil {
 		return nil, err
@@ -149,7 +151,7 @@ func (s *Scheduler) Preview(ctx context.Context, c Candidate, n int) ([]Occurren
 }
 
 // resolution says how the local time of a date-based row became its moment.
-func resolution(r *Schedule) (Date, Resolution, error) {
+func resolution(r *scheduleRow) (Date, Resolution, error) {
 	date, err := civil.ParseDate(r.LocalDate)
 	if err != nil {
 		return Date{}, "", err
@@ -243,11 +245,11 @@ type occasion struct {
 	automation, trigger string
 }
 
-func (r *Schedule) occasion() occasion {
+func (r *scheduleRow) occasion() occasion {
 	return occasion{r.Scope, r.Setting, Source{r.SourceType, r.Source}, r.AutomationType, r.TriggerKey}
 }
 
-func (o overtaking) overtaken(now time.Time, r *Schedule) bool {
+func (o overtaking) overtaken(now time.Time, r *scheduleRow) bool {
 	if r.TriggerType == DateBased {
 		return o.latest[r.occasion()].After(r.ScheduledOn)
 	}
@@ -315,4 +317,48 @@ func (o overtaking) loadDated(ctx context.Context, tx storage.Tx, scope Scope, n
 		}
 		after = &driver.Position{ID: rows[len(rows)-1].ID}
 	}
+}
+
+// lastAsked is the last moment at which anybody can ask for the row's key; not
+// known where that may happen at any time.
+func (m keeping) lastAsked(r *scheduleRow) (time.Time, bool) {
+	switch key, _ := keys.Parse(r.Key); k := key.(type) {
+	case keys.Reminder:
+		return m.lastOfDates(r)
+	case keys.Recurring:
+		return k.Occurrence.Add(m.catchUp), true
+	case keys.ReportRun:
+		return r.ScheduledOn.Add(m.catchUp), true
+	case keys.ManualReportRun:
+		return r.EndedOn.Add(m.catchUp), true
+	case keys.Threshold:
+		if _, day, ok := strings.Cut(k.ScopeKey, "@"); ok && k.Policy == keys.OncePerDay {
+			return m.lastOf(0, day)
+		}
+	}
+	return r.EndedOn.Add(m.ForgetAfter), m.ForgetAfter > 0
+}
+
+// lastOfDates is that of a date-based row: for the day that its key stands for,
+// and the one that a calendar made of it.
+func (m keeping) lastOfDates(r *scheduleRow) (time.Time, bool) {
+	target, known := m.lastOf(r.DaysBefore, r.TargetDate)
+	local, alsoKnown := m.lastOf(0, r.LocalDate)
+	if local.After(target) {
+		target = local
+	}
+	if m.shifted {
+		target = target.Add(businessDays)
+	}
+	return target, known && alsoKnown
+}
+
+// lastOf is the last moment for a date, so many days before another.
+func (m keeping) lastOf(daysBefore int, date string) (time.Time, bool) {
+	parsed, err := civil.ParseDate(date)
+	if err != nil {
+		return time.Time{}, false
+	}
+	day := parsed.AddDays(-daysBefore)
+	return time.Date(day.Year, day.Month, day.Day, 0, 0, 0, 0, time.UTC).Add(anywhere + m.catchUp), !day.IsZero()
 }

@@ -3,7 +3,7 @@ package automation
 import (
 	"context"
 	"encoding/json"
-	"slices"
+	"fmt"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/states"
@@ -127,10 +127,69 @@ func (o *ownership) view() Ownership {
 	}
 }
 
+// Ownership tells which side delivers a run. The error is storage.ErrNotFound
+// where the guard of scope knows no such key.
+func (s Rollout) Ownership(ctx context.Context, scope Scope, key string) (Ownership, error) {
+	var out Ownership
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		o, err := ownerships.Get(ctx, tx, scope, key)
+		if err == nil {
+			out = o.view()
+		}
+		return err
+	})
+	if err != nil {
+		return Ownership{}, fmt.Errorf("automation: Ownership: %w", err)
+	}
+	return out, nil
+}
+
+// ContestedRun is a run on support hold that both sides wanted.
+type ContestedRun struct {
+	Key         string
+	Type        string
+	ScheduledOn time.Time
+	Detail      string // names both sides
+	Ownership   Ownership
+}
+
+// OwnershipConflicts lists the rows of a scope that are on hold for an
+// [OwnershipConflict], by their keys, and says where the next page begins; empty after
+// the last. What is to be done about one is written at the reason.
+//
+//spec:r-029
+func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.Page) (out []ContestedRun, next string, err error) {
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		rows, after, err := schedules.Page(ctx, tx, scope, p, driver.Query{
+			Where: []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", string(OwnershipConflict))},
+		})
+		if err != nil {
+			return err
+		}
+		places := make([]driver.Place, len(rows))
+		for i, r := range rows {
+			places[i] = schedules.PlaceOf(r)
+		}
+		known, err := ownerships.GetMany(ctx, tx, places)
+		out, next = make([]ContestedRun, len(rows)), after
+		for i, r := range rows {
+			out[i] = ContestedRun{Key: r.Key, Type: r.Kind, ScheduledOn: r.ScheduledOn, Detail: r.HoldDetail}
+			if o := known[places[i]]; o != nil {
+				out[i].Ownership = o.view()
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("automation: OwnershipConflicts: %w", err)
+	}
+	return out, next, nil
+}
+
 // ensureRows is the Ensure of automation_scheduler. Rows of types under the
 // ownership guard are made in shadow where the old scheduler owns the run, and
 // get their row in the guard; without such a type it costs nothing.
-func (s ensurer) ensureRows(ctx context.Context, tx storage.Tx, decide driver.Decide[Schedule], wants ...*Schedule) ([]driver.Ensured[Schedule], error) {
+func (s ensurer) ensureRows(ctx context.Context, tx storage.Tx, decide driver.Decide[scheduleRow], wants ...*scheduleRow) ([]driver.Ensured[scheduleRow], error) {
 	guard, err := s.lookUpOwners(ctx, tx, wants)
 	if err != nil {
 		return nil, err
@@ -151,7 +210,7 @@ type guarding struct {
 
 // lookUpOwners says who owns the runs of the rows, or will. What is read here
 // only decides which rows are in shadow; write is what counts.
-func (s ensurer) lookUpOwners(ctx context.Context, tx storage.Tx, wants []*Schedule) (guarding, error) {
+func (s ensurer) lookUpOwners(ctx context.Context, tx storage.Tx, wants []*scheduleRow) (guarding, error) {
 	g := guarding{now: s.now()}
 	if !s.registry.guardsAny() {
 		return g, nil
@@ -181,7 +240,7 @@ func (s ensurer) lookUpOwners(ctx context.Context, tx storage.Tx, wants []*Sched
 // ownerFor is who has to own the run of a wanted row. What the old scheduler
 // owns is taken from it while the moment lies ahead: a run that has come may be
 // in its hands.
-func ownerFor(stage Stage, known *ownership, w *Schedule, now time.Time) Owner {
+func ownerFor(stage Stage, known *ownership, w *scheduleRow, now time.Time) Owner {
 	if known == nil {
 		return stage.owner(w.Key)
 	}
@@ -193,7 +252,7 @@ func ownerFor(stage Stage, known *ownership, w *Schedule, now time.Time) Owner {
 
 // shape puts wanted rows into shadow whose runs the old scheduler owns. The
 // transaction may run again and find another owner.
-func (g guarding) shape(wants []*Schedule) {
+func (g guarding) shape(wants []*scheduleRow) {
 	for i, owner := range g.owners {
 		switch w := wants[i]; {
 		case owner == OldScheduler:
@@ -207,7 +266,7 @@ func (g guarding) shape(wants []*Schedule) {
 
 // write makes sure of the guard's rows, behind the rows of automation_scheduler:
 // everybody who takes both takes them in this order.
-func (g guarding) write(ctx context.Context, tx storage.Tx, wants []*Schedule, got []driver.Ensured[Schedule]) error {
+func (g guarding) write(ctx context.Context, tx storage.Tx, wants []*scheduleRow, got []driver.Ensured[scheduleRow]) error {
 	var rows []*ownership
 	for i, owner := range g.owners {
 		if o := wants[i].ownership(owner); o.settle(g.now, got[i]) {
@@ -220,7 +279,7 @@ func (g guarding) write(ctx context.Context, tx storage.Tx, wants []*Schedule, g
 
 // settle says what became of the run so far, and whether the guard has to know:
 // one that was completed before the guard was on is nobody's any more.
-func (o *ownership) settle(now time.Time, got driver.Ensured[Schedule]) bool {
+func (o *ownership) settle(now time.Time, got driver.Ensured[scheduleRow]) bool {
 	switch {
 	case got.Outcome == storage.Conflict || got.Outcome == storage.InFlight || got.Row.Status == StatusCancelled:
 		return false
@@ -231,7 +290,7 @@ func (o *ownership) settle(now time.Time, got driver.Ensured[Schedule]) bool {
 }
 
 // ownership is the guard's row of a run that is asked for.
-func (r *Schedule) ownership(owner Owner) *ownership {
+func (r *scheduleRow) ownership(owner Owner) *ownership {
 	return &ownership{
 		Record: storage.Record{Scope: r.Scope, Key: r.Key, Kind: r.Kind, Status: OwnershipOwned},
 		Owner:  owner, OwnerVersion: 1,
@@ -275,103 +334,4 @@ func (o *ownership) adopt(want *ownership) bool {
 	}
 	return o.Kind != was.Kind || o.BusinessUnit != was.BusinessUnit || o.Setting != was.Setting ||
 		o.SourceType != was.SourceType || o.Source != was.Source || !o.ScheduledOn.Equal(was.ScheduledOn)
-}
-
-// inShadow reports whether the row stands for a run that the old scheduler
-// does: it is never due.
-func (r *Schedule) inShadow() bool {
-	return r.Status == StatusDeactivated && r.ReasonCode == Shadow
-}
-
-// shade makes a row that does not exist yet one in shadow.
-func (r *Schedule) shade(now time.Time) {
-	r.Status, r.ReasonCode, r.EndedOn, r.DueOn = StatusDeactivated, Shadow, now, time.Time{}
-}
-
-// decideShadow is decideAt for a wanted row in shadow. What support stopped
-// stays stopped.
-func decideShadow(now time.Time, stored, want *Schedule) (storage.Outcome, bool) {
-	switch {
-	case stored.Status == StatusCancelled, stored.inShadow() && stored.sameMoment(want):
-		return storage.Unchanged, false
-	}
-	stored.moveTo(want)
-	stored.NextRetryOn = time.Time{}
-	stored.dropExpiredLease(now)
-	stored.deactivate(now, Shadow)
-	return storage.Updated, true
-}
-
-// endShadows ends rows in shadow as endRows does those that are open.
-func (s ensurer) endShadows(ctx context.Context, d *ending, where []driver.Cond) error {
-	return s.eachShadow(ctx, d.tx, d.event.Scope, where, func(rows []*Schedule) error { return d.end(ctx, rows) })
-}
-
-// eachShadow visits the rows in shadow that where describes, page by page. The
-// guard knows where they are, for no index of automation_scheduler does; without
-// a type under the guard it costs nothing.
-func (s ensurer) eachShadow(ctx context.Context, tx storage.Tx, scope Scope, where []driver.Cond, visit func([]*Schedule) error) error {
-	if !s.registry.guardsAny() {
-		return nil
-	}
-	guard := slices.DeleteFunc(slices.Clone(where), func(c driver.Cond) bool {
-		return !slices.Contains([]string{"setting", "source_type", "source", "key"}, c.Column)
-	})
-	guard = append(guard, driver.Eq("owner_type", OldScheduler), driver.Null("ended_on"))
-	for after := (*driver.Position)(nil); ; {
-		found, err := ownerships.Find(ctx, tx, scope, driver.Query{Where: guard, Limit: deactivatePage, After: after})
-		if err != nil || len(found) == 0 {
-			return err
-		}
-		rows, err := shadowsAmong(ctx, tx, scope, found, where...)
-		if err == nil && len(rows) > 0 {
-			err = visit(rows)
-		}
-		if err != nil {
-			return err
-		}
-		after = &driver.Position{ID: found[len(found)-1].ID}
-	}
-}
-
-// shadowsAmong are the rows in shadow that stand for runs, if where holds.
-func shadowsAmong(ctx context.Context, tx storage.Tx, scope Scope, of []*ownership, where ...driver.Cond) ([]*Schedule, error) {
-	keys := make([]string, len(of))
-	for i, o := range of {
-		keys[i] = o.Key
-	}
-	where = append(slices.Clone(where), driver.In("key", keys), driver.Eq("status", StatusDeactivated), driver.Eq("reason_code", Shadow))
-	return schedules.Find(ctx, tx, scope, driver.Query{Where: where, Limit: len(keys)})
-}
-
-// shadowSeries gives a copy of plans that says which of their series are the old
-// scheduler's.
-func (s ensurer) shadowSeries(ctx context.Context, tx storage.Tx, plans []plan) ([]plan, error) {
-	out := slices.Clone(plans)
-	var parts []RolloutPart
-	for _, p := range out {
-		if p.series != nil && s.registry.guards(p.want.Kind) {
-			parts = append(parts, p.want.rolloutPart())
-		}
-	}
-	stages, err := loadStages(ctx, tx, parts)
-	for i := range out {
-		p := &out[i]
-		p.shadow = p.series != nil && s.registry.guards(p.want.Kind) && !stages.of(p.want.rolloutPart()).runs(p.want.Key)
-	}
-	return out, err
-}
-
-// shade puts the wanted rows of a reconciliation into shadow where Ensure would.
-func (p *scannedPage) shade(ctx context.Context, tx storage.Tx, among []*scannedSource) error {
-	var wants []*Schedule
-	for _, x := range among {
-		x.asked = slices.Clone(x.asked)
-		for i := range x.asked {
-			wants = append(wants, &x.asked[i].want)
-		}
-	}
-	guard, err := p.s.ensurer().lookUpOwners(ctx, tx, wants)
-	guard.shape(wants)
-	return err
 }

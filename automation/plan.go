@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
@@ -24,14 +23,14 @@ const defaultTriggerKey = "default"
 
 // plan is a checked candidate: the row that it asks for.
 type plan struct {
-	want    Schedule
+	want    scheduleRow
 	catchUp time.Duration // zero: however long ago
 	skipped bool          // its local time does not exist, and the policy is GapSkip
 	series  *seriesPlan   // of a recurring candidate
 	ended   bool          // the series has no further occurrence
-	found   *Schedule     // the occurrence as it is and stays; nothing is written
+	found   *scheduleRow  // the occurrence as it is and stays; nothing is written
 	moves   bool          // only foreseen: the series would be written, and
-	ends    *Schedule     // this occurrence of it would end
+	ends    *scheduleRow  // this occurrence of it would end
 	shadow  bool          // the old scheduler does the series' runs
 
 	condition *condition // of a threshold; the row is complete once measured
@@ -166,14 +165,14 @@ func (s planner) planReminder(ctx context.Context, c Candidate, t ReminderType, 
 }
 
 // row is the row that the candidate asks for, without its moment.
-func (c *Candidate) row(key string, trigger TriggerType, in keys.Input) Schedule {
-	var r Schedule
+func (c *Candidate) row(key string, trigger TriggerType, in keys.Input) scheduleRow {
+	var r scheduleRow
 	c.fill(&r, key, trigger, in)
 	return r
 }
 
 // fill fills in what does not depend on the moment.
-func (c *Candidate) fill(r *Schedule, key string, trigger TriggerType, in keys.Input) {
+func (c *Candidate) fill(r *scheduleRow, key string, trigger TriggerType, in keys.Input) {
 	in.BusinessUnit, in.SourceType, in.Source = c.BusinessUnit, c.Source.Type, c.Source.ID
 	in.Setting, in.TriggerType, in.TriggerKey = c.Setting, string(trigger), c.TriggerKey
 	in.Identity = c.Identity
@@ -391,37 +390,4 @@ func path(to []notify.Recipient) notify.Path {
 		return notify.PathUIOnlyReminder
 	}
 	return notify.PathDirectReminder
-}
-
-// spare keeps the memory of slices from one call to the next, of what is as large
-// as a row: plans made a third of the garbage of a thousand known candidates, tries
-// a fifth of that of due rows.
-type spare[T any] struct{ pool sync.Pool }
-
-var (
-	sparePlans spare[plan]
-	spareTries spare[try]
-)
-
-// few values are not worth keeping; most calls that plan have none.
-const few = 16
-
-// take gives n zero values.
-func (s *spare[T]) take(n int) []T {
-	if n < few {
-		return make([]T, n)
-	}
-	if p, ok := s.pool.Get().(*[]T); ok && cap(*p) >= n {
-		return (*p)[:n]
-	}
-	return make([]T, n)
-}
-
-// giveBack takes back what nothing points to any more.
-func (s *spare[T]) giveBack(v []T) {
-	if cap(v) < few {
-		return
-	}
-	clear(v)
-	s.pool.Put(&v)
 }

@@ -18,6 +18,24 @@ import (
 	"github.com/belfry-go/belfry/storage"
 )
 
+// EventHandler is what a host's event pipeline calls after the host's own change
+// (Automation & Reminders, "Provider contracts"). *[Scheduler] is one.
+//
+//spec:a-073
+type EventHandler interface {
+	HandleEvent(ctx context.Context, e Event) (EventResult, error)
+}
+
+var _ EventHandler = (*Scheduler)(nil)
+
+// EventHandlerFunc is an EventHandler made of a function.
+type EventHandlerFunc func(ctx context.Context, e Event) (EventResult, error)
+
+// HandleEvent calls f.
+func (f EventHandlerFunc) HandleEvent(ctx context.Context, e Event) (EventResult, error) {
+	return f(ctx, e)
+}
+
 // Processor is one of several that hear of the host's events after the host's
 // own change (Automation & Reminders, "Provider contracts": the post-processor
 // seam with its own registry).

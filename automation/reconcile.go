@@ -227,8 +227,8 @@ func (f found) repairs() bool {
 // wanted keys, and its open ones. It decides as HandleEvent would, but that it
 // leaves alone what ended further back than CatchUp: no event asks for it again.
 // The wanted rows are added to rows, for candidates that repeat a key.
-func diff(now time.Time, source Source, p eventPlan, rows map[string]*Schedule, open []*Schedule) (f found) {
-	add := func(kind DifferenceKind, row *Schedule, detail string, settled bool) {
+func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRow, open []*scheduleRow) (f found) {
+	add := func(kind DifferenceKind, row *scheduleRow, detail string, settled bool) {
 		f.differences = append(f.differences, Difference{kind, row.Key, source, row.Setting, detail, settled})
 	}
 	ends := p.superseded()

@@ -144,7 +144,7 @@ func TestReconciliationOfASeries(t *testing.T) {
 		w.differs() // it is late, and the current one all the same
 		w.runAll()
 		w.differs()
-		w.change(on(day(2026, 3, 2, 9)), func(r *automation.Schedule) { automation.EndRow(r, w.clk.Now(), "ByHand") }) // a row is lost
+		w.change(on(day(2026, 3, 2, 9)), func(r *automation.ScheduleRow) { automation.EndRow(r, w.clk.Now(), "ByHand") }) // a row is lost
 		w.differs("WouldReactivate 03-02T09:00")
 		r.asks = []automation.Candidate{cron("0 18 * * *")}
 		w.differs("WouldDeactivate 03-02T09:00", "WouldCreate 03-01T18:00")

@@ -132,7 +132,7 @@ func TestNothingThatBecomesOfAnOccurrenceEndsTheSeries(t *testing.T) {
 				w.t.Error("no conflict")
 			}
 		}, want: "Pending held InputConflict"},
-		"unreadable":           {act: func(w *world) { w.change(on(nine), func(r *automation.Schedule) { r.LocalDate = "soon" }) }, want: "Failed Undecodable held Undecodable"},
+		"unreadable":           {act: func(w *world) { w.change(on(nine), func(r *automation.ScheduleRow) { r.LocalDate = "soon" }) }, want: "Failed Undecodable held Undecodable"},
 		"delivery in conflict": {act: func(w *world) { w.occupy(on(nine)) }, want: "Completed held DeliveryConflict"},
 	} {
 		t.Run(name, func(t *testing.T) {

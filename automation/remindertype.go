@@ -318,6 +318,25 @@ type guarded struct{ Handler }
 
 func (g guarded) unwrap() Handler { return g.Handler }
 
+// Retained gives the rows of a handler's type a [Retention]. It panics on a nil
+// handler, or a retention that makes no sense.
+func Retained(h Handler, r Retention) Handler {
+	if h == nil {
+		panic("automation: Retained without a handler")
+	}
+	if err := r.check(); err != nil {
+		panic("automation: Retained: " + err.Error())
+	}
+	return retained{h, r}
+}
+
+type retained struct {
+	Handler
+	retention Retention
+}
+
+func (r retained) unwrap() Handler { return r.Handler }
+
 // guards reports whether runs of that type are under the ownership guard.
 func (r *registry) guards(name string) bool {
 	r.mu.RLock()
@@ -334,6 +353,24 @@ func (r *registry) guardsAny() bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.guarding
+}
+
+// keepings are the types registered here whose rows are deleted some day.
+func (r *registry) keepings() map[string]keeping {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	out := map[string]keeping{}
+	for name, t := range r.reminders {
+		if t.Retention.After > 0 {
+			out[name] = keeping{t.Retention, max(t.CatchUp, defaultCatchUp), t.BusinessDay != nil}
+		}
+	}
+	for name, h := range r.handlers {
+		if w, ok := wrapped[retained](h); ok && w.retention.After > 0 {
+			out[name] = keeping{Retention: w.retention, catchUp: defaultCatchUp}
+		}
+	}
+	return out
 }
 
 // wrapper is a handler that says something about another one.

@@ -86,7 +86,7 @@ func (p *scannedPage) end(ctx context.Context, tx storage.Tx, among []*scannedSo
 	if len(keys) == 0 {
 		return nil
 	}
-	_, err := p.s.ensurer().deactivate(ctx, tx, p.origin(), []driver.Cond{driver.In("key", keys)}, func(row *Schedule) (Reason, bool) {
+	_, err := p.s.ensurer().deactivate(ctx, tx, p.origin(), []driver.Cond{driver.In("key", keys)}, func(row *scheduleRow) (Reason, bool) {
 		return reasons[row.Key], true
 	})
 	return err
@@ -151,8 +151,8 @@ func (p *scannedPage) compare(ctx context.Context, tx storage.Tx, among []*scann
 	if err != nil {
 		return err
 	}
-	rows := map[string]*Schedule{}
-	bySource := map[string][]*Schedule{}
+	rows := map[string]*scheduleRow{}
+	bySource := map[string][]*scheduleRow{}
 	for _, row := range opened {
 		rows[row.Key] = row
 		bySource[row.Source] = append(bySource[row.Source], row)
@@ -173,7 +173,7 @@ func (p *scannedPage) compare(ctx context.Context, tx storage.Tx, among []*scann
 }
 
 // openRows are the open rows of the sources under the settings spoken for.
-func (p *scannedPage) openRows(ctx context.Context, tx storage.Tx, among []*scannedSource) (out []*Schedule, err error) {
+func (p *scannedPage) openRows(ctx context.Context, tx storage.Tx, among []*scannedSource) (out []*scheduleRow, err error) {
 	settings := map[string]bool{}
 	ids := make([]string, len(among))
 	for i, x := range among {
@@ -194,7 +194,7 @@ func (p *scannedPage) openRows(ctx context.Context, tx storage.Tx, among []*scan
 		}
 		out = append(out, rows...)
 		if len(rows) < q.Limit {
-			return out, p.s.ensurer().eachShadow(ctx, tx, p.scope, where, func(rows []*Schedule) error {
+			return out, p.s.ensurer().eachShadow(ctx, tx, p.scope, where, func(rows []*scheduleRow) error {
 				out = append(out, rows...)
 				return nil
 			})
@@ -206,7 +206,7 @@ func (p *scannedPage) openRows(ctx context.Context, tx storage.Tx, among []*scan
 
 // otherRows adds the rows under the wanted keys that are not open: most of them
 // are completed.
-func (p *scannedPage) otherRows(ctx context.Context, tx storage.Tx, among []*scannedSource, rows map[string]*Schedule) error {
+func (p *scannedPage) otherRows(ctx context.Context, tx storage.Tx, among []*scannedSource, rows map[string]*scheduleRow) error {
 	var missing []string
 	for _, x := range among {
 		for _, plan := range x.asked {

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"sync/atomic"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/internal/work"
-	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -64,25 +62,6 @@ func (r Retention) check() error {
 	}
 	return nil
 }
-
-// Retained gives the rows of a handler's type a [Retention]. It panics on a nil
-// handler, or a retention that makes no sense.
-func Retained(h Handler, r Retention) Handler {
-	if h == nil {
-		panic("automation: Retained without a handler")
-	}
-	if err := r.check(); err != nil {
-		panic("automation: Retained: " + err.Error())
-	}
-	return retained{h, r}
-}
-
-type retained struct {
-	Handler
-	retention Retention
-}
-
-func (r retained) unwrap() Handler { return r.Handler }
 
 // One step of a walk looks at rows of so many ids, and takes at most so many of
 // them.
@@ -142,7 +121,7 @@ func (r RetentionReport) add(o RetentionReport) RetentionReport {
 // retention is one step of a walk: what it found, and has archived.
 type retention struct {
 	next    int64 // the walk goes on behind this id; zero: it is over
-	expired []*Schedule
+	expired []*scheduleRow
 	report  RetentionReport // but for what is deleted
 	refused error           // by Archive
 }
@@ -163,7 +142,7 @@ func (s keeper) retain(ctx context.Context, after int64) (retention, error) {
 		return retention{}, err
 	}
 	step := retention{next: next}
-	byType := map[string][]*Schedule{}
+	byType := map[string][]*scheduleRow{}
 	for _, row := range rows {
 		switch m := types[row.Kind]; {
 		case !m.old(row, now):
@@ -188,7 +167,7 @@ func (s keeper) retain(ctx context.Context, after int64) (retention, error) {
 // is along the primary key, in which rows are about as old as their ids, and
 // ends at one that is too young: an index over ended rows would cost every
 // settling more than this costs in a day.
-func (s keeper) retainPage(ctx context.Context, after int64, now time.Time, types map[string]keeping) (rows []*Schedule, next int64, err error) {
+func (s keeper) retainPage(ctx context.Context, after int64, now time.Time, types map[string]keeping) (rows []*scheduleRow, next int64, err error) {
 	var names []string
 	oldest := time.Time{}
 	for name, m := range types {
@@ -220,44 +199,22 @@ func (s keeper) retainPage(ctx context.Context, after int64, now time.Time, type
 }
 
 // archive gives the host what will be deleted.
-func archive(ctx context.Context, to func(context.Context, []Schedule) error, rows []*Schedule) error {
+func archive(ctx context.Context, to func(context.Context, []Schedule) error, rows []*scheduleRow) error {
 	if to == nil {
 		return nil
 	}
-	values := make([]Schedule, len(rows))
-	for i, row := range rows {
-		values[i] = *row
-	}
-	return work.Guard(func() error { return to(ctx, values) })
+	return work.Guard(func() error { return to(ctx, views(rows)) })
 }
 
 // forget deletes rows, but for those that somebody wrote since they were read,
 // and tells how many are gone.
-func forget(ctx context.Context, tx storage.Tx, rows []*Schedule) (int, error) {
+func forget(ctx context.Context, tx storage.Tx, rows []*scheduleRow) (int, error) {
 	err := schedules.Delete(ctx, tx, rows...)
 	var stale *storage.StaleError
 	if errors.As(err, &stale) {
 		return len(rows) - len(stale.Rows), nil
 	}
 	return len(rows), err
-}
-
-// keepings are the types registered here whose rows are deleted some day.
-func (r *registry) keepings() map[string]keeping {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	out := map[string]keeping{}
-	for name, t := range r.reminders {
-		if t.Retention.After > 0 {
-			out[name] = keeping{t.Retention, max(t.CatchUp, defaultCatchUp), t.BusinessDay != nil}
-		}
-	}
-	for name, h := range r.handlers {
-		if w, ok := wrapped[retained](h); ok && w.retention.After > 0 {
-			out[name] = keeping{Retention: w.retention, catchUp: defaultCatchUp}
-		}
-	}
-	return out
 }
 
 const (
@@ -277,7 +234,7 @@ type keeping struct {
 
 // old reports whether a row ended so long ago that it may be deleted, unless its
 // key may still be asked for.
-func (m keeping) old(r *Schedule, now time.Time) bool {
+func (m keeping) old(r *scheduleRow, now time.Time) bool {
 	if m.After == 0 || r.IsOpen() || r.IsOnSupportHold || r.EndedOn.IsZero() {
 		return false
 	}
@@ -285,60 +242,16 @@ func (m keeping) old(r *Schedule, now time.Time) bool {
 }
 
 // forgotten reports whether nobody can ask for the row's key any more.
-func (m keeping) forgotten(r *Schedule, now time.Time) bool {
+func (m keeping) forgotten(r *scheduleRow, now time.Time) bool {
 	last, known := m.lastAsked(r)
 	return known && last.Before(now)
 }
 
-// lastAsked is the last moment at which anybody can ask for the row's key; not
-// known where that may happen at any time.
-func (m keeping) lastAsked(r *Schedule) (time.Time, bool) {
-	switch key, _ := keys.Parse(r.Key); k := key.(type) {
-	case keys.Reminder:
-		return m.lastOfDates(r)
-	case keys.Recurring:
-		return k.Occurrence.Add(m.catchUp), true
-	case keys.ReportRun:
-		return r.ScheduledOn.Add(m.catchUp), true
-	case keys.ManualReportRun:
-		return r.EndedOn.Add(m.catchUp), true
-	case keys.Threshold:
-		if _, day, ok := strings.Cut(k.ScopeKey, "@"); ok && k.Policy == keys.OncePerDay {
-			return m.lastOf(0, day)
-		}
-	}
-	return r.EndedOn.Add(m.ForgetAfter), m.ForgetAfter > 0
-}
-
-// lastOfDates is that of a date-based row: for the day that its key stands for,
-// and the one that a calendar made of it.
-func (m keeping) lastOfDates(r *Schedule) (time.Time, bool) {
-	target, known := m.lastOf(r.DaysBefore, r.TargetDate)
-	local, alsoKnown := m.lastOf(0, r.LocalDate)
-	if local.After(target) {
-		target = local
-	}
-	if m.shifted {
-		target = target.Add(businessDays)
-	}
-	return target, known && alsoKnown
-}
-
-// lastOf is the last moment for a date, so many days before another.
-func (m keeping) lastOf(daysBefore int, date string) (time.Time, bool) {
-	parsed, err := civil.ParseDate(date)
-	if err != nil {
-		return time.Time{}, false
-	}
-	day := parsed.AddDays(-daysBefore)
-	return time.Date(day.Year, day.Month, day.Day, 0, 0, 0, 0, time.UTC).Add(anywhere + m.catchUp), !day.IsZero()
-}
-
 // outrun tells which rows stand for a rise of their condition that is not the
 // last one, by id: whoever asks for one now is given the number of a later rise.
-func (s keeper) outrun(ctx context.Context, rows []*Schedule) (map[int64]bool, error) {
+func (s keeper) outrun(ctx context.Context, rows []*scheduleRow) (map[int64]bool, error) {
 	type rise struct {
-		row *Schedule
+		row *scheduleRow
 		n   int64
 	}
 	rises := map[driver.Place][]rise{}
@@ -364,4 +277,122 @@ func (s keeper) outrun(ctx context.Context, rows []*Schedule) (map[int64]bool, e
 		return err
 	})
 	return out, err
+}
+
+// How often all rows are walked, how soon a step that failed is tried again, and
+// how often a Poller looks whether either is due.
+const (
+	retainEvery = 24 * time.Hour
+	retainAgain = 15 * time.Minute
+	retainLook  = time.Minute
+)
+
+// anyLane is a batch of which every lane has a share, for a table of one row.
+const anyLane = 100
+
+// walk is the only row of automation_retention: where the walk over all rows is.
+// Its lease says which process walks, and its due moment when to go on.
+type walk struct {
+	storage.Record
+	After int64 `db:"after_id"` // it goes on behind this id
+}
+
+var walks = driver.Define[walk]("automation_retention").Grows(driver.Bounded).Limit(maxRow)
+
+// walking is the status of a walk; whether one is under way, the lease says.
+const walking = "Ready"
+
+// retentionPass deletes old rows. Without a type that has a Retention it does
+// nothing and asks for nothing.
+type retentionPass struct {
+	work.Pass
+	s *core
+}
+
+func (s keeper) retentionPass() work.Pass {
+	return retentionPass{s: s.core, Pass: work.New(s.store, work.Spec[walk, retention]{
+		Name: "automation.retention", Table: walks, Claimable: []string{walking},
+		Handle: s.walkOn, Dispatch: s.dispatchRetention,
+		Fail:    func(now time.Time, w *walk, _ error) { w.DueOn = now.Add(retainAgain) },
+		Abandon: func(now time.Time, w *walk) { w.DueOn = now },
+		Release: func(now time.Time, w *walk) { w.DueOn = now },
+	})}
+}
+
+// walkOn takes the next step. What it found is deleted in the transaction that
+// notes how far it came.
+func (s keeper) walkOn(ctx context.Context, items []work.Item[walk]) ([]retention, error) {
+	w := items[0].Row
+	step, err := s.retain(ctx, w.After)
+	if err != nil {
+		return nil, err
+	}
+	if step.refused != nil {
+		s.opts.Logger.WarnContext(ctx, "belfry: old rows could not be archived, so they stay", "rows", step.report.Unarchived, "error", step.refused)
+	}
+	w.After, w.DueOn = step.next, s.now()
+	if step.next == 0 {
+		w.DueOn = s.now().Add(retainEvery)
+	}
+	return []retention{step}, nil
+}
+
+func (s keeper) dispatchRetention(ctx context.Context, tx storage.Tx, done []work.Done[walk, retention]) error {
+	_, err := forget(ctx, tx, done[0].Result.expired)
+	return err
+}
+
+func (p retentionPass) Runner(o work.Options) work.Runner {
+	return &retentionRunner{Runner: p.Pass.Runner(o), s: p.s}
+}
+
+type retentionRunner struct {
+	work.Runner
+	s    *core
+	made atomic.Bool // the row of the walk exists
+}
+
+// Poll takes one step if one is due.
+func (r *retentionRunner) Poll(ctx context.Context, _ int) (work.Report, error) {
+	if len(r.s.registry.keepings()) == 0 {
+		return work.Report{}, nil
+	}
+	if err := r.makeWalk(ctx); err != nil {
+		return work.Report{}, err
+	}
+	return r.Runner.Poll(ctx, anyLane)
+}
+
+// Run looks once a minute and then goes on for as long as there is something to
+// do.
+func (r *retentionRunner) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.s.store.Clock().After(retainLook):
+		}
+		for {
+			report, err := r.Poll(ctx, anyLane)
+			if err != nil && ctx.Err() == nil {
+				r.s.opts.Logger.WarnContext(ctx, "belfry: poll failed", "pass", "automation.retention", "error", err)
+			}
+			if report.Claimed == 0 || ctx.Err() != nil {
+				break
+			}
+		}
+	}
+}
+
+// makeWalk makes the row that walks need.
+func (r *retentionRunner) makeWalk(ctx context.Context) error {
+	if r.made.Load() {
+		return nil
+	}
+	err := r.s.store.InTx(ctx, func(tx storage.Tx) error {
+		_, err := walks.Insert(ctx, tx, &walk{Record: storage.Record{Key: "walk", Status: walking, DueOn: r.s.now()}})
+		return err
+	})
+	r.made.Store(err == nil)
+	return err
 }

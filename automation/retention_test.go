@@ -106,12 +106,12 @@ func TestOpenRowsAndHoldsStayForEver(t *testing.T) {
 		w.ensure(candidate(nil), of("", "certificate", 1), of("", "certificate", 2))
 		w.ensure(candidate(func(c *automation.Candidate) { c.TargetDate, c.TriggerKey = date(2036, 5, 1), "pending" }))
 		w.pollAt(day(2026, 4, 1, 9)) // Failed, and on hold
-		w.change(certificateKey, func(r *automation.Schedule) {
+		w.change(certificateKey, func(r *automation.ScheduleRow) {
 			r.IsOnSupportHold = false
 			automation.EndRow(r, driver.Now(w.store), automation.Superseded)
 			automation.HoldRow(r, automation.HeldBySupport, "")
 		})
-		w.change("reminder:certificate:employee:7:1:2026-05-01:30", func(r *automation.Schedule) {
+		w.change("reminder:certificate:employee:7:1:2026-05-01:30", func(r *automation.ScheduleRow) {
 			r.IsOnSupportHold = false
 			automation.MoveRow(r, driver.Now(w.store), automation.StatusCancelled)
 		})
@@ -133,7 +133,7 @@ func (w *world) ended(key string, err error) string {
 	if err == nil {
 		err = w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			now := driver.Now(w.store)
-			_, err := automation.Schedules.Insert(w.ctx, tx, &automation.Schedule{
+			_, err := automation.Schedules.Insert(w.ctx, tx, &automation.ScheduleRow{
 				Record: storage.Record{Key: key, Kind: "certificate", Status: automation.StatusCompleted}, CreatedOn: now, ScheduledOn: now, EndedOn: now,
 			})
 			return err
@@ -232,7 +232,8 @@ func TestRowsAreArchivedBeforeTheyAreDeleted(t *testing.T) {
 		w.s.Register(certificates(func(t *automation.ReminderType) {
 			t.Retention = automation.Retention{After: 30 * days, Archive: func(_ context.Context, rows []automation.Schedule) error {
 				for _, r := range rows {
-					archived = append(archived, fmt.Sprint(r.Key, " ", r.Status, " ", w.row(r.Key).ID == r.ID))
+					stored := w.row(r.Key)
+					archived = append(archived, fmt.Sprint(r.Key, " ", r.Status, " ", cmp.Equal(automation.ViewRow(&stored), r)))
 				}
 				return answer
 			}}

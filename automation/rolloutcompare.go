@@ -36,7 +36,7 @@ func (w Window) holds(on time.Time) bool { return !on.Before(w.From) && on.Befor
 
 // eachRun visits the runs of a part whose moment is in the window, with their
 // rows (nil: there is none), and tells whether there were more than it looks at.
-func eachRun(ctx context.Context, tx storage.Tx, part RolloutPart, w Window, visit func(*ownership, *Schedule)) (capped bool, err error) {
+func eachRun(ctx context.Context, tx storage.Tx, part RolloutPart, w Window, visit func(*ownership, *scheduleRow)) (capped bool, err error) {
 	where := []driver.Cond{driver.Eq("kind", part.Type), driver.AtLeast("run_on", w.From), driver.Less("run_on", w.Until)}
 	seen := 0
 	for after := (*driver.Position)(nil); ; {
@@ -64,12 +64,12 @@ func eachRun(ctx context.Context, tx storage.Tx, part RolloutPart, w Window, vis
 }
 
 // rowsOfRuns reads the rows of runs, by key.
-func rowsOfRuns(ctx context.Context, tx storage.Tx, scope Scope, runs []*ownership) (map[string]*Schedule, error) {
+func rowsOfRuns(ctx context.Context, tx storage.Tx, scope Scope, runs []*ownership) (map[string]*scheduleRow, error) {
 	keys := make([]string, len(runs))
 	for i, o := range runs {
 		keys[i] = o.Key
 	}
-	out := map[string]*Schedule{}
+	out := map[string]*scheduleRow{}
 	if len(keys) == 0 {
 		return out, nil
 	}
@@ -159,7 +159,7 @@ type comparing struct {
 }
 
 func (c *comparing) read(ctx context.Context, tx storage.Tx) error {
-	capped, err := eachRun(ctx, tx, c.part, c.window, func(o *ownership, row *Schedule) {
+	capped, err := eachRun(ctx, tx, c.part, c.window, func(o *ownership, row *scheduleRow) {
 		r := &ComparedRun{Key: o.Key, OldRanOn: o.OldRanOn}
 		if expected(row) {
 			r.ScheduledOn = o.ScheduledOn
@@ -177,7 +177,7 @@ func (c *comparing) read(ctx context.Context, tx storage.Tx) error {
 
 // expected reports whether a row stands for a run that is wanted here. Without a
 // row it was wanted and has been deleted since.
-func expected(row *Schedule) bool {
+func expected(row *scheduleRow) bool {
 	return row == nil || row.Status != StatusDeactivated || row.inShadow()
 }
 

@@ -239,7 +239,7 @@ func (m *moving) movePage(ctx context.Context, tx storage.Tx, page []*ownership)
 	}
 	var moved []MovedRun
 	var given []*ownership
-	var changed []*Schedule
+	var changed []*scheduleRow
 	var notes []note
 	for _, o := range page {
 		row := rows[o.Key]
@@ -271,13 +271,13 @@ func (m *moving) stages(ctx context.Context, tx storage.Tx, page []*ownership) (
 	return out, err
 }
 
-func (m *moving) rowsOf(ctx context.Context, tx storage.Tx, page []*ownership) (map[string]*Schedule, error) {
+func (m *moving) rowsOf(ctx context.Context, tx storage.Tx, page []*ownership) (map[string]*scheduleRow, error) {
 	keys := make([]string, len(page))
 	for i, o := range page {
 		keys[i] = o.Key
 	}
 	found, err := schedules.Find(ctx, tx, m.report.Part.Scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
-	out := map[string]*Schedule{}
+	out := map[string]*scheduleRow{}
 	for _, row := range found {
 		out[row.Key] = row
 	}
@@ -286,7 +286,7 @@ func (m *moving) rowsOf(ctx context.Context, tx storage.Tx, page []*ownership) (
 
 // follow changes the row of a run that went to a side: out of shadow, or into it.
 // Rows that ended for another reason stay as they are.
-func (s Rollout) follow(row *Schedule, to Owner) (note, bool) {
+func (s Rollout) follow(row *scheduleRow, to Owner) (note, bool) {
 	if row == nil {
 		return note{}, false
 	}
@@ -306,7 +306,7 @@ func (s Rollout) follow(row *Schedule, to Owner) (note, bool) {
 
 // saveMoved writes rows, their history and the guard. The error is
 // storage.ErrStale if somebody wrote one of them meanwhile.
-func saveMoved(ctx context.Context, tx storage.Tx, by string, rows []*Schedule, notes []note, given []*ownership) error {
+func saveMoved(ctx context.Context, tx storage.Tx, by string, rows []*scheduleRow, notes []note, given []*ownership) error {
 	err := schedules.Save(ctx, tx, rows...)
 	if err == nil {
 		err = tell(ctx, tx, by, notes)

@@ -79,11 +79,11 @@ func (s Rollout) RolloutReport(ctx context.Context, part RolloutPart, w Window) 
 func (s Rollout) countRuns(ctx context.Context, tx storage.Tx, part RolloutPart, w Window, byStage map[Stage]*StageReport) (bool, error) {
 	type run struct {
 		o   *ownership
-		row *Schedule
+		row *scheduleRow
 	}
 	var runs []run
 	var parts []RolloutPart
-	capped, err := eachRun(ctx, tx, part, w, func(o *ownership, row *Schedule) {
+	capped, err := eachRun(ctx, tx, part, w, func(o *ownership, row *scheduleRow) {
 		runs, parts = append(runs, run{o, row}), append(parts, o.rolloutPart())
 	})
 	if err != nil {
@@ -104,7 +104,7 @@ func (s Rollout) countRuns(ctx context.Context, tx storage.Tx, part RolloutPart,
 }
 
 // add counts one run; row may be nil.
-func (r *StageReport) add(o *ownership, row *Schedule) {
+func (r *StageReport) add(o *ownership, row *scheduleRow) {
 	r.Runs++
 	switch {
 	case o.ran(AutomationScheduler):
@@ -293,7 +293,7 @@ func (s Rollout) advanceShadows(ctx context.Context, tx storage.Tx, page []*seri
 
 // deliveredAhead says of which series the old scheduler has delivered the current
 // occurrence whose moment lies ahead here: it ran early, or its clock is fast.
-func (s Rollout) deliveredAhead(ctx context.Context, tx storage.Tx, page []*series, rows map[int64]*Schedule) (map[int64]bool, error) {
+func (s Rollout) deliveredAhead(ctx context.Context, tx storage.Tx, page []*series, rows map[int64]*scheduleRow) (map[int64]bool, error) {
 	var places []driver.Place
 	for _, d := range page {
 		if row := rows[d.ID]; row != nil && row.inShadow() && d.NextOn.After(s.now()) {

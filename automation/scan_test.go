@@ -172,7 +172,7 @@ func TestTheDueWindowIsThatOfTheRequest(t *testing.T) {
 //spec:a-038 a-107 a-109
 func TestI19_EventsAndReconciliationMakeTheSameRows(t *testing.T) {
 	t.Parallel()
-	rows := func(by func(*world, *staff)) map[string]automation.Schedule {
+	rows := func(by func(*world, *staff)) map[string]automation.ScheduleRow {
 		w := memoryWorld(t)
 		s := w.withStaff(nil)
 		w.hire(s, 7)

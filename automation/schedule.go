@@ -2,24 +2,90 @@ package automation
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/backoff"
+	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Schedule is a row of automation_scheduler: one piece of work that has to
-// happen at a moment (Automation & Reminders, "AutomationScheduler - source of
-// truth"). Its Key is the SchedulerKey, and its Type the reminder type or the
-// host's automation type that serves it. It stays small; whatever is large
-// belongs into a blob.
+// Schedule is one piece of work that has to happen at a moment, as it is stored
+// (Automation & Reminders, "AutomationScheduler - source of truth"). It is a copy:
+// changing it changes nothing.
+type Schedule struct {
+	Scope Scope
+	// Key is the SchedulerKey.
+	Key string
+	// Type is the reminder type, type of report or type of the host that serves it.
+	Type string
+	// Status is one of the Status… constants.
+	Status string
+	Lane   int16
+	// DueOn is when a worker looks at it; zero: none does.
+	DueOn time.Time
+
+	AutomationType string
+	TriggerType    TriggerType
+	BusinessUnit   string
+	Setting        string
+	SourceType     string
+	Source         string
+	TriggerKey     string
+	TargetDate     string // 2006-01-02; empty unless DateBased
+	DaysBefore     int    // negative: after the date
+	// InputHash is what the work stands for; see keys.Input. The same key with
+	// another hash is a conflict.
+	InputHash string
+	CreatedOn time.Time
+
+	// ScheduledOn is the moment in UTC; the five below say how it came about.
+	ScheduledOn   time.Time
+	LocalDate     string // 2006-01-02
+	SendAt        string
+	TimeZone      string
+	GapPolicy     GapPolicy
+	OverlapPolicy OverlapPolicy
+
+	NextRetryOn    time.Time // zero unless a retry waits
+	RetryCount     int
+	LeaseLossCount int
+	EndedOn        time.Time // zero while something may still happen by itself
+	// ReasonCode says why it last failed or ended; it stays when the work is ensured
+	// again.
+	ReasonCode  Reason
+	Diagnostics string // the last error, cut to 500 bytes
+
+	IsOnSupportHold bool
+	HoldReason      Reason
+	HoldDetail      string
+
+	// EventType and EventID name the event that last wrote it; both are empty if the
+	// host ensured it directly.
+	EventType string
+	EventID   string
+
+	// DispatchResult holds the coordinates of what was dispatched; see Dispatched.
+	DispatchResult json.RawMessage
+	TraceBlobName  string
+}
+
+// Dispatched decodes DispatchResult. Without one it is the zero value.
+func (s *Schedule) Dispatched() (notify.DispatchResult, error) {
+	return dispatched(s.Key, s.DispatchResult)
+}
+
+// scheduleRow is a row of automation_scheduler. Its Key is the SchedulerKey, and
+// its Kind the reminder type or the host's automation type that serves it. It stays
+// small; whatever is large belongs into a blob.
 //
 //spec:a-009 a-021 a-022 a-025 a-026 a-027 a-028 a-029 a-052 f-042 r-011 r-014
-type Schedule struct {
+type scheduleRow struct {
 	storage.Record
 
 	AutomationType string      `db:"automation_type,fixed,plain"`
@@ -79,23 +145,51 @@ var deciding = []string{
 }
 
 // schedules is the table of due work.
-var schedules = driver.Define[Schedule]("automation_scheduler").Grows(driver.WithWork).Limit(maxRow).Deciding(deciding...).Fingerprint("fingerprint")
+var schedules = driver.Define[scheduleRow]("automation_scheduler").Grows(driver.WithWork).Limit(maxRow).Deciding(deciding...).Fingerprint("fingerprint")
 
-// Dispatched decodes DispatchResult. Without one it is the zero value.
-func (r *Schedule) Dispatched() (notify.DispatchResult, error) {
-	if len(r.DispatchResult) == 0 {
-		return notify.DispatchResult{}, nil
+// view is what hosts get of the row.
+func (r *scheduleRow) view() Schedule {
+	return Schedule{
+		Scope: r.Scope, Key: r.Key, Type: r.Kind, Status: r.Status, Lane: r.Lane, DueOn: r.DueOn,
+		AutomationType: r.AutomationType, TriggerType: r.TriggerType, BusinessUnit: r.BusinessUnit, Setting: r.Setting,
+		SourceType: r.SourceType, Source: r.Source, TriggerKey: r.TriggerKey, TargetDate: r.TargetDate, DaysBefore: r.DaysBefore,
+		InputHash: r.InputHash, CreatedOn: r.CreatedOn,
+		ScheduledOn: r.ScheduledOn, LocalDate: r.LocalDate, SendAt: r.SendAt, TimeZone: r.TimeZone,
+		GapPolicy: r.GapPolicy, OverlapPolicy: r.OverlapPolicy,
+		NextRetryOn: r.NextRetryOn, RetryCount: r.RetryCount, LeaseLossCount: r.LeaseLossCount, EndedOn: r.EndedOn,
+		ReasonCode: r.ReasonCode, Diagnostics: r.Diagnostics,
+		IsOnSupportHold: r.IsOnSupportHold, HoldReason: r.HoldReason, HoldDetail: r.HoldDetail,
+		EventType: r.EventType, EventID: r.EventID, DispatchResult: r.DispatchResult, TraceBlobName: r.TraceBlobName,
 	}
-	var d notify.DispatchResult
-	if err := json.Unmarshal(r.DispatchResult, &d); err != nil {
-		return notify.DispatchResult{}, fmt.Errorf("automation: dispatch_result of %s: %w", r.Key, err)
+}
+
+// views are what hosts get of rows.
+func views(rows []*scheduleRow) []Schedule {
+	out := make([]Schedule, len(rows))
+	for i, r := range rows {
+		out[i] = r.view()
+	}
+	return out
+}
+
+// Dispatched decodes DispatchResult.
+func (r *scheduleRow) Dispatched() (notify.DispatchResult, error) {
+	return dispatched(r.Key, r.DispatchResult)
+}
+
+func dispatched(key string, result json.RawMessage) (d notify.DispatchResult, err error) {
+	if len(result) == 0 {
+		return d, nil
+	}
+	if err := json.Unmarshal(result, &d); err != nil {
+		return notify.DispatchResult{}, fmt.Errorf("automation: dispatch_result of %s: %w", key, err)
 	}
 	return d, nil
 }
 
 // mergeResult adds later to what is stored; nothing to nothing stays NULL. What
 // cannot be decoded is replaced: the due pass holds such a row before it gets here.
-func (r *Schedule) mergeResult(later notify.DispatchResult) {
+func (r *scheduleRow) mergeResult(later notify.DispatchResult) {
 	if len(r.DispatchResult) == 0 && later.IsZero() {
 		return
 	}
@@ -109,14 +203,14 @@ func (r *Schedule) mergeResult(later notify.DispatchResult) {
 
 // IsOpen reports whether something may still happen by itself: the row is due
 // some day, or a worker has it.
-func (r *Schedule) IsOpen() bool {
+func (r *scheduleRow) IsOpen() bool {
 	return r.Status == StatusPending || r.Status == StatusProcessing
 }
 
 // dueOn is the next moment anybody should look at the row.
 //
 //spec:a-047
-func (r *Schedule) dueOn() time.Time {
+func (r *scheduleRow) dueOn() time.Time {
 	switch {
 	case !r.IsOpen() || r.IsOnSupportHold:
 		return time.Time{}
@@ -138,7 +232,7 @@ const (
 	StatusCancelled   = "Cancelled"   // stopped by a person
 )
 
-// machine is the table of legal transitions; every method of [Schedule] that
+// machine is the table of legal transitions; every method of a row that
 // changes the status checks itself against it.
 var machine = states.Machine{
 	Name:  "Schedule",
@@ -163,7 +257,7 @@ var machine = states.Machine{
 }
 
 // to changes the status, and whatever follows from it.
-func (r *Schedule) to(now time.Time, status string) {
+func (r *scheduleRow) to(now time.Time, status string) {
 	machine.Must(r.Status, status)
 	r.Status = status
 	r.EndedOn = time.Time{}
@@ -174,7 +268,7 @@ func (r *Schedule) to(now time.Time, status string) {
 }
 
 // complete says that delivery work is queued where d says.
-func (r *Schedule) complete(now time.Time, d notify.DispatchResult) {
+func (r *scheduleRow) complete(now time.Time, d notify.DispatchResult) {
 	r.ReasonCode, r.Diagnostics = "", ""
 	r.mergeResult(d)
 	r.to(now, StatusCompleted)
@@ -182,23 +276,23 @@ func (r *Schedule) complete(now time.Time, d notify.DispatchResult) {
 
 // deactivate says that the work is no longer wanted. Under a worker it leaves
 // lease and token alone; the new version makes the worker's settling stale.
-func (r *Schedule) deactivate(now time.Time, why Reason) {
+func (r *scheduleRow) deactivate(now time.Time, why Reason) {
 	r.ReasonCode = why
 	r.to(now, StatusDeactivated)
 }
 
 // skip deactivates a row at its moment and keeps the reason with the results.
-func (r *Schedule) skip(now time.Time, why Reason) {
+func (r *scheduleRow) skip(now time.Time, why Reason) {
 	r.mergeResult(notify.DispatchResult{Path: notify.PathSkipped, SkippedReason: string(why)})
 	r.deactivate(now, why)
 }
 
 // giveBack ends a claim without counting a try.
-func (r *Schedule) giveBack(now time.Time) { r.to(now, StatusPending) }
+func (r *scheduleRow) giveBack(now time.Time) { r.to(now, StatusPending) }
 
 // reactivate makes the row Pending again; attempts and diagnostics stay, and so
 // does a hold.
-func (r *Schedule) reactivate(now time.Time) {
+func (r *scheduleRow) reactivate(now time.Time) {
 	r.NextRetryOn = time.Time{}
 	r.dropExpiredLease(now)
 	r.to(now, StatusPending)
@@ -206,7 +300,7 @@ func (r *Schedule) reactivate(now time.Time) {
 
 // dropExpiredLease keeps the next claim from counting a loss that was none: the
 // lease was left by a worker whose row somebody else ended.
-func (r *Schedule) dropExpiredLease(now time.Time) {
+func (r *scheduleRow) dropExpiredLease(now time.Time) {
 	if !r.LeaseExpiresOn.After(now) {
 		r.LeaseExpiresOn, r.Abandoned = time.Time{}, false
 	}
@@ -214,7 +308,7 @@ func (r *Schedule) dropExpiredLease(now time.Time) {
 
 // hold keeps the row from being due until a person releases it. The first
 // reason stands.
-func (r *Schedule) hold(why Reason, detail string) bool {
+func (r *scheduleRow) hold(why Reason, detail string) bool {
 	if r.IsOnSupportHold {
 		return false
 	}
@@ -224,7 +318,7 @@ func (r *Schedule) hold(why Reason, detail string) bool {
 }
 
 // unhold ends a hold; what was given up under it starts afresh.
-func (r *Schedule) unhold(now time.Time) {
+func (r *scheduleRow) unhold(now time.Time) {
 	r.IsOnSupportHold, r.HoldReason, r.HoldDetail = false, "", ""
 	if r.Status == StatusFailed || r.Status == StatusCancelled {
 		r.RetryCount = 0
@@ -234,15 +328,71 @@ func (r *Schedule) unhold(now time.Time) {
 	r.DueOn = r.dueOn()
 }
 
-// storable makes a text that every database takes, of at most 500 bytes.
-func storable(s string) string {
-	return cut(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "?"), 500)
+// Long-running types go on once a day after the usual steps, so many times.
+const (
+	dailyRetry   = 24 * time.Hour
+	dailyRetries = 7
+)
+
+// fail records a failed try: the next one after 5 minutes, 15 minutes and an
+// hour, then Failed and on hold (Automation & Reminders, "Processing"). The
+// stored row is Processing, whatever a handler made of this copy.
+func (r *scheduleRow) fail(now time.Time, err error, longRunning bool) {
+	r.Diagnostics = storable(err.Error())
+	r.ReasonCode = HandlerFailed
+	if isPanic(err) {
+		r.ReasonCode = HandlerPanicked
+	}
+	r.Status = StatusProcessing
+	if permanent.Is(err) {
+		r.RetryCount++
+		r.giveUp(now, PermanentFailure)
+		return
+	}
+	r.retry(now, longRunning)
 }
 
-// cut leaves at most n bytes of s, and whole characters.
-func cut(s string, n int) string {
-	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "")
+// lose records that the lease ran out in somebody else's hands.
+func (r *scheduleRow) lose(now time.Time, longRunning bool) {
+	r.LeaseLossCount++
+	r.ReasonCode = LeaseExpired
+	r.retry(now, longRunning)
+}
+
+// undecodable gives up on a row that this version cannot read.
+func (r *scheduleRow) undecodable(now time.Time, err error) {
+	r.Diagnostics = storable(err.Error())
+	r.ReasonCode = Undecodable
+	r.giveUp(now, Undecodable)
+}
+
+//spec:a-053
+func (r *scheduleRow) retry(now time.Time, longRunning bool) {
+	r.RetryCount++
+	wait, more := retryAfter(r.Key, r.RetryCount, longRunning)
+	if !more {
+		r.giveUp(now, RetriesExhausted)
+		return
 	}
-	return s
+	r.NextRetryOn = now.Add(wait)
+	r.to(now, StatusPending)
+}
+
+func (r *scheduleRow) giveUp(now time.Time, why Reason) {
+	r.to(now, StatusFailed)
+	r.hold(why, r.Diagnostics)
+}
+
+func retryAfter(key string, failures int, longRunning bool) (time.Duration, bool) {
+	wait, more := backoff.After(key, failures)
+	if more || !longRunning {
+		return wait, more
+	}
+	_, usual := backoff.After(key, failures-dailyRetries)
+	return dailyRetry, usual
+}
+
+func isPanic(err error) bool {
+	var p *work.PanicError
+	return errors.As(err, &p)
 }

@@ -67,12 +67,12 @@ func seriesKey(automationType, setting string, source Source, triggerKey string)
 }
 
 // recurs reports whether the row is an occurrence of a series.
-func (r *Schedule) recurs() bool {
+func (r *scheduleRow) recurs() bool {
 	return r.TriggerType == Recurring || r.AutomationType == TypeReportSubscription && r.TriggerType == ScheduledRun
 }
 
 // seriesKey is empty unless the row is an occurrence of a series.
-func (r *Schedule) seriesKey() string {
+func (r *scheduleRow) seriesKey() string {
 	if !r.recurs() {
 		return ""
 	}
@@ -80,8 +80,8 @@ func (r *Schedule) seriesKey() string {
 }
 
 // baseSeriesKey is that of the row that a rerun repeats.
-func (r *Schedule) baseSeriesKey() string {
-	base, _ := r.baseTriggerKey()
+func (r *scheduleRow) baseSeriesKey() string {
+	base, _ := baseTriggerKey(r.TriggerKey)
 	again := *r
 	again.TriggerKey = base
 	return again.seriesKey()
@@ -178,9 +178,9 @@ func (d *series) triggerType() TriggerType {
 }
 
 // occurrence is the row of the current occurrence, as it is made.
-func (d *series) occurrence(now time.Time) (*Schedule, error) {
+func (d *series) occurrence(now time.Time) (*scheduleRow, error) {
 	key, err := d.key(d.NextOn)
-	r := &Schedule{
+	r := &scheduleRow{
 		Record:         storage.Record{Scope: d.Scope, Key: key, Kind: d.Kind, Status: StatusPending, Lane: d.Lane},
 		AutomationType: d.AutomationType, TriggerType: d.triggerType(), BusinessUnit: d.BusinessUnit, Setting: d.Setting,
 		SourceType: d.SourceType, Source: d.Source, TriggerKey: d.TriggerKey, InputHash: d.InputHash, CreatedOn: now,
@@ -193,10 +193,10 @@ func (d *series) occurrence(now time.Time) (*Schedule, error) {
 }
 
 // runs reports whether a row is on its way: due some day, or held by a worker.
-func runs(r *Schedule) bool { return r.IsOpen() && !r.IsOnSupportHold }
+func runs(r *scheduleRow) bool { return r.IsOpen() && !r.IsOnSupportHold }
 
 // currentRows gives the rows of current occurrences, by the id of the series.
-func currentRows(ctx context.Context, tx storage.Tx, got []driver.Ensured[series]) (map[int64]*Schedule, error) {
+func currentRows(ctx context.Context, tx storage.Tx, got []driver.Ensured[series]) (map[int64]*scheduleRow, error) {
 	var stored []*series
 	for _, g := range got {
 		if g.Outcome != storage.Created {
@@ -207,7 +207,7 @@ func currentRows(ctx context.Context, tx storage.Tx, got []driver.Ensured[series
 }
 
 // occurrencesOf gives the rows of current occurrences, by the id of the series.
-func occurrencesOf(ctx context.Context, tx storage.Tx, stored []*series) (map[int64]*Schedule, error) {
+func occurrencesOf(ctx context.Context, tx storage.Tx, stored []*series) (map[int64]*scheduleRow, error) {
 	ids := map[driver.Place]int64{}
 	for _, d := range stored {
 		if d.NextOn.IsZero() {
@@ -220,7 +220,7 @@ func occurrencesOf(ctx context.Context, tx storage.Tx, stored []*series) (map[in
 		ids[driver.Place{Scope: d.Scope, Key: key}] = d.ID
 	}
 	found, err := schedules.GetMany(ctx, tx, slices.Collect(maps.Keys(ids)))
-	out := map[int64]*Schedule{}
+	out := map[int64]*scheduleRow{}
 	for place, row := range found {
 		out[ids[place]] = row
 	}
@@ -329,7 +329,7 @@ func dateText(d Date) string {
 
 // asksFor reports whether the plan asks for a row, and for what it stands for. An
 // occurrence is asked for with its series, whatever the cadence says by now.
-func (p plan) asksFor(row *Schedule) bool {
+func (p plan) asksFor(row *scheduleRow) bool {
 	if p.series != nil {
 		return p.series.want.Key == row.baseSeriesKey() && p.want.InputHash == row.InputHash
 	}

@@ -29,7 +29,7 @@ const maxStopped = 100
 
 // goneOf lists what is gone among whole rows. Where the setting is off the series
 // stops with the row.
-func goneOf(rows []*Schedule) []gone {
+func goneOf(rows []*scheduleRow) []gone {
 	var out []gone
 	for _, r := range rows {
 		if !r.recurs() || runs(r) {
@@ -45,14 +45,14 @@ func goneOf(rows []*Schedule) []gone {
 }
 
 // gone is the occurrence that a row stands for.
-func (r *Schedule) gone() gone {
+func (r *scheduleRow) gone() gone {
 	return gone{scope: r.Scope, series: r.seriesKey(), on: r.ScheduledOn}
 }
 
 // goneAmong lists what was ensured and found to be ended or on hold, or put on
 // hold for a conflict. Of a row that was found only some columns are read, so
 // the wanted one says what it stands for.
-func goneAmong(ctx context.Context, tx storage.Tx, wants []*Schedule, got []driver.Ensured[Schedule]) ([]gone, error) {
+func goneAmong(ctx context.Context, tx storage.Tx, wants []*scheduleRow, got []driver.Ensured[scheduleRow]) ([]gone, error) {
 	out, err := passedOver(ctx, tx, wants)
 	for i, g := range got {
 		if wants[i].recurs() && !runs(g.Row) && !wants[i].inShadow() {
@@ -64,7 +64,7 @@ func goneAmong(ctx context.Context, tx storage.Tx, wants []*Schedule, got []driv
 
 // followRecurring moves series on whose current occurrence is gone. Rows that
 // ended because their input changed are left to followChanged.
-func (s recurrer) followRecurring(ctx context.Context, tx storage.Tx, rows []*Schedule) error {
+func (s recurrer) followRecurring(ctx context.Context, tx storage.Tx, rows []*scheduleRow) error {
 	var left []gone
 	for _, g := range goneOf(rows) {
 		if g.reason != InputChanged {
@@ -77,7 +77,7 @@ func (s recurrer) followRecurring(ctx context.Context, tx storage.Tx, rows []*Sc
 // followActed moves series on whose current occurrence support has held or
 // cancelled; rows that somebody else wrote are read again first.
 func (s recurrer) followActed(ctx context.Context, tx storage.Tx, notes []note, stale []int64) error {
-	var rows []*Schedule
+	var rows []*scheduleRow
 	for _, n := range notes {
 		if !slices.Contains(stale, n.row.ID) {
 			rows = append(rows, n.row)
@@ -88,10 +88,10 @@ func (s recurrer) followActed(ctx context.Context, tx storage.Tx, notes []note, 
 
 // followChanged moves on what the source's candidates have not: by now they are
 // ensured, each series from its next occurrence on and with its new input.
-func (s recurrer) followChanged(ctx context.Context, tx storage.Tx, done []work.Done[Schedule, *decision]) error {
+func (s recurrer) followChanged(ctx context.Context, tx storage.Tx, done []work.Done[scheduleRow, *decision]) error {
 	var left []gone
 	for _, d := range done {
-		for _, g := range goneOf([]*Schedule{d.Row}) {
+		for _, g := range goneOf([]*scheduleRow{d.Row}) {
 			if g.reason == InputChanged {
 				left = append(left, g)
 			}
@@ -111,7 +111,7 @@ func (s recurrer) advance(ctx context.Context, tx storage.Tx, left []gone) error
 		if err != nil {
 			return err
 		}
-		rows := make([]*Schedule, 0, len(moved))
+		rows := make([]*scheduleRow, 0, len(moved))
 		for _, d := range moved {
 			row, err := d.occurrence(s.now())
 			if err != nil {
@@ -119,7 +119,7 @@ func (s recurrer) advance(ctx context.Context, tx storage.Tx, left []gone) error
 			}
 			rows = append(rows, row)
 		}
-		was := map[*Schedule]past{}
+		was := map[*scheduleRow]past{}
 		got, err := s.ensurer().ensureRows(ctx, tx, remember(was, decideSeriesAt(s.now())), rows...)
 		if err != nil {
 			return err
@@ -267,7 +267,7 @@ func (p *plan) seriesPlace() driver.Place {
 }
 
 // foresee looks at one series; stored is nil if there is none.
-func (t *taking) foresee(p *plan, stored *series, rows map[int64]*Schedule) error {
+func (t *taking) foresee(p *plan, stored *series, rows map[int64]*scheduleRow) error {
 	if stored == nil {
 		fresh := p.series.want
 		fresh.moveTo(p.series.line.After(t.now))

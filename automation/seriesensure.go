@@ -132,7 +132,7 @@ func (t *taking) wants(places []int) []*series {
 
 // change brings a stored series up to date and reports whether it was not. row
 // is the current occurrence's; nil: there is none.
-func (t *taking) change(stored *series, of *plan, row *Schedule) bool {
+func (t *taking) change(stored *series, of *plan, row *scheduleRow) bool {
 	p := of.series
 	same := stored.sameCadence(&p.want)
 	goesOn := stored.Active && row != nil && runs(row)
@@ -153,7 +153,7 @@ func (t *taking) change(stored *series, of *plan, row *Schedule) bool {
 }
 
 // end ends the occurrence of a cadence that was.
-func (t *taking) end(row *Schedule) note {
+func (t *taking) end(row *scheduleRow) note {
 	n := note{row, row.past(), ActionDeactivated, string(Superseded)}
 	row.EventType, row.EventID = t.origin.Type, t.origin.ID
 	row.deactivate(t.now, Superseded)
@@ -162,7 +162,7 @@ func (t *taking) end(row *Schedule) note {
 
 // save writes the rows that end, then the series.
 func (t *taking) save(ctx context.Context, ended []note, changed []*series) (settled bool, err error) {
-	rows := make([]*Schedule, len(ended))
+	rows := make([]*scheduleRow, len(ended))
 	for i, n := range ended {
 		rows[i] = n.row
 	}
@@ -192,7 +192,7 @@ func (t *taking) fill(p *plan, d *series) error {
 }
 
 // asFound answers for the occurrence of a series that is as it was.
-func asFound(row *Schedule) Ensured {
+func asFound(row *scheduleRow) Ensured {
 	if row.Status == StatusProcessing {
 		return answer(storage.InFlight, row, row)
 	}
@@ -202,9 +202,9 @@ func asFound(row *Schedule) Ensured {
 // decideSeriesAt is decideAt, except that an occurrence that a series moves to is
 // written even if it runs already: whoever ends or holds it at this moment has
 // not seen that it is the current one, and looks again.
-func decideSeriesAt(now time.Time) driver.Decide[Schedule] {
+func decideSeriesAt(now time.Time) driver.Decide[scheduleRow] {
 	decide := decideAt(now)
-	return func(stored, want *Schedule) (storage.Outcome, bool) {
+	return func(stored, want *scheduleRow) (storage.Outcome, bool) {
 		outcome, write := decide(stored, want)
 		return outcome, write || want.recurs() && runs(stored)
 	}
@@ -244,19 +244,19 @@ func (d *ending) endCurrent(ctx context.Context, stopped []*series) error {
 	if err != nil {
 		return err
 	}
-	var running []*Schedule
+	var running []*scheduleRow
 	for _, row := range rows {
 		if runs(row) {
 			running = append(running, row)
 		}
 	}
-	d.why = func(row *Schedule) (Reason, bool) { return d.series[row.seriesKey()], true }
+	d.why = func(row *scheduleRow) (Reason, bool) { return d.series[row.seriesKey()], true }
 	return d.end(ctx, running)
 }
 
 // deactivateOnly ends rows and nothing else: the series of an occurrence that
 // ends goes on behind it.
-func (s ensurer) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, where []driver.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
 	d, err := s.endRows(ctx, tx, e, actor(e.Type, e.ID), where, why)
 	if err != nil {
 		return nil, err
@@ -274,8 +274,8 @@ func (s ensurer) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, whe
 // although their part is past it: it asked for them before there was a row, or ran
 // early, or support gave them back. No move wakes their series, so it goes on with the
 // next occurrence.
-func passedOver(ctx context.Context, tx storage.Tx, rows []*Schedule) ([]gone, error) {
-	var shadows []*Schedule
+func passedOver(ctx context.Context, tx storage.Tx, rows []*scheduleRow) ([]gone, error) {
+	var shadows []*scheduleRow
 	var parts []RolloutPart
 	for _, r := range rows {
 		if r.recurs() && r.inShadow() {

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
-	"github.com/belfry-go/belfry/internal/pause"
-	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -55,14 +53,14 @@ func (s Support) Cancel(ctx context.Context, scope Scope, key string, by By) err
 }
 
 // supportActions change a row as support wants it, or return why they refuse.
-var supportActions = map[Action]func(r *Schedule, now time.Time, by By) (refused string){
-	ActionHold:    (*Schedule).supportHold,
-	ActionRelease: (*Schedule).supportRelease,
-	ActionRetry:   (*Schedule).supportRetry,
-	ActionCancel:  (*Schedule).supportCancel,
+var supportActions = map[Action]func(r *scheduleRow, now time.Time, by By) (refused string){
+	ActionHold:    (*scheduleRow).supportHold,
+	ActionRelease: (*scheduleRow).supportRelease,
+	ActionRetry:   (*scheduleRow).supportRetry,
+	ActionCancel:  (*scheduleRow).supportCancel,
 }
 
-func (r *Schedule) supportHold(now time.Time, by By) string {
+func (r *scheduleRow) supportHold(now time.Time, by By) string {
 	switch {
 	case r.Status == StatusCompleted:
 		return "it is Completed"
@@ -75,7 +73,7 @@ func (r *Schedule) supportHold(now time.Time, by By) string {
 	return ""
 }
 
-func (r *Schedule) supportRelease(now time.Time, _ By) string {
+func (r *scheduleRow) supportRelease(now time.Time, _ By) string {
 	if !r.IsOnSupportHold {
 		return "it is not on hold"
 	}
@@ -83,7 +81,7 @@ func (r *Schedule) supportRelease(now time.Time, _ By) string {
 	return ""
 }
 
-func (r *Schedule) supportRetry(now time.Time, _ By) string {
+func (r *scheduleRow) supportRetry(now time.Time, _ By) string {
 	switch {
 	case r.Status == StatusCompleted || r.Status == StatusProcessing:
 		return "it is " + r.Status
@@ -96,7 +94,7 @@ func (r *Schedule) supportRetry(now time.Time, _ By) string {
 	return ""
 }
 
-func (r *Schedule) supportCancel(now time.Time, by By) string {
+func (r *scheduleRow) supportCancel(now time.Time, by By) string {
 	if r.Status == StatusCompleted || r.Status == StatusCancelled {
 		return "it is " + r.Status
 	}
@@ -117,7 +115,7 @@ func (s Support) act(ctx context.Context, scope Scope, key string, action Action
 		if err != nil {
 			return fmt.Errorf("%s of %s: %w", action, key, err)
 		}
-		acted, err := s.actOn(ctx, tx, []*Schedule{row}, acting{action, by, false})
+		acted, err := s.actOn(ctx, tx, []*scheduleRow{row}, acting{action, by, false})
 		switch {
 		case err != nil:
 			return err
@@ -134,29 +132,96 @@ func (s Support) act(ctx context.Context, scope Scope, key string, action Action
 	return nil
 }
 
-// Action is what was done to a row, as its history tells it.
-type Action string
+// Rerun does Completed work once more: a real second delivery, which no Ensure
+// makes (Automation & Reminders, "Ensure semantics": a support-retry key). It
+// makes a row that is due now and stands for the same, under the same key but
+// for the trigger key, which goes on with "~1"; that of a rerun of "~1" with
+// "~2". No event supersedes it. It is validated when it is due: it runs if the
+// source still asks for the row that was run first, and ends if the source or its
+// setting is gone.
+//
+// Each row has one rerun, so a second click and a repeated call change nothing:
+// they answer storage.Unchanged and what became of the first (Created says that
+// this call made it). To send yet again, name the key of the last rerun. It is
+// audited on both rows. The error wraps [ErrActionRefused] unless the row is
+// Completed, and storage.ErrNotFound where scope has no such key.
+//
+//spec:a-044
+func (s Support) Rerun(ctx context.Context, scope Scope, key string, by By) (out Ensured, err error) {
+	if err := by.Check(); err != nil {
+		return Ensured{}, fmt.Errorf("automation: %w", err)
+	}
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		row, err := schedules.Get(ctx, tx, scope, key)
+		if err != nil {
+			return err
+		}
+		next, refused := row.rerun(s.now())
+		if refused != "" {
+			return fmt.Errorf("%w: %s", ErrActionRefused, refused)
+		}
+		out, err = s.ensureRerun(ctx, tx, row, next, by)
+		return err
+	})
+	if err != nil {
+		return Ensured{}, fmt.Errorf("automation: Rerun of %s: %w", key, err)
+	}
+	return out, nil
+}
 
-// What support does; the first four can be done in bulk.
-const (
-	ActionHold    Action = "Hold"
-	ActionRelease Action = "Release"
-	ActionRetry   Action = "Retry"
-	ActionCancel  Action = "Cancel"
-	ActionRerun   Action = "Rerun"
-)
+// ensureRerun makes next unless it exists, and writes into the history of both.
+func (s Support) ensureRerun(ctx context.Context, tx storage.Tx, row, next *scheduleRow, by By) (Ensured, error) {
+	got, err := schedules.Ensure(ctx, tx, func(*scheduleRow, *scheduleRow) (storage.Outcome, bool) { return storage.Unchanged, false }, next)
+	if err != nil {
+		return Ensured{}, err
+	}
+	made := got[0].Row
+	if got[0].Outcome != storage.Created {
+		return answer(got[0].Outcome, made, next), nil
+	}
+	if err := schedules.Save(ctx, tx, row); err != nil { // its new version is what the audit tells of
+		return Ensured{}, err
+	}
+	err = tell(ctx, tx, by.Actor, []note{{row, row.past(), ActionRerun, by.Reason}})
+	if err != nil {
+		return Ensured{}, err
+	}
+	first := note{made, past{by: by.Actor}, ActionCreated, by.Reason}.entry(by.Actor, made.CreatedOn)
+	return answer(storage.Created, made, next), audit.Write(ctx, tx, first)
+}
 
-// What programs do.
-const (
-	ActionCreated     Action = "Created"
-	ActionCompleted   Action = "Completed"   // delivery work is queued
-	ActionUpdated     Action = "Updated"     // it was asked for again, at another moment or for another type
-	ActionReactivated Action = "Reactivated" // it was asked for again after it had ended
-	ActionDeactivated Action = "Deactivated" // no longer wanted, by an event or at its moment
-	ActionHeld        Action = "Held"        // on hold for a conflict
-	ActionTryFailed   Action = "TryFailed"   // the last one puts the row on hold
-	ActionLeaseLost   Action = "LeaseLost"   // a worker died or stalled, which counts as a try
-)
+// rerun is the row of the next run, or why there is none.
+func (r *scheduleRow) rerun(now time.Time) (next *scheduleRow, refused string) {
+	if r.AutomationType == TypeReportSubscription {
+		return nil, "a report is built once more by another run of it"
+	}
+	if r.Status != StatusCompleted {
+		return nil, "it is " + r.Status + "; what is not Completed is retried"
+	}
+	base, n := baseTriggerKey(r.TriggerKey)
+	triggerKey := base + rerunMark + strconv.Itoa(n+1)
+	key, err := keyWith(r.Key, r.TriggerKey, triggerKey)
+	if err != nil {
+		return nil, err.Error()
+	}
+	again := *r
+	again.Record = storage.Record{Scope: r.Scope, Key: key, Kind: r.Kind, Status: StatusPending, Lane: r.Lane, DueOn: now}
+	again.TriggerKey = triggerKey
+	again.CreatedOn, again.ScheduledOn, again.EndedOn, again.NextRetryOn = now, now, time.Time{}, time.Time{}
+	again.RetryCount, again.LeaseLossCount = 0, 0
+	again.ReasonCode, again.Diagnostics, again.DispatchResult, again.TraceBlobName = "", "", nil, ""
+	again.IsOnSupportHold, again.HoldReason, again.HoldDetail = false, "", ""
+	again.EventType, again.EventID = "", ""
+	again.relocate()
+	return &again, ""
+}
+
+// relocate derives the local date of a date-based row from its moment.
+func (r *scheduleRow) relocate() {
+	if loc, err := civil.LoadZone(r.TimeZone); err == nil && r.TriggerType == DateBased {
+		r.LocalDate = r.ScheduledOn.In(loc).Format(time.DateOnly)
+	}
+}
 
 // acting is what support wants done.
 type acting struct {
@@ -179,7 +244,7 @@ const keepsChanging = "it keeps changing"
 // actOn acts on rows of one scope, in few statements for any number of them, and
 // answers in their order. A row that somebody wrote since it was read (a claim
 // does) is read and decided about again; lease and token stay the worker's.
-func (s Support) actOn(ctx context.Context, tx storage.Tx, rows []*Schedule, a acting) ([]Acted, error) {
+func (s Support) actOn(ctx context.Context, tx storage.Tx, rows []*scheduleRow, a acting) ([]Acted, error) {
 	out := make([]Acted, len(rows))
 	places := map[int64]int{}
 	for i, row := range rows {
@@ -187,7 +252,7 @@ func (s Support) actOn(ctx context.Context, tx storage.Tx, rows []*Schedule, a a
 		out[i] = Acted{Key: row.Key, Refused: keepsChanging} // until it is decided
 	}
 	for tries := 0; tries < 5 && len(rows) > 0; tries++ {
-		notes := a.decide(rows, s.core, func(row *Schedule) *Acted { return &out[places[row.ID]] })
+		notes := a.decide(rows, s.core, func(row *scheduleRow) *Acted { return &out[places[row.ID]] })
 		if a.dryRun {
 			break
 		}
@@ -209,7 +274,7 @@ func (s Support) actOn(ctx context.Context, tx storage.Tx, rows []*Schedule, a a
 }
 
 // decide changes rows, answers for each, and returns what has to be saved.
-func (a acting) decide(rows []*Schedule, s *core, answer func(*Schedule) *Acted) []note {
+func (a acting) decide(rows []*scheduleRow, s *core, answer func(*scheduleRow) *Acted) []note {
 	now, change := s.now(), supportActions[a.action]
 	var notes []note
 	for _, row := range rows {
@@ -226,7 +291,7 @@ func (a acting) decide(rows []*Schedule, s *core, answer func(*Schedule) *Acted)
 // save writes what was decided with its audit, and returns the ids of the rows
 // that somebody else wrote meanwhile.
 func (a acting) save(ctx context.Context, tx storage.Tx, notes []note) ([]int64, error) {
-	rows := make([]*Schedule, len(notes))
+	rows := make([]*scheduleRow, len(notes))
 	for i, l := range notes {
 		rows[i] = l.row
 	}
@@ -253,7 +318,7 @@ func (a acting) save(ctx context.Context, tx storage.Tx, notes []note) ([]int64,
 }
 
 // again reads rows by their ids.
-func again(ctx context.Context, tx storage.Tx, rows []*Schedule, ids []int64) ([]*Schedule, error) {
+func again(ctx context.Context, tx storage.Tx, rows []*scheduleRow, ids []int64) ([]*scheduleRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -315,100 +380,4 @@ func (s Support) Bulk(ctx context.Context, scope Scope, action Action, sel Selec
 	}
 	report.Changed = len(report.Rows) - report.Refused
 	return report, nil
-}
-
-// Pause says that the due work of an Extent is not begun at present.
-type Pause struct {
-	Extent
-	By    By        // who paused it, and why
-	Since time.Time // UTC
-	Until time.Time // UTC, when it ends by itself; zero: when somebody resumes it
-}
-
-// pauses has one row for each Extent that was ever paused.
-var pauses = driver.Define[pause.Row]("automation_pause").Grows(driver.Bounded).Limit(maxRow)
-
-// Pause keeps the due work of e from being begun, in every process from its next
-// poll on, until it is resumed or until has come; a zero until is never. Rows are
-// made, moved and ended as before, and those that fall due wait: what they find
-// when the pause is over is up to their type's [Lateness]. What a worker has
-// already is finished, and what was handed to delivery goes out. Several pauses
-// may cover a row; it runs when none does.
-//
-// A pause that exists gets the new end, or is refused ([ErrActionRefused]) if
-// that is the one it has. It is audited in the same transaction, as Resume is.
-//
-//spec:a-113
-func (s Support) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
-	if until = driver.Time(until); !until.IsZero() && !until.After(s.now()) {
-		return fmt.Errorf("automation: Pause: until %s has passed", stampText(until))
-	}
-	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.Begin(ctx, tx, pauses, e.row(), until, by) })
-}
-
-// Resume ends the pause of exactly this extent. The error wraps
-// [ErrActionRefused] if there is none.
-//
-//spec:a-113
-func (s Support) Resume(ctx context.Context, e Extent, by By) error {
-	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.End(ctx, tx, pauses, e.row(), by) })
-}
-
-func (s Support) changePause(ctx context.Context, e Extent, by By, change func(storage.Tx) error) error {
-	if err := e.check(); err != nil {
-		return err
-	}
-	if err := by.Check(); err != nil {
-		return fmt.Errorf("automation: %w", err)
-	}
-	if err := s.inTx(ctx, change); err != nil {
-		return fmt.Errorf("automation: %w", err)
-	}
-	return nil
-}
-
-// Pauses lists the pauses that hold in a scope now, those everywhere first.
-func (s Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
-	var out []Pause
-	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-		out, err = pausesOf(ctx, tx, scope)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("automation: Pauses: %w", err)
-	}
-	return out, nil
-}
-
-// pausesOf reads what Pauses lists.
-func pausesOf(ctx context.Context, tx storage.Tx, scope Scope) ([]Pause, error) {
-	everywhere, err := pause.InForce(ctx, tx, pauses, "", driver.Eq("everywhere", true))
-	if err != nil {
-		return nil, err
-	}
-	here, err := pause.InForce(ctx, tx, pauses, scope, driver.Eq("everywhere", false))
-	var out []Pause
-	for _, p := range slices.Concat(everywhere, here) {
-		out = append(out, Pause{Extent: extentOf(p), By: p.By(), Since: p.PausedOn, Until: p.PausedUntil})
-	}
-	return out, err
-}
-
-// paused tells the due pass what to leave alone, in all scopes.
-func (s worker) paused(ctx context.Context, tx storage.Tx) (work.Except, error) {
-	var e work.Except
-	rows, err := pause.InForceEverywhere(ctx, tx, pauses)
-	for _, p := range rows {
-		switch {
-		case p.Everywhere && p.PausedType == "":
-			e.All = true
-		case p.Everywhere:
-			e.Types = append(e.Types, p.PausedType)
-		case p.PausedType == "":
-			e.Scopes = append(e.Scopes, p.Scope)
-		default:
-			e.Scoped = append(e.Scoped, driver.ScopedKind{Scope: p.Scope, Kind: p.PausedType})
-		}
-	}
-	return e, err
 }

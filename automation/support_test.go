@@ -114,7 +114,7 @@ func TestRetryEndsABackOffAndAnEnd(t *testing.T) {
 		if row := w.row(certificateKey); !row.DueOn.Equal(row.ScheduledOn) || row.RetryCount != 0 {
 			w.t.Errorf("%+v", row)
 		}
-		w.change(certificateKey, func(r *automation.Schedule) { automation.EndRow(r, start, automation.NoRecipients) })
+		w.change(certificateKey, func(r *automation.ScheduleRow) { automation.EndRow(r, start, automation.NoRecipients) })
 		w.do(w.s.Support().Retry)
 		if row := w.row(certificateKey); row.Status != automation.StatusPending || row.DueOn.IsZero() {
 			w.t.Errorf("%+v", row)

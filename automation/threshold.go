@@ -108,14 +108,14 @@ func (k *condition) identity(day string, rises int64) (keys.Threshold, error) {
 // row is the row of one firing. The InputHash looks at what the key looks at,
 // and at the comparison where the key has a value to compare with: thresholds
 // that share a key share their hash.
-func (k *condition) row(day string, rises int64) (Schedule, error) {
+func (k *condition) row(day string, rises int64) (scheduleRow, error) {
 	id, err := k.identity(day, rises)
 	if err != nil {
-		return Schedule{}, err
+		return scheduleRow{}, err
 	}
 	key, err := id.Key()
 	if err != nil {
-		return Schedule{}, err
+		return scheduleRow{}, err
 	}
 	in := keys.Input{Metric: id.Metric, Threshold: id.Value, Policy: id.Policy, Scope: id.ScopeKey}
 	if id.Policy != OncePerSource {
@@ -131,7 +131,7 @@ func (k *condition) row(day string, rises int64) (Schedule, error) {
 // asksFor reports whether the condition stands for a row, under the day or the
 // number in the row's own key: a row that was made before midnight is not
 // another one behind it.
-func (k *condition) asksFor(row *Schedule, key keys.Threshold) bool {
+func (k *condition) asksFor(row *scheduleRow, key keys.Threshold) bool {
 	own := key.Firing()
 	same, err := k.row(own.LocalDate, own.Rises)
 	return err == nil && same.Key == row.baseKey() && same.InputHash == row.InputHash
@@ -139,7 +139,7 @@ func (k *condition) asksFor(row *Schedule, key keys.Threshold) bool {
 
 // conditionOf tells which condition a row stands for, and false if it stands
 // for none.
-func conditionOf(row *Schedule) (conditionID, keys.Threshold, bool) {
+func conditionOf(row *scheduleRow) (conditionID, keys.Threshold, bool) {
 	if row.TriggerType != ThresholdCondition {
 		return conditionID{}, keys.Threshold{}, false
 	}
@@ -251,7 +251,7 @@ func (p plan) fire(state *thresholdState, now time.Time) (plan, error) {
 }
 
 // threshold decodes what is particular to a ThresholdCondition.
-func (r *Schedule) threshold(d *Due) (err error) {
+func (r *scheduleRow) threshold(d *Due) (err error) {
 	_, key, ok := conditionOf(r)
 	if !ok {
 		return fmt.Errorf("automation: key of %s: it is not that of a threshold", r.Key)

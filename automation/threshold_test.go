@@ -164,7 +164,7 @@ func TestTwoCandidatesUnderOneKeyAreWantedIfEitherIsMet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				m := w.withMeter(nil)
-				tell := func(version int64, low, high, reading string) (met int, row automation.Schedule) {
+				tell := func(version int64, low, high, reading string) (met int, row automation.ScheduleRow) {
 					c := []automation.Candidate{
 						line{value: low, reading: reading}.under(automation.OncePerSource),
 						line{value: high, reading: reading, scope: "east", comparison: automation.MoreThan}.under(automation.OncePerSource),

@@ -201,7 +201,7 @@ func TestAThresholdRowThatCannotBeReadIsHeld(t *testing.T) {
 		w.withMeter(nil).set(line{value: "10", reading: "11"}.under(automation.OncePerDay))
 		w.handle(booked(1))
 		key := thresholdKey("10:OncePerDay:source@2026-03-01")
-		w.change(key, func(r *automation.Schedule) { r.LocalDate = "2026-02-30" })
+		w.change(key, func(r *automation.ScheduleRow) { r.LocalDate = "2026-02-30" })
 		w.poll()
 		if row := w.row(key); row.HoldReason != automation.Undecodable {
 			w.t.Errorf("%+v", row)

@@ -66,10 +66,10 @@ func TestAHandlersResultIsKeptWithARowThatItEnds(t *testing.T) {
 }
 
 func TestARowThatCannotBeReadIsHeldAtOnceAndBlocksNoOther(t *testing.T) {
-	for column, spoil := range map[string]func(*automation.Schedule){
-		"time_zone":            func(r *automation.Schedule) { r.TimeZone = "Mars/Olympus" },
-		"scheduled_local_date": func(r *automation.Schedule) { r.LocalDate = "2026-02-30" },
-		"dispatch_result":      func(r *automation.Schedule) { r.DispatchResult = []byte(`{"path":7}`) },
+	for column, spoil := range map[string]func(*automation.ScheduleRow){
+		"time_zone":            func(r *automation.ScheduleRow) { r.TimeZone = "Mars/Olympus" },
+		"scheduled_local_date": func(r *automation.ScheduleRow) { r.LocalDate = "2026-02-30" },
+		"dispatch_result":      func(r *automation.ScheduleRow) { r.DispatchResult = []byte(`{"path":7}`) },
 	} {
 		t.Run(column, func(t *testing.T) {
 			eachWorld(t, func(w *world) {

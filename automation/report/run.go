@@ -154,7 +154,7 @@ type RunState struct {
 func stateOf(r *automation.Schedule) RunState {
 	delivered, _ := r.Dispatched() // undecodable: nothing to tell
 	state := RunState{
-		Key: r.Key, Subscription: r.Source, Type: r.Kind,
+		Key: r.Key, Subscription: r.Source, Type: r.Type,
 		ScheduledOn: r.ScheduledOn, LocalDate: r.LocalDate, LocalTime: r.SendAt, Zone: r.TimeZone,
 		Status: r.Status, Reason: r.ReasonCode, EndedOn: r.EndedOn, Failures: r.RetryCount, NextRetryOn: r.NextRetryOn,
 		Diagnostics: r.Diagnostics, IsOnSupportHold: r.IsOnSupportHold, HoldReason: r.HoldReason, HoldDetail: r.HoldDetail,

@@ -9,8 +9,10 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/report"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Of all runs of a subscription only the next one is a row, under the key of the
@@ -54,14 +56,17 @@ func TestI13_OnlyTheNextRunExistsAhead(t *testing.T) {
 func TestAChangeReachesTheRunThatWaits(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.create(weekly(nil))
-		before := w.run("report-subscription:g-1:scheduled:2026-03-02T09:00:00Z").Story.Schedule.Version
+		version := func() int64 {
+			return storetest.Record(w, w.store, automation.Schemas()[0], driver.Place{Key: "report-subscription:g-1:scheduled:2026-03-02T09:00:00Z"}).Version
+		}
+		before := version()
 		sub := w.get("g-1")
 		sub.Name, sub.Template = "Turnover", "loud"
 		sub.Delivery = report.Delivery{Link: true}
 		sub.Recipients = []notify.Recipient{{Ref: "kim", Channel: "email:print", Address: "kim@example.com"}}
 		sub.Parameters = json.RawMessage(`{"region": "west"}`)
 		sub = w.update(sub)
-		if after := w.run("report-subscription:g-1:scheduled:2026-03-02T09:00:00Z").Story.Schedule.Version; after != before {
+		if after := version(); after != before {
 			w.Errorf("the run was written: version %d, then %d", before, after)
 		}
 		got := w.pollAt(at(3, 2, 9, 0))

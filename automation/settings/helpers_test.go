@@ -20,6 +20,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -154,13 +155,20 @@ func key(date string, days int) string {
 	return fmt.Sprintf("reminder:expiry:employee:7:default:%s:%d", date, days)
 }
 
-func (w *world) row(key string) automation.Schedule {
+// stored is a row, and by what a write or another row in its place is seen.
+type stored struct {
+	automation.Schedule
+	ID, Version int64
+}
+
+func (w *world) row(key string) stored {
 	w.Helper()
 	e, err := w.reminders.Explain(w.ctx, "", key)
 	if err != nil || e.Schedule == nil {
 		w.Fatalf("%s: %v %v", key, e, err)
 	}
-	return *e.Schedule
+	record := storetest.Record(w, w.store, automation.Schemas()[0], driver.Place{Key: key})
+	return stored{*e.Schedule, record.ID, record.Version}
 }
 
 // statuses says what became of the rows.

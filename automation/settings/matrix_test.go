@@ -22,7 +22,7 @@ const (
 
 // settle tells the stories' common beginning, and returns the setting and the
 // completed row.
-func (w *world) settle() (settings.ReminderSetting, automation.Schedule) {
+func (w *world) settle() (settings.ReminderSetting, stored) {
 	w.Helper()
 	w.targets = []settings.Target{{Date: firstOfMay}}
 	saved := w.save(expiry(nil))
@@ -38,7 +38,7 @@ func (w *world) settle() (settings.ReminderSetting, automation.Schedule) {
 }
 
 // mustBe checks the rows after a change, and that the completed one is untouched.
-func (w *world) mustBe(completed automation.Schedule, want map[string]string) {
+func (w *world) mustBe(completed stored, want map[string]string) {
 	w.Helper()
 	var keys []string
 	for k := range want {
@@ -182,7 +182,7 @@ func TestMatrixAnotherZoneMovesRowsInPlace(t *testing.T) {
 		w.changeReachesSources()
 		w.mustBe(completed, map[string]string{before.Key: "Pending"})
 		before.ScheduledOn, before.DueOn, before.TimeZone = at(4, 24, 13), at(4, 24, 13), "America/New_York"
-		moved := cmpopts.IgnoreFields(automation.Schedule{}, "Version", "EventType", "EventID")
+		moved := cmpopts.IgnoreFields(stored{}, "Version", "EventType", "EventID")
 		if diff := cmp.Diff(before, w.row(before.Key), moved); diff != "" {
 			w.Error(diff)
 		}

@@ -18,10 +18,9 @@ const root = "../.."
 var mayReadAcrossTenants = map[string]int{
 	"internal/work/pass.go":   1, // rows that this process holds, by id
 	"automation/retention.go": 2, // old rows of all scopes, to delete
-	"automation/health.go":    3, // counts; what other scopes have is left out of the answer
-	"automation/missing.go":   1, // for Health, which looks at all tenants
+	"automation/health.go":    4, // counts, and lost series; what other scopes have is left out of the answer
 	"internal/pause/pause.go": 1, // for the polls, which ask what is paused
-	"automation/support.go":   1, // its poll
+	"automation/stop.go":      1, // its poll
 	"notify/pause.go":         1, // its poll
 	"notify/tracker.go":       1, // messages that a callback or a link names, by their unguessable ids
 	"survey/unserved.go":      1, // the sweep looks for due sends that nobody serves

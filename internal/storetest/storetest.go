@@ -19,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry/internal/pgtest"
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 	"github.com/belfry-go/belfry/storage/postgres"
 	"github.com/belfry-go/belfry/storage/sqlite"
@@ -104,4 +105,19 @@ func closeAfter(t testing.TB, store interface{ Close() error }) {
 			t.Error(err)
 		}
 	})
+}
+
+// Record is what the shared columns of a row hold, for a test outside the package
+// that has the table.
+func Record(t testing.TB, store storage.Store, of *driver.Schema, place driver.Place) storage.Record {
+	t.Helper()
+	var rows []driver.Row
+	err := store.InTx(t.Context(), func(tx storage.Tx) (err error) {
+		rows, err = tx.Get(t.Context(), of, []driver.Place{place}, nil)
+		return err
+	})
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%s: %d rows at %v: %v", of.Name, len(rows), place, err)
+	}
+	return *driver.RecordOf(rows[0])
 }

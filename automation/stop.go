@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/pause"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -24,7 +26,7 @@ func (s *Scheduler) Deactivate(ctx context.Context, scope Scope, setting string,
 	err = s.inTx(ctx, func(tx storage.Tx) error {
 		ended, err = s.ensurer().deactivate(ctx, tx, Event{Scope: scope, Source: source}, []driver.Cond{
 			driver.Eq("setting", setting), driver.Eq("source_type", source.Type), driver.Eq("source", source.ID),
-		}, func(*Schedule) (Reason, bool) { return why, true })
+		}, func(*scheduleRow) (Reason, bool) { return why, true })
 		return err
 	})
 	if err != nil {
@@ -50,13 +52,13 @@ func open() driver.Cond {
 // deactivate ends the rows among the open ones that where describes for which
 // why gives a reason, and with them the series that they are occurrences of. A
 // row that a worker has is ended under it, and what the worker decides is dropped.
-func (s ensurer) deactivate(ctx context.Context, tx storage.Tx, e Event, where []driver.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivate(ctx context.Context, tx storage.Tx, e Event, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
 	return s.deactivateBy(ctx, tx, e, actor(e.Type, e.ID), where, why)
 }
 
 // deactivateBy is deactivate with the name of whoever ends the rows, for the
 // history.
-func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by string, where []driver.Cond, why func(*Schedule) (Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by string, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
 	d, err := s.endRows(ctx, tx, e, by, where, why)
 	if err == nil {
 		err = d.stopSeries(ctx)
@@ -65,8 +67,8 @@ func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by st
 }
 
 // endRows is deactivateBy but for the series.
-func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by string, where []driver.Cond, why func(*Schedule) (Reason, bool)) (*ending, error) {
-	d := &ending{tx: tx, event: e, by: by, now: s.now(), why: why, was: map[*Schedule]past{}, series: map[string]Reason{}}
+func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by string, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) (*ending, error) {
+	d := &ending{tx: tx, event: e, by: by, now: s.now(), why: why, was: map[*scheduleRow]past{}, series: map[string]Reason{}}
 	var after *driver.Position
 	for {
 		rows, err := schedules.Find(ctx, tx, e.Scope, driver.Query{Where: append(where, open()), Limit: deactivatePage, After: after})
@@ -89,14 +91,14 @@ type ending struct {
 	event  Event
 	by     string
 	now    time.Time
-	why    func(*Schedule) (Reason, bool)
-	was    map[*Schedule]past
+	why    func(*scheduleRow) (Reason, bool)
+	was    map[*scheduleRow]past
 	ended  []Deactivation
 	series map[string]Reason // of the rows that end, whether this call or a worker ended them
 }
 
 // end ends those of the rows for which there is a reason.
-func (d *ending) end(ctx context.Context, rows []*Schedule) (err error) {
+func (d *ending) end(ctx context.Context, rows []*scheduleRow) (err error) {
 	for tries := 0; len(rows) > 0; tries++ {
 		if tries == 5 {
 			return fmt.Errorf("automation: rows kept changing while an event ended them: %w", storage.ErrBusy)
@@ -109,8 +111,8 @@ func (d *ending) end(ctx context.Context, rows []*Schedule) (err error) {
 }
 
 // pick changes the rows that end, and returns them.
-func (d *ending) pick(rows []*Schedule) []*Schedule {
-	var out []*Schedule
+func (d *ending) pick(rows []*scheduleRow) []*scheduleRow {
+	var out []*scheduleRow
 	for _, row := range rows {
 		reason, ends := d.why(row)
 		if key := row.seriesKey(); ends && key != "" {
@@ -127,13 +129,13 @@ func (d *ending) pick(rows []*Schedule) []*Schedule {
 }
 
 // mayEnd reports whether an event may deactivate the row.
-func (r *Schedule) mayEnd() bool {
+func (r *scheduleRow) mayEnd() bool {
 	return r.inShadow() || r.Status != StatusDeactivated && machine.Legal(r.Status, StatusDeactivated)
 }
 
 // save writes rows and returns those to look at again, since somebody wrote them
 // meanwhile: a claim does not keep a row from an event.
-func (d *ending) save(ctx context.Context, rows []*Schedule) ([]*Schedule, error) {
+func (d *ending) save(ctx context.Context, rows []*scheduleRow) ([]*scheduleRow, error) {
 	err := schedules.Save(ctx, d.tx, rows...)
 	var stale *storage.StaleError
 	if err != nil && !errors.As(err, &stale) {
@@ -287,4 +289,100 @@ func (sel Selection) conds() (where []driver.Cond) {
 	add(sel.Type != "", driver.Eq("kind", sel.Type))
 	add(!sel.DueBefore.IsZero(), driver.Less("due_on", sel.DueBefore))
 	return where
+}
+
+// Pause says that the due work of an Extent is not begun at present.
+type Pause struct {
+	Extent
+	By    By        // who paused it, and why
+	Since time.Time // UTC
+	Until time.Time // UTC, when it ends by itself; zero: when somebody resumes it
+}
+
+// pauses has one row for each Extent that was ever paused.
+var pauses = driver.Define[pause.Row]("automation_pause").Grows(driver.Bounded).Limit(maxRow)
+
+// Pause keeps the due work of e from being begun, in every process from its next
+// poll on, until it is resumed or until has come; a zero until is never. Rows are
+// made, moved and ended as before, and those that fall due wait: what they find
+// when the pause is over is up to their type's [Lateness]. What a worker has
+// already is finished, and what was handed to delivery goes out. Several pauses
+// may cover a row; it runs when none does.
+//
+// A pause that exists gets the new end, or is refused ([ErrActionRefused]) if
+// that is the one it has. It is audited in the same transaction, as Resume is.
+//
+//spec:a-113
+func (s Support) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
+	if until = driver.Time(until); !until.IsZero() && !until.After(s.now()) {
+		return fmt.Errorf("automation: Pause: until %s has passed", stampText(until))
+	}
+	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.Begin(ctx, tx, pauses, e.row(), until, by) })
+}
+
+// Resume ends the pause of exactly this extent. The error wraps
+// [ErrActionRefused] if there is none.
+//
+//spec:a-113
+func (s Support) Resume(ctx context.Context, e Extent, by By) error {
+	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.End(ctx, tx, pauses, e.row(), by) })
+}
+
+func (s Support) changePause(ctx context.Context, e Extent, by By, change func(storage.Tx) error) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	if err := by.Check(); err != nil {
+		return fmt.Errorf("automation: %w", err)
+	}
+	if err := s.inTx(ctx, change); err != nil {
+		return fmt.Errorf("automation: %w", err)
+	}
+	return nil
+}
+
+// Pauses lists the pauses that hold in a scope now, those everywhere first.
+func (s Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
+	var out []Pause
+	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+		out, err = pausesOf(ctx, tx, scope)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("automation: Pauses: %w", err)
+	}
+	return out, nil
+}
+
+// pausesOf reads what Pauses lists.
+func pausesOf(ctx context.Context, tx storage.Tx, scope Scope) ([]Pause, error) {
+	everywhere, err := pause.InForce(ctx, tx, pauses, "", driver.Eq("everywhere", true))
+	if err != nil {
+		return nil, err
+	}
+	here, err := pause.InForce(ctx, tx, pauses, scope, driver.Eq("everywhere", false))
+	var out []Pause
+	for _, p := range slices.Concat(everywhere, here) {
+		out = append(out, Pause{Extent: extentOf(p), By: p.By(), Since: p.PausedOn, Until: p.PausedUntil})
+	}
+	return out, err
+}
+
+// paused tells the due pass what to leave alone, in all scopes.
+func (s worker) paused(ctx context.Context, tx storage.Tx) (work.Except, error) {
+	var e work.Except
+	rows, err := pause.InForceEverywhere(ctx, tx, pauses)
+	for _, p := range rows {
+		switch {
+		case p.Everywhere && p.PausedType == "":
+			e.All = true
+		case p.Everywhere:
+			e.Types = append(e.Types, p.PausedType)
+		case p.PausedType == "":
+			e.Scopes = append(e.Scopes, p.Scope)
+		default:
+			e.Scoped = append(e.Scoped, driver.ScopedKind{Scope: p.Scope, Kind: p.PausedType})
+		}
+	}
+	return e, err
 }
