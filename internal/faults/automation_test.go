@@ -156,7 +156,7 @@ var automationFaults = []fault{
 		Old: "schedules.Find(ctx, tx, p.scope, q)", New: "schedules.Everywhere().Find(ctx, tx, q)",
 		Test: "./automation TestI28_AScanSees/memory"},
 	{Name: "I-28 an occurrence of one tenant moves the series of another", In: "automation.stillCurrent",
-		Old: "Scope: g.scope", New: "Scope: left[0].scope",
+		Old: "Scope: g.scope", New: `Scope: ""`,
 		Test: "./automation TestI28_SeriesOfTwoTenants/memory"},
 	{Name: "I-28 a unit of another tenant gives its zone", In: "settings.find",
 		Old: "t.Get(ctx, tx, scope, key)", New: `t.Get(ctx, tx, "other", key)`,
