@@ -79,11 +79,15 @@ const (
 	StatusArchived       = "Archived"
 	StatusPaused         = "Paused"
 	StatusStopped        = "Stopped"
-	StatusWaiting        = "Waiting"
-	StatusMatched        = "Matched"
-	StatusOrphan         = "Orphan"
-	StatusActive         = "Active"
-	StatusLifted         = "Lifted"
+)
+
+// The states of rows that no host gets: of delivery events, and of suppressions.
+const (
+	statusWaiting = "Waiting"
+	statusMatched = "Matched"
+	statusOrphan  = "Orphan"
+	statusActive  = "Active"
+	statusLifted  = "Lifted"
 )
 
 var scheduleStates = states.Machine{
@@ -215,22 +219,22 @@ func callbacks(from string, to ...string) (edges []states.Edge) {
 
 var eventStates = states.Machine{
 	Name:  "Delivery event",
-	Start: []string{StatusMatched, StatusWaiting},
+	Start: []string{statusMatched, statusWaiting},
 	Edges: []states.Edge{
-		{From: StatusWaiting, To: StatusMatched, Event: "its message is found"},
-		{From: StatusWaiting, To: StatusOrphan, Event: "no message after the fourth look"},
+		{From: statusWaiting, To: statusMatched, Event: "its message is found"},
+		{From: statusWaiting, To: statusOrphan, Event: "no message after the fourth look"},
 	},
-	Terminal: []string{StatusMatched, StatusOrphan},
+	Terminal: []string{statusMatched, statusOrphan},
 }
 
 var suppressionStates = states.Machine{
 	Name:  "Suppression",
-	Start: []string{StatusActive},
+	Start: []string{statusActive},
 	Edges: []states.Edge{
-		{From: StatusActive, To: StatusLifted, Event: "lifted by a person"},
-		{From: StatusLifted, To: StatusActive, Event: "the provider reports it anew, or a person suppresses it"},
+		{From: statusActive, To: statusLifted, Event: "lifted by a person"},
+		{From: statusLifted, To: statusActive, Event: "the provider reports it anew, or a person suppresses it"},
 	},
-	Terminal: []string{StatusActive},
+	Terminal: []string{statusActive},
 }
 
 // forGood reports errors that another try would meet again.

@@ -42,8 +42,13 @@ type Sending = sending
 // DeliveryEvent is a row of DeliveryEvents.
 type DeliveryEvent = deliveryEvent
 
-// StatusSweep is the status of the one row of DeliveryEvents that is no event.
-const StatusSweep = statusSweep
+// The states of DeliveryEvents. StatusSweep is that of the one row that is no event.
+const (
+	StatusWaiting = statusWaiting
+	StatusMatched = statusMatched
+	StatusOrphan  = statusOrphan
+	StatusSweep   = statusSweep
+)
 
 // Errors that hosts cannot tell from others by more than their text.
 var (

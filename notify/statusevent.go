@@ -201,7 +201,7 @@ func (e StatusEvent) row(now time.Time) (*deliveryEvent, error) {
 		on = now // a clock that is not to be believed
 	}
 	return &deliveryEvent{
-		Record:     storage.Record{Key: key, Kind: e.Provider, Status: StatusWaiting, DueOn: now.Add(matchWaits[0])},
+		Record:     storage.Record{Key: key, Kind: e.Provider, Status: statusWaiting, DueOn: now.Add(matchWaits[0])},
 		StatusKind: e.Kind, MessageID: e.MessageID, ProviderMessageID: e.ProviderMessageID,
 		Code: storable.Code(e.Code), Lasting: e.Lasting, On: on, ReceivedOn: now,
 	}, nil
@@ -220,7 +220,7 @@ func (e *deliveryEvent) become(status string) {
 
 // matched is an event whose message is known.
 func (e *deliveryEvent) matched() {
-	e.become(StatusMatched)
+	e.become(statusMatched)
 	e.DueOn = time.Time{}
 }
 
@@ -231,7 +231,7 @@ func (e *deliveryEvent) unmatched(now time.Time) {
 		e.DueOn = now.Add(matchWaits[e.Tries])
 		return
 	}
-	e.become(StatusOrphan)
+	e.become(statusOrphan)
 	e.DueOn = time.Time{}
 }
 

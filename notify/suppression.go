@@ -97,18 +97,18 @@ func suppressionKey(hash string, r SuppressionReason) string { return hash + "\x
 func (n *core) suppression(scope Scope, to Destination, r SuppressionReason, since time.Time, source, messageID string) *suppressionRow {
 	hash := n.addressHash(to.Method, to.Address)
 	return &suppressionRow{
-		Record:      storage.Record{Scope: scope, Key: suppressionKey(hash, r), Kind: to.Method, Status: StatusActive},
+		Record:      storage.Record{Scope: scope, Key: suppressionKey(hash, r), Kind: to.Method, Status: statusActive},
 		AddressHash: hash, HashKey: n.hashKey, Reason: r, Since: since, Source: source, MessageID: messageID,
 	}
 }
 
 // renew suppresses again what a person had lifted, and leaves the rest alone.
 func renew(stored, want *suppressionRow) (storage.Outcome, bool) {
-	if stored.Status == StatusActive {
+	if stored.Status == statusActive {
 		return storage.Unchanged, false
 	}
-	suppressionStates.Must(stored.Status, StatusActive)
-	stored.Status = StatusActive
+	suppressionStates.Must(stored.Status, statusActive)
+	stored.Status = statusActive
 	stored.Since, stored.Source, stored.MessageID = want.Since, want.Source, want.MessageID
 	return storage.Reactivated, true
 }
@@ -173,7 +173,7 @@ func (n Contacts) suppressionsOf(scope Scope, method, address string) (out []dri
 
 func strongestOf(found map[driver.Place]*suppressionRow, asked []driver.Place) SuppressionReason {
 	for _, at := range asked {
-		if s := found[at]; s != nil && s.Status == StatusActive {
+		if s := found[at]; s != nil && s.Status == statusActive {
 			return s.Reason
 		}
 	}
@@ -218,15 +218,15 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 // their keys. What is stored under another key than Options.HashKey and
 // Options.FormerHashKeys is not among them: it matches nobody.
 func (n Contacts) Suppressed(ctx context.Context, scope Scope, p storage.Page) ([]Suppression, string, error) {
-	return list(ctx, n.core, suppressions, scope, p, []driver.Cond{driver.Eq("status", StatusActive), driver.In("hash_key", n.fingerprints)}, (*suppressionRow).view)
+	return list(ctx, n.core, suppressions, scope, p, []driver.Cond{driver.Eq("status", statusActive), driver.In("hash_key", n.fingerprints)}, (*suppressionRow).view)
 }
 
 func (s *suppressionRow) lift(time.Time) (refused string) {
-	if s.Status != StatusActive {
+	if s.Status != statusActive {
 		return "it is not in force"
 	}
-	suppressionStates.Must(s.Status, StatusLifted)
-	s.Status = StatusLifted
+	suppressionStates.Must(s.Status, statusLifted)
+	s.Status = statusLifted
 	return ""
 }
 
@@ -280,11 +280,11 @@ func (n Contacts) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, re
 		}
 		from := ""
 		if d.Outcome == storage.Reactivated {
-			from = StatusLifted
+			from = statusLifted
 		}
 		entries = append(entries, &audit.Entry{
 			Record: storage.Record{Scope: scope}, Subject: suppressions.Name, SubjectKey: d.Row.Key, SubjectID: d.Row.ID, SubjectVersion: d.Row.Version,
-			Action: "Suppress", Actor: by.Actor, Reason: by.Reason, From: from, To: StatusActive, On: now,
+			Action: "Suppress", Actor: by.Actor, Reason: by.Reason, From: from, To: statusActive, On: now,
 		})
 	}
 	if len(entries) == 0 {
@@ -315,7 +315,7 @@ func lift(ctx context.Context, tx storage.Tx, scope Scope, places []driver.Place
 	}
 	lifted := 0
 	for _, p := range places {
-		if s := found[p]; s == nil || s.Status != StatusActive {
+		if s := found[p]; s == nil || s.Status != statusActive {
 			continue
 		}
 		if err := audit.Change(ctx, tx, suppressions, scope, p.Key, "Unsuppress", by, (*suppressionRow).lift); err != nil {

@@ -23,7 +23,7 @@ type looked struct {
 func (n tracker) trackerPass() work.Pass {
 	return work.Prepared(work.New(n.store, work.Spec[deliveryEvent, looked]{
 		Name: "notify.tracker", Table: deliveryEvents,
-		Claimable: []string{StatusWaiting, statusSweep}, Group: 500,
+		Claimable: []string{statusWaiting, statusSweep}, Group: 500,
 		Handle:   n.lookAgain,
 		Dispatch: n.applyFound,
 		Fail:     func(now time.Time, e *deliveryEvent, _ error) { e.DueOn = now.Add(matchWaits[0]) },
@@ -67,7 +67,7 @@ func (n tracker) applyFound(ctx context.Context, tx storage.Tx, done []work.Done
 	var events []*deliveryEvent
 	for _, d := range done {
 		switch d.Row.Status {
-		case StatusMatched:
+		case statusMatched:
 			events = append(events, d.Row)
 		case statusSweep:
 			if err := deleteOld(ctx, tx, d.Result); err != nil {
