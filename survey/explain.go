@@ -119,7 +119,7 @@ func (s Support) Explain(ctx context.Context, scope Scope, publicID string) (Exp
 }
 
 func (s Support) explain(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (e Explanation, err error) {
-	i, err := instanceByPublicID(ctx, tx, scope, publicID)
+	i, err := readInstance(ctx, tx, scope, publicID)
 	if err != nil {
 		return e, err
 	}

@@ -12,7 +12,7 @@ func (s *Service) Sweep(ctx context.Context) error { return s.asker().sweep(ctx)
 // Write changes a row as another part of the package would.
 func (s *Service) Write(ctx context.Context, publicID string, change func(*instanceRow)) error {
 	return s.store.InTx(ctx, func(tx storage.Tx) error {
-		row, err := instanceByPublicID(ctx, tx, "", publicID)
+		row, err := readInstance(ctx, tx, "", publicID)
 		if err != nil {
 			return err
 		}

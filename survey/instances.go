@@ -78,7 +78,7 @@ func (s Support) Instance(ctx context.Context, scope Scope, publicID string) (In
 
 // readInstance reads an instance, or returns storage.ErrNotFound.
 func readInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (*instanceRow, error) {
-	rows, err := instances.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: 1})
+	rows, err := instances.Find(ctx, tx, scope, oneWhere("public_id", publicID))
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
 
@@ -170,7 +169,7 @@ func (s Support) actWith(ctx context.Context, scope Scope, publicID, action stri
 		return fmt.Errorf("survey: %s: %w", action, err)
 	}
 	err := s.inTx(ctx, func(tx storage.Tx) error {
-		row, err := instanceByPublicID(ctx, tx, scope, publicID)
+		row, err := readInstance(ctx, tx, scope, publicID)
 		if err != nil {
 			return err
 		}
@@ -207,16 +206,4 @@ func (s Support) remindersOf(ctx context.Context, tx storage.Tx, row *instanceRo
 		return t.Schedule.Reminders, nil
 	}
 	return nil, nil
-}
-
-// instanceByPublicID is the instance of a scope, or storage.ErrNotFound.
-func instanceByPublicID(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (*instanceRow, error) {
-	rows, err := instances.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: 1})
-	if err != nil {
-		return nil, err
-	}
-	if len(rows) == 0 {
-		return nil, storage.ErrNotFound
-	}
-	return rows[0], nil
 }
