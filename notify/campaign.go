@@ -58,19 +58,19 @@ func (n Campaigns) Progress(ctx context.Context, scope Scope, guid string) (p Ca
 	if err != nil {
 		return p, err
 	}
-	err = n.inTx(ctx, nil, func(tx storage.Tx) error {
-		j, err := campaign(ctx, tx, scope, guid)
+	err = n.read(ctx, nil, func(from driver.Reader) error {
+		j, err := campaign(ctx, from, scope, guid)
 		if err != nil {
 			return err
 		}
 		p = j.progress()
-		return p.tally(ctx, tx, within)
+		return p.tally(ctx, from, within)
 	})
 	return p, err
 }
 
-func campaign(ctx context.Context, tx storage.Tx, scope Scope, guid string) (*messagingJobRow, error) {
-	j, err := messagingJobs.Get(ctx, tx, scope, guid)
+func campaign(ctx context.Context, from driver.Reader, scope Scope, guid string) (*messagingJobRow, error) {
+	j, err := messagingJobs.Get(ctx, from, scope, guid)
 	if err != nil {
 		return nil, fmt.Errorf("notify: campaign %s: %w", guid, err)
 	}
@@ -92,8 +92,8 @@ func (j *messagingJobRow) progress() CampaignProgress {
 }
 
 // tally counts the messages by status, up to the cap.
-func (p *CampaignProgress) tally(ctx context.Context, tx storage.Tx, within []driver.Cond) error {
-	groups, err := outgoingMessages.Tally(ctx, tx, p.Scope, driver.Tally{
+func (p *CampaignProgress) tally(ctx context.Context, from driver.Reader, within []driver.Cond) error {
+	groups, err := outgoingMessages.Tally(ctx, from, p.Scope, driver.Tally{
 		By: []string{"status"}, Where: within, OrderBy: "key", Limit: maxTallied,
 	})
 	p.Messages = map[string]int{}
@@ -131,8 +131,8 @@ func (n Campaigns) Content(ctx context.Context, scope Scope, guid string, allow 
 		panic("notify: Campaigns.Content needs an AllowCampaign")
 	}
 	var j *messagingJobRow
-	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		j, err = campaign(ctx, tx, scope, guid)
+	err := n.read(ctx, nil, func(from driver.Reader) (err error) {
+		j, err = campaign(ctx, from, scope, guid)
 		return err
 	})
 	if err != nil {
@@ -262,7 +262,7 @@ func (n sender) cancelMessages(ctx context.Context, tx storage.Tx, j *messagingJ
 
 // messageStates reads little of the messages behind the cursor, in the order of
 // their keys.
-func messageStates(ctx context.Context, tx storage.Tx, j *messagingJobRow, size int) ([]*messageRow, error) {
+func messageStates(ctx context.Context, from driver.Reader, j *messagingJobRow, size int) ([]*messageRow, error) {
 	where, err := under(j.GUID)
 	if err != nil {
 		return nil, err
@@ -270,7 +270,7 @@ func messageStates(ctx context.Context, tx storage.Tx, j *messagingJobRow, size 
 	if j.CancelledUpTo != "" {
 		where = append(where, driver.Greater("key", j.CancelledUpTo))
 	}
-	return outgoingMessages.Find(ctx, tx, j.Scope, driver.Query{
+	return outgoingMessages.Find(ctx, from, j.Scope, driver.Query{
 		Columns: []string{"status", "is_on_support_hold"}, Where: where, OrderBy: "key", Limit: size,
 	})
 }

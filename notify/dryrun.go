@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/belfry-go/belfry/internal/work"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -51,8 +50,8 @@ func (n *Notifier) forecasts(ctx context.Context, rows []messageRow) ([]Forecast
 		places[i] = driver.Place{Scope: m.Scope, Key: m.Key}
 	}
 	var stored map[driver.Place]*messageRow
-	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		stored, err = outgoingMessages.GetMany(ctx, tx, places)
+	err := n.read(ctx, nil, func(from driver.Reader) (err error) {
+		stored, err = outgoingMessages.GetMany(ctx, from, places)
 		return err
 	})
 	out := make([]Forecast, len(rows))

@@ -47,9 +47,23 @@ func (n *core) prepareHashKey(ctx context.Context) error {
 	if n.hashKeyCheck.known {
 		return nil
 	}
-	err := n.store.InTx(ctx, func(tx storage.Tx) error { return n.checkHashKey(ctx, tx) })
+	err := n.readHashKey(ctx)
+	if errors.Is(err, storage.ErrNotFound) {
+		err = n.store.InTx(ctx, func(tx storage.Tx) error { return n.checkHashKey(ctx, tx) })
+	}
 	n.hashKeyCheck.known = err == nil
 	return err
+}
+
+// readHashKey is checkHashKey where a key is stored, and an ErrNotFound where none is.
+func (n *core) readHashKey(ctx context.Context) error {
+	return n.store.View(ctx, func(from driver.Reader) error {
+		r, err := hashKeys.Get(ctx, from, "", hashKeyKey)
+		if err != nil {
+			return err
+		}
+		return n.fits(r)
+	})
 }
 
 // prepareLookup is done before recipients are looked up by their hashes. Without a
@@ -64,13 +78,7 @@ func (n *core) prepareLookup(ctx context.Context) error {
 	if n.hashKeyCheck.known {
 		return nil
 	}
-	err := n.store.InTx(ctx, func(tx storage.Tx) error {
-		r, err := hashKeys.Get(ctx, tx, "", hashKeyKey)
-		if err != nil {
-			return err
-		}
-		return n.fits(r)
-	})
+	err := n.readHashKey(ctx)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil
 	}

@@ -197,11 +197,11 @@ func (i Inbox) Count(ctx context.Context) (c InboxCount, err error) {
 		return c, err
 	}
 	unread := append(within, driver.Null("read_on"), driver.Null("archived_on"))
-	err = i.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		if c.Unread, err = userMessages.Count(ctx, tx, i.scope, MaxInboxCount, unread...); err != nil {
+	err = i.read(ctx, nil, func(from driver.Reader) (err error) {
+		if c.Unread, err = userMessages.Count(ctx, from, i.scope, MaxInboxCount, unread...); err != nil {
 			return err
 		}
-		c.Unseen, err = userMessages.Count(ctx, tx, i.scope, MaxInboxCount, append(unread, driver.Null("seen_on"))...)
+		c.Unseen, err = userMessages.Count(ctx, from, i.scope, MaxInboxCount, append(unread, driver.Null("seen_on"))...)
 		return err
 	})
 	return c, err

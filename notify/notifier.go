@@ -204,6 +204,15 @@ func (n *core) inTx(ctx context.Context, tx storage.Tx, f func(storage.Tx) error
 	return f(tx)
 }
 
+// read runs f in tx, else in the bound transaction, else over the committed rows of one
+// moment, for which it waits for no writer.
+func (n *core) read(ctx context.Context, tx storage.Tx, f func(driver.Reader) error) error {
+	if tx == nil && n.tx == nil {
+		return n.store.View(ctx, f)
+	}
+	return n.inTx(ctx, tx, func(tx storage.Tx) error { return f(tx) })
+}
+
 // newMessageID is 128 random bits in hex: unguessable, and no sequence.
 func (n *core) newMessageID() (string, error) {
 	id := make([]byte, 16)

@@ -111,11 +111,11 @@ func (n Support) changePause(ctx context.Context, e Extent, by By, change func(s
 // Pauses lists the pauses that hold in a scope now, those everywhere first.
 func (n Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
 	var rows []*pause.Row
-	err := n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		if rows, err = pause.InForce(ctx, tx, pauses, "", driver.Eq("everywhere", true)); err != nil {
+	err := n.read(ctx, nil, func(from driver.Reader) (err error) {
+		if rows, err = pause.InForce(ctx, from, pauses, "", driver.Eq("everywhere", true)); err != nil {
 			return err
 		}
-		here, err := pause.InForce(ctx, tx, pauses, scope, driver.Eq("everywhere", false))
+		here, err := pause.InForce(ctx, from, pauses, scope, driver.Eq("everywhere", false))
 		rows = append(rows, here...)
 		return err
 	})
@@ -130,8 +130,8 @@ func (n Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
 }
 
 // pausedIn reads what is paused, in all scopes.
-func pausedIn(ctx context.Context, tx storage.Tx) ([]Extent, error) {
-	rows, err := pause.InForceEverywhere(ctx, tx, pauses)
+func pausedIn(ctx context.Context, from driver.Reader) ([]Extent, error) {
+	rows, err := pause.InForceEverywhere(ctx, from, pauses)
 	out := make([]Extent, len(rows))
 	for i, p := range rows {
 		out[i] = extentOf(p)
@@ -176,8 +176,8 @@ func (pauseGate) Name() string { return "pauses" }
 
 func (g pauseGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
 	var paused []Extent
-	err := g.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		paused, err = pausedIn(ctx, tx)
+	err := g.store.View(ctx, func(from driver.Reader) (err error) {
+		paused, err = pausedIn(ctx, from)
 		return err
 	})
 	if err != nil {
@@ -233,7 +233,7 @@ func (e *environment) prepare(ctx context.Context) error {
 
 // quarantined is what a claim asks in its transaction. While the database is a
 // copy it looks whether somebody has adopted it meanwhile, in any process.
-func (e *environment) quarantined(ctx context.Context, tx storage.Tx) (bool, error) {
+func (e *environment) quarantined(ctx context.Context, from driver.Reader) (bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
@@ -242,7 +242,7 @@ func (e *environment) quarantined(ctx context.Context, tx storage.Tx) (bool, err
 	case !e.id.Copied():
 		return false, nil
 	}
-	stored, err := driver.StoredIdentity(ctx, tx)
+	stored, err := driver.StoredIdentity(ctx, from)
 	if err != nil {
 		return true, err
 	}

@@ -108,7 +108,7 @@ type preferenceGate struct{ n *core }
 
 func (preferenceGate) Name() string { return "preferences" }
 
-// Ask answers with one statement a scope.
+// Ask answers with one statement.
 func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
 	asked := make([][]driver.Place, len(a))
 	var all []driver.Place
@@ -124,8 +124,8 @@ func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 		return out, nil
 	}
 	var known map[driver.Place]*preferenceRow
-	err := g.n.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		known, err = preferences.GetMany(ctx, tx, all)
+	err := g.n.store.View(ctx, func(from driver.Reader) (err error) {
+		known, err = preferences.GetMany(ctx, from, all)
 		return err
 	})
 	for i := range a {
@@ -275,8 +275,8 @@ func (n Contacts) tokenOf(ctx context.Context, token string) (*messageRow, error
 // messageByID finds a message by its id, which cannot be guessed; nil: there is
 // none.
 func (n Contacts) messageByID(ctx context.Context, id string) (m *messageRow, err error) {
-	err = n.inTx(ctx, nil, func(tx storage.Tx) error {
-		found, err := messagesByID(ctx, tx, []string{id})
+	err = n.read(ctx, nil, func(from driver.Reader) error {
+		found, err := messagesByID(ctx, from, []string{id})
 		m = found[id]
 		return err
 	})

@@ -281,11 +281,11 @@ func (n generator) loadArtifacts(ctx context.Context, items []work.Item[schedule
 			ofJobs = append(ofJobs, at)
 		}
 	}
-	err = n.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		if found.jobs, err = jobs.GetMany(ctx, tx, ofJobs); err != nil {
+	err = n.store.View(ctx, func(from driver.Reader) (err error) {
+		if found.jobs, err = jobs.GetMany(ctx, from, ofJobs); err != nil {
 			return err
 		}
-		found.messaging, err = messagingJobs.GetMany(ctx, tx, ofMessaging)
+		found.messaging, err = messagingJobs.GetMany(ctx, from, ofMessaging)
 		return err
 	})
 	return found, err
@@ -339,13 +339,13 @@ func wakeAll[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], wake
 	return nil
 }
 
-func reload[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], rows []*R, which []int) ([]*R, error) {
+func reload[R any](ctx context.Context, from driver.Reader, t *driver.Table[R], rows []*R, which []int) ([]*R, error) {
 	places := make([]driver.Place, len(which))
 	for i, n := range which {
 		rec := t.Record(rows[n])
 		places[i] = driver.Place{Scope: rec.Scope, Key: rec.Key}
 	}
-	found, err := t.GetMany(ctx, tx, places)
+	found, err := t.GetMany(ctx, from, places)
 	again := make([]*R, 0, len(found))
 	for _, r := range found {
 		again = append(again, r)

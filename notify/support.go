@@ -171,8 +171,8 @@ type DeadLetter = outbox.DeadLetter
 // DeadLetters lists what was given up for a status subscriber, the oldest first, and
 // says where the next page begins; empty after the last.
 func (n Support) DeadLetters(ctx context.Context, scope Scope, subscriber string, p storage.Page) (out []DeadLetter, next string, err error) {
-	err = n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		out, next, err = outbox.DeadLetters(ctx, tx, scope, subscriber, p)
+	err = n.read(ctx, nil, func(from driver.Reader) (err error) {
+		out, next, err = outbox.DeadLetters(ctx, from, scope, subscriber, p)
 		return err
 	})
 	return out, next, err
@@ -211,38 +211,43 @@ func (n *Notifier) Trace(ctx context.Context, scope Scope, at Coordinates) (t Tr
 		return t, err
 	}
 	job := driver.Place{Scope: scope, Key: key}
-	err = n.inTx(ctx, nil, func(tx storage.Tx) error {
-		t = Trace{} // the transaction may run again
-		found, err := jobs.GetMany(ctx, tx, []driver.Place{job})
+	err = n.read(ctx, nil, func(from driver.Reader) error {
+		t = Trace{} // it may be read again
+		found, err := jobs.GetMany(ctx, from, []driver.Place{job})
 		j := found[job]
 		if err != nil || j == nil {
 			return err
 		}
 		view := j.view()
 		t.Job = &view
-		return n.WithTx(tx).follow(ctx, j, &t)
+		return t.follow(ctx, from, j)
 	})
 	return t, err
 }
 
-// follow reads what the job led to, in the bound transaction.
-func (n *Notifier) follow(ctx context.Context, j *jobRow, t *Trace) error {
+// follow reads what the job led to.
+func (t *Trace) follow(ctx context.Context, from driver.Reader, j *jobRow) error {
 	guard, err := under(string(ArtifactNotificationJob), j.PartitionKey, j.RowKey)
 	if err != nil {
 		return err
 	}
-	if t.Schedules, err = all(ctx, n.core, schedules, j.Scope, guard, (*scheduleRow).view); err != nil {
+	within, err := under(j.RowKey)
+	if err != nil {
 		return err
 	}
-	if t.OutgoingMessages, _, err = n.Support().Messages(ctx, j.Scope, j.RowKey, storage.Page{Limit: maxPage}); err != nil {
+	first := storage.Page{Limit: maxPage}
+	if t.Schedules, _, err = listFrom(ctx, from, schedules, j.Scope, first, guard, (*scheduleRow).view); err != nil {
 		return err
 	}
-	t.UserMessages, err = j.userMessages(ctx, n.tx)
+	if t.OutgoingMessages, _, err = listFrom(ctx, from, outgoingMessages, j.Scope, first, within, (*messageRow).view); err != nil {
+		return err
+	}
+	t.UserMessages, err = j.userMessages(ctx, from)
 	return err
 }
 
 // userMessages finds the job's messages by the inboxes of its recipients.
-func (j *jobRow) userMessages(ctx context.Context, tx storage.Tx) ([]UserMessage, error) {
+func (j *jobRow) userMessages(ctx context.Context, from driver.Reader) ([]UserMessage, error) {
 	row, err := keys.UserMessageRow(j.SourceOn, j.RowKey)
 	if err != nil {
 		return nil, err
@@ -253,7 +258,7 @@ func (j *jobRow) userMessages(ctx context.Context, tx storage.Tx) ([]UserMessage
 			places = append(places, driver.Place{Scope: j.Scope, Key: key})
 		}
 	}
-	found, err := userMessages.GetMany(ctx, tx, places)
+	found, err := userMessages.GetMany(ctx, from, places)
 	out := make([]UserMessage, 0, len(found))
 	for _, at := range places {
 		if m := found[at]; m != nil {
@@ -296,14 +301,19 @@ func under(parts ...string) ([]driver.Cond, error) {
 // list reads a page of rows in the order of their keys, and says where the next
 // one begins.
 func list[P, R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, p storage.Page, where []driver.Cond, view func(*R) P) (out []P, next string, err error) {
-	err = n.inTx(ctx, nil, func(tx storage.Tx) error {
-		rows, after, err := t.Page(ctx, tx, scope, p, driver.Query{Where: where})
-		out, next = make([]P, len(rows)), after
-		for i, r := range rows {
-			out[i] = view(r)
-		}
+	err = n.read(ctx, nil, func(from driver.Reader) (err error) {
+		out, next, err = listFrom(ctx, from, t, scope, p, where, view)
 		return err
 	})
+	return out, next, err
+}
+
+func listFrom[P, R any](ctx context.Context, from driver.Reader, t *driver.Table[R], scope Scope, p storage.Page, where []driver.Cond, view func(*R) P) ([]P, string, error) {
+	rows, next, err := t.Page(ctx, from, scope, p, driver.Query{Where: where})
+	out := make([]P, len(rows))
+	for i, r := range rows {
+		out[i] = view(r)
+	}
 	return out, next, err
 }
 
@@ -314,15 +324,15 @@ func all[P, R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope
 }
 
 // CountMessages counts the outgoing messages of a notification job by its row
-// key, at most 1000. With a transaction it reads there, with nil in the bound one
-// or in one of its own.
+// key, at most 1000. With a transaction it reads there, with nil in the bound one if
+// there is one.
 func (n *Notifier) CountMessages(ctx context.Context, tx storage.Tx, scope Scope, jobRowKey string) (count int, err error) {
 	within, err := under(jobRowKey)
 	if err != nil {
 		return 0, err
 	}
-	err = n.inTx(ctx, tx, func(tx storage.Tx) (err error) {
-		count, err = outgoingMessages.Count(ctx, tx, scope, maxPage, within...)
+	err = n.read(ctx, tx, func(from driver.Reader) (err error) {
+		count, err = outgoingMessages.Count(ctx, from, scope, maxPage, within...)
 		return err
 	})
 	return count, err

@@ -143,15 +143,15 @@ func (e *deliveryEvent) suppresses() SuppressionReason {
 }
 
 // suppressed gives for each message the reason that stops most, or none, in one
-// statement for each scope.
-func (n Contacts) suppressed(ctx context.Context, tx storage.Tx, messages []*messageRow) ([]SuppressionReason, error) {
+// statement.
+func (n Contacts) suppressed(ctx context.Context, from driver.Reader, messages []*messageRow) ([]SuppressionReason, error) {
 	places := make([]driver.Place, 0, len(messages)*len(strongest))
 	asked := make([][]driver.Place, len(messages))
 	for i, m := range messages {
 		asked[i] = n.suppressionsOf(m.Scope, m.Method, m.Address)
 		places = append(places, asked[i]...)
 	}
-	found, err := suppressions.GetMany(ctx, tx, places)
+	found, err := suppressions.GetMany(ctx, from, places)
 	out := make([]SuppressionReason, len(messages))
 	for i := range messages {
 		out[i] = strongestOf(found, asked[i])
@@ -187,7 +187,7 @@ type suppressionGate struct{ n *core }
 
 func (suppressionGate) Name() string { return "suppression" }
 
-// Ask answers with one statement a scope. With another key than the list's it would
+// Ask answers with one statement. With another key than the list's it would
 // find nobody in it, so it answers nothing then.
 func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
 	if err := g.n.prepareLookup(ctx); err != nil {
@@ -198,8 +198,8 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 		messages[i] = &messageRow{Record: storage.Record{Scope: a[i].Scope}, Method: a[i].Method, Address: a[i].Address}
 	}
 	var reasons []SuppressionReason
-	err := g.n.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		reasons, err = g.n.contacts().suppressed(ctx, tx, messages)
+	err := g.n.store.View(ctx, func(from driver.Reader) (err error) {
+		reasons, err = g.n.contacts().suppressed(ctx, from, messages)
 		return err
 	})
 	if err != nil {

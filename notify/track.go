@@ -191,12 +191,12 @@ func (r *reports) apply(now time.Time) (changed bool) {
 }
 
 // reread loads messages anew; one that is gone is left out.
-func reread(ctx context.Context, tx storage.Tx, all []*reports) ([]*reports, error) {
+func reread(ctx context.Context, from driver.Reader, all []*reports) ([]*reports, error) {
 	ids := make([]string, len(all))
 	for i, r := range all {
 		ids[i] = r.message.MessageID
 	}
-	messages, err := messagesByID(ctx, tx, ids)
+	messages, err := messagesByID(ctx, from, ids)
 	var there []*reports
 	for i, r := range all {
 		if r.message = messages[ids[i]]; r.message != nil {

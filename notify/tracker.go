@@ -45,8 +45,8 @@ func (n tracker) lookAgain(ctx context.Context, items []work.Item[deliveryEvent]
 		events[i] = it.Row
 	}
 	var found map[*deliveryEvent]*messageRow
-	err = n.store.InTx(ctx, func(tx storage.Tx) error {
-		found, err = findMessages(ctx, tx, events)
+	err = n.store.View(ctx, func(from driver.Reader) error {
+		found, err = findMessages(ctx, from, events)
 		return err
 	})
 	if err != nil {
@@ -117,14 +117,14 @@ func (n tracker) prepareSweep(ctx context.Context) error {
 // the sweep goes on at once.
 func (n tracker) findOld(ctx context.Context, now time.Time, sweep *deliveryEvent) (old looked, err error) {
 	before := now.Add(-rememberEvents)
-	err = n.store.InTx(ctx, func(tx storage.Tx) error {
-		old.events, err = oldest(ctx, tx, deliveryEvents, "received_on", func(e *deliveryEvent) bool {
+	err = n.store.View(ctx, func(from driver.Reader) error {
+		old.events, err = oldest(ctx, from, deliveryEvents, "received_on", func(e *deliveryEvent) bool {
 			return e.Status != statusSweep && e.DueOn.IsZero() && e.ReceivedOn.Before(before)
 		})
 		if err != nil {
 			return err
 		}
-		old.receipts, err = oldest(ctx, tx, messageReceipts, "created_on", func(r *messageReceipt) bool { return r.CreatedOn.Before(before) })
+		old.receipts, err = oldest(ctx, from, messageReceipts, "created_on", func(r *messageReceipt) bool { return r.CreatedOn.Before(before) })
 		return err
 	})
 	sweep.DueOn = now.Add(sweepEvery)
@@ -136,8 +136,8 @@ func (n tracker) findOld(ctx context.Context, now time.Time, sweep *deliveryEven
 
 // oldest reads the first rows of a table, which were inserted first or nearly so,
 // and gives those that may go: no index on a time is needed for it.
-func oldest[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], on string, gone func(*R) bool) ([]*R, error) {
-	rows, err := t.Find(ctx, tx, "", driver.Query{Columns: []string{"version", "status", "due_on", on}, Limit: sweepBatch})
+func oldest[R any](ctx context.Context, from driver.Reader, t *driver.Table[R], on string, gone func(*R) bool) ([]*R, error) {
+	rows, err := t.Find(ctx, from, "", driver.Query{Columns: []string{"version", "status", "due_on", on}, Limit: sweepBatch})
 	var old []*R
 	for _, r := range rows {
 		if gone(r) {
@@ -206,7 +206,7 @@ func (n tracker) keepReceipts(ctx context.Context, tx storage.Tx, rows []*messag
 }
 
 // namedByReceipts gives our ids of those events that bring only the provider's.
-func namedByReceipts(ctx context.Context, tx storage.Tx, events []*deliveryEvent) (map[*deliveryEvent]string, error) {
+func namedByReceipts(ctx context.Context, from driver.Reader, events []*deliveryEvent) (map[*deliveryEvent]string, error) {
 	named := make(map[*deliveryEvent]string, len(events))
 	wanted := map[string][]*deliveryEvent{}
 	var list []string
@@ -226,7 +226,7 @@ func namedByReceipts(ctx context.Context, tx storage.Tx, events []*deliveryEvent
 	if len(list) == 0 {
 		return named, nil
 	}
-	rows, err := messageReceipts.Find(ctx, tx, "", driver.Query{Where: []driver.Cond{driver.In("key", list)}, Limit: len(list)})
+	rows, err := messageReceipts.Find(ctx, from, "", driver.Query{Where: []driver.Cond{driver.In("key", list)}, Limit: len(list)})
 	for _, r := range rows {
 		for _, e := range wanted[r.Key] {
 			named[e] = r.MessageID
@@ -238,8 +238,8 @@ func namedByReceipts(ctx context.Context, tx storage.Tx, events []*deliveryEvent
 // findMessages finds the messages that events are about: by our id, else by the
 // provider's, if the channel that sent it has left a receipt. Our ids cannot be
 // guessed, and are looked up across tenants, since a callback does not name one.
-func findMessages(ctx context.Context, tx storage.Tx, events []*deliveryEvent) (map[*deliveryEvent]*messageRow, error) {
-	named, err := namedByReceipts(ctx, tx, events)
+func findMessages(ctx context.Context, from driver.Reader, events []*deliveryEvent) (map[*deliveryEvent]*messageRow, error) {
+	named, err := namedByReceipts(ctx, from, events)
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func findMessages(ctx context.Context, tx storage.Tx, events []*deliveryEvent) (
 			seen[id], ids = true, append(ids, id)
 		}
 	}
-	messages, err := messagesByID(ctx, tx, ids)
+	messages, err := messagesByID(ctx, from, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -278,12 +278,12 @@ var tracking = func() (names []string) {
 }()
 
 // messagesByID reads messages by their MessageIDs, in one statement.
-func messagesByID(ctx context.Context, tx storage.Tx, ids []string) (map[string]*messageRow, error) {
+func messagesByID(ctx context.Context, from driver.Reader, ids []string) (map[string]*messageRow, error) {
 	found := make(map[string]*messageRow, len(ids))
 	if len(ids) == 0 {
 		return found, nil
 	}
-	rows, err := outgoingMessages.Everywhere().Find(ctx, tx, driver.Query{
+	rows, err := outgoingMessages.Everywhere().Find(ctx, from, driver.Query{
 		Columns: tracking, Where: []driver.Cond{driver.In("message_id", ids)}, Limit: len(ids),
 	})
 	for _, m := range rows {

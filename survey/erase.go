@@ -140,8 +140,8 @@ func (s Support) Erase(ctx context.Context, scope Scope, customerRef string, by 
 // erasePage erases the next instances of the customer.
 func (s Support) erasePage(ctx context.Context, scope Scope, customerRef string, by By) (erased int, err error) {
 	var found []*instanceRow
-	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
-		found, err = instances.Find(ctx, tx, scope, driver.Query{
+	err = s.read(ctx, func(from driver.Reader) (err error) {
+		found, err = instances.Find(ctx, from, scope, driver.Query{
 			Columns: []string{"public_id"}, Where: []driver.Cond{driver.Eq("customer_ref", customerRef)}, Limit: erasePage,
 		})
 		return err

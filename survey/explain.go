@@ -108,8 +108,8 @@ const maxHistory = 100
 // instance.
 func (s Support) Explain(ctx context.Context, scope Scope, publicID string) (Explanation, error) {
 	var e Explanation
-	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-		e, err = s.explain(ctx, tx, scope, publicID)
+	err := s.read(ctx, func(from driver.Reader) (err error) {
+		e, err = s.explain(ctx, from, scope, publicID)
 		return err
 	})
 	if err != nil {
@@ -118,13 +118,13 @@ func (s Support) Explain(ctx context.Context, scope Scope, publicID string) (Exp
 	return e, nil
 }
 
-func (s Support) explain(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (e Explanation, err error) {
-	i, err := readInstance(ctx, tx, scope, publicID)
+func (s Support) explain(ctx context.Context, from driver.Reader, scope Scope, publicID string) (e Explanation, err error) {
+	i, err := readInstance(ctx, from, scope, publicID)
 	if err != nil {
 		return e, err
 	}
 	e.Instance = i.view()
-	log, err := deliveries.Find(ctx, tx, scope, driver.Query{
+	log, err := deliveries.Find(ctx, from, scope, driver.Query{
 		Where: []driver.Cond{driver.Eq("public_id", publicID)}, OrderBy: "id", Desc: true, Limit: maxHistory,
 	})
 	if err != nil {
@@ -132,12 +132,12 @@ func (s Support) explain(ctx context.Context, tx storage.Tx, scope Scope, public
 	}
 	slices.Reverse(log)
 	e.Deliveries = viewsOf(log)
-	entries, err := audit.History(ctx, tx, scope, instances.Name, i.Key, maxHistory)
+	entries, err := audit.History(ctx, from, scope, instances.Name, i.Key, maxHistory)
 	if err != nil {
 		return e, err
 	}
 	e.Actions = supportActions(entries)
-	v, err := s.versionOf(ctx, tx, scope, i.SurveyID, i.SurveyVersion)
+	v, err := s.versionOf(ctx, from, scope, i.SurveyID, i.SurveyVersion)
 	if err != nil && !unreadable(err) {
 		return e, err
 	}
@@ -151,7 +151,7 @@ func (s Support) explain(ctx context.Context, tx storage.Tx, scope Scope, public
 			e.NextSendOn = i.sendOn()
 		}
 	}
-	served, err := s.servedBy(ctx, tx, i.Channel)
+	served, err := s.servedBy(ctx, from, i.Channel)
 	e.Now = s.prospect(e, i, t, served)
 	return e, err
 }
@@ -205,11 +205,11 @@ func (s Support) ends(e Explanation, now time.Time) string {
 }
 
 // servedBy says who has the channel, if that is in doubt.
-func (s Support) servedBy(ctx context.Context, tx storage.Tx, channel string) (string, error) {
+func (s Support) servedBy(ctx context.Context, from driver.Reader, channel string) (string, error) {
 	if s.channels[channel] != nil {
 		return "", nil
 	}
-	row, err := channelRows.Get(ctx, tx, "", channel)
+	row, err := channelRows.Get(ctx, from, "", channel)
 	switch {
 	case errors.Is(err, storage.ErrNotFound), err == nil && row.ServedOn.IsZero():
 		return "; no process with its channel has been seen yet", nil

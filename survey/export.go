@@ -15,7 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // exportPage is how many responses an export holds at once.
@@ -41,7 +41,7 @@ func (s Responses) ExportJSONLines(ctx context.Context, scope Scope, w io.Writer
 	return n, err
 }
 
-// walk passes the responses on page by page, each read in a transaction of its own,
+// walk passes the responses on page by page, each as of a moment of its own,
 // and says how many.
 func (s Responses) walk(ctx context.Context, scope Scope, q ResponseQuery, columns []string, visit func([]*responseRow) error) (int, error) {
 	total, most := 0, q.Limit
@@ -52,8 +52,8 @@ func (s Responses) walk(ctx context.Context, scope Scope, q ResponseQuery, colum
 		}
 		var page []*responseRow
 		var next string
-		err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-			page, next, err = q.find(ctx, tx, scope, columns...)
+		err := s.read(ctx, func(from driver.Reader) (err error) {
+			page, next, err = q.find(ctx, from, scope, columns...)
 			return err
 		})
 		if err != nil {
@@ -139,8 +139,8 @@ func (s Responses) questionsOf(ctx context.Context, scope Scope, surveyID int64,
 	seen := map[string]bool{}
 	for _, n := range numbers {
 		var v *version
-		err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-			v, err = s.versionOf(ctx, tx, scope, surveyID, n)
+		err := s.read(ctx, func(from driver.Reader) (err error) {
+			v, err = s.versionOf(ctx, from, scope, surveyID, n)
 			return err
 		})
 		if err != nil {

@@ -37,15 +37,15 @@ const (
 // does not lead to a survey gets [ErrNoSurvey].
 func (s *Service) Form(ctx context.Context, token string) (out Form, err error) {
 	find := byToken(token)
-	err = s.inTx(ctx, func(tx storage.Tx) error {
-		row, err := find(ctx, tx)
+	err = s.read(ctx, func(from driver.Reader) error {
+		row, err := find(ctx, from)
 		if err != nil {
 			return err
 		}
 		if !row.answerable(driver.Now(s.store)) {
 			return ErrNoSurvey
 		}
-		v, err := s.versionOf(ctx, tx, row.Scope, row.SurveyID, row.SurveyVersion)
+		v, err := s.versionOf(ctx, from, row.Scope, row.SurveyID, row.SurveyVersion)
 		if err != nil {
 			return err
 		}

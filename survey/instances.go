@@ -63,11 +63,11 @@ func ofSurvey(id int64) []driver.Cond {
 func (s Support) Instance(ctx context.Context, scope Scope, publicID string) (Instance, []Delivery, error) {
 	var row *instanceRow
 	var log []*deliveryRow
-	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-		if row, err = readInstance(ctx, tx, scope, publicID); err != nil {
+	err := s.read(ctx, func(from driver.Reader) (err error) {
+		if row, err = readInstance(ctx, from, scope, publicID); err != nil {
 			return err
 		}
-		log, err = deliveries.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: maxLog})
+		log, err = deliveries.Find(ctx, from, scope, driver.Query{Where: []driver.Cond{driver.Eq("public_id", publicID)}, Limit: maxLog})
 		return err
 	})
 	if err != nil {
@@ -77,8 +77,8 @@ func (s Support) Instance(ctx context.Context, scope Scope, publicID string) (In
 }
 
 // readInstance reads an instance, or returns storage.ErrNotFound.
-func readInstance(ctx context.Context, tx storage.Tx, scope Scope, publicID string) (*instanceRow, error) {
-	rows, err := instances.Find(ctx, tx, scope, oneWhere("public_id", publicID))
+func readInstance(ctx context.Context, from driver.Reader, scope Scope, publicID string) (*instanceRow, error) {
+	rows, err := instances.Find(ctx, from, scope, oneWhere("public_id", publicID))
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +104,8 @@ type Tally struct {
 // 10,000 of them at most, however many there are.
 func (s Responses) Tally(ctx context.Context, scope Scope, surveyID int64) (Tally, error) {
 	var out Tally
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		groups, err := instances.Tally(ctx, tx, scope, driver.Tally{
+	err := s.read(ctx, func(from driver.Reader) error {
+		groups, err := instances.Tally(ctx, from, scope, driver.Tally{
 			By: []string{"status"}, Where: append(ofSurvey(surveyID), driver.Null("deleted_on")), OrderBy: "key", Limit: tallyLimit,
 		})
 		out = Tally{}
@@ -136,20 +136,20 @@ func (t *Tally) of(status string) *int {
 }
 
 // finder reads the instance that somebody speaks of, as it is now.
-type finder func(ctx context.Context, tx storage.Tx) (*instanceRow, error)
+type finder func(ctx context.Context, from driver.Reader) (*instanceRow, error)
 
 // byToken finds the instance of a link, whose tenant nobody knows before. Whatever
 // is no link of ours is looked for all the same, so that it takes as long.
 func byToken(token string) finder {
 	hash := linkHash(token)
-	return func(ctx context.Context, tx storage.Tx) (*instanceRow, error) {
-		return theOne(instances.Everywhere().Find(ctx, tx, oneWhere("link_hash", hash)))
+	return func(ctx context.Context, from driver.Reader) (*instanceRow, error) {
+		return theOne(instances.Everywhere().Find(ctx, from, oneWhere("link_hash", hash)))
 	}
 }
 
 func byPublicID(scope Scope, publicID string) finder {
-	return func(ctx context.Context, tx storage.Tx) (*instanceRow, error) {
-		return theOne(instances.Find(ctx, tx, scope, oneWhere("public_id", publicID)))
+	return func(ctx context.Context, from driver.Reader) (*instanceRow, error) {
+		return theOne(instances.Find(ctx, from, scope, oneWhere("public_id", publicID)))
 	}
 }
 

@@ -27,8 +27,8 @@ var errNoSurveyURL = errors.New("survey: Options.SurveyURL is not set")
 // [ErrLinkKey].
 func (s *Service) Link(ctx context.Context, scope Scope, publicID string) (string, error) {
 	var row *instanceRow
-	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-		row, err = readInstance(ctx, tx, scope, publicID)
+	err := s.read(ctx, func(from driver.Reader) (err error) {
+		row, err = readInstance(ctx, from, scope, publicID)
 		return err
 	})
 	if err == nil && !row.DeletedOn.IsZero() {
@@ -148,40 +148,49 @@ func (s *core) storedLinkKey(ctx context.Context, scope Scope, create bool) (key
 	if ok {
 		return known, nil
 	}
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		row, err := linkKeys.Get(ctx, tx, scope, storedLinkKey)
-		if errors.Is(err, storage.ErrNotFound) && create {
-			row, err = makeLinkKey(ctx, tx, scope)
-		}
-		if errors.Is(err, storage.ErrNotFound) {
-			return nil
-		}
-		if err == nil {
-			known = keys.NewLinkKey(row.Secret)
-		}
-		return err
-	})
-	if err == nil && s.tx == nil && known.ID() != "" {
+	row, err := s.readLinkKey(ctx, scope)
+	switch missing := errors.Is(err, storage.ErrNotFound); {
+	case missing && !create:
+		return known, nil
+	case missing:
+		row, err = s.makeLinkKey(ctx, scope)
+	}
+	if err != nil {
+		return known, err
+	}
+	known = keys.NewLinkKey(row.Secret)
+	if s.tx == nil {
 		s.links.mu.Lock()
 		s.links.stored[scope] = known
 		s.links.mu.Unlock()
 	}
-	return known, err
+	return known, nil
+}
+
+func (s *core) readLinkKey(ctx context.Context, scope Scope) (row *linkKeyRow, err error) {
+	err = s.read(ctx, func(from driver.Reader) (err error) {
+		row, err = linkKeys.Get(ctx, from, scope, storedLinkKey)
+		return err
+	})
+	return row, err
 }
 
 // makeLinkKey stores a key unless somebody is quicker, and returns the one that is
 // stored.
-func makeLinkKey(ctx context.Context, tx storage.Tx, scope Scope) (*linkKeyRow, error) {
+func (s *core) makeLinkKey(ctx context.Context, scope Scope) (row *linkKeyRow, err error) {
 	secret := make([]byte, minLinkKey)
-	if _, err := io.ReadFull(tx.Store().Rand(), secret); err != nil {
+	if _, err := io.ReadFull(s.store.Rand(), secret); err != nil {
 		return nil, fmt.Errorf("no randomness for a link key: %w", err)
 	}
-	want := &linkKeyRow{Record: storage.Record{Scope: scope, Key: storedLinkKey}, Secret: secret, CreatedOn: driver.Now(tx.Store())}
-	got, err := linkKeys.Ensure(ctx, tx, func(_, _ *linkKeyRow) (storage.Outcome, bool) { return storage.Unchanged, false }, want)
-	if err != nil {
-		return nil, err
-	}
-	return got[0].Row, nil
+	err = s.inTx(ctx, func(tx storage.Tx) error {
+		want := &linkKeyRow{Record: storage.Record{Scope: scope, Key: storedLinkKey}, Secret: secret, CreatedOn: driver.Now(s.store)}
+		got, err := linkKeys.Ensure(ctx, tx, func(_, _ *linkKeyRow) (storage.Outcome, bool) { return storage.Unchanged, false }, want)
+		if err == nil {
+			row = got[0].Row
+		}
+		return err
+	})
+	return row, err
 }
 
 // linkKey is the key with that id.

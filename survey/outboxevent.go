@@ -10,6 +10,7 @@ import (
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // OutboxEvent is the event of one response on its way to its subscribers (Triggers
@@ -60,14 +61,14 @@ func (s Support) Events(ctx context.Context, scope Scope, q ResponseQuery) (out 
 	if q.Limit <= 0 || q.Limit > exportPage {
 		q.Limit = exportPage
 	}
-	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, after, err := q.find(ctx, tx, scope, "survey_id")
+	err = s.read(ctx, func(from driver.Reader) error {
+		rows, after, err := q.find(ctx, from, scope, "survey_id")
 		if err != nil {
 			return err
 		}
 		out, next = make([]OutboxEvent, len(rows)), after
 		for i, r := range rows {
-			if out[i], err = eventOf(ctx, tx, r); err != nil {
+			if out[i], err = eventOf(ctx, from, r); err != nil {
 				return err
 			}
 		}
@@ -80,23 +81,23 @@ func (s Support) Events(ctx context.Context, scope Scope, q ResponseQuery) (out 
 //
 //spec:t-057
 func (s Support) Event(ctx context.Context, scope Scope, publicID string) (out OutboxEvent, err error) {
-	err = s.inTx(ctx, func(tx storage.Tx) error {
-		row, err := responses.Get(ctx, tx, scope, publicID)
+	err = s.read(ctx, func(from driver.Reader) error {
+		row, err := responses.Get(ctx, from, scope, publicID)
 		if err != nil {
 			return err
 		}
-		out, err = eventOf(ctx, tx, row)
+		out, err = eventOf(ctx, from, row)
 		return err
 	})
 	return out, err
 }
 
-func eventOf(ctx context.Context, tx storage.Tx, r *responseRow) (OutboxEvent, error) {
+func eventOf(ctx context.Context, from driver.Reader, r *responseRow) (OutboxEvent, error) {
 	e := OutboxEvent{
 		EventID: eventID(r.Key), EventType: EventResponseCompleted, PublicID: r.Key, SurveyID: r.SurveyID,
 		CreatedOn: r.SubmittedOn, Status: EventDispatched,
 	}
-	rows, err := outbox.Deliveries(ctx, tx, r.Scope, e.EventID)
+	rows, err := outbox.Deliveries(ctx, from, r.Scope, e.EventID)
 	for _, d := range rows {
 		e.Deliveries = append(e.Deliveries, EventDelivery{
 			Subscriber: subscriberOf(d.Subscriber), Status: d.Status, Attempts: d.Attempts, LastError: d.Diagnostics,
@@ -119,8 +120,8 @@ type DeadLetter = outbox.DeadLetter
 // DeadLetters lists what was given up for a subscriber, the oldest first, and says
 // where the next page begins; empty after the last.
 func (s Support) DeadLetters(ctx context.Context, scope Scope, subscriber string, p storage.Page) (out []DeadLetter, next string, err error) {
-	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
-		out, next, err = outbox.DeadLetters(ctx, tx, scope, outboxKey(subscriber), p)
+	err = s.read(ctx, func(from driver.Reader) (err error) {
+		out, next, err = outbox.DeadLetters(ctx, from, scope, outboxKey(subscriber), p)
 		return err
 	})
 	for i := range out {

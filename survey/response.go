@@ -97,8 +97,8 @@ type ResponseQuery struct {
 // next page begins; empty after the last. However many there are, it reads only those
 // of its page.
 func (s Responses) List(ctx context.Context, scope Scope, q ResponseQuery) (out []StoredResponse, next string, err error) {
-	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, after, err := q.find(ctx, tx, scope)
+	err = s.read(ctx, func(from driver.Reader) error {
+		rows, after, err := q.find(ctx, from, scope)
 		out, next = make([]StoredResponse, len(rows)), after
 		for i, r := range rows {
 			out[i] = r.stored()
@@ -110,8 +110,8 @@ func (s Responses) List(ctx context.Context, scope Scope, q ResponseQuery) (out 
 
 // Get is the response to an instance, or [storage.ErrNotFound].
 func (s Responses) Get(ctx context.Context, scope Scope, publicID string) (out StoredResponse, err error) {
-	err = s.inTx(ctx, func(tx storage.Tx) error {
-		row, err := responses.Get(ctx, tx, scope, publicID)
+	err = s.read(ctx, func(from driver.Reader) error {
+		row, err := responses.Get(ctx, from, scope, publicID)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (s Responses) Get(ctx context.Context, scope Scope, publicID string) (out S
 }
 
 // find reads the page, and says where the next one begins.
-func (q ResponseQuery) find(ctx context.Context, tx storage.Tx, scope Scope, columns ...string) ([]*responseRow, string, error) {
+func (q ResponseQuery) find(ctx context.Context, from driver.Reader, scope Scope, columns ...string) ([]*responseRow, string, error) {
 	where, p, err := q.span()
 	if err != nil {
 		return nil, "", err
@@ -131,7 +131,7 @@ func (q ResponseQuery) find(ctx context.Context, tx storage.Tx, scope Scope, col
 	if len(columns) > 0 {
 		query.Columns = append(slices.Clone(columns), "submitted_on") // a part of the position
 	}
-	return responses.Page(ctx, tx, scope, p, query)
+	return responses.Page(ctx, from, scope, p, query)
 }
 
 // span says which part of the index is read. It begins behind After or at Since, but

@@ -285,7 +285,7 @@ func TestI23_ASubmitThatFailsAnywhereIsAllOrNothingAndMayBeRepeated(t *testing.T
 
 var errCrash = errors.New("the process died here")
 
-// faulty is a store that counts the verbs of transactions, each of which is a
+// faulty is a store that counts the verbs of transactions and views, each of which is a
 // statement, and dies at one of them.
 type faulty struct {
 	*storetest.Spy
@@ -305,7 +305,7 @@ func (f *faulty) hook(c storetest.Call) error {
 	case c.Verb == storetest.Committed && f.commit:
 		f.commit = false
 		return storage.ErrOutcomeUnknown
-	case c.Tx != nil && c.Table != "" && f.verbs.Add(1) == f.crash:
+	case c.Verb != storetest.Next && c.Table != "" && f.verbs.Add(1) == f.crash:
 		return errCrash
 	}
 	return nil

@@ -151,7 +151,7 @@ func (s *core) emit(ctx context.Context, tx storage.Tx, row *instanceRow, v *ver
 // route names the subscribers that a response is for: those of the trigger whose
 // filters its answers match, and without any in the trigger everybody who is
 // registered, here or in another process, or expected.
-func (s *core) route(ctx context.Context, tx storage.Tx, t *form.Trigger, a *form.Answers) ([]string, error) {
+func (s *core) route(ctx context.Context, from driver.Reader, t *form.Trigger, a *form.Answers) ([]string, error) {
 	if t != nil && len(t.Subscribers) > 0 {
 		var to []string
 		for _, r := range t.Subscribers {
@@ -161,7 +161,7 @@ func (s *core) route(ctx context.Context, tx storage.Tx, t *form.Trigger, a *for
 		}
 		return unique(to), nil
 	}
-	to, err := outbox.Listeners(ctx, tx, topicCompleted)
+	to, err := outbox.Listeners(ctx, from, topicCompleted)
 	to = append(to, s.box.Keys()...)
 	for _, key := range s.options.ExpectedSubscribers {
 		to = append(to, outboxKey(key))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
 
@@ -197,8 +198,8 @@ func clearDeadLease(i *instanceRow, now time.Time) {
 	}
 }
 
-func (s Support) remindersOf(ctx context.Context, tx storage.Tx, row *instanceRow) ([]form.Duration, error) {
-	v, err := s.versionOf(ctx, tx, row.Scope, row.SurveyID, row.SurveyVersion)
+func (s Support) remindersOf(ctx context.Context, from driver.Reader, row *instanceRow) ([]form.Duration, error) {
+	v, err := s.versionOf(ctx, from, row.Scope, row.SurveyID, row.SurveyVersion)
 	if err != nil {
 		return nil, fmt.Errorf("its version: %w", err)
 	}

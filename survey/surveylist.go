@@ -69,8 +69,8 @@ func (s *Service) Versions(ctx context.Context, scope Scope, surveyID int64, p s
 // answer is the caller's own. What does not exist is storage.ErrNotFound.
 func (s *Service) Definition(ctx context.Context, scope Scope, surveyID, number int64) (form.Definition, error) {
 	var row *versionRow
-	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-		row, err = oneVersion(ctx, tx, scope, surveyID, number)
+	err := s.read(ctx, func(from driver.Reader) (err error) {
+		row, err = oneVersion(ctx, from, scope, surveyID, number)
 		return err
 	})
 	if err != nil {
@@ -83,9 +83,9 @@ func (s *Service) Definition(ctx context.Context, scope Scope, surveyID, number 
 	return v.Definition, nil
 }
 
-func oneVersion(ctx context.Context, tx storage.Tx, scope Scope, surveyID, number int64) (*versionRow, error) {
+func oneVersion(ctx context.Context, from driver.Reader, scope Scope, surveyID, number int64) (*versionRow, error) {
 	if number == 0 {
-		row, err := surveys.Get(ctx, tx, scope, surveyKey(surveyID))
+		row, err := surveys.Get(ctx, from, scope, surveyKey(surveyID))
 		if err != nil {
 			return nil, err
 		}
@@ -93,13 +93,13 @@ func oneVersion(ctx context.Context, tx storage.Tx, scope Scope, surveyID, numbe
 			return nil, storage.ErrNotFound
 		}
 	}
-	return versions.Get(ctx, tx, scope, versionKey(surveyID, number))
+	return versions.Get(ctx, from, scope, versionKey(surveyID, number))
 }
 
 // listRows reads a page of rows in the order of their keys.
 func listRows[R any](ctx context.Context, s *core, t *driver.Table[R], scope Scope, p storage.Page, q driver.Query) (rows []*R, next string, err error) {
-	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
-		rows, next, err = t.Page(ctx, tx, scope, p, q)
+	err = s.read(ctx, func(from driver.Reader) (err error) {
+		rows, next, err = t.Page(ctx, from, scope, p, q)
 		return err
 	})
 	return rows, next, err

@@ -197,8 +197,8 @@ func (s asker) free(ctx context.Context, tx storage.Tx, rows []*instanceRow) (in
 
 // waiting are, by channel, the free sends among the oldest that are due whose
 // channel this process has not. Those behind a backlog have their turn later.
-func (s asker) waiting(ctx context.Context, tx storage.Tx, now time.Time) (map[string][]*instanceRow, error) {
-	rows, err := instances.Everywhere().Find(ctx, tx, driver.Query{
+func (s asker) waiting(ctx context.Context, from driver.Reader, now time.Time) (map[string][]*instanceRow, error) {
+	rows, err := instances.Everywhere().Find(ctx, from, driver.Query{
 		Where: []driver.Cond{
 			driver.Eq("lane", int64(storage.LaneNormal)), driver.AtMost("due_on", now),
 			driver.Greater("kind", ""), driver.Null("lease_expires_on"), driver.In("status", active),

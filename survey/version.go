@@ -122,14 +122,14 @@ func (h hashes) complete(ref versionRef) versionRef {
 }
 
 // hashesOf reads the hashes of those references that have none.
-func hashesOf(ctx context.Context, tx storage.Tx, refs []versionRef) (hashes, error) {
+func hashesOf(ctx context.Context, from driver.Reader, refs []versionRef) (hashes, error) {
 	var places []driver.Place
 	for _, ref := range refs {
 		if ref.ContentHash == "" {
 			places = append(places, ref.place())
 		}
 	}
-	rows, err := versions.GetMany(ctx, tx, places, "survey_id", "number", "content_hash")
+	rows, err := versions.GetMany(ctx, from, places, "survey_id", "number", "content_hash")
 	out := hashes{}
 	for _, r := range rows {
 		out[versionRef{Scope: r.Scope, SurveyID: r.SurveyID, Number: r.Number}] = r.ContentHash
@@ -151,9 +151,9 @@ type version struct {
 
 // versionOf is the version with that number; its error is storage.ErrNotFound if
 // there is none.
-func (s *core) versionOf(ctx context.Context, tx storage.Tx, scope Scope, surveyID, number int64) (*version, error) {
+func (s *core) versionOf(ctx context.Context, from driver.Reader, scope Scope, surveyID, number int64) (*version, error) {
 	ref := versionRef{Scope: scope, SurveyID: surveyID, Number: number}
-	set, err := s.versionsOf(ctx, tx, ref)
+	set, err := s.versionsOf(ctx, from, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -186,8 +186,8 @@ const versionsAtOnce = 50
 // versionsOf is versionOf for at most versionsAtOnce. Versions that this process has parsed are not read
 // again if the references have their hashes; of others only the hashes are read. Each
 // takes one statement.
-func (s *core) versionsOf(ctx context.Context, tx storage.Tx, refs ...versionRef) (versionSet, error) {
-	hashes, err := hashesOf(ctx, tx, refs)
+func (s *core) versionsOf(ctx context.Context, from driver.Reader, refs ...versionRef) (versionSet, error) {
+	hashes, err := hashesOf(ctx, from, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (s *core) versionsOf(ctx context.Context, tx storage.Tx, refs ...versionRef
 			missing = append(missing, asked.place())
 		}
 	}
-	loaded, err := s.load(ctx, tx, missing)
+	loaded, err := s.load(ctx, from, missing)
 	if err != nil {
 		return nil, err
 	}
@@ -212,8 +212,8 @@ func (s *core) versionsOf(ctx context.Context, tx storage.Tx, refs ...versionRef
 }
 
 // load reads and parses versions.
-func (s *core) load(ctx context.Context, tx storage.Tx, places []driver.Place) (versionSet, error) {
-	rows, err := versions.GetMany(ctx, tx, places)
+func (s *core) load(ctx context.Context, from driver.Reader, places []driver.Place) (versionSet, error) {
+	rows, err := versions.GetMany(ctx, from, places)
 	out := versionSet{}
 	for _, row := range rows {
 		size := len(row.Definition)

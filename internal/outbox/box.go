@@ -281,8 +281,8 @@ func (b *Box) load(ctx context.Context, items []work.Item[deliveryRow]) (found m
 	for i, it := range items {
 		places[i] = driver.Place{Scope: it.Row.Scope, Key: it.Row.EventKey}
 	}
-	err = b.store.InTx(ctx, func(tx storage.Tx) (err error) {
-		found, err = events.GetMany(ctx, tx, places)
+	err = b.store.View(ctx, func(from driver.Reader) (err error) {
+		found, err = events.GetMany(ctx, from, places)
 		return err
 	})
 	return found, err

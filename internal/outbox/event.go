@@ -250,18 +250,18 @@ func addressed(out []*deliveryRow, e *eventRow, subscribers []string) ([]*delive
 }
 
 // Listeners are those who have subscribed to a topic so far.
-func Listeners(ctx context.Context, tx storage.Tx, topic string) ([]string, error) {
-	found, err := listeners(ctx, tx, []*eventRow{{Record: storage.Record{Kind: topic}}})
+func Listeners(ctx context.Context, from driver.Reader, topic string) ([]string, error) {
+	found, err := listeners(ctx, from, []*eventRow{{Record: storage.Record{Kind: topic}}})
 	return found[topic], err
 }
 
 // Wanted reports which of the topics somebody has subscribed to.
-func Wanted(ctx context.Context, tx storage.Tx, topics ...string) (map[string]bool, error) {
+func Wanted(ctx context.Context, from driver.Reader, topics ...string) (map[string]bool, error) {
 	rows := make([]*eventRow, len(topics))
 	for i, t := range topics {
 		rows[i] = &eventRow{Record: storage.Record{Kind: t}}
 	}
-	listening, err := listeners(ctx, tx, rows)
+	listening, err := listeners(ctx, from, rows)
 	out := map[string]bool{}
 	for topic := range listening {
 		out[topic] = true
@@ -270,7 +270,7 @@ func Wanted(ctx context.Context, tx storage.Tx, topics ...string) (map[string]bo
 }
 
 // listeners are the subscribers by topic.
-func listeners(ctx context.Context, tx storage.Tx, rows []*eventRow) (map[string][]string, error) {
+func listeners(ctx context.Context, from driver.Reader, rows []*eventRow) (map[string][]string, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -281,7 +281,7 @@ func listeners(ctx context.Context, tx storage.Tx, rows []*eventRow) (map[string
 			seen[e.Kind], topics = true, append(topics, e.Kind)
 		}
 	}
-	found, err := subscriptions.Find(ctx, tx, "", driver.Query{
+	found, err := subscriptions.Find(ctx, from, "", driver.Query{
 		Where: []driver.Cond{driver.In("topic", topics)}, OrderBy: "key", Limit: maxSubscriptions,
 	})
 	out := map[string][]string{}

@@ -24,8 +24,8 @@ type DeadLetter struct {
 
 // DeadLetters lists what was given up for a subscriber of a scope, the oldest
 // first, and says where the next page begins; empty after the last.
-func DeadLetters(ctx context.Context, tx storage.Tx, scope storage.Scope, subscriber string, p storage.Page) ([]DeadLetter, string, error) {
-	rows, next, err := dead(ctx, tx, scope, subscriber, p)
+func DeadLetters(ctx context.Context, from driver.Reader, scope storage.Scope, subscriber string, p storage.Page) ([]DeadLetter, string, error) {
+	rows, next, err := dead(ctx, from, scope, subscriber, p)
 	out := make([]DeadLetter, len(rows))
 	for i, d := range rows {
 		out[i] = DeadLetter{Event: d.EventKey, Attempts: d.Attempts, LastError: d.Diagnostics, On: d.DeadOn, Since: d.CreatedOn}
@@ -33,15 +33,15 @@ func DeadLetters(ctx context.Context, tx storage.Tx, scope storage.Scope, subscr
 	return out, next, err
 }
 
-func dead(ctx context.Context, tx storage.Tx, scope storage.Scope, subscriber string, p storage.Page) ([]*deliveryRow, string, error) {
-	return deliveries.Page(ctx, tx, scope, p, driver.Query{
+func dead(ctx context.Context, from driver.Reader, scope storage.Scope, subscriber string, p storage.Page) ([]*deliveryRow, string, error) {
+	return deliveries.Page(ctx, from, scope, p, driver.Query{
 		Where: []driver.Cond{driver.NotNull("dead_on"), driver.Eq("kind", subscriber)}, OrderBy: "id",
 	})
 }
 
 // Deliveries are those of one event.
-func Deliveries(ctx context.Context, tx storage.Tx, scope storage.Scope, eventKey string) ([]Delivery, error) {
-	rows, err := deliveries.Find(ctx, tx, scope, driver.Query{
+func Deliveries(ctx context.Context, from driver.Reader, scope storage.Scope, eventKey string) ([]Delivery, error) {
+	rows, err := deliveries.Find(ctx, from, scope, driver.Query{
 		Where:   []driver.Cond{driver.Greater("key", eventKey+"\x1f"), driver.Less("key", eventKey+"\x20")},
 		OrderBy: "key", Limit: maxReplay,
 	})
@@ -94,11 +94,11 @@ func ReplayDead(ctx context.Context, tx storage.Tx, scope storage.Scope, subscri
 }
 
 // eventsWith are those of a scope that have one of the keys.
-func eventsWith(ctx context.Context, tx storage.Tx, scope storage.Scope, keys ...string) ([]*eventRow, error) {
+func eventsWith(ctx context.Context, from driver.Reader, scope storage.Scope, keys ...string) ([]*eventRow, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	return events.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, OrderBy: "key", Limit: len(keys)})
+	return events.Find(ctx, from, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, OrderBy: "key", Limit: len(keys)})
 }
 
 // Readdress has events delivered to a subscriber that they were not addressed to,
@@ -134,8 +134,8 @@ func Readdress(ctx context.Context, tx storage.Tx, scope storage.Scope, subscrib
 }
 
 // unaddressed are the deliveries that a subscriber lacks.
-func unaddressed(ctx context.Context, tx storage.Tx, scope storage.Scope, subscriber string, eventKeys []string) ([]*deliveryRow, error) {
-	found, err := eventsWith(ctx, tx, scope, eventKeys...)
+func unaddressed(ctx context.Context, from driver.Reader, scope storage.Scope, subscriber string, eventKeys []string) ([]*deliveryRow, error) {
+	found, err := eventsWith(ctx, from, scope, eventKeys...)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func unaddressed(ctx context.Context, tx storage.Tx, scope storage.Scope, subscr
 	if len(want) == 0 {
 		return nil, nil
 	}
-	have, err := deliveries.Find(ctx, tx, scope, driver.Query{Columns: []string{"status"}, Where: []driver.Cond{driver.In("key", known)}, Limit: len(known)})
+	have, err := deliveries.Find(ctx, from, scope, driver.Query{Columns: []string{"status"}, Where: []driver.Cond{driver.In("key", known)}, Limit: len(known)})
 	if err != nil {
 		return nil, err
 	}

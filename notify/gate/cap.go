@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -97,21 +98,23 @@ func newCapGate(store storage.Store, caps []Cap) *capGate {
 func (*capGate) Name() string { return "frequency" }
 
 func (g *capGate) Ask(ctx context.Context, a []notify.Attempt) (out []notify.Verdict, err error) {
-	err = counting(ctx, g.store, func(tx storage.Tx) error {
-		out = make([]notify.Verdict, len(a))
-		return g.count(ctx, tx, a, out)
+	var changed map[*frequencyRow]bool
+	err = counting(ctx, g.store, a[0].DryRun, func(from driver.Reader) (err error) {
+		out, changed, err = g.count(ctx, from, a)
+		return err
+	}, func(tx storage.Tx) error {
+		return upsert(ctx, tx, frequencies, slices.Collect(maps.Keys(changed)))
 	})
 	return out, err
 }
 
-// count answers in one transaction, with one statement a scope for what is known
-// and two for all that is new or changed.
-func (g *capGate) count(ctx context.Context, tx storage.Tx, a []notify.Attempt, out []notify.Verdict) error {
-	rows, err := frequencyRows(ctx, tx, a)
+// count answers, with one statement for what is known, and says which rows have changed.
+func (g *capGate) count(ctx context.Context, from driver.Reader, a []notify.Attempt) (out []notify.Verdict, changed map[*frequencyRow]bool, err error) {
+	rows, err := frequencyRows(ctx, from, a)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	changed := map[*frequencyRow]bool{}
+	out, changed = make([]notify.Verdict, len(a)), map[*frequencyRow]bool{}
 	for i := range a {
 		if a[i].Mandatory {
 			continue
@@ -127,26 +130,21 @@ func (g *capGate) count(ctx context.Context, tx storage.Tx, a []notify.Attempt, 
 			out[i] = notify.Defer(next, notify.ReasonFrequencyCap)
 		}
 	}
-	if a[0].DryRun {
-		return nil
-	}
-	write := make([]*frequencyRow, 0, len(changed))
 	for r := range changed {
 		r.forget(g.caps, a[0].Now)
-		write = append(write, r)
 	}
-	return upsert(ctx, tx, frequencies, write)
+	return out, changed, nil
 }
 
 // frequencyRows loads the recipients' rows; those that have none get a new one.
-func frequencyRows(ctx context.Context, tx storage.Tx, a []notify.Attempt) (map[driver.Place]*frequencyRow, error) {
+func frequencyRows(ctx context.Context, from driver.Reader, a []notify.Attempt) (map[driver.Place]*frequencyRow, error) {
 	var places []driver.Place
 	for i := range a {
 		if !a[i].Mandatory {
 			places = append(places, placeOf(&a[i]))
 		}
 	}
-	rows, err := frequencies.GetMany(ctx, tx, places)
+	rows, err := frequencies.GetMany(ctx, from, places)
 	if err != nil {
 		return nil, err
 	}
@@ -164,11 +162,20 @@ func placeOf(a *notify.Attempt) driver.Place { return driver.Place{Scope: a.Scop
 // errOvertaken says that somebody else has counted in between.
 var errOvertaken = errors.New("gate: a count was overtaken")
 
-// counting runs f in a transaction until nobody else counts in between. Each time
-// one of those who count together gets on, so that a few times are enough.
-func counting(ctx context.Context, store storage.Store, f func(storage.Tx) error) error {
+// counting runs answer, which reads, and write in one transaction until nobody else
+// counts in between. Each time one of those who count together gets on, so that a few
+// times are enough. A dry run only reads.
+func counting(ctx context.Context, store storage.Store, dry bool, answer func(driver.Reader) error, write func(storage.Tx) error) error {
+	if dry {
+		return store.View(ctx, answer)
+	}
 	for range 20 {
-		err := store.InTx(ctx, f)
+		err := store.InTx(ctx, func(tx storage.Tx) error {
+			if err := answer(tx); err != nil {
+				return err
+			}
+			return write(tx)
+		})
 		if !errors.Is(err, errOvertaken) {
 			return err
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -139,38 +141,30 @@ func (g *rateGate) Ask(ctx context.Context, a []notify.Attempt) (out []notify.Ve
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	var made []*rateReservation
-	err = counting(ctx, g.store, func(tx storage.Tx) (err error) {
-		made, err = g.count(ctx, tx, a, limited, out)
+	var round *rateRound
+	err = counting(ctx, g.store, a[0].DryRun, func(from driver.Reader) (err error) {
+		round, err = g.count(ctx, from, a, limited, out)
 		return err
-	})
-	if err == nil {
-		g.sweep(ctx, made)
+	}, func(tx storage.Tx) error { return round.write(ctx, tx) })
+	if err == nil && !a[0].DryRun {
+		g.sweep(ctx, round.made)
 	}
 	return out, err
 }
 
-// count answers in one transaction, with two statements a scope for what is known
-// and three for what is new.
-func (g *rateGate) count(ctx context.Context, tx storage.Tx, a []notify.Attempt, limited []int, out []notify.Verdict) ([]*rateReservation, error) {
+// count answers, with two statements for what is known.
+func (g *rateGate) count(ctx context.Context, from driver.Reader, a []notify.Attempt, limited []int, out []notify.Verdict) (*rateRound, error) {
 	round := &rateRound{limits: g.limits}
-	if err := round.load(ctx, tx, a, limited); err != nil {
+	if err := round.load(ctx, from, a, limited); err != nil {
 		return nil, err
 	}
 	for n, i := range limited {
 		out[i] = round.answer(&a[i], round.attempts[n])
 	}
-	if a[0].DryRun {
-		return nil, nil
-	}
-	if err := upsert(ctx, tx, rateBuckets, round.changed()); err != nil {
-		return nil, err
-	}
-	_, err := rateReservations.Insert(ctx, tx, round.made...)
-	return round.made, err
+	return round, nil
 }
 
-// rateRound is one transaction of counting.
+// rateRound is what one transaction of counting reads and makes.
 type rateRound struct {
 	limits   map[string]Rate
 	attempts []driver.Place // of the reservations, in the order of the attempts
@@ -180,16 +174,16 @@ type rateRound struct {
 	made     []*rateReservation
 }
 
-func (r *rateRound) load(ctx context.Context, tx storage.Tx, a []notify.Attempt, limited []int) (err error) {
+func (r *rateRound) load(ctx context.Context, from driver.Reader, a []notify.Attempt, limited []int) (err error) {
 	var buckets []driver.Place
 	for _, i := range limited {
 		r.attempts = append(r.attempts, driver.Place{Scope: a[i].Scope, Key: a[i].Key()})
 		buckets = append(buckets, r.bucketOf(&a[i]))
 	}
-	if r.reserved, err = rateReservations.GetMany(ctx, tx, r.attempts); err != nil {
+	if r.reserved, err = rateReservations.GetMany(ctx, from, r.attempts); err != nil {
 		return err
 	}
-	if r.buckets, err = rateBuckets.GetMany(ctx, tx, buckets); err != nil {
+	if r.buckets, err = rateBuckets.GetMany(ctx, from, buckets); err != nil {
 		return err
 	}
 	r.touched = map[*rateBucket]bool{}
@@ -223,12 +217,13 @@ func (r *rateRound) answer(a *notify.Attempt, at driver.Place) notify.Verdict {
 	return notify.Proceed()
 }
 
-func (r *rateRound) changed() []*rateBucket {
-	out := make([]*rateBucket, 0, len(r.touched))
-	for b := range r.touched {
-		out = append(out, b)
+// write stores what was taken, in at most three statements.
+func (r *rateRound) write(ctx context.Context, tx storage.Tx) error {
+	if err := upsert(ctx, tx, rateBuckets, slices.Collect(maps.Keys(r.touched))); err != nil {
+		return err
 	}
-	return out
+	_, err := rateReservations.Insert(ctx, tx, r.made...)
+	return err
 }
 
 // A reservation is kept for longer than any lease lasts. Old ones are deleted as

@@ -89,8 +89,8 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 }
 
 func (r *chunkReader) load() error {
-	return r.store.InTx(r.ctx, func(tx Tx) error {
-		chunk, err := blobChunks.Get(r.ctx, tx, "", chunkKey(r.name, r.pos/chunkSize))
+	return r.store.View(r.ctx, func(from Reader) error {
+		chunk, err := blobChunks.Get(r.ctx, from, "", chunkKey(r.name, r.pos/chunkSize))
 		if err != nil {
 			return err
 		}

@@ -154,8 +154,8 @@ func (b *blobStore) begin(ctx context.Context) (header *blobHeader, err error) {
 // to the end, where a difference is an error instead of io.EOF.
 func (b *blobStore) Open(ctx context.Context, ref Ref, offset int64) (io.ReadCloser, error) {
 	var header *blobHeader
-	err := b.store.InTx(ctx, func(tx Tx) (err error) {
-		header, err = blobByName(ctx, tx, ref)
+	err := b.store.View(ctx, func(from Reader) (err error) {
+		header, err = blobByName(ctx, from, ref)
 		return err
 	})
 	if err == nil && !header.Complete {
@@ -174,11 +174,11 @@ func (b *blobStore) Open(ctx context.Context, ref Ref, offset int64) (io.ReadClo
 	return newCheckedReader(body, header, offset), nil
 }
 
-func blobByName(ctx context.Context, tx Tx, ref Ref) (*blobHeader, error) {
+func blobByName(ctx context.Context, from Reader, ref Ref) (*blobHeader, error) {
 	if !isBlobName(ref.Name) {
 		return nil, ErrNotFound
 	}
-	return blobHeaders.Get(ctx, tx, "", ref.Name)
+	return blobHeaders.Get(ctx, from, "", ref.Name)
 }
 
 // isBlobName reports whether a name can have come from Put, and so be safe to
@@ -283,8 +283,8 @@ func wantedBlobs(ctx context.Context, tx Tx, refs []Ref) ([]*blobHeader, error) 
 func (b *blobStore) Delete(ctx context.Context, ref Ref) error {
 	for range 3 {
 		var header *blobHeader
-		err := b.store.InTx(ctx, func(tx Tx) (err error) {
-			header, err = blobByName(ctx, tx, ref)
+		err := b.store.View(ctx, func(from Reader) (err error) {
+			header, err = blobByName(ctx, from, ref)
 			return err
 		})
 		if errors.Is(err, ErrNotFound) {
@@ -307,8 +307,8 @@ func (b *blobStore) Delete(ctx context.Context, ref Ref) error {
 // Collect may run in any number of processes; each blob counts once.
 func (b *blobStore) Collect(ctx context.Context, limit int) (int, error) {
 	var headers []*blobHeader
-	err := b.store.InTx(ctx, func(tx Tx) (err error) {
-		headers, err = blobHeaders.Find(ctx, tx, "", Query{
+	err := b.store.View(ctx, func(from Reader) (err error) {
+		headers, err = blobHeaders.Find(ctx, from, "", Query{
 			Where:   []Cond{Eq("lane", LaneNormal), AtMost("due_on", Now(b.store))},
 			OrderBy: "due_on",
 			Limit:   limit,

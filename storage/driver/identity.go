@@ -1,6 +1,9 @@
 package driver
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // storeIdentity is the one row that says which database this is.
 type storeIdentity struct {
@@ -23,7 +26,17 @@ func Schemas() []*Schema {
 // and the server say now, empty where there is nothing to say.
 func LoadIdentity(ctx context.Context, store Store, given, present string) (Identity, error) {
 	id := Identity{Given: given, Present: present}
-	err := store.InTx(ctx, func(tx Tx) error {
+	err := store.View(ctx, func(from Reader) error {
+		stored, err := StoredIdentity(ctx, from)
+		id.Environment, id.System = stored.Environment, stored.System
+		return err
+	})
+	switch {
+	case errors.Is(err, ErrNotFound): // nobody has asked yet
+	case err != nil, id.Environment != "", given == "":
+		return id, err
+	}
+	err = store.InTx(ctx, func(tx Tx) error {
 		want := &storeIdentity{Record: Record{Key: identityKey}, Environment: given, System: present}
 		got, err := identities.Ensure(ctx, tx, nameOnce, want)
 		if err != nil {
@@ -35,10 +48,10 @@ func LoadIdentity(ctx context.Context, store Store, given, present string) (Iden
 	return id, err
 }
 
-// StoredIdentity reads, in a transaction, what [Store.Identity] says is stored:
+// StoredIdentity reads what [Store.Identity] says is stored:
 // Environment and System.
-func StoredIdentity(ctx context.Context, tx Tx) (Identity, error) {
-	row, err := identities.Get(ctx, tx, "", identityKey)
+func StoredIdentity(ctx context.Context, from Reader) (Identity, error) {
+	row, err := identities.Get(ctx, from, "", identityKey)
 	if err != nil {
 		return Identity{}, err
 	}
