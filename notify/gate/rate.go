@@ -2,12 +2,12 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
@@ -106,13 +106,13 @@ type rateGate struct {
 	limits map[string]Rate // by channel
 	turn   chan struct{}
 
-	mu   sync.Mutex
-	owed map[storage.Scope]int // reservations made since the last sweep
+	made    int       // reservations since the last sweep; whose turn it is counts
+	sweptOn time.Time // when that was; zero: not yet
 }
 
 // newRateGate panics on a limit that is none, and on two of one channel.
 func newRateGate(store storage.Store, limits []Rate) *rateGate {
-	g := &rateGate{store: store, limits: map[string]Rate{}, turn: make(chan struct{}, 1), owed: map[storage.Scope]int{}}
+	g := &rateGate{store: store, limits: map[string]Rate{}, turn: make(chan struct{}, 1)}
 	for _, l := range limits {
 		if _, taken := g.limits[l.Channel]; taken {
 			panic(fmt.Sprintf("gate: New: two rates of channel %q", l.Channel))
@@ -147,7 +147,7 @@ func (g *rateGate) Ask(ctx context.Context, a []notify.Attempt) (out []notify.Ve
 		return err
 	}, func(tx storage.Tx) error { return round.write(ctx, tx) })
 	if err == nil && !a[0].DryRun {
-		g.sweep(ctx, round.made)
+		g.sweep(ctx, len(round.made))
 	}
 	return out, err
 }
@@ -226,41 +226,44 @@ func (r *rateRound) write(ctx context.Context, tx storage.Tx) error {
 	return err
 }
 
-// A reservation is kept for longer than any lease lasts. Old ones are deleted as
-// new ones are made, some hundreds at a time.
+// A reservation is kept for longer than any lease lasts. Old ones are deleted, some
+// hundreds at a time, as new ones are made, and an hour after the last time.
 const (
 	reservationAge = time.Hour
 	sweepAfter     = 250
 )
 
-// sweep deletes old reservations of the scopes that have made many. What it leaves
-// the next one finds, so its errors are nobody's business.
-func (g *rateGate) sweep(ctx context.Context, made []*rateReservation) {
-	for _, scope := range g.owing(made) {
-		_ = g.store.InTx(ctx, func(tx storage.Tx) error {
-			old, err := rateReservations.Find(ctx, tx, scope, driver.Query{
-				Columns: []string{"version"}, Where: []driver.Cond{driver.Less("reserved_on", driver.Now(g.store).Add(-reservationAge))},
-				OrderBy: "reserved_on", Limit: 2 * sweepAfter,
-			})
-			if err != nil {
-				return err
-			}
-			return rateReservations.Delete(ctx, tx, old...)
-		})
+// sweep deletes old reservations of all scopes, if it is time. What it leaves the next
+// one finds, so its errors are ignored.
+func (g *rateGate) sweep(ctx context.Context, made int) {
+	g.made += made
+	now := driver.Now(g.store)
+	if g.made < sweepAfter && now.Sub(g.sweptOn) < reservationAge {
+		return
+	}
+	more := false
+	err := g.store.InTx(ctx, func(tx storage.Tx) (err error) {
+		more, err = sweepOnce(ctx, tx, now.Add(-reservationAge))
+		return err
+	})
+	if err == nil && !more {
+		g.made, g.sweptOn = 0, now
 	}
 }
 
-// owing counts what was made and tells which scopes are to be swept.
-func (g *rateGate) owing(made []*rateReservation) (scopes []storage.Scope) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, r := range made {
-		if g.owed[r.Scope]++; g.owed[r.Scope] >= sweepAfter {
-			delete(g.owed, r.Scope)
-			scopes = append(scopes, r.Scope)
-		}
+// sweepOnce looks at the first rows of the table, which were made first or nearly so:
+// no index on a time is needed for it. It says whether there may be more.
+func sweepOnce(ctx context.Context, tx storage.Tx, before time.Time) (more bool, err error) {
+	first, err := rateReservations.Everywhere().Find(ctx, tx, driver.Query{Columns: []string{"version", "reserved_on"}, Limit: 2 * sweepAfter})
+	if err != nil {
+		return false, err
 	}
-	return scopes
+	old := slices.DeleteFunc(first, func(r *rateReservation) bool { return !r.ReservedOn.Before(before) })
+	err = rateReservations.Delete(ctx, tx, old...)
+	if errors.Is(err, storage.ErrStale) { // another process has deleted them
+		err = nil
+	}
+	return len(old) == 2*sweepAfter, err
 }
 
 // spread is a part of limit, from zero to less than it, that follows from text.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // attempts makes n of them, numbered from first on.
@@ -148,17 +149,44 @@ func TestOldReservationsAreDeleted(t *testing.T) {
 		g := newRateGate(h.store, []Rate{{Channel: channelKey, Limit: 10_000, Per: time.Second}})
 		start := h.clk.Now()
 		h.through(g, attempts(0, sweepAfter, start))
-		h.clk.Add(reservationAge + time.Second)
-		h.through(g, attempts(5000, sweepAfter-1, h.clk.Now()))
-		if n := len(all(h, rateReservations)); n != 2*sweepAfter-1 {
-			t.Errorf("%d reservations", n)
-		}
-		h.through(g, attempts(9000, 1, h.clk.Now()))
-		for _, r := range all(h, rateReservations) {
-			if r.ReservedOn.Equal(start) {
-				t.Fatal("an old reservation is left")
-			}
-		}
-		h.same("new ones", sweepAfter, len(all(h, rateReservations)))
+		h.clk.Add(reservationAge)
+		h.through(g, attempts(2000, 1, h.clk.Now()))
+		h.same("just old enough to stay", sweepAfter, h.reservedOn(start))
+		h.clk.Add(time.Second)
+		h.through(g, attempts(3000, sweepAfter-1, h.clk.Now()))
+		h.same("before it is time", sweepAfter, h.reservedOn(start))
+		h.through(g, attempts(4000, 1, h.clk.Now()))
+		h.same("old ones", 0, h.reservedOn(start))
+		h.same("new ones", sweepAfter+1, len(all(h, rateReservations)))
 	})
+}
+
+// A tenant that sends a message and no more is swept too, by whoever sends later.
+func TestReservationsOfManyTenantsAreDeletedByAge(t *testing.T) {
+	asked(t, func(t *testing.T, h *policies) {
+		limits := []Rate{{Channel: channelKey, Limit: 10_000, Per: time.Second}}
+		start, tenants := h.clk.Now(), 8*sweepAfter
+		old := attempts(0, tenants, start)
+		for i := range old {
+			old[i].Scope = storage.Scope(old[i].MessageID)
+		}
+		h.through(newRateGate(h.store, limits), old)
+		h.clk.Add(10 * 24 * time.Hour)
+		later := newRateGate(h.store, limits) // another process
+		for i := range 5 {
+			h.through(later, attempts(5000+i, 1, h.clk.Now()))
+		}
+		h.same("old ones", 0, h.reservedOn(start))
+		h.same("new ones", 5, len(all(h, rateReservations)))
+	})
+}
+
+// reservedOn counts the reservations of a moment.
+func (h *policies) reservedOn(on time.Time) (n int) {
+	for _, r := range all(h, rateReservations) {
+		if r.ReservedOn.Equal(on) {
+			n++
+		}
+	}
+	return n
 }

@@ -516,9 +516,6 @@ CREATE TABLE {rate_reservation} (
 -- Never due; every table has it.
 CREATE INDEX {index:rate_reservation_due} ON {rate_reservation} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
--- What is old enough to be deleted.
-CREATE INDEX {index:rate_reservation_reserved} ON {rate_reservation} (scope, reserved_on);
-
 -- Under which key recipients are hashed: one row.
 CREATE TABLE {recipient_hash_key} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
