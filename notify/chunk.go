@@ -201,41 +201,21 @@ func (j *messagingJobRow) asJob(h payloadHeader) jobRow {
 func (m *chunkMaker) addressee(ctx context.Context, r Recipient) (a addressee, err error) {
 	d := m.n.generator().destination(r)
 	if d.Problem == "" || d.Recipient.Inbox != "" {
-		if d.Content, err = m.render(ctx, d.Recipient); err != nil {
+		m.asked++
+		if d.Content, err = rendered(ctx, m.renderer, m.view, d.Recipient); err != nil {
 			m.failed++
 			if m.first == nil {
 				m.first = err
 			}
-			d.Content, d.Problem, d.Recipient.Inbox = Content{}, reasonOf(err, ReasonRenderFailed), ""
+			d = d.unrendered(reasonOf(err, ReasonRenderFailed))
 		}
 		m.bytes += len(d.Content.Subject) + len(d.Content.Text) + len(d.Content.HTML)
 	}
-	a.problem = d.Problem
 	rows := m.job
 	rows.PartitionKey = "" // a messaging job has no partition of its own
-	if d.Recipient.Inbox != "" {
-		a.user = d.userMessage(&rows)
-		if err := fillUserMessage(m.n, driver.Now(m.n.store), a.user); err != nil {
-			return a, err
-		}
-	}
-	if d.Recipient.Channel != "" {
-		a.outgoing, err = m.n.generator().outgoing(&rows, frozen{HashKey: m.n.hashKey}, d)
-		return a, err
-	}
-	return a, nil
-}
-
-func (m *chunkMaker) render(ctx context.Context, r Recipient) (c Content, err error) {
-	m.asked++
-	err = work.Guard(func() (err error) {
-		c, err = m.renderer.Render(ctx, m.view, r)
-		return err
-	})
-	if err != nil {
-		return c, err
-	}
-	return c, c.check()
+	a.user, a.outgoing, err = m.n.generator().rowsOf(&rows, m.n.hashKey, d)
+	a.problem = d.Problem
+	return a, err
 }
 
 // judge fails a chunk as a whole if nobody in it could be rendered.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -213,12 +212,5 @@ func (n *Notifier) Preview(ctx context.Context, j Job, r Recipient) (c Content, 
 	if renderer == nil {
 		return c, fmt.Errorf("notify: type %q has no renderer here", j.Type)
 	}
-	err = work.Guard(func() (err error) {
-		c, err = renderer.Render(ctx, j, r)
-		return err
-	})
-	if err != nil {
-		return Content{}, err
-	}
-	return c, c.check()
+	return rendered(ctx, renderer, j, r)
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -79,15 +80,20 @@ func (n generator) generateFailed(it work.Item[jobRow], err error) {
 	default:
 		j.failed(now, reasonOf(err, ReasonRenderFailed))
 	}
+	n.logUnrendered(j, err)
+}
+
+func (n generator) logUnrendered(j *jobRow, err error) {
 	n.logPanic("a renderer panicked", err, slog.String("type", j.Kind))
 	// The error's text may hold personal data.
 	n.options.Logger.Warn("belfry: a job could not be rendered", slog.String("type", j.Kind), slog.Int64("id", j.ID),
 		slog.String("reason", j.ReasonCode), slog.String("status", j.Status))
 }
 
-// generate freezes what the job means and says which messages that makes.
+// generate freezes what the job means and says which messages that makes. Those of
+// recipients who cannot be rendered yet are made by another try.
 func (n generator) generate(ctx context.Context, j *jobRow, subscribers []Recipient) (generated, error) {
-	f, err := n.frozenOf(ctx, j, subscribers)
+	f, later, err := n.frozenOf(ctx, j, subscribers)
 	if err != nil {
 		return generated{}, err
 	}
@@ -97,26 +103,32 @@ func (n generator) generate(ctx context.Context, j *jobRow, subscribers []Recipi
 	}
 	out.keep = j.Frozen.Blob
 	now := driver.Now(n.store)
-	if len(out.users)+len(out.outgoing) == 0 {
+	switch {
+	case later != nil:
+		j.failed(now, reasonOf(later, ReasonRenderFailed))
+		n.logUnrendered(j, later)
+	case len(out.users)+len(out.outgoing) == 0:
 		j.skipped(now, cmp.Or(f.problem(), ReasonNoRecipients))
-		return out, nil
+	default:
+		j.generated(now)
+		j.ReasonCode = f.problem()
 	}
-	j.generated(now)
-	j.ReasonCode = f.problem()
 	return out, nil
 }
 
-// frozenOf is what the first run decided, or decides it now.
-func (n generator) frozenOf(ctx context.Context, j *jobRow, subscribers []Recipient) (frozen, error) {
-	if !j.Frozen.isZero() {
-		return thaw(ctx, n.store.Blobs(), j.Frozen)
+// frozenOf is what earlier runs decided, with what is decided now. later is the error of
+// a recipient who is left to another try.
+func (n generator) frozenOf(ctx context.Context, j *jobRow, subscribers []Recipient) (f frozen, later, err error) {
+	if j.Frozen.isZero() {
+		f = n.addressed(slices.Concat(j.Recipients, subscribers))
+	} else if f, err = thaw(ctx, n.store.Blobs(), j.Frozen); err != nil || !f.open() {
+		return f, nil, err
 	}
-	f, err := n.render(ctx, j, slices.Concat(j.Recipients, subscribers))
-	if err != nil {
-		return frozen{}, err
+	if later, err = n.render(ctx, j, &f); err != nil {
+		return frozen{}, nil, err
 	}
 	j.Frozen, err = freeze(ctx, n.store.Blobs(), f)
-	return f, err
+	return f, later, err
 }
 
 // problem says why one of the recipients is not reached; empty if all are.
@@ -245,7 +257,21 @@ type delivery struct {
 	Hash      string    `json:"hash,omitempty"` // RecipientKeyHash, of those with a channel
 	Content   Content   `json:"content"`
 	Problem   string    `json:"problem,omitempty"` // reason code: nothing is sent
+	Open      bool      `json:"open,omitempty"`    // it is not rendered yet
 }
+
+// unrendered is d for a recipient for whom there is no message, which support sees.
+func (d delivery) unrendered(reason string) delivery {
+	d.Content, d.Problem, d.Recipient.Inbox, d.Open = Content{}, reason, "", false
+	return d
+}
+
+func (d delivery) isRendered() bool { return !d.Open && (d.Problem == "" || d.Recipient.Inbox != "") }
+
+func (d delivery) isOpen() bool { return d.Open }
+
+// open reports whether some are not rendered yet.
+func (f frozen) open() bool { return slices.ContainsFunc(f.Deliveries, delivery.isOpen) }
 
 // frozenRef is where the frozen inputs of a job are: in the row while they are
 // small, else in a blob of their own. The zero value is none.
@@ -291,34 +317,75 @@ func readBlob(ctx context.Context, blobs storage.Blobs, ref storage.Ref) ([]byte
 	return io.ReadAll(io.LimitReader(r, ref.Size+1))
 }
 
-// render decides for each recipient where its message goes and what it says. One
-// who is named twice with the same destination gets one message.
-func (n generator) render(ctx context.Context, j *jobRow, to []Recipient) (frozen, error) {
+// addressed says where the message of each recipient goes. One who is named twice with
+// the same destination gets one message.
+func (n generator) addressed(to []Recipient) frozen {
+	f := frozen{HashKey: n.hashKey, Deliveries: make([]delivery, len(to))}
+	for i, r := range to {
+		d := n.destination(r)
+		d.Open = d.Problem == "" || d.Recipient.Inbox != ""
+		f.Deliveries[i] = d
+	}
+	return f
+}
+
+// render makes what is open. One recipient who cannot be rendered costs nobody else
+// anything: it is tried again like a job, and then, or at once where that is of no use,
+// given up. Where nobody can be rendered the error speaks against the job. later is an
+// error that is tried again.
+func (n generator) render(ctx context.Context, j *jobRow, f *frozen) (later, err error) {
 	renderer := n.registry.lookup(j.Kind).Renderer
 	if renderer == nil {
-		return frozen{}, fmt.Errorf("notify: type %q has no renderer here", j.Kind)
+		return nil, fmt.Errorf("notify: type %q has no renderer here", j.Kind)
 	}
-	f := frozen{HashKey: n.hashKey, Deliveries: make([]delivery, 0, len(to))}
-	for _, r := range to {
-		d := n.destination(r)
-		if d.Problem == "" || d.Recipient.Inbox != "" {
-			content, err := renderer.Render(ctx, j.view(), d.Recipient)
-			if err == nil {
-				err = content.check()
-			}
-			if err != nil {
-				return frozen{}, err
-			}
-			d.Content = content
+	_, again := backoff.After(j.Key, j.RetryCount+1)
+	var first error
+	for i := range f.Deliveries {
+		d := &f.Deliveries[i]
+		if !d.Open {
+			continue
 		}
-		f.Deliveries = append(f.Deliveries, d)
+		content, err := rendered(ctx, renderer, j.view(), d.Recipient)
+		switch {
+		case err == nil:
+			d.Content, d.Open = content, false
+			continue
+		case ctx.Err() != nil:
+			return nil, err
+		case forGood(err) || !again:
+			*d = d.unrendered(reasonOf(err, ReasonRenderFailed))
+		default:
+			later = cmp.Or(later, err)
+		}
+		first = cmp.Or(first, err)
 	}
-	return f, nil
+	if first != nil && !slices.ContainsFunc(f.Deliveries, delivery.isRendered) {
+		return nil, first
+	}
+	return later, nil
+}
+
+// rendered is what a renderer makes for one recipient, if a channel may send it.
+func rendered(ctx context.Context, renderer Renderer, j Job, r Recipient) (c Content, err error) {
+	err = work.Guard(func() (err error) {
+		c, err = renderer.Render(ctx, j, r)
+		return err
+	})
+	if err == nil {
+		err = c.check()
+	}
+	if err != nil {
+		return Content{}, err
+	}
+	return c, nil
 }
 
 // destination normalises where a recipient is reached. A destination that is
 // missing or malformed is a problem of this recipient, not a failure of the job.
 func (n generator) destination(r Recipient) delivery {
+	if !r.usable() {
+		return delivery{Problem: ReasonBadAddress}
+	}
 	d := delivery{Recipient: r}
 	if r.Channel == "" {
 		if r.Inbox == "" {
@@ -337,26 +404,37 @@ func (n generator) destination(r Recipient) delivery {
 }
 
 // messagesOf makes the rows of what was frozen.
-func (n generator) messagesOf(j *jobRow, f frozen) (generated, error) {
-	var out generated
+func (n generator) messagesOf(j *jobRow, f frozen) (out generated, err error) {
 	for _, d := range f.Deliveries {
-		if d.Recipient.Inbox != "" {
-			m := d.userMessage(j)
-			if err := fillUserMessage(n.core, driver.Now(n.store), m); err != nil {
-				return generated{}, err
-			}
-			out.users = append(out.users, m)
-		}
-		if d.Recipient.Channel == "" {
+		if d.Open {
 			continue
 		}
-		m, err := n.outgoing(j, f, d)
+		user, outgoing, err := n.rowsOf(j, f.HashKey, d)
 		if err != nil {
 			return generated{}, err
 		}
-		out.outgoing = append(out.outgoing, m)
+		if user != nil {
+			out.users = append(out.users, user)
+		}
+		if outgoing != nil {
+			out.outgoing = append(out.outgoing, outgoing)
+		}
 	}
 	return out, nil
+}
+
+// rowsOf are the rows of one recipient, each of them only where there is one.
+func (n generator) rowsOf(j *jobRow, hashKey string, d delivery) (user *userMessageRow, outgoing *messageRow, err error) {
+	if d.Recipient.Inbox != "" {
+		user = d.userMessage(j)
+		if err := fillUserMessage(n.core, driver.Now(n.store), user); err != nil {
+			return nil, nil, err
+		}
+	}
+	if d.Recipient.Channel != "" {
+		outgoing, err = n.outgoing(j, hashKey, d)
+	}
+	return user, outgoing, err
 }
 
 //spec:f-051
@@ -373,13 +451,13 @@ func (d delivery) userMessage(j *jobRow) *userMessageRow {
 // that support sees who was not reached.
 //
 //spec:f-049
-func (n generator) outgoing(j *jobRow, f frozen, d delivery) (*messageRow, error) {
+func (n generator) outgoing(j *jobRow, hashKey string, d delivery) (*messageRow, error) {
 	t := n.registry.lookup(j.Kind)
 	m := &messageRow{
 		Record:       storage.Record{Scope: j.Scope, Kind: d.Recipient.Channel, Lane: j.Lane},
 		PartitionKey: j.RowKey, JobPartitionKey: j.PartitionKey,
 		NotificationType: j.Kind, BusinessUnit: j.BusinessUnit, Method: Method(d.Recipient.Channel),
-		RecipientRef: d.Recipient.Ref, RecipientHash: d.Hash, HashKey: f.HashKey,
+		RecipientRef: d.Recipient.Ref, RecipientHash: d.Hash, HashKey: hashKey,
 		RecipientName: d.Recipient.Name, Address: d.Recipient.Address, Zone: d.Recipient.Zone,
 		Content: d.Content, InputHash: j.InputHash,
 		InDoubt: t.InDoubt, Mandatory: t.Mandatory, CreatedOn: driver.Now(n.store),

@@ -55,6 +55,95 @@ func TestContentThatNoChannelMaySendFailsAtOnce(t *testing.T) {
 	})
 }
 
+// fussy registers a type that does not like kim.
+func (h *host) fussy(dislike func() (notify.Content, error)) {
+	h.Register(notify.Type{Name: "fussy", Renderer: notify.RendererFunc(func(_ context.Context, _ notify.Job, r notify.Recipient) (notify.Content, error) {
+		if r.Ref == "kim" {
+			return dislike()
+		}
+		return notify.Content{Text: "Dear " + r.Name}, nil
+	})})
+}
+
+// likes is what became of a job for three people, one of whom is kim.
+func (h *host) likes(status, reason string, want map[string]string) {
+	h.t.Helper()
+	h.same("messages", want, h.outcomes())
+	if j := only(h, notify.Jobs); j.Status != status || j.ReasonCode != reason {
+		h.t.Errorf("job is %s %s", j.Status, j.ReasonCode)
+	}
+}
+
+func (h *host) dislikeKim() {
+	job := visit("7", person("sam"), person("kim"), person("lee"))
+	job.Type = "fussy"
+	h.dispatch(job)
+	h.drain()
+}
+
+// One who cannot be rendered costs himself, and not the two others of his job.
+func TestOneWhoCannotBeRenderedCostsHimself(t *testing.T) {
+	for name, c := range map[string]struct {
+		content notify.Content
+		err     error
+		reason  string
+	}{
+		"refused":             {err: notify.Permanent("NoCar", nil), reason: "NoCar"},
+		"no content":          {content: notify.Content{Subject: "hello\r\nBcc: everybody@example.com"}, reason: notify.ReasonRenderFailed},
+		"a file that is none": {content: notify.Content{Attachments: []notify.AttachmentRef{{Name: "a/b"}}}, reason: notify.ReasonRenderFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			visits(t, func(t *testing.T, h *host) {
+				h.fussy(func() (notify.Content, error) { return c.content, c.err })
+				h.dislikeKim()
+				h.likes(notify.StatusGenerated, c.reason, map[string]string{"sam": "SentToProvider", "kim": "Skipped " + c.reason, "lee": "SentToProvider"})
+			})
+		})
+	}
+}
+
+// An error that may pass is tried again for him, while the others have their messages.
+func TestOneWhoCannotBeRenderedYetIsTriedAgain(t *testing.T) {
+	for name, mended := range map[string]bool{"mended": true, "never": false} {
+		t.Run(name, func(t *testing.T) {
+			visits(t, func(t *testing.T, h *host) {
+				broken := true
+				h.fussy(func() (notify.Content, error) {
+					if broken {
+						panic("secret text")
+					}
+					return notify.Content{Text: "at last"}, nil
+				})
+				h.dislikeKim()
+				others := map[string]string{"sam": "SentToProvider", "lee": "SentToProvider"}
+				for tries := 1; tries <= 3; tries++ {
+					h.likes(notify.StatusReady, notify.ReasonRenderFailed, others)
+					h.same("tries", tries, only(h, notify.Jobs).RetryCount)
+					broken = tries < 3 || !mended
+					h.clk.Set(only(h, notify.Jobs).DueOn)
+					h.drain()
+				}
+				if others["kim"] = "SentToProvider"; mended {
+					h.likes(notify.StatusGenerated, "", others)
+				} else {
+					others["kim"] = "Skipped RenderFailed"
+					h.likes(notify.StatusGenerated, notify.ReasonRenderFailed, others)
+				}
+				h.same("calls", len(others)-len(skippedOf(others)), len(h.sent()))
+			})
+		})
+	}
+}
+
+func skippedOf(outcomes map[string]string) (out []string) {
+	for who, what := range outcomes {
+		if strings.HasPrefix(what, notify.StatusSkipped) {
+			out = append(out, who)
+		}
+	}
+	return out
+}
+
 //spec:f-041 n-012
 func TestAJobForNobodyIsSkippedWithAReason(t *testing.T) {
 	for reason, people := range map[string][]notify.Recipient{

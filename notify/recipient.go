@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -64,6 +65,12 @@ func (r Recipient) check() error {
 		return nil
 	}
 	return checkMethod(Method(r.Channel))
+}
+
+// usable reports whether a recipient whom nobody has checked can be stored, and told.
+func (r Recipient) usable() bool {
+	_, err := keys.Join(cmp.Or(r.Inbox, "none"))
+	return err == nil && r.check() == nil && r.valid()
 }
 
 func checkMethod(method string) error {

@@ -238,6 +238,30 @@ func (h *host) to() (names []string) {
 	return names
 }
 
+// Nobody has checked whom a catalogue names: one who cannot be told costs himself.
+func TestASubscriberWhoCannotBeToldStopsNobodyElse(t *testing.T) {
+	bad := map[string]notify.Recipient{
+		"an inbox that is none":   {Ref: "kim", Inbox: "sam"},
+		"an inbox that ends keys": {Ref: "kim", Inbox: "user:\x1fsam"},
+		"a NUL":                   {Ref: "kim", Channel: channelKey, Address: "kim@example.com", Name: "k\x00m"},
+		"no UTF-8":                {Ref: "kim", Channel: channelKey, Address: "kim@example.com", Name: "k\xffm"},
+		"a method that is none":   {Ref: "kim", Channel: "E Mail:smtp", Address: "kim@example.com"},
+	}
+	for name, r := range bad {
+		t.Run(name, func(t *testing.T) {
+			units := map[string]notify.NotificationOption{"north": {Seeded: true, Enabled: true, Subscribers: []notify.Recipient{r, person("lee")}}}
+			shelves(t, units, func(h *host, _ *shelf) {
+				h.in("north", "1", person("sam"))
+				h.drain()
+				h.same("messages", map[string]string{"sam": "SentToProvider", "lee": "SentToProvider"}, h.outcomes())
+				if j := only(h, notify.Jobs); j.Status != notify.StatusGenerated || j.ReasonCode != notify.ReasonBadAddress {
+					h.t.Errorf("job is %s %s", j.Status, j.ReasonCode)
+				}
+			})
+		})
+	}
+}
+
 // Communication - Codebase flow, "What Notification Settings control": types that
 // are not seeded, or have no subscriber, are skipped gracefully.
 //
