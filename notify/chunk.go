@@ -313,6 +313,16 @@ func (n generator) ensureChunks(ctx context.Context, tx storage.Tx, chunks []chu
 	return b, n.tell(ctx, tx, created(outgoing, stored))
 }
 
+// created are the rows that are new.
+func created(answers []Ensured, rows []*messageRow) (out []*messageRow) {
+	for i, a := range answers {
+		if a.Outcome == storage.Created {
+			out = append(out, rows[i])
+		}
+	}
+	return out
+}
+
 // conflicts reports whether a message to be sent stands for something else. An
 // inbox that is in the audience under two names is recorded, and has its message.
 func (b *chunkBatch) conflicts(c chunk) bool {

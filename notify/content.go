@@ -273,3 +273,12 @@ func (f files) of(m *messageRow) []Attachment {
 	}
 	return out
 }
+
+func readBlob(ctx context.Context, blobs storage.Blobs, ref storage.Ref) ([]byte, error) {
+	r, err := blobs.Open(ctx, ref, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(io.LimitReader(r, ref.Size+1))
+}

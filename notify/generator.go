@@ -5,9 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"time"
@@ -169,24 +167,6 @@ func (n generator) dispatchMessages(ctx context.Context, tx storage.Tx, done []w
 	return b.stopConflicts(ctx, tx, append(users, outgoing...), stored)
 }
 
-// created are the rows that are new.
-func created(answers []Ensured, rows []*messageRow) (out []*messageRow) {
-	for i, a := range answers {
-		if a.Outcome == storage.Created {
-			out = append(out, rows[i])
-		}
-	}
-	return out
-}
-
-// logPanic logs err if it is a panic: where it happened, never its value.
-func (n *core) logPanic(text string, err error, where slog.Attr) {
-	var p *work.PanicError
-	if errors.As(err, &p) {
-		n.options.Logger.Error("belfry: "+text, where, slog.String("stack", string(p.Stack)))
-	}
-}
-
 // batch collects the messages of many jobs, so that ensuring them takes few
 // statements. owners has the job of each user message, then of each outgoing one.
 type batch struct {
@@ -308,27 +288,6 @@ func thaw(ctx context.Context, blobs storage.Blobs, r frozenRef) (f frozen, err 
 	return f, nil
 }
 
-func readBlob(ctx context.Context, blobs storage.Blobs, ref storage.Ref) ([]byte, error) {
-	r, err := blobs.Open(ctx, ref, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(io.LimitReader(r, ref.Size+1))
-}
-
-// addressed says where the message of each recipient goes. One who is named twice with
-// the same destination gets one message.
-func (n generator) addressed(to []Recipient) frozen {
-	f := frozen{HashKey: n.hashKey, Deliveries: make([]delivery, len(to))}
-	for i, r := range to {
-		d := n.destination(r)
-		d.Open = d.Problem == "" || d.Recipient.Inbox != ""
-		f.Deliveries[i] = d
-	}
-	return f
-}
-
 // render makes what is open. One recipient who cannot be rendered costs nobody else
 // anything: it is tried again like a job, and then, or at once where that is of no use,
 // given up. Where nobody can be rendered the error speaks against the job. later is an
@@ -363,44 +322,6 @@ func (n generator) render(ctx context.Context, j *jobRow, f *frozen) (later, err
 		return nil, first
 	}
 	return later, nil
-}
-
-// rendered is what a renderer makes for one recipient, if a channel may send it.
-func rendered(ctx context.Context, renderer Renderer, j Job, r Recipient) (c Content, err error) {
-	err = work.Guard(func() (err error) {
-		c, err = renderer.Render(ctx, j, r)
-		return err
-	})
-	if err == nil {
-		err = c.check()
-	}
-	if err != nil {
-		return Content{}, err
-	}
-	return c, nil
-}
-
-// destination normalises where a recipient is reached. A destination that is
-// missing or malformed is a problem of this recipient, not a failure of the job.
-func (n generator) destination(r Recipient) delivery {
-	if !r.usable() {
-		return delivery{Problem: ReasonBadAddress}
-	}
-	d := delivery{Recipient: r}
-	if r.Channel == "" {
-		if r.Inbox == "" {
-			d.Problem = ReasonNoDestination
-		}
-		return d
-	}
-	method := Method(r.Channel)
-	address, err := normalise(method, r.Address)
-	if err != nil {
-		d.Problem, address = ReasonBadAddress, r.Address
-	}
-	d.Recipient.Address = address
-	d.Hash = n.recipientHash(r.Ref, method, address)
-	return d
 }
 
 // messagesOf makes the rows of what was frozen.

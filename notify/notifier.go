@@ -271,3 +271,11 @@ func (n *Notifier) notifyIn(ctx context.Context, tx storage.Tx, job Job, on time
 	}
 	return out, nil, err
 }
+
+// logPanic logs err if it is a panic: where it happened, never its value.
+func (n *core) logPanic(text string, err error, where slog.Attr) {
+	var p *work.PanicError
+	if errors.As(err, &p) {
+		n.options.Logger.Error("belfry: "+text, where, slog.String("stack", string(p.Stack)))
+	}
+}

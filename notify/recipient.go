@@ -243,3 +243,38 @@ func (n generator) unwanted(ctx context.Context, items []work.Item[scheduleRow],
 	}
 	return out, nil
 }
+
+// addressed says where the message of each recipient goes. One who is named twice with
+// the same destination gets one message.
+func (n generator) addressed(to []Recipient) frozen {
+	f := frozen{HashKey: n.hashKey, Deliveries: make([]delivery, len(to))}
+	for i, r := range to {
+		d := n.destination(r)
+		d.Open = d.Problem == "" || d.Recipient.Inbox != ""
+		f.Deliveries[i] = d
+	}
+	return f
+}
+
+// destination normalises where a recipient is reached. A destination that is
+// missing or malformed is a problem of this recipient, not a failure of the job.
+func (n generator) destination(r Recipient) delivery {
+	if !r.usable() {
+		return delivery{Problem: ReasonBadAddress}
+	}
+	d := delivery{Recipient: r}
+	if r.Channel == "" {
+		if r.Inbox == "" {
+			d.Problem = ReasonNoDestination
+		}
+		return d
+	}
+	method := Method(r.Channel)
+	address, err := normalise(method, r.Address)
+	if err != nil {
+		d.Problem, address = ReasonBadAddress, r.Address
+	}
+	d.Recipient.Address = address
+	d.Hash = n.recipientHash(r.Ref, method, address)
+	return d
+}

@@ -15,6 +15,8 @@ import (
 	"text/template"
 
 	"golang.org/x/text/language"
+
+	"github.com/belfry-go/belfry/internal/work"
 )
 
 // Renderer makes the parts of a message of a job for one recipient. It is
@@ -272,4 +274,19 @@ func (l *Localized) chain(locale string) []language.Tag {
 		out = append(out, tag)
 	}
 	return append(out, l.otherwise)
+}
+
+// rendered is what a renderer makes for one recipient, if a channel may send it.
+func rendered(ctx context.Context, renderer Renderer, j Job, r Recipient) (c Content, err error) {
+	err = work.Guard(func() (err error) {
+		c, err = renderer.Render(ctx, j, r)
+		return err
+	})
+	if err == nil {
+		err = c.check()
+	}
+	if err != nil {
+		return Content{}, err
+	}
+	return c, nil
 }
