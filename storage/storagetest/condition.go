@@ -10,23 +10,23 @@ import (
 
 var conditionTheme = theme{name: "conditions", sentences: []sentence{
 	{"Eq, Less, AtMost, Greater and AtLeast compare text byte by byte", func(w *world) {
-		w.compares("name", []any{"B", "a", "\u00e4"}, func(r *thing, v any) { r.Name = v.(string) })
+		w.lists().compares("name", []any{"B", "a", "\u00e4"}, func(r *thing, v any) { r.Name = v.(string) })
 	}},
 	{"they compare nullable text", func(w *world) {
-		w.compares("note", []any{"B", "a", "\u00e4"}, func(r *thing, v any) { r.Note = v.(string) })
+		w.lists().compares("note", []any{"B", "a", "\u00e4"}, func(r *thing, v any) { r.Note = v.(string) })
 	}},
 	{"they compare integers", func(w *world) {
-		w.compares("amount", []any{int64(math.MinInt64), int64(-1), int64(math.MaxInt64)},
+		w.lists().compares("amount", []any{int64(math.MinInt64), int64(-1), int64(math.MaxInt64)},
 			func(r *thing, v any) { r.Amount = v.(int64) })
 	}},
 	{"they compare small integers", func(w *world) {
-		w.compares("lane", []any{int16(-1), int16(0), int16(7)}, func(r *thing, v any) { r.Lane = v.(int16) })
-		w.compares("ranking", []any{int32(-9), int32(1), int32(math.MaxInt32)},
+		w.lists().compares("lane", []any{int16(-1), int16(0), int16(7)}, func(r *thing, v any) { r.Lane = v.(int16) })
+		w.lists().compares("ranking", []any{int32(-9), int32(1), int32(math.MaxInt32)},
 			func(r *thing, v any) { r.Rank = v.(int32) })
 	}},
 	{"they compare instants", func(w *world) {
 		cork := time.FixedZone("", 3600)
-		w.compares("seen_on", []any{at(-1), base.In(cork), at(1)}, func(r *thing, v any) { r.SeenOn = v.(time.Time) })
+		w.lists().compares("seen_on", []any{at(-1), base.In(cork), at(1)}, func(r *thing, v any) { r.SeenOn = v.(time.Time) })
 	}},
 	{"they compare booleans", func(w *world) {
 		rows := newThings("a", "b")
@@ -104,7 +104,7 @@ var conditionTheme = theme{name: "conditions", sentences: []sentence{
 
 // compares inserts a row for each of three ascending values, and one that keeps
 // the zero value under a key apart, and tries every comparison with each value.
-func (w *world) compares(column string, values []any, set func(*thing, any)) {
+func (w lists) compares(column string, values []any, set func(*thing, any)) {
 	w.Helper()
 	keys := []string{column + " 0", column + " 1", column + " 2"}
 	rows := newThings(keys...)

@@ -12,7 +12,7 @@ import (
 var pagingTheme = theme{name: "paging", sentences: []sentence{
 	{"rows come by id, at most Limit of them", func(w *world) {
 		w.insert(newThings("c", "a", "b")...)
-		w.ascending(w.all())
+		w.lists().ascending(w.all())
 		w.same("rows", len(w.find("", driver.Query{Limit: 2})), 2)
 		w.same("rows of no limit", len(w.find("", driver.Query{})), 0)
 	}},
@@ -30,7 +30,7 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 		rows := w.find("", driver.Query{Desc: true, Limit: 10})
 		w.same("rows", len(rows), 3)
 		slices.Reverse(rows)
-		w.ascending(rows)
+		w.lists().ascending(rows)
 	}},
 	{"OrderBy orders by a column, ties by id in the same direction", func(w *world) {
 		w.insert(ranked(3, 1, 2, 1, 3, 1)...)
@@ -64,11 +64,11 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 		w.insert(ranked(5, 1, 2, 1, 5, 1, 3, 1, 4, 2)...)
 		for _, desc := range []bool{false, true} {
 			for limit := 1; limit <= 4; limit++ {
-				w.pages(driver.Query{Desc: desc, Limit: limit}, func(*thing) any { return nil })
-				w.pages(driver.Query{OrderBy: "amount", Desc: desc, Limit: limit}, func(r *thing) any { return r.Amount })
-				w.pages(driver.Query{OrderBy: "due_on", Desc: desc, Limit: limit}, func(r *thing) any { return r.DueOn })
-				w.pages(driver.Query{OrderBy: "name", Desc: desc, Limit: limit}, func(r *thing) any { return r.Name })
-				w.pages(driver.Query{OrderBy: "ranking", Desc: desc, Limit: limit}, func(r *thing) any { return r.Rank })
+				w.lists().pages(driver.Query{Desc: desc, Limit: limit}, func(*thing) any { return nil })
+				w.lists().pages(driver.Query{OrderBy: "amount", Desc: desc, Limit: limit}, func(r *thing) any { return r.Amount })
+				w.lists().pages(driver.Query{OrderBy: "due_on", Desc: desc, Limit: limit}, func(r *thing) any { return r.DueOn })
+				w.lists().pages(driver.Query{OrderBy: "name", Desc: desc, Limit: limit}, func(r *thing) any { return r.Name })
+				w.lists().pages(driver.Query{OrderBy: "ranking", Desc: desc, Limit: limit}, func(r *thing) any { return r.Rank })
 			}
 		}
 	}},
@@ -109,7 +109,7 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 		w.insert(scoped("one", "x"))
 		for _, q := range []driver.Query{{}, {Desc: true}, {OrderBy: "amount"}, {OrderBy: "ranking", Desc: true}, {OrderBy: "key"}, {OrderBy: "due_on"}} {
 			for q.Limit = 1; q.Limit <= 7; q.Limit++ {
-				w.walks(q)
+				w.lists().walks(q)
 			}
 		}
 	}},
@@ -172,7 +172,7 @@ var pagingTheme = theme{name: "paging", sentences: []sentence{
 var errStop = errors.New("enough")
 
 // walks compares a walk with the result in one piece.
-func (w *world) walks(q driver.Query) {
+func (w lists) walks(q driver.Query) {
 	w.Helper()
 	whole := q
 	whole.Limit = 100
@@ -221,7 +221,7 @@ func byAmount(a, b *thing) int {
 	return int(a.ID - b.ID)
 }
 
-func (w *world) ascending(rows []*thing) {
+func (w lists) ascending(rows []*thing) {
 	w.Helper()
 	for i := 1; i < len(rows); i++ {
 		if rows[i-1].ID >= rows[i].ID {
@@ -231,7 +231,7 @@ func (w *world) ascending(rows []*thing) {
 }
 
 // pages reads page by page and compares with the result in one piece.
-func (w *world) pages(q driver.Query, value func(*thing) any) {
+func (w lists) pages(q driver.Query, value func(*thing) any) {
 	w.Helper()
 	whole := q
 	whole.Limit = 100
