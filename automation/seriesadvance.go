@@ -75,13 +75,11 @@ func (s recurrer) followRecurring(ctx context.Context, tx storage.Tx, rows []*sc
 }
 
 // followActed moves series on whose current occurrence support has held or
-// cancelled; rows that somebody else wrote are read again first.
-func (s recurrer) followActed(ctx context.Context, tx storage.Tx, notes []note, stale []int64) error {
-	var rows []*scheduleRow
-	for _, n := range notes {
-		if !slices.Contains(stale, n.row.ID) {
-			rows = append(rows, n.row)
-		}
+// cancelled.
+func (s recurrer) followActed(ctx context.Context, tx storage.Tx, saved []note) error {
+	rows := make([]*scheduleRow, len(saved))
+	for i, n := range saved {
+		rows[i] = n.row
 	}
 	return s.followRecurring(ctx, tx, rows)
 }
