@@ -186,6 +186,16 @@ func saveAndTell(ctx context.Context, tx storage.Tx, by string, notes []note) (s
 	return saved, stale, tell(ctx, tx, by, saved)
 }
 
+// saveAllAndTell is saveAndTell where the caller begins again if somebody else wrote a
+// row meanwhile: the error is storage.ErrStale then.
+func saveAllAndTell(ctx context.Context, tx storage.Tx, by string, notes []note) error {
+	_, stale, err := saveAndTell(ctx, tx, by, notes)
+	if err == nil && len(stale) > 0 {
+		return storage.ErrStale
+	}
+	return err
+}
+
 // again reads the rows of notes that somebody else wrote meanwhile, those of them
 // that are where.
 func again(ctx context.Context, tx storage.Tx, stale []note, where ...driver.Cond) ([]*scheduleRow, error) {

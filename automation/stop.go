@@ -97,16 +97,13 @@ type ending struct {
 }
 
 // end ends those of the rows for which there is a reason.
-func (d *ending) end(ctx context.Context, rows []*scheduleRow) (err error) {
-	for tries := 0; len(rows) > 0; tries++ {
-		if tries == 5 {
-			return fmt.Errorf("automation: rows kept changing while an event ended them: %w", storage.ErrBusy)
+func (d *ending) end(ctx context.Context, rows []*scheduleRow) error {
+	return driver.Again("automation: a row that an event ends", func() (err error) {
+		if rows, err = d.save(ctx, d.pick(rows)); err == nil && len(rows) > 0 {
+			err = storage.ErrStale
 		}
-		if rows, err = d.save(ctx, d.pick(rows)); err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // pick changes the rows that end.
