@@ -324,7 +324,9 @@ func (s Rollout) TransferOwnership(ctx context.Context, scope Scope, key string,
 	if err := by.Check(); err != nil {
 		return fmt.Errorf("automation: TransferOwnership: %w", err)
 	}
-	err := s.again(ctx, func(tx storage.Tx) error { return s.transfer(ctx, tx, scope, key, to, by) })
+	err := driver.Again("the run", func() error {
+		return s.inTx(ctx, func(tx storage.Tx) error { return s.transfer(ctx, tx, scope, key, to, by) })
+	})
 	if err != nil {
 		return fmt.Errorf("automation: TransferOwnership: %w", err)
 	}
@@ -354,7 +356,7 @@ func (s Rollout) transfer(ctx context.Context, tx storage.Tx, scope Scope, key s
 	for _, row := range rows {
 		if n, ok := s.follow(row, to); ok {
 			n.reason = by.Reason
-			if err := saveMoved(ctx, tx, by.Actor, []*scheduleRow{row}, []note{n}, nil); err != nil {
+			if err := saveMoved(ctx, tx, by.Actor, []note{n}, nil); err != nil {
 				return err
 			}
 		}

@@ -164,6 +164,51 @@ func tell(ctx context.Context, tx storage.Tx, by string, notes []note) error {
 	return audit.Write(ctx, tx, entries...)
 }
 
+// saveAndTell writes the rows of notes, and the notes into the history. It gives
+// apart those of rows that somebody else wrote meanwhile, of which neither was
+// written.
+func saveAndTell(ctx context.Context, tx storage.Tx, by string, notes []note) (saved, stale []note, err error) {
+	rows := make([]*scheduleRow, len(notes))
+	for i, n := range notes {
+		rows[i] = n.row
+	}
+	lost := &storage.StaleError{}
+	if err := schedules.Save(ctx, tx, rows...); err != nil && !errors.As(err, &lost) {
+		return nil, nil, err
+	}
+	for i, n := range notes {
+		if slices.Contains(lost.Rows, i) {
+			stale = append(stale, n)
+		} else {
+			saved = append(saved, n)
+		}
+	}
+	return saved, stale, tell(ctx, tx, by, saved)
+}
+
+// saveAllAndTell is saveAndTell where the caller begins again if somebody else wrote a
+// row meanwhile: the error is storage.ErrStale then.
+func saveAllAndTell(ctx context.Context, tx storage.Tx, by string, notes []note) error {
+	_, stale, err := saveAndTell(ctx, tx, by, notes)
+	if err == nil && len(stale) > 0 {
+		return storage.ErrStale
+	}
+	return err
+}
+
+// again reads the rows of notes that somebody else wrote meanwhile, those of them
+// that are where.
+func again(ctx context.Context, tx storage.Tx, stale []note, where ...driver.Cond) ([]*scheduleRow, error) {
+	if len(stale) == 0 {
+		return nil, nil
+	}
+	ids := make([]int64, len(stale))
+	for i, n := range stale {
+		ids[i] = n.row.ID
+	}
+	return schedules.Find(ctx, tx, stale[0].row.Scope, driver.Query{Where: append(where, driver.In("id", ids)), Limit: len(ids)})
+}
+
 // remember notes what the rows that decide changes were before.
 func remember(was map[*scheduleRow]past, decide driver.Decide[scheduleRow]) driver.Decide[scheduleRow] {
 	return func(stored, want *scheduleRow) (storage.Outcome, bool) {

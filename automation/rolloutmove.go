@@ -170,12 +170,14 @@ func (m *moving) moveFrom(ctx context.Context, from ...driver.Cond) error {
 	for after := (*driver.Position)(nil); ; {
 		var page []*ownership
 		var moved []MovedRun
-		err := m.s.rollout().again(ctx, func(tx storage.Tx) (err error) {
-			page, err = ownerships.Find(ctx, tx, m.report.Part.Scope, driver.Query{Where: where, Limit: movePage, After: after})
-			if err == nil {
-				moved, err = m.movePage(ctx, tx, page)
-			}
-			return err
+		err := driver.Again("a run that was to move", func() error {
+			return m.s.inTx(ctx, func(tx storage.Tx) (err error) {
+				page, err = ownerships.Find(ctx, tx, m.report.Part.Scope, driver.Query{Where: where, Limit: movePage, After: after})
+				if err == nil {
+					moved, err = m.movePage(ctx, tx, page)
+				}
+				return err
+			})
 		})
 		if err != nil || len(page) == 0 {
 			return err
@@ -183,16 +185,6 @@ func (m *moving) moveFrom(ctx context.Context, from ...driver.Cond) error {
 		m.count(moved)
 		after = &driver.Position{ID: page[len(page)-1].ID}
 	}
-}
-
-// again runs f until nobody has written its rows meanwhile, as claims do.
-func (s Rollout) again(ctx context.Context, f func(storage.Tx) error) (err error) {
-	for range 10 {
-		if err = s.inTx(ctx, f); !errors.Is(err, storage.ErrStale) {
-			return err
-		}
-	}
-	return fmt.Errorf("runs kept changing while they were moved: %w", storage.ErrBusy)
 }
 
 // where describes the runs of the part that no side has delivered, by the index
@@ -239,7 +231,6 @@ func (m *moving) movePage(ctx context.Context, tx storage.Tx, page []*ownership)
 	}
 	var moved []MovedRun
 	var given []*ownership
-	var changed []*scheduleRow
 	var notes []note
 	for _, o := range page {
 		row := rows[o.Key]
@@ -249,13 +240,13 @@ func (m *moving) movePage(ctx context.Context, tx storage.Tx, page []*ownership)
 		given = append(given, o)
 		moved = append(moved, MovedRun{Key: o.Key, Owner: o.Owner, ScheduledOn: o.ScheduledOn, Overdue: !o.ScheduledOn.After(m.now)})
 		if n, ok := m.s.rollout().follow(row, o.Owner); ok {
-			changed, notes = append(changed, row), append(notes, n)
+			notes = append(notes, n)
 		}
 	}
 	if m.report.DryRun {
 		return moved, nil
 	}
-	return moved, saveMoved(ctx, tx, m.by.Actor, changed, notes, given)
+	return moved, saveMoved(ctx, tx, m.by.Actor, notes, given)
 }
 
 // stages are those of the runs, as the move leaves them.
@@ -306,15 +297,11 @@ func (s Rollout) follow(row *scheduleRow, to Owner) (note, bool) {
 
 // saveMoved writes rows, their history and the guard. The error is
 // storage.ErrStale if somebody wrote one of them meanwhile.
-func saveMoved(ctx context.Context, tx storage.Tx, by string, rows []*scheduleRow, notes []note, given []*ownership) error {
-	err := schedules.Save(ctx, tx, rows...)
-	if err == nil {
-		err = tell(ctx, tx, by, notes)
+func saveMoved(ctx context.Context, tx storage.Tx, by string, notes []note, given []*ownership) error {
+	if err := saveAllAndTell(ctx, tx, by, notes); err != nil {
+		return err
 	}
-	if err == nil {
-		err = ownerships.Save(ctx, tx, given...)
-	}
-	return err
+	return ownerships.Save(ctx, tx, given...)
 }
 
 // countLeft names what stays with the old scheduler although the part moved on.

@@ -3,7 +3,6 @@ package automation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -75,13 +74,11 @@ func (s recurrer) followRecurring(ctx context.Context, tx storage.Tx, rows []*sc
 }
 
 // followActed moves series on whose current occurrence support has held or
-// cancelled; rows that somebody else wrote are read again first.
-func (s recurrer) followActed(ctx context.Context, tx storage.Tx, notes []note, stale []int64) error {
-	var rows []*scheduleRow
-	for _, n := range notes {
-		if !slices.Contains(stale, n.row.ID) {
-			rows = append(rows, n.row)
-		}
+// cancelled.
+func (s recurrer) followActed(ctx context.Context, tx storage.Tx, saved []note) error {
+	rows := make([]*scheduleRow, len(saved))
+	for i, n := range saved {
+		rows[i] = n.row
 	}
 	return s.followRecurring(ctx, tx, rows)
 }
@@ -100,8 +97,8 @@ func (s recurrer) followChanged(ctx context.Context, tx storage.Tx, done []work.
 	return s.advance(ctx, tx, left)
 }
 
-// advance makes the next rows of the series whose current occurrence is gone;
-// of others nothing is changed, so it may be told twice or late.
+// advance makes the next rows of the series whose current occurrence is gone. Series
+// whose occurrence is live are left alone, so repeated or late calls are safe.
 func (s recurrer) advance(ctx context.Context, tx storage.Tx, left []gone) error {
 	for range maxStopped {
 		if len(left) == 0 {
@@ -138,10 +135,10 @@ func (s recurrer) advance(ctx context.Context, tx storage.Tx, left []gone) error
 // a new occurrence. Of those that somebody wrote meanwhile it looks again whether
 // the occurrence is still the current one; the others of the call are written.
 func (s recurrer) moveSeries(ctx context.Context, tx storage.Tx, left []gone) (moved []*series, err error) {
-	for range 5 {
+	err = driver.Again("automation: a series", func() error {
 		current, err := stillCurrent(ctx, tx, left)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		var changed []*series
 		for d, g := range current {
@@ -149,21 +146,27 @@ func (s recurrer) moveSeries(ctx context.Context, tx storage.Tx, left []gone) (m
 				changed = append(changed, d)
 			}
 		}
-		err = seriesTable.Save(ctx, tx, changed...)
-		var stale *storage.StaleError
-		if err != nil && !errors.As(err, &stale) {
-			return nil, err
-		}
-		for i, d := range changed {
-			if d.Active && (stale == nil || !slices.Contains(stale.Rows, i)) {
-				moved = append(moved, d)
-			}
-		}
-		if stale == nil {
-			return moved, nil
+		saved, err := saveSeries(ctx, tx, changed)
+		moved = append(moved, slices.DeleteFunc(saved, func(d *series) bool { return !d.Active })...)
+		return err
+	})
+	return moved, err
+}
+
+// saveSeries writes series, and gives those that it wrote. The error is
+// storage.ErrStale if somebody else had written others.
+func saveSeries(ctx context.Context, tx storage.Tx, all []*series) (saved []*series, err error) {
+	err = seriesTable.Save(ctx, tx, all...)
+	lost := &storage.StaleError{}
+	if err != nil && !errors.As(err, &lost) {
+		return nil, err
+	}
+	for i, d := range all {
+		if !slices.Contains(lost.Rows, i) {
+			saved = append(saved, d)
 		}
 	}
-	return nil, fmt.Errorf("automation: series kept changing: %w", storage.ErrBusy)
+	return saved, err
 }
 
 // stillCurrent loads the active series whose current occurrence is gone.

@@ -3,7 +3,6 @@ package automation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -25,20 +24,13 @@ func (s ensurer) takeSeries(ctx context.Context, tx storage.Tx, plans []plan, or
 	if t.plans, err = s.shadowSeries(ctx, tx, plans); err != nil { // a copy, for the transaction may run again
 		return nil, err
 	}
-	for tries := 0; ; tries++ {
-		settled, err := t.round(ctx, open)
-		switch {
-		case err != nil:
-			return nil, err
-		case tries == 5:
-			return nil, fmt.Errorf("automation: series kept changing under Ensure: %w", storage.ErrBusy)
-		case settled:
-			for i, first := range t.again {
-				t.plans[i].want, t.plans[i].ended, t.plans[i].found = t.plans[first].want, t.plans[first].ended, t.plans[first].found
-			}
-			return t.plans, nil
-		}
+	if err := driver.Again("automation: a series", func() error { return t.round(ctx, open) }); err != nil {
+		return nil, err
 	}
+	for i, first := range t.again {
+		t.plans[i].want, t.plans[i].ended, t.plans[i].found = t.plans[first].want, t.plans[first].ended, t.plans[first].found
+	}
+	return t.plans, nil
 }
 
 // taking is one call of takeSeries.
@@ -76,16 +68,16 @@ func (t *taking) begin() (places []int, err error) {
 	return places, nil
 }
 
-// round looks at all series once; false: somebody wrote one of them, or its row,
-// meanwhile.
-func (t *taking) round(ctx context.Context, places []int) (bool, error) {
+// round looks at all series once. The error is storage.ErrStale if somebody wrote one
+// of them, or its row, meanwhile.
+func (t *taking) round(ctx context.Context, places []int) error {
 	got, err := seriesTable.Ensure(ctx, t.tx, asStored, t.wants(places)...)
 	if err != nil {
-		return false, err
+		return err
 	}
 	rows, err := currentRows(ctx, t.tx, got)
 	if err != nil {
-		return false, err
+		return err
 	}
 	var changed []*series
 	var ended []note
@@ -104,15 +96,15 @@ func (t *taking) round(ctx context.Context, places []int) (bool, error) {
 			ended = append(ended, t.end(row))
 		}
 	}
-	if settled, err := t.save(ctx, ended, changed); !settled || err != nil {
-		return false, err
+	if err := t.save(ctx, ended, changed); err != nil {
+		return err
 	}
 	for n, g := range got {
 		if err := t.fill(&t.plans[places[n]], g.Row); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // asStored leaves an existing series to the round.
@@ -160,22 +152,13 @@ func (t *taking) end(row *scheduleRow) note {
 	return n
 }
 
-// save writes the rows that end, then the series.
-func (t *taking) save(ctx context.Context, ended []note, changed []*series) (settled bool, err error) {
-	rows := make([]*scheduleRow, len(ended))
-	for i, n := range ended {
-		rows[i] = n.row
+// save writes the rows that end, then the series. The error is storage.ErrStale if
+// somebody wrote one of them meanwhile.
+func (t *taking) save(ctx context.Context, ended []note, changed []*series) error {
+	if err := saveAllAndTell(ctx, t.tx, t.by, ended); err != nil {
+		return err
 	}
-	if err = schedules.Save(ctx, t.tx, rows...); err == nil {
-		err = tell(ctx, t.tx, t.by, ended)
-	}
-	if err == nil {
-		err = seriesTable.Save(ctx, t.tx, changed...)
-	}
-	if errors.Is(err, storage.ErrStale) {
-		return false, nil
-	}
-	return err == nil, err
+	return seriesTable.Save(ctx, t.tx, changed...)
 }
 
 // fill names the row that the plan asks for.
@@ -213,10 +196,11 @@ func decideSeriesAt(now time.Time) driver.Decide[scheduleRow] {
 // stopSeries ends the series of the rows. A settling pass may have moved one on
 // while its row was looked at: then the row of the new occurrence ends as well.
 func (d *ending) stopSeries(ctx context.Context) error {
-	for range 5 {
-		if len(d.series) == 0 {
-			return nil
-		}
+	if len(d.series) == 0 {
+		return nil
+	}
+	var stopped []*series
+	err := driver.Again("automation: a series that an event ends", func() error {
 		found, err := seriesTable.Find(ctx, d.tx, d.event.Scope, driver.Query{
 			Where: []driver.Cond{driver.In("key", slices.Collect(maps.Keys(d.series)))}, Limit: len(d.series),
 		})
@@ -228,14 +212,14 @@ func (d *ending) stopSeries(ctx context.Context) error {
 			s.Active = false
 			s.EventType, s.EventID = d.event.Type, d.event.ID
 		}
-		if err = seriesTable.Save(ctx, d.tx, found...); !errors.Is(err, storage.ErrStale) {
-			if err != nil {
-				return err
-			}
-			return d.endCurrent(ctx, found)
-		}
+		saved, err := saveSeries(ctx, d.tx, found)
+		stopped = append(stopped, saved...)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("automation: series kept changing while an event ended them: %w", storage.ErrBusy)
+	return d.endCurrent(ctx, stopped)
 }
 
 // endCurrent ends the rows of current occurrences that still run.

@@ -68,7 +68,7 @@ func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by st
 
 // endRows is deactivateBy but for the series.
 func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by string, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) (*ending, error) {
-	d := &ending{tx: tx, event: e, by: by, now: s.now(), why: why, was: map[*scheduleRow]past{}, series: map[string]Reason{}}
+	d := &ending{tx: tx, event: e, by: by, now: s.now(), why: why, series: map[string]Reason{}}
 	var after *driver.Position
 	for {
 		rows, err := schedules.Find(ctx, tx, e.Scope, driver.Query{Where: append(where, open()), Limit: deactivatePage, After: after})
@@ -92,37 +92,33 @@ type ending struct {
 	by     string
 	now    time.Time
 	why    func(*scheduleRow) (Reason, bool)
-	was    map[*scheduleRow]past
 	ended  []Deactivation
 	series map[string]Reason // of the rows that end, whether this call or a worker ended them
 }
 
 // end ends those of the rows for which there is a reason.
-func (d *ending) end(ctx context.Context, rows []*scheduleRow) (err error) {
-	for tries := 0; len(rows) > 0; tries++ {
-		if tries == 5 {
-			return fmt.Errorf("automation: rows kept changing while an event ended them: %w", storage.ErrBusy)
+func (d *ending) end(ctx context.Context, rows []*scheduleRow) error {
+	return driver.Again("automation: a row that an event ends", func() (err error) {
+		if rows, err = d.save(ctx, d.pick(rows)); err == nil && len(rows) > 0 {
+			err = storage.ErrStale
 		}
-		if rows, err = d.save(ctx, d.pick(rows)); err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
 }
 
-// pick changes the rows that end, and returns them.
-func (d *ending) pick(rows []*scheduleRow) []*scheduleRow {
-	var out []*scheduleRow
+// pick changes the rows that end.
+func (d *ending) pick(rows []*scheduleRow) []note {
+	var out []note
 	for _, row := range rows {
 		reason, ends := d.why(row)
 		if key := row.seriesKey(); ends && key != "" {
 			d.series[key] = reason
 		}
 		if ends && row.mayEnd() {
-			d.was[row] = row.past()
+			n := note{row, row.past(), ActionDeactivated, string(reason)}
 			row.EventType, row.EventID = d.event.Type, d.event.ID
 			row.deactivate(d.now, reason)
-			out = append(out, row)
+			out = append(out, n)
 		}
 	}
 	return out
@@ -135,34 +131,15 @@ func (r *scheduleRow) mayEnd() bool {
 
 // save writes rows and returns those to look at again, since somebody wrote them
 // meanwhile: a claim does not keep a row from an event.
-func (d *ending) save(ctx context.Context, rows []*scheduleRow) ([]*scheduleRow, error) {
-	err := schedules.Save(ctx, d.tx, rows...)
-	var stale *storage.StaleError
-	if err != nil && !errors.As(err, &stale) {
+func (d *ending) save(ctx context.Context, notes []note) ([]*scheduleRow, error) {
+	saved, stale, err := saveAndTell(ctx, d.tx, d.by, notes)
+	if err != nil {
 		return nil, err
 	}
-	lost := map[int]bool{}
-	var ids []int64
-	if stale != nil {
-		for _, i := range stale.Rows {
-			lost[i] = true
-			ids = append(ids, rows[i].ID)
-		}
+	for _, n := range saved {
+		d.ended = append(d.ended, Deactivation{n.row.Key, n.row.ReasonCode})
 	}
-	var notes []note
-	for i, row := range rows {
-		if !lost[i] {
-			d.ended = append(d.ended, Deactivation{row.Key, row.ReasonCode})
-			notes = append(notes, note{row, d.was[row], ActionDeactivated, string(row.ReasonCode)})
-		}
-	}
-	if err := tell(ctx, d.tx, d.by, notes); err != nil {
-		return nil, err
-	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	return schedules.Find(ctx, d.tx, d.event.Scope, driver.Query{Where: []driver.Cond{driver.In("id", ids), open()}, Limit: len(ids)})
+	return again(ctx, d.tx, stale, open())
 }
 
 // Extent is the part of the work that a pause concerns: one type or all of

@@ -2,7 +2,6 @@ package automation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // ErrActionRefused says that a support action makes no sense for a row as it is
@@ -256,17 +254,17 @@ func (s Support) actOn(ctx context.Context, tx storage.Tx, rows []*scheduleRow, 
 		if a.dryRun {
 			break
 		}
-		stale, err := a.save(ctx, tx, notes)
+		saved, stale, err := saveAndTell(ctx, tx, a.by.Actor, notes)
 		if err == nil {
-			err = s.recurrer().followActed(ctx, tx, notes, stale)
+			err = s.recurrer().followActed(ctx, tx, saved)
 		}
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range stale {
-			out[places[id]].Refused = keepsChanging
+		for _, n := range stale {
+			out[places[n.row.ID]].Refused = keepsChanging
 		}
-		if rows, err = again(ctx, tx, rows, stale); err != nil {
+		if rows, err = again(ctx, tx, stale); err != nil {
 			return nil, err
 		}
 	}
@@ -286,43 +284,6 @@ func (a acting) decide(rows []*scheduleRow, s *core, answer func(*scheduleRow) *
 		}
 	}
 	return notes
-}
-
-// save writes what was decided with its audit, and returns the ids of the rows
-// that somebody else wrote meanwhile.
-func (a acting) save(ctx context.Context, tx storage.Tx, notes []note) ([]int64, error) {
-	rows := make([]*scheduleRow, len(notes))
-	for i, l := range notes {
-		rows[i] = l.row
-	}
-	err := schedules.Save(ctx, tx, rows...)
-	var stale *storage.StaleError
-	if err != nil && !errors.As(err, &stale) {
-		return nil, err
-	}
-	lost := map[int]bool{}
-	var ids []int64
-	if stale != nil {
-		for _, i := range stale.Rows {
-			lost[i] = true
-			ids = append(ids, rows[i].ID)
-		}
-	}
-	var done []note
-	for i, l := range notes {
-		if !lost[i] {
-			done = append(done, l)
-		}
-	}
-	return ids, tell(ctx, tx, a.by.Actor, done)
-}
-
-// again reads rows by their ids.
-func again(ctx context.Context, tx storage.Tx, rows []*scheduleRow, ids []int64) ([]*scheduleRow, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	return schedules.Find(ctx, tx, rows[0].Scope, driver.Query{Where: []driver.Cond{driver.In("id", ids)}, Limit: len(ids)})
 }
 
 // BulkReport is what a support action did to a page of rows, or would do.

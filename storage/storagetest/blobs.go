@@ -26,8 +26,8 @@ var (
 		options: func(t testing.TB) Options { return Options{BlobDir: t.TempDir()} },
 		sentences: append(blobSentences[:len(blobSentences):len(blobSentences)],
 			sentence{"a folder keeps contents out of the database", func(w *world) {
-				w.put("x")
-				w.same("chunk rows", w.chunks(), 0)
+				w.blobs().put("x")
+				w.same("chunk rows", w.blobs().chunks(), 0)
 			}}),
 	}
 )
@@ -39,17 +39,17 @@ var blobSentences = []sentence{
 		const chunk = 1 << 20
 		for _, size := range []int{0, 1, chunk - 1, chunk, chunk + 1, 3*chunk + 5} {
 			content := pattern(size)
-			ref := w.put(content)
+			ref := w.blobs().put(content)
 			sum := sha256.Sum256([]byte(content))
 			w.same("ref", ref, driver.Ref{Name: ref.Name, Size: int64(size), SHA256: hex.EncodeToString(sum[:])})
-			w.same(fmt.Sprintf("content of %d bytes", size), w.read(ref, 0) == content, true)
+			w.same(fmt.Sprintf("content of %d bytes", size), w.blobs().read(ref, 0) == content, true)
 		}
 	}},
 	{"Open reads from offset on", func(w *world) {
 		content := pattern(1<<20 + 100)
-		ref := w.put(content)
+		ref := w.blobs().put(content)
 		for _, offset := range []int{1, 1<<20 - 1, 1 << 20, 1<<20 + 1, len(content) - 1, len(content)} {
-			w.same(fmt.Sprintf("content from %d on", offset), w.read(ref, int64(offset)) == content[offset:], true)
+			w.same(fmt.Sprintf("content from %d on", offset), w.blobs().read(ref, int64(offset)) == content[offset:], true)
 		}
 		for _, offset := range []int64{-1, ref.Size + 1} {
 			if _, err := w.store.Blobs().Open(w.ctx, ref, offset); err == nil {
@@ -58,7 +58,7 @@ var blobSentences = []sentence{
 		}
 	}},
 	{"a blob is read in pieces of any size", func(w *world) {
-		ref := w.put(pattern(1000))
+		ref := w.blobs().put(pattern(1000))
 		r, err := w.store.Blobs().Open(w.ctx, ref, 0)
 		w.is("Open", err, nil)
 		defer r.Close()
@@ -71,39 +71,39 @@ var blobSentences = []sentence{
 		}
 	}},
 	{"names are generated", func(w *world) {
-		one, two := w.put("x"), w.put("x")
+		one, two := w.blobs().put("x"), w.blobs().put("x")
 		if one.Name == two.Name || one.IsZero() || strings.Trim(one.Name, "0123456789abcdef") != "" {
 			w.Errorf("names are %q and %q", one.Name, two.Name)
 		}
 	}},
 	{"an error of the reader is that of Put, and what was written is collected", func(w *world) {
-		w.collected(0)
+		w.blobs().collected(0)
 		half := io.MultiReader(strings.NewReader(pattern(2<<20)), iotest.ErrReader(errRefused))
 		_, err := w.store.Blobs().Put(w.ctx, half)
 		w.is("Put", err, errRefused)
 		w.clock.Add(day)
-		w.collected(1)
+		w.blobs().collected(1)
 	}},
 	{"a blob that nobody kept within a day is collected", func(w *world) {
-		ref := w.put("x")
+		ref := w.blobs().put("x")
 		w.clock.Add(day - time.Microsecond)
-		w.collected(0)
-		w.same("content", w.read(ref, 0), "x")
+		w.blobs().collected(0)
+		w.same("content", w.blobs().read(ref, 0), "x")
 		w.clock.Add(time.Microsecond)
-		w.collected(1)
-		w.gone(ref)
-		w.collected(0)
+		w.blobs().collected(1)
+		w.blobs().gone(ref)
+		w.blobs().collected(0)
 	}},
 	{"a blob that was kept stays", func(w *world) {
-		one, two := w.put("x"), w.put("y")
+		one, two := w.blobs().put("x"), w.blobs().put("y")
 		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, one, driver.Ref{}, two, one) })
 		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, two) })
 		w.clock.Add(10 * day)
-		w.collected(0)
-		w.same("content", w.read(one, 0)+w.read(two, 0), "xy")
+		w.blobs().collected(0)
+		w.same("content", w.blobs().read(one, 0)+w.blobs().read(two, 0), "xy")
 	}},
 	{"a blob that was kept until a moment is collected then, and no sooner", func(w *world) {
-		one, two, three := w.put("x"), w.put("y"), w.put("z")
+		one, two, three := w.blobs().put("x"), w.blobs().put("y"), w.blobs().put("z")
 		until := func(days int, refs ...driver.Ref) {
 			w.tx(func(tx driver.Tx) error {
 				return w.store.Blobs().KeepUntil(w.ctx, tx, base.Add(time.Duration(days)*day), refs...)
@@ -114,23 +114,23 @@ var blobSentences = []sentence{
 		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, three) })
 		until(1, three)
 		w.clock.Add(3*day - time.Microsecond)
-		w.collected(0)
+		w.blobs().collected(0)
 		w.clock.Add(time.Microsecond)
-		w.collected(2)
-		w.gone(one)
-		w.same("kept for ever", w.read(three, 0), "z")
+		w.blobs().collected(2)
+		w.blobs().gone(one)
+		w.same("kept for ever", w.blobs().read(three, 0), "z")
 	}},
 	{"Keep belongs to the transaction that names the blob", func(w *world) {
-		ref := w.put("x")
+		ref := w.blobs().put("x")
 		err := w.store.InTx(w.ctx, func(tx driver.Tx) error {
 			return errors.Join(w.store.Blobs().Keep(w.ctx, tx, ref), errRefused)
 		})
 		w.is("InTx", err, errRefused)
 		w.clock.Add(day)
-		w.collected(1)
+		w.blobs().collected(1)
 	}},
 	{"Keep of what is not there is ErrNotFound", func(w *world) {
-		ref := w.put("x")
+		ref := w.blobs().put("x")
 		w.is("Delete", w.store.Blobs().Delete(w.ctx, ref), nil)
 		for _, bad := range []driver.Ref{ref, {Name: "../x"}, {Name: strings.Repeat("0", 32)}} {
 			err := w.store.InTx(w.ctx, func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, bad) })
@@ -138,20 +138,20 @@ var blobSentences = []sentence{
 		}
 	}},
 	{"Delete removes a blob, kept or not, and one that is gone is no error", func(w *world) {
-		one, two := w.put(pattern(3<<20)), w.put("y")
+		one, two := w.blobs().put(pattern(3<<20)), w.blobs().put("y")
 		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, one) })
 		for range 2 {
 			w.is("Delete", w.store.Blobs().Delete(w.ctx, one), nil)
 		}
-		w.gone(one)
-		w.same("the other's content", w.read(two, 0), "y")
+		w.blobs().gone(one)
+		w.same("the other's content", w.blobs().read(two, 0), "y")
 		w.is("Delete of no name", w.store.Blobs().Delete(w.ctx, driver.Ref{Name: "../x"}), nil)
 		w.is("Delete", w.store.Blobs().Delete(w.ctx, two), nil)
-		w.same("chunk rows", w.chunks(), 0)
+		w.same("chunk rows", w.blobs().chunks(), 0)
 	}},
 	{"Collect removes at most limit blobs and tells how many", func(w *world) {
 		for range 5 {
-			w.put("x")
+			w.blobs().put("x")
 		}
 		w.clock.Add(day)
 		for _, want := range []int{2, 2, 1, 0} {
@@ -159,25 +159,25 @@ var blobSentences = []sentence{
 			w.is("Collect", err, nil)
 			w.same("collected", n, want)
 		}
-		w.same("chunk rows", w.chunks(), 0)
+		w.same("chunk rows", w.blobs().chunks(), 0)
 	}},
 	{"blobs go with any number of goroutines", func(w *world) {
 		var group sync.WaitGroup
 		for n := range 4 {
 			group.Go(func() {
 				content := pattern(n*300_000 + 7)
-				ref := w.put(content)
-				w.same("content", w.read(ref, 0) == content, true)
+				ref := w.blobs().put(content)
+				w.same("content", w.blobs().read(ref, 0) == content, true)
 				w.is("Delete", w.store.Blobs().Delete(w.ctx, ref), nil)
 			})
 		}
 		group.Wait()
-		w.same("chunk rows", w.chunks(), 0)
+		w.same("chunk rows", w.blobs().chunks(), 0)
 	}},
 	{"reading ends with its context", func(w *world) {
 		ctx, end := context.WithCancel(w.ctx)
 		end()
-		_, err := w.store.Blobs().Open(ctx, w.put("x"), 0)
+		_, err := w.store.Blobs().Open(ctx, w.blobs().put("x"), 0)
 		w.is("Open", err, context.Canceled)
 	}},
 }
@@ -194,14 +194,14 @@ var patterned = sync.OnceValue(func() string {
 // pattern is so many bytes of patterned.
 func pattern(size int) string { return patterned()[:size] }
 
-func (w *world) put(content string) driver.Ref {
+func (w blobs) put(content string) driver.Ref {
 	w.Helper()
 	ref, err := w.store.Blobs().Put(w.ctx, strings.NewReader(content))
 	w.is("Put", err, nil)
 	return ref
 }
 
-func (w *world) read(ref driver.Ref, offset int64) string {
+func (w blobs) read(ref driver.Ref, offset int64) string {
 	w.Helper()
 	r, err := w.store.Blobs().Open(w.ctx, ref, offset)
 	if err != nil {
@@ -213,14 +213,14 @@ func (w *world) read(ref driver.Ref, offset int64) string {
 	return string(content)
 }
 
-func (w *world) gone(ref driver.Ref) {
+func (w blobs) gone(ref driver.Ref) {
 	w.Helper()
 	_, err := w.store.Blobs().Open(w.ctx, ref, 0)
 	w.is("Open", err, driver.ErrNotFound)
 }
 
 // collected wants Collect to remove so many blobs.
-func (w *world) collected(want int) {
+func (w blobs) collected(want int) {
 	w.Helper()
 	n, err := w.store.Blobs().Collect(w.ctx, 100)
 	w.is("Collect", err, nil)
@@ -228,7 +228,7 @@ func (w *world) collected(want int) {
 }
 
 // chunks counts the pieces of contents in the database.
-func (w *world) chunks() (n int) {
+func (w blobs) chunks() (n int) {
 	w.Helper()
 	for _, s := range driver.Schemas() {
 		if s.Name != "blob_chunk" {

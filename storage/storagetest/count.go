@@ -46,22 +46,22 @@ var tallyTheme = theme{name: "tally", sentences: []sentence{
 	{"Tally counts rows of scope by kind", func(w *world) {
 		w.insert(grid()...)
 		w.insert(scoped("one", "x1"))
-		w.same("by name", w.tally("", driver.Tally{By: []string{"name"}, OrderBy: "id", Limit: 10}), []string{"x 2", "y 2"})
-		w.same("by two", w.tally("", driver.Tally{By: []string{"name", "ranking"}, OrderBy: "key", Limit: 10}),
+		w.same("by name", w.tallies().tally("", driver.Tally{By: []string{"name"}, OrderBy: "id", Limit: 10}), []string{"x 2", "y 2"})
+		w.same("by two", w.tallies().tally("", driver.Tally{By: []string{"name", "ranking"}, OrderBy: "key", Limit: 10}),
 			[]string{"x 1 1", "x 2 1", "y 1 1", "y 2 1"})
-		w.same("in all", w.tally("", driver.Tally{OrderBy: "id", Limit: 10}), []string{"4"})
-		w.same("of another scope", w.tally("two", driver.Tally{By: []string{"name"}, OrderBy: "id", Limit: 10}), []string{})
-		w.same("nothing in all", w.tally("two", driver.Tally{OrderBy: "id", Limit: 10}), []string{})
+		w.same("in all", w.tallies().tally("", driver.Tally{OrderBy: "id", Limit: 10}), []string{"4"})
+		w.same("of another scope", w.tallies().tally("two", driver.Tally{By: []string{"name"}, OrderBy: "id", Limit: 10}), []string{})
+		w.same("nothing in all", w.tallies().tally("two", driver.Tally{OrderBy: "id", Limit: 10}), []string{})
 	}},
 	{"it counts those for which all conditions hold", func(w *world) {
 		w.insert(grid()...)
 		q := driver.Tally{By: []string{"name"}, Where: []driver.Cond{driver.Greater("key", "x1")}, OrderBy: "id", Limit: 10}
-		w.same("behind x1", w.tally("", q), []string{"x 1", "y 2"})
+		w.same("behind x1", w.tallies().tally("", q), []string{"x 1", "y 2"})
 	}},
 	{"it tells scopes apart where they are named", func(w *world) {
 		w.insert(newThing("a"), scoped("one", "a"), scoped("one", "b"))
-		w.same("by scope", w.tallyEverywhere(driver.Tally{By: []string{"scope"}, OrderBy: "id", Limit: 10}), []string{" 1", "one 2"})
-		w.same("together", w.tallyEverywhere(driver.Tally{OrderBy: "id", Limit: 10}), []string{"3"})
+		w.same("by scope", w.tallies().tallyEverywhere(driver.Tally{By: []string{"scope"}, OrderBy: "id", Limit: 10}), []string{" 1", "one 2"})
+		w.same("together", w.tallies().tallyEverywhere(driver.Tally{OrderBy: "id", Limit: 10}), []string{"3"})
 	}},
 	{"it counts not further than limit, the lowest values first", func(w *world) {
 		rows := grid()
@@ -70,7 +70,7 @@ var tallyTheme = theme{name: "tally", sentences: []sentence{
 		}
 		w.insert(rows...)
 		by := func(order string, limit int) []string {
-			return w.tally("", driver.Tally{By: []string{"name"}, OrderBy: order, Limit: limit})
+			return w.tallies().tally("", driver.Tally{By: []string{"name"}, OrderBy: order, Limit: limit})
 		}
 		w.same("by key", by("key", 3), []string{"x 2", "y 1"})
 		w.same("by moment", by("due_on", 3), []string{"x 1", "y 2"})
@@ -83,25 +83,25 @@ var tallyTheme = theme{name: "tally", sentences: []sentence{
 			r.DueOn, r.Amount = at(-i), int64(i)
 		}
 		w.insert(rows...)
-		got := w.groups("", driver.Tally{By: []string{"name"}, OrderBy: "due_on", Limit: 10})
+		got := w.tallies().groups("", driver.Tally{By: []string{"name"}, OrderBy: "due_on", Limit: 10})
 		w.same("moments", []any{got[0].Row.Name, got[0].Row.DueOn, got[1].Row.Name, got[1].Row.DueOn}, []any{"x", at(-1), "y", at(-3)})
-		got = w.groups("", driver.Tally{By: []string{"name"}, OrderBy: "amount", Limit: 10})
+		got = w.tallies().groups("", driver.Tally{By: []string{"name"}, OrderBy: "amount", Limit: 10})
 		w.same("numbers", []any{got[0].Row.Amount, got[1].Row.Amount}, []any{int64(0), int64(2)})
-		got = w.groups("", driver.Tally{By: []string{"name"}, OrderBy: "key", Limit: 10})
+		got = w.tallies().groups("", driver.Tally{By: []string{"name"}, OrderBy: "key", Limit: 10})
 		w.same("texts", []any{got[0].Row.Key, got[1].Row.Key}, []any{"x1", "y1"})
 	}},
 	{"NULL is a kind, and not counted in the order", func(w *world) {
 		rows := grid()
 		rows[0].Note, rows[1].SeenOn = "seen", at(1)
 		w.insert(rows...)
-		w.same("a kind", w.tally("", driver.Tally{By: []string{"note"}, OrderBy: "id", Limit: 10}), []string{" 3", "seen 1"})
-		w.same("in the order", w.tally("", driver.Tally{By: []string{"name"}, OrderBy: "seen_on", Limit: 10}), []string{"x 1"})
+		w.same("a kind", w.tallies().tally("", driver.Tally{By: []string{"note"}, OrderBy: "id", Limit: 10}), []string{" 3", "seen 1"})
+		w.same("in the order", w.tallies().tally("", driver.Tally{By: []string{"name"}, OrderBy: "seen_on", Limit: 10}), []string{"x 1"})
 	}},
 	{"every kind of column can be counted by but JSON and bytes", func(w *world) {
 		rows := grid()
 		rows[0].Ready, rows[0].SeenOn, rows[0].Lane = true, at(5), 7
 		w.insert(rows...)
-		got := w.groups("", driver.Tally{By: []string{"is_ready", "seen_on", "lane"}, OrderBy: "id", Limit: 10})
+		got := w.tallies().groups("", driver.Tally{By: []string{"is_ready", "seen_on", "lane"}, OrderBy: "id", Limit: 10})
 		slices.SortFunc(got, func(a, b driver.GroupOf[thing]) int { return a.N - b.N })
 		w.same("numbers", []int{got[0].N, got[1].N}, []int{1, 3})
 		w.same("values", []any{got[0].Row.Ready, got[0].Row.SeenOn, got[0].Row.Lane}, []any{true, at(5), int16(7)})
@@ -120,7 +120,7 @@ var tallyTheme = theme{name: "tally", sentences: []sentence{
 	}},
 }}
 
-func (w *world) groups(scope driver.Scope, q driver.Tally) (out []driver.GroupOf[thing]) {
+func (w tallies) groups(scope driver.Scope, q driver.Tally) (out []driver.GroupOf[thing]) {
 	w.Helper()
 	w.tx(func(tx driver.Tx) (err error) {
 		out, err = w.things.Tally(w.ctx, tx, scope, q)
@@ -137,12 +137,12 @@ func sorted(out []driver.GroupOf[thing], q driver.Tally) []driver.GroupOf[thing]
 }
 
 // tally tells of each kind its values and how many rows it has.
-func (w *world) tally(scope driver.Scope, q driver.Tally) []string {
+func (w tallies) tally(scope driver.Scope, q driver.Tally) []string {
 	w.Helper()
 	return told(w.groups(scope, q), q)
 }
 
-func (w *world) tallyEverywhere(q driver.Tally) []string {
+func (w tallies) tallyEverywhere(q driver.Tally) []string {
 	w.Helper()
 	var out []driver.GroupOf[thing]
 	w.tx(func(tx driver.Tx) (err error) {

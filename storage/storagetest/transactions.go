@@ -22,7 +22,7 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 	{"a transaction sees what it wrote", func(w *world) {
 		w.insert(newThing("a"))
 		w.tx(func(tx driver.Tx) error {
-			return errors.Join(w.writeAll(tx), func() error {
+			return errors.Join(w.undoing().writeAll(tx), func() error {
 				row, err := w.things.Get(w.ctx, tx, "", "a")
 				if err == nil {
 					w.same("note", row.Note, "written")
@@ -32,40 +32,40 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 		})
 	}},
 	{"InTx returns the error of its function and rolls everything back", func(w *world) {
-		before := w.seed()
+		before := w.undoing().seed()
 		err := w.store.InTx(w.ctx, func(tx driver.Tx) error {
-			return errors.Join(w.writeAll(tx), errRefused)
+			return errors.Join(w.undoing().writeAll(tx), errRefused)
 		})
 		w.is("InTx", err, errRefused)
-		w.untouched(before)
+		w.undoing().untouched(before)
 	}},
 	{"a panic rolls everything back and goes on", func(w *world) {
-		before := w.seed()
+		before := w.undoing().seed()
 		func() {
 			defer func() { w.same("panic", recover(), any("dropped")) }()
 			_ = w.store.InTx(w.ctx, func(tx driver.Tx) error {
-				if err := w.writeAll(tx); err != nil {
+				if err := w.undoing().writeAll(tx); err != nil {
 					w.Error(err)
 				}
 				panic("dropped")
 			})
 		}()
-		w.untouched(before)
+		w.undoing().untouched(before)
 	}},
 	{"what was rolled back can be done again", func(w *world) {
-		before := w.seed()
+		before := w.undoing().seed()
 		for range 2 {
 			_ = w.store.InTx(w.ctx, func(tx driver.Tx) error {
-				return errors.Join(w.writeAll(tx), errRefused)
+				return errors.Join(w.undoing().writeAll(tx), errRefused)
 			})
 		}
-		w.untouched(before)
-		w.tx(w.writeAll)
+		w.undoing().untouched(before)
+		w.tx(w.undoing().writeAll)
 		w.same("keys", keysOf(w.all()), []string{"a", "held", "new"})
 		w.same("note", w.get("a").Note, "written")
 	}},
 	{"each verb is rolled back by itself", func(w *world) {
-		before := w.seed()
+		before := w.undoing().seed()
 		free, gone, held := copyOf(before[0]), copyOf(before[1]), copyOf(before[2])
 		free.Note = "written"
 		for verb, run := range map[string]func(tx driver.Tx) error{
@@ -78,7 +78,7 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 			err := w.store.InTx(w.ctx, func(tx driver.Tx) error { return errors.Join(run(tx), errRefused) })
 			w.is(verb, err, errRefused)
 			w.same("rows after "+verb, w.all(), before)
-			rows := w.claimInVain(due("u"))
+			rows := w.undoing().claimInVain(due("u"))
 			w.same("claimable keys after "+verb, keysOf(rows), []string{"a", "held"})
 		}
 	}},
@@ -110,7 +110,7 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 		}
 	}},
 	{"an error of a verb ends the transaction, whatever it is", func(w *world) {
-		before := w.seed()
+		before := w.undoing().seed()
 		bad := copyOf(before[0])
 		bad.Raw = json.RawMessage("{") // is no JSON, and the verb has to say so
 		fresh := copyOf(bad)
@@ -135,13 +135,13 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 				return nil // the errors are forgotten
 			})
 			w.same("InTx has an error", err != nil, true)
-			w.untouched(before)
+			w.undoing().untouched(before)
 		}
 	}},
 	{"an error of a verb ends the transaction", func(w *world) {
-		before := w.seed()
+		before := w.undoing().seed()
 		err := w.store.InTx(w.ctx, func(tx driver.Tx) error {
-			if err := w.writeAll(tx); err != nil {
+			if err := w.undoing().writeAll(tx); err != nil {
 				return err
 			}
 			ended, end := context.WithCancel(w.ctx)
@@ -154,7 +154,7 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 		if err == nil {
 			w.Error("InTx has no error although a verb had one")
 		}
-		w.untouched(before)
+		w.undoing().untouched(before)
 	}},
 	{"a Tx works until its function returns", func(w *world) {
 		var kept driver.Tx
@@ -188,7 +188,7 @@ var transactionTheme = theme{name: "transactions", sentences: []sentence{
 }}
 
 // seed stores a free row, a held one, and one to be deleted.
-func (w *world) seed() []*thing {
+func (w undoing) seed() []*thing {
 	w.insert(newThings("a", "gone")...)
 	held := newThing("held")
 	held.Status, held.ClaimToken, held.LeaseExpiresOn = busy, "t", at(-1)
@@ -197,7 +197,7 @@ func (w *world) seed() []*thing {
 }
 
 // writeAll does one of everything to what seed stored.
-func (w *world) writeAll(tx driver.Tx) error {
+func (w undoing) writeAll(tx driver.Tx) error {
 	rows, err := w.things.Find(w.ctx, tx, "", driver.Query{OrderBy: "key", Limit: 3})
 	if err != nil || len(rows) == 0 {
 		return errors.Join(err, errors.New("nothing is there"))
@@ -215,14 +215,14 @@ func (w *world) writeAll(tx driver.Tx) error {
 }
 
 // untouched shows that the rows are those of before, for reads and for claims.
-func (w *world) untouched(before []*thing) {
+func (w undoing) untouched(before []*thing) {
 	w.Helper()
 	w.same("rows", w.all(), before)
 	w.same("claimable keys", keysOf(w.claimInVain(due("v"))), []string{"a", "held"})
 }
 
 // claimInVain tells what a claim would take, and leaves it as it was.
-func (w *world) claimInVain(c driver.Claim) (rows []*thing) {
+func (w undoing) claimInVain(c driver.Claim) (rows []*thing) {
 	w.Helper()
 	err := w.store.InTx(w.ctx, func(tx driver.Tx) (err error) {
 		rows, err = w.things.Claim(w.ctx, tx, c)
@@ -250,10 +250,10 @@ var contextTheme = theme{name: "contexts", sentences: []sentence{
 		w.same("rows", len(w.all()), 0)
 	}},
 	{"a context that ends inside a transaction rolls it back", func(w *world) {
-		before := w.seed()
+		before := w.undoing().seed()
 		ctx, end := context.WithCancel(w.ctx)
 		err := w.store.InTx(ctx, func(tx driver.Tx) error {
-			if err := w.writeAll(tx); err != nil {
+			if err := w.undoing().writeAll(tx); err != nil {
 				return err
 			}
 			end()
@@ -261,7 +261,7 @@ var contextTheme = theme{name: "contexts", sentences: []sentence{
 			return err
 		})
 		w.is("InTx", err, context.Canceled)
-		w.untouched(before)
+		w.undoing().untouched(before)
 	}},
 	{"when a context ends before the commit, the answer is what happened", func(w *world) {
 		for i, key := range []string{"before", "after"} {
@@ -285,7 +285,7 @@ var contextTheme = theme{name: "contexts", sentences: []sentence{
 		finished := make(chan error, 1)
 		go func() {
 			finished <- w.store.InTx(w.ctx, func(tx driver.Tx) error {
-				err := w.touch(w.ctx, tx)
+				err := w.undoing().touch(w.ctx, tx)
 				held <- struct{}{}
 				<-release
 				return err
@@ -295,7 +295,7 @@ var contextTheme = theme{name: "contexts", sentences: []sentence{
 		func() {
 			defer close(release)
 			for range 3 {
-				w.waitInVain()
+				w.undoing().waitInVain()
 			}
 		}()
 		w.is("the other transaction", await(w, "commit", finished), nil)
@@ -304,7 +304,7 @@ var contextTheme = theme{name: "contexts", sentences: []sentence{
 }}
 
 // waitInVain ends the context of a transaction that another one keeps waiting.
-func (w *world) waitInVain() {
+func (w undoing) waitInVain() {
 	w.Helper()
 	ctx, end := context.WithCancel(w.ctx)
 	begun, answer := make(chan struct{}), make(chan error, 1)
@@ -314,13 +314,13 @@ func (w *world) waitInVain() {
 	}()
 	<-begun
 	end()
-	if err := await(w, "answer after the end of its context", answer); !errors.Is(err, context.Canceled) && !errors.Is(err, driver.ErrBusy) {
+	if err := await(w.world, "answer after the end of its context", answer); !errors.Is(err, context.Canceled) && !errors.Is(err, driver.ErrBusy) {
 		w.Errorf("the waiting transaction answers %v", err)
 	}
 }
 
 // touch saves the row a.
-func (w *world) touch(ctx context.Context, tx driver.Tx) error {
+func (w undoing) touch(ctx context.Context, tx driver.Tx) error {
 	row, err := w.things.Get(ctx, tx, "", "a")
 	if err != nil {
 		return err

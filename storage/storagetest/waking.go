@@ -9,17 +9,17 @@ import (
 
 var wakingTheme = theme{name: "waking", sentences: []sentence{
 	{"a commit wakes the listeners of a table with the earliest DueOn", func(w *world) {
-		s := w.listen()
+		s := w.ears().listen()
 		rows := newThings("a", "b", "c")
 		rows[0].DueOn, rows[1].DueOn, rows[2].DueOn = at(5), at(3), time.Time{}
 		w.insert(rows...)
-		w.woken(s, at(3))
+		w.ears().woken(s, at(3))
 		rows[0].DueOn = at(1)
 		w.save(rows[0])
-		w.woken(s, at(1))
+		w.ears().woken(s, at(1))
 	}},
 	{"rows can be claimed by whoever was woken", func(w *world) {
-		s := w.listen()
+		s := w.ears().listen()
 		claimed := make(chan []string, 1)
 		go func() {
 			select {
@@ -32,59 +32,59 @@ var wakingTheme = theme{name: "waking", sentences: []sentence{
 		w.same("keys", await(w, "claim after a hint", claimed), []string{"a"})
 	}},
 	{"a roll-back wakes nobody", func(w *world) {
-		s := w.listen()
+		s := w.ears().listen()
 		_ = w.store.InTx(w.ctx, func(tx driver.Tx) error {
 			if _, err := w.things.Insert(w.ctx, tx, newThing("a")); err != nil {
 				return err
 			}
 			return errRefused
 		})
-		w.asleep(s)
+		w.ears().asleep(s)
 	}},
 	{"rows without DueOn wake nobody", func(w *world) {
-		s := w.listen()
+		s := w.ears().listen()
 		row := newThing("a")
 		row.DueOn = time.Time{}
 		w.insert(row)
 		w.save(row)
-		w.asleep(s)
+		w.ears().asleep(s)
 	}},
 	{"rows that stay held wake nobody", func(w *world) {
 		w.insert(newThing("a"))
 		row := w.all()[0]
 		row.LeaseExpiresOn = at(1000)
-		s := w.listen()
+		s := w.ears().listen()
 		w.save(row)
-		w.asleep(s)
+		w.ears().asleep(s)
 		row.LeaseExpiresOn = time.Time{}
 		w.save(row)
-		w.woken(s, row.DueOn)
+		w.ears().woken(s, row.DueOn)
 	}},
 	{"rows that were not written wake nobody", func(w *world) {
 		row := newThing("a")
 		w.insert(row)
 		w.save(copyOf(row))
-		s := w.listen()
+		s := w.ears().listen()
 		w.insertSome(newThing("a"))
 		w.save(row)
-		w.asleep(s)
+		w.ears().asleep(s)
 	}},
 	{"other tables wake nobody", func(w *world) {
 		s := w.store.Waker().Listen("another")
 		w.Cleanup(s.Close)
 		w.insert(newThing("a"))
-		w.asleep(s)
+		w.ears().asleep(s)
 	}},
 }}
 
-func (w *world) listen() *driver.Signal {
+func (w ears) listen() *driver.Signal {
 	s := w.store.Waker().Listen(w.things.Name)
 	w.Cleanup(s.Close)
 	return s
 }
 
 // woken wants a hint, which has been given by the time a transaction returns.
-func (w *world) woken(s *driver.Signal, due time.Time) {
+func (w ears) woken(s *driver.Signal, due time.Time) {
 	w.Helper()
 	select {
 	case <-s.C():
@@ -94,7 +94,7 @@ func (w *world) woken(s *driver.Signal, due time.Time) {
 	}
 }
 
-func (w *world) asleep(s *driver.Signal) {
+func (w ears) asleep(s *driver.Signal) {
 	w.Helper()
 	select {
 	case <-s.C():

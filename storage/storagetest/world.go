@@ -25,6 +25,23 @@ type world struct {
 	things *driver.Table[thing]
 }
 
+// What a sentence does beyond verbs and rows: blobs is about payloads, ears about
+// hints to pollers, tallies about counting by kind, lists about conditions and pages,
+// undoing about transactions that end in vain.
+type (
+	blobs   struct{ *world }
+	ears    struct{ *world }
+	tallies struct{ *world }
+	lists   struct{ *world }
+	undoing struct{ *world }
+)
+
+func (w *world) blobs() blobs     { return blobs{w} }
+func (w *world) ears() ears       { return ears{w} }
+func (w *world) tallies() tallies { return tallies{w} }
+func (w *world) lists() lists     { return lists{w} }
+func (w *world) undoing() undoing { return undoing{w} }
+
 // with is w for a subtest, with a table of that name.
 func (w *world) with(t *testing.T, table string) *world {
 	t.Helper()
