@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -167,12 +167,9 @@ func created(answers []Ensured, rows []*messageRow) (out []*messageRow) {
 	return out
 }
 
-// logPanic logs err if it is a panic: where it happened, never its value.
+// logPanic logs err if it is a panic.
 func (n *core) logPanic(text string, err error, where slog.Attr) {
-	var p *work.PanicError
-	if errors.As(err, &p) {
-		n.options.Logger.Error("belfry: "+text, where, slog.String("stack", string(p.Stack)))
-	}
+	calls.LogPanic(n.options.Logger, text, err, where)
 }
 
 // batch collects the messages of many jobs, so that ensuring them takes few

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -98,8 +99,9 @@ type core struct {
 	fingerprints []string // of that key and the former ones
 
 	environment  *environment
-	gates        []Gate           // environment first
-	slots        map[string]slots // by channel, of those that are bounded
+	gates        []Gate // environment first
+	slots        *calls.Slots
+	bounds       map[string][]calls.Bound // by channel, of those that are bounded
 	hashKeyCheck *hashKeyCheck
 }
 
@@ -164,7 +166,7 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 	}
 	n.environment = &environment{store: store}
 	n.gates = n.sender().withOwnGates(n.options.Gates)
-	n.slots = n.options.slots(channels)
+	n.slots, n.bounds = &calls.Slots{}, n.options.bounds(channels)
 	n.options.Unsubscribe.check()
 	return n
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/work"
@@ -100,6 +101,7 @@ type core struct {
 	links    *linkKeyring
 	box      *outbox.Box // what subscribers hear
 	parsed   *versionCache
+	slots    *calls.Slots
 	polls    *polls // of PollOnce
 }
 
@@ -159,6 +161,7 @@ func New(store storage.Store, opts *Options, channels ...notify.Channel) *Servic
 	s.box = outbox.New(store, "survey.outbox", s.options.Logger)
 	s.parsed = newVersionCache()
 	s.polls = &polls{}
+	s.slots = &calls.Slots{}
 	return s
 }
 
