@@ -80,8 +80,8 @@ type IdempotentSend interface {
 }
 
 // Bounded is a channel that makes only so many calls at once, whose other callers
-// wait inside Send. No more than twice as many are called at a time then, so that few
-// messages that only waited are in doubt after a crash.
+// wait inside Send. This process calls it no more often at a time, so that no message
+// that only waited is in doubt after a crash.
 type Bounded interface {
 	// MaxCalls is at least one. It never changes.
 	MaxCalls() int

@@ -58,7 +58,9 @@ var (
 func (n *Notifier) SetChunk(recipients int) { n.chunk = recipients }
 
 // Occupy takes one of the slots of a channel, as a call that does not end.
-func (n *Notifier) Occupy(channel string) { n.slots.Take(n.bounds[channel]) }
+func (n *Notifier) Occupy(channel string) {
+	calls.Process.Take([]calls.Bound{{Key: [2]any{n.registry, channel}, Most: 1}})
+}
 
 // Distribute is the send pass on rows that were claimed before: something comes
 // between a claim and its call, and a pass that polls leaves no time for it. As in the

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -43,8 +42,7 @@ type Options struct {
 	// call that exceeds it leaves its message in doubt.
 	CallTimeout time.Duration
 	// ChannelConcurrency is how many calls of a channel, by its key, this process
-	// makes at once over all groups; none: what the channel says ([Bounded]), or no
-	// bound.
+	// makes at once over all groups; what the channel says ([Bounded]) holds as well.
 	ChannelConcurrency map[string]int
 	// Gates are asked, in order, about every message after its claim and before its
 	// call: those of package gate, and the host's own. Whatever they are, a copied database,
@@ -100,8 +98,6 @@ type core struct {
 
 	environment  *environment
 	gates        []Gate // environment first
-	slots        *calls.Slots
-	bounds       map[string][]calls.Bound // by channel, of those that are bounded
 	hashKeyCheck *hashKeyCheck
 }
 
@@ -166,7 +162,6 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 	}
 	n.environment = &environment{store: store}
 	n.gates = n.sender().withOwnGates(n.options.Gates)
-	n.slots, n.bounds = &calls.Slots{}, n.options.bounds(channels)
 	n.options.Unsubscribe.check()
 	return n
 }

@@ -268,17 +268,20 @@ func (n generator) unserved(it sending) {
 	it.Row.unasked(now, ReasonNoChannel)
 }
 
-// bounds are those of the channels that are bounded, by the options or by themselves.
-// Where a source chooses channels, each has its own bound.
-func (o *Options) bounds(channels []Channel) map[string][]calls.Bound {
-	out := map[string][]calls.Bound{}
-	for _, c := range channels {
-		if b, ok := c.(Bounded); ok && o.Channels == nil {
-			out[c.Key()] = []calls.Bound{{Key: c.Key(), Most: 2 * max(b.MaxCalls(), 1)}}
+// bounds are those of the channels of a group: by the options, and by themselves. A
+// call is noted as started when its connection is free, or a crash would leave a doubt
+// about a message that only waited for one.
+func (n *core) bounds(items []sending, found channels) map[*messageRow][]calls.Bound {
+	out := make(map[*messageRow][]calls.Bound, len(items))
+	for _, it := range items {
+		m := it.Row
+		if most, ok := n.options.ChannelConcurrency[m.Kind]; ok {
+			out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, m.Kind}, Most: most})
 		}
-	}
-	for key, most := range o.ChannelConcurrency {
-		out[key] = []calls.Bound{{Key: key, Most: most}}
+		c := found.of(m)
+		if b, ok := c.(Bounded); ok {
+			out[m] = append(out[m], calls.OfChannel(c, [3]any{n.registry, m.Scope, m.Kind}, b.MaxCalls()))
+		}
 	}
 	return out
 }

@@ -58,15 +58,16 @@ func (n sender) distribute(ctx context.Context, items []sending, land func(*mess
 	open, p.to = n.askGates(ctx, open)
 	open, p.files = n.loadAttachments(ctx, open)
 	landOthers(items, open, land)
-	return n.callsOf(p, land).Send(ctx, open)
+	return n.callsOf(open, p, land).Send(ctx, open)
 }
 
 // callsOf makes the calls of a group.
-func (n sender) callsOf(p parcel, land func(*messageRow, nothing)) calls.Sender[messageRow, sending] {
+func (n sender) callsOf(items []sending, p parcel, land func(*messageRow, nothing)) calls.Sender[messageRow, sending] {
+	bounds := n.bounds(items, p.channels)
 	return calls.Sender[messageRow, sending]{
-		Store: n.store, Table: outgoingMessages, Slots: n.slots,
+		Store: n.store, Table: outgoingMessages, Slots: &calls.Process,
 		Item:    func(it sending) sending { return it },
-		Bounds:  func(it sending) []calls.Bound { return n.bounds[it.Row.Kind] },
+		Bounds:  func(it sending) []calls.Bound { return bounds[it.Row] },
 		Begin:   (*messageRow).calling,
 		Undo:    (*messageRow).uncalled,
 		Release: (*messageRow).released,

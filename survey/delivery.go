@@ -129,15 +129,23 @@ func (s *core) writeLog(ctx context.Context, tx storage.Tx, rows []*instanceRow)
 // callsOf makes the calls of a group; finish plans and lands.
 func (s asker) callsOf(finish func(*sending)) calls.Sender[instanceRow, *sending] {
 	return calls.Sender[instanceRow, *sending]{
-		Store: s.store, Table: instances, Slots: s.slots,
+		Store: s.store, Table: instances, Slots: &calls.Process,
 		Item:    func(it *sending) work.Item[instanceRow] { return it.Item },
-		Bounds:  func(*sending) []calls.Bound { return nil },
+		Bounds:  s.bounds,
 		Begin:   (*instanceRow).calling,
 		Undo:    func(r *instanceRow, _ time.Time) { r.uncalled() },
 		Release: func(*instanceRow, time.Time) {}, // it is as due as it was
 		Call:    s.call,
 		Land:    finish,
 	}
+}
+
+// bounds are those of the channel of a link: as many calls as it has connections.
+func (s asker) bounds(it *sending) []calls.Bound {
+	if b, ok := it.channel.(notify.Bounded); ok {
+		return []calls.Bound{calls.OfChannel(it.channel, [2]any{s.polls, it.Row.Channel}, b.MaxCalls())}
+	}
+	return nil
 }
 
 // each runs f for all items at once and waits.

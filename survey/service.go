@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/work"
@@ -101,7 +100,6 @@ type core struct {
 	links    *linkKeyring
 	box      *outbox.Box // what subscribers hear
 	parsed   *versionCache
-	slots    *calls.Slots
 	polls    *polls // of PollOnce
 }
 
@@ -161,7 +159,6 @@ func New(store storage.Store, opts *Options, channels ...notify.Channel) *Servic
 	s.box = outbox.New(store, "survey.outbox", s.options.Logger)
 	s.parsed = newVersionCache()
 	s.polls = &polls{}
-	s.slots = &calls.Slots{}
 	return s
 }
 

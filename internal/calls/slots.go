@@ -2,6 +2,7 @@ package calls
 
 import (
 	"context"
+	"reflect"
 	"sync"
 )
 
@@ -9,6 +10,19 @@ import (
 type Bound struct {
 	Key  any
 	Most int
+}
+
+// Process has the slots of this process: a channel has so many connections, whichever
+// service calls it.
+var Process Slots
+
+// OfChannel bounds the calls of a channel. One that cannot be compared is known by
+// instead.
+func OfChannel(channel, instead any, most int) Bound {
+	if v := reflect.ValueOf(channel); v.IsValid() && v.Comparable() {
+		return Bound{channel, most}
+	}
+	return Bound{instead, most}
 }
 
 // Slots count the calls under way. The zero value has none. Its methods may be called
