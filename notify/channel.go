@@ -28,12 +28,15 @@ import (
 //   - [Transient]: the message was definitely not accepted; later it may be.
 //   - [Unknown]: it may have been accepted.
 //
+// Its [Fault] tells what was wrong: the recipient's address, the message, or the
+// channel itself.
+//
 // Any other error states "not accepted" and is taken as Transient, so that the
 // message is sent again (return Unknown where that could be a second one), unless its
 // chain holds a context error, a time-out, io.EOF, io.ErrUnexpectedEOF,
 // ECONNRESET or EPIPE: those leave the outcome unknown. Failures to dial, to
 // resolve a name and to shake hands for TLS are Transient even then, since
-// nothing was sent. A panic is Unknown.
+// nothing was sent, and blame the channel. A panic is Unknown.
 //
 //spec:n-002 t-007
 type Channel interface {
@@ -77,8 +80,8 @@ type IdempotentSend interface {
 }
 
 // Bounded is a channel that makes only so many calls at once, whose other callers
-// wait inside Send. No more than twice as many are called at a time then, so that few
-// messages that only waited are in doubt after a crash.
+// wait inside Send. This process calls it no more often at a time, so that no message
+// that only waited is in doubt after a crash.
 type Bounded interface {
 	// MaxCalls is at least one. It never changes.
 	MaxCalls() int
@@ -169,12 +172,28 @@ const (
 	ClassUnknown   SendClass = "Unknown"   // perhaps accepted: in doubt
 )
 
+// Fault is what was wrong when a provider did not accept a message.
+type Fault string
+
+// The faults of send errors. The zero value says that nobody knows.
+const (
+	// FaultAddress: the recipient cannot be reached there; others can.
+	FaultAddress Fault = "Address"
+	// FaultMessage: this message cannot be sent, to whomever; others can.
+	FaultMessage Fault = "Message"
+	// FaultChannel: nothing can be sent now, whatever it is: there is no connection, the
+	// credentials are refused, the account is closed or over its rate.
+	FaultChannel Fault = "Channel"
+)
+
 // SendError is an error of a provider call with its class. Channels make one
 // with [Permanent], [Transient] or [Unknown].
 //
 //spec:t-065
 type SendError struct {
 	Class SendClass
+	// Fault is what was wrong, as far as the channel can tell; see [SendError.Blame].
+	Fault Fault
 	// Code is the provider's short code, such as "550" or "throttled". It is
 	// stored and logged, so it never holds an address or other personal data.
 	Code string
@@ -199,11 +218,20 @@ func (e *SendError) Error() string {
 // Unwrap returns the cause.
 func (e *SendError) Unwrap() error { return e.Err }
 
+// Blame returns a copy of e that says what was wrong. FaultChannel asks for a provider
+// that documents it, since it keeps everything else of the channel back.
+func (e *SendError) Blame(f Fault) *SendError {
+	blamed := *e
+	blamed.Fault = f
+	return &blamed
+}
+
 // Permanent reports whether no retry will mend the error.
 func (e *SendError) Permanent() bool { return e.Class == ClassPermanent }
 
 // Permanent says that the provider refused the message and would refuse it
-// again: a bad address, a blocked sender. cause may be nil.
+// again: a bad address, a blocked sender. It blames nobody; see [SendError.Blame].
+// cause may be nil.
 //
 //spec:f-022
 func Permanent(code string, cause error) *SendError {
@@ -237,11 +265,21 @@ func Classify(err error) *SendError {
 	case isPanic(err):
 		return Unknown("panic", err)
 	case neverSent(err):
-		return Transient("connect", 0, err)
+		return unconnected(err)
 	case interrupted(err):
 		return Unknown("interrupted", err)
 	}
 	return Transient("error", 0, err)
+}
+
+// unconnected is a failure to connect, which says nothing of the channel where we
+// ended it ourselves.
+func unconnected(err error) *SendError {
+	e := Transient("connect", 0, err)
+	if errors.Is(err, context.Canceled) {
+		return e
+	}
+	return e.Blame(FaultChannel)
 }
 
 func isPanic(err error) bool {

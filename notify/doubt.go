@@ -3,7 +3,6 @@ package notify
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -176,13 +175,10 @@ func (n sender) askProvider(it sending, l StatusLookup) {
 }
 
 func (n sender) lookUp(it sending, l StatusLookup) (answer LookupResult, err error) {
-	ctx, cancel := context.WithTimeout(it.Ctx, n.options.CallTimeout)
-	defer cancel()
-	err = work.Guard(func() (err error) {
+	err = n.do(it, "a status look-up panicked", func(ctx context.Context) (err error) {
 		answer, err = l.Lookup(ctx, it.Row.message())
 		return err
 	})
-	n.logPanic("a status look-up panicked", err, slog.String("channel", it.Row.Kind))
 	return answer, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -36,7 +37,7 @@ func (n *Notifier) DryRun(ctx context.Context, want ...OutgoingMessage) ([]Forec
 	}
 	for _, g := range n.dryGates() {
 		if err := n.dryAsk(ctx, g, rows, out); err != nil {
-			return nil, fmt.Errorf("notify: DryRun: gate %s: %w", gateName(g), err)
+			return nil, fmt.Errorf("notify: DryRun: gate %s: %w", calls.Name(g), err)
 		}
 	}
 	return out, nil
@@ -89,7 +90,7 @@ func (n *Notifier) dryAsk(ctx context.Context, g Gate, rows []messageRow, all []
 	if len(asked) == 0 {
 		return nil
 	}
-	verdicts, err := n.sender().answers(ctx, g, attempts)
+	verdicts, err := calls.AskGate(ctx, n.options.Logger, g, attempts, g.Ask, Verdict.known)
 	if err != nil {
 		return err
 	}

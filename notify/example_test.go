@@ -89,6 +89,15 @@ func ExampleTransient() {
 	// Unknown
 }
 
+// A channel says what was wrong, too.
+func ExampleSendError_Blame() {
+	revoked := notify.Transient("401", 0, nil).Blame(notify.FaultChannel)
+	unknown := notify.Permanent("550 5.1.1", nil).Blame(notify.FaultAddress)
+	fmt.Println(revoked.Fault, unknown.Fault)
+	// Output:
+	// Channel Address
+}
+
 // HTML escapes what is put in.
 func ExampleTemplate() {
 	t := notify.Template{Subject: "{{.Source.ID}} expires", HTML: "<p>Dear {{.Recipient.Name}}</p>"}

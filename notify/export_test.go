@@ -2,8 +2,10 @@ package notify
 
 import (
 	"context"
+	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -61,12 +63,27 @@ var (
 func (n *Notifier) SetChunk(recipients int) { n.chunk = recipients }
 
 // Occupy takes one of the slots of a channel, as a call that does not end.
-func (n *Notifier) Occupy(channel string) { n.slots[channel] <- struct{}{} }
+func (n *Notifier) Occupy(channel string) {
+	calls.Process.Take([]calls.Bound{{Key: [2]any{n.registry, channel}, Most: 1}})
+}
 
 // Distribute is the send pass on rows that were claimed before: something comes
-// between a claim and its call, and a pass that polls leaves no time for it.
+// between a claim and its call, and a pass that polls leaves no time for it. As in the
+// pass, an error fails the rows that have not landed.
 func (n *Notifier) Distribute(ctx context.Context, items ...Sending) error {
-	return n.sender().distribute(ctx, items, func(*messageRow, nothing) {})
+	var mu sync.Mutex
+	landed := map[*messageRow]bool{}
+	err := n.sender().distribute(ctx, items, func(m *messageRow, _ nothing) {
+		mu.Lock()
+		defer mu.Unlock()
+		landed[m] = true
+	})
+	for _, it := range items {
+		if !landed[it.Row] {
+			sendFailed(driver.Now(n.store), it.Row, err)
+		}
+	}
+	return err
 }
 
 // ResolveAll is the pass that resolves doubts, likewise.
@@ -125,7 +142,7 @@ func (m *messageRow) Calling(now time.Time) { m.calling(now) }
 func (n *Notifier) AskedGates() []Gate { return n.gates }
 
 // GateName is what logs call a gate.
-func GateName(g Gate) string { return gateName(g) }
+func GateName(g Gate) string { return calls.Name(g) }
 
 // PreferenceGate is the package's own.
 func (n *Notifier) PreferenceGate() Gate { return preferenceGate{n.core} }

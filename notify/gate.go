@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -128,8 +127,8 @@ const (
 	ActionSkip    Action = "Skip"
 )
 
-func (a Action) known() bool {
-	return a == ActionProceed || a == ActionDefer || a == ActionSkip
+func (v Verdict) known() bool {
+	return v.Action == ActionProceed || v.Action == ActionDefer || v.Action == ActionSkip
 }
 
 // Proceed lets a message go out.
@@ -212,10 +211,7 @@ func (n sender) askGate(ctx context.Context, g Gate, items []sending, to *redire
 	for i, it := range items {
 		attempts[i] = n.attempt(it.Row)
 	}
-	verdicts, err := n.answers(ctx, g, attempts)
-	if err != nil && ctx.Err() == nil {
-		n.options.Logger.ErrorContext(ctx, "belfry: a gate failed, and lets nothing through", slog.String("gate", gateName(g)), slog.Int("messages", len(items)))
-	}
+	verdicts, err := calls.Gate(ctx, n.options.Logger, g, attempts, g.Ask, Verdict.known)
 	for i, it := range items {
 		switch {
 		case err == nil:
@@ -240,36 +236,6 @@ func (r *redirects) set(m *messageRow, address string) {
 		*r = redirects{}
 	}
 	(*r)[m] = address
-}
-
-// answers asks one gate. What it says is one verdict for each attempt that means
-// something, or an error, which is not logged: it may hold personal data.
-func (n sender) answers(ctx context.Context, g Gate, a []Attempt) (verdicts []Verdict, err error) {
-	err = work.Guard(func() (err error) {
-		verdicts, err = g.Ask(ctx, a)
-		return err
-	})
-	n.logPanic("a gate panicked", err, slog.String("gate", gateName(g)))
-	if err != nil {
-		return nil, err
-	}
-	if len(verdicts) != len(a) {
-		return nil, fmt.Errorf("notify: gate %s gave %d verdicts for %d attempts", gateName(g), len(verdicts), len(a))
-	}
-	for _, v := range verdicts {
-		if !v.Action.known() {
-			return nil, fmt.Errorf("notify: gate %s: %.40q is no action", gateName(g), string(v.Action))
-		}
-	}
-	return verdicts, nil
-}
-
-// gateName is what a person may know a gate by.
-func gateName(g Gate) string {
-	if named, ok := g.(interface{ Name() string }); ok {
-		return named.Name()
-	}
-	return fmt.Sprintf("%T", g)
 }
 
 func (n sender) attempt(m *messageRow) Attempt {

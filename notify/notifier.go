@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -42,8 +43,7 @@ type Options struct {
 	// call that exceeds it leaves its message in doubt.
 	CallTimeout time.Duration
 	// ChannelConcurrency is how many calls of a channel, by its key, this process
-	// makes at once over all groups; none: what the channel says ([Bounded]), or no
-	// bound.
+	// makes at once over all groups; what the channel says ([Bounded]) holds as well.
 	ChannelConcurrency map[string]int
 	// Gates are asked, in order, about every message after its claim and before its
 	// call: those of package gate, and the host's own. Whatever they are, a copied database,
@@ -98,8 +98,7 @@ type core struct {
 	fingerprints []string // of that key and the former ones
 
 	environment  *environment
-	gates        []Gate           // environment first
-	slots        map[string]slots // by channel, of those that are bounded
+	gates        []Gate // environment first
 	hashKeyCheck *hashKeyCheck
 }
 
@@ -164,7 +163,6 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 	}
 	n.environment = &environment{store: store}
 	n.gates = n.sender().withOwnGates(n.options.Gates)
-	n.slots = n.options.slots(channels)
 	n.options.Unsubscribe.check()
 	return n
 }
@@ -274,8 +272,5 @@ func (n *Notifier) notifyIn(ctx context.Context, tx storage.Tx, job Job, on time
 
 // logPanic logs err if it is a panic: where it happened, never its value.
 func (n *core) logPanic(text string, err error, where slog.Attr) {
-	var p *work.PanicError
-	if errors.As(err, &p) {
-		n.options.Logger.Error("belfry: "+text, where, slog.String("stack", string(p.Stack)))
-	}
+	calls.LogPanic(n.options.Logger, text, err, where)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -267,50 +268,20 @@ func (n generator) unserved(it sending) {
 	it.Row.unasked(now, ReasonNoChannel)
 }
 
-// slots bound how many calls of a channel this process makes at once. Nil: no
-// bound.
-type slots chan struct{}
-
-// slots are those of the channels that are bounded, by the options or by themselves.
-// Where a source chooses channels, each has its own bound.
-func (o *Options) slots(channels []Channel) map[string]slots {
-	out := map[string]slots{}
-	for _, c := range channels {
-		if b, ok := c.(Bounded); ok && o.Channels == nil {
-			out[c.Key()] = make(slots, 2*max(b.MaxCalls(), 1))
+// bounds are those of the channels of a group: by the options, and by themselves. A
+// call is noted as started when its connection is free, or a crash would leave a doubt
+// about a message that only waited for one.
+func (n *core) bounds(items []sending, found channels) map[*messageRow][]calls.Bound {
+	out := make(map[*messageRow][]calls.Bound, len(items))
+	for _, it := range items {
+		m := it.Row
+		if most, ok := n.options.ChannelConcurrency[m.Kind]; ok {
+			out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, m.Kind}, Most: most})
 		}
-	}
-	for key, most := range o.ChannelConcurrency {
-		out[key] = make(slots, max(most, 1))
+		c := found.of(m)
+		if b, ok := c.(Bounded); ok {
+			out[m] = append(out[m], calls.OfChannel(c, [3]any{n.registry, m.Scope, m.Kind}, b.MaxCalls()))
+		}
 	}
 	return out
-}
-
-// take waits for one slot, and takes as many more as are free, at most n. It holds
-// none while it waits, so that nobody waits for ever. Zero: ctx has ended.
-func (s slots) take(ctx context.Context, n int) (taken int) {
-	if s == nil {
-		return n
-	}
-	select {
-	case s <- struct{}{}:
-	case <-ctx.Done():
-		return 0
-	}
-	for taken = 1; taken < n; taken++ {
-		select {
-		case s <- struct{}{}:
-		default:
-			return taken
-		}
-	}
-	return taken
-}
-
-func (s slots) give(n int) {
-	for range n {
-		if s != nil {
-			<-s
-		}
-	}
 }

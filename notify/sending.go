@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -59,14 +58,22 @@ func (n sender) distribute(ctx context.Context, items []sending, land func(*mess
 	open, p.to = n.askGates(ctx, open)
 	open, p.files = n.loadAttachments(ctx, open)
 	landOthers(items, open, land)
-	err = n.send(ctx, open, func(it sending) {
-		n.call(it, p)
-		land(it.Row, nothing{})
-	})
-	if err == nil {
-		landOthers(open, nil, land)
+	return n.callsOf(open, p, land).Send(ctx, open)
+}
+
+// callsOf makes the calls of a group.
+func (n sender) callsOf(items []sending, p parcel, land func(*messageRow, nothing)) calls.Sender[messageRow, sending] {
+	bounds := n.bounds(items, p.channels)
+	return calls.Sender[messageRow, sending]{
+		Store: n.store, Table: outgoingMessages, Slots: &calls.Process,
+		Item:    func(it sending) sending { return it },
+		Bounds:  func(it sending) []calls.Bound { return bounds[it.Row] },
+		Begin:   (*messageRow).calling,
+		Undo:    (*messageRow).uncalled,
+		Release: (*messageRow).released,
+		Call:    func(items []sending) { n.call(items, p) },
+		Land:    func(it sending) { land(it.Row, nothing{}) },
 	}
-	return err
 }
 
 // landOthers lands the items that are not among open.
@@ -78,50 +85,6 @@ func landOthers(items, open []sending, land func(*messageRow, nothing)) {
 	for _, it := range items {
 		if !goesOn[it.Row] {
 			land(it.Row, nothing{})
-		}
-	}
-}
-
-// send starts calls, as many at once as the channel has slots, and returns when
-// all have ended.
-func (n sender) send(ctx context.Context, open []sending, call func(sending)) error {
-	if len(open) == 0 {
-		return nil
-	}
-	free := n.slots[open[0].Row.Kind]
-	var calls sync.WaitGroup
-	defer calls.Wait()
-	for first := 0; first < len(open); {
-		taken := free.take(ctx, len(open)-first)
-		started, err := n.startCalls(ctx, open[first:first+taken])
-		free.give(taken - len(started))
-		for _, it := range started {
-			calls.Go(func() {
-				defer free.give(1)
-				call(it)
-			})
-		}
-		switch {
-		case err != nil && first == 0 && taken == len(open):
-			return err
-		case err != nil || taken == 0: // what was called before stands
-			n.unstarted(open[first:], err)
-			return nil
-		}
-		first += taken
-	}
-	return nil
-}
-
-// unstarted settles messages whose calls did not begin, since the write before
-// them failed, or since the process stops.
-func (n sender) unstarted(items []sending, err error) {
-	now := driver.Now(n.store)
-	for _, it := range items {
-		if err == nil {
-			it.Row.released(now)
-		} else {
-			sendFailed(now, it.Row, err)
 		}
 	}
 }
@@ -141,45 +104,22 @@ func (n sender) inWindow(items []sending) []sending {
 	return open
 }
 
-// startCalls commits, in one write fenced by the versions, that the calls are
-// about to begin. After a crash only these messages are in doubt. It returns
-// those that are still ours.
-//
-//spec:f-020 f-050 n-047
-func (n sender) startCalls(ctx context.Context, items []sending) ([]sending, error) {
-	if len(items) == 0 {
-		return nil, nil
+// call is the one provider call of a claim: today for one message.
+func (n sender) call(items []sending, p parcel) {
+	for _, it := range items {
+		c, m := p.channels.of(it.Row), n.messageOf(it.Row, p)
+		var receipt Receipt
+		err := n.do(it, "a channel panicked", func(ctx context.Context) (err error) {
+			receipt, err = c.Send(ctx, m)
+			return err
+		})
+		it.Row.settled(driver.Now(n.store), receipt, err)
 	}
-	now := driver.Now(n.store)
-	rows := make([]*messageRow, len(items))
-	for i, it := range items {
-		rows[i] = it.Row
-		it.Row.calling(now)
-	}
-	ours, err := work.Start(ctx, n.store, outgoingMessages, now.Add(items[0].Lease), rows)
-	var started []sending
-	for i, it := range items {
-		if err != nil || !ours[i] || it.Ctx.Err() != nil {
-			it.Row.uncalled(now)
-			continue
-		}
-		started = append(started, it)
-	}
-	return started, err
 }
 
-// call is the one provider call of a claim.
-func (n sender) call(it sending, p parcel) {
-	ctx, cancel := context.WithTimeout(it.Ctx, n.options.CallTimeout)
-	defer cancel()
-	c, m := p.channels.of(it.Row), n.messageOf(it.Row, p)
-	var receipt Receipt
-	err := work.Guard(func() (err error) {
-		receipt, err = c.Send(ctx, m)
-		return err
-	})
-	n.logPanic("a channel panicked", err, slog.String("channel", it.Row.Kind))
-	it.Row.settled(driver.Now(n.store), receipt, err)
+// do calls a channel about a message.
+func (n sender) do(it sending, panicked string, f func(context.Context) error) error {
+	return calls.Do(it.Ctx, n.options.CallTimeout, n.options.Logger, panicked, slog.String("channel", it.Row.Kind), f)
 }
 
 // messageOf is what the channel gets for this call.
@@ -312,17 +252,14 @@ func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found 
 	return open
 }
 
-func (n sender) ask(ctx context.Context, t Type, asked []Job) (verdicts []Verdict, err error) {
-	err = work.Guard(func() (err error) {
-		verdicts, err = t.Revalidator.Revalidate(ctx, asked)
-		return err
-	})
+func (n sender) ask(ctx context.Context, t Type, asked []Job) ([]Verdict, error) {
+	verdicts, err := calls.Answers(asked, func(jobs []Job) ([]Verdict, error) { return t.Revalidator.Revalidate(ctx, jobs) }, anyVerdict)
 	n.logPanic("a revalidator panicked", err, slog.String("type", t.Name))
-	if err == nil && len(verdicts) != len(asked) {
-		err = fmt.Errorf("notify: the revalidator of %q gave %d verdicts for %d jobs", t.Name, len(verdicts), len(asked))
-	}
 	return verdicts, err
 }
+
+// anyVerdict leaves it to apply to tell what means nothing: the others stand.
+func anyVerdict(Verdict) bool { return true }
 
 // apply settles a message that does not go out now, and reports whether it does.
 func (n sender) apply(m *messageRow, v Verdict) bool {

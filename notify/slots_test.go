@@ -80,8 +80,8 @@ func TestCallsThatWereMadeStandThoughTheNextOnesFail(t *testing.T) {
 		items = append(items, notify.Sending{Row: m, Ctx: h.t.Context(), Lease: lease})
 	}
 	flaky.armed = true // behind two gates and the first calls
-	if err := h.Distribute(h.t.Context(), items...); err != nil {
-		h.t.Fatal(err)
+	if err := h.Distribute(h.t.Context(), items...); err == nil {
+		h.t.Error("nobody hears that the second write failed")
 	}
 	flaky.armed = false
 	first, second := items[0].Row, items[1].Row
@@ -98,16 +98,16 @@ type bounded struct{ notify.Channel }
 
 func (bounded) MaxCalls() int { return 2 }
 
-// So many messages are started as a bounded channel can take soon; what the options
-// say counts more.
+// So many messages are started as a bounded channel has connections, whether it is the
+// process's own or a source chose it, and no more than the options say.
 func TestABoundedChannelIsNotCalledByEverybodyAtOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		options notify.Options
 		want    int
 	}{
-		"its own bound":    {notify.Options{}, 4},
-		"the options":      {notify.Options{ChannelConcurrency: map[string]int{channelKey: 3}}, 3},
-		"a channel source": {notify.Options{Channels: &senders{}}, 6},
+		"its own bound":    {notify.Options{}, 2},
+		"the options":      {notify.Options{ChannelConcurrency: map[string]int{channelKey: 1}}, 1},
+		"a channel source": {notify.Options{Channels: &senders{}}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			visitsInMemory(t, func(h *host) {

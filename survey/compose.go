@@ -11,6 +11,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
@@ -88,7 +89,7 @@ func (s asker) render(ctx context.Context, it *sending, link string) (parts form
 		}
 		return err
 	})
-	s.logPanic("a renderer panicked", err, slog.Int64("survey", it.Row.SurveyID))
+	calls.LogPanic(s.options.Logger, "a renderer panicked", err, slog.Int64("survey", it.Row.SurveyID))
 	return parts, err
 }
 

@@ -3,12 +3,12 @@ package survey
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
@@ -126,39 +126,26 @@ func (s *core) writeLog(ctx context.Context, tx storage.Tx, rows []*instanceRow)
 	return err
 }
 
-// call makes the calls of a group at once, after one write that says that they
-// begin, and waits for them.
-func (s asker) call(ctx context.Context, items []*sending, one func(*sending)) error {
-	started, err := s.startCalls(ctx, items)
-	each(started, one)
-	return err
+// callsOf makes the calls of a group; finish plans and lands.
+func (s asker) callsOf(finish func(*sending)) calls.Sender[instanceRow, *sending] {
+	return calls.Sender[instanceRow, *sending]{
+		Store: s.store, Table: instances, Slots: &calls.Process,
+		Item:    func(it *sending) work.Item[instanceRow] { return it.Item },
+		Bounds:  s.bounds,
+		Begin:   (*instanceRow).calling,
+		Undo:    func(r *instanceRow, _ time.Time) { r.uncalled() },
+		Release: func(*instanceRow, time.Time) {}, // it is as due as it was
+		Call:    s.call,
+		Land:    finish,
+	}
 }
 
-// startCalls commits, in one write fenced by the versions, that the calls are
-// about to begin. After a crash only these sends are in doubt. It returns those
-// that are still ours: a row that was completed, stopped or held since its claim is
-// not.
-func (s asker) startCalls(ctx context.Context, items []*sending) ([]*sending, error) {
-	if len(items) == 0 {
-		return nil, nil
+// bounds are those of the channel of a link: as many calls as it has connections.
+func (s asker) bounds(it *sending) []calls.Bound {
+	if b, ok := it.channel.(notify.Bounded); ok {
+		return []calls.Bound{calls.OfChannel(it.channel, [2]any{s.polls, it.Row.Channel}, b.MaxCalls())}
 	}
-	now := driver.Now(s.store)
-	rows := make([]*instanceRow, len(items))
-	for i, it := range items {
-		rows[i] = it.Row
-		it.Row.calling(now)
-	}
-	ours, err := work.Start(ctx, s.store, instances, now.Add(items[0].Lease), rows)
-	var started []*sending
-	for i, it := range items {
-		if err != nil || !ours[i] || it.Ctx.Err() != nil {
-			it.Row.uncalled()
-			continue
-		}
-		it.message.On, it.message.To = now, cmp.Or(it.redirect, it.message.To)
-		started = append(started, it)
-	}
-	return started, err
+	return nil
 }
 
 // each runs f for all items at once and waits.
@@ -170,26 +157,22 @@ func each(items []*sending, f func(*sending)) {
 	wg.Wait()
 }
 
-// callOne is the one call of a claim.
-func (s asker) callOne(it *sending) {
-	ctx, cancel := context.WithTimeout(it.Ctx, s.options.CallTimeout)
-	defer cancel()
-	var receipt notify.Receipt
-	err := work.Guard(func() (err error) {
-		receipt, err = it.channel.Send(ctx, it.message)
-		return err
-	})
-	s.logPanic("a channel panicked", err, slog.String("channel", it.Row.Channel))
-	it.Row.settled(driver.Now(s.store), it.trigger.Schedule.Reminders, receipt, err)
+// call is the one call of a claim: today for one link.
+func (s asker) call(items []*sending) {
+	for _, it := range items {
+		it.message.On, it.message.To = it.Row.CallStartedOn, cmp.Or(it.redirect, it.message.To)
+		var receipt notify.Receipt
+		err := s.do(it, "a channel panicked", func(ctx context.Context) (err error) {
+			receipt, err = it.channel.Send(ctx, it.message)
+			return err
+		})
+		it.Row.settled(driver.Now(s.store), it.trigger.Schedule.Reminders, receipt, err)
+	}
 }
 
-// logPanic tells where a host's code panicked. The value of the panic is left out,
-// since it may be personal.
-func (s *core) logPanic(text string, err error, where slog.Attr) {
-	var p *work.PanicError
-	if errors.As(err, &p) {
-		s.options.Logger.Error("belfry: "+text, where, slog.String("stack", string(p.Stack)))
-	}
+// do calls a channel about a link.
+func (s asker) do(it *sending, panicked string, f func(context.Context) error) error {
+	return calls.Do(it.Ctx, s.options.CallTimeout, s.options.Logger, panicked, slog.String("channel", it.Row.Channel), f)
 }
 
 // mergeSent brings what came of a call into a row that somebody else wrote
@@ -303,17 +286,13 @@ func (s asker) askProvider(it *sending) bool {
 	if !ok {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(it.Ctx, s.options.CallTimeout)
-	defer cancel()
-	r := it.Row
-	m := it.message
+	r, m := it.Row, it.message
 	m.On = r.CallStartedOn
 	var answer notify.LookupResult
-	err := work.Guard(func() (err error) {
+	err := s.do(it, "a status look-up panicked", func(ctx context.Context) (err error) {
 		answer, err = l.Lookup(ctx, m)
 		return err
 	})
-	s.logPanic("a status look-up panicked", err, slog.String("channel", r.Channel))
 	switch now := driver.Now(s.store); {
 	case err != nil:
 		return false

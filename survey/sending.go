@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -71,7 +71,6 @@ type sending struct {
 	message notify.Message
 	// composed says that message is complete.
 	composed bool
-	landed   bool
 	// redirect is the address that a gate gave instead of the recipient's.
 	redirect string
 }
@@ -91,7 +90,6 @@ func (s asker) send(ctx context.Context, items []work.Item[instanceRow], land fu
 	open = s.askGates(ctx, open)
 	finish := func(it *sending) {
 		it.Row.plan(it.grace)
-		it.landed = true
 		land(it.Row, nothing{})
 	}
 	waits := rowsOf(open)
@@ -100,24 +98,7 @@ func (s asker) send(ctx context.Context, items []work.Item[instanceRow], land fu
 			finish(it)
 		}
 	}
-	for _, it := range items {
-		if !waits[it.Row] {
-			land(it.Row, nothing{}) // pinned has settled it
-		}
-	}
-	err = s.call(ctx, open, func(it *sending) {
-		s.callOne(it)
-		finish(it)
-	})
-	if err != nil {
-		return err
-	}
-	for _, it := range open { // no longer ours when its call would have begun
-		if !it.landed {
-			finish(it)
-		}
-	}
-	return nil
+	return s.callsOf(finish).Send(ctx, open)
 }
 
 func rowsOf(items []*sending) map[*instanceRow]bool {
@@ -245,9 +226,6 @@ func (s asker) askGate(ctx context.Context, g notify.Gate, items []*sending) (op
 		attempts[i] = s.attempt(it)
 	}
 	verdicts, err := s.verdicts(ctx, g, attempts)
-	if err != nil && ctx.Err() == nil {
-		s.options.Logger.ErrorContext(ctx, "belfry: a gate failed, and lets nothing through", slog.String("gate", fmt.Sprintf("%T", g)), slog.Int("links", len(items)))
-	}
 	for i, it := range items {
 		if err != nil {
 			s.untried(it, ReasonGateFailed, nil)
@@ -258,28 +236,11 @@ func (s asker) askGate(ctx context.Context, g notify.Gate, items []*sending) (op
 	return open
 }
 
-// verdicts asks one gate. Anything but one verdict that means something for each
-// attempt is an error, which is not logged: it may hold personal data.
-func (s asker) verdicts(ctx context.Context, g notify.Gate, a []notify.Attempt) (verdicts []notify.Verdict, err error) {
-	err = work.Guard(func() (err error) {
-		verdicts, err = g.Ask(ctx, a)
-		return err
+// verdicts asks one gate.
+func (s asker) verdicts(ctx context.Context, g notify.Gate, a []notify.Attempt) ([]notify.Verdict, error) {
+	return calls.Gate(ctx, s.options.Logger, g, a, g.Ask, func(v notify.Verdict) bool {
+		return v.Action == notify.ActionProceed || v.Action == notify.ActionDefer || v.Action == notify.ActionSkip
 	})
-	s.logPanic("a gate panicked", err, slog.String("gate", fmt.Sprintf("%T", g)))
-	if err != nil {
-		return nil, err
-	}
-	if len(verdicts) != len(a) {
-		return nil, fmt.Errorf("survey: gate %T gave %d verdicts for %d attempts", g, len(verdicts), len(a))
-	}
-	for _, v := range verdicts {
-		switch v.Action {
-		case notify.ActionProceed, notify.ActionDefer, notify.ActionSkip:
-		default:
-			return nil, fmt.Errorf("survey: gate %T: %.40q is no action", g, string(v.Action))
-		}
-	}
-	return verdicts, nil
 }
 
 // apply reports whether the link may go out now. A wait counts no try, and is not

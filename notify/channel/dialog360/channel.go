@@ -169,6 +169,15 @@ var transient = map[string]bool{
 	"133016": true, // number registered too often
 }
 
+// of says what the codes blame that do not speak of who sends or of Meta.
+var of = map[string]notify.Fault{
+	"131056": notify.FaultAddress, // too many messages to this recipient
+	"131026": notify.FaultAddress, // cannot be delivered to this recipient
+	"131021": notify.FaultAddress, // the recipient is the sender
+	"132015": notify.FaultMessage, // template paused for its quality
+	"130497": notify.FaultAddress, // the recipient's country is restricted
+}
+
 // restrictedCountry comes with 403, but is about the recipient.
 const restrictedCountry = "130497"
 
@@ -180,6 +189,14 @@ var unknown = map[string]bool{"1": true, "131000": true}
 // rate or has not paid (360dialog documentation, "Error Code Reference").
 func refusal(a *rest.Answer) *notify.SendError {
 	code := metaCode(a)
+	e := judge(a, code)
+	if f, ok := of[code]; ok {
+		return e.Blame(f)
+	}
+	return e
+}
+
+func judge(a *rest.Answer, code string) *notify.SendError {
 	n, err := strconv.Atoi(code)
 	switch {
 	case unknown[code]:
@@ -188,7 +205,7 @@ func refusal(a *rest.Answer) *notify.SendError {
 		return a.Permanent(code)
 	case transient[code], err == nil && 200 <= n && n < 300, // permissions
 		code == "" && a.Status == http.StatusBadRequest:
-		return a.Transient(code)
+		return a.Closed(code)
 	}
 	return a.Refusal(code)
 }

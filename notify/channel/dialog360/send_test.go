@@ -201,3 +201,29 @@ func TestNewListsEveryFault(t *testing.T) {
 		}
 	}
 }
+
+func TestAnswersBlameTheChannelTheAddressOrTheMessage(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script script
+		want   notify.Fault
+	}{
+		"own: not paid":   {says(400, `{"error":"Could not send message due to lack of payment"}`), notify.FaultChannel},
+		"own: wrong key":  {says(401, `{"error":"Invalid api_key"}`), notify.FaultChannel},
+		"service down":    {says(500, fault(131016)), notify.FaultChannel},
+		"number rate":     {says(400, fault(130429)), notify.FaultChannel},
+		"pair rate":       {says(400, fault(131056)), notify.FaultAddress},
+		"undeliverable":   {says(400, fault(131026)), notify.FaultAddress},
+		"country":         {says(403, fault(130497)), notify.FaultAddress},
+		"template paused": {says(400, fault(132015)), notify.FaultMessage},
+		"bad parameter":   {says(400, fault(100)), ""},
+		"went wrong":      {says(500, fault(131000)), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := refuse(t, open(t, serve(t, c.script), Options{}), message()); err.Fault != c.want {
+				t.Errorf("%v blames %q, want %q", err, err.Fault, c.want)
+			}
+		})
+	}
+}

@@ -120,5 +120,5 @@ func refused(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		code = "permission"
 	}
-	return notify.Transient(code, 0, err)
+	return notify.Transient(code, 0, err).Blame(notify.FaultChannel)
 }

@@ -294,3 +294,26 @@ func TestNothingPrintedShowsACredential(t *testing.T) {
 		}
 	}
 }
+
+func TestAnswersBlameTheChannelOrTheAddress(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script script
+		want   notify.Fault
+	}{
+		"wrong key":       {says(401, "UNAUTHORIZED"), notify.FaultChannel},
+		"too many":        {says(429, "TOO_MANY_REQUESTS"), notify.FaultChannel},
+		"no credits":      {status200(rejected, "REJECTED_NOT_ENOUGH_CREDITS"), notify.FaultChannel},
+		"bad destination": {status200(rejected, "REJECTED_DESTINATION"), notify.FaultAddress},
+		"undeliverable":   {status200(undeliverable, "UNDELIVERABLE_REJECTED_OPERATOR"), notify.FaultAddress},
+		"rejected":        {status200(rejected, "REJECTED_MESSAGE_SIZE"), ""},
+		"not available":   {says(503, "SERVICE_UNAVAILABLE"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := refuse(t, sms(t, serve(t, c.script), Options{}), message()); err.Fault != c.want {
+				t.Errorf("%v blames %q, want %q", err, err.Fault, c.want)
+			}
+		})
+	}
+}

@@ -197,6 +197,9 @@ const (
 // the first one, under whose id it is reported.
 const duplicate = "REJECTED_DUPLICATE_MESSAGE_ID"
 
+// destination is the status of a number to which nothing can be sent.
+const destination = "REJECTED_DESTINATION"
+
 // passing are the rejections that are not about the message.
 var passing = map[rest.Text]bool{
 	"REJECTED_NOT_ENOUGH_CREDITS":      true,
@@ -243,7 +246,10 @@ func outcome(a *rest.Answer, s status) error {
 			return a.Unknown(code)
 		}
 		if passing[s.Name] {
-			return a.Transient(code)
+			return a.Closed(code)
+		}
+		if s.GroupName == undeliverable || s.Name == destination {
+			return a.Permanent(code).Blame(notify.FaultAddress)
 		}
 		return a.Permanent(code)
 	}

@@ -137,6 +137,12 @@ func refusal(a *rest.Answer) error {
 		code = string(body.Errors[0].Field)
 	}
 	e := a.Refusal(code)
+	switch {
+	case a.Status == http.StatusServiceUnavailable: // "the API is not available"
+		e = e.Blame(notify.FaultChannel)
+	case strings.HasPrefix(code, "personalizations.0.to"):
+		e = e.Blame(notify.FaultAddress)
+	}
 	if e.RetryAfter == 0 && a.Status == http.StatusTooManyRequests {
 		e.RetryAfter = untilReset(a.Header)
 	}

@@ -278,3 +278,25 @@ func TestPrintedChannelShowsNoKey(t *testing.T) {
 		}
 	}
 }
+
+func TestAnswersBlameTheChannelOrTheAddress(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script func(http.ResponseWriter, *http.Request) bool
+		want   notify.Fault
+	}{
+		"bad address":   {says(400, "personalizations.0.to.0.email", "no"), notify.FaultAddress},
+		"bad subject":   {says(400, "subject", "no"), ""},
+		"wrong key":     {says(401, "", "no"), notify.FaultChannel},
+		"too many":      {says(429, "", "no"), notify.FaultChannel},
+		"not available": {says(503, "", "no"), notify.FaultChannel},
+		"fails":         {says(500, "", "no"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := refuse(t, open(t, serve(t, c.script), Options{}), message()); err.Fault != c.want {
+				t.Errorf("%v blames %q, want %q", err, err.Fault, c.want)
+			}
+		})
+	}
+}

@@ -153,10 +153,15 @@ func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, e
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	if err := c.send(ctx, built); err != nil {
-		return notify.Receipt{}, err
+	err = c.send(ctx, built)
+	var refused *notify.SendError
+	switch {
+	case err == nil:
+		return notify.Receipt{ID: built.ID}, nil
+	case errors.Is(ctx.Err(), context.Canceled) && errors.As(err, &refused): // by ourselves
+		return notify.Receipt{}, refused.Blame("")
 	}
-	return notify.Receipt{ID: built.ID}, nil
+	return notify.Receipt{}, err
 }
 
 func (c *Channel) send(ctx context.Context, m *mail.Mail) error {

@@ -172,3 +172,53 @@ func TestFinalDotIsNotSentAfterTheContextHasEnded(t *testing.T) {
 		t.Errorf("%v, %d mails", got, len(s.accepted()))
 	}
 }
+
+// The channel is at fault where nothing could be sent at all.
+func TestAnswersBlameTheChannelTheAddressOrTheMessage(t *testing.T) {
+	t.Parallel()
+	const channel, address, message1 = notify.FaultChannel, notify.FaultAddress, notify.FaultMessage
+	for name, c := range map[string]struct {
+		script script
+		want   notify.Fault
+	}{
+		"server is full":             {at("CONNECT", "421 4.3.2 later"), channel},
+		"server hangs up":            {at("EHLO", drop), channel},
+		"server shuts down":          {at("RCPT", "421 bye"), channel},
+		"sender has to log in":       {at("MAIL", "530 5.7.0 log in"), channel},
+		"sender is blocked":          {at("MAIL", "550 5.7.1 blocked"), channel},
+		"sender's domain is unknown": {at("RCPT", "550 5.1.8 who are you"), channel},
+		"sender is put off":          {at("MAIL", "451 4.7.1 grey"), ""},
+		"mail is too large":          {at("MAIL", "552 5.3.4 too large"), message1},
+		"mail is too large, in old":  {at("MAIL", "552 too large"), ""},
+		"mailbox does not exist":     {at("RCPT", "550 5.1.1 unknown"), address},
+		"mailbox is unknown, in old": {at("RCPT", "550 unknown"), address},
+		"mailbox is busy":            {at("RCPT", "450 4.2.1 busy"), address},
+		"mailbox takes less":         {at("RCPT", "552 5.2.3 too long"), message1},
+		"connection breaks":          {at("DATA", drop), ""},
+		"data are refused":           {at("DATA", "554 5.5.1 no"), ""},
+		"disk is full":               {at(".", "452 4.3.1 disk full"), channel},
+		"content is refused":         {at(".", "554 5.6.0 spam"), message1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, &server{script: c.script})
+			if err := refuse(t.Context(), t, open(t, s.addr, nil), message()); err.Fault != c.want {
+				t.Errorf("%v blames %q, want %q", err, err.Fault, c.want)
+			}
+		})
+	}
+}
+
+// Nobody is blamed for an attempt that we ended ourselves.
+func TestAnAttemptThatWeEndBlamesNobody(t *testing.T) {
+	t.Parallel()
+	s := serve(t, &server{script: at("EHLO", hang)})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-s.silent
+		cancel()
+	}()
+	if err := refuse(ctx, t, open(t, s.addr, nil), message()); err.Class != notify.ClassTransient || err.Fault != "" {
+		t.Errorf("%v blames %q", err, err.Fault)
+	}
+}

@@ -104,10 +104,10 @@ func (c *conn) bind(ctx context.Context) {
 // message declared as such is refused by relays that do not know it.
 func (c *conn) mail(m *mail.Mail) error {
 	if c.begun && c.client.Reset() != nil {
-		return notify.Transient("RSET", 0, &Error{Step: "RSET"})
+		return failure("RSET", nil)
 	}
 	if known, _ := c.client.Extension("SMTPUTF8"); m.UTF8 && !known {
-		return notify.Permanent("smtputf8", errNoUTF8)
+		return notify.Permanent("smtputf8", errNoUTF8).Blame(notify.FaultAddress)
 	}
 	c.client.SkipSMTPUTF8(!m.UTF8)
 	if err := c.client.Mail(m.From); err != nil {

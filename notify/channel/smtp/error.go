@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/belfry-go/belfry/notify"
 )
@@ -101,11 +102,53 @@ func failure(step string, err error) error {
 	e := newError(step, err)
 	switch {
 	case e.Code == 0:
-		return notify.Transient(step, 0, e)
+		return notify.Transient(step, 0, e).Blame(e.fault())
 	case e.Code/100 == 5 && aboutMessage(step) && !slices.Contains(loginCodes, e.Code):
-		return notify.Permanent(e.status(), e)
+		return notify.Permanent(e.status(), e).Blame(e.fault())
 	}
-	return notify.Transient(e.status(), 0, e)
+	return notify.Transient(e.status(), 0, e).Blame(e.fault())
+}
+
+// fault is what was wrong, by the enhanced code (RFC 3463; RFC 4954, section 6) where
+// there is one, and else by the step: RCPT names nothing but the recipient, MAIL
+// nothing but the sender, who is the same for all messages.
+func (e *Error) fault() notify.Fault {
+	switch {
+	case !aboutMessage(e.Step) && e.Step != "content" && e.Step != "final dot",
+		e.Code == 421, slices.Contains(loginCodes, e.Code):
+		return notify.FaultChannel
+	case e.Code == 0:
+		return ""
+	}
+	if f, ok := e.enhancedFault(); ok {
+		return f
+	}
+	switch {
+	case e.Code/100 != 5:
+		return ""
+	case e.Step == "RCPT":
+		return notify.FaultAddress
+	case e.Step == "MAIL" && e.Code != 552: // which is its size
+		return notify.FaultChannel
+	}
+	return ""
+}
+
+func (e *Error) enhancedFault() (f notify.Fault, known bool) {
+	_, detail, _ := strings.Cut(e.Enhanced, ".")
+	switch detail {
+	case "1.7", "1.8", "3.1", "3.2", "7.8", "7.9", "7.11", "7.12": // sender, server, login
+		return notify.FaultChannel, true
+	case "2.3", "3.4": // it is too long
+		return notify.FaultMessage, true
+	}
+	switch subject, _, _ := strings.Cut(detail, "."); subject {
+	case "1", "2":
+		return notify.FaultAddress, true
+	case "6":
+		return notify.FaultMessage, true
+	}
+	return "", false
 }
 
 func aboutMessage(step string) bool { return step == "MAIL" || step == "RCPT" || step == "DATA" }
@@ -121,9 +164,9 @@ func finalDot(err error) error {
 	case 2: // accepted with another code than 250
 		return nil
 	case 4:
-		return notify.Transient(e.status(), 0, e)
+		return notify.Transient(e.status(), 0, e).Blame(e.fault())
 	case 5:
-		return notify.Permanent(e.status(), e)
+		return notify.Permanent(e.status(), e).Blame(e.fault())
 	}
 	return notify.Unknown(e.Step, e)
 }

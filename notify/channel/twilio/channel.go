@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -179,11 +180,30 @@ var busy = map[string]bool{
 	"63038": true, // the account's daily limit is reached
 }
 
+// of says what the codes of other refusals blame; they are Permanent.
+var of = map[string]notify.Fault{
+	"21211": notify.FaultAddress, // To is no number
+	"21214": notify.FaultAddress, // To cannot be reached
+	"21408": notify.FaultAddress, // To is in a region that is not permitted
+	"21610": notify.FaultAddress, // To has sent STOP
+	"21612": notify.FaultAddress, // there is no way to To
+	"21614": notify.FaultAddress, // To is no mobile number
+	"21212": notify.FaultChannel, // From is no number
+	"21606": notify.FaultChannel, // From is not of this account
+	"21603": notify.FaultChannel, // there is no From
+	"21659": notify.FaultChannel, // From is not of this account
+	"21660": notify.FaultChannel, // From is not of this account
+}
+
 func refusal(a *rest.Answer, code string) error {
-	if busy[code] {
-		return a.Transient(code)
+	if busy[code] || a.Status == http.StatusServiceUnavailable {
+		return a.Closed(code)
 	}
-	return a.Refusal(code)
+	e := a.Refusal(code)
+	if f, ok := of[code]; ok {
+		return e.Blame(f)
+	}
+	return e
 }
 
 // form makes the parameters of m, or says with a Permanent error why it cannot.

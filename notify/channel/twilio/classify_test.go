@@ -121,3 +121,30 @@ func TestI30_SendReturnsAfterItsTimeout(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAnswersBlameTheChannelOrTheAddress(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script func(http.ResponseWriter, *http.Request) bool
+		want   notify.Fault
+	}{
+		"bad number":        {says(400, 21211, "Invalid 'To' Phone Number"), notify.FaultAddress},
+		"has sent STOP":     {says(400, 21610, "Attempt to send to unsubscribed recipient"), notify.FaultAddress},
+		"not our number":    {says(400, 21606, "The From phone number is not valid"), notify.FaultChannel},
+		"queue is full":     {says(400, 21611, "The queue is full"), notify.FaultChannel},
+		"wrong credentials": {says(401, 20003, "Authenticate"), notify.FaultChannel},
+		"not allowed":       {says(403, 20006, "Access Denied"), notify.FaultChannel},
+		"too many":          {says(429, 20429, "Too Many Requests"), notify.FaultChannel},
+		"not available":     {says(503, 20503, "Service unavailable"), notify.FaultChannel},
+		"moved":             {raw(307, ""), notify.FaultChannel},
+		"too long":          {says(400, 21617, "The concatenated message body exceeds the limit"), ""},
+		"fails":             {says(500, 20500, "An internal server error has occurred"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := refuse(t, sms(t, serve(t, c.script), Options{}), message()); err.Fault != c.want {
+				t.Errorf("%v blames %q, want %q", err, err.Fault, c.want)
+			}
+		})
+	}
+}

@@ -159,21 +159,22 @@ func outcome(a *rest.Answer) error {
 	case a.Status/100 == 2:
 		return nil
 	case a.Status == http.StatusRequestTimeout, a.Status == http.StatusTooEarly, a.Status == http.StatusTooManyRequests:
-		return a.Transient("")
+		return a.Transient("").Blame(notify.FaultAddress)
 	case a.Status/100 == 4:
-		return a.Permanent("")
+		return a.Permanent("").Blame(notify.FaultAddress)
 	}
-	return a.Refusal("")
+	return a.Refusal("").Blame(notify.FaultAddress)
 }
 
 // unanswered keeps the class of an error, and of its cause only the kind: names
-// and addresses of receivers stand in it.
+// and addresses of receivers stand in it. Each receiver is a server of its own, so
+// none speaks for the channel.
 func unanswered(err error) error {
 	e, cause := notify.Classify(err), safedial.Cause(err)
 	if errors.Is(err, safedial.ErrForbidden) {
-		return notify.Permanent(cause, safedial.ErrForbidden)
+		return notify.Permanent(cause, safedial.ErrForbidden).Blame(notify.FaultAddress)
 	}
-	return &notify.SendError{Class: e.Class, Code: cmp.Or(cause, e.Code), Err: errors.New("webhook: no connection or no answer")}
+	return &notify.SendError{Class: e.Class, Fault: notify.FaultAddress, Code: cmp.Or(cause, e.Code), Err: errors.New("webhook: no connection or no answer")}
 }
 
 // check refuses what cannot be sent, without a connection.
@@ -182,7 +183,7 @@ func (c *Channel) check(m notify.Message) error {
 	case rest.MessageID(m.ID) == "":
 		return permanent("id", "message id is not 1 to 64 of a-z, 0-9, - and _")
 	case !c.dialer.Callable(m.To):
-		return permanent("address", "recipient is no address of the form https://host/path")
+		return permanent("address", "recipient is no address of the form https://host/path").Blame(notify.FaultAddress)
 	case m.On.IsZero():
 		return permanent("date", "message without On, the time that is signed")
 	case len(m.Attachments) > 0:
@@ -191,8 +192,8 @@ func (c *Channel) check(m notify.Message) error {
 	return nil
 }
 
-func permanent(code, why string) error {
-	return notify.Permanent(code, errors.New("webhook: "+why))
+func permanent(code, why string) *notify.SendError {
+	return notify.Permanent(code, errors.New("webhook: "+why)).Blame(notify.FaultMessage)
 }
 
 // These are the body of a request. Nothing in it depends on the attempt.

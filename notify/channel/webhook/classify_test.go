@@ -137,3 +137,18 @@ func TestOneRequestPerSend(t *testing.T) {
 		t.Errorf("%d requests for two Sends", requests)
 	}
 }
+
+// Each receiver is a server of its own: none speaks for the channel.
+func TestAReceiverIsAnAddress(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{401, 404, 429, 503} {
+		s := receive(t, says(status))
+		if err := refuse(t, open(t, s, Options{}), s.message()); err.Fault != notify.FaultAddress {
+			t.Errorf("%v blames %q", err, err.Fault)
+		}
+	}
+	s := receive(t, nil)
+	if err := refuse(t, open(t, s, Options{TLSConfig: &tls.Config{}}), s.message()); err.Fault != notify.FaultAddress {
+		t.Errorf("%v blames %q", err, err.Fault)
+	}
+}

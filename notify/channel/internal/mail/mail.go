@@ -159,7 +159,7 @@ func parseTo(to string) (*netmail.Address, error) {
 	switch {
 	case err != nil, strings.ContainsAny(to, forbidden), len(to) > 254,
 		envelope(*a) != "<"+to+">":
-		return nil, notify.Permanent("address", errors.New("mail: recipient is no mail address"))
+		return nil, notify.Permanent("address", errors.New("mail: recipient is no mail address")).Blame(notify.FaultAddress)
 	}
 	return a, nil
 }

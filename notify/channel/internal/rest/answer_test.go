@@ -32,6 +32,19 @@ func TestStatusHasItsClass(t *testing.T) {
 	}
 }
 
+func TestStatusBlamesTheChannel(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]notify.Fault{
+		301: notify.FaultChannel, 401: notify.FaultChannel, 403: notify.FaultChannel, 407: notify.FaultChannel, 429: notify.FaultChannel,
+		200: "", 400: "", 404: "", 408: "", 425: "", 500: "", 503: "",
+	} {
+		a := &Answer{Status: status, client: &Client{provider: "test"}}
+		if got := a.Refusal("").Fault; got != want {
+			t.Errorf("%d blames %q, want %q", status, got, want)
+		}
+	}
+}
+
 func TestCodeHoldsNothingPersonal(t *testing.T) {
 	t.Parallel()
 	a := &Answer{Status: 400, client: &Client{provider: "test"}}

@@ -58,9 +58,18 @@ func (c *Client) Do(ctx context.Context, call Call) (*Answer, error) {
 	case err == nil:
 		return c.read(response)
 	case cn == nil || cn.seal():
-		return nil, notify.Transient("connect", 0, c.fail("nothing was sent: %w", safe(err)))
+		return nil, unconnected(c.fail("nothing was sent: %w", safe(err)))
 	}
 	return nil, notify.Unknown("no answer", c.fail("no answer: %w", safe(err)))
+}
+
+// unconnected blames the channel, unless we ended the attempt ourselves.
+func unconnected(cause error) *notify.SendError {
+	e := notify.Transient("connect", 0, cause)
+	if errors.Is(cause, context.Canceled) {
+		return e
+	}
+	return e.Blame(notify.FaultChannel)
 }
 
 func (c *Client) request(ctx context.Context, call Call) (*http.Request, error) {
@@ -152,11 +161,12 @@ const maxCode = 40
 // Refusal is the error of an answer that does not accept, by its status alone
 // (RFC 9110, section 15; RFC 6585, section 4; RFC 8470, section 5.2):
 //
-//	401, 403, 407     Transient: the credentials are wrong, not the message
-//	408, 425, 429     Transient
+//	401, 403, 407     Transient, the channel's fault: the credentials are wrong
+//	429               Transient, the channel's fault
+//	408, 425          Transient
 //	other 4xx         Permanent
 //	503               Transient
-//	3xx               Transient: nothing was followed
+//	3xx               Transient, the channel's fault: nothing was followed
 //	1xx, 2xx, others  Unknown: an answer that should not be, or a server that
 //	of 5xx            failed at a point that it does not tell
 //
@@ -164,13 +174,14 @@ const maxCode = 40
 // is dropped. Where a provider documents its codes, the channel decides first.
 func (a *Answer) Refusal(code string) *notify.SendError {
 	switch a.Status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusRequestTimeout,
-		http.StatusTooEarly, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusTooManyRequests:
+		return a.Closed(code)
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusServiceUnavailable:
 		return a.Transient(code)
 	}
 	switch a.Status / 100 {
 	case 3:
-		return a.Transient(code)
+		return a.Closed(code)
 	case 4:
 		return a.Permanent(code)
 	}
@@ -180,6 +191,11 @@ func (a *Answer) Refusal(code string) *notify.SendError {
 // Permanent says that the provider refused the message for good.
 func (a *Answer) Permanent(code string) *notify.SendError {
 	return notify.Permanent(a.code(code), a.cause(code))
+}
+
+// Closed says that the provider accepts nothing of this account now.
+func (a *Answer) Closed(code string) *notify.SendError {
+	return a.Transient(code).Blame(notify.FaultChannel)
 }
 
 // Transient says that the provider did not accept the message now, with the

@@ -73,7 +73,7 @@ func TestNothingWasSentToAServerThatIsNotThere(t *testing.T) {
 		"certificate": secure.URL,
 		"no TLS":      strings.Replace(serve(t, func(http.ResponseWriter, *http.Request) {}).URL, "http:", "https:", 1),
 	} {
-		if err := refused(t.Context(), t, client(t, Options{}), post(address)); err.Class != notify.ClassTransient || err.Code != "connect" {
+		if err := refused(t.Context(), t, client(t, Options{}), post(address)); err.Class != notify.ClassTransient || err.Code != "connect" || err.Fault != notify.FaultChannel {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -96,7 +96,7 @@ func TestContextThatHasEndedSendsNothing(t *testing.T) {
 	p := newPeer(t, func(int, int) bool { return false })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := refused(ctx, t, client(t, Options{}), post(p.url)); err.Class != notify.ClassTransient || !errors.Is(err, context.Canceled) {
+	if err := refused(ctx, t, client(t, Options{}), post(p.url)); err.Class != notify.ClassTransient || err.Fault != "" || !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if p.seen() != 0 {

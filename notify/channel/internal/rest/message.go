@@ -16,8 +16,8 @@ func E164(text string) bool { return e164.MatchString(text) }
 
 // Unsendable is the Permanent error of a message that the provider would refuse, and
 // is therefore not asked about.
-func Unsendable(provider, code, why string) error {
-	return notify.Permanent(code, errors.New(provider+": "+why))
+func Unsendable(provider, code, why string) *notify.SendError {
+	return notify.Permanent(code, errors.New(provider+": "+why)).Blame(notify.FaultMessage)
 }
 
 // CheckID refuses a message without an id that comes back from providers as it was.
@@ -35,7 +35,7 @@ func CheckPhone(provider string, m notify.Message) error {
 	case err != nil:
 		return err
 	case !E164(m.To):
-		return Unsendable(provider, "address", "recipient is no number in E.164 form")
+		return Unsendable(provider, "address", "recipient is no number in E.164 form").Blame(notify.FaultAddress)
 	case len(m.Attachments) > 0:
 		return Unsendable(provider, "attachments", "a message with attachments cannot be sent")
 	}
