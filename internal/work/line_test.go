@@ -13,13 +13,17 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// many rows of one kind, scope and lane, due one after the other from a moment on.
+// many rows of one kind and lane, due one after the other from a moment on, of one
+// scope or, if it is "each", of twenty.
 func (b *bench) many(n int, rec storage.Record) {
 	b.t.Helper()
 	rows := make([]task, n)
 	for i := range rows {
 		rows[i].Record = rec
 		rows[i].Key, rows[i].Status = fmt.Sprint(rec.Key, i), "Ready"
+		if rec.Scope == "each" {
+			rows[i].Scope = storage.Scope(fmt.Sprint(i % 20))
+		}
 		rows[i].DueOn = rec.DueOn.Add(time.Duration(i) * time.Microsecond)
 	}
 	b.insert(rows...)
@@ -57,8 +61,8 @@ func TestAKindThatHangsHoldsUpNoOther(t *testing.T) {
 		b := newLive(t)
 		b.spec.Types = func() []string { return []string{"hung", "well"} }
 		past := b.store.Clock().Now().Add(-time.Hour)
-		b.many(20_000, storage.Record{Key: "h", Kind: "hung", DueOn: past})
-		b.many(2_000, storage.Record{Key: "w", Kind: "well", DueOn: past.Add(time.Minute)})
+		b.many(20_000, storage.Record{Key: "h", Scope: "each", Kind: "hung", DueOn: past})
+		b.many(2_000, storage.Record{Key: "w", Scope: "each", Kind: "well", DueOn: past.Add(time.Minute)})
 		letGo := b.hanging(func(r *task) bool { return r.Kind == "hung" })
 		stop := b.run(work.Options{})
 		pass(3 * time.Second)
@@ -92,7 +96,7 @@ func TestWhatIsUrgentDoesNotWaitBehindItsKind(t *testing.T) {
 		b := newLive(t)
 		b.spec.Types = func() []string { return []string{"mail"} }
 		now := b.store.Clock().Now()
-		b.many(10_000, storage.Record{Key: "bulk", Kind: "mail", Lane: storage.LaneBulk, DueOn: now.Add(-time.Hour)})
+		b.many(10_000, storage.Record{Key: "bulk", Scope: "each", Kind: "mail", Lane: storage.LaneBulk, DueOn: now.Add(-time.Hour)})
 		letGo := b.hanging(func(r *task) bool { return r.Lane == storage.LaneBulk })
 		stop := b.run(work.Options{})
 		synctest.Wait()
