@@ -21,9 +21,12 @@ type Options struct {
 	// one minute. Leases are renewed while handlers run, so this is how long a
 	// crash delays a row, not how long a handler may take.
 	Lease time.Duration
-	// Concurrency is how many groups of rows each pass handles at once; default 8.
+	// Concurrency is how many groups of rows of one kind (a reminder type, a channel,
+	// a subscriber) each pass handles at once; default 8. Urgent rows, and those of a
+	// tenant that floods a lane, have as many of their own.
 	Concurrency int
-	// InFlight bounds the rows that each pass has claimed and not yet settled;
+	// InFlight bounds the rows of one kind that each pass has claimed and not yet
+	// settled, urgent ones counted apart, so that a kind that hangs holds up no other;
 	// default 4000, and never less than Batch.
 	InFlight int
 	// Grace is how long Run waits for handlers when its context ends; default 30

@@ -118,7 +118,7 @@ func (b *batch) each(f func(t *try) error) {
 // settle changes the row into its next state and gives what has to exist beside.
 func (t *try) settle(ctx context.Context, b *batch) *decision {
 	switch {
-	case t.err != nil && (ctx.Err() != nil || t.ctx.Err() != nil):
+	case t.err != nil && (work.Interrupted(ctx) || work.Interrupted(t.ctx)):
 		t.row.giveBack(b.now) // shutdown, or the lease is lost: no try was made
 	case t.broken:
 		t.row.undecodable(b.now, t.err)

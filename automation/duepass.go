@@ -24,6 +24,7 @@ func (s worker) dueSpec(name string, group int, types func() []string) work.Spec
 	return work.Spec[scheduleRow, *decision]{
 		Name: name, Table: schedules, Group: group,
 		Claimable: []string{StatusPending}, Busy: StatusProcessing, Types: types, Except: s.paused,
+		Limit:  s.registry.callTimeout,
 		Handle: s.handle, Settled: s.settled, Dispatch: s.dispatch,
 		Fail: func(now time.Time, r *scheduleRow, err error) { r.fail(now, err, s.registry.longRunning(r.Kind)) },
 		Abandon: func(now time.Time, r *scheduleRow) {

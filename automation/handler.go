@@ -39,7 +39,8 @@ type HandlerFunc func(ctx context.Context, due []Due) ([]Outcome, error)
 func (f HandlerFunc) Handle(ctx context.Context, due []Due) ([]Outcome, error) { return f(ctx, due) }
 
 // LongRunning marks a handler whose rows are retried every 24 h after the usual
-// steps, at most seven times, before they are put on hold.
+// steps, at most seven times, before they are put on hold. It may take 6 h for a
+// group of due rows, others 15 min (see [ReminderType].CallTimeout).
 func LongRunning(h Handler) Handler {
 	if h == nil {
 		panic("automation: LongRunning without a handler")

@@ -186,7 +186,7 @@ func (p reconcilePass) Runner(o work.Options) work.Runner {
 // two repeats a page that is right already.
 func (s keeper) reconcileAll(ctx context.Context, items []work.Item[reconciliation]) ([]struct{}, error) {
 	for _, it := range items {
-		if err := s.reconcileNext(it.Ctx, it.Row); err != nil && ctx.Err() == nil && it.Ctx.Err() == nil {
+		if err := s.reconcileNext(it.Ctx, it.Row); err != nil && !work.Interrupted(ctx) && !work.Interrupted(it.Ctx) {
 			s.scanFailed(s.now(), it.Row, err)
 			// The error's text may hold personal data, so it stays in the row.
 			s.opts.Logger.WarnContext(ctx, "belfry: reconciliation failed", "type", it.Row.Kind, "id", it.Row.ID,

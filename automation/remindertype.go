@@ -71,6 +71,10 @@ type ReminderType struct {
 	CatchUp time.Duration
 	// Lateness is about rows that exist already.
 	Lateness Lateness
+	// CallTimeout bounds the time that the type's providers, Policy and Validator take
+	// for one group of due rows, at most 50. After it their contexts end and the rows
+	// count as failed. Default 15 min; 6 h for a LongRunning type.
+	CallTimeout time.Duration
 	// LongRunning types are retried every 24 h after the usual steps, at most
 	// seven times, before they are put on hold.
 	LongRunning bool
@@ -261,6 +265,23 @@ func (r *registry) longRunning(name string) bool {
 	defer r.mu.RUnlock()
 	_, long := wrapped[longRunning](r.handlers[name])
 	return long || r.reminders[name].LongRunning
+}
+
+// How long a group of rows may be with the code of a host, unless its type says so.
+const (
+	callTimeout     = 15 * time.Minute
+	longCallTimeout = 6 * time.Hour
+)
+
+// callTimeout is that of a type; reports count as long-running.
+func (r *registry) callTimeout(name string) time.Duration {
+	if t, ok := r.reminder(name); ok && t.CallTimeout > 0 {
+		return t.CallTimeout
+	}
+	if r.longRunning(name) || r.isReport(name) {
+		return longCallTimeout
+	}
+	return callTimeout
 }
 
 // claim takes a name for one registration and reports whether it was free.

@@ -29,6 +29,7 @@ func (n generator) campaignSpec() work.Spec[messagingJobRow, chunk] {
 		Name: "notify.campaign", Table: messagingJobs,
 		Claimable: []string{StatusReady}, Busy: StatusGenerating,
 		Types:    n.registry.rendered,
+		Limit:    renderTimeout,
 		Handle:   n.generateChunks,
 		Dispatch: n.dispatchChunks,
 		Fail:     func(now time.Time, j *messagingJobRow, _ error) { j.failed(now, ReasonPassFailed) },
@@ -76,7 +77,7 @@ func (n generator) chunkFailed(it work.Item[messagingJobRow], err error) {
 	j, now := it.Row, driver.Now(n.store)
 	var unrendered *unrenderedError
 	switch {
-	case it.Ctx.Err() != nil:
+	case work.Interrupted(it.Ctx):
 		j.released(now)
 		return
 	case errors.Is(err, errHashKey):

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -239,7 +240,7 @@ func (n sender) loadAttachments(ctx context.Context, items []sending) ([]sending
 		switch {
 		case err == nil:
 			open = append(open, it)
-		case it.Ctx.Err() != nil:
+		case work.Interrupted(it.Ctx):
 			it.Row.released(driver.Now(n.store))
 		default:
 			it.Row.unasked(driver.Now(n.store), ReasonAttachment)

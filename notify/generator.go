@@ -33,6 +33,7 @@ func (n generator) generatorSpec() work.Spec[jobRow, generated] {
 		Name: "notify.generator", Table: jobs,
 		Claimable: []string{StatusReady}, Busy: StatusGenerating,
 		Types:    n.registry.rendered,
+		Limit:    renderTimeout,
 		Stream:   n.generateAll,
 		Weight:   func(g generated) int { return len(g.users) + len(g.outgoing) },
 		Dispatch: n.dispatchMessages,
@@ -41,6 +42,9 @@ func (n generator) generatorSpec() work.Spec[jobRow, generated] {
 		Release:  func(now time.Time, j *jobRow) { j.released(now) },
 	}
 }
+
+// renderTimeout is how long renderers and recipient sources may be at a group of jobs.
+func renderTimeout(string) time.Duration { return time.Hour }
 
 // generateAll lands each job as soon as it is rendered: one may have thousands of
 // recipients, whose messages go out while the next is rendered.
@@ -70,7 +74,7 @@ func (n generator) generateFailed(it work.Item[jobRow], err error) {
 	j, now := it.Row, driver.Now(n.store)
 	j.Status = StatusGenerating
 	switch {
-	case it.Ctx.Err() != nil:
+	case work.Interrupted(it.Ctx):
 		j.released(now)
 		return
 	case forGood(err):

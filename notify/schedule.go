@@ -213,7 +213,7 @@ func (n generator) schedulerSpec() work.Spec[scheduleRow, woken] {
 	return work.Spec[scheduleRow, woken]{
 		Name: "notify.scheduler", Table: schedules,
 		Claimable: []string{StatusReady}, Busy: StatusProcessing,
-		Types: n.registry.typeNames, Group: 500,
+		Types: n.registry.typeNames, Limit: renderTimeout, Group: 500,
 		Handle:   n.schedule,
 		Dispatch: wakeJobs,
 		Fail:     func(now time.Time, s *scheduleRow, _ error) { s.failed(now, ReasonPassFailed) },

@@ -204,6 +204,9 @@ func (r *fanRunner) Run(ctx context.Context) error {
 
 type nothing = struct{}
 
+// callTimeout is how long a subscriber may be at a group, whatever its own Timeout.
+const callTimeout = time.Hour
+
 // group is how many calls one group of deliveries makes at once.
 const group = 16
 
@@ -214,6 +217,7 @@ func (b *Box) of(subscriber string) work.Pass {
 		Name: b.name, Table: deliveries,
 		Claimable: []string{StatusPending}, Busy: StatusDispatching,
 		Types: func() []string { return types }, Group: group,
+		Limit:  func(string) time.Duration { return callTimeout },
 		Handle: b.deliver,
 		Fail:   func(now time.Time, d *deliveryRow, err error) { d.failed(now, err.Error(), false) },
 		Abandon: func(now time.Time, d *deliveryRow) {
@@ -255,7 +259,7 @@ func (b *Box) call(it work.Item[deliveryRow], s Subscriber, found map[driver.Pla
 	switch {
 	case err == nil:
 		d.dispatched(now())
-	case it.Ctx.Err() != nil:
+	case work.Interrupted(it.Ctx):
 		d.released(now()) // shutdown: the call counts for nothing
 	default:
 		d.failed(now(), err.Error(), permanent.Is(err))

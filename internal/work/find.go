@@ -15,49 +15,107 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// find claims at most n rows. When it finds none it tells the next due moment
-// within the polling interval, if there is one. forced looks everywhere however
-// short ago the last look-back was: only then does "nothing" mean nothing.
-func (r *runner[R, A]) find(ctx context.Context, n int, forced bool) (rows []*R, next time.Time, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.clockTrusted(); err != nil {
-		return nil, next, err
-	}
-	r.asked = false
+// find claims at most n rows of a line. When it finds none it tells the next due
+// moment within the polling interval, if there is one. forced looks everywhere
+// however short ago the last look-back was: only then does "nothing" mean nothing.
+func (r *runner[R, A]) find(ctx context.Context, l *line, n int, forced bool) (rows []*R, next time.Time, err error) {
 	everywhere := forced // a row behind the cursor may be what the peek saw
-	if !r.hot.Load() {
+	if !l.hot {
 		if err := r.askFirst(ctx); err != nil {
 			return nil, next, err
 		}
-		everywhere = forced || r.look.allowed()
-		next, err = r.peek(ctx, everywhere)
+		everywhere = forced || l.look.allowed()
+		now := r.now()
+		next, err = r.peek(ctx, l, everywhere)
+		if err == nil && (next.IsZero() || next.After(now)) {
+			r.ended(l, now)
+		}
 		if err != nil || next.IsZero() || next.After(r.now()) {
 			return nil, next, err
 		}
 	}
-	if r.look.overdue() && !forced {
-		if rows, err = r.lookBack(ctx, max(n/4, 1)); err != nil {
+	if l.look.overdue() && !forced {
+		if rows, err = r.lookBack(ctx, l, max(n/4, 1)); err != nil {
 			return nil, next, err
 		}
 	}
-	fromStart := r.lanes.furthest() == driver.Cursor{}
-	ahead, err := r.forward(ctx, n-len(rows), forced)
+	now, fromStart := r.now(), l.lanes.furthest() == driver.Cursor{}
+	ahead, err := r.forward(ctx, l, n-len(rows), forced)
 	rows = append(rows, ahead...)
 	if err != nil {
 		return rows, next, err
 	}
-	r.hot.Store(len(rows) >= enough(n, forced))
-	if !r.hot.Load() && !fromStart && (everywhere || r.look.allowed()) {
-		behind, err := r.lookBack(ctx, n-len(rows))
+	l.hot = len(rows) >= enough(n, forced)
+	if !l.hot && !fromStart && (everywhere || l.look.allowed()) {
+		behind, err := r.lookBack(ctx, l, n-len(rows))
 		rows = append(rows, behind...)
 		if err != nil {
 			return rows, next, err
 		}
-		r.hot.Store(len(rows) >= enough(n, forced))
+		l.hot = len(rows) >= enough(n, forced)
+	}
+	if !l.hot {
+		r.ended(l, now)
 	}
 	// What the peek saw may be in other hands: it says nothing about when to wake.
 	return rows, time.Time{}, nil
+}
+
+// turn claims for every line that has room, and passes on what each gets. next is
+// the earliest due moment within the polling interval, as far as it is known.
+func (r *runner[R, A]) turn(ctx context.Context, launch func(*line, []*R)) (n int, next time.Time, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.clockTrusted(); err != nil {
+		return 0, next, err
+	}
+	r.asked = false
+	r.setAside()
+	hot := false
+	for _, l := range r.lines() {
+		room := r.room(l)
+		if room == 0 {
+			continue
+		}
+		asides := len(r.asides)
+		rows, due, err := r.find(ctx, l, room, false)
+		if len(rows) > 0 {
+			launch(l, rows)
+		}
+		if err != nil {
+			return n, next, err
+		}
+		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
+			next = due
+		}
+		n, hot = n+len(rows), hot || l.hot
+		if len(r.asides) > asides {
+			l.hot = false // it may have to walk over what was set aside: by reading first
+		} else {
+			r.rejoin(l)
+		}
+	}
+	r.hot.Store(hot)
+	return n, next, nil
+}
+
+// pollOnce claims what is due, whatever is set aside.
+func (r *runner[R, A]) pollOnce(ctx context.Context, n int) ([]*R, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.clockTrusted(); err != nil {
+		return nil, err
+	}
+	r.asked = false
+	rows, _, err := r.find(ctx, r.all, n, true)
+	return rows, err
+}
+
+// ended notes that a line came to the end of what was due at a moment.
+func (r *runner[R, A]) ended(l *line, at time.Time) {
+	if (l.of == theRest || l.of == oneKind) && len(r.asides) > 0 {
+		l.passed(at)
+	}
 }
 
 // enough says how many rows make a claim full. A running poller does not ask
@@ -80,42 +138,43 @@ func (r *runner[R, A]) clockTrusted() error {
 }
 
 // peek is the idle poll: one SELECT.
-func (r *runner[R, A]) peek(ctx context.Context, everywhere bool) (next time.Time, err error) {
+func (r *runner[R, A]) peek(ctx context.Context, l *line, everywhere bool) (next time.Time, err error) {
 	now := r.now()
 	look := func(cursors bool) error {
-		next, err = r.store.Next(ctx, &r.spec.Table.Schema, r.except.from(r.claim(now, r.lanes.all(cursors))), now.Add(r.o.Interval))
+		next, err = r.store.Next(ctx, &r.spec.Table.Schema, r.claim(l, now, l.open.all(cursors)), now.Add(r.o.Interval))
 		r.hear(err)
 		return err
 	}
 	if everywhere {
-		err = r.look.measure(func() error { return look(false) })
+		err = l.look.measure(func() error { return look(false) })
 		return next, err
 	}
 	err = look(true)
 	return next, err
 }
 
-func (r *runner[R, A]) forward(ctx context.Context, n int, forced bool) ([]*R, error) {
+func (r *runner[R, A]) forward(ctx context.Context, l *line, n int, forced bool) ([]*R, error) {
 	var all []*R
-	open := r.lanes
+	open := l.open
 	for n > 0 && len(open) > 0 && len(all) < enough(n, forced) {
 		asked := open.share(n - len(all))
 		for i := range asked {
-			asked[i].After = r.lanes.get(asked[i].Lane).at
+			asked[i].After = l.lanes.get(asked[i].Lane).at
 		}
-		rows, err := r.take(ctx, asked)
+		rows, err := r.take(ctx, l, asked)
 		if err != nil {
 			return all, err
 		}
 		all = append(all, rows...)
-		open = r.advance(open, asked, rows)
+		open = r.advance(l, open, asked, rows)
+		r.flooding(l, asked, rows)
 	}
 	return all, nil
 }
 
 // advance moves the cursors behind rows and returns the lanes that may have more.
-func (r *runner[R, A]) advance(open lanes, asked []driver.LaneClaim, rows []*R) lanes {
-	got := r.count(rows, func(l *lane, c driver.Cursor) { l.at = c })
+func (r *runner[R, A]) advance(ln *line, open lanes, asked []driver.LaneClaim, rows []*R) lanes {
+	got := r.count(ln, rows, func(l *lane, c driver.Cursor) { l.at = c })
 	var more lanes
 	for _, l := range open {
 		quota := limitOf(asked, l.number)
@@ -131,33 +190,33 @@ func (r *runner[R, A]) advance(open lanes, asked []driver.LaneClaim, rows []*R) 
 
 // lookBack claims from the start of the due order. A lane that has a whole quota
 // there is continued from there.
-func (r *runner[R, A]) lookBack(ctx context.Context, n int) (rows []*R, err error) {
-	asked := r.lanes.share(n)
-	err = r.look.measure(func() error {
-		rows, err = r.take(ctx, asked)
+func (r *runner[R, A]) lookBack(ctx context.Context, ln *line, n int) (rows []*R, err error) {
+	asked := ln.open.share(n)
+	err = ln.look.measure(func() error {
+		rows, err = r.take(ctx, ln, asked)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	last := map[int16]driver.Cursor{}
-	got := r.count(rows, func(l *lane, c driver.Cursor) { last[l.number] = c })
+	got := r.count(ln, rows, func(l *lane, c driver.Cursor) { last[l.number] = c })
 	for lane, c := range last {
-		if l := r.lanes.get(lane); got[lane] == limitOf(asked, lane) && c.Before(l.at.DueOn, l.at.ID) {
+		if l := ln.lanes.get(lane); got[lane] == limitOf(asked, lane) && c.Before(l.at.DueOn, l.at.ID) {
 			l.at = c
 		}
 	}
-	r.tel.lookedBack(ctx, r.look.bound())
+	r.tel.lookedBack(ctx, ln.look.bound())
 	return rows, nil
 }
 
 // count counts rows by lane and passes the place of each to see.
-func (r *runner[R, A]) count(rows []*R, see func(*lane, driver.Cursor)) map[int16]int {
+func (r *runner[R, A]) count(ln *line, rows []*R, see func(*lane, driver.Cursor)) map[int16]int {
 	got := map[int16]int{}
 	for _, row := range rows {
 		rec := r.rec(row)
 		got[rec.Lane]++
-		if l := r.lanes.get(rec.Lane); l != nil {
+		if l := ln.lanes.get(rec.Lane); l != nil {
 			see(l, driver.Cursor{DueOn: rec.DueOn, ID: rec.ID})
 		}
 	}
@@ -174,7 +233,7 @@ func limitOf(asked []driver.LaneClaim, lane int16) int {
 }
 
 // take commits one claim; only then does the work start.
-func (r *runner[R, A]) take(ctx context.Context, asked []driver.LaneClaim) (rows []*R, err error) {
+func (r *runner[R, A]) take(ctx context.Context, l *line, asked []driver.LaneClaim) (rows []*R, err error) {
 	claimToken, err := token(r.store.Rand())
 	if err != nil {
 		return nil, err
@@ -184,9 +243,9 @@ func (r *runner[R, A]) take(ctx context.Context, asked []driver.LaneClaim) (rows
 		if err := r.ask(ctx, tx); err != nil {
 			return err
 		}
-		c := r.claim(r.now(), asked) // not earlier: it may have waited for the lock
+		c := r.claim(l, r.now(), asked) // not earlier: it may have waited for the lock
 		c.Token = claimToken
-		rows, err = r.spec.Table.Claim(ctx, tx, r.except.from(c))
+		rows, err = r.spec.Table.Claim(ctx, tx, c)
 		return err
 	})
 	claimed()
@@ -213,11 +272,12 @@ func (r *runner[R, A]) won(ctx context.Context, rows []*R) (won []*R, err error)
 	return won, err
 }
 
-func (r *runner[R, A]) claim(now time.Time, asked []driver.LaneClaim) driver.Claim {
-	return driver.Claim{
+func (r *runner[R, A]) claim(l *line, now time.Time, asked []driver.LaneClaim) driver.Claim {
+	c := driver.Claim{
 		Statuses: r.spec.Claimable, Busy: r.spec.Busy, Kinds: r.types(), Lanes: asked,
 		Now: now, LeaseUntil: driver.Time(now.Add(r.o.Lease)), Expired: r.expired(),
 	}
+	return r.narrowed(l, r.except.from(c))
 }
 
 // types adds the empty type, which any process serves.

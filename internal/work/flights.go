@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // flight is a row in the hands of this runner.
@@ -13,31 +14,95 @@ type flight struct {
 	id      int64
 	token   string
 	ctx     context.Context
-	cancel  context.CancelFunc
+	cancel  context.CancelCauseFunc
 	expires time.Time // on the monotonic clock
+	class   class
+	scope   storage.Scope
+	givenUp bool // it is renewed no more
+}
+
+// class is what rows in flight are counted by: urgent ones apart, so that they do
+// not wait for room behind others of their kind.
+type class struct {
+	kind   string
+	urgent bool
 }
 
 // flights are the rows claimed and not yet settled.
 type flights[R any] struct {
-	mu    sync.Mutex
-	rows  map[int64]*flight
-	freed chan struct{} // receives after rows were removed
+	mu      sync.Mutex
+	rows    map[int64]*flight
+	classes map[class]int
+	scoped  map[driver.ScopedKind]int // without urgent ones
+	freed   chan struct{}             // receives after rows were removed
 }
 
 func newFlights[R any]() *flights[R] {
-	return &flights[R]{rows: map[int64]*flight{}, freed: make(chan struct{}, 1)}
+	return &flights[R]{rows: map[int64]*flight{}, classes: map[class]int{}, scoped: map[driver.ScopedKind]int{}, freed: make(chan struct{}, 1)}
 }
 
 func (f *flights[R]) add(ctx context.Context, rec *storage.Record, expires time.Time) *flight {
-	fl := &flight{id: rec.ID, token: rec.ClaimToken, expires: expires}
-	fl.ctx, fl.cancel = context.WithCancel(ctx)
+	fl := &flight{
+		id: rec.ID, token: rec.ClaimToken, expires: expires,
+		class: class{rec.Kind, rec.Lane == storage.LaneUrgent}, scope: rec.Scope,
+	}
+	fl.ctx, fl.cancel = context.WithCancelCause(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if old := f.rows[rec.ID]; old != nil {
-		old.cancel() // its lease ran out unnoticed, and we took the row over
+		f.drop(old) // its lease ran out unnoticed, and we took the row over
 	}
 	f.rows[rec.ID] = fl
+	f.classes[fl.class]++
+	if !fl.class.urgent {
+		f.scoped[fl.scoped()]++
+	}
 	return fl
+}
+
+func (f *flights[R]) drop(fl *flight) {
+	fl.cancel(nil)
+	delete(f.rows, fl.id)
+	less(f.classes, fl.class)
+	if !fl.class.urgent {
+		less(f.scoped, fl.scoped())
+	}
+}
+
+func (fl *flight) scoped() driver.ScopedKind {
+	return driver.ScopedKind{Scope: fl.scope, Kind: fl.class.kind}
+}
+
+func less[K comparable](counts map[K]int, of K) {
+	if counts[of]--; counts[of] == 0 {
+		delete(counts, of)
+	}
+}
+
+// kinds are those with so many rows, urgent ones or others.
+func (f *flights[R]) kinds(enough func(rows int) bool) (kinds []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for of, n := range f.classes {
+		if enough(n) {
+			kinds = append(kinds, of.kind)
+		}
+	}
+	return kinds
+}
+
+// ofKind counts the rows of a kind that share the room of a lane.
+func (f *flights[R]) ofKind(kind string, lane int16) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.classes[class{kind, lane == storage.LaneUrgent}]
+}
+
+// ofScope counts the rows of a kind in one scope that are not urgent.
+func (f *flights[R]) ofScope(scope storage.Scope, kind string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.scoped[driver.ScopedKind{Scope: scope, Kind: kind}]
 }
 
 // remove forgets a flight, unless the row is in a newer one by now.
@@ -45,8 +110,7 @@ func (f *flights[R]) remove(rec *storage.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if fl := f.rows[rec.ID]; fl != nil && fl.token == rec.ClaimToken {
-		fl.cancel()
-		delete(f.rows, rec.ID)
+		f.drop(fl)
 	}
 	select {
 	case f.freed <- struct{}{}:
@@ -60,14 +124,27 @@ func (f *flights[R]) len() int {
 	return len(f.rows)
 }
 
+// all are those that are to be renewed.
 func (f *flights[R]) all() []*flight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := make([]*flight, 0, len(f.rows))
 	for _, fl := range f.rows {
-		all = append(all, fl)
+		if !fl.givenUp {
+			all = append(all, fl)
+		}
 	}
 	return all
+}
+
+// giveUp ends flights whose rows are renewed no more.
+func (f *flights[R]) giveUp(late []*flight) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, fl := range late {
+		fl.givenUp = true
+		fl.cancel(errOverdue)
+	}
 }
 
 // renewed notes a new expiry, or ends a flight whose lease is lost, and tells
@@ -76,7 +153,7 @@ func (f *flights[R]) renewed(fl *flight, lost bool, expires time.Time) (ended bo
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if lost {
-		fl.cancel()
+		fl.cancel(nil)
 		return f.rows[fl.id] == fl
 	}
 	fl.expires = expires
@@ -90,7 +167,7 @@ func (f *flights[R]) expire(now time.Time) {
 	defer f.mu.Unlock()
 	for _, fl := range f.rows {
 		if now.After(fl.expires) {
-			fl.cancel()
+			fl.cancel(nil)
 		}
 	}
 }

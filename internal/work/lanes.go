@@ -93,6 +93,16 @@ func (ls lanes) all(cursors bool) []driver.LaneClaim {
 	return claims
 }
 
+// with are the lanes that may be asked.
+func (ls lanes) with(may func(int16) bool) (open lanes) {
+	for _, l := range ls {
+		if may(l.number) {
+			open = append(open, l)
+		}
+	}
+	return open
+}
+
 func (ls lanes) get(number int16) *lane {
 	for _, l := range ls {
 		if l.number == number {

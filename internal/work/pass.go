@@ -39,11 +39,12 @@ func (p *pass[R, A]) Name() string { return p.spec.Name }
 
 func (p *pass[R, A]) Runner(o Options) Runner {
 	o = o.withDefaults()
-	return &runner[R, A]{
+	r := &runner[R, A]{
 		store: p.store, spec: p.spec, o: o, mono: realClock,
-		lanes: newLanes(o.Lanes), look: lookBack{clock: realClock},
 		flights: newFlights[R](), tel: newTelemetry(p.spec.Name, o),
 	}
+	r.all, r.rest = r.newLine(everything), r.newLine(theRest)
+	return r
 }
 
 // runner is a pass in one poller. The store's clock says what is due; mono, a
@@ -56,11 +57,12 @@ type runner[R, A any] struct {
 	tel   *telemetry
 
 	mu     sync.Mutex // guards what follows: one claim at a time
-	lanes  lanes
-	look   lookBack
+	all    *line
+	rest   *line
+	asides []*line
 	except Except      // as of the last time that somebody asked
 	asked  bool        // in this poll
-	hot    atomic.Bool // the last claim was full, so the next one needs no peek
+	hot    atomic.Bool // a claim of the last turn was full
 
 	outage    outage
 	flights   *flights[R]

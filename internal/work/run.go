@@ -19,7 +19,7 @@ const slack = 900 * time.Millisecond
 // when it ends.
 func (r *runner[R, A]) Poll(ctx context.Context, batch int) (Report, error) {
 	var rep Report
-	rows, _, err := r.find(ctx, batch, true)
+	rows, err := r.pollOnce(ctx, batch)
 	if len(rows) == 0 {
 		return rep, err
 	}
@@ -30,7 +30,7 @@ func (r *runner[R, A]) Poll(ctx context.Context, batch int) (Report, error) {
 
 	after, cancel := afterward(ctx, slack)
 	defer cancel()
-	done, groups := r.split(rows, &rep)
+	done, groups := r.split(r.all, rows, &rep)
 	s := r.session(ctx, ctx.Done())
 	defer close(s.closed)
 	for _, group := range groups {
@@ -109,29 +109,24 @@ func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan
 	signal := r.store.Waker().Listen(r.spec.Table.Name)
 	defer signal.Close()
 	for ctx.Err() == nil {
-		n := r.room()
-		if n == 0 {
-			r.waitFreed(ctx)
-			continue
-		}
 		r.heed(signal)
-		rows, next, err := r.find(ctx, n, false)
+		n, next, err := r.turn(ctx, func(l *line, rows []*R) {
+			r.tel.claimed(ctx, len(rows), r.lag(rows))
+			r.launchAll(s, l, rows, launched)
+		})
 		if err != nil && ctx.Err() == nil {
 			r.tel.pollFailed(ctx)
 			r.o.Logger.WarnContext(ctx, "belfry: poll failed", "pass", r.spec.Name, "error", err)
 		}
-		if len(rows) == 0 {
+		if n == 0 {
 			r.sleep(ctx, signal, next)
-			continue
 		}
-		r.tel.claimed(ctx, len(rows), r.lag(rows))
-		r.launchAll(s, rows, launched)
 	}
 }
 
-func (r *runner[R, A]) launchAll(s *session[R, A], rows []*R, launched chan<- int) {
+func (r *runner[R, A]) launchAll(s *session[R, A], l *line, rows []*R, launched chan<- int) {
 	var rep Report
-	abandoned, groups := r.split(rows, &rep)
+	abandoned, groups := r.split(l, rows, &rep)
 	if len(abandoned) > 0 {
 		launched <- 1
 		r.boardAbandoned(s, abandoned)
@@ -151,23 +146,7 @@ func (r *runner[R, A]) boardAbandoned(s *session[R, A], abandoned []settled[R, A
 	r.board(s.base, rows)
 }
 
-// room is how many rows the next claim may take: a whole batch or nothing, so
-// that a full pipeline does not claim in dribbles.
-func (r *runner[R, A]) room() int {
-	if r.flights.len()+r.o.Batch > r.o.InFlight {
-		return 0
-	}
-	return r.o.Batch
-}
-
-func (r *runner[R, A]) waitFreed(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-r.flights.freed:
-	}
-}
-
-// heed notes whether a row was saved at or before the cursor since the last poll.
+// heed notes whether a row was saved at or before a cursor since the last poll.
 func (r *runner[R, A]) heed(signal *driver.Signal) {
 	first := signal.Take()
 	if first.IsZero() {
@@ -175,21 +154,34 @@ func (r *runner[R, A]) heed(signal *driver.Signal) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !first.After(r.lanes.furthest().DueOn) {
-		r.look.hinted = true
+	for _, l := range r.lines() {
+		if !first.After(l.lanes.furthest().DueOn) {
+			l.look.hinted = true
+		}
 	}
 }
 
-// sleep waits for the next due moment, a hint, or the polling interval.
+// sleep waits for the next due moment, a hint, room for a line that had none, or
+// the polling interval.
 func (r *runner[R, A]) sleep(ctx context.Context, signal *driver.Signal, next time.Time) {
 	d := r.o.Interval
 	if !next.IsZero() {
 		d = min(d, max(next.Sub(r.now()), time.Millisecond))
 	}
-	select {
-	case <-ctx.Done():
-	case <-signal.C():
-	case <-r.store.Clock().After(d):
+	over := r.store.Clock().After(d)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-signal.C():
+			return
+		case <-over:
+			return
+		case <-r.flights.freed:
+			if r.hungry() {
+				return
+			}
+		}
 	}
 }
 

@@ -2,9 +2,13 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
+
+	"github.com/belfry-go/belfry/storage"
 )
 
 // session is one call of Poll or Run: where its handlers run and report to.
@@ -12,9 +16,42 @@ type session[R, A any] struct {
 	r      *runner[R, A]
 	base   context.Context // of the handlers
 	stop   <-chan struct{} // closed: groups that have not begun are released
-	room   chan struct{}
 	out    chan outcome[R, A]
 	closed chan struct{} // nobody reads out any more
+
+	mu    sync.Mutex
+	slots map[seat]chan struct{} // of the groups that are handled now
+}
+
+// seat is what slots are counted by: whoever hangs takes those of its kind, and
+// what is urgent or keeps up does not wait behind a flood.
+type seat struct {
+	kind string
+	rank rank
+}
+
+type rank byte
+
+const (
+	keepsUp rank = iota
+	urgent
+	behind // a flood
+)
+
+func (l *line) rankOf(rec *storage.Record) rank {
+	switch {
+	case rec.Lane == storage.LaneUrgent:
+		return urgent
+	case l.of == flood:
+		return behind
+	}
+	return keepsUp
+}
+
+// group are rows of one seat, to be handled together.
+type group[R any] struct {
+	seat seat
+	rows []*R
 }
 
 // outcome is what became of one group, or of some of its rows.
@@ -26,34 +63,75 @@ type outcome[R, A any] struct {
 
 func (r *runner[R, A]) session(base context.Context, stop <-chan struct{}) *session[R, A] {
 	return &session[R, A]{
-		r: r, base: base, stop: stop, room: make(chan struct{}, r.o.Concurrency),
+		r: r, base: base, stop: stop, slots: map[seat]chan struct{}{},
 		out: make(chan outcome[R, A]), closed: make(chan struct{}),
 	}
 }
 
-// launch handles a group as soon as there is room, and reports it once.
-func (s *session[R, A]) launch(group []*R) {
-	flights := s.r.board(s.base, group)
+// slotsOf are those of one seat.
+func (s *session[R, A]) slotsOf(at seat) chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.slots[at] == nil {
+		s.slots[at] = make(chan struct{}, s.r.o.Concurrency)
+	}
+	return s.slots[at]
+}
+
+// launch handles a group as soon as there is a slot, and reports it once.
+func (s *session[R, A]) launch(g group[R]) {
+	flights, slots := s.r.board(s.base, g.rows), s.slotsOf(g.seat)
 	go func() {
 		var o outcome[R, A]
 		select {
 		case <-s.stop:
-			o.rows = s.r.release(group, &o.rep)
-		case s.room <- struct{}{}:
-			o.rows = s.attempt(group, flights, &o.rep)
-			<-s.room
+			o.rows = s.r.release(g.rows, &o.rep)
+		case slots <- struct{}{}:
+			free := sync.OnceFunc(func() { <-slots })
+			o.rows = s.attempt(g, flights, free, &o.rep)
+			free()
 		}
 		s.report(o)
 	}()
 }
 
-func (s *session[R, A]) attempt(group []*R, flights []*flight, rep *Report) []settled[R, A] {
+func (s *session[R, A]) attempt(g group[R], flights []*flight, free func(), rep *Report) []settled[R, A] {
 	select {
 	case <-s.stop:
-		return s.r.release(group, rep)
+		return s.r.release(g.rows, rep)
 	default:
-		return s.r.handle(s.base, group, flights, rep, s.early)
 	}
+	ctx, end := s.r.limited(s.base, g.seat.kind, flights, free)
+	defer end()
+	return s.r.handle(ctx, g.rows, flights, rep, s.early)
+}
+
+// errOverdue ends the context of a group whose handler takes too long.
+var errOverdue = errors.New("work: the handler took longer than it may")
+
+// Interrupted reports whether a row's context has ended since the process stops or
+// its lease is lost: the try does not count. Taking longer than the Spec's Limit
+// counts.
+func Interrupted(ctx context.Context) bool {
+	return ctx.Err() != nil && context.Cause(ctx) != errOverdue
+}
+
+// limited bounds the time that a group is with its handler. After it the group
+// keeps neither its leases nor its slot.
+func (r *runner[R, A]) limited(ctx context.Context, kind string, flights []*flight, free func()) (context.Context, func()) {
+	if r.spec.Limit == nil || r.spec.Limit(kind) <= 0 {
+		return ctx, func() {}
+	}
+	limit := r.spec.Limit(kind)
+	ctx, end := context.WithCancelCause(ctx)
+	timer := r.mono.AfterFunc(limit, func() {
+		r.o.Logger.ErrorContext(ctx, "belfry: a handler takes too long: its rows are renewed no more", "pass", r.spec.Name, "kind", kind, "rows", len(flights), "limit", limit)
+		r.tel.tookTooLong(ctx, kind)
+		r.flights.giveUp(flights)
+		end(errOverdue)
+		free()
+	})
+	return ctx, func() { timer.Stop(); end(nil) }
 }
 
 // early reports a row whose group is still handled.
@@ -91,9 +169,10 @@ type settled[R, A any] struct {
 }
 
 // split separates a claim into rows to settle at once, since they were taken
-// over from somebody else, and groups of rows of one type to be handled.
-func (r *runner[R, A]) split(rows []*R, rep *Report) (abandoned []settled[R, A], groups [][]*R) {
-	open := map[string]int{}
+// over from somebody else, and groups of rows of one
+// kind and rank to be handled.
+func (r *runner[R, A]) split(l *line, rows []*R, rep *Report) (abandoned []settled[R, A], groups []group[R]) {
+	open := map[seat]int{}
 	rep.Claimed += len(rows)
 	for _, row := range rows {
 		rec := r.rec(row)
@@ -103,12 +182,13 @@ func (r *runner[R, A]) split(rows []*R, rep *Report) (abandoned []settled[R, A],
 			abandoned = append(abandoned, settled[R, A]{row: row})
 			continue
 		}
-		i, ok := open[rec.Kind]
-		if !ok || len(groups[i]) == r.spec.Group {
+		at := seat{rec.Kind, l.rankOf(rec)}
+		i, ok := open[at]
+		if !ok || len(groups[i].rows) == r.spec.Group {
 			i = len(groups)
-			groups, open[rec.Kind] = append(groups, nil), i
+			groups, open[at] = append(groups, group[R]{seat: at}), i
 		}
-		groups[i] = append(groups[i], row)
+		groups[i].rows = append(groups[i].rows, row)
 	}
 	return abandoned, groups
 }

@@ -34,6 +34,12 @@ type Spec[R, A any] struct {
 	// means 50.
 	Group int
 
+	// Limit is how long a group of rows of a kind may be with its handler; zero: as
+	// long as it takes. Then the contexts of the rows end, their leases are renewed no
+	// more, and they fail: when the handler returns, or as abandoned if it does not.
+	// Nil: no kind has one.
+	Limit func(kind string) time.Duration
+
 	// Handle decides about a group of rows of one Type. It changes each row into
 	// its next state (status, due moment, results), writes nothing to the store
 	// but blobs and what Start writes, and returns one A for each item, in order.
@@ -75,9 +81,9 @@ type Spec[R, A any] struct {
 // Item is a claimed row.
 type Item[R any] struct {
 	Row *R
-	// Ctx ends when the lease is lost, or when shutdown has waited long enough. A
-	// try that fails only because Ctx ended is not counted: the handler puts the
-	// row back as Release would.
+	// Ctx ends when the lease is lost, when shutdown has waited long enough, or after
+	// the Spec's Limit. A try that fails only because it is [Interrupted] is not
+	// counted: the handler puts the row back as Release would.
 	Ctx context.Context
 	// Lease is how long a renewed lease lasts, for Start.
 	Lease time.Duration

@@ -18,8 +18,8 @@ type telemetry struct {
 	tracer trace.Tracer
 	pass   attribute.KeyValue
 
-	claims, rows, stale, lost, failed metric.Int64Counter
-	lag, bound, claim, duration       metric.Float64Histogram
+	claims, rows, stale, lost, failed, overdue metric.Int64Counter
+	lag, bound, claim, duration                metric.Float64Histogram
 }
 
 func newTelemetry(pass string, o Options) *telemetry {
@@ -46,6 +46,7 @@ func newTelemetry(pass string, o Options) *telemetry {
 		stale:    counter("belfry.rows.stale", "Rows that somebody else wrote while they were handled."),
 		lost:     counter("belfry.leases.lost", "Leases that ran out under a handler."),
 		failed:   counter("belfry.polls.failed", "Polls that ended with an error."),
+		overdue:  counter("belfry.groups.overdue", "Groups of rows whose handler took longer than it may, by kind."),
 		lag:      seconds("belfry.due.lag", "How late the latest row of a claim was."),
 		bound:    seconds("belfry.lookback.bound", "How long a row behind the cursor waits at most."),
 		claim:    seconds("belfry.claim.duration", "How long a claim took."),
@@ -69,6 +70,10 @@ func (t *telemetry) lookedBack(ctx context.Context, bound time.Duration) {
 
 func (t *telemetry) leaseLost(ctx context.Context) {
 	t.lost.Add(ctx, 1, metric.WithAttributes(t.pass))
+}
+
+func (t *telemetry) tookTooLong(ctx context.Context, kind string) {
+	t.overdue.Add(ctx, 1, metric.WithAttributes(t.pass, attribute.String("kind", kind)))
 }
 
 func (t *telemetry) pollFailed(ctx context.Context) {

@@ -59,7 +59,7 @@ func TestTheInstrumentsHaveTheirNamesAndUnits(t *testing.T) {
 	work.New(b.store, b.spec).Runner(i.options())
 	slices.Sort(i.made)
 	want := []string{
-		"belfry.claim.duration s", "belfry.due.lag s", "belfry.group.duration s", "belfry.leases.lost ", "belfry.lookback.bound s",
+		"belfry.claim.duration s", "belfry.due.lag s", "belfry.group.duration s", "belfry.groups.overdue ", "belfry.leases.lost ", "belfry.lookback.bound s",
 		"belfry.polls.failed ", "belfry.rows.claimed ", "belfry.rows.settled ", "belfry.rows.stale ",
 	}
 	if diff := cmp.Diff(want, i.made); diff != "" {

@@ -137,6 +137,8 @@ type Claim struct {
 	Busy string
 	// Kinds are the registered names served here; nil means all of them.
 	Kinds []string
+	// Scopes are the only ones to take rows of; nil means all of them.
+	Scopes []Scope
 	// Lanes says where to look, and how much to take from each.
 	Lanes []LaneClaim
 	// Except leaves out the rows of these scopes, and ExceptKinds the rows of one

@@ -154,6 +154,8 @@ func (g *guarded) pass() map[string]statement {
 		g.Fatal(err)
 	}
 	except := g.claimOf(batch, driver.Cursor{})
+	only := g.claimOf(batch, driver.Cursor{})
+	only.Scopes = []driver.Scope{"one"}
 	except.Except, except.ExceptKinds = []driver.Scope{"paused"}, []driver.ScopedKind{{Scope: "other", Kind: "paused"}}
 	except.ExceptNames = driver.Names{Column: "key", Names: []string{"paused"}}
 	one := func(prefix string, f func(tx driver.Tx) error) statement {
@@ -173,6 +175,7 @@ func (g *guarded) pass() map[string]statement {
 		"claim":                g.claiming(g.claimOf(batch, driver.Cursor{})),
 		"claim from a cursor":  g.claiming(g.claimOf(batch, driver.Cursor{DueOn: noon, ID: 1})),
 		"claim without scopes": g.claiming(except),
+		"claim of a scope":     g.claiming(only),
 		"next": g.during(g, "SELECT", func() {
 			if _, err := g.Next(ctx, &wides.Schema, g.claimOf(0, driver.Cursor{}), far); err != nil {
 				g.Error(err)

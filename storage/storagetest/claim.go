@@ -47,6 +47,16 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 		c.Kinds = []string{}
 		w.same("keys", keysOf(w.claim(c)), []string{})
 	}},
+	{"Scopes are the only ones that are claimed", func(w *world) {
+		w.insert(scoped("", "a"), scoped("one", "a"), scoped("two", "a"), scoped("three", "a"))
+		c := due("t")
+		c.Scopes, c.Except = []driver.Scope{"", "two", "three"}, []driver.Scope{"three"}
+		w.same("rows", len(w.claim(c)), 2)
+		c = due("u")
+		c.Scopes = []driver.Scope{}
+		w.same("rows of none", len(w.claim(c)), 0)
+		w.same("the others", len(w.claim(due("v"))), 2)
+	}},
 	{"Except leaves out the rows of these scopes", func(w *world) {
 		w.insert(scoped("", "a"), scoped("one", "a"), scoped("two", "a"))
 		c := due("t")

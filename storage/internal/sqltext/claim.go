@@ -30,6 +30,9 @@ func (t *Table) due(s shape) string {
 	if s.kinds {
 		text += " AND " + in(`t."kind"`, driver.Text)
 	}
+	if s.scopes {
+		text += " AND " + in(`t."scope"`, driver.Text)
+	}
 	if s.except {
 		text += " AND NOT " + in(`t."scope"`, driver.Text)
 	}
@@ -49,12 +52,11 @@ func (t *Table) dueArgs(c *driver.Claim, at time.Time) []any {
 	if c.Kinds != nil {
 		args = append(args, v(c.Kinds))
 	}
+	if c.Scopes != nil {
+		args = append(args, v(texts(c.Scopes)))
+	}
 	if len(c.Except) > 0 {
-		scopes := make([]string, len(c.Except))
-		for i, s := range c.Except {
-			scopes[i] = string(s)
-		}
-		args = append(args, v(scopes))
+		args = append(args, v(texts(c.Except)))
 	}
 	if len(c.ExceptKinds) > 0 {
 		args = append(args, v(pairs(c.ExceptKinds)))
@@ -63,6 +65,14 @@ func (t *Table) dueArgs(c *driver.Claim, at time.Time) []any {
 		args = append(args, v(append([]string{}, k.Names...)), v(pairs(k.Scoped)))
 	}
 	return args
+}
+
+func texts(scopes []driver.Scope) []string {
+	out := make([]string, len(scopes))
+	for i, s := range scopes {
+		out[i] = string(s)
+	}
+	return out
 }
 
 // pairs are the texts of scoped.

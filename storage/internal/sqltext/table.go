@@ -80,12 +80,12 @@ type shape struct {
 	peek  bool // the next due moment only
 	lanes int  // of a peek on SQLite
 
-	kinds, except, exceptKinds bool
-	names                      string // the column of Claim.ExceptNames
+	kinds, scopes, except, exceptKinds bool
+	names                              string // the column of Claim.ExceptNames
 }
 
 func shapeOf(c *driver.Claim) shape {
-	return shape{kinds: c.Kinds != nil, except: len(c.Except) > 0, exceptKinds: len(c.ExceptKinds) > 0, names: c.ExceptNames.Column}
+	return shape{kinds: c.Kinds != nil, scopes: c.Scopes != nil, except: len(c.Except) > 0, exceptKinds: len(c.ExceptKinds) > 0, names: c.ExceptNames.Column}
 }
 
 // shaped returns the text of a shape, which write makes with ? for parameters.

@@ -1,0 +1,190 @@
+package work
+
+import (
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// A line is a part of the due order that is claimed with cursors of its own. What
+// keeps up shares one line. A kind with as many rows in flight as it may have, and
+// a scope that floods a lane with one kind, get a line aside until they have caught
+// up: nobody waits behind them, and nobody walks over their rows again and again.
+type line struct {
+	of    part
+	kind  string        // of a line aside
+	scope storage.Scope // of a flood
+
+	lanes lanes
+	open  lanes // those with room, as of the last turn
+	look  lookBack
+	hot   bool // the last claim was full, so the next one needs no peek
+}
+
+// part says which rows are of a line.
+type part byte
+
+const (
+	everything part = iota // for a single poll
+	theRest                // what no line aside has
+	oneKind                // but for its floods
+	flood                  // one kind in one scope
+)
+
+// maxFloods is how many lines of floods there are at most.
+const maxFloods = 8
+
+// seen is how long ago a row has to be due for a line to have seen it surely, when
+// it came to the end of what is due: others may still commit younger ones.
+const seen = 2 * time.Second
+
+func (r *runner[R, A]) newLine(of part) *line {
+	l := &line{of: of, lanes: newLanes(r.o.Lanes), look: lookBack{clock: r.mono}}
+	l.open = l.lanes
+	return l
+}
+
+// aside gives a kind, or a flood, a line that goes on where another line is.
+func (r *runner[R, A]) aside(of part, kind string, scope storage.Scope, from *line) {
+	l := r.newLine(of)
+	l.kind, l.scope, l.hot = kind, scope, true
+	for i, lane := range from.lanes {
+		l.lanes[i].at = lane.at
+	}
+	l.look.last = r.mono.Now()
+	r.asides = append(r.asides, l)
+}
+
+// lines are all of them, the rest first.
+func (r *runner[R, A]) lines() []*line { return append([]*line{r.rest}, r.asides...) }
+
+func (r *runner[R, A]) isAside(of part, kind string, scope storage.Scope) bool {
+	return slices.ContainsFunc(r.asides, func(l *line) bool { return l.of == of && l.kind == kind && l.scope == scope })
+}
+
+// floods are what has a line of its own in one scope.
+func (r *runner[R, A]) floods() (all []driver.ScopedKind) {
+	for _, l := range r.asides {
+		if l.of == flood {
+			all = append(all, driver.ScopedKind{Scope: l.scope, Kind: l.kind})
+		}
+	}
+	return all
+}
+
+// setAside gives each kind that has no room any more a line of its own.
+func (r *runner[R, A]) setAside() {
+	if r.spec.Types == nil {
+		return // all rows count as one kind
+	}
+	for _, kind := range r.flights.kinds(r.full) {
+		if !r.isAside(oneKind, kind, "") {
+			r.aside(oneKind, kind, "", r.rest)
+		}
+	}
+}
+
+// full reports whether so many rows in flight leave no room for a batch: a whole
+// one or none, so that a full pipeline does not claim in dribbles.
+func (r *runner[R, A]) full(rows int) bool { return rows+r.o.Batch > r.o.InFlight }
+
+// room is how many rows of a line the next claim may take.
+func (r *runner[R, A]) room(l *line) int {
+	switch l.of {
+	case theRest:
+		l.open = l.lanes.with(func(int16) bool { return r.spec.Types != nil || !r.full(r.flights.len()) })
+	case oneKind:
+		l.open = l.lanes.with(func(lane int16) bool { return !r.full(r.flights.ofKind(l.kind, lane)) })
+	case flood:
+		share := max(r.o.InFlight/2/len(r.floods()), 1)
+		room := min(share-r.flights.ofScope(l.scope, l.kind), r.o.Batch)
+		if 2*room > min(share, r.o.Batch) {
+			l.open = l.lanes
+			return room
+		}
+		l.open = l.lanes.with(func(lane int16) bool {
+			return lane == storage.LaneUrgent && !r.full(r.flights.ofKind(l.kind, lane))
+		})
+	}
+	if len(l.open) == 0 {
+		return 0
+	}
+	return r.o.Batch
+}
+
+// hungry reports whether a lane for which there was no room has some by now.
+func (r *runner[R, A]) hungry() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.lines(), func(l *line) bool {
+		had := len(l.open)
+		r.room(l)
+		return len(l.open) > had
+	})
+}
+
+// rejoin ends a line aside that has caught up. What it passed over, since there
+// was no room for its kind, is behind the cursors: a look-back finds it.
+func (r *runner[R, A]) rejoin(l *line) {
+	if l.hot || len(l.open) < len(l.lanes) || l.of == theRest {
+		return
+	}
+	r.asides = slices.DeleteFunc(r.asides, func(a *line) bool { return a == l })
+	r.rest.look.hinted = true
+}
+
+// flooding gives a kind that has a quarter of a full claim of a lane for one scope,
+// or more, a line of its own there.
+func (r *runner[R, A]) flooding(l *line, asked []driver.LaneClaim, rows []*R) {
+	if r.spec.Types == nil || l.of != theRest && l.of != oneKind {
+		return
+	}
+	type share struct {
+		lane int16
+		of   driver.ScopedKind
+	}
+	shares, got := map[share]int{}, map[int16]int{}
+	for _, row := range rows {
+		rec := r.rec(row)
+		shares[share{rec.Lane, driver.ScopedKind{Scope: rec.Scope, Kind: rec.Kind}}]++
+		got[rec.Lane]++
+	}
+	for s, n := range shares {
+		limit := limitOf(asked, s.lane)
+		big := limit >= max(r.o.Batch/4, 2) && got[s.lane] == limit && 4*n >= limit
+		if big && len(r.floods()) < maxFloods && !r.isAside(flood, s.of.Kind, s.of.Scope) {
+			r.aside(flood, s.of.Kind, s.of.Scope, l)
+		}
+	}
+}
+
+// narrowed is a claim of the rows of a line.
+func (r *runner[R, A]) narrowed(l *line, c driver.Claim) driver.Claim {
+	only := func(mine func(kind string) bool) {
+		c.Kinds = slices.DeleteFunc(slices.Clone(c.Kinds), func(kind string) bool { return !mine(kind) })
+	}
+	switch l.of {
+	case theRest:
+		only(func(kind string) bool { return !r.isAside(oneKind, kind, "") })
+		c.ExceptKinds = append(slices.Clip(c.ExceptKinds), r.floods()...)
+	case oneKind:
+		only(func(kind string) bool { return kind == l.kind })
+		c.ExceptKinds = append(slices.Clip(c.ExceptKinds), r.floods()...)
+	case flood:
+		only(func(kind string) bool { return kind == l.kind })
+		c.Scopes = []storage.Scope{l.scope}
+	}
+	return c
+}
+
+// passed moves the cursors of a line that came to the end of what is due, while
+// lines aside have rows there that it would walk over again.
+func (l *line) passed(now time.Time) {
+	for _, lane := range l.lanes {
+		if at := now.Add(-seen); lane.at.DueOn.Before(at) {
+			lane.at = driver.Cursor{DueOn: at}
+		}
+	}
+}

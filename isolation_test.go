@@ -1,0 +1,125 @@
+package belfry_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// running is a poller at work inside a bubble, whose time passes by itself.
+func running(t *testing.T, store storage.Store, services ...belfry.Service) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = belfry.NewPoller(store, nil, services...).Run(ctx)
+	}()
+	return func() { cancel(); <-ended }
+}
+
+// A channel that hangs holds up no other, of whatever tenant.
+func TestAChannelThatHangsHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(&memory.Options{Clock: clock.New()})
+		hung := notify.ChannelFunc("email:hung", func(ctx context.Context, _ notify.Message) (notify.Receipt, error) {
+			<-ctx.Done()
+			return notify.Receipt{}, ctx.Err()
+		})
+		var mu sync.Mutex
+		var called []time.Time
+		well := notify.ChannelFunc("email:well", func(context.Context, notify.Message) (notify.Receipt, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			called = append(called, store.Clock().Now())
+			return notify.Receipt{ID: "1"}, nil
+		})
+		out := notify.New(store, &notify.Options{CallTimeout: time.Second}, hung, well)
+		out.Register(notify.Type{Name: "news", Renderer: notify.Template{Subject: "News"}})
+		out.Register(notify.Type{Name: "code", Renderer: notify.Template{Subject: "Your code"}, Urgent: true})
+		to := func(n int, channel string) []notify.Recipient {
+			all := make([]notify.Recipient, n)
+			for i := range all {
+				all[i] = notify.Recipient{Ref: fmt.Sprint(i), Channel: channel, Address: fmt.Sprint("p", i, "@example.com")}
+			}
+			return all
+		}
+		for i := range 10 {
+			if _, err := out.Notify(t.Context(), notify.Job{Scope: "acme", Type: "news", PartitionKey: "all", RowKey: fmt.Sprint(i), Recipients: to(600, "email:hung")}, time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stop := running(t, store, out)
+		<-time.After(time.Second)
+		said := store.Clock().Now()
+		if _, err := out.Notify(t.Context(), notify.Job{Scope: "other", Type: "code", PartitionKey: "sam", RowKey: "1", Recipients: to(1, "email:well")}, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(10 * time.Second)
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		if len(called) != 1 || called[0].Sub(said) > time.Second {
+			t.Errorf("an urgent message of %v went out %v", said, called)
+		}
+		stop()
+	})
+}
+
+// A reminder type whose provider blocks holds up no other.
+func TestAReminderTypeThatBlocksHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(&memory.Options{Clock: clock.New()})
+		mails := 0
+		out := notify.New(store, nil, notify.ChannelFunc("mail", func(context.Context, notify.Message) (notify.Receipt, error) {
+			mails++
+			return notify.Receipt{ID: "1"}, nil
+		}))
+		work := automation.New(store, out, nil)
+		register := func(name string, to func(context.Context, automation.Due) ([]notify.Recipient, error)) {
+			work.Register(automation.ReminderType{Name: name, Template: notify.Template{Subject: name}, Recipients: automation.RecipientFunc(to)})
+		}
+		register("blocked", func(ctx context.Context, _ automation.Due) ([]notify.Recipient, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		register("well", func(context.Context, automation.Due) ([]notify.Recipient, error) {
+			return []notify.Recipient{{Ref: "sam", Channel: "mail", Address: "sam@example.com"}}, nil
+		})
+		at := store.Clock().Now().UTC().Add(-time.Hour)
+		ensure := func(name string, n int) {
+			all := make([]automation.Candidate, n)
+			for i := range all {
+				all[i] = automation.Candidate{
+					Type: name, Source: automation.Source{Type: "lesson", ID: fmt.Sprint(i)}, SendAt: at.Format("15:04"), Zone: "UTC",
+					TargetDate: automation.Date{Year: at.Year(), Month: at.Month(), Day: at.Day()},
+				}
+			}
+			if _, err := work.Ensure(t.Context(), all...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ensure("blocked", 6_000)
+		stop := running(t, store, work, out)
+		<-time.After(time.Second)
+		ensure("well", 1)
+		<-time.After(5 * time.Second)
+		synctest.Wait()
+		if mails != 1 {
+			t.Errorf("%d mails of the type that is well", mails)
+		}
+		stop()
+	})
+}
