@@ -12,6 +12,8 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // BenchmarkPipeline takes jobs from Ensure to the channel, through all passes, on
@@ -21,14 +23,37 @@ func BenchmarkPipeline(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			const messages = 20_000
 			for range b.N {
-				p := newPipeline(b, nil)
+				p := newPipeline(b, storetest.Postgres(b, clock.New()), nil)
 				b.StartTimer()
-				p.ensure(b, messages/perJob, perJob)
+				p.ensure(b, messages/perJob, perJob, 1)
 				p.run(b, messages)
 				b.StopTimer()
 			}
 			b.ReportMetric(float64(messages*b.N)/b.Elapsed().Seconds(), "messages/s")
 		})
+	}
+}
+
+// BenchmarkTenants takes 5,000 messages from Ensure to the channel, under gates that look
+// at each: those of one tenant, and each of a tenant of its own.
+func BenchmarkTenants(b *testing.B) {
+	for adapter, open := range map[string]func(testing.TB, clock.Clock) storage.Store{"postgres": storetest.Postgres, "sqlite": storetest.SQLite} {
+		for _, tenants := range []int{1, 5000} {
+			b.Run(fmt.Sprintf("%s/%d", adapter, tenants), func(b *testing.B) {
+				const messages = 5000
+				for range b.N {
+					store := open(b, clock.New())
+					p := newPipeline(b, store, nil, gate.New(store, &gate.Options{
+						Caps: []gate.Cap{{Limit: 100, Per: time.Hour}}, Rates: []gate.Rate{{Channel: channelKey, Limit: 10_000, Per: time.Second, Burst: 10_000}},
+					})...)
+					b.StartTimer()
+					p.ensure(b, messages, 1, tenants)
+					p.run(b, messages)
+					b.StopTimer()
+				}
+				b.ReportMetric(float64(messages*b.N)/b.Elapsed().Seconds(), "messages/s")
+			})
+		}
 	}
 }
 
@@ -45,7 +70,7 @@ func BenchmarkSendClaims(b *testing.B) {
 	} {
 		b.Run(way.name, func(b *testing.B) {
 			for range b.N {
-				p := newPipeline(b, way.options)
+				p := newPipeline(b, storetest.Postgres(b, clock.New()), way.options)
 				p.put(b, way.messages)
 				b.StartTimer()
 				p.run(b, way.messages)
@@ -56,18 +81,17 @@ func BenchmarkSendClaims(b *testing.B) {
 	}
 }
 
-// pipeline is a notifier and its poller on a fresh PostgreSQL database.
+// pipeline is a notifier and its poller.
 type pipeline struct {
 	*notify.Notifier
 	poller *belfry.Poller
 	sent   chan struct{}
 }
 
-func newPipeline(b *testing.B, opts *belfry.Options) *pipeline {
+func newPipeline(b *testing.B, store storage.Store, opts *belfry.Options, gates ...notify.Gate) *pipeline {
 	b.StopTimer()
 	p := &pipeline{sent: make(chan struct{}, 1<<16)}
-	store := storetest.Postgres(b, clock.New())
-	p.Notifier = notify.New(store, nil, notify.ChannelFunc(channelKey, func(context.Context, notify.Message) (notify.Receipt, error) {
+	p.Notifier = notify.New(store, &notify.Options{Gates: gates}, notify.ChannelFunc(channelKey, func(context.Context, notify.Message) (notify.Receipt, error) {
 		p.sent <- struct{}{}
 		return notify.Receipt{}, nil
 	}))
@@ -76,13 +100,13 @@ func newPipeline(b *testing.B, opts *belfry.Options) *pipeline {
 	return p
 }
 
-// ensure stores jobs with their recipients, a thousand a call.
-func (p *pipeline) ensure(b *testing.B, n, recipients int) {
+// ensure stores jobs of some tenants with their recipients, a thousand a call.
+func (p *pipeline) ensure(b *testing.B, n, recipients, tenants int) {
 	for first := 0; first < n; first += 1000 {
 		var jobs []notify.Job
 		var schedules []notify.Schedule
 		for i := first; i < min(first+1000, n); i++ {
-			j := notify.Job{Scope: "tenant", Type: "visit", PartitionKey: fmt.Sprint("car", i), RowKey: "visit", Entity: fmt.Sprint("car", i)}
+			j := notify.Job{Scope: notify.Scope(fmt.Sprint("tenant", i%tenants)), Type: "visit", PartitionKey: fmt.Sprint("car", i), RowKey: "visit", Entity: fmt.Sprint("car", i)}
 			for k := range recipients {
 				ref := fmt.Sprintf("%d-%d", i, k)
 				j.Recipients = append(j.Recipients, notify.Recipient{Ref: ref, Name: "customer", Channel: channelKey, Address: "c" + ref + "@example.com"})

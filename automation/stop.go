@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -154,38 +153,22 @@ type Extent struct {
 	Type string
 }
 
-// check refuses what no pause can stand for.
-func (e Extent) check() error {
-	if e.Everywhere && e.Scope != "" {
-		return errors.New("automation: Extent: a Scope, and Everywhere")
-	}
+// row names the extent in the table of pauses, or refuses what no pause can stand for.
+// Its key is unique within the scope, as no name of a type holds a colon.
+func (e Extent) row() (pause.Row, error) {
 	if field, err := checkTenancy(e.Scope, ""); err != nil {
-		return fmt.Errorf("automation: Extent: %s %w", field, err)
+		return pause.Row{}, fmt.Errorf("Extent: %s %w", field, err)
 	}
-	if e.Type == "" {
-		return nil
-	}
-	if err := checkName(e.Type); err != nil {
-		return fmt.Errorf("automation: Extent: Type: %w", err)
-	}
-	return nil
-}
-
-// key is unique within the scope, as no name of a type holds a colon.
-func (e Extent) key() string {
-	key := "all"
+	kind := "all"
 	if e.Type != "" {
-		key = "type:" + e.Type
+		if err := checkName(e.Type); err != nil {
+			return pause.Row{}, fmt.Errorf("Extent: Type: %w", err)
+		}
+		kind = "type:" + e.Type
 	}
-	if e.Everywhere {
-		key = "everywhere:" + key
-	}
-	return key
-}
-
-// row names the extent in the table of pauses.
-func (e Extent) row() pause.Row {
-	return pause.Row{Record: storage.Record{Scope: e.Scope, Key: e.key()}, Everywhere: e.Everywhere, PausedType: e.Type}
+	row, err := pause.Part(e.Scope, e.Everywhere, kind)
+	row.PausedType = e.Type
+	return row, err
 }
 
 func extentOf(p *pause.Row) Extent {
@@ -291,10 +274,7 @@ var pauses = driver.Define[pause.Row]("automation_pause").Grows(driver.Bounded).
 //
 //spec:a-113
 func (s Support) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
-	if until = driver.Time(until); !until.IsZero() && !until.After(s.now()) {
-		return fmt.Errorf("automation: Pause: until %s has passed", stampText(until))
-	}
-	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.Begin(ctx, tx, pauses, e.row(), until, by) })
+	return s.changePause(ctx, e, by, func(tx storage.Tx, row pause.Row) error { return pause.Begin(ctx, tx, pauses, row, until, by) })
 }
 
 // Resume ends the pause of exactly this extent. The error wraps
@@ -302,17 +282,18 @@ func (s Support) Pause(ctx context.Context, e Extent, until time.Time, by By) er
 //
 //spec:a-113
 func (s Support) Resume(ctx context.Context, e Extent, by By) error {
-	return s.changePause(ctx, e, by, func(tx storage.Tx) error { return pause.End(ctx, tx, pauses, e.row(), by) })
+	return s.changePause(ctx, e, by, func(tx storage.Tx, row pause.Row) error { return pause.End(ctx, tx, pauses, row, by) })
 }
 
-func (s Support) changePause(ctx context.Context, e Extent, by By, change func(storage.Tx) error) error {
-	if err := e.check(); err != nil {
-		return err
+func (s Support) changePause(ctx context.Context, e Extent, by By, change func(storage.Tx, pause.Row) error) error {
+	row, err := e.row()
+	if err == nil {
+		err = by.Check()
 	}
-	if err := by.Check(); err != nil {
-		return fmt.Errorf("automation: %w", err)
+	if err == nil {
+		err = s.inTx(ctx, func(tx storage.Tx) error { return change(tx, row) })
 	}
-	if err := s.inTx(ctx, change); err != nil {
+	if err != nil {
 		return fmt.Errorf("automation: %w", err)
 	}
 	return nil
@@ -333,13 +314,9 @@ func (s Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
 
 // pausesOf reads what Pauses lists.
 func pausesOf(ctx context.Context, tx storage.Tx, scope Scope) ([]Pause, error) {
-	everywhere, err := pause.InForce(ctx, tx, pauses, "", driver.Eq("everywhere", true))
-	if err != nil {
-		return nil, err
-	}
-	here, err := pause.InForce(ctx, tx, pauses, scope, driver.Eq("everywhere", false))
+	rows, err := pause.InForce(ctx, tx, pauses, scope)
 	var out []Pause
-	for _, p := range slices.Concat(everywhere, here) {
+	for _, p := range rows {
 		out = append(out, Pause{Extent: extentOf(p), By: p.By(), Since: p.PausedOn, Until: p.PausedUntil})
 	}
 	return out, err

@@ -30,27 +30,21 @@ type Extent struct {
 
 // row names the part in the table of pauses.
 func (e Extent) row() (pause.Row, error) {
-	key := "all"
+	kind := "all"
 	switch {
-	case e.Everywhere && e.Scope != "":
-		return pause.Row{}, errors.New("notify: Extent: a Scope, and Everywhere")
 	case e.Type != "" && e.Channel != "":
-		return pause.Row{}, errors.New("notify: Extent: a Type, and a Channel")
+		return pause.Row{}, errors.New("Extent: a Type, and a Channel")
 	case e.Type != "":
-		key = "type:" + e.Type
+		kind = "type:" + e.Type
 	case e.Channel != "":
-		key = "channel:" + e.Channel
+		kind = "channel:" + e.Channel
 	}
-	if e.Everywhere {
-		key = "everywhere:" + key
+	if _, err := keys.Join(kind); err != nil {
+		return pause.Row{}, fmt.Errorf("Extent: %w", err)
 	}
-	if _, err := keys.Join(key); err != nil {
-		return pause.Row{}, fmt.Errorf("notify: Extent: %w", err)
-	}
-	return pause.Row{
-		Record:     storage.Record{Scope: e.Scope, Key: key, Kind: e.Channel},
-		Everywhere: e.Everywhere, PausedType: e.Type,
-	}, nil
+	row, err := pause.Part(e.Scope, e.Everywhere, kind)
+	row.Kind, row.PausedType = e.Channel, e.Type
+	return row, err
 }
 
 func extentOf(p *pause.Row) Extent {
@@ -82,9 +76,6 @@ var pauses = driver.Define[pause.Row]("notification_pause").Grows(driver.Bounded
 // A pause that exists gets the new end, or is refused ([ErrActionRefused]) if
 // that is the one it has. It is audited in the same transaction, as Resume is.
 func (n Support) Pause(ctx context.Context, e Extent, until time.Time, by By) error {
-	if until = driver.Time(until); !until.IsZero() && !until.After(driver.Now(n.store)) {
-		return fmt.Errorf("notify: Pause: until %s has passed", until.Format(time.RFC3339))
-	}
 	return n.changePause(ctx, e, by, func(tx storage.Tx, row pause.Row) error { return pause.Begin(ctx, tx, pauses, row, until, by) })
 }
 
@@ -96,13 +87,13 @@ func (n Support) Resume(ctx context.Context, e Extent, by By) error {
 
 func (n Support) changePause(ctx context.Context, e Extent, by By, change func(storage.Tx, pause.Row) error) error {
 	row, err := e.row()
+	if err == nil {
+		err = by.Check()
+	}
+	if err == nil {
+		err = n.inTx(ctx, nil, func(tx storage.Tx) error { return change(tx, row) })
+	}
 	if err != nil {
-		return err
-	}
-	if err := by.Check(); err != nil {
-		return fmt.Errorf("notify: %w", err)
-	}
-	if err := n.inTx(ctx, nil, func(tx storage.Tx) error { return change(tx, row) }); err != nil {
 		return fmt.Errorf("notify: %w", err)
 	}
 	return nil
@@ -112,11 +103,7 @@ func (n Support) changePause(ctx context.Context, e Extent, by By, change func(s
 func (n Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
 	var rows []*pause.Row
 	err := n.read(ctx, nil, func(from driver.Reader) (err error) {
-		if rows, err = pause.InForce(ctx, from, pauses, "", driver.Eq("everywhere", true)); err != nil {
-			return err
-		}
-		here, err := pause.InForce(ctx, from, pauses, scope, driver.Eq("everywhere", false))
-		rows = append(rows, here...)
+		rows, err = pause.InForce(ctx, from, pauses, scope)
 		return err
 	})
 	if err != nil {

@@ -144,6 +144,18 @@ var storageFaults = []fault{
 	{Name: "gates: a paused type is claimed", In: "memory.table.claimable",
 		Old: "!t.isOf(img, c.ExceptNames)", New: "(true || !t.isOf(img, c.ExceptNames))",
 		Test: "./notify TestAPauseKeepsBackWhat/a_type_everywhere/memory"},
+	{Name: "storage: an Ensure reads row by row", In: "driver.ensuring.load",
+		Old: "return e.GetMany(ctx, e.tx, places, columns...)",
+		New: `found := map[Place]*R{}
+			for _, p := range places {
+				one, err := e.GetMany(ctx, e.tx, []Place{p}, columns...)
+				if err != nil {
+					return nil, err
+				}
+				found[p] = one[p]
+			}
+			return found, nil`,
+		Test: "./notify TestManyTenantsTakeNoMoreStatements/memory"},
 	{Name: "storage: rows are decided on before they are checked", In: "driver.ensuring.decideOn",
 		Old: "if err := e.checked(); err != nil { return nil, nil, err }", New: "", Test: "./storage/driver TestEnsureOfABadRow"},
 	{Name: "storage: untouched rows are asked for in every batch", In: "driver.ensuring.recognize",

@@ -5,6 +5,7 @@ package pause
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -30,6 +31,18 @@ type Row struct {
 	Reason      string    `db:"reason,content"`
 	PausedOn    time.Time `db:"paused_on"`
 	PausedUntil time.Time `db:"paused_until"` // zero: until somebody resumes it
+}
+
+// Part is the row of a part of the work that kind names: all of it, or a type. It is
+// refused for a scope that is not to say anything.
+func Part(scope storage.Scope, everywhere bool, kind string) (Row, error) {
+	if everywhere && scope != "" {
+		return Row{}, errors.New("Extent: a Scope, and Everywhere")
+	}
+	if everywhere {
+		kind = "everywhere:" + kind
+	}
+	return Row{Record: storage.Record{Scope: scope, Key: kind}, Everywhere: everywhere}, nil
 }
 
 // By is who paused it, and why.
@@ -62,9 +75,12 @@ func (p *Row) resume(now time.Time) string {
 }
 
 // Begin pauses a part, which part names by its Scope, Key and fixed columns, until
-// a moment; zero is until somebody resumes it. One that is paused gets the new
+// a moment to come; zero is until somebody resumes it. One that is paused gets the new
 // end, or is refused if that is the one it has. It is audited.
 func Begin(ctx context.Context, tx storage.Tx, t *driver.Table[Row], part Row, until time.Time, by audit.By) error {
+	if until = driver.Time(until); !until.IsZero() && !until.After(driver.Now(tx.Store())) {
+		return fmt.Errorf("Pause: until %s has passed", until.Format(time.RFC3339))
+	}
 	return change(ctx, tx, t, part, "Pause", by, func(p *Row, now time.Time) string { return p.pause(now, until, by) })
 }
 
@@ -85,8 +101,18 @@ func change(ctx context.Context, tx storage.Tx, t *driver.Table[Row], part Row, 
 // page is how many pauses are read in one statement.
 const page = 1000
 
-// InForce reads the pauses of a scope that meet where and hold now.
-func InForce(ctx context.Context, from driver.Reader, t *driver.Table[Row], scope storage.Scope, where ...driver.Cond) ([]*Row, error) {
+// InForce reads the pauses that hold in a scope now, those everywhere first.
+func InForce(ctx context.Context, from driver.Reader, t *driver.Table[Row], scope storage.Scope) ([]*Row, error) {
+	everywhere, err := within(ctx, from, t, "", true)
+	if err != nil {
+		return nil, err
+	}
+	here, err := within(ctx, from, t, scope, false)
+	return append(everywhere, here...), err
+}
+
+func within(ctx context.Context, from driver.Reader, t *driver.Table[Row], scope storage.Scope, everywhere bool) ([]*Row, error) {
+	where := []driver.Cond{driver.Eq("everywhere", everywhere)}
 	return inForce(from, where, func(q driver.Query) ([]*Row, error) { return t.Find(ctx, from, scope, q) })
 }
 

@@ -171,23 +171,13 @@ func (e *ensuring[R]) insert(ctx context.Context, round []int) (taken []int, err
 
 func (e *ensuring[R]) distinct(open []int) (round, rest []int) {
 	for i, n := range open {
-		if i > 0 && e.identity(e.want[n]) == e.identity(e.want[open[i-1]]) {
+		if i > 0 && e.PlaceOf(e.want[n]) == e.PlaceOf(e.want[open[i-1]]) {
 			rest = append(rest, n)
 		} else {
 			round = append(round, n)
 		}
 	}
 	return round, rest
-}
-
-type identity struct {
-	scope Scope
-	key   string
-}
-
-func (t *Table[R]) identity(r *R) identity {
-	rec := t.Record(r)
-	return identity{rec.Scope, rec.Key}
 }
 
 // decideStored loads the rows whose keys exist, lets decide say what becomes of
@@ -232,7 +222,7 @@ func (e *ensuring[R]) decideOn(ctx context.Context, columns []string, taken []in
 		return nil, nil, err
 	}
 	for _, n := range taken {
-		row, ok := stored[e.identity(e.want[n])]
+		row, ok := stored[e.PlaceOf(e.want[n])]
 		if !ok {
 			gone = append(gone, n)
 			continue
@@ -246,25 +236,13 @@ func (e *ensuring[R]) decideOn(ctx context.Context, columns []string, taken []in
 	return write, gone, nil
 }
 
-// load reads columns of the stored rows of the wanted identities, one statement
-// a scope.
-func (e *ensuring[R]) load(ctx context.Context, columns []string, taken []int) (map[identity]*R, error) {
-	keys := map[Scope][]string{}
-	for _, n := range taken {
-		rec := e.Record(e.want[n])
-		keys[rec.Scope] = append(keys[rec.Scope], rec.Key)
+// load reads columns of the stored rows that are wanted, in one statement.
+func (e *ensuring[R]) load(ctx context.Context, columns []string, taken []int) (map[Place]*R, error) {
+	places := make([]Place, len(taken))
+	for i, n := range taken {
+		places[i] = e.PlaceOf(e.want[n])
 	}
-	stored := make(map[identity]*R, len(taken))
-	for scope, keys := range keys {
-		rows, err := e.Find(ctx, e.tx, scope, Query{Columns: columns, Where: []Cond{In("key", keys)}, Unordered: true, Limit: len(keys)})
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			stored[e.identity(r)] = r
-		}
-	}
-	return stored, nil
+	return e.GetMany(ctx, e.tx, places, columns...)
 }
 
 // aloof is how many batches in a row recognize nothing after one of which less

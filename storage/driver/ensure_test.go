@@ -29,16 +29,16 @@ func more(stored, want *visit) (driver.Outcome, bool) {
 // interfering is a transaction into which others write between its statements.
 type interfering struct {
 	driver.Tx
-	beforeSelect, beforeUpdate func()
-	selects                    int
+	beforeGet, beforeUpdate func()
+	gets                    int
 }
 
-func (x *interfering) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
-	x.selects++
-	if x.beforeSelect != nil {
-		x.beforeSelect()
+func (x *interfering) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+	x.gets++
+	if x.beforeGet != nil {
+		x.beforeGet()
 	}
-	return x.Tx.Select(ctx, s, reach, q)
+	return x.Tx.Get(ctx, s, places, columns)
 }
 
 func (x *interfering) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
@@ -87,8 +87,8 @@ func TestEnsureGivesUpOnARowThatComesAndGoes(t *testing.T) {
 		if !errors.Is(err, driver.ErrBusy) {
 			t.Errorf("error is %v", err)
 		}
-		if blocked.selects != 10 {
-			t.Errorf("it tried %d times", blocked.selects)
+		if blocked.gets != 10 {
+			t.Errorf("it tried %d times", blocked.gets)
 		}
 		return nil
 	})
@@ -207,15 +207,15 @@ func TestEnsureReadsDecidingColumnsUntilItWrites(t *testing.T) {
 	})
 }
 
-// readings notes which columns each Select asks for.
+// readings notes which columns each Get asks for.
 type readings struct {
 	driver.Tx
 	columns []string
 }
 
-func (r *readings) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
-	r.columns = append(r.columns, strings.Join(q.Columns, ","))
-	return r.Tx.Select(ctx, s, reach, q)
+func (r *readings) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+	r.columns = append(r.columns, strings.Join(columns, ","))
+	return r.Tx.Get(ctx, s, places, columns)
 }
 
 func TestDecidingColumnsExist(t *testing.T) {

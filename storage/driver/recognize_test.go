@@ -48,9 +48,11 @@ type looking struct {
 	asked int
 }
 
-func (x *looking) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
-	x.read = append(x.read, q.Where[0].Value.([]string)...)
-	return x.Tx.Select(ctx, s, reach, q)
+func (x *looking) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
+	for _, p := range places {
+		x.read = append(x.read, p.Key)
+	}
+	return x.Tx.Get(ctx, s, places, columns)
 }
 
 func (x *looking) Untouched(ctx context.Context, s *driver.Schema, scope driver.Scope, keys []string) ([]int64, error) {

@@ -124,9 +124,9 @@ func (c *countingTx) Insert(ctx context.Context, s *driver.Schema, rows []driver
 	return c.Tx.Insert(ctx, s, rows)
 }
 
-func (c *countingTx) Select(ctx context.Context, s *driver.Schema, reach driver.Reach, q driver.Query) ([]driver.Row, error) {
+func (c *countingTx) Get(ctx context.Context, s *driver.Schema, places []driver.Place, columns []string) ([]driver.Row, error) {
 	c.calls++
-	return c.Tx.Select(ctx, s, reach, q)
+	return c.Tx.Get(ctx, s, places, columns)
 }
 
 func (c *countingTx) Update(ctx context.Context, s *driver.Schema, rows []driver.Row) ([]bool, error) {
@@ -158,6 +158,12 @@ func ensureIsConstant(w *world) {
 	w.same("mixed", count(unchanged, mixed), 2)
 	w.same("all new again", count(unchanged, rows(1000)), 2)
 	w.same("all new as expected", count(unchanged, rows(2000)), 1)
+	scattered := rows(3000)
+	for _, r := range scattered {
+		r.Scope = driver.Scope(r.Key)
+	}
+	w.same("all new, each of a scope of its own", count(unchanged, scattered), 1)
+	w.same("all existing, each of a scope of its own", count(unchanged, scattered), 2)
 }
 
 func (w *world) ensureConcurrently(stores ...driver.Store) {
