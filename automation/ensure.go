@@ -197,7 +197,7 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 
 // passed says which plans ask for a new row whose moment is too long ago. Rows
 // that exist are left to their type's Lateness.
-func passed(ctx context.Context, tx storage.Tx, now time.Time, plans []plan) (map[int]bool, error) {
+func passed(ctx context.Context, from driver.Reader, now time.Time, plans []plan) (map[int]bool, error) {
 	late := map[int]bool{}
 	var places []driver.Place
 	for i, p := range plans {
@@ -206,7 +206,7 @@ func passed(ctx context.Context, tx storage.Tx, now time.Time, plans []plan) (ma
 			places = append(places, schedules.PlaceOf(&p.want))
 		}
 	}
-	exist, err := schedules.GetMany(ctx, tx, places, "key")
+	exist, err := schedules.GetMany(ctx, from, places, "key")
 	for i := range late {
 		if exist[schedules.PlaceOf(&plans[i].want)] != nil {
 			delete(late, i)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // ReconcileOptions are the settings of [Upkeep.Reconcile]; nil is the zero
@@ -70,8 +71,8 @@ func (s keeper) beginNow(ctx context.Context, scope Scope, t ReminderType, o Rec
 	var covered string
 	var err error
 	if !o.FromStart {
-		err = s.store.InTx(ctx, func(tx storage.Tx) error {
-			row, err := reconciliations.Get(ctx, tx, scope, t.Name)
+		err = s.store.View(ctx, func(from driver.Reader) error {
+			row, err := reconciliations.Get(ctx, from, scope, t.Name)
 			if errors.Is(err, storage.ErrNotFound) {
 				return nil
 			}

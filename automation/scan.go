@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // EventReconcile is the Type of the event that reconciliation asks a
@@ -230,7 +231,7 @@ func (s keeper) reconcilePage(ctx context.Context, t ReminderType, r *ReconcileR
 	if err := p.planAll(ctx); err != nil {
 		return nil, err
 	}
-	err = s.store.InTx(ctx, func(tx storage.Tx) error { return p.compare(ctx, tx, p.planned()) })
+	err = s.store.View(ctx, func(from driver.Reader) error { return p.compare(ctx, from, p.planned()) })
 	if err != nil {
 		return nil, fmt.Errorf("automation: reconciling %s: %w", t.Name, err)
 	}
@@ -323,10 +324,8 @@ func (p *scannedPage) finish(ctx context.Context, dry bool) error {
 	if len(different) == 0 {
 		return nil
 	}
-	return p.s.store.InTx(ctx, func(tx storage.Tx) error {
-		if dry {
-			return p.findStale(ctx, tx, different)
-		}
-		return p.repair(ctx, tx, different)
-	})
+	if dry {
+		return p.s.store.View(ctx, func(from driver.Reader) error { return p.findStale(ctx, from, different) })
+	}
+	return p.s.store.InTx(ctx, func(tx storage.Tx) error { return p.repair(ctx, tx, different) })
 }

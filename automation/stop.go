@@ -321,8 +321,8 @@ func (s Support) changePause(ctx context.Context, e Extent, by By, change func(s
 // Pauses lists the pauses that hold in a scope now, those everywhere first.
 func (s Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
 	var out []Pause
-	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-		out, err = pausesOf(ctx, tx, scope)
+	err := s.read(ctx, func(from driver.Reader) (err error) {
+		out, err = pausesOf(ctx, from, scope)
 		return err
 	})
 	if err != nil {
@@ -332,12 +332,12 @@ func (s Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
 }
 
 // pausesOf reads what Pauses lists.
-func pausesOf(ctx context.Context, tx storage.Tx, scope Scope) ([]Pause, error) {
-	everywhere, err := pause.InForce(ctx, tx, pauses, "", driver.Eq("everywhere", true))
+func pausesOf(ctx context.Context, from driver.Reader, scope Scope) ([]Pause, error) {
+	everywhere, err := pause.InForce(ctx, from, pauses, "", driver.Eq("everywhere", true))
 	if err != nil {
 		return nil, err
 	}
-	here, err := pause.InForce(ctx, tx, pauses, scope, driver.Eq("everywhere", false))
+	here, err := pause.InForce(ctx, from, pauses, scope, driver.Eq("everywhere", false))
 	var out []Pause
 	for _, p := range slices.Concat(everywhere, here) {
 		out = append(out, Pause{Extent: extentOf(p), By: p.By(), Since: p.PausedOn, Until: p.PausedUntil})

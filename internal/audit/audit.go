@@ -79,9 +79,9 @@ func rowPrefix(subject, subjectKey string) string { return subject + "\x1f" + su
 
 // History returns the last entries of a row, at most limit, the oldest of them
 // first.
-func History(ctx context.Context, tx storage.Tx, scope storage.Scope, subject, subjectKey string, limit int) ([]*Entry, error) {
+func History(ctx context.Context, from driver.Reader, scope storage.Scope, subject, subjectKey string, limit int) ([]*Entry, error) {
 	prefix := rowPrefix(subject, subjectKey)
-	last, err := Table.Find(ctx, tx, scope, driver.Query{
+	last, err := Table.Find(ctx, from, scope, driver.Query{
 		Where: []driver.Cond{
 			driver.Greater("key", prefix), driver.Less("key", prefix+":"), // ':' follows the digits
 			driver.Eq("subject_key", subjectKey), // another key may go on where this one ends

@@ -46,7 +46,7 @@ var internalFaults = []fault{
 	{Name: "I-14 a poller never hears that a pause is over", In: "work.runner.askFirst",
 		Old: "r.except.empty()", New: "!r.except.empty()", Test: "./automation TestAPauseIsEffective/memory"},
 	{Name: "I-14 a pause does not end by itself", In: "pause.inForce",
-		Old: `driver.Greater("paused_until", driver.Now(tx.Store()))`, New: `driver.NotNull("paused_until")`,
+		Old: `driver.Greater("paused_until", driver.Now(from.Store()))`, New: `driver.NotNull("paused_until")`,
 		Test: "./automation TestAPauseIsEffective/memory"},
 	{Name: "I-19 the policies of a series are ignored", In: "recur.Timeline.resolve",
 		Old: "timeOfDay(local), l.Zone, l.Policy)", New: "timeOfDay(local), l.Zone, civil.Policy{})",

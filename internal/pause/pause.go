@@ -86,18 +86,18 @@ func change(ctx context.Context, tx storage.Tx, t *driver.Table[Row], part Row, 
 const page = 1000
 
 // InForce reads the pauses of a scope that meet where and hold now.
-func InForce(ctx context.Context, tx storage.Tx, t *driver.Table[Row], scope storage.Scope, where ...driver.Cond) ([]*Row, error) {
-	return inForce(tx, where, func(q driver.Query) ([]*Row, error) { return t.Find(ctx, tx, scope, q) })
+func InForce(ctx context.Context, from driver.Reader, t *driver.Table[Row], scope storage.Scope, where ...driver.Cond) ([]*Row, error) {
+	return inForce(from, where, func(q driver.Query) ([]*Row, error) { return t.Find(ctx, from, scope, q) })
 }
 
 // InForceEverywhere reads the pauses of all scopes that hold now.
-func InForceEverywhere(ctx context.Context, tx storage.Tx, t *driver.Table[Row]) ([]*Row, error) {
-	return inForce(tx, nil, func(q driver.Query) ([]*Row, error) { return t.Everywhere().Find(ctx, tx, q) })
+func InForceEverywhere(ctx context.Context, from driver.Reader, t *driver.Table[Row]) ([]*Row, error) {
+	return inForce(from, nil, func(q driver.Query) ([]*Row, error) { return t.Everywhere().Find(ctx, from, q) })
 }
 
-func inForce(tx storage.Tx, where []driver.Cond, find func(driver.Query) ([]*Row, error)) (out []*Row, err error) {
+func inForce(from driver.Reader, where []driver.Cond, find func(driver.Query) ([]*Row, error)) (out []*Row, err error) {
 	where = append(where, driver.Eq("status", StatusPaused),
-		driver.Any(driver.Null("paused_until"), driver.Greater("paused_until", driver.Now(tx.Store()))))
+		driver.Any(driver.Null("paused_until"), driver.Greater("paused_until", driver.Now(from.Store()))))
 	var after *driver.Position
 	for {
 		rows, err := find(driver.Query{Where: where, Limit: page, After: after})
