@@ -89,7 +89,7 @@ func (e Explanation) state(b *strings.Builder) {
 		fmt.Fprintf(b, " (%s)", r.ReasonCode)
 	}
 	if r.RetryCount > 0 {
-		fmt.Fprintf(b, ", %d tries failed, %d of them by a lost lease", r.RetryCount, r.LeaseLossCount)
+		fmt.Fprintf(b, ", failed tries: %d, lost leases among them: %d", r.RetryCount, r.LeaseLossCount)
 	}
 	fmt.Fprintln(b)
 	if r.Diagnostics != "" {
@@ -206,9 +206,9 @@ func (s explainer) prospect(ctx context.Context, e Explanation, r *scheduleRow) 
 	case r.IsOnSupportHold:
 		return "nothing, until support releases it"
 	case r.Status == StatusCompleted:
-		return "nothing more: delivery work is queued, which does not say that it arrived"
+		return "nothing more: delivery work is queued, which does not mean that it arrived"
 	case r.inShadow():
-		return "nothing: the old scheduler owns the run, until the roll-out moves on"
+		return "nothing: the old scheduler owns the run until the roll-out moves on"
 	case !r.IsOpen():
 		return "nothing, unless it is asked for again"
 	case r.Status == StatusProcessing && r.LeaseExpiresOn.After(s.now()):
@@ -221,7 +221,7 @@ func (s explainer) prospect(ctx context.Context, e Explanation, r *scheduleRow) 
 
 func (s explainer) when(r *scheduleRow) string {
 	if now := s.now(); r.DueOn.After(now) {
-		return fmt.Sprintf("it waits until %s (%s more)", stampText(r.DueOn), wait(r.DueOn.Sub(now)))
+		return fmt.Sprintf("it waits until %s (in %s)", stampText(r.DueOn), wait(r.DueOn.Sub(now)))
 	}
 	return "it is due"
 }
@@ -250,10 +250,10 @@ func wait(d time.Duration) string {
 // rehearse takes a copy of the row through the steps of the due pass.
 func (s explainer) rehearse(ctx context.Context, row *scheduleRow) string {
 	if _, ok := s.registry.handler(row.Kind); ok {
-		return "; its handler is asked then"
+		return "; its handler decides then"
 	}
 	if _, ok := s.registry.reminder(row.Kind); !ok {
-		return "; no process like this one serves it, since its type is not registered here"
+		return "; this process cannot run it, since its type is not registered here"
 	}
 	r := *row
 	switch t := s.tryOut(ctx, &r); {
@@ -397,6 +397,6 @@ func (e Explanation) series(b *strings.Builder) {
 	case d.Active:
 		fmt.Fprintf(b, "  recurs: %s, %s; next %s\n", d.Cadence, d.Zone, stampText(d.Next))
 	default:
-		fmt.Fprintf(b, "  recurs no more: %s, %s\n", d.Cadence, d.Zone)
+		fmt.Fprintf(b, "  no longer recurs: %s, %s\n", d.Cadence, d.Zone)
 	}
 }

@@ -101,7 +101,7 @@ func (r *scheduleRow) history(ctx context.Context, from driver.Reader) ([]Transi
 	return out, nil
 }
 
-// The actors of a history that are no event and no person.
+// History actors that are neither events nor people.
 const (
 	actorHost    = "host"
 	actorDuePass = "due pass"

@@ -65,6 +65,28 @@ const (
 	CauseNotAskedYet Cause = "NotAskedYet"
 )
 
+// causes say each of them to people.
+var causes = map[Cause]string{
+	CauseExists:           "it exists",
+	CauseNoSuchType:       "no type that is registered here serves the setting",
+	CauseNoProvider:       "only the host asks for it, since its type has no provider",
+	CauseSettingOff:       "the setting is off or gone",
+	CauseProviderFailed:   "the provider failed",
+	CauseProviderGaveNone: "the provider asks for none",
+	CauseZoneUnknown:      "the zone is unknown",
+	CauseCandidateRefused: "a candidate was refused",
+	CauseEnded:            "it has ended",
+	CauseThresholdNotMet:  "the condition is not met",
+	CauseTimeSkipped:      "that local time does not exist",
+	CauseOffsetPassed:     "its moment had passed",
+	CauseSeriesEnded:      "the series has ended",
+	CauseNoRecipients:     "nobody would receive it",
+	CauseNotAskedYet:      "no event has asked for it yet",
+}
+
+// words are for people, with the cause itself behind them.
+func (c Cause) words() string { return fmt.Sprintf("%s (%s)", causes[c], string(c)) }
+
 // Finding is what is known about one row that exists or could.
 type Finding struct {
 	Key         string // empty if no key can be built
@@ -94,7 +116,11 @@ type Absence struct {
 // String is a text of several lines.
 func (a Absence) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s for %s %s: %s", a.Setting, a.Source.Type, a.Source.ID, a.Cause)
+	what, why := "no open row", ": "+a.Cause.words()
+	if a.Cause == CauseExists {
+		what, why = "open rows", ""
+	}
+	fmt.Fprintf(&b, "%s of %s for %s %s%s", what, a.Setting, a.Source.Type, a.Source.ID, why)
 	if a.Detail != "" {
 		fmt.Fprintf(&b, ": %s", a.Detail)
 	}
@@ -112,7 +138,7 @@ func (a Absence) String() string {
 // String is a line of text.
 func (f Finding) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", f.Key, f.Cause)
+	fmt.Fprintf(&b, "%s: %s", cmp.Or(f.Key, "no key"), f.Cause.words())
 	if f.Status != "" {
 		fmt.Fprintf(&b, ", %s", f.Status)
 	}
