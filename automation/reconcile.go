@@ -87,9 +87,9 @@ func (s keeper) beginNow(ctx context.Context, scope Scope, t ReminderType, o Rec
 	return r, err
 }
 
-// MaxDifferences is how many differences a [ReconcileReport] lists; it counts
+// maxDifferences is how many differences a [ReconcileReport] lists; it counts
 // all of them.
-const MaxDifferences = 1000
+const maxDifferences = 1000
 
 // ReconcileReport says what one run of reconciliation looked at and did. In a
 // dry run the counts are what would have been done.
@@ -125,7 +125,7 @@ type ReconcileReport struct {
 
 	// Failure is the error of the last of the Failed sources.
 	Failure string `json:",omitempty"`
-	// Differences are the first MaxDifferences of a call of [Upkeep.Reconcile];
+	// Differences are the first 1000 of a call of [Upkeep.Reconcile];
 	// background runs do not keep theirs.
 	Differences []Difference `json:",omitempty"`
 }
@@ -172,7 +172,7 @@ func (r *ReconcileReport) countRow(kind DifferenceKind) {
 func (r *ReconcileReport) list(p *scannedPage) {
 	for _, x := range p.sources {
 		if x.err == nil && !x.stale {
-			room := MaxDifferences - len(r.Differences)
+			room := maxDifferences - len(r.Differences)
 			r.Differences = append(r.Differences, x.found.differences[:min(room, len(x.found.differences))]...)
 		}
 	}

@@ -235,7 +235,7 @@ func (s keeper) every(name string) time.Duration {
 	if t, ok := s.registry.reminder(name); ok && t.Scan != nil {
 		return t.Scan.Every
 	}
-	return MinScanEvery
+	return minScanEvery
 }
 
 // reconciled tells of a run that has ended: loudly only where it had something to
