@@ -47,7 +47,7 @@ type acquiring struct {
 }
 
 // want says what each row asks of the guard.
-func (a *acquiring) want(ctx context.Context, tx storage.Tx) error {
+func (a *acquiring) want(ctx context.Context, from driver.Reader) error {
 	var parts []RolloutPart
 	for i, d := range a.done {
 		if !a.s.registry.guards(d.Row.Kind) {
@@ -58,7 +58,7 @@ func (a *acquiring) want(ctx context.Context, tx storage.Tx) error {
 			parts = append(parts, d.Row.rolloutPart())
 		}
 	}
-	stages, err := loadStages(ctx, tx, parts)
+	stages, err := loadStages(ctx, from, parts)
 	for i, o := range a.wants {
 		o.Stage = stages.of(parts[i])
 	}

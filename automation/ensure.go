@@ -11,32 +11,29 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// EnsureOutcome is what an Ensure did for one candidate: storage.Created,
-// storage.Updated, storage.Reactivated, storage.Unchanged, storage.InFlight,
-// storage.Conflict, or one of those below.
-type EnsureOutcome = storage.Outcome
-
-// The outcomes in which there is no row, and none was made.
+// The outcomes of an Ensure in which there is no row, and none was made.
 const (
 	// OffsetPassed: its moment lies further back than the type's CatchUp.
-	OffsetPassed EnsureOutcome = "OffsetPassed"
+	OffsetPassed storage.Outcome = "OffsetPassed"
 	// TimeSkipped: its local time does not exist, and the policy is GapSkip.
-	TimeSkipped EnsureOutcome = "TimeSkipped"
+	TimeSkipped storage.Outcome = "TimeSkipped"
 	// SeriesEnded: the cadence of a recurring candidate has no occurrence left.
-	SeriesEnded EnsureOutcome = "SeriesEnded"
+	SeriesEnded storage.Outcome = "SeriesEnded"
 	// SettingInactive: an event's candidate of a setting that is off.
-	SettingInactive EnsureOutcome = "SettingInactive"
+	SettingInactive storage.Outcome = "SettingInactive"
 	// ThresholdNotMet: its reading does not meet its [Threshold]. Open rows that
 	// stand for it have ended, unless another candidate of the call still meets it.
 	//spec:a-079
-	ThresholdNotMet EnsureOutcome = "ThresholdNotMet"
+	ThresholdNotMet storage.Outcome = "ThresholdNotMet"
 )
 
 // Ensured is the answer for one candidate.
 //
 //spec:a-042
 type Ensured struct {
-	Outcome EnsureOutcome
+	// Outcome is storage.Created, Updated, Reactivated, Unchanged, InFlight or Conflict,
+	// or one of this package's.
+	Outcome storage.Outcome
 	Scope   Scope
 	Key     string
 	// Status, ScheduledOn and the hold are the stored row's; without a row they
@@ -58,7 +55,7 @@ type Ensured struct {
 const artifactSchedule notify.Artifact = "AutomationScheduler"
 
 // answer describes the stored row; want is what was asked for.
-func answer(outcome EnsureOutcome, row, want *scheduleRow) Ensured {
+func answer(outcome storage.Outcome, row, want *scheduleRow) Ensured {
 	dispatched, _ := row.Dispatched() // undecodable: nothing to tell
 	e := Ensured{
 		Outcome: outcome, Scope: row.Scope, Key: row.Key, Status: row.Status, ScheduledOn: row.ScheduledOn,
@@ -197,7 +194,7 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 
 // passed says which plans ask for a new row whose moment is too long ago. Rows
 // that exist are left to their type's Lateness.
-func passed(ctx context.Context, tx storage.Tx, now time.Time, plans []plan) (map[int]bool, error) {
+func passed(ctx context.Context, from driver.Reader, now time.Time, plans []plan) (map[int]bool, error) {
 	late := map[int]bool{}
 	var places []driver.Place
 	for i, p := range plans {
@@ -206,7 +203,7 @@ func passed(ctx context.Context, tx storage.Tx, now time.Time, plans []plan) (ma
 			places = append(places, schedules.PlaceOf(&p.want))
 		}
 	}
-	exist, err := schedules.GetMany(ctx, tx, places, "key")
+	exist, err := schedules.GetMany(ctx, from, places, "key")
 	for i := range late {
 		if exist[schedules.PlaceOf(&plans[i].want)] != nil {
 			delete(late, i)

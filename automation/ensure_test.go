@@ -205,11 +205,11 @@ func TestAFirstImportDoesNotSendThePast(t *testing.T) {
 			candidate(nil),
 			candidate(func(c *automation.Candidate) { c.DaysBefore = 2 }), // 47 hours ago
 			candidate(func(c *automation.Candidate) { c.DaysBefore = 1 }))
-		var outcomes []automation.EnsureOutcome
+		var outcomes []storage.Outcome
 		for _, e := range got {
 			outcomes = append(outcomes, e.Outcome)
 		}
-		want := []automation.EnsureOutcome{storage.Unchanged, automation.OffsetPassed, storage.Created, storage.Created}
+		want := []storage.Outcome{storage.Unchanged, automation.OffsetPassed, storage.Created, storage.Created}
 		if diff := cmp.Diff(want, outcomes); diff != "" || len(w.rows()) != 3 {
 			w.t.Error(diff)
 		}

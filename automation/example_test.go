@@ -137,7 +137,7 @@ func ExampleScheduler_Explain() {
 	//   certificate for employee 7, 30 days before 2026-05-01, at 09:00 Europe/Dublin: 2026-04-01T08:00:00Z
 	//   Pending
 	//   2026-03-01T08:00:00Z: Created by host
-	//   now: it waits until 2026-04-01T08:00:00Z (31 days more); as things are, delivery would be queued (recipients: 1) <nil>
+	//   now: it waits until 2026-04-01T08:00:00Z (in 31 days); as things are, delivery would be queued (recipients: 1) <nil>
 }
 
 // A type of the host's own: its handler decides, the pass writes.

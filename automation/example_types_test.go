@@ -324,8 +324,8 @@ func ExampleScheduler_ExplainMissing() {
 	absence, err := reminders.ExplainMissing(ctx, "", "certificate", automation.Source{Type: "employee", ID: "7"})
 	fmt.Println(absence, err)
 	// Output:
-	// certificate for employee 7: NotAskedYet
-	//   reminder:certificate:employee:7:default:2026-03-29:7: NotAskedYet, for 2026-03-22T09:00:00Z
-	//   reminder:certificate:employee:7:default:2026-03-29:30: OffsetPassed, for 2026-02-27T09:00:00Z
+	// no open row of certificate for employee 7: no event has asked for it yet (NotAskedYet)
+	//   reminder:certificate:employee:7:default:2026-03-29:7: no event has asked for it yet (NotAskedYet), for 2026-03-22T09:00:00Z
+	//   reminder:certificate:employee:7:default:2026-03-29:30: its moment had passed (OffsetPassed), for 2026-02-27T09:00:00Z
 	//   no event of the source was ever handled <nil>
 }

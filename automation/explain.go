@@ -12,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Explanation is the story of one key: who asked for the work, what happened to
@@ -88,7 +89,7 @@ func (e Explanation) state(b *strings.Builder) {
 		fmt.Fprintf(b, " (%s)", r.ReasonCode)
 	}
 	if r.RetryCount > 0 {
-		fmt.Fprintf(b, ", %d tries failed, %d of them by a lost lease", r.RetryCount, r.LeaseLossCount)
+		fmt.Fprintf(b, ", failed tries: %d, lost leases among them: %d", r.RetryCount, r.LeaseLossCount)
 	}
 	fmt.Fprintln(b)
 	if r.Diagnostics != "" {
@@ -131,21 +132,24 @@ func (s *Schedule) offset() string {
 func (s *Scheduler) Explain(ctx context.Context, scope Scope, key string) (Explanation, error) {
 	var e Explanation
 	var row *scheduleRow
-	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+	err := s.read(ctx, func(from driver.Reader) (err error) {
 		e = Explanation{Scope: scope, Key: key}
-		if e.Series, err = seriesState(ctx, tx, scope, key); err != nil {
+		if e.Series, err = seriesState(ctx, from, scope, key); err != nil {
 			return err
 		}
-		row, err = schedules.Get(ctx, tx, scope, key)
+		row, err = schedules.Get(ctx, from, scope, key)
 		switch {
 		case errors.Is(err, storage.ErrNotFound):
-			e.Condition, err = loadCondition(ctx, tx, scope, key)
+			e.Condition, err = loadCondition(ctx, from, scope, key)
 			return err
 		case err != nil:
 			return err
 		}
-		return s.explainer().tellStory(ctx, tx, row, &e)
+		return e.tellStory(ctx, from, row)
 	})
+	if err == nil {
+		err = s.explainer().countMessages(ctx, &e)
+	}
 	if err != nil {
 		return Explanation{}, fmt.Errorf("automation: Explain: %w", err)
 	}
@@ -160,24 +164,29 @@ type messageCounter interface {
 }
 
 // tellStory reads what happened to the row, and what stands in its way.
-func (s explainer) tellStory(ctx context.Context, tx storage.Tx, row *scheduleRow, e *Explanation) (err error) {
+func (e *Explanation) tellStory(ctx context.Context, from driver.Reader, row *scheduleRow) (err error) {
 	told := row.view()
 	e.Schedule = &told
-	if e.History, err = row.history(ctx, tx); err != nil {
+	e.Dispatched, _ = row.Dispatched() // undecodable: Now says so
+	if e.History, err = row.history(ctx, from); err != nil {
 		return err
 	}
-	if e.Condition, err = loadCondition(ctx, tx, row.Scope, row.baseKey()); err != nil {
+	if e.Condition, err = loadCondition(ctx, from, row.Scope, row.baseKey()); err != nil {
 		return err
 	}
-	all, err := pausesOf(ctx, tx, row.Scope)
+	all, err := pausesOf(ctx, from, row.Scope)
 	for _, p := range all {
 		if p.covers(row.Scope, row.Kind) {
 			e.Pauses = append(e.Pauses, p)
 		}
 	}
-	e.Dispatched, _ = row.Dispatched() // undecodable: Now says so
-	if counter, ok := s.out.(messageCounter); ok && err == nil && !e.Dispatched.Notification.IsZero() {
-		e.Messages, err = counter.CountMessages(ctx, tx, row.Scope, e.Dispatched.Notification.RowKey)
+	return err
+}
+
+// countMessages asks the dispatcher, if it can tell, what its notification led to.
+func (s explainer) countMessages(ctx context.Context, e *Explanation) (err error) {
+	if counter, ok := s.out.(messageCounter); ok && !e.Dispatched.Notification.IsZero() {
+		e.Messages, err = counter.CountMessages(ctx, s.tx, e.Scope, e.Dispatched.Notification.RowKey)
 	}
 	return err
 }
@@ -197,9 +206,9 @@ func (s explainer) prospect(ctx context.Context, e Explanation, r *scheduleRow) 
 	case r.IsOnSupportHold:
 		return "nothing, until support releases it"
 	case r.Status == StatusCompleted:
-		return "nothing more: delivery work is queued, which does not say that it arrived"
+		return "nothing more: delivery work is queued, which does not mean that it arrived"
 	case r.inShadow():
-		return "nothing: the old scheduler owns the run, until the roll-out moves on"
+		return "nothing: the old scheduler owns the run until the roll-out moves on"
 	case !r.IsOpen():
 		return "nothing, unless it is asked for again"
 	case r.Status == StatusProcessing && r.LeaseExpiresOn.After(s.now()):
@@ -212,7 +221,7 @@ func (s explainer) prospect(ctx context.Context, e Explanation, r *scheduleRow) 
 
 func (s explainer) when(r *scheduleRow) string {
 	if now := s.now(); r.DueOn.After(now) {
-		return fmt.Sprintf("it waits until %s (%s more)", stampText(r.DueOn), wait(r.DueOn.Sub(now)))
+		return fmt.Sprintf("it waits until %s (in %s)", stampText(r.DueOn), wait(r.DueOn.Sub(now)))
 	}
 	return "it is due"
 }
@@ -241,10 +250,10 @@ func wait(d time.Duration) string {
 // rehearse takes a copy of the row through the steps of the due pass.
 func (s explainer) rehearse(ctx context.Context, row *scheduleRow) string {
 	if _, ok := s.registry.handler(row.Kind); ok {
-		return "; its handler is asked then"
+		return "; its handler decides then"
 	}
 	if _, ok := s.registry.reminder(row.Kind); !ok {
-		return "; no process like this one serves it, since its type is not registered here"
+		return "; this process cannot run it, since its type is not registered here"
 	}
 	r := *row
 	switch t := s.tryOut(ctx, &r); {
@@ -279,7 +288,7 @@ type Condition struct {
 }
 
 // loadCondition loads the condition of a key; nil if the key is of no threshold.
-func loadCondition(ctx context.Context, tx storage.Tx, scope Scope, text string) (*Condition, error) {
+func loadCondition(ctx context.Context, from driver.Reader, scope Scope, text string) (*Condition, error) {
 	parsed, _ := keys.Parse(text) // what cannot be parsed stands for none
 	key, ok := parsed.(keys.Threshold)
 	if !ok {
@@ -291,7 +300,7 @@ func loadCondition(ctx context.Context, tx storage.Tx, scope Scope, text string)
 	if err != nil {
 		return nil, err
 	}
-	state, err := thresholdStates.Get(ctx, tx, scope, place)
+	state, err := thresholdStates.Get(ctx, from, scope, place)
 	if errors.Is(err, storage.ErrNotFound) {
 		return c, nil
 	}
@@ -351,12 +360,12 @@ type SeriesState struct {
 }
 
 // seriesState reads the series behind a key of an occurrence, nil for others.
-func seriesState(ctx context.Context, tx storage.Tx, scope Scope, key string) (*SeriesState, error) {
+func seriesState(ctx context.Context, from driver.Reader, scope Scope, key string) (*SeriesState, error) {
 	of, _, ok := seriesOf(key)
 	if !ok {
 		return nil, nil
 	}
-	d, err := seriesTable.Get(ctx, tx, scope, of)
+	d, err := seriesTable.Get(ctx, from, scope, of)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
 	}
@@ -388,6 +397,6 @@ func (e Explanation) series(b *strings.Builder) {
 	case d.Active:
 		fmt.Fprintf(b, "  recurs: %s, %s; next %s\n", d.Cadence, d.Zone, stampText(d.Next))
 	default:
-		fmt.Fprintf(b, "  recurs no more: %s, %s\n", d.Cadence, d.Zone)
+		fmt.Fprintf(b, "  no longer recurs: %s, %s\n", d.Cadence, d.Zone)
 	}
 }

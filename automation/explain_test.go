@@ -43,8 +43,8 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 			t.Error(got)
 		}
 		w.ensure(candidate(nil))
-		const waits = "it waits until 2026-04-01T09:00:00Z (31 days more); "
-		w.says(certificateKey, waits+"no process like this one serves it, since its type is not registered here")
+		const waits = "it waits until 2026-04-01T09:00:00Z (in 31 days); "
+		w.says(certificateKey, waits+"this process cannot run it, since its type is not registered here")
 		w.s.Register(certificates(func(t *automation.ReminderType) {
 			t.Validator = automation.ValidatorFunc(func(context.Context, automation.Due) (automation.Validity, error) { return validIf(valid), nil })
 			t.Recipients = automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
@@ -72,10 +72,10 @@ func TestExplainSaysWhatWouldHappenNow(t *testing.T) {
 		w.says(certificateKey, "nothing, until support releases it")
 		w.do(w.s.Support().Release)
 		w.poll()
-		w.says(certificateKey, "nothing more: delivery work is queued, which does not say that it arrived")
+		w.says(certificateKey, "nothing more: delivery work is queued, which does not mean that it arrived")
 		w.ensure(export("1"))
 		w.s.Handle("export", automation.HandlerFunc(func(context.Context, []automation.Due) ([]automation.Outcome, error) { return nil, nil }))
-		if got := w.now(exportKey("1")); got != "it is due; its handler is asked then" {
+		if got := w.now(exportKey("1")); got != "it is due; its handler decides then" {
 			t.Error(got)
 		}
 		w.change(exportKey("1"), func(r *automation.ScheduleRow) { automation.EndRow(r, start, automation.Superseded) })
@@ -171,7 +171,7 @@ func TestEachCauseOfAnAbsence(t *testing.T) {
 		p.candidates[0].Zone, p.candidates[0].TriggerKey = "", "a:b"
 		w.because("certificate", automation.CauseCandidateRefused, "triggerKey")
 		p.set(append(offsets(date(2026, 5, 1), 30, 90), automation.Candidate{Setting: "special", TargetDate: date(2026, 5, 1)})...)
-		w.because("certificate", automation.CauseNotAskedYet, certificateKey+": NotAskedYet, for 2026-04-01T09:00:00Z", ":90: OffsetPassed")
+		w.because("certificate", automation.CauseNotAskedYet, certificateKey+": no event has asked for it yet (NotAskedYet), for 2026-04-01T09:00:00Z", ":90: its moment had passed (OffsetPassed)")
 		to = nil
 		w.because("certificate", automation.CauseNoRecipients)
 		to = []notify.Recipient{sam}
@@ -187,12 +187,12 @@ func TestEachCauseOfAnAbsence(t *testing.T) {
 		}
 		p.set(offsets(date(2026, 5, 1), 30)...)
 		w.handle(changed(1))
-		w.because("certificate", automation.CauseExists, certificateKey+": Exists, Pending", "last event of the source: certificate-changed e1")
+		w.because("certificate", automation.CauseExists, certificateKey+": it exists (Exists), Pending", "last event of the source: certificate-changed e1")
 		w.do(w.s.Support().Hold)
-		w.because("certificate", automation.CauseExists, "Exists, Pending, HeldBySupport")
+		w.because("certificate", automation.CauseExists, "it exists (Exists), Pending, HeldBySupport")
 		w.do(w.s.Support().Release)
 		w.pollAt(day(2026, 4, 1, 9))
-		w.because("certificate", automation.CauseEnded, "Ended, Completed")
+		w.because("certificate", automation.CauseEnded, "it has ended (Ended), Completed")
 	})
 }
 

@@ -32,8 +32,8 @@ func key(d string, days string) string {
 	return "reminder:certificate:employee:7:default:" + d + ":" + days
 }
 
-func outcomes(r automation.EventResult) []automation.EnsureOutcome {
-	var out []automation.EnsureOutcome
+func outcomes(r automation.EventResult) []storage.Outcome {
+	var out []storage.Outcome
 	for _, e := range r.Ensured {
 		out = append(out, e.Outcome)
 	}
@@ -60,7 +60,7 @@ func TestARenewedCertificateLosesItsLaterReminders(t *testing.T) {
 			w.t.Error(diff)
 		}
 		renewed := w.rows()
-		if again := w.handle(changed(2)); len(again.Deactivated) != 0 || !slices.Equal(outcomes(again), []automation.EnsureOutcome{storage.Unchanged, storage.Unchanged, storage.Unchanged}) {
+		if again := w.handle(changed(2)); len(again.Deactivated) != 0 || !slices.Equal(outcomes(again), []storage.Outcome{storage.Unchanged, storage.Unchanged, storage.Unchanged}) {
 			w.t.Errorf("%+v", again)
 		}
 		if diff := cmp.Diff(renewed, w.rows()); diff != "" {
@@ -291,7 +291,7 @@ func TestAConflictInAnEventRollsNothingBack(t *testing.T) {
 		w.handle(changed(1))
 		p.set(automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 30, BusinessUnit: "other"}, automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 14})
 		got, err := w.s.HandleEvent(w.ctx, changed(2))
-		if err == nil || got.Outcome != automation.EventApplied || !slices.Equal(outcomes(got), []automation.EnsureOutcome{storage.Conflict, storage.Created}) {
+		if err == nil || got.Outcome != automation.EventApplied || !slices.Equal(outcomes(got), []storage.Outcome{storage.Conflict, storage.Created}) {
 			w.t.Errorf("%+v %v", got, err)
 		}
 		want := map[string]string{

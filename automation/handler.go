@@ -388,8 +388,8 @@ func (v revalidator) rows(ctx context.Context, jobs []notify.Job) ([]*scheduleRo
 		}
 	}
 	out := make([]*scheduleRow, len(jobs))
-	err := v.s.store.InTx(ctx, func(tx storage.Tx) error {
-		found, err := schedules.GetMany(ctx, tx, slices.Collect(maps.Keys(places)))
+	err := v.s.store.View(ctx, func(from driver.Reader) error {
+		found, err := schedules.GetMany(ctx, from, slices.Collect(maps.Keys(places)))
 		for place, row := range found {
 			out[places[place]] = row
 		}

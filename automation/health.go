@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -146,10 +145,10 @@ func (s *Scheduler) Health(ctx context.Context, scopes ...Scope) (Health, error)
 			return h, fmt.Errorf("automation: Health: %w", err)
 		}
 	}
-	err := s.inTx(ctx, func(tx storage.Tx) error {
+	err := s.read(ctx, func(from driver.Reader) error {
 		h = Health{On: s.now(), Scopes: slices.Clone(scopes), LeaseLosses: s.registry.leaseLosses.Load()}
-		for _, look := range []func(context.Context, storage.Tx, *Health) error{s.explainer().lookAtDue, s.explainer().lookAtHolds, s.explainer().lookAtSeries} {
-			if err := look(ctx, tx, &h); err != nil {
+		for _, look := range []func(context.Context, driver.Reader, *Health) error{s.explainer().lookAtDue, s.explainer().lookAtHolds, s.explainer().lookAtSeries} {
+			if err := look(ctx, from, &h); err != nil {
 				return err
 			}
 		}
@@ -167,13 +166,13 @@ func (h *Health) covers(scope Scope) bool {
 }
 
 // lookAtDue counts what is due, lane by lane.
-func (s explainer) lookAtDue(ctx context.Context, tx storage.Tx, h *Health) error {
+func (s explainer) lookAtDue(ctx context.Context, from driver.Reader, h *Health) error {
 	byType := map[string]*DueRows{}
-	for lane, more, err := firstLane(ctx, tx, math.MinInt16); more || err != nil; lane, more, err = firstLane(ctx, tx, lane+1) {
+	for lane, more, err := firstLane(ctx, from, math.MinInt16); more || err != nil; lane, more, err = firstLane(ctx, from, lane+1) {
 		if err != nil {
 			return err
 		}
-		if err := s.lookAtLane(ctx, tx, h, lane, byType); err != nil {
+		if err := s.lookAtLane(ctx, from, h, lane, byType); err != nil {
 			return err
 		}
 		if lane == math.MaxInt16 {
@@ -189,11 +188,11 @@ func (s explainer) lookAtDue(ctx context.Context, tx storage.Tx, h *Health) erro
 	return nil
 }
 
-// firstLane finds the first lane, from that one on, that holds open rows, so
+// firstLane finds the first lane, from the lowest on, that holds open rows, so
 // that rows of a lane that no poller lists are seen as well.
-func firstLane(ctx context.Context, tx storage.Tx, from int16) (lane int16, found bool, err error) {
-	got, err := schedules.Everywhere().Tally(ctx, tx, driver.Tally{
-		By: []string{"lane"}, Where: []driver.Cond{driver.AtLeast("lane", from), driver.NotNull("due_on")},
+func firstLane(ctx context.Context, from driver.Reader, lowest int16) (lane int16, found bool, err error) {
+	got, err := schedules.Everywhere().Tally(ctx, from, driver.Tally{
+		By: []string{"lane"}, Where: []driver.Cond{driver.AtLeast("lane", lowest), driver.NotNull("due_on")},
 		OrderBy: "lane", Limit: 1,
 	})
 	if err != nil || len(got) == 0 {
@@ -204,8 +203,8 @@ func firstLane(ctx context.Context, tx storage.Tx, from int16) (lane int16, foun
 
 // lookAtLane counts the rows of a lane. Those of one claim share the end of
 // their lease, so that groups stay few.
-func (s explainer) lookAtLane(ctx context.Context, tx storage.Tx, h *Health, lane int16, byType map[string]*DueRows) error {
-	got, err := schedules.Everywhere().Tally(ctx, tx, driver.Tally{
+func (s explainer) lookAtLane(ctx context.Context, from driver.Reader, h *Health, lane int16, byType map[string]*DueRows) error {
+	got, err := schedules.Everywhere().Tally(ctx, from, driver.Tally{
 		By:      []string{"scope", "kind", "lease_expires_on"},
 		Where:   []driver.Cond{driver.Eq("lane", lane), driver.AtMost("due_on", h.On)},
 		OrderBy: "due_on", Limit: healthLimit,
@@ -248,9 +247,9 @@ func earliest(a, b time.Time) time.Time {
 }
 
 // lookAtHolds counts what waits for a person.
-func (s explainer) lookAtHolds(ctx context.Context, tx storage.Tx, h *Health) error {
+func (s explainer) lookAtHolds(ctx context.Context, from driver.Reader, h *Health) error {
 	for _, reason := range holdReasons {
-		got, err := schedules.Everywhere().Tally(ctx, tx, driver.Tally{
+		got, err := schedules.Everywhere().Tally(ctx, from, driver.Tally{
 			By:      []string{"scope"},
 			Where:   []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", reason)},
 			OrderBy: "id", Limit: healthLimit,
@@ -293,21 +292,21 @@ type LostSeries struct {
 // while its part moved on. To ensure the candidate
 // again repairs it. It looks at the longest waiting ones, at most so many times
 // limit as missingSpan says.
-func missingSeries(ctx context.Context, tx storage.Tx, now time.Time, limit int) ([]*series, error) {
+func missingSeries(ctx context.Context, from driver.Reader, now time.Time, limit int) ([]*series, error) {
 	var out []*series
 	var after *driver.Position
 	for range missingSpan {
-		page, err := seriesTable.Everywhere().Find(ctx, tx, driver.Query{
+		page, err := seriesTable.Everywhere().Find(ctx, from, driver.Query{
 			Where: []driver.Cond{driver.Eq("active", true), driver.AtMost("next_on", now)}, OrderBy: "next_on", Limit: limit, After: after,
 		})
 		if err != nil || len(page) == 0 {
 			return out, err
 		}
-		rows, err := occurrencesOf(ctx, tx, page)
+		rows, err := occurrencesOf(ctx, from, page)
 		if err != nil {
 			return nil, err
 		}
-		stuck, err := stuckAmong(ctx, tx, page, rows)
+		stuck, err := stuckAmong(ctx, from, page, rows)
 		if err != nil {
 			return nil, err
 		}
@@ -323,8 +322,8 @@ func missingSeries(ctx context.Context, tx storage.Tx, now time.Time, limit int)
 
 // stuckAmong are the series without a row that could run. Those in shadow wait for
 // a move, unless their part is past the old scheduler.
-func stuckAmong(ctx context.Context, tx storage.Tx, page []*series, rows map[int64]*scheduleRow) (out []*series, err error) {
-	awake, err := passedOver(ctx, tx, slices.Collect(maps.Values(rows)))
+func stuckAmong(ctx context.Context, from driver.Reader, page []*series, rows map[int64]*scheduleRow) (out []*series, err error) {
+	awake, err := passedOver(ctx, from, slices.Collect(maps.Values(rows)))
 	for _, d := range page {
 		switch row := rows[d.ID]; {
 		case row == nil:
@@ -344,8 +343,8 @@ func stuckAmong(ctx context.Context, tx storage.Tx, page []*series, rows map[int
 const missingSpan = 3
 
 // lookAtSeries names series without a next row.
-func (s explainer) lookAtSeries(ctx context.Context, tx storage.Tx, h *Health) error {
-	found, err := missingSeries(ctx, tx, h.On, lostLimit)
+func (s explainer) lookAtSeries(ctx context.Context, from driver.Reader, h *Health) error {
+	found, err := missingSeries(ctx, from, h.On, lostLimit)
 	if err != nil {
 		return err
 	}

@@ -71,8 +71,8 @@ func (t Transition) String() string {
 }
 
 // history is what was written about the row, with what it tells itself.
-func (r *scheduleRow) history(ctx context.Context, tx storage.Tx) ([]Transition, error) {
-	entries, err := audit.History(ctx, tx, r.Scope, schedules.Name, r.Key, maxHistory)
+func (r *scheduleRow) history(ctx context.Context, from driver.Reader) ([]Transition, error) {
+	entries, err := audit.History(ctx, from, r.Scope, schedules.Name, r.Key, maxHistory)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (r *scheduleRow) history(ctx context.Context, tx storage.Tx) ([]Transition,
 	return out, nil
 }
 
-// The actors of a history that are no event and no person.
+// History actors that are neither events nor people.
 const (
 	actorHost    = "host"
 	actorDuePass = "due pass"
@@ -198,7 +198,7 @@ func saveAllAndTell(ctx context.Context, tx storage.Tx, by string, notes []note)
 
 // again reads the rows of notes that somebody else wrote meanwhile, those of them
 // that are where.
-func again(ctx context.Context, tx storage.Tx, stale []note, where ...driver.Cond) ([]*scheduleRow, error) {
+func again(ctx context.Context, from driver.Reader, stale []note, where ...driver.Cond) ([]*scheduleRow, error) {
 	if len(stale) == 0 {
 		return nil, nil
 	}
@@ -206,7 +206,7 @@ func again(ctx context.Context, tx storage.Tx, stale []note, where ...driver.Con
 	for i, n := range stale {
 		ids[i] = n.row.ID
 	}
-	return schedules.Find(ctx, tx, stale[0].row.Scope, driver.Query{Where: append(where, driver.In("id", ids)), Limit: len(ids)})
+	return schedules.Find(ctx, from, stale[0].row.Scope, driver.Query{Where: append(where, driver.In("id", ids)), Limit: len(ids)})
 }
 
 // remember notes what the rows that decide changes were before.
@@ -360,8 +360,8 @@ type ReportRuns struct {
 // own making is [storage.ErrPage].
 func (s Support) ReportRuns(ctx context.Context, scope Scope, of ReportRuns) (runs []Schedule, next string, err error) {
 	q := of.query(s.now())
-	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, after, err := schedules.Page(ctx, tx, scope, of.Page, q)
+	err = s.read(ctx, func(from driver.Reader) error {
+		rows, after, err := schedules.Page(ctx, from, scope, of.Page, q)
 		runs, next = views(rows), after
 		return err
 	})

@@ -65,6 +65,28 @@ const (
 	CauseNotAskedYet Cause = "NotAskedYet"
 )
 
+// causes say each of them to people.
+var causes = map[Cause]string{
+	CauseExists:           "it exists",
+	CauseNoSuchType:       "no type that is registered here serves the setting",
+	CauseNoProvider:       "only the host asks for it, since its type has no provider",
+	CauseSettingOff:       "the setting is off or gone",
+	CauseProviderFailed:   "the provider failed",
+	CauseProviderGaveNone: "the provider asks for none",
+	CauseZoneUnknown:      "the zone is unknown",
+	CauseCandidateRefused: "a candidate was refused",
+	CauseEnded:            "it has ended",
+	CauseThresholdNotMet:  "the condition is not met",
+	CauseTimeSkipped:      "that local time does not exist",
+	CauseOffsetPassed:     "its moment had passed",
+	CauseSeriesEnded:      "the series has ended",
+	CauseNoRecipients:     "nobody would receive it",
+	CauseNotAskedYet:      "no event has asked for it yet",
+}
+
+// words are for people, with the cause itself behind them.
+func (c Cause) words() string { return fmt.Sprintf("%s (%s)", causes[c], string(c)) }
+
 // Finding is what is known about one row that exists or could.
 type Finding struct {
 	Key         string // empty if no key can be built
@@ -94,7 +116,11 @@ type Absence struct {
 // String is a text of several lines.
 func (a Absence) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s for %s %s: %s", a.Setting, a.Source.Type, a.Source.ID, a.Cause)
+	what, why := "no open row", ": "+a.Cause.words()
+	if a.Cause == CauseExists {
+		what, why = "open rows", ""
+	}
+	fmt.Fprintf(&b, "%s of %s for %s %s%s", what, a.Setting, a.Source.Type, a.Source.ID, why)
 	if a.Detail != "" {
 		fmt.Fprintf(&b, ": %s", a.Detail)
 	}
@@ -112,7 +138,7 @@ func (a Absence) String() string {
 // String is a line of text.
 func (f Finding) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", f.Key, f.Cause)
+	fmt.Fprintf(&b, "%s: %s", cmp.Or(f.Key, "no key"), f.Cause.words())
 	if f.Status != "" {
 		fmt.Fprintf(&b, ", %s", f.Status)
 	}
@@ -152,7 +178,7 @@ func (s *Scheduler) ExplainMissing(ctx context.Context, scope Scope, setting str
 	if _, err := keys.Join(source.Type, source.ID); err != nil {
 		return a, fmt.Errorf("automation: ExplainMissing: Source: %w", err)
 	}
-	if err := s.inTx(ctx, func(tx storage.Tx) error { return a.read(ctx, tx) }); err != nil {
+	if err := s.read(ctx, func(from driver.Reader) error { return a.read(ctx, from) }); err != nil {
 		return a, fmt.Errorf("automation: ExplainMissing: %w", err)
 	}
 	if len(a.Findings) == 0 {
@@ -167,10 +193,10 @@ func (s *Scheduler) ExplainMissing(ctx context.Context, scope Scope, setting str
 }
 
 // read finds the open rows, and how far the events of the source have come.
-func (a *Absence) read(ctx context.Context, tx storage.Tx) error {
+func (a *Absence) read(ctx context.Context, from driver.Reader) error {
 	a.Findings, a.LastEvent = nil, ""
 	key, _ := keys.Join(a.Source.Type, a.Source.ID) // was checked
-	state, err := sources.Get(ctx, tx, a.Scope, key)
+	state, err := sources.Get(ctx, from, a.Scope, key)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 	case err != nil:
@@ -178,7 +204,7 @@ func (a *Absence) read(ctx context.Context, tx storage.Tx) error {
 	default:
 		a.LastEvent = strings.TrimSpace(state.EventType + " " + state.EventID)
 	}
-	rows, err := schedules.Find(ctx, tx, a.Scope, driver.Query{Where: []driver.Cond{
+	rows, err := schedules.Find(ctx, from, a.Scope, driver.Query{Where: []driver.Cond{
 		driver.Eq("setting", a.Setting), driver.Eq("source_type", a.Source.Type), driver.Eq("source", a.Source.ID), open(),
 	}, Limit: maxFindings})
 	for _, row := range rows {
@@ -219,21 +245,21 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 // explainPlans says of each row that should exist why it does not.
 func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) error {
 	late, stored := map[int]bool{}, map[driver.Place]*scheduleRow(nil)
-	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-		if plans, err = s.foresee(ctx, tx, plans); err != nil {
+	err := s.read(ctx, func(from driver.Reader) (err error) {
+		if plans, err = s.foresee(ctx, from, plans); err != nil {
 			return err
 		}
-		if plans, err = foreseeSeries(ctx, tx, s.now(), plans); err != nil {
+		if plans, err = foreseeSeries(ctx, from, s.now(), plans); err != nil {
 			return err
 		}
-		if late, err = passed(ctx, tx, s.now(), plans); err != nil {
+		if late, err = passed(ctx, from, s.now(), plans); err != nil {
 			return err
 		}
 		places := make([]driver.Place, len(plans))
 		for i := range plans {
 			places[i] = schedules.PlaceOf(&plans[i].want)
 		}
-		stored, err = schedules.GetMany(ctx, tx, places)
+		stored, err = schedules.GetMany(ctx, from, places)
 		return err
 	})
 	if err != nil {
@@ -248,14 +274,14 @@ func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) e
 
 // foresee gives plans of conditions the rows that they would ask for after the
 // readings that they have, and records none.
-func (s explainer) foresee(ctx context.Context, tx storage.Tx, plans []plan) ([]plan, error) {
+func (s explainer) foresee(ctx context.Context, from driver.Reader, plans []plan) ([]plan, error) {
 	out := slices.Clone(plans)
 	for i, p := range out {
 		if p.condition == nil {
 			continue
 		}
 		place, state := p.condition.place(), p.state()
-		stored, err := thresholdStates.Get(ctx, tx, place.Scope, place.Key)
+		stored, err := thresholdStates.Get(ctx, from, place.Scope, place.Key)
 		switch {
 		case err == nil:
 			decideReading(stored, state)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -220,8 +219,8 @@ func (b *batch) checkOvertaken(ctx context.Context) {
 		return
 	}
 	var o overtaking
-	err := b.inTx(ctx, func(tx storage.Tx) (err error) {
-		o, err = loadOvertaking(ctx, tx, b.now, tries)
+	err := b.read(ctx, func(from driver.Reader) (err error) {
+		o, err = loadOvertaking(ctx, from, b.now, tries)
 		return err
 	})
 	for _, t := range tries {
@@ -266,7 +265,7 @@ func (o overtaking) overtaken(now time.Time, r *scheduleRow) bool {
 }
 
 // loadOvertaking takes a statement for all series, and one for each scope with dates.
-func loadOvertaking(ctx context.Context, tx storage.Tx, now time.Time, tries []*try) (overtaking, error) {
+func loadOvertaking(ctx context.Context, from driver.Reader, now time.Time, tries []*try) (overtaking, error) {
 	o := overtaking{series: map[occasion]*series{}, latest: map[occasion]time.Time{}}
 	recurring, dated := map[driver.Place]*try{}, map[Scope][]*try{}
 	for _, t := range tries {
@@ -277,7 +276,7 @@ func loadOvertaking(ctx context.Context, tx storage.Tx, now time.Time, tries []*
 			recurring[driver.Place{Scope: scope, Key: key}] = t
 		}
 	}
-	found, err := seriesTable.GetMany(ctx, tx, slices.Collect(maps.Keys(recurring)))
+	found, err := seriesTable.GetMany(ctx, from, slices.Collect(maps.Keys(recurring)))
 	if err != nil {
 		return o, err
 	}
@@ -285,7 +284,7 @@ func loadOvertaking(ctx context.Context, tx storage.Tx, now time.Time, tries []*
 		o.series[recurring[place].row.occasion()] = d
 	}
 	for scope, tries := range dated {
-		if err := o.loadDated(ctx, tx, scope, now, tries); err != nil {
+		if err := o.loadDated(ctx, from, scope, now, tries); err != nil {
 			return o, err
 		}
 	}
@@ -293,7 +292,7 @@ func loadOvertaking(ctx context.Context, tx storage.Tx, now time.Time, tries []*
 }
 
 // loadDated reads the open rows of the sources, of which there are few.
-func (o overtaking) loadDated(ctx context.Context, tx storage.Tx, scope Scope, now time.Time, tries []*try) error {
+func (o overtaking) loadDated(ctx context.Context, from driver.Reader, scope Scope, now time.Time, tries []*try) error {
 	var settings, sources []string
 	for _, t := range tries {
 		settings, sources = append(settings, t.row.Setting), append(sources, t.row.Source)
@@ -303,7 +302,7 @@ func (o overtaking) loadDated(ctx context.Context, tx storage.Tx, scope Scope, n
 		driver.Eq("trigger_type", DateBased), driver.AtMost("scheduled_on", now), open(),
 	}
 	for after := (*driver.Position)(nil); ; {
-		rows, err := schedules.Find(ctx, tx, scope, driver.Query{Where: where, Limit: deactivatePage, After: after})
+		rows, err := schedules.Find(ctx, from, scope, driver.Query{Where: where, Limit: deactivatePage, After: after})
 		if err != nil {
 			return err
 		}

@@ -131,8 +131,8 @@ func (o *ownership) view() Ownership {
 // where the guard of scope knows no such key.
 func (s Rollout) Ownership(ctx context.Context, scope Scope, key string) (Ownership, error) {
 	var out Ownership
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		o, err := ownerships.Get(ctx, tx, scope, key)
+	err := s.read(ctx, func(from driver.Reader) error {
+		o, err := ownerships.Get(ctx, from, scope, key)
 		if err == nil {
 			out = o.view()
 		}
@@ -159,8 +159,8 @@ type ContestedRun struct {
 //
 //spec:r-029
 func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.Page) (out []ContestedRun, next string, err error) {
-	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, after, err := schedules.Page(ctx, tx, scope, p, driver.Query{
+	err = s.read(ctx, func(from driver.Reader) error {
+		rows, after, err := schedules.Page(ctx, from, scope, p, driver.Query{
 			Where: []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", string(OwnershipConflict))},
 		})
 		if err != nil {
@@ -170,7 +170,7 @@ func (s Rollout) OwnershipConflicts(ctx context.Context, scope Scope, p storage.
 		for i, r := range rows {
 			places[i] = schedules.PlaceOf(r)
 		}
-		known, err := ownerships.GetMany(ctx, tx, places)
+		known, err := ownerships.GetMany(ctx, from, places)
 		out, next = make([]ContestedRun, len(rows)), after
 		for i, r := range rows {
 			out[i] = ContestedRun{Key: r.Key, Type: r.Kind, ScheduledOn: r.ScheduledOn, Detail: r.HoldDetail}
@@ -210,7 +210,7 @@ type guarding struct {
 
 // lookUpOwners says who owns the runs of the rows, or will. What is read here
 // only decides which rows are in shadow; write is what counts.
-func (s ensurer) lookUpOwners(ctx context.Context, tx storage.Tx, wants []*scheduleRow) (guarding, error) {
+func (s ensurer) lookUpOwners(ctx context.Context, from driver.Reader, wants []*scheduleRow) (guarding, error) {
 	g := guarding{now: s.now()}
 	if !s.registry.guardsAny() {
 		return g, nil
@@ -225,11 +225,11 @@ func (s ensurer) lookUpOwners(ctx context.Context, tx storage.Tx, wants []*sched
 			g.owners[i] = ""
 		}
 	}
-	stages, err := loadStages(ctx, tx, parts)
+	stages, err := loadStages(ctx, from, parts)
 	if err != nil {
 		return g, err
 	}
-	known, err := ownerships.GetMany(ctx, tx, places)
+	known, err := ownerships.GetMany(ctx, from, places)
 	for i := range g.owners {
 		w := wants[i]
 		g.owners[i] = ownerFor(stages.of(w.rolloutPart()), known[schedules.PlaceOf(w)], w, g.now)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // ReconcileOptions are the settings of [Upkeep.Reconcile]; nil is the zero
@@ -70,8 +71,8 @@ func (s keeper) beginNow(ctx context.Context, scope Scope, t ReminderType, o Rec
 	var covered string
 	var err error
 	if !o.FromStart {
-		err = s.store.InTx(ctx, func(tx storage.Tx) error {
-			row, err := reconciliations.Get(ctx, tx, scope, t.Name)
+		err = s.store.View(ctx, func(from driver.Reader) error {
+			row, err := reconciliations.Get(ctx, from, scope, t.Name)
 			if errors.Is(err, storage.ErrNotFound) {
 				return nil
 			}
@@ -86,9 +87,9 @@ func (s keeper) beginNow(ctx context.Context, scope Scope, t ReminderType, o Rec
 	return r, err
 }
 
-// MaxDifferences is how many differences a [ReconcileReport] lists; it counts
+// maxDifferences is how many differences a [ReconcileReport] lists; it counts
 // all of them.
-const MaxDifferences = 1000
+const maxDifferences = 1000
 
 // ReconcileReport says what one run of reconciliation looked at and did. In a
 // dry run the counts are what would have been done.
@@ -124,7 +125,7 @@ type ReconcileReport struct {
 
 	// Failure is the error of the last of the Failed sources.
 	Failure string `json:",omitempty"`
-	// Differences are the first MaxDifferences of a call of [Upkeep.Reconcile];
+	// Differences are the first 1000 of a call of [Upkeep.Reconcile];
 	// background runs do not keep theirs.
 	Differences []Difference `json:",omitempty"`
 }
@@ -171,7 +172,7 @@ func (r *ReconcileReport) countRow(kind DifferenceKind) {
 func (r *ReconcileReport) list(p *scannedPage) {
 	for _, x := range p.sources {
 		if x.err == nil && !x.stale {
-			room := MaxDifferences - len(r.Differences)
+			room := maxDifferences - len(r.Differences)
 			r.Differences = append(r.Differences, x.found.differences[:min(room, len(x.found.differences))]...)
 		}
 	}

@@ -79,7 +79,7 @@ func benchmarkReconcile(b *testing.B, store storage.Store, n int) {
 		peak = max(peak, m.HeapAlloc)
 	})
 	s.Register(certificates(func(t *automation.ReminderType) {
-		t.Triggers, t.Scan = crowd, &automation.Scan{Read: read, SourceType: "employee", Window: 100, Scopes: []automation.Scope{""}, Batch: automation.MaxScanBatch}
+		t.Triggers, t.Scan = crowd, &automation.Scan{Read: read, SourceType: "employee", Window: 100, Scopes: []automation.Scope{""}, Batch: 1000}
 	}))
 	run := func() automation.ReconcileReport {
 		r, err := s.Upkeep().Reconcile(b.Context(), "", "certificate", &automation.ReconcileOptions{FromStart: true})

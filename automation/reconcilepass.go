@@ -137,8 +137,8 @@ const maxReconciliations = 1000
 // order of the types' names; there is none for a type that no Poller has seen.
 func (s Upkeep) Reconciliations(ctx context.Context, scope Scope) ([]ReconciliationState, error) {
 	var out []ReconciliationState
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := reconciliations.Find(ctx, tx, scope, driver.Query{OrderBy: "key", Limit: maxReconciliations})
+	err := s.read(ctx, func(from driver.Reader) error {
+		rows, err := reconciliations.Find(ctx, from, scope, driver.Query{OrderBy: "key", Limit: maxReconciliations})
 		out = slices.Grow([]ReconciliationState(nil), len(rows))
 		for _, row := range rows {
 			out = append(out, row.state())
@@ -235,7 +235,7 @@ func (s keeper) every(name string) time.Duration {
 	if t, ok := s.registry.reminder(name); ok && t.Scan != nil {
 		return t.Scan.Every
 	}
-	return MinScanEvery
+	return minScanEvery
 }
 
 // reconciled tells of a run that has ended: loudly only where it had something to

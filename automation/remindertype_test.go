@@ -292,7 +292,7 @@ func TestASettingThatIsOffEndsItsRowsAndKeepsTheCompletedOnes(t *testing.T) {
 		w.pollAt(day(2026, 4, 1, 9))
 		settings["certificate"] = false
 		got := w.handle(changed(2))
-		if !slices.Equal(outcomes(got), []automation.EnsureOutcome{automation.SettingInactive, automation.SettingInactive}) {
+		if !slices.Equal(outcomes(got), []storage.Outcome{automation.SettingInactive, automation.SettingInactive}) {
 			t.Errorf("%+v", got)
 		}
 		want := map[string]string{key("2026-05-01", "30"): "Completed", key("2026-05-01", "7"): "Deactivated ReminderSettingInactive"}

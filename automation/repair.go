@@ -119,7 +119,7 @@ func (p *scannedPage) ensure(ctx context.Context, tx storage.Tx, among []*scanne
 func (p *scannedPage) origin() Event { return Event{Scope: p.scope, Type: EventReconcile} }
 
 // findStale says which sources a repair would leave alone. It writes nothing.
-func (p *scannedPage) findStale(ctx context.Context, tx storage.Tx, among []*scannedSource) error {
+func (p *scannedPage) findStale(ctx context.Context, from driver.Reader, among []*scannedSource) error {
 	keys := make([]string, len(among))
 	bySource := map[string]*scannedSource{}
 	for i, x := range among {
@@ -129,7 +129,7 @@ func (p *scannedPage) findStale(ctx context.Context, tx storage.Tx, among []*sca
 		}
 		keys[i], bySource[x.event.Source.ID] = state.Key, x
 	}
-	shown, err := sources.Find(ctx, tx, p.scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
+	shown, err := sources.Find(ctx, from, p.scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 	for _, state := range shown {
 		x := bySource[state.Source]
 		x.stale = x.event.Version != 0 && x.event.Version < state.SourceVersion
@@ -142,12 +142,12 @@ const compareChunk = 1000
 
 // compare finds the differences of sources. It takes few statements for all of
 // them and writes nothing.
-func (p *scannedPage) compare(ctx context.Context, tx storage.Tx, among []*scannedSource) error {
-	moved, err := p.measure(ctx, tx, among)
+func (p *scannedPage) compare(ctx context.Context, from driver.Reader, among []*scannedSource) error {
+	moved, err := p.measure(ctx, from, among)
 	if err != nil {
 		return err
 	}
-	opened, err := p.openRows(ctx, tx, among)
+	opened, err := p.openRows(ctx, from, among)
 	if err != nil {
 		return err
 	}
@@ -157,10 +157,10 @@ func (p *scannedPage) compare(ctx context.Context, tx storage.Tx, among []*scann
 		rows[row.Key] = row
 		bySource[row.Source] = append(bySource[row.Source], row)
 	}
-	if err := p.otherRows(ctx, tx, among, rows); err != nil {
+	if err := p.otherRows(ctx, from, among, rows); err != nil {
 		return err
 	}
-	if err := p.shade(ctx, tx, among); err != nil {
+	if err := p.shade(ctx, from, among); err != nil {
 		return err
 	}
 	for _, x := range among {
@@ -173,7 +173,7 @@ func (p *scannedPage) compare(ctx context.Context, tx storage.Tx, among []*scann
 }
 
 // openRows are the open rows of the sources under the settings spoken for.
-func (p *scannedPage) openRows(ctx context.Context, tx storage.Tx, among []*scannedSource) (out []*scheduleRow, err error) {
+func (p *scannedPage) openRows(ctx context.Context, from driver.Reader, among []*scannedSource) (out []*scheduleRow, err error) {
 	settings := map[string]bool{}
 	ids := make([]string, len(among))
 	for i, x := range among {
@@ -188,13 +188,13 @@ func (p *scannedPage) openRows(ctx context.Context, tx storage.Tx, among []*scan
 	}
 	q := driver.Query{OrderBy: "source", Limit: compareChunk, Where: append(slices.Clone(where), open())}
 	for {
-		rows, err := schedules.Find(ctx, tx, p.scope, q)
+		rows, err := schedules.Find(ctx, from, p.scope, q)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, rows...)
 		if len(rows) < q.Limit {
-			return out, p.s.ensurer().eachShadow(ctx, tx, p.scope, where, func(rows []*scheduleRow) error {
+			return out, p.s.ensurer().eachShadow(ctx, from, p.scope, where, func(rows []*scheduleRow) error {
 				out = append(out, rows...)
 				return nil
 			})
@@ -206,7 +206,7 @@ func (p *scannedPage) openRows(ctx context.Context, tx storage.Tx, among []*scan
 
 // otherRows adds the rows under the wanted keys that are not open: most of them
 // are completed.
-func (p *scannedPage) otherRows(ctx context.Context, tx storage.Tx, among []*scannedSource, rows map[string]*scheduleRow) error {
+func (p *scannedPage) otherRows(ctx context.Context, from driver.Reader, among []*scannedSource, rows map[string]*scheduleRow) error {
 	var missing []string
 	for _, x := range among {
 		for _, plan := range x.asked {
@@ -216,7 +216,7 @@ func (p *scannedPage) otherRows(ctx context.Context, tx storage.Tx, among []*sca
 		}
 	}
 	for keys := range slices.Chunk(missing, compareChunk) {
-		found, err := schedules.Find(ctx, tx, p.scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Unordered: true, Limit: len(keys)})
+		found, err := schedules.Find(ctx, from, p.scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Unordered: true, Limit: len(keys)})
 		if err != nil {
 			return err
 		}
@@ -230,7 +230,7 @@ func (p *scannedPage) otherRows(ctx context.Context, tx storage.Tx, among []*sca
 // measure finds out which rows the conditions of the sources ask for, as an
 // event would, from the recorded readings and those of now. It writes nothing,
 // and tells which sources have a reading to record.
-func (p *scannedPage) measure(ctx context.Context, tx storage.Tx, among []*scannedSource) (map[*scannedSource]bool, error) {
+func (p *scannedPage) measure(ctx context.Context, from driver.Reader, among []*scannedSource) (map[*scannedSource]bool, error) {
 	wants := make([]map[driver.Place]*thresholdState, len(among))
 	var keys []string
 	for i, x := range among {
@@ -240,7 +240,7 @@ func (p *scannedPage) measure(ctx context.Context, tx storage.Tx, among []*scann
 			keys = append(keys, place.Key)
 		}
 	}
-	stored, err := p.readings(ctx, tx, keys)
+	stored, err := p.readings(ctx, from, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -261,14 +261,14 @@ func (p *scannedPage) measure(ctx context.Context, tx storage.Tx, among []*scann
 			return nil, err
 		}
 	}
-	return moved, p.foreseeSeries(ctx, tx, among)
+	return moved, p.foreseeSeries(ctx, from, among)
 }
 
 // readings are the recorded ones, by key.
-func (p *scannedPage) readings(ctx context.Context, tx storage.Tx, keys []string) (map[string]*thresholdState, error) {
+func (p *scannedPage) readings(ctx context.Context, from driver.Reader, keys []string) (map[string]*thresholdState, error) {
 	stored := map[string]*thresholdState{}
 	for keys := range slices.Chunk(keys, compareChunk) {
-		states, err := thresholdStates.Find(ctx, tx, p.scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
+		states, err := thresholdStates.Find(ctx, from, p.scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 		if err != nil {
 			return nil, err
 		}

@@ -44,7 +44,7 @@ func TestARerunIsSentOnceMore(t *testing.T) {
 		if _, err := w.s.Support().Rerun(w.ctx, "", certificateKey, automation.By{Actor: "ann"}); err == nil {
 			w.t.Error("without a reason")
 		}
-		for _, want := range []automation.EnsureOutcome{storage.Created, storage.Unchanged} {
+		for _, want := range []storage.Outcome{storage.Created, storage.Unchanged} {
 			got := w.rerun(certificateKey)
 			if got.Outcome != want || got.Key != rerunKey("1") || got.Status != automation.StatusPending || !got.ScheduledOn.Equal(w.clk.Now()) {
 				w.t.Errorf("%+v", got)

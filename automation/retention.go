@@ -176,14 +176,14 @@ func (s keeper) retainPage(ctx context.Context, after int64, now time.Time, type
 			oldest = before
 		}
 	}
-	err = s.store.InTx(ctx, func(tx storage.Tx) error {
+	err = s.store.View(ctx, func(from driver.Reader) error {
 		rows, next = nil, 0
-		first, err := schedules.Everywhere().Find(ctx, tx, driver.Query{Where: []driver.Cond{driver.Greater("id", after)}, Limit: 1})
+		first, err := schedules.Everywhere().Find(ctx, from, driver.Query{Where: []driver.Cond{driver.Greater("id", after)}, Limit: 1})
 		if err != nil || len(first) == 0 || first[0].CreatedOn.After(oldest) {
 			return err
 		}
 		next = first[0].ID + retainSpan - 1
-		rows, err = schedules.Everywhere().Find(ctx, tx, driver.Query{
+		rows, err = schedules.Everywhere().Find(ctx, from, driver.Query{
 			Where: []driver.Cond{
 				driver.AtLeast("id", first[0].ID), driver.AtMost("id", next),
 				driver.AtMost("ended_on", oldest), driver.Eq("is_on_support_hold", false), driver.In("kind", names),
@@ -267,8 +267,8 @@ func (s keeper) outrun(ctx context.Context, rows []*scheduleRow) (map[int64]bool
 		return nil, nil
 	}
 	out := map[int64]bool{}
-	err := s.store.InTx(ctx, func(tx storage.Tx) error {
-		states, err := thresholdStates.GetMany(ctx, tx, slices.Collect(maps.Keys(rises)))
+	err := s.store.View(ctx, func(from driver.Reader) error {
+		states, err := thresholdStates.GetMany(ctx, from, slices.Collect(maps.Keys(rises)))
 		for place, state := range states {
 			for _, r := range rises[place] {
 				out[r.row.ID] = state.Rises > r.n

@@ -204,14 +204,14 @@ func (st stages) of(p RolloutPart) Stage {
 }
 
 // loadStages reads what decides about runs of the parts.
-func loadStages(ctx context.Context, tx storage.Tx, parts []RolloutPart) (stages, error) {
+func loadStages(ctx context.Context, from driver.Reader, parts []RolloutPart) (stages, error) {
 	var wanted []driver.Place
 	for _, p := range parts {
 		for _, wider := range p.wider() {
 			wanted = append(wanted, driver.Place{Scope: p.Scope, Key: wider.key()})
 		}
 	}
-	found, err := rollouts.GetMany(ctx, tx, wanted)
+	found, err := rollouts.GetMany(ctx, from, wanted)
 	out := stages{}
 	for _, r := range found {
 		out[r.view().RolloutPart] = r.Stage
@@ -228,8 +228,8 @@ func (b *batch) checkRollout(ctx context.Context) {
 		return
 	}
 	var allowed map[*try]bool
-	err := b.inTx(ctx, func(tx storage.Tx) (err error) {
-		allowed, err = allowedAmong(ctx, tx, tries)
+	err := b.read(ctx, func(from driver.Reader) (err error) {
+		allowed, err = allowedAmong(ctx, from, tries)
 		return err
 	})
 	for _, t := range tries {
@@ -241,12 +241,12 @@ func (b *batch) checkRollout(ctx context.Context) {
 
 // allowedAmong are the tries that their stage lets run, and those that were
 // picked one by one.
-func allowedAmong(ctx context.Context, tx storage.Tx, tries []*try) (map[*try]bool, error) {
+func allowedAmong(ctx context.Context, from driver.Reader, tries []*try) (map[*try]bool, error) {
 	var parts []RolloutPart
 	for _, t := range tries {
 		parts = append(parts, t.row.rolloutPart())
 	}
-	stages, err := loadStages(ctx, tx, parts)
+	stages, err := loadStages(ctx, from, parts)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func allowedAmong(ctx context.Context, tx storage.Tx, tries []*try) (map[*try]bo
 			picked = append(picked, schedules.PlaceOf(t.row))
 		}
 	}
-	known, err := ownerships.GetMany(ctx, tx, picked)
+	known, err := ownerships.GetMany(ctx, from, picked)
 	for _, t := range tries {
 		if o := known[schedules.PlaceOf(t.row)]; o != nil && o.Owner == AutomationScheduler {
 			allowed[t] = true
@@ -302,7 +302,7 @@ func (s ensurer) endShadows(ctx context.Context, d *ending, where []driver.Cond)
 // eachShadow visits the rows in shadow that where describes, page by page. The
 // guard knows where they are, for no index of automation_scheduler does; without
 // a type under the guard it costs nothing.
-func (s ensurer) eachShadow(ctx context.Context, tx storage.Tx, scope Scope, where []driver.Cond, visit func([]*scheduleRow) error) error {
+func (s ensurer) eachShadow(ctx context.Context, from driver.Reader, scope Scope, where []driver.Cond, visit func([]*scheduleRow) error) error {
 	if !s.registry.guardsAny() {
 		return nil
 	}
@@ -311,11 +311,11 @@ func (s ensurer) eachShadow(ctx context.Context, tx storage.Tx, scope Scope, whe
 	})
 	guard = append(guard, driver.Eq("owner_type", OldScheduler), driver.Null("ended_on"))
 	for after := (*driver.Position)(nil); ; {
-		found, err := ownerships.Find(ctx, tx, scope, driver.Query{Where: guard, Limit: deactivatePage, After: after})
+		found, err := ownerships.Find(ctx, from, scope, driver.Query{Where: guard, Limit: deactivatePage, After: after})
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		rows, err := shadowsAmong(ctx, tx, scope, found, where...)
+		rows, err := shadowsAmong(ctx, from, scope, found, where...)
 		if err == nil && len(rows) > 0 {
 			err = visit(rows)
 		}
@@ -327,18 +327,18 @@ func (s ensurer) eachShadow(ctx context.Context, tx storage.Tx, scope Scope, whe
 }
 
 // shadowsAmong are the rows in shadow that stand for runs, if where holds.
-func shadowsAmong(ctx context.Context, tx storage.Tx, scope Scope, of []*ownership, where ...driver.Cond) ([]*scheduleRow, error) {
+func shadowsAmong(ctx context.Context, from driver.Reader, scope Scope, of []*ownership, where ...driver.Cond) ([]*scheduleRow, error) {
 	keys := make([]string, len(of))
 	for i, o := range of {
 		keys[i] = o.Key
 	}
 	where = append(slices.Clone(where), driver.In("key", keys), driver.Eq("status", StatusDeactivated), driver.Eq("reason_code", Shadow))
-	return schedules.Find(ctx, tx, scope, driver.Query{Where: where, Limit: len(keys)})
+	return schedules.Find(ctx, from, scope, driver.Query{Where: where, Limit: len(keys)})
 }
 
 // shadowSeries gives a copy of plans that says which of their series are the old
 // scheduler's.
-func (s ensurer) shadowSeries(ctx context.Context, tx storage.Tx, plans []plan) ([]plan, error) {
+func (s ensurer) shadowSeries(ctx context.Context, from driver.Reader, plans []plan) ([]plan, error) {
 	out := slices.Clone(plans)
 	var parts []RolloutPart
 	for _, p := range out {
@@ -346,7 +346,7 @@ func (s ensurer) shadowSeries(ctx context.Context, tx storage.Tx, plans []plan) 
 			parts = append(parts, p.want.rolloutPart())
 		}
 	}
-	stages, err := loadStages(ctx, tx, parts)
+	stages, err := loadStages(ctx, from, parts)
 	for i := range out {
 		p := &out[i]
 		p.shadow = p.series != nil && s.registry.guards(p.want.Kind) && !stages.of(p.want.rolloutPart()).runs(p.want.Key)
@@ -355,7 +355,7 @@ func (s ensurer) shadowSeries(ctx context.Context, tx storage.Tx, plans []plan) 
 }
 
 // shade puts the wanted rows of a reconciliation into shadow where Ensure would.
-func (p *scannedPage) shade(ctx context.Context, tx storage.Tx, among []*scannedSource) error {
+func (p *scannedPage) shade(ctx context.Context, from driver.Reader, among []*scannedSource) error {
 	var wants []*scheduleRow
 	for _, x := range among {
 		x.asked = slices.Clone(x.asked)
@@ -363,7 +363,7 @@ func (p *scannedPage) shade(ctx context.Context, tx storage.Tx, among []*scanned
 			wants = append(wants, &x.asked[i].want)
 		}
 	}
-	guard, err := p.s.ensurer().lookUpOwners(ctx, tx, wants)
+	guard, err := p.s.ensurer().lookUpOwners(ctx, from, wants)
 	guard.shape(wants)
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -36,15 +35,15 @@ func (w Window) holds(on time.Time) bool { return !on.Before(w.From) && on.Befor
 
 // eachRun visits the runs of a part whose moment is in the window, with their
 // rows (nil: there is none), and tells whether there were more than it looks at.
-func eachRun(ctx context.Context, tx storage.Tx, part RolloutPart, w Window, visit func(*ownership, *scheduleRow)) (capped bool, err error) {
+func eachRun(ctx context.Context, from driver.Reader, part RolloutPart, w Window, visit func(*ownership, *scheduleRow)) (capped bool, err error) {
 	where := []driver.Cond{driver.Eq("kind", part.Type), driver.AtLeast("run_on", w.From), driver.Less("run_on", w.Until)}
 	seen := 0
 	for after := (*driver.Position)(nil); ; {
-		page, err := ownerships.Find(ctx, tx, part.Scope, driver.Query{Where: where, OrderBy: "run_on", Limit: compareChunk, After: after})
+		page, err := ownerships.Find(ctx, from, part.Scope, driver.Query{Where: where, OrderBy: "run_on", Limit: compareChunk, After: after})
 		if err != nil {
 			return false, err
 		}
-		rows, err := rowsOfRuns(ctx, tx, part.Scope, page)
+		rows, err := rowsOfRuns(ctx, from, part.Scope, page)
 		if err != nil {
 			return false, err
 		}
@@ -64,7 +63,7 @@ func eachRun(ctx context.Context, tx storage.Tx, part RolloutPart, w Window, vis
 }
 
 // rowsOfRuns reads the rows of runs, by key.
-func rowsOfRuns(ctx context.Context, tx storage.Tx, scope Scope, runs []*ownership) (map[string]*scheduleRow, error) {
+func rowsOfRuns(ctx context.Context, from driver.Reader, scope Scope, runs []*ownership) (map[string]*scheduleRow, error) {
 	keys := make([]string, len(runs))
 	for i, o := range runs {
 		keys[i] = o.Key
@@ -73,7 +72,7 @@ func rowsOfRuns(ctx context.Context, tx storage.Tx, scope Scope, runs []*ownersh
 	if len(keys) == 0 {
 		return out, nil
 	}
-	found, err := schedules.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
+	found, err := schedules.Find(ctx, from, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 	for _, row := range found {
 		out[row.Key] = row
 	}
@@ -139,9 +138,9 @@ func (s Rollout) Compare(ctx context.Context, part RolloutPart, w Window, tolera
 	}
 	c := comparing{part: part, window: w, runs: map[string]*ComparedRun{}}
 	if err == nil {
-		err = s.inTx(ctx, func(tx storage.Tx) error {
+		err = s.read(ctx, func(from driver.Reader) error {
 			c.runs, c.capped = map[string]*ComparedRun{}, false
-			return c.read(ctx, tx)
+			return c.read(ctx, from)
 		})
 	}
 	if err != nil {
@@ -158,8 +157,8 @@ type comparing struct {
 	capped bool
 }
 
-func (c *comparing) read(ctx context.Context, tx storage.Tx) error {
-	capped, err := eachRun(ctx, tx, c.part, c.window, func(o *ownership, row *scheduleRow) {
+func (c *comparing) read(ctx context.Context, from driver.Reader) error {
+	capped, err := eachRun(ctx, from, c.part, c.window, func(o *ownership, row *scheduleRow) {
 		r := &ComparedRun{Key: o.Key, OldRanOn: o.OldRanOn}
 		if expected(row) {
 			r.ScheduledOn = o.ScheduledOn
@@ -172,7 +171,7 @@ func (c *comparing) read(ctx context.Context, tx storage.Tx) error {
 	if err != nil {
 		return err
 	}
-	return c.readSeries(ctx, tx)
+	return c.readSeries(ctx, from)
 }
 
 // expected reports whether a row stands for a run that is wanted here. Without a
@@ -183,9 +182,9 @@ func expected(row *scheduleRow) bool {
 
 // readSeries adds the occurrences that never had a row, since nothing moves a
 // series on in shadow.
-func (c *comparing) readSeries(ctx context.Context, tx storage.Tx) error {
+func (c *comparing) readSeries(ctx context.Context, from driver.Reader) error {
 	for after := (*driver.Position)(nil); ; {
-		page, err := c.part.series(ctx, tx, after)
+		page, err := c.part.series(ctx, from, after)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -193,7 +192,7 @@ func (c *comparing) readSeries(ctx context.Context, tx storage.Tx) error {
 		for _, d := range page {
 			c.occurrences(d, missing)
 		}
-		if err := c.addMissing(ctx, tx, missing); err != nil {
+		if err := c.addMissing(ctx, from, missing); err != nil {
 			return err
 		}
 		after = &driver.Position{Value: page[len(page)-1].Key, ID: page[len(page)-1].ID}
@@ -229,14 +228,14 @@ func (c *comparing) occurrences(d *series, missing map[string]time.Time) {
 
 // addMissing adds occurrences; the old scheduler may have run some of them
 // outside of the window.
-func (c *comparing) addMissing(ctx context.Context, tx storage.Tx, missing map[string]time.Time) error {
+func (c *comparing) addMissing(ctx context.Context, from driver.Reader, missing map[string]time.Time) error {
 	all := make([]driver.Place, 0, len(missing))
 	for key, on := range missing {
 		c.runs[key] = &ComparedRun{Key: key, ScheduledOn: on}
 		all = append(all, driver.Place{Scope: c.part.Scope, Key: key})
 	}
 	for some := range slices.Chunk(all, compareChunk) {
-		known, err := ownerships.GetMany(ctx, tx, some)
+		known, err := ownerships.GetMany(ctx, from, some)
 		if err != nil {
 			return err
 		}

@@ -137,10 +137,10 @@ func (m *moving) end(ctx context.Context) error {
 // first move.
 func (s Rollout) Rollouts(ctx context.Context, scope Scope) ([]RolloutStatus, error) {
 	var out []RolloutStatus
-	err := s.inTx(ctx, func(tx storage.Tx) error {
+	err := s.read(ctx, func(from driver.Reader) error {
 		out = nil
 		for after := (*driver.Position)(nil); ; {
-			page, err := rollouts.Find(ctx, tx, scope, driver.Query{Limit: compareChunk, After: after})
+			page, err := rollouts.Find(ctx, from, scope, driver.Query{Limit: compareChunk, After: after})
 			for _, r := range page {
 				out = append(out, r.view())
 			}
@@ -250,24 +250,24 @@ func (m *moving) movePage(ctx context.Context, tx storage.Tx, page []*ownership)
 }
 
 // stages are those of the runs, as the move leaves them.
-func (m *moving) stages(ctx context.Context, tx storage.Tx, page []*ownership) (stages, error) {
+func (m *moving) stages(ctx context.Context, from driver.Reader, page []*ownership) (stages, error) {
 	parts := make([]RolloutPart, len(page))
 	for i, o := range page {
 		parts[i] = o.rolloutPart()
 	}
-	out, err := loadStages(ctx, tx, parts)
+	out, err := loadStages(ctx, from, parts)
 	if err == nil && m.report.DryRun {
 		out[m.report.Part] = m.report.To
 	}
 	return out, err
 }
 
-func (m *moving) rowsOf(ctx context.Context, tx storage.Tx, page []*ownership) (map[string]*scheduleRow, error) {
+func (m *moving) rowsOf(ctx context.Context, from driver.Reader, page []*ownership) (map[string]*scheduleRow, error) {
 	keys := make([]string, len(page))
 	for i, o := range page {
 		keys[i] = o.Key
 	}
-	found, err := schedules.Find(ctx, tx, m.report.Part.Scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
+	found, err := schedules.Find(ctx, from, m.report.Part.Scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 	out := map[string]*scheduleRow{}
 	for _, row := range found {
 		out[row.Key] = row
@@ -310,12 +310,12 @@ func (m *moving) countLeft(ctx context.Context) error {
 		return nil
 	}
 	where := append(m.where(), driver.Eq("owner_type", string(OldScheduler)), driver.AtMost("scheduled_on", m.now))
-	return m.s.inTx(ctx, func(tx storage.Tx) error {
-		page, err := ownerships.Find(ctx, tx, m.report.Part.Scope, driver.Query{Where: where, Limit: maxMoved})
+	return m.s.read(ctx, func(from driver.Reader) error {
+		page, err := ownerships.Find(ctx, from, m.report.Part.Scope, driver.Query{Where: where, Limit: maxMoved})
 		if err != nil {
 			return err
 		}
-		stages, err := m.stages(ctx, tx, page)
+		stages, err := m.stages(ctx, from, page)
 		if err != nil {
 			return err
 		}

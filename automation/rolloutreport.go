@@ -58,9 +58,9 @@ func (s Rollout) RolloutReport(ctx context.Context, part RolloutPart, w Window) 
 	out := RolloutReport{Part: part, Window: w}
 	byStage := map[Stage]*StageReport{}
 	if err == nil {
-		err = s.inTx(ctx, func(tx storage.Tx) error {
+		err = s.read(ctx, func(from driver.Reader) error {
 			clear(byStage)
-			out.Capped, err = s.countRuns(ctx, tx, part, w, byStage)
+			out.Capped, err = s.countRuns(ctx, from, part, w, byStage)
 			return err
 		})
 	}
@@ -76,20 +76,20 @@ func (s Rollout) RolloutReport(ctx context.Context, part RolloutPart, w Window) 
 	return out, nil
 }
 
-func (s Rollout) countRuns(ctx context.Context, tx storage.Tx, part RolloutPart, w Window, byStage map[Stage]*StageReport) (bool, error) {
+func (s Rollout) countRuns(ctx context.Context, from driver.Reader, part RolloutPart, w Window, byStage map[Stage]*StageReport) (bool, error) {
 	type run struct {
 		o   *ownership
 		row *scheduleRow
 	}
 	var runs []run
 	var parts []RolloutPart
-	capped, err := eachRun(ctx, tx, part, w, func(o *ownership, row *scheduleRow) {
+	capped, err := eachRun(ctx, from, part, w, func(o *ownership, row *scheduleRow) {
 		runs, parts = append(runs, run{o, row}), append(parts, o.rolloutPart())
 	})
 	if err != nil {
 		return false, err
 	}
-	stages, err := loadStages(ctx, tx, parts)
+	stages, err := loadStages(ctx, from, parts)
 	for _, r := range runs {
 		stage := r.o.Stage
 		if !r.o.ran(AutomationScheduler) {
@@ -250,7 +250,7 @@ func (m *moving) wakeSeries(ctx context.Context) error {
 
 // series reads a page of active series that may belong to the part, in the order
 // of their keys.
-func (p RolloutPart) series(ctx context.Context, tx storage.Tx, after *driver.Position) ([]*series, error) {
+func (p RolloutPart) series(ctx context.Context, from driver.Reader, after *driver.Position) ([]*series, error) {
 	where := []driver.Cond{driver.Eq("kind", p.Type), driver.Eq("active", true)}
 	if p.BusinessUnit != "" {
 		where = append(where, driver.Eq("business_unit", p.BusinessUnit))
@@ -266,7 +266,7 @@ func (p RolloutPart) series(ctx context.Context, tx storage.Tx, after *driver.Po
 		prefix := strings.Join([]string{automationType, p.Setting, ""}, "\x1f")
 		where = append(where, driver.Eq("setting", p.Setting), driver.Greater("key", prefix), driver.Less("key", prefix+"\U0010ffff"))
 	}
-	return seriesTable.Find(ctx, tx, p.Scope, driver.Query{Where: where, OrderBy: "key", Limit: movePage, After: after})
+	return seriesTable.Find(ctx, from, p.Scope, driver.Query{Where: where, OrderBy: "key", Limit: movePage, After: after})
 }
 
 // advanceShadows moves series on whose current occurrence has come in shadow, or was
@@ -293,14 +293,14 @@ func (s Rollout) advanceShadows(ctx context.Context, tx storage.Tx, page []*seri
 
 // deliveredAhead says of which series the old scheduler has delivered the current
 // occurrence whose moment lies ahead here: it ran early, or its clock is fast.
-func (s Rollout) deliveredAhead(ctx context.Context, tx storage.Tx, page []*series, rows map[int64]*scheduleRow) (map[int64]bool, error) {
+func (s Rollout) deliveredAhead(ctx context.Context, from driver.Reader, page []*series, rows map[int64]*scheduleRow) (map[int64]bool, error) {
 	var places []driver.Place
 	for _, d := range page {
 		if row := rows[d.ID]; row != nil && row.inShadow() && d.NextOn.After(s.now()) {
 			places = append(places, schedules.PlaceOf(row))
 		}
 	}
-	known, err := ownerships.GetMany(ctx, tx, places)
+	known, err := ownerships.GetMany(ctx, from, places)
 	out := map[int64]bool{}
 	for _, d := range page {
 		if row := rows[d.ID]; row != nil {

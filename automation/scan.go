@@ -12,6 +12,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // EventReconcile is the Type of the event that reconciliation asks a
@@ -21,9 +22,9 @@ const EventReconcile = "belfry.reconcile"
 
 // The bounds of a [Scan].
 const (
-	MaxScanWindow = 3660        // days
-	MaxScanBatch  = 1000        // sources
-	MinScanEvery  = time.Minute // between two runs
+	maxScanWindow = 3660        // days
+	maxScanBatch  = 1000        // sources
+	minScanEvery  = time.Minute // between two runs
 )
 
 // Scan declares how reconciliation looks through the sources of a reminder type,
@@ -42,12 +43,12 @@ type Scan struct {
 	// SourceType is the Type of all sources that Read gives; required.
 	SourceType string
 	// Window is how many days ahead reminders are looked after: those that fall due
-	// from today to so many days later. Required, at most MaxScanWindow.
+	// from today to so many days later. Required, at most 3660.
 	Window int
 	// Batch is how many sources one page has at most, and how many one claim
-	// reads; default 200, at most MaxScanBatch.
+	// reads; default 200, at most 1000.
 	Batch int
-	// Every is the time between two runs, at least MinScanEvery; default an hour.
+	// Every is the time between two runs, at least a minute; default an hour.
 	// Up to a tenth is added, which follows from scope and type, so that runs
 	// spread.
 	Every time.Duration
@@ -97,15 +98,15 @@ type ScanRequest struct {
 type ScanPage struct {
 	Sources []ScannedSource
 	// Next is where the next page begins, in the provider's own words: the After
-	// of the next request, stored between two pages, at most MaxCursor bytes. It
+	// of the next request, stored between two pages, at most 1024 bytes. It
 	// has to differ from After, unless Done is set; then it is not looked at.
 	Next string
 	// Done says that this was the last page.
 	Done bool
 }
 
-// MaxCursor is how many bytes [ScanPage].Next may have.
-const MaxCursor = 1024
+// maxCursor is how many bytes [ScanPage].Next may have.
+const maxCursor = 1024
 
 // ScannedSource is one source of a page; it becomes an [Event] of the type
 // EventReconcile, for which the [TriggerProvider] is asked.
@@ -135,12 +136,12 @@ func (c *Scan) check(triggers TriggerProvider) error {
 		return errors.New("a Scan without Triggers")
 	case c.Read == nil:
 		return errors.New("the Scan has no Read")
-	case c.Window < 1 || c.Window > MaxScanWindow:
-		return fmt.Errorf("the Scan's Window is %d days, not 1 to %d", c.Window, MaxScanWindow)
-	case c.Batch < 0 || c.Batch > MaxScanBatch:
-		return fmt.Errorf("the Scan's Batch is %d sources, not 1 to %d", c.Batch, MaxScanBatch)
-	case c.Every != 0 && c.Every < MinScanEvery:
-		return fmt.Errorf("the Scan's Every is %v, less than %v", c.Every, MinScanEvery)
+	case c.Window < 1 || c.Window > maxScanWindow:
+		return fmt.Errorf("the Scan's Window is %d days, not 1 to %d", c.Window, maxScanWindow)
+	case c.Batch < 0 || c.Batch > maxScanBatch:
+		return fmt.Errorf("the Scan's Batch is %d sources, not 1 to %d", c.Batch, maxScanBatch)
+	case c.Every != 0 && c.Every < minScanEvery:
+		return fmt.Errorf("the Scan's Every is %v, less than %v", c.Every, minScanEvery)
 	case len(c.Scopes) == 0:
 		return errors.New("the Scan allows no Scopes")
 	}
@@ -174,8 +175,8 @@ func (p ScanPage) check(c *Scan, r ScanRequest) error {
 		switch {
 		case p.Next == "" || p.Next == r.After:
 			return errors.New("the page is not Done, and its Next does not move on")
-		case len(p.Next) > MaxCursor:
-			return fmt.Errorf("a Next of %d bytes, more than %d", len(p.Next), MaxCursor)
+		case len(p.Next) > maxCursor:
+			return fmt.Errorf("a Next of %d bytes, more than %d", len(p.Next), maxCursor)
 		case !utf8.ValidString(p.Next) || strings.ContainsRune(p.Next, 0):
 			return errors.New("a Next that is no text: NUL, or invalid UTF-8")
 		}
@@ -230,7 +231,7 @@ func (s keeper) reconcilePage(ctx context.Context, t ReminderType, r *ReconcileR
 	if err := p.planAll(ctx); err != nil {
 		return nil, err
 	}
-	err = s.store.InTx(ctx, func(tx storage.Tx) error { return p.compare(ctx, tx, p.planned()) })
+	err = s.store.View(ctx, func(from driver.Reader) error { return p.compare(ctx, from, p.planned()) })
 	if err != nil {
 		return nil, fmt.Errorf("automation: reconciling %s: %w", t.Name, err)
 	}
@@ -323,10 +324,8 @@ func (p *scannedPage) finish(ctx context.Context, dry bool) error {
 	if len(different) == 0 {
 		return nil
 	}
-	return p.s.store.InTx(ctx, func(tx storage.Tx) error {
-		if dry {
-			return p.findStale(ctx, tx, different)
-		}
-		return p.repair(ctx, tx, different)
-	})
+	if dry {
+		return p.s.store.View(ctx, func(from driver.Reader) error { return p.findStale(ctx, from, different) })
+	}
+	return p.s.store.InTx(ctx, func(tx storage.Tx) error { return p.repair(ctx, tx, different) })
 }

@@ -226,7 +226,7 @@ const (
 	StatusPending    = "Pending"    // waits for its moment, or for its next try
 	StatusProcessing = "Processing" // held by a worker
 	//spec:a-005 a-092
-	StatusCompleted   = "Completed"   // delivery work is queued, which does not say that it arrived
+	StatusCompleted   = "Completed"   // delivery work is queued, which does not mean that it arrived
 	StatusFailed      = "Failed"      // tried in vain, on support hold
 	StatusDeactivated = "Deactivated" // no longer wanted; see ReasonCode
 	StatusCancelled   = "Cancelled"   // stopped by a person

@@ -51,8 +51,8 @@ func (r *scheduleRow) gone() gone {
 // goneAmong lists what was ensured and found to be ended or on hold, or put on
 // hold for a conflict. Of a row that was found only some columns are read, so
 // the wanted one says what it stands for.
-func goneAmong(ctx context.Context, tx storage.Tx, wants []*scheduleRow, got []driver.Ensured[scheduleRow]) ([]gone, error) {
-	out, err := passedOver(ctx, tx, wants)
+func goneAmong(ctx context.Context, from driver.Reader, wants []*scheduleRow, got []driver.Ensured[scheduleRow]) ([]gone, error) {
+	out, err := passedOver(ctx, from, wants)
 	for i, g := range got {
 		if wants[i].recurs() && !runs(g.Row) && !wants[i].inShadow() {
 			out = append(out, wants[i].gone())
@@ -170,13 +170,13 @@ func saveSeries(ctx context.Context, tx storage.Tx, all []*series) (saved []*ser
 }
 
 // stillCurrent loads the active series whose current occurrence is gone.
-func stillCurrent(ctx context.Context, tx storage.Tx, left []gone) (map[*series]gone, error) {
+func stillCurrent(ctx context.Context, from driver.Reader, left []gone) (map[*series]gone, error) {
 	of := map[driver.Place][]gone{}
 	for _, g := range left {
 		place := driver.Place{Scope: g.scope, Key: g.series}
 		of[place] = append(of[place], g)
 	}
-	found, err := seriesTable.GetMany(ctx, tx, slices.Collect(maps.Keys(of)))
+	found, err := seriesTable.GetMany(ctx, from, slices.Collect(maps.Keys(of)))
 	out := map[*series]gone{}
 	for place, d := range found {
 		for _, g := range of[place] {
@@ -234,7 +234,7 @@ func later(a, b time.Time) time.Time {
 // foreseeSeries gives plans of series the rows that takeSeries would ask for, and
 // writes nothing: p.found is an occurrence that is and stays, p.moves says that
 // the series has to be written, p.ends the occurrence that would end.
-func foreseeSeries(ctx context.Context, tx storage.Tx, now time.Time, plans []plan) ([]plan, error) {
+func foreseeSeries(ctx context.Context, from driver.Reader, now time.Time, plans []plan) ([]plan, error) {
 	var places []driver.Place
 	for _, p := range plans {
 		if p.series != nil {
@@ -244,11 +244,11 @@ func foreseeSeries(ctx context.Context, tx storage.Tx, now time.Time, plans []pl
 	if len(places) == 0 {
 		return plans, nil
 	}
-	stored, err := seriesTable.GetMany(ctx, tx, places)
+	stored, err := seriesTable.GetMany(ctx, from, places)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := occurrencesOf(ctx, tx, slices.Collect(maps.Values(stored)))
+	rows, err := occurrencesOf(ctx, from, slices.Collect(maps.Values(stored)))
 	if err != nil {
 		return nil, err
 	}
@@ -287,14 +287,14 @@ func (t *taking) foresee(p *plan, stored *series, rows map[int64]*scheduleRow) e
 
 // foreseeSeries finds out which rows the series of the sources ask for, in few
 // statements for all of them.
-func (p *scannedPage) foreseeSeries(ctx context.Context, tx storage.Tx, among []*scannedSource) error {
+func (p *scannedPage) foreseeSeries(ctx context.Context, from driver.Reader, among []*scannedSource) error {
 	var all []plan
 	for _, x := range among {
 		all = append(all, x.asked...)
 	}
-	all, err := p.s.ensurer().shadowSeries(ctx, tx, all)
+	all, err := p.s.ensurer().shadowSeries(ctx, from, all)
 	if err == nil {
-		all, err = foreseeSeries(ctx, tx, p.now, all)
+		all, err = foreseeSeries(ctx, from, p.now, all)
 	}
 	if err != nil {
 		return err

@@ -302,8 +302,8 @@ func (s Support) changePause(ctx context.Context, e Extent, by By, change func(s
 // Pauses lists the pauses that hold in a scope now, those everywhere first.
 func (s Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
 	var out []Pause
-	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-		out, err = pausesOf(ctx, tx, scope)
+	err := s.read(ctx, func(from driver.Reader) (err error) {
+		out, err = pausesOf(ctx, from, scope)
 		return err
 	})
 	if err != nil {
@@ -313,8 +313,8 @@ func (s Support) Pauses(ctx context.Context, scope Scope) ([]Pause, error) {
 }
 
 // pausesOf reads what Pauses lists.
-func pausesOf(ctx context.Context, tx storage.Tx, scope Scope) ([]Pause, error) {
-	rows, err := pause.InForce(ctx, tx, pauses, scope)
+func pausesOf(ctx context.Context, from driver.Reader, scope Scope) ([]Pause, error) {
+	rows, err := pause.InForce(ctx, from, pauses, scope)
 	var out []Pause
 	for _, p := range rows {
 		out = append(out, Pause{Extent: extentOf(p), By: p.By(), Since: p.PausedOn, Until: p.PausedUntil})

@@ -279,8 +279,7 @@ func (b *batch) loadReadings(ctx context.Context) {
 			tries[place] = append(tries[place], t)
 		}
 	}
-	read := func(tx storage.Tx) error { return readingsInto(ctx, tx, tries) }
-	err := b.inTx(ctx, read)
+	err := b.read(ctx, func(from driver.Reader) error { return readingsInto(ctx, from, tries) })
 	for _, of := range tries {
 		for _, t := range of {
 			t.err = err
@@ -288,16 +287,16 @@ func (b *batch) loadReadings(ctx context.Context) {
 	}
 }
 
-// inTx runs f in the transaction of a rehearsal, or in one of its own.
-func (b *batch) inTx(ctx context.Context, f func(storage.Tx) error) error {
+// read runs f in the transaction of a rehearsal, else over the rows of one moment.
+func (b *batch) read(ctx context.Context, f func(driver.Reader) error) error {
 	if b.tx != nil {
 		return f(b.tx)
 	}
-	return b.s.store.InTx(ctx, f)
+	return b.s.store.View(ctx, f)
 }
 
-func readingsInto(ctx context.Context, tx storage.Tx, tries map[driver.Place][]*try) error {
-	states, err := thresholdStates.GetMany(ctx, tx, slices.Collect(maps.Keys(tries)))
+func readingsInto(ctx context.Context, from driver.Reader, tries map[driver.Place][]*try) error {
+	states, err := thresholdStates.GetMany(ctx, from, slices.Collect(maps.Keys(tries)))
 	for place, state := range states {
 		for _, t := range tries[place] {
 			t.due.read(state.Comparison, state.Value, state.Reading)

@@ -32,7 +32,7 @@ func TestAFallEndsTheRowAndARiseBringsItBack(t *testing.T) {
 		}
 		measure(day(2026, 3, 1, 9), 1, "10")
 		fallen := measure(day(2026, 3, 1, 10), 2, "9.99")
-		if !slices.Equal(outcomes(fallen), []automation.EnsureOutcome{automation.ThresholdNotMet, automation.ThresholdNotMet, automation.ThresholdNotMet, automation.ThresholdNotMet}) || len(fallen.Deactivated) != 4 {
+		if !slices.Equal(outcomes(fallen), []storage.Outcome{automation.ThresholdNotMet, automation.ThresholdNotMet, automation.ThresholdNotMet, automation.ThresholdNotMet}) || len(fallen.Deactivated) != 4 {
 			w.t.Errorf("%+v", fallen)
 		}
 		const gone = "Deactivated ThresholdNoLongerMet"
@@ -72,7 +72,7 @@ func TestI2_ARepeatedReadingChangesNothing(t *testing.T) {
 				w.clk.Add(time.Hour)
 				again := w.handle(booked(version))
 				for i, e := range again.Ensured {
-					if want := []automation.EnsureOutcome{storage.Unchanged, automation.ThresholdNotMet}[i%2]; e.Outcome != want {
+					if want := []storage.Outcome{storage.Unchanged, automation.ThresholdNotMet}[i%2]; e.Outcome != want {
 						w.t.Errorf("%d: %+v", i, e)
 					}
 				}
@@ -256,7 +256,7 @@ func TestThresholdSettingsChanges(t *testing.T) {
 				if diff := cmp.Diff(c.want, w.statuses()); diff != "" {
 					t.Error(diff)
 				}
-				if c.off && !slices.Equal(outcomes(got), []automation.EnsureOutcome{automation.SettingInactive}) {
+				if c.off && !slices.Equal(outcomes(got), []storage.Outcome{automation.SettingInactive}) {
 					t.Errorf("%+v", got)
 				}
 			})
@@ -274,10 +274,10 @@ func TestEnsureOfAThresholdThatIsNotMetEndsItsRow(t *testing.T) {
 			c.Type, c.Source, c.Zone = "capacity", automation.Source{"class", class}, "UTC"
 			return c
 		}
-		say := func(reading string, want ...automation.EnsureOutcome) []automation.Ensured {
+		say := func(reading string, want ...storage.Outcome) []automation.Ensured {
 			w.t.Helper()
 			got := w.ensure(of("7", reading, automation.FalseToTrue), of("7", reading, automation.OncePerDay), of("8", "11", automation.OncePerThreshold))
-			var all []automation.EnsureOutcome
+			var all []storage.Outcome
 			for _, e := range got {
 				all = append(all, e.Outcome)
 			}

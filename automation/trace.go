@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Trace is what the due pass saw and decided in one try of a row. It holds
@@ -135,8 +136,8 @@ func (s Support) Trace(ctx context.Context, scope Scope, key string) (Trace, err
 		return Trace{}, fmt.Errorf("automation: Trace: %w", errBound)
 	}
 	var name string
-	err := s.store.InTx(ctx, func(tx storage.Tx) error {
-		row, err := schedules.Get(ctx, tx, scope, key)
+	err := s.store.View(ctx, func(from driver.Reader) error {
+		row, err := schedules.Get(ctx, from, scope, key)
 		if err == nil {
 			name = row.TraceBlobName
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Fault is one thing that is wrong with a subscription: a Problem, and the Path of
@@ -259,11 +260,11 @@ func (s *Service) put(ctx context.Context, sub Subscription, f faults) (*row, er
 
 // find returns the row with that guid, or nil. A guid that no row can have is not
 // asked for.
-func find(ctx context.Context, tx storage.Tx, scope storage.Scope, guid string) (*row, error) {
+func find(ctx context.Context, from driver.Reader, scope storage.Scope, guid string) (*row, error) {
 	if !storable.Text(guid) {
 		return nil, subscriptions.CheckScope(scope)
 	}
-	found, err := subscriptions.Get(ctx, tx, scope, guid)
+	found, err := subscriptions.Get(ctx, from, scope, guid)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
 	}

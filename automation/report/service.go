@@ -91,6 +91,15 @@ func (s *Service) inTx(ctx context.Context, f func(s *Service) error) error {
 	})
 }
 
+// read runs f in the bound transaction, else over the committed rows of one moment,
+// for which it waits for no writer. f may run again.
+func (s *Service) read(ctx context.Context, f func(driver.Reader) error) error {
+	if s.tx != nil {
+		return f(s.tx)
+	}
+	return s.store.View(ctx, f)
+}
+
 func (s *Service) now() time.Time { return driver.Now(s.store) }
 
 // States gives the state machines of this package, for the documentation.

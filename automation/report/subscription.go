@@ -166,8 +166,8 @@ func mustJSON(v any) []byte {
 
 // Subscription returns the subscription with that guid, or storage.ErrNotFound.
 func (s *Service) Subscription(ctx context.Context, scope automation.Scope, guid string) (sub Subscription, err error) {
-	err = s.inTx(ctx, func(s *Service) error {
-		found, err := find(ctx, s.tx, scope, guid)
+	err = s.read(ctx, func(from driver.Reader) error {
+		found, err := find(ctx, from, scope, guid)
 		if err == nil && found == nil {
 			err = storage.ErrNotFound
 		}
@@ -182,8 +182,8 @@ func (s *Service) Subscription(ctx context.Context, scope automation.Scope, guid
 // Subscriptions lists the subscriptions of a scope in the order of their guids,
 // and says where the next page begins; empty after the last.
 func (s *Service) Subscriptions(ctx context.Context, scope automation.Scope, p storage.Page) (out []Subscription, next string, err error) {
-	err = s.inTx(ctx, func(s *Service) error {
-		rows, after, err := subscriptions.Page(ctx, s.tx, scope, p, driver.Query{})
+	err = s.read(ctx, func(from driver.Reader) error {
+		rows, after, err := subscriptions.Page(ctx, from, scope, p, driver.Query{})
 		out, next = make([]Subscription, len(rows)), after
 		for i, r := range rows {
 			out[i] = r.subscription()

@@ -181,8 +181,8 @@ func (s *Settings) BusinessUnit(ctx context.Context, scope automation.Scope, id 
 }
 
 func (s *Settings) unit(ctx context.Context, scope automation.Scope, id string) (u BusinessUnit, ok bool, err error) {
-	err = s.inTx(ctx, func(tx storage.Tx) error {
-		row, err := find(ctx, tx, units, scope, id)
+	err = s.read(ctx, func(from driver.Reader) error {
+		row, err := find(ctx, from, units, scope, id)
 		if ok = row != nil; ok {
 			u = row.unit()
 		}
@@ -198,11 +198,11 @@ func (s *Settings) BusinessUnits(ctx context.Context, scope automation.Scope, p 
 }
 
 // unit checks that a business unit that a setting names exists.
-func (f *faults) unit(ctx context.Context, tx storage.Tx, scope automation.Scope, id string) error {
+func (f *faults) unit(ctx context.Context, from driver.Reader, scope automation.Scope, id string) error {
 	if id == "" || f.Has("BusinessUnit") {
 		return nil
 	}
-	row, err := find(ctx, tx, units, scope, id)
+	row, err := find(ctx, from, units, scope, id)
 	if err == nil && row == nil {
 		f.Add("BusinessUnit", "there is no business unit %.60q in this scope", id)
 	}

@@ -164,8 +164,8 @@ func (s *Settings) NotificationsFor(ctx context.Context, scope automation.Scope,
 		keys = append(keys, t, notificationKey(t, businessUnit))
 	}
 	out := map[string]NotificationSetting{}
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := findAll(ctx, tx, notifications, scope, keys)
+	err := s.read(ctx, func(from driver.Reader) error {
+		rows, err := findAll(ctx, from, notifications, scope, keys)
 		clear(out)
 		for _, t := range types {
 			for _, key := range []string{t, notificationKey(t, businessUnit)} { // its own comes last

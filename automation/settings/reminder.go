@@ -261,8 +261,8 @@ func (r *reminderRow) says(other *reminderRow) bool {
 // Reminder returns the setting with that id, or storage.ErrNotFound.
 func (s *Settings) Reminder(ctx context.Context, scope automation.Scope, id string) (ReminderSetting, error) {
 	var found ReminderSetting
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		row, err := find(ctx, tx, reminders, scope, id)
+	err := s.read(ctx, func(from driver.Reader) error {
+		row, err := find(ctx, from, reminders, scope, id)
 		if err == nil && row == nil {
 			return storage.ErrNotFound
 		}

@@ -61,13 +61,31 @@ func (s *Settings) WithTx(tx storage.Tx) *Settings {
 // inTx runs f in the bound transaction, in the one inside which a scheduler of
 // this store asks, or in one of its own. f may run again.
 func (s *Settings) inTx(ctx context.Context, f func(storage.Tx) error) error {
-	if s.tx != nil {
-		return f(s.tx)
-	}
-	if tx, ok := automation.TxOf(ctx); ok && driver.Same(tx.Store(), s.store) {
+	if tx := s.within(ctx); tx != nil {
 		return f(tx)
 	}
 	return s.store.InTx(ctx, f)
+}
+
+// read runs f in the same transactions, else over the committed rows of one moment,
+// for which it waits for no writer. f may run again.
+func (s *Settings) read(ctx context.Context, f func(driver.Reader) error) error {
+	if tx := s.within(ctx); tx != nil {
+		return f(tx)
+	}
+	return s.store.View(ctx, f)
+}
+
+// within is the transaction that s is bound to, or the one inside which a scheduler
+// of this store asks; nil: neither.
+func (s *Settings) within(ctx context.Context) storage.Tx {
+	if s.tx != nil {
+		return s.tx
+	}
+	if tx, ok := automation.TxOf(ctx); ok && driver.Same(tx.Store(), s.store) {
+		return tx
+	}
+	return nil
 }
 
 // Schemas lists the tables of this package, so that adapters' tests can compare
@@ -89,8 +107,8 @@ func (s *Settings) Setting(ctx context.Context, scope automation.Scope, id strin
 // Settings is Setting for many ids, in their order and in one statement.
 func (s *Settings) Settings(ctx context.Context, scope automation.Scope, ids []string) ([]automation.Setting, error) {
 	out := make([]automation.Setting, len(ids))
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := findAll(ctx, tx, reminders, scope, ids)
+	err := s.read(ctx, func(from driver.Reader) error {
+		rows, err := findAll(ctx, from, reminders, scope, ids)
 		for i, id := range ids {
 			out[i] = automation.Setting{ID: id}
 			if r, ok := rows[id]; ok {
@@ -137,8 +155,8 @@ func (s *Settings) BusinessDay(ctx context.Context, scope automation.Scope, busi
 // list returns a page of rows as what they say, and where the next page begins:
 // empty after the last.
 func list[R, T any](ctx context.Context, s *Settings, t *driver.Table[R], scope storage.Scope, rowType string, p storage.Page, of func(*R) T) (out []T, next string, err error) {
-	err = s.inTx(ctx, func(tx storage.Tx) error {
-		rows, after, err := listRows(ctx, tx, t, scope, rowType, p)
+	err = s.read(ctx, func(from driver.Reader) error {
+		rows, after, err := listRows(ctx, from, t, scope, rowType, p)
 		out, next = nil, after
 		for _, r := range rows {
 			out = append(out, of(r))
@@ -150,7 +168,7 @@ func list[R, T any](ctx context.Context, s *Settings, t *driver.Table[R], scope 
 
 // listRows returns a page of rows, and where the next one begins: empty after the
 // last.
-func listRows[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, rowType string, p storage.Page) ([]*R, string, error) {
+func listRows[R any](ctx context.Context, from driver.Reader, t *driver.Table[R], scope storage.Scope, rowType string, p storage.Page) ([]*R, string, error) {
 	if !storable.Text(rowType) {
 		return nil, "", errors.New("settings: list: a type that no row has")
 	}
@@ -158,16 +176,16 @@ func listRows[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], sco
 	if rowType != "" {
 		where = append(where, driver.Eq("kind", rowType))
 	}
-	return t.Page(ctx, tx, scope, p, driver.Query{Where: where})
+	return t.Page(ctx, from, scope, p, driver.Query{Where: where})
 }
 
 // find returns the row with that key, or nil. A key that no row can have is not
 // asked for.
-func find[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, key string) (*R, error) {
+func find[R any](ctx context.Context, from driver.Reader, t *driver.Table[R], scope storage.Scope, key string) (*R, error) {
 	if !storable.Text(key) {
 		return nil, t.CheckScope(scope)
 	}
-	row, err := t.Get(ctx, tx, scope, key)
+	row, err := t.Get(ctx, from, scope, key)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
 	}
@@ -175,12 +193,12 @@ func find[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope s
 }
 
 // findAll returns the rows that there are, by key, in one statement.
-func findAll[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], scope storage.Scope, keys []string) (map[string]*R, error) {
+func findAll[R any](ctx context.Context, from driver.Reader, t *driver.Table[R], scope storage.Scope, keys []string) (map[string]*R, error) {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "" || !storable.Text(k) })
 	if len(keys) == 0 {
 		return nil, t.CheckScope(scope)
 	}
-	rows, err := t.Find(ctx, tx, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
+	rows, err := t.Find(ctx, from, scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 	out := map[string]*R{}
 	for _, r := range rows {
 		out[t.Record(r).Key] = r

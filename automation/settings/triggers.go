@@ -68,10 +68,10 @@ func (t *triggers) Settings(ctx context.Context, e automation.Event) ([]string, 
 // ofType loads all settings of a type.
 func (s *Settings) ofType(ctx context.Context, scope automation.Scope, reminderType string) ([]ReminderSetting, error) {
 	var out []ReminderSetting
-	err := s.inTx(ctx, func(tx storage.Tx) error {
+	err := s.read(ctx, func(from driver.Reader) error {
 		out = nil
 		for p := (storage.Page{Limit: driver.MaxPage}); ; {
-			rows, next, err := listRows(ctx, tx, reminders, scope, reminderType, p)
+			rows, next, err := listRows(ctx, from, reminders, scope, reminderType, p)
 			for _, r := range rows {
 				out = append(out, r.setting())
 			}

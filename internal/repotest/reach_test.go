@@ -21,6 +21,7 @@ var mayReadAcrossTenants = map[string]int{
 	"automation/health.go":    4, // counts, and lost series; what other scopes have is left out of the answer
 	"internal/pause/pause.go": 1, // for the polls, which ask what is paused
 	"automation/stop.go":      1, // its poll
+	"notify/gate/rate.go":     1, // old reservations of all scopes, to delete
 	"notify/pause.go":         1, // its poll
 	"notify/tracker.go":       1, // messages that a callback or a link names, by their unguessable ids
 	"survey/unserved.go":      1, // the sweep looks for due sends that nobody serves

@@ -1,0 +1,56 @@
+package storetest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+// BesideAWriter wants calls that only look to answer while another transaction has
+// the lock of the one writer, on a database that has one. On memory it skips t, since
+// transactions and views run one by one there.
+func BesideAWriter(t *testing.T, store storage.Store, reads map[string]func(context.Context) error) {
+	t.Helper()
+	if _, ok := store.(*memory.Store); ok {
+		t.Skip("memory runs transactions and views one by one")
+	}
+	begun, over, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- store.InTx(t.Context(), func(storage.Tx) error {
+			close(begun)
+			<-over
+			return nil
+		})
+	}()
+	select {
+	case <-begun:
+	case err := <-done:
+		t.Fatal(err)
+	}
+	answer(t, reads)
+	close(over)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// answer calls all of them at once.
+func answer(t *testing.T, reads map[string]func(context.Context) error) {
+	t.Helper()
+	const patience = 10 * time.Second // long for a call that waits for nobody
+	var calls sync.WaitGroup
+	for name, read := range reads {
+		calls.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			if err := read(ctx); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	calls.Wait()
+}
