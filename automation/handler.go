@@ -208,31 +208,36 @@ func (r *scheduleRow) due() (Due, error) {
 	if _, err := r.Dispatched(); err != nil {
 		return Due{}, err
 	}
-	if r.recurs() {
-		return d, r.recurring(&d)
-	}
-	switch r.TriggerType {
-	case ScheduledRun:
-		return d, nil
-	case ManualRun:
-		return d, r.manual(&d)
-	case ThresholdCondition:
-		return d, r.threshold(&d)
-	case DateBased:
-		return d, r.dates(&d)
-	}
-	return Due{}, fmt.Errorf("automation: trigger_type of %s: %.40q is unknown to this version", r.Key, r.TriggerType)
+	return d.withTrigger(r)
 }
 
-func (r *scheduleRow) dates(d *Due) (err error) {
+// withTrigger adds what rows of one trigger type have.
+func (d Due) withTrigger(r *scheduleRow) (Due, error) {
+	var err error
+	switch {
+	case r.recurs():
+		err = d.recurring(r)
+	case r.TriggerType == ManualRun:
+		err = d.manual(r)
+	case r.TriggerType == ThresholdCondition:
+		err = d.threshold(r)
+	case r.TriggerType == DateBased:
+		err = d.dates(r)
+	case r.TriggerType != ScheduledRun:
+		return Due{}, fmt.Errorf("automation: trigger_type of %s: %.40q is unknown to this version", r.Key, r.TriggerType)
+	}
+	return d, err
+}
+
+func (d *Due) dates(r *scheduleRow) (err error) {
 	if d.TargetDate, err = civil.ParseDate(r.TargetDate); err != nil {
 		return fmt.Errorf("automation: target_date of %s: %w", r.Key, err)
 	}
-	return r.local(d)
+	return d.local(r)
 }
 
-func (r *scheduleRow) recurring(d *Due) error {
-	if err := r.local(d); err != nil {
+func (d *Due) recurring(r *scheduleRow) error {
+	if err := d.local(r); err != nil {
 		return err
 	}
 	zone, err := civil.LoadZone(r.TimeZone)
@@ -245,17 +250,17 @@ func (r *scheduleRow) recurring(d *Due) error {
 	return nil
 }
 
-func (r *scheduleRow) manual(d *Due) error {
+func (d *Due) manual(r *scheduleRow) error {
 	parsed, err := keys.Parse(r.Key)
 	k, ok := parsed.(keys.ManualReportRun)
 	if !ok {
 		return fmt.Errorf("automation: key of %s is none of a run that was asked for: %w", r.Key, err)
 	}
 	d.Run = k.Run
-	return r.local(d)
+	return d.local(r)
 }
 
-func (r *scheduleRow) local(d *Due) (err error) {
+func (d *Due) local(r *scheduleRow) (err error) {
 	if d.LocalDate, err = civil.ParseDate(r.LocalDate); err != nil {
 		return fmt.Errorf("automation: scheduled_local_date of %s: %w", r.Key, err)
 	}

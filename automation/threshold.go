@@ -251,7 +251,7 @@ func (p plan) fire(state *thresholdState, now time.Time) (plan, error) {
 }
 
 // threshold decodes what is particular to a ThresholdCondition.
-func (r *scheduleRow) threshold(d *Due) (err error) {
+func (d *Due) threshold(r *scheduleRow) (err error) {
 	_, key, ok := conditionOf(r)
 	if !ok {
 		return fmt.Errorf("automation: key of %s: it is not that of a threshold", r.Key)
