@@ -204,14 +204,14 @@ func (st stages) of(p RolloutPart) Stage {
 }
 
 // loadStages reads what decides about runs of the parts.
-func loadStages(ctx context.Context, tx storage.Tx, parts []RolloutPart) (stages, error) {
+func loadStages(ctx context.Context, from driver.Reader, parts []RolloutPart) (stages, error) {
 	var wanted []driver.Place
 	for _, p := range parts {
 		for _, wider := range p.wider() {
 			wanted = append(wanted, driver.Place{Scope: p.Scope, Key: wider.key()})
 		}
 	}
-	found, err := rollouts.GetMany(ctx, tx, wanted)
+	found, err := rollouts.GetMany(ctx, from, wanted)
 	out := stages{}
 	for _, r := range found {
 		out[r.view().RolloutPart] = r.Stage

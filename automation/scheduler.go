@@ -168,6 +168,15 @@ func (s *core) inTx(ctx context.Context, f func(storage.Tx) error) error {
 	return s.store.InTx(ctx, f)
 }
 
+// read runs f over the committed rows of one moment, or over those of the bound
+// transaction.
+func (s *core) read(ctx context.Context, f func(driver.Reader) error) error {
+	if s.tx != nil {
+		return f(s.tx)
+	}
+	return s.store.View(ctx, f)
+}
+
 func (s *core) now() time.Time { return driver.Now(s.store) }
 
 // Passes is what a Poller runs: the pass over due rows of the types that are

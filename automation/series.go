@@ -207,7 +207,7 @@ func currentRows(ctx context.Context, tx storage.Tx, got []driver.Ensured[series
 }
 
 // occurrencesOf gives the rows of current occurrences, by the id of the series.
-func occurrencesOf(ctx context.Context, tx storage.Tx, stored []*series) (map[int64]*scheduleRow, error) {
+func occurrencesOf(ctx context.Context, from driver.Reader, stored []*series) (map[int64]*scheduleRow, error) {
 	ids := map[driver.Place]int64{}
 	for _, d := range stored {
 		if d.NextOn.IsZero() {
@@ -219,7 +219,7 @@ func occurrencesOf(ctx context.Context, tx storage.Tx, stored []*series) (map[in
 		}
 		ids[driver.Place{Scope: d.Scope, Key: key}] = d.ID
 	}
-	found, err := schedules.GetMany(ctx, tx, slices.Collect(maps.Keys(ids)))
+	found, err := schedules.GetMany(ctx, from, slices.Collect(maps.Keys(ids)))
 	out := map[int64]*scheduleRow{}
 	for place, row := range found {
 		out[ids[place]] = row

@@ -274,7 +274,7 @@ func (s ensurer) deactivateOnly(ctx context.Context, tx storage.Tx, e Event, whe
 // although their part is past it: it asked for them before there was a row, or ran
 // early, or support gave them back. No move wakes their series, so it goes on with the
 // next occurrence.
-func passedOver(ctx context.Context, tx storage.Tx, rows []*scheduleRow) ([]gone, error) {
+func passedOver(ctx context.Context, from driver.Reader, rows []*scheduleRow) ([]gone, error) {
 	var shadows []*scheduleRow
 	var parts []RolloutPart
 	for _, r := range rows {
@@ -285,7 +285,7 @@ func passedOver(ctx context.Context, tx storage.Tx, rows []*scheduleRow) ([]gone
 	if len(shadows) == 0 {
 		return nil, nil
 	}
-	stages, err := loadStages(ctx, tx, parts)
+	stages, err := loadStages(ctx, from, parts)
 	var out []gone
 	for i, r := range shadows {
 		if stages.of(parts[i]).runs(r.Key) {

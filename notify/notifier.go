@@ -204,6 +204,15 @@ func (n *core) inTx(ctx context.Context, tx storage.Tx, f func(storage.Tx) error
 	return f(tx)
 }
 
+// read runs f over the committed rows of one moment, or over those of the bound
+// transaction.
+func (n *core) read(ctx context.Context, f func(driver.Reader) error) error {
+	if n.tx != nil {
+		return f(n.tx)
+	}
+	return n.store.View(ctx, f)
+}
+
 // newMessageID is 128 random bits in hex: unguessable, and no sequence.
 func (n *core) newMessageID() (string, error) {
 	id := make([]byte, 16)

@@ -185,6 +185,15 @@ func (s *core) inTx(ctx context.Context, f func(storage.Tx) error) error {
 	return s.store.InTx(ctx, f)
 }
 
+// read runs f over the committed rows of one moment, or over those of the bound
+// transaction.
+func (s *core) read(ctx context.Context, f func(driver.Reader) error) error {
+	if s.tx != nil {
+		return f(s.tx)
+	}
+	return s.store.View(ctx, f)
+}
+
 // Passes are the passes over the tables of this package, for a poller.
 func (s *Service) Passes() []work.Pass {
 	return []work.Pass{s.asker().sendPass(), s.box.Pass()}

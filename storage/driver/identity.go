@@ -37,8 +37,8 @@ func LoadIdentity(ctx context.Context, store Store, given, present string) (Iden
 
 // StoredIdentity reads, in a transaction, what [Store.Identity] says is stored:
 // Environment and System.
-func StoredIdentity(ctx context.Context, tx Tx) (Identity, error) {
-	row, err := identities.Get(ctx, tx, "", identityKey)
+func StoredIdentity(ctx context.Context, from Reader) (Identity, error) {
+	row, err := identities.Get(ctx, from, "", identityKey)
 	if err != nil {
 		return Identity{}, err
 	}
