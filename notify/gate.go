@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -214,7 +215,7 @@ func (n sender) askGate(ctx context.Context, g Gate, items []sending, to *redire
 	}
 	verdicts, err := n.answers(ctx, g, attempts)
 	if err != nil && ctx.Err() == nil {
-		n.options.Logger.ErrorContext(ctx, "belfry: a gate failed, and lets nothing through", slog.String("gate", gateName(g)), slog.Int("messages", len(items)))
+		hush.Error(ctx, n.options.Logger, "belfry: a gate failed, and lets nothing through", slog.String("gate", gateName(g)), slog.Int("messages", len(items)))
 	}
 	for i, it := range items {
 		switch {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -81,7 +82,7 @@ func (n generator) generateFailed(it work.Item[jobRow], err error) {
 	}
 	n.logPanic("a renderer panicked", err, slog.String("type", j.Kind))
 	// The error's text may hold personal data.
-	n.options.Logger.Warn("belfry: a job could not be rendered", slog.String("type", j.Kind), slog.Int64("id", j.ID),
+	hush.Warn(it.Ctx, n.options.Logger, "belfry: a job could not be rendered", slog.String("type", j.Kind), slog.Int64("id", j.ID),
 		slog.String("reason", j.ReasonCode), slog.String("status", j.Status))
 }
 
@@ -171,7 +172,7 @@ func created(answers []Ensured, rows []*messageRow) (out []*messageRow) {
 func (n *core) logPanic(text string, err error, where slog.Attr) {
 	var p *work.PanicError
 	if errors.As(err, &p) {
-		n.options.Logger.Error("belfry: "+text, where, slog.String("stack", string(p.Stack)))
+		hush.Error(context.Background(), n.options.Logger, "belfry: "+text, where, slog.String("stack", string(p.Stack)))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
@@ -188,7 +189,7 @@ func (s asker) callOne(it *sending) {
 func (s *core) logPanic(text string, err error, where slog.Attr) {
 	var p *work.PanicError
 	if errors.As(err, &p) {
-		s.options.Logger.Error("belfry: "+text, where, slog.String("stack", string(p.Stack)))
+		hush.Error(context.Background(), s.options.Logger, "belfry: "+text, where, slog.String("stack", string(p.Stack)))
 	}
 }
 

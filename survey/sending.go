@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -246,7 +247,7 @@ func (s asker) askGate(ctx context.Context, g notify.Gate, items []*sending) (op
 	}
 	verdicts, err := s.verdicts(ctx, g, attempts)
 	if err != nil && ctx.Err() == nil {
-		s.options.Logger.ErrorContext(ctx, "belfry: a gate failed, and lets nothing through", slog.String("gate", fmt.Sprintf("%T", g)), slog.Int("links", len(items)))
+		hush.Error(ctx, s.options.Logger, "belfry: a gate failed, and lets nothing through", slog.String("gate", fmt.Sprintf("%T", g)), slog.Int("links", len(items)))
 	}
 	for i, it := range items {
 		if err != nil {

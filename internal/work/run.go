@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -118,7 +119,7 @@ func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan
 		rows, next, err := r.find(ctx, n, false)
 		if err != nil && ctx.Err() == nil {
 			r.tel.pollFailed(ctx)
-			r.o.Logger.WarnContext(ctx, "belfry: poll failed", "pass", r.spec.Name, "error", err)
+			hush.Warn(ctx, r.o.Logger, "belfry: poll failed", "pass", r.spec.Name, "error", err)
 		}
 		if len(rows) == 0 {
 			r.sleep(ctx, signal, next)
@@ -280,7 +281,7 @@ func (r *preparedRunner) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r.o.Logger.WarnContext(ctx, "belfry: a pass could not be prepared", slog.String("pass", r.name), slog.Any("error", err))
+		hush.Warn(ctx, r.o.Logger, "belfry: a pass could not be prepared", slog.String("pass", r.name), slog.Any("error", err))
 		if !sleepFor(ctx, time.Second) {
 			return ctx.Err()
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"github.com/belfry-go/belfry/internal/hush"
 )
 
 // session is one call of Poll or Run: where its handlers run and report to.
@@ -149,7 +151,7 @@ func (r *runner[R, A]) handle(ctx context.Context, group []*R, flights []*flight
 }
 
 func (r *runner[R, A]) failAll(ctx context.Context, group []*R, err error, rep *Report) []settled[R, A] {
-	r.o.Logger.ErrorContext(ctx, "belfry: a group of rows failed", "pass", r.spec.Name, "rows", len(group), "error", err)
+	hush.Error(ctx, r.o.Logger, "belfry: a group of rows failed", "pass", r.spec.Name, "rows", len(group), "error", err)
 	done := make([]settled[R, A], len(group))
 	for i, row := range group {
 		r.spec.Fail(r.now(), row, err)
