@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -103,7 +104,7 @@ func (p *Poller) collect(ctx context.Context) error {
 			return ctx.Err()
 		case <-p.store.Clock().After(time.Hour):
 			if err := p.collectAll(ctx); err != nil && ctx.Err() == nil {
-				p.logger.WarnContext(ctx, "belfry: blobs that nobody needs could not be removed", "error", err)
+				hush.Warn(ctx, p.logger, "belfry: blobs that nobody needs could not be removed", "error", err)
 			}
 		}
 	}

@@ -231,17 +231,17 @@ func ExampleScheduler_Health() {
 		}
 	}
 	clk.Set(time.Date(2026, 4, 1, 10, 30, 0, 0, time.UTC))
-	health, err := reminders.Health(ctx)
+	health, err := reminders.Health(ctx, storage.Everywhere())
 	fmt.Println(health, err)
-	fmt.Println(health.Unserved(), health.OldestDue() > time.Hour)
+	fmt.Println(health.Unserved()[0].Kind, health.OldestDue() > time.Hour)
 	// Output:
-	// due work at 2026-04-01T10:30:00Z
+	// work at 2026-04-01T10:30:00Z of all tenants
 	//   the oldest has waited for 2h30m0s
-	//   due, certificate: 1
-	//   due, invoice: 1; not served by this process
+	//   due, certificate of automation_scheduler: 1
+	//   due, invoice of automation_scheduler: 1; not served by this process
 	//   nothing waits for a person
-	//   leases lost to workers that died or stalled, seen here: 0 <nil>
-	// [invoice] true
+	//   reminders taken over from workers that died or stalled, by this process: 0 <nil>
+	// invoice true
 }
 
 // Reminders stay for a year after they ended. Then they go, and whoever asks for

@@ -55,7 +55,6 @@ func SettledRows(ctx context.Context, s *Scheduler, tx storage.Tx, rows []*sched
 const (
 	DeactivatePage = deactivatePage
 	RetainPage     = retainPage
-	HealthLimit    = healthLimit
 	MaxHistory     = maxHistory
 )
 

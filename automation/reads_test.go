@@ -48,7 +48,7 @@ func (w *world) reads() map[string]func(context.Context) error {
 		"ExplainMissing, a date":      missing("certificate", automation.Source{Type: "employee", ID: "1"}),
 		"ExplainMissing, a condition": missing("capacity", automation.Source{Type: "class", ID: "7"}),
 		"ExplainMissing, it is there": missing("certificate", automation.Source{Type: "employee", ID: "7"}),
-		"Health":                      func(ctx context.Context) error { _, err := w.s.Health(ctx); return err },
+		"Health":                      func(ctx context.Context) error { _, err := w.s.Health(ctx, storage.Everywhere()); return err },
 		"Preview":                     func(ctx context.Context) error { _, err := w.s.Preview(ctx, daily(nil), 3); return err },
 		"Pauses":                      func(ctx context.Context) error { _, err := support.Pauses(ctx, ""); return err },
 		"ReportRuns": func(ctx context.Context) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/civil"
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -189,7 +190,7 @@ func (s keeper) reconcileAll(ctx context.Context, items []work.Item[reconciliati
 		if err := s.reconcileNext(it.Ctx, it.Row); err != nil && !work.Interrupted(ctx) && !work.Interrupted(it.Ctx) {
 			s.scanFailed(s.now(), it.Row, err)
 			// The error's text may hold personal data, so it stays in the row.
-			s.opts.Logger.WarnContext(ctx, "belfry: reconciliation failed", "type", it.Row.Kind, "id", it.Row.ID,
+			hush.Warn(ctx, s.opts.Logger, "belfry: reconciliation failed", "type", it.Row.Kind, "id", it.Row.ID,
 				"reason", it.Row.ReasonCode, "failures", it.Row.FailureCount)
 		}
 	}
@@ -299,7 +300,7 @@ func (r *reconcileRunner) keepRows(ctx context.Context) {
 	for ctx.Err() == nil {
 		_, added := r.s.registry.scans()
 		if err := r.makeRows(ctx); err != nil && ctx.Err() == nil {
-			r.s.opts.Logger.WarnContext(ctx, "belfry: reconciliation cannot begin", "error", err)
+			hush.Warn(ctx, r.s.opts.Logger, "belfry: reconciliation cannot begin", "error", err)
 			added = nil
 		}
 		r.wait(ctx, added)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -62,9 +63,9 @@ func (w *world) runAll() {
 }
 
 // lost are the series without a row that could run.
-func (w *world) lost() []automation.LostSeries {
+func (w *world) lost() []health.Lost {
 	w.t.Helper()
-	return w.health().Lost
+	return w.health(storage.Everywhere()).Lost
 }
 
 //spec:a-017 a-085
@@ -324,14 +325,14 @@ func TestAMissingRowIsFoundAndMended(t *testing.T) {
 		if got := w.lost(); len(got) != 1 || got[0].Key != on(day(2026, 3, 1, 9)) {
 			w.t.Errorf("%+v", got)
 		}
-		h, err := w.s.Health(w.ctx)
-		if diff := cmp.Diff([]automation.LostSeries{{"", on(day(2026, 3, 1, 9)), "certificate", day(2026, 3, 1, 9)}}, h.Lost); diff != "" || err != nil {
+		h, err := w.s.Health(w.ctx, storage.Everywhere())
+		if diff := cmp.Diff([]health.Lost{{Key: on(day(2026, 3, 1, 9)), Kind: "certificate", Since: day(2026, 3, 1, 9)}}, h.Lost); diff != "" || err != nil {
 			w.t.Error(diff, err)
 		}
 		if want := "a series has no row since 2026-03-01T09:00:00Z: " + on(day(2026, 3, 1, 9)); !strings.Contains(h.String(), want) {
 			w.t.Error(h)
 		}
-		if h, err := w.s.Health(w.ctx, "b"); len(h.Lost) != 0 || err != nil {
+		if h, err := w.s.Health(w.ctx, storage.Within("b")); len(h.Lost) != 0 || err != nil {
 			w.t.Error("another tenant's", h, err)
 		}
 		if got := w.ensure(daily(nil))[0]; got.Outcome != storage.Created || len(w.lost()) != 0 {

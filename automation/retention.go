@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -328,7 +329,7 @@ func (s keeper) walkOn(ctx context.Context, items []work.Item[walk]) ([]retentio
 		return nil, err
 	}
 	if step.refused != nil {
-		s.opts.Logger.WarnContext(ctx, "belfry: old rows could not be archived, so they stay", "rows", step.report.Unarchived, "error", step.refused)
+		hush.Warn(ctx, s.opts.Logger, "belfry: old rows could not be archived, so they stay", "rows", step.report.Unarchived, "error", step.refused)
 	}
 	w.After, w.DueOn = step.next, s.now()
 	if step.next == 0 {
@@ -375,7 +376,7 @@ func (r *retentionRunner) Run(ctx context.Context) error {
 		for {
 			report, err := r.Poll(ctx, anyLane)
 			if err != nil && ctx.Err() == nil {
-				r.s.opts.Logger.WarnContext(ctx, "belfry: poll failed", "pass", "automation.retention", "error", err)
+				hush.Warn(ctx, r.s.opts.Logger, "belfry: poll failed", "pass", "automation.retention", "error", err)
 			}
 			if report.Claimed == 0 || ctx.Err() != nil {
 				break

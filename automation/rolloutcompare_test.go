@@ -16,6 +16,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -116,7 +117,7 @@ func TestASeriesInShadowIsComparedAndCutOver(t *testing.T) {
 		if diff := cmp.Diff(want, got.Runs); diff != "" || got.Both != 2 || err != nil {
 			w.t.Error(diff, got.Both, err)
 		}
-		if health, err := w.s.Health(w.ctx); err != nil || len(health.Lost) != 0 {
+		if health, err := w.s.Health(w.ctx, storage.Everywhere()); err != nil || len(health.Lost) != 0 {
 			w.t.Errorf("a series in shadow counts as stuck: %+v %v", health, err)
 		}
 		w.to(certificatesPart, automation.StageScheduled)

@@ -77,12 +77,12 @@ func TestASeriesThatSleepsBehindItsPartIsLost(t *testing.T) {
 		w.ensure(daily(nil))
 		w.setStage(certificatesPart, automation.StageScheduled)
 		w.clk.Set(day(2026, 3, 1, 12))
-		if health, err := w.s.Health(w.ctx); err != nil || len(health.Lost) != 1 || health.Lost[0].Key != on(day(2026, 3, 1, 9)) {
+		if health, err := w.s.Health(w.ctx, storage.Everywhere()); err != nil || len(health.Lost) != 1 || health.Lost[0].Key != on(day(2026, 3, 1, 9)) {
 			w.t.Errorf("%+v %v", health, err)
 		}
 		w.ensure(daily(nil))
 		w.wantShort("03-01T09:00 Deactivated Shadow", "03-02T09:00 Pending")
-		if health, err := w.s.Health(w.ctx); err != nil || len(health.Lost) != 0 {
+		if health, err := w.s.Health(w.ctx, storage.Everywhere()); err != nil || len(health.Lost) != 0 {
 			w.t.Errorf("%+v %v", health, err)
 		}
 	})

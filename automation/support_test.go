@@ -238,7 +238,7 @@ func TestI28_NoScopeReachesTheReminderOfAnotherTenant(t *testing.T) {
 				"Cancel":  support.Cancel(w.ctx, scope, certificateKey, ann),
 				"Trace":   second(support.Trace(w.ctx, scope, certificateKey)),
 				"Explain": second(w.s.Explain(w.ctx, scope, certificateKey)),
-				"Health":  second(w.s.Health(w.ctx, "north", scope)),
+				"Health":  second(w.s.Health(w.ctx, storage.Within(scope))),
 			} {
 				refused := (*storage.ValueError)(nil)
 				if !errors.As(err, &refused) || refused.Column != "scope" {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -93,7 +94,7 @@ func (n generator) chunkFailed(it work.Item[messagingJobRow], err error) {
 	default:
 		j.failed(now, reasonOf(err, ReasonRenderFailed))
 	}
-	n.options.Logger.Warn("belfry: a chunk of a campaign failed", "type", j.Kind, "status", j.Status, "reason", j.ReasonCode)
+	hush.Warn(context.Background(), n.options.Logger, "belfry: a chunk of a campaign failed", "type", j.Kind, "status", j.Status, "reason", j.ReasonCode)
 }
 
 // maxChunkContent ends a chunk early whose messages are long, in bytes.

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/belfry-go/belfry/internal/calls"
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -252,7 +253,7 @@ func (n generator) choose(ctx context.Context, scope Scope, key string, own Chan
 		c = own
 	}
 	if err != nil || c == nil {
-		n.options.Logger.ErrorContext(ctx, "belfry: no channel", slog.String("channel", key), slog.String("scope", string(scope)))
+		hush.Error(ctx, n.options.Logger, "belfry: no channel", slog.String("channel", key), slog.String("scope", string(scope)))
 		return nil
 	}
 	return c

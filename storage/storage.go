@@ -20,6 +20,9 @@ type (
 	Scope = driver.Scope
 	// Clock is a store's only source of time; see the Options of its adapter.
 	Clock = driver.Clock
+	// Reach is what a call looks at: one scope, or everywhere. See [Within] and
+	// [Everywhere].
+	Reach = driver.Reach
 	// Page says which part of a list is wanted.
 	Page = driver.Page
 	// Record is what every row has.
@@ -32,6 +35,12 @@ type (
 	//spec:f-026
 	Ref = driver.Ref
 )
+
+// Within reaches what belongs to one scope.
+func Within(scope Scope) Reach { return driver.Within(scope) }
+
+// Everywhere reaches what belongs to any scope. No string of a host stands for it.
+func Everywhere() Reach { return driver.Everywhere() }
 
 // The lanes; a host may use numbers of its own.
 const (

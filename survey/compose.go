@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/calls"
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
@@ -120,14 +121,14 @@ func messageID(r *instanceRow) string {
 
 // logUncomposed tells support why there is no message, beside the reason that the
 // instance has.
-func (s asker) logUncomposed(ctx context.Context, r *instanceRow, text string, why ...slog.Attr) {
+func (s asker) logUncomposed(ctx context.Context, r *instanceRow, text string, why ...any) {
 	if ctx.Err() != nil { // it was cut off, which says nothing
 		return
 	}
-	where := []slog.Attr{
-		slog.String("scope", string(r.Scope)), slog.Int64("survey", r.SurveyID), slog.Int64("version", r.SurveyVersion), slog.String("instance", r.PublicID), slog.Int("ordinal", r.SendOrdinal),
+	where := []any{
+		slog.Int64("survey", r.SurveyID), slog.String("scope", string(r.Scope)), slog.Int64("version", r.SurveyVersion), slog.String("instance", r.PublicID), slog.Int("ordinal", r.SendOrdinal),
 	}
-	s.options.Logger.LogAttrs(ctx, slog.LevelError, "belfry: "+text, append(where, why...)...)
+	hush.Error(ctx, s.options.Logger, "belfry: "+text, append(where, why...)...)
 }
 
 func (s asker) logRender(ctx context.Context, r *instanceRow, err error) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -133,7 +134,7 @@ func (r *servedRunner) sweepUntil(ctx context.Context) {
 func (r *servedRunner) sweep(ctx context.Context) bool {
 	err := r.s.asker().sweep(ctx)
 	if err != nil && ctx.Err() == nil {
-		r.s.options.Logger.WarnContext(ctx, "belfry: sends that nobody serves could not be looked for", "pass", "survey.send", "error", err)
+		hush.Warn(ctx, r.s.options.Logger, "belfry: sends that nobody serves could not be looked for", "pass", "survey.send", "error", err)
 	}
 	return err == nil
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -115,7 +116,7 @@ func Do(ctx context.Context, timeout time.Duration, log *slog.Logger, text strin
 func LogPanic(log *slog.Logger, text string, err error, where slog.Attr) {
 	var p *work.PanicError
 	if errors.As(err, &p) {
-		log.Error("belfry: "+text, where, slog.String("stack", string(p.Stack)))
+		hush.Error(context.Background(), log, "belfry: "+text, where, slog.String("stack", string(p.Stack)))
 	}
 }
 
@@ -144,7 +145,7 @@ func Answers[Q, A any](questions []Q, ask func([]Q) ([]A, error), known func(A) 
 func Gate[Q, A any](ctx context.Context, log *slog.Logger, gate any, attempts []Q, ask func(context.Context, []Q) ([]A, error), known func(A) bool) ([]A, error) {
 	answers, err := AskGate(ctx, log, gate, attempts, ask, known)
 	if err != nil && ctx.Err() == nil {
-		log.ErrorContext(ctx, "belfry: a gate failed, and lets nothing through", slog.String("gate", Name(gate)), slog.Int("messages", len(attempts)))
+		hush.Error(ctx, log, "belfry: a gate failed, and lets nothing through", slog.String("gate", Name(gate)), slog.Int("messages", len(attempts)))
 	}
 	return answers, err
 }

@@ -220,7 +220,7 @@ func (h *changing) decide() {
 		if err != nil {
 			return err
 		}
-		health, err := reminders.Health(ctx)
+		health, err := reminders.Health(ctx, storage.Everywhere())
 		if h.slept += len(health.Lost); err == nil && len(health.Lost) > 0 {
 			_, err = reminders.Ensure(ctx, h.candidates()[h.visits:]...)
 		}

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -265,7 +266,7 @@ func (b *Box) call(it work.Item[deliveryRow], s Subscriber, found map[driver.Pla
 		d.failed(now(), err.Error(), permanent.Is(err))
 		d.postpone(now(), err)
 		// The error's text may hold personal data, so it stays in the row.
-		b.logger.WarnContext(it.Ctx, "belfry: a subscriber failed", "pass", b.name, "subscriber", s.Key, "id", d.ID, "attempts", d.Attempts, "status", d.Status)
+		hush.Warn(it.Ctx, b.logger, "belfry: a subscriber failed", "subscriber", s.Key, "pass", b.name, "id", d.ID, "attempts", d.Attempts, "status", d.Status)
 	}
 }
 

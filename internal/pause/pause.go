@@ -121,9 +121,21 @@ func InForceEverywhere(ctx context.Context, from driver.Reader, t *driver.Table[
 	return inForce(from, nil, func(q driver.Query) ([]*Row, error) { return t.Everywhere().Find(ctx, from, q) })
 }
 
-func inForce(from driver.Reader, where []driver.Cond, find func(driver.Query) ([]*Row, error)) (out []*Row, err error) {
-	where = append(where, driver.Eq("status", StatusPaused),
+// FirstInForce reads a page of them, without who paused them and why.
+func FirstInForce(ctx context.Context, from driver.Reader, t *driver.Table[Row]) ([]*Row, error) {
+	return t.Everywhere().Find(ctx, from, driver.Query{
+		Columns: []string{"kind", "everywhere", "paused_type", "paused_on", "paused_until"}, Where: holding(from, nil), Limit: page,
+	})
+}
+
+// holding adds to where that a pause holds now.
+func holding(from driver.Reader, where []driver.Cond) []driver.Cond {
+	return append(where, driver.Eq("status", StatusPaused),
 		driver.Any(driver.Null("paused_until"), driver.Greater("paused_until", driver.Now(from.Store()))))
+}
+
+func inForce(from driver.Reader, where []driver.Cond, find func(driver.Query) ([]*Row, error)) (out []*Row, err error) {
+	where = holding(from, where)
 	var after *driver.Position
 	for {
 		rows, err := find(driver.Query{Where: where, Limit: page, After: after})

@@ -113,7 +113,7 @@ func saysScope(method reflect.Type) bool {
 		if in.Kind() == reflect.Slice {
 			in = in.Elem()
 		}
-		if in == reflect.TypeFor[storage.Scope]() {
+		if in == reflect.TypeFor[storage.Scope]() || in == reflect.TypeFor[storage.Reach]() {
 			return true
 		}
 		if in.Kind() != reflect.Struct || i == 0 { // the receiver

@@ -207,7 +207,7 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			"HandleEvent": func() error {
 				return second(s.HandleEvent(ctx, automation.Event{Scope: scope, ID: "1", Type: "changed", Source: employee, Version: 1}))
 			},
-			"Health":  func() error { return second(s.Health(ctx, "north", scope)) },
+			"Health":  func() error { return second(s.Health(ctx, storage.Within(scope))) },
 			"Preview": func() error { return second(s.Preview(ctx, candidate(scope), 1)) },
 		}},
 		{support, map[string]func() error{
@@ -338,6 +338,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"EnsureUserMessage": func() error {
 				return second(n.EnsureUserMessage(ctx, nil, notify.UserMessage{Scope: scope, Type: "visit", PartitionKey: "user:sam", RowKey: "1"}))
 			},
+			"Health": func() error { return second(n.Health(ctx, storage.Within(scope))) },
 			"Inbox": func() error {
 				in := n.Inbox(scope, "user:sam")
 				return each(third(in.Messages(ctx, storage.Page{})), third(in.Archived(ctx, storage.Page{})), second(in.Count(ctx)),
@@ -397,6 +398,7 @@ func (w *world) survey(ctx context.Context, scope storage.Scope) []room {
 		{s, map[string]func() error{
 			"Complete":   func() error { return second(s.Complete(ctx, scope, w.instance, answers)) },
 			"Definition": func() error { return second(s.Definition(ctx, scope, 1, 0)) },
+			"Health":     func() error { return second(s.Health(ctx, storage.Within(scope))) },
 			"Ingest":     func() error { return second(s.Ingest(ctx, batch(scope))) },
 			"Link":       func() error { return second(s.Link(ctx, scope, w.instance)) },
 			"Publish":    func() error { return second(s.Publish(ctx, version(scope))) },

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -184,7 +185,7 @@ func (r *runner[R, A]) heartbeat(ctx context.Context) {
 			return
 		case <-tick.C:
 			if err := r.beat(ctx); err != nil && ctx.Err() == nil {
-				r.o.Logger.WarnContext(ctx, "belfry: leases could not be renewed", "pass", r.spec.Name, "error", err)
+				hush.Warn(ctx, r.o.Logger, "belfry: leases could not be renewed", "pass", r.spec.Name, "error", err)
 			}
 			r.flights.expire(r.mono.Now())
 		}

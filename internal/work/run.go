@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -116,7 +117,7 @@ func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan
 		})
 		if err != nil && ctx.Err() == nil {
 			r.tel.pollFailed(ctx)
-			r.o.Logger.WarnContext(ctx, "belfry: poll failed", "pass", r.spec.Name, "error", err)
+			hush.Warn(ctx, r.o.Logger, "belfry: poll failed", "pass", r.spec.Name, "error", err)
 		}
 		if n == 0 {
 			r.sleep(ctx, signal, next)
@@ -272,7 +273,7 @@ func (r *preparedRunner) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r.o.Logger.WarnContext(ctx, "belfry: a pass could not be prepared", slog.String("pass", r.name), slog.Any("error", err))
+		hush.Warn(ctx, r.o.Logger, "belfry: a pass could not be prepared", slog.String("pass", r.name), slog.Any("error", err))
 		if !sleepFor(ctx, time.Second) {
 			return ctx.Err()
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/storage"
 )
 
@@ -125,7 +126,7 @@ func (r *runner[R, A]) limited(ctx context.Context, kind string, flights []*flig
 	limit := r.spec.Limit(kind)
 	ctx, end := context.WithCancelCause(ctx)
 	timer := r.mono.AfterFunc(limit, func() {
-		r.o.Logger.ErrorContext(ctx, "belfry: a handler takes too long: its rows are renewed no more", "pass", r.spec.Name, "kind", kind, "rows", len(flights), "limit", limit)
+		hush.Error(ctx, r.o.Logger, "belfry: a handler takes too long: its rows are renewed no more", "pass", r.spec.Name, "kind", kind, "rows", len(flights), "limit", limit)
 		r.tel.tookTooLong(ctx, kind)
 		r.flights.giveUp(flights)
 		end(errOverdue)
@@ -229,7 +230,7 @@ func (r *runner[R, A]) handle(ctx context.Context, group []*R, flights []*flight
 }
 
 func (r *runner[R, A]) failAll(ctx context.Context, group []*R, err error, rep *Report) []settled[R, A] {
-	r.o.Logger.ErrorContext(ctx, "belfry: a group of rows failed", "pass", r.spec.Name, "rows", len(group), "error", err)
+	hush.Error(ctx, r.o.Logger, "belfry: a group of rows failed", "pass", r.spec.Name, "rows", len(group), "error", err)
 	done := make([]settled[R, A], len(group))
 	for i, row := range group {
 		r.spec.Fail(r.now(), row, err)

@@ -143,6 +143,9 @@ CREATE INDEX {index:survey_instance_public} ON {survey_instance} (scope, public_
 -- The instances of a customer.
 CREATE INDEX {index:survey_instance_customer} ON {survey_instance} (scope, customer_ref, id);
 
+-- The instances on hold, which health counts.
+CREATE INDEX {index:survey_instance_holds} ON {survey_instance} (id) WHERE is_on_support_hold;
+
 -- The log of sends: written once, never due.
 CREATE TABLE {survey_delivery} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,

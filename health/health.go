@@ -1,0 +1,134 @@
+// Package health is what the Health methods of the domains answer with: what is due
+// and waits, what is on hold, in doubt or given up, and what is paused. It has no
+// personal data but the keys of lost series.
+package health
+
+import (
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Summary is how work is doing at a moment. Counts are of the rows that were looked
+// at: those of a bounded number that are due, or on hold, for longest. Where there
+// was more it says so. String tells it to people.
+type Summary struct {
+	// On is the moment, by the store's clock.
+	On time.Time
+	// Scope is the tenant that was asked about; Everywhere means all of them.
+	Scope      storage.Scope
+	Everywhere bool
+	// Due are the rows that are due, by table, kind and lane, those that have waited
+	// for longest first. DueCapped says that not all were looked at, so that kinds may
+	// be missing.
+	Due       []Due
+	DueCapped bool
+	// Holds are the rows on support hold, by table and reason.
+	Holds []Count
+	// Doubts are the sends of which nobody knows whether they happened, by table and
+	// channel: those on hold for a person, and those that are due to be looked up.
+	Doubts []Count
+	// DeadLetters are what subscribers were not able to take, by subscriber.
+	DeadLetters []Count
+	// Pauses are those in force, at most a thousand of each domain.
+	Pauses []Pause
+	// Lost are the series that have no next row, at most a hundred; a healthy system
+	// has none.
+	Lost []Lost
+	// Stuck are the rows that a call of the host's has had for too long, in this
+	// process.
+	Stuck []Stuck
+	// LeaseLosses is how many reminders this process has taken over from workers that
+	// died or stalled, since it began.
+	LeaseLosses int64
+}
+
+// Due are the due rows of one kind in one lane of a table.
+type Due struct {
+	Table string // as in the database, without its prefix: "outgoing_message"
+	Kind  string // what serves them: a type, a channel or a subscriber; may be empty
+	Lane  int16
+	// Rows wait for a worker. Abandoned ones of them are left over from a worker that
+	// is gone. Capped says that there may be more.
+	Rows, Abandoned int
+	Capped          bool
+	// Held are those that a worker has at this moment.
+	Held int
+	// OldestOn is the due moment of the row that has waited for longest; zero if a
+	// worker has all of them.
+	OldestOn time.Time
+	// Served says that this process serves the kind.
+	Served bool
+}
+
+// Count is how many rows there are of one kind, or for one reason. Capped says that
+// there may be more.
+type Count struct {
+	Table  string
+	Kind   string // a channel or a subscriber; empty where Reason tells
+	Reason string // a code; empty where Kind tells
+	Rows   int
+	Capped bool
+}
+
+// Pause is a part of the work that is not begun for now.
+type Pause struct {
+	Table      string
+	Scope      storage.Scope // of one tenant; empty if Everywhere
+	Everywhere bool
+	Kind       string // a type or a channel; empty: all
+	Since      time.Time
+	Until      time.Time // zero: until it is resumed
+	// Code says what was wrong with a channel that was paused by itself; empty where a
+	// person paused it.
+	Code string
+}
+
+// Lost is an active series whose current occurrence has come and has no row that
+// could run: nothing of it happens any more. To ensure its candidate again, by an
+// event or by reconciliation, mends it.
+type Lost struct {
+	Scope storage.Scope
+	Key   string // of the missing row
+	Kind  string
+	Since time.Time // the occurrence
+}
+
+// Stuck are rows of one kind that a call of the host's has had for too long.
+type Stuck struct {
+	Pass, Kind string
+	Rows       int
+	Since      time.Time // the oldest
+}
+
+// OldestOn is the due moment of the row that has waited for longest; zero if none
+// waits. Rows that a worker has do not wait.
+func (s Summary) OldestOn() (oldest time.Time) {
+	for _, d := range s.Due {
+		if !d.OldestOn.IsZero() && (oldest.IsZero() || d.OldestOn.Before(oldest)) {
+			oldest = d.OldestOn
+		}
+	}
+	return oldest
+}
+
+// OldestDue is for how long the oldest due row has waited.
+func (s Summary) OldestDue() time.Duration {
+	oldest := s.OldestOn()
+	if oldest.IsZero() {
+		return 0
+	}
+	return s.On.Sub(oldest)
+}
+
+// Unserved are the due rows that this process does not serve. Where another process
+// does, that is as it should be.
+func (s Summary) Unserved() []Due {
+	var out []Due
+	for _, d := range s.Due {
+		if !d.Served {
+			out = append(out, d)
+		}
+	}
+	return out
+}

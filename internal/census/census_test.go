@@ -1,0 +1,112 @@
+package census_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/census"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+type task struct {
+	storage.Record
+	Held   bool   `db:"is_on_support_hold"`
+	Reason string `db:"hold_reason,plain"`
+}
+
+var tasks = driver.Define[task]("task")
+
+var start = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+
+// open is a store with rows that are due at its moment.
+func open(t *testing.T, rows ...task) storage.Store {
+	t.Helper()
+	clk := clock.NewMock()
+	clk.Set(start)
+	store := memory.New(&memory.Options{Clock: clk})
+	err := store.InTx(t.Context(), func(tx storage.Tx) error {
+		for i := range rows {
+			rows[i].Key = fmt.Sprint(i)
+			if _, err := tasks.Insert(t.Context(), tx, &rows[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func due(scope storage.Scope, lane int16) task {
+	return task{Record: storage.Record{Scope: scope, Lane: lane, DueOn: start}}
+}
+
+func take(t *testing.T, store storage.Store, reach storage.Reach) health.Summary {
+	t.Helper()
+	got, err := census.Take(t.Context(), store.View, reach, census.Of(census.Table{Schema: &tasks.Schema, Reasons: []string{"Refused"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// The rows of one tenant may be behind ten thousand of another's: then it is said
+// that there may be more, and no more is read.
+func TestATenantBehindTheLimitIsNotTakenForHealthy(t *testing.T) {
+	t.Parallel()
+	var rows []task
+	for range census.Limit {
+		r := due("loud", 0)
+		r.Held, r.Reason = true, "Refused"
+		rows = append(rows, r)
+	}
+	late := due("quiet", 0)
+	late.DueOn = start.Add(time.Minute)
+	store := open(t, append(rows, late)...)
+	store.Clock().(*clock.Mock).Add(time.Hour)
+	got := take(t, store, storage.Within("quiet"))
+	if len(got.Due) != 0 || !got.DueCapped {
+		t.Errorf("%+v", got)
+	}
+	if diff := cmp.Diff([]health.Count{{Table: "task", Reason: "Refused", Capped: true}}, got.Holds); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLanesAreBounded(t *testing.T) {
+	t.Parallel()
+	var rows []task
+	for lane := range int16(census.Lanes) {
+		rows = append(rows, due("", lane-3))
+	}
+	if got := take(t, open(t, rows...), storage.Everywhere()); len(got.Due) != census.Lanes || got.DueCapped {
+		t.Errorf("%+v", got)
+	}
+	if got := take(t, open(t, append(rows, due("", 100))...), storage.Everywhere()); len(got.Due) != census.Lanes || !got.DueCapped {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A view may run twice.
+func TestACountThatRunsTwiceCountsOnce(t *testing.T) {
+	t.Parallel()
+	store := open(t, due("", 0), due("", 0))
+	twice := func(ctx context.Context, f func(driver.Reader) error) error {
+		return errors.Join(store.View(ctx, f), store.View(ctx, f))
+	}
+	got, err := census.Take(t.Context(), twice, storage.Everywhere(), census.Of(census.Table{Schema: &tasks.Schema}))
+	if err != nil || len(got.Due) != 1 || got.Due[0].Rows != 2 {
+		t.Errorf("%+v %v", got, err)
+	}
+}

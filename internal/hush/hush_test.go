@@ -1,0 +1,101 @@
+package hush_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/internal/hush"
+)
+
+// log is a logger and its lines, without their times.
+func log(level slog.Level) (*slog.Logger, func() []string) {
+	var text bytes.Buffer
+	noTime := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey || a.Key == "since" {
+			return slog.Attr{}
+		}
+		if a.Key == slog.SourceKey {
+			file := a.Value.Any().(*slog.Source).File
+			return slog.String("source", file[strings.LastIndex(file, "/")+1:])
+		}
+		return a
+	}
+	logger := slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: level, ReplaceAttr: noTime, AddSource: true}))
+	return logger, func() []string { return strings.Split(strings.TrimSpace(text.String()), "\n") }
+}
+
+func pass(d time.Duration) { <-time.NewTimer(d).C }
+
+func TestWhatIsLeftOutIsSaidInTheNextLine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, lines := log(slog.LevelWarn)
+		ctx, away := context.Background(), errors.New("away")
+		for range 3 {
+			hush.Warn(ctx, l, "belfry: poll failed", "pass", "notify.status", "error", away)
+		}
+		hush.Error(ctx, l, "belfry: rows are left", slog.String("pass", "automation"), slog.Int("rows", 7))
+		hush.Error(ctx, l, "belfry: a gate failed", slog.Int("messages", 7))
+		pass(time.Second)
+		hush.Warn(ctx, l, "belfry: poll failed", "pass", "automation", "error", away)
+		pass(time.Second)
+		hush.Warn(ctx, l, "belfry: poll failed", "pass", "automation", "error", away)
+		want := []string{
+			`level=WARN source=hush_test.go msg="belfry: poll failed" pass=notify.status error=away`,
+			`level=WARN source=hush_test.go msg="belfry: poll failed" pass=automation error=away left_out=4 ` +
+				`of="poll failed (notify.status): 2, a gate failed: 1, rows are left (automation): 1"`,
+			`level=WARN source=hush_test.go msg="belfry: poll failed" pass=automation error=away`,
+		}
+		if diff := cmp.Diff(want, lines()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestKindsOfLinesAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, lines := log(slog.LevelWarn)
+		for i := range 1000 {
+			hush.Warn(context.Background(), l, "belfry: due work failed", "type", fmt.Sprint("type", i))
+		}
+		pass(time.Second)
+		hush.Warn(context.Background(), l, "belfry: poll failed")
+		last := lines()[1]
+		if len(last) > 2000 || !strings.Contains(last, "left_out=999") || !strings.Contains(last, "others: 979") {
+			t.Error(last)
+		}
+	})
+}
+
+// What the logger does not want takes no turn.
+func TestALevelThatIsOffIsNotCounted(t *testing.T) {
+	t.Parallel()
+	l, lines := log(slog.LevelError)
+	hush.Warn(context.Background(), l, "belfry: poll failed")
+	hush.Error(context.Background(), l, "belfry: a gate failed")
+	if diff := cmp.Diff([]string{`level=ERROR source=hush_test.go msg="belfry: a gate failed"`}, lines()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Two loggers have a line each: one may be another program's.
+func TestALoggerHasItsOwnLimit(t *testing.T) {
+	t.Parallel()
+	for range 2 {
+		l, lines := log(slog.LevelWarn)
+		hush.Warn(context.Background(), l, "belfry: poll failed")
+		if len(lines()) != 1 || lines()[0] == "" {
+			t.Error(lines())
+		}
+	}
+}

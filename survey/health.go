@@ -1,0 +1,50 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/census"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// Health tells how links and what subscribers hear of responses are doing: in one
+// scope (storage.Within), or everywhere (storage.Everywhere). However many rows there
+// are, it looks at no more than ten thousand of each lane that are due for longest, and
+// as many holds, over all scopes. It writes nothing, and takes no lock.
+func (s *Service) Health(ctx context.Context, reach storage.Reach) (health.Summary, error) {
+	out, err := census.Take(ctx, s.read, reach, census.Of(s.dueTable()), s.heldLinks, s.box.Health(topicCompleted))
+	if err != nil {
+		return health.Summary{}, fmt.Errorf("survey: Health: %w", err)
+	}
+	return out, nil
+}
+
+// dueTable is that of the links: for a send, a reminder or their expiry.
+func (s *core) dueTable() census.Table {
+	return census.Table{
+		Schema: &instances.Schema, By: []string{"in_doubt"},
+		Serves: func(row driver.Row) bool {
+			kind := driver.RecordOf(row).Kind
+			return kind == "" || s.channels[kind] != nil
+		},
+		InDoubt: func(row driver.Row) bool { return row.(*instanceRow).InDoubt },
+	}
+}
+
+// heldLinks counts the links that wait for a person, in one statement: a reason is
+// theirs alone while they are on hold.
+func (*core) heldLinks(ctx context.Context, c *census.Census) error {
+	_, err := c.Count(ctx, &instances.Schema, driver.Tally{
+		By: []string{"channel", "reason_code", "in_doubt"}, Where: []driver.Cond{driver.Eq("is_on_support_hold", true)}, OrderBy: "id",
+	}, func(row driver.Row, n int, capped bool) {
+		held := row.(*instanceRow)
+		c.Hold(instances.Name, held.ReasonCode, n, capped)
+		if held.InDoubt {
+			c.Doubt(instances.Name, held.Channel, n, capped)
+		}
+	})
+	return err
+}
