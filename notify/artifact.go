@@ -47,7 +47,7 @@ func Schemas() []*driver.Schema {
 	return []*driver.Schema{
 		&automationJobs.Schema, &jobs.Schema, &messagingJobs.Schema, &schedules.Schema,
 		&userMessages.Schema, &outgoingMessages.Schema, &conflicts.Schema,
-		&pauses.Schema, &preferences.Schema, &hashKeys.Schema,
+		&pauses.Schema, &outages.Schema, &preferences.Schema, &hashKeys.Schema,
 		&deliveryEvents.Schema, &messageReceipts.Schema, &deliveryFacts.Schema, &suppressions.Schema,
 	}
 }

@@ -220,17 +220,24 @@ func (m *messageRow) accepted(on time.Time, r Receipt) {
 }
 
 // settled applies the result of a call.
-func (m *messageRow) settled(now time.Time, r Receipt, err error) {
-	switch e := Classify(err); {
+func (m *messageRow) settled(now time.Time, r Receipt, e *SendError) {
+	switch {
 	case e == nil:
 		m.accepted(now, r)
-	case e.Class == ClassPermanent:
-		m.refusedForGood(now, storable.Code(e.Code))
 	case e.Class == ClassUnknown:
 		m.doubted(now, storable.Code(e.Code))
+	case e.Class == ClassPermanent && e.Fault != FaultChannel:
+		m.refusedForGood(now, storable.Code(e.Code))
 	default:
 		m.refused(now, e)
 	}
+}
+
+// spared is a refusal that says nothing about the message: its channel is out. No try
+// is counted.
+func (m *messageRow) spared(next time.Time, e *SendError) {
+	m.ReasonCode = storable.Code(e.Code)
+	m.retryOn(driver.Time(next))
 }
 
 // refused is a definite refusal that may not last: back-off, at least as long

@@ -200,8 +200,18 @@ type ChannelSource interface {
 
 // channels are those of one key by scope.
 type channels struct {
+	key     string
 	own     Channel
 	byScope map[Scope]Channel // nil: all have the process's own
+	theirs  map[Scope]bool    // scopes whose channel is not the process's own
+}
+
+// line is the channel of a message by whose credentials it has.
+func (c channels) line(m *messageRow) line {
+	if c.theirs[m.Scope] {
+		return line{scope: m.Scope, channel: c.key}
+	}
+	return line{everywhere: true, channel: c.key}
 }
 
 func (c channels) of(m *messageRow) Channel {
@@ -215,7 +225,7 @@ func (c channels) of(m *messageRow) Channel {
 // that cannot be found, failed settles the message.
 func (n generator) channelsOf(ctx context.Context, items []sending, failed func(sending)) ([]sending, channels, error) {
 	key := items[0].Row.Kind
-	out := channels{own: n.registry.channels[key]}
+	out := channels{key: key, own: n.registry.channels[key], theirs: map[Scope]bool{}}
 	if n.options.Channels == nil {
 		if out.own == nil {
 			return nil, out, fmt.Errorf("notify: no channel %q here", key)
@@ -228,8 +238,8 @@ func (n generator) channelsOf(ctx context.Context, items []sending, failed func(
 	for _, it := range items {
 		if scope := it.Row.Scope; !asked[scope] {
 			asked[scope] = true
-			if c := n.choose(ctx, scope, key, out.own); c != nil {
-				out.byScope[scope] = c
+			if c, theirs := n.choose(ctx, scope, key, out.own); c != nil {
+				out.byScope[scope], out.theirs[scope] = c, theirs
 			}
 		}
 		if out.of(it.Row) == nil {
@@ -241,21 +251,23 @@ func (n generator) channelsOf(ctx context.Context, items []sending, failed func(
 	return open, out, nil
 }
 
-// choose is the channel for a scope, or nil if there is none now.
-func (n generator) choose(ctx context.Context, scope Scope, key string, own Channel) (c Channel) {
+// choose is the channel for a scope, or nil if there is none now, and whether it is the
+// scope's.
+func (n generator) choose(ctx context.Context, scope Scope, key string, own Channel) (c Channel, theirs bool) {
 	err := work.Guard(func() (err error) {
 		c, err = n.options.Channels.Channel(ctx, scope, key)
 		return err
 	})
 	n.logPanic("a channel source panicked", err, slog.String("channel", key))
+	theirs = c != nil
 	if err == nil && c == nil {
 		c = own
 	}
 	if err != nil || c == nil {
 		n.options.Logger.ErrorContext(ctx, "belfry: no channel", slog.String("channel", key), slog.String("scope", string(scope)))
-		return nil
+		return nil, false
 	}
-	return c
+	return c, theirs
 }
 
 // unserved settles a message whose channel could not be found.

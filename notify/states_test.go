@@ -156,7 +156,7 @@ func TestI16_MessagesTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 	}
 	got := taken(outgoingStates, message, func(m *messageRow) string { return m.Status },
 		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, nil) }),
-		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, errors.New("x")) }),
+		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, Classify(errors.New("x"))) }),
 		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, Permanent("x", nil)) }),
 		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, Unknown("x", nil)) }),
 		from(StatusSending, func(m *messageRow) { m.skip(now, "x") }),

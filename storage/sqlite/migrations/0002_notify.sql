@@ -426,6 +426,33 @@ CREATE TABLE {notification_pause} (
 -- Never due; every table has it.
 CREATE INDEX {index:notification_pause_due} ON {notification_pause} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
+-- One row for each channel that ever took nothing for a reason of its own, those that
+-- are back included, so that its versions go on and the audit tells of each. Every
+-- claim of messages reads those that are out.
+CREATE TABLE {channel_outage} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL, -- whose channel it is; empty if all share it
+	key              TEXT NOT NULL, -- channel:X; everywhere: before it
+	kind             TEXT NOT NULL, -- the channel
+	status           TEXT NOT NULL, -- Out, Over
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	everywhere       INTEGER NOT NULL,
+	class            TEXT NOT NULL, -- of the last refusal
+	code             TEXT NOT NULL, -- the provider's
+	since            INTEGER,
+	probes           INTEGER NOT NULL, -- so far
+	probe_on         INTEGER, -- the next one is not earlier
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:channel_outage_due} ON {channel_outage} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
 -- What recipients want, and do not want, by type and method. A recipient's rows are a
 -- range of the unique key.
 CREATE TABLE {recipient_preference} (
