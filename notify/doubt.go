@@ -29,7 +29,12 @@ func (m *messageRow) absent(now time.Time) {
 	case died:
 		m.unasked(now, ReasonLeaseLost)
 	default:
-		m.refused(now, Transient(ReasonAbsent, 0, nil))
+		next, ok := m.Tries.failed(now, m.Key, ReasonAbsent)
+		if !ok {
+			m.refusedForGood(now, ReasonAbsent)
+			return
+		}
+		m.retryOn(next)
 	}
 }
 

@@ -192,7 +192,7 @@ func TestADayWithoutAProviderLosesNothing(t *testing.T) {
 	for minute := 0; clk.Now().Before(until); minute++ {
 		urgent := func(m *notify.OutgoingMessage) {
 			if minute%10 == 0 {
-				m.Lane = storage.LaneUrgent
+				m.Lane, m.ValidUntil = storage.LaneUrgent, clk.Now().Add(48*time.Hour)
 			}
 		}
 		h.ensure(letter(fmt.Sprint("minute ", minute), fmt.Sprint("r", minute), urgent))
@@ -225,7 +225,7 @@ func TestADayWithoutAProviderLosesNothing(t *testing.T) {
 			late = i
 		}
 	}
-	if sent := len(h.texts()); sent != 24*60 || late > 300 {
+	if sent := len(h.texts()); sent != 24*60 || late > 401 {
 		t.Errorf("%d of %d were sent, the last urgent one as number %d", sent, 24*60, late)
 	}
 	for _, m := range all(h, notify.Messages) {
@@ -250,4 +250,115 @@ func (h *host) runner(name string, batch int) func() {
 	}
 	h.t.Fatalf("no pass %s", name)
 	return nil
+}
+
+// A message that is stale is not sent, whatever kept it; a job and its type say when.
+func TestWhatIsStaleExpiresAndIsNotSent(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.Register(notify.Type{Name: "code", Renderer: visitTemplate, Validity: 10 * time.Minute})
+		h.Register(notify.Type{Name: "alarm", Renderer: visitTemplate, Urgent: true})
+		start, hour := h.clk.Now(), time.Hour
+		code, until, alarm, plain := visit("1", person("sam")), visit("2", person("sam")), visit("3", person("sam")), visit("4", person("sam"))
+		code.Type, alarm.Type, until.ValidUntil = "code", "alarm", start.Add(3*hour)
+		h.dispatch(code, until, alarm, plain)
+		h.pause(notify.Extent{Everywhere: true})
+		h.drain()
+		want := map[string]time.Time{"code": start.Add(10 * time.Minute), "2": start.Add(3 * hour), "alarm": start.Add(24 * hour), "4": start.Add(7 * 24 * hour)}
+		for _, m := range all(h, notify.Messages) {
+			name := m.NotificationType
+			if name == "visit" {
+				name = m.Content.Subject[:1]
+			}
+			if !m.ValidUntil.Equal(want[name]) {
+				t.Errorf("%s is valid until %v, want %v", name, m.ValidUntil, want[name])
+			}
+		}
+		h.clk.Add(3 * hour)
+		h.resume(notify.Extent{Everywhere: true})
+		var heard []notify.ChangeKind
+		h.Subscribe(notify.StatusFunc("host", func(_ context.Context, c notify.StatusChange) error {
+			heard = append(heard, c.Kind)
+			return nil
+		}))
+		h.run("notify.status")
+		h.drain()
+		expired := 0
+		for _, m := range all(h, notify.Messages) {
+			if m.Status == notify.StatusExpired && m.ReasonCode == notify.ReasonTooLate && m.DueOn.IsZero() && !m.EndedOn.IsZero() {
+				expired++
+			}
+		}
+		if expired != 2 || len(h.sent()) != 2 {
+			t.Errorf("%d expired, %d sent", expired, len(h.sent()))
+		}
+		h.same("heard", []notify.ChangeKind{notify.ChangeExpired, notify.ChangeExpired}, heard)
+	})
+}
+
+// Tries do not outlive the validity.
+func TestAMessageIsNotTriedLongerThanItIsValid(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.answer = failing(notify.Transient("busy", 0, nil))
+		until := h.clk.Now().Add(40 * time.Minute)
+		h.ensure(letter("a", "sam", func(m *notify.OutgoingMessage) { m.ValidUntil = until }))
+		for range 8 {
+			h.drain()
+			if due := h.row("a").DueOn; !due.IsZero() {
+				h.clk.Set(due)
+			}
+		}
+		if m := h.row("a"); m.Status != notify.StatusExpired || !m.EndedOn.Equal(until) || len(h.sent()) != 3 {
+			t.Errorf("%d calls: %+v", len(h.sent()), m)
+		}
+	})
+}
+
+// After the last try a message waits for a person if its channel was at fault.
+func TestWhatTheChannelRefusedInTheEndIsHeld(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.answer = func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+			if m.Text == "a" {
+				return notify.Receipt{}, revoked
+			}
+			return notify.Receipt{}, nil
+		}
+		sms := func(m *notify.OutgoingMessage) { m.Channel, m.Address = "sms:test", "+4915112345678" }
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, h.sms())
+		for i := range 8 { // the channel takes others
+			h.ensure(letter(fmt.Sprint("other ", i), "kim", sms))
+			h.drain()
+			h.ensure(letter("a", "sam", sms))
+			h.drain()
+			if due := h.row("a").DueOn; !due.IsZero() {
+				h.clk.Set(due)
+				h.ensure(letter(fmt.Sprint("before ", i), "kim", sms, func(m *notify.OutgoingMessage) { m.Lane = storage.LaneUrgent }))
+				h.run("notify.distributor")
+			}
+		}
+		if m := h.row("a"); !m.IsOnSupportHold || m.HoldReason != notify.HoldRetries || m.Status != notify.StatusRetryReady || m.RetryCount != 6 {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// A person who names a message wants it, however stale it is; a recovery of all does
+// not send what is stale.
+func TestAPersonMaySendWhatIsStale(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.answer = failing(notify.Permanent("554", nil))
+		h.ensure(letter("a", "sam"), letter("b", "kim"))
+		h.drain()
+		h.answer = nil
+		h.clk.Add(30 * 24 * time.Hour)
+		report, err := h.Support().RetryFailed(t.Context(), "tenant", notify.Failures{Channel: channelKey}, support, nil)
+		if err != nil || report.Refused != 2 || !strings.HasPrefix(report.Messages[0].Refusal, "it was valid until") {
+			t.Errorf("%+v, %v", report, err)
+		}
+		if _, err := h.Support().Retry(t.Context(), "tenant", h.row("a").Key, support); err != nil {
+			t.Error(err)
+		}
+		h.calls = nil
+		h.drain()
+		h.same("sent", map[string]int{"a": 1}, h.texts())
+	})
 }

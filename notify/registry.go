@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/work"
@@ -33,9 +34,25 @@ type Type struct {
 	Mandatory bool
 	// Urgent work goes to the urgent lane and is exempt from quiet hours.
 	Urgent bool
+	// Validity is how long after its time a message may still be sent; then it ends as
+	// Expired. Zero: a day for what is urgent, and a week else.
+	Validity time.Duration
 	// Revalidator is asked before a deferred or retried message goes out. Nil
 	// means that such a message is always still wanted.
 	Revalidator Revalidator
+}
+
+// validUntil is when a message of the type gets stale, if its caller did not say so.
+func (t Type) validUntil(said, on time.Time, lane int16) time.Time {
+	switch {
+	case !said.IsZero():
+		return driver.Time(said)
+	case t.Validity > 0:
+		return driver.Time(on.Add(t.Validity))
+	case t.Urgent || lane == storage.LaneUrgent:
+		return driver.Time(on.Add(24 * time.Hour))
+	}
+	return driver.Time(on.Add(7 * 24 * time.Hour))
 }
 
 // InDoubt is the policy for a message in doubt, after the provider could not
@@ -79,6 +96,9 @@ func (f RevalidatorFunc) Revalidate(ctx context.Context, jobs []Job) ([]Verdict,
 func (t Type) check() Type {
 	if t.Name == "" {
 		panic("notify: Register: a type needs a name")
+	}
+	if t.Validity < 0 {
+		panic(fmt.Sprintf("notify: Register %q: a negative Validity", t.Name))
 	}
 	t.InDoubt = cmp.Or(t.InDoubt, Hold)
 	switch t.InDoubt {

@@ -15,9 +15,11 @@ import (
 // Failures says which messages support means. Keys or Channel is required; whatever
 // else is set narrows them down.
 type Failures struct {
-	Keys    []string // at most 1000, in any state; those that have not failed are refused
-	Channel string   // "email:sendgrid": its messages that have failed for good
-	Reason  string   // the ReasonCode of the failure, such as "401"
+	// Keys are at most 1000, in any state. Those that have not failed are refused. Others
+	// are sent however stale they are: without Keys what is stale is refused.
+	Keys    []string
+	Channel string // "email:sendgrid": its messages that have failed for good
+	Reason  string // the ReasonCode of the failure, such as "401"
 	// Since leaves out what failed before; zero: nothing. Without an index for it, the
 	// newest messages are looked at first.
 	Since time.Time
@@ -129,7 +131,7 @@ func (n Support) RetryFailed(ctx context.Context, scope Scope, f Failures, by By
 	}
 	report := RetryReport{DryRun: audit.IsDry(opts)}
 	err = n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		report.Messages, report.Next, err = n.retryPage(ctx, tx, scope, q, retrying{by, report.DryRun})
+		report.Messages, report.Next, err = n.retryPage(ctx, tx, scope, q, retrying{by, report.DryRun, len(f.Keys) > 0})
 		return err
 	})
 	if err != nil {
@@ -148,6 +150,7 @@ func (n Support) RetryFailed(ctx context.Context, scope Scope, f Failures, by By
 type retrying struct {
 	by     By
 	dryRun bool
+	named  bool // by their keys
 }
 
 const (
@@ -164,7 +167,7 @@ func (n Support) retryPage(ctx context.Context, tx storage.Tx, scope Scope, q dr
 	if len(rows) == q.Limit {
 		after = strconv.FormatInt(rows[len(rows)-1].ID, 36)
 	}
-	next, out, err := n.nextAttempts(rows)
+	next, out, err := n.nextAttempts(rows, r.named)
 	if err != nil {
 		return nil, "", err
 	}
@@ -175,7 +178,7 @@ func (n Support) retryPage(ctx context.Context, tx storage.Tx, scope Scope, q dr
 }
 
 // nextAttempts are what would be sent, with an answer for each.
-func (n Support) nextAttempts(rows []*messageRow) ([]*messageRow, []Retried, error) {
+func (n Support) nextAttempts(rows []*messageRow, named bool) ([]*messageRow, []Retried, error) {
 	now := driver.Now(n.store)
 	next, out := make([]*messageRow, len(rows)), make([]Retried, len(rows))
 	for i, m := range rows {
@@ -186,6 +189,9 @@ func (n Support) nextAttempts(rows []*messageRow) ([]*messageRow, []Retried, err
 			return nil, nil, err
 		}
 		again.NextRetryOn = now // it waited, so it is revalidated
+		if named {
+			again.ValidUntil = time.Time{} // a person wants it sent
+		}
 		next[i] = &again
 		out[i] = Retried{Key: m.Key, MessageID: m.MessageID, ReasonCode: m.ReasonCode, Attempt: again.Key, AttemptNo: again.AttemptNo}
 	}
@@ -214,6 +220,8 @@ func refuseRetries(ctx context.Context, tx storage.Tx, rows, next []*messageRow,
 		switch {
 		case m.Status != StatusFailedFinal:
 			out[i].Refusal = "it is " + m.Status + ", and has not failed for good"
+		case !next[i].ValidUntil.IsZero() && !next[i].CreatedOn.Before(next[i].ValidUntil):
+			out[i].Refusal = "it was valid until " + next[i].ValidUntil.Format(time.RFC3339)
 		case exist[attempts[i]] != nil:
 			out[i].Refusal = triedAgain
 		case m.JobPartitionKey == "" && campaign != nil && campaign.Status == StatusCancelled:

@@ -22,11 +22,12 @@ func (h *host) outage(codeOf func(notify.Message) string) {
 	h.answer = func(_ context.Context, m notify.Message) (notify.Receipt, error) {
 		return notify.Receipt{}, notify.Transient(codeOf(m), 0, nil)
 	}
-	for range 4 {
+	for _, wait := range []time.Duration{6, 17, 67, 200, 400, 800, 1600} {
 		h.drain()
-		h.clk.Add(2 * time.Hour)
+		h.clk.Add(wait * time.Minute)
 	}
 	h.drain()
+	h.clk.Add(time.Hour)
 	h.answer = nil
 	h.calls = nil
 }

@@ -95,12 +95,16 @@ func landOthers(items, open []sending, land func(*messageRow, nothing)) {
 	}
 }
 
-// inWindow leaves out messages that may be sent again only within the window
-// of their provider's idempotency, if that is over: they are in doubt again.
+// inWindow leaves out messages that are stale, and those that may be sent again only
+// within the window of their provider's idempotency, if that is over: they are in doubt
+// again.
 func (n sender) inWindow(items []sending) []sending {
 	now := driver.Now(n.store)
 	var open []sending
 	for _, it := range items {
+		if it.Row.expired(now) {
+			continue
+		}
 		if until := it.Row.IdempotentUntil; !until.IsZero() && !now.Before(until) {
 			it.Row.doubted(now, ReasonWindowOver)
 			continue

@@ -160,6 +160,7 @@ func TestI16_MessagesTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, Permanent("x", nil)) }),
 		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, Unknown("x", nil)) }),
 		from(StatusSending, func(m *messageRow) { m.skip(now, "x") }),
+		from(StatusSending, func(m *messageRow) { m.ValidUntil = now; m.expired(now) }),
 		from(StatusSending, func(m *messageRow) { m.deferTo(now, "x") }),
 		from(StatusSending, func(m *messageRow) { m.unasked(now, "x") }),
 		from(StatusSending, func(m *messageRow) { m.released(now) }),

@@ -214,6 +214,7 @@ var heights = map[string]int{
 	StatusSentToProvider: 1,
 	StatusFailedFinal:    2,
 	StatusSkipped:        2,
+	StatusExpired:        2,
 	StatusCancelled:      2,
 	StatusDelivered:      3,
 	StatusOpened:         4,

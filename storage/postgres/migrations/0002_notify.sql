@@ -28,6 +28,7 @@ CREATE TABLE {notification_job} (
 	input_hash         text NOT NULL,
 	source_key         text NOT NULL, -- the scheduler key that asked for it
 	source_on          timestamptz, -- stable time of the occasion
+	valid_until        timestamptz, -- its messages are stale from then on
 	created_on         timestamptz,
 	frozen             json NOT NULL, -- what the first run of the generator made, or its blob
 	retry_count        bigint NOT NULL, -- failures in a row
@@ -109,6 +110,7 @@ CREATE TABLE {messaging_job} (
 	content_hash         text NOT NULL,
 	input_hash           text NOT NULL,
 	audience_size        bigint NOT NULL, -- recipients of the payload; 0: unknown
+	valid_until          timestamptz, -- its messages are stale from then on
 	created_on           timestamptz,
 	started_on           timestamptz, -- when its schedule fell due
 	hash_key             text NOT NULL, -- fingerprint of the key that hashes recipients
@@ -177,6 +179,7 @@ CREATE TABLE {outgoing_message} (
 	in_doubt            text NOT NULL, -- policy of the type
 	mandatory           boolean NOT NULL, -- of the type too
 	scheduled_on        timestamptz,
+	valid_until         timestamptz, -- stale from then on
 	created_on          timestamptz,
 	calls               bigint NOT NULL, -- provider calls that were started
 	call_started_on     timestamptz, -- set from before a call: a crash leaves it in doubt

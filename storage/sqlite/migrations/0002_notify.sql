@@ -25,6 +25,7 @@ CREATE TABLE {notification_job} (
 	input_hash         TEXT NOT NULL,
 	source_key         TEXT NOT NULL, -- the scheduler key that asked for it
 	source_on          INTEGER, -- stable time of the occasion
+	valid_until        INTEGER, -- its messages are stale from then on
 	created_on         INTEGER,
 	frozen             TEXT NOT NULL, -- what the first run of the generator made, or its blob
 	retry_count        INTEGER NOT NULL, -- failures in a row
@@ -100,6 +101,7 @@ CREATE TABLE {messaging_job} (
 	content_hash         TEXT NOT NULL,
 	input_hash           TEXT NOT NULL,
 	audience_size        INTEGER NOT NULL, -- recipients of the payload; 0: unknown
+	valid_until          INTEGER, -- its messages are stale from then on
 	created_on           INTEGER,
 	started_on           INTEGER, -- when its schedule fell due
 	hash_key             TEXT NOT NULL, -- fingerprint of the key that hashes recipients
@@ -164,6 +166,7 @@ CREATE TABLE {outgoing_message} (
 	in_doubt            TEXT NOT NULL, -- policy of the type
 	mandatory           INTEGER NOT NULL, -- of the type too
 	scheduled_on        INTEGER,
+	valid_until         INTEGER, -- stale from then on
 	message_id          TEXT NOT NULL, -- random; what providers see
 	created_on          INTEGER,
 	calls               INTEGER NOT NULL, -- provider calls that were started
