@@ -276,7 +276,7 @@ func (m *messageRow) lateRefusal(now time.Time, mine *messageRow, open ...string
 	m.resolvedLate(now)
 	m.become(mine.Status)
 	m.DueOn, m.NextRetryOn, m.EndedOn = mine.DueOn, mine.NextRetryOn, mine.EndedOn
-	m.CallStartedOn, m.SentOn = mine.CallStartedOn, mine.SentOn
+	m.CallStartedOn, m.SentOn, m.FailedOn = mine.CallStartedOn, mine.SentOn, mine.FailedOn
 	m.RetryCount, m.ReasonCode = max(m.RetryCount, mine.RetryCount), mine.ReasonCode
 	m.unhold()
 	return true

@@ -152,7 +152,8 @@ type Progress struct {
 	// CallStartedOn is set from before a call until the row is due again for
 	// another one: a crash in between leaves the message in doubt.
 	CallStartedOn time.Time `db:"call_started_on"`
-	SentOn        time.Time `db:"sent_on"` // accepted by the provider, or assumed so
+	SentOn        time.Time `db:"sent_on"`   // accepted by the provider, or assumed so
+	FailedOn      time.Time `db:"failed_on"` // failed for good
 	// ProviderMessageID is the provider's id of the message.
 	ProviderMessageID string `db:"provider_message_id,plain"`
 	// Doubts counts how often the message came into doubt, Lookups how often a
@@ -218,6 +219,7 @@ func (m *messageRow) released(now time.Time) {
 //spec:f-023
 func (m *messageRow) accepted(on time.Time, r Receipt) {
 	m.become(StatusSentToProvider)
+	m.FailedOn = time.Time{}
 	m.SentOn, m.ProviderMessageID = on, storable.Code(r.ID)
 	m.DueOn, m.NextRetryOn, m.ReasonCode = time.Time{}, time.Time{}, ""
 	m.unhold()
@@ -275,7 +277,7 @@ func (m *messageRow) refused(now time.Time, e *SendError) {
 
 func (m *messageRow) refusedForGood(now time.Time, reason string) {
 	m.become(StatusFailedFinal)
-	m.ReasonCode = cmp.Or(reason, ReasonRefused)
+	m.FailedOn, m.ReasonCode = now, cmp.Or(reason, ReasonRefused)
 	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
 	m.unhold()
 }

@@ -263,7 +263,9 @@ func (m *messageRow) reported(now time.Time, e *deliveryEvent) bool {
 	if to != StatusSentToProvider {
 		m.EndedOn = cmp.Or(m.EndedOn, e.On)
 	}
+	m.FailedOn = time.Time{}
 	if to == StatusFailedFinal {
+		m.FailedOn = now
 		m.ReasonCode = cmp.Or(e.Code, ReasonRefused)
 	}
 	if m.HoldReason != HoldConflict { // that is about the job, not about this call

@@ -144,6 +144,7 @@ CREATE TABLE {outgoing_message} (
 	version             INTEGER NOT NULL,
 	lane                INTEGER NOT NULL,
 	due_on              INTEGER,
+	failed_on           INTEGER, -- for good
 	lease_expires_on    INTEGER,
 	claim_token         TEXT NOT NULL,
 	abandoned           INTEGER NOT NULL,
@@ -193,6 +194,9 @@ CREATE INDEX {index:outgoing_message_due} ON {outgoing_message} (lane, due_on, i
 
 -- Lists what waits for a person. Claims write neither column.
 CREATE INDEX {index:outgoing_message_holds} ON {outgoing_message} (hold_reason, id) WHERE is_on_support_hold;
+
+-- What failed of a channel, over all tenants: who recovers it walks it.
+CREATE INDEX {index:outgoing_message_failed} ON {outgoing_message} (kind, failed_on, id) WHERE failed_on IS NOT NULL;
 
 -- A message in an inbox of the host's application, never due. The key is the inbox and
 -- the reverse time of its occasion, so that the newest are the first of a range.
