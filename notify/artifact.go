@@ -47,7 +47,7 @@ func Schemas() []*driver.Schema {
 	return []*driver.Schema{
 		&automationJobs.Schema, &jobs.Schema, &messagingJobs.Schema, &schedules.Schema,
 		&userMessages.Schema, &outgoingMessages.Schema, &conflicts.Schema,
-		&pauses.Schema, &preferences.Schema, &hashKeys.Schema,
+		&pauses.Schema, &outages.Schema, &preferences.Schema, &hashKeys.Schema,
 		&deliveryEvents.Schema, &messageReceipts.Schema, &deliveryFacts.Schema, &suppressions.Schema,
 	}
 }
@@ -72,6 +72,7 @@ const (
 	StatusDelivered      = "Delivered"
 	StatusOpened         = "Opened"
 	StatusFailedFinal    = "FailedFinal"
+	StatusExpired        = "Expired"
 	StatusCancelled      = "Cancelled"
 	StatusUnseen         = "Unseen"
 	StatusSeen           = "Seen"
@@ -182,13 +183,14 @@ var outgoingStates = states.Machine{
 		{From: StatusRetryReady, To: StatusSending, Event: "claimed when due"},
 		{From: StatusSending, To: StatusSentToProvider, Event: "the provider accepted"},
 		{From: StatusSending, To: StatusRetryReady, Event: "definitely not accepted; deferred; or the call never started"},
-		{From: StatusSending, To: StatusFailedFinal, Event: "refused for good or for the fourth time"},
+		{From: StatusSending, To: StatusFailedFinal, Event: "refused for good, or too often"},
 		{From: StatusSending, To: StatusSkipped, Event: "no longer wanted"},
+		{From: StatusSending, To: StatusExpired, Event: "its validity was over"},
 		{From: StatusSending, To: StatusOutcomeUnknown, Event: "the call's outcome is unknown, or its worker died"},
 		{From: StatusOutcomeUnknown, To: StatusSending, Event: "taken over from a resolver that died; goes back at once"},
 		{From: StatusOutcomeUnknown, To: StatusSentToProvider, Event: "status look-up, AssumeSent, a person's decision, or the call's late answer"},
 		{From: StatusOutcomeUnknown, To: StatusRetryReady, Event: "definitely absent, idempotent repeat, Resend, a person's decision, or a late refusal"},
-		{From: StatusOutcomeUnknown, To: StatusFailedFinal, Event: "absent after the fourth try, or a late refusal for good"},
+		{From: StatusOutcomeUnknown, To: StatusFailedFinal, Event: "absent after the last try, or a late refusal for good"},
 		{From: StatusCreated, To: StatusCancelled, Event: "it or its campaign was cancelled"},
 		{From: StatusRetryReady, To: StatusCancelled, Event: "it or its campaign was cancelled"},
 		{From: StatusSending, To: StatusCancelled, Event: "cancelled before its call has begun"},
@@ -203,10 +205,11 @@ var outgoingStates = states.Machine{
 		callbacks(StatusSentToProvider, StatusFailedFinal, StatusDelivered, StatusOpened),
 		callbacks(StatusFailedFinal, StatusDelivered, StatusOpened),
 		callbacks(StatusSkipped, StatusDelivered, StatusOpened),
+		callbacks(StatusExpired, StatusDelivered, StatusOpened),
 		callbacks(StatusCancelled, StatusDelivered, StatusOpened),
 		callbacks(StatusDelivered, StatusOpened),
 	),
-	Terminal: []string{StatusDelivered, StatusOpened, StatusFailedFinal, StatusSkipped, StatusCancelled},
+	Terminal: []string{StatusDelivered, StatusOpened, StatusFailedFinal, StatusSkipped, StatusExpired, StatusCancelled},
 }
 
 // callbacks are the ways up that a provider's report takes a message.

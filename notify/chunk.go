@@ -195,7 +195,7 @@ func (j *messagingJobRow) asJob(h payloadHeader) jobRow {
 		tried:        tried[ofJobs]{Record: storage.Record{Scope: j.Scope, Key: j.Key, Kind: j.Kind, Lane: lane}},
 		PartitionKey: partition, RowKey: j.GUID, BusinessUnit: j.BusinessUnit,
 		EntityType: string(PathCampaign), Entity: j.GUID, EventData: h.EventData,
-		InputHash: j.InputHash, SourceOn: j.CreatedOn, CreatedOn: j.CreatedOn,
+		InputHash: j.InputHash, SourceOn: j.CreatedOn, ValidUntil: j.ValidUntil, CreatedOn: j.CreatedOn,
 	}
 }
 

@@ -29,7 +29,12 @@ func (m *messageRow) absent(now time.Time) {
 	case died:
 		m.unasked(now, ReasonLeaseLost)
 	default:
-		m.refused(now, Transient(ReasonAbsent, 0, nil))
+		next, ok := m.Tries.failed(now, m.Key, ReasonAbsent)
+		if !ok {
+			m.refusedForGood(now, ReasonAbsent)
+			return
+		}
+		m.retryOn(next)
 	}
 }
 
@@ -271,7 +276,7 @@ func (m *messageRow) lateRefusal(now time.Time, mine *messageRow, open ...string
 	m.resolvedLate(now)
 	m.become(mine.Status)
 	m.DueOn, m.NextRetryOn, m.EndedOn = mine.DueOn, mine.NextRetryOn, mine.EndedOn
-	m.CallStartedOn, m.SentOn = mine.CallStartedOn, mine.SentOn
+	m.CallStartedOn, m.SentOn, m.FailedOn = mine.CallStartedOn, mine.SentOn, mine.FailedOn
 	m.RetryCount, m.ReasonCode = max(m.RetryCount, mine.RetryCount), mine.ReasonCode
 	m.unhold()
 	return true

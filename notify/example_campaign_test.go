@@ -104,13 +104,12 @@ func ExampleCampaigns_Cancel() {
 	// Output: Cancelled map[Cancelled:2] <nil>
 }
 
-// A provider was down for longer than messages are tried. When it is back, whoever is
+// A provider refused for good what it should have taken. When it does again, whoever is
 // on call sends again what has failed.
 func ExampleSupport_RetryFailed() {
 	ctx := context.Background()
 	store, clk := newStore()
-	down := notify.Transient("503", 0, nil)
-	mails := notifytest.Scripted(down, down, down, down)
+	mails := notifytest.Scripted(notify.Permanent("554", nil))
 	out := notify.New(store, nil, mails)
 	out.Register(notify.Type{Name: "visit", Renderer: notify.Template{Subject: "Your visit"}})
 	poller := belfry.NewPoller(store, nil, out)
@@ -121,15 +120,13 @@ func ExampleSupport_RetryFailed() {
 	if _, err := out.Notify(ctx, job, time.Time{}); err != nil {
 		panic(err)
 	}
-	for range 4 {
-		if err := poller.Drain(ctx); err != nil {
-			panic(err)
-		}
-		clk.Add(2 * time.Hour)
+	if err := poller.Drain(ctx); err != nil {
+		panic(err)
 	}
+	clk.Add(2 * time.Hour)
 
-	by := notify.By{Actor: "kim", Reason: "the provider is back"}
-	failed := notify.Failures{Channel: mails.Key(), Reason: "503"}
+	by := notify.By{Actor: "kim", Reason: "the provider has mended it"}
+	failed := notify.Failures{Channel: mails.Key(), Reason: "554"}
 	for _, dryRun := range []bool{true, false, false} {
 		report, err := out.Support().RetryFailed(ctx, "", failed, by, &notify.ActionOptions{DryRun: dryRun})
 		fmt.Println(report.Retried, report.Refused, err)

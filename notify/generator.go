@@ -388,6 +388,7 @@ func (n generator) outgoing(j *jobRow, hashKey string, d delivery) (*messageRow,
 		Content: d.Content, InputHash: j.InputHash,
 		InDoubt: t.InDoubt, Mandatory: t.Mandatory, CreatedOn: driver.Now(n.store),
 	}
+	m.ValidUntil = t.validUntil(j.ValidUntil, m.CreatedOn, m.Lane)
 	status := StatusCreated
 	if d.Problem != "" {
 		status = StatusSkipped

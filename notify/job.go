@@ -21,7 +21,7 @@ const MaxEventData = 4 << 10
 
 // Job is a NotificationJob: one occasion to notify somebody, in the history of
 // the entity that it is about. A caller of EnsureNotificationJob fills in the
-// fields down to SourceOn, of which Type, PartitionKey and RowKey are required;
+// fields down to ValidUntil, of which Type, PartitionKey and RowKey are required;
 // the others are the answer of a list and ignored. All that a caller fills in is
 // written once.
 //
@@ -60,6 +60,9 @@ type Job struct {
 	// sorted by; it must be equal in every repeat. Zero: the moment at which the
 	// job was first stored.
 	SourceOn time.Time
+	// ValidUntil is from when on its messages are not sent any more, such as the end of
+	// what a reminder is about; zero: what the type says.
+	ValidUntil time.Time
 
 	// Key is the stored identity, which Release and Cancel take.
 	Key string
@@ -88,6 +91,7 @@ type jobRow struct {
 	InputHash    string          `db:"input_hash,fixed,plain"`
 	SourceKey    string          `db:"source_key,fixed,person"`
 	SourceOn     time.Time       `db:"source_on,fixed"`
+	ValidUntil   time.Time       `db:"valid_until,fixed"`
 
 	CreatedOn time.Time `db:"created_on,fixed"`
 	// Frozen is what the first run of the generator made; later runs use it.
@@ -103,7 +107,7 @@ func (j *Job) row() jobRow {
 		tried:        tried[ofJobs]{Record: storage.Record{Scope: j.Scope, Kind: j.Type, Lane: j.Lane}},
 		PartitionKey: j.PartitionKey, RowKey: j.RowKey, BusinessUnit: j.BusinessUnit,
 		EntityType: j.EntityType, Entity: j.Entity, EventData: j.EventData, Recipients: j.Recipients,
-		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn,
+		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn, ValidUntil: j.ValidUntil,
 	}
 }
 
@@ -112,7 +116,7 @@ func (j *jobRow) view() Job {
 		Scope: j.Scope, Type: j.Kind, Lane: j.Lane,
 		PartitionKey: j.PartitionKey, RowKey: j.RowKey, BusinessUnit: j.BusinessUnit,
 		EntityType: j.EntityType, Entity: j.Entity, EventData: j.EventData, Recipients: j.Recipients,
-		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn,
+		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn, ValidUntil: j.ValidUntil,
 		Key: j.Key, Status: j.Status, DueOn: j.DueOn, CreatedOn: j.CreatedOn, Tries: j.Tries, SupportHold: j.SupportHold,
 	}
 }

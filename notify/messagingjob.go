@@ -13,7 +13,7 @@ import (
 // MessagingJob coordinates a campaign or a report whose recipients and payload
 // are in a blob, named and never embedded (Communication - Codebase flow,
 // "Campaign"). A caller of EnsureMessagingJob fills in the fields down to
-// AudienceSize, of which Type and GUID are required; the others are the answer of
+// ValidUntil, of which Type and GUID are required; the others are the answer of
 // a list and ignored. How far it has come is its [CampaignProgress].
 //
 //spec:f-025 f-026 n-061
@@ -36,6 +36,9 @@ type MessagingJob struct {
 	// AudienceSize is how many recipients the payload has, as PutAudience tells.
 	// Zero means that nobody knows; then no time left is estimated.
 	AudienceSize int
+	// ValidUntil is from when on its messages are not sent any more; zero: what the type
+	// says.
+	ValidUntil time.Time
 
 	// Key is the stored identity, which Release takes.
 	Key string
@@ -57,6 +60,7 @@ type messagingJobRow struct {
 	ContentHash  string      `db:"content_hash,fixed,plain"`
 	InputHash    string      `db:"input_hash,fixed,plain"`
 	AudienceSize int         `db:"audience_size,fixed"`
+	ValidUntil   time.Time   `db:"valid_until,fixed"`
 
 	CreatedOn time.Time `db:"created_on,fixed"`
 	generation
@@ -69,7 +73,7 @@ func (j *MessagingJob) row() messagingJobRow {
 	return messagingJobRow{
 		tried: tried[ofMessagingJobs]{Record: storage.Record{Scope: j.Scope, Kind: j.Type, Lane: j.Lane}},
 		GUID:  j.GUID, BusinessUnit: j.BusinessUnit, Blob: j.Blob,
-		ContentHash: j.ContentHash, InputHash: j.InputHash, AudienceSize: j.AudienceSize,
+		ContentHash: j.ContentHash, InputHash: j.InputHash, AudienceSize: j.AudienceSize, ValidUntil: j.ValidUntil,
 	}
 }
 
@@ -77,7 +81,7 @@ func (j *messagingJobRow) view() MessagingJob {
 	return MessagingJob{
 		Scope: j.Scope, Type: j.Kind, Lane: j.Lane,
 		GUID: j.GUID, BusinessUnit: j.BusinessUnit, Blob: j.Blob,
-		ContentHash: j.ContentHash, InputHash: j.InputHash, AudienceSize: j.AudienceSize,
+		ContentHash: j.ContentHash, InputHash: j.InputHash, AudienceSize: j.AudienceSize, ValidUntil: j.ValidUntil,
 		Key: j.Key, Status: j.Status, DueOn: j.DueOn, CreatedOn: j.CreatedOn, Tries: j.Tries, SupportHold: j.SupportHold,
 	}
 }

@@ -98,6 +98,7 @@ type core struct {
 	fingerprints []string // of that key and the former ones
 
 	environment  *environment
+	watch        *watch
 	gates        []Gate // environment first
 	hashKeyCheck *hashKeyCheck
 }
@@ -162,6 +163,7 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 		n.fingerprints = append(n.fingerprints, keys.Fingerprint(key))
 	}
 	n.environment = &environment{store: store}
+	n.watch = newWatch(store, n.options.Logger, n.options.CallTimeout)
 	n.gates = n.sender().withOwnGates(n.options.Gates)
 	n.options.Unsubscribe.check()
 	return n

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -15,7 +16,7 @@ import (
 // OutgoingMessage is one message to one recipient by one method, claimed
 // before its provider is called (Communication - System architecture,
 // "OutgoingMessage + send claim"). A caller of EnsureOutgoingMessage fills in
-// the fields down to ScheduledOn, of which Channel is required; the others are the
+// the fields down to ValidUntil, of which Channel is required; the others are the
 // answer of a list and ignored.
 //
 //spec:n-040 n-041 n-042 n-043
@@ -63,6 +64,8 @@ type OutgoingMessage struct {
 	// ScheduledOn is the first moment at which the message may go out; zero
 	// means at once.
 	ScheduledOn time.Time
+	// ValidUntil is from when on it is not sent any more; zero: what the type says.
+	ValidUntil time.Time
 
 	// Key is the stored identity, which Release, Cancel and Resolve take.
 	Key string
@@ -103,6 +106,7 @@ type messageRow struct {
 	InDoubt          InDoubt   `db:"in_doubt,fixed,plain"`
 	Mandatory        bool      `db:"mandatory,fixed"`
 	ScheduledOn      time.Time `db:"scheduled_on,fixed"`
+	ValidUntil       time.Time `db:"valid_until"` // zero: a person wants it sent
 
 	MessageID string    `db:"message_id,fixed,plain"`
 	CreatedOn time.Time `db:"created_on,fixed"`
@@ -119,7 +123,7 @@ func (m *OutgoingMessage) row() messageRow {
 		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, HashKey: m.HashKey, RecipientName: m.RecipientName,
 		Address: m.Address, Zone: m.Zone, AttemptNo: m.AttemptNo, Content: m.Content, ContentHash: m.ContentHash,
-		InputHash: m.InputHash, InDoubt: m.InDoubt, Mandatory: m.Mandatory, ScheduledOn: m.ScheduledOn,
+		InputHash: m.InputHash, InDoubt: m.InDoubt, Mandatory: m.Mandatory, ScheduledOn: m.ScheduledOn, ValidUntil: m.ValidUntil,
 		MessageID: m.MessageID,
 	}
 }
@@ -131,7 +135,7 @@ func (m *messageRow) view() OutgoingMessage {
 		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, HashKey: m.HashKey, RecipientName: m.RecipientName,
 		Address: m.Address, Zone: m.Zone, AttemptNo: m.AttemptNo, Content: m.Content, ContentHash: m.ContentHash,
-		InputHash: m.InputHash, InDoubt: m.InDoubt, Mandatory: m.Mandatory, ScheduledOn: m.ScheduledOn,
+		InputHash: m.InputHash, InDoubt: m.InDoubt, Mandatory: m.Mandatory, ScheduledOn: m.ScheduledOn, ValidUntil: m.ValidUntil,
 		Key: m.Key, Status: m.Status, DueOn: m.DueOn, MessageID: m.MessageID, CreatedOn: m.CreatedOn,
 		Progress: m.Progress, Tries: m.Tries, SupportHold: m.SupportHold,
 	}
@@ -148,7 +152,8 @@ type Progress struct {
 	// CallStartedOn is set from before a call until the row is due again for
 	// another one: a crash in between leaves the message in doubt.
 	CallStartedOn time.Time `db:"call_started_on"`
-	SentOn        time.Time `db:"sent_on"` // accepted by the provider, or assumed so
+	SentOn        time.Time `db:"sent_on"`   // accepted by the provider, or assumed so
+	FailedOn      time.Time `db:"failed_on"` // failed for good
 	// ProviderMessageID is the provider's id of the message.
 	ProviderMessageID string `db:"provider_message_id,plain"`
 	// Doubts counts how often the message came into doubt, Lookups how often a
@@ -214,30 +219,55 @@ func (m *messageRow) released(now time.Time) {
 //spec:f-023
 func (m *messageRow) accepted(on time.Time, r Receipt) {
 	m.become(StatusSentToProvider)
+	m.FailedOn = time.Time{}
 	m.SentOn, m.ProviderMessageID = on, storable.Code(r.ID)
 	m.DueOn, m.NextRetryOn, m.ReasonCode = time.Time{}, time.Time{}, ""
 	m.unhold()
 }
 
 // settled applies the result of a call.
-func (m *messageRow) settled(now time.Time, r Receipt, err error) {
-	switch e := Classify(err); {
+func (m *messageRow) settled(now time.Time, r Receipt, e *SendError) {
+	switch {
 	case e == nil:
 		m.accepted(now, r)
-	case e.Class == ClassPermanent:
-		m.refusedForGood(now, storable.Code(e.Code))
 	case e.Class == ClassUnknown:
 		m.doubted(now, storable.Code(e.Code))
+	case e.Class == ClassPermanent && e.Fault != FaultChannel:
+		m.refusedForGood(now, storable.Code(e.Code))
 	default:
 		m.refused(now, e)
 	}
 }
 
+// spared is a refusal that says nothing about the message: its channel is out. No try
+// is counted.
+func (m *messageRow) spared(next time.Time, e *SendError) {
+	m.ReasonCode = storable.Code(e.Code)
+	m.retryOn(driver.Time(next))
+}
+
+// mailTries and otherTries are the pauses after refusals: mail servers are tried for two
+// days, and who waits for a text message does not wait for long.
+var (
+	mailTries  = backoff.Steps{5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}
+	otherTries = backoff.Steps{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour}
+)
+
 // refused is a definite refusal that may not last: back-off, at least as long
-// as the provider asks for, then FailedFinal.
+// as the provider asks for. After the last try a person decides where the channel was
+// at fault, and else it has failed.
 func (m *messageRow) refused(now time.Time, e *SendError) {
-	next, ok := m.Tries.failed(now, m.Key, storable.Code(e.Code))
-	if !ok {
+	steps := otherTries
+	if m.Method == "email" {
+		steps = mailTries
+	}
+	next, ok := m.failedBy(steps, now, m.Key, storable.Code(e.Code))
+	switch {
+	case !ok && e.Fault == FaultChannel:
+		m.retryOn(now)
+		m.putOnHold(HoldRetries)
+		return
+	case !ok:
 		m.refusedForGood(now, storable.Code(e.Code))
 		return
 	}
@@ -247,13 +277,16 @@ func (m *messageRow) refused(now time.Time, e *SendError) {
 
 func (m *messageRow) refusedForGood(now time.Time, reason string) {
 	m.become(StatusFailedFinal)
-	m.ReasonCode = cmp.Or(reason, ReasonRefused)
+	m.FailedOn, m.ReasonCode = now, cmp.Or(reason, ReasonRefused)
 	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
 	m.unhold()
 }
 
-// retryOn makes the message due again for another call.
+// retryOn makes the message due again for another call, or for its end.
 func (m *messageRow) retryOn(next time.Time) {
+	if !m.ValidUntil.IsZero() && next.After(m.ValidUntil) {
+		next = m.ValidUntil
+	}
 	m.become(StatusRetryReady)
 	m.CallStartedOn = time.Time{}
 	m.DueOn, m.NextRetryOn = next, next
@@ -290,6 +323,17 @@ func (m *messageRow) skip(now time.Time, reason string) {
 	m.become(StatusSkipped)
 	m.ReasonCode = storable.Code(reason)
 	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
+}
+
+// expired reports whether a claimed message is stale, and ends it then.
+func (m *messageRow) expired(now time.Time) bool {
+	if m.ValidUntil.IsZero() || now.Before(m.ValidUntil) {
+		return false
+	}
+	m.become(StatusExpired)
+	m.ReasonCode = ReasonTooLate
+	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
+	return true
 }
 
 // deferTo makes the message wait; no try is counted.
@@ -381,6 +425,7 @@ func fillOutgoing(n *core, now time.Time, m *messageRow) (err error) {
 	t := n.registry.lookup(m.NotificationType)
 	m.InDoubt, m.Mandatory = cmp.Or(m.InDoubt, t.InDoubt), m.Mandatory || t.Mandatory
 	m.Lane = n.registry.lane(m.NotificationType, m.Lane)
+	m.ValidUntil = t.validUntil(m.ValidUntil, later(m.ScheduledOn, now), m.Lane)
 	if err := m.Content.check(); err != nil {
 		return err
 	}

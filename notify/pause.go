@@ -152,7 +152,10 @@ func (n *core) notNow(ctx context.Context, tx storage.Tx) (work.Except, error) {
 	if len(out.Kinds.Names)+len(out.Kinds.Scoped) > 0 {
 		out.Kinds.Column = "notification_type"
 	}
-	return out, err
+	if err != nil {
+		return out, err
+	}
+	return out, n.outNow(ctx, tx, &out)
 }
 
 // pauseGate gives back what was claimed before somebody paused it: it is claimed

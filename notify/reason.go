@@ -45,6 +45,9 @@ const (
 	// ReasonPassFailed: the row could not be handled or stored. It is tried again;
 	// the log has the error.
 	ReasonPassFailed = "PassFailed"
+	// ReasonTooLate: the message was stale before it could be sent. If it happens often,
+	// processes or providers are down for too long, or the type's Validity is too short.
+	ReasonTooLate = "TooLate"
 	// ReasonRevalidation: the revalidator failed. It is asked again; mend what it
 	// reads from.
 	ReasonRevalidation = "RevalidationFailed"

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/hush"
@@ -34,9 +35,25 @@ type Type struct {
 	Mandatory bool
 	// Urgent work goes to the urgent lane and is exempt from quiet hours.
 	Urgent bool
+	// Validity is how long after its time a message may still be sent; then it ends as
+	// Expired. Zero: a day for what is urgent, and a week else.
+	Validity time.Duration
 	// Revalidator is asked before a deferred or retried message goes out. Nil
 	// means that such a message is always still wanted.
 	Revalidator Revalidator
+}
+
+// validUntil is when a message of the type gets stale, if its caller did not say so.
+func (t Type) validUntil(said, on time.Time, lane int16) time.Time {
+	switch {
+	case !said.IsZero():
+		return driver.Time(said)
+	case t.Validity > 0:
+		return driver.Time(on.Add(t.Validity))
+	case t.Urgent || lane == storage.LaneUrgent:
+		return driver.Time(on.Add(24 * time.Hour))
+	}
+	return driver.Time(on.Add(7 * 24 * time.Hour))
 }
 
 // InDoubt is the policy for a message in doubt, after the provider could not
@@ -80,6 +97,9 @@ func (f RevalidatorFunc) Revalidate(ctx context.Context, jobs []Job) ([]Verdict,
 func (t Type) check() Type {
 	if t.Name == "" {
 		panic("notify: Register: a type needs a name")
+	}
+	if t.Validity < 0 {
+		panic(fmt.Sprintf("notify: Register %q: a negative Validity", t.Name))
 	}
 	t.InDoubt = cmp.Or(t.InDoubt, Hold)
 	switch t.InDoubt {
@@ -201,8 +221,18 @@ type ChannelSource interface {
 
 // channels are those of one key by scope.
 type channels struct {
+	key     string
 	own     Channel
 	byScope map[Scope]Channel // nil: all have the process's own
+	theirs  map[Scope]bool    // scopes whose channel is not the process's own
+}
+
+// line is the channel of a message by whose credentials it has.
+func (c channels) line(m *messageRow) line {
+	if c.theirs[m.Scope] {
+		return line{scope: m.Scope, channel: c.key}
+	}
+	return line{everywhere: true, channel: c.key}
 }
 
 func (c channels) of(m *messageRow) Channel {
@@ -216,7 +246,7 @@ func (c channels) of(m *messageRow) Channel {
 // that cannot be found, failed settles the message.
 func (n generator) channelsOf(ctx context.Context, items []sending, failed func(sending)) ([]sending, channels, error) {
 	key := items[0].Row.Kind
-	out := channels{own: n.registry.channels[key]}
+	out := channels{key: key, own: n.registry.channels[key], theirs: map[Scope]bool{}}
 	if n.options.Channels == nil {
 		if out.own == nil {
 			return nil, out, fmt.Errorf("notify: no channel %q here", key)
@@ -229,8 +259,8 @@ func (n generator) channelsOf(ctx context.Context, items []sending, failed func(
 	for _, it := range items {
 		if scope := it.Row.Scope; !asked[scope] {
 			asked[scope] = true
-			if c := n.choose(ctx, scope, key, out.own); c != nil {
-				out.byScope[scope] = c
+			if c, theirs := n.choose(ctx, scope, key, out.own); c != nil {
+				out.byScope[scope], out.theirs[scope] = c, theirs
 			}
 		}
 		if out.of(it.Row) == nil {
@@ -242,21 +272,23 @@ func (n generator) channelsOf(ctx context.Context, items []sending, failed func(
 	return open, out, nil
 }
 
-// choose is the channel for a scope, or nil if there is none now.
-func (n generator) choose(ctx context.Context, scope Scope, key string, own Channel) (c Channel) {
+// choose is the channel for a scope, or nil if there is none now, and whether it is the
+// scope's.
+func (n generator) choose(ctx context.Context, scope Scope, key string, own Channel) (c Channel, theirs bool) {
 	err := work.Guard(func() (err error) {
 		c, err = n.options.Channels.Channel(ctx, scope, key)
 		return err
 	})
 	n.logPanic("a channel source panicked", err, slog.String("channel", key))
+	theirs = c != nil
 	if err == nil && c == nil {
 		c = own
 	}
 	if err != nil || c == nil {
 		hush.Error(ctx, n.options.Logger, "belfry: no channel", slog.String("channel", key), slog.String("scope", string(scope)))
-		return nil
+		return nil, false
 	}
-	return c
+	return c, theirs
 }
 
 // unserved settles a message whose channel could not be found.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
@@ -15,12 +14,15 @@ import (
 // Failures says which messages support means. Keys or Channel is required; whatever
 // else is set narrows them down.
 type Failures struct {
-	Keys    []string // at most 1000, in any state; those that have not failed are refused
-	Channel string   // "email:sendgrid": its messages that have failed for good
-	Reason  string   // the ReasonCode of the failure, such as "401"
-	// Since leaves out what failed before; zero: nothing. Without an index for it, the
-	// newest messages are looked at first.
+	// Keys are at most 1000, in any state. Those that have not failed are refused. Others
+	// are sent however stale they are: without Keys what is stale is refused.
+	Keys    []string
+	Channel string // "email:sendgrid": its messages that have failed for good
+	Reason  string // the ReasonCode of the failure, such as "401"
+	// Since leaves out what failed before; zero: nothing.
 	Since time.Time
+	// Everywhere means every scope: that of the call is empty then.
+	Everywhere bool
 	// Limit is how many messages one call looks at; zero means 1000, which is the most.
 	Limit int
 	// After continues behind the page before; it is the Next of its report.
@@ -40,14 +42,14 @@ func (f Failures) query() (driver.Query, error) {
 	case q.Limit < 0 || q.Limit > maxPage:
 		return q, fmt.Errorf("the Limit %d is not between 1 and %d", f.Limit, maxPage)
 	}
-	if f.After != "" {
-		id, err := strconv.ParseInt(f.After, 36, 64)
-		if err != nil {
-			return q, fmt.Errorf("the After %.40q is no Next of a report", f.After)
-		}
-		q.After = &driver.Position{ID: id}
+	if len(f.Keys) == 0 {
+		q.OrderBy = "failed_on"
 	}
-	q.Where = f.conds()
+	after, err := driver.ParsePosition(f.After)
+	if err != nil || after != nil && (after.Value == nil) != (q.OrderBy == "") {
+		return q, fmt.Errorf("the After %.40q is no Next of a report", f.After)
+	}
+	q.After, q.Where = after, f.conds()
 	return q, nil
 }
 
@@ -55,7 +57,7 @@ func (f Failures) conds() (where []driver.Cond) {
 	if len(f.Keys) > 0 {
 		where = append(where, driver.In("key", f.Keys))
 	} else {
-		where = append(where, driver.Eq("status", StatusFailedFinal))
+		where = append(where, driver.NotNull("failed_on"))
 	}
 	if f.Channel != "" {
 		where = append(where, driver.Eq("kind", f.Channel))
@@ -64,7 +66,7 @@ func (f Failures) conds() (where []driver.Cond) {
 		where = append(where, driver.Eq("reason_code", f.Reason))
 	}
 	if !f.Since.IsZero() {
-		where = append(where, driver.AtLeast("ended_on", f.Since))
+		where = append(where, driver.AtLeast("failed_on", f.Since))
 	}
 	return where
 }
@@ -95,7 +97,7 @@ func (n Support) Retry(ctx context.Context, scope Scope, key string, by By) (Ret
 // RetryReport is what RetryFailed did to a page of messages, or would do.
 type RetryReport struct {
 	DryRun bool
-	// Messages has every message that was found, the newest first, those that were
+	// Messages has every message that was found, the last to fail first, those that were
 	// refused too.
 	Messages         []Retried
 	Retried, Refused int
@@ -105,6 +107,7 @@ type RetryReport struct {
 
 // Retried is what became of one failed message.
 type Retried struct {
+	Scope      Scope
 	Key        string // of the failed message
 	MessageID  string // of the failed message
 	ReasonCode string // that it failed for
@@ -114,7 +117,8 @@ type Retried struct {
 	Refusal   string // why nothing is sent; empty: it is
 }
 
-// RetryFailed does what Retry does to each of the messages that f finds in scope, one
+// RetryFailed does what Retry does to each of the messages that f finds in scope, or
+// everywhere if f says so, one
 // page of them in one transaction and few statements. One that is refused does not
 // stop the others; its answer says why. A dry run answers the same and writes nothing.
 // An error means that nothing of the call was written. It is safe to repeat: what
@@ -124,12 +128,15 @@ func (n Support) RetryFailed(ctx context.Context, scope Scope, f Failures, by By
 	if err == nil {
 		err = by.Check()
 	}
+	if err == nil && f.Everywhere && scope != "" {
+		err = errors.New("a scope, and Everywhere")
+	}
 	if err != nil {
 		return RetryReport{}, fmt.Errorf("notify: RetryFailed: %w", err)
 	}
 	report := RetryReport{DryRun: audit.IsDry(opts)}
 	err = n.inTx(ctx, nil, func(tx storage.Tx) (err error) {
-		report.Messages, report.Next, err = n.retryPage(ctx, tx, scope, q, retrying{by, report.DryRun})
+		report.Messages, report.Next, err = n.retryPage(ctx, tx, scope, q, retrying{by, report.DryRun, len(f.Keys) > 0, f.Everywhere})
 		return err
 	})
 	if err != nil {
@@ -146,8 +153,10 @@ func (n Support) RetryFailed(ctx context.Context, scope Scope, f Failures, by By
 
 // retrying is what holds for all messages of a call.
 type retrying struct {
-	by     By
-	dryRun bool
+	by         By
+	dryRun     bool
+	named      bool // by their keys
+	everywhere bool
 }
 
 const (
@@ -157,14 +166,19 @@ const (
 
 // retryPage makes the next attempts of one page of failed messages.
 func (n Support) retryPage(ctx context.Context, tx storage.Tx, scope Scope, q driver.Query, r retrying) (out []Retried, after string, err error) {
-	rows, err := outgoingMessages.Find(ctx, tx, scope, q)
+	var rows []*messageRow
+	if r.everywhere {
+		rows, err = outgoingMessages.Everywhere().Find(ctx, tx, q)
+	} else {
+		rows, err = outgoingMessages.Find(ctx, tx, scope, q)
+	}
 	if err != nil || len(rows) == 0 {
 		return nil, "", err
 	}
 	if len(rows) == q.Limit {
-		after = strconv.FormatInt(rows[len(rows)-1].ID, 36)
+		after = placeOf(rows[len(rows)-1], q)
 	}
-	next, out, err := n.nextAttempts(rows)
+	next, out, err := n.nextAttempts(rows, r.named)
 	if err != nil {
 		return nil, "", err
 	}
@@ -174,8 +188,17 @@ func (n Support) retryPage(ctx context.Context, tx storage.Tx, scope Scope, q dr
 	return out, after, n.makeAttempts(ctx, tx, rows, next, out, r.by)
 }
 
+// placeOf is where the page behind m begins.
+func placeOf(m *messageRow, q driver.Query) string {
+	at := driver.Position{ID: m.ID}
+	if q.OrderBy != "" {
+		at.Value = m.FailedOn
+	}
+	return at.String()
+}
+
 // nextAttempts are what would be sent, with an answer for each.
-func (n Support) nextAttempts(rows []*messageRow) ([]*messageRow, []Retried, error) {
+func (n Support) nextAttempts(rows []*messageRow, named bool) ([]*messageRow, []Retried, error) {
 	now := driver.Now(n.store)
 	next, out := make([]*messageRow, len(rows)), make([]Retried, len(rows))
 	for i, m := range rows {
@@ -186,8 +209,11 @@ func (n Support) nextAttempts(rows []*messageRow) ([]*messageRow, []Retried, err
 			return nil, nil, err
 		}
 		again.NextRetryOn = now // it waited, so it is revalidated
+		if named {
+			again.ValidUntil = time.Time{} // a person wants it sent
+		}
 		next[i] = &again
-		out[i] = Retried{Key: m.Key, MessageID: m.MessageID, ReasonCode: m.ReasonCode, Attempt: again.Key, AttemptNo: again.AttemptNo}
+		out[i] = Retried{Scope: m.Scope, Key: m.Key, MessageID: m.MessageID, ReasonCode: m.ReasonCode, Attempt: again.Key, AttemptNo: again.AttemptNo}
 	}
 	return next, out, nil
 }
@@ -214,6 +240,8 @@ func refuseRetries(ctx context.Context, tx storage.Tx, rows, next []*messageRow,
 		switch {
 		case m.Status != StatusFailedFinal:
 			out[i].Refusal = "it is " + m.Status + ", and has not failed for good"
+		case !next[i].ValidUntil.IsZero() && !next[i].CreatedOn.Before(next[i].ValidUntil):
+			out[i].Refusal = "it was valid until " + next[i].ValidUntil.Format(time.RFC3339)
 		case exist[attempts[i]] != nil:
 			out[i].Refusal = triedAgain
 		case m.JobPartitionKey == "" && campaign != nil && campaign.Status == StatusCancelled:

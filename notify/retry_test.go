@@ -22,11 +22,12 @@ func (h *host) outage(codeOf func(notify.Message) string) {
 	h.answer = func(_ context.Context, m notify.Message) (notify.Receipt, error) {
 		return notify.Receipt{}, notify.Transient(codeOf(m), 0, nil)
 	}
-	for range 4 {
+	for _, wait := range []time.Duration{6, 17, 67, 200, 400, 800, 1600} {
 		h.drain()
-		h.clk.Add(2 * time.Hour)
+		h.clk.Add(wait * time.Minute)
 	}
 	h.drain()
+	h.clk.Add(time.Hour)
 	h.answer = nil
 	h.calls = nil
 }
@@ -47,7 +48,7 @@ func TestAMessageThatHasFailedIsSentAgainAsTheNextAttempt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.same("answer", notify.Retried{Key: failed.Key, MessageID: failed.MessageID, ReasonCode: "401", Attempt: failed.Key + "_1", AttemptNo: 1}, got)
+		h.same("answer", notify.Retried{Scope: "tenant", Key: failed.Key, MessageID: failed.MessageID, ReasonCode: "401", Attempt: failed.Key + "_1", AttemptNo: 1}, got)
 		for range 2 { // a second click
 			if _, err := h.Support().Retry(t.Context(), "tenant", failed.Key, support); !errors.Is(err, notify.ErrActionRefused) {
 				t.Errorf("again: %v", err)
@@ -167,6 +168,30 @@ func TestManyThatHaveFailedAreSentAgainPageByPage(t *testing.T) {
 			if _, err := h.Support().RetryFailed(t.Context(), "tenant", bad, support, &notify.ActionOptions{DryRun: true}); err == nil {
 				t.Errorf("%.80v is taken", bad)
 			}
+		}
+		all := notify.Failures{Channel: channelKey, Limit: 4, Everywhere: true}
+		scopes := map[notify.Scope]int{}
+		for page := all; ; {
+			report, err := h.Support().RetryFailed(t.Context(), "", page, support, &notify.ActionOptions{DryRun: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range report.Messages {
+				if m.Refusal == "" {
+					scopes[m.Scope]++
+				}
+			}
+			if page.After = report.Next; page.After == "" {
+				break
+			}
+		}
+		h.same("of all tenants", map[notify.Scope]int{"tenant": 5, "another": 1}, scopes)
+		all.Limit = 1000
+		if report, err := h.Support().RetryFailed(t.Context(), "", all, support, nil); err != nil || report.Retried != 6 || report.Refused != 5 {
+			t.Errorf("of all tenants: %+v, %v", report, err)
+		}
+		if _, err := h.Support().RetryFailed(t.Context(), "tenant", all, support, nil); err == nil {
+			t.Error("one tenant, and all of them")
 		}
 		if _, err := h.Support().RetryFailed(t.Context(), "\x00any", f, support, &notify.ActionOptions{DryRun: true}); err == nil {
 			t.Error("all tenants at once")
@@ -339,5 +364,23 @@ func TestI26_NoCallStartsForWhatWasCancelledAfterItsClaim(t *testing.T) {
 		h.drain()
 		h.status(notify.StatusCancelled)
 		h.same("calls", 0, len(h.sent()))
+	})
+}
+
+// What a callback says has arrived has not failed, and is not recovered.
+func TestWhatIsDeliveredAllTheSameIsNotSentAgain(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.answer = failing(notify.Permanent("554", nil))
+		h.ensure(letter("a", "sam"))
+		h.drain()
+		e := notify.StatusEvent{Provider: "test", EventID: "1", Kind: notify.KindDelivered, MessageID: h.row("a").MessageID, On: h.clk.Now()}
+		if _, err := h.Track(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		h.status(notify.StatusDelivered)
+		report, err := h.Support().RetryFailed(t.Context(), "tenant", notify.Failures{Channel: channelKey}, support, nil)
+		if err != nil || len(report.Messages) != 0 {
+			t.Errorf("%+v, %v", report, err)
+		}
 	})
 }

@@ -40,6 +40,7 @@ type parcel struct {
 	channels channels
 	to       redirects
 	files    files
+	probes   map[*messageRow]bool // of a channel that is out
 }
 
 // distribute is one group of concurrent calls: ask whether they are still
@@ -47,16 +48,21 @@ type parcel struct {
 // what came of it. A message lands as soon as it is not called, or its call has
 // ended, whatever the others do.
 func (n sender) distribute(ctx context.Context, items []sending, land func(*messageRow, nothing)) error {
-	var p parcel
-	open, err := n.revalidate(ctx, n.inWindow(items))
-	if err == nil && len(open) > 0 {
+	p := parcel{probes: map[*messageRow]bool{}}
+	var err error
+	open := n.inWindow(items)
+	if len(open) > 0 {
 		open, p.channels, err = n.generator().channelsOf(ctx, open, n.generator().unserved)
+	}
+	if err == nil {
+		open, err = n.revalidate(ctx, n.calm(ctx, open, p))
 	}
 	if err != nil {
 		return err
 	}
 	open, p.to = n.askGates(ctx, open)
 	open, p.files = n.loadAttachments(ctx, open)
+	open = n.probing(ctx, open, p)
 	landOthers(items, open, land)
 	return n.callsOf(open, p, land).Send(ctx, open)
 }
@@ -89,12 +95,16 @@ func landOthers(items, open []sending, land func(*messageRow, nothing)) {
 	}
 }
 
-// inWindow leaves out messages that may be sent again only within the window
-// of their provider's idempotency, if that is over: they are in doubt again.
+// inWindow leaves out messages that are stale, and those that may be sent again only
+// within the window of their provider's idempotency, if that is over: they are in doubt
+// again.
 func (n sender) inWindow(items []sending) []sending {
 	now := driver.Now(n.store)
 	var open []sending
 	for _, it := range items {
+		if it.Row.expired(now) {
+			continue
+		}
 		if until := it.Row.IdempotentUntil; !until.IsZero() && !now.Before(until) {
 			it.Row.doubted(now, ReasonWindowOver)
 			continue
@@ -113,8 +123,24 @@ func (n sender) call(items []sending, p parcel) {
 			receipt, err = c.Send(ctx, m)
 			return err
 		})
-		it.Row.settled(driver.Now(n.store), receipt, err)
+		n.settle(it, p, receipt, Classify(err))
 	}
+}
+
+// settle applies the result of a call to the message, and to what is known of its
+// channel.
+func (n sender) settle(it sending, p parcel, receipt Receipt, e *SendError) {
+	m, now := it.Row, driver.Now(n.store)
+	at := p.channels.line(m)
+	spared := (e == nil || it.Ctx.Err() == nil) && n.watch.heard(it.Ctx, at, m.CallStartedOn, e, p.probes[m])
+	if !spared || e.Class == ClassUnknown {
+		m.settled(now, receipt, e)
+		return
+	}
+	if r := n.watch.known(at); r != nil && p.probes[m] {
+		now = r.ProbeOn // behind others, which are due
+	}
+	m.spared(now, e)
 }
 
 // do calls a channel about a message.

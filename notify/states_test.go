@@ -156,10 +156,11 @@ func TestI16_MessagesTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 	}
 	got := taken(outgoingStates, message, func(m *messageRow) string { return m.Status },
 		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, nil) }),
-		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, errors.New("x")) }),
+		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, Classify(errors.New("x"))) }),
 		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, Permanent("x", nil)) }),
 		from(StatusSending, func(m *messageRow) { m.settled(now, Receipt{}, Unknown("x", nil)) }),
 		from(StatusSending, func(m *messageRow) { m.skip(now, "x") }),
+		from(StatusSending, func(m *messageRow) { m.ValidUntil = now; m.expired(now) }),
 		from(StatusSending, func(m *messageRow) { m.deferTo(now, "x") }),
 		from(StatusSending, func(m *messageRow) { m.unasked(now, "x") }),
 		from(StatusSending, func(m *messageRow) { m.released(now) }),

@@ -49,6 +49,7 @@ const (
 	ChangeInDoubt   ChangeKind = "InDoubt" // nobody knows whether it was sent; the policy or a person decides
 	ChangeFailed    ChangeKind = "Failed"
 	ChangeSkipped   ChangeKind = "Skipped"
+	ChangeExpired   ChangeKind = "Expired" // it was stale before it could be sent
 )
 
 // StatusSubscriber hears of what became of messages. It is called from several
@@ -111,6 +112,8 @@ func changeOf(m *messageRow) (ChangeKind, bool) {
 		return ChangeFailed, true
 	case StatusSkipped:
 		return ChangeSkipped, true
+	case StatusExpired:
+		return ChangeExpired, true
 	}
 	return "", false
 }

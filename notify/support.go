@@ -46,7 +46,7 @@ func (n Support) Resolve(ctx context.Context, scope Scope, key string, d Decisio
 		case DecideSent:
 			m.accepted(m.calledOn(now), Receipt{})
 		case DecideSendAgain:
-			m.IdempotentUntil = time.Time{} // a person accepts a second message
+			m.IdempotentUntil, m.ValidUntil = time.Time{}, time.Time{} // a person accepts a second message, and a late one
 			m.RetryCount = 0
 			m.retryOn(now)
 			m.unhold()
@@ -90,6 +90,7 @@ func (m *messageRow) releaseHold(now time.Time) string {
 	m.unhold()
 	if m.Status == StatusCreated || m.Status == StatusRetryReady {
 		m.DueOn, m.NextRetryOn = now, now // it waited, so it is revalidated
+		m.ValidUntil = time.Time{}        // a person wants it sent
 	}
 	return ""
 }

@@ -214,6 +214,7 @@ var heights = map[string]int{
 	StatusSentToProvider: 1,
 	StatusFailedFinal:    2,
 	StatusSkipped:        2,
+	StatusExpired:        2,
 	StatusCancelled:      2,
 	StatusDelivered:      3,
 	StatusOpened:         4,
@@ -262,7 +263,9 @@ func (m *messageRow) reported(now time.Time, e *deliveryEvent) bool {
 	if to != StatusSentToProvider {
 		m.EndedOn = cmp.Or(m.EndedOn, e.On)
 	}
+	m.FailedOn = time.Time{}
 	if to == StatusFailedFinal {
+		m.FailedOn = now
 		m.ReasonCode = cmp.Or(e.Code, ReasonRefused)
 	}
 	if m.HoldReason != HoldConflict { // that is about the job, not about this call

@@ -21,9 +21,13 @@ type Tries struct {
 // failed counts a failure and says when to try again, or false if that was the
 // last try.
 func (t *Tries) failed(now time.Time, key, reason string) (next time.Time, ok bool) {
+	return t.failedBy(backoff.Usual, now, key, reason)
+}
+
+func (t *Tries) failedBy(steps backoff.Steps, now time.Time, key, reason string) (next time.Time, ok bool) {
 	t.RetryCount++
 	t.ReasonCode = reason
-	wait, ok := backoff.After(key, t.RetryCount)
+	wait, ok := steps.After(key, t.RetryCount)
 	if !ok {
 		t.NextRetryOn = time.Time{}
 		return time.Time{}, false

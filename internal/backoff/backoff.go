@@ -14,12 +14,13 @@ import (
 // failure than there are steps is too many.
 type Steps []time.Duration
 
-var usual = Steps{5 * time.Minute, 15 * time.Minute, time.Hour}
+// Usual are those that automation, schedules and jobs share.
+var Usual = Steps{5 * time.Minute, 15 * time.Minute, time.Hour}
 
 // After is that of the usual steps.
 //
 //spec:a-053
-func After(key string, failures int) (time.Duration, bool) { return usual.After(key, failures) }
+func After(key string, failures int) (time.Duration, bool) { return Usual.After(key, failures) }
 
 // After returns how long to wait after so many failures in a row, and false if
 // that many are too many and a person has to look. Up to a tenth is added,

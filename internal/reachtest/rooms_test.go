@@ -359,6 +359,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"HeldSchedules":     func() error { return third(support.HeldSchedules(ctx, scope, "", storage.Page{})) },
 			"Messages":          func() error { return third(support.Messages(ctx, scope, j.RowKey, storage.Page{})) },
 			"Pause":             func() error { return support.Pause(ctx, notify.Extent{Scope: scope}, time.Time{}, by) },
+			"Outages":           func() error { return second(support.Outages(ctx, scope)) },
 			"Pauses":            func() error { return second(support.Pauses(ctx, scope)) },
 			"Release":           func() error { return support.Release(ctx, scope, notify.ArtifactOutgoingMessage, key, by) },
 			"ReplayDeadLetters": func() error { return second(support.ReplayDeadLetters(ctx, scope, "crm", by, nil)) },

@@ -25,6 +25,7 @@ CREATE TABLE {notification_job} (
 	input_hash         TEXT NOT NULL,
 	source_key         TEXT NOT NULL, -- the scheduler key that asked for it
 	source_on          INTEGER, -- stable time of the occasion
+	valid_until        INTEGER, -- its messages are stale from then on
 	created_on         INTEGER,
 	frozen             TEXT NOT NULL, -- what the first run of the generator made, or its blob
 	retry_count        INTEGER NOT NULL, -- failures in a row
@@ -100,6 +101,7 @@ CREATE TABLE {messaging_job} (
 	content_hash         TEXT NOT NULL,
 	input_hash           TEXT NOT NULL,
 	audience_size        INTEGER NOT NULL, -- recipients of the payload; 0: unknown
+	valid_until          INTEGER, -- its messages are stale from then on
 	created_on           INTEGER,
 	started_on           INTEGER, -- when its schedule fell due
 	hash_key             TEXT NOT NULL, -- fingerprint of the key that hashes recipients
@@ -142,6 +144,7 @@ CREATE TABLE {outgoing_message} (
 	version             INTEGER NOT NULL,
 	lane                INTEGER NOT NULL,
 	due_on              INTEGER,
+	failed_on           INTEGER, -- for good
 	lease_expires_on    INTEGER,
 	claim_token         TEXT NOT NULL,
 	abandoned           INTEGER NOT NULL,
@@ -164,6 +167,7 @@ CREATE TABLE {outgoing_message} (
 	in_doubt            TEXT NOT NULL, -- policy of the type
 	mandatory           INTEGER NOT NULL, -- of the type too
 	scheduled_on        INTEGER,
+	valid_until         INTEGER, -- stale from then on
 	message_id          TEXT NOT NULL, -- random; what providers see
 	created_on          INTEGER,
 	calls               INTEGER NOT NULL, -- provider calls that were started
@@ -190,6 +194,9 @@ CREATE INDEX {index:outgoing_message_due} ON {outgoing_message} (lane, due_on, i
 
 -- Lists what waits for a person. Claims write neither column.
 CREATE INDEX {index:outgoing_message_holds} ON {outgoing_message} (hold_reason, id) WHERE is_on_support_hold;
+
+-- What failed of a channel, over all tenants: who recovers it walks it.
+CREATE INDEX {index:outgoing_message_failed} ON {outgoing_message} (kind, failed_on, id) WHERE failed_on IS NOT NULL;
 
 -- A message in an inbox of the host's application, never due. The key is the inbox and
 -- the reverse time of its occasion, so that the newest are the first of a range.
@@ -425,6 +432,33 @@ CREATE TABLE {notification_pause} (
 
 -- Never due; every table has it.
 CREATE INDEX {index:notification_pause_due} ON {notification_pause} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- One row for each channel that ever took nothing for a reason of its own, those that
+-- are back included, so that its versions go on and the audit tells of each. Every
+-- claim of messages reads those that are out.
+CREATE TABLE {channel_outage} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL, -- whose channel it is; empty if all share it
+	key              TEXT NOT NULL, -- channel:X; everywhere: before it
+	kind             TEXT NOT NULL, -- the channel
+	status           TEXT NOT NULL, -- Out, Over
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	everywhere       INTEGER NOT NULL,
+	class            TEXT NOT NULL, -- of the last refusal
+	code             TEXT NOT NULL, -- the provider's
+	since            INTEGER,
+	probes           INTEGER NOT NULL, -- so far
+	probe_on         INTEGER, -- the next one is not earlier
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:channel_outage_due} ON {channel_outage} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What recipients want, and do not want, by type and method. A recipient's rows are a
 -- range of the unique key.
