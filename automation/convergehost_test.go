@@ -113,8 +113,8 @@ func (l lessons) Validate(_ context.Context, d automation.Due) (automation.Valid
 
 func (l lessons) Recipients(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
 	l.mu.Lock()
+	defer l.mu.Unlock() // met may panic
 	l.met(d.Key)
-	l.mu.Unlock()
 	if l.broken {
 		return nil, errBoom
 	}
