@@ -42,7 +42,7 @@ func (p *pass[R, A]) Runner(o Options) Runner {
 	return &runner[R, A]{
 		store: p.store, spec: p.spec, o: o, mono: realClock,
 		lanes: newLanes(o.Lanes), look: lookBack{clock: realClock},
-		flights: newFlights[R](), tel: newTelemetry(p.spec.Name, o),
+		flights: newFlights[R](), tel: newTelemetry(p.spec.Name, o), pulse: newPulse(p.spec.Name),
 	}
 }
 
@@ -63,6 +63,7 @@ type runner[R, A any] struct {
 	hot    atomic.Bool // the last claim was full, so the next one needs no peek
 
 	outage    outage
+	pulse     *pulse
 	flights   *flights[R]
 	scratches sync.Pool // of *copies[R]
 }
