@@ -3,6 +3,9 @@ package belfry_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -11,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/notifytest"
+	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -78,4 +82,43 @@ func ExamplePoller_Run() {
 	cancel() // a signal to stop, in earnest
 	fmt.Println(poller.Run(ctx))
 	// Output: context canceled
+}
+
+// A program that serves HTTP beside its poller tells an orchestrator whether to send it
+// requests, and whether to restart it.
+func ExamplePoller_Ready() {
+	_, poller, _, _ := app("visit")
+	probe := func(check func(context.Context) error) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if err := check(r.Context()); err != nil {
+				http.Error(w, err.Error(), http.StatusServiceUnavailable) // on a port for probes only
+			}
+		}
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /readyz", probe(poller.Ready))
+	mux.HandleFunc("GET /livez", probe(func(context.Context) error { return poller.Live() }))
+	for _, path := range []string{"/readyz", "/livez"} {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		fmt.Println(path, w.Code, strings.TrimSpace(w.Body.String()))
+	}
+	// Output:
+	// /readyz 503 belfry: the poller does not run
+	// /livez 200
+}
+
+// All that the services of a poller have to say of their work, of all tenants.
+func ExamplePoller_Health() {
+	reminders, poller, _, clk := app("visit")
+	remind(reminders, "visit", automation.Date{Year: 2026, Month: 3, Day: 2})
+	clk.Add(48 * time.Hour)
+	now, err := poller.Health(context.Background(), storage.Everywhere())
+	fmt.Println(now, err)
+	// Output:
+	// work at 2026-03-03T08:00:00Z of all tenants
+	//   the oldest has waited for 23h0m0s
+	//   due, visit of automation_scheduler: 1
+	//   nothing waits for a person
+	//   reminders taken over from workers that died or stalled, by this process: 0 <nil>
 }

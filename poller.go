@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
@@ -20,6 +23,8 @@ import (
 type Service interface {
 	// Passes are the kinds of due rows that the service handles.
 	Passes() []work.Pass
+	// Health tells how its work is doing, in one scope or everywhere.
+	Health(ctx context.Context, reach storage.Reach) (health.Summary, error)
 }
 
 // Report counts what a poll did; its fields are documented where they are named.
@@ -47,10 +52,12 @@ type Report struct {
 //
 //spec:t-006 t-075
 type Poller struct {
-	batch   int
-	runners []work.Runner
-	store   storage.Store
-	logger  *slog.Logger
+	options  Options // with those defaults that the poller itself needs
+	runners  []work.Runner
+	services []Service
+	store    storage.Store
+	logger   *slog.Logger
+	runs     atomic.Int32 // calls of Run under way
 }
 
 // NewPoller makes a poller over the services, which must be made on store. It
@@ -64,7 +71,9 @@ func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller 
 	if opts != nil {
 		o = *opts
 	}
-	p := &Poller{batch: cmp.Or(o.Batch, defaultBatch), store: store, logger: o.Logger}
+	p := &Poller{options: o, services: slices.Clone(services), store: store, logger: o.Logger}
+	p.options.Batch = cmp.Or(o.Batch, defaultBatch)
+	p.options.Interval = cmp.Or(o.Interval, defaultInterval)
 	if p.logger == nil {
 		p.logger = slog.Default()
 	}
@@ -79,7 +88,10 @@ func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller 
 	return p
 }
 
-const defaultBatch = 1000
+const (
+	defaultBatch    = 1000
+	defaultInterval = time.Second
+)
 
 // Run polls until ctx ends; then it claims nothing more, finishes what runs
 // (see Options.Grace), and gives the rest back. It returns ctx's error. Run goes
@@ -87,6 +99,9 @@ const defaultBatch = 1000
 //
 //spec:t-071
 func (p *Poller) Run(ctx context.Context) error {
+	p.runs.Add(1)
+	defer p.runs.Add(-1)
+	defer p.observe()()
 	var g errgroup.Group
 	for _, r := range p.runners {
 		g.Go(func() error { return r.Run(ctx) })
@@ -137,7 +152,7 @@ func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 // and endpoints that an external timer calls.
 func (p *Poller) Drain(ctx context.Context) error {
 	for {
-		rep, err := p.PollOnce(ctx, p.batch)
+		rep, err := p.PollOnce(ctx, p.options.Batch)
 		if err != nil || rep.Claimed == 0 {
 			return err
 		}

@@ -350,6 +350,14 @@ func (r *reportRunner) Poll(ctx context.Context, batch int) (work.Report, error)
 	return r.inner.Poll(ctx, batch)
 }
 
+// Pulse is none while there is no type of report.
+func (r *reportRunner) Pulse() []work.Pulse {
+	if names, _ := r.s.registry.reportTypes(); len(names) == 0 {
+		return nil
+	}
+	return r.inner.Pulse()
+}
+
 func (r *reportRunner) Run(ctx context.Context) error {
 	for names, added := r.s.registry.reportTypes(); len(names) == 0; names, added = r.s.registry.reportTypes() {
 		select {

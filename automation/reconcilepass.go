@@ -281,6 +281,14 @@ func (r *reconcileRunner) Poll(ctx context.Context, batch int) (work.Report, err
 	return r.inner.Poll(ctx, batch)
 }
 
+// Pulse is none while there is nothing to scan.
+func (r *reconcileRunner) Pulse() []work.Pulse {
+	if names, _ := r.s.registry.scans(); len(names) == 0 {
+		return nil
+	}
+	return r.inner.Pulse()
+}
+
 func (r *reconcileRunner) Run(ctx context.Context) error {
 	for names, added := r.s.registry.scans(); len(names) == 0; names, added = r.s.registry.scans() {
 		select {

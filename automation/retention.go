@@ -385,6 +385,9 @@ func (r *retentionRunner) Run(ctx context.Context) error {
 	}
 }
 
+// Pulse is none: a chore of once a day says nothing about the poller.
+func (r *retentionRunner) Pulse() []work.Pulse { return nil }
+
 // makeWalk makes the row that walks need.
 func (r *retentionRunner) makeWalk(ctx context.Context) error {
 	if r.made.Load() {

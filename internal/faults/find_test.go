@@ -142,8 +142,11 @@ func (m *module) find(f fault) (place, error) {
 	}
 }
 
-// dir is the one folder whose path is, or ends with, end.
+// dir is the one folder whose path is, or ends with, end. "belfry" is the module's own.
 func (m *module) dir(end string) (string, error) {
+	if end == "belfry" {
+		return ".", nil
+	}
 	if slices.Contains(m.dirs, end) {
 		return end, nil
 	}

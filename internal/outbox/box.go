@@ -153,6 +153,7 @@ type fanRunner struct {
 
 	mu      sync.Mutex
 	runners map[string]work.Runner
+	running []work.Runner // of Run
 }
 
 // all are the runners, those of new subscribers included.
@@ -185,9 +186,22 @@ func (r *fanRunner) Poll(ctx context.Context, batch int) (work.Report, error) {
 	return sum, errors.Join(errs...)
 }
 
+// Pulse has those of the subscribers.
+func (r *fanRunner) Pulse() (all []work.Pulse) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, runner := range r.running {
+		all = append(all, runner.Pulse()...)
+	}
+	return all
+}
+
 // Run runs for the subscribers that there are when it begins.
 func (r *fanRunner) Run(ctx context.Context) error {
 	runners := r.all()
+	r.mu.Lock()
+	r.running = runners
+	r.mu.Unlock()
 	errs := make([]error, len(runners))
 	var runs sync.WaitGroup
 	for i, runner := range runners {

@@ -41,7 +41,7 @@ func (p *pass[R, A]) Runner(o Options) Runner {
 	o = o.withDefaults()
 	r := &runner[R, A]{
 		store: p.store, spec: p.spec, o: o, mono: realClock,
-		flights: newFlights[R](), tel: newTelemetry(p.spec.Name, o),
+		flights: newFlights[R](), tel: newTelemetry(p.spec.Name, o), pulse: newPulse(p.spec.Name),
 	}
 	r.all, r.rest = r.newLine(everything), r.newLine(theRest)
 	return r
@@ -65,6 +65,7 @@ type runner[R, A any] struct {
 	hot    atomic.Bool // a claim of the last turn was full
 
 	outage    outage
+	pulse     *pulse
 	flights   *flights[R]
 	scratches sync.Pool // of *copies[R]
 }

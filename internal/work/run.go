@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/hush"
@@ -110,11 +111,13 @@ func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan
 	signal := r.store.Waker().Listen(r.spec.Table.Name)
 	defer signal.Close()
 	for ctx.Err() == nil {
+		r.pulse.turn()
 		r.heed(signal)
 		n, next, err := r.turn(ctx, func(l *line, rows []*R) {
 			r.tel.claimed(ctx, len(rows), r.lag(rows))
 			r.launchAll(s, l, rows, launched)
 		})
+		r.pulse.poll(err)
 		if err != nil && ctx.Err() == nil {
 			r.tel.pollFailed(ctx)
 			hush.Warn(ctx, r.o.Logger, "belfry: poll failed", "pass", r.spec.Name, "error", err)
@@ -232,7 +235,7 @@ type prepared struct {
 }
 
 func (p prepared) Runner(o Options) Runner {
-	return &preparedRunner{inner: p.Pass.Runner(o), prepare: p.prepare, name: p.Name(), o: o.withDefaults()}
+	return &preparedRunner{inner: p.Pass.Runner(o), prepare: p.prepare, name: p.Name(), o: o.withDefaults(), pulse: newPulse(p.Name())}
 }
 
 type preparedRunner struct {
@@ -240,6 +243,8 @@ type preparedRunner struct {
 	prepare func(ctx context.Context) error
 	name    string
 	o       Options
+	pulse   *pulse
+	ready   atomic.Bool // inner runs
 
 	mu   sync.Mutex
 	done bool
@@ -266,8 +271,10 @@ func (r *preparedRunner) Poll(ctx context.Context, batch int) (Report, error) {
 // Run does not end because the database is away when it begins.
 func (r *preparedRunner) Run(ctx context.Context) error {
 	for {
+		r.pulse.turn()
 		err := r.once(ctx)
-		if err == nil {
+		if r.pulse.poll(err); err == nil {
+			r.ready.Store(true)
 			return r.inner.Run(ctx)
 		}
 		if ctx.Err() != nil {

@@ -110,6 +110,9 @@ type Runner interface {
 	// Run polls until ctx ends, then claims nothing more, finishes what runs and
 	// releases the rest.
 	Run(ctx context.Context) error
+	// Pulse says how Run is doing, for each loop that it has; none while it rests. It
+	// may be called from any number of goroutines.
+	Pulse() []Pulse
 }
 
 // Report counts what one or more polls did.

@@ -1,0 +1,109 @@
+package belfry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+const (
+	// missed is how many intervals a pass may go without an answer of the store, and
+	// patience the least that it may.
+	missed   = 3
+	patience = 10 * time.Second
+	// stuckAfter is how much longer than an interval a loop may take to come round: a
+	// database that does not answer keeps it for a minute.
+	stuckAfter = 5 * time.Minute
+	// readyTime bounds what Ready asks the store.
+	readyTime = 2 * time.Second
+)
+
+// Ready reports whether the poller works: Run has begun and not ended, the store
+// answers within two seconds, and has answered a poll of each pass within the last
+// three intervals, or ten seconds if that is more. A pass that waits for handlers to end
+// is ready. The error says what is wrong, which pass it is and since when, and wraps the
+// store's. It is what a readiness probe asks.
+func (p *Poller) Ready(ctx context.Context) error {
+	if p.runs.Load() == 0 {
+		return errors.New("belfry: the poller does not run")
+	}
+	for _, pulse := range p.pulses() {
+		switch late := max(missed*p.options.Interval, patience); {
+		case !pulse.Begun:
+			return fmt.Errorf("belfry: %s has not begun", pulse.Pass)
+		case pulse.Answered && pulse.Polled <= late:
+		case pulse.Err != nil:
+			return fmt.Errorf("belfry: %s has not polled %s: %w", pulse.Pass, p.since(pulse.Polled), pulse.Err)
+		default:
+			return fmt.Errorf("belfry: %s has not polled %s", pulse.Pass, p.since(pulse.Polled))
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	err := p.store.View(ctx, func(from driver.Reader) error {
+		_, err := driver.StoredIdentity(ctx, from)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("belfry: the store does not answer: %w", err)
+	}
+	return nil
+}
+
+// Live reports whether every loop of Run comes round: within five minutes and an
+// interval. Nothing outside makes it fail, neither a database that is away nor handlers
+// that hang, so that an error means that only a new process helps. It says which pass is
+// stuck, and since when. A poller that does not run is live. It is what a liveness probe
+// asks.
+func (p *Poller) Live() error {
+	for _, pulse := range p.pulses() {
+		if pulse.Begun && pulse.Turned > p.options.Interval+stuckAfter {
+			return fmt.Errorf("belfry: %s is stuck %s", pulse.Pass, p.since(pulse.Turned))
+		}
+	}
+	return nil
+}
+
+// pulses are those of all loops while Run runs.
+func (p *Poller) pulses() (all []work.Pulse) {
+	if p.runs.Load() == 0 {
+		return nil
+	}
+	for _, r := range p.runners {
+		all = append(all, r.Pulse()...)
+	}
+	return all
+}
+
+// since says when that was.
+func (p *Poller) since(ago time.Duration) string {
+	return fmt.Sprintf("since %s (%s)", p.store.Clock().Now().Add(-ago).UTC().Format(time.RFC3339), ago.Truncate(time.Second))
+}
+
+// Health is what all services of the poller say of their work, one after another: the
+// answers of their Health methods in one. See [health.Summary] for its bounds.
+func (p *Poller) Health(ctx context.Context, reach storage.Reach) (health.Summary, error) {
+	var out health.Summary
+	for i, s := range p.services {
+		of, err := s.Health(ctx, reach)
+		if err != nil {
+			return health.Summary{}, err
+		}
+		if i == 0 {
+			out = of
+			continue
+		}
+		out.Due, out.DueCapped = append(out.Due, of.Due...), out.DueCapped || of.DueCapped
+		out.Holds, out.Doubts = append(out.Holds, of.Holds...), append(out.Doubts, of.Doubts...)
+		out.DeadLetters, out.Pauses = append(out.DeadLetters, of.DeadLetters...), append(out.Pauses, of.Pauses...)
+		out.Lost, out.Stuck = append(out.Lost, of.Lost...), append(out.Stuck, of.Stuck...)
+		out.LeaseLosses += of.LeaseLosses
+	}
+	return out, nil
+}
