@@ -104,7 +104,7 @@ var internalFaults = []fault{
 	{Name: "monitoring: a metric is not documented", In: "belfry.newGauges",
 		Old: `"belfry.series.lost"`, New: `"belfry.series.asleep"`, Test: "./internal/repotest TestEveryMetric"},
 	{Name: "probes: a loop whose handlers hang comes round no more", In: "work.runner.sleep",
-		Old: "<-over", New: "<-(chan time.Time)(nil)", Test: ". TestHandlersThatHang"},
+		Old: "r.store.Clock().After(d)", New: "r.store.Clock().After(d + 1000*time.Hour)", Test: ". TestHandlersThatHang"},
 	{Name: "probes: a pass that cannot poll is ready", In: "belfry.Poller.Ready",
 		Old: "pulse.Answered && pulse.Polled <= late", New: "pulse.Answered && late > 0", Test: ". TestReadyNames"},
 	{Name: "probes: a poller is ready without its store", In: "belfry.Poller.Ready",
