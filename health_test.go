@@ -149,7 +149,6 @@ func TestLiveNamesThePassThatIsStuck(t *testing.T) {
 // scraped is a meter whose gauges are collected when the test says so.
 type scraped struct {
 	metricnoop.MeterProvider
-	names   []string // "name unit"
 	collect []metric.Callback
 	failed  int64
 }
