@@ -23,7 +23,7 @@ type Options struct {
 	Lease time.Duration
 	// Concurrency is how many groups of rows of one kind (a reminder type, a channel,
 	// a subscriber) each pass handles at once; default 8. Urgent rows, and those of a
-	// tenant that floods a lane, have as many of their own.
+	// tenant that floods a lane, have as many of their own. In PollOnce all share them.
 	Concurrency int
 	// InFlight bounds the rows of one kind that each pass has claimed and not yet
 	// settled, urgent ones counted apart, so that a kind that hangs holds up no other;

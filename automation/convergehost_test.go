@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/belfry-go/belfry/automation"
@@ -21,7 +20,6 @@ type school struct {
 	rules  map[string]rule // by setting, which is the reminder type too
 	broken bool            // whom to tell cannot be found out
 
-	mu    sync.Mutex       // types are handled at once
 	valid map[string]bool  // what was wanted when it was last asked about
 	met   func(key string) // called when a reminder has been found valid
 }
@@ -105,15 +103,11 @@ func (l lessons) Candidates(_ context.Context, e automation.Event) ([]automation
 
 func (l lessons) Validate(_ context.Context, d automation.Due) (automation.Validity, error) {
 	p := l.pupils[d.Source.ID]
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	_, l.valid[d.Key] = l.wishes()[d.Key]
 	return automation.AsksFor(p.version, l.asks(l.setting, p)...), nil
 }
 
 func (l lessons) Recipients(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock() // met may panic
 	l.met(d.Key)
 	if l.broken {
 		return nil, errBoom

@@ -34,6 +34,7 @@ func (r *runner[R, A]) Poll(ctx context.Context, batch int) (Report, error) {
 	defer cancel()
 	done, groups := r.split(r.all, rows, &rep)
 	s := r.session(ctx, ctx.Done())
+	s.single = true
 	defer close(s.closed)
 	for _, group := range groups {
 		s.launch(group)

@@ -19,6 +19,7 @@ type session[R, A any] struct {
 	stop   <-chan struct{} // closed: groups that have not begun are released
 	out    chan outcome[R, A]
 	closed chan struct{} // nobody reads out any more
+	single bool          // a poll's
 
 	mu    sync.Mutex
 	slots map[seat]chan struct{} // of the groups that are handled now
@@ -41,6 +42,8 @@ const (
 
 func (l *line) rankOf(rec *storage.Record) rank {
 	switch {
+	case l.of == everything:
+		return keepsUp
 	case rec.Lane == storage.LaneUrgent:
 		return urgent
 	case l.of == flood:
@@ -69,8 +72,12 @@ func (r *runner[R, A]) session(base context.Context, stop <-chan struct{}) *sess
 	}
 }
 
-// slotsOf are those of one seat.
+// slotsOf are those of one seat. In a single poll, which waits for all groups anyway,
+// all share them.
 func (s *session[R, A]) slotsOf(at seat) chan struct{} {
+	if s.single {
+		at = seat{}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.slots[at] == nil {
