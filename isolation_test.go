@@ -61,12 +61,12 @@ func TestAChannelThatHangsHoldsUpNoOther(t *testing.T) {
 			}
 		}
 		stop := running(t, store, out)
-		<-time.After(time.Second)
+		<-store.Clock().After(time.Second)
 		said := store.Clock().Now()
 		if _, err := out.Notify(t.Context(), notify.Job{Scope: "other", Type: "code", PartitionKey: "sam", RowKey: "1", Recipients: to(1, "email:well")}, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(10 * time.Second)
+		<-store.Clock().After(10 * time.Second)
 		synctest.Wait()
 		mu.Lock()
 		defer mu.Unlock()
@@ -113,9 +113,9 @@ func TestAReminderTypeThatBlocksHoldsUpNoOther(t *testing.T) {
 		}
 		ensure("blocked", 6_000)
 		stop := running(t, store, work, out)
-		<-time.After(time.Second)
+		<-store.Clock().After(time.Second)
 		ensure("well", 1)
-		<-time.After(5 * time.Second)
+		<-store.Clock().After(5 * time.Second)
 		synctest.Wait()
 		if mails != 1 {
 			t.Errorf("%d mails of the type that is well", mails)

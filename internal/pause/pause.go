@@ -37,7 +37,7 @@ type Row struct {
 // refused for a scope that is not to say anything.
 func Part(scope storage.Scope, everywhere bool, kind string) (Row, error) {
 	if everywhere && scope != "" {
-		return Row{}, errors.New("Extent: a Scope, and Everywhere")
+		return Row{}, errors.New("a Scope, and Everywhere")
 	}
 	if everywhere {
 		kind = "everywhere:" + kind
@@ -79,7 +79,7 @@ func (p *Row) resume(now time.Time) string {
 // end, or is refused if that is the one it has. It is audited.
 func Begin(ctx context.Context, tx storage.Tx, t *driver.Table[Row], part Row, until time.Time, by audit.By) error {
 	if until = driver.Time(until); !until.IsZero() && !until.After(driver.Now(tx.Store())) {
-		return fmt.Errorf("Pause: until %s has passed", until.Format(time.RFC3339))
+		return fmt.Errorf("until %s has passed", until.Format(time.RFC3339))
 	}
 	return change(ctx, tx, t, part, "Pause", by, func(p *Row, now time.Time) string { return p.pause(now, until, by) })
 }
