@@ -375,21 +375,6 @@ func seriesState(ctx context.Context, from driver.Reader, scope Scope, key strin
 	return &SeriesState{Active: d.Active, Cadence: d.cadence(), Zone: d.TimeZone, Next: d.NextOn}, nil
 }
 
-// cadence is the rule as people read it.
-func (d *series) cadence() string {
-	text := "cron " + d.Cron
-	if d.RRule != "" {
-		text = "RRULE " + d.RRule + " at " + d.StartTime
-	}
-	if d.StartDate != "" {
-		text += " from " + d.StartDate
-	}
-	if d.EndDate != "" {
-		text += " to " + d.EndDate
-	}
-	return text
-}
-
 // series tells about the series behind the row.
 func (e Explanation) series(b *strings.Builder) {
 	switch d := e.Series; {

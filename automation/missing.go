@@ -272,30 +272,6 @@ func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) e
 	return nil
 }
 
-// foresee gives plans of conditions the rows that they would ask for after the
-// readings that they have, and records none.
-func (s explainer) foresee(ctx context.Context, from driver.Reader, plans []plan) ([]plan, error) {
-	out := slices.Clone(plans)
-	for i, p := range out {
-		if p.condition == nil {
-			continue
-		}
-		place, state := p.condition.place(), p.state()
-		stored, err := thresholdStates.Get(ctx, from, place.Scope, place.Key)
-		switch {
-		case err == nil:
-			decideReading(stored, state)
-			state = stored
-		case !errors.Is(err, storage.ErrNotFound):
-			return nil, err
-		}
-		if out[i], err = p.fire(state, s.now()); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 // nearness orders findings: what could run soonest comes first.
 func nearness(c Cause) int {
 	return slices.Index([]Cause{CauseExists, CauseNotAskedYet, CauseNoRecipients, CauseEnded, CauseThresholdNotMet, CauseOffsetPassed, CauseTimeSkipped, CauseSeriesEnded}, c)

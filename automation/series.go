@@ -87,6 +87,21 @@ func (r *scheduleRow) baseSeriesKey() string {
 	return again.seriesKey()
 }
 
+// cadence is the rule as people read it.
+func (d *series) cadence() string {
+	text := "cron " + d.Cron
+	if d.RRule != "" {
+		text = "RRULE " + d.RRule + " at " + d.StartTime
+	}
+	if d.StartDate != "" {
+		text += " from " + d.StartDate
+	}
+	if d.EndDate != "" {
+		text += " to " + d.EndDate
+	}
+	return text
+}
+
 // timeline is the cadence in its zone. The error is for a rule or zone that this
 // version, or this machine, does not know.
 func (d *series) timeline() (recur.Timeline, error) {
