@@ -2,6 +2,8 @@ package automation_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,15 +32,29 @@ func TestWhoeverOnlyLooksWaitsForNoWriter(t *testing.T) {
 	})
 }
 
+// rehearsed is an error if a step of a rehearsal failed, which an explanation tells.
+func rehearsed(text string) error {
+	if strings.Contains(text, "would fail") {
+		return errors.New(text)
+	}
+	return nil
+}
+
 // reads are calls that only look.
 func (w *world) reads() map[string]func(context.Context) error {
 	support, rollout, upkeep := w.s.Support(), w.s.Rollout(), w.s.Upkeep()
 	page, window := storage.Page{}, automation.Window{From: start.AddDate(0, 0, -7)}
 	explain := func(key string) func(context.Context) error {
-		return func(ctx context.Context) error { _, err := w.s.Explain(ctx, "", key); return err }
+		return func(ctx context.Context) error {
+			e, err := w.s.Explain(ctx, "", key)
+			return errors.Join(err, rehearsed(e.Now))
+		}
 	}
 	missing := func(setting string, source automation.Source) func(context.Context) error {
-		return func(ctx context.Context) error { _, err := w.s.ExplainMissing(ctx, "", setting, source); return err }
+		return func(ctx context.Context) error {
+			a, err := w.s.ExplainMissing(ctx, "", setting, source)
+			return errors.Join(err, rehearsed(a.String()))
+		}
 	}
 	return map[string]func(context.Context) error{
 		"Explain, a date":             explain(certificateKey),
