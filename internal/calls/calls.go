@@ -116,7 +116,7 @@ func Do(ctx context.Context, timeout time.Duration, log *slog.Logger, text strin
 func LogPanic(log *slog.Logger, text string, err error, where slog.Attr) {
 	var p *work.PanicError
 	if errors.As(err, &p) {
-		hush.Error(context.Background(), log, "belfry: "+text, where, slog.String("stack", string(p.Stack)))
+		hush.Panic(context.Background(), log, "belfry: "+text, where, slog.String("stack", string(p.Stack)))
 	}
 }
 

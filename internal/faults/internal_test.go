@@ -84,7 +84,7 @@ var internalFaults = []fault{
 	{Name: "I-29 nobody counts polls that failed", In: "work.telemetry.pollFailed",
 		Old: "t.failed.Add(ctx, 1,", New: "t.failed.Add(ctx, 0,", Test: "./internal/work TestI29_Polls"},
 	{Name: "log: an outage is a line for each pass", In: "hush.of",
-		Old: "return made.(*limit)", New: "_ = made; return &limit{clock: clock.New(), names: map[string]int{}}",
+		Old: "return made.(*limits)", New: "_ = made; return &limits{lines: newLimit(), panics: newLimit()}",
 		Test: "./internal/hush TestWhatIsLeftOut"},
 	{Name: "log: a pass that cannot poll says so each time", In: "work.runner.loop",
 		Old: "hush.Warn(ctx, r.o.Logger,", New: "r.o.Logger.WarnContext(ctx,", Test: ". TestAnOutageIs"},

@@ -27,28 +27,36 @@ const maxNames = 20
 // of slog; the first is a name from code, such as the pass, by which lines that are left
 // out are told apart. It may be called from any number of goroutines.
 func Warn(ctx context.Context, l *slog.Logger, msg string, args ...any) {
-	of(l).log(ctx, l, slog.LevelWarn, msg, args)
+	of(l).lines.log(ctx, l, slog.LevelWarn, msg, args)
 }
 
 // Error logs an error likewise.
 func Error(ctx context.Context, l *slog.Logger, msg string, args ...any) {
-	of(l).log(ctx, l, slog.LevelError, msg, args)
+	of(l).lines.log(ctx, l, slog.LevelError, msg, args)
+}
+
+// Panic logs an error that a developer has to see. Panics take turns of their own: the
+// only stack of an hour is not left out for what an outage says.
+func Panic(ctx context.Context, l *slog.Logger, msg string, args ...any) {
+	of(l).panics.log(ctx, l, slog.LevelError, msg, args)
 }
 
 // all are the limits of the loggers in use, by weak pointer.
 var all sync.Map
 
-// of is the limit of a logger, which all who log to it share.
-func of(l *slog.Logger) *limit {
+// limits are those of one logger, which all who log to it share.
+type limits struct{ lines, panics *limit }
+
+func of(l *slog.Logger) *limits {
 	key := weak.Make(l)
 	if known, ok := all.Load(key); ok {
-		return known.(*limit)
+		return known.(*limits)
 	}
-	made, known := all.LoadOrStore(key, &limit{clock: clock.New(), names: map[string]int{}})
+	made, known := all.LoadOrStore(key, &limits{lines: newLimit(), panics: newLimit()})
 	if !known {
 		runtime.AddCleanup(l, func(key weak.Pointer[slog.Logger]) { all.Delete(key) }, key)
 	}
-	return made.(*limit)
+	return made.(*limits)
 }
 
 // limit is what one logger had, and what it had not.
@@ -60,6 +68,8 @@ type limit struct {
 	left  int       // lines since then
 	names map[string]int
 }
+
+func newLimit() *limit { return &limit{clock: clock.New(), names: map[string]int{}} }
 
 func (m *limit) log(ctx context.Context, l *slog.Logger, level slog.Level, msg string, args []any) {
 	if !l.Enabled(ctx, level) {

@@ -61,6 +61,25 @@ func TestWhatIsLeftOutIsSaidInTheNextLine(t *testing.T) {
 	})
 }
 
+// The stack of a bug is not left out because an outage was logged just before it.
+func TestPanicsTakeTurnsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, lines := log(slog.LevelWarn)
+		ctx := context.Background()
+		hush.Warn(ctx, l, "belfry: poll failed")
+		hush.Panic(ctx, l, "belfry: a channel panicked", slog.String("stack", "here"))
+		hush.Panic(ctx, l, "belfry: a gate panicked", slog.String("stack", "there"))
+		want := []string{
+			`level=WARN source=hush_test.go msg="belfry: poll failed"`,
+			`level=ERROR source=hush_test.go msg="belfry: a channel panicked" stack=here`,
+		}
+		if diff := cmp.Diff(want, lines()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func TestKindsOfLinesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
