@@ -88,6 +88,7 @@ CREATE TABLE {survey_instance} (
 	version          bigint NOT NULL,
 	lane             smallint NOT NULL,
 	abandoned        boolean NOT NULL,
+	is_on_support_hold boolean NOT NULL,
 	due_on           timestamptz,
 	scope            text COLLATE "C" NOT NULL,
 	key              text COLLATE "C" NOT NULL, -- survey, trigger and unique_hash, joined by colons
@@ -127,7 +128,6 @@ CREATE TABLE {survey_instance} (
 	ended_on         timestamptz,
 	deleted_on       timestamptz,
 	reason_code      text NOT NULL,
-	is_on_support_hold boolean NOT NULL,
 	UNIQUE (scope, key) WITH (fillfactor = 50)
 ) WITH (
 	fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0
