@@ -139,6 +139,9 @@ type Claim struct {
 	Kinds []string
 	// Scopes are the only ones to take rows of; nil means all of them.
 	Scopes []Scope
+	// NewerThan leaves out the rows with an ID up to it; zero: none. A database that
+	// does so may look at the other rows only, however many are due.
+	NewerThan int64
 	// Lanes says where to look, and how much to take from each.
 	Lanes []LaneClaim
 	// Except leaves out the rows of these scopes, and ExceptKinds the rows of one

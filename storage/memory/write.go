@@ -86,6 +86,9 @@ func (t *table) claimable(img *image, c *driver.Claim, now time.Time) bool {
 	if c.Kinds != nil && !slices.Contains(c.Kinds, r.Kind) {
 		return false
 	}
+	if r.ID <= c.NewerThan {
+		return false
+	}
 	if c.Scopes != nil && !slices.Contains(c.Scopes, r.Scope) {
 		return false
 	}

@@ -78,6 +78,22 @@ func TestGuardUnservedRowsDoNotSlowAForwardClaim(t *testing.T) {
 	g.cheap("a claim from the cursor", g.claiming(g.claimOf(batch, driver.Cursor{DueOn: last.DueOn, ID: last.ID})), batch)
 }
 
+// What a long transaction keeps, or others hold, does not slow a claim of newer rows.
+func TestGuardOlderRowsDoNotSlowAClaimOfNewerOnes(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, emptyDSN(t))
+	n := sized(t, unservedQuick, unservedInFull)
+	g.fill(n, "older", driver.LaneNormal, noon, "")
+	c := g.claimOf(batch, driver.Cursor{})
+	c.Kinds = []string{"served", "later"} // the planner does not know that the older ones are of no use
+	if err := g.DB().QueryRowContext(t.Context(), "SELECT max(id) FROM wide").Scan(&c.NewerThan); err != nil {
+		t.Fatal(err)
+	}
+	g.load(batch, "served", driver.LaneNormal, noon.AddDate(0, -1, 0)) // and no statistics of them
+	g.load(10_000, "later", driver.LaneNormal, far)
+	g.cheap("a claim of newer rows", g.claiming(c), batch)
+}
+
 // An urgent row is claimed with the next poll whatever waits in bulk.
 func TestGuardBulkDoesNotSlowAnUrgentClaim(t *testing.T) {
 	t.Parallel()

@@ -57,6 +57,15 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 		w.same("rows of none", len(w.claim(c)), 0)
 		w.same("the others", len(w.claim(due("v"))), 2)
 	}},
+	{"NewerThan leaves out older rows", func(w *world) {
+		w.insert(scoped("", "a"))
+		w.insert(scoped("", "b"))
+		w.insert(scoped("one", "c"))
+		c := due("t")
+		c.NewerThan = w.find("", driver.Query{Where: []driver.Cond{driver.Eq("key", "a")}, Limit: 1})[0].ID
+		w.same("newer ones", keysOf(w.claim(c)), []string{"b", "c"})
+		w.same("the other", keysOf(w.claim(due("u"))), []string{"a"})
+	}},
 	{"Except leaves out the rows of these scopes", func(w *world) {
 		w.insert(scoped("", "a"), scoped("one", "a"), scoped("two", "a"))
 		c := due("t")

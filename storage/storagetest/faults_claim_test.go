@@ -56,6 +56,7 @@ var claimFaults = []fault{
 	})},
 	{name: "claim takes over what is spared", theme: "take-over", claim: asked(func(c *driver.Claim) { c.Expired = time.Time{} })},
 	{name: "claim takes rows of any scope", theme: "claim", claim: asked(func(c *driver.Claim) { c.Scopes = nil })},
+	{name: "claim takes older rows", theme: "claim", claim: asked(func(c *driver.Claim) { c.NewerThan = 0 })},
 	{name: "claim ignores paused scopes", theme: "claim", claim: asked(func(c *driver.Claim) { c.Except = nil })},
 	{name: "claim ignores paused types", theme: "claim", claim: asked(func(c *driver.Claim) { c.ExceptKinds = nil })},
 	{name: "claim reads what nobody asks for", theme: "planned",

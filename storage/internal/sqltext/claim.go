@@ -42,6 +42,9 @@ func (t *Table) due(s shape) string {
 	if s.names != "" {
 		text += " AND NOT " + in("t."+quote(s.names), driver.Text) + " AND NOT " + in(scoped(s.names), driver.Text)
 	}
+	if s.newer {
+		text += ` AND t."id" > ?`
+	}
 	return text + " THEN TRUE ELSE FALSE END"
 }
 
@@ -63,6 +66,9 @@ func (t *Table) dueArgs(c *driver.Claim, at time.Time) []any {
 	}
 	if k := c.ExceptNames; k.Column != "" {
 		args = append(args, v(append([]string{}, k.Names...)), v(pairs(k.Scoped)))
+	}
+	if c.NewerThan > 0 {
+		args = append(args, c.NewerThan)
 	}
 	return args
 }

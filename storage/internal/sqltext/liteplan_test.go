@@ -26,7 +26,7 @@ func TestSQLiteNeverScansATable(t *testing.T) {
 	}
 	table := NewSQLiteTable(names, &jobs.Schema)
 	c := &driver.Claim{
-		Statuses: []string{"Ready"}, Kinds: []string{"a"}, Scopes: []driver.Scope{"a"}, Except: []driver.Scope{"b"},
+		Statuses: []string{"Ready"}, NewerThan: 1, Kinds: []string{"a"}, Scopes: []driver.Scope{"a"}, Except: []driver.Scope{"b"},
 		ExceptKinds: []driver.ScopedKind{{Scope: "c", Kind: "a"}},
 		ExceptNames: driver.Names{Column: "key", Names: []string{"k"}},
 		Lanes:       []driver.LaneClaim{{Lane: -1, Limit: 1}, {Lane: 0, Limit: 1}, {Lane: 1, Limit: 1}},

@@ -110,10 +110,21 @@ func (t *PostgresTable) Claim(c *driver.Claim) (Statement, []*driver.Column) {
 	text := t.shaped(shapeOf(c), func(s shape) string {
 		return "UPDATE " + t.name + claimSet + ` WHERE ctid = ANY(ARRAY(SELECT c.ctid` +
 			" FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[], ?::bigint[]) AS l(lane, due, id, n)," +
-			fmt.Sprintf(pgLane, "ctid", t.name, t.due(s), "l.n FOR UPDATE SKIP LOCKED") + ")) RETURNING " + t.unknown
+			t.claimable(s) + ")) RETURNING " + t.unknown
 	})
 	args := append(t.setArgs(c), laneArrays(c.Lanes, true)...)
+	if c.NewerThan > 0 {
+		args = append(args, c.NewerThan, driver.Time(c.Now))
+	}
 	return Statement{text, append(args, t.dueArgs(c, c.Now)...)}, t.claimed
+}
+
+// claimable are the places c.ctid of the rows that a claim takes from a lane l.
+func (t *PostgresTable) claimable(s shape) string {
+	if s.newer {
+		return fmt.Sprintf(pgNewer, t.name, t.due(s))
+	}
+	return fmt.Sprintf(pgLane, "ctid", t.name, t.due(s), "l.n FOR UPDATE SKIP LOCKED")
 }
 
 // Next answers with the earliest moment at which c would claim a row by its Now.
@@ -130,6 +141,14 @@ func (t *PostgresTable) Next(c *driver.Claim) Statement {
 // pgLane walks the due order of one lane l.
 const pgLane = ` LATERAL (SELECT t.%s FROM %s AS t WHERE t."lane" = l.lane` +
 	` AND (t."due_on", t."id") > (l.due, l.id) AND %s ORDER BY t."due_on", t."id" LIMIT %s) AS c`
+
+// pgNewer takes from one lane l among the rows above an id, however many dead entries
+// the due index has. The conditions in CASE are of no use for an index, so the planner
+// has only that of the ids.
+const pgNewer = ` LATERAL (SELECT t.ctid FROM %[1]s AS t WHERE t."id" = ANY(ARRAY(SELECT n."id" FROM %[1]s AS n` +
+	` WHERE n."id" > ? AND CASE WHEN n."due_on" <= ? THEN TRUE ELSE FALSE END))` +
+	` AND CASE WHEN t."lane" = l.lane AND (t."due_on", t."id") > (l.due, l.id) AND %[2]s THEN TRUE ELSE FALSE END` +
+	` ORDER BY t."due_on", t."id" LIMIT l.n FOR UPDATE SKIP LOCKED) AS c`
 
 // postgres is what PostgreSQL has its own words for.
 type postgres struct{}

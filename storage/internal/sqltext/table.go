@@ -78,6 +78,7 @@ func list(columns []*driver.Column, before, after string) string {
 // shape is what the text of a claim depends on besides its table.
 type shape struct {
 	peek  bool // the next due moment only
+	newer bool // rows above an id
 	lanes int  // of a peek on SQLite
 
 	kinds, scopes, except, exceptKinds bool
@@ -85,7 +86,7 @@ type shape struct {
 }
 
 func shapeOf(c *driver.Claim) shape {
-	return shape{kinds: c.Kinds != nil, scopes: c.Scopes != nil, except: len(c.Except) > 0, exceptKinds: len(c.ExceptKinds) > 0, names: c.ExceptNames.Column}
+	return shape{newer: c.NewerThan > 0, kinds: c.Kinds != nil, scopes: c.Scopes != nil, except: len(c.Except) > 0, exceptKinds: len(c.ExceptKinds) > 0, names: c.ExceptNames.Column}
 }
 
 // shaped returns the text of a shape, which write makes with ? for parameters.
