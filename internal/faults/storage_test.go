@@ -39,7 +39,7 @@ var storageFaults = []fault{
 		Test: "./storage/driver TestAKnownRowThatIsToBeWritten"},
 	{Name: "I-3 memory knows rows that were written since", In: "memory.tx.Untouched",
 		Old: "e.img.rec.Version == 1", New: "e.img.rec.Version > 0", Test: "./storage/memory TestContract/^untouched$"},
-	{Name: "look-back: a claim of newer rows walks over older ones", In: "sqltext.PostgresTable.claimable",
+	{Name: "lookback: a claim of newer rows walks over older ones", In: "sqltext.PostgresTable.claimable",
 		Old: "fmt.Sprintf(pgNewer, t.name, t.due(s))", New: `strings.Replace(fmt.Sprintf(pgNewer, t.name, t.due(s)), "> ? AND", "> 0 * ? AND", 1)`,
 		Test: "./storage/postgres TestGuardOlderRows", Postgres: true},
 	{Name: "I-3 PostgreSQL knows rows that were written by hand", In: "sqltext.PostgresTable.Untouched",

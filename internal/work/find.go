@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/storage"
@@ -17,37 +16,48 @@ import (
 // moment within the polling interval, if there is one. forced looks everywhere
 // however short ago the last look-back was: only then does "nothing" mean nothing.
 func (r *runner[R, A]) find(ctx context.Context, l *line, n int, forced bool) (rows []*R, next time.Time, err error) {
-	everywhere := forced // a row behind the cursor may be what the peek saw
+	find := func(more []*R, err error) error {
+		rows = append(rows, more...)
+		return err
+	}
+	everywhere := l.open // a row behind the cursor may be what the peek saw
+	if !forced {
+		n = max(n-r.underway(l), 1)
+		if err := find(r.newcomers(ctx, l, max(n/4, 1))); err != nil {
+			return rows, next, err
+		}
+	}
 	if !l.hot {
 		if err := r.askFirst(ctx); err != nil {
-			return nil, next, err
+			return rows, next, err
 		}
-		everywhere = forced || l.look.allowed()
+		if !forced {
+			if err := find(r.lookSlowly(ctx, l, max(n/4, 1))); err != nil {
+				return rows, next, err
+			}
+			everywhere = r.looking(l, func(lane *lane) bool { return lane.look.allowed() })
+		}
 		now := r.now()
 		next, err = r.peek(ctx, l, everywhere)
 		if err == nil && (next.IsZero() || next.After(now)) {
 			r.ended(l, now)
 		}
 		if err != nil || next.IsZero() || next.After(r.now()) {
-			return nil, next, err
+			return rows, next, err
 		}
 	}
-	if l.look.overdue() && !forced {
-		if rows, err = r.lookBack(ctx, l, max(n/4, 1)); err != nil {
-			return nil, next, err
+	if late := r.looking(l, func(lane *lane) bool { return lane.look.overdue() }); len(late) > 0 && !forced {
+		if err := find(r.lookBack(ctx, l, late, max(n/4, 1), forced)); err != nil {
+			return rows, next, err
 		}
 	}
 	now, fromStart := r.now(), l.lanes.furthest() == driver.Cursor{}
-	ahead, err := r.forward(ctx, l, n-len(rows), forced)
-	rows = append(rows, ahead...)
-	if err != nil {
+	if err := find(r.forward(ctx, l, n-len(rows), forced)); err != nil {
 		return rows, next, err
 	}
 	l.hot = len(rows) >= enough(n, forced)
-	if !l.hot && !fromStart && (everywhere || l.look.allowed()) {
-		behind, err := r.lookBack(ctx, l, n-len(rows))
-		rows = append(rows, behind...)
-		if err != nil {
+	if !l.hot && !fromStart {
+		if err := find(r.behind(ctx, l, everywhere, n-len(rows), forced)); err != nil {
 			return rows, next, err
 		}
 		l.hot = len(rows) >= enough(n, forced)
@@ -67,7 +77,16 @@ func (r *runner[R, A]) turn(ctx context.Context, launch func(*line, []*R)) (n in
 	if err := r.clockTrusted(); err != nil {
 		return 0, next, err
 	}
-	r.asked = false
+	r.asking.again()
+	for _, l := range r.lines() {
+		rows, err := r.landed(ctx, l)
+		if n += len(rows); len(rows) > 0 {
+			launch(l, rows)
+		}
+		if err != nil {
+			return n, next, err
+		}
+	}
 	r.setAside()
 	hot := false
 	for _, l := range r.lines() {
@@ -104,7 +123,7 @@ func (r *runner[R, A]) pollOnce(ctx context.Context, n int) ([]*R, error) {
 	if err := r.clockTrusted(); err != nil {
 		return nil, err
 	}
-	r.asked = false
+	r.asking.again()
 	rows, _, err := r.find(ctx, r.all, n, true)
 	return rows, err
 }
@@ -135,19 +154,17 @@ func (r *runner[R, A]) clockTrusted() error {
 	return nil
 }
 
-// peek is the idle poll: one SELECT.
-func (r *runner[R, A]) peek(ctx context.Context, l *line, everywhere bool) (next time.Time, err error) {
-	now := r.now()
-	look := func(cursors bool) error {
-		next, err = r.store.Next(ctx, &r.spec.Table.Schema, r.claim(l, now, l.open.all(cursors)), now.Add(r.o.Interval))
-		r.hear(err)
-		return err
+// peek is the idle poll: one SELECT, which looks from the start in some lanes.
+func (r *runner[R, A]) peek(ctx context.Context, l *line, everywhere lanes) (next time.Time, err error) {
+	from, now := r.mono.Now(), r.now()
+	c := r.asking.known().from(r.claim(l, l.open.all(everywhere)))
+	c.Now, c.Expired = now, r.expired()
+	next, err = r.store.Next(ctx, &r.spec.Table.Schema, c, now.Add(r.o.Interval))
+	r.hear(err)
+	for _, lane := range everywhere {
+		lane.look.hinted = false
+		lane.look.measured(from, r.mono.Now())
 	}
-	if everywhere {
-		err = l.look.measure(func() error { return look(false) })
-		return next, err
-	}
-	err = look(true)
 	return next, err
 }
 
@@ -159,7 +176,7 @@ func (r *runner[R, A]) forward(ctx context.Context, l *line, n int, forced bool)
 		for i := range asked {
 			asked[i].After = l.lanes.get(asked[i].Lane).at
 		}
-		rows, err := r.take(ctx, l, asked)
+		rows, err := r.take(ctx, r.claim(l, asked))
 		if err != nil {
 			return all, err
 		}
@@ -208,19 +225,21 @@ func limitOf(asked []driver.LaneClaim, lane int16) int {
 	return 0
 }
 
-// take commits one claim; only then does the work start.
-func (r *runner[R, A]) take(ctx context.Context, l *line, asked []driver.LaneClaim) (rows []*R, err error) {
-	claimToken, err := token(r.store.Rand())
-	if err != nil {
+// take commits one claim; only then does the work start. It leaves out what the pass
+// leaves alone.
+func (r *runner[R, A]) take(ctx context.Context, c driver.Claim) (rows []*R, err error) {
+	if c.Token, err = token(r.store.Rand()); err != nil {
 		return nil, err
 	}
 	claimed := r.tel.claiming(ctx)
 	err = r.store.InTx(ctx, func(tx storage.Tx) error {
-		if err := r.ask(ctx, tx); err != nil {
+		except, err := r.ask(ctx, tx)
+		if err != nil {
 			return err
 		}
-		c := r.claim(l, r.now(), asked) // not earlier: it may have waited for the lock
-		c.Token = claimToken
+		c := except.from(c)
+		now := r.now() // not earlier: it may have waited for the lock
+		c.Now, c.LeaseUntil, c.Expired = now, driver.Time(now.Add(r.o.Lease)), r.expired()
 		rows, err = r.spec.Table.Claim(ctx, tx, c)
 		return err
 	})
@@ -248,12 +267,9 @@ func (r *runner[R, A]) won(ctx context.Context, rows []*R) (won []*R, err error)
 	return won, err
 }
 
-func (r *runner[R, A]) claim(l *line, now time.Time, asked []driver.LaneClaim) driver.Claim {
-	c := driver.Claim{
-		Statuses: r.spec.Claimable, Busy: r.spec.Busy, Kinds: r.types(), Lanes: asked,
-		Now: now, LeaseUntil: driver.Time(now.Add(r.o.Lease)), Expired: r.expired(),
-	}
-	return r.narrowed(l, r.except.from(c))
+// claim is one of a line, of any moment.
+func (r *runner[R, A]) claim(l *line, asked []driver.LaneClaim) driver.Claim {
+	return r.narrowed(l, driver.Claim{Statuses: r.spec.Claimable, Busy: r.spec.Busy, Kinds: r.types(), Lanes: asked})
 }
 
 // types adds the empty type, which any process serves.
@@ -270,51 +286,4 @@ func token(random io.Reader) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(b[:]), nil
-}
-
-// Except is what a pass leaves alone. The zero value leaves out nothing.
-type Except struct {
-	All    bool            // every row
-	Types  []string        // in every scope; only of a Spec with Types
-	Scopes []storage.Scope // with all their types
-	Scoped []driver.ScopedKind
-	Kinds  driver.Names // by another column than the type; the zero value: none
-}
-
-func (e Except) empty() bool {
-	return !e.All && len(e.Types)+len(e.Scopes)+len(e.Scoped) == 0 && e.Kinds.Column == ""
-}
-
-// from is the claim c without what is left out.
-func (e Except) from(c driver.Claim) driver.Claim {
-	switch {
-	case e.All:
-		c.Kinds = []string{}
-	case len(e.Types) > 0:
-		c.Kinds = slices.DeleteFunc(slices.Clone(c.Kinds), func(name string) bool { return slices.Contains(e.Types, name) })
-	}
-	c.Except, c.ExceptKinds, c.ExceptNames = e.Scopes, e.Scoped, e.Kinds
-	return c
-}
-
-// ask learns what is to be left out, once a poll.
-func (r *runner[R, A]) ask(ctx context.Context, tx storage.Tx) error {
-	if r.spec.Except == nil || r.asked {
-		return nil
-	}
-	e, err := r.spec.Except(ctx, tx)
-	if err == nil {
-		r.except, r.asked = e, true
-	}
-	return err
-}
-
-// askFirst keeps the look for due rows from seeing what is left out, and from
-// missing what is so no more. While nothing is left out the claim asks early
-// enough, and an idle poll stays one SELECT.
-func (r *runner[R, A]) askFirst(ctx context.Context) error {
-	if r.except.empty() {
-		return nil
-	}
-	return r.store.InTx(ctx, func(tx storage.Tx) error { return r.ask(ctx, tx) })
 }

@@ -14,6 +14,7 @@ type lane struct {
 	got    int  // rows of the last claim
 	short  bool // that were fewer than it asked for
 	at     driver.Cursor
+	look   lookBack
 }
 
 type lanes []*lane
@@ -81,12 +82,12 @@ func (ls lanes) next(may func(int) bool) int {
 	return best
 }
 
-// all asks every lane, for a peek.
-func (ls lanes) all(cursors bool) []driver.LaneClaim {
+// all asks every lane, for a peek, some of them from the start.
+func (ls lanes) all(fromStart lanes) []driver.LaneClaim {
 	claims := make([]driver.LaneClaim, len(ls))
 	for i, l := range ls {
 		claims[i] = driver.LaneClaim{Lane: l.number, Limit: 1}
-		if cursors {
+		if !slices.Contains(fromStart, l) {
 			claims[i].After = l.at
 		}
 	}

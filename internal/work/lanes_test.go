@@ -77,7 +77,8 @@ func TestLookBackIsPacedByItsOwnCost(t *testing.T) {
 	if !look.allowed() || !look.overdue() {
 		t.Error("the first look-back waits for nothing")
 	}
-	_ = look.measure(func() error { clk.Add(200 * time.Millisecond); return nil })
+	look.measured(clk.Now(), clk.Now().Add(200*time.Millisecond))
+	clk.Add(200 * time.Millisecond)
 	clk.Add(3999 * time.Millisecond)
 	look.hinted = true
 	if look.allowed() || look.overdue() {
@@ -87,7 +88,9 @@ func TestLookBackIsPacedByItsOwnCost(t *testing.T) {
 	if !look.allowed() || !look.overdue() {
 		t.Error("after twenty times its cost it may come again")
 	}
-	_ = look.measure(func() error { clk.Add(time.Millisecond); return nil })
+	look.hinted = false
+	look.measured(clk.Now(), clk.Now().Add(time.Millisecond))
+	clk.Add(time.Millisecond)
 	clk.Add(20 * time.Millisecond)
 	if !look.allowed() || look.overdue() {
 		t.Error("a cheap one comes at once when there is nothing ahead, else once a second")

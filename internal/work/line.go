@@ -19,7 +19,7 @@ type line struct {
 
 	lanes lanes
 	open  lanes // those with room, as of the last turn
-	look  lookBack
+	young newcomers
 	hot   bool // the last claim was full, so the next one needs no peek
 }
 
@@ -41,8 +41,11 @@ const maxFloods = 8
 const seen = 2 * time.Second
 
 func (r *runner[R, A]) newLine(of part) *line {
-	l := &line{of: of, lanes: newLanes(r.o.Lanes), look: lookBack{clock: r.mono}}
+	l := &line{of: of, lanes: newLanes(r.o.Lanes), young: newcomers{pace: lookBack{clock: r.mono}}}
 	l.open = l.lanes
+	for _, lane := range l.lanes {
+		lane.look.clock = r.mono
+	}
 	return l
 }
 
@@ -51,9 +54,8 @@ func (r *runner[R, A]) aside(of part, kind string, scope storage.Scope, from *li
 	l := r.newLine(of)
 	l.kind, l.scope, l.hot = kind, scope, true
 	for i, lane := range from.lanes {
-		l.lanes[i].at = lane.at
+		l.lanes[i].at, l.lanes[i].look.last = lane.at, r.mono.Now()
 	}
-	l.look.last = r.mono.Now()
 	r.asides = append(r.asides, l)
 }
 
@@ -128,11 +130,13 @@ func (r *runner[R, A]) hungry() bool {
 // rejoin ends a line aside that has caught up. What it passed over, since there
 // was no room for its kind, is behind the cursors: a look-back finds it.
 func (r *runner[R, A]) rejoin(l *line) {
-	if l.hot || len(l.open) < len(l.lanes) || l.of == theRest {
+	if l.hot || len(l.open) < len(l.lanes) || l.of == theRest || r.looks[l] != nil {
 		return
 	}
 	r.asides = slices.DeleteFunc(r.asides, func(a *line) bool { return a == l })
-	r.rest.look.hinted = true
+	for _, lane := range r.rest.lanes {
+		lane.look.hinted = true
+	}
 }
 
 // flooding gives a kind that has a quarter of a full claim of a lane for one scope,

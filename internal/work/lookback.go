@@ -2,6 +2,8 @@ package work
 
 import (
 	"context"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -9,8 +11,16 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// lookBack paces the claims that start at the beginning of the due order, behind
-// the forward cursor. Such a claim finds rows that became due in the past and
+// patience is how long a claim ahead waits for a look-back; after that both go on
+// beside each other.
+const patience = 50 * time.Millisecond
+
+// recent is how far back a line begins while nobody knows what is due before, and how
+// long the rows that another process inserts may take to become visible.
+const recent = 10 * time.Second
+
+// lookBack paces the claims of a lane that start at the beginning of the due order,
+// behind the forward cursor. Such a claim finds rows that became due in the past and
 // leases that ran out, but has to walk over everything that is held or served by
 // others, so it may take at most a twentieth of the time.
 type lookBack struct {
@@ -43,34 +53,253 @@ func (l *lookBack) overdue() bool {
 // bound is how long a row behind the cursor waits at most.
 func (l *lookBack) bound() time.Duration { return max(time.Second, l.pause()) }
 
-// measure runs f as a look-back.
-func (l *lookBack) measure(f func() error) error {
-	start := l.clock.Now()
-	l.hinted = false
-	err := f()
-	l.last = l.clock.Now()
-	l.took = l.last.Sub(start)
-	return err
+// quick says that the next one will not be waited for in vain.
+func (l *lookBack) quick() bool { return !l.last.IsZero() && l.took <= patience }
+
+// measured notes a look-back.
+func (l *lookBack) measured(from, to time.Time) { l.last, l.took = to, to.Sub(from) }
+
+// look is a look-back under way. What stands below ended is to be read after it.
+type look[R any] struct {
+	asked  []driver.LaneClaim
+	beside atomic.Bool // nobody waits for it
+	ended  chan struct{}
+
+	rows []*R
+	took map[int16][2]time.Time // from and to, of each lane that was looked at
+	err  error
 }
 
-// lookBack claims from the start of the due order. A lane that has a whole quota
-// there is continued from there.
-func (r *runner[R, A]) lookBack(ctx context.Context, ln *line, n int) (rows []*R, err error) {
-	asked := ln.open.share(n)
-	err = ln.look.measure(func() error {
-		rows, err = r.take(ctx, ln, asked)
-		return err
-	})
+// looking are the lanes of a line with room that may be looked at from the start.
+func (r *runner[R, A]) looking(l *line, may func(*lane) bool) (of lanes) {
+	if r.looks[l] != nil {
+		return nil
+	}
+	for _, lane := range l.open {
+		if may(lane) {
+			of = append(of, lane)
+		}
+	}
+	return of
+}
+
+// lookSlowly looks back in lanes where nobody knows how long it takes, or where it
+// takes long, so that a peek need not.
+func (r *runner[R, A]) lookSlowly(ctx context.Context, l *line, n int) ([]*R, error) {
+	slow := r.looking(l, func(lane *lane) bool { return lane.look.allowed() && !lane.look.quick() })
+	if len(slow) == 0 {
+		return nil, nil
+	}
+	return r.lookBack(ctx, l, slow, n, false)
+}
+
+// behind looks back after a claim ahead that was short.
+func (r *runner[R, A]) behind(ctx context.Context, l *line, everywhere lanes, n int, forced bool) ([]*R, error) {
+	of := r.looking(l, func(lane *lane) bool { return lane.look.allowed() || slices.Contains(everywhere, lane) })
+	if len(of) == 0 {
+		return nil, nil
+	}
+	if !forced {
+		n = (n + 1) / 2 // there is to be room beside it
+	}
+	return r.lookBack(ctx, l, of, n, forced)
+}
+
+// lookBack claims from the start of the due order. One that takes long goes on beside
+// the next turns of a runner, and [runner.landed] has what it brings.
+func (r *runner[R, A]) lookBack(ctx context.Context, l *line, of lanes, n int, forced bool) ([]*R, error) {
+	k := &look[R]{asked: of.share(n), ended: make(chan struct{}), took: map[int16][2]time.Time{}}
+	parts := [][]driver.LaneClaim{k.asked}
+	if !forced && slices.ContainsFunc(of, func(lane *lane) bool { return !lane.look.quick() }) {
+		parts = slices.Collect(slices.Chunk(k.asked, 1)) // each at its own pace
+	}
+	for _, a := range k.asked {
+		of.get(a.Lane).look.hinted = false
+	}
+	claim := r.claim(l, nil)
+	go r.goBack(ctx, k, claim, parts)
+	if !forced && !r.waited(k) {
+		for _, a := range k.asked {
+			if lane := of.get(a.Lane); lane.at == (driver.Cursor{}) {
+				lane.at.DueOn = r.now().Add(-recent)
+			}
+		}
+		r.looks[l] = k
+		return nil, nil
+	}
+	<-k.ended
+	return r.end(ctx, l, k)
+}
+
+func (r *runner[R, A]) goBack(ctx context.Context, k *look[R], c driver.Claim, parts [][]driver.LaneClaim) {
+	for _, asked := range parts {
+		from := r.mono.Now()
+		c.Lanes = asked
+		rows, err := r.take(ctx, c)
+		k.rows = append(k.rows, rows...)
+		if err != nil {
+			k.err = err
+			break
+		}
+		for _, a := range asked {
+			k.took[a.Lane] = [2]time.Time{from, r.mono.Now()}
+		}
+	}
+	close(k.ended)
+	if k.beside.Load() {
+		select {
+		case r.looked <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// waited reports whether a look-back ended while it was waited for. It wakes the
+// runner when one ends later.
+func (r *runner[R, A]) waited(k *look[R]) bool {
+	over := r.mono.Timer(patience)
+	defer over.Stop()
+	select {
+	case <-k.ended:
+		return true
+	case <-over.C:
+	}
+	k.beside.Store(true)
+	select {
+	case <-k.ended: // it may not have seen that
+		return true
+	default:
+		return false
+	}
+}
+
+// landed is what a look-back of a line brings that went on beside earlier turns.
+func (r *runner[R, A]) landed(ctx context.Context, l *line) ([]*R, error) {
+	k := r.looks[l]
+	if k == nil {
+		return nil, nil
+	}
+	select {
+	case <-k.ended:
+		delete(r.looks, l)
+		return r.end(ctx, l, k)
+	default:
+		return nil, nil
+	}
+}
+
+// lastLooks waits for the look-backs that go on when a runner ends: what they bring is
+// not left to its leases.
+func (r *runner[R, A]) lastLooks(ctx context.Context, launch func(*line, []*R)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for l, k := range r.looks {
+		<-k.ended
+		if rows, _ := r.end(ctx, l, k); len(rows) > 0 {
+			launch(l, rows)
+		}
+	}
+	clear(r.looks)
+}
+
+// underway is how many rows a look-back may still bring.
+func (r *runner[R, A]) underway(l *line) (n int) {
+	if k := r.looks[l]; k != nil {
+		for _, a := range k.asked {
+			n += a.Limit
+		}
+	}
+	return n
+}
+
+// end takes in what a look-back has come to. A lane that has a whole quota there is
+// continued from there.
+func (r *runner[R, A]) end(ctx context.Context, l *line, k *look[R]) ([]*R, error) {
+	last := map[int16]driver.Cursor{}
+	got := r.count(l, k.rows, func(l *lane, c driver.Cursor) { last[l.number] = c })
+	bound := time.Duration(0)
+	for _, lane := range l.lanes {
+		if took, ok := k.took[lane.number]; ok {
+			lane.look.measured(took[0], took[1])
+			bound = max(bound, lane.look.bound())
+		}
+		c, some := last[lane.number]
+		if some && got[lane.number] == limitOf(k.asked, lane.number) && c.Before(lane.at.DueOn, lane.at.ID) {
+			lane.at = c
+		}
+	}
+	if k.err == nil {
+		r.tel.lookedBack(ctx, bound)
+	}
+	return k.rows, k.err
+}
+
+// newcomers says which rows are young, while look-backs of a line are slow: a row that
+// another process makes due in the past does not wait for one.
+type newcomers struct {
+	pace  lookBack
+	marks []mark // ascending
+}
+
+// mark is the id that the newest row had at a moment.
+type mark struct {
+	at time.Time
+	id int64
+}
+
+// overlap is how many rows before the first mark are looked at too.
+const overlap = 1000
+
+// noted adds a mark, forgets those that are of no use, and returns the id above which
+// rows may be that nobody has seen: a transaction may commit lower ids a little later.
+func (c *newcomers) noted(now time.Time, id int64) int64 {
+	if len(c.marks) == 0 {
+		c.marks = append(c.marks, mark{now.Add(-recent), id - overlap})
+	}
+	c.marks = append(c.marks, mark{now, id})
+	for len(c.marks) > 1 && now.Sub(c.marks[1].at) >= recent {
+		c.marks = c.marks[1:]
+	}
+	if above := c.marks[0].id; above > 0 {
+		return above
+	}
+	return -1 // all of them
+}
+
+// newcomers claims young rows of a line whose look-backs are slow, behind the cursor
+// or not.
+func (r *runner[R, A]) newcomers(ctx context.Context, l *line, n int) ([]*R, error) {
+	slow := func(lane *lane) bool { return !lane.look.last.IsZero() && !lane.look.quick() }
+	if r.looks[l] == nil && !slices.ContainsFunc(l.open, slow) {
+		l.young.marks = nil
+		return nil, nil
+	}
+	if !l.young.pace.overdue() {
+		return nil, nil
+	}
+	from := r.mono.Now()
+	defer func() { l.young.pace.measured(from, r.mono.Now()) }()
+	newest, err := r.newest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	last := map[int16]driver.Cursor{}
-	got := r.count(ln, rows, func(l *lane, c driver.Cursor) { last[l.number] = c })
-	for lane, c := range last {
-		if l := ln.lanes.get(lane); got[lane] == limitOf(asked, lane) && c.Before(l.at.DueOn, l.at.ID) {
-			l.at = c
-		}
+	claim := r.claim(l, l.open.share(n))
+	claim.NewerThan = l.young.noted(from, newest)
+	if claim.NewerThan == newest {
+		return nil, nil
 	}
-	r.tel.lookedBack(ctx, ln.look.bound())
-	return rows, nil
+	return r.take(ctx, claim)
+}
+
+// newest is the highest id.
+func (r *runner[R, A]) newest(ctx context.Context) (id int64, err error) {
+	err = r.store.View(ctx, func(tx driver.Reader) error {
+		rows, err := r.spec.Table.Everywhere().Find(ctx, tx, driver.Query{Columns: []string{"kind"}, Desc: true, Limit: 1})
+		for _, row := range rows {
+			id = r.rec(row).ID
+		}
+		return err
+	})
+	r.hear(err)
+	return id, err
 }

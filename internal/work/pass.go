@@ -42,6 +42,7 @@ func (p *pass[R, A]) Runner(o Options) Runner {
 	r := &runner[R, A]{
 		store: p.store, spec: p.spec, o: o, mono: realClock,
 		flights: newFlights[R](), tel: newTelemetry(p.spec.Name, o), pulse: newPulse(p.spec.Name),
+		looks: map[*line]*look[R]{}, looked: make(chan struct{}, 1),
 	}
 	r.all, r.rest = r.newLine(everything), r.newLine(theRest)
 	return r
@@ -60,9 +61,11 @@ type runner[R, A any] struct {
 	all    *line
 	rest   *line
 	asides []*line
-	except Except      // as of the last time that somebody asked
-	asked  bool        // in this poll
-	hot    atomic.Bool // a claim of the last turn was full
+	looks  map[*line]*look[R] // look-backs that go on beside the turns
+	hot    atomic.Bool        // a claim of the last turn was full
+
+	looked chan struct{} // receives after one of looks has ended
+	asking asking
 
 	outage    outage
 	pulse     *pulse

@@ -111,13 +111,15 @@ func (r *runner[R, A]) finish(ctx context.Context, s *session[R, A], end context
 func (r *runner[R, A]) loop(ctx context.Context, s *session[R, A], launched chan<- int) {
 	signal := r.store.Waker().Listen(r.spec.Table.Name)
 	defer signal.Close()
+	launch := func(l *line, rows []*R) {
+		r.tel.claimed(ctx, len(rows), r.lag(rows))
+		r.launchAll(s, l, rows, launched)
+	}
+	defer r.lastLooks(ctx, launch)
 	for ctx.Err() == nil {
 		r.pulse.turn()
 		r.heed(signal)
-		n, next, err := r.turn(ctx, func(l *line, rows []*R) {
-			r.tel.claimed(ctx, len(rows), r.lag(rows))
-			r.launchAll(s, l, rows, launched)
-		})
+		n, next, err := r.turn(ctx, launch)
 		r.pulse.poll(err)
 		if err != nil && ctx.Err() == nil {
 			r.tel.pollFailed(ctx)
@@ -160,8 +162,8 @@ func (r *runner[R, A]) heed(signal *driver.Signal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, l := range r.lines() {
-		if !first.After(l.lanes.furthest().DueOn) {
-			l.look.hinted = true
+		for _, lane := range l.lanes {
+			lane.look.hinted = lane.look.hinted || !first.After(lane.at.DueOn)
 		}
 	}
 }
@@ -181,6 +183,8 @@ func (r *runner[R, A]) sleep(ctx context.Context, signal *driver.Signal, next ti
 		case <-signal.C():
 			return
 		case <-over:
+			return
+		case <-r.looked:
 			return
 		case <-r.flights.freed:
 			if r.hungry() {

@@ -231,7 +231,7 @@ func TestI14_ARunningPollerTakesOverWhatLiesBehindItsCursor(t *testing.T) {
 		now := b.store.Clock().Now()
 		held := b.ready("held", now.Add(-time.Minute))
 		held.Status, held.ClaimToken, held.LeaseExpiresOn = "Busy", "dead", now.Add(10*time.Second)
-		b.insert(held, b.ready("first", now))
+		b.insert(held, b.ready("first", now), b.ready("second", now.Add(2*time.Second))) // a claim ahead has the second
 		inner := b.store
 		b.store = &storetest.Spy{Store: inner, Hook: func(c storetest.Call) error {
 			if c.Verb == storetest.Next { // costs something, as those of a database do
@@ -243,6 +243,7 @@ func TestI14_ARunningPollerTakesOverWhatLiesBehindItsCursor(t *testing.T) {
 		b.store = inner
 		pass(5 * time.Second)
 		b.must("first", "Done")
+		b.must("second", "Done")
 		pass(10 * time.Second)
 		_ = stop()
 		if got := b.get("held"); got.Note != "abandoned" {

@@ -67,7 +67,7 @@ func (t *Table) dueArgs(c *driver.Claim, at time.Time) []any {
 	if k := c.ExceptNames; k.Column != "" {
 		args = append(args, v(append([]string{}, k.Names...)), v(pairs(k.Scoped)))
 	}
-	if c.NewerThan > 0 {
+	if c.NewerThan != 0 {
 		args = append(args, c.NewerThan)
 	}
 	return args

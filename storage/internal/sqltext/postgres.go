@@ -113,7 +113,7 @@ func (t *PostgresTable) Claim(c *driver.Claim) (Statement, []*driver.Column) {
 			t.claimable(s) + ")) RETURNING " + t.unknown
 	})
 	args := append(t.setArgs(c), laneArrays(c.Lanes, true)...)
-	if c.NewerThan > 0 {
+	if c.NewerThan != 0 {
 		args = append(args, c.NewerThan, driver.Time(c.Now))
 	}
 	return Statement{text, append(args, t.dueArgs(c, c.Now)...)}, t.claimed

@@ -86,7 +86,7 @@ type shape struct {
 }
 
 func shapeOf(c *driver.Claim) shape {
-	return shape{newer: c.NewerThan > 0, kinds: c.Kinds != nil, scopes: c.Scopes != nil, except: len(c.Except) > 0, exceptKinds: len(c.ExceptKinds) > 0, names: c.ExceptNames.Column}
+	return shape{newer: c.NewerThan != 0, kinds: c.Kinds != nil, scopes: c.Scopes != nil, except: len(c.Except) > 0, exceptKinds: len(c.ExceptKinds) > 0, names: c.ExceptNames.Column}
 }
 
 // shaped returns the text of a shape, which write makes with ? for parameters.

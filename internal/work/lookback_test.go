@@ -1,0 +1,183 @@
+package work_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// tired is a store on which whoever looks from the start of the due order has to walk
+// for nine seconds, and that tells nobody what another process wrote.
+type tired struct {
+	storage.Store
+	waker *driver.Waker
+	deaf  bool // to the end of a context
+}
+
+const walk = 9 * time.Second
+
+var errWalk = errors.New("there is much in the way")
+
+func (s *tired) Waker() *driver.Waker { return s.waker }
+
+func (s *tired) InTx(ctx context.Context, f func(storage.Tx) error) error {
+	err := s.Store.InTx(ctx, func(tx storage.Tx) error { return f(tiredTx{tx, false}) })
+	if !errors.Is(err, errWalk) {
+		return err
+	}
+	if s.deaf {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if err := walked(ctx); err != nil {
+		return err
+	}
+	return s.Store.InTx(ctx, func(tx storage.Tx) error { return f(tiredTx{tx, true}) })
+}
+
+func (s *tired) Next(ctx context.Context, schema *driver.Schema, c driver.Claim, horizon time.Time) (time.Time, error) {
+	if fromStart(c) {
+		if err := walked(ctx); err != nil {
+			return time.Time{}, err
+		}
+	}
+	return s.Store.Next(ctx, schema, c, horizon)
+}
+
+type tiredTx struct {
+	storage.Tx
+	rested bool
+}
+
+func (t tiredTx) Claim(ctx context.Context, s *driver.Schema, c driver.Claim) ([]driver.Row, error) {
+	if fromStart(c) && !t.rested {
+		return nil, errWalk
+	}
+	if t.rested {
+		ctx = context.WithoutCancel(ctx) // it had all but done it
+	}
+	return t.Tx.Claim(ctx, s, c)
+}
+
+func fromStart(c driver.Claim) bool {
+	for _, l := range c.Lanes {
+		if l.Lane == storage.LaneNormal && l.After == (driver.Cursor{}) && c.NewerThan == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func walked(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.NewTimer(walk).C:
+		return nil
+	}
+}
+
+// tire makes the store of a live bench a tired one.
+func (b *bench) tire() {
+	b.store = &tired{Store: b.store, waker: &driver.Waker{}}
+}
+
+// A long transaction makes look-backs slow. They go on beside what is due now.
+func TestWhatIsDueDoesNotWaitForASlowLookBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		inner := b.store
+		b.insert(b.ready("old", inner.Clock().Now().Add(-time.Hour)), b.ready("new", inner.Clock().Now()))
+		b.many(2000, storage.Record{Key: "later", DueOn: inner.Clock().Now().Add(time.Hour)}) // so that old is not young
+		b.tire()
+		stop := b.run(work.Options{})
+		pass(time.Second)
+		synctest.Wait()
+		b.must("new", "Done")
+		b.must("old", "Ready")
+		pass(walk)
+		synctest.Wait()
+		b.must("old", "Done")
+		for key, late := range map[string]time.Duration{"first": 0, "second": time.Second, "third": 10 * time.Second} {
+			pass(late)
+			b.store = inner
+			b.insert(b.ready(key, inner.Clock().Now()))
+			pass(1100 * time.Millisecond)
+			synctest.Wait()
+			b.must(key, "Done")
+		}
+		_ = stop()
+	})
+}
+
+// A row that another process makes due in the past is behind the cursor, and a
+// look-back that is slow comes seldom.
+func TestARowDueInThePastDoesNotWaitForASlowLookBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		inner := b.store
+		now := inner.Clock().Now()
+		b.insert(b.ready("a", now), b.ready("later", now.Add(time.Hour)))
+		b.tire()
+		stop := b.run(work.Options{})
+		b.store = inner
+		for _, key := range []string{"while it looks", "while it may not", "again"} {
+			pass(5 * time.Second)
+			b.insert(b.ready(key, now.Add(-time.Hour)))
+			pass(3 * time.Second)
+			synctest.Wait()
+			b.must(key, "Done")
+		}
+		_ = stop()
+	})
+}
+
+// What a look-back claims while the poller stops is not left to its lease.
+func TestALookBackThatGoesOnWhileThePollerStopsKeepsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		inner := b.store
+		b.insert(b.ready("old", inner.Clock().Now().Add(-time.Hour)))
+		b.many(2000, storage.Record{Key: "later", DueOn: inner.Clock().Now().Add(time.Hour)}) // so it is not young
+		b.tire()
+		b.store.(*tired).deaf = true // the server had done it when it was told to stop
+		stop := b.run(work.Options{Grace: time.Second})
+		b.store = inner
+		pass(walk - time.Millisecond)
+		_ = stop()
+		synctest.Wait()
+		if got := b.get("old"); got.Status == "Busy" {
+			t.Error("the row is held by nobody")
+		}
+	})
+}
+
+// A lane whose look-backs are quick does not wait for those of another.
+func TestEachLaneLooksBackAtItsOwnPace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		inner := b.store
+		b.tire()
+		stop := b.run(work.Options{})
+		b.store = inner
+		pass(20 * time.Second)
+		held := b.ready("held", inner.Clock().Now().Add(-time.Hour))
+		held.Lane, held.Status, held.ClaimToken, held.LeaseExpiresOn = storage.LaneUrgent, "Busy", "of one who died", inner.Clock().Now().Add(30*time.Second)
+		b.insert(held)
+		pass(33 * time.Second)
+		synctest.Wait()
+		if got := b.get("held"); got.Note != "abandoned" && got.Status != "Done" {
+			t.Errorf("%s, %q", got.Status, got.Note)
+		}
+		_ = stop()
+	})
+}
