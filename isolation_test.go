@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,6 +120,50 @@ func TestAReminderTypeThatBlocksHoldsUpNoOther(t *testing.T) {
 		synctest.Wait()
 		if mails != 1 {
 			t.Errorf("%d mails of the type that is well", mails)
+		}
+		stop()
+	})
+}
+
+// A gate that does not answer loses its messages after a while, and another try sends
+// them, once.
+func TestAGateThatHangsLosesItsMessages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(&memory.Options{Clock: clock.New()})
+		var asked, sent atomic.Int32
+		answer := make(chan struct{})
+		gate := notify.GateFunc(func(context.Context, notify.Attempt) (notify.Verdict, error) {
+			if asked.Add(1) == 1 {
+				<-answer
+			}
+			return notify.Proceed(), nil
+		})
+		out := notify.New(store, &notify.Options{Gates: []notify.Gate{gate}}, notify.ChannelFunc("mail", func(context.Context, notify.Message) (notify.Receipt, error) {
+			sent.Add(1)
+			return notify.Receipt{ID: "1"}, nil
+		}))
+		out.Register(notify.Type{Name: "news", Renderer: notify.Template{Subject: "News"}})
+		to := []notify.Recipient{{Ref: "sam", Channel: "mail", Address: "sam@example.com"}}
+		if _, err := out.Notify(t.Context(), notify.Job{Scope: "acme", Type: "news", PartitionKey: "all", RowKey: "1", Recipients: to}, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		stop := running(t, store, out)
+		<-store.Clock().After(50 * time.Minute)
+		synctest.Wait()
+		if asked.Load() != 1 || sent.Load() != 0 {
+			t.Errorf("after 50 minutes the gate was asked %d times, and %d messages were sent", asked.Load(), sent.Load())
+		}
+		<-store.Clock().After(2 * time.Hour)
+		synctest.Wait()
+		if sent.Load() != 1 {
+			t.Errorf("%d messages were sent after almost three hours", sent.Load())
+		}
+		close(answer)
+		<-store.Clock().After(time.Hour)
+		synctest.Wait()
+		if sent.Load() != 1 {
+			t.Errorf("%d messages were sent when the gate answered after all", sent.Load())
 		}
 		stop()
 	})

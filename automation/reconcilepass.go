@@ -174,6 +174,7 @@ func (p reconcilePass) Runner(o work.Options) work.Runner {
 			names, _ := s.registry.scans()
 			return names
 		},
+		Limit:   func(string) time.Duration { return longCallTimeout },
 		Handle:  s.keeper().reconcileAll,
 		Fail:    func(now time.Time, r *reconciliation, err error) { s.keeper().scanFailed(now, r, err) },
 		Abandon: func(now time.Time, r *reconciliation) { r.fail(now, LeaseExpired, "", s.keeper().every(r.Kind)) },

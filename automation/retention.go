@@ -313,6 +313,7 @@ type retentionPass struct {
 func (s keeper) retentionPass() work.Pass {
 	return retentionPass{s: s.core, Pass: work.New(s.store, work.Spec[walk, retention]{
 		Name: "automation.retention", Table: walks, Claimable: []string{walking},
+		Limit:  func(string) time.Duration { return longCallTimeout },
 		Handle: s.walkOn, Dispatch: s.dispatchRetention,
 		Fail:    func(now time.Time, w *walk, _ error) { w.DueOn = now.Add(retainAgain) },
 		Abandon: func(now time.Time, w *walk) { w.DueOn = now },

@@ -109,7 +109,7 @@ func (n sender) resolveSpec() work.Spec[messageRow, nothing] {
 	return work.Spec[messageRow, nothing]{
 		Name: "notify.resolve", Table: outgoingMessages,
 		Claimable: []string{StatusOutcomeUnknown},
-		Types:     n.channelKeys, Except: n.environment.except, Group: n.options.Concurrency,
+		Types:     n.channelKeys, Except: n.environment.except, Group: n.options.Concurrency, Limit: n.groupTimeout,
 		Stream:  n.resolveAll,
 		Fail:    func(now time.Time, m *messageRow, _ error) { m.unresolved(now) },
 		Abandon: func(now time.Time, m *messageRow) { m.abandoned(now) },

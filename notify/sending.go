@@ -25,7 +25,7 @@ func (n sender) distributorSpec() work.Spec[messageRow, nothing] {
 	return work.Spec[messageRow, nothing]{
 		Name: "notify.distributor", Table: outgoingMessages,
 		Claimable: []string{StatusCreated, StatusRetryReady}, Busy: StatusSending,
-		Types: n.channelKeys, Except: n.notNow, Group: n.options.Concurrency,
+		Types: n.channelKeys, Except: n.notNow, Group: n.options.Concurrency, Limit: n.groupTimeout,
 		Stream:  n.distribute,
 		Fail:    sendFailed,
 		Abandon: func(now time.Time, m *messageRow) { m.abandoned(now) },
@@ -33,6 +33,12 @@ func (n sender) distributorSpec() work.Spec[messageRow, nothing] {
 		Merge:   n.mergeSent,
 		Settled: n.tell,
 	}
+}
+
+// groupTimeout is how long a group of messages may be with gates, revalidators and its
+// channel, even if all calls wait for one another.
+func (n sender) groupTimeout(string) time.Duration {
+	return time.Hour + time.Duration(n.options.Concurrency)*n.options.CallTimeout
 }
 
 // parcel is what a group's calls take along beside the rows.

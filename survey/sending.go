@@ -28,7 +28,7 @@ type nothing = struct{}
 //spec:t-034
 func (s asker) sendPass() work.Pass {
 	return servedPass{s: s.core, Pass: work.New(s.store, work.Spec[instanceRow, nothing]{
-		Name: "survey.send", Table: instances, Claimable: active, Types: s.channelKeys, Group: s.options.Concurrency,
+		Name: "survey.send", Table: instances, Claimable: active, Types: s.channelKeys, Group: s.options.Concurrency, Limit: s.groupTimeout,
 		Stream:  s.send,
 		Fail:    func(now time.Time, r *instanceRow, _ error) { r.passFailed(now) },
 		Abandon: func(now time.Time, r *instanceRow) { r.abandoned(now) },
@@ -36,6 +36,12 @@ func (s asker) sendPass() work.Pass {
 		Merge:   s.mergeSent,
 		Settled: s.writeLog,
 	})}
+}
+
+// groupTimeout is how long a group of sends may be with gates, renderers and its
+// channel, even if all calls wait for one another.
+func (s asker) groupTimeout(string) time.Duration {
+	return time.Hour + time.Duration(s.options.Concurrency)*s.options.CallTimeout
 }
 
 // checkSending panics on options that no program can mean.

@@ -105,6 +105,8 @@ var notifyFaults = []fault{
 	{Name: "I-28 facts of every tenant", In: "notify.keepFacts",
 		Old: "Record: storage.Record{Scope: m.Scope, Key", New: `Record: storage.Record{Scope: "south", Key`,
 		Test: "./notify TestAMessageOfAnotherTenant/memory"},
+	{Name: "work: a gate keeps its messages for ever", In: "notify.sender.groupTimeout",
+		Old: "time.Hour +", New: "1000 * time.Hour +", Test: ". TestAGateThatHangs"},
 	{Name: "I-29 canary: the value of a panic is logged", In: "calls.LogPanic",
 		Old: `slog.String("stack", string(p.Stack))`, New: `slog.Any("value", p.Value)`,
 		Test: "./internal/canarytest TestI29_"},
