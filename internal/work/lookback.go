@@ -110,13 +110,14 @@ func (r *runner[R, A]) behind(ctx context.Context, l *line, everywhere lanes, n 
 func (r *runner[R, A]) lookBack(ctx context.Context, l *line, of lanes, n int, forced bool) ([]*R, error) {
 	k := &look[R]{asked: of.share(n), ended: make(chan struct{}), took: map[int16][2]time.Time{}}
 	parts := [][]driver.LaneClaim{k.asked}
+	claim := r.claim(l, nil)
 	if !forced && slices.ContainsFunc(of, func(lane *lane) bool { return !lane.look.quick() }) {
 		parts = slices.Collect(slices.Chunk(k.asked, 1)) // each at its own pace
+		claim.Long = true
 	}
 	for _, a := range k.asked {
 		of.get(a.Lane).look.hinted = false
 	}
-	claim := r.claim(l, nil)
 	go r.goBack(ctx, k, claim, parts)
 	if !forced && !r.waited(k) {
 		for _, a := range k.asked {

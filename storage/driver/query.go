@@ -142,6 +142,9 @@ type Claim struct {
 	// NewerThan leaves out the rows with an ID up to it; zero: none. A database that
 	// does so may look at the other rows only, however many are due.
 	NewerThan int64
+	// Long says that it may have to look at very many rows: where a database locks each
+	// as it finds it, it locks none before it has looked at all.
+	Long bool
 	// Lanes says where to look, and how much to take from each.
 	Lanes []LaneClaim
 	// Except leaves out the rows of these scopes, and ExceptKinds the rows of one

@@ -78,6 +78,21 @@ func TestGuardUnservedRowsDoNotSlowAForwardClaim(t *testing.T) {
 	g.cheap("a claim from the cursor", g.claiming(g.claimOf(batch, driver.Cursor{DueOn: last.DueOn, ID: last.ID})), batch)
 }
 
+// A claim that walks for long holds up nobody who claims what it has passed.
+func TestALongClaimLocksNothingWhileItWalks(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, emptyDSN(t))
+	g.fill(10_000, "served", driver.LaneNormal, noon, "")
+	for _, long := range []bool{false, true} {
+		c := g.claimOf(batch, driver.Cursor{})
+		c.Long = long
+		p := g.cheap("a claim", g.claiming(c), batch)
+		if first := p.holds("Limit", "LockRows"); first == long {
+			t.Errorf("long %t, and it locks each row as it finds it: %t", long, first)
+		}
+	}
+}
+
 // What a long transaction keeps, or others hold, does not slow a claim of newer rows.
 func TestGuardOlderRowsDoNotSlowAClaimOfNewerOnes(t *testing.T) {
 	t.Parallel()
@@ -241,6 +256,16 @@ func (p *plan) scans() (types []string) {
 		types = append(types, child.scans()...)
 	}
 	return types
+}
+
+// holds reports whether a node of one type has one of another below it.
+func (p *plan) holds(above, below string) bool {
+	for _, child := range p.Plans {
+		if p.Type == above && (child.Type == below || (&plan{Type: above, Plans: child.Plans}).holds(above, below)) || child.holds(above, below) {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *plan) sequential() bool { return slices.Contains(p.scans(), "Seq Scan") }

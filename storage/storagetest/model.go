@@ -234,6 +234,7 @@ func someClaim(t *rapid.T, token int, hands []*thing) driver.Claim {
 	if rapid.Bool().Draw(t, "of scopes") {
 		c.Scopes = rapid.SliceOfNDistinct(someScopes, 0, 2, rapid.ID[driver.Scope]).Draw(t, "scopes")
 	}
+	c.Long = rapid.Bool().Draw(t, "long")
 	if len(hands) > 0 && rapid.Bool().Draw(t, "newer") {
 		c.NewerThan = rapid.SampledFrom(hands).Draw(t, "than").ID
 	}

@@ -107,24 +107,33 @@ func (t *PostgresTable) Untouched(scope driver.Scope, keys []string) (s Statemen
 // it is, so it is updated by its place, without another look into an index. Lease
 // and token are alike for all rows, and not told.
 func (t *PostgresTable) Claim(c *driver.Claim) (Statement, []*driver.Column) {
-	text := t.shaped(shapeOf(c), func(s shape) string {
-		return "UPDATE " + t.name + claimSet + ` WHERE ctid = ANY(ARRAY(SELECT c.ctid` +
-			" FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[], ?::bigint[]) AS l(lane, due, id, n)," +
-			t.claimable(s) + ")) RETURNING " + t.unknown
+	s := shapeOf(c)
+	s.long = c.Long && !s.newer
+	text := t.shaped(s, func(s shape) string {
+		return "UPDATE " + t.name + claimSet + " WHERE ctid = ANY(ARRAY(" + t.claimable(s) + ")) RETURNING " + t.unknown
 	})
 	args := append(t.setArgs(c), laneArrays(c.Lanes, true)...)
-	if c.NewerThan != 0 {
+	if s.newer {
 		args = append(args, c.NewerThan, driver.Time(c.Now))
 	}
-	return Statement{text, append(args, t.dueArgs(c, c.Now)...)}, t.claimed
+	args = append(args, t.dueArgs(c, c.Now)...)
+	if s.long {
+		args = append(args, t.dueArgs(c, c.Now)...)
+	}
+	return Statement{text, args}, t.claimed
 }
 
-// claimable are the places c.ctid of the rows that a claim takes from a lane l.
+// claimable are the places of the rows that a claim takes.
 func (t *PostgresTable) claimable(s shape) string {
-	if s.newer {
-		return fmt.Sprintf(pgNewer, t.name, t.due(s))
+	const lanes = " FROM unnest(?::smallint[], ?::timestamptz[], ?::bigint[], ?::bigint[]) AS l(lane, due, id, n),"
+	switch {
+	case s.newer:
+		return "SELECT c.ctid" + lanes + fmt.Sprintf(pgNewer, t.name, t.due(s))
+	case s.long:
+		return "SELECT t.ctid FROM " + t.name + ` AS t WHERE t."id" = ANY(ARRAY(SELECT c."id"` + lanes +
+			fmt.Sprintf(pgLane, `"id"`, t.name, t.due(s), "l.n") + ")) AND CASE WHEN " + t.due(s) + " THEN TRUE ELSE FALSE END FOR UPDATE SKIP LOCKED"
 	}
-	return fmt.Sprintf(pgLane, "ctid", t.name, t.due(s), "l.n FOR UPDATE SKIP LOCKED")
+	return "SELECT c.ctid" + lanes + fmt.Sprintf(pgLane, "ctid", t.name, t.due(s), "l.n FOR UPDATE SKIP LOCKED")
 }
 
 // Next answers with the earliest moment at which c would claim a row by its Now.

@@ -79,6 +79,7 @@ func list(columns []*driver.Column, before, after string) string {
 type shape struct {
 	peek  bool // the next due moment only
 	newer bool // rows above an id
+	long  bool // PostgreSQL locks no row before it has looked at all
 	lanes int  // of a peek on SQLite
 
 	kinds, scopes, except, exceptKinds bool
