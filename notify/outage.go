@@ -127,10 +127,12 @@ type watch struct {
 	// outages that this process is about to note.
 	through   map[line]time.Time
 	beginning map[line]bool
+	ways      map[line]chain // by scope and the key that messages ask for, as last chosen
+	paused    []Extent       // as of the last claim
 }
 
 func newWatch(store storage.Store, log *slog.Logger, timeout time.Duration) *watch {
-	return &watch{store: store, log: log, timeout: timeout, through: map[line]time.Time{}, beginning: map[line]bool{}}
+	return &watch{store: store, log: log, timeout: timeout, through: map[line]time.Time{}, beginning: map[line]bool{}, ways: map[line]chain{}}
 }
 
 // current are the outages in force, from a reading that is no older than outageAge; tx
@@ -349,4 +351,47 @@ func (w *watch) known(at line) *outageRow {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.out[at]
+}
+
+// isOut reports whether no message may go through before a moment to come.
+func (r *outageRow) isOut(now time.Time) bool { return r != nil && now.Before(r.ProbeOn) }
+
+// pauseAge is how long a message is put off that stays with a channel which is paused.
+const pauseAge = time.Minute
+
+// closed says when a way may open that is out or paused; zero: it is open, if only for
+// a probe.
+func (w *watch) closed(of *way, scope Scope, now time.Time) (until time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.paused {
+		if e.Channel == of.name && (e.Everywhere || e.Scope == scope) {
+			until = now.Add(pauseAge)
+		}
+	}
+	if r := w.out[of.at]; r.isOut(now) {
+		until = later(r.ProbeOn, until)
+	}
+	return until
+}
+
+// pausedNow keeps what a claim has read.
+func (w *watch) pausedNow(all []Extent) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.paused = all
+}
+
+// learn keeps what a scope sends by, so that claims leave its messages alone while all
+// of that is out.
+func (w *watch) learn(asked line, ways chain) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ways[asked] = ways
+}
+
+func (w *watch) waysOf(asked line) chain {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ways[asked]
 }

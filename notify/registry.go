@@ -115,14 +115,15 @@ func (t Type) check() Type {
 
 // registry holds what a process can serve. Bound copies of a Notifier share it.
 type registry struct {
-	channels map[string]Channel // never changes after New
+	channels map[string]chain   // by the key that messages ask for; never changes after New
+	members  map[string]Channel // those of all chains, by their own keys; likewise
 
 	mu    sync.RWMutex
 	types map[string]Type
 }
 
 func newRegistry(channels []Channel) *registry {
-	r := &registry{channels: map[string]Channel{}, types: map[string]Type{}}
+	r := &registry{channels: map[string]chain{}, members: map[string]Channel{}, types: map[string]Type{}}
 	for i, c := range channels {
 		if c == nil {
 			panic(fmt.Sprintf("notify: New: channel %d is nil", i+1))
@@ -134,9 +135,50 @@ func newRegistry(channels []Channel) *registry {
 		if r.channels[key] != nil {
 			panic(fmt.Sprintf("notify: New: two channels have the key %q", key))
 		}
-		r.channels[key] = c
+		for _, member := range membersOf(c) {
+			r.addMember(member)
+			r.channels[key] = append(r.channels[key], way{member, member.Key(), line{everywhere: true, channel: member.Key()}})
+		}
 	}
 	return r
+}
+
+// addMember adds a channel, which may be in several chains.
+func (r *registry) addMember(c Channel) {
+	key := c.Key()
+	if known := r.members[key]; known != nil && !sameChannel(known, c) {
+		panic(fmt.Sprintf("notify: New: two channels have the key %q", key))
+	}
+	r.members[key] = c
+}
+
+// member is the process's own channel that a message was called by last.
+func (r *registry) member(m *messageRow) Channel {
+	if m.Via != "" {
+		return r.members[m.Via]
+	}
+	if ways := r.channels[m.Kind]; ways != nil {
+		return ways[0].channel
+	}
+	return nil
+}
+
+// waysOf are the ways by a channel that a source has given a scope. One that the process
+// shares has the same line as there.
+func (r *registry) waysOf(scope Scope, key string, c Channel) (ways chain) {
+	members := membersOf(c)
+	for _, member := range members {
+		name := member.Key()
+		if len(members) == 1 {
+			name = key
+		}
+		at := line{scope: scope, channel: name}
+		if own := r.members[name]; own != nil && sameChannel(own, member) {
+			at = line{everywhere: true, channel: name}
+		}
+		ways = append(ways, way{member, name, at})
+	}
+	return ways
 }
 
 func (r *registry) register(t Type) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"time"
 
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/hush"
@@ -29,76 +31,88 @@ type ChannelSource interface {
 	Channel(ctx context.Context, scope Scope, key string) (Channel, error)
 }
 
-// channels are those of one key by scope.
+// channels are those of a group, whose messages have one key.
 type channels struct {
-	key     string
-	own     Channel
-	byScope map[Scope]Channel // nil: all have the process's own
-	theirs  map[Scope]bool    // scopes whose channel is not the process's own
+	own     chain
+	byScope map[Scope]chain // nil: all have the process's own
+	turns   map[*messageRow]*turn
 }
 
-// line is the channel of a message by whose credentials it has.
-func (c channels) line(m *messageRow) line {
-	if c.theirs[m.Scope] {
-		return line{scope: m.Scope, channel: c.key}
-	}
-	return line{everywhere: true, channel: c.key}
-}
-
-func (c channels) of(m *messageRow) Channel {
+func (c channels) of(m *messageRow) chain {
 	if c.byScope == nil {
 		return c.own
 	}
 	return c.byScope[m.Scope]
 }
 
+// turn is the way that was named, or was called by if that is in doubt. A message
+// begins again where that channel is there no more, but for one in doubt, which has
+// none then.
+func (c channels) turn(m *messageRow) *turn {
+	ways := c.of(m)
+	i := ways.index(m.Via)
+	if i < 0 && !m.bound() {
+		i = 0
+	}
+	if len(ways) == 0 || i < 0 {
+		return nil
+	}
+	return &turn{way: &ways[i], chain: ways, round: i == 0}
+}
+
 // channelsOf finds the channels for a group, whose messages have one key. For those
 // that cannot be found, failed settles the message.
 func (n generator) channelsOf(ctx context.Context, items []sending, failed func(sending)) ([]sending, channels, error) {
 	key := items[0].Row.Kind
-	out := channels{key: key, own: n.registry.channels[key], theirs: map[Scope]bool{}}
-	if n.options.Channels == nil {
-		if out.own == nil {
-			return nil, out, fmt.Errorf("notify: no channel %q here", key)
-		}
-		return items, out, nil
+	out := channels{own: n.registry.channels[key], turns: make(map[*messageRow]*turn, len(items))}
+	if n.options.Channels == nil && out.own == nil {
+		return nil, out, fmt.Errorf("notify: no channel %q here", key)
 	}
-	out.byScope = map[Scope]Channel{}
-	asked := map[Scope]bool{}
+	if n.options.Channels != nil {
+		out.byScope = n.chosen(ctx, key, items, out.own)
+	}
 	var open []sending
 	for _, it := range items {
-		if scope := it.Row.Scope; !asked[scope] {
-			asked[scope] = true
-			if c, theirs := n.choose(ctx, scope, key, out.own); c != nil {
-				out.byScope[scope], out.theirs[scope] = c, theirs
-			}
-		}
-		if out.of(it.Row) == nil {
+		t := out.turn(it.Row)
+		if t == nil {
 			failed(it)
 			continue
 		}
+		out.turns[it.Row] = t
 		open = append(open, it)
 	}
 	return open, out, nil
 }
 
-// choose is the channel for a scope, or nil if there is none now, and whether it is the
-// scope's.
-func (n generator) choose(ctx context.Context, scope Scope, key string, own Channel) (c Channel, theirs bool) {
+// chosen asks the source once for each scope.
+func (n generator) chosen(ctx context.Context, key string, items []sending, own chain) map[Scope]chain {
+	out := map[Scope]chain{}
+	for _, it := range items {
+		scope := it.Row.Scope
+		if _, asked := out[scope]; !asked {
+			out[scope] = n.choose(ctx, scope, key, own)
+			n.watch.learn(line{scope: scope, channel: key}, out[scope])
+		}
+	}
+	return out
+}
+
+// choose is what a scope sends by, or nil if there is nothing now.
+func (n generator) choose(ctx context.Context, scope Scope, key string, own chain) chain {
+	var c Channel
 	err := work.Guard(func() (err error) {
 		c, err = n.options.Channels.Channel(ctx, scope, key)
 		return err
 	})
 	n.logPanic("a channel source panicked", err, slog.String("channel", key))
-	theirs = c != nil
-	if err == nil && c == nil {
-		c = own
+	if err == nil && c != nil {
+		return n.registry.waysOf(scope, key, c)
 	}
-	if err != nil || c == nil {
+	if err != nil || own == nil {
 		hush.Error(ctx, n.options.Logger, "belfry: no channel", slog.String("channel", key), slog.String("scope", string(scope)))
-		return nil, false
+		return nil
 	}
-	return c, theirs
+	return own
 }
 
 // unserved settles a message whose channel could not be found.
@@ -117,64 +131,110 @@ func (n generator) unserved(it sending) {
 func (n *core) bounds(items []sending, found channels) map[*messageRow][]calls.Bound {
 	out := make(map[*messageRow][]calls.Bound, len(items))
 	for _, it := range items {
-		m := it.Row
-		if most, ok := n.options.ChannelConcurrency[m.Kind]; ok {
-			out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, m.Kind}, Most: most})
+		m, t := it.Row, found.turns[it.Row]
+		if most, ok := n.options.ChannelConcurrency[t.name]; ok {
+			out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, t.name}, Most: most})
 		}
-		c := found.of(m)
-		if b, ok := c.(Bounded); ok {
-			out[m] = append(out[m], calls.OfChannel(c, [3]any{n.registry, m.Scope, m.Kind}, b.MaxCalls()))
+		if b, ok := t.channel.(Bounded); ok {
+			out[m] = append(out[m], calls.OfChannel(t.channel, [3]any{n.registry, m.Scope, t.name}, b.MaxCalls()))
 		}
 	}
 	return out
 }
 
-// outNow tells the distributor which messages to leave alone: those of channels that
-// are out, until it is time for a probe. Where some scopes have channels of their own,
-// the one that the others share cannot be told apart by its key.
+// outNow tells the distributor which messages to leave alone: those of which every
+// channel is out, until it is time for a probe. Where some scopes have channels of their
+// own, the one that the others share cannot be told apart by its key; nor can a scope's
+// before this process has asked for it.
 func (n *core) outNow(ctx context.Context, tx storage.Tx, e *work.Except) error {
 	out, err := n.watch.current(ctx, tx)
+	if len(out) == 0 {
+		return err
+	}
 	now := driver.Now(n.store)
-	for at, r := range out {
-		switch {
-		case !now.Before(r.ProbeOn):
-		case !at.everywhere:
+	shut := func(ways chain) bool {
+		isOpen := func(w way) bool { return !out[w.at].isOut(now) }
+		return len(ways) > 0 && !slices.ContainsFunc(ways, isOpen)
+	}
+	for at := range out {
+		if !at.everywhere && shut(n.watch.waysOf(at)) {
 			e.Scoped = append(e.Scoped, driver.ScopedKind{Scope: at.scope, Kind: at.channel})
-		case n.options.Channels == nil:
-			e.Types = append(e.Types, at.channel)
+		}
+	}
+	for key, ways := range n.registry.channels {
+		if n.options.Channels == nil && shut(ways) {
+			e.Types = append(e.Types, key)
 		}
 	}
 	return err
 }
 
-// calm leaves out messages of channels that are out, but for one of each that may be
-// its probe if it is time for one. What cannot be read is taken as it was: calls are
-// noted in the same store.
+// calm chooses the way of each message: that which it has or the next one that is open,
+// else the first that is when the round is over. A channel that is out is open for one
+// message if it is time for a probe. Messages without an open way are put off. What
+// cannot be read is taken as it was: calls are noted in the same store.
 func (n sender) calm(ctx context.Context, items []sending, p parcel) (open []sending) {
-	out, _ := n.watch.current(ctx, nil)
-	now, asked := driver.Now(n.store), map[line]bool{}
+	_, _ = n.watch.current(ctx, nil)
+	asked := map[line]bool{}
 	for _, it := range items {
-		at := p.channels.line(it.Row)
-		r := out[at]
-		switch {
-		case r == nil:
-		case now.Before(r.ProbeOn) || asked[at]:
-			n.putOff(it.Row, r)
+		t := p.channels.turns[it.Row]
+		if until := n.choose(t, it.Row, asked); !until.IsZero() {
+			n.putOff(it.Row, t, until)
 			continue
-		default:
-			asked[at] = true
-			p.probes[it.Row] = true
 		}
 		open = append(open, it)
 	}
 	return open
+}
+
+// choose finds an open way for a message, or says when one may open.
+func (n sender) choose(t *turn, m *messageRow, asked map[line]bool) (until time.Time) {
+	now := driver.Now(n.store)
+	try := func(ways chain) bool {
+		for i := range ways {
+			w := &ways[i]
+			opens, isOut := n.watch.closed(w, m.Scope, now), n.watch.known(w.at) != nil
+			if opens.IsZero() && !(isOut && asked[w.at]) {
+				t.way, t.probe = w, isOut
+				asked[w.at] = asked[w.at] || isOut
+				return true
+			}
+			if until.IsZero() || opens.Before(until) {
+				until = later(opens, now)
+			}
+		}
+		return false
+	}
+	i := t.chain.index(t.name)
+	behind, before := t.chain[i:], t.chain[:i]
+	if !t.free(m) {
+		behind, before = behind[:1], nil
+	}
+	switch again := m.NextRetryOn; {
+	case try(behind):
+		return time.Time{}
+	case len(before) == 0 || again.IsZero(): // those before have refused for good
+	case again.After(now):
+		if again.Before(until) {
+			return again
+		}
+	case try(before):
+		t.round = true
+		return time.Time{}
+	}
+	return until
 }
 
 // probing takes the probes that were left in, and leaves out those that others have.
 func (n sender) probing(ctx context.Context, items []sending, p parcel) (open []sending) {
 	for _, it := range items {
-		if at := p.channels.line(it.Row); p.probes[it.Row] && !n.watch.probe(ctx, at) {
-			n.putOff(it.Row, n.watch.known(at))
+		t := p.channels.turns[it.Row]
+		if t.probe && !n.watch.probe(ctx, t.at) {
+			until := driver.Now(n.store)
+			if !t.free(it.Row) {
+				until = n.watch.closed(t.way, it.Row.Scope, until)
+			}
+			n.putOff(it.Row, t, until) // else another way is open
 			continue
 		}
 		open = append(open, it)
@@ -182,12 +242,11 @@ func (n sender) probing(ctx context.Context, items []sending, p parcel) (open []
 	return open
 }
 
-// putOff gives a claimed message back whose channel is out. No claim takes it before
-// the next probe, if it can be told apart by its key.
-func (n sender) putOff(m *messageRow, r *outageRow) {
-	now := driver.Now(n.store)
-	m.released(now)
-	if r != nil && r.Everywhere && n.options.Channels != nil {
-		m.DueOn = later(r.ProbeOn, m.DueOn)
+// putOff gives a claimed message back that has no open way. No claim takes it before
+// one may open, if it can be told apart by its key.
+func (n sender) putOff(m *messageRow, t *turn, until time.Time) {
+	m.released(driver.Now(n.store))
+	if len(t.chain) > 1 || t.at.everywhere && n.options.Channels != nil {
+		m.DueOn = later(until, m.DueOn)
 	}
 }
