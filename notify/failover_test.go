@@ -255,13 +255,13 @@ func TestAChainThatNoProgramCanMean(t *testing.T) {
 		`notify: Failover: channel 2, "email:second", is a chain itself`:            func() { notify.Failover(a, notify.Failover(b, carrier{&provider{}, lastKey})) },
 		`notify: Failover: "email:test" and "sms:test" are of two delivery methods`: func() { notify.Failover(a, carrier{&provider{}, "sms:test"}) },
 		`notify: New: two channels have the key "email:second"`:                     func() { notify.New(store, nil, notify.Failover(a, b), carrier{&provider{}, nextKey}) },
-		`notify: New: channel key "E mail:x": a method is lower-case letters, digits and '-', at most 40`: func() {
+		`notify: New: channel key "E mail:x":`: func() {
 			notify.New(store, nil, notify.Failover(carrier{&provider{}, "E mail:x"}, carrier{&provider{}, "E mail:y"}))
 		},
 	} {
 		func() {
 			defer func() {
-				if got := fmt.Sprint(recover()); got != want && !(strings.Contains(want, "channel key") && strings.Contains(got, "channel key")) {
+				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, want) {
 					t.Errorf("%s, want %s", got, want)
 				}
 			}()

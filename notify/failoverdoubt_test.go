@@ -70,6 +70,28 @@ func TestI12_AKilledCallOfTheNextChannelIsAskedAboutThere(t *testing.T) {
 	})
 }
 
+// Whose call it is stands on the row before the call, though nobody has named it.
+func TestI8_TheChannelIsNotedBeforeItIsCalled(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		first := &knowing{provider: h.provider, knows: notify.LookupResult{Status: notify.LookupAccepted}}
+		b := &provider{}
+		next := &asked{knowing: knowing{provider: b, knows: notify.LookupResult{Status: notify.LookupAccepted}}}
+		h.with(nil, notify.Failover(first, next))
+		h.answer = failing(revoked)
+		h.letters(1)
+		h.drain()
+		b.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+			h.same("noted", nextKey, h.row("a").Via)
+			return notify.Receipt{}, io.EOF
+		}
+		h.ensure(letter("a", "sam"))
+		h.drain()
+		if m := h.row("a"); first.asked != 0 || next.asked != 1 || m.Status != notify.StatusSentToProvider || m.Calls != 1 {
+			t.Errorf("the first was asked %d times, the next %d: %+v", first.asked, next.asked, m)
+		}
+	})
+}
+
 // asked is a second channel that can be asked.
 type asked struct {
 	knowing

@@ -194,7 +194,7 @@ func (n sender) choose(t *turn, m *messageRow, asked map[line]bool) (until time.
 		for i := range ways {
 			w := &ways[i]
 			opens, isOut := n.watch.closed(w, m.Scope, now), n.watch.known(w.at) != nil
-			if opens.IsZero() && !(isOut && asked[w.at]) {
+			if opens.IsZero() && (!isOut || !asked[w.at]) {
 				t.way, t.probe = w, isOut
 				asked[w.at] = asked[w.at] || isOut
 				return true
