@@ -132,6 +132,7 @@ func (n *core) bounds(items []sending, found channels) map[*messageRow][]calls.B
 	out := make(map[*messageRow][]calls.Bound, len(items))
 	for _, it := range items {
 		m, t := it.Row, found.turns[it.Row]
+		out[m] = n.budget(m)
 		if most, ok := n.options.ChannelConcurrency[t.name]; ok {
 			out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, t.name}, Most: most})
 		}

@@ -45,7 +45,7 @@ func (n sender) groupTimeout(string) time.Duration {
 type parcel struct {
 	channels channels
 	to       redirects
-	files    files
+	files    *files
 }
 
 // distribute is one group of concurrent calls: ask whether they are still
@@ -53,7 +53,7 @@ type parcel struct {
 // what came of it. A message lands as soon as it is not called, or its call has
 // ended, whatever the others do.
 func (n sender) distribute(ctx context.Context, items []sending, land func(*messageRow, nothing)) error {
-	var p parcel
+	p := parcel{files: &files{}}
 	var err error
 	open := n.inWindow(items)
 	if len(open) > 0 {
@@ -66,19 +66,20 @@ func (n sender) distribute(ctx context.Context, items []sending, land func(*mess
 		return err
 	}
 	open, p.to = n.askGates(ctx, open, p)
-	open, p.files = n.loadAttachments(ctx, open)
 	open = n.probing(ctx, open, p)
 	landOthers(items, open, land)
-	return n.callsOf(open, p, land).Send(ctx, open)
+	return n.callsOf(ctx, open, p, land).Send(ctx, open)
 }
 
 // callsOf makes the calls of a group.
-func (n sender) callsOf(items []sending, p parcel, land func(*messageRow, nothing)) calls.Sender[messageRow, sending] {
+func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land func(*messageRow, nothing)) calls.Sender[messageRow, sending] {
 	bounds, turns := n.bounds(items, p.channels), p.channels.turns
 	return calls.Sender[messageRow, sending]{
 		Store: n.store, Table: outgoingMessages, Slots: &calls.Process,
 		Item:    func(it sending) sending { return it },
 		Bounds:  func(it sending) []calls.Bound { return bounds[it.Row] },
+		Ready:   func(it sending) bool { return n.load(ctx, it, p.files) },
+		Done:    func(it sending) { p.files.drop(it.Row.Content.blobs()) },
 		Begin:   func(m *messageRow, now time.Time) { turns[m].begin(m, now) },
 		Undo:    func(m *messageRow, now time.Time) { turns[m].undo(m, now) },
 		Release: (*messageRow).released,
