@@ -12,10 +12,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Limits in bytes of the parts of a message.
@@ -224,62 +222,3 @@ func (l *limited) Read(p []byte) (int, error) {
 
 // errSize is a blob that is not the one whose size was checked.
 var errSize = errors.New("notify: attachment: the blob has another size than its reference says")
-
-// files are the attachments of a group of messages by the names of their blobs,
-// each read once.
-type files map[string][]byte
-
-// loadAttachments reads what the messages carry. It comes before the
-// call-started write: a message whose files cannot be read is tried again, and
-// never in doubt.
-func (n sender) loadAttachments(ctx context.Context, items []sending) ([]sending, files) {
-	found := files{}
-	var open []sending
-	for _, it := range items {
-		err := found.load(ctx, n.store.Blobs(), it.Row.Content.blobs())
-		switch {
-		case err == nil:
-			open = append(open, it)
-		case work.Interrupted(it.Ctx):
-			it.Row.released(driver.Now(n.store))
-		default:
-			it.Row.unasked(driver.Now(n.store), ReasonAttachment)
-		}
-	}
-	return open, found
-}
-
-func (f files) load(ctx context.Context, blobs storage.Blobs, refs []storage.Ref) error {
-	for _, ref := range refs {
-		if _, ok := f[ref.Name]; ok {
-			continue
-		}
-		data, err := readBlob(ctx, blobs, ref)
-		if err == nil && int64(len(data)) != ref.Size {
-			err = errSize
-		}
-		if err != nil {
-			return err
-		}
-		f[ref.Name] = data
-	}
-	return nil
-}
-
-// of are the attachments of m as the channel gets them.
-func (f files) of(m *messageRow) []Attachment {
-	var out []Attachment
-	for _, a := range m.Content.Attachments {
-		out = append(out, Attachment{Name: a.Name, MediaType: a.MediaType, ContentID: a.ContentID, Data: f[a.Blob.Name]})
-	}
-	return out
-}
-
-func readBlob(ctx context.Context, blobs storage.Blobs, ref storage.Ref) ([]byte, error) {
-	r, err := blobs.Open(ctx, ref, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(io.LimitReader(r, ref.Size+1))
-}

@@ -141,7 +141,7 @@ func (n sender) resolveAll(ctx context.Context, items []sending, land func(*mess
 	var questions sync.WaitGroup
 	for _, it := range open {
 		questions.Go(func() {
-			n.resolve(it, found.of(it.Row))
+			n.resolve(it, found.turns[it.Row].channel)
 			land(it.Row, nothing{})
 		})
 	}
@@ -277,7 +277,7 @@ func (m *messageRow) lateRefusal(now time.Time, mine *messageRow, open ...string
 	m.become(mine.Status)
 	m.DueOn, m.NextRetryOn, m.EndedOn = mine.DueOn, mine.NextRetryOn, mine.EndedOn
 	m.CallStartedOn, m.SentOn, m.FailedOn = mine.CallStartedOn, mine.SentOn, mine.FailedOn
-	m.RetryCount, m.ReasonCode = max(m.RetryCount, mine.RetryCount), mine.ReasonCode
+	m.RetryCount, m.ReasonCode, m.Via = max(m.RetryCount, mine.RetryCount), mine.ReasonCode, mine.Via
 	m.unhold()
 	return true
 }

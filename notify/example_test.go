@@ -98,6 +98,32 @@ func ExampleSendError_Blame() {
 	// Channel Address
 }
 
+// The account is closed, and a server of our own takes its mail.
+func ExampleFailover() {
+	ctx := context.Background()
+	store, _ := newStore()
+	account := notifytest.Failing(notify.Transient("401", 0, nil).Blame(notify.FaultChannel)).As("email:sendgrid")
+	server := notifytest.NewRecorder().As("email:smtp")
+	out := notify.New(store, nil, notify.Failover(account, server))
+	out.Register(notify.Type{Name: "welcome", Renderer: notify.Template{Subject: "Welcome"}})
+	for _, who := range []string{"sam", "kim"} {
+		job, err := out.Notify(ctx, notify.Job{
+			Type: "welcome", PartitionKey: who, RowKey: keys.AutomationRowKey("welcome " + who),
+			Recipients: []notify.Recipient{{Ref: who, Channel: "email:sendgrid", Address: who + "@example.com"}},
+		}, time.Time{})
+		orPanic(err)
+		orPanic(belfry.NewPoller(store, nil, out).Drain(ctx))
+		messages, _, err := out.Support().Messages(ctx, "", job.RowKey, storage.Page{})
+		orPanic(err)
+		fmt.Println(messages[0].Address, messages[0].Status, "via", messages[0].Via)
+	}
+	fmt.Println("calls:", account.Calls(), "and", server.Calls())
+	// Output:
+	// sam@example.com SentToProvider via email:smtp
+	// kim@example.com SentToProvider via email:smtp
+	// calls: 1 and 2
+}
+
 // HTML escapes what is put in.
 func ExampleTemplate() {
 	t := notify.Template{Subject: "{{.Source.ID}} expires", HTML: "<p>Dear {{.Recipient.Name}}</p>"}

@@ -196,20 +196,21 @@ type redirects map[*messageRow]string
 // askGates asks the gates in order, each about what those before it let through,
 // settles the messages that do not go out now, and returns the others. It comes
 // before the call-started write, so that a crash here leaves nothing in doubt.
-func (n sender) askGates(ctx context.Context, items []sending) ([]sending, redirects) {
+func (n sender) askGates(ctx context.Context, items []sending, p parcel) ([]sending, redirects) {
 	var to redirects
 	for _, g := range n.gates {
 		if len(items) > 0 {
-			items = n.askGate(ctx, g, items, &to)
+			items = n.askGate(ctx, g, items, p, &to)
 		}
 	}
 	return items, to
 }
 
-func (n sender) askGate(ctx context.Context, g Gate, items []sending, to *redirects) (open []sending) {
+func (n sender) askGate(ctx context.Context, g Gate, items []sending, p parcel, to *redirects) (open []sending) {
 	attempts := make([]Attempt, len(items))
 	for i, it := range items {
 		attempts[i] = n.attempt(it.Row)
+		attempts[i].Channel = p.channels.turns[it.Row].name
 	}
 	verdicts, err := calls.Gate(ctx, n.options.Logger, g, attempts, g.Ask, Verdict.known)
 	for i, it := range items {
@@ -242,7 +243,7 @@ func (n sender) attempt(m *messageRow) Attempt {
 	t := n.registry.lookup(m.NotificationType)
 	return Attempt{
 		Scope: m.Scope, MessageID: m.MessageID, Number: m.Calls + 1,
-		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Channel: m.Kind, Method: m.Method,
+		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Channel: m.inUse(), Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Zone: m.Zone,
 		Lane: m.Lane, Mandatory: m.Mandatory || t.Mandatory, Urgent: t.Urgent || m.Lane == storage.LaneUrgent, Now: driver.Now(n.store),
 	}

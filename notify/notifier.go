@@ -45,6 +45,10 @@ type Options struct {
 	// ChannelConcurrency is how many calls of a channel, by its key, this process
 	// makes at once over all groups; what the channel says ([Bounded]) holds as well.
 	ChannelConcurrency map[string]int
+	// AttachmentBytes is how many bytes of attachments this Notifier holds at once, for
+	// messages that are called or about to be; default 64 MiB. A message that alone has
+	// more goes when no other has any.
+	AttachmentBytes int64
 	// Gates are asked, in order, about every message after its claim and before its
 	// call: those of package gate, and the host's own. Whatever they are, a copied database,
 	// a [Pause], suppressions and preferences keep messages back; they are asked before
@@ -70,6 +74,7 @@ func (o *Options) withDefaults() Options {
 	}
 	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 64)
 	out.CallTimeout = cmp.Or(max(out.CallTimeout, 0), time.Minute)
+	out.AttachmentBytes = cmp.Or(max(out.AttachmentBytes, 0), 64<<20)
 	if out.Logger == nil {
 		out.Logger = slog.Default()
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/storable"
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -128,10 +127,12 @@ type watch struct {
 	// outages that this process is about to note.
 	through   map[line]time.Time
 	beginning map[line]bool
+	ways      map[line]chain // by scope and the key that messages ask for, as last chosen
+	paused    []Extent       // as of the last claim
 }
 
 func newWatch(store storage.Store, log *slog.Logger, timeout time.Duration) *watch {
-	return &watch{store: store, log: log, timeout: timeout, through: map[line]time.Time{}, beginning: map[line]bool{}}
+	return &watch{store: store, log: log, timeout: timeout, through: map[line]time.Time{}, beginning: map[line]bool{}, ways: map[line]chain{}}
 }
 
 // current are the outages in force, from a reading that is no older than outageAge; tx
@@ -345,72 +346,52 @@ func (w *watch) keep(at line, r *outageRow) {
 	w.changes++
 }
 
-// outNow tells the distributor which messages to leave alone: those of channels that
-// are out, until it is time for a probe. Where some scopes have channels of their own,
-// the one that the others share cannot be told apart by its key.
-func (n *core) outNow(ctx context.Context, tx storage.Tx, e *work.Except) error {
-	out, err := n.watch.current(ctx, tx)
-	now := driver.Now(n.store)
-	for at, r := range out {
-		switch {
-		case !now.Before(r.ProbeOn):
-		case !at.everywhere:
-			e.Scoped = append(e.Scoped, driver.ScopedKind{Scope: at.scope, Kind: at.channel})
-		case n.options.Channels == nil:
-			e.Types = append(e.Types, at.channel)
-		}
-	}
-	return err
-}
-
-// calm leaves out messages of channels that are out, but for one of each that may be
-// its probe if it is time for one. What cannot be read is taken as it was: calls are
-// noted in the same store.
-func (n sender) calm(ctx context.Context, items []sending, p parcel) (open []sending) {
-	out, _ := n.watch.current(ctx, nil)
-	now, asked := driver.Now(n.store), map[line]bool{}
-	for _, it := range items {
-		at := p.channels.line(it.Row)
-		r := out[at]
-		switch {
-		case r == nil:
-		case now.Before(r.ProbeOn) || asked[at]:
-			n.putOff(it.Row, r)
-			continue
-		default:
-			asked[at] = true
-			p.probes[it.Row] = true
-		}
-		open = append(open, it)
-	}
-	return open
-}
-
-// probing takes the probes that were left in, and leaves out those that others have.
-func (n sender) probing(ctx context.Context, items []sending, p parcel) (open []sending) {
-	for _, it := range items {
-		if at := p.channels.line(it.Row); p.probes[it.Row] && !n.watch.probe(ctx, at) {
-			n.putOff(it.Row, n.watch.known(at))
-			continue
-		}
-		open = append(open, it)
-	}
-	return open
-}
-
-// putOff gives a claimed message back whose channel is out. No claim takes it before
-// the next probe, if it can be told apart by its key.
-func (n sender) putOff(m *messageRow, r *outageRow) {
-	now := driver.Now(n.store)
-	m.released(now)
-	if r != nil && r.Everywhere && n.options.Channels != nil {
-		m.DueOn = later(r.ProbeOn, m.DueOn)
-	}
-}
-
 // known is the outage of a channel as far as this process knows.
 func (w *watch) known(at line) *outageRow {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.out[at]
+}
+
+// isOut reports whether no message may go through before a moment to come.
+func (r *outageRow) isOut(now time.Time) bool { return r != nil && now.Before(r.ProbeOn) }
+
+// pauseAge is how long a message is put off that stays with a channel which is paused.
+const pauseAge = time.Minute
+
+// closed says when a way may open that is out or paused; zero: it is open, if only for
+// a probe.
+func (w *watch) closed(of *way, scope Scope, now time.Time) (until time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.paused {
+		if e.Channel == of.name && (e.Everywhere || e.Scope == scope) {
+			until = now.Add(pauseAge)
+		}
+	}
+	if r := w.out[of.at]; r.isOut(now) {
+		until = later(r.ProbeOn, until)
+	}
+	return until
+}
+
+// pausedNow keeps what a claim has read.
+func (w *watch) pausedNow(all []Extent) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.paused = all
+}
+
+// learn keeps what a scope sends by, so that claims leave its messages alone while all
+// of that is out.
+func (w *watch) learn(asked line, ways chain) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ways[asked] = ways
+}
+
+func (w *watch) waysOf(asked line) chain {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ways[asked]
 }

@@ -156,6 +156,9 @@ type Progress struct {
 	FailedOn      time.Time `db:"failed_on"` // failed for good
 	// ProviderMessageID is the provider's id of the message.
 	ProviderMessageID string `db:"provider_message_id,plain"`
+	// Via is the key of the channel of a [Failover] that was called last, or that is
+	// called next; empty: the one that the message asks for.
+	Via string `db:"via,plain"`
 	// Doubts counts how often the message came into doubt, Lookups how often a
 	// provider was asked about the present one.
 	Doubts  int `db:"doubts"`
@@ -211,7 +214,7 @@ func (m *messageRow) uncalled(now time.Time) {
 func (m *messageRow) released(now time.Time) {
 	m.become(StatusRetryReady)
 	m.CallStartedOn = time.Time{}
-	m.DueOn = later(m.NextRetryOn, now)
+	m.DueOn = now
 }
 
 // accepted is the provider's receipt.
@@ -253,15 +256,20 @@ var (
 	otherTries = backoff.Steps{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour}
 )
 
+// pauses are those after refusals.
+func (m *messageRow) pauses() backoff.Steps {
+	if m.Method == "email" {
+		return mailTries
+	}
+	return otherTries
+}
+
 // refused is a definite refusal that may not last: back-off, at least as long
 // as the provider asks for. After the last try a person decides where the channel was
 // at fault, and else it has failed.
 func (m *messageRow) refused(now time.Time, e *SendError) {
-	steps := otherTries
-	if m.Method == "email" {
-		steps = mailTries
-	}
-	next, ok := m.failedBy(steps, now, m.Key, storable.Code(e.Code))
+	another := m.NextRetryOn // of a chain: when that one may take it
+	next, ok := m.failedBy(m.pauses(), now, m.Key, storable.Code(e.Code))
 	switch {
 	case !ok && e.Fault == FaultChannel:
 		m.retryOn(now)
@@ -272,7 +280,7 @@ func (m *messageRow) refused(now time.Time, e *SendError) {
 		return
 	}
 	asked := driver.Time(now.Add(min(e.RetryAfter, maxRetryAfter)))
-	m.retryOn(later(asked, next))
+	m.retryOn(later(another, later(asked, next)))
 }
 
 func (m *messageRow) refusedForGood(now time.Time, reason string) {

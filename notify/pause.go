@@ -133,6 +133,7 @@ func (n *core) notNow(ctx context.Context, tx storage.Tx) (work.Except, error) {
 		return out, err
 	}
 	paused, err := pausedIn(ctx, tx)
+	n.watch.pausedNow(paused)
 	for _, e := range paused {
 		switch {
 		case e.Type != "" && e.Everywhere:

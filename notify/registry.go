@@ -4,15 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/calls"
-	"github.com/belfry-go/belfry/internal/hush"
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -119,14 +115,15 @@ func (t Type) check() Type {
 
 // registry holds what a process can serve. Bound copies of a Notifier share it.
 type registry struct {
-	channels map[string]Channel // never changes after New
+	channels map[string]chain   // by the key that messages ask for; never changes after New
+	members  map[string]Channel // those of all chains, by their own keys; likewise
 
 	mu    sync.RWMutex
 	types map[string]Type
 }
 
 func newRegistry(channels []Channel) *registry {
-	r := &registry{channels: map[string]Channel{}, types: map[string]Type{}}
+	r := &registry{channels: map[string]chain{}, members: map[string]Channel{}, types: map[string]Type{}}
 	for i, c := range channels {
 		if c == nil {
 			panic(fmt.Sprintf("notify: New: channel %d is nil", i+1))
@@ -138,9 +135,50 @@ func newRegistry(channels []Channel) *registry {
 		if r.channels[key] != nil {
 			panic(fmt.Sprintf("notify: New: two channels have the key %q", key))
 		}
-		r.channels[key] = c
+		for _, member := range membersOf(c) {
+			r.addMember(member)
+			r.channels[key] = append(r.channels[key], way{member, member.Key(), line{everywhere: true, channel: member.Key()}})
+		}
 	}
 	return r
+}
+
+// addMember adds a channel, which may be in several chains.
+func (r *registry) addMember(c Channel) {
+	key := c.Key()
+	if known := r.members[key]; known != nil && !sameChannel(known, c) {
+		panic(fmt.Sprintf("notify: New: two channels have the key %q", key))
+	}
+	r.members[key] = c
+}
+
+// member is the process's own channel that a message was called by last.
+func (r *registry) member(m *messageRow) Channel {
+	if m.Via != "" {
+		return r.members[m.Via]
+	}
+	if ways := r.channels[m.Kind]; ways != nil {
+		return ways[0].channel
+	}
+	return nil
+}
+
+// waysOf are the ways by a channel that a source has given a scope. One that the process
+// shares has the same line as there.
+func (r *registry) waysOf(scope Scope, key string, c Channel) (ways chain) {
+	members := membersOf(c)
+	for _, member := range members {
+		name := member.Key()
+		if len(members) == 1 {
+			name = key
+		}
+		at := line{scope: scope, channel: name}
+		if own := r.members[name]; own != nil && sameChannel(own, member) {
+			at = line{everywhere: true, channel: name}
+		}
+		ways = append(ways, way{member, name, at})
+	}
+	return ways
 }
 
 func (r *registry) register(t Type) {
@@ -200,121 +238,4 @@ func (r *registry) typesWhere(want func(Type) bool) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// ChannelSource chooses the channel for each scope: with its own credentials, From
-// and Reply-To. It is called from several goroutines, for each group of messages,
-// so it keeps the channels that it has made.
-//
-//spec:f-010
-type ChannelSource interface {
-	// Keys are the keys that it has channels for. This process claims messages of
-	// these beside those of its own channels. It is asked before each claim and may
-	// change.
-	Keys() []string
-	// Channel gives the channel of that key for a scope; its own Key does not
-	// matter. Nil without an error leaves the choice to the process's own channel of
-	// that key. After an error the messages of the scope are tried again with
-	// back-off, and then wait for a person.
-	Channel(ctx context.Context, scope Scope, key string) (Channel, error)
-}
-
-// channels are those of one key by scope.
-type channels struct {
-	key     string
-	own     Channel
-	byScope map[Scope]Channel // nil: all have the process's own
-	theirs  map[Scope]bool    // scopes whose channel is not the process's own
-}
-
-// line is the channel of a message by whose credentials it has.
-func (c channels) line(m *messageRow) line {
-	if c.theirs[m.Scope] {
-		return line{scope: m.Scope, channel: c.key}
-	}
-	return line{everywhere: true, channel: c.key}
-}
-
-func (c channels) of(m *messageRow) Channel {
-	if c.byScope == nil {
-		return c.own
-	}
-	return c.byScope[m.Scope]
-}
-
-// channelsOf finds the channels for a group, whose messages have one key. For those
-// that cannot be found, failed settles the message.
-func (n generator) channelsOf(ctx context.Context, items []sending, failed func(sending)) ([]sending, channels, error) {
-	key := items[0].Row.Kind
-	out := channels{key: key, own: n.registry.channels[key], theirs: map[Scope]bool{}}
-	if n.options.Channels == nil {
-		if out.own == nil {
-			return nil, out, fmt.Errorf("notify: no channel %q here", key)
-		}
-		return items, out, nil
-	}
-	out.byScope = map[Scope]Channel{}
-	asked := map[Scope]bool{}
-	var open []sending
-	for _, it := range items {
-		if scope := it.Row.Scope; !asked[scope] {
-			asked[scope] = true
-			if c, theirs := n.choose(ctx, scope, key, out.own); c != nil {
-				out.byScope[scope], out.theirs[scope] = c, theirs
-			}
-		}
-		if out.of(it.Row) == nil {
-			failed(it)
-			continue
-		}
-		open = append(open, it)
-	}
-	return open, out, nil
-}
-
-// choose is the channel for a scope, or nil if there is none now, and whether it is the
-// scope's.
-func (n generator) choose(ctx context.Context, scope Scope, key string, own Channel) (c Channel, theirs bool) {
-	err := work.Guard(func() (err error) {
-		c, err = n.options.Channels.Channel(ctx, scope, key)
-		return err
-	})
-	n.logPanic("a channel source panicked", err, slog.String("channel", key))
-	theirs = c != nil
-	if err == nil && c == nil {
-		c = own
-	}
-	if err != nil || c == nil {
-		hush.Error(ctx, n.options.Logger, "belfry: no channel", slog.String("channel", key), slog.String("scope", string(scope)))
-		return nil, false
-	}
-	return c, theirs
-}
-
-// unserved settles a message whose channel could not be found.
-func (n generator) unserved(it sending) {
-	now := driver.Now(n.store)
-	if it.Ctx.Err() != nil {
-		it.Row.released(now)
-		return
-	}
-	it.Row.unasked(now, ReasonNoChannel)
-}
-
-// bounds are those of the channels of a group: by the options, and by themselves. A
-// call is noted as started when its connection is free, or a crash would leave a doubt
-// about a message that only waited for one.
-func (n *core) bounds(items []sending, found channels) map[*messageRow][]calls.Bound {
-	out := make(map[*messageRow][]calls.Bound, len(items))
-	for _, it := range items {
-		m := it.Row
-		if most, ok := n.options.ChannelConcurrency[m.Kind]; ok {
-			out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, m.Kind}, Most: most})
-		}
-		c := found.of(m)
-		if b, ok := c.(Bounded); ok {
-			out[m] = append(out[m], calls.OfChannel(c, [3]any{n.registry, m.Scope, m.Kind}, b.MaxCalls()))
-		}
-	}
-	return out
 }

@@ -45,8 +45,7 @@ func (n sender) groupTimeout(string) time.Duration {
 type parcel struct {
 	channels channels
 	to       redirects
-	files    files
-	probes   map[*messageRow]bool // of a channel that is out
+	files    *files
 }
 
 // distribute is one group of concurrent calls: ask whether they are still
@@ -54,7 +53,7 @@ type parcel struct {
 // what came of it. A message lands as soon as it is not called, or its call has
 // ended, whatever the others do.
 func (n sender) distribute(ctx context.Context, items []sending, land func(*messageRow, nothing)) error {
-	p := parcel{probes: map[*messageRow]bool{}}
+	p := parcel{files: &files{}}
 	var err error
 	open := n.inWindow(items)
 	if len(open) > 0 {
@@ -66,22 +65,23 @@ func (n sender) distribute(ctx context.Context, items []sending, land func(*mess
 	if err != nil {
 		return err
 	}
-	open, p.to = n.askGates(ctx, open)
-	open, p.files = n.loadAttachments(ctx, open)
+	open, p.to = n.askGates(ctx, open, p)
 	open = n.probing(ctx, open, p)
 	landOthers(items, open, land)
-	return n.callsOf(open, p, land).Send(ctx, open)
+	return n.callsOf(ctx, open, p, land).Send(ctx, open)
 }
 
 // callsOf makes the calls of a group.
-func (n sender) callsOf(items []sending, p parcel, land func(*messageRow, nothing)) calls.Sender[messageRow, sending] {
-	bounds := n.bounds(items, p.channels)
+func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land func(*messageRow, nothing)) calls.Sender[messageRow, sending] {
+	bounds, turns := n.bounds(items, p.channels), p.channels.turns
 	return calls.Sender[messageRow, sending]{
 		Store: n.store, Table: outgoingMessages, Slots: &calls.Process,
 		Item:    func(it sending) sending { return it },
 		Bounds:  func(it sending) []calls.Bound { return bounds[it.Row] },
-		Begin:   (*messageRow).calling,
-		Undo:    (*messageRow).uncalled,
+		Ready:   func(it sending) bool { return n.load(ctx, it, p.files) },
+		Done:    func(it sending) { p.files.drop(it.Row.Content.blobs()) },
+		Begin:   func(m *messageRow, now time.Time) { turns[m].begin(m, now) },
+		Undo:    func(m *messageRow, now time.Time) { turns[m].undo(m, now) },
 		Release: (*messageRow).released,
 		Call:    func(items []sending) { n.call(items, p) },
 		Land:    func(it sending) { land(it.Row, nothing{}) },
@@ -123,7 +123,7 @@ func (n sender) inWindow(items []sending) []sending {
 // call is the one provider call of a claim: today for one message.
 func (n sender) call(items []sending, p parcel) {
 	for _, it := range items {
-		c, m := p.channels.of(it.Row), n.messageOf(it.Row, p)
+		c, m := p.channels.turns[it.Row].channel, n.messageOf(it.Row, p)
 		var receipt Receipt
 		err := n.do(it, "a channel panicked", func(ctx context.Context) (err error) {
 			receipt, err = c.Send(ctx, m)
@@ -136,14 +136,18 @@ func (n sender) call(items []sending, p parcel) {
 // settle applies the result of a call to the message, and to what is known of its
 // channel.
 func (n sender) settle(it sending, p parcel, receipt Receipt, e *SendError) {
-	m, now := it.Row, driver.Now(n.store)
-	at := p.channels.line(m)
-	spared := (e == nil || it.Ctx.Err() == nil) && n.watch.heard(it.Ctx, at, m.CallStartedOn, e, p.probes[m])
-	if !spared || e.Class == ClassUnknown {
-		m.settled(now, receipt, e)
+	m, now, t := it.Row, driver.Now(n.store), p.channels.turns[it.Row]
+	spared := (e == nil || it.Ctx.Err() == nil) && n.watch.heard(it.Ctx, t.at, m.CallStartedOn, e, t.probe)
+	if next := n.nextWay(t, m, e); next != nil {
+		m.goOn(now, next.name, e, n.watch.known(t.at) != nil)
 		return
 	}
-	if r := n.watch.known(at); r != nil && p.probes[m] {
+	defer t.roundOver(m)
+	if !spared || e.Class == ClassUnknown || t.refusedBefore(m) {
+		m.settled(now, receipt, n.lastWord(t, m, e))
+		return
+	}
+	if r := n.watch.known(t.at); r != nil && t.probe {
 		now = r.ProbeOn // behind others, which are due
 	}
 	m.spared(now, e)
@@ -151,7 +155,7 @@ func (n sender) settle(it sending, p parcel, receipt Receipt, e *SendError) {
 
 // do calls a channel about a message.
 func (n sender) do(it sending, panicked string, f func(context.Context) error) error {
-	return calls.Do(it.Ctx, n.options.CallTimeout, n.options.Logger, panicked, slog.String("channel", it.Row.Kind), f)
+	return calls.Do(it.Ctx, n.options.CallTimeout, n.options.Logger, panicked, slog.String("channel", it.Row.inUse()), f)
 }
 
 // messageOf is what the channel gets for this call.
@@ -166,7 +170,7 @@ func (n sender) messageOf(row *messageRow, p parcel) Message {
 // message is what is stored of it.
 func (m *messageRow) message() Message {
 	return Message{
-		ID: m.MessageID, Channel: m.Kind, To: m.Address, Name: m.RecipientName,
+		ID: m.MessageID, Channel: m.inUse(), To: m.Address, Name: m.RecipientName,
 		Subject: m.Content.Subject, Text: m.Content.Text, HTML: m.Content.HTML,
 		Locale: m.Content.Locale, Attempt: m.Calls, On: m.CallStartedOn,
 		Template: m.Content.Template, Metadata: m.Content.Metadata,

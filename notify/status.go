@@ -140,7 +140,7 @@ func (m *messageRow) change(kind ChangeKind, now time.Time) StatusChange {
 	}
 	return StatusChange{
 		ID: id, Kind: kind, Scope: m.Scope, MessageID: m.MessageID, NotificationType: m.NotificationType,
-		BusinessUnit: m.BusinessUnit, Channel: m.Kind, RecipientRef: m.RecipientRef,
+		BusinessUnit: m.BusinessUnit, Channel: m.inUse(), RecipientRef: m.RecipientRef,
 		Job:               Coordinates{cmp.Or(m.JobPartitionKey, m.PartitionKey), m.PartitionKey},
 		ProviderMessageID: m.ProviderMessageID, Reason: m.ReasonCode, On: now,
 	}

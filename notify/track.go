@@ -165,7 +165,7 @@ func (n tracker) raiseOnce(ctx context.Context, tx storage.Tx, all []*reports) (
 	var news [][]StatusChange
 	for _, r := range all {
 		before := r.message.Status
-		if r.apply(now) {
+		if r.apply(now, n.tells) {
 			save, saved = append(save, r.message), append(saved, r)
 			news = append(news, r.message.movedFrom(before, now))
 		}
@@ -183,8 +183,13 @@ func (n tracker) raiseOnce(ctx context.Context, tx storage.Tx, all []*reports) (
 	return told, again, err
 }
 
-func (r *reports) apply(now time.Time) (changed bool) {
+// apply passes over failures of channels that are not in use: a later one has the
+// message, or gets it.
+func (r *reports) apply(now time.Time, tells func(*messageRow, *deliveryEvent) bool) (changed bool) {
 	for _, e := range r.events {
+		if e.StatusKind == KindFailed && !tells(r.message, e) {
+			continue
+		}
 		changed = r.message.reported(now, e) || changed
 	}
 	return changed

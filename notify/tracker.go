@@ -189,7 +189,7 @@ func (n tracker) keepReceipts(ctx context.Context, tx storage.Tx, rows []*messag
 	now := driver.Now(n.store)
 	var keep []*messageReceipt
 	for _, m := range rows {
-		c, ok := n.registry.channels[m.Kind].(StatusByReceipt)
+		c, ok := n.registry.member(m).(StatusByReceipt)
 		if !ok || m.ProviderMessageID == "" {
 			continue
 		}

@@ -1,8 +1,11 @@
 package survey_test
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -200,4 +203,15 @@ func TestNewPanicsOnWhatOnlyAProgrammerGetsWrong(t *testing.T) {
 			survey.New(memory.New(nil), opts)
 		})
 	}
+	t.Run("a chain of channels", func(t *testing.T) {
+		t.Parallel()
+		defer func() {
+			if got := fmt.Sprint(recover()); !strings.Contains(got, "email:first is a chain") {
+				t.Error(got)
+			}
+		}()
+		none := func(context.Context, notify.Message) (notify.Receipt, error) { return notify.Receipt{}, nil }
+		chain := notify.Failover(notify.ChannelFunc("email:first", none), notify.ChannelFunc("email:second", none))
+		survey.New(memory.New(nil), &survey.Options{SurveyURL: "https://host.example/{token}"}, chain)
+	})
 }

@@ -129,9 +129,9 @@ var errForeignTx = errors.New("survey: the transaction belongs to another store"
 
 // New makes a Service that sends through channels. A process without channels
 // publishes, ingests and takes responses, and leaves sending to others. New panics
-// on a nil store, a nil channel or gate, two channels of one key, an InDoubt that is
-// none, channels without a SurveyURL, a SurveyURL that is no address with {token},
-// and a link key of fewer than 32 bytes.
+// on a nil store, a nil channel or gate, a notify.Failover, two channels of one key, an
+// InDoubt that is none, channels without a SurveyURL, a SurveyURL that is no address with
+// {token}, and a link key of fewer than 32 bytes.
 //
 //spec:t-063
 func New(store storage.Store, opts *Options, channels ...notify.Channel) *Service {
@@ -148,6 +148,9 @@ func New(store storage.Store, opts *Options, channels ...notify.Channel) *Servic
 	for _, c := range channels {
 		if c == nil {
 			panic("survey: New: a nil channel")
+		}
+		if _, ok := c.(interface{ Chain() []notify.Channel }); ok {
+			panic("survey: New: " + c.Key() + " is a chain (notify.Failover), and surveys do not fail over")
 		}
 		if s.channels[c.Key()] != nil {
 			panic("survey: New: two channels " + c.Key())

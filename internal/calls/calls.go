@@ -29,6 +29,10 @@ type Sender[R, T any] struct {
 	// Bounds are those of the channel of an item; none: no bound. They do not change
 	// while the item is sent.
 	Bounds func(T) []Bound
+	// Ready prepares an item that has its slots, or settles it and says no; Done is the
+	// end of that. Nil: there is nothing to prepare.
+	Ready func(T) bool
+	Done  func(T)
 	// Begin notes in a row that its call starts, Undo takes that back: it was not made.
 	Begin, Undo func(row *R, now time.Time)
 	// Release gives a row back whose turn never came, since the process stops.
@@ -51,14 +55,19 @@ func (s Sender[R, T]) Send(ctx context.Context, items []T) error {
 			s.each(left, func(it T) { s.Release(s.Item(it).Row, now) })
 			return nil
 		}
+		if taken = s.prepare(taken); len(taken) == 0 {
+			continue
+		}
 		started, lost, err := s.start(ctx, taken)
 		for _, it := range lost {
+			s.done(it)
 			s.Slots.Give(s.Bounds(it))
 		}
 		for _, it := range started {
 			under.Go(func() {
 				defer s.Slots.Give(s.Bounds(it))
 				s.Call([]T{it})
+				s.done(it)
 				s.Land(it)
 			})
 		}
@@ -68,6 +77,29 @@ func (s Sender[R, T]) Send(ctx context.Context, items []T) error {
 		s.each(lost, func(T) {})
 	}
 	return nil
+}
+
+// prepare lands what is not ready.
+func (s Sender[R, T]) prepare(items []T) (ready []T) {
+	if s.Ready == nil {
+		return items
+	}
+	for _, it := range items {
+		if s.Ready(it) {
+			ready = append(ready, it)
+			continue
+		}
+		s.done(it)
+		s.Slots.Give(s.Bounds(it))
+		s.Land(it)
+	}
+	return ready
+}
+
+func (s Sender[R, T]) done(it T) {
+	if s.Done != nil {
+		s.Done(it)
+	}
 }
 
 func (s Sender[R, T]) each(items []T, settle func(T)) {

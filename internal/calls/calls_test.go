@@ -15,7 +15,7 @@ func none(int) []Bound { return nil }
 func TestAnItemHasASlotOfEachOfItsBounds(t *testing.T) {
 	t.Parallel()
 	var s Slots
-	bounds := func(n int) []Bound { return []Bound{{"all", 3}, {n % 2, 2}} }
+	bounds := func(n int) []Bound { return []Bound{{Key: "all", Most: 3}, {Key: n % 2, Most: 2}} }
 	taken, left := takeSome(t.Context(), &s, []int{0, 2, 4, 1, 3}, bounds)
 	if len(taken) != 3 || len(left) != 2 || left[0] != 4 || left[1] != 3 {
 		t.Fatalf("took %v, left %v", taken, left)
@@ -29,11 +29,27 @@ func TestAnItemHasASlotOfEachOfItsBounds(t *testing.T) {
 	}
 }
 
+// What is weighed fits in all, and what is too heavy goes alone.
+func TestAWeightTakesMoreThanOne(t *testing.T) {
+	t.Parallel()
+	var s Slots
+	bounds := func(weight int) []Bound { return []Bound{{Key: "bytes", Most: 10, Weight: weight}} }
+	taken, left, _ := takeNow(&s, []int{4, 40, 6, 1}, bounds)
+	if len(taken) != 2 || taken[1] != 6 || len(left) != 2 {
+		t.Fatalf("took %v, left %v", taken, left)
+	}
+	s.Give(bounds(4))
+	s.Give(bounds(6))
+	if taken, left, _ = takeNow(&s, left, bounds); len(taken) != 1 || taken[0] != 40 {
+		t.Errorf("took %v, left %v", taken, left)
+	}
+}
+
 // Who waits is woken by a slot that is given back, or by the end of its context.
 func TestWhoWaitsForASlotIsWoken(t *testing.T) {
 	t.Parallel()
 	var s Slots
-	one := func(int) []Bound { return []Bound{{"one", 0}} } // none is one
+	one := func(int) []Bound { return []Bound{{Key: "one"}} } // none is one
 	if !s.Take(one(0)) || s.Take(one(0)) {
 		t.Fatal("not one slot")
 	}

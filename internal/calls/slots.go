@@ -1,16 +1,21 @@
 package calls
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"sync"
 )
 
-// Bound is how many calls of one kind are made at once. Key is comparable.
+// Bound is how many calls of one kind are made at once. Key is comparable. A call takes
+// Weight of Most; zero is one. One that takes more goes when no other is under way.
 type Bound struct {
-	Key  any
-	Most int
+	Key    any
+	Most   int
+	Weight int
 }
+
+func (b Bound) weight() int { return cmp.Or(b.Weight, 1) }
 
 // Process has the slots of this process: a channel has so many connections, whichever
 // service calls it.
@@ -20,9 +25,9 @@ var Process Slots
 // instead.
 func OfChannel(channel, instead any, most int) Bound {
 	if v := reflect.ValueOf(channel); v.IsValid() && v.Comparable() {
-		return Bound{channel, most}
+		return Bound{Key: channel, Most: most}
 	}
-	return Bound{instead, most}
+	return Bound{Key: instead, Most: most}
 }
 
 // Slots count the calls under way. The zero value has none. Its methods may be called
@@ -42,7 +47,7 @@ func (s *Slots) Take(bounds []Bound) bool {
 
 func (s *Slots) take(bounds []Bound) bool {
 	for _, b := range bounds {
-		if s.used[b.Key] >= max(b.Most, 1) {
+		if used := s.used[b.Key]; used > 0 && used+b.weight() > b.Most {
 			return false
 		}
 	}
@@ -50,7 +55,7 @@ func (s *Slots) take(bounds []Bound) bool {
 		s.used = map[any]int{}
 	}
 	for _, b := range bounds {
-		s.used[b.Key]++
+		s.used[b.Key] += b.weight()
 	}
 	return true
 }
@@ -63,7 +68,7 @@ func (s *Slots) Give(bounds []Bound) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range bounds {
-		if s.used[b.Key]--; s.used[b.Key] <= 0 {
+		if s.used[b.Key] -= b.weight(); s.used[b.Key] <= 0 {
 			delete(s.used, b.Key)
 		}
 	}

@@ -186,6 +186,7 @@ CREATE TABLE {outgoing_message} (
 	call_started_on     timestamptz, -- set from before a call: a crash leaves it in doubt
 	sent_on             timestamptz,
 	provider_message_id text NOT NULL,
+	via                 text NOT NULL DEFAULT '', -- channel of a chain; empty: the first
 	doubts              bigint NOT NULL,
 	lookups             bigint NOT NULL,
 	resolution          text NOT NULL, -- how the last doubt was settled

@@ -174,6 +174,7 @@ CREATE TABLE {outgoing_message} (
 	call_started_on     INTEGER, -- set from before a call: a crash leaves it in doubt
 	sent_on             INTEGER,
 	provider_message_id TEXT NOT NULL,
+	via                 TEXT NOT NULL DEFAULT '', -- channel of a chain; empty: the first
 	doubts              INTEGER NOT NULL,
 	lookups             INTEGER NOT NULL,
 	resolution          TEXT NOT NULL, -- how the last doubt was settled

@@ -1,0 +1,233 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/storable"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// Failover is a channel with others behind it, of the same delivery method. It has the
+// key of primary, so that messages go on asking for that one. A chain of one is that
+// channel itself. Failover panics on a nil channel, one that is a chain itself, two of
+// one key, and channels of different methods.
+//
+// A claim calls one channel. A definite refusal ends the claim and names the next
+// channel, which the next claim calls at once: one that blames the channel
+// ([FaultChannel]) or nobody. What is wrong with the address or the message is wrong
+// everywhere, so that the message is tried again by its schedule, or fails, as without
+// others. The schedule's pause comes after the last channel, counts as one try, and the
+// next round begins with the first. A message fails for good when the last channel
+// refuses for good and no other may take it later.
+//
+// A channel that is out (see [Outage]) or paused by its key (see [Extent]) is passed
+// over; when it is back, messages that no channel has refused begin with it again. A
+// pause of the chain's key keeps all its messages back.
+//
+// A message that was in doubt stays with the channel that it was called by: that one is
+// asked, and calls again.
+//
+// Bounds ([Bounded], ChannelConcurrency), gates, outages and callbacks are those of
+// each channel, by its own key. Of callbacks that tell of a failure only those of the
+// channel in use count; they are known by the provider's id of the message, else by the
+// name of their [Webhook], which is what [StatusByReceipt] says, or stands behind the
+// colon of the channel's key.
+//
+// Only a [Notifier] goes on to the others: surveys refuse a chain, and whoever calls its
+// Send calls primary. Decorate the channels and not the chain.
+func Failover(primary Channel, others ...Channel) Channel {
+	all := append([]Channel{primary}, others...)
+	seen := map[string]bool{}
+	for i, c := range all {
+		if c == nil {
+			panic(fmt.Sprintf("notify: Failover: channel %d is nil", i+1))
+		}
+		key := c.Key()
+		if _, ok := c.(*failover); ok {
+			panic(fmt.Sprintf("notify: Failover: channel %d, %q, is a chain itself", i+1, key))
+		}
+		if first := primary.Key(); Method(first) != Method(key) {
+			panic(fmt.Sprintf("notify: Failover: %q and %q are of two delivery methods", first, key))
+		}
+		if seen[key] {
+			panic(fmt.Sprintf("notify: Failover: two channels have the key %q", key))
+		}
+		seen[key] = true
+	}
+	if len(others) == 0 {
+		return primary
+	}
+	return &failover{all}
+}
+
+type failover struct{ members []Channel }
+
+// Chain are its channels, by which others than a Notifier know what it is.
+func (f *failover) Chain() []Channel { return slices.Clone(f.members) }
+
+func (f *failover) Key() string { return f.members[0].Key() }
+
+func (f *failover) Send(ctx context.Context, m Message) (Receipt, error) {
+	return f.members[0].Send(ctx, m)
+}
+
+// membersOf are the channels of a chain, or the one that is none.
+func membersOf(c Channel) []Channel {
+	if chain, ok := c.(*failover); ok {
+		return chain.members
+	}
+	return []Channel{c}
+}
+
+// sameChannel reports whether two channels are one.
+func sameChannel(a, b Channel) bool {
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
+}
+
+// way is a channel that a message may take.
+type way struct {
+	channel Channel
+	name    string // its key
+	at      line
+}
+
+// chain are the ways of a message, in their order.
+type chain []way
+
+// index is that of the way with a name; none is the first.
+func (c chain) index(via string) int {
+	if via == "" {
+		return 0
+	}
+	return slices.IndexFunc(c, func(w way) bool { return w.name == via })
+}
+
+// turn is the way that a message takes now.
+type turn struct {
+	*way
+	chain chain
+	round bool // of the chain begins with it
+	probe bool // the channel is out, and the message finds out whether it still is
+
+	via string    // what was named before the call
+	due time.Time // the message's NextRetryOn then
+}
+
+// bound reports whether the message stays with the channel that was called.
+func (m *messageRow) bound() bool { return m.Doubts > 0 }
+
+// inUse is the key of the channel that was called last, or is called next.
+func (m *messageRow) inUse() string { return cmp.Or(m.Via, m.Kind) }
+
+// free reports whether the message may take another way than the present one.
+func (t *turn) free(m *messageRow) bool { return len(t.chain) > 1 && !m.bound() }
+
+// begin notes in a message that its call starts, and in the turn how it was before.
+// From here on NextRetryOn is when a channel that has refused it in this round may take
+// it.
+func (t *turn) begin(m *messageRow, now time.Time) {
+	t.via, t.due = m.Via, m.NextRetryOn
+	if m.Via != "" || t.chain.index(t.name) > 0 {
+		m.Via = t.name
+	}
+	if t.free(m) && t.round {
+		m.NextRetryOn = time.Time{}
+	}
+	m.calling(now)
+}
+
+// undo takes begin back, since the call was not made.
+func (t *turn) undo(m *messageRow, now time.Time) {
+	m.uncalled(now)
+	m.Via, m.NextRetryOn = t.via, t.due
+}
+
+// refusedBefore reports whether another channel has refused the message in this round
+// and may take it later: it is not called again at once.
+func (t *turn) refusedBefore(m *messageRow) bool { return t.free(m) && !m.NextRetryOn.IsZero() }
+
+// goesOn reports whether another channel may take what this one has refused.
+func (e *SendError) goesOn() bool {
+	return e != nil && e.Class != ClassUnknown && e.Fault != FaultAddress && e.Fault != FaultMessage
+}
+
+// nextWay is the way behind the present one that is open now, if the message may take
+// one.
+func (n sender) nextWay(t *turn, m *messageRow, e *SendError) *way {
+	if !t.free(m) || !e.goesOn() {
+		return nil
+	}
+	behind := t.chain[t.chain.index(t.name)+1:]
+	now := driver.Now(n.store)
+	for i := range behind {
+		if until := n.watch.closed(&behind[i], m.Scope, now); until.IsZero() {
+			return &behind[i]
+		}
+	}
+	return nil
+}
+
+// goOn ends a claim whose call was refused: the next one calls another channel. Where
+// this one may take the message later, NextRetryOn says when: after the pause of this
+// round. Of one that is out it is not known.
+func (m *messageRow) goOn(now time.Time, next string, e *SendError, out bool) {
+	again := m.NextRetryOn
+	if e.Class == ClassTransient && !out {
+		pause, _ := m.pauses().After(m.Key, m.RetryCount+1)
+		again = later(now.Add(max(pause, min(e.RetryAfter, maxRetryAfter))), again)
+	}
+	m.ReasonCode = storable.Code(e.Code)
+	m.retryOn(now)
+	m.Via, m.NextRetryOn = next, again
+}
+
+// lastWord is what a refusal means behind which no channel is left: it is for good only
+// if no other may take the message later.
+func (n sender) lastWord(t *turn, m *messageRow, e *SendError) *SendError {
+	if !t.free(m) || !e.goesOn() || e.Class != ClassPermanent {
+		return e
+	}
+	now := driver.Now(n.store)
+	isOut := func(w way) bool { return w.name != t.name && !n.watch.closed(&w, m.Scope, now).IsZero() }
+	if !t.refusedBefore(m) && !slices.ContainsFunc(t.chain, isOut) {
+		return e
+	}
+	passing := *e
+	passing.Class = ClassTransient
+	return &passing
+}
+
+// roundOver has the next round begin with the first channel.
+func (t *turn) roundOver(m *messageRow) {
+	if t.free(m) && m.Status == StatusRetryReady {
+		m.Via = t.chain[0].name
+	}
+}
+
+// transport is the part of a channel's key behind the colon.
+func transport(key string) string {
+	_, name, _ := strings.Cut(key, ":")
+	return name
+}
+
+// tells reports whether an event is of the channel in use, as far as anybody can tell.
+// A message that never had another needs no proof.
+func (n tracker) tells(m *messageRow, e *deliveryEvent) bool {
+	if m.Via == "" {
+		return true
+	}
+	if m.ProviderMessageID != "" && e.ProviderMessageID != "" {
+		return m.ProviderMessageID == e.ProviderMessageID
+	}
+	name := transport(m.Via)
+	if c, ok := n.registry.member(m).(StatusByReceipt); ok {
+		name = c.StatusProvider()
+	}
+	return e.Kind == name
+}

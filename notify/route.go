@@ -1,0 +1,253 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/calls"
+	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// ChannelSource chooses the channel for each scope: with its own credentials, From
+// and Reply-To. It is called from several goroutines, for each group of messages,
+// so it keeps the channels that it has made.
+//
+//spec:f-010
+type ChannelSource interface {
+	// Keys are the keys that it has channels for. This process claims messages of
+	// these beside those of its own channels. It is asked before each claim and may
+	// change.
+	Keys() []string
+	// Channel gives the channel of that key for a scope; its own Key does not
+	// matter. Nil without an error leaves the choice to the process's own channel of
+	// that key. After an error the messages of the scope are tried again with
+	// back-off, and then wait for a person.
+	Channel(ctx context.Context, scope Scope, key string) (Channel, error)
+}
+
+// channels are those of a group, whose messages have one key.
+type channels struct {
+	own     chain
+	byScope map[Scope]chain // nil: all have the process's own
+	turns   map[*messageRow]*turn
+}
+
+func (c channels) of(m *messageRow) chain {
+	if c.byScope == nil {
+		return c.own
+	}
+	return c.byScope[m.Scope]
+}
+
+// turn is the way that was named, or was called by if that is in doubt. A message
+// begins again where that channel is there no more, but for one in doubt, which has
+// none then.
+func (c channels) turn(m *messageRow) *turn {
+	ways := c.of(m)
+	i := ways.index(m.Via)
+	if i < 0 && !m.bound() {
+		i = 0
+	}
+	if len(ways) == 0 || i < 0 {
+		return nil
+	}
+	return &turn{way: &ways[i], chain: ways, round: i == 0}
+}
+
+// channelsOf finds the channels for a group, whose messages have one key. For those
+// that cannot be found, failed settles the message.
+func (n generator) channelsOf(ctx context.Context, items []sending, failed func(sending)) ([]sending, channels, error) {
+	key := items[0].Row.Kind
+	out := channels{own: n.registry.channels[key], turns: make(map[*messageRow]*turn, len(items))}
+	if n.options.Channels == nil && out.own == nil {
+		return nil, out, fmt.Errorf("notify: no channel %q here", key)
+	}
+	if n.options.Channels != nil {
+		out.byScope = n.chosen(ctx, key, items, out.own)
+	}
+	var open []sending
+	for _, it := range items {
+		t := out.turn(it.Row)
+		if t == nil {
+			failed(it)
+			continue
+		}
+		out.turns[it.Row] = t
+		open = append(open, it)
+	}
+	return open, out, nil
+}
+
+// chosen asks the source once for each scope.
+func (n generator) chosen(ctx context.Context, key string, items []sending, own chain) map[Scope]chain {
+	out := map[Scope]chain{}
+	for _, it := range items {
+		scope := it.Row.Scope
+		if _, asked := out[scope]; !asked {
+			out[scope] = n.choose(ctx, scope, key, own)
+			n.watch.learn(line{scope: scope, channel: key}, out[scope])
+		}
+	}
+	return out
+}
+
+// choose is what a scope sends by, or nil if there is nothing now.
+func (n generator) choose(ctx context.Context, scope Scope, key string, own chain) chain {
+	var c Channel
+	err := work.Guard(func() (err error) {
+		c, err = n.options.Channels.Channel(ctx, scope, key)
+		return err
+	})
+	n.logPanic("a channel source panicked", err, slog.String("channel", key))
+	if err == nil && c != nil {
+		return n.registry.waysOf(scope, key, c)
+	}
+	if err != nil || own == nil {
+		hush.Error(ctx, n.options.Logger, "belfry: no channel", slog.String("channel", key), slog.String("scope", string(scope)))
+		return nil
+	}
+	return own
+}
+
+// unserved settles a message whose channel could not be found.
+func (n generator) unserved(it sending) {
+	now := driver.Now(n.store)
+	if it.Ctx.Err() != nil {
+		it.Row.released(now)
+		return
+	}
+	it.Row.unasked(now, ReasonNoChannel)
+}
+
+// bounds are those of the channels of a group: by the options, and by themselves. A
+// call is noted as started when its connection is free, or a crash would leave a doubt
+// about a message that only waited for one.
+func (n *core) bounds(items []sending, found channels) map[*messageRow][]calls.Bound {
+	out := make(map[*messageRow][]calls.Bound, len(items))
+	for _, it := range items {
+		m, t := it.Row, found.turns[it.Row]
+		out[m] = n.budget(m)
+		if most, ok := n.options.ChannelConcurrency[t.name]; ok {
+			out[m] = append(out[m], calls.Bound{Key: [2]any{n.registry, t.name}, Most: most})
+		}
+		if b, ok := t.channel.(Bounded); ok {
+			out[m] = append(out[m], calls.OfChannel(t.channel, [3]any{n.registry, m.Scope, t.name}, b.MaxCalls()))
+		}
+	}
+	return out
+}
+
+// outNow tells the distributor which messages to leave alone: those of which every
+// channel is out, until it is time for a probe. Where some scopes have channels of their
+// own, the one that the others share cannot be told apart by its key; nor can a scope's
+// before this process has asked for it.
+func (n *core) outNow(ctx context.Context, tx storage.Tx, e *work.Except) error {
+	out, err := n.watch.current(ctx, tx)
+	if len(out) == 0 {
+		return err
+	}
+	now := driver.Now(n.store)
+	shut := func(ways chain) bool {
+		isOpen := func(w way) bool { return !out[w.at].isOut(now) }
+		return len(ways) > 0 && !slices.ContainsFunc(ways, isOpen)
+	}
+	for at := range out {
+		if !at.everywhere && shut(n.watch.waysOf(at)) {
+			e.Scoped = append(e.Scoped, driver.ScopedKind{Scope: at.scope, Kind: at.channel})
+		}
+	}
+	for key, ways := range n.registry.channels {
+		if n.options.Channels == nil && shut(ways) {
+			e.Types = append(e.Types, key)
+		}
+	}
+	return err
+}
+
+// calm chooses the way of each message: that which it has or the next one that is open,
+// else the first that is when the round is over. A channel that is out is open for one
+// message if it is time for a probe. Messages without an open way are put off. What
+// cannot be read is taken as it was: calls are noted in the same store.
+func (n sender) calm(ctx context.Context, items []sending, p parcel) (open []sending) {
+	_, _ = n.watch.current(ctx, nil)
+	asked := map[line]bool{}
+	for _, it := range items {
+		t := p.channels.turns[it.Row]
+		if until := n.choose(t, it.Row, asked); !until.IsZero() {
+			n.putOff(it.Row, t, until)
+			continue
+		}
+		open = append(open, it)
+	}
+	return open
+}
+
+// choose finds an open way for a message, or says when one may open.
+func (n sender) choose(t *turn, m *messageRow, asked map[line]bool) (until time.Time) {
+	now := driver.Now(n.store)
+	try := func(ways chain) bool {
+		for i := range ways {
+			w := &ways[i]
+			opens, isOut := n.watch.closed(w, m.Scope, now), n.watch.known(w.at) != nil
+			if opens.IsZero() && (!isOut || !asked[w.at]) {
+				t.way, t.probe = w, isOut
+				asked[w.at] = asked[w.at] || isOut
+				return true
+			}
+			if until.IsZero() || opens.Before(until) {
+				until = later(opens, now)
+			}
+		}
+		return false
+	}
+	i := t.chain.index(t.name)
+	behind, before := t.chain[i:], t.chain[:i]
+	if !t.free(m) {
+		behind, before = behind[:1], nil
+	}
+	switch again := m.NextRetryOn; {
+	case try(behind):
+		return time.Time{}
+	case len(before) == 0 || again.IsZero(): // those before have refused for good
+	case again.After(now):
+		if again.Before(until) {
+			return again
+		}
+	case try(before):
+		t.round = true
+		return time.Time{}
+	}
+	return until
+}
+
+// probing takes the probes that were left in, and leaves out those that others have.
+func (n sender) probing(ctx context.Context, items []sending, p parcel) (open []sending) {
+	for _, it := range items {
+		t := p.channels.turns[it.Row]
+		if t.probe && !n.watch.probe(ctx, t.at) {
+			until := driver.Now(n.store)
+			if !t.free(it.Row) {
+				until = n.watch.closed(t.way, it.Row.Scope, until)
+			}
+			n.putOff(it.Row, t, until) // else another way is open
+			continue
+		}
+		open = append(open, it)
+	}
+	return open
+}
+
+// putOff gives a claimed message back that has no open way. No claim takes it before
+// one may open, if it can be told apart by its key.
+func (n sender) putOff(m *messageRow, t *turn, until time.Time) {
+	m.released(driver.Now(n.store))
+	if len(t.chain) > 1 || t.at.everywhere && n.options.Channels != nil {
+		m.DueOn = later(until, m.DueOn)
+	}
+}
