@@ -40,7 +40,7 @@ var storageFaults = []fault{
 	{Name: "I-3 memory knows rows that were written since", In: "memory.tx.Untouched",
 		Old: "e.img.rec.Version == 1", New: "e.img.rec.Version > 0", Test: "./storage/memory TestContract/^untouched$"},
 	{Name: "lookback: a claim of newer rows walks over older ones", In: "sqltext.PostgresTable.claimable",
-		Old: "fmt.Sprintf(pgNewer, t.name, t.due(s))", New: `strings.Replace(fmt.Sprintf(pgNewer, t.name, t.due(s)), "> ? AND", "> 0 * ? AND", 1)`,
+		Old: "fmt.Sprintf(pgNewer, t.name, t.due(s))", New: `strings.Replace(fmt.Sprintf(pgNewer, t.name, t.due(s)), "SELECT ?::bigint", "SELECT 0 * ?::bigint", 1)`,
 		Test: "./storage/postgres TestGuardOlderRows", Postgres: true},
 	{Name: "I-3 PostgreSQL knows rows that were written by hand", In: "sqltext.PostgresTable.Untouched",
 		Old: "` = r.written_by`", New: "` IS NOT NULL`",

@@ -184,6 +184,8 @@ func (g *guarded) pass() map[string]statement {
 	if err != nil {
 		g.Fatal(err)
 	}
+	newer := g.claimOf(batch, driver.Cursor{})
+	newer.NewerThan = 9_000
 	except := g.claimOf(batch, driver.Cursor{})
 	only := g.claimOf(batch, driver.Cursor{})
 	only.Scopes = []driver.Scope{"one"}
@@ -224,6 +226,7 @@ func (g *guarded) pass() map[string]statement {
 			return err
 		}),
 		"save":   one("UPDATE", func(tx driver.Tx) error { return wides.Save(ctx, tx, rows...) }),
+		"newer":  g.claiming(newer),
 		"delete": one("DELETE", func(tx driver.Tx) error { return wides.Delete(ctx, tx, rows...) }),
 		"extend": one("UPDATE", func(tx driver.Tx) error {
 			_, err := wides.Extend(ctx, tx, far, rows...)

@@ -153,9 +153,10 @@ const pgLane = ` LATERAL (SELECT t.%s FROM %s AS t WHERE t."lane" = l.lane` +
 
 // pgNewer takes from one lane l among the rows above an id, however many dead entries
 // the due index has. The conditions in CASE are of no use for an index, so the planner
-// has only that of the ids.
+// has only that of the ids; it expects few of them between two bounds that it cannot
+// see, statistics or none.
 const pgNewer = ` LATERAL (SELECT t.ctid FROM %[1]s AS t WHERE t."id" = ANY(ARRAY(SELECT n."id" FROM %[1]s AS n` +
-	` WHERE n."id" > ? AND CASE WHEN n."due_on" <= ? THEN TRUE ELSE FALSE END))` +
+	` WHERE n."id" > (SELECT ?::bigint) AND n."id" <= (SELECT 9223372036854775807) AND CASE WHEN n."due_on" <= ? THEN TRUE ELSE FALSE END))` +
 	` AND CASE WHEN t."lane" = l.lane AND (t."due_on", t."id") > (l.due, l.id) AND %[2]s THEN TRUE ELSE FALSE END` +
 	` ORDER BY t."due_on", t."id" LIMIT l.n FOR UPDATE SKIP LOCKED) AS c`
 
