@@ -289,7 +289,7 @@ func TestAConflictInAnEventRollsNothingBack(t *testing.T) {
 		p := w.withTriggers(nil)
 		p.set(offsets(date(2026, 5, 1), 30, 7)...)
 		w.handle(changed(1))
-		p.set(automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 30, BusinessUnit: "other"}, automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 14})
+		p.set(automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 30, Identity: map[string]string{"course": "b"}}, automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 14})
 		got, err := w.s.HandleEvent(w.ctx, changed(2))
 		if err == nil || got.Outcome != automation.EventApplied || !slices.Equal(outcomes(got), []storage.Outcome{storage.Conflict, storage.Created}) {
 			w.t.Errorf("%+v %v", got, err)

@@ -111,10 +111,11 @@ type ReconcileReport struct {
 	Scanned int // sources, of which were
 	// Unchanged sources had all their rows as they wanted them, Stale ones had
 	// shown a newer version to an event, Failed ones could not be planned: their
-	// provider failed, or one of their candidates was refused. All others were
+	// provider failed, or one of their candidates was refused. Those Elsewhere are of
+	// a business unit that the Scan does not have, and stay as they are. All others were
 	// repaired. After a run with Failed ones the watermark stays, so that the next
 	// run looks at the same changes again.
-	Unchanged, Stale, Failed int
+	Unchanged, Stale, Failed, Elsewhere int
 
 	// Rows, by what was done about them. Conflicts counts those that were on hold
 	// before, too.
@@ -136,6 +137,9 @@ func (r *ReconcileReport) count(p *scannedPage) {
 	r.Scanned += len(p.sources)
 	for _, x := range p.sources {
 		switch {
+		case errors.Is(x.err, errElsewhere):
+			r.Elsewhere++
+			continue
 		case x.err != nil:
 			r.Failed++
 			r.Failure = storable(x.err.Error())

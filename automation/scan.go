@@ -56,7 +56,7 @@ type Scan struct {
 	// has one tenant. A tenant that is taken off the list is not scanned any more.
 	Scopes []Scope
 	// BusinessUnits are those that are scanned; none means all of the scope. A
-	// source with a candidate of another one counts as failed.
+	// source with a candidate of another one stays as it is.
 	BusinessUnits []string
 }
 
@@ -286,6 +286,9 @@ func (p *scannedPage) planAll(ctx context.Context) error {
 	return err
 }
 
+// errElsewhere is of a source whose business unit is none of the Scan's.
+var errElsewhere = errors.New("automation: the Scan does not have its business unit")
+
 // plan asks the provider about one source.
 func (p *scannedPage) plan(ctx context.Context, x *scannedSource) error {
 	x.plan = eventPlan{}
@@ -297,7 +300,7 @@ func (p *scannedPage) plan(ctx context.Context, x *scannedSource) error {
 	}
 	for _, plan := range x.plan.plans {
 		if allowed := p.t.Scan.BusinessUnits; len(allowed) > 0 && !slices.Contains(allowed, plan.want.BusinessUnit) {
-			return fmt.Errorf("automation: candidates of %s: the Scan does not allow business unit %.40q", p.t.Name, plan.want.BusinessUnit)
+			return errElsewhere
 		}
 	}
 	return nil

@@ -2,6 +2,12 @@ package faults
 
 // automationFaults are faults in reminders, their settings and reports. Memory shows them.
 var automationFaults = []fault{
+	{Name: "wish: a row stays in the unit that it was asked for in", In: "automation.scheduleRow.moveTo",
+		Old: "r.BusinessUnit = want.BusinessUnit", New: "_ = want", Test: "./automation TestTheBusinessUnitMovesWithTheRow/memory"},
+	{Name: "wish: the unit is part of what a row stands for", In: "automation.Candidate.fill",
+		Old: "in.SourceType, in.Source =", New: "in.BusinessUnit = c.BusinessUnit; in.SourceType, in.Source =", Test: "./automation TestAnEventOfASourceInItsNewUnit/memory"},
+	{Name: "wish: a source of another unit fails its scan", In: "automation.ReconcileReport.count",
+		Old: "errors.Is(x.err, errElsewhere)", New: "false", Test: "./automation TestOnlyAllowedBusinessUnits/memory"},
 	{Name: "I-1 a run that is asked for again has another id", In: "report.Service.RunNow",
 		Old: `run == ""`, New: "true", Test: "./automation/report TestI1_ARunThatIsAskedForTwice/memory"},
 	{Name: "I-1 the scope is left out of the key", In: "automation.condition.identity",
