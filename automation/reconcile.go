@@ -229,9 +229,7 @@ func (f found) repairs() bool {
 }
 
 // diff compares what a source wants with its rows: those that exist under the
-// wanted keys, and its open ones. It decides as HandleEvent would, but that it
-// leaves alone what ended further back than CatchUp: no event asks for it again.
-// The wanted rows are added to rows, for candidates that repeat a key.
+// wanted keys, and its open ones. It decides as HandleEvent would. The wanted rows are added to rows, for candidates that repeat a key.
 func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRow, open []*scheduleRow) (f found) {
 	add := func(kind DifferenceKind, row *scheduleRow, detail string, settled bool) {
 		f.differences = append(f.differences, Difference{kind, row.Key, source, row.Setting, detail, settled})
@@ -242,7 +240,8 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRo
 			add(WouldDeactivate, row, string(reason), false)
 		}
 	}
-	decide := decideAt(now)
+	late := map[*scheduleRow]bool{}
+	decide := decideAt(now, late)
 	for _, plan := range p.plans {
 		want := plan.want
 		stored, exists := rows[want.Key]
@@ -264,9 +263,10 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRo
 			continue
 		}
 		row := *stored
+		late[&want] = plan.passed(now)
 		outcome, write := decide(&row, &want)
 		switch {
-		case outcome == storage.Reactivated && plan.passed(now):
+		case outcome == OffsetPassed:
 			f.passed++
 			continue
 		case outcome == storage.Updated || outcome == storage.Unchanged && plan.moves:

@@ -140,7 +140,7 @@ const maxRow = 8 << 10
 
 // deciding are the columns of a stored row that decideAt and answer look at.
 var deciding = []string{
-	"kind", "status", "business_unit", "input_hash", "is_on_support_hold", "hold_reason", "dispatch_result",
+	"kind", "status", "reason_code", "business_unit", "input_hash", "is_on_support_hold", "hold_reason", "dispatch_result",
 	"scheduled_on", "scheduled_local_date", "send_at", "time_zone", "gap_policy", "overlap_policy",
 }
 

@@ -185,8 +185,8 @@ func asFound(row *scheduleRow) Ensured {
 // decideSeriesAt is decideAt, except that an occurrence that a series moves to is
 // written even if it runs already: whoever ends or holds it at this moment has
 // not seen that it is the current one, and looks again.
-func decideSeriesAt(now time.Time) driver.Decide[scheduleRow] {
-	decide := decideAt(now)
+func decideSeriesAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleRow] {
+	decide := decideAt(now, late)
 	return func(stored, want *scheduleRow) (storage.Outcome, bool) {
 		outcome, write := decide(stored, want)
 		return outcome, write || want.recurs() && runs(stored)
