@@ -293,7 +293,7 @@ var errElsewhere = errors.New("automation: the Scan does not have its business u
 func (p *scannedPage) plan(ctx context.Context, x *scannedSource) error {
 	x.plan = eventPlan{}
 	err := work.Guard(func() error {
-		return p.s.planner().planTriggers(ctx, x.event, route{triggers: []string{p.t.Name}}, &x.plan)
+		return p.s.planner().planTriggers(ctx, x.event, p.t.Name, &x.plan)
 	})
 	if err != nil {
 		return err

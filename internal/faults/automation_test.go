@@ -2,6 +2,9 @@ package faults
 
 // automationFaults are faults in reminders, their settings and reports. Memory shows them.
 var automationFaults = []fault{
+	{Name: "wish: a provider that fails fails all types", In: "automation.planner.planEvent",
+		Old: "p.failed = append(p.failed, EventFailure{name, err})", New: "p = eventPlan{failed: []EventFailure{{name, err}}}",
+		Test: "./automation TestAProviderThatFails/.*/.*/memory"},
 	{Name: "wish: a row stays in the unit that it was asked for in", In: "automation.scheduleRow.moveTo",
 		Old: "r.BusinessUnit = want.BusinessUnit", New: "_ = want", Test: "./automation TestTheBusinessUnitMovesWithTheRow/memory"},
 	{Name: "wish: the unit is part of what a row stands for", In: "automation.Candidate.fill",
@@ -249,7 +252,7 @@ var automationFaults = []fault{
 	{Name: "events: an immediate notification without its schedule", In: "automation.ensurer.ensureImmediate",
 		Old: "schedules = append(schedules, p.immediate.Schedules[i])", New: "_ = p.immediate.Schedules[i]",
 		Test: "./automation TestAnImmediateNotificationGoesOutAtItsMoment/memory"},
-	{Name: "events: an immediate notification has no moment of its own", In: "automation.planner.immediates",
+	{Name: "events: an immediate notification has no moment of its own", In: "automation.planner.planImmediates",
 		Old: "driver.Time(n.On)", New: "time.Time{}",
 		Test: "./automation TestAnImmediateNotificationGoesOutAtItsMoment/memory"},
 	{Name: "I-17 a row that is given up is not held", In: "automation.scheduleRow.hold",
