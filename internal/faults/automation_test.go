@@ -2,6 +2,8 @@ package faults
 
 // automationFaults are faults in reminders, their settings and reports. Memory shows them.
 var automationFaults = []fault{
+	{Name: "I-22 the old scheduler is granted what nobody wants", In: "automation.core.disown",
+		Old: "o.Status == OwnershipOwned", New: "o.Status == OwnershipOwned && false", Test: "./automation TestI22_ARunThatIsNotWanted/.*/.*/memory"},
 	{Name: "wish: a provider that fails fails all types", In: "automation.planner.planEvent",
 		Old: "p.failed = append(p.failed, EventFailure{name, err})", New: "p = eventPlan{failed: []EventFailure{{name, err}}}",
 		Test: "./automation TestAProviderThatFails/.*/.*/memory"},
@@ -99,7 +101,7 @@ var automationFaults = []fault{
 		Old: "s.tellSettled,", New: "", Test: "./automation TestTheHistoryTellsEach/memory"},
 	{Name: "I-16 a row that was given back has a failed try", In: "automation.note.settled",
 		Old: "r.NextRetryOn.After(now)", New: "!r.NextRetryOn.IsZero()", Test: "./automation TestAReleaseAtShutdown/memory"},
-	{Name: "I-16 the history leaves out what was saved beside a row that was not", In: "automation.saveAndTell",
+	{Name: "I-16 the history leaves out what was saved beside a row that was not", In: "automation.core.saveAndTell",
 		Old: "tell(ctx, tx, by, saved)", New: "tell(ctx, tx, by, slices.DeleteFunc(saved, func(note) bool { return len(stale) > 0 }))",
 		Test: "./automation TestTheHistoryTellsOfEachRowThatACadenceEnds/memory"},
 	{Name: "I-17 a row on hold is due", In: "automation.scheduleRow.dueOn",
