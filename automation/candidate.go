@@ -125,7 +125,7 @@ type Candidate struct {
 	// Source is the entity that the work is about.
 	Source Source
 	// BusinessUnit is the part of the tenant that the work belongs to; it may be
-	// empty.
+	// empty. An open row moves with it; what was sent keeps the one it had.
 	BusinessUnit string
 
 	// TargetDate is the civil date of the event itself, DaysBefore how many days

@@ -11,9 +11,10 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// The outcomes of an Ensure in which there is no row, and none was made.
+// The outcomes of an Ensure by which no row was made, and none revived.
 const (
-	// OffsetPassed: its moment lies further back than the type's CatchUp.
+	// OffsetPassed: its moment lies further back than the type's CatchUp. If there is a
+	// row, it has ended and stays so.
 	OffsetPassed storage.Outcome = "OffsetPassed"
 	// TimeSkipped: its local time does not exist, and the policy is GapSkip.
 	TimeSkipped storage.Outcome = "TimeSkipped"
@@ -85,8 +86,10 @@ func answer(outcome storage.Outcome, row, want *scheduleRow) Ensured {
 //   - equal in everything: nothing is written (Unchanged)
 //   - Pending, or Failed and Cancelled on hold: moment and type are brought up to
 //     date (Updated)
-//   - Failed, Deactivated, Cancelled: Pending again (Reactivated); attempts,
-//     diagnostics, coordinates and a hold stay
+//   - ended as Overtaken or SentByOldJob: it stays so (Unchanged)
+//   - Failed, Deactivated, Cancelled: Pending again (Reactivated), unless its moment
+//     lies further back than CatchUp (OffsetPassed); attempts, diagnostics,
+//     coordinates and a hold stay
 //
 // A [Threshold] that is not met asks for no row (ThresholdNotMet), and open rows
 // that stand for it end. Its reading counts as the newest, so where events tell
@@ -150,7 +153,7 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 	if err != nil {
 		return nil, err
 	}
-	passed, err := passed(ctx, tx, now, plans)
+	late, err := tooLate(ctx, tx, now, plans)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +169,7 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 			out[i] = asFound(p.found)
 		case p.unmet:
 			out[i] = Ensured{Outcome: ThresholdNotMet, Scope: want.Scope, Key: want.Key}
-		case passed[i]:
+		case late.missing[i]:
 			out[i] = Ensured{Outcome: OffsetPassed, Scope: want.Scope, Key: want.Key, ScheduledOn: want.ScheduledOn}
 		default:
 			want.CreatedOn, want.DueOn = now, want.dueOn()
@@ -175,7 +178,7 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 		}
 	}
 	was := map[*scheduleRow]past{}
-	got, err := s.ensureRows(ctx, tx, remember(was, decideSeriesAt(now)), wants...)
+	got, err := s.ensureRows(ctx, tx, remember(was, decideSeriesAt(now, late.wants)), wants...)
 	if err != nil {
 		return nil, err
 	}
@@ -192,28 +195,34 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 	return out, s.recurrer().advance(ctx, tx, left)
 }
 
-// passed says which plans ask for a new row whose moment is too long ago. Rows
-// that exist are left to their type's Lateness.
-func passed(ctx context.Context, from driver.Reader, now time.Time, plans []plan) (map[int]bool, error) {
-	late := map[int]bool{}
+// latePlans are the plans that ask for a moment that lies further back than CatchUp.
+type latePlans struct {
+	missing map[int]bool          // by their place: those without a row, which get none
+	wants   map[*scheduleRow]bool // what they all want, which revives nothing
+}
+
+// tooLate finds those plans. Rows that are open are left to their type's Lateness.
+func tooLate(ctx context.Context, from driver.Reader, now time.Time, plans []plan) (latePlans, error) {
+	late := latePlans{missing: map[int]bool{}, wants: map[*scheduleRow]bool{}}
 	var places []driver.Place
-	for i, p := range plans {
-		if p.passed(now) {
-			late[i] = true
+	for i := range plans {
+		if p := &plans[i]; p.passed(now) {
+			late.missing[i], late.wants[&p.want] = true, true
 			places = append(places, schedules.PlaceOf(&p.want))
 		}
 	}
 	exist, err := schedules.GetMany(ctx, from, places, "key")
-	for i := range late {
+	for i := range late.missing {
 		if exist[schedules.PlaceOf(&plans[i].want)] != nil {
-			delete(late, i)
+			delete(late.missing, i)
 		}
 	}
 	return late, err
 }
 
-// decideAt is the table of [Scheduler.Ensure] for a row that exists.
-func decideAt(now time.Time) driver.Decide[scheduleRow] {
+// decideAt is the table of [Scheduler.Ensure] for a row that exists; late are the wants
+// whose moment lies further back than CatchUp.
+func decideAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleRow] {
 	return func(stored, want *scheduleRow) (storage.Outcome, bool) {
 		// What support has stopped, and what was given up, waits for its release.
 		stopped := stored.IsOnSupportHold && (stored.Status == StatusFailed || stored.Status == StatusCancelled)
@@ -226,8 +235,10 @@ func decideAt(now time.Time) driver.Decide[scheduleRow] {
 			return storage.Conflict, stored.hold(InputConflict, "wanted with input "+want.InputHash+", stands for "+stored.InputHash)
 		case want.inShadow():
 			return decideShadow(now, stored, want)
-		case stored.sameMoment(want) && (stored.Status == StatusPending || stopped):
+		case stored.sameMoment(want) && (stored.Status == StatusPending || stopped), stored.isOver():
 			return storage.Unchanged, false
+		case late[want] && !stored.IsOpen() && !stopped:
+			return OffsetPassed, false
 		}
 		stored.moveTo(want)
 		switch {
@@ -242,18 +253,24 @@ func decideAt(now time.Time) driver.Decide[scheduleRow] {
 	}
 }
 
+// isOver reports whether the row ended for good: what it was about has been told.
+func (r *scheduleRow) isOver() bool {
+	return r.Status == StatusDeactivated && (r.ReasonCode == Overtaken || r.ReasonCode == SentByOldJob)
+}
+
 // sameMoment reports whether nothing that may change under the same key differs.
 func (r *scheduleRow) sameMoment(want *scheduleRow) bool {
 	if want.TriggerType == ManualRun { // its moment is when it was first asked for
-		return r.Kind == want.Kind
+		return r.Kind == want.Kind && r.BusinessUnit == want.BusinessUnit
 	}
 	// A condition's moment is when it was first met.
-	return (r.ScheduledOn.Equal(want.ScheduledOn) || r.TriggerType == ThresholdCondition) && r.LocalDate == want.LocalDate && r.SendAt == want.SendAt &&
+	return r.BusinessUnit == want.BusinessUnit && (r.ScheduledOn.Equal(want.ScheduledOn) || r.TriggerType == ThresholdCondition) && r.LocalDate == want.LocalDate && r.SendAt == want.SendAt &&
 		r.TimeZone == want.TimeZone && r.GapPolicy == want.GapPolicy && r.OverlapPolicy == want.OverlapPolicy && r.Kind == want.Kind
 }
 
 // moveTo takes over what may change under the same key, and who asked for it.
 func (r *scheduleRow) moveTo(want *scheduleRow) {
+	r.BusinessUnit = want.BusinessUnit
 	r.ScheduledOn, r.LocalDate, r.SendAt = want.ScheduledOn, want.LocalDate, want.SendAt
 	r.TimeZone, r.GapPolicy, r.OverlapPolicy, r.Kind = want.TimeZone, want.GapPolicy, want.OverlapPolicy, want.Kind
 	r.EventType, r.EventID = want.EventType, want.EventID

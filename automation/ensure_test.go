@@ -40,7 +40,7 @@ func TestEnsureChangesNothingUnderAWorker(t *testing.T) {
 		before := w.row(certificateKey)
 		for _, change := range []func(*automation.Candidate){nil,
 			func(c *automation.Candidate) { c.SendAt = "17:00" },
-			func(c *automation.Candidate) { c.BusinessUnit = "north" }, // another InputHash
+			func(c *automation.Candidate) { c.Identity = map[string]string{"course": "b"} }, // another InputHash
 		} {
 			if got := w.ensure(candidate(change)); got[0].Outcome != storage.InFlight || got[0].Status != automation.StatusProcessing {
 				w.t.Errorf("%+v", got)
@@ -61,7 +61,7 @@ func TestI4_ACompletedRowIsNeverSentAgain(t *testing.T) {
 		before := w.row(certificateKey)
 		same := w.ensure(candidate(nil))[0]
 		moved := w.ensure(candidate(func(c *automation.Candidate) { c.SendAt = "17:00" }))[0]
-		other := w.ensure(candidate(func(c *automation.Candidate) { c.BusinessUnit = "north" }))[0]
+		other := w.ensure(candidate(func(c *automation.Candidate) { c.Identity = map[string]string{"course": "b"} }))[0]
 		if same.Outcome != storage.Unchanged || same.InputDiffers || same.Result.Notification.IsZero() {
 			w.t.Errorf("%+v", same)
 		}

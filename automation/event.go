@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -53,47 +54,67 @@ type eventPlan struct {
 	off       map[string]bool // of those, the ones that are not active
 	invalid   []Invalidation
 	immediate Artifacts
+	failed    []EventFailure // nothing of what failed is in the rest
 }
 
-// planEvent asks everybody who listens. It writes nothing.
+// planEvent asks everybody who listens. It writes nothing. A provider that fails, or
+// is refused, holds up no other; the error is for an event that came to nothing else.
 func (s planner) planEvent(ctx context.Context, e Event, r route) (eventPlan, error) {
 	var p eventPlan
-	for _, step := range []func(context.Context, Event, route, *eventPlan) error{
-		s.planTriggers, s.planSettings, s.planInvalidations, s.planImmediates,
-	} {
-		if err := step(ctx, e, r, &p); err != nil {
-			return eventPlan{}, err
-		}
-	}
-	return p, nil
-}
-
-func (s planner) planTriggers(ctx context.Context, e Event, r route, p *eventPlan) error {
-	for _, name := range r.triggers {
-		t, _ := s.registry.reminder(name)
-		candidates, err := t.Triggers.Candidates(ctx, e)
-		if err != nil {
-			return fmt.Errorf("automation: candidates of %s: %w", name, err)
-		}
-		plans, err := s.plansOf(ctx, name, e.Scope, e.Source, candidates)
-		if err != nil {
-			return err
-		}
-		p.plans = append(p.plans, plans...)
-		p.spoken = append(p.spoken, name)
-		if lister, ok := t.Triggers.(SettingLister); ok {
-			settings, err := lister.Settings(ctx, e)
-			if err != nil {
-				return fmt.Errorf("automation: settings of %s: %w", name, err)
+	ask := func(names []string, of func(context.Context, Event, string, *eventPlan) error) {
+		for _, name := range names {
+			err := work.Guard(func() error { return of(ctx, e, name, &p) })
+			if err != nil && ctx.Err() == nil {
+				p.failed = append(p.failed, EventFailure{name, err})
 			}
-			p.spoken = append(p.spoken, settings...)
 		}
 	}
-	for _, plan := range p.plans {
-		p.spoken = append(p.spoken, plan.want.Setting)
+	ask(r.triggers, s.planTriggers)
+	ask(r.invalidations, s.planInvalidations)
+	ask(r.immediate, s.planImmediates)
+	if ctx.Err() != nil {
+		return eventPlan{}, context.Cause(ctx)
+	}
+	if len(p.spoken)+len(p.invalid)+len(p.immediate.Jobs) == 0 {
+		return eventPlan{}, failures(p.failed)
 	}
 	slices.Sort(p.spoken)
 	p.spoken = slices.Compact(p.spoken)
+	return p, s.planSettings(ctx, e, &p)
+}
+
+func failures(failed []EventFailure) error {
+	var all []error
+	for _, f := range failed {
+		all = append(all, f.Err)
+	}
+	return errors.Join(all...)
+}
+
+// planTriggers asks a type for the candidates of a source. The plan is as it was
+// after an error.
+func (s planner) planTriggers(ctx context.Context, e Event, name string, p *eventPlan) error {
+	t, _ := s.registry.reminder(name)
+	candidates, err := t.Triggers.Candidates(ctx, e)
+	if err != nil {
+		return fmt.Errorf("automation: candidates of %s: %w", name, err)
+	}
+	plans, err := s.plansOf(ctx, name, e.Scope, e.Source, candidates)
+	if err != nil {
+		return err
+	}
+	spoken := []string{name}
+	if lister, ok := t.Triggers.(SettingLister); ok {
+		settings, err := lister.Settings(ctx, e)
+		if err != nil {
+			return fmt.Errorf("automation: settings of %s: %w", name, err)
+		}
+		spoken = append(spoken, settings...)
+	}
+	for _, plan := range plans {
+		spoken = append(spoken, plan.want.Setting)
+	}
+	p.plans, p.spoken = append(p.plans, plans...), append(p.spoken, spoken...)
 	return nil
 }
 
@@ -119,7 +140,7 @@ func (s planner) plansOf(ctx context.Context, name string, scope Scope, source S
 }
 
 // planSettings finds the settings that are off.
-func (s planner) planSettings(ctx context.Context, e Event, _ route, p *eventPlan) (err error) {
+func (s planner) planSettings(ctx context.Context, e Event, p *eventPlan) (err error) {
 	p.off, err = s.inactive(ctx, e.Scope, p.spoken)
 	return err
 }
@@ -183,6 +204,15 @@ type EventResult struct {
 	Ensured []Ensured
 	// Immediate has an answer for every immediate notification's job.
 	Immediate []notify.Ensured
+	// Failed are the reminder types whose provider failed or was refused. Nothing was
+	// done about them; tell the event again, or leave it to reconciliation.
+	Failed []EventFailure
+}
+
+// EventFailure is a reminder type that could not be asked about an event, and why.
+type EventFailure struct {
+	Type string
+	Err  error
 }
 
 // HandleEvent applies an event of the host: it asks the providers that listen,
@@ -191,10 +221,11 @@ type EventResult struct {
 // Reminders, "Main flow"). It sends and renders nothing.
 //
 // Events of a source may come in any order and any number of times: an older
-// version ends as EventStale, a repeated one changes nothing. Conflicts are
-// reported as by [Scheduler.Ensure], beside a complete result; after any other
-// error nothing was written. Outside a bound transaction, call it after the
-// host's own change has committed.
+// version ends as EventStale, a repeated one changes nothing. A type whose provider
+// fails holds up no other. Such failures, and conflicts as of [Scheduler.Ensure], are
+// reported beside a complete result, which has an Outcome; after any other error
+// nothing was written. Outside a bound transaction, call it after the host's own change
+// has committed.
 //
 //spec:a-002
 func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, error) {
@@ -224,7 +255,7 @@ func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, erro
 		return EventResult{}, err
 	}
 	s.tel.event(ctx, result)
-	return result, result.conflicts()
+	return result, result.err()
 }
 
 // applyEvent is the transaction of HandleEvent. The source's row comes first,
@@ -234,15 +265,16 @@ func (s ensurer) applyEvent(ctx context.Context, tx storage.Tx, e Event, r route
 	if err != nil {
 		return EventResult{}, err
 	}
-	result := EventResult{Outcome: EventApplied, SourceVersion: source[0].version}
+	result := EventResult{Outcome: EventApplied, SourceVersion: source[0].version, Failed: p.failed}
 	if !source[0].fresh {
-		result.Outcome = EventStale
+		result.Outcome, result.Failed = EventStale, nil
 		return result, nil
 	}
 	if e.Version == 0 {
 		if p, err = s.planner().planEvent(within(ctx, tx), e, r); err != nil {
 			return EventResult{}, err
 		}
+		result.Failed = p.failed
 	}
 	if p.plans, err = s.measure(ctx, tx, readAt(e.Version, p.plans)); err != nil {
 		return EventResult{}, err
@@ -310,9 +342,9 @@ func (s ensurer) ensureCandidates(ctx context.Context, tx storage.Tx, e Event, p
 	return err
 }
 
-// conflicts joins what every answer says.
-func (r EventResult) conflicts() error {
-	all := []error{conflicts(r.Ensured)}
+// err joins what every answer says.
+func (r EventResult) err() error {
+	all := []error{failures(r.Failed), conflicts(r.Ensured)}
 	for _, e := range r.Immediate {
 		if e.Conflict != nil {
 			all = append(all, e.Conflict)

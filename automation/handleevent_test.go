@@ -2,6 +2,8 @@ package automation_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -284,12 +286,50 @@ func TestABadEventIsRefusedAndWritesNothing(t *testing.T) {
 	})
 }
 
+// A type whose provider fails, panics or is refused holds up no other, and the same
+// event makes good for it.
+func TestAProviderThatFailsHoldsUpNoOtherType(t *testing.T) {
+	t.Parallel()
+	for name, fails := range map[string]func(p *triggers){
+		"an error":  func(p *triggers) { p.err = errBoom },
+		"a panic":   func(p *triggers) { p.panics = true },
+		"a refusal": func(p *triggers) { p.set(automation.Candidate{TargetDate: date(2026, 5, 1), Zone: "x"}) },
+	} {
+		for _, version := range []int64{0, 1} {
+			t.Run(fmt.Sprint(name, "/", version), func(t *testing.T) {
+				eachWorld(t, func(w *world) {
+					well := w.withTriggers(nil)
+					well.set(offsets(date(2026, 5, 1), 30)...)
+					ill := &triggers{}
+					w.s.Register(certificates(func(t *automation.ReminderType) { t.Name, t.Triggers = "visit", ill }))
+					fails(ill)
+					got, err := w.s.HandleEvent(w.ctx, changed(version))
+					if err == nil || got.Outcome != automation.EventApplied || len(got.Failed) != 1 || got.Failed[0].Type != "visit" || !errors.Is(err, got.Failed[0].Err) {
+						w.t.Errorf("%+v %v", got, err)
+					}
+					want := map[string]string{key("2026-05-01", "30"): "Pending"}
+					if diff := cmp.Diff(want, w.statuses()); diff != "" {
+						w.t.Error(diff)
+					}
+					ill.err, ill.panics = nil, false
+					ill.set(offsets(date(2026, 6, 1), 30)...)
+					w.handle(changed(version))
+					want["reminder:visit:employee:7:default:2026-06-01:30"] = "Pending"
+					if diff := cmp.Diff(want, w.statuses()); diff != "" {
+						w.t.Error(diff)
+					}
+				})
+			})
+		}
+	}
+}
+
 func TestAConflictInAnEventRollsNothingBack(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(nil)
 		p.set(offsets(date(2026, 5, 1), 30, 7)...)
 		w.handle(changed(1))
-		p.set(automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 30, BusinessUnit: "other"}, automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 14})
+		p.set(automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 30, Identity: map[string]string{"course": "b"}}, automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 14})
 		got, err := w.s.HandleEvent(w.ctx, changed(2))
 		if err == nil || got.Outcome != automation.EventApplied || !slices.Equal(outcomes(got), []storage.Outcome{storage.Conflict, storage.Created}) {
 			w.t.Errorf("%+v %v", got, err)

@@ -284,6 +284,7 @@ type triggers struct {
 	candidates []automation.Candidate
 	settings   []string
 	err        error
+	panics     bool
 }
 
 func (p *triggers) EventTypes() []string { return []string{"certificate-changed"} }
@@ -291,6 +292,9 @@ func (p *triggers) EventTypes() []string { return []string{"certificate-changed"
 func (p *triggers) Candidates(context.Context, automation.Event) ([]automation.Candidate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.panics {
+		panic("a provider of the host")
+	}
 	return slices.Clone(p.candidates), p.err
 }
 

@@ -167,7 +167,7 @@ func tell(ctx context.Context, tx storage.Tx, by string, notes []note) error {
 // saveAndTell writes the rows of notes, and the notes into the history. It gives
 // apart those of rows that somebody else wrote meanwhile, of which neither was
 // written.
-func saveAndTell(ctx context.Context, tx storage.Tx, by string, notes []note) (saved, stale []note, err error) {
+func (s *core) saveAndTell(ctx context.Context, tx storage.Tx, by string, notes []note) (saved, stale []note, err error) {
 	rows := make([]*scheduleRow, len(notes))
 	for i, n := range notes {
 		rows[i] = n.row
@@ -183,13 +183,16 @@ func saveAndTell(ctx context.Context, tx storage.Tx, by string, notes []note) (s
 			saved = append(saved, n)
 		}
 	}
+	if err := s.disown(ctx, tx, saved); err != nil {
+		return nil, nil, err
+	}
 	return saved, stale, tell(ctx, tx, by, saved)
 }
 
 // saveAllAndTell is saveAndTell where the caller begins again if somebody else wrote a
 // row meanwhile: the error is storage.ErrStale then.
-func saveAllAndTell(ctx context.Context, tx storage.Tx, by string, notes []note) error {
-	_, stale, err := saveAndTell(ctx, tx, by, notes)
+func (s *core) saveAllAndTell(ctx context.Context, tx storage.Tx, by string, notes []note) error {
+	_, stale, err := s.saveAndTell(ctx, tx, by, notes)
 	if err == nil && len(stale) > 0 {
 		return storage.ErrStale
 	}

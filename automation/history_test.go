@@ -127,7 +127,7 @@ func TestTheHistoryTellsOfConflicts(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(nil))
 		w.ensure(candidate(nil))
-		other := candidate(func(c *automation.Candidate) { c.BusinessUnit = "other" })
+		other := candidate(func(c *automation.Candidate) { c.Identity = map[string]string{"course": "b"} })
 		for range 2 { // the second changes nothing
 			var conflict *notify.ConflictError
 			if _, err := w.s.Ensure(w.ctx, other); !errors.As(err, &conflict) {

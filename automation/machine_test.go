@@ -155,7 +155,7 @@ func decidesAlike(t *testing.T, whole *scheduleRow) {
 		c := schedules.Column(name)
 		c.Field(part).Set(c.Field(whole))
 	}
-	want, decide := everything(), decideAt(start)
+	want, decide := everything(), decideAt(start, nil)
 	outcome, write := decide(whole, want)
 	gotOutcome, gotWrite := decide(part, want)
 	if gotOutcome != outcome || gotWrite != write {
@@ -183,7 +183,7 @@ func TestAnUntouchedRowIsDecidedOnByTheWantedOne(t *testing.T) {
 		}
 		want.ID, want.Version, want.Lane, want.CreatedOn = 0, 0, 0, start.Add(time.Hour)
 		want.EventType, want.EventID, want.HoldDetail = "another", "8", ""
-		known, decide := *want, decideSeriesAt(start)
+		known, decide := *want, decideSeriesAt(start, nil)
 		outcome, write := decide(stored, want)
 		gotOutcome, gotWrite := decide(&known, want)
 		if gotOutcome != outcome || gotWrite != write || outcome != storage.Unchanged || write {

@@ -244,7 +244,7 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 
 // explainPlans says of each row that should exist why it does not.
 func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) error {
-	late, stored := map[int]bool{}, map[driver.Place]*scheduleRow(nil)
+	late, stored := latePlans{}, map[driver.Place]*scheduleRow(nil)
 	err := s.read(ctx, func(from driver.Reader) (err error) {
 		if plans, err = s.foresee(ctx, from, plans); err != nil {
 			return err
@@ -252,7 +252,7 @@ func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) e
 		if plans, err = foreseeSeries(ctx, from, s.now(), plans); err != nil {
 			return err
 		}
-		if late, err = passed(ctx, from, s.now(), plans); err != nil {
+		if late, err = tooLate(ctx, from, s.now(), plans); err != nil {
 			return err
 		}
 		places := make([]driver.Place, len(plans))
@@ -266,7 +266,7 @@ func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) e
 		return err
 	}
 	for i, p := range plans {
-		a.Findings = append(a.Findings, s.findMissing(ctx, p, stored[schedules.PlaceOf(&p.want)], late[i]))
+		a.Findings = append(a.Findings, s.findMissing(ctx, p, stored[schedules.PlaceOf(&p.want)], late.missing[i]))
 	}
 	slices.SortStableFunc(a.Findings, func(x, y Finding) int { return cmp.Compare(nearness(x.Cause), nearness(y.Cause)) })
 	return nil

@@ -29,7 +29,7 @@ const (
 	OwnershipOwned = "Owned" // its owner may deliver; only now may it change owner
 	//spec:r-025
 	OwnershipDeliveryCreated = "DeliveryCreated" // its owner has created the delivery; for ever
-	OwnershipCancelled       = "Cancelled"       // its owner has found that there is nothing to deliver
+	OwnershipCancelled       = "Cancelled"       // there is nothing to deliver: nobody wants it any more, or has it to get
 )
 
 // ownershipMachine is the table of legal transitions of a run's ownership.
@@ -39,7 +39,7 @@ var ownershipMachine = states.Machine{
 	Edges: []states.Edge{
 		{From: OwnershipOwned, To: OwnershipOwned, Event: "a move of the roll-out or support gives it to the other side"},
 		{From: OwnershipOwned, To: OwnershipDeliveryCreated, Event: "its owner creates the delivery, in the same transaction"},
-		{From: OwnershipOwned, To: OwnershipCancelled, Event: "the due pass found nothing to deliver"},
+		{From: OwnershipOwned, To: OwnershipCancelled, Event: "nobody wants the run any more, or the due pass found nothing to deliver"},
 		{From: OwnershipCancelled, To: OwnershipOwned, Event: "the run is asked for again"},
 		{From: OwnershipCancelled, To: OwnershipDeliveryCreated, Event: "support has it tried again, and its owner delivers"},
 	},
@@ -244,7 +244,7 @@ func ownerFor(stage Stage, known *ownership, w *scheduleRow, now time.Time) Owne
 	if known == nil {
 		return stage.owner(w.Key)
 	}
-	if known.Owner == OldScheduler && known.Status == OwnershipOwned && stage.runs(w.Key) && w.ScheduledOn.After(now) {
+	if known.Owner == OldScheduler && known.Status != OwnershipDeliveryCreated && stage.runs(w.Key) && w.ScheduledOn.After(now) {
 		return AutomationScheduler
 	}
 	return known.Owner
@@ -289,6 +289,36 @@ func (o *ownership) settle(now time.Time, got driver.Ensured[scheduleRow]) bool 
 	return true
 }
 
+// disown ends the ownership of runs that an event or support ends, in the transaction
+// that ends them: nobody may deliver them then, neither side. Whoever asks for such a
+// run again owns it again.
+func (s *core) disown(ctx context.Context, tx storage.Tx, ended []note) error {
+	if !s.registry.guardsAny() {
+		return nil
+	}
+	var places []driver.Place
+	for _, n := range ended {
+		over := n.row.Status == StatusCancelled || n.row.Status == StatusDeactivated && !n.row.inShadow()
+		if over && s.registry.guards(n.row.Kind) {
+			places = append(places, schedules.PlaceOf(n.row))
+		}
+	}
+	return driver.Again("automation: the ownership of a run that ends", func() error {
+		known, err := ownerships.GetMany(ctx, tx, places)
+		if err != nil {
+			return err
+		}
+		var over []*ownership
+		for _, o := range known {
+			if o.Status == OwnershipOwned {
+				o.to(s.now(), OwnershipCancelled)
+				over = append(over, o)
+			}
+		}
+		return ownerships.Save(ctx, tx, over...)
+	})
+}
+
 // ownership is the guard's row of a run that is asked for.
 func (r *scheduleRow) ownership(owner Owner) *ownership {
 	return &ownership{
@@ -307,7 +337,7 @@ func decideOwnedAt(now time.Time) driver.Decide[ownership] {
 			return storage.Unchanged, false
 		}
 		write := stored.adopt(want)
-		if stored.Status == OwnershipCancelled && want.Owner == AutomationScheduler {
+		if stored.Status == OwnershipCancelled && (want.Owner == AutomationScheduler || want.Owner == stored.Owner) {
 			stored.to(now, OwnershipOwned)
 			write = true
 		}

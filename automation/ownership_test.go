@@ -2,6 +2,7 @@ package automation_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -372,5 +373,46 @@ func TestWithoutTheGuardNothingIsAsked(t *testing.T) {
 	}
 	if without, beside := run(false), run(true); without != beside || without == 0 {
 		t.Errorf("%d statements without the guard, %d beside a guarded type", without, beside)
+	}
+}
+
+// A run that nobody wants any more is done by neither side: the old scheduler is not
+// granted it, whatever ended it.
+func TestI22_ARunThatIsNotWantedIsNobodys(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(w *world, p *triggers){
+		"event":   func(w *world, p *triggers) { p.set(); w.handle(changed(2)) },
+		"support": func(w *world, _ *triggers) { w.do(w.s.Support().Cancel) },
+	} {
+		for _, stage := range []automation.Stage{automation.StageShadow, automation.StageScheduled} {
+			t.Run(fmt.Sprint(name, "/", stage), func(t *testing.T) {
+				eachWorld(t, func(w *world) {
+					p := &triggers{}
+					w.guardCertificates(func(t *automation.ReminderType) { t.Triggers = p })
+					w.to(certificatesPart, stage)
+					p.set(offsets(date(2026, 5, 1), 30)...)
+					w.handle(changed(1))
+					end(w, p)
+					if got := w.owner(certificateKey); !strings.HasSuffix(got, automation.OwnershipCancelled) {
+						w.t.Error(got)
+					}
+					if w.asks(certificateKey) || w.old(certificateKey, "") {
+						w.t.Error("the old scheduler may do what nobody wants")
+					}
+					if name == "support" {
+						return
+					}
+					p.set(offsets(date(2026, 5, 1), 30)...)
+					w.handle(changed(3)) // wanted after all
+					if got := w.owner(certificateKey); !strings.HasSuffix(got, automation.OwnershipOwned) {
+						w.t.Error(got)
+					}
+					w.pollAt(whenDue)
+					if n := len(w.out.dispatched()); w.old(certificateKey, "") == (n > 0) {
+						w.t.Errorf("%d deliveries here, and the old scheduler's answer does not fit", n)
+					}
+				})
+			})
+		}
 	}
 }

@@ -173,7 +173,7 @@ func (c *Candidate) row(key string, trigger TriggerType, in keys.Input) schedule
 
 // fill fills in what does not depend on the moment.
 func (c *Candidate) fill(r *scheduleRow, key string, trigger TriggerType, in keys.Input) {
-	in.BusinessUnit, in.SourceType, in.Source = c.BusinessUnit, c.Source.Type, c.Source.ID
+	in.SourceType, in.Source = c.Source.Type, c.Source.ID // the unit moves with the row
 	in.Setting, in.TriggerType, in.TriggerKey = c.Setting, string(trigger), c.TriggerKey
 	in.Identity = c.Identity
 	r.Scope, r.Key, r.Kind, r.Status, r.Lane = c.Scope, key, c.Type, StatusPending, c.Lane

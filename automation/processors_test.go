@@ -133,7 +133,7 @@ func TestWhatAProcessorMissedIsRepaired(t *testing.T) {
 func TestBoundProcessorsGoOnAfterAConflict(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		triggers := w.withTriggers(nil)
-		triggers.set(automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 30, BusinessUnit: "other"})
+		triggers.set(automation.Candidate{TargetDate: date(2026, 5, 1), DaysBefore: 30, Identity: map[string]string{"course": "b"}})
 		w.ensure(candidate(nil))
 		p, log := quietly()
 		p.Register(automation.Processor{Name: "1", Handler: w.s}, automation.Processor{Name: "2", Handler: w.s})

@@ -1,6 +1,7 @@
 package automation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -68,23 +69,21 @@ type Invalidation struct {
 	Reason Reason
 }
 
-func (s planner) planInvalidations(ctx context.Context, e Event, r route, p *eventPlan) error {
-	for _, name := range r.invalidations {
-		t, _ := s.registry.reminder(name)
-		invalid, err := t.Invalidations.Invalidations(ctx, e)
-		if err != nil {
-			return fmt.Errorf("automation: invalidations of %s: %w", name, err)
-		}
-		for i, in := range invalid {
-			if in.Setting == "" {
-				return fmt.Errorf("automation: invalidation %d of %s: no Setting", i, name)
-			}
-			if in.Reason == "" {
-				in.Reason = Invalidated
-			}
-			p.invalid = append(p.invalid, in)
-		}
+func (s planner) planInvalidations(ctx context.Context, e Event, name string, p *eventPlan) error {
+	t, _ := s.registry.reminder(name)
+	invalid, err := t.Invalidations.Invalidations(ctx, e)
+	if err != nil {
+		return fmt.Errorf("automation: invalidations of %s: %w", name, err)
 	}
+	out := p.invalid
+	for i, in := range invalid {
+		if in.Setting == "" {
+			return fmt.Errorf("automation: invalidation %d of %s: no Setting", i, name)
+		}
+		in.Reason = cmp.Or(in.Reason, Invalidated)
+		out = append(out, in)
+	}
+	p.invalid = out
 	return nil
 }
 
@@ -234,28 +233,27 @@ type Immediate struct {
 	Lane int16
 }
 
-// immediates asks the providers and builds what they want.
-func (s planner) immediates(ctx context.Context, e Event, names []string) (Artifacts, error) {
-	var out Artifacts
-	for _, name := range names {
-		t, _ := s.registry.reminder(name)
-		wanted, err := t.Immediate.Notifications(ctx, e)
-		if err != nil {
-			return Artifacts{}, fmt.Errorf("automation: immediate notifications of %s: %w", name, err)
-		}
-		for i, n := range wanted {
-			if n.Type == "" {
-				n.Type = t.notificationType()
-			}
-			job, err := n.job(e)
-			if err != nil {
-				return Artifacts{}, fmt.Errorf("automation: immediate notification %d of %s: %w", i, name, err)
-			}
-			out.Jobs = append(out.Jobs, job)
-			out.Schedules = append(out.Schedules, notify.ScheduleFor(job, driver.Time(n.On)))
-		}
+// planImmediates asks a provider and builds what it wants.
+func (s planner) planImmediates(ctx context.Context, e Event, name string, p *eventPlan) error {
+	t, _ := s.registry.reminder(name)
+	wanted, err := t.Immediate.Notifications(ctx, e)
+	if err != nil {
+		return fmt.Errorf("automation: immediate notifications of %s: %w", name, err)
 	}
-	return out, nil
+	out := p.immediate
+	for i, n := range wanted {
+		if n.Type == "" {
+			n.Type = t.notificationType()
+		}
+		job, err := n.job(e)
+		if err != nil {
+			return fmt.Errorf("automation: immediate notification %d of %s: %w", i, name, err)
+		}
+		out.Jobs = append(out.Jobs, job)
+		out.Schedules = append(out.Schedules, notify.ScheduleFor(job, driver.Time(n.On)))
+	}
+	p.immediate = out
+	return nil
 }
 
 func (n Immediate) job(e Event) (notify.Job, error) {
@@ -282,11 +280,6 @@ func (n Immediate) job(e Event) (notify.Job, error) {
 			Setting: n.Type, TriggerType: "Event", TriggerKey: e.Type, Identity: map[string]string{"event": e.ID},
 		}.Hash(),
 	}, nil
-}
-
-func (s planner) planImmediates(ctx context.Context, e Event, r route, p *eventPlan) (err error) {
-	p.immediate, err = s.immediates(ctx, e, r.immediate)
-	return err
 }
 
 // ensureImmediate leaves a conflict with its answer: it concerns no row here.

@@ -36,9 +36,12 @@ const (
 	// processes are down for too long.
 	TooLate Reason = "TooLate"
 	// Overtaken: a later occurrence or offset was due too, and [Lateness] runs only
-	// the latest. If it happens often, processes are down for too long, or the
-	// cadence is too dense.
+	// the latest. Asking again does not bring it back. If it happens often, processes
+	// are down for too long, or the cadence is too dense.
 	Overtaken Reason = "Overtaken"
+	// SentByOldJob: for your [Validator], about a run that the scheduler before this one
+	// had sent. No action needed; asking again does not bring it back.
+	SentByOldJob Reason = "SentByOldJob"
 	// Shadow: the old scheduler owns the run and does it. No action needed; a move
 	// of the roll-out makes a future row Pending.
 	//spec:r-027

@@ -111,10 +111,11 @@ type ReconcileReport struct {
 	Scanned int // sources, of which were
 	// Unchanged sources had all their rows as they wanted them, Stale ones had
 	// shown a newer version to an event, Failed ones could not be planned: their
-	// provider failed, or one of their candidates was refused. All others were
+	// provider failed, or one of their candidates was refused. Those Elsewhere are of
+	// a business unit that the Scan does not have, and stay as they are. All others were
 	// repaired. After a run with Failed ones the watermark stays, so that the next
 	// run looks at the same changes again.
-	Unchanged, Stale, Failed int
+	Unchanged, Stale, Failed, Elsewhere int
 
 	// Rows, by what was done about them. Conflicts counts those that were on hold
 	// before, too.
@@ -136,6 +137,9 @@ func (r *ReconcileReport) count(p *scannedPage) {
 	r.Scanned += len(p.sources)
 	for _, x := range p.sources {
 		switch {
+		case errors.Is(x.err, errElsewhere):
+			r.Elsewhere++
+			continue
 		case x.err != nil:
 			r.Failed++
 			r.Failure = storable(x.err.Error())
@@ -225,9 +229,7 @@ func (f found) repairs() bool {
 }
 
 // diff compares what a source wants with its rows: those that exist under the
-// wanted keys, and its open ones. It decides as HandleEvent would, but that it
-// leaves alone what ended further back than CatchUp: no event asks for it again.
-// The wanted rows are added to rows, for candidates that repeat a key.
+// wanted keys, and its open ones. It decides as HandleEvent would. The wanted rows are added to rows, for candidates that repeat a key.
 func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRow, open []*scheduleRow) (f found) {
 	add := func(kind DifferenceKind, row *scheduleRow, detail string, settled bool) {
 		f.differences = append(f.differences, Difference{kind, row.Key, source, row.Setting, detail, settled})
@@ -238,7 +240,8 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRo
 			add(WouldDeactivate, row, string(reason), false)
 		}
 	}
-	decide := decideAt(now)
+	late := map[*scheduleRow]bool{}
+	decide := decideAt(now, late)
 	for _, plan := range p.plans {
 		want := plan.want
 		stored, exists := rows[want.Key]
@@ -260,9 +263,10 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRo
 			continue
 		}
 		row := *stored
+		late[&want] = plan.passed(now)
 		outcome, write := decide(&row, &want)
 		switch {
-		case outcome == storage.Reactivated && plan.passed(now):
+		case outcome == OffsetPassed:
 			f.passed++
 			continue
 		case outcome == storage.Updated || outcome == storage.Unchanged && plan.moves:

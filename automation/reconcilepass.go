@@ -249,7 +249,7 @@ func (s keeper) reconciled(ctx context.Context, r ReconcileReport) {
 		level = slog.LevelInfo
 	}
 	s.opts.Logger.Log(ctx, level, "belfry: reconciled", "type", r.Type, "since", r.ChangedSince, "pages", r.Pages,
-		"scanned", r.Scanned, "unchanged", r.Unchanged, "stale", r.Stale, "failed", r.Failed,
+		"scanned", r.Scanned, "unchanged", r.Unchanged, "stale", r.Stale, "failed", r.Failed, "elsewhere", r.Elsewhere,
 		"created", r.Created, "updated", r.Updated, "reactivated", r.Reactivated, "deactivated", r.Deactivated,
 		"conflicts", r.Conflicts, "passed", r.OffsetPassed, "took", r.Duration)
 }

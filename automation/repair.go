@@ -69,7 +69,7 @@ func (p *scannedPage) reload(ctx context.Context, x *scannedSource) error {
 	if x.err = p.plan(ctx, x); x.err != nil {
 		return ctx.Err()
 	}
-	return p.s.planner().planSettings(ctx, x.event, route{}, &x.plan)
+	return p.s.planner().planSettings(ctx, x.event, &x.plan)
 }
 
 // end deactivates the rows that no source asks for.

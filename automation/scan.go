@@ -56,7 +56,7 @@ type Scan struct {
 	// has one tenant. A tenant that is taken off the list is not scanned any more.
 	Scopes []Scope
 	// BusinessUnits are those that are scanned; none means all of the scope. A
-	// source with a candidate of another one counts as failed.
+	// source with a candidate of another one stays as it is.
 	BusinessUnits []string
 }
 
@@ -286,18 +286,21 @@ func (p *scannedPage) planAll(ctx context.Context) error {
 	return err
 }
 
+// errElsewhere is of a source whose business unit is none of the Scan's.
+var errElsewhere = errors.New("automation: the Scan does not have its business unit")
+
 // plan asks the provider about one source.
 func (p *scannedPage) plan(ctx context.Context, x *scannedSource) error {
 	x.plan = eventPlan{}
 	err := work.Guard(func() error {
-		return p.s.planner().planTriggers(ctx, x.event, route{triggers: []string{p.t.Name}}, &x.plan)
+		return p.s.planner().planTriggers(ctx, x.event, p.t.Name, &x.plan)
 	})
 	if err != nil {
 		return err
 	}
 	for _, plan := range x.plan.plans {
 		if allowed := p.t.Scan.BusinessUnits; len(allowed) > 0 && !slices.Contains(allowed, plan.want.BusinessUnit) {
-			return fmt.Errorf("automation: candidates of %s: the Scan does not allow business unit %.40q", p.t.Name, plan.want.BusinessUnit)
+			return errElsewhere
 		}
 	}
 	return nil

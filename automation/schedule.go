@@ -90,7 +90,7 @@ type scheduleRow struct {
 
 	AutomationType string      `db:"automation_type,fixed,plain"`
 	TriggerType    TriggerType `db:"trigger_type,fixed,plain"`
-	BusinessUnit   string      `db:"business_unit,fixed,plain"`
+	BusinessUnit   string      `db:"business_unit,planned,plain"`
 	Setting        string      `db:"setting,fixed,plain"`
 	SourceType     string      `db:"source_type,fixed,plain"`
 	Source         string      `db:"source,fixed,person"`
@@ -140,7 +140,7 @@ const maxRow = 8 << 10
 
 // deciding are the columns of a stored row that decideAt and answer look at.
 var deciding = []string{
-	"kind", "status", "input_hash", "is_on_support_hold", "hold_reason", "dispatch_result",
+	"kind", "status", "reason_code", "business_unit", "input_hash", "is_on_support_hold", "hold_reason", "dispatch_result",
 	"scheduled_on", "scheduled_local_date", "send_at", "time_zone", "gap_policy", "overlap_policy",
 }
 

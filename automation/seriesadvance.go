@@ -118,7 +118,7 @@ func (s recurrer) advance(ctx context.Context, tx storage.Tx, left []gone) error
 			rows = append(rows, row)
 		}
 		was := map[*scheduleRow]past{}
-		got, err := s.ensurer().ensureRows(ctx, tx, remember(was, decideSeriesAt(s.now())), rows...)
+		got, err := s.ensurer().ensureRows(ctx, tx, remember(was, decideSeriesAt(s.now(), nil)), rows...)
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 // open and the cadence is what it was, else the first one from now on. It takes
 // few statements, and writes nothing where nothing has changed.
 func (s ensurer) takeSeries(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by string) ([]plan, error) {
-	t := taking{tx: tx, now: s.now(), origin: origin, by: by, plans: plans, again: map[int]int{}}
+	t := taking{s: s.core, tx: tx, now: s.now(), origin: origin, by: by, plans: plans, again: map[int]int{}}
 	open, err := t.begin()
 	if err != nil || len(open) == 0 {
 		return plans, err
@@ -35,6 +35,7 @@ func (s ensurer) takeSeries(ctx context.Context, tx storage.Tx, plans []plan, or
 
 // taking is one call of takeSeries.
 type taking struct {
+	s      *core
 	tx     storage.Tx
 	now    time.Time
 	origin Event
@@ -155,7 +156,7 @@ func (t *taking) end(row *scheduleRow) note {
 // save writes the rows that end, then the series. The error is storage.ErrStale if
 // somebody wrote one of them meanwhile.
 func (t *taking) save(ctx context.Context, ended []note, changed []*series) error {
-	if err := saveAllAndTell(ctx, t.tx, t.by, ended); err != nil {
+	if err := t.s.saveAllAndTell(ctx, t.tx, t.by, ended); err != nil {
 		return err
 	}
 	return seriesTable.Save(ctx, t.tx, changed...)
@@ -185,8 +186,8 @@ func asFound(row *scheduleRow) Ensured {
 // decideSeriesAt is decideAt, except that an occurrence that a series moves to is
 // written even if it runs already: whoever ends or holds it at this moment has
 // not seen that it is the current one, and looks again.
-func decideSeriesAt(now time.Time) driver.Decide[scheduleRow] {
-	decide := decideAt(now)
+func decideSeriesAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleRow] {
+	decide := decideAt(now, late)
 	return func(stored, want *scheduleRow) (storage.Outcome, bool) {
 		outcome, write := decide(stored, want)
 		return outcome, write || want.recurs() && runs(stored)

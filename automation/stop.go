@@ -67,7 +67,7 @@ func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by st
 
 // endRows is deactivateBy but for the series.
 func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by string, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) (*ending, error) {
-	d := &ending{tx: tx, event: e, by: by, now: s.now(), why: why, series: map[string]Reason{}}
+	d := &ending{s: s.core, tx: tx, event: e, by: by, now: s.now(), why: why, series: map[string]Reason{}}
 	var after *driver.Position
 	for {
 		rows, err := schedules.Find(ctx, tx, e.Scope, driver.Query{Where: append(where, open()), Limit: deactivatePage, After: after})
@@ -86,6 +86,7 @@ func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by string,
 
 // ending is one call of deactivate.
 type ending struct {
+	s      *core
 	tx     storage.Tx
 	event  Event
 	by     string
@@ -131,7 +132,7 @@ func (r *scheduleRow) mayEnd() bool {
 // save writes rows and returns those to look at again, since somebody wrote them
 // meanwhile: a claim does not keep a row from an event.
 func (d *ending) save(ctx context.Context, notes []note) ([]*scheduleRow, error) {
-	saved, stale, err := saveAndTell(ctx, d.tx, d.by, notes)
+	saved, stale, err := d.s.saveAndTell(ctx, d.tx, d.by, notes)
 	if err != nil {
 		return nil, err
 	}

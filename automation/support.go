@@ -254,7 +254,7 @@ func (s Support) actOn(ctx context.Context, tx storage.Tx, rows []*scheduleRow, 
 		if a.dryRun {
 			break
 		}
-		saved, stale, err := saveAndTell(ctx, tx, a.by.Actor, notes)
+		saved, stale, err := s.saveAndTell(ctx, tx, a.by.Actor, notes)
 		if err == nil {
 			err = s.recurrer().followActed(ctx, tx, saved)
 		}

@@ -66,7 +66,7 @@ func TestWhatABoundSchedulerDidCommitsWithItsTransaction(t *testing.T) {
 		w.ensure(candidate(nil))
 		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
 			got, err := w.s.WithTx(tx).Ensure(w.ctx,
-				candidate(func(c *automation.Candidate) { c.BusinessUnit = "other" }), candidate(func(c *automation.Candidate) { c.DaysBefore = 7 }))
+				candidate(func(c *automation.Candidate) { c.Identity = map[string]string{"course": "b"} }), candidate(func(c *automation.Candidate) { c.DaysBefore = 7 }))
 			if err == nil || got[0].Outcome != storage.Conflict || got[1].Outcome != storage.Created {
 				w.t.Errorf("%+v %v", got, err)
 			}
