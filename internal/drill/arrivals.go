@@ -9,7 +9,7 @@ import (
 )
 
 // patience is how long a day waits for what must come; then it fails, as a whole.
-const patience = 5 * time.Minute
+const patience = 3 * time.Minute
 
 // arrivals are when what was sent or made due arrived where it should. The zero value
 // has none.

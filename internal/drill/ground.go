@@ -30,7 +30,8 @@ type ground struct {
 	dir    string
 	server *pgtest.Server // nil before the first day on it
 	name   string         // of the database of this day
-	files  int
+	files  int            // and how many were made
+	fills  int            // and of backlogs
 }
 
 func newGround(s sizes, log io.Writer) (*ground, error) {

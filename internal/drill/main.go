@@ -54,8 +54,6 @@ const (
 // day is one bad day.
 type day struct {
 	name string
-	// about says what happens, for the table.
-	about string
 	// on are the databases that can have such a day; none: all.
 	on []string
 	// long days are for DRILL_FULL=1.
@@ -65,7 +63,11 @@ type day struct {
 
 func days() []day {
 	return []day{
-		{name: "lookback", about: "a long transaction keeps dead entries", on: []string{postgresName}, play: lookBack},
+		{name: "hang", play: hang},
+		{name: "block", play: block},
+		{name: "flood", play: flood},
+		{name: "tenants", play: tenants},
+		{name: "lookback", on: []string{postgresName}, play: lookBack},
 	}
 }
 
