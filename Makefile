@@ -51,6 +51,10 @@ bench: setup ## all benchmarks
 bench-peers: setup ## Belfry beside its peers, about 20 minutes; bench/README.md has the rules and BENCH_QUICK=1
 	cd bench && BENCH_JSON="$(abspath $(BENCH_JSON))" $(GO) run .
 
+.PHONY: drill
+drill: setup ## bad days on SQLite and PostgreSQL, up to 25 minutes; DAYS=hang,flood plays some, DRILL_FULL=1 the longest too
+	$(GO) run ./internal/drill -only "$(DAYS)"
+
 .PHONY: test-bench
 test-bench: setup ## all tests of the comparison with the peers
 	cd bench && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 10m ./...

@@ -170,6 +170,8 @@ var internalFaults = []fault{
 		Old: "func(lane int16) bool { return !r.full(r.flights.ofKind(l.kind, lane)) }", New: "func(lane int16) bool { return !r.full(r.flights.len()) }", Test: "./internal/work TestWhatIsUrgent"},
 	{Name: "work: a flood is not noticed", In: "work.runner.flooding",
 		Old: "4*n >= limit", New: "n > limit", Test: "./internal/work TestAScopeThatFloods"},
+	{Name: "work: a flood shares its room with those of other kinds", In: "work.runner.floodsOf",
+		Old: "f.Kind == kind", New: "f.Kind != \"\"", Test: "./internal/work TestAFloodOfAnotherKind"},
 	{Name: "work: a group that takes too long keeps its slot", In: "work.runner.limited",
 		Old: "free()", New: "", Test: "./internal/work TestAHandlerThatTakesTooLong"},
 	{Name: "work: a group that takes too long keeps its leases", In: "work.flights.all",

@@ -76,6 +76,16 @@ func (r *runner[R, A]) floods() (all []driver.ScopedKind) {
 	return all
 }
 
+// floodsOf counts those of a kind, which share its room.
+func (r *runner[R, A]) floodsOf(kind string) (n int) {
+	for _, f := range r.floods() {
+		if f.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
 // setAside gives each kind that has no room any more a line of its own.
 func (r *runner[R, A]) setAside() {
 	if r.spec.Types == nil {
@@ -100,7 +110,7 @@ func (r *runner[R, A]) room(l *line) int {
 	case oneKind:
 		l.open = l.lanes.with(func(lane int16) bool { return !r.full(r.flights.ofKind(l.kind, lane)) })
 	case flood:
-		share := max(r.o.InFlight/2/len(r.floods()), 1)
+		share := max(r.o.InFlight/2/r.floodsOf(l.kind), 1)
 		room := min(share-r.flights.ofScope(l.scope, l.kind), r.o.Batch)
 		if 2*room > min(share, r.o.Batch) {
 			l.open = l.lanes

@@ -141,6 +141,34 @@ func TestAScopeThatFloodsALaneHoldsUpNoOther(t *testing.T) {
 	})
 }
 
+// A flood shares its room with other floods of its kind only: one of a kind that hangs
+// takes nothing from one of a kind that is well.
+func TestAFloodOfAnotherKindTakesNoRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		b.spec.Types = func() []string { return []string{"hung", "well"} }
+		past := b.store.Clock().Now().Add(-time.Hour)
+		b.many(10_000, storage.Record{Key: "h", Scope: "one", Kind: "hung", DueOn: past})
+		b.many(10_000, storage.Record{Key: "w", Scope: "two", Kind: "well", DueOn: past.Add(time.Minute)})
+		letGo := b.hanging(func(*task) bool { return true })
+		stop := b.run(work.Options{})
+		pass(3 * time.Second)
+		synctest.Wait()
+		busy := map[string]int{}
+		for _, row := range b.all() {
+			if row.Status == "Busy" {
+				busy[row.Kind]++
+			}
+		}
+		if busy["hung"] < 1_500 || busy["well"] < 1_500 {
+			t.Errorf("rows in flight: %v, want about half of the room of each kind", busy)
+		}
+		letGo()
+		_ = stop()
+	})
+}
+
 // all are the rows of every scope.
 func (b *bench) all() []*task {
 	b.t.Helper()
