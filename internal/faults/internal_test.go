@@ -51,6 +51,8 @@ var internalFaults = []fault{
 		Old: "claim.NewerThan == newest", New: "true", Test: "./internal/work TestARowDueInThePast"},
 	{Name: "lookback: what a poller finds at its end is left to its lease", In: "work.runner.lastLooks",
 		Old: "len(rows) > 0", New: "false", Test: "./internal/work TestALookBackThatGoesOn"},
+	{Name: "lookback: what it finds waits for its end", In: "work.runner.lookBack",
+		Old: "r.looks[l] = k", New: "r.looks[l] = k; return nil, nil", Test: "./internal/work TestWhatALookBackFinds"},
 	{Name: "lookback: a slow lane slows the others", In: "work.runner.lookBack",
 		Old: "slices.Collect(slices.Chunk(k.asked, 1))", New: "parts", Test: "./internal/work TestEachLaneLooksBack"},
 	{Name: "I-14 a poller never hears that a pause is over", In: "work.runner.askFirst",

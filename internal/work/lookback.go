@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -59,15 +60,44 @@ func (l *lookBack) quick() bool { return !l.last.IsZero() && l.took <= patience 
 // measured notes a look-back.
 func (l *lookBack) measured(from, to time.Time) { l.last, l.took = to, to.Sub(from) }
 
-// look is a look-back under way. What stands below ended is to be read after it.
+// look is a look-back under way.
 type look[R any] struct {
 	asked  []driver.LaneClaim
 	beside atomic.Bool // nobody waits for it
 	ended  chan struct{}
 
+	mu sync.Mutex
+	looked[R]
+}
+
+// looked is what a look-back has brought and nobody has taken in yet.
+type looked[R any] struct {
 	rows []*R
 	took map[int16][2]time.Time // from and to, of each lane that was looked at
 	err  error
+}
+
+// add notes what came of some lanes.
+func (k *look[R]) add(asked []driver.LaneClaim, rows []*R, from, to time.Time, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.rows, k.err = append(k.rows, rows...), err
+	if k.took == nil {
+		k.took = map[int16][2]time.Time{}
+	}
+	for _, a := range asked {
+		if err == nil {
+			k.took[a.Lane] = [2]time.Time{from, to}
+		}
+	}
+}
+
+// take empties it.
+func (k *look[R]) take() (got looked[R]) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	got, k.looked = k.looked, got
+	return got
 }
 
 // looking are the lanes of a line with room that may be looked at from the start.
@@ -108,7 +138,7 @@ func (r *runner[R, A]) behind(ctx context.Context, l *line, everywhere lanes, n 
 // lookBack claims from the start of the due order. One that takes long goes on beside
 // the next turns of a runner, and [runner.landed] has what it brings.
 func (r *runner[R, A]) lookBack(ctx context.Context, l *line, of lanes, n int, forced bool) ([]*R, error) {
-	k := &look[R]{asked: of.share(n), ended: make(chan struct{}), took: map[int16][2]time.Time{}}
+	k := &look[R]{asked: of.share(n), ended: make(chan struct{})}
 	parts := [][]driver.LaneClaim{k.asked}
 	claim := r.claim(l, nil)
 	if !forced && slices.ContainsFunc(of, func(lane *lane) bool { return !lane.look.quick() }) {
@@ -120,38 +150,43 @@ func (r *runner[R, A]) lookBack(ctx context.Context, l *line, of lanes, n int, f
 	}
 	go r.goBack(ctx, k, claim, parts)
 	if !forced && !r.waited(k) {
-		for _, a := range k.asked {
-			if lane := of.get(a.Lane); lane.at == (driver.Cursor{}) {
+		for _, lane := range of {
+			if lane.at == (driver.Cursor{}) {
 				lane.at.DueOn = r.now().Add(-recent)
 			}
 		}
 		r.looks[l] = k
-		return nil, nil
+		return r.takeIn(ctx, l, k)
 	}
 	<-k.ended
-	return r.end(ctx, l, k)
+	return r.takeIn(ctx, l, k)
 }
 
 func (r *runner[R, A]) goBack(ctx context.Context, k *look[R], c driver.Claim, parts [][]driver.LaneClaim) {
+	defer func() {
+		close(k.ended)
+		r.wake(k)
+	}()
 	for _, asked := range parts {
 		from := r.mono.Now()
 		c.Lanes = asked
 		rows, err := r.take(ctx, c)
-		k.rows = append(k.rows, rows...)
+		k.add(asked, rows, from, r.mono.Now(), err)
 		if err != nil {
-			k.err = err
-			break
+			return
 		}
-		for _, a := range asked {
-			k.took[a.Lane] = [2]time.Time{from, r.mono.Now()}
-		}
+		r.wake(k)
 	}
-	close(k.ended)
-	if k.beside.Load() {
-		select {
-		case r.looked <- struct{}{}:
-		default:
-		}
+}
+
+// wake tells a runner that a look-back beside its turns has brought something.
+func (r *runner[R, A]) wake(k *look[R]) {
+	if !k.beside.Load() {
+		return
+	}
+	select {
+	case r.looked <- struct{}{}:
+	default:
 	}
 }
 
@@ -174,7 +209,7 @@ func (r *runner[R, A]) waited(k *look[R]) bool {
 	}
 }
 
-// landed is what a look-back of a line brings that went on beside earlier turns.
+// landed is what a look-back of a line has brought that goes on beside the turns.
 func (r *runner[R, A]) landed(ctx context.Context, l *line) ([]*R, error) {
 	k := r.looks[l]
 	if k == nil {
@@ -183,10 +218,9 @@ func (r *runner[R, A]) landed(ctx context.Context, l *line) ([]*R, error) {
 	select {
 	case <-k.ended:
 		delete(r.looks, l)
-		return r.end(ctx, l, k)
 	default:
-		return nil, nil
 	}
+	return r.takeIn(ctx, l, k)
 }
 
 // lastLooks waits for the look-backs that go on when a runner ends: what they bring is
@@ -196,7 +230,7 @@ func (r *runner[R, A]) lastLooks(ctx context.Context, launch func(*line, []*R)) 
 	defer r.mu.Unlock()
 	for l, k := range r.looks {
 		<-k.ended
-		if rows, _ := r.end(ctx, l, k); len(rows) > 0 {
+		if rows, _ := r.takeIn(ctx, l, k); len(rows) > 0 {
 			launch(l, rows)
 		}
 	}
@@ -213,26 +247,26 @@ func (r *runner[R, A]) underway(l *line) (n int) {
 	return n
 }
 
-// end takes in what a look-back has come to. A lane that has a whole quota there is
-// continued from there.
-func (r *runner[R, A]) end(ctx context.Context, l *line, k *look[R]) ([]*R, error) {
+// takeIn takes in what a look-back has brought so far. A lane that has a whole quota
+// there is continued from there.
+func (r *runner[R, A]) takeIn(ctx context.Context, l *line, k *look[R]) ([]*R, error) {
+	of := k.take()
 	last := map[int16]driver.Cursor{}
-	got := r.count(l, k.rows, func(l *lane, c driver.Cursor) { last[l.number] = c })
+	got := r.count(l, of.rows, func(l *lane, c driver.Cursor) { last[l.number] = c })
 	bound := time.Duration(0)
-	for _, lane := range l.lanes {
-		if took, ok := k.took[lane.number]; ok {
-			lane.look.measured(took[0], took[1])
-			bound = max(bound, lane.look.bound())
-		}
-		c, some := last[lane.number]
-		if some && got[lane.number] == limitOf(k.asked, lane.number) && c.Before(lane.at.DueOn, lane.at.ID) {
+	for number, took := range of.took {
+		lane := l.lanes.get(number)
+		lane.look.measured(took[0], took[1])
+		bound = max(bound, lane.look.bound())
+		c, some := last[number]
+		if some && got[number] == limitOf(k.asked, number) && c.Before(lane.at.DueOn, lane.at.ID) {
 			lane.at = c
 		}
 	}
-	if k.err == nil {
+	if bound > 0 {
 		r.tel.lookedBack(ctx, bound)
 	}
-	return k.rows, k.err
+	return of.rows, of.err
 }
 
 // newcomers says which rows are young, while look-backs of a line are slow: a row that

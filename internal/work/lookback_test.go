@@ -160,6 +160,27 @@ func TestALookBackThatGoesOnWhileThePollerStopsKeepsNothing(t *testing.T) {
 	})
 }
 
+// What a quick lane has does not wait until another has been walked over.
+func TestWhatALookBackFindsIsHandledWhileItGoesOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newLive(t)
+		inner := b.store
+		urgent := b.ready("urgent", inner.Clock().Now().Add(-time.Hour))
+		urgent.Lane = storage.LaneUrgent
+		b.insert(urgent, b.ready("old", inner.Clock().Now().Add(-time.Hour)))
+		b.many(2000, storage.Record{Key: "later", DueOn: inner.Clock().Now().Add(time.Hour)}) // so that they are not young
+		b.tire()
+		stop := b.run(work.Options{})
+		b.store = inner
+		pass(time.Second)
+		synctest.Wait()
+		b.must("urgent", "Done")
+		b.must("old", "Ready")
+		_ = stop()
+	})
+}
+
 // A lane whose look-backs are quick does not wait for those of another.
 func TestEachLaneLooksBackAtItsOwnPace(t *testing.T) {
 	t.Parallel()
