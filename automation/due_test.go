@@ -93,9 +93,11 @@ func TestI18_WhatIsNoLongerValidIsDeactivatedAndNoFailure(t *testing.T) {
 	t.Run(string(automation.ReminderSettingInactive), func(t *testing.T) {
 		t.Parallel()
 		each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-			w := newWorld(t, store, clk, &automation.Options{Settings: settingsMap{}})
+			settings := settingsMap{"certificate": true}
+			w := newWorld(t, store, clk, &automation.Options{Settings: settings})
 			w.s.Register(certificates(nil))
 			w.ensure(candidate(nil))
+			delete(settings, "certificate")
 			w.pollAt(day(2026, 4, 1, 11))
 			w.checkEnded(certificateKey, automation.ReminderSettingInactive)
 		})
@@ -207,7 +209,7 @@ type batchSettings struct{ settingsMap }
 func (b batchSettings) Settings(ctx context.Context, scope automation.Scope, ids []string) ([]automation.Setting, error) {
 	var out []automation.Setting
 	for _, id := range ids {
-		if id == "bad" {
+		if id == "bad" && !b.settingsMap[id] {
 			return nil, errBoom
 		}
 		s, _ := b.Setting(ctx, scope, id)
@@ -219,11 +221,13 @@ func (b batchSettings) Settings(ctx context.Context, scope automation.Scope, ids
 func TestOneBadSettingFailsItsOwnRowsOnly(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
-		w := newWorld(t, store, clk, &automation.Options{Settings: batchSettings{settingsMap{"good": true}}})
+		settings := settingsMap{"good": true, "bad": true, "off": true}
+		w := newWorld(t, store, clk, &automation.Options{Settings: batchSettings{settings}})
 		w.s.Register(certificates(nil))
 		for _, setting := range []string{"bad", "good", "off"} {
 			w.ensure(candidate(func(c *automation.Candidate) { c.Setting = setting }))
 		}
+		settings["bad"], settings["off"] = false, false
 		w.pollAt(day(2026, 4, 1, 9))
 		k := func(s string) string { return "reminder:" + s + ":employee:7:default:2026-05-01:30" }
 		want := map[string]string{k("bad"): "Pending HandlerFailed", k("good"): "Completed", k("off"): "Deactivated ReminderSettingInactive"}

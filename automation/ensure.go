@@ -20,7 +20,8 @@ const (
 	TimeSkipped storage.Outcome = "TimeSkipped"
 	// SeriesEnded: the cadence of a recurring candidate has no occurrence left.
 	SeriesEnded storage.Outcome = "SeriesEnded"
-	// SettingInactive: an event's candidate of a setting that is off.
+	// SettingInactive: its setting is off, or there is none. A row that exists ends at
+	// its moment, or with the next event.
 	SettingInactive storage.Outcome = "SettingInactive"
 	// ThresholdNotMet: its reading does not meet its [Threshold]. Open rows that
 	// stand for it have ended, unless another candidate of the call still meets it.
@@ -108,6 +109,10 @@ func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, erro
 	if err != nil || len(plans) == 0 {
 		return nil, err
 	}
+	off, err := s.planner().inactivePlans(within(ctx, s.tx), plans)
+	if err != nil {
+		return nil, err
+	}
 	var out []Ensured
 	err = s.inTx(ctx, func(tx storage.Tx) error {
 		plans, err := s.ensurer().measure(ctx, tx, plans)
@@ -117,7 +122,7 @@ func (s *Scheduler) Ensure(ctx context.Context, c ...Candidate) ([]Ensured, erro
 		if err := s.ensurer().endUnmet(ctx, tx, plans, actorHost); err != nil {
 			return err
 		}
-		out, err = s.ensurer().ensure(ctx, tx, plans, Event{})
+		out, err = s.ensurer().ensureActive(ctx, tx, plans, Event{}, off)
 		return err
 	})
 	if err != nil {
@@ -138,6 +143,60 @@ func conflicts(out []Ensured) error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+// ensureActive is ensure but for plans whose setting is off. They make no row; one that
+// exists ends at its moment, or with the next event.
+func (s ensurer) ensureActive(ctx context.Context, tx storage.Tx, plans []plan, origin Event, off map[driver.Place]bool) ([]Ensured, error) {
+	if len(off) == 0 {
+		return s.ensure(ctx, tx, plans, origin)
+	}
+	out := make([]Ensured, len(plans))
+	var active []plan
+	var places []int
+	for i, plan := range plans {
+		if plan.isOff(off) {
+			out[i] = Ensured{Outcome: SettingInactive, Scope: plan.want.Scope, Key: plan.want.Key}
+			continue
+		}
+		active, places = append(active, plan), append(places, i)
+	}
+	got, err := s.ensure(ctx, tx, active, origin)
+	for n, g := range got {
+		out[places[n]] = g
+	}
+	return out, err
+}
+
+// isOff reports whether the setting of a reminder is among those that are off, by scope
+// and id.
+func (p *plan) isOff(off map[driver.Place]bool) bool {
+	return p.want.AutomationType == TypeReminder && off[driver.Place{Scope: p.want.Scope, Key: p.want.Setting}]
+}
+
+// inactivePlans are the settings of plans that are off, by scope and id.
+func (s planner) inactivePlans(ctx context.Context, plans []plan) (map[driver.Place]bool, error) {
+	if s.opts.Settings == nil {
+		return nil, nil
+	}
+	of := map[Scope][]string{}
+	for i := range plans {
+		if want := &plans[i].want; want.AutomationType == TypeReminder {
+			of[want.Scope] = append(of[want.Scope], want.Setting)
+		}
+	}
+	off := map[driver.Place]bool{}
+	for scope, ids := range of {
+		slices.Sort(ids)
+		some, err := s.inactive(ctx, scope, slices.Compact(ids))
+		if err != nil {
+			return nil, err
+		}
+		for id := range some {
+			off[driver.Place{Scope: scope, Key: id}] = true
+		}
+	}
+	return off, nil
 }
 
 // ensure is Ensure within a transaction, for the event that asked for it.

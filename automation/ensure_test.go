@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
@@ -369,6 +370,27 @@ func TestATryThatFailsSinceItsContextEndedIsNotCounted(t *testing.T) {
 		_, err := automation.HandleRows(w.ctx, w.s, itemsOf(ctx, rows))
 		if row := rows[0]; err != nil || row.Status != automation.StatusPending || row.RetryCount != 0 || row.ReasonCode != "" {
 			w.t.Errorf("%v %+v", err, row)
+		}
+	})
+}
+
+// A setting that is off, or that nobody made, has no rows: Ensure says so as events do.
+func TestEnsureSaysThatASettingIsOff(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		settings := settingsMap{"certificate": true}
+		w := newWorld(t, store, clk, &automation.Options{Settings: settings})
+		w.s.Register(certificates(nil))
+		other := candidate(func(c *automation.Candidate) { c.Setting = "nobody made it" })
+		host := automation.Candidate{AutomationType: "sweep", Source: automation.Source{"night", "1"}, ScheduledOn: day(2026, 4, 1, 9)}
+		got := w.ensure(other, candidate(nil), host)
+		want := []storage.Outcome{automation.SettingInactive, storage.Created, storage.Created} // a host's type has no setting
+		if diff := cmp.Diff(want, []storage.Outcome{got[0].Outcome, got[1].Outcome, got[2].Outcome}); diff != "" || len(w.rows()) != 2 {
+			t.Error(diff, w.statuses())
+		}
+		settings["certificate"] = false
+		if got := w.ensure(candidate(nil))[0]; got.Outcome != automation.SettingInactive {
+			t.Errorf("%+v", got)
 		}
 	})
 }

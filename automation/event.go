@@ -324,21 +324,12 @@ func (s ensurer) endSuperseded(ctx context.Context, tx storage.Tx, e Event, p ev
 	return err
 }
 
-func (s ensurer) ensureCandidates(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) error {
-	result.Ensured = make([]Ensured, len(p.plans))
-	var active []plan
-	var places []int
-	for i, plan := range p.plans {
-		if p.off[plan.want.Setting] {
-			result.Ensured[i] = Ensured{Outcome: SettingInactive, Scope: plan.want.Scope, Key: plan.want.Key}
-			continue
-		}
-		active, places = append(active, plan), append(places, i)
+func (s ensurer) ensureCandidates(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) (err error) {
+	off := map[driver.Place]bool{}
+	for id := range p.off {
+		off[driver.Place{Scope: e.Scope, Key: id}] = true
 	}
-	got, err := s.ensure(ctx, tx, active, e)
-	for n, g := range got {
-		result.Ensured[places[n]] = g
-	}
+	result.Ensured, err = s.ensureActive(ctx, tx, p.plans, e, off)
 	return err
 }
 

@@ -2,6 +2,8 @@ package faults
 
 // automationFaults are faults in reminders, their settings and reports. Memory shows them.
 var automationFaults = []fault{
+	{Name: "wish: a setting that is off gets rows", In: "automation.plan.isOff",
+		Old: "p.want.AutomationType == TypeReminder", New: "false", Test: "./automation TestEnsureSaysThatASettingIsOff/memory"},
 	{Name: "I-22 the old scheduler is granted what nobody wants", In: "automation.core.disown",
 		Old: "o.Status == OwnershipOwned", New: "o.Status == OwnershipOwned && false", Test: "./automation TestI22_ARunThatIsNotWanted/.*/.*/memory"},
 	{Name: "wish: a provider that fails fails all types", In: "automation.planner.planEvent",
