@@ -36,7 +36,7 @@ type beside struct {
 
 // compare plays the same on a database on which something hangs and on one where
 // nothing does, in turns.
-func (g *ground) compare(ctx context.Context, make func(s store) *beside, rows int, what string) (figures []figure, err error) {
+func (g *ground) compare(ctx context.Context, make func(s store) *beside, rows, backlog int, what string) (figures []figure, err error) {
 	err = g.with(ctx, nil, func(bad store, _ string) error {
 		return g.with(ctx, nil, func(good store, _ string) error {
 			hung, well := make(bad), make(good)
@@ -48,7 +48,7 @@ func (g *ground) compare(ctx context.Context, make func(s store) *beside, rows i
 			if err != nil {
 				return err
 			}
-			share, rates, err := shares(ctx, g.rounds, g.backlogRows, hung, well)
+			share, rates, err := shares(ctx, g.rounds, backlog, hung, well)
 			figures = []figure{
 				within(fmt.Sprintf("%s, %d rows due: urgent ones elsewhere, p99", what, rows), quantile(waits, 0.99), elsewhereBound*g.slack),
 				atLeast(fmt.Sprintf("throughput elsewhere (%.0f/s without), share", rates), share, shareBound/float64(g.slack)),
@@ -133,7 +133,7 @@ func hang(ctx context.Context, g *ground) ([]figure, error) {
 			return err
 		}
 		return b
-	}, g.hung, "a channel hangs")
+	}, g.hung, g.elsewhere, "a channel hangs")
 }
 
 // block is a day on which a reminder type's provider does not answer, each group until
@@ -166,7 +166,7 @@ func block(ctx context.Context, g *ground) ([]figure, error) {
 			return err
 		}
 		return b
-	}, g.hung, "a reminder type blocks")
+	}, g.hung, g.elsewhere/5, "a reminder type blocks")
 }
 
 // reminders makes so many due ones of a type.

@@ -24,6 +24,10 @@ import (
 var wall = clock.New()
 
 func main() {
+	if dsn := os.Getenv(childVariable); dsn != "" {
+		exitOn(child(context.Background(), dsn))
+		return
+	}
 	only := flag.String("only", "", "play only the days of these `names`, with commas between")
 	on := flag.String("db", "", "play only on this `database`: sqlite or postgres")
 	verbose := flag.Bool("v", false, "print the log of the pollers")
@@ -66,8 +70,13 @@ func days() []day {
 		{name: "hang", play: hang},
 		{name: "block", play: block},
 		{name: "flood", play: flood},
+		{name: "refuse", play: refuse},
+		{name: "away", play: away},
+		{name: "slots", on: []string{postgresName}, play: slots},
+		{name: "kill", play: kill},
 		{name: "tenants", play: tenants},
 		{name: "lookback", on: []string{postgresName}, play: lookBack},
+		{name: "long", long: true, play: long},
 	}
 }
 
@@ -85,17 +94,24 @@ func within(what string, got, bound time.Duration) figure {
 
 // atMost holds a number against its bound.
 func atMost[N int | float64](what string, got, bound N) figure {
-	return figure{fmt.Sprintf("%s at most %v", what, bound), fmt.Sprintf("%.4v", got), got <= bound}
+	return figure{fmt.Sprintf("%s at most %v", what, bound), number(got), got <= bound}
 }
 
 // atLeast holds a number against its bound.
 func atLeast[N int | float64](what string, got, bound N) figure {
-	return figure{fmt.Sprintf("%s at least %v", what, bound), fmt.Sprintf("%.4v", got), got >= bound}
+	return figure{fmt.Sprintf("%s at least %v", what, bound), number(got), got >= bound}
 }
 
-// none says that something must not happen at all.
+func number[N int | float64](n N) string {
+	if f, ok := any(n).(float64); ok {
+		return fmt.Sprintf("%.2f", f)
+	}
+	return fmt.Sprint(n)
+}
+
+// none says that something must not happen.
 func none(what string, got int) figure {
-	return figure{"no " + what, fmt.Sprint(got), got == 0}
+	return atMost(what, got, 0)
 }
 
 // program plays days and prints what they measured.

@@ -2,23 +2,35 @@ package main
 
 import "time"
 
-// sizes say how much of a day is played.
+// sizes say how much of each day is played.
 type sizes struct {
-	full bool
-	// hung is how many rows are due on what hangs, backlogRows how many elsewhere, in
-	// each of so many rounds.
-	hung, backlogRows, rounds int
-	flood                     int // rows of the tenant that floods
-	messages, tenants         int
-	dead                      int // lookback: entries that the long transaction keeps
-	// samples is how many rows are timed one after the other.
+	full bool // long days as well
+	// samples is how many rows are timed one after the other, for a percentile.
 	samples int
-	// slack widens bounds in time, for tests beside others.
+	// hung is how many rows are due on what hangs, elsewhere how many on what does not, in
+	// each of so many rounds.
+	hung, elsewhere, rounds int
+	flood                   int           // rows of the tenant that floods
+	refused                 time.Duration // a simulated time
+	away, slots             time.Duration
+	lease                   time.Duration // under load; zero: as hosts have it
+	kills                   int
+	messages, tenants       int
+	dead                    int // entries that a long transaction keeps
+	long, short             int // rows of backlogs
+	// slack widens bounds, for tests beside others.
 	slack time.Duration
 }
 
 // fullSizes are those of make drill.
 func fullSizes(full bool) sizes {
-	return sizes{full: full, hung: 100_000, backlogRows: 20_000, rounds: 3, flood: 1_000_000, messages: 5000, tenants: 10_000,
-		dead: 400_000, samples: 300, slack: 1}
+	s := sizes{
+		full: full, samples: 300, hung: 100_000, elsewhere: 50_000, rounds: 5, flood: 1_000_000, refused: 24 * time.Hour,
+		away: 90 * time.Second, slots: time.Minute, kills: 10, messages: 5000, tenants: 10_000, dead: 400_000,
+		long: 10_000_000, short: 10_000, slack: 1,
+	}
+	if full {
+		s.away = 5 * time.Minute
+	}
+	return s
 }

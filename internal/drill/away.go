@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// callTakes is how long the provider takes under load, so that calls are under way
+// whenever trouble begins.
+const callTakes = 200 * time.Millisecond
+
+// away is a day on which the database is gone for minutes: PostgreSQL is stopped, and of
+// a SQLite file another process holds the write lock. Deliberate fault: "drill: what
+// calls found is thrown away".
+func away(ctx context.Context, g *ground) ([]figure, error) {
+	return g.underLoad(ctx, fmt.Sprintf("%v without the database:", g.away), func(ctx context.Context, dsn string) error {
+		if isPostgres(dsn) {
+			return errors.Join(g.server.Stop(), pass(ctx, g.away), g.server.Start())
+		}
+		other, err := open(ctx, dsn, nil)
+		if err != nil {
+			return err
+		}
+		tx, err := other.DB().BeginTx(ctx, nil) // takes the lock
+		if err == nil {
+			err = errors.Join(pass(ctx, g.away), tx.Rollback())
+		}
+		return errors.Join(err, other.Close())
+	})
+}
+
+// slots is a day on which another client takes all connections of the server. Deliberate
+// fault: "I-10 a server without slots is no outage".
+func slots(ctx context.Context, g *ground) ([]figure, error) {
+	return g.underLoad(ctx, fmt.Sprintf("%v without connection slots:", g.slots), func(ctx context.Context, dsn string) (err error) {
+		db, err := sql.Open("postgres", dsn+"&application_name="+hogName)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, db.Close()) }()
+		return hog(ctx, db, g.slots)
+	})
+}
+
+// hogName is how the client that takes all connections is known.
+const hogName = "hog"
+
+// hog takes every connection of a server, those that others have included.
+func hog(ctx context.Context, db *sql.DB, during time.Duration) error {
+	mine, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	others := 0
+	for end := wall.Now().Add(during); wall.Now().Before(end); {
+		for {
+			if _, err := db.Conn(ctx); err != nil { // closed with db
+				break
+			}
+		}
+		err = mine.QueryRowContext(ctx, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> '"+
+			hogName+"'").Scan(&others)
+		if err = errors.Join(err, pass(ctx, 20*time.Millisecond)); err != nil {
+			return err
+		}
+	}
+	if others > 0 {
+		return fmt.Errorf("others still had %d connections in the end", others)
+	}
+	return mine.Close()
+}
+
+func pass(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-wall.After(d):
+		return nil
+	}
+}
+
+// underLoad sends messages before, during and after trouble, and accounts for them.
+func (g *ground) underLoad(ctx context.Context, what string, trouble func(ctx context.Context, dsn string) error) (figures []figure, err error) {
+	err = g.with(ctx, nil, func(s store, dsn string) error {
+		l := &load{g: g}
+		l.out = notify.New(s, &notify.Options{Logger: g.log}, notify.ChannelFunc(wellKey, func(ctx context.Context, m notify.Message) (notify.Receipt, error) {
+			if err := pass(ctx, callTakes); err != nil {
+				return notify.Receipt{}, err
+			}
+			l.add(m.Name)
+			return notify.Receipt{ID: m.ID}, nil
+		}))
+		register(l.out)
+		stop := g.run(ctx, s, belfry.Options{Lease: g.lease}, l.out)
+		err := l.through(ctx, func() error { return trouble(ctx, dsn) })
+		if err == nil {
+			err = l.rest(ctx, s)
+		}
+		if err = errors.Join(err, stop()); err != nil {
+			return err
+		}
+		doubts, err := count(ctx, s, "SELECT count(*) FROM outgoing_message WHERE status = '"+notify.StatusOutcomeUnknown+"'")
+		figures = []figure{
+			none(fmt.Sprintf("%s avoidable doubts (%d messages)", what, len(l.said)), doubts),
+			none(what+" messages sent twice", l.more),
+		}
+		return err
+	})
+	return figures, err
+}
+
+// load are messages that flow all the time.
+type load struct {
+	arrivals
+	g    *ground
+	out  *notify.Notifier
+	said []string // what the store has taken
+}
+
+// through lets messages flow before, during and after trouble.
+func (l *load) through(ctx context.Context, trouble func() error) error {
+	flowing, end := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- l.flow(flowing) }()
+	err := pass(ctx, time.Second)
+	if err == nil {
+		err = errors.Join(trouble(), pass(ctx, time.Second))
+	}
+	end()
+	return errors.Join(err, <-ended)
+}
+
+// flow says a message every few milliseconds. What the store refuses or does not answer
+// in time is lost to the host, which knows it.
+func (l *load) flow(ctx context.Context) error {
+	for i := 0; ctx.Err() == nil; i++ {
+		name := fmt.Sprint("load-", i)
+		brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		_, err := l.out.Notify(brief, job("acme", newsType, wellKey, name, name), time.Time{})
+		cancel()
+		switch {
+		case err == nil:
+			l.said = append(l.said, name)
+		case !passing(err):
+			return err
+		}
+		_ = pass(ctx, 5*time.Millisecond)
+	}
+	return nil
+}
+
+func passing(err error) bool {
+	for _, e := range []error{storage.ErrUnavailable, storage.ErrBusy, storage.ErrOutcomeUnknown, context.DeadlineExceeded} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// rest waits until everything has arrived that the store has taken, and the store knows.
+func (l *load) rest(ctx context.Context, s store) error {
+	for _, name := range l.said {
+		if _, err := l.of(ctx, name); err != nil {
+			return err
+		}
+	}
+	return until(ctx, "all messages are settled", func() (bool, error) {
+		n, err := count(ctx, s, "SELECT count(*) FROM outgoing_message WHERE due_on IS NOT NULL")
+		return n == 0, err
+	})
+}
+
+// until asks again and again.
+func until(ctx context.Context, what string, holds func() (bool, error)) error {
+	for end := wall.Now().Add(patience); wall.Now().Before(end); {
+		if ok, err := holds(); ok || err != nil {
+			return err
+		}
+		if err := pass(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("not within %v: %s", patience, what)
+}
+
+func count(ctx context.Context, s store, query string) (n int, err error) {
+	err = s.DB().QueryRowContext(ctx, query).Scan(&n)
+	return n, err
+}
