@@ -117,6 +117,29 @@ func TestOnlyTheLatestOffsetRuns(t *testing.T) {
 	})
 }
 
+// A condition that was met on each day of an outage is told of once.
+func TestOnlyTheLatestDayOfAConditionRuns(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := w.withTriggers(func(t *automation.ReminderType) { t.Lateness.OnlyLatest = true })
+		full := func(value string) automation.Candidate {
+			return automation.Candidate{Zone: "UTC", Threshold: &automation.Threshold{Metric: "occupancy", Value: value, Reading: "0.97", Policy: automation.OncePerDay}}
+		}
+		p.set(full("0.9"), full("0.95"))
+		for d := range 5 {
+			w.clk.Set(day(2026, 3, 1+d, 9))
+			w.handle(changed(int64(d + 1)))
+		}
+		w.runAll()
+		got := map[string]int{}
+		for _, status := range w.statuses() {
+			got[status]++
+		}
+		if diff := cmp.Diff(map[string]int{"Completed": 2, "Deactivated Overtaken": 8}, got); diff != "" {
+			w.t.Error(diff, w.statuses())
+		}
+	})
+}
+
 // overtaken has by write schedules just before a transaction saves some. It is
 // given that transaction.
 func overtaken(by func(storage.Tx)) func(storetest.Call) error {

@@ -196,7 +196,7 @@ type Lateness struct {
 	// Deactivated, Overtaken. A series goes on with the last occurrence that is
 	// due; those in between have no rows. Of date-based rows it compares the open
 	// ones of one setting, source and trigger key: a later offset overtakes an
-	// earlier one.
+	// earlier one. Of a [Threshold] a later day, or rise, overtakes an earlier one.
 	OnlyLatest bool
 	// SkipOverlapped leaves out the occurrences of a series whose moment passed
 	// before the row of an earlier one ended, because it waited, ran or was tried
@@ -233,7 +233,7 @@ func (b *batch) checkOvertaken(ctx context.Context) {
 // overtaking is what the rows of a batch are compared with.
 type overtaking struct {
 	series map[occasion]*series
-	latest map[occasion]time.Time // of the open date-based rows that are due
+	latest map[occasion]time.Time // of the open rows of dates and conditions that are due
 }
 
 // occasion is what earlier and later rows have in common.
@@ -245,11 +245,18 @@ type occasion struct {
 }
 
 func (r *scheduleRow) occasion() occasion {
+	if r.TriggerType == ThresholdCondition {
+		id, _, _ := conditionOf(r)
+		return occasion{r.Scope, r.Setting, Source{r.SourceType, r.Source}, r.AutomationType, id.state}
+	}
 	return occasion{r.Scope, r.Setting, Source{r.SourceType, r.Source}, r.AutomationType, r.TriggerKey}
 }
 
+// oneByOne are the triggers whose rows exist side by side.
+var oneByOne = []TriggerType{DateBased, ThresholdCondition}
+
 func (o overtaking) overtaken(now time.Time, r *scheduleRow) bool {
-	if r.TriggerType == DateBased {
+	if slices.Contains(oneByOne, r.TriggerType) {
 		return o.latest[r.occasion()].After(r.ScheduledOn)
 	}
 	d := o.series[r.occasion()]
@@ -270,7 +277,7 @@ func loadOvertaking(ctx context.Context, from driver.Reader, now time.Time, trie
 	recurring, dated := map[driver.Place]*try{}, map[Scope][]*try{}
 	for _, t := range tries {
 		scope := t.row.Scope
-		if t.row.TriggerType == DateBased {
+		if slices.Contains(oneByOne, t.row.TriggerType) {
 			dated[scope] = append(dated[scope], t)
 		} else if key := t.row.seriesKey(); key != "" {
 			recurring[driver.Place{Scope: scope, Key: key}] = t
@@ -299,7 +306,7 @@ func (o overtaking) loadDated(ctx context.Context, from driver.Reader, scope Sco
 	}
 	where := []driver.Cond{
 		driver.In("setting", settings), driver.In("source", sources),
-		driver.Eq("trigger_type", DateBased), driver.AtMost("scheduled_on", now), open(),
+		driver.In("trigger_type", oneByOne), driver.AtMost("scheduled_on", now), open(),
 	}
 	for after := (*driver.Position)(nil); ; {
 		rows, err := schedules.Find(ctx, from, scope, driver.Query{Where: where, Limit: deactivatePage, After: after})
