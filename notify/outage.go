@@ -41,13 +41,13 @@ func outageOf(r *outage.Row) Outage {
 // Outages lists the outages of channels that a scope sends through, those of shared
 // channels first.
 func (n Support) Outages(ctx context.Context, scope Scope) (out []Outage, err error) {
-	err = n.inTx(ctx, nil, func(tx storage.Tx) error {
+	err = n.read(ctx, nil, func(from driver.Reader) error {
 		out = nil
 		for _, of := range []struct {
 			scope      Scope
 			everywhere bool
 		}{{"", true}, {scope, false}} {
-			rows, err := outage.Table.Find(ctx, tx, of.scope, driver.Query{
+			rows, err := outage.Table.Find(ctx, from, of.scope, driver.Query{
 				Where: []driver.Cond{driver.Eq("status", outage.StatusOut), driver.Eq("everywhere", of.everywhere)}, Limit: maxPage,
 			})
 			if err != nil {

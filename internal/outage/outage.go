@@ -96,15 +96,15 @@ func (w *Watch) Current(ctx context.Context, tx storage.Tx) (map[Line]*Row, erro
 	if fresh {
 		return out, nil
 	}
-	read := func(tx storage.Tx) (err error) {
-		out, err = allNow(ctx, tx)
+	read := func(from driver.Reader) (err error) {
+		out, err = allNow(ctx, from)
 		return err
 	}
 	var err error
 	if tx != nil {
 		err = read(tx)
 	} else {
-		err = w.store.InTx(ctx, read)
+		err = w.store.View(ctx, read)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -117,11 +117,18 @@ func (w *Watch) Current(ctx context.Context, tx storage.Tx) (map[Line]*Row, erro
 // page is how many rows are read in one statement.
 const page = 1000
 
-func allNow(ctx context.Context, tx storage.Tx) (map[Line]*Row, error) {
+// First reads a page of the outages that are in force, in all scopes.
+func First(ctx context.Context, from driver.Reader) ([]*Row, error) { return behind(ctx, from, nil) }
+
+func behind(ctx context.Context, from driver.Reader, after *driver.Position) ([]*Row, error) {
+	return Table.Everywhere().Find(ctx, from, driver.Query{Where: []driver.Cond{driver.Eq("status", StatusOut)}, Limit: page, After: after})
+}
+
+func allNow(ctx context.Context, from driver.Reader) (map[Line]*Row, error) {
 	out := map[Line]*Row{}
 	var after *driver.Position
 	for {
-		rows, err := Table.Everywhere().Find(ctx, tx, driver.Query{Where: []driver.Cond{driver.Eq("status", StatusOut)}, Limit: page, After: after})
+		rows, err := behind(ctx, from, after)
 		if err != nil {
 			return nil, err
 		}
