@@ -30,9 +30,9 @@ var realClock = clock.New()
 type gauges struct {
 	poller *Poller
 
-	age                                    metric.Float64ObservableGauge
-	due, holds, doubts, dead, paused, lost metric.Int64ObservableGauge
-	failed                                 metric.Int64Counter
+	age                                         metric.Float64ObservableGauge
+	due, holds, doubts, dead, paused, out, lost metric.Int64ObservableGauge
+	failed                                      metric.Int64Counter
 
 	mu   sync.Mutex // held by the one who asks
 	last health.Summary
@@ -47,7 +47,7 @@ func (p *Poller) observe() (stop func()) {
 	}
 	m := provider.Meter(scopeName)
 	g := newGauges(p, m)
-	registration, err := m.RegisterCallback(g.collect, g.age, g.due, g.holds, g.doubts, g.dead, g.paused, g.lost)
+	registration, err := m.RegisterCallback(g.collect, g.age, g.due, g.holds, g.doubts, g.dead, g.paused, g.out, g.lost)
 	if err != nil {
 		panic(err) // all instruments are this meter's
 	}
@@ -77,6 +77,7 @@ func newGauges(p *Poller, m metric.Meter) *gauges {
 		doubts: count("belfry.doubts", "Sends in doubt."),
 		dead:   count("belfry.dead.letters", "Events that a subscriber was not able to take."),
 		paused: count("belfry.paused", "Pauses in force."),
+		out:    count("belfry.channels.out", "Channels that take nothing."),
 		lost:   count("belfry.series.lost", "Series without a next row, at most 100."),
 	}
 }
@@ -110,9 +111,12 @@ func (g *gauges) show(o metric.Observer) {
 			o.ObserveFloat64(g.age, g.last.On.Sub(d.OldestOn).Seconds(), of)
 		}
 	}
-	pauses, lost := tally{}, tally{}
+	pauses, out, lost := tally{}, tally{}, tally{}
 	for _, p := range g.last.Pauses {
 		pauses.add(p.Table, p.Kind)
+	}
+	for _, o := range g.last.Outages {
+		out.add("channel_outage", o.Channel)
 	}
 	for _, l := range g.last.Lost {
 		lost.add("automation_series", l.Kind)
@@ -121,6 +125,7 @@ func (g *gauges) show(o metric.Observer) {
 	observe(o, g.doubts, g.last.Doubts)
 	observe(o, g.dead, g.last.DeadLetters)
 	observe(o, g.paused, pauses.counts())
+	observe(o, g.out, out.counts())
 	observe(o, g.lost, lost.counts())
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/health"
@@ -102,8 +103,22 @@ func (p *Poller) Health(ctx context.Context, reach storage.Reach) (health.Summar
 		out.Due, out.DueCapped = append(out.Due, of.Due...), out.DueCapped || of.DueCapped
 		out.Holds, out.Doubts = append(out.Holds, of.Holds...), append(out.Doubts, of.Doubts...)
 		out.DeadLetters, out.Pauses = append(out.DeadLetters, of.DeadLetters...), append(out.Pauses, of.Pauses...)
+		out.Outages = withOutages(out.Outages, of.Outages)
 		out.Lost, out.Stuck = append(out.Lost, of.Lost...), append(out.Stuck, of.Stuck...)
 		out.LeaseLosses += of.LeaseLosses
 	}
 	return out, nil
+}
+
+// withOutages adds those that no other service has told of.
+func withOutages(all, more []health.Outage) []health.Outage {
+	for _, o := range more {
+		told := slices.ContainsFunc(all, func(a health.Outage) bool {
+			return a.Scope == o.Scope && a.Everywhere == o.Everywhere && a.Channel == o.Channel
+		})
+		if !told {
+			all = append(all, o)
+		}
+	}
+	return all
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -235,7 +236,7 @@ func (s *scraped) scrape(t *testing.T) []string {
 
 // idleStatements is what a collection costs when nothing is due. Each lane of a table
 // with rows to come costs two more.
-const idleStatements = 39
+const idleStatements = 41
 
 // The gauges tell what Health tells. No tenant and nobody's name is among them, several
 // readers ask once, and nobody takes a lock.
@@ -256,6 +257,18 @@ func TestI29_GaugesShowHealthByNamesFromCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		err = w.store.InTx(t.Context(), func(tx storage.Tx) error {
+			for _, tenant := range []storage.Scope{"canary", "other"} {
+				row := &outage.Row{Record: storage.Record{Scope: tenant, Key: "channel:sms", Kind: "sms", Status: outage.StatusOut}, Code: "canary"}
+				if _, err := outage.Table.Insert(t.Context(), tx, row); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if lines := s.scrape(t); len(lines) != 0 {
 			t.Error("asked again within ten seconds:", lines)
 		}
@@ -270,6 +283,7 @@ func TestI29_GaugesShowHealthByNamesFromCode(t *testing.T) {
 		lines := s.scrape(t)
 		w.store.SetHook(nil)
 		want := []string{
+			"belfry.channels.out kind=sms,table=channel_outage 2",
 			"belfry.due.age kind=visit,lane=1,table=notification_scheduler 20",
 			"belfry.due.rows kind=visit,lane=1,table=notification_scheduler 1",
 			"belfry.paused kind=visit,table=notification_pause 1",

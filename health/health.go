@@ -32,6 +32,8 @@ type Summary struct {
 	DeadLetters []Count
 	// Pauses are those in force, at most a thousand of each domain.
 	Pauses []Pause
+	// Outages are the channels that take nothing, at most a thousand.
+	Outages []Outage
 	// Lost are the series that have no next row, at most a hundred; a healthy system
 	// has none.
 	Lost []Lost
@@ -79,9 +81,16 @@ type Pause struct {
 	Kind       string // a type or a channel; empty: all
 	Since      time.Time
 	Until      time.Time // zero: until it is resumed
-	// Code says what was wrong with a channel that was paused by itself; empty where a
-	// person paused it.
-	Code string
+}
+
+// Outage is a channel that takes nothing. What goes through it waits, and it comes back
+// by itself.
+type Outage struct {
+	Scope       storage.Scope // of the tenant whose channel it is; empty if Everywhere
+	Everywhere  bool          // it is the one that tenants share
+	Channel     string        // its key
+	Class, Code string        // of the last refusal, as package notify has them
+	Since       time.Time
 }
 
 // Lost is an active series whose current occurrence has come and has no row that

@@ -26,7 +26,11 @@ func TestHealthIsToldToPeople(t *testing.T) {
 		DeadLetters: []health.Count{{Table: "outbox_delivery", Kind: "survey/crm", Rows: 4}},
 		Pauses: []health.Pause{
 			{Table: "notification_pause", Everywhere: true, Since: at(8)},
-			{Table: "notification_pause", Scope: "north", Kind: "sms", Since: at(9), Code: "401"},
+			{Table: "notification_pause", Scope: "north", Kind: "sms", Since: at(9)},
+		},
+		Outages: []health.Outage{
+			{Everywhere: true, Channel: "email:smtp", Class: "Transient", Since: at(5)},
+			{Scope: "north", Channel: "sms:twilio", Class: "Permanent", Code: "401", Since: at(6)},
 		},
 		Lost:        []health.Lost{{Scope: "north", Key: "daily", Kind: "digest", Since: at(7)}},
 		Stuck:       []health.Stuck{{Pass: "automation", Kind: "certificate", Rows: 5, Since: at(6)}},
@@ -42,7 +46,9 @@ func TestHealthIsToldToPeople(t *testing.T) {
   in doubt, sms of outgoing_message: 3
   dead letters, survey/crm: 4
   paused since 2026-04-01T08:00:00Z: everything
-  paused since 2026-04-01T09:00:00Z: sms of "north", 401
+  paused since 2026-04-01T09:00:00Z: sms of "north"
+  out since 2026-04-01T05:00:00Z: email:smtp, Transient
+  out since 2026-04-01T06:00:00Z: sms:twilio of "north", Permanent 401
   a series has no row since 2026-04-01T07:00:00Z: daily
   stuck in a call since 2026-04-01T06:00:00Z: 5 of certificate in automation
   reminders taken over from workers that died or stalled, by this process: 4`

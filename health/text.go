@@ -20,6 +20,9 @@ func (s Summary) String() string {
 	for _, p := range s.Pauses {
 		fmt.Fprintf(&b, "\n  paused since %s: %s", stamp(p.Since), p.what())
 	}
+	for _, o := range s.Outages {
+		fmt.Fprintf(&b, "\n  out since %s: %s", stamp(o.Since), o.what())
+	}
 	for _, l := range s.Lost {
 		fmt.Fprintf(&b, "\n  a series has no row since %s: %s", stamp(l.Since), l.Key)
 	}
@@ -88,8 +91,17 @@ func (p Pause) what() string {
 	if !p.Everywhere {
 		text += fmt.Sprintf(" of %q", p.Scope)
 	}
-	if p.Code != "" {
-		text += ", " + p.Code
+	return text
+}
+
+func (o Outage) what() string {
+	text := o.Channel
+	if !o.Everywhere {
+		text += fmt.Sprintf(" of %q", o.Scope)
+	}
+	text += ", " + o.Class
+	if o.Code != "" {
+		text += " " + o.Code
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/storable"
@@ -47,7 +48,7 @@ func Schemas() []*driver.Schema {
 	return []*driver.Schema{
 		&automationJobs.Schema, &jobs.Schema, &messagingJobs.Schema, &schedules.Schema,
 		&userMessages.Schema, &outgoingMessages.Schema, &conflicts.Schema,
-		&pauses.Schema, &outages.Schema, &preferences.Schema, &hashKeys.Schema,
+		&pauses.Schema, &outage.Table.Schema, &preferences.Schema, &hashKeys.Schema,
 		&deliveryEvents.Schema, &messageReceipts.Schema, &deliveryFacts.Schema, &suppressions.Schema,
 	}
 }

@@ -18,7 +18,7 @@ import (
 // and takes no lock.
 func (n *Notifier) Health(ctx context.Context, reach storage.Reach) (health.Summary, error) {
 	read := func(ctx context.Context, f func(driver.Reader) error) error { return n.read(ctx, nil, f) }
-	out, err := census.Take(ctx, read, reach, census.Of(n.dueTables()...), n.box.Health(topicStatus), census.Pauses(pauses))
+	out, err := census.Take(ctx, read, reach, census.Of(n.dueTables()...), n.box.Health(topicStatus), census.Pauses(pauses), census.Outages(true))
 	if err != nil {
 		return health.Summary{}, fmt.Errorf("notify: Health: %w", err)
 	}

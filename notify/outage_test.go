@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -132,6 +134,33 @@ func TestASharedChannelIsOutForThoseWhoShareIt(t *testing.T) {
 		}
 		if out := h.outages("tenant"); len(out) != 0 || len(h.texts()) != 5 {
 			t.Errorf("%d were sent, still out: %+v", len(h.texts()), out)
+		}
+	})
+}
+
+// Health shows who is out, since when and why; an outage of a tenant is no business of
+// the others, one of a shared channel is.
+func TestHealthShowsWhoIsOut(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		theirs := &provider{answer: failing(notify.Permanent("403", nil).Blame(notify.FaultChannel))}
+		source := &senders{keys: []string{channelKey}, channel: map[notify.Scope]notify.Channel{"north": theirs}}
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Channels: source}, h.provider)
+		h.answer = failing(revoked)
+		since := h.clk.Now()
+		h.letters(1, in("north"))
+		h.letters(1)
+		h.drain()
+		h.clk.Add(time.Hour)
+		own := health.Outage{Scope: "north", Channel: channelKey, Class: "Permanent", Code: "403", Since: since}
+		shared := health.Outage{Everywhere: true, Channel: channelKey, Class: "Transient", Code: "401", Since: since}
+		byScope := func(a, b health.Outage) int { return strings.Compare(string(a.Scope), string(b.Scope)) }
+		for reach, want := range map[storage.Reach][]health.Outage{
+			storage.Everywhere(): {shared, own}, storage.Within("north"): {shared, own}, storage.Within("tenant"): {shared},
+		} {
+			got := h.health(reach)
+			slices.SortFunc(got.Outages, byScope)
+			h.same("outages", want, got.Outages)
+			h.same("pauses", 0, len(got.Pauses))
 		}
 	})
 }

@@ -137,7 +137,7 @@ func newRegistry(channels []Channel) *registry {
 		}
 		for _, member := range membersOf(c) {
 			r.addMember(member)
-			r.channels[key] = append(r.channels[key], way{member, member.Key(), line{everywhere: true, channel: member.Key()}})
+			r.channels[key] = append(r.channels[key], way{member, member.Key(), line{Everywhere: true, Channel: member.Key()}})
 		}
 	}
 	return r
@@ -172,9 +172,9 @@ func (r *registry) waysOf(scope Scope, key string, c Channel) (ways chain) {
 		if len(members) == 1 {
 			name = key
 		}
-		at := line{scope: scope, channel: name}
+		at := line{Scope: scope, Channel: name}
 		if own := r.members[name]; own != nil && sameChannel(own, member) {
-			at = line{everywhere: true, channel: name}
+			at = line{Everywhere: true, Channel: name}
 		}
 		ways = append(ways, way{member, name, at})
 	}

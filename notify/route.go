@@ -91,7 +91,7 @@ func (n generator) chosen(ctx context.Context, key string, items []sending, own 
 		scope := it.Row.Scope
 		if _, asked := out[scope]; !asked {
 			out[scope] = n.choose(ctx, scope, key, own)
-			n.watch.learn(line{scope: scope, channel: key}, out[scope])
+			n.watch.learn(line{Scope: scope, Channel: key}, out[scope])
 		}
 	}
 	return out
@@ -148,18 +148,18 @@ func (n *core) bounds(items []sending, found channels) map[*messageRow][]calls.B
 // own, the one that the others share cannot be told apart by its key; nor can a scope's
 // before this process has asked for it.
 func (n *core) outNow(ctx context.Context, tx storage.Tx, e *work.Except) error {
-	out, err := n.watch.current(ctx, tx)
+	out, err := n.watch.Current(ctx, tx)
 	if len(out) == 0 {
 		return err
 	}
 	now := driver.Now(n.store)
 	shut := func(ways chain) bool {
-		isOpen := func(w way) bool { return !out[w.at].isOut(now) }
+		isOpen := func(w way) bool { return !out[w.at].IsOut(now) }
 		return len(ways) > 0 && !slices.ContainsFunc(ways, isOpen)
 	}
 	for at := range out {
-		if !at.everywhere && shut(n.watch.waysOf(at)) {
-			e.Scoped = append(e.Scoped, driver.ScopedKind{Scope: at.scope, Kind: at.channel})
+		if !at.Everywhere && shut(n.watch.waysOf(at)) {
+			e.Scoped = append(e.Scoped, driver.ScopedKind{Scope: at.Scope, Kind: at.Channel})
 		}
 	}
 	for key, ways := range n.registry.channels {
@@ -175,7 +175,7 @@ func (n *core) outNow(ctx context.Context, tx storage.Tx, e *work.Except) error 
 // message if it is time for a probe. Messages without an open way are put off. What
 // cannot be read is taken as it was: calls are noted in the same store.
 func (n sender) calm(ctx context.Context, items []sending, p parcel) (open []sending) {
-	_, _ = n.watch.current(ctx, nil)
+	_, _ = n.watch.Current(ctx, nil)
 	asked := map[line]bool{}
 	for _, it := range items {
 		t := p.channels.turns[it.Row]
@@ -194,7 +194,7 @@ func (n sender) choose(t *turn, m *messageRow, asked map[line]bool) (until time.
 	try := func(ways chain) bool {
 		for i := range ways {
 			w := &ways[i]
-			opens, isOut := n.watch.closed(w, m.Scope, now), n.watch.known(w.at) != nil
+			opens, isOut := n.watch.closed(w, m.Scope, now), n.watch.Known(w.at) != nil
 			if opens.IsZero() && (!isOut || !asked[w.at]) {
 				t.way, t.probe = w, isOut
 				asked[w.at] = asked[w.at] || isOut
@@ -230,7 +230,7 @@ func (n sender) choose(t *turn, m *messageRow, asked map[line]bool) (until time.
 func (n sender) probing(ctx context.Context, items []sending, p parcel) (open []sending) {
 	for _, it := range items {
 		t := p.channels.turns[it.Row]
-		if t.probe && !n.watch.probe(ctx, t.at) {
+		if t.probe && !n.watch.Probe(ctx, t.at) {
 			until := driver.Now(n.store)
 			if !t.free(it.Row) {
 				until = n.watch.closed(t.way, it.Row.Scope, until)
@@ -247,7 +247,7 @@ func (n sender) probing(ctx context.Context, items []sending, p parcel) (open []
 // one may open, if it can be told apart by its key.
 func (n sender) putOff(m *messageRow, t *turn, until time.Time) {
 	m.released(driver.Now(n.store))
-	if len(t.chain) > 1 || t.at.everywhere && n.options.Channels != nil {
+	if len(t.chain) > 1 || t.at.Everywhere && n.options.Channels != nil {
 		m.DueOn = later(until, m.DueOn)
 	}
 }

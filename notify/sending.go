@@ -137,9 +137,9 @@ func (n sender) call(items []sending, p parcel) {
 // channel.
 func (n sender) settle(it sending, p parcel, receipt Receipt, e *SendError) {
 	m, now, t := it.Row, driver.Now(n.store), p.channels.turns[it.Row]
-	spared := (e == nil || it.Ctx.Err() == nil) && n.watch.heard(it.Ctx, t.at, m.CallStartedOn, e, t.probe)
+	spared := (e == nil || it.Ctx.Err() == nil) && n.watch.Heard(it.Ctx, t.at, m.CallStartedOn, answerOf(e), t.probe)
 	if next := n.nextWay(t, m, e); next != nil {
-		m.goOn(now, next.name, e, n.watch.known(t.at) != nil)
+		m.goOn(now, next.name, e, n.watch.Known(t.at) != nil)
 		return
 	}
 	defer t.roundOver(m)
@@ -147,7 +147,7 @@ func (n sender) settle(it sending, p parcel, receipt Receipt, e *SendError) {
 		m.settled(now, receipt, n.lastWord(t, m, e))
 		return
 	}
-	if r := n.watch.known(t.at); r != nil && t.probe {
+	if r := n.watch.Known(t.at); r != nil && t.probe {
 		now = r.ProbeOn // behind others, which are due
 	}
 	m.spared(now, e)

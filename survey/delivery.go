@@ -166,7 +166,7 @@ func (s asker) call(items []*sending) {
 			receipt, err = it.channel.Send(ctx, it.message)
 			return err
 		})
-		it.Row.settled(driver.Now(s.store), it.trigger.Schedule.Reminders, receipt, err)
+		s.settle(it, receipt, notify.Classify(err))
 	}
 }
 
@@ -207,11 +207,11 @@ func (i *instanceRow) takeCall(mine *instanceRow) {
 		i.settleCall()
 		return
 	}
-	held := i.IsOnSupportHold && i.ReasonCode == ReasonHeldBySupport
+	support := i.IsOnSupportHold && i.ReasonCode == ReasonHeldBySupport
 	i.CallStartedOn, i.InDoubt, i.NextTryOn = mine.CallStartedOn, mine.InDoubt, mine.NextTryOn
 	i.NextSendOn, i.RemindersRemaining, i.StoppedOn = mine.NextSendOn, mine.RemindersRemaining, mine.StoppedOn
-	i.Tries, i.IsOnSupportHold = mine.Tries, held
-	if !held {
+	i.Tries, i.IsOnSupportHold = mine.Tries, support || mine.IsOnSupportHold
+	if !support {
 		i.ReasonCode = mine.ReasonCode
 	}
 }

@@ -15,7 +15,7 @@ import (
 // are, it looks at no more than ten thousand of each lane that are due for longest, and
 // as many holds, over all scopes. It writes nothing, and takes no lock.
 func (s *Service) Health(ctx context.Context, reach storage.Reach) (health.Summary, error) {
-	out, err := census.Take(ctx, s.read, reach, census.Of(s.dueTable()), s.heldLinks, s.box.Health(topicCompleted))
+	out, err := census.Take(ctx, s.read, reach, census.Of(s.dueTable()), s.heldLinks, census.Outages(false), s.box.Health(topicCompleted))
 	if err != nil {
 		return health.Summary{}, fmt.Errorf("survey: Health: %w", err)
 	}

@@ -227,20 +227,26 @@ func (i *instanceRow) settleCall() {
 	i.CallStartedOn, i.InDoubt, i.NextTryOn = time.Time{}, false, time.Time{}
 }
 
-// failed is a try that came to nothing: back-off, at least as long as the provider
-// asks for; the last one stops the schedule.
+// failed is a try that came to nothing: back-off; the last one stops the schedule.
 //
 //spec:t-045 t-067
 func (i *instanceRow) failed(now time.Time, reason string, retryAfter time.Duration) {
+	if !i.triedInVain(now, reason, retryAfter) {
+		i.stop(now, reason)
+	}
+}
+
+// triedInVain puts the next try off, at least as long as the provider asks for, or says
+// that this was the last one.
+func (i *instanceRow) triedInVain(now time.Time, reason string, retryAfter time.Duration) (again bool) {
 	i.settleCall()
 	i.Tries++
 	i.ReasonCode = reason
-	wait, ok := waits.After(i.PublicID, i.Tries)
-	if !ok {
-		i.stop(now, reason)
-		return
+	wait, again := waits.After(i.PublicID, i.Tries)
+	if again {
+		i.NextTryOn = driver.Time(now.Add(max(wait, min(retryAfter, maxRetryAfter))))
 	}
-	i.NextTryOn = driver.Time(now.Add(max(wait, min(retryAfter, maxRetryAfter))))
+	return again
 }
 
 // stop ends the schedule before its time. The row expires later.
@@ -251,23 +257,29 @@ func (i *instanceRow) stop(now time.Time, reason string) {
 	i.NextSendOn, i.StoppedOn, i.ReasonCode = time.Time{}, now, reason
 }
 
-// settled applies the result of a call and logs it.
-func (i *instanceRow) settled(now time.Time, reminders []form.Duration, r notify.Receipt, err error) {
-	e := notify.Classify(err)
+// settled applies the result of a call and logs it. After the last try a person decides
+// where the channel was at fault.
+func (i *instanceRow) settled(now time.Time, reminders []form.Duration, r notify.Receipt, e *notify.SendError) {
 	switch {
 	case e == nil:
 		i.logCall(now, DeliveryDelivered, r.ID, "")
 		i.sent(now, reminders)
 	case e.Class == notify.ClassUnknown:
 		i.doubted(now, storable.Code(e.Code))
-	case e.Class == notify.ClassPermanent:
+	case e.Class == notify.ClassPermanent && e.Fault != notify.FaultChannel:
 		reason := cmp.Or(storable.Code(e.Code), ReasonRefused)
 		i.logCall(now, DeliveryRefused, "", reason)
 		i.stop(now, reason)
 	default:
 		reason := cmp.Or(storable.Code(e.Code), ReasonRefused)
 		i.logCall(now, DeliveryFailed, "", reason)
-		i.failed(now, reason, e.RetryAfter)
+		switch again := i.triedInVain(now, reason, e.RetryAfter); {
+		case again:
+		case e.Fault == notify.FaultChannel:
+			i.hold(reason)
+		default:
+			i.stop(now, reason)
+		}
 	}
 }
 

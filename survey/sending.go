@@ -28,7 +28,7 @@ type nothing = struct{}
 //spec:t-034
 func (s asker) sendPass() work.Pass {
 	return servedPass{s: s.core, Pass: work.New(s.store, work.Spec[instanceRow, nothing]{
-		Name: "survey.send", Table: instances, Claimable: active, Types: s.channelKeys, Group: s.options.Concurrency, Limit: s.groupTimeout,
+		Name: "survey.send", Table: instances, Claimable: active, Types: s.channelKeys, Except: s.outNow, Group: s.options.Concurrency, Limit: s.groupTimeout,
 		Stream:  s.send,
 		Fail:    func(now time.Time, r *instanceRow, _ error) { r.passFailed(now) },
 		Abandon: func(now time.Time, r *instanceRow) { r.abandoned(now) },
@@ -77,6 +77,8 @@ type sending struct {
 	message notify.Message
 	// composed says that message is complete.
 	composed bool
+	// probe says that the channel is out, and the link finds out whether it still is.
+	probe bool
 	// redirect is the address that a gate gave instead of the recipient's.
 	redirect string
 }
@@ -92,8 +94,10 @@ func (s asker) send(ctx context.Context, items []work.Item[instanceRow], land fu
 	open := s.wanted(all)
 	open = s.withChannel(open)
 	open = s.resolveDoubts(ctx, open)
+	open = s.calm(ctx, open)
 	open = s.compose(open)
 	open = s.askGates(ctx, open)
+	open = s.probing(ctx, open)
 	finish := func(it *sending) {
 		it.Row.plan(it.grace)
 		land(it.Row, nothing{})

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/work"
@@ -97,6 +98,7 @@ type core struct {
 	options  Options
 	channels map[string]notify.Channel
 	gates    []notify.Gate
+	watch    *outage.Watch
 	links    *linkKeyring
 	box      *outbox.Box // what subscribers hear
 	parsed   *versionCache
@@ -139,6 +141,7 @@ func New(store storage.Store, opts *Options, channels ...notify.Channel) *Servic
 		panic("survey: New needs a store")
 	}
 	s := &Service{&core{store: store, options: opts.withDefaults(), channels: map[string]notify.Channel{}}}
+	s.watch = outage.New(store, s.options.Logger, s.options.CallTimeout)
 	s.links = newLinkKeyring(&s.options)
 	if url := s.options.SurveyURL; url != "" || len(channels) > 0 {
 		if err := checkSurveyURL(url); err != nil {

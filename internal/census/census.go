@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/pause"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -250,6 +251,22 @@ func Pauses(t *driver.Table[pause.Row]) Look {
 			if p.Everywhere || c.Covers(p.Scope) {
 				c.out.Pauses = append(c.out.Pauses, health.Pause{
 					Table: t.Name, Scope: p.Scope, Everywhere: p.Everywhere, Kind: cmp.Or(p.PausedType, p.Kind), Since: p.PausedOn, Until: p.PausedUntil,
+				})
+			}
+		}
+		return err
+	}
+}
+
+// Outages lists the channels that are out: the shared ones, and those of tenants if the
+// domain has such.
+func Outages(ofTenants bool) Look {
+	return func(ctx context.Context, c *Census) error {
+		rows, err := outage.First(ctx, c.From)
+		for _, r := range rows {
+			if r.Everywhere || ofTenants && c.Covers(r.Scope) {
+				c.out.Outages = append(c.out.Outages, health.Outage{
+					Scope: r.Scope, Everywhere: r.Everywhere, Channel: r.Kind, Class: r.Class, Code: r.Code, Since: r.Since,
 				})
 			}
 		}

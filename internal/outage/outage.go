@@ -1,0 +1,330 @@
+// Package outage keeps which channels take nothing: one row for each, which all
+// processes and domains go by that send through it. While a channel is out one probe at
+// a time finds out whether it still is. Who sends, and what becomes of the message, is
+// the domain's to say.
+package outage
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/storable"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// The statuses of a Row.
+const (
+	StatusOut  = "Out"
+	StatusOver = "Over"
+)
+
+// Row says that a channel takes nothing, or took nothing once. It stays when the outage is over, so that
+// its versions, which the audit names, go on. It is never due; ProbeOn is the lease
+// of who probes, and the pause between two probes.
+type Row struct {
+	storage.Record
+	Everywhere bool      `db:"everywhere,fixed"`
+	Class      string    `db:"class,plain"` // of the last refusal, as Code
+	Code       string    `db:"code,plain"`
+	Since      time.Time `db:"since"`  // when the first call began that was refused
+	Probes     int       `db:"probes"` // so far
+	ProbeOn    time.Time `db:"probe_on"`
+}
+
+// Table has one row for each channel that ever had an outage.
+var Table = driver.Define[Row]("channel_outage").Grows(driver.Bounded).Limit(4 << 10)
+
+func (r *Row) at() Line { return Line{r.Scope, r.Everywhere, r.Kind} }
+
+// Line is a channel as its credentials are: that of a scope, or that of all scopes.
+type Line struct {
+	Scope      storage.Scope
+	Everywhere bool
+	Channel    string
+}
+
+// row names the line in the table.
+func (l Line) row() Row {
+	key := "channel:" + l.Channel
+	if l.Everywhere {
+		key = "everywhere:" + key
+	}
+	return Row{Record: storage.Record{Scope: l.Scope, Key: key, Kind: l.Channel}, Everywhere: l.Everywhere}
+}
+
+// Age is how old the reading of the outages may be: so long others go on to call
+// a channel of which one process knows that it is out.
+const Age = time.Second
+
+// Watch is what a service of a process knows of outages. It keeps no lock while it asks the store,
+// which may be busy with a transaction that asks here. Its methods may be called from any
+// number of goroutines.
+type Watch struct {
+	store   storage.Store
+	log     *slog.Logger
+	timeout time.Duration
+
+	mu      sync.Mutex
+	out     map[Line]*Row // never changed, only replaced
+	readOn  time.Time
+	changes int // of out, by this process
+	// through has when the last call began that a channel answered, beginning the
+	// outages that this process is about to note.
+	through   map[Line]time.Time
+	beginning map[Line]bool
+}
+
+// New makes a Watch. A call, and so a probe, takes no longer than timeout.
+func New(store storage.Store, log *slog.Logger, timeout time.Duration) *Watch {
+	return &Watch{store: store, log: log, timeout: timeout, through: map[Line]time.Time{}, beginning: map[Line]bool{}}
+}
+
+// Current are the outages in force, from a reading that is no older than Age; tx
+// may be nil.
+func (w *Watch) Current(ctx context.Context, tx storage.Tx) (map[Line]*Row, error) {
+	now := driver.Now(w.store)
+	w.mu.Lock()
+	out, age, changes := w.out, now.Sub(w.readOn), w.changes
+	fresh := !w.readOn.IsZero() && age >= 0 && age < Age
+	w.mu.Unlock()
+	if fresh {
+		return out, nil
+	}
+	read := func(from driver.Reader) (err error) {
+		out, err = allNow(ctx, from)
+		return err
+	}
+	var err error
+	if tx != nil {
+		err = read(tx)
+	} else {
+		err = w.store.View(ctx, read)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil && w.changes == changes {
+		w.out, w.readOn = out, now
+	}
+	return w.out, err
+}
+
+// page is how many rows are read in one statement.
+const page = 1000
+
+// First reads a page of the outages that are in force, in all scopes.
+func First(ctx context.Context, from driver.Reader) ([]*Row, error) { return behind(ctx, from, nil) }
+
+func behind(ctx context.Context, from driver.Reader, after *driver.Position) ([]*Row, error) {
+	return Table.Everywhere().Find(ctx, from, driver.Query{Where: []driver.Cond{driver.Eq("status", StatusOut)}, Limit: page, After: after})
+}
+
+func allNow(ctx context.Context, from driver.Reader) (map[Line]*Row, error) {
+	out := map[Line]*Row{}
+	var after *driver.Position
+	for {
+		rows, err := behind(ctx, from, after)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			out[r.at()] = r
+		}
+		if len(rows) < page {
+			return out, nil
+		}
+		after = &driver.Position{ID: rows[len(rows)-1].ID}
+	}
+}
+
+// Answer is what a channel said to a call, as an error of package notify tells it. The
+// zero value is that it took the message.
+type Answer struct {
+	Class, Fault, Code string
+	RetryAfter         time.Duration
+}
+
+// What notify calls them.
+const (
+	classPermanent = "Permanent"
+	faultChannel   = "Channel"
+)
+
+// Heard takes in what came of a call that began then, and reports whether the message
+// is spared: its channel is out, which another message has shown before it.
+func (w *Watch) Heard(ctx context.Context, at Line, began time.Time, a Answer, probe bool) (spared bool) {
+	switch {
+	case a.Fault == faultChannel:
+		return w.refused(ctx, at, began, a, probe)
+	case a == Answer{}, a.Class == classPermanent, a.Fault != "":
+		w.answered(ctx, at, began)
+	case probe: // nobody knows
+		w.change(ctx, at, func(r *Row, now time.Time) (bool, string) {
+			r.probeLater(now, 0)
+			return r.Status == StatusOut, ""
+		})
+	}
+	return false
+}
+
+// answered ends an outage that is no younger than the call.
+func (w *Watch) answered(ctx context.Context, at Line, began time.Time) {
+	w.mu.Lock()
+	if began.After(w.through[at]) {
+		w.through[at] = began
+	}
+	known := w.out[at]
+	w.mu.Unlock()
+	if known == nil || began.Before(known.Since) {
+		return
+	}
+	w.change(ctx, at, func(r *Row, _ time.Time) (bool, string) {
+		if r.Status != StatusOut || began.Before(r.Since) {
+			return false, ""
+		}
+		r.Status, r.ProbeOn = StatusOver, time.Time{}
+		return true, "Recover"
+	})
+}
+
+// refused begins an outage, unless a call that began no earlier got through: then it is
+// this message that the channel does not take. The message that begins one counts the
+// try, so that none begins one again and again.
+func (w *Watch) refused(ctx context.Context, at Line, began time.Time, a Answer, probe bool) (spared bool) {
+	w.mu.Lock()
+	known, begins := w.out[at] != nil, w.beginning[at]
+	switch {
+	case !known && !w.through[at].IsZero() && !w.through[at].Before(began):
+		w.mu.Unlock()
+		return false
+	case known && !probe, begins:
+		w.mu.Unlock()
+		return true
+	}
+	w.beginning[at] = true
+	w.mu.Unlock()
+	begun := false
+	w.change(ctx, at, func(r *Row, now time.Time) (bool, string) {
+		begun = r.Status != StatusOut
+		if begun {
+			r.Status, r.Since, r.Probes = StatusOut, began, 0
+		}
+		r.Class, r.Code = a.Class, storable.Code(a.Code)
+		r.probeLater(now, a.RetryAfter)
+		if begun {
+			return true, "Outage"
+		}
+		return true, ""
+	})
+	w.mu.Lock()
+	delete(w.beginning, at)
+	w.mu.Unlock()
+	return !begun
+}
+
+// Probe takes the probe of a channel that is out, if it is time for one and nobody else
+// has it.
+func (w *Watch) Probe(ctx context.Context, at Line) (taken bool) {
+	w.change(ctx, at, func(r *Row, now time.Time) (bool, string) {
+		taken = r.Status == StatusOut && !now.Before(r.ProbeOn)
+		if taken {
+			r.Probes++
+			r.ProbeOn = driver.Time(now.Add(w.timeout + probeAfter(r.Probes)))
+		}
+		return taken, ""
+	})
+	return taken
+}
+
+// maxProbeAfter bounds how long a provider may have its channel wait for a probe.
+const maxProbeAfter = time.Hour
+
+// probeLater says when to probe next, not before the provider asks for it.
+func (r *Row) probeLater(now time.Time, asked time.Duration) {
+	r.ProbeOn = driver.Time(now.Add(max(probeAfter(r.Probes), min(asked, maxProbeAfter))))
+}
+
+// probeAfter is the pause after so many probes: from a second to a minute.
+func probeAfter(probes int) time.Duration {
+	return min(time.Second<<min(probes, 6), time.Minute)
+}
+
+// change lets f change the row of a channel, in a transaction of its own, and says what
+// that is in the audit and the log. f says whether it did, and what; it may be called
+// again. A store that is away is told of by the next call.
+func (w *Watch) change(ctx context.Context, at Line, f func(r *Row, now time.Time) (changed bool, action string)) {
+	var row *Row
+	var action string
+	err := driver.Again("the outage of "+at.Channel, func() error {
+		return w.store.InTx(ctx, func(tx storage.Tx) (err error) {
+			row, action, err = w.changeIn(ctx, tx, at, f)
+			return err
+		})
+	})
+	if err != nil {
+		w.log.WarnContext(ctx, "belfry: the outage of a channel could not be noted", slog.String("channel", at.Channel), slog.Any("error", err))
+		return
+	}
+	w.keep(at, row)
+	switch where := []slog.Attr{slog.String("channel", at.Channel), slog.String("scope", string(at.Scope)), slog.String("code", row.Code)}; action {
+	case "Outage":
+		w.log.LogAttrs(ctx, slog.LevelError, "belfry: a channel is out, and is only probed", where...)
+	case "Recover":
+		w.log.LogAttrs(ctx, slog.LevelInfo, "belfry: a channel is back", where...)
+	}
+}
+
+func (w *Watch) changeIn(ctx context.Context, tx storage.Tx, at Line, f func(*Row, time.Time) (bool, string)) (*Row, string, error) {
+	want := at.row()
+	want.Status = StatusOver
+	if _, err := Table.Insert(ctx, tx, &want); err != nil {
+		return nil, "", err
+	}
+	r, err := Table.Get(ctx, tx, want.Scope, want.Key)
+	if err != nil {
+		return nil, "", err
+	}
+	now, from := driver.Now(w.store), r.Status
+	changed, action := f(r, now)
+	if !changed {
+		return r, "", nil
+	}
+	if err := Table.Save(ctx, tx, r); err != nil || action == "" {
+		return r, "", err
+	}
+	return r, action, audit.Write(ctx, tx, &audit.Entry{
+		Record: storage.Record{Scope: r.Scope}, Subject: Table.Name, SubjectKey: r.Key, SubjectID: r.ID, SubjectVersion: r.Version,
+		Action: action, Actor: "send pass", Reason: cmp.Or(r.Code, r.Class), From: from, To: r.Status, On: now,
+	})
+}
+
+// keep notes what this process has just read or written of a channel.
+func (w *Watch) keep(at Line, r *Row) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := maps.Clone(w.out)
+	if out == nil {
+		out = map[Line]*Row{}
+	}
+	delete(out, at)
+	if r.Status == StatusOut {
+		out[at] = r
+	}
+	w.out = out
+	w.changes++
+}
+
+// Known is the outage of a channel as far as this process knows.
+func (w *Watch) Known(at Line) *Row {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out[at]
+}
+
+// IsOut reports whether no message may go through before a moment to come.
+func (r *Row) IsOut(now time.Time) bool { return r != nil && now.Before(r.ProbeOn) }
