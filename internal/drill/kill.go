@@ -73,11 +73,11 @@ func kill(ctx context.Context, g *ground) (figures []figure, err error) {
 		if err := g.takeOver(ctx, s); err != nil {
 			return err
 		}
-		doubts, err := count(ctx, s, "SELECT count(*) FROM outgoing_message WHERE status = '"+notify.StatusOutcomeUnknown+"'")
+		held, err := doubts(ctx, s)
 		figures = []figure{
 			atMost(fmt.Sprintf("%d kills: doubts for one and a channel,", g.kills), worst, killedCalls),
-			atMost(fmt.Sprintf("%d kills: doubts in all,", g.kills), doubts, 2*killedCalls*g.kills),
-			atLeast("doubts in all (or no kill proved anything):", doubts, 1),
+			atMost(fmt.Sprintf("%d kills: doubts in all,", g.kills), held, 2*killedCalls*g.kills),
+			atLeast("doubts in all (or no kill proved anything):", held, 1),
 		}
 		return err
 	})

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/internal/testlevel"
+)
+
+// TestMain lets the test's own program be the process that is killed.
+func TestMain(m *testing.M) {
+	if dsn := os.Getenv(childVariable); dsn != "" {
+		exitOn(child(context.Background(), dsn))
+		return
+	}
+	pgtest.Main(m)
+}
+
+// quick are the smallest sizes, and bounds for machines with much else to do.
+var quick = sizes{
+	full: true, samples: 5, hung: 2500, elsewhere: 400, rounds: 1, flood: 4000, refused: time.Hour,
+	away: 3 * time.Second, slots: 3 * time.Second, lease: 2 * time.Second, kills: 1, messages: 50, tenants: 100,
+	dead: 2000, long: 2000, short: 200, slack: 10,
+}
+
+// played plays days on a database and returns what was printed.
+func played(t *testing.T, database, name string) string {
+	t.Helper()
+	var out bytes.Buffer
+	p := program{days: days(), databases: []string{database}, sizes: quick, out: &out}
+	if err := p.pick(name, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.play(t.Context()); err != nil {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+	return out.String()
+}
+
+// Every day can be played, and holds at its smallest size.
+func TestEveryDayOnSQLite(t *testing.T) {
+	t.Parallel()
+	for _, d := range days() {
+		t.Run(d.name, func(t *testing.T) {
+			if len(d.on) > 0 && !slices.Contains(d.on, sqliteName) {
+				t.Skip("SQLite has no such day")
+			}
+			if out := played(t, sqliteName, d.name); !strings.Contains(out, " ok\n") {
+				t.Error(out)
+			}
+		})
+	}
+}
+
+func TestEveryDayOnPostgreSQL(t *testing.T) {
+	t.Parallel()
+	testlevel.Need(t, testlevel.All)
+	for _, d := range days() {
+		t.Run(d.name, func(t *testing.T) {
+			if out := played(t, postgresName, d.name); !strings.Contains(out, " ok\n") {
+				t.Error(out)
+			}
+		})
+	}
+}
+
+// A day that falls short is said, and ends the program with an error.
+func TestADayThatFallsShortIsSaid(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	bad := day{name: "bad", play: func(context.Context, *ground) ([]figure, error) {
+		return []figure{within("one", time.Second, time.Second), atLeast("another", 1, 2)}, nil
+	}}
+	p := program{days: []day{bad}, databases: []string{sqliteName}, sizes: quick, out: &out}
+	if err := p.play(t.Context()); !errors.Is(err, errShort) {
+		t.Errorf("the end is %v", err)
+	}
+	if text := out.String(); strings.Count(text, " ok\n") != 1 || strings.Count(text, " FELL SHORT\n") != 1 {
+		t.Error(text)
+	}
+}
+
+func TestOnlyWhatIsNamedIsPlayed(t *testing.T) {
+	t.Parallel()
+	p := program{days: days(), databases: []string{sqliteName, postgresName}}
+	if p.pick("no such day", "") == nil || p.pick("", "memory") == nil {
+		t.Error("what is unknown passes")
+	}
+	if err := p.pick("kill, away", postgresName); err != nil || len(p.days) != 2 || len(p.databases) != 1 {
+		t.Errorf("%v, %v, %v", p.days, p.databases, err)
+	}
+}
