@@ -113,6 +113,7 @@ func killed(ctx context.Context, s store, dsn string, calls int) (left int, err 
 	moment := time.Duration(rand.Int64N(int64(callTakes)))                // not just when a call begins
 	err = errors.Join(lines.Err(), pass(ctx, moment), cmd.Process.Kill()) // SIGKILL
 	_ = cmd.Wait()                                                        // it says that it was killed
+	err = errors.Join(err, pass(ctx, callTakes))                          // a COMMIT under way may still succeed
 	for channel, n := range before {
 		now, countErr := openCalls(ctx, s, channel)
 		err = errors.Join(err, countErr)
