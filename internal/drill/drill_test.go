@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 
 // quick are the smallest sizes, and bounds for machines with much else to do.
 var quick = sizes{
-	full: true, samples: 5, hung: 2500, elsewhere: 400, rounds: 1, flood: 4000, refused: time.Hour,
-	away: 3 * time.Second, slots: 3 * time.Second, lease: 2 * time.Second, kills: 1, messages: 50, tenants: 100,
+	full: true, samples: 5, hung: 2500, elsewhere: 5000, rounds: 1, flood: 30_000, refused: time.Hour,
+	away: 3 * time.Second, slots: 3 * time.Second, lease: 10 * time.Second, kills: 1, messages: 50, tenants: 100,
 	dead: 2000, long: 2000, short: 200, slack: 10,
 }
 
