@@ -65,7 +65,7 @@ func (s Sender[R, T]) Send(ctx context.Context, items []T) error {
 		}
 		for _, it := range started {
 			under.Go(func() {
-				defer s.give(it)
+				defer s.Slots.Give(s.Bounds(it))
 				s.Call([]T{it})
 				s.done(it)
 				s.Land(it)
@@ -100,17 +100,6 @@ func (s Sender[R, T]) done(it T) {
 	if s.Done != nil {
 		s.Done(it)
 	}
-}
-
-// give gives the slot of a call back that has ended, as soon as its result is stored: a
-// process that is killed leaves no more calls open than a channel makes at once.
-func (s Sender[R, T]) give(it T) {
-	bounds, item := s.Bounds(it), s.Item(it)
-	if item.Settles && len(bounds) > 0 {
-		context.AfterFunc(item.Ctx, func() { s.Slots.Give(bounds) })
-		return
-	}
-	s.Slots.Give(bounds)
 }
 
 func (s Sender[R, T]) each(items []T, settle func(T)) {

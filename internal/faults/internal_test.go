@@ -172,8 +172,6 @@ var internalFaults = []fault{
 		Old: "func(lane int16) bool { return !r.full(r.flights.ofKind(l.kind, lane)) }", New: "func(lane int16) bool { return !r.full(r.flights.len()) }", Test: "./internal/work TestWhatIsUrgent"},
 	{Name: "work: a flood is not noticed", In: "work.runner.flooding",
 		Old: "4*n >= limit", New: "n > limit", Test: "./internal/work TestAScopeThatFloods"},
-	{Name: "I-12 a call begins before the results before it are stored", In: "calls.Sender.give",
-		Old: "item.Settles", New: "false", Test: ". TestI12_NoCallBegins"},
 	{Name: "work: a flood shares its room with those of other kinds", In: "work.runner.floodsOf",
 		Old: "f.Kind == kind", New: "f.Kind != \"\"", Test: "./internal/work TestAFloodOfAnotherKind"},
 	{Name: "work: a group that takes too long keeps its slot", In: "work.runner.limited",

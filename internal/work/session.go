@@ -111,7 +111,7 @@ func (s *session[R, A]) attempt(g group[R], flights []*flight, free func(), rep 
 	}
 	ctx, end := s.r.limited(s.base, g.seat.kind, flights, free)
 	defer end()
-	return s.r.handle(ctx, g.rows, flights, rep, !s.single, s.early)
+	return s.r.handle(ctx, g.rows, flights, rep, s.early)
 }
 
 // errOverdue ends the context of a group whose handler takes too long.
@@ -203,13 +203,13 @@ func (r *runner[R, A]) split(l *line, rows []*R, rep *Report) (abandoned []settl
 
 // handle runs the handler over a group whose flights have begun. What a streaming
 // handler passes on goes to early, the rest is returned.
-func (r *runner[R, A]) handle(ctx context.Context, group []*R, flights []*flight, rep *Report, settles bool, early func(settled[R, A])) []settled[R, A] {
+func (r *runner[R, A]) handle(ctx context.Context, group []*R, flights []*flight, rep *Report, early func(settled[R, A])) []settled[R, A] {
 	ctx, end := r.tel.handling(ctx, len(group))
 	var err error
 	defer func() { end(err) }()
 	items := make([]Item[R], len(group))
 	for i, row := range group {
-		items[i] = Item[R]{Row: row, Ctx: flights[i].ctx, Lease: r.o.Lease, Settles: settles}
+		items[i] = Item[R]{Row: row, Ctx: flights[i].ctx, Lease: r.o.Lease}
 	}
 	if r.spec.Stream != nil {
 		var left []*R

@@ -87,9 +87,6 @@ type Item[R any] struct {
 	Ctx context.Context
 	// Lease is how long a renewed lease lasts, for Start.
 	Lease time.Duration
-	// Settles says that the row is stored soon after it has landed, which ends Ctx. In a
-	// single poll it is stored after all groups.
-	Settles bool
 }
 
 // Done is a settled row with what its handler decided.
