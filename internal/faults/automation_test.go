@@ -3,7 +3,7 @@ package faults
 // automationFaults are faults in reminders, their settings and reports. Memory shows them.
 var automationFaults = []fault{
 	{Name: "wish: each missed day of a condition is told", In: "automation.scheduleRow.occasion",
-		Old: "id.state}", New: "r.Key}", Test: "./automation TestOnlyTheLatestDayOfACondition/memory"},
+		Old: "id.state}", New: "id.state + r.Key}", Test: "./automation TestOnlyTheLatestDayOfACondition/memory"},
 	{Name: "wish: a setting that is off gets rows", In: "automation.plan.isOff",
 		Old: "p.want.AutomationType == TypeReminder", New: "false", Test: "./automation TestEnsureSaysThatASettingIsOff/memory"},
 	{Name: "I-22 the old scheduler is granted what nobody wants", In: "automation.core.disown",
