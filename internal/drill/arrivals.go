@@ -38,6 +38,13 @@ func (a *arrivals) add(name string) {
 	}
 }
 
+// total is how many have arrived.
+func (a *arrivals) total() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.on)
+}
+
 // until waits until there is what holds looks for.
 func (a *arrivals) until(ctx context.Context, what string, holds func() bool) error {
 	limit := wall.Timer(patience)

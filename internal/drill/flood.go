@@ -51,7 +51,7 @@ func flood(ctx context.Context, g *ground) (figures []figure, err error) {
 }
 
 // tenants is a day on which each message belongs to another tenant. Deliberate fault:
-// "tenants: …".
+// "storage: an Ensure reads row by row".
 func tenants(ctx context.Context, g *ground) (figures []figure, err error) {
 	err = g.with(ctx, nil, func(s store, _ string) error {
 		many, one := &spread{g: g, s: s, tenants: g.tenants}, &spread{g: g, s: s, tenants: 1}

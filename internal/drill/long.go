@@ -12,7 +12,8 @@ import (
 // longBound is how much more a row may cost at the head of a very long backlog.
 const longBound = 1.3
 
-// long is a day with a backlog of ten million rows. Deliberate fault: "jit: …".
+// long is a day with a backlog of ten million rows. Its guard on PostgreSQL is
+// TestGuardNoStatementIsCompiled.
 func long(ctx context.Context, g *ground) (figures []figure, err error) {
 	err = g.with(ctx, nil, func(s store, _ string) error {
 		deep := &queue{g, s}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -104,12 +105,7 @@ func (g *ground) backlog(ctx context.Context, s store, n int, scope notify.Scope
 // multiply copies the youngest row of a table, each copy due a microsecond before the
 // last.
 func (g *ground) multiply(ctx context.Context, s store, table string, n int) error {
-	rows, err := s.DB().QueryContext(ctx, "SELECT * FROM "+table+" LIMIT 0")
-	if err != nil {
-		return err
-	}
-	names, err := rows.Columns()
-	_ = rows.Close() // it holds none
+	names, err := columnsOf(ctx, s, table)
 	if err != nil {
 		return err
 	}
@@ -148,6 +144,16 @@ func (g *ground) multiply(ctx context.Context, s store, table string, n int) err
 		n = first - 1
 	}
 	return nil
+}
+
+func columnsOf(ctx context.Context, s store, table string) ([]string, error) {
+	rows, err := s.DB().QueryContext(ctx, "SELECT * FROM "+table+" LIMIT 0")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	return names, errors.Join(err, rows.Err())
 }
 
 // tally counts, and knows when it counted the first and the last. The zero value is at
