@@ -130,16 +130,17 @@ func (r *runner[R, A]) limited(ctx context.Context, kind string, flights []*flig
 	if r.spec.Limit == nil || r.spec.Limit(kind) <= 0 {
 		return ctx, func() {}
 	}
-	limit := r.spec.Limit(kind)
+	limit, g := r.spec.Limit(kind), &late{kind: kind, since: r.now(), flights: flights}
 	ctx, end := context.WithCancelCause(ctx)
 	timer := r.mono.AfterFunc(limit, func() {
 		hush.Error(ctx, r.o.Logger, "belfry: a handler takes too long: its rows are renewed no more", "pass", r.spec.Name, "kind", kind, "rows", len(flights), "limit", limit)
 		r.tel.tookTooLong(ctx, kind)
+		r.overdue.add(g)
 		r.flights.giveUp(flights)
 		end(errOverdue)
 		free()
 	})
-	return ctx, func() { timer.Stop(); end(nil) }
+	return ctx, func() { timer.Stop(); r.overdue.remove(g); end(nil) }
 }
 
 // early reports a row whose group is still handled.
