@@ -278,13 +278,29 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %T", e.Value) }
 
-// Guard calls f and turns a panic into a [*PanicError]. The value of the panic
-// is not part of the error's text, since it may hold personal data.
-func Guard(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
+// errGoexit is the value of the PanicError of a host's code that ended its goroutine.
+var errGoexit = errors.New("work: runtime.Goexit was called")
+
+// Guard calls f and turns a panic into a [*PanicError], and runtime.Goexit too, which a
+// test's Fatal calls: f has a goroutine of its own, so that not ours ends. The value of
+// the panic is not part of the error's text, since it may hold personal data.
+func Guard(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		returned := false
+		defer func() {
+			if !returned {
+				var value any = errGoexit
+				if v := recover(); v != nil {
+					value = v
+				}
+				err = &PanicError{Value: value, Stack: debug.Stack()}
+			}
+			done <- err
+		}()
+		err = f()
+		returned = true
 	}()
-	return f()
+	return <-done
 }
