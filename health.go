@@ -1,10 +1,12 @@
 package belfry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/health"
@@ -88,7 +90,8 @@ func (p *Poller) since(ago time.Duration) string {
 }
 
 // Health is what all services of the poller say of their work, one after another: the
-// answers of their Health methods in one. See [health.Summary] for its bounds.
+// answers of their Health methods in one, and which calls of this process do not return.
+// See [health.Summary] for its bounds.
 func (p *Poller) Health(ctx context.Context, reach storage.Reach) (health.Summary, error) {
 	var out health.Summary
 	for i, s := range p.services {
@@ -104,9 +107,10 @@ func (p *Poller) Health(ctx context.Context, reach storage.Reach) (health.Summar
 		out.Holds, out.Doubts = append(out.Holds, of.Holds...), append(out.Doubts, of.Doubts...)
 		out.DeadLetters, out.Pauses = append(out.DeadLetters, of.DeadLetters...), append(out.Pauses, of.Pauses...)
 		out.Outages = withOutages(out.Outages, of.Outages)
-		out.Lost, out.Stuck = append(out.Lost, of.Lost...), append(out.Stuck, of.Stuck...)
+		out.Lost = append(out.Lost, of.Lost...)
 		out.LeaseLosses += of.LeaseLosses
 	}
+	out.Stuck = p.stuck(reach)
 	return out, nil
 }
 
@@ -121,4 +125,33 @@ func withOutages(all, more []health.Outage) []health.Outage {
 		}
 	}
 	return all
+}
+
+// stuck sums up what the runners say, the oldest first.
+func (p *Poller) stuck(reach storage.Reach) (out []health.Stuck) {
+	scope, one := reach.Scope()
+	for _, r := range p.runners {
+		for _, pulse := range r.Pulse() {
+			for _, s := range pulse.Stuck {
+				if !one || s.Scope == scope {
+					out = addStuck(out, health.Stuck{Pass: s.Pass, Kind: s.Kind, Rows: s.Rows, Since: s.Since})
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b health.Stuck) int { return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Kind, b.Kind)) })
+	return out
+}
+
+func addStuck(all []health.Stuck, more health.Stuck) []health.Stuck {
+	for i := range all {
+		if of := &all[i]; of.Pass == more.Pass && of.Kind == more.Kind {
+			of.Rows += more.Rows
+			if more.Since.Before(of.Since) {
+				of.Since = more.Since
+			}
+			return all
+		}
+	}
+	return append(all, more)
 }

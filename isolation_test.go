@@ -3,6 +3,7 @@ package belfry_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -75,6 +77,77 @@ func TestAChannelThatHangsHoldsUpNoOther(t *testing.T) {
 			t.Errorf("an urgent message of %v went out %v", said, called)
 		}
 		stop()
+	})
+}
+
+// Health names the channel and the type of reminder whose calls do not return though
+// their time is over, each in its tenant.
+func TestHealthNamesWhoDoesNotReturn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, gone := memory.New(&memory.Options{Clock: clock.New()}), make(chan struct{})
+		deaf := notify.ChannelFunc("email:deaf", func(context.Context, notify.Message) (notify.Receipt, error) {
+			<-gone
+			return notify.Receipt{}, nil
+		})
+		out := notify.New(store, &notify.Options{CallTimeout: time.Second, Concurrency: 1}, deaf)
+		reminders := automation.New(store, out, nil)
+		reminders.Register(automation.ReminderType{
+			Name: "lesson", Template: notify.Template{Subject: "Lesson"}, CallTimeout: time.Hour,
+			Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) {
+				<-gone
+				return nil, nil
+			}),
+		})
+		began := store.Clock().Now().UTC()
+		for _, tenant := range []storage.Scope{"acme", "other"} {
+			_, err := out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
+				Scope: tenant, Channel: "email:deaf", PartitionKey: "1", NotificationType: "news", RecipientRef: "sam", Address: "sam@example.com",
+				Content: notify.Content{Subject: "News"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := reminders.Ensure(t.Context(), automation.Candidate{
+			Scope: "acme", Type: "lesson", Source: automation.Source{Type: "lesson", ID: "1"}, SendAt: began.Format("15:04"), Zone: "UTC",
+			TargetDate: automation.Date{Year: began.Year(), Month: began.Month(), Day: began.Day()},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		p, ended := belfry.NewPoller(store, nil, reminders, out), make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = p.Run(ctx)
+		}()
+		is := func(when string, reach storage.Reach, want ...health.Stuck) {
+			t.Helper()
+			synctest.Wait()
+			got, err := p.Health(t.Context(), reach)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range got.Stuck {
+				got.Stuck[i].Since = got.Stuck[i].Since.Truncate(2 * time.Second)
+			}
+			if !slices.Equal(got.Stuck, want) {
+				t.Errorf("%s: %+v, want %+v", when, got.Stuck, want)
+			}
+		}
+		<-store.Clock().After(59 * time.Minute)
+		is("in time", storage.Everywhere())
+		<-store.Clock().After(90 * time.Second)
+		held := []health.Stuck{{Pass: "notify.distributor", Kind: "email:deaf", Rows: 2, Since: began}, {Pass: "automation", Kind: "lesson", Rows: 1, Since: began}}
+		is("late", storage.Everywhere(), held...)
+		held[0].Rows = 1
+		is("one tenant's", storage.Within("acme"), held...)
+		is("another's", storage.Within("other"), held[0])
+		close(gone)
+		is("returned", storage.Everywhere())
+		cancel()
+		<-ended
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
@@ -269,8 +270,12 @@ func isConflict(err error) bool {
 func (p *Processors) note(ctx context.Context, e Event, one Processed) {
 	outcome := processedAs(one)
 	p.outcome.Add(ctx, 1, metric.WithAttributes(attribute.String("processor", one.Name), attribute.String("outcome", outcome)))
+	said := hush.Warn
+	if outcome == "Panicked" {
+		said = hush.Panic
+	}
 	if one.Err != nil {
-		p.logger.WarnContext(ctx, "belfry: event processor", "processor", one.Name, "event", e.Type, "outcome", outcome)
+		said(ctx, p.logger, "belfry: event processor", "processor", one.Name, "event", e.Type, "outcome", outcome)
 	}
 }
 

@@ -37,8 +37,8 @@ type Summary struct {
 	// Lost are the series that have no next row, at most a hundred; a healthy system
 	// has none.
 	Lost []Lost
-	// Stuck are the rows that a call of the host's has had for too long, in this
-	// process.
+	// Stuck are the rows that calls of the host's have had for longer than they may, in
+	// this process. Only Poller.Health knows of them.
 	Stuck []Stuck
 	// LeaseLosses is how many reminders this process has taken over from workers that
 	// died or stalled, since it began.
@@ -103,11 +103,14 @@ type Lost struct {
 	Since time.Time // the occurrence
 }
 
-// Stuck are rows of one kind that a call of the host's has had for too long.
+// Stuck are rows of one kind that calls of the host's have had for longer than they may,
+// and have not given back. Others may have taken the rows over meanwhile.
 type Stuck struct {
-	Pass, Kind string
-	Rows       int
-	Since      time.Time // the oldest
+	Pass string
+	Kind string // a type of reminder, a channel, a subscriber
+	Rows int
+	// Since is when the call that has lasted for longest got its rows.
+	Since time.Time
 }
 
 // OldestOn is the due moment of the row that has waited for longest; zero if none

@@ -333,9 +333,14 @@ func (m *messageRow) skip(now time.Time, reason string) {
 	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
 }
 
+// stale reports whether the message is valid no more.
+func (m *messageRow) stale(now time.Time) bool {
+	return !m.ValidUntil.IsZero() && !now.Before(m.ValidUntil)
+}
+
 // expired reports whether a claimed message is stale, and ends it then.
 func (m *messageRow) expired(now time.Time) bool {
-	if m.ValidUntil.IsZero() || now.Before(m.ValidUntil) {
+	if !m.stale(now) {
 		return false
 	}
 	m.become(StatusExpired)

@@ -166,12 +166,7 @@ const (
 
 // retryPage makes the next attempts of one page of failed messages.
 func (n Support) retryPage(ctx context.Context, tx storage.Tx, scope Scope, q driver.Query, r retrying) (out []Retried, after string, err error) {
-	var rows []*messageRow
-	if r.everywhere {
-		rows, err = outgoingMessages.Everywhere().Find(ctx, tx, q)
-	} else {
-		rows, err = outgoingMessages.Find(ctx, tx, scope, q)
-	}
+	rows, err := messagesFound(ctx, tx, scope, r.everywhere, q)
 	if err != nil || len(rows) == 0 {
 		return nil, "", err
 	}
@@ -240,7 +235,7 @@ func refuseRetries(ctx context.Context, tx storage.Tx, rows, next []*messageRow,
 		switch {
 		case m.Status != StatusFailedFinal:
 			out[i].Refusal = "it is " + m.Status + ", and has not failed for good"
-		case !next[i].ValidUntil.IsZero() && !next[i].CreatedOn.Before(next[i].ValidUntil):
+		case next[i].stale(next[i].CreatedOn):
 			out[i].Refusal = "it was valid until " + next[i].ValidUntil.Format(time.RFC3339)
 		case exist[attempts[i]] != nil:
 			out[i].Refusal = triedAgain
@@ -277,12 +272,8 @@ func (n Support) makeAttempts(ctx context.Context, tx storage.Tx, rows, next []*
 		if out[i].Refusal != "" {
 			continue
 		}
-		m := rows[i]
 		wanted = append(wanted, next[i])
-		entries = append(entries, &audit.Entry{
-			Record: storage.Record{Scope: m.Scope}, Subject: outgoingMessages.Name, SubjectKey: m.Key, SubjectID: m.ID, SubjectVersion: m.Version,
-			Action: "Retry", Actor: by.Actor, Reason: by.Reason, From: m.Status, To: m.Status, On: driver.Now(n.store),
-		})
+		entries = append(entries, audited(rows[i], "Retry", by, driver.Now(n.store)))
 	}
 	if len(wanted) == 0 {
 		return nil

@@ -80,6 +80,14 @@ func (n Support) Release(ctx context.Context, scope Scope, a Artifact, key strin
 }
 
 func (m *messageRow) releaseHold(now time.Time) string {
+	refused := m.endHold(now)
+	if refused == "" {
+		m.ValidUntil = time.Time{} // a person wants it sent
+	}
+	return refused
+}
+
+func (m *messageRow) endHold(now time.Time) string {
 	switch {
 	case !m.IsOnSupportHold:
 		return notHeld
@@ -90,7 +98,6 @@ func (m *messageRow) releaseHold(now time.Time) string {
 	m.unhold()
 	if m.Status == StatusCreated || m.Status == StatusRetryReady {
 		m.DueOn, m.NextRetryOn = now, now // it waited, so it is revalidated
-		m.ValidUntil = time.Time{}        // a person wants it sent
 	}
 	return ""
 }

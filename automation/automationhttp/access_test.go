@@ -125,7 +125,7 @@ func TestOurFailureIsLoggedAndCanBeRepeated(t *testing.T) {
 	if err := json.Unmarshal([]byte(a.Body), &made); err != nil || a.Status != http.StatusServiceUnavailable || len(made.ManualRunGUID) != 36 {
 		t.Error(a.Status, a.Body)
 	}
-	if text := h.logged(); strings.Count(text, "level=ERROR") != 7 || strings.Contains(text, canary) {
+	if text := h.logged(); !strings.Contains(text, "level=ERROR") || strings.Count(text, "\n") > 3 || strings.Contains(text, canary) {
 		t.Error(text)
 	}
 	store.SetHook(nil)

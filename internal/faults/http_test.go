@@ -75,4 +75,6 @@ var httpFaults = []fault{
 	{Name: "surveyhttp: Arabic runs from left to right", In: "surveyhttp.direction",
 		Old: "slices.Contains(rightToLeft, language(locale))", New: "false",
 		Test: "./survey/surveyhttp TestAPageIsInTheCustomersLanguage"},
+	{Name: "log: each request that fails is a line", In: "httpapi.LogFailure",
+		Old: "hush.Error(r.Context(), logger,", New: "logger.ErrorContext(r.Context(),", Test: "./internal/httpapi TestRequestsThatFail"},
 }

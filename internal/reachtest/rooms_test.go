@@ -366,6 +366,9 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"Resolve":           func() error { return support.Resolve(ctx, scope, key, notify.DecideSent, by) },
 			"Resume":            func() error { return support.Resume(ctx, notify.Extent{Scope: scope}, by) },
 			"Retry":             func() error { return second(support.Retry(ctx, scope, key, by)) },
+			"ReleaseHeld": func() error {
+				return second(support.ReleaseHeld(ctx, scope, notify.HeldMessages{Channel: "a"}, by, nil))
+			},
 			"RetryFailed": func() error {
 				return second(support.RetryFailed(ctx, scope, notify.Failures{Keys: []string{key}}, by, nil))
 			},

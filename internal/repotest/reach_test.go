@@ -27,7 +27,7 @@ var mayReadAcrossTenants = map[string]int{
 	"notify/gate/rate.go":       1, // old reservations of all scopes, to delete
 	"notify/pause.go":           1, // its poll
 	"internal/outage/outage.go": 1, // its poll
-	"notify/retry.go":           1, // what has failed of a channel, for who recovers it
+	"notify/release.go":         1, // what has failed or is on hold of a channel, for who recovers it
 	"notify/tracker.go":         1, // messages that a callback or a link names, by their unguessable ids
 	"survey/unserved.go":        1, // the sweep looks for due sends that nobody serves
 	"survey/instances.go":       1, // the instance of a link, by the hash of its unguessable token

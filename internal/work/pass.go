@@ -70,6 +70,7 @@ type runner[R, A any] struct {
 	outage    outage
 	pulse     *pulse
 	flights   *flights[R]
+	overdue   overdue
 	scratches sync.Pool // of *copies[R]
 }
 

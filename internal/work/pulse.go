@@ -18,6 +18,8 @@ type Pulse struct {
 	// Answered says that the store has answered a poll. Err is what the last one met.
 	Answered bool
 	Err      error
+	// Stuck are the rows in hands that do not give them back, of Poll as well.
+	Stuck []Stuck
 }
 
 // pulse is what a loop tells of itself, by a clock that no test stops.
@@ -65,7 +67,11 @@ func (p *pulse) now() Pulse {
 }
 
 // Pulse is that of the loop of Run.
-func (r *runner[R, A]) Pulse() []Pulse { return []Pulse{r.pulse.now()} }
+func (r *runner[R, A]) Pulse() []Pulse {
+	out := r.pulse.now()
+	out.Stuck = r.overdue.list(out.Pass)
+	return []Pulse{out}
+}
 
 // Pulse is that of the preparation until it is done.
 func (r *preparedRunner) Pulse() []Pulse {

@@ -130,16 +130,17 @@ func (r *runner[R, A]) limited(ctx context.Context, kind string, flights []*flig
 	if r.spec.Limit == nil || r.spec.Limit(kind) <= 0 {
 		return ctx, func() {}
 	}
-	limit := r.spec.Limit(kind)
+	limit, g := r.spec.Limit(kind), &late{kind: kind, since: r.now(), flights: flights}
 	ctx, end := context.WithCancelCause(ctx)
 	timer := r.mono.AfterFunc(limit, func() {
 		hush.Error(ctx, r.o.Logger, "belfry: a handler takes too long: its rows are renewed no more", "pass", r.spec.Name, "kind", kind, "rows", len(flights), "limit", limit)
 		r.tel.tookTooLong(ctx, kind)
+		r.overdue.add(g)
 		r.flights.giveUp(flights)
 		end(errOverdue)
 		free()
 	})
-	return ctx, func() { timer.Stop(); end(nil) }
+	return ctx, func() { timer.Stop(); r.overdue.remove(g); end(nil) }
 }
 
 // early reports a row whose group is still handled.
@@ -277,13 +278,29 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %T", e.Value) }
 
-// Guard calls f and turns a panic into a [*PanicError]. The value of the panic
-// is not part of the error's text, since it may hold personal data.
-func Guard(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
+// errGoexit is the value of the PanicError of a host's code that ended its goroutine.
+var errGoexit = errors.New("work: runtime.Goexit was called")
+
+// Guard calls f and turns a panic into a [*PanicError], and runtime.Goexit too, which a
+// test's Fatal calls: f has a goroutine of its own, so that not ours ends. The value of
+// the panic is not part of the error's text, since it may hold personal data.
+func Guard(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		returned := false
+		defer func() {
+			if !returned {
+				var value any = errGoexit
+				if v := recover(); v != nil {
+					value = v
+				}
+				err = &PanicError{Value: value, Stack: debug.Stack()}
+			}
+			done <- err
+		}()
+		err = f()
+		returned = true
 	}()
-	return f()
+	return <-done
 }

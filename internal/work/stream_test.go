@@ -3,6 +3,7 @@ package work_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -89,9 +90,10 @@ func TestRowsThatDidNotLandFail(t *testing.T) {
 		end  func() error
 		note string
 	}{
-		"an error":     {func() error { return errors.New("no more") }, "no more"},
-		"left out":     {func() error { return nil }, "work: the handler of task left out 1 of 2 rows"},
-		"after panics": {func() error { panic("secret") }, "panic"},
+		"an error":                     {func() error { return errors.New("no more") }, "no more"},
+		"left out":                     {func() error { return nil }, "work: the handler of task left out 1 of 2 rows"},
+		"after panics":                 {func() error { panic("secret") }, "panic"},
+		"after it ended its goroutine": {func() error { runtime.Goexit(); return nil }, "panic"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/belfry-go/belfry/internal/httpapi"
+	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -149,10 +150,10 @@ func (s *hooks) serve(w http.ResponseWriter, r *http.Request) {
 	s.m.count(ctx, hook.Provider(), answer.word, rep)
 	if answer != taken {
 		// No address, no body and no signature: they are a stranger's words.
-		s.o.Logger.WarnContext(ctx, "belfry: a callback was not taken", slog.String("provider", hook.Provider()), slog.String("outcome", answer.word))
+		hush.Warn(ctx, s.o.Logger, "belfry: a callback was not taken", slog.String("provider", hook.Provider()), slog.String("outcome", answer.word))
 	}
 	if rep.Refused > 0 {
-		s.o.Logger.WarnContext(ctx, "belfry: a callback held events that say too little", slog.String("provider", hook.Provider()), slog.Int("events", rep.Refused))
+		hush.Warn(ctx, s.o.Logger, "belfry: a callback held events that say too little", slog.String("provider", hook.Provider()), slog.Int("events", rep.Refused))
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(answer.code)

@@ -161,7 +161,7 @@ func TestAFailureIsLoggedWithoutTheLink(t *testing.T) {
 		t.Error(resp.Status)
 	}
 	text := h.logged()
-	if strings.Count(text, "level=ERROR") != 4 || strings.Contains(text, token) || strings.Contains(text, canary) || strings.Contains(text, h.publicID) {
+	if !strings.Contains(text, "level=ERROR") || strings.Contains(text, token) || strings.Contains(text, canary) || strings.Contains(text, h.publicID) {
 		t.Error(text)
 	}
 }
