@@ -42,7 +42,7 @@ func flood(ctx context.Context, g *ground) (figures []figure, err error) {
 		}
 		left := g.flood - sent.count.total()
 		figures = []figure{
-			within(fmt.Sprintf("a tenant floods a lane with %d rows: another's, p99", g.flood), quantile(waits, 0.99), neighbourBound*g.slack),
+			within(fmt.Sprintf("a tenant floods a lane with %d rows: another's, p99", g.flood), quantile(waits, 0.99), neighbourBound),
 			atLeast("rows of the flood left then", left, 1),
 		}
 		return nil
@@ -62,7 +62,7 @@ func tenants(ctx context.Context, g *ground) (figures []figure, err error) {
 		}
 		share, rate, err := shares(ctx, g.rounds, g.messages, many, one)
 		figures = []figure{atLeast(
-			fmt.Sprintf("%d messages over %d tenants against one (%.0f/s), share", g.messages, g.tenants, rate), share, tenantsBound/float64(g.slack))}
+			fmt.Sprintf("%d messages over %d tenants against one (%.0f/s), share", g.messages, g.tenants, rate), share, tenantsBound)}
 		return err
 	})
 	return figures, err

@@ -79,7 +79,7 @@ func (d *deadEntries) play(ctx context.Context) (figures []figure, err error) {
 		return nil, err
 	}
 	again, err := d.restarted(ctx)
-	bound := handledBound * d.g.slack
+	bound := handledBound
 	return []figure{
 		within(fmt.Sprintf("past-due row of another process, %d dead entries:", d.g.dead), late, bound),
 		within("new row after a restart:", again, bound),

@@ -18,8 +18,6 @@ type sizes struct {
 	messages, tenants       int
 	dead                    int // entries that a long transaction keeps
 	long, short             int // rows of backlogs
-	// slack widens bounds, for tests beside others.
-	slack time.Duration
 }
 
 // fullSizes are those of make drill.
@@ -27,7 +25,7 @@ func fullSizes(full bool) sizes {
 	s := sizes{
 		full: full, samples: 300, hung: 100_000, elsewhere: 50_000, rounds: 5, flood: 1_000_000, refused: 24 * time.Hour,
 		away: 90 * time.Second, slots: time.Minute, kills: 10, messages: 5000, tenants: 10_000, dead: 400_000,
-		long: 10_000_000, short: 10_000, slack: 1,
+		long: 10_000_000, short: 10_000,
 	}
 	if full {
 		s.away = 5 * time.Minute
