@@ -15,8 +15,10 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -239,5 +241,51 @@ func TestAGateThatHangsLosesItsMessages(t *testing.T) {
 			t.Errorf("%d messages were sent when the gate answered after all", sent.Load())
 		}
 		stop()
+	})
+}
+
+// few is a channel that makes two calls at once.
+type few struct{ notify.Channel }
+
+func (few) MaxCalls() int { return 2 }
+
+// I-12: a process that is killed leaves no more calls of a channel open than it makes at
+// once, since none begins before the results of those before it are stored.
+func TestI12_NoCallBeginsBeforeTheResultsBeforeItAreStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		store := &storetest.Spy{Store: memory.New(&memory.Options{Clock: clock.New()}), Hook: func(c storetest.Call) error {
+			sent := func(r driver.Row) bool { return driver.RecordOf(r).Status == notify.StatusSentToProvider }
+			if down.Load() && c.Verb == storetest.Update && slices.ContainsFunc(c.Rows, sent) {
+				return storage.ErrUnavailable
+			}
+			return nil
+		}}
+		var calls atomic.Int64
+		out := notify.New(store, nil, few{notify.ChannelFunc("email:few", func(context.Context, notify.Message) (notify.Receipt, error) {
+			calls.Add(1)
+			return notify.Receipt{ID: "1"}, nil
+		})})
+		out.Register(notify.Type{Name: "news", Renderer: notify.Template{Subject: "News"}})
+		job := notify.Job{Type: "news", PartitionKey: "all", RowKey: "1"}
+		for i := range 20 {
+			job.Recipients = append(job.Recipients, notify.Recipient{Ref: fmt.Sprint(i), Channel: "email:few", Address: fmt.Sprint("p", i, "@example.com")})
+		}
+		if _, err := out.Notify(t.Context(), job, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		down.Store(true)
+		stop := running(t, store, out)
+		<-store.Clock().After(5 * time.Second)
+		if n := calls.Load(); n != 2 {
+			t.Errorf("%d calls while no result could be stored, want 2", n)
+		}
+		down.Store(false)
+		<-store.Clock().After(10 * time.Second)
+		stop()
+		if n := calls.Load(); n != 20 {
+			t.Errorf("%d calls in all", n)
+		}
 	})
 }

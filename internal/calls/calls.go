@@ -65,10 +65,9 @@ func (s Sender[R, T]) Send(ctx context.Context, items []T) error {
 		}
 		for _, it := range started {
 			under.Go(func() {
-				defer s.Slots.Give(s.Bounds(it))
 				s.Call([]T{it})
 				s.done(it)
-				s.Land(it)
+				s.give(it)
 			})
 		}
 		if err != nil {
@@ -77,6 +76,23 @@ func (s Sender[R, T]) Send(ctx context.Context, items []T) error {
 		s.each(lost, func(T) {})
 	}
 	return nil
+}
+
+// give lands a row whose call has ended. The slot is free when the result is stored, so
+// that a process that is killed leaves no more calls in doubt than a channel makes at
+// once; where somebody waits for it, that is at once.
+func (s Sender[R, T]) give(it T) {
+	bounds, item := s.Bounds(it), s.Item(it)
+	if item.Soon == nil || len(bounds) == 0 {
+		s.Land(it)
+		s.Slots.Give(bounds)
+		return
+	}
+	context.AfterFunc(item.Ctx, func() { s.Slots.Give(bounds) })
+	s.Land(it)
+	if s.Slots.awaited(bounds) {
+		item.Soon()
+	}
 }
 
 // prepare lands what is not ready.

@@ -20,7 +20,7 @@ func TestAnItemHasASlotOfEachOfItsBounds(t *testing.T) {
 	if len(taken) != 3 || len(left) != 2 || left[0] != 4 || left[1] != 3 {
 		t.Fatalf("took %v, left %v", taken, left)
 	}
-	if got, _, _ := takeNow(&s, []int{6}, none); len(got) != 1 {
+	if got, _, _ := takeNow(&s, []int{6}, none, nil); len(got) != 1 {
 		t.Error("what is not bounded waits")
 	}
 	s.Give(bounds(0))
@@ -34,13 +34,13 @@ func TestAWeightTakesMoreThanOne(t *testing.T) {
 	t.Parallel()
 	var s Slots
 	bounds := func(weight int) []Bound { return []Bound{{Key: "bytes", Most: 10, Weight: weight}} }
-	taken, left, _ := takeNow(&s, []int{4, 40, 6, 1}, bounds)
+	taken, left, _ := takeNow(&s, []int{4, 40, 6, 1}, bounds, nil)
 	if len(taken) != 2 || taken[1] != 6 || len(left) != 2 {
 		t.Fatalf("took %v, left %v", taken, left)
 	}
 	s.Give(bounds(4))
 	s.Give(bounds(6))
-	if taken, left, _ = takeNow(&s, left, bounds); len(taken) != 1 || taken[0] != 40 {
+	if taken, left, _ = takeNow(&s, left, bounds, nil); len(taken) != 1 || taken[0] != 40 {
 		t.Errorf("took %v, left %v", taken, left)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"reflect"
+	"slices"
 	"sync"
 )
 
@@ -33,22 +34,24 @@ func OfChannel(channel, instead any, most int) Bound {
 // Slots count the calls under way. The zero value has none. Its methods may be called
 // from any number of goroutines.
 type Slots struct {
-	mu    sync.Mutex
-	used  map[any]int
-	freed chan struct{} // closed when a slot is given back; nil: nobody waits
+	mu      sync.Mutex
+	used    map[any]int
+	waiting map[any]map[chan struct{}]bool // whoever found no slot of a kind
 }
 
 // Take takes a slot of each of the bounds if all have one.
 func (s *Slots) Take(bounds []Bound) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.take(bounds)
+	_, full := s.take(bounds)
+	return !full
 }
 
-func (s *Slots) take(bounds []Bound) bool {
+// take returns the kind that has no slot.
+func (s *Slots) take(bounds []Bound) (kind any, full bool) {
 	for _, b := range bounds {
 		if used := s.used[b.Key]; used > 0 && used+b.weight() > b.Most {
-			return false
+			return b.Key, true
 		}
 	}
 	if s.used == nil {
@@ -57,55 +60,92 @@ func (s *Slots) take(bounds []Bound) bool {
 	for _, b := range bounds {
 		s.used[b.Key] += b.weight()
 	}
-	return true
+	return nil, false
 }
 
 // Give gives back what Take took.
 func (s *Slots) Give(bounds []Bound) {
-	if len(bounds) == 0 {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range bounds {
 		if s.used[b.Key] -= b.weight(); s.used[b.Key] <= 0 {
 			delete(s.used, b.Key)
 		}
+		for freed := range s.waiting[b.Key] {
+			select {
+			case freed <- struct{}{}:
+			default: // it has heard of another
+			}
+		}
 	}
-	if s.freed != nil {
-		close(s.freed)
-		s.freed = nil
-	}
+}
+
+// awaited says whether somebody waits for a slot of one of the bounds.
+func (s *Slots) awaited(bounds []Bound) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(bounds, func(b Bound) bool { return len(s.waiting[b.Key]) > 0 })
 }
 
 // takeSome takes slots for as many items as have one, and waits until one has. It
 // holds none while it waits, so that nobody waits for ever. None taken: ctx has ended.
 func takeSome[T any](ctx context.Context, s *Slots, items []T, bounds func(T) []Bound) (taken, left []T) {
+	freed := make(chan struct{}, 1)
 	for {
-		taken, left, freed := takeNow(s, items, bounds)
+		taken, left, leave := takeNow(s, items, bounds, freed)
 		if len(taken) > 0 {
 			return taken, left
 		}
 		select {
 		case <-ctx.Done():
-			return nil, items
 		case <-freed:
+		}
+		leave()
+		if ctx.Err() != nil {
+			return nil, items
 		}
 	}
 }
 
-func takeNow[T any](s *Slots, items []T, bounds func(T) []Bound) (taken, left []T, freed <-chan struct{}) {
+// takeNow takes what it can. If that is nothing, freed hears of every slot of their
+// kinds that is given back, until leave is called.
+func takeNow[T any](s *Slots, items []T, bounds func(T) []Bound, freed chan struct{}) (taken, left []T, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	kinds := map[any]bool{}
 	for _, it := range items {
-		if s.take(bounds(it)) {
+		kind, full := s.take(bounds(it))
+		if !full {
 			taken = append(taken, it)
-		} else {
-			left = append(left, it)
+			continue
+		}
+		left, kinds[kind] = append(left, it), true
+	}
+	if len(taken) > 0 {
+		return taken, left, nil
+	}
+	s.wait(kinds, freed)
+	return nil, left, func() { s.leave(kinds, freed) }
+}
+
+func (s *Slots) wait(kinds map[any]bool, freed chan struct{}) {
+	if s.waiting == nil {
+		s.waiting = map[any]map[chan struct{}]bool{}
+	}
+	for kind := range kinds {
+		if s.waiting[kind] == nil {
+			s.waiting[kind] = map[chan struct{}]bool{}
+		}
+		s.waiting[kind][freed] = true
+	}
+}
+
+func (s *Slots) leave(kinds map[any]bool, freed chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for kind := range kinds {
+		if delete(s.waiting[kind], freed); len(s.waiting[kind]) == 0 {
+			delete(s.waiting, kind)
 		}
 	}
-	if s.freed == nil {
-		s.freed = make(chan struct{})
-	}
-	return taken, left, s.freed
 }

@@ -160,7 +160,7 @@ func (r *runner[R, A]) peek(ctx context.Context, l *line, everywhere lanes) (nex
 	c := r.asking.known().from(r.claim(l, l.open.all(everywhere)))
 	c.Now, c.Expired = now, r.expired()
 	next, err = r.store.Next(ctx, &r.spec.Table.Schema, c, now.Add(r.o.Interval))
-	r.hear(err)
+	r.heard(err)
 	for _, lane := range everywhere {
 		lane.look.hinted = false
 		lane.look.measured(from, r.mono.Now())
@@ -231,20 +231,21 @@ func (r *runner[R, A]) take(ctx context.Context, c driver.Claim) (rows []*R, err
 	if c.Token, err = token(r.store.Rand()); err != nil {
 		return nil, err
 	}
-	claimed := r.tel.claiming(ctx)
+	claimed, begun := r.tel.claiming(ctx), r.mono.Now()
 	err = r.store.InTx(ctx, func(tx storage.Tx) error {
 		except, err := r.ask(ctx, tx)
 		if err != nil {
 			return err
 		}
 		c := except.from(c)
+		r.admitted(begun)
 		now := r.now() // not earlier: it may have waited for the lock
 		c.Now, c.LeaseUntil, c.Expired = now, driver.Time(now.Add(r.o.Lease)), r.expired()
 		rows, err = r.spec.Table.Claim(ctx, tx, c)
 		return err
 	})
 	claimed()
-	r.hear(err)
+	r.wrote(err)
 	if errors.Is(err, storage.ErrOutcomeUnknown) {
 		return r.won(ctx, rows)
 	}

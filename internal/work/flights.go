@@ -210,7 +210,7 @@ func (r *runner[R, A]) beat(ctx context.Context) error {
 		lost, err = r.spec.Table.Extend(ctx, tx, r.now().Add(r.o.Lease), rows...)
 		return err
 	})
-	r.hear(err)
+	r.wrote(err)
 	if err != nil {
 		return err
 	}

@@ -335,6 +335,6 @@ func (r *runner[R, A]) newest(ctx context.Context) (id int64, err error) {
 		}
 		return err
 	})
-	r.hear(err)
+	r.heard(err)
 	return id, err
 }

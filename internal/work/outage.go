@@ -13,35 +13,72 @@ import (
 // nobody knows what became of a call.
 const keepResults = 15 * time.Minute
 
-// outage remembers when the store last answered. After it was away for so long that
-// leases could not be renewed, those that ran out meanwhile are left alone for one
-// lease: their owners may live, and hold results. The zero value has heard nothing.
+// outage remembers when the store last answered, and when it last took a write. After
+// it was away for so long that leases could not be renewed, those that ran out meanwhile
+// are left alone for one lease: their owners may live, and hold results. The zero value
+// has heard nothing.
 type outage struct {
 	mu      sync.Mutex
-	away    bool
-	heard   time.Time // by the monotonic clock
-	heardOn time.Time // by the store's
+	away    bool // a read has failed
+	refused bool // a write has failed, or has waited long: reads prove nothing then
+	heard   instant // when anything was answered
+	wrote   instant // when a transaction could write
 	waits   time.Time // until then, monotonic, only leases that ran out by spared are taken over
 	spared  time.Time
 }
 
-// hear takes in what a call of the store came to.
-func (r *runner[R, A]) hear(err error) {
-	o, mono := &r.outage, r.mono.Now()
+// instant is a moment on two clocks: the monotonic one and the store's.
+type instant struct{ mono, on time.Time }
+
+// heard takes in what a read of the store came to.
+func (r *runner[R, A]) heard(err error) {
+	o := &r.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
 	case gone(err):
 		o.away = true
-	case err == nil:
-		if o.away && mono.Sub(o.heard) > r.o.Lease/2 {
-			o.waits, o.spared = mono.Add(r.o.Lease), o.heardOn
-			if o.spared.IsZero() {
-				o.spared = time.Unix(0, 0) // it was away from the start
-			}
-		}
-		o.away, o.heard, o.heardOn = false, mono, r.now()
+	case err == nil && !o.refused:
+		r.back(o.away, o.heard)
 	}
+}
+
+// wrote takes in what a transaction of the store came to.
+func (r *runner[R, A]) wrote(err error) {
+	if err == nil {
+		r.admitted(r.mono.Now())
+		return
+	}
+	o := &r.outage
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.refused = o.refused || gone(err) || errors.Is(err, storage.ErrBusy)
+}
+
+// admitted says that a transaction that was begun then may write now. While it waited
+// for a lock, others could not renew their leases either.
+func (r *runner[R, A]) admitted(begun time.Time) {
+	o := &r.outage
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	since := o.heard
+	if o.refused || r.mono.Now().Sub(begun) > r.o.Lease/4 {
+		o.refused, since = true, o.wrote
+	}
+	r.back(o.away || o.refused, since)
+	o.wrote = o.heard
+}
+
+// back says that the store answers. If it did not since then, leases are spared.
+func (r *runner[R, A]) back(wasAway bool, since instant) {
+	o, now := &r.outage, instant{r.mono.Now(), r.now()}
+	if wasAway && now.mono.Sub(since.mono) > r.o.Lease/2 {
+		o.waits, o.spared = now.mono.Add(r.o.Lease), since.on
+		if o.spared.IsZero() {
+			o.spared = time.Unix(0, 0) // it was away from the start
+		}
+	}
+	o.away, o.refused, o.heard = false, false, now
 }
 
 func gone(err error) bool {

@@ -52,31 +52,62 @@ func TestAResultIsKeptWhileTheDatabaseIsAway(t *testing.T) {
 // has one more to come back with what he knows. Others are taken over at once.
 func TestALeaseThatRanOutInAnOutageIsLeftToItsOwner(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := newLive(t)
-		now := b.store.Clock().Now()
-		held := func(key string, lease time.Duration) task {
-			row := b.ready(key, now)
-			row.Status, row.ClaimToken, row.LeaseExpiresOn = "Busy", "another's", now.Add(lease)
-			return row
+	for name, down := range map[string]func(store storage.Store, is *atomic.Bool) *storetest.Spy{
+		"the database is away": away,
+		"another process keeps the lock, and whoever waits is told": func(store storage.Store, is *atomic.Bool) *storetest.Spy {
+			return locked(store, is, func() error { return storage.ErrBusy })
+		},
+		"another process keeps the lock, and whoever waits gets it": func(store storage.Store, is *atomic.Bool) *storetest.Spy {
+			return locked(store, is, func() error {
+				for is.Load() {
+					pass(time.Second)
+				}
+				return nil
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { leftToItsOwner(t, down) })
+		})
+	}
+}
+
+// locked is a store that can be read, and that nobody can write to while is says so.
+func locked(store storage.Store, is *atomic.Bool, wait func() error) *storetest.Spy {
+	return &storetest.Spy{Store: store, Hook: func(c storetest.Call) error {
+		if is.Load() && c.Verb == storetest.Begin {
+			return wait()
 		}
-		inner := b.store
-		var down atomic.Bool
-		b.store = away(inner, &down)
-		stop := b.run(work.Options{Lease: time.Minute})
-		b.store = inner
-		pass(10 * time.Second)
-		down.Store(true)
-		b.insert(held("in the outage", 30*time.Second), held("before it", 5*time.Second))
-		pass(5 * time.Minute)
-		down.Store(false)
-		pass(20 * time.Second)
-		b.must("before it", "Ready")
-		b.must("in the outage", "Busy")
-		pass(time.Minute)
-		_ = stop()
-		if got := b.get("in the outage"); got.Note != "abandoned" {
-			t.Errorf("%+v", got)
-		}
-	})
+		return nil
+	}}
+}
+
+func leftToItsOwner(t *testing.T, away func(storage.Store, *atomic.Bool) *storetest.Spy) {
+	b := newLive(t)
+	now := b.store.Clock().Now()
+	held := func(key string, lease time.Duration) task {
+		row := b.ready(key, now)
+		row.Status, row.ClaimToken, row.LeaseExpiresOn = "Busy", "another's", now.Add(lease)
+		return row
+	}
+	inner := b.store
+	var down atomic.Bool
+	b.store = away(inner, &down)
+	b.insert(b.ready("the last write before it", now.Add(8*time.Second)))
+	stop := b.run(work.Options{Lease: time.Minute})
+	b.store = inner
+	pass(10 * time.Second)
+	down.Store(true)
+	b.insert(held("in the outage", 30*time.Second), held("before it", 5*time.Second))
+	pass(5 * time.Minute)
+	down.Store(false)
+	pass(20 * time.Second)
+	b.must("before it", "Ready")
+	b.must("in the outage", "Busy")
+	pass(time.Minute)
+	_ = stop()
+	if got := b.get("in the outage"); got.Note != "abandoned" {
+		t.Errorf("%+v", got)
+	}
 }

@@ -20,6 +20,7 @@ type session[R, A any] struct {
 	out    chan outcome[R, A]
 	closed chan struct{} // nobody reads out any more
 	single bool          // a poll's
+	soon   chan struct{} // somebody waits for what has landed
 
 	mu    sync.Mutex
 	slots map[seat]chan struct{} // of the groups that are handled now
@@ -68,7 +69,7 @@ type outcome[R, A any] struct {
 func (r *runner[R, A]) session(base context.Context, stop <-chan struct{}) *session[R, A] {
 	return &session[R, A]{
 		r: r, base: base, stop: stop, slots: map[seat]chan struct{}{},
-		out: make(chan outcome[R, A]), closed: make(chan struct{}),
+		out: make(chan outcome[R, A]), closed: make(chan struct{}), soon: make(chan struct{}, 1),
 	}
 }
 
@@ -111,7 +112,7 @@ func (s *session[R, A]) attempt(g group[R], flights []*flight, free func(), rep 
 	}
 	ctx, end := s.r.limited(s.base, g.seat.kind, flights, free)
 	defer end()
-	return s.r.handle(ctx, g.rows, flights, rep, s.early)
+	return s.handle(ctx, g.rows, flights, rep)
 }
 
 // errOverdue ends the context of a group whose handler takes too long.
@@ -202,19 +203,31 @@ func (r *runner[R, A]) split(l *line, rows []*R, rep *Report) (abandoned []settl
 	return abandoned, groups
 }
 
+// hurry is the Soon of the session's items.
+func (s *session[R, A]) hurry() {
+	select {
+	case s.soon <- struct{}{}:
+	default:
+	}
+}
+
 // handle runs the handler over a group whose flights have begun. What a streaming
-// handler passes on goes to early, the rest is returned.
-func (r *runner[R, A]) handle(ctx context.Context, group []*R, flights []*flight, rep *Report, early func(settled[R, A])) []settled[R, A] {
+// handler passes on is reported early, the rest is returned.
+func (s *session[R, A]) handle(ctx context.Context, group []*R, flights []*flight, rep *Report) []settled[R, A] {
+	r := s.r
 	ctx, end := r.tel.handling(ctx, len(group))
 	var err error
 	defer func() { end(err) }()
 	items := make([]Item[R], len(group))
 	for i, row := range group {
 		items[i] = Item[R]{Row: row, Ctx: flights[i].ctx, Lease: r.o.Lease}
+		if !s.single {
+			items[i].Soon = s.hurry
+		}
 	}
 	if r.spec.Stream != nil {
 		var left []*R
-		if left, err = r.stream(ctx, items, early); len(left) == 0 {
+		if left, err = r.stream(ctx, items, s.early); len(left) == 0 {
 			return nil
 		}
 		return r.failAll(ctx, left, err, rep)

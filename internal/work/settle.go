@@ -292,6 +292,8 @@ func (r *runner[R, A]) settler(ctx context.Context, s *session[R, A], launched <
 			w.add(o.rows)
 		case <-w.timer.C:
 			w.waited = true
+		case <-s.soon:
+			w.waited = true
 		case <-w.landed:
 			w.busy--
 		case <-s.closed:

@@ -87,6 +87,9 @@ type Item[R any] struct {
 	Ctx context.Context
 	// Lease is how long a renewed lease lasts, for Start.
 	Lease time.Duration
+	// Soon stores what has landed without waiting for more; a stored row's Ctx ends. Nil
+	// in a single poll, which stores after all groups.
+	Soon func()
 }
 
 // Done is a settled row with what its handler decided.
