@@ -149,7 +149,7 @@ var notifyFaults = []fault{
 	{Name: "lookup: a gate without a key reads a list that has one", In: "notify.core.readHashKey",
 		Old: "return n.fits(r)", New: "_ = r; return nil", Test: "./survey TestWithoutTheKeyOfTheSuppressionList/memory"},
 	{Name: "notify: a result waits for the calls beside it", In: "calls.Sender.Send",
-		Old: "s.done(it); s.Land(it) })", New: "s.done(it) })",
+		Old: "s.done(it); s.give(it) })", New: "s.done(it) })",
 		Test: "./notify TestAResultIsKept/memory", Hangs: true},
 	{Name: "notify: everybody calls a channel that is bounded", In: "notify.core.bounds",
 		Old: "b, ok := t.channel.(Bounded); ok", New: "b, ok := t.channel.(Bounded); false && ok", Test: "./notify TestABoundedChannel"},

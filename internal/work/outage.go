@@ -19,10 +19,10 @@ const keepResults = 15 * time.Minute
 // has heard nothing.
 type outage struct {
 	mu      sync.Mutex
-	away    bool // a read has failed
-	refused bool // a write has failed, or has waited long: reads prove nothing then
-	heard   instant // when anything was answered
-	wrote   instant // when a transaction could write
+	away    bool      // a read has failed
+	refused bool      // a write has failed, or has waited long: reads prove nothing then
+	heard   instant   // when anything was answered
+	wrote   instant   // when a transaction could write
 	waits   time.Time // until then, monotonic, only leases that ran out by spared are taken over
 	spared  time.Time
 }
