@@ -13,7 +13,8 @@ import (
 )
 
 // Outage says that a channel takes nothing: calls of it were refused for a reason that
-// is the channel's own ([FaultChannel]), such as a revoked key. No process sends
+// is the channel's own ([FaultChannel]), such as a revoked key, or twenty in a row had no
+// answer and left their messages in doubt. No process sends
 // through it then but a probe from time to time, which is one message, until one gets
 // through. Messages wait, and no try of theirs is counted.
 type Outage struct {

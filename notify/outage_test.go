@@ -165,6 +165,59 @@ func TestHealthShowsWhoIsOut(t *testing.T) {
 	})
 }
 
+// A channel that answers no call leaves each message in doubt. After twenty in a row it is
+// out, and the others wait for it.
+func TestAChannelThatNeverAnswersIsOut(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		dead := notify.Unknown("", context.DeadlineExceeded)
+		silence := func(calls int) {
+			h.answer = failing(dead)
+			for i := range calls {
+				h.ensure(letter(fmt.Sprint(h.clk.Now().UnixMilli(), " ", i), fmt.Sprint("r", i)))
+			}
+			h.drain()
+			h.clk.Add(time.Second)
+		}
+		silence(19)
+		h.answer = nil
+		h.letters(1)
+		h.drain()
+		silence(19)
+		if out := h.outages("tenant"); len(out) != 0 {
+			t.Errorf("out though it answers: %+v", out)
+		}
+		since := h.clk.Now().Add(-time.Second)
+		silence(1)
+		out := h.outages("tenant")
+		if len(out) != 1 || out[0].Class != notify.ClassUnknown || !out[0].Since.Equal(since) {
+			t.Fatalf("outages are %+v", out)
+		}
+		calls := len(h.sent())
+		h.clk.Add(time.Second)
+		silence(10)
+		if n := len(h.sent()) - calls; n != 1 {
+			t.Errorf("%d calls of a channel that is out, want a probe", n)
+		}
+		h.answer = nil
+		for range 3 {
+			h.clk.Add(time.Minute)
+			h.drain()
+		}
+		doubts, sent := 0, 0
+		for _, m := range all(h, notify.Messages) {
+			switch m.Status {
+			case notify.StatusOutcomeUnknown:
+				doubts++
+			case notify.StatusSentToProvider:
+				sent++
+			}
+		}
+		if doubts != 40 || sent != 10 || len(h.outages("tenant")) != 0 {
+			t.Errorf("%d in doubt, %d sent, outages %+v", doubts, sent, h.outages("tenant"))
+		}
+	})
+}
+
 // A message that the channel does not take while it takes others is no outage: its
 // tries are counted.
 func TestOneMessageDoesNotStopItsChannel(t *testing.T) {

@@ -78,11 +78,18 @@ type Watch struct {
 	// outages that this process is about to note.
 	through   map[Line]time.Time
 	beginning map[Line]bool
+	silent    map[Line]silence // calls in a row that a channel has not answered
+}
+
+// silence is so many calls without an answer, of which the first began then.
+type silence struct {
+	calls int
+	since time.Time
 }
 
 // New makes a Watch. A call, and so a probe, takes no longer than timeout.
 func New(store storage.Store, log *slog.Logger, timeout time.Duration) *Watch {
-	return &Watch{store: store, log: log, timeout: timeout, through: map[Line]time.Time{}, beginning: map[Line]bool{}}
+	return &Watch{store: store, log: log, timeout: timeout, through: map[Line]time.Time{}, beginning: map[Line]bool{}, silent: map[Line]silence{}}
 }
 
 // Current are the outages in force, from a reading that is no older than Age; tx
@@ -152,6 +159,7 @@ type Answer struct {
 // What notify calls them.
 const (
 	classPermanent = "Permanent"
+	classUnknown   = "Unknown"
 	faultChannel   = "Channel"
 )
 
@@ -168,8 +176,31 @@ func (w *Watch) Heard(ctx context.Context, at Line, began time.Time, a Answer, p
 			r.probeLater(now, 0)
 			return r.Status == StatusOut, ""
 		})
+	case a.Class == classUnknown:
+		w.unanswered(ctx, at, began, a)
 	}
 	return false
+}
+
+// maxSilence is how many calls in a row have no answer before their channel is out: each
+// leaves a message in doubt.
+const maxSilence = 20
+
+func (w *Watch) unanswered(ctx context.Context, at Line, began time.Time, a Answer) {
+	w.mu.Lock()
+	s := w.silent[at]
+	if s.calls++; s.calls == 1 {
+		s.since = began
+	}
+	w.silent[at] = s
+	begins := s.calls >= maxSilence && w.out[at] == nil && !w.beginning[at]
+	if begins {
+		w.beginning[at] = true
+	}
+	w.mu.Unlock()
+	if begins {
+		w.begin(ctx, at, s.since, a)
+	}
 }
 
 // answered ends an outage that is no younger than the call.
@@ -178,6 +209,7 @@ func (w *Watch) answered(ctx context.Context, at Line, began time.Time) {
 	if began.After(w.through[at]) {
 		w.through[at] = began
 	}
+	delete(w.silent, at)
 	known := w.out[at]
 	w.mu.Unlock()
 	if known == nil || began.Before(known.Since) {
@@ -197,6 +229,7 @@ func (w *Watch) answered(ctx context.Context, at Line, began time.Time) {
 // try, so that none begins one again and again.
 func (w *Watch) refused(ctx context.Context, at Line, began time.Time, a Answer, probe bool) (spared bool) {
 	w.mu.Lock()
+	delete(w.silent, at)
 	known, begins := w.out[at] != nil, w.beginning[at]
 	switch {
 	case !known && !w.through[at].IsZero() && !w.through[at].Before(began):
@@ -208,7 +241,11 @@ func (w *Watch) refused(ctx context.Context, at Line, began time.Time, a Answer,
 	}
 	w.beginning[at] = true
 	w.mu.Unlock()
-	begun := false
+	return !w.begin(ctx, at, began, a)
+}
+
+// begin begins an outage, or goes on with one.
+func (w *Watch) begin(ctx context.Context, at Line, began time.Time, a Answer) (begun bool) {
 	w.change(ctx, at, func(r *Row, now time.Time) (bool, string) {
 		begun = r.Status != StatusOut
 		if begun {
@@ -224,7 +261,7 @@ func (w *Watch) refused(ctx context.Context, at Line, began time.Time, a Answer,
 	w.mu.Lock()
 	delete(w.beginning, at)
 	w.mu.Unlock()
-	return !begun
+	return begun
 }
 
 // Probe takes the probe of a channel that is out, if it is time for one and nobody else
