@@ -56,14 +56,18 @@ func slots(ctx context.Context, g *ground) ([]figure, error) {
 // hogName is how the client that takes all connections is known.
 const hogName = "hog"
 
-// hog takes every connection of a server, those that others have included.
+// hog takes every connection of a server, those that others have included, and keeps
+// them for so long.
 func hog(ctx context.Context, db *sql.DB, during time.Duration) error {
 	mine, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	alone := false
-	for end := wall.Now().Add(during); wall.Now().Before(end); {
+	var alone time.Time
+	for began := wall.Now(); alone.IsZero() || wall.Since(alone) < during; {
+		if wall.Since(began) > during+patience {
+			return errors.New("others had connections all the time")
+		}
 		for {
 			if _, err := db.Conn(ctx); err != nil { // closed with db
 				break
@@ -75,10 +79,9 @@ func hog(ctx context.Context, db *sql.DB, during time.Duration) error {
 		if err = errors.Join(err, pass(ctx, 20*time.Millisecond)); err != nil {
 			return err
 		}
-		alone = alone || others == 0
-	}
-	if !alone {
-		return errors.New("others had connections all the time")
+		if others == 0 && alone.IsZero() {
+			alone = wall.Now()
+		}
 	}
 	return mine.Close()
 }

@@ -20,7 +20,8 @@ const keepResults = 15 * time.Minute
 type outage struct {
 	mu      sync.Mutex
 	away    bool      // a read has failed
-	refused bool      // a write has failed, or has waited long: reads prove nothing then
+	failed  bool      // a write has failed: reads prove nothing until one succeeds
+	refused bool      // a write did not get its lock, or waited long: reads proved nothing before
 	heard   instant   // when anything was answered
 	wrote   instant   // when a transaction could write
 	waits   time.Time // until then, monotonic, only leases that ran out by spared are taken over
@@ -38,7 +39,7 @@ func (r *runner[R, A]) heard(err error) {
 	switch {
 	case gone(err):
 		o.away = true
-	case err == nil && !o.refused:
+	case err == nil && !o.failed && !o.refused:
 		r.back(o.away, o.heard)
 	}
 }
@@ -52,7 +53,8 @@ func (r *runner[R, A]) wrote(err error) {
 	o := &r.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.refused = o.refused || gone(err) || errors.Is(err, storage.ErrBusy)
+	o.failed = o.failed || gone(err)
+	o.refused = o.refused || errors.Is(err, storage.ErrBusy)
 }
 
 // admitted says that a transaction that was begun then may write now. While it waited
@@ -65,7 +67,7 @@ func (r *runner[R, A]) admitted(begun time.Time) {
 	if o.refused || r.mono.Now().Sub(begun) > r.o.Lease/4 {
 		o.refused, since = true, o.wrote
 	}
-	r.back(o.away || o.refused, since)
+	r.back(o.away || o.failed || o.refused, since)
 	o.wrote = o.heard
 }
 
@@ -78,7 +80,7 @@ func (r *runner[R, A]) back(wasAway bool, since instant) {
 			o.spared = time.Unix(0, 0) // it was away from the start
 		}
 	}
-	o.away, o.refused, o.heard = false, false, now
+	o.away, o.failed, o.refused, o.heard = false, false, false, now
 }
 
 func gone(err error) bool {
