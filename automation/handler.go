@@ -174,11 +174,13 @@ type Due struct {
 	BusinessUnit   string
 	Setting        Setting
 	Source         Source
-	TriggerKey     string // the host's own, in a rerun too
-	TargetDate     Date   // zero unless DateBased
-	DaysBefore     int
-	ScheduledOn    time.Time // UTC
-	LocalDate      Date      // of ScheduledOn in Zone; zero unless DateBased, OncePerDay, of a series or a ManualRun
+	TriggerKey     string        // the host's own, in a rerun too
+	TargetDate     Date          // zero unless DateBased; of an InstantBased one the day of At in Zone
+	DaysBefore     int           // of an InstantBased one the days from the one to the other
+	At             time.Time     // zero unless InstantBased, UTC
+	Before         time.Duration // likewise
+	ScheduledOn    time.Time     // UTC
+	LocalDate      Date          // of ScheduledOn in Zone; zero unless DateBased, InstantBased, OncePerDay, of a series or a ManualRun
 	Zone           string
 	InputHash      string // what the row stands for
 	// Threshold is set in a ThresholdCondition: what the key says, and for people
@@ -223,6 +225,8 @@ func (d Due) withTrigger(r *scheduleRow) (Due, error) {
 		err = d.threshold(r)
 	case r.TriggerType == DateBased:
 		err = d.dates(r)
+	case r.TriggerType == InstantBased:
+		err = d.instant(r)
 	case r.TriggerType != ScheduledRun:
 		return Due{}, fmt.Errorf("automation: trigger_type of %s: %.40q is unknown to this version", r.Key, r.TriggerType)
 	}

@@ -141,7 +141,11 @@ func (s *Scheduler) Preview(ctx context.Context, c Candidate, n int) ([]Occurren
 	}
 	row := p.want
 	one := Occurrence{Key: row.Key, Zone: row.TimeZone, LocalTime: row.SendAt, On: row.ScheduledOn, Resolution: ResolvedExact}
-	if row.TriggerType == DateBased {
+	switch row.TriggerType {
+	case InstantBased:
+		one.LocalDate, err = civil.ParseDate(row.LocalDate)
+		return []Occurrence{one}, err
+	case DateBased:
 		if one.LocalDate, one.Resolution, err = resolution(&row); err != nil {
 			return nil, err
 		}
@@ -253,7 +257,7 @@ func (r *scheduleRow) occasion() occasion {
 }
 
 // oneByOne are the triggers whose rows exist side by side.
-var oneByOne = []TriggerType{DateBased, ThresholdCondition}
+var oneByOne = []TriggerType{DateBased, InstantBased, ThresholdCondition}
 
 func (o overtaking) overtaken(now time.Time, r *scheduleRow) bool {
 	if slices.Contains(oneByOne, r.TriggerType) {
@@ -331,6 +335,8 @@ func (m keeping) lastAsked(r *scheduleRow) (time.Time, bool) {
 	switch key, _ := keys.Parse(r.Key); k := key.(type) {
 	case keys.Reminder:
 		return m.lastOfDates(r)
+	case keys.Instant:
+		return k.Start.Add(m.catchUp - k.Before), true
 	case keys.Recurring:
 		return k.Occurrence.Add(m.catchUp), true
 	case keys.ReportRun:

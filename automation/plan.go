@@ -87,6 +87,8 @@ func (s planner) plan(ctx context.Context, c *Candidate, p *plan) (field string,
 		*p, field, err = s.planRecurring(ctx, *c, t)
 	case c.Threshold != nil:
 		*p, field, err = s.planThreshold(ctx, *c, t)
+	case c.isInstant():
+		return s.planInstant(ctx, *c, t, p)
 	default:
 		return s.planReminder(ctx, *c, t, p)
 	}
@@ -118,6 +120,8 @@ func (p *plan) host(c Candidate) (field string, err error) {
 		return "Type", errors.New("is for reminders; a host's type has its AutomationType only")
 	case !c.TargetDate.IsZero() || c.DaysBefore != 0:
 		return "TargetDate", errors.New("is for reminders; a host's type has ScheduledOn")
+	case c.isInstant():
+		return "At", errors.New("is for reminders; a host's type has ScheduledOn")
 	case c.Recurrence != nil:
 		return "Recurrence", errors.New("is for reminders; a handler's Outcome may ask for the next run")
 	case c.Threshold != nil:
@@ -243,6 +247,9 @@ func (s planner) planManual(ctx context.Context, c Candidate) (plan, string, err
 //
 //spec:a-088
 func (s planner) planThreshold(ctx context.Context, c Candidate, t ReminderType) (plan, string, error) {
+	if c.isInstant() {
+		return plan{}, "At", errInstant
+	}
 	if field := c.dated(); field != "" {
 		return plan{}, field, errors.New("is not for candidates with a Threshold, which are due at once")
 	}
@@ -316,11 +323,12 @@ type eventData struct {
 	TargetDate Date
 	DaysBefore int
 	Key        string
+	At         *occurrenceData `json:",omitempty"` // of a reminder before an instant
 	Occurrence *occurrenceData `json:",omitempty"` // of a recurring reminder
 	*thresholdData
 }
 
-// occurrenceData is what texts may say about an occurrence.
+// occurrenceData is what texts may say about an occurrence, or an instant.
 type occurrenceData struct {
 	LocalDate Date
 	LocalTime string
@@ -362,7 +370,7 @@ func (b *batch) makeArtifacts(context.Context) {
 //spec:f-048
 func (t *try) job(notificationType string) (notify.Job, error) {
 	row := t.row
-	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key, t.due.occurrenceData(), t.due.thresholdData()})
+	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, t.due.DaysBefore, row.Key, t.due.instantData(), t.due.occurrenceData(), t.due.thresholdData()})
 	return notify.Job{
 		Scope: row.Scope, Type: notificationType, Lane: row.Lane,
 		PartitionKey: row.Source, RowKey: keys.AutomationRowKey(row.Key), BusinessUnit: row.BusinessUnit,

@@ -27,7 +27,7 @@ type ReminderType struct {
 	// Template makes the messages, over the EventData {"Source":{"Type","ID"},
 	// "TargetDate","DaysBefore","Key"}, and in a ThresholdCondition "Metric",
 	// "Comparison","Value","Reading","Scope" as texts, of a recurring reminder
-	// "Occurrence":{"LocalDate","LocalTime","Zone"}. Register gives it to a dispatcher that is
+	// "Occurrence":{"LocalDate","LocalTime","Zone"}, before an instant the same as "At". Register gives it to a dispatcher that is
 	// a [notify.Registrar], as a notify.Type of the reminder's Name.
 	Template notify.Template
 	// NotificationType names a notify.Type that the host registered itself,
@@ -67,7 +67,8 @@ type ReminderType struct {
 
 	// CatchUp is how far in the past the moment of a new row may lie; an older
 	// candidate is answered with OffsetPassed, so that a first import does not send
-	// every offset of the past at once. Default 24 h.
+	// every offset of the past at once. Default 24 h; before an instant 15 min, so that
+	// "24 hours before" is not said at once about what is booked for this afternoon.
 	CatchUp time.Duration
 	// Lateness is about rows that exist already.
 	Lateness Lateness

@@ -39,6 +39,9 @@ type Schedule struct {
 	TriggerKey     string
 	TargetDate     string // 2006-01-02; empty unless DateBased
 	DaysBefore     int    // negative: after the date
+	// At and Before are those of the candidate; zero unless InstantBased.
+	At     time.Time
+	Before time.Duration
 	// InputHash is what the work stands for; see keys.Input. The same key with
 	// another hash is a conflict.
 	InputHash string
@@ -149,10 +152,12 @@ var schedules = driver.Define[scheduleRow]("automation_scheduler").Grows(driver.
 
 // view is what hosts get of the row.
 func (r *scheduleRow) view() Schedule {
+	at, _ := r.instant()
 	return Schedule{
 		Scope: r.Scope, Key: r.Key, Type: r.Kind, Status: r.Status, Lane: r.Lane, DueOn: r.DueOn,
 		AutomationType: r.AutomationType, TriggerType: r.TriggerType, BusinessUnit: r.BusinessUnit, Setting: r.Setting,
 		SourceType: r.SourceType, Source: r.Source, TriggerKey: r.TriggerKey, TargetDate: r.TargetDate, DaysBefore: r.DaysBefore,
+		At: at.Start, Before: at.Before,
 		InputHash: r.InputHash, CreatedOn: r.CreatedOn,
 		ScheduledOn: r.ScheduledOn, LocalDate: r.LocalDate, SendAt: r.SendAt, TimeZone: r.TimeZone,
 		GapPolicy: r.GapPolicy, OverlapPolicy: r.OverlapPolicy,

@@ -290,6 +290,8 @@ func (s planner) planSeries(ctx context.Context, c Candidate, t ReminderType, tr
 
 func (c Candidate) checkRecurring() (field string, err error) {
 	switch {
+	case c.isInstant():
+		return "At", errInstant
 	case c.Threshold != nil:
 		return "Threshold", errors.New("goes with no Recurrence: a reminder has one of them")
 	case !c.ScheduledOn.IsZero():
