@@ -2,6 +2,16 @@ package faults
 
 // automationFaults are faults in reminders, their settings and reports. Memory shows them.
 var automationFaults = []fault{
+	{Name: "instant: a reminder comes at the instant itself", In: "automation.planner.planInstant",
+		Old: "c.At.Add(-c.Before)", New: "c.At", Test: "./automation TestAReminderHoursBefore/memory"},
+	{Name: "instant: what is booked for today is reminded of at once", In: "automation.planner.planInstant",
+		Old: "p.catchUp = instantCatchUp", New: "p.catchUp = defaultCatchUp", Test: "./automation TestNothingIsSaidAtOnce/.*/memory"},
+	{Name: "instant: a lesson that moves within its day is not reminded of again", In: "keys.Instant.Key",
+		Old: `b.instant("startUtc", k.Start)`, New: `b.instant("startUtc", k.Start.Truncate(24*time.Hour))`, Test: "./automation TestAnInstantThatMoves/memory"},
+	{Name: "instant: texts have the days of another zone", In: "automation.Due.instant",
+		Old: "civil.DateOf(k.Start, zone)", New: "civil.DateOf(k.Start, time.UTC)", Test: "./automation TestAReminderHoursBefore/memory"},
+	{Name: "instant: a rerun says when the first was", In: "automation.scheduleRow.relocate",
+		Old: "r.showAt(loc)", New: "_ = loc", Test: "./automation TestSupportKnowsInstants/memory"},
 	{Name: "wish: each missed day of a condition is told", In: "automation.scheduleRow.occasion",
 		Old: "id.state}", New: "id.state + r.Key}", Test: "./automation TestOnlyTheLatestDayOfACondition/memory"},
 	{Name: "wish: a setting that is off gets rows", In: "automation.plan.isOff",
