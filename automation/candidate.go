@@ -138,8 +138,7 @@ type Candidate struct {
 	// seconds, and Before how long earlier the reminder falls; negative: later. They
 	// stand instead of TargetDate, DaysBefore and SendAt. Hours are real ones, which
 	// no change of clocks shortens; Zone is for texts, and UTC where nobody names one.
-	// An At that moves is another occasion: whoever said the old one no longer asks for
-	// it ([Scheduler.Set], events).
+	// An At that moves is another occasion, and [Scheduler.Set] or an event ends the old one.
 	At     time.Time
 	Before time.Duration
 	// Recurrence makes it happen again and again, instead of before a TargetDate.

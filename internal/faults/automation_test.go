@@ -2,6 +2,16 @@ package faults
 
 // automationFaults are faults in reminders, their settings and reports. Memory shows them.
 var automationFaults = []fault{
+	{Name: "wish: what is said no more stays", In: "automation.planner.planWishes",
+		Old: "spoken: []string{setting}", New: "spoken: nil", Test: "./automation TestSayItAgain/memory"},
+	{Name: "wish: a call ends what another setting wants", In: "automation.planner.planWishes",
+		Old: "spoken: []string{setting}", New: `spoken: []string{setting, "second"}`, Test: "./automation TestSetSpeaksOfNothingElse/memory"},
+	{Name: "wish: what is said late is applied", In: "automation.beginEvent",
+		Old: "!source[0].fresh", New: "false", Test: "./automation TestSetIsOrderedByVersions/memory"},
+	{Name: "wish: whoever speaks makes the last event forgotten", In: "automation.stamp",
+		Old: `want.EventType != ""`, New: "true", Test: "./automation TestSetIsOrderedByVersions/memory"},
+	{Name: "wish: a wish of another setting is taken", In: "automation.planner.planWishes",
+		Old: "c.Setting != setting", New: "false", Test: "./automation TestWhatSetRefuses/another_setting/memory"},
 	{Name: "instant: a reminder comes at the instant itself", In: "automation.planner.planInstant",
 		Old: "c.At.Add(-c.Before)", New: "c.At", Test: "./automation TestAReminderHoursBefore/memory"},
 	{Name: "instant: what is booked for today is reminded of at once", In: "automation.planner.planInstant",
@@ -262,7 +272,7 @@ var automationFaults = []fault{
 	{Name: "story: Explain tells all that ever happened", In: "automation.scheduleRow.history",
 		Old: "schedules.Name, r.Key, maxHistory)", New: "schedules.Name, r.Key, 10000)",
 		Test: "./automation TestExplainIsBounded"},
-	{Name: "events: candidates are ensured before old rows end", In: "automation.ensurer.applyEvent",
+	{Name: "events: candidates are ensured before old rows end", In: "automation.ensurer.applyPlan",
 		Old: "s.endInvalid, s.endSuperseded, s.ensureCandidates,", New: "s.ensureCandidates, s.endInvalid, s.endSuperseded,",
 		Test: "./automation TestAnEventEndsOldRowsBeforeItAsksForNewOnes/memory"},
 	{Name: "events: an immediate notification without its schedule", In: "automation.ensurer.ensureImmediate",
