@@ -129,6 +129,10 @@ type Candidate struct {
 	// BusinessUnit is the part of the tenant that the work belongs to; it may be
 	// empty. An open row moves with it; what was sent keeps the one it had.
 	BusinessUnit string
+	// Person is whom the work is about, an id of the host's; empty: nobody, or nobody
+	// says. It stands in no key and no InputHash, and moves with an open row as
+	// BusinessUnit does. See [Support.Planned] and [Selection].
+	Person string
 
 	// TargetDate is the civil date of the event itself, DaysBefore how many days
 	// earlier the reminder falls; negative: later.

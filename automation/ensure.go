@@ -321,16 +321,17 @@ func (r *scheduleRow) isOver() bool {
 // sameMoment reports whether nothing that may change under the same key differs.
 func (r *scheduleRow) sameMoment(want *scheduleRow) bool {
 	if want.TriggerType == ManualRun { // its moment is when it was first asked for
-		return r.Kind == want.Kind && r.BusinessUnit == want.BusinessUnit
+		return r.Kind == want.Kind && r.BusinessUnit == want.BusinessUnit && r.Person == want.Person
 	}
 	// A condition's moment is when it was first met.
-	return r.BusinessUnit == want.BusinessUnit && (r.ScheduledOn.Equal(want.ScheduledOn) || r.TriggerType == ThresholdCondition) && r.LocalDate == want.LocalDate && r.SendAt == want.SendAt &&
+	return r.BusinessUnit == want.BusinessUnit && r.Person == want.Person && (r.ScheduledOn.Equal(want.ScheduledOn) || r.TriggerType == ThresholdCondition) && r.LocalDate == want.LocalDate && r.SendAt == want.SendAt &&
 		r.TimeZone == want.TimeZone && r.GapPolicy == want.GapPolicy && r.OverlapPolicy == want.OverlapPolicy && r.Kind == want.Kind
 }
 
 // moveTo takes over what may change under the same key, and who asked for it.
 func (r *scheduleRow) moveTo(want *scheduleRow) {
 	r.BusinessUnit = want.BusinessUnit
+	r.Person = want.Person
 	r.ScheduledOn, r.LocalDate, r.SendAt = want.ScheduledOn, want.LocalDate, want.SendAt
 	r.TimeZone, r.GapPolicy, r.OverlapPolicy, r.Kind = want.TimeZone, want.GapPolicy, want.OverlapPolicy, want.Kind
 	r.EventType, r.EventID = want.EventType, want.EventID

@@ -172,6 +172,7 @@ type Due struct {
 	Type           string // the reminder type, or the host's automation type
 	TriggerType    TriggerType
 	BusinessUnit   string
+	Person         string // whom it is about; empty: nobody has said
 	Setting        Setting
 	Source         Source
 	TriggerKey     string        // the host's own, in a rerun too
@@ -202,7 +203,7 @@ type Due struct {
 func (r *scheduleRow) due() (Due, error) {
 	d := Due{
 		Scope: r.Scope, Key: r.Key, AutomationType: r.AutomationType, Type: r.Kind, TriggerType: r.TriggerType,
-		BusinessUnit: r.BusinessUnit, Setting: Setting{ID: r.Setting, Active: true}, Source: Source{r.SourceType, r.Source},
+		BusinessUnit: r.BusinessUnit, Person: r.Person, Setting: Setting{ID: r.Setting, Active: true}, Source: Source{r.SourceType, r.Source},
 		DaysBefore: r.DaysBefore, ScheduledOn: r.ScheduledOn, Zone: r.TimeZone, InputHash: r.InputHash,
 		Attempt: r.RetryCount + 1,
 	}

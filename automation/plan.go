@@ -63,6 +63,9 @@ func (s planner) plan(ctx context.Context, c *Candidate, p *plan) (field string,
 	if field, err := checkTenancy(c.Scope, c.BusinessUnit); err != nil {
 		return field, err
 	}
+	if err := checkPart(c.Person); err != nil {
+		return "Person", err
+	}
 	if strings.Contains(c.TriggerKey, rerunMark) {
 		return "TriggerKey", errors.New("holds " + rerunMark + ", which is kept for reruns by support")
 	}
@@ -100,17 +103,23 @@ func checkTenancy(scope Scope, unit string) (field string, err error) {
 	for _, part := range []struct{ field, text string }{
 		{"Scope", string(scope)}, {"BusinessUnit", unit},
 	} {
-		if part.text == "" {
-			continue
-		}
-		if len(part.text) > keys.MaxPartLen {
-			return part.field, errors.New("is too long")
-		}
-		if _, err := keys.Join(part.text); err != nil {
+		if err := checkPart(part.text); err != nil {
 			return part.field, err
 		}
 	}
 	return "", nil
+}
+
+// checkPart refuses what could stand in no key; nothing may.
+func checkPart(text string) error {
+	switch {
+	case text == "":
+		return nil
+	case len(text) > keys.MaxPartLen:
+		return errors.New("is too long")
+	}
+	_, err := keys.Join(text)
+	return err
 }
 
 // host plans the row of a type that the host added.
@@ -182,6 +191,7 @@ func (c *Candidate) fill(r *scheduleRow, key string, trigger TriggerType, in key
 	in.Identity = c.Identity
 	r.Scope, r.Key, r.Kind, r.Status, r.Lane = c.Scope, key, c.Type, StatusPending, c.Lane
 	r.AutomationType, r.TriggerType, r.BusinessUnit, r.Setting = c.AutomationType, trigger, c.BusinessUnit, c.Setting
+	r.Person = c.Person
 	r.SourceType, r.Source, r.TriggerKey, r.DaysBefore = c.Source.Type, c.Source.ID, c.TriggerKey, c.DaysBefore
 	r.InputHash = in.Hash()
 }

@@ -2,6 +2,16 @@ package faults
 
 // automationFaults are faults in reminders, their settings and reports. Memory shows them.
 var automationFaults = []fault{
+	{Name: "wish: a row stays with whom it was about", In: "automation.scheduleRow.moveTo",
+		Old: "r.Person = want.Person", New: "_ = want.Person", Test: "./automation TestWhomAWishIsAbout/memory"},
+	{Name: "wish: another person moves nothing", In: "automation.scheduleRow.sameMoment",
+		Old: "r.Person == want.Person && (", New: "(", Test: "./automation TestWhomAWishIsAbout/memory"},
+	{Name: "wish: the next occurrence is about nobody", In: "automation.series.occurrence",
+		Old: "Person: d.Person, ", New: "", Test: "./automation TestWhatIsPlannedForAPerson/memory"},
+	{Name: "wish: the plans of others are listed", In: "automation.Support.Planned",
+		Old: `driver.Eq("person", person), `, New: "", Test: "./automation TestWhatIsPlannedForAPerson/memory"},
+	{Name: "wish: what is planned for everybody is stopped", In: "automation.Selection.conds",
+		Old: `sel.Person != ""`, New: "false", Test: "./automation TestWhatIsPlannedForAPersonIsStopped/memory"},
 	{Name: "wish: what is said no more stays", In: "automation.planner.planWishes",
 		Old: "spoken: []string{setting}", New: "spoken: nil", Test: "./automation TestSayItAgain/memory"},
 	{Name: "wish: a call ends what another setting wants", In: "automation.planner.planWishes",
