@@ -255,31 +255,6 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 	return out, s.recurrer().advance(ctx, tx, left)
 }
 
-// latePlans are the plans that ask for a moment that lies further back than CatchUp.
-type latePlans struct {
-	missing map[int]bool          // by their place: those without a row, which get none
-	wants   map[*scheduleRow]bool // what they all want, which revives nothing
-}
-
-// tooLate finds those plans. Rows that are open are left to their type's Lateness.
-func tooLate(ctx context.Context, from driver.Reader, now time.Time, plans []plan) (latePlans, error) {
-	late := latePlans{missing: map[int]bool{}, wants: map[*scheduleRow]bool{}}
-	var places []driver.Place
-	for i := range plans {
-		if p := &plans[i]; p.passed(now) {
-			late.missing[i], late.wants[&p.want] = true, true
-			places = append(places, schedules.PlaceOf(&p.want))
-		}
-	}
-	exist, err := schedules.GetMany(ctx, from, places, "key")
-	for i := range late.missing {
-		if exist[schedules.PlaceOf(&plans[i].want)] != nil {
-			delete(late.missing, i)
-		}
-	}
-	return late, err
-}
-
 // decideAt is the table of [Scheduler.Ensure] for a row that exists; late are the wants
 // whose moment lies further back than CatchUp.
 func decideAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleRow] {
