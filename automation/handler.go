@@ -79,7 +79,7 @@ func (s *Scheduler) HandleReports(name string, h Handler, l Lateness) {
 	switch {
 	case h == nil:
 		panic(fmt.Sprintf("automation: HandleReports(%q): no handler", name))
-	case l.Window < 0:
+	case l.negative():
 		panic(fmt.Sprintf("automation: HandleReports(%q): a negative Lateness", name))
 	}
 	s.claim("HandleReports", name, func() { s.registry.handlers[name], s.registry.reports[name] = h, l })

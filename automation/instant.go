@@ -1,6 +1,7 @@
 package automation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,10 +53,7 @@ func (s planner) planInstant(ctx context.Context, c Candidate, t ReminderType, p
 		return "Before", fmt.Errorf("%s before %s is outside the years 1 to 9999", c.Before, stampText(c.At))
 	}
 	p.want.showAt(loc)
-	p.catchUp = t.CatchUp
-	if p.catchUp == 0 {
-		p.catchUp = instantCatchUp
-	}
+	p.catchUp = cmp.Or(t.Lateness.CatchUp, instantCatchUp)
 	return "", nil
 }
 

@@ -135,7 +135,7 @@ func TestNothingIsSaidAtOnceAboutWhatIsBookedForToday(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				w.clk.Set(c.now)
-				p := w.withTriggers(func(t *automation.ReminderType) { t.CatchUp = c.catchUp })
+				p := w.withTriggers(func(t *automation.ReminderType) { t.Lateness.CatchUp = c.catchUp })
 				p.set(hoursTo(lesson, 24*time.Hour, 2*time.Hour)...)
 				got := w.handle(changed(1))
 				if diff := cmp.Diff(c.want, outcomes(got)); diff != "" {

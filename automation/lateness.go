@@ -16,6 +16,12 @@ import (
 //
 //spec:a-085
 type Lateness struct {
+	// CatchUp is how late a new row may be; an older candidate is answered with
+	// OffsetPassed, so that a first import does not send every offset of the past at
+	// once. It holds for a row that has ended and is asked for again, too. Default 24 h;
+	// before an instant 15 min, so that "24 hours before" is not said at once about what
+	// is booked for this afternoon. A series makes no row in the past.
+	CatchUp time.Duration
 	// Window is how late a row may be; a later one ends as Deactivated, TooLate.
 	// Zero means that there is no limit. A series goes on with the first
 	// occurrence that is not too late.
@@ -33,6 +39,9 @@ type Lateness struct {
 	// next occurrence is made all the same.
 	SkipOverlapped bool
 }
+
+// negative reports whether it makes no sense.
+func (l Lateness) negative() bool { return l.CatchUp < 0 || l.Window < 0 }
 
 // tooLate reports whether a row of that moment is not worth its work any more.
 func (l Lateness) tooLate(now, scheduledOn time.Time) bool {

@@ -173,7 +173,7 @@ func (s planner) planReminder(ctx context.Context, c Candidate, t ReminderType, 
 		p.skipped = true
 		return "", nil
 	}
-	p.catchUp = cmp.Or(t.CatchUp, defaultCatchUp)
+	p.catchUp = cmp.Or(t.Lateness.CatchUp, defaultCatchUp)
 	return field, err
 }
 

@@ -25,7 +25,7 @@ var automationFaults = []fault{
 	{Name: "instant: a reminder comes at the instant itself", In: "automation.planner.planInstant",
 		Old: "c.At.Add(-c.Before)", New: "c.At", Test: "./automation TestAReminderHoursBefore/memory"},
 	{Name: "instant: what is booked for today is reminded of at once", In: "automation.planner.planInstant",
-		Old: "p.catchUp = instantCatchUp", New: "p.catchUp = defaultCatchUp", Test: "./automation TestNothingIsSaidAtOnce/.*/memory"},
+		Old: "instantCatchUp", New: "defaultCatchUp", Test: "./automation TestNothingIsSaidAtOnce/.*/memory"},
 	{Name: "instant: a lesson that moves within its day is not reminded of again", In: "keys.Instant.Key",
 		Old: `b.instant("startUtc", k.Start)`, New: `b.instant("startUtc", k.Start.Truncate(24*time.Hour))`, Test: "./automation TestAnInstantThatMoves/memory"},
 	{Name: "instant: texts have the days of another zone", In: "automation.Due.instant",
