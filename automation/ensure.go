@@ -13,7 +13,7 @@ import (
 
 // The outcomes of an Ensure by which no row was made, and none revived.
 const (
-	// OffsetPassed: its moment lies further back than the type's CatchUp. If there is a
+	// OffsetPassed: its moment is later than the type's [Lateness] allows. If there is a
 	// row, it has ended and stays so.
 	OffsetPassed storage.Outcome = "OffsetPassed"
 	// TimeSkipped: its local time does not exist, and the policy is GapSkip.
@@ -78,8 +78,8 @@ func answer(outcome storage.Outcome, row, want *scheduleRow) Ensured {
 // another key, and the row of the old one stays. [Scheduler.Set] ends it. What is found under a key
 // decides, in this order:
 //
-//   - nothing: the row is inserted (Created), unless its moment lies further
-//     back than CatchUp (OffsetPassed)
+//   - nothing: the row is inserted (Created), unless its moment is too late by the
+//     type's [Lateness] (OffsetPassed)
 //   - Processing: nothing is changed under a worker (InFlight)
 //   - Completed: it is never sent again, its coordinates come back (Unchanged); a
 //     real resend needs another TriggerKey
@@ -90,7 +90,7 @@ func answer(outcome storage.Outcome, row, want *scheduleRow) Ensured {
 //     date (Updated)
 //   - ended as Overtaken or SentByOldJob: it stays so (Unchanged)
 //   - Failed, Deactivated, Cancelled: Pending again (Reactivated), unless its moment
-//     lies further back than CatchUp (OffsetPassed); attempts, diagnostics,
+//     is too late (OffsetPassed); attempts, diagnostics,
 //     coordinates and a hold stay
 //
 // A [Threshold] that is not met asks for no row (ThresholdNotMet), and open rows
@@ -256,7 +256,7 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 }
 
 // decideAt is the table of [Scheduler.Ensure] for a row that exists; late are the wants
-// whose moment lies further back than CatchUp.
+// whose moment is worth nothing any more.
 func decideAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleRow] {
 	return func(stored, want *scheduleRow) (storage.Outcome, bool) {
 		// What support has stopped, and what was given up, waits for its release.

@@ -53,7 +53,8 @@ func (s planner) planInstant(ctx context.Context, c Candidate, t ReminderType, p
 		return "Before", fmt.Errorf("%s before %s is outside the years 1 to 9999", c.Before, stampText(c.At))
 	}
 	p.want.showAt(loc)
-	p.catchUp = cmp.Or(t.Lateness.CatchUp, instantCatchUp)
+	p.lateness = t.Lateness
+	p.lateness.CatchUp = cmp.Or(t.Lateness.CatchUp, instantCatchUp)
 	return "", nil
 }
 

@@ -23,24 +23,19 @@ const defaultTriggerKey = "default"
 
 // plan is a checked candidate: the row that it asks for.
 type plan struct {
-	want    scheduleRow
-	catchUp time.Duration // zero: however long ago
-	skipped bool          // its local time does not exist, and the policy is GapSkip
-	series  *seriesPlan   // of a recurring candidate
-	ended   bool          // the series has no further occurrence
-	found   *scheduleRow  // the occurrence as it is and stays; nothing is written
-	moves   bool          // only foreseen: the series would be written, and
-	ends    *scheduleRow  // this occurrence of it would end
-	shadow  bool          // the old scheduler does the series' runs
+	want     scheduleRow
+	lateness Lateness     // zero: its moment is never too long ago
+	skipped  bool         // its local time does not exist, and the policy is GapSkip
+	series   *seriesPlan  // of a recurring candidate
+	ended    bool         // the series has no further occurrence
+	found    *scheduleRow // the occurrence as it is and stays; nothing is written
+	moves    bool         // only foreseen: the series would be written, and
+	ends     *scheduleRow // this occurrence of it would end
+	shadow   bool         // the old scheduler does the series' runs
 
 	condition *condition // of a threshold; the row is complete once measured
 	unmet     bool       // the condition is not met, so no row is wanted
 	version   int64      // of the source that was measured
-}
-
-// passed reports whether the moment lies too far back for a new row.
-func (p plan) passed(now time.Time) bool {
-	return p.catchUp > 0 && !p.skipped && p.want.ScheduledOn.Before(now.Add(-p.catchUp))
 }
 
 // plans checks candidates and computes their rows. It reads no row and writes
@@ -173,7 +168,8 @@ func (s planner) planReminder(ctx context.Context, c Candidate, t ReminderType, 
 		p.skipped = true
 		return "", nil
 	}
-	p.catchUp = cmp.Or(t.Lateness.CatchUp, defaultCatchUp)
+	p.lateness = t.Lateness
+	p.lateness.CatchUp = cmp.Or(t.Lateness.CatchUp, defaultCatchUp)
 	return field, err
 }
 

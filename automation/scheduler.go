@@ -261,7 +261,7 @@ func within(ctx context.Context, tx storage.Tx) context.Context {
 // that wrote them, whatever became of them.
 func (s worker) settled(ctx context.Context, tx storage.Tx, rows []*scheduleRow) error {
 	for _, follow := range []func(context.Context, storage.Tx, []*scheduleRow) error{
-		s.tellSettled, s.recurrer().followRecurring,
+		s.tellSettled, s.recurrer().followRecurring, s.endOvertaken,
 	} {
 		if err := follow(ctx, tx, rows); err != nil {
 			return err

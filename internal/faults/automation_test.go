@@ -2,6 +2,14 @@ package faults
 
 // automationFaults are faults in reminders, their settings and reports. Memory shows them.
 var automationFaults = []fault{
+	{Name: "lateness: a row is made that will be too late", In: "automation.Lateness.verdict",
+		Old: "l.Window > 0 && late", New: "open && l.Window > 0 && late", Test: "./automation TestTheTableOfLateness/.*/new/memory"},
+	{Name: "lateness: what is long past is made", In: "automation.Lateness.verdict",
+		Old: "!open && l.CatchUp > 0", New: "false && l.CatchUp > 0", Test: "./automation TestTheTableOfLateness/.*/ended/memory"},
+	{Name: "lateness: an earlier offset goes out after a later one", In: "automation.worker.endOvertaken",
+		Old: "r.Status != StatusCompleted", New: "true", Test: "./automation TestTheTableOfLateness/.*/open/memory"},
+	{Name: "lateness: what a later one overtook is made", In: "automation.worthless",
+		Old: "p.lateness.OnlyLatest && latest[", New: "false && latest[", Test: "./automation TestTheTableOfLateness/.*/new/memory"},
 	{Name: "wish: a row stays with whom it was about", In: "automation.scheduleRow.moveTo",
 		Old: "r.Person = want.Person", New: "_ = want.Person", Test: "./automation TestWhomAWishIsAbout/memory"},
 	{Name: "wish: another person moves nothing", In: "automation.scheduleRow.sameMoment",
