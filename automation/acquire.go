@@ -283,6 +283,8 @@ func (o *ownership) read(named string) {
 		o.Setting, o.SourceType, o.Source = k.Setting, k.SourceType, k.Source
 	case keys.Recurring:
 		o.Setting, o.SourceType, o.Source = k.Setting, k.SourceType, k.Source
+	case keys.Instant:
+		o.Setting, o.SourceType, o.Source = k.Setting, k.SourceType, k.Source
 	case keys.Host:
 		o.Kind, o.Setting, o.SourceType, o.Source = k.Type, k.Type, k.SourceType, k.Source
 	case keys.ReportRun:

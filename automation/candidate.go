@@ -85,6 +85,8 @@ type TriggerType string
 const (
 	//spec:a-015
 	DateBased TriggerType = "DateBased" // so many days before a date, at a time of day in a zone
+	// InstantBased rows are so long before an instant; see [Candidate].At.
+	InstantBased TriggerType = "InstantBased"
 	// ThresholdCondition rows are due at once, since a reading met a [Threshold].
 	//spec:a-016
 	ThresholdCondition TriggerType = "ThresholdCondition"
@@ -102,8 +104,8 @@ const (
 // of the row and its InputHash, so the same wish always finds the same row.
 //
 // A reminder has a TargetDate and falls DaysBefore days before it, at SendAt in
-// Zone; or it has a Threshold, and is due when that is met; or a Recurrence, and its
-// next occurrence is a row. Work of a type that the host added (AutomationType set)
+// Zone; or At, and falls so long Before it; or it has a Threshold, and is due when
+// that is met; or a Recurrence, and its next occurrence is a row. Work of a type that the host added (AutomationType set)
 // has a ScheduledOn instead.
 //
 //spec:a-043 a-075
@@ -127,11 +129,22 @@ type Candidate struct {
 	// BusinessUnit is the part of the tenant that the work belongs to; it may be
 	// empty. An open row moves with it; what was sent keeps the one it had.
 	BusinessUnit string
+	// Person is whom the work is about, an id of the host's; empty: nobody, or nobody
+	// says. It stands in no key and no InputHash, and moves with an open row as
+	// BusinessUnit does. See [Support.Planned] and [Selection].
+	Person string
 
 	// TargetDate is the civil date of the event itself, DaysBefore how many days
 	// earlier the reminder falls; negative: later.
 	TargetDate Date
 	DaysBefore int
+	// At is the instant of the event itself, such as the start of a lesson, in whole
+	// seconds, and Before how long earlier the reminder falls; negative: later. They
+	// stand instead of TargetDate, DaysBefore and SendAt. Hours are real ones, which
+	// no change of clocks shortens; Zone is for texts, and UTC where nobody names one.
+	// An At that moves is another occasion, and [Scheduler.Set] or an event ends the old one.
+	At     time.Time
+	Before time.Duration
 	// Recurrence makes it happen again and again, instead of before a TargetDate.
 	Recurrence *Recurrence
 	// SendAt is the local time of day, "09:00" or "09:00:30"; default the type's.

@@ -144,7 +144,7 @@ func (h *school) register(s *automation.Scheduler) {
 	for setting := range h.rules {
 		l := lessons{h, setting}
 		s.Register(automation.ReminderType{
-			Name: setting, Zone: "UTC", Triggers: l, Validator: l, Recipients: l, CatchUp: 10 * 365 * 24 * time.Hour,
+			Name: setting, Zone: "UTC", Triggers: l, Validator: l, Recipients: l, Lateness: automation.Lateness{CatchUp: 10 * 365 * 24 * time.Hour},
 			Scan: &automation.Scan{Read: l.Read, SourceType: "pupil", Window: 100, Batch: 2, Scopes: []automation.Scope{h.scope}},
 		})
 	}

@@ -151,15 +151,6 @@ func (b *batch) loadSome(ctx context.Context, scope Scope, ids []string, bySetti
 	return err
 }
 
-// checkLateness ends what is not worth its work any more.
-func (b *batch) checkLateness(context.Context) {
-	for _, t := range b.open() {
-		if b.lateness.tooLate(b.now, t.row.ScheduledOn) {
-			t.stop = TooLate
-		}
-	}
-}
-
 // revalidate asks whether the source still wants what the row stands for.
 func (b *batch) revalidate(context.Context) {
 	if b.reminder.Validator == nil {

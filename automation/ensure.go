@@ -13,7 +13,7 @@ import (
 
 // The outcomes of an Ensure by which no row was made, and none revived.
 const (
-	// OffsetPassed: its moment lies further back than the type's CatchUp. If there is a
+	// OffsetPassed: its moment is later than the type's [Lateness] allows. If there is a
 	// row, it has ended and stays so.
 	OffsetPassed storage.Outcome = "OffsetPassed"
 	// TimeSkipped: its local time does not exist, and the policy is GapSkip.
@@ -74,11 +74,12 @@ func answer(outcome storage.Outcome, row, want *scheduleRow) Ensured {
 }
 
 // Ensure makes the due work of the candidates exist, once under each key
-// (Automation & Reminders, "Ensure semantics"). What is found under a key
+// (Automation & Reminders, "Ensure semantics"). It ends nothing: a date that moved is
+// another key, and the row of the old one stays. [Scheduler.Set] ends it. What is found under a key
 // decides, in this order:
 //
-//   - nothing: the row is inserted (Created), unless its moment lies further
-//     back than CatchUp (OffsetPassed)
+//   - nothing: the row is inserted (Created), unless its moment is too late by the
+//     type's [Lateness] (OffsetPassed)
 //   - Processing: nothing is changed under a worker (InFlight)
 //   - Completed: it is never sent again, its coordinates come back (Unchanged); a
 //     real resend needs another TriggerKey
@@ -89,7 +90,7 @@ func answer(outcome storage.Outcome, row, want *scheduleRow) Ensured {
 //     date (Updated)
 //   - ended as Overtaken or SentByOldJob: it stays so (Unchanged)
 //   - Failed, Deactivated, Cancelled: Pending again (Reactivated), unless its moment
-//     lies further back than CatchUp (OffsetPassed); attempts, diagnostics,
+//     is too late (OffsetPassed); attempts, diagnostics,
 //     coordinates and a hold stay
 //
 // A [Threshold] that is not met asks for no row (ThresholdNotMet), and open rows
@@ -254,33 +255,8 @@ func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, orig
 	return out, s.recurrer().advance(ctx, tx, left)
 }
 
-// latePlans are the plans that ask for a moment that lies further back than CatchUp.
-type latePlans struct {
-	missing map[int]bool          // by their place: those without a row, which get none
-	wants   map[*scheduleRow]bool // what they all want, which revives nothing
-}
-
-// tooLate finds those plans. Rows that are open are left to their type's Lateness.
-func tooLate(ctx context.Context, from driver.Reader, now time.Time, plans []plan) (latePlans, error) {
-	late := latePlans{missing: map[int]bool{}, wants: map[*scheduleRow]bool{}}
-	var places []driver.Place
-	for i := range plans {
-		if p := &plans[i]; p.passed(now) {
-			late.missing[i], late.wants[&p.want] = true, true
-			places = append(places, schedules.PlaceOf(&p.want))
-		}
-	}
-	exist, err := schedules.GetMany(ctx, from, places, "key")
-	for i := range late.missing {
-		if exist[schedules.PlaceOf(&plans[i].want)] != nil {
-			delete(late.missing, i)
-		}
-	}
-	return late, err
-}
-
 // decideAt is the table of [Scheduler.Ensure] for a row that exists; late are the wants
-// whose moment lies further back than CatchUp.
+// whose moment is worth nothing any more.
 func decideAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleRow] {
 	return func(stored, want *scheduleRow) (storage.Outcome, bool) {
 		// What support has stopped, and what was given up, waits for its release.
@@ -320,16 +296,17 @@ func (r *scheduleRow) isOver() bool {
 // sameMoment reports whether nothing that may change under the same key differs.
 func (r *scheduleRow) sameMoment(want *scheduleRow) bool {
 	if want.TriggerType == ManualRun { // its moment is when it was first asked for
-		return r.Kind == want.Kind && r.BusinessUnit == want.BusinessUnit
+		return r.Kind == want.Kind && r.BusinessUnit == want.BusinessUnit && r.Person == want.Person
 	}
 	// A condition's moment is when it was first met.
-	return r.BusinessUnit == want.BusinessUnit && (r.ScheduledOn.Equal(want.ScheduledOn) || r.TriggerType == ThresholdCondition) && r.LocalDate == want.LocalDate && r.SendAt == want.SendAt &&
+	return r.BusinessUnit == want.BusinessUnit && r.Person == want.Person && (r.ScheduledOn.Equal(want.ScheduledOn) || r.TriggerType == ThresholdCondition) && r.LocalDate == want.LocalDate && r.SendAt == want.SendAt &&
 		r.TimeZone == want.TimeZone && r.GapPolicy == want.GapPolicy && r.OverlapPolicy == want.OverlapPolicy && r.Kind == want.Kind
 }
 
 // moveTo takes over what may change under the same key, and who asked for it.
 func (r *scheduleRow) moveTo(want *scheduleRow) {
 	r.BusinessUnit = want.BusinessUnit
+	r.Person = want.Person
 	r.ScheduledOn, r.LocalDate, r.SendAt = want.ScheduledOn, want.LocalDate, want.SendAt
 	r.TimeZone, r.GapPolicy, r.OverlapPolicy, r.Kind = want.TimeZone, want.GapPolicy, want.OverlapPolicy, want.Kind
 	r.EventType, r.EventID = want.EventType, want.EventID

@@ -198,7 +198,7 @@ func TestEnsureNeverClearsAHold(t *testing.T) {
 
 func TestAFirstImportDoesNotSendThePast(t *testing.T) {
 	eachWorld(t, func(w *world) {
-		w.s.Register(certificates(func(t *automation.ReminderType) { t.CatchUp = 48 * time.Hour }))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Lateness.CatchUp = 48 * time.Hour }))
 		w.ensure(candidate(func(c *automation.Candidate) { c.DaysBefore = 40 }))
 		w.clk.Set(day(2026, 4, 30, 8))
 		got := w.ensure(

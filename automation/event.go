@@ -261,32 +261,47 @@ func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, erro
 // applyEvent is the transaction of HandleEvent. The source's row comes first,
 // and without versions the source is read behind it.
 func (s ensurer) applyEvent(ctx context.Context, tx storage.Tx, e Event, r route, p eventPlan) (EventResult, error) {
-	source, err := stamp(ctx, tx, e)
-	if err != nil {
-		return EventResult{}, err
-	}
-	result := EventResult{Outcome: EventApplied, SourceVersion: source[0].version, Failed: p.failed}
-	if !source[0].fresh {
-		result.Outcome, result.Failed = EventStale, nil
-		return result, nil
+	result, err := beginEvent(ctx, tx, e)
+	if err != nil || result.Outcome == EventStale {
+		return result, err
 	}
 	if e.Version == 0 {
 		if p, err = s.planner().planEvent(within(ctx, tx), e, r); err != nil {
 			return EventResult{}, err
 		}
-		result.Failed = p.failed
 	}
-	if p.plans, err = s.measure(ctx, tx, readAt(e.Version, p.plans)); err != nil {
+	result.Failed = p.failed
+	p.plans = readAt(e.Version, p.plans)
+	err = s.applyPlan(ctx, tx, e, p, &result)
+	return result, err
+}
+
+// beginEvent takes the source's row, and tells whether what is said is out of date.
+func beginEvent(ctx context.Context, tx storage.Tx, e Event) (EventResult, error) {
+	source, err := stamp(ctx, tx, e)
+	if err != nil {
 		return EventResult{}, err
+	}
+	result := EventResult{Outcome: EventApplied, SourceVersion: source[0].version}
+	if !source[0].fresh {
+		result.Outcome = EventStale
+	}
+	return result, nil
+}
+
+// applyPlan writes what an event, or whoever speaks for the source, plans.
+func (s ensurer) applyPlan(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) (err error) {
+	if p.plans, err = s.measure(ctx, tx, p.plans); err != nil {
+		return err
 	}
 	for _, step := range []func(context.Context, storage.Tx, Event, eventPlan, *EventResult) error{
 		s.endInvalid, s.endSuperseded, s.ensureCandidates, s.ensureImmediate,
 	} {
-		if err := step(ctx, tx, e, p, &result); err != nil {
-			return EventResult{}, err
+		if err := step(ctx, tx, e, p, result); err != nil {
+			return err
 		}
 	}
-	return result, nil
+	return nil
 }
 
 func (s ensurer) endInvalid(ctx context.Context, tx storage.Tx, e Event, p eventPlan, result *EventResult) error {
@@ -397,7 +412,9 @@ func stamp(ctx context.Context, tx storage.Tx, events ...Event) ([]stamped, erro
 			return storage.Unchanged, false
 		}
 		stored.SourceVersion = max(stored.SourceVersion, want.SourceVersion)
-		stored.EventType, stored.EventID = want.EventType, want.EventID
+		if want.EventType != "" { // else the host spoke: the last event stays known
+			stored.EventType, stored.EventID = want.EventType, want.EventID
+		}
 		return storage.Updated, true
 	}, wants...)
 	out := make([]stamped, len(got))

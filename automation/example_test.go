@@ -29,7 +29,28 @@ var certificate = automation.ReminderType{
 	}),
 }
 
-// Saying it twice changes nothing.
+// The date moves, and the host says no more than what it is now.
+func ExampleScheduler_Set() {
+	ctx := context.Background()
+	store, _ := open()
+	reminders := automation.New(store, notify.New(store, nil), nil)
+	reminders.Register(certificate)
+	about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"}}
+	expires := automation.Candidate{TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30}
+	got, err := reminders.Set(ctx, about, expires) // Created; a second call: Unchanged
+	fmt.Println(got.Ensured[0].Outcome, got.Ensured[0].Key, err)
+	expires.TargetDate.Month = 6
+	got, err = reminders.Set(ctx, about, expires)
+	fmt.Println(got.Ensured[0].Outcome, got.Ensured[0].Key, got.Deactivated, err)
+	got, err = reminders.Clear(ctx, about)
+	fmt.Println(got.Deactivated, err)
+	// Output:
+	// Created reminder:certificate:employee:7:default:2026-05-01:30 <nil>
+	// Created reminder:certificate:employee:7:default:2026-06-01:30 [{reminder:certificate:employee:7:default:2026-05-01:30 Superseded}] <nil>
+	// [{reminder:certificate:employee:7:default:2026-06-01:30 Superseded}] <nil>
+}
+
+// Saying it twice changes nothing, and ends nothing either.
 func ExampleScheduler_Ensure() {
 	ctx := context.Background()
 	store, _ := open()

@@ -42,6 +42,28 @@ func ExampleRecurrence() {
 	// Unchanged reminder:timesheet:employee:7:default:recurring:2026-03-16T09:00:00Z <nil>
 }
 
+// A lesson moves by half an hour, and its reminder with it. "24 hours before" is not
+// said at once about a lesson of today.
+func ExampleCandidate_instant() {
+	ctx := context.Background()
+	store, _ := open() // 1 March 2026, 08:00 UTC
+	reminders := automation.New(store, notify.New(store, nil), nil)
+	t := certificate
+	t.Name, t.Template.Subject = "lesson", "Your lesson begins at {{.At.LocalTime}}"
+	reminders.Register(t)
+	about := automation.About{Type: "lesson", Source: automation.Source{Type: "lesson", ID: "7"}}
+	lesson := automation.Candidate{At: time.Date(2026, 3, 1, 16, 0, 0, 0, time.UTC), Before: 2 * time.Hour}
+	for range 2 {
+		dayBefore := automation.Candidate{At: lesson.At, Before: 24 * time.Hour}
+		got, err := reminders.Set(ctx, about, dayBefore, lesson)
+		fmt.Println(got.Ensured[0].Outcome, got.Ensured[1].Outcome, got.Ensured[1].Key, len(got.Deactivated), err)
+		lesson.At = lesson.At.Add(30 * time.Minute)
+	}
+	// Output:
+	// OffsetPassed Created reminder:lesson:lesson:7:default:instant:2026-03-01T16:00:00Z:2h 0 <nil>
+	// OffsetPassed Created reminder:lesson:lesson:7:default:instant:2026-03-01T16:30:00Z:2h 1 <nil>
+}
+
 // On the last Sunday of March the clocks of Dublin jump from one to two.
 func ExampleScheduler_Preview() {
 	store, clk := open()

@@ -66,6 +66,9 @@ func (e Explanation) origin(b *strings.Builder) {
 	if r.TriggerType == DateBased {
 		fmt.Fprintf(b, ", %s %s, at %s %s", r.offset(), r.TargetDate, r.SendAt, r.TimeZone)
 	}
+	if r.TriggerType == InstantBased {
+		fmt.Fprintf(b, ", %s %s, at %s %s", r.span(), stampText(r.At), r.SendAt, r.TimeZone)
+	}
 	if e.Condition != nil {
 		fmt.Fprintf(b, ", %s", e.Condition)
 	}

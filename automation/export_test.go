@@ -74,7 +74,7 @@ var ImmediateJob = Immediate.job
 
 // ReminderJob is the job of a reminder's row, likewise.
 func ReminderJob(row *scheduleRow, notificationType string) (notify.Job, error) {
-	return (&try{row: row, due: Due{Source: Source{row.SourceType, row.Source}}}).job(notificationType)
+	return (&try{row: row, due: Due{Source: Source{row.SourceType, row.Source}, DaysBefore: row.DaysBefore}}).job(notificationType)
 }
 
 // CandidateAsksFor reports whether a candidate asks for the very row.

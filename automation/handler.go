@@ -79,7 +79,7 @@ func (s *Scheduler) HandleReports(name string, h Handler, l Lateness) {
 	switch {
 	case h == nil:
 		panic(fmt.Sprintf("automation: HandleReports(%q): no handler", name))
-	case l.Window < 0:
+	case l.negative():
 		panic(fmt.Sprintf("automation: HandleReports(%q): a negative Lateness", name))
 	}
 	s.claim("HandleReports", name, func() { s.registry.handlers[name], s.registry.reports[name] = h, l })
@@ -172,13 +172,16 @@ type Due struct {
 	Type           string // the reminder type, or the host's automation type
 	TriggerType    TriggerType
 	BusinessUnit   string
+	Person         string // whom it is about; empty: nobody has said
 	Setting        Setting
 	Source         Source
-	TriggerKey     string // the host's own, in a rerun too
-	TargetDate     Date   // zero unless DateBased
-	DaysBefore     int
-	ScheduledOn    time.Time // UTC
-	LocalDate      Date      // of ScheduledOn in Zone; zero unless DateBased, OncePerDay, of a series or a ManualRun
+	TriggerKey     string        // the host's own, in a rerun too
+	TargetDate     Date          // zero unless DateBased; of an InstantBased one the day of At in Zone
+	DaysBefore     int           // of an InstantBased one the days from the one to the other
+	At             time.Time     // zero unless InstantBased, UTC
+	Before         time.Duration // likewise
+	ScheduledOn    time.Time     // UTC
+	LocalDate      Date          // of ScheduledOn in Zone; zero unless DateBased, InstantBased, OncePerDay, of a series or a ManualRun
 	Zone           string
 	InputHash      string // what the row stands for
 	// Threshold is set in a ThresholdCondition: what the key says, and for people
@@ -200,7 +203,7 @@ type Due struct {
 func (r *scheduleRow) due() (Due, error) {
 	d := Due{
 		Scope: r.Scope, Key: r.Key, AutomationType: r.AutomationType, Type: r.Kind, TriggerType: r.TriggerType,
-		BusinessUnit: r.BusinessUnit, Setting: Setting{ID: r.Setting, Active: true}, Source: Source{r.SourceType, r.Source},
+		BusinessUnit: r.BusinessUnit, Person: r.Person, Setting: Setting{ID: r.Setting, Active: true}, Source: Source{r.SourceType, r.Source},
 		DaysBefore: r.DaysBefore, ScheduledOn: r.ScheduledOn, Zone: r.TimeZone, InputHash: r.InputHash,
 		Attempt: r.RetryCount + 1,
 	}
@@ -223,6 +226,8 @@ func (d Due) withTrigger(r *scheduleRow) (Due, error) {
 		err = d.threshold(r)
 	case r.TriggerType == DateBased:
 		err = d.dates(r)
+	case r.TriggerType == InstantBased:
+		err = d.instant(r)
 	case r.TriggerType != ScheduledRun:
 		return Due{}, fmt.Errorf("automation: trigger_type of %s: %.40q is unknown to this version", r.Key, r.TriggerType)
 	}

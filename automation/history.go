@@ -318,6 +318,28 @@ func (s Support) History(ctx context.Context, scope Scope, source Source, p stor
 	return jobs, next, nil
 }
 
+// Planned lists what is planned for a person: the open rows, and those on hold, whose
+// candidates named them, the next moment first, with where the next page begins; empty
+// after the last. A row that is new or moves while somebody pages may be missed or come
+// twice. An After of the caller's own making is [storage.ErrPage]. To stop them all,
+// see [Support.Bulk] and [Selection].Person.
+func (s Support) Planned(ctx context.Context, scope Scope, person string, p storage.Page) (planned []Schedule, next string, err error) {
+	if person == "" {
+		return nil, "", errors.New("automation: Planned: no person")
+	}
+	err = s.read(ctx, func(from driver.Reader) error {
+		rows, after, err := schedules.Page(ctx, from, scope, p, driver.Query{
+			Where: []driver.Cond{driver.Eq("person", person), driver.NotNull("scheduled_on"), open()}, OrderBy: "scheduled_on",
+		})
+		planned, next = views(rows), after
+		return err
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("automation: Planned: %w", err)
+	}
+	return planned, next, nil
+}
+
 // RunReport is Ensure for a candidate with a Run, and tells the history who asked
 // for it and why. A row that exists already stays whoever's it is.
 func (s Support) RunReport(ctx context.Context, c Candidate, by By) (out Ensured, err error) {

@@ -137,6 +137,7 @@ func TestOnlyDecidingColumnsDecide(t *testing.T) {
 			func(r *scheduleRow) { r.GapPolicy = GapSkip },
 			func(r *scheduleRow) { r.OverlapPolicy = OverlapFirst },
 			func(r *scheduleRow) { r.Kind = "other" },
+			func(r *scheduleRow) { r.Person = "kim" },
 		} {
 			for _, held := range []bool{false, true} {
 				whole := everything()
@@ -202,7 +203,7 @@ func everything() *scheduleRow {
 			ID: 1, Scope: "s", Key: "k", Kind: "t", Status: "S", Version: 2, Lane: -1,
 			DueOn: start, LeaseExpiresOn: start.Add(time.Minute), ClaimToken: "c", Abandoned: true,
 		},
-		AutomationType: "a", TriggerType: DateBased, BusinessUnit: "north", Setting: "set", SourceType: "course", Source: "1",
+		AutomationType: "a", TriggerType: DateBased, BusinessUnit: "north", Person: "sam", Setting: "set", SourceType: "course", Source: "1",
 		TriggerKey: "default", TargetDate: "2026-05-01", DaysBefore: 3, InputHash: "hash", CreatedOn: start,
 		ScheduledOn: start, LocalDate: "2026-03-01", SendAt: "09:00", TimeZone: "Europe/Dublin",
 		GapPolicy: GapForward, OverlapPolicy: "second",

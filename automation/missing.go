@@ -53,7 +53,7 @@ const (
 	// CauseTimeSkipped: the local time does not exist on that day, and the policy is
 	// GapSkip.
 	CauseTimeSkipped Cause = "TimeSkipped"
-	// CauseOffsetPassed: the moment lies further back than the type's CatchUp.
+	// CauseOffsetPassed: the moment lies further back than the type's [Lateness] allows.
 	CauseOffsetPassed Cause = "OffsetPassed"
 	// CauseSeriesEnded: the cadence of a recurring candidate has no occurrence left.
 	CauseSeriesEnded Cause = "SeriesEnded"

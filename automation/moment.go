@@ -5,14 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
 	"github.com/belfry-go/belfry/keys"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // defaultCatchUp is how far in the past a new reminder may lie.
@@ -141,7 +138,11 @@ func (s *Scheduler) Preview(ctx context.Context, c Candidate, n int) ([]Occurren
 	}
 	row := p.want
 	one := Occurrence{Key: row.Key, Zone: row.TimeZone, LocalTime: row.SendAt, On: row.ScheduledOn, Resolution: ResolvedExact}
-	if row.TriggerType == DateBased {
+	switch row.TriggerType {
+	case InstantBased:
+		one.LocalDate, err = civil.ParseDate(row.LocalDate)
+		return []Occurrence{one}, err
+	case DateBased:
 		if one.LocalDate, one.Resolution, err = resolution(&row); err != nil {
 			return nil, err
 		}
@@ -181,156 +182,14 @@ func (p *seriesPlan) preview(s *core, n int) ([]Occurrence, error) {
 	return out, nil
 }
 
-// Lateness says what becomes of a row that is claimed long after its moment,
-// because no process ran or an earlier one took long. The zero value runs each
-// one however late; the occurrences of a series run one after the other, never
-// two at once.
-//
-//spec:a-085
-type Lateness struct {
-	// Window is how late a row may be; a later one ends as Deactivated, TooLate.
-	// Zero means that there is no limit. A series goes on with the first
-	// occurrence that is not too late.
-	Window time.Duration
-	// OnlyLatest runs the last of several that are due together: the others end as
-	// Deactivated, Overtaken. A series goes on with the last occurrence that is
-	// due; those in between have no rows. Of date-based rows it compares the open
-	// ones of one setting, source and trigger key: a later offset overtakes an
-	// earlier one. Of a [Threshold] a later day, or rise, overtakes an earlier one.
-	OnlyLatest bool
-	// SkipOverlapped leaves out the occurrences of a series whose moment passed
-	// before the row of an earlier one ended, because it waited, ran or was tried
-	// again: the series goes on with the first one that lies ahead. Where support
-	// holds or cancels the row in a process that does not register the type, the
-	// next occurrence is made all the same.
-	SkipOverlapped bool
-}
-
-// tooLate reports whether a row of that moment is not worth its work any more.
-func (l Lateness) tooLate(now, scheduledOn time.Time) bool {
-	return l.Window > 0 && now.Sub(scheduledOn) > l.Window
-}
-
-// checkOvertaken ends what a later row makes superfluous, where the type runs
-// only the latest.
-func (b *batch) checkOvertaken(ctx context.Context) {
-	tries := b.open()
-	if !b.lateness.OnlyLatest || len(tries) == 0 {
-		return
-	}
-	var o overtaking
-	err := b.read(ctx, func(from driver.Reader) (err error) {
-		o, err = loadOvertaking(ctx, from, b.now, tries)
-		return err
-	})
-	for _, t := range tries {
-		if t.err = err; err == nil && o.overtaken(b.now, t.row) {
-			t.stop = Overtaken
-		}
-	}
-}
-
-// overtaking is what the rows of a batch are compared with.
-type overtaking struct {
-	series map[occasion]*series
-	latest map[occasion]time.Time // of the open rows of dates and conditions that are due
-}
-
-// occasion is what earlier and later rows have in common.
-type occasion struct {
-	scope               Scope
-	setting             string
-	source              Source
-	automation, trigger string
-}
-
-func (r *scheduleRow) occasion() occasion {
-	if r.TriggerType == ThresholdCondition {
-		id, _, _ := conditionOf(r)
-		return occasion{r.Scope, r.Setting, Source{r.SourceType, r.Source}, r.AutomationType, id.state}
-	}
-	return occasion{r.Scope, r.Setting, Source{r.SourceType, r.Source}, r.AutomationType, r.TriggerKey}
-}
-
-// oneByOne are the triggers whose rows exist side by side.
-var oneByOne = []TriggerType{DateBased, ThresholdCondition}
-
-func (o overtaking) overtaken(now time.Time, r *scheduleRow) bool {
-	if slices.Contains(oneByOne, r.TriggerType) {
-		return o.latest[r.occasion()].After(r.ScheduledOn)
-	}
-	d := o.series[r.occasion()]
-	if d == nil || !d.Active || !d.NextOn.Equal(r.ScheduledOn) {
-		return false // support has brought an old one back
-	}
-	line, err := d.timeline()
-	if err != nil {
-		return false
-	}
-	next, ok := line.After(r.ScheduledOn)
-	return ok && !next.On.After(now)
-}
-
-// loadOvertaking takes a statement for all series, and one for each scope with dates.
-func loadOvertaking(ctx context.Context, from driver.Reader, now time.Time, tries []*try) (overtaking, error) {
-	o := overtaking{series: map[occasion]*series{}, latest: map[occasion]time.Time{}}
-	recurring, dated := map[driver.Place]*try{}, map[Scope][]*try{}
-	for _, t := range tries {
-		scope := t.row.Scope
-		if slices.Contains(oneByOne, t.row.TriggerType) {
-			dated[scope] = append(dated[scope], t)
-		} else if key := t.row.seriesKey(); key != "" {
-			recurring[driver.Place{Scope: scope, Key: key}] = t
-		}
-	}
-	found, err := seriesTable.GetMany(ctx, from, slices.Collect(maps.Keys(recurring)))
-	if err != nil {
-		return o, err
-	}
-	for place, d := range found {
-		o.series[recurring[place].row.occasion()] = d
-	}
-	for scope, tries := range dated {
-		if err := o.loadDated(ctx, from, scope, now, tries); err != nil {
-			return o, err
-		}
-	}
-	return o, nil
-}
-
-// loadDated reads the open rows of the sources, of which there are few.
-func (o overtaking) loadDated(ctx context.Context, from driver.Reader, scope Scope, now time.Time, tries []*try) error {
-	var settings, sources []string
-	for _, t := range tries {
-		settings, sources = append(settings, t.row.Setting), append(sources, t.row.Source)
-	}
-	where := []driver.Cond{
-		driver.In("setting", settings), driver.In("source", sources),
-		driver.In("trigger_type", oneByOne), driver.AtMost("scheduled_on", now), open(),
-	}
-	for after := (*driver.Position)(nil); ; {
-		rows, err := schedules.Find(ctx, from, scope, driver.Query{Where: where, Limit: deactivatePage, After: after})
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			if runs(r) {
-				o.latest[r.occasion()] = later(o.latest[r.occasion()], r.ScheduledOn)
-			}
-		}
-		if len(rows) < deactivatePage {
-			return nil
-		}
-		after = &driver.Position{ID: rows[len(rows)-1].ID}
-	}
-}
-
 // lastAsked is the last moment at which anybody can ask for the row's key; not
 // known where that may happen at any time.
 func (m keeping) lastAsked(r *scheduleRow) (time.Time, bool) {
 	switch key, _ := keys.Parse(r.Key); k := key.(type) {
 	case keys.Reminder:
 		return m.lastOfDates(r)
+	case keys.Instant:
+		return k.Start.Add(m.catchUp - k.Before), true
 	case keys.Recurring:
 		return k.Occurrence.Add(m.catchUp), true
 	case keys.ReportRun:

@@ -23,24 +23,19 @@ const defaultTriggerKey = "default"
 
 // plan is a checked candidate: the row that it asks for.
 type plan struct {
-	want    scheduleRow
-	catchUp time.Duration // zero: however long ago
-	skipped bool          // its local time does not exist, and the policy is GapSkip
-	series  *seriesPlan   // of a recurring candidate
-	ended   bool          // the series has no further occurrence
-	found   *scheduleRow  // the occurrence as it is and stays; nothing is written
-	moves   bool          // only foreseen: the series would be written, and
-	ends    *scheduleRow  // this occurrence of it would end
-	shadow  bool          // the old scheduler does the series' runs
+	want     scheduleRow
+	lateness Lateness     // zero: its moment is never too long ago
+	skipped  bool         // its local time does not exist, and the policy is GapSkip
+	series   *seriesPlan  // of a recurring candidate
+	ended    bool         // the series has no further occurrence
+	found    *scheduleRow // the occurrence as it is and stays; nothing is written
+	moves    bool         // only foreseen: the series would be written, and
+	ends     *scheduleRow // this occurrence of it would end
+	shadow   bool         // the old scheduler does the series' runs
 
 	condition *condition // of a threshold; the row is complete once measured
 	unmet     bool       // the condition is not met, so no row is wanted
 	version   int64      // of the source that was measured
-}
-
-// passed reports whether the moment lies too far back for a new row.
-func (p plan) passed(now time.Time) bool {
-	return p.catchUp > 0 && !p.skipped && p.want.ScheduledOn.Before(now.Add(-p.catchUp))
 }
 
 // plans checks candidates and computes their rows. It reads no row and writes
@@ -62,6 +57,9 @@ func (s planner) plans(ctx context.Context, candidates []Candidate) ([]plan, err
 func (s planner) plan(ctx context.Context, c *Candidate, p *plan) (field string, err error) {
 	if field, err := checkTenancy(c.Scope, c.BusinessUnit); err != nil {
 		return field, err
+	}
+	if err := checkPart(c.Person); err != nil {
+		return "Person", err
 	}
 	if strings.Contains(c.TriggerKey, rerunMark) {
 		return "TriggerKey", errors.New("holds " + rerunMark + ", which is kept for reruns by support")
@@ -87,6 +85,8 @@ func (s planner) plan(ctx context.Context, c *Candidate, p *plan) (field string,
 		*p, field, err = s.planRecurring(ctx, *c, t)
 	case c.Threshold != nil:
 		*p, field, err = s.planThreshold(ctx, *c, t)
+	case c.isInstant():
+		return s.planInstant(ctx, *c, t, p)
 	default:
 		return s.planReminder(ctx, *c, t, p)
 	}
@@ -98,17 +98,23 @@ func checkTenancy(scope Scope, unit string) (field string, err error) {
 	for _, part := range []struct{ field, text string }{
 		{"Scope", string(scope)}, {"BusinessUnit", unit},
 	} {
-		if part.text == "" {
-			continue
-		}
-		if len(part.text) > keys.MaxPartLen {
-			return part.field, errors.New("is too long")
-		}
-		if _, err := keys.Join(part.text); err != nil {
+		if err := checkPart(part.text); err != nil {
 			return part.field, err
 		}
 	}
 	return "", nil
+}
+
+// checkPart refuses what could stand in no key; nothing may.
+func checkPart(text string) error {
+	switch {
+	case text == "":
+		return nil
+	case len(text) > keys.MaxPartLen:
+		return errors.New("is too long")
+	}
+	_, err := keys.Join(text)
+	return err
 }
 
 // host plans the row of a type that the host added.
@@ -118,6 +124,8 @@ func (p *plan) host(c Candidate) (field string, err error) {
 		return "Type", errors.New("is for reminders; a host's type has its AutomationType only")
 	case !c.TargetDate.IsZero() || c.DaysBefore != 0:
 		return "TargetDate", errors.New("is for reminders; a host's type has ScheduledOn")
+	case c.isInstant():
+		return "At", errors.New("is for reminders; a host's type has ScheduledOn")
 	case c.Recurrence != nil:
 		return "Recurrence", errors.New("is for reminders; a handler's Outcome may ask for the next run")
 	case c.Threshold != nil:
@@ -160,7 +168,8 @@ func (s planner) planReminder(ctx context.Context, c Candidate, t ReminderType, 
 		p.skipped = true
 		return "", nil
 	}
-	p.catchUp = cmp.Or(t.CatchUp, defaultCatchUp)
+	p.lateness = t.Lateness
+	p.lateness.CatchUp = cmp.Or(t.Lateness.CatchUp, defaultCatchUp)
 	return field, err
 }
 
@@ -178,6 +187,7 @@ func (c *Candidate) fill(r *scheduleRow, key string, trigger TriggerType, in key
 	in.Identity = c.Identity
 	r.Scope, r.Key, r.Kind, r.Status, r.Lane = c.Scope, key, c.Type, StatusPending, c.Lane
 	r.AutomationType, r.TriggerType, r.BusinessUnit, r.Setting = c.AutomationType, trigger, c.BusinessUnit, c.Setting
+	r.Person = c.Person
 	r.SourceType, r.Source, r.TriggerKey, r.DaysBefore = c.Source.Type, c.Source.ID, c.TriggerKey, c.DaysBefore
 	r.InputHash = in.Hash()
 }
@@ -243,6 +253,9 @@ func (s planner) planManual(ctx context.Context, c Candidate) (plan, string, err
 //
 //spec:a-088
 func (s planner) planThreshold(ctx context.Context, c Candidate, t ReminderType) (plan, string, error) {
+	if c.isInstant() {
+		return plan{}, "At", errInstant
+	}
 	if field := c.dated(); field != "" {
 		return plan{}, field, errors.New("is not for candidates with a Threshold, which are due at once")
 	}
@@ -316,11 +329,12 @@ type eventData struct {
 	TargetDate Date
 	DaysBefore int
 	Key        string
+	At         *occurrenceData `json:",omitempty"` // of a reminder before an instant
 	Occurrence *occurrenceData `json:",omitempty"` // of a recurring reminder
 	*thresholdData
 }
 
-// occurrenceData is what texts may say about an occurrence.
+// occurrenceData is what texts may say about an occurrence, or an instant.
 type occurrenceData struct {
 	LocalDate Date
 	LocalTime string
@@ -362,7 +376,7 @@ func (b *batch) makeArtifacts(context.Context) {
 //spec:f-048
 func (t *try) job(notificationType string) (notify.Job, error) {
 	row := t.row
-	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, row.DaysBefore, row.Key, t.due.occurrenceData(), t.due.thresholdData()})
+	data, err := json.Marshal(eventData{t.due.Source, t.due.TargetDate, t.due.DaysBefore, row.Key, t.due.instantData(), t.due.occurrenceData(), t.due.thresholdData()})
 	return notify.Job{
 		Scope: row.Scope, Type: notificationType, Lane: row.Lane,
 		PartitionKey: row.Source, RowKey: keys.AutomationRowKey(row.Key), BusinessUnit: row.BusinessUnit,

@@ -121,7 +121,7 @@ type ReconcileReport struct {
 	// before, too.
 	Created, Updated, Reactivated, Deactivated, Conflicts int
 	// OffsetPassed candidates have no row and got none, or have one that ended:
-	// their moment lies further back than the type's CatchUp.
+	// their moment is later than the type's [Lateness] allows.
 	OffsetPassed int
 
 	// Failure is the error of the last of the Failed sources.
@@ -240,9 +240,9 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRo
 			add(WouldDeactivate, row, string(reason), false)
 		}
 	}
-	late := map[*scheduleRow]bool{}
+	late, past := map[*scheduleRow]bool{}, worthless(now, p.plans)
 	decide := decideAt(now, late)
-	for _, plan := range p.plans {
+	for i, plan := range p.plans {
 		want := plan.want
 		stored, exists := rows[want.Key]
 		switch {
@@ -254,7 +254,7 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRo
 		switch {
 		case plan.ended:
 			continue
-		case !exists && plan.passed(now):
+		case !exists && past[i]:
 			f.passed++
 			continue
 		case !exists:
@@ -263,7 +263,7 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRo
 			continue
 		}
 		row := *stored
-		late[&want] = plan.passed(now)
+		late[&want] = past[i]
 		outcome, write := decide(&row, &want)
 		switch {
 		case outcome == OffsetPassed:

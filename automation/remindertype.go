@@ -27,7 +27,7 @@ type ReminderType struct {
 	// Template makes the messages, over the EventData {"Source":{"Type","ID"},
 	// "TargetDate","DaysBefore","Key"}, and in a ThresholdCondition "Metric",
 	// "Comparison","Value","Reading","Scope" as texts, of a recurring reminder
-	// "Occurrence":{"LocalDate","LocalTime","Zone"}. Register gives it to a dispatcher that is
+	// "Occurrence":{"LocalDate","LocalTime","Zone"}, before an instant the same as "At". Register gives it to a dispatcher that is
 	// a [notify.Registrar], as a notify.Type of the reminder's Name.
 	Template notify.Template
 	// NotificationType names a notify.Type that the host registered itself,
@@ -65,11 +65,7 @@ type ReminderType struct {
 	// the key stays. Nil leaves it. It may be called from several goroutines.
 	BusinessDay func(ctx context.Context, scope Scope, businessUnit string, d Date) (Date, error)
 
-	// CatchUp is how far in the past the moment of a new row may lie; an older
-	// candidate is answered with OffsetPassed, so that a first import does not send
-	// every offset of the past at once. Default 24 h.
-	CatchUp time.Duration
-	// Lateness is about rows that exist already.
+	// Lateness says what a moment that has passed is still worth.
 	Lateness Lateness
 	// CallTimeout bounds the time that the type's providers, Policy and Validator take
 	// for one group of due rows, at most 50. After it their contexts end and the rows
@@ -141,8 +137,8 @@ func (t *ReminderType) check() error {
 			return err
 		}
 	}
-	if t.CatchUp < 0 || t.Lateness.Window < 0 {
-		return errors.New("a negative CatchUp or Lateness")
+	if t.Lateness.negative() {
+		return errors.New("a negative Lateness")
 	}
 	if err := t.Retention.check(); err != nil {
 		return err
@@ -383,7 +379,7 @@ func (r *registry) keepings() map[string]keeping {
 	out := map[string]keeping{}
 	for name, t := range r.reminders {
 		if t.Retention.After > 0 {
-			out[name] = keeping{t.Retention, max(t.CatchUp, defaultCatchUp), t.BusinessDay != nil}
+			out[name] = keeping{t.Retention, max(t.Lateness.CatchUp, defaultCatchUp), t.BusinessDay != nil}
 		}
 	}
 	for name, h := range r.handlers {

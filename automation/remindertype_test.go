@@ -51,7 +51,7 @@ func TestOnlyAProgrammersMistakesPanic(t *testing.T) {
 		`time zone "Mars/Olympus" is unknown`:                     with(func(t *automation.ReminderType) { t.Zone = "Mars/Olympus" }),
 		`time of day "25:00"`:                                     with(func(t *automation.ReminderType) { t.SendAt = "25:00" }),
 		`gap policy "jump"`:                                       with(func(t *automation.ReminderType) { t.Gap = "jump" }),
-		"a negative CatchUp":                                      with(func(t *automation.ReminderType) { t.CatchUp = -1 }),
+		"a negative Lateness":                                     with(func(t *automation.ReminderType) { t.Lateness.CatchUp = -1 }),
 		`Handle("new"): no handler`:                               func() { s.Handle("new", nil) },
 		`Handle("Reminder"): the name is reserved`:                func() { s.Handle("Reminder", nothing) },
 		`Handle("ReportSubscription"): the name is reserved`:      func() { s.Handle("ReportSubscription", nothing) },

@@ -71,7 +71,7 @@ func TestNoKeyIsForgottenThatCouldBeAskedForAgain(t *testing.T) {
 			eachWorld(t, func(w *world) {
 				moved := 0
 				w.s.Register(certificates(func(t *automation.ReminderType) {
-					t.CatchUp = catchUp
+					t.Lateness.CatchUp = catchUp
 					t.Retention = automation.Retention{After: days}
 					t.BusinessDay = func(_ context.Context, _ automation.Scope, _ string, d automation.Date) (automation.Date, error) {
 						return d.AddDays(moved), nil

@@ -15,7 +15,7 @@ import (
 func TestAnOvertakenRowStaysEnded(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		p := w.withTriggers(func(t *automation.ReminderType) {
-			t.CatchUp, t.Lateness.OnlyLatest = 90*24*time.Hour, true
+			t.Lateness.CatchUp, t.Lateness.OnlyLatest = 90*24*time.Hour, true
 		})
 		p.set(offsets(date(2026, 5, 1), 30, 7)...)
 		w.handle(changed(1))

@@ -85,6 +85,8 @@ func asked(key string) bool {
 		trigger = k.TriggerKey
 	case keys.Recurring:
 		trigger = k.TriggerKey
+	case keys.Instant:
+		trigger = k.TriggerKey
 	case keys.Host:
 		trigger = k.TriggerKey
 	}

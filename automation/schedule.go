@@ -33,12 +33,16 @@ type Schedule struct {
 	AutomationType string
 	TriggerType    TriggerType
 	BusinessUnit   string
+	Person         string // whom it is about; empty: nobody has said
 	Setting        string
 	SourceType     string
 	Source         string
 	TriggerKey     string
 	TargetDate     string // 2006-01-02; empty unless DateBased
 	DaysBefore     int    // negative: after the date
+	// At and Before are those of the candidate; zero unless InstantBased.
+	At     time.Time
+	Before time.Duration
 	// InputHash is what the work stands for; see keys.Input. The same key with
 	// another hash is a conflict.
 	InputHash string
@@ -91,6 +95,7 @@ type scheduleRow struct {
 	AutomationType string      `db:"automation_type,fixed,plain"`
 	TriggerType    TriggerType `db:"trigger_type,fixed,plain"`
 	BusinessUnit   string      `db:"business_unit,planned,plain"`
+	Person         string      `db:"person,planned,null,person"`
 	Setting        string      `db:"setting,fixed,plain"`
 	SourceType     string      `db:"source_type,fixed,plain"`
 	Source         string      `db:"source,fixed,person"`
@@ -140,7 +145,7 @@ const maxRow = 8 << 10
 
 // deciding are the columns of a stored row that decideAt and answer look at.
 var deciding = []string{
-	"kind", "status", "reason_code", "business_unit", "input_hash", "is_on_support_hold", "hold_reason", "dispatch_result",
+	"kind", "status", "reason_code", "business_unit", "person", "input_hash", "is_on_support_hold", "hold_reason", "dispatch_result",
 	"scheduled_on", "scheduled_local_date", "send_at", "time_zone", "gap_policy", "overlap_policy",
 }
 
@@ -149,10 +154,12 @@ var schedules = driver.Define[scheduleRow]("automation_scheduler").Grows(driver.
 
 // view is what hosts get of the row.
 func (r *scheduleRow) view() Schedule {
+	at, _ := r.instant()
 	return Schedule{
 		Scope: r.Scope, Key: r.Key, Type: r.Kind, Status: r.Status, Lane: r.Lane, DueOn: r.DueOn,
-		AutomationType: r.AutomationType, TriggerType: r.TriggerType, BusinessUnit: r.BusinessUnit, Setting: r.Setting,
+		AutomationType: r.AutomationType, TriggerType: r.TriggerType, BusinessUnit: r.BusinessUnit, Person: r.Person, Setting: r.Setting,
 		SourceType: r.SourceType, Source: r.Source, TriggerKey: r.TriggerKey, TargetDate: r.TargetDate, DaysBefore: r.DaysBefore,
+		At: at.Start, Before: at.Before,
 		InputHash: r.InputHash, CreatedOn: r.CreatedOn,
 		ScheduledOn: r.ScheduledOn, LocalDate: r.LocalDate, SendAt: r.SendAt, TimeZone: r.TimeZone,
 		GapPolicy: r.GapPolicy, OverlapPolicy: r.OverlapPolicy,

@@ -6,8 +6,8 @@
 // # From an event to a notification
 //
 // A host registers reminder types ([Scheduler.Register]) and tells of what
-// happened ([Scheduler.HandleEvent]), or says directly what it wants
-// ([Scheduler.Ensure]). Either makes rows ([Schedule]) under keys that follow
+// happened ([Scheduler.HandleEvent]), or says directly all that a source wants
+// ([Scheduler.Set]). Either makes rows ([Schedule]) under keys that follow
 // from what they are about, so that saying it twice changes nothing. When a row
 // is due, any process that registered its type claims it, loads setting and
 // source again, resolves recipients, and ensures the job and its schedule in
@@ -131,7 +131,7 @@ func New(store storage.Store, out notify.DeliveryDispatcher, opts *Options) *Sch
 	return &Scheduler{&core{store: store, out: out, opts: o, registry: newRegistry(), tel: newTelemetry(o)}}
 }
 
-// WithTx returns a copy of s whose Ensure, HandleEvent, Explain and support
+// WithTx returns a copy of s whose Set, Ensure, HandleEvent, Explain and support
 // actions belong to tx, a transaction of the same store: they commit or vanish
 // with it. Types that s registers are the copy's as well. It panics on a
 // transaction of another store.
@@ -261,7 +261,7 @@ func within(ctx context.Context, tx storage.Tx) context.Context {
 // that wrote them, whatever became of them.
 func (s worker) settled(ctx context.Context, tx storage.Tx, rows []*scheduleRow) error {
 	for _, follow := range []func(context.Context, storage.Tx, []*scheduleRow) error{
-		s.tellSettled, s.recurrer().followRecurring,
+		s.tellSettled, s.recurrer().followRecurring, s.endOvertaken,
 	} {
 		if err := follow(ctx, tx, rows); err != nil {
 			return err
@@ -319,6 +319,10 @@ func (t *telemetry) ensured(ctx context.Context, out []Ensured) {
 
 func (t *telemetry) event(ctx context.Context, r EventResult) {
 	add(ctx, t.events, "outcome", map[string]int64{string(r.Outcome): 1})
+	t.changed(ctx, r)
+}
+
+func (t *telemetry) changed(ctx context.Context, r EventResult) {
 	reasons := map[string]int64{}
 	for _, d := range r.Deactivated {
 		reasons[d.Reason.word()]++

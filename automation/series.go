@@ -34,6 +34,7 @@ type series struct {
 	CreatedOn      time.Time `db:"created_on,fixed"`
 
 	BusinessUnit string `db:"business_unit,plain"`
+	Person       string `db:"person,null,person"`
 	InputHash    string `db:"input_hash,plain"` // of the occurrences to come
 
 	Cron          string        `db:"cron,plain"`
@@ -132,12 +133,12 @@ func (d *series) sameCadence(want *series) bool {
 
 // sameRest reports whether nothing else of the definition differs.
 func (d *series) sameRest(want *series) bool {
-	return d.Kind == want.Kind && d.BusinessUnit == want.BusinessUnit && d.InputHash == want.InputHash
+	return d.Kind == want.Kind && d.BusinessUnit == want.BusinessUnit && d.Person == want.Person && d.InputHash == want.InputHash
 }
 
 // adopt takes over the definition, and who asked for it.
 func (d *series) adopt(want *series, origin Event) {
-	d.Kind, d.BusinessUnit, d.InputHash = want.Kind, want.BusinessUnit, want.InputHash
+	d.Kind, d.BusinessUnit, d.Person, d.InputHash = want.Kind, want.BusinessUnit, want.Person, want.InputHash
 	d.Cron, d.RRule, d.StartDate, d.EndDate, d.StartTime = want.Cron, want.RRule, want.StartDate, want.EndDate, want.StartTime
 	d.TimeZone, d.GapPolicy, d.OverlapPolicy = want.TimeZone, want.GapPolicy, want.OverlapPolicy
 	d.EventType, d.EventID = origin.Type, origin.ID
@@ -197,7 +198,7 @@ func (d *series) occurrence(now time.Time) (*scheduleRow, error) {
 	key, err := d.key(d.NextOn)
 	r := &scheduleRow{
 		Record:         storage.Record{Scope: d.Scope, Key: key, Kind: d.Kind, Status: StatusPending, Lane: d.Lane},
-		AutomationType: d.AutomationType, TriggerType: d.triggerType(), BusinessUnit: d.BusinessUnit, Setting: d.Setting,
+		AutomationType: d.AutomationType, TriggerType: d.triggerType(), BusinessUnit: d.BusinessUnit, Person: d.Person, Setting: d.Setting,
 		SourceType: d.SourceType, Source: d.Source, TriggerKey: d.TriggerKey, InputHash: d.InputHash, CreatedOn: now,
 		ScheduledOn: d.NextOn, LocalDate: d.NextLocalDate, SendAt: d.NextLocalTime,
 		TimeZone: d.TimeZone, GapPolicy: d.GapPolicy, OverlapPolicy: d.OverlapPolicy,
@@ -269,7 +270,7 @@ func (s planner) planSeries(ctx context.Context, c Candidate, t ReminderType, tr
 	want := series{
 		Record:         storage.Record{Scope: c.Scope, Kind: c.Type, Lane: c.Lane},
 		AutomationType: row.AutomationType, Setting: row.Setting, SourceType: row.SourceType, Source: row.Source,
-		TriggerKey: row.TriggerKey, BusinessUnit: row.BusinessUnit, InputHash: row.InputHash,
+		TriggerKey: row.TriggerKey, BusinessUnit: row.BusinessUnit, Person: row.Person, InputHash: row.InputHash,
 	}
 	line, field, err := s.timeline(ctx, &want, c, t)
 	if err != nil {
@@ -290,6 +291,8 @@ func (s planner) planSeries(ctx context.Context, c Candidate, t ReminderType, tr
 
 func (c Candidate) checkRecurring() (field string, err error) {
 	switch {
+	case c.isInstant():
+		return "At", errInstant
 	case c.Threshold != nil:
 		return "Threshold", errors.New("goes with no Recurrence: a reminder has one of them")
 	case !c.ScheduledOn.IsZero():

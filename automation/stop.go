@@ -184,7 +184,7 @@ func (e Extent) covers(scope Scope, name string) bool {
 // maxSelected bounds the rows of one call of [Support.Bulk].
 const maxSelected = 1000
 
-// Selection says which rows support means. Keys, Setting or HoldReason is
+// Selection says which rows support means. Keys, Setting, HoldReason or Person is
 // required, since an index finds the rows by it; whatever else is set narrows
 // them down. A Selection without Keys finds open rows and rows on hold, never
 // ones that have ended.
@@ -194,6 +194,7 @@ type Selection struct {
 	Keys       []string // at most 1000, in any state
 	Setting    string
 	HoldReason Reason
+	Person     string // whom they are about; see [Support.Planned]
 
 	Source    Source    // with Setting or Keys
 	Type      string    // the reminder type or the host's automation type
@@ -213,8 +214,8 @@ func (sel Selection) query() (driver.Query, error) {
 		q.Limit = maxSelected
 	}
 	switch {
-	case len(sel.Keys) == 0 && sel.Setting == "" && sel.HoldReason == "":
-		return q, errors.New("neither Keys nor Setting nor HoldReason is set")
+	case len(sel.Keys) == 0 && sel.Setting == "" && sel.HoldReason == "" && sel.Person == "":
+		return q, errors.New("neither Keys nor Setting nor HoldReason nor Person is set")
 	case sel.Source != (Source{}) && len(sel.Keys) == 0 && sel.Setting == "":
 		return q, errors.New("Source needs a Setting")
 	case (sel.Source.Type == "") != (sel.Source.ID == ""):
@@ -244,6 +245,7 @@ func (sel Selection) conds() (where []driver.Cond) {
 	}
 	add(len(sel.Keys) > 0, driver.In("key", sel.Keys))
 	add(sel.Setting != "", driver.Eq("setting", sel.Setting))
+	add(sel.Person != "", driver.Eq("person", sel.Person))
 	add(sel.HoldReason != "", driver.Eq("hold_reason", string(sel.HoldReason)), driver.Eq("is_on_support_hold", true))
 	add(len(sel.Keys) == 0 && sel.HoldReason == "", open())
 	add(sel.Source != (Source{}), driver.Eq("source_type", sel.Source.Type), driver.Eq("source", sel.Source.ID))

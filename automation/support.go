@@ -214,10 +214,15 @@ func (r *scheduleRow) rerun(now time.Time) (next *scheduleRow, refused string) {
 	return &again, ""
 }
 
-// relocate derives the local date of a date-based row from its moment.
+// relocate derives the local date from the moment, where the row has one.
 func (r *scheduleRow) relocate() {
-	if loc, err := civil.LoadZone(r.TimeZone); err == nil && r.TriggerType == DateBased {
+	loc, err := civil.LoadZone(r.TimeZone)
+	switch {
+	case err != nil:
+	case r.TriggerType == DateBased:
 		r.LocalDate = r.ScheduledOn.In(loc).Format(time.DateOnly)
+	case r.TriggerType == InstantBased:
+		r.showAt(loc)
 	}
 }
 

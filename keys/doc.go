@@ -20,7 +20,8 @@
 // write the formats a component that holds a ':' reads as two. Therefore a
 // component is refused unless it is non-empty, valid UTF-8, at most
 // [MaxPartLen] bytes, and free of control characters and ':'. An instant is
-// the only component with colons: it comes last and is parsed strictly. What
+// the only component with colons: nothing but a length of time comes behind it, and
+// it is parsed strictly. What
 // shows that a format is injective is that [Parse] gives back exactly the
 // value that built the key, and refuses every other text.
 //
@@ -38,6 +39,7 @@
 // Belfry's own, for what the documents leave open:
 //
 //	reminder:{setting}:{sourceType}:{source}:{triggerKey}:recurring:{occurrence}               Recurring
+//	reminder:{setting}:{sourceType}:{source}:{triggerKey}:instant:{startUtc}:{before}          Instant
 //	host:{type}:{sourceType}:{source}:{triggerKey}                                             Host
 //	event:{entityType}:{entity}:{eventType}:{eventId}:{notificationType}                       NotificationEvent
 //	survey:{survey}:{trigger}:{recipeHash}, survey:{survey}:{recipeHash}                       SurveyInstance

@@ -73,6 +73,14 @@ func ExampleRecurring() {
 	// Output: reminder:timesheet:team:3:weekly:recurring:2026-03-01T07:00:00Z <nil>
 }
 
+func ExampleInstant() {
+	fmt.Println(keys.Instant{
+		Setting: "lesson", SourceType: "lesson", Source: "7", TriggerKey: "default",
+		Start: time.Date(2026, 3, 1, 16, 30, 0, 0, time.FixedZone("CET", 3600)), Before: 90 * time.Minute,
+	}.Key())
+	// Output: reminder:lesson:lesson:7:default:instant:2026-03-01T15:30:00Z:1h30m <nil>
+}
+
 func ExampleReportRun() {
 	fmt.Println(keys.ReportRun{Subscription: "6f1c", On: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}.Key())
 	// Output: report-subscription:6f1c:scheduled:2026-03-01T00:00:00Z <nil>

@@ -14,7 +14,7 @@ import (
 
 // traps are words that mean something to some format.
 var traps = []string{
-	"reminder", "threshold", "recurring", "scheduled", "manual", "host", "event", "report-subscription",
+	"reminder", "threshold", "recurring", "instant", "2h", "scheduled", "manual", "host", "event", "report-subscription",
 	"any", "source", "OncePerDay", "default", "2026-05-01", "30", "-1", "0", "0.9", "a@1", "a_b", "Campaign",
 }
 
@@ -66,6 +66,14 @@ func anyInstant() *rapid.Generator[time.Time] {
 	})
 }
 
+// anySpan is mostly one that a key can hold.
+func anySpan() *rapid.Generator[time.Duration] {
+	return rapid.Custom(func(t *rapid.T) time.Duration {
+		unit := rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour, 1}).Draw(t, "unit")
+		return time.Duration(rapid.Int64Range(-40000, 40000).Draw(t, "units")) * unit
+	})
+}
+
 func anyPolicy() *rapid.Generator[keys.FiringPolicy] {
 	return rapid.SampledFrom([]keys.FiringPolicy{
 		keys.OncePerSource, keys.OncePerThreshold, keys.OncePerDay, keys.FalseToTrue, "", "once", "OncePerDay:x",
@@ -82,6 +90,10 @@ func anyKey() *rapid.Generator[keys.Parsed] {
 		rapid.Custom(func(t *rapid.T) keys.Parsed {
 			return keys.Recurring{Setting: draw(t), SourceType: draw(t), Source: draw(t), TriggerKey: draw(t),
 				Occurrence: anyInstant().Draw(t, "occurrence")}
+		}),
+		rapid.Custom(func(t *rapid.T) keys.Parsed {
+			return keys.Instant{Setting: draw(t), SourceType: draw(t), Source: draw(t), TriggerKey: draw(t),
+				Start: anyInstant().Draw(t, "start"), Before: anySpan().Draw(t, "before")}
 		}),
 		rapid.Custom(func(t *rapid.T) keys.Parsed { return drawThreshold(t) }),
 		rapid.Custom(func(t *rapid.T) keys.Parsed {

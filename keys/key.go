@@ -8,7 +8,7 @@ import (
 )
 
 // Parsed is what a key says: a [Reminder], [Threshold], [Recurring],
-// [ReportRun], [ManualReportRun], [Host], [NotificationEvent] or
+// [Instant], [ReportRun], [ManualReportRun], [Host], [NotificationEvent] or
 // [SurveyInstance], as a value. A type switch tells which. No other package can implement it.
 type Parsed interface {
 	// Key builds the key again; for a value from Parse it gives the parsed text.
@@ -123,6 +123,19 @@ func (b *builder) days(name string, n int) {
 	text := strconv.Itoa(n)
 	if n < -MaxOffsetDays || n > MaxOffsetDays {
 		b.refuse(name, text, "is more than "+strconv.Itoa(MaxOffsetDays)+" days away")
+		return
+	}
+	b.literal(text)
+}
+
+func (b *builder) span(name string, d time.Duration) {
+	text := formatSpan(d)
+	switch {
+	case d%time.Second != 0:
+		b.refuse(name, text, "has a fraction of a second")
+		return
+	case d < -MaxOffsetDays*24*time.Hour || d > MaxOffsetDays*24*time.Hour:
+		b.refuse(name, text, "is more than "+strconv.Itoa(MaxOffsetDays)+" days")
 		return
 	}
 	b.literal(text)

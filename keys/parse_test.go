@@ -37,7 +37,7 @@ func TestI20_ParseGivesBackWhatBuilt(t *testing.T) {
 func TestI20_EveryAcceptedTextIsRebuilt(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		components := strings.Split(rapid.SampledFrom(vectors[:14]).Draw(t, "vector").want, ":")
+		components := strings.Split(rapid.SampledFrom(vectors[:16]).Draw(t, "vector").want, ":")
 		for range rapid.IntRange(0, 2).Draw(t, "edits") {
 			i := rapid.IntRange(0, len(components)-1).Draw(t, "at")
 			components[i] = rapid.OneOf(anyText(), anyDate(), anyDecimal()).Draw(t, "component")
@@ -93,6 +93,17 @@ func TestI20_RefusedTexts(t *testing.T) {
 		{"reminder:s:t:1:k:recurring:2026-03-01T24:00:00Z", "is not an instant"},
 		{"reminder:s:t:1:k:recurring:0000-03-01T08:00:00Z", "is outside the years 1 to 9999"},
 		{"reminder:s:t:1:k:recurring:0001-01-01T00:00:00Z", "is not set"},
+		{"reminder:s:t:1:k:instant:2026-03-01T08:00:00Z", `startUtc "2026-03-01T08:00": is not an instant`},
+		{"reminder:s:t:1:k:instant:now", `startUtc "now": is not an instant`},
+		{"reminder:s:t:1:k:instant:2026-03-01T08:00:00Z:", "before: is not a length of time"},
+		{"reminder:s:t:1:k:instant:2026-03-01T08:00:00Z:120m", `before "120m": is not a length of time`},
+		{"reminder:s:t:1:k:instant:2026-03-01T08:00:00Z:2h0m", `before "2h0m": is not a length of time`},
+		{"reminder:s:t:1:k:instant:2026-03-01T08:00:00Z:+2h", `before "+2h": is not a length of time`},
+		{"reminder:s:t:1:k:instant:2026-03-01T08:00:00Z:0", `before "0": is not a length of time`},
+		{"reminder:s:t:1:k:instant:2026-03-01T08:00:00Z:1h0.5s", `before "1h0.5s": is not a length of time`},
+		{"reminder:s:t:1:k:instant:2026-03-01T08:00:00Z:500ms", `before "500ms": has a fraction of a second`},
+		{"reminder:s:t:1:k:instant:2026-03-01T08:00:00Z:876601h", `before "876601h": is more than 36525 days`},
+		{"reminder:s:t:1:k:instant:0001-01-01T00:00:00Z:2h", "startUtc \"0001-01-01T00:00:00Z\": is not set"},
 		{"reminder:s:t:1:k:threshold:m:0.9:OncePerThreshold", "has 3 components, want 4"},
 		{"reminder:s:t:1:k:threshold:m:0.90:OncePerThreshold:a", `thresholdValue "0.90": must be written "0.9" under OncePerThreshold`},
 		{"reminder:s:t:1:k:threshold:m:0.9:OncePerSource:source", `must be written "any" under OncePerSource`},

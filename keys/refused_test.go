@@ -19,6 +19,7 @@ func TestEveryTextComponentIsChecked(t *testing.T) {
 	formats := map[string][]string{ // in the order in which build takes them
 		"reminder":           {"setting", "sourceType", "source", "triggerKey"},
 		"recurring":          {"setting", "sourceType", "source", "triggerKey"},
+		"instant":            {"setting", "sourceType", "source", "triggerKey"},
 		"threshold":          {"setting", "sourceType", "source", "triggerKey", "metricKey"},
 		"report run":         {"subscription"},
 		"manual report run":  {"subscription", "run"},
@@ -52,6 +53,8 @@ func build(kind string, c []string) keys.Parsed {
 		return keys.Reminder{Setting: c[0], SourceType: c[1], Source: c[2], TriggerKey: c[3], TargetDate: "2026-05-01"}
 	case "recurring":
 		return keys.Recurring{Setting: c[0], SourceType: c[1], Source: c[2], TriggerKey: c[3], Occurrence: day.Truncate(time.Second)}
+	case "instant":
+		return keys.Instant{Setting: c[0], SourceType: c[1], Source: c[2], TriggerKey: c[3], Start: day.Truncate(time.Second)}
 	case "threshold":
 		return keys.Threshold{Setting: c[0], SourceType: c[1], Source: c[2], TriggerKey: c[3],
 			Metric: c[4], Value: "any", Policy: keys.OncePerSource, ScopeKey: "source"}
@@ -120,11 +123,32 @@ func TestInstantsThatNoKeyCanHold(t *testing.T) {
 		for _, k := range []keys.Parsed{
 			keys.ReportRun{Subscription: "a", On: c.on},
 			keys.Recurring{Setting: "a", SourceType: "b", Source: "c", TriggerKey: "d", Occurrence: c.on},
+			keys.Instant{Setting: "a", SourceType: "b", Source: "c", TriggerKey: "d", Start: c.on, Before: time.Hour},
 		} {
 			var refused *keys.PartError
 			if _, err := k.Key(); !errors.As(err, &refused) || refused.Problem != c.problem {
 				t.Errorf("%s: got %v, want %q", c.name, err, c.problem)
 			}
+		}
+	}
+}
+
+func TestSpansThatNoKeyCanHold(t *testing.T) {
+	t.Parallel()
+	century := keys.MaxOffsetDays * 24 * time.Hour
+	for before, problem := range map[time.Duration]string{
+		0: "", century: "", -century: "", time.Second: "", 90 * time.Minute: "",
+		1: "has a fraction of a second", -time.Second / 2: "has a fraction of a second",
+		century + time.Second: "is more than 36525 days", -century - time.Second: "is more than 36525 days",
+		math.MinInt64: "has a fraction of a second", -2562047 * time.Hour: "is more than 36525 days",
+	} {
+		got := ""
+		_, err := keys.Instant{Setting: "a", SourceType: "b", Source: "c", TriggerKey: "d", Start: time.Unix(0, 0), Before: before}.Key()
+		if refused := (*keys.PartError)(nil); errors.As(err, &refused) {
+			got = refused.Problem
+		}
+		if got != problem {
+			t.Errorf("%s: got %v, want %q", before, err, problem)
 		}
 	}
 }

@@ -39,8 +39,8 @@ func (k Reminder) Key() (string, error) {
 
 func (Reminder) parsed() {}
 
-// parseReminder reads the three formats that begin with "reminder". The sixth
-// component tells them apart: no date reads "threshold" or "recurring".
+// parseReminder reads the four formats that begin with "reminder". The sixth
+// component tells them apart: no date reads "threshold", "recurring" or "instant".
 func parseReminder(key string) (Parsed, error) {
 	c, err := components("reminder", key, 7)
 	if err != nil {
@@ -51,6 +51,8 @@ func parseReminder(key string) (Parsed, error) {
 		return parseThreshold(c)
 	case "recurring":
 		return parseRecurring(c)
+	case "instant":
+		return parseInstantKey(c)
 	}
 	days, err := strconv.Atoi(c[6])
 	if err != nil || strconv.Itoa(days) != c[6] {
@@ -273,6 +275,54 @@ func parseRecurring(c []string) (Parsed, error) {
 		return nil, err
 	}
 	return Recurring{Setting: c[1], SourceType: c[2], Source: c[3], TriggerKey: c[4], Occurrence: occurrence}, nil
+}
+
+// Instant is the identity of one reminder before an instant, such as the start of
+// a lesson, a format of Belfry's own, since the documents have none:
+//
+//	reminder:{setting}:{sourceType}:{source}:{triggerKey}:instant:{startUtc}:{before}
+//
+// An instant that moves makes another occasion. Before is written in hours, minutes
+// and seconds, without those that are zero: 2h, 1h30m, 45s, -15m, and 0s.
+//
+//spec:a-037
+type Instant struct {
+	Setting    string        // the reminder setting, usually its GUID
+	SourceType string        // the kind of entity, such as "lesson"
+	Source     string        // its id
+	TriggerKey string        // tells several triggers of one setting apart
+	Start      time.Time     // set, in whole seconds; any zone, written in UTC
+	Before     time.Duration // in whole seconds, at most MaxOffsetDays; negative: after Start
+}
+
+// Key builds the key. The error is a [*PartError].
+func (k Instant) Key() (string, error) {
+	b := newBuilder("instant", "reminder")
+	b.origin(k.Setting, k.SourceType, k.Source, k.TriggerKey)
+	b.literal("instant")
+	b.instant("startUtc", k.Start)
+	b.span("before", k.Before)
+	return b.key()
+}
+
+func (Instant) parsed() {}
+
+// parseInstantKey takes the seven components that parseReminder found.
+func parseInstantKey(c []string) (Parsed, error) {
+	start, before := c[6], ""
+	if i := strings.LastIndexByte(c[6], ':'); i >= 0 {
+		start, before = c[6][:i], c[6][i+1:]
+	}
+	on, err := parseInstant("instant", "startUtc", start)
+	if err != nil {
+		return nil, err
+	}
+	d, err := time.ParseDuration(before)
+	if err != nil || formatSpan(d) != before {
+		return nil, &PartError{Kind: "instant", Part: "before", Value: excerpt(before),
+			Problem: "is not a length of time as keys write it, such as 1h30m"}
+	}
+	return Instant{Setting: c[1], SourceType: c[2], Source: c[3], TriggerKey: c[4], Start: on, Before: d}, nil
 }
 
 // ReportRun is the identity of one scheduled run of a report (Report

@@ -122,6 +122,19 @@ func parseInstant(kind, part, s string) (time.Time, error) {
 	return t, nil
 }
 
+// formatSpan writes a length of time in whole hours, minutes and seconds, without
+// those at its end that are zero.
+func formatSpan(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
 // Limits of [Decimal].
 const (
 	maxDecimalLen      = 64  // bytes of the canonical form

@@ -66,6 +66,14 @@ var vectors = []vector{
 		return keys.Recurring{Setting: "s1", SourceType: "class", Source: "7", TriggerKey: "weekly",
 			Occurrence: day.Truncate(time.Second).In(zone)}.Key()
 	}},
+	{"instant", "reminder:s1:lesson:7:default:instant:2026-03-01T08:00:00Z:2h", func(zone *time.Location) (string, error) {
+		return keys.Instant{Setting: "s1", SourceType: "lesson", Source: "7", TriggerKey: "default",
+			Start: day.Truncate(time.Second).In(zone), Before: 120 * time.Minute}.Key()
+	}},
+	{"after an instant", "reminder:s1:lesson:7:default:instant:2026-03-01T08:00:00Z:-1h30m", func(zone *time.Location) (string, error) {
+		return keys.Instant{Setting: "s1", SourceType: "lesson", Source: "7", TriggerKey: "default",
+			Start: day.Truncate(time.Second).In(zone), Before: -90 * time.Minute}.Key()
+	}},
 	{"report run", "report-subscription:6f1c:scheduled:2026-03-01T08:00:00Z", func(zone *time.Location) (string, error) {
 		return keys.ReportRun{Subscription: "6f1c", On: day.Truncate(time.Second).In(zone)}.Key()
 	}},

@@ -31,7 +31,8 @@ func main() {
 			return []notify.Recipient{{Ref: "sam", Channel: "email:print", Address: "sam@example.com"}}, nil
 		}),
 	})
-	_, err := reminders.Ensure(ctx, automation.Candidate{Type: "certificate", Source: automation.Source{Type: "employee", ID: "first-aid"},
+	about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: "first-aid"}}
+	_, err := reminders.Set(ctx, about, automation.Candidate{ // all that is wanted: say it again when it changes
 		TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30, SendAt: "09:00", Zone: "Europe/Dublin"})
 	poller := belfry.NewPoller(store, nil, reminders, out)
 	clk.Add(40 * 24 * time.Hour)

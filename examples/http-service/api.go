@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/postgres"
 )
@@ -96,7 +97,13 @@ func (a api) explain(w http.ResponseWriter, r *http.Request) {
 		answer(w, b, err)
 		return
 	}
-	key := "reminder:booking:booking:" + b.ID + ":default:" + b.RemindOn.UTC().Format("2006-01-02") + ":0"
+	key, err := keys.Instant{
+		Setting: "booking", SourceType: "booking", Source: b.ID, TriggerKey: "default", Start: b.StartsOn, Before: remindBefore,
+	}.Key()
+	if err != nil {
+		answer(w, b, err)
+		return
+	}
 	story, err := a.reminders.Explain(r.Context(), "", key)
 	if err != nil {
 		answer(w, b, err)

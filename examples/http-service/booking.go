@@ -16,33 +16,34 @@ type booking struct {
 	ID       string    `json:"id"`
 	Email    string    `json:"email"`
 	Seats    int       `json:"seats"`
-	RemindOn time.Time `json:"remindOn"`
-	Version  int64     `json:"version"` // grows with each change
+	StartsOn time.Time `json:"startsOn"` // in whole seconds once it is saved
+	Version  int64     `json:"version"`  // grows with each change
 }
 
 func (b booking) check() error {
 	if _, err := mail.ParseAddress(b.Email); err != nil {
 		return fmt.Errorf("email: %w", err)
 	}
-	if b.ID == "" || b.RemindOn.IsZero() || b.Seats < 1 {
-		return errors.New("id, remindOn and at least one seat are required")
+	if b.ID == "" || b.StartsOn.IsZero() || b.Seats < 1 {
+		return errors.New("id, startsOn and at least one seat are required")
 	}
 	return nil
 }
 
 const bookingTable = `CREATE TABLE IF NOT EXISTS booking (
-	id text PRIMARY KEY, email text NOT NULL, seats int NOT NULL, remind_on timestamptz NOT NULL, version bigint NOT NULL)`
+	id text PRIMARY KEY, email text NOT NULL, seats int NOT NULL, starts_on timestamptz NOT NULL, version bigint NOT NULL)`
 
 // seatsInAll is how many seats there are; a booking beyond it is refused.
 const seatsInAll = 60
 
 // save writes a booking and reports its version. What has not changed keeps it.
 func (b *booking) save(ctx context.Context, tx *sql.Tx) error {
+	b.StartsOn = b.StartsOn.Truncate(time.Second)
 	err := tx.QueryRowContext(ctx, `INSERT INTO booking VALUES ($1, $2, $3, $4, 1)
-		ON CONFLICT (id) DO UPDATE SET email = excluded.email, seats = excluded.seats, remind_on = excluded.remind_on,
-			version = booking.version + (CASE WHEN (booking.email, booking.seats, booking.remind_on) =
-				(excluded.email, excluded.seats, excluded.remind_on) THEN 0 ELSE 1 END)
-		RETURNING version`, b.ID, b.Email, b.Seats, b.RemindOn).Scan(&b.Version)
+		ON CONFLICT (id) DO UPDATE SET email = excluded.email, seats = excluded.seats, starts_on = excluded.starts_on,
+			version = booking.version + (CASE WHEN (booking.email, booking.seats, booking.starts_on) =
+				(excluded.email, excluded.seats, excluded.starts_on) THEN 0 ELSE 1 END)
+		RETURNING version`, b.ID, b.Email, b.Seats, b.StartsOn).Scan(&b.Version)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func checkSeats(ctx context.Context, tx *sql.Tx) error {
 // load returns sql.ErrNoRows where there is no such booking. db is the pool or a
 // transaction.
 func load(ctx context.Context, db postgres.DBTX, id string) (b booking, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT id, email, seats, remind_on, version FROM booking WHERE id = $1`, id)
+	rows, err := db.QueryContext(ctx, `SELECT id, email, seats, starts_on, version FROM booking WHERE id = $1`, id)
 	if err != nil {
 		return booking{}, err
 	}
@@ -74,6 +75,6 @@ func load(ctx context.Context, db postgres.DBTX, id string) (b booking, err erro
 	if !rows.Next() {
 		return booking{}, errors.Join(rows.Err(), sql.ErrNoRows)
 	}
-	err = rows.Scan(&b.ID, &b.Email, &b.Seats, &b.RemindOn, &b.Version)
+	err = rows.Scan(&b.ID, &b.Email, &b.Seats, &b.StartsOn, &b.Version)
 	return b, err
 }

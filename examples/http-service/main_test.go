@@ -147,7 +147,7 @@ func (h *hotel) book(n int) {
 		h.next++
 		b := booking{
 			ID: fmt.Sprintf("b%02d", h.next), Email: fmt.Sprintf("guest%02d@example.com", h.next), Seats: 1,
-			RemindOn: time.Now().Add(time.Duration(4+h.next%3) * time.Second).Truncate(time.Second),
+			StartsOn: time.Now().Add(remindBefore + time.Duration(4+h.next%3)*time.Second),
 		}
 		h.want[b.Email] = 1
 		var calls sync.WaitGroup
@@ -155,6 +155,42 @@ func (h *hotel) book(n int) {
 			calls.Go(func() { h.call(r, http.MethodPut, "/bookings/"+b.ID, b, http.StatusOK) })
 		}
 		calls.Wait()
+	}
+}
+
+// wait returns when everybody has the mails that they should.
+func (h *hotel) wait(m *mailer) {
+	h.Helper()
+	missing := func(to string) bool { return m.mails()[to] < h.want[to] }
+	for slices.ContainsFunc(slices.Collect(maps.Keys(h.want)), missing) {
+		select {
+		case <-m.came:
+		case <-time.After(time.Minute):
+			h.Fatalf("%v, and not %v", m.mails(), h.want)
+		}
+	}
+}
+
+// A booking that moves within its day, after its reminder went out, is reminded of
+// again; one that is saved as it was is not.
+func TestABookingThatMovesIsRemindedOfAgain(t *testing.T) {
+	t.Parallel()
+	m := &mailer{came: make(chan struct{}, 1), got: map[string]int{}}
+	provider := httptest.NewServer(m)
+	defer provider.Close()
+	h := &hotel{T: t, dsn: pgtest.DSN(t), mailer: provider.URL, want: map[string]int{}}
+	h.up()
+	b := booking{ID: "b01", Email: "guest01@example.com", Seats: 1}
+	for n := range 2 {
+		b.StartsOn = time.Now().Add(remindBefore + 3*time.Second)
+		h.call(h.live[0], http.MethodPut, "/bookings/b01", b, http.StatusOK)
+		h.call(h.live[0], http.MethodPut, "/bookings/b01", b, http.StatusOK)
+		h.want[b.Email] = n + 1
+		h.wait(m)
+	}
+	h.down()
+	if got := m.mails(); !maps.Equal(got, h.want) {
+		t.Errorf("%v, and not %v", got, h.want)
 	}
 }
 
@@ -171,11 +207,11 @@ func TestARollingRestartSendsEachReminderOnce(t *testing.T) {
 	h.book(12)
 
 	// A party of 80 is refused: its transaction rolls back, and the reminder with it.
-	party := booking{Email: "party@example.com", Seats: 80, RemindOn: time.Now().Add(3 * time.Second)}
+	party := booking{Email: "party@example.com", Seats: 80, StartsOn: time.Now().Add(remindBefore + 3*time.Second)}
 	h.call(h.live[0], http.MethodPut, "/bookings/party", party, http.StatusConflict)
 	delete(h.want, "guest01@example.com") // who cancels
 	h.call(h.live[1], http.MethodDelete, "/bookings/b01", nil, http.StatusOK)
-	moved := booking{Email: "guest02@example.com", Seats: 1, RemindOn: time.Now().Add(7 * time.Second)}
+	moved := booking{Email: "guest02@example.com", Seats: 1, StartsOn: time.Now().Add(remindBefore + 7*time.Second)}
 	h.call(h.live[0], http.MethodPut, "/bookings/b02", moved, http.StatusOK)
 
 	for range 2 {
@@ -184,16 +220,9 @@ func TestARollingRestartSendsEachReminderOnce(t *testing.T) {
 		h.down()
 		h.book(4)
 	}
-	missing := func(to string) bool { return m.mails()[to] == 0 }
-	for slices.ContainsFunc(slices.Collect(maps.Keys(h.want)), missing) {
-		select {
-		case <-m.came:
-		case <-time.After(time.Minute):
-			t.Fatalf("%v, and not %v", m.mails(), h.want)
-		}
-	}
+	h.wait(m)
 	story := h.call(h.live[0], http.MethodGet, "/bookings/b02/reminders", nil, http.StatusOK)
-	if !strings.Contains(story, "booking for booking b02, on 2") || !strings.Contains(story, "Completed on") {
+	if !strings.Contains(story, "booking for booking b02, 2h before 2") || !strings.Contains(story, "Completed on") {
 		t.Error("the help desk reads: ", story)
 	}
 	h.down()

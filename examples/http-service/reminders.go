@@ -21,6 +21,9 @@ const (
 	cancelled = "booking.cancelled"
 )
 
+// remindBefore is how long before a booking its guest is reminded.
+const remindBefore = 2 * time.Hour
+
 // bookings says when to remind of a booking, and whom.
 type bookings struct{ db *sql.DB }
 
@@ -33,9 +36,7 @@ func (bookings) Candidates(_ context.Context, e automation.Event) ([]automation.
 	if e.Type == cancelled {
 		return nil, nil
 	}
-	on := e.Data.(booking).RemindOn.UTC()
-	date := automation.Date{Year: on.Year(), Month: on.Month(), Day: on.Day()}
-	return []automation.Candidate{{TargetDate: date, SendAt: on.Format(time.TimeOnly), Zone: "UTC"}}, nil
+	return []automation.Candidate{{At: e.Data.(booking).StartsOn, Before: remindBefore}}, nil
 }
 
 // Validate is asked when the reminder is due, and again before a mail that had
@@ -63,8 +64,8 @@ func newReminders(store storage.Store, db *sql.DB, mailer string) (*automation.S
 	}))
 	reminders := automation.New(store, out, nil)
 	reminders.Register(automation.ReminderType{
-		Name: "booking", Triggers: bookings{db}, Validator: bookings{db}, Recipients: bookings{db},
-		Template: notify.Template{Subject: "See you soon: booking {{.Source.ID}}", Text: "We look forward to your visit."},
+		Name: "booking", Zone: "Europe/Dublin", Triggers: bookings{db}, Validator: bookings{db}, Recipients: bookings{db},
+		Template: notify.Template{Subject: "See you soon: booking {{.Source.ID}}", Text: "We look forward to your visit at {{.At.LocalTime}}."},
 	})
 	return reminders, out
 }

@@ -23,6 +23,11 @@ func TestTheReadmeShowsTheRealHello(t *testing.T) {
 	if !strings.Contains(readme, "func main() {\n"+program) {
 		t.Error("README.md does not show the main function of examples/hello/main.go as it is")
 	}
+	_, output, _ := strings.Cut(read(t, "examples/hello/main_test.go"), "// Output:\n")
+	output, _, _ = strings.Cut(output, "}")
+	if printed := strings.ReplaceAll(output, "\t// ", "    "); printed == "" || !strings.Contains(readme, "It prints\n\n"+printed+"\n") {
+		t.Errorf("README.md does not show what the program prints:\n%s", printed)
+	}
 	if n := strings.Count(readme, "\n"); n >= 200 {
 		t.Errorf("README.md has %d lines", n)
 	}

@@ -15,7 +15,7 @@ import (
 
 var runIndex = regexp.MustCompile(`(?s)CREATE INDEX \{index:(automation_scheduler_\w+)\} ON \{automation_scheduler\} (.*?);`)
 
-// The lists of runs of reports walk the partial indexes that are made for them,
+// The lists of runs of reports, and of what is planned for a person, walk the partial indexes that are made for them,
 // although SQLite sees only at the call that a parameter is what their predicate says.
 func TestSQLiteListsRunsByPartialIndexes(t *testing.T) {
 	t.Parallel()
@@ -36,6 +36,9 @@ func TestSQLiteListsRunsByPartialIndexes(t *testing.T) {
 		"failed":              {"INDEX automation_scheduler_failed (scope=?", is(driver.Eq("is_on_support_hold", true))},
 		"recent":              {"INDEX automation_scheduler_recent (scope=? AND scheduled_on", is()},
 		"of one subscription": {"INDEX automation_scheduler_runs (scope=? AND source=?", is(driver.Eq("source", "7"))},
+		"planned for a person": {"INDEX automation_scheduler_person (scope=? AND person=? AND scheduled_on", []driver.Cond{
+			driver.Eq("person", "7"), driver.NotNull("scheduled_on"), driver.Any(driver.NotNull("due_on"), driver.Eq("is_on_support_hold", true)),
+		}},
 	}
 	check := func(when string) {
 		for name, list := range lists {

@@ -19,6 +19,7 @@ CREATE TABLE {automation_scheduler} (
 	source_type          text COLLATE "C" NOT NULL, -- the entity that it is about, and
 	source               text COLLATE "C" NOT NULL, -- its id
 	setting              text COLLATE "C" NOT NULL, -- id of the reminder setting
+	person               text COLLATE "C", -- whom it is about; NULL: nobody has said
 	automation_type      text NOT NULL, -- Reminder, or a type that a host added
 	hold_reason          text NOT NULL,
 	kind                 text NOT NULL, -- reminder type or automation type that serves it
@@ -62,6 +63,10 @@ CREATE INDEX {index:automation_scheduler_due} ON {automation_scheduler} (lane, d
 -- texts are ordered by their bytes: by a language, each insert compares slowly.
 CREATE INDEX {index:automation_scheduler_source} ON {automation_scheduler} (scope, setting, source_type, source)
 	WHERE due_on IS NOT NULL OR is_on_support_hold;
+
+-- What is planned for a person. NULL costs nothing; each query compares, so that it
+-- is none of those.
+CREATE INDEX {index:automation_scheduler_person} ON {automation_scheduler} (scope, person, scheduled_on, id) WHERE person IS NOT NULL;
 
 -- What waits for a person, by reason.
 CREATE INDEX {index:automation_scheduler_holds} ON {automation_scheduler} (hold_reason, id) WHERE is_on_support_hold;
@@ -114,6 +119,7 @@ CREATE TABLE {automation_series} (
 	trigger_key      text NOT NULL,
 	created_on       timestamptz,
 	business_unit    text NOT NULL,
+	person           text, -- whom they are about; NULL: nobody has said
 	input_hash       text NOT NULL, -- of the occurrences to come
 	cron             text NOT NULL, -- five fields; empty: rrule
 	rrule            text NOT NULL,

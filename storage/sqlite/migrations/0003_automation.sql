@@ -19,6 +19,7 @@ CREATE TABLE {automation_scheduler} (
 	automation_type      TEXT NOT NULL, -- Reminder, or a type that a host added
 	trigger_type         TEXT NOT NULL, -- DateBased, ScheduledRun
 	business_unit        TEXT NOT NULL,
+	person               TEXT, -- whom it is about; NULL: nobody has said
 	setting              TEXT NOT NULL, -- id of the reminder setting
 	source_type          TEXT NOT NULL, -- the entity that it is about, and
 	source               TEXT NOT NULL, -- its id
@@ -57,6 +58,10 @@ CREATE INDEX {index:automation_scheduler_due} ON {automation_scheduler} (lane, d
 -- for now, and those of a whole setting. Every query repeats the predicate.
 CREATE INDEX {index:automation_scheduler_source} ON {automation_scheduler} (scope, setting, source_type, source)
 	WHERE due_on IS NOT NULL OR is_on_support_hold;
+
+-- What is planned for a person. NULL costs nothing; each query compares, so that it
+-- is none of those.
+CREATE INDEX {index:automation_scheduler_person} ON {automation_scheduler} (scope, person, scheduled_on, id) WHERE person IS NOT NULL;
 
 -- What waits for a person, by reason.
 CREATE INDEX {index:automation_scheduler_holds} ON {automation_scheduler} (hold_reason, id) WHERE is_on_support_hold;
@@ -107,6 +112,7 @@ CREATE TABLE {automation_series} (
 	trigger_key      TEXT NOT NULL,
 	created_on       INTEGER,
 	business_unit    TEXT NOT NULL,
+	person           TEXT, -- whom they are about; NULL: nobody has said
 	input_hash       TEXT NOT NULL, -- of the occurrences to come
 	cron             TEXT NOT NULL, -- five fields; empty: rrule
 	rrule            TEXT NOT NULL,

@@ -1,0 +1,299 @@
+package automation_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// ofSam is what the stories speak of.
+var ofSam = automation.About{Type: "certificate", Source: automation.Source{"employee", "7"}}
+
+func (w *world) wish(about automation.About, wishes ...automation.Candidate) automation.EventResult {
+	w.t.Helper()
+	out, err := w.s.Set(w.ctx, about, wishes...)
+	w.must(err)
+	return out
+}
+
+// ended are the keys that a call has ended, in order.
+func ended(r automation.EventResult) (out []string) {
+	for _, d := range r.Deactivated {
+		out = append(out, d.Key+" "+string(d.Reason))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// A certificate's date moves twice, and the host says no more than what it is now.
+func TestSayItAgainAndTheOldOneEnds(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		may := offsets(date(2026, 5, 1), 30, 7)
+		if got := w.wish(ofSam, may...); !slices.Equal(outcomes(got), []storage.Outcome{storage.Created, storage.Created}) || got.Outcome != automation.EventApplied || len(got.Deactivated) > 0 {
+			w.t.Errorf("%+v", got)
+		}
+		before := w.rows()
+		if got := w.wish(ofSam, may...); !slices.Equal(outcomes(got), []storage.Outcome{storage.Unchanged, storage.Unchanged}) || len(got.Deactivated) > 0 {
+			w.t.Errorf("%+v", got)
+		}
+		if got := w.ensure(candidate(nil))[0]; got.Outcome != storage.Unchanged {
+			w.t.Errorf("not the key that Ensure has: %+v", got)
+		}
+		if diff := cmp.Diff(before, w.rows()); diff != "" {
+			w.t.Error("said again, and written:", diff)
+		}
+		w.pollAt(day(2026, 4, 1, 9)) // 30 days before the first of May
+		june := date(2026, 6, 1)
+		if got := ended(w.wish(ofSam, offsets(june, 30, 7)...)); !slices.Equal(got, []string{key("2026-05-01", "7") + " Superseded"}) {
+			w.t.Error(got)
+		}
+		want := map[string]string{
+			certificateKey: "Completed", key("2026-05-01", "7"): "Deactivated Superseded", key("2026-06-01", "30"): "Pending", key("2026-06-01", "7"): "Pending",
+		}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+		if row := w.row(key("2026-05-01", "7")); row.EventType != "" {
+			w.t.Errorf("%+v", row)
+		}
+		got, err := w.s.Clear(w.ctx, ofSam)
+		w.must(err)
+		if len(got.Deactivated) != 2 || len(got.Ensured) != 0 {
+			w.t.Errorf("%+v", got)
+		}
+		if got := w.wish(ofSam, offsets(june, 30, 7)...); !slices.Equal(outcomes(got), []storage.Outcome{storage.Reactivated, storage.Reactivated}) {
+			w.t.Errorf("%+v", got)
+		}
+	})
+}
+
+// All kinds of wishes in one call: dates, instants, conditions and series. Each ends when
+// it is said no more, and goes on when it is.
+func TestWishesOfEveryKind(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		full := func(reading string) automation.Candidate {
+			return automation.Candidate{Threshold: &automation.Threshold{Metric: "occupancy", Value: "0.9", Reading: reading}}
+		}
+		weekly := automation.Candidate{Recurrence: &automation.Recurrence{Cron: "0 9 * * MON"}}
+		one := offsets(date(2026, 5, 1), 30)[0]
+		w.wish(ofSam, one, hoursTo(lesson, time.Hour)[0], full("0.95"), weekly)
+		threshold := "reminder:certificate:employee:7:default:threshold:occupancy:0.9:OncePerThreshold:source"
+		want := map[string]string{certificateKey: "Pending", instantKey(lesson, "1h"): "Pending", threshold: "Pending", on(day(2026, 3, 2, 9)): "Pending"}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+		got := w.wish(ofSam, hoursTo(lesson, time.Hour)[0], full("0.5"), weekly)
+		if want := []string{certificateKey + " Superseded", threshold + " ThresholdNoLongerMet"}; !slices.Equal(ended(got), want) {
+			w.t.Error(ended(got))
+		}
+		if !slices.Equal(outcomes(got), []storage.Outcome{storage.Unchanged, automation.ThresholdNotMet, storage.Unchanged}) {
+			w.t.Errorf("%+v", got)
+		}
+		w.wish(ofSam)
+		w.pollAt(day(2026, 3, 20, 9))
+		if got := w.out.dispatched(); len(got) > 0 || len(w.lost()) > 0 {
+			w.t.Error(got, w.lost())
+		}
+	})
+}
+
+// A call speaks of one setting of one source in one scope, and of nothing else.
+func TestSetSpeaksOfNothingElse(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Name = "other" }))
+		others := []automation.About{ofSam, ofSam, ofSam, ofSam}
+		others[0].Scope, others[1].Source.ID, others[2].Type, others[3].Setting = "tenant", "8", "other", "second"
+		for _, about := range append(others, ofSam) {
+			w.wish(about, offsets(date(2026, 5, 1), 30)...)
+		}
+		w.wish(ofSam)
+		want := map[string]string{
+			certificateKey: "Deactivated Superseded",
+			"reminder:certificate:employee:8:default:2026-05-01:30": "Pending",
+			"reminder:other:employee:7:default:2026-05-01:30":       "Pending",
+			"reminder:second:employee:7:default:2026-05-01:30":      "Pending",
+		}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+		if row := w.rowIn("tenant", certificateKey); row.Status != automation.StatusPending {
+			w.t.Errorf("%+v", row)
+		}
+		if got := ended(w.wish(others[3])); !slices.Equal(got, []string{"reminder:second:employee:7:default:2026-05-01:30 Superseded"}) {
+			w.t.Error(got)
+		}
+	})
+}
+
+// What is said with an older version than the source has shown, by an event or by Set,
+// changes nothing.
+func TestSetIsOrderedByVersions(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := w.withTriggers(nil)
+		p.set(offsets(date(2026, 5, 1), 30)...)
+		w.handle(changed(3))
+		at := func(version int64) automation.About {
+			about := ofSam
+			about.Version = version
+			return about
+		}
+		before := w.rows()
+		if got := w.wish(at(2), offsets(date(2026, 6, 1), 30)...); got.Outcome != automation.EventStale || got.SourceVersion != 3 || len(got.Ensured) > 0 {
+			w.t.Errorf("%+v", got)
+		}
+		if diff := cmp.Diff(before, w.rows()); diff != "" {
+			w.t.Error(diff)
+		}
+		if got := w.wish(at(4), offsets(date(2026, 6, 1), 30)...); got.Outcome != automation.EventApplied || len(got.Deactivated) != 1 {
+			w.t.Errorf("%+v", got)
+		}
+		if got := w.wish(ofSam, offsets(date(2026, 7, 1), 30)...); got.Outcome != automation.EventApplied || got.SourceVersion != 4 {
+			w.t.Errorf("without a version: %+v", got)
+		}
+		missing, err := w.s.ExplainMissing(w.ctx, "", "certificate", ofSam.Source)
+		w.must(err)
+		if missing.LastEvent != "certificate-changed e3" {
+			w.t.Error(missing)
+		}
+	})
+}
+
+// In a transaction of the host, wishes commit or vanish with it.
+func TestSetInAHostsTransaction(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		w.wish(ofSam, offsets(date(2026, 5, 1), 30)...)
+		for _, fail := range []error{errBoom, nil} {
+			err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+				_, err := w.s.WithTx(tx).Set(w.ctx, ofSam, offsets(date(2026, 6, 1), 30)...)
+				w.must(err)
+				return fail
+			})
+			if !errors.Is(err, fail) {
+				w.t.Fatal(err)
+			}
+			want := map[string]string{certificateKey: "Pending"}
+			if fail == nil {
+				want = map[string]string{certificateKey: "Deactivated Superseded", key("2026-06-01", "30"): "Pending"}
+			}
+			if diff := cmp.Diff(want, w.statuses()); diff != "" {
+				w.t.Error(diff)
+			}
+		}
+	})
+}
+
+// What cannot be said is refused, and nothing is written.
+func TestWhatSetRefuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		about func(*automation.About)
+		wish  func(*automation.Candidate)
+		want  string
+	}{
+		"no type":          {func(a *automation.About) { a.Type = "" }, nil, "About: Type"},
+		"no source":        {func(a *automation.About) { a.Source.ID = "" }, nil, "About: Source"},
+		"a scope":          {func(a *automation.About) { a.Scope = "a\x1f" }, nil, "About: Scope"},
+		"a version":        {func(a *automation.About) { a.Version = -1 }, nil, "negative Version"},
+		"another setting":  {nil, func(c *automation.Candidate) { c.Setting = "second" }, "Setting"},
+		"another source":   {nil, func(c *automation.Candidate) { c.Source = automation.Source{"employee", "8"} }, "source"},
+		"another scope":    {nil, func(c *automation.Candidate) { c.Scope = "tenant" }, "scope"},
+		"another type":     {nil, func(c *automation.Candidate) { c.Type = "other" }, "type"},
+		"a type of a host": {nil, func(c *automation.Candidate) { c.AutomationType = "backup" }, "type"},
+		"no date":          {nil, func(c *automation.Candidate) { c.TargetDate = automation.Date{} }, "TargetDate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				w.s.Register(certificates(nil))
+				w.wish(ofSam, offsets(date(2026, 5, 1), 30)...)
+				about, wish := ofSam, offsets(date(2026, 6, 1), 30)[0]
+				if c.about != nil {
+					c.about(&about)
+				}
+				if c.wish != nil {
+					c.wish(&wish)
+				}
+				got, err := w.s.Set(w.ctx, about, offsets(date(2026, 6, 1), 7)[0], wish)
+				if err == nil || !strings.Contains(err.Error(), c.want) || got.Outcome != "" {
+					w.t.Errorf("%+v, %v", got, err)
+				}
+				if diff := cmp.Diff(map[string]string{certificateKey: "Pending"}, w.statuses()); diff != "" {
+					w.t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// A setting that is off, a conflict, what support holds and what it asked for again are
+// as with an event.
+func TestSetDoesAsAnEventWould(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		settings := settingsMap{"certificate": true}
+		w := newWorld(t, store, clk, &automation.Options{Settings: settings})
+		w.s.Register(certificates(nil))
+		about := ofSam
+		wishes := offsets(date(2026, 5, 1), 30, 7)
+		w.wish(about, wishes...)
+		w.pollAt(day(2026, 4, 1, 9))
+		w.rerun(certificateKey)
+		wishes[1].Identity = map[string]string{"course": "level 3"}
+		got, err := w.s.Set(w.ctx, about, wishes...)
+		if err == nil || got.Ensured[1].Outcome != storage.Conflict || len(got.Deactivated) > 0 {
+			t.Errorf("%+v, %v", got, err)
+		}
+		want := map[string]string{certificateKey: "Completed", rerunKey("1"): "Pending", key("2026-05-01", "7"): "Pending held InputConflict"}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" {
+			t.Error(diff)
+		}
+		settings["certificate"] = false
+		got = w.wish(about, wishes...)
+		if !slices.Equal(outcomes(got), []storage.Outcome{automation.SettingInactive, automation.SettingInactive}) {
+			t.Errorf("%+v", got)
+		}
+		if row := w.row(key("2026-05-01", "7")); row.ReasonCode != automation.ReminderSettingInactive {
+			t.Errorf("%+v", row)
+		}
+	})
+}
+
+// Many who speak of one source at once come one after the other: what one of them said
+// is what there is, whole.
+func TestManyWhoSetAtOnce(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Register(certificates(nil))
+		var all sync.WaitGroup
+		for d := range 6 {
+			all.Go(func() {
+				if _, err := w.s.Set(context.WithoutCancel(w.ctx), ofSam, offsets(date(2026, 5, 1+d), 30, 7)...); err != nil {
+					w.t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		open := map[string]int{}
+		for _, row := range w.rows() {
+			if row.Status == automation.StatusPending {
+				open[row.TargetDate]++
+			}
+		}
+		if len(open) != 1 || slices.Collect(maps.Values(open))[0] != 2 {
+			w.t.Error(open)
+		}
+	})
+}
