@@ -52,6 +52,7 @@ type eventPlan struct {
 	plans     []plan
 	spoken    []string        // settings whose rows are compared with plans
 	off       map[string]bool // of those, the ones that are not active
+	kept      map[string]bool // rows of conditions and such that stay, by key
 	invalid   []Invalidation
 	immediate Artifacts
 	failed    []EventFailure // nothing of what failed is in the rest
@@ -170,7 +171,7 @@ func (p eventPlan) superseded() func(*scheduleRow) (Reason, bool) {
 		if p.off[row.Setting] {
 			return ReminderSettingInactive, true
 		}
-		if wanted[row.Key] || series[row.seriesKey()] {
+		if wanted[row.Key] || p.kept[row.Key] || series[row.seriesKey()] {
 			return "", false
 		}
 		reason, ends := conditions.ending(row)

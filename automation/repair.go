@@ -20,7 +20,7 @@ func (p *scannedPage) repair(ctx context.Context, tx storage.Tx, different []*sc
 		return err
 	}
 	fresh := slices.DeleteFunc(slices.Clone(different), func(x *scannedSource) bool { return x.stale })
-	if err := p.reload(within(ctx, tx), fresh); err != nil {
+	if err := p.reload(remembering(within(ctx, tx)), fresh); err != nil {
 		return err
 	}
 	fresh = slices.DeleteFunc(fresh, func(x *scannedSource) bool { return x.err != nil })
@@ -81,7 +81,7 @@ func (p *scannedPage) end(ctx context.Context, tx storage.Tx, among []*scannedSo
 	if len(keys) == 0 {
 		return nil
 	}
-	_, err := p.s.ensurer().deactivate(ctx, tx, p.origin(), []driver.Cond{driver.In("key", keys)}, func(row *scheduleRow) (Reason, bool) {
+	_, err := p.s.ensurer().deactivate(ctx, tx, p.event(), []driver.Cond{driver.In("key", keys)}, func(row *scheduleRow) (Reason, bool) {
 		return reasons[row.Key], true
 	})
 	return err
@@ -106,12 +106,12 @@ func (p *scannedPage) ensure(ctx context.Context, tx storage.Tx, among []*scanne
 	if len(plans) == 0 {
 		return nil
 	}
-	_, err := p.s.ensurer().ensure(ctx, tx, plans, p.origin()) // a conflict has put its own row on hold
+	_, err := p.s.ensurer().ensure(ctx, tx, plans, p.event()) // a conflict has put its own row on hold
 	return err
 }
 
-// origin is what the rows name as the event that wrote them.
-func (p *scannedPage) origin() Event { return Event{Scope: p.scope, Type: EventReconcile} }
+// event is what the rows name as the event that wrote them.
+func (p *scannedPage) event() Event { return Event{Scope: p.scope, Type: p.origin} }
 
 // findStale says which sources a repair would leave alone. It writes nothing.
 func (p *scannedPage) findStale(ctx context.Context, from driver.Reader, among []*scannedSource) error {

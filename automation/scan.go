@@ -206,6 +206,8 @@ type scannedPage struct {
 	t          ReminderType
 	scope      Scope
 	sourceType string   // of all sources
+	origin     string   // the Type of the event that its writes name
+	setting    string   // whose open rows it was made of; empty in a scan
 	units      []string // those of other business units stay as they are; none: all are meant
 	now        time.Time
 	sources    []*scannedSource
@@ -241,7 +243,7 @@ func (s keeper) reconcilePage(ctx context.Context, t ReminderType, r *ReconcileR
 
 // work plans, compares and repairs the sources of a page, and counts it into r.
 func (p *scannedPage) work(ctx context.Context, r *ReconcileReport) error {
-	if err := p.plan(ctx, p.sources); err != nil {
+	if err := p.plan(remembering(ctx), p.sources); err != nil {
 		return err
 	}
 	err := p.s.read(ctx, func(from driver.Reader) error { return p.compare(ctx, from, p.planned()) })
@@ -273,7 +275,7 @@ func (s keeper) readPage(ctx context.Context, t ReminderType, r *ReconcileReport
 		return nil, err
 	}
 	p := &scannedPage{
-		s: s.core, t: t, scope: r.Scope, sourceType: t.Scan.SourceType, units: request.BusinessUnits,
+		s: s.core, t: t, scope: r.Scope, sourceType: t.Scan.SourceType, origin: EventReconcile, units: request.BusinessUnits,
 		now: s.now(), next: page.Next, done: page.Done,
 	}
 	p.ask = p.askTriggers

@@ -1,0 +1,129 @@
+package settings_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/settings"
+)
+
+// Nobody tells of the sources again: what is saved reaches their rows all the same.
+
+func (w *world) drain() {
+	w.Helper()
+	if err := w.poller.Drain(w.ctx); err != nil {
+		w.Fatal(err)
+	}
+}
+
+//spec:a-086
+func TestASavedOffsetReachesTheRowsWithoutAnEvent(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		setting, completed := w.settle()
+		setting.Offsets = []int{early, 14}
+		w.save(setting)
+		w.drain()
+		w.mustBe(completed, map[string]string{
+			key("2026-05-01", late): "Deactivated Superseded", key("2026-05-01", 14): "Pending",
+		})
+		if row := w.row(key("2026-05-01", 14)); !row.ScheduledOn.Equal(at(4, 17, 9)) || row.EventType != automation.EventReplan {
+			w.Errorf("%+v", row)
+		}
+	})
+}
+
+//spec:a-089
+func TestASavedTimeOfSendingMovesTheRowsWithoutAnEvent(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		setting, completed := w.settle()
+		setting.SendAt = "17:30"
+		w.save(setting)
+		w.drain()
+		w.mustBe(completed, map[string]string{key("2026-05-01", late): "Pending"})
+		if row := w.row(key("2026-05-01", late)); !row.ScheduledOn.Equal(at(4, 24, 17).Add(30 * time.Minute)) {
+			w.Errorf("%+v", row)
+		}
+	})
+}
+
+//spec:a-091
+func TestASettingThatIsSwitchedOffEndsItsRowsWithoutAnEvent(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		_, completed := w.settle()
+		if err := w.settings.DeactivateReminder(w.ctx, "", "expiry"); err != nil {
+			w.Fatal(err)
+		}
+		w.drain()
+		w.mustBe(completed, map[string]string{key("2026-05-01", late): "Deactivated ReminderSettingInactive"})
+	})
+}
+
+//spec:a-093
+func TestASavedZoneAndCalendarMoveTheRowsWithoutAnEvent(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		office := w.saveUnit(unit("office", "Europe/Dublin"))
+		w.targets = []settings.Target{{Date: firstOfMay, BusinessUnit: "office"}}
+		w.save(expiry(nil))
+		w.changeReachesSources()
+		w.drain()
+		office.Zone = "America/New_York"
+		office = w.saveUnit(office)
+		w.drain()
+		if row := w.row(key("2026-05-01", late)); !row.ScheduledOn.Equal(at(4, 24, 13)) || row.TimeZone != "America/New_York" {
+			w.Errorf("%+v", row)
+		}
+		office.Calendar = settings.Calendar{Shift: settings.ShiftNext, Holidays: []automation.Date{{Year: 2026, Month: 4, Day: 24}}}
+		w.saveUnit(office)
+		w.drain()
+		if row := w.row(key("2026-05-01", late)); !row.ScheduledOn.Equal(at(4, 25, 13)) {
+			w.Errorf("%+v", row)
+		}
+	})
+}
+
+// A row that stands for more than the setting knows moves, and gets no others beside
+// it.
+func TestARowWithAnIdentityIsReplannedByItself(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.targets = []settings.Target{{Date: firstOfMay, Identity: map[string]string{"number": "4711"}}}
+		setting := w.save(expiry(nil))
+		w.changeReachesSources()
+		setting.Offsets, setting.SendAt = []int{early, 14}, "10:00"
+		w.save(setting)
+		w.drain()
+		want := map[string]string{key("2026-05-01", early): "Pending", key("2026-05-01", late): "Deactivated Superseded"}
+		if diff := cmp.Diff(want, w.statuses(key("2026-05-01", early), key("2026-05-01", late))); diff != "" {
+			w.Error(diff)
+		}
+		if row := w.row(key("2026-05-01", early)); !row.ScheduledOn.Equal(at(4, 1, 10)) || row.IsOnSupportHold {
+			w.Errorf("%+v", row)
+		}
+		if e, err := w.reminders.Explain(w.ctx, "", key("2026-05-01", 14)); err != nil || e.Schedule != nil {
+			w.Errorf("%+v %v", e.Schedule, err)
+		}
+	})
+}
+
+// What no row depends on marks nothing, nor does what is saved as it was.
+func TestOnlyWhatRowsDependOnIsPlannedAgain(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.targets = []settings.Target{{Date: firstOfMay}}
+		setting := w.save(expiry(nil))
+		w.drain()
+		replans, err := w.reminders.Upkeep().Replans(w.ctx, "")
+		if err != nil || len(replans) != 1 || !replans[0].Done || replans[0].Setting != "" || replans[0].Type != "certificate" {
+			w.Fatalf("%+v %v", replans, err)
+		}
+		w.clk.Add(time.Hour)
+		setting.Template, setting.Channels, setting.Name = "friendly", []string{"sms:print"}, "Other words"
+		setting = w.save(setting)
+		w.save(setting)
+		again, err := w.reminders.Upkeep().Replans(w.ctx, "")
+		if diff := cmp.Diff(replans, again); diff != "" || err != nil {
+			w.Error(diff, err)
+		}
+	})
+}
