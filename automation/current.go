@@ -212,3 +212,100 @@ func (r *scheduleRow) plain() bool {
 	row := c.row(r.Key, r.TriggerType, in)
 	return row.InputHash == r.InputHash
 }
+
+// checkCurrent compares due rows with what their sources, or settings, ask for now
+// (Automation & Reminders, "Execution-time revalidation"). A row that support had
+// done once more stays.
+func (b *batch) checkCurrent(ctx context.Context) {
+	ctx = remembering(ctx)
+	var tries []*try
+	for _, t := range b.open() {
+		if t.row.baseKey() == t.row.Key {
+			tries = append(tries, t)
+		}
+	}
+	if provider, ok := b.reminder.candidates(); ok {
+		b.compareWithSources(ctx, provider, tries)
+		return
+	}
+	for _, t := range tries {
+		t.err = b.compareWithSetting(ctx, t)
+	}
+}
+
+// compareWithSources asks about the sources of all rows at once.
+func (b *batch) compareWithSources(ctx context.Context, provider CandidatesProvider, tries []*try) {
+	of := make([]ScopedSource, len(tries))
+	for i, t := range tries {
+		of[i] = ScopedSource{t.row.Scope, t.due.Source}
+	}
+	answers, errs := candidatesOf(ctx, provider, of)
+	for i, t := range tries {
+		if t.err = errs[i]; t.err == nil {
+			t.err = b.compareWithSource(ctx, t, answers[i])
+		}
+	}
+}
+
+func (b *batch) compareWithSource(ctx context.Context, t *try, now SourceCandidates) error {
+	plans, err := b.s.planner().plansOf(ctx, t.row.Kind, t.row.Scope, t.due.Source, now.Candidates)
+	if err != nil {
+		return err
+	}
+	p, known, wanted := lookUp(plans, t.row)
+	switch {
+	case wanted:
+		t.due.measured(p)
+		t.moveTo(b, p, now.Version)
+	case len(plans) == 0:
+		t.stop = Superseded
+	default:
+		t.change(known, now.Version, plans)
+	}
+	return nil
+}
+
+// moveTo has a row wait for its moment of now, if that lies ahead.
+func (t *try) moveTo(b *batch, p plan, version int64) {
+	if p.want.TriggerType == DateBased && !p.skipped && p.want.ScheduledOn.After(b.now) {
+		t.later = true
+		t.ask(version, []plan{p})
+	}
+}
+
+// compareWithSetting asks the setting that was loaded about one row. The rest of what
+// it asks for is planned only if the row is not as it says.
+func (b *batch) compareWithSetting(ctx context.Context, t *try) error {
+	asker, ok := t.due.Setting.Data.(SettingAsker)
+	if !ok {
+		return nil
+	}
+	return work.Guard(func() error {
+		candidates, wanted := asker.Asks(t.due)
+		if wanted && !t.row.sentAtAnotherTime(candidates) {
+			return nil
+		}
+		plans, _, err := b.s.planner().asked(ctx, t.row, t.due, asker)
+		if err != nil {
+			return err
+		}
+		if !wanted {
+			t.stop = Superseded
+			t.ask(0, plans)
+			return nil
+		}
+		if p, _, found := lookUp(plans, t.row); found {
+			t.moveTo(b, p, 0)
+		}
+		return nil
+	})
+}
+
+// sentAtAnotherTime reports whether the candidate of a date-based row has another time
+// of day.
+func (r *scheduleRow) sentAtAnotherTime(candidates []Candidate) bool {
+	return r.TriggerType == DateBased && slices.ContainsFunc(candidates, func(c Candidate) bool {
+		at, err := timeOfDay(c.SendAt)
+		return c.DaysBefore == r.DaysBefore && err == nil && at.String() != r.SendAt
+	})
+}

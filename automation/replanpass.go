@@ -14,6 +14,10 @@ import (
 // replanRows is how many open rows one page of a re-plan looks at.
 const replanRows = 200
 
+// replanTries is how often a page of a re-plan fails before its sources are named and
+// skipped.
+const replanTries = 3
+
 // replanNext does the next page of a re-plan; after an error the row is as it was.
 // What it repairs commits before its cursor does, as in a reconciliation.
 func (s keeper) replanNext(ctx context.Context, row *reconciliation) error {
@@ -30,7 +34,7 @@ func (s keeper) replanNext(ctx context.Context, row *reconciliation) error {
 	if row.Run != nil {
 		run = *row.Run
 	}
-	next, err := s.replanPage(ctx, t, what, &run, at)
+	next, err := s.replanPage(ctx, t, what, &run, at, row.FailureCount < replanTries)
 	if err != nil {
 		return err
 	}
@@ -90,12 +94,13 @@ func (t *ReminderType) candidates() (CandidatesProvider, bool) {
 }
 
 // replanPage does one page and counts it into run. It returns where to go on; nil:
-// all is done.
-func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run *ReconcileReport, at replanCursor) (*replanCursor, error) {
+// all is done. A patient one fails if none of several sources can be planned.
+func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run *ReconcileReport, at replanCursor, patient bool) (*replanCursor, error) {
 	_, asks := t.candidates()
 	if !at.Scanning && (asks || !t.scans(what.Scope)) {
 		p, next, err := s.openPage(ctx, t, what, at)
 		if err == nil && len(p.sources) > 0 {
+			p.patient = patient
 			err = p.work(ctx, run)
 		}
 		if err != nil || next != nil || !t.scans(what.Scope) {

@@ -213,6 +213,7 @@ type scannedPage struct {
 	sources    []*scannedSource
 	next       string
 	done       bool
+	patient    bool // it fails if none of several sources can be planned
 	// ask says what sources want; what it cannot say of one is the err of that one.
 	ask func(ctx context.Context, among []*scannedSource)
 }
@@ -245,6 +246,9 @@ func (s keeper) reconcilePage(ctx context.Context, t ReminderType, r *ReconcileR
 func (p *scannedPage) work(ctx context.Context, r *ReconcileReport) error {
 	if err := p.plan(remembering(ctx), p.sources); err != nil {
 		return err
+	}
+	if planned := p.planned(); p.patient && len(planned) == 0 && len(p.sources) > 1 {
+		return p.sources[0].err
 	}
 	err := p.s.read(ctx, func(from driver.Reader) error { return p.compare(ctx, from, p.planned()) })
 	if err == nil {

@@ -127,3 +127,56 @@ func TestOnlyWhatRowsDependOnIsPlannedAgain(t *testing.T) {
 		}
 	})
 }
+
+// The moment comes before the re-plan does: what was asked for then goes to nobody.
+//
+//spec:a-094
+func TestADueRowIsComparedWithItsSettingOfNow(t *testing.T) {
+	for name, change := range map[string]func(*settings.ReminderSetting){
+		"offset": func(r *settings.ReminderSetting) { r.Offsets = []int{early, 5} },
+		"unit":   func(r *settings.ReminderSetting) { r.BusinessUnit = "office" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				setting, completed := w.settle()
+				w.saveUnit(unit("office", "UTC"))
+				change(&setting)
+				w.save(setting)
+				if sent := w.pollAt(at(4, 24, 9)); len(sent) != 0 {
+					w.Errorf("%q went out", sent)
+				}
+				w.mustBe(completed, map[string]string{key("2026-05-01", late): "Deactivated Superseded"})
+				if name == "offset" {
+					w.mustBe(completed, map[string]string{key("2026-05-01", 5): "Pending"})
+				}
+			})
+		})
+	}
+	t.Run("time of sending", func(t *testing.T) {
+		eachWorld(t, func(w *world) {
+			setting, _ := w.settle()
+			setting.SendAt = "17:30"
+			w.save(setting)
+			if sent := w.pollAt(at(4, 24, 9)); len(sent) != 0 {
+				w.Errorf("%q at the old time", sent)
+			}
+			if sent := w.pollAt(at(4, 24, 18)); len(sent) != 1 {
+				w.Errorf("%q at the new time", sent)
+			}
+		})
+	})
+	t.Run("threshold", func(t *testing.T) {
+		eachWorld(t, func(w *world) {
+			w.targets = []settings.Target{{Readings: []settings.Reading{{Metric: "occupancy", Value: "95"}}}}
+			setting := w.save(expiry(func(r *settings.ReminderSetting) {
+				r.Thresholds = []settings.Threshold{{Metric: "occupancy", Comparison: automation.AtLeast, Value: "90", Policy: automation.OncePerThreshold}}
+			}))
+			w.changeReachesSources()
+			setting.Thresholds[0].Value = "99"
+			w.save(setting)
+			if sent := w.pollAt(w.clk.Now()); len(sent) != 0 {
+				w.Errorf("%q of a threshold that nobody wants", sent)
+			}
+		})
+	})
+}
