@@ -16,6 +16,14 @@ type knows struct {
 	calls [][]automation.ScopedSource
 	inTx  int
 	fails func(automation.Source) error
+	// The version of their setting, and what happens once it was read.
+	version    int64
+	afterwards func()
+}
+
+// Setting is the one setting of certificates.
+func (k *knows) Setting(context.Context, automation.Scope, string) (automation.Setting, error) {
+	return automation.Setting{Active: true, Version: k.version}, nil
 }
 
 func (k *knows) CandidatesOf(ctx context.Context, of []automation.ScopedSource) ([]automation.SourceCandidates, error) {
@@ -36,14 +44,23 @@ func (k *knows) CandidatesOf(ctx context.Context, of []automation.ScopedSource) 
 		if err != nil {
 			return nil, err
 		}
+		for n := range c {
+			c[n].SettingVersion = k.version
+		}
 		out[i] = automation.SourceCandidates{Version: k.people[s.Source.ID].version, Candidates: c}
+	}
+	if do := k.afterwards; do != nil {
+		k.afterwards = nil
+		do()
 	}
 	return out, nil
 }
 
 // withKnowing registers certificates whose provider is a CandidatesProvider.
 func (w *world) withKnowing(change func(*automation.ReminderType)) *knows {
-	k := &knows{staff: &staff{people: map[string]person{}, offsets: []int{30}, sendAt: "09:00"}}
+	k := &knows{staff: &staff{people: map[string]person{}, offsets: []int{30}, sendAt: "09:00"}, version: 1}
+	w.opts.Settings = k
+	w.s = automation.New(w.store, w.out, &w.opts)
 	w.s.Register(certificates(func(t *automation.ReminderType) {
 		t.Triggers = k
 		if change != nil {
@@ -161,5 +178,39 @@ func TestAnOldAnswerAboutASourceUndoesNoEvent(t *testing.T) {
 		if diff := cmp.Diff(want, w.statuses()); diff != "" {
 			w.t.Error(diff)
 		}
+	})
+}
+
+// The setting changes between the answer and the transaction that writes it.
+func TestAnAnswerThatWasMadeWithAnOlderSettingUndoesNoNewerOne(t *testing.T) {
+	newest := func(k *knows) {
+		k.offsets, k.version = []int{14}, 2
+		k.afterwards = func() { k.offsets, k.version = []int{21}, 3 }
+	}
+	t.Run("re-plan", func(t *testing.T) {
+		eachWorld(t, func(w *world) {
+			k := w.withKnowing(nil)
+			w.hire(k.staff, 1)
+			w.hear(k.staff, "000")
+			newest(k)
+			w.replan(certificatesAgain)
+			want := map[string]string{keyOf("000", "2026-05-01", 30): "Deactivated Superseded", keyOf("000", "2026-05-01", 21): "Pending"}
+			if diff := cmp.Diff(want, w.statuses()); diff != "" || k.inTx != 1 {
+				w.t.Error(diff, k.inTx)
+			}
+		})
+	})
+	t.Run("due", func(t *testing.T) {
+		eachWorld(t, func(w *world) {
+			k := w.withKnowing(nil)
+			w.hire(k.staff, 1)
+			w.hear(k.staff, "000")
+			newest(k)
+			w.pollAt(day(2026, 4, 1, 9))
+			want := map[string]string{keyOf("000", "2026-05-01", 30): "Deactivated InputChanged"}
+			if diff := cmp.Diff(want, w.statuses()); diff != "" {
+				w.t.Error(diff)
+			}
+		})
 	})
 }

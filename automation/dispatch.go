@@ -194,6 +194,9 @@ func (s worker) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.Done
 	if len(plans) == 0 {
 		return nil
 	}
+	if plans, err = s.planner().current(within(ctx, tx), plans); err != nil {
+		return err
+	}
 	if plans, err = s.ensurer().measure(ctx, tx, plans); err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (s planner) planEvent(ctx context.Context, e Event, r route) (eventPlan, er
 	}
 	slices.Sort(p.spoken)
 	p.spoken = slices.Compact(p.spoken)
-	return p, s.planSettings(ctx, e, &p)
+	return p, nil
 }
 
 func failures(failed []EventFailure) error {
@@ -140,23 +140,6 @@ func (s planner) plansOf(ctx context.Context, name string, scope Scope, source S
 	return s.plans(ctx, full)
 }
 
-// planSettings finds the settings that are off.
-func (s planner) planSettings(ctx context.Context, e Event, p *eventPlan) (err error) {
-	p.off, err = s.inactive(ctx, e.Scope, p.spoken)
-	return err
-}
-
-// inactive tells which settings are off.
-func (s planner) inactive(ctx context.Context, scope Scope, ids []string) (map[string]bool, error) {
-	loaded, err := s.settings(ctx, scope, ids)
-	off := map[string]bool{}
-	for i, setting := range loaded {
-		if !setting.Active {
-			off[ids[i]] = true
-		}
-	}
-	return off, err
-}
 
 // superseded tells of an open row of the source whether it has to go, and why.
 func (p eventPlan) superseded() func(*scheduleRow) (Reason, bool) {
@@ -243,7 +226,7 @@ func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, erro
 	var p eventPlan
 	var err error
 	if e.Version > 0 {
-		if p, err = s.planner().planEvent(within(ctx, s.tx), e, listeners); err != nil {
+		if p, err = s.planner().planAhead(within(ctx, s.tx), e, listeners); err != nil {
 			return EventResult{}, err
 		}
 	}
@@ -271,12 +254,10 @@ func (s ensurer) applyEvent(ctx context.Context, tx storage.Tx, e Event, r route
 		result.Outcome, result.Failed = EventStale, nil
 		return result, nil
 	}
-	if e.Version == 0 {
-		if p, err = s.planner().planEvent(within(ctx, tx), e, r); err != nil {
-			return EventResult{}, err
-		}
-		result.Failed = p.failed
+	if p, err = s.planner().planWithin(within(ctx, tx), e, r, p); err != nil {
+		return EventResult{}, err
 	}
+	result.Failed = p.failed
 	if p.plans, err = s.measure(ctx, tx, readAt(e.Version, p.plans)); err != nil {
 		return EventResult{}, err
 	}

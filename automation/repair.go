@@ -53,9 +53,12 @@ func (p *scannedPage) stamp(ctx context.Context, tx storage.Tx, among []*scanned
 }
 
 // reload asks again about sources without versions, which may have changed between
-// the page and their rows' locks.
+// the page and their rows' locks, and about those whose settings have.
 func (p *scannedPage) reload(ctx context.Context, among []*scannedSource) error {
-	var again []*scannedSource
+	again, err := p.again(ctx, among)
+	if err != nil {
+		return err
+	}
 	for _, x := range among {
 		if x.event.Version == 0 {
 			x.event.Data, again = nil, append(again, x)

@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/settings"
+	"github.com/belfry-go/belfry/notify"
 )
 
 // Nobody tells of the sources again: what is saved reaches their rows all the same.
@@ -179,4 +181,66 @@ func TestADueRowIsComparedWithItsSettingOfNow(t *testing.T) {
 			}
 		})
 	})
+}
+
+// afterwards does something once a provider has read the settings.
+type afterwards struct {
+	automation.TriggerProvider
+	do func()
+}
+
+func (p *afterwards) Candidates(ctx context.Context, e automation.Event) ([]automation.Candidate, error) {
+	c, err := p.TriggerProvider.Candidates(ctx, e)
+	if do := p.do; do != nil {
+		p.do = nil
+		do()
+	}
+	return c, err
+}
+
+func (p *afterwards) Settings(ctx context.Context, e automation.Event) ([]string, error) {
+	return p.TriggerProvider.(automation.SettingLister).Settings(ctx, e)
+}
+
+// The setting changes between what the provider has read and what the event writes.
+func TestAnEventThatWasPlannedWithAnOlderSettingUndoesNoNewerOne(t *testing.T) {
+	for name, replanned := range map[string]bool{"re-planned meanwhile": true, "not yet": false} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				p := &afterwards{TriggerProvider: w.settings.Triggers("other", w.load, "other-changed")}
+				w.reminders.Register(automation.ReminderType{
+					Name: "other", SendAt: "09:00", Zone: "UTC", Triggers: p,
+					Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil }),
+				})
+				w.targets = []settings.Target{{Date: firstOfMay}}
+				setting := w.save(expiry(func(r *settings.ReminderSetting) { r.Type, r.Offsets = "other", []int{early} }))
+				tell := func(version int64) {
+					_, err := w.reminders.HandleEvent(w.ctx, automation.Event{
+						Type: "other-changed", Source: automation.Source{Type: "employee", ID: "7"}, Version: version,
+					})
+					if err != nil {
+						w.Fatal(err)
+					}
+				}
+				tell(1)
+				w.drain()
+				p.do = func() {
+					setting.Offsets = []int{14}
+					w.save(setting)
+					if replanned {
+						w.drain()
+					}
+				}
+				tell(2)
+				want := map[string]string{key("2026-05-01", early): "Deactivated Superseded", key("2026-05-01", 14): "Pending"}
+				if diff := cmp.Diff(want, w.statuses(key("2026-05-01", early), key("2026-05-01", 14))); diff != "" {
+					w.Error(diff)
+				}
+				w.drain()
+				if diff := cmp.Diff(want, w.statuses(key("2026-05-01", early), key("2026-05-01", 14))); diff != "" {
+					w.Error(diff)
+				}
+			})
+		})
+	}
 }

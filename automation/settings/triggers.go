@@ -119,7 +119,7 @@ func (r ReminderSetting) Candidates(t Target) []automation.Candidate {
 		return nil
 	}
 	base := automation.Candidate{
-		Scope: r.Scope, Type: r.Type, Setting: r.ID, TriggerKey: t.TriggerKey, BusinessUnit: t.BusinessUnit, Identity: t.Identity,
+		Scope: r.Scope, Type: r.Type, Setting: r.ID, SettingVersion: r.Version, TriggerKey: t.TriggerKey, BusinessUnit: t.BusinessUnit, Identity: t.Identity,
 	}
 	out := r.onDates(base, t.Date)
 	out = append(out, r.onThresholds(base, t.Readings)...)
@@ -134,7 +134,7 @@ func (r ReminderSetting) Asks(d automation.Due) (c []automation.Candidate, wante
 	if !r.Active || r.BusinessUnit != "" && r.BusinessUnit != d.BusinessUnit {
 		return nil, false
 	}
-	base := automation.Candidate{Scope: r.Scope, Type: r.Type, Setting: r.ID, TriggerKey: d.TriggerKey, BusinessUnit: d.BusinessUnit}
+	base := automation.Candidate{Scope: r.Scope, Type: r.Type, Setting: r.ID, SettingVersion: r.Version, TriggerKey: d.TriggerKey, BusinessUnit: d.BusinessUnit}
 	switch {
 	case d.TriggerType == automation.DateBased:
 		return r.onDates(base, d.TargetDate), slices.Contains(r.Offsets, d.DaysBefore)
