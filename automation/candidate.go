@@ -119,8 +119,12 @@ type Candidate struct {
 	// Type is the Name of the [ReminderType] that serves the row. It need not be
 	// registered in this process. For a host's type it is empty.
 	Type string
-	// Setting is the id of the reminder setting; default Type.
-	Setting string
+	// Setting is the id of the reminder setting; default Type. SettingVersion is the
+	// Version of the [Setting] that it was made from: if there is a newer one by the
+	// time that an event or a reconciliation writes, its provider is asked again. Zero:
+	// not known. It is in no key and no hash.
+	Setting        string
+	SettingVersion int64
 	// TriggerKey tells several occasions of one source and setting apart; default
 	// "default".
 	TriggerKey string

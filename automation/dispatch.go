@@ -39,6 +39,7 @@ type try struct {
 	broken bool   // err says that the row cannot be decoded
 	stop   Reason // it is no longer wanted
 	done   bool
+	later  bool // it is wanted at a later moment, which decision asks for
 
 	validity string // what the validator answered
 	resolved int    // recipients before the policy
@@ -107,7 +108,7 @@ func (b *batch) open() []*try {
 	return out
 }
 
-func (t *try) open() bool { return t.err == nil && t.stop == "" && !t.done }
+func (t *try) open() bool { return t.err == nil && t.stop == "" && !t.done && !t.later }
 
 // each calls f for every try under way; its error or panic fails that try only.
 func (b *batch) each(f func(t *try) error) {
@@ -125,6 +126,9 @@ func (t *try) settle(ctx context.Context, b *batch) *decision {
 		t.row.undecodable(b.now, t.err)
 	case t.err != nil:
 		t.row.fail(b.now, t.err, b.s.registry.longRunning(t.row.Kind))
+	case t.later:
+		t.row.giveBack(b.now)
+		return t.decision
 	case t.stop != "":
 		t.row.mergeResult(t.result)
 		t.row.skip(b.now, t.stop)
@@ -189,6 +193,9 @@ func (s worker) dispatchOwn(ctx context.Context, tx storage.Tx, done []work.Done
 	}
 	if len(plans) == 0 {
 		return nil
+	}
+	if plans, err = s.planner().current(within(ctx, tx), plans); err != nil {
+		return err
 	}
 	if plans, err = s.ensurer().measure(ctx, tx, plans); err != nil {
 		return err

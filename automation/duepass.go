@@ -63,6 +63,7 @@ var reminderSteps = []step{
 	{"decode", (*batch).decode},
 	{"rollout", (*batch).checkRollout},
 	{"settings", (*batch).loadSettings},
+	{"current", (*batch).checkCurrent},
 	{"lateness", (*batch).checkLateness},
 	{"overtaken", (*batch).checkOvertaken},
 	{"readings", (*batch).loadReadings},
@@ -182,14 +183,25 @@ func (b *batch) compare(t *try, v Validity) error {
 		return nil
 	}
 	if len(plans) > 0 {
-		t.stop = InputChanged
-		if known {
-			t.stop = ThresholdNoLongerMet
-		}
-		origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: v.version}
-		t.decision = &decision{plans: readAt(v.version, plans), origin: origin}
+		t.change(known, v.version, plans)
 	}
 	return nil
+}
+
+// change ends a row whose source asks for other plans now, and has those ensured. If
+// the row is known to them, it is one of a condition that is no longer met.
+func (t *try) change(known bool, version int64, plans []plan) {
+	t.stop = InputChanged
+	if known {
+		t.stop = ThresholdNoLongerMet
+	}
+	t.ask(version, plans)
+}
+
+// ask has plans ensured in the transaction that settles the row.
+func (t *try) ask(version int64, plans []plan) {
+	origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: version}
+	t.decision = &decision{plans: readAt(version, plans), origin: origin}
 }
 
 // resolveRecipients asks whom to tell.

@@ -52,6 +52,7 @@ type eventPlan struct {
 	plans     []plan
 	spoken    []string        // settings whose rows are compared with plans
 	off       map[string]bool // of those, the ones that are not active
+	kept      map[string]bool // rows of conditions and such that stay, by key
 	invalid   []Invalidation
 	immediate Artifacts
 	failed    []EventFailure // nothing of what failed is in the rest
@@ -80,7 +81,7 @@ func (s planner) planEvent(ctx context.Context, e Event, r route) (eventPlan, er
 	}
 	slices.Sort(p.spoken)
 	p.spoken = slices.Compact(p.spoken)
-	return p, s.planSettings(ctx, e, &p)
+	return p, nil
 }
 
 func failures(failed []EventFailure) error {
@@ -139,23 +140,6 @@ func (s planner) plansOf(ctx context.Context, name string, scope Scope, source S
 	return s.plans(ctx, full)
 }
 
-// planSettings finds the settings that are off.
-func (s planner) planSettings(ctx context.Context, e Event, p *eventPlan) (err error) {
-	p.off, err = s.inactive(ctx, e.Scope, p.spoken)
-	return err
-}
-
-// inactive tells which settings are off.
-func (s planner) inactive(ctx context.Context, scope Scope, ids []string) (map[string]bool, error) {
-	loaded, err := s.settings(ctx, scope, ids)
-	off := map[string]bool{}
-	for i, setting := range loaded {
-		if !setting.Active {
-			off[ids[i]] = true
-		}
-	}
-	return off, err
-}
 
 // superseded tells of an open row of the source whether it has to go, and why.
 func (p eventPlan) superseded() func(*scheduleRow) (Reason, bool) {
@@ -170,7 +154,7 @@ func (p eventPlan) superseded() func(*scheduleRow) (Reason, bool) {
 		if p.off[row.Setting] {
 			return ReminderSettingInactive, true
 		}
-		if wanted[row.Key] || series[row.seriesKey()] {
+		if wanted[row.Key] || p.kept[row.Key] || series[row.seriesKey()] {
 			return "", false
 		}
 		reason, ends := conditions.ending(row)
@@ -242,7 +226,7 @@ func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, erro
 	var p eventPlan
 	var err error
 	if e.Version > 0 {
-		if p, err = s.planner().planEvent(within(ctx, s.tx), e, listeners); err != nil {
+		if p, err = s.planner().planAhead(within(ctx, s.tx), e, listeners); err != nil {
 			return EventResult{}, err
 		}
 	}
@@ -265,10 +249,8 @@ func (s ensurer) applyEvent(ctx context.Context, tx storage.Tx, e Event, r route
 	if err != nil || result.Outcome == EventStale {
 		return result, err
 	}
-	if e.Version == 0 {
-		if p, err = s.planner().planEvent(within(ctx, tx), e, r); err != nil {
-			return EventResult{}, err
-		}
+	if p, err = s.planner().planWithin(within(ctx, tx), e, r, p); err != nil {
+		return EventResult{}, err
 	}
 	result.Failed = p.failed
 	p.plans = readAt(e.Version, p.plans)

@@ -35,7 +35,7 @@ func (s *core) dueTables() []census.Table {
 	for i, r := range holdReasons {
 		reasons[i] = string(r)
 	}
-	scans, _ := s.registry.scans()
+	kept, _ := s.registry.kept()
 	return []census.Table{
 		{
 			Schema: &schedules.Schema, Reasons: reasons,
@@ -43,7 +43,7 @@ func (s *core) dueTables() []census.Table {
 		},
 		{
 			Schema: &reconciliations.Schema,
-			Serves: func(row driver.Row) bool { return slices.Contains(scans, driver.RecordOf(row).Kind) },
+			Serves: func(row driver.Row) bool { return slices.Contains(kept, driver.RecordOf(row).Kind) },
 		},
 	}
 }

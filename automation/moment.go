@@ -26,7 +26,7 @@ func (s planner) resolve(ctx context.Context, want *scheduleRow, c Candidate, t 
 		return "DaysBefore", fmt.Errorf("%d days before %s is outside the years 1 to 9999", c.DaysBefore, c.TargetDate)
 	}
 	if t.BusinessDay != nil {
-		shifted, err := t.BusinessDay(ctx, c.Scope, c.BusinessUnit, local)
+		shifted, err := rememberedOf(ctx).day(ctx, t, c, local)
 		if err != nil {
 			return "TargetDate", fmt.Errorf("business day for %s: %w", local, err)
 		}
@@ -62,7 +62,7 @@ func (s *core) zone(ctx context.Context, c Candidate, t ReminderType) (string, *
 	name := c.Zone
 	if name == "" && s.opts.Zone != nil {
 		var err error
-		if name, err = s.opts.Zone(ctx, c.Scope, c.BusinessUnit); err != nil {
+		if name, err = rememberedOf(ctx).zone(ctx, s.opts.Zone, c); err != nil {
 			return "", nil, fmt.Errorf("of the business unit: %w", err)
 		}
 	}

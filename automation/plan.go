@@ -36,6 +36,8 @@ type plan struct {
 	condition *condition // of a threshold; the row is complete once measured
 	unmet     bool       // the condition is not met, so no row is wanted
 	version   int64      // of the source that was measured
+
+	settingVersion int64 // with which it was planned; zero: not known
 }
 
 // plans checks candidates and computes their rows. It reads no row and writes
@@ -48,6 +50,7 @@ func (s planner) plans(ctx context.Context, candidates []Candidate) ([]plan, err
 		if field, err := s.plan(ctx, c, &out[i]); err != nil {
 			refused = append(refused, &CandidateError{Index: i, Type: cmp.Or(c.Type, c.AutomationType), Field: field, Err: err})
 		}
+		out[i].settingVersion = c.SettingVersion
 	}
 	return out, errors.Join(refused...)
 }

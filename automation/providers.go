@@ -151,8 +151,11 @@ type Setting struct {
 	// Active is false for a setting that is off or does not exist: its rows end as
 	// Deactivated, ReminderSettingInactive.
 	Active bool
+	// Version grows each time that the setting is saved; zero: it has none. See
+	// [Candidate].SettingVersion.
+	Version int64
 	// Data is the host's own: delivery choices, texts. Providers and policies find
-	// it in [Due].Setting.
+	// it in [Due].Setting. See [SettingAsker].
 	Data any
 }
 

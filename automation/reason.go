@@ -20,8 +20,8 @@ const (
 	// same transaction.
 	//spec:a-095
 	InputChanged Reason = "InputChanged"
-	// Superseded: an event of the source no longer asked for this row. No action
-	// needed; asking again brings it back.
+	// Superseded: an event of the source, or its setting of now, no longer asked for
+	// this row. No action needed; asking again brings it back.
 	//spec:a-062 a-086
 	Superseded Reason = "Superseded"
 	// ThresholdNoLongerMet: a newer reading no longer meets the [Threshold]. No

@@ -24,10 +24,8 @@ type ReconcileOptions struct {
 
 // Reconcile runs one whole reconciliation of a reminder type in one of its
 // scopes here and now, page by page, and says what it did (Automation &
-// Reminders, "Bounded reconciliation"). It is for what no event of a source
-// tells: changed settings (offsets, time of sending, zone, a setting that is
-// switched off) reach the sources that exist by a run FromStart. And it is for
-// operators, who look at a DryRun first.
+// Reminders, "Bounded reconciliation"). It is for operators, who look at a DryRun
+// first. Settings that changed need none: see [MarkReplan].
 //
 // Runs in the background are a pass of the Poller; this one leaves their
 // watermark, cursor and lease alone and may run beside them, since each repair

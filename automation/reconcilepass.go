@@ -24,6 +24,7 @@ const watermarkOverlap = 15 * time.Minute
 const (
 	reconcileReady = "Ready" // waits for its next run or page, or a worker has it
 	reconcileOff   = "Off"   // its scope is not allowed any more
+	reconcileDone  = "Done"  // a re-plan that was worked off
 )
 
 // reconciliation is a row of automation_reconciliation: how far the scan of a
@@ -44,6 +45,13 @@ type reconciliation struct {
 	FailureCount int    `db:"failure_count"`
 	ReasonCode   Reason `db:"reason_code,plain"` // of the last failure; empty after a run without one
 	Diagnostics  string `db:"diagnostics,content"`
+
+	// MarkedOn is when a re-plan was last asked for, and the three below what it is
+	// about; zero and empty in a scan.
+	MarkedOn     time.Time `db:"marked_on"`
+	ReminderType string    `db:"reminder_type,plain"`
+	Setting      string    `db:"setting,plain"`
+	BusinessUnit string    `db:"business_unit,plain"`
 }
 
 var reconciliations = driver.Define[reconciliation]("automation_reconciliation").Grows(driver.Bounded).Limit(maxRow)
@@ -139,7 +147,9 @@ const maxReconciliations = 1000
 func (s Upkeep) Reconciliations(ctx context.Context, scope Scope) ([]ReconciliationState, error) {
 	var out []ReconciliationState
 	err := s.read(ctx, func(from driver.Reader) error {
-		rows, err := reconciliations.Find(ctx, from, scope, driver.Query{OrderBy: "key", Limit: maxReconciliations})
+		rows, err := reconciliations.Find(ctx, from, scope, driver.Query{
+			Where: []driver.Cond{driver.Null("marked_on")}, OrderBy: "key", Limit: maxReconciliations,
+		})
 		out = slices.Grow([]ReconciliationState(nil), len(rows))
 		for _, row := range rows {
 			out = append(out, row.state())
@@ -171,13 +181,13 @@ func (p reconcilePass) Runner(o work.Options) work.Runner {
 		Name: p.Name(), Table: reconciliations, Group: 1,
 		Claimable: []string{reconcileReady}, // its lease alone says that a row is held
 		Types: func() []string {
-			names, _ := s.registry.scans()
+			names, _ := s.registry.kept()
 			return names
 		},
 		Limit:   func(string) time.Duration { return longCallTimeout },
 		Handle:  s.keeper().reconcileAll,
 		Fail:    func(now time.Time, r *reconciliation, err error) { s.keeper().scanFailed(now, r, err) },
-		Abandon: func(now time.Time, r *reconciliation) { r.fail(now, LeaseExpired, "", s.keeper().every(r.Kind)) },
+		Abandon: func(now time.Time, r *reconciliation) { s.keeper().failed(now, r, LeaseExpired, "") },
 		Release: func(time.Time, *reconciliation) {}, // it is due as it was
 	})
 	return &reconcileRunner{inner: inner.Runner(o), s: s, known: map[place]bool{}}
@@ -200,6 +210,9 @@ func (s keeper) reconcileAll(ctx context.Context, items []work.Item[reconciliati
 
 // reconcileNext does the next page of a row; after an error the row is as it was.
 func (s keeper) reconcileNext(ctx context.Context, row *reconciliation) error {
+	if row.isReplan() {
+		return work.Guard(func() error { return s.replanNext(ctx, row) })
+	}
 	t, _ := s.registry.reminder(row.Kind)
 	if t.Scan == nil || !t.Scan.allows(row.Scope) {
 		row.off()
@@ -229,7 +242,16 @@ func (s keeper) scanFailed(now time.Time, r *reconciliation, err error) {
 	if isPanic(err) {
 		why = HandlerPanicked
 	}
-	r.fail(now, why, err.Error(), s.every(r.Kind))
+	s.failed(now, r, why, err.Error())
+}
+
+// failed records a page that could not be done.
+func (s keeper) failed(now time.Time, r *reconciliation, why Reason, diagnostics string) {
+	if r.isReplan() {
+		r.failReplan(now, why, diagnostics)
+	} else {
+		r.fail(now, why, diagnostics, s.every(r.Kind))
+	}
 }
 
 // every is the rhythm of a type's runs.
@@ -254,8 +276,8 @@ func (s keeper) reconciled(ctx context.Context, r ReconcileReport) {
 		"conflicts", r.Conflicts, "passed", r.OffsetPassed, "took", r.Duration)
 }
 
-// reconcileRunner makes sure of the rows that its pass works on, once for each
-// type and scope, and rests while there are none.
+// reconcileRunner makes sure of the rows of scans that its pass works on, once for
+// each type and scope, and rests while there is no reminder type.
 type reconcileRunner struct {
 	inner work.Runner
 	s     *core
@@ -273,7 +295,7 @@ type place struct {
 const rowsRetry = 10 * time.Second
 
 func (r *reconcileRunner) Poll(ctx context.Context, batch int) (work.Report, error) {
-	if names, _ := r.s.registry.scans(); len(names) == 0 {
+	if names, _ := r.s.registry.kept(); len(names) == 0 {
 		return work.Report{}, nil
 	}
 	if err := r.makeRows(ctx); err != nil {
@@ -282,16 +304,16 @@ func (r *reconcileRunner) Poll(ctx context.Context, batch int) (work.Report, err
 	return r.inner.Poll(ctx, batch)
 }
 
-// Pulse is none while there is nothing to scan.
+// Pulse is none while there is no reminder type.
 func (r *reconcileRunner) Pulse() []work.Pulse {
-	if names, _ := r.s.registry.scans(); len(names) == 0 {
+	if names, _ := r.s.registry.kept(); len(names) == 0 {
 		return nil
 	}
 	return r.inner.Pulse()
 }
 
 func (r *reconcileRunner) Run(ctx context.Context) error {
-	for names, added := r.s.registry.scans(); len(names) == 0; names, added = r.s.registry.scans() {
+	for names, added := r.s.registry.kept(); len(names) == 0; names, added = r.s.registry.scans() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -167,6 +167,7 @@ type registry struct {
 	reported  []string            // of reports, likewise
 	routes    map[string]route
 	scanned   []string      // those with a Scan, in order; replaced, never changed
+	keeps     []string      // the kinds of automation_reconciliation served here, likewise
 	added     chan struct{} // closed when a name is registered, and replaced
 	guarding  bool          // a type is under the ownership guard
 
@@ -219,6 +220,21 @@ func (r *registry) lateness(name string) Lateness {
 		return l
 	}
 	return r.reminders[name].Lateness
+}
+
+// reminderTypes lists the reminder types.
+func (r *registry) reminderTypes() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.Collect(maps.Keys(r.reminders))
+}
+
+// kept lists the kinds of scans and re-plans that are worked on here, none without a
+// reminder type, and tells when more are added.
+func (r *registry) kept() (kinds []string, added <-chan struct{}) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.keeps, r.added
 }
 
 // scans lists the reminder types with a Scan, and tells when more are added.
@@ -293,6 +309,10 @@ func (r *registry) claim(name string, add func()) bool {
 	r.reported = slices.Sorted(maps.Keys(r.reports))
 	r.ordinary = slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { return slices.Contains(r.reported, name) })
 	r.scanned = slices.DeleteFunc(slices.Sorted(maps.Keys(r.reminders)), func(name string) bool { return r.reminders[name].Scan == nil })
+	r.keeps = slices.Clone(r.scanned)
+	for name := range r.reminders {
+		r.keeps = append(r.keeps, replanKind(name))
+	}
 	_, guards := wrapped[guarded](r.handlers[name])
 	r.guarding = r.guarding || guards || r.reminders[name].Guarded
 	close(r.added)

@@ -19,18 +19,11 @@ func (p *scannedPage) repair(ctx context.Context, tx storage.Tx, different []*sc
 	if err := p.stamp(ctx, tx, different); err != nil {
 		return err
 	}
-	var fresh []*scannedSource
-	for _, x := range different {
-		if x.stale {
-			continue
-		}
-		if err := p.reload(within(ctx, tx), x); err != nil {
-			return err
-		}
-		if x.err == nil {
-			fresh = append(fresh, x)
-		}
+	fresh := slices.DeleteFunc(slices.Clone(different), func(x *scannedSource) bool { return x.stale })
+	if err := p.reload(remembering(within(ctx, tx)), fresh); err != nil {
+		return err
 	}
+	fresh = slices.DeleteFunc(fresh, func(x *scannedSource) bool { return x.err != nil })
 	var plans []plan
 	for _, x := range fresh {
 		plans = append(plans, readAt(x.event.Version, x.plan.plans)...)
@@ -59,17 +52,22 @@ func (p *scannedPage) stamp(ctx context.Context, tx storage.Tx, among []*scanned
 	return err
 }
 
-// reload asks again about a source without versions, which may have changed
-// between the page and its row's lock.
-func (p *scannedPage) reload(ctx context.Context, x *scannedSource) error {
-	if x.event.Version != 0 {
+// reload asks again about sources without versions, which may have changed between
+// the page and their rows' locks, and about those whose settings have.
+func (p *scannedPage) reload(ctx context.Context, among []*scannedSource) error {
+	again, err := p.again(ctx, among)
+	if err != nil {
+		return err
+	}
+	for _, x := range among {
+		if x.event.Version == 0 {
+			x.event.Data, again = nil, append(again, x)
+		}
+	}
+	if len(again) == 0 {
 		return nil
 	}
-	x.event.Data = nil
-	if x.err = p.plan(ctx, x); x.err != nil {
-		return ctx.Err()
-	}
-	return p.s.planner().planSettings(ctx, x.event, &x.plan)
+	return p.plan(ctx, again)
 }
 
 // end deactivates the rows that no source asks for.
@@ -86,7 +84,7 @@ func (p *scannedPage) end(ctx context.Context, tx storage.Tx, among []*scannedSo
 	if len(keys) == 0 {
 		return nil
 	}
-	_, err := p.s.ensurer().deactivate(ctx, tx, p.origin(), []driver.Cond{driver.In("key", keys)}, func(row *scheduleRow) (Reason, bool) {
+	_, err := p.s.ensurer().deactivate(ctx, tx, p.event(), []driver.Cond{driver.In("key", keys)}, func(row *scheduleRow) (Reason, bool) {
 		return reasons[row.Key], true
 	})
 	return err
@@ -111,12 +109,12 @@ func (p *scannedPage) ensure(ctx context.Context, tx storage.Tx, among []*scanne
 	if len(plans) == 0 {
 		return nil
 	}
-	_, err := p.s.ensurer().ensure(ctx, tx, plans, p.origin()) // a conflict has put its own row on hold
+	_, err := p.s.ensurer().ensure(ctx, tx, plans, p.event()) // a conflict has put its own row on hold
 	return err
 }
 
-// origin is what the rows name as the event that wrote them.
-func (p *scannedPage) origin() Event { return Event{Scope: p.scope, Type: EventReconcile} }
+// event is what the rows name as the event that wrote them.
+func (p *scannedPage) event() Event { return Event{Scope: p.scope, Type: p.origin} }
 
 // findStale says which sources a repair would leave alone. It writes nothing.
 func (p *scannedPage) findStale(ctx context.Context, from driver.Reader, among []*scannedSource) error {
@@ -184,7 +182,7 @@ func (p *scannedPage) openRows(ctx context.Context, from driver.Reader, among []
 	}
 	where := []driver.Cond{
 		driver.In("source", ids), driver.In("setting", slices.Sorted(maps.Keys(settings))),
-		driver.Eq("source_type", p.t.Scan.SourceType),
+		driver.Eq("source_type", p.sourceType),
 	}
 	q := driver.Query{OrderBy: "source", Limit: compareChunk, Where: append(slices.Clone(where), open())}
 	for {

@@ -199,15 +199,23 @@ func (p ScanPage) check(c *Scan, r ScanRequest) error {
 	return nil
 }
 
-// scannedPage is one batch of sources on its way through a reconciliation.
+// scannedPage is one batch of sources on its way through a reconciliation or a
+// re-plan.
 type scannedPage struct {
-	s       *core
-	t       ReminderType
-	scope   Scope
-	now     time.Time
-	sources []*scannedSource
-	next    string
-	done    bool
+	s          *core
+	t          ReminderType
+	scope      Scope
+	sourceType string   // of all sources
+	origin     string   // the Type of the event that its writes name
+	setting    string   // whose open rows it was made of; empty in a scan
+	units      []string // those of other business units stay as they are; none: all are meant
+	now        time.Time
+	sources    []*scannedSource
+	next       string
+	done       bool
+	patient    bool // it fails if none of several sources can be planned
+	// ask says what sources want; what it cannot say of one is the err of that one.
+	ask func(ctx context.Context, among []*scannedSource)
 }
 
 // scannedSource is a source with what it wants and what is different.
@@ -228,18 +236,29 @@ func (s keeper) reconcilePage(ctx context.Context, t ReminderType, r *ReconcileR
 	if err != nil {
 		return nil, fmt.Errorf("automation: scan of %s: %w", t.Name, err)
 	}
-	if err := p.planAll(ctx); err != nil {
+	if err := p.work(ctx, r); err != nil {
 		return nil, err
 	}
-	err = s.store.View(ctx, func(from driver.Reader) error { return p.compare(ctx, from, p.planned()) })
-	if err != nil {
-		return nil, fmt.Errorf("automation: reconciling %s: %w", t.Name, err)
+	return p, nil
+}
+
+// work plans, compares and repairs the sources of a page, and counts it into r.
+func (p *scannedPage) work(ctx context.Context, r *ReconcileReport) error {
+	if err := p.plan(remembering(ctx), p.sources); err != nil {
+		return err
 	}
-	if err := p.finish(ctx, r.DryRun); err != nil {
-		return nil, fmt.Errorf("automation: reconciling %s: %w", t.Name, err)
+	if planned := p.planned(); p.patient && len(planned) == 0 && len(p.sources) > 1 {
+		return p.sources[0].err
+	}
+	err := p.s.read(ctx, func(from driver.Reader) error { return p.compare(ctx, from, p.planned()) })
+	if err == nil {
+		err = p.finish(ctx, r.DryRun)
+	}
+	if err != nil {
+		return fmt.Errorf("automation: reconciling %s: %w", p.t.Name, err)
 	}
 	r.count(p)
-	return p, nil
+	return nil
 }
 
 // readPage asks for one page and checks it.
@@ -259,7 +278,11 @@ func (s keeper) readPage(ctx context.Context, t ReminderType, r *ReconcileReport
 	if err := page.check(t.Scan, request); err != nil {
 		return nil, err
 	}
-	p := &scannedPage{s: s.core, t: t, scope: r.Scope, now: s.now(), next: page.Next, done: page.Done}
+	p := &scannedPage{
+		s: s.core, t: t, scope: r.Scope, sourceType: t.Scan.SourceType, origin: EventReconcile, units: request.BusinessUnits,
+		now: s.now(), next: page.Next, done: page.Done,
+	}
+	p.ask = p.askTriggers
 	for _, x := range page.Sources {
 		e := Event{Scope: r.Scope, Type: EventReconcile, Source: x.Source, Version: x.Version, Data: x.Data}
 		p.sources = append(p.sources, &scannedSource{event: e})
@@ -267,20 +290,26 @@ func (s keeper) readPage(ctx context.Context, t ReminderType, r *ReconcileReport
 	return p, nil
 }
 
-// planAll asks what the sources want, and loads their settings at once. A source
-// whose provider fails stands for itself; the error is for all of them.
-func (p *scannedPage) planAll(ctx context.Context) error {
+// plan asks what sources want, and loads their settings at once. A source whose
+// provider fails stands for itself; the error is for all of them.
+func (p *scannedPage) plan(ctx context.Context, among []*scannedSource) error {
+	for _, x := range among {
+		x.plan, x.err = eventPlan{}, nil
+	}
+	p.ask(ctx, among)
 	var spoken []string
-	for _, x := range p.sources {
-		x.err = p.plan(ctx, x)
-		if ctx.Err() != nil {
-			return ctx.Err()
+	for _, x := range among {
+		if x.err == nil {
+			x.err = p.elsewhere(x)
 		}
 		spoken = append(spoken, x.plan.spoken...)
 	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	slices.Sort(spoken)
 	off, err := p.s.planner().inactive(ctx, p.scope, slices.Compact(spoken))
-	for _, x := range p.sources {
+	for _, x := range among {
 		x.plan.off = off
 	}
 	return err
@@ -289,17 +318,22 @@ func (p *scannedPage) planAll(ctx context.Context) error {
 // errElsewhere is of a source whose business unit is none of the Scan's.
 var errElsewhere = errors.New("automation: the Scan does not have its business unit")
 
-// plan asks the provider about one source.
-func (p *scannedPage) plan(ctx context.Context, x *scannedSource) error {
-	x.plan = eventPlan{}
-	err := work.Guard(func() error {
-		return p.s.planner().planTriggers(ctx, x.event, p.t.Name, &x.plan)
-	})
-	if err != nil {
-		return err
+// askTriggers asks the provider about each source, as an event does.
+func (p *scannedPage) askTriggers(ctx context.Context, among []*scannedSource) {
+	for _, x := range among {
+		x.err = work.Guard(func() error {
+			return p.s.planner().planTriggers(ctx, x.event, p.t.Name, &x.plan)
+		})
+		if ctx.Err() != nil {
+			return
+		}
 	}
+}
+
+// elsewhere refuses a source of another business unit.
+func (p *scannedPage) elsewhere(x *scannedSource) error {
 	for _, plan := range x.plan.plans {
-		if allowed := p.t.Scan.BusinessUnits; len(allowed) > 0 && !slices.Contains(allowed, plan.want.BusinessUnit) {
+		if len(p.units) > 0 && !slices.Contains(p.units, plan.want.BusinessUnit) {
 			return errElsewhere
 		}
 	}
@@ -328,7 +362,7 @@ func (p *scannedPage) finish(ctx context.Context, dry bool) error {
 		return nil
 	}
 	if dry {
-		return p.s.store.View(ctx, func(from driver.Reader) error { return p.findStale(ctx, from, different) })
+		return p.s.read(ctx, func(from driver.Reader) error { return p.findStale(ctx, from, different) })
 	}
 	return p.s.store.InTx(ctx, func(tx storage.Tx) error { return p.repair(ctx, tx, different) })
 }

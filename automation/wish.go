@@ -105,5 +105,6 @@ func (s planner) planWishes(ctx context.Context, about About, wishes []Candidate
 		return eventPlan{}, err
 	}
 	p := eventPlan{plans: readAt(about.Version, plans), spoken: []string{setting}}
-	return p, s.planSettings(ctx, Event{Scope: about.Scope}, &p)
+	p.off, err = s.inactive(ctx, about.Scope, p.spoken)
+	return p, err
 }

@@ -147,8 +147,8 @@ func (r *unitRow) says(other *unitRow) bool {
 
 // SaveBusinessUnit inserts a unit (Version zero) or writes one that was read,
 // and returns it as it is stored. Errors are those of [Settings.SaveReminder].
-// Rows that exist move to another zone or calendar when they are asked for
-// again.
+// Another zone or calendar is marked for a re-plan (automation.MarkReplan) of the
+// unit's rows, in the same transaction. A new unit has none yet.
 func (s *Settings) SaveBusinessUnit(ctx context.Context, want BusinessUnit) (BusinessUnit, error) {
 	if err := want.Validate(); err != nil {
 		return BusinessUnit{}, err
@@ -160,10 +160,14 @@ func (s *Settings) SaveBusinessUnit(ctx context.Context, want BusinessUnit) (Bus
 			return err
 		}
 		row, err := put(ctx, tx, units, stored, want.row(driver.Now(tx.Store())), want.Version)
-		if err == nil {
-			saved = row.unit()
+		if err != nil {
+			return err
 		}
-		return err
+		saved = row.unit()
+		if stored == nil || stored.Zone == row.Zone && sameDocument(stored.Calendar, row.Calendar) {
+			return nil
+		}
+		return automation.MarkReplan(ctx, tx, automation.Replan{Scope: want.Scope, BusinessUnit: want.ID})
 	})
 	if err != nil {
 		return BusinessUnit{}, wrap("business unit", want.ID, err)

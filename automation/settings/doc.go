@@ -19,9 +19,9 @@
 //
 // # A change of settings
 //
-// Saving changes no row of due work. The change reaches the sources when their
-// events are told again, or by reconciliation; a setting that is off also stops
-// its rows at their moment. Other offsets, dates and thresholds then deactivate
+// Saving marks what it touches for a re-plan in the same transaction
+// (automation.MarkReplan), and a Poller works that off. A row that is due before is
+// compared with its setting of then. Other offsets, dates and thresholds deactivate
 // rows and make new ones, a time of sending or a zone moves them in place, and
 // template and channels are read when a row is due (Automation & Reminders,
 // "When settings change").

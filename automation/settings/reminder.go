@@ -211,7 +211,8 @@ func (r *reminderRow) setting() ReminderSetting {
 // a type that changed and a business unit that does not exist included; one that
 // somebody else wrote meanwhile is storage.ErrStale. Nothing was written then,
 // and a bound transaction stays usable. A setting that is stored already as it is
-// wanted is not written, so a call may be repeated.
+// wanted is not written, so a call may be repeated. What rows depend on is marked for
+// a re-plan (automation.MarkReplan) in the same transaction.
 func (s *Settings) SaveReminder(ctx context.Context, want ReminderSetting) (ReminderSetting, error) {
 	var saved ReminderSetting
 	f := want.faults()
@@ -249,7 +250,26 @@ func saveReminder(ctx context.Context, tx storage.Tx, want ReminderSetting, f fa
 	if err != nil {
 		return ReminderSetting{}, err
 	}
-	return row.setting(), nil
+	return row.setting(), row.mark(ctx, tx, stored)
+}
+
+// mark marks the setting for a re-plan, unless rows depend on nothing that differs.
+func (r *reminderRow) mark(ctx context.Context, tx storage.Tx, before *reminderRow) error {
+	if before != nil && r.plansAs(before) {
+		return nil
+	}
+	what := automation.Replan{Scope: r.Scope, Type: r.Kind, Setting: r.Key}
+	if before == nil || !before.Active {
+		what.Setting = "" // it has no open rows
+	}
+	return automation.MarkReplan(ctx, tx, what)
+}
+
+// plansAs reports whether two rows ask for the same reminders.
+func (r *reminderRow) plansAs(other *reminderRow) bool {
+	a, b := r.Document, other.Document
+	a.Template, a.Channels, b.Template, b.Channels = "", nil, "", nil
+	return r.Active == other.Active && r.BusinessUnit == other.BusinessUnit && sameDocument(a, b)
 }
 
 // says reports whether two rows hold the same setting.
@@ -284,11 +304,16 @@ func (s *Settings) Reminders(ctx context.Context, scope automation.Scope, remind
 // off already is left as it is; one that does not exist is storage.ErrNotFound.
 func (s *Settings) DeactivateReminder(ctx context.Context, scope automation.Scope, id string) error {
 	err := s.inTx(ctx, func(tx storage.Tx) error {
-		return rewrite(ctx, tx, reminders, scope, id, func(r *reminderRow) bool {
-			was := r.Active
+		var before, after *reminderRow
+		err := rewrite(ctx, tx, reminders, scope, id, func(r *reminderRow) bool {
+			before, after = new(*r), r
 			r.Active, r.SavedOn = false, driver.Now(tx.Store())
-			return was
+			return before.Active
 		})
+		if err != nil {
+			return err
+		}
+		return after.mark(ctx, tx, before)
 	})
 	return wrap("reminder setting", id, err)
 }

@@ -112,7 +112,7 @@ func (s *Settings) Settings(ctx context.Context, scope automation.Scope, ids []s
 		for i, id := range ids {
 			out[i] = automation.Setting{ID: id}
 			if r, ok := rows[id]; ok {
-				out[i].Active, out[i].Data = r.Active, r.setting()
+				out[i].Active, out[i].Version, out[i].Data = r.Active, r.Version, r.setting()
 			}
 		}
 		return err

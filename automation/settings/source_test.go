@@ -66,7 +66,8 @@ func TestTheSourceAnswersInTheOrderOfTheIds(t *testing.T) {
 		off := w.save(expiry(func(r *settings.ReminderSetting) { r.ID, r.Active = "off", false }))
 		got, err := w.settings.Settings(w.ctx, "", []string{"off", "gone", "expiry", "off", "", "\xff"})
 		want := []automation.Setting{
-			{ID: "off", Data: off}, {ID: "gone"}, {ID: "expiry", Active: true, Data: on}, {ID: "off", Data: off}, {}, {ID: "\xff"},
+			{ID: "off", Version: 1, Data: off}, {ID: "gone"}, {ID: "expiry", Active: true, Version: 1, Data: on},
+			{ID: "off", Version: 1, Data: off}, {}, {ID: "\xff"},
 		}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			w.Error(err, diff)

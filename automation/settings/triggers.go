@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -118,11 +119,37 @@ func (r ReminderSetting) Candidates(t Target) []automation.Candidate {
 		return nil
 	}
 	base := automation.Candidate{
-		Scope: r.Scope, Type: r.Type, Setting: r.ID, TriggerKey: t.TriggerKey, BusinessUnit: t.BusinessUnit, Identity: t.Identity,
+		Scope: r.Scope, Type: r.Type, Setting: r.ID, SettingVersion: r.Version, TriggerKey: t.TriggerKey, BusinessUnit: t.BusinessUnit, Identity: t.Identity,
 	}
 	out := r.onDates(base, t.Date)
 	out = append(out, r.onThresholds(base, t.Readings)...)
 	return append(out, r.onCadence(base)...)
+}
+
+var _ automation.SettingAsker = ReminderSetting{}
+
+// Asks is for re-plans, and for rows that are due: what the setting asks for now
+// about the target date, or the series, of a row, and whether the row is among it.
+func (r ReminderSetting) Asks(d automation.Due) (c []automation.Candidate, wanted bool) {
+	if !r.Active || r.BusinessUnit != "" && r.BusinessUnit != d.BusinessUnit {
+		return nil, false
+	}
+	base := automation.Candidate{Scope: r.Scope, Type: r.Type, Setting: r.ID, SettingVersion: r.Version, TriggerKey: d.TriggerKey, BusinessUnit: d.BusinessUnit}
+	switch {
+	case d.TriggerType == automation.DateBased:
+		return r.onDates(base, d.TargetDate), slices.Contains(r.Offsets, d.DaysBefore)
+	case d.TriggerType == automation.Recurring:
+		return r.onCadence(base), r.Cadence != Cadence{}
+	case d.Threshold == nil:
+		return nil, true
+	}
+	return nil, slices.ContainsFunc(r.Thresholds, func(t Threshold) bool { return t.asksFor(*d.Threshold) })
+}
+
+// asksFor reports whether the threshold makes firings of another one's key.
+func (t Threshold) asksFor(is automation.Threshold) bool {
+	value, err := keys.Decimal(t.Value)
+	return err == nil && t.Metric == is.Metric && t.Policy == is.Policy && (t.Policy == keys.OncePerSource || value == is.Value)
 }
 
 func (r ReminderSetting) onDates(c automation.Candidate, on automation.Date) (out []automation.Candidate) {

@@ -174,7 +174,7 @@ CREATE INDEX {index:threshold_state_due} ON {threshold_state} (lane, due_on, id)
 CREATE TABLE {automation_reconciliation} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
-	key              TEXT NOT NULL, -- the reminder type's name
+	key              TEXT NOT NULL, -- the reminder type's name, or what is re-planned
 	kind             TEXT NOT NULL, -- the same
 	status           TEXT NOT NULL, -- Ready, Off
 	version          INTEGER NOT NULL,
@@ -191,6 +191,10 @@ CREATE TABLE {automation_reconciliation} (
 	failure_count    INTEGER NOT NULL, -- pages that failed since the last good one
 	reason_code      TEXT NOT NULL, -- of the last failure
 	diagnostics      TEXT NOT NULL, -- its error, at most 500 bytes
+	marked_on        INTEGER, -- of a re-plan: when it was last asked for; NULL in a scan
+	reminder_type    TEXT NOT NULL, -- what the re-plan is about; empty: every type, setting, unit
+	setting          TEXT NOT NULL,
+	business_unit    TEXT NOT NULL,
 	UNIQUE (scope, key)
 ) STRICT;
 

@@ -1,0 +1,216 @@
+package automation_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/automation"
+)
+
+// knows is a TriggerProvider that can be asked about sources without an event.
+type knows struct {
+	*staff
+	calls [][]automation.ScopedSource
+	inTx  int
+	fails func(automation.Source) error
+	// The version of their setting, and what happens once it was read.
+	version    int64
+	afterwards func()
+}
+
+// Setting is the one setting of certificates.
+func (k *knows) Setting(context.Context, automation.Scope, string) (automation.Setting, error) {
+	return automation.Setting{Active: true, Version: k.version}, nil
+}
+
+func (k *knows) CandidatesOf(ctx context.Context, of []automation.ScopedSource) ([]automation.SourceCandidates, error) {
+	k.mu.Lock()
+	k.calls = append(k.calls, slices.Clone(of))
+	if _, ok := automation.TxOf(ctx); ok {
+		k.inTx++
+	}
+	k.mu.Unlock()
+	out := make([]automation.SourceCandidates, len(of))
+	for i, s := range of {
+		if k.fails != nil {
+			if err := k.fails(s.Source); err != nil {
+				return nil, err
+			}
+		}
+		c, err := k.Candidates(ctx, automation.Event{Scope: s.Scope, Source: s.Source})
+		if err != nil {
+			return nil, err
+		}
+		for n := range c {
+			c[n].SettingVersion = k.version
+		}
+		out[i] = automation.SourceCandidates{Version: k.people[s.Source.ID].version, Candidates: c}
+	}
+	if do := k.afterwards; do != nil {
+		k.afterwards = nil
+		do()
+	}
+	return out, nil
+}
+
+// withKnowing registers certificates whose provider is a CandidatesProvider.
+func (w *world) withKnowing(change func(*automation.ReminderType)) *knows {
+	k := &knows{staff: &staff{people: map[string]person{}, offsets: []int{30}, sendAt: "09:00"}, version: 1}
+	w.opts.Settings = k
+	w.s = automation.New(w.store, w.out, &w.opts)
+	w.s.Register(certificates(func(t *automation.ReminderType) {
+		t.Triggers = k
+		if change != nil {
+			change(t)
+		}
+	}))
+	return k
+}
+
+// Offsets changed and nobody told of it: the row of the old one goes to nobody, and
+// that of the new one exists.
+//
+//spec:a-094 a-095
+func TestADueRowIsComparedWithWhatItsSourceAsksForNow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		k := w.withKnowing(nil)
+		w.hire(k.staff, 3)
+		for _, id := range []string{"000", "001", "002"} {
+			w.hear(k.staff, id)
+		}
+		k.offsets = []int{14}
+		k.set("001", person{gone: true, version: 2})
+		w.pollAt(day(2026, 4, 1, 9))
+		want := map[string]string{
+			keyOf("000", "2026-05-01", 30): "Deactivated InputChanged", keyOf("000", "2026-05-01", 14): "Pending",
+			keyOf("001", "2026-05-01", 30): "Deactivated Superseded",
+			keyOf("002", "2026-05-01", 30): "Deactivated InputChanged", keyOf("002", "2026-05-01", 14): "Pending",
+		}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" || len(w.out.dispatched()) != 0 {
+			w.t.Error(diff, w.out.dispatched())
+		}
+		if len(k.calls) != 1 || len(k.calls[0]) != 3 {
+			w.t.Errorf("asked %d times: %v", len(k.calls), k.calls)
+		}
+		w.pollAt(day(2026, 4, 17, 9))
+		if diff := cmp.Diff([]string{keyOf("000", "2026-05-01", 14), keyOf("002", "2026-05-01", 14)}, w.out.dispatched()); diff != "" {
+			w.t.Error(diff)
+		}
+	})
+}
+
+func TestADueRowWhoseMomentHasMovedWaitsForIt(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		k := w.withKnowing(nil)
+		w.hire(k.staff, 1)
+		w.hear(k.staff, "000")
+		k.sendAt = "17:30"
+		w.pollAt(day(2026, 4, 1, 9))
+		row := w.row(keyOf("000", "2026-05-01", 30))
+		if row.Status != automation.StatusPending || row.SendAt != "17:30" || !row.DueOn.Equal(day(2026, 4, 1, 17).Add(30*60e9)) || row.RetryCount != 0 {
+			w.t.Errorf("%+v", row)
+		}
+		if got := w.pollAt(day(2026, 4, 1, 12)); got.Claimed != 0 {
+			w.t.Errorf("%+v", got)
+		}
+		w.pollAt(day(2026, 4, 1, 18))
+		if got := w.statuses()[keyOf("000", "2026-05-01", 30)]; got != "Completed" {
+			w.t.Error(got)
+		}
+	})
+}
+
+// A look-up that fails is a failed try of its own rows, like other code of the host.
+func TestASourceThatCannotBeAskedAboutFailsItsOwnRow(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		k := w.withKnowing(nil)
+		w.hire(k.staff, 2)
+		w.hear(k.staff, "000")
+		w.hear(k.staff, "001")
+		k.fails = func(s automation.Source) error {
+			if s.ID == "000" {
+				return errBoom
+			}
+			return nil
+		}
+		w.pollAt(day(2026, 4, 1, 9))
+		row := w.row(keyOf("000", "2026-05-01", 30))
+		if row.Status != automation.StatusPending || row.RetryCount != 1 || row.ReasonCode != automation.HandlerFailed {
+			w.t.Errorf("%+v", row)
+		}
+		if got := w.statuses()[keyOf("001", "2026-05-01", 30)]; got != "Completed" {
+			w.t.Error(got)
+		}
+	})
+}
+
+// What support had done once more is its own decision.
+func TestARerunIsNotComparedWithItsSource(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		k := w.withKnowing(nil)
+		w.hire(k.staff, 1)
+		w.hear(k.staff, "000")
+		w.pollAt(day(2026, 4, 1, 9))
+		if _, err := w.s.Support().Rerun(w.ctx, "", keyOf("000", "2026-05-01", 30), ann); err != nil {
+			w.t.Fatal(err)
+		}
+		k.offsets = []int{14}
+		w.pollAt(day(2026, 4, 1, 10))
+		if got := w.out.dispatched(); len(got) != 2 {
+			w.t.Error(got)
+		}
+	})
+}
+
+// An answer that is older than what an event has shown ensures nothing.
+func TestAnOldAnswerAboutASourceUndoesNoEvent(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		k := w.withKnowing(nil)
+		k.set("000", person{expires: date(2026, 5, 1), version: 2})
+		w.hear(k.staff, "000")
+		k.offsets = []int{14}
+		k.set("000", person{expires: date(2026, 5, 1), version: 1})
+		w.pollAt(day(2026, 4, 1, 9))
+		want := map[string]string{keyOf("000", "2026-05-01", 30): "Deactivated InputChanged"}
+		if diff := cmp.Diff(want, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
+	})
+}
+
+// The setting changes between the answer and the transaction that writes it.
+func TestAnAnswerThatWasMadeWithAnOlderSettingUndoesNoNewerOne(t *testing.T) {
+	newest := func(k *knows) {
+		k.offsets, k.version = []int{14}, 2
+		k.afterwards = func() { k.offsets, k.version = []int{21}, 3 }
+	}
+	t.Run("re-plan", func(t *testing.T) {
+		eachWorld(t, func(w *world) {
+			k := w.withKnowing(nil)
+			w.hire(k.staff, 1)
+			w.hear(k.staff, "000")
+			newest(k)
+			w.replan(certificatesAgain)
+			want := map[string]string{keyOf("000", "2026-05-01", 30): "Deactivated Superseded", keyOf("000", "2026-05-01", 21): "Pending"}
+			if diff := cmp.Diff(want, w.statuses()); diff != "" || k.inTx != 1 {
+				w.t.Error(diff, k.inTx)
+			}
+		})
+	})
+	t.Run("due", func(t *testing.T) {
+		eachWorld(t, func(w *world) {
+			k := w.withKnowing(nil)
+			w.hire(k.staff, 1)
+			w.hear(k.staff, "000")
+			newest(k)
+			w.pollAt(day(2026, 4, 1, 9))
+			want := map[string]string{keyOf("000", "2026-05-01", 30): "Deactivated InputChanged"}
+			if diff := cmp.Diff(want, w.statuses()); diff != "" {
+				w.t.Error(diff)
+			}
+		})
+	})
+}

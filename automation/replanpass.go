@@ -1,0 +1,243 @@
+package automation
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// replanRows is how many open rows one page of a re-plan looks at.
+const replanRows = 200
+
+// replanTries is how often a page of a re-plan fails before its sources are named and
+// skipped.
+const replanTries = 3
+
+// replanNext does the next page of a re-plan; after an error the row is as it was.
+// What it repairs commits before its cursor does, as in a reconciliation.
+func (s keeper) replanNext(ctx context.Context, row *reconciliation) error {
+	what, began := row.replan(), s.now()
+	at, err := replanCursorOf(row.Cursor)
+	if err != nil {
+		return err
+	}
+	if what.Type == "" {
+		return s.replanAll(ctx, row)
+	}
+	t, _ := s.registry.reminder(what.Type) // no other is claimed
+	run := s.beginReplan(what, t)
+	if row.Run != nil {
+		run = *row.Run
+	}
+	next, err := s.replanPage(ctx, t, what, &run, at, row.FailureCount < replanTries)
+	if err != nil {
+		return err
+	}
+	row.turnReplan(began, s.now(), run, next)
+	if next == nil {
+		s.replanned(ctx, what, *row.Last)
+	}
+	return nil
+}
+
+// replanAll marks every type that is registered here or has open rows.
+func (s keeper) replanAll(ctx context.Context, row *reconciliation) error {
+	what := row.replan()
+	names := s.registry.reminderTypes()
+	err := s.store.View(ctx, func(from driver.Reader) error {
+		for setting := ""; ; {
+			next, err := s.nextSetting(ctx, from, what.Scope, setting)
+			if err != nil || next == nil {
+				return err
+			}
+			if setting = next.Setting; next.AutomationType == TypeReminder {
+				names = append(names, next.Kind)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	var marks []Replan
+	for _, name := range slices.Compact(names) {
+		one := what
+		one.Type = name
+		marks = append(marks, one)
+	}
+	if err := s.store.InTx(ctx, func(tx storage.Tx) error { return MarkReplan(ctx, tx, marks...) }); err != nil {
+		return err
+	}
+	row.turnReplan(s.now(), s.now(), ReconcileReport{Scope: what.Scope, StartedOn: s.now()}, nil)
+	return nil
+}
+
+func (s keeper) beginReplan(what Replan, t ReminderType) ReconcileReport {
+	if t.scans(what.Scope) {
+		return begin(s.now(), what.Scope, t, time.Time{}, "")
+	}
+	return ReconcileReport{Scope: what.Scope, Type: t.Name, StartedOn: s.now()}
+}
+
+// scans reports whether the type's sources in that scope are scanned.
+func (t *ReminderType) scans(scope Scope) bool { return t.Scan != nil && t.Scan.allows(scope) }
+
+// candidates is the type's provider, if it can be asked without an event.
+func (t *ReminderType) candidates() (CandidatesProvider, bool) {
+	p, ok := t.Triggers.(CandidatesProvider)
+	return p, ok
+}
+
+// replanPage does one page and counts it into run. It returns where to go on; nil:
+// all is done. A patient one fails if none of several sources can be planned.
+func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run *ReconcileReport, at replanCursor, patient bool) (*replanCursor, error) {
+	_, asks := t.candidates()
+	if !at.Scanning && (asks || !t.scans(what.Scope)) {
+		p, next, err := s.openPage(ctx, t, what, at)
+		if err == nil && len(p.sources) > 0 {
+			p.patient = patient
+			err = p.work(ctx, run)
+		}
+		if err != nil || next != nil || !t.scans(what.Scope) {
+			return next, err
+		}
+		return &replanCursor{Scanning: true}, nil
+	}
+	if !t.scans(what.Scope) { // not any more
+		return nil, nil
+	}
+	if what.BusinessUnit != "" {
+		scan := *t.Scan
+		if len(scan.BusinessUnits) > 0 && !slices.Contains(scan.BusinessUnits, what.BusinessUnit) {
+			return nil, nil
+		}
+		scan.BusinessUnits, t.Scan = []string{what.BusinessUnit}, &scan
+	}
+	p, err := s.reconcilePage(ctx, t, run, at.After)
+	if err != nil || p.done {
+		return nil, err
+	}
+	return &replanCursor{Scanning: true, After: p.next}, nil
+}
+
+// openPage reads the next sources with open rows, and where to go on; nil: these
+// are the last.
+func (s keeper) openPage(ctx context.Context, t ReminderType, what Replan, at replanCursor) (p *scannedPage, next *replanCursor, err error) {
+	err = s.read(ctx, func(from driver.Reader) error {
+		p = &scannedPage{s: s.core, t: t, scope: what.Scope, origin: EventReplan, now: s.now()}
+		here, err := s.openPart(ctx, from, what, at)
+		if err != nil || here == nil {
+			return err
+		}
+		next, err = p.readOpen(ctx, from, what, *here)
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("automation: re-plan of %s: %w", t.Name, err)
+	}
+	return p, next, nil
+}
+
+// openPart is where to read: in the part of the open rows that the cursor names, or
+// at the start of the first one. They come by setting, source type and source, as in
+// their index; nil: there are no more.
+func (s keeper) openPart(ctx context.Context, from driver.Reader, what Replan, at replanCursor) (*replanCursor, error) {
+	if at.SourceType != "" {
+		return &at, nil
+	}
+	return s.nextPart(ctx, from, what, at)
+}
+
+// nextPart is the part behind a cursor.
+func (s keeper) nextPart(ctx context.Context, from driver.Reader, what Replan, at replanCursor) (*replanCursor, error) {
+	if at.Setting == "" {
+		at.Setting = what.Setting
+	}
+	for {
+		if at.Setting != "" {
+			row, err := s.firstOpen(ctx, from, what.Scope, "source_type", driver.Eq("setting", at.Setting), driver.Greater("source_type", at.SourceType))
+			if err != nil || row != nil {
+				return partOf(row), err
+			}
+		}
+		if what.Setting != "" {
+			return nil, nil
+		}
+		row, err := s.nextSetting(ctx, from, what.Scope, at.Setting)
+		if err != nil || row == nil {
+			return nil, err
+		}
+		if at = (replanCursor{Setting: row.Setting}); row.Kind != what.Type { // a setting is of one type
+			at.SourceType = lastText
+		}
+	}
+}
+
+// lastText is behind every source type.
+const lastText = "\U0010FFFF"
+
+func partOf(row *scheduleRow) *replanCursor {
+	if row == nil {
+		return nil
+	}
+	return &replanCursor{Setting: row.Setting, SourceType: row.SourceType}
+}
+
+// nextSetting is an open row of the next setting that has one, or nil.
+func (s keeper) nextSetting(ctx context.Context, from driver.Reader, scope Scope, after string) (*scheduleRow, error) {
+	return s.firstOpen(ctx, from, scope, "setting", driver.Greater("setting", after))
+}
+
+func (s keeper) firstOpen(ctx context.Context, from driver.Reader, scope Scope, by string, where ...driver.Cond) (*scheduleRow, error) {
+	rows, err := schedules.Find(ctx, from, scope, driver.Query{Where: append(where, open()), OrderBy: by, Limit: 1})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return rows[0], nil
+}
+
+// readOpen takes the sources of the next open rows of a part, and says where to go
+// on.
+func (p *scannedPage) readOpen(ctx context.Context, from driver.Reader, what Replan, at replanCursor) (*replanCursor, error) {
+	rows, err := schedules.Find(ctx, from, p.scope, driver.Query{Where: []driver.Cond{
+		driver.Eq("setting", at.Setting), driver.Eq("source_type", at.SourceType), driver.Greater("source", at.Source), open(),
+	}, OrderBy: "source", Limit: replanRows})
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		p.add(what, row)
+	}
+	p.sourceType, p.ask = at.SourceType, p.askNow(at.Setting)
+	if len(rows) < replanRows {
+		return p.s.keeper().nextPart(ctx, from, what, at)
+	}
+	at.Source = rows[len(rows)-1].Source
+	return &at, nil
+}
+
+// add takes the source of an open row, once.
+func (p *scannedPage) add(what Replan, row *scheduleRow) {
+	if row.Kind != what.Type || what.BusinessUnit != "" && row.BusinessUnit != what.BusinessUnit {
+		return
+	}
+	source := Source{row.SourceType, row.Source}
+	if n := len(p.sources); n > 0 && p.sources[n-1].event.Source == source {
+		return
+	}
+	p.sources = append(p.sources, &scannedSource{event: Event{Scope: p.scope, Type: EventReplan, Source: source}})
+}
+
+// replanned tells of a re-plan that has ended.
+func (s keeper) replanned(ctx context.Context, what Replan, r ReconcileReport) {
+	s.tel.run(ctx, r)
+	s.opts.Logger.Log(ctx, slog.LevelInfo, "belfry: planned again", "type", what.Type, "setting", what.Setting, "unit", what.BusinessUnit,
+		"pages", r.Pages, "sources", r.Scanned, "unchanged", r.Unchanged, "stale", r.Stale, "failed", r.Failed,
+		"created", r.Created, "updated", r.Updated, "reactivated", r.Reactivated, "deactivated", r.Deactivated,
+		"conflicts", r.Conflicts, "passed", r.OffsetPassed, "took", r.Duration)
+}

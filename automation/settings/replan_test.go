@@ -1,0 +1,246 @@
+package settings_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/automation/settings"
+	"github.com/belfry-go/belfry/notify"
+)
+
+// Nobody tells of the sources again: what is saved reaches their rows all the same.
+
+func (w *world) drain() {
+	w.Helper()
+	if err := w.poller.Drain(w.ctx); err != nil {
+		w.Fatal(err)
+	}
+}
+
+//spec:a-086
+func TestASavedOffsetReachesTheRowsWithoutAnEvent(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		setting, completed := w.settle()
+		setting.Offsets = []int{early, 14}
+		w.save(setting)
+		w.drain()
+		w.mustBe(completed, map[string]string{
+			key("2026-05-01", late): "Deactivated Superseded", key("2026-05-01", 14): "Pending",
+		})
+		if row := w.row(key("2026-05-01", 14)); !row.ScheduledOn.Equal(at(4, 17, 9)) || row.EventType != automation.EventReplan {
+			w.Errorf("%+v", row)
+		}
+	})
+}
+
+//spec:a-089
+func TestASavedTimeOfSendingMovesTheRowsWithoutAnEvent(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		setting, completed := w.settle()
+		setting.SendAt = "17:30"
+		w.save(setting)
+		w.drain()
+		w.mustBe(completed, map[string]string{key("2026-05-01", late): "Pending"})
+		if row := w.row(key("2026-05-01", late)); !row.ScheduledOn.Equal(at(4, 24, 17).Add(30 * time.Minute)) {
+			w.Errorf("%+v", row)
+		}
+	})
+}
+
+//spec:a-091
+func TestASettingThatIsSwitchedOffEndsItsRowsWithoutAnEvent(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		_, completed := w.settle()
+		if err := w.settings.DeactivateReminder(w.ctx, "", "expiry"); err != nil {
+			w.Fatal(err)
+		}
+		w.drain()
+		w.mustBe(completed, map[string]string{key("2026-05-01", late): "Deactivated ReminderSettingInactive"})
+	})
+}
+
+//spec:a-093
+func TestASavedZoneAndCalendarMoveTheRowsWithoutAnEvent(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		office := w.saveUnit(unit("office", "Europe/Dublin"))
+		w.targets = []settings.Target{{Date: firstOfMay, BusinessUnit: "office"}}
+		w.save(expiry(nil))
+		w.changeReachesSources()
+		w.drain()
+		office.Zone = "America/New_York"
+		office = w.saveUnit(office)
+		w.drain()
+		if row := w.row(key("2026-05-01", late)); !row.ScheduledOn.Equal(at(4, 24, 13)) || row.TimeZone != "America/New_York" {
+			w.Errorf("%+v", row)
+		}
+		office.Calendar = settings.Calendar{Shift: settings.ShiftNext, Holidays: []automation.Date{{Year: 2026, Month: 4, Day: 24}}}
+		w.saveUnit(office)
+		w.drain()
+		if row := w.row(key("2026-05-01", late)); !row.ScheduledOn.Equal(at(4, 25, 13)) {
+			w.Errorf("%+v", row)
+		}
+	})
+}
+
+// A row that stands for more than the setting knows moves, and gets no others beside
+// it.
+func TestARowWithAnIdentityIsReplannedByItself(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.targets = []settings.Target{{Date: firstOfMay, Identity: map[string]string{"number": "4711"}}}
+		setting := w.save(expiry(nil))
+		w.changeReachesSources()
+		setting.Offsets, setting.SendAt = []int{early, 14}, "10:00"
+		w.save(setting)
+		w.drain()
+		want := map[string]string{key("2026-05-01", early): "Pending", key("2026-05-01", late): "Deactivated Superseded"}
+		if diff := cmp.Diff(want, w.statuses(key("2026-05-01", early), key("2026-05-01", late))); diff != "" {
+			w.Error(diff)
+		}
+		if row := w.row(key("2026-05-01", early)); !row.ScheduledOn.Equal(at(4, 1, 10)) || row.IsOnSupportHold {
+			w.Errorf("%+v", row)
+		}
+		if e, err := w.reminders.Explain(w.ctx, "", key("2026-05-01", 14)); err != nil || e.Schedule != nil {
+			w.Errorf("%+v %v", e.Schedule, err)
+		}
+	})
+}
+
+// What no row depends on marks nothing, nor does what is saved as it was.
+func TestOnlyWhatRowsDependOnIsPlannedAgain(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.targets = []settings.Target{{Date: firstOfMay}}
+		setting := w.save(expiry(nil))
+		w.drain()
+		replans, err := w.reminders.Upkeep().Replans(w.ctx, "")
+		if err != nil || len(replans) != 1 || !replans[0].Done || replans[0].Setting != "" || replans[0].Type != "certificate" {
+			w.Fatalf("%+v %v", replans, err)
+		}
+		w.clk.Add(time.Hour)
+		setting.Template, setting.Channels, setting.Name = "friendly", []string{"sms:print"}, "Other words"
+		setting = w.save(setting)
+		w.save(setting)
+		again, err := w.reminders.Upkeep().Replans(w.ctx, "")
+		if diff := cmp.Diff(replans, again); diff != "" || err != nil {
+			w.Error(diff, err)
+		}
+	})
+}
+
+// The moment comes before the re-plan does: what was asked for then goes to nobody.
+//
+//spec:a-094
+func TestADueRowIsComparedWithItsSettingOfNow(t *testing.T) {
+	for name, change := range map[string]func(*settings.ReminderSetting){
+		"offset": func(r *settings.ReminderSetting) { r.Offsets = []int{early, 5} },
+		"unit":   func(r *settings.ReminderSetting) { r.BusinessUnit = "office" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				setting, completed := w.settle()
+				w.saveUnit(unit("office", "UTC"))
+				change(&setting)
+				w.save(setting)
+				if sent := w.pollAt(at(4, 24, 9)); len(sent) != 0 {
+					w.Errorf("%q went out", sent)
+				}
+				w.mustBe(completed, map[string]string{key("2026-05-01", late): "Deactivated Superseded"})
+				if name == "offset" {
+					w.mustBe(completed, map[string]string{key("2026-05-01", 5): "Pending"})
+				}
+			})
+		})
+	}
+	t.Run("time of sending", func(t *testing.T) {
+		eachWorld(t, func(w *world) {
+			setting, _ := w.settle()
+			setting.SendAt = "17:30"
+			w.save(setting)
+			if sent := w.pollAt(at(4, 24, 9)); len(sent) != 0 {
+				w.Errorf("%q at the old time", sent)
+			}
+			if sent := w.pollAt(at(4, 24, 18)); len(sent) != 1 {
+				w.Errorf("%q at the new time", sent)
+			}
+		})
+	})
+	t.Run("threshold", func(t *testing.T) {
+		eachWorld(t, func(w *world) {
+			w.targets = []settings.Target{{Readings: []settings.Reading{{Metric: "occupancy", Value: "95"}}}}
+			setting := w.save(expiry(func(r *settings.ReminderSetting) {
+				r.Thresholds = []settings.Threshold{{Metric: "occupancy", Comparison: automation.AtLeast, Value: "90", Policy: automation.OncePerThreshold}}
+			}))
+			w.changeReachesSources()
+			setting.Thresholds[0].Value = "99"
+			w.save(setting)
+			if sent := w.pollAt(w.clk.Now()); len(sent) != 0 {
+				w.Errorf("%q of a threshold that nobody wants", sent)
+			}
+		})
+	})
+}
+
+// afterwards does something once a provider has read the settings.
+type afterwards struct {
+	automation.TriggerProvider
+	do func()
+}
+
+func (p *afterwards) Candidates(ctx context.Context, e automation.Event) ([]automation.Candidate, error) {
+	c, err := p.TriggerProvider.Candidates(ctx, e)
+	if do := p.do; do != nil {
+		p.do = nil
+		do()
+	}
+	return c, err
+}
+
+func (p *afterwards) Settings(ctx context.Context, e automation.Event) ([]string, error) {
+	return p.TriggerProvider.(automation.SettingLister).Settings(ctx, e)
+}
+
+// The setting changes between what the provider has read and what the event writes.
+func TestAnEventThatWasPlannedWithAnOlderSettingUndoesNoNewerOne(t *testing.T) {
+	for name, replanned := range map[string]bool{"re-planned meanwhile": true, "not yet": false} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				p := &afterwards{TriggerProvider: w.settings.Triggers("other", w.load, "other-changed")}
+				w.reminders.Register(automation.ReminderType{
+					Name: "other", SendAt: "09:00", Zone: "UTC", Triggers: p,
+					Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil }),
+				})
+				w.targets = []settings.Target{{Date: firstOfMay}}
+				setting := w.save(expiry(func(r *settings.ReminderSetting) { r.Type, r.Offsets = "other", []int{early} }))
+				tell := func(version int64) {
+					_, err := w.reminders.HandleEvent(w.ctx, automation.Event{
+						Type: "other-changed", Source: automation.Source{Type: "employee", ID: "7"}, Version: version,
+					})
+					if err != nil {
+						w.Fatal(err)
+					}
+				}
+				tell(1)
+				w.drain()
+				p.do = func() {
+					setting.Offsets = []int{14}
+					w.save(setting)
+					if replanned {
+						w.drain()
+					}
+				}
+				tell(2)
+				want := map[string]string{key("2026-05-01", early): "Deactivated Superseded", key("2026-05-01", 14): "Pending"}
+				if diff := cmp.Diff(want, w.statuses(key("2026-05-01", early), key("2026-05-01", 14))); diff != "" {
+					w.Error(diff)
+				}
+				w.drain()
+				if diff := cmp.Diff(want, w.statuses(key("2026-05-01", early), key("2026-05-01", 14))); diff != "" {
+					w.Error(diff)
+				}
+			})
+		})
+	}
+}
