@@ -34,6 +34,8 @@ type try struct {
 	ctx context.Context // ends when the lease is lost
 	due Due
 	at  string // the step that ended it
+	// stream is what versions of the row's source count.
+	stream string
 
 	err    error  // it failed
 	broken bool   // err says that the row cannot be decoded
@@ -69,7 +71,7 @@ func (s worker) newBatch(items []work.Item[scheduleRow]) *batch {
 	b.memory = spareTries.take(len(items))
 	b.tries = make([]*try, len(items))
 	for i, item := range items {
-		b.memory[i].row, b.memory[i].ctx = item.Row, item.Ctx
+		b.memory[i].row, b.memory[i].ctx, b.memory[i].stream = item.Row, item.Ctx, b.reminder.Stream
 		b.tries[i] = &b.memory[i]
 	}
 	return b

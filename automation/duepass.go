@@ -200,8 +200,8 @@ func (t *try) change(known bool, version int64, plans []plan) {
 
 // ask has plans ensured in the transaction that settles the row.
 func (t *try) ask(version int64, plans []plan) {
-	origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: version}
-	t.decision = &decision{plans: readAt(version, plans), origin: origin}
+	origin := Event{Scope: t.row.Scope, Type: string(InputChanged), Source: t.due.Source, Version: version, Stream: t.stream}
+	t.decision = &decision{plans: readAt(origin, plans), origin: origin}
 }
 
 // resolveRecipients asks whom to tell.

@@ -1,9 +1,11 @@
 package automation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/belfry-go/belfry/internal/work"
@@ -27,11 +29,16 @@ type Event struct {
 	Source Source
 	// Version is the version of the entity, or its time of change in
 	// microseconds: any number that grows with each change. An event that is
-	// older than what the source has shown already is not applied. Zero means that
-	// the source has no versions: then providers are called inside the
+	// older than what its Stream has shown of the source is not applied. Zero means
+	// that the source has no versions: then providers are called inside the
 	// transaction, after the row that orders events was written, and see at least
 	// the state of every event before.
 	Version int64
+	// Stream names what Version counts; default the Type. Events that share a count,
+	// such as those of one entity, name one Stream, and [ReminderType].Stream names it
+	// too. Of a source with several streams providers are called inside the
+	// transaction.
+	Stream string
 	// Data is handed to the providers and not stored. Inside a transaction of the
 	// host, a provider that has to read through it finds it here.
 	Data any
@@ -43,9 +50,13 @@ func (e Event) check() error {
 		return errors.New("automation: event without a Type")
 	case e.Version < 0:
 		return errors.New("automation: event " + e.Type + ": negative Version")
+	case e.Stream != "" && checkName(e.Stream) != nil:
+		return fmt.Errorf("automation: event %s: Stream: %w", e.Type, checkName(e.Stream))
 	}
 	return nil
 }
+
+func (e Event) stream() string { return cmp.Or(e.Stream, e.Type) }
 
 // eventPlan is all that providers and settings say about one event.
 type eventPlan struct {
@@ -140,7 +151,6 @@ func (s planner) plansOf(ctx context.Context, name string, scope Scope, source S
 	return s.plans(ctx, full)
 }
 
-
 // superseded tells of an open row of the source whether it has to go, and why.
 func (p eventPlan) superseded() func(*scheduleRow) (Reason, bool) {
 	wanted := map[string]bool{}
@@ -168,18 +178,22 @@ type EventOutcome string
 // The outcomes of an event.
 const (
 	EventApplied EventOutcome = "Applied"
-	// EventStale: the source has shown a newer version; nothing was written.
+	// EventStale: the stream has shown a newer version; nothing was written.
 	EventStale EventOutcome = "StaleEvent"
 	// EventIgnored: no provider here listens to its type; nothing was written.
 	EventIgnored EventOutcome = "Ignored"
 )
+
+// ErrStaleEvent is the error beside EventStale. What the event told of is past:
+// telling it again changes nothing.
+var ErrStaleEvent = errors.New("automation: stale event")
 
 // EventResult is what an event led to.
 //
 //spec:a-062 a-063 a-064
 type EventResult struct {
 	Outcome EventOutcome
-	// SourceVersion is the newest version that the source has shown.
+	// SourceVersion is the newest version that the event's stream has shown.
 	SourceVersion int64
 	// Deactivated lists the rows that the event ended.
 	Deactivated []Deactivation
@@ -205,8 +219,8 @@ type EventFailure struct {
 // Reminders, "Main flow"). It sends and renders nothing.
 //
 // Events of a source may come in any order and any number of times: an older
-// version ends as EventStale, a repeated one changes nothing. A type whose provider
-// fails holds up no other. Such failures, and conflicts as of [Scheduler.Ensure], are
+// version of their stream ends as EventStale with an [ErrStaleEvent], a repeated one
+// changes nothing. A type whose provider fails holds up no other. Such failures, and conflicts as of [Scheduler.Ensure], are
 // reported beside a complete result, which has an Outcome; after any other error
 // nothing was written. Outside a bound transaction, call it after the host's own change
 // has committed.
@@ -239,36 +253,45 @@ func (s *Scheduler) HandleEvent(ctx context.Context, e Event) (EventResult, erro
 		return EventResult{}, err
 	}
 	s.tel.event(ctx, result)
-	return result, result.err()
+	return result, errors.Join(e.staleAfter(result), result.err())
+}
+
+// staleAfter is the error of an event that is out of date.
+func (e Event) staleAfter(r EventResult) error {
+	if r.Outcome != EventStale {
+		return nil
+	}
+	return fmt.Errorf("%w: version %d of %s, after %d", ErrStaleEvent, e.Version, e.stream(), r.SourceVersion)
 }
 
 // applyEvent is the transaction of HandleEvent. The source's row comes first,
 // and without versions the source is read behind it.
 func (s ensurer) applyEvent(ctx context.Context, tx storage.Tx, e Event, r route, p eventPlan) (EventResult, error) {
-	result, err := beginEvent(ctx, tx, e)
+	result, others, err := beginEvent(ctx, tx, e)
 	if err != nil || result.Outcome == EventStale {
 		return result, err
 	}
-	if p, err = s.planner().planWithin(within(ctx, tx), e, r, p); err != nil {
+	if p, err = s.planner().planWithin(within(ctx, tx), e, r, p, others); err != nil {
 		return EventResult{}, err
 	}
 	result.Failed = p.failed
-	p.plans = readAt(e.Version, p.plans)
+	p.plans = readAt(e, p.plans)
 	err = s.applyPlan(ctx, tx, e, p, &result)
 	return result, err
 }
 
-// beginEvent takes the source's row, and tells whether what is said is out of date.
-func beginEvent(ctx context.Context, tx storage.Tx, e Event) (EventResult, error) {
+// beginEvent takes the source's row, and tells whether what is said is out of date, and
+// whether others than its stream speak of the source.
+func beginEvent(ctx context.Context, tx storage.Tx, e Event) (result EventResult, others bool, err error) {
 	source, err := stamp(ctx, tx, e)
 	if err != nil {
-		return EventResult{}, err
+		return EventResult{}, false, err
 	}
-	result := EventResult{Outcome: EventApplied, SourceVersion: source[0].version}
+	result = EventResult{Outcome: EventApplied, SourceVersion: source[0].version}
 	if !source[0].fresh {
 		result.Outcome = EventStale
 	}
-	return result, nil
+	return result, source[0].others, nil
 }
 
 // applyPlan writes what an event, or whoever speaks for the source, plans.
@@ -347,11 +370,21 @@ func (r EventResult) err() error {
 // due.
 type sourceState struct {
 	storage.Record
-	SourceType    string `db:"source_type,fixed,plain"`
-	Source        string `db:"source,fixed,person"`
-	SourceVersion int64  `db:"source_version"` // zero: without versions
-	EventType     string `db:"event_type,plain"`
-	EventID       string `db:"event_id,plain"`
+	SourceType string `db:"source_type,fixed,plain"`
+	Source     string `db:"source,fixed,person"`
+	EventType  string `db:"event_type,plain"`
+	EventID    string `db:"event_id,plain"`
+	// Versions are the newest that each stream has shown.
+	Versions map[string]int64 `db:"versions,json,plain"`
+}
+
+func (s *sourceState) others(stream string) bool {
+	for known := range s.Versions {
+		if known != stream {
+			return true
+		}
+	}
+	return false
 }
 
 var sources = driver.Define[sourceState]("automation_source").Grows(driver.WithEntities).Limit(maxRow)
@@ -363,17 +396,23 @@ func newSourceState(e Event) (*sourceState, error) {
 	if err != nil {
 		return nil, err
 	}
+	versions := map[string]int64{}
+	if e.Version > 0 {
+		versions[e.stream()] = e.Version
+	}
 	return &sourceState{
 		Record: storage.Record{Scope: e.Scope, Key: key}, SourceType: e.Source.Type, Source: e.Source.ID,
-		SourceVersion: e.Version, EventType: e.Type, EventID: e.ID,
+		EventType: e.Type, EventID: e.ID, Versions: versions,
 	}, nil
 }
 
-// stamped is the answer of stamp: the newest version that the source has shown,
-// and whether the event is not older.
+// stamped is the answer of stamp: the newest version that the event's stream has shown,
+// whether the event is not older, and whether the source has other streams, whose
+// events may have come since this one was planned.
 type stamped struct {
 	version int64
 	fresh   bool
+	others  bool
 }
 
 // stamp takes the sources' rows for events until the transaction ends. An older
@@ -389,11 +428,14 @@ func stamp(ctx context.Context, tx storage.Tx, events ...Event) ([]stamped, erro
 		wants[i] = want
 	}
 	got, err := sources.Ensure(ctx, tx, func(stored, want *sourceState) (storage.Outcome, bool) {
-		older[want] = want.SourceVersion != 0 && want.SourceVersion < stored.SourceVersion
-		if older[want] {
-			return storage.Unchanged, false
+		versions := maps.Clone(stored.Versions)
+		for stream, version := range want.Versions {
+			if older[want] = version < versions[stream]; older[want] {
+				return storage.Unchanged, false
+			}
+			versions[stream] = version
 		}
-		stored.SourceVersion = max(stored.SourceVersion, want.SourceVersion)
+		stored.Versions = versions
 		if want.EventType != "" { // else the host spoke: the last event stays known
 			stored.EventType, stored.EventID = want.EventType, want.EventID
 		}
@@ -401,7 +443,8 @@ func stamp(ctx context.Context, tx storage.Tx, events ...Event) ([]stamped, erro
 	}, wants...)
 	out := make([]stamped, len(got))
 	for i, g := range got {
-		out[i] = stamped{g.Row.SourceVersion, !older[wants[i]]}
+		stream := events[i].stream()
+		out[i] = stamped{g.Row.Versions[stream], !older[wants[i]], g.Row.others(stream)}
 	}
 	return out, err
 }

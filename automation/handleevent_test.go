@@ -349,14 +349,66 @@ func TestAConflictInAnEventRollsNothingBack(t *testing.T) {
 }
 
 // Three events of one source at once, in any order: the newest wins.
+// both listens to two kinds of events, and counts how often it was asked inside a
+// transaction.
+type both struct {
+	*triggers
+	within int
+}
+
+func (*both) EventTypes() []string { return []string{"certificate-changed", "profile-changed"} }
+
+func (b *both) Candidates(ctx context.Context, e automation.Event) ([]automation.Candidate, error) {
+	if _, ok := automation.TxOf(ctx); ok {
+		b.within++
+	}
+	return b.triggers.Candidates(ctx, e)
+}
+
+// Two kinds of events of one source count their own versions: none makes those of the
+// other old. Who listens to both is asked inside the transaction then, since the other
+// may have spoken meanwhile. Events that name one stream share its count.
+func TestVersionsCountInTheirStream(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := &both{triggers: &triggers{}}
+		w.s.Register(certificates(func(t *automation.ReminderType) { t.Triggers = p }))
+		other := func(version int64, stream string) automation.Event {
+			e := changed(version)
+			e.Type, e.Stream = "profile-changed", stream
+			return e
+		}
+		outcome := func(e automation.Event, want automation.EventOutcome, newest int64) {
+			t.Helper()
+			if got := w.handle(e); got.Outcome != want || got.SourceVersion != newest {
+				t.Errorf("%s %d: %s after %d, want %s after %d", e.Type, e.Version, got.Outcome, got.SourceVersion, want, newest)
+			}
+		}
+		p.set(offsets(date(2026, 5, 1), 30)...)
+		outcome(changed(3), automation.EventApplied, 3)
+		outcome(other(12, ""), automation.EventApplied, 12)
+		p.set(offsets(date(2029, 5, 1), 30)...)
+		asked := p.within
+		outcome(changed(4), automation.EventApplied, 4)
+		if p.within == asked {
+			t.Error("the other stream may have spoken meanwhile, and nobody asks again")
+		}
+		outcome(changed(3), automation.EventStale, 4)
+		outcome(other(11, ""), automation.EventStale, 12)
+		outcome(other(3, "certificate-changed"), automation.EventStale, 4)
+		outcome(other(5, "certificate-changed"), automation.EventApplied, 5)
+		if got := w.statuses(); len(got) != 2 || got[key("2029-05-01", "30")] != automation.StatusPending {
+			t.Errorf("the renewal is lost: %v", got)
+		}
+	})
+}
+
 func TestConcurrentEventsOfASourceEndAsTheNewest(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.s.Register(certificates(func(t *automation.ReminderType) { t.Triggers = byVersion{} }))
 		errs := make(chan error)
 		for v := range 8 {
 			go func() {
-				_, err := w.s.HandleEvent(w.ctx, changed(int64(v+1)))
-				errs <- err
+				errs <- unlessStale(w.s.HandleEvent(w.ctx, changed(int64(v+1))))
 			}()
 		}
 		for range 8 {

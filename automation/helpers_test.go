@@ -146,13 +146,22 @@ func (w *world) ensure(c ...automation.Candidate) []automation.Ensured {
 	return out
 }
 
+// handle tells an event, which may be stale.
 func (w *world) handle(e automation.Event) automation.EventResult {
 	w.t.Helper()
 	out, err := w.s.HandleEvent(w.ctx, e)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(unlessStale(out, err))
 	return out
+}
+
+// unlessStale is the error beside a result, but for that of a stale event, which has one.
+func unlessStale(r automation.EventResult, err error) error {
+	if stale := errors.Is(err, automation.ErrStaleEvent); stale != (r.Outcome == automation.EventStale) {
+		return fmt.Errorf("the outcome is %s beside the error %w", r.Outcome, err)
+	} else if stale {
+		return nil
+	}
+	return err
 }
 
 // poll runs the due pass once.

@@ -36,6 +36,7 @@ type plan struct {
 	condition *condition // of a threshold; the row is complete once measured
 	unmet     bool       // the condition is not met, so no row is wanted
 	version   int64      // of the source that was measured
+	stream    string     // what version counts
 
 	settingVersion int64 // with which it was planned; zero: not known
 }

@@ -248,6 +248,9 @@ func ask(ctx context.Context, h EventHandler, e Event) (result EventResult, err 
 		result, err = h.HandleEvent(ctx, e)
 		return err
 	})
+	if errors.Is(err, ErrStaleEvent) { // it is processed; repeating it changes nothing
+		err = nil
+	}
 	return result, err
 }
 

@@ -3,6 +3,7 @@ package automation_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"errors"
 	"log/slog"
 	"strings"
@@ -56,6 +57,19 @@ func TestProcessorsAreAskedInTheirOrder(t *testing.T) {
 	asked = nil
 	if got, err := p.Process(t.Context(), automation.Event{Type: "issued"}); err != nil || len(got) != 3 || strings.Join(asked, " ") != "first a b" {
 		t.Error(got, err, asked)
+	}
+}
+
+// Whoever hears of a stale event has nothing to repeat.
+func TestAStaleEventIsProcessed(t *testing.T) {
+	t.Parallel()
+	p, log := quietly()
+	p.Register(automation.Processor{Name: "a", Handler: automation.EventHandlerFunc(func(context.Context, automation.Event) (automation.EventResult, error) {
+		return automation.EventResult{Outcome: automation.EventStale}, fmt.Errorf("version 3, after 4: %w", automation.ErrStaleEvent)
+	})})
+	got, err := p.Process(t.Context(), automation.Event{Type: "paid"})
+	if err != nil || len(got) != 1 || got[0].Err != nil || got[0].Result.Outcome != automation.EventStale || log.Len() > 0 {
+		t.Errorf("%+v, %v, %s", got, err, log)
 	}
 }
 

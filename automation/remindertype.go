@@ -1,6 +1,7 @@
 package automation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,10 @@ type ReminderType struct {
 	Invalidations InvalidationProvider
 	Immediate     ImmediateNotificationProvider
 
+	// Stream names what the versions of its Scan, of its Validator and of
+	// [Scheduler.Set] count, as [Event].Stream does; default the type of event that
+	// Triggers listen to, where it is one, else the Name.
+	Stream string
 	// Scan declares how reconciliation repairs what missed events left behind, by
 	// asking Triggers about the sources; nil: it does not. See [Upkeep.Reconcile].
 	Scan *Scan
@@ -104,8 +109,9 @@ func (s *Scheduler) Register(t ReminderType) {
 		t.Scan = t.Scan.withDefaults()
 	}
 	free := s.registry.claim(t.Name, func() {
+		s.registry.listen(&t)
+		t.Stream = cmp.Or(t.Stream, t.Name)
 		s.registry.reminders[t.Name] = t
-		s.registry.listen(t)
 	})
 	if !free {
 		panic(fmt.Sprintf("automation: Register(%q): the name is registered already", t.Name))
@@ -121,6 +127,9 @@ func (t *ReminderType) check() error {
 	}
 	if t.Recipients == nil {
 		return errors.New("it has no Recipients")
+	}
+	if t.Stream != "" && checkName(t.Stream) != nil {
+		return fmt.Errorf("Stream: %w", checkName(t.Stream))
 	}
 	if t.Zone != "" {
 		if _, err := civil.LoadZone(t.Zone); err != nil {
@@ -320,8 +329,9 @@ func (r *registry) claim(name string, add func()) bool {
 	return true
 }
 
-// listen adds the providers of t to the routes. The lock is held.
-func (r *registry) listen(t ReminderType) {
+// listen adds the providers of t to the routes, and gives it the Stream of its only
+// event. The lock is held.
+func (r *registry) listen(t *ReminderType) {
 	add := func(types []string, to func(*route)) {
 		for _, eventType := range types {
 			found := r.routes[eventType]
@@ -330,7 +340,11 @@ func (r *registry) listen(t ReminderType) {
 		}
 	}
 	if t.Triggers != nil {
-		add(t.Triggers.EventTypes(), func(x *route) { x.triggers = append(x.triggers, t.Name) })
+		events := t.Triggers.EventTypes()
+		add(events, func(x *route) { x.triggers = append(x.triggers, t.Name) })
+		if len(events) == 1 {
+			t.Stream = cmp.Or(t.Stream, events[0])
+		}
 	}
 	if t.Invalidations != nil {
 		add(t.Invalidations.EventTypes(), func(x *route) { x.invalidations = append(x.invalidations, t.Name) })

@@ -26,7 +26,7 @@ func (p *scannedPage) repair(ctx context.Context, tx storage.Tx, different []*sc
 	fresh = slices.DeleteFunc(fresh, func(x *scannedSource) bool { return x.err != nil })
 	var plans []plan
 	for _, x := range fresh {
-		plans = append(plans, readAt(x.event.Version, x.plan.plans)...)
+		plans = append(plans, readAt(x.event, x.plan.plans)...)
 	}
 	if _, err := recordReadings(ctx, tx, plans); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (p *scannedPage) stamp(ctx context.Context, tx storage.Tx, among []*scanned
 	}
 	got, err := stamp(ctx, tx, events...)
 	for i, g := range got {
-		among[i].stale = !g.fresh
+		among[i].stale, among[i].others = !g.fresh, g.others
 	}
 	return err
 }
@@ -60,7 +60,7 @@ func (p *scannedPage) reload(ctx context.Context, among []*scannedSource) error 
 		return err
 	}
 	for _, x := range among {
-		if x.event.Version == 0 {
+		if x.event.Version == 0 || x.others {
 			x.event.Data, again = nil, append(again, x)
 		}
 	}
@@ -130,7 +130,7 @@ func (p *scannedPage) findStale(ctx context.Context, from driver.Reader, among [
 	shown, err := sources.Find(ctx, from, p.scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
 	for _, state := range shown {
 		x := bySource[state.Source]
-		x.stale = x.event.Version != 0 && x.event.Version < state.SourceVersion
+		x.stale = x.event.Version != 0 && x.event.Version < state.Versions[x.event.stream()]
 	}
 	return err
 }
@@ -232,7 +232,7 @@ func (p *scannedPage) measure(ctx context.Context, from driver.Reader, among []*
 	wants := make([]map[driver.Place]*thresholdState, len(among))
 	var keys []string
 	for i, x := range among {
-		x.asked = readAt(x.event.Version, x.plan.plans)
+		x.asked = readAt(x.event, x.plan.plans)
 		wants[i] = readingsOf(x.asked)
 		for place := range wants[i] {
 			keys = append(keys, place.Key)

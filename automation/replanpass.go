@@ -230,7 +230,7 @@ func (p *scannedPage) add(what Replan, row *scheduleRow) {
 	if n := len(p.sources); n > 0 && p.sources[n-1].event.Source == source {
 		return
 	}
-	p.sources = append(p.sources, &scannedSource{event: Event{Scope: p.scope, Type: EventReplan, Source: source}})
+	p.sources = append(p.sources, &scannedSource{event: Event{Scope: p.scope, Type: EventReplan, Stream: p.t.Stream, Source: source}})
 }
 
 // replanned tells of a re-plan that has ended.

@@ -112,8 +112,8 @@ const maxCursor = 1024
 // EventReconcile, for which the [TriggerProvider] is asked.
 type ScannedSource struct {
 	Source Source
-	// Version is that of Event.Version, from the same state as Data. An older
-	// version than the source has shown to events is not applied. A source without
+	// Version is that of Event.Version, from the same state as Data, and counts in
+	// [ReminderType].Stream. An older version than that has shown is not applied. A source without
 	// versions (zero) that has to be repaired is asked for again inside the
 	// transaction, then without Data, so that the provider loads it anew.
 	Version int64
@@ -220,12 +220,13 @@ type scannedPage struct {
 
 // scannedSource is a source with what it wants and what is different.
 type scannedSource struct {
-	event Event
-	plan  eventPlan
-	found found
-	asked []plan // those of plan, measured
-	err   error  // of its provider; nothing of it is compared
-	stale bool   // it has shown a newer version
+	event  Event
+	plan   eventPlan
+	found  found
+	asked  []plan // those of plan, measured
+	err    error  // of its provider; nothing of it is compared
+	stale  bool   // it has shown a newer version
+	others bool   // it has streams of other versions
 }
 
 // reconcilePage reads, compares and, unless it is a dry run, repairs one page of
@@ -284,7 +285,7 @@ func (s keeper) readPage(ctx context.Context, t ReminderType, r *ReconcileReport
 	}
 	p.ask = p.askTriggers
 	for _, x := range page.Sources {
-		e := Event{Scope: r.Scope, Type: EventReconcile, Source: x.Source, Version: x.Version, Data: x.Data}
+		e := Event{Scope: r.Scope, Type: EventReconcile, Source: x.Source, Version: x.Version, Stream: t.Stream, Data: x.Data}
 		p.sources = append(p.sources, &scannedSource{event: e})
 	}
 	return p, nil

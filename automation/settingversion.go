@@ -20,10 +20,10 @@ func (s planner) planAhead(ctx context.Context, e Event, r route) (eventPlan, er
 	return p, err
 }
 
-// planWithin completes the plan of an event inside its transaction.
-func (s planner) planWithin(ctx context.Context, e Event, r route, p eventPlan) (eventPlan, error) {
+// planWithin completes the plan of an event inside its transaction, or makes it again.
+func (s planner) planWithin(ctx context.Context, e Event, r route, p eventPlan, again bool) (eventPlan, error) {
 	var err error
-	if e.Version > 0 {
+	if e.Version > 0 && !again {
 		if !versioned(p.plans) {
 			return p, nil
 		}

@@ -24,6 +24,7 @@ type thresholdState struct {
 	Met           bool       `db:"met"`
 	Rises         int64      `db:"rises"`
 	SourceVersion int64      `db:"source_version"` // of the reading; zero: without versions
+	Stream        string     `db:"stream,plain"`   // what SourceVersion counts
 	Comparison    Comparison `db:"comparison,plain"`
 	Value         string     `db:"value,plain"` // what the reading was compared with
 	Reading       string     `db:"reading,plain"`
@@ -36,7 +37,7 @@ func (p plan) state() *thresholdState {
 	t := p.condition.candidate.Threshold
 	state := &thresholdState{
 		Record: storage.Record{Scope: p.want.Scope, Key: p.condition.state},
-		Met:    p.condition.met, SourceVersion: p.version,
+		Met:    p.condition.met, SourceVersion: p.version, Stream: p.stream,
 		Comparison: t.Comparison, Value: t.Value, Reading: t.Reading,
 	}
 	if state.Met {
@@ -48,19 +49,20 @@ func (p plan) state() *thresholdState {
 // decideReading takes over a newer reading. One of the version that was measured
 // already moves nothing, whatever it says: the same event may be told again
 // while the source is further on. A reading without a version is newer if it is
-// another one, since the order of its events is that of their transactions.
+// another one, since the order of its events is that of their transactions, and so
+// is one of another stream.
 func decideReading(stored, want *thresholdState) (storage.Outcome, bool) {
-	if want.SourceVersion != 0 && want.SourceVersion <= stored.SourceVersion {
-		return storage.Unchanged, false
-	}
-	if want.SourceVersion == 0 && stored.says(want) {
+	counted := want.SourceVersion != 0 && want.Stream == stored.Stream
+	if counted && want.SourceVersion <= stored.SourceVersion || !counted && stored.says(want) {
 		return storage.Unchanged, false
 	}
 	if want.Met && !stored.Met {
 		stored.Rises++
 	}
 	stored.Met, stored.Comparison, stored.Value, stored.Reading = want.Met, want.Comparison, want.Value, want.Reading
-	stored.SourceVersion = max(stored.SourceVersion, want.SourceVersion)
+	if want.SourceVersion != 0 {
+		stored.SourceVersion, stored.Stream = want.SourceVersion, want.Stream
+	}
 	return storage.Updated, true
 }
 
@@ -169,10 +171,10 @@ func stateKey(k keys.Threshold) (string, error) {
 }
 
 // readAt notes the version of the source from which plans were made.
-func readAt(version int64, plans []plan) []plan {
+func readAt(e Event, plans []plan) []plan {
 	out := slices.Clone(plans)
 	for i := range out {
-		out[i].version = version
+		out[i].version, out[i].stream = e.Version, e.stream()
 	}
 	return out
 }

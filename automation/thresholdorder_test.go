@@ -106,8 +106,7 @@ func TestConcurrentReadingsEndAsTheNewest(t *testing.T) {
 		errs := make(chan error)
 		for v := range 8 {
 			go func() {
-				_, err := w.s.HandleEvent(w.ctx, booked(int64(v+1)))
-				errs <- err
+				errs <- unlessStale(w.s.HandleEvent(w.ctx, booked(int64(v+1))))
 			}()
 		}
 		for range 8 {

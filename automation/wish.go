@@ -21,8 +21,8 @@ type About struct {
 	// Source is the entity that is to be reminded of.
 	Source Source
 	// Version grows with each change of the source, as in [Event]: what is said with an
-	// older one than the source has shown is not applied (EventStale). Zero: whoever
-	// speaks last is right.
+	// older one is not applied (EventStale, [ErrStaleEvent]); see [ReminderType].Stream.
+	// Zero: whoever speaks last is right.
 	Version int64
 }
 
@@ -46,13 +46,15 @@ func (s *Scheduler) Set(ctx context.Context, about About, wishes ...Candidate) (
 	if err != nil {
 		return EventResult{}, fmt.Errorf("automation: Set: %w", err)
 	}
-	p, err := s.planner().planWishes(within(ctx, s.tx), about, wishes)
+	t, _ := s.registry.reminder(about.Type)
+	e.Stream = cmp.Or(t.Stream, about.Type) // it may be registered elsewhere
+	p, err := s.planner().planWishes(within(ctx, s.tx), about, e, wishes)
 	if err != nil {
 		return EventResult{}, err
 	}
 	var result EventResult
 	err = s.inTx(ctx, func(tx storage.Tx) (err error) {
-		if result, err = beginEvent(ctx, tx, e); err != nil || result.Outcome == EventStale {
+		if result, _, err = beginEvent(ctx, tx, e); err != nil || result.Outcome == EventStale {
 			return err
 		}
 		return s.ensurer().applyPlan(ctx, tx, e, p, &result)
@@ -61,7 +63,7 @@ func (s *Scheduler) Set(ctx context.Context, about About, wishes ...Candidate) (
 		return EventResult{}, err
 	}
 	s.tel.changed(ctx, result)
-	return result, result.err()
+	return result, errors.Join(e.staleAfter(result), result.err())
 }
 
 // Clear says that a source wants nothing more of a reminder type: its open rows end as
@@ -91,7 +93,7 @@ func (a About) event() (Event, error) {
 }
 
 // planWishes is what an event would say of the source, for one setting of one type.
-func (s planner) planWishes(ctx context.Context, about About, wishes []Candidate) (eventPlan, error) {
+func (s planner) planWishes(ctx context.Context, about About, e Event, wishes []Candidate) (eventPlan, error) {
 	setting := about.setting()
 	wishes = slices.Clone(wishes)
 	for i := range wishes {
@@ -104,7 +106,7 @@ func (s planner) planWishes(ctx context.Context, about About, wishes []Candidate
 	if err != nil {
 		return eventPlan{}, err
 	}
-	p := eventPlan{plans: readAt(about.Version, plans), spoken: []string{setting}}
+	p := eventPlan{plans: readAt(e, plans), spoken: []string{setting}}
 	p.off, err = s.inactive(ctx, about.Scope, p.spoken)
 	return p, err
 }

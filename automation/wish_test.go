@@ -23,7 +23,7 @@ var ofSam = automation.About{Type: "certificate", Source: automation.Source{"emp
 func (w *world) wish(about automation.About, wishes ...automation.Candidate) automation.EventResult {
 	w.t.Helper()
 	out, err := w.s.Set(w.ctx, about, wishes...)
-	w.must(err)
+	w.must(unlessStale(out, err))
 	return out
 }
 

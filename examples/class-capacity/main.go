@@ -122,6 +122,9 @@ func main() {
 			})
 		}
 		outbox.new = map[string][]string{}
+		if errors.Is(err, automation.ErrStaleEvent) { // told late, and nothing is to be done
+			err = nil
+		}
 		if err := errors.Join(err, poller.Drain(ctx)); err != nil {
 			log.Fatal(err)
 		}

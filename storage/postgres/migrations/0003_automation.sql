@@ -87,9 +87,9 @@ CREATE TABLE {automation_source} (
 	abandoned        boolean NOT NULL,
 	source_type      text NOT NULL,
 	source           text NOT NULL,
-	source_version   bigint NOT NULL, -- 0: the source has no versions
 	event_type       text NOT NULL, -- the event that came last
 	event_id         text NOT NULL,
+	versions         json NOT NULL, -- {stream: the newest that it has shown}
 	UNIQUE (scope, key)
 ) WITH (
 	fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
@@ -167,6 +167,7 @@ CREATE TABLE {threshold_state} (
 	met              boolean NOT NULL, -- what the last reading said
 	rises            bigint NOT NULL, -- from not met to met, the first reading included
 	source_version   bigint NOT NULL, -- of the last reading; 0: the source has no versions
+	stream           text NOT NULL, -- what it counts
 	comparison       text NOT NULL, -- AtLeast, MoreThan, AtMost, LessThan
 	value            text NOT NULL, -- what the reading was compared with
 	reading          text NOT NULL, -- decimal

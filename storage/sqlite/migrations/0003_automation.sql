@@ -82,9 +82,9 @@ CREATE TABLE {automation_source} (
 	abandoned        INTEGER NOT NULL,
 	source_type      TEXT NOT NULL,
 	source           TEXT NOT NULL,
-	source_version   INTEGER NOT NULL, -- 0: the source has no versions
 	event_type       TEXT NOT NULL, -- the event that came last
 	event_id         TEXT NOT NULL,
+	versions         TEXT NOT NULL, -- {stream: the newest that it has shown}
 	UNIQUE (scope, key)
 ) STRICT;
 
@@ -158,6 +158,7 @@ CREATE TABLE {threshold_state} (
 	met              INTEGER NOT NULL, -- what the last reading said
 	rises            INTEGER NOT NULL, -- from not met to met, the first reading included
 	source_version   INTEGER NOT NULL, -- of the last reading; 0: the source has no versions
+	stream           TEXT NOT NULL, -- what it counts
 	comparison       TEXT NOT NULL, -- AtLeast, MoreThan, AtMost, LessThan
 	value            TEXT NOT NULL, -- what the reading was compared with
 	reading          TEXT NOT NULL, -- decimal
