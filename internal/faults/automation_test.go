@@ -16,6 +16,8 @@ var automationFaults = []fault{
 		Old: "r.Status != StatusCompleted", New: "true", Test: "./automation TestTheTableOfLateness/.*/open/memory"},
 	{Name: "lateness: what a later one overtook is made", In: "automation.worthless",
 		Old: "p.lateness.OnlyLatest && latest[", New: "false && latest[", Test: "./automation TestTheTableOfLateness/.*/new/memory"},
+	{Name: "wish: a re-plan forgets whom a row is about", In: "automation.planner.asked",
+		Old: "cmp.Or(candidates[i].Person, row.Person)", New: "candidates[i].Person", Test: "./automation/settings TestAReplanKeepsWhomAWishIsAbout/memory"},
 	{Name: "wish: a row stays with whom it was about", In: "automation.scheduleRow.moveTo",
 		Old: "r.Person = want.Person", New: "_ = want.Person", Test: "./automation TestWhomAWishIsAbout/memory"},
 	{Name: "wish: another person moves nothing", In: "automation.scheduleRow.sameMoment",
