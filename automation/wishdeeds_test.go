@@ -95,14 +95,14 @@ func (w *wishWorld) offsets() {
 		}
 	}
 	w.say("%s: %v days, %v before", typ, r.days, r.before)
-	w.tellAll(typ)
+	w.saved(typ)
 }
 
 func (w *wishWorld) hour() {
 	typ, r := w.anyType()
 	r.hour = 7 + w.dice.IntN(12)
 	w.say("%s: at %d", typ, r.hour)
-	w.tellAll(typ)
+	w.saved(typ)
 }
 
 // recur changes a cadence. What is due runs before: what becomes of it otherwise is
@@ -112,21 +112,22 @@ func (w *wishWorld) recur() {
 	typ, r := w.anyType()
 	r.cadence = pick(w, "", "MON", "MON,THU", "*")
 	w.say("%s: recurs on %q", typ, r.cadence)
-	w.tellAll(typ)
+	w.saved(typ)
 }
 
 func (w *wishWorld) toggle() {
 	typ, r := w.anyType()
 	r.off = !r.off
 	w.say("%s: off %t", typ, r.off)
-	w.tellAll(typ)
+	w.saved(typ)
 }
 
 func (w *wishWorld) zone() {
 	unit := pick(w, "dublin", "cork")
 	w.zones[unit] = pick(w, "Europe/Dublin", "America/New_York", "Asia/Tokyo", "UTC")
 	w.say("%s is in %s", unit, w.zones[unit])
-	w.tellAll(w.exams, w.buses)
+	w.saved(w.exams)
+	w.saved(w.buses)
 }
 
 // late says what was true before the last change. Nobody listens.
@@ -158,11 +159,7 @@ func (w *wishWorld) late() {
 func (w *wishWorld) reconcile() {
 	_, err := w.s.Upkeep().Reconcile(w.ctx, w.scope, w.buses, &automation.ReconcileOptions{FromStart: true})
 	w.must(err)
-	for id, p := range w.pupil {
-		if !p.gone {
-			w.asked(w.buses, id)
-		}
-	}
+	w.askedOfScan()
 	w.say("reconciled")
 }
 
@@ -235,6 +232,36 @@ func (w *wishWorld) changed(id string) {
 	}
 	w.tell(w.exams, id)
 	w.tell(w.buses, id)
+}
+
+// saved tells of a setting that has changed: about each source, or by a re-plan, which
+// asks the provider about all that the scan has.
+func (w *wishWorld) saved(typ string) {
+	if typ != w.buses || w.dice.IntN(2) == 0 {
+		w.tellAll(typ)
+		return
+	}
+	w.must(w.store.InTx(w.ctx, func(tx storage.Tx) error {
+		return automation.MarkReplan(w.ctx, tx, automation.Replan{Scope: w.scope, Type: typ})
+	}))
+	runner := passOf(w.s, "automation.reconcile").Runner(work.Options{Logger: quiet, Concurrency: 1})
+	for {
+		report, err := runner.Poll(w.ctx, 100)
+		if w.must(err); err != nil || report.Claimed == 0 {
+			break
+		}
+	}
+	w.say("re-planned")
+	w.askedOfScan()
+}
+
+// askedOfScan tells the model what a scan has found.
+func (w *wishWorld) askedOfScan() {
+	for id, p := range w.pupil {
+		if !p.gone {
+			w.asked(w.buses, id)
+		}
+	}
 }
 
 func (w *wishWorld) tellAll(types ...string) {
