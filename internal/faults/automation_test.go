@@ -3,11 +3,11 @@ package faults
 // automationFaults are faults in reminders, their settings and reports. Memory shows them.
 var automationFaults = []fault{
 	{Name: "stories: what went out is sent again", In: "automation.decideAt",
-		Old: "stored.Status == StatusCompleted", New: "false", Test: "./automation TestOpenRowsAreWhatIsWantedNow/memory"},
+		Old: "stored.Status == StatusCompleted", New: "false", Test: "./automation TestOpenRowsAreWhatIsWantedNow/memory/first"},
 	{Name: "stories: what is said late is heard", In: "automation.beginEvent",
-		Old: "!source[0].fresh", New: "false", Test: "./automation TestOpenRowsAreWhatIsWantedNow/memory"},
+		Old: "!source[0].fresh", New: "false", Test: "./automation TestOpenRowsAreWhatIsWantedNow/memory/first"},
 	{Name: "stories: an overtaken reminder comes back", In: "automation.scheduleRow.isOver",
-		Old: "r.ReasonCode == Overtaken", New: "false", Test: "./automation TestOpenRowsAreWhatIsWantedNow/memory"},
+		Old: "r.ReasonCode == Overtaken", New: "false", Test: "./automation TestOpenRowsAreWhatIsWantedNow/memory/first"},
 	{Name: "lateness: a row is made that will be too late", In: "automation.Lateness.verdict",
 		Old: "l.Window > 0 && late", New: "open && l.Window > 0 && late", Test: "./automation TestTheTableOfLateness/.*/new/memory"},
 	{Name: "lateness: what is long past is made", In: "automation.Lateness.verdict",
