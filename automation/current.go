@@ -190,6 +190,7 @@ func (s planner) asked(ctx context.Context, row *scheduleRow, due Due, asker Set
 	for i := range candidates {
 		candidates[i].TriggerKey = cmp.Or(candidates[i].TriggerKey, due.TriggerKey)
 		candidates[i].Setting = cmp.Or(candidates[i].Setting, row.Setting)
+		candidates[i].Person = cmp.Or(candidates[i].Person, row.Person)
 	}
 	plans, err := s.plansOf(ctx, row.Kind, row.Scope, due.Source, candidates)
 	if err != nil || row.plain() {
@@ -206,8 +207,11 @@ func (s planner) asked(ctx context.Context, row *scheduleRow, due Due, asker Set
 func (r *scheduleRow) plain() bool {
 	c := Candidate{Setting: r.Setting, TriggerKey: r.TriggerKey, Source: Source{r.SourceType, r.Source}}
 	in := keys.Input{}
-	if r.TriggerType == DateBased {
+	switch r.TriggerType {
+	case DateBased:
 		in = keys.Input{TargetDate: r.TargetDate, OffsetDays: r.DaysBefore}
+	case InstantBased:
+		in = instantInput(r.Key)
 	}
 	row := c.row(r.Key, r.TriggerType, in)
 	return row.InputHash == r.InputHash

@@ -47,7 +47,7 @@ func (s planner) planInstant(ctx context.Context, c Candidate, t ReminderType, p
 	if err != nil {
 		return "Zone", err
 	}
-	c.fill(&p.want, key, InstantBased, keys.Input{TargetDate: key[strings.LastIndex(key, instantMark)+len(instantMark):]})
+	c.fill(&p.want, key, InstantBased, instantInput(key))
 	p.want.ScheduledOn, p.want.TimeZone = driver.Time(c.At.Add(-c.Before)), zone
 	if !civil.DateOf(p.want.ScheduledOn, loc).Valid() {
 		return "Before", fmt.Errorf("%s before %s is outside the years 1 to 9999", c.Before, stampText(c.At))
@@ -60,6 +60,11 @@ func (s planner) planInstant(ctx context.Context, c Candidate, t ReminderType, p
 
 // instantMark stands before the instant in a key, and nowhere behind it.
 const instantMark = ":instant:"
+
+// instantInput is what the input has of the instant: what the key has.
+func instantInput(key string) keys.Input {
+	return keys.Input{TargetDate: key[strings.LastIndex(key, instantMark)+len(instantMark):]}
+}
 
 // showAt says what the clocks of a zone show at the row's moment.
 func (r *scheduleRow) showAt(zone *time.Location) {

@@ -86,6 +86,24 @@ func TestASavedZoneAndCalendarMoveTheRowsWithoutAnEvent(t *testing.T) {
 	})
 }
 
+// A re-plan knows the row, and so whom it is about: the rows that it moves and makes are
+// about the same person.
+func TestAReplanKeepsWhomAWishIsAbout(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.targets = []settings.Target{{Date: firstOfMay, Person: "sam"}}
+		setting := w.save(expiry(nil))
+		w.changeReachesSources()
+		setting.Offsets, setting.SendAt = []int{early, 14}, "10:00"
+		w.save(setting)
+		w.drain()
+		for _, days := range []int{early, 14} {
+			if row := w.row(key("2026-05-01", days)); row.Person != "sam" || row.Status != automation.StatusPending {
+				w.Errorf("%d days: %+v", days, row)
+			}
+		}
+	})
+}
+
 // A row that stands for more than the setting knows moves, and gets no others beside
 // it.
 func TestARowWithAnIdentityIsReplannedByItself(t *testing.T) {

@@ -96,7 +96,8 @@ type Target struct {
 	TriggerKey string
 	// BusinessUnit is the unit of the source; it may be empty.
 	BusinessUnit string
-	// Identity is automation.Candidate's.
+	// Person and Identity are automation.Candidate's.
+	Person   string
 	Identity map[string]string
 }
 
@@ -119,7 +120,7 @@ func (r ReminderSetting) Candidates(t Target) []automation.Candidate {
 		return nil
 	}
 	base := automation.Candidate{
-		Scope: r.Scope, Type: r.Type, Setting: r.ID, SettingVersion: r.Version, TriggerKey: t.TriggerKey, BusinessUnit: t.BusinessUnit, Identity: t.Identity,
+		Scope: r.Scope, Type: r.Type, Setting: r.ID, SettingVersion: r.Version, TriggerKey: t.TriggerKey, BusinessUnit: t.BusinessUnit, Person: t.Person, Identity: t.Identity,
 	}
 	out := r.onDates(base, t.Date)
 	out = append(out, r.onThresholds(base, t.Readings)...)

@@ -2,6 +2,12 @@ package faults
 
 // automationFaults are faults in reminders, their settings and reports. Memory shows them.
 var automationFaults = []fault{
+	{Name: "stories: what went out is sent again", In: "automation.decideAt",
+		Old: "stored.Status == StatusCompleted", New: "false", Test: "./automation TestOpenRowsAreWhatIsWantedNow/memory/first"},
+	{Name: "stories: what is said late is heard", In: "automation.beginEvent",
+		Old: "!source[0].fresh", New: "false", Test: "./automation TestOpenRowsAreWhatIsWantedNow/memory/first"},
+	{Name: "stories: an overtaken reminder comes back", In: "automation.scheduleRow.isOver",
+		Old: "r.ReasonCode == Overtaken", New: "false", Test: "./automation TestOpenRowsAreWhatIsWantedNow/memory/first"},
 	{Name: "lateness: a row is made that will be too late", In: "automation.Lateness.verdict",
 		Old: "l.Window > 0 && late", New: "open && l.Window > 0 && late", Test: "./automation TestTheTableOfLateness/.*/new/memory"},
 	{Name: "lateness: what is long past is made", In: "automation.Lateness.verdict",
@@ -10,6 +16,8 @@ var automationFaults = []fault{
 		Old: "r.Status != StatusCompleted", New: "true", Test: "./automation TestTheTableOfLateness/.*/open/memory"},
 	{Name: "lateness: what a later one overtook is made", In: "automation.worthless",
 		Old: "p.lateness.OnlyLatest && latest[", New: "false && latest[", Test: "./automation TestTheTableOfLateness/.*/new/memory"},
+	{Name: "wish: a re-plan forgets whom a row is about", In: "automation.planner.asked",
+		Old: "cmp.Or(candidates[i].Person, row.Person)", New: "candidates[i].Person", Test: "./automation/settings TestAReplanKeepsWhomAWishIsAbout/memory"},
 	{Name: "wish: a row stays with whom it was about", In: "automation.scheduleRow.moveTo",
 		Old: "r.Person = want.Person", New: "_ = want.Person", Test: "./automation TestWhomAWishIsAbout/memory"},
 	{Name: "wish: another person moves nothing", In: "automation.scheduleRow.sameMoment",
