@@ -122,6 +122,9 @@ type ReconcileReport struct {
 	// their moment is later than the type's [Lateness] allows.
 	OffsetPassed int
 
+	// More says that [Upkeep.Foresee] stopped counting, with more sources to look at.
+	More bool `json:",omitempty"`
+
 	// Failure is the error of the last of the Failed sources.
 	Failure string `json:",omitempty"`
 	// Differences are the first 1000 of a call of [Upkeep.Reconcile];

@@ -103,6 +103,9 @@ func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run
 			p.patient = patient
 			err = p.work(ctx, run)
 		}
+		if err == nil && run.DryRun {
+			run.list(p)
+		}
 		if err != nil || next != nil || !t.scans(what.Scope) {
 			return next, err
 		}
@@ -119,6 +122,9 @@ func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run
 		scan.BusinessUnits, t.Scan = []string{what.BusinessUnit}, &scan
 	}
 	p, err := s.reconcilePage(ctx, t, run, at.After)
+	if err == nil && run.DryRun {
+		run.list(p)
+	}
 	if err != nil || p.done {
 		return nil, err
 	}

@@ -3,10 +3,10 @@ package faults
 // replanFaults are faults in how a wish stays current when settings change. Memory
 // shows them.
 var replanFaults = []fault{
-	{Name: "replan: a saved setting marks nothing", In: "settings.reminderRow.mark",
+	{Name: "replan: a saved setting marks nothing", In: "settings.Settings.markReminder",
 		Old: "before != nil && r.plansAs(before)", New: "true",
 		Test: "./automation/settings TestASavedOffsetReachesTheRows/memory"},
-	{Name: "replan: other words for a setting plan everything again", In: "settings.reminderRow.mark",
+	{Name: "replan: other words for a setting plan everything again", In: "settings.Settings.markReminder",
 		Old: "before != nil && r.plansAs(before)", New: "false",
 		Test: "./automation/settings TestOnlyWhatRowsDependOn/memory"},
 	{Name: "replan: a calendar marks nothing", In: "settings.Settings.SaveBusinessUnit",
