@@ -140,7 +140,6 @@ func (s planner) plansOf(ctx context.Context, name string, scope Scope, source S
 	return s.plans(ctx, full)
 }
 
-
 // superseded tells of an open row of the source whether it has to go, and why.
 func (p eventPlan) superseded() func(*scheduleRow) (Reason, bool) {
 	wanted := map[string]bool{}
