@@ -2,6 +2,7 @@ package automation_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -19,11 +20,12 @@ type knows struct {
 	// The version of their setting, and what happens once it was read.
 	version    int64
 	afterwards func()
+	off        bool
 }
 
 // Setting is the one setting of certificates.
 func (k *knows) Setting(context.Context, automation.Scope, string) (automation.Setting, error) {
-	return automation.Setting{Active: true, Version: k.version}, nil
+	return automation.Setting{Active: !k.off, Version: k.version}, nil
 }
 
 func (k *knows) CandidatesOf(ctx context.Context, of []automation.ScopedSource) ([]automation.SourceCandidates, error) {
@@ -212,5 +214,49 @@ func TestAnAnswerThatWasMadeWithAnOlderSettingUndoesNoNewerOne(t *testing.T) {
 				w.t.Error(diff)
 			}
 		})
+	})
+}
+
+//spec:a-115
+func TestAPreviewOfASourceSaysWhatBecomesOfEachCandidate(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		k := w.withKnowing(func(t *automation.ReminderType) { t.Gap, t.Zone = automation.GapSkip, "Europe/Dublin" })
+		w.hire(k.staff, 1)
+		w.hear(k.staff, "000")
+		k.offsets, k.sendAt = []int{14, 30, 90, 33}, "01:30" // 29 March has no 01:30
+		before := w.everything()
+		got, err := w.s.PreviewSource(w.ctx, "", "certificate", automation.Source{"employee", "000"})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		causes := map[string]automation.Cause{}
+		for _, f := range got {
+			causes[f.Key] = f.Cause
+		}
+		want := map[string]automation.Cause{
+			keyOf("000", "2026-05-01", 14): automation.CauseNotAskedYet, keyOf("000", "2026-05-01", 30): automation.CauseExists,
+			keyOf("000", "2026-05-01", 90): automation.CauseOffsetPassed, keyOf("000", "2026-05-01", 33): automation.CauseTimeSkipped,
+		}
+		if diff := cmp.Diff(want, causes); diff != "" {
+			w.t.Error(diff)
+		}
+		if last := got[len(got)-1]; !last.ScheduledOn.Equal(day(2026, 4, 17, 0).Add(30 * 60e9)) {
+			w.t.Errorf("%+v", last)
+		}
+		k.off = true
+		got, err = w.s.PreviewSource(w.ctx, "", "certificate", automation.Source{"employee", "000"})
+		if err != nil || got[len(got)-1].Cause != automation.CauseSettingOff {
+			w.t.Errorf("%+v %v", got, err)
+		}
+		k.fails = func(automation.Source) error { return errBoom }
+		if _, err = w.s.PreviewSource(w.ctx, "", "certificate", automation.Source{"employee", "000"}); !errors.Is(err, errBoom) {
+			w.t.Error(err)
+		}
+		if _, err = w.s.PreviewSource(w.ctx, "", "nothing", automation.Source{"employee", "000"}); err == nil {
+			w.t.Error("of a type that is not registered")
+		}
+		if diff := cmp.Diff(before, w.everything()); diff != "" {
+			w.t.Error(diff)
+		}
 	})
 }

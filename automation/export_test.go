@@ -25,6 +25,8 @@ type (
 	ScheduleRow    = scheduleRow
 	ThresholdState = thresholdState
 	OwnershipRow   = ownership
+
+	ReconciliationRow = reconciliation
 )
 
 // What was done to a row, where a story begins after it.

@@ -244,8 +244,17 @@ func (s explainer) explainAbsence(ctx context.Context, a *Absence) error {
 
 // explainPlans says of each row that should exist why it does not.
 func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) error {
+	found, err := s.findAll(ctx, plans, nil)
+	a.Findings = append(a.Findings, found...)
+	slices.SortStableFunc(a.Findings, func(x, y Finding) int { return cmp.Compare(nearness(x.Cause), nearness(y.Cause)) })
+	return err
+}
+
+// findAll says of each row that is planned whether it exists, and why not; off are the
+// settings that are off.
+func (s explainer) findAll(ctx context.Context, plans []plan, off map[string]bool) (out []Finding, err error) {
 	late, stored := latePlans{}, map[driver.Place]*scheduleRow(nil)
-	err := s.read(ctx, func(from driver.Reader) (err error) {
+	err = s.read(ctx, func(from driver.Reader) (err error) {
 		if plans, err = s.foresee(ctx, from, plans); err != nil {
 			return err
 		}
@@ -263,13 +272,17 @@ func (s explainer) explainPlans(ctx context.Context, a *Absence, plans []plan) e
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, p := range plans {
-		a.Findings = append(a.Findings, s.findMissing(ctx, p, stored[schedules.PlaceOf(&p.want)], late.missing[i]))
+		row := stored[schedules.PlaceOf(&p.want)]
+		if off[p.want.Setting] && (row == nil || !row.IsOpen()) {
+			out = append(out, Finding{Key: p.want.Key, Cause: CauseSettingOff, ScheduledOn: p.want.ScheduledOn})
+			continue
+		}
+		out = append(out, s.findMissing(ctx, p, row, late.missing[i]))
 	}
-	slices.SortStableFunc(a.Findings, func(x, y Finding) int { return cmp.Compare(nearness(x.Cause), nearness(y.Cause)) })
-	return nil
+	return out, nil
 }
 
 // nearness orders findings: what could run soonest comes first.

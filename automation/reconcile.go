@@ -1,6 +1,7 @@
 package automation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,8 +46,9 @@ func (s Upkeep) Reconcile(ctx context.Context, scope Scope, name string, opts *R
 		return ReconcileReport{}, errors.New("automation: Reconcile has transactions of its own, so it cannot be bound to one")
 	case t.Scan == nil:
 		return ReconcileReport{}, fmt.Errorf("automation: Reconcile: no reminder type %.40q with a Scan is registered here", name)
-	case !t.Scan.allows(scope):
-		return ReconcileReport{}, fmt.Errorf("automation: Reconcile: the Scan of %s does not allow scope %.40q", name, scope)
+	}
+	if allowed, err := t.Scan.allows(ctx, scope); err != nil || !allowed {
+		return ReconcileReport{}, cmp.Or(err, fmt.Errorf("automation: Reconcile: the Scan of %s does not allow scope %.40q", name, scope))
 	}
 	r, err := s.keeper().beginNow(ctx, scope, t, o)
 	for cursor, done := "", false; err == nil && !done; {
@@ -121,6 +123,9 @@ type ReconcileReport struct {
 	// OffsetPassed candidates have no row and got none, or have one that ended:
 	// their moment is later than the type's [Lateness] allows.
 	OffsetPassed int
+
+	// More says that [Upkeep.Foresee] stopped counting, with more sources to look at.
+	More bool `json:",omitempty"`
 
 	// Failure is the error of the last of the Failed sources.
 	Failure string `json:",omitempty"`

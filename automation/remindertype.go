@@ -106,7 +106,7 @@ func (s *Scheduler) Register(t ReminderType) {
 		panic(fmt.Sprintf("automation: Register(%q): %v", t.Name, err))
 	}
 	if t.Scan != nil {
-		t.Scan = t.Scan.withDefaults()
+		t.Scan = t.Scan.withDefaults(s.now)
 	}
 	free := s.registry.claim(t.Name, func() {
 		s.registry.listen(&t)
@@ -229,21 +229,6 @@ func (r *registry) lateness(name string) Lateness {
 		return l
 	}
 	return r.reminders[name].Lateness
-}
-
-// reminderTypes lists the reminder types.
-func (r *registry) reminderTypes() []string {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return slices.Collect(maps.Keys(r.reminders))
-}
-
-// kept lists the kinds of scans and re-plans that are worked on here, none without a
-// reminder type, and tells when more are added.
-func (r *registry) kept() (kinds []string, added <-chan struct{}) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.keeps, r.added
 }
 
 // scans lists the reminder types with a Scan, and tells when more are added.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -210,4 +212,19 @@ func (w Replan) String() string {
 		words = append(words, "business unit "+w.BusinessUnit)
 	}
 	return strings.Join(words, ", ")
+}
+
+// reminderTypes lists the reminder types.
+func (r *registry) reminderTypes() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.Collect(maps.Keys(r.reminders))
+}
+
+// kept lists the kinds of scans and re-plans that are worked on here, none without a
+// reminder type, and tells when more are added.
+func (r *registry) kept() (kinds []string, added <-chan struct{}) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.keeps, r.added
 }

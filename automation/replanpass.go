@@ -12,7 +12,7 @@ import (
 )
 
 // replanRows is how many open rows one page of a re-plan looks at.
-const replanRows = 200
+const replanRows = 100
 
 // replanTries is how often a page of a re-plan fails before its sources are named and
 // skipped.
@@ -78,14 +78,19 @@ func (s keeper) replanAll(ctx context.Context, row *reconciliation) error {
 }
 
 func (s keeper) beginReplan(what Replan, t ReminderType) ReconcileReport {
-	if t.scans(what.Scope) {
+	if t.Scan != nil {
 		return begin(s.now(), what.Scope, t, time.Time{}, "")
 	}
 	return ReconcileReport{Scope: what.Scope, Type: t.Name, StartedOn: s.now()}
 }
 
 // scans reports whether the type's sources in that scope are scanned.
-func (t *ReminderType) scans(scope Scope) bool { return t.Scan != nil && t.Scan.allows(scope) }
+func (t *ReminderType) scans(ctx context.Context, scope Scope) (bool, error) {
+	if t.Scan == nil {
+		return false, nil
+	}
+	return t.Scan.allows(ctx, scope)
+}
 
 // candidates is the type's provider, if it can be asked without an event.
 func (t *ReminderType) candidates() (CandidatesProvider, bool) {
@@ -96,19 +101,25 @@ func (t *ReminderType) candidates() (CandidatesProvider, bool) {
 // replanPage does one page and counts it into run. It returns where to go on; nil:
 // all is done. A patient one fails if none of several sources can be planned.
 func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run *ReconcileReport, at replanCursor, patient bool) (*replanCursor, error) {
-	_, asks := t.candidates()
-	if !at.Scanning && (asks || !t.scans(what.Scope)) {
+	scans, err := t.scans(ctx, what.Scope)
+	if err != nil {
+		return nil, err
+	}
+	if _, asks := t.candidates(); !at.Scanning && (asks || !scans) {
 		p, next, err := s.openPage(ctx, t, what, at)
 		if err == nil && len(p.sources) > 0 {
 			p.patient = patient
 			err = p.work(ctx, run)
 		}
-		if err != nil || next != nil || !t.scans(what.Scope) {
+		if err == nil && run.DryRun {
+			run.list(p)
+		}
+		if err != nil || next != nil || !scans {
 			return next, err
 		}
 		return &replanCursor{Scanning: true}, nil
 	}
-	if !t.scans(what.Scope) { // not any more
+	if !scans { // not any more
 		return nil, nil
 	}
 	if what.BusinessUnit != "" {
@@ -119,6 +130,9 @@ func (s keeper) replanPage(ctx context.Context, t ReminderType, what Replan, run
 		scan.BusinessUnits, t.Scan = []string{what.BusinessUnit}, &scan
 	}
 	p, err := s.reconcilePage(ctx, t, run, at.After)
+	if err == nil && run.DryRun {
+		run.list(p)
+	}
 	if err != nil || p.done {
 		return nil, err
 	}

@@ -55,6 +55,9 @@ type Scan struct {
 	// Scopes are the tenants that are scanned, at least one; {""} in a host that
 	// has one tenant. A tenant that is taken off the list is not scanned any more.
 	Scopes []Scope
+	// ScopesOf lists them instead of Scopes, for tenants that come and go. It is asked
+	// about once a minute; while it fails, its last answer counts.
+	ScopesOf func(ctx context.Context) ([]Scope, error)
 	// BusinessUnits are those that are scanned; none means all of the scope. A
 	// source with a candidate of another one stays as it is.
 	BusinessUnits []string
@@ -121,14 +124,14 @@ type ScannedSource struct {
 	Data any
 }
 
-func (c Scan) withDefaults() *Scan {
+func (c Scan) withDefaults(now func() time.Time) *Scan {
 	c.Batch, c.Every = cmp.Or(c.Batch, 200), cmp.Or(c.Every, time.Hour)
 	c.Scopes, c.BusinessUnits = slices.Clone(c.Scopes), slices.Clone(c.BusinessUnits)
+	if c.ScopesOf != nil {
+		c.ScopesOf = (&scopeList{ask: c.ScopesOf, now: now}).get
+	}
 	return &c
 }
-
-// allows reports whether the scope is on the list.
-func (c *Scan) allows(scope Scope) bool { return slices.Contains(c.Scopes, scope) }
 
 func (c *Scan) check(triggers TriggerProvider) error {
 	switch {
@@ -142,8 +145,10 @@ func (c *Scan) check(triggers TriggerProvider) error {
 		return fmt.Errorf("the Scan's Batch is %d sources, not 1 to %d", c.Batch, maxScanBatch)
 	case c.Every != 0 && c.Every < minScanEvery:
 		return fmt.Errorf("the Scan's Every is %v, less than %v", c.Every, minScanEvery)
-	case len(c.Scopes) == 0:
+	case len(c.Scopes) == 0 && c.ScopesOf == nil:
 		return errors.New("the Scan allows no Scopes")
+	case len(c.Scopes) > 0 && c.ScopesOf != nil:
+		return errors.New("the Scan has both Scopes and ScopesOf")
 	}
 	if err := checkName(c.SourceType); err != nil {
 		return fmt.Errorf("the Scan's SourceType: %w", err)
@@ -153,10 +158,8 @@ func (c *Scan) check(triggers TriggerProvider) error {
 
 // checkAllowed refuses allowlists that name what cannot exist.
 func (c *Scan) checkAllowed() error {
-	for i, scope := range c.Scopes {
-		if field, err := checkTenancy(scope, ""); err != nil || slices.Contains(c.Scopes[:i], scope) {
-			return errors.Join(fmt.Errorf("the Scan's %s %d is named twice or cannot be one", cmp.Or(field, "Scope"), i), err)
-		}
+	if err := checkScopes(c.Scopes); err != nil {
+		return err
 	}
 	for i, unit := range c.BusinessUnits {
 		if _, err := checkTenancy("", unit); unit == "" || err != nil {

@@ -358,3 +358,59 @@ func TestI19_RisesThatNoEventToldAreCountedByReconciliation(t *testing.T) {
 		}
 	})
 }
+
+// Tenants come and go while the process runs.
+func TestAScanListsItsScopesAnew(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		var scopes []automation.Scope
+		var fails error
+		asked := 0
+		w.withStaff(func(c *automation.Scan) {
+			c.Scopes, c.ScopesOf = nil, func(context.Context) ([]automation.Scope, error) {
+				asked++
+				return scopes, fails
+			}
+		})
+		runner := w.scanner()
+		tick := func() map[automation.Scope]bool {
+			w.clk.Add(2 * time.Hour)
+			for {
+				if report, err := runner.Poll(w.ctx, 100); err != nil {
+					w.t.Fatal(err)
+				} else if report.Claimed == 0 {
+					break
+				}
+			}
+			off := map[automation.Scope]bool{}
+			for _, scope := range []automation.Scope{"a", "b"} {
+				states, err := w.s.Upkeep().Reconciliations(w.ctx, scope)
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				for _, s := range states {
+					off[scope] = s.Off || s.Failures > 0
+				}
+			}
+			return off
+		}
+		is := func(want map[automation.Scope]bool) {
+			w.t.Helper()
+			if diff := cmp.Diff(want, tick()); diff != "" {
+				w.t.Error(diff)
+			}
+		}
+		fails = errBoom // before it has ever answered
+		is(map[automation.Scope]bool{})
+		fails, scopes = nil, []automation.Scope{"a"}
+		is(map[automation.Scope]bool{"a": false})
+		scopes = []automation.Scope{"b"}
+		is(map[automation.Scope]bool{"a": true, "b": false})
+		fails, scopes = errBoom, nil // the last answer counts
+		is(map[automation.Scope]bool{"a": true, "b": false})
+		fails, scopes = nil, []automation.Scope{"a", "b"}
+		is(map[automation.Scope]bool{"a": false, "b": false})
+		if before := asked; w.scan().Claimed == 0 && asked != before {
+			w.t.Errorf("asked %d times within a minute", asked-before)
+		}
+	})
+}

@@ -167,7 +167,7 @@ func (s *Settings) SaveBusinessUnit(ctx context.Context, want BusinessUnit) (Bus
 		if stored == nil || stored.Zone == row.Zone && sameDocument(stored.Calendar, row.Calendar) {
 			return nil
 		}
-		return automation.MarkReplan(ctx, tx, automation.Replan{Scope: want.Scope, BusinessUnit: want.ID})
+		return s.mark(ctx, tx, automation.Replan{Scope: want.Scope, BusinessUnit: want.ID})
 	})
 	if err != nil {
 		return BusinessUnit{}, wrap("business unit", want.ID, err)

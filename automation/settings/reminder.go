@@ -223,7 +223,7 @@ func (s *Settings) SaveReminder(ctx context.Context, want ReminderSetting) (Remi
 		return ReminderSetting{}, f.err("reminder setting", want.ID)
 	}
 	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
-		saved, err = saveReminder(ctx, tx, want, faults{slices.Clone(f.Faults)})
+		saved, err = s.saveReminder(ctx, tx, want, faults{slices.Clone(f.Faults)})
 		return err
 	})
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *Settings) SaveReminder(ctx context.Context, want ReminderSetting) (Remi
 	return saved, nil
 }
 
-func saveReminder(ctx context.Context, tx storage.Tx, want ReminderSetting, f faults) (ReminderSetting, error) {
+func (s *Settings) saveReminder(ctx context.Context, tx storage.Tx, want ReminderSetting, f faults) (ReminderSetting, error) {
 	stored, err := find(ctx, tx, reminders, want.Scope, want.ID)
 	if err != nil {
 		return ReminderSetting{}, err
@@ -250,11 +250,12 @@ func saveReminder(ctx context.Context, tx storage.Tx, want ReminderSetting, f fa
 	if err != nil {
 		return ReminderSetting{}, err
 	}
-	return row.setting(), row.mark(ctx, tx, stored)
+	return row.setting(), s.markReminder(ctx, tx, stored, row)
 }
 
-// mark marks the setting for a re-plan, unless rows depend on nothing that differs.
-func (r *reminderRow) mark(ctx context.Context, tx storage.Tx, before *reminderRow) error {
+// markReminder marks a saved setting for a re-plan, unless rows depend on nothing that
+// differs.
+func (s *Settings) markReminder(ctx context.Context, tx storage.Tx, before, r *reminderRow) error {
 	if before != nil && r.plansAs(before) {
 		return nil
 	}
@@ -262,7 +263,7 @@ func (r *reminderRow) mark(ctx context.Context, tx storage.Tx, before *reminderR
 	if before == nil || !before.Active {
 		what.Setting = "" // it has no open rows
 	}
-	return automation.MarkReplan(ctx, tx, what)
+	return s.mark(ctx, tx, what)
 }
 
 // plansAs reports whether two rows ask for the same reminders.
@@ -313,7 +314,7 @@ func (s *Settings) DeactivateReminder(ctx context.Context, scope automation.Scop
 		if err != nil {
 			return err
 		}
-		return after.mark(ctx, tx, before)
+		return s.markReminder(ctx, tx, before, after)
 	})
 	return wrap("reminder setting", id, err)
 }

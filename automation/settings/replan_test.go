@@ -2,6 +2,8 @@ package settings_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/automation/settings"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 )
 
 // Nobody tells of the sources again: what is saved reaches their rows all the same.
@@ -261,4 +264,71 @@ func TestAnEventThatWasPlannedWithAnOlderSettingUndoesNoNewerOne(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The answer is what the re-plan then does, and nothing is written for it.
+func TestAChangeSaysHowManyRowsWillChange(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		setting, completed := w.settle()
+		change := func(set *settings.Settings, reminders *automation.Scheduler) (automation.ReconcileReport, error) {
+			return set.Change(w.ctx, reminders, func(bound *settings.Settings) error {
+				other := setting
+				other.Offsets = []int{early, 14}
+				_, err := bound.SaveReminder(w.ctx, other)
+				return err
+			})
+		}
+		err := w.store.InTx(w.ctx, func(tx storage.Tx) error {
+			_, err := change(w.settings.WithTx(tx), w.reminders.WithTx(tx))
+			return errors.Join(err, errBoom)
+		})
+		if now, _ := w.settings.Reminder(w.ctx, "", "expiry"); !errors.Is(err, errBoom) || len(now.Offsets) != 2 || now.Offsets[1] != late {
+			w.Fatal(err, now)
+		}
+		got, err := change(w.settings, w.reminders)
+		if err != nil || got.Created != 1 || got.Deactivated != 1 || got.Scanned != 1 || got.More || len(got.Differences) != 2 {
+			w.Fatalf("%+v %v", got, err)
+		}
+		w.mustBe(completed, map[string]string{key("2026-05-01", late): "Pending"})
+		w.drain()
+		w.mustBe(completed, map[string]string{
+			key("2026-05-01", late): "Deactivated Superseded", key("2026-05-01", 14): "Pending",
+		})
+	})
+}
+
+// It stops after a thousand sources, and says so.
+func TestAChangeStopsCounting(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.targets = []settings.Target{{Date: firstOfMay}}
+		setting := w.save(expiry(nil))
+		var all []automation.Candidate
+		for i := range 1300 {
+			for _, c := range setting.Candidates(w.targets[0]) {
+				c.Source = automation.Source{Type: "employee", ID: fmt.Sprint(i)}
+				all = append(all, c)
+			}
+		}
+		if _, err := w.reminders.Ensure(w.ctx, all...); err != nil {
+			w.Fatal(err)
+		}
+		got, err := w.settings.Change(w.ctx, w.reminders, func(bound *settings.Settings) error {
+			setting.Offsets = []int{30}
+			_, err := bound.SaveReminder(w.ctx, setting)
+			return err
+		})
+		if err != nil || !got.More || got.Scanned < 1000 || got.Scanned > 1200 || got.Deactivated != got.Scanned {
+			w.Errorf("%d scanned, %d deactivated, %v %v", got.Scanned, got.Deactivated, got.More, err)
+		}
+		w.drain()
+		again, err := w.settings.Change(w.ctx, w.reminders, func(bound *settings.Settings) error {
+			setting, _ = bound.Reminder(w.ctx, "", "expiry")
+			setting.Offsets = []int{30, 29}
+			_, err := bound.SaveReminder(w.ctx, setting)
+			return err
+		})
+		if err != nil || again.Deactivated != 0 || again.Created != again.Scanned {
+			w.Errorf("%+v %v", again, err)
+		}
+	})
 }

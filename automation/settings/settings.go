@@ -17,9 +17,10 @@ import (
 // any number of goroutines. It is an automation.SettingsSource in the batch
 // form.
 type Settings struct {
-	store storage.Store
-	tx    storage.Tx // set in a bound copy
-	opts  Options
+	store  storage.Store
+	tx     storage.Tx // set in a bound copy
+	opts   Options
+	marked *[]automation.Replan // what a Change has marked; nil outside of one
 }
 
 var (
@@ -74,6 +75,33 @@ func (s *Settings) read(ctx context.Context, f func(driver.Reader) error) error 
 		return f(tx)
 	}
 	return s.store.View(ctx, f)
+}
+
+// Change saves and foresees in one call: f saves with a copy of s that is bound to a
+// transaction, the one that s is bound to or one of its own, and the answer says how
+// many rows that will change, as of automation.Upkeep.Foresee. The re-plan itself begins
+// when the transaction has committed. After an error of f or of a look-up nothing was
+// saved, where the transaction was Change's own; f may run again.
+func (s *Settings) Change(ctx context.Context, reminders *automation.Scheduler, f func(bound *Settings) error) (automation.ReconcileReport, error) {
+	var report automation.ReconcileReport
+	err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+		bound := s.WithTx(tx)
+		bound.marked = new([]automation.Replan)
+		if err := f(bound); err != nil {
+			return err
+		}
+		report, err = reminders.WithTx(tx).Upkeep().Foresee(ctx, *bound.marked...)
+		return err
+	})
+	return report, err
+}
+
+// mark marks what a saved row touches for a re-plan.
+func (s *Settings) mark(ctx context.Context, tx storage.Tx, what automation.Replan) error {
+	if s.marked != nil {
+		*s.marked = append(*s.marked, what)
+	}
+	return automation.MarkReplan(ctx, tx, what)
 }
 
 // within is the transaction that s is bound to, or the one inside which a scheduler
