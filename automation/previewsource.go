@@ -30,6 +30,9 @@ func (s explainer) previewSource(ctx context.Context, scope Scope, name string, 
 	if !ok || t.Triggers == nil {
 		return nil, fmt.Errorf("no reminder type %.40q with a provider is registered here", name)
 	}
+	if field, err := checkTenancy(scope, ""); err != nil {
+		return nil, fmt.Errorf("%s %w", field, err)
+	}
 	if _, err := keys.Join(source.Type, source.ID); err != nil {
 		return nil, err
 	}

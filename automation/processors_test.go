@@ -3,8 +3,8 @@ package automation_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"

@@ -200,6 +200,9 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 	window := automation.Window{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC)}
 	return []room{
 		{s, map[string]func() error{
+			"Clear": func() error {
+				return second(s.Clear(ctx, automation.About{Scope: scope, Type: "certificate", Source: employee}))
+			},
 			"Deactivate":     func() error { return second(s.Deactivate(ctx, scope, "certificate", employee, "Gone")) },
 			"Ensure":         func() error { return second(s.Ensure(ctx, candidate(scope))) },
 			"Explain":        func() error { return second(s.Explain(ctx, scope, w.reminder)) },
@@ -207,8 +210,12 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			"HandleEvent": func() error {
 				return second(s.HandleEvent(ctx, automation.Event{Scope: scope, ID: "1", Type: "changed", Source: employee, Version: 1}))
 			},
-			"Health":  func() error { return second(s.Health(ctx, storage.Within(scope))) },
-			"Preview": func() error { return second(s.Preview(ctx, candidate(scope), 1)) },
+			"Health":        func() error { return second(s.Health(ctx, storage.Within(scope))) },
+			"Preview":       func() error { return second(s.Preview(ctx, candidate(scope), 1)) },
+			"PreviewSource": func() error { return second(s.PreviewSource(ctx, scope, "certificate", employee)) },
+			"Set": func() error {
+				return second(s.Set(ctx, automation.About{Scope: scope, Type: "certificate", Source: employee}, candidate(scope)))
+			},
 		}},
 		{support, map[string]func() error{
 			"Bulk": func() error {
@@ -219,6 +226,7 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			"Hold":       func() error { return support.Hold(ctx, scope, w.reminder, by) },
 			"Pause":      func() error { return support.Pause(ctx, automation.Extent{Scope: scope}, time.Time{}, by) },
 			"Pauses":     func() error { return second(support.Pauses(ctx, scope)) },
+			"Planned":    func() error { return third(support.Planned(ctx, scope, "ada", storage.Page{})) },
 			"Release":    func() error { return support.Release(ctx, scope, w.reminder, by) },
 			"ReportRuns": func() error { return third(support.ReportRuns(ctx, scope, automation.ReportRuns{})) },
 			"Rerun":      func() error { return second(support.Rerun(ctx, scope, w.reminder, by)) },
@@ -247,7 +255,10 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			"TransferOwnership":  func() error { return rollout.TransferOwnership(ctx, scope, w.reminder, automation.OldScheduler, by) },
 		}},
 		{upkeep, map[string]func() error{
+			"Foresee":         func() error { return second(upkeep.Foresee(ctx, automation.Replan{Scope: scope, Type: "certificate"})) },
 			"Reconcile":       func() error { return second(upkeep.Reconcile(ctx, scope, "certificate", nil)) },
+			"Replan":          func() error { return upkeep.Replan(ctx, automation.Replan{Scope: scope, Type: "certificate"}) },
+			"Replans":         func() error { return second(upkeep.Replans(ctx, scope)) },
 			"Reconciliations": func() error { return second(upkeep.Reconciliations(ctx, scope)) },
 		}},
 		{s.Revalidator(), map[string]func() error{
