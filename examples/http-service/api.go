@@ -85,7 +85,7 @@ func (a api) cancel(w http.ResponseWriter, r *http.Request) {
 // tell is the one call that the service makes: inside its own transaction.
 func (a api) tell(ctx context.Context, bound storage.Tx, what string, b booking) error {
 	_, err := a.reminders.WithTx(bound).HandleEvent(ctx, automation.Event{
-		Type: what, Source: automation.Source{Type: "booking", ID: b.ID}, Version: b.Version, Data: b,
+		Type: what, Source: automation.Source{Type: "booking", ID: b.ID}, Version: b.Version, Stream: "booking", Data: b,
 	})
 	return err
 }

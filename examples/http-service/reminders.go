@@ -64,7 +64,7 @@ func newReminders(store storage.Store, db *sql.DB, mailer string) (*automation.S
 	}))
 	reminders := automation.New(store, out, nil)
 	reminders.Register(automation.ReminderType{
-		Name: "booking", Zone: "Europe/Dublin", Triggers: bookings{db}, Validator: bookings{db}, Recipients: bookings{db},
+		Name: "booking", Stream: "booking", Zone: "Europe/Dublin", Triggers: bookings{db}, Validator: bookings{db}, Recipients: bookings{db},
 		Template: notify.Template{Subject: "See you soon: booking {{.Source.ID}}", Text: "We look forward to your visit at {{.At.LocalTime}}."},
 	})
 	return reminders, out

@@ -87,7 +87,7 @@ func main() {
 	set := settings.New(store, &settings.Options{Types: []string{"invoice"}})
 	reminders := automation.New(store, out, &automation.Options{Settings: set, Zone: set.Zone})
 	reminders.Register(automation.ReminderType{
-		Name: "invoice", Triggers: set.Triggers("invoice", b.dueDates, "invoice.entered"), Invalidations: b,
+		Name: "invoice", Stream: "invoice", Triggers: set.Triggers("invoice", b.dueDates, "invoice.entered"), Invalidations: b,
 		Validator: automation.ValidatorFunc(b.stillOpen), Recipients: automation.RecipientFunc(b.customer), BusinessDay: set.BusinessDay,
 		Scan:     &automation.Scan{Read: b.open, SourceType: "invoice", Window: 60, Every: 24 * time.Hour, Scopes: []automation.Scope{""}},
 		Template: notify.Template{Subject: `Invoice {{.Source.ID}} {{if gt .DaysBefore 0}}is{{else}}was{{end}} due on {{.TargetDate}}`},
@@ -99,7 +99,9 @@ func main() {
 		}
 	}
 	tell := func(what, id string) automation.EventResult {
-		return must(reminders.HandleEvent(ctx, automation.Event{Type: what, Source: automation.Source{Type: "invoice", ID: id}, Version: b[id].version}))
+		return must(reminders.HandleEvent(ctx, automation.Event{
+			Type: what, Source: automation.Source{Type: "invoice", ID: id}, Version: b[id].version, Stream: "invoice",
+		}))
 	}
 
 	// An administrator configures. A reminder that falls on a day off goes out before
