@@ -129,7 +129,7 @@ func (t *ReminderType) check() error {
 		return errors.New("it has no Recipients")
 	}
 	if t.Stream != "" && checkName(t.Stream) != nil {
-		return fmt.Errorf("Stream: %w", checkName(t.Stream))
+		return fmt.Errorf("its Stream: %w", checkName(t.Stream))
 	}
 	if t.Zone != "" {
 		if _, err := civil.LoadZone(t.Zone); err != nil {

@@ -80,7 +80,7 @@ func (w Replan) row(now time.Time) (*reconciliation, error) {
 	kind := ""
 	if w.Type != "" {
 		if err := checkName(w.Type); err != nil {
-			return nil, fmt.Errorf("Type: %w", err)
+			return nil, fmt.Errorf("its Type: %w", err)
 		}
 		kind = replanKind(w.Type)
 	}
