@@ -250,7 +250,7 @@ var automationFaults = []fault{
 	{Name: "I-30 rows that keep changing are left as they are", In: "automation.ending.end",
 		Old: "err = storage.ErrStale", New: "err = nil", Test: "./automation TestAnEventGivesUp/memory"},
 	{Name: "I-30 providers do not know the transaction of their event", In: "automation.ensurer.applyEvent",
-		Old: "s.planner().planWithin(within(ctx, tx), e, r, p, others)", New: "s.planner().planWithin(ctx, e, r, p)",
+		Old: "s.planner().planWithin(within(ctx, tx), e, r, p, others)", New: "s.planner().planWithin(ctx, e, r, p, others)",
 		Test: "./automation TestProvidersKnow/memory"},
 	{Name: "automation: plans of an open transaction are used again", In: "automation.Scheduler.Ensure",
 		Old: "s.tx == nil", New: "true", Test: "./automation TestPlansOfAnOpenTransactionAreNotUsedAgain/sqlite"},
