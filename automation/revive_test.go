@@ -30,6 +30,12 @@ func TestAnOvertakenRowStaysEnded(t *testing.T) {
 		if diff := cmp.Diff(want, w.statuses()); diff != "" {
 			w.t.Error(got, diff)
 		}
+		p.set(offsets(date(2026, 5, 1), 30)...) // nobody asks for the later one any more
+		w.handle(changed(3))
+		w.runAll()
+		if diff := cmp.Diff(want, w.statuses()); diff != "" {
+			w.t.Error(diff)
+		}
 		if got := w.out.dispatched(); len(got) != 1 {
 			w.t.Errorf("dispatched %v", got)
 		}
