@@ -137,10 +137,14 @@ func (a *arena) round() {
 	}
 }
 
-// wait lets a random number of calls, or a random short time, pass.
+// wait lets a random number of calls, or a random short time, pass; every other kill
+// waits for calls, so that some are under way however slow the machine is.
 func (a *arena) wait() {
-	calls := a.rnd.IntN(90)
-	limit := time.NewTimer(time.Duration(20+a.rnd.IntN(400)) * time.Millisecond)
+	calls, long := a.rnd.IntN(90), time.Duration(20+a.rnd.IntN(400))*time.Millisecond
+	if a.kills%2 == 1 {
+		calls, long = 1+calls, 10*time.Second
+	}
+	limit := time.NewTimer(long)
 	defer limit.Stop()
 	for range calls {
 		select {
