@@ -3,6 +3,12 @@ package faults
 // replanFaults are faults in how a wish stays current when settings change. Memory
 // shows them.
 var replanFaults = []fault{
+	{Name: "flight: a change under a worker is forgotten", In: "automation.scheduleRow.underWorker",
+		Old: "r.moveTo(want)\n\treturn storage.InFlight, true", New: "return storage.InFlight, false",
+		Test: "./automation TestAChangeUnderAWorkerIsRemembered/.*/memory"},
+	{Name: "flight: another input under a worker goes out", In: "automation.scheduleRow.underWorker",
+		Old: "r.InputHash != want.InputHash", New: "false",
+		Test: "./automation TestAnotherInputUnderAWorkerIsAConflict/memory"},
 	{Name: "replan: a saved setting marks nothing", In: "settings.Settings.markReminder",
 		Old: "before != nil && r.plansAs(before)", New: "true",
 		Test: "./automation/settings TestASavedOffsetReachesTheRows/memory"},
