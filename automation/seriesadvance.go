@@ -275,7 +275,7 @@ func (t *taking) foresee(p *plan, stored *series, rows map[int64]*scheduleRow) e
 	if stored == nil {
 		fresh := p.series.want
 		fresh.moveTo(p.series.line.After(t.now))
-		return t.fill(p, &fresh)
+		return t.fill(p, &fresh, nil)
 	}
 	after, row := *stored, rows[stored.ID]
 	if p.moves = t.change(&after, p, row); !p.moves {
@@ -283,7 +283,7 @@ func (t *taking) foresee(p *plan, stored *series, rows map[int64]*scheduleRow) e
 	} else if row != nil && runs(row) && !row.ScheduledOn.Equal(after.NextOn) {
 		p.ends = row
 	}
-	return t.fill(p, &after)
+	return t.fill(p, &after, row)
 }
 
 // foreseeSeries finds out which rows the series of the sources ask for, in few

@@ -3,6 +3,12 @@ package faults
 // replanFaults are faults in how a wish stays current when settings change. Memory
 // shows them.
 var replanFaults = []fault{
+	{Name: "period: a due occurrence ends with its cadence", In: "automation.taking.change",
+		Old: "case same && goesOn, due:", New: "case same && goesOn, due && false:",
+		Test: "./automation TestADueOccurrenceOutlivesItsCadence/.*/.*/memory"},
+	{Name: "period: a due occurrence has the zone of another cadence", In: "automation.taking.fill",
+		Old: "row.Key == want.Key", New: "false",
+		Test: "./automation TestADueOccurrenceOutlivesItsCadence/another_zone/.*/memory"},
 	{Name: "flight: a change under a worker is forgotten", In: "automation.scheduleRow.underWorker",
 		Old: "r.moveTo(want)\n\treturn storage.InFlight, true", New: "return storage.InFlight, false",
 		Test: "./automation TestAChangeUnderAWorkerIsRemembered/.*/memory"},
