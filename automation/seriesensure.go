@@ -117,7 +117,7 @@ func (t *taking) wants(places []int) []*series {
 	for n, i := range places {
 		want := t.plans[i].series.want
 		want.CreatedOn, want.EventType, want.EventID = t.now, t.origin.Type, t.origin.ID
-		want.moveTo(t.plans[i].series.line.After(t.now))
+		want.moveAfter(t.plans[i].series.line, t.now)
 		out[n] = &want
 	}
 	return out
@@ -141,7 +141,7 @@ func (t *taking) change(stored *series, of *plan, row *scheduleRow) bool {
 		stored.adopt(&p.want, t.origin)
 	default:
 		stored.adopt(&p.want, t.origin)
-		stored.moveTo(p.line.After(t.now))
+		stored.moveAfter(p.line, t.now)
 	}
 	return true
 }

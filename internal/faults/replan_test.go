@@ -3,6 +3,15 @@ package faults
 // replanFaults are faults in how a wish stays current when settings change. Memory
 // shows them.
 var replanFaults = []fault{
+	{Name: "period: a time of day that moves sends twice", In: "automation.series.after",
+		Old: "period(line, o) == d.PastPeriod", New: `period(line, o) == "never"`,
+		Test: "./automation TestATimeOfDayThatMovesSendsNothingTwice/.*/memory"},
+	{Name: "period: a time of day that moves overtakes the retry of its own day", In: "automation.series.afterCurrent",
+		Old: "gone.PastPeriod = d.NextPeriod", New: "_ = d.NextPeriod",
+		Test: "./automation TestATimeOfDayThatMovesUnderARetry/.*/memory"},
+	{Name: "period: a day of several times has one", In: "automation.period",
+		Old: "line.Cadence.SeveralADay()", New: "false",
+		Test: "./automation TestATimeOfDayThatMovesSendsNothingTwice/once_more_a_day/memory"},
 	{Name: "period: a due occurrence ends with its cadence", In: "automation.taking.change",
 		Old: "case same && goesOn, due:", New: "case same && goesOn, due && false:",
 		Test: "./automation TestADueOccurrenceOutlivesItsCadence/.*/.*/memory"},
