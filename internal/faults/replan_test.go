@@ -3,6 +3,15 @@ package faults
 // replanFaults are faults in how a wish stays current when settings change. Memory
 // shows them.
 var replanFaults = []fault{
+	{Name: "I-22 a conflict forgets what the run led to", In: "automation.scheduleRow.yield",
+		Old: "storable(detail), before", New: "storable(detail), nil",
+		Test: "./automation TestI22_WhatARunLedToOutlivesItsConflict/memory"},
+	{Name: "flight: what is sent after all stays skipped", In: "notify.DispatchResult.skippedAfter",
+		Old: `later.Path != "" && later.Path != PathSkipped`, New: "false",
+		Test: "./automation TestWhatIsSentAfterAllWasNotSkipped/memory"},
+	{Name: "flight: what says nothing clears the reason of a skip", In: "notify.DispatchResult.skippedAfter",
+		Old: `later.Path != "" && later.Path != PathSkipped`, New: "later.Path != PathSkipped",
+		Test: "./automation TestI22_WhatARunLedToOutlivesItsConflict/memory"},
 	{Name: "period: a time of day that moves sends twice", In: "automation.series.after",
 		Old: "period(line, o) == d.PastPeriod", New: `period(line, o) == "never"`,
 		Test: "./automation TestATimeOfDayThatMovesSendsNothingTwice/.*/memory"},
