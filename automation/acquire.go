@@ -120,7 +120,7 @@ func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensu
 			continue
 		}
 		lost[a.places[n]] = true
-		row.yield(a.now, conflictText(want, g.Row))
+		row.yield(a.now, conflictText(want, g.Row), a.done[a.places[n]].Result.before)
 		held, notes = append(held, row), append(notes, note{row, past{StatusProcessing, actor(row.EventType, row.EventID)}, ActionHeld, string(OwnershipConflict)})
 	}
 	if err := schedules.Save(ctx, tx, held...); err != nil {
@@ -136,10 +136,11 @@ func (a *acquiring) settle(ctx context.Context, tx storage.Tx, got []driver.Ensu
 }
 
 // yield puts a row on hold whose run is another's. What it was settled as was
-// never committed; nothing exists under the coordinates that it named.
-func (r *scheduleRow) yield(now time.Time, detail string) {
+// never committed; nothing exists under the coordinates that it named. What it led to
+// before stays.
+func (r *scheduleRow) yield(now time.Time, detail string, before json.RawMessage) {
 	r.Status = StatusProcessing
-	r.ReasonCode, r.Diagnostics, r.DispatchResult = OwnershipConflict, storable(detail), nil
+	r.ReasonCode, r.Diagnostics, r.DispatchResult = OwnershipConflict, storable(detail), before
 	r.mergeResult(notify.DispatchResult{ConflictReason: string(OwnershipConflict)})
 	r.to(now, StatusFailed)
 	r.hold(OwnershipConflict, detail)

@@ -2,6 +2,7 @@ package automation
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -56,6 +57,7 @@ type decision struct {
 	plans     []plan // rows of automation's own
 	origin    Event  // the state of the source that plans were made from
 	artifacts Artifacts
+	before    json.RawMessage // the row's dispatch result, as it was found
 }
 
 func (s worker) newBatch(items []work.Item[scheduleRow]) *batch {
@@ -136,6 +138,9 @@ func (t *try) settle(ctx context.Context, b *batch) *decision {
 		t.row.skip(b.now, t.stop)
 		return t.decision
 	default:
+		if t.decision != nil {
+			t.decision.before = t.row.DispatchResult
+		}
 		t.row.complete(b.now, t.result)
 		return t.decision
 	}

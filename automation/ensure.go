@@ -80,7 +80,8 @@ func answer(outcome storage.Outcome, row, want *scheduleRow) Ensured {
 //
 //   - nothing: the row is inserted (Created), unless its moment is too late by the
 //     type's [Lateness] (OffsetPassed)
-//   - Processing: nothing is changed under a worker (InFlight)
+//   - Processing: moment and type are brought up to date, and the worker's try counts
+//     for nothing (InFlight); for another InputHash see Conflict
 //   - Completed: it is never sent again, its coordinates come back (Unchanged); a
 //     real resend needs another TriggerKey
 //   - another InputHash: the row goes on support hold and stays what it was
@@ -263,11 +264,11 @@ func decideAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleR
 		stopped := stored.IsOnSupportHold && (stored.Status == StatusFailed || stored.Status == StatusCancelled)
 		switch {
 		case stored.Status == StatusProcessing:
-			return storage.InFlight, false
+			return stored.underWorker(now, want)
 		case stored.Status == StatusCompleted:
 			return storage.Unchanged, false
 		case stored.InputHash != want.InputHash:
-			return storage.Conflict, stored.hold(InputConflict, "wanted with input "+want.InputHash+", stands for "+stored.InputHash)
+			return storage.Conflict, stored.holdConflict(want)
 		case want.inShadow():
 			return decideShadow(now, stored, want)
 		case stored.sameMoment(want) && (stored.Status == StatusPending || stopped), stored.isOver():

@@ -145,7 +145,7 @@ func (o overtaking) overtaken(now time.Time, r *scheduleRow) bool {
 	if err != nil {
 		return false
 	}
-	next, ok := line.After(r.ScheduledOn)
+	next, ok := d.afterCurrent(line, r.ScheduledOn)
 	return ok && !next.On.After(now)
 }
 

@@ -147,15 +147,15 @@ func TestReconciliationOfASeries(t *testing.T) {
 		w.change(on(day(2026, 3, 2, 9)), func(r *automation.ScheduleRow) { automation.EndRow(r, w.clk.Now(), "ByHand") }) // a row is lost
 		w.differs("WouldReactivate 03-02T09:00")
 		r.asks = []automation.Candidate{cron("0 18 * * *")}
-		w.differs("WouldDeactivate 03-02T09:00", "WouldCreate 03-01T18:00")
+		w.differs("WouldDeactivate 03-02T09:00", "WouldCreate 03-02T18:00")
 		w.differs()
 		r.asks = []automation.Candidate{cron("0 18 * * SUN-TUE")} // as before, for now
-		w.differs("WouldUpdate 03-01T18:00")
+		w.differs("WouldUpdate 03-02T18:00")
 		w.differs()
 		r.asks = nil
-		w.differs("WouldDeactivate 03-01T18:00")
+		w.differs("WouldDeactivate 03-02T18:00")
 		w.differs()
-		w.wantShort("03-01T09:00 Completed", "03-01T18:00 Deactivated Superseded", "03-02T09:00 Deactivated Superseded")
+		w.wantShort("03-01T09:00 Completed", "03-02T09:00 Deactivated Superseded", "03-02T18:00 Deactivated Superseded")
 		w.clk.Set(day(2026, 3, 9, 12))
 		if len(w.lost()) != 0 {
 			w.t.Error("the series goes on")

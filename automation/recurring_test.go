@@ -300,18 +300,23 @@ func TestACadenceChanges(t *testing.T) {
 		if got := w.ensure(london)[0]; got.Outcome != storage.Updated || got.Key != on(day(2026, 3, 1, 10).Add(30*time.Minute)) {
 			w.t.Error(got)
 		}
-		// One that is due, and one that a worker has, are overtaken by the change.
+		// One that is due stays, and so does one that a worker has.
 		w.clk.Set(day(2026, 3, 1, 11))
 		w.claim(time.Minute)
 		w.ensure(daily(nil))
-		w.wantShort("03-01T09:00 Deactivated Superseded", "03-01T10:30 Deactivated Superseded", "03-02T09:00 Pending")
+		w.wantShort("03-01T09:00 Deactivated Superseded", "03-01T10:30 Processing")
+		for range 2 { // the lease is lost, then it is tried again
+			w.clk.Add(10 * time.Minute)
+			w.poll()
+		}
+		w.wantShort("03-01T09:00 Deactivated Superseded", "03-01T10:30 Completed", "03-02T09:00 Pending")
 		// Back to what was: the row of before is taken again.
 		w.clk.Set(day(2026, 3, 2, 8))
 		w.ensure(cron("0 10 * * *"))
 		if got := w.ensure(daily(nil))[0]; got.Outcome != storage.Reactivated {
 			w.t.Error(got)
 		}
-		w.wantShort("03-01T09:00 Deactivated Superseded", "03-01T10:30 Deactivated Superseded", "03-02T09:00 Pending Superseded", "03-02T10:00 Deactivated Superseded")
+		w.wantShort("03-01T09:00 Deactivated Superseded", "03-01T10:30 Completed", "03-02T09:00 Pending Superseded", "03-02T10:00 Deactivated Superseded")
 	})
 }
 

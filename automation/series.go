@@ -51,6 +51,8 @@ type series struct {
 	NextOn        time.Time `db:"next_on"`               // the current occurrence, in UTC; zero: it has ended
 	NextLocalDate string    `db:"next_local_date,plain"` // what the cadence says for it
 	NextLocalTime string    `db:"next_local_time,plain"`
+	NextPeriod    string    `db:"next_period,plain"` // see period
+	PastPeriod    string    `db:"past_period,plain"` // that of the last occurrence that is gone; empty: none is
 
 	EventType string `db:"event_type,plain"` // the event that last wrote the row; empty: the host
 	EventID   string `db:"event_id,plain"`
@@ -142,14 +144,6 @@ func (d *series) adopt(want *series, origin Event) {
 	d.Cron, d.RRule, d.StartDate, d.EndDate, d.StartTime = want.Cron, want.RRule, want.StartDate, want.EndDate, want.StartTime
 	d.TimeZone, d.GapPolicy, d.OverlapPolicy = want.TimeZone, want.GapPolicy, want.OverlapPolicy
 	d.EventType, d.EventID = origin.Type, origin.ID
-}
-
-// moveTo makes o the current occurrence; without one the series has ended.
-func (d *series) moveTo(o recur.Occurrence, ok bool) {
-	d.Active, d.NextOn, d.NextLocalDate, d.NextLocalTime = ok, time.Time{}, "", ""
-	if ok {
-		d.NextOn, d.NextLocalDate, d.NextLocalTime = o.On, localDate(o).String(), localTime(o).String()
-	}
 }
 
 func localDate(o recur.Occurrence) Date { return civil.DateOf(o.Local, time.UTC) }

@@ -201,7 +201,9 @@ func (s recurrer) move(ctx context.Context, d *series, g gone) bool {
 		hush.Error(ctx, s.opts.Logger, "belfry: a series cannot go on", "type", d.Kind, "id", d.ID, "error", err)
 		return false
 	}
-	d.moveTo(s.successor(d, line, g))
+	next, ok := s.successor(d, line, g)
+	d.PastPeriod = d.NextPeriod
+	d.moveTo(line, next, ok)
 	return true
 }
 
@@ -212,7 +214,7 @@ func (s recurrer) successor(d *series, line recur.Timeline, g gone) (recur.Occur
 	from, now := g.on, s.now()
 	switch {
 	case g.reason == Overtaken:
-		if latest, ok := line.Latest(from, now); ok {
+		if latest, ok := line.Latest(from, now); ok && period(line, latest) != d.NextPeriod {
 			return latest, true
 		}
 	case g.reason == Shadow: // what has come was the old scheduler's
@@ -222,7 +224,7 @@ func (s recurrer) successor(d *series, line recur.Timeline, g gone) (recur.Occur
 	case lateness.SkipOverlapped:
 		from = later(from, now)
 	}
-	return line.After(from)
+	return d.afterCurrent(line, from)
 }
 
 func later(a, b time.Time) time.Time {
@@ -274,8 +276,8 @@ func (p *plan) seriesPlace() driver.Place {
 func (t *taking) foresee(p *plan, stored *series, rows map[int64]*scheduleRow) error {
 	if stored == nil {
 		fresh := p.series.want
-		fresh.moveTo(p.series.line.After(t.now))
-		return t.fill(p, &fresh)
+		fresh.moveAfter(p.series.line, t.now)
+		return t.fill(p, &fresh, nil)
 	}
 	after, row := *stored, rows[stored.ID]
 	if p.moves = t.change(&after, p, row); !p.moves {
@@ -283,7 +285,7 @@ func (t *taking) foresee(p *plan, stored *series, rows map[int64]*scheduleRow) e
 	} else if row != nil && runs(row) && !row.ScheduledOn.Equal(after.NextOn) {
 		p.ends = row
 	}
-	return t.fill(p, &after)
+	return t.fill(p, &after, row)
 }
 
 // foreseeSeries finds out which rows the series of the sources ask for, in few

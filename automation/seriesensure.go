@@ -13,7 +13,7 @@ import (
 
 // takeSeries makes sure of the series that plans ask for, and returns the plans
 // with the row that each asks for now: the current occurrence, as long as it is
-// open and the cadence is what it was, else the first one from now on. It takes
+// open and the cadence is what it was, or it is due, else the first one from now on. It takes
 // few statements, and writes nothing where nothing has changed.
 func (s ensurer) takeSeries(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by string) ([]plan, error) {
 	t := taking{s: s.core, tx: tx, now: s.now(), origin: origin, by: by, plans: plans, again: map[int]int{}}
@@ -101,7 +101,7 @@ func (t *taking) round(ctx context.Context, places []int) error {
 		return err
 	}
 	for n, g := range got {
-		if err := t.fill(&t.plans[places[n]], g.Row); err != nil {
+		if err := t.fill(&t.plans[places[n]], g.Row, rows[g.Row.ID]); err != nil {
 			return err
 		}
 	}
@@ -117,7 +117,7 @@ func (t *taking) wants(places []int) []*series {
 	for n, i := range places {
 		want := t.plans[i].series.want
 		want.CreatedOn, want.EventType, want.EventID = t.now, t.origin.Type, t.origin.ID
-		want.moveTo(t.plans[i].series.line.After(t.now))
+		want.moveAfter(t.plans[i].series.line, t.now)
 		out[n] = &want
 	}
 	return out
@@ -129,6 +129,7 @@ func (t *taking) change(stored *series, of *plan, row *scheduleRow) bool {
 	p := of.series
 	same := stored.sameCadence(&p.want)
 	goesOn := stored.Active && row != nil && runs(row)
+	due := goesOn && !row.ScheduledOn.After(t.now)
 	if of.shadow && row != nil && row.inShadow() {
 		goesOn = stored.Active && row.ScheduledOn.After(t.now)
 	}
@@ -136,11 +137,11 @@ func (t *taking) change(stored *series, of *plan, row *scheduleRow) bool {
 	switch {
 	case same && (goesOn || ended) && stored.sameRest(&p.want):
 		return false
-	case same && goesOn: // the occurrence stays
+	case same && goesOn, due: // the occurrence stays: one that is due, whatever changes
 		stored.adopt(&p.want, t.origin)
 	default:
 		stored.adopt(&p.want, t.origin)
-		stored.moveTo(p.line.After(t.now))
+		stored.moveAfter(p.line, t.now)
 	}
 	return true
 }
@@ -162,16 +163,21 @@ func (t *taking) save(ctx context.Context, ended []note, changed []*series) erro
 	return seriesTable.Save(ctx, t.tx, changed...)
 }
 
-// fill names the row that the plan asks for.
-func (t *taking) fill(p *plan, d *series) error {
+// fill names the row that the plan asks for; row is the current occurrence's before. If
+// it stays it has the moment that it was made for, whatever the cadence says by now.
+func (t *taking) fill(p *plan, d *series, row *scheduleRow) error {
 	if p.ended = !d.Active; p.ended {
 		return nil
 	}
-	row, err := d.occurrence(t.now)
+	want, err := d.occurrence(t.now)
 	if err != nil {
 		return err
 	}
-	p.want = *row
+	if stays := row != nil && row.Key == want.Key && !row.ScheduledOn.After(t.now); stays {
+		want.LocalDate, want.SendAt, want.TimeZone = row.LocalDate, row.SendAt, row.TimeZone
+		want.GapPolicy, want.OverlapPolicy = row.GapPolicy, row.OverlapPolicy
+	}
+	p.want = *want
 	return nil
 }
 

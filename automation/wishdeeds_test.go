@@ -105,10 +105,8 @@ func (w *wishWorld) hour() {
 	w.saved(typ)
 }
 
-// recur changes a cadence. What is due runs before: what becomes of it otherwise is
-// said elsewhere.
+// recur changes a cadence.
 func (w *wishWorld) recur() {
-	w.run()
 	typ, r := w.anyType()
 	r.cadence = pick(w, "", "MON", "MON,THU", "*")
 	w.say("%s: recurs on %q", typ, r.cadence)
@@ -344,10 +342,11 @@ func (w *wishWorld) wanted(typ, id string) map[string]time.Time {
 }
 
 // nextOf is the current occurrence of a series: that which is open, if the cadence comes
-// to it, else the first one ahead.
+// to it or it is due, else the first one ahead.
 func (w *wishWorld) nextOf(prefix, cadence string) time.Time {
 	for key, on := range w.open {
-		if recursIn(key) && strings.HasPrefix(key, prefix+":") && w.inForce[prefix] == cadence {
+		if recursIn(key) && strings.HasPrefix(key, prefix+":") && (w.inForce[prefix] == cadence || !on.After(w.clk.Now())) {
+			w.inForce[prefix] = cadence
 			return on
 		}
 	}

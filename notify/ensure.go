@@ -101,8 +101,8 @@ func (r DispatchResult) IsZero() bool {
 }
 
 // Merge gives r with what later says: coordinates that later has replace or
-// join those of r, and what later leaves empty stays. At most ten messages of
-// each kind are named.
+// join those of r, and what later leaves empty stays, but for the SkippedReason of
+// what is sent after all. At most ten messages of each kind are named.
 //
 //spec:f-046
 func (r DispatchResult) Merge(later DispatchResult) DispatchResult {
@@ -115,10 +115,18 @@ func (r DispatchResult) Merge(later DispatchResult) DispatchResult {
 		Files:            lastFiles(r.Files, later.Files),
 		UserMessages:     union(r.UserMessages, later.UserMessages),
 		OutgoingMessages: union(r.OutgoingMessages, later.OutgoingMessages),
-		SkippedReason:    cmp.Or(later.SkippedReason, r.SkippedReason),
+		SkippedReason:    r.skippedAfter(later),
 		ConflictReason:   cmp.Or(later.ConflictReason, r.ConflictReason),
 		Summary:          cmp.Or(later.Summary, r.Summary),
 	}
+}
+
+// skippedAfter is why nothing is sent: a path by which something is clears what was.
+func (r DispatchResult) skippedAfter(later DispatchResult) string {
+	if sends := later.Path != "" && later.Path != PathSkipped; sends {
+		return later.SkippedReason
+	}
+	return cmp.Or(later.SkippedReason, r.SkippedReason)
 }
 
 func either(a, b Coordinates) Coordinates {

@@ -64,7 +64,7 @@ const (
 	//spec:a-042 f-030 n-025 n-055 n-060
 	Unchanged = driver.Unchanged
 	//spec:a-046
-	InFlight = driver.InFlight // held by a worker; nothing was changed under it
+	InFlight = driver.InFlight // held by a worker, whose try counts for nothing if the row was changed
 	//spec:a-045
 	Conflict = driver.Conflict // the stored row stands for something else
 )

@@ -11,6 +11,7 @@ package recur
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/civil"
@@ -117,6 +118,22 @@ func (c *Cadence) After(local time.Time) (time.Time, bool) {
 // Spec returns what was parsed, with the rule in its canonical spelling, so
 // that equal specs are one cadence.
 func (c *Cadence) Spec() Spec { return c.spec }
+
+// SeveralADay reports whether the rule may name several times of one day.
+func (c *Cadence) SeveralADay() bool {
+	if c.spec.Cron != "" {
+		fields := strings.Fields(c.spec.Cron)
+		return strings.Trim(fields[0]+fields[1], "0123456789") != ""
+	}
+	for part := range strings.SplitSeq(c.spec.RRule, ";") {
+		name, value, _ := strings.Cut(part, "=")
+		often := value == "HOURLY" || value == "MINUTELY"
+		if often || (name == "BYHOUR" || name == "BYMINUTE") && strings.Contains(value, ",") {
+			return true
+		}
+	}
+	return false
+}
 
 // String is the rule, as people read it.
 func (c *Cadence) String() string {

@@ -17,7 +17,7 @@ const (
 	Updated     Outcome = "Updated"
 	Reactivated Outcome = "Reactivated"
 	Unchanged   Outcome = "Unchanged"
-	InFlight    Outcome = "InFlight" // held by a worker; nothing was changed under it
+	InFlight    Outcome = "InFlight" // held by a worker, whose try counts for nothing if the row was changed
 	//spec:n-026
 	Conflict Outcome = "Conflict" // the stored row stands for something else
 )

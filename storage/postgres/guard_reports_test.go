@@ -198,10 +198,11 @@ func series(t testing.TB, s *Store, n int) {
 	t.Helper()
 	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO automation_series (scope, key, kind, status, version, lane, claim_token, abandoned,
 			automation_type, setting, source_type, source, trigger_key, business_unit, input_hash, cron, rrule, start_date, end_date,
-			start_time, time_zone, gap_policy, overlap_policy, active, next_on, next_local_date, next_local_time, event_type, event_id)
+			start_time, time_zone, gap_policy, overlap_policy, active, next_on, next_local_date, next_local_time,
+			next_period, past_period, event_type, event_id)
 		SELECT 'tenant-' || g %% 20, 'series-' || g, 'digest', '', 1, 0, '', false, 'Reminder', 'digest', 'team', g::text, 'default', '',
 			md5(g::text), '0 9 * * 1', '', '', '', '', 'UTC', 'forward', 'first', true,
-			'2999-03-01'::timestamptz + g * interval '1 second', '2999-03-01', '09:00', '', ''
+			'2999-03-01'::timestamptz + g * interval '1 second', '2999-03-01', '09:00', '2999-03-01', '', '', ''
 		FROM generate_series(1, %d) AS g`, n))
 }
 

@@ -133,6 +133,8 @@ CREATE TABLE {automation_series} (
 	next_on          timestamptz, -- the current occurrence in UTC; NULL: the cadence has ended
 	next_local_date  text NOT NULL, -- what the cadence says for it
 	next_local_time  text NOT NULL,
+	next_period      text NOT NULL,
+	past_period      text NOT NULL,
 	event_type       text NOT NULL, -- the event that last wrote it; empty: the host
 	event_id         text NOT NULL,
 	UNIQUE (scope, key)

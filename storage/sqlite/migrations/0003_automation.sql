@@ -126,6 +126,8 @@ CREATE TABLE {automation_series} (
 	next_on          INTEGER, -- the current occurrence in UTC; NULL: the cadence has ended
 	next_local_date  TEXT NOT NULL, -- what the cadence says for it
 	next_local_time  TEXT NOT NULL,
+	next_period      TEXT NOT NULL,
+	past_period      TEXT NOT NULL,
 	event_type       TEXT NOT NULL, -- the event that last wrote it; empty: the host
 	event_id         TEXT NOT NULL,
 	UNIQUE (scope, key)
