@@ -341,7 +341,9 @@ func (s Support) Planned(ctx context.Context, scope Scope, person string, p stor
 }
 
 // RunReport is Ensure for a candidate with a Run, and tells the history who asked
-// for it and why. A row that exists already stays whoever's it is.
+// for it and why. A row that exists already stays whoever's it is. While the old
+// scheduler has the runs of the report it is [ErrActionRefused], and nothing is written:
+// the run would never come.
 func (s Support) RunReport(ctx context.Context, c Candidate, by By) (out Ensured, err error) {
 	if err := by.Check(); err != nil {
 		return Ensured{}, fmt.Errorf("automation: RunReport: %w", err)
@@ -350,6 +352,9 @@ func (s Support) RunReport(ctx context.Context, c Candidate, by By) (out Ensured
 		return Ensured{}, errors.New("automation: RunReport: a candidate without a Run")
 	}
 	err = s.inTx(ctx, func(tx storage.Tx) error {
+		if err := s.refuseShadow(ctx, tx, c); err != nil {
+			return err
+		}
 		got, err := s.bound(tx).Ensure(ctx, c)
 		if err != nil {
 			return err

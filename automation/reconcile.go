@@ -113,9 +113,12 @@ type ReconcileReport struct {
 	// shown a newer version to an event, Failed ones could not be planned: their
 	// provider failed, or one of their candidates was refused. Those Elsewhere are of
 	// a business unit that the Scan does not have, and stay as they are. All others were
-	// repaired. After a run with Failed ones the watermark stays, so that the next
-	// run looks at the same changes again.
+	// repaired. The next background run begins with the Failed ones.
 	Unchanged, Stale, Failed, Elsewhere int
+	// Unlisted are those of the Failed ones that a background run has no room to
+	// remember. After a run with such the watermark stays, so that the next one looks at
+	// the same changes again.
+	Unlisted int `json:",omitempty"`
 
 	// Rows, by what was done about them. Conflicts counts those that were on hold
 	// before, too.

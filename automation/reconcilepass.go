@@ -40,6 +40,9 @@ type reconciliation struct {
 	Cursor string           `db:"scan_cursor,person"`
 	Run    *ReconcileReport `db:"run_report,json,null,content"`  // nil between two runs
 	Last   *ReconcileReport `db:"last_report,json,null,content"` // the last completed run
+	// Skipped are the sources that could not be planned, the oldest first. The next run
+	// begins with them.
+	Skipped []Source `db:"skipped,json,null,person"`
 	// FailureCount counts the pages that failed since the last good one.
 	FailureCount int    `db:"failure_count"`
 	ReasonCode   Reason `db:"reason_code,plain"` // of the last failure; empty after a run without one
@@ -53,7 +56,7 @@ type reconciliation struct {
 	BusinessUnit string    `db:"business_unit,plain"`
 }
 
-var reconciliations = driver.Define[reconciliation]("automation_reconciliation").Grows(driver.Bounded).Limit(maxRow)
+var reconciliations = driver.Define[reconciliation]("automation_reconciliation").Grows(driver.Bounded).Limit(maxRow + skippedRoom)
 
 // period is the time from one run to the next.
 func (r *reconciliation) period(every time.Duration) time.Duration {
@@ -79,6 +82,7 @@ func begin(now time.Time, scope Scope, t ReminderType, since time.Time, coveredU
 //spec:a-106
 func (r *reconciliation) turn(now time.Time, run ReconcileReport, p *scannedPage) {
 	r.FailureCount = 0
+	run.Unlisted += r.skip(p)
 	if run.Failed > 0 {
 		r.ReasonCode, r.Diagnostics = HandlerFailed, run.Failure
 	}
@@ -89,8 +93,10 @@ func (r *reconciliation) turn(now time.Time, run ReconcileReport, p *scannedPage
 	run.Duration = now.Sub(run.StartedOn)
 	r.Cursor, r.Run, r.Last = "", nil, &run
 	r.DueOn = now.Add(r.period(p.t.Scan.Every))
-	if run.Failed == 0 {
+	if run.Unlisted == 0 {
 		r.Watermark, r.CoveredUntil = run.StartedOn.Add(-watermarkOverlap), run.To.String()
+	}
+	if run.Failed == 0 {
 		r.ReasonCode, r.Diagnostics = "", ""
 	}
 }
@@ -131,6 +137,9 @@ type ReconciliationState struct {
 	NextOn       time.Time        // of the next run, or of the next page of the one under way
 	Current      *ReconcileReport // of the run under way, so far; nil: none is
 	Last         *ReconcileReport // of the last completed run
+	// Skipped are the sources that could not be planned, at most 100; the next run begins
+	// with them. Their errors stand in Diagnostics, the last one only.
+	Skipped []Source
 	// Failures counts the tries that failed since the last good page; ReasonCode
 	// and Diagnostics are those of the last one.
 	Failures    int
@@ -165,7 +174,7 @@ func (r *reconciliation) state() ReconciliationState {
 	covered, _ := ParseDate(r.CoveredUntil) // empty: none
 	return ReconciliationState{
 		Scope: r.Scope, Type: r.Kind, Off: r.Status == reconcileOff, Watermark: r.Watermark, CoveredUntil: covered,
-		NextOn: r.DueOn, Current: r.Run, Last: r.Last, Failures: r.FailureCount, ReasonCode: r.ReasonCode, Diagnostics: r.Diagnostics,
+		NextOn: r.DueOn, Current: r.Run, Last: r.Last, Skipped: r.Skipped, Failures: r.FailureCount, ReasonCode: r.ReasonCode, Diagnostics: r.Diagnostics,
 	}
 }
 
@@ -225,7 +234,11 @@ func (s keeper) reconcileNext(ctx context.Context, row *reconciliation) error {
 	}
 	var p *scannedPage
 	err := work.Guard(func() (err error) {
-		p, err = s.reconcilePage(ctx, t, &run, row.Cursor)
+		if row.Run == nil && len(row.Skipped) > 0 {
+			p, err = s.skippedPage(ctx, t, &run, row.Skipped)
+		} else {
+			p, err = s.reconcilePage(ctx, t, &run, row.Cursor)
+		}
 		return err
 	})
 	if err != nil {

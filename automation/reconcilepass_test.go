@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,14 +147,15 @@ func TestI21_AFailedPageMovesNothingAndAfterFourTriesTheNextRunBeginsAnew(t *tes
 	})
 }
 
-// A poisoned source does not keep the others from their repair, but the
-// watermark.
+// A poisoned source keeps neither the others from their repair nor the watermark: it is
+// named, and each run begins with it until it can be planned.
 //
 //spec:a-106
-func TestI21_ASourceThatFailsKeepsTheWatermarkOnly(t *testing.T) {
+func TestI21_ASourceThatFailsIsNamedAndTriedAgain(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		s := w.withStaff(nil)
 		w.hire(s, 5)
+		w.clk.Add(20 * time.Minute)
 		s.asked = func(e automation.Event) error {
 			if e.Source.ID == "002" {
 				panic("poison")
@@ -166,13 +168,46 @@ func TestI21_ASourceThatFailsKeepsTheWatermarkOnly(t *testing.T) {
 		if diff := cmp.Diff(want, counts(*state.Last)); diff != "" {
 			w.t.Error(diff)
 		}
-		if !state.Watermark.IsZero() || state.ReasonCode != automation.HandlerFailed || state.Diagnostics != "panic: string" || state.Failures != 0 {
-			w.t.Errorf("%+v", state)
+		poisoned := []automation.Source{{"employee", "002"}}
+		for range 2 { // it stays on the list, once
+			if state.Watermark.IsZero() || state.ReasonCode != automation.HandlerFailed || state.Diagnostics != "panic: string" || state.Failures != 0 || !slices.Equal(state.Skipped, poisoned) {
+				w.t.Errorf("%+v", state)
+			}
+			w.clk.Add(2 * time.Hour)
+			w.scanAll()
+			if state = w.state(); state.Last.Scanned != 1 || state.Last.Failed != 1 {
+				w.t.Errorf("nothing else is looked at again: %+v", state.Last)
+			}
 		}
 		s.asked = nil
+		w.clk.Add(2 * time.Hour)
 		w.scanAll()
-		if state = w.state(); state.Last.Created != 2 || state.Watermark.IsZero() || state.ReasonCode != "" {
+		if state = w.state(); state.Last.Created != 2 || state.Last.Scanned != 1 || state.ReasonCode != "" || len(state.Skipped) != 0 {
 			w.t.Errorf("%+v", state)
+		}
+		if len(w.rows()) != 10 {
+			w.t.Errorf("%d rows", len(w.rows()))
+		}
+	})
+}
+
+// More sources fail than are remembered: the watermark stays, and nothing is forgotten.
+//
+//spec:a-106
+func TestI21_MoreSourcesFailThanAreNamed(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		s := w.withStaff(nil)
+		w.hire(s, 130)
+		s.asked = func(automation.Event) error { return errBoom }
+		w.scanAll()
+		if state := w.state(); !state.Watermark.IsZero() || len(state.Skipped) != 100 || state.Last.Unlisted != 30 || state.Last.Failed != 130 {
+			w.t.Errorf("%+v", state.Last)
+		}
+		s.asked = nil
+		w.clk.Add(2 * time.Hour)
+		w.scanAll()
+		if state := w.state(); state.Watermark.IsZero() || len(state.Skipped) != 0 || len(w.rows()) != 260 {
+			w.t.Errorf("%d rows, %+v", len(w.rows()), state)
 		}
 	})
 }
@@ -332,6 +367,7 @@ func TestTheReportOfABackgroundRunIsLoggedWithoutData(t *testing.T) {
 	s.asked = nil
 	s.read = func(automation.ScanRequest) error { return errors.New("sam@example.com") }
 	w.due()
+	w.scan() // those that failed
 	w.scan()
 	text := log.String()
 	for _, want := range []string{"belfry: reconciled", "type=certificate", "pages=2", "scanned=3", "failed=3", "belfry: reconciliation failed", "reason=HandlerFailed"} {

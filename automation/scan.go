@@ -118,7 +118,8 @@ type ScannedSource struct {
 	// Version is that of Event.Version, from the same state as Data, and counts in
 	// [ReminderType].Stream. An older version than that has shown is not applied. A source without
 	// versions (zero) that has to be repaired is asked for again inside the
-	// transaction, then without Data, so that the provider loads it anew.
+	// transaction, then without Data, so that the provider loads it anew; one that
+	// could not be planned begins the next run, without Version and Data.
 	Version int64
 	// Data is handed to the TriggerProvider as Event.Data.
 	Data any
@@ -282,16 +283,28 @@ func (s keeper) readPage(ctx context.Context, t ReminderType, r *ReconcileReport
 	if err := page.check(t.Scan, request); err != nil {
 		return nil, err
 	}
-	p := &scannedPage{
-		s: s.core, t: t, scope: r.Scope, sourceType: t.Scan.SourceType, origin: EventReconcile, units: request.BusinessUnits,
-		now: s.now(), next: page.Next, done: page.Done,
-	}
-	p.ask = p.askTriggers
+	p := s.newPage(t, r)
+	p.next, p.done = page.Next, page.Done
 	for _, x := range page.Sources {
-		e := Event{Scope: r.Scope, Type: EventReconcile, Source: x.Source, Version: x.Version, Stream: t.Stream, Data: x.Data}
-		p.sources = append(p.sources, &scannedSource{event: e})
+		p.take(x)
 	}
 	return p, nil
+}
+
+// newPage is a page of a scan without sources.
+func (s keeper) newPage(t ReminderType, r *ReconcileReport) *scannedPage {
+	p := &scannedPage{
+		s: s.core, t: t, scope: r.Scope, sourceType: t.Scan.SourceType, origin: EventReconcile,
+		units: slices.Clone(t.Scan.BusinessUnits), now: s.now(),
+	}
+	p.ask = p.askTriggers
+	return p
+}
+
+// take adds a source to a page of a scan.
+func (p *scannedPage) take(x ScannedSource) {
+	e := Event{Scope: p.scope, Type: EventReconcile, Source: x.Source, Version: x.Version, Stream: p.t.Stream, Data: x.Data}
+	p.sources = append(p.sources, &scannedSource{event: e})
 }
 
 // plan asks what sources want, and loads their settings at once. A source whose

@@ -117,7 +117,7 @@ func TestARunThatCannotBeAskedFor(t *testing.T) {
 		}
 		const body = `{"reason":"now","manualRunGuid":"mine"}`
 		for path, want := range map[string]string{
-			ofWeekly: `{"title":"the subscription is deactivated","status":409,"manualRunGuid":"mine"}`,
+			ofWeekly: `{"title":"the subscription is deactivated, or the old scheduler has its runs","status":409,"manualRunGuid":"mine"}`,
 			"/report-subscriptions/none/automation-runs":   `{"title":"there is no such subscription or run","status":404,"manualRunGuid":"mine"}`,
 			"/report-subscriptions/a:b/automation-runs":    `{"title":"there is no such subscription or run","status":404,"manualRunGuid":"mine"}`,
 			"/report-subscriptions/%00%FF/automation-runs": `{"title":"there is no such subscription or run","status":404,"manualRunGuid":"mine"}`,
@@ -131,6 +131,22 @@ func TestARunThatCannotBeAskedFor(t *testing.T) {
 		}
 		if text := h.logged(); text != "" {
 			h.Error("what a caller gets wrong is logged:", text)
+		}
+	})
+}
+
+// A run of a report that the old scheduler still has is not one that was made.
+func TestARunInShadowIsRefused(t *testing.T) {
+	eachHost(t, true, func(h *host) {
+		h.subscribe("tenant", "weekly")
+		const want = `{"title":"the subscription is deactivated, or the old scheduler has its runs","status":409,"manualRunGuid":"mine"}`
+		for range 2 {
+			if a := h.ask("both", "POST", ofWeekly, `{"reason":"now","manualRunGuid":"mine"}`); a.Status != http.StatusConflict || a.Body != want+"\n" {
+				h.Error(a.Status, a.Body)
+			}
+		}
+		if a := h.ask("both", "GET", ofWeekly+"/manual:mine", ""); a.Status != http.StatusNotFound {
+			h.Error("a run that never runs was written:", a.Body)
 		}
 	})
 }

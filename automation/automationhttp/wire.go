@@ -131,7 +131,7 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, what string, err er
 	case errors.Is(err, storage.ErrNotFound), errors.As(err, &part):
 		p.Status, p.Title = http.StatusNotFound, "there is no such subscription or run"
 	case errors.Is(err, report.ErrActionRefused):
-		p.Status, p.Title = http.StatusConflict, "the subscription is deactivated"
+		p.Status, p.Title = http.StatusConflict, "the subscription is deactivated, or the old scheduler has its runs"
 	case errors.Is(err, storage.ErrPage):
 		p.Status, p.Title = http.StatusBadRequest, `"after" is not the "next" of a page`
 	default:

@@ -261,7 +261,8 @@ type Asked struct {
 // that an earlier call returned, or one from [Service.NewGUID] that the caller has
 // kept; empty: one is made. A repeated call with the same id makes no second run,
 // whatever became of the first. A paused subscription can be run, one that is
-// deactivated is [ErrActionRefused]. A run that this call made is audited.
+// deactivated, or whose runs the old scheduler has, is [ErrActionRefused]. A run that
+// this call made is audited.
 //
 //spec:r-018 r-041
 func (s *Service) RunNow(ctx context.Context, scope automation.Scope, guid, run string, by By) (Asked, error) {

@@ -3,6 +3,18 @@ package faults
 // replanFaults are faults in how a wish stays current when settings change. Memory
 // shows them.
 var replanFaults = []fault{
+	{Name: "scan: a source that fails keeps the watermark", In: "automation.reconciliation.turn",
+		Old: "run.Unlisted == 0", New: "run.Failed == 0",
+		Test: "./automation TestI21_ASourceThatFailsIsNamedAndTriedAgain/memory"},
+	{Name: "scan: a source that fails is never looked at again", In: "automation.keeper.reconcileNext",
+		Old: "row.Run == nil && len(row.Skipped) > 0", New: "false",
+		Test: "./automation TestI21_ASourceThatFailsIsNamedAndTriedAgain/memory"},
+	{Name: "scan: what is not named is forgotten", In: "automation.reconciliation.turn",
+		Old: "run.Unlisted += r.skip(p)", New: "r.skip(p)",
+		Test: "./automation TestI21_MoreSourcesFailThanAreNamed/memory"},
+	{Name: "flight: a run that never runs is made", In: "automation.Support.refuseShadow",
+		Old: "guard.owners[0] == OldScheduler", New: "false",
+		Test: "./automation/automationhttp TestARunInShadowIsRefused/memory"},
 	{Name: "I-22 a conflict forgets what the run led to", In: "automation.scheduleRow.yield",
 		Old: "storable(detail), before", New: "storable(detail), nil",
 		Test: "./automation TestI22_WhatARunLedToOutlivesItsConflict/memory"},

@@ -202,6 +202,7 @@ CREATE TABLE {automation_reconciliation} (
 	scan_cursor      text NOT NULL, -- where the run under way goes on
 	run_report       json, -- of the run under way, so far
 	last_report      json, -- of the last completed run
+	skipped          json, -- the sources that could not be planned
 	failure_count    bigint NOT NULL, -- pages that failed since the last good one
 	reason_code      text NOT NULL, -- of the last failure
 	diagnostics      text NOT NULL, -- its error, at most 500 bytes

@@ -191,6 +191,7 @@ CREATE TABLE {automation_reconciliation} (
 	scan_cursor      TEXT NOT NULL, -- where the run under way goes on
 	run_report       TEXT, -- of the run under way, so far
 	last_report      TEXT, -- of the last completed run
+	skipped          TEXT, -- the sources that could not be planned
 	failure_count    INTEGER NOT NULL, -- pages that failed since the last good one
 	reason_code      TEXT NOT NULL, -- of the last failure
 	diagnostics      TEXT NOT NULL, -- its error, at most 500 bytes
