@@ -21,7 +21,7 @@ import (
 //
 //spec:a-116
 func (s *Scheduler) Health(ctx context.Context, reach storage.Reach) (health.Summary, error) {
-	out, err := census.Take(ctx, s.read, reach, census.Of(s.dueTables()...), s.explainer().lostSeries, census.Pauses(pauses))
+	out, err := census.Take(ctx, s.read, reach, census.Of(s.dueTables()...), s.explainer().lostSeries, skippedSources, census.Pauses(pauses))
 	if err != nil {
 		return health.Summary{}, fmt.Errorf("automation: Health: %w", err)
 	}

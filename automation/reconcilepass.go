@@ -40,9 +40,10 @@ type reconciliation struct {
 	Cursor string           `db:"scan_cursor,person"`
 	Run    *ReconcileReport `db:"run_report,json,null,content"`  // nil between two runs
 	Last   *ReconcileReport `db:"last_report,json,null,content"` // the last completed run
-	// Skipped are the sources that could not be planned, the oldest first. The next run
-	// begins with them.
-	Skipped []Source `db:"skipped,json,null,person"`
+	// Skipped are the sources that could not be planned, the oldest first, and SkippedOn
+	// is since when there are such. The next run begins with them.
+	Skipped   []Source  `db:"skipped,json,null,person"`
+	SkippedOn time.Time `db:"skipped_on"`
 	// FailureCount counts the pages that failed since the last good one.
 	FailureCount int    `db:"failure_count"`
 	ReasonCode   Reason `db:"reason_code,plain"` // of the last failure; empty after a run without one

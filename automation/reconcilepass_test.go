@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
@@ -168,10 +169,15 @@ func TestI21_ASourceThatFailsIsNamedAndTriedAgain(t *testing.T) {
 		if diff := cmp.Diff(want, counts(*state.Last)); diff != "" {
 			w.t.Error(diff)
 		}
+		since := w.clk.Now()
 		poisoned := []automation.Source{{"employee", "002"}}
 		for range 2 { // it stays on the list, once
 			if state.Watermark.IsZero() || state.ReasonCode != automation.HandlerFailed || state.Diagnostics != "panic: string" || state.Failures != 0 || !slices.Equal(state.Skipped, poisoned) {
 				w.t.Errorf("%+v", state)
+			}
+			want := []health.Skipped{{Kind: "certificate", Sources: 1, Since: since}}
+			if diff := cmp.Diff(want, w.health(storage.Everywhere()).Skipped); diff != "" {
+				w.t.Error(diff)
 			}
 			w.clk.Add(2 * time.Hour)
 			w.scanAll()

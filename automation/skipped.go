@@ -4,6 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
+
+	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/census"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // maxSkipped bounds the sources that a reconciliation remembers as skipped, and
@@ -39,6 +44,12 @@ func (r *reconciliation) skip(p *scannedPage) (unlisted int) {
 			unlisted++
 		}
 	}
+	switch {
+	case len(r.Skipped) == 0:
+		r.SkippedOn = time.Time{}
+	case r.SkippedOn.IsZero():
+		r.SkippedOn = p.now
+	}
 	return unlisted
 }
 
@@ -49,4 +60,18 @@ func (r *reconciliation) lists(source Source) bool {
 		size += 6*(len(s.Type)+len(s.ID)) + len(`{"Type":"","ID":""},`)
 	}
 	return len(r.Skipped) < maxSkipped && size <= skippedRoom
+}
+
+// skippedSources names the scans that skip sources, for Health.
+func skippedSources(ctx context.Context, c *census.Census) error {
+	found, err := reconciliations.Everywhere().Find(ctx, c.From, driver.Query{
+		Where: []driver.Cond{driver.AtMost("skipped_on", c.On())}, OrderBy: "skipped_on", Limit: maxSkipped,
+	})
+	out := c.Summary()
+	for _, r := range found {
+		if c.Covers(r.Scope) {
+			out.Skipped = append(out.Skipped, health.Skipped{Scope: r.Scope, Kind: r.Kind, Sources: len(r.Skipped), Since: r.SkippedOn})
+		}
+	}
+	return err
 }

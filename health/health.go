@@ -37,6 +37,9 @@ type Summary struct {
 	// Lost are the series that have no next row, at most a hundred; a healthy system
 	// has none.
 	Lost []Lost
+	// Skipped are the types whose reconciliation was not able to plan some sources, at
+	// most a hundred, the oldest first.
+	Skipped []Skipped
 	// Stuck are the rows that calls of the host's have had for longer than they may, in
 	// this process. Only Poller.Health knows of them.
 	Stuck []Stuck
@@ -101,6 +104,15 @@ type Lost struct {
 	Key   string // of the missing row
 	Kind  string
 	Since time.Time // the occurrence
+}
+
+// Skipped are sources that the reconciliation of a type could not plan: the host's
+// provider fails for them, or a candidate is refused. Each run begins with them.
+type Skipped struct {
+	Scope   storage.Scope
+	Kind    string // the type of reminder
+	Sources int
+	Since   time.Time
 }
 
 // Stuck are rows of one kind that calls of the host's have had for longer than they may,

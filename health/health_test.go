@@ -33,6 +33,7 @@ func TestHealthIsToldToPeople(t *testing.T) {
 			{Scope: "north", Channel: "sms:twilio", Class: "Permanent", Code: "401", Since: at(6)},
 		},
 		Lost:        []health.Lost{{Scope: "north", Key: "daily", Kind: "digest", Since: at(7)}},
+		Skipped:     []health.Skipped{{Scope: "north", Kind: "certificate", Sources: 2, Since: at(7)}},
 		Stuck:       []health.Stuck{{Pass: "automation", Kind: "certificate", Rows: 5, Since: at(6)}},
 		LeaseLosses: 4,
 	}
@@ -50,6 +51,7 @@ func TestHealthIsToldToPeople(t *testing.T) {
   out since 2026-04-01T05:00:00Z: email:smtp, Transient
   out since 2026-04-01T06:00:00Z: sms:twilio of "north", Permanent 401
   a series has no row since 2026-04-01T07:00:00Z: daily
+  cannot be planned since 2026-04-01T07:00:00Z: 2 sources of certificate
   stuck in a call since 2026-04-01T06:00:00Z: 5 of certificate in automation
   reminders taken over from workers that died or stalled, by this process: 4`
 	if diff := cmp.Diff(want, h.String()); diff != "" {

@@ -26,6 +26,9 @@ func (s Summary) String() string {
 	for _, l := range s.Lost {
 		fmt.Fprintf(&b, "\n  a series has no row since %s: %s", stamp(l.Since), l.Key)
 	}
+	for _, k := range s.Skipped {
+		fmt.Fprintf(&b, "\n  cannot be planned since %s: %d sources of %s", stamp(k.Since), k.Sources, k.Kind)
+	}
 	for _, k := range s.Stuck {
 		fmt.Fprintf(&b, "\n  stuck in a call since %s: %d of %s in %s", stamp(k.Since), k.Rows, k.Kind, k.Pass)
 	}

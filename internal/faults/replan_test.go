@@ -3,6 +3,9 @@ package faults
 // replanFaults are faults in how a wish stays current when settings change. Memory
 // shows them.
 var replanFaults = []fault{
+	{Name: "scan: Health does not name what is skipped", In: "automation.reconciliation.skip",
+		Old: "r.SkippedOn = p.now", New: "",
+		Test: "./automation TestI21_ASourceThatFailsIsNamedAndTriedAgain/memory"},
 	{Name: "scan: a source that fails keeps the watermark", In: "automation.reconciliation.turn",
 		Old: "run.Unlisted == 0", New: "run.Failed == 0",
 		Test: "./automation TestI21_ASourceThatFailsIsNamedAndTriedAgain/memory"},

@@ -197,6 +197,7 @@ CREATE TABLE {automation_reconciliation} (
 	lease_expires_on timestamptz,
 	claim_token      text NOT NULL,
 	abandoned        boolean NOT NULL,
+	skipped_on       timestamptz, -- since when there are sources that could not be planned; NULL: there are none
 	watermark        timestamptz, -- NULL before the first run completed
 	covered_until    text NOT NULL, -- 2006-01-02: the last due day that a run has covered
 	scan_cursor      text NOT NULL, -- where the run under way goes on
@@ -215,6 +216,9 @@ CREATE TABLE {automation_reconciliation} (
 
 -- Polls walk it.
 CREATE INDEX {index:automation_reconciliation_due} ON {automation_reconciliation} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- Health names the scans that skip sources.
+CREATE INDEX {index:automation_reconciliation_skipped} ON {automation_reconciliation} (skipped_on, id) WHERE skipped_on IS NOT NULL;
 
 -- What support has paused.
 

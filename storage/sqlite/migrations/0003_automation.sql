@@ -186,6 +186,7 @@ CREATE TABLE {automation_reconciliation} (
 	lease_expires_on INTEGER,
 	claim_token      TEXT NOT NULL,
 	abandoned        INTEGER NOT NULL,
+	skipped_on       INTEGER, -- since when there are sources that could not be planned; NULL: there are none
 	watermark        INTEGER, -- NULL before the first run completed
 	covered_until    TEXT NOT NULL, -- 2006-01-02: the last due day that a run has covered
 	scan_cursor      TEXT NOT NULL, -- where the run under way goes on
@@ -204,6 +205,9 @@ CREATE TABLE {automation_reconciliation} (
 
 -- Polls walk it.
 CREATE INDEX {index:automation_reconciliation_due} ON {automation_reconciliation} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- Health names the scans that skip sources.
+CREATE INDEX {index:automation_reconciliation_skipped} ON {automation_reconciliation} (skipped_on, id) WHERE skipped_on IS NOT NULL;
 
 -- What support has paused.
 
