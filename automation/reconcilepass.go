@@ -222,6 +222,9 @@ func (s keeper) reconcileNext(ctx context.Context, row *reconciliation) error {
 	if row.isReplan() {
 		return work.Guard(func() error { return s.replanNext(ctx, row) })
 	}
+	if row.Kind == TypeReportSubscription {
+		return s.reconcileReports(ctx, row)
+	}
 	t, _ := s.registry.reminder(row.Kind)
 	if scanned, err := t.scans(ctx, row.Scope); err != nil || !scanned {
 		if err == nil {

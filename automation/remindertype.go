@@ -180,6 +180,8 @@ type registry struct {
 	added     chan struct{} // closed when a name is registered, and replaced
 	guarding  bool          // a type is under the ownership guard
 
+	reportPage ReportPage // nil: the subscriptions of reports are not looked after here
+
 	leaseLosses atomic.Int64 // rows taken over from other workers
 }
 
@@ -303,15 +305,23 @@ func (r *registry) claim(name string, add func()) bool {
 	r.reported = slices.Sorted(maps.Keys(r.reports))
 	r.ordinary = slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { return slices.Contains(r.reported, name) })
 	r.scanned = slices.DeleteFunc(slices.Sorted(maps.Keys(r.reminders)), func(name string) bool { return r.reminders[name].Scan == nil })
-	r.keeps = slices.Clone(r.scanned)
-	for name := range r.reminders {
-		r.keeps = append(r.keeps, replanKind(name))
-	}
+	r.keep()
 	_, guards := wrapped[guarded](r.handlers[name])
 	r.guarding = r.guarding || guards || r.reminders[name].Guarded
 	close(r.added)
 	r.added = make(chan struct{})
 	return true
+}
+
+// keep lists what is kept. The lock is held.
+func (r *registry) keep() {
+	r.keeps = slices.Clone(r.scanned)
+	for name := range r.reminders {
+		r.keeps = append(r.keeps, replanKind(name))
+	}
+	if r.reportPage != nil {
+		r.keeps = append(r.keeps, TypeReportSubscription)
+	}
 }
 
 // listen adds the providers of t to the routes, and gives it the Stream of its only

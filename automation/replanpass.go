@@ -45,10 +45,12 @@ func (s keeper) replanNext(ctx context.Context, row *reconciliation) error {
 	return nil
 }
 
-// replanAll marks every type that is registered here or has open rows.
+// replanAll marks every type that is registered here or has open rows, and has the
+// subscriptions of reports looked after now.
 func (s keeper) replanAll(ctx context.Context, row *reconciliation) error {
 	what := row.replan()
 	names := s.registry.reminderTypes()
+	reports := false
 	err := s.store.View(ctx, func(from driver.Reader) error {
 		for setting := ""; ; {
 			next, err := s.nextSetting(ctx, from, what.Scope, setting)
@@ -58,6 +60,7 @@ func (s keeper) replanAll(ctx context.Context, row *reconciliation) error {
 			if setting = next.Setting; next.AutomationType == TypeReminder {
 				names = append(names, next.Kind)
 			}
+			reports = reports || next.AutomationType == TypeReportSubscription
 		}
 	})
 	if err != nil {
@@ -70,7 +73,15 @@ func (s keeper) replanAll(ctx context.Context, row *reconciliation) error {
 		one.Type = name
 		marks = append(marks, one)
 	}
-	if err := s.store.InTx(ctx, func(tx storage.Tx) error { return MarkReplan(ctx, tx, marks...) }); err != nil {
+	err = s.store.InTx(ctx, func(tx storage.Tx) error {
+		if reports {
+			if _, err := reconciliations.Ensure(ctx, tx, hurry, reportScan(what.Scope, s.now())); err != nil {
+				return err
+			}
+		}
+		return MarkReplan(ctx, tx, marks...)
+	})
+	if err != nil {
 		return err
 	}
 	row.turnReplan(s.now(), s.now(), ReconcileReport{Scope: what.Scope, StartedOn: s.now()}, nil)

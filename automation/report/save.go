@@ -215,6 +215,9 @@ func (s *Service) save(ctx context.Context, sub Subscription) (saved Subscriptio
 		if err == nil && row.Status == StatusActive {
 			_, err = s.scheduler.Ensure(ctx, row.subscription().candidate())
 		}
+		if err == nil && sub.Version == 0 {
+			err = s.scheduler.KeepReports(ctx, sub.Scope)
+		}
 		if err == nil {
 			saved = row.subscription()
 		}

@@ -195,25 +195,21 @@ func (s *Service) Subscriptions(ctx context.Context, scope automation.Scope, p s
 
 // Refresh makes sure of the next runs of a page of subscriptions, and says where
 // the next page begins; empty after the last. It moves runs after the zone of a
-// business unit has changed, and restores the run of a subscription that lost it
-// (automation's Health lists those). It writes nothing where nothing has changed.
+// business unit has changed, and restores the run of a subscription that lost it. It
+// writes nothing where nothing has changed. A Poller does it by itself, once an hour.
 func (s *Service) Refresh(ctx context.Context, scope automation.Scope, p storage.Page) (next string, err error) {
-	err = s.inTx(ctx, func(s *Service) error {
-		all, after, err := s.Subscriptions(ctx, scope, p)
-		if err != nil {
-			return err
+	return s.scheduler.RefreshReports(ctx, scope, p)
+}
+
+// candidates reads a page of those that are active, as what they ask for.
+func candidates(ctx context.Context, from driver.Reader, scope automation.Scope, p storage.Page) (out []automation.Candidate, next string, err error) {
+	rows, next, err := subscriptions.Page(ctx, from, scope, p, driver.Query{})
+	for _, r := range rows {
+		if r.Status == StatusActive {
+			out = append(out, r.subscription().candidate())
 		}
-		var wanted []automation.Candidate
-		for _, sub := range all {
-			if sub.Status == StatusActive {
-				wanted = append(wanted, sub.candidate())
-			}
-		}
-		next = after
-		_, err = s.scheduler.Ensure(ctx, wanted...)
-		return err
-	})
-	return next, err
+	}
+	return out, next, err
 }
 
 // By says who changes a subscription or asks for a run, and why: Actor, a person or

@@ -3,6 +3,18 @@ package faults
 // replanFaults are faults in how a wish stays current when settings change. Memory
 // shows them.
 var replanFaults = []fault{
+	{Name: "reports: a scan undoes a change", In: "automation.reportsPage.refresh",
+		Old: "!reflect.DeepEqual(now, p.subs)", New: "now == nil",
+		Test: "./automation/report TestAScanUndoesNoChange/memory"},
+	{Name: "reports: one that is refused fails its page", In: "automation.reportsPage.refreshAll",
+		Old: "!errors.As(err, &refused)", New: "!errors.As(err, &refused) || true",
+		Test: "./automation/report TestAScanRestoresWhatIsLost/memory"},
+	{Name: "reports: a re-plan leaves subscriptions out", In: "automation.keeper.replanAll",
+		Old: "if reports {", New: "if false {",
+		Test: "./automation/report TestAReplanOfAllScansTheSubscriptions/memory"},
+	{Name: "reports: nobody has them scanned", In: "automation/report.Service.save",
+		Old: "sub.Version == 0 {", New: "false {",
+		Test: "./automation/report TestAScanMovesRunsToANewZone/memory"},
 	{Name: "scan: Health does not name what is skipped", In: "automation.reconciliation.skip",
 		Old: "r.SkippedOn = p.now", New: "",
 		Test: "./automation TestI21_ASourceThatFailsIsNamedAndTriedAgain/memory"},
@@ -16,7 +28,7 @@ var replanFaults = []fault{
 		Old: "run.Unlisted += r.skip(p)", New: "r.skip(p)",
 		Test: "./automation TestI21_MoreSourcesFailThanAreNamed/memory"},
 	{Name: "flight: a run that never runs is made", In: "automation.Support.refuseShadow",
-		Old: "guard.owners[0] == OldScheduler", New: "false",
+		Old: "guard.owners[0] == OldScheduler", New: "len(guard.owners) == 0",
 		Test: "./automation/automationhttp TestARunInShadowIsRefused/memory"},
 	{Name: "I-22 a conflict forgets what the run led to", In: "automation.scheduleRow.yield",
 		Old: "storable(detail), before", New: "storable(detail), nil",

@@ -210,9 +210,11 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			"HandleEvent": func() error {
 				return second(s.HandleEvent(ctx, automation.Event{Scope: scope, ID: "1", Type: "changed", Source: employee, Version: 1}))
 			},
-			"Health":        func() error { return second(s.Health(ctx, storage.Within(scope))) },
-			"Preview":       func() error { return second(s.Preview(ctx, candidate(scope), 1)) },
-			"PreviewSource": func() error { return second(s.PreviewSource(ctx, scope, "certificate", employee)) },
+			"Health":         func() error { return second(s.Health(ctx, storage.Within(scope))) },
+			"KeepReports":    func() error { return s.KeepReports(ctx, scope) },
+			"Preview":        func() error { return second(s.Preview(ctx, candidate(scope), 1)) },
+			"PreviewSource":  func() error { return second(s.PreviewSource(ctx, scope, "certificate", employee)) },
+			"RefreshReports": func() error { return second(s.RefreshReports(ctx, scope, storage.Page{})) },
 			"Set": func() error {
 				return second(s.Set(ctx, automation.About{Scope: scope, Type: "certificate", Source: employee}, candidate(scope)))
 			},
