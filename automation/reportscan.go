@@ -19,7 +19,7 @@ import (
 type ReportPage func(ctx context.Context, from driver.Reader, scope Scope, p storage.Page) (subs []Candidate, next string, err error)
 
 // ScanReports makes a Poller look after the next runs of the subscriptions that read
-// gives, once an hour in each scope that [Scheduler.KeepReports] was called for:
+// gives, every six hours in each scope that [Scheduler.KeepReports] was called for:
 // package automation/report calls it. Where it is called again the last read counts.
 //
 //spec:a-101
@@ -48,7 +48,7 @@ func (s *Scheduler) RefreshReports(ctx context.Context, scope Scope, p storage.P
 }
 
 const (
-	reportsEvery = time.Hour
+	reportsEvery = 6 * time.Hour
 	reportsBatch = 100
 )
 

@@ -31,7 +31,7 @@ func (w *world) nextScan() {
 	w.pollAt(w.scanState().NextOn)
 }
 
-// The zone of a business unit moves runs within the hour, though nobody says so.
+// The zone of a business unit moves runs within hours, though nobody says so.
 func TestAScanMovesRunsToANewZone(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.create(weekly(nil))
@@ -53,7 +53,7 @@ func TestAScanMovesRunsToANewZone(t *testing.T) {
 	})
 }
 
-// Who has settings of his own says what has changed, and does not wait for the hour.
+// Who has settings of his own says what has changed, and does not wait for the scan.
 func TestAReplanOfAllScansTheSubscriptions(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.create(weekly(nil))
@@ -112,7 +112,7 @@ func TestAScanEndsWithTheLastSubscription(t *testing.T) {
 			w.Errorf("%+v", w.scanState())
 		}
 		w.create(weekly(func(s *report.Subscription) { s.GUID = "g-2" }))
-		if state := w.scanState(); state.Off || state.NextOn.Sub(w.clk.Now()) != time.Hour {
+		if state := w.scanState(); state.Off || state.NextOn.Sub(w.clk.Now()) != 6*time.Hour {
 			w.Errorf("%+v", state)
 		}
 	})

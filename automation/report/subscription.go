@@ -196,7 +196,7 @@ func (s *Service) Subscriptions(ctx context.Context, scope automation.Scope, p s
 // Refresh makes sure of the next runs of a page of subscriptions, and says where
 // the next page begins; empty after the last. It moves runs after the zone of a
 // business unit has changed, and restores the run of a subscription that lost it. It
-// writes nothing where nothing has changed. A Poller does it by itself, once an hour.
+// writes nothing where nothing has changed. A Poller does it by itself, every six hours.
 func (s *Service) Refresh(ctx context.Context, scope automation.Scope, p storage.Page) (next string, err error) {
 	return s.scheduler.RefreshReports(ctx, scope, p)
 }
