@@ -3,6 +3,7 @@ package automation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -370,4 +371,9 @@ func (r *reportRunner) Run(ctx context.Context) error {
 		}
 	}
 	return r.inner.Run(ctx)
+}
+
+func isPanic(err error) bool {
+	var p *work.PanicError
+	return errors.As(err, &p)
 }

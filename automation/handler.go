@@ -68,23 +68,6 @@ func (s *Scheduler) Handle(automationType string, h Handler) {
 	s.claim("Handle", automationType, func() { s.registry.handlers[automationType] = h })
 }
 
-// HandleReports adds a type of report: from now on this process serves the runs
-// of subscriptions of that type, which package automation/report asks for. They
-// are handled one by one and by a pass of their own, so that one that takes long
-// keeps neither reminders nor other reports waiting. It panics on a nil handler, a
-// name that no key can hold or that is taken, or a negative Lateness.
-//
-//spec:r-003
-func (s *Scheduler) HandleReports(name string, h Handler, l Lateness) {
-	switch {
-	case h == nil:
-		panic(fmt.Sprintf("automation: HandleReports(%q): no handler", name))
-	case l.negative():
-		panic(fmt.Sprintf("automation: HandleReports(%q): a negative Lateness", name))
-	}
-	s.claim("HandleReports", name, func() { s.registry.handlers[name], s.registry.reports[name] = h, l })
-}
-
 // claim takes a name for a handler, for the caller of that method.
 func (s *Scheduler) claim(method, name string, add func()) {
 	if err := checkName(name); err != nil {

@@ -350,24 +350,6 @@ func (s explainer) servedBy(ctx context.Context, a *Absence) string {
 // event asks a provider about the source of a.
 func (a *Absence) event() Event { return Event{Scope: a.Scope, Type: ExplainEvent, Source: a.Source} }
 
-// spokenFor reports whether the provider of t speaks for the setting of a. One
-// that fails does not.
-func (a *Absence) spokenFor(ctx context.Context, t ReminderType) bool {
-	spoken := false
-	_ = work.Guard(func() error {
-		if lister, ok := t.Triggers.(SettingLister); ok {
-			settings, err := lister.Settings(ctx, a.event())
-			if spoken = slices.Contains(settings, a.Setting); err != nil || spoken {
-				return err
-			}
-		}
-		candidates, err := t.Triggers.Candidates(ctx, a.event())
-		spoken = slices.ContainsFunc(candidates, func(c Candidate) bool { return c.Setting == a.Setting })
-		return err
-	})
-	return spoken
-}
-
 // planMissing is what the provider of a type wants for the setting of a. It sets
 // the cause if that is nothing, or cannot be.
 func (s explainer) planMissing(ctx context.Context, a *Absence, name string) []plan {

@@ -226,28 +226,6 @@ const (
 	businessDays = 14 * 24 * time.Hour
 )
 
-// keeping says for how long rows of a type have to be remembered.
-type keeping struct {
-	Retention
-	catchUp time.Duration // no process answers OffsetPassed for less
-	shifted bool          // by business days
-}
-
-// old reports whether a row ended so long ago that it may be deleted, unless its
-// key may still be asked for.
-func (m keeping) old(r *scheduleRow, now time.Time) bool {
-	if m.After == 0 || r.IsOpen() || r.IsOnSupportHold || r.EndedOn.IsZero() {
-		return false
-	}
-	return !r.EndedOn.After(now.Add(-m.After))
-}
-
-// forgotten reports whether nobody can ask for the row's key any more.
-func (m keeping) forgotten(r *scheduleRow, now time.Time) bool {
-	last, known := m.lastAsked(r)
-	return known && last.Before(now)
-}
-
 // outrun tells which rows stand for a rise of their condition that is not the
 // last one, by id: whoever asks for one now is given the number of a later rise.
 func (s keeper) outrun(ctx context.Context, rows []*scheduleRow) (map[int64]bool, error) {

@@ -369,16 +369,3 @@ func (p *scannedPage) shade(ctx context.Context, from driver.Reader, among []*sc
 	guard.shape(wants)
 	return err
 }
-
-// refuseShadow refuses a run that the old scheduler has.
-func (s Support) refuseShadow(ctx context.Context, tx storage.Tx, c Candidate) error {
-	plans, err := s.planner().plans(within(ctx, tx), []Candidate{c})
-	if err != nil {
-		return err
-	}
-	guard, err := s.ensurer().lookUpOwners(ctx, tx, []*scheduleRow{&plans[0].want})
-	if err == nil && guard.owners[0] == OldScheduler {
-		err = fmt.Errorf("%w: the old scheduler has the runs of this report", ErrActionRefused)
-	}
-	return err
-}

@@ -2,14 +2,12 @@ package automation
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/permanent"
 	"github.com/belfry-go/belfry/internal/states"
-	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -397,9 +395,4 @@ func retryAfter(key string, failures int, longRunning bool) (time.Duration, bool
 	}
 	_, usual := backoff.After(key, failures-dailyRetries)
 	return dailyRetry, usual
-}
-
-func isPanic(err error) bool {
-	var p *work.PanicError
-	return errors.As(err, &p)
 }

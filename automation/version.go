@@ -2,7 +2,12 @@ package automation
 
 import (
 	"context"
+	"maps"
 	"slices"
+
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // A setting may change between what a provider has read and what is written for it.
@@ -117,4 +122,89 @@ func (s planner) current(ctx context.Context, plans []plan) ([]plan, error) {
 		plans = slices.DeleteFunc(plans, func(p plan) bool { return p.want.Scope == scope && older(loaded, []plan{p}) })
 	}
 	return plans, nil
+}
+
+// sourceState is a row of automation_source: how far the events of an entity
+// have come. Whoever derives rows from the state of an entity writes it first,
+// so that an event that loaded an old state cannot undo a newer one. It is never
+// due.
+type sourceState struct {
+	storage.Record
+	SourceType string `db:"source_type,fixed,plain"`
+	Source     string `db:"source,fixed,person"`
+	EventType  string `db:"event_type,plain"`
+	EventID    string `db:"event_id,plain"`
+	// Versions are the newest that each stream has shown.
+	Versions map[string]int64 `db:"versions,json,plain"`
+}
+
+func (s *sourceState) others(stream string) bool {
+	for known := range s.Versions {
+		if known != stream {
+			return true
+		}
+	}
+	return false
+}
+
+var sources = driver.Define[sourceState]("automation_source").Grows(driver.WithEntities).Limit(maxRow)
+
+// newSourceState is the row that an event asks for. The error is a
+// *keys.PartError.
+func newSourceState(e Event) (*sourceState, error) {
+	key, err := keys.Join(e.Source.Type, e.Source.ID)
+	if err != nil {
+		return nil, err
+	}
+	versions := map[string]int64{}
+	if e.Version > 0 {
+		versions[e.stream()] = e.Version
+	}
+	return &sourceState{
+		Record: storage.Record{Scope: e.Scope, Key: key}, SourceType: e.Source.Type, Source: e.Source.ID,
+		EventType: e.Type, EventID: e.ID, Versions: versions,
+	}, nil
+}
+
+// stamped is the answer of stamp: the newest version that the event's stream has shown,
+// whether the event is not older, and whether the source has other streams, whose
+// events may have come since this one was planned.
+type stamped struct {
+	version int64
+	fresh   bool
+	others  bool
+}
+
+// stamp takes the sources' rows for events until the transaction ends. An older
+// event does not get its row; one without a version does, and leaves the version.
+func stamp(ctx context.Context, tx storage.Tx, events ...Event) ([]stamped, error) {
+	wants := make([]*sourceState, len(events))
+	older := map[*sourceState]bool{}
+	for i, e := range events {
+		want, err := newSourceState(e)
+		if err != nil {
+			return nil, err
+		}
+		wants[i] = want
+	}
+	got, err := sources.Ensure(ctx, tx, func(stored, want *sourceState) (storage.Outcome, bool) {
+		versions := maps.Clone(stored.Versions)
+		for stream, version := range want.Versions {
+			if older[want] = version < versions[stream]; older[want] {
+				return storage.Unchanged, false
+			}
+			versions[stream] = version
+		}
+		stored.Versions = versions
+		if want.EventType != "" { // else the host spoke: the last event stays known
+			stored.EventType, stored.EventID = want.EventType, want.EventID
+		}
+		return storage.Updated, true
+	}, wants...)
+	out := make([]stamped, len(got))
+	for i, g := range got {
+		stream := events[i].stream()
+		out[i] = stamped{g.Row.Versions[stream], !older[wants[i]], g.Row.others(stream)}
+	}
+	return out, err
 }

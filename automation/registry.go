@@ -1,0 +1,268 @@
+package automation
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// registry holds what is registered; bound copies of a scheduler share it.
+type registry struct {
+	mu        sync.RWMutex
+	reminders map[string]ReminderType
+	handlers  map[string]Handler
+	reports   map[string]Lateness // of the handlers of reports
+	names     []string            // of all, in order; replaced, never changed
+	ordinary  []string            // of all but reports, likewise
+	reported  []string            // of reports, likewise
+	routes    map[string]route
+	scanned   []string      // those with a Scan, in order; replaced, never changed
+	keeps     []string      // the kinds of automation_reconciliation served here, likewise
+	added     chan struct{} // closed when a name is registered, and replaced
+	guarding  bool          // a type is under the ownership guard
+
+	reportPage ReportPage // nil: the subscriptions of reports are not looked after here
+
+	leaseLosses atomic.Int64 // rows taken over from other workers
+}
+
+// route says which reminder types listen to an event type, and with what.
+type route struct{ triggers, invalidations, immediate []string }
+
+func newRegistry() *registry {
+	return &registry{
+		reminders: map[string]ReminderType{}, handlers: map[string]Handler{}, reports: map[string]Lateness{},
+		names: []string{}, ordinary: []string{}, reported: []string{}, routes: map[string]route{}, scanned: []string{}, added: make(chan struct{}),
+	}
+}
+
+// types lists the registered names; no claim takes rows of others.
+func (r *registry) types() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.names
+}
+
+// ordinaryTypes lists those whose rows the due pass takes together.
+func (r *registry) ordinaryTypes() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.ordinary
+}
+
+// reportTypes lists those of reports, and tells when more are added.
+func (r *registry) reportTypes() (names []string, added <-chan struct{}) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.reported, r.added
+}
+
+func (r *registry) isReport(name string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	_, ok := r.reports[name]
+	return ok
+}
+
+// lateness is the policy of the type of that name; none for others.
+func (r *registry) lateness(name string) Lateness {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if l, ok := r.reports[name]; ok {
+		return l
+	}
+	return r.reminders[name].Lateness
+}
+
+// scans lists the reminder types with a Scan, and tells when more are added.
+func (r *registry) scans() (names []string, added <-chan struct{}) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.scanned, r.added
+}
+
+func (r *registry) reminder(name string) (ReminderType, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	t, ok := r.reminders[name]
+	return t, ok
+}
+
+func (r *registry) handler(name string) (Handler, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	h, ok := r.handlers[name]
+	return h, ok
+}
+
+// route gives the listeners of an event type, and false if there are none.
+//
+//spec:a-066
+func (r *registry) route(eventType string) (route, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	found, ok := r.routes[eventType]
+	return found, ok
+}
+
+// serves reports whether rows of that name are claimed here.
+func (r *registry) serves(name string) bool { return name == "" || slices.Contains(r.types(), name) }
+
+// longRunning reports whether rows of that name are retried daily.
+func (r *registry) longRunning(name string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	_, long := wrapped[longRunning](r.handlers[name])
+	return long || r.reminders[name].LongRunning
+}
+
+// How long a group of rows may be with the code of a host, unless its type says so.
+const (
+	callTimeout     = 15 * time.Minute
+	longCallTimeout = 6 * time.Hour
+)
+
+// callTimeout is that of a type; reports count as long-running.
+func (r *registry) callTimeout(name string) time.Duration {
+	if t, ok := r.reminder(name); ok && t.CallTimeout > 0 {
+		return t.CallTimeout
+	}
+	if r.longRunning(name) || r.isReport(name) {
+		return longCallTimeout
+	}
+	return callTimeout
+}
+
+// claim takes a name for one registration and reports whether it was free.
+func (r *registry) claim(name string, add func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.Contains(r.names, name) {
+		return false
+	}
+	add()
+	r.names = slices.Sorted(maps.Keys(r.reminders))
+	r.names = slices.AppendSeq(r.names, maps.Keys(r.handlers))
+	r.reported = slices.Sorted(maps.Keys(r.reports))
+	r.ordinary = slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { return slices.Contains(r.reported, name) })
+	r.scanned = slices.DeleteFunc(slices.Sorted(maps.Keys(r.reminders)), func(name string) bool { return r.reminders[name].Scan == nil })
+	r.keep()
+	_, guards := wrapped[guarded](r.handlers[name])
+	r.guarding = r.guarding || guards || r.reminders[name].Guarded
+	close(r.added)
+	r.added = make(chan struct{})
+	return true
+}
+
+// keep lists what is kept. The lock is held.
+func (r *registry) keep() {
+	r.keeps = slices.Clone(r.scanned)
+	for name := range r.reminders {
+		r.keeps = append(r.keeps, replanKind(name))
+	}
+	if r.reportPage != nil {
+		r.keeps = append(r.keeps, TypeReportSubscription)
+	}
+}
+
+// listen adds the providers of t to the routes, and gives it the Stream of its only
+// event. The lock is held.
+func (r *registry) listen(t *ReminderType) {
+	add := func(types []string, to func(*route)) {
+		for _, eventType := range types {
+			found := r.routes[eventType]
+			to(&found)
+			r.routes[eventType] = found
+		}
+	}
+	if t.Triggers != nil {
+		events := t.Triggers.EventTypes()
+		add(events, func(x *route) { x.triggers = append(x.triggers, t.Name) })
+		if len(events) == 1 {
+			t.Stream = cmp.Or(t.Stream, events[0])
+		}
+	}
+	if t.Invalidations != nil {
+		add(t.Invalidations.EventTypes(), func(x *route) { x.invalidations = append(x.invalidations, t.Name) })
+	}
+	if t.Immediate != nil {
+		add(t.Immediate.EventTypes(), func(x *route) { x.immediate = append(x.immediate, t.Name) })
+	}
+}
+
+// guards reports whether runs of that type are under the ownership guard.
+func (r *registry) guards(name string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if !r.guarding {
+		return false
+	}
+	_, guarded := wrapped[guarded](r.handlers[name])
+	return guarded || r.reminders[name].Guarded
+}
+
+// guardsAny reports whether any type is under the guard.
+func (r *registry) guardsAny() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.guarding
+}
+
+// keepings are the types registered here whose rows are deleted some day.
+func (r *registry) keepings() map[string]keeping {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	out := map[string]keeping{}
+	for name, t := range r.reminders {
+		if t.Retention.After > 0 {
+			out[name] = keeping{t.Retention, max(t.Lateness.CatchUp, defaultCatchUp), t.BusinessDay != nil}
+		}
+	}
+	for name, h := range r.handlers {
+		if w, ok := wrapped[retained](h); ok && w.retention.After > 0 {
+			out[name] = keeping{Retention: w.retention, catchUp: defaultCatchUp}
+		}
+	}
+	return out
+}
+
+// keeping says for how long rows of a type have to be remembered.
+type keeping struct {
+	Retention
+	catchUp time.Duration // no process answers OffsetPassed for less
+	shifted bool          // by business days
+}
+
+// old reports whether a row ended so long ago that it may be deleted, unless its
+// key may still be asked for.
+func (m keeping) old(r *scheduleRow, now time.Time) bool {
+	if m.After == 0 || r.IsOpen() || r.IsOnSupportHold || r.EndedOn.IsZero() {
+		return false
+	}
+	return !r.EndedOn.After(now.Add(-m.After))
+}
+
+// forgotten reports whether nobody can ask for the row's key any more.
+func (m keeping) forgotten(r *scheduleRow, now time.Time) bool {
+	last, known := m.lastAsked(r)
+	return known && last.Before(now)
+}
+
+func (r *registry) scanReports(read ReportPage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reportPage = read
+	r.keep()
+	close(r.added)
+	r.added = make(chan struct{})
+}
+
+// subscriptions is how those of reports are read, if they are looked after here.
+func (r *registry) subscriptions() (ReportPage, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.reportPage, r.reportPage != nil
+}
