@@ -142,6 +142,9 @@ func (w *wishWorld) late() {
 		w.must(fmt.Errorf("said late: %+v", got))
 	}
 	e := pick(w, w.told...)
+	if w.scanned {
+		return // a scan that finds nothing to do keeps no version
+	}
 	old := e.Version > 0 && e.Version < w.pupil[e.Source.ID].version
 	got, err = w.s.HandleEvent(w.ctx, e)
 	if w.must(unlessStale(got, err)); (got.Outcome == automation.EventStale) != old {
@@ -282,8 +285,10 @@ func (w *wishWorld) tell(typ, id string) {
 		_, err = w.s.Set(w.ctx, about, w.candidates(typ, id)...)
 	} else {
 		e := automation.Event{Scope: w.scope, ID: "e", Type: "pupil-changed", Source: about.Source, Version: about.Version}
-		_, err = w.s.HandleEvent(w.ctx, e)
 		w.told = append(w.told, e)
+		if !w.scanned || w.pupil[id].gone { // else a scan will find it
+			_, err = w.s.HandleEvent(w.ctx, e)
+		}
 	}
 	w.must(err)
 	w.asked(typ, id)

@@ -231,6 +231,7 @@ type wishWorld struct {
 	zones        map[string]string // of units
 	inForce      map[string]string // the cadence of each series
 	told         []automation.Event
+	scanned      bool           // events about buses are lost, but for those who leave
 	out          map[string]int // what was dispatched
 
 	said, wrong []string

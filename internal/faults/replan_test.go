@@ -3,6 +3,9 @@ package faults
 // replanFaults are faults in how a wish stays current when settings change. Memory
 // shows them.
 var replanFaults = []fault{
+	{Name: "scan: it skips a unit that an event does not", In: "automation.keeper.newPage",
+		Old: "slices.Clone(t.Scan.BusinessUnits)", New: `[]string{"cork"}`,
+		Test: "./automation TestEventsAndReconciliationLeadToTheSame/memory"},
 	{Name: "reports: a scan undoes a change", In: "automation.reportsPage.refresh",
 		Old: "!reflect.DeepEqual(now, p.subs)", New: "now == nil",
 		Test: "./automation/report TestAScanUndoesNoChange/memory"},
