@@ -189,8 +189,19 @@ func busyTable(t *testing.T, ended, n int) (*Store, *recorder) {
 	scheduled(t, s, n, "held", "NULL", "0", "true", "RetriesExhausted")
 	scheduled(t, s, n, "cancelled", "NULL", "0", "true", "CancelledBySupport")
 	series(t, s, n)
-	exec(t, s.DB(), "VACUUM (ANALYZE) automation_scheduler, automation_series")
+	reconciliations(t, s, n)
+	exec(t, s.DB(), "VACUUM (ANALYZE) automation_scheduler, automation_series, automation_reconciliation")
 	return s, r
+}
+
+// reconciliations loads the scans of n tenants, which skip nothing and come later.
+func reconciliations(t testing.TB, s *Store, n int) {
+	t.Helper()
+	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO automation_reconciliation (scope, key, kind, status, version, lane, due_on, claim_token, abandoned,
+			covered_until, scan_cursor, failure_count, reason_code, diagnostics, reminder_type, setting, business_unit)
+		SELECT 'tenant-' || g, 'digest', 'digest', 'Ready', 1, 0, '2999-03-01'::timestamptz + g * interval '1 second', '', false,
+			'2026-03-01', '', 0, '', '', '', '', ''
+		FROM generate_series(1, %d) AS g`, n))
 }
 
 // series loads n active series whose occurrences are still to come.
