@@ -87,7 +87,7 @@ var storageFaults = []fault{
 		Old: "free := context.WithoutCancel(ctx)", New: "free := ctx",
 		Test: "./storage/internal/sqlstore TestI10_CommitOutlivesTheContextOfItsCaller"},
 	{Name: "I-10 a lost reply to COMMIT passes for a failure", In: "sqlstore.session.commit",
-		Old: "_ = x.release(true); return unknown(err)", New: "_ = x.release(true); return f",
+		Old: "_ = x.Release(true); return unknown(err)", New: "_ = x.Release(true); return f",
 		Test: "./storage/internal/sqlstore TestLostAnswerToCommit"},
 	{Name: "I-12 memory leaves a busy row to a dead worker", In: "memory.table.claimable",
 		Old: "r.LeaseExpiresOn.IsZero()", New: "true", Test: "./storage/memory TestContract/^take-over$"},

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
-	"github.com/jmoiron/sqlx"
 
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
@@ -199,7 +198,7 @@ func (s *Store) open(ctx context.Context, o Options, migrate Migrate, migrating 
 	return migrating(func() (err error) {
 		s.Store, err = sqlstore.New(ctx, sqlstore.Config{
 			Dialect:          sqlstore.PostgreSQL,
-			Writer:           sqlx.NewDb(s.db, "postgres"),
+			Writer:           &sqlstore.Database{DB: s.db, Watch: watch},
 			Classify:         s.classify,
 			Clock:            now,
 			Rand:             o.Rand,
@@ -210,7 +209,6 @@ func (s *Store) open(ctx context.Context, o Options, migrate Migrate, migrating 
 			Migrations:       migrations(),
 			Migrate:          migrate,
 			SystemIdentifier: func(ctx context.Context) (string, error) { return systemIdentifier(ctx, s.db) },
-			Watch:            watch,
 			Grace:            commitGrace,
 			Committed:        s.committed,
 			Outer:            s,

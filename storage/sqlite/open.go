@@ -60,11 +60,16 @@ func explained(err error) error {
 }
 
 func (s *Store) open(ctx context.Context, opts *Options) (err error) {
+	writer := &sqlstore.Database{DB: s.writer.DB}
+	reader := writer
+	if s.reader != s.writer {
+		reader = &sqlstore.Database{DB: s.reader.DB}
+	}
 	s.Store, err = sqlstore.New(ctx, sqlstore.Config{
 		Dialect:     sqlstore.SQLite,
 		Outer:       s,
-		Writer:      s.writer,
-		Reader:      s.reader,
+		Writer:      writer,
+		Reader:      reader,
 		Classify:    classify,
 		Clock:       opts.Clock,
 		Rand:        opts.Rand,

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"slices"
 	"time"
 
@@ -57,7 +56,7 @@ func (s *Store) Next(ctx context.Context, schema *driver.Schema, c driver.Claim,
 		return next, ctx.Err()
 	}
 	c.Now = horizon
-	err = s.read(ctx, "next of "+schema.Name, s.table(schema).next(&c), func(r *sql.Rows) error {
+	err = s.read(ctx, "next of "+schema.Name, s.table(schema).next(&c), func(r Rows) error {
 		var v any
 		for r.Next() {
 			if err := r.Scan(&v); err != nil {
@@ -72,20 +71,20 @@ func (s *Store) Next(ctx context.Context, schema *driver.Schema, c driver.Claim,
 
 // read runs one SELECT outside of a transaction, again if the database is busy
 // or the connection broke while it lay idle.
-func (s *Store) read(ctx context.Context, op string, q sqltext.Statement, read func(*sql.Rows) error) error {
-	idle := s.cfg.Reader.Stats().OpenConnections
+func (s *Store) read(ctx context.Context, op string, q sqltext.Statement, read func(Rows) error) error {
+	idle := s.cfg.Reader.Size()
 	return s.repeat(ctx, lockTries, func() (sqltext.Class, error) {
 		x, err := s.open(ctx, s.cfg.Reader)
 		if err != nil {
 			return classOf(err), err
 		}
-		err = query(s.inside(ctx), x, q, read)
+		err = x.Query(s.inside(ctx), q.Text, q.Args, read)
 		if err == nil {
-			_ = x.release(false)
+			_ = x.Release(false)
 			return sqltext.Unknown, nil
 		}
 		f := s.failed(ctx, op, err)
-		_ = x.release(f.class == sqltext.Connection)
+		_ = x.Release(f.class == sqltext.Connection)
 		if f.class == sqltext.Connection && ctx.Err() == nil && idle > 0 {
 			idle--
 			return sqltext.Busy, f

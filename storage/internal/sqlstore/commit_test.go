@@ -30,7 +30,9 @@ func TestDoubtOfTheAdapterIsAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	f, runs := &fake{}, 0
 	s := f.store(t, func(c *Config) {
-		c.Watch = func(context.Context, any) func() error { return func() error { return errOdd } }
+		db := *c.Writer.(*Database)
+		db.Watch = func(context.Context, any) func() error { return func() error { return errOdd } }
+		c.Writer = &db
 	})
 	err := look(t.Context(), s, &runs)
 	if !errors.Is(err, driver.ErrOutcomeUnknown) || !errors.Is(err, errOdd) {

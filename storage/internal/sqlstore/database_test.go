@@ -60,11 +60,19 @@ func open(t testing.TB, driver, dsn string) *sqlx.DB {
 // store is a store without blobs' tables unless change gives it migrations.
 func (d database) store(t testing.TB, change func(*sqlstore.Config)) (*sqlstore.Store, error) {
 	t.Helper()
-	cfg := sqlstore.Config{Dialect: d.dialect, Writer: d.handle(t), Classify: classify, Migrate: sqlstore.MigrateOff}
+	cfg := sqlstore.Config{Dialect: d.dialect, Writer: pool(d.handle(t)), Classify: classify, Migrate: sqlstore.MigrateOff}
 	if change != nil {
 		change(&cfg)
 	}
 	return sqlstore.New(t.Context(), cfg)
+}
+
+// pool is the handle as a store takes it.
+func pool(db *sqlx.DB) sqlstore.Pool {
+	if db == nil {
+		return nil
+	}
+	return &sqlstore.Database{DB: db.DB}
 }
 
 func (d database) exec(t testing.TB, db *sqlx.DB, texts ...string) {

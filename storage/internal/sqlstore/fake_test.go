@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
@@ -52,10 +50,10 @@ type fake struct {
 // store is a store of the PostgreSQL dialect on the fake.
 func (f *fake) store(t *testing.T, change func(*Config)) *Store {
 	t.Helper()
-	db := sqlx.NewDb(sql.OpenDB(f), "fake")
+	db := sql.OpenDB(f)
 	t.Cleanup(func() { _ = db.Close() })
 	cfg := Config{
-		Dialect: PostgreSQL, Writer: db, Classify: classifyFake, Migrate: MigrateOff,
+		Dialect: PostgreSQL, Writer: &Database{DB: db}, Classify: classifyFake, Migrate: MigrateOff,
 		Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
 	if change != nil {

@@ -3,48 +3,37 @@ package sqlstore
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"runtime"
 	"sync/atomic"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
-// InHostTx runs f in one transaction of the host and commits it when f returns nil: what
-// f does with host, and what it ensures through bound (with the WithTx of a domain),
-// commits together. It begins as the database needs it, and runs f again where InTx
-// would, so f has no effects outside of the transaction. Behind the commit pollers hear
-// of what became due. f neither commits nor rolls back, and its statements should have
-// ctx. An unknown outcome is [driver.ErrOutcomeUnknown].
-//
-// On SQLite, which has one writer, a call inside f that is not bound could wait for ever
-// for this transaction; it is refused with [driver.ErrJoined] at once.
-func (s *Store) InHostTx(ctx context.Context, f func(host *sql.Tx, bound driver.Tx) error) error {
+// InHostTx runs f in a transaction that begin opens for a host; see [Store.InHostTx].
+func InHostTx[H HostTx](ctx context.Context, s *Store, begin func(context.Context, Conn) (H, error), f func(H, driver.Tx) error) error {
 	again := false
 	return s.repeat(ctx, lockTries, func() (sqltext.Class, error) {
 		x := &tx{store: s, joined: true, again: again}
 		again = true
-		return s.inHostTx(ctx, x, f)
+		conn, host, err := beginHost(ctx, s, begin)
+		if err != nil {
+			return classOf(err), err
+		}
+		x.db = host
+		return s.inHostTx(ctx, x, conn, host, func(bound driver.Tx) error { return f(host, bound) })
 	})
 }
 
-func (s *Store) inHostTx(ctx context.Context, x *tx, f func(*sql.Tx, driver.Tx) error) (sqltext.Class, error) {
-	conn, host, err := s.beginHost(ctx)
-	if err != nil {
-		return classOf(err), err
-	}
+func (s *Store) inHostTx(ctx context.Context, x *tx, conn *session, host HostTx, f func(driver.Tx) error) (sqltext.Class, error) {
 	defer s.holder.begin(s.cfg.Writer)()
-	x.db = host
 	returned := false
 	undo := func() {
 		x.err = errOver
-		_ = conn.bounded(ctx, func(context.Context) error {
-			return conn.release(host.Rollback() != nil)
+		_ = conn.bounded(ctx, func(ctx context.Context) error {
+			return conn.Release(host.Rollback(ctx) != nil)
 		})
 		x.restore()
 	}
@@ -53,7 +42,7 @@ func (s *Store) inHostTx(ctx context.Context, x *tx, f func(*sql.Tx, driver.Tx) 
 			undo()
 		}
 	}()
-	err = f(host, s.cfg.Dialect.able(x))
+	err := f(s.cfg.Dialect.able(x))
 	returned = true
 	if err == nil {
 		err = x.usable(ctx)
@@ -64,7 +53,7 @@ func (s *Store) inHostTx(ctx context.Context, x *tx, f func(*sql.Tx, driver.Tx) 
 		return class, err
 	}
 	x.err = errOver
-	if err := conn.commit(ctx, func(context.Context) error { return host.Commit() }); err != nil {
+	if err := conn.commit(ctx, host.Commit); err != nil {
 		if !errors.Is(err, driver.ErrOutcomeUnknown) {
 			x.restore()
 		}
@@ -83,22 +72,19 @@ func (s *Store) classIn(x *tx, err error) sqltext.Class {
 	return s.cfg.Classify(err)
 }
 
-// beginHost opens a transaction that a host can hold. Its own context does not end it:
-// whether it was committed would then be a matter of luck.
-func (s *Store) beginHost(ctx context.Context) (*session, *sql.Tx, error) {
-	for idle := s.cfg.Writer.Stats().OpenConnections; ; idle-- {
-		x, err := s.open(ctx, s.cfg.Writer)
-		if err != nil {
-			return nil, nil, err
+// beginHost opens a transaction that a host can hold.
+func beginHost[H HostTx](ctx context.Context, s *Store, begin func(context.Context, Conn) (H, error)) (x *session, host H, err error) {
+	for idle := s.cfg.Writer.Size(); ; idle-- {
+		if x, err = s.open(ctx, s.cfg.Writer); err != nil {
+			return nil, host, err
 		}
-		host, err := x.BeginTx(context.WithoutCancel(ctx), nil)
-		if err == nil {
+		if host, err = begin(ctx, x.Conn); err == nil {
 			return x, host, nil
 		}
 		f := s.failed(ctx, "begin", err)
-		_ = x.release(f.class == sqltext.Connection)
+		_ = x.Release(f.class == sqltext.Connection)
 		if f.class != sqltext.Connection || ctx.Err() != nil || idle <= 0 {
-			return nil, nil, f
+			return nil, host, f
 		}
 	}
 }
@@ -108,8 +94,8 @@ type holder struct{ goroutine atomic.Pointer[string] }
 
 // begin notes the goroutine until the function that it returns is called. Where there
 // are several connections nobody waits for himself.
-func (h *holder) begin(pool *sqlx.DB) (end func()) {
-	if pool.Stats().MaxOpenConnections != 1 {
+func (h *holder) begin(pool Pool) (end func()) {
+	if !pool.Single() {
 		return func() {}
 	}
 	name := goroutine()

@@ -96,7 +96,7 @@ func TestACallInsideInHostTxThatIsNotBoundIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	f, runs := &fake{}, 0
 	s := f.store(t, nil)
-	s.cfg.Writer.SetMaxOpenConns(1)
+	s.cfg.Writer.(*Database).SetMaxOpenConns(1)
 	beside := make(chan error, 1)
 	err := s.InHostTx(t.Context(), func(*sql.Tx, driver.Tx) error {
 		go func() { beside <- look(t.Context(), s, new(int)) }() // may wait: it is another one

@@ -24,7 +24,7 @@ func process(t *testing.T, path string, wait func(context.Context, time.Duration
 	db := open(t, "sqlite3", "file:"+path+"?_journal_mode=WAL&_busy_timeout=1")
 	db.SetMaxOpenConns(1)
 	store, err := sqlstore.New(t.Context(), sqlstore.Config{
-		Dialect: sqlstore.SQLite, Writer: db, Classify: classify, Migrate: sqlstore.MigrateOff, Wait: wait,
+		Dialect: sqlstore.SQLite, Writer: pool(db), Classify: classify, Migrate: sqlstore.MigrateOff, Wait: wait,
 	})
 	if err != nil {
 		t.Fatal(err)

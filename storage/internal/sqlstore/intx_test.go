@@ -129,7 +129,7 @@ func TestInTxRollsBackAfterAPanic(t *testing.T) {
 		if f.log() != "BEGIN ROLLBACK" {
 			t.Errorf("%s: %s", name, f.log())
 		}
-		if n := s.cfg.Writer.Stats().InUse; n != 0 {
+		if n := s.cfg.Writer.(*Database).Stats().InUse; n != 0 {
 			t.Errorf("%s: %d connections are in use", name, n)
 		}
 	}

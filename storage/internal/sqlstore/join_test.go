@@ -12,7 +12,7 @@ func TestJoinedTransactionsNeitherClaimNorExtend(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	s := f.store(t, nil)
-	tx := s.Join(s.cfg.Writer)
+	tx := s.Join(s.cfg.Writer.(*Database).DB)
 	_, err := jobs.Claim(t.Context(), tx, driver.Claim{Lanes: []driver.LaneClaim{{Limit: 1}}})
 	if !errors.Is(err, driver.ErrJoined) {
 		t.Errorf("Claim: %v", err)
@@ -31,7 +31,7 @@ func TestJoinedTransactionsAskTheHostToRepeat(t *testing.T) {
 	for said, want := range map[error]error{errSerial: driver.ErrRetryTx, errBusy: driver.ErrBusy, errGone: driver.ErrUnavailable} {
 		f := &fake{answer: first("SELECT", said)}
 		s := f.store(t, nil)
-		tx := s.Join(s.cfg.Writer)
+		tx := s.Join(s.cfg.Writer.(*Database).DB)
 		_, err := jobs.Count(t.Context(), tx, "", 1)
 		if !errors.Is(err, want) {
 			t.Errorf("%v became %v", said, err)

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -166,7 +165,7 @@ func (s *Store) applyOne(ctx context.Context, db *session, m migration, text str
 		return err
 	}
 	record := s.names.Applied(m.number, m.file, m.sum, driver.Time(s.cfg.Clock.Now()))
-	if _, err := db.ExecContext(s.inside(ctx), record.Text, record.Args...); err != nil {
+	if _, err := db.Exec(s.inside(ctx), record.Text, record.Args...); err != nil {
 		return s.failed(ctx, "record "+m.file, err)
 	}
 	return nil
@@ -174,7 +173,7 @@ func (s *Store) applyOne(ctx context.Context, db *session, m migration, text str
 
 func (s *Store) execAll(ctx context.Context, db *session, op string, texts []string) error {
 	for _, text := range texts {
-		if _, err := db.ExecContext(s.inside(ctx), text); err != nil {
+		if _, err := db.Exec(s.inside(ctx), text); err != nil {
 			return s.failed(ctx, op, err)
 		}
 	}
@@ -205,8 +204,8 @@ func (s *Store) missing(ctx context.Context, db *session, all []migration) ([]mi
 // applied returns the recorded checksums by number; none if there is no table.
 func (s *Store) applied(ctx context.Context, db *session) (map[int]string, error) {
 	sums := map[int]string{}
-	found := false
-	err := query(s.inside(ctx), db, s.names.HasHistory(), func(r *sql.Rows) error {
+	found, has := false, s.names.HasHistory()
+	err := db.Query(s.inside(ctx), has.Text, has.Args, func(r Rows) error {
 		for r.Next() {
 			if err := r.Scan(&found); err != nil {
 				return err
@@ -215,7 +214,7 @@ func (s *Store) applied(ctx context.Context, db *session) (map[int]string, error
 		return nil
 	})
 	if err == nil && found {
-		err = query(s.inside(ctx), db, sqltext.Statement{Text: s.names.History()}, func(r *sql.Rows) error {
+		err = db.Query(s.inside(ctx), s.names.History(), nil, func(r Rows) error {
 			var number int
 			var sum string
 			for r.Next() {

@@ -58,7 +58,7 @@ func (t *postgres) change(ctx context.Context, x *tx, change sqltext.Change, lea
 		return nil, err
 	}
 	hits := make([]bool, len(rows))
-	return hits, x.query(ctx, s, func(r *sql.Rows) error {
+	return hits, x.query(ctx, s, func(r Rows) error {
 		var n int
 		for r.Next() {
 			if err := r.Scan(&n); err != nil {
@@ -82,7 +82,7 @@ func (x postgresTx) Untouched(ctx context.Context, s *driver.Schema, scope drive
 		return nil, x.usable(ctx)
 	}
 	if err == nil {
-		err = x.query(ctx, q, func(r *sql.Rows) (err error) {
+		err = x.query(ctx, q, func(r Rows) (err error) {
 			var array sql.NullString
 			for r.Next() {
 				if err := r.Scan(&array); err != nil {

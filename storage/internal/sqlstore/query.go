@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -44,7 +43,7 @@ func (x *tx) Count(ctx context.Context, s *driver.Schema, reach driver.Reach, wh
 	}
 	text, err := x.store.table(s).text().Count(reach, where, limit)
 	if err == nil {
-		err = x.query(ctx, text, func(r *sql.Rows) error {
+		err = x.query(ctx, text, func(r Rows) error {
 			for r.Next() {
 				if err := r.Scan(&n); err != nil {
 					return err
@@ -66,7 +65,7 @@ func (x *tx) Tally(ctx context.Context, s *driver.Schema, reach driver.Reach, q 
 	}
 	text, columns, err := x.store.table(s).text().Tally(reach, q)
 	if err == nil {
-		err = x.query(ctx, text, func(r *sql.Rows) (err error) {
+		err = x.query(ctx, text, func(r Rows) (err error) {
 			groups, err = readGroups(s, columns, r)
 			return err
 		})

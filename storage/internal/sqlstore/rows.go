@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -31,7 +30,7 @@ func newReader(s *driver.Schema, columns []*driver.Column) *reader {
 
 // rows runs a statement that answers with some columns of rows of a table.
 func (x *tx) rows(ctx context.Context, q sqltext.Statement, s *driver.Schema, columns []*driver.Column) (rows []driver.Row, err error) {
-	err = x.query(ctx, q, func(r *sql.Rows) (err error) {
+	err = x.query(ctx, q, func(r Rows) (err error) {
 		rows, err = newReader(s, columns).all(r)
 		return err
 	})
@@ -39,7 +38,7 @@ func (x *tx) rows(ctx context.Context, q sqltext.Statement, s *driver.Schema, co
 }
 
 // all reads what is left of rows.
-func (r *reader) all(rows *sql.Rows) ([]driver.Row, error) {
+func (r *reader) all(rows Rows) ([]driver.Row, error) {
 	var out []driver.Row
 	for rows.Next() {
 		row := r.schema.New()
@@ -126,7 +125,7 @@ func asText(v any) (string, bool) {
 }
 
 // readGroups reads rows that end with a count; nothing counted is no group.
-func readGroups(s *driver.Schema, columns []*driver.Column, rows *sql.Rows) ([]driver.Group, error) {
+func readGroups(s *driver.Schema, columns []*driver.Column, rows Rows) ([]driver.Group, error) {
 	r := newReader(s, columns)
 	var n int
 	dest := append(slices.Clone(r.dest), &n)

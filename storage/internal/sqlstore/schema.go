@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,12 +19,9 @@ func CreateTableSQL(d *Dialect, s *driver.Schema) []string {
 
 // CreateTable creates a table of a schema that no migration knows, for tests.
 func CreateTable(ctx context.Context, s *Store, schema *driver.Schema) error {
-	for _, text := range s.names.CreateTable(schema) {
-		if _, err := s.cfg.Writer.ExecContext(ctx, text); err != nil {
-			return s.failed(ctx, "create "+schema.Name, err)
-		}
-	}
-	return nil
+	return s.transact(ctx, func(db *session) error {
+		return s.execAll(ctx, db, "create "+schema.Name, s.names.CreateTable(schema))
+	})
 }
 
 // LiveTable is a table as the database describes it; without columns there is
@@ -55,7 +51,7 @@ type LiveIndex struct {
 // Inspect describes the table of a schema.
 func Inspect(ctx context.Context, s *Store, schema *driver.Schema) (*LiveTable, error) {
 	t := &LiveTable{}
-	err := s.live(ctx, schema, s.names.ColumnsOf(schema.Name), func(r *sql.Rows) error {
+	err := s.live(ctx, schema, s.names.ColumnsOf(schema.Name), func(r Rows) error {
 		var c LiveColumn
 		err := r.Scan(&c.Name, &c.Type, &c.NotNull, &c.Generated, &c.Collation)
 		c.Kinds = s.cfg.Dialect.Holds(c.Type)
@@ -65,7 +61,7 @@ func Inspect(ctx context.Context, s *Store, schema *driver.Schema) (*LiveTable, 
 	if err != nil || len(t.Columns) == 0 {
 		return t, err
 	}
-	err = s.live(ctx, schema, s.names.IndexesOf(schema.Name), func(r *sql.Rows) error {
+	err = s.live(ctx, schema, s.names.IndexesOf(schema.Name), func(r Rows) error {
 		var i LiveIndex
 		var definition, columns string
 		err := r.Scan(&i.Name, &i.Unique, &definition, &columns)
@@ -78,8 +74,8 @@ func Inspect(ctx context.Context, s *Store, schema *driver.Schema) (*LiveTable, 
 	return t, err
 }
 
-func (s *Store) live(ctx context.Context, schema *driver.Schema, q sqltext.Statement, row func(*sql.Rows) error) error {
-	return s.read(ctx, "look at "+schema.Name, q, func(r *sql.Rows) error {
+func (s *Store) live(ctx context.Context, schema *driver.Schema, q sqltext.Statement, row func(Rows) error) error {
+	return s.read(ctx, "look at "+schema.Name, q, func(r Rows) error {
 		for r.Next() {
 			if err := row(r); err != nil {
 				return err

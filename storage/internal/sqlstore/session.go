@@ -5,8 +5,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
-	sqldriver "database/sql/driver"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -14,38 +12,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
 // session is one connection of a pool while a transaction or a read has it.
 type session struct {
-	*sql.Conn
+	Conn
 	store *Store
-	done  func() error // Config.Watch's answer
 }
 
 // open takes a connection from a pool.
-func (s *Store) open(ctx context.Context, db *sqlx.DB) (*session, error) {
-	conn, err := db.Conn(ctx)
+func (s *Store) open(ctx context.Context, pool Pool) (*session, error) {
+	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return nil, s.unconnected(ctx, err)
 	}
-	x := &session{Conn: conn, store: s, done: func() error { return nil }}
-	if s.cfg.Watch == nil {
-		return x, nil
-	}
-	err = conn.Raw(func(c any) error {
-		x.done = s.cfg.Watch(ctx, c)
-		return nil
-	})
-	if err != nil {
-		_ = x.release(true)
-		return nil, s.unconnected(ctx, err)
-	}
-	return x, nil
+	return &session{Conn: conn, store: s}, nil
 }
 
 // unconnected says that there is no connection, for whatever reason: a server that
@@ -58,30 +41,20 @@ func (s *Store) unconnected(ctx context.Context, err error) error {
 	return f
 }
 
-// release gives the connection back, or closes it if it is broken.
-func (x *session) release(broken bool) error {
-	err := x.done()
-	if broken {
-		_ = x.Raw(func(any) error { return sqldriver.ErrBadConn })
-	}
-	_ = x.Close()
-	return err
-}
-
 // begin opens a transaction by text. A connection that broke while it lay idle in
 // the pool is replaced, as database/sql would do.
-func (s *Store) begin(ctx context.Context, pool *sqlx.DB, text string) (*session, error) {
+func (s *Store) begin(ctx context.Context, pool Pool, text string) (*session, error) {
 	if pool == s.cfg.Writer {
 		if err := s.holder.refuse(); err != nil {
 			return nil, err
 		}
 	}
-	for idle := pool.Stats().OpenConnections; ; idle-- {
+	for idle := pool.Size(); ; idle-- {
 		x, err := s.open(ctx, pool)
 		if err != nil {
 			return nil, err
 		}
-		_, err = x.ExecContext(s.inside(ctx), text)
+		_, err = x.Exec(s.inside(ctx), text)
 		if err == nil {
 			return x, nil
 		}
@@ -97,11 +70,11 @@ func (s *Store) begin(ctx context.Context, pool *sqlx.DB, text string) (*session
 // ends it with the connection.
 func (x *session) rollback(ctx context.Context) {
 	_ = x.bounded(ctx, func(ctx context.Context) error {
-		_, err := x.ExecContext(ctx, "ROLLBACK")
+		_, err := x.Exec(ctx, "ROLLBACK")
 		if err != nil && strings.Contains(err.Error(), "no transaction is active") {
 			err = nil // SQLite has ended it by itself
 		}
-		return x.release(err != nil)
+		return x.Release(err != nil)
 	})
 }
 
@@ -111,7 +84,7 @@ func (x *session) commit(ctx context.Context, say func(context.Context) error) e
 	return x.bounded(ctx, func(ctx context.Context) error {
 		err := say(ctx)
 		if err == nil {
-			return unknown(x.release(false))
+			return unknown(x.Release(false))
 		}
 		f := x.store.failed(context.Background(), "commit", err)
 		switch f.class {
@@ -119,7 +92,7 @@ func (x *session) commit(ctx context.Context, say func(context.Context) error) e
 			x.rollback(context.Background())
 			return f
 		}
-		_ = x.release(true)
+		_ = x.Release(true)
 		return unknown(err)
 	})
 }
@@ -216,7 +189,7 @@ func (s *Store) Probe(ctx context.Context, text string) error {
 			return classOf(err), err
 		}
 		defer conn.rollback(ctx)
-		if _, err := conn.ExecContext(s.inside(ctx), text); err != nil {
+		if _, err := conn.Exec(s.inside(ctx), text); err != nil {
 			f := s.failed(ctx, "write", err)
 			return f.class, f
 		}
@@ -304,7 +277,7 @@ func (s *Store) once(ctx context.Context, x *tx, f func(driver.Tx) error) (sqlte
 }
 
 func (x *session) sayCommit(ctx context.Context) error {
-	_, err := x.ExecContext(ctx, "COMMIT")
+	_, err := x.Exec(ctx, "COMMIT")
 	return err
 }
 

@@ -3,25 +3,15 @@ package sqlstore
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"io"
 	"io/fs"
 	"sync"
 	"time"
 
-	"github.com/benbjohnson/clock"
-	"github.com/jmoiron/sqlx"
-
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
+	"github.com/benbjohnson/clock"
 )
-
-// DBTX is a host's open transaction: *sql.Tx, *sqlx.Tx, *sql.Conn, and what
-// other libraries build on database/sql.
-type DBTX interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
 
 // Migrate says what opening a store does about its tables.
 type Migrate string
@@ -42,7 +32,7 @@ type Config struct {
 	// Store; Tx.Store answers it. Nil: the Store itself.
 	Outer driver.Store
 	// Writer runs transactions. Reader runs Next outside of them; nil: Writer.
-	Writer, Reader *sqlx.DB
+	Writer, Reader Pool
 	// Classify says what an error of the driver means.
 	Classify func(error) sqltext.Class
 
@@ -60,13 +50,6 @@ type Config struct {
 
 	// SystemIdentifier tells the present database system; nil: there is none.
 	SystemIdentifier func(ctx context.Context) (string, error)
-	// Watch, if not nil, is told the driver's connection (the argument of
-	// sql.Conn.Raw) before a transaction or a read uses it, with the context of
-	// the call: it may end a connection that ignores the context. The function it
-	// returns is called once, after COMMIT, ROLLBACK or the last row; its error
-	// turns a COMMIT that seemed to succeed into an unknown outcome.
-	Watch func(ctx context.Context, driverConn any) (done func() error)
-
 	// Committed, if not nil, is told what each committed transaction made due, as
 	// the Waker is. It must not wait.
 	Committed func(driver.Hints)
@@ -80,7 +63,7 @@ type Config struct {
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
-// Store is a driver.Store over database/sql. Adapters embed it. Its methods
+// Store is a driver.Store over pools of connections. Adapters embed it. Its methods
 // may be called from any number of goroutines.
 type Store struct {
 	cfg    Config

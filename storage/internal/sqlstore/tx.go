@@ -19,7 +19,7 @@ var (
 // tx is one transaction, the store's own or a host's.
 type tx struct {
 	store  *Store
-	db     DBTX
+	db     Runner
 	joined bool
 	again  bool            // a run before it came to nothing
 	err    error           // set once a verb failed or the transaction is over
@@ -51,11 +51,8 @@ func (x *tx) restore() {
 
 var _ driver.Tx = (*tx)(nil)
 
-// Join binds a host's open transaction. Claim and Extend return ErrJoined;
-// [driver.ErrRetryTx] means that the host has to repeat its transaction. After
-// an error, and when a context has ended inside a call, the host rolls back.
-// Pollers hear of what was ensured with their next poll.
-func (s *Store) Join(host DBTX) driver.Tx {
+// Join binds a host's open transaction to s.
+func Join(s *Store, host Runner) driver.Tx {
 	return s.cfg.Dialect.able(&tx{store: s, db: host, joined: true})
 }
 
@@ -91,11 +88,11 @@ func (x *tx) fail(ctx context.Context, op string, err error) error {
 }
 
 // query runs a statement and lets read take its rows.
-func (x *tx) query(ctx context.Context, q sqltext.Statement, read func(*sql.Rows) error) error {
+func (x *tx) query(ctx context.Context, q sqltext.Statement, read func(Rows) error) error {
 	if err := x.usable(ctx); err != nil {
 		return err
 	}
-	return query(x.store.inside(ctx), x.db, q, read)
+	return x.db.Query(x.store.inside(ctx), q.Text, q.Args, read)
 }
 
 // exec runs a statement and tells how many rows it changed.
@@ -103,11 +100,7 @@ func (x *tx) exec(ctx context.Context, q sqltext.Statement) (int64, error) {
 	if err := x.usable(ctx); err != nil {
 		return 0, err
 	}
-	res, err := x.db.ExecContext(x.store.inside(ctx), q.Text, q.Args...)
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
+	return x.db.Exec(x.store.inside(ctx), q.Text, q.Args...)
 }
 
 // inside is the context for a statement of a transaction.
@@ -118,22 +111,12 @@ func (s *Store) inside(ctx context.Context) context.Context {
 	return ctx
 }
 
-// query runs a statement and lets read take its rows, which it need not close.
-func query(ctx context.Context, db DBTX, q sqltext.Statement, read func(*sql.Rows) error) error {
-	rows, err := db.QueryContext(ctx, q.Text, q.Args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	return errors.Join(read(rows), rows.Err())
-}
-
 // each lets run execute a statement for each of many rows: exec tells how many
 // rows it changed, and takes values of the driver only. In a transaction of the
 // store's own it speaks to the driver itself: where the database is in the
 // process, what database/sql does about a statement costs a quarter of it.
 func (x *tx) each(ctx context.Context, text string, run func(exec func(args []any) (int64, error)) error) error {
-	own, ok := x.db.(*session)
+	own, ok := ownConn(x.db)
 	if !ok {
 		return run(func(args []any) (int64, error) { return x.exec(ctx, sqltext.Statement{Text: text, Args: args}) })
 	}
@@ -154,4 +137,18 @@ func (x *tx) each(ctx context.Context, text string, run func(exec func(args []an
 			return res.RowsAffected()
 		})
 	})
+}
+
+// ownConn is the connection of a transaction of the store's own, if it is one of
+// database/sql.
+func ownConn(db Runner) (*sql.Conn, bool) {
+	own, ok := db.(*session)
+	if !ok {
+		return nil, false
+	}
+	c, ok := own.Conn.(*sqlConn)
+	if !ok {
+		return nil, false
+	}
+	return c.conn, true
 }

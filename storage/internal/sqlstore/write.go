@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"slices"
 	"time"
 
@@ -66,8 +65,8 @@ func pick(rows []driver.Row, index []int) []driver.Row {
 }
 
 // scanInserted reads the answer of an INSERT.
-func scanInserted(done inserted) func(*sql.Rows) error {
-	return func(r *sql.Rows) error {
+func scanInserted(done inserted) func(Rows) error {
+	return func(r Rows) error {
 		var id int64
 		var scope driver.Scope
 		var key string

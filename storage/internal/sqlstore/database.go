@@ -1,0 +1,123 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
+
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// DBTX is a host's open transaction: *sql.Tx, *sqlx.Tx, *sql.Conn, and what
+// other libraries build on database/sql.
+type DBTX interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Database is a Pool of database/sql.
+type Database struct {
+	*sql.DB
+	// Watch, if not nil, is told the driver's connection (the argument of
+	// sql.Conn.Raw) before a transaction or a read uses it, with the context of
+	// the call: it may end a connection that ignores the context. The function it
+	// returns is called once, after COMMIT, ROLLBACK or the last row; its error
+	// turns a COMMIT that seemed to succeed into an unknown outcome.
+	Watch func(ctx context.Context, driverConn any) (done func() error)
+}
+
+// Size is that of the pool.
+func (d *Database) Size() int { return d.Stats().OpenConnections }
+
+// Single says whether the pool has one connection at most.
+func (d *Database) Single() bool { return d.Stats().MaxOpenConnections == 1 }
+
+// Conn takes a connection from the pool, under a watch.
+func (d *Database) Conn(ctx context.Context) (Conn, error) {
+	conn, err := d.DB.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &sqlConn{over: over{conn}, conn: conn, done: func() error { return nil }}
+	if d.Watch == nil {
+		return c, nil
+	}
+	err = conn.Raw(func(raw any) error {
+		c.done = d.Watch(ctx, raw)
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, c.Release(true))
+	}
+	return c, nil
+}
+
+// over runs statements through database/sql.
+type over struct{ db DBTX }
+
+func (o over) Exec(ctx context.Context, text string, args ...any) (int64, error) {
+	res, err := o.db.ExecContext(ctx, text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+func (o over) Query(ctx context.Context, text string, args []any, read func(Rows) error) error {
+	rows, err := o.db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return errors.Join(read(rows), rows.Err())
+}
+
+// sqlConn is a connection of database/sql.
+type sqlConn struct {
+	over
+	conn *sql.Conn
+	done func() error // Database.Watch's answer
+}
+
+func (c *sqlConn) Release(broken bool) error {
+	err := c.done()
+	if broken {
+		_ = c.conn.Raw(func(any) error { return sqldriver.ErrBadConn })
+	}
+	_ = c.conn.Close()
+	return err
+}
+
+// hostTx is a transaction of database/sql that a host holds.
+type hostTx struct {
+	over
+	tx *sql.Tx
+}
+
+func (h hostTx) Commit(context.Context) error   { return h.tx.Commit() }
+func (h hostTx) Rollback(context.Context) error { return h.tx.Rollback() }
+
+// Join binds a host's open transaction. Claim and Extend return ErrJoined;
+// [driver.ErrRetryTx] means that the host has to repeat its transaction. After
+// an error, and when a context has ended inside a call, the host rolls back.
+// Pollers hear of what was ensured with their next poll.
+func (s *Store) Join(host DBTX) driver.Tx { return Join(s, over{host}) }
+
+// InHostTx runs f in one transaction of the host and commits it when f returns nil: what
+// f does with host, and what it ensures through bound (with the WithTx of a domain),
+// commits together. It begins as the database needs it, and runs f again where InTx
+// would, so f has no effects outside of the transaction. Behind the commit pollers hear
+// of what became due. f neither commits nor rolls back, and its statements should have
+// ctx. An unknown outcome is [driver.ErrOutcomeUnknown].
+//
+// On SQLite, which has one writer, a call inside f that is not bound could wait for ever
+// for this transaction; it is refused with [driver.ErrJoined] at once.
+func (s *Store) InHostTx(ctx context.Context, f func(host *sql.Tx, bound driver.Tx) error) error {
+	begin := func(ctx context.Context, c Conn) (hostTx, error) {
+		// Its own context does not end it: whether it was committed would be luck.
+		tx, err := c.(*sqlConn).conn.BeginTx(context.WithoutCancel(ctx), nil)
+		return hostTx{over{tx}, tx}, err
+	}
+	return InHostTx(ctx, s, begin, func(host hostTx, bound driver.Tx) error { return f(host.tx, bound) })
+}
