@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/lib/pq"
 
+	"github.com/belfry-go/belfry/storage/internal/pgserver"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
@@ -32,7 +32,7 @@ type connector struct {
 	connected func() // called after each new connection
 }
 
-func newConnector(cfg pq.Config, d *dialer, connected func()) (*connector, error) {
+func newConnector(cfg pq.Config, d *pgserver.Dialer, connected func()) (*connector, error) {
 	c, err := pq.NewConnectorConfig(cfg)
 	if err != nil {
 		return nil, err
@@ -69,9 +69,9 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 func refused(err error) error {
 	switch text := err.Error(); {
 	case strings.Contains(text, "server is in hot standby mode"):
-		return &ServerError{text + "; " + usePrimary}
+		return &ServerError{Problem: text + "; " + pgserver.UsePrimary}
 	case strings.Contains(text, "session is read-only"):
-		return &ServerError{text + "; " + unsetReadOnly}
+		return &ServerError{Problem: text + "; " + pgserver.UnsetReadOnly}
 	}
 	return fmt.Errorf("postgres: connect: %w", err)
 }
@@ -92,7 +92,7 @@ type pqConn interface {
 // conn is a connection of lib/pq together with its network connection.
 type conn struct {
 	pqConn
-	net      *netConn
+	net      *pgserver.Conn
 	unsynced atomic.Bool // the server gave up waiting for a standby
 	expired  atomic.Bool // a watch ended it
 }
@@ -100,13 +100,13 @@ type conn struct {
 // IsValid keeps a connection that failed or expired out of the pool; under TLS
 // the driver does not always notice.
 func (c *conn) IsValid() bool {
-	return !c.expired.Load() && !c.net.broken.Load() && c.pqConn.IsValid()
+	return !c.expired.Load() && !c.net.Broken() && c.pqConn.IsValid()
 }
 
 // Close says goodbye to the server, and does not mind if that gets lost: the
 // network connection is closed in any case.
 func (c *conn) Close() error {
-	c.net.expire(grace)
+	c.net.Expire(grace)
 	_ = c.pqConn.Close()
 	return nil
 }
@@ -125,7 +125,7 @@ func (c *conn) notice(n *pq.Error) {
 // whether a COMMIT under it is in doubt.
 func (c *conn) watch(ctx context.Context) (done func() error) {
 	c.unsynced.Store(false)
-	stop := context.AfterFunc(ctx, func() { c.net.expire(grace) })
+	stop := context.AfterFunc(ctx, func() { c.net.Expire(grace) })
 	return func() error {
 		if !stop() {
 			c.expired.Store(true)
@@ -146,35 +146,10 @@ func watch(ctx context.Context, driverConn any) (done func() error) {
 	return func() error { return nil }
 }
 
-// onConn runs f on one connection of db, under a watch, and again on another one
-// if it broke, perhaps while it lay idle: nothing that f does may count.
-func onConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
-	for idle := db.Stats().OpenConnections; ; idle-- {
-		err := onConnOnce(ctx, db, f)
-		if classify(err) != sqltext.Connection || ctx.Err() != nil || idle <= 0 {
-			return err
-		}
+// classify says what an error of lib/pq, or of pgx through database/sql, means.
+func classify(err error) sqltext.Class {
+	if errors.Is(err, pq.ErrInFailedTransaction) {
+		return sqltext.Undone
 	}
-}
-
-func onConnOnce(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
-	c, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = c.Close() }() // only ever "already closed"
-	var done func() error
-	err = c.Raw(func(driverConn any) error {
-		done = watch(ctx, driverConn)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	err = f(c)
-	_ = done() // nothing was committed
-	if classify(err) == sqltext.Connection {
-		_ = c.Raw(func(any) error { return driver.ErrBadConn }) // not to be used again
-	}
-	return err
+	return pgserver.Classify(err)
 }

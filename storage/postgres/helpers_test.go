@@ -22,6 +22,8 @@ import (
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 // task is the smallest table.
 type task struct {
 	driver.Record

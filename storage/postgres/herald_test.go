@@ -2,15 +2,12 @@ package postgres
 
 import (
 	"context"
-	"runtime"
 	"testing"
 	"time"
 
-	"github.com/benbjohnson/clock"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 const listening = "SELECT count(*) = $1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
@@ -48,49 +45,6 @@ func TestNotifyWakesPollersOfOtherProcesses(t *testing.T) {
 	}
 }
 
-// A command that makes a row due and ends is heard at once, not after a polling
-// interval.
-func TestAStoreThatClosesTellsWhatItMadeDue(t *testing.T) {
-	t.Parallel()
-	dsn := emptyDSN(t)
-	stays := opened(t, dsn, &Options{Notify: true})
-	until(t, stays.DB(), listening, 1)
-	signal := stays.Waker().Listen("task")
-	defer signal.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	pool := reopened(t, dsn, &Options{MaxOpenConns: 1, Clock: clock.NewMock()}).DB()
-	for i := range 10 {
-		busy, err := pool.Conn(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h := newHerald(pool, stays.news.Load().tables, &driver.Waker{})
-		h.start(func(context.Context, func(string)) {})
-		h.committed(driver.Hints{"another": noon})
-		for h.waiting() { // it has taken the hint and waits for the connection
-			runtime.Gosched()
-		}
-		h.committed(driver.Hints{"task": noon})
-		h.stop()
-		if err := busy.Close(); err != nil {
-			t.Fatal(err)
-		}
-		h.Close()
-		select {
-		case <-signal.C():
-		case <-ctx.Done():
-			t.Fatalf("the hint of store %d is lost", i)
-		}
-	}
-}
-
-func (h *herald) waiting() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.pending) > 0
-}
-
 func TestNotifyIsNotSentForAHostsTransaction(t *testing.T) {
 	t.Parallel()
 	dsn := emptyDSN(t)
@@ -105,41 +59,8 @@ func TestNotifyIsNotSentForAHostsTransaction(t *testing.T) {
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if hints := s.news.Load().take(); len(hints) != 0 {
+	if hints := s.news.Load().Take(); len(hints) != 0 {
 		t.Errorf("hints %v", hints)
-	}
-}
-
-func TestHintsThatWaitAreMerged(t *testing.T) {
-	t.Parallel()
-	h := newHerald(nil, "", &driver.Waker{})
-	h.committed(driver.Hints{"a": noon, "b": far})
-	h.committed(driver.Hints{"a": far, "b": noon})
-	if diff := cmp.Diff(driver.Hints{"a": noon, "b": noon}, h.take()); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(driver.Hints(nil), h.take()); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestHintsThatAreNotForThisStoreArePassedOver(t *testing.T) {
-	t.Parallel()
-	var waker driver.Waker
-	signal := waker.Listen("task")
-	defer signal.Close()
-	h := newHerald(nil, "a.b_", &waker)
-	for payload, want := range map[string]time.Time{
-		`{"from":"x","tables":"a.b_","table":"task","due":5}`:              time.UnixMicro(5).UTC(),
-		`{"from":"` + h.self + `","tables":"a.b_","table":"task","due":5}`: {},
-		`{"from":"x","tables":"a.","table":"task","due":5}`:                {},
-		`{"from":"x","tables":"a.b_","table":"other","due":5}`:             {},
-		"": {},
-	} {
-		h.hear(payload)
-		if diff := cmp.Diff(want, signal.Take()); diff != "" {
-			t.Errorf("%s: %s", payload, diff)
-		}
 	}
 }
 

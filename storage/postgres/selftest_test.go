@@ -12,31 +12,12 @@ import (
 	"github.com/lib/pq/pqerror"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/storage/internal/pgserver"
+	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
-func TestServersThatCannotHoldTheContractAreRefused(t *testing.T) {
-	t.Parallel()
-	good := facts{version: 150004, encoding: "UTF8"}
-	for name, c := range map[string]struct {
-		change func(*facts)
-		fine   bool
-	}{
-		"as is":     {func(*facts) {}, true},
-		"oldest":    {func(f *facts) { f.version = 130000 }, true},
-		"too old":   {func(f *facts) { f.version = 120022 }, false},
-		"a replica": {func(f *facts) { f.standby, f.readOnly = true, true }, false},
-		"read-only": {func(f *facts) { f.readOnly = true }, false},
-		"not UTF-8": {func(f *facts) { f.encoding = "SQL_ASCII" }, false},
-	} {
-		f := good
-		c.change(&f)
-		err := f.check()
-		var refused *ServerError
-		if c.fine && err != nil || !c.fine && !errors.As(err, &refused) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
+// over is a host's pool as the shared SQL takes it.
+func over(db *sql.DB) sqlstore.Pool { return &sqlstore.Database{DB: db, Watch: watch} }
 
 // rawPool is a pool of plain lib/pq, as a host may have it.
 func rawPool(t testing.TB, dsn string) *sql.DB {
@@ -66,16 +47,16 @@ func TestUnsafePoolersAreTold(t *testing.T) {
 		"pooled by transaction, in one ": {pgtest.With(t, transaction, "binary_parameters", "yes"), finding{true, false, false}},
 	} {
 		db := rawPool(t, c.dsn)
-		shared, err := pooled(t.Context(), db)
+		shared, err := pgserver.Pooled(t.Context(), over(db))
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		twoStep, err := speaksTwoStep(t.Context(), db)
+		twoStep, err := pgserver.SpeaksTwoStep(t.Context(), over(db))
 		if err != nil {
 			t.Fatal(name, err)
 		}
 		var refused *ServerError
-		got := finding{shared, twoStep, errors.As(checkPool(t.Context(), db), &refused)}
+		got := finding{shared, twoStep, errors.As(pgserver.CheckPool(t.Context(), over(db)), &refused)}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -121,7 +102,7 @@ func (texting) CheckNamedValue(v *driver.NamedValue) error {
 func TestSafePoolersAreTakenWhateverTheDriverMakesOfBytes(t *testing.T) {
 	t.Parallel()
 	db := wrappedPool(t, pgtest.Bouncer(t, emptyDSN(t), nil), func(c pqConn) driver.Conn { return texting{c} })
-	if err := checkPool(t.Context(), db); err != nil {
+	if err := pgserver.CheckPool(t.Context(), over(db)); err != nil {
 		t.Error(err)
 	}
 }
@@ -156,7 +137,7 @@ func TestPoolOfOneConnectionIsNotHeldUp(t *testing.T) {
 	t.Parallel()
 	db := rawPool(t, emptyDSN(t))
 	db.SetMaxOpenConns(1)
-	if err := checkPool(t.Context(), db); err != nil {
+	if err := pgserver.CheckPool(t.Context(), over(db)); err != nil {
 		t.Error(err)
 	}
 }
@@ -165,7 +146,7 @@ func TestSystemIdentifierIsEmptyWhereItMayNotBeAsked(t *testing.T) {
 	t.Parallel()
 	db := rawPool(t, emptyDSN(t))
 	db.SetMaxOpenConns(1)
-	id, err := systemIdentifier(t.Context(), db)
+	id, err := pgserver.SystemIdentifier(t.Context(), over(db))
 	if err != nil || id == "" {
 		t.Errorf("a superuser got %q, %v", id, err)
 	}
@@ -177,7 +158,7 @@ func TestSystemIdentifierIsEmptyWhereItMayNotBeAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if id, err := systemIdentifier(t.Context(), db); err != nil || id != "" {
+	if id, err := pgserver.SystemIdentifier(t.Context(), over(db)); err != nil || id != "" {
 		t.Errorf("a role without the right got %q, %v", id, err)
 	}
 }

@@ -3,18 +3,16 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"io"
-	"io/fs"
 	"sync/atomic"
 	"time"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/storage/internal/pgserver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
+	"github.com/belfry-go/belfry/storage/postgres/migrations"
 )
 
 // Options tune a store; nil is the same as the zero Options.
@@ -111,7 +109,7 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, d := &Store{}, &dialer{}
+	s, d := &Store{}, newDialer()
 	c, err := newConnector(cfg, d, s.reconnected)
 	if err != nil {
 		return nil, err
@@ -121,7 +119,8 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	s.db.SetMaxIdleConns(o.maxOpenConns())
 	s.db.SetConnMaxIdleTime(maxIdleTime)
 	s.pool = s.db
-	err = s.open(ctx, o, MigrateAuto, d.patiently(o.ioTimeout()))
+	d.Bound(o.ioTimeout())
+	err = s.open(ctx, o, MigrateAuto, func(migrate func() error) error { return d.Patiently(o.ioTimeout(), migrate) })
 	if err == nil && o.Notify {
 		err = s.notify(ctx, o, full)
 	}
@@ -155,26 +154,22 @@ func New(ctx context.Context, db *sql.DB, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// patiently returns what runs the migrations without the bound on reads and
-// writes, which holds before and after them: building an index takes long.
-func (d *dialer) patiently(bound time.Duration) func(migrate func() error) error {
-	d.bound.Store(int64(bound))
-	return func(migrate func() error) error {
-		d.bound.Store(0)
-		defer d.bound.Store(int64(bound))
-		return migrate()
-	}
-}
-
 // Store is a driver.Store on PostgreSQL. Its methods may be called from any
 // number of goroutines, and any number of stores may work on one database.
 type Store struct {
 	*sqlstore.Store
 	db   *sql.DB
 	pool *sql.DB // db if it is ours to close
-	time atomic.Pointer[serverClock]
-	news atomic.Pointer[herald]
+	time atomic.Pointer[pgserver.Clock]
+	news atomic.Pointer[pgserver.Herald]
 }
+
+// ServerError says why a server, or the way to it, cannot be worked with, and
+// what to change.
+type ServerError = pgserver.ServerError
+
+// database is the pool as the shared SQL takes it.
+func (s *Store) database() sqlstore.Pool { return &sqlstore.Database{DB: s.db, Watch: watch} }
 
 // open checks the server and builds the store on s.db. migrating wraps what may
 // take long.
@@ -184,8 +179,7 @@ func (s *Store) open(ctx context.Context, o Options, migrate Migrate, migrating 
 	}
 	now := o.Clock
 	if now == nil {
-		local := clock.New()
-		follow, err := newServerClock(ctx, local, monotonic(local), serverTime(s.db))
+		follow, err := pgserver.Follow(ctx, s.database())
 		if err != nil {
 			return err
 		}
@@ -198,7 +192,7 @@ func (s *Store) open(ctx context.Context, o Options, migrate Migrate, migrating 
 	return migrating(func() (err error) {
 		s.Store, err = sqlstore.New(ctx, sqlstore.Config{
 			Dialect:          sqlstore.PostgreSQL,
-			Writer:           &sqlstore.Database{DB: s.db, Watch: watch},
+			Writer:           s.database(),
 			Classify:         s.classify,
 			Clock:            now,
 			Rand:             o.Rand,
@@ -206,9 +200,9 @@ func (s *Store) open(ctx context.Context, o Options, migrate Migrate, migrating 
 			BlobDir:          o.BlobDir,
 			Schema:           o.Schema,
 			Prefix:           o.TablePrefix,
-			Migrations:       migrations(),
+			Migrations:       migrations.Files,
 			Migrate:          migrate,
-			SystemIdentifier: func(ctx context.Context) (string, error) { return systemIdentifier(ctx, s.db) },
+			SystemIdentifier: func(ctx context.Context) (string, error) { return pgserver.SystemIdentifier(ctx, s.database()) },
 			Grace:            commitGrace,
 			Committed:        s.committed,
 			Outer:            s,
@@ -219,12 +213,12 @@ func (s *Store) open(ctx context.Context, o Options, migrate Migrate, migrating 
 
 // check refuses a server, or a host's way to it, that is not safe.
 func (s *Store) check(ctx context.Context) error {
-	err := checkServer(ctx, s.db)
+	err := pgserver.CheckServer(ctx, s.database())
 	if err == nil && s.pool == nil {
-		err = checkPool(ctx, s.db)
+		err = pgserver.CheckPool(ctx, s.database())
 	}
-	if mislaid(err) {
-		return errTwoStep
+	if pgserver.Mislaid(err) {
+		return pgserver.ErrTwoStep
 	}
 	return err
 }
@@ -247,18 +241,18 @@ func (s *Store) reconnected() {
 
 // notify starts to pass hints between processes, unless a pooler is in the way.
 func (s *Store) notify(ctx context.Context, o Options, dsn string) error {
-	if shared, err := pooled(ctx, s.db); err != nil || shared {
+	if shared, err := pgserver.Pooled(ctx, s.database()); err != nil || shared {
 		return err
 	}
-	h := newHerald(s.db, o.Schema+"."+o.TablePrefix, s.Waker())
-	h.start(listener(dsn))
+	h := pgserver.NewHerald(s.database(), o.Schema+"."+o.TablePrefix, s.Waker())
+	h.Start(listener(dsn))
 	s.news.Store(h)
 	return nil
 }
 
 func (s *Store) committed(hints driver.Hints) {
 	if h := s.news.Load(); h != nil {
-		h.committed(hints)
+		h.Committed(hints)
 	}
 }
 
@@ -281,20 +275,9 @@ func (s *Store) Close() error {
 	return s.pool.Close()
 }
 
-//go:embed migrations/*.sql
-var embedded embed.FS
-
-func migrations() fs.FS {
-	files, err := fs.Sub(embedded, "migrations")
-	if err != nil {
-		panic(err) // the name is constant and valid
-	}
-	return files
-}
-
 // ExportMigrations writes the SQL of all migrations, for a host that runs them
 // with its own tool and opens the store with MigrateVerify. schema and prefix
 // are Options.Schema and Options.TablePrefix; the schema must exist.
 func ExportMigrations(w io.Writer, schema, prefix string) error {
-	return sqlstore.Export(w, sqlstore.PostgreSQL, schema, prefix, migrations())
+	return sqlstore.Export(w, sqlstore.PostgreSQL, schema, prefix, migrations.Files)
 }

@@ -1,4 +1,7 @@
-package postgres
+// Package pgserver holds what the adapters for PostgreSQL share beside the SQL: what a
+// server and the way to it must be like, its clock, hints between processes, and
+// network connections whose calls end. It knows no driver.
+package pgserver
 
 import (
 	"context"
@@ -10,17 +13,49 @@ import (
 	"net"
 	"time"
 
-	"github.com/lib/pq"
-
+	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
-// systemIdentifier is the number that initdb gave to the database cluster and
+// On runs f on one connection of pool, and again on another one if it broke, perhaps
+// while it lay idle: nothing that f does may count.
+func On(ctx context.Context, pool sqlstore.Pool, f func(sqlstore.Runner) error) error {
+	for idle := pool.Size(); ; idle-- {
+		err := onOnce(ctx, pool, f)
+		if Classify(err) != sqltext.Connection || ctx.Err() != nil || idle <= 0 {
+			return err
+		}
+	}
+}
+
+func onOnce(ctx context.Context, pool sqlstore.Pool, f func(sqlstore.Runner) error) error {
+	c, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	err = f(c)
+	_ = c.Release(Classify(err) == sqltext.Connection) // nothing was committed
+	return err
+}
+
+// row reads the only row of an answer.
+func row(ctx context.Context, c sqlstore.Runner, text string, args []any, dest ...any) error {
+	return c.Query(ctx, text, args, func(r sqlstore.Rows) error {
+		for r.Next() {
+			if err := r.Scan(dest...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// SystemIdentifier is the number that initdb gave to the database cluster and
 // its replicas; empty where the role may not ask for it.
-func systemIdentifier(ctx context.Context, db *sql.DB) (string, error) {
+func SystemIdentifier(ctx context.Context, pool sqlstore.Pool) (string, error) {
 	var id string
-	err := onConn(ctx, db, func(c *sql.Conn) error {
-		return c.QueryRowContext(ctx, "SELECT system_identifier::text FROM pg_control_system()").Scan(&id)
+	err := On(ctx, pool, func(c sqlstore.Runner) error {
+		return row(ctx, c, "SELECT system_identifier::text FROM pg_control_system()", nil, &id)
 	})
 	switch state, _ := sqlState(err); state {
 	case "42501", "42883": // insufficient_privilege, undefined_function
@@ -31,11 +66,11 @@ func systemIdentifier(ctx context.Context, db *sql.DB) (string, error) {
 
 // serverTime looks at the server's clock. Waiting for a free connection does
 // not count as part of the round trip.
-func serverTime(db *sql.DB) source {
+func serverTime(pool sqlstore.Pool) source {
 	return func(ctx context.Context, elapsed func() time.Duration) (r reading, err error) {
-		err = onConn(ctx, db, func(c *sql.Conn) error {
+		err = On(ctx, pool, func(c sqlstore.Runner) error {
 			r.sent = elapsed()
-			err := c.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&r.server)
+			err := row(ctx, c, "SELECT clock_timestamp()", nil, &r.server)
 			r.received, r.server = elapsed(), r.server.UTC()
 			return err
 		})
@@ -60,19 +95,20 @@ type facts struct {
 	encoding string
 }
 
+// What to do about a server that takes no writes.
 const (
-	usePrimary    = "connect to the primary, or list all hosts in the connection string with target_session_attrs=read-write"
-	unsetReadOnly = "unset default_transaction_read_only for this role, database or connection"
+	UsePrimary    = "connect to the primary, or list all hosts in the connection string with target_session_attrs=read-write"
+	UnsetReadOnly = "unset default_transaction_read_only for this role, database or connection"
 )
 
 const factsSQL = `SELECT current_setting('server_version_num')::int, pg_is_in_recovery(),
 	current_setting('transaction_read_only') = 'on', current_setting('server_encoding')`
 
-// checkServer refuses a server that cannot hold the contract.
-func checkServer(ctx context.Context, db *sql.DB) error {
+// CheckServer refuses a server that cannot hold the contract.
+func CheckServer(ctx context.Context, pool sqlstore.Pool) error {
 	var f facts
-	err := onConn(ctx, db, func(c *sql.Conn) error {
-		return c.QueryRowContext(ctx, factsSQL).Scan(&f.version, &f.standby, &f.readOnly, &f.encoding)
+	err := On(ctx, pool, func(c sqlstore.Runner) error {
+		return row(ctx, c, factsSQL, nil, &f.version, &f.standby, &f.readOnly, &f.encoding)
 	})
 	if err != nil {
 		return fmt.Errorf("postgres: self-test: %w", err)
@@ -85,51 +121,51 @@ func (f facts) check() error {
 	case f.version/10000 < oldest:
 		return &ServerError{fmt.Sprintf("the server is PostgreSQL %d; %d or newer is needed", f.version/10000, oldest)}
 	case f.standby:
-		return &ServerError{"the server is a replica (hot standby); " + usePrimary}
+		return &ServerError{"the server is a replica (hot standby); " + UsePrimary}
 	case f.readOnly:
-		return &ServerError{"the session is read-only; " + unsetReadOnly}
+		return &ServerError{"the session is read-only; " + UnsetReadOnly}
 	case f.encoding != "UTF8":
 		return &ServerError{fmt.Sprintf("the database's encoding is %s; create it with ENCODING 'UTF8'", f.encoding)}
 	}
 	return nil
 }
 
-// errTwoStep refuses a host's pool that speaks in a way that its pooler breaks.
-var errTwoStep = &ServerError{"the connection goes through a transaction pooler, and the driver sends statements in two steps, " +
+// ErrTwoStep refuses a host's pool that speaks in a way that its pooler breaks.
+var ErrTwoStep = &ServerError{"the connection goes through a transaction pooler, and the driver sends statements in two steps, " +
 	"between which another client's may be run instead; add to the connection string binary_parameters=yes for lib/pq, " +
 	"default_query_exec_mode=exec for pgx"}
 
-// checkPool refuses a host's pool in two steps behind a transaction pooler.
-func checkPool(ctx context.Context, db *sql.DB) error {
-	shared, err := pooled(ctx, db)
+// CheckPool refuses a host's pool in two steps behind a transaction pooler.
+func CheckPool(ctx context.Context, pool sqlstore.Pool) error {
+	shared, err := Pooled(ctx, pool)
 	if err != nil || !shared {
 		return err
 	}
-	twoStep, err := speaksTwoStep(ctx, db)
+	twoStep, err := SpeaksTwoStep(ctx, pool)
 	if err == nil && twoStep {
-		return errTwoStep
+		return ErrTwoStep
 	}
 	return err
 }
 
-// mislaid reports whether a driver found a statement that it prepared on another
+// Mislaid reports whether a driver found a statement that it prepared on another
 // backend than it thinks, which only a pooler brings about.
-func mislaid(err error) bool {
+func Mislaid(err error) bool {
 	state, _ := sqlState(err)
 	return state == "26000" || // invalid_sql_statement_name: it was prepared elsewhere
 		state == "42P05" // duplicate_prepared_statement: somebody else has it here
 }
 
-// pooled reports whether a pooler lends one backend to several connections: a
+// Pooled reports whether a pooler lends one backend to several connections: a
 // connection that is open and idle has the backend that another one then gets.
 // With only one connection allowed, or a busy pooler, it may not find out.
-func pooled(ctx context.Context, db *sql.DB) (bool, error) {
-	if db.Stats().MaxOpenConnections == 1 {
+func Pooled(ctx context.Context, pool sqlstore.Pool) (bool, error) {
+	if pool.Single() {
 		return false, nil
 	}
 	shared := false
-	err := onConn(ctx, db, func(idle *sql.Conn) error {
-		return onConn(ctx, db, func(busy *sql.Conn) (err error) {
+	err := On(ctx, pool, func(idle sqlstore.Runner) error {
+		return On(ctx, pool, func(busy sqlstore.Runner) (err error) {
 			for attempt := 0; attempt < 3 && !shared && err == nil; attempt++ {
 				shared, err = sameBackend(ctx, idle, busy)
 			}
@@ -142,28 +178,28 @@ func pooled(ctx context.Context, db *sql.DB) (bool, error) {
 	return shared, nil
 }
 
-func sameBackend(ctx context.Context, idle, busy *sql.Conn) (bool, error) {
+func sameBackend(ctx context.Context, idle, busy sqlstore.Runner) (bool, error) {
 	const backend = "SELECT pg_backend_pid()"
 	var first, second int
-	if err := idle.QueryRowContext(ctx, backend).Scan(&first); err != nil {
+	if err := row(ctx, idle, backend, nil, &first); err != nil {
 		return false, err
 	}
-	tx, err := busy.BeginTx(ctx, nil)
-	if err != nil {
+	if _, err := busy.Exec(ctx, "BEGIN"); err != nil {
 		return false, err
 	}
-	err = tx.QueryRowContext(ctx, backend).Scan(&second)
-	return first == second, errors.Join(err, tx.Rollback())
+	err := row(ctx, busy, backend, nil, &second)
+	_, end := busy.Exec(ctx, "ROLLBACK")
+	return first == second, errors.Join(err, end)
 }
 
 // The literal is read when the statement is parsed, now() when it runs.
 const twoStepSQL = "SELECT 'now'::timestamptz < now() AND $1::boolean"
 
-// speaksTwoStep reports whether the driver lets statements be parsed in one step
+// SpeaksTwoStep reports whether the driver lets statements be parsed in one step
 // and run in a later one.
-func speaksTwoStep(ctx context.Context, db *sql.DB) (twoStep bool, err error) {
-	err = onConn(ctx, db, func(c *sql.Conn) error {
-		return c.QueryRowContext(ctx, twoStepSQL, true).Scan(&twoStep)
+func SpeaksTwoStep(ctx context.Context, pool sqlstore.Pool) (twoStep bool, err error) {
+	err = On(ctx, pool, func(c sqlstore.Runner) error {
+		return row(ctx, c, twoStepSQL, []any{true}, &twoStep)
 	})
 	if err != nil {
 		err = fmt.Errorf("postgres: self-test: %w", err)
@@ -171,13 +207,10 @@ func speaksTwoStep(ctx context.Context, db *sql.DB) (twoStep bool, err error) {
 	return twoStep, err
 }
 
-// classify says what an error of lib/pq, or of pgx through database/sql, means.
-func classify(err error) sqltext.Class {
+// Classify says what an error of lib/pq or pgx means, by itself or through database/sql.
+func Classify(err error) sqltext.Class {
 	if state, ok := sqlState(err); ok {
 		return sqltext.OfState(state)
-	}
-	if errors.Is(err, pq.ErrInFailedTransaction) {
-		return sqltext.Undone
 	}
 	if connectionLost(err) {
 		return sqltext.Connection

@@ -1,4 +1,4 @@
-package postgres
+package pgserver
 
 import (
 	"errors"
@@ -10,29 +10,29 @@ import (
 )
 
 // silentPeer is a connection whose other end never answers nor reads.
-func silentPeer(t *testing.T, bound time.Duration) *netConn {
+func silentPeer(t *testing.T, bound time.Duration) *Conn {
 	t.Helper()
 	near, far := net.Pipe()
 	t.Cleanup(func() { _, _ = near.Close(), far.Close() })
-	c := &netConn{Conn: near, bound: new(atomic.Int64)}
+	c := &Conn{Conn: near, bound: new(atomic.Int64)}
 	c.bound.Store(int64(bound))
 	return c
 }
 
 func TestReadsAndWritesOnASilentNetworkEnd(t *testing.T) {
 	t.Parallel()
-	for name, use := range map[string]func(*netConn) error{
-		"read":  func(c *netConn) error { _, err := c.Read(make([]byte, 1)); return err },
-		"write": func(c *netConn) error { _, err := c.Write(make([]byte, 1)); return err },
+	for name, use := range map[string]func(*Conn) error{
+		"read":  func(c *Conn) error { _, err := c.Read(make([]byte, 1)); return err },
+		"write": func(c *Conn) error { _, err := c.Write(make([]byte, 1)); return err },
 	} {
-		for how, c := range map[string]*netConn{
+		for how, c := range map[string]*Conn{
 			"bound":   silentPeer(t, time.Millisecond),
 			"expired": silentPeer(t, 0),
 			"limit":   silentPeer(t, time.Hour),
 		} {
 			switch how {
 			case "expired":
-				c.expire(time.Millisecond)
+				c.Expire(time.Millisecond)
 			case "limit":
 				if err := c.SetDeadline(time.Unix(1, 0)); err != nil {
 					t.Fatal(err)
@@ -56,7 +56,7 @@ func TestExpiringEndsAReadUnderWay(t *testing.T) {
 		_, err := c.Read(make([]byte, 1))
 		done <- err
 	}()
-	c.expire(time.Millisecond)
+	c.Expire(time.Millisecond)
 	if err := <-done; !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error(err)
 	}
@@ -66,7 +66,7 @@ func TestExpiringEndsAReadUnderWay(t *testing.T) {
 func TestDriverCannotLiftAnExpiry(t *testing.T) {
 	t.Parallel()
 	c := silentPeer(t, 0)
-	c.expire(time.Millisecond)
+	c.Expire(time.Millisecond)
 	if err := c.SetDeadline(time.Time{}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package postgres
+package pgserver
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 )
 
 const (
@@ -17,10 +19,10 @@ const (
 // source looks at the server's clock once, timing itself by elapsed.
 type source func(ctx context.Context, elapsed func() time.Duration) (reading, error)
 
-// serverClock is a [clock.Clock] that shows the server's time. Timers, tickers
+// Clock is a [clock.Clock] that shows the server's time. Timers, tickers
 // and sleeps are those of the machine, and so are the values in their channels:
 // ask Now for the time.
-type serverClock struct {
+type Clock struct {
 	clock.Clock
 	elapsed func() time.Duration // monotonic, since the clock was made
 	read    source
@@ -39,9 +41,15 @@ func monotonic(local clock.Clock) func() time.Duration {
 	return func() time.Duration { return local.Since(start) }
 }
 
-// newServerClock reads the server's clock once, and follows it until Close.
-func newServerClock(ctx context.Context, local clock.Clock, elapsed func() time.Duration, read source) (*serverClock, error) {
-	c := &serverClock{
+// Follow reads the clock of the server behind pool once, and follows it until Close.
+func Follow(ctx context.Context, pool sqlstore.Pool) (*Clock, error) {
+	local := clock.New()
+	return newClock(ctx, local, monotonic(local), serverTime(pool))
+}
+
+// newClock reads the server's clock once, and follows it until Close.
+func newClock(ctx context.Context, local clock.Clock, elapsed func() time.Duration, read source) (*Clock, error) {
+	c := &Clock{
 		Clock:   local,
 		elapsed: elapsed,
 		read:    read,
@@ -58,7 +66,7 @@ func newServerClock(ctx context.Context, local clock.Clock, elapsed func() time.
 
 // follow reads the clock each minute and when asked to. A reading that fails
 // changes nothing: the uncertainty grows with time until one succeeds.
-func (c *serverClock) follow(ctx context.Context, next *clock.Timer) {
+func (c *Clock) follow(ctx context.Context, next *clock.Timer) {
 	defer close(c.stopped)
 	defer next.Stop()
 	for {
@@ -80,7 +88,7 @@ func (c *serverClock) follow(ctx context.Context, next *clock.Timer) {
 	}
 }
 
-func (c *serverClock) reread(ctx context.Context) error {
+func (c *Clock) reread(ctx context.Context) error {
 	ctx, cancel := c.Clock.WithTimeout(ctx, rereadBound)
 	defer cancel()
 	r, err := c.read(ctx, c.elapsed)
@@ -94,7 +102,7 @@ func (c *serverClock) reread(ctx context.Context) error {
 }
 
 // Reconnected asks for a reading soon, since the server may be another one.
-func (c *serverClock) Reconnected() {
+func (c *Clock) Reconnected() {
 	select {
 	case c.again <- struct{}{}:
 	default:
@@ -102,37 +110,37 @@ func (c *serverClock) Reconnected() {
 }
 
 // Close stops following the server. The clock goes on from its last reading.
-func (c *serverClock) Close() {
+func (c *Clock) Close() {
 	c.stop()
 	<-c.stopped
 }
 
 // Now is the server's time, in UTC. It never goes back.
-func (c *serverClock) Now() time.Time {
+func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.line.now(c.elapsed())
 }
 
 // Since is the time that has passed since the server's moment t.
-func (c *serverClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+func (c *Clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // Until is the time that is left until the server's moment t.
-func (c *serverClock) Until(t time.Time) time.Duration { return t.Sub(c.Now()) }
+func (c *Clock) Until(t time.Time) time.Duration { return t.Sub(c.Now()) }
 
 // WithDeadline ends the context at the server's moment d.
-func (c *serverClock) WithDeadline(parent context.Context, d time.Time) (context.Context, context.CancelFunc) {
+func (c *Clock) WithDeadline(parent context.Context, d time.Time) (context.Context, context.CancelFunc) {
 	return c.Clock.WithTimeout(parent, c.Until(d))
 }
 
 // WithTimeout ends the context after t of the machine's monotonic time.
-func (c *serverClock) WithTimeout(parent context.Context, t time.Duration) (context.Context, context.CancelFunc) {
+func (c *Clock) WithTimeout(parent context.Context, t time.Duration) (context.Context, context.CancelFunc) {
 	return c.Clock.WithTimeout(parent, t)
 }
 
 // Uncertainty is how far Now may be from the server's time. A worker stops
 // claiming when it passes a quarter of its lease.
-func (c *serverClock) Uncertainty() time.Duration {
+func (c *Clock) Uncertainty() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.line.uncertainty(c.elapsed())

@@ -1,4 +1,4 @@
-package postgres
+package pgserver
 
 import (
 	"context"
@@ -22,11 +22,11 @@ type machine struct {
 	looks  chan struct{} // one per reading after the first
 }
 
-func newMachine(t *testing.T) (*machine, *serverClock) {
+func newMachine(t *testing.T) (*machine, *Clock) {
 	t.Helper()
 	m := &machine{Mock: clock.NewMock(), looks: make(chan struct{}, 100)}
 	m.set(noon)
-	c, err := newServerClock(t.Context(), m, m.elapsed, m.read)
+	c, err := newClock(t.Context(), m, m.elapsed, m.read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestClockWithoutAFirstReadingIsRefused(t *testing.T) {
 	t.Parallel()
 	m := &machine{Mock: clock.NewMock(), looks: make(chan struct{}, 1)}
 	m.broken.Store(true)
-	if _, err := newServerClock(t.Context(), m, m.elapsed, m.read); err == nil {
+	if _, err := newClock(t.Context(), m, m.elapsed, m.read); err == nil {
 		t.Error("a clock that knows nothing was made")
 	}
 }

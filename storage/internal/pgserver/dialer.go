@@ -1,4 +1,4 @@
-package postgres
+package pgserver
 
 import (
 	"context"
@@ -8,78 +8,55 @@ import (
 	"time"
 )
 
-// dialer makes the network connections of a pool, those that cancel a statement
+// Dialer makes the network connections of a pool, those that cancel a statement
 // included, with bounded reads and writes.
-type dialer struct {
+type Dialer struct {
 	net.Dialer
-	bound atomic.Int64 // see netConn
+	// Dialled, if not nil, is told of each connection.
+	Dialled func(context.Context, *Conn)
+
+	bound atomic.Int64 // see Conn
 }
 
-// DialContext is how lib/pq dials.
-func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+// Bound is how long one read or write may take from now on; zero is for ever.
+func (d *Dialer) Bound(bound time.Duration) { d.bound.Store(int64(bound)) }
+
+// Patiently runs the migrations without the bound on reads and writes, which holds
+// afterwards: building an index takes long.
+func (d *Dialer) Patiently(bound time.Duration, migrate func() error) error {
+	d.Bound(0)
+	defer d.Bound(bound)
+	return migrate()
+}
+
+// DialContext is how lib/pq and pgx dial.
+func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	raw, err := d.Dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	c := &netConn{Conn: raw, bound: &d.bound}
-	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
-		a.dialled(c)
+	c := &Conn{Conn: raw, bound: &d.bound}
+	if d.Dialled != nil {
+		d.Dialled(ctx, c)
 	}
 	return c, nil
 }
 
 // Dial is what pq.Dialer asks for; lib/pq prefers DialContext.
-func (d *dialer) Dial(network, address string) (net.Conn, error) {
+func (d *Dialer) Dial(network, address string) (net.Conn, error) {
 	return d.DialContext(context.Background(), network, address)
 }
 
 // DialTimeout is like Dial.
-func (d *dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+func (d *Dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	return d.DialContext(ctx, network, address)
 }
 
-type attemptKey struct{}
-
-// attempt is one call of Connect, which may dial several hosts in turn. The
-// driver's handshake ignores the context, so the attempt does not.
-type attempt struct {
-	mu    sync.Mutex
-	last  *netConn // what the driver works on
-	ended bool
-}
-
-func (a *attempt) dialled(c *netConn) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.last != nil {
-		_ = a.last.Close() // the driver gave it up, and did not always close it
-	}
-	a.last = c
-	if a.ended {
-		c.expire(0)
-	}
-}
-
-func (a *attempt) end() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.ended = true
-	if a.last != nil {
-		a.last.expire(0)
-	}
-}
-
-func (a *attempt) conn() *netConn {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.last
-}
-
-// netConn is a network connection on which no read and no write takes longer
+// Conn is a network connection on which no read and no write takes longer
 // than a bound, or goes on after the connection has expired.
-type netConn struct {
+type Conn struct {
 	net.Conn
 	bound *atomic.Int64 // of one read or write, in nanoseconds; 0: none
 
@@ -90,7 +67,7 @@ type netConn struct {
 	expires time.Time // ours; zero: none
 }
 
-func (c *netConn) Read(b []byte) (int, error) {
+func (c *Conn) Read(b []byte) (int, error) {
 	if err := c.arm(c.Conn.SetReadDeadline); err != nil {
 		return 0, err
 	}
@@ -98,7 +75,7 @@ func (c *netConn) Read(b []byte) (int, error) {
 	return n, c.note(err)
 }
 
-func (c *netConn) Write(b []byte) (int, error) {
+func (c *Conn) Write(b []byte) (int, error) {
 	if err := c.arm(c.Conn.SetWriteDeadline); err != nil {
 		return 0, err
 	}
@@ -106,7 +83,10 @@ func (c *netConn) Write(b []byte) (int, error) {
 	return n, c.note(err)
 }
 
-func (c *netConn) note(err error) error {
+// Broken says that a read or a write has failed.
+func (c *Conn) Broken() bool { return c.broken.Load() }
+
+func (c *Conn) note(err error) error {
 	if err != nil {
 		c.broken.Store(true)
 	}
@@ -114,16 +94,16 @@ func (c *netConn) note(err error) error {
 }
 
 // SetDeadline is what the driver bounds its handshake with.
-func (c *netConn) SetDeadline(t time.Time) error {
+func (c *Conn) SetDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.limit = t
 	return c.Conn.SetDeadline(c.deadline())
 }
 
-// expire makes whatever goes on, and all that follows, fail after d at the
+// Expire makes whatever goes on, and all that follows, fail after d at the
 // latest.
-func (c *netConn) expire(d time.Duration) {
+func (c *Conn) Expire(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expires = time.Now().Add(d)
@@ -132,13 +112,13 @@ func (c *netConn) expire(d time.Duration) {
 	}
 }
 
-func (c *netConn) arm(set func(time.Time) error) error {
+func (c *Conn) arm(set func(time.Time) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.note(set(c.deadline()))
 }
 
-func (c *netConn) deadline() time.Time {
+func (c *Conn) deadline() time.Time {
 	var first time.Time
 	if d := time.Duration(c.bound.Load()); d > 0 {
 		first = time.Now().Add(d)
