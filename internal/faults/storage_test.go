@@ -82,7 +82,7 @@ var storageFaults = []fault{
 		Test: "./storage/postgres TestTrap3UnsafeHostPoolIsRefused", Postgres: true},
 	{Name: "I-8 PostgreSQL commits each statement by itself", In: "sqltext.PostgreSQL",
 		Old: `"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL`, New: `"SET`,
-		Test: "./storage/postgres TestTrap1LostReplyToAStatement", Postgres: true},
+		Test: "./storage/postgres TestTraps/^a_lost_reply_to_a_statement", Postgres: true},
 	{Name: "I-10 COMMIT ends with its context", In: "sqlstore.session.bounded",
 		Old: "free := context.WithoutCancel(ctx)", New: "free := ctx",
 		Test: "./storage/internal/sqlstore TestI10_CommitOutlivesTheContextOfItsCaller"},

@@ -1,16 +1,12 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/benbjohnson/clock"
 	"go.uber.org/goleak"
@@ -20,22 +16,35 @@ import (
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
+	"github.com/belfry-go/belfry/storage/internal/traptest"
 )
 
-var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+// What the traps work with is used here too.
+type task = traptest.Task
 
-// task is the smallest table.
-type task struct {
-	driver.Record
-	Note string `db:"note"`
+const ready = traptest.Ready
+
+var (
+	noon     = traptest.Noon
+	tasks    = traptest.Tasks
+	dueTasks = traptest.DueTasks
+	claimOf  = traptest.ClaimOf
+	settle   = traptest.Settle
+	until    = traptest.Until
+	wantErr  = traptest.WantErr
+	request  = traptest.Request
+)
+
+func claim(ctx context.Context, s *Store, c driver.Claim) ([]*task, error) {
+	return traptest.Claimed(ctx, s, c)
 }
 
-var tasks = driver.Define[task]("task")
-
-const (
-	ready = "Ready"
-	busy  = "Busy"
-)
+func insert(t testing.TB, s *Store, rows ...*task) {
+	t.Helper()
+	if err := traptest.Insert(t.Context(), s, rows...); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // realTime measures what the network does to a call.
 var realTime = clock.New()
@@ -88,55 +97,6 @@ func viaProxy(t testing.TB, dsn string) (string, *faultnet.Proxy) {
 	return pgtest.Via(t, dsn, p.Addr()), p
 }
 
-// dueTasks are n free tasks that are due.
-func dueTasks(n int) []*task {
-	out := make([]*task, n)
-	for i := range out {
-		out[i] = &task{Record: driver.Record{Key: fmt.Sprintf("task-%07d", i), Kind: "test", Status: ready, DueOn: noon}}
-	}
-	return out
-}
-
-func insert(t testing.TB, s *Store, rows ...*task) {
-	t.Helper()
-	err := s.InTx(t.Context(), func(tx driver.Tx) error {
-		_, err := tasks.Insert(t.Context(), tx, rows...)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// claimOf takes up to n due tasks of the normal lane.
-func claimOf(token string, n int) driver.Claim {
-	return driver.Claim{
-		Statuses: []string{ready}, Busy: busy, Kinds: []string{"test"},
-		Lanes: []driver.LaneClaim{{Lane: driver.LaneNormal, Limit: n}},
-		Now:   noon, LeaseUntil: noon.Add(time.Minute), Token: token,
-	}
-}
-
-func claim(ctx context.Context, s *Store, c driver.Claim) (rows []*task, err error) {
-	err = s.InTx(ctx, func(tx driver.Tx) error {
-		rows, err = tasks.Claim(ctx, tx, c)
-		return err
-	})
-	return rows, err
-}
-
-func count(t testing.TB, s *Store, where ...driver.Cond) (n int) {
-	t.Helper()
-	err := s.InTx(t.Context(), func(tx driver.Tx) (err error) {
-		n, err = tasks.Everywhere().Count(t.Context(), tx, 1_000_000, where...)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 func exec(t testing.TB, db *sql.DB, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
@@ -155,19 +115,6 @@ func scan[V any](t testing.TB, db *sql.DB, query string, args ...any) (v V) {
 	return v
 }
 
-// until runs a query, which pauses by itself, until it answers true.
-func until(t testing.TB, db *sql.DB, query string, args ...any) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	for done := false; !done; {
-		err := db.QueryRowContext(ctx, "SELECT ("+query+") FROM pg_sleep(0.01)", args...).Scan(&done)
-		if err != nil {
-			t.Fatal(query, err)
-		}
-	}
-}
-
 // logged are the passages of the server's log that begin with text, if it is a
 // server of the tests.
 func logged(t testing.TB, db *sql.DB, text string) (passages []string) {
@@ -180,17 +127,6 @@ func logged(t testing.TB, db *sql.DB, text string) (passages []string) {
 		passages = append(passages, text+passage[:min(len(passage), 2000)])
 	}
 	return passages
-}
-
-func request(text string) func([]byte) bool {
-	return func(sent []byte) bool { return bytes.Contains(sent, []byte(text)) }
-}
-
-func wantErr(t testing.TB, err, want error) {
-	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("got %v, want %v", err, want)
-	}
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Wrap(m)) }

@@ -64,14 +64,6 @@ func TestNotifyIsNotSentForAHostsTransaction(t *testing.T) {
 	}
 }
 
-func TestNotifyIsOffBehindAPooler(t *testing.T) {
-	t.Parallel()
-	s := opened(t, pgtest.Bouncer(t, emptyDSN(t), nil), &Options{Notify: true})
-	if s.news.Load() != nil {
-		t.Error("listens through a transaction pooler")
-	}
-}
-
 func TestNotifyNeedsOpen(t *testing.T) {
 	t.Parallel()
 	if _, err := New(t.Context(), rawPool(t, emptyDSN(t)), &Options{Notify: true}); err == nil {
@@ -89,21 +81,6 @@ func TestListenerEndsInABlackHole(t *testing.T) {
 	defer cancel()
 	start := realTime.Now()
 	listener(pgtest.With(t, dsn, "connect_timeout", "10"))(ctx, func(string) {})
-	if took := realTime.Since(start); took > patience {
-		t.Errorf("took %v", took)
-	}
-}
-
-func TestCloseEndsAListenerInABlackHole(t *testing.T) {
-	t.Parallel()
-	dsn, proxy := viaProxy(t, emptyDSN(t))
-	s := opened(t, dsn, &Options{Notify: true})
-	until(t, s.DB(), listening, 1)
-	proxy.Blackhole()
-	start := realTime.Now()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
 	if took := realTime.Since(start); took > patience {
 		t.Errorf("took %v", took)
 	}

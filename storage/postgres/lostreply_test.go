@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Trap 1: database/sql runs an auto-commit statement again when the connection
@@ -34,60 +33,5 @@ func TestTrap1DriverRepeatsAutoCommitStatements(t *testing.T) {
 	n, _ := res.RowsAffected()
 	if owner := scan[string](t, db, "SELECT owner FROM job"); n != 0 || owner != "me" {
 		t.Errorf("claimed %d rows, owner %q; if it is 1, the trap is gone", n, owner)
-	}
-}
-
-func TestTrap1LostReplyToAStatementWritesNothing(t *testing.T) {
-	t.Parallel()
-	dsn, proxy := viaProxy(t, emptyDSN(t))
-	s := opened(t, dsn, nil)
-	dropped := proxy.DropReplyOnce(request("INSERT INTO"))
-	err := s.InTx(t.Context(), func(tx driver.Tx) error {
-		_, err := tasks.Insert(t.Context(), tx, dueTasks(1)...)
-		return err
-	})
-	<-dropped
-	wantErr(t, err, driver.ErrUnavailable)
-	if n := count(t, s); n != 0 {
-		t.Errorf("%d rows were written", n)
-	}
-}
-
-func TestTrap1LostReplyToCommitIsAnUnknownOutcome(t *testing.T) {
-	t.Parallel()
-	dsn, proxy := viaProxy(t, emptyDSN(t))
-	s := opened(t, dsn, nil)
-	insert(t, s, dueTasks(10)...)
-	dropped := proxy.DropReplyOnce(request("COMMIT\x00"))
-	runs := 0
-	var claimed []*task
-	err := s.InTx(t.Context(), func(tx driver.Tx) (err error) {
-		runs++
-		claimed, err = tasks.Claim(t.Context(), tx, claimOf("mine", 10))
-		return err
-	})
-	<-dropped
-	wantErr(t, err, driver.ErrOutcomeUnknown)
-	if runs != 1 {
-		t.Errorf("the claim ran %d times although it may have won", runs)
-	}
-	// Read back by the token, the claim turns out to have won.
-	if n := count(t, s, driver.Eq("claim_token", "mine"), driver.Eq("version", 2)); n != 10 || len(claimed) != 10 {
-		t.Errorf("%d of %d claimed rows carry the token", n, len(claimed))
-	}
-}
-
-func TestTrap1LostRequestToCommitIsAnUnknownOutcome(t *testing.T) {
-	t.Parallel()
-	dsn, proxy := viaProxy(t, emptyDSN(t))
-	s := opened(t, dsn, nil)
-	err := s.InTx(t.Context(), func(tx driver.Tx) error {
-		_, err := tasks.Insert(t.Context(), tx, dueTasks(1)...)
-		proxy.CutAll()
-		return err
-	})
-	wantErr(t, err, driver.ErrOutcomeUnknown)
-	if n := count(t, s); n != 0 {
-		t.Errorf("%d rows were written", n)
 	}
 }

@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/belfry-go/belfry/internal/pgtest"
-	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Trap 3: behind PgBouncer in transaction mode, lib/pq's default protocol runs
@@ -84,54 +81,6 @@ func TestTrap3BinaryParametersAreExact(t *testing.T) {
 	if wrong := mixedUp(t, pgtest.With(t, dsn, "binary_parameters", "yes")); wrong != 0 {
 		t.Errorf("%d of %d clients were mixed up", wrong, crowd)
 	}
-}
-
-func TestTrap3ManyClientsShareAPoolerWithoutMixUp(t *testing.T) {
-	t.Parallel()
-	dsn := pgtest.Bouncer(t, emptyDSN(t), map[string]string{"default_pool_size": "2"})
-	s := opened(t, dsn, &Options{MaxOpenConns: crowd})
-	const each = 20
-	insert(t, s, dueTasks(crowd*each)...)
-	var workers sync.WaitGroup
-	var done atomic.Int64
-	for w := range crowd {
-		workers.Go(func() {
-			for {
-				rows, err := claim(t.Context(), s, claimOf(fmt.Sprint("worker-", w), 5))
-				if err != nil || len(rows) == 0 {
-					if err != nil {
-						t.Error(err)
-					}
-					return
-				}
-				if err := settle(t.Context(), s, rows, fmt.Sprint("by worker-", w)); err != nil {
-					t.Error(err)
-				}
-				done.Add(int64(len(rows)))
-			}
-		})
-	}
-	workers.Wait()
-	if done.Load() != crowd*each {
-		t.Errorf("%d of %d tasks done", done.Load(), crowd*each)
-	}
-	if n := scan[int](t, s.DB(), "SELECT count(*) FROM task WHERE note <> 'by ' || claim_token OR version <> 3"); n != 0 {
-		t.Errorf("%d tasks were written by another than their claimer", n)
-	}
-}
-
-// settle ends held tasks.
-func settle(ctx context.Context, s *Store, rows []*task, note string) error {
-	return s.InTx(ctx, func(tx driver.Tx) error {
-		ended := make([]*task, len(rows))
-		for i, r := range rows {
-			end := *r
-			end.Status, end.Note = "Done", note
-			end.DueOn, end.LeaseExpiresOn = time.Time{}, time.Time{}
-			ended[i] = &end
-		}
-		return tasks.Save(ctx, tx, ended...)
-	})
 }
 
 func TestTrap3UnsafeHostPoolIsRefused(t *testing.T) {

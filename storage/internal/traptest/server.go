@@ -1,0 +1,201 @@
+package traptest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/belfry-go/belfry/internal/pgtest"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// InSyncWait asks whether a COMMIT waits for a standby.
+const InSyncWait = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()"
+
+// Lonely is a database whose commits wait for a standby that never comes; admin
+// can look on. prepare runs before that.
+func Lonely(t *testing.T, prepare func(dsn string)) (dsn string, admin *sql.DB) {
+	t.Helper()
+	server := pgtest.New(t, nil)
+	dsn = server.Database(t)
+	prepare(dsn)
+	admin = looking(t, dsn)
+	exec(t, admin, "ALTER SYSTEM SET synchronous_standby_names = 'never'", "SELECT pg_reload_conf()")
+	Until(t, admin, "SELECT current_setting('synchronous_standby_names') = 'never'")
+	t.Cleanup(func() { // let those that still wait end
+		for _, statement := range []string{"ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()"} {
+			if _, err := admin.ExecContext(context.WithoutCancel(t.Context()), statement); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return dsn, admin
+}
+
+// committing inserts a task in a transaction whose COMMIT waits, does something
+// to it meanwhile, and returns what InTx says.
+func committing(t *testing.T, a Adapter, meanwhile func(admin *sql.DB, cancel context.CancelFunc)) (*sql.DB, error) {
+	t.Helper()
+	dsn, admin := Lonely(t, func(dsn string) { a.opened(t, dsn, Options{}) })
+	s := a.reopened(t, dsn, Options{Clock: realTime, NoMigration: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	result := make(chan error)
+	go func() { result <- Insert(ctx, s, DueTasks(1)...) }()
+	Until(t, admin, InSyncWait)
+	meanwhile(admin, cancel)
+	return admin, <-result
+}
+
+func cancelledCommit(t *testing.T, a Adapter) {
+	admin, err := committing(t, a, func(_ *sql.DB, cancel context.CancelFunc) { cancel() })
+	WantErr(t, err, driver.ErrOutcomeUnknown)
+	WantErr(t, err, context.Canceled)
+	// The server was told to stop waiting, so that no lock stays behind.
+	Until(t, admin, "SELECT NOT ("+InSyncWait+")")
+}
+
+func operatorCancels(t *testing.T, a Adapter) {
+	_, err := committing(t, a, func(admin *sql.DB, _ context.CancelFunc) {
+		exec(t, admin, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+	})
+	WantErr(t, err, driver.ErrOutcomeUnknown)
+	WantErr(t, err, a.Unsynced)
+}
+
+func operatorTerminates(t *testing.T, a Adapter) {
+	_, err := committing(t, a, func(admin *sql.DB, _ context.CancelFunc) {
+		exec(t, admin, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+	})
+	WantErr(t, err, driver.ErrOutcomeUnknown)
+}
+
+// A server whose connection slots are gone has them again later: what was not written
+// can be written then.
+func noSlots(t *testing.T, a Adapter) {
+	server := pgtest.New(t, &pgtest.Options{Settings: map[string]string{
+		"max_connections": "6", "superuser_reserved_connections": "0", "max_wal_senders": "0", "autovacuum": "off"}})
+	s := a.opened(t, server.Database(t), Options{MaxOpenConns: 1})
+	if err := Insert(t.Context(), s, DueTasks(1)...); err != nil {
+		t.Fatal(err)
+	}
+	a.CloseIdle(s)
+	others := looking(t, server.DSN())
+	var err error
+	for range 20 {
+		conn, taken := others.Conn(t.Context())
+		if err = taken; err != nil {
+			break
+		}
+		defer conn.Close()
+	}
+	if err == nil {
+		t.Fatal("there were connections for everybody, so this test shows nothing")
+	}
+	_, err = Claimed(t.Context(), s, ClaimOf("t", 1))
+	WantErr(t, err, driver.ErrUnavailable)
+}
+
+// crowd is how many clients share a pooler with few servers.
+const crowd = 16
+
+func manyClients(t *testing.T, a Adapter) {
+	dsn := pgtest.Bouncer(t, pgtest.DSN(t), map[string]string{"default_pool_size": "2"})
+	s := a.opened(t, dsn, Options{MaxOpenConns: crowd})
+	const each = 20
+	if err := Insert(t.Context(), s, DueTasks(crowd*each)...); err != nil {
+		t.Fatal(err)
+	}
+	var workers sync.WaitGroup
+	var done atomic.Int64
+	for w := range crowd {
+		workers.Go(func() {
+			for {
+				rows, err := Claimed(t.Context(), s, ClaimOf(fmt.Sprint("worker-", w), 5))
+				if err != nil || len(rows) == 0 {
+					if err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				if err := Settle(t.Context(), s, rows, fmt.Sprint("by worker-", w)); err != nil {
+					t.Error(err)
+				}
+				done.Add(int64(len(rows)))
+			}
+		})
+	}
+	workers.Wait()
+	if done.Load() != crowd*each {
+		t.Errorf("%d of %d tasks done", done.Load(), crowd*each)
+	}
+	look := looking(t, pgtest.With(t, dsn, "binary_parameters", "yes"))
+	if n := scan[int](t, look, "SELECT count(*) FROM task WHERE note <> 'by ' || claim_token OR version <> 3"); n != 0 {
+		t.Errorf("%d tasks were written by another than their claimer", n)
+	}
+}
+
+// Replica is a cluster in hot standby, as it is while its primary is away.
+func Replica(t *testing.T) *pgtest.Server {
+	t.Helper()
+	server := pgtest.New(t, nil)
+	folder := scan[string](t, looking(t, server.DSN()), "SHOW data_directory")
+	if err := os.WriteFile(filepath.Join(folder, "standby.signal"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+// Either is a DSN with the hosts of both servers, the first one first.
+func Either(t *testing.T, first, second *pgtest.Server) string {
+	t.Helper()
+	one, two := pgtest.Addr(t, first.DSN()), pgtest.Addr(t, second.DSN())
+	port := func(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }
+	return "host=127.0.0.1,127.0.0.1 port=" + port(one) + "," + port(two) + " user=postgres dbname=postgres sslmode=disable"
+}
+
+func replicas(t *testing.T, a Adapter) {
+	standby, primary := Replica(t), pgtest.New(t, nil)
+	if _, err := a.Open(t.Context(), standby.DSN(), Options{}); !a.ServerError(err) {
+		t.Errorf("Open: %v", err)
+	}
+	if _, err := a.New(t, standby.DSN(), Options{}); !a.ServerError(err) {
+		t.Errorf("New: %v", err)
+	}
+	s := a.opened(t, Either(t, standby, primary), Options{})
+	if err := Insert(t.Context(), s, DueTasks(1)...); err != nil {
+		t.Fatal(err)
+	}
+	if err := primary.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	err := s.InTx(t.Context(), func(driver.Tx) error { return nil })
+	WantErr(t, err, driver.ErrUnavailable) // nobody was promoted yet
+	exec(t, looking(t, standby.DSN()), "SELECT pg_promote()")
+	if err := a.Exec(t.Context(), s, "CREATE TABLE promoted (id int)"); err != nil {
+		t.Error(err)
+	}
+	if n := scan[int](t, looking(t, standby.DSN()), "SELECT count(*) FROM pg_class WHERE relname = 'promoted'"); n != 1 {
+		t.Error("still on the server that was stopped")
+	}
+}
+
+func readOnly(t *testing.T, a Adapter) {
+	dsn := pgtest.DSN(t)
+	exec(t, looking(t, dsn), "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET default_transaction_read_only = on'; END $$")
+	if _, err := a.Open(t.Context(), dsn, Options{}); !a.ServerError(err) {
+		t.Errorf("Open: %v", err)
+	}
+	if _, err := a.New(t, dsn, Options{}); !a.ServerError(err) {
+		t.Errorf("New: %v", err)
+	}
+}
