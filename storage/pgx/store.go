@@ -226,8 +226,14 @@ func (s *Store) check(ctx context.Context) error {
 }
 
 // classify looks at the clock again after a connection was lost: what comes next may
-// be another server.
+// be another server. A statement that is prepared elsewhere tells of a pooler that the
+// self-test did not find: from now on nothing is prepared, and the transaction runs
+// again, as often as after a lock time-out.
 func (s *Store) classify(err error) sqltext.Class {
+	if pgserver.Mislaid(err) {
+		s.pool.oneStep.Store(true)
+		return sqltext.LockTimeout
+	}
 	class := classify(err)
 	if class == sqltext.Connection {
 		s.reconnected()
