@@ -78,13 +78,14 @@ func malformed(err error) error {
 	return &DSNError{Problem: "neither a URL nor pairs of the form key=value that can be parsed; quote values with spaces like 'this'"}
 }
 
-// refused says what to do about a server that target_session_attrs refused.
+// refused says what to do about a server that target_session_attrs refused. pgx does not
+// tell a replica from a session that is read-only.
 func refused(err error) error {
-	switch text := err.Error(); {
-	case strings.Contains(text, "server is in hot standby mode"):
-		return &ServerError{Problem: text + "; " + pgserver.UsePrimary}
-	case strings.Contains(text, "read only connection"):
-		return &ServerError{Problem: text + "; " + pgserver.UnsetReadOnly}
+	switch {
+	case errors.Is(err, pgconn.ErrStandbyConnection):
+		return &ServerError{Problem: err.Error() + "; " + pgserver.UsePrimary}
+	case errors.Is(err, pgconn.ErrReadOnlyConnection):
+		return &ServerError{Problem: err.Error() + "; " + pgserver.UsePrimary + "; or " + pgserver.UnsetReadOnly}
 	}
 	return err
 }

@@ -362,3 +362,26 @@ func TestErrorsOfPgxAreClassified(t *testing.T) {
 		}
 	}
 }
+
+// COMMIT of a transaction that has failed is no error of the server's.
+func TestACommitThatRollsBackIsAnError(t *testing.T) {
+	t.Parallel()
+	s := opened(t, emptyDSN(t), nil)
+	c, err := s.pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		text  string
+		class sqltext.Class
+		fails bool
+	}{{"BEGIN", sqltext.Unknown, false}, {"SELECT 1/0", sqltext.Unknown, true}, {"COMMIT", sqltext.Undone, true}} {
+		_, err := c.Exec(t.Context(), step.text)
+		if (err != nil) != step.fails || classify(err) != step.class {
+			t.Errorf("%s: %v", step.text, err)
+		}
+	}
+	if err := c.Release(false); err != nil {
+		t.Error(err)
+	}
+}

@@ -165,8 +165,11 @@ func Either(t *testing.T, first, second *pgtest.Server) string {
 
 func replicas(t *testing.T, a Adapter) {
 	standby, primary := Replica(t), pgtest.New(t, nil)
-	if _, err := a.Open(t.Context(), standby.DSN(), Options{}); !a.ServerError(err) {
-		t.Errorf("Open: %v", err)
+	for _, attrs := range []string{"read-write", "primary"} {
+		_, err := a.Open(t.Context(), pgtest.With(t, standby.DSN(), "target_session_attrs", attrs), Options{})
+		if !a.ServerError(err) || !strings.Contains(err.Error(), "connect to the primary") {
+			t.Errorf("Open, %s: %v", attrs, err)
+		}
 	}
 	if _, err := a.New(t, standby.DSN(), Options{}); !a.ServerError(err) {
 		t.Errorf("New: %v", err)
