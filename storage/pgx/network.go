@@ -10,12 +10,8 @@ import (
 	"github.com/belfry-go/belfry/storage/internal/pgserver"
 )
 
-// A call may go on for a second after its context has ended. A COMMIT is given up
-// first; what is left of the network ends with the store.
-const (
-	commitGrace = 600 * time.Millisecond
-	closeGrace  = 750 * time.Millisecond
-)
+// closeGrace is how long what is left of the network outlives its store.
+const closeGrace = 750 * time.Millisecond
 
 // network makes the connections of a pool that end with their store: what pgx closes by
 // itself, behind a call that has ended, waits for a silent network for 15 s.
@@ -52,7 +48,7 @@ func (n *network) close(pool func()) {
 		defer close(closed)
 		pool()
 	}()
-	timer := time.NewTimer(closeGrace + commitGrace/4)
+	timer := time.NewTimer(closeGrace + 100*time.Millisecond)
 	defer timer.Stop()
 	select {
 	case <-closed:

@@ -93,11 +93,10 @@ func (o Options) ioTimeout() time.Duration {
 // number of goroutines, and any number of stores may work on one database.
 type Store struct {
 	*sqlstore.Store
-	pool *pool
-	own  bool // the pool is ours to close
-	net  network
-	time atomic.Pointer[pgserver.Clock]
-	news atomic.Pointer[pgserver.Herald]
+	pool    *pool
+	own     bool // the pool is ours to close
+	net     network
+	follows pgserver.Following
 }
 
 // Open connects to the database that dsn names (a URL or key=value pairs, as for pgx),
@@ -123,7 +122,7 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	cfg.ConnConfig.OnNotice = notice
 	cfg.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 		c.PgConn().CustomData()[unsynced] = &atomic.Bool{}
-		s.reconnected()
+		s.follows.Reconnected()
 		return nil
 	}
 	made, err := pgxpool.NewWithConfig(ctx, cfg)
@@ -131,12 +130,11 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 		return nil, err
 	}
 	s.pool = newPool(made)
-	err = s.open(ctx, o, MigrateAuto)
-	if err == nil && o.Notify {
-		s.notify(o, cfg.ConnConfig)
-	}
-	if err != nil {
+	if err = s.open(ctx, o); err != nil {
 		return nil, errors.Join(err, s.Close())
+	}
+	if o.Notify && !s.pool.oneStep.Load() { // a pooler would be in the way
+		s.follows.Herald(s.pool, o.Schema+"."+o.TablePrefix, s.Waker(), listener(cfg.ConnConfig))
 	}
 	return s, nil
 }
@@ -154,50 +152,30 @@ func New(ctx context.Context, host *pgxpool.Pool, opts *Options) (*Store, error)
 	if host == nil {
 		panic("pgx: New needs a *pgxpool.Pool")
 	}
-	if opts != nil && opts.Notify {
+	o := opts.orDefault()
+	if o.Notify {
 		return nil, errors.New("pgx: Options.Notify needs a connection of its own to listen with: use Open")
 	}
 	s := &Store{pool: newPool(host)}
-	if err := s.open(ctx, opts.orDefault(), MigrateVerify); err != nil {
+	if o.Migrate == "" {
+		o.Migrate = MigrateVerify
+	}
+	if err := s.open(ctx, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
 // open checks the server and builds the store on its pool.
-func (s *Store) open(ctx context.Context, o Options, migrate Migrate) error {
+func (s *Store) open(ctx context.Context, o Options) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	now := o.Clock
-	if now == nil {
-		follow, err := pgserver.Follow(ctx, s.pool)
-		if err != nil {
-			return err
-		}
-		s.time.Store(follow)
-		now = follow
-	}
-	if o.Migrate != "" {
-		migrate = o.Migrate
-	}
 	return s.net.Patiently(o.ioTimeout(), func() (err error) {
-		s.Store, err = sqlstore.New(ctx, sqlstore.Config{
-			Dialect:          sqlstore.PostgreSQL,
-			Writer:           s.pool,
-			Classify:         s.classify,
-			Clock:            now,
-			Rand:             o.Rand,
-			Environment:      o.Environment,
-			BlobDir:          o.BlobDir,
-			Schema:           o.Schema,
-			Prefix:           o.TablePrefix,
-			Migrations:       migrations.Files,
-			Migrate:          migrate,
-			SystemIdentifier: func(ctx context.Context) (string, error) { return pgserver.SystemIdentifier(ctx, s.pool) },
-			Grace:            commitGrace,
-			Committed:        s.committed,
-			Outer:            s,
+		s.Store, err = s.follows.Store(ctx, sqlstore.Config{
+			Outer: s, Writer: s.pool, Classify: s.classify,
+			Clock: o.Clock, Rand: o.Rand, Environment: o.Environment, BlobDir: o.BlobDir,
+			Schema: o.Schema, Prefix: o.TablePrefix, Migrate: o.Migrate,
 		})
 		return err
 	})
@@ -225,8 +203,7 @@ func (s *Store) check(ctx context.Context) error {
 	return err
 }
 
-// classify looks at the clock again after a connection was lost: what comes next may
-// be another server. A statement that is prepared elsewhere tells of a pooler that the
+// classify takes a statement that is prepared elsewhere for a sign of a pooler that the
 // self-test did not find: from now on nothing is prepared, and the transaction runs
 // again, as often as after a lock time-out.
 func (s *Store) classify(err error) sqltext.Class {
@@ -234,33 +211,7 @@ func (s *Store) classify(err error) sqltext.Class {
 		s.pool.oneStep.Store(true)
 		return sqltext.LockTimeout
 	}
-	class := classify(err)
-	if class == sqltext.Connection {
-		s.reconnected()
-	}
-	return class
-}
-
-func (s *Store) reconnected() {
-	if c := s.time.Load(); c != nil {
-		c.Reconnected()
-	}
-}
-
-// notify starts to pass hints between processes, unless a pooler is in the way.
-func (s *Store) notify(o Options, cfg *pgx.ConnConfig) {
-	if s.pool.oneStep.Load() {
-		return
-	}
-	h := pgserver.NewHerald(s.pool, o.Schema+"."+o.TablePrefix, s.Waker())
-	h.Start(listener(cfg))
-	s.news.Store(h)
-}
-
-func (s *Store) committed(hints driver.Hints) {
-	if h := s.news.Load(); h != nil {
-		h.Committed(hints)
-	}
+	return classify(err)
 }
 
 // Pool is the pool that the store works on: the host's own, or the one that Open made,
@@ -290,12 +241,7 @@ func (s *Store) InHostTx(ctx context.Context, f func(host pgx.Tx, bound driver.T
 // Close stops following the server's clock and closes the pool if Open made it.
 // Nothing may use the store any more. Closing twice is allowed.
 func (s *Store) Close() error {
-	if h := s.news.Load(); h != nil {
-		h.Close()
-	}
-	if c := s.time.Load(); c != nil {
-		c.Close()
-	}
+	s.follows.Close()
 	if s.own {
 		s.net.close(s.pool.Close)
 	}

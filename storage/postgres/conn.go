@@ -15,13 +15,9 @@ import (
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
 )
 
-// A call may go on for a second after its context has ended. A COMMIT is given
-// up first, since the server can still be told to stop waiting for a standby;
-// then whatever still hangs on a silent network.
-const (
-	commitGrace = 600 * time.Millisecond
-	grace       = 750 * time.Millisecond
-)
+// grace is how long a call on a silent network may go on after its context has ended;
+// a COMMIT is given up before that.
+const grace = 750 * time.Millisecond
 
 // errUnsynced is what a COMMIT comes to that did not wait for its standby.
 var errUnsynced = errors.New("postgres: COMMIT stopped waiting for the synchronous standby: committed here, perhaps not there")

@@ -59,7 +59,7 @@ func TestNotifyIsNotSentForAHostsTransaction(t *testing.T) {
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if hints := s.news.Load().Take(); len(hints) != 0 {
+	if hints := s.follows.News().Take(); len(hints) != 0 {
 		t.Errorf("hints %v", hints)
 	}
 }

@@ -5,13 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"io"
-	"sync/atomic"
 	"time"
 
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/pgserver"
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
-	"github.com/belfry-go/belfry/storage/internal/sqltext"
 	"github.com/belfry-go/belfry/storage/postgres/migrations"
 )
 
@@ -110,7 +108,7 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 		return nil, err
 	}
 	s, d := &Store{}, newDialer()
-	c, err := newConnector(cfg, d, s.reconnected)
+	c, err := newConnector(cfg, d, s.follows.Reconnected)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +118,7 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	s.db.SetConnMaxIdleTime(maxIdleTime)
 	s.pool = s.db
 	d.Bound(o.ioTimeout())
-	err = s.open(ctx, o, MigrateAuto, func(migrate func() error) error { return d.Patiently(o.ioTimeout(), migrate) })
+	err = s.open(ctx, o, func(migrate func() error) error { return d.Patiently(o.ioTimeout(), migrate) })
 	if err == nil && o.Notify {
 		err = s.notify(ctx, o, full)
 	}
@@ -144,11 +142,15 @@ func New(ctx context.Context, db *sql.DB, opts *Options) (*Store, error) {
 	if db == nil {
 		panic("postgres: New needs a *sql.DB")
 	}
-	if opts != nil && opts.Notify {
+	o := opts.orDefault()
+	if o.Notify {
 		return nil, errors.New("postgres: Options.Notify needs a connection string to listen with: use Open")
 	}
 	s := &Store{db: db}
-	if err := s.open(ctx, opts.orDefault(), MigrateVerify, func(migrate func() error) error { return migrate() }); err != nil {
+	if o.Migrate == "" {
+		o.Migrate = MigrateVerify
+	}
+	if err := s.open(ctx, o, func(migrate func() error) error { return migrate() }); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -158,10 +160,9 @@ func New(ctx context.Context, db *sql.DB, opts *Options) (*Store, error) {
 // number of goroutines, and any number of stores may work on one database.
 type Store struct {
 	*sqlstore.Store
-	db   *sql.DB
-	pool *sql.DB // db if it is ours to close
-	time atomic.Pointer[pgserver.Clock]
-	news atomic.Pointer[pgserver.Herald]
+	db      *sql.DB
+	pool    *sql.DB // db if it is ours to close
+	follows pgserver.Following
 }
 
 // ServerError says why a server, or the way to it, cannot be worked with, and
@@ -173,39 +174,15 @@ func (s *Store) database() sqlstore.Pool { return &sqlstore.Database{DB: s.db, W
 
 // open checks the server and builds the store on s.db. migrating wraps what may
 // take long.
-func (s *Store) open(ctx context.Context, o Options, migrate Migrate, migrating func(func() error) error) error {
+func (s *Store) open(ctx context.Context, o Options, migrating func(func() error) error) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	now := o.Clock
-	if now == nil {
-		follow, err := pgserver.Follow(ctx, s.database())
-		if err != nil {
-			return err
-		}
-		s.time.Store(follow)
-		now = follow
-	}
-	if o.Migrate != "" {
-		migrate = o.Migrate
-	}
 	return migrating(func() (err error) {
-		s.Store, err = sqlstore.New(ctx, sqlstore.Config{
-			Dialect:          sqlstore.PostgreSQL,
-			Writer:           s.database(),
-			Classify:         s.classify,
-			Clock:            now,
-			Rand:             o.Rand,
-			Environment:      o.Environment,
-			BlobDir:          o.BlobDir,
-			Schema:           o.Schema,
-			Prefix:           o.TablePrefix,
-			Migrations:       migrations.Files,
-			Migrate:          migrate,
-			SystemIdentifier: func(ctx context.Context) (string, error) { return pgserver.SystemIdentifier(ctx, s.database()) },
-			Grace:            commitGrace,
-			Committed:        s.committed,
-			Outer:            s,
+		s.Store, err = s.follows.Store(ctx, sqlstore.Config{
+			Outer: s, Writer: s.database(), Classify: classify,
+			Clock: o.Clock, Rand: o.Rand, Environment: o.Environment, BlobDir: o.BlobDir,
+			Schema: o.Schema, Prefix: o.TablePrefix, Migrate: o.Migrate,
 		})
 		return err
 	})
@@ -223,37 +200,13 @@ func (s *Store) check(ctx context.Context) error {
 	return err
 }
 
-// classify looks at the clock again after a connection was lost: what comes
-// next may be another server.
-func (s *Store) classify(err error) sqltext.Class {
-	class := classify(err)
-	if class == sqltext.Connection {
-		s.reconnected()
-	}
-	return class
-}
-
-func (s *Store) reconnected() {
-	if c := s.time.Load(); c != nil {
-		c.Reconnected()
-	}
-}
-
 // notify starts to pass hints between processes, unless a pooler is in the way.
 func (s *Store) notify(ctx context.Context, o Options, dsn string) error {
 	if shared, err := pgserver.Pooled(ctx, s.database()); err != nil || shared {
 		return err
 	}
-	h := pgserver.NewHerald(s.database(), o.Schema+"."+o.TablePrefix, s.Waker())
-	h.Start(listener(dsn))
-	s.news.Store(h)
+	s.follows.Herald(s.database(), o.Schema+"."+o.TablePrefix, s.Waker(), listener(dsn))
 	return nil
-}
-
-func (s *Store) committed(hints driver.Hints) {
-	if h := s.news.Load(); h != nil {
-		h.Committed(hints)
-	}
 }
 
 // DB returns the pool that the store works on: the host's own, or the one that
@@ -263,12 +216,7 @@ func (s *Store) DB() *sql.DB { return s.db }
 // Close stops following the server's clock and closes the pool if Open made it.
 // Nothing may use the store any more. Closing twice is allowed.
 func (s *Store) Close() error {
-	if h := s.news.Load(); h != nil {
-		h.Close()
-	}
-	if c := s.time.Load(); c != nil {
-		c.Close()
-	}
+	s.follows.Close()
 	if s.pool == nil {
 		return nil
 	}
