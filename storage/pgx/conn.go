@@ -20,9 +20,12 @@ type pool struct {
 	size int
 	// oneStep sends statements whole, whatever the pool's own way is.
 	oneStep atomic.Bool
+	broken  func() // told when a connection was replaced
 }
 
-func newPool(p *pgxpool.Pool) *pool { return &pool{Pool: p, size: int(p.Config().MaxConns)} }
+func newPool(p *pgxpool.Pool, broken func()) *pool {
+	return &pool{Pool: p, size: int(p.Config().MaxConns), broken: broken}
+}
 
 // Size is how many connections there may be.
 func (p *pool) Size() int { return p.size }
@@ -35,11 +38,8 @@ func (p *pool) Conn(ctx context.Context) (sqlstore.Conn, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
-	c := &conn{runner: runner{held.Conn(), p}, held: held}
-	c.doubt, _ = held.Conn().PgConn().CustomData()[unsynced].(*atomic.Bool)
-	if c.doubt != nil {
-		c.doubt.Store(false)
-	}
+	c := &conn{}
+	c.take(p, held)
 	return c, nil
 }
 
@@ -70,6 +70,11 @@ func (r runner) Exec(ctx context.Context, text string, args ...any) (int64, erro
 
 func (r runner) Query(ctx context.Context, text string, args []any, read func(sqlstore.Rows) error) error {
 	rows, err := r.db.Query(ctx, text, r.way(args)...)
+	return all(rows, err, read)
+}
+
+// all lets read take the rows of an answer.
+func all(rows pgx.Rows, err error, read func(sqlstore.Rows) error) error {
 	if err != nil {
 		return err
 	}
@@ -92,6 +97,15 @@ type conn struct {
 	runner
 	held  *pgxpool.Conn
 	doubt *atomic.Bool // see unsynced; nil on a host's pool
+	begin string       // what opens a transaction, and goes with its first statement
+}
+
+func (c *conn) take(p *pool, held *pgxpool.Conn) {
+	c.runner, c.held = runner{held.Conn(), p}, held
+	c.doubt, _ = held.Conn().PgConn().CustomData()[unsynced].(*atomic.Bool)
+	if c.doubt != nil {
+		c.doubt.Store(false)
+	}
 }
 
 // Release gives the connection back; pgx closes one that is not free, or closed.

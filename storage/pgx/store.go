@@ -129,7 +129,7 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.pool = newPool(made)
+	s.pool = newPool(made, s.follows.Reconnected)
 	if err = s.open(ctx, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -156,7 +156,8 @@ func New(ctx context.Context, host *pgxpool.Pool, opts *Options) (*Store, error)
 	if o.Notify {
 		return nil, errors.New("pgx: Options.Notify needs a connection of its own to listen with: use Open")
 	}
-	s := &Store{pool: newPool(host)}
+	s := &Store{}
+	s.pool = newPool(host, s.follows.Reconnected)
 	if o.Migrate == "" {
 		o.Migrate = MigrateVerify
 	}

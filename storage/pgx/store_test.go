@@ -270,6 +270,9 @@ func TestNoStatementIsRunTwice(t *testing.T) {
 	s := opened(t, emptyDSN(t), &Options{MaxOpenConns: 1})
 	pid := scan[int](t, s, "SELECT pg_backend_pid()")
 	err := s.InTx(t.Context(), func(tx driver.Tx) error {
+		if _, err := traptest.Tasks.Find(t.Context(), tx, "", driver.Query{Limit: 1}); err != nil {
+			return err
+		}
 		other := hostPool(t, s.Pool().Config().ConnString(), 1)
 		if _, err := other.Exec(t.Context(), "SELECT pg_terminate_backend($1)", pid); err != nil {
 			return err

@@ -270,11 +270,20 @@ func clockAfterError(t *testing.T, a Adapter) {
 	defer func() { _ = s.Close() }()
 	again := readings(proxy)
 	err = s.InTx(t.Context(), func(tx driver.Tx) error {
+		if err := look(t.Context(), tx); err != nil {
+			return err
+		}
 		proxy.CutAll()
-		_, err := Tasks.Find(t.Context(), tx, "", driver.Query{Limit: 1})
-		return err
+		return look(t.Context(), tx)
 	})
 	WantErr(t, err, driver.ErrUnavailable)
+	reread(t, again)
+
+	again = readings(proxy)
+	proxy.CutAll() // what lies idle is replaced, without an error
+	if err := s.InTx(t.Context(), func(tx driver.Tx) error { return look(t.Context(), tx) }); err != nil {
+		t.Error(err)
+	}
 	reread(t, again)
 }
 

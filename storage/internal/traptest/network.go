@@ -31,10 +31,16 @@ var calls = map[string]func(ctx context.Context, a Adapter, s Store, hole func()
 	},
 	"BEGIN": func(ctx context.Context, _ Adapter, s Store, hole func()) error {
 		hole()
-		return s.InTx(ctx, func(driver.Tx) error { return nil })
+		return s.InTx(ctx, func(tx driver.Tx) error { // some send it with the first statement
+			_, err := Tasks.Insert(ctx, tx, DueTasks(1)...)
+			return err
+		})
 	},
 	"statement": func(ctx context.Context, _ Adapter, s Store, hole func()) error {
 		return s.InTx(ctx, func(tx driver.Tx) error {
+			if err := look(ctx, tx); err != nil {
+				return err
+			}
 			hole()
 			_, err := Tasks.Insert(ctx, tx, DueTasks(1)...)
 			return err
@@ -42,13 +48,19 @@ var calls = map[string]func(ctx context.Context, a Adapter, s Store, hole func()
 	},
 	"statement that is long": func(ctx context.Context, _ Adapter, s Store, hole func()) error {
 		return s.InTx(ctx, func(tx driver.Tx) error {
+			if err := look(ctx, tx); err != nil {
+				return err
+			}
 			hole()
 			_, err := Tasks.Insert(ctx, tx, heavyTasks()...)
 			return err
 		})
 	},
 	"ROLLBACK": func(ctx context.Context, _ Adapter, s Store, hole func()) error {
-		return s.InTx(ctx, func(driver.Tx) error {
+		return s.InTx(ctx, func(tx driver.Tx) error {
+			if err := look(ctx, tx); err != nil {
+				return err
+			}
 			hole()
 			return errMind
 		})
@@ -61,7 +73,10 @@ var calls = map[string]func(ctx context.Context, a Adapter, s Store, hole func()
 		}))
 	},
 	"new connection": func(ctx context.Context, _ Adapter, s Store, hole func()) error {
-		return s.InTx(ctx, func(driver.Tx) error { // takes the connection that is there
+		return s.InTx(ctx, func(tx driver.Tx) error { // takes the connection that is there
+			if err := look(ctx, tx); err != nil {
+				return err
+			}
 			hole()
 			_, err := s.Next(ctx, &Tasks.Schema, ClaimOf("", 1), Noon) // dials another one
 			return err
@@ -89,6 +104,12 @@ var calls = map[string]func(ctx context.Context, a Adapter, s Store, hole func()
 	},
 }
 
+// look is a statement before the one that a test is about.
+func look(ctx context.Context, tx driver.Reader) error {
+	_, err := Tasks.Find(ctx, tx, "", driver.Query{Limit: 1})
+	return err
+}
+
 func inDoubt(err error) error {
 	if !errors.Is(err, driver.ErrOutcomeUnknown) {
 		return fmt.Errorf("COMMIT came to: %v", err)
@@ -110,7 +131,7 @@ func callsEnd(t *testing.T, a Adapter) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dsn, proxy := viaProxy(t)
-			s := a.opened(t, dsn, Options{Clock: realTime})
+			s := a.opened(t, dsn, Options{Clock: RealTime})
 			bounded(t, func(ctx context.Context) error { return call(ctx, a, s, proxy.Blackhole) })
 			proxy.Resume()
 			if n := Count(t, s); n > 1 {
@@ -135,11 +156,11 @@ func closeEnds(t *testing.T, a Adapter) {
 	s := a.opened(t, dsn, Options{Notify: true})
 	Until(t, looking(t, dsn), listening, 1)
 	bounded(t, func(ctx context.Context) error { return calls["statement"](ctx, a, s, proxy.Blackhole) })
-	start := realTime.Now()
+	start := RealTime.Now()
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if took := realTime.Since(start); took > 2*time.Second { // the last hint has a second too
+	if took := RealTime.Since(start); took > 2*time.Second { // the last hint has a second too
 		t.Errorf("took %v", took)
 	}
 }
@@ -149,9 +170,9 @@ func bounded(t *testing.T, call func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), short)
 	defer cancel()
-	start := realTime.Now()
+	start := RealTime.Now()
 	err := call(ctx)
-	if took := realTime.Since(start); took > short+time.Second {
+	if took := RealTime.Since(start); took > short+time.Second {
 		t.Errorf("took %v with a context of %v", took, short)
 	}
 	if !errors.Is(err, errMind) { // it rolled back, as the caller wished
@@ -164,6 +185,9 @@ func ioTimeoutEnds(t *testing.T, a Adapter) {
 	dsn, proxy := viaProxy(t)
 	s := a.opened(t, dsn, Options{IOTimeout: short})
 	err := s.InTx(t.Context(), func(tx driver.Tx) error {
+		if err := look(t.Context(), tx); err != nil {
+			return err
+		}
 		proxy.Blackhole()
 		_, err := Tasks.Insert(t.Context(), tx, DueTasks(1)...)
 		return err
@@ -197,10 +221,61 @@ func lostReplyToStatement(t *testing.T, a Adapter) {
 		t.Fatal(err)
 	}
 	dropped := proxy.DropReplyOnce(Request(rows[1].Key))
-	err := Insert(t.Context(), s, rows[1])
+	err := s.InTx(t.Context(), func(tx driver.Tx) error {
+		// Before the first answer a connection counts as one that broke while it lay idle.
+		if err := look(t.Context(), tx); err != nil {
+			return err
+		}
+		_, err := Tasks.Insert(t.Context(), tx, rows[1])
+		return err
+	})
 	<-dropped
 	WantErr(t, err, driver.ErrUnavailable)
 	if n := Count(t, s); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// Whatever lies idle is broken, as after a restart of the server, and is replaced.
+func brokenIdle(t *testing.T, a Adapter) {
+	dsn, proxy := viaProxy(t)
+	s := a.opened(t, dsn, Options{MaxOpenConns: 5, Clock: RealTime})
+	errs := make(chan error)
+	var held, let = make(chan struct{}), make(chan struct{})
+	for i := range 5 { // five connections
+		go func() {
+			errs <- s.InTx(t.Context(), func(tx driver.Tx) error {
+				row := DueTasks(i + 1)[i]
+				if _, err := Tasks.Insert(t.Context(), tx, row); err != nil {
+					return err
+				}
+				held <- struct{}{}
+				<-let
+				return nil
+			})
+		}()
+	}
+	for range 5 {
+		<-held
+	}
+	close(let)
+	for range 5 {
+		if err := <-errs; err != nil {
+			t.Fatal(err)
+		}
+	}
+	proxy.CutAll()
+	if err := Insert(t.Context(), s, DueTasks(6)[5]); err != nil {
+		t.Error(err)
+	}
+	proxy.CutAll()
+	if err := s.View(t.Context(), func(r driver.Reader) error {
+		_, err := Tasks.Find(t.Context(), r, "", driver.Query{Limit: 1})
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	if n := Count(t, s); n != 6 {
 		t.Errorf("%d rows", n)
 	}
 }

@@ -43,7 +43,7 @@ func Lonely(t *testing.T, prepare func(dsn string)) (dsn string, admin *sql.DB) 
 func committing(t *testing.T, a Adapter, meanwhile func(admin *sql.DB, cancel context.CancelFunc)) (*sql.DB, error) {
 	t.Helper()
 	dsn, admin := Lonely(t, func(dsn string) { a.opened(t, dsn, Options{}) })
-	s := a.reopened(t, dsn, Options{Clock: realTime, NoMigration: true})
+	s := a.reopened(t, dsn, Options{Clock: RealTime, NoMigration: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	result := make(chan error)
@@ -181,7 +181,7 @@ func replicas(t *testing.T, a Adapter) {
 	if err := primary.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	err := s.InTx(t.Context(), func(driver.Tx) error { return nil })
+	err := s.InTx(t.Context(), func(tx driver.Tx) error { return look(t.Context(), tx) })
 	WantErr(t, err, driver.ErrUnavailable) // nobody was promoted yet
 	exec(t, looking(t, standby.DSN()), "SELECT pg_promote()")
 	if err := a.Exec(t.Context(), s, "CREATE TABLE promoted (id int)"); err != nil {

@@ -71,6 +71,7 @@ func Run(t *testing.T, a Adapter) {
 		"IOTimeout ends a call without a deadline":                ioTimeoutEnds,
 		"cancelled statements end on the server":                  cancelledEnd,
 		"a lost reply to a statement writes nothing":              lostReplyToStatement,
+		"connections that broke while they lay idle are replaced": brokenIdle,
 		"a lost reply to COMMIT is an unknown outcome":            lostReplyToCommit,
 		"a lost request to COMMIT is an unknown outcome":          lostRequestToCommit,
 		"a cancelled COMMIT is an unknown outcome":                cancelledCommit,
@@ -117,8 +118,8 @@ const (
 // Noon is the moment at which tasks are due.
 var Noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// realTime measures what the network does to a call.
-var realTime = clock.New()
+// RealTime measures what the network does to a call.
+var RealTime = clock.New()
 
 // opened is a store on dsn with the table of tasks.
 func (a Adapter) opened(t testing.TB, dsn string, o Options) Store {
