@@ -6,6 +6,7 @@ go 1.26.0
 
 require (
 	github.com/belfry-go/belfry v0.0.0
+	github.com/belfry-go/belfry/storage/pgx v0.0.0
 	github.com/benbjohnson/clock v1.3.5
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/lib/pq v1.12.3
@@ -47,3 +48,5 @@ require (
 )
 
 replace github.com/belfry-go/belfry => ../
+
+replace github.com/belfry-go/belfry/storage/pgx => ../storage/pgx

@@ -59,6 +59,22 @@ func beside(all map[string]scores, figure, peer string) verdict {
 // us is the name of Belfry's side.
 const us = "belfry"
 
+// usOnPgx is the name of the same through pgx, beside lib/pq.
+const usOnPgx = "belfry-pgx"
+
+// besidePgx adds a figure through pgx, and its ratio to the peer's.
+func besidePgx(judge func(map[string]scores) verdict, figure string) func(map[string]scores) verdict {
+	return func(all map[string]scores) verdict {
+		v := judge(all)
+		if v.also == nil {
+			v.also = map[string]float64{}
+		}
+		pgx := median(all[usOnPgx][figure])
+		v.also["pgx_rows/s"], v.also["pgx_ratio"] = pgx, pgx/v.peer
+		return v
+	}
+}
+
 // with adds medians of further figures to what a judge says.
 func with(judge func(map[string]scores) verdict, also func(map[string]scores) map[string]float64) func(map[string]scores) verdict {
 	return func(all map[string]scores) verdict {

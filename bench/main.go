@@ -19,7 +19,8 @@ import (
 
 var contenders = map[string]map[string]contender.Work{
 	"bare":   belfry.Bare,
-	"belfry": belfry.Works,
+	us:       belfry.Works,
+	usOnPgx:  belfry.OnPgx,
 	"goqite": goqite.Works,
 	"river":  river.Works,
 }

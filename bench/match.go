@@ -140,7 +140,7 @@ const rate = "rows/s"
 // onPostgres drains a backlog with some processes of each side.
 func (a *arena) onPostgres(s sizes, processes int, id, about string) match {
 	task := contender.Task{Rows: s.drain, Handlers: s.handlers}
-	m := match{title: id, sides: []side{a.drainer(us, processes, task, a.postgres), a.drainer("river", processes, task, a.postgres)}}
+	m := match{title: id, sides: []side{a.drainer(us, processes, task, a.postgres), a.drainer(usOnPgx, processes, task, a.postgres), a.drainer("river", processes, task, a.postgres)}}
 	g := goal{id: id, about: about, unit: rate, floor: 1.8, target: 2.5, judge: ahead(rate, "river")}
 	if processes == 1 {
 		m.sides = append(m.sides, a.drainer("bare", 1, task, a.postgres))
@@ -153,6 +153,7 @@ func (a *arena) onPostgres(s sizes, processes int, id, about string) match {
 		m.sides = append(m.sides, a.crowd(task))
 		g.judge = with(g.judge, crowded)
 	}
+	g.judge = besidePgx(g.judge, rate)
 	m.goals = []goal{g}
 	return m
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/internal/contender"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/pgx"
 	"github.com/belfry-go/belfry/storage/postgres"
 	"github.com/belfry-go/belfry/storage/sqlite"
 )
@@ -33,6 +34,18 @@ var Works = map[string]contender.Work{
 	"memory":  verbs,
 }
 
+// OnPgx are the works on PostgreSQL, through pgx.
+var OnPgx = map[string]contender.Work{"fill": throughPgx(insert), "ensure": throughPgx(insert), "drain": throughPgx(drain)}
+
+const pgxPrefix = "pgx+"
+
+func throughPgx(w contender.Work) contender.Work {
+	return func(ctx context.Context, run *contender.Run, t contender.Task) (contender.Result, error) {
+		t.Database = pgxPrefix + t.Database
+		return w(ctx, run, t)
+	}
+}
+
 // kind is the automation type of a host that the rows are of.
 const kind = "bench"
 
@@ -43,6 +56,9 @@ type store interface {
 
 // open opens the store that the task names.
 func open(ctx context.Context, t contender.Task) (store, error) {
+	if dsn, ok := strings.CutPrefix(t.Database, pgxPrefix); ok {
+		return pgx.Open(ctx, dsn, &pgx.Options{Notify: true})
+	}
 	if strings.HasPrefix(t.Database, "postgres://") {
 		return postgres.Open(ctx, t.Database, &postgres.Options{Notify: true})
 	}
