@@ -86,7 +86,8 @@ func (c *conn) first(ctx context.Context, send func() (begun bool, err error)) e
 // broke says that a connection was found broken, and not that it went silent.
 func broke(err error) bool {
 	var n net.Error
-	return pgserver.Classify(err) == sqltext.Connection && !(errors.As(err, &n) && n.Timeout())
+	silent := errors.As(err, &n) && n.Timeout()
+	return !silent && pgserver.Classify(err) == sqltext.Connection
 }
 
 // batch sends what begins the transaction and a statement in one round trip, and says
