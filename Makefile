@@ -25,7 +25,7 @@ test: setup ## the quick tests, in about three minutes; installs PostgreSQL and 
 
 .PHONY: check
 check: ## all that a change has to pass: every test on every adapter, the modules, the browser, the linter
-	@failed=; for step in test-all test-pgx test-bench test-examples test-watermill test-browser lint api-check fmt-check; do \
+	@failed=; for step in test-all test-nocgo test-pgx test-bench test-examples test-watermill test-browser lint api-check fmt-check; do \
 		echo "== make $$step"; $(MAKE) $$step || failed="$$failed $$step"; done; \
 	if [ -n "$$failed" ]; then echo "Failed:$$failed"; exit 1; fi
 
@@ -64,6 +64,12 @@ test-bench: setup ## all tests of the comparison with the peers
 .PHONY: test-examples
 test-examples: setup ## all tests of the examples that are modules of their own
 	cd examples/http-service && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 10m ./...
+
+.PHONY: test-nocgo
+test-nocgo: ## SQLite without cgo: its adapter's tests, stories of each domain, two examples
+	CGO_ENABLED=0 BELFRY_TEST=all $(GO) test -timeout 20m ./storage/sqlite
+	CGO_ENABLED=0 BELFRY_TEST=quick $(GO) test -timeout 20m -run '/sqlite' ./internal/storytest
+	CGO_ENABLED=0 BELFRY_TEST=quick $(GO) test -timeout 20m ./examples/hello ./examples/invoices
 
 .PHONY: test-pgx
 test-pgx: setup ## all tests of the adapter for pgx, and the domains' tests on it

@@ -192,4 +192,8 @@ var storageFaults = []fault{
 		Old: "t.write(tab, e, tab.claimed(e.img, &c))", New: "tab.set(e, tab.claimed(e.img, &c))", Test: "./storage/memory TestContract/^transactions$"},
 	{Name: "times: memory keeps the nanoseconds of a DueOn that is saved", In: "memory.shape.image",
 		Old: "*t = driver.Time(*t)", New: `if c.Name != "due_on" || old == nil { *t = driver.Time(*t) }`, Test: "./storage/memory TestContract/^times$"},
+	{Name: "pool: SQLite takes a host's without looking at its settings", In: "storage/sqlite.checkPool",
+		Old: "!setting.safe(value)", New: "false", Test: "./storage/sqlite TestAPoolThatIsNotSafeIsRefused"},
+	{Name: "pool: SQLite takes a host's that begins deferred", In: "storage/sqlite.checkBegin",
+		Old: "if err != nil {\n\t\tif classify", New: "if true { return nil }; if err != nil {\n\t\tif classify", Test: "./storage/sqlite TestAPoolThatIsNotSafeIsRefused"},
 }

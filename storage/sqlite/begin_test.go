@@ -1,14 +1,11 @@
 package sqlite
 
 import (
-	"errors"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/mattn/go-sqlite3"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -29,7 +26,7 @@ func TestTrap9DriverFailsADeferredTransaction(t *testing.T) {
 	_ = scan[int](t, tx, "SELECT n FROM t")
 	execSQL(t, db, "UPDATE t SET n = n + 1")
 	_, err = tx.ExecContext(t.Context(), "UPDATE t SET n = n + 1")
-	if e := (sqlite3.Error{}); !errors.As(err, &e) || e.ExtendedCode != sqlite3.ErrBusySnapshot {
+	if code, _ := resultCode(err); code != 517 { // SQLITE_BUSY_SNAPSHOT
 		t.Errorf("got %v", err)
 	}
 }

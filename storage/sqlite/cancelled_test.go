@@ -2,30 +2,15 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"path/filepath"
 	"testing"
-
-	"github.com/mattn/go-sqlite3"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Trap 7: when the context of a statement ends while it runs, SQLite undoes the
 // whole transaction, and the next statement commits by itself.
-
-// stopping gives a connection a function stop() that cancels a context from
-// within a statement.
-func stopping(t *testing.T, conn *sql.Conn, cancel func()) {
-	t.Helper()
-	err := conn.Raw(func(c any) error {
-		return c.(*sqlite3.SQLiteConn).RegisterFunc("stop", func() int { cancel(); return 0 }, false)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestTrap7DriverCommitsOutsideOfACancelledTransaction(t *testing.T) {
 	t.Parallel()
@@ -36,14 +21,14 @@ func TestTrap7DriverCommitsOutsideOfACancelledTransaction(t *testing.T) {
 	}
 	defer conn.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	stopping(t, conn, cancel)
+	stop := stopping(t, conn, cancel)
 	execSQL(t, conn, "CREATE TABLE t (n)")
 	tx, err := conn.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	execSQL(t, tx, "INSERT INTO t VALUES (1)")
-	const long = "WITH RECURSIVE c(n) AS (SELECT stop() UNION ALL SELECT n + 1 FROM c) INSERT INTO t SELECT n FROM c"
+	long := "WITH RECURSIVE c(n) AS (SELECT " + stop + " UNION ALL SELECT n + 1 FROM c) INSERT INTO t SELECT n FROM c"
 	if _, err := tx.ExecContext(ctx, long); err == nil {
 		t.Fatal("the statement ended by itself")
 	}
@@ -66,8 +51,8 @@ func cancelling(t *testing.T) (*Store, context.Context) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stopping(t, conn, cancel)
-	execSQL(t, conn, "CREATE TEMP TRIGGER stop AFTER INSERT ON task WHEN NEW.key = 'task-00000' BEGIN SELECT stop(); END")
+	stop := stopping(t, conn, cancel)
+	execSQL(t, conn, "CREATE TEMP TRIGGER stop AFTER INSERT ON task WHEN NEW.key = 'task-00000' BEGIN SELECT "+stop+"; END")
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}

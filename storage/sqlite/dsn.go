@@ -118,5 +118,6 @@ func (d dsn) with(settings map[string]string, sync Synchronous) string {
 	if d.memory {
 		params.Del("_journal_mode")
 	}
+	spelled(params)
 	return d.file + "?" + params.Encode()
 }

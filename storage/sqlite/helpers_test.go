@@ -72,10 +72,7 @@ func insert(t testing.TB, s *Store, rows ...*task) {
 // raw is the driver as it comes, without our settings.
 func raw(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite3", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := sqlOpen(dsn, false)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)

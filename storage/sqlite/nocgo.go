@@ -3,14 +3,43 @@
 package sqlite
 
 import (
-	"context"
+	sqldriver "database/sql/driver"
 	"errors"
+	"net/url"
+	"strings"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Open fails: SQLite is a C library, and this program was built without cgo.
-func Open(context.Context, string, *Options) (*Store, error) {
-	return nil, errors.New("sqlite: this program was built without cgo, which SQLite needs: " +
-		"install a C compiler (Debian, Ubuntu: apt install gcc libc6-dev; Alpine: apk add gcc musl-dev; " +
-		"macOS: xcode-select --install; Windows: mingw-w64) and build again with CGO_ENABLED=1, " +
-		"or use storage/postgres")
+// library is SQLite translated to Go, for programs that are built without cgo.
+var library sqldriver.Driver = &sqlite.Driver{}
+
+func connect(name string) (connection, error) {
+	c, err := library.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return c.(connection), nil
+}
+
+func libraryVersion() int { return sqlite3.SQLITE_VERSION_NUMBER }
+
+// resultCode is SQLite's own, the extended one where there is one.
+func resultCode(err error) (code int, ok bool) {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return 0, false
+	}
+	return e.Code(), true
+}
+
+// spelled are a host's parameters as the library spells them.
+func spelled(params url.Values) {
+	for _, name := range []string{"_cache_size", "_secure_delete"} {
+		if v := params.Get(name); v != "" {
+			params.Add("_pragma", strings.TrimPrefix(name, "_")+"("+v+")")
+		}
+		params.Del(name)
+	}
 }

@@ -1,5 +1,3 @@
-//go:build cgo
-
 package sqlite
 
 import (
@@ -10,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/jmoiron/sqlx"
-	"github.com/mattn/go-sqlite3"
 
 	"github.com/belfry-go/belfry/storage/internal/sqlstore"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
@@ -52,18 +49,17 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 
 // explained says what SQLite leaves out when it cannot make or open the file.
 func explained(err error) error {
-	var e sqlite3.Error
-	if errors.As(err, &e) && e.Code == sqlite3.ErrCantOpen {
+	if code, ok := resultCode(err); ok && code&0xff == cantOpen {
 		return fmt.Errorf("%w (is its folder there, and can it be written?)", err)
 	}
 	return err
 }
 
 func (s *Store) open(ctx context.Context, opts *Options) (err error) {
-	writer := &sqlstore.Database{DB: s.writer.DB}
+	writer := database(s.writer)
 	reader := writer
 	if s.reader != s.writer {
-		reader = &sqlstore.Database{DB: s.reader.DB}
+		reader = database(s.reader)
 	}
 	s.Store, err = sqlstore.New(ctx, sqlstore.Config{
 		Dialect:     sqlstore.SQLite,
@@ -98,11 +94,6 @@ func pool(name string, wal bool, n int) *sqlx.DB {
 // file that several connections write.
 const oldest = 3_051_003
 
-func libraryVersion() int {
-	_, n, _ := sqlite3.Version()
-	return n
-}
-
 func checkVersion(n int) error {
 	if n < oldest {
 		return fmt.Errorf("sqlite: the library is version %d.%d.%d; 3.51.3 or later is needed, since earlier ones can corrupt a file in WAL mode",
@@ -121,31 +112,43 @@ type connector struct {
 	wal  bool // the writer of a file
 }
 
-// Driver is mattn's, without hooks of our own.
-func (c *connector) Driver() sqldriver.Driver { return &sqlite3.SQLiteDriver{} }
+// Driver is the one that the program was built with, without hooks of our own.
+func (c *connector) Driver() sqldriver.Driver { return library }
 
 // Connect opens a connection.
 func (c *connector) Connect(ctx context.Context) (sqldriver.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	d := &sqlite3.SQLiteDriver{}
-	if c.wal {
-		d.ConnectHook = prepareWriter
+	conn, err := connect(c.name)
+	if err == nil && c.wal {
+		if err = prepareWriter(ctx, conn); err != nil {
+			err = errors.Join(err, conn.Close())
+		}
 	}
-	return d.Open(c.name)
+	if err != nil {
+		return nil, err
+	}
+	return conn, nil
+}
+
+// connection is what both drivers' connections can do.
+type connection interface {
+	sqldriver.Conn
+	sqldriver.ExecerContext
+	sqldriver.QueryerContext
 }
 
 // prepareWriter lets the log grow to 4,000 pages before it is copied back, cuts one
 // that grew behind a long reader to 64 MiB, and refuses a file that SQLite will not
 // keep in WAL mode, as on some network file systems.
-func prepareWriter(c *sqlite3.SQLiteConn) error {
+func prepareWriter(ctx context.Context, c connection) error {
 	for _, setting := range []string{"PRAGMA wal_autocheckpoint = 4000", "PRAGMA journal_size_limit = 67108864"} {
-		if _, err := c.Exec(setting, nil); err != nil {
+		if _, err := c.ExecContext(ctx, setting, nil); err != nil {
 			return err
 		}
 	}
-	rows, err := c.Query("PRAGMA journal_mode", nil)
+	rows, err := c.QueryContext(ctx, "PRAGMA journal_mode", nil)
 	if err != nil {
 		return err
 	}
@@ -160,17 +163,16 @@ func prepareWriter(c *sqlite3.SQLiteConn) error {
 	return nil
 }
 
+// cantOpen is SQLITE_CANTOPEN.
+const cantOpen = 14
+
 // classify says what an error of the driver means.
 func classify(err error) sqltext.Class {
-	var e sqlite3.Error
-	if !errors.As(err, &e) {
-		if errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
-			return sqltext.Connection
-		}
-		return sqltext.Unknown
+	if code, ok := resultCode(err); ok {
+		return sqltext.OfCode(code)
 	}
-	if e.ExtendedCode != 0 {
-		return sqltext.OfCode(int(e.ExtendedCode))
+	if errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
+		return sqltext.Connection
 	}
-	return sqltext.OfCode(int(e.Code))
+	return sqltext.Unknown
 }

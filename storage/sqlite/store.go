@@ -1,6 +1,8 @@
-// Package sqlite keeps a store in an SQLite file: the embedded default. It needs
-// cgo. Any number of processes on one machine may work on one file; on a network
-// file system that is not safe, and SQLite's locks do not promise it.
+// Package sqlite keeps a store in an SQLite file: the embedded default. A program that
+// is built with cgo has SQLite in C; one that is built with CGO_ENABLED=0 has SQLite
+// translated to Go, needs no C compiler, and is somewhat slower. Any number of
+// processes on one machine may work on one file; on a network file system that is
+// not safe, and SQLite's locks do not promise it.
 //
 // The store owns its connections, since SQLite's settings belong to a connection
 // and a host's pool may have others: one connection writes, a few read. A host
@@ -87,15 +89,20 @@ type DBTX = sqlstore.DBTX
 type Store struct {
 	*sqlstore.Store
 	writer, reader *sqlx.DB
+	hosts          bool // they are the host's
 }
 
-// DB returns the one writing connection, whose transactions begin IMMEDIATE.
-// Statements on it wait for the store's own transactions, and these for them.
+// DB returns the one writing connection, whose transactions begin IMMEDIATE, or the
+// host's pool. Statements on it wait for the store's own transactions, and these for
+// them.
 func (s *Store) DB() *sql.DB { return s.writer.DB }
 
-// Close closes the connections. Nothing may use the store any more. Closing
-// twice is allowed.
+// Close closes the connections, but a host's. Nothing may use the store any more.
+// Closing twice is allowed.
 func (s *Store) Close() error {
+	if s.hosts {
+		return nil
+	}
 	return errors.Join(s.reader.Close(), s.writer.Close())
 }
 

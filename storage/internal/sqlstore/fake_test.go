@@ -108,6 +108,23 @@ func (c *fakeConn) Prepare(string) (sqldriver.Stmt, error) {
 	return nil, errors.New("nothing is prepared")
 }
 
+func (c *fakeConn) PrepareContext(_ context.Context, text string) (sqldriver.Stmt, error) {
+	return fakeStmt{c: c, text: text}, nil
+}
+
+// fakeStmt is a statement that is run for each of many rows.
+type fakeStmt struct {
+	sqldriver.Stmt
+	c    *fakeConn
+	text string
+}
+
+func (fakeStmt) Close() error { return nil }
+
+func (s fakeStmt) ExecContext(ctx context.Context, args []sqldriver.NamedValue) (sqldriver.Result, error) {
+	return s.c.ExecContext(ctx, s.text, args)
+}
+
 func (c *fakeConn) Begin() (sqldriver.Tx, error) {
 	return fakeTx{c}, c.f.said(context.Background(), "BEGIN")
 }

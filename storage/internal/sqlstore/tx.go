@@ -120,7 +120,13 @@ func (x *tx) each(ctx context.Context, text string, run func(exec func(args []an
 	if !ok {
 		return run(func(args []any) (int64, error) { return x.exec(ctx, sqltext.Statement{Text: text, Args: args}) })
 	}
-	return own.Raw(func(c any) error {
+	return own.Raw(func(c any) (err error) {
+		var stmt sqldriver.Stmt // a driver may have no cache of statements
+		defer func() {
+			if stmt != nil {
+				err = errors.Join(err, stmt.Close())
+			}
+		}()
 		var named []sqldriver.NamedValue
 		return run(func(args []any) (int64, error) {
 			if err := x.usable(ctx); err != nil {
@@ -130,7 +136,12 @@ func (x *tx) each(ctx context.Context, text string, run func(exec func(args []an
 			for i, v := range args {
 				named = append(named, sqldriver.NamedValue{Ordinal: i + 1, Value: v})
 			}
-			res, err := c.(sqldriver.ExecerContext).ExecContext(x.store.inside(ctx), text, named)
+			if stmt == nil {
+				if stmt, err = c.(sqldriver.ConnPrepareContext).PrepareContext(x.store.inside(ctx), text); err != nil {
+					return 0, err
+				}
+			}
+			res, err := stmt.(sqldriver.StmtExecContext).ExecContext(x.store.inside(ctx), named)
 			if err != nil {
 				return 0, err
 			}
