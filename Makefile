@@ -75,6 +75,10 @@ test-nocgo: ## SQLite without cgo: its adapter's tests, stories of each domain, 
 test-pgx: setup ## all tests of the adapter for pgx, and the domains' tests on it
 	cd storage/pgx && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 20m ./...
 
+.PHONY: test-versions
+test-versions: setup ## every claimed version of PostgreSQL, by lib/pq and by pgx, about an hour; LEVEL=quick is ten minutes
+	scripts/test-versions.sh
+
 .PHONY: test-watermill
 test-watermill: ## all tests of the Watermill subscriber, with a broker in their process
 	cd survey/subscriber/watermill && $(GO) vet ./... && BELFRY_TEST=all $(GO) test -timeout 10m ./...

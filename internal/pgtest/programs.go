@@ -18,7 +18,15 @@ const oldest = 15
 // findPostgres returns the directory of the server programs: the first of PATH,
 // Debian's version directories (newest first) and pg_config that holds them in
 // a version that is not too old.
+//
+// BELFRY_POSTGRES_BIN names the directory instead, whatever the version.
 func findPostgres() (string, error) {
+	if dir := os.Getenv("BELFRY_POSTGRES_BIN"); dir != "" {
+		if _, err := serverVersion(dir); err != nil {
+			return "", fmt.Errorf("BELFRY_POSTGRES_BIN: %w", err)
+		}
+		return dir, nil
+	}
 	var seen []string
 	for _, dir := range postgresDirs() {
 		version, err := serverVersion(dir)

@@ -141,9 +141,15 @@ func settings(dir *workdir, opts *Options) map[string]string {
 }
 
 func (s *Server) initdb() error {
-	cmd := exec.Command(filepath.Join(s.bin, "initdb"), "--pgdata", s.dir.file(dataName),
-		"--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-sync",
-		"--locale=C", "--locale-provider=icu", "--icu-locale=en-US")
+	version, err := serverVersion(s.bin)
+	if err != nil {
+		return err
+	}
+	args := []string{"--pgdata", s.dir.file(dataName), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-sync", "--locale=C"}
+	if version >= 15 { // before, a database has no such default
+		args = append(args, "--locale-provider=icu", "--icu-locale=en-US")
+	}
+	cmd := exec.Command(filepath.Join(s.bin, "initdb"), args...)
 	var output strings.Builder
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir.path, &output, &output
 	p, err := launch(cmd, s.as, immediate)

@@ -1,4 +1,4 @@
-// Package pgx keeps Belfry's tables in PostgreSQL 13 or newer through pgx: [Open] makes
+// Package pgx keeps Belfry's tables in PostgreSQL 14 or newer through pgx: [Open] makes
 // a pool of its own, [New] works on the host's, and [Store.InHostTx] and [Store.Join] in
 // a pgx.Tx of the host, in which sqlc's queries run too. It is a module of its own, and
 // links no other driver. The tables are those of package storage/postgres; stores of

@@ -1,4 +1,4 @@
-// Package postgres keeps Belfry's tables in PostgreSQL 13 or newer. [Open] makes
+// Package postgres keeps Belfry's tables in PostgreSQL 14 or newer. [Open] makes
 // a pool of its own, [New] works on the host's, and [Store.Join] in a transaction
 // of the host.
 //

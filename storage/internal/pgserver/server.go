@@ -85,7 +85,7 @@ type ServerError struct{ Problem string }
 func (e *ServerError) Error() string { return "postgres: " + e.Problem }
 
 // oldest is the oldest major version of PostgreSQL that is supported.
-const oldest = 13
+const oldest = 14
 
 // facts are what a server says about itself.
 type facts struct {

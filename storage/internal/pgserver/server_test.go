@@ -13,7 +13,7 @@ func TestServersThatCannotHoldTheContractAreRefused(t *testing.T) {
 		fine   bool
 	}{
 		"as is":     {func(*facts) {}, true},
-		"oldest":    {func(f *facts) { f.version = 130000 }, true},
+		"oldest":    {func(f *facts) { f.version = 140000 }, true},
 		"too old":   {func(f *facts) { f.version = 120022 }, false},
 		"a replica": {func(f *facts) { f.standby, f.readOnly = true, true }, false},
 		"read-only": {func(f *facts) { f.readOnly = true }, false},

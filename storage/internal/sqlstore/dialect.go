@@ -23,7 +23,7 @@ type Dialect struct {
 
 // The dialects.
 var (
-	// PostgreSQL is the dialect of PostgreSQL 13 and later.
+	// PostgreSQL is the dialect of PostgreSQL 14 and later.
 	PostgreSQL = &Dialect{Dialect: sqltext.PostgreSQL, table: newPostgres, able: func(x *tx) driver.Tx { return postgresTx{x} }}
 	// SQLite is the dialect of SQLite 3.51.3 and later.
 	SQLite = &Dialect{Dialect: sqltext.SQLite, table: newSQLite, able: func(x *tx) driver.Tx { return x }, detached: true}

@@ -58,7 +58,7 @@ type words interface {
 	indexes() string
 }
 
-// PostgreSQL is the dialect of PostgreSQL 13 and later.
+// PostgreSQL is the dialect of PostgreSQL 14 and later.
 var PostgreSQL = &Dialect{
 	Begin:      "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '500ms'; SET LOCAL jit = off",
 	View:       "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '30s'; SET LOCAL jit = off",
