@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -111,8 +112,8 @@ func act[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, k
 }
 
 // Held lists the outgoing messages of a scope that wait for a person, for one
-// of the Hold… reasons; those in doubt are held for HoldInDoubt. See Resolve and
-// Release.
+// of the Hold… reasons, or of all with an empty one; those in doubt are held for
+// HoldInDoubt. See Resolve and Release.
 func (n Support) Held(ctx context.Context, scope Scope, reason string, p storage.Page) ([]OutgoingMessage, string, error) {
 	return list(ctx, n.core, outgoingMessages, scope, p, held(reason), (*messageRow).view)
 }
@@ -134,7 +135,11 @@ func (n Support) HeldCampaigns(ctx context.Context, scope Scope, reason string, 
 
 // held repeats the predicate of the indexes of what is on hold.
 func held(reason string) []driver.Cond {
-	return []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", reason)}
+	on := []driver.Cond{driver.Eq("is_on_support_hold", true)}
+	if reason == "" {
+		return on
+	}
+	return append(on, driver.Eq("hold_reason", reason))
 }
 
 // Cancel ends for good what still waits: a schedule or a notification job of which
@@ -219,22 +224,42 @@ func (n *Notifier) Trace(ctx context.Context, scope Scope, at Coordinates) (t Tr
 		return t, err
 	}
 	job := driver.Place{Scope: scope, Key: key}
+	var j *jobRow
 	err = n.read(ctx, nil, func(from driver.Reader) error {
-		t = Trace{} // it may be read again
 		found, err := jobs.GetMany(ctx, from, []driver.Place{job})
-		j := found[job]
-		if err != nil || j == nil {
-			return err
-		}
-		view := j.view()
-		t.Job = &view
-		return t.follow(ctx, from, j)
+		j = found[job]
+		return err
 	})
-	return t, err
+	if err != nil || j == nil {
+		return t, err
+	}
+	told, err := j.told(ctx, n.store.Blobs())
+	if err != nil {
+		return t, err
+	}
+	view := j.view()
+	t.Job = &view
+	return t, n.read(ctx, nil, func(from driver.Reader) error { return t.follow(ctx, from, j, told) })
+}
+
+// told are those whom the job names, and the subscribers who were told beside them.
+func (j *jobRow) told(ctx context.Context, blobs storage.Blobs) ([]Recipient, error) {
+	if j.Frozen.isZero() {
+		return j.Recipients, nil
+	}
+	f, err := thaw(ctx, blobs, j.Frozen)
+	if errors.Is(err, storage.ErrNotFound) { // collected with what it was for
+		return j.Recipients, nil
+	}
+	told := make([]Recipient, len(f.Deliveries))
+	for i, d := range f.Deliveries {
+		told[i] = d.Recipient
+	}
+	return told, err
 }
 
 // follow reads what the job led to.
-func (t *Trace) follow(ctx context.Context, from driver.Reader, j *jobRow) error {
+func (t *Trace) follow(ctx context.Context, from driver.Reader, j *jobRow, told []Recipient) error {
 	guard, err := under(string(ArtifactNotificationJob), j.PartitionKey, j.RowKey)
 	if err != nil {
 		return err
@@ -250,18 +275,18 @@ func (t *Trace) follow(ctx context.Context, from driver.Reader, j *jobRow) error
 	if t.OutgoingMessages, _, err = listFrom(ctx, from, outgoingMessages, j.Scope, first, within, (*messageRow).view); err != nil {
 		return err
 	}
-	t.UserMessages, err = j.userMessages(ctx, from)
+	t.UserMessages, err = j.userMessages(ctx, from, told)
 	return err
 }
 
-// userMessages finds the job's messages by the inboxes of its recipients.
-func (j *jobRow) userMessages(ctx context.Context, from driver.Reader) ([]UserMessage, error) {
+// userMessages finds the job's messages by the inboxes of those who were told.
+func (j *jobRow) userMessages(ctx context.Context, from driver.Reader, told []Recipient) ([]UserMessage, error) {
 	row, err := keys.UserMessageRow(j.SourceOn, j.RowKey)
 	if err != nil {
 		return nil, err
 	}
 	var places []driver.Place
-	for _, r := range j.Recipients {
+	for _, r := range told {
 		if key, err := keys.Join(r.Inbox, row); err == nil {
 			places = append(places, driver.Place{Scope: j.Scope, Key: key})
 		}

@@ -349,7 +349,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			},
 			"EnsureOutgoingMessage": func() error { return second(n.EnsureOutgoingMessage(ctx, nil, m)) },
 			"EnsureUserMessage": func() error {
-				return second(n.EnsureUserMessage(ctx, nil, notify.UserMessage{Scope: scope, Type: "visit", PartitionKey: "user:sam", RowKey: "1"}))
+				return second(n.EnsureUserMessage(ctx, nil, notify.UserMessage{Scope: scope, Type: "visit", PartitionKey: "user:sam", RowKey: "1", SourceOn: time.Unix(1, 0)}))
 			},
 			"Health": func() error { return second(n.Health(ctx, storage.Within(scope))) },
 			"Inbox": func() error {
