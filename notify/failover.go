@@ -115,6 +115,8 @@ type turn struct {
 	round bool // of the chain begins with it
 	probe bool // the channel is out, and the message finds out whether it still is
 
+	stops SuppressionReason // what the call's refusal says of the address
+
 	via string    // what was named before the call
 	due time.Time // the message's NextRetryOn then
 }

@@ -190,6 +190,9 @@ var unknown = map[string]bool{"1": true, "131000": true}
 func refusal(a *rest.Answer) *notify.SendError {
 	code := metaCode(a)
 	e := judge(a, code)
+	if code == optedOut && e.Permanent() {
+		return e.Suppressing(notify.Unsubscribe)
+	}
 	if f, ok := of[code]; ok {
 		return e.Blame(f)
 	}

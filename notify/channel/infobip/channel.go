@@ -157,7 +157,7 @@ func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, e
 	if err != nil {
 		return notify.Receipt{}, answer.Unknown("no-status")
 	}
-	if err := outcome(answer, sent.Status); err != nil {
+	if err := outcome(answer, sent); err != nil {
 		return notify.Receipt{}, err
 	}
 	return notify.Receipt{ID: rest.ProviderID(string(sent.MessageID))}, nil

@@ -140,6 +140,8 @@ func refusal(a *rest.Answer) error {
 	switch {
 	case a.Status == http.StatusServiceUnavailable: // "the API is not available"
 		e = e.Blame(notify.FaultChannel)
+	case code == "personalizations.0.to.0.email" && e.Permanent(): // "does not contain a valid address"
+		e = e.Suppressing(notify.HardBounce)
 	case strings.HasPrefix(code, "personalizations.0.to"):
 		e = e.Blame(notify.FaultAddress)
 	}

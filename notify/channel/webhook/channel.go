@@ -162,6 +162,8 @@ func outcome(a *rest.Answer) error {
 		return nil
 	case a.Status == http.StatusRequestTimeout, a.Status == http.StatusTooEarly, a.Status == http.StatusTooManyRequests:
 		return a.Transient("").Blame(notify.FaultAddress)
+	case a.Status == http.StatusGone: // "no more" (Standard Webhooks, "Response status codes")
+		return a.Permanent("").Suppressing(notify.HardBounce)
 	case a.Status/100 == 4:
 		return a.Permanent("").Blame(notify.FaultAddress)
 	}
