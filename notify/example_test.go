@@ -239,7 +239,7 @@ func ExampleNotifier_Track() {
 	}
 	says := func(id string, kind notify.StatusKind) {
 		rep, err := out.Track(ctx, notify.StatusEvent{
-			Provider: "post", EventID: id, Kind: kind, MessageID: made[0].MessageID, Code: "550", Lasting: true,
+			Provider: "test", EventID: id, Kind: kind, MessageID: made[0].MessageID, Code: "550", Lasting: true,
 		})
 		messages, _, _ := out.Support().AllMessages(ctx, "", storage.Page{})
 		fmt.Println(kind, "->", messages[0].Status, rep.Applied, rep.Repeated, err)

@@ -52,9 +52,9 @@ func ExampleWebhooks() {
 	clk := clock.NewMock()
 	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: clk})
-	out := notify.New(store, nil, notifytest.NewRecorder())
+	out := notify.New(store, nil, notifytest.NewRecorder().As("email:post"))
 	made, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
-		Channel: "email:test", PartitionKey: "invoices", NotificationType: "invoice-due",
+		Channel: "email:post", PartitionKey: "invoices", NotificationType: "invoice-due",
 		RecipientRef: "17", Address: "sam@example.com",
 	})
 	if err != nil {

@@ -56,8 +56,10 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	return w, nil
 }
 
+const provider = "infobip"
+
 // Provider returns "infobip".
-func (w *Webhook) Provider() string { return "infobip" }
+func (w *Webhook) Provider() string { return provider }
 
 // Events proves the report and reads it. Infobip gives an event no id, and its
 // reports no signed time: the id is made of the message's and its status, so that

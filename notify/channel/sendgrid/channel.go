@@ -97,6 +97,9 @@ func New(apiKey string, opts *Options) (*Channel, error) {
 // Key returns "email:sendgrid", or what Options.Key says.
 func (c *Channel) Key() string { return c.key }
 
+// ReportedBy is the name of the [Webhook]'s provider, whatever the key is.
+func (c *Channel) ReportedBy() string { return provider }
+
 // MaxCalls is Options.MaxConns.
 func (c *Channel) MaxCalls() int { return c.client.MaxCalls() }
 

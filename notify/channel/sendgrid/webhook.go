@@ -65,8 +65,10 @@ func publicKey(text string) (*ecdsa.PublicKey, error) {
 	return key, nil
 }
 
+const provider = "sendgrid"
+
 // Provider returns "sendgrid".
-func (w *Webhook) Provider() string { return "sendgrid" }
+func (w *Webhook) Provider() string { return provider }
 
 // Events verifies the signature over time and body, and refuses a time that is
 // more than five minutes from r.Now. An event repeats the id that SendGrid gave

@@ -138,6 +138,9 @@ func open(method, account, secret string, opts *Options) (*Channel, error) {
 // Key returns "sms:twilio" or "whatsapp:twilio", or what Options.Key says.
 func (c *Channel) Key() string { return c.options.Key }
 
+// ReportedBy is the name of the [Webhook]'s provider, whatever the key is.
+func (c *Channel) ReportedBy() string { return provider }
+
 // MaxCalls is Options.MaxConns.
 func (c *Channel) MaxCalls() int { return c.client.MaxCalls() }
 
