@@ -96,7 +96,7 @@ func (s Sender) Build(m notify.Message) (*Mail, error) {
 	if err != nil {
 		return nil, notify.Permanent("mail", fmt.Errorf("mail: write message: %w", err))
 	}
-	return &Mail{ID: id, From: envelope(s.from), To: envelope(*to), UTF8: !ascii(to.Address), Bytes: all}, nil
+	return &Mail{ID: id, From: envelope(s.from), To: envelope(*to), UTF8: !ascii(to.Address), Bytes: ended(unfold(all))}, nil
 }
 
 func envelope(a netmail.Address) string {
