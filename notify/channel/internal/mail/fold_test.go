@@ -1,8 +1,11 @@
 package mail_test
 
 import (
+	"mime"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // Python's parser, and others, take a header's value as it is behind the colon.
@@ -31,6 +34,11 @@ func TestNoHeaderIsFoldedBehindItsColon(t *testing.T) {
 			}
 			if len(line) > 78 && strings.Contains(line, "=?") {
 				t.Errorf("%s: %d bytes in a line of encoded words", name, len(line))
+			}
+		}
+		for _, word := range regexp.MustCompile(`=\?\S+\?=`).FindAllString(head, -1) {
+			if text, err := new(mime.WordDecoder).Decode(word); err != nil || strings.ContainsRune(text, utf8.RuneError) {
+				t.Errorf("%s: the word %s is %q, %v", name, word, text, err)
 			}
 		}
 		l, msg, err := read(raw)
