@@ -82,14 +82,14 @@ var suppressions = driver.Define[suppressionRow]("suppression").Grows(driver.Wit
 // addressHash stands for an address in the suppression list. It is not that of
 // message keys, which says something of the recipient too.
 func (n *core) addressHash(method, address string) string {
-	return keys.RecipientHash(n.options.HashKey, "", method, address)
+	return keys.RecipientHash(n.options.HashKey, "", method, spelling(method, address))
 }
 
 // addressHashes stand for an address under the present key, and the former ones.
 func (n *core) addressHashes(method, address string) []string {
 	out := []string{n.addressHash(method, address)}
 	for _, key := range n.options.FormerHashKeys {
-		out = append(out, keys.RecipientHash(key, "", method, address))
+		out = append(out, keys.RecipientHash(key, "", method, spelling(method, address)))
 	}
 	return out
 }

@@ -73,6 +73,29 @@ func TestARefusalAboutTheAddressSuppressesIt(t *testing.T) {
 	}
 }
 
+// A domain is the same in either script, and no server tells mailboxes apart by case.
+func TestAnAddressIsSuppressedInEverySpelling(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		err := h.Contacts().Suppress(t.Context(), "tenant", notify.HardBounce, support,
+			notify.Destination{Method: "email", Address: "Sam@bücher.example"}, notify.Destination{Method: "email", Address: "JÖRG@example.com"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, address := range []string{"sam@bücher.example", "SAM@BÜCHER.example", "sam@xn--bcher-kva.example", "jörg@Example.com", "sam@buecher.example"} {
+			p := person("sam")
+			p.Address = address
+			h.dispatch(visit(fmt.Sprint(i), p))
+		}
+		h.drain()
+		if sent := h.sent(); len(sent) != 1 || sent[0].To != "sam@buecher.example" {
+			t.Errorf("sent %+v", sent)
+		}
+		if err := h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{Method: "email", Address: "sam@XN--BCHER-KVA.example"}, support); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // While messages are redirected, a refusal speaks of another address than theirs.
 func TestARefusalOfARedirectedMessageSuppressesNobody(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
@@ -102,7 +125,7 @@ func TestBouncesComplaintsAndUnsubscribesSuppress(t *testing.T) {
 		hard := soft
 		hard.EventID, hard.Lasting, hard.Code = "hard", true, "550"
 		h.track(hard)
-		h.same("stopped", []notify.SuppressionReason{notify.HardBounce, ""}, h.stopped("tenant", "sam@example.com", "Sam@example.com"))
+		h.same("stopped", []notify.SuppressionReason{notify.HardBounce, notify.HardBounce, ""}, h.stopped("tenant", "sam@example.com", "Sam@example.com", "sam@example.org"))
 		h.same("another tenant", []notify.SuppressionReason{""}, h.stopped("other", "sam@example.com"))
 		for _, s := range all(h, notify.Suppressions) {
 			if text := fmt.Sprintf("%+v", s); s.MessageID != m.MessageID || !s.Since.Equal(soft.On) || strings.Contains(strings.ToLower(text), "sam") {
