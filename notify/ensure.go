@@ -186,6 +186,9 @@ type kind[R any] struct {
 	// blobs are those that a row names, which are kept once it is created; nil:
 	// none.
 	blobs func(r *R) []storage.Ref
+	// stop keeps what a stored row leads to from going on, since another wish was made
+	// under its key, and says whether there was anything to stop; nil: it goes on.
+	stop func(now time.Time, r *R) bool
 	// answer tells where the row is found.
 	answer func(r *R) (c Coordinates, messageID string)
 }
@@ -245,12 +248,30 @@ func (k *kind[R]) ensureIn(ctx context.Context, tx storage.Tx, want []*R) ([]Ens
 		out[i] = k.ensured(f)
 		if f.Outcome == storage.Conflict {
 			out[i].Conflict = k.conflict(f.Row, want[i])
+			if err := k.stopped(ctx, tx, f.Row); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	if err := k.keepBlobs(ctx, tx, found); err != nil {
 		return nil, nil, err
 	}
 	return out, rows, recordConflicts(ctx, tx, out)
+}
+
+// stopped is a conflict that stops what is under way.
+func (k *kind[R]) stopped(ctx context.Context, tx storage.Tx, stored *R) error {
+	if k.stop == nil {
+		return nil
+	}
+	rec := k.table.Record(stored)
+	return driver.Again("a conflict: the row", func() error { // a claim may come between
+		row, err := k.table.Get(ctx, tx, rec.Scope, rec.Key)
+		if err != nil || !k.stop(driver.Now(tx.Store()), row) {
+			return err
+		}
+		return k.table.Save(ctx, tx, row)
+	})
 }
 
 // keepBlobs says that the blobs of new rows are referenced; those that repeats
@@ -339,6 +360,26 @@ type ConflictError struct {
 
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("notify: %s %s / %s: %s is %q, wanted %q", e.Artifact, e.PartitionKey, e.RowKey, e.Field, e.Stored, e.Wanted)
+}
+
+// Conflict is a [ConflictError] as support finds it: once, however often the same wish
+// was repeated.
+type Conflict struct {
+	ConflictError
+	On time.Time // the first time
+}
+
+// Conflicts lists the conflicts of a scope in no promised order, and says where the next
+// page begins; empty after the last.
+func (n Support) Conflicts(ctx context.Context, scope Scope, p storage.Page) ([]Conflict, string, error) {
+	return list(ctx, n.core, conflicts, scope, p, nil, (*conflict).view)
+}
+
+func (c *conflict) view() Conflict {
+	return Conflict{ConflictError{
+		Artifact: c.Artifact, Scope: c.Scope, Coordinates: Coordinates{c.PartitionKey, c.RowKey},
+		Field: c.Field, Stored: c.Stored, Wanted: c.Wanted,
+	}, c.CreatedOn}
 }
 
 // conflict records one mismatch for support: once, however often the same wish

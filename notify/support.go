@@ -206,16 +206,18 @@ func (n Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber 
 	return replayed, nil
 }
 
-// Trace is what exists of one notification job. Job is nil where there is none.
+// Trace is what exists of one notification job, or of one campaign. Job and Campaign
+// are nil where there is none.
 type Trace struct {
 	Job              *Job
-	Schedules        []Schedule // more than one only if several event types name the job
-	UserMessages     []UserMessage
+	Campaign         *MessagingJob
+	Schedules        []Schedule        // more than one only if several event types name the job
+	UserMessages     []UserMessage     // of a job
 	OutgoingMessages []OutgoingMessage // the first 1000
 }
 
-// Trace tells what became of the job at those coordinates. A job that does not
-// exist is no error.
+// Trace tells what became of the job or the campaign at those coordinates. What does
+// not exist is no error.
 //
 //spec:n-013
 func (n *Notifier) Trace(ctx context.Context, scope Scope, at Coordinates) (t Trace, err error) {
@@ -230,8 +232,11 @@ func (n *Notifier) Trace(ctx context.Context, scope Scope, at Coordinates) (t Tr
 		j = found[job]
 		return err
 	})
-	if err != nil || j == nil {
+	switch {
+	case err != nil:
 		return t, err
+	case j == nil:
+		return n.traceCampaign(ctx, scope, at)
 	}
 	told, err := j.told(ctx, n.store.Blobs())
 	if err != nil {
@@ -239,7 +244,32 @@ func (n *Notifier) Trace(ctx context.Context, scope Scope, at Coordinates) (t Tr
 	}
 	view := j.view()
 	t.Job = &view
-	return t, n.read(ctx, nil, func(from driver.Reader) error { return t.follow(ctx, from, j, told) })
+	err = n.read(ctx, nil, func(from driver.Reader) error {
+		if err := t.follow(ctx, from, ArtifactNotificationJob, scope, at); err != nil {
+			return err
+		}
+		t.UserMessages, err = j.userMessages(ctx, from, told)
+		return err
+	})
+	return t, err
+}
+
+// traceCampaign also takes the GUID alone, in both places.
+func (n *Notifier) traceCampaign(ctx context.Context, scope Scope, at Coordinates) (t Trace, err error) {
+	err = n.read(ctx, nil, func(from driver.Reader) error {
+		t = Trace{} // it may be read again
+		j, err := messagingJobs.Get(ctx, from, scope, at.RowKey)
+		if errors.Is(err, storage.ErrNotFound) || err == nil && at != j.Coordinates() && at.PartitionKey != at.RowKey {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		view := j.view()
+		t.Campaign = &view
+		return t.follow(ctx, from, ArtifactMessagingJob, scope, j.Coordinates())
+	})
+	return t, err
 }
 
 // told are those whom the job names, and the subscribers who were told beside them.
@@ -258,24 +288,21 @@ func (j *jobRow) told(ctx context.Context, blobs storage.Blobs) ([]Recipient, er
 	return told, err
 }
 
-// follow reads what the job led to.
-func (t *Trace) follow(ctx context.Context, from driver.Reader, j *jobRow, told []Recipient) error {
-	guard, err := under(string(ArtifactNotificationJob), j.PartitionKey, j.RowKey)
+// follow reads the schedules and messages that the job led to.
+func (t *Trace) follow(ctx context.Context, from driver.Reader, a Artifact, scope Scope, at Coordinates) error {
+	guard, err := under(string(a), at.PartitionKey, at.RowKey)
 	if err != nil {
 		return err
 	}
-	within, err := under(j.RowKey)
+	within, err := under(at.RowKey)
 	if err != nil {
 		return err
 	}
 	first := storage.Page{Limit: maxPage}
-	if t.Schedules, _, err = listFrom(ctx, from, schedules, j.Scope, first, guard, (*scheduleRow).view); err != nil {
+	if t.Schedules, _, err = listFrom(ctx, from, schedules, scope, first, guard, (*scheduleRow).view); err != nil {
 		return err
 	}
-	if t.OutgoingMessages, _, err = listFrom(ctx, from, outgoingMessages, j.Scope, first, within, (*messageRow).view); err != nil {
-		return err
-	}
-	t.UserMessages, err = j.userMessages(ctx, from, told)
+	t.OutgoingMessages, _, err = listFrom(ctx, from, outgoingMessages, scope, first, within, (*messageRow).view)
 	return err
 }
 

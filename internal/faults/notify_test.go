@@ -4,7 +4,7 @@ package faults
 var notifyFaults = []fault{
 	{Name: "I-1 a recipient who is in two chunks gets two messages", In: "notify.chunkMaker.addressee",
 		Old:  `rows.PartitionKey = ""`,
-		New:  `rows.PartitionKey = ""; d.Hash = keys.RecipientHash(m.n.options.HashKey, d.Hash, "", m.view.Key+string(rune('a'+m.asked)))`,
+		New:  `rows.PartitionKey = ""; d.Hash = m.n.recipientHash(d.Hash, "", m.view.Key+string(rune('a'+m.asked)))`,
 		Test: "./notify TestI1_WhoIsInTheAudienceTwice/memory"},
 	{Name: "I-1 one person has two addresses", In: "notify.normaliseMail",
 		Old: "strings.ToLower(address[at+1:])", New: "address[at+1:]", Test: "./notify TestAddressesHaveOneSpelling"},
