@@ -207,45 +207,6 @@ func sendFailed(now time.Time, m *messageRow, _ error) {
 
 type sending = work.Item[messageRow]
 
-// disputedFor is how long a message waits before its campaign is looked at again.
-const disputedFor = time.Hour
-
-// ofCampaign is false only for a message that is none's: those of campaigns are never
-// in the normal lane.
-func (m *messageRow) ofCampaign() bool {
-	return m.JobPartitionKey == "" && m.Lane != storage.LaneNormal
-}
-
-// undisputed has messages wait whose campaign is on hold for a conflict.
-func (n sender) undisputed(ctx context.Context, items []sending) ([]sending, error) {
-	var places []driver.Place
-	for _, it := range items {
-		if at := it.Row.job(); it.Row.ofCampaign() && !slices.Contains(places, at) {
-			places = append(places, at)
-		}
-	}
-	if len(places) == 0 {
-		return items, nil
-	}
-	var found map[driver.Place]*messagingJobRow
-	err := n.store.View(ctx, func(from driver.Reader) (err error) {
-		found, err = messagingJobs.GetMany(ctx, from, places, "hold_reason")
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	var open []sending
-	for _, it := range items {
-		if j := found[it.Row.job()]; j != nil && j.HoldReason == HoldConflict {
-			it.Row.deferTo(driver.Now(n.store).Add(disputedFor), ReasonConflict)
-		} else {
-			open = append(open, it)
-		}
-	}
-	return open, nil
-}
-
 // revalidate asks whether messages that were deferred or retried are still
 // wanted, settles those that are not, and returns the others. It comes before
 // the call-started write, so that a crash here leaves nothing in doubt.
