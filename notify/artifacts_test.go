@@ -265,7 +265,7 @@ func TestI3_EachImmutableFieldThatDiffersIsAConflict(t *testing.T) {
 		immutables[notify.UserMessage]{
 			notify.UserMessage{
 				Scope: "tenant", Type: "visit", PartitionKey: "user:sam", RowKey: "7", JobPartitionKey: "car", JobRowKey: "7",
-				RecipientRef: "sam", InputHash: "hash", ContentHash: "content",
+				SourceOn: storetest.Start, RecipientRef: "sam", InputHash: "hash", ContentHash: "content",
 			}, c.EnsureUserMessage,
 			map[string]func(*notify.UserMessage){
 				"Type":            func(m *notify.UserMessage) { m.Type = "other" },

@@ -200,6 +200,9 @@ type SendError struct {
 	// RetryAfter is how long the provider asks to wait; zero means it does not
 	// say. The usual back-off is the least in any case, a day the most.
 	RetryAfter time.Duration
+	// Suppress is why the address gets no more messages; empty: it is not known to be
+	// at fault for good. See [SendError.Suppressing].
+	Suppress SuppressionReason
 	// Err is the cause, which is neither stored nor logged. It may be nil.
 	Err error
 }
@@ -224,6 +227,16 @@ func (e *SendError) Blame(f Fault) *SendError {
 	blamed := *e
 	blamed.Fault = f
 	return &blamed
+}
+
+// Suppressing returns a copy of e, a Permanent refusal, that blames the address and
+// stops later messages to it, as a callback would. It asks for a provider that
+// documents its answer as one about the address: it does not exist, or its owner wants
+// no more.
+func (e *SendError) Suppressing(r SuppressionReason) *SendError {
+	blamed := e.Blame(FaultAddress)
+	blamed.Suppress = r
+	return blamed
 }
 
 // Permanent reports whether no retry will mend the error.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
-	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -183,17 +182,13 @@ func (n generator) newChunkMaker(j *messagingJobRow, h payloadHeader) *chunkMake
 
 // asJob is the campaign as the job that its renderer sees.
 func (j *messagingJobRow) asJob(h payloadHeader) jobRow {
-	partition, err := keys.CampaignPartition(j.BusinessUnit)
-	if err != nil {
-		partition = j.GUID // without a business unit that can be part of a key
-	}
 	lane := j.Lane
 	if lane == storage.LaneNormal {
 		lane = storage.LaneBulk
 	}
 	return jobRow{
 		tried:        tried[ofJobs]{Record: storage.Record{Scope: j.Scope, Key: j.Key, Kind: j.Kind, Lane: lane}},
-		PartitionKey: partition, RowKey: j.GUID, BusinessUnit: j.BusinessUnit,
+		PartitionKey: j.Coordinates().PartitionKey, RowKey: j.GUID, BusinessUnit: j.BusinessUnit,
 		EntityType: string(PathCampaign), Entity: j.GUID, EventData: h.EventData,
 		InputHash: j.InputHash, SourceOn: j.CreatedOn, ValidUntil: j.ValidUntil, CreatedOn: j.CreatedOn,
 	}

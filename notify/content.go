@@ -75,6 +75,15 @@ func (c Content) blobs() []storage.Ref {
 	return out
 }
 
+// hashOr is the hash that a caller gives with a content, else that of the content;
+// empty where there is none.
+func (c Content) hashOr(given string) string {
+	if given != "" || string(mustJSON(c)) == "{}" {
+		return given
+	}
+	return c.Hash()
+}
+
 // Hash is the ContentHash of c: 64 lower-case hex digits.
 //
 //spec:n-022

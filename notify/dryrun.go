@@ -122,7 +122,7 @@ func (n Campaigns) DryRun(ctx context.Context, j MessagingJob, samples int) (f C
 		return f, err
 	}
 	row := j.row()
-	if err := fillMessagingJob(n.core, j.CreatedOn, &row); err != nil {
+	if err := fillMessagingJob(n.core, driver.Now(n.store), &row); err != nil {
 		return f, fmt.Errorf("notify: DryRunCampaign: %w", err)
 	}
 	if n.registry.lookup(j.Type).Renderer == nil {

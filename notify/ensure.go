@@ -3,13 +3,11 @@ package notify
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -186,6 +184,9 @@ type kind[R any] struct {
 	// blobs are those that a row names, which are kept once it is created; nil:
 	// none.
 	blobs func(r *R) []storage.Ref
+	// stop keeps what a stored row leads to from going on, since another wish was made
+	// under its key, and says whether there was anything to stop; nil: it goes on.
+	stop func(now time.Time, r *R) bool
 	// answer tells where the row is found.
 	answer func(r *R) (c Coordinates, messageID string)
 }
@@ -245,12 +246,30 @@ func (k *kind[R]) ensureIn(ctx context.Context, tx storage.Tx, want []*R) ([]Ens
 		out[i] = k.ensured(f)
 		if f.Outcome == storage.Conflict {
 			out[i].Conflict = k.conflict(f.Row, want[i])
+			if err := k.stopped(ctx, tx, f.Row); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	if err := k.keepBlobs(ctx, tx, found); err != nil {
 		return nil, nil, err
 	}
 	return out, rows, recordConflicts(ctx, tx, out)
+}
+
+// stopped is a conflict that stops what is under way.
+func (k *kind[R]) stopped(ctx context.Context, tx storage.Tx, stored *R) error {
+	if k.stop == nil {
+		return nil
+	}
+	rec := k.table.Record(stored)
+	return driver.Again("a conflict: the row", func() error { // a claim may come between
+		row, err := k.table.Get(ctx, tx, rec.Scope, rec.Key)
+		if err != nil || !k.stop(driver.Now(tx.Store()), row) {
+			return err
+		}
+		return k.table.Save(ctx, tx, row)
+	})
 }
 
 // keepBlobs says that the blobs of new rows are referenced; those that repeats
@@ -319,65 +338,3 @@ func fresh(r storage.Record, key, status string) storage.Record {
 }
 
 var errNoType = errors.New("Type is empty")
-
-// ConflictError says that an artifact exists under the key but stands for
-// something else: an immutable field differs. The stored artifact is as it
-// was, nothing is sent for the wanted one, and the transaction stays usable
-// (Communication - System architecture, "Ensure contracts").
-//
-//spec:a-045 f-031 n-026 n-061 n-062
-type ConflictError struct {
-	Artifact Artifact
-	Scope    Scope
-	Coordinates
-	// Field is the first immutable field that differs, such as "InputHash".
-	Field string
-	// Stored and Wanted are both sides: hashes, codes and ids, never an address
-	// or text.
-	Stored, Wanted string
-}
-
-func (e *ConflictError) Error() string {
-	return fmt.Sprintf("notify: %s %s / %s: %s is %q, wanted %q", e.Artifact, e.PartitionKey, e.RowKey, e.Field, e.Stored, e.Wanted)
-}
-
-// conflict records one mismatch for support: once, however often the same wish
-// is repeated.
-type conflict struct {
-	storage.Record
-	Artifact     Artifact  `db:"artifact,fixed,plain"`
-	PartitionKey string    `db:"partition_key,fixed,person"`
-	RowKey       string    `db:"row_key,fixed,person"`
-	Field        string    `db:"field,fixed,plain"`
-	Stored       string    `db:"stored,fixed,content"`
-	Wanted       string    `db:"wanted,fixed,content"`
-	CreatedOn    time.Time `db:"created_on,fixed"`
-}
-
-var conflicts = driver.Define[conflict]("notification_conflict").Grows(driver.WithWork)
-
-// recordConflicts stores the conflicts among the answers, in their transaction.
-func recordConflicts(ctx context.Context, tx storage.Tx, all []Ensured) error {
-	var rows []*conflict
-	for _, e := range all {
-		if e.Conflict != nil {
-			rows = append(rows, newConflict(driver.Now(tx.Store()), e))
-		}
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	keep := func(*conflict, *conflict) (storage.Outcome, bool) { return storage.Unchanged, false }
-	_, err := conflicts.Ensure(ctx, tx, keep, rows...)
-	return err
-}
-
-func newConflict(now time.Time, e Ensured) *conflict {
-	c := e.Conflict
-	key := keys.Sum("belfry-conflict-1", string(e.Artifact), e.Key, c.Field, c.Stored, c.Wanted)
-	return &conflict{
-		Record:   storage.Record{Scope: e.Scope, Key: hex.EncodeToString(key[:]), Status: statusRecorded},
-		Artifact: e.Artifact, PartitionKey: c.PartitionKey, RowKey: c.RowKey,
-		Field: c.Field, Stored: c.Stored, Wanted: c.Wanted, CreatedOn: now,
-	}
-}

@@ -227,9 +227,9 @@ func ExampleNotifier_Track() {
 	ctx := context.Background()
 	store, _ := newStore()
 	out := notify.New(store, nil, notifytest.NewRecorder())
-	_, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
+	made, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
 		Channel: "email:test", PartitionKey: "invoices", NotificationType: "invoice-due",
-		RecipientRef: "17", Address: "sam@example.com", MessageID: "1f0c9d",
+		RecipientRef: "17", Address: "sam@example.com",
 	})
 	if err != nil {
 		panic(err)
@@ -239,7 +239,7 @@ func ExampleNotifier_Track() {
 	}
 	says := func(id string, kind notify.StatusKind) {
 		rep, err := out.Track(ctx, notify.StatusEvent{
-			Provider: "post", EventID: id, Kind: kind, MessageID: "1f0c9d", Code: "550", Lasting: true,
+			Provider: "test", EventID: id, Kind: kind, MessageID: made[0].MessageID, Code: "550", Lasting: true,
 		})
 		messages, _, _ := out.Support().AllMessages(ctx, "", storage.Page{})
 		fmt.Println(kind, "->", messages[0].Status, rep.Applied, rep.Repeated, err)
@@ -249,7 +249,7 @@ func ExampleNotifier_Track() {
 	says("e3", notify.KindBounced)
 	says("e3", notify.KindBounced)
 
-	facts, err := out.Support().DeliveryFacts(ctx, "", "1f0c9d")
+	facts, err := out.Support().DeliveryFacts(ctx, "", made[0].MessageID)
 	fmt.Println(facts[0].Kind, facts[0].Code, err)
 	list, _, err := out.Contacts().Suppressed(ctx, "", storage.Page{})
 	fmt.Println(len(list), list[0].Reason, err)

@@ -73,7 +73,7 @@ func (n *Notifier) Occupy(channel string) {
 func (n *Notifier) Distribute(ctx context.Context, items ...Sending) error {
 	var mu sync.Mutex
 	landed := map[*messageRow]bool{}
-	err := n.sender().distribute(ctx, items, func(m *messageRow, _ nothing) {
+	err := n.sender().distribute(ctx, items, func(m *messageRow, _ SuppressionReason) {
 		mu.Lock()
 		defer mu.Unlock()
 		landed[m] = true

@@ -36,8 +36,7 @@ import (
 // Bounds ([Bounded], ChannelConcurrency), gates, outages and callbacks are those of
 // each channel, by its own key. Of callbacks that tell of a failure only those of the
 // channel in use count; they are known by the provider's id of the message, else by the
-// name of their [Webhook], which is what [StatusByReceipt] says, or stands behind the
-// colon of the channel's key.
+// name of their [Webhook] (see [Reported]).
 //
 // Only a [Notifier] goes on to the others: surveys refuse a chain, and whoever calls its
 // Send calls primary. Decorate the channels and not the chain.
@@ -114,6 +113,8 @@ type turn struct {
 	chain chain
 	round bool // of the chain begins with it
 	probe bool // the channel is out, and the message finds out whether it still is
+
+	stops SuppressionReason // what the call's refusal says of the address
 
 	via string    // what was named before the call
 	due time.Time // the message's NextRetryOn then
@@ -225,9 +226,5 @@ func (n tracker) tells(m *messageRow, e *deliveryEvent) bool {
 	if m.ProviderMessageID != "" && e.ProviderMessageID != "" {
 		return m.ProviderMessageID == e.ProviderMessageID
 	}
-	name := transport(m.Via)
-	if c, ok := n.registry.member(m).(StatusByReceipt); ok {
-		name = c.StatusProvider()
-	}
-	return e.Kind == name
+	return e.Kind == n.reporter(m.Via)
 }

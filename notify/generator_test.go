@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 )
@@ -227,7 +228,7 @@ func renders(text string) notify.Renderer {
 
 //spec:n-022
 func TestContentHashIsCheckedOnlyWhereTheCallerSuppliesTheContent(t *testing.T) {
-	visitsInMemory(t, func(h *host) {
+	visits(t, func(t *testing.T, h *host) {
 		ensure := func(text, hash string) error {
 			_, err := h.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
 				Channel: channelKey, PartitionKey: "job", NotificationType: "visit",
@@ -235,13 +236,43 @@ func TestContentHashIsCheckedOnlyWhereTheCallerSuppliesTheContent(t *testing.T) 
 			})
 			return err
 		}
-		for _, text := range []string{"first", "second"} {
+		for _, text := range []string{"first", "", "first"} { // one who gives no content agrees with every other
 			if err := ensure(text, ""); err != nil {
 				t.Error(err)
 			}
 		}
-		if got := h.status(notify.StatusCreated); got.Content.Text != "first" {
+		var conflict *notify.ConflictError
+		if err := ensure("second", ""); !errors.As(err, &conflict) || conflict.Field != "ContentHash" {
+			t.Errorf("the content of the second is lost without a word: %v", err)
+		}
+		if got := h.status(notify.StatusCreated); got.Content.Text != "first" || got.ContentHash != got.Content.Hash() {
 			t.Errorf("content is %q", got.Content.Text)
+		}
+		inbox := func(text string) error {
+			_, err := h.EnsureUserMessage(t.Context(), nil, notify.UserMessage{
+				Type: "visit", PartitionKey: "user:sam", JobRowKey: "7", SourceOn: storetest.Start, Content: notify.Content{Text: text},
+			})
+			return err
+		}
+		if err := errors.Join(inbox("first"), inbox(""), inbox("first")); err != nil {
+			t.Error(err)
+		}
+		if err := inbox("second"); !errors.As(err, &conflict) || conflict.Field != "ContentHash" {
+			t.Errorf("the content of the second is lost without a word: %v", err)
+		}
+	})
+}
+
+// The generator renders anew after a crash, and what it has made stands; a caller's
+// content under the same key is compared with nothing.
+func TestMessagesOfTheGeneratorCarryNoContentHash(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		both := person("sam")
+		both.Inbox = "user:sam"
+		h.dispatch(visit("7", both))
+		h.drain()
+		if m, u := h.status(notify.StatusSentToProvider), only(h, notify.UserMessages); m.ContentHash != "" || u.ContentHash != "" {
+			t.Errorf("hashes are %q and %q", m.ContentHash, u.ContentHash)
 		}
 	})
 }

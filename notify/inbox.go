@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ import (
 
 // UserMessage is one message in an inbox of the host's own application. It is
 // never sent and never due. A caller of EnsureUserMessage fills in the fields
-// down to SourceOn, of which Type and PartitionKey are required; the others are the
+// down to SourceOn, of which Type, PartitionKey and SourceOn are required; the others are the
 // answer of a list and ignored.
 //
 //spec:a-007 n-036 n-039
@@ -33,14 +34,14 @@ type UserMessage struct {
 	JobRowKey       string
 	BusinessUnit    string
 	RecipientRef    string
-	// Content is what the first call says; later ones find it as it is.
-	Content Content
-	// ContentHash is set where the caller supplies the content itself; another
-	// one is a conflict then.
+	// Content is what the message says, and ContentHash its hash: empty means
+	// Content.Hash, or none without a content. Another one is a conflict; messages
+	// that a renderer made have none, since the first rendering wins.
+	Content     Content
 	ContentHash string
 	InputHash   string
 	// SourceOn is the stable time of the occasion, never the moment of writing,
-	// or a repeat would make a second message.
+	// or a repeat would make a second message. It is required.
 	SourceOn time.Time
 
 	Key string // the stored identity
@@ -77,7 +78,7 @@ func (m *UserMessage) row() userMessageRow {
 	return userMessageRow{
 		Record:       storage.Record{Scope: m.Scope, Kind: m.Type, Lane: m.Lane},
 		PartitionKey: m.PartitionKey, RowKey: m.RowKey, JobPartitionKey: m.JobPartitionKey, JobRowKey: m.JobRowKey,
-		BusinessUnit: m.BusinessUnit, RecipientRef: m.RecipientRef, Content: m.Content, ContentHash: m.ContentHash,
+		BusinessUnit: m.BusinessUnit, RecipientRef: m.RecipientRef, Content: m.Content, ContentHash: m.Content.hashOr(m.ContentHash),
 		InputHash: m.InputHash, SourceOn: m.SourceOn,
 	}
 }
@@ -119,12 +120,17 @@ var userKind = &kind[userMessageRow]{
 	answer: func(m *userMessageRow) (Coordinates, string) { return Coordinates{m.PartitionKey, m.RowKey}, "" },
 }
 
+var errNoSource = errors.New("SourceOn is zero; it is the time of the occasion")
+
 func fillUserMessage(_ *core, now time.Time, m *userMessageRow) (err error) {
 	if !isInbox(m.PartitionKey) {
 		return errInbox
 	}
 	if m.Kind == "" {
 		return errNoType
+	}
+	if m.SourceOn.IsZero() {
+		return errNoSource
 	}
 	if m.RowKey == "" {
 		if m.RowKey, err = keys.UserMessageRow(m.SourceOn, m.JobRowKey); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +63,32 @@ func TestATraceFollowsAJob(t *testing.T) {
 	})
 }
 
+// A catalogue's subscribers are not among the recipients that a job names.
+func TestATraceHasTheInboxesOfSubscribers(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		long := inbox("lee")
+		long.Name = strings.Repeat("x", 3<<10) // so that what is frozen is a blob
+		s := &shelf{units: map[string]notify.NotificationOption{"north": {Seeded: true, Enabled: true, Subscribers: []notify.Recipient{inbox("kim"), long}}}}
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Catalogue: s}, h.provider)
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
+		job := visit("7", inbox("sam"))
+		h.dispatch(job)
+		inboxes := func() (got []string) {
+			trace, err := h.Trace(t.Context(), "tenant", job.Coordinates())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range trace.UserMessages {
+				got = append(got, m.PartitionKey)
+			}
+			return got
+		}
+		h.same("before it is rendered", []string(nil), inboxes())
+		h.drain()
+		h.same("inboxes", []string{"user:sam", "user:kim", "user:lee"}, inboxes())
+	})
+}
+
 // I-28: rows of another scope look absent, and no listing goes across scopes.
 func TestI28_AListingShowsOneScopeOnly(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
@@ -115,11 +142,11 @@ func TestWhateverIsHeldIsListedAndReleased(t *testing.T) {
 			h.drain()
 			h.clk.Add(2 * time.Hour)
 		}
-		found := func(scope notify.Scope) (keys [3][]string) {
+		found := func(scope notify.Scope, reason string) (keys [3][]string) {
 			ctx := t.Context()
-			of, _, err1 := h.Support().HeldSchedules(ctx, scope, notify.HoldRetries, storage.Page{})
-			jobs, _, err2 := h.Support().HeldJobs(ctx, scope, notify.HoldRetries, storage.Page{})
-			campaigns, _, err3 := h.Support().HeldCampaigns(ctx, scope, notify.HoldRetries, storage.Page{})
+			of, _, err1 := h.Support().HeldSchedules(ctx, scope, reason, storage.Page{})
+			jobs, _, err2 := h.Support().HeldJobs(ctx, scope, reason, storage.Page{})
+			campaigns, _, err3 := h.Support().HeldCampaigns(ctx, scope, reason, storage.Page{})
 			if err1 != nil || err2 != nil || err3 != nil {
 				t.Fatal(err1, err2, err3)
 			}
@@ -134,11 +161,13 @@ func TestWhateverIsHeldIsListedAndReleased(t *testing.T) {
 			}
 			return keys
 		}
-		held := found("tenant")
+		held := found("tenant", notify.HoldRetries)
 		if len(held[0]) != 1 || len(held[1]) != 1 || len(held[2]) != 1 {
 			t.Fatalf("held: %v", held)
 		}
-		h.same("another tenant", [3][]string{}, found("another"))
+		h.same("another tenant", [3][]string{}, found("another", notify.HoldRetries))
+		h.same("whatever the reason", held, found("tenant", ""))
+		h.same("another reason", [3][]string{}, found("tenant", notify.HoldConflict))
 		broken = false
 		h.dispatch(orphan)
 		for i, a := range []notify.Artifact{notify.ArtifactNotificationScheduler, notify.ArtifactNotificationJob, notify.ArtifactMessagingJob} {
@@ -147,7 +176,7 @@ func TestWhateverIsHeldIsListedAndReleased(t *testing.T) {
 			}
 		}
 		h.drain()
-		h.same("held", [3][]string{}, found("tenant"))
+		h.same("held", [3][]string{}, found("tenant", notify.HoldRetries))
 		h.same("sent", 3, len(h.sent()))
 	})
 }

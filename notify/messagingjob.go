@@ -51,6 +51,18 @@ type MessagingJob struct {
 	SupportHold
 }
 
+// Coordinates are where the messaging job is found: "{BusinessUnit}_Campaign" and its
+// GUID; without a business unit that can be part of a key the GUID alone.
+func (j *MessagingJob) Coordinates() Coordinates { return campaignAt(j.BusinessUnit, j.GUID) }
+
+func campaignAt(businessUnit, guid string) Coordinates {
+	partition, err := keys.CampaignPartition(businessUnit)
+	if err != nil {
+		partition = guid
+	}
+	return Coordinates{partition, guid}
+}
+
 // messagingJobRow has the columns of a [MessagingJob].
 type messagingJobRow struct {
 	tried[ofMessagingJobs]
@@ -144,12 +156,16 @@ func (g *generation) left(size int) time.Duration {
 	return time.Duration(float64(size-g.Done) / float64(g.Hourly) * float64(time.Hour)).Round(time.Second)
 }
 
+// Coordinates are where the messaging job is found.
+func (j *messagingJobRow) Coordinates() Coordinates { return campaignAt(j.BusinessUnit, j.GUID) }
+
 // wake is as that of a [Job]. One that is paused stays so, and goes on when it is
 // resumed.
 func (j *messagingJobRow) wake(now time.Time, skip string) bool {
-	waits := j.Status == StatusCreated || j.Status == StatusPaused && j.StartedOn.IsZero()
+	stopped := j.Status == StatusStopped
+	waits := j.Status == StatusCreated || (j.Status == StatusPaused || stopped) && j.StartedOn.IsZero()
 	switch {
-	case !waits:
+	case !waits, stopped && skip != "":
 		return false
 	case skip != "":
 		j.skipped(now, skip)
@@ -188,6 +204,25 @@ func (j *messagingJobRow) stopped(now time.Time, reason string) {
 	j.end(now, StatusStopped)
 	j.ReasonCode = reason
 	j.put(HoldConflict)
+}
+
+// conflicted puts a campaign on hold for which somebody asked with another payload. Its
+// messages wait, too; a chunk under way is dropped.
+func (j *messagingJobRow) conflicted(now time.Time) bool {
+	switch {
+	case j.IsOnSupportHold:
+		return false
+	case j.Status == StatusGenerated: // its messages may wait to be sent
+	case !messagingStates.Legal(j.Status, StatusStopped):
+		return false
+	default:
+		j.end(now, StatusStopped)
+		j.ChunkOn = time.Time{}
+		dropLease(&j.Record)
+	}
+	j.ReasonCode = ReasonConflict
+	j.put(HoldConflict)
+	return true
 }
 
 // abandoned is a claim whose lease ran out. Both passes over campaigns may take
@@ -253,7 +288,17 @@ func (j *messagingJobRow) releaseHold(now time.Time) string {
 	if j.ReasonCode == ReasonHashKey {
 		j.HashKey = anyHashKey // from here on the present one counts
 	}
-	j.SupportHold, j.EndedOn = SupportHold{}, time.Time{}
+	j.SupportHold = SupportHold{}
+	switch {
+	case j.Status == StatusGenerated:
+		j.ReasonCode = ""
+		return ""
+	case j.Status == StatusStopped && j.StartedOn.IsZero():
+		j.become(StatusCreated)
+		j.ReasonCode, j.EndedOn = "", time.Time{}
+		return ""
+	}
+	j.EndedOn = time.Time{}
 	j.goOn(now)
 	return ""
 }
@@ -270,7 +315,8 @@ func (m *messageRow) cancelled(now time.Time, reason string) {
 // EnsureMessagingJob makes sure of messaging jobs; see [DeliveryDispatcher].
 // The payload's blob is complete before the call; the stored job keeps the
 // first one. Immutable are the type, the business unit, the InputHash and the
-// ContentHash.
+// ContentHash. A conflict puts the campaign on hold, and what it has not sent yet waits
+// until a person releases it.
 //
 //spec:f-056 n-017
 func (n *Notifier) EnsureMessagingJob(ctx context.Context, tx storage.Tx, want ...MessagingJob) ([]Ensured, error) {
@@ -289,8 +335,9 @@ var messagingKind = &kind[messagingJobRow]{
 			{"ContentHash", s.ContentHash, w.ContentHash},
 		}
 	},
+	stop:   func(now time.Time, j *messagingJobRow) bool { return j.conflicted(now) },
 	blobs:  func(j *messagingJobRow) []storage.Ref { return []storage.Ref{j.Blob} },
-	answer: func(j *messagingJobRow) (Coordinates, string) { return Coordinates{j.GUID, j.GUID}, "" },
+	answer: func(j *messagingJobRow) (Coordinates, string) { return j.Coordinates(), "" },
 }
 
 func fillMessagingJob(n *core, now time.Time, j *messagingJobRow) error {

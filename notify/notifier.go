@@ -62,6 +62,10 @@ type Options struct {
 	// Catalogue says which types of notification are wanted, and by whom. Nil:
 	// every registered type is, by those whom its job names.
 	Catalogue Catalogue
+	// ReportedBy names the provider of a channel's callbacks by the channel's key, where
+	// it is not the name behind the key's colon, and no channel of this process says so
+	// itself; see [Reported]. A callback of another provider changes nothing.
+	ReportedBy map[string]string
 	// Logger gets panics of channels and renderers, and that a gate or a channel
 	// source has failed; default slog.Default().
 	Logger *slog.Logger

@@ -16,8 +16,8 @@ import (
 // OutgoingMessage is one message to one recipient by one method, claimed
 // before its provider is called (Communication - System architecture,
 // "OutgoingMessage + send claim"). A caller of EnsureOutgoingMessage fills in
-// the fields down to ValidUntil, of which Channel is required; the others are the
-// answer of a list and ignored.
+// the fields down to ValidUntil, of which Channel is required, and leaves MessageID
+// empty; the others are the answer of a list and ignored.
 //
 //spec:n-040 n-041 n-042 n-043
 type OutgoingMessage struct {
@@ -50,10 +50,10 @@ type OutgoingMessage struct {
 	// AttemptNo is 0, or counts the new attempts that somebody intended; a retry
 	// uses the row again.
 	AttemptNo int
-	// Content is what the first call says; later ones find it as it is.
-	Content Content
-	// ContentHash is set where the caller supplies the content itself; another
-	// one is a conflict then.
+	// Content is what the message says, and ContentHash its hash: empty means
+	// Content.Hash, or none without a content. Another one is a conflict; messages
+	// that a renderer made have none, since the first rendering wins.
+	Content     Content
 	ContentHash string
 	InputHash   string
 	// InDoubt is the policy of the type; empty means the registered one's.
@@ -122,7 +122,7 @@ func (m *OutgoingMessage) row() messageRow {
 		PartitionKey: m.PartitionKey, RowKey: m.RowKey, JobPartitionKey: m.JobPartitionKey,
 		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, HashKey: m.HashKey, RecipientName: m.RecipientName,
-		Address: m.Address, Zone: m.Zone, AttemptNo: m.AttemptNo, Content: m.Content, ContentHash: m.ContentHash,
+		Address: m.Address, Zone: m.Zone, AttemptNo: m.AttemptNo, Content: m.Content, ContentHash: m.Content.hashOr(m.ContentHash),
 		InputHash: m.InputHash, InDoubt: m.InDoubt, Mandatory: m.Mandatory, ScheduledOn: m.ScheduledOn, ValidUntil: m.ValidUntil,
 		MessageID: m.MessageID,
 	}
@@ -415,6 +415,7 @@ var outgoingKind = &kind[messageRow]{
 var (
 	errNoChannel          = errors.New("Channel is empty")
 	errNoNotificationType = errors.New("NotificationType is empty")
+	errMessageID          = errors.New("MessageID is not the caller's; it is made at random")
 )
 
 // fillOutgoing is for messages of any caller; the generator's are filled from
@@ -425,6 +426,8 @@ func fillOutgoing(n *core, now time.Time, m *messageRow) (err error) {
 		return errNoChannel
 	case m.NotificationType == "":
 		return errNoNotificationType
+	case m.MessageID != "":
+		return errMessageID
 	}
 	m.Method = cmp.Or(m.Method, Method(m.Kind))
 	if m.Address, err = normalise(m.Method, m.Address); err != nil {
@@ -456,10 +459,8 @@ func (n *core) begin(m *messageRow, status string) (err error) {
 	if err != nil {
 		return err
 	}
-	if m.MessageID == "" {
-		if m.MessageID, err = n.newMessageID(); err != nil {
-			return err
-		}
+	if m.MessageID, err = n.newMessageID(); err != nil {
+		return err
 	}
 	m.Record = fresh(m.Record, key, status)
 	m.reset()

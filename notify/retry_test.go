@@ -232,6 +232,7 @@ func TestBadInputIsRefusedWithWhatAndWhere(t *testing.T) {
 		}
 		_, errArtifact := h.EnsureNotificationScheduler(ctx, nil, notify.Schedule{Type: "visit", ArtifactType: "Letter", ArtifactPartitionKey: "a", ArtifactRowKey: "b"})
 		_, errInboxKind := h.EnsureUserMessage(ctx, nil, notify.UserMessage{Type: "visit", PartitionKey: "sam"})
+		_, errSource := h.EnsureUserMessage(ctx, nil, notify.UserMessage{Type: "visit", PartitionKey: "user:sam", JobRowKey: "7"})
 		_, errTrace := h.EnsureAutomationJob(ctx, nil, notify.AutomationJob{PartitionKey: "a", RowKey: "b"})
 		_, errGUID := h.EnsureMessagingJob(ctx, nil, notify.MessagingJob{})
 		for want, err := range map[string]error{
@@ -253,6 +254,8 @@ func TestBadInputIsRefusedWithWhatAndWhere(t *testing.T) {
 			}),
 			`ArtifactType "Letter"`:        errArtifact,
 			"neither":                      errInboxKind,
+			"SourceOn is zero":             errSource,
+			"MessageID is not":             message(func(m *notify.OutgoingMessage) { m.MessageID = "m1" }),
 			"AutomationJob, argument 1":    errTrace,
 			"MessagingJob, argument 1":     errGUID,
 			"NotificationJob, argument 1:": job(func(j *notify.Job) { j.RowKey = "" }),

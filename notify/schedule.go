@@ -102,9 +102,10 @@ func ScheduleFor(j Job, on time.Time) Schedule {
 // ScheduleForCampaign is the schedule of a messaging job at a moment; zero means
 // at once.
 func ScheduleForCampaign(j MessagingJob, on time.Time) Schedule {
+	at := j.Coordinates()
 	return Schedule{
 		Scope: j.Scope, Type: j.Type, Lane: j.Lane,
-		ArtifactType: ArtifactMessagingJob, ArtifactPartitionKey: j.GUID, ArtifactRowKey: j.GUID,
+		ArtifactType: ArtifactMessagingJob, ArtifactPartitionKey: at.PartitionKey, ArtifactRowKey: at.RowKey,
 		BusinessUnit: j.BusinessUnit, InputHash: j.InputHash, ScheduledOn: on,
 	}
 }
@@ -357,7 +358,7 @@ func reload[R any](ctx context.Context, from driver.Reader, t *driver.Table[R], 
 // was built from the same parts, so it cannot be refused here.
 func artifactKey(s *scheduleRow) string {
 	if s.ArtifactType == ArtifactMessagingJob {
-		return s.ArtifactPartitionKey
+		return s.ArtifactRowKey // its GUID
 	}
 	key, _ := keys.Join(s.ArtifactPartitionKey, s.ArtifactRowKey)
 	return key

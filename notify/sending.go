@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/calls"
@@ -21,17 +22,18 @@ type nothing = struct{}
 // and a process claims only messages whose channel it has.
 //
 //spec:f-007 n-004 n-047 r-007
-func (n sender) distributorSpec() work.Spec[messageRow, nothing] {
-	return work.Spec[messageRow, nothing]{
+func (n sender) distributorSpec() work.Spec[messageRow, SuppressionReason] {
+	return work.Spec[messageRow, SuppressionReason]{
 		Name: "notify.distributor", Table: outgoingMessages,
 		Claimable: []string{StatusCreated, StatusRetryReady}, Busy: StatusSending,
 		Types: n.channelKeys, Except: n.notNow, Group: n.options.Concurrency, Limit: n.groupTimeout,
-		Stream:  n.distribute,
-		Fail:    sendFailed,
-		Abandon: func(now time.Time, m *messageRow) { m.abandoned(now) },
-		Release: func(now time.Time, m *messageRow) { m.released(now) },
-		Merge:   n.mergeSent,
-		Settled: n.tell,
+		Stream:   n.distribute,
+		Dispatch: n.suppressRefused,
+		Fail:     sendFailed,
+		Abandon:  func(now time.Time, m *messageRow) { m.abandoned(now) },
+		Release:  func(now time.Time, m *messageRow) { m.released(now) },
+		Merge:    n.mergeSent,
+		Settled:  n.tell,
 	}
 }
 
@@ -52,12 +54,15 @@ type parcel struct {
 // wanted, and whether they may go out now, record that they start, call, and note
 // what came of it. A message lands as soon as it is not called, or its call has
 // ended, whatever the others do.
-func (n sender) distribute(ctx context.Context, items []sending, land func(*messageRow, nothing)) error {
+func (n sender) distribute(ctx context.Context, items []sending, land func(*messageRow, SuppressionReason)) error {
 	p := parcel{files: &files{}}
 	var err error
 	open := n.inWindow(items)
 	if len(open) > 0 {
 		open, p.channels, err = n.generator().channelsOf(ctx, open, n.generator().unserved)
+	}
+	if err == nil {
+		open, err = n.undisputed(ctx, open)
 	}
 	if err == nil {
 		open, err = n.revalidate(ctx, n.calm(ctx, open, p))
@@ -72,7 +77,7 @@ func (n sender) distribute(ctx context.Context, items []sending, land func(*mess
 }
 
 // callsOf makes the calls of a group.
-func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land func(*messageRow, nothing)) calls.Sender[messageRow, sending] {
+func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land func(*messageRow, SuppressionReason)) calls.Sender[messageRow, sending] {
 	bounds, turns := n.bounds(items, p.channels), p.channels.turns
 	return calls.Sender[messageRow, sending]{
 		Store: n.store, Table: outgoingMessages, Slots: &calls.Process,
@@ -84,19 +89,19 @@ func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land fun
 		Undo:    func(m *messageRow, now time.Time) { turns[m].undo(m, now) },
 		Release: (*messageRow).released,
 		Call:    func(items []sending) { n.call(items, p) },
-		Land:    func(it sending) { land(it.Row, nothing{}) },
+		Land:    func(it sending) { land(it.Row, turns[it.Row].stops) },
 	}
 }
 
 // landOthers lands the items that are not among open.
-func landOthers(items, open []sending, land func(*messageRow, nothing)) {
+func landOthers[A any](items, open []sending, land func(*messageRow, A)) {
 	goesOn := make(map[*messageRow]bool, len(open))
 	for _, it := range open {
 		goesOn[it.Row] = true
 	}
 	for _, it := range items {
 		if !goesOn[it.Row] {
-			land(it.Row, nothing{})
+			land(it.Row, *new(A))
 		}
 	}
 }
@@ -133,10 +138,19 @@ func (n sender) call(items []sending, p parcel) {
 	}
 }
 
+// refused notes what a refusal for good says of the message's own address.
+func (t *turn) refused(e *SendError, redirected bool) {
+	t.stops = ""
+	if e != nil && e.Class == ClassPermanent && !redirected && slices.Contains(strongest, e.Suppress) {
+		t.stops = e.Suppress
+	}
+}
+
 // settle applies the result of a call to the message, and to what is known of its
 // channel.
 func (n sender) settle(it sending, p parcel, receipt Receipt, e *SendError) {
 	m, now, t := it.Row, driver.Now(n.store), p.channels.turns[it.Row]
+	t.refused(e, p.to[m] != "")
 	spared := (e == nil || it.Ctx.Err() == nil) && n.watch.Heard(it.Ctx, t.at, m.CallStartedOn, answerOf(e), t.probe)
 	if next := n.nextWay(t, m, e); next != nil {
 		m.goOn(now, next.name, e, n.watch.Known(t.at) != nil)

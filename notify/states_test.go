@@ -101,6 +101,11 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 			r.IsOnSupportHold = r.Status == StatusFailed || r.Status == StatusStopped
 			r.releaseHold(now)
 		},
+		func(r *messagingJobRow) {
+			r.IsOnSupportHold, r.StartedOn = r.Status == StatusStopped, now
+			r.releaseHold(now)
+		},
+		func(r *messagingJobRow) { r.conflicted(now) },
 	), StatusGenerating)
 
 	sameEdges(t, userStates, taken(userStates,

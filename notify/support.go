@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -111,8 +112,8 @@ func act[R any](ctx context.Context, n *core, t *driver.Table[R], scope Scope, k
 }
 
 // Held lists the outgoing messages of a scope that wait for a person, for one
-// of the Hold… reasons; those in doubt are held for HoldInDoubt. See Resolve and
-// Release.
+// of the Hold… reasons, or of all with an empty one; those in doubt are held for
+// HoldInDoubt. See Resolve and Release.
 func (n Support) Held(ctx context.Context, scope Scope, reason string, p storage.Page) ([]OutgoingMessage, string, error) {
 	return list(ctx, n.core, outgoingMessages, scope, p, held(reason), (*messageRow).view)
 }
@@ -134,7 +135,11 @@ func (n Support) HeldCampaigns(ctx context.Context, scope Scope, reason string, 
 
 // held repeats the predicate of the indexes of what is on hold.
 func held(reason string) []driver.Cond {
-	return []driver.Cond{driver.Eq("is_on_support_hold", true), driver.Eq("hold_reason", reason)}
+	on := []driver.Cond{driver.Eq("is_on_support_hold", true)}
+	if reason == "" {
+		return on
+	}
+	return append(on, driver.Eq("hold_reason", reason))
 }
 
 // Cancel ends for good what still waits: a schedule or a notification job of which
@@ -201,16 +206,18 @@ func (n Support) ReplayDeadLetters(ctx context.Context, scope Scope, subscriber 
 	return replayed, nil
 }
 
-// Trace is what exists of one notification job. Job is nil where there is none.
+// Trace is what exists of one notification job, or of one campaign. Job and Campaign
+// are nil where there is none.
 type Trace struct {
 	Job              *Job
-	Schedules        []Schedule // more than one only if several event types name the job
-	UserMessages     []UserMessage
+	Campaign         *MessagingJob
+	Schedules        []Schedule        // more than one only if several event types name the job
+	UserMessages     []UserMessage     // of a job
 	OutgoingMessages []OutgoingMessage // the first 1000
 }
 
-// Trace tells what became of the job at those coordinates. A job that does not
-// exist is no error.
+// Trace tells what became of the job or the campaign at those coordinates. What does
+// not exist is no error.
 //
 //spec:n-013
 func (n *Notifier) Trace(ctx context.Context, scope Scope, at Coordinates) (t Trace, err error) {
@@ -219,49 +226,94 @@ func (n *Notifier) Trace(ctx context.Context, scope Scope, at Coordinates) (t Tr
 		return t, err
 	}
 	job := driver.Place{Scope: scope, Key: key}
+	var j *jobRow
 	err = n.read(ctx, nil, func(from driver.Reader) error {
-		t = Trace{} // it may be read again
 		found, err := jobs.GetMany(ctx, from, []driver.Place{job})
-		j := found[job]
-		if err != nil || j == nil {
+		j = found[job]
+		return err
+	})
+	switch {
+	case err != nil:
+		return t, err
+	case j == nil:
+		return n.traceCampaign(ctx, scope, at)
+	}
+	told, err := j.told(ctx, n.store.Blobs())
+	if err != nil {
+		return t, err
+	}
+	view := j.view()
+	t.Job = &view
+	err = n.read(ctx, nil, func(from driver.Reader) error {
+		if err := t.follow(ctx, from, ArtifactNotificationJob, scope, at); err != nil {
 			return err
 		}
-		view := j.view()
-		t.Job = &view
-		return t.follow(ctx, from, j)
+		t.UserMessages, err = j.userMessages(ctx, from, told)
+		return err
 	})
 	return t, err
 }
 
-// follow reads what the job led to.
-func (t *Trace) follow(ctx context.Context, from driver.Reader, j *jobRow) error {
-	guard, err := under(string(ArtifactNotificationJob), j.PartitionKey, j.RowKey)
+// traceCampaign also takes the GUID alone, in both places.
+func (n *Notifier) traceCampaign(ctx context.Context, scope Scope, at Coordinates) (t Trace, err error) {
+	err = n.read(ctx, nil, func(from driver.Reader) error {
+		t = Trace{} // it may be read again
+		j, err := messagingJobs.Get(ctx, from, scope, at.RowKey)
+		if errors.Is(err, storage.ErrNotFound) || err == nil && at != j.Coordinates() && at.PartitionKey != at.RowKey {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		view := j.view()
+		t.Campaign = &view
+		return t.follow(ctx, from, ArtifactMessagingJob, scope, j.Coordinates())
+	})
+	return t, err
+}
+
+// told are those whom the job names, and the subscribers who were told beside them.
+func (j *jobRow) told(ctx context.Context, blobs storage.Blobs) ([]Recipient, error) {
+	if j.Frozen.isZero() {
+		return j.Recipients, nil
+	}
+	f, err := thaw(ctx, blobs, j.Frozen)
+	if errors.Is(err, storage.ErrNotFound) { // collected with what it was for
+		return j.Recipients, nil
+	}
+	told := make([]Recipient, len(f.Deliveries))
+	for i, d := range f.Deliveries {
+		told[i] = d.Recipient
+	}
+	return told, err
+}
+
+// follow reads the schedules and messages that the job led to.
+func (t *Trace) follow(ctx context.Context, from driver.Reader, a Artifact, scope Scope, at Coordinates) error {
+	guard, err := under(string(a), at.PartitionKey, at.RowKey)
 	if err != nil {
 		return err
 	}
-	within, err := under(j.RowKey)
+	within, err := under(at.RowKey)
 	if err != nil {
 		return err
 	}
 	first := storage.Page{Limit: maxPage}
-	if t.Schedules, _, err = listFrom(ctx, from, schedules, j.Scope, first, guard, (*scheduleRow).view); err != nil {
+	if t.Schedules, _, err = listFrom(ctx, from, schedules, scope, first, guard, (*scheduleRow).view); err != nil {
 		return err
 	}
-	if t.OutgoingMessages, _, err = listFrom(ctx, from, outgoingMessages, j.Scope, first, within, (*messageRow).view); err != nil {
-		return err
-	}
-	t.UserMessages, err = j.userMessages(ctx, from)
+	t.OutgoingMessages, _, err = listFrom(ctx, from, outgoingMessages, scope, first, within, (*messageRow).view)
 	return err
 }
 
-// userMessages finds the job's messages by the inboxes of its recipients.
-func (j *jobRow) userMessages(ctx context.Context, from driver.Reader) ([]UserMessage, error) {
+// userMessages finds the job's messages by the inboxes of those who were told.
+func (j *jobRow) userMessages(ctx context.Context, from driver.Reader, told []Recipient) ([]UserMessage, error) {
 	row, err := keys.UserMessageRow(j.SourceOn, j.RowKey)
 	if err != nil {
 		return nil, err
 	}
 	var places []driver.Place
-	for _, r := range j.Recipients {
+	for _, r := range told {
 		if key, err := keys.Join(r.Inbox, row); err == nil {
 			places = append(places, driver.Place{Scope: j.Scope, Key: key})
 		}

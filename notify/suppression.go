@@ -1,12 +1,14 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -47,7 +49,8 @@ type Suppression struct {
 	HashKey     string
 	Reason      SuppressionReason
 	Since       time.Time
-	// Source is the provider that reported it, or SourceSupport.
+	// Source is the provider that reported it, by callback or by a refusal, or
+	// SourceSupport.
 	Source string
 	// MessageID is the message that it was reported about; empty for SourceSupport.
 	MessageID string
@@ -79,14 +82,14 @@ var suppressions = driver.Define[suppressionRow]("suppression").Grows(driver.Wit
 // addressHash stands for an address in the suppression list. It is not that of
 // message keys, which says something of the recipient too.
 func (n *core) addressHash(method, address string) string {
-	return keys.RecipientHash(n.options.HashKey, "", method, address)
+	return keys.RecipientHash(n.options.HashKey, "", method, spelling(method, address))
 }
 
 // addressHashes stand for an address under the present key, and the former ones.
 func (n *core) addressHashes(method, address string) []string {
 	out := []string{n.addressHash(method, address)}
 	for _, key := range n.options.FormerHashKeys {
-		out = append(out, keys.RecipientHash(key, "", method, address))
+		out = append(out, keys.RecipientHash(key, "", method, spelling(method, address)))
 	}
 	return out
 }
@@ -120,6 +123,22 @@ func (n tracker) suppressFacts(ctx context.Context, tx storage.Tx, facts []newFa
 		if r := f.event.suppresses(); r != "" {
 			m := f.message
 			rows = append(rows, n.suppression(m.Scope, Destination{m.Method, m.Address}, r, f.event.On, f.event.Kind, m.MessageID))
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := suppressions.Ensure(ctx, tx, renew, rows...)
+	return err
+}
+
+// suppressRefused suppresses addresses for which a provider has refused a message.
+func (n sender) suppressRefused(ctx context.Context, tx storage.Tx, done []work.Done[messageRow, SuppressionReason]) error {
+	var rows []*suppressionRow
+	for _, d := range done {
+		if m := d.Row; d.Result != "" {
+			source := cmp.Or(transport(m.inUse()), m.inUse())
+			rows = append(rows, n.suppression(m.Scope, Destination{m.Method, m.Address}, d.Result, driver.Now(n.store), source, m.MessageID))
 		}
 	}
 	if len(rows) == 0 {

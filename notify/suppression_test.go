@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -41,6 +42,76 @@ func (h *host) stopped(scope notify.Scope, addresses ...string) (out []notify.Su
 	return out
 }
 
+// A refusal of a call says of the address what a callback would.
+func TestARefusalAboutTheAddressSuppressesIt(t *testing.T) {
+	for _, reason := range []notify.SuppressionReason{notify.HardBounce, notify.Unsubscribe} {
+		t.Run(string(reason), func(t *testing.T) {
+			visits(t, func(t *testing.T, h *host) {
+				h.answer = func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+					if m.Name == "sam" {
+						return notify.Receipt{}, notify.Permanent("21610", nil).Suppressing(reason)
+					}
+					return notify.Receipt{}, notify.Permanent("404", nil).Blame(notify.FaultAddress)
+				}
+				for i := range 3 {
+					h.dispatch(visit(fmt.Sprint(i), person("sam"), person("kim")))
+					h.drain()
+				}
+				h.same("suppressed", []string{string(reason) + " test"}, h.suppressions("tenant"))
+				h.same("stopped", []notify.SuppressionReason{reason, ""}, h.stopped("tenant", "sam@example.com", "kim@example.com"))
+				h.same("calls", 4, len(h.sent())) // one to sam, three to kim
+				if s := only(h, notify.Suppressions); s.MessageID == "" || !s.Since.Equal(h.clk.Now()) {
+					t.Errorf("suppression is %+v", s)
+				}
+				ended := map[string]int{}
+				for _, m := range all(h, notify.Messages) {
+					ended[m.RecipientRef+" "+m.ReasonCode]++
+				}
+				h.same("messages", map[string]int{"sam 21610": 1, "sam Suppressed": 2, "kim 404": 3}, ended)
+			})
+		})
+	}
+}
+
+// A domain is the same in either script, and no server tells mailboxes apart by case.
+func TestAnAddressIsSuppressedInEverySpelling(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		err := h.Contacts().Suppress(t.Context(), "tenant", notify.HardBounce, support,
+			notify.Destination{Method: "email", Address: "Sam@bücher.example"}, notify.Destination{Method: "email", Address: "JÖRG@example.com"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, address := range []string{"sam@bücher.example", "SAM@BÜCHER.example", "sam@xn--bcher-kva.example", "jörg@Example.com", "sam@buecher.example"} {
+			p := person("sam")
+			p.Address = address
+			h.dispatch(visit(fmt.Sprint(i), p))
+		}
+		h.drain()
+		if sent := h.sent(); len(sent) != 1 || sent[0].To != "sam@buecher.example" {
+			t.Errorf("sent %+v", sent)
+		}
+		if err := h.Contacts().Unsuppress(t.Context(), "tenant", notify.Destination{Method: "email", Address: "sam@XN--BCHER-KVA.example"}, support); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// While messages are redirected, a refusal speaks of another address than theirs.
+func TestARefusalOfARedirectedMessageSuppressesNobody(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		gates := gate.New(h.store, &gate.Options{Guard: &gate.Guard{Redirect: map[string]string{"email": "qa@example.com"}}})
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Gates: gates}, h.provider)
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
+		h.answer = func(context.Context, notify.Message) (notify.Receipt, error) {
+			return notify.Receipt{}, notify.Permanent("550 5.1.1", nil).Suppressing(notify.HardBounce)
+		}
+		h.dispatch(visit("7", person("sam")))
+		h.drain()
+		h.same("to", "qa@example.com", h.sent()[0].To)
+		h.same("suppressed", []string(nil), h.suppressions("tenant"))
+	})
+}
+
 //spec:f-012
 func TestBouncesComplaintsAndUnsubscribesSuppress(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
@@ -54,7 +125,7 @@ func TestBouncesComplaintsAndUnsubscribesSuppress(t *testing.T) {
 		hard := soft
 		hard.EventID, hard.Lasting, hard.Code = "hard", true, "550"
 		h.track(hard)
-		h.same("stopped", []notify.SuppressionReason{notify.HardBounce, ""}, h.stopped("tenant", "sam@example.com", "Sam@example.com"))
+		h.same("stopped", []notify.SuppressionReason{notify.HardBounce, notify.HardBounce, ""}, h.stopped("tenant", "sam@example.com", "Sam@example.com", "sam@example.org"))
 		h.same("another tenant", []notify.SuppressionReason{""}, h.stopped("other", "sam@example.com"))
 		for _, s := range all(h, notify.Suppressions) {
 			if text := fmt.Sprintf("%+v", s); s.MessageID != m.MessageID || !s.Since.Equal(soft.On) || strings.Contains(strings.ToLower(text), "sam") {

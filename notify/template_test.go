@@ -96,6 +96,11 @@ func TestTemplatesRefuse(t *testing.T) {
 		"a subject that is too long":  {notify.Template{Subject: "{{.A}}"}, `{"A":"` + strings.Repeat("x", notify.MaxSubject+1) + `"}`, true},
 		"a text without end":          {notify.Template{Text: `{{range 1000000}}12345678{{end}}`}, `{}`, true},
 		"HTML that is too long":       {notify.Template{HTML: `{{range 100000}}12345678{{end}}`}, `{}`, true},
+		"a count that says nothing":   {notify.Template{Text: `{{range 3000000000}}{{end}}`}, `{}`, true},
+		"a count of the data":         {notify.Template{HTML: `{{range .N}}{{end}}`}, `{"N":3000000000}`, true},
+		"texts that double":           {notify.Template{Text: `{{$x := "aaaaaaaa"}}` + strings.Repeat(`{{$x = print $x $x}}`, 27)}, `{}`, true},
+		"a template of itself":        {notify.Template{Text: `{{define "x"}}{{template "x"}}{{end}}{{template "x"}}`}, `{}`, true},
+		"a width":                     {notify.Template{Subject: `{{printf "%1000000000d" 1}}`}, `{}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

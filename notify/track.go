@@ -69,7 +69,7 @@ func (n *Notifier) Track(ctx context.Context, events ...StatusEvent) (rep TrackR
 
 // trackIn keeps the events and applies those that are new.
 func (n tracker) trackIn(ctx context.Context, tx storage.Tx, events []*deliveryEvent) (rep TrackReport, err error) {
-	found, err := findMessages(ctx, tx, events)
+	found, err := n.findMessages(ctx, tx, events)
 	if err != nil {
 		return rep, err
 	}

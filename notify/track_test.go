@@ -75,6 +75,74 @@ func TestACallbackConfirmsWhatWasAssumed(t *testing.T) {
 
 // The provider refuses a call and reports that an earlier one arrived: the retry
 // that waits is not made.
+// campus is a channel whose key names nobody.
+type campus struct {
+	*provider
+	by string
+}
+
+func (campus) Key() string          { return "email:campus" }
+func (c campus) ReportedBy() string { return c.by }
+
+// A proof says who calls, and not that the message is the caller's.
+func TestACallbackOfAnotherProviderChangesNothing(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.dispatch(visit("7", person("sam")))
+		h.run("notify.scheduler")
+		h.run("notify.generator")
+		m := only(h, notify.Messages)
+		foreign := func(kind notify.StatusKind) notify.StatusEvent {
+			e := about(m, kind)
+			e.Provider, e.Lasting = "twilio", true
+			return e
+		}
+		h.same("report", notify.TrackReport{Waiting: 4},
+			h.track(foreign(notify.KindDelivered), foreign(notify.KindBounced), foreign(notify.KindComplained), foreign(notify.KindUnsubscribed)))
+		h.clk.Add(2 * time.Minute)
+		h.run("notify.tracker")
+		h.status(notify.StatusCreated)
+		h.same("suppressed", []string(nil), h.suppressions("tenant"))
+		facts, err := h.Support().DeliveryFacts(t.Context(), "tenant", m.MessageID)
+		h.same("facts", 0, len(facts))
+		if err != nil {
+			t.Error(err)
+		}
+		h.drain()
+		h.same("report of its own", notify.TrackReport{Applied: 1}, h.track(about(only(h, notify.Messages), notify.KindDelivered)))
+		h.status(notify.StatusDelivered)
+	})
+}
+
+func TestACallbackIsKnownByWhoReportsAboutItsChannel(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, campus{h.provider, "sendgrid"})
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
+		sam := person("sam")
+		sam.Channel = "email:campus"
+		h.dispatch(visit("7", sam))
+		h.drain()
+		says := func(provider string) notify.StatusEvent {
+			e := about(only(h, notify.Messages), notify.KindAccepted)
+			e.Provider = provider
+			return e
+		}
+		h.same("another", notify.TrackReport{Waiting: 2}, h.track(says("campus"), says("test")))
+		h.same("its own", notify.TrackReport{Applied: 1}, h.track(says("sendgrid")))
+		front := notify.New(h.store, &notify.Options{Logger: quiet}) // takes callbacks only
+		e := says("sendgrid")
+		e.EventID += "later"
+		rep, err := front.Track(t.Context(), e)
+		h.same("nobody says so", notify.TrackReport{Waiting: 1}, rep)
+		e.EventID += "still"
+		front = notify.New(h.store, &notify.Options{Logger: quiet, ReportedBy: map[string]string{"email:campus": "sendgrid"}})
+		rep, err2 := front.Track(t.Context(), e)
+		h.same("the host says so", notify.TrackReport{Applied: 1}, rep)
+		if err := errors.Join(err, err2); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestACallbackPreventsTheRetry(t *testing.T) {
 	for kind, status := range map[notify.StatusKind]string{notify.KindAccepted: notify.StatusSentToProvider, notify.KindFailed: notify.StatusFailedFinal, notify.KindBounced: notify.StatusSentToProvider} {
 		t.Run(string(kind), func(t *testing.T) {

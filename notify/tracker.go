@@ -1,8 +1,10 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/work"
@@ -46,7 +48,7 @@ func (n tracker) lookAgain(ctx context.Context, items []work.Item[deliveryEvent]
 	}
 	var found map[*deliveryEvent]*messageRow
 	err = n.store.View(ctx, func(from driver.Reader) error {
-		found, err = findMessages(ctx, from, events)
+		found, err = n.findMessages(ctx, from, events)
 		return err
 	})
 	if err != nil {
@@ -78,7 +80,7 @@ func (n tracker) applyFound(ctx context.Context, tx storage.Tx, done []work.Done
 	if len(events) == 0 {
 		return nil
 	}
-	found, err := findMessages(ctx, tx, events)
+	found, err := n.findMessages(ctx, tx, events)
 	if err != nil {
 		return err
 	}
@@ -235,10 +237,46 @@ func namedByReceipts(ctx context.Context, from driver.Reader, events []*delivery
 	return named, err
 }
 
+// Reported is implemented by a channel whose provider reports under another name than
+// the one behind the colon of the channel's key: "email:campus" by "sendgrid". Where
+// callbacks come in without such a channel, or it comes from a [ChannelSource],
+// Options.ReportedBy says so.
+type Reported interface {
+	// ReportedBy is the Provider of the [Webhook] that reports about messages of this
+	// channel.
+	ReportedBy() string
+}
+
+// reports tells whether an event comes from one that the message may have been sent
+// by: it names the id of the receipt, or is of the provider of one of the message's
+// channels. Callbacks of others are not about it, whatever they say.
+func (n tracker) reports(m *messageRow, e *deliveryEvent) bool {
+	if m.ProviderMessageID != "" && m.ProviderMessageID == e.ProviderMessageID {
+		return true
+	}
+	keys := []string{m.Kind, m.Via}
+	for _, w := range n.registry.channels[m.Kind] {
+		keys = append(keys, w.name)
+	}
+	return slices.ContainsFunc(keys, func(key string) bool { return key != "" && n.reporter(key) == e.Kind })
+}
+
+// reporter is the provider that reports about a channel.
+func (n tracker) reporter(key string) string {
+	switch c := n.registry.members[key].(type) {
+	case Reported:
+		return c.ReportedBy()
+	case StatusByReceipt:
+		return c.StatusProvider()
+	}
+	return cmp.Or(n.options.ReportedBy[key], transport(key))
+}
+
 // findMessages finds the messages that events are about: by our id, else by the
 // provider's, if the channel that sent it has left a receipt. Our ids cannot be
-// guessed, and are looked up across tenants, since a callback does not name one.
-func findMessages(ctx context.Context, from driver.Reader, events []*deliveryEvent) (map[*deliveryEvent]*messageRow, error) {
+// guessed, and are looked up across tenants, since a callback does not name one. A
+// provider only speaks of messages that its own channels may have sent.
+func (n tracker) findMessages(ctx context.Context, from driver.Reader, events []*deliveryEvent) (map[*deliveryEvent]*messageRow, error) {
 	named, err := namedByReceipts(ctx, from, events)
 	if err != nil {
 		return nil, err
@@ -259,7 +297,7 @@ func findMessages(ctx context.Context, from driver.Reader, events []*deliveryEve
 	}
 	found := make(map[*deliveryEvent]*messageRow, len(events))
 	for e, id := range named {
-		if m := messages[id]; m != nil {
+		if m := messages[id]; m != nil && n.reports(m, e) {
 			found[e] = m
 		}
 	}

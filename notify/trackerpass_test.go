@@ -96,15 +96,21 @@ func TestAnEventWithoutAMessageIsLookedForFourTimes(t *testing.T) {
 //spec:f-011
 func TestAnEarlyEventIsAppliedOnceTheMessageIsThere(t *testing.T) {
 	heard(t, func(h *host, c *crm) {
-		e := notify.StatusEvent{Provider: "test", EventID: "1", Kind: notify.KindDelivered, MessageID: "m1"}
-		h.same("report", notify.TrackReport{Waiting: 1}, h.track(e))
 		m := notify.OutgoingMessage{
 			Scope: "tenant", Channel: channelKey, PartitionKey: "job", NotificationType: "visit",
-			RecipientRef: "sam", Address: "sam@example.com", MessageID: "m1", ScheduledOn: h.clk.Now().Add(time.Hour),
+			RecipientRef: "sam", Address: "sam@example.com", ScheduledOn: h.clk.Now().Add(time.Hour),
 		}
 		if _, err := h.EnsureOutgoingMessage(h.t.Context(), nil, m); err != nil {
 			h.t.Fatal(err)
 		}
+		lost := only(h, notify.Messages)
+		h.inOne(func(tx storage.Tx) error { return notify.Messages.Delete(h.t.Context(), tx, lost) })
+		e := notify.StatusEvent{Provider: "test", EventID: "1", Kind: notify.KindDelivered, MessageID: lost.MessageID}
+		h.same("report", notify.TrackReport{Waiting: 1}, h.track(e))
+		h.inOne(func(tx storage.Tx) error {
+			_, err := notify.Messages.Insert(h.t.Context(), tx, lost)
+			return err
+		})
 		h.clk.Add(time.Minute)
 		h.drain()
 		h.status(notify.StatusDelivered)

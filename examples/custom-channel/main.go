@@ -34,7 +34,7 @@ type pigeons struct {
 }
 
 func (pigeons) Key() string      { return "pigeon:loft" }
-func (pigeons) Provider() string { return "pigeon" }
+func (pigeons) Provider() string { return "loft" }
 
 // Send makes one request. What the error says decides whether the message may be
 // sent again.
@@ -100,7 +100,7 @@ func main() {
 		fate := map[string]string{"the storm": "lost", "the tower": "landed"}[m.Address]
 		body := fmt.Sprintf(`{"flight":%q,"id":%q,"fate":%q}`, m.ProviderMessageID, m.MessageID, fate)
 		for _, signature := range []string{"forged", birds.sign([]byte(body)), birds.sign([]byte(body))} {
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, callbacks+"/pigeon", strings.NewReader(body))
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, callbacks+"/loft", strings.NewReader(body))
 			check(err)
 			req.Header.Set("Signature", signature)
 			resp, err := http.DefaultClient.Do(req)

@@ -4,10 +4,10 @@ package faults
 var notifyFaults = []fault{
 	{Name: "I-1 a recipient who is in two chunks gets two messages", In: "notify.chunkMaker.addressee",
 		Old:  `rows.PartitionKey = ""`,
-		New:  `rows.PartitionKey = ""; d.Hash = keys.RecipientHash(m.n.options.HashKey, d.Hash, "", m.view.Key+string(rune('a'+m.asked)))`,
+		New:  `rows.PartitionKey = ""; d.Hash = m.n.recipientHash(d.Hash, "", m.view.Key+string(rune('a'+m.asked)))`,
 		Test: "./notify TestI1_WhoIsInTheAudienceTwice/memory"},
 	{Name: "I-1 one person has two addresses", In: "notify.normaliseMail",
-		Old: "strings.ToLower(address[at:])", New: "address[at:]", Test: "./notify TestAddressesHaveOneSpelling"},
+		Old: "strings.ToLower(address[at+1:])", New: "address[at+1:]", Test: "./notify TestAddressesHaveOneSpelling"},
 	{Name: "I-3 a conflict of a message does not stop its campaign", In: "notify.generator.dispatchChunks",
 		Old: "!b.conflicts(chunks[i])", New: "true", Test: "./notify TestAConflictOfOneMessage/memory"},
 	{Name: "I-3 a conflict is scheduled all the same", In: "notify.Notifier.notifyIn",

@@ -349,7 +349,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			},
 			"EnsureOutgoingMessage": func() error { return second(n.EnsureOutgoingMessage(ctx, nil, m)) },
 			"EnsureUserMessage": func() error {
-				return second(n.EnsureUserMessage(ctx, nil, notify.UserMessage{Scope: scope, Type: "visit", PartitionKey: "user:sam", RowKey: "1"}))
+				return second(n.EnsureUserMessage(ctx, nil, notify.UserMessage{Scope: scope, Type: "visit", PartitionKey: "user:sam", RowKey: "1", SourceOn: time.Unix(1, 0)}))
 			},
 			"Health": func() error { return second(n.Health(ctx, storage.Within(scope))) },
 			"Inbox": func() error {
@@ -364,6 +364,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 		{support, map[string]func() error{
 			"AllMessages":       func() error { return third(support.AllMessages(ctx, scope, storage.Page{})) },
 			"Cancel":            func() error { return support.Cancel(ctx, scope, notify.ArtifactOutgoingMessage, key, by) },
+			"Conflicts":         func() error { return third(support.Conflicts(ctx, scope, storage.Page{})) },
 			"DeadLetters":       func() error { return third(support.DeadLetters(ctx, scope, "crm", storage.Page{})) },
 			"DeliveryFacts":     func() error { return second(support.DeliveryFacts(ctx, scope, "m-1")) },
 			"Held":              func() error { return third(support.Held(ctx, scope, "", storage.Page{})) },

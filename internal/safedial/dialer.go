@@ -9,6 +9,7 @@
 package safedial
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -17,13 +18,14 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 )
 
 // ErrForbidden is in the chain of every error of a connection that was refused
-// for its address. Nothing was sent there.
+// for its address or its port. Nothing was sent there.
 var ErrForbidden = errors.New("safedial: not an address of the public Internet")
 
 // Dialer makes connections to public addresses only. The zero value is ready to
@@ -33,6 +35,9 @@ type Dialer struct {
 	// as they stand in the URL, without a port. Who may change what such a name
 	// resolves to decides where connections go.
 	Trusted []string
+	// Ports may be called besides 80 and 443. Those of trusted hosts are not
+	// checked.
+	Ports []int
 }
 
 // DialContext is a net.Dialer's DialContext with a check of each address that it
@@ -42,7 +47,7 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (net.C
 	if err != nil {
 		return nil, err
 	}
-	dialer := net.Dialer{ControlContext: check}
+	dialer := net.Dialer{ControlContext: d.check}
 	if d.Trusts(host) {
 		dialer.ControlContext = nil
 	}
@@ -55,37 +60,43 @@ func (d Dialer) Trusts(host string) bool {
 }
 
 // check is called with the address of the socket, before it connects.
-func check(_ context.Context, network, address string, _ syscall.RawConn) error {
+func (d Dialer) check(_ context.Context, network, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
-	if err != nil || (network != "tcp4" && network != "tcp6") || !Public(at.Addr()) {
+	if err != nil || (network != "tcp4" && network != "tcp6") || !Public(at.Addr()) || !d.open(at.Port()) {
 		return ErrForbidden
 	}
 	return nil
 }
 
+// open reports whether a port is one of the web's, or one that the host allows.
+func (d Dialer) open(port uint16) bool {
+	return port == 80 || port == 443 || slices.Contains(d.Ports, int(port))
+}
+
 // reserved are the networks of IPv4, and those in the global unicast part of
 // IPv6, that are not the public Internet (IANA IPv4 and IPv6 Special-Purpose
-// Address Registries).
+// Address Registries; Azure's "What is IP address 168.63.129.16?").
 var reserved = prefixes(
-	"0.0.0.0/8",       // this network, unspecified
-	"10.0.0.0/8",      // private
-	"100.64.0.0/10",   // shared by carriers; metadata of some clouds
-	"127.0.0.0/8",     // loopback
-	"169.254.0.0/16",  // link-local; metadata of most clouds
-	"172.16.0.0/12",   // private
-	"192.0.0.0/24",    // protocol assignments
-	"192.0.2.0/24",    // documentation
-	"192.88.99.0/24",  // relays of 6to4
-	"192.168.0.0/16",  // private
-	"198.18.0.0/15",   // benchmarks
-	"198.51.100.0/24", // documentation
-	"203.0.113.0/24",  // documentation
-	"224.0.0.0/4",     // multicast
-	"240.0.0.0/4",     // reserved, broadcast
-	"2001::/23",       // protocol assignments, Teredo
-	"2001:db8::/32",   // documentation
-	"2002::/16",       // 6to4, which holds an address of IPv4
-	"3fff::/20",       // documentation
+	"0.0.0.0/8",        // this network, unspecified
+	"10.0.0.0/8",       // private
+	"100.64.0.0/10",    // shared by carriers; metadata of some clouds
+	"127.0.0.0/8",      // loopback
+	"168.63.129.16/32", // Azure's platform, reached from inside its machines only
+	"169.254.0.0/16",   // link-local; metadata of most clouds
+	"172.16.0.0/12",    // private
+	"192.0.0.0/24",     // protocol assignments
+	"192.0.2.0/24",     // documentation
+	"192.88.99.0/24",   // relays of 6to4
+	"192.168.0.0/16",   // private
+	"198.18.0.0/15",    // benchmarks
+	"198.51.100.0/24",  // documentation
+	"203.0.113.0/24",   // documentation
+	"224.0.0.0/4",      // multicast
+	"240.0.0.0/4",      // reserved, broadcast
+	"2001::/23",        // protocol assignments, Teredo
+	"2001:db8::/32",    // documentation
+	"2002::/16",        // 6to4, which holds an address of IPv4
+	"3fff::/20",        // documentation
 )
 
 // unicast is all of IPv6 that is assigned to the public Internet. Outside of it
@@ -120,8 +131,8 @@ func prefixes(all ...string) []netip.Prefix {
 // maxURL is longer than the address of any receiver.
 const maxURL = 2000
 
-// Callable reports whether text is the URL of a receiver: https, or http to a
-// trusted host. A user in the URL is refused, since it makes one host look like
+// Callable reports whether text is the URL of a receiver: https to an open port,
+// or anything of http to a trusted host. A user in the URL is refused, since it makes one host look like
 // another, and so is a fragment, which is never sent.
 func (d Dialer) Callable(text string) bool {
 	u, err := url.Parse(text)
@@ -130,7 +141,11 @@ func (d Dialer) Callable(text string) bool {
 		strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }):
 		return false
 	}
-	return u.Scheme == "https" || u.Scheme == "http" && d.Trusts(u.Hostname())
+	if d.Trusts(u.Hostname()) {
+		return u.Scheme == "https" || u.Scheme == "http"
+	}
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16)
+	return err == nil && u.Scheme == "https" && d.open(uint16(port))
 }
 
 // idleTimeout is how long an unused connection is kept: less than load balancers

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -44,8 +45,12 @@ func listener(t *testing.T) (port string, came chan struct{}) {
 func TestAddressIsCheckedAfterItsNameWasResolved(t *testing.T) {
 	t.Parallel()
 	port, came := listener(t)
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST", "::ffff:127.0.0.1", "::1", "0.0.0.0", "::", "64:ff9b::7f00:1"} {
-		c, err := safedial.Dialer{Trusted: []string{"elsewhere"}}.DialContext(t.Context(), "tcp", net.JoinHostPort(host, port))
+		c, err := safedial.Dialer{Trusted: []string{"elsewhere"}, Ports: []int{n}}.DialContext(t.Context(), "tcp", net.JoinHostPort(host, port))
 		var network net.Error
 		if !errors.Is(err, safedial.ErrForbidden) || !errors.As(err, &network) {
 			t.Errorf("%s: %v", host, err)

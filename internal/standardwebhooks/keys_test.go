@@ -62,13 +62,14 @@ func TestPublishedVerification(t *testing.T) {
 	}{
 		"valid":             {func(http.Header) {}, at, nil},
 		"missing id":        {func(h http.Header) { h.Del("webhook-id") }, at, standardwebhooks.ErrSignature},
-		"missing timestamp": {func(h http.Header) { h.Del("webhook-timestamp") }, at, standardwebhooks.ErrSignature},
+		"missing timestamp": {func(h http.Header) { h.Del("webhook-timestamp") }, at, standardwebhooks.ErrTimestamp},
 		"missing signature": {func(h http.Header) { h.Del("webhook-signature") }, at, standardwebhooks.ErrSignature},
 		"invalid signature": {func(h http.Header) { h.Set("webhook-signature", wrong) }, at, standardwebhooks.ErrSignature},
 		"other version":     {func(h http.Header) { h.Set("webhook-signature", "v2"+signature[2:]) }, at, standardwebhooks.ErrSignature},
 		"no version":        {func(h http.Header) { h.Set("webhook-signature", signature[3:]) }, at, standardwebhooks.ErrSignature},
 		"empty signature":   {func(h http.Header) { h.Set("webhook-signature", "v1,") }, at, standardwebhooks.ErrSignature},
-		"other timestamp":   {func(h http.Header) { h.Set("webhook-timestamp", "946684800") }, at, standardwebhooks.ErrSignature},
+		"other timestamp":   {func(h http.Header) { h.Set("webhook-timestamp", "946684800") }, at, standardwebhooks.ErrTimestamp},
+		"fresh, not signed": {func(h http.Header) { h.Set("webhook-timestamp", "1614265331") }, at, standardwebhooks.ErrSignature},
 		"other id":          {func(h http.Header) { h.Set("webhook-id", "msg_other") }, at, standardwebhooks.ErrSignature},
 		"no headers":        {func(h http.Header) { clear(h) }, at, standardwebhooks.ErrSignature},
 		"several signatures": {func(h http.Header) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,33 +84,52 @@ var (
 	ErrTimestamp = errors.New("standardwebhooks: signed more than five minutes from now")
 )
 
+// maxSignatures is how many entries of the header are looked at: a sender has one
+// for each of its secrets, and replaces few at a time.
+const maxSignatures = 16
+
 // Verify proves that a request with these headers and this raw body comes from
 // somebody who has one of the keys, and is fresh. A repeat within that time is
-// known by its id only.
+// known by its id only. It reads the body once for each key at most, and not at all
+// where the headers alone refuse; 16 signatures are looked at, the rest is ignored.
 func (k Keys) Verify(h http.Header, body []byte, now time.Time) error {
 	id, timestamp := h.Get(HeaderID), h.Get(HeaderTimestamp)
-	if id == "" || !k.signed(content(id, timestamp, body), h.Get(HeaderSignature)) {
+	if id == "" {
 		return ErrSignature
 	}
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil || time.Unix(seconds, 0).Sub(now).Abs() > Tolerance {
 		return ErrTimestamp
 	}
+	given := signatures(h.Get(HeaderSignature))
+	if len(given) == 0 || !k.made(given, content(id, timestamp, body)) {
+		return ErrSignature
+	}
 	return nil
 }
 
-// signed passes over signatures of other versions.
-func (k Keys) signed(content []byte, signatures string) bool {
-	for s := range strings.SplitSeq(signatures, " ") {
-		encoded, ours := strings.CutPrefix(s, "v1,")
-		got, err := base64.StdEncoding.DecodeString(encoded)
-		if !ours || err != nil {
-			continue
+// signatures passes over those of other versions.
+func signatures(header string) (given [][]byte) {
+	n := 0
+	for s := range strings.SplitSeq(header, " ") {
+		if n++; n > maxSignatures {
+			break
 		}
-		for _, sum := range k {
-			if hmac.Equal(got, sum(content)) {
-				return true
-			}
+		encoded, ours := strings.CutPrefix(s, "v1,")
+		sum, err := base64.StdEncoding.DecodeString(encoded)
+		if ours && err == nil && len(sum) == sha256.Size {
+			given = append(given, sum)
+		}
+	}
+	return given
+}
+
+// made reports whether a key made one of the signatures.
+func (k Keys) made(given [][]byte, content []byte) bool {
+	for _, sum := range k {
+		want := sum(content)
+		if slices.ContainsFunc(given, func(got []byte) bool { return hmac.Equal(got, want) }) {
+			return true
 		}
 	}
 	return false

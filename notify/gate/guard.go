@@ -33,7 +33,7 @@ func newGuardGate(g Guard) *guardGate {
 		if entry = strings.TrimSpace(entry); entry == "" {
 			panic("gate: New: Guard.Allow holds an empty entry")
 		}
-		out.allow = append(out.allow, entry)
+		out.allow = append(out.allow, spelling(entry))
 	}
 	for method, address := range g.Redirect {
 		clean, err := notify.NormaliseAddress(method, address)
@@ -43,6 +43,22 @@ func newGuardGate(g Guard) *guardGate {
 		out.redirect[method] = clean
 	}
 	return out
+}
+
+// spelling is an entry as addresses are spelt: a domain outside ASCII is in Punycode.
+func spelling(entry string) string {
+	person, isDomain := entry, strings.HasPrefix(entry, "@")
+	if isDomain {
+		person = "x" + entry
+	}
+	clean, err := notify.NormaliseAddress("email", person)
+	switch {
+	case err != nil: // of another method
+		return entry
+	case isDomain:
+		return clean[1:]
+	}
+	return clean
 }
 
 func (*guardGate) Name() string { return "recipients" }

@@ -100,3 +100,15 @@ func (h *policies) same(what string, want, got any) {
 		h.t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
+
+func TestTheGuardKnowsADomainInEitherScript(t *testing.T) {
+	t.Parallel()
+	g := newGuardGate(Guard{Allow: []string{"@bücher.example", "Sam@MÜNCHEN.example", "+353871234567"}})
+	for address, want := range map[string]bool{
+		"kim@xn--bcher-kva.example": true, "sam@xn--mnchen-3ya.example": true, "+353871234567": true, "kim@xn--mnchen-3ya.example": false, "kim@buecher.example": false,
+	} {
+		if got := g.about(&notify.Attempt{Address: address}).Action == notify.ActionProceed; got != want {
+			t.Errorf("%s is let through: %t", address, got)
+		}
+	}
+}

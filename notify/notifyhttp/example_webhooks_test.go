@@ -52,10 +52,10 @@ func ExampleWebhooks() {
 	clk := clock.NewMock()
 	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
 	store := memory.New(&memory.Options{Clock: clk})
-	out := notify.New(store, nil, notifytest.NewRecorder())
-	_, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
-		Channel: "email:test", PartitionKey: "invoices", NotificationType: "invoice-due",
-		RecipientRef: "17", Address: "sam@example.com", MessageID: "1f0c9d",
+	out := notify.New(store, nil, notifytest.NewRecorder().As("email:post"))
+	made, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
+		Channel: "email:post", PartitionKey: "invoices", NotificationType: "invoice-due",
+		RecipientRef: "17", Address: "sam@example.com",
 	})
 	if err != nil {
 		panic(err)
@@ -75,10 +75,13 @@ func ExampleWebhooks() {
 		messages, _, err := out.Support().AllMessages(ctx, "", storage.Page{})
 		fmt.Println(w.Code, messages[0].Status, err)
 	}
-	delivered := `{"ID":"e1","Message":"1f0c9d","What":"delivered"}`
+	says := func(id, what string) string {
+		return fmt.Sprintf(`{"ID":%q,"Message":%q,"What":%q}`, id, made[0].MessageID, what)
+	}
+	delivered := says("e1", "delivered")
 	call("a guess", delivered)
 	call(provider.sign(delivered), delivered)
-	spam := `{"ID":"e2","Message":"1f0c9d","What":"spam"}`
+	spam := says("e2", "spam")
 	call(provider.sign(spam), spam)
 	call(provider.sign(spam), spam) // said twice
 

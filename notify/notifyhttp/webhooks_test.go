@@ -78,7 +78,7 @@ func newSite(t *testing.T, store storage.Store, clk *clock.Mock, opts notifyhttp
 	s.n = notify.New(store, &notify.Options{Logger: opts.Logger})
 	_, err := s.n.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
 		Scope: "tenant", Channel: "email:acme", PartitionKey: "job", NotificationType: "visit",
-		RecipientRef: "sam", Address: "canary@example.com", MessageID: "0123456789abcdef",
+		RecipientRef: "sam", Address: "canary@example.com",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -84,6 +84,9 @@ func New(apiKey string, opts *Options) (*Channel, error) {
 // Key returns "whatsapp:dialog360", or what Options.Key says.
 func (c *Channel) Key() string { return c.key }
 
+// ReportedBy is the name of the [Webhook]'s provider, whatever the key is.
+func (c *Channel) ReportedBy() string { return provider }
+
 // MaxCalls is Options.MaxConns.
 func (c *Channel) MaxCalls() int { return c.client.MaxCalls() }
 
@@ -190,6 +193,9 @@ var unknown = map[string]bool{"1": true, "131000": true}
 func refusal(a *rest.Answer) *notify.SendError {
 	code := metaCode(a)
 	e := judge(a, code)
+	if code == optedOut && e.Permanent() {
+		return e.Suppressing(notify.Unsubscribe)
+	}
 	if f, ok := of[code]; ok {
 		return e.Blame(f)
 	}

@@ -3,6 +3,7 @@ package dialog360
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +224,18 @@ func TestAnswersBlameTheChannelTheAddressOrTheMessage(t *testing.T) {
 			t.Parallel()
 			if err := refuse(t, open(t, serve(t, c.script), Options{}), message()); err.Fault != c.want {
 				t.Errorf("%v blames %q, want %q", err, err.Fault, c.want)
+			}
+		})
+	}
+}
+
+func TestAnswersSuppressWhoWantsNoMore(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int]notify.SuppressionReason{131050: notify.Unsubscribe, 131026: "", 131056: "", 130497: ""} {
+		t.Run(strconv.Itoa(code), func(t *testing.T) {
+			t.Parallel()
+			if err := refuse(t, open(t, serve(t, says(400, fault(code))), Options{}), message()); err.Suppress != want {
+				t.Errorf("%v suppresses for %q, want %q", err, err.Suppress, want)
 			}
 		})
 	}

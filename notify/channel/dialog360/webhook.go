@@ -49,8 +49,10 @@ func BasicAuth(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
+const provider = "dialog360"
+
 // Provider returns "dialog360".
-func (w *Webhook) Provider() string { return "dialog360" }
+func (w *Webhook) Provider() string { return provider }
 
 // Events compares the header and reads the statuses: sent, delivered, read and
 // failed. Incoming messages are left out, and so are messages that other programs

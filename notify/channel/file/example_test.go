@@ -40,7 +40,8 @@ func Example() {
 	// Content-Transfer-Encoding: quoted-printable
 	// Content-Type: text/plain; charset=UTF-8
 	//
-	// Please renew it. <nil>
+	// Please renew it.=
+	//  <nil>
 }
 
 func ExampleChannel_Lookup() {

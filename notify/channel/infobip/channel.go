@@ -124,6 +124,9 @@ func open(method string, md medium, baseURL, apiKey string, opts *Options) (*Cha
 // Key returns "sms:infobip" or "whatsapp:infobip", or what Options.Key says.
 func (c *Channel) Key() string { return c.key }
 
+// ReportedBy is the name of the [Webhook]'s provider, whatever the key is.
+func (c *Channel) ReportedBy() string { return provider }
+
 // MaxCalls is Options.MaxConns.
 func (c *Channel) MaxCalls() int { return c.client.MaxCalls() }
 
@@ -157,7 +160,7 @@ func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, e
 	if err != nil {
 		return notify.Receipt{}, answer.Unknown("no-status")
 	}
-	if err := outcome(answer, sent.Status); err != nil {
+	if err := outcome(answer, sent); err != nil {
 		return notify.Receipt{}, err
 	}
 	return notify.Receipt{ID: rest.ProviderID(string(sent.MessageID))}, nil

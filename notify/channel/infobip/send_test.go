@@ -317,3 +317,26 @@ func TestAnswersBlameTheChannelOrTheAddress(t *testing.T) {
 		})
 	}
 }
+
+func TestAnswersSuppressANumberThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	with := func(err string) script {
+		return raw(200, `{"messages":[{"messageId":"x","status":{"groupName":"UNDELIVERABLE","name":"UNDELIVERABLE_NOT_DELIVERED"},"error":{"name":"`+err+`","permanent":true}}]}`)
+	}
+	for name, c := range map[string]struct {
+		script script
+		want   notify.SuppressionReason
+	}{
+		"unknown":         {with("EC_UNKNOWN_SUBSCRIBER"), notify.HardBounce},
+		"absent":          {with("EC_ABSENT_SUBSCRIBER"), ""},
+		"bad destination": {status200(rejected, "REJECTED_DESTINATION"), ""},
+		"no credits":      {status200(rejected, "REJECTED_NOT_ENOUGH_CREDITS"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := refuse(t, sms(t, serve(t, c.script), Options{}), message()); err.Suppress != c.want {
+				t.Errorf("%v suppresses for %q, want %q", err, err.Suppress, c.want)
+			}
+		})
+	}
+}

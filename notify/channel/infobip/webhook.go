@@ -56,8 +56,10 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	return w, nil
 }
 
+const provider = "infobip"
+
 // Provider returns "infobip".
-func (w *Webhook) Provider() string { return "infobip" }
+func (w *Webhook) Provider() string { return provider }
 
 // Events proves the report and reads it. Infobip gives an event no id, and its
 // reports no signed time: the id is made of the message's and its status, so that
@@ -212,6 +214,9 @@ var passing = map[rest.Text]bool{
 type sent struct {
 	MessageID rest.Text `json:"messageId"`
 	Status    status    `json:"status"`
+	Error     struct {
+		Name rest.Text `json:"name"`
+	} `json:"error"`
 }
 
 var errNoMessage = errors.New("infobip: answer without a message")
@@ -236,8 +241,8 @@ func firstSent(a *rest.Answer) (sent, error) {
 }
 
 // outcome is the error of an answer that has a status, or nil if it accepts.
-func outcome(a *rest.Answer, s status) error {
-	code := string(s.Name)
+func outcome(a *rest.Answer, m sent) error {
+	s, code := m.Status, string(m.Status.Name)
 	switch s.GroupName {
 	case pending, delivered:
 		return nil
@@ -247,6 +252,9 @@ func outcome(a *rest.Answer, s status) error {
 		}
 		if passing[s.Name] {
 			return a.Closed(code)
+		}
+		if m.Error.Name == nobody {
+			return a.Permanent(code).Suppressing(notify.HardBounce)
 		}
 		if s.GroupName == undeliverable || s.Name == destination {
 			return a.Permanent(code).Blame(notify.FaultAddress)

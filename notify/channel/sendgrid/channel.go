@@ -97,6 +97,9 @@ func New(apiKey string, opts *Options) (*Channel, error) {
 // Key returns "email:sendgrid", or what Options.Key says.
 func (c *Channel) Key() string { return c.key }
 
+// ReportedBy is the name of the [Webhook]'s provider, whatever the key is.
+func (c *Channel) ReportedBy() string { return provider }
+
 // MaxCalls is Options.MaxConns.
 func (c *Channel) MaxCalls() int { return c.client.MaxCalls() }
 
@@ -140,6 +143,8 @@ func refusal(a *rest.Answer) error {
 	switch {
 	case a.Status == http.StatusServiceUnavailable: // "the API is not available"
 		e = e.Blame(notify.FaultChannel)
+	case code == "personalizations.0.to.0.email" && e.Permanent(): // "does not contain a valid address"
+		e = e.Suppressing(notify.HardBounce)
 	case strings.HasPrefix(code, "personalizations.0.to"):
 		e = e.Blame(notify.FaultAddress)
 	}

@@ -300,3 +300,17 @@ func TestAnswersBlameTheChannelOrTheAddress(t *testing.T) {
 		})
 	}
 }
+
+func TestAnswersSuppressWhatIsNoAddress(t *testing.T) {
+	t.Parallel()
+	for field, want := range map[string]notify.SuppressionReason{
+		"personalizations.0.to.0.email": notify.HardBounce, "personalizations.0.to.0.name": "", "subject": "", "from.email": "",
+	} {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			if err := refuse(t, open(t, serve(t, says(400, field, "no")), Options{}), message()); err.Suppress != want {
+				t.Errorf("%v suppresses for %q, want %q", err, err.Suppress, want)
+			}
+		})
+	}
+}

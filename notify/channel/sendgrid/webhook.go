@@ -65,8 +65,10 @@ func publicKey(text string) (*ecdsa.PublicKey, error) {
 	return key, nil
 }
 
+const provider = "sendgrid"
+
 // Provider returns "sendgrid".
-func (w *Webhook) Provider() string { return "sendgrid" }
+func (w *Webhook) Provider() string { return provider }
 
 // Events verifies the signature over time and body, and refuses a time that is
 // more than five minutes from r.Now. An event repeats the id that SendGrid gave
@@ -158,13 +160,26 @@ func (e event) events() []notify.StatusEvent {
 	}
 	s := notify.StatusEvent{Provider: "sendgrid", EventID: known, Kind: kind, On: e.on(),
 		MessageID: id, ProviderMessageID: e.messageID(), Code: e.code()}
-	if e.Event != "bounce" {
+	fact := dropFacts[s.Code]
+	switch {
+	case e.Event == "bounce":
+		fact = notify.KindBounced
+	case e.Event != "dropped" || fact == "":
 		return []notify.StatusEvent{s}
 	}
-	bounced := s
-	bounced.EventID += ":bounced"
-	bounced.Kind, bounced.Lasting = notify.KindBounced, e.Type == "bounce"
-	return []notify.StatusEvent{s, bounced}
+	more := s
+	more.EventID += ":" + strings.ToLower(string(fact))
+	more.Kind = fact
+	more.Lasting = fact == notify.KindBounced && (e.Event == "dropped" || e.Type == "bounce")
+	return []notify.StatusEvent{s, more}
+}
+
+// dropFacts are what SendGrid's own list of suppressions knows of an address.
+var dropFacts = map[string]notify.StatusKind{
+	"unsubscribed-address":   notify.KindUnsubscribed,
+	"spam-reporting-address": notify.KindComplained,
+	"bounced-address":        notify.KindBounced,
+	"invalid-address":        notify.KindBounced,
 }
 
 // on is zero where the time is none.

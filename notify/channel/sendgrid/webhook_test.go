@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/channel/internal/rest"
 )
 
 // events are the callbacks of the documentation, with our custom argument.
@@ -51,11 +52,12 @@ func TestEventsAreRead(t *testing.T) {
 		event("e4", notify.KindOpened, 3, sg, ""), event("e5", notify.KindOpened, 4, sg, ""),
 		event("e6", notify.KindFailed, 5, sg, "5.1.1"), event("e6:bounced", notify.KindBounced, 5, sg, "5.1.1"),
 		event("e7", notify.KindFailed, 6, "", "blocked"), event("e7:bounced", notify.KindBounced, 6, "", "blocked"),
-		event("e8", notify.KindFailed, 7, sg, "bounced-address"), event("e9", notify.KindFailed, 8, "", "dropped"),
+		event("e8", notify.KindFailed, 7, sg, "bounced-address"),
+		event("e8:bounced", notify.KindBounced, 7, sg, "bounced-address"), event("e9", notify.KindFailed, 8, "", "dropped"),
 		event("e10", notify.KindComplained, 9, "", ""), event("e11", notify.KindUnsubscribed, 10, "", ""), event("e12", notify.KindUnsubscribed, 11, "", ""),
 		event("e16", notify.KindOpened, 0, "", ""),
 	}
-	want[6].Lasting = true
+	want[6].Lasting, want[10].Lasting = true, true
 	want[len(want)-1].On = time.Time{}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -199,4 +201,25 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What SendGrid itself sends nothing to any more is suppressed here too.
+func TestDropsTellWhatSendGridKnowsOfAnAddress(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]notify.StatusKind{
+		"Bounced Address": notify.KindBounced, "Invalid": notify.KindBounced, "Unsubscribed Address": notify.KindUnsubscribed,
+		"Spam Reporting Address": notify.KindComplained, "Spam Content": "", "Recipient List over Package Quota": "",
+	} {
+		e := event{Event: "dropped", Reason: rest.Text(reason), ID: "e1", Ours: rest.Text(id)}
+		var got notify.StatusKind
+		if all := e.events(); len(all) > 1 {
+			got = all[1].Kind
+			if all[1].Lasting != (got == notify.KindBounced) {
+				t.Errorf("%s lasts: %t", reason, all[1].Lasting)
+			}
+		}
+		if got != want {
+			t.Errorf("%s is %q, want %q", reason, got, want)
+		}
+	}
 }

@@ -222,3 +222,30 @@ func TestAnAttemptThatWeEndBlamesNobody(t *testing.T) {
 		t.Errorf("%v blames %q", err, err.Fault)
 	}
 }
+
+func TestAnswersSuppressAMailboxThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script script
+		want   notify.SuppressionReason
+	}{
+		"mailbox does not exist":      {at("RCPT", "550 5.1.1 unknown"), notify.HardBounce},
+		"mailbox has moved":           {at("RCPT", "551 5.1.6 moved"), notify.HardBounce},
+		"domain takes no mail":        {at("RCPT", "556 5.1.10 null MX"), notify.HardBounce},
+		"mailbox is found out late":   {at(".", "550 5.1.1 unknown"), notify.HardBounce},
+		"mailbox is unknown for now":  {at("RCPT", "450 4.1.1 unknown"), ""},
+		"mailbox is unknown, in old":  {at("RCPT", "550 unknown"), ""},
+		"mailbox is full":             {at("RCPT", "552 5.2.2 full"), ""},
+		"mailbox is switched off":     {at("RCPT", "550 5.2.1 disabled"), ""},
+		"sender is not let through":   {at("RCPT", "550 5.7.1 blocked"), ""},
+		"sender's mailbox is unknown": {at("MAIL", "550 5.1.1 who"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, &server{script: c.script})
+			if err := refuse(t.Context(), t, open(t, s.addr, nil), message()); err.Suppress != c.want {
+				t.Errorf("%v suppresses for %q, want %q", err, err.Suppress, c.want)
+			}
+		})
+	}
+}

@@ -104,7 +104,7 @@ func failure(step string, err error) error {
 	case e.Code == 0:
 		return notify.Transient(step, 0, e).Blame(e.fault())
 	case e.Code/100 == 5 && aboutMessage(step) && !slices.Contains(loginCodes, e.Code):
-		return notify.Permanent(e.status(), e).Blame(e.fault())
+		return e.permanent()
 	}
 	return notify.Transient(e.status(), 0, e).Blame(e.fault())
 }
@@ -166,7 +166,21 @@ func finalDot(err error) error {
 	case 4:
 		return notify.Transient(e.status(), 0, e).Blame(e.fault())
 	case 5:
-		return notify.Permanent(e.status(), e).Blame(e.fault())
+		return e.permanent()
 	}
 	return notify.Unknown(e.Step, e)
+}
+
+// gone are the details of a mailbox that is not there: unknown, moved away, or in a
+// domain that takes no mail (RFC 3463, section 3.2; RFC 7505).
+var gone = []string{"5.1.1", "5.1.6", "5.1.10"}
+
+// permanent is a refusal for good. A code without a detail may be a policy, and says
+// nothing of the mailbox for ever.
+func (e *Error) permanent() error {
+	refused := notify.Permanent(e.status(), e).Blame(e.fault())
+	if slices.Contains(gone, e.Enhanced) && e.Step != "MAIL" {
+		return refused.Suppressing(notify.HardBounce)
+	}
+	return refused
 }

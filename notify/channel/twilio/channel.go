@@ -138,6 +138,9 @@ func open(method, account, secret string, opts *Options) (*Channel, error) {
 // Key returns "sms:twilio" or "whatsapp:twilio", or what Options.Key says.
 func (c *Channel) Key() string { return c.options.Key }
 
+// ReportedBy is the name of the [Webhook]'s provider, whatever the key is.
+func (c *Channel) ReportedBy() string { return provider }
+
 // MaxCalls is Options.MaxConns.
 func (c *Channel) MaxCalls() int { return c.client.MaxCalls() }
 
@@ -195,11 +198,21 @@ var of = map[string]notify.Fault{
 	"21660": notify.FaultChannel, // From is not of this account
 }
 
+// suppresses are the codes of a number to which nothing will ever be sent.
+var suppresses = map[string]notify.SuppressionReason{
+	"21211": notify.HardBounce,  // it is no number
+	"21610": notify.Unsubscribe, // it has sent STOP
+	"21614": notify.HardBounce,  // it is no mobile number
+}
+
 func refusal(a *rest.Answer, code string) error {
 	if busy[code] || a.Status == http.StatusServiceUnavailable {
 		return a.Closed(code)
 	}
 	e := a.Refusal(code)
+	if r, ok := suppresses[code]; ok {
+		return e.Suppressing(r)
+	}
 	if f, ok := of[code]; ok {
 		return e.Blame(f)
 	}

@@ -3,6 +3,7 @@ package twilio
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -144,6 +145,21 @@ func TestAnswersBlameTheChannelOrTheAddress(t *testing.T) {
 			t.Parallel()
 			if err := refuse(t, sms(t, serve(t, c.script), Options{}), message()); err.Fault != c.want {
 				t.Errorf("%v blames %q, want %q", err, err.Fault, c.want)
+			}
+		})
+	}
+}
+
+func TestAnswersSuppressANumber(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int]notify.SuppressionReason{
+		21610: notify.Unsubscribe, 21211: notify.HardBounce, 21614: notify.HardBounce,
+		21408: "", 21612: "", 21606: "", 21611: "", 21617: "",
+	} {
+		t.Run(strconv.Itoa(code), func(t *testing.T) {
+			t.Parallel()
+			if err := refuse(t, sms(t, serve(t, says(400, code, "no")), Options{}), message()); err.Suppress != want {
+				t.Errorf("%v suppresses for %q, want %q", err, err.Suppress, want)
 			}
 		})
 	}

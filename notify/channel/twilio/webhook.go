@@ -47,8 +47,10 @@ func NewWebhook(authTokens ...string) (*Webhook, error) {
 	return w, nil
 }
 
+const provider = "twilio"
+
 // Provider returns "twilio".
-func (w *Webhook) Provider() string { return "twilio" }
+func (w *Webhook) Provider() string { return provider }
 
 // Events verifies the signature over r.URL, which must be what Twilio has called
 // with its query, and the parameters of the form or the hash of the JSON. Twilio

@@ -36,9 +36,11 @@ type Options struct {
 	// means never.
 	Deduplicates time.Duration
 	// Trusted are hosts, names or IP addresses as in the URL, whose addresses need
-	// not be public, and which may be called over http: receivers of one's own, and
-	// servers of tests.
+	// not be public, and which may be called over http and on any port: receivers of
+	// one's own, and servers of tests.
 	Trusted []string
+	// Ports may be called besides 443 at hosts that are not trusted.
+	Ports []int
 	// Timeout bounds one Send, in real time; zero means 15 seconds.
 	Timeout time.Duration
 	// MaxConns bounds the connections to one host, and so the Sends at work; others
@@ -90,7 +92,7 @@ func New(opts *Options) (*Channel, error) {
 	o := cmp.Or(opts, new(Options)).withDefaults()
 	var f rest.Faults
 	o.check(&f)
-	c := &Channel{key: o.Key, kind: o.Type, window: o.Deduplicates, dialer: safedial.Dialer{Trusted: o.Trusted}}
+	c := &Channel{key: o.Key, kind: o.Type, window: o.Deduplicates, dialer: safedial.Dialer{Trusted: o.Trusted, Ports: o.Ports}}
 	c.keys = keysOf(o.SecretsOf)
 	if o.SecretsOf == nil && len(o.Secrets) > 0 {
 		fixed, err := standardwebhooks.ParseKeys(o.Secrets...)
@@ -160,6 +162,8 @@ func outcome(a *rest.Answer) error {
 		return nil
 	case a.Status == http.StatusRequestTimeout, a.Status == http.StatusTooEarly, a.Status == http.StatusTooManyRequests:
 		return a.Transient("").Blame(notify.FaultAddress)
+	case a.Status == http.StatusGone: // "no more" (Standard Webhooks, "Response status codes")
+		return a.Permanent("").Suppressing(notify.HardBounce)
 	case a.Status/100 == 4:
 		return a.Permanent("").Blame(notify.FaultAddress)
 	}
@@ -183,7 +187,7 @@ func (c *Channel) check(m notify.Message) error {
 	case rest.MessageID(m.ID) == "":
 		return permanent("id", "message id is not 1 to 64 of a-z, 0-9, - and _")
 	case !c.dialer.Callable(m.To):
-		return permanent("address", "recipient is no address of the form https://host/path").Blame(notify.FaultAddress)
+		return permanent("address", "recipient is no address of the form https://host/path with an open port").Blame(notify.FaultAddress)
 	case m.On.IsZero():
 		return permanent("date", "message without On, the time that is signed")
 	case len(m.Attachments) > 0:

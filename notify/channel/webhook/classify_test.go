@@ -152,3 +152,13 @@ func TestAReceiverIsAnAddress(t *testing.T) {
 		t.Errorf("%v blames %q", err, err.Fault)
 	}
 }
+
+func TestAReceiverThatIsGoneIsSuppressed(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]notify.SuppressionReason{410: notify.HardBounce, 404: "", 401: "", 429: "", 500: ""} {
+		s := receive(t, says(status))
+		if err := refuse(t, open(t, s, Options{}), s.message()); err.Suppress != want {
+			t.Errorf("%d: %v suppresses for %q, want %q", status, err, err.Suppress, want)
+		}
+	}
+}

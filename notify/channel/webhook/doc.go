@@ -36,9 +36,9 @@
 // # Whom it calls
 //
 // Who gives a URL decides where this process connects. So only https is spoken,
-// every address is checked when the connection is made, after its name was
-// resolved, and only those of the public Internet are used: not this machine, not
-// its network, not the metadata service of a cloud. Redirects are not followed, no
-// proxy is used, whatever the environment says, and of an answer no more than 256
-// KiB are read. Options.Trusted names the exceptions.
+// to port 443. Every address is checked when the connection is made, after its name
+// was resolved, and only those of the public Internet are used: not this machine,
+// its network, or the metadata service of a cloud. Redirects are not followed, no
+// proxy is used, and of an answer no more than 256 KiB are read. Options.Trusted
+// and Options.Ports name the exceptions.
 package webhook

@@ -3,6 +3,7 @@ package webhook
 import (
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -74,7 +75,7 @@ func (s *receiver) message() notify.Message {
 	return notify.Message{ID: id, To: s.url, Name: "Sam", Subject: "Your certificate", Text: "It expires <soon>.", On: now, Attempt: 1}
 }
 
-// open makes a channel that trusts this machine, for as long as the test lasts.
+// open makes a channel that trusts this machine, and may call the server's port, for as long as the test lasts.
 func open(t *testing.T, s *receiver, o Options) *Channel {
 	t.Helper()
 	if o.SecretsOf == nil && o.Secrets == nil {
@@ -85,6 +86,9 @@ func open(t *testing.T, s *receiver, o Options) *Channel {
 	}
 	if o.TLSConfig == nil {
 		o.TLSConfig = s.server.Client().Transport.(*http.Transport).TLSClientConfig
+	}
+	if o.Ports == nil {
+		o.Ports = []int{s.server.Listener.Addr().(*net.TCPAddr).Port}
 	}
 	c, err := New(&o)
 	if err != nil {

@@ -35,6 +35,19 @@ func TestNoURLReachesThisMachineOrItsNetwork(t *testing.T) {
 	}
 }
 
+func TestAPortThatIsNotOpenIsNotCalled(t *testing.T) {
+	t.Parallel()
+	s := receive(t, nil)
+	c := open(t, s, Options{Trusted: []string{"hooks.internal"}, Ports: []int{8443}})
+	for _, port := range []string{"22", "25", "6379", "8444", "65535"} {
+		m := s.message()
+		m.To = "https://a.example:" + port + "/"
+		if err := refuse(t, c, m); err.Class != notify.ClassPermanent || err.Code != "address" {
+			t.Errorf("%s: %v", port, err)
+		}
+	}
+}
+
 // A number is no address of a host, whatever some libraries make of it.
 func TestAddressInDisguiseReachesNothing(t *testing.T) {
 	t.Parallel()

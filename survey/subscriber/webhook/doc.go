@@ -31,5 +31,5 @@
 // Only https is spoken, every address is checked when the connection is made,
 // after its name was resolved, and only those of the public Internet are used.
 // Redirects are not followed, no proxy is used, whatever the environment says, and
-// of an answer no more than 64 KiB are read. Options.Trusted names the exceptions.
+// of an answer no more than 64 KiB are read. Options.Trusted and Options.Ports name the exceptions.
 package webhook

@@ -29,9 +29,11 @@ type Options struct {
 	// "whsec_" before it. More than one is for the time in which one is replaced.
 	Secrets []string
 	// Trusted are hosts, names or IP addresses as in the URL, whose addresses need
-	// not be public, and which may be called over http: receivers of one's own, and
-	// servers of tests.
+	// not be public, and which may be called over http and on any port: receivers of
+	// one's own, and servers of tests.
 	Trusted []string
+	// Ports may be called besides 443 at hosts that are not trusted.
+	Ports []int
 	// Timeout bounds one request, in real time; zero means 15 seconds.
 	Timeout time.Duration
 	// MaxConns bounds the connections, and so the requests at work; zero means 10.
@@ -59,8 +61,8 @@ func (o Options) check() (standardwebhooks.Keys, error) {
 			faults = append(faults, errors.New("webhook: Trusted holds what is no host, such as hooks.internal or 10.0.0.7"))
 		}
 	}
-	if !(safedial.Dialer{Trusted: o.Trusted}).Callable(o.URL) {
-		faults = append(faults, errors.New("webhook: URL is no address of the form https://host/path"))
+	if !(safedial.Dialer{Trusted: o.Trusted, Ports: o.Ports}).Callable(o.URL) {
+		faults = append(faults, errors.New("webhook: URL is no address of the form https://host/path with an open port"))
 	}
 	if o.Timeout < 0 || o.MaxConns < 0 {
 		faults = append(faults, errors.New("webhook: Timeout or MaxConns is negative"))
@@ -100,7 +102,7 @@ func New(opts *Options) (*Subscriber, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := safedial.Dialer{Trusted: o.Trusted}
+	dialer := safedial.Dialer{Trusted: o.Trusted, Ports: o.Ports}
 	return &Subscriber{
 		key: o.Key, url: func() string { return o.URL }, sign: keys.Header, timeout: o.Timeout,
 		transport: safedial.Transport(dialer.DialContext, o.TLSConfig, o.Timeout, o.MaxConns),

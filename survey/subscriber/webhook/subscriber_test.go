@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -88,6 +89,7 @@ func open(t *testing.T, r *receiver, change func(*webhook.Options)) *webhook.Sub
 	t.Helper()
 	o := webhook.Options{
 		URL: r.url, Secrets: []string{secret}, Trusted: []string{"127.0.0.1"},
+		Ports:     []int{r.server.Listener.Addr().(*net.TCPAddr).Port},
 		TLSConfig: r.server.Client().Transport.(*http.Transport).TLSClientConfig,
 	}
 	if change != nil {

@@ -67,7 +67,7 @@ type Mail struct {
 	ID string
 	// From and To are the addresses of the envelope, in angle brackets.
 	From, To string
-	// UTF8 says that To is not ASCII, so a server must support SMTPUTF8
+	// UTF8 says that the local part of To is not ASCII, so a server must support SMTPUTF8
 	// (RFC 6531).
 	UTF8 bool
 	// Bytes are headers and body. Lines end in CRLF; dots are not doubled yet.
@@ -96,7 +96,7 @@ func (s Sender) Build(m notify.Message) (*Mail, error) {
 	if err != nil {
 		return nil, notify.Permanent("mail", fmt.Errorf("mail: write message: %w", err))
 	}
-	return &Mail{ID: id, From: envelope(s.from), To: envelope(*to), UTF8: !ascii(to.Address), Bytes: all}, nil
+	return &Mail{ID: id, From: envelope(s.from), To: envelope(*to), UTF8: !ascii(to.Address), Bytes: ended(unfold(all))}, nil
 }
 
 func envelope(a netmail.Address) string {
@@ -153,13 +153,20 @@ func CheckID(id string) error {
 	return nil
 }
 
+var errRecipient = notify.Permanent("address", errors.New("mail: recipient is no mail address")).Blame(notify.FaultAddress)
+
 // parseTo accepts a bare address and nothing around it.
 func parseTo(to string) (*netmail.Address, error) {
 	a, err := netmail.ParseAddress(to)
 	switch {
 	case err != nil, strings.ContainsAny(to, forbidden), len(to) > 254,
 		envelope(*a) != "<"+to+">":
-		return nil, notify.Permanent("address", errors.New("mail: recipient is no mail address")).Blame(notify.FaultAddress)
+		return nil, errRecipient
+	}
+	if domain := to[strings.LastIndexByte(to, '@'):]; !ascii(domain) { // Punycode, which every server takes
+		if a.Address, err = notify.NormaliseAddress("email", to); err != nil {
+			return nil, errRecipient
+		}
 	}
 	return a, nil
 }

@@ -103,7 +103,11 @@ func TestAddressOutsideASCIINeedsSMTPUTF8(t *testing.T) {
 	m := message()
 	m.To = "jörg@exämple.com"
 	built := build(t, m)
-	if !built.UTF8 || built.To != "<jörg@exämple.com>" {
+	if !built.UTF8 || built.To != "<jörg@xn--exmple-cua.com>" {
+		t.Errorf("got %v %s", built.UTF8, built.To)
+	}
+	m.To = "sam@bücher.example" // every server takes its domain
+	if built = build(t, m); built.UTF8 || built.To != "<sam@xn--bcher-kva.example>" {
 		t.Errorf("got %v %s", built.UTF8, built.To)
 	}
 }
