@@ -54,6 +54,8 @@ var httpFaults = []fault{
 	{Name: "gates: a link that is opened unsubscribes", In: "notifyhttp.unsubscriber.ask",
 		Old: "s.n.Contacts().CheckUnsubscribe(r.Context(), tokenIn(r))", New: "s.n.Contacts().Unsubscribe(r.Context(), tokenIn(r), true)",
 		Test: "./notify/notifyhttp TestAnUnsubscribeLinkThatIsOpened/memory"},
+	{Name: "survey: thanks stand where no page is", In: "surveyhttp.forms.toForm",
+		Old: `"../../s/"`, New: `"../s/"`, Test: "./survey/surveyhttp TestFormsAreMountedBelowAPath"},
 	{Name: "survey: each tick takes all that is due", In: "surveyhttp.api.tick",
 		Old: "a.s.PollOnce(r.Context(), a.batch)", New: "a.s.PollOnce(r.Context(), 1000)",
 		Test: "./survey/surveyhttp TestATickTakesItsBatch/memory"},

@@ -63,8 +63,7 @@ func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, quest
 	wrong := (*form.AnswersError)(nil)
 	switch {
 	case err == nil:
-		p.State = StateThanks
-		f.show(w, r, http.StatusOK, p)
+		f.toForm(w, r, "?sent")
 	case errors.Is(err, survey.ErrAnswered):
 		p.State = StateRefused
 		f.show(w, r, http.StatusConflict, p)
@@ -76,6 +75,17 @@ func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, quest
 		f.failed(w, r, "answers could not be stored", err)
 	}
 }
+
+// toForm sends a browser to the page of the link, so that a reload or a restored tab
+// asks for a page that is there. The way is relative, since a host may have stripped a
+// prefix.
+func (f *forms) toForm(w http.ResponseWriter, r *http.Request, query string) {
+	w.Header().Set("Location", "../../s/"+url.PathEscape(r.PathValue("token"))+query)
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// back is for a browser that comes back to where a form was sent.
+func (f *forms) back(w http.ResponseWriter, r *http.Request) { f.toForm(w, r, "") }
 
 // unread answers what could not be read.
 func (f *forms) unread(w http.ResponseWriter, r *http.Request, why *httpapi.Problem) {
