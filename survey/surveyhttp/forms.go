@@ -88,7 +88,7 @@ func withShipped(own map[string]Texts) map[string]Texts {
 // where meta may be left out, and a header Idempotency-Key tells repeats. What is
 // wrong is listed as application/problem+json, status 422. A repeat of the same
 // answers is answered as the first time was, others with 409. A body has at most
-// 128 KiB and is not compressed.
+// 128 KiB, or as much as the longest answers need, and is not compressed.
 //
 // A link that is unknown, malformed, expired or deleted gets one and the same
 // answer, 404, so that nobody learns which tokens exist.

@@ -13,33 +13,36 @@ import (
 	"github.com/belfry-go/belfry/survey/form"
 )
 
-// maxFormBody bounds what a customer sends: a form spells a letter that is not
-// Latin with six bytes and more.
-const maxFormBody = 128 << 10
+// leastBody is what a customer may send in any case.
+const leastBody = 128 << 10
+
+// maxBody bounds what a customer sends: a form spells each byte that is no Latin letter
+// with three.
+func maxBody(d *form.Definition) int64 { return int64(max(leastBody, 3*d.MostAnswers())) }
 
 func (f *forms) submit(w http.ResponseWriter, r *http.Request) {
-	body, refused := httpapi.PlainBody(w, r, maxFormBody)
+	asked, err := f.s.Form(r.Context(), r.PathValue("token"))
+	if err != nil {
+		f.failed(w, r, "a form could not be read", err)
+		return
+	}
+	body, refused := httpapi.PlainBody(w, r, maxBody(asked.Definition))
 	switch {
 	case refused != nil:
 		f.unread(w, r, refused)
 	case httpapi.Media(r) == "application/json":
 		f.submitJSON(w, r, body)
 	case httpapi.Media(r) == "application/x-www-form-urlencoded":
-		f.submitForm(w, r, body)
+		f.submitForm(w, r, asked, body)
 	default:
 		f.unread(w, r, errMedia)
 	}
 }
 
-func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, body []byte) {
+func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, form survey.Form, body []byte) {
 	posted, err := url.ParseQuery(string(body))
 	if err != nil {
 		f.unread(w, r, unreadable("the body is not a form"))
-		return
-	}
-	form, err := f.s.Form(r.Context(), r.PathValue("token"))
-	if err != nil {
-		f.failed(w, r, "a form could not be read", err)
 		return
 	}
 	p := f.page(r, form, StateForm)
