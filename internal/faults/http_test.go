@@ -60,6 +60,8 @@ var httpFaults = []fault{
 		Old: "3*d.MostAnswers()", New: "0", Test: "./survey/surveyhttp TestLongAnswersAreTaken/memory"},
 	{Name: "survey: who has no reference has an empty one", In: "survey.newEvent",
 		Old: `value != ""`, New: "true", Test: "./survey TestWhatARecipientDoesNotHaveDoesNotExist/memory"},
+	{Name: "survey: a mail's direction is that of its language", In: "survey/form.Direction",
+		Old: "slices.Contains(rightToLeftScripts, part)", New: "false", Test: "./survey/form TestADirectionIsThatOfTheScript"},
 	{Name: "survey: each tick takes all that is due", In: "surveyhttp.api.tick",
 		Old: "a.s.PollOnce(r.Context(), a.batch)", New: "a.s.PollOnce(r.Context(), 1000)",
 		Test: "./survey/surveyhttp TestATickTakesItsBatch/memory"},
