@@ -81,7 +81,7 @@ func (s asker) untried(it *sending, reason string, err error) bool {
 // render asks the host's renderer, or else takes the texts of the definition or
 // those that come with the package.
 func (s asker) render(ctx context.Context, it *sending, link string) (parts form.Parts, err error) {
-	data := linkData(it.Row, it.version.Name, link, it.message.Attempt)
+	data := linkData(it.Row, it.version, link, it.message.Attempt)
 	err = work.Guard(func() (err error) {
 		if s.options.Renderer != nil {
 			parts, err = s.options.Renderer.Render(ctx, data)

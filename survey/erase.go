@@ -215,5 +215,6 @@ func eraseResponse(ctx context.Context, tx storage.Tx, scope Scope, publicID str
 	return outbox.Erase(ctx, tx, scope, eventID(publicID))
 }
 
-// maxErasedAnswers is more than a response of 32 KiB can have.
+// maxErasedAnswers is more than a response can have, since a survey has two hundred
+// questions.
 const maxErasedAnswers = 10_000

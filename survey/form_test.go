@@ -18,12 +18,12 @@ import (
 //spec:t-064
 func TestTheDefaultTextsAreInTheCustomersLanguage(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
-		h.linked(csiGR) // in Arabic
+		h.linked(strings.Replace(csiGR, "{", `{"title": {"en": "Your visit", "ar": "زيارتك"}, `, 1)) // in Arabic
 		h.at(0)
 		h.at(day)
 		sent := h.sent()
 		first, second := sent[0], sent[1]
-		if first.Subject != "كيف كانت تجربتك؟ E2E CSI-GR" || second.Subject != "تذكير: E2E CSI-GR" {
+		if first.Subject != "كيف كانت تجربتك؟ زيارتك" || second.Subject != "تذكير: زيارتك" {
 			h.t.Errorf("subjects %q and %q", first.Subject, second.Subject)
 		}
 		for _, m := range sent {

@@ -141,6 +141,7 @@ func definition(initialDelay string, reminders []string, more ...string) string 
 		extra += ", " + m
 	}
 	return fmt.Sprintf(`{
+		"title": {"en": "Your visit"},
 		"questions": [{"id": "rate", "type": "rating", "min": 1, "max": 10, "required": true}],
 		"triggers": [{
 			"id": "visit", "enabled": true, "eventKind": "service-visit-closed",

@@ -107,7 +107,14 @@ func newEvent(item *Item) (*event, error) {
 	if len(payload) > form.MaxMetadata {
 		return nil, fmt.Errorf("payload: %d bytes as it is stored, more than %d", len(payload), form.MaxMetadata)
 	}
-	values[addressPath], values[localePath], values[customerPath] = item.Recipient.Address, item.Recipient.Locale, item.Recipient.CustomerRef
+	for path, value := range map[string]string{
+		addressPath: item.Recipient.Address, localePath: item.Recipient.Locale, customerPath: item.Recipient.CustomerRef,
+	} {
+		delete(values, path) // of a payload that says so
+		if value != "" {
+			values[path] = value // else there is none
+		}
+	}
 	return &event{Recipient: item.Recipient, payload: payload, occurredOn: on, values: values, objects: objects}, nil
 }
 

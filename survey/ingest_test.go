@@ -386,3 +386,18 @@ func TestTheScheduleBeginsAtTheEvent(t *testing.T) {
 		}
 	})
 }
+
+// A recipient without a reference or a locale has none, also for filters.
+func TestWhatARecipientDoesNotHaveDoesNotExist(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.publish(strings.Replace(csiGR, `"filter": {"questionId": "candidate.jobType", "op": "==", "value": "GR"}`,
+			`"filter": {"all": [{"questionId": "recipient.customerRef", "op": "exists"}, {"questionId": "recipient.locale", "op": "exists"}]}`, 1))
+		for i, r := range []survey.Recipient{{Address: "a@example.com"}, {Address: "b@example.com", Locale: "en"}, {Address: "c@example.com", CustomerRef: "c", Locale: "en"}} {
+			got, err := h.survey.Ingest(t.Context(), survey.Batch{EventKind: "service-visit-closed", Items: []survey.Item{{
+				Payload: json.RawMessage(fmt.Sprintf(`{"wip": "%d", "recipient": {"customerRef": "of the payload"}}`, i)), Recipient: r,
+			}}})
+			h.same("error", error(nil), err)
+			h.same(r.Address, map[bool]int{true: 1}[r.CustomerRef != ""], got.Created)
+		}
+	})
+}

@@ -1,8 +1,10 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
 )
 
 // OutboxEvent is the event of one response on its way to its subscribers (Triggers
@@ -168,18 +171,20 @@ func (s Support) ReplayEvent(ctx context.Context, scope Scope, publicID, subscri
 
 // ReplayMissed gives a subscriber the responses that q selects and that were never
 // addressed to it, such as those from before it was there, and says how many, in
-// pages of transactions. What it was called for, or waits for it, stays as it is, so
+// pages of transactions. Where a response's trigger routes to subscribers it gets those
+// that the routes select for it: those of the version that was answered, or of the
+// version that is published. What it was called for, or waits for it, stays as it is, so
 // that a call that was broken off is simply repeated. Limit counts responses looked
 // at; zero: all. A dry run only counts.
 func (s Support) ReplayMissed(ctx context.Context, scope Scope, subscriber string, q ResponseQuery, by By, opts *ActionOptions) (int, error) {
 	total := 0
-	_, err := s.responses().walk(ctx, scope, q, []string{"survey_id"}, func(page []*responseRow) error {
-		ids := make([]string, len(page))
-		for i, r := range page {
-			ids[i] = eventID(r.Key)
+	_, err := s.responses().walk(ctx, scope, q, []string{"survey_id", "survey_version", "trigger_id", "answers"}, func(page []*responseRow) error {
+		ids, err := s.routed(ctx, scope, subscriber, page)
+		if err != nil {
+			return err
 		}
 		n := 0
-		err := s.inTx(ctx, func(tx storage.Tx) (err error) {
+		err = s.inTx(ctx, func(tx storage.Tx) (err error) {
 			n, err = outbox.Readdress(ctx, tx, scope, outboxKey(subscriber), ids, by, audit.IsDry(opts))
 			return err
 		})
@@ -187,4 +192,58 @@ func (s Support) ReplayMissed(ctx context.Context, scope Scope, subscriber strin
 		return err
 	})
 	return total, err
+}
+
+// routed gives the events of the responses that are for a subscriber.
+func (s Support) routed(ctx context.Context, scope Scope, subscriber string, page []*responseRow) (events []string, err error) {
+	err = s.read(ctx, func(from driver.Reader) error {
+		events = nil
+		known := map[[2]int64]*version{}
+		find := func(surveyID, number int64) (v *version, err error) {
+			at := [2]int64{surveyID, number}
+			if v = known[at]; v == nil {
+				v, err = s.versionOf(ctx, from, scope, surveyID, number)
+				known[at] = v
+			}
+			return v, err
+		}
+		published := map[int64]int64{}
+		for _, r := range page {
+			if _, seen := published[r.SurveyID]; !seen {
+				survey, err := surveys.Get(ctx, from, scope, surveyKey(r.SurveyID))
+				if err != nil {
+					return err
+				}
+				published[r.SurveyID] = survey.PublishedVersion
+			}
+			for _, number := range []int64{r.SurveyVersion, published[r.SurveyID]} {
+				v, err := find(r.SurveyID, cmp.Or(number, r.SurveyVersion))
+				if err != nil {
+					return err
+				}
+				if v.selects(r, subscriber) {
+					events = append(events, eventID(r.Key))
+					break
+				}
+			}
+		}
+		return nil
+	})
+	return events, err
+}
+
+// selects reports whether the routing of v sends a response to a subscriber, as
+// [core.route] does when the response comes.
+func (v *version) selects(r *responseRow, subscriber string) bool {
+	t := v.Trigger(r.TriggerID)
+	switch {
+	case t == nil:
+		return v.Number == r.SurveyVersion
+	case len(t.Subscribers) == 0:
+		return true
+	}
+	a, err := v.Accept(r.Answers)
+	return err == nil && slices.ContainsFunc(t.Subscribers, func(to form.Route) bool {
+		return to.Key == subscriber && to.Filter.Match(a.Values)
+	})
 }

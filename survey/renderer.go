@@ -12,9 +12,9 @@ type Renderer interface {
 	Render(ctx context.Context, d form.LinkData) (form.Parts, error)
 }
 
-func linkData(r *instanceRow, name, link string, attempt int) form.LinkData {
+func linkData(r *instanceRow, v *version, link string, attempt int) form.LinkData {
 	return form.LinkData{
-		URL: link, PublicID: r.PublicID, Survey: name, SurveyID: r.SurveyID, Locale: r.RecipientLocale,
+		URL: link, PublicID: r.PublicID, Survey: v.Name, Title: v.Title.For(r.RecipientLocale), SurveyID: r.SurveyID, Locale: r.RecipientLocale,
 		Ordinal: r.SendOrdinal, Attempt: attempt, CustomerRef: r.CustomerRef, Metadata: r.Metadata,
 	}
 }

@@ -158,6 +158,35 @@ func TestASubscriberThatComesLaterGetsOlderResponsesByReplay(t *testing.T) {
 	})
 }
 
+// Who comes later gets what the routing would have sent it, by the version that was
+// answered or by the one that is published, and nothing else.
+//
+//spec:t-061 t-062
+func TestAReplayOfWhatWasMissedKeepsToTheRouting(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.publish(strings.Replace(tickets, `{"key": "tickets", "filter"`, `{"key": "later", "filter"`, 1))
+		for token, answers := range map[string]string{"one": complains, "two": content, "three": content} {
+			h.invite(token)
+			h.submit(token, answers)
+		}
+		replay := func(key string, want int) {
+			t.Helper()
+			n, err := h.survey.Support().ReplayMissed(t.Context(), "", key, survey.ResponseQuery{SurveyID: 4523}, sam, nil)
+			h.same("error", error(nil), err)
+			h.same("replayed to "+key, want, n)
+		}
+		e := listen(h.survey, "tickets", "later", "other")
+		replay("later", 0) // it was addressed
+		replay("tickets", 0)
+		replay("other", 0)
+		h.publish(tickets) // from now on complaints are for it
+		replay("tickets", 1)
+		replay("tickets", 0)
+		h.drain()
+		h.same("heard", []string{"later id-one", "tickets id-one"}, e.hear())
+	})
+}
+
 //spec:t-057 t-058 t-062
 func TestI24_AFailureIsTriedAgainThenADeadLetterThenReplayed(t *testing.T) {
 	eachHost(t, nil, func(h *host) {

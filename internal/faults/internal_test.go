@@ -174,6 +174,8 @@ var internalFaults = []fault{
 	{Name: "survey: the event stays in the outbox", In: "outbox.Erase",
 		Old: "return events.Delete(ctx, tx, found...)", New: "_ = found; return nil",
 		Test: "./survey TestACustomerIsErased/memory"},
+	{Name: "survey: a replay of what was missed ignores the routing", In: "survey.version.selects",
+		Old: "err == nil && slices", New: "err == nil || slices", Test: "./survey TestAReplayOfWhatWasMissedKeepsToTheRouting/memory"},
 	{Name: "survey: a dry run replays", In: "outbox.Readdress",
 		Old: "err != nil || dryRun || len(missing) == 0", New: "err != nil || len(missing) == 0",
 		Test: "./survey TestASubscriberThatComesLater/memory"},

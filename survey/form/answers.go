@@ -147,8 +147,9 @@ func (e *AnswersError) Error() string {
 }
 
 const (
-	// maxSubmission bounds the answers as they come, in bytes.
-	maxSubmission = 64 << 10
+	// maxSubmission bounds the answers as they come, in bytes: JSON may spell a letter of
+	// two bytes with six.
+	maxSubmission = 3 * MaxAnswers
 	// maxFaults bounds how many faults of one submission are listed.
 	maxFaults = 100
 )
@@ -351,5 +352,32 @@ func (d *Definition) Asked(answers json.RawMessage) []string {
 	return out
 }
 
-// MaxAnswers bounds the answers of one response in bytes, as canonical JSON.
-const MaxAnswers = 32 << 10
+// MaxAnswers bounds the answers of one response in bytes, as canonical JSON. A
+// definition whose answers could be longer is not published.
+const MaxAnswers = 512 << 10
+
+// MostAnswers is how many bytes the answers may have at most, as canonical JSON: what
+// [Definition.Accept] takes fits.
+func (d *Definition) MostAnswers() int {
+	const letter = 6 // of JSON at most: "\u2028" has that many
+	most := len("{}")
+	for i := range d.Questions {
+		q := &d.Questions[i]
+		most += letter*len(q.ID) + len(`"":,`)
+		switch q.Type {
+		case TextQuestion, LongTextQuestion:
+			most += letter*cmp.Or(q.MaxLength, mostText) + len(`""`)
+		case ChoiceQuestion, MultipleQuestion:
+			most += len(`[]`)
+			for _, c := range q.Options {
+				most += letter*len(c.Value) + len(`"",`)
+			}
+		default:
+			most += mostNumber
+		}
+	}
+	return most
+}
+
+// mostNumber is more than a number, a date, "yes" and "no" have.
+const mostNumber = 100

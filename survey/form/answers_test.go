@@ -102,23 +102,43 @@ func TestI29_AFaultDoesNotSayWhatWasAnswered(t *testing.T) {
 	}
 }
 
-// What customers write has no bound but that of the submission; what is kept has.
+// What customers write has no bound but that of the submission; what is kept has. What
+// the questions allow fits, or they cannot be published.
 //
 //spec:t-056
 func TestAnswersFitIntoTheirEvent(t *testing.T) {
 	t.Parallel()
-	d := &Definition{}
-	all := map[string]string{}
-	for _, id := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"} {
-		d.Questions = append(d.Questions, Question{ID: id, Type: LongTextQuestion})
-		all[id] = strings.Repeat("<", 1000) // six bytes each, as it is stored
+	asked := func(n int) (*Definition, json.RawMessage) {
+		d := &Definition{}
+		all := map[string]string{}
+		for i := range n {
+			id := fmt.Sprint("q", i)
+			d.Questions = append(d.Questions, Question{ID: id, Type: LongTextQuestion})
+			all[id] = strings.Repeat("<", mostText) // six bytes each, as it is stored
+		}
+		raw, err := json.Marshal(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d, raw
 	}
-	raw, err := json.Marshal(all)
+	d, raw := asked(21)
+	a, err := d.Accept(raw)
+	if err != nil || len(a.JSON) > d.MostAnswers() || d.MostAnswers() > MaxAnswers {
+		t.Error(err, d.MostAnswers())
+	}
+	if d, raw = asked(22); d.MostAnswers() <= MaxAnswers {
+		t.Error(d.MostAnswers())
+	}
+	if _, err = d.Accept(raw); err == nil || !strings.Contains(err.Error(), "more than 524288 bytes") {
+		t.Error(err)
+	}
+	text, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = d.Accept(raw); err == nil || !strings.Contains(err.Error(), "more than 32768 bytes") {
-		t.Error(err)
+	if _, faults := Parse(text); !strings.Contains(fmt.Sprint(faults), "give texts a maxLength") {
+		t.Error(faults)
 	}
 	many := map[string]string{}
 	for i := range 2000 {
@@ -149,7 +169,7 @@ func FuzzAnswers(f *testing.F) {
 			}
 			return
 		}
-		if len(a.JSON) > MaxAnswers || len(a.Values) != len(a.Order) {
+		if len(a.JSON) > min(MaxAnswers, d.MostAnswers()) || len(a.Values) != len(a.Order) {
 			t.Fatalf("%d bytes, %d values, %d in order", len(a.JSON), len(a.Values), len(a.Order))
 		}
 		b, err := d.Accept(a.JSON)

@@ -26,9 +26,11 @@ import (
 type LinkData struct {
 	// URL opens the form; PublicID is for correlation.
 	URL, PublicID string
-	Survey        string // its name
-	SurveyID      int64
-	Locale        string
+	Survey        string // its name, which is for people on the host's side
+	// Title is the survey's title in the recipient's language; it may be empty.
+	Title    string
+	SurveyID int64
+	Locale   string
 	// Ordinal is 0 for the initial send, 1 and up for the reminders. Attempt counts
 	// the calls of the channel, this one included.
 	Ordinal, Attempt int
@@ -94,7 +96,7 @@ func Render(messages []MessageText, d LinkData) (p Parts, err error) {
 	if locale == "" { // a text for everybody
 		locale = d.Locale
 	}
-	data := textData{LinkData: d, Lang: locale, Dir: direction(locale)}
+	data := textData{LinkData: d, Lang: locale, Dir: Direction(locale)}
 	if p.Subject, err = execute("subject", m.Subject.For(d.Locale), data, notify.MaxSubject); err != nil {
 		return p, err
 	}
@@ -123,11 +125,26 @@ func messageFor(messages []MessageText, ordinal int) (best MessageText, found bo
 	return best, found
 }
 
-// direction is that of the script, as HTML's dir.
-func direction(locale string) string {
-	language, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(locale, "_", "-")), "-")
-	switch language {
-	case "ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "syr", "ug", "ur", "yi":
+// rightToLeft are languages and scripts that are written from right to left.
+var rightToLeft = []string{
+	"ar", "arc", "ckb", "dv", "fa", "he", "iw", "khw", "ks", "ps", "sd", "syr", "ug", "ur", "yi",
+}
+
+var leftToRightScripts, rightToLeftScripts = []string{"latn", "cyrl", "deva"}, []string{"arab", "hebr", "thaa", "syrc", "nkoo"}
+
+// Direction is that of a locale's script, as HTML's dir: "rtl" or "ltr". Mails and forms
+// have it.
+func Direction(locale string) string {
+	parts := strings.Split(strings.ToLower(strings.ReplaceAll(locale, "_", "-")), "-")
+	for _, part := range parts {
+		switch {
+		case slices.Contains(rightToLeftScripts, part):
+			return "rtl"
+		case slices.Contains(leftToRightScripts, part):
+			return "ltr"
+		}
+	}
+	if slices.Contains(rightToLeft, parts[0]) {
 		return "rtl"
 	}
 	return "ltr"
@@ -223,11 +240,12 @@ func defaultMessage(ordinal int) MessageText {
 
 var initialText = MessageText{
 	Subject: Text{
-		"en": `How was it? {{.Survey}}`,
-		"ar": `كيف كانت تجربتك؟ {{.Survey}}`,
-		"de": `Wie war es? {{.Survey}}`,
-		"es": `¿Qué tal fue? {{.Survey}}`,
-		"fr": `Comment cela s’est-il passé ? {{.Survey}}`,
+		"en": `How was it?{{with .Title}} {{.}}{{end}}`,
+		"ar": `كيف كانت تجربتك؟{{with .Title}} {{.}}{{end}}`,
+		"de": `Wie war es?{{with .Title}} {{.}}{{end}}`,
+		"es": `¿Qué tal fue?{{with .Title}} {{.}}{{end}}`,
+		"fr": `Comment cela s’est-il passé ?{{with .Title}} {{.}}{{end}}`,
+		"vi": `Trải nghiệm của bạn thế nào?{{with .Title}} {{.}}{{end}}`,
 	},
 	Text: Text{
 		"en": "We would like to know how it was. It takes a minute or two:\n\n{{.URL}}\n",
@@ -235,6 +253,7 @@ var initialText = MessageText{
 		"de": "Wir möchten gern wissen, wie es war. Es dauert ein, zwei Minuten:\n\n{{.URL}}\n",
 		"es": "Nos gustaría saber qué tal fue. Solo lleva uno o dos minutos:\n\n{{.URL}}\n",
 		"fr": "Nous aimerions savoir comment cela s’est passé. Une ou deux minutes suffisent :\n\n{{.URL}}\n",
+		"vi": "Chúng tôi muốn biết trải nghiệm của bạn. Chỉ mất một hai phút:\n\n{{.URL}}\n",
 	},
 	HTML: Text{
 		"en": page(`We would like to know how it was. It takes a minute or two.`, `Open the form`),
@@ -242,17 +261,19 @@ var initialText = MessageText{
 		"de": page(`Wir möchten gern wissen, wie es war. Es dauert ein, zwei Minuten.`, `Zum Fragebogen`),
 		"es": page(`Nos gustaría saber qué tal fue. Solo lleva uno o dos minutos.`, `Abrir el formulario`),
 		"fr": page(`Nous aimerions savoir comment cela s’est passé. Une ou deux minutes suffisent.`, `Ouvrir le questionnaire`),
+		"vi": page(`Chúng tôi muốn biết trải nghiệm của bạn. Chỉ mất một hai phút.`, `Mở biểu mẫu`),
 	},
 }
 
 var reminderText = MessageText{
 	Ordinal: 1,
 	Subject: Text{
-		"en": `A reminder: {{.Survey}}`,
-		"ar": `تذكير: {{.Survey}}`,
-		"de": `Zur Erinnerung: {{.Survey}}`,
-		"es": `Recordatorio: {{.Survey}}`,
-		"fr": `Rappel : {{.Survey}}`,
+		"en": `A reminder{{with .Title}}: {{.}}{{end}}`,
+		"ar": `تذكير{{with .Title}}: {{.}}{{end}}`,
+		"de": `Zur Erinnerung{{with .Title}}: {{.}}{{end}}`,
+		"es": `Recordatorio{{with .Title}}: {{.}}{{end}}`,
+		"fr": `Rappel{{with .Title}} : {{.}}{{end}}`,
+		"vi": `Nhắc bạn{{with .Title}}: {{.}}{{end}}`,
 	},
 	Text: Text{
 		"en": "We have not heard from you yet, and your opinion counts:\n\n{{.URL}}\n",
@@ -260,6 +281,7 @@ var reminderText = MessageText{
 		"de": "Wir haben noch nichts von Ihnen gehört, und Ihre Meinung zählt:\n\n{{.URL}}\n",
 		"es": "Aún no hemos recibido su respuesta, y su opinión cuenta:\n\n{{.URL}}\n",
 		"fr": "Nous n’avons pas encore reçu votre réponse, et votre avis compte :\n\n{{.URL}}\n",
+		"vi": "Chúng tôi chưa nhận được phản hồi, và ý kiến của bạn rất quan trọng:\n\n{{.URL}}\n",
 	},
 	HTML: Text{
 		"en": page(`We have not heard from you yet, and your opinion counts.`, `Open the form`),
@@ -267,6 +289,7 @@ var reminderText = MessageText{
 		"de": page(`Wir haben noch nichts von Ihnen gehört, und Ihre Meinung zählt.`, `Zum Fragebogen`),
 		"es": page(`Aún no hemos recibido su respuesta, y su opinión cuenta.`, `Abrir el formulario`),
 		"fr": page(`Nous n’avons pas encore reçu votre réponse, et votre avis compte.`, `Ouvrir le questionnaire`),
+		"vi": page(`Chúng tôi chưa nhận được phản hồi, và ý kiến của bạn rất quan trọng.`, `Mở biểu mẫu`),
 	},
 }
 
@@ -274,7 +297,7 @@ var reminderText = MessageText{
 func page(sentence, link string) string {
 	return `<!DOCTYPE html>
 <html lang="{{.Lang}}" dir="{{.Dir}}">
-<head><meta charset="utf-8"><title>{{.Survey}}</title></head>
+<head><meta charset="utf-8"><title>{{.Title}}</title></head>
 <body style="font-family: sans-serif; font-size: 16px; line-height: 1.5">
 <p>` + sentence + `</p>
 <p><a href="{{.URL}}">` + link + `</a></p>

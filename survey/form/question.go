@@ -124,6 +124,9 @@ func (c *checker) questions(questions []Question) {
 		ids.say(strictjson.Member(at, "id"), q.ID)
 		c.question(at, q)
 	}
+	if most := (&Definition{Questions: questions}).MostAnswers(); most > MaxAnswers {
+		c.add("questions", "may be answered by %d bytes of JSON, more than %d: give texts a maxLength", most, MaxAnswers)
+	}
 }
 
 func (c *checker) question(at string, q *Question) {

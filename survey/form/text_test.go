@@ -65,3 +65,19 @@ func TestATextInJSON(t *testing.T) {
 		}
 	}
 }
+
+// Mails and forms agree on the direction.
+func TestADirectionIsThatOfTheScript(t *testing.T) {
+	t.Parallel()
+	for locale, want := range map[string]string{
+		"ar": "rtl", "ar_EG": "rtl", "en": "ltr", "ku": "ltr", "ku-Arab": "rtl", "ku-Arab-IQ": "rtl", "ar-Latn": "ltr", "az-Cyrl": "ltr", "he": "rtl", "": "ltr",
+	} {
+		if got := form.Direction(locale); got != want {
+			t.Errorf("%q: %s", locale, got)
+		}
+	}
+	own := []form.MessageText{{Subject: form.Text{"": "s"}, Text: form.Text{"": "t"}, HTML: form.Text{"ku-Arab": `<p dir="{{.Dir}}">`, "en": `<p>`}}}
+	if p, err := form.Render(own, form.LinkData{Locale: "ku-Arab", URL: "https://host.example/s/x"}); err != nil || p.HTML != `<p dir="rtl">` {
+		t.Error(err, p.HTML)
+	}
+}

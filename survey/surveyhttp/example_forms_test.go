@@ -69,12 +69,14 @@ func Example() {
 
 	fmt.Println(strings.Contains(do("GET", link, "", ""), `<html lang="ar" dir="rtl">`))
 	token := strings.TrimPrefix(link, "/s/")
-	fmt.Println(strings.Contains(do("POST", "/SurveyInstances/"+token+"/responses", "application/x-www-form-urlencoded", "q.rate=5"), "شكرًا لك"))
+	fmt.Println(strings.TrimSpace(do("POST", "/SurveyInstances/"+token+"/responses", "application/x-www-form-urlencoded", "q.rate=5")))
+	fmt.Println(strings.Contains(do("GET", link+"?sent", "", ""), "شكرًا لك"))
 	fmt.Print(do("POST", "/SurveyInstances/"+token+"/responses", "application/json", `{"answers": {"rate": 1}}`))
 	// Output:
 	// true
 	// 200 {"processed":1}
 	// true
+	// 303
 	// true
 	// 409 {"title":"the survey has been answered before","status":409}
 }

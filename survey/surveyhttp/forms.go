@@ -79,7 +79,8 @@ func withShipped(own map[string]Texts) map[string]Texts {
 // that a customer has opened one is told by the page's own script, or by the
 // answers.
 //
-// Answers come as the form sends them, which is answered with a page, or as JSON:
+// Answers come as the form sends them, which is answered with a page (303 to the link's
+// own, where it says thanks), or as JSON:
 //
 //	{"answers": {"rate": 9}, "meta": {"agentId": "...", "completedAt": "..."}}
 //	200 {"publicId": "...", "completedAt": "..."}
@@ -87,7 +88,7 @@ func withShipped(own map[string]Texts) map[string]Texts {
 // where meta may be left out, and a header Idempotency-Key tells repeats. What is
 // wrong is listed as application/problem+json, status 422. A repeat of the same
 // answers is answered as the first time was, others with 409. A body has at most
-// 128 KiB and is not compressed.
+// 128 KiB, or as much as the longest answers need, and is not compressed.
 //
 // A link that is unknown, malformed, expired or deleted gets one and the same
 // answer, 404, so that nobody learns which tokens exist.
@@ -108,6 +109,7 @@ func Forms(s *survey.Service, opts *FormOptions) http.Handler {
 	mux.HandleFunc("GET /s/{token}", f.ask)
 	mux.HandleFunc("POST /s/{token}/opened", f.opened)
 	mux.HandleFunc("POST /SurveyInstances/{token}/responses", f.submit)
+	mux.HandleFunc("GET /SurveyInstances/{token}/responses", f.back)
 	mux.HandleFunc("GET /", f.nothing)
 	mux.HandleFunc("POST /", f.nothing)
 	return f.guarded(mux)
@@ -144,6 +146,8 @@ func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		f.failed(w, r, "a form could not be shown", err)
+	case form.State == survey.FormAnswered && r.URL.Query().Has("sent"):
+		f.show(w, r, http.StatusOK, f.page(r, form, StateThanks))
 	case form.State == survey.FormAnswered:
 		f.show(w, r, http.StatusOK, f.page(r, form, StateAnswered))
 	default:

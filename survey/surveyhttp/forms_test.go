@@ -97,6 +97,28 @@ func TestAFaultyFormComesBack(t *testing.T) {
 // Without JavaScript a customer has not seen what follows from an answer: it is asked
 // before anything is taken.
 //
+// As much as the questions allow is taken, in any script.
+func TestLongAnswersAreTaken(t *testing.T) {
+	eachHost(t, func(h *host) {
+		definition := strings.Replace(csiGR, `"questions": [`, `"questions": [`+strings.Join([]string{
+			`{"id": "a", "type": "longText"}`, `{"id": "b", "type": "longText"}`, `{"id": "c", "type": "longText"}`,
+			`{"id": "d", "type": "longText"}`, `{"id": "e", "type": "longText"}`, `{"id": "f", "type": "longText"}`, "",
+		}, ","), 1)
+		h.publish(definition)
+		token := h.visit("40956", "ar")
+		form := url.Values{"q.rate": {"9"}, "q.has-a-complaint": {"no"}}
+		for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
+			form.Set("q."+id, strings.Repeat("ض", 4000))
+		}
+		if status, page := h.form(token, form.Encode()); status != 200 || !strings.Contains(page, "نراك قريبًا.") {
+			h.Errorf("%d %.300s", status, page)
+		}
+		if n := len(h.answers()); n < 6*2*4000 {
+			h.Errorf("%d bytes were stored", n)
+		}
+	})
+}
+
 //spec:t-084
 func TestWhatFollowsFromAnAnswerIsAskedWithoutJavaScript(t *testing.T) {
 	eachHost(t, func(h *host) {

@@ -111,7 +111,7 @@ func TestABodyHasToBeOne(t *testing.T) {
 	if got := h.answers(); got != "" {
 		t.Errorf("%s was stored", got)
 	}
-	if resp := call(t, h.forms, "POST", "/SurveyInstances/"+token+"/responses", good, "Content-Type", form+"; charset=utf-8", "Content-Encoding", "identity"); resp.Status != 200 {
+	if resp := call(t, h.forms, "POST", "/SurveyInstances/"+token+"/responses", good, "Content-Type", form+"; charset=utf-8", "Content-Encoding", "identity"); resp.Status != 303 {
 		t.Error(resp.Status)
 	}
 }
@@ -199,8 +199,18 @@ func TestFormsAreMountedBelowAPath(t *testing.T) {
 		"/ask/s/" + token: "GET", "/ask/s/" + token + "/opened": "POST", "/ask/SurveyInstances/" + token + "/responses": "POST",
 	} {
 		resp := call(t, server.Config.Handler, method, path, good, "Content-Type", "application/x-www-form-urlencoded")
-		if resp.Status > 299 {
+		if resp.Status > 303 {
 			t.Error(method, path, resp.Status)
+		}
+	}
+	// A browser is led to the page that says thanks, and one that restores its tab as well.
+	for _, path := range []string{"/ask/SurveyInstances/" + token + "/responses", "/ask/s/" + token + "?sent"} {
+		resp, err := http.Get(server.URL + path) //nolint:noctx // a test's
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Body.Close(); resp.StatusCode != 200 || resp.Request.URL.Path != "/ask/s/"+token {
+			t.Error(path, resp.StatusCode, resp.Request.URL)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"strings"
 	"sync"
@@ -236,6 +237,9 @@ func (h *host) get(path string) (int, string) {
 func (h *host) form(token, values string) (int, string) {
 	h.Helper()
 	resp := call(h, h.forms, "POST", "/SurveyInstances/"+token+"/responses", values, "Content-Type", "application/x-www-form-urlencoded")
+	if resp.Status == http.StatusSeeOther { // as a browser does
+		return h.get(path.Join("/SurveyInstances", token, resp.Header.Get("Location")))
+	}
 	return resp.Status, resp.Body
 }
 

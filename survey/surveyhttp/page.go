@@ -127,7 +127,7 @@ func (f *forms) in(locale string, state State) *Page {
 		locale = fallbackLocale
 	}
 	return &Page{
-		State: state, Lang: canonical(locale), Dir: direction(locale), Texts: textsFor(f.o.Texts, locale),
+		State: state, Lang: canonical(locale), Dir: form.Direction(locale), Texts: textsFor(f.o.Texts, locale),
 		Style: f.o.Style, Script: shippedScript,
 	}
 }

@@ -13,33 +13,36 @@ import (
 	"github.com/belfry-go/belfry/survey/form"
 )
 
-// maxFormBody bounds what a customer sends: a form spells a letter that is not
-// Latin with six bytes and more.
-const maxFormBody = 128 << 10
+// leastBody is what a customer may send in any case.
+const leastBody = 128 << 10
+
+// maxBody bounds what a customer sends: a form spells each byte that is no Latin letter
+// with three.
+func maxBody(d *form.Definition) int64 { return int64(max(leastBody, 3*d.MostAnswers())) }
 
 func (f *forms) submit(w http.ResponseWriter, r *http.Request) {
-	body, refused := httpapi.PlainBody(w, r, maxFormBody)
+	asked, err := f.s.Form(r.Context(), r.PathValue("token"))
+	if err != nil {
+		f.failed(w, r, "a form could not be read", err)
+		return
+	}
+	body, refused := httpapi.PlainBody(w, r, maxBody(asked.Definition))
 	switch {
 	case refused != nil:
 		f.unread(w, r, refused)
 	case httpapi.Media(r) == "application/json":
 		f.submitJSON(w, r, body)
 	case httpapi.Media(r) == "application/x-www-form-urlencoded":
-		f.submitForm(w, r, body)
+		f.submitForm(w, r, asked, body)
 	default:
 		f.unread(w, r, errMedia)
 	}
 }
 
-func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, body []byte) {
+func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, form survey.Form, body []byte) {
 	posted, err := url.ParseQuery(string(body))
 	if err != nil {
 		f.unread(w, r, unreadable("the body is not a form"))
-		return
-	}
-	form, err := f.s.Form(r.Context(), r.PathValue("token"))
-	if err != nil {
-		f.failed(w, r, "a form could not be read", err)
 		return
 	}
 	p := f.page(r, form, StateForm)
@@ -63,8 +66,7 @@ func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, quest
 	wrong := (*form.AnswersError)(nil)
 	switch {
 	case err == nil:
-		p.State = StateThanks
-		f.show(w, r, http.StatusOK, p)
+		f.toForm(w, r, "?sent")
 	case errors.Is(err, survey.ErrAnswered):
 		p.State = StateRefused
 		f.show(w, r, http.StatusConflict, p)
@@ -76,6 +78,17 @@ func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, quest
 		f.failed(w, r, "answers could not be stored", err)
 	}
 }
+
+// toForm sends a browser to the page of the link, so that a reload or a restored tab
+// asks for a page that is there. The way is relative, since a host may have stripped a
+// prefix.
+func (f *forms) toForm(w http.ResponseWriter, r *http.Request, query string) {
+	w.Header().Set("Location", "../../s/"+url.PathEscape(r.PathValue("token"))+query)
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// back is for a browser that comes back to where a form was sent.
+func (f *forms) back(w http.ResponseWriter, r *http.Request) { f.toForm(w, r, "") }
 
 // unread answers what could not be read.
 func (f *forms) unread(w http.ResponseWriter, r *http.Request, why *httpapi.Problem) {

@@ -3,7 +3,6 @@ package surveyhttp
 import (
 	"encoding/json"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -126,27 +125,4 @@ func preferred(header string, spoken func(locale string) bool) string {
 func language(locale string) string {
 	out, _, _ := strings.Cut(canonical(locale), "-")
 	return out
-}
-
-// rightToLeft are languages and scripts that are written from right to left.
-var rightToLeft = []string{
-	"ar", "arc", "ckb", "dv", "fa", "he", "iw", "khw", "ks", "ps", "sd", "syr", "ug", "ur", "yi",
-}
-
-var leftToRightScripts, rightToLeftScripts = []string{"latn", "cyrl", "deva"}, []string{"arab", "hebr", "thaa", "syrc", "nkoo"}
-
-// direction is "rtl" or "ltr".
-func direction(locale string) string {
-	for _, part := range strings.Split(canonical(locale), "-") {
-		switch {
-		case slices.Contains(rightToLeftScripts, part):
-			return "rtl"
-		case slices.Contains(leftToRightScripts, part):
-			return "ltr"
-		}
-	}
-	if slices.Contains(rightToLeft, language(locale)) {
-		return "rtl"
-	}
-	return "ltr"
 }

@@ -13,6 +13,7 @@ import (
 // definition is a program's survey: one reminder after a day, and a complaint goes to
 // the tickets.
 var definition = json.RawMessage(`{
+	"title": {"en": "CSI-GR"},
 	"questions": [
 		{"id": "rate", "type": "rating", "min": 1, "max": 10, "required": true},
 		{"id": "has-a-complaint", "type": "yesNo"}
