@@ -170,18 +170,30 @@ func (s worker) dispatch(ctx context.Context, tx storage.Tx, done []work.Done[sc
 	if err := s.recurrer().followChanged(ctx, tx, done); err != nil {
 		return err
 	}
-	d := dispatching{ctx: ctx, tx: tx, done: done, refused: map[int]*notify.ConflictError{}}
-	send(&d, func(a Artifacts) []notify.AutomationJob { return a.AutomationJobs }, s.out.EnsureAutomationJob)
-	send(&d, func(a Artifacts) []notify.Job { return a.Jobs }, s.out.EnsureNotificationJob)
-	send(&d, func(a Artifacts) []notify.MessagingJob { return a.MessagingJobs }, s.out.EnsureMessagingJob)
-	send(&d, func(a Artifacts) []notify.Schedule { return a.Schedules }, s.out.EnsureNotificationScheduler)
-	send(&d, func(a Artifacts) []notify.UserMessage { return a.UserMessages }, s.out.EnsureUserMessage)
-	send(&d, func(a Artifacts) []notify.OutgoingMessage { return a.OutgoingMessages }, s.out.EnsureOutgoingMessage)
+	d := dispatching{ctx: ctx, tx: tx, done: done, refused: map[int]*notify.ConflictError{}, made: map[int]notify.DispatchResult{}}
+	send(&d, func(a Artifacts) []notify.AutomationJob { return a.AutomationJobs }, s.out.EnsureAutomationJob, nil)
+	send(&d, func(a Artifacts) []notify.Job { return a.Jobs }, s.out.EnsureNotificationJob, nil)
+	send(&d, func(a Artifacts) []notify.MessagingJob { return a.MessagingJobs }, s.out.EnsureMessagingJob, nil)
+	send(&d, func(a Artifacts) []notify.Schedule { return a.Schedules }, s.out.EnsureNotificationScheduler, nil)
+	send(&d, func(a Artifacts) []notify.UserMessage { return a.UserMessages }, s.out.EnsureUserMessage, userMessageAt)
+	send(&d, func(a Artifacts) []notify.OutgoingMessage { return a.OutgoingMessages }, s.out.EnsureOutgoingMessage, outgoingMessageAt)
 	d.keepBlobs()
 	if d.err != nil {
 		return d.err
 	}
+	if err := d.keepCoordinates(); err != nil {
+		return err
+	}
 	return d.holdRefused()
+}
+
+// userMessageAt and outgoingMessageAt are results that name one message.
+func userMessageAt(at notify.Coordinates) notify.DispatchResult {
+	return notify.DispatchResult{UserMessages: []notify.Coordinates{at}}
+}
+
+func outgoingMessageAt(at notify.Coordinates) notify.DispatchResult {
+	return notify.DispatchResult{OutgoingMessages: []notify.Coordinates{at}}
 }
 
 // dispatchOwn ensures rows of automation_scheduler, each once. Those that were
@@ -261,11 +273,15 @@ type dispatching struct {
 	tx      storage.Tx
 	done    []work.Done[scheduleRow, *decision]
 	refused map[int]*notify.ConflictError // by place in done
+	made    map[int]notify.DispatchResult // likewise: messages whose coordinates only their Ensure tells
 	err     error
 }
 
-// send ensures one kind of artifact of all rows but those that were refused.
-func send[A any](d *dispatching, pick func(Artifacts) []A, ensure func(context.Context, storage.Tx, ...A) ([]notify.Ensured, error)) {
+// send ensures one kind of artifact of all rows but those that were refused. result
+// is what says that one was made; nil: the row says so already.
+func send[A any](d *dispatching, pick func(Artifacts) []A, ensure func(context.Context, storage.Tx, ...A) ([]notify.Ensured, error),
+	result func(notify.Coordinates) notify.DispatchResult,
+) {
 	if d.err != nil {
 		return
 	}
@@ -290,10 +306,25 @@ func send[A any](d *dispatching, pick func(Artifacts) []A, ensure func(context.C
 		return
 	}
 	for i, a := range answers {
-		if a.Conflict != nil && d.refused[owners[i]] == nil {
+		switch {
+		case a.Conflict != nil && d.refused[owners[i]] == nil:
 			d.refused[owners[i]] = a.Conflict
+		case a.Conflict == nil && result != nil:
+			d.made[owners[i]] = d.made[owners[i]].Merge(result(a.Coordinates))
 		}
 	}
+}
+
+// keepCoordinates writes into the rows where the messages are that were made for them.
+func (d *dispatching) keepCoordinates() error {
+	var rows []*scheduleRow
+	for i, row := range d.done {
+		if made, ok := d.made[i]; ok {
+			row.Row.mergeResult(made)
+			rows = append(rows, row.Row)
+		}
+	}
+	return schedules.Save(d.ctx, d.tx, rows...)
 }
 
 // keepBlobs says that what the artifacts name is referenced.

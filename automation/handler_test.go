@@ -123,6 +123,38 @@ func TestAHandlersArtifactsAreEnsuredWithItsRow(t *testing.T) {
 	})
 }
 
+// Messages whose keys only their Ensure knows are named by the row all the same.
+//
+//spec:f-045
+func TestARowNamesTheMessagesThatWereMadeForIt(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.s.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+			return []automation.Outcome{{Artifacts: automation.Artifacts{
+				UserMessages: []notify.UserMessage{{Type: "export", PartitionKey: "user:7", JobPartitionKey: "f", JobRowKey: "j", SourceOn: start, Content: notify.Content{Subject: "s"}}},
+				OutgoingMessages: []notify.OutgoingMessage{{
+					Channel: "email:print", PartitionKey: "f", JobPartitionKey: "f", NotificationType: "export", Method: "email",
+					Address: "sam@example.com", Content: notify.Content{Subject: "s", Text: "t"},
+				}},
+			}}}, nil
+		}))
+		w.ensure(export("1"))
+		w.poll()
+		row := w.row(exportKey("1"))
+		d, err := row.Dispatched()
+		if err != nil || row.Status != automation.StatusCompleted || len(d.UserMessages) != 1 || len(d.OutgoingMessages) != 1 {
+			w.t.Fatalf("%s %+v %v", row.Status, d, err)
+		}
+		inbox, _, err := w.out.Notifier.Inbox("", "user:7").Messages(w.ctx, storage.Page{})
+		if err != nil || len(inbox) != 1 || d.UserMessages[0] != (notify.Coordinates{PartitionKey: "user:7", RowKey: inbox[0].RowKey}) {
+			w.t.Errorf("%+v %+v %v", d.UserMessages, inbox, err)
+		}
+		traced, err := w.out.Notifier.Trace(w.ctx, "", d.OutgoingMessages[0])
+		if err != nil || d.OutgoingMessages[0].PartitionKey != "f" || d.OutgoingMessages[0].RowKey == "" {
+			w.t.Errorf("%+v %+v %v", d.OutgoingMessages, traced, err)
+		}
+	})
+}
+
 //spec:a-018
 func TestAHostsRowMovesInPlace(t *testing.T) {
 	eachWorld(t, func(w *world) {

@@ -3,6 +3,8 @@ package faults
 // replanFaults are faults in how a wish stays current when settings change. Memory
 // shows them.
 var replanFaults = []fault{
+	{Name: "flight: a row does not name its messages", In: "automation.worker.dispatch",
+		Old: "err := d.keepCoordinates(); err != nil", New: "err != nil", Test: "./automation TestARowNamesTheMessagesThatWereMadeForIt/memory"},
 	{Name: "scan: it skips a unit that an event does not", In: "automation.keeper.newPage",
 		Old: "slices.Clone(t.Scan.BusinessUnits)", New: `[]string{"cork"}`,
 		Test: "./automation TestEventsAndReconciliationLeadToTheSame/memory"},
