@@ -132,3 +132,37 @@ func (n sender) undisputed(ctx context.Context, items []sending) ([]sending, err
 	}
 	return open, nil
 }
+
+// stopConflicts puts jobs with a conflict on hold, and with them the messages
+// that this transaction has just created for them: nothing of such a job goes
+// out until a person has looked.
+func (b *batch) stopConflicts(ctx context.Context, tx storage.Tx, all []Ensured, stored []*messageRow) error {
+	stopped := map[*jobRow]bool{}
+	var held []*jobRow
+	for i, j := range append(b.usersOf, b.outgoingOf...) {
+		if all[i].Conflict != nil && !stopped[j] {
+			stopped[j], held = true, append(held, j)
+			j.conflicted()
+		}
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	if err := jobs.Save(ctx, tx, held...); err != nil {
+		return err
+	}
+	var messages []*messageRow
+	for i, j := range b.outgoingOf {
+		if stopped[j] && all[len(b.users)+i].Outcome == storage.Created {
+			stored[i].conflicted()
+			messages = append(messages, stored[i])
+		}
+	}
+	return outgoingMessages.Save(ctx, tx, messages...)
+}
+
+// conflicted stops a message of a job whose messages stand for something else.
+func (m *messageRow) conflicted() {
+	m.ReasonCode = ReasonConflict
+	m.putOnHold(HoldConflict)
+}

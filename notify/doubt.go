@@ -288,3 +288,32 @@ func (m *messageRow) resolvedLate(now time.Time) {
 		m.resolved(now, ResolvedByCall)
 	}
 }
+
+// Resolution is how a doubt was settled.
+type Resolution string
+
+// doubted is a call of which nobody knows whether it delivered: visible, due
+// now for the resolve pass, and not yet on hold.
+func (m *messageRow) doubted(now time.Time, reason string) {
+	m.become(StatusOutcomeUnknown)
+	m.Doubts++
+	m.Lookups, m.Resolution, m.ResolvedOn = 0, "", time.Time{}
+	m.ReasonCode = cmp.Or(reason, ReasonInDoubt)
+	m.DueOn, m.NextRetryOn = now, time.Time{}
+}
+
+// abandoned is a claim whose lease ran out: in doubt if a call had started,
+// else given back uncounted. A claim of the distributor may also take over a
+// row that a resolver held; that row is in doubt as before.
+func (m *messageRow) abandoned(now time.Time) {
+	m.LeaseLossCount++
+	switch {
+	case m.Status == StatusOutcomeUnknown:
+		m.DueOn = now
+	case m.Status != StatusSending:
+	case m.CallStartedOn.IsZero():
+		m.released(now)
+	default:
+		m.doubted(now, ReasonLeaseLost)
+	}
+}

@@ -196,34 +196,6 @@ func (b *batch) add(d work.Done[jobRow, generated]) {
 	}
 }
 
-// stopConflicts puts jobs with a conflict on hold, and with them the messages
-// that this transaction has just created for them: nothing of such a job goes
-// out until a person has looked.
-func (b *batch) stopConflicts(ctx context.Context, tx storage.Tx, all []Ensured, stored []*messageRow) error {
-	stopped := map[*jobRow]bool{}
-	var held []*jobRow
-	for i, j := range append(b.usersOf, b.outgoingOf...) {
-		if all[i].Conflict != nil && !stopped[j] {
-			stopped[j], held = true, append(held, j)
-			j.conflicted()
-		}
-	}
-	if len(held) == 0 {
-		return nil
-	}
-	if err := jobs.Save(ctx, tx, held...); err != nil {
-		return err
-	}
-	var messages []*messageRow
-	for i, j := range b.outgoingOf {
-		if stopped[j] && all[len(b.users)+i].Outcome == storage.Created {
-			stored[i].conflicted()
-			messages = append(messages, stored[i])
-		}
-	}
-	return outgoingMessages.Save(ctx, tx, messages...)
-}
-
 // maxInline is how many bytes of frozen inputs a job's row holds itself.
 const maxInline = 2 << 10
 

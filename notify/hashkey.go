@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -194,4 +195,8 @@ func (n Contacts) RotateHashKey(ctx context.Context, by By, opts *RotateOptions)
 		return fmt.Errorf("notify: RotateHashKey: %w", err)
 	}
 	return nil
+}
+
+func (n *core) recipientHash(ref, method, address string) string {
+	return keys.RecipientHash(n.options.HashKey, ref, method, address)
 }

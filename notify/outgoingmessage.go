@@ -6,7 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/storage"
@@ -174,9 +173,6 @@ type Progress struct {
 // Coordinates are where the message is found.
 func (m *messageRow) Coordinates() Coordinates { return Coordinates{m.PartitionKey, m.RowKey} }
 
-// Resolution is how a doubt was settled.
-type Resolution string
-
 // The resolutions of a doubt.
 const (
 	ResolvedByLookup      Resolution = "StatusLookup"   // the provider said so
@@ -249,83 +245,6 @@ func (m *messageRow) spared(next time.Time, e *SendError) {
 	m.retryOn(driver.Time(next))
 }
 
-// mailTries and otherTries are the pauses after refusals: mail servers are tried for two
-// days, and who waits for a text message does not wait for long.
-var (
-	mailTries  = backoff.Steps{5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}
-	otherTries = backoff.Steps{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour}
-)
-
-// pauses are those after refusals.
-func (m *messageRow) pauses() backoff.Steps {
-	if m.Method == "email" {
-		return mailTries
-	}
-	return otherTries
-}
-
-// refused is a definite refusal that may not last: back-off, at least as long
-// as the provider asks for. After the last try a person decides where the channel was
-// at fault, and else it has failed.
-func (m *messageRow) refused(now time.Time, e *SendError) {
-	another := m.NextRetryOn // of a chain: when that one may take it
-	next, ok := m.failedBy(m.pauses(), now, m.Key, storable.Code(e.Code))
-	switch {
-	case !ok && e.Fault == FaultChannel:
-		m.retryOn(now)
-		m.putOnHold(HoldRetries)
-		return
-	case !ok:
-		m.refusedForGood(now, storable.Code(e.Code))
-		return
-	}
-	asked := driver.Time(now.Add(min(e.RetryAfter, maxRetryAfter)))
-	m.retryOn(later(another, later(asked, next)))
-}
-
-func (m *messageRow) refusedForGood(now time.Time, reason string) {
-	m.become(StatusFailedFinal)
-	m.FailedOn, m.ReasonCode = now, cmp.Or(reason, ReasonRefused)
-	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
-	m.unhold()
-}
-
-// retryOn makes the message due again for another call, or for its end.
-func (m *messageRow) retryOn(next time.Time) {
-	if !m.ValidUntil.IsZero() && next.After(m.ValidUntil) {
-		next = m.ValidUntil
-	}
-	m.become(StatusRetryReady)
-	m.CallStartedOn = time.Time{}
-	m.DueOn, m.NextRetryOn = next, next
-}
-
-// doubted is a call of which nobody knows whether it delivered: visible, due
-// now for the resolve pass, and not yet on hold.
-func (m *messageRow) doubted(now time.Time, reason string) {
-	m.become(StatusOutcomeUnknown)
-	m.Doubts++
-	m.Lookups, m.Resolution, m.ResolvedOn = 0, "", time.Time{}
-	m.ReasonCode = cmp.Or(reason, ReasonInDoubt)
-	m.DueOn, m.NextRetryOn = now, time.Time{}
-}
-
-// abandoned is a claim whose lease ran out: in doubt if a call had started,
-// else given back uncounted. A claim of the distributor may also take over a
-// row that a resolver held; that row is in doubt as before.
-func (m *messageRow) abandoned(now time.Time) {
-	m.LeaseLossCount++
-	switch {
-	case m.Status == StatusOutcomeUnknown:
-		m.DueOn = now
-	case m.Status != StatusSending:
-	case m.CallStartedOn.IsZero():
-		m.released(now)
-	default:
-		m.doubted(now, ReasonLeaseLost)
-	}
-}
-
 // skip ends a message that is no longer wanted.
 func (m *messageRow) skip(now time.Time, reason string) {
 	m.become(StatusSkipped)
@@ -369,12 +288,6 @@ func (m *messageRow) unasked(now time.Time, reason string) {
 func (m *messageRow) putOnHold(reason string) {
 	m.DueOn = time.Time{}
 	m.put(reason)
-}
-
-// conflicted stops a message of a job whose messages stand for something else.
-func (m *messageRow) conflicted() {
-	m.ReasonCode = ReasonConflict
-	m.putOnHold(HoldConflict)
 }
 
 func (m *messageRow) unhold() { m.IsOnSupportHold, m.HoldReason = false, "" }
@@ -474,10 +387,6 @@ func (n *core) begin(m *messageRow, status string) (err error) {
 func (m *messageRow) reset() {
 	m.Progress = Progress{}
 	m.Tries, m.SupportHold = Tries{}, SupportHold{}
-}
-
-func (n *core) recipientHash(ref, method, address string) string {
-	return keys.RecipientHash(n.options.HashKey, ref, method, address)
 }
 
 func later(a, b time.Time) time.Time {

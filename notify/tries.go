@@ -1,10 +1,12 @@
 package notify
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/backoff"
 	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -158,3 +160,54 @@ func (t *tried[M]) cancel(now time.Time) string {
 // dropLease takes the row from the worker that has it: what that one decides is stale
 // by the row's version, and whoever comes next need not wait for the end of its lease.
 func dropLease(r *storage.Record) { r.LeaseExpiresOn, r.Abandoned = time.Time{}, false }
+
+// pauses are those after refusals.
+func (m *messageRow) pauses() backoff.Steps {
+	if m.Method == "email" {
+		return mailTries
+	}
+	return otherTries
+}
+
+// refused is a definite refusal that may not last: back-off, at least as long
+// as the provider asks for. After the last try a person decides where the channel was
+// at fault, and else it has failed.
+func (m *messageRow) refused(now time.Time, e *SendError) {
+	another := m.NextRetryOn // of a chain: when that one may take it
+	next, ok := m.failedBy(m.pauses(), now, m.Key, storable.Code(e.Code))
+	switch {
+	case !ok && e.Fault == FaultChannel:
+		m.retryOn(now)
+		m.putOnHold(HoldRetries)
+		return
+	case !ok:
+		m.refusedForGood(now, storable.Code(e.Code))
+		return
+	}
+	asked := driver.Time(now.Add(min(e.RetryAfter, maxRetryAfter)))
+	m.retryOn(later(another, later(asked, next)))
+}
+
+func (m *messageRow) refusedForGood(now time.Time, reason string) {
+	m.become(StatusFailedFinal)
+	m.FailedOn, m.ReasonCode = now, cmp.Or(reason, ReasonRefused)
+	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
+	m.unhold()
+}
+
+// retryOn makes the message due again for another call, or for its end.
+func (m *messageRow) retryOn(next time.Time) {
+	if !m.ValidUntil.IsZero() && next.After(m.ValidUntil) {
+		next = m.ValidUntil
+	}
+	m.become(StatusRetryReady)
+	m.CallStartedOn = time.Time{}
+	m.DueOn, m.NextRetryOn = next, next
+}
+
+// mailTries and otherTries are the pauses after refusals: mail servers are tried for two
+// days, and who waits for a text message does not wait for long.
+var (
+	mailTries  = backoff.Steps{5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}
+	otherTries = backoff.Steps{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour}
+)

@@ -94,9 +94,6 @@ func TestAFaultyFormComesBack(t *testing.T) {
 	})
 }
 
-// Without JavaScript a customer has not seen what follows from an answer: it is asked
-// before anything is taken.
-//
 // As much as the questions allow is taken, in any script.
 func TestLongAnswersAreTaken(t *testing.T) {
 	eachHost(t, func(h *host) {
@@ -119,6 +116,9 @@ func TestLongAnswersAreTaken(t *testing.T) {
 	})
 }
 
+// Without JavaScript a customer has not seen what follows from an answer: it is asked
+// before anything is taken.
+//
 //spec:t-084
 func TestWhatFollowsFromAnAnswerIsAskedWithoutJavaScript(t *testing.T) {
 	eachHost(t, func(h *host) {
