@@ -271,9 +271,30 @@ func (s asker) resolve(it *sending) {
 		r.NextTryOn = now.Add(waits[0])
 	case s.askProvider(it):
 	case it.Ctx.Err() != nil: // as if it had not been claimed
-	case s.options.InDoubt == notify.Hold:
+	default:
+		s.decide(it, now)
+	}
+}
+
+// decide is the policy for a send in doubt. Where the host names none, a reminder is
+// taken for sent, since a customer rather misses one than gets it twice; the first send
+// is made once more, since else he would never be asked, and then waits for a person.
+func (s asker) decide(it *sending, now time.Time) {
+	r, policy := it.Row, s.options.InDoubt
+	switch {
+	case policy != "":
+	case r.SendOrdinal > 0:
+		policy = notify.AssumeSent
+	case r.Doubts == 0:
+		policy = notify.Resend
+	default:
+		policy = notify.Hold
+	}
+	switch policy {
+	case notify.Hold:
 		r.hold(ReasonInDoubt)
-	case s.options.InDoubt == notify.Resend:
+	case notify.Resend:
+		r.Doubts++
 		r.failed(now, ReasonInDoubt, 0)
 	default:
 		r.sent(r.CallStartedOn, it.trigger.Schedule.Reminders)

@@ -118,6 +118,7 @@ type instanceRow struct {
 	Tries              int       `db:"tries"`
 	CallStartedOn      time.Time `db:"call_started_on"`
 	InDoubt            bool      `db:"in_doubt"`
+	Doubts             int       `db:"doubts"` // of this send, that were sent again
 	StoppedOn          time.Time `db:"stopped_on"`
 	ExpiresOn          time.Time `db:"expires_on"`
 
@@ -213,7 +214,7 @@ func (i *instanceRow) sent(on time.Time, reminders []form.Duration) {
 	i.LastSentOn = on
 	i.SendOrdinal++
 	i.settleCall()
-	i.Tries, i.ReasonCode = 0, ""
+	i.Tries, i.Doubts, i.ReasonCode = 0, 0, ""
 	i.NextSendOn, i.RemindersRemaining = advance(reminders, i.RemindersRemaining, on)
 	if i.NextSendOn.IsZero() {
 		i.StoppedOn = on

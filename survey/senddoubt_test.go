@@ -19,12 +19,55 @@ import (
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// A send of which nobody knows whether it happened: by default it is taken for
-// made, so that nobody gets it twice.
+// A send of which nobody knows whether it happened: by default the first one is made once
+// more, or the customer would never be asked, and then waits for a person.
+//
+//spec:t-067
+func TestTheFirstSendInDoubtIsMadeOnceMore(t *testing.T) {
+	for name, again := range map[string]error{"it goes out": nil, "a doubt again": notify.Unknown("", io.EOF)} {
+		t.Run(name, func(t *testing.T) {
+			eachHost(t, nil, func(h *host) {
+				h.fails(notify.Unknown("", io.EOF))
+				id := h.linked(csiGR)
+				h.drain()
+				if i := h.status(id, survey.StatusPending); i.InDoubt || i.IsOnSupportHold || len(h.sent()) != 1 {
+					h.t.Fatalf("%d calls: %+v", len(h.sent()), i)
+				}
+				h.fails(again)
+				h.at(6 * time.Minute)
+				sent := h.sent()
+				if len(sent) != 2 || sent[0].ID != sent[1].ID {
+					h.t.Fatalf("sent %v", sent)
+				}
+				if again == nil {
+					h.status(id, survey.StatusSent)
+					return
+				}
+				h.at(10 * day)
+				if i := h.status(id, survey.StatusPending); !i.IsOnSupportHold || i.ReasonCode != survey.ReasonInDoubt || len(h.sent()) != 2 {
+					h.t.Errorf("%d calls: %+v", len(h.sent()), i)
+				}
+			})
+		})
+	}
+}
+
+// A reminder in doubt is taken for sent, so that nobody gets it twice; so is the first
+// send if the host says so.
 //
 //spec:t-067
 func TestASendInDoubtIsTakenForMade(t *testing.T) {
 	eachHost(t, nil, func(h *host) {
+		id := h.linked(csiGR)
+		h.drain()
+		h.fails(notify.Unknown("", io.EOF))
+		h.at(day)
+		i := h.status(id, survey.StatusSent)
+		if i.SendOrdinal != 2 || i.InDoubt || len(h.sent()) != 2 {
+			h.t.Errorf("%d calls: %+v", len(h.sent()), i)
+		}
+	})
+	eachHost(t, &survey.Options{InDoubt: notify.AssumeSent}, func(h *host) {
 		h.fails(notify.Unknown("", io.EOF))
 		id := h.linked(csiGR)
 		h.drain()
@@ -121,7 +164,7 @@ func TestAProviderThatCanTellSettlesADoubt(t *testing.T) {
 	}{
 		"accepted":    {notify.LookupResult{Status: notify.LookupAccepted, Receipt: notify.Receipt{ID: "p1"}}, []string{"0/1 unknown InDoubt", "0/1 delivered"}},
 		"absent":      {notify.LookupResult{Status: notify.LookupAbsent}, []string{"0/1 unknown InDoubt", "0/1 failed Absent", "0/2 delivered"}},
-		"cannot tell": {notify.LookupResult{}, []string{"0/1 unknown InDoubt"}},
+		"cannot tell": {notify.LookupResult{}, []string{"0/1 unknown InDoubt", "0/2 delivered"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, nil, func(h *host) {

@@ -49,7 +49,9 @@ type Options struct {
 	// stops.
 	UnclaimedAfter time.Duration
 	// InDoubt says what becomes of a send of which nobody knows whether it happened.
-	// Default [notify.AssumeSent]: a customer rather misses one reminder than gets it twice.
+	// By default a reminder is taken for sent, since a customer rather misses one than gets
+	// it twice, and the first send, without which he is never asked, is made once more and
+	// then waits for a person.
 	InDoubt notify.InDoubt
 	// Concurrency is how many calls one group of sends makes at once; default 16.
 	Concurrency int
@@ -75,7 +77,6 @@ func (o *Options) withDefaults() Options {
 	}
 	out.ExpiryGrace = cmp.Or(max(out.ExpiryGrace, 0), 30*24*time.Hour)
 	out.UnclaimedAfter = cmp.Or(max(out.UnclaimedAfter, 0), time.Hour)
-	out.InDoubt = cmp.Or(out.InDoubt, notify.AssumeSent)
 	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 16)
 	out.CallTimeout = cmp.Or(max(out.CallTimeout, 0), time.Minute)
 	if out.Logger == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/survey"
 )
@@ -17,8 +18,8 @@ import (
 // surveys are the host's program for links.
 func surveys(store storage.Store, provider string) *survey.Service {
 	return survey.New(store, &survey.Options{
-		SurveyURL: "https://host.example/s/{token}",
-		Logger:    slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+		SurveyURL: "https://host.example/s/{token}", InDoubt: notify.AssumeSent, // so that no send is made twice
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	}, &client{url: provider})
 }
 

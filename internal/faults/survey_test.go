@@ -33,7 +33,7 @@ var surveyFaults = []fault{
 	{Name: "I-9 a link whose sender died in the call is sent again", In: "survey.instanceRow.abandoned",
 		Old: "i.doubted(now, ReasonLeaseLost)", New: "i.failed(now, ReasonLeaseLost, 0)",
 		Test: "./survey TestI9_/assumed_and_accepted/memory"},
-	{Name: "I-10 repeats of a link in doubt are not counted", In: "survey.asker.resolve",
+	{Name: "I-10 repeats of a link in doubt are not counted", In: "survey.asker.decide",
 		Old: "r.failed(now, ReasonInDoubt, 0)", New: "r.Tries = 0; r.failed(now, ReasonInDoubt, 0)",
 		Test: "./survey TestRepeatsOfASendInDoubt/memory"},
 	{Name: "I-11 a link in doubt is sent although the provider has it", In: "survey.asker.resolve",

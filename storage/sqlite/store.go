@@ -1,8 +1,8 @@
 // Package sqlite keeps a store in an SQLite file: the embedded default. A program that
 // is built with cgo has SQLite in C; one that is built with CGO_ENABLED=0 has SQLite
 // translated to Go, needs no C compiler, and is somewhat slower. Any number of
-// processes on one machine may work on one file; on a network file system that is
-// not safe, and SQLite's locks do not promise it.
+// processes on one machine may work on one file, of both builds; on a network file
+// system that is not safe, and SQLite's locks do not promise it.
 //
 // The store owns its connections, since SQLite's settings belong to a connection
 // and a host's pool may have others: one connection writes, a few read. A host

@@ -121,6 +121,7 @@ CREATE TABLE {survey_instance} (
 	tries            bigint NOT NULL,
 	call_started_on  timestamptz,
 	in_doubt         boolean NOT NULL, -- nobody knows whether that call sent
+	doubts           bigint NOT NULL, -- of this send, that were sent again
 	stopped_on       timestamptz,
 	expires_on       timestamptz,
 	opened_on        timestamptz,

@@ -120,6 +120,7 @@ CREATE TABLE {survey_instance} (
 	tries            INTEGER NOT NULL,
 	call_started_on  INTEGER,
 	in_doubt         INTEGER NOT NULL, -- nobody knows whether that call sent
+	doubts           INTEGER NOT NULL, -- of this send, that were sent again
 	stopped_on       INTEGER,
 	expires_on       INTEGER,
 	opened_on        INTEGER,

@@ -1,13 +1,14 @@
-// This program is built without cgo, as programs for small images often are. It
-// prints what the driver says about that, and what we say.
+// This program is built without cgo, as programs for small images often are. It writes
+// into the file that it is told, and prints what the C driver says and what we say.
 package main
 
 import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 
-	_ "github.com/mattn/go-sqlite3" // the driver
+	_ "github.com/mattn/go-sqlite3" // a host's, which is a stub here
 
 	"github.com/belfry-go/belfry/storage/sqlite"
 )
@@ -18,6 +19,9 @@ func main() {
 		err = db.Ping()
 	}
 	fmt.Println(err)
-	_, err = sqlite.Open(context.Background(), ":memory:", nil)
+	store, err := sqlite.Open(context.Background(), os.Args[1], nil)
+	if err == nil {
+		_, err = store.DB().Exec("INSERT INTO host SELECT 7")
+	}
 	fmt.Println(err)
 }
