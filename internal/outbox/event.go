@@ -16,7 +16,7 @@ import (
 )
 
 // MaxPayload bounds the payload of an event in bytes.
-const MaxPayload = 640 << 10
+const MaxPayload = 1<<20 + 128<<10
 
 // Event is something that has happened. Its Key is its id, deterministic where
 // the same happening may be told twice. It is written once.

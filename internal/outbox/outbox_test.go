@@ -315,7 +315,7 @@ func TestAPayloadThatIsTooLargeIsRefused(t *testing.T) {
 		e := event("e1")
 		e.Payload = json.RawMessage(`"` + strings.Repeat("x", outbox.MaxPayload) + `"`)
 		err := w.store.InTx(w.t.Context(), func(tx storage.Tx) error { return outbox.Emit(w.t.Context(), tx, e) })
-		if err == nil || !strings.Contains(err.Error(), "a payload of 655362 bytes") {
+		if err == nil || !strings.Contains(err.Error(), "a payload of 1179650 bytes") {
 			w.t.Error(err)
 		}
 	})

@@ -354,7 +354,7 @@ func (d *Definition) Asked(answers json.RawMessage) []string {
 
 // MaxAnswers bounds the answers of one response in bytes, as canonical JSON. A
 // definition whose answers could be longer is not published.
-const MaxAnswers = 512 << 10
+const MaxAnswers = 1 << 20
 
 // MostAnswers is how many bytes the answers may have at most, as canonical JSON: what
 // [Definition.Accept] takes fits.

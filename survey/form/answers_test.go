@@ -122,15 +122,15 @@ func TestAnswersFitIntoTheirEvent(t *testing.T) {
 		}
 		return d, raw
 	}
-	d, raw := asked(21)
+	d, raw := asked(43)
 	a, err := d.Accept(raw)
 	if err != nil || len(a.JSON) > d.MostAnswers() || d.MostAnswers() > MaxAnswers {
 		t.Error(err, d.MostAnswers())
 	}
-	if d, raw = asked(22); d.MostAnswers() <= MaxAnswers {
+	if d, raw = asked(44); d.MostAnswers() <= MaxAnswers {
 		t.Error(d.MostAnswers())
 	}
-	if _, err = d.Accept(raw); err == nil || !strings.Contains(err.Error(), "more than 524288 bytes") {
+	if _, err = d.Accept(raw); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
 		t.Error(err)
 	}
 	text, err := json.Marshal(d)
