@@ -12,28 +12,31 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// find claims at most n rows of a line. When it finds none it tells the next due
-// moment within the polling interval, if there is one. forced looks everywhere
-// however short ago the last look-back was: only then does "nothing" mean nothing.
-func (r *runner[R, A]) find(ctx context.Context, l *line, n int, forced bool) (rows []*R, next time.Time, err error) {
+// find claims at most n rows of a line, and passes on what it gets as soon as it has it.
+// When it finds none it tells the next due moment within the polling interval, if there
+// is one. forced looks everywhere however short ago the last look-back was: only then
+// does "nothing" mean nothing.
+func (r *runner[R, A]) find(ctx context.Context, l *line, n int, forced bool, pass func([]*R)) (found int, next time.Time, err error) {
 	find := func(more []*R, err error) error {
-		rows = append(rows, more...)
+		if found += len(more); len(more) > 0 {
+			pass(more)
+		}
 		return err
 	}
 	everywhere := l.open // a row behind the cursor may be what the peek saw
 	if !forced {
 		n = max(n-r.underway(l), 1)
 		if err := find(r.newcomers(ctx, l, max(n/4, 1))); err != nil {
-			return rows, next, err
+			return found, next, err
 		}
 	}
 	if !l.hot {
 		if err := r.askFirst(ctx); err != nil {
-			return rows, next, err
+			return found, next, err
 		}
 		if !forced {
 			if err := find(r.lookSlowly(ctx, l, max(n/4, 1))); err != nil {
-				return rows, next, err
+				return found, next, err
 			}
 			everywhere = r.looking(l, func(lane *lane) bool { return lane.look.allowed() })
 		}
@@ -43,30 +46,31 @@ func (r *runner[R, A]) find(ctx context.Context, l *line, n int, forced bool) (r
 			r.ended(l, now)
 		}
 		if err != nil || next.IsZero() || next.After(r.now()) {
-			return rows, next, err
+			return found, next, err
 		}
+		r.skip(l, now, next)
 	}
 	if late := r.looking(l, func(lane *lane) bool { return lane.look.overdue() }); len(late) > 0 && !forced {
 		if err := find(r.lookBack(ctx, l, late, max(n/4, 1), forced)); err != nil {
-			return rows, next, err
+			return found, next, err
 		}
 	}
-	now, fromStart := r.now(), l.lanes.furthest() == driver.Cursor{}
-	if err := find(r.forward(ctx, l, n-len(rows), forced)); err != nil {
-		return rows, next, err
+	now, fromStart, asides := r.now(), l.lanes.furthest() == driver.Cursor{}, len(r.asides)
+	if err := find(r.forward(ctx, l, n-found, forced)); err != nil || len(r.asides) > asides {
+		return found, time.Time{}, err // the next turn looks for what else there is, by reading first
 	}
-	l.hot = len(rows) >= enough(n, forced)
+	l.hot = found >= enough(n, forced)
 	if !l.hot && !fromStart {
-		if err := find(r.behind(ctx, l, everywhere, n-len(rows), forced)); err != nil {
-			return rows, next, err
+		if err := find(r.behind(ctx, l, everywhere, n-found, forced)); err != nil {
+			return found, next, err
 		}
-		l.hot = len(rows) >= enough(n, forced)
+		l.hot = found >= enough(n, forced)
 	}
 	if !l.hot {
 		r.ended(l, now)
 	}
 	// What the peek saw may be in other hands: it says nothing about when to wake.
-	return rows, time.Time{}, nil
+	return found, time.Time{}, nil
 }
 
 // turn claims for every line that has room, and passes on what each gets. next is
@@ -94,18 +98,20 @@ func (r *runner[R, A]) turn(ctx context.Context, launch func(*line, []*R)) (n in
 		if room == 0 {
 			continue
 		}
-		asides := len(r.asides)
-		rows, due, err := r.find(ctx, l, room, false)
-		if len(rows) > 0 {
+		asides, flooded := len(r.asides), len(r.floods()) > 0
+		found, due, err := r.find(l.patient(ctx), l, room, false, func(rows []*R) {
+			if flooded && l.of != flood {
+				r.others = r.mono.Now()
+			}
 			launch(l, rows)
-		}
+		})
 		if err != nil {
 			return n, next, err
 		}
 		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
 			next = due
 		}
-		n, hot = n+len(rows), hot || l.hot
+		n, hot = n+found, hot || l.hot
 		if len(r.asides) > asides {
 			l.hot = false // it may have to walk over what was set aside: by reading first
 		} else {
@@ -113,18 +119,19 @@ func (r *runner[R, A]) turn(ctx context.Context, launch func(*line, []*R)) (n in
 		}
 	}
 	r.hot.Store(hot)
+	r.flooded.Store(len(r.floods()) > 0)
 	return n, next, nil
 }
 
 // pollOnce claims what is due, whatever is set aside.
-func (r *runner[R, A]) pollOnce(ctx context.Context, n int) ([]*R, error) {
+func (r *runner[R, A]) pollOnce(ctx context.Context, n int) (rows []*R, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.clockTrusted(); err != nil {
 		return nil, err
 	}
 	r.asking.again()
-	rows, _, err := r.find(ctx, r.all, n, true)
+	_, _, err = r.find(ctx, r.all, n, true, func(more []*R) { rows = append(rows, more...) })
 	return rows, err
 }
 
@@ -132,6 +139,22 @@ func (r *runner[R, A]) pollOnce(ctx context.Context, n int) ([]*R, error) {
 func (r *runner[R, A]) ended(l *line, at time.Time) {
 	if (l.of == theRest || l.of == oneKind) && len(r.asides) > 0 {
 		l.passed(at)
+	}
+}
+
+// skip moves the cursors of a line to the first row that a peek has seen, past the rows
+// of lines aside: nothing before it could be claimed.
+func (r *runner[R, A]) skip(l *line, now, first time.Time) {
+	if l.of != theRest && l.of != oneKind || len(r.asides) == 0 {
+		return
+	}
+	if at := now.Add(-seen); at.Before(first) {
+		first = at
+	}
+	for _, lane := range l.open {
+		if lane.at.DueOn.Before(first) {
+			lane.at = driver.Cursor{DueOn: first}
+		}
 	}
 }
 
@@ -170,7 +193,7 @@ func (r *runner[R, A]) peek(ctx context.Context, l *line, everywhere lanes) (nex
 
 func (r *runner[R, A]) forward(ctx context.Context, l *line, n int, forced bool) ([]*R, error) {
 	var all []*R
-	open := l.open
+	open, asides := l.open, len(r.asides)
 	for n > 0 && len(open) > 0 && len(all) < enough(n, forced) {
 		asked := open.share(n - len(all))
 		for i := range asked {
@@ -182,7 +205,9 @@ func (r *runner[R, A]) forward(ctx context.Context, l *line, n int, forced bool)
 		}
 		all = append(all, rows...)
 		open = r.advance(l, open, asked, rows)
-		r.flooding(l, asked, rows)
+		if r.flooding(l, asked, rows); len(r.asides) > asides {
+			break
+		}
 	}
 	return all, nil
 }
@@ -225,9 +250,29 @@ func limitOf(asked []driver.LaneClaim, lane int16) int {
 	return 0
 }
 
+// scout finds by reading what a claim would take that may look at very many rows, where
+// it would keep others from writing meanwhile. The answer is false where there is nothing.
+func (r *runner[R, A]) scout(ctx context.Context, c *driver.Claim) (some bool, err error) {
+	s, ok := r.store.(driver.Scout)
+	if !ok || !c.Long && c.NewerThan == 0 {
+		return true, nil
+	}
+	known := r.asking.known().from(*c)
+	known.Now, known.Expired = r.now(), r.expired()
+	ids, ok, err := s.Scout(ctx, &r.spec.Table.Schema, known)
+	if err != nil || !ok {
+		return !ok, err
+	}
+	c.IDs = ids
+	return len(ids) > 0, nil
+}
+
 // take commits one claim; only then does the work start. It leaves out what the pass
 // leaves alone.
 func (r *runner[R, A]) take(ctx context.Context, c driver.Claim) (rows []*R, err error) {
+	if some, err := r.scout(ctx, &c); err != nil || !some {
+		return nil, err
+	}
 	if c.Token, err = token(r.store.Rand()); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -52,7 +53,7 @@ func (r *runner[R, A]) newLine(of part) *line {
 // aside gives a kind, or a flood, a line that goes on where another line is.
 func (r *runner[R, A]) aside(of part, kind string, scope storage.Scope, from *line) {
 	l := r.newLine(of)
-	l.kind, l.scope, l.hot = kind, scope, true
+	l.kind, l.scope, l.hot = kind, scope, of == flood
 	for i, lane := range from.lanes {
 		l.lanes[i].at, l.lanes[i].look.last = lane.at, r.mono.Now()
 	}
@@ -110,9 +111,12 @@ func (r *runner[R, A]) room(l *line) int {
 	case oneKind:
 		l.open = l.lanes.with(func(lane int16) bool { return !r.full(r.flights.ofKind(l.kind, lane)) })
 	case flood:
-		share := max(r.o.InFlight/2/r.floodsOf(l.kind), 1)
-		room := min(share-r.flights.ofScope(l.scope, l.kind), r.o.Batch)
-		if 2*room > min(share, r.o.Batch) {
+		share, batch := max(r.o.InFlight/2/r.floodsOf(l.kind), 1), r.o.Batch
+		if r.company() {
+			batch = max(batch/4, 1)
+		}
+		room := min(share-r.flights.ofScope(l.scope, l.kind), batch)
+		if 2*room > min(share, batch) {
 			l.open = l.lanes
 			return room
 		}
@@ -124,6 +128,20 @@ func (r *runner[R, A]) room(l *line) int {
 		return 0
 	}
 	return r.o.Batch
+}
+
+// company reports whether others than floods have rows these days: a flood claims less
+// at a time then, so that they do not wait for long claims.
+func (r *runner[R, A]) company() bool {
+	return !r.others.IsZero() && r.mono.Since(r.others) < time.Second
+}
+
+// patient is the context for a line's claims: those of a flood go behind others.
+func (l *line) patient(ctx context.Context) context.Context {
+	if l.of == flood {
+		return driver.Patient(ctx)
+	}
+	return ctx
 }
 
 // hungry reports whether a lane for which there was no room has some by now.

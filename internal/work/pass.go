@@ -57,12 +57,14 @@ type runner[R, A any] struct {
 	mono  clock.Clock
 	tel   *telemetry
 
-	mu     sync.Mutex // guards what follows: one claim at a time
-	all    *line
-	rest   *line
-	asides []*line
-	looks  map[*line]*look[R] // look-backs that go on beside the turns
-	hot    atomic.Bool        // a claim of the last turn was full
+	mu      sync.Mutex // guards what follows: one claim at a time
+	all     *line
+	rest    *line
+	asides  []*line
+	looks   map[*line]*look[R] // look-backs that go on beside the turns
+	hot     atomic.Bool        // a claim of the last turn was full
+	others  time.Time          // when another line last had rows beside a flood
+	flooded atomic.Bool        // there are lines of floods
 
 	looked chan struct{} // receives after one of looks has ended
 	asking asking

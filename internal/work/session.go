@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // session is one call of Poll or Run: where its handlers run and report to.
@@ -89,7 +90,7 @@ func (s *session[R, A]) slotsOf(at seat) chan struct{} {
 
 // launch handles a group as soon as there is a slot, and reports it once.
 func (s *session[R, A]) launch(g group[R]) {
-	flights, slots := s.r.board(s.base, g.rows), s.slotsOf(g.seat)
+	flights, slots := s.r.board(s.baseOf(g.seat), g.rows), s.slotsOf(g.seat)
 	go func() {
 		var o outcome[R, A]
 		select {
@@ -104,13 +105,21 @@ func (s *session[R, A]) launch(g group[R]) {
 	}()
 }
 
+// baseOf is the context of the handlers of a seat: a flood goes behind others.
+func (s *session[R, A]) baseOf(at seat) context.Context {
+	if at.rank == behind {
+		return driver.Patient(s.base)
+	}
+	return s.base
+}
+
 func (s *session[R, A]) attempt(g group[R], flights []*flight, free func(), rep *Report) []settled[R, A] {
 	select {
 	case <-s.stop:
 		return s.r.release(g.rows, rep)
 	default:
 	}
-	ctx, end := s.r.limited(s.base, g.seat.kind, flights, free)
+	ctx, end := s.r.limited(s.baseOf(g.seat), g.seat.kind, flights, free)
 	defer end()
 	return s.handle(ctx, g.rows, flights, rep)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // maxSettle is how many rows one settling transaction writes at most, what a single
@@ -332,6 +333,9 @@ func (w *settler[R, A]) flush(ctx context.Context, closed <-chan struct{}) {
 	w.pending = w.pending[n:]
 	w.weight -= w.r.weigh(batch)
 	w.busy++
+	if w.r.flooded.Load() {
+		ctx = driver.Patient(ctx)
+	}
 	go func() {
 		var rep Report
 		w.r.settle(ctx, batch, &rep)

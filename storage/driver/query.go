@@ -142,6 +142,9 @@ type Claim struct {
 	// NewerThan leaves out the rows with an ID up to it; zero: none. A database that
 	// does so may look at the other rows only, however many are due.
 	NewerThan int64
+	// IDs are the only rows to take, as a [Scout] has found them; nil: all. Stores that
+	// are none take no notice.
+	IDs []int64
 	// Long says that it may have to look at very many rows: where a database locks each
 	// as it finds it, it locks none before it has looked at all.
 	Long bool

@@ -39,6 +39,14 @@ type Store interface {
 	Waker() *Waker
 }
 
+// Scout is a Store whose claims keep other writers out while they look. What a claim that
+// may look at very many rows would take is found by reading first.
+type Scout interface {
+	// Scout tells the ids of the rows that c would take now, for its IDs. The answer is
+	// false where claims keep nobody out.
+	Scout(ctx context.Context, s *Schema, c Claim) ([]int64, bool, error)
+}
+
 // Clock tells the time, and when some of it has passed. The clocks of
 // github.com/benbjohnson/clock are such, the mock too. Methods may be called from
 // any number of goroutines.

@@ -257,8 +257,8 @@ func TestGuardHealthOfLinksFindsTheFewThatWait(t *testing.T) {
 		SELECT 1, 0, false, '', g::text, g::text, md5(g::text), '', '', 'Sent', '', '', 1, 1, '', '', '', '{}', 'sms', '', '', '', 0, 0, 0, 0, 0, true,
 			'InDoubt', g %% 1000 = 0
 		FROM generate_series(1, %d) AS g`, n))
-	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO outbox_delivery (version, lane, abandoned, dead_on, scope, key, kind, status, claim_token, event_key, topic, attempts, diagnostics)
-		SELECT 1, 0, false, CASE WHEN g %% 1000 = 0 THEN now() END, 'tenant-' || g %% 20, g::text, 'survey/crm', 'Dispatched', '', '', 'survey/response-completed', 0, ''
+	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO outbox_delivery (version, lane, abandoned, dead_on, scope, key, kind, status, claim_token, event_key, topic, attempts, diagnostics, calls)
+		SELECT 1, 0, false, CASE WHEN g %% 1000 = 0 THEN now() END, 'tenant-' || g %% 20, g::text, 'survey/crm', 'Dispatched', '', '', 'survey/response-completed', 0, '', '[]'
 		FROM generate_series(1, %d) AS g`, n))
 	exec(t, s.DB(), "VACUUM (ANALYZE) survey_instance, outbox_delivery")
 	surveys := survey.New(s, nil)

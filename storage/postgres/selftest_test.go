@@ -17,7 +17,7 @@ import (
 )
 
 // over is a host's pool as the shared SQL takes it.
-func over(db *sql.DB) sqlstore.Pool { return &sqlstore.Database{DB: db, Watch: watch} }
+func over(db *sql.DB) sqlstore.Pool { return sqlstore.NewDatabase(db, watch) }
 
 // rawPool is a pool of plain lib/pq, as a host may have it.
 func rawPool(t testing.TB, dsn string) *sql.DB {

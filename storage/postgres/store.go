@@ -170,7 +170,7 @@ type Store struct {
 type ServerError = pgserver.ServerError
 
 // database is the pool as the shared SQL takes it.
-func (s *Store) database() sqlstore.Pool { return &sqlstore.Database{DB: s.db, Watch: watch} }
+func (s *Store) database() sqlstore.Pool { return sqlstore.NewDatabase(s.db, watch) }
 
 // open checks the server and builds the store on s.db. migrating wraps what may
 // take long.

@@ -126,4 +126,4 @@ func checkBegin(ctx context.Context, db *sql.DB, conn *sql.Conn) error {
 }
 
 // database is a pool as the shared SQL takes it.
-func database(db *sqlx.DB) *sqlstore.Database { return &sqlstore.Database{DB: db.DB} }
+func database(db *sqlx.DB) *sqlstore.Database { return sqlstore.NewDatabase(db.DB, nil) }

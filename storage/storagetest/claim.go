@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,6 +66,24 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 		c.NewerThan = w.find("", driver.Query{Where: []driver.Cond{driver.Eq("key", "a")}, Limit: 1})[0].ID
 		w.same("newer ones", keysOf(w.claim(c)), []string{"b", "c"})
 		w.same("the other", keysOf(w.claim(due("u"))), []string{"a"})
+	}},
+	{"what a Scout has found is claimed if it is still free, and nothing else", func(w *world) {
+		w.insert(newThings("a", "b", "c")...)
+		c := allDue()
+		c.Long = true
+		w.scout(&c)
+		w.insert(newThing("d"))
+		w.same("taken meanwhile", keysOf(w.claim(limited(allDue(), 1))), []string{"a"})
+		want := []string{"d", "b", "c"}
+		if c.IDs != nil {
+			want = []string{"b", "c"}
+		}
+		var got []*thing
+		w.tx(func(tx driver.Tx) (err error) {
+			got, err = w.things.Claim(w.ctx, tx, c)
+			return err
+		})
+		w.same("keys", keysOf(got), want)
 	}},
 	{"Except leaves out the rows of these scopes", func(w *world) {
 		w.insert(scoped("", "a"), scoped("one", "a"), scoped("two", "a"))
@@ -132,6 +151,12 @@ var claimTheme = theme{name: "claim", sentences: []sentence{
 		w.same("abandoned", again[0].Abandoned, false)
 	}},
 }}
+
+func limited(c driver.Claim, n int) driver.Claim {
+	c.Lanes = slices.Clone(c.Lanes)
+	c.Lanes[0].Limit = n
+	return c
+}
 
 func typed(key, name string) *thing {
 	r := newThing(key)

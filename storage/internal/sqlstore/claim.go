@@ -69,6 +69,30 @@ func (s *Store) Next(ctx context.Context, schema *driver.Schema, c driver.Claim,
 	return next, err
 }
 
+// Scout finds by reading what a claim would take, where claims keep other writers out.
+func (s *Store) Scout(ctx context.Context, schema *driver.Schema, c driver.Claim) (ids []int64, scouts bool, err error) {
+	t, scouts := s.table(schema).(sqlite)
+	if !scouts {
+		return nil, false, nil
+	}
+	for _, l := range c.Lanes {
+		err := s.read(ctx, "scout of "+schema.Name, t.Scout(l, &c), func(r Rows) error {
+			for r.Next() {
+				var id int64
+				if err := r.Scan(&id); err != nil {
+					return err
+				}
+				ids = append(ids, id)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, true, err
+		}
+	}
+	return ids, true, nil
+}
+
 // read runs one SELECT outside of a transaction, again if the database is busy
 // or the connection broke while it lay idle.
 func (s *Store) read(ctx context.Context, op string, q sqltext.Statement, read func(Rows) error) error {

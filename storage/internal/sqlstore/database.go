@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	sqldriver "database/sql/driver"
 	"errors"
+	"sync"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
@@ -19,12 +20,25 @@ type DBTX interface {
 // Database is a Pool of database/sql.
 type Database struct {
 	*sql.DB
-	// Watch, if not nil, is told the driver's connection (the argument of
-	// sql.Conn.Raw) before a transaction or a read uses it, with the context of
-	// the call: it may end a connection that ignores the context. The function it
-	// returns is called once, after COMMIT, ROLLBACK or the last row; its error
-	// turns a COMMIT that seemed to succeed into an unknown outcome.
-	Watch func(ctx context.Context, driverConn any) (done func() error)
+	watch Watch
+	turns *turns // nil: the pool has no bound
+}
+
+// Watch is told the driver's connection (the argument of
+// sql.Conn.Raw) before a transaction or a read uses it, with the context of
+// the call: it may end a connection that ignores the context. The function it
+// returns is called once, after COMMIT, ROLLBACK or the last row; its error
+// turns a COMMIT that seemed to succeed into an unknown outcome.
+type Watch func(ctx context.Context, driverConn any) (done func() error)
+
+// NewDatabase makes a Pool of db, which has its bound of connections by now. watch may be
+// nil.
+func NewDatabase(db *sql.DB, watch Watch) *Database {
+	d := &Database{DB: db, watch: watch}
+	if n := db.Stats().MaxOpenConnections; n > 0 {
+		d.turns = &turns{free: n}
+	}
+	return d
 }
 
 // Size is that of the pool.
@@ -33,18 +47,26 @@ func (d *Database) Size() int { return d.Stats().OpenConnections }
 // Single says whether the pool has one connection at most.
 func (d *Database) Single() bool { return d.Stats().MaxOpenConnections == 1 }
 
-// Conn takes a connection from the pool, under a watch.
+// Conn takes a connection from the pool in its turn, under the watch.
 func (d *Database) Conn(ctx context.Context) (Conn, error) {
+	next := func() {}
+	if d.turns != nil {
+		if err := d.turns.take(ctx); err != nil {
+			return nil, err
+		}
+		next = sync.OnceFunc(d.turns.give)
+	}
 	conn, err := d.DB.Conn(ctx)
 	if err != nil {
+		next()
 		return nil, err
 	}
-	c := &sqlConn{over: over{conn}, conn: conn, done: func() error { return nil }}
-	if d.Watch == nil {
+	c := &sqlConn{over: over{conn}, conn: conn, done: func() error { return nil }, next: next}
+	if d.watch == nil {
 		return c, nil
 	}
 	err = conn.Raw(func(raw any) error {
-		c.done = d.Watch(ctx, raw)
+		c.done = d.watch(ctx, raw)
 		return nil
 	})
 	if err != nil {
@@ -77,7 +99,8 @@ func (o over) Query(ctx context.Context, text string, args []any, read func(Rows
 type sqlConn struct {
 	over
 	conn *sql.Conn
-	done func() error // Database.Watch's answer
+	done func() error // the watch's answer
+	next func()       // gives the turn back
 }
 
 func (c *sqlConn) Release(broken bool) error {
@@ -86,6 +109,7 @@ func (c *sqlConn) Release(broken bool) error {
 		_ = c.conn.Raw(func(any) error { return sqldriver.ErrBadConn })
 	}
 	_ = c.conn.Close()
+	c.next()
 	return err
 }
 

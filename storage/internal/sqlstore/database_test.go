@@ -72,7 +72,7 @@ func pool(db *sqlx.DB) sqlstore.Pool {
 	if db == nil {
 		return nil
 	}
-	return &sqlstore.Database{DB: db.DB}
+	return sqlstore.NewDatabase(db.DB, nil)
 }
 
 func (d database) exec(t testing.TB, db *sqlx.DB, texts ...string) {

@@ -53,7 +53,7 @@ func (f *fake) store(t *testing.T, change func(*Config)) *Store {
 	db := sql.OpenDB(f)
 	t.Cleanup(func() { _ = db.Close() })
 	cfg := Config{
-		Dialect: PostgreSQL, Writer: &Database{DB: db}, Classify: classifyFake, Migrate: MigrateOff,
+		Dialect: PostgreSQL, Writer: NewDatabase(db, nil), Classify: classifyFake, Migrate: MigrateOff,
 		Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
 	if change != nil {

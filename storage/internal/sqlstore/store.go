@@ -8,9 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/benbjohnson/clock"
+
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/internal/sqltext"
-	"github.com/benbjohnson/clock"
 )
 
 // Migrate says what opening a store does about its tables.

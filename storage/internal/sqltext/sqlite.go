@@ -97,7 +97,7 @@ func rowArgs(args []any, columns []*driver.Column, rows ...driver.Row) ([]any, e
 // Due reads all columns of the rows of one lane that c takes. RETURNING would put each row
 // through a temporary table, which costs more than to look it up again: Hold marks them.
 func (t *SQLiteTable) Due(l driver.LaneClaim, c *driver.Claim) (Statement, []*driver.Column) {
-	return Statement{t.lane(shapeOf(c)), t.laneArgs(nil, l, c, max(l.Limit, 0))}, t.all
+	return Statement{t.lane(t.shapeOf(c)), t.laneArgs(nil, l, c, max(l.Limit, 0))}, t.all
 }
 
 // Hold claims rows by id. Nothing comes in between, since the transaction is the
@@ -106,9 +106,16 @@ func (t *SQLiteTable) Hold(c *driver.Claim, ids []int64) Statement {
 	return Statement{t.hold, append(t.setArgs(c), sqlite{}.value(ids))}
 }
 
+// Scout reads the ids of the rows of one lane that c takes.
+func (t *SQLiteTable) Scout(l driver.LaneClaim, c *driver.Claim) Statement {
+	s := t.shapeOf(c)
+	s.scout = true
+	return Statement{t.lane(s), t.laneArgs(nil, l, c, max(l.Limit, 0))}
+}
+
 // Next answers with the earliest moment at which c would claim a row by its Now.
 func (t *SQLiteTable) Next(c *driver.Claim) Statement {
-	s := shapeOf(c)
+	s := t.shapeOf(c)
 	s.lanes, s.peek = len(c.Lanes), true
 	text := t.shaped(s, func(s shape) string {
 		lane := "SELECT * FROM (" + t.lane(s) + ")"
@@ -129,15 +136,40 @@ func (t *SQLiteTable) lane(s shape) string {
 	s.lanes = 0
 	return t.shaped(s, func(s shape) string {
 		columns := t.columns
-		if s.peek {
+		switch {
+		case s.peek:
 			columns = `t."due_on"`
+		case s.scout:
+			columns = `t."id"`
 		}
-		return "SELECT " + columns + " FROM " + t.name + ` AS t WHERE t."lane" = ? AND (t."due_on", t."id") > (?, ?)` +
+		few := ""
+		switch {
+		case s.ids:
+			few = `NOT INDEXED WHERE t."id" IN (SELECT value FROM json_each(?)) AND `
+		case s.newer:
+			few = `NOT INDEXED WHERE t."id" > ? AND `
+		default:
+			few = "WHERE "
+		}
+		return "SELECT " + columns + " FROM " + t.name + " AS t " + few + `t."lane" = ? AND (t."due_on", t."id") > (?, ?)` +
 			" AND " + t.due(s) + ` ORDER BY t."due_on", t."id" LIMIT ?`
 	})
 }
 
+// shapeOf is the shape of a claim, which looks at few rows where it knows their ids.
+func (t *SQLiteTable) shapeOf(c *driver.Claim) shape {
+	s := shapeOf(c)
+	s.ids = c.IDs != nil
+	return s
+}
+
 func (t *SQLiteTable) laneArgs(args []any, l driver.LaneClaim, c *driver.Claim, limit int) []any {
+	switch {
+	case c.IDs != nil:
+		args = append(args, sqlite{}.value(c.IDs))
+	case c.NewerThan != 0:
+		args = append(args, c.NewerThan)
+	}
 	args = append(args, int64(l.Lane), driver.Time(l.After.DueOn).UnixMicro(), l.After.ID)
 	return append(append(args, t.dueArgs(c, c.Now)...), int64(limit))
 }

@@ -78,7 +78,9 @@ func list(columns []*driver.Column, before, after string) string {
 // shape is what the text of a claim depends on besides its table.
 type shape struct {
 	peek  bool // the next due moment only
+	scout bool // the ids only; on SQLite
 	newer bool // rows above an id
+	ids   bool // rows with these ids; on SQLite
 	long  bool // PostgreSQL locks no row before it has looked at all
 	lanes int  // of a peek on SQLite
 

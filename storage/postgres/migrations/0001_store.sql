@@ -178,6 +178,7 @@ CREATE TABLE {outbox_delivery} (
 	created_on       timestamptz,
 	attempts         bigint NOT NULL,
 	diagnostics      text NOT NULL, -- the last error, at most 500 bytes
+	calls            json NOT NULL, -- the last twenty, the oldest first
 	dispatched_on    timestamptz,
 	UNIQUE (scope, key) WITH (fillfactor = 50)
 ) WITH (

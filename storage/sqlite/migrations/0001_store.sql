@@ -171,6 +171,7 @@ CREATE TABLE {outbox_delivery} (
 	created_on       INTEGER,
 	attempts         INTEGER NOT NULL,
 	diagnostics      TEXT NOT NULL, -- the last error, at most 500 bytes
+	calls            TEXT NOT NULL, -- the last twenty, the oldest first
 	dispatched_on    INTEGER,
 	dead_on          INTEGER, -- NULL unless it is a dead letter
 	UNIQUE (scope, key)

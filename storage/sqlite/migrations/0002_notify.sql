@@ -165,7 +165,9 @@ CREATE TABLE {outgoing_message} (
 	content_hash        TEXT NOT NULL,
 	input_hash          TEXT NOT NULL,
 	in_doubt            TEXT NOT NULL, -- policy of the type
+	consent_group       TEXT NOT NULL, -- of the type; empty: none
 	mandatory           INTEGER NOT NULL, -- of the type too
+	requested           INTEGER NOT NULL, -- of the type too
 	scheduled_on        INTEGER,
 	valid_until         INTEGER, -- stale from then on
 	message_id          TEXT NOT NULL, -- random; what providers see
@@ -466,7 +468,7 @@ CREATE INDEX {index:channel_outage_due} ON {channel_outage} (lane, due_on, id) W
 CREATE TABLE {recipient_preference} (
 	id                INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope             TEXT NOT NULL,
-	key               TEXT NOT NULL, -- recipient, method and type, joined by U+001F
+	key               TEXT NOT NULL, -- recipient, method, and type or group, joined by U+001F
 	kind              TEXT NOT NULL,
 	status            TEXT NOT NULL,
 	version           INTEGER NOT NULL,
@@ -477,6 +479,7 @@ CREATE TABLE {recipient_preference} (
 	abandoned         INTEGER NOT NULL,
 	recipient_ref     TEXT NOT NULL, -- the host's id; empty: the key has a hash of the address
 	notification_type TEXT NOT NULL, -- empty: all
+	consent_group     TEXT NOT NULL, -- empty: none
 	method            TEXT NOT NULL, -- empty: all
 	opted_out         INTEGER NOT NULL,
 	changed_on        INTEGER,

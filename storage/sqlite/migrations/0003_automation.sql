@@ -431,7 +431,7 @@ CREATE INDEX {index:report_run_ownership_run} ON {report_run_ownership} (scope, 
 CREATE TABLE {automation_rollout} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
-	key              TEXT NOT NULL, -- type, business unit, setting and source, joined by U+001F
+	key              TEXT NOT NULL, -- type, business unit and source, joined by U+001F
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL, -- Moving, Settled
 	version          INTEGER NOT NULL,
@@ -441,7 +441,6 @@ CREATE TABLE {automation_rollout} (
 	claim_token      TEXT NOT NULL,
 	abandoned        INTEGER NOT NULL,
 	business_unit    TEXT NOT NULL, -- empty: all
-	setting          TEXT NOT NULL, -- empty: all
 	source           TEXT NOT NULL, -- empty: all
 	stage            INTEGER NOT NULL, -- 0 to 4
 	changed_by       TEXT NOT NULL,
