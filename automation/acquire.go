@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -152,6 +155,28 @@ func conflictText(want, stored *ownership) string {
 		want.Owner, cut(string(want.Coordinates), 150), stored.Owner, stored.Status, stored.OwnerVersion, cut(string(stored.Coordinates), 150))
 }
 
+// rolledOut counts a run that the due pass settled under the guard. It is told
+// inside the transaction, so one that runs again counts again.
+//
+//spec:r-035
+func (t *telemetry) rolledOut(ctx context.Context, o *ownership, conflict bool, now time.Time) {
+	outcome := o.Status
+	switch {
+	case conflict:
+		outcome = "Conflict"
+	case o.Owner == OldScheduler:
+		outcome = string(Shadow)
+	}
+	t.stageRun(ctx, o.Stage, outcome)
+	if outcome == OwnershipDeliveryCreated {
+		t.rolloutLatency.Record(ctx, now.Sub(o.ScheduledOn).Seconds(), metric.WithAttributes(attribute.Int("stage", int(o.Stage))))
+	}
+}
+
+func (t *telemetry) stageRun(ctx context.Context, stage Stage, outcome string) {
+	t.rolloutRuns.Add(ctx, 1, metric.WithAttributes(attribute.Int("stage", int(stage)), attribute.String("outcome", outcome)))
+}
+
 // OldRun is a run as the old scheduler knows it.
 type OldRun struct {
 	// Key is the SchedulerKey that the run has here; see package keys.
@@ -163,15 +188,13 @@ type OldRun struct {
 	// Coordinates say where the old scheduler keeps the delivery, as JSON of at most
 	// 4 KiB; empty: nothing is said.
 	Coordinates json.RawMessage
-	// RanOn is when it delivered the run; zero: now. AcquireForOldScheduler takes no
-	// notice of it.
+	// RanOn is when it delivered the run; zero: now.
 	RanOn time.Time
 }
 
 // OldAnswer is what the guard says to the old scheduler about one run.
 type OldAnswer struct {
-	// Granted says that the run is the old scheduler's: it may deliver after
-	// DeliverForOldScheduler, and must not otherwise.
+	// Granted says that the run is the old scheduler's to deliver; it must not otherwise.
 	Granted bool
 	Ownership
 }
@@ -179,40 +202,35 @@ type OldAnswer struct {
 // maxOldCoordinates bounds what the old scheduler may say about a delivery.
 const maxOldCoordinates = 4 << 10
 
-// AcquireForOldScheduler asks for runs in the name of the old scheduler, before
-// it builds anything: a run that nobody owns becomes its own. Granted is false
-// for a run of this side and for one that was delivered, by either. It reserves,
-// and no more: a move of the roll-out takes what is not delivered, so only
-// [Rollout.DeliverForOldScheduler] guards a delivery. Answers are in the order
-// of keys; it is safe to repeat.
-func (s Rollout) AcquireForOldScheduler(ctx context.Context, scope Scope, keys ...string) ([]OldAnswer, error) {
-	runs := make([]OldRun, len(keys))
-	for i, key := range keys {
-		runs[i].Key = key
-	}
-	answers, err := s.forOld(ctx, scope, runs, func(*ownership, time.Time) {}, keepAsIs)
-	for i := range answers {
-		answers[i].Granted = answers[i].Owner == OldScheduler && answers[i].Status == OwnershipOwned
-	}
-	return answers, err
-}
-
 // DeliverForOldScheduler marks runs as delivered by the old scheduler. It is the
 // guard of its deliveries: call it on a scheduler that is bound ([Scheduler.WithTx])
 // to the transaction that creates what will be sent, and create nothing for a run
 // that is not Granted. A retry with the same Coordinates is granted again; without
 // Coordinates it is not, since nobody could tell it from another delivery.
 func (s Rollout) DeliverForOldScheduler(ctx context.Context, scope Scope, runs ...OldRun) ([]OldAnswer, error) {
-	answers, err := s.forOld(ctx, scope, runs, (*ownership).delivered, decideOldDelivery)
-	return answers, err
+	var answers []OldAnswer
+	err := s.inTx(ctx, func(tx storage.Tx) error {
+		rows, err := s.oldRows(scope, runs)
+		if err != nil {
+			return err
+		}
+		got, err := ownerships.Ensure(ctx, tx, decideOldDelivery, rows...)
+		answers = make([]OldAnswer, len(got))
+		for i, g := range got {
+			answers[i] = OldAnswer{Granted: g.Outcome != storage.Conflict, Ownership: g.Row.view()}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("automation: DeliverForOldScheduler: %w", err)
+	}
+	return answers, nil
 }
 
 // delivered makes o what the old scheduler leaves behind.
 func (o *ownership) delivered(on time.Time) {
 	o.Status, o.OldRanOn, o.RunOn, o.EndedOn = OwnershipDeliveryCreated, on, on, on
 }
-
-func keepAsIs(*ownership, *ownership) (storage.Outcome, bool) { return storage.Unchanged, false }
 
 // decideOldDelivery is the compare-and-swap of the old side.
 //
@@ -229,29 +247,9 @@ func decideOldDelivery(stored, want *ownership) (storage.Outcome, bool) {
 	return storage.Updated, true
 }
 
-// forOld ensures rows of the guard in the name of the old scheduler.
-func (s Rollout) forOld(ctx context.Context, scope Scope, runs []OldRun, shape func(*ownership, time.Time), decide driver.Decide[ownership]) ([]OldAnswer, error) {
-	var answers []OldAnswer
-	err := s.inTx(ctx, func(tx storage.Tx) error {
-		rows, err := s.oldRows(scope, runs, shape)
-		if err != nil {
-			return err
-		}
-		got, err := ownerships.Ensure(ctx, tx, decide, rows...)
-		answers = make([]OldAnswer, len(got))
-		for i, g := range got {
-			answers[i] = OldAnswer{Granted: g.Outcome != storage.Conflict, Ownership: g.Row.view()}
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("automation: old scheduler: %w", err)
-	}
-	return answers, nil
-}
-
-// oldRows checks runs and makes the rows that stand for them.
-func (s Rollout) oldRows(scope Scope, runs []OldRun, shape func(*ownership, time.Time)) ([]*ownership, error) {
+// oldRows checks runs that the old scheduler has delivered, or is about to, and makes
+// the rows that stand for them.
+func (s Rollout) oldRows(scope Scope, runs []OldRun) ([]*ownership, error) {
 	rows := make([]*ownership, len(runs))
 	for i, run := range runs {
 		if err := run.check(); err != nil {
@@ -269,7 +267,7 @@ func (s Rollout) oldRows(scope Scope, runs []OldRun, shape func(*ownership, time
 			rows[i].Coordinates = nil
 		}
 		rows[i].read(run.Type)
-		shape(rows[i], on)
+		rows[i].delivered(on)
 	}
 	return rows, nil
 }

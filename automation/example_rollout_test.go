@@ -134,8 +134,6 @@ func ExampleRollout_DeliverForOldScheduler() {
 			return nil
 		})
 	}
-	asked, err := reminders.Rollout().AcquireForOldScheduler(ctx, "", keys[0])
-	fmt.Println("granted:", asked[0].Granted, err)
 	fmt.Println(deliver(keys[0]))
 	for stage := automation.StageShadow; stage <= automation.StageScheduled; stage++ {
 		if _, err := reminders.Rollout().MoveRollout(ctx, part, stage, by, nil); err != nil {
@@ -146,7 +144,6 @@ func ExampleRollout_DeliverForOldScheduler() {
 	owner, err := reminders.Rollout().Ownership(ctx, "", keys[1])
 	fmt.Println(owner.Owner, owner.Status, owner.Version, err)
 	// Output:
-	// granted: true <nil>
 	// the old job sends reminder:certificate:employee:7:default:2026-05-01:30
 	// <nil>
 	// not ours
@@ -180,10 +177,10 @@ func ExampleRollout_TransferOwnership() {
 }
 
 // What to watch while a stage lasts.
-func ExampleRollout_RolloutReport() {
+func ExampleRollout_OwnershipConflicts() {
 	ctx := context.Background()
 	_, reminders, tick, _ := migration(ctx)
-	since, opts := due, &automation.ActionOptions{DryRun: false}
+	opts := &automation.ActionOptions{DryRun: false}
 	move, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageShadow, by, opts)
 	fmt.Println(move.To, err)
 	picked, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageRunNow, by, opts)
@@ -191,12 +188,8 @@ func ExampleRollout_RolloutReport() {
 	taken, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageScheduled, by, opts)
 	fmt.Println(taken.To, "taken:", taken.Taken, err)
 	tick(due.Add(2 * time.Minute))
-	health, err := reminders.Rollout().RolloutReport(ctx, part, automation.Window{From: since})
-	for _, s := range health.Stages {
-		fmt.Printf("%v: delivered %d of %d, conflicts %d, half of them within %v\n", s.Stage, s.Delivered, s.Runs, s.Conflicts, s.LatencyMedian)
-	}
-	conflicts, _, err2 := reminders.Rollout().OwnershipConflicts(ctx, "", storage.Page{})
-	fmt.Println(len(conflicts), err, err2)
+	conflicts, _, err := reminders.Rollout().OwnershipConflicts(ctx, "", storage.Page{})
+	fmt.Println(len(conflicts), err)
 	left, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageCutOver, by, opts)
 	fmt.Println(left.To, "left:", left.Left, err)
 	returned, err := reminders.Rollout().MoveRollout(ctx, part, automation.StageShadow, by, opts)
@@ -208,8 +201,7 @@ func ExampleRollout_RolloutReport() {
 	// Belfry sends: Your certificate expires on 2026-05-01
 	// Belfry sends: Your certificate expires on 2026-05-01
 	// Belfry sends: Your certificate expires on 2026-05-01
-	// 3 Scheduled: delivered 3 of 3, conflicts 0, half of them within 2m0s
-	// 0 <nil> <nil>
+	// 0 <nil>
 	// 4 CutOver left: 0 <nil>
 	// 1 Shadow returned: 0 <nil>
 }

@@ -90,7 +90,7 @@ func CandidateAsksFor(ctx context.Context, s *Scheduler, c Candidate, row *sched
 func InsertMoving(ctx context.Context, tx storage.Tx, part RolloutPart, stage Stage) error {
 	_, err := rollouts.Insert(ctx, tx, &rollout{
 		Record:       storage.Record{Scope: part.Scope, Key: part.key(), Kind: part.Type, Status: rolloutMoving},
-		BusinessUnit: part.BusinessUnit, Setting: part.Setting, Source: part.Source, Stage: stage,
+		BusinessUnit: part.BusinessUnit, Source: part.Source, Stage: stage,
 	})
 	return err
 }

@@ -27,12 +27,12 @@ func TestI22_TheOldSchedulerIsRefusedWhatIsNotItsOwn(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipOwned)
 		w.clk.Set(whenDue)
-		if w.asks(certificateKey) || w.old(certificateKey, `{}`) {
+		if w.old(certificateKey, `{}`) {
 			w.t.Error("the old scheduler was granted the run")
 		}
 		w.poll()
 		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
-		if w.asks(certificateKey) || w.old(certificateKey, `{}`) || len(w.out.dispatched()) != 1 {
+		if w.old(certificateKey, `{}`) || len(w.out.dispatched()) != 1 {
 			w.t.Error("delivered, and then granted", w.out.dispatched())
 		}
 		got, _ := w.s.Rollout().Ownership(w.ctx, "", certificateKey)
@@ -213,7 +213,7 @@ func TestARunWithNothingToDeliverIsCancelled(t *testing.T) {
 		w.ensure(candidate(nil))
 		w.pollAt(whenDue)
 		w.owned(certificateKey, automation.AutomationScheduler, automation.OwnershipCancelled)
-		if w.asks(certificateKey) || w.old(certificateKey, "") {
+		if w.old(certificateKey, "") {
 			w.t.Error("the old scheduler delivers what was found to be empty")
 		}
 		nobody = false
@@ -263,17 +263,12 @@ func TestWhatWasDeliveredBeforeTheGuardIsNotGivenAway(t *testing.T) {
 	})
 }
 
-// The old scheduler's own side: it reserves, delivers once, and a retry with the
+// The old scheduler's own side: it delivers once, and a retry with the
 // same coordinates is the same delivery.
 func TestTheOldSchedulerDeliversARunOnce(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
 		w.ensure(candidate(nil))
-		for range 2 {
-			if !w.asks(certificateKey) {
-				w.t.Error("may not begin its own run")
-			}
-		}
 		if !w.old(certificateKey, `{"mail":1}`) {
 			w.t.Error("refused its own run")
 		}
@@ -281,9 +276,6 @@ func TestTheOldSchedulerDeliversARunOnce(t *testing.T) {
 			if got := w.old(certificateKey, coordinates); got != want {
 				w.t.Errorf("repeated with %q: %v", coordinates, got)
 			}
-		}
-		if w.asks(certificateKey) {
-			w.t.Error("a delivered run is granted again")
 		}
 		unknown := strings.ReplaceAll(certificateKey, ":7:", ":8:")
 		if !w.old(unknown, "") || w.old(unknown, "") {
@@ -322,7 +314,7 @@ func TestTheGuardRefusesWhatIsNoRun(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		second(w.s.Rollout().AcquireForOldScheduler(w.ctx, "\x00any", certificateKey)), second(w.s.Rollout().Ownership(w.ctx, "\x00any", certificateKey)),
+		second(w.s.Rollout().DeliverForOldScheduler(w.ctx, "\x00any", automation.OldRun{Key: certificateKey})), second(w.s.Rollout().Ownership(w.ctx, "\x00any", certificateKey)),
 		third(w.s.Rollout().OwnershipConflicts(w.ctx, "\x00any", storage.Page{})), second(w.s.Rollout().Rollouts(w.ctx, "\x00any")),
 		w.s.Rollout().TransferOwnership(w.ctx, "\x00any", certificateKey, automation.OldScheduler, ann),
 		w.s.Rollout().TransferOwnership(w.ctx, "", certificateKey, "me", ann), second(w.s.Rollout().Ownership(w.ctx, "", certificateKey)),
@@ -396,7 +388,7 @@ func TestI22_ARunThatIsNotWantedIsNobodys(t *testing.T) {
 					if got := w.owner(certificateKey); !strings.HasSuffix(got, automation.OwnershipCancelled) {
 						w.t.Error(got)
 					}
-					if w.asks(certificateKey) || w.old(certificateKey, "") {
+					if w.old(certificateKey, "") {
 						w.t.Error("the old scheduler may do what nobody wants")
 					}
 					if name == "support" {

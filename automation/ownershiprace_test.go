@@ -71,7 +71,7 @@ type race struct {
 	kept map[string]int  // what happened, to see that it did
 }
 
-const raceSettings = 5
+const raceUnits = 5
 
 func newRace(t *testing.T, store storage.Store, clk *handClock, n int) *race {
 	r := &race{hand: clk, flaky: &flaky{drawn: map[int]int{}}, when: map[string]time.Time{}, done: map[string]bool{}, kept: map[string]int{}, wild: true}
@@ -86,7 +86,7 @@ func newRace(t *testing.T, store storage.Store, clk *handClock, n int) *race {
 	}
 	for i := range n {
 		r.wants = append(r.wants, automation.Candidate{
-			Type: "certificate", Setting: fmt.Sprint("s", i%raceSettings), Source: automation.Source{"employee", fmt.Sprint(i)}, Zone: "UTC",
+			Type: "certificate", BusinessUnit: fmt.Sprint("u", i%raceUnits), Source: automation.Source{"employee", fmt.Sprint(i)}, Zone: "UTC",
 			TargetDate: date(2026, 3, 1), SendAt: fmt.Sprintf("08:%02d", 5+i*50/n),
 		})
 	}
@@ -139,19 +139,38 @@ func (r *race) oldOne(rnd *rand.Rand) {
 	r.mu.Unlock()
 	rnd.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
 	due = due[:min(len(due), 60)]
-	answers, err := r.procs[0].Rollout().AcquireForOldScheduler(r.ctx, "", due...)
+	known, err := r.whoHas(due)
 	if err != nil {
 		r.saw("old failed")
 		return
 	}
-	for _, a := range answers {
+	for _, key := range due {
+		o := known[key]
 		switch {
-		case a.Status == automation.OwnershipDeliveryCreated:
-			r.over(a.Key)
-		case a.Granted || rnd.IntN(4) == 0: // sometimes it goes on without being asked
-			r.oldDelivers(a.Key, r.wild && rnd.IntN(5) == 0)
+		case o != nil && o.Status == automation.OwnershipDeliveryCreated:
+			r.over(key)
+		case o == nil || o.Owner == automation.OldScheduler || rnd.IntN(4) == 0: // sometimes it tries what is not its own
+			r.oldDelivers(key, r.wild && rnd.IntN(5) == 0)
 		}
 	}
+}
+
+// whoHas reads the guard, as the published SQL does.
+func (r *race) whoHas(runs []string) (map[string]*automation.OwnershipRow, error) {
+	out := map[string]*automation.OwnershipRow{}
+	for _, key := range runs {
+		err := r.spy.InTx(r.ctx, func(tx storage.Tx) error {
+			o, err := automation.Ownerships.Get(r.ctx, tx, "", key)
+			if err == nil {
+				out[key] = o
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 func (r *race) over(key string) {
@@ -183,9 +202,9 @@ func (r *race) oldDelivers(key string, dies bool) {
 	}
 }
 
-// moveOne moves a setting a step on, or back by any number, and may be cut off.
+// moveOne moves a unit a step on, or back by any number, and may be cut off.
 func (r *race) moveOne(rnd *rand.Rand) {
-	part := automation.RolloutPart{Type: "certificate", Setting: fmt.Sprint("s", rnd.IntN(raceSettings))}
+	part := automation.RolloutPart{Type: "certificate", BusinessUnit: fmt.Sprint("u", rnd.IntN(raceUnits))}
 	s := r.procs[rnd.IntN(len(r.procs))]
 	for range 3 {
 		dry, err := s.Rollout().MoveRollout(r.ctx, part, automation.StageDesign, ann, &automation.ActionOptions{DryRun: true})
@@ -237,14 +256,14 @@ func (r *race) die(*rand.Rand) {
 	}
 }
 
-// converge ends the faults and lets both sides finish: some settings are cut
+// converge ends the faults and lets both sides finish: some units are cut
 // over, the others are back.
 func (r *race) converge() {
 	r.wild = false
 	r.flaky.arm(false, 0)
 	r.world.s = r.procs[0]
-	for n := range raceSettings {
-		part := automation.RolloutPart{Type: "certificate", Setting: fmt.Sprint("s", n)}
+	for n := range raceUnits {
+		part := automation.RolloutPart{Type: "certificate", BusinessUnit: fmt.Sprint("u", n)}
 		r.bring(part, []automation.Stage{automation.StageCutOver, automation.StageShadow}[n%2])
 	}
 	for step := range 60 {

@@ -34,7 +34,7 @@ func published(t *testing.T) map[string]string {
 	for _, block := range sqlBlock.FindAllStringSubmatch(string(page), -1) {
 		out[block[1]] = block[2]
 	}
-	for _, name := range []string{"guard", "read", "ask", "overdue"} {
+	for _, name := range []string{"guard", "read", "overdue"} {
 		if out[name] == "" {
 			t.Fatalf("the page has no statement %q", name)
 		}
@@ -61,21 +61,16 @@ func playOld(t *testing.T, w *world, old other) {
 	w.guardCertificates(nil)
 	w.ensure(ofEmployees("1234")...)
 	one, two, three, nine := employeeKey("1"), employeeKey("2"), employeeKey("3"), employeeKey("9")
-	expect("asks for its own run", run("ask", one), one)
 	expect("delivers it", run("guard", one), one)
 	expect("delivers it again", run("guard", one), "")
-	expect("asks for what is delivered", run("ask", one), "")
-	expect("asks for a run that nobody knows", run("ask", nine), nine)
-	expect("and delivers it", run("guard", nine), nine)
+	expect("delivers a run that nobody knows", run("guard", nine), nine)
 	w.owned(one, automation.OldScheduler, automation.OwnershipDeliveryCreated)
 	w.owned(nine, automation.OldScheduler, automation.OwnershipDeliveryCreated)
 	if got, err := w.s.Rollout().Ownership(w.ctx, "", one); err != nil || string(got.Coordinates) != `{"mail":"m-1"}` || !got.OldRanOn.Equal(start) {
 		t.Errorf("%+v %v", got, err)
 	}
-	expect("reserves a run", run("ask", two), two)
 	w.to(certificatesPart, automation.StageScheduled)
-	expect("which is taken from it", run("guard", two), "")
-	expect("asks for what is taken", run("ask", three), "")
+	expect("delivers what is taken from it", run("guard", two), "")
 	w.pollAt(whenDue.Add(2 * time.Minute))
 	w.owned(two, automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
 	expect("delivers what is delivered", run("guard", two), "")
@@ -93,7 +88,7 @@ func playOld(t *testing.T, w *world, old other) {
 	if err != nil || got.OnlyThere != 1 || got.Both != 2 || got.OnlyHere != 2 {
 		t.Errorf("%+v %v", got, err)
 	}
-	narrow := automation.RolloutPart{Type: certificatesPart.Type, Setting: certificatesPart.Setting, Source: "9"}
+	narrow := automation.RolloutPart{Type: certificatesPart.Type, Source: "9"}
 	got, err = w.s.Rollout().Compare(w.ctx, narrow, automation.Window{From: start}, 60*24*time.Hour)
 	if err != nil || got.OnlyThere != 1 || got.Both+got.OnlyHere != 0 {
 		t.Errorf("of one source: %+v %v", got, err)
@@ -230,16 +225,6 @@ func (w *world) owned(key string, want automation.Owner, status string) {
 func (w *world) old(key, coordinates string) bool {
 	w.t.Helper()
 	got, err := w.s.Rollout().DeliverForOldScheduler(w.ctx, "", automation.OldRun{Key: key, Coordinates: json.RawMessage(coordinates)})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return got[0].Granted
-}
-
-// asks is what the guard answers to the old scheduler before it begins.
-func (w *world) asks(key string) bool {
-	w.t.Helper()
-	got, err := w.s.Rollout().AcquireForOldScheduler(w.ctx, "", key)
 	if err != nil {
 		w.t.Fatal(err)
 	}

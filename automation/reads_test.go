@@ -78,10 +78,6 @@ func (w *world) reads() map[string]func(context.Context) error {
 			_, err := rollout.Compare(ctx, certificatesPart, window, 0)
 			return err
 		},
-		"RolloutReport": func(ctx context.Context) error {
-			_, err := rollout.RolloutReport(ctx, certificatesPart, window)
-			return err
-		},
 		"Reconciliations": func(ctx context.Context) error { _, err := upkeep.Reconciliations(ctx, ""); return err },
 		"Reconcile, dry": func(ctx context.Context) error {
 			_, err := upkeep.Reconcile(ctx, "", "certificate", &automation.ReconcileOptions{DryRun: true})

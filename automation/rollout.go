@@ -94,18 +94,18 @@ func asked(key string) bool {
 }
 
 // RolloutPart is the part of the work that moves together from an old scheduler
-// to this one. Of the parts that cover a run the narrowest counts: one that names
-// the run's Source before one that names its Setting, and that before one that
-// names its BusinessUnit.
+// to this one: all work of a type, that of a business unit, or that of one source.
+// Of the parts that cover a run the narrowest counts: one that names its Source
+// before one that names its BusinessUnit.
 //
 //spec:r-030
 type RolloutPart struct {
 	Scope Scope
 	// Type is a reminder type or a host's automation type; required.
 	Type string
-	// BusinessUnit, Setting and Source narrow it down; empty: all of them. Source is
+	// BusinessUnit or Source, not both, narrow it down; empty: all of them. Source is
 	// the id of the entity, such as a report subscription.
-	BusinessUnit, Setting, Source string
+	BusinessUnit, Source string
 }
 
 // RolloutStatus is how far a part has come.
@@ -129,7 +129,6 @@ const (
 type rollout struct {
 	storage.Record
 	BusinessUnit string    `db:"business_unit,fixed,plain"`
-	Setting      string    `db:"setting,fixed,plain"`
 	Source       string    `db:"source,fixed,person"`
 	Stage        Stage     `db:"stage"`
 	ChangedBy    string    `db:"changed_by,person"`
@@ -141,22 +140,25 @@ var rollouts = driver.Define[rollout]("automation_rollout").Grows(driver.Bounded
 
 func (r *rollout) view() RolloutStatus {
 	return RolloutStatus{
-		RolloutPart: RolloutPart{Scope: r.Scope, Type: r.Kind, BusinessUnit: r.BusinessUnit, Setting: r.Setting, Source: r.Source},
+		RolloutPart: RolloutPart{Scope: r.Scope, Type: r.Kind, BusinessUnit: r.BusinessUnit, Source: r.Source},
 		Stage:       r.Stage, Moving: r.Status == rolloutMoving, By: By{Actor: r.ChangedBy, Reason: r.Reason}, On: r.ChangedOn,
 	}
 }
 
 // key is unique within the scope, since no name holds a control character.
 func (p RolloutPart) key() string {
-	return strings.Join([]string{p.Type, p.BusinessUnit, p.Setting, p.Source}, "\x1f")
+	return strings.Join([]string{p.Type, p.BusinessUnit, p.Source}, "\x1f")
 }
 
 func (p RolloutPart) check() error {
 	if p.Type == "" {
 		return errors.New("automation: RolloutPart: Type is not set")
 	}
+	if p.BusinessUnit != "" && p.Source != "" {
+		return errors.New("automation: RolloutPart: it names a BusinessUnit and a Source, and may name one of them")
+	}
 	for _, part := range []struct{ field, text string }{
-		{"Scope", string(p.Scope)}, {"Type", p.Type}, {"BusinessUnit", p.BusinessUnit}, {"Setting", p.Setting}, {"Source", p.Source},
+		{"Scope", string(p.Scope)}, {"Type", p.Type}, {"BusinessUnit", p.BusinessUnit}, {"Source", p.Source},
 	} {
 		if _, err := checkTenancy("", part.text); err != nil {
 			return fmt.Errorf("automation: RolloutPart: %s: %w", part.field, err)
@@ -168,28 +170,44 @@ func (p RolloutPart) check() error {
 // covers reports whether a run belongs to the part, as far as is known.
 func (p RolloutPart) covers(o *ownership) bool {
 	return p.Type == o.Kind && (p.BusinessUnit == "" || p.BusinessUnit == o.BusinessUnit) &&
-		(p.Setting == "" || p.Setting == o.Setting) && (p.Source == "" || p.Source == o.Source)
+		(p.Source == "" || p.Source == o.Source)
 }
 
-// wider are the parts that cover p's runs, p first, the narrower ones before.
-func (p RolloutPart) wider() []RolloutPart {
-	out := make([]RolloutPart, 0, 8)
-	for _, source := range slices.Compact([]string{p.Source, ""}) {
-		for _, setting := range slices.Compact([]string{p.Setting, ""}) {
-			for _, unit := range slices.Compact([]string{p.BusinessUnit, ""}) {
-				out = append(out, RolloutPart{Scope: p.Scope, Type: p.Type, BusinessUnit: unit, Setting: setting, Source: source})
-			}
-		}
+// narrowed are the conditions beside the type.
+func (p RolloutPart) narrowed() []driver.Cond {
+	switch {
+	case p.Source != "":
+		return []driver.Cond{driver.Eq("source", p.Source)}
+	case p.BusinessUnit != "":
+		return []driver.Cond{driver.Eq("business_unit", p.BusinessUnit)}
 	}
-	return out
+	return nil
 }
 
+// wider are the parts that cover p's runs, the narrowest first.
+func (p RolloutPart) wider() []RolloutPart {
+	all := RolloutPart{Scope: p.Scope, Type: p.Type}
+	out := make([]RolloutPart, 0, 3)
+	if p.Source != "" {
+		source := all
+		source.Source = p.Source
+		out = append(out, source)
+	}
+	if p.BusinessUnit != "" {
+		unit := all
+		unit.BusinessUnit = p.BusinessUnit
+		out = append(out, unit)
+	}
+	return append(out, all)
+}
+
+// rolloutPart is where the run belongs: with both names, of which a part has one.
 func (r *scheduleRow) rolloutPart() RolloutPart {
-	return RolloutPart{Scope: r.Scope, Type: r.Kind, BusinessUnit: r.BusinessUnit, Setting: r.Setting, Source: r.Source}
+	return RolloutPart{Scope: r.Scope, Type: r.Kind, BusinessUnit: r.BusinessUnit, Source: r.Source}
 }
 
 func (o *ownership) rolloutPart() RolloutPart {
-	return RolloutPart{Scope: o.Scope, Type: o.Kind, BusinessUnit: o.BusinessUnit, Setting: o.Setting, Source: o.Source}
+	return RolloutPart{Scope: o.Scope, Type: o.Kind, BusinessUnit: o.BusinessUnit, Source: o.Source}
 }
 
 // stages are those of parts that were moved.

@@ -198,13 +198,13 @@ func TestI22_AMoveBackTakesTheRowFromItsWorker(t *testing.T) {
 	})
 }
 
-// The narrowest part counts: one setting stays behind, one unit goes ahead.
+// The narrowest part counts: two people stay behind, their unit goes ahead.
 //
 //spec:r-034
 func TestTheNarrowestPartCounts(t *testing.T) {
 	eachWorld(t, func(w *world) {
 		w.guardCertificates(nil)
-		slow := automation.RolloutPart{Type: "certificate", Setting: "slow"}
+		slow := automation.RolloutPart{Type: "certificate", Source: "8"}
 		dublin := automation.RolloutPart{Type: "certificate", BusinessUnit: "dublin"}
 		person := automation.RolloutPart{Type: "certificate", Source: "9"}
 		w.to(slow, automation.StageShadow)
@@ -212,7 +212,7 @@ func TestTheNarrowestPartCounts(t *testing.T) {
 		w.to(person, automation.StageRunNow)
 		made := w.ensure(
 			candidate(nil),
-			candidate(func(c *automation.Candidate) { c.Setting, c.BusinessUnit = "slow", "dublin" }),
+			candidate(func(c *automation.Candidate) { c.Source.ID, c.BusinessUnit = "8", "dublin" }),
 			candidate(func(c *automation.Candidate) { c.TriggerKey, c.BusinessUnit = "unit", "dublin" }),
 			candidate(func(c *automation.Candidate) { c.Source.ID, c.BusinessUnit = "9", "dublin" }),
 		)
@@ -286,7 +286,8 @@ func TestAMoveRefusesWhatMakesNoSense(t *testing.T) {
 		"no actor":             move(certificatesPart, automation.StageShadow, automation.By{Reason: "r"}),
 		"Type is not set":      move(automation.RolloutPart{}, automation.StageShadow, ann),
 		"RolloutPart: Scope":   move(automation.RolloutPart{Scope: "\x00any", Type: "certificate"}, automation.StageShadow, ann),
-		"Setting":              move(automation.RolloutPart{Type: "certificate", Setting: "a\x1fb"}, automation.StageShadow, ann),
+		"Source":               move(automation.RolloutPart{Type: "certificate", Source: "a\x1fb"}, automation.StageShadow, ann),
+		"may name one of them": move(automation.RolloutPart{Type: "certificate", BusinessUnit: "dublin", Source: "9"}, automation.StageShadow, ann),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/memory"
 )
@@ -87,8 +86,8 @@ func TestAComparisonNamesWhatDiffers(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			w.t.Error(diff)
 		}
-		if got, err = w.s.Rollout().Compare(w.ctx, automation.RolloutPart{Type: "certificate", Setting: "other"}, automation.Window{From: start}, 0); err != nil || !got.Same() || got.Both != 0 {
-			w.t.Errorf("another setting: %+v %v", got, err)
+		if got, err = w.s.Rollout().Compare(w.ctx, automation.RolloutPart{Type: "certificate", BusinessUnit: "other"}, automation.Window{From: start}, 0); err != nil || !got.Same() || got.Both != 0 {
+			w.t.Errorf("another unit: %+v %v", got, err)
 		}
 	})
 }
@@ -112,7 +111,7 @@ func TestASeriesInShadowIsComparedAndCutOver(t *testing.T) {
 		nine := func(d int) time.Time { return day(2026, 3, d, 9) }
 		w.ran(certificatesPart, nine(1), on(nine(1)))
 		w.ran(certificatesPart, nine(3), on(nine(3)))
-		got, err := w.s.Rollout().Compare(w.ctx, automation.RolloutPart{Type: "certificate", Setting: "certificate"}, automation.Window{From: start}, 0)
+		got, err := w.s.Rollout().Compare(w.ctx, automation.RolloutPart{Type: "certificate", Source: "7"}, automation.Window{From: start}, 0)
 		want := []automation.ComparedRun{{automation.OnlyHere, on(nine(2)), nine(2), time.Time{}}, {automation.OnlyHere, on(nine(4)), nine(4), time.Time{}}}
 		if diff := cmp.Diff(want, got.Runs); diff != "" || got.Both != 2 || err != nil {
 			w.t.Error(diff, got.Both, err)
@@ -168,49 +167,9 @@ func TestAReportTellsWhereTheOldSchedulerTrespassed(t *testing.T) {
 		w.pollAt(whenDue.Add(time.Hour))
 		w.is(employeeKey("2"), "Failed OwnershipConflict held OwnershipConflict")
 		w.owned(employeeKey("1"), automation.AutomationScheduler, automation.OwnershipDeliveryCreated)
-		report, err := w.s.Rollout().RolloutReport(w.ctx, certificatesPart, automation.Window{From: whenDue})
-		stage := automation.StageReport{Stage: automation.StageScheduled, Runs: 2, Delivered: 1, DeliveredThere: 1, Conflicts: 1, Doubled: 1}
-		if diff := cmp.Diff([]automation.StageReport{stage}, report.Stages, cmp.AllowUnexported(automation.StageReport{})); diff != "" || err != nil {
-			w.t.Error(diff, err)
-		}
-	})
-}
-
-// What to watch while a stage lasts: conflicts, failures, latency.
-//
-//spec:r-035
-func TestAReportCountsByStage(t *testing.T) {
-	eachWorld(t, func(w *world) {
-		broken := map[string]error{"3": errBoom, "4": automation.Permanent(errBoom)}
-		w.guardCertificates(func(t *automation.ReminderType) {
-			t.Recipients = automation.RecipientFunc(func(_ context.Context, d automation.Due) ([]notify.Recipient, error) {
-				if d.Source.ID == "5" {
-					return nil, nil
-				}
-				return []notify.Recipient{sam}, broken[d.Source.ID]
-			})
-		})
-		w.ensure(ofEmployees("123456")...)
-		w.to(certificatesPart, automation.StageRunNow)
-		if err := w.s.Rollout().TransferOwnership(w.ctx, "", employeeKey("1"), automation.AutomationScheduler, ann); err != nil {
-			w.t.Fatal(err)
-		}
-		w.pollAt(whenDue)
-		w.to(certificatesPart, automation.StageScheduled)
-		w.setOwnership(employeeKey("6"), func(o *automation.OwnershipRow) { automation.GiveOwner(o, automation.OldScheduler) })
-		w.old(employeeKey("6"), "")
-		w.pollAt(whenDue.Add(10 * time.Minute))
-		w.clk.Add(time.Second)
-		report, err := w.s.Rollout().RolloutReport(w.ctx, certificatesPart, automation.Window{From: whenDue})
-		want := []automation.StageReport{
-			{Stage: automation.StageRunNow, Runs: 1, Delivered: 1},
-			{
-				Stage: automation.StageScheduled, Runs: 5, Delivered: 1, DeliveredThere: 1, Cancelled: 1, Conflicts: 1, Failing: 1, Held: 1, Undelivered: 2,
-				LatencyMedian: 9 * time.Minute, Latency95: 9 * time.Minute, LatencyMax: 9 * time.Minute,
-			},
-		}
-		if diff := cmp.Diff(want, report.Stages, cmp.AllowUnexported(automation.StageReport{})); diff != "" || err != nil || report.Capped {
-			w.t.Error(diff, err)
+		conflicts, _, err := w.s.Rollout().OwnershipConflicts(w.ctx, "", storage.Page{})
+		if err != nil || len(conflicts) != 1 || conflicts[0].Key != employeeKey("2") {
+			w.t.Error(conflicts, err)
 		}
 	})
 }
@@ -227,9 +186,6 @@ func TestAWindowHasToHoldSomething(t *testing.T) {
 		}
 	}
 	if _, err := w.s.Rollout().Compare(w.ctx, automation.RolloutPart{}, automation.Window{From: start.Add(-time.Hour)}, 0); err == nil {
-		t.Error("a part without a type")
-	}
-	if _, err := w.s.Rollout().RolloutReport(w.ctx, automation.RolloutPart{}, automation.Window{From: start.Add(-time.Hour)}); err == nil {
 		t.Error("a part without a type")
 	}
 }

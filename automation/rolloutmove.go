@@ -97,7 +97,7 @@ func (m *moving) begin(ctx context.Context, tx storage.Tx) error {
 	}
 	row := &rollout{
 		Record:       storage.Record{Scope: part.Scope, Key: part.key(), Kind: part.Type, Status: rolloutSettled},
-		BusinessUnit: part.BusinessUnit, Setting: part.Setting, Source: part.Source, Stage: m.report.From,
+		BusinessUnit: part.BusinessUnit, Source: part.Source, Stage: m.report.From,
 	}
 	if m.report.DryRun {
 		return nil
@@ -192,14 +192,7 @@ func (m *moving) moveFrom(ctx context.Context, from ...driver.Cond) error {
 func (m *moving) where() []driver.Cond {
 	p := m.report.Part
 	out := []driver.Cond{driver.Eq("kind", p.Type), driver.Eq("status", OwnershipOwned), driver.Null("ended_on")}
-	for _, narrow := range []struct{ column, text string }{
-		{"setting", p.Setting}, {"source", p.Source}, {"business_unit", p.BusinessUnit},
-	} {
-		if narrow.text != "" {
-			out = append(out, driver.Eq(narrow.column, narrow.text))
-		}
-	}
-	return out
+	return append(out, p.narrowed()...)
 }
 
 func (m *moving) count(moved []MovedRun) {
@@ -225,7 +218,7 @@ func (m *moving) movePage(ctx context.Context, tx storage.Tx, page []*ownership)
 	if err != nil || len(page) == 0 {
 		return nil, err
 	}
-	rows, err := m.rowsOf(ctx, tx, page)
+	rows, err := rowsOfRuns(ctx, tx, m.report.Part.Scope, page)
 	if err != nil {
 		return nil, err
 	}
@@ -258,19 +251,6 @@ func (m *moving) stages(ctx context.Context, from driver.Reader, page []*ownersh
 	out, err := loadStages(ctx, from, parts)
 	if err == nil && m.report.DryRun {
 		out[m.report.Part] = m.report.To
-	}
-	return out, err
-}
-
-func (m *moving) rowsOf(ctx context.Context, from driver.Reader, page []*ownership) (map[string]*scheduleRow, error) {
-	keys := make([]string, len(page))
-	for i, o := range page {
-		keys[i] = o.Key
-	}
-	found, err := schedules.Find(ctx, from, m.report.Part.Scope, driver.Query{Where: []driver.Cond{driver.In("key", keys)}, Limit: len(keys)})
-	out := map[string]*scheduleRow{}
-	for _, row := range found {
-		out[row.Key] = row
 	}
 	return out, err
 }
@@ -328,4 +308,75 @@ func (m *moving) countLeft(ctx context.Context) error {
 		m.count(left)
 		return nil
 	})
+}
+
+// wakeSeries moves series of the part on whose current occurrence came while
+// they were in shadow: nobody did, since nothing was due. Going back there is
+// nothing to wake.
+func (m *moving) wakeSeries(ctx context.Context) error {
+	if m.report.DryRun || !m.report.To.runs("") {
+		return nil
+	}
+	for after := (*driver.Position)(nil); ; {
+		var page []*series
+		err := m.s.inTx(ctx, func(tx storage.Tx) (err error) {
+			if page, err = m.report.Part.series(ctx, tx, after); err != nil {
+				return err
+			}
+			return m.s.rollout().advanceShadows(ctx, tx, page)
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		after = &driver.Position{Value: page[len(page)-1].Key, ID: page[len(page)-1].ID}
+	}
+}
+
+// series reads a page of active series that may belong to the part, in the order
+// of their keys.
+func (p RolloutPart) series(ctx context.Context, from driver.Reader, after *driver.Position) ([]*series, error) {
+	where := append([]driver.Cond{driver.Eq("kind", p.Type), driver.Eq("active", true)}, p.narrowed()...)
+	return seriesTable.Find(ctx, from, p.Scope, driver.Query{Where: where, OrderBy: "key", Limit: movePage, After: after})
+}
+
+// advanceShadows moves series on whose current occurrence has come in shadow, or was
+// delivered ahead of its moment.
+func (s Rollout) advanceShadows(ctx context.Context, tx storage.Tx, page []*series) error {
+	rows, err := occurrencesOf(ctx, tx, page)
+	if err != nil {
+		return err
+	}
+	ended, err := s.deliveredAhead(ctx, tx, page, rows)
+	if err != nil {
+		return err
+	}
+	var left []gone
+	for _, d := range page {
+		if row := rows[d.ID]; row != nil && row.inShadow() && (ended[d.ID] || !d.NextOn.After(s.now())) {
+			g := row.gone()
+			g.reason = Shadow
+			left = append(left, g)
+		}
+	}
+	return s.recurrer().advance(ctx, tx, left)
+}
+
+// deliveredAhead says of which series the old scheduler has delivered the current
+// occurrence whose moment lies ahead here: it ran early, or its clock is fast.
+func (s Rollout) deliveredAhead(ctx context.Context, from driver.Reader, page []*series, rows map[int64]*scheduleRow) (map[int64]bool, error) {
+	var places []driver.Place
+	for _, d := range page {
+		if row := rows[d.ID]; row != nil && row.inShadow() && d.NextOn.After(s.now()) {
+			places = append(places, schedules.PlaceOf(row))
+		}
+	}
+	known, err := ownerships.GetMany(ctx, from, places)
+	out := map[int64]bool{}
+	for _, d := range page {
+		if row := rows[d.ID]; row != nil {
+			o := known[schedules.PlaceOf(row)]
+			out[d.ID] = o != nil && o.ran(OldScheduler)
+		}
+	}
+	return out, err
 }

@@ -211,7 +211,8 @@ type catalogue struct {
 	resolve  ResolveFunc
 }
 
-// Options reads the settings in one statement for each business unit.
+// Options reads the settings in one statement for each business unit, and resolves the
+// subscribers of each once.
 func (c catalogue) Options(ctx context.Context, asked []notify.Question) ([]notify.NotificationOption, error) {
 	type unit struct {
 		scope automation.Scope
@@ -219,30 +220,27 @@ func (c catalogue) Options(ctx context.Context, asked []notify.Question) ([]noti
 	}
 	types := map[unit][]string{}
 	for _, q := range asked {
-		u := unit{q.Scope, q.BusinessUnit}
-		types[u] = append(types[u], q.Type)
+		if u := (unit{q.Scope, q.BusinessUnit}); !slices.Contains(types[u], q.Type) {
+			types[u] = append(types[u], q.Type)
+		}
 	}
-	found := map[notify.Question]NotificationSetting{}
+	found := map[notify.Question]notify.NotificationOption{}
 	for u, names := range types {
 		all, err := c.settings.NotificationsFor(ctx, u.scope, u.name, names...)
 		if err != nil {
 			return nil, err
 		}
 		for name, setting := range all {
-			found[notify.Question{Scope: u.scope, Type: name, BusinessUnit: u.name}] = setting
+			option, err := c.option(ctx, setting)
+			if err != nil {
+				return nil, fmt.Errorf("settings: subscribers of %.40q: %w", name, err)
+			}
+			found[notify.Question{Scope: u.scope, Type: name, BusinessUnit: u.name}] = option
 		}
 	}
 	out := make([]notify.NotificationOption, len(asked))
 	for i, q := range asked {
-		setting, ok := found[q]
-		if !ok {
-			continue
-		}
-		option, err := c.option(ctx, setting)
-		if err != nil {
-			return nil, fmt.Errorf("settings: subscribers of %.40q: %w", q.Type, err)
-		}
-		out[i] = option
+		out[i] = found[notify.Question{Scope: q.Scope, Type: q.Type, BusinessUnit: q.BusinessUnit}] // whatever it is about
 	}
 	return out, nil
 }

@@ -250,7 +250,7 @@ func (s *story) refuse() {
 	s.ears.failed(s.out.Contacts().Suppress(ctx, "", notify.Complaint, by, notify.Destination{Method: "email", Address: bad}))
 	_, err := s.out.Track(ctx, notify.StatusEvent{Provider: "x", EventID: address, Kind: "Burnt", MessageID: address})
 	s.ears.failed(err)
-	s.ears.failed(s.out.Contacts().Unsubscribe(ctx, "zinnober-token", true))
+	s.ears.failed(s.out.Contacts().Unsubscribe(ctx, "zinnober-token", notify.LeaveAll))
 	_, err = s.surveys.Submit(ctx, "zinnober-token", survey.Response{Answers: json.RawMessage(`{"rate":"zinnober-answer"}`)})
 	s.ears.failed(err)
 	_, err = s.surveys.Ingest(ctx, survey.Batch{EventKind: "email-smtp", Items: []survey.Item{{Payload: json.RawMessage(`{"zinnober-field":`), Recipient: survey.Recipient{Address: bad}}}})

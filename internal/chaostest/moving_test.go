@@ -102,7 +102,7 @@ func parts() []automation.RolloutPart {
 		out = append(out, automation.RolloutPart{Type: "visit", BusinessUnit: fmt.Sprintf(unitName, i)})
 	}
 	for i := range 2 {
-		out = append(out, automation.RolloutPart{Type: "visit", Setting: "visit", Source: fmt.Sprintf("car%04d", 100+i)})
+		out = append(out, automation.RolloutPart{Type: "visit", Source: fmt.Sprintf("car%04d", 100+i)})
 	}
 	for i := range 5 {
 		out = append(out, automation.RolloutPart{Type: "round", Source: fmt.Sprintf(roundName, i)})
