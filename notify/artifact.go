@@ -121,6 +121,8 @@ var jobStates = states.Machine{
 		{From: StatusGenerating, To: StatusReady, Event: "failed, lease lost, or given back at shutdown"},
 		{From: StatusGenerating, To: StatusFailed, Event: "failed for good or for the fourth time: support hold"},
 		{From: StatusFailed, To: StatusReady, Event: "released by support"},
+		{From: StatusGenerated, To: StatusReady, Event: "recipients were added"},
+		{From: StatusSkipped, To: StatusReady, Event: "recipients were added where there were none"},
 		{From: StatusCreated, To: StatusCancelled, Event: "cancelled"},
 		{From: StatusReady, To: StatusCancelled, Event: "cancelled"},
 		{From: StatusGenerating, To: StatusCancelled, Event: "cancelled: what its worker has made is dropped"},

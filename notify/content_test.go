@@ -139,10 +139,10 @@ func TestI27_CallbacksInAnyOrderAndMultiplicityGiveTheSameStatus(t *testing.T) {
 	})
 }
 
-func TestMandatoryMessagesPassAComplaintButNoHardBounce(t *testing.T) {
+func TestMandatoryMessagesPassAnUnsubscriptionAndRequestedOnesAComplaint(t *testing.T) {
 	t.Parallel()
-	for reason, want := range map[SuppressionReason][2]bool{"": {}, HardBounce: {true, true}, Complaint: {true, false}, Unsubscribe: {true, false}} {
-		if got := [2]bool{reason.stops(false), reason.stops(true)}; got != want {
+	for reason, want := range map[SuppressionReason][3]bool{"": {}, HardBounce: {true, true, true}, Complaint: {true, true, false}, Unsubscribe: {true, false, false}} {
+		if got := [3]bool{reason.stops(&Attempt{}), reason.stops(&Attempt{Mandatory: true}), reason.stops(&Attempt{Mandatory: true, Requested: true})}; got != want {
 			t.Errorf("%q stops %v, want %v", reason, got, want)
 		}
 	}

@@ -167,6 +167,9 @@ type Ensured struct {
 	Status string
 	// MessageID is the id that providers see, of an outgoing message.
 	MessageID string
+	// Left are the recipients in the call whom a job that exists does not have. They get
+	// nothing: [Notifier.AddRecipients] adds them.
+	Left []Recipient
 	// Conflict is set if and only if Outcome is Conflict.
 	Conflict *ConflictError
 }
@@ -181,6 +184,9 @@ type kind[R any] struct {
 	fill func(n *core, now time.Time, r *R) error
 	// immutable lists the fields that a stored row and a wanted one must agree in.
 	immutable func(stored, want *R) []field
+	// left are the recipients of a wanted row whom the stored one does not have; nil: it
+	// has none.
+	left func(stored, want *R) []Recipient
 	// blobs are those that a row names, which are kept once it is created; nil:
 	// none.
 	blobs func(r *R) []storage.Ref
@@ -244,6 +250,9 @@ func (k *kind[R]) ensureIn(ctx context.Context, tx storage.Tx, want []*R) ([]Ens
 	for i, f := range found {
 		rows[i] = f.Row
 		out[i] = k.ensured(f)
+		if k.left != nil && f.Outcome == storage.Unchanged {
+			out[i].Left = k.left(f.Row, want[i])
+		}
 		if f.Outcome == storage.Conflict {
 			out[i].Conflict = k.conflict(f.Row, want[i])
 			if err := k.stopped(ctx, tx, f.Row); err != nil {

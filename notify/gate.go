@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -56,6 +57,9 @@ func (f GateFunc) Ask(ctx context.Context, a []Attempt) ([]Verdict, error) {
 type Attempt struct {
 	Scope     Scope
 	MessageID string
+	// Reminds is the MessageID of the message that this one reminds of; caps do not
+	// count one against the other. Empty: none.
+	Reminds string
 	// Number counts the provider calls, the one in question included: 1 is the
 	// first.
 	Number int
@@ -69,11 +73,12 @@ type Attempt struct {
 	Address                     string // normalised; never to be logged
 	Zone                        string // IANA name; empty: not known
 	Lane                        int16
-	// Mandatory and Urgent are those of the [Type], as it was registered where the
-	// message was made or is here. Whatever is in the urgent lane is Urgent.
-	Mandatory, Urgent bool
-	Now               time.Time
-	DryRun            bool
+	// Group, Mandatory, Requested and Urgent are those of the [Type], as it was registered
+	// where the message was made or is here. Whatever is in the urgent lane is Urgent.
+	Group                        string
+	Mandatory, Requested, Urgent bool
+	Now                          time.Time
+	DryRun                       bool
 }
 
 // Recipient tells people apart over all methods, as far as the host does. It fits
@@ -245,7 +250,8 @@ func (n sender) attempt(m *messageRow) Attempt {
 		Scope: m.Scope, MessageID: m.MessageID, Number: m.Calls + 1,
 		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Channel: m.inUse(), Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Zone: m.Zone,
-		Lane: m.Lane, Mandatory: m.Mandatory || t.Mandatory, Urgent: t.Urgent || m.Lane == storage.LaneUrgent, Now: driver.Now(n.store),
+		Lane: m.Lane, Group: cmp.Or(m.ConsentGroup, t.Group), Mandatory: m.Mandatory || t.Mandatory, Requested: m.Requested || t.Requested,
+		Urgent: t.Urgent || m.Lane == storage.LaneUrgent, Now: driver.Now(n.store),
 	}
 }
 

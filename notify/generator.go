@@ -124,8 +124,13 @@ func (n generator) generate(ctx context.Context, j *jobRow, subscribers []Recipi
 func (n generator) frozenOf(ctx context.Context, j *jobRow, subscribers []Recipient) (f frozen, later, err error) {
 	if j.Frozen.isZero() {
 		f = n.addressed(slices.Concat(j.Recipients, subscribers))
-	} else if f, err = thaw(ctx, n.store.Blobs(), j.Frozen); err != nil || !f.open() {
-		return f, nil, err
+	} else {
+		if f, err = thaw(ctx, n.store.Blobs(), j.Frozen); err != nil {
+			return f, nil, err
+		}
+		if f = n.joined(f, j); !f.open() {
+			return f, nil, nil
+		}
 	}
 	if later, err = n.render(ctx, j, &f); err != nil {
 		return frozen{}, nil, err
@@ -358,7 +363,7 @@ func (n generator) outgoing(j *jobRow, hashKey string, d delivery) (*messageRow,
 		RecipientRef: d.Recipient.Ref, RecipientHash: d.Hash, HashKey: hashKey,
 		RecipientName: d.Recipient.Name, Address: d.Recipient.Address, Zone: d.Recipient.Zone,
 		Content: d.Content, InputHash: j.InputHash,
-		InDoubt: t.InDoubt, Mandatory: t.Mandatory, CreatedOn: driver.Now(n.store),
+		InDoubt: t.InDoubt, ConsentGroup: t.Group, Mandatory: t.Mandatory, Requested: t.Requested, CreatedOn: driver.Now(n.store),
 	}
 	m.ValidUntil = t.validUntil(j.ValidUntil, m.CreatedOn, m.Lane)
 	status := StatusCreated

@@ -145,7 +145,7 @@ func TestARotationOfTheHashKeyForgetsNobody(t *testing.T) {
 		}
 		h.ensure(letter("hello", "kim", stranger))
 		h.drain()
-		if err := h.Contacts().Unsubscribe(t.Context(), h.tokens()["hello"], true); err != nil {
+		if err := h.Contacts().Unsubscribe(t.Context(), h.tokens()["hello"], notify.LeaveAll); err != nil {
 			t.Fatal(err)
 		}
 		for key, former := range map[string][]string{"second": nil, "third": {"second", ""}} {

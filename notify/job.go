@@ -47,7 +47,7 @@ type Job struct {
 	// bytes, an entity id in the common case.
 	EventData json.RawMessage
 	// Recipients are those that the caller resolved. A repeat of the call may
-	// resolve others: the first ones stand.
+	// resolve others: the first ones stand, until [Notifier.AddRecipients].
 	Recipients []Recipient
 	// InputHash says what the job stands for, 64 hex digits; another one under
 	// the same key is a conflict. Empty: it is computed from the type, business
@@ -151,6 +151,7 @@ var jobKind = &kind[jobRow]{
 			{"InputHash", s.InputHash, w.InputHash},
 		}
 	},
+	left:   func(s, w *jobRow) []Recipient { return s.without(w.Recipients) },
 	answer: func(j *jobRow) (Coordinates, string) { return Coordinates{j.PartitionKey, j.RowKey}, "" },
 }
 

@@ -59,6 +59,9 @@ type Options struct {
 	// Unsubscribe has messages carry a link by which their recipient can
 	// unsubscribe; nil: they carry none. Mandatory types never do.
 	Unsubscribe *UnsubscribeOptions
+	// Groups are what recipients can leave with one click, in the order in which a page
+	// shows them; types name theirs ([Type].Group). Nil: recipients leave types.
+	Groups []Group
 	// Catalogue says which types of notification are wanted, and by whom. Nil:
 	// every registered type is, by those whom its job names.
 	Catalogue Catalogue
@@ -175,14 +178,18 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 	n.watch = newWatch(store, n.options.Logger, n.options.CallTimeout)
 	n.gates = n.sender().withOwnGates(n.options.Gates)
 	n.options.Unsubscribe.check()
+	checkGroups(n.options.Groups)
 	return n
 }
 
 // Register makes a type of notification known to this process, which then
 // claims schedules and jobs of it. Register it also where its messages are
 // sent, or they are not revalidated. It panics on an empty name, a name that
-// is registered already, an unknown policy, and a Template that does not parse.
-func (n *Notifier) Register(t Type) { n.registry.register(t) }
+// is registered already, an unknown policy or group, and a Template that does not parse.
+func (n *Notifier) Register(t Type) {
+	n.checkGroup(t)
+	n.registry.register(t)
+}
 
 // WithTx is a shallow copy whose Ensure methods belong to tx, which is usually
 // a host's own transaction (Join of the adapter). It panics if tx is nil or

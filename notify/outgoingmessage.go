@@ -57,9 +57,11 @@ type OutgoingMessage struct {
 	InputHash   string
 	// InDoubt is the policy of the type; empty means the registered one's.
 	InDoubt InDoubt
-	// Mandatory is that of the type; false means the registered one's. It is kept here
-	// since the process that sends need not have registered the type.
-	Mandatory bool
+	// Group, Mandatory and Requested are those of the type; empty or false means the
+	// registered one's. They are kept here since the process that sends need not have
+	// registered the type.
+	Group                string
+	Mandatory, Requested bool
 	// ScheduledOn is the first moment at which the message may go out; zero
 	// means at once.
 	ScheduledOn time.Time
@@ -103,7 +105,9 @@ type messageRow struct {
 	ContentHash      string    `db:"content_hash,fixed,plain"`
 	InputHash        string    `db:"input_hash,fixed,plain"`
 	InDoubt          InDoubt   `db:"in_doubt,fixed,plain"`
+	ConsentGroup     string    `db:"consent_group,fixed,plain"`
 	Mandatory        bool      `db:"mandatory,fixed"`
+	Requested        bool      `db:"requested,fixed"`
 	ScheduledOn      time.Time `db:"scheduled_on,fixed"`
 	ValidUntil       time.Time `db:"valid_until"` // zero: a person wants it sent
 
@@ -122,7 +126,8 @@ func (m *OutgoingMessage) row() messageRow {
 		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, HashKey: m.HashKey, RecipientName: m.RecipientName,
 		Address: m.Address, Zone: m.Zone, AttemptNo: m.AttemptNo, Content: m.Content, ContentHash: m.Content.hashOr(m.ContentHash),
-		InputHash: m.InputHash, InDoubt: m.InDoubt, Mandatory: m.Mandatory, ScheduledOn: m.ScheduledOn, ValidUntil: m.ValidUntil,
+		InputHash: m.InputHash, InDoubt: m.InDoubt, ConsentGroup: m.Group, Mandatory: m.Mandatory, Requested: m.Requested,
+		ScheduledOn: m.ScheduledOn, ValidUntil: m.ValidUntil,
 		MessageID: m.MessageID,
 	}
 }
@@ -134,7 +139,8 @@ func (m *messageRow) view() OutgoingMessage {
 		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, HashKey: m.HashKey, RecipientName: m.RecipientName,
 		Address: m.Address, Zone: m.Zone, AttemptNo: m.AttemptNo, Content: m.Content, ContentHash: m.ContentHash,
-		InputHash: m.InputHash, InDoubt: m.InDoubt, Mandatory: m.Mandatory, ScheduledOn: m.ScheduledOn, ValidUntil: m.ValidUntil,
+		InputHash: m.InputHash, InDoubt: m.InDoubt, Group: m.ConsentGroup, Mandatory: m.Mandatory, Requested: m.Requested,
+		ScheduledOn: m.ScheduledOn, ValidUntil: m.ValidUntil,
 		Key: m.Key, Status: m.Status, DueOn: m.DueOn, MessageID: m.MessageID, CreatedOn: m.CreatedOn,
 		Progress: m.Progress, Tries: m.Tries, SupportHold: m.SupportHold,
 	}
@@ -352,7 +358,9 @@ func fillOutgoing(n *core, now time.Time, m *messageRow) (err error) {
 	}
 	m.CreatedOn = now
 	t := n.registry.lookup(m.NotificationType)
-	m.InDoubt, m.Mandatory = cmp.Or(m.InDoubt, t.InDoubt), m.Mandatory || t.Mandatory
+	m.InDoubt, m.ConsentGroup = cmp.Or(m.InDoubt, t.InDoubt), cmp.Or(m.ConsentGroup, t.Group)
+	m.Requested = m.Requested || t.Requested
+	m.Mandatory = m.Mandatory || m.Requested || t.Mandatory
 	m.Lane = n.registry.lane(m.NotificationType, m.Lane)
 	m.ValidUntil = t.validUntil(m.ValidUntil, later(m.ScheduledOn, now), m.Lane)
 	if err := m.Content.check(); err != nil {

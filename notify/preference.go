@@ -16,14 +16,15 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Preference says whether a recipient wants messages of a type by a method. The
-// most particular one that there is decides: type and method, the type by any
-// method, the method for all types, everything. Without one messages are wanted.
-// Mandatory types pass all of them.
+// Preference says whether a recipient wants messages of a type, or of a group of types,
+// by a method. The most particular one that there is decides: type and method, the type
+// by any method, group and method, the group by any method, the method for all types,
+// everything. Without one messages are wanted. Mandatory types pass all of them.
 type Preference struct {
 	Scope        Scope
 	RecipientRef string // the host's id; required
 	Type, Method string // empty: all of them
+	Group        string // one of Options.Groups, for all its types; not beside a Type
 	OptedOut     bool
 	Since        time.Time // when it was last changed; set by the store
 }
@@ -31,9 +32,10 @@ type Preference struct {
 // preferenceRow is a Preference as it is stored. Recipients of whom the host has no
 // id are known by the hash of their address. It is never due.
 type preferenceRow struct {
-	storage.Record             // Key: recipient, method, type
+	storage.Record             // Key: recipient, method, type or group
 	RecipientRef     string    `db:"recipient_ref,fixed,person"` // empty: known by a hash
 	NotificationType string    `db:"notification_type,fixed,plain"`
+	ConsentGroup     string    `db:"consent_group,fixed,plain"`
 	Method           string    `db:"method,fixed,plain"`
 	OptedOut         bool      `db:"opted_out"`
 	ChangedOn        time.Time `db:"changed_on"`
@@ -43,14 +45,18 @@ type preferenceRow struct {
 var preferences = driver.Define[preferenceRow]("recipient_preference").Grows(driver.WithEntities).Limit(8 << 10)
 
 // preferenceKey is the key of a recipient's row. Empty means all of them.
-func preferenceKey(recipient, method, notificationType string) string {
+func preferenceKey(recipient, method, notificationType, group string) string {
 	if method != "" {
 		method = ":" + keyPart(method)
 	}
-	if notificationType != "" {
-		notificationType = ":" + keyPart(notificationType)
+	about := "type"
+	switch {
+	case notificationType != "":
+		about += ":" + keyPart(notificationType)
+	case group != "":
+		about = "group:" + keyPart(group)
 	}
-	return joined(recipient, "method"+method, "type"+notificationType)
+	return joined(recipient, "method"+method, about)
 }
 
 // SetPreferences stores what recipients want, as their settings page says. The last
@@ -68,13 +74,21 @@ func (n Contacts) SetPreferences(ctx context.Context, want ...Preference) error 
 }
 
 func (p Preference) row(now time.Time) (preferenceRow, error) {
-	if p.RecipientRef == "" {
+	switch {
+	case p.RecipientRef == "":
 		return preferenceRow{}, errors.New("RecipientRef is empty")
+	case p.Type != "" && p.Group != "":
+		return preferenceRow{}, errors.New("it has a Type and a Group, and may have one of them")
 	}
+	return p.rowOf(recipientOf(p.RecipientRef), now), nil
+}
+
+// rowOf is the row of somebody who is known by a name.
+func (p Preference) rowOf(recipient string, now time.Time) preferenceRow {
 	return preferenceRow{
-		Record:       storage.Record{Scope: p.Scope, Key: preferenceKey(recipientOf(p.RecipientRef), p.Method, p.Type)},
-		RecipientRef: p.RecipientRef, NotificationType: p.Type, Method: p.Method, OptedOut: p.OptedOut, ChangedOn: now,
-	}, nil
+		Record:       storage.Record{Scope: p.Scope, Key: preferenceKey(recipient, p.Method, p.Type, p.Group)},
+		RecipientRef: p.RecipientRef, NotificationType: p.Type, ConsentGroup: p.Group, Method: p.Method, OptedOut: p.OptedOut, ChangedOn: now,
+	}
 }
 
 // savePreferences makes rows what the wanted ones say.
@@ -99,7 +113,7 @@ func (n Contacts) Preferences(ctx context.Context, scope Scope, recipientRef str
 }
 
 func (p *preferenceRow) view() Preference {
-	return Preference{p.Scope, p.RecipientRef, p.NotificationType, p.Method, p.OptedOut, p.ChangedOn}
+	return Preference{p.Scope, p.RecipientRef, p.NotificationType, p.Method, p.ConsentGroup, p.OptedOut, p.ChangedOn}
 }
 
 // preferenceGate keeps recipients' wishes. Its notifier has the keys under which
@@ -140,11 +154,20 @@ func (g preferenceGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error)
 // first.
 func (n Contacts) wishes(a *Attempt) (out []driver.Place) {
 	who := n.namesOf(a)
-	for _, about := range [4][2]string{{a.Method, a.NotificationType}, {"", a.NotificationType}, {a.Method, ""}, {"", ""}} {
-		for _, name := range who {
-			out = append(out, driver.Place{Scope: a.Scope, Key: preferenceKey(name, about[0], about[1])})
+	add := func(notificationType, group string) {
+		for _, method := range [2]string{a.Method, ""} {
+			for _, name := range who {
+				out = append(out, driver.Place{Scope: a.Scope, Key: preferenceKey(name, method, notificationType, group)})
+			}
 		}
 	}
+	if a.NotificationType != "" {
+		add(a.NotificationType, "")
+	}
+	if a.Group != "" {
+		add("", a.Group)
+	}
+	add("", "")
 	return out
 }
 
@@ -216,7 +239,7 @@ func (n Contacts) unsubscribeURL(m *messageRow) string {
 // unsubscribing depends on.
 func (o *UnsubscribeOptions) sign(m *messageRow) string {
 	mac := hmac.New(sha256.New, o.Key)
-	mac.Write(mustJSON([]string{"belfry-unsubscribe-1", string(m.Scope), m.MessageID, m.RecipientRef, m.RecipientHash, m.Method, m.NotificationType}))
+	mac.Write(mustJSON([]string{"belfry-unsubscribe-1", string(m.Scope), m.MessageID, m.RecipientRef, m.RecipientHash, m.Method, m.NotificationType, m.ConsentGroup}))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
@@ -226,31 +249,6 @@ func (o *UnsubscribeOptions) sign(m *messageRow) string {
 func (n Contacts) CheckUnsubscribe(ctx context.Context, token string) error {
 	_, err := n.tokenOf(ctx, token)
 	return err
-}
-
-// Unsubscribe notes that the recipient of the token's message wants no more of its
-// type by its method; with all, nothing by that method but what is mandatory, as a
-// one-click unsubscribe does. It may be repeated. The error is that of
-// CheckUnsubscribe.
-func (n Contacts) Unsubscribe(ctx context.Context, token string, all bool) error {
-	m, err := n.tokenOf(ctx, token)
-	if err != nil {
-		return err
-	}
-	a := Attempt{RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash}
-	row := preferenceRow{
-		Record:       storage.Record{Scope: m.Scope},
-		RecipientRef: m.RecipientRef, NotificationType: m.NotificationType, Method: m.Method,
-		OptedOut: true, ChangedOn: driver.Now(n.store), MessageID: m.MessageID,
-	}
-	if all {
-		row.NotificationType = ""
-	}
-	row.Key = preferenceKey(a.Recipient(), row.Method, row.NotificationType)
-	return n.inTx(ctx, nil, func(tx storage.Tx) error {
-		row := row // the transaction may run again
-		return savePreferences(ctx, tx, &row)
-	})
 }
 
 // tokenOf is the message of a valid token.

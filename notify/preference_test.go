@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/gate"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 )
 
 func (h *host) prefers(p ...notify.Preference) {
@@ -124,14 +126,14 @@ func TestALinkUnsubscribesFromItsTypeOrFromEverythingThatIsNotMandatory(t *testi
 		}
 		ctx := t.Context()
 		for range 2 {
-			if err := errors.Join(h.Contacts().CheckUnsubscribe(ctx, token["visit 1"]), h.Contacts().Unsubscribe(ctx, token["visit 1"], false), h.Contacts().Unsubscribe(ctx, token["nobody"], true)); err != nil {
+			if err := errors.Join(h.Contacts().CheckUnsubscribe(ctx, token["visit 1"]), h.Contacts().Unsubscribe(ctx, token["visit 1"], notify.LeaveType), h.Contacts().Unsubscribe(ctx, token["nobody"], notify.LeaveAll)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		h.ensure(letter("visit 2", "sam"), letter("offer 2", "sam", of("offer")), letter("nobody 2", "", func(m *notify.OutgoingMessage) { m.Address = "eve@example.com" }))
 		h.drain()
 		h.same("from a type", []string{notify.ReasonOptedOut, "", notify.ReasonOptedOut}, []string{h.row("visit 2").ReasonCode, h.row("offer 2").ReasonCode, h.row("nobody 2").ReasonCode})
-		if err := h.Contacts().Unsubscribe(ctx, token["visit 1"], true); err != nil {
+		if err := h.Contacts().Unsubscribe(ctx, token["visit 1"], notify.LeaveAll); err != nil {
 			t.Fatal(err)
 		}
 		h.ensure(letter("offer 3", "sam", of("offer")), letter("reset 3", "sam", of("reset")), letter("kim 3", "kim"))
@@ -153,7 +155,7 @@ func TestAForgedTokenIsNone(t *testing.T) {
 			"", ".", id, id + ".", "." + mac, otherID + "." + mac, strings.Repeat("0", 32) + "." + mac, id + "." + strings.ToUpper(mac),
 			id + "." + forged.Sign(h.row("a")), id + "." + base64.RawURLEncoding.EncodeToString(nil), token["a"] + "x", "\x00." + mac, "\xff." + mac, strings.Repeat("x", 500),
 		} {
-			if err := h.Contacts().Unsubscribe(t.Context(), bad, true); err != notify.ErrUnsubscribeToken { //nolint:errorlint // it tells nothing more
+			if err := h.Contacts().Unsubscribe(t.Context(), bad, notify.LeaveAll); err != notify.ErrUnsubscribeToken { //nolint:errorlint // it tells nothing more
 				t.Errorf("%.60q: %v", bad, err)
 			}
 		}
@@ -167,10 +169,10 @@ func TestAForgedTokenIsNone(t *testing.T) {
 }
 
 // The process that sends has only the channel; another one has made the messages.
-func TestAMandatoryMessageIsMandatoryWhoeverSendsIt(t *testing.T) {
+func TestWhatWasRequestedIsSoWhoeverSendsIt(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		made := notify.New(h.store, &notify.Options{Logger: quiet})
-		made.Register(notify.Type{Name: "reset", Mandatory: true, Renderer: visitTemplate})
+		made.Register(notify.Type{Name: "reset", Requested: true, Renderer: visitTemplate})
 		h.Notifier = made
 		job := visit("7", person("sam"))
 		job.Type = "reset"
@@ -188,6 +190,88 @@ func TestAMandatoryMessageIsMandatoryWhoeverSendsIt(t *testing.T) {
 		if len(sent) != 2 || sent[0].UnsubscribeURL+sent[1].UnsubscribeURL != "" {
 			t.Errorf("sent %+v", sent)
 		}
-		h.same("not known to be mandatory", notify.ReasonSuppressed, h.row("unknown here").ReasonCode)
+		h.same("not known to be requested", notify.ReasonSuppressed, h.row("unknown here").ReasonCode)
 	})
+}
+
+var groups = []notify.Group{{Name: "marketing"}, {Name: "reminders"}}
+
+// One click on an offer leaves offers, and no reminder.
+func TestOneClickLeavesTheGroup(t *testing.T) {
+	gated(t, func(store storage.Store) *notify.Options {
+		o := unsubscribing(store)
+		o.Groups = groups
+		return o
+	}, func(t *testing.T, h *host) {
+		h.Register(notify.Type{Name: "offer", Group: "marketing"})
+		h.Register(notify.Type{Name: "news", Group: "marketing"})
+		h.Register(notify.Type{Name: "expiry", Group: "reminders"})
+		of := func(kind string) func(*notify.OutgoingMessage) {
+			return func(m *notify.OutgoingMessage) { m.NotificationType = kind }
+		}
+		h.ensure(letter("offer 1", "sam", of("offer")), letter("visit 1", "sam"))
+		h.drain()
+		token, contacts, ctx := h.tokens(), h.Contacts(), t.Context()
+		if err := contacts.Unsubscribe(ctx, token["offer 1"], notify.LeaveGroup); err != nil {
+			t.Fatal(err)
+		}
+		h.ensure(letter("offer 2", "sam", of("offer")), letter("news 2", "sam", of("news")), letter("expiry 2", "sam", of("expiry")), letter("visit 2", "sam"), letter("offer 2 kim", "kim", of("offer")))
+		h.drain()
+		h.same("after a click on an offer", []string{notify.ReasonOptedOut, notify.ReasonOptedOut, "", "", ""},
+			[]string{h.row("offer 2").ReasonCode, h.row("news 2").ReasonCode, h.row("expiry 2").ReasonCode, h.row("visit 2").ReasonCode, h.row("offer 2 kim").ReasonCode})
+		if err := contacts.Unsubscribe(ctx, token["visit 1"], notify.LeaveGroup); err != nil { // it has none
+			t.Fatal(err)
+		}
+		h.prefers(notify.Preference{Scope: "tenant", RecipientRef: "sam", Type: "news"}) // but the news
+		h.ensure(letter("visit 3", "sam"), letter("expiry 3", "sam", of("expiry")), letter("news 3", "sam", of("news")))
+		h.drain()
+		h.same("after a click on what has no group", []string{notify.ReasonOptedOut, "", ""},
+			[]string{h.row("visit 3").ReasonCode, h.row("expiry 3").ReasonCode, h.row("news 3").ReasonCode})
+		if err := contacts.ChooseGroups(ctx, token["visit 1"], "marketing"); err != nil {
+			t.Fatal(err)
+		}
+		h.ensure(letter("offer 4", "sam", of("offer")), letter("expiry 4", "sam", of("expiry")))
+		h.drain()
+		h.same("after a choice", []string{"", notify.ReasonOptedOut}, []string{h.row("offer 4").ReasonCode, h.row("expiry 4").ReasonCode})
+		if err := contacts.Unsubscribe(ctx, token["visit 1"], "some"); err == nil {
+			t.Error("somebody left nothing")
+		}
+	})
+}
+
+// A complaint stops all but what the recipient has just asked for.
+func TestAComplaintStopsAllButWhatWasRequested(t *testing.T) {
+	gated(t, with(gate.Options{}), func(t *testing.T, h *host) {
+		h.Register(notify.Type{Name: "invoice", Mandatory: true})
+		h.Register(notify.Type{Name: "reset", Requested: true})
+		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.Complaint, support, notify.Destination{Method: "email", Address: "sam@example.com"}); err != nil {
+			t.Fatal(err)
+		}
+		of := func(kind string) func(*notify.OutgoingMessage) {
+			return func(m *notify.OutgoingMessage) { m.NotificationType = kind }
+		}
+		h.ensure(letter("visit", "sam"), letter("invoice", "sam", of("invoice")), letter("reset", "sam", of("reset")))
+		h.drain()
+		h.same("reasons", []string{notify.ReasonSuppressed, notify.ReasonSuppressed, ""},
+			[]string{h.row("visit").ReasonCode, h.row("invoice").ReasonCode, h.row("reset").ReasonCode})
+	})
+}
+
+func TestATypeOfAnUnknownGroupIsRefused(t *testing.T) {
+	t.Parallel()
+	for what, make := range map[string]func(){
+		"no group \"offers\"": func() {
+			notify.New(memory.New(nil), &notify.Options{Groups: groups}).Register(notify.Type{Name: "offer", Group: "offers"})
+		},
+		"there twice": func() { notify.New(memory.New(nil), &notify.Options{Groups: append(groups, groups...)}) },
+	} {
+		func() {
+			defer func() {
+				if text := fmt.Sprint(recover()); !strings.Contains(text, what) {
+					t.Errorf("%s, want %s", text, what)
+				}
+			}()
+			make()
+		}()
+	}
 }

@@ -163,11 +163,15 @@ type Catalogue interface {
 	Options(ctx context.Context, asked []Question) ([]NotificationOption, error)
 }
 
-// Question asks for a notification type in a business unit.
+// Question asks for a notification type in a business unit, about one job. Jobs that are
+// alike in all of it are asked about once.
 type Question struct {
 	Scope        Scope
 	Type         string
 	BusinessUnit string
+	// EntityType, Entity and EventData, as JSON, are the job's, so that subscribers can
+	// be found by them; empty for a campaign.
+	EntityType, Entity, EventData string
 }
 
 // NotificationOption is what a catalogue says about a type in a business unit.
@@ -236,7 +240,9 @@ func (n *core) subscribers(ctx context.Context, items []work.Item[jobRow]) (map[
 	return n.generator().catalogued(ctx, asked)
 }
 
-func (j *jobRow) question() Question { return Question{j.Scope, j.Kind, j.BusinessUnit} }
+func (j *jobRow) question() Question {
+	return Question{j.Scope, j.Kind, j.BusinessUnit, j.EntityType, j.Entity, string(j.EventData)}
+}
 
 // unwanted says which of the schedules are for nobody, and why.
 //
@@ -247,7 +253,10 @@ func (n generator) unwanted(ctx context.Context, items []work.Item[scheduleRow],
 	}
 	asked := make([]Question, len(items))
 	for i, it := range items {
-		asked[i] = Question{it.Row.Scope, it.Row.Kind, it.Row.BusinessUnit}
+		asked[i] = Question{Scope: it.Row.Scope, Type: it.Row.Kind, BusinessUnit: it.Row.BusinessUnit}
+		if j := found[i].job; j != nil {
+			asked[i] = j.question()
+		}
 	}
 	options, err := n.catalogued(ctx, asked)
 	if err != nil {

@@ -26,9 +26,15 @@ type Type struct {
 	// InDoubt says what becomes of a message of which nobody can tell whether it
 	// was sent. Empty means Hold.
 	InDoubt InDoubt
-	// Mandatory messages pass complaints and preferences: a password reset. It is
-	// copied onto the message when that is made.
+	// Group is the one of Options.Groups that its recipients leave with one click; empty:
+	// they leave the type alone. It is copied onto the message when that is made, as are
+	// the two below.
+	Group string
+	// Mandatory messages pass preferences, caps and unsubscriptions: an invoice.
 	Mandatory bool
+	// Requested messages answer what the recipient has just asked for: a password reset,
+	// a receipt. They pass complaints too, and are Mandatory.
+	Requested bool
 	// Urgent work goes to the urgent lane and is exempt from quiet hours.
 	Urgent bool
 	// Validity is how long after its time a message may still be sent; then it ends as
@@ -97,6 +103,7 @@ func (t Type) check() Type {
 	if t.Validity < 0 {
 		panic(fmt.Sprintf("notify: Register %q: a negative Validity", t.Name))
 	}
+	t.Mandatory = t.Mandatory || t.Requested
 	t.InDoubt = cmp.Or(t.InDoubt, Hold)
 	switch t.InDoubt {
 	case Hold, AssumeSent, Resend:

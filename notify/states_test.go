@@ -71,6 +71,7 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		func(r *jobRow) { r.wake(now, "") },
 		func(r *jobRow) { r.wake(now, "x") },
 		func(r *jobRow) { r.generated(now) },
+		func(r *jobRow) { r.ReasonCode = ReasonNoRecipients; r.takeMore(now) },
 		func(r *jobRow) { r.skipped(now, "x") },
 		inJobState(func(r *jobRow) { r.failed(now, "x") }),
 		inJobState(func(r *jobRow) { r.refused(now, "x") }),
@@ -271,9 +272,9 @@ func TestI16_AnIllegalTransitionPanics(t *testing.T) {
 		}
 	}
 	j := &jobRow{}
-	j.Status = StatusGenerated
-	if !panics(func() { j.released(now) }) || j.Status != StatusGenerated {
-		t.Errorf("a generated job is given back: %s", j.Status)
+	j.Status = StatusCancelled
+	if !panics(func() { j.released(now) }) || j.Status != StatusCancelled {
+		t.Errorf("a cancelled job is given back: %s", j.Status)
 	}
 }
 

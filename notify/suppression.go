@@ -17,8 +17,8 @@ import (
 // SuppressionReason says why an address gets no more messages.
 type SuppressionReason string
 
-// The reasons of a suppression. HardBounce stops everything to the address, the
-// others all types but Mandatory ones.
+// The reasons of a suppression. HardBounce stops everything to the address, Complaint all
+// but what was Requested, Unsubscribe all but what is Mandatory.
 const (
 	HardBounce  SuppressionReason = "HardBounce"  // the address does not exist
 	Complaint   SuppressionReason = "Complaint"   // the recipient called a message spam
@@ -28,9 +28,17 @@ const (
 // strongest lists the reasons, the one that stops most first.
 var strongest = []SuppressionReason{HardBounce, Complaint, Unsubscribe}
 
-// stops reports whether messages of a type are stopped for this reason.
-func (r SuppressionReason) stops(mandatory bool) bool {
-	return r == HardBounce || r != "" && !mandatory
+// stops reports whether a message is stopped for this reason.
+func (r SuppressionReason) stops(a *Attempt) bool {
+	switch r {
+	case HardBounce:
+		return true
+	case Complaint:
+		return !a.Requested
+	case Unsubscribe:
+		return !a.Mandatory
+	}
+	return false
 }
 
 // Destination is an address of a delivery method.
@@ -226,7 +234,7 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 	}
 	out := make([]Verdict, len(a))
 	for i, r := range reasons {
-		if r.stops(a[i].Mandatory) {
+		if r.stops(&a[i]) {
 			out[i] = Skip(ReasonSuppressed)
 		}
 	}

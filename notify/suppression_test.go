@@ -234,19 +234,19 @@ func TestTheSuppressionListIsReadPageByPage(t *testing.T) {
 }
 
 //spec:f-012
-func TestASuppressedAddressGetsNothingOrOnlyWhatIsMandatory(t *testing.T) {
+func TestASuppressedAddressGetsNothingOrOnlyWhatItAskedFor(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	gated(t, func(store storage.Store) *notify.Options {
 		return &notify.Options{HashKey: key, Gates: gate.New(store, &gate.Options{HashKey: key})}
 	}, func(t *testing.T, h *host) {
-		h.Register(notify.Type{Name: "reset", Mandatory: true})
-		mandatory := func(m *notify.OutgoingMessage) { m.NotificationType = "reset" }
+		h.Register(notify.Type{Name: "reset", Requested: true})
+		requested := func(m *notify.OutgoingMessage) { m.NotificationType = "reset" }
 		for reason, address := range map[notify.SuppressionReason]string{notify.HardBounce: "gone@example.com", notify.Complaint: "angry@example.com"} {
 			if err := h.Contacts().Suppress(t.Context(), "tenant", reason, support, notify.Destination{"email", address}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		h.ensure(letter("a", "gone"), letter("b", "gone", mandatory), letter("c", "angry"), letter("d", "angry", mandatory),
+		h.ensure(letter("a", "gone"), letter("b", "gone", requested), letter("c", "angry"), letter("d", "angry", requested),
 			letter("e", "sam"), letter("f", "gone", in("another")))
 		h.drain()
 		h.same("sent", map[string]int{"d": 1, "e": 1, "f": 1}, h.texts())

@@ -243,6 +243,42 @@ func (h *host) to() (names []string) {
 	return names
 }
 
+// keepers is a catalogue that finds who keeps a car by the entity and the data of a job.
+type keepers struct{ of map[string]notify.Recipient }
+
+func (k keepers) Options(_ context.Context, asked []notify.Question) ([]notify.NotificationOption, error) {
+	out := make([]notify.NotificationOption, len(asked))
+	for i, q := range asked {
+		out[i] = notify.NotificationOption{Seeded: true, Enabled: true}
+		var data struct{ Source string }
+		if err := json.Unmarshal([]byte(q.EventData), &data); err != nil {
+			return nil, err
+		}
+		if r, ok := k.of[q.EntityType+" "+q.Entity+" "+data.Source]; ok {
+			out[i].Subscribers = []notify.Recipient{r}
+		}
+	}
+	return out, nil
+}
+
+// A handler with an id alone can leave it to the catalogue whom a job is for.
+func TestSubscribersAreFoundByTheEntity(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		p, k := &provider{}, keepers{map[string]notify.Recipient{"car 1 1": person("sam"), "car 2 2": person("kim")}}
+		h := &host{Notifier: notify.New(store, &notify.Options{Logger: quiet, Catalogue: k}, p), store: store, t: t, clk: clk, provider: p}
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
+		h.dispatch(visit("1"), visit("2"), visit("3"))
+		h.drain()
+		h.same("sent", map[string]int{"sam": 1, "kim": 1}, h.got())
+		for _, j := range all(h, notify.Jobs) {
+			if want := map[string]string{"3": notify.ReasonNoSubscribers}[j.Entity]; j.ReasonCode != want {
+				t.Errorf("car %s: %q, want %q", j.Entity, j.ReasonCode, want)
+			}
+		}
+	})
+}
+
 // Nobody has checked whom a catalogue names: one who cannot be told costs himself.
 func TestASubscriberWhoCannotBeToldStopsNobodyElse(t *testing.T) {
 	bad := map[string]notify.Recipient{

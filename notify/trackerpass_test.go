@@ -203,8 +203,8 @@ func highest(kinds []notify.StatusKind) string {
 func TestI27_WhateverElseIsGoingOn(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {
 		h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet}, h.provider)
-		// Mandatory, or what a complaint suppresses would be skipped.
-		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate, InDoubt: notify.Resend, Mandatory: true})
+		// Requested, or what a complaint suppresses would be skipped.
+		h.Register(notify.Type{Name: "visit", Renderer: visitTemplate, InDoubt: notify.Resend, Requested: true})
 		for round := range 6 {
 			i27Round(h, round)
 		}

@@ -52,7 +52,7 @@ var httpFaults = []fault{
 		Old: `one + "/{run}/ownership"`, New: `one + "/{run}/owner"`,
 		Test: "./automation/automationhttp TestTheOpenAPIFileHasEveryRoute"},
 	{Name: "gates: a link that is opened unsubscribes", In: "notifyhttp.unsubscriber.ask",
-		Old: "s.n.Contacts().CheckUnsubscribe(r.Context(), tokenIn(r))", New: "s.n.Contacts().Unsubscribe(r.Context(), tokenIn(r), true)",
+		Old: "groups, err := s.n.Contacts().GroupChoices(r.Context(), tokenIn(r))", New: "var groups []notify.GroupChoice; err := s.n.Contacts().Unsubscribe(r.Context(), tokenIn(r), notify.LeaveAll)",
 		Test: "./notify/notifyhttp TestAnUnsubscribeLinkThatIsOpened/memory"},
 	{Name: "survey: thanks stand where no page is", In: "surveyhttp.forms.toForm",
 		Old: `"../../s/"`, New: `"../s/"`, Test: "./survey/surveyhttp TestFormsAreMountedBelowAPath"},

@@ -243,8 +243,7 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			"Trace": func() error { return second(support.Trace(ctx, scope, w.reminder)) },
 		}},
 		{rollout, map[string]func() error{
-			"AcquireForOldScheduler": func() error { return second(rollout.AcquireForOldScheduler(ctx, scope, w.reminder)) },
-			"Compare":                func() error { return second(rollout.Compare(ctx, part, window, time.Minute)) },
+			"Compare": func() error { return second(rollout.Compare(ctx, part, window, time.Minute)) },
 			"DeliverForOldScheduler": func() error {
 				return second(rollout.DeliverForOldScheduler(ctx, scope, automation.OldRun{Key: w.reminder}))
 			},
@@ -252,7 +251,6 @@ func (w *world) automation(ctx context.Context, scope storage.Scope) []room {
 			"Ownership":          func() error { return second(rollout.Ownership(ctx, scope, w.reminder)) },
 			"OwnershipConflicts": func() error { return third(rollout.OwnershipConflicts(ctx, scope, storage.Page{})) },
 			"ReportOldRun":       func() error { return second(rollout.ReportOldRun(ctx, part, automation.OldRun{Key: w.reminder})) },
-			"RolloutReport":      func() error { return second(rollout.RolloutReport(ctx, part, window)) },
 			"Rollouts":           func() error { return second(rollout.Rollouts(ctx, scope)) },
 			"TransferOwnership":  func() error { return rollout.TransferOwnership(ctx, scope, w.reminder, automation.OldScheduler, by) },
 		}},
@@ -334,6 +332,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 	w.must(err)
 	return []room{
 		{n, map[string]func() error{
+			"AddRecipients":  func() error { return second(n.AddRecipients(ctx, nil, scope, j.Coordinates(), by, j.Recipients...)) },
 			"AutomationJobs": func() error { return third(n.AutomationJobs(ctx, nil, scope, "employee", "7", storage.Page{})) },
 			"CountMessages":  func() error { return second(n.CountMessages(ctx, nil, scope, j.RowKey)) },
 			"DryRun":         func() error { return second(n.DryRun(ctx, m)) },

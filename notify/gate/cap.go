@@ -16,7 +16,8 @@ import (
 
 // Cap bounds how many messages a recipient gets, by whichever producer
 // and method: at most Limit in any period of Per. A message that is one too many
-// waits until it is none. Mandatory types pass and are not counted.
+// waits until it is none. A reminder is not one too many for what it reminds of.
+// Mandatory types pass and are not counted.
 type Cap struct {
 	Limit int           // at least 1, at most 1000
 	Per   time.Duration // at least a minute
@@ -35,21 +36,25 @@ type frequencyRow struct {
 type counted struct {
 	ID string    `json:"id"`
 	On time.Time `json:"on"`
+	Of string    `json:"of,omitempty"` // what it reminds of
 }
+
+// about is what a message and its reminders have in common.
+func (c counted) about() string { return cmp.Or(c.Of, c.ID) }
 
 var frequencies = driver.Define[frequencyRow]("recipient_frequency").Grows(driver.WithEntities).Limit(256 << 10)
 
 // count lets a message through and notes it, or says from when on it may go. It
 // counts once, at the latest time that it was let through.
-func (r *frequencyRow) count(caps []Cap, id string, now time.Time) (next time.Time, over *Cap) {
-	others := slices.DeleteFunc(slices.Clone(r.Messages), func(c counted) bool { return c.ID == id })
+func (r *frequencyRow) count(caps []Cap, m counted) (next time.Time, over *Cap) {
+	others := slices.DeleteFunc(slices.Clone(r.Messages), func(c counted) bool { return c.about() == m.about() })
 	for i := range caps {
-		if at := caps[i].free(others, now); at.After(now) && at.After(next) {
+		if at := caps[i].free(others, m.On); at.After(m.On) && at.After(next) {
 			next, over = at, &caps[i]
 		}
 	}
 	if over == nil {
-		r.Messages = append(others, counted{id, now})
+		r.Messages = append(slices.DeleteFunc(r.Messages, func(c counted) bool { return c.ID == m.ID }), m)
 		slices.SortStableFunc(r.Messages, func(a, b counted) int { return a.On.Compare(b.On) })
 	}
 	return next, over
@@ -120,7 +125,7 @@ func (g *capGate) count(ctx context.Context, from driver.Reader, a []notify.Atte
 			continue
 		}
 		r := rows[placeOf(&a[i])]
-		next, over := r.count(g.caps, a[i].MessageID, a[i].Now)
+		next, over := r.count(g.caps, counted{ID: a[i].MessageID, On: a[i].Now, Of: a[i].Reminds})
 		switch {
 		case over == nil:
 			changed[r] = true

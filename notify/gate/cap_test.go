@@ -35,7 +35,7 @@ func TestAMessageCountsOnceInACap(t *testing.T) {
 		if len(rows) != 1 {
 			t.Fatalf("%d rows", len(rows))
 		}
-		h.same("counted", []counted{{"a", start.Add(10 * time.Hour)}}, rows[0].Messages)
+		h.same("counted", []counted{{ID: "a", On: start.Add(10 * time.Hour)}}, rows[0].Messages)
 		h.answersOf(g, attemptOf("c", "sam", start.Add(100*time.Hour)))
 		if rows = all(h, frequencies); len(rows) != 1 || len(rows[0].Messages) != 1 {
 			t.Errorf("what is old is not forgotten: %+v", rows)
@@ -50,11 +50,11 @@ func TestAllCapsHold(t *testing.T) {
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	var r frequencyRow
 	for i := range 3 {
-		if _, over := r.count(caps, fmt.Sprint(i), now.Add(time.Duration(i)*2*time.Hour)); over != nil {
+		if _, over := r.count(caps, counted{ID: fmt.Sprint(i), On: now.Add(time.Duration(i) * 2 * time.Hour)}); over != nil {
 			t.Fatalf("message %d: %+v", i, over)
 		}
 	}
-	next, over := r.count(caps, "4", now.Add(5*time.Hour-time.Minute))
+	next, over := r.count(caps, counted{ID: "4", On: now.Add(5*time.Hour - time.Minute)})
 	if over == nil || over.Limit != 3 || !next.Equal(now.Add(24*time.Hour)) {
 		t.Errorf("until %v for %+v", next, over)
 	}

@@ -1,6 +1,7 @@
 package notifyhttp
 
 import (
+	"cmp"
 	_ "embed" // the page
 	"errors"
 	"html/template"
@@ -22,15 +23,15 @@ const (
 	pageVoid = "void"
 )
 
-// Unsubscribe serves the links of notify.Options.Unsubscribe. A GET shows a page
-// with two buttons and changes nothing, since mail scanners open links. A POST
-// unsubscribes: with the body of RFC 8058 (List-Unsubscribe=One-Click), as mail
-// programs send it, and with the page's second button, from everything by this
-// method that is not mandatory; with its first button from messages of the same
-// type. The token is the last element of the path, and all that a caller needs to
-// show; a link that is malformed, forged or not known any more gives one and the
-// same page. Mount it at the path of UnsubscribeOptions.URL, with a slash behind
-// it. It panics without a notifier.
+// Unsubscribe serves the links of notify.Options.Unsubscribe. A GET shows a page and
+// changes nothing, since mail scanners open links. A POST unsubscribes. With the body of
+// RFC 8058 (List-Unsubscribe=One-Click), as mail programs send it, and with the page's
+// first button it is from the message's group, or from its type if it has none; other
+// buttons are for everything by this method that is not mandatory, and for a choice
+// among notify.Options.Groups. The token is the last element of the path, and all that
+// a caller needs to show; a link that is malformed, forged or not known any more gives
+// one and the same page. Mount it at the path of UnsubscribeOptions.URL, with a slash
+// behind it. It panics without a notifier.
 func Unsubscribe(n *notify.Notifier) http.Handler {
 	if n == nil {
 		panic("notifyhttp: Unsubscribe needs a notifier")
@@ -47,25 +48,54 @@ type unsubscriber struct{ n *notify.Notifier }
 func tokenIn(r *http.Request) string { return r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:] }
 
 func (s unsubscriber) ask(w http.ResponseWriter, r *http.Request) {
-	s.show(w, s.n.Contacts().CheckUnsubscribe(r.Context(), tokenIn(r)), pageAsk)
+	groups, err := s.n.Contacts().GroupChoices(r.Context(), tokenIn(r))
+	s.show(w, err, page{State: pageAsk, Groups: groups})
+}
+
+// page is what the template shows.
+type page struct {
+	State  string
+	Groups []notify.GroupChoice
+}
+
+// Asked is the title of the message's group; empty: it has none.
+func (p page) Asked() string {
+	for _, g := range p.Groups {
+		if g.Asked {
+			return cmp.Or(g.Title, g.Name)
+		}
+	}
+	return ""
 }
 
 func (s unsubscriber) act(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	all := r.PostFormValue("List-Unsubscribe") == "One-Click" || r.PostFormValue("what") == "all"
-	if !all && r.PostFormValue("what") != "type" {
+	what := r.PostFormValue("what")
+	if r.PostFormValue("List-Unsubscribe") == "One-Click" {
+		what = string(notify.LeaveGroup)
+	}
+	var err error
+	switch notify.Leave(what) {
+	case notify.LeaveGroup, notify.LeaveType, notify.LeaveAll:
+		err = s.n.Contacts().Unsubscribe(r.Context(), tokenIn(r), notify.Leave(what))
+	case choose:
+		err = s.n.Contacts().ChooseGroups(r.Context(), tokenIn(r), r.PostForm["group"]...)
+	default:
 		http.Error(w, "what to unsubscribe from?", http.StatusBadRequest)
 		return
 	}
-	s.show(w, s.n.Contacts().Unsubscribe(r.Context(), tokenIn(r), all), pageDone)
+	s.show(w, err, page{State: pageDone})
 }
 
+// choose is the button below the list of groups.
+const choose = "choose"
+
 // show answers with the page in a state, or as void if the link is.
-func (s unsubscriber) show(w http.ResponseWriter, err error, state string) {
+func (s unsubscriber) show(w http.ResponseWriter, err error, p page) {
 	status := http.StatusOK
 	switch {
 	case errors.Is(err, notify.ErrUnsubscribeToken):
-		state, status = pageVoid, http.StatusNotFound
+		p, status = page{State: pageVoid}, http.StatusNotFound
 	case err != nil:
 		http.Error(w, "not available now, please try again later", http.StatusServiceUnavailable)
 		return
@@ -78,5 +108,5 @@ func (s unsubscriber) show(w http.ResponseWriter, err error, state string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = unsubscribePage.Execute(w, state) // the client is gone
+	_ = unsubscribePage.Execute(w, p) // the client is gone
 }

@@ -27,7 +27,14 @@ type mailing struct {
 	client *http.Client
 }
 
-func mailings(t *testing.T, test func(m mailing)) {
+func mailings(t *testing.T, test func(m mailing)) { mailingsOf(t, "", nil, test) }
+
+// grouped are mailings whose newsletters belong to a group.
+func grouped(t *testing.T, test func(m mailing)) {
+	mailingsOf(t, "marketing", []notify.Group{{Name: "marketing", Title: "Offers & news"}, {Name: "reminders"}}, test)
+}
+
+func mailingsOf(t *testing.T, group string, groups []notify.Group, test func(m mailing)) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, _ *clock.Mock) {
 		var handler http.Handler
@@ -40,12 +47,13 @@ func mailings(t *testing.T, test func(m mailing)) {
 		})
 		m.n = notify.New(store, &notify.Options{
 			Unsubscribe: &notify.UnsubscribeOptions{URL: server.URL + "/unsubscribe", Key: []byte(strings.Repeat("k", 32))},
+			Groups:      groups,
 		}, channel)
 		mux := http.NewServeMux()
 		mux.Handle("/unsubscribe/", notifyhttp.Unsubscribe(m.n))
 		handler = mux
 		_, err := m.n.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
-			Scope: "tenant", Channel: "email:test", PartitionKey: "job", NotificationType: "newsletter",
+			Scope: "tenant", Channel: "email:test", PartitionKey: "job", NotificationType: "newsletter", Group: group,
 			RecipientRef: "sam", Address: "sam@example.com",
 		})
 		if err != nil {
@@ -79,7 +87,7 @@ func (m mailing) do(method, link, form string) (status int, page string, header 
 	return resp.StatusCode, string(text), resp.Header
 }
 
-// wishes are what is stored of Sam, as "type method".
+// wishes are what is stored of Sam, as "type method" or "group name method".
 func (m mailing) wishes() (out []string) {
 	m.Helper()
 	all, err := m.n.Contacts().Preferences(m.Context(), "tenant", "sam")
@@ -88,7 +96,11 @@ func (m mailing) wishes() (out []string) {
 	}
 	for _, p := range all {
 		if p.OptedOut {
-			out = append(out, p.Type+" "+p.Method)
+			about := p.Type
+			if p.Group != "" {
+				about = "group " + p.Group
+			}
+			out = append(out, about+" "+p.Method)
 		}
 	}
 	return out
@@ -118,14 +130,14 @@ func TestAnUnsubscribeLinkThatIsOpenedChangesNothing(t *testing.T) {
 
 func TestAPostUnsubscribes(t *testing.T) {
 	for name, c := range map[string]struct{ form, want string }{
-		"with one click":    {"List-Unsubscribe=One-Click", " email"},
-		"the first button":  {"what=type", "newsletter email"},
+		"with one click":    {"List-Unsubscribe=One-Click", "newsletter email"},
+		"the first button":  {"what=group", "newsletter email"},
 		"the second button": {"what=all", " email"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mailings(t, func(m mailing) {
 				for range 2 {
-					if status, page, _ := m.do("POST", m.link, c.form); status != 200 || !strings.Contains(page, "You are unsubscribed") {
+					if status, page, _ := m.do("POST", m.link, c.form); status != 200 || !strings.Contains(page, "Your choice is stored") {
 						m.Error(status, page)
 					}
 				}
@@ -164,6 +176,33 @@ func TestALinkThatIsNoneHasOnePage(t *testing.T) {
 		}
 		if got := m.wishes(); got != nil {
 			m.Error(got)
+		}
+	})
+}
+
+// The page offers the other groups, and says which of them are wanted.
+func TestThePageOffersTheOtherGroups(t *testing.T) {
+	grouped(t, func(m mailing) {
+		_, page, _ := m.do("GET", m.link, "")
+		for _, want := range []string{`value="group">Offers &amp; news<`, `value="marketing" checked> Offers &amp; news<`, `value="reminders" checked> reminders<`} {
+			if !strings.Contains(page, want) {
+				m.Errorf("%s is not in the page:\n%s", want, page)
+			}
+		}
+		if status, _, _ := m.do("POST", m.link, "List-Unsubscribe=One-Click"); status != 200 {
+			m.Error(status)
+		}
+		if got := m.wishes(); len(got) != 1 || got[0] != "group marketing email" {
+			m.Errorf("after one click: %q", got)
+		}
+		if _, page, _ = m.do("GET", m.link, ""); strings.Contains(page, `value="marketing" checked`) || !strings.Contains(page, `value="reminders" checked`) {
+			m.Error(page)
+		}
+		if status, _, _ := m.do("POST", m.link, "what=choose&group=marketing&group=unknown"); status != 200 {
+			m.Error(status)
+		}
+		if got := m.wishes(); len(got) != 1 || got[0] != "group reminders email" {
+			m.Errorf("after the choice: %q", got)
 		}
 	})
 }
