@@ -200,6 +200,22 @@ func ExampleSupport_DeadLetters() {
 	// 0 <nil>
 }
 
+// What the other system knows a response by is kept with the call.
+func ExampleNoteMessageID() {
+	ctx := context.Background()
+	store, surveys := answeredOnce(survey.SubscriberFunc("tickets", func(ctx context.Context, _ survey.ResponseCompleted) error {
+		survey.NoteMessageID(ctx, "T-4711")
+		return nil
+	}))
+	orPanicked(belfry.NewPoller(store, nil, surveys).Drain(ctx))
+	events, _, err := surveys.Support().Events(ctx, "", survey.ResponseQuery{SurveyID: 4523})
+	for _, c := range events[0].Deliveries[0].Calls {
+		fmt.Println(c.MessageID, err)
+	}
+	// Output:
+	// T-4711 <nil>
+}
+
 func orPanicked(err error) {
 	if err != nil {
 		panic(err)

@@ -3,6 +3,8 @@ package survey_test
 import (
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -210,3 +212,27 @@ func TestI28_SurveysAndVersionsOfAnotherScopeAreNotSeen(t *testing.T) {
 func errOf[A any](_ A, err error) error { return err }
 
 func errOf2[A, B any](_ A, _ B, err error) error { return err }
+
+// A query that names no survey is an error everywhere, and no list without a response.
+func TestResponsesAreThoseOfASurvey(t *testing.T) {
+	inMemory(t, nil, func(h *host) {
+		q := survey.ResponseQuery{Since: start}
+		for name, ask := range map[string]func() error{
+			"List":   func() error { _, _, err := h.survey.Responses().List(h.t.Context(), "", q); return err },
+			"Events": func() error { _, _, err := h.survey.Support().Events(h.t.Context(), "", q); return err },
+			"JSON lines": func() error {
+				_, err := h.survey.Responses().ExportJSONLines(h.t.Context(), "", io.Discard, q)
+				return err
+			},
+			"CSV": func() error { _, err := h.survey.Responses().ExportCSV(h.t.Context(), "", io.Discard, q); return err },
+			"ReplayMissed": func() error {
+				_, err := h.survey.Support().ReplayMissed(h.t.Context(), "", "bi", q, sam, nil)
+				return err
+			},
+		} {
+			if err := ask(); err == nil || !strings.Contains(err.Error(), "SurveyID") {
+				h.t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}

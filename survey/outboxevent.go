@@ -54,9 +54,15 @@ type EventDelivery struct {
 	Attempts  int       // calls that failed, and processes that died in one, since the last replay
 	LastError string    // of the subscriber, at most 500 bytes
 	DueOn     time.Time // of the next call; zero: none
+	// Calls are the last twenty, the oldest first, those before a replay too.
+	Calls []SubscriberCall
 	// DispatchedOn and DeadOn are when it ended.
 	DispatchedOn, DeadOn time.Time
 }
+
+// SubscriberCall is one call of a subscriber: On is when it was over, Error what it
+// answered, in at most 500 bytes, and MessageID what [NoteMessageID] said.
+type SubscriberCall = outbox.Call
 
 // Events lists the events of the responses that q selects, in the order in which
 // they were submitted; zero, or more than 100, for Limit means 100.
@@ -103,7 +109,7 @@ func eventOf(ctx context.Context, from driver.Reader, r *responseRow) (OutboxEve
 	rows, err := outbox.Deliveries(ctx, from, r.Scope, e.EventID)
 	for _, d := range rows {
 		e.Deliveries = append(e.Deliveries, EventDelivery{
-			Subscriber: subscriberOf(d.Subscriber), Status: d.Status, Attempts: d.Attempts, LastError: d.Diagnostics,
+			Subscriber: subscriberOf(d.Subscriber), Status: d.Status, Attempts: d.Attempts, LastError: d.Diagnostics, Calls: d.Calls,
 			DueOn: d.DueOn, DispatchedOn: d.DispatchedOn, DeadOn: d.DeadOn,
 		})
 		switch {

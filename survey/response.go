@@ -3,6 +3,7 @@ package survey
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -84,7 +85,7 @@ type StoredResponse struct {
 
 // ResponseQuery selects responses to one survey.
 type ResponseQuery struct {
-	SurveyID int64
+	SurveyID int64 // required
 	// BusinessUnits are those that the caller may see; nil: all.
 	BusinessUnits []string
 	// Since and Until bound when responses were submitted: from Since on, before
@@ -137,6 +138,9 @@ func (q ResponseQuery) find(ctx context.Context, from driver.Reader, scope Scope
 // span says which part of the index is read. It begins behind After or at Since, but
 // with one of the two: of two beginnings a database may choose the wrong one.
 func (q ResponseQuery) span() (where []driver.Cond, p storage.Page, err error) {
+	if q.SurveyID == 0 {
+		return nil, p, errors.New("survey: a ResponseQuery has to name a SurveyID")
+	}
 	where = []driver.Cond{driver.Eq("survey_id", q.SurveyID)}
 	if q.BusinessUnits != nil {
 		where = append(where, driver.In("business_unit", q.BusinessUnits))

@@ -202,6 +202,30 @@ func TestAGateLetsASendWait(t *testing.T) {
 	})
 }
 
+// A cap counts a link's reminders for what else a customer gets, and not against the link.
+func TestACapDoesNotSwallowTheReminderOfALink(t *testing.T) {
+	eachHost(t, nil, func(h *host) {
+		h.use(survey.Options{Gates: &gate.Options{Caps: []gate.Cap{{Limit: 1, Per: 20 * day}}}}, h.memory())
+		h.publish(definition("0d", []string{"1d", "1d"}))
+		h.ingest()
+		h.at(0)
+		h.ingest(`{"wip":"2"}`)
+		h.at(day)
+		h.at(2 * day)
+		if sent := h.sent(); len(sent) != 3 || sent[2].ID != sent[0].ID+"-2" {
+			h.t.Fatalf("sent %+v", sent)
+		}
+		h.at(21 * day)
+		if n := len(h.sent()); n != 3 {
+			h.t.Errorf("another link goes out before the cap has room: %d sends", n)
+		}
+		h.at(22 * day)
+		if n := len(h.sent()); n != 4 {
+			h.t.Errorf("%d sends when the cap has room", n)
+		}
+	})
+}
+
 // A send that is put off for longer than its grace expires unsent.
 func TestASendThatWaitsForTooLongExpires(t *testing.T) {
 	eachHost(t, nil, func(h *host) {

@@ -280,8 +280,12 @@ func (s asker) attempt(it *sending) notify.Attempt {
 	if s.options.Gates != nil {
 		hashKey = s.options.Gates.HashKey
 	}
+	reminds := ""
+	if r.SendOrdinal > 0 {
+		reminds = r.PublicID
+	}
 	return notify.Attempt{
-		Scope: r.Scope, MessageID: it.message.ID, Number: it.message.Attempt,
+		Scope: r.Scope, MessageID: it.message.ID, Reminds: reminds, Number: it.message.Attempt,
 		NotificationType: NotificationType, BusinessUnit: r.BusinessUnit, Channel: r.Channel, Method: method,
 		RecipientRef: r.CustomerRef, RecipientHash: keys.RecipientHash(hashKey, r.CustomerRef, method, it.message.To),
 		Address: it.message.To, Lane: r.Lane, Urgent: r.Lane == storage.LaneUrgent, Now: driver.Now(s.store),

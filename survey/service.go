@@ -222,6 +222,9 @@ type Report struct {
 	Stale int
 	// Failed rows could not be handled or stored, and are tried again later.
 	Failed int
+	// Dispatched and DispatchFailed are calls of subscribers: those that succeeded, and
+	// those that failed, which are made again or end as dead letters.
+	Dispatched, DispatchFailed int
 }
 
 // polls are the runners of PollOnce, which remember where they were.
@@ -250,6 +253,7 @@ func (s *Service) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 			s.polls.runners = append(s.polls.runners, p.Runner(work.Options{Logger: s.options.Logger}))
 		}
 	})
+	ctx, tally := outbox.Tallied(ctx)
 	var sum work.Report
 	var errs []error
 	for _, r := range s.polls.runners {
@@ -257,7 +261,10 @@ func (s *Service) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 		sum = sum.Add(rep)
 		errs = append(errs, err)
 	}
-	return Report{Processed: sum.Claimed, Abandoned: sum.Abandoned, Stale: sum.Stale, Failed: sum.Failed}, errors.Join(errs...)
+	return Report{
+		Processed: sum.Claimed, Abandoned: sum.Abandoned, Stale: sum.Stale, Failed: sum.Failed,
+		Dispatched: int(tally.Done.Load()), DispatchFailed: int(tally.Failed.Load()),
+	}, errors.Join(errs...)
 }
 
 // Schemas lists the tables of this package, so that adapters' tests can compare

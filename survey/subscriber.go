@@ -40,6 +40,10 @@ func RetryAfter(wait time.Duration, err error) error {
 	return &outbox.WaitError{Wait: wait, Err: err}
 }
 
+// NoteMessageID keeps, with the call of a subscriber that ctx is for, what the other
+// system knows the event by, in at most 500 bytes. Elsewhere it does nothing.
+func NoteMessageID(ctx context.Context, id string) { outbox.NoteMessageID(ctx, id) }
+
 // SubscriberFunc makes a subscriber of a function.
 //
 //spec:t-077

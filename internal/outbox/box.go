@@ -16,6 +16,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/hush"
@@ -234,9 +235,9 @@ func (b *Box) of(subscriber string) work.Pass {
 		Types: func() []string { return types }, Group: group,
 		Limit:  func(string) time.Duration { return callTimeout },
 		Handle: b.deliver,
-		Fail:   func(now time.Time, d *deliveryRow, err error) { d.failed(now, err.Error(), false) },
+		Fail:   func(now time.Time, d *deliveryRow, err error) { d.failed(now, err.Error(), "", false) },
 		Abandon: func(now time.Time, d *deliveryRow) {
-			d.failed(now, "the process that called the subscriber is gone", false)
+			d.failed(now, "the process that called the subscriber is gone", "", false)
 		},
 		Release: func(now time.Time, d *deliveryRow) { d.released(now) },
 	})
@@ -267,17 +268,21 @@ func (b *Box) call(it work.Item[deliveryRow], s Subscriber, found map[driver.Pla
 	e := found[driver.Place{Scope: d.Scope, Key: d.EventKey}]
 	now := func() time.Time { return driver.Now(b.store) }
 	if e == nil {
-		d.failed(now(), "the event is gone", true)
+		d.failed(now(), "the event is gone", "", true)
 		return
 	}
-	err := s.call(it.Ctx, e.view())
+	noted := &atomic.Value{}
+	err := s.call(context.WithValue(it.Ctx, noteKey{}, noted), e.view())
+	messageID, _ := noted.Load().(string)
 	switch {
 	case err == nil:
-		d.dispatched(now())
+		d.dispatched(now(), messageID)
+		tally(it.Ctx, nil)
 	case work.Interrupted(it.Ctx):
 		d.released(now()) // shutdown: the call counts for nothing
 	default:
-		d.failed(now(), err.Error(), permanent.Is(err))
+		d.failed(now(), err.Error(), messageID, permanent.Is(err))
+		tally(it.Ctx, err)
 		d.postpone(now(), err)
 		// The error's text may hold personal data, so it stays in the row.
 		hush.Warn(it.Ctx, b.logger, "belfry: a subscriber failed", "subscriber", s.Key, "pass", b.name, "id", d.ID, "attempts", d.Attempts, "status", d.Status)

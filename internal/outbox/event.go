@@ -62,6 +62,8 @@ type Delivery struct {
 	Attempts   int       // calls that failed, and lost leases, since the last replay
 	// Diagnostics is the last error, at most 500 bytes.
 	Diagnostics string
+	// Calls are the last twenty, the oldest first, those before a replay too.
+	Calls []Call
 	// DispatchedOn and DeadOn are when it ended; zero unless it did.
 	DispatchedOn, DeadOn time.Time
 }
@@ -75,6 +77,7 @@ type deliveryRow struct {
 	CreatedOn    time.Time `db:"created_on,fixed"`
 	Attempts     int       `db:"attempts"`
 	Diagnostics  string    `db:"diagnostics,content"`
+	Calls        []Call    `db:"calls,json,content"`
 	DispatchedOn time.Time `db:"dispatched_on"`
 	DeadOn       time.Time `db:"dead_on"`
 }
@@ -84,7 +87,7 @@ var deliveries = driver.Define[deliveryRow]("outbox_delivery").Grows(driver.With
 func (d *deliveryRow) view() Delivery {
 	return Delivery{
 		Subscriber: d.Kind, Status: d.Status, DueOn: d.DueOn, Attempts: d.Attempts,
-		Diagnostics: d.Diagnostics, DispatchedOn: d.DispatchedOn, DeadOn: d.DeadOn,
+		Diagnostics: d.Diagnostics, Calls: d.Calls, DispatchedOn: d.DispatchedOn, DeadOn: d.DeadOn,
 	}
 }
 
@@ -126,16 +129,18 @@ func (d *deliveryRow) become(status string) {
 	d.Status = status
 }
 
-func (d *deliveryRow) dispatched(now time.Time) {
+func (d *deliveryRow) dispatched(now time.Time, messageID string) {
 	d.become(StatusDispatched)
+	d.note(Call{On: now, MessageID: messageID})
 	d.DispatchedOn, d.DueOn, d.Diagnostics = now, time.Time{}, ""
 }
 
 // failed is a call that failed, whatever was decided before.
-func (d *deliveryRow) failed(now time.Time, text string, forGood bool) {
+func (d *deliveryRow) failed(now time.Time, text, messageID string, forGood bool) {
 	d.Status, d.DispatchedOn = StatusDispatching, time.Time{}
 	d.Attempts++
 	d.Diagnostics = storable(text)
+	d.note(Call{On: now, Error: d.Diagnostics, MessageID: messageID})
 	wait, more := waits.After(d.Key, d.Attempts)
 	if forGood || !more {
 		d.become(StatusDeadLetter)

@@ -77,10 +77,11 @@ func TestAnErrorShowsTheFirstFaults(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	const nobody = "triggers: has none that is enabled: no event produces an instance"
+	const asks = "questions: has none: the form is kept elsewhere, and a link that leads to a page of this package shows nothing"
 	const shared = "has the eventKind and the dedupRecipe of triggers[0]: one event produces an instance for each of them"
 	for definition, want := range map[string][]string{
 		csiGR:                           nil,
-		`{}`:                            {nobody},
+		`{}`:                            {asks, nobody},
 		triggerJSON(`"enabled": false`): {nobody},
 		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u"`)):                      {"triggers[1]: " + shared},
 		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "eventKind": "sale"`)): nil,
@@ -93,7 +94,7 @@ func TestWarnings(t *testing.T) {
 			`triggers[0].subscribers[1].filter.not.value[0]: is no answer to ask: ["yes" "no"] are`,
 		},
 		`{"triggers": [` + oneTrigger(``) + `], "messages": [{"ordinal": 0, "subject": "Hello", "text": {"en": "{{if .Value \"x\"}}{{.URL}}{{end}}", "ar": "a"}, "html": "<p>"}, {"ordinal": 1, "text": "b", "html": "<a href='{{.URL}}'>a</a>"}]}`: {
-			"messages[0].text.ar: has no {{.URL}}: customers get no link", "messages[0].html: has no {{.URL}}: customers get no link", "messages[1].text: has no {{.URL}}: customers get no link",
+			"messages[0].text.ar: has no {{.URL}}: customers get no link", "messages[0].html: has no {{.URL}}: customers get no link", "messages[1].text: has no {{.URL}}: customers get no link", asks,
 		},
 		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "dedupRecipe": ["candidate.wip", "templateId", "recipient.address"]`)): {"triggers[1]: " + shared},
 		triggersJSON(oneTrigger(``), oneTrigger(`"id": "u", "dedupRecipe": ["templateId", "recipient.address", "candidate.vin"]`)): nil,

@@ -32,6 +32,9 @@ func (d *Definition) Warnings() []Fault {
 		}
 	}
 	d.withoutLink(&f)
+	if len(d.Questions) == 0 {
+		f.Add("questions", "has none: the form is kept elsewhere, and a link that leads to a page of this package shows nothing")
+	}
 	if !enabled {
 		f.Add("triggers", "has none that is enabled: no event produces an instance")
 	}

@@ -37,7 +37,7 @@ type APIOptions struct {
 // API serves the programs around the surveys:
 //
 //	POST /api/Surveys/Triggers/ingest   {"eventKind": "...", "items": [...]}
-//	POST /api/Surveys/scheduler/tick    {"processed": 12}
+//	POST /api/Surveys/scheduler/tick    {"processed": 12, "dispatched": 3, "failed": 1}
 //
 // ingest takes application/json of at most 1 MiB with 500 items, nested at most 32
 // levels deep, not compressed; members that are not known, or given twice, are
@@ -186,8 +186,9 @@ func readItem(raw []byte) (survey.Item, error) {
 	return out, err
 }
 
+// readRecipient passes over what else the caller says of a recipient, such as a name.
 func readRecipient(raw []byte) (out survey.Recipient, err error) {
-	m, err := object(raw, "recipient", "address", "locale", "customerRef")
+	m, err := readObject(raw, "recipient", []string{"address", "locale", "customerRef"}, func(string) error { return nil })
 	for _, f := range []struct {
 		into *string
 		name string
@@ -231,7 +232,9 @@ func withFaults(r survey.IngestReport, faults []error) survey.IngestReport {
 
 // ticked is the answer of one tick (Triggers & Scheduler, "PollOnceAsync").
 type ticked struct {
-	Processed int `json:"processed"`
+	Processed  int `json:"processed"`
+	Dispatched int `json:"dispatched,omitempty"` // calls of subscribers that succeeded
+	Failed     int `json:"failed,omitempty"`     // and that did not
 }
 
 func (a *api) tick(w http.ResponseWriter, r *http.Request, _ Caller) {
@@ -240,5 +243,5 @@ func (a *api) tick(w http.ResponseWriter, r *http.Request, _ Caller) {
 		a.unavailable(w, r, "a tick failed", err)
 		return
 	}
-	httpapi.Reply(w, http.StatusOK, ticked{report.Processed})
+	httpapi.Reply(w, http.StatusOK, ticked{report.Processed, report.Dispatched, report.DispatchFailed})
 }

@@ -113,6 +113,7 @@ func TestABadItemFailsAlone(t *testing.T) {
 			item("1", ""), item("2", `,"occurredOn":"tomorrow"`), item("3", `,"colour":"red"`), `{"payload":{"wip":"4"}}`, `7`,
 			`{"payload":"wip","recipient":{"address":"a"}}`, `{"payload":{"wip":"5","wip":"6"},"recipient":{"address":"a"}}`,
 			`{"payload":{},"recipient":{"address":7}}`, `{"payload":{},"recipient":{"Address":"a"}}`, `{"payload":{},"recipient":{"address":"a","address":"b"}}`,
+			`{"payload":{"wip":"9","dealerId":"1","jobType":"GR"},"recipient":{"address":"a@example.com","name":{"first":"Sam"}}}`,
 			`{"payload":{"jobType":"PM"},"recipient":{"address":"a"}}`, item("7", `,"occurredOn":"2026-05-01T10:00:00+03:00"`), item("8", `,"occurredOn":null`), item("1", ""),
 		}
 		status, text := h.tell(ingestPath, `{"eventKind":"service-visit-closed","items":[`+strings.Join(items, ",")+`]}`)
@@ -130,17 +131,18 @@ func TestABadItemFailsAlone(t *testing.T) {
 		want := []string{
 			"Created", "Failed occurredOn is not a moment such as 2026-05-14T05:12:34Z", `Failed the item has a member "colour", which is not known`,
 			"Failed payload or recipient is missing", "Failed the item is not an object", "Failed payload: is not a JSON object", `Failed payload: two values at "candidate.wip"`,
-			"Failed recipient.address is not a text", `Failed recipient has a member "Address", which is not known`, `Failed recipient has the member "address" twice`,
+			"Failed recipient.address is not a text", "Failed recipient.address: is empty", `Failed recipient has the member "address" twice`,
+			"Created",
 			"NoMatch", "Created", "Created", "Skipped",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			h.Error(diff)
 		}
-		if report.Created != 3 || report.Skipped != 1 || report.Failed != 9 || report.NoMatch != 1 {
+		if report.Created != 4 || report.Skipped != 1 || report.Failed != 9 || report.NoMatch != 1 {
 			h.Error(report)
 		}
 		all, _, err := h.survey.Support().Instances(h.Context(), "tenant", survey.Selection{SurveyID: 4523}, storage.Page{})
-		if err != nil || len(all) != 3 {
+		if err != nil || len(all) != 4 {
 			h.Error(len(all), err)
 		}
 		for _, i := range all {

@@ -31,7 +31,11 @@ func wantsJSON(r *http.Request) bool { return httpapi.Media(r) == "application/j
 // answer answers without a form, a program as well as a customer.
 func (f *forms) answer(w http.ResponseWriter, r *http.Request, status int, state State) {
 	if !wantsJSON(r) {
-		f.show(w, r, status, f.blank(r, state))
+		p := f.blank(r, state)
+		if state == StateBusy {
+			p.Kept = kept(w, r)
+		}
+		f.show(w, r, status, p)
 		return
 	}
 	title := "there is no survey here"
@@ -59,6 +63,13 @@ func checkJSON(text []byte) ([]byte, *httpapi.Problem) {
 // object reads an object whose members are known, each given once at most. A
 // member that is null counts as not given. The errors begin with where.
 func object(text []byte, where string, known ...string) (map[string][]byte, error) {
+	return readObject(text, where, known, func(name string) error {
+		return fmt.Errorf("%s has a member %.50q, which is not known", where, name)
+	})
+}
+
+// readObject asks about members that are not known, and else passes them over.
+func readObject(text []byte, where string, known []string, unknown func(name string) error) (map[string][]byte, error) {
 	if text[0] != '{' {
 		return nil, fmt.Errorf("%s is not an object", where)
 	}
@@ -70,7 +81,7 @@ func object(text []byte, where string, known ...string) (map[string][]byte, erro
 			return err
 		}
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("%s has a member %.50q, which is not known", where, name)
+			return unknown(name)
 		}
 		if seen[name] {
 			return fmt.Errorf("%s has the member %q twice", where, name)

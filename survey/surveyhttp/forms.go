@@ -89,9 +89,12 @@ func withShipped(own map[string]Texts) map[string]Texts {
 // wrong is listed as application/problem+json, status 422. A repeat of the same
 // answers is answered as the first time was, others with 409. A body has at most
 // 128 KiB, or as much as the longest answers need, and is not compressed.
+// The page of a fault holds what was typed, to be sent again or copied; to that end up
+// to 3 MiB of a form are read even where [FormOptions.Limit] refuses it.
 //
 // A link that is unknown, malformed, expired or deleted gets one and the same
-// answer, 404, so that nobody learns which tokens exist.
+// answer, 404, so that nobody learns which tokens exist. So does the form of a survey
+// without questions, which is kept elsewhere.
 //
 // The links within the pages are relative, so that the handler may be mounted with
 // http.StripPrefix. How slowly a customer may send is for the host's server to
@@ -150,6 +153,8 @@ func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
 		f.show(w, r, http.StatusOK, f.page(r, form, StateThanks))
 	case form.State == survey.FormAnswered:
 		f.show(w, r, http.StatusOK, f.page(r, form, StateAnswered))
+	case elsewhere(form):
+		f.nothing(w, r)
 	default:
 		p := f.page(r, form, StateForm)
 		p.Action = "../SurveyInstances/" + r.PathValue("token") + "/responses"
@@ -158,6 +163,9 @@ func (f *forms) ask(w http.ResponseWriter, r *http.Request) {
 		f.show(w, r, http.StatusOK, p)
 	}
 }
+
+// elsewhere says that the form of a survey is not kept here: it asks nothing.
+func elsewhere(form survey.Form) bool { return len(form.Definition.Questions) == 0 }
 
 // opened takes the word of the page that it was shown.
 func (f *forms) opened(w http.ResponseWriter, r *http.Request) {

@@ -94,6 +94,26 @@ func TestAFaultyFormComesBack(t *testing.T) {
 	})
 }
 
+// A survey whose form is kept elsewhere has none here, and one click does not answer it.
+func TestASurveyWithoutQuestionsHasNoForm(t *testing.T) {
+	eachHost(t, func(h *host) {
+		h.publish(strings.Replace(plain, `"questions": [{"id": "rate", "type": "rating", "label": "Rate it", "required": true}],`, "", 1))
+		token := h.visit("40956", "en")
+		if status, page := h.get("/s/" + token); status != 404 || !strings.Contains(page, "There is no survey here") || strings.Contains(page, "<button") {
+			h.Error(status, page)
+		}
+		if status, page := h.form(token, ""); status != 404 || h.instance().Status != survey.StatusSent {
+			h.Error(status, page, h.instance().Status)
+		}
+		if _, err := h.survey.Complete(h.Context(), "tenant", h.publicID, survey.Response{Answers: []byte("{}")}); err != nil {
+			h.Error(err)
+		}
+		if status, page := h.get("/s/" + token); status != 200 || !strings.Contains(page, "This survey has been answered") {
+			h.Error(status, page)
+		}
+	})
+}
+
 // As much as the questions allow is taken, in any script.
 func TestLongAnswersAreTaken(t *testing.T) {
 	eachHost(t, func(h *host) {

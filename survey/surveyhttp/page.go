@@ -43,16 +43,36 @@ type Page struct {
 	// Title, Intro and Thanks are the survey's; empty where it has none, and in
 	// states without a survey.
 	Title, Intro, Thanks string
-	// Fields are the questions. More says that some of them are new: they follow
-	// from answers.
+	// Fields are the questions, with what was typed in [StateRefused], [StateUnread] and
+	// [StateBusy] too. More says that some of them are new: they follow from answers.
 	Fields []Field
 	More   bool
+	// Kept is what was typed in [StateBusy] when the questions could not be read: a
+	// template sends it again as hidden controls.
+	Kept []Kept
 	// Action is where the form posts to, Opened where the script says that the page
 	// was shown; both relative.
 	Action, Opened string
 
 	Style  template.CSS
 	Script template.JS
+}
+
+// Kept is a control of a form and its value.
+type Kept struct{ Name, Value string }
+
+// Typed says what the answers were, for a form that is not to be sent again.
+func (f Field) Typed() []string {
+	if len(f.Options) == 0 {
+		return slices.DeleteFunc([]string{f.Value}, func(s string) bool { return s == "" })
+	}
+	var out []string
+	for _, o := range f.Options {
+		if o.Chosen {
+			out = append(out, o.Label)
+		}
+	}
+	return out
 }
 
 // Faults are the questions whose answers have to be changed.

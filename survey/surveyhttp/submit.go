@@ -3,8 +3,10 @@ package surveyhttp
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +34,8 @@ func (f *forms) submit(w http.ResponseWriter, r *http.Request) {
 		f.unread(w, r, refused)
 	case httpapi.Media(r) == "application/json":
 		f.submitJSON(w, r, body)
+	case elsewhere(asked):
+		f.nothing(w, r)
 	case httpapi.Media(r) == "application/x-www-form-urlencoded":
 		f.submitForm(w, r, asked, body)
 	default:
@@ -40,11 +44,7 @@ func (f *forms) submit(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, form survey.Form, body []byte) {
-	posted, err := url.ParseQuery(string(body))
-	if err != nil {
-		f.unread(w, r, unreadable("the body is not a form"))
-		return
-	}
+	posted, unread := url.ParseQuery(string(body)) // with an error it gives what it could read
 	p := f.page(r, form, StateForm)
 	p.Action = "responses"
 	answers, err := answersOf(form.Definition.Questions, posted, p.Lang)
@@ -53,6 +53,10 @@ func (f *forms) submitForm(w http.ResponseWriter, r *http.Request, form survey.F
 		return
 	}
 	p.ask(form.Definition, answers, posted)
+	if unread != nil {
+		f.again(w, r, p, http.StatusBadRequest, StateUnread)
+		return
+	}
 	if p.More && form.State == survey.FormOpen {
 		f.show(w, r, http.StatusOK, p)
 		return
@@ -68,15 +72,42 @@ func (f *forms) submitted(w http.ResponseWriter, r *http.Request, p *Page, quest
 	case err == nil:
 		f.toForm(w, r, "?sent")
 	case errors.Is(err, survey.ErrAnswered):
-		p.State = StateRefused
-		f.show(w, r, http.StatusConflict, p)
+		f.again(w, r, p, http.StatusConflict, StateRefused)
 	case errors.As(err, &wrong) && p.mark(questions, wrong.Faults):
 		f.show(w, r, http.StatusUnprocessableEntity, p)
 	case errors.As(err, &wrong):
-		f.unread(w, r, unreadable("the form is not that of this survey"))
+		f.again(w, r, p, http.StatusBadRequest, StateUnread)
+	case errors.Is(err, survey.ErrNoSurvey):
+		f.nothing(w, r)
 	default:
-		f.failed(w, r, "answers could not be stored", err)
+		httpapi.LogFailure(r, f.o.Logger, "answers could not be stored", err)
+		f.again(w, r, p, http.StatusServiceUnavailable, StateBusy)
 	}
+}
+
+// again shows what was typed together with what went wrong.
+func (f *forms) again(w http.ResponseWriter, r *http.Request, p *Page, status int, state State) {
+	p.State = state
+	f.show(w, r, status, p)
+}
+
+// kept reads a form that cannot be looked at now, so that it can be sent again.
+func kept(w http.ResponseWriter, r *http.Request) []Kept {
+	if r.Method != http.MethodPost || httpapi.Media(r) != "application/x-www-form-urlencoded" {
+		return nil
+	}
+	body, refused := httpapi.PlainBody(w, r, 3*form.MaxAnswers)
+	if refused != nil {
+		return nil
+	}
+	posted, _ := url.ParseQuery(string(body)) // what it could read
+	var out []Kept
+	for _, name := range slices.Sorted(maps.Keys(posted)) {
+		for _, value := range posted[name] {
+			out = append(out, Kept{name, value})
+		}
+	}
+	return out
 }
 
 // toForm sends a browser to the page of the link, so that a reload or a restored tab

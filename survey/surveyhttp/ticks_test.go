@@ -1,13 +1,16 @@
 package surveyhttp_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/belfry-go/belfry/survey"
 	"github.com/belfry-go/belfry/survey/surveyhttp"
 )
 
@@ -53,6 +56,24 @@ func TestATickTakesItsBatch(t *testing.T) {
 			if status, text := h.tell(tickPath, ""); status != 200 || text != fmt.Sprintf("{\"processed\":%d}\n", want) {
 				h.Error(status, text)
 			}
+		}
+	})
+}
+
+// A tick says how many calls of subscribers failed, so that whoever ticks can raise the alarm.
+func TestATickTellsOfSubscribersThatFail(t *testing.T) {
+	eachHost(t, func(h *host) {
+		for _, key := range []string{"bi", "tickets"} {
+			h.survey.Subscribe(survey.SubscriberFunc(key, func(context.Context, survey.ResponseCompleted) error {
+				if key == "bi" {
+					return nil
+				}
+				return errors.New("down")
+			}))
+		}
+		h.form(h.link("en"), good)
+		if status, text := h.tell(tickPath, ""); status != 200 || text != "{\"processed\":2,\"dispatched\":1,\"failed\":1}\n" {
+			h.Error(status, text)
 		}
 	})
 }

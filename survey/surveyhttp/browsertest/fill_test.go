@@ -63,6 +63,9 @@ func (c customer) fillIn(s *site, name string) {
 	c.look(name + "-4-filled")
 	c.submit()
 	c.look(name + "-5-thanks")
+	if n := eval[int](c.ctx, c.T, "sessionStorage.length"); n != 0 {
+		c.Errorf("%d drafts are kept after the thanks", n)
+	}
 	do(c.ctx, c.T, chromedp.Navigate(s.url))
 	c.look(name + "-6-answered")
 	c.heard(s)

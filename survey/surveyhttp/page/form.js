@@ -13,6 +13,29 @@
 		tell();
 	}
 
+	// What was typed stays in this tab until it was sent, so that a reload or a restored
+	// tab does not lose it. A page that answers a POST brings it along.
+	const form = document.querySelector("form");
+	const draft = "belfry.survey." + location.pathname.replace(/\/responses$/, "").split("/").pop();
+	const fields = () => [...form.elements].filter((e) => e.name.startsWith("q."));
+	const choice = (e) => e.type === "radio" || e.type === "checkbox";
+	const keep = () => {
+		const typed = fields().filter((e) => choice(e) ? e.checked : e.value).map((e) => [e.name, e.value]);
+		try { sessionStorage.setItem(draft, JSON.stringify(typed)); } catch {}
+	};
+	const restore = () => {
+		let typed = null;
+		try { typed = JSON.parse(sessionStorage.getItem(draft)); } catch {}
+		if (!typed) return;
+		for (const e of fields()) {
+			const values = typed.filter(([name]) => name === e.name).map(([, value]) => value);
+			if (choice(e)) e.checked = values.includes(e.value);
+			else e.value = values[0] || "";
+		}
+	};
+	if ("sent" in document.body.dataset) try { sessionStorage.removeItem(draft); } catch {}
+	if (!form) return;
+
 	// Questions come and go with the answers before them. The server decides in the
 	// end: what this gets wrong costs the customer one more page.
 	// A number is kept as it was written, {number: "12.50"}.
@@ -62,7 +85,6 @@
 		if (!value.trim()) return undefined;
 		return q.dataset.type === "number" || q.dataset.type === "rating" ? number(value) : value;
 	};
-	const form = document.querySelector("form");
 	const show = () => {
 		const values = new Map();
 		for (const q of form.querySelectorAll("[data-q]")) {
@@ -72,8 +94,8 @@
 			if (value !== undefined) values.set(q.dataset.q, value);
 		}
 	};
-	form.addEventListener("input", show);
-	form.addEventListener("change", show);
+	if (opened) restore(); else keep();
+	for (const event of ["input", "change"]) form.addEventListener(event, () => { keep(); show(); });
 	window.addEventListener("pageshow", show); // back again: the browser has filled in what was there
 	show();
 
