@@ -155,6 +155,11 @@ func (a *arena) wait() {
 	}
 }
 
+// pause lets a random short time pass.
+func (a *arena) pause() {
+	<-time.NewTimer(time.Duration(20+a.rnd.IntN(400)) * time.Millisecond).C
+}
+
 // start begins a worker process and waits until it polls. It is told more through
 // its environment, where the last word counts.
 func (a *arena) start(role string, more ...string) *exec.Cmd {
