@@ -326,9 +326,9 @@ func pausesOf(ctx context.Context, from driver.Reader, scope Scope) ([]Pause, er
 }
 
 // paused tells the due pass what to leave alone, in all scopes.
-func (s worker) paused(ctx context.Context, tx storage.Tx) (work.Except, error) {
+func (s worker) paused(ctx context.Context, from driver.Reader) (work.Except, error) {
 	var e work.Except
-	rows, err := pause.InForceEverywhere(ctx, tx, pauses)
+	rows, err := pause.InForceEverywhere(ctx, from, pauses)
 	for _, p := range rows {
 		switch {
 		case p.Everywhere && p.PausedType == "":

@@ -127,12 +127,12 @@ func pausedIn(ctx context.Context, from driver.Reader) ([]Extent, error) {
 }
 
 // notNow tells the distributor which messages to leave alone.
-func (n *core) notNow(ctx context.Context, tx storage.Tx) (work.Except, error) {
-	out, err := n.environment.except(ctx, tx)
+func (n *core) notNow(ctx context.Context, from driver.Reader) (work.Except, error) {
+	out, err := n.environment.except(ctx, from)
 	if err != nil || out.All {
 		return out, err
 	}
-	paused, err := pausedIn(ctx, tx)
+	paused, err := pausedIn(ctx, from)
 	n.watch.pausedNow(paused)
 	for _, e := range paused {
 		switch {
@@ -156,7 +156,7 @@ func (n *core) notNow(ctx context.Context, tx storage.Tx) (work.Except, error) {
 	if err != nil {
 		return out, err
 	}
-	return out, n.outNow(ctx, tx, &out)
+	return out, n.outNow(ctx, from, &out)
 }
 
 // pauseGate gives back what was claimed before somebody paused it: it is claimed
@@ -242,8 +242,8 @@ func (e *environment) quarantined(ctx context.Context, from driver.Reader) (bool
 }
 
 // except keeps a pass from claiming anything in a copy.
-func (e *environment) except(ctx context.Context, tx storage.Tx) (work.Except, error) {
-	all, err := e.quarantined(ctx, tx)
+func (e *environment) except(ctx context.Context, from driver.Reader) (work.Except, error) {
+	all, err := e.quarantined(ctx, from)
 	return work.Except{All: all}, err
 }
 

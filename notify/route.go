@@ -10,7 +10,6 @@ import (
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -147,8 +146,8 @@ func (n *core) bounds(items []sending, found channels) map[*messageRow][]calls.B
 // channel is out, until it is time for a probe. Where some scopes have channels of their
 // own, the one that the others share cannot be told apart by its key; nor can a scope's
 // before this process has asked for it.
-func (n *core) outNow(ctx context.Context, tx storage.Tx, e *work.Except) error {
-	out, err := n.watch.Current(ctx, tx)
+func (n *core) outNow(ctx context.Context, from driver.Reader, e *work.Except) error {
+	out, err := n.watch.Current(ctx, from)
 	if len(out) == 0 {
 		return err
 	}

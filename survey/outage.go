@@ -9,7 +9,6 @@ import (
 	"github.com/belfry-go/belfry/internal/storable"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -19,8 +18,8 @@ func lineOf(channel string) outage.Line { return outage.Line{Everywhere: true, C
 
 // outNow tells the send pass which links to leave alone: those whose channel is out,
 // until it is time for a probe. The outages are those of package notify too.
-func (s *core) outNow(ctx context.Context, tx storage.Tx) (out work.Except, err error) {
-	found, err := s.watch.Current(ctx, tx)
+func (s *core) outNow(ctx context.Context, from driver.Reader) (out work.Except, err error) {
+	found, err := s.watch.Current(ctx, from)
 	now := driver.Now(s.store)
 	for key := range s.channels {
 		if found[lineOf(key)].IsOut(now) {

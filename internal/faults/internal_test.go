@@ -62,7 +62,7 @@ var internalFaults = []fault{
 	{Name: "lookback: a slow lane slows the others", In: "work.runner.lookBack",
 		Old: "slices.Collect(slices.Chunk(k.asked, 1))", New: "parts", Test: "./internal/work TestEachLaneLooksBack"},
 	{Name: "I-14 a poller never hears that a pause is over", In: "work.runner.askFirst",
-		Old: "r.asking.known().empty()", New: "!r.asking.known().empty()", Test: "./automation TestAPauseIsEffective/memory"},
+		Old: "r.asking.asked || r.asking.except.empty()", New: "r.asking.asked || !r.asking.except.empty()", Test: "./automation TestAPauseIsEffective/memory"},
 	{Name: "I-14 a pause of a scope is one of everywhere", In: "pause.Part",
 		Old: `everywhere && scope != ""`, New: "false", Test: "./automation TestAPauseNeedsAnExtent/memory"},
 	{Name: "I-14 a pause ends before it begins", In: "pause.Begin",

@@ -92,9 +92,9 @@ func New(store storage.Store, log *slog.Logger, timeout time.Duration) *Watch {
 	return &Watch{store: store, log: log, timeout: timeout, through: map[Line]time.Time{}, beginning: map[Line]bool{}, silent: map[Line]silence{}}
 }
 
-// Current are the outages in force, from a reading that is no older than Age; tx
+// Current are the outages in force, from a reading that is no older than Age; from
 // may be nil.
-func (w *Watch) Current(ctx context.Context, tx storage.Tx) (map[Line]*Row, error) {
+func (w *Watch) Current(ctx context.Context, from driver.Reader) (map[Line]*Row, error) {
 	now := driver.Now(w.store)
 	w.mu.Lock()
 	out, age, changes := w.out, now.Sub(w.readOn), w.changes
@@ -108,8 +108,8 @@ func (w *Watch) Current(ctx context.Context, tx storage.Tx) (map[Line]*Row, erro
 		return err
 	}
 	var err error
-	if tx != nil {
-		err = read(tx)
+	if from != nil {
+		err = read(from)
 	} else {
 		err = w.store.View(ctx, read)
 	}

@@ -56,14 +56,14 @@ func (a *asking) known() Except {
 }
 
 // ask learns what is to be left out, once a poll.
-func (r *runner[R, A]) ask(ctx context.Context, tx storage.Tx) (Except, error) {
+func (r *runner[R, A]) ask(ctx context.Context, from driver.Reader) (Except, error) {
 	r.asking.mu.Lock()
 	e, asked := r.asking.except, r.asking.asked
 	r.asking.mu.Unlock()
 	if r.spec.Except == nil || asked {
 		return e, nil
 	}
-	e, err := r.spec.Except(ctx, tx)
+	e, err := r.spec.Except(ctx, from)
 	if err == nil {
 		r.asking.mu.Lock()
 		r.asking.except, r.asking.asked = e, true
@@ -74,13 +74,16 @@ func (r *runner[R, A]) ask(ctx context.Context, tx storage.Tx) (Except, error) {
 
 // askFirst keeps the look for due rows from seeing what is left out, and from
 // missing what is so no more. While nothing is left out the claim asks early
-// enough, and an idle poll stays one SELECT.
+// enough, and an idle poll stays one SELECT. It reads, and waits for no writer.
 func (r *runner[R, A]) askFirst(ctx context.Context) error {
-	if r.asking.known().empty() {
+	r.asking.mu.Lock()
+	nothing := r.asking.asked || r.asking.except.empty()
+	r.asking.mu.Unlock()
+	if nothing {
 		return nil
 	}
-	return r.store.InTx(ctx, func(tx storage.Tx) error {
-		_, err := r.ask(ctx, tx)
+	return r.store.View(ctx, func(from driver.Reader) error {
+		_, err := r.ask(ctx, from)
 		return err
 	})
 }

@@ -27,9 +27,9 @@ type Spec[R, A any] struct {
 	// row without a type is served by everybody. It is asked before each claim.
 	Types func() []string
 	// Except says what is not to be claimed at present. It is asked once in a poll
-	// that claims, in the transaction of the claim, or before it looks for due
+	// that claims, in the transaction of the claim, or by reading before it looks for due
 	// rows if there was something the last time. Nil: nothing.
-	Except func(ctx context.Context, tx storage.Tx) (Except, error)
+	Except func(ctx context.Context, from driver.Reader) (Except, error)
 	// Group is how many rows of one type one call of Handle gets at most; zero
 	// means 50.
 	Group int
