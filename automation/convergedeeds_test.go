@@ -142,7 +142,7 @@ func (c *chaos) asWanted(id string) {
 		case row.Source != id, !wished && c.revived[key]:
 		case wished && !row.IsOpen() && row.Status != automation.StatusCompleted && !row.IsOnSupportHold, !wished && row.IsOpen():
 			c.wrong("%s is wanted %v, and is %s %s", key, wished, row.Status, row.ReasonCode)
-		case row.Status == automation.StatusPending && !moment.IsZero() && !row.ScheduledOn.Equal(moment) && !c.tried(row):
+		case row.Status == automation.StatusPending && !moment.IsZero() && !row.ScheduledOn.Equal(moment):
 			c.wrong("%s is due on %s, wanted %s", key, row.ScheduledOn, moment)
 		}
 	}
@@ -153,17 +153,11 @@ func (c *chaos) asWanted(id string) {
 	}
 }
 
-// tried rows keep a moment that has come: one that was with a worker when the
-// host changed its mind about the time is left alone by whoever tells of it.
-func (c *chaos) tried(row automation.ScheduleRow) bool {
-	return row.RetryCount > 0 || c.revived[row.Key]
-}
-
 // unseen is a difference that no scan is told of, since the source has not
 // changed: of a row that support made due although nobody asks for it, which ends
-// when it is due, or of one that was tried.
+// when it is due.
 func (c *chaos) unseen(d automation.Difference) bool {
-	return d.Kind == automation.WouldDeactivate && c.revived[d.Key] || d.Kind == automation.WouldUpdate && c.tried(c.rows()[d.Key])
+	return d.Kind == automation.WouldDeactivate && c.revived[d.Key]
 }
 
 // rule changes a setting, which no event tells: the host counts it as a change of

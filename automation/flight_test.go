@@ -87,6 +87,28 @@ func TestAChangeUnderADeadWorkerIsRemembered(t *testing.T) {
 	})
 }
 
+// A scan says the same to a row that a worker has, and the next one need not come:
+// it may see no change any more.
+func TestAScanReachesARowUnderAWorker(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		s := w.withStaff(nil)
+		w.hire(s, 1)
+		w.hear(s, "000")
+		key := keyOf("000", "2026-05-01", 30)
+		w.change(key, func(r *automation.ScheduleRow) { r.SendAt, r.ScheduledOn = "08:00", day(2026, 4, 1, 8) })
+		w.clk.Set(day(2026, 4, 1, 9))
+		w.claim(time.Minute)
+		dry := w.reconcile(automation.ReconcileOptions{FromStart: true, DryRun: true})
+		got := w.reconcile(automation.ReconcileOptions{FromStart: true})
+		if r := w.row(key); dry.Updated != 1 || got.Updated != 1 || r.SendAt != "09:00" || r.Status != automation.StatusProcessing {
+			w.t.Errorf("%d would be updated, %d are; %s at %s", dry.Updated, got.Updated, r.Status, r.SendAt)
+		}
+		if again := w.reconcile(automation.ReconcileOptions{FromStart: true}); again.Unchanged != 1 {
+			w.t.Errorf("and once more: %+v", again)
+		}
+	})
+}
+
 // Events say the same as Ensure, whatever they say one after the other.
 func TestEventsUnderAWorker(t *testing.T) {
 	t.Parallel()

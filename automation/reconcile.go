@@ -275,7 +275,7 @@ func diff(now time.Time, source Source, p eventPlan, rows map[string]*scheduleRo
 		case outcome == OffsetPassed:
 			f.passed++
 			continue
-		case outcome == storage.Updated || outcome == storage.Unchanged && plan.moves:
+		case outcome == storage.Updated || outcome == storage.InFlight && write || outcome == storage.Unchanged && plan.moves:
 			add(WouldUpdate, &row, "", false)
 		case outcome == storage.Reactivated:
 			add(WouldReactivate, &row, "", false)

@@ -26,6 +26,8 @@ var replanFaults = []fault{
 	{Name: "scan: a source that fails keeps the watermark", In: "automation.reconciliation.turn",
 		Old: "run.Unlisted == 0", New: "run.Failed == 0",
 		Test: "./automation TestI21_ASourceThatFailsIsNamedAndTriedAgain/memory"},
+	{Name: "scan: a row under a worker keeps its old moment", In: "automation.diff",
+		Old: "outcome == storage.InFlight && write", New: "false && write", Test: "./automation TestAScanReachesARowUnder/memory"},
 	{Name: "scan: a source that fails is never looked at again", In: "automation.keeper.reconcileNext",
 		Old: "row.Run == nil && len(row.Skipped) > 0", New: "false",
 		Test: "./automation TestI21_ASourceThatFailsIsNamedAndTriedAgain/memory"},
