@@ -164,6 +164,9 @@ type Progress struct {
 	// Via is the key of the channel of a [Failover] that was called last, or that is
 	// called next; empty: the one that the message asks for.
 	Via string `db:"via,plain"`
+	// Redirected says that a gate had the last call go to another address than the
+	// message's, so that nothing which comes of it says anything of that one.
+	Redirected bool `db:"redirected"`
 	// Doubts counts how often the message came into doubt, Lookups how often a
 	// provider was asked about the present one.
 	Doubts  int `db:"doubts"`

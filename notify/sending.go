@@ -81,11 +81,14 @@ func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land fun
 	bounds, turns := n.bounds(items, p.channels), p.channels.turns
 	return calls.Sender[messageRow, sending]{
 		Store: n.store, Table: outgoingMessages, Slots: &calls.Process,
-		Item:    func(it sending) sending { return it },
-		Bounds:  func(it sending) []calls.Bound { return bounds[it.Row] },
-		Ready:   func(it sending) bool { return n.load(ctx, it, p.files) },
-		Done:    func(it sending) { p.files.drop(it.Row.Content.blobs()) },
-		Begin:   func(m *messageRow, now time.Time) { turns[m].begin(m, now) },
+		Item:   func(it sending) sending { return it },
+		Bounds: func(it sending) []calls.Bound { return bounds[it.Row] },
+		Ready:  func(it sending) bool { return n.load(ctx, it, p.files) },
+		Done:   func(it sending) { p.files.drop(it.Row.Content.blobs()) },
+		Begin: func(m *messageRow, now time.Time) {
+			m.Redirected = p.to[m] != ""
+			turns[m].begin(m, now)
+		},
 		Undo:    func(m *messageRow, now time.Time) { turns[m].undo(m, now) },
 		Release: (*messageRow).released,
 		Call:    func(items []sending) { n.call(items, p) },
@@ -139,9 +142,9 @@ func (n sender) call(items []sending, p parcel) {
 }
 
 // refused notes what a refusal for good says of the message's own address.
-func (t *turn) refused(e *SendError, redirected bool) {
+func (t *turn) refused(m *messageRow, e *SendError) {
 	t.stops = ""
-	if e != nil && e.Class == ClassPermanent && !redirected && slices.Contains(strongest, e.Suppress) {
+	if e != nil && e.Class == ClassPermanent && !m.Redirected && slices.Contains(strongest, e.Suppress) {
 		t.stops = e.Suppress
 	}
 }
@@ -150,7 +153,7 @@ func (t *turn) refused(e *SendError, redirected bool) {
 // channel.
 func (n sender) settle(it sending, p parcel, receipt Receipt, e *SendError) {
 	m, now, t := it.Row, driver.Now(n.store), p.channels.turns[it.Row]
-	t.refused(e, p.to[m] != "")
+	t.refused(m, e)
 	spared := (e == nil || it.Ctx.Err() == nil) && n.watch.Heard(it.Ctx, t.at, m.CallStartedOn, answerOf(e), t.probe)
 	if next := n.nextWay(t, m, e); next != nil {
 		m.goOn(now, next.name, e, n.watch.Known(t.at) != nil)

@@ -124,12 +124,13 @@ func renew(stored, want *suppressionRow) (storage.Outcome, bool) {
 	return storage.Reactivated, true
 }
 
-// suppressFacts suppresses what new facts ask for, in their transaction.
+// suppressFacts suppresses what new facts ask for, in their transaction. A message that
+// was redirected speaks of another address than its own.
 func (n tracker) suppressFacts(ctx context.Context, tx storage.Tx, facts []newFact) error {
 	var rows []*suppressionRow
 	for _, f := range facts {
-		if r := f.event.suppresses(); r != "" {
-			m := f.message
+		m := f.message
+		if r := f.event.suppresses(); r != "" && !m.Redirected {
 			rows = append(rows, n.suppression(m.Scope, Destination{m.Method, m.Address}, r, f.event.On, f.event.Kind, m.MessageID))
 		}
 	}

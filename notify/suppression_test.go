@@ -112,6 +112,29 @@ func TestARefusalOfARedirectedMessageSuppressesNobody(t *testing.T) {
 	})
 }
 
+// The same holds for what its provider reports later.
+func TestACallbackAboutARedirectedMessageSuppressesNobody(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		gates := gate.New(h.store, &gate.Options{Guard: &gate.Guard{Redirect: map[string]string{"email": "qa@example.com"}}})
+		guarded := notify.New(h.store, &notify.Options{Logger: quiet, Gates: gates}, h.provider)
+		guarded.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
+		free := h.Notifier
+		h.Notifier = guarded
+		h.dispatch(visit("7", person("sam")))
+		h.drain()
+		h.same("to", "qa@example.com", h.sent()[0].To)
+		m := only(h, notify.Messages)
+		h.same("redirected", true, m.Redirected)
+		h.Notifier = free
+		for _, kind := range []notify.StatusKind{notify.KindBounced, notify.KindComplained, notify.KindUnsubscribed} {
+			e := about(m, kind)
+			e.Lasting = true
+			h.track(e)
+		}
+		h.same("suppressed", []string(nil), h.suppressions("tenant"))
+	})
+}
+
 //spec:f-012
 func TestBouncesComplaintsAndUnsubscribesSuppress(t *testing.T) {
 	visits(t, func(t *testing.T, h *host) {

@@ -189,6 +189,7 @@ CREATE TABLE {outgoing_message} (
 	sent_on             timestamptz,
 	provider_message_id text NOT NULL,
 	via                 text NOT NULL DEFAULT '', -- channel of a chain; empty: the first
+	redirected          boolean NOT NULL, -- the last call went to another address
 	doubts              bigint NOT NULL,
 	lookups             bigint NOT NULL,
 	resolution          text NOT NULL, -- how the last doubt was settled

@@ -177,6 +177,7 @@ CREATE TABLE {outgoing_message} (
 	sent_on             INTEGER,
 	provider_message_id TEXT NOT NULL,
 	via                 TEXT NOT NULL DEFAULT '', -- channel of a chain; empty: the first
+	redirected          INTEGER NOT NULL, -- the last call went to another address
 	doubts              INTEGER NOT NULL,
 	lookups             INTEGER NOT NULL,
 	resolution          TEXT NOT NULL, -- how the last doubt was settled
