@@ -2,6 +2,9 @@ package filter_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,13 +13,15 @@ import (
 )
 
 // Whatever is accepted is within its bounds, is written and read back as the same,
-// and is the opposite of its opposite.
+// and is the opposite of its opposite. An evaluation allocates at most 16 MB.
 func FuzzFilter(f *testing.F) {
 	for _, text := range []string{yes, nested(7), many(3), listing(5), condition("startsWith", `"G"`), `{"all": [` + yes + `, {"questionId": "b", "op": "notIn", "value": ["x", 1e2, true]}]}`} {
 		f.Add(text, `{"a": 1, "b": "x", "c": ["x", 2]}`)
 	}
 	f.Add(condition("==", `"1e999999999"`), `{"a": 1e999999999}`)
 	f.Add(condition("contains", `"a"`), `{"a": [["a"], {"a": null}]}`)
+	filterText, object := greedy()
+	f.Add(filterText, object)
 	f.Fuzz(func(t *testing.T, text, object string) {
 		var read, again filter.Filter
 		if json.Unmarshal([]byte(text), &read) != nil {
@@ -36,8 +41,22 @@ func FuzzFilter(f *testing.F) {
 			return
 		}
 		event := values(t, object)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		read.Match(event)
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
+			t.Errorf("%d bytes were allocated", used)
+		}
 		if not := (&filter.Filter{Not: &read}); not.Match(event) == read.Match(event) {
 			t.Fatalf("%s and its opposite agree about %s", text, object)
 		}
 	})
+}
+
+// greedy is a filter that asks 99 times whether a list of 500 long numbers has another.
+func greedy() (text, object string) {
+	number := strings.Repeat("9", 59)
+	one := fmt.Sprintf(`{"questionId": "a", "op": "contains", "value": %s8.5}`, number)
+	return `{"any": [` + strings.Repeat(one+",", 98) + one + `]}`, `{"a": [` + strings.Repeat(number+"7.5,", 499) + number + `7.5]}`
 }

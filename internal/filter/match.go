@@ -1,8 +1,8 @@
 package filter
 
 import (
+	"cmp"
 	"encoding/json"
-	"math/big"
 	"strings"
 
 	"github.com/belfry-go/belfry/keys"
@@ -63,9 +63,9 @@ func (m *matcher) condition(f *Filter) bool {
 	case Exists:
 		return (value != nil) == (f.Value != false)
 	case Equal:
-		return equal(value, f.Value)
+		return equal(operandOf(value), operandOf(f.Value))
 	case NotEqual:
-		return !equal(value, f.Value)
+		return !equal(operandOf(value), operandOf(f.Value))
 	case In:
 		return m.has(f.Value, value)
 	case NotIn:
@@ -83,11 +83,12 @@ func (m *matcher) condition(f *Filter) bool {
 // has reports whether a list has an element that equals value.
 func (m *matcher) has(list, value any) bool {
 	elements, _ := list.([]any)
+	same := operandOf(value)
 	for _, e := range elements {
 		if !m.step() {
 			return false
 		}
-		if equal(value, e) {
+		if equal(same, operandOf(e)) {
 			return true
 		}
 	}
@@ -102,11 +103,31 @@ func (m *matcher) contains(value, part any) bool {
 	return m.has(value, part)
 }
 
+// operand is a side of a comparison. As a number it is read once, however many sides it
+// is compared with.
+type operand struct {
+	value   any
+	decimal string // of a text or number; empty: not read, or none
+	read    bool
+}
+
+func operandOf(value any) *operand { return &operand{value: value} }
+
+// number is the canonical spelling of what is a number, or a text that spells one.
+func (o *operand) number() (decimal string, ok bool) {
+	if !o.read {
+		text, _, _ := spelled(o.value)
+		o.decimal, _ = keys.Decimal(text)
+		o.read = true
+	}
+	return o.decimal, o.decimal != ""
+}
+
 // equal reports whether two values are the same, by the table in the package
 // comment.
-func equal(a, b any) bool {
-	if x, ok := a.(bool); ok {
-		y, ok := b.(bool)
+func equal(a, b *operand) bool {
+	if x, ok := a.value.(bool); ok {
+		y, ok := b.value.(bool)
 		return ok && x == y
 	}
 	n, ok := order(a, b)
@@ -115,7 +136,7 @@ func equal(a, b any) bool {
 
 // inOrder reports whether the comparison holds for two values.
 func inOrder(op Op, a, b any) bool {
-	n, ok := order(a, b)
+	n, ok := order(operandOf(a), operandOf(b))
 	switch op {
 	case More:
 		return ok && n > 0
@@ -131,19 +152,31 @@ func inOrder(op Op, a, b any) bool {
 
 // order compares two texts or numbers: negative if a comes first. ok is false where
 // they are in no order.
-func order(a, b any) (n int, ok bool) {
-	x, xNumber, ok := spelled(a)
+func order(a, b *operand) (n int, ok bool) {
+	x, xNumber, ok := spelled(a.value)
 	if !ok {
 		return 0, false
 	}
-	y, yNumber, ok := spelled(b)
+	y, yNumber, ok := spelled(b.value)
 	if !ok {
 		return 0, false
 	}
 	if xNumber || yNumber {
-		return CompareNumbers(x, y)
+		return orderOfNumbers(a, b)
 	}
 	return strings.Compare(x, y), true
+}
+
+func orderOfNumbers(a, b *operand) (n int, ok bool) {
+	x, ok := a.number()
+	if !ok {
+		return 0, false
+	}
+	y, ok := b.number()
+	if !ok {
+		return 0, false
+	}
+	return compareDecimals(x, y), true
 }
 
 // spelled is the spelling of a text or number.
@@ -160,18 +193,24 @@ func spelled(v any) (text string, number, ok bool) {
 // CompareNumbers compares two decimals exactly: negative if a is less. ok is false
 // if one of them is no number to [keys.Decimal].
 func CompareNumbers(a, b string) (n int, ok bool) {
-	x, err := keys.Decimal(a)
-	if err != nil {
-		return 0, false
-	}
-	y, err := keys.Decimal(b)
-	if err != nil {
-		return 0, false
-	}
-	return rational(x).Cmp(rational(y)), true
+	return orderOfNumbers(operandOf(a), operandOf(b))
 }
 
-func rational(decimal string) *big.Rat {
-	r, _ := new(big.Rat).SetString(decimal) // what keys.Decimal gives is one
-	return r
+// compareDecimals compares what keys.Decimal gives: two of one sign by the length of
+// their whole parts, then digit by digit.
+func compareDecimals(x, y string) int {
+	x, xNegative := strings.CutPrefix(x, "-")
+	y, yNegative := strings.CutPrefix(y, "-")
+	if xNegative != yNegative {
+		if xNegative {
+			return -1
+		}
+		return 1
+	}
+	if xNegative {
+		x, y = y, x
+	}
+	xWhole, _, _ := strings.Cut(x, ".")
+	yWhole, _, _ := strings.Cut(y, ".")
+	return cmp.Or(cmp.Compare(len(xWhole), len(yWhole)), strings.Compare(x, y))
 }

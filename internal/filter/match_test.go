@@ -2,8 +2,11 @@ package filter_test
 
 import (
 	"encoding/json"
+	"math/big"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/belfry-go/belfry/internal/filter"
 )
@@ -129,4 +132,18 @@ func TestNumbersCompareExactly(t *testing.T) {
 			t.Errorf("%s and %s: %d %v", c.a, c.b, got, ok)
 		}
 	}
+}
+
+// The order is that of exact fractions.
+func TestNumbersCompareAsFractions(t *testing.T) {
+	t.Parallel()
+	number := rapid.StringMatching(`-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,4})?(e-?[0-9])?`)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := number.Draw(t, "a"), number.Draw(t, "b")
+		x, _ := new(big.Rat).SetString(a)
+		y, _ := new(big.Rat).SetString(b)
+		if got, ok := filter.CompareNumbers(a, b); !ok || got != x.Cmp(y) {
+			t.Fatalf("%s and %s: %d %v, want %d", a, b, got, ok, x.Cmp(y))
+		}
+	})
 }
