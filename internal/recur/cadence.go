@@ -65,6 +65,9 @@ func Parse(s Spec) (*Cadence, error) {
 	return c, nil
 }
 
+// firstYear is the earliest in which a cadence begins: a rule walks from its beginning.
+const firstYear = 1900
+
 func (s Spec) checkDays() error {
 	switch {
 	case s.Start != civil.Date{} && !s.Start.Valid():
@@ -75,6 +78,8 @@ func (s Spec) checkDays() error {
 		return fmt.Errorf("the last day %s is before the first day %s", s.End, s.Start)
 	case s.RRule != "" && s.Start.IsZero():
 		return errors.New("no Start is set, and an RRule counts from it")
+	case !s.Start.IsZero() && s.Start.Year < firstYear:
+		return fmt.Errorf("first day: %s is before the year %d", s.Start, firstYear)
 	case !s.At.Valid():
 		return fmt.Errorf("time of day %s does not exist", s.At)
 	}

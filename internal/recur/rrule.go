@@ -12,11 +12,14 @@ import (
 	"github.com/belfry-go/belfry/internal/civil"
 )
 
-// maxCount and maxInterval bound the numbers of a rule: to find the n-th
-// occurrence the library walks over those before it.
+// maxCount and maxInterval bound the numbers of a rule, and countYears how long a COUNT
+// takes: to find the n-th occurrence the library walks over those before it. maxTimes bounds
+// the times of a day where it spells out a week, a month or a year at once.
 const (
 	maxCount    = 10000
 	maxInterval = 10000
+	countYears  = 100
+	maxTimes    = 100
 )
 
 // parseRRule checks the value of an RRULE more strictly than the library, which
@@ -39,7 +42,7 @@ func parseRRule(s Spec) (string, func(time.Time) (time.Time, bool), error) {
 		o.Until = o.Until.Add(24*time.Hour - time.Second) // the whole day
 	}
 	tidy(o)
-	for _, check := range []func(*rrule.ROption) error{checkNumbers, checkWeekdays, checkPeriods, checkReach} {
+	for _, check := range []func(*rrule.ROption) error{checkNumbers, checkWeekdays, checkPeriods, checkPositions, checkReach, checkCount} {
 		if err := check(o); err != nil {
 			return refuse(err)
 		}
@@ -129,6 +132,8 @@ func checkNumbers(o *rrule.ROption) error {
 		return fmt.Errorf("COUNT is not from 1 to %d", maxCount)
 	case slices.Contains(o.Bymonthday, 0), slices.Contains(o.Byyearday, 0), slices.Contains(o.Bysetpos, 0), slices.Contains(o.Byweekno, 0):
 		return errors.New("a zero among days, weeks or positions")
+	case o.Freq < rrule.DAILY && len(o.Byhour)*len(o.Byminute) > maxTimes:
+		return fmt.Errorf("BYHOUR and BYMINUTE name more than %d times of day, which is for FREQ=DAILY and shorter ones", maxTimes)
 	case !o.Until.IsZero() && o.Until.Before(floating(civil.DateOf(o.Dtstart, time.UTC), civil.TimeOfDay{})):
 		return errors.New("UNTIL is before Start")
 	}
@@ -167,77 +172,225 @@ func checkPeriods(o *rrule.ROption) error {
 	return nil
 }
 
-// checkReach refuses hours and minutes that the interval never comes to, and
-// days that no year has: the library would look for the ones for ever, and for
-// the others through all minutes until the year 9999.
-func checkReach(o *rrule.ROption) error {
-	minutes := max(o.Interval, 1) // of one step
+// checkPositions refuses a BYSETPOS that no day and no week has, for which the library
+// would look through all that it knows.
+func checkPositions(o *rrule.ROption) error {
+	most := max(len(o.Byhour), 1) * max(len(o.Byminute), 1)
 	switch o.Freq {
-	case rrule.HOURLY:
-		minutes *= 60
-	case rrule.MINUTELY:
+	case rrule.DAILY:
+	case rrule.WEEKLY:
+		most *= max(len(o.Byweekday), 1)
 	default:
 		return nil
 	}
-	limited := len(o.Bymonth)+len(o.Bymonthday)+len(o.Byyearday)+len(o.Byweekday)+len(o.Byhour)+len(o.Byminute) > 0
+	for _, n := range o.Bysetpos {
+		if max(n, -n) > most {
+			return fmt.Errorf("BYSETPOS=%d: FREQ=%v has at most %d here", n, o.Freq, most)
+		}
+	}
+	return nil
+}
+
+// checkCount refuses a COUNT that is not reached in a lifetime.
+func checkCount(o *rrule.ROption) error {
+	if o.Count == 0 {
+		return nil
+	}
+	endless := *o
+	endless.Count = 0
+	if _, some := rruleAfter(endless, o.Dtstart.Add(-time.Second)); !some {
+		return errors.New("it never comes true")
+	}
+	if _, more := rruleAfter(*o, o.Dtstart.AddDate(countYears, 0, 0)); more {
+		return fmt.Errorf("COUNT=%d takes more than %d years", o.Count, countYears)
+	}
+	return nil
+}
+
+// checkReach refuses hours and minutes that the interval never comes to, and days that no
+// year has.
+func checkReach(o *rrule.ROption) error {
+	if !limited(o) {
+		return nil
+	}
 	switch {
-	case limited && minutesOfDay%minutes != 0:
+	case minutesOfDay%minutes(o) != 0:
 		return fmt.Errorf("INTERVAL=%d does not divide a day, so no other part but COUNT and UNTIL goes with it", o.Interval)
-	case !someDay(*o):
-		return errors.New("no year has such a day")
-	case !reached(o, minutes):
+	case len(readings(o)) == 0:
 		return fmt.Errorf("the interval never comes to BYHOUR and BYMINUTE from %s on", o.Dtstart.Format("15:04"))
+	}
+	if _, some := walk(daysOf(*o))(); !some {
+		return errors.New("no year has such a day")
 	}
 	return nil
 }
 
 const minutesOfDay = 24 * 60
 
-// someDay reports whether a day comes that the rule is about.
-func someDay(o rrule.ROption) bool {
-	o.Freq, o.Interval, o.Count, o.Until = rrule.DAILY, 1, 0, time.Time{}
-	o.Byhour, o.Byminute, o.Bysecond = nil, nil, nil
-	_, some := rruleAfter(o, o.Dtstart.Add(-time.Second))
-	return some
+// limited reports whether a rule runs through hours or minutes of some days, or through
+// some of a day's.
+func limited(o *rrule.ROption) bool {
+	return o.Freq >= rrule.HOURLY &&
+		len(o.Bymonth)+len(o.Bymonthday)+len(o.Byyearday)+len(o.Byweekday)+len(o.Byhour)+len(o.Byminute) > 0
 }
 
-func reached(o *rrule.ROption, minutes int) bool {
-	at := o.Dtstart.Hour()*60 + o.Dtstart.Minute()
-	for range minutesOfDay {
-		hour := len(o.Byhour) == 0 || slices.Contains(o.Byhour, at/60)
-		if hour && (o.Freq == rrule.HOURLY || len(o.Byminute) == 0 || slices.Contains(o.Byminute, at%60)) {
-			return true
-		}
-		at = (at + minutes) % minutesOfDay
+// minutes are those of one step of a rule that runs through hours or minutes.
+func minutes(o *rrule.ROption) int {
+	if o.Freq == rrule.HOURLY {
+		return max(o.Interval, 1) * 60
 	}
-	return false
+	return max(o.Interval, 1)
+}
+
+// readings are the times of day of a limited rule, as minutes from midnight, the same
+// ones every day, in order.
+func readings(o *rrule.ROption) (out []int) {
+	names := func(list []int, n int) bool { return len(list) == 0 || slices.Contains(list, n) }
+	first := o.Dtstart.Hour()*60 + o.Dtstart.Minute()
+	for at := first % minutes(o); at < minutesOfDay; at += minutes(o) {
+		switch {
+		case !names(o.Byhour, at/60):
+		case o.Freq == rrule.HOURLY && len(o.Byminute) > 0:
+			for _, m := range o.Byminute {
+				out = append(out, at/60*60+m)
+			}
+		case o.Freq == rrule.HOURLY || names(o.Byminute, at%60):
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// daysOf is the rule of the days on which a limited rule comes true.
+func daysOf(o rrule.ROption) rrule.ROption {
+	o.Freq, o.Interval, o.Count = rrule.DAILY, 1, 0
+	o.Until, o.Byhour, o.Byminute, o.Bysecond = time.Time{}, nil, nil, nil
+	o.Dtstart = floating(civil.DateOf(o.Dtstart, time.UTC), civil.TimeOfDay{})
+	return o
 }
 
 // rruleAfter asks a rule of its own: the library's remember how far they came.
 func rruleAfter(o rrule.ROption, after time.Time) (time.Time, bool) {
+	if limited(&o) {
+		return limitedAfter(o, after)
+	}
 	o.Dtstart = nearer(o, after)
+	rule := walk(o)
+	for {
+		next, ok := rule()
+		if !ok || next.After(after) {
+			return next, ok
+		}
+	}
+}
+
+// limitedAfter goes through the days of a limited rule, and the times of each. The library
+// would walk over every minute, of years if such days are rare.
+func limitedAfter(o rrule.ROption, after time.Time) (time.Time, bool) {
+	times, days, left := readings(&o), daysOf(o), o.Count
+	second := o.Dtstart.Second()
+	if len(o.Bysecond) > 0 {
+		second = o.Bysecond[0]
+	}
+	if left == 0 {
+		days.Dtstart = nearer(days, after)
+	}
+	rule := walk(days)
+	for {
+		day, ok := rule()
+		if !ok {
+			return time.Time{}, false
+		}
+		for _, m := range times {
+			on := day.Add(time.Duration(m)*time.Minute + time.Duration(second)*time.Second)
+			switch {
+			case on.Before(o.Dtstart):
+				continue
+			case !o.Until.IsZero() && on.After(o.Until):
+				return time.Time{}, false
+			case on.After(after):
+				return on, true
+			}
+			if left--; left == 0 {
+				return time.Time{}, false
+			}
+		}
+	}
+}
+
+// The library looks for occurrences until its last year, and needs to be told so.
+var lastDay = time.Date(rrule.MAXYEAR, time.December, 31, 23, 59, 59, 0, time.UTC)
+
+// The calendar repeats after cycle years, weekdays and all. A rule of every year that
+// comes true at all does so within rarely of them; one of every n-th, within n times that.
+const (
+	cycle  = 400
+	rarely = 40
+)
+
+// walk goes through the occurrences of one of the library's rules. One that may be rare is
+// walked in the library's last years, so that it looks through a few hundred of them for
+// what never comes, and not through eight thousand.
+func walk(o rrule.ROption) rrule.Next {
+	years := 0
+	if o.Count == 0 && namesDays(o) && (o.Freq == rrule.MONTHLY || o.Freq == rrule.YEARLY) {
+		years = max(0, (rrule.MAXYEAR-rarely*max(o.Interval, 1)-o.Dtstart.Year())/cycle*cycle)
+	}
+	o.Dtstart = o.Dtstart.AddDate(years, 0, 0)
+	if until := o.Until.AddDate(years, 0, 0); o.Until.IsZero() || until.After(lastDay) {
+		o.Until = lastDay
+	} else {
+		o.Until = until
+	}
 	r, err := rrule.NewRRule(o)
 	if err != nil {
-		return time.Time{}, false
+		return func() (time.Time, bool) { return time.Time{}, false }
 	}
-	next := r.After(after, false)
-	return next, !next.IsZero()
+	next := r.Iterator()
+	return func() (time.Time, bool) {
+		on, ok := next()
+		if !ok {
+			return time.Time{}, false
+		}
+		return on.AddDate(-years, 0, 0), true
+	}
 }
 
 // nearer moves the beginning of a rule towards after, by whole intervals, since
 // the library walks over every occurrence from there. It stays two intervals
 // before, so that a first week which is not whole does not count. Rules with a
-// COUNT are walked, and months and years are few.
+// COUNT are walked, and those whose months and years take their day from the beginning,
+// which have few.
 func nearer(o rrule.ROption, after time.Time) time.Time {
-	step := map[rrule.Frequency]time.Duration{
-		rrule.WEEKLY: 7 * 24 * time.Hour, rrule.DAILY: 24 * time.Hour, rrule.HOURLY: time.Hour, rrule.MINUTELY: time.Minute,
-	}[o.Freq] * time.Duration(max(o.Interval, 1))
-	if step == 0 || o.Count > 0 {
-		return o.Dtstart
+	const minute, hour, day = 60, 60 * 60, 24 * 60 * 60
+	interval := max(o.Interval, 1)
+	step := map[rrule.Frequency]int{
+		rrule.YEARLY: 12, rrule.MONTHLY: 1, // months
+		rrule.WEEKLY: 7 * day, rrule.DAILY: day, rrule.HOURLY: hour, rrule.MINUTELY: minute,
+	}[o.Freq] * interval
+	months := o.Freq <= rrule.MONTHLY
+	between := int(after.Unix() - o.Dtstart.Unix()) // seconds: a Duration ends after 292 years
+	if months {
+		between = monthOf(after) - monthOf(o.Dtstart)
 	}
-	steps := after.Sub(o.Dtstart)/step - 2
-	if steps <= 0 {
+	steps := between/step - 2
+	switch {
+	case steps <= 0, o.Count > 0, months && !namesDays(o):
 		return o.Dtstart
+	case months:
+		at := o.Dtstart
+		first := time.Month(1)
+		if o.Freq == rrule.MONTHLY {
+			first = at.Month()
+		}
+		return time.Date(at.Year(), first+time.Month(steps*step), 1, at.Hour(), at.Minute(), at.Second(), 0, time.UTC)
 	}
-	return o.Dtstart.Add(steps * step)
+	return time.Unix(o.Dtstart.Unix()+int64(steps*step), 0).UTC()
+}
+
+func monthOf(t time.Time) int { return t.Year()*12 + int(t.Month()) }
+
+// namesDays reports whether a rule says on which days of its months and years it comes.
+func namesDays(o rrule.ROption) bool {
+	return len(o.Byweekno)+len(o.Byyearday)+len(o.Bymonthday)+len(o.Byweekday) > 0
 }

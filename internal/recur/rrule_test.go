@@ -1,6 +1,8 @@
 package recur
 
 import (
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,29 +73,109 @@ func TestRRulesThatAreRefused(t *testing.T) {
 		"FREQ=DAILY;COUNT=10001":            `RRULE "FREQ=DAILY;COUNT=10001": COUNT is not from 1 to 10000`,
 		"FREQ=DAILY;COUNT=2;UNTIL=20270101": `RRULE "FREQ=DAILY;COUNT=2;UNTIL=20270101": COUNT and UNTIL exclude each other`,
 		"FREQ=DAILY;INTERVAL=0":             `RRULE "FREQ=DAILY;INTERVAL=0": INTERVAL=0`,
-		"FREQ=DAILY;INTERVAL=9223372036854775807":    `RRULE "FREQ=DAILY;INTERVAL=9223372036854775807": INTERVAL is not from 1 to 10000`,
-		"FREQ=DAILY;UNTIL=20270101T000000Z":          `RRULE "FREQ=DAILY;UNTIL=20270101T000000Z": UNTIL in UTC: it is local like the rest, so leave out the Z`,
-		"FREQ=DAILY;UNTIL=20260101":                  `RRULE "FREQ=DAILY;UNTIL=20260101": UNTIL is before Start`,
-		"DTSTART:20260301T090000Z\nRRULE:FREQ=DAILY": `RRULE "DTSTART:20260301T090000Z\nRRULE:FREQ=DAILY": one rule is wanted, without DTSTART and TZID: Start and the zone are given beside it`,
-		"DTSTART=20260301T090000Z;FREQ=DAILY":        `RRULE "DTSTART=20260301T090000Z;FREQ=DAILY": one rule is wanted, without DTSTART and TZID: Start and the zone are given beside it`,
-		"FREQ=YEARLY;BYEASTER=400":                   `RRULE "FREQ=YEARLY;BYEASTER=400": BYEASTER is not part of RFC 5545`,
-		"FREQ=MONTHLY;BYDAY=53MO":                    `RRULE "FREQ=MONTHLY;BYDAY=53MO": BYDAY=+53MO: no month has so many`,
-		"FREQ=YEARLY;BYMONTH=12;BYDAY=-53MO":         `RRULE "FREQ=YEARLY;BYMONTH=12;BYDAY=-53MO": BYDAY=-53MO: no month has so many`,
-		"FREQ=WEEKLY;BYDAY=2MO":                      `RRULE "FREQ=WEEKLY;BYDAY=2MO": BYDAY=+2MO: a number is for months and years`,
-		"FREQ=MONTHLY;BYWEEKNO=3":                    `RRULE "FREQ=MONTHLY;BYWEEKNO=3": BYWEEKNO is for FREQ=YEARLY`,
-		"FREQ=DAILY;BYYEARDAY=3":                     `RRULE "FREQ=DAILY;BYYEARDAY=3": BYYEARDAY is not for FREQ=DAILY`,
-		"FREQ=WEEKLY;BYMONTHDAY=3":                   `RRULE "FREQ=WEEKLY;BYMONTHDAY=3": BYMONTHDAY is not for FREQ=WEEKLY`,
-		"FREQ=HOURLY;BYSETPOS=2":                     `RRULE "FREQ=HOURLY;BYSETPOS=2": BYSETPOS is not for FREQ=HOURLY`,
-		"FREQ=MONTHLY;BYMONTHDAY=0":                  `RRULE "FREQ=MONTHLY;BYMONTHDAY=0": a zero among days, weeks or positions`,
-		"FREQ=HOURLY;INTERVAL=2;BYHOUR=10":           `RRULE "FREQ=HOURLY;INTERVAL=2;BYHOUR=10": the interval never comes to BYHOUR and BYMINUTE from 09:00 on`,
-		"FREQ=MINUTELY;INTERVAL=7;BYDAY=MO":          `RRULE "FREQ=MINUTELY;INTERVAL=7;BYDAY=MO": INTERVAL=7 does not divide a day, so no other part but COUNT and UNTIL goes with it`,
-		"FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=30":      `RRULE "FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=30": no year has such a day`,
-		"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30":        `RRULE FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30 never comes true from 2026-03-02 on`,
-		"FREQ=DAILY;INTERVAL=7;BYDAY=TU":             `RRULE FREQ=DAILY;INTERVAL=7;BYDAY=TU never comes true from 2026-03-02 on`,
+		"FREQ=DAILY;INTERVAL=9223372036854775807":                                `RRULE "FREQ=DAILY;INTERVAL=9223372036854775807": INTERVAL is not from 1 to 10000`,
+		"FREQ=DAILY;UNTIL=20270101T000000Z":                                      `RRULE "FREQ=DAILY;UNTIL=20270101T000000Z": UNTIL in UTC: it is local like the rest, so leave out the Z`,
+		"FREQ=DAILY;UNTIL=20260101":                                              `RRULE "FREQ=DAILY;UNTIL=20260101": UNTIL is before Start`,
+		"DTSTART:20260301T090000Z\nRRULE:FREQ=DAILY":                             `RRULE "DTSTART:20260301T090000Z\nRRULE:FREQ=DAILY": one rule is wanted, without DTSTART and TZID: Start and the zone are given beside it`,
+		"DTSTART=20260301T090000Z;FREQ=DAILY":                                    `RRULE "DTSTART=20260301T090000Z;FREQ=DAILY": one rule is wanted, without DTSTART and TZID: Start and the zone are given beside it`,
+		"FREQ=YEARLY;BYEASTER=400":                                               `RRULE "FREQ=YEARLY;BYEASTER=400": BYEASTER is not part of RFC 5545`,
+		"FREQ=MONTHLY;BYDAY=53MO":                                                `RRULE "FREQ=MONTHLY;BYDAY=53MO": BYDAY=+53MO: no month has so many`,
+		"FREQ=YEARLY;BYMONTH=12;BYDAY=-53MO":                                     `RRULE "FREQ=YEARLY;BYMONTH=12;BYDAY=-53MO": BYDAY=-53MO: no month has so many`,
+		"FREQ=WEEKLY;BYDAY=2MO":                                                  `RRULE "FREQ=WEEKLY;BYDAY=2MO": BYDAY=+2MO: a number is for months and years`,
+		"FREQ=MONTHLY;BYWEEKNO=3":                                                `RRULE "FREQ=MONTHLY;BYWEEKNO=3": BYWEEKNO is for FREQ=YEARLY`,
+		"FREQ=DAILY;BYYEARDAY=3":                                                 `RRULE "FREQ=DAILY;BYYEARDAY=3": BYYEARDAY is not for FREQ=DAILY`,
+		"FREQ=WEEKLY;BYMONTHDAY=3":                                               `RRULE "FREQ=WEEKLY;BYMONTHDAY=3": BYMONTHDAY is not for FREQ=WEEKLY`,
+		"FREQ=HOURLY;BYSETPOS=2":                                                 `RRULE "FREQ=HOURLY;BYSETPOS=2": BYSETPOS is not for FREQ=HOURLY`,
+		"FREQ=MONTHLY;BYMONTHDAY=0":                                              `RRULE "FREQ=MONTHLY;BYMONTHDAY=0": a zero among days, weeks or positions`,
+		"FREQ=HOURLY;INTERVAL=2;BYHOUR=10":                                       `RRULE "FREQ=HOURLY;INTERVAL=2;BYHOUR=10": the interval never comes to BYHOUR and BYMINUTE from 09:00 on`,
+		"FREQ=MINUTELY;INTERVAL=7;BYDAY=MO":                                      `RRULE "FREQ=MINUTELY;INTERVAL=7;BYDAY=MO": INTERVAL=7 does not divide a day, so no other part but COUNT and UNTIL goes with it`,
+		"FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=30":                                  `RRULE "FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=30": no year has such a day`,
+		"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30":                                    `RRULE FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30 never comes true from 2026-03-02 on`,
+		"FREQ=WEEKLY;BYHOUR=0,1,2,3,4,5,6,7,8,9,10;BYMINUTE=0,1,2,3,4,5,6,7,8,9": `RRULE "FREQ=WEEKLY;BYHOUR=0,1,2,3,4,5,6,7,8,9,10;BYMINUTE=0,1,2,3,4,5,6,7,8,9": BYHOUR and BYMINUTE name more than 100 times of day, which is for FREQ=DAILY and shorter ones`,
+		"FREQ=MONTHLY;BYDAY=2MO;BYSETPOS=-4;COUNT=3":                             `RRULE "FREQ=MONTHLY;BYDAY=2MO;BYSETPOS=-4;COUNT=3": it never comes true`,
+		"FREQ=MONTHLY;BYDAY=2MO;BYSETPOS=-4":                                     `RRULE FREQ=MONTHLY;BYDAY=2MO;BYSETPOS=-4 never comes true from 2026-03-02 on`,
+		"FREQ=WEEKLY;BYDAY=MO,TU;BYSETPOS=3":                                     `RRULE "FREQ=WEEKLY;BYDAY=MO,TU;BYSETPOS=3": BYSETPOS=3: FREQ=WEEKLY has at most 2 here`,
+		"FREQ=YEARLY;COUNT=200":                                                  `RRULE "FREQ=YEARLY;COUNT=200": COUNT=200 takes more than 100 years`,
+		"FREQ=DAILY;INTERVAL=7;BYDAY=TU":                                         `RRULE FREQ=DAILY;INTERVAL=7;BYDAY=TU never comes true from 2026-03-02 on`,
 	} {
 		_, err := Parse(Spec{RRule: text, Start: day(2026, 3, 2), At: civil.TimeOfDay{Hour: 9}})
 		if err == nil || err.Error() != want {
 			t.Errorf("%s\n got %v\nwant %s", text, err, want)
+		}
+	}
+	if _, err := Parse(Spec{RRule: "FREQ=DAILY", Start: day(1899, 12, 31)}); err == nil || err.Error() != "first day: 1899-12-31 is before the year 1900" {
+		t.Error(err)
+	}
+}
+
+// FuzzRule holds the bounds for any text: at most 16 MB to check a rule and to ask it.
+func FuzzRule(f *testing.F) {
+	for _, text := range []string{
+		"FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=29;BYDAY=MO", "FREQ=DAILY;COUNT=10000", "FREQ=WEEKLY;COUNT=5000", "FREQ=MONTHLY;BYDAY=2MO;BYSETPOS=-4", "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30",
+		"FREQ=YEARLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYHOUR=0,1,2,3,4,5,6,7,8,9;BYMINUTE=0,1,2,3,4,5,6,7,8,9",
+		"FREQ=HOURLY;INTERVAL=2;BYMINUTE=15,45;UNTIL=20991231", "FREQ=MONTHLY;BYDAY=2MO;BYSETPOS=-1",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+		// Of all years 1960 has the longest walk through what never comes.
+		if c, err := Parse(Spec{RRule: text, Start: day(1960, 1, 1), At: civil.TimeOfDay{Hour: 9}}); err == nil {
+			if next, ok := c.After(now); ok && !next.After(now) {
+				t.Errorf("%s after %s", next, now)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
+			t.Errorf("%d bytes were allocated", used)
+		}
+	})
+}
+
+// What is rare, or began long ago, is found without a walk over what lies between.
+func TestRulesThatAreRareOrBeganLongAgo(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 22, 10, 0, 30, 0, time.UTC)
+	for _, c := range []struct {
+		start civil.Date
+		text  string
+		want  string // empty: it has ended
+	}{
+		{day(1900, 1, 1), "FREQ=MINUTELY", "2026-11-22T10:01:00"},
+		{day(1900, 1, 1), "FREQ=MINUTELY;INTERVAL=7", "2026-11-22T10:01:00"},
+		{day(1900, 1, 1), "FREQ=HOURLY;BYMINUTE=15,45", "2026-11-22T10:15:00"},
+		{day(1900, 1, 1), "FREQ=DAILY", "2026-11-23T09:00:00"},
+		{day(1900, 1, 1), "FREQ=WEEKLY;INTERVAL=2", "2026-11-30T09:00:00"},
+		{day(1900, 1, 1), "FREQ=MONTHLY", "2026-12-01T09:00:00"},
+		{day(1900, 1, 1), "FREQ=YEARLY", "2027-01-01T09:00:00"},
+		{day(1900, 1, 1), "FREQ=YEARLY;COUNT=100", ""},
+		{day(2026, 1, 1), "FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=29;BYDAY=MO", "2044-02-29T00:00:00"},
+		{day(2020, 1, 1), "FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=29;UNTIL=20240229", ""},
+		{day(2026, 1, 1), "FREQ=MINUTELY;INTERVAL=90;BYDAY=SU", "2026-11-22T10:30:00"},
+		{day(2026, 1, 1), "FREQ=MINUTELY;INTERVAL=90;BYDAY=SU;BYSECOND=20", "2026-11-22T10:30:20"},
+		{day(1900, 1, 1), "FREQ=MINUTELY;BYHOUR=9;BYMINUTE=0;BYMONTH=2;BYMONTHDAY=29;COUNT=3", ""},
+		{day(1900, 1, 1), "FREQ=YEARLY;BYDAY=SU;BYHOUR=7,8,9;BYMINUTE=0,20,40", "2026-11-29T07:00:00"},
+		{day(1900, 1, 1), "FREQ=MONTHLY;INTERVAL=5;BYDAY=-1FR", "2027-02-26T09:00:00"},
+		{day(2024, 2, 29), "FREQ=YEARLY", "2028-02-29T09:00:00"},
+		{day(2026, 1, 1), "FREQ=HOURLY;BYDAY=MO;COUNT=4", "2026-01-05T03:00:00"},
+	} {
+		cad, err := Parse(Spec{RRule: c.text, Start: c.start, At: civil.TimeOfDay{Hour: 9}})
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		from := now
+		if strings.Contains(c.text, "COUNT=4") {
+			from = time.Date(2026, 1, 5, 2, 0, 0, 0, time.UTC)
+		}
+		got := ""
+		if next, ok := cad.After(from); ok {
+			got = next.Format("2006-01-02T15:04:05")
+		}
+		if got != c.want {
+			t.Errorf("%s from %s on: %q, want %q", c.text, c.start, got, c.want)
 		}
 	}
 }
@@ -104,9 +186,13 @@ func TestTheBeginningMovesAndTheAnswerStays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		o := rrule.ROption{
-			Freq:     rapid.SampledFrom([]rrule.Frequency{rrule.WEEKLY, rrule.DAILY, rrule.HOURLY, rrule.MINUTELY}).Draw(t, "freq"),
+			Freq:     rapid.SampledFrom([]rrule.Frequency{rrule.YEARLY, rrule.MONTHLY, rrule.WEEKLY, rrule.DAILY, rrule.HOURLY, rrule.MINUTELY}).Draw(t, "freq"),
 			Interval: rapid.SampledFrom([]int{0, 1, 2, 3, 4, 6, 10, 12, 240}).Draw(t, "interval"),
 			Dtstart:  time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.IntRange(0, 60*24*30).Draw(t, "start")) * time.Minute),
+		}
+		if o.Freq <= rrule.MONTHLY && rapid.Bool().Draw(t, "names days") {
+			o.Bymonthday = rapid.SliceOfNDistinct(rapid.SampledFrom([]int{1, 13, 31, -1}), 1, 2, rapid.ID).Draw(t, "month days")
+			o.Bymonth = rapid.SampledFrom([][]int{nil, {1, 12}}).Draw(t, "months")
 		}
 		if o.Freq <= rrule.DAILY {
 			o.Byweekday = rapid.SliceOfNDistinct(rapid.SampledFrom([]rrule.Weekday{rrule.MO, rrule.WE, rrule.SA, rrule.SU}), 0, 2, rapid.ID).Draw(t, "days")
@@ -118,8 +204,18 @@ func TestTheBeginningMovesAndTheAnswerStays(t *testing.T) {
 		if o.Freq == rrule.DAILY && o.Interval%7 == 0 && o.Interval > 0 {
 			o.Byweekday = nil
 		}
-		after := o.Dtstart.Add(time.Duration(rapid.IntRange(0, 60*24*120).Draw(t, "after")) * time.Minute)
-		whole, err := rrule.NewRRule(o)
+		if divides := o.Interval <= 12 && o.Interval != 10 || o.Freq == rrule.MINUTELY; o.Freq >= rrule.HOURLY && divides {
+			o.Byweekday = rapid.SliceOfNDistinct(rapid.SampledFrom([]rrule.Weekday{rrule.MO, rrule.WE, rrule.SA}), 0, 2, rapid.ID).Draw(t, "days")
+			o.Bymonthday = rapid.SliceOfNDistinct(rapid.SampledFrom([]int{1, 13, -1}), 0, 2, rapid.ID).Draw(t, "month days")
+			if o.Freq == rrule.HOURLY {
+				o.Byminute = rapid.SampledFrom([][]int{nil, {30}, {0, 15, 59}}).Draw(t, "minutes")
+			}
+			o.Count = rapid.SampledFrom([]int{0, 0, 3, 100}).Draw(t, "count")
+		}
+		after := o.Dtstart.Add(time.Duration(rapid.IntRange(0, 60*24*map[bool]int{true: 4000, false: 120}[o.Freq <= rrule.MONTHLY]).Draw(t, "after")) * time.Minute)
+		endless := o
+		endless.Until = lastDay // which the library takes to be in 292 years
+		whole, err := rrule.NewRRule(endless)
 		if err != nil {
 			t.Fatal(err)
 		}
