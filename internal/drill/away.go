@@ -68,15 +68,10 @@ func hog(ctx context.Context, db *sql.DB, during time.Duration) error {
 		if wall.Since(began) > during+patience {
 			return errors.New("others had connections all the time")
 		}
-		for {
-			if _, err := db.Conn(ctx); err != nil { // closed with db
-				break
-			}
-		}
-		var others int
+		others := 0
 		err = mine.QueryRowContext(ctx, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> '"+
 			hogName+"'").Scan(&others)
-		if err = errors.Join(err, pass(ctx, 20*time.Millisecond)); err != nil {
+		if err = errors.Join(err, grab(ctx, db, 20*time.Millisecond)); err != nil {
 			return err
 		}
 		if others == 0 && alone.IsZero() {
@@ -84,6 +79,20 @@ func hog(ctx context.Context, db *sql.DB, during time.Duration) error {
 		}
 	}
 	return mine.Close()
+}
+
+// grab takes connections for so long, as soon as they become free: others wait for them
+// too. They are closed with db.
+func grab(ctx context.Context, db *sql.DB, during time.Duration) error {
+	for began := wall.Now(); wall.Since(began) < during; {
+		if _, err := db.Conn(ctx); err == nil {
+			continue
+		}
+		if err := pass(ctx, 100*time.Microsecond); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func pass(ctx context.Context, d time.Duration) error {
