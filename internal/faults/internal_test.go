@@ -17,6 +17,8 @@ var internalFaults = []fault{
 		Old: "|| r.mono.Now().Sub(begun) > r.o.Lease/4", New: "|| begun.IsZero()", Test: "./internal/work TestALeaseThatRanOutInAnOutage"},
 	{Name: "I-6 the first claim after an outage takes all", In: "work.runner.take",
 		Old: "r.admitted(begun)", New: "_ = begun", Test: "./internal/work TestALeaseThatRanOutInAnOutage"},
+	{Name: "I-6 who renews leases after a lock forgets how long he waited", In: "work.runner.wrote",
+		Old: "r.admitted(begun)", New: "r.admitted(r.mono.Now())", Test: "./internal/work TestALeaseThatRanOutInAnOutage"},
 	{Name: "I-10 results are thrown away after a lease", In: "work.runner.settle",
 		Old: "max(r.o.Lease, keepResults)", New: "r.o.Lease", Test: "./internal/work TestAResultIsKeptWhileTheDatabaseIsAway"},
 	{Name: "I-7 a row lands as often as it is passed on", In: "work.runner.stream",

@@ -290,7 +290,7 @@ func (r *runner[R, A]) take(ctx context.Context, c driver.Claim) (rows []*R, err
 		return err
 	})
 	claimed()
-	r.wrote(err)
+	r.wrote(begun, err)
 	if errors.Is(err, storage.ErrOutcomeUnknown) {
 		return r.won(ctx, rows)
 	}

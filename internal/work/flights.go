@@ -205,12 +205,13 @@ func (r *runner[R, A]) beat(ctx context.Context) error {
 	}
 	var expires time.Time
 	var lost []bool
+	begun := r.mono.Now()
 	err := r.store.InTx(ctx, func(tx storage.Tx) (err error) {
 		expires = r.mono.Now().Add(r.o.Lease)
 		lost, err = r.spec.Table.Extend(ctx, tx, r.now().Add(r.o.Lease), rows...)
 		return err
 	})
-	r.wrote(err)
+	r.wrote(begun, err)
 	if err != nil {
 		return err
 	}

@@ -44,10 +44,10 @@ func (r *runner[R, A]) heard(err error) {
 	}
 }
 
-// wrote takes in what a transaction of the store came to.
-func (r *runner[R, A]) wrote(err error) {
+// wrote takes in what a transaction of the store came to that was begun then.
+func (r *runner[R, A]) wrote(begun time.Time, err error) {
 	if err == nil {
-		r.admitted(r.mono.Now())
+		r.admitted(begun)
 		return
 	}
 	o := &r.outage

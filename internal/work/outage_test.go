@@ -94,7 +94,13 @@ func leftToItsOwner(t *testing.T, away func(storage.Store, *atomic.Bool) *storet
 	inner := b.store
 	var down atomic.Bool
 	b.store = away(inner, &down)
-	b.insert(b.ready("the last write before it", now.Add(8*time.Second)))
+	b.insert(b.ready("the last write before it", now.Add(8*time.Second)), b.ready("in hand", now)) // a row whose lease is renewed
+	b.handle = func(ctx context.Context, it work.Item[task]) error {
+		if it.Row.Key == "in hand" {
+			<-ctx.Done()
+		}
+		return nil
+	}
 	stop := b.run(work.Options{Lease: time.Minute})
 	b.store = inner
 	pass(10 * time.Second)
