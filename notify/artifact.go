@@ -39,7 +39,7 @@ func (c Coordinates) IsZero() bool { return c == Coordinates{} }
 
 // States gives the state machines of this package, for the documentation.
 func States() []states.Machine {
-	return []states.Machine{scheduleStates, jobStates, messagingStates, userStates, outgoingStates, eventStates, suppressionStates}
+	return []states.Machine{scheduleStates, jobStates, messagingStates, userStates, outgoingStates, eventStates, suppressionStates, templateStates}
 }
 
 // Schemas lists the tables of this package, so that adapters' tests can
@@ -49,7 +49,7 @@ func Schemas() []*driver.Schema {
 		&automationJobs.Schema, &jobs.Schema, &messagingJobs.Schema, &schedules.Schema,
 		&userMessages.Schema, &outgoingMessages.Schema, &conflicts.Schema,
 		&pauses.Schema, &outage.Table.Schema, &preferences.Schema, &hashKeys.Schema,
-		&deliveryEvents.Schema, &messageReceipts.Schema, &deliveryFacts.Schema, &suppressions.Schema,
+		&deliveryEvents.Schema, &messageReceipts.Schema, &deliveryFacts.Schema, &suppressions.Schema, &storedTemplates.Schema,
 	}
 }
 
@@ -177,6 +177,12 @@ var userStates = states.Machine{
 		{From: StatusUnseen, To: StatusArchived, Event: "put away"},
 		{From: StatusSeen, To: StatusArchived, Event: "put away"},
 		{From: StatusRead, To: StatusArchived, Event: "put away"},
+		{From: StatusRead, To: StatusSeen, Event: "marked as unread"},
+		{From: StatusSeen, To: StatusUnseen, Event: "snoozed"},
+		{From: StatusRead, To: StatusUnseen, Event: "snoozed"},
+		{From: StatusArchived, To: StatusUnseen, Event: "taken out again, as it was"},
+		{From: StatusArchived, To: StatusSeen, Event: "taken out again, as it was"},
+		{From: StatusArchived, To: StatusRead, Event: "taken out again, as it was"},
 	},
 	Terminal: []string{StatusArchived},
 }

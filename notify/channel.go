@@ -142,6 +142,9 @@ type Message struct {
 	// Attachments are files and inline pictures, loaded for this call. A channel
 	// that cannot send them refuses the message with a Permanent error.
 	Attachments []Attachment
+	// Mail is what only an e-mail has, with the copies that gates have let through. A
+	// channel that cannot send all of it refuses the message with a Permanent error.
+	Mail Mail
 	// UnsubscribeURL takes one-click unsubscribes (RFC 8058); empty: there is none.
 	// Mail channels put it into the headers.
 	UnsubscribeURL string
@@ -160,6 +163,9 @@ type ProviderTemplate struct {
 type Receipt struct {
 	// ID is the provider's id of the message; empty where there is none.
 	ID string
+	// Refused is how many of the copies the provider did not take, though it took the
+	// message.
+	Refused int
 }
 
 // SendClass says what an error of a provider call means for the message.

@@ -199,7 +199,7 @@ func (m *chunkMaker) addressee(ctx context.Context, r Recipient) (a addressee, e
 	d := m.n.generator().destination(r)
 	if d.Problem == "" || d.Recipient.Inbox != "" {
 		m.asked++
-		if d.Content, err = rendered(ctx, m.renderer, m.view, d.Recipient); err != nil {
+		if d.Content, err = m.n.rendered(ctx, m.renderer, m.view, d.Recipient); err != nil {
 			m.failed++
 			if m.first == nil {
 				m.first = err

@@ -93,37 +93,85 @@ func (n Contacts) decide(ctx context.Context, m *messageRow, choices ...Preferen
 	return n.inTx(ctx, nil, func(tx storage.Tx) error { return savePreferences(ctx, tx, copies(rows)...) })
 }
 
-// GroupChoice is one of Options.Groups, and whether somebody wants it.
+// Choose notes what the recipient of the token's message wants: of each of
+// [Contacts.GroupChoices] its Wanted, and nothing of others. It may be repeated. The
+// error is that of CheckUnsubscribe, or says which choice there is not; then nothing is
+// stored.
+func (n Contacts) Choose(ctx context.Context, token string, choices ...GroupChoice) error {
+	m, err := n.tokenOf(ctx, token)
+	if err != nil {
+		return err
+	}
+	out := make([]Preference, len(choices))
+	for i, c := range choices {
+		known := slices.ContainsFunc(n.choosable(), func(g Group) bool { return g.Name == c.Name })
+		if !known || len(m.methods(c.Method)) == 0 {
+			return fmt.Errorf("notify: Choose, argument %d: there is no such group, or method for this recipient", i+1)
+		}
+		out[i] = Preference{Method: c.Method, Group: c.Name, OptedOut: !c.Wanted}
+	}
+	return n.decide(ctx, m, out...)
+}
+
+// choosable are Options.Groups, or one without a name for everything.
+func (n *core) choosable() []Group {
+	if len(n.options.Groups) == 0 {
+		return []Group{{}}
+	}
+	return n.options.Groups
+}
+
+// methods are those that the recipient of m can choose for: without a Ref, the message's
+// own.
+func (m *messageRow) methods(all ...string) (out []string) {
+	if len(all) == 0 {
+		return []string{m.Method}
+	}
+	for _, method := range all {
+		if method == m.Method || m.RecipientRef != "" && checkMethod(method) == nil {
+			out = append(out, method)
+		}
+	}
+	return out
+}
+
+// GroupChoice is one of Options.Groups, and whether somebody wants it by a method.
 type GroupChoice struct {
 	Group
+	Method string
 	Wanted bool
 	// Asked says that it is the group of the message that carried the link.
 	Asked bool
 }
 
 // GroupChoices says which of Options.Groups the recipient of the token's message wants
-// by its method, in their order. It writes nothing. The error is that of
-// CheckUnsubscribe.
-func (n Contacts) GroupChoices(ctx context.Context, token string) ([]GroupChoice, error) {
+// by each of the methods, in their order; none: by the message's own. One without a Ref
+// is known by an address, and has no choice by other methods. Without Options.Groups
+// there is one choice a method, for everything, whose group has no name. It writes
+// nothing. The error is that of CheckUnsubscribe.
+func (n Contacts) GroupChoices(ctx context.Context, token string, methods ...string) ([]GroupChoice, error) {
 	m, err := n.tokenOf(ctx, token)
 	if err != nil {
 		return nil, err
 	}
-	asked := make([][]driver.Place, len(n.options.Groups))
+	var out []GroupChoice
+	var asked [][]driver.Place
 	var places []driver.Place
-	for i, g := range n.options.Groups {
-		a := Attempt{Scope: m.Scope, RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Method: m.Method, Group: g.Name}
-		asked[i] = n.wishes(&a)
-		places = append(places, asked[i]...)
+	for _, g := range n.choosable() {
+		for _, method := range m.methods(methods...) {
+			a := Attempt{Scope: m.Scope, RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Method: method, Group: g.Name}
+			wishes := n.wishes(&a)
+			asked, places = append(asked, wishes), append(places, wishes...)
+			out = append(out, GroupChoice{Group: g, Method: method, Asked: g.Name != "" && g.Name == m.ConsentGroup})
+		}
 	}
 	var known map[driver.Place]*preferenceRow
 	err = n.read(ctx, nil, func(from driver.Reader) error {
 		known, err = preferences.GetMany(ctx, from, places)
 		return err
 	})
-	out := make([]GroupChoice, len(n.options.Groups))
-	for i, g := range n.options.Groups {
-		out[i] = GroupChoice{g, !optedOut(known, asked[i]), g.Name == m.ConsentGroup}
+	for i := range out {
+		out[i].Wanted = !optedOut(known, asked[i])
 	}
 	return out, err
 }

@@ -37,11 +37,15 @@ type Content struct {
 	// Locale is the BCP 47 tag that the renderer chose.
 	Locale string `json:"locale,omitempty"`
 	// Missing are the locales that the renderer looked for before it, in vain.
-	Missing  []string          `json:"missing,omitempty"`
+	Missing []string `json:"missing,omitempty"`
+	// Version is that of the templates that made it, where they have one.
+	Version  string            `json:"version,omitempty"`
 	Template ProviderTemplate  `json:"template,omitzero"`
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// Attachments go with an e-mail; channels without them refuse the message.
 	Attachments []AttachmentRef `json:"attachments,omitempty"`
+	// Mail is what only an e-mail has; an inbox leaves it out.
+	Mail Mail `json:"mail,omitzero"`
 }
 
 // check refuses what no channel may send.
@@ -57,11 +61,17 @@ func (c Content) check() error {
 			return fmt.Errorf("%w: %s holds a NUL or is not valid UTF-8", ErrContent, p.name)
 		}
 	}
+	if len(c.Version) > 200 || strings.ContainsRune(c.Version, 0) || !utf8.ValidString(c.Version) {
+		return fmt.Errorf("%w: version is no text of at most 200 bytes", ErrContent)
+	}
 	if strings.ContainsAny(c.Subject, "\r\n") {
 		return fmt.Errorf("%w: subject holds a line break", ErrContent)
 	}
 	if extra := mustJSON(Content{Template: c.Template, Metadata: c.Metadata}); len(extra) > maxMetadata {
 		return fmt.Errorf("%w: template parameters and metadata have %d bytes, more than %d", ErrContent, len(extra), maxMetadata)
+	}
+	if err := c.Mail.Check(); err != nil {
+		return err
 	}
 	return checkAttachments(c.Attachments)
 }

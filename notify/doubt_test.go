@@ -137,7 +137,7 @@ func TestTheProviderIsAskedFirst(t *testing.T) {
 		calls  int
 		id     string
 	}{
-		"accepted": {notify.LookupResult{notify.LookupAccepted, notify.Receipt{"p1"}}, notify.StatusSentToProvider, 0, "p1"},
+		"accepted": {notify.LookupResult{notify.LookupAccepted, notify.Receipt{ID: "p1"}}, notify.StatusSentToProvider, 0, "p1"},
 		"absent":   {notify.LookupResult{Status: notify.LookupAbsent}, notify.StatusSentToProvider, 1, "accepted"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -213,5 +213,5 @@ func (n *Notifier) Preview(ctx context.Context, j Job, r Recipient) (c Content, 
 	if renderer == nil {
 		return c, fmt.Errorf("notify: type %q has no renderer here", j.Type)
 	}
-	return rendered(ctx, renderer, j, r)
+	return n.rendered(ctx, renderer, j, r)
 }

@@ -286,7 +286,7 @@ func (n generator) render(ctx context.Context, j *jobRow, f *frozen) (later, err
 		if !d.Open {
 			continue
 		}
-		content, err := rendered(ctx, renderer, j.view(), d.Recipient)
+		content, err := n.rendered(ctx, renderer, j.view(), d.Recipient)
 		switch {
 		case err == nil:
 			d.Content, d.Open = content, false
@@ -342,6 +342,7 @@ func (n generator) rowsOf(j *jobRow, hashKey string, d delivery) (user *userMess
 
 //spec:f-051
 func (d delivery) userMessage(j *jobRow) *userMessageRow {
+	d.Content.Mail = Mail{} // whoever else gets the mail is not for an inbox to show
 	return &userMessageRow{
 		Record:       storage.Record{Scope: j.Scope, Kind: j.Kind, Lane: j.Lane},
 		PartitionKey: d.Recipient.Inbox, JobPartitionKey: j.PartitionKey, JobRowKey: j.RowKey,

@@ -49,6 +49,8 @@ type UserMessage struct {
 	Status                     string
 	CreatedOn                  time.Time
 	SeenOn, ReadOn, ArchivedOn time.Time
+	// SnoozedUntil is when it comes back into the inbox; zero: it was not put off.
+	SnoozedUntil time.Time
 }
 
 // userMessageRow has the columns of a [UserMessage].
@@ -69,6 +71,8 @@ type userMessageRow struct {
 	SeenOn     time.Time `db:"seen_on"`
 	ReadOn     time.Time `db:"read_on"`
 	ArchivedOn time.Time `db:"archived_on"`
+	// SnoozedUntil keeps it out of the list and the count until then.
+	SnoozedUntil time.Time `db:"snoozed_until"`
 }
 
 var userMessages = driver.Define[userMessageRow]("user_message").Grows(driver.WithWork)
@@ -90,6 +94,7 @@ func (m *userMessageRow) view() UserMessage {
 		BusinessUnit: m.BusinessUnit, RecipientRef: m.RecipientRef, Content: m.Content, ContentHash: m.ContentHash,
 		InputHash: m.InputHash, SourceOn: m.SourceOn,
 		Key: m.Key, Status: m.Status, CreatedOn: m.CreatedOn, SeenOn: m.SeenOn, ReadOn: m.ReadOn, ArchivedOn: m.ArchivedOn,
+		SnoozedUntil: m.SnoozedUntil,
 	}
 }
 
@@ -120,6 +125,8 @@ var userKind = &kind[userMessageRow]{
 	answer: func(m *userMessageRow) (Coordinates, string) { return Coordinates{m.PartitionKey, m.RowKey}, "" },
 }
 
+var errInboxMail = errors.New("Content.Mail is for e-mails")
+
 var errNoSource = errors.New("SourceOn is zero; it is the time of the occasion")
 
 func fillUserMessage(_ *core, now time.Time, m *userMessageRow) (err error) {
@@ -143,6 +150,9 @@ func fillUserMessage(_ *core, now time.Time, m *userMessageRow) (err error) {
 	}
 	m.Record = fresh(m.Record, key, StatusUnseen)
 	m.CreatedOn = now
+	if !m.Content.Mail.IsZero() {
+		return errInboxMail
+	}
 	return m.Content.check()
 }
 
@@ -162,12 +172,22 @@ type Inbox struct {
 // Inbox is that of a person: "user:{id}" or "employee:{guid}".
 func (n *Notifier) Inbox(scope Scope, person string) Inbox { return Inbox{n.core, scope, person} }
 
-// Messages lists those that are not archived, newest first, and says where the next
-// page begins; empty after the last.
+// Messages lists those that are neither archived nor snoozed, newest first, and says
+// where the next page begins; empty after the last.
 //
 //spec:f-038
 func (i Inbox) Messages(ctx context.Context, p storage.Page) ([]UserMessage, string, error) {
-	return i.list(ctx, p, driver.Null("archived_on"))
+	return i.list(ctx, p, driver.Null("archived_on"), i.awake())
+}
+
+// Snoozed lists the messages that are put off, newest first.
+func (i Inbox) Snoozed(ctx context.Context, p storage.Page) ([]UserMessage, string, error) {
+	return i.list(ctx, p, driver.Null("archived_on"), driver.Greater("snoozed_until", driver.Now(i.store)))
+}
+
+// awake holds for what is not put off.
+func (i Inbox) awake() driver.Cond {
+	return driver.Any(driver.Null("snoozed_until"), driver.AtMost("snoozed_until", driver.Now(i.store)))
 }
 
 // Archived lists the archived messages, newest first.
@@ -175,19 +195,19 @@ func (i Inbox) Archived(ctx context.Context, p storage.Page) ([]UserMessage, str
 	return i.list(ctx, p, driver.NotNull("archived_on"))
 }
 
-func (i Inbox) list(ctx context.Context, p storage.Page, which driver.Cond) ([]UserMessage, string, error) {
+func (i Inbox) list(ctx context.Context, p storage.Page, which ...driver.Cond) ([]UserMessage, string, error) {
 	within, err := under(i.person)
 	if err != nil {
 		return nil, "", err
 	}
-	return list(ctx, i.core, userMessages, i.scope, p, append(within, which), (*userMessageRow).view)
+	return list(ctx, i.core, userMessages, i.scope, p, append(within, which...), (*userMessageRow).view)
 }
 
 // MaxInboxCount is as far as an inbox is counted: beyond it people read "more".
 const MaxInboxCount = 1000
 
 // InboxCount says how much of an inbox is new, up to MaxInboxCount each.
-// Archived messages do not count.
+// Archived and snoozed messages do not count.
 type InboxCount struct {
 	Unseen int `json:"unseen"` // never listed to the user
 	Unread int `json:"unread"` // never opened
@@ -202,7 +222,7 @@ func (i Inbox) Count(ctx context.Context) (c InboxCount, err error) {
 	if err != nil {
 		return c, err
 	}
-	unread := append(within, driver.Null("read_on"), driver.Null("archived_on"))
+	unread := append(within, driver.Null("read_on"), driver.Null("archived_on"), i.awake())
 	err = i.read(ctx, nil, func(from driver.Reader) (err error) {
 		if c.Unread, err = userMessages.Count(ctx, from, i.scope, MaxInboxCount, unread...); err != nil {
 			return err
@@ -216,16 +236,44 @@ func (i Inbox) Count(ctx context.Context) (c InboxCount, err error) {
 // InboxMark is what a user did with messages of an inbox.
 type InboxMark string
 
-// The marks. Read includes Seen; Archived leaves the rest as it is.
+// The marks. Read includes Seen; Archived leaves the rest as it is. Unread takes Read
+// back, and Unarchived takes Archived back.
 const (
-	MarkSeen     InboxMark = "Seen"
-	MarkRead     InboxMark = "Read"
-	MarkArchived InboxMark = "Archived"
+	MarkSeen       InboxMark = "Seen"
+	MarkRead       InboxMark = "Read"
+	MarkUnread     InboxMark = "Unread"
+	MarkArchived   InboxMark = "Archived"
+	MarkUnarchived InboxMark = "Unarchived"
 )
 
-// Mark marks messages by their RowKeys, and says how many that changed. Those that have the mark, or are not in this inbox, are passed over;
-// a mark is never taken back.
+// Mark marks messages by their RowKeys, and says how many that changed. Those that have
+// the mark, or are not in this inbox, are passed over, and so are archived ones by all
+// but Unarchived.
 func (i Inbox) Mark(ctx context.Context, mark InboxMark, rowKeys ...string) (changed int, err error) {
+	if userMarks[mark] == nil {
+		return 0, errMark(mark)
+	}
+	return i.changeThese(ctx, rowKeys, userMarks[mark])
+}
+
+// maxSnooze is how far a message can be put off.
+const maxSnooze = 366 * 24 * time.Hour
+
+// ErrSnooze is a message that is to be put off for more than a year.
+var ErrSnooze = errors.New("notify: a message can be put off for a year")
+
+// Snooze puts messages off until then, by their RowKeys, and says how many that changed:
+// they leave the list and the count, and come back as unseen. A time that is over takes
+// it back; one beyond a year is an [ErrSnooze]. Archived messages are passed over.
+func (i Inbox) Snooze(ctx context.Context, until time.Time, rowKeys ...string) (changed int, err error) {
+	if until = driver.Time(until); until.Sub(driver.Now(i.store)) > maxSnooze {
+		return 0, fmt.Errorf("%w, not until %s", ErrSnooze, until.Format(time.RFC3339))
+	}
+	return i.changeThese(ctx, rowKeys, func(m *userMessageRow, now time.Time) bool { return m.snooze(now, until) })
+}
+
+// changeThese changes messages by their RowKeys.
+func (i Inbox) changeThese(ctx context.Context, rowKeys []string, change func(*userMessageRow, time.Time) bool) (changed int, err error) {
 	wanted := make([]string, len(rowKeys))
 	for k, row := range rowKeys {
 		if wanted[k], err = keys.Join(i.person, row); err != nil {
@@ -235,13 +283,17 @@ func (i Inbox) Mark(ctx context.Context, mark InboxMark, rowKeys ...string) (cha
 	if len(wanted) > maxPage {
 		return 0, fmt.Errorf("notify: %d messages to mark at once, more than %d", len(wanted), maxPage)
 	}
-	return i.mark(ctx, mark, len(wanted), driver.In("key", wanted))
+	return i.change(ctx, change, len(wanted), driver.In("key", wanted))
 }
 
 // MarkUpTo marks the unread messages from the one with that
 // RowKey down to the oldest: what the user had before their eyes, and nothing
-// that came meanwhile. Very many are marked in several transactions.
+// that came meanwhile or is snoozed. Very many are marked in several transactions. The
+// marks that take others back are refused.
 func (i Inbox) MarkUpTo(ctx context.Context, mark InboxMark, rowKey string) (changed int, err error) {
+	if mark != MarkSeen && mark != MarkRead && mark != MarkArchived {
+		return 0, errMark(mark)
+	}
 	newest, err := keys.Join(i.person, rowKey)
 	if err != nil {
 		return 0, err
@@ -250,12 +302,12 @@ func (i Inbox) MarkUpTo(ctx context.Context, mark InboxMark, rowKey string) (cha
 	if err != nil {
 		return 0, err
 	}
-	open := append(within, driver.AtLeast("key", newest), driver.Null("archived_on"), driver.Null("read_on"))
+	open := append(within, driver.AtLeast("key", newest), driver.Null("archived_on"), driver.Null("read_on"), i.awake())
 	if mark == MarkSeen {
 		open = append(open, driver.Null("seen_on"))
 	}
 	for {
-		n, err := i.mark(ctx, mark, maxPage, open...)
+		n, err := i.change(ctx, userMarks[mark], maxPage, open...)
 		changed += n
 		if err != nil || n < maxPage {
 			return changed, err
@@ -263,11 +315,10 @@ func (i Inbox) MarkUpTo(ctx context.Context, mark InboxMark, rowKey string) (cha
 	}
 }
 
-// mark changes at most limit rows in one transaction.
-func (i Inbox) mark(ctx context.Context, mark InboxMark, limit int, which ...driver.Cond) (changed int, err error) {
-	if mark != MarkSeen && mark != MarkRead && mark != MarkArchived {
-		return 0, fmt.Errorf("notify: unknown mark %q", mark)
-	}
+func errMark(mark InboxMark) error { return fmt.Errorf("notify: unknown mark %.40q", string(mark)) }
+
+// change changes at most limit rows in one transaction.
+func (i Inbox) change(ctx context.Context, change func(*userMessageRow, time.Time) bool, limit int, which ...driver.Cond) (changed int, err error) {
 	if limit == 0 {
 		return 0, nil
 	}
@@ -279,7 +330,7 @@ func (i Inbox) mark(ctx context.Context, mark InboxMark, limit int, which ...dri
 			}
 			var save []*userMessageRow
 			for _, m := range rows {
-				if m.mark(driver.Now(i.store), mark) {
+				if change(m, driver.Now(i.store)) {
 					save = append(save, m)
 				}
 			}
@@ -293,26 +344,86 @@ func (i Inbox) mark(ctx context.Context, mark InboxMark, limit int, which ...dri
 	return changed, nil
 }
 
-// mark applies a mark and reports whether it changed anything.
-func (m *userMessageRow) mark(now time.Time, mark InboxMark) bool {
-	before := m.Status
+// userMarks apply the marks, and report whether that changed anything.
+var userMarks = map[InboxMark]func(*userMessageRow, time.Time) bool{
+	MarkSeen:       (*userMessageRow).see,
+	MarkRead:       (*userMessageRow).read,
+	MarkUnread:     (*userMessageRow).unread,
+	MarkArchived:   (*userMessageRow).archive,
+	MarkUnarchived: (*userMessageRow).unarchive,
+}
+
+func (m *userMessageRow) see(now time.Time) bool {
+	if m.Status != StatusUnseen {
+		return false
+	}
+	m.become(StatusSeen)
+	m.SeenOn = now
+	return true
+}
+
+func (m *userMessageRow) read(now time.Time) bool {
+	if m.Status != StatusUnseen && m.Status != StatusSeen {
+		return false
+	}
+	m.become(StatusRead)
+	m.ReadOn = now
+	if m.SeenOn.IsZero() {
+		m.SeenOn = now
+	}
+	return true
+}
+
+func (m *userMessageRow) unread(time.Time) bool {
+	if m.Status != StatusRead {
+		return false
+	}
+	m.become(StatusSeen)
+	m.ReadOn = time.Time{}
+	return true
+}
+
+func (m *userMessageRow) archive(now time.Time) bool {
+	if m.Status == StatusArchived {
+		return false
+	}
+	m.become(StatusArchived)
+	m.ArchivedOn = now
+	return true
+}
+
+// unarchive makes it what it was before.
+func (m *userMessageRow) unarchive(time.Time) bool {
+	if m.Status != StatusArchived {
+		return false
+	}
+	before := StatusUnseen
+	switch {
+	case !m.ReadOn.IsZero():
+		before = StatusRead
+	case !m.SeenOn.IsZero():
+		before = StatusSeen
+	}
+	m.become(before)
+	m.ArchivedOn = time.Time{}
+	return true
+}
+
+// snooze puts it off, or takes that back where the time is over.
+func (m *userMessageRow) snooze(now, until time.Time) bool {
 	switch {
 	case m.Status == StatusArchived:
 		return false
-	case mark == MarkArchived:
-		m.become(StatusArchived)
-		m.ArchivedOn = now
-	case mark == MarkRead && m.Status != StatusRead:
-		m.become(StatusRead)
-		m.ReadOn = now
-		if m.SeenOn.IsZero() {
-			m.SeenOn = now
-		}
-	case mark == MarkSeen && m.Status == StatusUnseen:
-		m.become(StatusSeen)
-		m.SeenOn = now
+	case !until.After(now):
+		was := m.SnoozedUntil.After(now)
+		m.SnoozedUntil = time.Time{}
+		return was
+	case m.SnoozedUntil.Equal(until):
+		return false
 	}
-	return m.Status != before
+	m.become(StatusUnseen)
+	m.SeenOn, m.ReadOn, m.SnoozedUntil = time.Time{}, time.Time{}, until
+	return true
 }
 
 func (m *userMessageRow) become(status string) {

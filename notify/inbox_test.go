@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -150,5 +151,62 @@ func TestTwoDevicesMarkAtOnce(t *testing.T) {
 			t.Error(diff)
 		}
 		h.same("count", notify.InboxCount{}, h.count())
+	})
+}
+
+func TestAMarkIsTakenBack(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		sam := h.Inbox("tenant", "user:sam")
+		h.mails("a", "b")
+		_, rows := h.read()
+		h.marked(2)(sam.Mark(t.Context(), notify.MarkRead, rows...))
+		h.marked(1)(sam.Mark(t.Context(), notify.MarkUnread, rows[0]))
+		h.marked(0)(sam.Mark(t.Context(), notify.MarkUnread, rows[0]))
+		h.marked(2)(sam.Mark(t.Context(), notify.MarkArchived, rows...))
+		h.marked(0)(sam.Mark(t.Context(), notify.MarkUnread, rows...))
+		h.same("count", notify.InboxCount{}, h.count())
+		h.marked(2)(sam.Mark(t.Context(), notify.MarkUnarchived, rows...))
+		h.marked(0)(sam.Mark(t.Context(), notify.MarkUnarchived, rows...))
+		lines, _ := h.read()
+		h.same("inbox", []string{"b Seen", "a Read"}, lines)
+		h.same("count", notify.InboxCount{Unread: 1}, h.count())
+		for _, mark := range []notify.InboxMark{notify.MarkUnread, notify.MarkUnarchived, "Burnt"} {
+			if _, err := sam.MarkUpTo(t.Context(), mark, rows[0]); err == nil {
+				t.Errorf("%s goes down to the oldest", mark)
+			}
+		}
+	})
+}
+
+func TestAMessageThatIsPutOffComesBackAsNew(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		sam := h.Inbox("tenant", "user:sam")
+		h.mails("a", "b", "c")
+		_, rows := h.read()
+		h.marked(2)(sam.Mark(t.Context(), notify.MarkRead, rows[0], rows[1]))
+		h.marked(1)(sam.Mark(t.Context(), notify.MarkArchived, rows[2]))
+		tomorrow := h.clk.Now().Add(24 * time.Hour)
+		h.marked(1)(sam.Snooze(t.Context(), tomorrow, rows[0], rows[2]))
+		h.marked(0)(sam.Snooze(t.Context(), tomorrow, rows[0]))
+		h.marked(0)(h.Inbox("elsewhere", "user:sam").Snooze(t.Context(), tomorrow, rows...))
+		lines, _ := h.read()
+		h.same("inbox", []string{"b Read"}, lines)
+		h.same("count", notify.InboxCount{}, h.count())
+		h.marked(0)(sam.MarkUpTo(t.Context(), notify.MarkRead, rows[0]))
+		later, _, err := sam.Snoozed(t.Context(), storage.Page{})
+		if err != nil || len(later) != 1 || !later[0].SnoozedUntil.Equal(tomorrow) || later[0].RowKey != rows[0] {
+			t.Errorf("snoozed: %+v, %v", later, err)
+		}
+		h.clk.Add(24 * time.Hour)
+		lines, _ = h.read()
+		h.same("tomorrow", []string{"c Unseen", "b Read"}, lines)
+		h.same("count", notify.InboxCount{Unseen: 1, Unread: 1}, h.count())
+		h.marked(1)(sam.Snooze(t.Context(), h.clk.Now().Add(time.Hour), rows[0]))
+		h.marked(1)(sam.Snooze(t.Context(), time.Time{}, rows[0])) // taken back
+		lines, _ = h.read()
+		h.same("taken back", []string{"c Unseen", "b Read"}, lines)
+		if _, err := sam.Snooze(t.Context(), h.clk.Now().Add(367*24*time.Hour), rows[0]); !errors.Is(err, notify.ErrSnooze) {
+			t.Error(err)
+		}
 	})
 }

@@ -59,6 +59,11 @@ type Options struct {
 	// Unsubscribe has messages carry a link by which their recipient can
 	// unsubscribe; nil: they carry none. Mandatory types never do.
 	Unsubscribe *UnsubscribeOptions
+	// MailHeaders names further headers that a message may set ([Mail].Headers), beside
+	// Feedback-ID, Importance, Keywords, List-ID, Organization, Precedence, Priority,
+	// Sensitivity, X-Auto-Response-Suppress, X-Entity-Ref-ID and X-Priority. New panics
+	// on one that the transport makes, or by which a relay is told where to send.
+	MailHeaders []string
 	// Groups are what recipients can leave with one click, in the order in which a page
 	// shows them; types name theirs ([Type].Group). Nil: recipients leave types.
 	Groups []Group
@@ -110,6 +115,7 @@ type core struct {
 	fingerprints []string // of that key and the former ones
 
 	environment  *environment
+	templates    *templateMemory
 	watch        *watch
 	gates        []Gate // environment first
 	hashKeyCheck *hashKeyCheck
@@ -175,10 +181,12 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 		n.fingerprints = append(n.fingerprints, keys.Fingerprint(key))
 	}
 	n.environment = &environment{store: store}
+	n.templates = &templateMemory{}
 	n.watch = newWatch(store, n.options.Logger, n.options.CallTimeout)
 	n.gates = n.sender().withOwnGates(n.options.Gates)
 	n.options.Unsubscribe.check()
 	checkGroups(n.options.Groups)
+	checkMailHeaders(n.options.MailHeaders)
 	return n
 }
 

@@ -167,6 +167,9 @@ type Progress struct {
 	// Redirected says that a gate had the last call go to another address than the
 	// message's, so that nothing which comes of it says anything of that one.
 	Redirected bool `db:"redirected"`
+	// Copies is how many got a copy with the last call: fewer than the content names where
+	// gates or the provider left some out.
+	Copies int `db:"copies"`
 	// Doubts counts how often the message came into doubt, Lookups how often a
 	// provider was asked about the present one.
 	Doubts  int `db:"doubts"`
@@ -229,6 +232,7 @@ func (m *messageRow) accepted(on time.Time, r Receipt) {
 	m.become(StatusSentToProvider)
 	m.FailedOn = time.Time{}
 	m.SentOn, m.ProviderMessageID = on, storable.Code(r.ID)
+	m.Copies -= min(max(r.Refused, 0), m.Copies)
 	m.DueOn, m.NextRetryOn, m.ReasonCode = time.Time{}, time.Time{}, ""
 	m.unhold()
 }
@@ -366,7 +370,7 @@ func fillOutgoing(n *core, now time.Time, m *messageRow) (err error) {
 	m.Mandatory = m.Mandatory || m.Requested || t.Mandatory
 	m.Lane = n.registry.lane(m.NotificationType, m.Lane)
 	m.ValidUntil = t.validUntil(m.ValidUntil, later(m.ScheduledOn, now), m.Lane)
-	if err := m.Content.check(); err != nil {
+	if err := cmp.Or(m.Content.check(), n.allowed(m.Content)); err != nil {
 		return err
 	}
 	return n.begin(m, StatusCreated)

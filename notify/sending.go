@@ -47,6 +47,7 @@ func (n sender) groupTimeout(string) time.Duration {
 type parcel struct {
 	channels channels
 	to       redirects
+	letters  letters
 	files    *files
 }
 
@@ -71,6 +72,7 @@ func (n sender) distribute(ctx context.Context, items []sending, land func(*mess
 		return err
 	}
 	open, p.to = n.askGates(ctx, open, p)
+	open, p.letters = n.askCopies(ctx, open, p)
 	open = n.probing(ctx, open, p)
 	landOthers(items, open, land)
 	return n.callsOf(ctx, open, p, land).Send(ctx, open)
@@ -87,6 +89,7 @@ func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land fun
 		Done:   func(it sending) { p.files.drop(it.Row.Content.blobs()) },
 		Begin: func(m *messageRow, now time.Time) {
 			m.Redirected = p.to[m] != ""
+			m.Copies = len(p.letters[m].CC) + len(p.letters[m].BCC)
 			turns[m].begin(m, now)
 		},
 		Undo:    func(m *messageRow, now time.Time) { turns[m].undo(m, now) },
@@ -179,6 +182,7 @@ func (n sender) do(it sending, panicked string, f func(context.Context) error) e
 func (n sender) messageOf(row *messageRow, p parcel) Message {
 	m := row.message()
 	m.To = cmp.Or(p.to[row], m.To)
+	m.Mail = p.letters[row]
 	m.UnsubscribeURL = n.contacts().unsubscribeURL(row)
 	m.Attachments = p.files.of(row)
 	return m

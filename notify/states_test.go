@@ -112,9 +112,14 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 	sameEdges(t, userStates, taken(userStates,
 		func(s string) *userMessageRow { r := &userMessageRow{}; r.Status = s; return r },
 		func(r *userMessageRow) string { return r.Status },
-		func(r *userMessageRow) { r.mark(now, MarkSeen) },
-		func(r *userMessageRow) { r.mark(now, MarkRead) },
-		func(r *userMessageRow) { r.mark(now, MarkArchived) },
+		func(r *userMessageRow) { r.see(now) },
+		func(r *userMessageRow) { r.read(now) },
+		func(r *userMessageRow) { r.unread(now) },
+		func(r *userMessageRow) { r.archive(now) },
+		func(r *userMessageRow) { r.unarchive(now) },
+		func(r *userMessageRow) { r.SeenOn = now; r.unarchive(now) },
+		func(r *userMessageRow) { r.SeenOn, r.ReadOn = now, now; r.unarchive(now) },
+		func(r *userMessageRow) { r.snooze(now, now.Add(time.Hour)) },
 	), "")
 }
 

@@ -38,7 +38,18 @@ type StatusEvent struct {
 	// Lasting says of a bounce that the address does not exist, so that nothing is
 	// sent to it again.
 	Lasting bool
+	// Address is the mail address that it is about, where the provider says so: of a
+	// mail with copies each has events of its own. Only a hash of it is kept.
+	Address PrivateAddress
 }
+
+// PrivateAddress is an address that is not printed.
+type PrivateAddress string
+
+func (PrivateAddress) String() string { return "(address)" }
+
+// GoString is String.
+func (a PrivateAddress) GoString() string { return a.String() }
 
 // StatusKind says what happened to a message.
 type StatusKind string
@@ -146,6 +157,7 @@ type deliveryEvent struct {
 	Lasting           bool       `db:"lasting,fixed"`
 	On                time.Time  `db:"happened_on,fixed"`
 	ReceivedOn        time.Time  `db:"received_on,fixed"`
+	AddressHash       string     `db:"address_hash,fixed,person"`
 	Tries             int        `db:"tries"` // how often its message was looked for in vain
 }
 

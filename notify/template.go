@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -162,6 +163,7 @@ func execute(ctx context.Context, t *render.Template, data any, limit int) (stri
 type Localized struct {
 	templates map[language.Tag]compiledTemplate
 	otherwise language.Tag
+	version   string
 }
 
 // ParseLocalized reads the templates of one notification type from a folder: one
@@ -176,30 +178,10 @@ type Localized struct {
 //
 //spec:f-018
 func ParseLocalized(files fs.FS, dir, otherwise string) (*Localized, error) {
-	names, err := fs.Glob(files, path.Join(dir, "*.tmpl"))
-	if err != nil {
+	set, err := readSet(files, dir, otherwise)
+	l, fault := set.Compile()
+	if err = errors.Join(err, fault); err != nil {
 		return nil, fmt.Errorf("notify: templates in %s: %w", dir, err)
-	}
-	parts := map[language.Tag]*Template{}
-	var faults []error
-	for _, name := range names {
-		if err := readPart(files, name, parts); err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", name, err))
-		}
-	}
-	l := &Localized{templates: map[language.Tag]compiledTemplate{}}
-	for tag, t := range parts {
-		if l.templates[tag], err = t.compile(); err != nil {
-			faults = append(faults, fmt.Errorf("%s in %s: %w", dir, tag, err))
-		}
-	}
-	if l.otherwise, err = language.Parse(otherwise); err != nil {
-		faults = append(faults, fmt.Errorf("locale %.40q: %w", otherwise, err))
-	} else if _, ok := parts[l.otherwise]; !ok {
-		faults = append(faults, fmt.Errorf("there is no template in %s for %s, which is for everybody else", dir, l.otherwise))
-	}
-	if len(faults) > 0 {
-		return nil, fmt.Errorf("notify: templates: %w", errors.Join(faults...))
 	}
 	return l, nil
 }
@@ -246,7 +228,7 @@ func (l *Localized) Render(ctx context.Context, j Job, r Recipient) (Content, er
 		}
 		r.Locale = tag.String()
 		content, err := t.Render(ctx, j, r)
-		content.Missing = missing
+		content.Missing, content.Version = missing, l.version
 		return content, err
 	}
 	return Content{}, fmt.Errorf("notify: there is no template for %.40q", r.Locale) // ParseLocalized has made sure of one
@@ -263,13 +245,13 @@ func (l *Localized) chain(locale string) []language.Tag {
 }
 
 // rendered is what a renderer makes for one recipient, if a channel may send it.
-func rendered(ctx context.Context, renderer Renderer, j Job, r Recipient) (c Content, err error) {
+func (n *core) rendered(ctx context.Context, renderer Renderer, j Job, r Recipient) (c Content, err error) {
 	err = work.Guard(func() (err error) {
 		c, err = renderer.Render(ctx, j, r)
 		return err
 	})
 	if err == nil {
-		err = c.check()
+		err = cmp.Or(c.check(), n.allowed(c))
 	}
 	if err != nil {
 		return Content{}, err

@@ -170,7 +170,7 @@ func TestEveryFaultOfATemplateFolderIsListed(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"body.en.tmpl", "klingon", "subject.tmpl: it is not named", "in en: notify: template", "no template in mails/visit for fr"} {
+	for _, want := range []string{"body.en.tmpl", "klingon", "subject.tmpl: it is not named", `locale "en": notify: template`, "no template for fr"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}

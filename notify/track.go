@@ -51,6 +51,9 @@ func (n *Notifier) Track(ctx context.Context, events ...StatusEvent) (rep TrackR
 			return rep, err
 		}
 		rows[i] = *row
+		if e.Address != "" {
+			rows[i].AddressHash = n.addressHash("email", string(e.Address))
+		}
 	}
 	for len(rows) > 0 {
 		batch := rows[:min(len(rows), maxTrack)]
@@ -109,6 +112,10 @@ func (n tracker) applyEvents(ctx context.Context, tx storage.Tx, events []*deliv
 	if len(events) == 0 {
 		return nil
 	}
+	if err := n.suppressCopies(ctx, tx, events, found); err != nil {
+		return err
+	}
+	events, found = n.ofRecipients(events, found)
 	changes, err := n.raise(ctx, tx, byMessage(events, found))
 	if err != nil {
 		return err

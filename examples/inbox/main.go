@@ -3,16 +3,20 @@
 // own, and what one reads stays unread for the other.
 //
 //	go run ./examples/inbox
+//	go run ./examples/inbox -serve   shows a page in the browser, too
 package main
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
 	"strings"
 	"time"
 
@@ -48,8 +52,27 @@ func signedIn(r *http.Request) (notifyhttp.Caller, error) {
 	return notifyhttp.Caller{Inbox: "user:" + user}, nil
 }
 
+// page is one of the application's, with the element in it.
+func page(w http.ResponseWriter, r *http.Request) {
+	if _, err := signedIn(r); err != nil {
+		w.Header().Set("WWW-Authenticate", `Basic realm="school"`)
+		http.Error(w, err.Error(), http.StatusUnauthorized)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; connect-src 'self'")
+	fmt.Fprint(w, `<!DOCTYPE html><html lang="en"><title>School</title><body><h1>School</h1>
+<belfry-inbox src="/inbox/"></belfry-inbox>
+<script type="module" src="/inbox/inbox.js"></script></body></html>`)
+}
+
+var serve = flag.Bool("serve", false, "serve a page with the inbox until interrupted")
+
 func main() {
-	if err := run(context.Background()); err != nil {
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -69,6 +92,7 @@ func run(ctx context.Context) error {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/inbox/", http.StripPrefix("/inbox", notifyhttp.Inbox(out, signedIn)))
+	mux.HandleFunc("GET /{$}", page)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	defer server.Close()
 	go func() { _ = server.Serve(listener) }() // until Close
@@ -88,7 +112,12 @@ func run(ctx context.Context) error {
 		return err
 	}
 	ada, ben := user{ctx, url, "ada"}, user{ctx, url, "ben"}
-	return errors.Join(ada.show(), ada.mark(0, "Read"), ada.show(), ben.show(), ben.mark(1, "Archived"), ben.show())
+	err = errors.Join(ada.show(), ada.mark(0, "Read"), ada.show(), ben.show(), ben.mark(1, "Archived"), ben.show())
+	if err == nil && *serve {
+		fmt.Println("Sign in as ada or ben, with any password: http://" + listener.Addr().String() + "/")
+		<-ctx.Done()
+	}
+	return err
 }
 
 // user is somebody's browser.

@@ -1,10 +1,12 @@
 package notifyhttp
 
 import (
+	_ "embed" // the element
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,9 +41,24 @@ const maxBody = 64 << 10
 // flow, "UserMessage (in-app)"):
 //
 //	GET  /           ?after=&limit=&archived=1   {"messages": [...], "next": "..."}
+//	                 or snoozed=1
 //	GET  /count                                  {"unseen": 2, "unread": 5}
 //	POST /mark       {"as": "Read", "ids": [...]} or {"as": "Seen", "upTo": "..."}
 //	                                             {"changed": 2}
+//	POST /snooze     {"until": "2026-03-02T09:00:00Z", "ids": [...]}
+//	                                             {"changed": 1}
+//	GET  /inbox.js   the element <belfry-inbox>, for a page of the host's
+//
+// "as" is Seen, Read, Archived, or with "ids" also Unread or Unarchived. A page shows
+// the inbox by
+//
+//	<script type="module" src="/inbox/inbox.js"></script>
+//	<belfry-inbox src="/inbox/"></belfry-inbox>
+//
+// The element shows subjects and texts as text, never HTML, and needs no more than
+// script-src 'self' and connect-src 'self'. Its texts are English, but for those that
+// it holds: <script type="application/json">{"read": "Gelesen"}</script>. It tells the
+// page of each new count by an event "belfry-inbox", with the count as its detail.
 //
 // Mount it with http.StripPrefix. A GET changes nothing. Requests of other
 // origins that would change something are refused. It panics without a notifier
@@ -57,6 +74,8 @@ func Inbox(n *notify.Notifier, who Authorise) http.Handler {
 	mux.HandleFunc("GET /{$}", s.owned(s.list))
 	mux.HandleFunc("GET /count", s.owned(s.count))
 	mux.HandleFunc("POST /mark", s.owned(s.mark))
+	mux.HandleFunc("POST /snooze", s.owned(s.snooze))
+	mux.HandleFunc("GET /inbox.js", script)
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
@@ -90,8 +109,11 @@ func (s inbox) list(w http.ResponseWriter, r *http.Request, c Caller) {
 	}
 	of := s.n.Inbox(c.Scope, c.Inbox)
 	read := of.Messages
-	if r.URL.Query().Get("archived") != "" {
+	switch q := r.URL.Query(); {
+	case q.Get("archived") != "":
 		read = of.Archived
+	case q.Get("snoozed") != "":
+		read = of.Snoozed
 	}
 	rows, next, err := read(r.Context(), page)
 	if err != nil {
@@ -114,6 +136,9 @@ func (s inbox) count(w http.ResponseWriter, r *http.Request, c Caller) {
 	httpapi.Reply(w, http.StatusOK, counts)
 }
 
+// marks are those that there are; the first three can be made up to a message.
+var marks = []notify.InboxMark{notify.MarkSeen, notify.MarkRead, notify.MarkArchived, notify.MarkUnread, notify.MarkUnarchived}
+
 // order is the body of a POST to /mark.
 type order struct {
 	As   notify.InboxMark `json:"as"`
@@ -130,8 +155,8 @@ func (s inbox) mark(w http.ResponseWriter, r *http.Request, c Caller) {
 	var changed int
 	var err error
 	switch {
-	case want.As != notify.MarkSeen && want.As != notify.MarkRead && want.As != notify.MarkArchived:
-		fail(w, http.StatusUnprocessableEntity, `"as" is Seen, Read or Archived`)
+	case !slices.Contains(marks, want.As) || want.UpTo != "" && !slices.Contains(marks[:3], want.As):
+		fail(w, http.StatusUnprocessableEntity, `"as" is Seen, Read or Archived, or with "ids" Unread or Unarchived`)
 		return
 	case (want.UpTo == "") == (len(want.IDs) == 0):
 		fail(w, http.StatusUnprocessableEntity, `give "ids" or "upTo"`)
@@ -146,6 +171,41 @@ func (s inbox) mark(w http.ResponseWriter, r *http.Request, c Caller) {
 		return
 	}
 	httpapi.Reply(w, http.StatusOK, map[string]int{"changed": changed})
+}
+
+func (s inbox) snooze(w http.ResponseWriter, r *http.Request, c Caller) {
+	var want struct {
+		Until time.Time `json:"until"`
+		IDs   []string  `json:"ids"`
+	}
+	if err := decode(r, &want); err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	if len(want.IDs) == 0 || want.Until.IsZero() {
+		fail(w, http.StatusUnprocessableEntity, `give "until" and "ids"`)
+		return
+	}
+	changed, err := s.n.Inbox(c.Scope, c.Inbox).Snooze(r.Context(), want.Until, want.IDs...)
+	switch {
+	case errors.Is(err, notify.ErrSnooze):
+		fail(w, http.StatusUnprocessableEntity, `"until" is more than a year from now`)
+	case err != nil:
+		unavailable(w, err)
+	default:
+		httpapi.Reply(w, http.StatusOK, map[string]int{"changed": changed})
+	}
+}
+
+//go:embed inbox.js
+var inboxScript []byte
+
+// script serves the element, which holds nothing of anybody.
+func script(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "public, max-age=300")
+	_, _ = w.Write(inboxScript) // the client is gone
 }
 
 // listing is a page of an inbox; Next goes into "after" of the next request.
@@ -165,12 +225,15 @@ type message struct {
 	Locale  string    `json:"locale,omitempty"`
 	Status  string    `json:"status"`
 	On      time.Time `json:"on"`
+	// SnoozedUntil is there if it was put off.
+	SnoozedUntil time.Time `json:"snoozedUntil,omitzero"`
 }
 
 func messageOf(m notify.UserMessage) message {
 	return message{
 		ID: m.RowKey, Type: m.Type, Subject: m.Content.Subject, Text: m.Content.Text, HTML: m.Content.HTML,
 		Locale: m.Content.Locale, Status: m.Status, On: m.SourceOn,
+		SnoozedUntil: m.SnoozedUntil,
 	}
 }
 

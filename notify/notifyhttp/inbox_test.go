@@ -170,3 +170,47 @@ func TestAnInboxNeedsItsHost(t *testing.T) {
 	}()
 	notifyhttp.Inbox(notify.New(memory.New(nil), nil), nil)
 }
+
+func TestAMessageIsPutOffAndTakenBack(t *testing.T) {
+	apps(t, func(a app) {
+		_, page := a.do("GET", "/?limit=1", "sam", "")
+		_, id, _ := strings.Cut(page, `"next":"`)
+		id = strings.TrimSuffix(id, `"}`)
+		snooze := func(until string) string { return `{"until":"` + until + `","ids":["` + id + `"]}` }
+		a.want(200, `{"changed":1}`)(a.do("POST", "/snooze", "sam", snooze("2026-03-02T09:00:00+01:00")))
+		a.want(200, `{"changed":0}`)(a.do("POST", "/snooze", "kim", snooze("2026-03-03T09:00:00Z")))
+		a.want(200, `{"unseen":2,"unread":2}`)(a.do("GET", "/count", "sam", ""))
+		if _, later := a.do("GET", "/?snoozed=1", "sam", ""); strings.Count(later, `"subject"`) != 1 || !strings.Contains(later, `"snoozedUntil":"2026-03-02T08:00:00Z"`) {
+			a.t.Error(later)
+		}
+		a.want(200, `{"changed":1}`)(a.do("POST", "/snooze", "sam", snooze("2026-03-01T00:00:00Z")))
+		for _, as := range []string{"Read", "Unread", "Archived", "Unarchived"} {
+			a.want(200, `{"changed":1}`)(a.do("POST", "/mark", "sam", `{"as":"`+as+`","ids":["`+id+`"]}`))
+		}
+		for body, want := range map[string]int{
+			snooze("2028-03-02T09:00:00Z"): 422, snooze("soon"): 400, `{"until":"2026-03-02T09:00:00Z"}`: 422, `{"ids":["` + id + `"]}`: 422,
+		} {
+			if status, text := a.do("POST", "/snooze", "sam", body); status != want {
+				a.t.Errorf("%s: %d %s", body, status, text)
+			}
+		}
+		if status, _ := a.do("POST", "/mark", "sam", `{"as":"Unread","upTo":"`+id+`"}`); status != 422 {
+			a.t.Error("all are made unread:", status)
+		}
+	})
+}
+
+// The element is for everybody, and says of a message's text nothing that a browser runs.
+func TestTheElementIsServed(t *testing.T) {
+	apps(t, func(a app) {
+		status, script := a.do("GET", "/inbox.js", "", "")
+		if status != 200 || !strings.Contains(script, `customElements.define("belfry-inbox"`) {
+			a.t.Error(status, script)
+		}
+		for _, dangerous := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "srcdoc"} {
+			if strings.Contains(script, dangerous) {
+				a.t.Error("it uses", dangerous)
+			}
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/belfry-go/belfry/notify"
@@ -23,7 +24,8 @@ const (
 	pageVoid = "void"
 )
 
-// Unsubscribe serves the links of notify.Options.Unsubscribe. A GET shows a page and
+// Unsubscribe serves the links of notify.Options.Unsubscribe with a bare English page
+// ([Preferences] is more). A GET shows a page and
 // changes nothing, since mail scanners open links. A POST unsubscribes. With the body of
 // RFC 8058 (List-Unsubscribe=One-Click), as mail programs send it, and with the page's
 // first button it is from the message's group, or from its type if it has none; other
@@ -49,6 +51,7 @@ func tokenIn(r *http.Request) string { return r.URL.Path[strings.LastIndexByte(r
 
 func (s unsubscriber) ask(w http.ResponseWriter, r *http.Request) {
 	groups, err := s.n.Contacts().GroupChoices(r.Context(), tokenIn(r))
+	groups = slices.DeleteFunc(groups, func(g notify.GroupChoice) bool { return g.Name == "" })
 	s.show(w, err, page{State: pageAsk, Groups: groups})
 }
 

@@ -25,6 +25,7 @@ type mailing struct {
 	link string // in the mail
 
 	client *http.Client
+	mux    *http.ServeMux
 }
 
 func mailings(t *testing.T, test func(m mailing)) { mailingsOf(t, "", nil, test) }
@@ -49,9 +50,9 @@ func mailingsOf(t *testing.T, group string, groups []notify.Group, test func(m m
 			Unsubscribe: &notify.UnsubscribeOptions{URL: server.URL + "/unsubscribe", Key: []byte(strings.Repeat("k", 32))},
 			Groups:      groups,
 		}, channel)
-		mux := http.NewServeMux()
-		mux.Handle("/unsubscribe/", notifyhttp.Unsubscribe(m.n))
-		handler = mux
+		m.mux = http.NewServeMux()
+		m.mux.Handle("/unsubscribe/", notifyhttp.Unsubscribe(m.n))
+		handler = m.mux
 		_, err := m.n.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
 			Scope: "tenant", Channel: "email:test", PartitionKey: "job", NotificationType: "newsletter", Group: group,
 			RecipientRef: "sam", Address: "sam@example.com",

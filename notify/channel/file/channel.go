@@ -66,7 +66,7 @@ func New(dir string, opts *Options) *Channel {
 // Key returns "email:file", or what Options.Key says.
 func (c *Channel) Key() string { return c.key }
 
-// Send writes m as "{m.ID}.eml" and returns that name as the receipt. Where the
+// Send writes m, with those who get a blind copy, as "{m.ID}.eml" and returns that name as the receipt. Where the
 // file exists already, it stays as it is and Send succeeds.
 //
 // Refusals of the content are Permanent: an address that is none, a subject or
@@ -90,6 +90,9 @@ func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, e
 		return notify.Receipt{}, refused(err)
 	}
 	defer func() { _ = root.Close() }() // it was only read from
+	if built.Blind != "" {              // as a sent mail is kept; no other channel shows it
+		built.Bytes = append([]byte("Bcc: "+built.Blind+"\r\n"), built.Bytes...)
+	}
 	return put(root, m.ID, built.Bytes)
 }
 

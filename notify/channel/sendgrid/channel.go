@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/mail"
 	"net/url"
@@ -145,6 +146,8 @@ func refusal(a *rest.Answer) error {
 		e = e.Blame(notify.FaultChannel)
 	case code == "personalizations.0.to.0.email" && e.Permanent(): // "does not contain a valid address"
 		e = e.Suppressing(notify.HardBounce)
+	case strings.HasPrefix(code, "personalizations.0.cc"), strings.HasPrefix(code, "personalizations.0.bcc"):
+		e = e.Blame(notify.FaultMessage)
 	case strings.HasPrefix(code, "personalizations.0.to"):
 		e = e.Blame(notify.FaultAddress)
 	}
@@ -181,6 +184,9 @@ func check(m notify.Message) error {
 		return permanent("template", "message names a template, which this channel does not use")
 	case m.UnsubscribeURL != "" && !isWebAddress(m.UnsubscribeURL):
 		return permanent("header", "UnsubscribeURL is not an https address")
+	}
+	if err := m.Mail.Check(); err != nil {
+		return permanent("header", "Mail holds what no header can be made of")
 	}
 	for _, a := range m.Attachments {
 		if len(a.Data) == 0 {
@@ -226,6 +232,8 @@ type (
 	}
 	personalization struct {
 		To         []party           `json:"to"`
+		CC         []party           `json:"cc,omitempty"`
+		BCC        []party           `json:"bcc,omitempty"`
 		CustomArgs map[string]string `json:"custom_args"`
 	}
 	party struct {
@@ -251,15 +259,28 @@ func (c *Channel) build(m notify.Message) ([]byte, error) {
 		return nil, err
 	}
 	r := mailRequest{
-		Personalizations: []personalization{{To: []party{{m.To, m.Name}}, CustomArgs: map[string]string{idArg: m.ID}}},
+		Personalizations: []personalization{{To: []party{{m.To, m.Name}}, CC: parties(m.Mail.CC), BCC: parties(m.Mail.BCC), CustomArgs: map[string]string{idArg: m.ID}}},
 		From:             c.from, ReplyTo: c.replyTo, Subject: m.Subject,
 		Content: content(m), Attachments: attachments(m.Attachments), Headers: headers(m),
+	}
+	if to := parties([]string{m.Mail.ReplyTo}); len(to) > 0 {
+		r.ReplyTo = &to[0]
 	}
 	body, err := json.Marshal(r)
 	if err != nil { // texts and bytes only
 		return nil, notify.Permanent("mail", err)
 	}
 	return body, nil
+}
+
+// parties are mailboxes that were checked.
+func parties(all []string) (out []party) {
+	for _, text := range all {
+		if a, err := notify.ParseMailbox(text); err == nil {
+			out = append(out, party{a.Address, a.Name})
+		}
+	}
+	return out
 }
 
 // content is text before HTML, as SendGrid demands. An empty part is refused by
@@ -297,5 +318,12 @@ func headers(m notify.Message) map[string]string {
 		h["List-Unsubscribe"] = "<" + m.UnsubscribeURL + ">"
 		h["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
 	}
+	if m.Mail.InReplyTo != "" {
+		h["In-Reply-To"] = "<" + m.Mail.InReplyTo + ">"
+	}
+	if len(m.Mail.References) > 0 {
+		h["References"] = "<" + strings.Join(m.Mail.References, "> <") + ">"
+	}
+	maps.Copy(h, m.Mail.Headers)
 	return h
 }

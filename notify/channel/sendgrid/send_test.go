@@ -24,6 +24,8 @@ func TestMailArrivesAsItWasGiven(t *testing.T) {
 		{Name: "certificate.pdf", MediaType: "application/pdf", Data: []byte("%PDF")},
 		{Name: "logo.png", MediaType: "image/png", ContentID: "logo", Data: []byte("png")},
 	}
+	m.Mail = notify.Mail{ReplyTo: "Ann <ann@school.example>", CC: []string{"Kim <kim@bücher.example>"}, BCC: []string{"archive@school.example"},
+		InReplyTo: "q1@home.example", References: []string{"booking-7@school.example", "q1@home.example"}, Headers: map[string]string{"Importance": "high"}}
 	c := open(t, s, Options{ReplyTo: "Head <head@school.example>"})
 	receipt, err := c.Send(t.Context(), m)
 	if err != nil || receipt.ID != "LRzXl_NHStOGhQ4kofSm_A" {
@@ -31,15 +33,16 @@ func TestMailArrivesAsItWasGiven(t *testing.T) {
 	}
 	requests, mails := s.seen()
 	want := []mailRequest{{
-		Personalizations: []personalization{{To: []party{{"sam@canary.example", "Sam"}}, CustomArgs: map[string]string{"belfry_message": id}}},
-		From:             &party{"office@school.example", "School"}, ReplyTo: &party{"head@school.example", "Head"},
+		Personalizations: []personalization{{To: []party{{"sam@canary.example", "Sam"}}, CC: []party{{"kim@xn--bcher-kva.example", "Kim"}}, BCC: []party{{Email: "archive@school.example"}}, CustomArgs: map[string]string{"belfry_message": id}}},
+		From:             &party{"office@school.example", "School"}, ReplyTo: &party{"ann@school.example", "Ann"},
 		Subject: "Your certificate", Content: []part{{"text/plain", m.Text}, {"text/html", m.HTML}},
 		Attachments: []attachment{
 			{[]byte("%PDF"), "application/pdf", "certificate.pdf", "attachment", ""},
 			{[]byte("png"), "image/png", "logo.png", "inline", "logo"},
 		},
 		Headers: map[string]string{"Auto-Submitted": "auto-generated", "List-Unsubscribe": "<https://school.example/u?t=abc>",
-			"List-Unsubscribe-Post": "List-Unsubscribe=One-Click"},
+			"List-Unsubscribe-Post": "List-Unsubscribe=One-Click", "Importance": "high",
+			"In-Reply-To": "<q1@home.example>", "References": "<booking-7@school.example> <q1@home.example>"},
 	}}
 	if diff := cmp.Diff(want, mails); diff != "" || requests != 1 {
 		t.Error(requests, diff)
@@ -83,6 +86,9 @@ func TestMessageThatMakesNoMailIsRefusedUnsent(t *testing.T) {
 		"header 3":   func(m *notify.Message) { m.UnsubscribeURL = "https://a.b/\r\nBcc: canary@canary.example" },
 		"header 4":   func(m *notify.Message) { m.UnsubscribeURL = "https://a.b/>,<mailto:canary@canary.example" },
 		"header 5":   func(m *notify.Message) { m.UnsubscribeURL = "javascript:canary" },
+		"header 7":   func(m *notify.Message) { m.Mail.ReplyTo = "a@b.example\r\nBcc: canary@canary.example" },
+		"header 8":   func(m *notify.Message) { m.Mail.Headers = map[string]string{"X-SMTPAPI": "canary"} },
+		"header 9":   func(m *notify.Message) { m.Mail.CC = []string{"canary@canary.example", "CANARY@canary.example"} },
 		"header 6": func(m *notify.Message) {
 			m.Attachments = []notify.Attachment{{Name: "a\r\nb: canary", Data: []byte("a")}}
 		},

@@ -119,6 +119,7 @@ type event struct {
 	MessageID rest.Text `json:"sg_message_id"`
 	Ours      rest.Text `json:"belfry_message"`
 	Timestamp rest.Text `json:"timestamp"`
+	Email     rest.Text `json:"email"`
 	Type      rest.Text `json:"type"`   // of a bounce: "bounce" or "blocked"
 	Status    rest.Text `json:"status"` // of a bounce: "5.1.1"
 	Reason    rest.Text `json:"reason"` // of a bounce it quotes addresses, of a drop it is one of a few
@@ -159,7 +160,7 @@ func (e event) events() []notify.StatusEvent {
 		return nil
 	}
 	s := notify.StatusEvent{Provider: "sendgrid", EventID: known, Kind: kind, On: e.on(),
-		MessageID: id, ProviderMessageID: e.messageID(), Code: e.code()}
+		MessageID: id, ProviderMessageID: e.messageID(), Code: e.code(), Address: notify.PrivateAddress(e.Email)}
 	fact := dropFacts[s.Code]
 	switch {
 	case e.Event == "bounce":

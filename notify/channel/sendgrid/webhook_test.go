@@ -45,7 +45,7 @@ func TestEventsAreRead(t *testing.T) {
 	const sg = "LRzXl_NHStOGhQ4kofSm_A"
 	event := func(eventID string, kind notify.StatusKind, second int, providerID, code string) notify.StatusEvent {
 		return notify.StatusEvent{Provider: "sendgrid", EventID: eventID, Kind: kind, On: now.Add(time.Duration(second) * time.Second),
-			MessageID: id, ProviderMessageID: providerID, Code: code}
+			MessageID: id, ProviderMessageID: providerID, Code: code, Address: "sam@canary.example"}
 	}
 	want := []notify.StatusEvent{
 		event("e1", notify.KindAccepted, 0, sg, ""), event("e2", notify.KindAccepted, 1, sg, ""), event("e3", notify.KindDelivered, 2, sg, ""),

@@ -86,6 +86,9 @@ func sizes(m notify.Message) []slog.Attr {
 		}
 		attrs = append(attrs, slog.Int("attachments", len(m.Attachments)), slog.Int("attachment_bytes", size))
 	}
+	if copies := len(m.Mail.CC) + len(m.Mail.BCC); copies > 0 {
+		attrs = append(attrs, slog.Int("copies", copies))
+	}
 	return attrs
 }
 

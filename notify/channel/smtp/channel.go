@@ -153,34 +153,34 @@ func (c *Channel) Send(ctx context.Context, m notify.Message) (notify.Receipt, e
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	err = c.send(ctx, built)
+	without, err := c.send(ctx, built)
 	var refused *notify.SendError
 	switch {
 	case err == nil:
-		return notify.Receipt{ID: built.ID}, nil
+		return notify.Receipt{ID: built.ID, Refused: without}, nil
 	case errors.Is(ctx.Err(), context.Canceled) && errors.As(err, &refused): // by ourselves
 		return notify.Receipt{}, refused.Blame("")
 	}
 	return notify.Receipt{}, err
 }
 
-func (c *Channel) send(ctx context.Context, m *mail.Mail) error {
+func (c *Channel) send(ctx context.Context, m *mail.Mail) (refused int, err error) {
 	if c.idle.isClosed() {
-		return notify.Transient("closed", 0, errClosed)
+		return 0, notify.Transient("closed", 0, errClosed)
 	}
 	cn, err := c.begin(ctx, m)
 	if cn == nil {
-		return err
+		return 0, err
 	}
 	if err == nil {
-		err = cn.deliver(ctx, m)
+		refused, err = cn.deliver(ctx, m)
 	}
 	if cn.reusable(err) {
 		c.idle.put(cn)
 	} else {
 		cn.close()
 	}
-	return err
+	return refused, err
 }
 
 // begin returns a connection that has taken MAIL, or one that has refused it. A

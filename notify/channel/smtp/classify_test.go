@@ -165,7 +165,8 @@ func TestFinalDotIsNotSentAfterTheContextHasEnded(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	got := notify.Classify(cn.deliver(ended, m))
+	_, err = cn.deliver(ended, m)
+	got := notify.Classify(err)
 	cn.close()
 	s.waitGone(t)
 	if got == nil || got.Class != notify.ClassTransient || len(s.accepted()) != 0 {

@@ -119,10 +119,24 @@ func (c *conn) mail(m *mail.Mail) error {
 // deliver names the recipient and hands over the content. The final dot is
 // sent only while the context lives, since from there on the outcome is the
 // server's.
-func (c *conn) deliver(ctx context.Context, m *mail.Mail) error {
+//
+// A copy that the server does not take is counted, and the message goes without it.
+func (c *conn) deliver(ctx context.Context, m *mail.Mail) (refused int, err error) {
 	if err := c.client.Rcpt(m.To); err != nil {
-		return failure("RCPT", err)
+		return 0, failure("RCPT", err)
 	}
+	for _, to := range m.Copies {
+		if err := c.client.Rcpt(to); err != nil {
+			if err := failure("RCPT", err); hangsUp(err) {
+				return 0, err
+			}
+			refused++
+		}
+	}
+	return refused, c.content(ctx, m)
+}
+
+func (c *conn) content(ctx context.Context, m *mail.Mail) error {
 	w, err := c.client.Data()
 	if err != nil {
 		return failure("DATA", err)

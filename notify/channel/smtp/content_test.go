@@ -80,6 +80,17 @@ func TestHeaderInjectionDoesNotReachTheServer(t *testing.T) {
 		"name":    func(m *notify.Message) { m.Name = "a\nBcc: eve@example.com" },
 		"address": func(m *notify.Message) { m.To = "sam@example.com>\r\nRCPT TO:<eve@example.com" },
 		"second":  func(m *notify.Message) { m.To = "sam@example.com,eve@example.com" },
+		"cc":      func(m *notify.Message) { m.Mail.CC = []string{"a@example.com>\r\nBcc: <eve@example.com"} },
+		"bcc":     func(m *notify.Message) { m.Mail.BCC = []string{"a@example.com, eve@example.com"} },
+		"answers": func(m *notify.Message) { m.Mail.ReplyTo = "a@example.com\r\nBcc: eve@example.com" },
+		"encoded": func(m *notify.Message) {
+			m.Mail.CC = []string{"=?utf-8?q?a=0D=0ABcc:_eve=40example.com?= <a@example.com>"}
+		},
+		"thread":  func(m *notify.Message) { m.Mail.References = []string{"a@b>\r\nBcc: <eve@example.com"} },
+		"header":  func(m *notify.Message) { m.Mail.Headers = map[string]string{"X-A": "b\r\nBcc: eve@example.com"} },
+		"name of": func(m *notify.Message) { m.Mail.Headers = map[string]string{"X-A: b\r\nBcc": "eve@example.com"} },
+		"to":      func(m *notify.Message) { m.Mail.Headers = map[string]string{"tO": "eve@example.com"} },
+		"relay":   func(m *notify.Message) { m.Mail.Headers = map[string]string{"X-SMTPAPI": `{"to":["eve@example.com"]}`} },
 		"id":      func(m *notify.Message) { m.ID = "a>\r\nBcc: <eve@example.com" },
 	} {
 		m := message()

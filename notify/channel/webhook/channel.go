@@ -192,6 +192,8 @@ func (c *Channel) check(m notify.Message) error {
 		return permanent("date", "message without On, the time that is signed")
 	case len(m.Attachments) > 0:
 		return permanent("attachments", "a message with attachments cannot be sent")
+	case !m.Mail.IsZero():
+		return permanent("mail", "a message with Content.Mail is for e-mail only")
 	}
 	return nil
 }

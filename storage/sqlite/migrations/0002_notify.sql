@@ -178,6 +178,7 @@ CREATE TABLE {outgoing_message} (
 	provider_message_id TEXT NOT NULL,
 	via                 TEXT NOT NULL DEFAULT '', -- channel of a chain; empty: the first
 	redirected          INTEGER NOT NULL, -- the last call went to another address
+	copies              INTEGER NOT NULL, -- how many got a copy with the last call
 	doubts              INTEGER NOT NULL,
 	lookups             INTEGER NOT NULL,
 	resolution          TEXT NOT NULL, -- how the last doubt was settled
@@ -230,6 +231,7 @@ CREATE TABLE {user_message} (
 	seen_on           INTEGER,
 	read_on           INTEGER,
 	archived_on       INTEGER,
+	snoozed_until     INTEGER,
 	UNIQUE (scope, key)
 ) STRICT;
 
@@ -326,6 +328,7 @@ CREATE TABLE {delivery_event} (
 	lasting             INTEGER NOT NULL,
 	happened_on         INTEGER,
 	received_on         INTEGER,
+	address_hash        TEXT NOT NULL, -- of whom it is about, where the provider says so
 	tries               INTEGER NOT NULL, -- how often its message was looked for in vain
 	UNIQUE (scope, key)
 ) STRICT;
@@ -490,6 +493,28 @@ CREATE TABLE {recipient_preference} (
 
 -- Never due; every table has it.
 CREATE INDEX {index:recipient_preference_due} ON {recipient_preference} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What tenants had messages of a type say: a row for each version, the newest first.
+CREATE TABLE {message_template} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- type and 999999 less the number, joined by U+001F
+	kind             TEXT NOT NULL, -- the type
+	status           TEXT NOT NULL, -- Active, Withdrawn
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	number           INTEGER NOT NULL,
+	templates        TEXT NOT NULL,
+	created_on       INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:message_template_due} ON {message_template} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What each recipient has got of late, as far as a frequency cap looks: one row that
 -- every message to the recipient writes, and nothing reads but by its key.

@@ -1,5 +1,5 @@
-// Package browsertest fills in the form of package surveyhttp in a real Chromium, as
-// customers do: on a phone, a tablet and a desk, from left to right and from right
+// Package browsertest uses the pages of packages surveyhttp and notifyhttp in a real
+// Chromium, as customers do: on a phone, a tablet and a desk, from left to right and from right
 // to left, with and without JavaScript, by keyboard alone. It holds only tests, which
 // make test-browser runs.
 //

@@ -16,7 +16,7 @@ import (
 // Sender is who the mails of a channel come from.
 type Sender struct {
 	from    netmail.Address
-	replyTo *netmail.Address
+	replyTo *netmail.Address // unless a message has its own
 	domain  string
 }
 
@@ -37,11 +37,16 @@ func NewSender(from, replyTo string) (Sender, error) {
 	return s, err
 }
 
-func (s Sender) address(msg *gomail.Msg) {
+func (s Sender) address(msg *gomail.Msg, m notify.Mail) (err error) {
 	msg.FromMailAddress(&s.from)
-	if s.replyTo != nil {
-		msg.ReplyToMailAddress(s.replyTo)
+	replyTo := s.replyTo
+	if m.ReplyTo != "" {
+		replyTo, err = parseSender("ReplyTo", m.ReplyTo)
 	}
+	if err == nil && replyTo != nil {
+		msg.ReplyToMailAddress(replyTo)
+	}
+	return err
 }
 
 func parseSender(option, text string) (*netmail.Address, error) {
@@ -67,8 +72,12 @@ type Mail struct {
 	ID string
 	// From and To are the addresses of the envelope, in angle brackets.
 	From, To string
-	// UTF8 says that the local part of To is not ASCII, so a server must support SMTPUTF8
-	// (RFC 6531).
+	// Copies are the addresses of the envelope beside To, those of BCC last; Blind are
+	// BCC's as a header names them, which is not in Bytes.
+	Copies []string
+	Blind  string
+	// UTF8 says that a local part of To or Copies is not ASCII, so a server must support
+	// SMTPUTF8 (RFC 6531).
 	UTF8 bool
 	// Bytes are headers and body. Lines end in CRLF; dots are not doubled yet.
 	Bytes []byte
@@ -83,20 +92,25 @@ func (s Sender) Build(m notify.Message) (*Mail, error) {
 	}
 	id := m.ID + "@" + s.domain
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
-	s.address(msg)
+	if err := s.address(msg, m.Mail); err != nil {
+		return nil, errMailHeaders
+	}
 	msg.ToMailAddress(&netmail.Address{Name: displayName(m.Name), Address: to.Address})
 	msg.Subject(oneSpace(m.Subject))
 	msg.SetMessageIDWithValue(id)
 	msg.SetDateWithValue(m.On.UTC())
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // no out-of-office replies (RFC 3834)
 	setUnsubscribe(msg, m.UnsubscribeURL)
+	out := &Mail{ID: id, From: envelope(s.from), To: envelope(*to), UTF8: !ascii(to.Address)}
+	setMail(msg, m.Mail, out)
 	setBody(msg, m)
 	attach(msg, m)
 	all, err := write(msg, m)
 	if err != nil {
 		return nil, notify.Permanent("mail", fmt.Errorf("mail: write message: %w", err))
 	}
-	return &Mail{ID: id, From: envelope(s.from), To: envelope(*to), UTF8: !ascii(to.Address), Bytes: ended(unfold(all))}, nil
+	out.Bytes = ended(unfold(all))
+	return out, nil
 }
 
 func envelope(a netmail.Address) string {
@@ -139,6 +153,9 @@ func check(m notify.Message) (*netmail.Address, error) {
 		return nil, notify.Permanent("template", errors.New("mail: message names a template, and a mail has none"))
 	case !unsubscribable(m.UnsubscribeURL):
 		return nil, notify.Permanent("header", errors.New("mail: UnsubscribeURL is not an https address"))
+	}
+	if m.Mail.Check() != nil {
+		return nil, errMailHeaders
 	}
 	return to, checkAttachments(m.Attachments)
 }

@@ -29,7 +29,7 @@ func CheckID(provider string, m notify.Message) error {
 }
 
 // CheckPhone refuses what no channel to a phone can send: a message without such an
-// id, to anything but a number in E.164 form, or with attachments.
+// id, to anything but a number in E.164 form, or with attachments or Mail.
 func CheckPhone(provider string, m notify.Message) error {
 	switch err := CheckID(provider, m); {
 	case err != nil:
@@ -38,6 +38,8 @@ func CheckPhone(provider string, m notify.Message) error {
 		return Unsendable(provider, "address", "recipient is no number in E.164 form").Blame(notify.FaultAddress)
 	case len(m.Attachments) > 0:
 		return Unsendable(provider, "attachments", "a message with attachments cannot be sent")
+	case !m.Mail.IsZero():
+		return Unsendable(provider, "mail", "a message with Content.Mail is for e-mail only")
 	}
 	return nil
 }

@@ -1,0 +1,91 @@
+package notifyhttp_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/notifyhttp"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+func previewing(t *testing.T, o notifyhttp.PreviewsOptions) (n *notify.Notifier, get func(path, user string) (int, string, http.Header)) {
+	n = notify.New(memory.New(nil), nil)
+	n.Register(notify.Type{Name: "visit", Renderer: notify.FromSources(n.Templates())})
+	o.Samples = []notifyhttp.Sample{{Job: notify.Job{Scope: "sample", Type: "visit", EventData: json.RawMessage(`{"Car":"<script>alert(1)</script>"}`)}, Recipient: notify.Recipient{Name: "Sam"}}}
+	h := http.StripPrefix("/previews", notifyhttp.Previews(n, o))
+	return n, func(path, user string) (int, string, http.Header) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest("GET", "/previews"+path, nil)
+		r.Header.Set("User", user)
+		h.ServeHTTP(w, r)
+		return w.Code, w.Body.String(), w.Header()
+	}
+}
+
+func put(t *testing.T, n *notify.Notifier, scope notify.Scope, subject string) {
+	t.Helper()
+	set := notify.TemplateSet{Default: "en", Locales: map[string]notify.Template{
+		"en": {Subject: subject, Text: "{{.Car}}", HTML: "<p>{{.Car}}</p>"}, "de": {Subject: "Wagen {{.Recipient.Name}}", Text: "{{.Car}}"}}}
+	if _, err := n.Templates().Put(t.Context(), scope, "visit", set, notify.By{Actor: "kim", Reason: "new words"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAPreviewShowsEachLocaleAndVersion(t *testing.T) {
+	t.Parallel()
+	n, get := previewing(t, notifyhttp.PreviewsOptions{Development: true})
+	if _, page, _ := get("/1", ""); !strings.Contains(page, `role="alert"`) {
+		t.Error("no templates:", page)
+	}
+	put(t, n, "sample", "First")
+	put(t, n, "sample", "Second {{.Missing}}")
+	for path, want := range map[string]string{
+		"/": `<a href="1">visit</a>`, "/1": `role="alert"`, "/1?version=1": "<dd dir=\"auto\">First</dd>", "/1?locale=de-AT&version=1": "Wagen Sam", "/1?version=7": `role="alert"`,
+	} {
+		status, page, header := get(path, "")
+		if status != 200 || !strings.Contains(page, want) || strings.Contains(page, "<script>") || !strings.HasPrefix(header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s: %d %s", path, status, page)
+		}
+	}
+	status, part, header := get("/1/html?version=1", "")
+	if status != 200 || !strings.Contains(part, "&lt;script&gt;") || !strings.HasPrefix(header.Get("Content-Security-Policy"), "sandbox; default-src 'none'") {
+		t.Error(status, part, header)
+	}
+	for _, path := range []string{"/0", "/2", "/x", "/1/html", "/1/html?version=9"} {
+		if status, _, _ := get(path, ""); status != 404 {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+}
+
+func TestPreviewsAskWhoIsCalling(t *testing.T) {
+	t.Parallel()
+	n, get := previewing(t, notifyhttp.PreviewsOptions{Development: true, Authorise: func(r *http.Request) (notifyhttp.Caller, error) {
+		if r.Header.Get("User") == "" {
+			return notifyhttp.Caller{}, errors.New("nobody")
+		}
+		return notifyhttp.Caller{Scope: "tenant"}, nil
+	}})
+	put(t, n, "sample", "Of another tenant")
+	put(t, n, "tenant", "Of this tenant")
+	for _, path := range []string{"/", "/1", "/1/html"} {
+		if status, _, _ := get(path, ""); status != 401 {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	if _, page, _ := get("/1", "kim"); !strings.Contains(page, "Of this tenant") {
+		t.Error(page)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("it works for anybody")
+		}
+	}()
+	notifyhttp.Previews(n, notifyhttp.PreviewsOptions{})
+}
