@@ -68,7 +68,11 @@ func TestALeaseThatRanOutInAnOutageIsLeftToItsOwner(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { leftToItsOwner(t, down) })
+			synctest.Test(t, func(t *testing.T) { leftToItsOwner(t, down, false) })
+		})
+		t.Run(name+", beside a row whose lease is renewed", func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { leftToItsOwner(t, down, true) })
 		})
 	}
 }
@@ -83,7 +87,7 @@ func locked(store storage.Store, is *atomic.Bool, wait func() error) *storetest.
 	}}
 }
 
-func leftToItsOwner(t *testing.T, away func(storage.Store, *atomic.Bool) *storetest.Spy) {
+func leftToItsOwner(t *testing.T, away func(storage.Store, *atomic.Bool) *storetest.Spy, renews bool) {
 	b := newLive(t)
 	now := b.store.Clock().Now()
 	held := func(key string, lease time.Duration) task {
@@ -94,12 +98,15 @@ func leftToItsOwner(t *testing.T, away func(storage.Store, *atomic.Bool) *storet
 	inner := b.store
 	var down atomic.Bool
 	b.store = away(inner, &down)
-	b.insert(b.ready("the last write before it", now.Add(8*time.Second)), b.ready("in hand", now)) // a row whose lease is renewed
-	b.handle = func(ctx context.Context, it work.Item[task]) error {
-		if it.Row.Key == "in hand" {
-			<-ctx.Done()
+	b.insert(b.ready("the last write before it", now.Add(8*time.Second)))
+	if renews {
+		b.insert(b.ready("in hand", now))
+		b.handle = func(ctx context.Context, it work.Item[task]) error {
+			if it.Row.Key == "in hand" {
+				<-ctx.Done()
+			}
+			return nil
 		}
-		return nil
 	}
 	stop := b.run(work.Options{Lease: time.Minute})
 	b.store = inner
