@@ -57,13 +57,11 @@ func TestALeaseThatRanOutInAnOutageIsLeftToItsOwner(t *testing.T) {
 		"another process keeps the lock, and whoever waits is told": func(store storage.Store, is *atomic.Bool) *storetest.Spy {
 			return locked(store, is, func() error { return storage.ErrBusy })
 		},
-		"another process keeps the lock, and whoever waits gets it": func(store storage.Store, is *atomic.Bool) *storetest.Spy {
-			return locked(store, is, func() error {
-				for is.Load() {
-					pass(time.Second)
-				}
-				return nil
-			})
+		"another process keeps the lock, and who came first gets it first": func(store storage.Store, is *atomic.Bool) *storetest.Spy {
+			return locked(store, is, inTurn(is, func(turn int64) int64 { return turn }))
+		},
+		"another process keeps the lock, and who came last gets it first": func(store storage.Store, is *atomic.Bool) *storetest.Spy {
+			return locked(store, is, inTurn(is, func(turn int64) int64 { return 5 - turn }))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,11 +85,25 @@ func locked(store storage.Store, is *atomic.Bool, wait func() error) *storetest.
 	}}
 }
 
+// inTurn waits while is says so, and as many seconds longer as seconds has for the
+// turn in which it was called.
+func inTurn(is *atomic.Bool, seconds func(turn int64) int64) func() error {
+	var came atomic.Int64
+	return func() error {
+		turn := came.Add(1)
+		for is.Load() {
+			pass(time.Second)
+		}
+		pass(time.Duration(seconds(turn)) * time.Second)
+		return nil
+	}
+}
+
 func leftToItsOwner(t *testing.T, away func(storage.Store, *atomic.Bool) *storetest.Spy, renews bool) {
 	b := newLive(t)
 	now := b.store.Clock().Now()
 	held := func(key string, lease time.Duration) task {
-		row := b.ready(key, now)
+		row := b.ready(key, now.Add(9*time.Second)) // ahead of what was claimed before
 		row.Status, row.ClaimToken, row.LeaseExpiresOn = "Busy", "another's", now.Add(lease)
 		return row
 	}
