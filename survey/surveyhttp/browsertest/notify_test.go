@@ -117,6 +117,12 @@ func (c customer) sight(name string) {
 	c.Helper()
 	accessible(c.ctx, c.T, name, c.script)
 	fits(c.ctx, c.T, name)
+	if out := eval[[]string](c.ctx, c.T, `[...document.querySelectorAll("main *")].filter(e => { const r = e.getBoundingClientRect(); return r.left < 0 || r.right > document.documentElement.clientWidth }).map(e => e.outerHTML)`); len(out) > 0 {
+		c.Errorf("%s: out of the window: %s", name, out)
+	}
+	if touching := eval[int](c.ctx, c.T, `[...document.querySelectorAll("label ~ label")].filter(e => parseFloat(getComputedStyle(e).marginBlockStart) === 0).length`); touching > 0 {
+		c.Errorf("%s: %d boxes touch those before them", name, touching)
+	}
 	picture(c.ctx, c.T, name)
 }
 
