@@ -21,6 +21,9 @@ import (
 type Cap struct {
 	Limit int           // at least 1, at most 1000
 	Per   time.Duration // at least a minute
+	// Types are the notification types that it bounds together, whatever else the
+	// recipient gets; empty: all.
+	Types []string
 	// Skip ends a message that is one too many, instead of letting it wait.
 	Skip bool
 }
@@ -34,9 +37,10 @@ type frequencyRow struct {
 
 // counted is one message, at the moment at which it was last let through.
 type counted struct {
-	ID string    `json:"id"`
-	On time.Time `json:"on"`
-	Of string    `json:"of,omitempty"` // what it reminds of
+	ID   string    `json:"id"`
+	On   time.Time `json:"on"`
+	Of   string    `json:"of,omitempty"` // what it reminds of
+	Type string    `json:"type,omitempty"`
 }
 
 // about is what a message and its reminders have in common.
@@ -44,11 +48,17 @@ func (c counted) about() string { return cmp.Or(c.Of, c.ID) }
 
 var frequencies = driver.Define[frequencyRow]("recipient_frequency").Grows(driver.WithEntities).Limit(256 << 10)
 
+// bounds reports whether messages of a type count.
+func (c Cap) bounds(kind string) bool { return len(c.Types) == 0 || slices.Contains(c.Types, kind) }
+
 // count lets a message through and notes it, or says from when on it may go. It
 // counts once, at the latest time that it was let through.
 func (r *frequencyRow) count(caps []Cap, m counted) (next time.Time, over *Cap) {
 	others := slices.DeleteFunc(slices.Clone(r.Messages), func(c counted) bool { return c.about() == m.about() })
 	for i := range caps {
+		if !caps[i].bounds(m.Type) {
+			continue
+		}
 		if at := caps[i].free(others, m.On); at.After(m.On) && at.After(next) {
 			next, over = at, &caps[i]
 		}
@@ -63,6 +73,9 @@ func (r *frequencyRow) count(caps []Cap, m counted) (next time.Time, over *Cap) 
 // free is when a cap has room for one more; now or before is at once. messages
 // are in the order of their times.
 func (c Cap) free(messages []counted, now time.Time) time.Time {
+	if len(c.Types) > 0 {
+		messages = slices.DeleteFunc(slices.Clone(messages), func(m counted) bool { return !c.bounds(m.Type) })
+	}
 	within := 0
 	for _, m := range messages {
 		if m.On.Add(c.Per).After(now) {
@@ -96,8 +109,16 @@ func newCapGate(store storage.Store, caps []Cap) *capGate {
 		if c.Limit < 1 || c.Limit > 1000 || c.Per < time.Minute {
 			panic(fmt.Sprintf("gate: New: a cap of %d messages per %v: it takes 1 to 1000, and a minute or more", c.Limit, c.Per))
 		}
+		if slices.Contains(c.Types, "") {
+			panic("gate: New: a cap of a type without a name")
+		}
 	}
 	return &capGate{store, caps}
+}
+
+// counts reports whether a message counts for any cap.
+func (g *capGate) counts(a *notify.Attempt) bool {
+	return !a.Mandatory && slices.ContainsFunc(g.caps, func(c Cap) bool { return c.bounds(a.NotificationType) })
 }
 
 func (*capGate) Name() string { return "frequency" }
@@ -115,17 +136,17 @@ func (g *capGate) Ask(ctx context.Context, a []notify.Attempt) (out []notify.Ver
 
 // count answers, with one statement for what is known, and says which rows have changed.
 func (g *capGate) count(ctx context.Context, from driver.Reader, a []notify.Attempt) (out []notify.Verdict, changed map[*frequencyRow]bool, err error) {
-	rows, err := frequencyRows(ctx, from, a)
+	rows, err := g.rows(ctx, from, a)
 	if err != nil {
 		return nil, nil, err
 	}
 	out, changed = make([]notify.Verdict, len(a)), map[*frequencyRow]bool{}
 	for i := range a {
-		if a[i].Mandatory {
+		if !g.counts(&a[i]) {
 			continue
 		}
 		r := rows[placeOf(&a[i])]
-		next, over := r.count(g.caps, counted{ID: a[i].MessageID, On: a[i].Now, Of: a[i].Reminds})
+		next, over := r.count(g.caps, counted{ID: a[i].MessageID, On: a[i].Now, Of: a[i].Reminds, Type: a[i].NotificationType})
 		switch {
 		case over == nil:
 			changed[r] = true
@@ -141,11 +162,11 @@ func (g *capGate) count(ctx context.Context, from driver.Reader, a []notify.Atte
 	return out, changed, nil
 }
 
-// frequencyRows loads the recipients' rows; those that have none get a new one.
-func frequencyRows(ctx context.Context, from driver.Reader, a []notify.Attempt) (map[driver.Place]*frequencyRow, error) {
+// rows loads the recipients' rows; those that have none get a new one.
+func (g *capGate) rows(ctx context.Context, from driver.Reader, a []notify.Attempt) (map[driver.Place]*frequencyRow, error) {
 	var places []driver.Place
 	for i := range a {
-		if !a[i].Mandatory {
+		if g.counts(&a[i]) {
 			places = append(places, placeOf(&a[i]))
 		}
 	}

@@ -35,7 +35,7 @@ func TestAMessageCountsOnceInACap(t *testing.T) {
 		if len(rows) != 1 {
 			t.Fatalf("%d rows", len(rows))
 		}
-		h.same("counted", []counted{{ID: "a", On: start.Add(10 * time.Hour)}}, rows[0].Messages)
+		h.same("counted", []counted{{ID: "a", On: start.Add(10 * time.Hour), Type: "visit"}}, rows[0].Messages)
 		h.answersOf(g, attemptOf("c", "sam", start.Add(100*time.Hour)))
 		if rows = all(h, frequencies); len(rows) != 1 || len(rows[0].Messages) != 1 {
 			t.Errorf("what is old is not forgotten: %+v", rows)
@@ -58,6 +58,37 @@ func TestAllCapsHold(t *testing.T) {
 	if over == nil || over.Limit != 3 || !next.Equal(now.Add(24*time.Hour)) {
 		t.Errorf("until %v for %+v", next, over)
 	}
+}
+
+// A cap of some types bounds these together and leaves the others alone; one over all
+// holds beside it.
+func TestACapOfSomeTypesLeavesTheOthersAlone(t *testing.T) {
+	asked(t, func(t *testing.T, h *policies) {
+		tips := Cap{Limit: 2, Per: time.Hour, Skip: true, Types: []string{"tip", "offer"}}
+		of := func(kind, id string) notify.Attempt {
+			a := attemptOf(id, "sam", h.clk.Now())
+			a.NotificationType = kind
+			return a
+		}
+		over := "Skip " + notify.ReasonFrequencyCap
+		g := newCapGate(h.store, []Cap{tips})
+		h.same("not bounded", []string{"", "", ""}, h.answersOf(g, of("visit", "1"), of("visit", "2"), of("visit", "3")))
+		if rows := all(h, frequencies); len(rows) != 0 {
+			t.Errorf("what no cap bounds was counted: %+v", rows)
+		}
+		h.same("together", []string{"", "", over, ""}, h.answersOf(g, of("tip", "4"), of("offer", "5"), of("tip", "6"), of("visit", "7")))
+
+		g = newCapGate(h.store, []Cap{tips, {Limit: 4, Per: time.Hour, Skip: true}})
+		h.same("beside one over all", []string{"", over, "", over}, h.answersOf(g, of("visit", "8"), of("tip", "9"), of("visit", "10"), of("visit", "11")))
+		h.clk.Add(2 * time.Hour)
+		h.same("behind others that count over all", []string{"", "", ""}, h.answersOf(g, of("visit", "12"), of("visit", "13"), of("tip", "14")))
+		defer func() {
+			if recover() == nil {
+				t.Error("a type without a name is taken")
+			}
+		}()
+		newCapGate(h.store, []Cap{{Limit: 1, Per: time.Hour, Types: []string{""}}})
+	})
 }
 
 // Two processes ask at once, about the same recipients for the first time.
