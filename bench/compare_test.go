@@ -13,7 +13,7 @@ import (
 )
 
 // goals are those that the comparison promises, in their order.
-var goals = []string{"P1", "P2", "P3-new", "P3-existing", "P4-goqite", "P4-river", "P5", "P6", "P7", "P11", "P12"}
+var goals = []string{"P1", "P1-pgx", "P2", "P2-pgx", "P3-new", "P3-new-pgx", "P3-existing", "P4-goqite", "P4-river", "P5", "P6", "P7", "P11", "P12"}
 
 // tiny is enough to see that a match is played, not to believe its figures.
 var tiny = sizes{rounds: 1, drain: 300, sqlite: 300, samples: 3, small: 100, large: 2000, long: 300, memory: 1000, idle: 2, handlers: 20}

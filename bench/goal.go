@@ -31,9 +31,12 @@ type verdict struct {
 }
 
 // ahead compares the medians of a figure of which more is better.
-func ahead(figure, peer string) func(map[string]scores) verdict {
+func ahead(figure, peer string) func(map[string]scores) verdict { return sideAhead(us, figure, peer) }
+
+// sideAhead is ahead for another side of Belfry's.
+func sideAhead(own, figure, peer string) func(map[string]scores) verdict {
 	return func(all map[string]scores) verdict {
-		v := beside(all, figure, peer)
+		v := beside(all, own, figure, peer)
 		v.ratio = v.belfry / v.peer
 		return v
 	}
@@ -42,14 +45,14 @@ func ahead(figure, peer string) func(map[string]scores) verdict {
 // below compares the medians of a figure of which less is better.
 func below(figure, peer string) func(map[string]scores) verdict {
 	return func(all map[string]scores) verdict {
-		v := beside(all, figure, peer)
+		v := beside(all, us, figure, peer)
 		v.ratio = v.peer / v.belfry
 		return v
 	}
 }
 
-func beside(all map[string]scores, figure, peer string) verdict {
-	own, theirs := all[us][figure], all[peer][figure]
+func beside(all map[string]scores, side, figure, peer string) verdict {
+	own, theirs := all[side][figure], all[peer][figure]
 	return verdict{
 		belfry: median(own), peer: median(theirs), name: peer, rounds: len(own),
 		low: contender.Quantile(own, 0), high: contender.Quantile(own, 1), plow: contender.Quantile(theirs, 0), phigh: contender.Quantile(theirs, 1),
@@ -62,17 +65,14 @@ const us = "belfry"
 // usOnPgx is the name of the same through pgx, beside lib/pq.
 const usOnPgx = "belfry-pgx"
 
-// besidePgx adds a figure through pgx, and its ratio to the peer's.
-func besidePgx(judge func(map[string]scores) verdict, figure string) func(map[string]scores) verdict {
-	return func(all map[string]scores) verdict {
-		v := judge(all)
-		if v.also == nil {
-			v.also = map[string]float64{}
-		}
-		pgx := median(all[usOnPgx][figure])
-		v.also["pgx_rows/s"], v.also["pgx_ratio"] = pgx, pgx/v.peer
-		return v
-	}
+// throughPgx is a goal of its own for the same work through pgx, with its ratio to the
+// figure through lib/pq in the same rounds.
+func throughPgx(g goal, figure string, floor, target float64) goal {
+	g.id, g.about, g.floor, g.target = g.id+"-pgx", "the same through pgx", floor, target
+	g.judge = with(sideAhead(usOnPgx, figure, "river"), func(all map[string]scores) map[string]float64 {
+		return map[string]float64{"times_lib/pq": median(all[usOnPgx][figure]) / median(all[us][figure])}
+	})
+	return g
 }
 
 // with adds medians of further figures to what a judge says.

@@ -145,8 +145,9 @@ func (a *arena) ensures(s sizes) match {
 			return a.ensureAgain(ctx, name, contender.Task{Work: "ensure", Rows: s.drain})
 		}}
 	}
+	fresh := goal{id: "P3-new", about: "bulk ensure, all new", unit: rate, floor: 1.2, target: 1.5, judge: ahead("new", "river")}
 	return match{title: "P3", sides: []side{play(us), play(usOnPgx), play("river")}, goals: []goal{
-		{id: "P3-new", about: "bulk ensure, all new", unit: rate, floor: 1.2, target: 1.5, judge: besidePgx(ahead("new", "river"), "new")},
+		fresh, throughPgx(fresh, "new", 1.4, 2),
 		{id: "P3-existing", about: "bulk ensure, all existing", unit: rate, floor: 6, target: 10, judge: with(ahead("existing", "river"), func(all map[string]scores) map[string]float64 {
 			return map[string]float64{"scattered_rows/s": median(all[us]["scattered"])}
 		})},
