@@ -94,7 +94,7 @@ type messageRow struct {
 	NotificationType string    `db:"notification_type,fixed,plain"`
 	BusinessUnit     string    `db:"business_unit,fixed,plain"`
 	Method           string    `db:"method,fixed,plain"`
-	RecipientRef     string    `db:"recipient_ref,fixed,person"`
+	RecipientRef     string    `db:"recipient_ref,fixed,null,person"`
 	RecipientHash    string    `db:"recipient_hash,fixed,person"`
 	HashKey          string    `db:"hash_key,fixed,plain"`
 	RecipientName    string    `db:"recipient_name,fixed,person"`

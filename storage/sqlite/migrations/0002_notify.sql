@@ -154,7 +154,7 @@ CREATE TABLE {outgoing_message} (
 	notification_type   TEXT NOT NULL,
 	business_unit       TEXT NOT NULL,
 	method              TEXT NOT NULL,
-	recipient_ref       TEXT NOT NULL,
+	recipient_ref       TEXT, -- the host's id; NULL: known by the hash alone
 	recipient_hash      TEXT NOT NULL,
 	hash_key            TEXT NOT NULL, -- fingerprint of the key that it was made with
 	recipient_name      TEXT NOT NULL,
@@ -202,6 +202,11 @@ CREATE INDEX {index:outgoing_message_holds} ON {outgoing_message} (hold_reason, 
 
 -- What failed of a channel, over all tenants: who recovers it walks it.
 CREATE INDEX {index:outgoing_message_failed} ON {outgoing_message} (kind, failed_on, id) WHERE failed_on IS NOT NULL;
+
+-- All that a person got, each message in one of them. Its texts are ordered by their
+-- bytes, and NULL costs nothing; each query compares, so that it is none of those.
+CREATE INDEX {index:outgoing_message_recipient} ON {outgoing_message} (scope, recipient_ref, id) WHERE recipient_ref IS NOT NULL;
+CREATE INDEX {index:outgoing_message_address} ON {outgoing_message} (scope, recipient_hash, id) WHERE recipient_ref IS NULL;
 
 -- A message in an inbox of the host's application, never due. The key is the inbox and
 -- the reverse time of its occasion, so that the newest are the first of a range.

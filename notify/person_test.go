@@ -1,0 +1,93 @@
+package notify_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
+)
+
+func TestAllThatAPersonGotIsListedNewestFirst(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		ctx := t.Context()
+		out := notify.New(store, &notify.Options{HashKey: []byte("key")})
+		send := func(scope storage.Scope, job, ref, address string) {
+			t.Helper()
+			clk.Add(time.Minute)
+			_, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
+				Scope: scope, Channel: "email:smtp", PartitionKey: job, NotificationType: "news", RecipientRef: ref, Address: address,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 5 {
+			job := fmt.Sprint("job-", i)
+			send("north", job, "sam", "sam@example.com")
+			send("north", job, "ann", "sam@example.com") // names somebody else
+			send("north", job, "", "other@example.com")
+			send("north", job, "", "sam@EXAMPLE.com")
+			send("south", job, "sam", "sam@example.com")
+		}
+		for name, c := range map[string]struct {
+			who  notify.Recipient
+			want []string
+		}{
+			"by reference": {notify.Recipient{Ref: "sam", Channel: "email:smtp", Address: "sam@example.com"}, []string{"job-4", "job-3", "job-2", "job-1", "job-0"}},
+			"by address":   {notify.Recipient{Channel: "email:other", Address: " sam@example.com"}, []string{"job-4", "job-3", "job-2", "job-1", "job-0"}},
+			"nobody":       {notify.Recipient{Ref: "bob"}, nil},
+		} {
+			var got []string
+			p := storage.Page{Limit: 2}
+			for more := true; more; more = p.After != "" {
+				page, next, err := out.Support().MessagesOf(ctx, "north", c.who, p)
+				if err != nil {
+					t.Fatal(name, err)
+				}
+				for _, m := range page {
+					if m.RecipientRef != c.who.Ref || m.Scope != "north" {
+						t.Errorf("%s: of %q in %q", name, m.RecipientRef, m.Scope)
+					}
+					got = append(got, m.PartitionKey)
+				}
+				p.After = next
+			}
+			if fmt.Sprint(got) != fmt.Sprint(c.want) {
+				t.Errorf("%s: %v", name, got)
+			}
+		}
+		if _, _, err := out.Support().MessagesOf(ctx, "north", notify.Recipient{}, storage.Page{}); err == nil {
+			t.Error("nobody is named, and there is no error")
+		}
+	})
+}
+
+func ExampleSupport_MessagesOf() {
+	ctx, store := context.Background(), memory.New(nil)
+	out := notify.New(store, nil)
+	for _, job := range []string{"invoice-1", "invoice-2"} {
+		_, err := out.EnsureOutgoingMessage(ctx, nil, notify.OutgoingMessage{
+			Channel: "email:smtp", PartitionKey: job, NotificationType: "invoice", RecipientRef: "sam", Address: "sam@example.com",
+		})
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	messages, _, err := out.Support().MessagesOf(ctx, "", notify.Recipient{Ref: "sam"}, storage.Page{})
+	for _, m := range messages {
+		fmt.Println(m.PartitionKey, m.Status)
+	}
+	fmt.Println(err)
+	// Output:
+	// invoice-2 Created
+	// invoice-1 Created
+	// <nil>
+}
