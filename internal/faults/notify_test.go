@@ -304,4 +304,8 @@ var notifyFaults = []fault{
 		Old: "k.left != nil", New: "false", Test: "./notify TestRecipientsAreAdded/memory"},
 	{Name: "notify: a catalogue does not learn what a job is about", In: "notify.jobRow.question",
 		Old: "j.EntityType, j.Entity", New: "\"\", \"\"", Test: "./notify TestSubscribersAreFound/memory"},
+	{Name: "notify: what a person got begins with the oldest", In: "notify.Support.MessagesOf",
+		Old: "Desc: true", New: "Desc: false", Test: "./notify TestAllThatAPersonGot/memory"},
+	{Name: "notify: an address of a person with a reference decides", In: "notify.core.gotBy",
+		Old: "r.Ref != \"\"", New: "r.Ref != \"\" && r.Address == \"\"", Test: "./notify TestAllThatAPersonGot/memory"},
 }
