@@ -107,11 +107,11 @@ func benchmarkReconcile(b *testing.B, store storage.Store, n int) {
 }
 
 // vacuum does what autovacuum would have done by the time of a run.
-func vacuum(b *testing.B, store storage.Store) {
-	b.Helper()
+func vacuum(t testing.TB, store storage.Store) {
+	t.Helper()
 	if sql, ok := store.(*postgres.Store); ok {
-		if _, err := sql.DB().ExecContext(b.Context(), "VACUUM ANALYZE"); err != nil {
-			b.Fatal(err)
+		if _, err := sql.DB().ExecContext(t.Context(), "VACUUM ANALYZE"); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // replanRows is how many open rows one page of a re-plan looks at.
-const replanRows = 100
+const replanRows = 50
 
 // replanTries is how often a page of a re-plan fails before its sources are named and
 // skipped.
