@@ -114,25 +114,23 @@ func ExampleScheduler_HandleEvent() {
 	// reminder:certificate:employee:7:default:2029-05-01:7 Created
 }
 
-// What was ensured vanishes with the transaction that it belongs to. On a SQL
+// What was said vanishes with the transaction that it belongs to. On a SQL
 // store the transaction is the host's own: WithTx(store.Join(tx)).
 func ExampleScheduler_WithTx() {
 	ctx := context.Background()
 	store, _ := open()
 	reminders := automation.New(store, notify.New(store, nil), nil)
 	reminders.Register(certificate)
-	expires := automation.Candidate{
-		Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"},
-		TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1},
-	}
+	about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"}}
+	expires := automation.Candidate{TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}}
 	err := store.InTx(ctx, func(tx storage.Tx) error {
-		got, err := reminders.WithTx(tx).Ensure(ctx, expires)
-		fmt.Println(got[0].Outcome, err)
+		got, err := reminders.WithTx(tx).Set(ctx, about, expires)
+		fmt.Println(got.Ensured[0].Outcome, err)
 		return fmt.Errorf("the employee could not be saved")
 	})
 	fmt.Println(err)
-	got, err := reminders.Ensure(ctx, expires)
-	fmt.Println(got[0].Outcome, err)
+	got, err := reminders.Set(ctx, about, expires)
+	fmt.Println(got.Ensured[0].Outcome, err)
 	// Output:
 	// Created <nil>
 	// the employee could not be saved
@@ -144,14 +142,12 @@ func ExampleScheduler_Explain() {
 	store, _ := open()
 	reminders := automation.New(store, notify.New(store, nil), nil)
 	reminders.Register(certificate)
-	got, err := reminders.Ensure(ctx, automation.Candidate{
-		Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"},
-		TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30,
-	})
+	about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"}}
+	got, err := reminders.Set(ctx, about, automation.Candidate{TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30})
 	if err != nil {
 		fmt.Println(err)
 	}
-	story, err := reminders.Explain(ctx, "", got[0].Key)
+	story, err := reminders.Explain(ctx, "", got.Ensured[0].Key)
 	fmt.Println(story, err)
 	// Output:
 	// reminder:certificate:employee:7:default:2026-05-01:30
@@ -201,8 +197,8 @@ func Example() {
 			return []notify.Recipient{{Ref: "sam", Channel: "email:print", Address: "sam@example.com"}}, nil
 		}),
 	})
-	_, err := reminders.Ensure(ctx, automation.Candidate{
-		Type: "certificate", Source: automation.Source{Type: "employee", ID: "first-aid"},
+	about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: "first-aid"}}
+	_, err := reminders.Set(ctx, about, automation.Candidate{
 		TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30, SendAt: "09:00", Zone: "Europe/Dublin",
 	})
 	poller := belfry.NewPoller(store, nil, reminders, out)
@@ -219,17 +215,16 @@ func ExampleSupport_Hold() {
 	store, _ := open()
 	reminders := automation.New(store, notify.New(store, nil), nil)
 	reminders.Register(certificate)
-	got, err := reminders.Ensure(ctx, automation.Candidate{
-		Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"},
-		TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30,
-	})
+	about := automation.About{Type: "certificate", Source: automation.Source{Type: "employee", ID: "7"}}
+	got, err := reminders.Set(ctx, about, automation.Candidate{TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30})
 	if err != nil {
 		panic(err)
 	}
+	key := got.Ensured[0].Key
 	by := automation.By{Actor: "support", Reason: "a new certificate is on its way"}
-	fmt.Println(reminders.Support().Hold(ctx, "", got[0].Key, by))
-	fmt.Println(reminders.Support().Hold(ctx, "", got[0].Key, by))
-	fmt.Println(reminders.Support().Release(ctx, "", got[0].Key, by))
+	fmt.Println(reminders.Support().Hold(ctx, "", key, by))
+	fmt.Println(reminders.Support().Hold(ctx, "", key, by))
+	fmt.Println(reminders.Support().Release(ctx, "", key, by))
 	// Output:
 	// <nil>
 	// automation: support action refused: Hold of reminder:certificate:employee:7:default:2026-05-01:30: it is on hold already

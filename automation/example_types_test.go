@@ -98,9 +98,8 @@ func ExampleLateness() {
 		return []notify.Recipient{{Ref: "sam", Channel: "email:print", Address: "sam@example.com"}}, nil
 	})
 	reminders.Register(t)
-	_, err := reminders.Ensure(ctx, automation.Candidate{
-		Type: "digest", Source: automation.Source{Type: "employee", ID: "7"}, Recurrence: &automation.Recurrence{Cron: "0 9 * * *"},
-	})
+	about := automation.About{Type: "digest", Source: automation.Source{Type: "employee", ID: "7"}}
+	_, err := reminders.Set(ctx, about, automation.Candidate{Recurrence: &automation.Recurrence{Cron: "0 9 * * *"}})
 	clk.Add(7 * 24 * time.Hour)
 	poller := belfry.NewPoller(store, nil, reminders)
 	fmt.Println(err, poller.Drain(ctx))
@@ -172,10 +171,8 @@ func ExampleNoLongerValid() {
 		return automation.StillValid(), nil
 	})
 	reminders.Register(t)
-	got, err := reminders.Ensure(ctx, automation.Candidate{
-		Type: "certificate", Source: automation.Source{Type: "course", ID: "7"},
-		TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30,
-	})
+	about := automation.About{Type: "certificate", Source: automation.Source{Type: "course", ID: "7"}}
+	got, err := reminders.Set(ctx, about, automation.Candidate{TargetDate: automation.Date{Year: 2026, Month: 5, Day: 1}, DaysBefore: 30})
 	if err != nil {
 		panic(err)
 	}
@@ -183,7 +180,7 @@ func ExampleNoLongerValid() {
 	if err := belfry.NewPoller(store, nil, reminders).Drain(ctx); err != nil {
 		panic(err)
 	}
-	story, err := reminders.Explain(ctx, "", got[0].Key)
+	story, err := reminders.Explain(ctx, "", got.Ensured[0].Key)
 	fmt.Println(story.Schedule.Status, story.Schedule.ReasonCode, story.Schedule.RetryCount, err)
 	// Output: Deactivated CourseCancelled 0 <nil>
 }
