@@ -408,3 +408,58 @@ func TestI22_ARunThatIsNotWantedIsNobodys(t *testing.T) {
 		}
 	}
 }
+
+// A run that comes back weeks after its moment stays ended, and nobody's: neither side
+// may deliver it, wherever the part is, and no move gives it to one.
+func TestI22_ARunThatComesBackTooLateIsNobodys(t *testing.T) {
+	t.Parallel()
+	for _, stage := range []automation.Stage{automation.StageShadow, automation.StageScheduled} {
+		t.Run(stage.String(), func(t *testing.T) {
+			eachWorld(t, func(w *world) {
+				p := &triggers{}
+				w.guardCertificates(func(t *automation.ReminderType) { t.Triggers = p })
+				w.to(certificatesPart, stage)
+				p.set(offsets(date(2026, 5, 1), 30)...)
+				w.handle(changed(1))
+				p.set()
+				w.handle(changed(2))
+				w.clk.Set(day(2026, 4, 20, 9))
+				p.set(offsets(date(2026, 5, 1), 30)...)
+				if got := w.handle(changed(3)).Ensured[0]; got.Outcome != automation.OffsetPassed {
+					w.t.Errorf("%+v", got)
+				}
+				w.is(certificateKey, "Deactivated Superseded")
+				if got := w.owner(certificateKey); !strings.HasSuffix(got, automation.OwnershipCancelled) {
+					w.t.Error(got)
+				}
+				w.to(certificatesPart, automation.StageDesign)
+				if w.old(certificateKey, "") {
+					w.t.Error("the old scheduler may do what is too late")
+				}
+			})
+		})
+	}
+}
+
+// A run that ended here is asked for again when its part has gone back: it is the old
+// scheduler's, which is granted it.
+func TestI22_ARunThatComesBackIsWhoseThePartIs(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		p := &triggers{}
+		w.guardCertificates(func(t *automation.ReminderType) { t.Triggers = p })
+		w.to(certificatesPart, automation.StageScheduled)
+		p.set(offsets(date(2026, 5, 1), 30)...)
+		w.handle(changed(1))
+		p.set()
+		w.handle(changed(2))
+		w.to(certificatesPart, automation.StageShadow)
+		p.set(offsets(date(2026, 5, 1), 30)...)
+		w.handle(changed(3))
+		w.is(certificateKey, "Deactivated Shadow")
+		w.owned(certificateKey, automation.OldScheduler, automation.OwnershipOwned)
+		w.pollAt(whenDue)
+		if !w.old(certificateKey, "") || len(w.out.dispatched()) > 0 {
+			w.t.Error("the old scheduler was refused", w.out.dispatched())
+		}
+	})
+}

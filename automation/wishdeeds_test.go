@@ -23,6 +23,9 @@ func (w *wishWorld) step() {
 		w.offsets, w.offsets, w.hour, w.recur, w.toggle, w.zone,
 		w.late, w.late, w.reconcile, w.restart, w.clear,
 	}
+	if w.stage != nil {
+		deeds = append(deeds, w.handOver, w.handOver, w.handOver)
+	}
 	deeds[w.dice.IntN(len(deeds))]()
 }
 
@@ -45,8 +48,9 @@ func (w *wishWorld) outage() {
 	w.say("an outage")
 }
 
-// run does all that is due.
+// run does all that is due. The old scheduler comes first, and again when all is done.
 func (w *wishWorld) run() {
+	w.runOld()
 	runner := passOf(w.s, "automation").Runner(work.Options{Logger: quiet, Concurrency: 1})
 	for {
 		report, err := runner.Poll(w.ctx, 100)
@@ -54,6 +58,7 @@ func (w *wishWorld) run() {
 			break
 		}
 	}
+	w.runOld()
 	w.series(w.clk.Now(), func(key string) string { return w.rules[strings.Split(key, ":")[1]].cadence })
 	w.work(w.clk.Now())
 	w.say("run: sent %d", len(w.sent))
@@ -108,6 +113,9 @@ func (w *wishWorld) hour() {
 // recur changes a cadence.
 func (w *wishWorld) recur() {
 	typ, r := w.anyType()
+	if w.stage != nil {
+		return // a series in shadow goes on by itself, which has stories of its own
+	}
 	r.cadence = pick(w, "", "MON", "MON,THU", "*")
 	w.say("%s: recurs on %q", typ, r.cadence)
 	w.saved(typ)
@@ -180,7 +188,7 @@ func (w *wishWorld) restart() {
 		Zone: func(_ context.Context, _ automation.Scope, unit string) (string, error) { return w.zones[unit], nil },
 	})
 	for _, typ := range []string{w.exams, w.buses} {
-		t := automation.ReminderType{Name: typ, Recipients: automation.RecipientFunc(toSam), Lateness: w.lateness}
+		t := automation.ReminderType{Name: typ, Recipients: automation.RecipientFunc(toSam), Lateness: w.lateness, Guarded: w.stage != nil}
 		if typ == w.buses {
 			t.Triggers = wishProvider{w}
 			t.Scan = &automation.Scan{Read: w.scan, SourceType: "pupil", Window: 100, Scopes: []automation.Scope{w.scope}}

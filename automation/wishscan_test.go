@@ -16,7 +16,7 @@ import (
 )
 
 // Who hears of each change by an event, and who hears of none and is reconciled, have the
-// same rows: keys, hashes, moments and states.
+// same rows: keys, hashes, moments, states and owners.
 func TestEventsAndReconciliationLeadToTheSame(t *testing.T) {
 	t.Parallel()
 	histories := map[testlevel.Level]int{testlevel.Quick: 40, testlevel.All: 400, testlevel.Full: 10_000}[testlevel.Of(t)]
@@ -81,10 +81,10 @@ func sameByEventAndScan(t *testing.T, n int, byEvent, byScan storage.Store) (row
 // busRows are the rows about buses in words.
 func (w *wishWorld) busRows() []string {
 	var out []string
-	rows := w.rowsOf()
+	rows, guard := w.rowsOf(), w.guardOf()
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		if r := rows[key]; r.Kind == w.buses {
-			out = append(out, fmt.Sprint(key, " ", r.Status, " ", r.ScheduledOn, " ", r.InputHash, " ", r.BusinessUnit, " ", r.IsOnSupportHold))
+			out = append(out, fmt.Sprint(key, " ", r.Status, " ", r.ScheduledOn, " ", r.InputHash, " ", r.BusinessUnit, " ", r.IsOnSupportHold, " ", guard[key]))
 		}
 	}
 	return out

@@ -29,7 +29,9 @@ var oneStory = flag.Int("wishstory", -1, "the story of TestOpenRowsAreWhatIsWant
 // sources and settings of now ask for, but for what already went out; and each went out
 // once. Sources move, in date, hour, unit and version, come and go; settings change their
 // offsets, hours, cadence and whether they are on; zones of units change; events come
-// late; nothing runs for days; processes start again. Number n is always the same story.
+// late; nothing runs for days; processes start again. In every third story an old scheduler
+// does the work at first: parts are handed over and back, and each run is done by the side
+// that has it. Number n is always the same story.
 func TestOpenRowsAreWhatIsWantedNow(t *testing.T) {
 	t.Parallel()
 	if *oneStory >= 0 {
@@ -121,6 +123,8 @@ type wishModel struct {
 	open     map[string]time.Time // by key: the moment
 	sent     map[string]bool
 	over     map[string]bool // overtaken
+	ours     func(key string) bool
+	old      map[string]bool // what is open and the old scheduler's
 }
 
 // ask compares what is open of one source and type with what it wants now.
@@ -130,8 +134,21 @@ func (m *wishModel) ask(now time.Time, prefix string, wanted map[string]time.Tim
 		return strings.HasPrefix(key, prefix) && !still
 	})
 	for key, moment := range wanted {
-		if _, open := m.open[key]; open || !m.sent[key] && !m.over[key] && m.worth(now.Sub(moment), false, m.laterOf(now, key, moment, wanted)) {
-			m.open[key] = moment
+		_, open := m.open[key]
+		if !open && (m.sent[key] || m.over[key] || !m.worth(now.Sub(moment), false, m.laterOf(now, key, moment, wanted))) {
+			continue
+		}
+		m.open[key] = moment
+		m.old[key] = m.old[key] && open && (!m.ours(key) || !moment.After(now)) || !open && !m.ours(key)
+	}
+}
+
+// hand gives what is open of a type to the side that has it now. What has come stays with
+// the old scheduler, which may have it in hand.
+func (m *wishModel) hand(now time.Time, prefix string) {
+	for key, moment := range m.open {
+		if strings.HasPrefix(key, prefix) {
+			m.old[key] = !m.ours(key) || m.old[key] && !moment.After(now)
 		}
 	}
 }
@@ -141,7 +158,7 @@ func (m *wishModel) work(now time.Time) {
 	before := maps.Clone(m.open)
 	for key, moment := range before {
 		late := now.Sub(moment)
-		if late < 0 || recursIn(key) {
+		if late < 0 || recursIn(key) || m.old[key] {
 			continue
 		}
 		overtaken := m.laterOf(now, key, moment, before)
@@ -228,8 +245,9 @@ type wishWorld struct {
 	exams, buses string // the types: the one is spoken for by Set, the other by events
 	rules        map[string]*wishRule
 	pupil        map[string]*wisher
-	zones        map[string]string // of units
-	inForce      map[string]string // the cadence of each series
+	zones        map[string]string           // of units
+	inForce      map[string]string           // the cadence of each series
+	stage        map[string]automation.Stage // of types; empty: there is no old scheduler
 	told         []automation.Event
 	scanned      bool           // events about buses are lost, but for those who leave
 	out          map[string]int // what was dispatched
@@ -245,7 +263,11 @@ func newWishWorld(ctx context.Context, store storage.Store, clk *handClock, n in
 	}
 	w.wishModel = wishModel{open: map[string]time.Time{}, sent: map[string]bool{}, over: map[string]bool{}, lateness: automation.Lateness{
 		CatchUp: pick(w, time.Hour, 24*time.Hour, 30*24*time.Hour), Window: pick(w, 0, 0, 12*time.Hour), OnlyLatest: pick(w, false, false, true),
-	}}
+	}, ours: w.isOurs, old: map[string]bool{}}
+	if n%3 == 1 {
+		w.stage = map[string]automation.Stage{w.exams: automation.StageDesign, w.buses: automation.StageDesign}
+		w.lateness.OnlyLatest = false // what overtakes what is not told to an old scheduler
+	}
 	w.say("lateness %+v", w.lateness)
 	w.rules = map[string]*wishRule{
 		w.exams: {days: []int{2, 0}, hour: 9},
@@ -274,15 +296,20 @@ func (w *wishWorld) must(err error) {
 
 // look compares the rows with the model.
 func (w *wishWorld) look() {
-	open, sent := map[string]time.Time{}, map[string]int{}
+	open, sent, guard := map[string]time.Time{}, map[string]int{}, w.guardOf()
 	for key, row := range w.rowsOf() {
+		run, guarded := guard[key]
+		owned := run == "OldScheduler Owned" || run == "AutomationScheduler Owned"
+		if isOpen := row.IsOpen() || row.ReasonCode == automation.Shadow && run == "OldScheduler Owned"; guarded && isOpen != owned || owned && w.old[key] != (run == "OldScheduler Owned") {
+			w.wrong = append(w.wrong, fmt.Sprintf("%s %s %s is %q", key, row.Status, row.ReasonCode, run))
+		}
 		switch {
-		case row.IsOpen():
+		case row.IsOpen(), owned:
 			open[key] = row.ScheduledOn
 			if p := w.pupil[row.Source]; row.BusinessUnit != p.unit || row.Person != "parent of "+row.Source {
 				w.wrong = append(w.wrong, fmt.Sprintf("%s is in %s, about %q", key, row.BusinessUnit, row.Person))
 			}
-		case row.Status == automation.StatusCompleted:
+		case row.Status == automation.StatusCompleted, run == "OldScheduler DeliveryCreated":
 			sent[key] = 1
 		}
 	}

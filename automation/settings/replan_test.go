@@ -89,6 +89,39 @@ func TestASavedZoneAndCalendarMoveTheRowsWithoutAnEvent(t *testing.T) {
 	})
 }
 
+// Rows in shadow are not walked. What was saved meanwhile reaches them when they are
+// handed over.
+func TestWhatIsSavedInShadowReachesWhatIsHandedOver(t *testing.T) {
+	eachWorld(t, func(w *world) {
+		w.reminders.Register(automation.ReminderType{
+			Name: "guarded", SendAt: "09:00", Zone: "UTC", Guarded: true,
+			Triggers:   w.settings.Triggers("guarded", w.load, "guarded-changed"),
+			Recipients: automation.RecipientFunc(func(context.Context, automation.Due) ([]notify.Recipient, error) { return nil, nil }),
+		})
+		office := w.saveUnit(unit("office", "Europe/Dublin"))
+		w.targets = []settings.Target{{Date: firstOfMay, BusinessUnit: "office"}}
+		w.save(expiry(func(r *settings.ReminderSetting) { r.Type = "guarded" }))
+		_, err := w.reminders.HandleEvent(w.ctx, automation.Event{Type: "guarded-changed", Source: automation.Source{Type: "employee", ID: "7"}, Version: 1})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.drain()
+		office.Zone = "America/New_York"
+		w.saveUnit(office)
+		w.drain()
+		for _, stage := range []automation.Stage{automation.StageShadow, automation.StageRunNow, automation.StageScheduled} {
+			by := automation.By{Actor: "ann", Reason: "hand-over"}
+			if _, err := w.reminders.Rollout().MoveRollout(w.ctx, automation.RolloutPart{Type: "guarded"}, stage, by, nil); err != nil {
+				w.Fatal(err)
+			}
+		}
+		w.drain()
+		if row := w.row(key("2026-05-01", late)); row.Status != automation.StatusPending || !row.ScheduledOn.Equal(at(4, 24, 13)) {
+			w.Errorf("%+v", row)
+		}
+	})
+}
+
 // A re-plan knows the row, and so whom it is about: the rows that it moves and makes are
 // about the same person.
 func TestAReplanKeepsWhomAWishIsAbout(t *testing.T) {
