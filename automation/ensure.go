@@ -269,12 +269,14 @@ func decideAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleR
 			return storage.Unchanged, false
 		case stored.InputHash != want.InputHash:
 			return storage.Conflict, stored.holdConflict(want)
+		case stored.isOver():
+			return storage.Unchanged, false
+		case late[want] && !stored.IsOpen() && !stored.inShadow() && !stopped:
+			return OffsetPassed, false
 		case want.inShadow():
 			return decideShadow(now, stored, want)
-		case stored.sameMoment(want) && (stored.Status == StatusPending || stopped), stored.isOver():
+		case stored.sameMoment(want) && (stored.Status == StatusPending || stopped):
 			return storage.Unchanged, false
-		case late[want] && !stored.IsOpen() && !stopped:
-			return OffsetPassed, false
 		}
 		stored.moveTo(want)
 		switch {

@@ -241,10 +241,10 @@ func (s ensurer) lookUpOwners(ctx context.Context, from driver.Reader, wants []*
 // owns is taken from it while the moment lies ahead: a run that has come may be
 // in its hands.
 func ownerFor(stage Stage, known *ownership, w *scheduleRow, now time.Time) Owner {
-	if known == nil {
+	if known == nil || known.Status == OwnershipCancelled { // nobody has it in hand
 		return stage.owner(w.Key)
 	}
-	if known.Owner == OldScheduler && known.Status != OwnershipDeliveryCreated && stage.runs(w.Key) && w.ScheduledOn.After(now) {
+	if known.Owner == OldScheduler && known.Status == OwnershipOwned && stage.runs(w.Key) && w.ScheduledOn.After(now) {
 		return AutomationScheduler
 	}
 	return known.Owner
@@ -277,14 +277,17 @@ func (g guarding) write(ctx context.Context, tx storage.Tx, wants []*scheduleRow
 	return err
 }
 
-// settle says what became of the run so far, and whether the guard has to know:
-// one that was completed before the guard was on is nobody's any more.
+// settle says what became of the run so far, and whether the guard has to know: one
+// that was completed before the guard was on is nobody's any more, nor is one that
+// stays ended.
 func (o *ownership) settle(now time.Time, got driver.Ensured[scheduleRow]) bool {
 	switch {
 	case got.Outcome == storage.Conflict || got.Outcome == storage.InFlight || got.Row.Status == StatusCancelled:
 		return false
 	case got.Row.Status == StatusCompleted:
 		o.Owner, o.Status, o.EndedOn = AutomationScheduler, OwnershipDeliveryCreated, now
+	case got.Row.Status == StatusDeactivated && !got.Row.inShadow():
+		o.Status, o.EndedOn = OwnershipCancelled, now
 	}
 	return true
 }
@@ -330,18 +333,20 @@ func (r *scheduleRow) ownership(owner Owner) *ownership {
 }
 
 // decideOwnedAt brings a known run up to date: the old scheduler knows less of
-// it. Only one that is Owned changes owner, and only to this side.
+// it. One that is Owned changes owner only to this side; one that is Cancelled goes to
+// whoever is to have it.
 func decideOwnedAt(now time.Time) driver.Decide[ownership] {
 	return func(stored, want *ownership) (storage.Outcome, bool) {
 		if want.Status != OwnershipOwned {
 			return storage.Unchanged, false
 		}
 		write := stored.adopt(want)
-		if stored.Status == OwnershipCancelled && (want.Owner == AutomationScheduler || want.Owner == stored.Owner) {
+		cancelled := stored.Status == OwnershipCancelled
+		if cancelled {
 			stored.to(now, OwnershipOwned)
 			write = true
 		}
-		if want.Owner == AutomationScheduler && stored.give(AutomationScheduler) {
+		if (cancelled || want.Owner == AutomationScheduler) && stored.give(want.Owner) {
 			write = true
 		}
 		if write {

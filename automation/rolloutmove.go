@@ -118,7 +118,8 @@ func (m *moving) begin(ctx context.Context, tx storage.Tx) error {
 	})
 }
 
-// end says that nothing is left to move.
+// end says that nothing is left to move. What comes out of shadow is planned again, since
+// no re-plan walks there.
 func (m *moving) end(ctx context.Context) error {
 	if m.report.DryRun {
 		return nil
@@ -129,7 +130,13 @@ func (m *moving) end(ctx context.Context) error {
 			return err // somebody moves it elsewhere by now
 		}
 		row.Status = rolloutSettled
-		return rollouts.Save(ctx, tx, row)
+		if err := rollouts.Save(ctx, tx, row); err != nil {
+			return err
+		}
+		if _, reminds := m.s.registry.reminder(row.Kind); m.report.To.runs("") && reminds {
+			return MarkReplan(ctx, tx, Replan{Scope: row.Scope, Type: row.Kind, BusinessUnit: row.BusinessUnit})
+		}
+		return nil
 	})
 }
 
