@@ -155,22 +155,23 @@ func (r *race) oldOne(rnd *rand.Rand) {
 	}
 }
 
-// whoHas reads the guard, as the published SQL does.
+// whoHas reads the guard, as the published SQL does, in one transaction: of sixty nearly
+// always one would fail, and the old scheduler would hardly get to do anything.
 func (r *race) whoHas(runs []string) (map[string]*automation.OwnershipRow, error) {
 	out := map[string]*automation.OwnershipRow{}
-	for _, key := range runs {
-		err := r.spy.InTx(r.ctx, func(tx storage.Tx) error {
+	err := r.spy.InTx(r.ctx, func(tx storage.Tx) error {
+		for _, key := range runs {
 			o, err := automation.Ownerships.Get(r.ctx, tx, "", key)
-			if err == nil {
+			switch {
+			case err == nil:
 				out[key] = o
+			case !errors.Is(err, storage.ErrNotFound):
+				return err
 			}
-			return err
-		})
-		if err != nil && !errors.Is(err, storage.ErrNotFound) {
-			return nil, err
 		}
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 func (r *race) over(key string) {
