@@ -3,6 +3,7 @@ package belfry_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -121,4 +122,38 @@ func ExamplePoller_Health() {
 	//   due, visit of automation_scheduler: 1
 	//   nothing waits for a person
 	//   reminders taken over from workers that died or stalled, by this process: 0 <nil>
+}
+
+// What ended a month ago is forgotten, but for its key: nobody gets it again.
+func ExampleRetention() {
+	clk, ctx := clock.NewMock(), context.Background()
+	clk.Set(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
+	store, mails := memory.New(&memory.Options{Clock: clk}), notifytest.NewRecorder()
+	out := notify.New(store, nil, mails)
+	out.Register(notify.Type{Name: "welcome", Renderer: notify.Template{Subject: "Welcome"}})
+	quiet := slog.New(slog.DiscardHandler)
+	poller := belfry.NewPoller(store, &belfry.Options{Retention: belfry.Retention{Messages: 30 * 24 * time.Hour}, Logger: quiet}, out)
+	welcome := func() {
+		got, err := out.Notify(ctx, notify.Job{
+			Type: "welcome", PartitionKey: "user:7", RowKey: "welcome",
+			Recipients: []notify.Recipient{{Ref: "7", Channel: mails.Key(), Address: "sam@example.com"}},
+		}, time.Time{})
+		fmt.Println(got.Outcome, got.Status, err)
+	}
+	welcome()
+	for range 60 {
+		clk.Add(24 * time.Hour)
+		if err := poller.Drain(ctx); err != nil {
+			fmt.Println(err)
+		}
+	}
+	messages, _, err := out.Support().Messages(ctx, "", "welcome", storage.Page{})
+	fmt.Println(len(messages), "messages are known", err)
+	welcome()
+	fmt.Println(poller.Drain(ctx), len(mails.Messages()), "mail")
+	// Output:
+	// Created Created <nil>
+	// 0 messages are known <nil>
+	// Unchanged Generated <nil>
+	// <nil> 1 mail
 }

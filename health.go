@@ -111,7 +111,9 @@ func (p *Poller) Health(ctx context.Context, reach storage.Reach) (health.Summar
 		out.LeaseLosses += of.LeaseLosses
 	}
 	out.Stuck = p.stuck(reach)
-	return out, nil
+	var err error
+	out.Retention, err = p.forget.Health(ctx)
+	return out, err
 }
 
 // withOutages adds those that no other service has told of.

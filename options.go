@@ -6,6 +6,8 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/belfry-go/belfry/internal/work"
 )
 
 // Options are a Poller's settings. Nil, and every zero value, is a good choice.
@@ -36,10 +38,22 @@ type Options struct {
 	// normal 4, bulk 1. Rows of a lane that is not listed are left to others.
 	Lanes map[int16]int
 
+	// Retention says for how long ended rows stay. It should be the same in every
+	// process.
+	Retention Retention
+
 	// Logger gets warnings and errors, without payloads; default slog.Default().
 	Logger *slog.Logger
 	// MeterProvider and TracerProvider default to OpenTelemetry's global ones,
 	// which do nothing until a host sets them.
 	MeterProvider  metric.MeterProvider
 	TracerProvider trace.TracerProvider
+}
+
+// forWork are the settings of each pass.
+func (o Options) forWork() work.Options {
+	return work.Options{
+		Batch: o.Batch, Interval: o.Interval, Lease: o.Lease, Concurrency: o.Concurrency, InFlight: o.InFlight, Grace: o.Grace,
+		Lanes: o.Lanes, Logger: o.Logger, MeterProvider: o.MeterProvider, TracerProvider: o.TracerProvider,
+	}
 }

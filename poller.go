@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/storage"
@@ -54,6 +55,7 @@ type Report struct {
 type Poller struct {
 	options  Options // with those defaults that the poller itself needs
 	runners  []work.Runner
+	forget   *forget.Runner
 	services []Service
 	store    storage.Store
 	logger   *slog.Logger
@@ -77,14 +79,18 @@ func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller 
 	if p.logger == nil {
 		p.logger = slog.Default()
 	}
+	var rules []func() []forget.Rule
 	for i, s := range services {
 		if s == nil {
 			panic(fmt.Sprintf("belfry: NewPoller: service %d is nil", i))
 		}
-		for _, pass := range s.Passes() {
-			p.runners = append(p.runners, pass.Runner(work.Options(o)))
+		passes, of := split(s.Passes())
+		rules = append(rules, of...)
+		for _, pass := range passes {
+			p.runners = append(p.runners, pass.Runner(o.forWork()))
 		}
 	}
+	p.forget = p.forgetting(rules)
 	return p
 }
 
@@ -106,6 +112,7 @@ func (p *Poller) Run(ctx context.Context) error {
 	for _, r := range p.runners {
 		g.Go(func() error { return r.Run(ctx) })
 	}
+	g.Go(func() error { return p.forget.Run(ctx) })
 	g.Go(func() error { return p.collect(ctx) })
 	return g.Wait()
 }
@@ -135,7 +142,8 @@ func (p *Poller) collectAll(ctx context.Context) error {
 }
 
 // PollOnce lets each pass claim, handle and settle at most batchSize rows, in
-// the order of the services. It returns what was done even when there was an
+// the order of the services, and forgets a page of old rows of each table, which the
+// Report does not count. It returns what was done even when there was an
 // error; a failing pass does not stop the others.
 func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 	var sum work.Report
@@ -145,16 +153,20 @@ func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 		sum = sum.Add(rep)
 		errs = append(errs, err)
 	}
-	return Report(sum), errors.Join(errs...)
+	_, err := p.forget.Poll(ctx, 1)
+	return Report(sum), errors.Join(append(errs, err)...)
 }
 
-// Drain polls until no pass here finds a row to claim: for tests, demonstrations
-// and endpoints that an external timer calls.
+// Drain polls until no pass here finds a row to claim, or one to forget: for tests,
+// demonstrations and endpoints that an external timer calls.
 func (p *Poller) Drain(ctx context.Context) error {
 	for {
 		rep, err := p.PollOnce(ctx, p.options.Batch)
-		if err != nil || rep.Claimed == 0 {
+		if err != nil {
 			return err
+		}
+		if rep.Claimed == 0 {
+			return p.forget.Drain(ctx)
 		}
 		if err := ctx.Err(); err != nil {
 			return err

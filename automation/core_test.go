@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/internal/storetest"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -50,8 +51,12 @@ func TestRetentionHasTwoGuardsBeforeAHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	clk.Set(time.Date(2028, 4, 1, 9, 0, 0, 0, time.UTC))
-	types := s.registry.keepings()
-	rows, _, err := s.keeper().retainPage(t.Context(), 0, s.now(), types)
+	types := s.registry.keepings(0)
+	var rows []*scheduleRow
+	err = s.store.View(t.Context(), func(from driver.Reader) (err error) {
+		rows, err = schedules.Everywhere().Find(t.Context(), from, driver.Query{Where: s.keeper().forgetRows().Old(s.now()), Limit: 1})
+		return err
+	})
 	if err != nil || len(rows) != 0 {
 		t.Errorf("read %d rows on hold, %v", len(rows), err)
 	}

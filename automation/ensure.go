@@ -85,7 +85,7 @@ func answer(outcome storage.Outcome, row, want *scheduleRow) Ensured {
 //   - Completed: it is never sent again, its coordinates come back (Unchanged); a
 //     real resend needs another TriggerKey
 //   - another InputHash: the row goes on support hold and stays what it was
-//     (Conflict)
+//     (Conflict), but for a stub of one that was forgotten, which is never held
 //   - equal in everything: nothing is written (Unchanged)
 //   - Pending, or Failed and Cancelled on hold: moment and type are brought up to
 //     date (Updated)
@@ -266,6 +266,10 @@ func decideAt(now time.Time, late map[*scheduleRow]bool) driver.Decide[scheduleR
 		case stored.Status == StatusProcessing:
 			return stored.underWorker(now, want)
 		case stored.Status == StatusCompleted:
+			return storage.Unchanged, false
+		case stored.IsStub() && stored.InputHash != want.InputHash:
+			return storage.Conflict, false // nothing of it can go out
+		case stored.IsStub():
 			return storage.Unchanged, false
 		case stored.InputHash != want.InputHash:
 			return storage.Conflict, stored.holdConflict(want)

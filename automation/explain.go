@@ -48,7 +48,11 @@ func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, e.Key)
 	if e.Schedule != nil {
-		e.origin(&b)
+		if forgotten := e.Schedule.ForgottenOn; forgotten.IsZero() {
+			e.origin(&b)
+		} else {
+			fmt.Fprintf(&b, "  forgotten on %s, but for what a repeated wish is answered with\n", stampText(forgotten))
+		}
 		e.state(&b)
 	}
 	e.series(&b)

@@ -70,7 +70,8 @@ type ownership struct {
 }
 
 // ownerships is the table of the guard.
-var ownerships = driver.Define[ownership]("report_run_ownership").Grows(driver.WithWork).Limit(maxRow)
+var ownerships = driver.Define[ownership]("report_run_ownership").Grows(driver.WithWork).
+	Kept(driver.Always, "which side has delivered a run; the old scheduler may ask at any time").Limit(maxRow)
 
 // to changes the status, and what follows from it.
 func (o *ownership) to(now time.Time, status string) {

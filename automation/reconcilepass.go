@@ -60,7 +60,8 @@ type reconciliation struct {
 	BusinessUnit string    `db:"business_unit,plain"`
 }
 
-var reconciliations = driver.Define[reconciliation]("automation_reconciliation").Grows(driver.Bounded).Limit(maxRow + skippedRoom)
+var reconciliations = driver.Define[reconciliation]("automation_reconciliation").Grows(driver.Bounded).
+	Kept(driver.Always, "one a type").Limit(maxRow + skippedRoom)
 
 // period is the time from one run to the next.
 func (r *reconciliation) period(every time.Duration) time.Duration {

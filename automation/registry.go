@@ -211,22 +211,38 @@ func (r *registry) guardsAny() bool {
 	return r.guarding
 }
 
-// keepings are the types registered here whose rows are deleted some day.
-func (r *registry) keepings() map[string]keeping {
+// keepings are the types registered here, of which those rows are forgotten some day
+// that their own Retention or the Poller's says so of.
+func (r *registry) keepings(keep time.Duration) map[string]keeping {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	out := map[string]keeping{}
 	for name, t := range r.reminders {
-		if t.Retention.After > 0 {
-			out[name] = keeping{t.Retention, max(t.Lateness.CatchUp, defaultCatchUp), t.BusinessDay != nil}
-		}
+		out[name] = keeping{t.Retention.or(keep), max(t.Lateness.CatchUp, defaultCatchUp), t.BusinessDay != nil}
 	}
 	for name, h := range r.handlers {
-		if w, ok := wrapped[retained](h); ok && w.retention.After > 0 {
-			out[name] = keeping{Retention: w.retention, catchUp: defaultCatchUp}
-		}
+		w, _ := wrapped[retained](h)
+		out[name] = keeping{Retention: w.retention.or(keep), catchUp: max(r.reports[name].CatchUp, defaultCatchUp)}
 	}
 	return out
+}
+
+// shortest is for how long rows of any type stay at least; zero: for ever.
+func (r *registry) shortest(keep time.Duration) (least time.Duration) {
+	for _, m := range r.keepings(keep) {
+		if m.After > 0 && (least == 0 || m.After < least) {
+			least = m.After
+		}
+	}
+	return least
+}
+
+// or is r, with what the Poller says where the type does not.
+func (r Retention) or(keep time.Duration) Retention {
+	if r.After == 0 && keep > 0 {
+		r.After = max(keep, minRetention)
+	}
+	return r
 }
 
 // keeping says for how long rows of a type have to be remembered.
@@ -243,12 +259,6 @@ func (m keeping) old(r *scheduleRow, now time.Time) bool {
 		return false
 	}
 	return !r.EndedOn.After(now.Add(-m.After))
-}
-
-// forgotten reports whether nobody can ask for the row's key any more.
-func (m keeping) forgotten(r *scheduleRow, now time.Time) bool {
-	last, known := m.lastAsked(r)
-	return known && last.Before(now)
 }
 
 func (r *registry) scanReports(read ReportPage) {

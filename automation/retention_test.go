@@ -298,8 +298,7 @@ func TestRetentionThatMakesNoSenseIsRefused(t *testing.T) {
 	for want, r := range map[string]automation.Retention{
 		"a negative Retention":              {After: -1},
 		"a Retention of less than a day":    {After: time.Hour},
-		"a Retention without After":         {ForgetAfter: days},
-		"automation: Retained: a Retention": {Archive: func(context.Context, []automation.Schedule) error { return nil }},
+		"automation: Retained: a Retention": {After: time.Minute},
 	} {
 		if got := panics(t, func() { automation.Retained(automation.HandlerFunc(nil), r) }); !strings.Contains(got, want) {
 			t.Errorf("%s, want %s", got, want)
@@ -349,7 +348,7 @@ func TestARiseIsRememberedUntilTheNextOne(t *testing.T) {
 		}
 		reads(1, "18")
 		w.clk.Add(100 * days)
-		if got := w.retain(); got != (automation.RetentionReport{Remembered: 1}) {
+		if got := w.retain(); got != (automation.RetentionReport{Stubs: 1}) {
 			w.t.Errorf("%+v %v", got, w.statuses())
 		}
 		reads(2, "17")

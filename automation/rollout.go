@@ -136,7 +136,8 @@ type rollout struct {
 	ChangedOn    time.Time `db:"changed_on"`
 }
 
-var rollouts = driver.Define[rollout]("automation_rollout").Grows(driver.Bounded).Limit(maxRow)
+var rollouts = driver.Define[rollout]("automation_rollout").Grows(driver.Bounded).
+	Kept(driver.Always, "one for each part of a roll-out").Limit(maxRow)
 
 func (r *rollout) view() RolloutStatus {
 	return RolloutStatus{

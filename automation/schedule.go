@@ -75,6 +75,8 @@ type Schedule struct {
 	// DispatchResult holds the coordinates of what was dispatched; see Dispatched.
 	DispatchResult json.RawMessage
 	TraceBlobName  string
+	// ForgottenOn is when all but the key and the state was forgotten; zero: it was not.
+	ForgottenOn time.Time
 }
 
 // Dispatched decodes DispatchResult. Without one it is the zero value.
@@ -89,6 +91,7 @@ func (s *Schedule) Dispatched() (notify.DispatchResult, error) {
 //spec:a-009 a-021 a-022 a-025 a-026 a-027 a-028 a-029 a-052 f-042 r-011 r-014
 type scheduleRow struct {
 	storage.Record
+	driver.Stub
 
 	AutomationType string      `db:"automation_type,fixed,plain"`
 	TriggerType    TriggerType `db:"trigger_type,fixed,plain"`
@@ -143,12 +146,13 @@ const maxRow = 8 << 10
 
 // deciding are the columns of a stored row that decideAt and answer look at.
 var deciding = []string{
-	"kind", "status", "reason_code", "business_unit", "person", "input_hash", "is_on_support_hold", "hold_reason", "dispatch_result",
+	"kind", "status", "reason_code", "business_unit", "person", "input_hash", "is_on_support_hold", "hold_reason", "dispatch_result", "forgotten_on",
 	"scheduled_on", "scheduled_local_date", "send_at", "time_zone", "gap_policy", "overlap_policy",
 }
 
 // schedules is the table of due work.
-var schedules = driver.Define[scheduleRow]("automation_scheduler").Grows(driver.WithWork).Limit(maxRow).Deciding(deciding...).Fingerprint("fingerprint")
+var schedules = driver.Define[scheduleRow]("automation_scheduler").Grows(driver.WithWork).
+	Kept("Retention.Reminders", "a stub stays where the key may be asked for again, so that nothing is sent again").Limit(maxRow).Deciding(deciding...).Fingerprint("fingerprint")
 
 // view is what hosts get of the row.
 func (r *scheduleRow) view() Schedule {
@@ -165,6 +169,7 @@ func (r *scheduleRow) view() Schedule {
 		ReasonCode: r.ReasonCode, Diagnostics: r.Diagnostics,
 		IsOnSupportHold: r.IsOnSupportHold, HoldReason: r.HoldReason, HoldDetail: r.HoldDetail,
 		EventType: r.EventType, EventID: r.EventID, DispatchResult: r.DispatchResult, TraceBlobName: r.TraceBlobName,
+		ForgottenOn: r.ForgottenOn,
 	}
 }
 

@@ -53,6 +53,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
@@ -184,7 +185,7 @@ func (s *core) now() time.Time { return driver.Now(s.store) }
 // with a [Scan], and the one that deletes old rows. The last three rest while
 // there is nothing for them.
 func (s *Scheduler) Passes() []work.Pass {
-	return []work.Pass{s.worker().duePass(), reportPass{s.core}, reconcilePass{s.core}, s.keeper().retentionPass()}
+	return []work.Pass{s.worker().duePass(), reportPass{s.core}, reconcilePass{s.core}, forget.Pass(s.store, "automation.retention", s.keeper().forgetting)}
 }
 
 // States gives the state machines of this package, for the documentation.
@@ -194,7 +195,7 @@ func States() []states.Machine { return []states.Machine{machine, ownershipMachi
 // them with a live database.
 func Schemas() []*driver.Schema {
 	return []*driver.Schema{
-		&schedules.Schema, &sources.Schema, &seriesTable.Schema, &thresholdStates.Schema, &walks.Schema, &pauses.Schema,
+		&schedules.Schema, &sources.Schema, &seriesTable.Schema, &thresholdStates.Schema, &pauses.Schema,
 		&reconciliations.Schema, &ownerships.Schema, &rollouts.Schema, &audit.Table.Schema,
 	}
 }

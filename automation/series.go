@@ -58,7 +58,8 @@ type series struct {
 	EventID   string `db:"event_id,plain"`
 }
 
-var seriesTable = driver.Define[series]("automation_series").Grows(driver.WithEntities).Limit(maxRow)
+var seriesTable = driver.Define[series]("automation_series").Grows(driver.WithEntities).
+	Kept(driver.Always, "where a recurring reminder is").Limit(maxRow)
 
 // seriesKey is the identity of a series. The parts have passed a key's checks.
 func seriesKey(automationType, setting string, source Source, triggerKey string) string {

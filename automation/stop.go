@@ -263,7 +263,8 @@ type Pause struct {
 }
 
 // pauses has one row for each Extent that was ever paused.
-var pauses = driver.Define[pause.Row]("automation_pause").Grows(driver.Bounded).Limit(maxRow)
+var pauses = driver.Define[pause.Row]("automation_pause").Grows(driver.Bounded).
+	Kept(driver.Always, "one for each part of the work that was ever paused").Limit(maxRow)
 
 // Pause keeps the due work of e from being begun, in every process from its next
 // poll on, until it is resumed or until has come; a zero until is never. Rows are

@@ -50,6 +50,9 @@ func (s Support) Cancel(ctx context.Context, scope Scope, key string, by By) err
 	return s.act(ctx, scope, key, ActionCancel, by)
 }
 
+// forgottenRow is why nothing is done with a stub.
+const forgottenRow = "it was forgotten"
+
 // supportActions change a row as support wants it, or return why they refuse.
 var supportActions = map[Action]func(r *scheduleRow, now time.Time, by By) (refused string){
 	ActionHold:    (*scheduleRow).supportHold,
@@ -193,6 +196,9 @@ func (r *scheduleRow) rerun(now time.Time) (next *scheduleRow, refused string) {
 	if r.AutomationType == TypeReportSubscription {
 		return nil, "a report is built once more by another run of it"
 	}
+	if r.IsStub() {
+		return nil, forgottenRow
+	}
 	if r.Status != StatusCompleted {
 		return nil, "it is " + r.Status + "; what is not Completed is retried"
 	}
@@ -282,7 +288,10 @@ func (a acting) decide(rows []*scheduleRow, s *core, answer func(*scheduleRow) *
 	var notes []note
 	for _, row := range rows {
 		was := row.past()
-		refused := change(row, now, a.by)
+		refused := forgottenRow
+		if !row.IsStub() {
+			refused = change(row, now, a.by)
+		}
 		*answer(row) = Acted{Key: row.Key, From: was.status, To: row.Status, Refused: refused}
 		if refused == "" {
 			notes = append(notes, note{row, was, a.action, a.by.Reason})

@@ -30,7 +30,8 @@ type thresholdState struct {
 	Reading       string     `db:"reading,plain"`
 }
 
-var thresholdStates = driver.Define[thresholdState]("threshold_state").Grows(driver.WithEntities).Limit(maxRow)
+var thresholdStates = driver.Define[thresholdState]("threshold_state").Grows(driver.WithEntities).
+	Kept(driver.Always, "whether a condition has fired for a source").Limit(maxRow)
 
 // state is the row that the plan's reading makes where there is none.
 func (p plan) state() *thresholdState {

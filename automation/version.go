@@ -147,7 +147,8 @@ func (s *sourceState) others(stream string) bool {
 	return false
 }
 
-var sources = driver.Define[sourceState]("automation_source").Grows(driver.WithEntities).Limit(maxRow)
+var sources = driver.Define[sourceState]("automation_source").Grows(driver.WithEntities).
+	Kept(driver.Always, "an older event of a source does not undo a newer one").Limit(maxRow)
 
 // newSourceState is the row that an event asks for. The error is a
 // *keys.PartError.

@@ -43,6 +43,9 @@ type Summary struct {
 	// Stuck are the rows that calls of the host's have had for longer than they may, in
 	// this process. Only Poller.Health knows of them.
 	Stuck []Stuck
+	// Retention is how the tables are doing that old rows are forgotten in. Only
+	// Poller.Health knows of them.
+	Retention []Retention
 	// LeaseLosses is how many reminders this process has taken over from workers that
 	// died or stalled, since it began.
 	LeaseLosses int64
@@ -123,6 +126,20 @@ type Stuck struct {
 	Rows int
 	// Since is when the call that has lasted for longest got its rows.
 	Since time.Time
+}
+
+// Retention is how forgetting is doing in one table.
+type Retention struct {
+	Table   string
+	KeptFor time.Duration // after their end; of the type with the shortest
+	// AnnouncedOn is when it was first seen that rows would go; none does before From.
+	// Zero: none were old enough yet.
+	AnnouncedOn, From time.Time
+	// The last walk over the table, or the one under way if Running: when it began, when
+	// one last ended, and of how many rows it left a stub or nothing.
+	BegunOn, FinishedOn time.Time
+	Running             bool
+	Stubs, Deleted      int
 }
 
 // OldestOn is the due moment of the row that has waited for longest; zero if none

@@ -29,6 +29,9 @@ func (s Summary) String() string {
 	for _, k := range s.Skipped {
 		fmt.Fprintf(&b, "\n  cannot be planned since %s: %d sources of %s", stamp(k.Since), k.Sources, k.Kind)
 	}
+	for _, k := range s.Retention {
+		fmt.Fprintf(&b, "\n  old rows of %s: %s", k.Table, k.what())
+	}
 	for _, k := range s.Stuck {
 		fmt.Fprintf(&b, "\n  stuck in a call since %s: %d of %s in %s", stamp(k.Since), k.Rows, k.Kind, k.Pass)
 	}
@@ -105,6 +108,21 @@ func (o Outage) what() string {
 	text += ", " + o.Class
 	if o.Code != "" {
 		text += " " + o.Code
+	}
+	return text
+}
+
+func (r Retention) what() string {
+	text := fmt.Sprintf("kept for %s", r.KeptFor)
+	switch {
+	case r.AnnouncedOn.IsZero():
+		return text + ", none is old enough"
+	case r.BegunOn.Before(r.From):
+		return text + ", some go from " + stamp(r.From)
+	}
+	text += fmt.Sprintf(", %d stubs made and %d deleted since %s", r.Stubs, r.Deleted, stamp(r.BegunOn))
+	if !r.Running {
+		text += ", until " + stamp(r.FinishedOn)
 	}
 	return text
 }

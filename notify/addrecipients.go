@@ -20,8 +20,8 @@ var jobRecipients = jobs.Rewriting("recipients")
 // already; nobody gets anything twice. It is audited and may be repeated. With a
 // transaction it belongs to it; with nil to the bound one, if there is one.
 //
-// The error wraps [ErrActionRefused] for a job that was cancelled, or skipped since its
-// type is not wanted; it is storage.ErrNotFound where scope has no such job, and says
+// The error wraps [ErrActionRefused] for a job that was cancelled or forgotten, or skipped
+// since its type is not wanted; it is storage.ErrNotFound where scope has no such job, and says
 // which argument no message can be made for. Then nothing was written.
 func (n *Notifier) AddRecipients(ctx context.Context, tx storage.Tx, scope Scope, job Coordinates, by By, more ...Recipient) (added []Recipient, err error) {
 	key, err := keys.Join(job.PartitionKey, job.RowKey)
@@ -41,6 +41,9 @@ func (n *Notifier) AddRecipients(ctx context.Context, tx storage.Tx, scope Scope
 			row, err := jobs.Get(ctx, tx, scope, key)
 			if err != nil {
 				return err
+			}
+			if row.IsStub() {
+				return fmt.Errorf("%w: it was forgotten", ErrActionRefused)
 			}
 			if added = row.without(more); len(added) == 0 {
 				return nil

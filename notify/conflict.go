@@ -66,7 +66,8 @@ type conflict struct {
 	CreatedOn    time.Time `db:"created_on,fixed"`
 }
 
-var conflicts = driver.Define[conflict]("notification_conflict").Grows(driver.WithWork)
+var conflicts = driver.Define[conflict]("notification_conflict").Grows(driver.WithWork).
+	Kept("Retention.Messages", "what was asked for under a key that stands for something else")
 
 // recordConflicts stores the conflicts among the answers, in their transaction.
 func recordConflicts(ctx context.Context, tx storage.Tx, all []Ensured) error {

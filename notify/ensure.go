@@ -250,7 +250,7 @@ func (k *kind[R]) ensureIn(ctx context.Context, tx storage.Tx, want []*R) ([]Ens
 	for i, f := range found {
 		rows[i] = f.Row
 		out[i] = k.ensured(f)
-		if k.left != nil && f.Outcome == storage.Unchanged {
+		if k.left != nil && f.Outcome == storage.Unchanged && !isStub(f.Row) {
 			out[i].Left = k.left(f.Row, want[i])
 		}
 		if f.Outcome == storage.Conflict {
@@ -268,7 +268,7 @@ func (k *kind[R]) ensureIn(ctx context.Context, tx storage.Tx, want []*R) ([]Ens
 
 // stopped is a conflict that stops what is under way.
 func (k *kind[R]) stopped(ctx context.Context, tx storage.Tx, stored *R) error {
-	if k.stop == nil {
+	if k.stop == nil || isStub(stored) {
 		return nil
 	}
 	rec := k.table.Record(stored)

@@ -56,6 +56,7 @@ type UserMessage struct {
 // userMessageRow has the columns of a [UserMessage].
 type userMessageRow struct {
 	storage.Record
+	driver.Stub
 	PartitionKey    string    `db:"partition_key,fixed,person"`
 	RowKey          string    `db:"row_key,fixed,person"`
 	JobPartitionKey string    `db:"job_partition_key,fixed,person"`
@@ -75,7 +76,8 @@ type userMessageRow struct {
 	SnoozedUntil time.Time `db:"snoozed_until"`
 }
 
-var userMessages = driver.Define[userMessageRow]("user_message").Grows(driver.WithWork)
+var userMessages = driver.Define[userMessageRow]("user_message").Grows(driver.WithWork).
+	Kept("Retention.Inbox", "what a user has seen in the inbox")
 
 // row has what a caller chooses.
 func (m *UserMessage) row() userMessageRow {
@@ -112,17 +114,21 @@ var userKind = &kind[userMessageRow]{
 	table:    userMessages,
 	fill:     fillUserMessage,
 	immutable: func(s, w *userMessageRow) []field {
-		fields := []field{
-			{"Type", s.Kind, w.Kind},
-			{"JobPartitionKey", s.JobPartitionKey, w.JobPartitionKey},
-			{"JobRowKey", s.JobRowKey, w.JobRowKey},
-			{"RecipientRef", redacted(s.RecipientRef), redacted(w.RecipientRef)},
-			{"InputHash", s.InputHash, w.InputHash},
+		fields := []field{{"Type", s.Kind, w.Kind}}
+		if !s.IsStub() {
+			fields = append(fields,
+				field{"JobPartitionKey", s.JobPartitionKey, w.JobPartitionKey},
+				field{"JobRowKey", s.JobRowKey, w.JobRowKey},
+				field{"RecipientRef", redacted(s.RecipientRef), redacted(w.RecipientRef)},
+			)
 		}
+		fields = append(fields, field{"InputHash", s.InputHash, w.InputHash})
 		return append(fields, bothOrNone("ContentHash", s.ContentHash, w.ContentHash)...)
 	},
-	blobs:  func(m *userMessageRow) []storage.Ref { return m.Content.blobs() },
-	answer: func(m *userMessageRow) (Coordinates, string) { return Coordinates{m.PartitionKey, m.RowKey}, "" },
+	blobs: func(m *userMessageRow) []storage.Ref { return m.Content.blobs() },
+	answer: func(m *userMessageRow) (Coordinates, string) {
+		return coordinates(m.Key, m.PartitionKey, m.RowKey), ""
+	},
 }
 
 var errInboxMail = errors.New("Content.Mail is for e-mails")
@@ -200,7 +206,8 @@ func (i Inbox) list(ctx context.Context, p storage.Page, which ...driver.Cond) (
 	if err != nil {
 		return nil, "", err
 	}
-	return list(ctx, i.core, userMessages, i.scope, p, append(within, which...), (*userMessageRow).view)
+	which = append(within, append(which, driver.Null("forgotten_on"))...)
+	return list(ctx, i.core, userMessages, i.scope, p, which, (*userMessageRow).view)
 }
 
 // MaxInboxCount is as far as an inbox is counted: beyond it people read "more".

@@ -71,6 +71,8 @@ type Job struct {
 	// DueOn is when the generator looks at the job; zero: it does not.
 	DueOn     time.Time
 	CreatedOn time.Time
+	// ForgottenOn is when all but the key and the state was forgotten; zero: it was not.
+	ForgottenOn time.Time
 	Tries
 	SupportHold
 }
@@ -81,6 +83,7 @@ func (j *Job) Coordinates() Coordinates { return Coordinates{j.PartitionKey, j.R
 // jobRow has the columns of a [Job].
 type jobRow struct {
 	tried[ofJobs]
+	driver.Stub
 	PartitionKey string          `db:"partition_key,fixed,person"`
 	RowKey       string          `db:"row_key,fixed,person"`
 	BusinessUnit string          `db:"business_unit,fixed,plain"`
@@ -99,7 +102,8 @@ type jobRow struct {
 }
 
 // A job of very many people is a campaign, whose recipients are in a blob.
-var jobs = driver.Define[jobRow]("notification_job").Grows(driver.WithWork).Limit(1 << 20)
+var jobs = driver.Define[jobRow]("notification_job").Grows(driver.WithWork).
+	Kept("Retention.Messages", "a stub stays, so that the same job asked for again sends nothing").Limit(1 << 20)
 
 // row has what a caller chooses.
 func (j *Job) row() jobRow {
@@ -112,14 +116,19 @@ func (j *Job) row() jobRow {
 }
 
 func (j *jobRow) view() Job {
+	at := j.Coordinates()
 	return Job{
 		Scope: j.Scope, Type: j.Kind, Lane: j.Lane,
-		PartitionKey: j.PartitionKey, RowKey: j.RowKey, BusinessUnit: j.BusinessUnit,
+		PartitionKey: at.PartitionKey, RowKey: at.RowKey, BusinessUnit: j.BusinessUnit,
 		EntityType: j.EntityType, Entity: j.Entity, EventData: j.EventData, Recipients: j.Recipients,
 		InputHash: j.InputHash, SourceKey: j.SourceKey, SourceOn: j.SourceOn, ValidUntil: j.ValidUntil,
-		Key: j.Key, Status: j.Status, DueOn: j.DueOn, CreatedOn: j.CreatedOn, Tries: j.Tries, SupportHold: j.SupportHold,
+		Key: j.Key, Status: j.Status, DueOn: j.DueOn, CreatedOn: j.CreatedOn, ForgottenOn: j.ForgottenOn,
+		Tries: j.Tries, SupportHold: j.SupportHold,
 	}
 }
+
+// Coordinates are where the job is found.
+func (j *jobRow) Coordinates() Coordinates { return coordinates(j.Key, j.PartitionKey, j.RowKey) }
 
 func (j *jobRow) generated(now time.Time) { j.end(now, StatusGenerated) }
 
@@ -143,16 +152,18 @@ var jobKind = &kind[jobRow]{
 	table:    jobs,
 	fill:     fillJob,
 	immutable: func(s, w *jobRow) []field {
-		return []field{
-			{"Type", s.Kind, w.Kind},
-			{"BusinessUnit", s.BusinessUnit, w.BusinessUnit},
-			{"EntityType", s.EntityType, w.EntityType},
-			{"Entity", s.Entity, w.Entity},
-			{"InputHash", s.InputHash, w.InputHash},
+		fields := []field{{"Type", s.Kind, w.Kind}}
+		if !s.IsStub() {
+			fields = append(fields,
+				field{"BusinessUnit", s.BusinessUnit, w.BusinessUnit},
+				field{"EntityType", s.EntityType, w.EntityType},
+				field{"Entity", s.Entity, w.Entity},
+			)
 		}
+		return append(fields, field{"InputHash", s.InputHash, w.InputHash})
 	},
 	left:   func(s, w *jobRow) []Recipient { return s.without(w.Recipients) },
-	answer: func(j *jobRow) (Coordinates, string) { return Coordinates{j.PartitionKey, j.RowKey}, "" },
+	answer: func(j *jobRow) (Coordinates, string) { return j.Coordinates(), "" },
 }
 
 func fillJob(n *core, now time.Time, j *jobRow) error {
@@ -249,7 +260,8 @@ type automationJobRow struct {
 	CreatedOn time.Time `db:"created_on,fixed"`
 }
 
-var automationJobs = driver.Define[automationJobRow]("automation_job").Grows(driver.WithWork)
+var automationJobs = driver.Define[automationJobRow]("automation_job").Grows(driver.WithWork).
+	Kept("Retention.Reminders", "the history of a source; made again, it sends nothing")
 
 // row has what a caller chooses.
 func (j *AutomationJob) row() automationJobRow {

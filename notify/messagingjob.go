@@ -47,6 +47,8 @@ type MessagingJob struct {
 	// DueOn is when the next chunk is made; zero: none is.
 	DueOn     time.Time
 	CreatedOn time.Time
+	// ForgottenOn is when all but the key and the state was forgotten; zero: it was not.
+	ForgottenOn time.Time
 	Tries
 	SupportHold
 }
@@ -66,6 +68,7 @@ func campaignAt(businessUnit, guid string) Coordinates {
 // messagingJobRow has the columns of a [MessagingJob].
 type messagingJobRow struct {
 	tried[ofMessagingJobs]
+	driver.Stub
 	GUID         string      `db:"guid,fixed,plain"`
 	BusinessUnit string      `db:"business_unit,fixed,plain"`
 	Blob         storage.Ref `db:"blob,fixed,json,address"`
@@ -78,7 +81,8 @@ type messagingJobRow struct {
 	generation
 }
 
-var messagingJobs = driver.Define[messagingJobRow]("messaging_job").Grows(driver.WithWork)
+var messagingJobs = driver.Define[messagingJobRow]("messaging_job").Grows(driver.WithWork).
+	Kept("Retention.Messages", "a stub stays, so that the same campaign asked for again sends nothing")
 
 // row has what a caller chooses.
 func (j *MessagingJob) row() messagingJobRow {
@@ -94,7 +98,8 @@ func (j *messagingJobRow) view() MessagingJob {
 		Scope: j.Scope, Type: j.Kind, Lane: j.Lane,
 		GUID: j.GUID, BusinessUnit: j.BusinessUnit, Blob: j.Blob,
 		ContentHash: j.ContentHash, InputHash: j.InputHash, AudienceSize: j.AudienceSize, ValidUntil: j.ValidUntil,
-		Key: j.Key, Status: j.Status, DueOn: j.DueOn, CreatedOn: j.CreatedOn, Tries: j.Tries, SupportHold: j.SupportHold,
+		Key: j.Key, Status: j.Status, DueOn: j.DueOn, CreatedOn: j.CreatedOn, ForgottenOn: j.ForgottenOn,
+		Tries: j.Tries, SupportHold: j.SupportHold,
 	}
 }
 

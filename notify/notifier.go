@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/belfry-go/belfry/internal/calls"
+	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
@@ -257,6 +258,7 @@ func (n *Notifier) Passes() []work.Pass {
 		work.Prepared(work.New(n.store, n.sender().resolveSpec()), n.environment.prepare),
 		n.tracker().trackerPass(),
 		n.box.Pass(),
+		forget.Pass(n.store, "notify.retention", n.forgetting),
 	}
 }
 

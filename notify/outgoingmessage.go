@@ -77,6 +77,8 @@ type OutgoingMessage struct {
 	// MessageID is random and what providers see. It finds the row of a webhook.
 	MessageID string
 	CreatedOn time.Time
+	// ForgottenOn is when all but the key and the state was forgotten; zero: it was not.
+	ForgottenOn time.Time
 	Progress
 	Tries
 	SupportHold
@@ -88,6 +90,7 @@ func (m *OutgoingMessage) Coordinates() Coordinates { return Coordinates{m.Parti
 // messageRow has the columns of an [OutgoingMessage].
 type messageRow struct {
 	storage.Record
+	driver.Stub
 	PartitionKey     string    `db:"partition_key,fixed,person"`
 	RowKey           string    `db:"row_key,fixed,person"`
 	JobPartitionKey  string    `db:"job_partition_key,fixed,person"`
@@ -133,20 +136,22 @@ func (m *OutgoingMessage) row() messageRow {
 }
 
 func (m *messageRow) view() OutgoingMessage {
+	at := m.Coordinates()
 	return OutgoingMessage{
 		Scope: m.Scope, Channel: m.Kind, Lane: m.Lane,
-		PartitionKey: m.PartitionKey, RowKey: m.RowKey, JobPartitionKey: m.JobPartitionKey,
+		PartitionKey: at.PartitionKey, RowKey: at.RowKey, JobPartitionKey: m.JobPartitionKey,
 		NotificationType: m.NotificationType, BusinessUnit: m.BusinessUnit, Method: m.Method,
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, HashKey: m.HashKey, RecipientName: m.RecipientName,
 		Address: m.Address, Zone: m.Zone, AttemptNo: m.AttemptNo, Content: m.Content, ContentHash: m.ContentHash,
 		InputHash: m.InputHash, InDoubt: m.InDoubt, Group: m.ConsentGroup, Mandatory: m.Mandatory, Requested: m.Requested,
 		ScheduledOn: m.ScheduledOn, ValidUntil: m.ValidUntil,
-		Key: m.Key, Status: m.Status, DueOn: m.DueOn, MessageID: m.MessageID, CreatedOn: m.CreatedOn,
+		Key: m.Key, Status: m.Status, DueOn: m.DueOn, MessageID: m.MessageID, CreatedOn: m.CreatedOn, ForgottenOn: m.ForgottenOn,
 		Progress: m.Progress, Tries: m.Tries, SupportHold: m.SupportHold,
 	}
 }
 
-var outgoingMessages = driver.Define[messageRow]("outgoing_message").Grows(driver.WithWork)
+var outgoingMessages = driver.Define[messageRow]("outgoing_message").Grows(driver.WithWork).
+	Kept("Retention.Messages", "what a job led to; one that no job led to leaves a stub, so that it is not sent again")
 
 // Progress is what calls of the provider and doubts about them have led to.
 //
@@ -183,7 +188,7 @@ type Progress struct {
 }
 
 // Coordinates are where the message is found.
-func (m *messageRow) Coordinates() Coordinates { return Coordinates{m.PartitionKey, m.RowKey} }
+func (m *messageRow) Coordinates() Coordinates { return coordinates(m.Key, m.PartitionKey, m.RowKey) }
 
 // The resolutions of a doubt.
 const (
@@ -324,14 +329,16 @@ var outgoingKind = &kind[messageRow]{
 	table:    outgoingMessages,
 	fill:     fillOutgoing,
 	immutable: func(s, w *messageRow) []field {
-		fields := []field{
-			{"NotificationType", s.NotificationType, w.NotificationType},
-			{"JobPartitionKey", s.JobPartitionKey, w.JobPartitionKey},
-			{"Method", s.Method, w.Method},
-			{"RecipientRef", redacted(s.RecipientRef), redacted(w.RecipientRef)},
-			{"RecipientHash", s.RecipientHash, w.RecipientHash},
-			{"InputHash", s.InputHash, w.InputHash},
+		fields := []field{{"NotificationType", s.NotificationType, w.NotificationType}}
+		if !s.IsStub() {
+			fields = append(fields,
+				field{"JobPartitionKey", s.JobPartitionKey, w.JobPartitionKey},
+				field{"Method", s.Method, w.Method},
+				field{"RecipientRef", redacted(s.RecipientRef), redacted(w.RecipientRef)},
+				field{"RecipientHash", s.RecipientHash, w.RecipientHash},
+			)
 		}
+		fields = append(fields, field{"InputHash", s.InputHash, w.InputHash})
 		return append(fields, bothOrNone("ContentHash", s.ContentHash, w.ContentHash)...)
 	},
 	blobs:  func(m *messageRow) []storage.Ref { return m.Content.blobs() },

@@ -66,7 +66,8 @@ type Pause struct {
 }
 
 // pauses has one row for each Extent that was ever paused. Its Type is the channel.
-var pauses = driver.Define[pause.Row]("notification_pause").Grows(driver.Bounded).Limit(4 << 10)
+var pauses = driver.Define[pause.Row]("notification_pause").Grows(driver.Bounded).
+	Kept(driver.Always, "one for each part of the work that was ever paused").Limit(4 << 10)
 
 // Pause keeps the messages of e from being sent, in every process from its next
 // poll on, until it is resumed or until has come; a zero until is never. Messages

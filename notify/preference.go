@@ -42,7 +42,8 @@ type preferenceRow struct {
 	MessageID        string    `db:"message_id,plain"` // whose link said so; empty: the host
 }
 
-var preferences = driver.Define[preferenceRow]("recipient_preference").Grows(driver.WithEntities).Limit(8 << 10)
+var preferences = driver.Define[preferenceRow]("recipient_preference").Grows(driver.WithEntities).
+	Kept(driver.Always, "without it somebody who opted out would be written to").Limit(8 << 10)
 
 // preferenceKey is the key of a recipient's row. Empty means all of them.
 func preferenceKey(recipient, method, notificationType, group string) string {

@@ -40,6 +40,10 @@ type Type struct {
 	// Validity is how long after its time a message may still be sent; then it ends as
 	// Expired. Zero: a day for what is urgent, and a week else.
 	Validity time.Duration
+	// ForgetAfter is how long after the end of a job, campaign or message of the type the
+	// same may still be asked for. From then on its stub is deleted, too, once Retention
+	// has made one. Zero: for ever.
+	ForgetAfter time.Duration
 	// Revalidator is asked before a deferred or retried message goes out. Nil
 	// means that such a message is always still wanted.
 	Revalidator Revalidator

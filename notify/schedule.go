@@ -68,7 +68,8 @@ type scheduleRow struct {
 	CreatedOn time.Time `db:"created_on,fixed"`
 }
 
-var schedules = driver.Define[scheduleRow]("notification_scheduler").Grows(driver.WithWork)
+var schedules = driver.Define[scheduleRow]("notification_scheduler").Grows(driver.WithWork).
+	Kept("Retention.Messages", "made again, it finds the stub of its job")
 
 // row has what a caller chooses.
 func (s *Schedule) row() scheduleRow {

@@ -284,7 +284,7 @@ func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found 
 	var waiting []sending
 	for _, it := range group {
 		j := found[it.Row.job()]
-		if j == nil {
+		if j == nil || j.IsStub() {
 			it.Row.unasked(driver.Now(n.store), ReasonRevalidation)
 			continue
 		}

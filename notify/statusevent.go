@@ -161,7 +161,8 @@ type deliveryEvent struct {
 	Tries             int        `db:"tries"` // how often its message was looked for in vain
 }
 
-var deliveryEvents = driver.Define[deliveryEvent]("delivery_event").Grows(driver.WithWork)
+var deliveryEvents = driver.Define[deliveryEvent]("delivery_event").Grows(driver.WithWork).
+	Kept("a month", "a callback that comes again is known")
 
 // matchWaits are the pauses before an event's message is looked for again.
 var matchWaits = [...]time.Duration{time.Minute, 5 * time.Minute, time.Hour, 24 * time.Hour}
@@ -271,7 +272,8 @@ func (f *factRow) view() DeliveryFact {
 	return DeliveryFact{Kind: StatusKind(f.Kind), Provider: f.Provider, Code: f.Code, Lasting: f.Lasting, On: f.On}
 }
 
-var deliveryFacts = driver.Define[factRow]("delivery_fact").Grows(driver.WithWork)
+var deliveryFacts = driver.Define[factRow]("delivery_fact").Grows(driver.WithWork).
+	Kept("Retention.Messages", "as long as its message, so that a late callback has no consequences twice")
 
 // DeliveryFacts lists what was reported about a message of scope, by its
 // MessageID, in no promised order. A message of which nothing was reported, and

@@ -85,7 +85,8 @@ func (s *suppressionRow) view() Suppression {
 // SourceSupport is the Source of what a person has suppressed.
 const SourceSupport = "Support"
 
-var suppressions = driver.Define[suppressionRow]("suppression").Grows(driver.WithEntities)
+var suppressions = driver.Define[suppressionRow]("suppression").Grows(driver.WithEntities).
+	Kept(driver.Always, "without it a dead or complaining address would be written to")
 
 // addressHash stands for an address in the suppression list. It is not that of
 // message keys, which says something of the recipient too.

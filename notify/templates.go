@@ -219,7 +219,8 @@ type templateRow struct {
 	CreatedOn time.Time   `db:"created_on,fixed"`
 }
 
-var storedTemplates = driver.Define[templateRow]("message_template").Grows(driver.WithEntities).Limit(1 << 20)
+var storedTemplates = driver.Define[templateRow]("message_template").Grows(driver.WithEntities).
+	Kept(driver.Always, "what tenants have written").Limit(1 << 20)
 
 const statusWithdrawn = "Withdrawn"
 

@@ -179,7 +179,8 @@ type messageReceipt struct {
 	CreatedOn time.Time `db:"created_on,fixed"`
 }
 
-var messageReceipts = driver.Define[messageReceipt]("message_receipt").Grows(driver.WithWork)
+var messageReceipts = driver.Define[messageReceipt]("message_receipt").Grows(driver.WithWork).
+	Kept("a month", "callbacks find their message by it")
 
 func receiptKey(provider, id string) (string, error) {
 	return keys.Join(provider, hashOf("belfry-receipt-1", id))

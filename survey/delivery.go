@@ -63,7 +63,8 @@ const (
 	DeliveryNoChannel = "no-channel" // nobody has the channel: the schedule stops
 )
 
-var deliveries = driver.Define[deliveryRow]("survey_delivery").Grows(driver.WithWork)
+var deliveries = driver.Define[deliveryRow]("survey_delivery").Grows(driver.WithWork).
+	Kept("Retention.Surveys", "the log of the sends of an instance")
 
 func (d *deliveryRow) view() Delivery {
 	return Delivery{

@@ -83,6 +83,8 @@ type Instance struct {
 	// ReasonCode says why the last send failed or the schedule stopped.
 	ReasonCode      string
 	IsOnSupportHold bool
+	// ForgottenOn is when all but the key and the state was forgotten; zero: it was not.
+	ForgottenOn time.Time
 }
 
 // instanceRow has the columns of an [Instance]. Its Kind is the channel key while a
@@ -90,6 +92,7 @@ type Instance struct {
 // when the schedule has stopped, so that any process expires it.
 type instanceRow struct {
 	storage.Record
+	driver.Stub
 	PublicID string `db:"public_id,fixed,plain"`
 	LinkKey  string `db:"link_key,fixed,plain"`
 	// LinkHash is what a token is looked up by.
@@ -134,7 +137,8 @@ type instanceRow struct {
 	Log []*deliveryRow
 }
 
-var instances = driver.Define[instanceRow]("survey_instance").Grows(driver.WithWork).Limit(form.MaxMetadata + 8<<10).Deciding("public_id")
+var instances = driver.Define[instanceRow]("survey_instance").Grows(driver.WithWork).
+	Kept("Retention.Surveys", "a stub stays, so that the same event asks nobody again").Limit(form.MaxMetadata + 8<<10).Deciding("public_id")
 
 func (i *instanceRow) view() Instance {
 	return Instance{
@@ -147,7 +151,7 @@ func (i *instanceRow) view() Instance {
 		RemindersRemaining: i.RemindersRemaining, SendOrdinal: i.SendOrdinal, Calls: i.Calls, Tries: i.Tries,
 		CallStartedOn: i.CallStartedOn, InDoubt: i.InDoubt, StoppedOn: i.StoppedOn, ExpiresOn: i.ExpiresOn,
 		OpenedOn: i.OpenedOn, CompletedOn: i.CompletedOn, EndedOn: i.EndedOn, DeletedOn: i.DeletedOn,
-		ReasonCode: i.ReasonCode, IsOnSupportHold: i.IsOnSupportHold,
+		ReasonCode: i.ReasonCode, IsOnSupportHold: i.IsOnSupportHold, ForgottenOn: i.ForgottenOn,
 	}
 }
 

@@ -95,7 +95,8 @@ type linkKeyRow struct {
 	CreatedOn time.Time `db:"created_on,fixed"`
 }
 
-var linkKeys = driver.Define[linkKeyRow]("survey_link_key").Grows(driver.Bounded)
+var linkKeys = driver.Define[linkKeyRow]("survey_link_key").Grows(driver.Bounded).
+	Kept(driver.Always, "one a key")
 
 // storedLinkKey is the key of a tenant's only row, so that two processes that make
 // it at once make one.

@@ -31,7 +31,8 @@ type responseRow struct {
 	SubmittedOn    time.Time       `db:"submitted_on,fixed"`
 }
 
-var responses = driver.Define[responseRow]("survey_response").Grows(driver.WithWork).Limit(form.MaxAnswers + 8<<10)
+var responses = driver.Define[responseRow]("survey_response").Grows(driver.WithWork).
+	Kept(driver.Always, "what customers have said; results change without it").Limit(form.MaxAnswers + 8<<10)
 
 // answerRow is one answer, for a host's own SQL; Key is the PublicID and the
 // question. It is written once and never due.
@@ -43,7 +44,8 @@ type answerRow struct {
 	Value      json.RawMessage `db:"value,fixed,json,content"`
 }
 
-var answers = driver.Define[answerRow]("survey_answer").Grows(driver.WithWork).Limit(form.MaxAnswers + 8<<10)
+var answers = driver.Define[answerRow]("survey_answer").Grows(driver.WithWork).
+	Kept(driver.Always, "as its response").Limit(form.MaxAnswers + 8<<10)
 
 // responseOf is the row of a response that was accepted just now.
 func responseOf(row *instanceRow, r Response, a *form.Answers) *responseRow {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/outage"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/states"
@@ -53,6 +54,10 @@ type Options struct {
 	// it twice, and the first send, without which he is never asked, is made once more and
 	// then waits for a person.
 	InDoubt notify.InDoubt
+	// ForgetAfter is how long after the end of an instance its event may still be told
+	// again. From then on its stub is deleted, too, once Retention has made one. Zero:
+	// for ever.
+	ForgetAfter time.Duration
 	// Concurrency is how many calls one group of sends makes at once; default 16.
 	Concurrency int
 	// CallTimeout bounds one call of a channel or a subscriber, in real time; default
@@ -203,7 +208,7 @@ func (s *core) read(ctx context.Context, f func(driver.Reader) error) error {
 
 // Passes are the passes over the tables of this package, for a poller.
 func (s *Service) Passes() []work.Pass {
-	return []work.Pass{s.asker().sendPass(), s.box.Pass()}
+	return []work.Pass{s.asker().sendPass(), s.box.Pass(), forget.Pass(s.store, "survey.retention", s.forgetting)}
 }
 
 // Report counts what a poll did.

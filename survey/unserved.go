@@ -25,7 +25,8 @@ type channelRow struct {
 	MissedOn    time.Time `db:"missed_on"`
 }
 
-var channelRows = driver.Define[channelRow]("survey_channel").Grows(driver.Bounded)
+var channelRows = driver.Define[channelRow]("survey_channel").Grows(driver.Bounded).
+	Kept(driver.Always, "one a channel")
 
 // serving tells the other processes which channels this one has.
 func (s *core) serving(ctx context.Context, tx storage.Tx, now time.Time) error {

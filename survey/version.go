@@ -46,7 +46,8 @@ type surveyRow struct {
 	SavedOn          time.Time `db:"saved_on"`
 }
 
-var surveys = driver.Define[surveyRow]("survey").Grows(driver.Bounded)
+var surveys = driver.Define[surveyRow]("survey").Grows(driver.Bounded).
+	Kept(driver.Always, "as many as people configure")
 
 // surveyKey is the key of a survey's row: in the order of the ids.
 func surveyKey(surveyID int64) string { return fmt.Sprintf("%019d", surveyID) }
@@ -65,7 +66,8 @@ type versionRow struct {
 	PublishedOn   time.Time       `db:"published_on,fixed"`
 }
 
-var versions = driver.Define[versionRow]("survey_version").Grows(driver.Bounded).Limit(form.MaxDefinition + 8<<10)
+var versions = driver.Define[versionRow]("survey_version").Grows(driver.Bounded).
+	Kept(driver.Always, "what instances and responses are pinned to").Limit(form.MaxDefinition + 8<<10)
 
 // versionKey is the key of a version's row: in the order of the numbers within a
 // survey.
@@ -86,7 +88,8 @@ type triggerRow struct {
 	ContentHash   string `db:"content_hash,plain"`
 }
 
-var triggers = driver.Define[triggerRow]("survey_trigger").Grows(driver.Bounded)
+var triggers = driver.Define[triggerRow]("survey_trigger").Grows(driver.Bounded).
+	Kept(driver.Always, "as many as people configure")
 
 // versionRef names a version. ContentHash is that of its row, and may be empty where
 // the caller does not know it.

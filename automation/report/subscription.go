@@ -125,7 +125,8 @@ type document struct {
 // maxRow bounds a subscription with its recipients.
 const maxRow = 64 << 10
 
-var subscriptions = driver.Define[row]("report_subscription").Grows(driver.Bounded).Limit(maxRow)
+var subscriptions = driver.Define[row]("report_subscription").Grows(driver.Bounded).
+	Kept(driver.Always, "as many as people configure").Limit(maxRow)
 
 func (s Subscription) row(now time.Time) *row {
 	return &row{

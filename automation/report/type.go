@@ -123,7 +123,7 @@ func compiled(r notify.Renderer) (notify.Renderer, error) {
 // handler serves the due pass.
 func (t Type) handler(s *Service) automation.Handler {
 	var h automation.Handler = automation.HandlerFunc(s.handle)
-	if t.Retention.After > 0 {
+	if t.Retention.After > 0 || t.Retention.ForgetAfter > 0 {
 		h = automation.Retained(h, t.Retention)
 	}
 	if t.LongRunning {

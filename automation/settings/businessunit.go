@@ -126,7 +126,8 @@ type unitRow struct {
 	SavedOn  time.Time `db:"saved_on"`
 }
 
-var units = driver.Define[unitRow]("business_unit").Grows(driver.Bounded).Limit(maxRow)
+var units = driver.Define[unitRow]("business_unit").Grows(driver.Bounded).
+	Kept(driver.Always, "as many as people configure").Limit(maxRow)
 
 func (u BusinessUnit) row(now time.Time) *unitRow {
 	return &unitRow{

@@ -83,7 +83,8 @@ type notificationDocument struct {
 	Template    string   `json:"template,omitempty"`
 }
 
-var notifications = driver.Define[notificationRow]("notification_setting").Grows(driver.Bounded).Limit(maxRow)
+var notifications = driver.Define[notificationRow]("notification_setting").Grows(driver.Bounded).
+	Kept(driver.Always, "as many as people configure").Limit(maxRow)
 
 func (n NotificationSetting) row(now time.Time) *notificationRow {
 	return &notificationRow{

@@ -186,7 +186,8 @@ type reminderDocument struct {
 // maxRow bounds a row of any table here.
 const maxRow = 64 << 10
 
-var reminders = driver.Define[reminderRow]("reminder_setting").Grows(driver.Bounded).Limit(maxRow)
+var reminders = driver.Define[reminderRow]("reminder_setting").Grows(driver.Bounded).
+	Kept(driver.Always, "as many as people configure").Limit(maxRow)
 
 func (r ReminderSetting) row(now time.Time) *reminderRow {
 	return &reminderRow{

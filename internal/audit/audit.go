@@ -42,7 +42,8 @@ type Entry struct {
 const FirstVersion = 1
 
 // Table is where entries are kept. Nothing but Write inserts into it.
-var Table = driver.Define[Entry]("audit_entry").Grows(driver.WithWork).Limit(8 << 10)
+var Table = driver.Define[Entry]("audit_entry").Grows(driver.WithWork).
+	Kept("Retention.Audit", "who did what, and why").Limit(8 << 10)
 
 // Write inserts entries. Each has its Scope, Subject, SubjectKey, SubjectID and
 // SubjectVersion, which make its key: one version of a row has one entry, and
@@ -160,6 +161,9 @@ func changeOnce[R any](ctx context.Context, tx storage.Tx, t *driver.Table[R], s
 	}
 	rec := t.Record(row)
 	now, from := driver.Now(tx.Store()), rec.Status
+	if stub, ok := any(row).(interface{ IsStub() bool }); ok && stub.IsStub() {
+		return fmt.Errorf("%w: %s of %s: it was forgotten", ErrActionRefused, action, key)
+	}
 	if refused := change(row, now); refused != "" {
 		return fmt.Errorf("%w: %s of %s: %s", ErrActionRefused, action, key, refused)
 	}

@@ -38,7 +38,8 @@ type Row struct {
 }
 
 // Table has one row for each channel that ever had an outage.
-var Table = driver.Define[Row]("channel_outage").Grows(driver.Bounded).Limit(4 << 10)
+var Table = driver.Define[Row]("channel_outage").Grows(driver.Bounded).
+	Kept(driver.Always, "one for each channel that was ever out").Limit(4 << 10)
 
 func (r *Row) at() Line { return Line{r.Scope, r.Everywhere, r.Kind} }
 

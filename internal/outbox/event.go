@@ -34,7 +34,8 @@ type eventRow struct {
 	CreatedOn time.Time       `db:"created_on,fixed"`
 }
 
-var events = driver.Define[eventRow]("outbox_event").Grows(driver.WithWork).Limit(MaxPayload + 8<<10)
+var events = driver.Define[eventRow]("outbox_event").Grows(driver.WithWork).
+	Kept("Retention.Events", "until all subscribers have it").Limit(MaxPayload + 8<<10)
 
 // row has what an emitter chooses.
 func (e *Event) row() *eventRow {
@@ -52,7 +53,8 @@ type subscription struct {
 	Topic          string `db:"topic,fixed,plain"`
 }
 
-var subscriptions = driver.Define[subscription]("outbox_subscription").Grows(driver.Bounded)
+var subscriptions = driver.Define[subscription]("outbox_subscription").Grows(driver.Bounded).
+	Kept(driver.Always, "one for each subscriber and topic")
 
 // Delivery is an event on its way to one subscriber.
 type Delivery struct {
@@ -82,7 +84,8 @@ type deliveryRow struct {
 	DeadOn       time.Time `db:"dead_on"`
 }
 
-var deliveries = driver.Define[deliveryRow]("outbox_delivery").Grows(driver.WithWork)
+var deliveries = driver.Define[deliveryRow]("outbox_delivery").Grows(driver.WithWork).
+	Kept("Retention.Events", "calls of a subscriber; dead letters wait for a person")
 
 func (d *deliveryRow) view() Delivery {
 	return Delivery{

@@ -1,26 +1,38 @@
 package repotest
 
 import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// Every table says how it grows, and every column that can hold words says what it
-// tells about people: erasure, export and retention go by that. The columns that all
-// tables have (Record) are the same everywhere.
-func TestEveryTableSaysHowItGrowsAndWhatItKnowsOfPeople(t *testing.T) {
+// Every table of every schema and migration says how it grows, for how long rows stay
+// and why, and every column that can hold words what it tells about people: retention,
+// erasure and export go by that. The columns that all tables have (Record) are the same
+// everywhere.
+func TestEveryTableDeclaresItsLifecycle(t *testing.T) {
 	t.Parallel()
 	shared := map[string]bool{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[driver.Record]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("db"), ",")
 		shared[name] = true
 	}
+	declared := map[string]*driver.Schema{}
 	for _, s := range schemas() {
+		declared[s.Name] = s
 		if s.Growth == "" {
 			t.Errorf("%s does not say how it grows: Grows beside its Define", s.Name)
+		}
+		if s.Kept == "" || s.Why == "" {
+			t.Errorf("%s does not say for how long rows stay, and why: Kept beside its Define", s.Name)
 		}
 		for _, c := range s.Columns {
 			words := c.Type == driver.Text || c.Type == driver.JSON || c.Type == driver.Bytes
@@ -29,4 +41,77 @@ func TestEveryTableSaysHowItGrowsAndWhatItKnowsOfPeople(t *testing.T) {
 			}
 		}
 	}
+	for dialect, files := range map[string]fs.FS{"postgres": os.DirFS(root + "/storage/postgres/migrations"), "sqlite": os.DirFS(root + "/storage/sqlite/migrations")} {
+		for table, columns := range migrated(t, files) {
+			s := declared[table]
+			if s == nil {
+				t.Errorf("%s: the table %s is migrated, and no Schemas lists it", dialect, table)
+				continue
+			}
+			for _, name := range columns {
+				if name != "inserted_by" && !slices.ContainsFunc(s.Columns, func(c driver.Column) bool { return c.Name == name }) {
+					t.Errorf("%s: %s.%s is migrated and not declared", dialect, table, name)
+				}
+			}
+		}
+	}
+}
+
+var (
+	createTable  = regexp.MustCompile(`(?s)CREATE TABLE \{?(\w+)\}? \((.*?)\n\)`)
+	createColumn = regexp.MustCompile(`(?m)^\t([a-z]\w*) `)
+)
+
+// migrated are the columns of the tables that migrations make. PostgreSQL fills in
+// inserted_by, which no row has.
+func migrated(t *testing.T, files fs.FS) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil || len(names) == 0 {
+		t.Fatal("no migrations", err)
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range createTable.FindAllStringSubmatch(string(text), -1) {
+			for _, column := range createColumn.FindAllStringSubmatch(table[2], -1) {
+				out[table[1]] = append(out[table[1]], column[1])
+			}
+		}
+	}
+	return out
+}
+
+func TestThePageOfLifecyclesIsPrintedFromTheTables(t *testing.T) {
+	t.Parallel()
+	comparePage(t, "../../docs/lifecycle.md", lifecyclePage())
+}
+
+func lifecyclePage() string {
+	var b strings.Builder
+	b.WriteString("# What is kept, and for how long\n\n" +
+		"Printed from the declarations beside the tables (`go test ./internal/repotest -update`). `Retention.X` is the field of\n" +
+		"[`belfry.Retention`](operations.md#retention) that says for how long; *always* means that Belfry deletes nothing there.\n" +
+		"A *stub* is a row whose personal columns are empty. Its key stays, so that a repeated wish gets the answer that it would\n" +
+		"have got, and nothing is sent again. \"-\" under *erased by* means that the table knows nothing of people.\n\n" +
+		"| table | grows by | kept for | erased by | why |\n| --- | --- | --- | --- | --- |\n")
+	all := schemas()
+	slices.SortFunc(all, func(x, y *driver.Schema) int { return strings.Compare(x.Name, y.Name) })
+	for _, s := range slices.CompactFunc(all, func(x, y *driver.Schema) bool { return x.Name == y.Name }) {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", s.Name, s.Growth, s.Kept, erasedBy(s), s.Why)
+	}
+	return b.String()
+}
+
+func erasedBy(s *driver.Schema) string {
+	for _, c := range s.Columns {
+		switch c.Data {
+		case driver.Person, driver.Address, driver.Content:
+			return cmp.Or(s.Erased, "not yet")
+		}
+	}
+	return cmp.Or(s.Erased, "-")
 }

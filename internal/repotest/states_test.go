@@ -22,8 +22,12 @@ var update = flag.Bool("update", false, "write the pages")
 
 func TestThePageOfStateMachinesIsPrintedFromTheirTables(t *testing.T) {
 	t.Parallel()
-	page := statePage()
-	const name = "../../docs/state-machines.md"
+	comparePage(t, "../../docs/state-machines.md", statePage())
+}
+
+// comparePage compares a page with what is printed from the code, or writes it.
+func comparePage(t *testing.T, name, page string) {
+	t.Helper()
 	if *update {
 		if err := os.WriteFile(name, []byte(page), 0o600); err != nil {
 			t.Fatal(err)

@@ -65,6 +65,9 @@ func openMemory(_ testing.TB, clk clock.Clock) storage.Store {
 	return memory.New(&memory.Options{Clock: clk})
 }
 
+// Memory opens a store in memory.
+func Memory(t testing.TB, clk clock.Clock) storage.Store { return openMemory(t, clk) }
+
 // SQLite opens a store on a file of its own. A quick run skips t.
 func SQLite(t testing.TB, clk clock.Clock) storage.Store {
 	t.Helper()

@@ -46,7 +46,8 @@ type counted struct {
 // about is what a message and its reminders have in common.
 func (c counted) about() string { return cmp.Or(c.Of, c.ID) }
 
-var frequencies = driver.Define[frequencyRow]("recipient_frequency").Grows(driver.WithEntities).Limit(256 << 10)
+var frequencies = driver.Define[frequencyRow]("recipient_frequency").Grows(driver.WithEntities).
+	Kept(driver.Always, "one a recipient, as far back as a cap looks").Limit(256 << 10)
 
 // bounds reports whether messages of a type count.
 func (c Cap) bounds(kind string) bool { return len(c.Types) == 0 || slices.Contains(c.Types, kind) }

@@ -59,7 +59,8 @@ type rateBucket struct {
 	PromisedUntil time.Time `db:"promised_until"`
 }
 
-var rateBuckets = driver.Define[rateBucket]("rate_bucket").Grows(driver.Bounded)
+var rateBuckets = driver.Define[rateBucket]("rate_bucket").Grows(driver.Bounded).
+	Kept(driver.Always, "one a channel")
 
 // take lets one call through, or says that there are too many.
 func (b *rateBucket) take(l Rate, now time.Time, urgent bool) bool {
@@ -97,7 +98,8 @@ type rateReservation struct {
 	ReservedOn     time.Time `db:"reserved_on,fixed"`
 }
 
-var rateReservations = driver.Define[rateReservation]("rate_reservation").Grows(driver.WithWork)
+var rateReservations = driver.Define[rateReservation]("rate_reservation").Grows(driver.WithWork).
+	Kept("an hour", "a try that was let through is not counted again")
 
 // rateGate keeps the rate limits. In one process one group counts at a time, so
 // that a bucket is contended by processes only.

@@ -59,8 +59,10 @@ type blobChunk struct {
 }
 
 var (
-	blobHeaders = Define[blobHeader]("blob").Grows(WithWork)
-	blobChunks  = Define[blobChunk]("blob_chunk").Grows(WithWork)
+	blobHeaders = Define[blobHeader]("blob").Grows(WithWork).
+			Kept("as the row that names it", "a day, where none does")
+	blobChunks = Define[blobChunk]("blob_chunk").Grows(WithWork).
+			Kept("as its blob", "the content of a blob")
 )
 
 const (

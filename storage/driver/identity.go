@@ -12,7 +12,8 @@ type storeIdentity struct {
 	System      string `db:"system,plain"`
 }
 
-var identities = Define[storeIdentity]("store_identity").Grows(Bounded)
+var identities = Define[storeIdentity]("store_identity").Grows(Bounded).
+	Kept(Always, "one; it tells a copy from the original")
 
 // Schemas lists the tables that every store has for itself, beside those of the
 // domains. An adapter's first migration creates them.

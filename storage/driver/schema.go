@@ -123,8 +123,11 @@ const (
 type Schema struct {
 	Name string
 	// Growth is what the table has declared by Grows; empty: nothing.
-	Growth  Growth
-	Columns []Column
+	Growth Growth
+	// Kept and Why are for how long rows stay and what would be lost without them, as
+	// declared by Kept; Erased is what becomes of them when a person is erased.
+	Kept, Why, Erased string
+	Columns           []Column
 	// New returns a pointer to a zero row.
 	New func() Row
 	// MaxRow bounds the bytes of text, JSON and bytes in a row; zero is no bound.
@@ -178,6 +181,25 @@ func (t *Table[R]) Limit(n int) *Table[R] {
 // Define.
 func (t *Table[R]) Grows(with Growth) *Table[R] {
 	t.Growth = with
+	return t
+}
+
+// Always is for how long rows stay of a table that nothing is deleted from.
+const Always = "always"
+
+// Kept declares for how long rows stay, and why: what they are needed for, and what
+// has to be kept for keys to stay true. What begins with "Retention." names the field
+// of the host's Retention that says so. It returns t, and is called once, beside
+// Define.
+func (t *Table[R]) Kept(what, why string) *Table[R] {
+	t.Schema.Kept, t.Schema.Why = what, why
+	return t
+}
+
+// Erased declares what becomes of rows when a person is erased, and returns t. A table
+// that knows nothing of people need not. It is called once, beside Define.
+func (t *Table[R]) Erased(how string) *Table[R] {
+	t.Schema.Erased = how
 	return t
 }
 

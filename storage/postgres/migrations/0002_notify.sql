@@ -36,6 +36,7 @@ CREATE TABLE {notification_job} (
 	next_retry_on      timestamptz,
 	reason_code        text NOT NULL, -- of the last failure or the end
 	ended_on           timestamptz, -- when nothing was left to do
+	forgotten_on timestamptz, -- NULL: the row is whole
 	UNIQUE (scope, key) WITH (fillfactor = 50)
 ) WITH (
 	fillfactor = 50,
@@ -131,6 +132,7 @@ CREATE TABLE {messaging_job} (
 	next_retry_on        timestamptz,
 	reason_code          text NOT NULL, -- of the last failure or the end
 	ended_on             timestamptz, -- when nothing was left to do
+	forgotten_on timestamptz, -- NULL: the row is whole
 	UNIQUE (scope, key) WITH (fillfactor = 50)
 ) WITH (
 	fillfactor = 50,
@@ -201,6 +203,7 @@ CREATE TABLE {outgoing_message} (
 	next_retry_on       timestamptz,
 	reason_code         text NOT NULL, -- of the last failure or the end
 	ended_on            timestamptz, -- when nothing was left to do
+	forgotten_on timestamptz, -- NULL: the row is whole
 	UNIQUE (scope, key) WITH (fillfactor = 50)
 ) WITH (
 	fillfactor = 50,
@@ -250,6 +253,7 @@ CREATE TABLE {user_message} (
 	read_on           timestamptz,
 	archived_on       timestamptz,
 	snoozed_until     timestamptz,
+	forgotten_on timestamptz, -- NULL: the row is whole
 	UNIQUE (scope, key)
 );
 

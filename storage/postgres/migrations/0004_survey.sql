@@ -129,6 +129,7 @@ CREATE TABLE {survey_instance} (
 	ended_on         timestamptz,
 	deleted_on       timestamptz,
 	reason_code      text NOT NULL,
+	forgotten_on timestamptz, -- NULL: the row is whole
 	UNIQUE (scope, key) WITH (fillfactor = 50)
 ) WITH (
 	fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0

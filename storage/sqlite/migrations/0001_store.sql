@@ -81,6 +81,33 @@ CREATE TABLE {store_identity} (
 -- Never due; every table has it.
 CREATE INDEX {index:store_identity_due} ON {store_identity} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
+-- How far the pass that forgets old rows has come: one row for each table that is ever
+-- pruned, and one that says whether the database was new when the pass first saw it.
+CREATE TABLE {retention} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- the table; database
+	kind             TEXT NOT NULL,
+	status           TEXT NOT NULL, -- Ready; New, Existing
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER, -- when to go on
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	after_id         INTEGER NOT NULL, -- rows up to this id were looked at; 0: a new walk begins
+	kept_for         INTEGER NOT NULL, -- seconds, as it was announced
+	announced_on     INTEGER, -- nothing goes for a week from here on
+	begun_on         INTEGER,
+	finished_on      INTEGER,
+	stubs            INTEGER NOT NULL, -- made by this walk, or the last one
+	deleted          INTEGER NOT NULL,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- The pass looks at it once a minute.
+CREATE INDEX {index:retention_due} ON {retention} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
 -- What people did to rows of any table, and why. Insert only. The entries of a
 -- row are a range of the unique key, in the order of the row's versions.
 CREATE TABLE {audit_entry} (

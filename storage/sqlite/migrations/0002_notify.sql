@@ -35,6 +35,7 @@ CREATE TABLE {notification_job} (
 	ended_on           INTEGER, -- when nothing was left to do
 	is_on_support_hold INTEGER NOT NULL,
 	hold_reason        TEXT NOT NULL, -- empty without a hold
+	forgotten_on INTEGER, -- NULL: the row is whole
 	UNIQUE (scope, key)
 ) STRICT;
 
@@ -124,6 +125,7 @@ CREATE TABLE {messaging_job} (
 	ended_on             INTEGER, -- when nothing was left to do
 	is_on_support_hold   INTEGER NOT NULL,
 	hold_reason          TEXT NOT NULL, -- empty without a hold
+	forgotten_on INTEGER, -- NULL: the row is whole
 	UNIQUE (scope, key)
 ) STRICT;
 
@@ -191,6 +193,7 @@ CREATE TABLE {outgoing_message} (
 	ended_on            INTEGER, -- when nothing was left to do
 	is_on_support_hold  INTEGER NOT NULL,
 	hold_reason         TEXT NOT NULL, -- empty without a hold
+	forgotten_on INTEGER, -- NULL: the row is whole
 	UNIQUE (scope, key)
 ) STRICT;
 
@@ -237,6 +240,7 @@ CREATE TABLE {user_message} (
 	read_on           INTEGER,
 	archived_on       INTEGER,
 	snoozed_until     INTEGER,
+	forgotten_on INTEGER, -- NULL: the row is whole
 	UNIQUE (scope, key)
 ) STRICT;
 

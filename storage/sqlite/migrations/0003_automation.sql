@@ -48,6 +48,7 @@ CREATE TABLE {automation_scheduler} (
 	event_id             TEXT NOT NULL,
 	dispatch_result      TEXT, -- coordinates of what it led to
 	trace_blob_name      TEXT NOT NULL,
+	forgotten_on INTEGER, -- NULL: the row is whole
 	UNIQUE (scope, key)
 ) STRICT;
 
@@ -237,28 +238,6 @@ CREATE TABLE {automation_pause} (
 
 -- Never due; every table has it.
 CREATE INDEX {index:automation_pause_due} ON {automation_pause} (lane, due_on, id) WHERE due_on IS NOT NULL;
-
--- Retention of due work: where the walk that deletes old rows is.
-
--- One row. Its lease says which process walks, due_on when to go on.
-CREATE TABLE {automation_retention} (
-	id               INTEGER PRIMARY KEY AUTOINCREMENT,
-	scope            TEXT NOT NULL,
-	key              TEXT NOT NULL, -- walk
-	kind             TEXT NOT NULL,
-	status           TEXT NOT NULL,
-	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
-	after_id         INTEGER NOT NULL, -- rows up to this id were looked at; 0: a new walk begins
-	UNIQUE (scope, key)
-) STRICT;
-
--- Polls walk it.
-CREATE INDEX {index:automation_retention_due} ON {automation_retention} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
 -- What people configure: reminder settings, notification settings and business units.
 -- These are small tables that people write and every event reads; nothing here is

@@ -129,6 +129,7 @@ CREATE TABLE {survey_instance} (
 	deleted_on       INTEGER,
 	reason_code      TEXT NOT NULL,
 	is_on_support_hold INTEGER NOT NULL,
+	forgotten_on INTEGER, -- NULL: the row is whole
 	UNIQUE (scope, key)
 ) STRICT;
 

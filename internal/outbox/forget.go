@@ -1,0 +1,47 @@
+package outbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/forget"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// Rules say how events and their deliveries are forgotten: a delivery that its
+// subscriber has, and an event that none is left of. Dead letters wait for a person.
+func Rules() []forget.Rule {
+	return []forget.Rule{
+		forget.Of(forget.Spec[deliveryRow]{
+			Table: deliveries, By: "Events",
+			Created: func(d *deliveryRow) time.Time { return d.CreatedOn },
+			Old: func(before time.Time) []driver.Cond {
+				return []driver.Cond{driver.Eq("status", StatusDispatched), driver.AtMost("dispatched_on", before), driver.Null("due_on")}
+			},
+		}),
+		forget.Of(forget.Spec[eventRow]{
+			Table: events, By: "Events",
+			Created: func(e *eventRow) time.Time { return e.CreatedOn },
+			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("created_on", before)} },
+			Judge:   judgeEvents,
+		}),
+	}
+}
+
+// judgeEvents keeps those that a subscriber is still to get, or may be given again.
+func judgeEvents(ctx context.Context, from driver.Reader, _ forget.At, rows []*eventRow) ([]forget.Verdict, error) {
+	out := make([]forget.Verdict, len(rows))
+	for i, e := range rows {
+		left, err := deliveries.Find(ctx, from, e.Scope, driver.Query{
+			Columns: []string{"status"}, Limit: 1, OrderBy: "key",
+			Where: []driver.Cond{driver.Greater("key", e.Key+"\x1f"), driver.Less("key", e.Key+"\x20")},
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(left) == 0 {
+			out[i] = forget.Delete
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,291 @@
+package notify
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/forget"
+	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// What is left of a wish that is forgotten: what a repeated one is compared by, and
+// answered with.
+var (
+	jobStubs       = jobs.Stubs("input_hash", "reason_code", "created_on", "ended_on")
+	messagingStubs = messagingJobs.Stubs("guid", "business_unit", "input_hash", "content_hash", "reason_code", "created_on", "ended_on")
+	messageStubs   = outgoingMessages.Stubs("notification_type", "input_hash", "content_hash", "message_id", "reason_code", "created_on", "sent_on", "ended_on")
+	userStubs      = userMessages.Stubs("input_hash", "content_hash", "created_on", "archived_on")
+)
+
+// coordinates are those of a row, and of its stub, which has its key alone.
+func coordinates(key, partition, row string) Coordinates {
+	if partition != "" || row != "" {
+		return Coordinates{partition, row}
+	}
+	partition, row, _ = strings.Cut(key, "\x1f")
+	return Coordinates{partition, row}
+}
+
+// isStub reports whether little is left of a row of any table.
+func isStub(row any) bool {
+	s, ok := row.(interface{ IsStub() bool })
+	return ok && s.IsStub()
+}
+
+// forgetting says how the tables of this package forget. A job goes first, once nothing
+// of it is to go out: whoever adds to one that is whole has all its messages looked for.
+// Then what it led to goes for good, since its stub leads to nothing.
+func (n *core) forgetting() []forget.Rule {
+	return append([]forget.Rule{
+		forget.Of(forget.Spec[messageRow]{
+			Table: outgoingMessages, By: "Messages", Stubs: messageStubs,
+			Created: func(m *messageRow) time.Time { return m.CreatedOn },
+			Old: func(before time.Time) []driver.Cond {
+				return append(atRest("created_on", before), driver.In("status", sentOrEnded), driver.Eq("is_on_support_hold", false))
+			},
+			Judge: n.judgeMessages,
+		}),
+		forget.Of(forget.Spec[userMessageRow]{
+			Table: userMessages, By: "Inbox", Stubs: userStubs,
+			Created: func(m *userMessageRow) time.Time { return m.CreatedOn },
+			Old: func(before time.Time) []driver.Cond {
+				return append(atRest("created_on", before), driver.Any(driver.Null("snoozed_until"), driver.AtMost("snoozed_until", before)))
+			},
+			Judge: n.judgeUserMessages,
+			Trim:  func(m *userMessageRow) { m.ArchivedOn = later(m.ArchivedOn, m.CreatedOn) }, // not new any more
+		}),
+		forget.Of(forget.Spec[jobRow]{
+			Table: jobs, By: "Messages", Stubs: jobStubs,
+			Created: func(j *jobRow) time.Time { return j.CreatedOn },
+			Old:     endedBy,
+			Judge: func(ctx context.Context, from driver.Reader, at forget.At, rows []*jobRow) ([]forget.Verdict, error) {
+				return judgeJobs(ctx, from, at, rows, func(j *jobRow) (Scope, string, forget.Verdict) {
+					return j.Scope, j.Coordinates().RowKey, n.wish(j.Kind, j.IsStub(), at.Now, j.EndedOn)
+				})
+			},
+			Release: func(j *jobRow) []storage.Ref { return []storage.Ref{j.Frozen.Blob} },
+		}),
+		forget.Of(forget.Spec[messagingJobRow]{
+			Table: messagingJobs, By: "Messages", Stubs: messagingStubs,
+			Created: func(j *messagingJobRow) time.Time { return j.CreatedOn },
+			Old:     endedBy,
+			Judge: func(ctx context.Context, from driver.Reader, at forget.At, rows []*messagingJobRow) ([]forget.Verdict, error) {
+				return judgeJobs(ctx, from, at, rows, func(j *messagingJobRow) (Scope, string, forget.Verdict) {
+					return j.Scope, j.Key, n.wish(j.Kind, j.IsStub(), at.Now, j.EndedOn)
+				})
+			},
+		}),
+		forget.Of(forget.Spec[scheduleRow]{
+			Table: schedules, By: "Messages",
+			Created: func(s *scheduleRow) time.Time { return s.CreatedOn },
+			Old:     endedBy,
+			Judge:   n.judgeSchedules,
+		}),
+		forget.Of(forget.Spec[conflict]{
+			Table: conflicts, By: "Messages",
+			Created: func(c *conflict) time.Time { return c.CreatedOn },
+			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("created_on", before)} },
+		}),
+		forget.Of(forget.Spec[factRow]{
+			Table: deliveryFacts, By: "Messages",
+			Created: func(f *factRow) time.Time { return f.On },
+			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("happened_on", before)} },
+			Judge:   judgeFacts,
+		}),
+		forget.Of(forget.Spec[automationJobRow]{
+			Table: automationJobs, By: "Reminders",
+			Created: func(j *automationJobRow) time.Time { return j.CreatedOn },
+			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("created_on", before)} },
+		}),
+	}, append(outbox.Rules(), forget.Audit())...)
+}
+
+// atRest describes rows that nobody holds and nothing is due for, that a column dates
+// back to before a moment.
+func atRest(column string, before time.Time) []driver.Cond {
+	return []driver.Cond{driver.AtMost(column, before), driver.Null("due_on"), driver.Null("lease_expires_on")}
+}
+
+// endedBy describes rows that ended before a moment, and wait for nobody.
+func endedBy(before time.Time) []driver.Cond {
+	return append(atRest("ended_on", before), driver.Eq("is_on_support_hold", false))
+}
+
+// sentOrEnded are the states of a message that no call is to come of, and no doubt.
+var sentOrEnded = []string{
+	StatusSentToProvider, StatusDelivered, StatusOpened, StatusFailedFinal, StatusSkipped, StatusExpired, StatusCancelled,
+}
+
+// wish is what becomes of an old wish of a type: a stub stays for as long as it may be
+// asked for again.
+func (n *core) wish(kind string, stub bool, now, ended time.Time) forget.Verdict {
+	horizon := n.registry.lookup(kind).ForgetAfter
+	switch {
+	case horizon > 0 && !ended.After(now.Add(-horizon)):
+		return forget.Delete
+	case stub:
+		return forget.Keep
+	}
+	return forget.Shrink
+}
+
+// restsSince is when a message that rests was sent, or ended.
+func (m *messageRow) restsSince() time.Time {
+	return later(later(m.EndedOn, m.SentOn), later(m.FailedOn, m.CreatedOn))
+}
+
+// judgeMessages deletes what a job led to, and shrinks messages that hosts asked for
+// themselves.
+func (n *core) judgeMessages(ctx context.Context, from driver.Reader, at forget.At, rows []*messageRow) ([]forget.Verdict, error) {
+	made, err := madeBy(ctx, from, rows, func(m *messageRow) (driver.Place, bool) { return m.job(), m.ContentHash == "" })
+	out := make([]forget.Verdict, len(rows))
+	for i, m := range rows {
+		switch {
+		case m.restsSince().After(at.Before):
+			out[i] = forget.Young
+		case made[i] == byWhole:
+		case made[i] == byStub:
+			out[i] = forget.Delete
+		default:
+			out[i] = n.wish(m.NotificationType, m.IsStub(), at.Now, m.restsSince())
+		}
+	}
+	return out, err
+}
+
+func (n *core) judgeUserMessages(ctx context.Context, from driver.Reader, at forget.At, rows []*userMessageRow) ([]forget.Verdict, error) {
+	made, err := madeBy(ctx, from, rows, func(m *userMessageRow) (driver.Place, bool) {
+		return driver.Place{Scope: m.Scope, Key: m.JobPartitionKey + "\x1f" + m.JobRowKey}, m.ContentHash == ""
+	})
+	out := make([]forget.Verdict, len(rows))
+	for i, m := range rows {
+		switch made[i] {
+		case byWhole:
+		case byStub:
+			out[i] = forget.Delete
+		default:
+			out[i] = n.wish(m.Kind, m.IsStub(), at.Now, m.CreatedOn)
+		}
+	}
+	return out, err
+}
+
+// maker is what has made a message.
+type maker int
+
+const (
+	byHost  maker = iota // it was asked for by itself, or its job is gone
+	byWhole              // a job that may make it again
+	byStub               // one that makes nothing any more
+)
+
+// madeBy tells what has made messages, of which rendered are those without a hash of
+// their content: the others were asked for by themselves.
+func madeBy[R any](ctx context.Context, from driver.Reader, rows []*R, of func(*R) (job driver.Place, rendered bool)) ([]maker, error) {
+	places := make([]driver.Place, 0, len(rows))
+	for _, m := range rows {
+		if job, rendered := of(m); rendered {
+			places = append(places, job)
+		}
+	}
+	known, err := jobs.GetMany(ctx, from, places, "forgotten_on")
+	if err != nil {
+		return nil, err
+	}
+	campaigns, err := messagingJobs.GetMany(ctx, from, places, "forgotten_on")
+	out := make([]maker, len(rows))
+	for i, m := range rows {
+		job, rendered := of(m)
+		j, c := known[job], campaigns[job]
+		switch {
+		case !rendered || j == nil && c == nil:
+		case j != nil && !j.IsStub() || c != nil && !c.IsStub():
+			out[i] = byWhole
+		default:
+			out[i] = byStub
+		}
+	}
+	return out, err
+}
+
+// judgeJobs keeps jobs some of whose messages are still to go out, wait for a person, or
+// are not old: those are asked about with their job.
+func judgeJobs[R any](ctx context.Context, from driver.Reader, at forget.At, rows []*R, of func(*R) (scope Scope, rowKey string, v forget.Verdict)) ([]forget.Verdict, error) {
+	out := make([]forget.Verdict, len(rows))
+	for i, r := range rows {
+		scope, rowKey, verdict := of(r)
+		if verdict == forget.Keep {
+			continue
+		}
+		within, err := under(rowKey)
+		if err != nil {
+			return nil, err
+		}
+		needed, err := outgoingMessages.Find(ctx, from, scope, driver.Query{
+			Columns: []string{"status"}, Limit: 1, Unordered: true,
+			Where: append(within, driver.Any(
+				driver.NotNull("due_on"), driver.NotNull("lease_expires_on"), driver.Eq("is_on_support_hold", true), driver.In("status", unsettled),
+				driver.Greater("created_on", at.Before), driver.Greater("sent_on", at.Before), driver.Greater("failed_on", at.Before), driver.Greater("ended_on", at.Before),
+			)),
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(needed) == 0 {
+			out[i] = verdict
+		}
+	}
+	return out, nil
+}
+
+// unsettled are the states of a message that something is still to come of.
+var unsettled = []string{StatusCreated, StatusRetryReady, StatusSending, StatusOutcomeUnknown}
+
+// judgeSchedules keeps those whose job has not ended: made again, they would wake it.
+func (n *core) judgeSchedules(ctx context.Context, from driver.Reader, _ forget.At, rows []*scheduleRow) ([]forget.Verdict, error) {
+	var ofJobs, ofCampaigns []driver.Place
+	for _, s := range rows {
+		at := driver.Place{Scope: s.Scope, Key: artifactKey(s)}
+		if s.ArtifactType == ArtifactMessagingJob {
+			ofCampaigns = append(ofCampaigns, at)
+		} else {
+			ofJobs = append(ofJobs, at)
+		}
+	}
+	known, err := jobs.GetMany(ctx, from, ofJobs, "status", "ended_on")
+	if err != nil {
+		return nil, err
+	}
+	campaigns, err := messagingJobs.GetMany(ctx, from, ofCampaigns, "status", "ended_on")
+	out := make([]forget.Verdict, len(rows))
+	for i, s := range rows {
+		w, _ := artifacts{known, campaigns}.find(s)
+		if (w.job == nil || !w.job.EndedOn.IsZero()) && (w.messaging == nil || !w.messaging.EndedOn.IsZero()) {
+			out[i] = forget.Delete
+		}
+	}
+	return out, err
+}
+
+// judgeFacts keeps those of messages that are there.
+func judgeFacts(ctx context.Context, from driver.Reader, _ forget.At, rows []*factRow) ([]forget.Verdict, error) {
+	of := map[string]bool{}
+	for _, f := range rows {
+		id, _, _ := strings.Cut(f.Key, "\x1f")
+		of[id] = true
+	}
+	known, err := messagesByID(ctx, from, slices.Collect(maps.Keys(of)))
+	out := make([]forget.Verdict, len(rows))
+	for i, f := range rows {
+		id, _, _ := strings.Cut(f.Key, "\x1f")
+		if m := known[id]; m == nil || m.IsStub() {
+			out[i] = forget.Delete
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,98 @@
+package belfry
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/forget"
+	"github.com/belfry-go/belfry/internal/work"
+)
+
+// Retention says for how long rows stay after their end, at least a day; what is open,
+// on hold or in doubt always stays. docs/lifecycle.md has the tables.
+//
+// Zero is the default that is named at a field, of a database that was new when a Poller
+// first ran on it; of one that was not, nothing goes by default. [Forever] keeps all.
+// The first deletion of a table is announced in the log and in Health for a week, and
+// again when its retention gets shorter.
+//
+// Nothing is sent again because it was forgotten: a stub stays of each wish, small and
+// without personal data, until the host says that nobody asks for it any more
+// ([automation.Retention].ForgetAfter, [notify.Type].ForgetAfter,
+// [survey.Options].ForgetAfter).
+type Retention struct {
+	// Reminders are the rows of automation whose type has no Retention of its own, and
+	// the history of their sources; 400 days.
+	Reminders time.Duration
+	// Messages are messages, the jobs that made them, and campaigns; 400 days.
+	Messages time.Duration
+	// Inbox are the messages in inboxes, whether they were read or not; 400 days.
+	Inbox time.Duration
+	// Events are what subscribers have got; 90 days. What they were not able to take
+	// stays.
+	Events time.Duration
+	// Surveys are the instances of surveys and the log of their sends; 400 days.
+	// Responses stay.
+	Surveys time.Duration
+	// Audit is who did what, and why. It stays by default.
+	Audit time.Duration
+}
+
+// Forever keeps the rows of a field of [Retention].
+const Forever = forget.Forever
+
+const day = 24 * time.Hour
+
+// defaults hold in new databases.
+var defaults = Retention{Reminders: 400 * day, Messages: 400 * day, Inbox: 400 * day, Events: 90 * day, Surveys: 400 * day}
+
+func (r Retention) keeps() forget.Keeps {
+	return forget.Keeps{
+		"Reminders": r.Reminders, "Messages": r.Messages, "Inbox": r.Inbox, "Events": r.Events, "Surveys": r.Surveys, "Audit": r.Audit,
+	}
+}
+
+// check panics on what only a programmer can mean.
+func (r Retention) check() {
+	for field, keep := range r.keeps() {
+		if keep != Forever && keep != 0 && keep < day {
+			panic(fmt.Sprintf("belfry: Retention.%s is less than a day", field))
+		}
+	}
+}
+
+// forgetting is the one pass over the tables of all services.
+func (p *Poller) forgetting(rules []func() []forget.Rule) *forget.Runner {
+	p.options.Retention.check()
+	settings := forget.Settings{Chosen: p.options.Retention.keeps(), Defaults: defaults.keeps()}
+	return forget.NewRunner(p.store, p.options.forWork(), settings, func() (all []forget.Rule) {
+		for _, of := range rules {
+			all = append(all, of()...)
+		}
+		return all
+	})
+}
+
+// split takes the parts in the pass that forgets from the passes of a service.
+func split(passes []work.Pass) (others []work.Pass, rules []func() []forget.Rule) {
+	for _, pass := range passes {
+		if of, ok := forget.RulesOf(pass); ok {
+			rules = append(rules, of)
+		} else {
+			others = append(others, pass)
+		}
+	}
+	return others, rules
+}
+
+// PreviewRetention tells what each table would lose if it were pruned now, in Stubs and
+// Deleted. It reads all old rows, and writes none.
+func (p *Poller) PreviewRetention(ctx context.Context) ([]health.Retention, error) {
+	out, err := p.forget.Preview(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("belfry: PreviewRetention: %w", err)
+	}
+	return out, nil
+}

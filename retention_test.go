@@ -1,0 +1,376 @@
+package belfry_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/automation"
+	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/notifytest"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+const days = 24 * time.Hour
+
+// forgetter is a host that forgets what ended a month ago.
+type forgetter struct {
+	t      *testing.T
+	store  storage.Store
+	clk    *clock.Mock
+	out    *notify.Notifier
+	mails  *notifytest.Recorder
+	poller *belfry.Poller
+	log    bytes.Buffer
+}
+
+func newForgetter(t *testing.T, store storage.Store, clk *clock.Mock, opts belfry.Options) *forgetter {
+	f := &forgetter{t: t, store: store, clk: clk, mails: notifytest.NewRecorder()}
+	f.out = notify.New(store, nil, f.mails)
+	f.out.Register(notify.Type{Name: "welcome", Renderer: notify.Template{Subject: "Welcome"}})
+	f.out.Register(notify.Type{Name: "trial", Renderer: notify.Template{Subject: "Try it"}, ForgetAfter: 60 * days})
+	opts.Logger = slog.New(slog.NewTextHandler(&f.log, nil))
+	f.poller = belfry.NewPoller(store, &opts, f.out)
+	return f
+}
+
+// pass lets so many days pass, each with its polls.
+func (f *forgetter) pass(n int) {
+	f.t.Helper()
+	for range n {
+		f.clk.Add(days)
+		if err := f.poller.Drain(f.t.Context()); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+// notify asks for the job of one entity, which says something.
+func (f *forgetter) notify(typ, entity, says string) (notify.Ensured, error) {
+	f.t.Helper()
+	out, err := f.out.Notify(f.t.Context(), notify.Job{
+		Type: typ, PartitionKey: entity, RowKey: typ + "-" + entity, EntityType: "person", Entity: entity, EventData: json.RawMessage(`"` + says + `"`),
+		Recipients: []notify.Recipient{{Ref: entity, Channel: "email:test", Address: entity + "@example.com", Inbox: "user:" + entity}},
+	}, time.Time{})
+	if conflict := (*notify.ConflictError)(nil); err != nil && !errors.As(err, &conflict) {
+		f.t.Fatal(err)
+	}
+	return out, err
+}
+
+// rows counts those of a table, stubs apart.
+func (f *forgetter) rows(table string) (whole, stubs int) {
+	f.t.Helper()
+	for _, s := range notify.Schemas() {
+		if s.Name != table {
+			continue
+		}
+		err := f.store.View(f.t.Context(), func(from driver.Reader) error {
+			all, err := from.Select(f.t.Context(), s, driver.Within(""), driver.Query{Limit: 10_000})
+			whole, stubs = 0, 0
+			for _, r := range all {
+				if stub, ok := r.(interface{ IsStub() bool }); ok && stub.IsStub() {
+					stubs++
+				} else {
+					whole++
+				}
+			}
+			return err
+		})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	return whole, stubs
+}
+
+// A job is done, and forgotten with all that it led to, but for its key: asked for again
+// it is Unchanged, another wish under its key is a conflict, and nothing is sent.
+func TestWhatIsForgottenIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		f := newForgetter(t, store, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days, Inbox: 30 * days}})
+		first, _ := f.notify("welcome", "sam", "hello")
+		f.pass(1)
+		f.mails.Sent(t, 1)
+		f.pass(50) // 30 until the job is old, seven of notice, and as many for what it led to
+		for table, want := range map[string][2]int{
+			"notification_job": {0, 1}, "notification_scheduler": {0, 0}, "outgoing_message": {0, 0}, "user_message": {0, 0},
+		} {
+			if whole, stubs := f.rows(table); whole != want[0] || stubs != want[1] {
+				t.Errorf("%s: %d rows and %d stubs are left", table, whole, stubs)
+			}
+		}
+		again, err := f.notify("welcome", "sam", "hello")
+		if err != nil || again.Outcome != storage.Unchanged || again.Coordinates != first.Coordinates || again.Key != first.Key || len(again.Left) != 0 {
+			t.Errorf("%+v, %v; at first %+v", again, err, first)
+		}
+		other, err := f.notify("welcome", "sam", "good-bye")
+		if err == nil || other.Outcome != storage.Conflict {
+			t.Errorf("%+v, %v", other, err)
+		}
+		_, err = f.out.AddRecipients(t.Context(), nil, "", first.Coordinates, notify.By{Actor: "sam", Reason: "a test"},
+			notify.Recipient{Ref: "kim", Channel: "email:test", Address: "kim@example.com"})
+		if !errors.Is(err, notify.ErrActionRefused) {
+			t.Errorf("AddRecipients: %v", err)
+		}
+		f.pass(2)
+		f.mails.Sent(t, 1)
+	})
+}
+
+// Where a host says how old a wish can be, even its stub goes.
+func TestAStubGoesAtTheHorizonOfItsType(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		f := newForgetter(t, store, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days, Inbox: 30 * days}})
+		f.notify("welcome", "sam", "hello")
+		f.notify("trial", "sam", "hello")
+		f.pass(58)
+		if whole, stubs := f.rows("notification_job"); whole != 0 || stubs != 2 {
+			t.Errorf("%d and %d stubs", whole, stubs)
+		}
+		f.pass(4)
+		if whole, stubs := f.rows("notification_job"); whole != 0 || stubs != 1 {
+			t.Errorf("%d and %d stubs", whole, stubs)
+		}
+		f.mails.Sent(t, 2)
+	})
+}
+
+// A message that a host asks for by itself is a wish of its own: its stub stays, without
+// its address, and answers with the id of the first.
+func TestAMessageOfNoJobLeavesAStub(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		f := newForgetter(t, store, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days}})
+		ask := func(subject string) (notify.Ensured, error) {
+			out, err := f.out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
+				Channel: "email:test", NotificationType: "welcome", PartitionKey: "by hand", RecipientRef: "sam", Address: "sam@example.com",
+				RecipientName: "Sam", Content: notify.Content{Subject: subject},
+			})
+			return out[0], err
+		}
+		first, err := ask("Hello")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.pass(40)
+		f.mails.Sent(t, 1)
+		if whole, stubs := f.rows("outgoing_message"); whole != 0 || stubs != 1 {
+			t.Errorf("%d and %d stubs", whole, stubs)
+		}
+		again, err := ask("Hello")
+		if err != nil || again.Outcome != storage.Unchanged || again.MessageID != first.MessageID || again.Coordinates != first.Coordinates {
+			t.Errorf("%+v, %v; at first %+v", again, err, first)
+		}
+		if other, err := ask("Good-bye"); err == nil || other.Outcome != storage.Conflict {
+			t.Errorf("%+v, %v", other, err)
+		}
+		f.pass(1)
+		f.mails.Sent(t, 1)
+		f.holdNothing("sam@example.com", "Sam", "Hello")
+	})
+}
+
+// holdNothing fails the test if a table has one of the words.
+func (f *forgetter) holdNothing(words ...string) {
+	f.t.Helper()
+	for _, s := range notify.Schemas() {
+		err := f.store.View(f.t.Context(), func(from driver.Reader) error {
+			all, err := from.Select(f.t.Context(), s, driver.Within(""), driver.Query{Limit: 10_000})
+			for _, r := range all {
+				for i := range s.Columns {
+					v, _ := s.Columns[i].Value(r)
+					for _, w := range words {
+						if strings.Contains(fmt.Sprint(v), w) {
+							f.t.Errorf("%s.%s has %q", s.Name, s.Columns[i].Name, w)
+						}
+					}
+				}
+			}
+			return err
+		})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+// Nobody is taken by surprise: a week before the first row goes the log and Health say
+// so, and a preview says how many.
+func TestTheFirstDeletionIsAnnouncedForAWeek(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		f := newForgetter(t, store, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days}})
+		f.notify("welcome", "sam", "hello")
+		f.pass(30)
+		if got := f.retention("notification_job"); !got.AnnouncedOn.IsZero() || f.log.Len() > 0 {
+			t.Errorf("%+v %s", got, f.log.String())
+		}
+		f.pass(2)
+		announced := f.retention("notification_job")
+		if announced.From.Sub(announced.AnnouncedOn) != 7*days || !strings.Contains(f.log.String(), "table=notification_job") {
+			t.Errorf("%+v %s", announced, f.log.String())
+		}
+		preview, err := f.poller.PreviewRetention(t.Context())
+		for _, p := range preview {
+			if p.Table == "notification_job" && (p.Stubs != 1 || p.Deleted != 0) {
+				t.Errorf("%+v", p)
+			}
+		}
+		if err != nil || len(preview) == 0 {
+			t.Error(preview, err)
+		}
+		for clk.Now().Add(days).Before(announced.From) {
+			f.pass(1)
+			if whole, _ := f.rows("notification_job"); whole != 1 {
+				t.Fatalf("it goes on %s, before %s", clk.Now(), announced.From)
+			}
+		}
+		f.pass(2)
+		if got := f.retention("notification_job"); got.Stubs+got.Deleted > 1 || got.FinishedOn.IsZero() || got.Running {
+			t.Errorf("%+v", got)
+		}
+		if _, stubs := f.rows("notification_job"); stubs != 1 {
+			t.Error("it does not go")
+		}
+	})
+}
+
+func (f *forgetter) retention(table string) health.Retention {
+	f.t.Helper()
+	got, err := f.poller.Health(f.t.Context(), storage.Everywhere())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, r := range got.Retention {
+		if r.Table == table {
+			return r
+		}
+	}
+	return health.Retention{}
+}
+
+// A database that was there before the pass keeps all until its host says otherwise; a
+// new one forgets by the stated defaults, but never the audit.
+func TestExistingDatabasesForgetNothingByDefault(t *testing.T) {
+	t.Parallel()
+	for name, existing := range map[string]bool{"new": false, "existing": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+				f := newForgetter(t, store, clk, belfry.Options{})
+				f.notify("welcome", "sam", "hello")
+				if existing {
+					clk.Add(3 * days)
+				}
+				f.pass(2)
+				clk.Add(400 * days)
+				f.pass(10)
+				whole, stubs := f.rows("notification_job")
+				if existing && (whole != 1 || stubs != 0) || !existing && (whole != 0 || stubs != 1) {
+					t.Errorf("%d and %d stubs", whole, stubs)
+				}
+				if got := f.retention("audit_entry"); got.KeptFor != 0 {
+					t.Errorf("the audit goes by default: %+v", got)
+				}
+			})
+		})
+	}
+}
+
+// What waits for a person, and the job that it is of, stays whole.
+func TestWhatIsHeldIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		clk.Set(storetest.Start)
+		f := newForgetter(t, store, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days}})
+		lost := notifytest.Failing(&notify.SendError{Class: notify.ClassUnknown, Code: "lost"})
+		out := notify.New(store, nil, lost)
+		out.Register(notify.Type{Name: "welcome", Renderer: notify.Template{Subject: "Welcome"}})
+		poller := belfry.NewPoller(store, &belfry.Options{Retention: belfry.Retention{Messages: 30 * days}}, out)
+		f.notify("welcome", "sam", "hello")
+		for range 60 {
+			if err := poller.Drain(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			clk.Add(days)
+		}
+		for _, table := range []string{"notification_job", "outgoing_message"} {
+			if whole, stubs := f.rows(table); whole != 1 || stubs != 0 {
+				t.Errorf("%s: %d and %d stubs", table, whole, stubs)
+			}
+		}
+	})
+}
+
+// Whoever adds to a job has all its messages looked for, so none of them goes before it.
+func TestAJobThatIsAddedToSendsNothingAgain(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		f := newForgetter(t, store, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days}})
+		made, _ := f.notify("welcome", "sam", "hello")
+		add := func(who string) {
+			_, err := f.out.AddRecipients(t.Context(), nil, "", made.Coordinates, notify.By{Actor: "sam", Reason: "a test"},
+				notify.Recipient{Ref: who, Channel: "email:test", Address: who + "@example.com"})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.pass(20)
+		add("kim")
+		f.pass(29) // the first message is old, its job is not
+		add("ali")
+		f.pass(5)
+		f.mails.Sent(t, 3)
+	})
+}
+
+// The reminders of a host's own type have no date that answers for them: a stub does.
+func TestAReminderThatIsForgottenIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		runs := 0
+		f := newForgetter(t, store, clk, belfry.Options{})
+		reminders := automation.New(store, f.out, nil)
+		reminders.Handle("export", automation.HandlerFunc(func(_ context.Context, due []automation.Due) ([]automation.Outcome, error) {
+			runs += len(due)
+			return make([]automation.Outcome, len(due)), nil
+		}))
+		f.poller = belfry.NewPoller(store, &belfry.Options{Retention: belfry.Retention{Reminders: 30 * days}}, reminders, f.out)
+		want := automation.Candidate{AutomationType: "export", Source: automation.Source{Type: "file", ID: "1"}, ScheduledOn: clk.Now()}
+		ask := func() automation.Ensured {
+			got, err := reminders.Ensure(t.Context(), want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got[0]
+		}
+		first := ask()
+		f.pass(45)
+		again := ask()
+		if again.Outcome != storage.Unchanged || again.Status != automation.StatusCompleted || again.Key != first.Key || again.InputDiffers {
+			t.Errorf("%+v", again)
+		}
+		f.pass(1)
+		if runs != 1 {
+			t.Errorf("%d runs", runs)
+		}
+		if err := reminders.Support().Retry(t.Context(), "", first.Key, automation.By{Actor: "sam", Reason: "a test"}); !errors.Is(err, automation.ErrActionRefused) {
+			t.Errorf("Retry: %v", err)
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Stub is embedded by rows that can be forgotten but for what keeps a repeated wish from
+// happening twice.
+type Stub struct {
+	// ForgottenOn is when the row became a stub; zero: it is whole.
+	ForgottenOn time.Time `db:"forgotten_on,fixed,unclaimed"`
+}
+
+// IsStub reports whether little of the row is left.
+func (s Stub) IsStub() bool { return !s.ForgottenOn.IsZero() }
+
+// stub lets Save of [Stubs] write a row without knowing its type.
+func (s *Stub) stub() *Stub { return s }
+
+// Stubs makes stubs of the rows of a table; see [Table.Stubs].
+type Stubs[R any] struct {
+	w     *Rewriting[R]
+	empty []*Column
+}
+
+// Stubs declares what is left of a row of t that is forgotten, which embeds [Stub]: its
+// scope, key, kind, status, lane and version, and the columns that are named. Columns
+// that tell about people may be named only where they are a part of the answer. It is
+// called once, beside Define, and panics on a table whose rows embed no Stub.
+func (t *Table[R]) Stubs(keep ...string) *Stubs[R] {
+	if _, ok := any(new(R)).(interface{ stub() *Stub }); !ok {
+		panic("storage: " + t.Name + ": its rows embed no Stub")
+	}
+	for _, name := range keep {
+		t.Column(name) // panics
+	}
+	keep = append([]string{"id", "scope", "key", "kind", "status", "version", "lane", "forgotten_on"}, keep...)
+	rewritten := []string{"forgotten_on"}
+	s := &Stubs[R]{}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if slices.Contains(keep, c.Name) {
+			continue
+		}
+		s.empty = append(s.empty, c)
+		if c.Fixed {
+			rewritten = append(rewritten, c.Name)
+		}
+	}
+	s.w = t.Rewriting(rewritten...)
+	return s
+}
+
+// Save makes stubs of rows, each only if nobody wrote it since it was read; losers are
+// reported as by [Table.Save], and stay whole.
+func (s *Stubs[R]) Save(ctx context.Context, tx Tx, rows ...*R) error {
+	now := Now(tx.Store())
+	for _, r := range rows {
+		fields := FieldsOf(s.w.t.row(r))
+		for _, c := range s.empty {
+			c.In(fields).SetZero()
+		}
+		any(r).(interface{ stub() *Stub }).stub().ForgottenOn = now
+	}
+	return s.w.Save(ctx, tx, rows...)
+}
+
+// Release says, in the transaction of the row that named the blobs, that nobody names
+// them any more: Collect removes them. Refs of blobs that are gone are passed over.
+func Release(ctx context.Context, tx Tx, refs ...Ref) error {
+	var names []string
+	for _, r := range refs {
+		if !r.IsZero() && isBlobName(r.Name) && !slices.Contains(names, r.Name) {
+			names = append(names, r.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	headers, err := blobHeaders.Find(ctx, tx, "", Query{Where: []Cond{In("key", names)}, Limit: len(names)})
+	if err != nil {
+		return fmt.Errorf("storage: release blobs: %w", err)
+	}
+	for _, h := range headers {
+		h.DueOn = Now(tx.Store())
+	}
+	return blobHeaders.Save(ctx, tx, headers...)
+}

@@ -1,0 +1,172 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/forget"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
+)
+
+// forgetBuffers bounds the pages that one statement of the pass that forgets touches: it
+// looks at 5,000 rows in the order of the primary key, which lie side by side, and at
+// most at 450 others by their keys.
+const forgetBuffers = 7000
+
+// messageTable has n jobs that ended a year ago, each with its schedule and a message,
+// and as many that are new.
+func messageTable(t *testing.T, n int) (*Store, *recorder) {
+	t.Helper()
+	s, r := recorded(t, emptyDSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
+	for tag, ended := range map[string]string{"old": "now() - interval '400 days'", "new": "now()"} {
+		exec(t, s.DB(), fmt.Sprintf(`INSERT INTO notification_job (scope, key, kind, status, version, lane, claim_token, abandoned,
+				partition_key, row_key, business_unit, entity_type, entity, event_data, recipients, input_hash, source_key, source_on, created_on,
+				frozen, retry_count, lease_loss_count, reason_code, ended_on, is_on_support_hold, hold_reason)
+			SELECT 'tenant-' || g %% 20, 'p' || g || E'\x1fr' || g || '%[3]s', 'welcome', 'Generated', 3, 0, '', false,
+				'p' || g, 'r' || g || '%[3]s', '', '', '', '{}', '[]', md5(g::text), '', %[2]s, %[2]s, '{}', 0, 0, '', %[2]s, false, ''
+			FROM generate_series(1, %[1]d) AS g`, n, ended, tag))
+		exec(t, s.DB(), fmt.Sprintf(`INSERT INTO outgoing_message (scope, key, kind, status, version, lane, claim_token, abandoned,
+				partition_key, row_key, job_partition_key, notification_type, business_unit, method, recipient_ref, recipient_hash, hash_key,
+				recipient_name, address, zone, attempt_no, content, content_hash, input_hash, in_doubt, consent_group, mandatory, requested,
+				message_id, created_on, calls, sent_on, provider_message_id, via, redirected, doubts, lookups, resolution,
+				retry_count, lease_loss_count, reason_code, is_on_support_hold, hold_reason)
+			SELECT 'tenant-' || g %% 20, 'r' || g || '%[3]s' || E'\x1fm' || g, 'email:test', 'SentToProvider', 4, 0, '', false,
+				'r' || g || '%[3]s', 'm' || g, 'p' || g, 'welcome', '', 'email', '', md5(g::text), '', '', '', '', 0, '{}', '', md5(g::text), '', '',
+				false, false, md5(g::text || '%[3]s'), %[2]s, 1, %[2]s, '', '', false, 0, 0, '', 0, 0, '', false, ''
+			FROM generate_series(1, %[1]d) AS g`, n, ended, tag))
+	}
+	exec(t, s.DB(), "VACUUM (ANALYZE) notification_job", "VACUUM (ANALYZE) outgoing_message")
+	return s, r
+}
+
+// Whatever the pass reads and writes it finds by an index, in pages of one size, however
+// large the table is.
+func TestGuardAStepOfForgettingIsCheapHoweverManyRowsThereAre(t *testing.T) {
+	t.Parallel()
+	n := sized(t, 3_000, 300_000)
+	s, r := messageTable(t, n)
+	out := notify.New(s, nil)
+	for _, table := range []string{"notification_job", "outgoing_message"} {
+		var done forget.Step
+		statements := r.during(t, "", func() { done = forgotten(t, s, out, table) })
+		if done.Found.Stubs+done.Found.Deleted != n {
+			t.Errorf("%s: %+v of %d", table, done.Found, n)
+		}
+		worst := map[string]int{}
+		for i, statement := range statements {
+			verb, _, _ := strings.Cut(statement.text, " ")
+			if verb != "SELECT" && verb != "UPDATE" && verb != "DELETE" && verb != "WITH" || i > 200 {
+				continue
+			}
+			p := explained(t, s.DB(), statement)
+			if p.sequential() {
+				t.Errorf("%s: scans %v: %.200s", table, p.scans(), statement.text)
+			}
+			if p.buffers() > forgetBuffers {
+				t.Errorf("%s: %d buffers: %.200s", table, p.buffers(), statement.text)
+			}
+			worst[verb] = max(worst[verb], p.buffers())
+		}
+		t.Logf("%s: %d statements for %d rows, at most %v buffers, %+v", table, len(statements), n, worst, done.Found)
+	}
+}
+
+// forgotten forgets what is old of one table.
+func forgotten(t *testing.T, s *Store, out *notify.Notifier, table string) (done forget.Step) {
+	t.Helper()
+	for _, pass := range out.Passes() {
+		rules, ok := forget.RulesOf(pass)
+		if !ok {
+			continue
+		}
+		for _, rule := range rules() {
+			if rule.Table != table {
+				continue
+			}
+			var err error
+			if done, err = rule.Now(t.Context(), s, 30*24*time.Hour, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return done
+}
+
+// A claim of messages costs as much beside the pages that were just deleted as before.
+func TestGuardAClaimCostsNoMoreWhileOldRowsAreForgotten(t *testing.T) {
+	t.Parallel()
+	s, r := messageTable(t, sized(t, 3_000, 300_000))
+	exec(t, s.DB(), `INSERT INTO outgoing_message (scope, key, kind, status, version, lane, claim_token, abandoned, due_on,
+			partition_key, row_key, job_partition_key, notification_type, business_unit, method, recipient_ref, recipient_hash, hash_key,
+			recipient_name, address, zone, attempt_no, content, content_hash, input_hash, in_doubt, consent_group, mandatory, requested,
+			message_id, created_on, calls, provider_message_id, via, redirected, doubts, lookups, resolution,
+			retry_count, lease_loss_count, reason_code, is_on_support_hold, hold_reason)
+		SELECT '', 'due' || g, 'email:test', 'Created', 1, 0, '', false, now() - interval '1 minute',
+			'due', 'm' || g, '', 'welcome', '', 'email', '', md5(g::text), '', '', 'someone@example.com', '', 0, '{}', '', '', '', '',
+			false, false, md5(g::text || 'due'), now(), 0, '', '', false, 0, 0, '', 0, 0, '', false, ''
+		FROM generate_series(1, 3000) AS g`, "VACUUM (ANALYZE) outgoing_message")
+	out := notify.New(s, nil, notify.ChannelFunc("email:test", func(context.Context, notify.Message) (notify.Receipt, error) {
+		return notify.Receipt{ID: "1"}, nil
+	}))
+	var claim *statement
+	for _, seen := range r.during(t, "", func() {
+		for _, pass := range out.Passes() {
+			if pass.Name() != "notify.distributor" {
+				continue
+			}
+			if _, err := pass.Runner(work.Options{}).Poll(t.Context(), batch); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}) {
+		if claim == nil && strings.Contains(seen.text, "SKIP LOCKED") && strings.Contains(seen.text, "outgoing_message") {
+			claim = &seen
+		}
+	}
+	if claim == nil {
+		t.Fatal("no claim was seen")
+	}
+	buffers, wal := costOf(t, s.DB(), *claim)
+	gone := forgotten(t, s, out, "notification_job").Found.Add(forgotten(t, s, out, "outgoing_message").Found)
+	buffersThen, walThen := costOf(t, s.DB(), *claim)
+	t.Logf("%d buffers and %d bytes of WAL, then %d and %d, beside %+v", buffers, wal, buffersThen, walThen, gone)
+	if !gone.Any() || float64(buffersThen) > 1.1*float64(buffers)+10 || float64(walThen) > 1.1*float64(wal)+8192 {
+		t.Errorf("%d buffers and %d bytes of WAL, then %d and %d, beside %+v", buffers, wal, buffersThen, walThen, gone)
+	}
+}
+
+// costOf is what a statement touches and logs, once the pages are in memory. It is taken
+// back.
+func costOf(t *testing.T, db *sql.DB, s statement) (buffers, wal int) {
+	t.Helper()
+	for range 2 {
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text string
+		err = tx.QueryRowContext(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, WAL, FORMAT JSON) "+s.text, s.args...).Scan(&text)
+		if err := errors.Join(err, tx.Rollback()); err != nil {
+			t.Fatal(err)
+		}
+		var plans []struct {
+			Plan struct {
+				Hit  int `json:"Shared Hit Blocks"`
+				Read int `json:"Shared Read Blocks"`
+				WAL  int `json:"WAL Bytes"`
+			}
+		}
+		if err := json.Unmarshal([]byte(text), &plans); err != nil {
+			t.Fatal(err)
+		}
+		buffers, wal = plans[0].Plan.Hit+plans[0].Plan.Read, plans[0].Plan.WAL
+	}
+	return buffers, wal
+}

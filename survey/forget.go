@@ -1,0 +1,90 @@
+package survey
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/forget"
+	"github.com/belfry-go/belfry/internal/outbox"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// instanceStubs are what is left of an instance: what its event is known by when it is
+// told again, and what it counts as in a [Tally].
+var instanceStubs = instances.Stubs("public_id", "survey_id", "survey_version", "trigger_id", "unique_hash", "created_on", "completed_on", "ended_on", "deleted_on")
+
+// forgetting says how the tables of this package forget. Responses stay, unless a person
+// is erased.
+func (s *core) forgetting() []forget.Rule {
+	return append([]forget.Rule{
+		forget.Of(forget.Spec[instanceRow]{
+			Table: instances, By: "Surveys", Stubs: instanceStubs,
+			Created: func(i *instanceRow) time.Time { return i.CreatedOn },
+			Old: func(before time.Time) []driver.Cond {
+				return []driver.Cond{
+					driver.Any(driver.AtMost("ended_on", before), driver.AtMost("deleted_on", before)),
+					driver.Null("due_on"), driver.Null("lease_expires_on"), driver.Eq("is_on_support_hold", false), driver.Eq("in_doubt", false),
+				}
+			},
+			Judge: func(_ context.Context, _ driver.Reader, at forget.At, rows []*instanceRow) ([]forget.Verdict, error) {
+				out := make([]forget.Verdict, len(rows))
+				for i, r := range rows {
+					out[i] = s.judge(r, at.Now)
+				}
+				return out, nil
+			},
+		}),
+		forget.Of(forget.Spec[deliveryRow]{
+			Table: deliveries, By: "Surveys",
+			Created: func(d *deliveryRow) time.Time { return d.On },
+			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("at", before)} },
+			Judge:   judgeDeliveries,
+		}),
+	}, append(outbox.Rules(), forget.Audit())...)
+}
+
+// judge says what becomes of an instance that ended long ago. A stub stays for as long
+// as its event may be told again.
+func (s *core) judge(i *instanceRow, now time.Time) forget.Verdict {
+	ended := later(i.EndedOn, i.DeletedOn)
+	switch horizon := s.options.ForgetAfter; {
+	case horizon > 0 && !ended.After(now.Add(-horizon)):
+		return forget.Delete
+	case strings.HasPrefix(i.Key, forgotten): // its event makes a new one anyway
+		return forget.Delete
+	case i.IsStub():
+		return forget.Keep
+	}
+	return forget.Shrink
+}
+
+// judgeDeliveries keeps the log of instances that are whole.
+func judgeDeliveries(ctx context.Context, from driver.Reader, _ forget.At, rows []*deliveryRow) ([]forget.Verdict, error) {
+	of := map[Scope][]string{}
+	for _, d := range rows {
+		of[d.Scope] = append(of[d.Scope], d.PublicID)
+	}
+	whole := map[string]bool{}
+	for scope, ids := range of {
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+		found, err := instances.Find(ctx, from, scope, driver.Query{
+			Columns: []string{"public_id", "forgotten_on"}, Where: []driver.Cond{driver.In("public_id", ids)}, Limit: len(ids), Unordered: true,
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range found {
+			whole[i.PublicID] = !i.IsStub()
+		}
+	}
+	out := make([]forget.Verdict, len(rows))
+	for i, d := range rows {
+		if !whole[d.PublicID] {
+			out[i] = forget.Delete
+		}
+	}
+	return out, nil
+}
