@@ -14,7 +14,7 @@ var notifyFaults = []fault{
 		Old: "len(needed) == 0", New: "true", Test: ". TestWhatIsHeldIsNotForgotten/memory"},
 	{Name: "I-4 a message that a host asked for leaves no stub", In: "notify.core.wish",
 		Old: "return forget.Shrink", New: "return forget.Delete", Test: ". TestAMessageOfNoJobLeavesAStub/memory"},
-	{Name: "forgetting is not announced", In: "forget.Runner.step",
+	{Name: "retention: what goes first is not announced", In: "forget.Runner.step",
 		Old: "from.After(now)", New: "false", Test: ". TestTheFirstDeletionIsAnnouncedForAWeek/memory"},
 	{Name: "I-3 a conflict of a message does not stop its campaign", In: "notify.generator.dispatchChunks",
 		Old: "!b.conflicts(chunks[i])", New: "true", Test: "./notify TestAConflictOfOneMessage/memory"},
