@@ -185,6 +185,37 @@ func TestAMessageOfNoJobLeavesAStub(t *testing.T) {
 	})
 }
 
+// A host may ask for a message beside those of a job, and say nothing in it: the stub of
+// the job does not answer for it.
+func TestAMessageBesideAJobLeavesAStub(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		f := newForgetter(t, store, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days}})
+		if _, err := f.notify("welcome", "sam", "hello"); err != nil {
+			t.Fatal(err)
+		}
+		ask := func() notify.Ensured {
+			out, err := f.out.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
+				Channel: "email:test", NotificationType: "welcome", PartitionKey: "welcome-sam", JobPartitionKey: "sam", RecipientRef: "kim", Address: "kim@example.com",
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out[0]
+		}
+		first := ask()
+		f.pass(80)
+		if whole, stubs := f.rows("outgoing_message"); whole != 0 || stubs != 1 {
+			t.Errorf("%d and %d stubs", whole, stubs)
+		}
+		if again := ask(); again.Outcome != storage.Unchanged || again.MessageID != first.MessageID {
+			t.Errorf("%+v; at first %+v", again, first)
+		}
+		f.pass(1)
+		f.mails.Sent(t, 2)
+	})
+}
+
 // holdNothing fails the test if a table has one of the words.
 func (f *forgetter) holdNothing(words ...string) {
 	f.t.Helper()

@@ -142,7 +142,7 @@ func (m *messageRow) restsSince() time.Time {
 // judgeMessages deletes what a job led to, and shrinks messages that hosts asked for
 // themselves.
 func (n *core) judgeMessages(ctx context.Context, from driver.Reader, at forget.At, rows []*messageRow) ([]forget.Verdict, error) {
-	made, err := madeBy(ctx, from, rows, func(m *messageRow) (driver.Place, bool) { return m.job(), m.ContentHash == "" })
+	made, err := madeBy(ctx, from, rows, func(m *messageRow) (driver.Place, bool) { return m.job(), rendered(m.ContentHash, m.Content) })
 	out := make([]forget.Verdict, len(rows))
 	for i, m := range rows {
 		switch {
@@ -160,7 +160,7 @@ func (n *core) judgeMessages(ctx context.Context, from driver.Reader, at forget.
 
 func (n *core) judgeUserMessages(ctx context.Context, from driver.Reader, at forget.At, rows []*userMessageRow) ([]forget.Verdict, error) {
 	made, err := madeBy(ctx, from, rows, func(m *userMessageRow) (driver.Place, bool) {
-		return driver.Place{Scope: m.Scope, Key: m.JobPartitionKey + "\x1f" + m.JobRowKey}, m.ContentHash == ""
+		return driver.Place{Scope: m.Scope, Key: m.JobPartitionKey + "\x1f" + m.JobRowKey}, rendered(m.ContentHash, m.Content)
 	})
 	out := make([]forget.Verdict, len(rows))
 	for i, m := range rows {
@@ -184,8 +184,12 @@ const (
 	byStub               // one that makes nothing any more
 )
 
-// madeBy tells what has made messages, of which rendered are those without a hash of
-// their content: the others were asked for by themselves.
+// rendered reports whether a job made a message: what a host says has a hash, or no
+// content at all.
+func rendered(contentHash string, c Content) bool { return contentHash == "" && c.hashOr("") != "" }
+
+// madeBy tells what has made messages: those that a job has not rendered were asked for
+// by themselves.
 func madeBy[R any](ctx context.Context, from driver.Reader, rows []*R, of func(*R) (job driver.Place, rendered bool)) ([]maker, error) {
 	places := make([]driver.Place, 0, len(rows))
 	for _, m := range rows {

@@ -14,6 +14,8 @@ var notifyFaults = []fault{
 		Old: "len(needed) == 0", New: "true", Test: ". TestWhatIsHeldIsNotForgotten/memory"},
 	{Name: "I-4 a message that a host asked for leaves no stub", In: "notify.core.wish",
 		Old: "return forget.Shrink", New: "return forget.Delete", Test: ". TestAMessageOfNoJobLeavesAStub/memory"},
+	{Name: "I-4 a message that says nothing is taken for its job's", In: "notify.rendered",
+		Old: "c.hashOr(\"\") != \"\"", New: "true", Test: ". TestAMessageBesideAJobLeavesAStub/memory"},
 	{Name: "retention: what goes first is not announced", In: "forget.Runner.step",
 		Old: "from.After(now)", New: "false", Test: ". TestTheFirstDeletionIsAnnouncedForAWeek/memory"},
 	{Name: "I-3 a conflict of a message does not stop its campaign", In: "notify.generator.dispatchChunks",
