@@ -17,7 +17,7 @@ var notifyFaults = []fault{
 	{Name: "I-4 a message that says nothing is taken for its job's", In: "notify.rendered",
 		Old: "c.hashOr(\"\") != \"\"", New: "true", Test: ". TestAMessageBesideAJobLeavesAStub/memory"},
 	{Name: "retention: what goes first is not announced", In: "forget.Runner.step",
-		Old: "w.After, next.AnnouncedOn.IsZero()", New: "w.After, false", Test: ". TestTheFirstDeletionIsAnnouncedForAWeek/memory"},
+		Old: "next.AnnouncedOn.IsZero() && step.Found.Any()", New: "false", Test: ". TestTheFirstDeletionIsAnnouncedForAWeek/memory"},
 	{Name: "I-3 a conflict of a message does not stop its campaign", In: "notify.generator.dispatchChunks",
 		Old: "!b.conflicts(chunks[i])", New: "true", Test: "./notify TestAConflictOfOneMessage/memory"},
 	{Name: "I-3 a conflict is scheduled all the same", In: "notify.Notifier.notifyIn",
