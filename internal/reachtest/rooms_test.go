@@ -325,7 +325,8 @@ func (w *world) ofSettings(ctx context.Context, scope storage.Scope) room {
 }
 
 func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
-	n, support, campaigns, contacts := w.out, w.out.Support(), w.out.Campaigns(), w.out.Contacts()
+	n, support, campaigns, contacts, templates := w.out, w.out.Support(), w.out.Campaigns(), w.out.Contacts(), w.out.Templates()
+	said := notify.TemplateSet{Default: "en", Locales: map[string]notify.Template{"en": {Subject: "Visit"}}}
 	campaign := notify.MessagingJob{Scope: scope, Type: "visit", GUID: "spring"}
 	j, m := job(scope), message(scope)
 	key, err := keys.Join(m.PartitionKey, m.RowKey)
@@ -353,7 +354,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"Health": func() error { return second(n.Health(ctx, storage.Within(scope))) },
 			"Inbox": func() error {
 				in := n.Inbox(scope, "user:sam")
-				return each(third(in.Messages(ctx, storage.Page{})), third(in.Archived(ctx, storage.Page{})), second(in.Count(ctx)),
+				return each(third(in.Messages(ctx, storage.Page{})), third(in.Archived(ctx, storage.Page{})), third(in.Snoozed(ctx, storage.Page{})), second(in.Count(ctx)),
 					second(in.Mark(ctx, notify.MarkRead, "1")), second(in.MarkUpTo(ctx, notify.MarkRead, "1")))
 			},
 			"Notify":  func() error { return second(n.Notify(ctx, j, time.Time{})) },
@@ -361,16 +362,19 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"Trace":   func() error { return second(n.Trace(ctx, scope, j.Coordinates())) },
 		}},
 		{support, map[string]func() error{
-			"AllMessages":       func() error { return third(support.AllMessages(ctx, scope, storage.Page{})) },
-			"Cancel":            func() error { return support.Cancel(ctx, scope, notify.ArtifactOutgoingMessage, key, by) },
-			"Conflicts":         func() error { return third(support.Conflicts(ctx, scope, storage.Page{})) },
-			"DeadLetters":       func() error { return third(support.DeadLetters(ctx, scope, "crm", storage.Page{})) },
-			"DeliveryFacts":     func() error { return second(support.DeliveryFacts(ctx, scope, "m-1")) },
-			"Held":              func() error { return third(support.Held(ctx, scope, "", storage.Page{})) },
-			"HeldCampaigns":     func() error { return third(support.HeldCampaigns(ctx, scope, "", storage.Page{})) },
-			"HeldJobs":          func() error { return third(support.HeldJobs(ctx, scope, "", storage.Page{})) },
-			"HeldSchedules":     func() error { return third(support.HeldSchedules(ctx, scope, "", storage.Page{})) },
-			"Messages":          func() error { return third(support.Messages(ctx, scope, j.RowKey, storage.Page{})) },
+			"AllMessages":   func() error { return third(support.AllMessages(ctx, scope, storage.Page{})) },
+			"Cancel":        func() error { return support.Cancel(ctx, scope, notify.ArtifactOutgoingMessage, key, by) },
+			"Conflicts":     func() error { return third(support.Conflicts(ctx, scope, storage.Page{})) },
+			"DeadLetters":   func() error { return third(support.DeadLetters(ctx, scope, "crm", storage.Page{})) },
+			"DeliveryFacts": func() error { return second(support.DeliveryFacts(ctx, scope, "m-1")) },
+			"Held":          func() error { return third(support.Held(ctx, scope, "", storage.Page{})) },
+			"HeldCampaigns": func() error { return third(support.HeldCampaigns(ctx, scope, "", storage.Page{})) },
+			"HeldJobs":      func() error { return third(support.HeldJobs(ctx, scope, "", storage.Page{})) },
+			"HeldSchedules": func() error { return third(support.HeldSchedules(ctx, scope, "", storage.Page{})) },
+			"Messages":      func() error { return third(support.Messages(ctx, scope, j.RowKey, storage.Page{})) },
+			"MessagesOf": func() error {
+				return third(support.MessagesOf(ctx, scope, notify.Recipient{Ref: "17"}, storage.Page{}))
+			},
 			"Pause":             func() error { return support.Pause(ctx, notify.Extent{Scope: scope}, time.Time{}, by) },
 			"Outages":           func() error { return second(support.Outages(ctx, scope)) },
 			"Pauses":            func() error { return second(support.Pauses(ctx, scope)) },
@@ -404,6 +408,13 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"Suppress":   func() error { return contacts.Suppress(ctx, scope, notify.Complaint, by, sam) },
 			"Suppressed": func() error { return third(contacts.Suppressed(ctx, scope, storage.Page{})) },
 			"Unsuppress": func() error { return contacts.Unsuppress(ctx, scope, sam, by) },
+		}},
+		{templates, map[string]func() error{
+			"At":        func() error { return second(templates.At(ctx, scope, "visit", "1")) },
+			"Put":       func() error { return second(templates.Put(ctx, scope, "visit", said, by)) },
+			"Templates": func() error { return second(templates.Templates(ctx, scope, "visit")) },
+			"Versions":  func() error { return second(templates.Versions(ctx, scope, "visit")) },
+			"Withdraw":  func() error { return templates.Withdraw(ctx, scope, "visit", "1", by) },
 		}},
 	}
 }
