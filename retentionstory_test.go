@@ -19,6 +19,7 @@ import (
 	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/memory"
 )
 
 // wish is what the model knows of something that was asked for.
@@ -211,9 +212,12 @@ func TestI4_NothingIsDoneAgainSinceItWasForgotten(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		const seed = 22
-		stories := 100
-		if testlevel.Has(t, testlevel.Full) {
+		stories := 10 // each is months of polls
+		switch _, quick := store.(*memory.Store); {
+		case testlevel.Has(t, testlevel.Full):
 			stories = 2000
+		case quick:
+			stories = 100
 		}
 		t.Logf("seed %d, %d stories", seed, stories)
 		r := newRetelling(t, store, clk, seed)
