@@ -136,8 +136,8 @@ func TestAStubGoesAtTheHorizonOfItsType(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		f := newForgetter(t, store, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days, Inbox: 30 * days}})
-		f.notify("welcome", "sam", "hello")
-		f.notify("trial", "sam", "hello")
+		_, _ = f.notify("welcome", "sam", "hello")
+		_, _ = f.notify("trial", "sam", "hello")
 		f.pass(58)
 		if whole, stubs := f.rows("notification_job"); whole != 0 || stubs != 2 {
 			t.Errorf("%d and %d stubs", whole, stubs)
@@ -246,7 +246,7 @@ func TestTheFirstDeletionIsAnnouncedForAWeek(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 		f := newForgetter(t, store, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days}})
-		f.notify("welcome", "sam", "hello")
+		_, _ = f.notify("welcome", "sam", "hello")
 		f.pass(30)
 		if got := f.retention("notification_job"); !got.AnnouncedOn.IsZero() || f.log.Len() > 0 {
 			t.Errorf("%+v %s", got, f.log.String())
@@ -304,7 +304,7 @@ func TestExistingDatabasesForgetNothingByDefault(t *testing.T) {
 			t.Parallel()
 			storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
 				f := newForgetter(t, store, clk, belfry.Options{})
-				f.notify("welcome", "sam", "hello")
+				_, _ = f.notify("welcome", "sam", "hello")
 				if existing {
 					clk.Add(3 * days)
 				}
@@ -333,7 +333,7 @@ func TestWhatIsHeldIsNotForgotten(t *testing.T) {
 		out := notify.New(store, nil, lost)
 		out.Register(notify.Type{Name: "welcome", Renderer: notify.Template{Subject: "Welcome"}})
 		poller := belfry.NewPoller(store, &belfry.Options{Retention: belfry.Retention{Messages: 30 * days}}, out)
-		f.notify("welcome", "sam", "hello")
+		_, _ = f.notify("welcome", "sam", "hello")
 		for range 60 {
 			if err := poller.Drain(t.Context()); err != nil {
 				t.Fatal(err)
