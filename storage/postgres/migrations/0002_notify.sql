@@ -160,6 +160,8 @@ CREATE TABLE {outgoing_message} (
 	message_id          text COLLATE "C" NOT NULL, -- random; what providers see
 	hold_reason         text NOT NULL, -- empty without a hold
 	kind                text NOT NULL,
+	recipient_hash      text COLLATE "C" NOT NULL,
+	recipient_ref       text COLLATE "C", -- the host's id; NULL: known by the hash alone
 	status              text NOT NULL,
 	lease_expires_on    timestamptz,
 	claim_token         text NOT NULL,
@@ -169,8 +171,6 @@ CREATE TABLE {outgoing_message} (
 	notification_type   text NOT NULL,
 	business_unit       text NOT NULL,
 	method              text NOT NULL,
-	recipient_ref       text COLLATE "C", -- the host's id; NULL: known by the hash alone
-	recipient_hash      text COLLATE "C" NOT NULL,
 	hash_key            text NOT NULL, -- fingerprint of the key that it was made with
 	recipient_name      text NOT NULL,
 	address             text NOT NULL,
@@ -203,7 +203,7 @@ CREATE TABLE {outgoing_message} (
 	next_retry_on       timestamptz,
 	reason_code         text NOT NULL, -- of the last failure or the end
 	ended_on            timestamptz, -- when nothing was left to do
-	forgotten_on timestamptz, -- NULL: the row is whole
+	forgotten_on        timestamptz, -- NULL: the row is whole
 	UNIQUE (scope, key) WITH (fillfactor = 50)
 ) WITH (
 	fillfactor = 50,
