@@ -27,7 +27,7 @@ func size(t testing.TB) (messages, kills int) {
 	if testlevel.Has(t, testlevel.Full) {
 		return 5000, 40
 	}
-	return deliveries * 3 / 2, minKills // enough for the last kill to find some, however late it comes
+	return 3 * deliveries, minKills // enough for the last kill to find some, however late it comes
 }
 
 // I-8 to I-13: workers of all passes are killed at random moments, some of them in
