@@ -234,10 +234,7 @@ func (s preferences) show(w http.ResponseWriter, r *http.Request, stored bool, e
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Language", lang)
 	h.Set("Content-Security-Policy", preferencePolicy)
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Robots-Tag", "noindex")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-store")
+	private(h)
 	w.WriteHeader(status)
 	_, _ = out.WriteTo(w) // the client is gone
 }

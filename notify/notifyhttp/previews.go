@@ -71,10 +71,7 @@ func (s previews) allowed(serve func(http.ResponseWriter, *http.Request, Caller)
 			}
 		}
 		h := w.Header()
-		h.Set("Cache-Control", "no-store")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("X-Robots-Tag", "noindex")
+		private(h)
 		serve(w, r, caller)
 	}
 }

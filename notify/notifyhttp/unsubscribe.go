@@ -106,10 +106,16 @@ func (s unsubscriber) show(w http.ResponseWriter, err error, p page) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Robots-Tag", "noindex")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-store")
+	private(h)
 	w.WriteHeader(status)
 	_ = unsubscribePage.Execute(w, p) // the client is gone
+}
+
+// private keeps a page from caches and search engines, and its address from the pages
+// that it links to.
+func private(h http.Header) {
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Robots-Tag", "noindex")
 }
