@@ -216,6 +216,35 @@ func TestAMessageBesideAJobLeavesAStub(t *testing.T) {
 	})
 }
 
+// The same in an inbox.
+func TestAnInboxMessageBesideAJobLeavesAStub(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		f := newForgetter(t, store, clk, belfry.Options{Retention: belfry.Retention{Messages: 30 * days, Inbox: 30 * days}})
+		if _, err := f.notify("welcome", "sam", "hello"); err != nil {
+			t.Fatal(err)
+		}
+		occasion := clk.Now()
+		ask := func() notify.Ensured {
+			out, err := f.out.EnsureUserMessage(t.Context(), nil, notify.UserMessage{
+				Type: "welcome", PartitionKey: "user:kim", JobPartitionKey: "sam", JobRowKey: "welcome-sam", SourceOn: occasion,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out[0]
+		}
+		ask()
+		f.pass(80)
+		if whole, stubs := f.rows("user_message"); whole != 0 || stubs != 1 {
+			t.Errorf("%d and %d stubs", whole, stubs)
+		}
+		if again := ask(); again.Outcome != storage.Unchanged {
+			t.Errorf("%+v", again)
+		}
+	})
+}
+
 // holdNothing fails the test if a table has one of the words.
 func (f *forgetter) holdNothing(words ...string) {
 	f.t.Helper()
