@@ -16,6 +16,8 @@ var notifyFaults = []fault{
 		Old: "return forget.Shrink", New: "return forget.Delete", Test: ". TestAMessageOfNoJobLeavesAStub/memory"},
 	{Name: "I-4 a message that says nothing is taken for its job's", In: "notify.rendered",
 		Old: "c.hashOr(\"\") != \"\"", New: "true", Test: ". TestAMessageBesideAJobLeavesAStub/memory"},
+	{Name: "I-4 an inbox's message that says nothing is taken for its job's", In: "notify.core.judgeUserMessages",
+		Old: "rendered(m.ContentHash, m.Content)", New: "m.ContentHash == \"\"", Test: ". TestAnInboxMessageBesideAJobLeavesAStub/memory"},
 	{Name: "retention: what goes first is not announced", In: "forget.Runner.step",
 		Old: "next.AnnouncedOn.IsZero() && step.Found.Any()", New: "false", Test: ". TestTheFirstDeletionIsAnnouncedForAWeek/memory"},
 	{Name: "I-3 a conflict of a message does not stop its campaign", In: "notify.generator.dispatchChunks",
