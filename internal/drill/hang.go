@@ -167,7 +167,7 @@ func block(ctx context.Context, g *ground) ([]figure, error) {
 			return err
 		}
 		return b
-	}, g.hung, g.elsewhere/5, "a reminder type blocks")
+	}, g.hung, g.elsewhere/2, "a reminder type blocks")
 }
 
 // reminders makes so many due ones of a type.
