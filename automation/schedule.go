@@ -316,28 +316,6 @@ func (r *scheduleRow) dropExpiredLease(now time.Time) {
 	}
 }
 
-// hold keeps the row from being due until a person releases it. The first
-// reason stands.
-func (r *scheduleRow) hold(why Reason, detail string) bool {
-	if r.IsOnSupportHold {
-		return false
-	}
-	r.IsOnSupportHold, r.HoldReason, r.HoldDetail = true, why, storable(detail)
-	r.DueOn = time.Time{}
-	return true
-}
-
-// unhold ends a hold; what was given up under it starts afresh.
-func (r *scheduleRow) unhold(now time.Time) {
-	r.IsOnSupportHold, r.HoldReason, r.HoldDetail = false, "", ""
-	if r.Status == StatusFailed || r.Status == StatusCancelled {
-		r.RetryCount = 0
-		r.reactivate(now)
-	}
-	r.dropExpiredLease(now)
-	r.DueOn = r.dueOn()
-}
-
 // Long-running types go on once a day after the usual steps, so many times.
 const (
 	dailyRetry   = 24 * time.Hour

@@ -356,3 +356,25 @@ func (s Support) Bulk(ctx context.Context, scope Scope, action Action, sel Selec
 	report.Changed = len(report.Rows) - report.Refused
 	return report, nil
 }
+
+// hold keeps the row from being due until a person releases it. The first
+// reason stands.
+func (r *scheduleRow) hold(why Reason, detail string) bool {
+	if r.IsOnSupportHold {
+		return false
+	}
+	r.IsOnSupportHold, r.HoldReason, r.HoldDetail = true, why, storable(detail)
+	r.DueOn = time.Time{}
+	return true
+}
+
+// unhold ends a hold; what was given up under it starts afresh.
+func (r *scheduleRow) unhold(now time.Time) {
+	r.IsOnSupportHold, r.HoldReason, r.HoldDetail = false, "", ""
+	if r.Status == StatusFailed || r.Status == StatusCancelled {
+		r.RetryCount = 0
+		r.reactivate(now)
+	}
+	r.dropExpiredLease(now)
+	r.DueOn = r.dueOn()
+}
