@@ -202,9 +202,6 @@ const (
 	ResolvedByCallback    Resolution = "Callback"       // the provider's webhook said so
 )
 
-// maxRetryAfter bounds how long a provider may have a message wait.
-const maxRetryAfter = 24 * time.Hour
-
 func (m *messageRow) become(status string) {
 	outgoingStates.Must(m.Status, status)
 	m.Status = status
@@ -256,13 +253,6 @@ func (m *messageRow) settled(now time.Time, r Receipt, e *SendError) {
 	}
 }
 
-// spared is a refusal that says nothing about the message: its channel is out. No try
-// is counted.
-func (m *messageRow) spared(next time.Time, e *SendError) {
-	m.ReasonCode = storable.Code(e.Code)
-	m.retryOn(driver.Time(next))
-}
-
 // skip ends a message that is no longer wanted.
 func (m *messageRow) skip(now time.Time, reason string) {
 	m.become(StatusSkipped)
@@ -285,30 +275,6 @@ func (m *messageRow) expired(now time.Time) bool {
 	m.DueOn, m.NextRetryOn, m.EndedOn = time.Time{}, time.Time{}, now
 	return true
 }
-
-// deferTo makes the message wait; no try is counted.
-func (m *messageRow) deferTo(until time.Time, reason string) {
-	m.ReasonCode = storable.Code(reason)
-	m.retryOn(driver.Time(until))
-}
-
-// unasked is a try that did not come to a provider's answer: the message could
-// not be revalidated, or its calls never arrived. It is tried again with
-// back-off, then left to a person, since nothing refused it.
-func (m *messageRow) unasked(now time.Time, reason string) {
-	next, ok := m.Tries.failed(now, m.Key, reason)
-	m.retryOn(next)
-	if !ok {
-		m.putOnHold(HoldRetries)
-	}
-}
-
-func (m *messageRow) putOnHold(reason string) {
-	m.DueOn = time.Time{}
-	m.put(reason)
-}
-
-func (m *messageRow) unhold() { m.IsOnSupportHold, m.HoldReason = false, "" }
 
 // EnsureOutgoingMessage makes sure of messages to be sent; see
 // [DeliveryDispatcher]. An address that cannot be normalised is an error.

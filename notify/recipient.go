@@ -17,6 +17,8 @@ import (
 
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
 )
 
 // Recipient is one person or inbox that a job is for. With a Channel it gets an
@@ -308,4 +310,42 @@ func (n generator) destination(r Recipient) delivery {
 	d.Recipient.Address = address
 	d.Hash = n.recipientHash(r.Ref, method, address)
 	return d
+}
+
+// MessagesOf lists what a person got or is to get, the newest first: all that names the
+// Ref of r or, without one, that names none and goes to its Address by its Channel's
+// method. Hashes under Options.FormerHashKeys count.
+func (n Support) MessagesOf(ctx context.Context, scope Scope, r Recipient, p storage.Page) ([]OutgoingMessage, string, error) {
+	who, err := n.gotBy(r)
+	if err != nil {
+		return nil, "", fmt.Errorf("notify: MessagesOf: %w", err)
+	}
+	var rows []*messageRow
+	var next string
+	err = n.read(ctx, nil, func(from driver.Reader) (err error) {
+		rows, next, err = outgoingMessages.Page(ctx, from, scope, p, driver.Query{Where: who, OrderBy: "id", Desc: true})
+		return err
+	})
+	out := make([]OutgoingMessage, len(rows))
+	for i, m := range rows {
+		out[i] = m.view()
+	}
+	return out, next, err
+}
+
+// gotBy are the conditions that the indexes by recipient answer.
+func (n *core) gotBy(r Recipient) ([]driver.Cond, error) {
+	if r.Ref != "" {
+		return []driver.Cond{driver.Eq("recipient_ref", r.Ref)}, nil
+	}
+	address, err := normalise(Method(r.Channel), r.Address)
+	if err != nil {
+		return nil, err
+	}
+	hashes := n.addressHashes(Method(r.Channel), address)
+	which := driver.Eq("recipient_hash", hashes[0])
+	if len(hashes) > 1 {
+		which = driver.In("recipient_hash", hashes)
+	}
+	return []driver.Cond{driver.Null("recipient_ref"), which}, nil
 }

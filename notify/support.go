@@ -343,44 +343,6 @@ func (n Support) Messages(ctx context.Context, scope Scope, jobRowKey string, p 
 	return list(ctx, n.core, outgoingMessages, scope, p, within, (*messageRow).view)
 }
 
-// MessagesOf lists what a person got or is to get, the newest first: all that names the
-// Ref of r or, without one, that names none and goes to its Address by its Channel's
-// method. Hashes under Options.FormerHashKeys count.
-func (n Support) MessagesOf(ctx context.Context, scope Scope, r Recipient, p storage.Page) ([]OutgoingMessage, string, error) {
-	who, err := n.gotBy(r)
-	if err != nil {
-		return nil, "", fmt.Errorf("notify: MessagesOf: %w", err)
-	}
-	var rows []*messageRow
-	var next string
-	err = n.read(ctx, nil, func(from driver.Reader) (err error) {
-		rows, next, err = outgoingMessages.Page(ctx, from, scope, p, driver.Query{Where: who, OrderBy: "id", Desc: true})
-		return err
-	})
-	out := make([]OutgoingMessage, len(rows))
-	for i, m := range rows {
-		out[i] = m.view()
-	}
-	return out, next, err
-}
-
-// gotBy are the conditions that the indexes by recipient answer.
-func (n *core) gotBy(r Recipient) ([]driver.Cond, error) {
-	if r.Ref != "" {
-		return []driver.Cond{driver.Eq("recipient_ref", r.Ref)}, nil
-	}
-	address, err := normalise(Method(r.Channel), r.Address)
-	if err != nil {
-		return nil, err
-	}
-	hashes := n.addressHashes(Method(r.Channel), address)
-	which := driver.Eq("recipient_hash", hashes[0])
-	if len(hashes) > 1 {
-		which = driver.In("recipient_hash", hashes)
-	}
-	return []driver.Cond{driver.Null("recipient_ref"), which}, nil
-}
-
 // AllMessages lists the outgoing messages of a scope in the order of their keys.
 func (n Support) AllMessages(ctx context.Context, scope Scope, p storage.Page) ([]OutgoingMessage, string, error) {
 	return list(ctx, n.core, outgoingMessages, scope, p, nil, (*messageRow).view)

@@ -2,12 +2,9 @@ package notify
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"sync"
@@ -145,61 +142,6 @@ func (s *sourced) compile(at compiledKey, set TemplateSet) (*Localized, error) {
 	}
 	s.compiled[at] = l
 	return l, nil
-}
-
-// templateFolder has the sets by type.
-type templateFolder map[string]TemplateSet
-
-func (f templateFolder) Templates(_ context.Context, _ Scope, notificationType string) (TemplateSet, error) {
-	return f[notificationType], nil
-}
-
-// ReadTemplates reads the templates of all tenants from a folder, such as an embedded
-// one: a folder for each notification type, with files as [ParseLocalized] has them.
-// otherwise is the default locale of all. The version is a hash of the files. Every
-// fault is listed.
-func ReadTemplates(files fs.FS, otherwise string) (TemplateSource, error) {
-	dirs, err := fs.ReadDir(files, ".")
-	if err != nil {
-		return nil, fmt.Errorf("notify: templates: %w", err)
-	}
-	out, faults := templateFolder{}, []error(nil)
-	for _, d := range dirs {
-		if !d.IsDir() {
-			continue
-		}
-		set, err := readSet(files, d.Name(), otherwise)
-		if err == nil {
-			_, err = set.Compile()
-		}
-		if err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", d.Name(), err))
-		}
-		sum := keys.Sum("belfry-templates-1", string(mustJSON(set)))
-		set.Version = hex.EncodeToString(sum[:6])
-		out[d.Name()] = set
-	}
-	return out, errors.Join(faults...)
-}
-
-// readSet reads the files of one type.
-func readSet(files fs.FS, dir, otherwise string) (TemplateSet, error) {
-	set := TemplateSet{Default: otherwise, Locales: map[string]Template{}}
-	names, err := fs.Glob(files, path.Join(dir, "*.tmpl"))
-	if err != nil {
-		return set, fmt.Errorf("notify: templates in %s: %w", dir, err)
-	}
-	parts := map[language.Tag]*Template{}
-	var faults []error
-	for _, name := range names {
-		if err := readPart(files, name, parts); err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", name, err))
-		}
-	}
-	for tag, t := range parts {
-		set.Locales[tag.String()] = *t
-	}
-	return set, errors.Join(faults...)
 }
 
 // Templates are those that tenants wrote, in a table, and a [TemplateSource]. Each Put

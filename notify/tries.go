@@ -211,3 +211,37 @@ var (
 	mailTries  = backoff.Steps{5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}
 	otherTries = backoff.Steps{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour}
 )
+
+// maxRetryAfter bounds how long a provider may have a message wait.
+const maxRetryAfter = 24 * time.Hour
+
+// spared is a refusal that says nothing about the message: its channel is out. No try
+// is counted.
+func (m *messageRow) spared(next time.Time, e *SendError) {
+	m.ReasonCode = storable.Code(e.Code)
+	m.retryOn(driver.Time(next))
+}
+
+// deferTo makes the message wait; no try is counted.
+func (m *messageRow) deferTo(until time.Time, reason string) {
+	m.ReasonCode = storable.Code(reason)
+	m.retryOn(driver.Time(until))
+}
+
+// unasked is a try that did not come to a provider's answer: the message could
+// not be revalidated, or its calls never arrived. It is tried again with
+// back-off, then left to a person, since nothing refused it.
+func (m *messageRow) unasked(now time.Time, reason string) {
+	next, ok := m.Tries.failed(now, m.Key, reason)
+	m.retryOn(next)
+	if !ok {
+		m.putOnHold(HoldRetries)
+	}
+}
+
+func (m *messageRow) putOnHold(reason string) {
+	m.DueOn = time.Time{}
+	m.put(reason)
+}
+
+func (m *messageRow) unhold() { m.IsOnSupportHold, m.HoldReason = false, "" }
