@@ -39,7 +39,7 @@ func (c Coordinates) IsZero() bool { return c == Coordinates{} }
 
 // States gives the state machines of this package, for the documentation.
 func States() []states.Machine {
-	return []states.Machine{scheduleStates, jobStates, messagingStates, userStates, outgoingStates, eventStates, suppressionStates, templateStates}
+	return []states.Machine{scheduleStates, jobStates, messagingStates, userStates, outgoingStates, eventStates, suppressionStates}
 }
 
 // Schemas lists the tables of this package, so that adapters' tests can
@@ -49,7 +49,7 @@ func Schemas() []*driver.Schema {
 		&automationJobs.Schema, &jobs.Schema, &messagingJobs.Schema, &schedules.Schema,
 		&userMessages.Schema, &outgoingMessages.Schema, &conflicts.Schema,
 		&pauses.Schema, &outage.Table.Schema, &preferences.Schema, &hashKeys.Schema,
-		&deliveryEvents.Schema, &messageReceipts.Schema, &deliveryFacts.Schema, &suppressions.Schema, &storedTemplates.Schema,
+		&deliveryEvents.Schema, &messageReceipts.Schema, &deliveryFacts.Schema, &suppressions.Schema,
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -141,26 +140,6 @@ func TestWhatTheShadowHasIsNotSentAgain(t *testing.T) {
 	if m := mails.To(t, "sam@example.com"); m.Subject != "Booking 8" {
 		t.Errorf("message is %+v", m)
 	}
-}
-
-// The nearest locale is taken, and the page that shows a mail beforehand stores
-// nothing.
-func ExampleParseLocalized() {
-	ctx := context.Background()
-	store, _ := newStore()
-	out := notify.New(store, nil)
-	templates := fstest.MapFS{ // an embed.FS in earnest
-		"visit/subject.en.tmpl": {Data: []byte("Your visit on {{.On}}")},
-		"visit/subject.pt.tmpl": {Data: []byte("Sua visita em {{.On}}")},
-	}
-	visits, err := notify.ParseLocalized(templates, "visit", "en")
-	orPanic(err)
-	out.Register(notify.Type{Name: "visit", Renderer: visits})
-
-	job := notify.Job{Type: "visit", EventData: json.RawMessage(`{"On":"2026-05-01"}`)}
-	shown, err := out.Preview(ctx, job, notify.Recipient{Name: "Sam", Locale: "pt-BR"})
-	fmt.Println(shown.Subject, shown.Locale, shown.Missing, err)
-	// Output: Sua visita em 2026-05-01 pt [pt-BR] <nil>
 }
 
 // units is a catalogue by business unit and type.

@@ -2,9 +2,7 @@ package notify_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"testing/fstest"
 	"time"
 
 	"github.com/belfry-go/belfry"
@@ -34,31 +32,6 @@ func ExampleMail() {
 	orPanic(err)
 	orPanic(belfry.NewPoller(store, nil, out).Drain(ctx))
 	// Output: sam@example.com Ann <ann@school.example> [archive@school.example] [booking-7@school.example] map[X-Booking:7]
-}
-
-// A tenant writes its own words; the others have those of the program.
-func ExampleFromSources() {
-	ctx := context.Background()
-	store, _ := newStore()
-	out := notify.New(store, nil)
-	shipped, err := notify.ReadTemplates(fstest.MapFS{ // an embed.FS in earnest
-		"visit/subject.en.tmpl": {Data: []byte("Your visit on {{.On}}")},
-	}, "en")
-	orPanic(err)
-	out.Register(notify.Type{Name: "visit", Renderer: notify.FromSources(out.Templates(), shipped)})
-
-	own := notify.TemplateSet{Default: "en", Locales: map[string]notify.Template{"en": {Subject: "See you on {{.On}}!"}}}
-	version, err := out.Templates().Put(ctx, "acme", "visit", own, notify.By{Actor: "kim", Reason: "friendlier"})
-	fmt.Println(version, err)
-	for _, tenant := range []notify.Scope{"acme", "other"} {
-		job := notify.Job{Scope: tenant, Type: "visit", EventData: json.RawMessage(`{"On":"2026-05-01"}`)}
-		shown, err := out.Preview(ctx, job, notify.Recipient{Name: "Sam"})
-		fmt.Println(shown.Subject, err)
-	}
-	// Output:
-	// 1 <nil>
-	// See you on 2026-05-01! <nil>
-	// Your visit on 2026-05-01 <nil>
 }
 
 // What is put off comes back as new.

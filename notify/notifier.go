@@ -116,7 +116,6 @@ type core struct {
 	fingerprints []string // of that key and the former ones
 
 	environment  *environment
-	templates    *templateMemory
 	watch        *watch
 	gates        []Gate // environment first
 	hashKeyCheck *hashKeyCheck
@@ -182,7 +181,6 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 		n.fingerprints = append(n.fingerprints, keys.Fingerprint(key))
 	}
 	n.environment = &environment{store: store}
-	n.templates = &templateMemory{}
 	n.watch = newWatch(store, n.options.Logger, n.options.CallTimeout)
 	n.gates = n.sender().withOwnGates(n.options.Gates)
 	n.options.Unsubscribe.check()

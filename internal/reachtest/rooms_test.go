@@ -18,6 +18,7 @@ import (
 	"github.com/belfry-go/belfry/keys"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/notify/templates"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/storage/memory"
@@ -161,7 +162,7 @@ func expiry(scope storage.Scope) settings.ReminderSetting {
 func schemas() []*driver.Schema {
 	var all []*driver.Schema
 	for _, some := range [][]*driver.Schema{
-		automation.Schemas(), report.Schemas(), settings.Schemas(), notify.Schemas(), gate.Schemas(), survey.Schemas(), outbox.Schemas(),
+		automation.Schemas(), report.Schemas(), settings.Schemas(), notify.Schemas(), gate.Schemas(), templates.Schemas(), survey.Schemas(), outbox.Schemas(),
 	} {
 		all = append(all, some...)
 	}
@@ -325,8 +326,8 @@ func (w *world) ofSettings(ctx context.Context, scope storage.Scope) room {
 }
 
 func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
-	n, support, campaigns, contacts, templates := w.out, w.out.Support(), w.out.Campaigns(), w.out.Contacts(), w.out.Templates()
-	said := notify.TemplateSet{Default: "en", Locales: map[string]notify.Template{"en": {Subject: "Visit"}}}
+	n, support, campaigns, contacts, table := w.out, w.out.Support(), w.out.Campaigns(), w.out.Contacts(), templates.NewTable(w.store)
+	said := templates.Set{Default: "en", Locales: map[string]notify.Template{"en": {Subject: "Visit"}}}
 	campaign := notify.MessagingJob{Scope: scope, Type: "visit", GUID: "spring"}
 	j, m := job(scope), message(scope)
 	key, err := keys.Join(m.PartitionKey, m.RowKey)
@@ -409,12 +410,12 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"Suppressed": func() error { return third(contacts.Suppressed(ctx, scope, storage.Page{})) },
 			"Unsuppress": func() error { return contacts.Unsuppress(ctx, scope, sam, by) },
 		}},
-		{templates, map[string]func() error{
-			"At":        func() error { return second(templates.At(ctx, scope, "visit", "1")) },
-			"Put":       func() error { return second(templates.Put(ctx, scope, "visit", said, by)) },
-			"Templates": func() error { return second(templates.Templates(ctx, scope, "visit")) },
-			"Versions":  func() error { return second(templates.Versions(ctx, scope, "visit")) },
-			"Withdraw":  func() error { return templates.Withdraw(ctx, scope, "visit", "1", by) },
+		{table, map[string]func() error{
+			"At":        func() error { return second(table.At(ctx, scope, "visit", "1")) },
+			"Put":       func() error { return second(table.Put(ctx, scope, "visit", said, by)) },
+			"Templates": func() error { return second(table.Templates(ctx, scope, "visit")) },
+			"Versions":  func() error { return second(table.Versions(ctx, scope, "visit")) },
+			"Withdraw":  func() error { return table.Withdraw(ctx, scope, "visit", "1", by) },
 		}},
 	}
 }

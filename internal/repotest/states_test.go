@@ -15,6 +15,7 @@ import (
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/states"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/templates"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -60,6 +61,10 @@ func statePage() string {
 	for _, m := range notify.States() {
 		printMachine(&b, m)
 	}
+	b.WriteString("\n## Package notify/templates\n")
+	for _, m := range templates.States() {
+		printMachine(&b, m)
+	}
 	b.WriteString("\n## Package survey\n")
 	for _, m := range survey.States() {
 		printMachine(&b, m)
@@ -102,7 +107,7 @@ func grouped(edges []states.Edge) []states.Edge {
 // no edge onwards is named as an end.
 func TestI15_EveryStateLeadsToAnEnd(t *testing.T) {
 	t.Parallel()
-	for _, m := range slices.Concat(automation.States(), report.States(), notify.States(), survey.States()) {
+	for _, m := range slices.Concat(automation.States(), report.States(), notify.States(), templates.States(), survey.States()) {
 		for _, s := range m.States() {
 			if !leadsToAnEnd(m, s) {
 				t.Errorf("%s: nothing leads from %s to an end", m.Name, s)

@@ -13,6 +13,7 @@ import (
 	"github.com/belfry-go/belfry"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
+	"github.com/belfry-go/belfry/notify/templates"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
@@ -52,7 +53,7 @@ func ExamplePreferences() {
 // A developer looks at a message in another language.
 func ExamplePreviews() {
 	out := notify.New(memory.New(nil), nil)
-	out.Register(notify.Type{Name: "visit", Renderer: notify.TemplateSet{Default: "en", Locales: map[string]notify.Template{
+	out.Register(notify.Type{Name: "visit", Renderer: templates.Set{Default: "en", Locales: map[string]notify.Template{
 		"en": {Subject: "Your visit on {{.On}}"}, "de": {Subject: "Ihr Besuch am {{.On}}"}}}})
 	h := notifyhttp.Previews(out, notifyhttp.PreviewsOptions{Development: true, Samples: []notifyhttp.Sample{
 		{Job: notify.Job{Type: "visit", EventData: json.RawMessage(`{"On":"1 May"}`)}, Recipient: notify.Recipient{Name: "Sam"}}}})

@@ -3,11 +3,13 @@ package notifyhttp
 import (
 	"bytes"
 	_ "embed" // the page
+	"errors"
 	"html/template"
 	"net/http"
 	"strconv"
 
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/templates"
 )
 
 // Sample is a message to look at: a job with sample data, and its recipient.
@@ -25,6 +27,8 @@ type PreviewsOptions struct {
 	// machine, never beside it.
 	Development bool
 	Samples     []Sample
+	// Templates has the versions that ?version= shows; nil: there are none.
+	Templates *templates.Table
 }
 
 //go:embed previews.html
@@ -37,7 +41,7 @@ var previewsPage = template.Must(template.New("previews").Parse(previewsHTML))
 //	GET /              the samples
 //	GET /{n}           one of them: subject, texts, attachments; what refuses it
 //	                   ?locale=de for another language, ?version=3 for one of the
-//	                   versions in [notify.Templates] instead of the type's renderer
+//	                   versions in Templates instead of the type's renderer
 //	GET /{n}/html      its HTML, without scripts and without anything from elsewhere
 //
 // Mount it with http.StripPrefix and a path that ends without a slash. It panics
@@ -75,6 +79,9 @@ func (s previews) allowed(serve func(http.ResponseWriter, *http.Request, Caller)
 		serve(w, r, caller)
 	}
 }
+
+// errNoVersions is an answer to a version where no table of templates is shown.
+var errNoVersions = errors.New("no versions of templates are shown here")
 
 // preview is what the page shows.
 type preview struct {
@@ -137,7 +144,10 @@ func (s previews) render(r *http.Request, c Caller) (*Sample, notify.Content, er
 		content, err := s.n.Preview(r.Context(), sample.Job, sample.Recipient)
 		return &sample, content, err
 	}
-	set, err := s.n.Templates().At(r.Context(), sample.Job.Scope, sample.Job.Type, version)
+	if s.o.Templates == nil {
+		return &sample, notify.Content{}, errNoVersions
+	}
+	set, err := s.o.Templates.At(r.Context(), sample.Job.Scope, sample.Job.Type, version)
 	if err != nil {
 		return &sample, notify.Content{}, err
 	}

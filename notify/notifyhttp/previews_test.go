@@ -10,15 +10,19 @@ import (
 
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/notify/notifyhttp"
+	"github.com/belfry-go/belfry/notify/templates"
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
-func previewing(t *testing.T, o notifyhttp.PreviewsOptions) (n *notify.Notifier, get func(path, user string) (int, string, http.Header)) {
-	n = notify.New(memory.New(nil), nil)
-	n.Register(notify.Type{Name: "visit", Renderer: notify.FromSources(n.Templates())})
+func previewing(t *testing.T, o notifyhttp.PreviewsOptions) (table *templates.Table, get func(path, user string) (int, string, http.Header)) {
+	store := memory.New(nil)
+	n := notify.New(store, nil)
+	table = templates.NewTable(store)
+	o.Templates = table
+	n.Register(notify.Type{Name: "visit", Renderer: templates.From(table)})
 	o.Samples = []notifyhttp.Sample{{Job: notify.Job{Scope: "sample", Type: "visit", EventData: json.RawMessage(`{"Car":"<script>alert(1)</script>"}`)}, Recipient: notify.Recipient{Name: "Sam"}}}
 	h := http.StripPrefix("/previews", notifyhttp.Previews(n, o))
-	return n, func(path, user string) (int, string, http.Header) {
+	return table, func(path, user string) (int, string, http.Header) {
 		t.Helper()
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest("GET", "/previews"+path, nil)
@@ -28,23 +32,23 @@ func previewing(t *testing.T, o notifyhttp.PreviewsOptions) (n *notify.Notifier,
 	}
 }
 
-func put(t *testing.T, n *notify.Notifier, scope notify.Scope, subject string) {
+func put(t *testing.T, table *templates.Table, scope notify.Scope, subject string) {
 	t.Helper()
-	set := notify.TemplateSet{Default: "en", Locales: map[string]notify.Template{
+	set := templates.Set{Default: "en", Locales: map[string]notify.Template{
 		"en": {Subject: subject, Text: "{{.Car}}", HTML: "<p>{{.Car}}</p>"}, "de": {Subject: "Wagen {{.Recipient.Name}}", Text: "{{.Car}}"}}}
-	if _, err := n.Templates().Put(t.Context(), scope, "visit", set, notify.By{Actor: "kim", Reason: "new words"}); err != nil {
+	if _, err := table.Put(t.Context(), scope, "visit", set, notify.By{Actor: "kim", Reason: "new words"}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestAPreviewShowsEachLocaleAndVersion(t *testing.T) {
 	t.Parallel()
-	n, get := previewing(t, notifyhttp.PreviewsOptions{Development: true})
+	table, get := previewing(t, notifyhttp.PreviewsOptions{Development: true})
 	if _, page, _ := get("/1", ""); !strings.Contains(page, `role="alert"`) {
 		t.Error("no templates:", page)
 	}
-	put(t, n, "sample", "First")
-	put(t, n, "sample", "Second {{.Missing}}")
+	put(t, table, "sample", "First")
+	put(t, table, "sample", "Second {{.Missing}}")
 	for path, want := range map[string]string{
 		"/": `<a href="1">visit</a>`, "/1": `role="alert"`, "/1?version=1": "<dd dir=\"auto\">First</dd>", "/1?locale=de-AT&version=1": "Wagen Sam", "/1?version=7": `role="alert"`,
 	} {
@@ -64,16 +68,26 @@ func TestAPreviewShowsEachLocaleAndVersion(t *testing.T) {
 	}
 }
 
+func TestPreviewsWithoutATableHaveNoVersions(t *testing.T) {
+	t.Parallel()
+	h := notifyhttp.Previews(notify.New(memory.New(nil), nil), notifyhttp.PreviewsOptions{Development: true, Samples: []notifyhttp.Sample{{Job: notify.Job{Type: "visit"}}}})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/1?version=1", nil))
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "no versions of templates") {
+		t.Error(w.Code, w.Body)
+	}
+}
+
 func TestPreviewsAskWhoIsCalling(t *testing.T) {
 	t.Parallel()
-	n, get := previewing(t, notifyhttp.PreviewsOptions{Development: true, Authorise: func(r *http.Request) (notifyhttp.Caller, error) {
+	table, get := previewing(t, notifyhttp.PreviewsOptions{Development: true, Authorise: func(r *http.Request) (notifyhttp.Caller, error) {
 		if r.Header.Get("User") == "" {
 			return notifyhttp.Caller{}, errors.New("nobody")
 		}
 		return notifyhttp.Caller{Scope: "tenant"}, nil
 	}})
-	put(t, n, "sample", "Of another tenant")
-	put(t, n, "tenant", "Of this tenant")
+	put(t, table, "sample", "Of another tenant")
+	put(t, table, "tenant", "Of this tenant")
 	for _, path := range []string{"/", "/1", "/1/html"} {
 		if status, _, _ := get(path, ""); status != 401 {
 			t.Errorf("%s: %d", path, status)
@@ -87,5 +101,5 @@ func TestPreviewsAskWhoIsCalling(t *testing.T) {
 			t.Error("it works for anybody")
 		}
 	}()
-	notifyhttp.Previews(n, notifyhttp.PreviewsOptions{})
+	notifyhttp.Previews(notify.New(memory.New(nil), nil), notifyhttp.PreviewsOptions{})
 }

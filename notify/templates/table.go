@@ -1,0 +1,314 @@
+package templates
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/states"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// Table has the templates that tenants wrote, and is a [Source]. Each Put makes a new
+// version, the newest that is not withdrawn counts, and versions stay. Its methods may
+// be called from any number of goroutines, those of a bound copy (see WithTx) from one.
+type Table struct {
+	store  storage.Store
+	tx     storage.Tx // of a bound copy
+	memory *memory
+}
+
+// NewTable gives the templates in a store. Make one in each process, which keeps what it
+// has read. It panics on a nil store.
+func NewTable(store storage.Store) *Table {
+	if store == nil {
+		panic("templates: NewTable needs a store")
+	}
+	return &Table{store: store, memory: &memory{}}
+}
+
+// WithTx is a copy that reads and writes in tx. It panics if tx is nil or belongs to
+// another store.
+func (t *Table) WithTx(tx storage.Tx) *Table {
+	if tx == nil || !driver.Same(tx.Store(), t.store) {
+		panic("templates: WithTx needs a transaction of the table's store")
+	}
+	bound := *t
+	bound.tx = tx
+	return &bound
+}
+
+func (t *Table) inTx(ctx context.Context, f func(storage.Tx) error) error {
+	if t.tx != nil {
+		return f(t.tx)
+	}
+	return t.store.InTx(ctx, f)
+}
+
+func (t *Table) read(ctx context.Context, f func(driver.Reader) error) error {
+	if t.tx != nil {
+		return f(t.tx)
+	}
+	return t.store.View(ctx, f)
+}
+
+// row is one version of the templates of a type, its Kind. The Key sorts the newest
+// first. It is never due.
+type row struct {
+	storage.Record
+	Number    int       `db:"number,fixed"`
+	Set       Set       `db:"templates,fixed,json,content"`
+	CreatedOn time.Time `db:"created_on,fixed"`
+}
+
+var rows = driver.Define[row]("message_template").Grows(driver.WithEntities).
+	Kept(driver.Always, "what tenants have written").Limit(1 << 20)
+
+// Schemas lists the table of this package, so that adapters' tests can compare it with a
+// live database.
+func Schemas() []*driver.Schema { return []*driver.Schema{&rows.Schema} }
+
+// The states of a version.
+const (
+	statusActive    = "Active"
+	statusWithdrawn = "Withdrawn"
+)
+
+var machine = states.Machine{
+	Name:     "MessageTemplate",
+	Start:    []string{statusActive},
+	Edges:    []states.Edge{{From: statusActive, To: statusWithdrawn, Event: "withdrawn by a person"}},
+	Terminal: []string{statusWithdrawn},
+}
+
+// States gives the state machine of this package, for the documentation.
+func States() []states.Machine { return []states.Machine{machine} }
+
+// maxNumber bounds the versions of a type, maxSet a set in bytes, and maxListed what
+// Versions gives.
+const (
+	maxNumber = 999_999
+	maxSet    = 512 << 10
+	maxListed = 1000
+)
+
+func keyOf(notificationType string, number int) (string, error) {
+	return keys.Join(notificationType, fmt.Sprintf("%06d", maxNumber-number))
+}
+
+// ofType are the rows of a type: keys.Join puts U+001F between parts, and no part holds
+// it.
+func ofType(notificationType string) ([]driver.Cond, error) {
+	prefix, err := keys.Join(notificationType)
+	if err != nil {
+		return nil, err
+	}
+	return []driver.Cond{driver.Greater("key", prefix+"\x1f"), driver.Less("key", prefix+"\x20")}, nil
+}
+
+// Put stores a set as the newest version of a type, and returns the version; a set that
+// equals the newest is that one. What does not compile, or has more than 512 KiB, is
+// refused with every fault, and nothing is written. Who did it and why is in the audit.
+// Processes see it within five seconds.
+func (t *Table) Put(ctx context.Context, scope storage.Scope, notificationType string, set Set, by notify.By) (version string, err error) {
+	if err := by.Check(); err != nil {
+		return "", err
+	}
+	set.Version = ""
+	if _, err := set.compile(); err != nil {
+		return "", err
+	}
+	if size := len(set.json()); size > maxSet {
+		return "", fmt.Errorf("templates: they have %d bytes, more than %d", size, maxSet)
+	}
+	err = driver.Again("the templates", func() error {
+		return t.inTx(ctx, func(tx storage.Tx) (err error) {
+			version, err = t.put(ctx, tx, scope, notificationType, set, by)
+			return err
+		})
+	})
+	t.memory.forget(scope, notificationType)
+	return version, err
+}
+
+func (t *Table) put(ctx context.Context, tx storage.Tx, scope storage.Scope, notificationType string, set Set, by notify.By) (string, error) {
+	last, err := newest(ctx, tx, scope, notificationType)
+	if err != nil {
+		return "", err
+	}
+	r := &row{Number: 1, Set: set, CreatedOn: driver.Now(t.store)}
+	if last != nil {
+		r.Number = last.Number + 1
+		if last.Status == statusActive && string(last.Set.json()) == string(set.json()) {
+			return strconv.Itoa(last.Number), nil
+		}
+	}
+	key, err := keyOf(notificationType, r.Number)
+	if err != nil {
+		return "", err
+	}
+	r.Record = storage.Record{Scope: scope, Key: key, Kind: notificationType, Status: statusActive}
+	isNew, err := rows.Insert(ctx, tx, r)
+	switch {
+	case err != nil:
+		return "", err
+	case !isNew[0]: // somebody else made this version
+		return "", storage.ErrStale
+	}
+	return strconv.Itoa(r.Number), audit.Write(ctx, tx, &audit.Entry{
+		Record: storage.Record{Scope: scope}, Subject: rows.Name, SubjectKey: key, SubjectID: r.ID, SubjectVersion: r.Version,
+		Action: "Put", Actor: by.Actor, Reason: by.Reason, To: statusActive, On: r.CreatedOn,
+	})
+}
+
+// newest is the newest version that meets the conditions; nil: there is none.
+func newest(ctx context.Context, from driver.Reader, scope storage.Scope, notificationType string, which ...driver.Cond) (*row, error) {
+	within, err := ofType(notificationType)
+	if err != nil {
+		return nil, err
+	}
+	found, err := rows.Find(ctx, from, scope, driver.Query{Where: append(within, which...), OrderBy: "key", Limit: 1})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// Withdraw ends a version: the one before it counts. Messages that were rendered keep
+// what they say. One that is not in force is a [notify.ErrActionRefused].
+func (t *Table) Withdraw(ctx context.Context, scope storage.Scope, notificationType, version string, by notify.By) error {
+	key, err := parseKey(notificationType, version)
+	if err != nil {
+		return err
+	}
+	err = t.inTx(ctx, func(tx storage.Tx) error {
+		return audit.Change(ctx, tx, rows, scope, key, "Withdraw", by, func(r *row, _ time.Time) (refused string) {
+			if r.Status != statusActive {
+				return "it is withdrawn already"
+			}
+			machine.Must(r.Status, statusWithdrawn)
+			r.Status = statusWithdrawn
+			return ""
+		})
+	})
+	t.memory.forget(scope, notificationType)
+	return err
+}
+
+// Version is one version of the templates of a type.
+type Version struct {
+	Version   string
+	CreatedOn time.Time
+	Withdrawn bool
+}
+
+// Versions lists the last thousand versions of a type, the newest first.
+func (t *Table) Versions(ctx context.Context, scope storage.Scope, notificationType string) ([]Version, error) {
+	within, err := ofType(notificationType)
+	if err != nil {
+		return nil, err
+	}
+	var found []*row
+	err = t.read(ctx, func(from driver.Reader) (err error) {
+		found, err = rows.Find(ctx, from, scope, driver.Query{Columns: []string{"status", "number", "created_on"}, Where: within, OrderBy: "key", Limit: maxListed})
+		return err
+	})
+	out := make([]Version, len(found))
+	for i, r := range found {
+		out[i] = Version{strconv.Itoa(r.Number), r.CreatedOn, r.Status == statusWithdrawn}
+	}
+	return out, err
+}
+
+// At is a version of a type, withdrawn or not; [storage.ErrNotFound] if there is none.
+func (t *Table) At(ctx context.Context, scope storage.Scope, notificationType, version string) (set Set, err error) {
+	key, err := parseKey(notificationType, version)
+	if err != nil {
+		return set, err
+	}
+	err = t.read(ctx, func(from driver.Reader) error {
+		r, err := rows.Get(ctx, from, scope, key)
+		if err == nil {
+			set = r.set()
+		}
+		return err
+	})
+	return set, err
+}
+
+func parseKey(notificationType, version string) (string, error) {
+	number, err := strconv.Atoi(version)
+	if err != nil || number < 1 || number > maxNumber || strconv.Itoa(number) != version {
+		return "", fmt.Errorf("templates: %.40q is no version: %w", version, storage.ErrNotFound)
+	}
+	return keyOf(notificationType, number)
+}
+
+func (r *row) set() Set {
+	set := r.Set
+	set.Version = strconv.Itoa(r.Number)
+	return set
+}
+
+// Templates are those in force. What was read is kept for five seconds.
+func (t *Table) Templates(ctx context.Context, scope storage.Scope, notificationType string) (Set, error) {
+	now := driver.Now(t.store)
+	if set, ok := t.memory.known(scope, notificationType, now); ok && t.tx == nil {
+		return set, nil
+	}
+	var set Set
+	err := t.read(ctx, func(from driver.Reader) error {
+		r, err := newest(ctx, from, scope, notificationType, driver.Eq("status", statusActive))
+		if r != nil {
+			set = r.set()
+		}
+		return err
+	})
+	if err == nil && t.tx == nil {
+		t.memory.keep(scope, notificationType, set, now)
+	}
+	return set, err
+}
+
+// memory is what was read of the table of late.
+type memory struct {
+	mu   sync.Mutex
+	sets map[driver.Place]remembered
+}
+
+type remembered struct {
+	set Set
+	on  time.Time
+}
+
+const remember = 5 * time.Second
+
+func (m *memory) known(scope storage.Scope, notificationType string, now time.Time) (Set, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.sets[driver.Place{Scope: scope, Key: notificationType}]
+	return r.set, ok && now.Sub(r.on) < remember
+}
+
+func (m *memory) keep(scope storage.Scope, notificationType string, set Set, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sets == nil || len(m.sets) >= maxCompiled {
+		m.sets = map[driver.Place]remembered{}
+	}
+	m.sets[driver.Place{Scope: scope, Key: notificationType}] = remembered{set, now}
+}
+
+func (m *memory) forget(scope storage.Scope, notificationType string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.sets, driver.Place{Scope: scope, Key: notificationType})
+}
+
+var _ Source = (*Table)(nil)

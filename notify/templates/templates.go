@@ -1,0 +1,306 @@
+// Package templates has the texts of messages by locale and version, from a folder of
+// files, from a table in which tenants write their own, or from the host. What it makes
+// is a [notify.Renderer].
+package templates
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/text/language"
+
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
+)
+
+// Set is what the messages of one notification type say, in one version: a
+// [notify.Template] for each locale.
+type Set struct {
+	// Version tells it from all other sets of the type in a tenant; it is kept with each
+	// message ([notify.Content].Version). [Table.Put] makes it.
+	Version string
+	// Default is the locale of those for whom nothing nearer is there; required.
+	Default string
+	// Locales has the templates by BCP 47 tag, at least that of Default.
+	Locales map[string]notify.Template
+}
+
+// IsZero reports whether it holds no template.
+func (s Set) IsZero() bool { return len(s.Locales) == 0 }
+
+// Render is that of what Compile gives. It compiles the set each time, which is for
+// previews.
+func (s Set) Render(ctx context.Context, j notify.Job, r notify.Recipient) (notify.Content, error) {
+	l, err := s.compile()
+	if err != nil {
+		return notify.Content{}, err
+	}
+	return l.Render(ctx, j, r)
+}
+
+// Compile parses the templates once. The error lists every fault.
+//
+// What it gives takes the recipient's locale, then its parents (pt-BR, then pt), then
+// Default. [notify.Content].Locale says which it was, and Missing which were looked for
+// in vain.
+func (s Set) Compile() (notify.Renderer, error) {
+	l, err := s.compile()
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (s Set) compile() (*localized, error) {
+	l := &localized{templates: map[language.Tag]notify.Renderer{}, version: s.Version}
+	var faults []error
+	for _, locale := range slices.Sorted(maps.Keys(s.Locales)) {
+		tag, err := language.Parse(locale)
+		if _, twice := l.templates[tag]; err == nil && twice {
+			err = errors.New("it is there twice, in two spellings")
+		}
+		if err == nil {
+			l.templates[tag], err = s.Locales[locale].Compile()
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("locale %.40q: %w", locale, err))
+		}
+	}
+	var err error
+	if l.otherwise, err = language.Parse(s.Default); err != nil {
+		faults = append(faults, fmt.Errorf("locale %.40q: %w", s.Default, err))
+	} else if _, ok := l.templates[l.otherwise]; !ok {
+		faults = append(faults, fmt.Errorf("there is no template for %s, which is for everybody else", s.Default))
+	}
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("templates: %w", errors.Join(faults...))
+	}
+	return l, nil
+}
+
+// localized has the templates of a set.
+type localized struct {
+	templates map[language.Tag]notify.Renderer
+	otherwise language.Tag
+	version   string
+}
+
+func (l *localized) Render(ctx context.Context, j notify.Job, r notify.Recipient) (notify.Content, error) {
+	var missing []string
+	for _, tag := range l.chain(r.Locale) {
+		t, ok := l.templates[tag]
+		if !ok {
+			missing = append(missing, tag.String())
+			continue
+		}
+		r.Locale = tag.String()
+		content, err := t.Render(ctx, j, r)
+		content.Missing, content.Version = missing, l.version
+		return content, err
+	}
+	return notify.Content{}, fmt.Errorf("templates: there is none for %.40q", r.Locale) // compile has made sure of one
+}
+
+// chain are the locales to try; one that is no tag is passed over.
+func (l *localized) chain(locale string) []language.Tag {
+	var out []language.Tag
+	tag, err := language.Parse(locale)
+	for ; err == nil && tag != language.Und; tag = tag.Parent() {
+		out = append(out, tag)
+	}
+	return append(out, l.otherwise)
+}
+
+// Source gives the templates of a notification type in a tenant: a folder ([Read]), a
+// [Table], or the host. It is asked for each message, from several goroutines, so keep
+// what it has made.
+type Source interface {
+	// Templates answers with the zero value where there are none.
+	Templates(ctx context.Context, scope storage.Scope, notificationType string) (Set, error)
+}
+
+// From is a Renderer with the templates of the first source that has some for the job's
+// tenant and type: the table of what tenants wrote, say, before a folder of what they
+// get otherwise. An error of a source, and no templates at all, are tried again. It
+// panics on a nil source.
+func From(sources ...Source) notify.Renderer {
+	if slices.Contains(sources, nil) {
+		panic("templates: From: a source is nil")
+	}
+	return &sourced{sources: sources, compiled: map[compiledKey]*localized{}}
+}
+
+type compiledKey struct {
+	source                int
+	scope                 storage.Scope
+	notification, version string
+}
+
+// sourced keeps what it has compiled, up to maxCompiled sets.
+type sourced struct {
+	sources  []Source
+	mu       sync.Mutex
+	compiled map[compiledKey]*localized
+}
+
+const maxCompiled = 500
+
+func (s *sourced) Render(ctx context.Context, j notify.Job, r notify.Recipient) (notify.Content, error) {
+	for i, source := range s.sources {
+		set, err := source.Templates(ctx, j.Scope, j.Type)
+		if err != nil {
+			return notify.Content{}, fmt.Errorf("templates of type %q: %w", j.Type, err)
+		}
+		if set.IsZero() {
+			continue
+		}
+		l, err := s.compile(compiledKey{i, j.Scope, j.Type, set.Version}, set)
+		if err != nil {
+			return notify.Content{}, err
+		}
+		return l.Render(ctx, j, r)
+	}
+	return notify.Content{}, fmt.Errorf("templates: no source has some of type %q", j.Type)
+}
+
+// compile remembers sets that have a version.
+func (s *sourced) compile(at compiledKey, set Set) (*localized, error) {
+	s.mu.Lock()
+	known := s.compiled[at]
+	s.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	l, err := set.compile()
+	if err != nil || set.Version == "" {
+		return l, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.compiled) >= maxCompiled {
+		clear(s.compiled)
+	}
+	s.compiled[at] = l
+	return l, nil
+}
+
+// Parse reads the templates of one notification type from a folder: one file for each
+// part and locale, named {part}.{locale}.tmpl, where a part is subject, text or html and
+// a locale is a BCP 47 tag:
+//
+//	visit/subject.en.tmpl  visit/text.en.tmpl  visit/html.en.tmpl  visit/subject.pt-BR.tmpl
+//
+// otherwise is the [Set].Default; it must be among the files. Every fault in the folder
+// is listed.
+//
+//spec:f-018
+func Parse(files fs.FS, dir, otherwise string) (notify.Renderer, error) {
+	set, err := readSet(files, dir, otherwise)
+	l, fault := set.compile()
+	if err = errors.Join(err, fault); err != nil {
+		return nil, fmt.Errorf("templates in %s: %w", dir, err)
+	}
+	return l, nil
+}
+
+// folder has the sets by type.
+type folder map[string]Set
+
+func (f folder) Templates(_ context.Context, _ storage.Scope, notificationType string) (Set, error) {
+	return f[notificationType], nil
+}
+
+// Read reads the templates of all tenants from a folder, such as an embedded one: a
+// folder for each notification type, with files as [Parse] has them. otherwise is the
+// default locale of all. The version is a hash of the files. Every fault is listed.
+func Read(files fs.FS, otherwise string) (Source, error) {
+	dirs, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return nil, fmt.Errorf("templates: %w", err)
+	}
+	out, faults := folder{}, []error(nil)
+	for _, d := range dirs {
+		if !d.IsDir() {
+			continue
+		}
+		set, err := readSet(files, d.Name(), otherwise)
+		if err == nil {
+			_, err = set.compile()
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", d.Name(), err))
+		}
+		sum := keys.Sum("belfry-templates-1", string(set.json()))
+		set.Version = hex.EncodeToString(sum[:6])
+		out[d.Name()] = set
+	}
+	return out, errors.Join(faults...)
+}
+
+// json is the set as it is stored.
+func (s Set) json() []byte {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // it consists of texts
+	}
+	return b
+}
+
+// readSet reads the files of one type.
+func readSet(files fs.FS, dir, otherwise string) (Set, error) {
+	set := Set{Default: otherwise, Locales: map[string]notify.Template{}}
+	names, err := fs.Glob(files, path.Join(dir, "*.tmpl"))
+	if err != nil {
+		return set, fmt.Errorf("templates in %s: %w", dir, err)
+	}
+	parts := map[language.Tag]*notify.Template{}
+	var faults []error
+	for _, name := range names {
+		if err := readPart(files, name, parts); err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	for tag, t := range parts {
+		set.Locales[tag.String()] = *t
+	}
+	return set, errors.Join(faults...)
+}
+
+func readPart(files fs.FS, name string, parts map[language.Tag]*notify.Template) error {
+	fields := strings.Split(path.Base(name), ".")
+	if len(fields) != 3 {
+		return errors.New("it is not named {part}.{locale}.tmpl")
+	}
+	tag, err := language.Parse(fields[1])
+	if err != nil {
+		return fmt.Errorf("locale %.40q: %w", fields[1], err)
+	}
+	text, err := fs.ReadFile(files, name)
+	if err != nil {
+		return err
+	}
+	if parts[tag] == nil {
+		parts[tag] = &notify.Template{}
+	}
+	switch t := parts[tag]; fields[0] {
+	case "subject":
+		t.Subject = strings.TrimSpace(string(text)) // an editor's last line break is none of it
+	case "text":
+		t.Text = string(text)
+	case "html":
+		t.HTML = string(text)
+	default:
+		return fmt.Errorf("%.40q is none of subject, text and html", fields[0])
+	}
+	return nil
+}
