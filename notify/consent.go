@@ -105,7 +105,7 @@ func (n Contacts) Choose(ctx context.Context, token string, choices ...GroupChoi
 	out := make([]Preference, len(choices))
 	for i, c := range choices {
 		known := slices.ContainsFunc(n.choosable(), func(g Group) bool { return g.Name == c.Name })
-		if !known || len(m.methods(c.Method)) == 0 {
+		if !known || len(methodsOf(m, c.Method)) == 0 {
 			return fmt.Errorf("notify: Choose, argument %d: there is no such group, or method for this recipient", i+1)
 		}
 		out[i] = Preference{Method: c.Method, Group: c.Name, OptedOut: !c.Wanted}
@@ -121,9 +121,9 @@ func (n *core) choosable() []Group {
 	return n.options.Groups
 }
 
-// methods are those that the recipient of m can choose for: without a Ref, the message's
-// own.
-func (m *messageRow) methods(all ...string) (out []string) {
+// methodsOf are those of all that the recipient of a message can choose for: without a
+// Ref, the message's own.
+func methodsOf(m *messageRow, all ...string) (out []string) {
 	if len(all) == 0 {
 		return []string{m.Method}
 	}
@@ -158,7 +158,7 @@ func (n Contacts) GroupChoices(ctx context.Context, token string, methods ...str
 	var asked [][]driver.Place
 	var places []driver.Place
 	for _, g := range n.choosable() {
-		for _, method := range m.methods(methods...) {
+		for _, method := range methodsOf(m, methods...) {
 			a := Attempt{Scope: m.Scope, RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, Address: m.Address, Method: method, Group: g.Name}
 			wishes := n.wishes(&a)
 			asked, places = append(asked, wishes), append(places, wishes...)

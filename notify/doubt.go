@@ -11,8 +11,8 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-func (m *messageRow) resolved(now time.Time, how Resolution) {
-	m.Resolution, m.ResolvedOn = how, now
+func (p *Progress) resolved(now time.Time, how Resolution) {
+	p.Resolution, p.ResolvedOn = how, now
 }
 
 // absent is the provider's word that the call did not reach it. The first time
@@ -59,20 +59,20 @@ func (m *messageRow) sendAgain(now time.Time, how Resolution) {
 
 // inWindow reports whether the provider still takes a repeat of the first call
 // for the same message. If so it notes until when, since the repeat may be late.
-func (m *messageRow) inWindow(now time.Time, window time.Duration) bool {
-	until := m.IdempotentUntil
+func (p *Progress) inWindow(now time.Time, window time.Duration) bool {
+	until := p.IdempotentUntil
 	if until.IsZero() {
-		until = driver.Time(m.CallStartedOn.Add(window))
+		until = driver.Time(p.CallStartedOn.Add(window))
 	}
 	if !now.Before(until) {
 		return false
 	}
-	m.IdempotentUntil = until
+	p.IdempotentUntil = until
 	return true
 }
 
 // calledOn is when the call in doubt began, as far as that is known.
-func (m *messageRow) calledOn(now time.Time) time.Time { return cmp.Or(m.CallStartedOn, now) }
+func (p *Progress) calledOn(now time.Time) time.Time { return cmp.Or(p.CallStartedOn, now) }
 
 // askAgain waits for the provider to know more. After the last pause the next
 // claim does without its answer.
@@ -283,9 +283,9 @@ func (m *messageRow) lateRefusal(now time.Time, mine *messageRow, open ...string
 }
 
 // resolvedLate notes that the call's own answer settles a doubt.
-func (m *messageRow) resolvedLate(now time.Time) {
-	if m.Doubts > 0 {
-		m.resolved(now, ResolvedByCall)
+func (p *Progress) resolvedLate(now time.Time) {
+	if p.Doubts > 0 {
+		p.resolved(now, ResolvedByCall)
 	}
 }
 

@@ -121,7 +121,7 @@ type turn struct {
 }
 
 // bound reports whether the message stays with the channel that was called.
-func (m *messageRow) bound() bool { return m.Doubts > 0 }
+func (p *Progress) bound() bool { return p.Doubts > 0 }
 
 // inUse is the key of the channel that was called last, or is called next.
 func (m *messageRow) inUse() string { return cmp.Or(m.Via, m.Kind) }
@@ -180,7 +180,7 @@ func (n sender) nextWay(t *turn, m *messageRow, e *SendError) *way {
 func (m *messageRow) goOn(now time.Time, next string, e *SendError, out bool) {
 	again := m.NextRetryOn
 	if e.Class == ClassTransient && !out {
-		pause, _ := m.pauses().After(m.Key, m.RetryCount+1)
+		pause, _ := pausesOf(m.Method).After(m.Key, m.RetryCount+1)
 		again = later(now.Add(max(pause, min(e.RetryAfter, maxRetryAfter))), again)
 	}
 	m.ReasonCode = storable.Code(e.Code)

@@ -293,7 +293,7 @@ func (j *messagingJobRow) releaseHold(now time.Time) string {
 	if j.ReasonCode == ReasonHashKey {
 		j.HashKey = anyHashKey // from here on the present one counts
 	}
-	j.SupportHold = SupportHold{}
+	j.unhold()
 	switch {
 	case j.Status == StatusGenerated:
 		j.ReasonCode = ""

@@ -208,9 +208,9 @@ func (m *messageRow) become(status string) {
 }
 
 // calling is the state before a provider call; it is committed before the call.
-func (m *messageRow) calling(now time.Time) {
-	m.CallStartedOn = now
-	m.Calls++
+func (p *Progress) calling(now time.Time) {
+	p.CallStartedOn = now
+	p.Calls++
 }
 
 // uncalled takes calling back, since the call was not made.
@@ -364,17 +364,11 @@ func (n *core) begin(m *messageRow, status string) (err error) {
 		return err
 	}
 	m.Record = fresh(m.Record, key, status)
-	m.reset()
+	m.Progress, m.Tries, m.SupportHold = Progress{}, Tries{}, SupportHold{}
 	if status == StatusCreated {
 		m.DueOn = later(m.ScheduledOn, m.CreatedOn)
 	}
 	return nil
-}
-
-// reset clears what belongs to the pipeline.
-func (m *messageRow) reset() {
-	m.Progress = Progress{}
-	m.Tries, m.SupportHold = Tries{}, SupportHold{}
 }
 
 func later(a, b time.Time) time.Time {

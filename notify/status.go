@@ -159,8 +159,8 @@ func (m *messageRow) movedFrom(before string, now time.Time) []StatusChange {
 	return nil
 }
 
-// bounced is the change that a bounce is told as, each bounce once.
-func (m *messageRow) bounced(e *deliveryEvent) StatusChange {
+// bounceOf is the change that a bounce is told as, each bounce once.
+func bounceOf(m *messageRow, e *deliveryEvent) StatusChange {
 	c := m.change(ChangeBounced, e.On)
 	c.ID, c.Reason, c.Lasting = c.ID+":"+hashOf("belfry-bounce-1", e.Key), e.Code, e.Lasting
 	return c

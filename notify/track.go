@@ -126,7 +126,7 @@ func (n tracker) applyEvents(ctx context.Context, tx storage.Tx, events []*deliv
 	}
 	for _, f := range facts {
 		if f.event.StatusKind == KindBounced {
-			changes = append(changes, f.message.bounced(f.event))
+			changes = append(changes, bounceOf(f.message, f.event))
 		}
 	}
 	if err := n.suppressFacts(ctx, tx, facts); err != nil {

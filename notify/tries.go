@@ -51,6 +51,8 @@ type SupportHold struct {
 // put sets the hold; the caller clears DueOn.
 func (h *SupportHold) put(reason string) { h.IsOnSupportHold, h.HoldReason = true, reason }
 
+func (h *SupportHold) unhold() { *h = SupportHold{} }
+
 const notHeld = "it is not on hold"
 
 // tried is a row that a pass works on until it succeeds, ends or is given up: a
@@ -142,7 +144,7 @@ func (t *tried[M]) releaseHold(now time.Time) string {
 		t.DueOn, t.EndedOn = now, time.Time{}
 	}
 	t.afresh()
-	t.SupportHold = SupportHold{}
+	t.unhold()
 	return ""
 }
 
@@ -161,9 +163,9 @@ func (t *tried[M]) cancel(now time.Time) string {
 // by the row's version, and whoever comes next need not wait for the end of its lease.
 func dropLease(r *storage.Record) { r.LeaseExpiresOn, r.Abandoned = time.Time{}, false }
 
-// pauses are those after refusals.
-func (m *messageRow) pauses() backoff.Steps {
-	if m.Method == "email" {
+// pausesOf are those after refusals of a method.
+func pausesOf(method string) backoff.Steps {
+	if method == "email" {
 		return mailTries
 	}
 	return otherTries
@@ -174,7 +176,7 @@ func (m *messageRow) pauses() backoff.Steps {
 // at fault, and else it has failed.
 func (m *messageRow) refused(now time.Time, e *SendError) {
 	another := m.NextRetryOn // of a chain: when that one may take it
-	next, ok := m.failedBy(m.pauses(), now, m.Key, storable.Code(e.Code))
+	next, ok := m.failedBy(pausesOf(m.Method), now, m.Key, storable.Code(e.Code))
 	switch {
 	case !ok && e.Fault == FaultChannel:
 		m.retryOn(now)
@@ -243,5 +245,3 @@ func (m *messageRow) putOnHold(reason string) {
 	m.DueOn = time.Time{}
 	m.put(reason)
 }
-
-func (m *messageRow) unhold() { m.IsOnSupportHold, m.HoldReason = false, "" }
