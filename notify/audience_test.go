@@ -133,7 +133,7 @@ func TestWhatIsCommonToAnAudienceIsChecked(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		for want, o := range map[string]notify.PayloadOptions{
 			"EventData: invalid character":    {EventData: json.RawMessage("?")},
-			"EventData makes a header of":     {EventData: json.RawMessage(`"` + strings.Repeat(`\u003c`, notify.MaxSharedData/6+1) + `"`)},
+			"EventData makes a header of":     {EventData: json.RawMessage(`"` + strings.Repeat(`\u003c`, (32<<10)/6+1) + `"`)},
 			"Channel: keys: outgoing message": {Channel: ":"},
 		} {
 			if _, err := h.Campaigns().PutAudience(t.Context(), notify.AudienceOf(nil), &o); err == nil || !strings.Contains(err.Error(), want) {

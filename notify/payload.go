@@ -19,7 +19,7 @@ import (
 // every zero value are useful.
 type PayloadOptions struct {
 	// EventData is what the renderer works on, as that of a [Job]: JSON of at most
-	// MaxSharedData bytes.
+	// 32 KiB.
 	EventData json.RawMessage
 	// Channel, Locale and Zone are those of recipients who have none of their own;
 	// Channel only of those who have an address.
@@ -89,8 +89,8 @@ func payloadStart(o PayloadOptions) ([]byte, error) {
 		}
 	}
 	start := append(mustJSON(payloadHeader{payloadFormat, data.Bytes()}), '\n')
-	if len(start) > MaxSharedData {
-		return nil, fmt.Errorf("EventData makes a header of %d bytes, more than %d", len(start), MaxSharedData)
+	if len(start) > maxSharedData {
+		return nil, fmt.Errorf("EventData makes a header of %d bytes, more than %d", len(start), maxSharedData)
 	}
 	return start, nil
 }
@@ -182,7 +182,7 @@ var _ io.Reader = (*audienceWriter)(nil)
 
 // Limits in bytes of what a campaign's payload holds.
 const (
-	MaxSharedData    = 32 << 10 // EventData of a campaign
+	maxSharedData    = 32 << 10 // EventData of a campaign
 	maxRecipientLine = 16 << 10 // one recipient with its data, as JSON
 	maxPayloadLine   = 64 << 10
 )

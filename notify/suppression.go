@@ -58,9 +58,9 @@ type Suppression struct {
 	Reason      SuppressionReason
 	Since       time.Time
 	// Source is the provider that reported it, by callback or by a refusal, or
-	// SourceSupport.
+	// "Support".
 	Source string
-	// MessageID is the message that it was reported about; empty for SourceSupport.
+	// MessageID is the message that it was reported about; empty for "Support".
 	MessageID string
 }
 
@@ -82,8 +82,8 @@ func (s *suppressionRow) view() Suppression {
 	}
 }
 
-// SourceSupport is the Source of what a person has suppressed.
-const SourceSupport = "Support"
+// sourceSupport is the Source of what a person has suppressed.
+const sourceSupport = "Support"
 
 var suppressions = driver.Define[suppressionRow]("suppression").Grows(driver.WithEntities).
 	Kept(driver.Always, "without it a dead or complaining address would be written to")
@@ -293,7 +293,7 @@ func (n Contacts) suppressBy(ctx context.Context, tx storage.Tx, scope Scope, re
 	now := driver.Now(n.store)
 	rows := make([]*suppressionRow, len(list))
 	for i, d := range list {
-		rows[i] = n.suppression(scope, d, reason, now, SourceSupport, "")
+		rows[i] = n.suppression(scope, d, reason, now, sourceSupport, "")
 	}
 	if _, err := n.beginHashKey(ctx, tx); err != nil { // a gate without this key is to fail, not to find nobody
 		return err
