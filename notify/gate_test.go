@@ -195,8 +195,8 @@ func TestI10_ACrashBeforeTheCallIsNeverInDoubtAndCountsOnce(t *testing.T) {
 				}
 				h.ensure(letter("b", "sam"), letter("c", "kim"))
 				h.drain()
-				h.same("one too many for sam", notify.ReasonFrequencyCap, h.row("b").ReasonCode)
-				h.same("one too many for the channel", notify.ReasonRateLimit, h.row("c").ReasonCode)
+				h.same("one too many for sam", gate.ReasonFrequencyCap, h.row("b").ReasonCode)
+				h.same("one too many for the channel", gate.ReasonRateLimit, h.row("c").ReasonCode)
 			})
 		})
 	}

@@ -94,9 +94,6 @@ const (
 	// ReasonQuarantine: the database is a copy of another environment's. Release the
 	// quarantine only if this one is to send.
 	ReasonQuarantine = "Quarantine"
-	// ReasonNotAllowed: the recipient may get nothing in this environment. No action
-	// needed.
-	ReasonNotAllowed = "NotAllowed"
 	// ReasonPaused: somebody has paused the type, the channel or the scope. The
 	// message goes out when the pause is over.
 	ReasonPaused = "Paused"
@@ -106,15 +103,6 @@ const (
 	// ReasonOptedOut: the recipient does not want this type or method. No action
 	// needed.
 	ReasonOptedOut = "OptedOut"
-	// ReasonFrequencyCap: the recipient has got as many messages as a cap allows.
-	// The message waits, or has ended, as the cap says.
-	ReasonFrequencyCap = "FrequencyCap"
-	// ReasonQuietHours: it is quiet hours where the recipient lives. The message
-	// waits for the next send window.
-	ReasonQuietHours = "QuietHours"
-	// ReasonRateLimit: the channel's rate is used up. The message waits its turn; if
-	// many wait long, raise the rate or send less.
-	ReasonRateLimit = "RateLimit"
 	// ReasonGateFailed: a gate failed, so nothing went out. It is asked again; the
 	// log says which one.
 	ReasonGateFailed = "GateFailed"

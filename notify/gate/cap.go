@@ -152,9 +152,9 @@ func (g *capGate) count(ctx context.Context, from driver.Reader, a []notify.Atte
 		case over == nil:
 			changed[r] = true
 		case over.Skip:
-			out[i] = notify.Skip(notify.ReasonFrequencyCap)
+			out[i] = notify.Skip(ReasonFrequencyCap)
 		default:
-			out[i] = notify.Defer(next, notify.ReasonFrequencyCap)
+			out[i] = notify.Defer(next, ReasonFrequencyCap)
 		}
 	}
 	for r := range changed {

@@ -10,7 +10,7 @@ import (
 
 // Guard is for environments in which no customer may get anything:
 // staging, a rehearsal. Only who is allowed gets messages; those of others go to
-// the redirection of their method, or are skipped with [notify.ReasonNotAllowed]. The zero
+// the redirection of their method, or are skipped with [ReasonNotAllowed]. The zero
 // value allows nobody.
 type Guard struct {
 	// Allow lists addresses, and mail domains with an @ before them:
@@ -80,7 +80,7 @@ func (g *guardGate) about(a *notify.Attempt) notify.Verdict {
 	if to := g.redirect[a.Method]; to != "" {
 		return notify.Verdict{To: to}
 	}
-	return notify.Skip(notify.ReasonNotAllowed)
+	return notify.Skip(ReasonNotAllowed)
 }
 
 func matches(entry, address string) bool {

@@ -212,7 +212,7 @@ func (r *rateRound) answer(a *notify.Attempt, at driver.Place) notify.Verdict {
 	l, b := r.limits[a.Channel], r.buckets[r.bucketOf(a)]
 	r.touched[b] = true
 	if !b.take(l, a.Now, a.Urgent) {
-		return notify.Defer(b.promise(l, a.Now, a.MessageID), notify.ReasonRateLimit)
+		return notify.Defer(b.promise(l, a.Now, a.MessageID), ReasonRateLimit)
 	}
 	made := &rateReservation{Record: storage.Record{Scope: at.Scope, Key: at.Key}, ReservedOn: a.Now}
 	r.reserved[at], r.made = made, append(r.made, made)

@@ -77,7 +77,7 @@ func (g *windowGate) Ask(_ context.Context, a []notify.Attempt) ([]notify.Verdic
 		}
 		if opens.After(a[i].Now) {
 			wait := spread(a[i].MessageID, min(g.spread, closes.Sub(opens)))
-			out[i] = notify.Defer(driver.Time(opens.Add(wait)), notify.ReasonQuietHours)
+			out[i] = notify.Defer(driver.Time(opens.Add(wait)), ReasonQuietHours)
 		}
 	}
 	return out, nil

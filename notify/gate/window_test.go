@@ -60,7 +60,7 @@ func TestTheSendWindowOpensByTheRecipientsClock(t *testing.T) {
 			continue
 		}
 		opens := mustTime(t, c.want)
-		if v[0].Reason != notify.ReasonQuietHours || v[0].Until.Before(opens) || v[0].Until.After(opens.Add(10*time.Minute)) {
+		if v[0].Reason != ReasonQuietHours || v[0].Until.Before(opens) || v[0].Until.After(opens.Add(10*time.Minute)) {
 			t.Errorf("%s: %+v, want %v", name, v[0], opens)
 		}
 	}
@@ -71,5 +71,5 @@ func TestUrgentMessagesAndOtherMethodsHaveNoQuietHours(t *testing.T) {
 	g := newWindowGate(Window{From: "10:00", To: "21:00", Methods: []string{"email"}})
 	urgent, sms := attemptOf("a", "sam", h.clk.Now()), attemptOf("b", "sam", h.clk.Now())
 	urgent.Urgent, sms.Method = true, "sms"
-	h.same("answers", []string{"", "", "Defer " + notify.ReasonQuietHours}, h.answersOf(g, urgent, sms, attemptOf("c", "sam", h.clk.Now())))
+	h.same("answers", []string{"", "", "Defer " + ReasonQuietHours}, h.answersOf(g, urgent, sms, attemptOf("c", "sam", h.clk.Now())))
 }
