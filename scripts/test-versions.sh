@@ -32,7 +32,7 @@ if [ ${#failed[@]} -gt 0 ]; then
 	exit 1
 fi
 [ $# -eq 0 ] || exit 0
-page=docs/operations.md
+page=docs/deploying.md
 {
 	sed '/<!-- versions -->/q' "$page"
 	printf '| PostgreSQL | driver | tests that passed |\n| --- | --- | --- |\n'

@@ -12,7 +12,7 @@ import (
 // link is a Markdown link or picture; its target is the second group.
 var link = regexp.MustCompile(`!?\[([^\]]*)\]\(([^)\s]+)\)`)
 
-// Every relative link of every page leads to a file.
+// Every relative link of every page leads to a file, and to a heading of it.
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	pages := 0
@@ -29,11 +29,15 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		pages++
 		text, err := os.ReadFile(path)
 		for _, l := range link.FindAllStringSubmatch(string(text), -1) {
-			target, _, _ := strings.Cut(l[2], "#")
-			if target == "" || strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+			target, heading, _ := strings.Cut(l[2], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(path), target)); err != nil {
+			file := filepath.Join(filepath.Dir(path), target)
+			if target == "" {
+				file = path
+			}
+			if _, err := os.Stat(file); err != nil || heading != "" && filepath.Ext(file) == ".md" && !hasHeading(t, file, heading) {
 				t.Errorf("%s: the link to %s leads nowhere", path, l[2])
 			}
 		}
@@ -42,4 +46,25 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	if err != nil || pages < 10 {
 		t.Errorf("%d pages: %v", pages, err)
 	}
+}
+
+var (
+	headings = regexp.MustCompile("(?m)^#+ (.*)$")
+	fenced   = regexp.MustCompile("(?s)```.*?```")
+	noAnchor = regexp.MustCompile(`[^\w\- ]`)
+)
+
+// hasHeading reports whether a page has the heading that an anchor means.
+func hasHeading(t *testing.T, file, anchor string) bool {
+	t.Helper()
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range headings.FindAllStringSubmatch(fenced.ReplaceAllString(string(page), ""), -1) {
+		if strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-") == anchor {
+			return true
+		}
+	}
+	return false
 }

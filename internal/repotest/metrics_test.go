@@ -87,10 +87,10 @@ func registered(t *testing.T) *registry {
 	return r
 }
 
-// documented are the metrics that docs/operations.md lists.
+// documented are the metrics that docs/monitoring.md lists.
 func documented(t *testing.T) []string {
 	t.Helper()
-	_, list, _ := strings.Cut(read(t, "docs/operations.md"), "\n## Metrics\n")
+	_, list, _ := strings.Cut(read(t, "docs/monitoring.md"), "\n## Metrics\n")
 	list, _, _ = strings.Cut(list, "\n### ")
 	var out []string
 	for line := range strings.Lines(list) {
@@ -109,7 +109,7 @@ func documented(t *testing.T) []string {
 func TestEveryMetricIsDocumented(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(registered(t).prometheus)), documented(t)); diff != "" {
-		t.Errorf("docs/operations.md (-made +documented):\n%s", diff)
+		t.Errorf("docs/monitoring.md (-made +documented):\n%s", diff)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestEveryAlertIsExplained(t *testing.T) {
 		return out
 	}
 	rules := find(read(t, "deploy/monitoring/alerts.yml"), `- alert: (\w+)`)
-	if diff := cmp.Diff(rules, find(read(t, "docs/operations.md"), "`(Belfry\\w+)`")); diff != "" || len(rules) == 0 {
+	if diff := cmp.Diff(rules, find(read(t, "docs/monitoring.md"), "`(Belfry\\w+)`")); diff != "" || len(rules) == 0 {
 		t.Errorf("(-rules +docs):\n%s", diff)
 	}
 }

@@ -22,7 +22,7 @@ func TestSnippetsAboutAutomationStandInExamples(t *testing.T) {
 // The same holds for the page about notifications.
 func TestSnippetsAboutNotifyStandInExamples(t *testing.T) {
 	t.Parallel()
-	standIn(t, "docs/notify.md", "notify/example*_test.go", "notify/notifyhttp/example*_test.go",
+	standIn(t, "docs/notify.md", "notify/example*_test.go", "notify/notifyhttp/example*_test.go", "notify/templates/example*_test.go",
 		"examples/custom-channel/*.go", "examples/inbox/*.go")
 }
 
