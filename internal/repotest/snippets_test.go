@@ -12,30 +12,30 @@ import (
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// Every line of Go in the page about automation stands in an example, so that it
+// Every line of Go in the pages about automation stands in an example, so that it
 // compiles and runs.
 func TestSnippetsAboutAutomationStandInExamples(t *testing.T) {
 	t.Parallel()
-	standIn(t, "docs/automation.md", "automation/example*_test.go", "automation/settings/example*_test.go")
+	standIn(t, []string{"docs/automation.md", "docs/settings.md"}, "automation/example*_test.go", "automation/settings/example*_test.go")
 }
 
-// The same holds for the page about notifications.
+// The same holds for the pages about notifications.
 func TestSnippetsAboutNotifyStandInExamples(t *testing.T) {
 	t.Parallel()
-	standIn(t, "docs/notify.md", "notify/example*_test.go", "notify/notifyhttp/example*_test.go", "notify/templates/example*_test.go",
+	standIn(t, []string{"docs/notify.md", "docs/channels.md"}, "notify/example*_test.go", "notify/notifyhttp/example*_test.go", "notify/templates/example*_test.go",
 		"examples/custom-channel/*.go", "examples/inbox/*.go")
 }
 
 // The same holds for the page about reports.
 func TestSnippetsAboutReportsStandInExamples(t *testing.T) {
 	t.Parallel()
-	standIn(t, "docs/reports.md", "automation/report/example*_test.go", "automation/automationhttp/example*_test.go")
+	standIn(t, []string{"docs/reports.md"}, "automation/report/example*_test.go", "automation/automationhttp/example*_test.go")
 }
 
 // And for the page about surveys.
 func TestSnippetsAboutSurveysStandInExamples(t *testing.T) {
 	t.Parallel()
-	standIn(t, "docs/survey.md", "survey/example*_test.go", "survey/surveyhttp/example*_test.go", "survey/surveytest/example*_test.go",
+	standIn(t, []string{"docs/survey.md"}, "survey/example*_test.go", "survey/surveyhttp/example*_test.go", "survey/surveytest/example*_test.go",
 		"survey/subscriber/*/example_test.go")
 }
 
@@ -44,7 +44,7 @@ var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```")
 // The definition that the page shows to authors is one, without a warning.
 func TestTheDefinitionInThePageIsValid(t *testing.T) {
 	t.Parallel()
-	blocks := jsonBlock.FindAllStringSubmatch(read(t, "docs/survey.md"), -1)
+	blocks := jsonBlock.FindAllStringSubmatch(read(t, "docs/survey-authors.md"), -1)
 	if len(blocks) != 1 {
 		t.Fatalf("%d definitions", len(blocks))
 	}
@@ -54,8 +54,8 @@ func TestTheDefinitionInThePageIsValid(t *testing.T) {
 	}
 }
 
-// standIn compares the lines of Go in a page with those of the files.
-func standIn(t *testing.T, page string, patterns ...string) {
+// standIn compares the lines of Go in pages with those of the files.
+func standIn(t *testing.T, pages []string, patterns ...string) {
 	t.Helper()
 	known := map[string]bool{}
 	for _, pattern := range patterns {
@@ -73,7 +73,10 @@ func standIn(t *testing.T, page string, patterns ...string) {
 			}
 		}
 	}
-	blocks := goBlock.FindAllStringSubmatch(read(t, page), -1)
+	var blocks [][]string
+	for _, page := range pages {
+		blocks = append(blocks, goBlock.FindAllStringSubmatch(read(t, page), -1)...)
+	}
 	if len(blocks) < 5 {
 		t.Errorf("%d snippets", len(blocks))
 	}
