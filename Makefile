@@ -2,6 +2,7 @@
 
 GO ?= go
 GOLANGCI_LINT_VERSION := v2.15.0
+GOVULNCHECK_VERSION := v1.9.0
 LINT_DIR := $(CURDIR)/.tools/golangci-lint-$(GOLANGCI_LINT_VERSION)
 LINT := $(LINT_DIR)/golangci-lint
 
@@ -25,7 +26,7 @@ test: setup ## the quick tests, in about three minutes; installs PostgreSQL and 
 
 .PHONY: check
 check: ## all that a change has to pass: every test on every adapter, the modules, the browser, the linter
-	@failed=; for step in test-all test-nocgo test-pgx test-bench test-examples test-watermill test-browser lint api-check fmt-check; do \
+	@failed=; for step in test-all test-nocgo test-pgx test-bench test-examples test-watermill test-browser lint api-check fmt-check vulncheck; do \
 		echo "== make $$step"; $(MAKE) $$step || failed="$$failed $$step"; done; \
 	if [ -n "$$failed" ]; then echo "Failed:$$failed"; exit 1; fi
 
@@ -113,6 +114,12 @@ fmt: ## format all Go files
 fmt-check: ## fail where fmt would change a file
 	@changed=$$(gofmt -s -l .) && if [ -n "$$changed" ]; then \
 		echo "Not formatted (make fmt does it):"; echo "$$changed"; exit 1; fi
+
+.PHONY: vulncheck
+vulncheck: ## known weaknesses of the dependencies; VULNDB=file:///… names a copy of the database
+	@said=$$($(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) $(if $(VULNDB),-db $(VULNDB)) ./... 2>&1) && echo "$$said" || { \
+		case "$$said" in *"fetching vulnerabilities"*) echo "NOT CHECKED: no way to vuln.go.dev, and no VULNDB." ;; \
+		*) echo "$$said"; exit 1 ;; esac; }
 
 .PHONY: api
 api: ## write the exported API to docs/api.txt

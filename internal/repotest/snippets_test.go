@@ -39,6 +39,12 @@ func TestSnippetsAboutSurveysStandInExamples(t *testing.T) {
 		"survey/subscriber/*/example_test.go")
 }
 
+// And for the page that compares: its one transaction runs among the peers.
+func TestTheTransactionBesideRiverIsOneThatRuns(t *testing.T) {
+	t.Parallel()
+	standsIn(t, 1, []string{"docs/comparing.md"}, "bench/*_test.go")
+}
+
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```")
 
 // The definition that the page shows to authors is one, without a warning.
@@ -54,8 +60,14 @@ func TestTheDefinitionInThePageIsValid(t *testing.T) {
 	}
 }
 
-// standIn compares the lines of Go in pages with those of the files.
+// standIn compares the lines of Go in pages, which have five blocks at least, with those
+// of the files.
 func standIn(t *testing.T, pages []string, patterns ...string) {
+	t.Helper()
+	standsIn(t, 5, pages, patterns...)
+}
+
+func standsIn(t *testing.T, least int, pages []string, patterns ...string) {
 	t.Helper()
 	known := map[string]bool{}
 	for _, pattern := range patterns {
@@ -77,7 +89,7 @@ func standIn(t *testing.T, pages []string, patterns ...string) {
 	for _, page := range pages {
 		blocks = append(blocks, goBlock.FindAllStringSubmatch(read(t, page), -1)...)
 	}
-	if len(blocks) < 5 {
+	if len(blocks) < least {
 		t.Errorf("%d snippets", len(blocks))
 	}
 	for _, block := range blocks {
