@@ -335,7 +335,7 @@ func (d *dispatching) keepBlobs() {
 		switch {
 		case d.err != nil || d.refused[i] != nil || len(a.Blobs) == 0:
 		case a.BlobsUntil.IsZero():
-			d.err = blobs.Keep(d.ctx, d.tx, a.Blobs...)
+			d.err = blobs.Keep(d.ctx, d.tx, storage.Owned{Scope: row.Row.Scope, Table: schedules.Name, Key: row.Row.Key, Refs: a.Blobs})
 		default:
 			d.err = blobs.KeepUntil(d.ctx, d.tx, a.BlobsUntil, a.Blobs...)
 		}

@@ -103,8 +103,8 @@ type Artifacts struct {
 	UserMessages     []notify.UserMessage
 	OutgoingMessages []notify.OutgoingMessage
 	// Blobs are what the artifacts name in their data; they are kept until then, at
-	// least, or for ever if it is zero. A row whose artifacts are in conflict keeps
-	// none.
+	// least, or if it is zero for as long as the row, which [Retention] says. A row whose
+	// artifacts are in conflict keeps none.
 	Blobs      []storage.Ref
 	BlobsUntil time.Time
 }

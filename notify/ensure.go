@@ -287,16 +287,25 @@ func (k *kind[R]) keepBlobs(ctx context.Context, tx storage.Tx, found []driver.E
 	if k.blobs == nil {
 		return nil
 	}
-	var refs []storage.Ref
+	var owned []storage.Owned
 	for _, f := range found {
-		if f.Outcome == storage.Created {
-			refs = append(refs, k.blobs(f.Row)...)
+		if f.Outcome != storage.Created {
+			continue
+		}
+		if refs := k.blobs(f.Row); len(refs) > 0 {
+			owned = append(owned, ownedBy(k.table, f.Row, refs...))
 		}
 	}
-	if len(refs) == 0 {
+	if len(owned) == 0 {
 		return nil
 	}
-	return tx.Store().Blobs().Keep(ctx, tx, refs...)
+	return tx.Store().Blobs().Keep(ctx, tx, owned...)
+}
+
+// ownedBy are blobs that a row names.
+func ownedBy[R any](t *driver.Table[R], r *R, refs ...storage.Ref) storage.Owned {
+	rec := t.Record(r)
+	return storage.Owned{Scope: rec.Scope, Table: t.Name, Key: rec.Key, Refs: refs}
 }
 
 // decide never changes a stored artifact: it is compatible, or a conflict.

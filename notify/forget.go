@@ -9,7 +9,6 @@ import (
 
 	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/outbox"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
@@ -68,7 +67,6 @@ func (n *core) forgetting() []forget.Rule {
 					return j.Scope, j.Coordinates().RowKey, n.wish(j.Kind, j.IsStub(), at.Now, j.EndedOn)
 				})
 			},
-			Release: func(j *jobRow) []storage.Ref { return []storage.Ref{j.Frozen.Blob} },
 		}),
 		forget.Of(forget.Spec[messagingJobRow]{
 			Table: messagingJobs, By: "Messages", Stubs: messagingStubs,
@@ -102,7 +100,7 @@ func (n *core) forgetting() []forget.Rule {
 			Created: func(j *automationJobRow) time.Time { return j.CreatedOn },
 			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("created_on", before)} },
 		}),
-	}, append(outbox.Rules(), forget.Audit())...)
+	}, append(outbox.Rules(), forget.Audit()...)...)
 }
 
 // atRest describes rows that nobody holds and nothing is due for, that a column dates

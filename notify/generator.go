@@ -17,12 +17,11 @@ import (
 	"github.com/belfry-go/belfry/storage/driver"
 )
 
-// generated is the decision about one job: the messages to ensure, and the
-// blob that its row names from now on.
+// generated is the decision about one job: the messages to ensure.
 type generated struct {
 	users    []*userMessageRow
 	outgoing []*messageRow
-	keep     storage.Ref
+	before   storage.Ref // the blob that it named before
 }
 
 // generatorSpec is the generator pass: it renders a job once for each
@@ -56,6 +55,7 @@ func (n generator) generateAll(ctx context.Context, items []work.Item[jobRow], l
 	}
 	for _, it := range items {
 		var out generated
+		before := it.Row.Frozen.Blob
 		err := work.Guard(func() (err error) {
 			out, err = n.generate(it.Ctx, it.Row, subscribed[it.Row.question()].Subscribers)
 			return err
@@ -64,6 +64,7 @@ func (n generator) generateAll(ctx context.Context, items []work.Item[jobRow], l
 			out = generated{}
 			n.generateFailed(it, err)
 		}
+		out.before = before
 		land(it.Row, out)
 	}
 	return nil
@@ -104,7 +105,6 @@ func (n generator) generate(ctx context.Context, j *jobRow, subscribers []Recipi
 	if err != nil {
 		return generated{}, err
 	}
-	out.keep = j.Frozen.Blob
 	now := driver.Now(n.store)
 	switch {
 	case later != nil:
@@ -158,10 +158,11 @@ func (n generator) dispatchMessages(ctx context.Context, tx storage.Tx, done []w
 	for _, d := range done {
 		b.add(d)
 	}
-	if len(b.keep) > 0 {
-		if err := n.store.Blobs().Keep(ctx, tx, b.keep...); err != nil {
-			return err
-		}
+	if err := n.store.Blobs().Keep(ctx, tx, b.keep...); err != nil {
+		return err
+	}
+	if err := driver.Release(ctx, tx, b.drop...); err != nil {
+		return err
 	}
 	users, _, err := userKind.ensureIn(ctx, tx, b.users)
 	if err != nil {
@@ -184,7 +185,7 @@ type batch struct {
 	outgoing   []*messageRow
 	usersOf    []*jobRow
 	outgoingOf []*jobRow
-	keep       []storage.Ref
+	keep, drop []storage.Owned
 }
 
 func (b *batch) add(d work.Done[jobRow, generated]) {
@@ -196,8 +197,13 @@ func (b *batch) add(d work.Done[jobRow, generated]) {
 		m := *m
 		b.outgoing, b.outgoingOf = append(b.outgoing, &m), append(b.outgoingOf, d.Row)
 	}
-	if !d.Result.keep.IsZero() {
-		b.keep = append(b.keep, d.Result.keep)
+	if now, before := d.Row.Frozen.Blob, d.Result.before; now != before {
+		if !now.IsZero() {
+			b.keep = append(b.keep, ownedBy(jobs, d.Row, now))
+		}
+		if !before.IsZero() {
+			b.drop = append(b.drop, ownedBy(jobs, d.Row, before))
+		}
 	}
 }
 

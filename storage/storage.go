@@ -34,6 +34,8 @@ type (
 	// Ref names a payload in [Blobs].
 	//spec:f-026
 	Ref = driver.Ref
+	// Owned are the blobs that one row names.
+	Owned = driver.Owned
 )
 
 // Within reaches what belongs to one scope.

@@ -48,8 +48,6 @@ type Spec[R any] struct {
 	// Archive is given what is about to go, outside a transaction, and says which rows
 	// stay since they could not be archived, and why; nil: nothing is archived.
 	Archive func(ctx context.Context, rows []*R) (stay map[*R]bool, err error)
-	// Release tells the blobs that nothing but this row names; nil: none.
-	Release func(*R) []storage.Ref
 }
 
 // At is the moment of a walk.
@@ -77,8 +75,11 @@ type Rule struct {
 
 // Page is how many rows a step takes at most, and span of how many ids.
 const (
-	Page = 450 // with a blob for each and the place of the walk less than 1,000 rows a transaction
+	Page = 450
 	span = 5000
+	// most is how many rows a transaction writes at most, blobs and their owners among
+	// them, but for the place of the walk, and for one row that owns more.
+	most = 950
 )
 
 // Step is what a walk found behind an id, and has archived.
@@ -163,6 +164,7 @@ func (s Step) write(ctx context.Context, tx storage.Tx) (Counts, error) {
 func (s Spec[R]) plan(ctx context.Context, store storage.Store, at At, after int64, dry bool) (Step, error) {
 	var step Step
 	var shrink, gone []*R
+	var owned map[driver.Place]storage.Owned
 	err := store.View(ctx, func(from driver.Reader) (err error) {
 		step, shrink, gone = Step{}, nil, nil
 		rows, next, err := s.page(ctx, from, at, after)
@@ -173,7 +175,19 @@ func (s Spec[R]) plan(ctx context.Context, store storage.Store, at At, after int
 		if err != nil {
 			return err
 		}
+		if owned, err = s.owned(ctx, from, rows, verdicts); err != nil {
+			return err
+		}
+		written := 0
 		for i, r := range rows {
+			if verdicts[i] == Shrink || verdicts[i] == Delete {
+				n := 1 + 2*len(owned[s.Table.PlaceOf(r)].Refs)
+				if written > 0 && written+n > most {
+					step.Next = s.Table.Record(rows[i-1]).ID
+					return nil
+				}
+				written += n
+			}
 			switch verdicts[i] {
 			case Shrink:
 				shrink = append(shrink, r)
@@ -196,7 +210,7 @@ func (s Spec[R]) plan(ctx context.Context, store storage.Store, at At, after int
 		gone = slices.DeleteFunc(gone, func(r *R) bool { return stay[r] })
 	}
 	step.Found = Counts{len(shrink), len(gone)}
-	step.apply = func(ctx context.Context, tx storage.Tx) (Counts, error) { return s.apply(ctx, tx, shrink, gone) }
+	step.apply = func(ctx context.Context, tx storage.Tx) (Counts, error) { return s.apply(ctx, tx, shrink, gone, owned) }
 	return step, nil
 }
 
@@ -209,6 +223,17 @@ func (s Spec[R]) judge(ctx context.Context, from driver.Reader, at At, rows []*R
 		all[i] = Delete
 	}
 	return all, nil
+}
+
+// owned are the blobs of those rows that are to be forgotten.
+func (s Spec[R]) owned(ctx context.Context, from driver.Reader, rows []*R, verdicts []Verdict) (map[driver.Place]storage.Owned, error) {
+	var places []driver.Place
+	for i, r := range rows {
+		if verdicts[i] == Shrink || verdicts[i] == Delete {
+			places = append(places, s.Table.PlaceOf(r))
+		}
+	}
+	return driver.OwnedBy(ctx, from, s.Table.Name, places...)
 }
 
 // page reads the old rows of the next ids, and where to go on: along the primary key,
@@ -228,17 +253,24 @@ func (s Spec[R]) page(ctx context.Context, from driver.Reader, at At, after int6
 	return rows, next, err
 }
 
-// apply shrinks and deletes copies, for the transaction may run again.
-func (s Spec[R]) apply(ctx context.Context, tx storage.Tx, shrink, gone []*R) (done Counts, err error) {
-	var refs []storage.Ref
-	if done.Stubs, refs, err = written(shrink, s.Release, func(rows []*R) error { return s.shrink(ctx, tx, rows) }); err != nil {
+// apply shrinks and deletes copies, for the transaction may run again, and releases what
+// they own.
+func (s Spec[R]) apply(ctx context.Context, tx storage.Tx, shrink, gone []*R, owned map[driver.Place]storage.Owned) (done Counts, err error) {
+	stubs, err := written(shrink, func(rows []*R) error { return s.shrink(ctx, tx, rows) })
+	if err != nil {
 		return Counts{}, err
 	}
-	var more []storage.Ref
-	if done.Deleted, more, err = written(gone, s.Release, func(rows []*R) error { return s.Table.Delete(ctx, tx, rows...) }); err != nil {
+	deleted, err := written(gone, func(rows []*R) error { return s.Table.Delete(ctx, tx, rows...) })
+	if err != nil {
 		return Counts{}, err
 	}
-	return done, driver.Release(ctx, tx, append(refs, more...)...)
+	var released []storage.Owned
+	for _, r := range slices.Concat(stubs, deleted) {
+		if o, ok := owned[s.Table.PlaceOf(r)]; ok {
+			released = append(released, o)
+		}
+	}
+	return Counts{len(stubs), len(deleted)}, driver.Release(ctx, tx, released...)
 }
 
 func (s Spec[R]) shrink(ctx context.Context, tx storage.Tx, rows []*R) error {
@@ -250,10 +282,10 @@ func (s Spec[R]) shrink(ctx context.Context, tx storage.Tx, rows []*R) error {
 	return s.Stubs.Save(ctx, tx, rows...)
 }
 
-// written writes rows, and tells how many were and what they had named.
-func written[R any](rows []*R, names func(*R) []storage.Ref, write func([]*R) error) (n int, refs []storage.Ref, err error) {
+// written writes copies of rows, and tells which rows were.
+func written[R any](rows []*R, write func([]*R) error) (done []*R, err error) {
 	if len(rows) == 0 {
-		return 0, nil, nil
+		return nil, nil
 	}
 	again := make([]*R, len(rows))
 	for i, r := range rows {
@@ -269,9 +301,9 @@ func written[R any](rows []*R, names func(*R) []storage.Ref, write func([]*R) er
 		}
 	}
 	for i, r := range rows {
-		if names != nil && !lost[i] {
-			refs = append(refs, names(r)...)
+		if !lost[i] {
+			done = append(done, r)
 		}
 	}
-	return len(rows) - len(lost), refs, err
+	return done, err
 }

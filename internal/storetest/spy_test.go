@@ -71,7 +71,7 @@ func TestASpyIsAStoreOfItsOwn(t *testing.T) {
 			t.Error("the transaction belongs to another store")
 		}
 		_, err := table.Insert(t.Context(), tx, &parcel{storage.Record{Key: "a"}}, &parcel{storage.Record{Key: "b"}})
-		return errors.Join(err, spy.Blobs().Keep(t.Context(), tx, ref))
+		return errors.Join(err, spy.Blobs().Keep(t.Context(), tx, driver.Owned{Table: "letter", Key: "1", Refs: []storage.Ref{ref}}))
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestASpyIsAStoreOfItsOwn(t *testing.T) {
 		got = append(got, fmt.Sprint(c.Number, " ", c.Verb, " ", c.Table, " ", len(c.Rows)))
 	}
 	n := spy.Begun()
-	want := []string{fmt.Sprint(n, " insert parcel 2"), fmt.Sprint(n, " select blob 0"), fmt.Sprint(n, " update blob 1")}
+	want := []string{fmt.Sprint(n, " insert parcel 2"), fmt.Sprint(n, " select blob 0"), fmt.Sprint(n, " update blob 1"), fmt.Sprint(n, " insert blob_owner 1")}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

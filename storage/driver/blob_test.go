@@ -16,6 +16,11 @@ import (
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
+// owner is a row that names blobs.
+func owner(refs ...driver.Ref) driver.Owned {
+	return driver.Owned{Scope: "north", Table: "letter", Key: "1", Refs: refs}
+}
+
 // readAll opens a blob and reads it.
 func readAll(ctx context.Context, b driver.Blobs, ref driver.Ref, offset int64) (string, error) {
 	r, err := b.Open(ctx, ref, offset)
@@ -45,7 +50,7 @@ func TestAnInterruptedRemovalIsFinishedByCollect(t *testing.T) {
 	if _, err := blobs.Open(t.Context(), ref, 0); !errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("Open: %v", err)
 	}
-	err = store.Store.InTx(t.Context(), func(tx driver.Tx) error { return store.Store.Blobs().Keep(t.Context(), tx, ref) })
+	err = store.Store.InTx(t.Context(), func(tx driver.Tx) error { return store.Store.Blobs().Keep(t.Context(), tx, owner(ref)) })
 	if !errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("Keep: %v", err)
 	}
@@ -92,7 +97,7 @@ func TestKeepRefusesATransactionOfAnotherStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	inStore(t, other, func(tx driver.Tx) error {
-		err := one.Blobs().Keep(t.Context(), tx, ref)
+		err := one.Blobs().Keep(t.Context(), tx, owner(ref))
 		if err == nil || !strings.Contains(err.Error(), "belongs to another store") {
 			t.Errorf("error is %v", err)
 		}
@@ -221,11 +226,11 @@ func TestKeepGoesOnWhenAnotherKeptTheSameBlob(t *testing.T) {
 	headers := driver.Schemas()[0]
 	inStore(t, store, func(tx driver.Tx) error {
 		x := &interfering{Tx: tx, beforeUpdate: func() {
-			if err := store.Blobs().Keep(ctx, tx, ref); err != nil {
+			if err := store.Blobs().Keep(ctx, tx, owner(ref)); err != nil {
 				t.Error(err)
 			}
 		}}
-		if err := store.Blobs().Keep(ctx, x, ref); err != nil {
+		if err := store.Blobs().Keep(ctx, x, owner(ref)); err != nil {
 			return err
 		}
 		rows, err := tx.Select(ctx, headers, driver.Within(""), driver.Query{Limit: 1})

@@ -20,16 +20,18 @@ type Blobs interface {
 	Put(ctx context.Context, r io.Reader) (Ref, error)
 	// Open reads a blob from offset on. ErrNotFound if there is none.
 	Open(ctx context.Context, ref Ref, offset int64) (io.ReadCloser, error)
-	// Keep says, in the transaction of the row that names the blobs, that they
-	// are referenced.
-	Keep(ctx context.Context, tx Tx, refs ...Ref) error
-	// KeepUntil is Keep for as long as until: then Collect removes them. It shortens
-	// nothing that was said before.
+	// Keep says, in the transaction of the rows that name the blobs, who owns them. They
+	// stay until they are deleted, or forgotten with the last of their owners; a row of
+	// the host's own stays their owner until they are deleted.
+	Keep(ctx context.Context, tx Tx, owned ...Owned) error
+	// KeepUntil keeps blobs without an owner for as long as until: then Collect removes
+	// them. It shortens nothing that was said before.
 	KeepUntil(ctx context.Context, tx Tx, until time.Time, refs ...Ref) error
 	// Delete removes a blob; one that is gone is no error.
 	Delete(ctx context.Context, ref Ref) error
-	// Collect removes at most limit blobs that nobody kept within a day, or whose
-	// time is over, and tells how many there were.
+	// Collect looks at at most limit blobs that nobody kept within a day, or whose time
+	// is over, or that lost an owner a day ago, and removes those that nobody owns. It
+	// tells how many it removed or found an owner of.
 	Collect(ctx context.Context, limit int) (int, error)
 }
 
@@ -44,12 +46,14 @@ type Ref struct {
 func (r Ref) IsZero() bool { return r.Name == "" }
 
 // blobHeader is the row of one blob; its key is the blob's name. DueOn is the
-// moment at which it may be collected, and zero once it is kept.
+// moment at which it may be collected if nobody owns it then, and zero once it is kept.
 type blobHeader struct {
 	Record
 	Size     int64  `db:"size"`
 	SHA256   string `db:"sha256,plain"`
 	Complete bool   `db:"complete"`
+	// KeptUntil is until when it stays, whoever owns it.
+	KeptUntil time.Time `db:"kept_until"`
 }
 
 // blobChunk is one piece of a blob's content; its key is made by chunkKey.
@@ -226,37 +230,6 @@ func (r *checkedReader) intact() bool {
 	return r.left == 0 && (r.sum == nil || hex.EncodeToString(r.sum.Sum(nil)) == r.header.SHA256)
 }
 
-// Keep takes the blobs out of the reach of Collect when tx commits. Zero refs
-// are passed over; a blob that is gone or incomplete is an ErrNotFound.
-func (b *blobStore) Keep(ctx context.Context, tx Tx, refs ...Ref) error {
-	return b.KeepUntil(ctx, tx, time.Time{}, refs...)
-}
-
-// KeepUntil moves the moment of Collect when tx commits; the zero time is never.
-func (b *blobStore) KeepUntil(ctx context.Context, tx Tx, until time.Time, refs ...Ref) error {
-	if !Same(tx.Store(), b.store) {
-		return errors.New("storage: keep blob: the transaction belongs to another store")
-	}
-	for range 3 { // another Keep or Collect may write the same headers
-		headers, err := wantedBlobs(ctx, tx, refs)
-		if err != nil {
-			return fmt.Errorf("storage: keep blob: %w", err)
-		}
-		var save []*blobHeader
-		for _, h := range headers {
-			if !h.DueOn.IsZero() && (until.IsZero() || h.DueOn.Before(until)) {
-				h.DueOn = Time(until)
-				save = append(save, h)
-			}
-		}
-		err = blobHeaders.Save(ctx, tx, save...)
-		if !errors.Is(err, ErrStale) {
-			return err
-		}
-	}
-	return fmt.Errorf("storage: keep blob: written by others meanwhile: %w", ErrBusy)
-}
-
 // wantedBlobs returns the headers of all refs, each once.
 func wantedBlobs(ctx context.Context, tx Tx, refs []Ref) ([]*blobHeader, error) {
 	wanted := map[string]bool{}
@@ -294,7 +267,7 @@ func (b *blobStore) Delete(ctx context.Context, ref Ref) error {
 		}
 		removed := false
 		if err == nil {
-			removed, err = b.remove(ctx, header)
+			removed, err = b.remove(ctx, header, false)
 		}
 		if err != nil {
 			return fmt.Errorf("storage: delete blob: %w", err)
@@ -322,35 +295,68 @@ func (b *blobStore) Collect(ctx context.Context, limit int) (int, error) {
 	}
 	collected := 0
 	for _, h := range headers {
-		removed, err := b.remove(ctx, h)
+		done, err := b.remove(ctx, h, true)
 		if err != nil {
 			return collected, fmt.Errorf("storage: collect blobs: %w", err)
 		}
-		if removed {
+		if done {
 			collected++
 		}
 	}
 	return collected, nil
 }
 
-// remove takes a blob away unless somebody wrote its header since it was read.
+// remove takes a blob away unless somebody wrote its header since it was read; or, if it
+// spares what is owned and somebody owns it, it leaves it alone from now on.
 // The header goes first out of sight and last for good, so that Collect finds
 // what a crash in between leaves.
-func (b *blobStore) remove(ctx context.Context, header *blobHeader) (bool, error) {
+func (b *blobStore) remove(ctx context.Context, header *blobHeader, spare bool) (done bool, err error) {
 	var marked blobHeader
-	err := b.store.InTx(ctx, func(tx Tx) error {
+	owned := false
+	err = b.store.InTx(ctx, func(tx Tx) error {
 		marked = *header
-		marked.Complete, marked.DueOn = false, Now(b.store)
+		if spare && header.Complete {
+			n, err := blobOwners.Count(ctx, tx, "", 1, ownersOf(header.Key)...)
+			if owned = n > 0; err != nil {
+				return err
+			}
+		}
+		if owned {
+			marked.DueOn = time.Time{}
+		} else {
+			marked.Complete, marked.DueOn = false, Now(b.store)
+		}
 		return blobHeaders.Save(ctx, tx, &marked)
 	})
-	if err == nil {
-		err = b.content.remove(ctx, header.Key)
-	}
-	if err == nil {
-		err = b.store.InTx(ctx, func(tx Tx) error { return blobHeaders.Delete(ctx, tx, &marked) })
+	if err == nil && !owned {
+		err = b.removeMarked(ctx, &marked)
 	}
 	if errors.Is(err, ErrStale) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// removeMarked removes content, owners and header of a blob that nobody can keep any more.
+func (b *blobStore) removeMarked(ctx context.Context, marked *blobHeader) error {
+	if err := b.content.remove(ctx, marked.Key); err != nil {
+		return err
+	}
+	for left := ownersPage; left == ownersPage; {
+		err := b.store.InTx(ctx, func(tx Tx) error {
+			owners, err := blobOwners.Find(ctx, tx, "", Query{Where: ownersOf(marked.Key), Limit: ownersPage})
+			if err != nil {
+				return err
+			}
+			left = len(owners)
+			if err := blobOwners.Delete(ctx, tx, owners...); err != nil || left == ownersPage {
+				return err
+			}
+			return blobHeaders.Delete(ctx, tx, marked)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -171,7 +171,7 @@ func ExampleBlobs() {
 	ref, err := store.Blobs().Put(ctx, strings.NewReader("a long list of recipients"))
 	fmt.Println(ref.Size, err)
 	err = store.InTx(ctx, func(tx driver.Tx) error { // of the row that names it
-		return store.Blobs().Keep(ctx, tx, ref)
+		return store.Blobs().Keep(ctx, tx, driver.Owned{Table: "campaign", Key: "spring", Refs: []driver.Ref{ref}})
 	})
 	fmt.Println(err)
 	content, err := readAll(ctx, store.Blobs(), ref, 7)

@@ -18,7 +18,7 @@ var identities = Define[storeIdentity]("store_identity").Grows(Bounded).
 // Schemas lists the tables that every store has for itself, beside those of the
 // domains. An adapter's first migration creates them.
 func Schemas() []*Schema {
-	return []*Schema{&blobHeaders.Schema, &blobChunks.Schema, &identities.Schema}
+	return []*Schema{&blobHeaders.Schema, &blobChunks.Schema, &blobOwners.Schema, &identities.Schema}
 }
 
 // LoadIdentity is what adapters answer [Store.Identity] with. The first name that

@@ -79,7 +79,7 @@ func TestSchemasAreThoseOfEveryStore(t *testing.T) {
 	for _, s := range driver.Schemas() {
 		names = append(names, s.Name)
 	}
-	if diff := cmp.Diff([]string{"blob", "blob_chunk", "store_identity"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"blob", "blob_chunk", "blob_owner", "store_identity"}, names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 }

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -66,26 +65,4 @@ func (s *Stubs[R]) Save(ctx context.Context, tx Tx, rows ...*R) error {
 		any(r).(interface{ stub() *Stub }).stub().ForgottenOn = now
 	}
 	return s.w.Save(ctx, tx, rows...)
-}
-
-// Release says, in the transaction of the row that named the blobs, that nobody names
-// them any more: Collect removes them. Refs of blobs that are gone are passed over.
-func Release(ctx context.Context, tx Tx, refs ...Ref) error {
-	var names []string
-	for _, r := range refs {
-		if !r.IsZero() && isBlobName(r.Name) && !slices.Contains(names, r.Name) {
-			names = append(names, r.Name)
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	headers, err := blobHeaders.Find(ctx, tx, "", Query{Where: []Cond{In("key", names)}, Limit: len(names)})
-	if err != nil {
-		return fmt.Errorf("storage: release blobs: %w", err)
-	}
-	for _, h := range headers {
-		h.DueOn = Now(tx.Store())
-	}
-	return blobHeaders.Save(ctx, tx, headers...)
 }

@@ -76,14 +76,15 @@ func TestReleasedBlobsAreCollected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inStore(t, store, func(tx driver.Tx) error { return store.Blobs().Keep(t.Context(), tx, ref) })
+	inStore(t, store, func(tx driver.Tx) error { return store.Blobs().Keep(t.Context(), tx, owner(ref)) })
 	clk.Add(48 * time.Hour)
 	if n, err := store.Blobs().Collect(t.Context(), 10); n != 0 || err != nil {
 		t.Errorf("collected %d that are kept; %v", n, err)
 	}
 	inStore(t, store, func(tx driver.Tx) error {
-		return driver.Release(t.Context(), tx, ref, ref, driver.Ref{}, driver.Ref{Name: "abc"}) // twice, none, and gone
+		return driver.Release(t.Context(), tx, owner(ref, ref, driver.Ref{}, driver.Ref{Name: "abc"})) // twice, none, and gone
 	})
+	clk.Add(24 * time.Hour)
 	if n, err := store.Blobs().Collect(t.Context(), 10); n != 1 || err != nil {
 		t.Errorf("collected %d; %v", n, err)
 	}

@@ -42,7 +42,9 @@ func messageTable(t *testing.T, n int) (*Store, *recorder) {
 				false, false, md5(g::text || '%[3]s'), %[2]s, 1, %[2]s, '', '', false, 0, 0, '', 0, 0, '', false, '', 0
 			FROM generate_series(1, %[1]d) AS g`, n, ended, tag))
 	}
-	exec(t, s.DB(), "VACUUM (ANALYZE) notification_job", "VACUUM (ANALYZE) outgoing_message")
+	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO blob_owner (scope, key, kind, status, version, lane, claim_token, abandoned, owner, owner_scope, owner_table, owner_key)
+		SELECT '', md5(g::text) || '/' || md5(g::text), '', '', 1, 0, '', false, md5(g::text), '', 'letter', g FROM generate_series(1, %d) AS g`, max(n, 100_000)))
+	exec(t, s.DB(), "VACUUM (ANALYZE) notification_job", "VACUUM (ANALYZE) outgoing_message", "VACUUM (ANALYZE) blob_owner")
 	return s, r
 }
 

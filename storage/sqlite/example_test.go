@@ -61,7 +61,7 @@ func ExampleStore_InHostTx() {
 			if _, err := tx.ExecContext(ctx, "INSERT INTO attachment VALUES (?)", letter.Name); err != nil {
 				return err
 			}
-			return store.Blobs().Keep(ctx, bound, letter)
+			return store.Blobs().Keep(ctx, bound, storage.Owned{Table: "attachment", Key: letter.Name, Refs: []storage.Ref{letter}})
 		})
 		if err != nil {
 			return err

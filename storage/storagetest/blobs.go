@@ -96,8 +96,10 @@ var blobSentences = []sentence{
 	}},
 	{"a blob that was kept stays", func(w *world) {
 		one, two := w.blobs().put("x"), w.blobs().put("y")
-		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, one, driver.Ref{}, two, one) })
-		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, two) })
+		w.tx(func(tx driver.Tx) error {
+			return w.store.Blobs().Keep(w.ctx, tx, owner("1", one, driver.Ref{}, two, one))
+		})
+		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, owner("1", two)) })
 		w.clock.Add(10 * day)
 		w.blobs().collected(0)
 		w.same("content", w.blobs().read(one, 0)+w.blobs().read(two, 0), "xy")
@@ -111,7 +113,7 @@ var blobSentences = []sentence{
 		}
 		until(3, one, two)
 		until(2, one, three)
-		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, three) })
+		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, owner("1", three)) })
 		until(1, three)
 		w.clock.Add(3*day - time.Microsecond)
 		w.blobs().collected(0)
@@ -120,10 +122,62 @@ var blobSentences = []sentence{
 		w.blobs().gone(one)
 		w.same("kept for ever", w.blobs().read(three, 0), "z")
 	}},
+	{"a blob goes a day after the last of its owners", func(w *world) {
+		one, two := w.blobs().put("x"), w.blobs().put("y")
+		keep := func(owned ...driver.Owned) {
+			w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, owned...) })
+		}
+		release := func(owned ...driver.Owned) {
+			w.tx(func(tx driver.Tx) error { return driver.Release(w.ctx, tx, owned...) })
+		}
+		keep(owner("1", one, two), owner("2", two))
+		w.same("owned by 1", w.blobs().owned("1"), 2)
+		w.same("owned by 2", w.blobs().owned("2"), 1)
+		w.same("owned by another", w.blobs().owned("3"), 0)
+		release(owner("1", one, two), owner("1", one, driver.Ref{}), owner("3", driver.Ref{Name: "abc"}))
+		w.same("owned by 1", w.blobs().owned("1"), 0)
+		w.clock.Add(day - time.Microsecond)
+		w.blobs().collected(0)
+		w.clock.Add(time.Microsecond)
+		w.blobs().collected(2) // one is gone, two is found to be owned
+		w.blobs().gone(one)
+		w.blobs().collected(0)
+		w.same("owned by 2", w.blobs().read(two, 0), "y")
+		release(owner("2", two))
+		keep(owner("3", two)) // somebody names it before it goes
+		w.clock.Add(2 * day)
+		w.blobs().collected(0)
+		release(owner("3", two))
+		w.clock.Add(day)
+		w.blobs().collected(1)
+		w.blobs().gone(two)
+	}},
+	{"a blob that is kept until a moment stays that long without an owner", func(w *world) {
+		ref := w.blobs().put("x")
+		w.tx(func(tx driver.Tx) error {
+			err := w.store.Blobs().KeepUntil(w.ctx, tx, base.Add(5*day), ref)
+			return errors.Join(err, w.store.Blobs().Keep(w.ctx, tx, owner("1", ref)))
+		})
+		w.tx(func(tx driver.Tx) error { return driver.Release(w.ctx, tx, owner("1", ref)) })
+		w.clock.Add(5*day - time.Microsecond)
+		w.blobs().collected(0)
+		w.clock.Add(time.Microsecond)
+		w.blobs().collected(1)
+	}},
+	{"an owner has a scope, a table and a key", func(w *world) {
+		ref := w.blobs().put("x")
+		for _, bad := range []driver.Owned{{Key: "1"}, {Table: "letter"}, {Table: "letter", Key: "\x00"}, {Scope: "\xff", Table: "letter", Key: "1"}} {
+			bad.Refs = []driver.Ref{ref}
+			err := w.store.InTx(w.ctx, func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, bad) })
+			if err == nil {
+				w.Errorf("%+v is no error", bad)
+			}
+		}
+	}},
 	{"Keep belongs to the transaction that names the blob", func(w *world) {
 		ref := w.blobs().put("x")
 		err := w.store.InTx(w.ctx, func(tx driver.Tx) error {
-			return errors.Join(w.store.Blobs().Keep(w.ctx, tx, ref), errRefused)
+			return errors.Join(w.store.Blobs().Keep(w.ctx, tx, owner("1", ref)), errRefused)
 		})
 		w.is("InTx", err, errRefused)
 		w.clock.Add(day)
@@ -133,13 +187,13 @@ var blobSentences = []sentence{
 		ref := w.blobs().put("x")
 		w.is("Delete", w.store.Blobs().Delete(w.ctx, ref), nil)
 		for _, bad := range []driver.Ref{ref, {Name: "../x"}, {Name: strings.Repeat("0", 32)}} {
-			err := w.store.InTx(w.ctx, func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, bad) })
+			err := w.store.InTx(w.ctx, func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, owner("1", bad)) })
 			w.is("Keep", err, driver.ErrNotFound)
 		}
 	}},
 	{"Delete removes a blob, kept or not, and one that is gone is no error", func(w *world) {
 		one, two := w.blobs().put(pattern(3<<20)), w.blobs().put("y")
-		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, one) })
+		w.tx(func(tx driver.Tx) error { return w.store.Blobs().Keep(w.ctx, tx, owner("1", one)) })
 		for range 2 {
 			w.is("Delete", w.store.Blobs().Delete(w.ctx, one), nil)
 		}
@@ -199,6 +253,26 @@ func (w blobs) put(content string) driver.Ref {
 	ref, err := w.store.Blobs().Put(w.ctx, strings.NewReader(content))
 	w.is("Put", err, nil)
 	return ref
+}
+
+// owner is a row that owns blobs.
+func owner(key string, refs ...driver.Ref) driver.Owned {
+	return driver.Owned{Scope: "north", Table: "letter", Key: key, Refs: refs}
+}
+
+// owned is how many blobs the owner owns.
+func (w blobs) owned(key string) (n int) {
+	w.Helper()
+	at := driver.Place{Scope: "north", Key: key}
+	w.tx(func(tx driver.Tx) error {
+		got, err := driver.OwnedBy(w.ctx, tx, "letter", at, driver.Place{Scope: "south", Key: key})
+		n = len(got[at].Refs)
+		if len(got) > 1 || n == 0 && len(got) > 0 {
+			w.Errorf("owned are %+v", got)
+		}
+		return err
+	})
+	return n
 }
 
 func (w blobs) read(ref driver.Ref, offset int64) string {

@@ -67,11 +67,11 @@ type faultyBlobs struct {
 	limit  int
 }
 
-func (b faultyBlobs) Keep(ctx context.Context, tx driver.Tx, refs ...driver.Ref) error {
+func (b faultyBlobs) Keep(ctx context.Context, tx driver.Tx, owned ...driver.Owned) error {
 	if b.keep != nil {
 		return b.keep()
 	}
-	return b.Blobs.Keep(ctx, tx, refs...)
+	return b.Blobs.Keep(ctx, tx, owned...)
 }
 
 func (b faultyBlobs) KeepUntil(ctx context.Context, tx driver.Tx, until time.Time, refs ...driver.Ref) error {
@@ -231,7 +231,7 @@ var storeFaults = []fault{
 		blobs: func(b driver.Blobs) driver.Blobs { return faultyBlobs{Blobs: b, keep: func() error { return nil }} }},
 	{name: "blobs are kept for ever", theme: "blobs",
 		blobs: func(b driver.Blobs) driver.Blobs {
-			return faultyBlobs{Blobs: b, until: func(time.Time) time.Time { return time.Time{} }}
+			return faultyBlobs{Blobs: b, until: func(t time.Time) time.Time { return t.AddDate(100, 0, 0) }}
 		}},
 	{name: "blobs are read from the start", theme: "blobs",
 		blobs: func(b driver.Blobs) driver.Blobs {

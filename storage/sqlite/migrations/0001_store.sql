@@ -16,8 +16,8 @@
 -- text, 10:00+02:00 would sort after 09:00:01+00:00. Booleans are 0 or 1. Text
 -- compares byte by byte (BINARY).
 
--- One row for each blob. due_on is the moment at which a blob that no committed
--- row refers to may be removed; it is NULL once a row does.
+-- One row for each blob. due_on is the moment at which a blob that nobody owns may be
+-- removed; it is NULL once a row does.
 CREATE TABLE {blob} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
@@ -33,11 +33,38 @@ CREATE TABLE {blob} (
 	size             INTEGER NOT NULL, -- bytes
 	sha256           TEXT NOT NULL,    -- lower-case hex of the content
 	complete         INTEGER NOT NULL, -- all chunks are written
+	kept_until       INTEGER,          -- until when it stays, whoever owns it
 	UNIQUE (scope, key)
 ) STRICT;
 
 -- Collecting unreferenced blobs walks it.
 CREATE INDEX {index:blob_due} ON {blob} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- Which rows own a blob, since they name it.
+CREATE TABLE {blob_owner} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL, -- that of blobs
+	key              TEXT NOT NULL, -- the blob's name and owner, joined by /
+	kind             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	owner            TEXT NOT NULL, -- digest of the three that follow
+	owner_scope      TEXT NOT NULL,
+	owner_table      TEXT NOT NULL,
+	owner_key        TEXT NOT NULL,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:blob_owner_due} ON {blob_owner} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What a row owns, when it goes.
+CREATE INDEX {index:blob_owner_owner} ON {blob_owner} (scope, owner, id);
 
 -- The content of blobs in pieces of at most 1 MiB, unless it is kept in a folder.
 -- Written once, read in the order of the key (name/number).
@@ -108,12 +135,13 @@ CREATE TABLE {retention} (
 -- The pass looks at it once a minute.
 CREATE INDEX {index:retention_due} ON {retention} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
--- What people did to rows of any table, and why. Insert only. The entries of a
--- row are a range of the unique key, in the order of the row's versions.
+-- What was done to rows of any table. Insert only, but for retention. The entries of
+-- a row are a range of the unique key, in the order of the row's versions. It has
+-- nothing personal: see audit_person.
 CREATE TABLE {audit_entry} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
-	key              TEXT NOT NULL, -- subject, its key and version, joined by U+001F
+	key              TEXT NOT NULL, -- the row's pseudonym and version, joined by U+001F
 	kind             TEXT NOT NULL,
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
@@ -123,11 +151,11 @@ CREATE TABLE {audit_entry} (
 	claim_token      TEXT NOT NULL,
 	abandoned        INTEGER NOT NULL,
 	subject          TEXT NOT NULL, -- the table of the row that was changed
-	subject_key      TEXT NOT NULL, -- its key
 	subject_version  INTEGER NOT NULL, -- the version that the change gave it
 	action           TEXT NOT NULL, -- Hold, Release, Retry, Cancel
-	actor            TEXT NOT NULL,
-	reason           TEXT NOT NULL,
+	program          TEXT NOT NULL, -- that did it, and why in a code; empty: a person did
+	code             TEXT NOT NULL,
+	person           TEXT, -- the pseudonym of the person who did it
 	from_status      TEXT NOT NULL,
 	to_status        TEXT NOT NULL,
 	done_on          INTEGER,
@@ -136,6 +164,35 @@ CREATE TABLE {audit_entry} (
 
 -- Never due; every table has it.
 CREATE INDEX {index:audit_entry_due} ON {audit_entry} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What somebody did, for retention and export.
+CREATE INDEX {index:audit_entry_person} ON {audit_entry} (scope, person) WHERE person IS NOT NULL;
+
+-- Whom the audit is about: what pseudonyms stand for, and the words of people. Insert
+-- only, but for erasure and retention.
+CREATE TABLE {audit_person} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- kind, then a table, the length of the row's key, the key and its id (and version); or a name: joined by U+001F
+	kind             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	pseudonym        TEXT, -- of a row or an actor
+	text             TEXT, -- the name of an actor, or words
+	done_on          INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:audit_person_due} ON {audit_person} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- Who an actor is.
+CREATE INDEX {index:audit_person_pseudonym} ON {audit_person} (scope, pseudonym) WHERE pseudonym IS NOT NULL AND text IS NOT NULL;
 
 -- Events on their way to subscribers outside.
 
