@@ -357,7 +357,7 @@ func (s Rollout) transfer(ctx context.Context, tx storage.Tx, scope Scope, key s
 	for _, row := range rows {
 		if n, ok := s.follow(row, to); ok {
 			n.reason = by.Reason
-			if err := s.saveMoved(ctx, tx, by.Actor, []note{n}, nil); err != nil {
+			if err := s.saveMoved(ctx, tx, person(by), []note{n}, nil); err != nil {
 				return err
 			}
 		}

@@ -207,7 +207,7 @@ func (s ensurer) ensure(ctx context.Context, tx storage.Tx, plans []plan, origin
 }
 
 // ensureBy is ensure with the name of whoever asks, for the history.
-func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by string) ([]Ensured, error) {
+func (s ensurer) ensureBy(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by author) ([]Ensured, error) {
 	now := s.now()
 	out := make([]Ensured, len(plans))
 	plans, err := s.takeSeries(ctx, tx, plans, origin, by)

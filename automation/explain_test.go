@@ -296,7 +296,7 @@ func TestExplainIsBoundedHoweverLongTheStory(t *testing.T) {
 	t.Parallel()
 	short, _ := explained(t, 2)
 	long, told := explained(t, 400)
-	if long > short || long > 6 {
+	if long > short || long > 7 {
 		t.Errorf("%d statements, and %d for a short story", long, short)
 	}
 	if told > automation.MaxHistory+2 {

@@ -76,7 +76,7 @@ func (r *scheduleRow) history(ctx context.Context, from driver.Reader) ([]Transi
 	if err != nil {
 		return nil, err
 	}
-	made := Transition{On: r.CreatedOn, Action: ActionCreated, Actor: actor(r.EventType, r.EventID), To: StatusPending}
+	made := Transition{On: r.CreatedOn, Action: ActionCreated, Actor: actor(r.EventType, r.EventID).name, To: StatusPending}
 	if len(entries) == maxHistory {
 		made.Actor = "" // it may be told by an entry further back
 	}
@@ -95,21 +95,30 @@ func (r *scheduleRow) history(ctx context.Context, from driver.Reader) ([]Transi
 		if later < 0 {
 			later = len(out)
 		}
-		out = slices.Insert(out, later, Transition{r.EndedOn, ActionCompleted, actorDuePass, "", StatusProcessing, StatusCompleted})
+		out = slices.Insert(out, later, Transition{r.EndedOn, ActionCompleted, actorDuePass.name, "", StatusProcessing, StatusCompleted})
 	}
 	slices.SortStableFunc(out, func(a, b Transition) int { return cmp.Compare(a.On.UnixMicro(), b.On.UnixMicro()) })
 	return out, nil
 }
 
+// author is who changes rows: a person, whose name can be erased, or a program.
+type author struct {
+	name    string
+	program bool
+}
+
+// person is who acts by support.
+func person(by By) author { return author{name: by.Actor} }
+
 // History actors that are neither events nor people.
-const (
-	actorHost    = "host"
-	actorDuePass = "due pass"
-	actorSeries  = "series" // an occurrence that existed became the current one
+var (
+	actorHost    = author{"host", true}
+	actorDuePass = author{"due pass", true}
+	actorSeries  = author{"series", true} // an occurrence that existed became the current one
 )
 
 // actor names an event for the history; none of them is the host.
-func actor(eventType, eventID string) string {
+func actor(eventType, eventID string) author {
 	if eventType == "" {
 		return actorHost
 	}
@@ -117,11 +126,14 @@ func actor(eventType, eventID string) string {
 	if eventID != "" {
 		name += " " + eventID
 	}
-	return cut(storable(name), 200)
+	return author{cut(storable(name), 200), true}
 }
 
 // past is what a row was before a change: its status, and who wrote it last.
-type past struct{ status, by string }
+type past struct {
+	status string
+	by     author
+}
 
 func (r *scheduleRow) past() past { return past{r.Status, actor(r.EventType, r.EventID)} }
 
@@ -130,14 +142,14 @@ type note struct {
 	row    *scheduleRow // as it was saved
 	was    past
 	action Action
-	reason string // a reason code or a moment, never personal data
+	reason string // the words of a person; of a program a code or a moment, never personal data
 }
 
-func (n note) entry(by string, now time.Time) *audit.Entry {
+func (n note) entry(by author, now time.Time) *audit.Entry {
 	return &audit.Entry{
 		Record: storage.Record{Scope: n.row.Scope}, Subject: schedules.Name,
 		SubjectKey: n.row.Key, SubjectID: n.row.ID, SubjectVersion: n.row.Version,
-		Action: string(n.action), Actor: by, Reason: cut(n.reason, 1000), From: n.was.status, To: n.row.Status, On: now,
+		Action: string(n.action), Actor: by.name, ByProgram: by.program, Reason: cut(n.reason, 1000), From: n.was.status, To: n.row.Status, On: now,
 	}
 }
 
@@ -149,7 +161,7 @@ func (n note) made() *audit.Entry {
 }
 
 // tell writes notes into the history, in the transaction that saved their rows.
-func tell(ctx context.Context, tx storage.Tx, by string, notes []note) error {
+func tell(ctx context.Context, tx storage.Tx, by author, notes []note) error {
 	if len(notes) == 0 {
 		return nil
 	}
@@ -167,7 +179,7 @@ func tell(ctx context.Context, tx storage.Tx, by string, notes []note) error {
 // saveAndTell writes the rows of notes, and the notes into the history. It gives
 // apart those of rows that somebody else wrote meanwhile, of which neither was
 // written.
-func (s *core) saveAndTell(ctx context.Context, tx storage.Tx, by string, notes []note) (saved, stale []note, err error) {
+func (s *core) saveAndTell(ctx context.Context, tx storage.Tx, by author, notes []note) (saved, stale []note, err error) {
 	rows := make([]*scheduleRow, len(notes))
 	for i, n := range notes {
 		rows[i] = n.row
@@ -191,7 +203,7 @@ func (s *core) saveAndTell(ctx context.Context, tx storage.Tx, by string, notes 
 
 // saveAllAndTell is saveAndTell where the caller begins again if somebody else wrote a
 // row meanwhile: the error is storage.ErrStale then.
-func (s *core) saveAllAndTell(ctx context.Context, tx storage.Tx, by string, notes []note) error {
+func (s *core) saveAllAndTell(ctx context.Context, tx storage.Tx, by author, notes []note) error {
 	_, stale, err := s.saveAndTell(ctx, tx, by, notes)
 	if err == nil && len(stale) > 0 {
 		return storage.ErrStale

@@ -269,8 +269,8 @@ func (s Support) RunReport(ctx context.Context, c Candidate, by By) (out Ensured
 		if err != nil {
 			return err
 		}
-		made := note{row, past{by: by.Actor}, ActionCreated, by.Reason}
-		return audit.Write(ctx, tx, made.entry(by.Actor, row.CreatedOn))
+		made := note{row, past{by: person(by)}, ActionCreated, by.Reason}
+		return audit.Write(ctx, tx, made.entry(person(by), row.CreatedOn))
 	})
 	if err != nil {
 		return Ensured{}, fmt.Errorf("automation: RunReport: %w", err)

@@ -246,7 +246,7 @@ func (m *moving) movePage(ctx context.Context, tx storage.Tx, page []*ownership)
 	if m.report.DryRun {
 		return moved, nil
 	}
-	return moved, m.s.saveMoved(ctx, tx, m.by.Actor, notes, given)
+	return moved, m.s.saveMoved(ctx, tx, person(m.by), notes, given)
 }
 
 // stages are those of the runs, as the move leaves them.
@@ -284,7 +284,7 @@ func (s Rollout) follow(row *scheduleRow, to Owner) (note, bool) {
 
 // saveMoved writes rows, their history and the guard. The error is
 // storage.ErrStale if somebody wrote one of them meanwhile.
-func (s *core) saveMoved(ctx context.Context, tx storage.Tx, by string, notes []note, given []*ownership) error {
+func (s *core) saveMoved(ctx context.Context, tx storage.Tx, by author, notes []note, given []*ownership) error {
 	if err := s.saveAllAndTell(ctx, tx, by, notes); err != nil {
 		return err
 	}

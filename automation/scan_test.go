@@ -263,7 +263,7 @@ func TestAPageTakesFewStatements(t *testing.T) {
 	}{
 		{"all are new", 10, func() {}},
 		{"all is as wanted", 1, func() {}},
-		{"all move", 15, func() { s.offsets = []int{29} }},
+		{"all move", 20, func() { s.offsets = []int{29} }},
 	} {
 		step.do()
 		calls.Take()

@@ -194,10 +194,10 @@ func States() []states.Machine { return []states.Machine{machine, ownershipMachi
 // Schemas lists the tables of this package, so that adapters' tests can compare
 // them with a live database.
 func Schemas() []*driver.Schema {
-	return []*driver.Schema{
+	return append([]*driver.Schema{
 		&schedules.Schema, &sources.Schema, &seriesTable.Schema, &thresholdStates.Schema, &pauses.Schema,
-		&reconciliations.Schema, &ownerships.Schema, &rollouts.Schema, &audit.Table.Schema,
-	}
+		&reconciliations.Schema, &ownerships.Schema, &rollouts.Schema,
+	}, audit.Schemas()...)
 }
 
 // Options are a scheduler's settings; every zero value is useful.

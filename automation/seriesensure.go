@@ -16,7 +16,7 @@ import (
 // with the row that each asks for now: the current occurrence, as long as it is
 // open and the cadence is what it was, or it is due, else the first one from now on. It takes
 // few statements, and writes nothing where nothing has changed.
-func (s ensurer) takeSeries(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by string) ([]plan, error) {
+func (s ensurer) takeSeries(ctx context.Context, tx storage.Tx, plans []plan, origin Event, by author) ([]plan, error) {
 	t := taking{s: s.core, tx: tx, now: s.now(), origin: origin, by: by, plans: plans, again: map[int]int{}}
 	open, err := t.begin()
 	if err != nil || len(open) == 0 {
@@ -40,7 +40,7 @@ type taking struct {
 	tx     storage.Tx
 	now    time.Time
 	origin Event
-	by     string // for the history
+	by     author // for the history
 	plans  []plan
 	again  map[int]int // places of plans that repeat a series, and where it was first
 }

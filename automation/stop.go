@@ -57,7 +57,7 @@ func (s ensurer) deactivate(ctx context.Context, tx storage.Tx, e Event, where [
 
 // deactivateBy is deactivate with the name of whoever ends the rows, for the
 // history.
-func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by string, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
+func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) ([]Deactivation, error) {
 	d, err := s.endRows(ctx, tx, e, by, where, why)
 	if err == nil {
 		err = d.stopSeries(ctx)
@@ -66,7 +66,7 @@ func (s ensurer) deactivateBy(ctx context.Context, tx storage.Tx, e Event, by st
 }
 
 // endRows is deactivateBy but for the series.
-func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by string, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) (*ending, error) {
+func (s ensurer) endRows(ctx context.Context, tx storage.Tx, e Event, by author, where []driver.Cond, why func(*scheduleRow) (Reason, bool)) (*ending, error) {
 	d := &ending{s: s.core, tx: tx, event: e, by: by, now: s.now(), why: why, series: map[string]Reason{}}
 	var after *driver.Position
 	for {
@@ -89,7 +89,7 @@ type ending struct {
 	s      *core
 	tx     storage.Tx
 	event  Event
-	by     string
+	by     author
 	now    time.Time
 	why    func(*scheduleRow) (Reason, bool)
 	ended  []Deactivation

@@ -183,11 +183,11 @@ func (s Support) ensureRerun(ctx context.Context, tx storage.Tx, row, next *sche
 	if err := schedules.Save(ctx, tx, row); err != nil { // its new version is what the audit tells of
 		return Ensured{}, err
 	}
-	err = tell(ctx, tx, by.Actor, []note{{row, row.past(), ActionRerun, by.Reason}})
+	err = tell(ctx, tx, person(by), []note{{row, row.past(), ActionRerun, by.Reason}})
 	if err != nil {
 		return Ensured{}, err
 	}
-	first := note{made, past{by: by.Actor}, ActionCreated, by.Reason}.entry(by.Actor, made.CreatedOn)
+	first := note{made, past{by: person(by)}, ActionCreated, by.Reason}.entry(person(by), made.CreatedOn)
 	return answer(storage.Created, made, next), audit.Write(ctx, tx, first)
 }
 
@@ -265,7 +265,7 @@ func (s Support) actOn(ctx context.Context, tx storage.Tx, rows []*scheduleRow, 
 		if a.dryRun {
 			break
 		}
-		saved, stale, err := s.saveAndTell(ctx, tx, a.by.Actor, notes)
+		saved, stale, err := s.saveAndTell(ctx, tx, person(a.by), notes)
 		if err == nil {
 			err = s.recurrer().followActed(ctx, tx, saved)
 		}

@@ -197,7 +197,7 @@ func (d demand) ending(row *scheduleRow) (Reason, bool) {
 
 // endUnmet ends the open rows of conditions that are no longer met, where no
 // event compares all rows of the source; by asks for them.
-func (s ensurer) endUnmet(ctx context.Context, tx storage.Tx, plans []plan, by string) error {
+func (s ensurer) endUnmet(ctx context.Context, tx storage.Tx, plans []plan, by author) error {
 	unmet := map[Scope][]plan{}
 	for _, p := range plans {
 		if p.unmet {

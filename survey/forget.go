@@ -42,7 +42,7 @@ func (s *core) forgetting() []forget.Rule {
 			Old:     func(before time.Time) []driver.Cond { return []driver.Cond{driver.AtMost("at", before)} },
 			Judge:   judgeDeliveries,
 		}),
-	}, append(outbox.Rules(), forget.Audit())...)
+	}, append(outbox.Rules(), forget.Audit()...)...)
 }
 
 // judge says what becomes of an instance that ended long ago. A stub stays for as long

@@ -2,6 +2,11 @@
 // and beside the happy path by programs: who, what, when and why. An entry is
 // written in the transaction of the change that it tells of, so that neither
 // exists without the other.
+//
+// Entries hold nothing personal: a row is called by a pseudonym, since keys hold what a
+// host puts into them, and so is whoever acted. What the pseudonyms stand for, and the
+// words of people, is in a table beside, from which it can be erased. So a database
+// may forbid that entries are changed or deleted.
 package audit
 
 import (
@@ -17,21 +22,27 @@ import (
 )
 
 // Entry is one change that somebody made to one row. It is never due, claimed or
-// written again.
+// written again. What it says of people is not stored in it, but in [People].
 type Entry struct {
 	storage.Record
-	// Subject is the table, SubjectKey the key of the row that was changed.
+	// Subject is the table, SubjectKey and SubjectID the key and the ID of the row that
+	// was changed, for which a pseudonym stands in the entry's Key.
 	Subject    string `db:"subject,fixed,plain"`
-	SubjectKey string `db:"subject_key,fixed,person"`
-	// SubjectID is the row's ID, which is a part of the entry's key only: a row that
-	// was deleted and made again begins with its versions anew. Not read back.
-	SubjectID int64
+	SubjectKey string
+	SubjectID  int64
 	// SubjectVersion is the version that the change gave to the row.
 	SubjectVersion int64 `db:"subject_version,fixed"`
 	// Action is what was done: "Hold", "Deactivated".
 	Action string `db:"action,fixed,plain"`
-	Actor  string `db:"actor,fixed,person"`
-	Reason string `db:"reason,fixed,content"`
+	// Actor did it, and Reason says why: a person in words, or, if ByProgram says so, a
+	// program in a code that tells of nobody. Empty where they were erased.
+	Actor, Reason string
+	ByProgram     bool
+	// Program and Code are a program's Actor and Reason as they are stored, Person is the
+	// pseudonym of a person. They belong to this package.
+	Program string `db:"program,fixed,plain"`
+	Code    string `db:"code,fixed,plain"`
+	Person  string `db:"person,fixed,null,plain"`
 	// From and To are the statuses before and after.
 	From string    `db:"from_status,fixed,plain"`
 	To   string    `db:"to_status,fixed,plain"`
@@ -41,9 +52,13 @@ type Entry struct {
 // FirstVersion is the version of a row that was just made.
 const FirstVersion = 1
 
-// Table is where entries are kept. Nothing but Write inserts into it.
+// Table is where entries are kept. Nothing but Write inserts into it, and nothing but
+// retention deletes from it.
 var Table = driver.Define[Entry]("audit_entry").Grows(driver.WithWork).
-	Kept("Retention.Audit", "who did what, and why").Limit(8 << 10)
+	Kept("Retention.Audit", "what was done; who did it, to which row and in what words is in `audit_person`").Limit(8 << 10)
+
+// Schemas lists the tables of this package.
+func Schemas() []*driver.Schema { return []*driver.Schema{&Table.Schema, &People.Schema} }
 
 // Write inserts entries. Each has its Scope, Subject, SubjectKey, SubjectID and
 // SubjectVersion, which make its key: one version of a row has one entry, and
@@ -51,8 +66,11 @@ var Table = driver.Define[Entry]("audit_entry").Grows(driver.WithWork).
 // versions. Only who made a row may be told more than once, and the first stands:
 // whoever is about to overwrite it in the row does so.
 func Write(ctx context.Context, tx storage.Tx, entries ...*Entry) error {
-	for _, e := range entries {
-		e.Key = rowPrefix(e.Subject, e.SubjectKey) + fmt.Sprintf("%019d\x1f%019d", e.SubjectID, e.SubjectVersion)
+	if len(entries) == 0 {
+		return nil
+	}
+	if err := hide(ctx, tx, entries); err != nil {
+		return err
 	}
 	inserted, err := Table.Insert(ctx, tx, entries...)
 	if err != nil {
@@ -75,22 +93,32 @@ type Options struct {
 // IsDry reports whether o asks for a dry run; nil does not.
 func IsDry(o *Options) bool { return o != nil && o.DryRun }
 
-// rowPrefix begins the keys of a row's entries.
-func rowPrefix(subject, subjectKey string) string { return subject + "\x1f" + subjectKey + "\x1f" }
-
-// History returns the last entries of a row, at most limit, the oldest of them
-// first.
+// History returns the last entries of the rows that had a key, at most limit, the oldest
+// of them first. What was erased is not among them.
 func History(ctx context.Context, from driver.Reader, scope storage.Scope, subject, subjectKey string, limit int) ([]*Entry, error) {
-	prefix := rowPrefix(subject, subjectKey)
-	last, err := Table.Find(ctx, from, scope, driver.Query{
-		Where: []driver.Cond{
-			driver.Greater("key", prefix), driver.Less("key", prefix+":"), // ':' follows the digits
-			driver.Eq("subject_key", subjectKey), // another key may go on where this one ends
-		},
-		OrderBy: "key", Desc: true, Limit: limit,
+	rows, err := People.Find(ctx, from, scope, driver.Query{ // most have one, none that is before the limit is left out
+		Where:   append(about(rowPrefix(subject, subjectKey)), driver.Eq("kind", kindRow)),
+		Columns: []string{"pseudonym"}, OrderBy: "key", Desc: true, Limit: limit,
 	})
+	if err != nil {
+		return nil, err
+	}
+	var last []*Entry
+	for _, p := range rows {
+		if len(last) == limit {
+			break
+		}
+		entries, err := Table.Find(ctx, from, scope, driver.Query{Where: about(p.Pseudonym + "\x1f"), OrderBy: "key", Desc: true, Limit: limit - len(last)})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			e.SubjectKey, e.SubjectID = subjectKey, p.subjectID()
+		}
+		last = append(last, entries...)
+	}
 	slices.Reverse(last)
-	return last, err
+	return last, show(ctx, from, scope, last)
 }
 
 // By says who acts and why. Both are required, in at most 200 and 1000 bytes of

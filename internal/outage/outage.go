@@ -337,7 +337,7 @@ func (w *Watch) changeIn(ctx context.Context, tx storage.Tx, at Line, f func(*Ro
 	}
 	return r, action, audit.Write(ctx, tx, &audit.Entry{
 		Record: storage.Record{Scope: r.Scope}, Subject: Table.Name, SubjectKey: r.Key, SubjectID: r.ID, SubjectVersion: r.Version,
-		Action: action, Actor: "send pass", Reason: cmp.Or(r.Code, r.Class), From: from, To: r.Status, On: now,
+		Action: action, ByProgram: true, Actor: "send pass", Reason: cmp.Or(r.Code, r.Class), From: from, To: r.Status, On: now,
 	})
 }
 
