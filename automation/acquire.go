@@ -70,7 +70,7 @@ func (a *acquiring) want(ctx context.Context, from driver.Reader) error {
 
 // wanted is the run as the row leaves it, and nil while it is under way.
 func (a *acquiring) wanted(d work.Done[scheduleRow, *decision]) *ownership {
-	o := d.Row.ownership(AutomationScheduler)
+	o := ownershipOf(d.Row, AutomationScheduler)
 	switch {
 	case d.Row.inShadow():
 		o.Owner = OldScheduler

@@ -286,7 +286,7 @@ func (b *batch) compareWithSetting(ctx context.Context, t *try) error {
 	}
 	return work.Guard(func() error {
 		candidates, wanted := asker.Asks(t.due)
-		if wanted && !t.row.sentAtAnotherTime(candidates) {
+		if wanted && !sentAtAnotherTime(t.row, candidates) {
 			return nil
 		}
 		plans, _, err := b.s.planner().asked(ctx, t.row, t.due, asker)
@@ -307,7 +307,7 @@ func (b *batch) compareWithSetting(ctx context.Context, t *try) error {
 
 // sentAtAnotherTime reports whether the candidate of a date-based row has another time
 // of day.
-func (r *scheduleRow) sentAtAnotherTime(candidates []Candidate) bool {
+func sentAtAnotherTime(r *scheduleRow, candidates []Candidate) bool {
 	return r.TriggerType == DateBased && slices.ContainsFunc(candidates, func(c Candidate) bool {
 		at, err := timeOfDay(c.SendAt)
 		return c.DaysBefore == r.DaysBefore && err == nil && at.String() != r.SendAt

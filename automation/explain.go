@@ -175,7 +175,7 @@ func (e *Explanation) tellStory(ctx context.Context, from driver.Reader, row *sc
 	told := row.view()
 	e.Schedule = &told
 	e.Dispatched, _ = row.Dispatched() // undecodable: Now says so
-	if e.History, err = row.history(ctx, from); err != nil {
+	if e.History, err = historyOf(ctx, from, row); err != nil {
 		return err
 	}
 	if e.Condition, err = loadCondition(ctx, from, row.Scope, row.baseKey()); err != nil {

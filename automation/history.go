@@ -70,8 +70,8 @@ func (t Transition) String() string {
 	return b.String()
 }
 
-// history is what was written about the row, with what it tells itself.
-func (r *scheduleRow) history(ctx context.Context, from driver.Reader) ([]Transition, error) {
+// historyOf is what was written about a row, with what it tells itself.
+func historyOf(ctx context.Context, from driver.Reader, r *scheduleRow) ([]Transition, error) {
 	entries, err := audit.History(ctx, from, r.Scope, schedules.Name, r.Key, maxHistory)
 	if err != nil {
 		return nil, err

@@ -208,12 +208,12 @@ func (a *Absence) read(ctx context.Context, from driver.Reader) error {
 		driver.Eq("setting", a.Setting), driver.Eq("source_type", a.Source.Type), driver.Eq("source", a.Source.ID), open(),
 	}, Limit: maxFindings})
 	for _, row := range rows {
-		a.Findings = append(a.Findings, row.finding(CauseExists))
+		a.Findings = append(a.Findings, findingOf(row, CauseExists))
 	}
 	return err
 }
 
-func (r *scheduleRow) finding(why Cause) Finding {
+func findingOf(r *scheduleRow, why Cause) Finding {
 	f := Finding{Key: r.Key, Cause: why, ScheduledOn: r.ScheduledOn, Status: r.Status, Reason: r.ReasonCode}
 	if r.IsOnSupportHold {
 		f.Reason = r.HoldReason
@@ -295,7 +295,7 @@ func (s explainer) findMissing(ctx context.Context, p plan, row *scheduleRow, la
 	f := Finding{Key: p.want.Key, ScheduledOn: p.want.ScheduledOn}
 	switch {
 	case row != nil && (row.IsOpen() || row.IsOnSupportHold):
-		return row.finding(CauseExists) // made meanwhile, or for another setting
+		return findingOf(row, CauseExists) // made meanwhile, or for another setting
 	case p.ended:
 		f.Key, f.Cause, f.ScheduledOn = "", CauseSeriesEnded, time.Time{}
 		return f
@@ -303,7 +303,7 @@ func (s explainer) findMissing(ctx context.Context, p plan, row *scheduleRow, la
 		f.Cause, f.ScheduledOn = CauseThresholdNotMet, time.Time{}
 		return f
 	case row != nil:
-		return row.finding(CauseEnded)
+		return findingOf(row, CauseEnded)
 	case p.skipped:
 		f.Cause = CauseTimeSkipped
 		return f

@@ -270,7 +270,7 @@ func (g guarding) shape(wants []*scheduleRow) {
 func (g guarding) write(ctx context.Context, tx storage.Tx, wants []*scheduleRow, got []driver.Ensured[scheduleRow]) error {
 	var rows []*ownership
 	for i, owner := range g.owners {
-		if o := wants[i].ownership(owner); o.settle(g.now, got[i]) {
+		if o := ownershipOf(wants[i], owner); o.settle(g.now, got[i]) {
 			rows = append(rows, o)
 		}
 	}
@@ -323,8 +323,8 @@ func (s *core) disown(ctx context.Context, tx storage.Tx, ended []note) error {
 	})
 }
 
-// ownership is the guard's row of a run that is asked for.
-func (r *scheduleRow) ownership(owner Owner) *ownership {
+// ownershipOf is the guard's row of a run that is asked for.
+func ownershipOf(r *scheduleRow, owner Owner) *ownership {
 	return &ownership{
 		Record: storage.Record{Scope: r.Scope, Key: r.Key, Kind: r.Kind, Status: OwnershipOwned},
 		Owner:  owner, OwnerVersion: 1,

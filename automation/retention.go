@@ -122,7 +122,7 @@ func (s keeper) forgetRows() forget.Spec[scheduleRow] {
 			return []driver.Cond{driver.AtMost("ended_on", before), driver.Eq("is_on_support_hold", false), driver.In("kind", s.registry.types())}
 		},
 		Judge:   s.judge,
-		Trim:    (*scheduleRow).bareResult,
+		Trim:    bareResult,
 		Archive: s.archive,
 	}
 }
@@ -157,7 +157,7 @@ func (m keeping) verdict(r *scheduleRow, now time.Time, outrun bool) forget.Verd
 }
 
 // bareResult leaves of what was dispatched where it is.
-func (r *scheduleRow) bareResult() {
+func bareResult(r *scheduleRow) {
 	d, err := r.Dispatched()
 	if err != nil || len(r.DispatchResult) == 0 {
 		r.DispatchResult = nil

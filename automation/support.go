@@ -55,13 +55,13 @@ const forgottenRow = "it was forgotten"
 
 // supportActions change a row as support wants it, or return why they refuse.
 var supportActions = map[Action]func(r *scheduleRow, now time.Time, by By) (refused string){
-	ActionHold:    (*scheduleRow).supportHold,
-	ActionRelease: (*scheduleRow).supportRelease,
-	ActionRetry:   (*scheduleRow).supportRetry,
-	ActionCancel:  (*scheduleRow).supportCancel,
+	ActionHold:    holdBySupport,
+	ActionRelease: releaseBySupport,
+	ActionRetry:   retryBySupport,
+	ActionCancel:  cancelBySupport,
 }
 
-func (r *scheduleRow) supportHold(now time.Time, by By) string {
+func holdBySupport(r *scheduleRow, now time.Time, by By) string {
 	switch {
 	case r.Status == StatusCompleted:
 		return "it is Completed"
@@ -74,7 +74,7 @@ func (r *scheduleRow) supportHold(now time.Time, by By) string {
 	return ""
 }
 
-func (r *scheduleRow) supportRelease(now time.Time, _ By) string {
+func releaseBySupport(r *scheduleRow, now time.Time, _ By) string {
 	if !r.IsOnSupportHold {
 		return "it is not on hold"
 	}
@@ -82,7 +82,7 @@ func (r *scheduleRow) supportRelease(now time.Time, _ By) string {
 	return ""
 }
 
-func (r *scheduleRow) supportRetry(now time.Time, _ By) string {
+func retryBySupport(r *scheduleRow, now time.Time, _ By) string {
 	switch {
 	case r.Status == StatusCompleted || r.Status == StatusProcessing:
 		return "it is " + r.Status
@@ -95,7 +95,7 @@ func (r *scheduleRow) supportRetry(now time.Time, _ By) string {
 	return ""
 }
 
-func (r *scheduleRow) supportCancel(now time.Time, by By) string {
+func cancelBySupport(r *scheduleRow, now time.Time, by By) string {
 	if r.Status == StatusCompleted || r.Status == StatusCancelled {
 		return "it is " + r.Status
 	}

@@ -302,7 +302,7 @@ var automationFaults = []fault{
 	{Name: "rollout: a series that sleeps behind its part is not lost", In: "automation.stuckAmong",
 		Old: "row.inShadow(): if slices", New: "row.inShadow(): if false && slices",
 		Test: "./automation TestASeriesThatSleeps/memory"},
-	{Name: "story: Explain tells all that ever happened", In: "automation.scheduleRow.history",
+	{Name: "story: Explain tells all that ever happened", In: "automation.historyOf",
 		Old: "schedules.Name, r.Key, maxHistory)", New: "schedules.Name, r.Key, 10000)",
 		Test: "./automation TestExplainIsBounded"},
 	{Name: "events: candidates are ensured before old rows end", In: "automation.ensurer.applyPlan",
