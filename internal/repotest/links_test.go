@@ -68,3 +68,25 @@ func hasHeading(t *testing.T, file, anchor string) bool {
 	}
 	return false
 }
+
+// printed are the pages that a test prints from the code: their length is not theirs.
+var printed = map[string]bool{"spec-map.md": true, "reason-codes.md": true, "state-machines.md": true, "lifecycle.md": true}
+
+// Nobody reads a page that is longer.
+func TestNoPageIsLongerThanAReader(t *testing.T) {
+	t.Parallel()
+	const most = 2500
+	pages, err := filepath.Glob(root + "/docs/*.md")
+	if err != nil || len(pages) < 10 {
+		t.Fatal(pages, err)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(strings.Fields(string(text))); n > most && !printed[filepath.Base(page)] {
+			t.Errorf("%s has %d words, more than %d", page, n, most)
+		}
+	}
+}
