@@ -110,9 +110,10 @@ func (i *instanceRow) called() bool {
 	return false
 }
 
-// writeLog adds the entries of rows that were just saved, in their transaction.
+// writeLog adds the entries of rows that were just saved, in their transaction, and
+// notes who was asked.
 func (s *core) writeLog(ctx context.Context, tx storage.Tx, rows []*instanceRow) error {
-	var entries []*deliveryRow
+	var log []*deliveryRow
 	for _, r := range rows {
 		for n, e := range r.Log {
 			e := *e // the transaction may run again
@@ -120,11 +121,13 @@ func (s *core) writeLog(ctx context.Context, tx storage.Tx, rows []*instanceRow)
 			if n > 0 {
 				e.Key += ":" + strconv.Itoa(n)
 			}
-			entries = append(entries, &e)
+			log = append(log, &e)
 		}
 	}
-	_, err := deliveries.Insert(ctx, tx, entries...)
-	return err
+	if _, err := deliveries.Insert(ctx, tx, log...); err != nil {
+		return err
+	}
+	return noteAsked(ctx, tx, rows...)
 }
 
 // callsOf makes the calls of a group; finish plans and lands.
@@ -185,6 +188,7 @@ func (s asker) mergeSent(stored, mine *instanceRow, held bool) bool {
 		return held && stored.uncall()
 	}
 	stored.Log = mine.Log
+	stored.Of, stored.Asked = mine.Of, mine.Asked && stored.LastSentOn.IsZero() && stored.Status != StatusCompleted // whose response has counted it
 	stored.LastSentOn = later(stored.LastSentOn, mine.LastSentOn)
 	if !stored.CallStartedOn.IsZero() && stored.Calls == mine.Calls { // else somebody has settled this call
 		stored.takeCall(mine)

@@ -160,6 +160,10 @@ func (s Support) explain(ctx context.Context, from driver.Reader, scope Scope, p
 func (s Support) prospect(e Explanation, i *instanceRow, t *form.Trigger, served string) string {
 	now := driver.Now(s.store)
 	switch {
+	case i.Status == StatusSkipped && i.ReasonCode == ReasonNotSampled:
+		return "nothing more: its trigger asks about a share of its events, and this one is not in it"
+	case i.Status == StatusSkipped:
+		return "nothing more: another link had asked the customer within its trigger's notAskedWithin"
 	case !i.isOpen():
 		return "nothing more"
 	case i.IsOnSupportHold && i.InDoubt:

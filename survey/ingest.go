@@ -277,7 +277,7 @@ type InstanceReport struct {
 	TriggerID string  `json:"triggerId"`
 	PublicID  string  `json:"publicId,omitempty"` // of a skipped one the original's; empty if it failed
 	Outcome   Outcome `json:"outcome,omitempty"`
-	Reason    string  `json:"reason,omitempty"` // of a failed one
+	Reason    string  `json:"reason,omitempty"` // of a failed one, and of a new one that is not to be sent
 }
 
 // Outcome is what ingest did.

@@ -49,7 +49,9 @@ type Instance struct {
 	RecipientLocale  string
 	// UniqueHash is the lower-case hex of the recipe's SHA-256.
 	UniqueHash string
-	CreatedOn  time.Time
+	// ContactGroup is that of the trigger's contact rule.
+	ContactGroup string
+	CreatedOn    time.Time
 
 	// NextSendOn is when the next send is due by the schedule; zero: no more.
 	NextSendOn time.Time
@@ -77,7 +79,7 @@ type Instance struct {
 
 	OpenedOn    time.Time
 	CompletedOn time.Time
-	EndedOn     time.Time // completed or expired
+	EndedOn     time.Time // completed, expired or skipped
 	DeletedOn   time.Time // by support; the row stays, so that its event makes no new one
 
 	// ReasonCode says why the last send failed or the schedule stopped.
@@ -110,6 +112,7 @@ type instanceRow struct {
 	RecipientAddress string          `db:"recipient_address,fixed,address"`
 	RecipientLocale  string          `db:"recipient_locale,fixed,person"`
 	UniqueHash       string          `db:"unique_hash,fixed,plain"`
+	ContactGroup     string          `db:"contact_group,fixed,plain"`
 	CreatedOn        time.Time       `db:"created_on,fixed"`
 
 	NextSendOn         time.Time `db:"next_send_on"`
@@ -135,6 +138,10 @@ type instanceRow struct {
 
 	// Log has the entries that the row is saved with, in the send pass; no column.
 	Log []*deliveryRow
+	// Asked says that the row is saved with its first send, Of its version, which is nil
+	// if it cannot be read; no columns.
+	Asked bool
+	Of    *version
 }
 
 var instances = driver.Define[instanceRow]("survey_instance").Grows(driver.WithWork).
@@ -146,7 +153,7 @@ func (i *instanceRow) view() Instance {
 		SurveyID: i.SurveyID, SurveyVersion: i.SurveyVersion, BusinessUnit: i.BusinessUnit, TriggerID: i.TriggerID,
 		TriggeredOn: i.TriggeredOn, TriggeredBy: i.TriggeredBy, Metadata: i.Metadata, CustomerRef: i.CustomerRef,
 		Channel: i.Channel, RecipientAddress: i.RecipientAddress, RecipientLocale: i.RecipientLocale,
-		UniqueHash: i.UniqueHash, CreatedOn: i.CreatedOn,
+		UniqueHash: i.UniqueHash, ContactGroup: i.ContactGroup, CreatedOn: i.CreatedOn,
 		NextSendOn: i.NextSendOn, NextTryOn: i.NextTryOn, LastSentOn: i.LastSentOn,
 		RemindersRemaining: i.RemindersRemaining, SendOrdinal: i.SendOrdinal, Calls: i.Calls, Tries: i.Tries,
 		CallStartedOn: i.CallStartedOn, InDoubt: i.InDoubt, StoppedOn: i.StoppedOn, ExpiresOn: i.ExpiresOn,
@@ -164,6 +171,7 @@ const (
 	StatusOpened    = "Opened"    // the customer's browser has shown the form
 	StatusCompleted = "Completed" // the customer has submitted a response
 	StatusExpired   = "Expired"   // the time for a response is over
+	StatusSkipped   = "Skipped"   // the trigger's contact rule does not let it be sent
 )
 
 // active are the states in which an instance may be sent, opened and answered.
@@ -171,7 +179,7 @@ var active = []string{StatusPending, StatusSent, StatusOpened}
 
 var machine = states.Machine{
 	Name:  "SurveyInstance",
-	Start: []string{StatusPending},
+	Start: []string{StatusPending, StatusSkipped},
 	Edges: []states.Edge{
 		{From: StatusPending, To: StatusSent, Event: "the initial send is accepted, or taken for it"},
 		{From: StatusPending, To: StatusOpened, Event: "the form was shown before the send was settled"},
@@ -180,10 +188,11 @@ var machine = states.Machine{
 		{From: StatusSent, To: StatusCompleted, Event: "submitted"},
 		{From: StatusOpened, To: StatusCompleted, Event: "submitted"},
 		{From: StatusPending, To: StatusExpired, Event: "never sent: the sends have stopped or were never reached, and the grace is over"},
+		{From: StatusPending, To: StatusSkipped, Event: "the customer was asked by another link within the trigger's notAskedWithin"},
 		{From: StatusSent, To: StatusExpired, Event: "no response, and the grace or the absolute limit is over"},
 		{From: StatusOpened, To: StatusExpired, Event: "no response, and the grace is over"},
 	},
-	Terminal: []string{StatusCompleted, StatusExpired},
+	Terminal: []string{StatusCompleted, StatusExpired, StatusSkipped},
 }
 
 // waits are the pauses after failed tries of one send; after one failure more the
@@ -215,6 +224,7 @@ func (i *instanceRow) sent(on time.Time, reminders []form.Duration) {
 	if i.Status == StatusPending {
 		i.become(StatusSent)
 	}
+	i.Asked = i.Asked || i.LastSentOn.IsZero()
 	i.LastSentOn = on
 	i.SendOrdinal++
 	i.settleCall()
@@ -223,6 +233,14 @@ func (i *instanceRow) sent(on time.Time, reminders []form.Duration) {
 	if i.NextSendOn.IsZero() {
 		i.StoppedOn = on
 	}
+}
+
+// skip ends a link that is not to be sent at all.
+func (i *instanceRow) skip(now time.Time, reason string) {
+	i.become(StatusSkipped)
+	i.logNoCall(now, DeliverySkipped, reason)
+	i.settleCall()
+	i.NextSendOn, i.StoppedOn, i.EndedOn, i.ReasonCode = time.Time{}, now, now, reason
 }
 
 // settleCall ends the call under way, and whatever held the send up.

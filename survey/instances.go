@@ -94,7 +94,7 @@ const tallyLimit = 10_000
 // Tally counts the instances of a survey by status, those that were deleted left
 // out.
 type Tally struct {
-	Pending, Sent, Opened, Completed, Expired int
+	Pending, Sent, Opened, Completed, Expired, Skipped int
 	// Capped says that there are more: the counts are those of 10,000, which are
 	// first by trigger and hash.
 	Capped bool
@@ -130,6 +130,8 @@ func (t *Tally) of(status string) *int {
 		return &t.Opened
 	case StatusCompleted:
 		return &t.Completed
+	case StatusSkipped:
+		return &t.Skipped
 	default:
 		return &t.Expired
 	}
@@ -172,7 +174,7 @@ func theOne(found []*instanceRow, err error) (*instanceRow, error) {
 // absolute limit holds whether or not a poller has come by since.
 func (i *instanceRow) answerable(now time.Time) bool {
 	switch {
-	case !i.DeletedOn.IsZero() || i.Status == StatusExpired:
+	case !i.DeletedOn.IsZero() || i.Status == StatusExpired || i.Status == StatusSkipped:
 		return false
 	case i.Status == StatusCompleted:
 		return true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -148,6 +149,9 @@ func identify(e *event, l listener) (hash, key string, err error) {
 	if l.err != nil {
 		return "", "", l.err
 	}
+	if c := l.trigger.Contact; c != nil && c.NotAskedWithin != nil && e.CustomerRef == "" {
+		return "", "", errNobody
+	}
 	if hash, err = e.hash(l.trigger.DedupRecipe); err != nil {
 		return "", "", err
 	}
@@ -158,6 +162,9 @@ func identify(e *event, l listener) (hash, key string, err error) {
 	key, err = k.Key()
 	return hash, key, err
 }
+
+// errNobody is an event about whose customer a contact rule cannot tell anything.
+var errNobody = errors.New(customerPath + ": is empty, and notAskedWithin knows customers by it")
 
 // instance is the row of an event for a trigger. Its first send is due after the
 // initial delay, as of the moment of the event.
@@ -181,6 +188,13 @@ func (in *intake) instance(e *event, l listener, hash, key string) (*instanceRow
 	}
 	if t.ExpiresAfter != nil {
 		row.ExpiresOn = on.Add(time.Duration(*t.ExpiresAfter))
+	}
+	if t.Contact != nil {
+		row.ContactGroup = t.Contact.Group
+	}
+	if !in.s.sampled(t, key) {
+		row.Status, row.ReasonCode = StatusSkipped, ReasonNotSampled
+		row.NextSendOn, row.StoppedOn, row.EndedOn = time.Time{}, in.now, in.now
 	}
 	row.plan(in.s.graceOf(t))
 	return row, nil
@@ -208,7 +222,7 @@ func (in *intake) flush(ctx context.Context) error {
 		report := &in.reports[w.item].Instances[w.instance]
 		report.PublicID, report.Outcome = made.Row.PublicID, Skipped
 		if made.Row == w.row {
-			report.Outcome = Created
+			report.Outcome, report.Reason = Created, made.Row.ReasonCode
 		}
 	}
 	in.pending, in.bytes = in.pending[:0], 0

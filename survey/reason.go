@@ -49,6 +49,15 @@ const (
 	ReasonTooLate = "TooLate"
 	// ReasonLimit: the trigger's expiresAfter was over. No action needed.
 	ReasonLimit = "ExpiresAfter"
+	// ReasonAskedLately: another link was sent to the customer within the trigger's
+	// notAskedWithin, so this one was skipped. No action needed.
+	ReasonAskedLately = "AskedLately"
+	// ReasonAskedAtOnce: another link is being sent to the customer. It is looked at
+	// again in a minute or two.
+	ReasonAskedAtOnce = "AskedAtOnce"
+	// ReasonNotSampled: the event is not in the share that the trigger asks about. No
+	// action needed.
+	ReasonNotSampled = "NotSampled"
 	// ReasonHeldBySupport: a person put the instance on hold (see the audit).
 	// Release it when that is over.
 	ReasonHeldBySupport = "HeldBySupport"

@@ -29,6 +29,8 @@ type responseRow struct {
 	Answers        json.RawMessage `db:"answers,fixed,json,content"`
 	CompletedOn    time.Time       `db:"completed_on,fixed"`
 	SubmittedOn    time.Time       `db:"submitted_on,fixed"`
+	// Fact is what the response adds to the results: no text of the customer's.
+	Fact *fact `db:"fact,fixed,json,plain"`
 }
 
 var responses = driver.Define[responseRow]("survey_response").Grows(driver.WithWork).
@@ -48,12 +50,12 @@ var answers = driver.Define[answerRow]("survey_answer").Grows(driver.WithWork).
 	Kept(driver.Always, "as its response").Limit(form.MaxAnswers + 8<<10)
 
 // responseOf is the row of a response that was accepted just now.
-func responseOf(row *instanceRow, r Response, a *form.Answers) *responseRow {
+func responseOf(row *instanceRow, v *version, r Response, a *form.Answers) *responseRow {
 	return &responseRow{
 		Record:   storage.Record{Scope: row.Scope, Key: row.PublicID},
 		SurveyID: row.SurveyID, SurveyVersion: row.SurveyVersion, TriggerID: row.TriggerID, BusinessUnit: row.BusinessUnit,
 		CustomerRef: row.CustomerRef, AgentID: r.AgentID, AnswersHash: a.Hash, IdempotencyKey: r.keyHash(), Answers: a.JSON,
-		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn,
+		CompletedOn: row.CompletedOn, SubmittedOn: row.EndedOn, Fact: answeredFact(row, v, a),
 	}
 }
 

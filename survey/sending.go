@@ -95,6 +95,9 @@ func (s asker) send(ctx context.Context, items []work.Item[instanceRow], land fu
 	open = s.withChannel(open)
 	open = s.resolveDoubts(ctx, open)
 	open = s.calm(ctx, open)
+	if open, err = s.restful(ctx, open); err != nil {
+		return err
+	}
 	open = s.compose(open)
 	open = s.askGates(ctx, open)
 	open = s.probing(ctx, open)
@@ -182,6 +185,7 @@ func (s *core) pinned(ctx context.Context, items []work.Item[instanceRow]) ([]*s
 				}
 				found[id] = v
 			}
+			r.Of = v
 			out[i] = &sending{Item: it, version: v, trigger: triggerOf(v, r.TriggerID)}
 			out[i].grace = s.graceOf(out[i].trigger)
 		}

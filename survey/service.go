@@ -54,6 +54,10 @@ type Options struct {
 	// it twice, and the first send, without which he is never asked, is made once more and
 	// then waits for a person.
 	InDoubt notify.InDoubt
+	// Sample gives the luck of an event by the key of its instance, from 0 up to but not
+	// including 1: it is asked about if that is less than its trigger's share. Nil: from
+	// a SHA-256 of the key.
+	Sample func(key string) float64
 	// ForgetAfter is how long after the end of an instance its event may still be told
 	// again. From then on its stub is deleted, too, once Retention has made one. Zero:
 	// for ever.
@@ -84,6 +88,9 @@ func (o *Options) withDefaults() Options {
 	out.UnclaimedAfter = cmp.Or(max(out.UnclaimedAfter, 0), time.Hour)
 	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 16)
 	out.CallTimeout = cmp.Or(max(out.CallTimeout, 0), time.Minute)
+	if out.Sample == nil {
+		out.Sample = luck
+	}
 	if out.Logger == nil {
 		out.Logger = slog.Default()
 	}
@@ -208,7 +215,7 @@ func (s *core) read(ctx context.Context, f func(driver.Reader) error) error {
 
 // Passes are the passes over the tables of this package, for a poller.
 func (s *Service) Passes() []work.Pass {
-	return []work.Pass{s.asker().sendPass(), s.box.Pass(), forget.Pass(s.store, "survey.retention", s.forgetting)}
+	return []work.Pass{s.asker().sendPass(), s.box.Pass(), tallyPass{s.core}, forget.Pass(s.store, "survey.retention", s.forgetting)}
 }
 
 // Report counts what a poll did.
@@ -278,6 +285,7 @@ func Schemas() []*driver.Schema {
 	return []*driver.Schema{
 		&surveys.Schema, &versions.Schema, &triggers.Schema, &instances.Schema,
 		&deliveries.Schema, &channelRows.Schema, &responses.Schema, &answers.Schema, &linkKeys.Schema,
+		&resultRows.Schema, &entries.Schema,
 	}
 }
 

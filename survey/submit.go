@@ -135,7 +135,7 @@ func (i *instanceRow) complete(now, completedOn time.Time, shown bool) {
 //
 //spec:t-051
 func (s *Service) keep(ctx context.Context, tx storage.Tx, row *instanceRow, v *version, r Response, a *form.Answers) (Receipt, error) {
-	stored := responseOf(row, r, a)
+	stored := responseOf(row, v, r, a)
 	isNew, err := responses.Insert(ctx, tx, stored)
 	if err != nil {
 		return Receipt{}, err
@@ -144,6 +144,9 @@ func (s *Service) keep(ctx context.Context, tx storage.Tx, row *instanceRow, v *
 		return s.again(ctx, tx, row, v, r)
 	}
 	if _, err := answers.Insert(ctx, tx, answersOf(stored, a)...); err != nil {
+		return Receipt{}, err
+	}
+	if _, err := entries.Insert(ctx, tx, entryOf(row, answeredEntry, stored.Fact)); err != nil {
 		return Receipt{}, err
 	}
 	if err := s.emit(ctx, tx, row, v, stored, a); err != nil {

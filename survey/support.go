@@ -7,7 +7,6 @@ import (
 
 	"github.com/belfry-go/belfry/internal/audit"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
 
@@ -174,15 +173,20 @@ func (s Support) actWith(ctx context.Context, scope Scope, publicID, action stri
 		if err != nil {
 			return err
 		}
-		reminders, err := s.remindersOf(ctx, tx, row)
+		v, err := s.versionOf(ctx, tx, row.Scope, row.SurveyID, row.SurveyVersion)
 		if err != nil {
-			return err
+			return fmt.Errorf("its version: %w", err)
 		}
-		return audit.Change(ctx, tx, instances, scope, row.Key, action, by, func(i *instanceRow, now time.Time) string {
-			refused := change(i, now, reminders)
+		err = audit.Change(ctx, tx, instances, scope, row.Key, action, by, func(i *instanceRow, now time.Time) string {
+			row, i.Of = i, v
+			refused := change(i, now, remindersOf(v, i.TriggerID))
 			clearDeadLease(i, now)
 			return refused
 		})
+		if err != nil {
+			return err
+		}
+		return noteAsked(ctx, tx, row)
 	})
 	if err != nil {
 		return fmt.Errorf("survey: %s of %.40q: %w", action, publicID, err)
@@ -198,13 +202,9 @@ func clearDeadLease(i *instanceRow, now time.Time) {
 	}
 }
 
-func (s Support) remindersOf(ctx context.Context, from driver.Reader, row *instanceRow) ([]form.Duration, error) {
-	v, err := s.versionOf(ctx, from, row.Scope, row.SurveyID, row.SurveyVersion)
-	if err != nil {
-		return nil, fmt.Errorf("its version: %w", err)
+func remindersOf(v *version, triggerID string) []form.Duration {
+	if t := v.Trigger(triggerID); t != nil {
+		return t.Schedule.Reminders
 	}
-	if t := v.Trigger(row.TriggerID); t != nil {
-		return t.Schedule.Reminders, nil
-	}
-	return nil, nil
+	return nil
 }

@@ -64,6 +64,7 @@ const (
 	maxRecipe      = 20
 	maxReminders   = 20
 	maxSubscribers = 20
+	maxDimensions  = 10
 	maxLocales     = 50
 	maxName        = 200    // characters
 	maxLine        = 1000   // characters of a label or a subject

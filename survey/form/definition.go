@@ -26,6 +26,10 @@ type Definition struct {
 	Questions []Question `json:"questions,omitempty"`
 	// Triggers say which events produce links.
 	Triggers []Trigger `json:"triggers,omitempty"`
+	// Dimensions are paths of the event, such as candidate.dealerId, by whose values
+	// results are counted apart: few values, and nothing personal, since the counts stay
+	// when a person is erased.
+	Dimensions []string `json:"dimensions,omitempty"`
 	// Messages replace the texts that links are sent with.
 	Messages []MessageText `json:"messages,omitempty"`
 }
@@ -124,6 +128,7 @@ func readDefinition(text json.RawMessage) (Definition, strictjson.Faults) {
 	c.text("thanks", d.Thanks, maxProse, lineBreaks)
 	c.questions(d.Questions)
 	c.triggers(&d)
+	c.dimensions(d.Dimensions)
 	c.messages(d.Messages)
 	return d, c.faults
 }

@@ -198,6 +198,7 @@ var schemaObjects = map[string]reflect.Type{
 	"choice":   reflect.TypeFor[form.Choice](),
 	"trigger":  reflect.TypeFor[form.Trigger](),
 	"schedule": reflect.TypeFor[form.Schedule](),
+	"contact":  reflect.TypeFor[form.Contact](),
 	"route":    reflect.TypeFor[form.Route](),
 	"message":  reflect.TypeFor[form.MessageText](),
 	"filter":   reflect.TypeFor[form.Filter](),

@@ -1,6 +1,7 @@
 package form
 
 import (
+	"cmp"
 	"encoding/json"
 	"github.com/belfry-go/belfry/internal/filter"
 	"github.com/belfry-go/belfry/internal/strictjson"
@@ -69,6 +70,39 @@ func (q *Question) limits() (least, most string) {
 		most = q.Max.String()
 	}
 	return least, most
+}
+
+// Label is what a question is called in a locale, or in the nearest that there is;
+// without a label its id.
+func (d *Definition) Label(id, locale string) string {
+	if q := d.question(id); q != nil {
+		return cmp.Or(q.Label.For(locale), id)
+	}
+	return id
+}
+
+// OptionLabel is what an answer to a question is called in a locale; without a label the
+// answer itself.
+func (d *Definition) OptionLabel(id, value, locale string) string {
+	if q := d.question(id); q != nil {
+		for _, o := range q.Options {
+			if o.Value == value {
+				return cmp.Or(o.Label.For(locale), value)
+			}
+		}
+	}
+	return value
+}
+
+// Scale is from where to where a rating goes; false: it is none.
+func (q *Question) Scale() (least, most int, ok bool) {
+	if q.Type != RatingQuestion {
+		return 0, 0, false
+	}
+	low, high := q.limits()
+	from, _ := wholeNumber(Number(low)) // a checked definition has whole ones
+	to, _ := wholeNumber(Number(high))
+	return int(from), int(to), true
 }
 
 // question is the question with that id, or nil.

@@ -35,8 +35,39 @@ type Trigger struct {
 	// ExpiryGrace is how long an instance stays open after its last send; nil:
 	// that of [Options].
 	ExpiryGrace *Duration `json:"expiryGrace,omitempty"`
+	// Contact says which of its customers are asked; nil: all.
+	Contact *Contact `json:"contact,omitempty"`
 	// Subscribers route the response; none: every registered subscriber gets it.
 	Subscribers []Route `json:"subscribers,omitempty"`
+}
+
+// Contact is how often customers are asked, counted in links: a link's own reminders
+// never keep it back. A link that is not to be sent ends as skipped, and its event makes
+// no other.
+type Contact struct {
+	// NotAskedWithin skips a link if another one was sent to its customer, or reminded
+	// of, so short a time ago; nil: none is skipped. Customers are known by their
+	// reference, so an event without one fails.
+	NotAskedWithin *Duration `json:"notAskedWithin,omitempty"`
+	// Group narrows that to the links of triggers of the same Group, of whichever
+	// surveys; empty: all links count. A trigger may be of a group without a rule.
+	Group string `json:"group,omitempty"`
+	// Sample is the share of events that are asked about, in percent from 1 to 99; zero:
+	// all. The same event always has the same luck.
+	Sample int `json:"sample,omitempty"`
+}
+
+func (c *checker) contact(path string, rule *Contact) {
+	if rule == nil {
+		return
+	}
+	if rule.NotAskedWithin != nil {
+		c.delay(strictjson.Member(path, "notAskedWithin"), *rule.NotAskedWithin, time.Minute)
+	}
+	c.characters(strictjson.Member(path, "group"), rule.Group, maxName, "")
+	if rule.Sample < 0 || rule.Sample > 99 {
+		c.add(strictjson.Member(path, "sample"), "is %d, not from 1 to 99 percent", rule.Sample)
+	}
 }
 
 // DedupScope says within what a duplicate is one.
@@ -91,6 +122,7 @@ func (c *checker) trigger(at string, t *Trigger) {
 	}
 	c.schedule(at, t)
 	c.channel(strictjson.Member(at, "channel"), t.Channel)
+	c.contact(strictjson.Member(at, "contact"), t.Contact)
 }
 
 func (c *checker) recipe(path string, recipe []string) {
@@ -109,6 +141,20 @@ func (c *checker) recipe(path string, recipe []string) {
 		}
 		c.characters(at, p, maxName, "")
 		paths.say(at, p)
+	}
+}
+
+// dimensions checks by what results are counted.
+func (c *checker) dimensions(paths []string) {
+	c.length("dimensions", len(paths), maxDimensions)
+	once := c.once()
+	for i, p := range paths {
+		at := strictjson.Element("dimensions", i)
+		if problem := pathProblem(p); problem != "" || !strings.HasPrefix(p, candidatePath) {
+			c.add(at, "is no path of an event's payload, such as candidate.dealerId")
+		}
+		c.characters(at, p, maxName, "")
+		once.say(at, p)
 	}
 }
 

@@ -87,6 +87,7 @@ CREATE TABLE {survey_instance} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
 	scope            TEXT NOT NULL,
 	key              TEXT NOT NULL, -- survey, trigger and unique_hash, joined by colons
+	contact_group    text NOT NULL,
 	kind             TEXT NOT NULL, -- the channel while a send is scheduled, else empty
 	status           TEXT NOT NULL,
 	version          INTEGER NOT NULL,
@@ -223,6 +224,7 @@ CREATE TABLE {survey_response} (
 	answers          TEXT NOT NULL,
 	completed_on     INTEGER,
 	submitted_on     INTEGER,
+	fact             TEXT NOT NULL, -- what it adds to the results
 	UNIQUE (scope, key)
 ) STRICT;
 
@@ -278,3 +280,50 @@ CREATE TABLE {survey_link_key} (
 
 -- Never due; every table has it.
 CREATE INDEX {index:survey_link_key_due} ON {survey_link_key} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What was counted of a survey under a value of a dimension, in a day or a month. Never due.
+CREATE TABLE {survey_result} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- survey in 19 digits, dimension, period, unit, value, joined by U+001F; the head: the survey alone
+	kind             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	survey_id        INTEGER NOT NULL,
+	business_unit    TEXT NOT NULL,
+	dimension        TEXT NOT NULL, -- empty: all
+	period           TEXT NOT NULL, -- d2026-05-14 or m2026-05
+	value            TEXT NOT NULL,
+	counts           TEXT NOT NULL,
+	recounts_until   INTEGER, -- of the head, while somebody counts again
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:survey_result_due} ON {survey_result} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What is not counted yet: written once, deleted with the next poll, never due.
+CREATE TABLE {survey_result_entry} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- the instance's public id and what happened, joined by a colon
+	kind             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	survey_id        INTEGER NOT NULL,
+	fact             TEXT NOT NULL,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:survey_result_entry_due} ON {survey_result_entry} (lane, due_on, id) WHERE due_on IS NOT NULL;

@@ -1,0 +1,228 @@
+package survey
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/belfry-go/belfry/survey/form"
+)
+
+// counted is how many links and responses there are, and how often which answer was
+// given. It holds nothing of a person: no text, no date, and no number but in a sum.
+type counted struct {
+	// Asked links went out, or were answered without that. Answered have a response.
+	// Both are of the day on which the links were made.
+	Asked    int `json:"a,omitempty"`
+	Answered int `json:"r,omitempty"`
+	// Responses are of the day on which they came. Waits of them came after a send,
+	// Waited seconds after it in all.
+	Responses int   `json:"n,omitempty"`
+	Waits     int   `json:"w,omitempty"`
+	Waited    int64 `json:"s,omitempty"`
+	// Questions are by questionKey.
+	Questions map[string]*given `json:"q,omitempty"`
+}
+
+// given is what was answered to one question.
+type given struct {
+	N      int            `json:"n"`
+	Values map[string]int `json:"v,omitempty"` // of those that there are few of
+	Sum    string         `json:"s,omitempty"` // of numbers: an exact fraction
+}
+
+// add adds what was counted elsewhere.
+func (c *counted) add(o *counted) {
+	c.Asked += o.Asked
+	c.Answered += o.Answered
+	c.Responses += o.Responses
+	c.Waits += o.Waits
+	c.Waited += o.Waited
+	for key, theirs := range o.Questions {
+		if c.Questions == nil {
+			c.Questions = map[string]*given{}
+		}
+		mine := c.Questions[key]
+		if mine == nil {
+			mine = &given{}
+			c.Questions[key] = mine
+		}
+		mine.add(theirs)
+	}
+}
+
+func (g *given) add(o *given) {
+	g.N += o.N
+	for value, n := range o.Values {
+		if g.Values == nil {
+			g.Values = map[string]int{}
+		}
+		g.Values[value] += n
+	}
+	if o.Sum != "" {
+		sum := new(big.Rat)
+		sum.Add(rational(g.Sum), rational(o.Sum))
+		g.Sum = sum.RatString()
+	}
+}
+
+// rational is a decimal number, or a fraction; what is neither is zero.
+func rational(text string) *big.Rat {
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return new(big.Rat)
+	}
+	return r
+}
+
+// questionKey tells questions apart in what is counted: a changed scale makes another
+// one, since its answers cannot be added up with the older ones.
+func questionKey(q *form.Question) string {
+	key := q.ID + ":" + string(q.Type)
+	if least, most, ok := q.Scale(); ok {
+		key += fmt.Sprintf(":%d:%d", least, most)
+	}
+	return key
+}
+
+// countAnswers counts one response.
+func countAnswers(d *form.Definition, a *form.Answers) *counted {
+	out := &counted{Responses: 1, Questions: map[string]*given{}}
+	for i := range d.Questions {
+		q := &d.Questions[i]
+		value, ok := a.Values[q.ID]
+		if !ok {
+			continue
+		}
+		g := &given{N: 1}
+		switch v := value.(type) {
+		case []any:
+			g.Values = map[string]int{}
+			for _, option := range v {
+				g.Values[option.(string)] = 1
+			}
+		case json.Number:
+			if q.Type == form.NumberQuestion {
+				g.Sum = rational(v.String()).RatString()
+			} else {
+				g.Values = map[string]int{v.String(): 1}
+			}
+		case string:
+			if q.Type == form.YesNoQuestion || q.Type == form.ChoiceQuestion {
+				g.Values = map[string]int{v: 1}
+			}
+		}
+		out.Questions[questionKey(q)] = g
+	}
+	return out
+}
+
+// fact is what one link adds to the results, on which days and under which values of the
+// dimensions: all that is kept of it there.
+type fact struct {
+	Unit  string              `json:"unit,omitempty"`
+	Under map[string]string   `json:"under"` // values by dimension
+	Days  map[string]*counted `json:"days"`  // by day, such as 2026-05-14
+}
+
+// The dimensions that every survey has, beside the paths that its definition declares.
+const (
+	// ByUnit are the business units of versions.
+	ByUnit = "unit"
+	// ByTrigger are triggers by id, ByLocale locales of recipients as events have them.
+	ByTrigger = "trigger"
+	ByLocale  = "locale"
+)
+
+// dayOf is the day of a moment, as it is written.
+func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// factOf is an empty fact about a link; v may be nil.
+func factOf(i *instanceRow, v *version) *fact {
+	f := &fact{Unit: i.BusinessUnit, Under: map[string]string{ByTrigger: i.TriggerID, ByLocale: i.RecipientLocale}, Days: map[string]*counted{}}
+	if v == nil || len(v.Dimensions) == 0 {
+		return f
+	}
+	values, _, err := form.Flatten(i.Metadata)
+	if err != nil {
+		values = nil // ingest has read it: it was emptied since
+	}
+	e := event{values: values}
+	for _, path := range v.Dimensions {
+		text, _ := e.text(path) // a list has none
+		f.Under[path] = dimensionValue(text)
+	}
+	return f
+}
+
+// maxValue bounds a value of a dimension in bytes; of a longer one that much counts.
+const maxValue = 100
+
+// dimensionValue is a value as it may stand in a key.
+func dimensionValue(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	if len(text) <= maxValue {
+		return text
+	}
+	text = text[:maxValue]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+// on adds what happened on a day.
+func (f *fact) on(t time.Time, c *counted) {
+	day := dayOf(t)
+	if f.Days[day] == nil {
+		f.Days[day] = &counted{}
+	}
+	f.Days[day].add(c)
+}
+
+// askedFact counts a link that went out.
+func askedFact(i *instanceRow, v *version) *fact {
+	f := factOf(i, v)
+	f.on(i.CreatedOn, &counted{Asked: 1})
+	return f
+}
+
+// answeredFact counts a response. It counts the link too if no send did.
+func answeredFact(i *instanceRow, v *version, a *form.Answers) *fact {
+	f := factOf(i, v)
+	link := &counted{Answered: 1}
+	if i.LastSentOn.IsZero() {
+		link.Asked = 1
+	}
+	f.on(i.CreatedOn, link)
+	response := countAnswers(&v.Definition, a)
+	if !i.LastSentOn.IsZero() {
+		response.Waits, response.Waited = 1, int64(max(i.EndedOn.Sub(i.LastSentOn), 0)/time.Second)
+	}
+	f.on(i.EndedOn, response)
+	return f
+}
+
+// dimensions are the pairs of dimension and value that a fact counts under: all of it,
+// and each of its own.
+func (f *fact) dimensions() map[string]string {
+	out := maps.Clone(f.Under)
+	if out == nil {
+		out = map[string]string{}
+	}
+	out[whole] = ""
+	return out
+}
+
+// whole is the dimension under which everything counts.
+const whole = ""

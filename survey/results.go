@@ -1,0 +1,444 @@
+package survey
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+	"github.com/belfry-go/belfry/survey/form"
+)
+
+// Results counts what customers said. It reads counts that are kept as responses come,
+// so its cost does not grow with them, and they stay when responses are erased or
+// forgotten. Its methods may be called from any number of goroutines.
+type Results struct{ *core }
+
+// Results gives what customers said, counted.
+func (s *Service) Results() Results { return Results{s.core} }
+
+// ResultQuery says what is counted.
+type ResultQuery struct {
+	SurveyID int64 // required
+	// BusinessUnits are those that the caller may see; nil: all.
+	BusinessUnits []string
+	// Since and Until bound the days, in UTC: from that of Since on, before that of
+	// Until. Zero: unbounded. A response counts on the day on which it came; how many
+	// were asked, and how many of those answered, on the day on which the link was made.
+	Since, Until time.Time
+	// By is a dimension whose values are counted apart: ByUnit, ByTrigger, ByLocale, or a
+	// path that the definition declares in its dimensions; empty: none.
+	By string
+	// Step counts days, weeks or months apart; empty: all together.
+	Step Step
+}
+
+// Step is a length of time that is counted apart.
+type Step string
+
+// The steps; a week begins on Monday.
+const (
+	Daily   Step = "day"
+	Weekly  Step = "week"
+	Monthly Step = "month"
+)
+
+// MinResponses is how many responses a value of a dimension has at least to be shown.
+const MinResponses = 5
+
+// Result is the answer to a [ResultQuery].
+type Result struct {
+	// Groups are in the order of their values and times. Without By and Step there is
+	// one.
+	Groups []ResultGroup
+	// Hidden are the values of By that are left out, since they have fewer than
+	// MinResponses responses, or since they would tell about those.
+	Hidden int
+}
+
+// ResultGroup is what was counted under one value in one period.
+type ResultGroup struct {
+	Value string    // of the dimension; empty without By, and where links have none
+	From  time.Time // where the period begins; zero without Step
+	// Asked links went out, and Answered of them have a response by now.
+	Asked, Answered int
+	Responses       int
+	// Wait is the mean time from the last send before a response to the response, and
+	// zero if there was none.
+	Wait      time.Duration
+	Questions []QuestionResult // in the order of the latest version, then those of older ones
+}
+
+// ResponseRate is the share of the asked who have answered, from 0 to 1; false: nobody
+// was asked.
+func (g ResultGroup) ResponseRate() (float64, bool) {
+	return float64(g.Answered) / float64(max(g.Asked, 1)), g.Asked > 0
+}
+
+// QuestionResult is what was answered to one question. A question whose scale has changed
+// is there once for each.
+type QuestionResult struct {
+	ID   string
+	Type form.QuestionType
+	// Least and Most are the ends of a rating's scale.
+	Least, Most int
+	N           int // answers
+	// Counts are the answers of a rating, a choice, several choices (which add up to
+	// more than N) and yes or no, those that were given: in the order of their numbers, or
+	// by value.
+	Counts []ValueCount
+
+	sum string
+}
+
+// ValueCount is how often an answer was given.
+type ValueCount struct {
+	Value string
+	N     int
+}
+
+// Mean is that of a rating or of numbers; false: there is none.
+func (q QuestionResult) Mean() (float64, bool) {
+	sum := rational(q.sum)
+	switch {
+	case q.N == 0 || q.Type != form.RatingQuestion && q.Type != form.NumberQuestion:
+		return 0, false
+	case q.Type == form.RatingQuestion:
+		for _, c := range q.Counts {
+			sum.Add(sum, new(big.Rat).Mul(rational(c.Value), big.NewRat(int64(c.N), 1)))
+		}
+	}
+	mean, _ := sum.Quo(sum, big.NewRat(int64(q.N), 1)).Float64()
+	return mean, true
+}
+
+// NPS is the net promoter score of a rating from 0 to 10, from -100 to 100: the percentage
+// of 9 and 10 less that of 0 to 6; false: there is none.
+func (q QuestionResult) NPS() (float64, bool) {
+	if q.N == 0 || q.Type != form.RatingQuestion || q.Least != 0 || q.Most != 10 {
+		return 0, false
+	}
+	net := q.between(9, 10) - q.between(0, 6)
+	return 100 * float64(net) / float64(q.N), true
+}
+
+// CSAT is the share of the two best steps of a rating, in percent; false: there is none.
+func (q QuestionResult) CSAT() (float64, bool) {
+	if q.N == 0 || q.Type != form.RatingQuestion {
+		return 0, false
+	}
+	return 100 * float64(q.between(q.Most-1, q.Most)) / float64(q.N), true
+}
+
+// between counts the ratings from least to most.
+func (q QuestionResult) between(least, most int) (n int) {
+	for _, c := range q.Counts {
+		if step, err := strconv.Atoi(c.Value); err == nil && step >= least && step <= most {
+			n += c.N
+		}
+	}
+	return n
+}
+
+// Get counts. An unknown survey, and a dimension that no response has, have no groups. It
+// reads the days and months that it needs, and what came in since the last poll.
+func (s Results) Get(ctx context.Context, scope Scope, q ResultQuery) (Result, error) {
+	if err := q.check(); err != nil {
+		return Result{}, fmt.Errorf("survey: Results: %w", err)
+	}
+	in := inquiry{ResultQuery: q, groups: map[groupKey]*counted{}, of: map[string]*counted{}}
+	var v *version
+	err := s.read(ctx, func(from driver.Reader) (err error) {
+		clear(in.groups)
+		clear(in.of)
+		if err = in.read(ctx, from, scope); err == nil {
+			v, err = s.latest(ctx, from, scope, q.SurveyID)
+		}
+		return err
+	})
+	if err != nil {
+		return Result{}, fmt.Errorf("survey: Results of survey %d: %w", q.SurveyID, err)
+	}
+	return in.result(v.order()), nil
+}
+
+func (q *ResultQuery) check() error {
+	switch q.Step {
+	case "", Daily, Weekly, Monthly:
+	default:
+		return fmt.Errorf("the Step %q is none", string(q.Step))
+	}
+	if q.SurveyID == 0 {
+		return errors.New("no survey is named")
+	}
+	if !utf8.ValidString(q.By) || strings.ContainsFunc(q.By, unicode.IsControl) {
+		return errors.New("its By is no dimension")
+	}
+	if !q.Since.IsZero() && !q.Until.IsZero() && q.Until.Before(q.Since) {
+		return errors.New("its Until is before its Since")
+	}
+	return nil
+}
+
+// groupKey is a value and the first day of a period.
+type groupKey struct{ value, from string }
+
+// inquiry adds up what a query asks for.
+type inquiry struct {
+	ResultQuery
+	groups map[groupKey]*counted
+	of     map[string]*counted // by value, whatever the period
+}
+
+// The first and the last day that there can be.
+const (
+	firstDay = "0000-01-01"
+	lastDay  = "9999-12-31"
+)
+
+// days are the bounds as they are written: from the first on, before the second.
+func (q *ResultQuery) days() (since, until string) {
+	since, until = firstDay, lastDay
+	if !q.Since.IsZero() {
+		since = dayOf(q.Since)
+	}
+	if !q.Until.IsZero() {
+		until = dayOf(q.Until)
+	}
+	return since, until
+}
+
+// dimension is the one whose rows are read. Units are in every row.
+func (q *ResultQuery) dimension() string {
+	if q.By == ByUnit {
+		return whole
+	}
+	return q.By
+}
+
+// read adds up the rows, and the entries that are in none yet.
+func (in *inquiry) read(ctx context.Context, from driver.Reader, scope Scope) error {
+	for _, span := range in.spans() {
+		if span.from == span.before {
+			continue
+		}
+		err := resultRows.Walk(ctx, from, scope, driver.Query{
+			Columns: []string{"business_unit", "period", "value", "counts"}, Where: in.where(span), OrderBy: "key", Limit: 2000,
+		}, func(page []*resultRow) error {
+			for _, r := range page {
+				in.add(r.Period[1:], r.BusinessUnit, r.Value, r.Counts)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	since, until := in.days()
+	return entries.Walk(ctx, from, scope, driver.Query{Where: []driver.Cond{driver.Eq("survey_id", in.SurveyID)}, Limit: tallyPage}, func(page []*entryRow) error {
+		for _, e := range page {
+			value, known := e.Fact.dimensions()[in.dimension()]
+			for day, c := range e.Fact.Days {
+				if known && day >= since && day < until {
+					in.add(day, e.Fact.Unit, value, c)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// span is a range of periods: from the first on, before the second.
+type span struct{ from, before string }
+
+// spans are the rows that cover the days of the query: months where whole months are
+// asked for, else days.
+func (in *inquiry) spans() []span {
+	since, until := in.days()
+	if in.Step == Daily || in.Step == Weekly {
+		return []span{{dayPeriod(since), dayPeriod(until)}}
+	}
+	first, last := nextMonth(since), until[:len("2006-01")]+"-01" // the whole months are from first on, before last
+	if first >= last {
+		return []span{{dayPeriod(since), dayPeriod(until)}}
+	}
+	return []span{
+		{dayPeriod(since), dayPeriod(first)}, {monthPeriod(first), monthPeriod(last)}, {dayPeriod(last), dayPeriod(until)},
+	}
+}
+
+// nextMonth is the first day of a month that is not before day.
+func nextMonth(day string) string {
+	if strings.HasSuffix(day, "-01") {
+		return day
+	}
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return day
+	}
+	return time.Date(t.Year(), t.Month()+1, 1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+}
+
+// where selects the rows of a span by their keys.
+func (in *inquiry) where(s span) []driver.Cond {
+	prefix := surveyKey(in.SurveyID) + "\x1f" + in.dimension() + "\x1f"
+	out := []driver.Cond{driver.AtLeast("key", prefix+s.from), driver.Less("key", prefix+s.before)}
+	if in.BusinessUnits != nil {
+		out = append(out, driver.In("business_unit", in.BusinessUnits))
+	}
+	return out
+}
+
+// add counts what there was on a day, or in a month.
+func (in *inquiry) add(day, unit, value string, c *counted) {
+	if in.BusinessUnits != nil && !slices.Contains(in.BusinessUnits, unit) {
+		return
+	}
+	switch in.By {
+	case ByUnit:
+		value = unit
+	case "":
+		value = ""
+	}
+	key := groupKey{value, in.begin(day)}
+	if in.groups[key] == nil {
+		in.groups[key] = &counted{}
+	}
+	in.groups[key].add(c)
+	if in.of[value] == nil {
+		in.of[value] = &counted{}
+	}
+	in.of[value].Responses += c.Responses
+}
+
+// begin is the first day of the period of a day, or of a month; empty without Step.
+func (in *inquiry) begin(day string) string {
+	switch in.Step {
+	case Daily:
+		return day
+	case Monthly:
+		return day[:len("2006-01")] + "-01"
+	case Weekly:
+		t, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			return day
+		}
+		return t.AddDate(0, 0, -(int(t.Weekday())+6)%7).Format(time.DateOnly)
+	}
+	return ""
+}
+
+// hidden are the values that are not shown: those with too few responses, and as many of
+// the next ones as it takes for the difference from the whole to tell nothing.
+func (in *inquiry) hidden() map[string]bool {
+	out := map[string]bool{}
+	if in.By == "" {
+		return out
+	}
+	values := make([]string, 0, len(in.of))
+	for v := range in.of {
+		values = append(values, v)
+	}
+	slices.SortFunc(values, func(a, b string) int {
+		return cmp.Or(cmp.Compare(in.of[a].Responses, in.of[b].Responses), cmp.Compare(a, b))
+	})
+	sum := 0
+	for _, v := range values {
+		n := in.of[v].Responses
+		if n >= MinResponses && (sum == 0 || sum >= MinResponses) {
+			break
+		}
+		out[v] = true
+		sum += n
+	}
+	return out
+}
+
+func (in *inquiry) result(order map[string]int) Result {
+	hidden := in.hidden()
+	out := Result{Hidden: len(hidden)}
+	for key, c := range in.groups {
+		if !hidden[key.value] {
+			out.Groups = append(out.Groups, groupOf(key, c, order))
+		}
+	}
+	slices.SortFunc(out.Groups, func(a, b ResultGroup) int { return cmp.Or(cmp.Compare(a.Value, b.Value), a.From.Compare(b.From)) })
+	return out
+}
+
+func groupOf(key groupKey, c *counted, order map[string]int) ResultGroup {
+	g := ResultGroup{Value: key.value, Asked: c.Asked, Answered: c.Answered, Responses: c.Responses}
+	if key.from != "" {
+		g.From, _ = time.Parse(time.DateOnly, key.from) // begin wrote it
+	}
+	if c.Waits > 0 {
+		g.Wait = time.Duration(c.Waited/int64(c.Waits)) * time.Second
+	}
+	for key, given := range c.Questions {
+		g.Questions = append(g.Questions, questionOf(key, given))
+	}
+	place := func(q QuestionResult) int {
+		if n, known := order[q.ID]; known {
+			return n
+		}
+		return len(order)
+	}
+	slices.SortFunc(g.Questions, func(a, b QuestionResult) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Most, b.Most), cmp.Compare(a.Least, b.Least))
+	})
+	return g
+}
+
+// questionOf reads a questionKey.
+func questionOf(key string, g *given) QuestionResult {
+	parts := append(strings.Split(key, ":"), "", "")
+	q := QuestionResult{ID: parts[0], Type: form.QuestionType(parts[1]), N: g.N, sum: g.Sum}
+	q.Least, _ = strconv.Atoi(parts[2]) // of a rating
+	q.Most, _ = strconv.Atoi(parts[3])
+	for value, n := range g.Values {
+		q.Counts = append(q.Counts, ValueCount{value, n})
+	}
+	slices.SortFunc(q.Counts, func(a, b ValueCount) int {
+		if q.Type == form.RatingQuestion {
+			return rational(a.Value).Cmp(rational(b.Value))
+		}
+		return cmp.Compare(a.Value, b.Value)
+	})
+	return q
+}
+
+// latest is the latest version of a survey; nil if there is none that can be read.
+func (s *core) latest(ctx context.Context, from driver.Reader, scope Scope, surveyID int64) (*version, error) {
+	row, err := surveys.Get(ctx, from, scope, surveyKey(surveyID))
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.versionOf(ctx, from, scope, surveyID, row.LatestVersion)
+	if unreadable(err) {
+		return nil, nil
+	}
+	return v, err
+}
+
+// order is the place of each question; of no version's none.
+func (v *version) order() map[string]int {
+	order := map[string]int{}
+	if v != nil {
+		for i, q := range v.Questions {
+			order[q.ID] = i
+		}
+	}
+	return order
+}
