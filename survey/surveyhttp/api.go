@@ -17,8 +17,14 @@ import (
 type Caller struct {
 	// Scope is whose events it tells of. Nothing in a request can name another.
 	Scope survey.Scope
-	// Ingest and Tick are the routes that it may call. The zero value allows none.
+	// Ingest and Tick are the routes of [API] that it may call. The zero value allows
+	// none.
 	Ingest, Tick bool
+	// Results are what was counted, of [Results], Responses its exports of what each
+	// customer answered, for which it takes both.
+	Results, Responses bool
+	// BusinessUnits are those whose results and responses it may see; nil: all.
+	BusinessUnits []string
 }
 
 // Authorise says who is calling, from the request's credentials. An error refuses

@@ -1,0 +1,312 @@
+package surveyhttp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/belfry-go/belfry/internal/httpapi"
+	"github.com/belfry-go/belfry/internal/hush"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/form"
+)
+
+// ResultOptions are the settings of [Results]; nil and every zero value are useful.
+type ResultOptions struct {
+	// Style is the style sheet of the page; empty: the one that comes with the package.
+	Style template.CSS
+	// Logger gets what failed; default slog.Default().
+	Logger *slog.Logger
+}
+
+// Results shows what customers said to whom the host lets in by [Caller].Results:
+//
+//	GET /{survey}                   a page
+//	GET /{survey}/results.csv       the same counts; also results.json
+//	GET /{survey}/responses.csv     the responses, for [Caller].Responses; also
+//	                                responses.jsonl
+//
+// Parameters are since and until (days such as 2026-05-14, both included, in UTC), by (a
+// dimension of [survey.ResultQuery]) and step (day, week or month). The page needs no
+// JavaScript, and loads nothing; its pictures stand beside tables that say the same. CSV
+// begins with a byte order mark, by which spreadsheets know UTF-8, and has no formulas.
+// Responses are streamed; where that fails half-way the connection is broken off.
+//
+// What is refused is application/problem+json, with the statuses of [API]; 404 is a
+// survey that the caller's tenant does not have. The links of the page are relative, so
+// that the handler may be mounted with http.StripPrefix. It panics without a service or
+// without who.
+func Results(s *survey.Service, who Authorise, opts *ResultOptions) http.Handler {
+	if s == nil || who == nil {
+		panic("surveyhttp: Results needs a service and an Authorise")
+	}
+	h := &results{s: s, style: shippedResultStyle, logger: slog.Default()}
+	if opts != nil && opts.Style != "" {
+		h.style = opts.Style
+	}
+	if opts != nil && opts.Logger != nil {
+		h.logger = opts.Logger
+	}
+	h.policy = "default-src 'none'; style-src " + hashOf(string(h.style)) + "; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	sees := func(c Caller) bool { return c.Results }
+	reads := func(c Caller) bool { return c.Results && c.Responses }
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{survey}", httpapi.Known(who, sees, h.about(h.page)))
+	mux.HandleFunc("GET /{survey}/results.csv", httpapi.Known(who, sees, h.about(h.csv)))
+	mux.HandleFunc("GET /{survey}/results.json", httpapi.Known(who, sees, h.about(h.json)))
+	mux.HandleFunc("GET /{survey}/responses.csv", httpapi.Known(who, reads, h.about(h.responses)))
+	mux.HandleFunc("GET /{survey}/responses.jsonl", httpapi.Known(who, reads, h.about(h.responses)))
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		httpapi.Fail(w, http.StatusNotFound, "there is nothing here")
+	})
+	return h.guarded(httpapi.Guarded(mux, "a request of another origin"))
+}
+
+type results struct {
+	s      *survey.Service
+	style  template.CSS
+	policy string
+	logger *slog.Logger
+}
+
+// guarded sets what every answer has.
+func (h *results) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		head := w.Header()
+		head.Set("Cache-Control", "no-store")
+		head.Set("Content-Security-Policy", h.policy)
+		head.Set("Cross-Origin-Opener-Policy", "same-origin")
+		head.Set("Referrer-Policy", "no-referrer")
+		head.Set("X-Content-Type-Options", "nosniff")
+		head.Set("X-Robots-Tag", "noindex, nofollow")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// asked is a request that could be read, about a survey that there is.
+type asked struct {
+	caller       Caller
+	query        survey.ResultQuery
+	since, until string // as they were given
+	definition   form.Definition
+}
+
+// about reads what is asked for.
+func (h *results) about(serve func(http.ResponseWriter, *http.Request, *asked) error) httpapi.Handler[Caller] {
+	return func(w http.ResponseWriter, r *http.Request, c Caller) {
+		a, err := readAsked(r, c)
+		if err != nil {
+			httpapi.Fail(w, http.StatusBadRequest, err.Error())
+			return
+		}
+		if a.definition, err = h.latest(r, c.Scope, a.query.SurveyID); err == nil {
+			err = serve(w, r, a)
+		}
+		switch {
+		case errors.Is(err, storage.ErrNotFound):
+			httpapi.Fail(w, http.StatusNotFound, "there is no such survey")
+		case err != nil:
+			httpapi.LogFailure(r, h.logger, "results could not be shown", err)
+			httpapi.Fail(w, http.StatusServiceUnavailable, "try again")
+		}
+	}
+}
+
+func readAsked(r *http.Request, c Caller) (*asked, error) {
+	id, err := strconv.ParseInt(r.PathValue("survey"), 10, 64)
+	if err != nil || id < 1 {
+		return nil, errors.New("the survey is not a number above zero")
+	}
+	p := r.URL.Query()
+	a := &asked{caller: c, since: p.Get("since"), until: p.Get("until"), query: survey.ResultQuery{
+		SurveyID: id, BusinessUnits: c.BusinessUnits, By: p.Get("by"), Step: survey.Step(p.Get("step")),
+	}}
+	if a.query.Since, err = readDay(a.since, "since"); err != nil {
+		return nil, err
+	}
+	if a.query.Until, err = readDay(a.until, "until"); err != nil {
+		return nil, err
+	}
+	if !a.query.Until.IsZero() {
+		a.query.Until = a.query.Until.AddDate(0, 0, 1)
+	}
+	if !utf8.ValidString(a.query.By) || strings.ContainsFunc(a.query.By, unicode.IsControl) {
+		return nil, errors.New("by is no dimension")
+	}
+	switch a.query.Step {
+	case "", survey.Daily, survey.Weekly, survey.Monthly:
+	default:
+		return nil, errors.New("step is none of day, week and month")
+	}
+	if !a.query.Until.IsZero() && a.query.Until.Before(a.query.Since) {
+		return nil, errors.New("until is before since")
+	}
+	return a, nil
+}
+
+// readDay reads a day; none is zero.
+func readDay(text, name string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s is not a day such as 2026-05-14", name)
+	}
+	return day, nil
+}
+
+// latest is the definition of the latest version.
+func (h *results) latest(r *http.Request, scope survey.Scope, id int64) (form.Definition, error) {
+	list, _, err := h.s.Versions(r.Context(), scope, id, storage.Page{Limit: 1})
+	if err != nil {
+		return form.Definition{}, err
+	}
+	if len(list) == 0 {
+		return form.Definition{}, storage.ErrNotFound
+	}
+	return h.s.Definition(r.Context(), scope, id, list[0].Number)
+}
+
+// mark begins a text that a spreadsheet is to take for UTF-8.
+const mark = "\ufeff"
+
+// responses streams what customers answered.
+func (h *results) responses(w http.ResponseWriter, r *http.Request, a *asked) error {
+	q := survey.ResponseQuery{SurveyID: a.query.SurveyID, BusinessUnits: a.query.BusinessUnits, Since: a.query.Since, Until: a.query.Until}
+	out, export, media := &started{ResponseWriter: w}, h.s.Responses().ExportJSONLines, "application/jsonl; charset=utf-8"
+	if r.URL.Path[len(r.URL.Path)-len(".csv"):] == ".csv" {
+		out.before, export, media = mark, h.s.Responses().ExportCSV, "text/csv; charset=utf-8"
+	}
+	w.Header().Set("Content-Type", media)
+	_, err := export(r.Context(), a.caller.Scope, out, q)
+	if err != nil && out.begun {
+		httpapi.LogFailure(r, h.logger, "an export broke off", err)
+		panic(http.ErrAbortHandler) // else half of it would look like all
+	}
+	if err == nil && !out.begun {
+		_, err = out.Write(nil)
+	}
+	return err
+}
+
+// started knows whether anything was written, and writes something before it.
+type started struct {
+	http.ResponseWriter
+	before string
+	begun  bool
+}
+
+func (s *started) Write(p []byte) (int, error) {
+	if !s.begun {
+		s.begun = true
+		if _, err := s.ResponseWriter.Write([]byte(s.before)); err != nil {
+			return 0, err
+		}
+	}
+	return s.ResponseWriter.Write(p)
+}
+
+// csv writes a line for each answer that was counted.
+func (h *results) csv(w http.ResponseWriter, r *http.Request, a *asked) error {
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	return h.s.Results().ExportCSV(r.Context(), a.caller.Scope, &started{ResponseWriter: w, before: mark}, a.query)
+}
+
+// day is a day as it is written; empty: none.
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.DateOnly)
+}
+
+// The JSON of results.
+type (
+	groupJSON struct {
+		Value       string         `json:"value,omitempty"`
+		From        string         `json:"from,omitempty"`
+		Asked       int            `json:"asked"`
+		Answered    int            `json:"answered"`
+		Responses   int            `json:"responses"`
+		WaitSeconds int            `json:"waitSeconds,omitempty"`
+		Questions   []questionJSON `json:"questions"`
+	}
+	questionJSON struct {
+		ID     string         `json:"id"`
+		Type   string         `json:"type"`
+		N      int            `json:"n"`
+		Mean   *float64       `json:"mean,omitempty"`
+		NPS    *float64       `json:"nps,omitempty"`
+		CSAT   *float64       `json:"csat,omitempty"`
+		Counts map[string]int `json:"counts,omitempty"`
+	}
+)
+
+func (h *results) json(w http.ResponseWriter, r *http.Request, a *asked) error {
+	got, err := h.s.Results().Get(r.Context(), a.caller.Scope, a.query)
+	if err != nil {
+		return err
+	}
+	groups := make([]groupJSON, len(got.Groups))
+	for i, g := range got.Groups {
+		groups[i] = groupJSON{g.Value, day(g.From), g.Asked, g.Answered, g.Responses, int(g.Wait / time.Second), make([]questionJSON, len(g.Questions))}
+		for j, q := range g.Questions {
+			counts := map[string]int{}
+			for _, c := range q.Counts {
+				counts[c.Value] = c.N
+			}
+			groups[i].Questions[j] = questionJSON{q.ID, string(q.Type), q.N, known(q.Mean()), known(q.NPS()), known(q.CSAT()), counts}
+		}
+	}
+	httpapi.Reply(w, http.StatusOK, struct {
+		Groups []groupJSON `json:"groups"`
+		Hidden int         `json:"hidden"`
+	}{groups, got.Hidden})
+	return nil
+}
+
+func known(f float64, ok bool) *float64 {
+	if !ok {
+		return nil
+	}
+	return &f
+}
+
+// page shows the counts.
+func (h *results) page(w http.ResponseWriter, r *http.Request, a *asked) error {
+	p, err := h.report(r, a)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := resultTemplate.Execute(&out, p); err != nil {
+		hush.Error(r.Context(), h.logger, "belfry: the page of results failed", slog.Any("error", err))
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Language", fallbackLocale)
+	_, _ = out.WriteTo(w) // the reader is gone
+	return nil
+}
+
+// with is the address of another file of the same query.
+func (a *asked) with(file string) string {
+	p := url.Values{}
+	for name, value := range map[string]string{"since": a.since, "until": a.until, "by": a.query.By, "step": string(a.query.Step)} {
+		if value != "" {
+			p.Set(name, value)
+		}
+	}
+	return strconv.FormatInt(a.query.SurveyID, 10) + "/" + file + "?" + p.Encode()
+}

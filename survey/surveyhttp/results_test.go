@@ -1,0 +1,182 @@
+package surveyhttp_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/survey"
+	"github.com/belfry-go/belfry/survey/surveyhttp"
+)
+
+// desk lets people in who know a word.
+func desk(r *http.Request) (surveyhttp.Caller, error) {
+	c := surveyhttp.Caller{Scope: "tenant", Results: true}
+	switch r.Header.Get("Authorization") {
+	case "Bearer reader":
+	case "Bearer lead":
+		c.Responses = true
+	case "Bearer cork":
+		c.Responses, c.BusinessUnits = true, []string{"cork"}
+	case "Bearer other":
+		c.Scope = "another"
+	case "Bearer program":
+		c = surveyhttp.Caller{Scope: "tenant", Ingest: true, Tick: true}
+	default:
+		return c, errors.New("who is that?")
+	}
+	return c, nil
+}
+
+// shows is the handler of results over the host's surveys, with n responses.
+func (h *host) shows(n int) http.Handler {
+	h.Helper()
+	h.publish(strings.Replace(csiGR, `"questions":`, `"dimensions": ["candidate.city"], "questions":`, 1))
+	for i := range n {
+		report, err := h.survey.Ingest(h.Context(), survey.Batch{Scope: "tenant", EventKind: "service-visit-closed", Items: []survey.Item{{
+			Payload:   json.RawMessage(fmt.Sprintf(`{"wip":"%d","dealerId":"1","jobType":"GR","city":"=Cork %d"}`, i, i%2)),
+			Recipient: survey.Recipient{Address: "+964 770 000 0001", Locale: "en", CustomerRef: "cust-123"},
+		}}})
+		if err != nil {
+			h.Fatal(err)
+		}
+		answers := fmt.Sprintf(`{"rate": %d, "has-a-complaint": "yes", "complaint": "<b>slow</b>", "by": "car", "hours": 1.5}`, 1+i%10)
+		if _, err := h.survey.Complete(h.Context(), "tenant", report.Items[0].Instances[0].PublicID, survey.Response{Answers: json.RawMessage(answers)}); err != nil {
+			h.Fatal(err)
+		}
+	}
+	return surveyhttp.Results(h.survey, desk, &surveyhttp.ResultOptions{Logger: logTo(&locked{h: h})})
+}
+
+func see(t testing.TB, handler http.Handler, who, path string) answer {
+	t.Helper()
+	return call(t, handler, "GET", path, "", "Authorization", "Bearer "+who)
+}
+
+// The page says how many, and what of it; a table stands beside each picture.
+func TestResultsAreShown(t *testing.T) {
+	eachHost(t, func(h *host) {
+		site := h.shows(20)
+		got := see(h, site, "lead", "/4523?by=candidate.city&step=week")
+		for _, want := range []string{
+			"<h1 dir=\"auto\">Your visit</h1>", "<dt>Responses</dt><dd>20</dd>", "<dt>Response rate</dt><dd>100 %</dd>",
+			"n = 20, mean 5.5, CSAT 20 %", "<bdi>By car</bdi></th><td>20</td><td>100</td>", "<polyline", "<rect", "<bdi>=Cork 1</bdi></th><td>10</td>",
+			`<th scope="row">2026-05-11</th><td>20</td>`, `href="4523/results.csv?by=candidate.city`, "4523/responses.csv",
+		} {
+			if !strings.Contains(got.Body, want) {
+				h.Errorf("no %s in\n%s", want, got.Body)
+			}
+		}
+		if got.Status != 200 || strings.Contains(got.Body, "<script") || strings.Contains(got.Body, "style=") || strings.Contains(got.Body, "slow") {
+			h.Errorf("%d\n%s", got.Status, got.Body)
+		}
+		if policy := got.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "script") {
+			h.Error(policy)
+		}
+		if page := see(h, site, "reader", "/4523"); strings.Contains(page.Body, "responses.csv") {
+			h.Error("who may not read responses is shown where they are")
+		}
+		if page := see(h, site, "cork", "/4523"); !strings.Contains(page.Body, "<dt>Responses</dt><dd>0</dd>") {
+			h.Errorf("another unit's responses are counted:\n%s", page.Body)
+		}
+		if page := see(h, site, "reader", "/4523?since=2026-05-14&until=2026-05-14"); !strings.Contains(page.Body, "<dt>Responses</dt><dd>20</dd>") {
+			h.Errorf("the last day is not one of them:\n%s", page.Body)
+		}
+	})
+}
+
+// Counts and responses come as files that spreadsheets and programs read.
+func TestResultsAreExported(t *testing.T) {
+	eachHost(t, func(h *host) {
+		site := h.shows(12)
+		for file, lines := range map[string]int{"results.csv?by=candidate.city": 1 + 2*(5+1+1+1+1), "responses.csv": 13} {
+			got := see(h, site, "lead", "/4523/"+file)
+			text, marked := strings.CutPrefix(got.Body, "\ufeff")
+			rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+			if !marked || err != nil || len(rows) != lines || !strings.HasPrefix(got.Header.Get("Content-Type"), "text/csv") {
+				h.Errorf("%s: marked %t, %v, %d lines:\n%s", file, marked, err, len(rows), got.Body)
+			}
+			for _, row := range rows {
+				for _, cell := range row {
+					if strings.HasPrefix(cell, "=") {
+						h.Errorf("%s: a formula: %s", file, cell)
+					}
+				}
+			}
+		}
+		var counted struct {
+			Groups []struct {
+				Responses int
+				Questions []struct {
+					ID     string
+					Mean   float64
+					Counts map[string]int
+				}
+			}
+		}
+		got := see(h, site, "reader", "/4523/results.json")
+		if err := json.Unmarshal([]byte(got.Body), &counted); err != nil || len(counted.Groups) != 1 || counted.Groups[0].Responses != 12 ||
+			counted.Groups[0].Questions[0].ID != "rate" || counted.Groups[0].Questions[0].Counts["1"] != 2 {
+			h.Errorf("%v\n%s", err, got.Body)
+		}
+		if got := see(h, site, "lead", "/4523/responses.jsonl"); strings.Count(got.Body, "\n") != 12 || got.Status != 200 {
+			h.Errorf("%d\n%s", got.Status, got.Body)
+		}
+		if got := see(h, site, "cork", "/4523/responses.jsonl"); got.Body != "" || got.Status != 200 {
+			h.Errorf("another unit's responses: %d\n%s", got.Status, got.Body)
+		}
+	})
+}
+
+// Nobody sees results but whom the host lets in, and only those of the tenant.
+func TestResultsAreForWhomTheHostLetsIn(t *testing.T) {
+	t.Parallel()
+	h := memoryHost(t)
+	site := h.shows(6)
+	for _, c := range []struct {
+		who, path string
+		status    int
+	}{
+		{"nobody", "/4523", 401}, {"program", "/4523", 403}, {"reader", "/4523/responses.csv", 403}, {"reader", "/4523/responses.jsonl", 403},
+		{"other", "/4523", 404}, {"other", "/4523/results.json", 404}, {"reader", "/4524", 404}, {"reader", "/0", 400}, {"reader", "/x", 400},
+		{"reader", "/4523?since=tomorrow", 400}, {"reader", "/4523?step=hour", 400}, {"reader", "/4523?since=2026-05-14&until=2026-05-01", 400},
+		{"reader", "/4523?until=2026-13-01", 400}, {"reader", "/", 404}, {"reader", "/4523/else", 404}, {"reader", "/4523?by=%00", 400},
+	} {
+		got := see(t, site, c.who, c.path)
+		if got.Status != c.status || got.Header.Get("Content-Type") != "application/problem+json" || got.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s %s: %d %s, want %d\n%s", c.who, c.path, got.Status, got.Header.Get("Content-Type"), c.status, got.Body)
+		}
+	}
+	if got := call(t, site, "POST", "/4523", "", "Authorization", "Bearer lead"); got.Status != 405 && got.Status != 404 {
+		t.Errorf("a POST: %d", got.Status)
+	}
+}
+
+// An export that fails half-way does not look like a whole one.
+func TestAnExportThatBreaksOffIsNoWholeOne(t *testing.T) {
+	t.Parallel()
+	h := memoryHost(t)
+	site := h.shows(150) // two pages
+	spy := h.store.(*storetest.Spy)
+	selects := 0
+	spy.SetHook(func(c storetest.Call) error {
+		if c.Verb == storetest.Select && c.Table == "survey_response" && c.Columns == nil {
+			if selects++; selects == 2 {
+				return errors.New("the database is away")
+			}
+		}
+		return nil
+	})
+	defer func() {
+		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+			t.Error(err)
+		}
+	}()
+	got := see(t, site, "lead", "/4523/responses.jsonl")
+	t.Errorf("%d, %d lines", got.Status, strings.Count(got.Body, "\n"))
+}
