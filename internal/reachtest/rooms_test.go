@@ -421,7 +421,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 }
 
 func (w *world) survey(ctx context.Context, scope storage.Scope) []room {
-	s, support, responses := w.surveys, w.surveys.Support(), w.surveys.Responses()
+	s, support, responses, results := w.surveys, w.surveys.Support(), w.surveys.Responses(), w.surveys.Results()
 	answers, of := survey.Response{Answers: json.RawMessage(`{"rate": 5}`)}, survey.ResponseQuery{SurveyID: 1}
 	return []room{
 		{s, map[string]func() error{
@@ -461,6 +461,11 @@ func (w *world) survey(ctx context.Context, scope storage.Scope) []room {
 			"Get":             func() error { return second(responses.Get(ctx, scope, w.instance)) },
 			"List":            func() error { return third(responses.List(ctx, scope, of)) },
 			"Tally":           func() error { return second(responses.Tally(ctx, scope, 1)) },
+		}},
+		{results, map[string]func() error{
+			"ExportCSV": func() error { return results.ExportCSV(ctx, scope, io.Discard, survey.ResultQuery{SurveyID: 1}) },
+			"Get":       func() error { return second(results.Get(ctx, scope, survey.ResultQuery{SurveyID: 1})) },
+			"Recount":   func() error { return second(results.Recount(ctx, scope, 1)) },
 		}},
 	}
 }
