@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -16,8 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/internal/pgtest"
-	"github.com/belfry-go/belfry/internal/testlevel"
 	"github.com/belfry-go/belfry/notify"
 )
 
@@ -27,30 +24,6 @@ const (
 	// pastEverything is longer than a lease, a look-up's pause and every back-off.
 	pastEverything = 70 * time.Minute
 )
-
-// I-8, I-9, I-12, I-13: workers are killed at random moments, twenty times at
-// least, while two thousand deliveries flow. Each arrives once, since this
-// provider can tell what it has accepted; and no claim makes two calls.
-//
-//spec:a-051 f-050
-func TestKilledWorkersLoseNothingAndDoubleNothing(t *testing.T) {
-	t.Parallel()
-	onEach(t, chaos)
-}
-
-// onEach runs a test on a file of SQLite and on a database of PostgreSQL, where
-// the level of the run has them.
-func onEach(t *testing.T, test func(t *testing.T, adapter, dsn string)) {
-	testlevel.Need(t, testlevel.All)
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		test(t, "sqlite", filepath.Join(t.TempDir(), "belfry.db"))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		test(t, "postgres", pgtest.DSN(t))
-	})
-}
 
 // arena is one run: a database, a provider, and processes that come and go.
 type arena struct {

@@ -24,17 +24,6 @@ func links(t testing.TB) int {
 	return 1000
 }
 
-// I-8, I-9, I-13, I-26: four tickers at once over due links, killed at random
-// moments while customers answer. Each send is made once, since this provider can
-// tell what it has accepted; no claim makes two calls; and no call begins for a
-// link that has been answered.
-//
-//spec:t-034 t-073
-func TestKilledTickersSendEachLinkOnce(t *testing.T) {
-	t.Parallel()
-	onEach(t, ticking)
-}
-
 // fleet is an arena of tickers.
 type fleet struct {
 	*arena
