@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -113,7 +114,7 @@ func (s *service) await(ctx context.Context, up string) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
-		output, err := s.output()
+		output, err := s.output(math.MaxInt64 - s.from) // clients may fill it before
 		if err != nil || strings.Contains(output, up) {
 			return err
 		}
@@ -127,15 +128,15 @@ func (s *service) await(ctx context.Context, up string) error {
 	}
 }
 
-// output is what this run has written so far.
-func (s *service) output() (string, error) {
-	text, err := io.ReadAll(io.NewSectionReader(s.log, s.from, 64<<10))
+// output is what this run has written so far, the first n bytes of it.
+func (s *service) output(n int64) (string, error) {
+	text, err := io.ReadAll(io.NewSectionReader(s.log, s.from, n))
 	return string(text), err
 }
 
 // explain says why cmd did not start.
 func (s *service) explain(cmd *exec.Cmd, err error) error {
-	output, readErr := s.output()
+	output, readErr := s.output(64 << 10)
 	switch {
 	case readErr != nil:
 		err = errors.Join(err, readErr)
