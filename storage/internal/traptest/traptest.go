@@ -85,13 +85,14 @@ func Run(t *testing.T, a Adapter) {
 		"the settings of a session are left alone":                settingsStay,
 		"a server without connection slots is unavailable":        noSlots,
 		"many clients share a pooler without mix-up":              manyClients,
-		"replicas":                                    replicas,
-		"read-only sessions are refused":              readOnly,
-		"a large INSERT that expected free keys":      taken,
-		"the store follows the server's clock":        followsClock,
-		"the clock is read again after an error":      clockAfterError,
-		"the clock is read again on a new connection": clockAfterReconnect,
-		"NOTIFY is off behind a pooler":               notifyBehindPooler,
+		"calls go on while the server restarts":                   restarts,
+		"replicas":                                                replicas,
+		"read-only sessions are refused":                          readOnly,
+		"a large INSERT that expected free keys":                  taken,
+		"the store follows the server's clock":                    followsClock,
+		"the clock is read again after an error":                  clockAfterError,
+		"the clock is read again on a new connection":             clockAfterReconnect,
+		"NOTIFY is off behind a pooler":                           notifyBehindPooler,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
