@@ -2,7 +2,6 @@ package chaostest
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"os/exec"
@@ -40,9 +39,13 @@ type posting struct {
 	today          automation.Date
 }
 
-func posted(t *testing.T, adapter, dsn string) {
+// Doubts has reminders and a campaign flow through the gates, and callbacks come in,
+// while workers of all passes are killed at random moments, some of them in the middle
+// of calls. The provider cannot be asked. Nothing is lost, no claim makes two calls, and
+// in doubt is exactly what was being called and has no result.
+func Doubts(t *testing.T, d Driver) {
 	messages, kills := size(t)
-	p := &posting{arena: &arena{t: t, adapter: adapter, dsn: dsn, provider: newProvider(t), rnd: random(t)}, messages: messages}
+	p := &posting{arena: newArena(t, d), messages: messages}
 	// The window is open while workers are killed, whatever the time of day is.
 	now := clock.New().Now().UTC()
 	p.offset = now.Truncate(24 * time.Hour).Add(25 * time.Hour).Sub(now)
@@ -70,28 +73,23 @@ func posted(t *testing.T, adapter, dsn string) {
 	doubts := p.checkDoubts()
 	p.checkMessages(doubts)
 	t.Logf("%s: %d kills, %d messages, %d calls before the last kill, %d in all, %d told by callbacks, %d kept back by gates, %d in doubt, %d rows released by support",
-		adapter, p.kills, messages, flowing, len(p.provider.log()), p.told, p.kept, len(doubts), p.released)
+		d.Name, p.kills, messages, flowing, len(p.provider.log()), p.told, p.kept, len(doubts), p.released)
 }
 
 // with opens the database in this process.
-func (p *posting) with(do func(context.Context, *automation.Scheduler, *notify.Notifier, *sql.DB) error) {
+func (p *posting) with(do func(context.Context, *automation.Scheduler, *notify.Notifier, DB) error) {
 	p.t.Helper()
-	store, err := open(p.t.Context(), p.adapter, p.dsn, p.offset)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer store.Close()
-	reminders, out := post(store, p.provider.URL)
-	p.today.Year, p.today.Month, p.today.Day = driver.Now(store).UTC().Date()
-	if err := do(p.t.Context(), reminders, out, store.(interface{ DB() *sql.DB }).DB()); err != nil {
-		p.t.Fatal(err)
-	}
+	p.on(func(ctx context.Context, h *Host) error {
+		reminders, out := post(h.Store, p.provider.URL)
+		p.today.Year, p.today.Month, p.today.Day = driver.Now(h.Store).UTC().Date()
+		return do(ctx, reminders, out, h)
+	})
 }
 
 // plan wants half of the messages as reminders and half by a campaign. Some of
 // their recipients are suppressed, or have opted out, or may get nothing here.
 func (p *posting) plan() {
-	p.with(func(ctx context.Context, reminders *automation.Scheduler, out *notify.Notifier, _ *sql.DB) error {
+	p.with(func(ctx context.Context, reminders *automation.Scheduler, out *notify.Notifier, _ DB) error {
 		var visits []automation.Candidate
 		for i := range p.messages / 2 {
 			visits = append(visits, p.visit(i))
@@ -147,7 +145,7 @@ func (p *posting) watch() {
 	statements := []string{`CREATE TABLE chaos_calls (id bigserial PRIMARY KEY, message_id text, what text)`}
 	for what, when := range map[string]string{"started": starts, "known": ends} {
 		note := `INSERT INTO chaos_calls (message_id, what) VALUES (NEW.message_id, '` + what + `');`
-		if p.adapter == "sqlite" {
+		if p.driver.SQLite {
 			statements[0] = `CREATE TABLE chaos_calls (id INTEGER PRIMARY KEY, message_id text, what text)`
 			statements = append(statements, `CREATE TRIGGER chaos_`+what+` AFTER UPDATE ON outgoing_message WHEN `+when+` BEGIN `+note+` END`)
 			continue
@@ -156,9 +154,9 @@ func (p *posting) watch() {
 			`CREATE FUNCTION chaos_`+what+`() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN `+note+` RETURN NEW; END$$`,
 			`CREATE TRIGGER chaos_`+what+` AFTER UPDATE ON outgoing_message FOR EACH ROW WHEN (`+when+`) EXECUTE FUNCTION chaos_`+what+`()`)
 	}
-	p.with(func(ctx context.Context, _ *automation.Scheduler, _ *notify.Notifier, db *sql.DB) error {
+	p.with(func(ctx context.Context, _ *automation.Scheduler, _ *notify.Notifier, db DB) error {
 		for _, statement := range statements {
-			if _, err := db.ExecContext(ctx, statement); err != nil {
+			if err := db.Exec(ctx, statement); err != nil {
 				return err
 			}
 		}
@@ -205,7 +203,7 @@ func (p *posting) callbacks() {
 	if len(since) == 0 {
 		return
 	}
-	p.with(func(ctx context.Context, _ *automation.Scheduler, out *notify.Notifier, _ *sql.DB) error {
+	p.with(func(ctx context.Context, _ *automation.Scheduler, out *notify.Notifier, _ DB) error {
 		_, err := out.Track(ctx, since...)
 		return err
 	})
@@ -225,7 +223,7 @@ func (p *posting) checkDoubts() map[string]bool {
 		AND NOT EXISTS (SELECT 1 FROM chaos_calls e WHERE e.message_id = c.message_id AND e.id > c.id)`) {
 		want[id] = true
 	}
-	p.with(func(ctx context.Context, _ *automation.Scheduler, out *notify.Notifier, _ *sql.DB) error {
+	p.with(func(ctx context.Context, _ *automation.Scheduler, out *notify.Notifier, _ DB) error {
 		for p := (storage.Page{}); ; {
 			held, next, err := out.Support().Held(ctx, "", notify.HoldInDoubt, p)
 			for _, m := range held {

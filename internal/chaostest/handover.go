@@ -2,7 +2,6 @@ package chaostest
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,10 +44,14 @@ type life struct {
 	*exec.Cmd
 }
 
-func handover(t *testing.T, adapter, dsn string) {
+// Schedulers has pollers of Belfry, processes of an old scheduler and one that moves the
+// work between them killed at random moments and started again. Each run is delivered by
+// one side, once. Only what a killed sender without a transaction had in its hands, at
+// most one run of each, is lost instead of doubled, and the guard names its sender.
+func Schedulers(t *testing.T, d Driver) {
 	visits, rounds := handoverSize(t)
 	h := &changing{
-		arena: &arena{t: t, adapter: adapter, dsn: dsn, provider: newProvider(t), rnd: random(t)},
+		arena: newArena(t, d),
 		log:   filepath.Join(t.TempDir(), "old.log"), killed: map[string]bool{},
 	}
 	h.calendar = calendar{clock.New().Now().UTC().Truncate(time.Minute), visits, time.Duration(rounds+2) * pastEverything}
@@ -75,24 +78,19 @@ func handover(t *testing.T, adapter, dsn string) {
 }
 
 // with opens the database in this process.
-func (h *changing) with(do func(context.Context, *automation.Scheduler, *sql.DB) error) {
+func (h *changing) with(do func(context.Context, *automation.Scheduler, DB) error) {
 	h.t.Helper()
-	store, err := open(h.t.Context(), h.adapter, h.dsn, h.offset)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer store.Close()
-	reminders, _ := guarded(store, h.provider.URL)
-	if err := do(h.t.Context(), reminders, store.(interface{ DB() *sql.DB }).DB()); err != nil {
-		h.t.Fatal(err)
-	}
+	h.on(func(ctx context.Context, host *Host) error {
+		reminders, _ := guarded(host.Store, h.provider.URL)
+		return do(ctx, reminders, host)
+	})
 }
 
 // prepare makes the runs, all of them the old scheduler's, and the table of its
 // mails; and moves the parts to stages of the first day.
 func (h *changing) prepare() {
-	h.with(func(ctx context.Context, reminders *automation.Scheduler, db *sql.DB) error {
-		if _, err := db.ExecContext(ctx, "CREATE TABLE old_mail (run text, sender text)"); err != nil {
+	h.with(func(ctx context.Context, reminders *automation.Scheduler, db DB) error {
+		if err := db.Exec(ctx, "CREATE TABLE old_mail (run text, sender text)"); err != nil {
 			return err
 		}
 		for some := range slices.Chunk(h.candidates(), 200) {
@@ -163,7 +161,7 @@ func (h *changing) round() {
 // bring finishes moves that were cut off, and then some parts are cut over, the
 // others back.
 func (h *changing) bring() {
-	h.with(func(ctx context.Context, reminders *automation.Scheduler, _ *sql.DB) error {
+	h.with(func(ctx context.Context, reminders *automation.Scheduler, _ DB) error {
 		list, err := reminders.Rollout().Rollouts(ctx, "")
 		if err != nil {
 			return err
@@ -201,7 +199,7 @@ func bring(ctx context.Context, reminders *automation.Scheduler, part automation
 // decide is what people do: they cancel rows whose runs the other side has or will
 // deliver, and ensure again what Health says is lost.
 func (h *changing) decide() {
-	h.with(func(ctx context.Context, reminders *automation.Scheduler, _ *sql.DB) error {
+	h.with(func(ctx context.Context, reminders *automation.Scheduler, _ DB) error {
 		list, _, err := reminders.Rollout().OwnershipConflicts(ctx, "", storage.Page{Limit: 1000})
 		for _, c := range list {
 			if err := reminders.Support().Cancel(ctx, "", c.Key, mover); err != nil {
@@ -285,7 +283,7 @@ func (h *changing) account() {
 	h.accountSeries()
 	changed := h.query("SELECT 'all', count(*) FROM report_run_ownership WHERE owner_version > 1")["all"]
 	h.t.Logf("%s: %d kills of %d processes, %d runs, delivered %v, %d changed owner, %d conflicts, %d series slept, lost in killed hands: %v",
-		h.adapter, h.kills, h.lives, len(owners), sides, changed, h.conflicts, h.slept, lost)
+		h.driver.Name, h.kills, h.lives, len(owners), sides, changed, h.conflicts, h.slept, lost)
 	for _, side := range []automation.Owner{automation.OldScheduler, automation.AutomationScheduler} {
 		if sides[string(side)]*20 < len(owners) || changed*10 < len(owners) {
 			h.t.Errorf("this was no race: delivered %v, %d of %d changed owner", sides, changed, len(owners))

@@ -3,7 +3,7 @@ package chaostest
 import (
 	"bufio"
 	"context"
-	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/storage"
 )
 
 const (
@@ -27,22 +28,47 @@ const (
 
 // arena is one run: a database, a provider, and processes that come and go.
 type arena struct {
-	t            *testing.T
-	adapter, dsn string
-	provider     *provider
-	rnd          *rand.Rand
-	offset       time.Duration
-	kills        int
-	released     int
+	t        *testing.T
+	driver   Driver
+	dsn      string
+	provider *provider
+	rnd      *rand.Rand
+	offset   time.Duration
+	kills    int
+	released int
 }
 
-func chaos(t *testing.T, adapter, dsn string) {
-	a := &arena{t: t, adapter: adapter, dsn: dsn, provider: newProvider(t), rnd: random(t)}
+func newArena(t *testing.T, d Driver) *arena {
+	return &arena{t: t, driver: d, dsn: d.DSN(t), provider: newProvider(t), rnd: random(t)}
+}
+
+// on opens the database in this process.
+func (a *arena) on(do func(context.Context, *Host) error) {
+	a.t.Helper()
+	h, err := a.driver.open(a.t.Context(), a.dsn, a.offset)
+	if err == nil {
+		err = errors.Join(do(a.t.Context(), h), h.Close())
+	}
+	if err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// Workers has two thousand deliveries flow while workers are killed at random moments,
+// twenty times. Each arrives once, since this provider can tell what it has accepted;
+// and no claim makes two calls.
+func Workers(t *testing.T, d Driver) {
+	a := newArena(t, d)
 	a.ensure()
 	for a.kills < minKills {
 		a.round()
 		a.offset += pastEverything
 	}
+	a.finish(fmt.Sprint(a.kills, " kills"))
+}
+
+// finish delivers the rest, and accounts for all of it.
+func (a *arena) finish(after string) {
 	flowing := len(a.provider.log())
 	for range 20 {
 		if a.settled() {
@@ -52,10 +78,10 @@ func chaos(t *testing.T, adapter, dsn string) {
 		a.drain()
 		a.offset += pastEverything
 	}
-	t.Logf("%s: %d kills, %d calls before the last kill, %d in all, %d rows released by support",
-		adapter, a.kills, flowing, len(a.provider.log()), a.released)
+	a.t.Logf("%s: %s, %d calls before the last, %d in all, %d rows released by support",
+		a.driver.Name, after, flowing, len(a.provider.log()), a.released)
 	if flowing >= deliveries {
-		t.Errorf("everything was delivered before the last kill: the kills proved nothing")
+		a.t.Errorf("everything was delivered before the last of %s: they proved nothing", after)
 	}
 	a.check()
 }
@@ -75,26 +101,23 @@ func random(t *testing.T) *rand.Rand {
 }
 
 func (a *arena) ensure() {
-	ctx := a.t.Context()
-	store, err := open(ctx, a.adapter, a.dsn, 0)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	defer store.Close()
-	reminders, _ := services(store, a.provider.URL)
-	today := automation.Date{}
-	today.Year, today.Month, today.Day = store.Clock().Now().UTC().Date()
-	var all []automation.Candidate
-	for i := range deliveries {
-		all = append(all, automation.Candidate{
-			Type: "visit", Source: automation.Source{Type: "car", ID: fmt.Sprintf("car%04d", i)},
-			TargetDate: today, SendAt: "00:00", Zone: "UTC",
-		})
-	}
-	done, err := reminders.Ensure(ctx, all...)
-	if err != nil || len(done) != deliveries {
-		a.t.Fatal(len(done), err)
-	}
+	a.on(func(ctx context.Context, h *Host) error {
+		reminders, _ := services(h.Store, a.provider.URL)
+		today := automation.Date{}
+		today.Year, today.Month, today.Day = h.Store.Clock().Now().UTC().Date()
+		var all []automation.Candidate
+		for i := range deliveries {
+			all = append(all, automation.Candidate{
+				Type: "visit", Source: automation.Source{Type: "car", ID: fmt.Sprintf("car%04d", i)},
+				TargetDate: today, SendAt: "00:00", Zone: "UTC",
+			})
+		}
+		done, err := reminders.Ensure(ctx, all...)
+		if len(done) != deliveries {
+			a.t.Error(len(done), "were ensured")
+		}
+		return err
+	})
 }
 
 // round starts two workers and kills each at a random moment.
@@ -138,7 +161,7 @@ func (a *arena) pause() {
 func (a *arena) start(role string, more ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(),
-		roleVariable+"="+role, adapterVariable+"="+a.adapter, dsnVariable+"="+a.dsn,
+		roleVariable+"="+role, driverVariable+"="+a.driver.Name, dsnVariable+"="+a.dsn,
 		providerVariable+"="+a.provider.URL, offsetVariable+"="+a.offset.String())
 	cmd.Env = append(cmd.Env, more...)
 	cmd.Stderr = os.Stderr
@@ -169,13 +192,11 @@ func (a *arena) drain() {
 // release is what support does: a row whose worker died four times over it waits
 // on hold. What is in doubt or was cancelled stays so.
 func (a *arena) release() {
-	ctx := a.t.Context()
+	a.on(func(ctx context.Context, h *Host) error { return a.releaseOn(ctx, h.Store) })
+}
+
+func (a *arena) releaseOn(ctx context.Context, store storage.Store) error {
 	by := automation.By{Actor: "test", Reason: "its workers were killed"}
-	store, err := open(ctx, a.adapter, a.dsn, a.offset)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	defer store.Close()
 	reminders, out := services(store, a.provider.URL)
 	for table, release := range map[string]func(key string) error{
 		"automation_scheduler": func(key string) error { return reminders.Support().Release(ctx, "", key, by) },
@@ -188,38 +209,28 @@ func (a *arena) release() {
 	} {
 		for key := range a.query("SELECT key, 1 FROM " + table + " WHERE is_on_support_hold AND status NOT IN ('OutcomeUnknown', 'Cancelled')") {
 			if err := release(key); err != nil {
-				a.t.Fatal(err)
+				return err
 			}
 			a.released++
 		}
 	}
+	return nil
 }
 
+// query reads names and numbers.
 func (a *arena) query(statement string) map[string]int {
-	ctx, cancel := context.WithTimeout(a.t.Context(), time.Minute)
-	defer cancel()
-	store, err := open(ctx, a.adapter, a.dsn, a.offset)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	defer store.Close()
-	rows, err := store.(interface{ DB() *sql.DB }).DB().QueryContext(ctx, statement)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	defer rows.Close()
 	counts := map[string]int{}
-	for rows.Next() {
-		var status string
-		var n int
-		if err := rows.Scan(&status, &n); err != nil {
-			a.t.Fatal(err)
+	a.on(func(ctx context.Context, h *Host) error {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		rows, err := h.Rows(ctx, statement)
+		for _, row := range rows {
+			n, broken := strconv.Atoi(fmt.Sprint(row[1]))
+			err = errors.Join(err, broken)
+			counts[fmt.Sprint(row[0])] = n
 		}
-		counts[status] = n
-	}
-	if err := rows.Err(); err != nil {
-		a.t.Fatal(err)
-	}
+		return err
+	})
 	return counts
 }
 

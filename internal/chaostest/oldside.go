@@ -2,7 +2,6 @@ package chaostest
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -16,10 +15,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/belfry-go/belfry/automation"
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
-	"github.com/belfry-go/belfry/storage/postgres"
-	"github.com/belfry-go/belfry/storage/sqlite"
 )
 
 // What a process beside Belfry's workers is told as well.
@@ -37,21 +33,21 @@ const (
 // knows only the SQL that the documentation gives it, has no transaction to make a
 // mail in, and sends at once, which is a line in a log.
 type old struct {
-	name, adapter string
-	mails         bool
-	store         closableStore
-	db            *sql.DB
-	guard         *automation.Scheduler
-	statements    map[string]string
-	log           *os.File
-	rnd           *rand.Rand
-	runs          []occasion
-	tries         int
-	slow          int // a mail takes fewer milliseconds than that
+	name       string
+	sqlite     bool
+	mails      bool
+	host       *Host
+	guard      *automation.Scheduler
+	statements map[string]string
+	log        *os.File
+	rnd        *rand.Rand
+	runs       []occasion
+	tries      int
+	slow       int // a mail takes fewer milliseconds than that
 }
 
 // beside is the old scheduler, or what moves the work away from it.
-func beside(ctx context.Context, role string, store closableStore) error {
+func beside(ctx context.Context, role string, d Driver, h *Host) error {
 	seed, errSeed := strconv.ParseUint(os.Getenv(seedVariable), 10, 64)
 	start, errStart := time.Parse(time.RFC3339, os.Getenv(startVariable))
 	visits, errVisits := strconv.Atoi(os.Getenv(visitsVariable))
@@ -61,7 +57,7 @@ func beside(ctx context.Context, role string, store closableStore) error {
 	}
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	c := calendar{start, visits, span}
-	reminders, _ := guarded(store, os.Getenv(providerVariable))
+	reminders, _ := guarded(h.Store, os.Getenv(providerVariable))
 	alive := make(chan struct{})
 	go func() {
 		defer close(alive)
@@ -75,9 +71,8 @@ func beside(ctx context.Context, role string, store closableStore) error {
 	log, err := os.OpenFile(os.Getenv(logVariable), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	must(err)
 	o := &old{
-		name: os.Getenv(nameVariable), adapter: os.Getenv(adapterVariable), mails: strings.HasPrefix(role, "oldmail"),
-		store: store, db: store.(interface{ DB() *sql.DB }).DB(), guard: reminders, statements: published(),
-		log: log, rnd: rnd, runs: c.occasions(), slow: 20,
+		name: os.Getenv(nameVariable), sqlite: d.SQLite, mails: strings.HasPrefix(role, "oldmail"),
+		host: h, guard: reminders, statements: published(), log: log, rnd: rnd, runs: c.occasions(), slow: 20,
 	}
 	if strings.HasSuffix(role, "drain") {
 		o.slow = 1
@@ -88,7 +83,7 @@ func beside(ctx context.Context, role string, store closableStore) error {
 
 // run does the runs of its period, in any order, and then those that it has missed.
 func (o *old) run(ctx context.Context, alive <-chan struct{}) error {
-	period := o.due(driver.Now(o.store).Add(-pastEverything))
+	period := o.due(driver.Now(o.host.Store).Add(-pastEverything))
 	for {
 		if err := o.pass(ctx, period); err != nil {
 			return err
@@ -104,7 +99,7 @@ func (o *old) run(ctx context.Context, alive <-chan struct{}) error {
 
 // due are the runs of the calendar whose moment has come since.
 func (o *old) due(since time.Time) []occasion {
-	now := driver.Now(o.store)
+	now := driver.Now(o.host.Store)
 	out := slices.DeleteFunc(slices.Clone(o.runs), func(r occasion) bool { return r.at.Before(since) || r.at.After(now) })
 	o.rnd.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out
@@ -130,7 +125,7 @@ func (o *old) pass(ctx context.Context, runs []occasion) error {
 
 func (o *old) overdue(ctx context.Context) (out []occasion) {
 	for _, kind := range []string{"visit", "round"} {
-		found, err := o.ask(ctx, o.db, "overdue", occasion{kind: kind})
+		found, err := o.ask(ctx, o.host, "overdue", occasion{kind: kind})
 		if err != nil {
 			return nil
 		}
@@ -149,27 +144,20 @@ func (o *old) work() {
 // mail creates a mail with the run, both or neither.
 func (o *old) mail(ctx context.Context, r occasion) error {
 	o.work()
-	tx, err := o.db.BeginTx(ctx, nil)
+	tx, err := o.host.Begin(ctx)
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = tx.Rollback() }()
-	answers, err := o.guard.WithTx(o.join(tx)).Rollout().DeliverForOldScheduler(ctx, "", automation.OldRun{Key: r.key, Type: r.kind, Coordinates: []byte(o.coordinates())})
+	defer func() { _ = tx.Rollback(ctx) }()
+	answers, err := o.guard.WithTx(tx.Joined()).Rollout().DeliverForOldScheduler(ctx, "", automation.OldRun{Key: r.key, Type: r.kind, Coordinates: []byte(o.coordinates())})
 	if err != nil || !answers[0].Granted {
 		return nil
 	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO old_mail (run, sender) VALUES ($1, $2)", r.key, o.try()); err != nil {
+	if err := tx.Exec(ctx, "INSERT INTO old_mail (run, sender) VALUES ($1, $2)", r.key, o.try()); err != nil {
 		return err
 	}
-	_ = tx.Commit()
+	_ = tx.Commit(ctx)
 	return nil
-}
-
-func (o *old) join(tx *sql.Tx) storage.Tx {
-	if s, ok := o.store.(*sqlite.Store); ok {
-		return s.Join(tx)
-	}
-	return o.store.(*postgres.Store).Join(tx)
 }
 
 // try is a name for the delivery that is tried, and never for another one.
@@ -182,16 +170,16 @@ func (o *old) send(ctx context.Context, r occasion) error {
 	if err := o.note("asks", r.key); err != nil {
 		return err
 	}
-	tx, err := o.db.BeginTx(ctx, nil)
+	tx, err := o.host.Begin(ctx)
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = tx.Rollback() }()
+	defer func() { _ = tx.Rollback(ctx) }()
 	granted, err := o.ask(ctx, tx, "guard", r)
 	if err != nil || len(granted) == 0 {
 		return nil
 	}
-	if err := tx.Commit(); err != nil {
+	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("%s has no answer about %s: %w", o.name, r.key, err)
 	}
 	o.work()
@@ -219,20 +207,15 @@ func published() map[string]string {
 	return out
 }
 
-// querier is a database or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 var placeholder = regexp.MustCompile(`:(\w+)`)
 
 // ask runs a published statement and returns the first column of its rows.
-func (o *old) ask(ctx context.Context, db querier, name string, r occasion) (out []string, err error) {
-	now := driver.Now(o.store)
+func (o *old) ask(ctx context.Context, db DB, name string, r occasion) (out []string, err error) {
+	now := driver.Now(o.host.Store)
 	values := map[string]any{
 		"scope": "", "key": r.key, "type": r.kind, "setting": r.kind, "unit": r.unit, "coordinates": o.coordinates(), "now": now,
 	}
-	if o.adapter == "sqlite" {
+	if o.sqlite {
 		values["now"] = now.UnixMicro()
 	}
 	var args []any
@@ -244,21 +227,9 @@ func (o *old) ask(ctx context.Context, db querier, name string, r occasion) (out
 		}
 		return fmt.Sprintf("$%d", places[name])
 	})
-	rows, err := db.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, err
+	rows, err := db.Rows(ctx, text, args...)
+	for _, row := range rows {
+		out = append(out, row[0].(string))
 	}
-	defer rows.Close()
-	columns, _ := rows.Columns()
-	into := make([]any, len(columns))
-	for i := range into {
-		into[i] = new(any)
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
-		out = append(out, (*into[0].(*any)).(string))
-	}
-	return out, rows.Err()
+	return out, err
 }

@@ -2,7 +2,6 @@ package chaostest
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -30,8 +29,11 @@ type fleet struct {
 	answered map[string]bool // by URL
 }
 
-func ticking(t *testing.T, adapter, dsn string) {
-	f := &fleet{&arena{t: t, adapter: adapter, dsn: dsn, provider: newProvider(t), rnd: random(t)}, map[string]bool{}}
+// Tickers has four tickers at once work over due links, killed at random moments while
+// customers answer. Each send is made once, since this provider can tell what it has
+// accepted; no claim makes two calls; and no call begins for a link that was answered.
+func Tickers(t *testing.T, d Driver) {
+	f := &fleet{newArena(t, d), map[string]bool{}}
 	f.offer()
 	f.watch()
 	for f.kills < minKills {
@@ -45,23 +47,15 @@ func ticking(t *testing.T, adapter, dsn string) {
 		}
 		f.offset += pastEverything
 	}
-	t.Logf("%s: %d kills, %d calls before the last kill, %d in all, %d answers", adapter, f.kills, flowing, len(f.provider.log()), len(f.answered))
+	t.Logf("%s: %d kills, %d calls before the last kill, %d in all, %d answers", d.Name, f.kills, flowing, len(f.provider.log()), len(f.answered))
 	f.checkLinks()
 	f.checkWatch()
 }
 
 // with opens the database in this process.
-func (f *fleet) with(do func(context.Context, *survey.Service, *sql.DB) error) {
+func (f *fleet) with(do func(context.Context, *survey.Service, DB) error) {
 	f.t.Helper()
-	ctx := f.t.Context()
-	store, err := open(ctx, f.adapter, f.dsn, f.offset)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	defer store.Close()
-	if err := do(ctx, surveys(store, f.provider.URL), store.(interface{ DB() *sql.DB }).DB()); err != nil {
-		f.t.Fatal(err)
-	}
+	f.on(func(ctx context.Context, h *Host) error { return do(ctx, surveys(h.Store, f.provider.URL), h) })
 }
 
 const definition = `{
@@ -75,7 +69,7 @@ const definition = `{
 
 // offer makes the links.
 func (f *fleet) offer() {
-	f.with(func(ctx context.Context, s *survey.Service, _ *sql.DB) error {
+	f.with(func(ctx context.Context, s *survey.Service, _ DB) error {
 		if _, err := s.Publish(ctx, survey.Version{SurveyID: 1, Name: "Visit", IntegrationID: "visit", Definition: json.RawMessage(definition)}); err != nil {
 			return err
 		}
@@ -105,13 +99,13 @@ func (f *fleet) watch() {
 		`CREATE FUNCTION chaos_note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO chaos_ended VALUES (NEW.id); RETURN NEW; END'`,
 		`CREATE TRIGGER chaos_note AFTER UPDATE ON survey_instance FOR EACH ROW WHEN (` + when + `) EXECUTE FUNCTION chaos_note()`,
 	}
-	if f.adapter == "sqlite" {
+	if f.driver.SQLite {
 		statements = []string{statements[0],
 			`CREATE TRIGGER chaos_note AFTER UPDATE ON survey_instance WHEN ` + when + ` BEGIN INSERT INTO chaos_ended VALUES (NEW.id); END`}
 	}
-	f.with(func(ctx context.Context, _ *survey.Service, db *sql.DB) error {
+	f.with(func(ctx context.Context, _ *survey.Service, db DB) error {
 		for _, statement := range statements {
-			if _, err := db.ExecContext(ctx, statement); err != nil {
+			if err := db.Exec(ctx, statement); err != nil {
 				return err
 			}
 		}
@@ -142,7 +136,7 @@ func (f *fleet) answer() {
 	if len(calls) == 0 {
 		return
 	}
-	f.with(func(ctx context.Context, s *survey.Service, _ *sql.DB) error {
+	f.with(func(ctx context.Context, s *survey.Service, _ DB) error {
 		for range 5 {
 			url := calls[f.rnd.IntN(len(calls))].URL
 			_, token, _ := strings.Cut(url, "/s/")
@@ -196,9 +190,8 @@ func (f *fleet) checkLinks() {
 // checkWatch makes calls begin for links that have ended: had there been one, it
 // would have been noted.
 func (f *fleet) checkWatch() {
-	f.with(func(ctx context.Context, _ *survey.Service, db *sql.DB) error {
-		_, err := db.ExecContext(ctx, "UPDATE survey_instance SET call_started_on = created_on WHERE status = 'Completed'")
-		return err
+	f.with(func(ctx context.Context, _ *survey.Service, db DB) error {
+		return db.Exec(ctx, "UPDATE survey_instance SET call_started_on = created_on WHERE status = 'Completed'")
 	})
 	if n := f.query("SELECT 'ended', count(*) FROM chaos_ended")["ended"]; n != len(f.answered) || n == 0 {
 		f.t.Errorf("the database noted %d calls, want %d", n, len(f.answered))

@@ -2,6 +2,7 @@ package chaostest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,8 +16,6 @@ import (
 	"github.com/belfry-go/belfry/automation"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
-	"github.com/belfry-go/belfry/storage/postgres"
-	"github.com/belfry-go/belfry/storage/sqlite"
 	"github.com/belfry-go/belfry/survey"
 )
 
@@ -25,7 +24,7 @@ const (
 	// run, post, tick, guarded, oldmail and oldlog, each with drain behind it as
 	// well; move.
 	roleVariable     = "BELFRY_CHAOS_ROLE"
-	adapterVariable  = "BELFRY_CHAOS_ADAPTER"
+	driverVariable   = "BELFRY_CHAOS_DRIVER"
 	dsnVariable      = "BELFRY_CHAOS_DSN"
 	providerVariable = "BELFRY_CHAOS_PROVIDER"
 	offsetVariable   = "BELFRY_CHAOS_OFFSET"
@@ -45,19 +44,6 @@ func (c shifted) WithDeadline(ctx context.Context, d time.Time) (context.Context
 	return c.Clock.WithDeadline(ctx, d.Add(-c.by))
 }
 
-type closableStore interface {
-	storage.Store
-	io.Closer
-}
-
-func open(ctx context.Context, adapter, dsn string, by time.Duration) (closableStore, error) {
-	clk := shifted{clock.New(), by}
-	if adapter == "sqlite" {
-		return sqlite.Open(ctx, dsn, &sqlite.Options{Clock: clk})
-	}
-	return postgres.Open(ctx, dsn, &postgres.Options{Clock: clk})
-}
-
 // services are the host's program: one reminder type, one channel.
 func services(store storage.Store, provider string) (*automation.Scheduler, *notify.Notifier) {
 	out := notify.New(store, nil, &client{url: provider})
@@ -74,24 +60,24 @@ func services(store storage.Store, provider string) (*automation.Scheduler, *not
 
 // work is the worker process: it polls until its standard input ends, or, as
 // the role "drain", until it finds nothing more.
-func work() error {
+func work(d Driver) (err error) {
 	by, err := time.ParseDuration(os.Getenv(offsetVariable))
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	store, err := open(ctx, os.Getenv(adapterVariable), os.Getenv(dsnVariable), by)
+	h, err := d.open(ctx, os.Getenv(dsnVariable), by)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer func() { err = errors.Join(err, h.Close()) }()
 	role, program := os.Getenv(roleVariable), services
 	if strings.HasPrefix(role, "tick") {
-		return tick(ctx, surveys(store, os.Getenv(providerVariable)), role == "tickdrain")
+		return tick(ctx, surveys(h.Store, os.Getenv(providerVariable)), role == "tickdrain")
 	}
 	if strings.HasPrefix(role, "old") || role == "move" {
-		return beside(ctx, role, store)
+		return beside(ctx, role, d, h)
 	}
 	if strings.HasPrefix(role, "post") {
 		program = post
@@ -99,8 +85,8 @@ func work() error {
 	if strings.HasPrefix(role, "guarded") {
 		program = guarded
 	}
-	reminders, out := program(store, os.Getenv(providerVariable))
-	poller := belfry.NewPoller(store, &belfry.Options{
+	reminders, out := program(h.Store, os.Getenv(providerVariable))
+	poller := belfry.NewPoller(h.Store, &belfry.Options{
 		Batch: 40, Interval: 20 * time.Millisecond, Concurrency: 4,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	}, reminders, out)

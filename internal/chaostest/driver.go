@@ -1,0 +1,152 @@
+package chaostest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/internal/testlevel"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/postgres"
+)
+
+// Driver is a way to a database.
+type Driver struct {
+	Name   string
+	SQLite bool                      // it speaks SQLite's SQL, whose instants are numbers
+	DSN    func(t testing.TB) string // of an empty database
+	Open   func(ctx context.Context, dsn string, clk clock.Clock) (*Host, error)
+}
+
+// Host is a program's store, and its own way to the same database.
+type Host struct {
+	Store storage.Store
+	DB
+	Begin func(context.Context) (Tx, error)
+	Close func() error
+}
+
+// DB runs statements of a host.
+type DB interface {
+	Exec(ctx context.Context, text string, args ...any) error
+	Rows(ctx context.Context, text string, args ...any) ([][]any, error)
+}
+
+// Tx is a transaction of a host.
+type Tx interface {
+	DB
+	Joined() storage.Tx // the store's part in it
+	Commit(context.Context) error
+	Rollback(context.Context) error
+}
+
+// Story is a test that kills processes, or their server, on a database of its own.
+type Story func(*testing.T, Driver)
+
+// Stories are all that there are, by what they show.
+var Stories = map[string]Story{
+	"killed workers":         Workers,
+	"doubts":                 Doubts,
+	"killed tickers":         Tickers,
+	"killed schedulers":      Schedulers,
+	"a server that restarts": Restarts,
+}
+
+// Each plays a story on drivers, in parallel. A quick run leaves it out.
+func Each(t *testing.T, story Story, drivers ...Driver) {
+	testlevel.Need(t, testlevel.All)
+	for _, d := range drivers {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			story(t, d)
+		})
+	}
+}
+
+// Work is the main function of the worker processes that stories start, which are the
+// test's binary again: with a role in its environment it works, and ends the process. A
+// TestMain calls it first, with the drivers of its tests.
+func Work(drivers ...Driver) {
+	if os.Getenv(roleVariable) == "" {
+		return
+	}
+	for _, d := range drivers {
+		if d.Name != os.Getenv(driverVariable) {
+			continue
+		}
+		if err := work(d); err != nil {
+			fmt.Fprintln(os.Stderr, "worker:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	panic("chaostest: TestMain does not know " + os.Getenv(driverVariable))
+}
+
+// open opens a database with the machine's clock moved ahead.
+func (d Driver) open(ctx context.Context, dsn string, by time.Duration) (*Host, error) {
+	return d.Open(ctx, dsn, shifted{clock.New(), by})
+}
+
+// SQL is the host of a store on database/sql.
+func SQL(s interface {
+	storage.Store
+	io.Closer
+	DB() *sql.DB
+	Join(postgres.DBTX) storage.Tx
+}) *Host {
+	return &Host{Store: s, DB: sqlDB{s.DB()}, Close: s.Close, Begin: func(ctx context.Context) (Tx, error) {
+		tx, err := s.DB().BeginTx(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		return sqlTx{sqlDB{tx}, tx, s.Join(tx)}, nil
+	}}
+}
+
+// sqlDB is a pool of database/sql, or a transaction.
+type sqlDB struct{ db postgres.DBTX }
+
+func (s sqlDB) Exec(ctx context.Context, text string, args ...any) error {
+	_, err := s.db.ExecContext(ctx, text, args...)
+	return err
+}
+
+func (s sqlDB) Rows(ctx context.Context, text string, args ...any) (out [][]any, err error) {
+	rows, err := s.db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		row, into := make([]any, len(names)), make([]any, len(names))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+	return out, rows.Err()
+}
+
+type sqlTx struct {
+	sqlDB
+	tx     *sql.Tx
+	joined storage.Tx
+}
+
+func (s sqlTx) Joined() storage.Tx             { return s.joined }
+func (s sqlTx) Commit(context.Context) error   { return s.tx.Commit() }
+func (s sqlTx) Rollback(context.Context) error { return s.tx.Rollback() }
