@@ -17,25 +17,27 @@ for major in "${versions[@]}"; do
 	export BELFRY_POSTGRES_BIN
 	full=$("$BELFRY_POSTGRES_BIN/postgres" -V | sed 's/.*) \([0-9.]*\).*/\1/')
 	echo "== PostgreSQL $full"
+	line="| $full |"
 	for run in "lib/pq:./storage/postgres ./internal/storytest:." "pgx:./...:storage/pgx"; do
 		IFS=: read -r driver packages folder <<<"$run"
 		# shellcheck disable=SC2086 # several packages
 		if (cd "$folder" && BELFRY_TEST="$level" go test -count 1 -timeout 20m $packages); then
-			lines+=("| $full | $driver | $level |")
+			line+=" $level |"
 		else
 			failed+=("$full with $driver")
 		fi
 	done
+	lines+=("$line")
 done
 if [ ${#failed[@]} -gt 0 ]; then
 	printf 'Failed: %s\n' "${failed[@]}"
 	exit 1
 fi
 [ $# -eq 0 ] || exit 0
-page=docs/deploying.md
+page=docs/drivers.md
 {
 	sed '/<!-- versions -->/q' "$page"
-	printf '| PostgreSQL | driver | tests that passed |\n| --- | --- | --- |\n'
+	printf '| PostgreSQL | lib/pq | pgx |\n| --- | --- | --- |\n'
 	printf '%s\n' "${lines[@]}"
 	sed -n '/<!-- end of versions -->/,$p' "$page"
 } >"$page.new"

@@ -45,6 +45,20 @@ func TestTheTransactionBesideRiverIsOneThatRuns(t *testing.T) {
 	standsIn(t, 1, []string{"docs/comparing.md"}, "bench/*_test.go")
 }
 
+// And for the page about drivers, whose transactions the README shows too.
+func TestSnippetsAboutDriversStandInAnExample(t *testing.T) {
+	t.Parallel()
+	standIn(t, []string{"docs/drivers.md"}, "examples/transactions/*.go")
+	page := read(t, "docs/drivers.md")
+	_, block, _ := strings.Cut(read(t, "README.md"), "\nerr := store.InHostTx(")
+	block, _, _ = strings.Cut("err := store.InHostTx("+block, "```")
+	for line := range strings.Lines(strings.ReplaceAll(block, "err := store", "return store")) {
+		if code, _, _ := strings.Cut(strings.TrimSpace(line), " // "); !strings.Contains(page, code+"\n") {
+			t.Errorf("README.md shows what docs/drivers.md does not: %s", line)
+		}
+	}
+}
+
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```")
 
 // The definition that the page shows to authors is one, without a warning.
