@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/unserved"
 	"github.com/belfry-go/belfry/internal/work"
 	"github.com/belfry-go/belfry/notify"
 )
@@ -33,6 +34,22 @@ func (s worker) dueSpec(name string, group int, types func() []string) work.Spec
 			r.lose(now, s.registry.longRunning(r.Kind))
 		},
 		Release: func(now time.Time, r *scheduleRow) { r.giveBack(now) },
+	}
+}
+
+// unservedPass puts on hold rows whose type no process has, and lets them go on when one
+// has.
+func (s worker) unservedPass() work.Pass {
+	return unserved.Pass{
+		Title: "automation.unserved", Store: s.store, After: s.opts.UnclaimedAfter, Logger: s.opts.Logger,
+		Tables: []unserved.Watched{unserved.Table[scheduleRow]{
+			Rows: schedules, Serves: s.registry.types, Waiting: []string{StatusPending, StatusProcessing}, Hold: string(Unserved),
+			Stop: func(_ time.Time, r *scheduleRow) {
+				r.hold(Unserved, fmt.Sprintf("no process has registered %q for %s", r.Kind, s.opts.UnclaimedAfter))
+			},
+			Abandon: func(now time.Time, r *scheduleRow) { r.lose(now, s.registry.longRunning(r.Kind)) },
+			Resume:  func(now time.Time, r *scheduleRow) { r.unhold(now) },
+		}},
 	}
 }
 

@@ -93,6 +93,9 @@ const (
 	// Undecodable: this version cannot read a column, such as an unknown zone. Mend
 	// the row or the deployment, then release.
 	Undecodable Reason = "Undecodable"
+	// Unserved: no process has registered the row's type for Options.UnclaimedAfter. Run
+	// one that does, and it goes on by itself.
+	Unserved Reason = "Unserved"
 	// HeldBySupport: a person put the row on hold (see the audit). Release it when
 	// that is over.
 	HeldBySupport Reason = "HeldBySupport"
@@ -103,5 +106,5 @@ const (
 
 // holdReasons are those of support holds. A hold has no other reason.
 var holdReasons = []Reason{
-	InputConflict, DeliveryConflict, OwnershipConflict, RetriesExhausted, PermanentFailure, Undecodable, HeldBySupport, CancelledBySupport,
+	InputConflict, DeliveryConflict, OwnershipConflict, RetriesExhausted, PermanentFailure, Undecodable, Unserved, HeldBySupport, CancelledBySupport,
 }

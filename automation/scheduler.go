@@ -44,6 +44,7 @@
 package automation
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -180,12 +181,12 @@ func (s *core) read(ctx context.Context, f func(driver.Reader) error) error {
 
 func (s *core) now() time.Time { return driver.Now(s.store) }
 
-// Passes is what a Poller runs: the pass over due rows of the types that are
-// registered here, the same for runs of reports, the one that reconciles the types
-// with a [Scan], and the one that deletes old rows. The last three rest while
-// there is nothing for them.
+// Passes is what a Poller runs: the one that puts on hold what no process can claim, the
+// pass over due rows of the types that are registered here, the same for runs of reports,
+// the one that reconciles the types with a [Scan], and the one that deletes old rows. The
+// last three rest while there is nothing for them.
 func (s *Scheduler) Passes() []work.Pass {
-	return []work.Pass{s.worker().duePass(), reportPass{s.core}, reconcilePass{s.core}, forget.Pass(s.store, "automation.retention", s.keeper().forgetting)}
+	return []work.Pass{s.worker().unservedPass(), s.worker().duePass(), reportPass{s.core}, reconcilePass{s.core}, forget.Pass(s.store, "automation.retention", s.keeper().forgetting)}
 }
 
 // States gives the state machines of this package, for the documentation.
@@ -216,6 +217,11 @@ type Options struct {
 	// for support; nil: none.
 	Traces *Traces
 
+	// UnclaimedAfter is how long due work waits for a process that has registered its
+	// type, while processes without it look on; default 1 h. Then it is on hold for
+	// [Unserved], and goes on when such a process is there.
+	UnclaimedAfter time.Duration
+
 	Logger        *slog.Logger         // default slog.Default()
 	MeterProvider metric.MeterProvider // default: the global one
 }
@@ -225,6 +231,7 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		out = *o
 	}
+	out.UnclaimedAfter = cmp.Or(max(out.UnclaimedAfter, 0), time.Hour)
 	if out.Logger == nil {
 		out.Logger = slog.Default()
 	}

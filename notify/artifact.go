@@ -92,16 +92,22 @@ const (
 	statusLifted  = "Lifted"
 )
 
+const (
+	unclaimed = "no process has its type: support hold"
+	unheld    = "released by support, or a process has its type after all"
+)
+
 var scheduleStates = states.Machine{
 	Name:  string(ArtifactNotificationScheduler),
 	Start: []string{StatusReady},
 	Edges: []states.Edge{
 		{From: StatusReady, To: StatusProcessing, Event: "claimed when due"},
+		{From: StatusReady, To: StatusFailed, Event: unclaimed},
 		{From: StatusProcessing, To: StatusDispatched, Event: "the artifact is ready, or was before"},
 		{From: StatusProcessing, To: StatusSkipped, Event: "the type is not seeded, is switched off, or has no subscribers"},
 		{From: StatusProcessing, To: StatusReady, Event: "failed, lease lost, or given back at shutdown"},
 		{From: StatusProcessing, To: StatusFailed, Event: "failed for the fourth time: support hold"},
-		{From: StatusFailed, To: StatusReady, Event: "released by support"},
+		{From: StatusFailed, To: StatusReady, Event: unheld},
 		{From: StatusReady, To: StatusCancelled, Event: "cancelled"},
 		{From: StatusProcessing, To: StatusCancelled, Event: "cancelled: what its worker decides is dropped"},
 		{From: StatusFailed, To: StatusCancelled, Event: "cancelled"},
@@ -116,11 +122,12 @@ var jobStates = states.Machine{
 		{From: StatusCreated, To: StatusReady, Event: "its schedule was dispatched"},
 		{From: StatusCreated, To: StatusSkipped, Event: "its schedule was skipped"},
 		{From: StatusReady, To: StatusGenerating, Event: "claimed"},
+		{From: StatusReady, To: StatusFailed, Event: unclaimed},
 		{From: StatusGenerating, To: StatusGenerated, Event: "messages exist"},
 		{From: StatusGenerating, To: StatusSkipped, Event: "nobody to notify"},
 		{From: StatusGenerating, To: StatusReady, Event: "failed, lease lost, or given back at shutdown"},
 		{From: StatusGenerating, To: StatusFailed, Event: "failed for good or for the fourth time: support hold"},
-		{From: StatusFailed, To: StatusReady, Event: "released by support"},
+		{From: StatusFailed, To: StatusReady, Event: unheld},
 		{From: StatusGenerated, To: StatusReady, Event: "recipients were added"},
 		{From: StatusSkipped, To: StatusReady, Event: "recipients were added where there were none"},
 		{From: StatusCreated, To: StatusCancelled, Event: "cancelled"},
@@ -138,6 +145,7 @@ var messagingStates = states.Machine{
 		{From: StatusCreated, To: StatusReady, Event: "its schedule was dispatched"},
 		{From: StatusCreated, To: StatusSkipped, Event: "its schedule was skipped"},
 		{From: StatusReady, To: StatusGenerating, Event: "claimed for a chunk"},
+		{From: StatusReady, To: StatusFailed, Event: unclaimed},
 		{From: StatusGenerating, To: StatusReady, Event: "a chunk is done, or failed, its lease is lost, or it is given back at shutdown"},
 		{From: StatusGenerating, To: StatusGenerated, Event: "the last chunk is done"},
 		{From: StatusGenerating, To: StatusSkipped, Event: "nobody to notify"},
@@ -152,7 +160,7 @@ var messagingStates = states.Machine{
 		{From: StatusCreated, To: StatusStopped, Event: "asked for with another payload: support hold"},
 		{From: StatusReady, To: StatusStopped, Event: "asked for with another payload: support hold"},
 		{From: StatusPaused, To: StatusStopped, Event: "asked for with another payload: support hold"},
-		{From: StatusFailed, To: StatusReady, Event: "released by support"},
+		{From: StatusFailed, To: StatusReady, Event: unheld},
 		{From: StatusStopped, To: StatusReady, Event: "released by support"},
 		{From: StatusStopped, To: StatusCreated, Event: "released by support before its schedule is due"},
 		{From: StatusCreated, To: StatusCancelled, Event: "cancelled"},

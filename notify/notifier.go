@@ -74,6 +74,10 @@ type Options struct {
 	// Catalogue says which types of notification are wanted, and by whom. Nil:
 	// every registered type is, by those whom its job names.
 	Catalogue Catalogue
+	// UnclaimedAfter is how long due work waits for a process that has its type, or the
+	// message's channel, while processes without it look on; default 1 h. Then it is on
+	// hold for [HoldUnserved], and goes on when such a process is there.
+	UnclaimedAfter time.Duration
 	// ReportedBy names the provider of a channel's callbacks by the channel's key, where
 	// it is not the name behind the key's colon, and no channel of this process says so
 	// itself; see [Reported]. A callback of another provider changes nothing.
@@ -90,6 +94,7 @@ func (o *Options) withDefaults() Options {
 	}
 	out.Concurrency = cmp.Or(max(out.Concurrency, 0), 64)
 	out.CallTimeout = cmp.Or(max(out.CallTimeout, 0), time.Minute)
+	out.UnclaimedAfter = cmp.Or(max(out.UnclaimedAfter, 0), time.Hour)
 	out.AttachmentBytes = cmp.Or(max(out.AttachmentBytes, 0), 64<<20)
 	if out.Logger == nil {
 		out.Logger = slog.Default()
@@ -251,6 +256,7 @@ func (n *core) newMessageID() (string, error) {
 // Passes are the passes over the tables of this package, for a poller.
 func (n *Notifier) Passes() []work.Pass {
 	return []work.Pass{
+		n.unservedPass(),
 		work.New(n.store, n.generator().schedulerSpec()),
 		work.Prepared(work.New(n.store, n.generator().generatorSpec()), n.prepareHashKey),
 		work.Prepared(work.New(n.store, n.generator().campaignSpec()), n.prepareHashKey),
@@ -321,16 +327,16 @@ func (n *Notifier) Health(ctx context.Context, reach storage.Reach) (health.Summ
 // dueTables are those with rows that become due. The holds of each are those of its
 // states.
 func (n *core) dueTables() []census.Table {
-	tried := []string{HoldRetries, HoldRefused}
+	tried := []string{HoldRetries, HoldRefused, HoldConflict, HoldUnserved}
 	types, rendered, channels := n.registry.typeNames(), n.registry.rendered(), n.channelKeys()
 	return []census.Table{
-		{Schema: &schedules.Schema, Serves: among(types), Reasons: append(tried[:2:2], HoldConflict)},
-		{Schema: &jobs.Schema, Serves: among(rendered), Reasons: append(tried[:2:2], HoldConflict)},
-		{Schema: &messagingJobs.Schema, Serves: among(rendered), Reasons: append(tried[:2:2], HoldConflict)},
+		{Schema: &schedules.Schema, Serves: among(types), Reasons: tried},
+		{Schema: &jobs.Schema, Serves: among(rendered), Reasons: tried},
+		{Schema: &messagingJobs.Schema, Serves: among(rendered), Reasons: tried},
 		{
 			Schema: &outgoingMessages.Schema, By: []string{"status"}, Serves: among(channels),
 			InDoubt: func(row driver.Row) bool { return driver.RecordOf(row).Status == StatusOutcomeUnknown },
-			Reasons: append(tried[:2:2], HoldConflict, HoldInDoubt), Doubtful: HoldInDoubt,
+			Reasons: append(tried[:4:4], HoldInDoubt), Doubtful: HoldInDoubt,
 		},
 		{Schema: &deliveryEvents.Schema},
 	}

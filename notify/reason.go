@@ -15,6 +15,9 @@ const (
 	// HoldRefused: another try would fail in the same way. Mend what was refused,
 	// then release.
 	HoldRefused = "Refused"
+	// HoldUnserved: no process has registered the type, or has the message's channel,
+	// for Options.UnclaimedAfter. Run one that does, and it goes on by itself.
+	HoldUnserved = "Unserved"
 )
 
 // Reasons of states: why a row is in its state. They are stored and shown, beside
@@ -45,6 +48,8 @@ const (
 	// ReasonPassFailed: the row could not be handled or stored. It is tried again;
 	// the log has the error.
 	ReasonPassFailed = "PassFailed"
+	// ReasonUnserved: no process has its type, or its channel; see the hold of that name.
+	ReasonUnserved = "Unserved"
 	// ReasonTooLate: the message was stale before it could be sent. If it happens often,
 	// processes or providers are down for too long, or the type's Validity is too short.
 	ReasonTooLate = "TooLate"

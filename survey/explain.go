@@ -2,13 +2,13 @@ package survey
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/unserved"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
@@ -213,12 +213,12 @@ func (s Support) servedBy(ctx context.Context, from driver.Reader, channel strin
 	if s.channels[channel] != nil {
 		return "", nil
 	}
-	row, err := channelRows.Get(ctx, from, "", channel)
+	on, err := unserved.ServedOn(ctx, from, instances.Name, channel)
 	switch {
-	case errors.Is(err, storage.ErrNotFound), err == nil && row.ServedOn.IsZero():
-		return "; no process with its channel has been seen yet", nil
 	case err != nil:
 		return "", err
+	case on.IsZero():
+		return "; no process with its channel has been seen yet", nil
 	}
-	return "; this process has not its channel, one that has was last seen on " + stamp(row.ServedOn), nil
+	return "; this process has not its channel, one that has was last seen on " + stamp(on), nil
 }

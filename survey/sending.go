@@ -27,7 +27,7 @@ type nothing = struct{}
 //
 //spec:t-034
 func (s asker) sendPass() work.Pass {
-	return servedPass{s: s.core, Pass: work.New(s.store, work.Spec[instanceRow, nothing]{
+	return work.New(s.store, work.Spec[instanceRow, nothing]{
 		Name: "survey.send", Table: instances, Claimable: active, Types: s.channelKeys, Except: s.outNow, Group: s.options.Concurrency, Limit: s.groupTimeout,
 		Stream:  s.send,
 		Fail:    func(now time.Time, r *instanceRow, _ error) { r.passFailed(now) },
@@ -35,7 +35,7 @@ func (s asker) sendPass() work.Pass {
 		Release: func(time.Time, *instanceRow) {}, // it is as due as it was
 		Merge:   s.mergeSent,
 		Settled: s.writeLog,
-	})}
+	})
 }
 
 // groupTimeout is how long a group of sends may be with gates, renderers and its

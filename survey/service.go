@@ -215,7 +215,7 @@ func (s *core) read(ctx context.Context, f func(driver.Reader) error) error {
 
 // Passes are the passes over the tables of this package, for a poller.
 func (s *Service) Passes() []work.Pass {
-	return []work.Pass{s.asker().sendPass(), s.box.Pass(), tallyPass{s.core}, forget.Pass(s.store, "survey.retention", s.forgetting)}
+	return []work.Pass{s.unservedPass(), s.asker().sendPass(), s.box.Pass(), tallyPass{s.core}, forget.Pass(s.store, "survey.retention", s.forgetting)}
 }
 
 // Report counts what a poll did.
@@ -284,7 +284,7 @@ func (s *Service) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 func Schemas() []*driver.Schema {
 	return []*driver.Schema{
 		&surveys.Schema, &versions.Schema, &triggers.Schema, &instances.Schema,
-		&deliveries.Schema, &channelRows.Schema, &responses.Schema, &answers.Schema, &linkKeys.Schema,
+		&deliveries.Schema, &responses.Schema, &answers.Schema, &linkKeys.Schema,
 		&resultRows.Schema, &entries.Schema,
 	}
 }

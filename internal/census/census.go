@@ -110,33 +110,36 @@ func Of(tables ...Table) Look {
 
 // lanes counts what is due, lane by lane: those that no poller lists as well.
 func (c *Census) lanes(ctx context.Context, t Table) error {
-	from := int16(math.MinInt16)
-	for n := 0; ; n++ {
-		lane, more, err := c.firstLane(ctx, t.Schema, from)
-		if err != nil || !more {
-			return err
-		}
-		if n == Lanes {
-			c.out.DueCapped = true
-			return nil
-		}
-		if err := c.lane(ctx, t, lane); err != nil || lane == math.MaxInt16 {
-			return err
-		}
-		from = lane + 1
+	lanes, more, err := LanesOf(ctx, c.From, t.Schema)
+	if err != nil {
+		return err
 	}
+	c.out.DueCapped = c.out.DueCapped || more
+	for _, lane := range lanes {
+		if err := c.lane(ctx, t, lane); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// firstLane finds the first lane, from that one on, that holds open rows.
-func (c *Census) firstLane(ctx context.Context, s *driver.Schema, from int16) (lane int16, found bool, err error) {
-	got, err := c.From.Tally(ctx, s, driver.Everywhere(), driver.Tally{
-		By: []string{"lane"}, Where: []driver.Cond{driver.AtLeast("lane", from), driver.NotNull("due_on")},
-		OrderBy: "lane", Limit: 1,
-	})
-	if err != nil || len(got) == 0 {
-		return 0, false, err
+// LanesOf finds the lanes of a table that hold open rows, at most [Lanes] of them, and
+// says whether there are more.
+func LanesOf(ctx context.Context, from driver.Reader, s *driver.Schema) (lanes []int16, more bool, err error) {
+	for first := math.MinInt16; first <= math.MaxInt16; first = int(lanes[len(lanes)-1]) + 1 {
+		got, err := from.Tally(ctx, s, driver.Everywhere(), driver.Tally{
+			By: []string{"lane"}, Where: []driver.Cond{driver.AtLeast("lane", first), driver.NotNull("due_on")},
+			OrderBy: "lane", Limit: 1,
+		})
+		if err != nil || len(got) == 0 {
+			return lanes, false, err
+		}
+		if len(lanes) == Lanes {
+			return lanes, true, nil
+		}
+		lanes = append(lanes, driver.RecordOf(got[0].Row).Lane)
 	}
-	return driver.RecordOf(got[0].Row).Lane, true, nil
+	return lanes, false, nil
 }
 
 // lane counts the due rows of a lane. Those of one claim share the end of their

@@ -31,7 +31,7 @@ var mayReadAcrossTenants = map[string]int{
 	"internal/outage/outage.go":      1, // its poll
 	"notify/release.go":              1, // what has failed or is on hold of a channel, for who recovers it
 	"notify/tracker.go":              1, // messages that a callback or a link names, by their unguessable ids
-	"survey/unserved.go":             1, // the sweep looks for due sends that nobody serves
+	"internal/unserved/find.go":      2, // its sweep, which looks for due rows that nobody serves
 	"survey/instances.go":            1, // the instance of a link, by the hash of its unguessable token
 	"survey/tally.go":                1, // the entries of results that are not counted yet
 }

@@ -135,6 +135,29 @@ CREATE TABLE {retention} (
 -- The pass looks at it once a minute.
 CREATE INDEX {index:retention_due} ON {retention} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
+-- Who serves a kind of rows of a table: a type, or a channel that a process has, or that
+-- rows wait for in vain. Never due.
+CREATE TABLE {served_kind} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- table and kind, joined by U+001F
+	kind             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	served_on        INTEGER, -- a process that serves it looked for due rows
+	missed_since     INTEGER, -- others have seen rows wait for it
+	missed_on        INTEGER, -- the last time
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due; every table has it.
+CREATE INDEX {index:served_kind_due} ON {served_kind} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
 -- What was done to rows of any table. Insert only, but for retention. The entries of
 -- a row are a range of the unique key, in the order of the row's versions. It has
 -- nothing personal: see audit_person.

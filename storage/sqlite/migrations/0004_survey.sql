@@ -178,28 +178,6 @@ CREATE INDEX {index:survey_delivery_due} ON {survey_delivery} (lane, due_on, id)
 -- The log of one instance.
 CREATE INDEX {index:survey_delivery_public} ON {survey_delivery} (scope, public_id, id);
 
--- A channel that a process has, or that sends wait for in vain. Never due.
-CREATE TABLE {survey_channel} (
-	id               INTEGER PRIMARY KEY AUTOINCREMENT,
-	scope            TEXT NOT NULL,
-	key              TEXT NOT NULL, -- the channel
-	kind             TEXT NOT NULL,
-	status           TEXT NOT NULL,
-	version          INTEGER NOT NULL,
-	lane             INTEGER NOT NULL,
-	due_on           INTEGER,
-	lease_expires_on INTEGER,
-	claim_token      TEXT NOT NULL,
-	abandoned        INTEGER NOT NULL,
-	served_on        INTEGER, -- a process that has it looked for due sends
-	missed_since     INTEGER, -- processes without it have seen sends wait for it
-	missed_on        INTEGER, -- the last time
-	UNIQUE (scope, key)
-) STRICT;
-
--- Never due; every table has it.
-CREATE INDEX {index:survey_channel_due} ON {survey_channel} (lane, due_on, id) WHERE due_on IS NOT NULL;
-
 -- The one response to an instance: written once, never due.
 CREATE TABLE {survey_response} (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
