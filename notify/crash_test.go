@@ -167,7 +167,8 @@ func everyNth(h *host) int {
 	return 4
 }
 
-// crashStory is a reminder to two people and an inbox, and a campaign for four: one
+// crashStory is a reminder to two people, an inbox, and two who get by mail what they do
+// not read in theirs, as eve does; and a campaign for four: one
 // who got the reminder, one who is suppressed, one who has opted out, and one more.
 // All gates are asked, and the provider calls back.
 type crashStory struct {
@@ -197,7 +198,7 @@ func (s *crashStory) process() *host {
 		Window: &gate.Window{From: "07:00", To: "21:00"},
 		Rates:  []gate.Rate{{Channel: channelKey, Limit: 1, Per: time.Second, Burst: 2}},
 	})}, mortal{s.provider, s.flaky})
-	n.Register(notify.Type{Name: "visit", Renderer: visitTemplate})
+	n.Register(notify.Type{Name: "visit", Renderer: visitTemplate, EscalateAfter: time.Hour})
 	n.SetChunk(2)
 	return &host{Notifier: n, store: s.flaky.Spy, t: s.t, clk: s.clk, provider: s.provider}
 }
@@ -227,6 +228,7 @@ func (s *crashStory) tell() {
 		for _, pass := range p.Passes() {
 			_, _ = pass.Runner(work.Options{Logger: quiet, Lease: time.Second}).Poll(s.t.Context(), 100)
 		}
+		s.repeated(s.readAsRoy(p))
 		if round%3 == 2 { // the provider is slow to tell
 			s.repeated(s.callBack(p))
 		}
@@ -247,7 +249,7 @@ func (s *crashStory) repeated(err error) {
 // produce wants the same things each time.
 func (s *crashStory) produce(p *host) error {
 	ctx := s.t.Context()
-	job := visit(s.name, s.person("sam"), s.person("ann"), inbox("sam-"+s.name))
+	job := visit(s.name, s.person("sam"), s.person("ann"), inbox("sam-"+s.name), both("eve-"+s.name), both("roy-"+s.name))
 	if _, err := p.EnsureNotificationJob(ctx, nil, job); err != nil {
 		return err
 	}
@@ -263,6 +265,16 @@ func (s *crashStory) produce(p *host) error {
 		return err
 	}
 	_, err = p.EnsureNotificationScheduler(ctx, nil, notify.ScheduleForCampaign(campaign, time.Time{}))
+	return err
+}
+
+// readAsRoy reads what is in the inbox of roy.
+func (s *crashStory) readAsRoy(p *host) error {
+	roy := p.Inbox("tenant", "user:roy-"+s.name)
+	rows, _, err := roy.Messages(s.t.Context(), storage.Page{})
+	if err == nil && len(rows) == 1 {
+		_, err = roy.Mark(s.t.Context(), notify.MarkRead, rows[0].RowKey)
+	}
 	return err
 }
 
@@ -292,7 +304,11 @@ func (s *crashStory) check() {
 		}
 		got[who]++
 		want, held := notify.StatusDelivered, false
+		escalated := m.UnlessRead != "" && !s.inboxOf(m.RecipientRef).EscalatedOn.IsZero()
 		switch {
+		case who == "roy" && !escalated:
+			want = notify.StatusSkipped
+			calls[m.MessageID] *= 2 // none, or it is one too many
 		case who == "kim" || who == "pat":
 			want = notify.StatusSkipped
 		case calls[m.MessageID] == 0 && s.flaky.crash != crash{}:
@@ -302,7 +318,7 @@ func (s *crashStory) check() {
 			s.t.Errorf("point %s, %+v: %s is %s (%s) after %d calls, due %v, hold %q", s.name, s.flaky.crash, who, m.Status, m.ReasonCode, calls[m.MessageID], m.DueOn, m.HoldReason)
 		}
 	}
-	s.same("messages of point "+s.name, map[string]int{"sam": 2, "ann": 1, "kim": 1, "pat": 1, "lou": 1}, got)
+	s.same("messages of point "+s.name, map[string]int{"sam": 2, "ann": 1, "kim": 1, "pat": 1, "lou": 1, "eve": 1, "roy": 1}, got)
 	if j := s.campaign("spring" + s.name); j.Status != notify.StatusGenerated || j.Generated != 4 || j.Repeated != 0 {
 		s.t.Errorf("point %s: campaign is %s, %d made, %d twice", s.name, j.Status, j.Generated, j.Repeated)
 	}

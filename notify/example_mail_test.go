@@ -61,3 +61,41 @@ func ExampleInbox_Snooze() {
 	// 1 in the inbox
 	// {1 1} <nil>
 }
+
+// What is in the inbox is mailed after a quarter of an hour to whoever has not read it.
+func ExampleType_escalateAfter() {
+	ctx := context.Background()
+	store, clk := newStore()
+	out := notify.New(store, nil, notify.ChannelFunc("email:print", func(_ context.Context, m notify.Message) (notify.Receipt, error) {
+		fmt.Println(m.To, "gets", m.Subject)
+		return notify.Receipt{}, nil
+	}))
+	out.Register(notify.Type{Name: "task", Renderer: notify.Template{Subject: "A task for {{.Recipient.Name}}"}, EscalateAfter: 15 * time.Minute})
+	job := notify.Job{Type: "task", PartitionKey: "order-7", RowKey: "packed", EntityType: "order", Entity: "7", Recipients: []notify.Recipient{
+		{Ref: "ann", Name: "Ann", Inbox: "user:ann", Channel: "email:print", Address: "ann@example.com"},
+		{Ref: "sam", Name: "Sam", Inbox: "user:sam", Channel: "email:print", Address: "sam@example.com"},
+	}}
+	_, err := out.Notify(ctx, job, time.Time{})
+	orPanic(err)
+	poller := belfry.NewPoller(store, nil, out)
+	orPanic(poller.Drain(ctx))
+
+	ann := out.Inbox("", "user:ann")
+	unread, _, err := ann.Messages(ctx, storage.Page{})
+	orPanic(err)
+	_, err = ann.Mark(ctx, notify.MarkRead, unread[0].RowKey)
+	orPanic(err)
+
+	clk.Add(15 * time.Minute)
+	orPanic(poller.Drain(ctx))
+	trace, err := out.Trace(ctx, "", job.Coordinates())
+	fmt.Println(trace, err)
+	// Output:
+	// sam@example.com gets A task for Sam
+	// task of order 7: Generated
+	//   schedule for 2026-03-01T08:00:00Z: Dispatched
+	//   inbox of ann: Read
+	//   inbox of sam: Unseen
+	//   email:print to ann: Skipped (Read), read in the inbox on 2026-03-01T08:00:00Z; not sent
+	//   email:print to sam: SentToProvider, unread in the inbox for 15m0s; sent on 2026-03-01T08:15:00Z <nil>
+}

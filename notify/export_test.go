@@ -31,11 +31,12 @@ var (
 	MessageReceipts = messageReceipts
 )
 
-// The rows of Jobs and MessagingJobs.
+// The rows of tables.
 type (
 	JobRow          = jobRow
 	MessagingJobRow = messagingJobRow
 	MessageRow      = messageRow
+	UserMessageRow  = userMessageRow
 )
 
 // Sending is what a worker is handed of a message.

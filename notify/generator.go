@@ -341,7 +341,9 @@ func (n generator) rowsOf(j *jobRow, hashKey string, d delivery) (user *userMess
 		}
 	}
 	if d.Recipient.Channel != "" {
-		outgoing, err = n.outgoing(j, hashKey, d)
+		if outgoing, err = n.outgoing(j, hashKey, d); err == nil {
+			n.registry.lookup(j.Kind).escalates(j, user, outgoing)
+		}
 	}
 	return user, outgoing, err
 }

@@ -15,7 +15,7 @@ import (
 // OutgoingMessage is one message to one recipient by one method, claimed
 // before its provider is called (Communication - System architecture,
 // "OutgoingMessage + send claim"). A caller of EnsureOutgoingMessage fills in
-// the fields down to ValidUntil, of which Channel is required, and leaves MessageID
+// the fields down to UnlessRead, of which Channel is required, and leaves MessageID
 // empty; the others are the answer of a list and ignored.
 //
 //spec:n-040 n-041 n-042 n-043
@@ -67,6 +67,10 @@ type OutgoingMessage struct {
 	ScheduledOn time.Time
 	// ValidUntil is from when on it is not sent any more; zero: what the type says.
 	ValidUntil time.Time
+	// UnlessRead is the Key of a [UserMessage] of the scope: this one is not sent once that
+	// was read or archived, or is gone, and waits while it is snoozed. Empty: it is sent
+	// whatever becomes of others. See [Type].EscalateAfter.
+	UnlessRead string
 
 	// Key is the stored identity, which Release, Cancel and Resolve take.
 	Key string
@@ -113,6 +117,7 @@ type messageRow struct {
 	Requested        bool      `db:"requested,fixed"`
 	ScheduledOn      time.Time `db:"scheduled_on,fixed"`
 	ValidUntil       time.Time `db:"valid_until"` // zero: a person wants it sent
+	UnlessRead       string    `db:"unless_read,fixed,person"`
 
 	MessageID string    `db:"message_id,fixed,plain"`
 	CreatedOn time.Time `db:"created_on,fixed"`
@@ -130,7 +135,7 @@ func (m *OutgoingMessage) row() messageRow {
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, HashKey: m.HashKey, RecipientName: m.RecipientName,
 		Address: m.Address, Zone: m.Zone, AttemptNo: m.AttemptNo, Content: m.Content, ContentHash: m.Content.hashOr(m.ContentHash),
 		InputHash: m.InputHash, InDoubt: m.InDoubt, ConsentGroup: m.Group, Mandatory: m.Mandatory, Requested: m.Requested,
-		ScheduledOn: m.ScheduledOn, ValidUntil: m.ValidUntil,
+		ScheduledOn: m.ScheduledOn, ValidUntil: m.ValidUntil, UnlessRead: m.UnlessRead,
 		MessageID: m.MessageID,
 	}
 }
@@ -144,7 +149,7 @@ func (m *messageRow) view() OutgoingMessage {
 		RecipientRef: m.RecipientRef, RecipientHash: m.RecipientHash, HashKey: m.HashKey, RecipientName: m.RecipientName,
 		Address: m.Address, Zone: m.Zone, AttemptNo: m.AttemptNo, Content: m.Content, ContentHash: m.ContentHash,
 		InputHash: m.InputHash, InDoubt: m.InDoubt, Group: m.ConsentGroup, Mandatory: m.Mandatory, Requested: m.Requested,
-		ScheduledOn: m.ScheduledOn, ValidUntil: m.ValidUntil,
+		ScheduledOn: m.ScheduledOn, ValidUntil: m.ValidUntil, UnlessRead: m.UnlessRead,
 		Key: m.Key, Status: m.Status, DueOn: m.DueOn, MessageID: m.MessageID, CreatedOn: m.CreatedOn, ForgottenOn: m.ForgottenOn,
 		Progress: m.Progress, Tries: m.Tries, SupportHold: m.SupportHold,
 	}

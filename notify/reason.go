@@ -108,6 +108,12 @@ const (
 	// ReasonOptedOut: the recipient does not want this type or method. No action
 	// needed.
 	ReasonOptedOut = "OptedOut"
+	// ReasonRead: the recipient has read or archived the message in the inbox, so it is not
+	// sent by another way. No action needed.
+	ReasonRead = "Read"
+	// ReasonSnoozed: the recipient has put the message off in the inbox. It waits until it
+	// has been there unread for its time again.
+	ReasonSnoozed = "Snoozed"
 	// ReasonGateFailed: a gate failed, so nothing went out. It is asked again; the
 	// log says which one.
 	ReasonGateFailed = "GateFailed"

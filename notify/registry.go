@@ -40,6 +40,11 @@ type Type struct {
 	// Validity is how long after its time a message may still be sent; then it ends as
 	// Expired. Zero: a day for what is urgent, and a week else.
 	Validity time.Duration
+	// EscalateAfter is how long a message in an inbox may be unread until its recipient,
+	// who has a Channel as well, gets it by that: once, and not if it was read or archived
+	// meanwhile. One that is snoozed has as long again when it comes back. Zero: both are
+	// made at once.
+	EscalateAfter time.Duration
 	// ForgetAfter is how long after the end of a job, campaign or message of the type the
 	// same may still be asked for. From then on its stub is deleted, too, once Retention
 	// has made one. Zero: for ever.
@@ -106,6 +111,9 @@ func (t Type) check() Type {
 	}
 	if t.Validity < 0 {
 		panic(fmt.Sprintf("notify: Register %q: a negative Validity", t.Name))
+	}
+	if t.EscalateAfter < 0 {
+		panic(fmt.Sprintf("notify: Register %q: a negative EscalateAfter", t.Name))
 	}
 	t.Mandatory = t.Mandatory || t.Requested
 	t.InDoubt = cmp.Or(t.InDoubt, Hold)

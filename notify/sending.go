@@ -57,9 +57,8 @@ type parcel struct {
 // ended, whatever the others do.
 func (n sender) distribute(ctx context.Context, items []sending, land func(*messageRow, SuppressionReason)) error {
 	p := parcel{files: &files{}}
-	var err error
-	open := n.inWindow(items)
-	if len(open) > 0 {
+	open, err := n.unreadOnly(ctx, n.inWindow(items))
+	if err == nil && len(open) > 0 {
 		open, p.channels, err = n.generator().channelsOf(ctx, open, n.generator().unserved)
 	}
 	if err == nil {
@@ -93,6 +92,7 @@ func (n sender) callsOf(ctx context.Context, items []sending, p parcel, land fun
 			turns[m].begin(m, now)
 		},
 		Undo:    func(m *messageRow, now time.Time) { turns[m].undo(m, now) },
+		Bar:     n.barRead,
 		Release: (*messageRow).released,
 		Call:    func(items []sending) { n.call(items, p) },
 		Land:    func(it sending) { land(it.Row, turns[it.Row].stops) },

@@ -50,6 +50,9 @@ type UserMessage struct {
 	SeenOn, ReadOn, ArchivedOn time.Time
 	// SnoozedUntil is when it comes back into the inbox; zero: it was not put off.
 	SnoozedUntil time.Time
+	// EscalatedOn is when it began to go out by another way, too, since it was unread; zero:
+	// it did not.
+	EscalatedOn time.Time
 }
 
 // userMessageRow has the columns of a [UserMessage].
@@ -73,6 +76,7 @@ type userMessageRow struct {
 	ArchivedOn time.Time `db:"archived_on"`
 	// SnoozedUntil keeps it out of the list and the count until then.
 	SnoozedUntil time.Time `db:"snoozed_until"`
+	EscalatedOn  time.Time `db:"escalated_on"`
 }
 
 var userMessages = driver.Define[userMessageRow]("user_message").Grows(driver.WithWork).
@@ -95,7 +99,7 @@ func (m *userMessageRow) view() UserMessage {
 		BusinessUnit: m.BusinessUnit, RecipientRef: m.RecipientRef, Content: m.Content, ContentHash: m.ContentHash,
 		InputHash: m.InputHash, SourceOn: m.SourceOn,
 		Key: m.Key, Status: m.Status, CreatedOn: m.CreatedOn, SeenOn: m.SeenOn, ReadOn: m.ReadOn, ArchivedOn: m.ArchivedOn,
-		SnoozedUntil: m.SnoozedUntil,
+		SnoozedUntil: m.SnoozedUntil, EscalatedOn: m.EscalatedOn,
 	}
 }
 

@@ -35,6 +35,9 @@ type Sender[R, T any] struct {
 	Done  func(T)
 	// Begin notes in a row that its call starts, Undo takes that back: it was not made.
 	Begin, Undo func(row *R, now time.Time)
+	// Bar says, in the transaction of that note, which calls do not begin after all; their
+	// rows are released. Nil: all do.
+	Bar work.Bar[R]
 	// Release gives a row back whose turn never came, since the process stops.
 	Release func(row *R, now time.Time)
 	// Call is the one call of a claim, for one item today, and settles the row of each.
@@ -137,7 +140,7 @@ func (s Sender[R, T]) start(ctx context.Context, items []T) (started, lost []T, 
 		rows[i] = s.Item(it).Row
 		s.Begin(rows[i], now)
 	}
-	ours, err := work.Start(ctx, s.Store, s.Table, now.Add(s.Item(items[0]).Lease), rows)
+	ours, err := work.StartIf(ctx, s.Store, s.Table, now.Add(s.Item(items[0]).Lease), rows, s.Bar)
 	for i, it := range items {
 		if err != nil || !ours[i] || s.Item(it).Ctx.Err() != nil {
 			s.Undo(rows[i], now)

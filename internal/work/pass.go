@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -124,13 +125,50 @@ func (o Options) withDefaults() Options {
 //
 //spec:f-020
 func Start[R any](ctx context.Context, store storage.Store, t *driver.Table[R], until time.Time, rows []*R) ([]bool, error) {
+	return StartIf(ctx, store, t, until, rows, nil)
+}
+
+// StartIf is Start but for the rows that bar names: it is asked inside the transaction
+// about those that are ours, and answers for each whether it stays as it was; nil: none
+// does. It may write, and is asked again about fewer. Nil: nothing is barred.
+func StartIf[R any](ctx context.Context, store storage.Store, t *driver.Table[R], until time.Time, rows []*R, bar Bar[R]) ([]bool, error) {
+	started, left := make([]bool, len(rows)), make([]int, len(rows))
+	for i := range rows {
+		left[i] = i
+	}
+	for len(left) > 0 {
+		some := make([]*R, len(left))
+		for k, i := range left {
+			some[k] = rows[i]
+		}
+		ours, barred, err := start(ctx, store, t, until, some, bar)
+		if barred == nil {
+			for k, i := range left {
+				started[i] = ours[k]
+			}
+			return started, err
+		}
+		left = slices.DeleteFunc(left, func(i int) bool { return barred[rows[i]] })
+	}
+	return started, nil
+}
+
+// Bar says of rows whose calls are about to begin which of them do not.
+type Bar[R any] func(ctx context.Context, tx storage.Tx, rows []*R) (barred []bool, err error)
+
+// errBarred rolls a start back of which some rows are to be left out.
+var errBarred = errors.New("work: not all of the rows may start")
+
+// start writes the rows, or none of them where some are barred.
+func start[R any](ctx context.Context, store storage.Store, t *driver.Table[R], until time.Time, rows []*R, bar Bar[R]) (started []bool, barred map[*R]bool, err error) {
 	before := make([]int64, len(rows))
 	for i, row := range rows {
 		before[i] = t.Record(row).Version
 		t.Record(row).LeaseExpiresOn = driver.Time(until)
 	}
-	started := make([]bool, len(rows))
-	err := store.InTx(ctx, func(tx storage.Tx) error {
+	started = make([]bool, len(rows))
+	err = store.InTx(ctx, func(tx storage.Tx) error {
+		barred = nil
 		for i, row := range rows {
 			t.Record(row).Version, started[i] = before[i], true
 		}
@@ -139,20 +177,54 @@ func Start[R any](ctx context.Context, store storage.Store, t *driver.Table[R], 
 			for _, i := range stale.Rows {
 				started[i] = false
 			}
-			return nil
+			err = nil
+		}
+		if err == nil && bar != nil {
+			barred, err = asked(ctx, tx, rows, started, bar)
 		}
 		return err
 	})
 	if errors.Is(err, storage.ErrOutcomeUnknown) {
-		return committed(ctx, store, t, before, rows)
+		started, err = committed(ctx, store, t, before, rows)
+		return started, nil, err
 	}
-	if err != nil {
-		for i, row := range rows {
-			t.Record(row).Version = before[i]
+	if err == nil {
+		return started, nil, nil
+	}
+	for i, row := range rows {
+		t.Record(row).Version = before[i]
+	}
+	if !errors.Is(err, errBarred) {
+		barred = nil
+	}
+	return make([]bool, len(rows)), barred, err
+}
+
+// asked asks about the rows that are ours.
+func asked[R any](ctx context.Context, tx storage.Tx, rows []*R, ours []bool, bar Bar[R]) (map[*R]bool, error) {
+	var about []*R
+	for i, row := range rows {
+		if ours[i] {
+			about = append(about, row)
 		}
-		return make([]bool, len(rows)), err
 	}
-	return started, nil
+	answers, err := bar(ctx, tx, about)
+	if err != nil {
+		return nil, err
+	}
+	var barred map[*R]bool
+	for i, no := range answers {
+		if no {
+			if barred == nil {
+				barred = map[*R]bool{}
+			}
+			barred[about[i]] = true
+		}
+	}
+	if barred != nil {
+		err = errBarred
+	}
+	return barred, err
 }
 
 // committed reads back which of the rows have the version that one write of ours

@@ -185,6 +185,7 @@ CREATE TABLE {outgoing_message} (
 	requested           boolean NOT NULL, -- of the type too
 	scheduled_on        timestamptz,
 	valid_until         timestamptz, -- stale from then on
+	unless_read         text NOT NULL, -- the message in an inbox that it goes out beside, while that is unread
 	created_on          timestamptz,
 	calls               bigint NOT NULL, -- provider calls that were started
 	call_started_on     timestamptz, -- set from before a call: a crash leaves it in doubt
@@ -253,6 +254,7 @@ CREATE TABLE {user_message} (
 	read_on           timestamptz,
 	archived_on       timestamptz,
 	snoozed_until     timestamptz,
+	escalated_on      timestamptz, -- it was unread, and another went out
 	forgotten_on timestamptz, -- NULL: the row is whole
 	UNIQUE (scope, key)
 );

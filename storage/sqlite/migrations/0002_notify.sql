@@ -173,6 +173,7 @@ CREATE TABLE {outgoing_message} (
 	scheduled_on        INTEGER,
 	valid_until         INTEGER, -- stale from then on
 	message_id          TEXT NOT NULL, -- random; what providers see
+	unless_read         TEXT NOT NULL, -- the message in an inbox that it goes out beside, while that is unread
 	created_on          INTEGER,
 	calls               INTEGER NOT NULL, -- provider calls that were started
 	call_started_on     INTEGER, -- set from before a call: a crash leaves it in doubt
@@ -240,6 +241,7 @@ CREATE TABLE {user_message} (
 	read_on           INTEGER,
 	archived_on       INTEGER,
 	snoozed_until     INTEGER,
+	escalated_on      INTEGER, -- it was unread, and another went out
 	forgotten_on INTEGER, -- NULL: the row is whole
 	UNIQUE (scope, key)
 ) STRICT;

@@ -1,0 +1,342 @@
+package notify_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/belfry-go/belfry/internal/storetest"
+	"github.com/belfry-go/belfry/internal/work"
+	"github.com/belfry-go/belfry/notify"
+	"github.com/belfry-go/belfry/notify/gate"
+	"github.com/belfry-go/belfry/storage"
+)
+
+const patience = 15 * time.Minute
+
+// both is a recipient with an inbox and a mail address.
+func both(name string) notify.Recipient {
+	r := person(name)
+	r.Inbox = "user:" + name
+	return r
+}
+
+// escalating runs a test on every adapter with a host whose type "task" mails what is not
+// read in the inbox.
+func escalating(t *testing.T, test func(t *testing.T, h *host)) {
+	t.Helper()
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		p := &provider{}
+		h := newHost(t, store, clk, p, p)
+		h.registerTask()
+		test(t, h)
+	})
+}
+
+func (h *host) registerTask() {
+	h.Register(notify.Type{Name: "task", Renderer: visitTemplate, EscalateAfter: patience})
+}
+
+// task tells people of a task, in their inboxes first.
+func (h *host) task(id string, people ...notify.Recipient) notify.Job {
+	h.t.Helper()
+	j := visit(id, people...)
+	j.Type = "task"
+	h.dispatch(j)
+	h.drain()
+	return j
+}
+
+// pass lets time pass, and polls.
+func (h *host) pass(d time.Duration) {
+	h.t.Helper()
+	h.clk.Add(d)
+	h.drain()
+}
+
+func (h *host) mark(mark notify.InboxMark) {
+	h.t.Helper()
+	h.marked(1)(h.Inbox("tenant", "user:sam").Mark(h.t.Context(), mark, only(h, notify.UserMessages).RowKey))
+}
+
+func (h *host) told(j notify.Job) string {
+	h.t.Helper()
+	trace, err := h.Trace(h.t.Context(), "tenant", j.Coordinates())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return trace.String()
+}
+
+func (h *host) mailed(want int) {
+	h.t.Helper()
+	if n := len(h.sent()); n != want {
+		h.t.Fatalf("%d mails, want %d: %+v", n, want, only(h, notify.Messages))
+	}
+}
+
+func TestWhatIsUnreadInTheInboxIsMailedOnce(t *testing.T) {
+	escalating(t, func(t *testing.T, h *host) {
+		j := h.task("7", both("sam"))
+		lines, _ := h.read()
+		h.same("inbox", []string{"7 Unseen"}, lines)
+		h.pass(patience - time.Second)
+		h.mark(notify.MarkSeen) // which is not yet read
+		h.mailed(0)
+		if got := h.told(j); !strings.Contains(got, "email:test to sam: Created, on 2026-03-01T08:15:00Z unless it is read") {
+			t.Error(got)
+		}
+		h.pass(time.Second)
+		h.mailed(1)
+		h.task("7", both("sam")) // told again
+		h.pass(patience)
+		h.mailed(1)
+		h.status(notify.StatusSentToProvider)
+		if u := only(h, notify.UserMessages); !u.EscalatedOn.Equal(storetest.Start.Add(patience)) || u.Status != notify.StatusSeen {
+			t.Errorf("%+v", u)
+		}
+		if got := h.told(j); !strings.Contains(got, "SentToProvider, unread in the inbox for 15m0s; sent on") {
+			t.Error(got)
+		}
+	})
+}
+
+func TestWhatWasReadOrPutAwayIsNotMailed(t *testing.T) {
+	for name, c := range map[string]struct {
+		deed func(h *host)
+		told string
+	}{
+		"read":     {func(h *host) { h.mark(notify.MarkRead) }, "read in the inbox on 2026-03-01T08:00:00Z; not sent"},
+		"archived": {func(h *host) { h.mark(notify.MarkArchived) }, "archived in the inbox on 2026-03-01T08:00:00Z; not sent"},
+		"deleted": {func(h *host) {
+			u := only(h, notify.UserMessages)
+			h.inOne(func(tx storage.Tx) error { return notify.UserMessages.Delete(h.t.Context(), tx, u) })
+		}, "gone from the inbox; not sent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			escalating(t, func(t *testing.T, h *host) {
+				j := h.task("7", both("sam"))
+				c.deed(h)
+				h.pass(patience)
+				h.pass(time.Hour)
+				h.mailed(0)
+				if m := h.status(notify.StatusSkipped); m.ReasonCode != notify.ReasonRead {
+					t.Errorf("%+v", m)
+				}
+				if got := h.told(j); !strings.Contains(got, c.told) {
+					t.Error(got)
+				}
+			})
+		})
+	}
+}
+
+// What is put off waits as long as it is, and then has its time again.
+func TestWhatIsSnoozedIsMailedIfItStaysUnreadWhenItIsBack(t *testing.T) {
+	escalating(t, func(t *testing.T, h *host) {
+		h.task("7", both("sam"))
+		h.clk.Add(10 * time.Minute)
+		back := h.clk.Now().Add(8 * time.Hour)
+		h.marked(1)(h.Inbox("tenant", "user:sam").Snooze(t.Context(), back, only(h, notify.UserMessages).RowKey))
+		h.pass(patience)
+		if m := h.status(notify.StatusRetryReady); m.ReasonCode != notify.ReasonSnoozed || !m.DueOn.Equal(back.Add(patience)) {
+			t.Fatalf("%+v", m)
+		}
+		h.clk.Set(back.Add(patience - time.Second))
+		h.drain()
+		h.mailed(0)
+		h.pass(time.Second)
+		h.mailed(1)
+	})
+}
+
+// The mail passes the gates like any other, and what is read while they keep it back is
+// not mailed.
+func TestWhatIsReadInQuietHoursIsNotMailedInTheMorning(t *testing.T) {
+	for name, reads := range map[string]bool{"read": true, "unread": false} {
+		t.Run(name, func(t *testing.T) {
+			escalating(t, func(t *testing.T, h *host) {
+				h.Notifier = notify.New(h.store, &notify.Options{Logger: quiet, Gates: gate.New(h.store, &gate.Options{Window: &gate.Window{From: "08:00", To: "08:10"}})}, h.provider)
+				h.registerTask()
+				h.task("7", both("sam"))
+				h.pass(patience)
+				m := h.status(notify.StatusRetryReady)
+				if m.ReasonCode != notify.ReasonQuietHours {
+					t.Fatalf("%+v", m)
+				}
+				if reads {
+					h.mark(notify.MarkRead)
+				}
+				h.clk.Set(m.DueOn) // in the morning
+				h.drain()
+				h.mailed(map[bool]int{true: 0, false: 1}[reads])
+			})
+		})
+	}
+}
+
+func TestWhoHasOptedOutIsNotMailedWhatIsUnread(t *testing.T) {
+	escalating(t, func(t *testing.T, h *host) {
+		if err := h.Contacts().SetPreferences(t.Context(), notify.Preference{Scope: "tenant", RecipientRef: "sam", Method: "email", OptedOut: true}); err != nil {
+			t.Fatal(err)
+		}
+		h.task("7", both("sam"))
+		h.pass(patience)
+		h.mailed(0)
+		if m := h.status(notify.StatusSkipped); m.ReasonCode != notify.ReasonOptedOut || !only(h, notify.UserMessages).EscalatedOn.IsZero() {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// Whoever has no inbox, or no other way, gets what there is at once.
+func TestOnlyWhatIsInAnInboxWaits(t *testing.T) {
+	escalating(t, func(t *testing.T, h *host) {
+		h.task("7", person("ann"), inbox("bob"))
+		h.mailed(1)
+		h.pass(patience)
+		h.mailed(1)
+	})
+}
+
+// A host makes both messages itself.
+func TestAMessageOfAHostWaitsForItsInboxToo(t *testing.T) {
+	escalating(t, func(t *testing.T, h *host) {
+		made, err := h.EnsureUserMessage(t.Context(), nil, notify.UserMessage{
+			Scope: "tenant", Type: "task", PartitionKey: "user:sam", JobRowKey: "order-7", SourceOn: storetest.Start, Content: notify.Content{Subject: "A task"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = h.EnsureOutgoingMessage(t.Context(), nil, notify.OutgoingMessage{
+			Scope: "tenant", Channel: channelKey, PartitionKey: "order-7", NotificationType: "task", RecipientRef: "sam", Address: "sam@example.com",
+			Content: notify.Content{Subject: "A task"}, ScheduledOn: storetest.Start.Add(patience), UnlessRead: made[0].Key,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.pass(patience - time.Second)
+		h.mailed(0)
+		h.mark(notify.MarkRead)
+		h.pass(time.Second)
+		h.mailed(0)
+		h.status(notify.StatusSkipped)
+	})
+}
+
+// At whichever transaction of the sender somebody reads the message: once it is read no
+// call begins, and once the call has begun it goes out.
+func TestNoCallBeginsForWhatIsReadAtThatMoment(t *testing.T) {
+	escalating(t, func(t *testing.T, h *host) {
+		for point := 1; ; point++ {
+			name := fmt.Sprint("p", point)
+			h.task(name, both(name))
+			h.clk.Add(patience)
+			reached, begun, before := false, false, len(h.sent())
+			spy := &storetest.Spy{Store: h.store}
+			spy.SetHook(func(c storetest.Call) error {
+				if c.Verb != storetest.Begin || c.Number != point {
+					return nil
+				}
+				reached = true
+				m := h.messageTo(name)
+				begun = !m.CallStartedOn.IsZero() || m.Status == notify.StatusSentToProvider
+				h.marked(1)(h.Inbox("tenant", "user:"+name).Mark(t.Context(), notify.MarkRead, h.inboxOf(name).RowKey))
+				return nil
+			})
+			s := newHost(t, spy, h.clk, h.provider, h.provider)
+			s.registerTask()
+			s.run("notify.distributor")
+			h.drain()
+			if !reached {
+				if point < 3 {
+					t.Fatalf("only %d transactions", point)
+				}
+				return
+			}
+			m, sent := h.messageTo(name), len(h.sent()) > before
+			if sent != begun || sent == h.inboxOf(name).EscalatedOn.IsZero() || sent != (m.Status == notify.StatusSentToProvider) {
+				t.Errorf("read at transaction %d: begun %v, sent %v: %+v", point, begun, sent, m)
+			}
+		}
+	})
+}
+
+func (h *host) messageTo(name string) *notify.MessageRow {
+	h.t.Helper()
+	for _, m := range all(h, notify.Messages) {
+		if m.RecipientRef == name {
+			return m
+		}
+	}
+	h.t.Fatalf("no message to %s", name)
+	return nil
+}
+
+func (h *host) inboxOf(name string) *notify.UserMessageRow {
+	h.t.Helper()
+	for _, m := range all(h, notify.UserMessages) {
+		if m.RecipientRef == name {
+			return m
+		}
+	}
+	h.t.Fatalf("nothing in the inbox of %s", name)
+	return nil
+}
+
+// Forty people read while four senders are at work: each is mailed, or had read it before.
+func TestReadersRaceSenders(t *testing.T) {
+	escalating(t, func(t *testing.T, h *host) {
+		var people []notify.Recipient
+		for i := range 40 {
+			people = append(people, both(fmt.Sprintf("p%02d", i)))
+		}
+		h.task("7", people...)
+		h.clk.Add(patience)
+		var all4 sync.WaitGroup
+		for range 4 {
+			all4.Go(func() {
+				for _, p := range h.rivalTask().Passes() {
+					if p.Name() == "notify.distributor" {
+						if _, err := p.Runner(work.Options{Logger: quiet}).Poll(t.Context(), 10); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			})
+		}
+		for _, p := range people {
+			all4.Go(func() {
+				_, err := h.Inbox("tenant", p.Inbox).Mark(t.Context(), notify.MarkRead, h.inboxOf(p.Ref).RowKey)
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all4.Wait()
+		h.drain()
+		calls := map[string]int{}
+		for _, m := range h.sent() {
+			calls[m.To]++
+		}
+		for _, m := range all(h, notify.Messages) {
+			u, n := h.inboxOf(m.RecipientRef), calls[m.Address]
+			if n > 1 || (n == 1) == u.EscalatedOn.IsZero() || (n == 0) != (m.ReasonCode == notify.ReasonRead) || u.Status != notify.StatusRead {
+				t.Errorf("%d calls: %s (%s), escalated %v", n, m.Status, m.ReasonCode, u.EscalatedOn)
+			}
+		}
+		t.Logf("%d of 40 mailed", len(calls))
+	})
+}
+
+// rivalTask is another process that mails what is unread.
+func (h *host) rivalTask() *host {
+	r := newHost(h.t, h.store, h.clk, h.provider, h.provider)
+	r.registerTask()
+	return r
+}
