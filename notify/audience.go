@@ -129,7 +129,8 @@ type CSVColumns struct {
 
 // AudienceCSV is an audience from a file whose first record is a header. A byte
 // order mark is passed over. Every record that cannot be read is listed with its
-// line; a column that is missing ends the stream.
+// line; a column that is missing ends the stream, and so does a record, or a header, of
+// more than 64 KiB: one quote that nothing closes would take the whole file.
 //
 //spec:f-027
 func AudienceCSV(r io.Reader, columns CSVColumns) Audience {
@@ -141,7 +142,7 @@ func AudienceCSV(r io.Reader, columns CSVColumns) Audience {
 			return
 		}
 		for {
-			record, err := c.Read()
+			record, err := c.next()
 			if err == io.EOF {
 				return
 			}
@@ -152,10 +153,40 @@ func AudienceCSV(r io.Reader, columns CSVColumns) Audience {
 	}}
 }
 
-type csvReader struct{ *csv.Reader }
+// maxRecord bounds what is read for one record, which may have as many fields as bytes.
+const maxRecord = 64 << 10
+
+var errLongRecord = fmt.Errorf("a record has more than %d KiB; is a quote not closed?", maxRecord>>10)
+
+// bounded is a reader that gives no more than so many bytes for what is read next.
+type bounded struct {
+	io.Reader
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errLongRecord
+	}
+	n, err := b.Reader.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+type csvReader struct {
+	*csv.Reader
+	source *bounded
+}
+
+// next reads a record. What was read ahead for it counts for the one before.
+func (c csvReader) next() ([]string, error) {
+	c.source.left = maxRecord
+	return c.Read()
+}
 
 func newCSVReader(r io.Reader, columns CSVColumns) csvReader {
-	buffered := bufio.NewReader(r)
+	source := &bounded{Reader: r, left: maxRecord}
+	buffered := bufio.NewReader(source)
 	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
 		_, _ = buffered.Discard(3) // it was peeked
 	}
@@ -164,7 +195,7 @@ func newCSVReader(r io.Reader, columns CSVColumns) csvReader {
 	if columns.Comma != 0 {
 		c.Comma = columns.Comma
 	}
-	return csvReader{c}
+	return csvReader{c, source}
 }
 
 // csvField puts a value where its column belongs.
@@ -172,7 +203,7 @@ type csvField func(r *Recipient, value string)
 
 // header assigns the columns.
 func (c csvReader) header(columns CSVColumns) ([]csvField, error) {
-	names, err := c.Read()
+	names, err := c.next()
 	if err != nil {
 		return nil, fmt.Errorf("notify: CSV: the header: %w", err)
 	}

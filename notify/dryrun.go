@@ -18,12 +18,16 @@ type Forecast struct {
 	// Verdict is Proceed for a message that would be sent now, with To where it
 	// would go elsewhere. Otherwise it has the reason.
 	Verdict Verdict
+	// Copies says of each address that a message which would be sent names for a copy
+	// whether it would get one: not if it is skipped or would be redirected, nor anybody of
+	// a message that is redirected. Nil: it names none.
+	Copies map[string]Verdict
 }
 
 // DryRun says of messages, in their order, what would become of each if it were due
 // now: who would get it, and why others would not. It asks the gates about all of
 // them at once, so that what one message uses up another lacks. Nothing is written,
-// counted or reserved. The messages are those of EnsureOutgoingMessage, whether
+// counted or reserved. Those who would get a copy are asked about as well. The messages are those of EnsureOutgoingMessage, whether
 // they exist or not; one that has been sent, or ended otherwise, has ReasonExists.
 // An error of a gate is that of DryRun.
 func (n *Notifier) DryRun(ctx context.Context, want ...OutgoingMessage) ([]Forecast, error) {
@@ -40,18 +44,61 @@ func (n *Notifier) DryRun(ctx context.Context, want ...OutgoingMessage) ([]Forec
 			return nil, fmt.Errorf("notify: DryRun: gate %s: %w", calls.Name(g), err)
 		}
 	}
-	return out, nil
+	return out, n.dryCopies(ctx, rows, out)
+}
+
+// dryCopies asks all gates about those who would get a copy of what would be sent.
+func (n *Notifier) dryCopies(ctx context.Context, rows []messageRow, all []Forecast) error {
+	items := make([]sending, 0, len(rows))
+	at := map[*messageRow]*Forecast{}
+	for i := range rows {
+		if v := all[i].Verdict; v.Action == ActionProceed && v.To == "" {
+			items = append(items, sending{Row: &rows[i]})
+			at[&rows[i]] = &all[i]
+		}
+	}
+	wishes := wishesOf(items, nil)
+	for _, w := range wishes {
+		f := at[w.it.Row]
+		if f.Copies == nil {
+			f.Copies = map[string]Verdict{}
+		}
+		f.Copies[w.address] = Proceed()
+	}
+	for _, g := range n.dryGates() {
+		if len(wishes) == 0 {
+			return nil
+		}
+		verdicts, err := n.sender().askAbout(ctx, g, wishes, calls.AskGate)
+		if err != nil {
+			return fmt.Errorf("notify: DryRun: gate %s, about copies: %w", calls.Name(g), err)
+		}
+		var open []wish
+		for i, w := range wishes {
+			if verdicts[i].deniesCopy() {
+				at[w.it.Row].Copies[w.address] = verdicts[i]
+			} else {
+				open = append(open, w)
+			}
+		}
+		wishes = open
+	}
+	return nil
 }
 
 // forecasts puts stored rows in the place of those that exist.
 func (n *Notifier) forecasts(ctx context.Context, rows []messageRow) ([]Forecast, error) {
-	places := make([]driver.Place, len(rows))
-	for i, m := range rows {
-		places[i] = driver.Place{Scope: m.Scope, Key: m.Key}
+	places, wanted := make([]driver.Place, len(rows)), make([]*messageRow, len(rows))
+	for i := range rows {
+		places[i], wanted[i] = driver.Place{Scope: rows[i].Scope, Key: rows[i].Key}, &rows[i]
 	}
 	var stored map[driver.Place]*messageRow
+	var inboxes map[driver.Place]*userMessageRow
 	err := n.read(ctx, nil, func(from driver.Reader) (err error) {
-		stored, err = outgoingMessages.GetMany(ctx, from, places)
+		if stored, err = outgoingMessages.GetMany(ctx, from, places); err != nil {
+			return err
+		}
+		inboxes, err = besides(ctx, from, wanted)
 		return err
 	})
 	out := make([]Forecast, len(rows))
@@ -62,6 +109,9 @@ func (n *Notifier) forecasts(ctx context.Context, rows []messageRow) ([]Forecast
 			if m.DueOn.IsZero() || m.Status != StatusCreated && m.Status != StatusRetryReady {
 				out[i].Verdict = Skip(ReasonExists)
 			}
+		}
+		if m.UnlessRead != "" && out[i].Verdict.Action == ActionProceed {
+			out[i].Verdict = m.unread(inboxes[m.inboxOf()], driver.Now(n.store))
 		}
 		out[i].Message = m.view()
 	}

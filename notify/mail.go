@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	netmail "net/mail"
 	"regexp"
 	"slices"
@@ -218,17 +219,7 @@ type wish struct {
 // that counts nothing: whom a gate skips or redirects gets none. The recipient of the
 // message gets no copy, and nobody one of a redirected message.
 func (n sender) askCopies(ctx context.Context, items []sending, p parcel) ([]sending, letters) {
-	var wishes []wish
-	for _, it := range items {
-		if p.to[it.Row] != "" {
-			continue
-		}
-		for _, address := range it.Row.Content.Mail.copies() {
-			if spelling("email", address) != spelling("email", it.Row.Address) {
-				wishes = append(wishes, wish{it, address})
-			}
-		}
-	}
+	wishes := wishesOf(items, p.to)
 	for _, g := range n.gates {
 		if len(wishes) == 0 {
 			break
@@ -242,20 +233,46 @@ func (n sender) askCopies(ctx context.Context, items []sending, p parcel) ([]sen
 	return items, lettersOf(items, wishes)
 }
 
+// wishesOf are the copies that messages name, but for those of redirected ones.
+func wishesOf(items []sending, to redirects) (wishes []wish) {
+	for _, it := range items {
+		if to[it.Row] != "" {
+			continue
+		}
+		for _, address := range it.Row.Content.Mail.copies() {
+			if spelling("email", address) != spelling("email", it.Row.Address) {
+				wishes = append(wishes, wish{it, address})
+			}
+		}
+	}
+	return wishes
+}
+
 // granted are the copies that a gate is not against.
 func (n sender) granted(ctx context.Context, g Gate, wishes []wish) (out []wish, err error) {
-	attempts := make([]Attempt, len(wishes))
-	for i, w := range wishes {
-		attempts[i] = n.copyAttempt(w.it.Row, w.address)
-	}
-	verdicts, err := calls.Gate(ctx, n.options.Logger, g, attempts, g.Ask, Verdict.known)
+	verdicts, err := n.askAbout(ctx, g, wishes, calls.Gate)
 	for i, v := range verdicts {
-		if err == nil && v.Action != ActionSkip && v.To == "" {
+		if err == nil && !v.deniesCopy() {
 			out = append(out, wishes[i])
 		}
 	}
 	return out, err
 }
+
+// asks is how a gate is asked.
+type asks func(ctx context.Context, log *slog.Logger, gate any, attempts []Attempt, ask func(context.Context, []Attempt) ([]Verdict, error), known func(Verdict) bool) ([]Verdict, error)
+
+// askAbout asks a gate about copies.
+func (n sender) askAbout(ctx context.Context, g Gate, wishes []wish, how asks) ([]Verdict, error) {
+	attempts := make([]Attempt, len(wishes))
+	for i, w := range wishes {
+		attempts[i] = n.copyAttempt(w.it.Row, w.address)
+	}
+	return how(ctx, n.options.Logger, g, attempts, g.Ask, Verdict.known)
+}
+
+// deniesCopy reports whether a gate's word about a copy means that there is none.
+func (v Verdict) deniesCopy() bool { return v.Action == ActionSkip || v.To != "" }
 
 // withoutCopies settles the messages that have copies, about which a gate has not
 // answered, and returns the others.

@@ -73,6 +73,35 @@ func TestAGuardLetsNoCopyOut(t *testing.T) {
 	}
 }
 
+// A dry run says who would get a copy, and why others would not.
+func TestADryRunForecastsCopies(t *testing.T) {
+	visits(t, func(t *testing.T, h *host) {
+		if err := h.Contacts().Suppress(t.Context(), "tenant", notify.HardBounce, support, notify.Destination{Method: "email", Address: "gone@example.com"}); err != nil {
+			t.Fatal(err)
+		}
+		letter := notify.OutgoingMessage{
+			Scope: "tenant", Channel: channelKey, PartitionKey: "j", NotificationType: "visit", RecipientRef: "sam", Address: "sam@example.com",
+			Content: notify.Content{Subject: "visit", Mail: notify.Mail{CC: []string{"Kim <kim@example.com>", "SAM@example.com"}, BCC: []string{"gone@example.com"}}},
+		}
+		redirected := letter
+		redirected.PartitionKey, redirected.RecipientRef, redirected.Address = "k", "ann", "ann@elsewhere.example"
+		guard := gate.Guard{Allow: []string{"@example.com"}, Redirect: map[string]string{"email": "qa@example.com"}}
+		h.copying(notify.Options{Gates: gate.New(h.store, &gate.Options{Guard: &guard})}, notify.Mail{})
+		got, err := h.DryRun(t.Context(), letter, redirected)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.same("copies", map[string]notify.Verdict{"kim@example.com": notify.Proceed(), "gone@example.com": notify.Skip(notify.ReasonSuppressed)}, got[0].Copies)
+		h.same("of a redirected message", 0, len(got[1].Copies))
+		if _, err := h.EnsureOutgoingMessage(t.Context(), nil, letter); err != nil {
+			t.Fatal(err)
+		}
+		h.drain()
+		cc, bcc, _ := h.copies()
+		h.same("as it was forecast", []string{"Kim <kim@example.com>"}, append(cc, bcc...))
+	})
+}
+
 func TestAGateThatFailsLetsNoCopyThrough(t *testing.T) {
 	visitsInMemory(t, func(h *host) {
 		broken := errors.New("broken")

@@ -11,7 +11,7 @@ import (
 )
 
 // answers are the fields that hosts get and do not give.
-var answers = []string{"Key", "Status", "DueOn", "CreatedOn", "ForgottenOn", "Tries", "SupportHold", "SnoozedUntil", "SeenOn", "ReadOn", "ArchivedOn"}
+var answers = []string{"Key", "Status", "DueOn", "CreatedOn", "ForgottenOn", "Tries", "SupportHold", "SnoozedUntil", "SeenOn", "ReadOn", "ArchivedOn", "EscalatedOn"}
 
 // sameFields compares what a host gives and gets with the row: whatever is given is
 // kept, whatever is an answer is ignored on the way in, and every answer comes from

@@ -62,6 +62,7 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		inState(StatusProcessing, func(r *scheduleRow) { r.RetryCount = 3; r.abandoned(now) }),
 		func(r *scheduleRow) { r.released(now) },
 		func(r *scheduleRow) { r.IsOnSupportHold = true; r.releaseHold(now) },
+		inState(StatusReady, func(r *scheduleRow) { r.unserved(now) }),
 		func(r *scheduleRow) { r.cancel(now) },
 	), StatusProcessing)
 
@@ -78,6 +79,11 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		inJobState(func(r *jobRow) { r.abandoned(now) }),
 		inJobState(func(r *jobRow) { r.released(now) }),
 		func(r *jobRow) { r.IsOnSupportHold = true; r.releaseHold(now) },
+		func(r *jobRow) {
+			if r.Status == StatusReady {
+				r.unserved(now)
+			}
+		},
 		func(r *jobRow) { r.cancel(now) },
 	), StatusGenerating)
 
@@ -107,6 +113,11 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 			r.releaseHold(now)
 		},
 		func(r *messagingJobRow) { r.conflicted(now) },
+		func(r *messagingJobRow) {
+			if r.Status == StatusReady {
+				r.unserved(now)
+			}
+		},
 	), StatusGenerating)
 
 	sameEdges(t, userStates, taken(userStates,

@@ -277,7 +277,7 @@ func (h *host) another(n int) {
 	if err != nil {
 		h.t.Error(err)
 	}
-	if _, err := h.survey.Passes()[0].Runner(work.Options{Logger: quiet()}).Poll(h.t.Context(), 10); err != nil {
+	if _, err := h.survey.Passes()[1].Runner(work.Options{Logger: quiet()}).Poll(h.t.Context(), 10); err != nil {
 		h.t.Error(err)
 	}
 }
