@@ -99,7 +99,7 @@ var internalFaults = []fault{
 		Old: "err == nil", New: "true", Test: "./internal/outbox TestI24_AFailure/memory"},
 	{Name: "I-24 a pause that a subscriber asks for is not granted", In: "outbox.Box.call",
 		Old: "d.postpone(now(), err)", New: "", Test: "./survey TestASubscriberMayAsk/memory"},
-	{Name: "I-26 a row that somebody ended is started", In: "work.Start",
+	{Name: "I-26 a row that somebody ended is started", In: "work.start",
 		Old: "started[i] = false", New: "started[i] = true", Test: "./internal/work TestStartRefuses"},
 	{Name: "I-12 health overlooks what waits for a look-up", In: "census.Census.add",
 		Old: "t.InDoubt != nil && t.InDoubt(g.Row)", New: "false", Test: "./notify TestHealthCountsDoubts/memory"},
