@@ -71,6 +71,12 @@ func TestI22_KilledSchedulersDeliverEachRunByOneSide(t *testing.T) {
 	Each(t, Schedulers, drivers...)
 }
 
+// See [Consents].
+func TestConsentAndSuppressionHoldInFourProcesses(t *testing.T) {
+	t.Parallel()
+	Each(t, Consents, drivers...)
+}
+
 // I-8, I-9, I-13: see [Restarts].
 func TestWorkersOutliveTheirDatabase(t *testing.T) {
 	t.Parallel()

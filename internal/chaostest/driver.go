@@ -56,6 +56,7 @@ var Stories = map[string]Story{
 	"killed tickers":         Tickers,
 	"killed schedulers":      Schedulers,
 	"a server that restarts": Restarts,
+	"consent":                Consents,
 }
 
 // Each plays a story on drivers, in parallel. A quick run leaves it out.

@@ -1,6 +1,7 @@
 package chaostest
 
 import (
+	"context"
 	"fmt"
 	"os/exec"
 	"testing"
@@ -11,35 +12,32 @@ import (
 	"github.com/belfry-go/belfry/notify"
 )
 
-// Four processes send while people opt out and addresses are suppressed: whoever had said
-// so before a message was asked for is not called, and everybody else is, once.
-func TestConsentAndSuppressionHoldInFourProcesses(t *testing.T) {
-	t.Parallel()
-	onEach(t, consent)
-}
-
 const (
 	consentRounds = 6
 	consentPeople = 90
 )
 
-func consent(t *testing.T, adapter, dsn string) {
-	a := &arena{t: t, adapter: adapter, dsn: dsn, provider: newProvider(t), rnd: random(t)}
-	store, err := open(t.Context(), adapter, dsn, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	_, out := services(store, a.provider.URL)
+// Consents has four processes send while people opt out and addresses are suppressed.
+// Whoever had said so before a message was asked for is not called, and everybody else is,
+// once.
+func Consents(t *testing.T, d Driver) {
+	a := newArena(t, d)
+	a.on(func(context.Context, *Host) error { return nil }) // the tables are there
 	var workers []*exec.Cmd
 	for range 4 {
 		workers = append(workers, a.start("run"))
 	}
 	want := map[string]int{} // calls, by address
-	for round := range consentRounds {
-		a.ask(out, round, want)
-		a.arrive(len(want))
-	}
+	a.on(func(ctx context.Context, h *Host) error {
+		_, out := services(h.Store, a.provider.URL)
+		for round := range consentRounds {
+			if err := a.ask(ctx, out, round, want); err != nil {
+				return err
+			}
+			a.reach(len(want))
+		}
+		return nil
+	})
 	for _, w := range workers {
 		_ = w.Process.Kill() // what it was at is looked up
 		_ = w.Wait()
@@ -56,16 +54,15 @@ func consent(t *testing.T, adapter, dsn string) {
 		t.Errorf("calls by address: %s", diff)
 	}
 	all := consentRounds * consentPeople
-	skipped := a.query("SELECT status || ' ' || reason_code, count(*) FROM outgoing_message GROUP BY 1")
-	if diff := cmp.Diff(map[string]int{"SentToProvider ": len(want), "Skipped OptedOut": all / 3, "Skipped Suppressed": all / 3}, skipped); diff != "" {
+	rest := a.query("SELECT status || ' ' || reason_code, count(*) FROM outgoing_message GROUP BY 1")
+	if diff := cmp.Diff(map[string]int{"SentToProvider ": len(want), "Skipped OptedOut": all / 3, "Skipped Suppressed": all / 3}, rest); diff != "" {
 		t.Errorf("messages at rest: %s", diff)
 	}
 }
 
 // ask wants a message to each of some people, a third of whom have just opted out, and a
 // third of whose addresses have just been suppressed, in as many transactions.
-func (a *arena) ask(out *notify.Notifier, round int, want map[string]int) {
-	ctx := a.t.Context()
+func (a *arena) ask(ctx context.Context, out *notify.Notifier, round int, want map[string]int) error {
 	var letters []notify.OutgoingMessage
 	for i := range consentPeople {
 		p := person(fmt.Sprintf("r%dp%02d", round, i))
@@ -79,27 +76,27 @@ func (a *arena) ask(out *notify.Notifier, round int, want map[string]int) {
 			want[p.Address] = 1
 		}
 		if err != nil {
-			a.t.Fatal(err)
+			return err
 		}
 		letters = append(letters, notify.OutgoingMessage{
 			Channel: channelKey, PartitionKey: fmt.Sprint("news-", round), NotificationType: "news", RecipientRef: p.Ref, Address: p.Address,
 			Content: notify.Content{Subject: "News"},
 		})
 	}
-	if _, err := out.EnsureOutgoingMessage(ctx, nil, letters...); err != nil {
-		a.t.Fatal(err)
-	}
+	_, err := out.EnsureOutgoingMessage(ctx, nil, letters...)
+	return err
 }
 
-// arrive waits until so many calls have come in.
-func (a *arena) arrive(calls int) {
-	limit := time.NewTimer(time.Minute)
-	defer limit.Stop()
+// reach waits until so many calls have come in since the beginning.
+func (a *arena) reach(calls int) {
+	a.t.Helper()
+	late := time.NewTimer(2 * time.Minute)
+	defer late.Stop()
 	for len(a.provider.log()) < calls {
 		select {
 		case <-a.provider.arrived:
-		case <-limit.C:
-			a.t.Fatalf("%d calls of %d came in", len(a.provider.log()), calls)
+		case <-late.C:
+			a.t.Fatalf("%d calls of %d in two minutes", len(a.provider.log()), calls)
 		}
 	}
 }
