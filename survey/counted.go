@@ -1,10 +1,13 @@
 package survey
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/big"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -226,3 +229,21 @@ func (f *fact) dimensions() map[string]string {
 
 // whole is the dimension under which everything counts.
 const whole = ""
+
+// questionOf reads a questionKey.
+func questionOf(key string, g *given) QuestionResult {
+	parts := append(strings.Split(key, ":"), "", "")
+	q := QuestionResult{ID: parts[0], Type: form.QuestionType(parts[1]), N: g.N, sum: g.Sum}
+	q.Least, _ = strconv.Atoi(parts[2]) // of a rating
+	q.Most, _ = strconv.Atoi(parts[3])
+	for value, n := range g.Values {
+		q.Counts = append(q.Counts, ValueCount{value, n})
+	}
+	slices.SortFunc(q.Counts, func(a, b ValueCount) int {
+		if q.Type == form.RatingQuestion {
+			return rational(a.Value).Cmp(rational(b.Value))
+		}
+		return cmp.Compare(a.Value, b.Value)
+	})
+	return q
+}

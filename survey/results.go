@@ -13,7 +13,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
 	"github.com/belfry-go/belfry/survey/form"
 )
@@ -396,49 +395,4 @@ func groupOf(key groupKey, c *counted, order map[string]int) ResultGroup {
 		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Most, b.Most), cmp.Compare(a.Least, b.Least))
 	})
 	return g
-}
-
-// questionOf reads a questionKey.
-func questionOf(key string, g *given) QuestionResult {
-	parts := append(strings.Split(key, ":"), "", "")
-	q := QuestionResult{ID: parts[0], Type: form.QuestionType(parts[1]), N: g.N, sum: g.Sum}
-	q.Least, _ = strconv.Atoi(parts[2]) // of a rating
-	q.Most, _ = strconv.Atoi(parts[3])
-	for value, n := range g.Values {
-		q.Counts = append(q.Counts, ValueCount{value, n})
-	}
-	slices.SortFunc(q.Counts, func(a, b ValueCount) int {
-		if q.Type == form.RatingQuestion {
-			return rational(a.Value).Cmp(rational(b.Value))
-		}
-		return cmp.Compare(a.Value, b.Value)
-	})
-	return q
-}
-
-// latest is the latest version of a survey; nil if there is none that can be read.
-func (s *core) latest(ctx context.Context, from driver.Reader, scope Scope, surveyID int64) (*version, error) {
-	row, err := surveys.Get(ctx, from, scope, surveyKey(surveyID))
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	v, err := s.versionOf(ctx, from, scope, surveyID, row.LatestVersion)
-	if unreadable(err) {
-		return nil, nil
-	}
-	return v, err
-}
-
-// order is the place of each question; of no version's none.
-func (v *version) order() map[string]int {
-	order := map[string]int{}
-	if v != nil {
-		for i, q := range v.Questions {
-			order[q.ID] = i
-		}
-	}
-	return order
 }

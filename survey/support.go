@@ -30,7 +30,7 @@ var ErrActionRefused = audit.ErrActionRefused
 // transaction, and returns storage.ErrNotFound where scope has no such instance,
 // and [ErrActionRefused] where the action makes no sense.
 func (s Support) Hold(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.act(ctx, scope, publicID, "Hold", by, (*instanceRow).supportHold)
+	return s.act(ctx, scope, publicID, "Hold", by, holdBySupport)
 }
 
 // Release ends a hold. What came due meanwhile goes out at once, or expires if its
@@ -39,9 +39,7 @@ func (s Support) Hold(ctx context.Context, scope Scope, publicID string, by By) 
 //
 //spec:t-086
 func (s Support) Release(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.actWith(ctx, scope, publicID, "Release", by, func(i *instanceRow, now time.Time, reminders []form.Duration) string {
-		return i.supportRelease(now, reminders)
-	})
+	return s.actWith(ctx, scope, publicID, "Release", by, releaseBySupport)
 }
 
 // Retry makes the send at once that failed, was stopped, or waits for its moment,
@@ -49,22 +47,22 @@ func (s Support) Release(ctx context.Context, scope Scope, publicID string, by B
 // goes on from there. For a link that was sent as often as planned there is
 // Rerun.
 func (s Support) Retry(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.act(ctx, scope, publicID, "Retry", by, (*instanceRow).supportRetry)
+	return s.act(ctx, scope, publicID, "Retry", by, retryBySupport)
 }
 
 // Rerun sends the link once more, beside what is planned: reminders that are
 // still to come are counted from this send.
 func (s Support) Rerun(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.act(ctx, scope, publicID, "Rerun", by, (*instanceRow).supportRerun)
+	return s.act(ctx, scope, publicID, "Rerun", by, rerunBySupport)
 }
 
 // Cancel ends the sends for good. The link stays open until it expires, the grace
 // after its last send.
 func (s Support) Cancel(ctx context.Context, scope Scope, publicID string, by By) error {
-	return s.act(ctx, scope, publicID, "Cancel", by, (*instanceRow).supportCancel)
+	return s.act(ctx, scope, publicID, "Cancel", by, cancelBySupport)
 }
 
-func (i *instanceRow) supportHold(now time.Time) string {
+func holdBySupport(i *instanceRow, now time.Time) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
@@ -76,7 +74,7 @@ func (i *instanceRow) supportHold(now time.Time) string {
 	return ""
 }
 
-func (i *instanceRow) supportRelease(now time.Time, reminders []form.Duration) string {
+func releaseBySupport(i *instanceRow, now time.Time, reminders []form.Duration) string {
 	if !i.IsOnSupportHold {
 		return "it is not on hold"
 	}
@@ -88,7 +86,7 @@ func (i *instanceRow) supportRelease(now time.Time, reminders []form.Duration) s
 	return ""
 }
 
-func (i *instanceRow) supportRetry(now time.Time) string {
+func retryBySupport(i *instanceRow, now time.Time) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
@@ -101,7 +99,7 @@ func (i *instanceRow) supportRetry(now time.Time) string {
 	return ""
 }
 
-func (i *instanceRow) supportRerun(now time.Time) string {
+func rerunBySupport(i *instanceRow, now time.Time) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()
@@ -117,7 +115,7 @@ func (i *instanceRow) supportRerun(now time.Time) string {
 	return ""
 }
 
-func (i *instanceRow) supportCancel(now time.Time) string {
+func cancelBySupport(i *instanceRow, now time.Time) string {
 	switch {
 	case !i.isOpen():
 		return "it is " + i.state()

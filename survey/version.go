@@ -304,3 +304,30 @@ func (c *versionCache) add(ref versionRef, v *version, bytes int) *version {
 	}
 	return v
 }
+
+// latest is the latest version of a survey; nil if there is none that can be read.
+func (s *core) latest(ctx context.Context, from driver.Reader, scope Scope, surveyID int64) (*version, error) {
+	row, err := surveys.Get(ctx, from, scope, surveyKey(surveyID))
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.versionOf(ctx, from, scope, surveyID, row.LatestVersion)
+	if unreadable(err) {
+		return nil, nil
+	}
+	return v, err
+}
+
+// order is the place of each question; of no version's none.
+func (v *version) order() map[string]int {
+	order := map[string]int{}
+	if v != nil {
+		for i, q := range v.Questions {
+			order[q.ID] = i
+		}
+	}
+	return order
+}
