@@ -63,6 +63,9 @@ func (n *Notifier) AddRecipients(ctx context.Context, tx storage.Tx, scope Scope
 
 // takeMore lets the generator look at the job once more, and says why it may not.
 func (j *jobRow) takeMore(now time.Time) (refused string) {
+	if j.isDigest() {
+		return "it is a digest"
+	}
 	switch j.Status {
 	case StatusCancelled:
 		return "it is " + j.Status
@@ -72,7 +75,7 @@ func (j *jobRow) takeMore(now time.Time) (refused string) {
 		}
 	case StatusGenerating:
 		dropLease(&j.Record)
-	case StatusGenerated:
+	case StatusGenerated, StatusDigested:
 	default: // it is not begun, or waits for a person
 		return ""
 	}

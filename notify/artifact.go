@@ -46,7 +46,7 @@ func States() []states.Machine {
 // compare them with a live database.
 func Schemas() []*driver.Schema {
 	return []*driver.Schema{
-		&automationJobs.Schema, &jobs.Schema, &messagingJobs.Schema, &schedules.Schema,
+		&automationJobs.Schema, &jobs.Schema, &digestEntries.Schema, &messagingJobs.Schema, &schedules.Schema,
 		&userMessages.Schema, &outgoingMessages.Schema, &conflicts.Schema,
 		&pauses.Schema, &outage.Table.Schema, &preferences.Schema, &hashKeys.Schema,
 		&deliveryEvents.Schema, &messageReceipts.Schema, &deliveryFacts.Schema, &suppressions.Schema,
@@ -62,6 +62,7 @@ const (
 	StatusDispatched = "Dispatched"
 	StatusGenerating = "Generating"
 	StatusGenerated  = "Generated"
+	StatusDigested   = "Digested"
 	StatusSkipped    = "Skipped"
 	StatusFailed     = "Failed"
 	StatusRetryReady = "RetryReady"
@@ -117,25 +118,28 @@ var scheduleStates = states.Machine{
 
 var jobStates = states.Machine{
 	Name:  string(ArtifactNotificationJob),
-	Start: []string{StatusCreated},
+	Start: []string{StatusCreated, StatusReady}, // Ready: a digest
 	Edges: []states.Edge{
 		{From: StatusCreated, To: StatusReady, Event: "its schedule was dispatched"},
 		{From: StatusCreated, To: StatusSkipped, Event: "its schedule was skipped"},
 		{From: StatusReady, To: StatusGenerating, Event: "claimed"},
 		{From: StatusReady, To: StatusFailed, Event: unclaimed},
 		{From: StatusGenerating, To: StatusGenerated, Event: "messages exist"},
+		{From: StatusGenerating, To: StatusDigested, Event: "its recipients wait for digests"},
 		{From: StatusGenerating, To: StatusSkipped, Event: "nobody to notify"},
 		{From: StatusGenerating, To: StatusReady, Event: "failed, lease lost, or given back at shutdown"},
 		{From: StatusGenerating, To: StatusFailed, Event: "failed for good or for the fourth time: support hold"},
 		{From: StatusFailed, To: StatusReady, Event: unheld},
 		{From: StatusGenerated, To: StatusReady, Event: "recipients were added"},
+		{From: StatusDigested, To: StatusReady, Event: "recipients were added"},
 		{From: StatusSkipped, To: StatusReady, Event: "recipients were added where there were none"},
 		{From: StatusCreated, To: StatusCancelled, Event: "cancelled"},
 		{From: StatusReady, To: StatusCancelled, Event: "cancelled"},
 		{From: StatusGenerating, To: StatusCancelled, Event: "cancelled: what its worker has made is dropped"},
 		{From: StatusFailed, To: StatusCancelled, Event: "cancelled"},
+		{From: StatusDigested, To: StatusCancelled, Event: "cancelled while its digests wait"},
 	},
-	Terminal: []string{StatusGenerated, StatusSkipped, StatusFailed, StatusCancelled},
+	Terminal: []string{StatusGenerated, StatusDigested, StatusSkipped, StatusFailed, StatusCancelled},
 }
 
 var messagingStates = states.Machine{

@@ -25,6 +25,7 @@ var (
 	Messages        = outgoingMessages
 	UserMessages    = userMessages
 	Conflicts       = conflicts
+	DigestEntries   = digestEntries
 	Preferences     = preferences
 	Suppressions    = suppressions
 	DeliveryEvents  = deliveryEvents

@@ -63,9 +63,13 @@ func (n *core) forgetting() []forget.Rule {
 			Created: func(j *jobRow) time.Time { return j.CreatedOn },
 			Old:     endedBy,
 			Judge: func(ctx context.Context, from driver.Reader, at forget.At, rows []*jobRow) ([]forget.Verdict, error) {
-				return judgeJobs(ctx, from, at, rows, func(j *jobRow) (Scope, string, forget.Verdict) {
+				out, err := judgeJobs(ctx, from, at, rows, func(j *jobRow) (Scope, string, forget.Verdict) {
 					return j.Scope, j.Coordinates().RowKey, n.wish(j.Kind, j.IsStub(), at.Now, j.EndedOn)
 				})
+				for i := 0; err == nil && i < len(rows); i++ {
+					out[i], err = inNoDigest(ctx, from, rows[i], out[i])
+				}
+				return out, err
 			},
 		}),
 		forget.Of(forget.Spec[messagingJobRow]{
@@ -78,6 +82,7 @@ func (n *core) forgetting() []forget.Rule {
 				})
 			},
 		}),
+		entryRule(),
 		forget.Of(forget.Spec[scheduleRow]{
 			Table: schedules, By: "Messages",
 			Created: func(s *scheduleRow) time.Time { return s.CreatedOn },

@@ -21,6 +21,7 @@ import (
 type generated struct {
 	users    []*userMessageRow
 	outgoing []*messageRow
+	entries  []*digestEntry
 	before   storage.Ref // the blob that it named before
 }
 
@@ -35,7 +36,7 @@ func (n generator) generatorSpec() work.Spec[jobRow, generated] {
 		Types:    n.registry.rendered,
 		Limit:    renderTimeout,
 		Stream:   n.generateAll,
-		Weight:   func(g generated) int { return len(g.users) + len(g.outgoing) },
+		Weight:   func(g generated) int { return len(g.users) + len(g.outgoing) + 2*len(g.entries) },
 		Dispatch: n.dispatchMessages,
 		Fail:     func(now time.Time, j *jobRow, _ error) { j.failed(now, ReasonPassFailed) },
 		Abandon:  func(now time.Time, j *jobRow) { j.abandoned(now) },
@@ -97,6 +98,9 @@ func (n generator) logUnrendered(j *jobRow, err error) {
 // generate freezes what the job means and says which messages that makes. Those of
 // recipients who cannot be rendered yet are made by another try.
 func (n generator) generate(ctx context.Context, j *jobRow, subscribers []Recipient) (generated, error) {
+	if j.isDigest() {
+		return n.close(ctx, j)
+	}
 	f, later, err := n.frozenOf(ctx, j, subscribers)
 	if err != nil {
 		return generated{}, err
@@ -110,6 +114,9 @@ func (n generator) generate(ctx context.Context, j *jobRow, subscribers []Recipi
 	case later != nil:
 		j.failed(now, reasonOf(later, ReasonRenderFailed))
 		n.logUnrendered(j, later)
+	case len(out.entries) > 0:
+		j.digested(now)
+		j.ReasonCode = f.problem()
 	case len(out.users)+len(out.outgoing) == 0:
 		j.skipped(now, cmp.Or(f.problem(), ReasonNoRecipients))
 	default:
@@ -132,6 +139,7 @@ func (n generator) frozenOf(ctx context.Context, j *jobRow, subscribers []Recipi
 			return f, nil, nil
 		}
 	}
+	n.aside(j, &f)
 	if later, err = n.render(ctx, j, &f); err != nil {
 		return frozen{}, nil, err
 	}
@@ -175,7 +183,10 @@ func (n generator) dispatchMessages(ctx context.Context, tx storage.Tx, done []w
 	if err := n.tell(ctx, tx, created(outgoing, stored)); err != nil {
 		return err
 	}
-	return b.stopConflicts(ctx, tx, append(users, outgoing...), stored)
+	if err := b.stopConflicts(ctx, tx, append(users, outgoing...), stored); err != nil {
+		return err
+	}
+	return n.enter(ctx, tx, b.entries)
 }
 
 // batch collects the messages of many jobs, so that ensuring them takes few
@@ -185,6 +196,7 @@ type batch struct {
 	outgoing   []*messageRow
 	usersOf    []*jobRow
 	outgoingOf []*jobRow
+	entries    []*digestEntry
 	keep, drop []storage.Owned
 }
 
@@ -197,6 +209,7 @@ func (b *batch) add(d work.Done[jobRow, generated]) {
 		m := *m
 		b.outgoing, b.outgoingOf = append(b.outgoing, &m), append(b.outgoingOf, d.Row)
 	}
+	b.entries = append(b.entries, d.Result.entries...)
 	if now, before := d.Row.Frozen.Blob, d.Result.before; now != before {
 		if !now.IsZero() {
 			b.keep = append(b.keep, ownedBy(jobs, d.Row, now))
@@ -217,6 +230,9 @@ const maxInline = 2 << 10
 type frozen struct {
 	HashKey    string     `json:"hashKey,omitempty"` // fingerprint of the host's key
 	Deliveries []delivery `json:"deliveries"`
+	// Of a digest: the entries that it leaves out, and the id of the last one that it names.
+	Left []leftOut `json:"left,omitempty"`
+	Last int64     `json:"last,omitempty"`
 }
 
 // delivery is one recipient with a normalised address and a rendered message.
@@ -224,8 +240,9 @@ type delivery struct {
 	Recipient Recipient `json:"recipient"`
 	Hash      string    `json:"hash,omitempty"` // RecipientKeyHash, of those with a channel
 	Content   Content   `json:"content"`
-	Problem   string    `json:"problem,omitempty"` // reason code: nothing is sent
-	Open      bool      `json:"open,omitempty"`    // it is not rendered yet
+	Problem   string    `json:"problem,omitempty"`  // reason code: nothing is sent
+	Open      bool      `json:"open,omitempty"`     // it is not rendered yet
+	Digested  bool      `json:"digested,omitempty"` // it waits for a digest, which renders it
 }
 
 // unrendered is d for a recipient for whom there is no message, which support sees.
@@ -316,6 +333,14 @@ func (n generator) render(ctx context.Context, j *jobRow, f *frozen) (later, err
 func (n generator) messagesOf(j *jobRow, f frozen) (out generated, err error) {
 	for _, d := range f.Deliveries {
 		if d.Open {
+			continue
+		}
+		if d.Digested {
+			e, err := d.entry(j, driver.Now(n.store))
+			if err != nil {
+				return generated{}, err
+			}
+			out.entries = append(out.entries, e)
 			continue
 		}
 		user, outgoing, err := n.rowsOf(j, f.HashKey, d)

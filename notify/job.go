@@ -75,6 +75,13 @@ type Job struct {
 	ForgottenOn time.Time
 	Tries
 	SupportHold
+
+	// Entries are the jobs that a digest tells, by their SourceOn, at most 100, each with
+	// the recipient whom it is told; the job itself, where its type has a [Digest] and
+	// there is one alone. More is how many follow, as far as 10,000 are counted. They are
+	// there for renderers only.
+	Entries []Job
+	More    int
 }
 
 // Coordinates are where the job is found.
@@ -97,6 +104,7 @@ type jobRow struct {
 	ValidUntil   time.Time       `db:"valid_until,fixed"`
 
 	CreatedOn time.Time `db:"created_on,fixed"`
+	DigestOn  time.Time `db:"digest_on,fixed"` // of a digest: the moment that it waits for
 	// Frozen is what the first run of the generator made; later runs use it.
 	Frozen frozenRef `db:"frozen,json,content"`
 }
@@ -131,6 +139,9 @@ func (j *jobRow) view() Job {
 func (j *jobRow) Coordinates() Coordinates { return coordinates(j.Key, j.PartitionKey, j.RowKey) }
 
 func (j *jobRow) generated(now time.Time) { j.end(now, StatusGenerated) }
+
+// digested ends a job whose recipients wait for digests.
+func (j *jobRow) digested(now time.Time) { j.end(now, StatusDigested) }
 
 // conflicted stops a job whose messages stand for something else.
 func (j *jobRow) conflicted() {

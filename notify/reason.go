@@ -120,6 +120,8 @@ const (
 	// ReasonNoChannel: the source of channels failed, or has none of this key for
 	// the scope. It is asked again; mend the scope's credentials.
 	ReasonNoChannel = "NoChannel"
+	// ReasonEmptyDigest: nothing was in the digest. No action needed.
+	ReasonEmptyDigest = "EmptyDigest"
 	// ReasonExists: (dry runs only) the message has been sent, or has ended. No
 	// action needed.
 	ReasonExists = "Exists"

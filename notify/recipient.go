@@ -232,7 +232,7 @@ func (n generator) catalogued(ctx context.Context, asked []Question) (map[Questi
 func (n *core) subscribers(ctx context.Context, items []work.Item[jobRow]) (map[Question]NotificationOption, error) {
 	var asked []Question
 	for _, it := range items {
-		if n.options.Catalogue != nil && it.Row.Frozen.isZero() {
+		if n.options.Catalogue != nil && it.Row.Frozen.isZero() && !it.Row.isDigest() {
 			asked = append(asked, it.Row.question())
 		}
 	}

@@ -37,6 +37,9 @@ type Type struct {
 	Requested bool
 	// Urgent work goes to the urgent lane and is exempt from quiet hours.
 	Urgent bool
+	// Digest has recipients get one message for the jobs of a window; the zero value: one
+	// for each job. An Urgent or Requested type has none.
+	Digest Digest
 	// Validity is how long after its time a message may still be sent; then it ends as
 	// Expired. Zero: a day for what is urgent, and a week else.
 	Validity time.Duration
@@ -52,6 +55,8 @@ type Type struct {
 	// Revalidator is asked before a deferred or retried message goes out. Nil
 	// means that such a message is always still wanted.
 	Revalidator Revalidator
+
+	windows *windows // of Digest; nil: none
 }
 
 // validUntil is when a message of the type gets stale, if its caller did not say so.
@@ -122,6 +127,11 @@ func (t Type) check() Type {
 	default:
 		panic(fmt.Sprintf("notify: Register %q: unknown InDoubt policy %q", t.Name, t.InDoubt))
 	}
+	windows, err := t.digest()
+	if err != nil {
+		panic(fmt.Sprintf("notify: Register %q: Digest: %v", t.Name, err))
+	}
+	t.windows = windows
 	if template, ok := t.Renderer.(Template); ok {
 		compiled, err := template.compile()
 		if err != nil {

@@ -13,6 +13,9 @@ import (
 // answers are the fields that hosts get and do not give.
 var answers = []string{"Key", "Status", "DueOn", "CreatedOn", "ForgottenOn", "Tries", "SupportHold", "SnoozedUntil", "SeenOn", "ReadOn", "ArchivedOn", "EscalatedOn"}
 
+// forRenderers are those that hosts neither give nor get.
+var forRenderers = []string{"Entries", "More"}
+
 // sameFields compares what a host gives and gets with the row: whatever is given is
 // kept, whatever is an answer is ignored on the way in, and every answer comes from
 // the row.
@@ -23,7 +26,7 @@ func sameFields[P, R any](t *testing.T, row func(*P) R, view func(*R) P) {
 	fill(t, of)
 	stored := row(&given)
 	for i := range of.NumField() {
-		if slices.Contains(answers, of.Type().Field(i).Name) {
+		if name := of.Type().Field(i).Name; slices.Contains(answers, name) || slices.Contains(forRenderers, name) {
 			of.Field(i).SetZero()
 		}
 	}
@@ -33,8 +36,8 @@ func sameFields[P, R any](t *testing.T, row func(*P) R, view func(*R) P) {
 	fill(t, reflect.ValueOf(&stored).Elem())
 	got := reflect.ValueOf(view(&stored))
 	for i := range got.NumField() {
-		if got.Field(i).IsZero() {
-			t.Errorf("%T: no row shows its %s", given, got.Type().Field(i).Name)
+		if name := got.Type().Field(i).Name; got.Field(i).IsZero() && !slices.Contains(forRenderers, name) {
+			t.Errorf("%T: no row shows its %s", given, name)
 		}
 	}
 }

@@ -288,10 +288,16 @@ func (n sender) stillWanted(ctx context.Context, t Type, group []sending, found 
 			it.Row.unasked(driver.Now(n.store), ReasonRevalidation)
 			continue
 		}
+		if j.isDigest() {
+			if n.digestWanted(ctx, it, j) {
+				open = append(open, it)
+			}
+			continue
+		}
 		asked, waiting = append(asked, j.view()), append(waiting, it)
 	}
 	if len(asked) == 0 {
-		return nil
+		return open
 	}
 	verdicts, err := n.ask(ctx, t, asked)
 	for i, it := range waiting {

@@ -72,6 +72,7 @@ func TestI16_TheMethodsTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		func(r *jobRow) { r.wake(now, "") },
 		func(r *jobRow) { r.wake(now, "x") },
 		func(r *jobRow) { r.generated(now) },
+		func(r *jobRow) { r.digested(now) },
 		func(r *jobRow) { r.ReasonCode = ReasonNoRecipients; r.takeMore(now) },
 		func(r *jobRow) { r.skipped(now, "x") },
 		inJobState(func(r *jobRow) { r.failed(now, "x") }),

@@ -157,7 +157,7 @@ func (n Support) Cancel(ctx context.Context, scope Scope, a Artifact, key string
 	case ArtifactNotificationScheduler:
 		return act(ctx, n.core, schedules, scope, key, "Cancel", by, (*scheduleRow).cancel)
 	case ArtifactNotificationJob:
-		return act(ctx, n.core, jobs, scope, key, "Cancel", by, (*jobRow).cancel)
+		return n.cancelJob(ctx, scope, key, by)
 	case ArtifactOutgoingMessage:
 		return act(ctx, n.core, outgoingMessages, scope, key, "Cancel", by, (*messageRow).cancel)
 	}
@@ -214,6 +214,10 @@ type Trace struct {
 	Schedules        []Schedule        // more than one only if several event types name the job
 	UserMessages     []UserMessage     // of a job
 	OutgoingMessages []OutgoingMessage // the first 1000
+	// Digests are those that the job waits for, or was told in.
+	Digests []InDigest
+	// Entries are the jobs that a digest is of, the first 1000.
+	Entries []Coordinates
 }
 
 // Trace tells what became of the job or the campaign at those coordinates. What does
@@ -248,9 +252,15 @@ func (n *Notifier) Trace(ctx context.Context, scope Scope, at Coordinates) (t Tr
 		if err := t.follow(ctx, from, ArtifactNotificationJob, scope, at); err != nil {
 			return err
 		}
-		t.UserMessages, err = j.userMessages(ctx, from, told)
+		if t.UserMessages, err = j.userMessages(ctx, from, told); err != nil {
+			return err
+		}
+		t.Entries, err = j.entries(ctx, from)
 		return err
 	})
+	if err == nil {
+		t.Digests, err = n.Digests(ctx, nil, scope, at)
+	}
 	return t, err
 }
 

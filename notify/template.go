@@ -34,7 +34,8 @@ func (f RendererFunc) Render(ctx context.Context, j Job, r Recipient) (Content, 
 // gives its members, such as {{.TargetDate}}, and anything else is {{.EventData}}.
 // {{.Recipient.Name}} and the other fields of the recipient are there too,
 // unless the data has a member of that name. What the recipient's own Data has
-// comes before both. A name that is missing is an error. Integers can be compared:
+// comes before both. Of a [Digest], {{range .Entries}} has each job so, and {{.More}} counts
+// those beyond; of a single job they stand beside its own. A name that is missing is an error. Integers can be compared:
 // {{if gt .DaysBefore 0}}.
 //
 // Subject and Text are text/template, HTML is html/template and escapes what is
@@ -74,7 +75,7 @@ func (t Template) compile() (c compiledTemplate, err error) {
 }
 
 func (c compiledTemplate) Render(ctx context.Context, j Job, r Recipient) (Content, error) {
-	data, err := templateData(j.EventData, r)
+	data, err := templateData(j, r)
 	if err != nil {
 		return Content{}, err
 	}
@@ -91,9 +92,20 @@ func (c compiledTemplate) Render(ctx context.Context, j Job, r Recipient) (Conte
 	return out, nil
 }
 
-func templateData(event json.RawMessage, r Recipient) (map[string]any, error) {
-	data := map[string]any{"Recipient": r, "EventData": nil}
-	if err := addEventData(data, event); err != nil {
+func templateData(j Job, r Recipient) (map[string]any, error) {
+	entries := make([]map[string]any, len(j.Entries))
+	for i, e := range j.Entries {
+		of := r
+		if len(e.Recipients) > 0 {
+			of = e.Recipients[0]
+		}
+		var err error
+		if entries[i], err = templateData(e.alone(), of); err != nil {
+			return nil, err
+		}
+	}
+	data := map[string]any{"Recipient": r, "EventData": nil, "Entries": entries, "More": j.More}
+	if err := addEventData(data, j.EventData); err != nil {
 		return nil, err
 	}
 	for name, value := range r.Data {

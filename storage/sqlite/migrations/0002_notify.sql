@@ -27,6 +27,7 @@ CREATE TABLE {notification_job} (
 	source_on          INTEGER, -- stable time of the occasion
 	valid_until        INTEGER, -- its messages are stale from then on
 	created_on         INTEGER,
+	digest_on          INTEGER, -- of a digest: the moment that it waits for; NULL: it is none
 	frozen             TEXT NOT NULL, -- what the first run of the generator made, or its blob
 	retry_count        INTEGER NOT NULL, -- failures in a row
 	lease_loss_count   INTEGER NOT NULL,
@@ -44,6 +45,39 @@ CREATE INDEX {index:notification_job_due} ON {notification_job} (lane, due_on, i
 
 -- Lists what waits for a person. Claims write neither column.
 CREATE INDEX {index:notification_job_holds} ON {notification_job} (hold_reason, id) WHERE is_on_support_hold;
+
+-- One job in the digest of one of its recipients; written once. The key begins with the
+-- job's, so that a job is in one digest of a recipient.
+CREATE TABLE {digest_entry} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- of the job, and a hash of the recipient
+	kind             TEXT NOT NULL,
+	status           TEXT NOT NULL,
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER,
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	digest           TEXT NOT NULL, -- row key of the digest's job
+	business_unit    TEXT NOT NULL,
+	recipient_ref    TEXT, -- the host's id; NULL: known by the hash alone
+	recipient_hash   TEXT NOT NULL,
+	recipient        TEXT NOT NULL, -- with what the job says to this one alone
+	created_on       INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- Never due, so it stays empty; every table has it.
+CREATE INDEX {index:digest_entry_due} ON {digest_entry} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
+-- What a digest is of, the oldest first.
+CREATE INDEX {index:digest_entry_digest} ON {digest_entry} (scope, digest, id);
+
+-- All of a person, each entry in one of them.
+CREATE INDEX {index:digest_entry_recipient} ON {digest_entry} (scope, recipient_ref, id) WHERE recipient_ref IS NOT NULL;
+CREATE INDEX {index:digest_entry_address} ON {digest_entry} (scope, recipient_hash, id) WHERE recipient_ref IS NULL;
 
 -- When an artifact is to be looked at. The key is the dispatch guard: artifact type,
 -- partition key, row key and event type, so at most one row exists for them.
