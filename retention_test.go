@@ -434,3 +434,31 @@ func TestAReminderThatIsForgottenIsNotSentAgain(t *testing.T) {
 		}
 	})
 }
+
+// A job stays while its digest waits, and then as long as that.
+func TestAJobIsForgottenAfterItsDigest(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, store storage.Store, clk *clock.Mock) {
+		f := newForgetter(t, store, clk, belfry.Options{Retention: belfry.Retention{Messages: 2 * days, Inbox: 2 * days}})
+		f.out.Register(notify.Type{Name: "monthly", Digest: notify.Digest{Window: 28 * days, At: "08:00"}, Renderer: notify.Template{Subject: "News"}})
+		_, _ = f.notify("monthly", "sam", "hello")
+		f.pass(1)
+		digest, err := f.out.Digests(t.Context(), nil, "", notify.Coordinates{PartitionKey: "sam", RowKey: "monthly-sam"})
+		if err != nil || len(digest) != 1 {
+			t.Fatal(digest, err)
+		}
+		wait := int(digest[0].On.Sub(clk.Now()) / days)
+		if wait < 10 {
+			t.Fatalf("the digest goes in %d days, before anything is forgotten", wait)
+		}
+		for _, step := range []struct{ days, jobs, stubs, entries, sent int }{{wait, 2, 0, 1, 0}, {2, 2, 0, 1, 1}, {30, 0, 2, 0, 1}} {
+			f.pass(step.days)
+			jobs, stubs := f.rows("notification_job")
+			entries, _ := f.rows("digest_entry")
+			if jobs != step.jobs || stubs != step.stubs || entries != step.entries {
+				t.Errorf("after %d days: %d jobs, %d stubs, %d entries", step.days, jobs, stubs, entries)
+			}
+			f.mails.Sent(t, step.sent)
+		}
+	})
+}

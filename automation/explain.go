@@ -34,6 +34,9 @@ type Explanation struct {
 	// Messages is how many outgoing messages there are of its notification so far,
 	// at most 1000; zero also where the dispatcher cannot tell.
 	Messages int
+	// Digests are those that its notification waits for, or was told in; none also where
+	// the dispatcher cannot tell.
+	Digests []notify.InDigest
 	// History is what happened to it, the oldest first: who made it, the last 100
 	// changes that programs and support made beside the usual way, its completion.
 	History []Transition
@@ -109,6 +112,9 @@ func (e Explanation) state(b *strings.Builder) {
 		fmt.Fprintf(b, "  delivery: %s, job %s / %s, %s, messages: %d\n",
 			e.Dispatched.Path, job.PartitionKey, job.RowKey, e.Dispatched.Summary, e.Messages)
 	}
+	for _, d := range e.Digests {
+		fmt.Fprintf(b, "  %s: %s\n", d.RecipientRef, d)
+	}
 }
 
 func stampText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -170,6 +176,11 @@ type messageCounter interface {
 	CountMessages(ctx context.Context, tx storage.Tx, scope Scope, jobRowKey string) (int, error)
 }
 
+// digester is a dispatcher that knows which digests have a job, likewise.
+type digester interface {
+	Digests(ctx context.Context, tx storage.Tx, scope Scope, job notify.Coordinates) ([]notify.InDigest, error)
+}
+
 // tellStory reads what happened to the row, and what stands in its way.
 func (e *Explanation) tellStory(ctx context.Context, from driver.Reader, row *scheduleRow) (err error) {
 	told := row.view()
@@ -192,8 +203,17 @@ func (e *Explanation) tellStory(ctx context.Context, from driver.Reader, row *sc
 
 // countMessages asks the dispatcher, if it can tell, what its notification led to.
 func (s explainer) countMessages(ctx context.Context, e *Explanation) (err error) {
-	if counter, ok := s.out.(messageCounter); ok && !e.Dispatched.Notification.IsZero() {
-		e.Messages, err = counter.CountMessages(ctx, s.tx, e.Scope, e.Dispatched.Notification.RowKey)
+	job := e.Dispatched.Notification
+	if job.IsZero() {
+		return nil
+	}
+	if counter, ok := s.out.(messageCounter); ok {
+		if e.Messages, err = counter.CountMessages(ctx, s.tx, e.Scope, job.RowKey); err != nil {
+			return err
+		}
+	}
+	if of, ok := s.out.(digester); ok {
+		e.Digests, err = of.Digests(ctx, s.tx, e.Scope, job)
 	}
 	return err
 }

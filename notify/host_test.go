@@ -152,7 +152,7 @@ func all[R any](h *host, table *driver.Table[R]) []*R {
 	h.t.Helper()
 	var out []*R
 	h.inOne(func(tx storage.Tx) (err error) {
-		out, err = table.Everywhere().Find(h.t.Context(), tx, driver.Query{Limit: 10_000})
+		out, err = table.Everywhere().Find(h.t.Context(), tx, driver.Query{Limit: 200_000})
 		return err
 	})
 	return out

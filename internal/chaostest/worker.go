@@ -21,7 +21,7 @@ import (
 
 // What a worker process is told through its environment.
 const (
-	// run, post, tick, guarded, oldmail and oldlog, each with drain behind it as
+	// run, post, digest, tick, guarded, oldmail and oldlog, each with drain behind it as
 	// well; move.
 	roleVariable     = "BELFRY_CHAOS_ROLE"
 	driverVariable   = "BELFRY_CHAOS_DRIVER"
@@ -81,6 +81,9 @@ func work(d Driver) (err error) {
 	}
 	if strings.HasPrefix(role, "post") {
 		program = post
+	}
+	if strings.HasPrefix(role, "digest") {
+		program = digests
 	}
 	if strings.HasPrefix(role, "guarded") {
 		program = guarded

@@ -337,6 +337,7 @@ func (w *world) notify(ctx context.Context, scope storage.Scope) []room {
 			"AddRecipients":  func() error { return second(n.AddRecipients(ctx, nil, scope, j.Coordinates(), by, j.Recipients...)) },
 			"AutomationJobs": func() error { return third(n.AutomationJobs(ctx, nil, scope, "employee", "7", storage.Page{})) },
 			"CountMessages":  func() error { return second(n.CountMessages(ctx, nil, scope, j.RowKey)) },
+			"Digests":        func() error { return second(n.Digests(ctx, nil, scope, j.Coordinates())) },
 			"DryRun":         func() error { return second(n.DryRun(ctx, m)) },
 			"EnsureAutomationJob": func() error {
 				return second(n.EnsureAutomationJob(ctx, nil, notify.AutomationJob{Scope: scope, Type: "certificate", PartitionKey: "a", RowKey: "b"}))
