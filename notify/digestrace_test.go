@@ -13,29 +13,29 @@ import (
 	"github.com/belfry-go/belfry/storage/memory"
 )
 
-// told are the items that messages have told of, each as often as it was told, by
+// items are those that messages have told of, each as often as it was told, by
 // recipient, and how many were counted only.
-func (h *host) told() (items map[string]int, counted int) {
+func (h *host) items() (told map[string]int, counted int) {
 	h.t.Helper()
-	items = map[string]int{}
+	told = map[string]int{}
 	rows := all(h, notify.Messages)
 	for _, m := range rows {
 		names, more, _ := strings.Cut(m.Content.Subject, " and ")
 		for name := range strings.SplitSeq(names, ", ") {
-			items[m.RecipientRef+" "+name]++
+			told[m.RecipientRef+" "+name]++
 		}
 		n := 0
 		_, _ = fmt.Sscan(more, &n)
 		counted += n
 	}
-	return items, counted
+	return told, counted
 }
 
 // checkDigests wants one message for each digest, and one digest for each recipient and
 // window, which tell of every item once.
 func (h *host) checkDigests(items int) {
 	h.t.Helper()
-	told, counted := h.told()
+	told, counted := h.items()
 	for name, n := range told {
 		if n != 1 {
 			h.t.Errorf("%s was told %d times", name, n)

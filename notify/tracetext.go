@@ -27,6 +27,9 @@ func (t Trace) String() string {
 	for _, m := range t.OutgoingMessages {
 		fmt.Fprintf(&b, "\n  %s to %s: %s%s", m.Channel, m.RecipientRef, told(m.Status, m.ReasonCode), t.beside(m))
 	}
+	for _, d := range t.Digests {
+		fmt.Fprintf(&b, "\n  for %s: %s", d.RecipientRef, d)
+	}
 	return b.String()
 }
 

@@ -77,6 +77,12 @@ func TestConsentAndSuppressionHoldInFourProcesses(t *testing.T) {
 	Each(t, Consents, drivers...)
 }
 
+// See [Digests].
+func TestKilledWorkersMakeOneDigestForEachRecipientAndWindow(t *testing.T) {
+	t.Parallel()
+	Each(t, Digests, drivers...)
+}
+
 // I-8, I-9, I-13: see [Restarts].
 func TestWorkersOutliveTheirDatabase(t *testing.T) {
 	t.Parallel()

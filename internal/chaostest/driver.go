@@ -57,6 +57,7 @@ var Stories = map[string]Story{
 	"killed schedulers":      Schedulers,
 	"a server that restarts": Restarts,
 	"consent":                Consents,
+	"digests":                Digests,
 }
 
 // Each plays a story on drivers, in parallel. A quick run leaves it out.

@@ -35,32 +35,30 @@ func digests(store storage.Store, provider string) (*automation.Scheduler, *noti
 	return automation.New(store, out, nil), out
 }
 
-// Events race for digests in four processes, which are killed at random moments, while
-// windows end: each recipient gets one message for a window, and hears of each event once.
-func TestKilledWorkersMakeOneDigestForEachRecipientAndWindow(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, adapter, dsn string) {
-		d := &digesting{arena: &arena{t: t, adapter: adapter, dsn: dsn, provider: newProvider(t), rnd: random(t)}, each: 600, people: 50}
-		rounds := 6
-		if testlevel.Has(t, testlevel.Full) {
-			d.each, d.people, rounds = 10_000, 500, 10
+// Digests has events race for digests in four processes, which are killed at random
+// moments, while windows end: each recipient gets one message for a window, and hears of
+// each event once.
+func Digests(t *testing.T, on Driver) {
+	d := &digesting{arena: newArena(t, on), each: 600, people: 50}
+	rounds := 6
+	if testlevel.Has(t, testlevel.Full) {
+		d.each, d.people, rounds = 10_000, 500, 10
+	}
+	for range rounds {
+		d.round()
+		d.offset += pastEverything
+	}
+	for range 20 {
+		d.release()
+		if err := d.start("digestdrain").Wait(); err != nil {
+			t.Fatal(err)
 		}
-		for range rounds {
-			d.round()
-			d.offset += pastEverything
+		d.offset += pastEverything
+		if d.settled() {
+			break
 		}
-		for range 20 {
-			d.release()
-			if err := d.start("digestdrain").Wait(); err != nil {
-				t.Fatal(err)
-			}
-			d.offset += pastEverything
-			if d.settled() {
-				break
-			}
-		}
-		d.check()
-	})
+	}
+	d.check()
 }
 
 // digesting is an arena of events: so many for each round, about so many people.
@@ -71,33 +69,19 @@ type digesting struct {
 
 // round wants events while four workers run, and kills these at random moments.
 func (d *digesting) round() {
-	ctx := d.t.Context()
 	workers := make([]*exec.Cmd, 4)
 	for i := range workers {
 		workers[i] = d.start("digest")
 	}
-	store, err := open(ctx, d.adapter, d.dsn, d.offset)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	defer store.Close()
-	_, out := digests(store, d.provider.URL)
-	const batch = 100
-	for first := d.events; d.events < first+d.each; d.events += batch {
-		var jobs []notify.Job
-		var plan []notify.Schedule
-		for i := d.events; i < d.events+batch; i++ {
-			name := fmt.Sprintf("e%06d", i)
-			j := notify.Job{Type: "news", PartitionKey: "feed", RowKey: name, Entity: name, Recipients: []notify.Recipient{person(fmt.Sprintf("p%04d", d.rnd.IntN(d.people)))}}
-			jobs, plan = append(jobs, j), append(plan, notify.ScheduleFor(j, time.Time{}))
+	d.on(func(ctx context.Context, h *Host) error {
+		_, out := digests(h.Store, d.provider.URL)
+		for first := d.events; d.events < first+d.each; d.events += 100 {
+			if err := d.want(ctx, out, 100); err != nil {
+				return err
+			}
 		}
-		if _, err := out.EnsureNotificationJob(ctx, nil, jobs...); err != nil {
-			d.t.Fatal(err)
-		}
-		if _, err := out.EnsureNotificationScheduler(ctx, nil, plan...); err != nil {
-			d.t.Fatal(err)
-		}
-	}
+		return nil
+	})
 	for _, w := range workers {
 		d.wait()
 		if err := w.Process.Kill(); err != nil { // SIGKILL
@@ -106,6 +90,25 @@ func (d *digesting) round() {
 		_ = w.Wait()
 		d.kills++
 	}
+}
+
+// want asks for the next so many events, each about somebody.
+func (d *digesting) want(ctx context.Context, out *notify.Notifier, n int) error {
+	var jobs []notify.Job
+	var plan []notify.Schedule
+	for i := d.events; i < d.events+n; i++ {
+		name := fmt.Sprintf("e%06d", i)
+		j := notify.Job{
+			Type: "news", PartitionKey: "feed", RowKey: name, Entity: name,
+			Recipients: []notify.Recipient{person(fmt.Sprintf("p%04d", d.rnd.IntN(d.people)))},
+		}
+		jobs, plan = append(jobs, j), append(plan, notify.ScheduleFor(j, time.Time{}))
+	}
+	if _, err := out.EnsureNotificationJob(ctx, nil, jobs...); err != nil {
+		return err
+	}
+	_, err := out.EnsureNotificationScheduler(ctx, nil, plan...)
+	return err
 }
 
 func (d *digesting) settled() bool {
@@ -145,5 +148,5 @@ func (d *digesting) check() {
 	if diff := cmp.Diff(want, jobs); diff != "" || len(ids) != len(windows) {
 		d.t.Errorf("%d messages of %d windows, jobs at rest (-want +got):\n%s", len(ids), len(windows), diff)
 	}
-	d.t.Logf("%s: %d kills, %d events, %d messages, %d counted only, %d rows released by support", d.adapter, d.kills, d.events, len(ids), counted, d.released)
+	d.t.Logf("%s: %d kills, %d events, %d messages, %d counted only, %d rows released by support", d.driver.Name, d.kills, d.events, len(ids), counted, d.released)
 }
