@@ -442,6 +442,7 @@ func TestADigestThatIsRepeatedGoesOutOnce(t *testing.T) {
 		h.run("notify.scheduler")
 		h.generateAndDie()
 		h.run("notify.generator")
+		h.clk.Add(time.Minute)
 		h.inOne(func(tx storage.Tx) error { // as support would
 			rows, err := notify.Jobs.Find(t.Context(), tx, "tenant", driver.Query{Where: []driver.Cond{driver.Eq("status", notify.StatusDigested)}, Limit: 10})
 			for _, j := range rows {
