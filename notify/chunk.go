@@ -378,7 +378,7 @@ func (b *chunkBatch) hold(ctx context.Context, tx storage.Tx, c chunk) error {
 	for _, a := range c.people {
 		if b.outcome(a.outgoing) == storage.Created && a.outgoing.Status == StatusCreated {
 			m := b.stored[a.outgoing]
-			m.conflicted()
+			stopForConflict(m)
 			messages = append(messages, m)
 		}
 	}

@@ -100,7 +100,7 @@ const disputedFor = time.Hour
 
 // ofCampaign is false only for a message that is none's: those of campaigns are never
 // in the normal lane.
-func (m *messageRow) ofCampaign() bool {
+func ofCampaign(m *messageRow) bool {
 	return m.JobPartitionKey == "" && m.Lane != storage.LaneNormal
 }
 
@@ -108,7 +108,7 @@ func (m *messageRow) ofCampaign() bool {
 func (n sender) undisputed(ctx context.Context, items []sending) ([]sending, error) {
 	var places []driver.Place
 	for _, it := range items {
-		if at := it.Row.job(); it.Row.ofCampaign() && !slices.Contains(places, at) {
+		if at := it.Row.job(); ofCampaign(it.Row) && !slices.Contains(places, at) {
 			places = append(places, at)
 		}
 	}
@@ -155,15 +155,15 @@ func (b *batch) stopConflicts(ctx context.Context, tx storage.Tx, all []Ensured,
 	var messages []*messageRow
 	for i, j := range b.outgoingOf {
 		if stopped[j] && all[len(b.users)+i].Outcome == storage.Created {
-			stored[i].conflicted()
+			stopForConflict(stored[i])
 			messages = append(messages, stored[i])
 		}
 	}
 	return outgoingMessages.Save(ctx, tx, messages...)
 }
 
-// conflicted stops a message of a job whose messages stand for something else.
-func (m *messageRow) conflicted() {
+// stopForConflict stops a message of a job whose messages stand for something else.
+func stopForConflict(m *messageRow) {
 	m.ReasonCode = ReasonConflict
 	m.putOnHold(HoldConflict)
 }

@@ -148,7 +148,7 @@ func (m *messageRow) change(kind ChangeKind, now time.Time) StatusChange {
 
 // movedFrom is what a callback has made of a message that had another status:
 // whoever opened it got it.
-func (m *messageRow) movedFrom(before string, now time.Time) []StatusChange {
+func movedFrom(m *messageRow, before string, now time.Time) []StatusChange {
 	delivered := heights[StatusDelivered]
 	switch {
 	case heights[before] < delivered && heights[m.Status] >= delivered:

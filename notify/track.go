@@ -174,7 +174,7 @@ func (n tracker) raiseOnce(ctx context.Context, tx storage.Tx, all []*reports) (
 		before := r.message.Status
 		if r.apply(now, n.tells) {
 			save, saved = append(save, r.message), append(saved, r)
-			news = append(news, r.message.movedFrom(before, now))
+			news = append(news, movedFrom(r.message, before, now))
 		}
 	}
 	err = outgoingMessages.Save(ctx, tx, save...)
