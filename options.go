@@ -41,6 +41,8 @@ type Options struct {
 	// Retention says for how long ended rows stay. It should be the same in every
 	// process.
 	Retention Retention
+	// Privacy has the host's own data follow when a person is erased.
+	Privacy PrivacyOptions
 
 	// Logger gets warnings and errors, without payloads; default slog.Default().
 	Logger *slog.Logger

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/belfry-go/belfry/health"
+	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/hush"
 	"github.com/belfry-go/belfry/internal/work"
@@ -56,6 +57,7 @@ type Poller struct {
 	options  Options // with those defaults that the poller itself needs
 	runners  []work.Runner
 	forget   *forget.Runner
+	erase    *erase.Runner
 	services []Service
 	store    storage.Store
 	logger   *slog.Logger
@@ -80,17 +82,20 @@ func NewPoller(store storage.Store, opts *Options, services ...Service) *Poller 
 		p.logger = slog.Default()
 	}
 	var rules []func() []forget.Rule
+	var parts []erase.Part
 	for i, s := range services {
 		if s == nil {
 			panic(fmt.Sprintf("belfry: NewPoller: service %d is nil", i))
 		}
 		passes, of := split(s.Passes())
 		rules = append(rules, of...)
+		passes, erased := splitParts(passes)
+		parts = append(parts, erased...)
 		for _, pass := range passes {
 			p.runners = append(p.runners, pass.Runner(o.forWork()))
 		}
 	}
-	p.forget = p.forgetting(rules)
+	p.forget, p.erase = p.forgetting(rules), p.erasing(parts)
 	return p
 }
 
@@ -113,6 +118,7 @@ func (p *Poller) Run(ctx context.Context) error {
 		g.Go(func() error { return r.Run(ctx) })
 	}
 	g.Go(func() error { return p.forget.Run(ctx) })
+	g.Go(func() error { return p.erase.Run(ctx) })
 	g.Go(func() error { return p.collect(ctx) })
 	return g.Wait()
 }
@@ -142,8 +148,8 @@ func (p *Poller) collectAll(ctx context.Context) error {
 }
 
 // PollOnce lets each pass claim, handle and settle at most batchSize rows, in
-// the order of the services, and forgets a page of old rows of each table, which the
-// Report does not count. It returns what was done even when there was an
+// the order of the services, goes on with the erasures of people that are due, and forgets
+// a page of old rows of each table, which the Report does not count. It returns what was done even when there was an
 // error; a failing pass does not stop the others.
 func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 	var sum work.Report
@@ -153,7 +159,9 @@ func (p *Poller) PollOnce(ctx context.Context, batchSize int) (Report, error) {
 		sum = sum.Add(rep)
 		errs = append(errs, err)
 	}
-	_, err := p.forget.Poll(ctx, 1)
+	_, err := p.erase.Poll(ctx)
+	errs = append(errs, err)
+	_, err = p.forget.Poll(ctx, 1)
 	return Report(sum), errors.Join(append(errs, err)...)
 }
 

@@ -156,7 +156,7 @@ func TestAHostSeesARowWithoutItsClaim(t *testing.T) {
 			row.FieldByIndex(f.Index).Set(sample(f, i))
 		}
 	}
-	ours := []string{"ID", "Version", "LeaseExpiresOn", "ClaimToken", "Abandoned", "Fingerprint"}
+	ours := []string{"ID", "Version", "LeaseExpiresOn", "ClaimToken", "Abandoned", "Fingerprint", "ErasedOn"}
 	got := reflect.ValueOf(r.view())
 	for _, f := range fields {
 		name := f.Name

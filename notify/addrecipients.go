@@ -51,7 +51,7 @@ func (n *Notifier) AddRecipients(ctx context.Context, tx storage.Tx, scope Scope
 			if why := row.takeMore(driver.Now(n.store)); why != "" {
 				return fmt.Errorf("%w: %s", ErrActionRefused, why)
 			}
-			row.Recipients = append(slices.Clip(row.Recipients), added...)
+			row.Recipients, row.TracedOn = append(slices.Clip(row.Recipients), added...), time.Time{}
 			return audit.Rewrite(ctx, tx, jobRecipients, "AddRecipients", by, row)
 		})
 	})

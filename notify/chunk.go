@@ -144,6 +144,9 @@ func (n generator) makeChunk(ctx context.Context, j *messagingJobRow, size int) 
 	defer p.close()
 	c := chunk{hashes: n.hashKey}
 	m := n.newChunkMaker(j, p.header)
+	if m.erased, err = n.erasedAhead(ctx, j, size); err != nil {
+		return chunk{}, err
+	}
 	for len(c.people) < size && m.bytes < maxChunkContent && ctx.Err() == nil {
 		r, err := p.next()
 		if errors.Is(err, io.EOF) {
@@ -163,8 +166,33 @@ func (n generator) makeChunk(ctx context.Context, j *messagingJobRow, size int) 
 	return c, m.judge()
 }
 
+// erasedAhead tells who was erased among the next recipients.
+func (n generator) erasedAhead(ctx context.Context, j *messagingJobRow, size int) (isErased, error) {
+	if !n.mayBeErased() {
+		return nobodyErased, nil
+	}
+	p, err := openPayload(ctx, n.store.Blobs(), j.Blob, j.Offset)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	var ahead []Recipient
+	for len(ahead) < size {
+		r, err := p.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		ahead = append(ahead, r)
+	}
+	return n.erasedAmong(ctx, map[Scope][]Recipient{j.Scope: ahead})
+}
+
 // chunkMaker makes the messages of recipients of one campaign.
 type chunkMaker struct {
+	erased   isErased
 	n        *core
 	job      jobRow
 	view     Job // of the job, for the renderer
@@ -177,7 +205,7 @@ type chunkMaker struct {
 
 func (n generator) newChunkMaker(j *messagingJobRow, h payloadHeader) *chunkMaker {
 	job := j.asJob(h)
-	return &chunkMaker{n: n.core, job: job, view: job.view(), renderer: n.registry.lookup(j.Kind).Renderer}
+	return &chunkMaker{erased: nobodyErased, n: n.core, job: job, view: job.view(), renderer: n.registry.lookup(j.Kind).Renderer}
 }
 
 // asJob is the campaign as the job that its renderer sees.
@@ -196,6 +224,9 @@ func (j *messagingJobRow) asJob(h payloadHeader) jobRow {
 
 // addressee makes the messages of one recipient.
 func (m *chunkMaker) addressee(ctx context.Context, r Recipient) (a addressee, err error) {
+	if m.erased(m.job.Scope, r) {
+		return addressee{problem: ReasonErased}, nil
+	}
 	d := m.n.generator().destination(r)
 	if d.Problem == "" || d.Recipient.Inbox != "" {
 		m.asked++

@@ -193,6 +193,8 @@ type kind[R any] struct {
 	// stop keeps what a stored row leads to from going on, since another wish was made
 	// under its key, and says whether there was anything to stop; nil: it goes on.
 	stop func(now time.Time, r *R) bool
+	// erase empties wanted rows whose recipients were erased; nil: they have none.
+	erase func(ctx context.Context, n *core, tx storage.Tx, rows []*R) error
 	// answer tells where the row is found.
 	answer func(r *R) (c Coordinates, messageID string)
 }
@@ -208,7 +210,13 @@ func ensure[P, R any](ctx context.Context, n *core, tx storage.Tx, k *kind[R], w
 	}
 	var out []Ensured
 	err = n.inTx(ctx, tx, func(tx storage.Tx) (err error) {
-		out, _, err = k.ensureIn(ctx, tx, copies(rows)) // the transaction may run again
+		rows := copies(rows) // the transaction may run again
+		if k.erase != nil {
+			err = k.erase(ctx, n, tx, rows)
+		}
+		if err == nil {
+			out, _, err = k.ensureIn(ctx, tx, rows)
+		}
 		return err
 	})
 	if err != nil {

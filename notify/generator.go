@@ -23,6 +23,7 @@ type generated struct {
 	outgoing []*messageRow
 	entries  []*digestEntry
 	before   storage.Ref // the blob that it named before
+	cut      bool        // recipients were erased: the row has the others
 }
 
 // generatorSpec is the generator pass: it renders a job once for each
@@ -54,11 +55,16 @@ func (n generator) generateAll(ctx context.Context, items []work.Item[jobRow], l
 	if err != nil {
 		return err
 	}
+	gone, err := n.erasedOf(ctx, items, subscribed)
+	if err != nil {
+		return err
+	}
 	for _, it := range items {
 		var out generated
 		before := it.Row.Frozen.Blob
+		others, cut := it.Row.withoutErased(gone, subscribed[it.Row.question()].Subscribers)
 		err := work.Guard(func() (err error) {
-			out, err = n.generate(it.Ctx, it.Row, subscribed[it.Row.question()].Subscribers)
+			out, err = n.generate(it.Ctx, it.Row, others)
 			return err
 		})
 		if err != nil {
@@ -66,9 +72,35 @@ func (n generator) generateAll(ctx context.Context, items []work.Item[jobRow], l
 			n.generateFailed(it, err)
 		}
 		out.before = before
+		out.cut = cut
 		land(it.Row, out)
 	}
 	return nil
+}
+
+// erasedOf tells who was erased of those whom jobs are for.
+func (n generator) erasedOf(ctx context.Context, items []work.Item[jobRow], subscribed map[Question]NotificationOption) (isErased, error) {
+	if !n.mayBeErased() {
+		return nobodyErased, nil
+	}
+	all := map[Scope][]Recipient{}
+	for _, it := range items {
+		all[it.Row.Scope] = append(append(all[it.Row.Scope], it.Row.Recipients...), subscribed[it.Row.question()].Subscribers...)
+	}
+	return n.erasedAmong(ctx, all)
+}
+
+// withoutErased takes those who were erased out of the recipients of a job, and out of its
+// subscribers.
+func (j *jobRow) withoutErased(gone isErased, subscribers []Recipient) (others []Recipient, cut bool) {
+	is := func(r Recipient) bool { return gone(j.Scope, r) }
+	if cut = slices.ContainsFunc(j.Recipients, is); cut {
+		j.Recipients = slices.DeleteFunc(slices.Clone(j.Recipients), is)
+	}
+	if slices.ContainsFunc(subscribers, is) {
+		subscribers = slices.DeleteFunc(slices.Clone(subscribers), is)
+	}
+	return subscribers, cut
 }
 
 // generateFailed settles a job whose generation ended in an error. One that
@@ -110,6 +142,7 @@ func (n generator) generate(ctx context.Context, j *jobRow, subscribers []Recipi
 		return generated{}, err
 	}
 	now := driver.Now(n.store)
+	j.TracedOn = f.tracedOn(now)
 	switch {
 	case later != nil:
 		j.failed(now, reasonOf(later, ReasonRenderFailed))
@@ -147,6 +180,14 @@ func (n generator) frozenOf(ctx context.Context, j *jobRow, subscribers []Recipi
 	return f, later, err
 }
 
+// tracedOn is now where each recipient has a message, by which an erasure finds the job.
+func (f frozen) tracedOn(now time.Time) time.Time {
+	if slices.ContainsFunc(f.Deliveries, func(d delivery) bool { return d.Open || d.Recipient.Channel == "" && d.Recipient.Inbox == "" }) {
+		return time.Time{}
+	}
+	return now
+}
+
 // problem says why one of the recipients is not reached; empty if all are.
 func (f frozen) problem() string {
 	for _, d := range f.Deliveries {
@@ -163,8 +204,15 @@ func (f frozen) problem() string {
 //spec:n-059
 func (n generator) dispatchMessages(ctx context.Context, tx storage.Tx, done []work.Done[jobRow, generated]) error {
 	var b batch
+	var cut []*jobRow
 	for _, d := range done {
 		b.add(d)
+		if d.Result.cut {
+			cut = append(cut, d.Row)
+		}
+	}
+	if err := jobRecipients.Save(ctx, tx, cut...); err != nil {
+		return err
 	}
 	if err := n.store.Blobs().Keep(ctx, tx, b.keep...); err != nil {
 		return err

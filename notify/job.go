@@ -107,6 +107,9 @@ type jobRow struct {
 	DigestOn  time.Time `db:"digest_on,fixed"` // of a digest: the moment that it waits for
 	// Frozen is what the first run of the generator made; later runs use it.
 	Frozen frozenRef `db:"frozen,json,content"`
+	// TracedOn is since when messages lead from each of its recipients to the job; zero:
+	// an erasure looks through it.
+	TracedOn time.Time `db:"traced_on"`
 }
 
 // A job of very many people is a campaign, whose recipients are in a blob.
@@ -163,6 +166,9 @@ var jobKind = &kind[jobRow]{
 	table:    jobs,
 	fill:     fillJob,
 	immutable: func(s, w *jobRow) []field {
+		if s.IsErased() {
+			return nil
+		}
 		fields := []field{{"Type", s.Kind, w.Kind}}
 		if !s.IsStub() {
 			fields = append(fields,

@@ -14,6 +14,7 @@ import (
 	"github.com/belfry-go/belfry/health"
 	"github.com/belfry-go/belfry/internal/calls"
 	"github.com/belfry-go/belfry/internal/census"
+	"github.com/belfry-go/belfry/internal/erase"
 	"github.com/belfry-go/belfry/internal/forget"
 	"github.com/belfry-go/belfry/internal/outbox"
 	"github.com/belfry-go/belfry/internal/work"
@@ -127,6 +128,7 @@ type core struct {
 	watch        *watch
 	gates        []Gate // environment first
 	hashKeyCheck *hashKeyCheck
+	erasedBefore *erasedMemory
 }
 
 // The parts of a Notifier.
@@ -183,7 +185,7 @@ func New(store storage.Store, opts *Options, channels ...Channel) *Notifier {
 	}
 	n := &Notifier{&core{store: store, options: opts.withDefaults(), registry: newRegistry(channels), chunk: chunkSize}}
 	n.box = outbox.New(store, "notify.status", n.options.Logger)
-	n.hashKey, n.hashKeyCheck = keys.Fingerprint(n.options.HashKey), &hashKeyCheck{}
+	n.hashKey, n.hashKeyCheck, n.erasedBefore = keys.Fingerprint(n.options.HashKey), &hashKeyCheck{}, &erasedMemory{}
 	n.fingerprints = []string{n.hashKey}
 	for _, key := range n.options.FormerHashKeys {
 		n.fingerprints = append(n.fingerprints, keys.Fingerprint(key))
@@ -266,6 +268,7 @@ func (n *Notifier) Passes() []work.Pass {
 		n.tracker().trackerPass(),
 		n.box.Pass(),
 		forget.Pass(n.store, "notify.retention", n.forgetting),
+		erase.Pass(n.erasing()),
 	}
 }
 

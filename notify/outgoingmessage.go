@@ -299,7 +299,11 @@ var outgoingKind = &kind[messageRow]{
 	artifact: ArtifactOutgoingMessage,
 	table:    outgoingMessages,
 	fill:     fillOutgoing,
+	erase:    eraseWanted,
 	immutable: func(s, w *messageRow) []field {
+		if s.IsErased() {
+			return nil
+		}
 		fields := []field{{"NotificationType", s.NotificationType, w.NotificationType}}
 		if !s.IsStub() {
 			fields = append(fields,

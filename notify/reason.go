@@ -96,6 +96,9 @@ const (
 	// ReasonCancelled: a person cancelled it before its message was sent (see the
 	// audit). No action needed.
 	ReasonCancelled = "Cancelled"
+	// ReasonErased: its recipient was erased. Nothing is sent to them until somebody admits
+	// them again.
+	ReasonErased = "Erased"
 	// ReasonQuarantine: the database is a copy of another environment's. Release the
 	// quarantine only if this one is to send.
 	ReasonQuarantine = "Quarantine"

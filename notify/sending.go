@@ -28,7 +28,7 @@ func (n sender) distributorSpec() work.Spec[messageRow, SuppressionReason] {
 		Claimable: []string{StatusCreated, StatusRetryReady}, Busy: StatusSending,
 		Types: n.channelKeys, Except: n.notNow, Group: n.options.Concurrency, Limit: n.groupTimeout,
 		Stream:   n.distribute,
-		Dispatch: n.suppressRefused,
+		Dispatch: n.dispatchSent,
 		Fail:     sendFailed,
 		Abandon:  func(now time.Time, m *messageRow) { m.abandoned(now) },
 		Release:  func(now time.Time, m *messageRow) { m.released(now) },

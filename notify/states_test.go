@@ -194,6 +194,7 @@ func TestI16_MessagesTakeTheEdgesOfTheTableAndNoOthers(t *testing.T) {
 		late(StatusSentToProvider, ""), late(StatusFailedFinal, ""), late(StatusRetryReady, ""), late(StatusOutcomeUnknown, ""),
 		late(StatusFailedFinal, ResolvedByAssumption),
 		func(m *messageRow) { m.CallStartedOn = time.Time{}; m.cancel(now) },
+		func(m *messageRow) { m.erase(now) },
 		reportedAs(KindAccepted), reportedAs(KindFailed), reportedAs(KindDelivered), reportedAs(KindOpened),
 		reportedAs(KindBounced), reportedAs(KindComplained), reportedAs(KindUnsubscribed),
 	)

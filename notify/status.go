@@ -111,7 +111,7 @@ func changeOf(m *messageRow) (ChangeKind, bool) {
 	case StatusFailedFinal:
 		return ChangeFailed, true
 	case StatusSkipped:
-		return ChangeSkipped, true
+		return ChangeSkipped, m.ReasonCode != ReasonErased // the host has had them erased
 	case StatusExpired:
 		return ChangeExpired, true
 	}

@@ -168,7 +168,7 @@ func (n Support) Cancel(ctx context.Context, scope Scope, a Artifact, key string
 // by the version.
 func (m *messageRow) cancel(now time.Time) string {
 	switch {
-	case !outgoingStates.Legal(m.Status, StatusCancelled) || m.Status == StatusCancelled:
+	case !outgoingStates.Legal(m.Status, StatusCancelled) || m.Status == StatusCancelled || m.Status == StatusOutcomeUnknown:
 		return "it is " + m.Status
 	case m.Status == StatusSending && !m.CallStartedOn.IsZero():
 		return "its provider is being called"

@@ -23,6 +23,9 @@ const (
 	HardBounce  SuppressionReason = "HardBounce"  // the address does not exist
 	Complaint   SuppressionReason = "Complaint"   // the recipient called a message spam
 	Unsubscribe SuppressionReason = "Unsubscribe" // the recipient wants no more
+	// Erased stops everything, to an address or a Ref: the person was erased, and nobody has
+	// admitted them again.
+	Erased SuppressionReason = "Erased"
 )
 
 // strongest lists the reasons, the one that stops most first.
@@ -31,7 +34,7 @@ var strongest = []SuppressionReason{HardBounce, Complaint, Unsubscribe}
 // stops reports whether a message is stopped for this reason.
 func (r SuppressionReason) stops(a *Attempt) bool {
 	switch r {
-	case HardBounce:
+	case Erased, HardBounce:
 		return true
 	case Complaint:
 		return !a.Requested
@@ -86,7 +89,8 @@ func (s *suppressionRow) view() Suppression {
 const sourceSupport = "Support"
 
 var suppressions = driver.Define[suppressionRow]("suppression").Grows(driver.WithEntities).
-	Kept(driver.Always, "without it a dead or complaining address would be written to")
+	Kept(driver.Always, "without it a dead or complaining address would be written to").
+	Erased("stays, as a hash")
 
 // addressHash stands for an address in the suppression list. It is not that of
 // message keys, which says something of the recipient too.
@@ -131,7 +135,7 @@ func (n tracker) suppressFacts(ctx context.Context, tx storage.Tx, facts []newFa
 	var rows []*suppressionRow
 	for _, f := range facts {
 		m := f.message
-		if r := f.event.suppresses(); r != "" && !m.Redirected {
+		if r := f.event.suppresses(); r != "" && !m.Redirected && !m.IsStub() {
 			rows = append(rows, n.suppression(m.Scope, Destination{m.Method, m.Address}, r, f.event.On, f.event.Kind, m.MessageID))
 		}
 	}
@@ -140,6 +144,24 @@ func (n tracker) suppressFacts(ctx context.Context, tx storage.Tx, facts []newFa
 	}
 	_, err := suppressions.Ensure(ctx, tx, renew, rows...)
 	return err
+}
+
+// dispatchSent suppresses addresses that were refused, and empties messages to those who
+// were erased.
+func (n sender) dispatchSent(ctx context.Context, tx storage.Tx, done []work.Done[messageRow, SuppressionReason]) error {
+	var gone []*messageRow
+	for _, d := range done {
+		if d.Row.Status == StatusSkipped && d.Row.ReasonCode == ReasonErased {
+			m := *d.Row
+			gone = append(gone, &m)
+		}
+	}
+	if len(gone) > 0 {
+		if err := messageErasures.Save(ctx, tx, gone...); err != nil {
+			return err
+		}
+	}
+	return n.suppressRefused(ctx, tx, done)
 }
 
 // suppressRefused suppresses addresses for which a provider has refused a message.
@@ -174,10 +196,17 @@ func (e *deliveryEvent) suppresses() SuppressionReason {
 // suppressed gives for each message the reason that stops most, or none, in one
 // statement.
 func (n Contacts) suppressed(ctx context.Context, from driver.Reader, messages []*messageRow) ([]SuppressionReason, error) {
+	erased, err := n.anyErased(ctx, from)
+	if err != nil {
+		return nil, err
+	}
 	places := make([]driver.Place, 0, len(messages)*len(strongest))
 	asked := make([][]driver.Place, len(messages))
 	for i, m := range messages {
 		asked[i] = n.suppressionsOf(m.Scope, m.Method, m.Address)
+		if erased {
+			asked[i] = append(n.marksOf(m.Scope, m.RecipientRef, m.Method, m.Address), asked[i]...)
+		}
 		places = append(places, asked[i]...)
 	}
 	found, err := suppressions.GetMany(ctx, from, places)
@@ -224,7 +253,7 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 	}
 	messages := make([]*messageRow, len(a))
 	for i := range a {
-		messages[i] = &messageRow{Record: storage.Record{Scope: a[i].Scope}, Method: a[i].Method, Address: a[i].Address}
+		messages[i] = &messageRow{Record: storage.Record{Scope: a[i].Scope}, Method: a[i].Method, RecipientRef: a[i].RecipientRef, Address: a[i].Address}
 	}
 	var reasons []SuppressionReason
 	err := g.n.store.View(ctx, func(from driver.Reader) (err error) {
@@ -236,7 +265,10 @@ func (g suppressionGate) Ask(ctx context.Context, a []Attempt) ([]Verdict, error
 	}
 	out := make([]Verdict, len(a))
 	for i, r := range reasons {
-		if r.stops(&a[i]) {
+		switch {
+		case r == Erased:
+			out[i] = Skip(ReasonErased)
+		case r.stops(&a[i]):
 			out[i] = Skip(ReasonSuppressed)
 		}
 	}

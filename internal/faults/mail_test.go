@@ -9,7 +9,7 @@ var mailFaults = []fault{
 	{Name: "ensure: a caller chooses what a provider sees", In: "notify.fillOutgoing",
 		Old: `m.MessageID != ""`, New: "false", Test: "./notify TestBadInputIsRefused"},
 	{Name: "suppression: a refused address is called again", In: "notify.sender.distributorSpec",
-		Old: "Dispatch: n.suppressRefused,", New: "", Test: "./notify TestARefusalAboutTheAddress/HardBounce/memory"},
+		Old: "Dispatch: n.dispatchSent,", New: "", Test: "./notify TestARefusalAboutTheAddress/HardBounce/memory"},
 	{Name: "suppression: a redirected refusal hits the wrong address", In: "notify.turn.refused",
 		Old: "&& !m.Redirected", New: "", Test: "./notify TestARefusalOfARedirected/memory"},
 	{Name: "suppression: a redirected callback hits the wrong address", In: "notify.tracker.suppressFacts",

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/belfry-go/belfry/internal/frequency"
 	"github.com/belfry-go/belfry/notify"
 	"github.com/belfry-go/belfry/storage"
 	"github.com/belfry-go/belfry/storage/driver"
@@ -28,34 +29,21 @@ type Cap struct {
 	Skip bool
 }
 
-// frequencyRow is what a recipient has got of late. Its Key is the recipient. It is
-// never due.
-type frequencyRow struct {
-	storage.Record
-	Messages []counted `db:"messages,json,content"`
-}
+// What is counted is kept where an erasure finds it, too.
+type (
+	frequencyRow = frequency.Row
+	counted      = frequency.Counted
+)
 
-// counted is one message, at the moment at which it was last let through.
-type counted struct {
-	ID   string    `json:"id"`
-	On   time.Time `json:"on"`
-	Of   string    `json:"of,omitempty"` // what it reminds of
-	Type string    `json:"type,omitempty"`
-}
-
-// about is what a message and its reminders have in common.
-func (c counted) about() string { return cmp.Or(c.Of, c.ID) }
-
-var frequencies = driver.Define[frequencyRow]("recipient_frequency").Grows(driver.WithEntities).
-	Kept(driver.Always, "one a recipient, as far back as a cap looks").Limit(256 << 10)
+var frequencies = frequency.Table
 
 // bounds reports whether messages of a type count.
 func (c Cap) bounds(kind string) bool { return len(c.Types) == 0 || slices.Contains(c.Types, kind) }
 
 // count lets a message through and notes it, or says from when on it may go. It
 // counts once, at the latest time that it was let through.
-func (r *frequencyRow) count(caps []Cap, m counted) (next time.Time, over *Cap) {
-	others := slices.DeleteFunc(slices.Clone(r.Messages), func(c counted) bool { return c.about() == m.about() })
+func count(r *frequencyRow, caps []Cap, m counted) (next time.Time, over *Cap) {
+	others := slices.DeleteFunc(slices.Clone(r.Messages), func(c counted) bool { return c.About() == m.About() })
 	for i := range caps {
 		if !caps[i].bounds(m.Type) {
 			continue
@@ -90,7 +78,7 @@ func (c Cap) free(messages []counted, now time.Time) time.Time {
 }
 
 // forget drops what no cap looks at any more.
-func (r *frequencyRow) forget(caps []Cap, now time.Time) {
+func forget(r *frequencyRow, caps []Cap, now time.Time) {
 	longest := time.Duration(0)
 	for _, c := range caps {
 		longest = max(longest, c.Per)
@@ -147,7 +135,7 @@ func (g *capGate) count(ctx context.Context, from driver.Reader, a []notify.Atte
 			continue
 		}
 		r := rows[placeOf(&a[i])]
-		next, over := r.count(g.caps, counted{ID: a[i].MessageID, On: a[i].Now, Of: a[i].Reminds, Type: a[i].NotificationType})
+		next, over := count(r, g.caps, counted{ID: a[i].MessageID, On: a[i].Now, Of: a[i].Reminds, Type: a[i].NotificationType})
 		switch {
 		case over == nil:
 			changed[r] = true
@@ -158,7 +146,7 @@ func (g *capGate) count(ctx context.Context, from driver.Reader, a []notify.Atte
 		}
 	}
 	for r := range changed {
-		r.forget(g.caps, a[0].Now)
+		forget(r, g.caps, a[0].Now)
 	}
 	return out, changed, nil
 }

@@ -50,11 +50,11 @@ func TestAllCapsHold(t *testing.T) {
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	var r frequencyRow
 	for i := range 3 {
-		if _, over := r.count(caps, counted{ID: fmt.Sprint(i), On: now.Add(time.Duration(i) * 2 * time.Hour)}); over != nil {
+		if _, over := count(&r, caps, counted{ID: fmt.Sprint(i), On: now.Add(time.Duration(i) * 2 * time.Hour)}); over != nil {
 			t.Fatalf("message %d: %+v", i, over)
 		}
 	}
-	next, over := r.count(caps, counted{ID: "4", On: now.Add(5*time.Hour - time.Minute)})
+	next, over := count(&r, caps, counted{ID: "4", On: now.Add(5*time.Hour - time.Minute)})
 	if over == nil || over.Limit != 3 || !next.Equal(now.Add(24*time.Hour)) {
 		t.Errorf("until %v for %+v", next, over)
 	}

@@ -66,7 +66,8 @@ var (
 	blobHeaders = Define[blobHeader]("blob").Grows(WithWork).
 			Kept("as the row that names it", "a day, where none does")
 	blobChunks = Define[blobChunk]("blob_chunk").Grows(WithWork).
-			Kept("as its blob", "the content of a blob")
+			Kept("as its blob", "the content of a blob").
+			Erased("with the row that names it")
 )
 
 const (

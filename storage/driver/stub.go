@@ -11,18 +11,25 @@ import (
 type Stub struct {
 	// ForgottenOn is when the row became a stub; zero: it is whole.
 	ForgottenOn time.Time `db:"forgotten_on,fixed,unclaimed"`
+	// ErasedOn is when it became one since a person was erased, so that not even what it
+	// said can be compared; zero: it was not.
+	ErasedOn time.Time `db:"erased_on,fixed,unclaimed"`
 }
 
 // IsStub reports whether little of the row is left.
 func (s Stub) IsStub() bool { return !s.ForgottenOn.IsZero() }
+
+// IsErased reports whether it is a stub since a person was erased.
+func (s Stub) IsErased() bool { return !s.ErasedOn.IsZero() }
 
 // stub lets Save of [Stubs] write a row without knowing its type.
 func (s *Stub) stub() *Stub { return s }
 
 // Stubs makes stubs of the rows of a table; see [Table.Stubs].
 type Stubs[R any] struct {
-	w     *Rewriting[R]
-	empty []*Column
+	w      *Rewriting[R]
+	empty  []*Column
+	erases bool
 }
 
 // Stubs declares what is left of a row of t that is forgotten, which embeds [Stub]: its
@@ -36,8 +43,8 @@ func (t *Table[R]) Stubs(keep ...string) *Stubs[R] {
 	for _, name := range keep {
 		t.Column(name) // panics
 	}
-	keep = append([]string{"id", "scope", "key", "kind", "status", "version", "lane", "forgotten_on"}, keep...)
-	rewritten := []string{"forgotten_on"}
+	keep = append([]string{"id", "scope", "key", "kind", "status", "version", "lane", "forgotten_on", "erased_on"}, keep...)
+	rewritten := []string{"forgotten_on", "erased_on"}
 	s := &Stubs[R]{}
 	for i := range t.Columns {
 		c := &t.Columns[i]
@@ -53,16 +60,36 @@ func (t *Table[R]) Stubs(keep ...string) *Stubs[R] {
 	return s
 }
 
+// Erasures is Stubs for rows whose person is erased: what is named tells of nobody.
+func (t *Table[R]) Erasures(keep ...string) *Stubs[R] {
+	s := t.Stubs(keep...)
+	s.erases = true
+	return s
+}
+
+// Empties reports whether a column is empty in a stub.
+func (s *Stubs[R]) Empties(column string) bool {
+	return slices.ContainsFunc(s.empty, func(c *Column) bool { return c.Name == column })
+}
+
 // Save makes stubs of rows, each only if nobody wrote it since it was read; losers are
 // reported as by [Table.Save], and stay whole.
 func (s *Stubs[R]) Save(ctx context.Context, tx Tx, rows ...*R) error {
-	now := Now(tx.Store())
+	s.Make(Now(tx.Store()), rows...)
+	return s.w.Save(ctx, tx, rows...)
+}
+
+// Make makes stubs of rows that are not stored yet.
+func (s *Stubs[R]) Make(now time.Time, rows ...*R) {
 	for _, r := range rows {
 		fields := FieldsOf(s.w.t.row(r))
 		for _, c := range s.empty {
 			c.In(fields).SetZero()
 		}
-		any(r).(interface{ stub() *Stub }).stub().ForgottenOn = now
+		stub := any(r).(interface{ stub() *Stub }).stub()
+		stub.ForgottenOn = now
+		if s.erases {
+			stub.ErasedOn = now
+		}
 	}
-	return s.w.Save(ctx, tx, rows...)
 }

@@ -11,6 +11,8 @@ CREATE TABLE {notification_job} (
 	abandoned          boolean NOT NULL,
 	is_on_support_hold boolean NOT NULL,
 	due_on             timestamptz,
+	traced_on          timestamptz, -- since when messages lead from all recipients to it
+	forgotten_on       timestamptz, -- NULL: the row is whole
 	scope              text COLLATE "C" NOT NULL,
 	key                text COLLATE "C" NOT NULL,
 	hold_reason        text NOT NULL, -- empty without a hold
@@ -37,7 +39,7 @@ CREATE TABLE {notification_job} (
 	next_retry_on      timestamptz,
 	reason_code        text NOT NULL, -- of the last failure or the end
 	ended_on           timestamptz, -- when nothing was left to do
-	forgotten_on timestamptz, -- NULL: the row is whole
+	erased_on          timestamptz, -- NULL: nobody was erased here
 	UNIQUE (scope, key) WITH (fillfactor = 50)
 ) WITH (
 	fillfactor = 50,
@@ -49,6 +51,10 @@ CREATE INDEX {index:notification_job_due} ON {notification_job} (lane, due_on, i
 
 -- Lists what waits for a person. Claims write neither column.
 CREATE INDEX {index:notification_job_holds} ON {notification_job} (hold_reason, id) WHERE is_on_support_hold;
+
+-- Jobs that messages do not lead to, or not from all of their recipients: an erasure
+-- looks through them.
+CREATE INDEX {index:notification_job_untraced} ON {notification_job} (scope, id) WHERE traced_on IS NULL AND forgotten_on IS NULL;
 
 -- One job in the digest of one of its recipients; written once. The key begins with the
 -- job's, so that a job is in one digest of a recipient.
@@ -167,6 +173,7 @@ CREATE TABLE {messaging_job} (
 	reason_code          text NOT NULL, -- of the last failure or the end
 	ended_on             timestamptz, -- when nothing was left to do
 	forgotten_on timestamptz, -- NULL: the row is whole
+	erased_on timestamptz, -- NULL: nobody was erased here
 	UNIQUE (scope, key) WITH (fillfactor = 50)
 ) WITH (
 	fillfactor = 50,
@@ -239,6 +246,7 @@ CREATE TABLE {outgoing_message} (
 	reason_code         text NOT NULL, -- of the last failure or the end
 	ended_on            timestamptz, -- when nothing was left to do
 	forgotten_on        timestamptz, -- NULL: the row is whole
+	erased_on timestamptz, -- NULL: nobody was erased here
 	UNIQUE (scope, key) WITH (fillfactor = 50)
 ) WITH (
 	fillfactor = 50,
@@ -278,7 +286,7 @@ CREATE TABLE {user_message} (
 	job_partition_key text NOT NULL,
 	job_row_key       text NOT NULL,
 	business_unit     text NOT NULL,
-	recipient_ref     text NOT NULL,
+	recipient_ref     text COLLATE "C", -- NULL: the inbox alone says who it is
 	content           json NOT NULL,
 	content_hash      text NOT NULL,
 	input_hash        text NOT NULL,
@@ -290,6 +298,7 @@ CREATE TABLE {user_message} (
 	snoozed_until     timestamptz,
 	escalated_on      timestamptz, -- it was unread, and another went out
 	forgotten_on timestamptz, -- NULL: the row is whole
+	erased_on timestamptz, -- NULL: nobody was erased here
 	UNIQUE (scope, key)
 );
 
@@ -298,6 +307,9 @@ CREATE INDEX {index:user_message_due} ON {user_message} (lane, due_on, id) WHERE
 
 -- What is new in an inbox, so that counting it costs what is new and not what is there.
 CREATE INDEX {index:user_message_unread} ON {user_message} (scope, key) WHERE read_on IS NULL AND archived_on IS NULL;
+
+-- What a person has in any inbox.
+CREATE INDEX {index:user_message_recipient} ON {user_message} (scope, recipient_ref, id) WHERE recipient_ref IS NOT NULL;
 
 -- The thin trace of one run of due work in the history of its source; written once,
 -- never scanned for work.

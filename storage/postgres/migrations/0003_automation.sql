@@ -50,6 +50,7 @@ CREATE TABLE {automation_scheduler} (
 	dispatch_result      json, -- coordinates of what it led to
 	trace_blob_name      text NOT NULL,
 	forgotten_on timestamptz, -- NULL: the row is whole
+	erased_on timestamptz, -- NULL: nobody was erased here
 	UNIQUE (scope, key) WITH (fillfactor = 50)
 ) WITH (
 	fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0,

@@ -131,6 +131,7 @@ CREATE TABLE {survey_instance} (
 	deleted_on       timestamptz,
 	reason_code      text NOT NULL,
 	forgotten_on timestamptz, -- NULL: the row is whole
+	erased_on timestamptz, -- NULL: nobody was erased here
 	UNIQUE (scope, key) WITH (fillfactor = 50)
 ) WITH (
 	fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0

@@ -158,6 +158,30 @@ CREATE TABLE {served_kind} (
 -- Never due; every table has it.
 CREATE INDEX {index:served_kind_due} ON {served_kind} (lane, due_on, id) WHERE due_on IS NOT NULL;
 
+-- Who was erased, or is about to be: one row for each wish, without the person once it
+-- is done.
+CREATE TABLE {erasure} (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope            TEXT NOT NULL,
+	key              TEXT NOT NULL, -- random
+	kind             TEXT NOT NULL,
+	status           TEXT NOT NULL, -- Open, Landing, Done
+	version          INTEGER NOT NULL,
+	lane             INTEGER NOT NULL,
+	due_on           INTEGER, -- when to go on
+	lease_expires_on INTEGER,
+	claim_token      TEXT NOT NULL,
+	abandoned        INTEGER NOT NULL,
+	person           TEXT NOT NULL, -- empty once it is done
+	progress         TEXT NOT NULL, -- how far it has come, and what it found
+	begun_on         INTEGER,
+	ended_on         INTEGER,
+	UNIQUE (scope, key)
+) STRICT;
+
+-- The pass looks at it once a minute.
+CREATE INDEX {index:erasure_due} ON {erasure} (lane, due_on, id) WHERE due_on IS NOT NULL;
+
 -- What was done to rows of any table. Insert only, but for retention. The entries of
 -- a row are a range of the unique key, in the order of the row's versions. It has
 -- nothing personal: see audit_person.

@@ -37,6 +37,8 @@ CREATE TABLE {notification_job} (
 	is_on_support_hold INTEGER NOT NULL,
 	hold_reason        TEXT NOT NULL, -- empty without a hold
 	forgotten_on INTEGER, -- NULL: the row is whole
+	erased_on INTEGER, -- NULL: nobody was erased here
+	traced_on INTEGER, -- since when messages lead from all recipients to it
 	UNIQUE (scope, key)
 ) STRICT;
 
@@ -45,6 +47,10 @@ CREATE INDEX {index:notification_job_due} ON {notification_job} (lane, due_on, i
 
 -- Lists what waits for a person. Claims write neither column.
 CREATE INDEX {index:notification_job_holds} ON {notification_job} (hold_reason, id) WHERE is_on_support_hold;
+
+-- Jobs that messages do not lead to, or not from all of their recipients: an erasure
+-- looks through them.
+CREATE INDEX {index:notification_job_untraced} ON {notification_job} (scope, id) WHERE traced_on IS NULL AND forgotten_on IS NULL;
 
 -- One job in the digest of one of its recipients; written once. The key begins with the
 -- job's, so that a job is in one digest of a recipient.
@@ -160,6 +166,7 @@ CREATE TABLE {messaging_job} (
 	is_on_support_hold   INTEGER NOT NULL,
 	hold_reason          TEXT NOT NULL, -- empty without a hold
 	forgotten_on INTEGER, -- NULL: the row is whole
+	erased_on INTEGER, -- NULL: nobody was erased here
 	UNIQUE (scope, key)
 ) STRICT;
 
@@ -229,6 +236,7 @@ CREATE TABLE {outgoing_message} (
 	is_on_support_hold  INTEGER NOT NULL,
 	hold_reason         TEXT NOT NULL, -- empty without a hold
 	forgotten_on INTEGER, -- NULL: the row is whole
+	erased_on INTEGER, -- NULL: nobody was erased here
 	UNIQUE (scope, key)
 ) STRICT;
 
@@ -265,7 +273,7 @@ CREATE TABLE {user_message} (
 	job_partition_key TEXT NOT NULL,
 	job_row_key       TEXT NOT NULL,
 	business_unit     TEXT NOT NULL,
-	recipient_ref     TEXT NOT NULL,
+	recipient_ref     TEXT, -- NULL: the inbox alone says who it is
 	content           TEXT NOT NULL,
 	content_hash      TEXT NOT NULL,
 	input_hash        TEXT NOT NULL,
@@ -277,6 +285,7 @@ CREATE TABLE {user_message} (
 	snoozed_until     INTEGER,
 	escalated_on      INTEGER, -- it was unread, and another went out
 	forgotten_on INTEGER, -- NULL: the row is whole
+	erased_on INTEGER, -- NULL: nobody was erased here
 	UNIQUE (scope, key)
 ) STRICT;
 
@@ -285,6 +294,9 @@ CREATE INDEX {index:user_message_due} ON {user_message} (lane, due_on, id) WHERE
 
 -- What is new in an inbox, so that counting it costs what is new and not what is there.
 CREATE INDEX {index:user_message_unread} ON {user_message} (scope, key) WHERE read_on IS NULL AND archived_on IS NULL;
+
+-- What a person has in any inbox.
+CREATE INDEX {index:user_message_recipient} ON {user_message} (scope, recipient_ref, id) WHERE recipient_ref IS NOT NULL;
 
 -- The thin trace of one run of due work in the history of its source; written once,
 -- never scanned for work.

@@ -49,6 +49,7 @@ CREATE TABLE {automation_scheduler} (
 	dispatch_result      TEXT, -- coordinates of what it led to
 	trace_blob_name      TEXT NOT NULL,
 	forgotten_on INTEGER, -- NULL: the row is whole
+	erased_on INTEGER, -- NULL: nobody was erased here
 	UNIQUE (scope, key)
 ) STRICT;
 

@@ -131,6 +131,7 @@ CREATE TABLE {survey_instance} (
 	reason_code      TEXT NOT NULL,
 	is_on_support_hold INTEGER NOT NULL,
 	forgotten_on INTEGER, -- NULL: the row is whole
+	erased_on INTEGER, -- NULL: nobody was erased here
 	UNIQUE (scope, key)
 ) STRICT;
 

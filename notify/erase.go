@@ -1,0 +1,464 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/belfry-go/belfry/internal/audit"
+	"github.com/belfry-go/belfry/internal/erase"
+	"github.com/belfry-go/belfry/internal/frequency"
+	"github.com/belfry-go/belfry/internal/outage"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/storage"
+	"github.com/belfry-go/belfry/storage/driver"
+)
+
+// What is left of a row whose person is erased: what a repeated wish is answered with.
+// Not even a hash says what it said.
+var (
+	messageErasures = outgoingMessages.Erasures("notification_type", "message_id", "reason_code", "created_on", "sent_on", "ended_on")
+	campaignBlob    = messagingJobs.Rewriting("blob")
+	jobErasures     = jobs.Erasures("reason_code", "created_on", "ended_on")
+)
+
+// somebody is a person as the tables of this package know them.
+type somebody struct {
+	erase.Subject
+	n *core
+	// spellings are their addresses, as rows may have them.
+	spellings []Destination
+}
+
+func (n *core) somebody(s erase.Subject) somebody {
+	out := somebody{Subject: s, n: n}
+	for _, a := range s.Addresses {
+		raw := strings.TrimSpace(a.Address)
+		some := []string{raw} // one that cannot be delivered to is stored as it is
+		if address, err := normalise(a.Method, raw); err == nil {
+			some = append(some, address, spelling(a.Method, address))
+		}
+		for _, address := range some {
+			if d := (Destination{a.Method, address}); !slices.Contains(out.spellings, d) {
+				out.spellings = append(out.spellings, d)
+			}
+		}
+	}
+	return out
+}
+
+// hashes stand for the addresses beside a ref, under the present key and the former ones.
+func (s somebody) hashes(ref string) (out []string) {
+	for _, key := range append([][]byte{s.n.options.HashKey}, s.n.options.FormerHashKeys...) {
+		for _, d := range s.spellings {
+			if h := keys.RecipientHash(key, ref, d.Method, d.Address); !slices.Contains(out, h) {
+				out = append(out, h)
+			}
+		}
+	}
+	return out
+}
+
+// is reports whether a recipient is this person: who has another Ref is not.
+func (s somebody) is(r Recipient) bool {
+	switch {
+	case r.Ref != "":
+		return r.Ref == s.Ref
+	case r.Inbox != "" && slices.Contains(s.Inboxes, r.Inbox):
+		return true
+	case r.Address == "":
+		return false
+	}
+	id := r.identity()
+	return slices.Contains(s.spellings, Destination{id.method, id.address}) ||
+		slices.Contains(s.spellings, Destination{id.method, spelling(id.method, id.address)})
+}
+
+// about reports whether something of the host's is about this person alone.
+func (s somebody) about(entityType, entity string) bool {
+	return slices.Contains(s.Entities, erase.Entity{Type: entityType, ID: entity})
+}
+
+// erasing is the part of this package in the erasure of a person.
+func (n *core) erasing() erase.Part {
+	return erase.Part{Name: "notify", Rules: n.erasures, Mark: n.mark, Unmark: n.unmark}
+}
+
+// erasures go through the tables of this package: what is found by messages goes before
+// them.
+func (n *core) erasures() []erase.Rule {
+	return slices.Concat(n.eventErasures(), []erase.Rule{
+		erase.Of(erase.Spec[jobRow]{
+			Table: jobs, Empties: jobErasures, Rewrites: jobRecipients, Audited: true,
+			Ways: func(s erase.Subject) []erase.Way[jobRow] { return n.somebody(s).jobs() },
+			Judge: func(ctx context.Context, s erase.Subject, at erase.At, j *jobRow) (erase.Fate, error) {
+				return n.somebody(s).judgeJob(ctx, at, j)
+			},
+			Show: func(_ context.Context, s erase.Subject, j *jobRow) (bool, error) {
+				return n.somebody(s).showJob(j), nil
+			},
+			Keeps: map[string]string{
+				"key":        "a repeated wish finds it; it has the id of what it is about",
+				"event_data": "where others have the job, too, unless the host's Entities name what it is about",
+			},
+		}),
+		erase.Of(erase.Spec[digestEntry]{
+			Table: digestEntries, Keeps: map[string]string{"key": "of somebody without a Ref and an address, until the digest is forgotten"},
+			Ways: func(s erase.Subject) []erase.Way[digestEntry] { return n.somebody(s).entries() },
+		}),
+		erase.Of(erase.Spec[messagingJobRow]{
+			Table: messagingJobs, Rewrites: campaignBlob, CutFrom: []string{"blob"},
+			Ways: func(s erase.Subject) []erase.Way[messagingJobRow] { return n.somebody(s).campaigns() },
+			Judge: func(ctx context.Context, s erase.Subject, at erase.At, j *messagingJobRow) (erase.Fate, error) {
+				return n.somebody(s).judgeCampaign(ctx, at, j)
+			},
+			Show: func(ctx context.Context, s erase.Subject, j *messagingJobRow) (bool, error) {
+				in, err := n.somebody(s).inAudience(ctx, j.Blob)
+				j.Blob = storage.Ref{}
+				return in, err
+			},
+		}),
+		erase.Of(erase.Spec[conflict]{
+			Table: conflicts,
+			Ways: func(s erase.Subject) []erase.Way[conflict] {
+				return []erase.Way[conflict]{erase.By(conflicts, s.Scope)}
+			},
+			Judge: func(_ context.Context, s erase.Subject, _ erase.At, c *conflict) (erase.Fate, error) {
+				return when(n.somebody(s).names(c), erase.Delete), nil
+			},
+			Show: func(_ context.Context, s erase.Subject, c *conflict) (bool, error) {
+				return n.somebody(s).names(c), nil
+			},
+		}),
+		erase.Of(erase.Spec[automationJobRow]{
+			Table: automationJobs,
+			Ways:  func(s erase.Subject) []erase.Way[automationJobRow] { return n.somebody(s).automationJobs() },
+		}),
+		erase.Of(erase.Spec[preferenceRow]{
+			Table: preferences, Keeps: map[string]string{"key": "who opted out without a Ref is known by a hash of the address: without it they would be written to"},
+			Ways: func(s erase.Subject) []erase.Way[preferenceRow] { return n.somebody(s).preferences() },
+		}),
+		erase.Of(erase.Spec[frequency.Row]{
+			Table: frequency.Table,
+			Ways:  func(s erase.Subject) []erase.Way[frequency.Row] { return n.somebody(s).frequencies() },
+		}),
+		erase.Of(erase.Spec[userMessageRow]{
+			Table: userMessages,
+			Ways:  func(s erase.Subject) []erase.Way[userMessageRow] { return n.somebody(s).inbox() },
+		}),
+		erase.Of(erase.Spec[messageRow]{
+			Table: outgoingMessages, Empties: messageErasures, Audited: true,
+			Ways: func(s erase.Subject) []erase.Way[messageRow] { return n.somebody(s).messages() },
+			Judge: func(_ context.Context, _ erase.Subject, at erase.At, m *messageRow) (erase.Fate, error) {
+				return m.erase(at.Now), nil
+			},
+			Keeps: map[string]string{"key": "a repeated wish finds it, by a hash of the address under HashKey"},
+		}),
+		erase.Of(erase.Spec[suppressionRow]{
+			Table: suppressions, Keeps: map[string]string{"address_hash": "without it the address would be written to again; it is a hash under HashKey"},
+			Ways: func(s erase.Subject) []erase.Way[suppressionRow] { return n.somebody(s).suppressions() },
+			Stay: true,
+		}),
+	}, n.staying())
+}
+
+// staying are tables with columns that tell of people, none of which is a recipient's, or
+// that go by themselves.
+func (n *core) staying() []erase.Rule {
+	acted := map[string]string{"paused_by": "who acted", "reason": "why"}
+	return []erase.Rule{
+		erase.Stays(pauses, acted),
+		erase.Stays(deliveryEvents, map[string]string{"address_hash": "a hash under HashKey, which goes within a month"}),
+		erase.Stays(schedules, map[string]string{
+			"artifact_partition_key": "where its job is, whose key stays", "artifact_row_key": "where its job is, whose key stays",
+		}),
+		erase.Stays(outage.Table, nil),
+	}
+}
+
+func when(yes bool, v erase.Verdict) erase.Fate {
+	if yes {
+		return erase.Fate{Verdict: v}
+	}
+	return erase.Fate{}
+}
+
+// messages are those to a Ref, and those to an address that name none.
+func (s somebody) messages() (out []erase.Way[messageRow]) {
+	if s.Ref != "" {
+		out = append(out, erase.By(outgoingMessages, s.Scope, driver.Eq("recipient_ref", s.Ref)))
+	}
+	for _, hash := range s.hashes("") {
+		out = append(out, erase.By(outgoingMessages, s.Scope, driver.Null("recipient_ref"), driver.Eq("recipient_hash", hash)))
+	}
+	return out
+}
+
+// erase says what becomes of a message, and cancels it if nothing was sent yet.
+func (m *messageRow) erase(now time.Time) erase.Fate {
+	switch {
+	case m.IsErased():
+		return erase.Fate{}
+	case !m.LeaseExpiresOn.IsZero() && !m.CallStartedOn.IsZero():
+		return erase.Fate{Verdict: erase.Wait} // its provider is being called, or asked
+	case m.Status != StatusCancelled && outgoingStates.Legal(m.Status, StatusCancelled):
+		m.cancelled(now, ReasonErased)
+	}
+	return erase.Fate{Verdict: erase.Empty}
+}
+
+// inbox are messages in the person's inboxes, and those that name the Ref.
+func (s somebody) inbox() (out []erase.Way[userMessageRow]) {
+	if s.Ref != "" {
+		out = append(out, erase.By(userMessages, s.Scope, driver.Eq("recipient_ref", s.Ref)))
+	}
+	for _, inbox := range s.Inboxes {
+		if within, err := under(inbox); err == nil { // no row has another key
+			out = append(out, erase.By(userMessages, s.Scope, within...))
+		}
+	}
+	return out
+}
+
+func (s somebody) preferences() []erase.Way[preferenceRow] {
+	within, err := under(recipientOf(s.Ref))
+	if s.Ref == "" || err != nil {
+		return nil
+	}
+	return []erase.Way[preferenceRow]{erase.By(preferences, s.Scope, within...)}
+}
+
+func (s somebody) frequencies() []erase.Way[frequency.Row] {
+	var places []driver.Place
+	if s.Ref != "" {
+		places = append(places, driver.Place{Scope: s.Scope, Key: recipientOf(s.Ref)})
+	}
+	for _, hash := range s.hashes("") {
+		places = append(places, driver.Place{Scope: s.Scope, Key: "hash:" + hash})
+	}
+	return []erase.Way[frequency.Row]{erase.There(frequency.Table, places...)}
+}
+
+func (s somebody) suppressions() []erase.Way[suppressionRow] {
+	return []erase.Way[suppressionRow]{erase.There(suppressions, s.marks(append([]SuppressionReason{Erased}, strongest...)...)...)}
+}
+
+func (s somebody) automationJobs() (out []erase.Way[automationJobRow]) {
+	for _, e := range s.Entities {
+		if within, err := under(e.ID); err == nil {
+			out = append(out, erase.By(automationJobs, s.Scope, append(within, driver.Eq("source_type", e.Type))...))
+		}
+	}
+	return out
+}
+
+// names reports whether a conflict tells of the person: by an inbox, a hash in the key of
+// a message, a Ref, or an entity.
+func (s somebody) names(c *conflict) bool {
+	if slices.Contains(s.Inboxes, c.PartitionKey) {
+		return true
+	}
+	for _, hash := range append(s.hashes(""), s.hashes(s.Ref)...) {
+		if strings.HasPrefix(c.RowKey, hash+"_") {
+			return true
+		}
+	}
+	for _, e := range s.Entities {
+		if c.PartitionKey == e.ID || c.Stored == e.ID || c.Wanted == e.ID {
+			return true
+		}
+	}
+	return s.Ref != "" && (c.Stored == s.Ref || c.Wanted == s.Ref)
+}
+
+// marks are where those of the person would be in the list of suppressed addresses. A
+// Ref is marked by a hash, too.
+func (s somebody) marks(reasons ...SuppressionReason) (out []driver.Place) {
+	for _, m := range s.marked() {
+		for _, r := range reasons {
+			out = append(out, driver.Place{Scope: s.Scope, Key: suppressionKey(m.AddressHash, r)})
+		}
+	}
+	return out
+}
+
+// marked are the rows that keep what comes again for the person from being sent.
+func (s somebody) marked() (out []*suppressionRow) {
+	now := driver.Now(s.n.store)
+	if s.Ref != "" {
+		for _, hash := range s.n.refHashes(s.Ref) {
+			out = append(out, &suppressionRow{AddressHash: hash, HashKey: s.n.hashKey, Reason: Erased, Since: now, Source: sourceSupport})
+		}
+	}
+	for _, d := range s.spellings {
+		for _, hash := range s.n.addressHashes(d.Method, d.Address) {
+			if slices.ContainsFunc(out, func(o *suppressionRow) bool { return o.AddressHash == hash }) {
+				continue
+			}
+			out = append(out, &suppressionRow{
+				Record: storage.Record{Kind: d.Method}, AddressHash: hash, HashKey: s.n.hashKey, Reason: Erased, Since: now, Source: sourceSupport,
+			})
+		}
+	}
+	for _, m := range out {
+		m.Scope, m.Key, m.Status = s.Scope, suppressionKey(m.AddressHash, Erased), statusActive
+	}
+	return out
+}
+
+// refHashes stand for a Ref, under the present key and the former ones.
+func (n *core) refHashes(ref string) []string {
+	out := []string{n.recipientHash(ref, "", "")}
+	for _, key := range n.options.FormerHashKeys {
+		out = append(out, keys.RecipientHash(key, ref, "", ""))
+	}
+	return out
+}
+
+func (n *core) mark(ctx context.Context, tx storage.Tx, s erase.Subject) error {
+	if err := n.checkHashKey(ctx, tx); err != nil {
+		return err
+	}
+	n.erasedBefore.hear(true, driver.Now(n.store))
+	_, err := suppressions.Ensure(ctx, tx, renew, n.somebody(s).marked()...)
+	return err
+}
+
+// erasedMemory spares asking for marks where nobody was ever erased.
+type erasedMemory struct {
+	mu    sync.Mutex
+	some  bool
+	asked time.Time
+}
+
+func (e *erasedMemory) hear(some bool, now time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.some, e.asked = e.some || some, now
+}
+
+// remembers tells what is known, and whether that is recent.
+func (e *erasedMemory) remembers(now time.Time) (some, recent bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.some, e.some || !e.asked.IsZero() && now.Sub(e.asked) < marksFor
+}
+
+// marksFor is how late a process may hear of the first erasure of all: what it sends
+// meanwhile was under way, and is erased by the second look.
+const marksFor = time.Minute
+
+// anyErased reports whether anybody was ever erased here.
+func (n *core) anyErased(ctx context.Context, from driver.Reader) (bool, error) {
+	now := driver.Now(n.store)
+	if some, recent := n.erasedBefore.remembers(now); recent {
+		return some, nil
+	}
+	some, err := erase.Any(ctx, from)
+	if err == nil {
+		n.erasedBefore.hear(some, now)
+	}
+	return some, err
+}
+
+// marksOf are where those of a recipient would be.
+func (n *core) marksOf(scope Scope, ref, method, address string) (out []driver.Place) {
+	var hashes []string
+	if ref != "" {
+		hashes = n.refHashes(ref)
+	}
+	if address != "" {
+		hashes = append(hashes, n.addressHashes(method, address)...)
+	}
+	for _, hash := range hashes {
+		out = append(out, driver.Place{Scope: scope, Key: suppressionKey(hash, Erased)})
+	}
+	return out
+}
+
+// eraseWanted empties messages to those who were erased before they are stored.
+func eraseWanted(ctx context.Context, n *core, tx storage.Tx, rows []*messageRow) error {
+	if !n.mayBeErased() {
+		return nil
+	}
+	some, err := n.anyErased(ctx, tx)
+	if err != nil || !some {
+		return err
+	}
+	marks := make([][]driver.Place, len(rows))
+	for i, m := range rows {
+		marks[i] = n.marksOf(m.Scope, m.RecipientRef, m.Method, m.Address)
+	}
+	found, err := suppressions.GetMany(ctx, tx, slices.Concat(marks...), "status")
+	for i, m := range rows {
+		if slices.ContainsFunc(marks[i], func(at driver.Place) bool { return found[at] != nil && found[at].Status == statusActive }) {
+			m.Status, m.ReasonCode, m.EndedOn = StatusSkipped, ReasonErased, m.CreatedOn
+			messageErasures.Make(m.CreatedOn, m)
+		}
+	}
+	return err
+}
+
+// isErased tells whether a recipient of a scope was erased.
+type isErased func(Scope, Recipient) bool
+
+func nobodyErased(Scope, Recipient) bool { return false }
+
+// mayBeErased reports whether it is worth asking.
+func (n *core) mayBeErased() bool {
+	some, recent := n.erasedBefore.remembers(driver.Now(n.store))
+	return some || !recent
+}
+
+// erasedAmong tells who was erased, in one statement.
+func (n *core) erasedAmong(ctx context.Context, all map[Scope][]Recipient) (isErased, error) {
+	var found map[driver.Place]*suppressionRow
+	err := n.store.View(ctx, func(from driver.Reader) error {
+		some, err := n.anyErased(ctx, from)
+		if err != nil || !some {
+			return err
+		}
+		var places []driver.Place
+		for scope, recipients := range all {
+			for _, r := range recipients {
+				places = append(places, n.marksOfRecipient(scope, r)...)
+			}
+		}
+		found, err = suppressions.GetMany(ctx, from, places, "status")
+		return err
+	})
+	if err != nil || len(found) == 0 {
+		return nobodyErased, err
+	}
+	return func(scope Scope, r Recipient) bool {
+		return slices.ContainsFunc(n.marksOfRecipient(scope, r), func(at driver.Place) bool {
+			return found[at] != nil && found[at].Status == statusActive
+		})
+	}, nil
+}
+
+func (n *core) marksOfRecipient(scope Scope, r Recipient) []driver.Place {
+	id := r.identity()
+	return n.marksOf(scope, r.Ref, id.method, id.address)
+}
+
+// unmark lifts what [core.mark] did.
+func (n *core) unmark(ctx context.Context, tx storage.Tx, s erase.Subject, by By) error {
+	places := n.somebody(s).marks(Erased)
+	found, err := suppressions.GetMany(ctx, tx, places)
+	if err != nil {
+		return err
+	}
+	for _, p := range places {
+		if m := found[p]; m == nil || m.Status != statusActive {
+			continue
+		}
+		if err := audit.Change(ctx, tx, suppressions, p.Scope, p.Key, "Admit", by, (*suppressionRow).lift); err != nil {
+			return fmt.Errorf("notify: %w", err)
+		}
+	}
+	return nil
+}

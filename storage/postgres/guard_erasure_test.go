@@ -1,0 +1,69 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/belfry-go/belfry"
+	"github.com/belfry-go/belfry/keys"
+	"github.com/belfry-go/belfry/notify"
+)
+
+// A person is found by indexes alone, however much there is of others.
+func TestGuardAPersonIsErasedByIndexes(t *testing.T) {
+	t.Parallel()
+	s, r := recorded(t, emptyDSN(t), 1, &Options{Clock: realTime, Migrate: MigrateAuto})
+	n := sized(t, 40_000, 1_000_000)
+	const each = 250 // rows of a person
+	hash := keys.RecipientHash(nil, "", "email", "sam@example.com")
+	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO outgoing_message (version, lane, abandoned, is_on_support_hold, scope, key, message_id, hold_reason, kind,
+			status, claim_token, partition_key, row_key, job_partition_key, notification_type, business_unit, method, recipient_ref, recipient_hash,
+			hash_key, recipient_name, address, zone, attempt_no, content, content_hash, input_hash, in_doubt, consent_group, mandatory, requested,
+			calls, provider_message_id, redirected, doubts, lookups, resolution, retry_count, lease_loss_count, reason_code, copies)
+		SELECT 1, 0, false, false, 'tenant', 'job-' || g, g::text, '', 'email:smtp', 'Delivered', '', 'job-' || g, '', 'entity', 'news', '', 'email',
+			CASE WHEN g %% 2 = 0 THEN 'p' || g %% (%[1]d / %[2]d) END,
+			CASE WHEN g %% (%[1]d / %[2]d) = 1 THEN '%[3]s' ELSE md5(g::text) END,
+			'', '', '', '', 0, '{}', '', '', 'Hold', '', false, false, 1, '', false, 0, 0, '', 0, 0, '', 0
+		FROM generate_series(1, %[1]d) AS g`, n, each, hash))
+	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO notification_job (version, lane, abandoned, is_on_support_hold, scope, key, hold_reason, kind, status, claim_token,
+			partition_key, row_key, business_unit, entity_type, entity, event_data, recipients, input_hash, source_key, frozen, retry_count,
+			lease_loss_count, reason_code, traced_on)
+		SELECT 1, 0, false, false, 'tenant', 'entity' || chr(31) || 'job-' || g, '', 'news', 'Generated', '', 'entity', 'job-' || g, '', '', '', 'null', '[]',
+			'', '', '{}', 0, 0, '', CASE WHEN g %% 1000 <> 0 THEN now() END
+		FROM generate_series(1, %d) AS g`, n))
+	exec(t, s.DB(), fmt.Sprintf(`INSERT INTO user_message (version, lane, abandoned, scope, key, kind, status, claim_token, partition_key, row_key,
+			job_partition_key, job_row_key, business_unit, recipient_ref, content, content_hash, input_hash)
+		SELECT 1, 0, false, 'tenant', 'user:' || g %% (%[1]d / %[2]d) || chr(31) || g, 'news', 'Read', '', '', '', 'entity', 'job-' || g, '', 'p' || g %% (%[1]d / %[2]d),
+			'{}', '', ''
+		FROM generate_series(1, %[1]d) AS g`, n, each))
+	exec(t, s.DB(), "VACUUM (ANALYZE) outgoing_message, notification_job, user_message")
+	privacy := belfry.NewPoller(s, nil, notify.New(s, nil)).Privacy()
+	who := belfry.Person{Ref: "p2", Addresses: []belfry.PersonAddress{{Method: "email", Address: "sam@example.com"}}, Inboxes: []string{"user:2"}}
+	var report belfry.ErasureReport
+	seen := r.during(t, "SELECT", func() {
+		var err error
+		if report, err = privacy.Erase(t.Context(), "tenant", who, belfry.By{Actor: "ann", Reason: "a test"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got := report.Tables["outgoing_message"].Emptied; got != 2*each {
+		t.Errorf("%d messages were emptied: %+v", got, report)
+	}
+	checked := map[string]int{}
+	for _, statement := range seen {
+		plan := explained(t, s.DB(), statement)
+		for _, table := range []string{"outgoing_message", "notification_job", "user_message"} {
+			if !strings.Contains(fmt.Sprint(plan.scans()), table) {
+				continue
+			}
+			if checked[table] = max(checked[table], plan.buffers()); plan.sequential() {
+				t.Errorf("%s: %v", table, plan.scans())
+			}
+		}
+	}
+	if len(checked) != 3 {
+		t.Errorf("plans were seen of %v", checked)
+	}
+	t.Log("most buffers of a statement:", checked)
+}
